@@ -1,0 +1,1 @@
+//! A wavefront path tracer.
