@@ -1,1 +1,22 @@
 //! A wavefront path tracer.
+mod backend;
+pub mod bvh;
+pub mod camera;
+mod error;
+pub mod film;
+mod kernels;
+pub mod light;
+pub mod material;
+pub mod math;
+pub mod path;
+pub mod picture;
+pub mod primitive;
+pub mod renderer;
+pub mod sampler;
+pub mod scene;
+pub mod stages;
+pub mod stats;
+pub mod wave;
+pub mod wavefront;
+pub mod world;
+pub use error::Error;

@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use crate::wave::{Report, Stage, counts};
+
 /// The figures of a render, as `--stats` writes them and the overlay shows them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Stats {
@@ -64,4 +66,55 @@ pub struct BounceStats {
     pub shadow_ms: f64,
     /// See `intersect_ms`.
     pub compact_ms: f64,
+}
+
+impl Stats {
+    /// Empty rows, one per bounce.
+    pub fn rows(max_bounces: u32) -> Vec<BounceStats> {
+        (0..=max_bounces).map(|bounce| BounceStats { bounce, ..BounceStats::default() }).collect()
+    }
+
+    /// Forgets all counts and times.
+    pub fn clear(&mut self) {
+        self.bounces = Stats::rows(self.bounces.len() as u32 - 1);
+        self.rejected_samples = 0;
+    }
+
+    /// Adds what a wave counted, and this part of its stages' times.
+    pub fn add(&mut self, report: &Report, time_share: f64) {
+        let mut times = report.times.iter();
+        for row in &mut self.bounces {
+            let count = |place: usize| u64::from(report.counts[place]);
+            row.rays += count(counts::rays(row.bounce));
+            row.hits += count(counts::hits(row.bounce));
+            row.shadow_rays += count(counts::shadow_rays(row.bounce));
+            row.survivors += count(counts::survivors(row.bounce));
+            row.misses = row.rays - row.hits;
+            row.ended = row.hits - row.survivors;
+        }
+        let mut row = 0;
+        for &(stage, milliseconds) in times.by_ref() {
+            // A bounce begins with its rays.
+            row += usize::from(stage == Stage::Intersect);
+            let Some(bounce) = row.checked_sub(1).and_then(|row| self.bounces.get_mut(row)) else { continue };
+            let time = match stage {
+                Stage::Intersect => &mut bounce.intersect_ms,
+                Stage::Sieve => &mut bounce.compact_ms,
+                Stage::Shade => &mut bounce.shade_ms,
+                Stage::Shadow => &mut bounce.shadow_ms,
+                Stage::Generate | Stage::Accumulate => continue,
+            };
+            *time += milliseconds * time_share;
+        }
+    }
+
+    /// Sums up the rows, over so many seconds.
+    pub fn settle(&mut self, seconds: f64) {
+        self.seconds = seconds;
+        self.paths = self.bounces.first().map_or(0, |row| row.rays);
+        self.rays = self.bounces.iter().map(|row| row.rays + row.shadow_rays).sum();
+        let per_second = |count: u64| if seconds > 0.0 { count as f64 / seconds } else { 0.0 };
+        self.paths_per_second = per_second(self.paths);
+        self.rays_per_second = per_second(self.rays);
+    }
 }

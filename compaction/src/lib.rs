@@ -1,1 +1,23 @@
-//! Stream compaction.
+//! Stream compaction on the GPU for users of [`cudarc`], with an equal CPU implementation.
+//!
+//! [`select`] is its first operation; a [`Strategy`] says how it is done.
+//!
+//! [`layout`] is the border between Rust and CUDA: structs that both sides read, and the checks that keep them alike.
+//! [`cuda`] is the way from a kernel's source to its launch.
+
+pub mod cuda;
+pub mod error;
+pub mod layout;
+pub mod select;
+pub mod strategy;
+
+pub use cudarc;
+pub use error::{Error, Result};
+pub use strategy::Strategy;
+
+#[doc(hidden)]
+pub mod __private {
+    //! What [`shared!`](crate::shared) names in the crate that uses it.
+    pub use bytemuck::{Pod, Zeroable};
+    pub use cudarc::driver::{DeviceRepr, ValidAsZeroBits};
+}

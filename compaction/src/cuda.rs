@@ -1,0 +1,51 @@
+//! From a kernel's source to its launch.
+//!
+//! ```text
+//! Source ──Compiler──▶ Module ──kernel::<P>──▶ Kernel<P> ──launch──▶ the stream
+//! ```
+//!
+//! A [`Source`] is a kernel file with its headers, its constants, and checks that tie it to Rust: the layout of each
+//! struct and the argument types of each kernel. A [`Compiler`] makes machine code of it, or finds it made before.
+//! A [`Kernel`] knows its argument types, so that a launch is an ordinary call.
+//!
+//! The module holds all `unsafe` code of the crate. Buffers, streams and contexts are [`cudarc`]'s own.
+//!
+//! # Environment
+//!
+//! * `COMPACTION_CACHE`: the folder of compiled kernels, or `off`. Else it is `compaction/kernels` where the platform
+//!   keeps caches.
+//! * `COMPACTION_NVRTC`: the file of the NVRTC to use, or `off`. Else it is [searched for](Nvrtc::find).
+
+// The one place of unsafe code: calls of the driver and of NVRTC.
+#![allow(
+    unsafe_code,
+    reason = "foreign functions of the CUDA driver and of NVRTC"
+)]
+
+mod archive;
+mod cache;
+mod compiler;
+mod device;
+mod headers;
+mod image;
+mod kernel;
+mod mailbox;
+mod memory;
+mod nvrtc;
+mod params;
+mod search;
+mod source;
+mod timeline;
+
+pub use archive::Archive;
+pub use cache::Cache;
+pub use compiler::Compiler;
+pub use device::{DeviceInfo, devices, driver_version, open};
+pub use image::{Image, Origin, Target};
+pub use kernel::{Kernel, Launch, Module};
+pub use mailbox::Mailbox;
+pub use memory::{download, reinterpret, reinterpret_mut, uninitialised, upload, zeroed};
+pub use nvrtc::{Compiled, Nvrtc, Usage};
+pub use params::{In, InOut, Param, Params};
+pub use source::Source;
+pub use timeline::Timeline;

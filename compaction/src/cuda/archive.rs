@@ -1,0 +1,149 @@
+//! The third layer: compiled kernels that ship with a program.
+
+use std::{
+    collections::BTreeMap,
+    io::{Read, Write},
+};
+
+use flate2::{Compression, read::ZlibDecoder, write::ZlibEncoder};
+use xxhash_rust::xxh3::xxh3_128;
+
+use super::{
+    image::{Image, Target, key},
+    nvrtc::Nvrtc,
+    source::Source,
+};
+use crate::error::{Error, Result};
+
+/// Begins every archive; another format has another.
+const MAGIC: &[u8; 8] = b"kernels1";
+
+/// What ships: PTX for Turing, which every GPU since and every driver that NVRTC's version knows turns into its own.
+const TARGET: Target = Target::Ptx(75);
+
+/// Compiled kernels that ship with a program: for a machine with a driver and nothing else.
+///
+/// Each image is kept under the key of the text it was compiled from, so that an image of another text is never used;
+/// a test of the program asserts that [`missing`](Self::missing) is empty. PTX made by NVRTC 12.2 is good for every
+/// driver since 535.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Archive {
+    images: BTreeMap<u128, Vec<u8>>,
+}
+
+impl Archive {
+    /// Compiles sources into an archive.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Nvrtc::compile`].
+    pub fn build(sources: &[Source], nvrtc: &Nvrtc) -> Result<Self> {
+        let mut images = BTreeMap::new();
+        for source in sources {
+            let text = source.text()?;
+            images.insert(
+                key(&text, TARGET),
+                nvrtc
+                    .compile_text(source.path(), &text, TARGET)?
+                    .image
+                    .bytes,
+            );
+        }
+        Ok(Self { images })
+    }
+
+    /// The archive in a file's bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Archive`] if they are damaged or of another format.
+    pub fn open(bytes: &[u8]) -> Result<Self> {
+        let damaged = |reason: &str| Error::Archive {
+            reason: reason.to_owned(),
+        };
+        let rest = bytes
+            .strip_prefix(MAGIC)
+            .ok_or_else(|| damaged("it does not begin as one"))?;
+        let (checksum, packed) = rest
+            .split_first_chunk::<16>()
+            .ok_or_else(|| damaged("it ends early"))?;
+        if xxh3_128(packed) != u128::from_le_bytes(*checksum) {
+            return Err(damaged("its checksum is not that of its content"));
+        }
+        let mut content = Vec::new();
+        ZlibDecoder::new(packed)
+            .read_to_end(&mut content)
+            .map_err(|error| damaged(&error.to_string()))?;
+        let mut images = BTreeMap::new();
+        let mut rest = content.as_slice();
+        while !rest.is_empty() {
+            let (key, image, after) =
+                split_image(rest).ok_or_else(|| damaged("an image ends early"))?;
+            images.insert(key, image.to_vec());
+            rest = after;
+        }
+        Ok(Self { images })
+    }
+
+    /// The bytes of a file that [`open`](Self::open) reads. Equal archives have equal bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Archive`] if the compression fails.
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        let failed = |error: std::io::Error| Error::Archive {
+            reason: error.to_string(),
+        };
+        let mut encoder = ZlibEncoder::new(Vec::new(), Compression::best());
+        for (key, image) in &self.images {
+            encoder.write_all(&key.to_le_bytes()).map_err(failed)?;
+            encoder
+                .write_all(&(image.len() as u64).to_le_bytes())
+                .map_err(failed)?;
+            encoder.write_all(image).map_err(failed)?;
+        }
+        let packed = encoder.finish().map_err(failed)?;
+        Ok([MAGIC.as_slice(), &xxh3_128(&packed).to_le_bytes(), &packed].concat())
+    }
+
+    /// The sources that the archive has no image of, by path: those that changed since it was built.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoHeader`].
+    pub fn missing<'a>(&self, sources: &'a [Source]) -> Result<Vec<&'a str>> {
+        let mut missing = Vec::new();
+        for source in sources {
+            if self.image(&source.text()?).is_none() {
+                missing.push(source.path());
+            }
+        }
+        Ok(missing)
+    }
+
+    /// The number of images.
+    pub fn len(&self) -> usize {
+        self.images.len()
+    }
+
+    /// Whether there is no image.
+    pub fn is_empty(&self) -> bool {
+        self.images.is_empty()
+    }
+
+    pub(super) fn image(&self, text: &str) -> Option<Image> {
+        self.images.get(&key(text, TARGET)).map(|bytes| Image {
+            target: TARGET,
+            bytes: bytes.clone(),
+        })
+    }
+}
+
+/// Key, image, and what comes after.
+fn split_image(content: &[u8]) -> Option<(u128, &[u8], &[u8])> {
+    let (key, content) = content.split_first_chunk::<16>()?;
+    let (length, content) = content.split_first_chunk::<8>()?;
+    let length = usize::try_from(u64::from_le_bytes(*length)).ok()?;
+    let (image, after) = content.split_at_checked(length)?;
+    Some((u128::from_le_bytes(*key), image, after))
+}

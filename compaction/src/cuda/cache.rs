@@ -1,0 +1,110 @@
+//! The first layer: what this machine compiled before.
+
+use std::{
+    env, fs,
+    io::{self, Write},
+    path::{Path, PathBuf},
+};
+
+use xxhash_rust::xxh3::xxh3_128;
+
+use super::image::{Image, Target};
+
+/// Begins every entry; another format has another.
+const MAGIC: &[u8; 8] = b"compact1";
+
+/// A folder of compiled kernels.
+///
+/// It speeds things up and is needed for nothing: an entry that is damaged counts as absent, a folder that cannot be
+/// written stays empty.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cache {
+    folder: Option<PathBuf>,
+}
+
+impl Cache {
+    /// The folder that `COMPACTION_CACHE` names, or `compaction/kernels` where the platform keeps caches
+    /// (`XDG_CACHE_HOME` or `~/.cache` on Linux).
+    pub fn standard() -> Self {
+        match env::var_os("COMPACTION_CACHE") {
+            Some(choice) if choice == "off" => Self::off(),
+            Some(folder) => Self::at(PathBuf::from(folder)),
+            None => Self {
+                folder: dirs::cache_dir().map(|caches| caches.join("compaction").join("kernels")),
+            },
+        }
+    }
+
+    /// This folder, made when first written to.
+    pub fn at(folder: impl Into<PathBuf>) -> Self {
+        Self {
+            folder: Some(folder.into()),
+        }
+    }
+
+    /// No cache.
+    pub fn off() -> Self {
+        Self { folder: None }
+    }
+
+    pub(super) fn read(&self, key: u128) -> Option<Image> {
+        decode(&fs::read(entry(self.folder.as_deref()?, key)).ok()?)
+    }
+
+    /// Stores an image, if it can.
+    pub(super) fn write(&self, key: u128, image: &Image) {
+        if let Some(folder) = &self.folder {
+            // Without the entry the image is compiled again next time, which is no error.
+            let _ = store(folder, key, image);
+        }
+    }
+}
+
+fn entry(folder: &Path, key: u128) -> PathBuf {
+    folder.join(format!("{key:032x}"))
+}
+
+/// Written beside and renamed, so that no other process reads half an entry.
+fn store(folder: &Path, key: u128, image: &Image) -> io::Result<()> {
+    fs::create_dir_all(folder)?;
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    file.write_all(&encode(image))?;
+    file.persist(entry(folder, key))?;
+    Ok(())
+}
+
+/// Magic, checksum of the rest, kind, compute capability, bytes.
+fn encode(image: &Image) -> Vec<u8> {
+    let (kind, capability) = match image.target {
+        Target::Ptx(capability) => (b'P', capability),
+        Target::Cubin(capability) => (b'C', capability),
+    };
+    let mut content = vec![kind];
+    content.extend(capability.to_le_bytes());
+    content.extend(&image.bytes);
+    [
+        MAGIC.as_slice(),
+        &xxh3_128(&content).to_le_bytes(),
+        &content,
+    ]
+    .concat()
+}
+
+fn decode(file: &[u8]) -> Option<Image> {
+    let (checksum, content) = file.strip_prefix(MAGIC)?.split_first_chunk::<16>()?;
+    if xxh3_128(content) != u128::from_le_bytes(*checksum) {
+        return None;
+    }
+    let (kind, content) = content.split_first()?;
+    let (capability, bytes) = content.split_first_chunk::<4>()?;
+    let capability = u32::from_le_bytes(*capability);
+    let target = match kind {
+        b'P' => Target::Ptx(capability),
+        b'C' => Target::Cubin(capability),
+        _ => return None,
+    };
+    Some(Image {
+        target,
+        bytes: bytes.to_vec(),
+    })
+}

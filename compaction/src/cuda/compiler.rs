@@ -1,0 +1,167 @@
+//! From source to kernels, by three layers.
+
+use std::sync::{Arc, OnceLock};
+
+use cudarc::driver::CudaContext;
+
+use super::{
+    archive::Archive,
+    cache::Cache,
+    image::{Image, Origin, Target, key},
+    kernel::Module,
+    nvrtc::Nvrtc,
+    source::Source,
+};
+use crate::error::{Error, Result};
+
+/// Finds or makes the code of a [`Source`] for a GPU.
+///
+/// Three layers are asked in turn: the [`Cache`] of what this machine compiled before; [`Nvrtc`], which compiles for the
+/// very GPU, if this machine has it; the [`Archive`] that ships with the program. The key of an image is the whole
+/// expanded text, the options and the target, so no layer gives an image of another source.
+#[derive(Clone, Debug)]
+pub struct Compiler {
+    cache: Cache,
+    nvrtc: Choice,
+    shipped: std::result::Result<Arc<Archive>, String>,
+}
+
+#[derive(Clone, Debug)]
+enum Choice {
+    Found,
+    Given(Arc<Nvrtc>),
+    Never,
+}
+
+impl Default for Compiler {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Compiler {
+    /// The standard cache, the NVRTC of this machine, nothing shipped.
+    pub fn new() -> Self {
+        Self {
+            cache: Cache::standard(),
+            nvrtc: Choice::Found,
+            shipped: Err("no compiled kernels ship".to_owned()),
+        }
+    }
+
+    /// Uses the bytes of an [`Archive`] as the third layer. Bytes that are none are said to be so when they are needed.
+    pub fn shipped(mut self, archive: &[u8]) -> Self {
+        self.shipped = Archive::open(archive)
+            .map(Arc::new)
+            .map_err(|error| error.to_string());
+        self
+    }
+
+    /// Uses another cache.
+    pub fn cache(mut self, cache: Cache) -> Self {
+        self.cache = cache;
+        self
+    }
+
+    /// Uses this NVRTC, or none at all.
+    pub fn nvrtc(mut self, nvrtc: Option<Arc<Nvrtc>>) -> Self {
+        self.nvrtc = nvrtc.map_or(Choice::Never, Choice::Given);
+        self
+    }
+
+    /// Loads a source's kernels into a GPU.
+    ///
+    /// An image that the driver refuses, such as one by an NVRTC that is newer than the driver, is passed over for the
+    /// next layer's.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoHeader`] and [`Error::Compile`] for a source that does not compile; [`Error::NoCompiler`] where it
+    /// would have to be compiled here and cannot be; [`Error::Driver`] if the driver refuses what there is.
+    pub fn load(&self, context: &Arc<CudaContext>, source: &Source) -> Result<Module> {
+        let (major, minor) = context
+            .compute_capability()
+            .map_err(Error::driver("ask the device for its compute capability"))?;
+        let capability = (10 * major + minor).max(0) as u32;
+        self.first(source, capability, |image, origin| {
+            Module::new(context, source, image, origin)
+        })
+    }
+
+    /// The code of a source for a GPU of this compute capability, 90 for 9.0. Needs no GPU.
+    ///
+    /// # Errors
+    ///
+    /// As [`load`](Self::load), without the driver's.
+    pub fn image(&self, source: &Source, capability: u32) -> Result<(Image, Origin)> {
+        self.first(source, capability, |image, origin| {
+            Ok((image.clone(), origin))
+        })
+    }
+
+    /// The first image that `accept` takes.
+    fn first<T>(
+        &self,
+        source: &Source,
+        capability: u32,
+        accept: impl Fn(&Image, Origin) -> Result<T>,
+    ) -> Result<T> {
+        let text = source.text()?;
+        let key = key(&text, Target::Cubin(capability));
+        if let Some(accepted) = self
+            .cache
+            .read(key)
+            .and_then(|image| accept(&image, Origin::Cache).ok())
+        {
+            return Ok(accepted);
+        }
+        let target = self
+            .found()
+            .and_then(|nvrtc| match nvrtc.target(capability) {
+                Some(target) => Ok((nvrtc, target)),
+                None => Err(format!(
+                    "{nvrtc:?} no longer knows compute capability {capability}"
+                )),
+            });
+        let refused = match target {
+            Err(reason) => Err(reason),
+            Ok((nvrtc, target)) => {
+                let image = nvrtc.compile_text(source.path(), &text, target)?.image;
+                match accept(&image, Origin::Nvrtc) {
+                    Ok(accepted) => {
+                        self.cache.write(key, &image);
+                        return Ok(accepted);
+                    }
+                    Err(error) => Ok(error),
+                }
+            }
+        };
+        if let Some(image) = self
+            .shipped
+            .as_ref()
+            .ok()
+            .and_then(|archive| archive.image(&text))
+        {
+            return accept(&image, Origin::Shipped);
+        }
+        Err(refused.unwrap_or_else(|reason| Error::NoCompiler {
+            kernel: source.path().to_owned(),
+            reason: match &self.shipped {
+                Ok(_) => format!("it is not among those that ship with the program, and {reason}"),
+                Err(absent) => format!("{absent}, and {reason}"),
+            },
+        }))
+    }
+
+    fn found(&self) -> std::result::Result<&Nvrtc, String> {
+        static FOUND: OnceLock<std::result::Result<Nvrtc, String>> = OnceLock::new();
+        match &self.nvrtc {
+            Choice::Found => FOUND
+                .get_or_init(Nvrtc::find)
+                .as_ref()
+                .map_err(Clone::clone),
+            Choice::Given(nvrtc) => Ok(nvrtc),
+            Choice::Never => Err("NVRTC is switched off".to_owned()),
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! The GPUs of this machine.
+
+use std::sync::Arc;
+
+use cudarc::driver::{
+    CudaContext, DriverError, result,
+    sys::{self, CUdevice_attribute},
+};
+
+use crate::error::{Error, Result, in_words};
+
+/// The oldest driver interface that is used: that of driver 535.
+const OLDEST_DRIVER: (i32, i32) = (12, 2);
+
+/// What is worth knowing of a GPU.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeviceInfo {
+    /// Its number, for [`open`].
+    pub ordinal: usize,
+    /// Its name, "NVIDIA H200".
+    pub name: String,
+    /// Bytes of memory.
+    pub memory_bytes: u64,
+    /// (9, 0) for 9.0.
+    pub compute_capability: (u32, u32),
+    /// Multiprocessors.
+    pub multiprocessors: u32,
+}
+
+/// The GPUs of this machine, at least one.
+///
+/// # Errors
+///
+/// [`Error::NoDevice`] says why there is none: no driver, too old a driver, no GPU.
+pub fn devices() -> Result<Vec<DeviceInfo>> {
+    let count = start()?;
+    (0..count)
+        .map(|ordinal| describe(ordinal).map_err(Error::driver(format!("ask device {ordinal}"))))
+        .collect()
+}
+
+/// The context of a GPU, by its number.
+///
+/// Its buffers do not track the order of streams, so that work can be captured into graphs: use each on the stream that
+/// it was allocated on. This module refuses others; cudarc's own copies do not look.
+///
+/// # Errors
+///
+/// [`Error::NoDevice`] if there is no such GPU, or none at all.
+pub fn open(ordinal: usize) -> Result<Arc<CudaContext>> {
+    let count = start()?;
+    if ordinal >= count {
+        let reason = match count {
+            1 => format!("there is no device {ordinal}, only device 0"),
+            _ => format!(
+                "there is no device {ordinal}, only devices 0 to {}",
+                count - 1
+            ),
+        };
+        return Err(Error::NoDevice { reason });
+    }
+    let context =
+        CudaContext::new(ordinal).map_err(Error::driver(format!("open device {ordinal}")))?;
+    // SAFETY: cudarc then leaves the order of streams to its user. This module refuses a buffer on another stream than
+    // its own, where cudarc also frees it; whoever calls cudarc's own copies is told so above.
+    unsafe { context.disable_event_tracking() };
+    Ok(context)
+}
+
+/// The newest CUDA version that the driver knows, (12, 2); `None` without a driver.
+pub fn driver_version() -> Option<(i32, i32)> {
+    // SAFETY: only looks for the library.
+    if !unsafe { sys::is_culib_present() } {
+        return None;
+    }
+    let mut version = 0;
+    // SAFETY: the pointer is to a live integer; the call needs no initialised driver.
+    let answer = unsafe { sys::cuDriverGetVersion(&mut version) };
+    answer
+        .result()
+        .ok()
+        .map(|()| (version / 1000, version % 1000 / 10))
+}
+
+/// Starts the driver and counts the GPUs, at least one. cudarc would panic without the library.
+fn start() -> Result<usize> {
+    let no_device = |reason: String| Error::NoDevice { reason };
+    let version = driver_version()
+        .ok_or_else(|| no_device("no NVIDIA driver (libcuda) was found".to_owned()))?;
+    if version < OLDEST_DRIVER {
+        let (major, minor) = version;
+        return Err(no_device(format!(
+            "the driver knows CUDA {major}.{minor}; CUDA 12.2, driver 535, is needed"
+        )));
+    }
+    let count = CudaContext::device_count()
+        .map_err(|error| no_device(format!("the driver says {}", in_words(&error))))?;
+    match usize::try_from(count) {
+        Ok(count) if count > 0 => Ok(count),
+        _ => Err(no_device("the driver knows no GPU".to_owned())),
+    }
+}
+
+fn describe(ordinal: usize) -> std::result::Result<DeviceInfo, DriverError> {
+    let device = result::device::get(ordinal as i32)?;
+    let attribute = |which| {
+        // SAFETY: `device` was given by the driver just now.
+        let value = unsafe { result::device::get_attribute(device, which) }?;
+        Ok::<_, DriverError>(value.max(0) as u32)
+    };
+    Ok(DeviceInfo {
+        ordinal,
+        name: result::device::get_name(device)?,
+        // SAFETY: as above.
+        memory_bytes: unsafe { result::device::total_mem(device) }? as u64,
+        compute_capability: (
+            attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,
+            attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?,
+        ),
+        multiprocessors: attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
+    })
+}

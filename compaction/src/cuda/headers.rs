@@ -1,0 +1,15 @@
+//! The headers of this crate: every kernel file can include them as `"compaction/….cuh"`.
+
+macro_rules! headers {
+    ($($file:literal),+) => {
+        /// Path in errors, and text.
+        pub(super) const HEADERS: &[(&str, &str)] = &[$((
+            concat!("compaction/kernels/", $file),
+            include_str!(concat!("../../kernels/", $file)),
+        )),+];
+    };
+}
+headers!("prelude.cuh", "warp.cuh", "block.cuh", "look_back.cuh");
+
+/// What every expanded source begins with.
+pub(super) const PRELUDE: &str = "compaction/kernels/prelude.cuh";

@@ -1,0 +1,164 @@
+//! Device buffers of shared types.
+
+use std::sync::Arc;
+
+use cudarc::driver::{
+    CudaSlice, CudaStream, CudaView, CudaViewMut, DevicePtr, DriverError, sys::CUresult,
+};
+
+use super::kernel::check_stream;
+use crate::{
+    error::{Error, Result},
+    layout::Shared,
+};
+
+/// A buffer whose content is whatever the memory held before.
+///
+/// # Errors
+///
+/// [`Error::OutOfMemory`] with the bytes asked for and free.
+pub fn uninitialised<T: Shared>(stream: &Arc<CudaStream>, len: usize) -> Result<CudaSlice<T>> {
+    if len == 0 && size_of::<T>() > 0 {
+        // The driver allocates no empty memory, so an empty buffer owns one item that it does not show.
+        let address = uninitialised::<T>(stream, 1)?.leak();
+        // SAFETY: the allocation is live, nobody else frees it, and it has room for no items.
+        return Ok(unsafe { stream.upgrade_device_ptr(address, 0) });
+    }
+    let asked = len.saturating_mul(size_of::<T>());
+    if asked > isize::MAX as usize {
+        return Err(refused(
+            stream,
+            asked,
+            DriverError(CUresult::CUDA_ERROR_OUT_OF_MEMORY),
+        ));
+    }
+    // SAFETY: any bits are a valid `T`, which is plain data.
+    unsafe { stream.alloc(len) }.map_err(|error| refused(stream, asked, error))
+}
+
+/// A buffer of zeros.
+///
+/// # Errors
+///
+/// As [`uninitialised`].
+pub fn zeroed<T: Shared>(stream: &Arc<CudaStream>, len: usize) -> Result<CudaSlice<T>> {
+    let mut buffer = uninitialised(stream, len)?;
+    if len > 0 {
+        stream
+            .memset_zeros(&mut buffer)
+            .map_err(Error::driver(format!("zero {} bytes", buffer.num_bytes())))?;
+    }
+    Ok(buffer)
+}
+
+/// A buffer with these items.
+///
+/// # Errors
+///
+/// As [`uninitialised`].
+pub fn upload<T: Shared>(stream: &Arc<CudaStream>, items: &[T]) -> Result<CudaSlice<T>> {
+    let mut buffer = uninitialised(stream, items.len())?;
+    if !items.is_empty() {
+        stream
+            .memcpy_htod(items, &mut buffer)
+            .map_err(Error::driver(format!(
+                "upload {} bytes",
+                size_of_val(items)
+            )))?;
+    }
+    Ok(buffer)
+}
+
+/// The items of a buffer, after all that its stream has to do before: this waits.
+///
+/// # Errors
+///
+/// [`Error::Driver`], also for what failed on the stream before; as
+/// [`Kernel::launch`](super::Kernel::launch) for a foreign buffer.
+pub fn download<T: Shared>(stream: &Arc<CudaStream>, buffer: &impl DevicePtr<T>) -> Result<Vec<T>> {
+    check_stream(stream, buffer.stream(), || "what is downloaded".to_owned())?;
+    let mut items = vec![T::zeroed(); buffer.len()];
+    let doing = || format!("download {} bytes", buffer.num_bytes());
+    if !items.is_empty() {
+        stream
+            .memcpy_dtoh(buffer, &mut items)
+            .map_err(Error::driver(doing()))?;
+    }
+    stream.synchronize().map_err(Error::driver(doing()))?;
+    Ok(items)
+}
+
+/// The same bytes as items of another type.
+///
+/// # Errors
+///
+/// [`Error::Reinterpret`] if they are no whole number of aligned items.
+pub fn reinterpret<'a, T: Shared, U: Shared>(view: CudaView<'a, T>) -> Result<CudaView<'a, U>> {
+    let len = whole_items::<T, U>(&view)?;
+    // SAFETY: the bytes are whole and aligned `U`s, which as plain data may have any bits.
+    let reinterpreted = unsafe { view.transmute(len) };
+    reinterpreted.ok_or_else(|| unfit::<T, U>(&view))
+}
+
+/// As [`reinterpret`], for writing.
+///
+/// # Errors
+///
+/// As [`reinterpret`].
+pub fn reinterpret_mut<'a, T: Shared, U: Shared>(
+    view: &'a mut CudaViewMut<'_, T>,
+) -> Result<CudaViewMut<'a, U>> {
+    let len = whole_items::<T, U>(view)?;
+    let unfit = unfit::<T, U>(view);
+    // SAFETY: as in `reinterpret`; what is written as `U` is a valid `T`.
+    unsafe { view.transmute_mut(len) }.ok_or(unfit)
+}
+
+fn whole_items<T: Shared, U: Shared>(view: &impl DevicePtr<T>) -> Result<usize> {
+    let aligned = address(view).is_multiple_of(align_of::<U>() as u64);
+    let whole = size_of::<U>() != 0 && view.num_bytes().is_multiple_of(size_of::<U>());
+    if aligned && whole {
+        Ok(view.num_bytes() / size_of::<U>())
+    } else {
+        Err(unfit::<T, U>(view))
+    }
+}
+
+fn unfit<T: Shared, U: Shared>(view: &impl DevicePtr<T>) -> Error {
+    Error::Reinterpret {
+        bytes: view.num_bytes(),
+        address: address(view),
+        item: U::NAME,
+    }
+}
+
+fn address<T>(view: &impl DevicePtr<T>) -> u64 {
+    view.device_ptr(view.stream()).0
+}
+
+/// The error for `asked` bytes that were not given, with what the device says of its memory.
+fn refused(stream: &CudaStream, asked: usize, error: DriverError) -> Error {
+    match stream.context().mem_get_info() {
+        Ok((free, total)) if error.0 == CUresult::CUDA_ERROR_OUT_OF_MEMORY || asked > total => {
+            Error::OutOfMemory { asked, free, total }
+        }
+        _ => Error::driver(format!("allocate {asked} bytes"))(error),
+    }
+}
+
+/// Lets a `Pod` struct of [`shared!`](crate::shared) cross to the device.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __crosses_to_the_device {
+    ($name:ident) => {
+        // SAFETY: a `Pod` struct has no pointers, no padding and no invalid bits.
+        #[allow(unsafe_code, reason = "any `Pod` type may cross to the device")]
+        unsafe impl $crate::__private::DeviceRepr for $name where $name: $crate::__private::Pod {}
+        // SAFETY: as above; zeros are bits like others.
+        #[allow(unsafe_code, reason = "any `Pod` type may be zero")]
+        unsafe impl $crate::__private::ValidAsZeroBits for $name where
+            $name: $crate::__private::Pod
+        {
+        }
+    };
+}

@@ -1,0 +1,373 @@
+//! NVRTC, CUDA's run-time compiler, as it is found on this machine.
+
+use std::{
+    ffi::{CStr, CString, c_char, c_int, c_void},
+    path::{Path, PathBuf},
+    ptr,
+};
+
+use libloading::Library;
+
+use super::{
+    image::{Image, Target},
+    search,
+    source::Source,
+};
+use crate::error::{Error, Result};
+
+/// What every kernel is compiled with. Fast math is never among it.
+pub(super) const OPTIONS: &[&str] = &[
+    "--std=c++17",
+    // Functions without a mark are the device's: headers read the same on the host.
+    "-default-device",
+    // Rust contracts no a * b + c by itself, so neither does CUDA: equal functions give equal bits.
+    "--fmad=false",
+    // IEEE division, root and subnormals, as on the CPU. These are NVRTC's defaults; here they are a promise.
+    "--prec-div=true",
+    "--prec-sqrt=true",
+    "--ftz=false",
+];
+
+type Status = c_int;
+type Program = *mut c_void;
+
+/// A loaded NVRTC library, of version 11.2 or newer.
+pub struct Nvrtc {
+    path: PathBuf,
+    version: (i32, i32),
+    /// Compute capabilities that it makes machine code for, ascending.
+    capabilities: Vec<u32>,
+    functions: Functions,
+    // After the pointers into it.
+    _library: Library,
+}
+
+macro_rules! functions {
+    ($($(#[$meta:meta])* $field:ident = $symbol:ident($($argument:ty),*) $(-> $result:ty)?;)+) => {
+        /// The functions of NVRTC that are used, as `nvrtc.h` declares them.
+        struct Functions { $($(#[$meta])* $field: unsafe extern "C" fn($($argument),*) -> functions!(@ $($result)?)),+ }
+
+        impl Functions {
+            fn of(library: &Library) -> std::result::Result<Self, libloading::Error> {
+                // SAFETY: the names and types are those of `nvrtc.h`, unchanged since version 11.2.
+                unsafe { Ok(Self { $($field: *library.get(concat!(stringify!($symbol), "\0"))?),+ }) }
+            }
+        }
+    };
+    (@ $result:ty) => { $result };
+    (@) => { Status };
+}
+
+functions! {
+    version = nvrtcVersion(*mut c_int, *mut c_int);
+    capability_count = nvrtcGetNumSupportedArchs(*mut c_int);
+    capabilities = nvrtcGetSupportedArchs(*mut c_int);
+    create = nvrtcCreateProgram(*mut Program, *const c_char, *const c_char, c_int, *const *const c_char, *const *const c_char);
+    destroy = nvrtcDestroyProgram(*mut Program);
+    compile = nvrtcCompileProgram(Program, c_int, *const *const c_char);
+    log_size = nvrtcGetProgramLogSize(Program, *mut usize);
+    log = nvrtcGetProgramLog(Program, *mut c_char);
+    ptx_size = nvrtcGetPTXSize(Program, *mut usize);
+    ptx = nvrtcGetPTX(Program, *mut c_char);
+    cubin_size = nvrtcGetCUBINSize(Program, *mut usize);
+    cubin = nvrtcGetCUBIN(Program, *mut c_char);
+    meaning = nvrtcGetErrorString(Status) -> *const c_char;
+}
+
+/// What NVRTC made of a source.
+#[derive(Clone, Debug)]
+pub struct Compiled {
+    /// The code.
+    pub image: Image,
+    /// Warnings, and for a [`Target::Cubin`] the report of registers and spills.
+    pub log: String,
+}
+
+/// What a kernel takes of a multiprocessor, per thread unless said otherwise.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// The kernel.
+    pub kernel: String,
+    /// Registers of 32 bits.
+    pub registers: u32,
+    /// Bytes of local memory for arrays and calls.
+    pub stack_bytes: u32,
+    /// Bytes stored because registers ran out.
+    pub spill_store_bytes: u32,
+    /// Bytes loaded because registers ran out.
+    pub spill_load_bytes: u32,
+}
+
+impl Nvrtc {
+    /// The NVRTC of this machine.
+    ///
+    /// Searched in this order: the file that `COMPACTION_NVRTC` names; where the system's loader looks; `CUDA_HOME` and
+    /// `CUDA_PATH`; the packages `nvidia-cuda-nvrtc*` of the Python environment that is active (`VIRTUAL_ENV`,
+    /// `CONDA_PREFIX`) and of the user; `/usr/local/cuda*`; the packages of the system and of the `python3` on `PATH`.
+    /// One of a newer major version than the driver's, which may refuse its code, is taken only if there is no other.
+    ///
+    /// # Errors
+    ///
+    /// One line that says why there is none.
+    pub fn find() -> std::result::Result<Self, String> {
+        search::find()
+    }
+
+    /// Loads the library in this file, or of this name where the system's loader looks.
+    ///
+    /// # Errors
+    ///
+    /// One line that says why it cannot be used.
+    pub fn open(path: impl AsRef<Path>) -> std::result::Result<Self, String> {
+        let path = path.as_ref();
+        let unusable = |cause: &dyn std::fmt::Display| format!("{}: {cause}", path.display());
+        // SAFETY: NVRTC's initialisers only set up its own state.
+        let library = unsafe { Library::new(path) }.map_err(|error| unusable(&error))?;
+        let functions = Functions::of(&library)
+            .map_err(|error| unusable(&format!("too old an NVRTC, or none: {error}")))?;
+        let (version, capabilities) = functions
+            .version_and_capabilities()
+            .map_err(|status| unusable(&functions.meaning(status)))?;
+        Ok(Self {
+            path: path.to_owned(),
+            version,
+            capabilities,
+            functions,
+            _library: library,
+        })
+    }
+
+    /// Where it was loaded from.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Its version, (12, 2).
+    pub fn version(&self) -> (i32, i32) {
+        self.version
+    }
+
+    /// The best target for a GPU of this compute capability (90 for 9.0): machine code if NVRTC knows it, else PTX for
+    /// the newest architecture below it. `None` if all it knows are newer.
+    pub fn target(&self, capability: u32) -> Option<Target> {
+        let newest = self
+            .capabilities
+            .iter()
+            .copied()
+            .filter(|&known| known <= capability)
+            .max()?;
+        Some(if newest == capability {
+            Target::Cubin(capability)
+        } else {
+            Target::Ptx(newest)
+        })
+    }
+
+    /// Compiles a source.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoHeader`], or [`Error::Compile`] with all that the compiler says.
+    pub fn compile(&self, source: &Source, target: Target) -> Result<Compiled> {
+        self.compile_text(source.path(), &source.text()?, target)
+    }
+
+    pub(super) fn compile_text(&self, path: &str, text: &str, target: Target) -> Result<Compiled> {
+        let failed = |log: String| Error::Compile {
+            kernel: path.to_owned(),
+            log,
+        };
+        let c_string = |text: String| {
+            CString::new(text).map_err(|_| failed("a NUL byte in the source".to_owned()))
+        };
+        let mut options = vec![c_string(format!("--gpu-architecture={target}"))?];
+        for &option in OPTIONS {
+            options.push(c_string(option.to_owned())?);
+        }
+        if matches!(target, Target::Cubin(_)) {
+            // Says registers and spills in the log, and changes nothing else.
+            options.push(c_string("--ptxas-options=-v".to_owned())?);
+        }
+        let run = Run::new(
+            &self.functions,
+            &c_string(text.to_owned())?,
+            &c_string(path.to_owned())?,
+        )
+        .map_err(failed)?;
+        let status = run.compile(&options);
+        let log = run.log();
+        if status != 0 {
+            let log = if log.is_empty() {
+                self.functions.meaning(status)
+            } else {
+                log
+            };
+            return Err(failed(log));
+        }
+        let bytes = run.code(target).map_err(failed)?;
+        Ok(Compiled {
+            image: Image { target, bytes },
+            log,
+        })
+    }
+}
+
+impl std::fmt::Debug for Nvrtc {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "NVRTC {}.{} ({})",
+            self.version.0,
+            self.version.1,
+            self.path.display()
+        )
+    }
+}
+
+impl Functions {
+    fn version_and_capabilities(&self) -> std::result::Result<((i32, i32), Vec<u32>), Status> {
+        let (mut major, mut minor, mut count) = (0, 0, 0);
+        // SAFETY: the pointers are to live integers.
+        done(unsafe { (self.version)(&mut major, &mut minor) })?;
+        // SAFETY: as above.
+        done(unsafe { (self.capability_count)(&mut count) })?;
+        let mut known = vec![0; usize::try_from(count).unwrap_or(0)];
+        // SAFETY: there is room for the count that NVRTC gave.
+        done(unsafe { (self.capabilities)(known.as_mut_ptr()) })?;
+        let mut known: Vec<u32> = known
+            .into_iter()
+            .filter_map(|each| each.try_into().ok())
+            .collect();
+        known.sort_unstable();
+        Ok(((major, minor), known))
+    }
+
+    fn meaning(&self, status: Status) -> String {
+        // SAFETY: NVRTC answers any status with a static string.
+        unsafe { CStr::from_ptr((self.meaning)(status)) }
+            .to_string_lossy()
+            .into_owned()
+    }
+}
+
+fn done(status: Status) -> std::result::Result<(), Status> {
+    if status == 0 { Ok(()) } else { Err(status) }
+}
+
+/// One program inside NVRTC, destroyed at the end.
+struct Run<'a> {
+    functions: &'a Functions,
+    program: Program,
+}
+
+impl<'a> Run<'a> {
+    fn new(
+        functions: &'a Functions,
+        text: &CStr,
+        name: &CStr,
+    ) -> std::result::Result<Self, String> {
+        let mut program = ptr::null_mut();
+        // SAFETY: two C strings that NVRTC copies, and no headers.
+        let status = unsafe {
+            (functions.create)(
+                &mut program,
+                text.as_ptr(),
+                name.as_ptr(),
+                0,
+                ptr::null(),
+                ptr::null(),
+            )
+        };
+        done(status).map_err(|status| functions.meaning(status))?;
+        Ok(Self { functions, program })
+    }
+
+    fn compile(&self, options: &[CString]) -> Status {
+        let options: Vec<_> = options.iter().map(|option| option.as_ptr()).collect();
+        // SAFETY: the program lives, and there are as many C strings as said.
+        unsafe { (self.functions.compile)(self.program, options.len() as c_int, options.as_ptr()) }
+    }
+
+    fn log(&self) -> String {
+        let log = self
+            .read(self.functions.log_size, self.functions.log)
+            .unwrap_or_default();
+        String::from_utf8_lossy(&log)
+            .trim_matches(|end: char| end == '\0' || end.is_whitespace())
+            .to_owned()
+    }
+
+    fn code(&self, target: Target) -> std::result::Result<Vec<u8>, String> {
+        let code = match target {
+            Target::Ptx(_) => {
+                self.read(self.functions.ptx_size, self.functions.ptx)
+                    .map(|mut ptx| {
+                        // NVRTC counts the end of the string, which is no part of the text.
+                        while ptx.last() == Some(&0) {
+                            ptx.pop();
+                        }
+                        ptx
+                    })
+            }
+            Target::Cubin(_) => self.read(self.functions.cubin_size, self.functions.cubin),
+        };
+        code.map_err(|status| self.functions.meaning(status))
+    }
+
+    fn read(
+        &self,
+        size: unsafe extern "C" fn(Program, *mut usize) -> Status,
+        content: unsafe extern "C" fn(Program, *mut c_char) -> Status,
+    ) -> std::result::Result<Vec<u8>, Status> {
+        let mut bytes = 0;
+        // SAFETY: the program lives, and the pointer is to a live integer.
+        done(unsafe { size(self.program, &mut bytes) })?;
+        let mut buffer = vec![0; bytes];
+        // SAFETY: the buffer has the size that NVRTC gave for the same content.
+        done(unsafe { content(self.program, buffer.as_mut_ptr().cast()) })?;
+        Ok(buffer)
+    }
+}
+
+impl Drop for Run<'_> {
+    fn drop(&mut self) {
+        // SAFETY: the program was created by the same library and is not used again. A failure leaves nothing to do.
+        unsafe { (self.functions.destroy)(&mut self.program) };
+    }
+}
+
+impl Compiled {
+    /// What each kernel takes, read from the report of a [`Target::Cubin`]; none for PTX.
+    pub fn usage(&self) -> Vec<Usage> {
+        let mut kernels = Vec::<Usage>::new();
+        for line in self.log.lines() {
+            if let Some(kernel) = line
+                .split("Compiling entry function '")
+                .nth(1)
+                .and_then(|rest| rest.split('\'').next())
+            {
+                kernels.push(Usage {
+                    kernel: kernel.to_owned(),
+                    ..Usage::default()
+                });
+            } else if let Some(usage) = kernels.last_mut() {
+                let read = |words: &str, value: &mut u32| {
+                    let number = line
+                        .split(words)
+                        .next()
+                        .filter(|before| before.len() < line.len());
+                    let number = number
+                        .and_then(|before| before.rsplit(|c: char| !c.is_ascii_digit()).next());
+                    if let Some(number) = number.and_then(|number| number.parse().ok()) {
+                        *value = number;
+                    }
+                };
+                read(" registers", &mut usage.registers);
+                read(" bytes stack frame", &mut usage.stack_bytes);
+                read(" bytes spill stores", &mut usage.spill_store_bytes);
+                read(" bytes spill loads", &mut usage.spill_load_bytes);
+            }
+        }
+        kernels
+    }
+}

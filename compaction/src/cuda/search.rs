@@ -1,0 +1,143 @@
+//! Where NVRTC may be on this machine.
+
+use std::{
+    env,
+    ffi::OsStr,
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use super::{device, nvrtc::Nvrtc};
+
+/// Names for the system's loader, the newest first. Version 11 has kept the name of 11.2.
+const NAMES: [&str; 4] = [
+    "libnvrtc.so",
+    "libnvrtc.so.13",
+    "libnvrtc.so.12",
+    "libnvrtc.so.11.2",
+];
+
+pub(super) fn find() -> Result<Nvrtc, String> {
+    match env::var_os("COMPACTION_NVRTC") {
+        Some(choice) if choice == "off" => return Err("COMPACTION_NVRTC=off".to_owned()),
+        Some(file) => {
+            return Nvrtc::open(file).map_err(|cause| format!("COMPACTION_NVRTC: {cause}"));
+        }
+        None => {}
+    }
+    let driver = device::driver_version();
+    let mut newer = None;
+    let mut broken = None;
+    let names = NAMES.map(PathBuf::from).into_iter();
+    for candidate in names
+        .chain(places())
+        .chain(std::iter::once_with(python).flatten())
+    {
+        match Nvrtc::open(&candidate) {
+            Ok(nvrtc) if driver.is_some_and(|(major, _)| nvrtc.version().0 > major) => {
+                newer = newer.or(Some(nvrtc))
+            }
+            Ok(nvrtc) => return Ok(nvrtc),
+            // A name that the loader does not know is no news, a file that it refuses is.
+            Err(cause) if candidate.is_absolute() => broken = broken.or(Some(cause)),
+            Err(_) => {}
+        }
+    }
+    newer.ok_or_else(|| broken.unwrap_or_else(|| "NVRTC was not found".to_owned()))
+}
+
+/// Libraries in the places that can be told without asking Python: first those that the environment names.
+fn places() -> Vec<PathBuf> {
+    let named = |names: [&str; 2]| {
+        names
+            .into_iter()
+            .filter_map(env::var_os)
+            .map(PathBuf::from)
+            .collect::<Vec<_>>()
+    };
+    let user = env::home_dir().map(|home| home.join(".local"));
+    let installed = children(Path::new("/usr/local"), |name| name.starts_with("cuda"));
+    let toolkits =
+        |roots: Vec<PathBuf>| roots.into_iter().flat_map(|root| toolkit(&root)).collect();
+    let environments = |prefixes: Vec<PathBuf>| {
+        prefixes
+            .into_iter()
+            .flat_map(|prefix| environment(&prefix))
+            .collect()
+    };
+    let places: [Vec<PathBuf>; 6] = [
+        toolkits(named(["CUDA_HOME", "CUDA_PATH"])),
+        environments(named(["VIRTUAL_ENV", "CONDA_PREFIX"])),
+        environments(user.into_iter().collect()),
+        toolkits(installed),
+        toolkits(vec!["/opt/cuda".into()]),
+        environments(vec!["/usr/local".into(), "/usr".into()]),
+    ];
+    places.concat()
+}
+
+/// Libraries of a CUDA toolkit.
+fn toolkit(root: &Path) -> Vec<PathBuf> {
+    let targets = children(&root.join("targets"), |_| true);
+    [root.join("lib64"), root.join("lib")]
+        .into_iter()
+        .chain(targets.iter().map(|target| target.join("lib")))
+        .flat_map(libraries)
+        .collect()
+}
+
+/// Libraries of a Python environment: those of its wheels, and Conda's own beside all its others.
+fn environment(prefix: &Path) -> Vec<PathBuf> {
+    let lib = prefix.join("lib");
+    let versions = children(&lib, |name| name.starts_with("python3"));
+    let packages = versions
+        .iter()
+        .flat_map(|version| [version.join("site-packages"), version.join("dist-packages")]);
+    let mut found: Vec<_> = packages.flat_map(|packages| wheels(&packages)).collect();
+    found.extend(libraries(lib));
+    found
+}
+
+/// Libraries among the packages of the `python3` on `PATH`, by its own word: only it knows where `pip` puts them.
+fn python() -> Vec<PathBuf> {
+    let ask =
+        "import site, sys; print(*site.getsitepackages(), site.getusersitepackages(), sep='\\n')";
+    let answer = Command::new("python3")
+        .args(["-c", ask])
+        .stdin(Stdio::null())
+        .stderr(Stdio::null())
+        .output();
+    let answer = answer
+        .map(|output| String::from_utf8_lossy(&output.stdout).into_owned())
+        .unwrap_or_default();
+    answer
+        .lines()
+        .flat_map(|packages| wheels(Path::new(packages)))
+        .collect()
+}
+
+/// Libraries of the wheels in a folder of packages: `nvidia/cuda_nvrtc` up to CUDA 12, `nvidia/cu13` since.
+fn wheels(packages: &Path) -> Vec<PathBuf> {
+    children(&packages.join("nvidia"), |name| name.starts_with("cu"))
+        .into_iter()
+        .flat_map(|package| libraries(package.join("lib")))
+        .collect()
+}
+
+fn libraries(folder: PathBuf) -> Vec<PathBuf> {
+    children(&folder, |name| name.starts_with("libnvrtc.so"))
+}
+
+/// What is in a folder under such a name, the highest version first.
+fn children(folder: &Path, name: impl Fn(&str) -> bool) -> Vec<PathBuf> {
+    let mut children: Vec<_> = fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| path.file_name().and_then(OsStr::to_str).is_some_and(&name))
+        .collect();
+    children.sort_unstable_by(|a, b| b.cmp(a));
+    children
+}

@@ -1,0 +1,256 @@
+//! A kernel file with all that it takes to compile it.
+
+use std::{any::TypeId, borrow::Cow, collections::HashSet, fmt::Write};
+
+use super::{
+    headers::{HEADERS, PRELUDE},
+    params::Params,
+};
+use crate::{
+    error::{Error, Result},
+    layout::{self, Shared},
+};
+
+/// A kernel file with its headers, its constants, and the checks that tie it to Rust.
+///
+/// ```
+/// use compaction::cuda::{In, InOut, Source};
+///
+/// let source = Source::new(
+///     "kernels/double.cu",
+///     r#"extern "C" __global__ void doubled(const u32 *items, u32 *out, u32 item_count) {
+///         u32 item = blockIdx.x * BLOCK_THREADS + threadIdx.x;
+///         if (item < item_count) out[item] = 2 * items[item];
+///     }"#,
+/// )
+/// .constant("BLOCK_THREADS", 256)
+/// .kernel::<(In<u32>, InOut<u32>, u32)>("doubled");
+/// assert!(source.text()?.contains("constexpr u32 BLOCK_THREADS = 256;"));
+/// # Ok::<(), compaction::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Source {
+    path: Cow<'static, str>,
+    text: Cow<'static, str>,
+    headers: Vec<(Cow<'static, str>, Cow<'static, str>)>,
+    /// Constants and macros, one a line, in the order given.
+    definitions: String,
+    /// Checks that stand after the file, each once, in the order given.
+    checks: Vec<String>,
+    kernels: Vec<Declared>,
+}
+
+/// A kernel as Rust declares it.
+#[derive(Clone, Debug)]
+pub(super) struct Declared {
+    pub(super) name: &'static str,
+    pub(super) signature: String,
+    pub(super) params: TypeId,
+}
+
+impl Source {
+    /// A kernel file. `path` is how errors name it: `"kernels/shade.cu"`.
+    ///
+    /// `compaction/prelude.cuh` stands before it without being included.
+    pub fn new(path: impl Into<Cow<'static, str>>, text: impl Into<Cow<'static, str>>) -> Self {
+        Self {
+            path: path.into(),
+            text: text.into(),
+            headers: Vec::new(),
+            definitions: String::new(),
+            checks: Vec::new(),
+            kernels: Vec::new(),
+        }
+    }
+
+    /// How errors name the file.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// Adds a header under its path, for `#include "…"`.
+    ///
+    /// An include is searched for beside the file that includes it, then by its full path, then, as
+    /// `"compaction/….cuh"`, among the headers of this crate. Each header is taken once, at its first include; an
+    /// include inside `#if` counts as unconditional.
+    pub fn header(
+        mut self,
+        path: impl Into<Cow<'static, str>>,
+        text: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        self.headers.push((path.into(), text.into()));
+        self
+    }
+
+    /// Adds [headers](Self::header), each as (path, text).
+    pub fn headers(self, headers: &[(&'static str, &'static str)]) -> Self {
+        headers
+            .iter()
+            .fold(self, |source, &(path, text)| source.header(path, text))
+    }
+
+    /// Defines `constexpr u32 NAME = value;` before everything but the prelude.
+    pub fn constant(mut self, name: &str, value: u32) -> Self {
+        let _ = writeln!(self.definitions, "constexpr u32 {name} = {value};");
+        self
+    }
+
+    /// Defines a macro before everything: for a type that a header names later on, or a function of the user's.
+    pub fn define(mut self, name: &str, replacement: &str) -> Self {
+        let _ = writeln!(
+            self.definitions,
+            "#define {name} {}",
+            replacement.replace('\n', " \\\n")
+        );
+        self
+    }
+
+    /// Checks that CUDA's `T` is laid out as Rust's. The types that a [kernel](Self::kernel) names are checked anyway.
+    pub fn shared<T: Shared>(self) -> Self {
+        self.check(layout::asserts::<T>())
+    }
+
+    /// Declares a kernel, `extern "C" __global__ void name(…)`, and checks that its argument types are `P`'s.
+    pub fn kernel<P: Params>(mut self, name: &'static str) -> Self {
+        let signature = P::signature();
+        self.kernels.push(Declared {
+            name,
+            signature: signature.clone(),
+            params: TypeId::of::<P>(),
+        });
+        P::layouts().into_iter().fold(self, Self::check).check(format!(
+            "static_assert(same_type<decltype({name}), void{signature}>, \"{name}: argument types in Rust are {signature}\");\n"
+        ))
+    }
+
+    /// The whole text as the compiler gets it. `#line` keeps messages at the file and line where things stand.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoHeader`] for an include of what was not given.
+    pub fn text(&self) -> Result<String> {
+        let mut text = String::new();
+        let mut taken = HashSet::new();
+        self.expand(
+            PRELUDE,
+            self.find(PRELUDE).map_or("", |(_, prelude)| prelude),
+            &mut taken,
+            &mut text,
+        )?;
+        if !self.definitions.is_empty() {
+            let _ = write!(
+                text,
+                "#line 1 \"constants of {}\"\n{}",
+                self.path, self.definitions
+            );
+        }
+        self.expand(&self.path, &self.text, &mut taken, &mut text)?;
+        if !self.checks.is_empty() {
+            let _ = write!(
+                text,
+                "#line 1 \"{} as Rust declares it\"\n{}",
+                self.path,
+                self.checks.concat()
+            );
+        }
+        Ok(text)
+    }
+
+    pub(super) fn kernels(&self) -> &[Declared] {
+        &self.kernels
+    }
+
+    fn check(mut self, check: String) -> Self {
+        if !check.is_empty() && !self.checks.contains(&check) {
+            self.checks.push(check);
+        }
+        self
+    }
+
+    /// Appends `body` to `text`, with its includes in place.
+    fn expand<'a>(
+        &'a self,
+        path: &'a str,
+        body: &'a str,
+        taken: &mut HashSet<&'a str>,
+        text: &mut String,
+    ) -> Result<()> {
+        taken.insert(path);
+        let _ = writeln!(text, "#line 1 \"{path}\"");
+        for (line, code) in (1..).zip(body.lines()) {
+            let Some(name) = included(code) else {
+                // A header stands in the text once anyway, and the compiler would warn of the pragma in a main file.
+                text.push_str(if code.trim() == "#pragma once" {
+                    ""
+                } else {
+                    code
+                });
+                text.push('\n');
+                continue;
+            };
+            let Some((header, header_body)) = self.resolve(path, name) else {
+                return Err(Error::NoHeader {
+                    file: path.to_owned(),
+                    line,
+                    name: name.to_owned(),
+                    known: self
+                        .known_headers()
+                        .map(|(known, _)| known)
+                        .collect::<Vec<_>>()
+                        .join(", "),
+                });
+            };
+            if taken.contains(header) {
+                text.push('\n');
+            } else {
+                self.expand(header, header_body, taken, text)?;
+                let _ = writeln!(text, "#line {} \"{path}\"", line + 1);
+            }
+        }
+        Ok(())
+    }
+
+    fn resolve(&self, includer: &str, name: &str) -> Option<(&str, &str)> {
+        let folder = includer.rsplit_once('/').map_or("", |(folder, _)| folder);
+        self.find(&plain_path(folder, name))
+            .or_else(|| self.find(&plain_path("", name)))
+            .or_else(|| self.find(&name.replacen("compaction/", "compaction/kernels/", 1)))
+    }
+
+    fn find(&self, path: &str) -> Option<(&str, &str)> {
+        self.known_headers().find(|(known, _)| *known == path)
+    }
+
+    fn known_headers(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.headers
+            .iter()
+            .map(|(path, text)| (path.as_ref(), text.as_ref()))
+            .chain(HEADERS.iter().copied())
+    }
+}
+
+/// The name in `#include "name"`.
+fn included(line: &str) -> Option<&str> {
+    let rest = line
+        .trim_start()
+        .strip_prefix('#')?
+        .trim_start()
+        .strip_prefix("include")?
+        .trim_start();
+    rest.strip_prefix('"')?
+        .split_once('"')
+        .map(|(name, _)| name)
+}
+
+/// `name` as seen from `folder`, without `.` and `..`.
+fn plain_path(folder: &str, name: &str) -> String {
+    let mut words = Vec::new();
+    for word in folder.split('/').chain(name.split('/')) {
+        match word {
+            "" | "." => {}
+            ".." => drop(words.pop()),
+            _ => words.push(word),
+        }
+    }
+    words.join("/")
+}

@@ -1,0 +1,77 @@
+//! Times between marks on a stream.
+
+use std::sync::Arc;
+
+use cudarc::driver::{CudaContext, CudaEvent, CudaStream, sys::CUevent_flags};
+
+use crate::error::{Error, Result};
+
+/// Marks on a stream, and the times between them as the GPU saw them. Marking waits for nothing.
+///
+/// A timeline marks outside of graph captures.
+#[derive(Debug)]
+pub struct Timeline {
+    context: Arc<CudaContext>,
+    events: Vec<CudaEvent>,
+    /// How many of them are marks since the last restart.
+    marked: usize,
+}
+
+impl Timeline {
+    /// A timeline with events for this many marks. More are made when they are needed.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Driver`].
+    pub fn new(context: &Arc<CudaContext>, marks: usize) -> Result<Self> {
+        let events = (0..marks)
+            .map(|_| new_event(context))
+            .collect::<Result<_>>()?;
+        Ok(Self {
+            context: context.clone(),
+            events,
+            marked: 0,
+        })
+    }
+
+    /// Forgets the marks.
+    pub fn restart(&mut self) {
+        self.marked = 0;
+    }
+
+    /// Marks the end of all that is on the stream now.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Driver`].
+    pub fn mark(&mut self, stream: &CudaStream) -> Result<()> {
+        if self.marked == self.events.len() {
+            self.events.push(new_event(&self.context)?);
+        }
+        self.events[self.marked]
+            .record(stream)
+            .map_err(Error::driver("mark a time"))?;
+        self.marked += 1;
+        Ok(())
+    }
+
+    /// The times from each mark to the next, in milliseconds: one fewer than marks. Waits for the last mark.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Driver`], also for what failed on the stream before.
+    pub fn milliseconds(&self) -> Result<Vec<f32>> {
+        let marks = &self.events[..self.marked];
+        marks
+            .windows(2)
+            .map(|pair| pair[0].elapsed_ms(&pair[1]))
+            .collect::<std::result::Result<_, _>>()
+            .map_err(Error::driver("read the time between marks"))
+    }
+}
+
+fn new_event(context: &Arc<CudaContext>) -> Result<CudaEvent> {
+    context
+        .new_event(Some(CUevent_flags::CU_EVENT_DEFAULT))
+        .map_err(Error::driver("make an event"))
+}

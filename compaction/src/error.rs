@@ -1,0 +1,178 @@
+//! What can go wrong, in one line each: the object, the cause, and what to do where that is not plain.
+
+use std::fmt::Write;
+
+use cudarc::driver::DriverError;
+
+/// The result of every fallible function of this crate.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// An error of this crate.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// Two lengths that must be equal are not.
+    #[error("{what}: {got} items where {expected} are expected")]
+    LengthMismatch {
+        /// The buffer of the wrong length.
+        what: &'static str,
+        /// Items that it should have.
+        expected: usize,
+        /// Items that it has.
+        got: usize,
+    },
+    /// An output has less room than may be written.
+    #[error("{what}: room for {got} items where up to {needed} may be written")]
+    OutputTooShort {
+        /// The buffer that is too short.
+        what: &'static str,
+        /// Items that may be written.
+        needed: usize,
+        /// Items that it has room for.
+        got: usize,
+    },
+    /// An input is longer than the operation can count.
+    #[error("{what}: {len} items where at most {max} are possible")]
+    TooLong {
+        /// The buffer that is too long.
+        what: &'static str,
+        /// Items that it has.
+        len: usize,
+        /// Items that are possible.
+        max: usize,
+    },
+    /// A workspace was made for fewer items than it is used for.
+    #[error(
+        "{what}: a workspace for {got} items is used for {needed}; make it as large as the largest input"
+    )]
+    WorkspaceTooSmall {
+        /// The operation.
+        what: &'static str,
+        /// Items that it is used for.
+        needed: usize,
+        /// Items that it was made for.
+        got: usize,
+    },
+    /// A buffer, stream or kernel belongs to another context.
+    #[error("{what} belongs to another CUDA context than the stream of the call")]
+    ForeignContext {
+        /// What belongs elsewhere.
+        what: String,
+    },
+    /// A buffer was allocated on another stream, and its context does not order the two.
+    #[error(
+        "{what} was allocated on another stream, and its context does not track the order of streams; \
+         allocate it on the stream of the call"
+    )]
+    ForeignStream {
+        /// What belongs elsewhere.
+        what: String,
+    },
+    /// Bytes cannot be read as another type.
+    #[error(
+        "{bytes} bytes at device address {address:#x} cannot be read as whole, aligned items of {item}"
+    )]
+    Reinterpret {
+        /// Bytes there are.
+        bytes: usize,
+        /// Where they begin.
+        address: u64,
+        /// The type to read them as.
+        item: &'static str,
+    },
+    /// The device has less free memory than was asked for.
+    #[error("the GPU has no {asked} bytes left: {free} of its {total} are free")]
+    OutOfMemory {
+        /// Bytes asked for.
+        asked: usize,
+        /// Bytes free.
+        free: usize,
+        /// Bytes that the device has.
+        total: usize,
+    },
+    /// No CUDA device can be used.
+    #[error("no CUDA device: {reason}")]
+    NoDevice {
+        /// Why not.
+        reason: String,
+    },
+    /// A kernel must be compiled here, and there is nothing to compile it with.
+    #[error(
+        "{kernel} cannot be compiled for this GPU: {reason}; to install NVRTC, CUDA's run-time compiler: \
+         pip install nvidia-cuda-nvrtc-cu12"
+    )]
+    NoCompiler {
+        /// The kernel file.
+        kernel: String,
+        /// Why nothing can compile it.
+        reason: String,
+    },
+    /// A kernel file includes what was not given.
+    #[error("{file}:{line}: no header \"{name}\"; there are {known}")]
+    NoHeader {
+        /// The file with the `#include`.
+        file: String,
+        /// Its line, from 1.
+        line: usize,
+        /// The header's name there.
+        name: String,
+        /// The headers there are.
+        known: String,
+    },
+    /// A kernel does not compile.
+    #[error("{kernel} does not compile:{}", indented(log))]
+    Compile {
+        /// The kernel file.
+        kernel: String,
+        /// What the compiler says.
+        log: String,
+    },
+    /// A kernel is asked for that its source does not declare, or declares with other arguments.
+    #[error("{file} declares no kernel {kernel}; it declares {declared}")]
+    NoKernel {
+        /// The kernel file.
+        file: String,
+        /// The kernel and its argument types, as asked for.
+        kernel: String,
+        /// The kernels that the source declares.
+        declared: String,
+    },
+    /// An archive of compiled kernels is damaged or of another format.
+    #[error("the archive of compiled kernels cannot be read: {reason}")]
+    Archive {
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The CUDA driver refuses.
+    #[error("{doing}: {}", in_words(source))]
+    Driver {
+        /// What was being done: `launch "shade" over 1048576 items`.
+        doing: String,
+        /// What the driver says.
+        #[source]
+        source: DriverError,
+    },
+}
+
+impl Error {
+    /// Says what was being done when the driver refused: `.map_err(Error::driver("copy the film"))`.
+    pub fn driver(doing: impl Into<String>) -> impl FnOnce(DriverError) -> Self {
+        move |source| Self::Driver {
+            doing: doing.into(),
+            source,
+        }
+    }
+}
+
+/// `CUDA_ERROR_ILLEGAL_ADDRESS (an illegal memory access was encountered)`.
+pub(crate) fn in_words(error: &DriverError) -> String {
+    let mut words = format!("{:?}", error.0);
+    if let Ok(meaning) = error.error_string() {
+        let _ = write!(words, " ({})", meaning.to_string_lossy());
+    }
+    words
+}
+
+fn indented(log: &str) -> String {
+    log.lines().map(|line| format!("\n  {line}")).collect()
+}

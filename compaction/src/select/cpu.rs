@@ -1,0 +1,203 @@
+//! The operations of [`select`](crate::select) on the CPU.
+
+use std::sync::{Mutex, PoisonError};
+
+use bytemuck::Pod;
+use rayon::prelude::*;
+
+use super::{TILE_ITEMS, check_item, check_lengths};
+use crate::{Result, Strategy};
+
+/// Fewer items than this are not worth the threads: they take some 50 µs on one.
+const PARALLEL_FROM: usize = 1 << 16;
+
+/// Items that one thread takes at a time: their flags fit into its first cache.
+const CHUNK_ITEMS: usize = 4 * TILE_ITEMS as usize;
+
+/// The definition: the items whose flag is not zero, in order.
+///
+/// ```
+/// use compaction::select::cpu::specification;
+///
+/// assert!(specification("sieve".chars(), &[1, 0, 0, 7, 1]).eq("sve".chars()));
+/// ```
+pub fn specification<'a, T>(
+    items: impl IntoIterator<Item = T> + 'a,
+    flags: &'a [u8],
+) -> impl Iterator<Item = T> + 'a {
+    let flagged = items.into_iter().zip(flags);
+    flagged
+        .filter(|(_, flag)| **flag != 0)
+        .map(|(item, _)| item)
+}
+
+/// Writes the indices of the flags that are not zero, and returns how many there are.
+///
+/// `out` has room for as many indices as there are flags; what lies behind the result is left as it was. Reads the
+/// flags twice, from the cache the second time; up to 65,535 items it stays on the calling thread and allocates
+/// nothing. Order and determinism are the [`Strategy`]'s. With [`Strategy::Off`] every entry is written, and the count
+/// is the number of selected ones all the same.
+///
+/// ```
+/// use compaction::{Strategy, select::cpu};
+///
+/// let mut out = [0; 4];
+/// assert_eq!(cpu::indices(Strategy::LookBack, &[0, 1, 0, 9], &mut out)?, 2);
+/// assert_eq!(out, [1, 3, 0, 0]);
+/// assert_eq!(cpu::indices(Strategy::Off, &[0, 1, 0, 9], &mut out)?, 2);
+/// assert_eq!(out, [u32::MAX, 1, u32::MAX, 3]);
+/// # Ok::<(), compaction::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// [`Error::TooLong`](crate::Error::TooLong) for 2³² flags or more,
+/// [`Error::OutputTooShort`](crate::Error::OutputTooShort).
+pub fn indices(strategy: Strategy, flags: &[u8], out: &mut [u32]) -> Result<u32> {
+    check_lengths(flags.len(), flags.len(), out.len(), flags.len())?;
+    Ok(keep(strategy, flags, |index| index as u32, out))
+}
+
+/// Writes the items whose flag is not zero, and returns how many there are.
+///
+/// As [`indices`]; only the kept items are read. `T` is plain data of 4 to 64 bytes, a multiple of 4.
+///
+/// ```
+/// use compaction::{Strategy, select::cpu};
+///
+/// let mut out = [0.0; 3];
+/// assert_eq!(cpu::items(Strategy::LookBack, &[0.5, 1.5, 2.5_f32], &[1, 0, 1], &mut out)?, 2);
+/// assert_eq!(out, [0.5, 2.5, 0.0]);
+/// # Ok::<(), compaction::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// Those of [`indices`], and [`Error::LengthMismatch`](crate::Error::LengthMismatch) if there are not as many items as
+/// flags.
+pub fn items<T: Pod + Send + Sync>(
+    strategy: Strategy,
+    items: &[T],
+    flags: &[u8],
+    out: &mut [T],
+) -> Result<u32> {
+    const { check_item::<T>() };
+    check_lengths(flags.len(), items.len(), out.len(), flags.len())?;
+    Ok(keep(strategy, flags, |index| items[index], out))
+}
+
+/// Does the work for the values that `value` gives by their index.
+fn keep<T: Pod + Send>(
+    strategy: Strategy,
+    flags: &[u8],
+    value: impl Fn(usize) -> T + Sync,
+    out: &mut [T],
+) -> u32 {
+    let parallel = flags.len() >= PARALLEL_FROM;
+    let kept = match (strategy, parallel) {
+        (Strategy::Off, false) => blank_run(flags, 0, &value, out),
+        (Strategy::Off, true) => blank(flags, value, out),
+        (Strategy::LookBack | Strategy::Atomic, false) => keep_run(flags, 0, &value, out),
+        (Strategy::LookBack, true) => keep_in_order(flags, value, out),
+        (Strategy::Atomic, true) => append(flags, value, out),
+    };
+    kept as u32
+}
+
+/// The survivors of one run of flags, whose first has the index `first`. Returns their number.
+fn keep_run<T: Copy>(
+    flags: &[u8],
+    first: usize,
+    value: &impl Fn(usize) -> T,
+    out: &mut [T],
+) -> usize {
+    let mut kept = 0;
+    for (block, flags) in flags.chunks(64).enumerate() {
+        // The places of the survivors are found without a branch, which random flags would mispredict half the time.
+        let mut places = [0_u8; 64];
+        let mut survivors = 0;
+        for (place, &flag) in flags.iter().enumerate() {
+            places[survivors] = place as u8;
+            survivors += usize::from(flag != 0);
+        }
+        let block_first = first + 64 * block;
+        let out = &mut out[kept..][..survivors];
+        for (out, &place) in out.iter_mut().zip(&places) {
+            *out = value(block_first + usize::from(place));
+        }
+        kept += survivors;
+    }
+    kept
+}
+
+/// How many flags are not zero.
+fn count(flags: &[u8]) -> usize {
+    // In runs that a byte can count, the sum is over bytes, many at once.
+    let runs = flags.chunks(255);
+    runs.map(|run| usize::from(run.iter().map(|&flag| u8::from(flag != 0)).sum::<u8>()))
+        .sum()
+}
+
+/// Two passes over chunks: their counts say which part of the output is whose, and then each fills its own.
+fn keep_in_order<T: Copy + Send>(
+    flags: &[u8],
+    value: impl Fn(usize) -> T + Sync,
+    mut out: &mut [T],
+) -> usize {
+    let chunks = flags.par_chunks(CHUNK_ITEMS);
+    let counts: Vec<usize> = chunks.clone().map(count).collect();
+    let parts: Vec<&mut [T]> = counts.iter().map(|&count| take(&mut out, count)).collect();
+    chunks
+        .zip(parts)
+        .enumerate()
+        .for_each(|(chunk, (flags, part))| {
+            keep_run(flags, chunk * CHUNK_ITEMS, &value, part);
+        });
+    counts.iter().sum()
+}
+
+/// Chunks take their parts of the output in the order in which they come.
+fn append<T: Copy + Send>(flags: &[u8], value: impl Fn(usize) -> T + Sync, out: &mut [T]) -> usize {
+    let rest = Mutex::new(out);
+    let chunks = flags.par_chunks(CHUNK_ITEMS).enumerate();
+    let kept = chunks.map(|(chunk, flags)| {
+        let survivors = count(flags);
+        let part = take(
+            &mut rest.lock().unwrap_or_else(PoisonError::into_inner),
+            survivors,
+        );
+        keep_run(flags, chunk * CHUNK_ITEMS, &value, part)
+    });
+    kept.sum()
+}
+
+/// Takes the first `len` items off a slice.
+fn take<'a, T>(rest: &mut &'a mut [T], len: usize) -> &'a mut [T] {
+    let (taken, left) = std::mem::take(rest).split_at_mut(len);
+    *rest = left;
+    taken
+}
+
+/// Writes every value, all ones for what is not selected, and counts the selected.
+fn blank<T: Pod + Send>(flags: &[u8], value: impl Fn(usize) -> T + Sync, out: &mut [T]) -> usize {
+    let parts = out[..flags.len()].par_chunks_mut(CHUNK_ITEMS);
+    let chunks = flags.par_chunks(CHUNK_ITEMS).zip(parts).enumerate();
+    let kept =
+        chunks.map(|(chunk, (flags, part))| blank_run(flags, chunk * CHUNK_ITEMS, &value, part));
+    kept.sum()
+}
+
+/// As [`blank`], for one run of flags, whose first has the index `first`.
+fn blank_run<T: Pod>(
+    flags: &[u8],
+    first: usize,
+    value: &impl Fn(usize) -> T,
+    out: &mut [T],
+) -> usize {
+    let mut dropped = T::zeroed();
+    bytemuck::bytes_of_mut(&mut dropped).fill(u8::MAX);
+    for (index, (out, &flag)) in (first..).zip(out.iter_mut().zip(flags)) {
+        *out = if flag != 0 { value(index) } else { dropped };
+    }
+    count(flags)
+}

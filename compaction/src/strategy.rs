@@ -1,0 +1,73 @@
+//! The ways to compact, as values that can be named, listed and switched.
+
+use std::{fmt, str::FromStr};
+
+/// How an operation finds out where each survivor goes.
+///
+/// Every strategy is there on the CPU and on CUDA. All keep the same items and count the same number of them; they
+/// differ in the order, and in what it costs. Each has a name, for command lines and tables:
+///
+/// ```
+/// use compaction::Strategy;
+///
+/// assert_eq!("atomic".parse(), Ok(Strategy::Atomic));
+/// assert_eq!(Strategy::default().to_string(), "look-back");
+/// assert!("atmic".parse::<Strategy>().unwrap_err().to_string().contains("look-back, atomic, off"));
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Strategy {
+    /// Keeps the order of the items, in a single pass: a block that has counted its tile looks back over the counts
+    /// of the tiles before it (Merrill & Garland 2016). The result is the same in every run.
+    #[default]
+    LookBack,
+    /// Appends: each block reserves room for its survivors with one atomic addition. The order inside a block's tile
+    /// is kept; the tiles come in any order, another one in every run.
+    Atomic,
+    /// Removes nothing: every item stays at its place, and those that would go are overwritten by all-one bits, which
+    /// as an index is [`u32::MAX`]. The baseline that shows what compaction gains.
+    Off,
+}
+
+impl Strategy {
+    /// All strategies, the default first.
+    pub const ALL: &[Self] = &[Self::LookBack, Self::Atomic, Self::Off];
+
+    /// Its name, as it is written and read.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::LookBack => "look-back",
+            Self::Atomic => "atomic",
+            Self::Off => "off",
+        }
+    }
+}
+
+impl fmt::Display for Strategy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Strategy {
+    type Err = UnknownStrategy;
+
+    fn from_str(name: &str) -> Result<Self, UnknownStrategy> {
+        let known = Self::ALL.iter().find(|strategy| strategy.name() == name);
+        known.copied().ok_or_else(|| UnknownStrategy {
+            name: name.to_owned(),
+        })
+    }
+}
+
+/// A name that no [`Strategy`] has.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no compaction strategy is named \"{name}\"; there are {}", known())]
+pub struct UnknownStrategy {
+    name: String,
+}
+
+fn known() -> String {
+    let names: Vec<_> = Strategy::ALL.iter().map(|known| known.name()).collect();
+    names.join(", ")
+}

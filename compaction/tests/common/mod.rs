@@ -1,0 +1,94 @@
+//! A list of tests of which some need NVRTC or a GPU. Where there is none they count as ignored, with the reason.
+
+use std::sync::Arc;
+
+use compaction::{
+    cuda::{self, Compiler, Nvrtc},
+    cudarc::driver::{CudaContext, CudaStream},
+};
+use libtest_mimic::{Arguments, Trial};
+
+/// What a GPU test gets: the first GPU, a stream of its own, and the compiler.
+#[allow(dead_code, reason = "not every test program runs kernels")]
+pub(crate) struct Gpu {
+    pub(crate) context: Arc<CudaContext>,
+    pub(crate) stream: Arc<CudaStream>,
+    pub(crate) compiler: Compiler,
+}
+
+/// The tests of a program with `harness = false`.
+pub(crate) struct Tests {
+    trials: Vec<Trial>,
+    nvrtc: Result<Arc<Nvrtc>, String>,
+    gpu: Result<Arc<CudaContext>, String>,
+    skipped: Vec<(&'static str, String, usize)>,
+}
+
+#[allow(dead_code, reason = "not every test program has tests of each kind")]
+impl Tests {
+    pub(crate) fn new() -> Self {
+        Self {
+            trials: Vec::new(),
+            nvrtc: Nvrtc::find().map(Arc::new),
+            gpu: cuda::open(0).map_err(|error| error.to_string()),
+            skipped: Vec::new(),
+        }
+    }
+
+    /// A test that runs everywhere.
+    pub(crate) fn test(mut self, name: &str, body: fn()) -> Self {
+        self.trials.push(Trial::test(name, move || {
+            body();
+            Ok(())
+        }));
+        self
+    }
+
+    /// A test that compiles.
+    pub(crate) fn nvrtc(mut self, name: &str, body: fn(&Arc<Nvrtc>)) -> Self {
+        match self.nvrtc.clone() {
+            Ok(nvrtc) => self.trials.push(Trial::test(name, move || {
+                body(&nvrtc);
+                Ok(())
+            })),
+            Err(reason) => self.skip(name, "no NVRTC", reason),
+        }
+        self
+    }
+
+    /// A test that runs kernels.
+    pub(crate) fn gpu(mut self, name: &str, body: fn(&Gpu)) -> Self {
+        match self.gpu.clone() {
+            Ok(context) => self.trials.push(Trial::test(name, move || {
+                let stream = context.new_stream().map_err(|error| error.to_string())?;
+                body(&Gpu {
+                    context,
+                    stream,
+                    compiler: Compiler::new(),
+                });
+                Ok(())
+            })),
+            Err(reason) => self.skip(name, "no GPU", reason),
+        }
+        self
+    }
+
+    /// Runs them, says what is skipped and why, and ends the program.
+    pub(crate) fn run(self) -> ! {
+        for (_, reason, count) in &self.skipped {
+            eprintln!("skipped: {count} tests: {reason}");
+        }
+        libtest_mimic::run(&Arguments::from_args(), self.trials).exit()
+    }
+
+    fn skip(&mut self, name: &str, lacks: &'static str, reason: String) {
+        match self.skipped.iter_mut().find(|(known, ..)| *known == lacks) {
+            Some((_, _, count)) => *count += 1,
+            None => self.skipped.push((lacks, reason.clone(), 1)),
+        }
+        // Asked for by `--ignored`, it fails and says why.
+        let trial = Trial::test(name, move || Err(reason.into()));
+        self.trials
+            .push(trial.with_kind(lacks).with_ignored_flag(true));
+    }
+}

@@ -1,0 +1,295 @@
+//! Kernels on a GPU, and what is around them: buffers, times, results.
+
+use compaction::{
+    Error,
+    cuda::{
+        self, Archive, Cache, Compiler, In, InOut, Launch, Mailbox, Nvrtc, Origin, Source, Timeline,
+    },
+    cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode},
+};
+
+use crate::{
+    common::Gpu,
+    parcels::{BY, Move, Parcel, Vec3, move_parcels, moved, parcel},
+};
+
+pub(crate) fn round_trip(gpu: &Gpu) {
+    check_moves(gpu, &gpu.compiler);
+}
+
+fn check_moves(gpu: &Gpu, compiler: &Compiler) {
+    let kernel = compiler
+        .load(&gpu.context, &move_parcels())
+        .unwrap()
+        .kernel::<Move>("move_parcels")
+        .unwrap();
+    let parcels: Vec<_> = (0..1000).map(parcel).collect();
+    let input = cuda::upload(&gpu.stream, &parcels).unwrap();
+    let mut output = cuda::zeroed::<Parcel>(&gpu.stream, 1000).unwrap();
+    // The last item is beyond the count and stays as it is.
+    kernel
+        .launch(
+            &gpu.stream,
+            Launch::covering(999, 128),
+            (input.as_view(), output.as_view_mut(), 999, BY),
+        )
+        .unwrap();
+    let mut expected: Vec<_> = parcels.iter().map(|&parcel| moved(parcel, BY)).collect();
+    expected[999] = Parcel::default();
+    assert_eq!(cuda::download(&gpu.stream, &output).unwrap(), expected);
+    assert_eq!(cuda::download(&gpu.stream, &input).unwrap(), parcels);
+}
+
+pub(crate) fn launch_nothing(gpu: &Gpu) {
+    let kernel = gpu
+        .compiler
+        .load(&gpu.context, &move_parcels())
+        .unwrap()
+        .kernel::<Move>("move_parcels")
+        .unwrap();
+    let empty = cuda::upload::<Parcel>(&gpu.stream, &[]).unwrap();
+    let mut output = cuda::zeroed::<Parcel>(&gpu.stream, 0).unwrap();
+    kernel
+        .launch(
+            &gpu.stream,
+            Launch::covering(0, 128),
+            (empty.as_view(), output.as_view_mut(), 0, BY),
+        )
+        .unwrap();
+    gpu.stream.synchronize().unwrap();
+    let refused = kernel.launch(
+        &gpu.stream,
+        Launch::covering(1, 4096),
+        (empty.as_view(), output.as_view_mut(), 0, BY),
+    );
+    let message = refused.unwrap_err().to_string();
+    assert!(
+        message.starts_with("launch \"move_parcels\" over 1 items: CUDA_ERROR_INVALID_VALUE ("),
+        "{message}"
+    );
+}
+
+pub(crate) fn undeclared_kernel(gpu: &Gpu) {
+    let module = gpu.compiler.load(&gpu.context, &move_parcels()).unwrap();
+    let declared = "it declares move_parcels(const Parcel *, Parcel *, u32, Vec3)";
+    let message = module
+        .kernel::<(In<Parcel>, u32)>("move_parcels")
+        .unwrap_err()
+        .to_string();
+    assert!(
+        message.contains("no kernel move_parcels(const Parcel *, u32)")
+            && message.ends_with(declared),
+        "{message}"
+    );
+    assert!(
+        module
+            .kernel::<Move>("other")
+            .unwrap_err()
+            .to_string()
+            .ends_with(declared)
+    );
+}
+
+pub(crate) fn foreign_stream(gpu: &Gpu) {
+    let kernel = gpu
+        .compiler
+        .load(&gpu.context, &move_parcels())
+        .unwrap()
+        .kernel::<Move>("move_parcels")
+        .unwrap();
+    let elsewhere = gpu.context.new_stream().unwrap();
+    let input = cuda::upload(&gpu.stream, &[parcel(1)]).unwrap();
+    let mut output = cuda::zeroed::<Parcel>(&elsewhere, 1).unwrap();
+    let refused = kernel.launch(
+        &gpu.stream,
+        Launch::covering(1, 128),
+        (input.as_view(), output.as_view_mut(), 1, BY),
+    );
+    let message = refused.unwrap_err().to_string();
+    assert!(
+        message
+            .starts_with("argument 2 of kernel \"move_parcels\" was allocated on another stream"),
+        "{message}"
+    );
+}
+
+pub(crate) fn shipped_runs(gpu: &Gpu) {
+    let Ok(nvrtc) = Nvrtc::find() else {
+        return eprintln!("skipped: no NVRTC to make PTX with");
+    };
+    if cuda::driver_version() < Some(nvrtc.version()) {
+        return eprintln!("skipped: the driver is older than {nvrtc:?} and knows none of its PTX");
+    }
+    let bytes = Archive::build(&[move_parcels()], &nvrtc)
+        .unwrap()
+        .to_bytes()
+        .unwrap();
+    let compiler = Compiler::new()
+        .cache(Cache::off())
+        .nvrtc(None)
+        .shipped(&bytes);
+    assert_eq!(
+        compiler
+            .load(&gpu.context, &move_parcels())
+            .unwrap()
+            .origin(),
+        Origin::Shipped
+    );
+    check_moves(gpu, &compiler);
+}
+
+const COUNT_UP: &str = "extern \"C\" __global__ void count_up(u32 *counter) { counter[0] += 1; }";
+
+fn count_up(gpu: &Gpu) -> cuda::Kernel<(InOut<u32>,)> {
+    let source = Source::new("kernels/count_up.cu", COUNT_UP).kernel::<(InOut<u32>,)>("count_up");
+    gpu.compiler
+        .load(&gpu.context, &source)
+        .unwrap()
+        .kernel("count_up")
+        .unwrap()
+}
+
+pub(crate) fn timeline(gpu: &Gpu) {
+    let kernel = count_up(gpu);
+    let mut counter = cuda::zeroed(&gpu.stream, 1).unwrap();
+    let mut timeline = Timeline::new(&gpu.context, 1).unwrap();
+    assert!(timeline.milliseconds().unwrap().is_empty());
+    for marks in [2, 4, 3] {
+        timeline.restart();
+        for _ in 0..marks {
+            timeline.mark(&gpu.stream).unwrap();
+            for _ in 0..100 {
+                kernel
+                    .launch(&gpu.stream, Launch::blocks(1, 1), (counter.as_view_mut(),))
+                    .unwrap();
+            }
+        }
+        let times = timeline.milliseconds().unwrap();
+        assert_eq!(times.len(), marks - 1);
+        assert!(
+            times.iter().all(|&time| time > 0.0 && time < 1000.0),
+            "{times:?}"
+        );
+    }
+}
+
+pub(crate) fn mailbox(gpu: &Gpu) {
+    let kernel = count_up(gpu);
+    let mut counter = cuda::zeroed::<u32>(&gpu.stream, 2).unwrap();
+    let mut mailbox = Mailbox::new(&gpu.context, 1).unwrap();
+    assert!(mailbox.wait().unwrap().is_empty());
+    for round in 1..=3 {
+        for _ in 0..50 {
+            kernel
+                .launch(&gpu.stream, Launch::blocks(1, 1), (counter.as_view_mut(),))
+                .unwrap();
+        }
+        mailbox.post(&gpu.stream, counter.slice(..1)).unwrap();
+        assert_eq!(mailbox.wait().unwrap(), [50 * round]);
+    }
+    let message = mailbox
+        .post(&gpu.stream, counter.as_view())
+        .unwrap_err()
+        .to_string();
+    assert_eq!(
+        message,
+        "mailbox: room for 1 items where up to 2 may be written"
+    );
+}
+
+pub(crate) fn capture(gpu: &Gpu) {
+    let kernel = count_up(gpu);
+    let mut counter = cuda::zeroed::<u32>(&gpu.stream, 1).unwrap();
+    gpu.stream
+        .begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)
+        .unwrap();
+    for _ in 0..5 {
+        kernel
+            .launch(
+                &gpu.stream,
+                Launch::covering(1, 32).shared_bytes(64),
+                (counter.as_view_mut(),),
+            )
+            .unwrap();
+    }
+    let graph = gpu
+        .stream
+        .end_capture(CUgraphInstantiate_flags(0))
+        .unwrap()
+        .unwrap();
+    assert_eq!(cuda::download(&gpu.stream, &counter).unwrap(), [0]);
+    for _ in 0..3 {
+        graph.launch().unwrap();
+    }
+    // Thirty-two threads add to the same word without order: each launch adds one at least.
+    let counted = cuda::download(&gpu.stream, &counter).unwrap()[0];
+    assert!((15..=15 * 32).contains(&counted), "{counted}");
+}
+
+pub(crate) fn out_of_memory(gpu: &Gpu) {
+    match cuda::uninitialised::<u64>(&gpu.stream, 1 << 44) {
+        Err(Error::OutOfMemory { asked, free, total }) => {
+            assert!(asked == 1 << 47 && free <= total && total > 0)
+        }
+        other => panic!("{other:?}"),
+    }
+    assert!(matches!(
+        cuda::uninitialised::<u64>(&gpu.stream, usize::MAX),
+        Err(Error::OutOfMemory { .. })
+    ));
+    assert_eq!(
+        cuda::download(&gpu.stream, &cuda::upload(&gpu.stream, &[7_u8]).unwrap()).unwrap(),
+        [7]
+    );
+}
+
+pub(crate) fn empty_buffers(gpu: &Gpu) {
+    let empty = cuda::uninitialised::<Parcel>(&gpu.stream, 0).unwrap();
+    assert_eq!(empty.len(), 0);
+    assert!(cuda::download(&gpu.stream, &empty).unwrap().is_empty());
+}
+
+pub(crate) fn reinterpreted(gpu: &Gpu) {
+    let mut bytes = cuda::upload(&gpu.stream, &(0..24_u8).collect::<Vec<_>>()).unwrap();
+    let words = cuda::reinterpret::<u8, u32>(bytes.slice(4..12)).unwrap();
+    assert_eq!(
+        cuda::download(&gpu.stream, &words).unwrap(),
+        [0x0706_0504, 0x0b0a_0908]
+    );
+    assert!(matches!(
+        cuda::reinterpret::<u8, u32>(bytes.slice(2..10)),
+        Err(Error::Reinterpret { bytes: 8, .. })
+    ));
+    assert!(matches!(
+        cuda::reinterpret::<u8, u32>(bytes.slice(4..10)),
+        Err(Error::Reinterpret { bytes: 6, .. })
+    ));
+    let mut view = bytes.as_view_mut();
+    let mut triples = cuda::reinterpret_mut::<u8, Vec3>(&mut view).unwrap();
+    gpu.stream.memset_zeros(&mut triples).unwrap();
+    assert_eq!(cuda::download(&gpu.stream, &bytes).unwrap(), [0; 24]);
+}
+
+pub(crate) fn no_such_device(_: &Gpu) {
+    let count = cuda::devices().unwrap().len();
+    let message = cuda::open(count).unwrap_err().to_string();
+    assert!(
+        message.starts_with(&format!(
+            "no CUDA device: there is no device {count}, only device"
+        )),
+        "{message}"
+    );
+}
+
+pub(crate) fn occupancy(gpu: &Gpu) {
+    let kernel = count_up(gpu);
+    assert!((1..=255).contains(&kernel.registers().unwrap()));
+    let (small, large) = (
+        kernel.occupancy(128, 0).unwrap(),
+        kernel.occupancy(1024, 0).unwrap(),
+    );
+    assert!(
+        small > large && large >= 1,
+        "{small} blocks of 128, {large} of 1024"
+    );
+}

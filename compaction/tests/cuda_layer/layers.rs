@@ -1,0 +1,242 @@
+//! What NVRTC makes, and the layers around it: the cache and the archive.
+
+use std::{path::Path, sync::Arc};
+
+use compaction::{
+    Error,
+    cuda::{Archive, Cache, Compiler, InOut, Nvrtc, Origin, Source, Target},
+};
+
+use crate::parcels::{MOVE, PARCEL_FIELDS, move_parcels, move_with};
+
+pub(crate) fn usage(nvrtc: &Arc<Nvrtc>) {
+    let target = nvrtc.target(90).unwrap();
+    let usage = nvrtc.compile(&move_parcels(), target).unwrap().usage();
+    let Target::Cubin(_) = target else {
+        return assert!(usage.is_empty());
+    };
+    assert_eq!(usage.len(), 1, "{usage:?}");
+    assert_eq!(usage[0].kernel, "move_parcels");
+    assert!(
+        (4..=64).contains(&usage[0].registers) && usage[0].spill_store_bytes == 0,
+        "{usage:?}"
+    );
+    let spilling = Source::new(
+        "spill.cu",
+        r#"extern "C" __global__ void __launch_bounds__(1024, 2) spill(u32 *out) {
+            u32 held[96];
+            #pragma unroll
+            for (u32 i = 0; i < 96; ++i) held[i] = ((volatile u32 *)out)[i];
+            __syncthreads();
+            #pragma unroll
+            for (u32 i = 0; i < 96; ++i) ((volatile u32 *)out)[i * 2] = held[i] * held[95 - i];
+        }"#,
+    )
+    .kernel::<(InOut<u32>,)>("spill");
+    let usage = nvrtc.compile(&spilling, target).unwrap().usage();
+    assert!(
+        usage[0].registers <= 32 && usage[0].spill_store_bytes > 0 && usage[0].spill_load_bytes > 0,
+        "{usage:?}"
+    );
+}
+
+pub(crate) fn no_contraction(nvrtc: &Arc<Nvrtc>) {
+    let source = Source::new(
+        "round.cu",
+        r#"extern "C" __global__ void round_once(f32 *x) { x[0] = sqrtf(x[1] * x[2] + x[3]) / x[4]; }"#,
+    );
+    let ptx =
+        String::from_utf8(nvrtc.compile(&source, Target::Ptx(75)).unwrap().image.bytes).unwrap();
+    for instruction in ["mul.rn.f32", "add.rn.f32", "sqrt.rn.f32", "div.rn.f32"] {
+        assert!(ptx.contains(instruction), "{instruction} is not in\n{ptx}");
+    }
+    assert!(
+        !ptx.contains("fma") && !ptx.contains(".ftz") && !ptx.contains(".approx"),
+        "{ptx}"
+    );
+}
+
+pub(crate) fn targets(nvrtc: &Arc<Nvrtc>) {
+    assert_eq!(nvrtc.target(90), Some(Target::Cubin(90)));
+    assert!(matches!(nvrtc.target(9999), Some(Target::Ptx(newest)) if newest >= 90));
+    assert_eq!(nvrtc.target(20), None);
+}
+
+pub(crate) fn cache_round_trip(nvrtc: &Arc<Nvrtc>) {
+    let folder = tempfile::tempdir().unwrap();
+    let compiler = Compiler::new()
+        .cache(Cache::at(folder.path().join("new").join("folder")))
+        .nvrtc(Some(nvrtc.clone()));
+    let (first, origin) = compiler.image(&move_parcels(), 90).unwrap();
+    assert_eq!(origin, Origin::Nvrtc);
+    let driver_only = compiler.clone().nvrtc(None);
+    assert_eq!(
+        driver_only.image(&move_parcels(), 90).unwrap(),
+        (first, Origin::Cache)
+    );
+    // Another GPU, another constant, another text: none is served by that entry.
+    assert!(driver_only.image(&move_parcels(), 80).is_err());
+    assert!(
+        driver_only
+            .image(&move_parcels().constant("OTHER", 1), 90)
+            .is_err()
+    );
+    assert!(
+        driver_only
+            .image(
+                &move_with(PARCEL_FIELDS, &MOVE.replace("+= 1;", "+= 2;")),
+                90
+            )
+            .is_err()
+    );
+}
+
+pub(crate) fn damaged_entry(nvrtc: &Arc<Nvrtc>) {
+    let folder = tempfile::tempdir().unwrap();
+    let compiler = Compiler::new()
+        .cache(Cache::at(folder.path()))
+        .nvrtc(Some(nvrtc.clone()));
+    let (image, _) = compiler.image(&move_parcels(), 90).unwrap();
+    let entry = only_file(folder.path());
+    let whole = std::fs::read(&entry).unwrap();
+    for damage in [
+        &whole[..whole.len() / 2],
+        &whole[..3],
+        b"",
+        &whole.iter().rev().copied().collect::<Vec<_>>(),
+    ] {
+        std::fs::write(&entry, damage).unwrap();
+        assert_eq!(
+            compiler.image(&move_parcels(), 90).unwrap(),
+            (image.clone(), Origin::Nvrtc)
+        );
+        assert_eq!(
+            std::fs::read(only_file(folder.path())).unwrap(),
+            whole,
+            "the entry is whole again, and alone"
+        );
+    }
+    let mut flipped = whole.clone();
+    flipped[whole.len() / 2] ^= 1;
+    std::fs::write(&entry, flipped).unwrap();
+    assert!(
+        compiler
+            .clone()
+            .nvrtc(None)
+            .image(&move_parcels(), 90)
+            .is_err()
+    );
+}
+
+fn only_file(folder: &Path) -> std::path::PathBuf {
+    let files: Vec<_> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    assert_eq!(files.len(), 1, "{files:?}");
+    files[0].clone()
+}
+
+pub(crate) fn unwritable_cache(nvrtc: &Arc<Nvrtc>) {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let compiler = Compiler::new()
+        .cache(Cache::at(file.path().join("below a file")))
+        .nvrtc(Some(nvrtc.clone()));
+    for _ in 0..2 {
+        assert_eq!(
+            compiler.image(&move_parcels(), 90).unwrap().1,
+            Origin::Nvrtc
+        );
+    }
+}
+
+pub(crate) fn archive_serves(nvrtc: &Arc<Nvrtc>) {
+    let bytes = Archive::build(&[move_parcels()], nvrtc)
+        .unwrap()
+        .to_bytes()
+        .unwrap();
+    let compiler = Compiler::new()
+        .cache(Cache::off())
+        .nvrtc(None)
+        .shipped(&bytes);
+    let (image, origin) = compiler.image(&move_parcels(), 120).unwrap();
+    assert_eq!((image.target, origin), (Target::Ptx(75), Origin::Shipped));
+    assert_eq!(
+        image,
+        nvrtc
+            .compile(&move_parcels(), Target::Ptx(75))
+            .unwrap()
+            .image
+    );
+    let message = compiler
+        .image(&move_parcels().constant("OTHER", 1), 120)
+        .unwrap_err()
+        .to_string();
+    assert!(message.contains("not among those that ship"), "{message}");
+}
+
+pub(crate) fn archive_stale(nvrtc: &Arc<Nvrtc>) {
+    let archive = Archive::build(&[move_parcels()], nvrtc).unwrap();
+    assert_eq!(archive.len(), 1);
+    assert!(archive.missing(&[move_parcels()]).unwrap().is_empty());
+    let changed = move_with(PARCEL_FIELDS, &MOVE.replace("+= 1;", "+= 2;"));
+    assert_eq!(
+        archive.missing(&[move_parcels(), changed]).unwrap(),
+        ["kernels/move.cu"]
+    );
+}
+
+pub(crate) fn archive_reproducible(nvrtc: &Arc<Nvrtc>) {
+    let other = Source::new("other.cu", "extern \"C\" __global__ void other() {}");
+    let sources = [move_parcels(), other];
+    let mut reversed = sources.clone();
+    reversed.reverse();
+    let bytes = Archive::build(&sources, nvrtc).unwrap().to_bytes().unwrap();
+    assert_eq!(
+        bytes,
+        Archive::build(&reversed, nvrtc)
+            .unwrap()
+            .to_bytes()
+            .unwrap()
+    );
+    assert_eq!(Archive::open(&bytes).unwrap().to_bytes().unwrap(), bytes);
+}
+
+pub(crate) fn damaged_archive() {
+    let bytes = Archive::default().to_bytes().unwrap();
+    assert!(Archive::open(&bytes).unwrap().is_empty());
+    for end in 0..bytes.len() {
+        assert!(
+            matches!(Archive::open(&bytes[..end]), Err(Error::Archive { .. })),
+            "cut at {end}"
+        );
+    }
+    for byte in 0..bytes.len() {
+        let mut damaged = bytes.clone();
+        damaged[byte] ^= 4;
+        assert!(
+            matches!(Archive::open(&damaged), Err(Error::Archive { .. })),
+            "byte {byte}"
+        );
+    }
+}
+
+pub(crate) fn no_compiler() {
+    for compiler in [
+        Compiler::new(),
+        Compiler::new().shipped(b"no archive"),
+        Compiler::new().shipped(&empty_archive()),
+    ] {
+        let compiler = compiler.cache(Cache::off()).nvrtc(None);
+        let message = compiler.image(&move_parcels(), 90).unwrap_err().to_string();
+        assert!(
+            message.starts_with("kernels/move.cu ")
+                && message.ends_with("pip install nvidia-cuda-nvrtc-cu12"),
+            "{message}"
+        );
+    }
+}
+
+fn empty_archive() -> Vec<u8> {
+    Archive::default().to_bytes().unwrap()
+}

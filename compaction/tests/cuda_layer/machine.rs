@@ -1,0 +1,126 @@
+//! What is and is not on a machine: the driver, the compiler.
+
+use std::{path::Path, process::Command, sync::Arc};
+
+use compaction::{
+    Error,
+    cuda::{self, Nvrtc},
+};
+
+/// Set for a copy of this program that only answers a question about its environment.
+pub(crate) const ASK: &str = "CUDA_LAYER_ASK";
+
+/// The answer of a copy of this program to "nvrtc" or "devices" in another environment.
+fn ask(question: &str, environment: &[(&str, &Path)]) -> String {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    for variable in [
+        "COMPACTION_NVRTC",
+        "VIRTUAL_ENV",
+        "CONDA_PREFIX",
+        "CUDA_HOME",
+        "CUDA_PATH",
+        "LD_LIBRARY_PATH",
+    ] {
+        command.env_remove(variable);
+    }
+    let output = command
+        .env(ASK, question)
+        .envs(environment.iter().copied())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// The answer of this machine, whichever it is, has its reason or its GPUs.
+pub(crate) fn no_driver() {
+    match cuda::devices() {
+        Ok(devices) => assert!(
+            !devices.is_empty() && devices.iter().all(|device| device.memory_bytes > 0),
+            "{devices:?}"
+        ),
+        Err(Error::NoDevice { reason }) => {
+            assert!(!reason.is_empty() && !reason.contains('\n'), "{reason}");
+            assert!(matches!(cuda::open(0), Err(Error::NoDevice { .. })));
+        }
+        Err(other) => panic!("{other}"),
+    }
+}
+
+/// Libraries that answer as a driver does: one for CUDA 11.4, one for 12.2 that knows no GPU.
+pub(crate) fn poor_drivers() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("driver.c");
+    let library = folder.path().join("libcuda.so");
+    let code = "int cuDriverGetVersion(int *version) { *version = VERSION; return 0; }\n\
+                int cuInit(unsigned flags) { return 100; }\n\
+                int cuGetErrorString(int error, const char **text) { *text = \"no CUDA-capable device is detected\"; return 0; }\n";
+    std::fs::write(&source, code).unwrap();
+    for (version, reason) in [
+        (
+            "11040",
+            "no CUDA device: the driver knows CUDA 11.4; CUDA 12.2, driver 535, is needed",
+        ),
+        (
+            "12020",
+            "no CUDA device: the driver says CUDA_ERROR_NO_DEVICE (no CUDA-capable device is detected)",
+        ),
+    ] {
+        let version = format!("-DVERSION={version}");
+        match Command::new("cc")
+            .args(["-shared", "-fPIC", &version, "-o"])
+            .args([&library, &source])
+            .status()
+        {
+            Ok(status) => assert!(status.success()),
+            Err(error) => return eprintln!("skipped: no C compiler: {error}"),
+        }
+        assert_eq!(
+            ask("devices", &[("LD_LIBRARY_PATH", folder.path())]),
+            format!("Err({reason:?})\n")
+        );
+    }
+}
+
+pub(crate) fn broken_nvrtc() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("libnvrtc.so.12");
+    std::fs::write(&file, "no library").unwrap();
+    let answer = ask("nvrtc", &[("COMPACTION_NVRTC", &file)]);
+    assert!(
+        answer.starts_with(&format!("Err(\"COMPACTION_NVRTC: {}: ", file.display())),
+        "{answer}"
+    );
+    assert_eq!(
+        ask("nvrtc", &[("COMPACTION_NVRTC", Path::new("off"))]),
+        "Err(\"COMPACTION_NVRTC=off\")\n"
+    );
+}
+
+pub(crate) fn nvrtc_places(nvrtc: &Arc<Nvrtc>) {
+    if !nvrtc.path().is_absolute() {
+        return eprintln!("skipped: the system's loader finds NVRTC before any other place");
+    }
+    let home = tempfile::tempdir().unwrap();
+    let wheel = "lib/python3.11/site-packages/nvidia/cuda_nvrtc/lib";
+    let newer_wheel = "lib/python3.13/site-packages/nvidia/cu13/lib";
+    for (variable, folder) in [
+        ("CUDA_HOME", "lib64"),
+        ("CUDA_PATH", "targets/x86_64-linux/lib"),
+        ("CONDA_PREFIX", "lib"),
+        ("CONDA_PREFIX", wheel),
+        ("VIRTUAL_ENV", wheel),
+        ("VIRTUAL_ENV", newer_wheel),
+        ("HOME", &format!(".local/{wheel}")),
+    ] {
+        let root = tempfile::tempdir().unwrap();
+        let folder = root.path().join(folder);
+        std::fs::create_dir_all(&folder).unwrap();
+        // A broken neighbour does not keep it from being found.
+        std::fs::write(folder.join("libnvrtc.so.99"), "no library").unwrap();
+        let library = folder.join("libnvrtc.so.12");
+        std::os::unix::fs::symlink(nvrtc.path(), &library).unwrap();
+        let answer = ask("nvrtc", &[("HOME", home.path()), (variable, root.path())]);
+        assert_eq!(answer, format!("Ok({library:?})\n"), "by {variable}");
+    }
+}

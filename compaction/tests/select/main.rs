@@ -1,0 +1,248 @@
+//! `select`: one body over all strategies and backends, against three naive lines.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod backends;
+mod cases;
+mod cuda;
+
+use std::{fmt::Debug, sync::Arc};
+
+use compaction::{Error, Strategy, cuda::Nvrtc, cuda::Target, layout::Shared, select};
+
+use crate::{
+    backends::Backend,
+    cases::{LARGE, MASKS, Mask, Random, SIZES},
+    common::Tests,
+};
+
+macro_rules! records {
+    ($($name:ident: $words:literal),+) => {
+        compaction::shared! {$(
+            /// An item of as many words.
+            pub struct $name {
+                /// Any bits.
+                pub words: [u32; $words],
+            }
+        )+}
+    };
+}
+records!(Two: 2, Three: 3, Four: 4, Five: 5, Eight: 8, Twelve: 12, Sixteen: 16);
+
+fn main() {
+    Tests::new()
+        .test(
+            "strategies_are_known_by_their_names",
+            strategies_are_known_by_their_names,
+        )
+        .test("the_specification_keeps_order", || {
+            keeps_what_is_flagged(&Backend::Specification)
+        })
+        .test("the_cpu_keeps_what_is_flagged", || {
+            keeps_what_is_flagged(&Backend::Cpu)
+        })
+        .test("the_cpu_keeps_items_of_every_size", || {
+            keeps_items_of_every_size(&Backend::Cpu)
+        })
+        .test("the_cpu_keeps_many_items", || {
+            keeps_many_items(&Backend::Cpu)
+        })
+        .test(
+            "the_cpu_keeps_what_is_flagged_in_random_cases",
+            random_cases_on_the_cpu,
+        )
+        .test(
+            "the_cpu_refuses_lengths_that_do_not_fit",
+            the_cpu_refuses_lengths_that_do_not_fit,
+        )
+        .nvrtc(
+            "kernels_compile_without_spills",
+            kernels_compile_without_spills,
+        )
+        .gpu("cuda_keeps_what_is_flagged", cuda::keeps_what_is_flagged)
+        .gpu(
+            "cuda_keeps_items_of_every_size",
+            cuda::keeps_items_of_every_size,
+        )
+        .gpu("cuda_keeps_many_items", cuda::keeps_many_items)
+        .gpu(
+            "cuda_takes_views_that_start_anywhere",
+            cuda::takes_views_that_start_anywhere,
+        )
+        .gpu(
+            "cuda_reads_its_count_from_the_device",
+            cuda::reads_its_count_from_the_device,
+        )
+        .gpu(
+            "cuda_uses_a_workspace_over_and_over",
+            cuda::uses_a_workspace_over_and_over,
+        )
+        .gpu(
+            "cuda_replays_a_captured_chain",
+            cuda::replays_a_captured_chain,
+        )
+        .gpu(
+            "cuda_survives_its_last_epoch",
+            cuda::survives_its_last_epoch,
+        )
+        .gpu(
+            "cuda_refuses_what_does_not_fit",
+            cuda::refuses_what_does_not_fit,
+        )
+        .run()
+}
+
+fn strategies_are_known_by_their_names() {
+    for &strategy in Strategy::ALL {
+        assert_eq!(strategy.to_string().parse(), Ok(strategy));
+    }
+    assert_eq!(Strategy::default(), Strategy::ALL[0]);
+    let error = "sieve".parse::<Strategy>().unwrap_err().to_string();
+    assert!(error.contains("\"sieve\""), "{error}");
+    for strategy in Strategy::ALL {
+        assert!(error.contains(strategy.name()), "{error}");
+    }
+}
+
+/// Indices and items of one word, at every size, under every mask.
+fn keeps_what_is_flagged(backend: &Backend<'_>) {
+    let mut random = Random(1);
+    for &len in SIZES {
+        for &mask in MASKS {
+            let flags = mask.flags(len, &mut random);
+            selects_indices(backend, &flags, mask);
+            selects_items::<u32>(backend, &flags, mask);
+        }
+    }
+}
+
+fn keeps_items_of_every_size(backend: &Backend<'_>) {
+    let mut random = Random(2);
+    let few = SIZES.iter().filter(|&&len| len <= 1 << 16);
+    for &len in few {
+        for mask in [Mask::All, Mask::Random(50), Mask::Blocks] {
+            let flags = mask.flags(len, &mut random);
+            selects_items::<u32>(backend, &flags, mask);
+            selects_items::<Two>(backend, &flags, mask);
+            selects_items::<Three>(backend, &flags, mask);
+            selects_items::<Four>(backend, &flags, mask);
+            selects_items::<Five>(backend, &flags, mask);
+            selects_items::<Eight>(backend, &flags, mask);
+            selects_items::<Twelve>(backend, &flags, mask);
+            selects_items::<Sixteen>(backend, &flags, mask);
+        }
+    }
+}
+
+fn keeps_many_items(backend: &Backend<'_>) {
+    let flags = Mask::Random(50).flags(LARGE, &mut Random(3));
+    selects_indices(backend, &flags, Mask::Random(50));
+    selects_items::<u32>(backend, &flags, Mask::Random(50));
+}
+
+fn selects_indices(backend: &Backend<'_>, flags: &[u8], mask: Mask) {
+    let all: Vec<u32> = (0..flags.len() as u32).collect();
+    for &strategy in backend.strategies() {
+        let case = format!("indices of {} {mask:?}, {strategy}", flags.len());
+        let guard = 0xdead_beef;
+        let mut out = vec![guard; flags.len()];
+        let count = backend.indices(strategy, flags, &mut out);
+        cases::check(strategy, &all, flags, (&out, count), guard, &case);
+    }
+}
+
+fn selects_items<T: Shared + PartialEq + Debug + Send + Sync>(
+    backend: &Backend<'_>,
+    flags: &[u8],
+    mask: Mask,
+) {
+    let items = cases::items::<T>(flags.len());
+    for &strategy in backend.strategies() {
+        let case = format!("{} {}, {mask:?}, {strategy}", flags.len(), T::NAME);
+        let guard = bytemuck::pod_read_unaligned(&vec![0xa5; size_of::<T>()]);
+        let mut out = vec![guard; flags.len()];
+        let count = backend.items(strategy, &items, flags, &mut out);
+        cases::check(strategy, &items, flags, (&out, count), guard, &case);
+    }
+}
+
+fn random_cases_on_the_cpu() {
+    for seed in 0..300 {
+        let mut random = Random(seed);
+        let magnitude = random.below(18);
+        let len = random.below(2 << magnitude);
+        let mask = match random.below(3) {
+            0 => Mask::Blocks,
+            _ => Mask::Random(random.below(101)),
+        };
+        let flags = mask.flags(len, &mut random);
+        match random.below(4) {
+            0 => selects_indices(&Backend::Cpu, &flags, mask),
+            1 => selects_items::<f32>(&Backend::Cpu, &flags, mask),
+            2 => selects_items::<Five>(&Backend::Cpu, &flags, mask),
+            _ => selects_items::<u64>(&Backend::Cpu, &flags, mask),
+        }
+    }
+}
+
+fn the_cpu_refuses_lengths_that_do_not_fit() {
+    use select::cpu::{indices, items};
+    for &strategy in Strategy::ALL {
+        let mut out = [7_u32; 3];
+        let error = indices(strategy, &[0; 4], &mut out).unwrap_err();
+        assert!(
+            matches!(
+                error,
+                Error::OutputTooShort {
+                    needed: 4,
+                    got: 3,
+                    ..
+                }
+            ),
+            "{error}"
+        );
+        let error = items(strategy, &[1_u32; 3], &[1; 2], &mut out).unwrap_err();
+        assert!(
+            matches!(
+                error,
+                Error::LengthMismatch {
+                    expected: 2,
+                    got: 3,
+                    ..
+                }
+            ),
+            "{error}"
+        );
+        assert_eq!(out, [7; 3]);
+    }
+}
+
+/// For every architecture that this NVRTC knows among those supported.
+fn kernels_compile_without_spills(nvrtc: &Arc<Nvrtc>) {
+    let sources = [
+        select::source::<u32>(),
+        select::source::<Two>(),
+        select::source::<Three>(),
+        select::source::<Eight>(),
+        select::source::<Sixteen>(),
+    ];
+    for capability in [75, 80, 86, 90, 120] {
+        for source in &sources {
+            let Some(target) = nvrtc.target(capability) else {
+                continue;
+            };
+            let compiled = nvrtc
+                .compile(source, target)
+                .unwrap_or_else(|error| panic!("{error}"));
+            if let Target::Cubin(_) = target {
+                let usage = compiled.usage();
+                assert_eq!(usage.len(), 2 * Strategy::ALL.len(), "{}", compiled.log);
+                for kernel in usage {
+                    assert_eq!(kernel.spill_store_bytes, 0, "{kernel:?} for {target}");
+                    assert_eq!(kernel.spill_load_bytes, 0, "{kernel:?} for {target}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,8 @@
+// resolve: the film as a picture. Room: src/stages/resolve.rs.
+#include "shared/film.cuh"
+
+extern "C" __global__ void resolve(u32 pixel_count, u64 done, const u64 *sums, f32 *picture) {
+    u32 channel = blockIdx.x * blockDim.x + threadIdx.x;
+    if (channel >= 3 * pixel_count) return;
+    picture[channel] = mean(sums[channel], samples_of(channel / 3, pixel_count, done));
+}

@@ -1,0 +1,134 @@
+// shade: what happens where a ray hit. Room: src/stages/shade.rs.
+#include "shared/light.cuh"
+#include "shared/sampler.cuh"
+
+struct World {
+    const Primitive *primitives;
+    const Material *materials;
+    const Light *lights;
+    Surroundings surroundings;
+};
+
+struct Vertex {
+    Ray ray;
+    Vec3 throughput;
+    Vec3 emitted;
+    ShadowRay shadow_ray;
+};
+
+inline Vec3 emission(const Surroundings &surroundings, const Primitive &primitive, const Material &material,
+                     const Vertex &vertex, f32 distance, f32 cosine) {
+    Vec3 carried = vertex.throughput * material.emission;
+    if (vertex.ray.pdf == 0.0f) return carried;
+    f32 pdf = light_pdf(primitive, material, surroundings, vertex.ray.origin, distance, cosine);
+    return carried * power_heuristic(vertex.ray.pdf, pdf);
+}
+
+inline void connect_light(const World &world, Pair point, f32 choice, Vec3 origin, Vec3 normal, Vertex &vertex) {
+    Light light = world.lights[choose_light(world.lights, world.surroundings.light_count, choice)];
+    Primitive primitive = world.primitives[light.primitive];
+    Material material = world.materials[primitive.material];
+    LightSample sample = sample_light(primitive, material, world.surroundings, origin, point.x, point.y);
+    f32 cosine = dot(normal, sample.direction);
+    if (!(sample.distance > 0.0f && cosine > 0.0f)) return;
+    f32 pdf = cosine * INV_PI;
+    f32 weight = power_heuristic(sample.pdf, pdf);
+    vertex.shadow_ray.origin = origin;
+    vertex.shadow_ray.distance = sample.distance;
+    vertex.shadow_ray.direction = sample.direction;
+    vertex.shadow_ray.light = vertex.throughput * sample.radiance * (pdf * weight / sample.pdf);
+}
+
+inline bool scatter_diffuse(const World &world, Sampler numbers, u32 bounce, f32 choice, const Material &material,
+                            Vec3 point, Vec3 normal, Vertex &vertex) {
+    vertex.throughput = vertex.throughput * material.color;
+    if (max_component(vertex.throughput) <= 0.0f) return false;
+    Vec3 origin = offset_point(point, normal);
+    if (world.surroundings.light_count > 0) {
+        connect_light(world, pair(numbers, bounce, PAIR_LIGHT), choice, origin, normal, vertex);
+    }
+    Pair numbers_bsdf = pair(numbers, bounce, PAIR_BSDF);
+    CosineSample next = sample_cosine(normal, numbers_bsdf.x, numbers_bsdf.y);
+    vertex.ray = {origin, next.cosine * INV_PI, next.direction, 0};
+    return next.cosine > 0.0f;
+}
+
+inline bool scatter_specular(f32 choice, const Material &material, const Surface &surface, f32 cosine, Vertex &vertex) {
+    bool front = cosine > 0.0f;
+    f32 side = front ? 1.0f : -1.0f;
+    Vec3 normal = surface.normal * side;
+    f32 cos_in = cosine * side;
+    f32 eta = front ? 1.0f / material.ior : material.ior;
+    vertex.throughput = vertex.throughput * material.color;
+    Fresnel split = material.kind == MIRROR ? Fresnel{1.0f, 0.0f} : fresnel(cos_in, eta);
+    Vec3 origin, direction;
+    if (choice < split.reflected) {
+        origin = offset_point(surface.point, normal);
+        direction = reflect(vertex.ray.direction, normal);
+    } else {
+        origin = offset_point(surface.point, -normal);
+        direction = refract(vertex.ray.direction, normal, eta, cos_in, split.cos_out);
+    }
+    vertex.ray = {origin, 0.0f, direction, 0};
+    return max_component(vertex.throughput) > 0.0f;
+}
+
+inline bool survives_roulette(u32 bounce, f32 choice, Vertex &vertex) {
+    if (bounce + 1 < ROULETTE_AFTER) return true;
+    f32 chance = lesser(max_component(vertex.throughput), MOST_LIKELY);
+    vertex.throughput = vertex.throughput * (1.0f / chance);
+    return choice < chance;
+}
+
+inline bool shade_path(const World &world, Sampler numbers, u32 bounce, bool scatters, const Hit &hit,
+                       Vertex &vertex) {
+    Primitive primitive = world.primitives[hit.primitive];
+    Material material = world.materials[primitive.material];
+    Surface surface = surface_at(primitive, vertex.ray.origin, vertex.ray.direction, hit);
+    f32 cosine = -dot(vertex.ray.direction, surface.normal);
+    bool front = cosine > 0.0f;
+    if (front && max_component(material.emission) > 0.0f) {
+        vertex.emitted = emission(world.surroundings, primitive, material, vertex, hit.distance, cosine);
+    }
+    if (!scatters || (!front && material.one_sided == 1)) return false;
+    Pair choice = pair(numbers, bounce, PAIR_CHOICE);
+    bool scattered;
+    if (material.kind == DIFFUSE) {
+        Vec3 normal = surface.normal * (front ? 1.0f : -1.0f);
+        scattered = scatter_diffuse(world, numbers, bounce, choice.x, material, surface.point, normal, vertex);
+    } else {
+        scattered = scatter_specular(choice.x, material, surface, cosine, vertex);
+    }
+    return scattered && survives_roulette(bounce, choice.y, vertex);
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
+    shade(const Primitive *primitives, const Material *materials, const Light *lights, Surroundings surroundings,
+          Span span, u32 bounce, u32 scatters, const u32 *lanes, const u32 *queue, const Hit *hits, Ray *rays,
+          Rgb *throughputs, Rgb *radiances, ShadowRay *shadow_rays, u8 *flags, u32 *shadow_ray_count) {
+    u32 lane = blockIdx.x * blockDim.x + threadIdx.x;
+    bool casts = false;
+    if (lane < *lanes) {
+        u32 path = queue[lane];
+        bool goes_on = false;
+        if (path != NO_PATH) {
+            World world = {primitives, materials, lights, surroundings};
+            PixelSample at = pixel_and_sample(span, path);
+            Vertex vertex = {rays[path], throughputs[path].rgb, {0.0f, 0.0f, 0.0f}, {}};
+            vertex.shadow_ray.path = path;
+            goes_on = shade_path(world, sampler(span.seed, at.pixel, at.sample), bounce, scatters != 0, hits[path],
+                                 vertex);
+            radiances[path].rgb = radiances[path].rgb + vertex.emitted;
+            casts = vertex.shadow_ray.distance > 0.0f;
+            if (casts) shadow_rays[lane] = vertex.shadow_ray;
+            if (goes_on) {
+                rays[path] = vertex.ray;
+                throughputs[path].rgb = vertex.throughput;
+            }
+        }
+        if (!casts) shadow_rays[lane].distance = 0.0f;
+        flags[lane] = goes_on ? 1 : 0;
+    }
+    u32 cast = __syncthreads_count(casts);
+    if (threadIdx.x == 0 && cast != 0) atomicAdd(shadow_ray_count, cast);
+}

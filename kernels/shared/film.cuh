@@ -1,0 +1,19 @@
+// The film: sums of samples in fixed point. Twin: src/film.rs.
+#include "math.cuh"
+
+inline bool is_exposable(Vec3 sample) {
+    return sample.x >= 0.0f && sample.x < TOO_BRIGHT && sample.y >= 0.0f && sample.y < TOO_BRIGHT &&
+           sample.z >= 0.0f && sample.z < TOO_BRIGHT;
+}
+
+inline u64 fixed_point(f32 value) { return (u64)(value * SCALE); }
+
+inline f32 mean(u64 sum, u32 samples) {
+    if (samples == 0) return 0.0f;
+    return (f32)((f64)sum / ((f64)SCALE * (f64)samples));
+}
+
+inline u32 samples_of(u32 pixel, u32 pixel_count, u64 done) {
+    u64 full = done / pixel_count, rest = done % pixel_count;
+    return (u32)full + (pixel < rest ? 1 : 0);
+}

@@ -1,0 +1,77 @@
+// Arithmetic of the subject. Twin: src/math.rs.
+#include "words.cuh"
+
+struct Vec3 {
+    f32 x, y, z;
+};
+
+inline Vec3 operator+(Vec3 a, Vec3 b) { return {a.x + b.x, a.y + b.y, a.z + b.z}; }
+inline Vec3 operator-(Vec3 a, Vec3 b) { return {a.x - b.x, a.y - b.y, a.z - b.z}; }
+inline Vec3 operator*(Vec3 a, Vec3 b) { return {a.x * b.x, a.y * b.y, a.z * b.z}; }
+inline Vec3 operator*(Vec3 v, f32 s) { return {v.x * s, v.y * s, v.z * s}; }
+inline Vec3 operator-(Vec3 v) { return {-v.x, -v.y, -v.z}; }
+
+inline f32 lesser(f32 a, f32 b) { return a < b ? a : b; }
+inline f32 greater(f32 a, f32 b) { return a > b ? a : b; }
+
+inline f32 dot(Vec3 a, Vec3 b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
+
+inline Vec3 cross(Vec3 a, Vec3 b) {
+    return {a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
+}
+
+inline Vec3 normalize(Vec3 v) { return v * (1.0f / sqrtf(dot(v, v))); }
+
+inline f32 max_component(Vec3 v) { return greater(v.x, greater(v.y, v.z)); }
+
+inline f32 luminance(Vec3 v) { return 0.2126f * v.x + 0.7152f * v.y + 0.0722f * v.z; }
+
+inline f32 sin_small(f32 x) {
+    f32 s = x * x;
+    return x * (1.0f + s * (-1.0f / 6.0f + s * (1.0f / 120.0f + s * (-1.0f / 5040.0f + s * (1.0f / 362880.0f)))));
+}
+
+inline f32 cos_small(f32 x) {
+    f32 s = x * x;
+    return 1.0f +
+           s * (-0.5f +
+                s * (1.0f / 24.0f + s * (-1.0f / 720.0f + s * (1.0f / 40320.0f + s * (-1.0f / 3628800.0f)))));
+}
+
+inline Vec3 to_world(Vec3 normal, Vec3 local) {
+    f32 sign = normal.z >= 0.0f ? 1.0f : -1.0f;
+    f32 a = -1.0f / (sign + normal.z);
+    f32 b = normal.x * normal.y * a;
+    Vec3 tangent = {1.0f + sign * normal.x * normal.x * a, sign * b, -sign * normal.x};
+    Vec3 bitangent = {b, sign + normal.y * normal.y * a, -normal.y};
+    return tangent * local.x + bitangent * local.y + normal * local.z;
+}
+
+struct Pair {
+    f32 x, y;
+};
+
+inline Pair square_to_disk(f32 u, f32 v) {
+    f32 x = 2.0f * u - 1.0f;
+    f32 y = 2.0f * v - 1.0f;
+    if (x == 0.0f && y == 0.0f) return {0.0f, 0.0f};
+    if (x * x > y * y) {
+        f32 angle = PI / 4.0f * (y / x);
+        return {x * cos_small(angle), x * sin_small(angle)};
+    }
+    f32 angle = PI / 4.0f * (x / y);
+    return {y * sin_small(angle), y * cos_small(angle)};
+}
+
+inline f32 offset_coordinate(f32 point, f32 normal) {
+    i32 steps = (i32)(256.0f * normal);
+    steps = point < 0.0f ? -steps : steps;
+    f32 stepped = bits_to_float((u32)((i32)float_to_bits(point) + steps));
+    f32 magnitude = point < 0.0f ? -point : point;
+    return magnitude < 1.0f / 32.0f ? point + normal * (1.0f / 65536.0f) : stepped;
+}
+
+inline Vec3 offset_point(Vec3 point, Vec3 normal) {
+    return {offset_coordinate(point.x, normal.x), offset_coordinate(point.y, normal.y),
+            offset_coordinate(point.z, normal.z)};
+}

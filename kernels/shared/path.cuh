@@ -1,0 +1,48 @@
+// What travels. Twin: src/path.rs.
+#include "math.cuh"
+
+struct Span {
+    u32 width;
+    u32 pixel_count;
+    u32 first_pixel;
+    u32 first_sample;
+    u32 path_count;
+    u32 seed;
+};
+
+struct alignas(16) Ray {
+    Vec3 origin;
+    f32 pdf;
+    Vec3 direction;
+    u32 _pad;
+};
+
+struct alignas(16) Hit {
+    f32 distance;
+    u32 primitive;
+    f32 u;
+    f32 v;
+};
+
+struct alignas(16) Rgb {
+    Vec3 rgb;
+    u32 _pad;
+};
+
+struct alignas(16) ShadowRay {
+    Vec3 origin;
+    f32 distance;
+    Vec3 direction;
+    u32 path;
+    Vec3 light;
+    u32 _pad;
+};
+
+struct PixelSample {
+    u32 pixel, sample;
+};
+
+inline PixelSample pixel_and_sample(const Span &span, u32 path) {
+    u32 number = span.first_pixel + path;
+    return {number % span.pixel_count, span.first_sample + number / span.pixel_count};
+}

@@ -1,0 +1,96 @@
+// Triangles and spheres, and where a ray hits them. Twin: src/primitive.rs.
+#include "path.cuh"
+
+struct alignas(16) Primitive {
+    Vec3 a;
+    u32 material;
+    Vec3 b;
+    u32 kind;
+    Vec3 c;
+    u32 number;
+};
+
+struct Shear {
+    u32 axis;
+    f32 x, y, z;
+};
+
+struct Surface {
+    Vec3 point;
+    Vec3 normal;
+};
+
+struct TriangleHit {
+    f32 distance, u, v;
+};
+
+inline Vec3 turn(Vec3 v, u32 axis) {
+    return axis == 0 ? Vec3{v.y, v.z, v.x} : axis == 1 ? Vec3{v.z, v.x, v.y} : v;
+}
+
+inline Shear shear(Vec3 direction) {
+    f32 x = fabsf(direction.x), y = fabsf(direction.y), z = fabsf(direction.z);
+    u32 axis = x > y ? (x > z ? 0 : 2) : (y > z ? 1 : 2);
+    Vec3 d = turn(direction, axis);
+    return {axis, d.x / d.z, d.y / d.z, 1.0f / d.z};
+}
+
+inline TriangleHit hit_triangle(const Primitive &triangle, Vec3 origin, const Shear &shear) {
+    Vec3 a = turn(triangle.a - origin, shear.axis);
+    Vec3 b = turn(triangle.b - origin, shear.axis);
+    Vec3 c = turn(triangle.c - origin, shear.axis);
+    f32 ax = a.x - shear.x * a.z, ay = a.y - shear.y * a.z;
+    f32 bx = b.x - shear.x * b.z, by = b.y - shear.y * b.z;
+    f32 cx = c.x - shear.x * c.z, cy = c.y - shear.y * c.z;
+    f32 u = cx * by - cy * bx;
+    f32 v = ax * cy - ay * cx;
+    f32 w = bx * ay - by * ax;
+    bool outside = (u < 0.0f || v < 0.0f || w < 0.0f) && (u > 0.0f || v > 0.0f || w > 0.0f);
+    f32 determinant = u + v + w;
+    if (outside || determinant == 0.0f) return {-1.0f, 0.0f, 0.0f};
+    f32 inverse = 1.0f / determinant;
+    f32 distance = (u * a.z + v * b.z + w * c.z) * shear.z * inverse;
+    return {distance, v * inverse, w * inverse};
+}
+
+inline f32 hit_sphere(const Primitive &sphere, Vec3 origin, Vec3 direction) {
+    f32 radius = sphere.b.x;
+    Vec3 to_origin = origin - sphere.a;
+    f32 along = -dot(to_origin, direction);
+    Vec3 across = to_origin + direction * along;
+    f32 discriminant = radius * radius - dot(across, across);
+    if (discriminant < 0.0f) return -1.0f;
+    f32 root = sqrtf(discriminant);
+    f32 far = along < 0.0f ? along - root : along + root;
+    f32 near = (dot(to_origin, to_origin) - radius * radius) / far;
+    f32 first = near < far ? near : far;
+    f32 second = near < far ? far : near;
+    return first > 0.0f ? first : second;
+}
+
+inline void nearer_hit(const Primitive *primitives, u32 position, Vec3 origin, Vec3 direction, const Shear &shear,
+                       Hit &best) {
+    Primitive primitive = primitives[position];
+    TriangleHit hit = primitive.kind == TRIANGLE ? hit_triangle(primitive, origin, shear)
+                                                 : TriangleHit{hit_sphere(primitive, origin, direction), 0.0f, 0.0f};
+    if (!(hit.distance > 0.0f && hit.distance <= best.distance)) return;
+    bool tie = hit.distance == best.distance;
+    if (tie && best.primitive != NO_PRIMITIVE && primitive.number > primitives[best.primitive].number) return;
+    best = {hit.distance, position, hit.u, hit.v};
+}
+
+inline bool blocks(const Primitive &primitive, Vec3 origin, Vec3 direction, const Shear &shear, f32 distance) {
+    f32 at = primitive.kind == TRIANGLE ? hit_triangle(primitive, origin, shear).distance
+                                        : hit_sphere(primitive, origin, direction);
+    return at > 0.0f && at < distance;
+}
+
+inline Surface surface_at(const Primitive &primitive, Vec3 ray_origin, Vec3 ray_direction, const Hit &hit) {
+    if (primitive.kind == TRIANGLE) {
+        Vec3 ab = primitive.b - primitive.a;
+        Vec3 ac = primitive.c - primitive.a;
+        return {primitive.a + ab * hit.u + ac * hit.v, normalize(cross(ab, ac))};
+    }
+    Vec3 normal = normalize(ray_origin + ray_direction * hit.distance - primitive.a);
+    return {primitive.a + normal * primitive.b.x, normal};
+}

@@ -1,0 +1,24 @@
+// Operations on words, by the device's instructions or by a host compiler's.
+
+#ifdef __CUDACC__
+inline f32 bits_to_float(u32 bits) { return __uint_as_float(bits); }
+inline u32 float_to_bits(f32 value) { return __float_as_uint(value); }
+inline u32 reverse_bits(u32 word) { return __brev(word); }
+inline u32 leading_zeros(u32 word) { return __clz(word); }
+inline u32 trailing_zeros(u32 word) { return __ffs(word) - 1; }
+inline u32 count_ones(u32 word) { return __popc(word); }
+#else
+inline f32 bits_to_float(u32 bits) { return __builtin_bit_cast(f32, bits); }
+inline u32 float_to_bits(f32 value) { return __builtin_bit_cast(u32, value); }
+inline u32 leading_zeros(u32 word) { return word == 0 ? 32 : __builtin_clz(word); }
+inline u32 trailing_zeros(u32 word) { return __builtin_ctz(word); }
+inline u32 count_ones(u32 word) { return __builtin_popcount(word); }
+inline u32 reverse_bits(u32 word) {
+    u32 x = word;
+    x = (x >> 16) | (x << 16);
+    x = ((x >> 8) & 0x00ff00ffu) | ((x & 0x00ff00ffu) << 8);
+    x = ((x >> 4) & 0x0f0f0f0fu) | ((x & 0x0f0f0f0fu) << 4);
+    x = ((x >> 2) & 0x33333333u) | ((x & 0x33333333u) << 2);
+    return ((x >> 1) & 0x55555555u) | ((x & 0x55555555u) << 1);
+}
+#endif

@@ -1,0 +1,219 @@
+//! What renders: a wave a thread on the CPU, or one large wave on a GPU, dealt spans of samples as they finish.
+
+use std::{
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+    time::{Duration, Instant},
+};
+
+use compaction::{Strategy, cuda::devices};
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+use crate::{
+    Error,
+    camera::Camera,
+    film::{Exposed, Film},
+    path::Span,
+    picture::Picture,
+    renderer::{BackendChoice, Settings},
+    stages::resolve,
+    wave::{CpuWave, CudaWave, Report, Wave},
+    wavefront::trace,
+    world::World,
+};
+
+/// Paths that a thread of the CPU has in flight: their state stays in its cache.
+const CPU_WAVE: u32 = 1 << 13;
+/// Paths that a GPU has in flight, if its memory holds them: enough to fill it in late bounces too.
+const CUDA_WAVE: u32 = 1 << 21;
+/// The part of a GPU's memory that a wave takes at most.
+const MEMORY_SHARE: u64 = 4;
+/// How long the waves render before they show what they have.
+const SLICE: Duration = Duration::from_millis(50);
+
+/// The (pixel, sample) pairs of a picture, dealt out in order.
+pub(crate) struct Spans {
+    pub(crate) width: u32,
+    pub(crate) pixel_count: u32,
+    pub(crate) seed: u32,
+    pub(crate) wave_size: u32,
+    pub(crate) total: u64,
+    pub(crate) next: AtomicU64,
+}
+
+impl Spans {
+    /// The next pairs; `None` when all are dealt.
+    fn deal(&self) -> Option<Span> {
+        let first = self.next.fetch_add(u64::from(self.wave_size), Relaxed);
+        let left = self.total.checked_sub(first).filter(|&left| left > 0)?;
+        Some(Span {
+            width: self.width,
+            pixel_count: self.pixel_count,
+            first_pixel: (first % u64::from(self.pixel_count)) as u32,
+            first_sample: (first / u64::from(self.pixel_count)) as u32,
+            path_count: left.min(u64::from(self.wave_size)) as u32,
+            seed: self.seed,
+        })
+    }
+}
+
+/// The waves, and the threads that drive them.
+pub(crate) struct Backend {
+    waves: Vec<Mutex<Wave>>,
+    pool: ThreadPool,
+    /// Paths of a wave.
+    pub(crate) wave_size: u32,
+    /// `cpu` or `cuda`.
+    pub(crate) name: &'static str,
+    /// The processor's or the graphics card's name.
+    pub(crate) device: String,
+    /// Why this one, if nobody asked for it.
+    pub(crate) reason: Option<String>,
+}
+
+impl Backend {
+    /// The backend that the settings choose, with the scene on it.
+    pub(crate) fn new(
+        world: World,
+        camera: Camera,
+        max_bounces: u32,
+        settings: &Settings,
+    ) -> Result<Backend, Error> {
+        match settings.backend {
+            BackendChoice::Cpu => Backend::cpu(world, camera, max_bounces, settings, None),
+            BackendChoice::Cuda(ordinal) => Backend::cuda(ordinal, &world, camera, max_bounces, settings, None),
+            BackendChoice::Auto => match devices() {
+                Ok(found) => {
+                    let ordinal = found.first().map_or(0, |device| device.ordinal);
+                    let reason = Some("the first GPU".to_owned());
+                    Backend::cuda(ordinal, &world, camera, max_bounces, settings, reason.clone()).or_else(|error| {
+                        let reason = Some(format!("the GPU cannot be used: {error}"));
+                        Backend::cpu(world, camera, max_bounces, settings, reason)
+                    })
+                }
+                Err(error) => Backend::cpu(world, camera, max_bounces, settings, Some(error.to_string())),
+            },
+        }
+    }
+
+    fn cpu(
+        world: World,
+        camera: Camera,
+        max_bounces: u32,
+        settings: &Settings,
+        reason: Option<String>,
+    ) -> Result<Backend, Error> {
+        let pool = threads(settings.threads.unwrap_or(0))?;
+        let wave_size = settings.wave_size.unwrap_or(CPU_WAVE);
+        let (world, film) = (Arc::new(world), Arc::new(Film::new(camera.pixel_count())));
+        let wave = |_| {
+            let (world, film) = (world.clone(), film.clone());
+            Mutex::new(Wave::Cpu(CpuWave::new(world, camera, film, max_bounces, wave_size, settings.strategy)))
+        };
+        let count = pool.current_num_threads();
+        let waves = (0..count).map(wave).collect();
+        let device = format!("{}, {count} {}", processor(), if count == 1 { "thread" } else { "threads" });
+        Ok(Backend { waves, pool, wave_size, name: "cpu", device, reason })
+    }
+
+    fn cuda(
+        ordinal: usize,
+        world: &World,
+        camera: Camera,
+        max_bounces: u32,
+        settings: &Settings,
+        reason: Option<String>,
+    ) -> Result<Backend, Error> {
+        let found = devices()?;
+        let memory = found.iter().find(|device| device.ordinal == ordinal).map_or(0, |device| device.memory_bytes);
+        let fitting = memory / MEMORY_SHARE / CudaWave::BYTES_PER_PATH as u64;
+        let wave_size = settings.wave_size.unwrap_or(CUDA_WAVE.min(fitting.max(1) as u32));
+        let wave = CudaWave::new(ordinal, world, camera, max_bounces, wave_size, settings.strategy)?;
+        let name = found.into_iter().find(|device| device.ordinal == ordinal).map(|device| device.name);
+        Ok(Backend {
+            waves: vec![Mutex::new(Wave::Cuda(Box::new(wave)))],
+            pool: threads(1)?,
+            wave_size,
+            name: "cuda",
+            device: format!("{} (cuda:{ordinal})", name.unwrap_or_default()),
+            reason,
+        })
+    }
+
+    /// Deals spans to all waves for a while, or until none is left; what the waves counted that have landed.
+    pub(crate) fn advance(&mut self, spans: &Spans) -> Result<Vec<Report>, Error> {
+        let deadline = Instant::now() + SLICE;
+        let waves = &self.waves;
+        let reports = self.pool.broadcast(|thread| render(&mut lock(&waves[thread.index()]), spans, deadline));
+        let reports: Result<Vec<Vec<Report>>, Error> = reports.into_iter().collect();
+        Ok(reports?.into_iter().flatten().collect())
+    }
+
+    /// The part of the wall clock that a stage's time stands for: so many waves run side by side.
+    pub(crate) fn time_share(&self) -> f64 {
+        1.0 / self.waves.len() as f64
+    }
+
+    /// The film as a picture, with the first `done` pairs on it.
+    pub(crate) fn resolve(&mut self, done: u64) -> Result<Picture, Error> {
+        self.pool.install(|| resolve(&mut lock(&self.waves[0]), done))
+    }
+
+    /// The film itself.
+    pub(crate) fn exposed(&mut self) -> Result<Exposed, Error> {
+        lock(&self.waves[0]).exposed()
+    }
+
+    /// Looks through another camera, at a black film.
+    pub(crate) fn set_camera(&mut self, camera: Camera) -> Result<(), Error> {
+        let film = Arc::new(Film::new(camera.pixel_count()));
+        self.waves.iter().try_for_each(|wave| lock(wave).set_camera(camera, &film))
+    }
+
+    /// Sieves by another strategy.
+    pub(crate) fn set_strategy(&mut self, strategy: Strategy) -> Result<(), Error> {
+        self.waves.iter().try_for_each(|wave| lock(wave).set_strategy(strategy))
+    }
+}
+
+/// Traces spans until the deadline. On CUDA some waves are under way when it returns, unless no span is left.
+fn render(wave: &mut Wave, spans: &Spans, deadline: Instant) -> Result<Vec<Report>, Error> {
+    let mut reports = Vec::new();
+    loop {
+        if wave.is_full() {
+            reports.extend(wave.land()?);
+        }
+        if Instant::now() >= deadline {
+            return Ok(reports);
+        }
+        let Some(span) = spans.deal() else { break };
+        trace(wave, span)?;
+        wave.depart()?;
+    }
+    while let Some(report) = wave.land()? {
+        reports.push(report);
+    }
+    Ok(reports)
+}
+
+/// A panic in another thread leaves a wave as it was between two stages: the next span overwrites it.
+fn lock(wave: &Mutex<Wave>) -> MutexGuard<'_, Wave> {
+    wave.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// So many threads, or as many as the machine runs at once for 0.
+fn threads(count: usize) -> Result<ThreadPool, Error> {
+    ThreadPoolBuilder::new().num_threads(count).build().map_err(|error| Error::Setting {
+        setting: format!("threads {count}"),
+        problem: format!("cannot be started: {error}; ask for fewer"),
+    })
+}
+
+/// The processor's name, where the system tells.
+fn processor() -> String {
+    let told = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let name = told.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
+    name.map_or_else(|| "CPU".to_owned(), |(_, name)| name.trim().to_owned())
+}

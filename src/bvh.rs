@@ -1,0 +1,286 @@
+//! The tree over the primitives, and the way of a ray through it. Twin: `kernels/shared/bvh.cuh`.
+//!
+//! Compressed wide bounding volume hierarchy (Ylitie, Karras & Laine 2017): eight children a node, their boxes in eight
+//! bits a plane on the node's own grid, 80 bytes in all. Built by `obvhs`; its nodes interleave the planes by axis.
+//!
+//! The accepted hit is the nearest, by the primitives' own tests. Boxes only spare work: a ray sees every box larger by
+//! `slack`, so that rounding never hides the box that holds the hit.
+
+use compaction::shared;
+use glam::Vec3;
+use obvhs::{Boundable, BvhBuildParams, aabb::Aabb, cwbvh::builder::build_cwbvh};
+
+use crate::{
+    math::greater,
+    path::{Hit, NO_PRIMITIVE},
+    primitive::{Primitive, TRIANGLE, blocks, nearer_hit, shear},
+};
+
+/// Nodes that wait while a ray is in another branch; a tree that needs more is refused when it is built.
+pub const STACK_SIZE: u32 = 32;
+
+/// Eight bytes, one per child.
+pub type Bytes8 = [u8; 8];
+
+shared! {
+    /// A node and the boxes of its eight children.
+    #[repr(align(16))]
+    pub struct Node {
+        /// Corner of the node's grid, world space.
+        pub corner: Vec3,
+        /// From the low byte up: the exponents of the grid's spacing in x, y, z as in an `f32`; which children are nodes.
+        pub exponents: u32,
+        /// Where its child nodes start among the nodes.
+        pub child_base: u32,
+        /// Where its primitives start among the primitives.
+        pub primitive_base: u32,
+        /// Per child: 0 if there is none; `001` and 24 + slot for a node; for primitives their number in unary, and the
+        /// first's offset from `primitive_base`.
+        pub meta: Bytes8,
+        /// Grid planes of the children.
+        pub min_x: Bytes8,
+        /// See `min_x`.
+        pub max_x: Bytes8,
+        /// See `min_x`.
+        pub min_y: Bytes8,
+        /// See `min_x`.
+        pub max_y: Bytes8,
+        /// See `min_x`.
+        pub min_z: Bytes8,
+        /// See `min_x`.
+        pub max_z: Bytes8,
+    }
+}
+
+/// A ray made ready for boxes.
+#[derive(Clone, Copy, Debug)]
+pub struct BoxRay {
+    /// The origin, moved along the direction by the slack: where planes are entered from.
+    pub entering: Vec3,
+    /// The origin, moved against the direction by the slack: where planes are left from.
+    pub leaving: Vec3,
+    /// Per axis 1 / direction, without infinities.
+    pub inverse: Vec3,
+    /// Per axis 7 − slot bits: children are visited by slot, those towards the ray's origin first.
+    pub octant: u32,
+}
+
+/// Children, or primitives, of one node that a ray still has to visit: the highest bit first.
+#[derive(Clone, Copy, Debug, Default)]
+struct Group {
+    base: u32,
+    /// Bits 24..32: child nodes, by the order of the visit. Bits 0..24: primitives; in a group of nodes `imask`.
+    bits: u32,
+}
+
+/// Prepares a ray for `hit_children`. `extent` is the largest coordinate of the scene.
+#[inline]
+pub fn box_ray(origin: Vec3, direction: Vec3, extent: f32) -> BoxRay {
+    let reach = greater(extent, greater(origin.x.abs(), greater(origin.y.abs(), origin.z.abs())));
+    // Rounding shifts a plane or a hit by some 2⁻²² of the largest coordinate.
+    let slack = reach * (1.0 / 524_288.0);
+    let toward = Vec3::new(step(direction.x, slack), step(direction.y, slack), step(direction.z, slack));
+    let octant = u32::from(direction.x >= 0.0) * 4 + u32::from(direction.y >= 0.0) * 2 + u32::from(direction.z >= 0.0);
+    BoxRay {
+        entering: origin + toward,
+        leaving: origin - toward,
+        inverse: Vec3::new(inverse(direction.x), inverse(direction.y), inverse(direction.z)),
+        octant,
+    }
+}
+
+#[inline]
+fn step(direction: f32, slack: f32) -> f32 {
+    if direction < 0.0 { -slack } else { slack }
+}
+
+#[inline]
+fn inverse(direction: f32) -> f32 {
+    const SMALLEST: f32 = 1.0 / 1.208_925_8e24; // 2⁻⁸⁰
+    let magnitude = greater(direction.abs(), SMALLEST);
+    1.0 / if direction < 0.0 { -magnitude } else { magnitude }
+}
+
+/// Distance from plane to plane of the grid.
+#[inline]
+fn spacing(exponents: u32, axis: u32) -> f32 {
+    f32::from_bits(((exponents >> (8 * axis)) & 255) << 23)
+}
+
+/// Which children the ray meets before `distance`, as the bits of a `Group`.
+#[inline]
+fn hit_children(node: &Node, ray: &BoxRay, distance: f32) -> u32 {
+    let (dx, dy, dz) = (
+        spacing(node.exponents, 0) * ray.inverse.x,
+        spacing(node.exponents, 1) * ray.inverse.y,
+        spacing(node.exponents, 2) * ray.inverse.z,
+    );
+    let enter = (node.corner - ray.entering) * ray.inverse;
+    let leave = (node.corner - ray.leaving) * ray.inverse;
+    let (near_x, far_x) = if ray.inverse.x < 0.0 { (&node.max_x, &node.min_x) } else { (&node.min_x, &node.max_x) };
+    let (near_y, far_y) = if ray.inverse.y < 0.0 { (&node.max_y, &node.min_y) } else { (&node.min_y, &node.max_y) };
+    let (near_z, far_z) = if ray.inverse.z < 0.0 { (&node.max_z, &node.min_z) } else { (&node.min_z, &node.max_z) };
+
+    // Two loops: the first has no branch, so that it becomes vector instructions.
+    let mut hit = [false; 8];
+    for child in 0..8 {
+        let entered = greater(
+            greater(f32::from(near_x[child]) * dx + enter.x, f32::from(near_y[child]) * dy + enter.y),
+            greater(f32::from(near_z[child]) * dz + enter.z, 0.0),
+        );
+        let left_x = f32::from(far_x[child]) * dx + leave.x;
+        let left_y = f32::from(far_y[child]) * dy + leave.y;
+        let left_z = f32::from(far_z[child]) * dz + leave.z;
+        hit[child] = (entered <= left_x) & (entered <= left_y) & (entered <= left_z) & (entered <= distance);
+    }
+    let mut bits = 0;
+    for child in 0..8 {
+        let meta = u32::from(node.meta[child]);
+        if hit[child] && meta != 0 {
+            let slot = meta & 31;
+            bits |= if slot >= 24 { 1 << (slot ^ ray.octant) } else { (meta >> 5) << slot };
+        }
+    }
+    bits
+}
+
+/// The nearest hit before `distance`; its `primitive` is `NO_PRIMITIVE` if there is none.
+#[inline]
+pub fn intersect(nodes: &[Node], primitives: &[Primitive], extent: f32, origin: Vec3, direction: Vec3) -> Hit {
+    let ray = box_ray(origin, direction, extent);
+    let shear = shear(direction);
+    let mut best = Hit { distance: f32::MAX, primitive: NO_PRIMITIVE, u: 0.0, v: 0.0 };
+    visit(nodes, &ray, best.distance, |position| {
+        nearer_hit(primitives, position, origin, direction, &shear, &mut best);
+        best.distance
+    });
+    best
+}
+
+/// Whether anything is in the ray's way before `distance`.
+#[inline]
+pub fn occluded(
+    nodes: &[Node],
+    primitives: &[Primitive],
+    extent: f32,
+    origin: Vec3,
+    direction: Vec3,
+    distance: f32,
+) -> bool {
+    let ray = box_ray(origin, direction, extent);
+    let shear = shear(direction);
+    let mut blocked = false;
+    visit(nodes, &ray, distance, |position| {
+        blocked = blocks(&primitives[position as usize], origin, direction, &shear, distance);
+        // Nothing is nearer than this: the visit ends.
+        if blocked { -1.0 } else { distance }
+    });
+    blocked
+}
+
+/// Offers the primitives of every box that the ray meets before `distance`; `test` returns the distance from then on, a
+/// negative one to end the visit.
+#[inline]
+fn visit(nodes: &[Node], ray: &BoxRay, mut distance: f32, mut test: impl FnMut(u32) -> f32) {
+    let mut stack = [Group::default(); STACK_SIZE as usize];
+    let mut height = 0;
+    // The root is the only child of a node that is not there.
+    let mut group = Group { base: 0, bits: 1 << 31 };
+    let mut imask = 0;
+    loop {
+        let bit = 31 - group.bits.leading_zeros();
+        group.bits &= !(1 << bit);
+        if group.bits >> 24 != 0 {
+            stack[height] = group;
+            height += 1;
+        }
+        let slot = (bit - 24) ^ ray.octant;
+        let node = &nodes[(group.base + (imask & !(u32::MAX << slot)).count_ones()) as usize];
+        let bits = hit_children(node, ray, distance);
+
+        let mut waiting = bits & 0x00ff_ffff;
+        while waiting != 0 {
+            let offset = waiting.trailing_zeros();
+            waiting &= waiting - 1;
+            distance = test(node.primitive_base + offset);
+            if distance < 0.0 {
+                return;
+            }
+        }
+
+        group = Group { base: node.child_base, bits: (bits & 0xff00_0000) | (node.exponents >> 24) };
+        if bits >> 24 == 0 {
+            if height == 0 {
+                return;
+            }
+            height -= 1;
+            group = stack[height];
+        }
+        imask = group.bits & 255;
+    }
+}
+
+/// The tree, and the primitives in its order.
+pub struct Tree {
+    /// The root first.
+    pub nodes: Vec<Node>,
+    /// In the order of the leaves.
+    pub primitives: Vec<Primitive>,
+    /// The largest coordinate of any primitive.
+    pub extent: f32,
+}
+
+impl Boundable for Primitive {
+    fn aabb(&self) -> Aabb {
+        if self.kind == TRIANGLE {
+            Aabb::from_points(&[self.a.into(), self.b.into(), self.c.into()])
+        } else {
+            let radius = Vec3::splat(self.b.x);
+            Aabb::new((self.a - radius).into(), (self.a + radius).into())
+        }
+    }
+}
+
+/// Builds the tree. `None` if the primitives lie so that it would be deeper than a ray's stack.
+pub fn build(primitives: &[Primitive]) -> Option<Tree> {
+    let built = build_cwbvh(primitives, BvhBuildParams::medium_build(), &mut std::time::Duration::default());
+    let nodes: Vec<Node> = built
+        .nodes
+        .iter()
+        .map(|node| Node {
+            corner: Vec3::from_array(node.p.to_array()),
+            exponents: u32::from_le_bytes([node.e[0], node.e[1], node.e[2], node.imask]),
+            child_base: node.child_base_idx,
+            primitive_base: node.primitive_base_idx,
+            meta: node.child_meta,
+            min_x: node.child_min_x,
+            max_x: node.child_max_x,
+            min_y: node.child_min_y,
+            max_y: node.child_max_y,
+            min_z: node.child_min_z,
+            max_z: node.child_max_z,
+        })
+        .collect();
+    if depth(&nodes) > STACK_SIZE {
+        return None;
+    }
+    let extent = primitives.iter().fold(0.0, |extent, primitive| {
+        let bounds = primitive.aabb();
+        greater(extent, bounds.min.abs().max(bounds.max.abs()).max_element())
+    });
+    let ordered = built.primitive_indices.iter().map(|&index| primitives[index as usize]).collect();
+    Some(Tree { nodes, primitives: ordered, extent })
+}
+
+/// Nodes on the longest way down.
+fn depth(nodes: &[Node]) -> u32 {
+    let mut deepest = 0;
+    let mut waiting = vec![(0, 1)];
+    while let Some((index, depth)) = waiting.pop() {
+        deepest = deepest.max(depth);
+        let node: &Node = &nodes[index];
+        let children = (node.exponents >> 24).count_ones();
+        waiting.extend((0..children).map(|child| ((node.child_base + child) as usize, depth + 1)));
+    }
+    deepest
+}

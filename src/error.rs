@@ -1,0 +1,55 @@
+//! Everything that can go wrong, each in one line: the object, the cause, what to do.
+
+/// Why a scene could not be read or rendered.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A file that is missing, cannot be read, or is not of the kind that is needed.
+    #[error("{file}: {problem}")]
+    File {
+        /// The file, as it was given.
+        file: String,
+        /// The cause and what to do.
+        problem: String,
+    },
+    /// Something in a scene's text, or in a mesh that it names.
+    #[error("{file}:{line}:{column}: {object}: {problem}")]
+    Scene {
+        /// The scene's file, as it was given.
+        file: String,
+        /// From 1.
+        line: usize,
+        /// In characters, from 1.
+        column: usize,
+        /// What is wrong there, such as `material "glass"` or `object 3 (Sphere)`.
+        object: String,
+        /// What was found, and what was expected.
+        problem: String,
+    },
+    /// A setting that a scene cannot be rendered with.
+    #[error("{setting}: {problem}")]
+    Setting {
+        /// The setting and its value, such as `size 0x480`.
+        setting: String,
+        /// The cause and what to do.
+        problem: String,
+    },
+    /// Primitives that lie so that no tree of bounded depth holds them.
+    #[error("{}: its surfaces lie so close together that no tree over them is shallow enough; leave out doubled surfaces", scene.display())]
+    TreeTooDeep {
+        /// The scene's file.
+        scene: std::path::PathBuf,
+    },
+    /// The GPU, or the sieve on it.
+    #[error(transparent)]
+    Compaction(#[from] compaction::Error),
+}
+
+impl Error {
+    /// What the process ends with: 2 for wrong usage or a wrong scene, 1 for a render that failed.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Error::File { .. } | Error::Scene { .. } | Error::Setting { .. } | Error::TreeTooDeep { .. } => 2,
+            Error::Compaction(_) => 1,
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! The kernel files, and what Rust gives into them: constants, and the structs that both sides read.
+
+use compaction::cuda::{Params, Source};
+
+use crate::{bvh, film, material, math, path, primitive, sampler};
+
+/// Threads of a block, in every kernel of a stage.
+pub(crate) const BLOCK_THREADS: u32 = 128;
+
+const HEADERS: &[(&str, &str)] = &[
+    ("kernels/shared/words.cuh", include_str!("../kernels/shared/words.cuh")),
+    ("kernels/shared/math.cuh", include_str!("../kernels/shared/math.cuh")),
+    ("kernels/shared/sampler.cuh", include_str!("../kernels/shared/sampler.cuh")),
+    ("kernels/shared/path.cuh", include_str!("../kernels/shared/path.cuh")),
+    ("kernels/shared/camera.cuh", include_str!("../kernels/shared/camera.cuh")),
+    ("kernels/shared/primitive.cuh", include_str!("../kernels/shared/primitive.cuh")),
+    ("kernels/shared/bvh.cuh", include_str!("../kernels/shared/bvh.cuh")),
+    ("kernels/shared/material.cuh", include_str!("../kernels/shared/material.cuh")),
+    ("kernels/shared/light.cuh", include_str!("../kernels/shared/light.cuh")),
+    ("kernels/shared/film.cuh", include_str!("../kernels/shared/film.cuh")),
+];
+
+/// A stage's kernel file, with the kernel `name` of the arguments `P`.
+pub(crate) fn stage<P: Params>(path: &'static str, text: &'static str, name: &'static str) -> Source {
+    let constants = [
+        ("BLOCK_THREADS", BLOCK_THREADS),
+        ("NO_PATH", path::NO_PATH),
+        ("NO_PRIMITIVE", path::NO_PRIMITIVE),
+        ("ROULETTE_AFTER", path::ROULETTE_AFTER),
+        ("PAIR_FILM", sampler::PAIR_FILM),
+        ("PAIR_LIGHT", sampler::PAIR_LIGHT),
+        ("PAIR_BSDF", sampler::PAIR_BSDF),
+        ("PAIR_CHOICE", sampler::PAIR_CHOICE),
+        ("PAIRS_PER_BOUNCE", sampler::PAIRS_PER_BOUNCE),
+        ("TRIANGLE", primitive::TRIANGLE),
+        ("SPHERE", primitive::SPHERE),
+        ("DIFFUSE", material::DIFFUSE),
+        ("MIRROR", material::MIRROR),
+        ("DIELECTRIC", material::DIELECTRIC),
+        ("STACK_SIZE", bvh::STACK_SIZE),
+    ];
+    let numbers = [
+        ("PI", math::PI),
+        ("INV_PI", math::INV_PI),
+        ("MAX_F32", f32::MAX),
+        ("SCALE", film::SCALE),
+        ("TOO_BRIGHT", film::TOO_BRIGHT),
+        ("MOST_LIKELY", path::MOST_LIKELY),
+    ];
+    let source = Source::new(path, text).headers(HEADERS);
+    let source = constants.iter().fold(source, |source, &(name, value)| source.constant(name, value));
+    // Rust writes a number so that it reads back as the same bits.
+    let source = numbers.iter().fold(source, |source, &(name, value)| source.define(name, &format!("{value:?}f")));
+    source.kernel::<P>(name)
+}

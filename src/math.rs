@@ -1,0 +1,116 @@
+//! Arithmetic of the subject. Twin: `kernels/shared/math.cuh`.
+//!
+//! Only + − × ÷ √, comparisons and conversions, in one written order, so that both machines round alike. `glam` stores
+//! the vectors and adds and scales them; whatever sums several products is spelt out here.
+
+use glam::Vec3;
+
+/// π, rounded to `f32`.
+pub const PI: f32 = 3.141_592_7;
+/// 1/π, rounded to `f32`.
+pub const INV_PI: f32 = 0.318_309_9;
+
+/// The smaller of two; the second if they do not compare. (`f32::min` leaves the sign of zero open, and CUDA has a `min`.)
+#[inline]
+pub fn lesser(a: f32, b: f32) -> f32 {
+    if a < b { a } else { b }
+}
+
+/// The larger of two; the second if they do not compare.
+#[inline]
+pub fn greater(a: f32, b: f32) -> f32 {
+    if a > b { a } else { b }
+}
+
+/// Inner product.
+#[inline]
+pub fn dot(a: Vec3, b: Vec3) -> f32 {
+    a.x * b.x + a.y * b.y + a.z * b.z
+}
+
+/// Right-handed vector product.
+#[inline]
+pub fn cross(a: Vec3, b: Vec3) -> Vec3 {
+    Vec3::new(a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x)
+}
+
+/// The vector's direction, of length 1.
+#[inline]
+pub fn normalize(v: Vec3) -> Vec3 {
+    v * (1.0 / dot(v, v).sqrt())
+}
+
+/// The largest of the three components.
+#[inline]
+pub fn max_component(v: Vec3) -> f32 {
+    greater(v.x, greater(v.y, v.z))
+}
+
+/// Relative luminance of linear sRGB (ITU-R BT.709).
+#[inline]
+pub fn luminance(v: Vec3) -> f32 {
+    0.2126 * v.x + 0.7152 * v.y + 0.0722 * v.z
+}
+
+/// Sine of an angle of at most π/4, by its series.
+#[inline]
+pub fn sin_small(x: f32) -> f32 {
+    let s = x * x;
+    x * (1.0 + s * (-1.0 / 6.0 + s * (1.0 / 120.0 + s * (-1.0 / 5040.0 + s * (1.0 / 362_880.0)))))
+}
+
+/// Cosine of an angle of at most π/4, by its series.
+#[inline]
+pub fn cos_small(x: f32) -> f32 {
+    let s = x * x;
+    1.0 + s * (-0.5 + s * (1.0 / 24.0 + s * (-1.0 / 720.0 + s * (1.0 / 40_320.0 + s * (-1.0 / 3_628_800.0)))))
+}
+
+/// A local direction (x, y, z) in the frame whose z axis is `normal` (Duff et al. 2017).
+#[inline]
+pub fn to_world(normal: Vec3, local: Vec3) -> Vec3 {
+    let sign = if normal.z >= 0.0 { 1.0 } else { -1.0 };
+    let a = -1.0 / (sign + normal.z);
+    let b = normal.x * normal.y * a;
+    let tangent = Vec3::new(1.0 + sign * normal.x * normal.x * a, sign * b, -sign * normal.x);
+    let bitangent = Vec3::new(b, sign + normal.y * normal.y * a, -normal.y);
+    tangent * local.x + bitangent * local.y + normal * local.z
+}
+
+/// The unit square onto the unit disk, areas kept (Shirley & Chiu 1997).
+#[inline]
+pub fn square_to_disk(u: f32, v: f32) -> (f32, f32) {
+    let x = 2.0 * u - 1.0;
+    let y = 2.0 * v - 1.0;
+    if x == 0.0 && y == 0.0 {
+        return (0.0, 0.0);
+    }
+    if x * x > y * y {
+        let angle = PI / 4.0 * (y / x);
+        (x * cos_small(angle), x * sin_small(angle))
+    } else {
+        let angle = PI / 4.0 * (x / y);
+        (y * sin_small(angle), y * cos_small(angle))
+    }
+}
+
+/// A point away from a surface, by so much that no ray from it hits that surface again (Wächter & Binder 2019, Ray
+/// Tracing Gems 6). `normal` is of length 1 and points to the side that the ray leaves on.
+#[inline]
+pub fn offset_point(point: Vec3, normal: Vec3) -> Vec3 {
+    Vec3::new(
+        offset_coordinate(point.x, normal.x),
+        offset_coordinate(point.y, normal.y),
+        offset_coordinate(point.z, normal.z),
+    )
+}
+
+#[inline]
+fn offset_coordinate(point: f32, normal: f32) -> f32 {
+    // Far from the origin a number of representable steps, near it a fixed length: errors behave so too.
+    let steps = (256.0 * normal) as i32;
+    let steps = if point < 0.0 { -steps } else { steps };
+    let stepped = f32::from_bits((point.to_bits() as i32).wrapping_add(steps) as u32);
+    let magnitude = if point < 0.0 { -point } else { point };
+    if magnitude < 1.0 / 32.0 { point + normal * (1.0 / 65_536.0) } else { stepped }
+}

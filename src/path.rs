@@ -1,0 +1,98 @@
+//! What travels: the structs that cross the border to the GPU. Twin: `kernels/shared/path.cuh`.
+
+use compaction::shared;
+use glam::Vec3;
+
+/// "No path": what a queue holds where the strategy `off` left a dead lane.
+pub const NO_PATH: u32 = u32::MAX;
+/// "No primitive": what a ray hit that hit nothing.
+pub const NO_PRIMITIVE: u32 = u32::MAX;
+/// The highest chance that roulette gives a path to go on.
+pub const MOST_LIKELY: f32 = 0.95;
+/// Scatterings before Russian roulette sets in.
+pub const ROULETTE_AFTER: u32 = 5;
+
+shared! {
+    /// The (pixel, sample) pairs of one wave: all pixels of sample 0 in row order, then of sample 1, and so on.
+    pub struct Span {
+        /// Pixels a row.
+        pub width: u32,
+        /// Pixels in all.
+        pub pixel_count: u32,
+        /// Pixel of path 0.
+        pub first_pixel: u32,
+        /// Sample of path 0.
+        pub first_sample: u32,
+        /// Paths of the wave.
+        pub path_count: u32,
+        /// Seed of every random number.
+        pub seed: u32,
+    }
+}
+
+shared! {
+    /// The next ray of a path.
+    #[repr(align(16))]
+    pub struct Ray {
+        /// World space, metres.
+        pub origin: Vec3,
+        /// Density with which the direction was drawn, per steradian; 0 if it was the only one possible.
+        pub pdf: f32,
+        /// World space, of length 1.
+        pub direction: Vec3,
+        /// Unused.
+        pub _pad: u32,
+    }
+}
+
+shared! {
+    /// Where a ray hit.
+    #[repr(align(16))]
+    pub struct Hit {
+        /// Distance from the ray's origin, metres.
+        pub distance: f32,
+        /// Position among the primitives, or `NO_PRIMITIVE`.
+        pub primitive: u32,
+        /// Weight of a triangle's second vertex, 0..=1.
+        pub u: f32,
+        /// Weight of its third vertex.
+        pub v: f32,
+    }
+}
+
+shared! {
+    /// Light on its way along a path, per linear sRGB channel.
+    #[repr(align(16))]
+    pub struct Rgb {
+        /// Radiance, or the fraction of it that the path passes on.
+        pub rgb: Vec3,
+        /// Unused.
+        pub _pad: u32,
+    }
+}
+
+shared! {
+    /// A ray towards a light, with what it brings if nothing is in its way.
+    #[repr(align(16))]
+    pub struct ShadowRay {
+        /// World space, metres.
+        pub origin: Vec3,
+        /// To the light, metres; 0 if there is no such ray.
+        pub distance: f32,
+        /// World space, of length 1.
+        pub direction: Vec3,
+        /// The path that it belongs to.
+        pub path: u32,
+        /// Radiance that it adds to the path's sample.
+        pub light: Vec3,
+        /// Unused.
+        pub _pad: u32,
+    }
+}
+
+/// Pixel and sample of a path of a wave.
+#[inline]
+pub fn pixel_and_sample(span: &Span, path: u32) -> (u32, u32) {
+    let number = span.first_pixel + path;
+    (number % span.pixel_count, span.first_sample + number / span.pixel_count)
+}

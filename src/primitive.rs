@@ -1,0 +1,173 @@
+//! Triangles and spheres, and where a ray hits them. Twin: `kernels/shared/primitive.cuh`.
+
+use compaction::shared;
+use glam::Vec3;
+
+use crate::{
+    math::{cross, dot, normalize},
+    path::Hit,
+};
+
+/// `Primitive::kind` of a triangle: vertices `a`, `b`, `c`, counter-clockwise seen from the front.
+pub const TRIANGLE: u32 = 0;
+/// `Primitive::kind` of a sphere: centre `a`, radius `b.x`.
+pub const SPHERE: u32 = 1;
+
+shared! {
+    /// A surface that a ray can hit.
+    #[repr(align(16))]
+    pub struct Primitive {
+        /// World space, metres.
+        pub a: Vec3,
+        /// Index of its material.
+        pub material: u32,
+        /// See the kinds.
+        pub b: Vec3,
+        /// `TRIANGLE` or `SPHERE`.
+        pub kind: u32,
+        /// See the kinds.
+        pub c: Vec3,
+        /// Number in the scene, whatever the tree's order: of two hits at one distance, the lower number is taken.
+        pub number: u32,
+    }
+}
+
+/// A ray made ready for triangles: axes turned so that `z` is the direction's longest, and sheared along it.
+#[derive(Clone, Copy, Debug)]
+pub struct Shear {
+    /// The direction's longest axis, 0..=2; the other two follow it in turn.
+    pub axis: u32,
+    /// Shear of the first axis after it.
+    pub x: f32,
+    /// Shear of the second.
+    pub y: f32,
+    /// Scale of the longest.
+    pub z: f32,
+}
+
+/// Point and normal of what a ray hit.
+#[derive(Clone, Copy, Debug)]
+pub struct Surface {
+    /// World space, metres; computed on the surface, not along the ray.
+    pub point: Vec3,
+    /// The front's, of length 1.
+    pub normal: Vec3,
+}
+
+/// The vector with its axes turned so that `axis` comes last.
+#[inline]
+pub fn turn(v: Vec3, axis: u32) -> Vec3 {
+    match axis {
+        0 => Vec3::new(v.y, v.z, v.x),
+        1 => Vec3::new(v.z, v.x, v.y),
+        _ => v,
+    }
+}
+
+/// Prepares a direction for `hit_triangle`.
+#[inline]
+pub fn shear(direction: Vec3) -> Shear {
+    let (x, y, z) = (direction.x.abs(), direction.y.abs(), direction.z.abs());
+    let axis = if x > y {
+        if x > z { 0 } else { 2 }
+    } else if y > z {
+        1
+    } else {
+        2
+    };
+    let d = turn(direction, axis);
+    Shear { axis, x: d.x / d.z, y: d.y / d.z, z: 1.0 / d.z }
+}
+
+/// Distance and the weights of `b` and `c` where the ray meets the triangle's plane within the triangle, or a negative
+/// distance. Rays through a shared edge hit at least one of its triangles (Woop, Benthin & Wald 2013; without their
+/// second try in double precision: an edge function of zero counts as inside on both sides).
+#[inline]
+pub fn hit_triangle(triangle: &Primitive, origin: Vec3, shear: &Shear) -> (f32, f32, f32) {
+    let a = turn(triangle.a - origin, shear.axis);
+    let b = turn(triangle.b - origin, shear.axis);
+    let c = turn(triangle.c - origin, shear.axis);
+    let (ax, ay) = (a.x - shear.x * a.z, a.y - shear.y * a.z);
+    let (bx, by) = (b.x - shear.x * b.z, b.y - shear.y * b.z);
+    let (cx, cy) = (c.x - shear.x * c.z, c.y - shear.y * c.z);
+    let u = cx * by - cy * bx;
+    let v = ax * cy - ay * cx;
+    let w = bx * ay - by * ax;
+    let outside = (u < 0.0 || v < 0.0 || w < 0.0) && (u > 0.0 || v > 0.0 || w > 0.0);
+    let determinant = u + v + w;
+    if outside || determinant == 0.0 {
+        return (-1.0, 0.0, 0.0);
+    }
+    let inverse = 1.0 / determinant;
+    let distance = (u * a.z + v * b.z + w * c.z) * shear.z * inverse;
+    (distance, v * inverse, w * inverse)
+}
+
+/// Distance to the nearer intersection with the sphere in front of the origin, or a negative one (Haines et al. 2019,
+/// Precision Improvements for Ray/Sphere Intersection). `direction` is of length 1.
+#[inline]
+pub fn hit_sphere(sphere: &Primitive, origin: Vec3, direction: Vec3) -> f32 {
+    let radius = sphere.b.x;
+    let to_origin = origin - sphere.a;
+    let along = -dot(to_origin, direction);
+    let across = to_origin + direction * along;
+    let discriminant = radius * radius - dot(across, across);
+    if discriminant < 0.0 {
+        return -1.0;
+    }
+    let root = discriminant.sqrt();
+    let far = if along < 0.0 { along - root } else { along + root };
+    let near = (dot(to_origin, to_origin) - radius * radius) / far;
+    let (first, second) = if near < far { (near, far) } else { (far, near) };
+    if first > 0.0 { first } else { second }
+}
+
+/// The ray's hit with one primitive, if it is nearer than the best so far, or as near and of a lower number.
+#[inline]
+pub fn nearer_hit(
+    primitives: &[Primitive],
+    position: u32,
+    origin: Vec3,
+    direction: Vec3,
+    shear: &Shear,
+    best: &mut Hit,
+) {
+    let primitive = &primitives[position as usize];
+    let (distance, u, v) = if primitive.kind == TRIANGLE {
+        hit_triangle(primitive, origin, shear)
+    } else {
+        (hit_sphere(primitive, origin, direction), 0.0, 0.0)
+    };
+    if !(distance > 0.0 && distance <= best.distance) {
+        return;
+    }
+    let tie = distance == best.distance;
+    if tie && best.primitive != crate::path::NO_PRIMITIVE && primitive.number > primitives[best.primitive as usize].number {
+        return;
+    }
+    *best = Hit { distance, primitive: position, u, v };
+}
+
+/// Whether the ray meets the primitive before `distance`.
+#[inline]
+pub fn blocks(primitive: &Primitive, origin: Vec3, direction: Vec3, shear: &Shear, distance: f32) -> bool {
+    let at = if primitive.kind == TRIANGLE {
+        hit_triangle(primitive, origin, shear).0
+    } else {
+        hit_sphere(primitive, origin, direction)
+    };
+    at > 0.0 && at < distance
+}
+
+/// Point and normal at a hit.
+#[inline]
+pub fn surface_at(primitive: &Primitive, ray_origin: Vec3, ray_direction: Vec3, hit: &Hit) -> Surface {
+    if primitive.kind == TRIANGLE {
+        let ab = primitive.b - primitive.a;
+        let ac = primitive.c - primitive.a;
+        Surface { point: primitive.a + ab * hit.u + ac * hit.v, normal: normalize(cross(ab, ac)) }
+    } else {
+        let normal = normalize(ray_origin + ray_direction * hit.distance - primitive.a);
+        Surface { point: primitive.a + normal * primitive.b.x, normal }
+    }
+}

@@ -1,0 +1,272 @@
+//! A scene: what is in a RON file, checked and flattened to triangles and spheres.
+//!
+//! A scene file is RON in UTF-8, named `.ron`. Lengths are in metres, angles in degrees, colours in linear sRGB, light
+//! in W·sr⁻¹·m⁻² per channel; right-handed, y up. It is read strictly: an unknown or repeated field, a number that is
+//! not finite or not in its range, a material that is not there is an error with its file, line and column.
+//! `(x, y, z)` and `(r, g, b)` are three numbers in parentheses.
+//!
+//! ```ron
+//! (
+//!     camera: (origin: (0, 1, 5), target: (0, 1, 0), fov: 40),
+//!     sky: (0.8, 0.9, 1.0),
+//!     materials: {
+//!         "clay": Diffuse(albedo: (0.7, 0.5, 0.3)),
+//!         "glass": Dielectric(ior: 1.5),
+//!     },
+//!     objects: [
+//!         Quad(corner: (-4, 0, 4), edge_u: (8, 0, 0), edge_v: (0, 0, -8), material: "clay"),
+//!         Sphere(center: (0, 1, 0), radius: 1, material: "glass"),
+//!     ],
+//! )
+//! ```
+//!
+//! # The scene
+//!
+//! | field | what | default |
+//! |---|---|---|
+//! | `size` | `(width, height)` of the picture, pixels, each 1 to 65,536 and together at most 2²⁸ | `(512, 512)` |
+//! | `spp` | samples a pixel, from 1 | `64` |
+//! | `max_bounces` | how often a path may scatter, 0 to 1024; 0 shows only what the camera sees shine | `8` |
+//! | `seed` | of every random number, 0 to 2³²−1 | `0` |
+//! | `camera` | see below | required |
+//! | `sky` | radiance from all around, the same everywhere | `(0, 0, 0)` |
+//! | `materials` | `{ "name": Material(..), .. }` | `{}` |
+//! | `objects` | `[ Object(..), .. ]`, at least one; at most 2³¹ triangles and spheres | required |
+//!
+//! The film holds 2³⁰ per pixel and channel: the brightest radiance times `spp` may not be more.
+//!
+//! # The camera
+//!
+//! | field | what | default |
+//! |---|---|---|
+//! | `origin` | where the pinhole is | required |
+//! | `target` | a point that it looks at: the middle of the picture | required |
+//! | `up` | a direction that points up in the picture, not along the view | `(0, 1, 0)` |
+//! | `fov` | horizontal angle of view, degrees, above 0 and below 180 | required |
+//!
+//! # Materials
+//!
+//! | material | field | what | default |
+//! |---|---|---|---|
+//! | `Diffuse` | `albedo` | part of the light that is scattered, evenly to all sides, 0 to 1 | required |
+//! | | `one_sided` | black from behind: the back absorbs | `false` |
+//! | `Mirror` | `reflectance` | part of the light that is reflected, 0 to 1 | required |
+//! | | `one_sided` | as above | `false` |
+//! | `Dielectric` | `ior` | index of refraction inside over outside, 0.1 to 10; smooth, clear | required |
+//! | `Emissive` | `radiance` | light given off from the front, 0 or more | required |
+//! | | `albedo` | diffuse reflection of the lamp itself | `(0, 0, 0)` |
+//! | | `one_sided` | as above, for its reflection; it shines to the front only, in any case | `false` |
+//!
+//! # Objects
+//!
+//! Every object has a `material`, by name. Coordinates lie within 1e8 m of 0. The front of a triangle is the side from
+//! which its vertices run counter-clockwise, the front of a sphere is its outside.
+//!
+//! | object | field | what | default |
+//! |---|---|---|---|
+//! | `Quad` | `corner` | one corner of a parallelogram | required |
+//! | | `edge_u`, `edge_v` | its two edges from there; the front faces along `edge_u × edge_v` | required |
+//! | `Box` | `center` | of a cuboid | required |
+//! | | `half_size` | half its edges along x, y and z, before it is turned | required |
+//! | | `rotate_y` | turned by so much about +y: x' = x cos + z sin, z' = z cos − x sin | `0` |
+//! | `Sphere` | `center`, `radius` | exact, not of triangles | required |
+//! | `Mesh` | `file` | a `.ply` (ASCII, binary little or big endian) or `.obj`, relative to the scene's folder | required |
+//! | | `scale` | a number, or one for x, y and z; a negative one mirrors, and the front stays outside | `1` |
+//! | | `rotate` | degrees about x, then y, then z, after `scale` | `(0, 0, 0)` |
+//! | | `translate` | after `rotate` | `(0, 0, 0)` |
+//! | `DisplacedSphere` | `rings`, `segments` | steps from pole to pole and around, 2 and 3 or more | required |
+//! | | `amplitudes` | `(a, b)` of its two waves, \|a\| + \|b\| < 1 | `(0.08, 0.03)` |
+//! | | `center`, `radius` | where it is and how large | `(0, 0, 0)`, `1` |
+//!
+//! Of a mesh only positions and faces are read; normals are flat, and materials of the mesh's own are not used.
+//! Polygons become fans of triangles from their first corner. Triangles without area cannot be hit and are left out;
+//! [`Scene::notes`] says how many.
+//!
+//! A displaced sphere has `2 * rings * segments` triangles through the points
+//! `r (sin u cos v, cos u, sin u sin v)`, `r = 1 + a sin 9u cos 7v + b sin(31u + 1) sin 29v`, with u from 0 to π over
+//! the rings and v from 0 to 2π over the segments. At a pole r still depends on v: the points there lie apart along the
+//! axis, and the triangles between them are slivers. Where `b` is 0 they have no area and are left out.
+
+mod build;
+mod displaced_sphere;
+mod geometry;
+mod memory;
+mod mesh;
+mod source;
+mod text;
+mod transform;
+mod wording;
+
+use std::path::{Path, PathBuf};
+
+use glam::Vec3;
+
+use crate::Error;
+
+/// Radiance times samples that the film can add up without overflow.
+const FILM_LIMIT: f64 = (1u64 << 30) as f64;
+/// A path index and a byte count per pixel both stay far from their types' ends.
+const MAX_PIXELS: u64 = 1 << 28;
+const MAX_SIDE: u32 = 1 << 16;
+/// The statistics keep a row per bounce.
+const MAX_BOUNCES: u32 = 1024;
+/// Of the film's three 64-bit sums, the picture's three floats and the colour on the screen.
+const BYTES_PER_PIXEL: u64 = 3 * 8 + 3 * 4 + 4;
+
+/// A scene that can be rendered: every number is finite and in its range, every index leads somewhere.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scene {
+    /// The file, as it was given.
+    pub path: PathBuf,
+    /// Width and height of the picture, pixels.
+    pub size: (u32, u32),
+    /// Samples a pixel.
+    pub spp: u32,
+    /// How often a path may scatter.
+    pub max_bounces: u32,
+    /// Of every random number.
+    pub seed: u32,
+    /// Where it is seen from.
+    pub camera: Camera,
+    /// Radiance from all around, linear sRGB.
+    pub sky: Vec3,
+    /// What the objects are made of, in the file's order.
+    pub materials: Vec<Surface>,
+    /// All flat objects, in the file's order.
+    pub triangles: Vec<Triangle>,
+    /// All spheres, in the file's order.
+    pub spheres: Vec<Sphere>,
+    /// What the reader of the file should know though it is no error, a line each.
+    pub notes: Vec<String>,
+}
+
+/// A pinhole camera.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Camera {
+    /// The pinhole, metres.
+    pub origin: Vec3,
+    /// Seen in the middle of the picture; not `origin`.
+    pub target: Vec3,
+    /// Up in the picture, of any length, not along the view.
+    pub up: Vec3,
+    /// Horizontal angle of view, above 0 and below 180.
+    pub fov_degrees: f32,
+}
+
+/// What a surface does with light; colours are linear sRGB.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Surface {
+    /// Scatters evenly to all sides (Lambert).
+    Diffuse {
+        /// Part of the light that is scattered, 0..=1.
+        albedo: Vec3,
+        /// Black from behind.
+        one_sided: bool,
+    },
+    /// Reflects in one direction.
+    Mirror {
+        /// Part of the light that is reflected, 0..=1.
+        reflectance: Vec3,
+        /// Black from behind.
+        one_sided: bool,
+    },
+    /// Reflects and refracts, smooth and clear.
+    Dielectric {
+        /// Index of refraction inside over outside.
+        ior: f32,
+    },
+    /// Shines to the front, and reflects like `Diffuse`.
+    Emissive {
+        /// W·sr⁻¹·m⁻² per channel.
+        radiance: Vec3,
+        /// Part of the light that is scattered, 0..=1.
+        albedo: Vec3,
+        /// Black from behind; else its back reflects too, without shining.
+        one_sided: bool,
+    },
+}
+
+/// A flat triangle with an area.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Triangle {
+    /// Counter-clockwise from the front: the normal is (v1 − v0) × (v2 − v0). Metres.
+    pub vertices: [Vec3; 3],
+    /// Index into [`Scene::materials`].
+    pub material: u32,
+}
+
+/// A sphere; its front is the outside.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sphere {
+    /// Metres.
+    pub center: Vec3,
+    /// Metres, above 0.
+    pub radius: f32,
+    /// Index into [`Scene::materials`].
+    pub material: u32,
+}
+
+impl Scene {
+    /// Reads a `.ron` file and the meshes that it names.
+    ///
+    /// # Errors
+    /// [`Error::File`] if it cannot be read, [`Error::Scene`] with the place of the first thing in it that is wrong.
+    pub fn load(path: &Path) -> Result<Scene, Error> {
+        let text = source::read_scene_file(path)?;
+        build::scene(path, &text)
+    }
+
+    /// Whether the scene can be rendered with its size, samples and bounces: ask again after changing one.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] that names the one that is out of range.
+    pub fn check_settings(&self) -> Result<(), Error> {
+        let setting = |setting: String| move |problem| Error::Setting { setting, problem };
+        check_size(self.size).map_err(setting(format!("size {}x{}", self.size.0, self.size.1)))?;
+        check_spp(self.spp).map_err(setting(format!("spp {}", self.spp)))?;
+        check_max_bounces(self.max_bounces).map_err(setting(format!("max_bounces {}", self.max_bounces)))?;
+        let lights = self.materials.iter().map(Surface::radiance).chain([self.sky]);
+        let brightest = lights.map(Vec3::max_element).fold(0.0, f32::max);
+        check_brightness(brightest, self.spp).map_err(setting(format!("spp {}", self.spp)))
+    }
+}
+
+impl Surface {
+    /// What it gives off to the front, W·sr⁻¹·m⁻² per channel.
+    pub fn radiance(&self) -> Vec3 {
+        match *self {
+            Surface::Emissive { radiance, .. } => radiance,
+            Surface::Diffuse { .. } | Surface::Mirror { .. } | Surface::Dielectric { .. } => Vec3::ZERO,
+        }
+    }
+}
+
+fn check_size((width, height): (u32, u32)) -> Result<(), String> {
+    let pixels = u64::from(width) * u64::from(height);
+    if pixels == 0 {
+        return Err("a picture has at least 1x1 pixel".to_owned());
+    }
+    if width.max(height) > MAX_SIDE || pixels > MAX_PIXELS {
+        return Err(format!("is too large; a picture has at most {MAX_SIDE} pixels a side and {MAX_PIXELS} in all"));
+    }
+    memory::check(pixels * BYTES_PER_PIXEL)
+}
+
+fn check_spp(spp: u32) -> Result<(), String> {
+    if spp == 0 { Err("a pixel has at least 1 sample".to_owned()) } else { Ok(()) }
+}
+
+fn check_max_bounces(max_bounces: u32) -> Result<(), String> {
+    if max_bounces > MAX_BOUNCES { Err(format!("a path scatters at most {MAX_BOUNCES} times")) } else { Ok(()) }
+}
+
+fn check_brightness(brightest: f32, spp: u32) -> Result<(), String> {
+    if f64::from(brightest) * f64::from(spp) > FILM_LIMIT {
+        let most = FILM_LIMIT / f64::from(spp);
+        return Err(format!(
+            "a radiance of {brightest} is too bright for the film: with {spp} samples a pixel it holds up to {most}; \
+             lower the radiance or spp"
+        ));
+    }
+    Ok(())
+}

@@ -1,0 +1,147 @@
+//! Where the triangles and spheres of all objects are collected.
+
+use glam::{DVec3, Vec3};
+
+use super::{Sphere, Triangle, memory, source::MAX_LENGTH, transform::Transform};
+
+/// Primitive indices leave a bit free.
+const MAX_PRIMITIVES: usize = 1 << 31;
+
+/// The primitives so far.
+#[derive(Default)]
+pub(super) struct Geometry {
+    pub(super) triangles: Vec<Triangle>,
+    pub(super) spheres: Vec<Sphere>,
+}
+
+impl Geometry {
+    /// Adds a triangle, unless it has no area: `false`.
+    pub(super) fn push_triangle(&mut self, vertices: [DVec3; 3], material: u32) -> Result<bool, String> {
+        let triangle = Triangle { vertices: vertices.map(|vertex| vertex.as_vec3()), material };
+        if !has_area(&triangle.vertices) {
+            return Ok(false);
+        }
+        self.check_room(1)?;
+        make_room(&mut self.triangles)?;
+        self.triangles.push(triangle);
+        Ok(true)
+    }
+
+    pub(super) fn push_sphere(&mut self, sphere: Sphere) -> Result<(), String> {
+        self.check_room(1)?;
+        make_room(&mut self.spheres)?;
+        self.spheres.push(sphere);
+        Ok(())
+    }
+
+    /// A flat, convex polygon as a fan of triangles from its first corner; how many of them have no area.
+    pub(super) fn push_polygon(&mut self, corners: &[DVec3], material: u32) -> Result<u64, String> {
+        let [first, rest @ ..] = corners else { return Ok(0) };
+        let mut flat = 0;
+        for edge in rest.windows(2) {
+            flat += u64::from(!self.push_triangle([*first, edge[0], edge[1]], material)?);
+        }
+        Ok(flat)
+    }
+
+    /// `Err` if so many more primitives have no index.
+    pub(super) fn check_room(&self, more: usize) -> Result<(), String> {
+        match (self.triangles.len() + self.spheres.len()).checked_add(more) {
+            Some(count) if count <= MAX_PRIMITIVES => Ok(()),
+            _ => Err(format!("is too large: a scene has at most {MAX_PRIMITIVES} triangles and spheres")),
+        }
+    }
+}
+
+/// A triangle as the renderer sees it has an area if it can form the normal.
+fn has_area(&[a, b, c]: &[Vec3; 3]) -> bool {
+    (b - a).cross(c - a).length_squared().is_normal()
+}
+
+/// Room for one more item, asking for memory ahead of a growth instead of being killed by it.
+fn make_room<T>(items: &mut Vec<T>) -> Result<(), String> {
+    if items.len() == items.capacity() {
+        let more = items.len().max(1 << 10);
+        let grown = (items.len() + more).saturating_mul(size_of::<T>());
+        memory::check(grown as u64)?;
+        items.try_reserve_exact(more).map_err(|error| format!("is too large for memory: {error}"))?;
+    }
+    Ok(())
+}
+
+/// Vertices and faces of one mesh, as its file gives them.
+pub(super) struct MeshBuilder<'g> {
+    geometry: &'g mut Geometry,
+    transform: Transform,
+    material: u32,
+    /// Transformed, metres.
+    vertices: Vec<DVec3>,
+    corners: Vec<DVec3>,
+    faces: u64,
+    flat_triangles: u64,
+    triangles_before: usize,
+}
+
+impl<'g> MeshBuilder<'g> {
+    pub(super) fn new(geometry: &'g mut Geometry, transform: Transform, material: u32) -> Self {
+        MeshBuilder {
+            triangles_before: geometry.triangles.len(),
+            geometry,
+            transform,
+            material,
+            vertices: Vec::new(),
+            corners: Vec::new(),
+            faces: 0,
+            flat_triangles: 0,
+        }
+    }
+
+    pub(super) fn vertex_count(&self) -> usize {
+        self.vertices.len()
+    }
+
+    pub(super) fn push_vertex(&mut self, position: DVec3) -> Result<(), String> {
+        let number = self.vertices.len() + 1;
+        if !position.is_finite() {
+            return Err(format!("vertex {number} is {position}, expected finite numbers"));
+        }
+        let moved = self.transform.apply(position);
+        if !(moved.is_finite() && moved.abs().max_element() <= MAX_LENGTH) {
+            return Err(format!("vertex {number} comes to lie at {moved}, expected metres within 1e8 of 0"));
+        }
+        make_room(&mut self.vertices)?;
+        self.vertices.push(moved);
+        Ok(())
+    }
+
+    /// A polygon by the indices of its corners, from 0.
+    pub(super) fn push_face(&mut self, corners: impl Iterator<Item = i64>) -> Result<(), String> {
+        self.faces += 1;
+        let (number, count) = (self.faces, self.vertices.len());
+        self.corners.clear();
+        for index in corners {
+            let vertex = usize::try_from(index).ok().and_then(|index| self.vertices.get(index));
+            let missing = || format!("face {number} names vertex {index} (from 0), but there are {count} vertices");
+            self.corners.push(*vertex.ok_or_else(missing)?);
+        }
+        if self.corners.len() < 3 {
+            return Err(format!("face {number} has {} corners, expected 3 or more", self.corners.len()));
+        }
+        if self.transform.mirrors() {
+            self.corners[1..].reverse();
+        }
+        self.flat_triangles += self.geometry.push_polygon(&self.corners, self.material)?;
+        Ok(())
+    }
+
+    /// How many triangles were left out, if any is left.
+    pub(super) fn finish(self) -> Result<u64, String> {
+        if self.faces == 0 {
+            return Err("has no faces, expected at least one triangle".to_owned());
+        }
+        if self.geometry.triangles.len() == self.triangles_before {
+            return Err("has no triangle with an area; check its vertices and the scale".to_owned());
+        }
+        Ok(self.flat_triangles)
+    }
+}

@@ -1,0 +1,232 @@
+//! Stanford PLY: positions from `vertex`, polygons from `face`; other elements and properties are passed over.
+//!
+//! Elements are read one by one, so that memory grows with what a file holds and not with what its header declares.
+
+use std::io::{self, BufRead, Read};
+
+use glam::DVec3;
+use ply_rs_bw::{
+    parser::{ParseError, Parser, Reader},
+    ply::{ElementDef, Encoding, Header, Property, PropertyAccess, PropertyAccessResult, PropertyType, ScalarType},
+};
+
+use super::read_line;
+use crate::scene::{geometry::MeshBuilder, source::excerpt};
+
+const MAX_HEADER_BYTES: u64 = 1 << 20;
+
+pub(super) fn read(reader: &mut impl BufRead, mesh: &mut MeshBuilder) -> Result<(), String> {
+    let text = read_header_text(reader)?;
+    let header = Parser::<Passed>::new()
+        .read_header(&mut Reader::new(text.as_bytes()))
+        .map_err(|error| header_problem(&text, &error))?;
+    check_header(&text, &header)?;
+    let mut line_number = text.lines().count() as u64;
+    for element in header.elements.values() {
+        let mut elements = Elements { reader: &mut *reader, encoding: header.encoding, element, line_number };
+        match element.name.as_str() {
+            "vertex" => elements.read(|vertex: Vertex| mesh.push_vertex(vertex.0))?,
+            "face" => elements.read(|face: Face| mesh.push_face(face.corners()?.into_iter()))?,
+            _ => elements.read(|_: Passed| Ok(()))?,
+        }
+        line_number = elements.line_number;
+    }
+    Ok(())
+}
+
+/// The lines up to `end_header`, with their ends.
+fn read_header_text(reader: &mut impl BufRead) -> Result<String, String> {
+    let mut text = String::new();
+    let mut limited = reader.take(MAX_HEADER_BYTES);
+    loop {
+        let start = text.len();
+        let read = limited.read_line(&mut text).map_err(|error| match error.kind() {
+            io::ErrorKind::InvalidData => "is no PLY file: its header is not text".to_owned(),
+            _ => format!("cannot be read: {error}"),
+        })?;
+        if start == 0 && text.trim_end() != "ply" {
+            return Err("is no PLY file: it does not begin with a line `ply`".to_owned());
+        }
+        match text[start..].trim() {
+            "end_header" => return Ok(text),
+            _ if read == 0 => return Err("its header does not end: there is no line `end_header`".to_owned()),
+            _ => {}
+        }
+    }
+}
+
+fn header_problem(text: &str, error: &ParseError) -> String {
+    let found = error.line().and_then(|number| Some((number, text.lines().nth(number.checked_sub(1)?)?)));
+    match found {
+        Some((number, line)) => format!("line {number}: found `{}`, which is no line of a PLY header", excerpt(line)),
+        None => format!("its header is wrong: {}", excerpt(&error.to_string())),
+    }
+}
+
+/// What the parser would take but read wrongly, or for ever.
+fn check_header(text: &str, header: &Header) -> Result<(), String> {
+    let lines = |word| text.lines().filter(|line| line.split_whitespace().next() == Some(word)).count();
+    let properties: usize = header.elements.values().map(|element| element.properties.len()).sum();
+    if lines("element") != header.elements.len() || lines("property") != properties {
+        return Err("its header gives two elements, or two properties of one, the same name".to_owned());
+    }
+    let known = |element: &ElementDef, property: &str, list: bool| {
+        let found = element.properties.get(property).map(|property| &property.data_type);
+        match found {
+            Some(PropertyType::Scalar(_)) => !list,
+            Some(PropertyType::List(_, ScalarType::Float | ScalarType::Double)) | None => false,
+            Some(PropertyType::List(..)) => list,
+        }
+    };
+    match header.elements.get("vertex") {
+        Some(vertex) if ["x", "y", "z"].iter().all(|name| known(vertex, name, false)) => {}
+        _ => return Err("expected an element `vertex` with the properties x, y and z".to_owned()),
+    }
+    match header.elements.get("face") {
+        Some(face) if Face::LISTS.iter().any(|name| known(face, name, true)) => {}
+        _ => return Err("expected an element `face` with a list of whole numbers `vertex_indices`".to_owned()),
+    }
+    if header.elements.get_index_of("face") < header.elements.get_index_of("vertex") {
+        return Err("has its faces before its vertices, expected the vertices first".to_owned());
+    }
+    match header.elements.values().find(|element| element.properties.is_empty() && element.count > 0) {
+        Some(element) => Err(format!("its element `{}` has no properties", excerpt(&element.name))),
+        None => Ok(()),
+    }
+}
+
+/// The elements of one name.
+struct Elements<'r, R> {
+    reader: &'r mut R,
+    encoding: Encoding,
+    element: &'r ElementDef,
+    /// Of the last line read, from 1.
+    line_number: u64,
+}
+
+impl<R: BufRead> Elements<'_, R> {
+    fn read<E: PropertyAccess>(&mut self, mut take: impl FnMut(E) -> Result<(), String>) -> Result<(), String> {
+        let parser = Parser::<E>::new();
+        let mut line = String::new();
+        for done in 0..self.element.count {
+            let element = match self.encoding {
+                Encoding::Ascii => self.next_line(&mut line).and_then(|()| parser.read_ascii_element(&line, self.element)),
+                Encoding::BinaryBigEndian => parser.read_big_endian_element(self.reader, self.element),
+                Encoding::BinaryLittleEndian => parser.read_little_endian_element(self.reader, self.element),
+            };
+            let element = element.map_err(|error| self.problem(done, &line, &error))?;
+            take(element).map_err(|problem| format!("{}{problem}", self.place()))?;
+        }
+        Ok(())
+    }
+
+    /// The next line that is not blank.
+    fn next_line(&mut self, line: &mut String) -> Result<(), ParseError> {
+        loop {
+            if !read_line(self.reader, line)? {
+                return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
+            }
+            self.line_number += 1;
+            if !line.is_empty() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// "line 12: " in a text.
+    fn place(&self) -> String {
+        match self.encoding {
+            Encoding::Ascii => format!("line {}: ", self.line_number),
+            Encoding::BinaryBigEndian | Encoding::BinaryLittleEndian => String::new(),
+        }
+    }
+
+    fn problem(&self, done: usize, line: &str, error: &ParseError) -> String {
+        let ElementDef { name, count, .. } = self.element;
+        let name = excerpt(name);
+        match (error.kind(), self.encoding) {
+            (io::ErrorKind::UnexpectedEof, _) => {
+                format!("ends after {done} of the {count} elements `{name}` that its header declares")
+            }
+            (_, Encoding::Ascii) => {
+                format!("{}found `{}`, expected the numbers of one `{name}`", self.place(), excerpt(line))
+            }
+            _ => format!("`{name}` {}: {}", done + 1, excerpt(&error.to_string())),
+        }
+    }
+}
+
+/// An element that is passed over.
+struct Passed;
+
+impl PropertyAccess for Passed {
+    fn new() -> Self {
+        Passed
+    }
+}
+
+struct Vertex(DVec3);
+
+impl PropertyAccess for Vertex {
+    fn new() -> Self {
+        Vertex(DVec3::NAN)
+    }
+
+    fn set_property(&mut self, name: &str, property: Property) -> PropertyAccessResult {
+        let coordinate = match name {
+            "x" => &mut self.0.x,
+            "y" => &mut self.0.y,
+            "z" => &mut self.0.z,
+            _ => return PropertyAccessResult::Ignored,
+        };
+        *coordinate = match property {
+            Property::Char(value) => value.into(),
+            Property::UChar(value) => value.into(),
+            Property::Short(value) => value.into(),
+            Property::UShort(value) => value.into(),
+            Property::Int(value) => value.into(),
+            Property::UInt(value) => value.into(),
+            Property::Float(value) => value.into(),
+            Property::Double(value) => value,
+            _ => return PropertyAccessResult::UnsupportedType,
+        };
+        PropertyAccessResult::Set
+    }
+}
+
+/// The list of a face's vertices, as it is stored.
+struct Face(Option<Property>);
+
+impl Face {
+    /// Both names are in use.
+    const LISTS: [&str; 2] = ["vertex_indices", "vertex_index"];
+
+    fn corners(self) -> Result<Vec<i64>, String> {
+        fn widened<T: Into<i64>>(indices: Vec<T>) -> Vec<i64> {
+            indices.into_iter().map(Into::into).collect()
+        }
+        match self.0 {
+            Some(Property::ListChar(indices)) => Ok(widened(indices)),
+            Some(Property::ListUChar(indices)) => Ok(widened(indices)),
+            Some(Property::ListShort(indices)) => Ok(widened(indices)),
+            Some(Property::ListUShort(indices)) => Ok(widened(indices)),
+            Some(Property::ListInt(indices)) => Ok(widened(indices)),
+            Some(Property::ListUInt(indices)) => Ok(widened(indices)),
+            _ => Err("a face has no list of vertices".to_owned()),
+        }
+    }
+}
+
+impl PropertyAccess for Face {
+    fn new() -> Self {
+        Face(None)
+    }
+
+    fn set_property(&mut self, name: &str, property: Property) -> PropertyAccessResult {
+        if !Face::LISTS.contains(&name) {
+            return PropertyAccessResult::Ignored;
+        }
+        self.0 = Some(property);
+        PropertyAccessResult::Set
+    }
+}

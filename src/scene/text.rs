@@ -1,0 +1,184 @@
+//! A scene as it is written: which fields there are. Values stay text until their object is built.
+
+use std::fmt;
+
+use serde::{
+    Deserialize, Deserializer,
+    de::{Error, MapAccess, SeqAccess, Visitor},
+};
+
+use super::{source::Raw, wording};
+
+#[derive(Deserialize)]
+#[serde(rename = "Scene", deny_unknown_fields)]
+pub(super) struct SceneText<'a> {
+    #[serde(borrow, default, deserialize_with = "given")]
+    pub(super) size: Option<Raw<'a>>,
+    #[serde(default, deserialize_with = "given")]
+    pub(super) spp: Option<Raw<'a>>,
+    #[serde(default, deserialize_with = "given")]
+    pub(super) max_bounces: Option<Raw<'a>>,
+    #[serde(default, deserialize_with = "given")]
+    pub(super) seed: Option<Raw<'a>>,
+    pub(super) camera: Raw<'a>,
+    #[serde(default, deserialize_with = "given")]
+    pub(super) sky: Option<Raw<'a>>,
+    #[serde(default)]
+    pub(super) materials: MaterialsText<'a>,
+    pub(super) objects: ObjectsText<'a>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename = "Camera", deny_unknown_fields)]
+pub(super) struct CameraText<'a> {
+    #[serde(borrow)]
+    pub(super) origin: Raw<'a>,
+    pub(super) target: Raw<'a>,
+    #[serde(default, deserialize_with = "given")]
+    pub(super) up: Option<Raw<'a>>,
+    pub(super) fov: Raw<'a>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) enum MaterialText<'a> {
+    Diffuse {
+        #[serde(borrow)]
+        albedo: Raw<'a>,
+        #[serde(default, deserialize_with = "given")]
+        one_sided: Option<Raw<'a>>,
+    },
+    Mirror {
+        reflectance: Raw<'a>,
+        #[serde(default, deserialize_with = "given")]
+        one_sided: Option<Raw<'a>>,
+    },
+    Dielectric {
+        ior: Raw<'a>,
+    },
+    Emissive {
+        radiance: Raw<'a>,
+        #[serde(default, deserialize_with = "given")]
+        albedo: Option<Raw<'a>>,
+        #[serde(default, deserialize_with = "given")]
+        one_sided: Option<Raw<'a>>,
+    },
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) enum ObjectText<'a> {
+    Quad {
+        #[serde(borrow)]
+        corner: Raw<'a>,
+        edge_u: Raw<'a>,
+        edge_v: Raw<'a>,
+        material: Raw<'a>,
+    },
+    Box {
+        center: Raw<'a>,
+        half_size: Raw<'a>,
+        #[serde(default, deserialize_with = "given")]
+        rotate_y: Option<Raw<'a>>,
+        material: Raw<'a>,
+    },
+    Sphere {
+        center: Raw<'a>,
+        radius: Raw<'a>,
+        material: Raw<'a>,
+    },
+    Mesh(#[serde(borrow)] MeshText<'a>),
+    DisplacedSphere(DisplacedSphereText<'a>),
+}
+
+#[derive(Deserialize)]
+#[serde(rename = "Mesh", deny_unknown_fields)]
+pub(super) struct MeshText<'a> {
+    #[serde(borrow)]
+    pub(super) file: Raw<'a>,
+    pub(super) material: Raw<'a>,
+    #[serde(default, deserialize_with = "given")]
+    pub(super) scale: Option<Raw<'a>>,
+    #[serde(default, deserialize_with = "given")]
+    pub(super) rotate: Option<Raw<'a>>,
+    #[serde(default, deserialize_with = "given")]
+    pub(super) translate: Option<Raw<'a>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename = "DisplacedSphere", deny_unknown_fields)]
+pub(super) struct DisplacedSphereText<'a> {
+    #[serde(borrow)]
+    pub(super) rings: Raw<'a>,
+    pub(super) segments: Raw<'a>,
+    #[serde(default, deserialize_with = "given")]
+    pub(super) amplitudes: Option<Raw<'a>>,
+    #[serde(default, deserialize_with = "given")]
+    pub(super) center: Option<Raw<'a>>,
+    #[serde(default, deserialize_with = "given")]
+    pub(super) radius: Option<Raw<'a>>,
+    pub(super) material: Raw<'a>,
+}
+
+/// An optional field is written as it is, without RON's `Some(..)`.
+fn given<'de: 'a, 'a, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Raw<'a>>, D::Error> {
+    Raw::deserialize(deserializer).map(Some)
+}
+
+/// Names and materials, in the file's order.
+#[derive(Default)]
+pub(super) struct MaterialsText<'a>(pub(super) Vec<(Raw<'a>, Raw<'a>)>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for MaterialsText<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Entries;
+        impl<'de> Visitor<'de> for Entries {
+            type Value = Vec<(Raw<'de>, Raw<'de>)>;
+
+            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+                f.write_str("materials by name")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut entries = Vec::new();
+                loop {
+                    let ordinal = format!("material {}", entries.len() + 1);
+                    let key = map.next_key::<Raw>().map_err(|error| wording::within(&ordinal, &error))?;
+                    let Some(key) = key else { return Ok(entries) };
+                    let name = format!("material {}", key.trim().get_ron());
+                    entries.push((key, map.next_value().map_err(|error| wording::within(&name, &error))?));
+                }
+            }
+        }
+        deserializer.deserialize_map(Entries).map(MaterialsText)
+    }
+}
+
+/// At least one object, in the file's order.
+pub(super) struct ObjectsText<'a>(pub(super) Vec<Raw<'a>>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for ObjectsText<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Entries;
+        impl<'de> Visitor<'de> for Entries {
+            type Value = Vec<Raw<'de>>;
+
+            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+                f.write_str("a list of objects")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+                let mut objects = Vec::new();
+                loop {
+                    let name = format!("object {}", objects.len() + 1);
+                    match list.next_element().map_err(|error| wording::within(&name, &error))? {
+                        Some(object) => objects.push(object),
+                        None if objects.is_empty() => return Err(A::Error::custom("expected at least one object")),
+                        None => return Ok(objects),
+                    }
+                }
+            }
+        }
+        deserializer.deserialize_seq(Entries).map(ObjectsText)
+    }
+}

@@ -1,0 +1,70 @@
+//! The stages of the loop, a room each: its contract, its body on the CPU, its launch on CUDA.
+
+mod accumulate;
+mod generate;
+mod intersect;
+mod resolve;
+mod shade;
+mod shadow;
+mod sieve;
+
+use std::sync::Arc;
+
+use compaction::{
+    cuda::{Compiler, Kernel, Params, Source},
+    cudarc::driver::CudaContext,
+};
+
+pub use accumulate::accumulate;
+pub use generate::generate;
+pub use intersect::intersect;
+pub use resolve::resolve;
+pub use shade::shade;
+pub use shadow::shadow;
+pub use sieve::{Keep, sieve};
+
+use crate::Error;
+
+/// The stages' kernels on a GPU.
+pub struct Kernels {
+    generate: Kernel<generate::Arguments>,
+    intersect: Kernel<intersect::Arguments>,
+    shade: Kernel<shade::Arguments>,
+    shadow: Kernel<shadow::Arguments>,
+    accumulate: Kernel<accumulate::Arguments>,
+    resolve: Kernel<resolve::Arguments>,
+}
+
+impl Kernels {
+    /// Loads them, compiled on this machine or shipped with the program.
+    pub fn new(compiler: &Compiler, context: &Arc<CudaContext>) -> Result<Kernels, Error> {
+        fn load<P: Params>(
+            compiler: &Compiler,
+            context: &Arc<CudaContext>,
+            source: Source,
+            name: &'static str,
+        ) -> Result<Kernel<P>, Error> {
+            Ok(compiler.load(context, &source)?.kernel(name)?)
+        }
+        Ok(Kernels {
+            generate: load(compiler, context, generate::source(), "generate")?,
+            intersect: load(compiler, context, intersect::source(), "intersect")?,
+            shade: load(compiler, context, shade::source(), "shade")?,
+            shadow: load(compiler, context, shadow::source(), "shadow")?,
+            accumulate: load(compiler, context, accumulate::source(), "accumulate")?,
+            resolve: load(compiler, context, resolve::source(), "resolve")?,
+        })
+    }
+}
+
+/// The kernel files of all stages.
+pub fn sources() -> Vec<Source> {
+    vec![
+        generate::source(),
+        intersect::source(),
+        shade::source(),
+        shadow::source(),
+        accumulate::source(),
+        resolve::source(),
+    ]
+}

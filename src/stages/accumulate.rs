@@ -1,0 +1,46 @@
+//! accumulate: the wave's samples onto the film.
+//!
+//! Reads: span, radiances. Writes: the film's sums, and the number of samples that it rejects.
+//! A path's light is summed along the path, in order; only whole samples reach the film.
+
+use compaction::cuda::{In, InOut, Launch, Source};
+
+use crate::{
+    Error,
+    kernels::{BLOCK_THREADS, stage},
+    path::{Rgb, Span, pixel_and_sample},
+    wave::{CpuWave, CudaWave, Stage, Wave},
+};
+
+/// Runs the stage.
+pub fn accumulate(wave: &mut Wave, span: Span) -> Result<(), Error> {
+    match wave {
+        Wave::Cpu(cpu) => on_cpu(cpu, &span),
+        Wave::Cuda(cuda) => on_cuda(cuda, span)?,
+    }
+    wave.mark(Stage::Accumulate)
+}
+
+fn on_cpu(wave: &CpuWave, span: &Span) {
+    for path in 0..span.path_count {
+        let (pixel, _) = pixel_and_sample(span, path);
+        wave.film.expose(pixel, wave.radiances[path as usize].rgb);
+    }
+}
+
+/// What the kernel takes.
+pub(super) type Arguments = (Span, In<Rgb>, InOut<u64>, InOut<u64>);
+
+/// The kernel's file.
+pub(super) fn source() -> Source {
+    stage::<Arguments>("kernels/accumulate.cu", include_str!("../../kernels/accumulate.cu"), "accumulate")
+}
+
+fn on_cuda(wave: &mut CudaWave, span: Span) -> Result<(), Error> {
+    wave.kernels.accumulate.launch(
+        &wave.stream,
+        Launch::covering(span.path_count, BLOCK_THREADS),
+        (span, wave.radiances.as_view(), wave.sums.as_view_mut(), wave.rejected.as_view_mut()),
+    )?;
+    Ok(())
+}

@@ -1,0 +1,77 @@
+//! generate: the camera rays of a wave.
+//!
+//! Reads: span, camera. Writes: rays, throughputs, radiances, the queue of all paths, the count of rays of bounce 0.
+//! A pixel's samples are spread over its square (box filter).
+
+use glam::Vec3;
+
+use compaction::cuda::{InOut, Launch, Source};
+
+use crate::{
+    Error,
+    camera::{Camera, camera_direction},
+    kernels::{BLOCK_THREADS, stage},
+    path::{Ray, Rgb, Span, pixel_and_sample},
+    sampler::{PAIR_FILM, pair, sampler},
+    wave::{CpuWave, CudaWave, Stage, Wave},
+};
+
+/// Runs the stage.
+pub fn generate(wave: &mut Wave, span: Span) -> Result<(), Error> {
+    match wave {
+        Wave::Cpu(cpu) => on_cpu(cpu, span),
+        Wave::Cuda(cuda) => on_cuda(cuda, span)?,
+    }
+    wave.mark(Stage::Generate)
+}
+
+fn on_cpu(wave: &mut CpuWave, span: Span) {
+    wave.begin(span);
+    for path in 0..span.path_count {
+        let slot = path as usize;
+        wave.rays[slot] = camera_ray(&wave.camera, &span, path);
+        wave.throughputs[slot] = Rgb { rgb: Vec3::ONE, _pad: 0 };
+        wave.radiances[slot] = Rgb::default();
+        wave.queue[slot] = path;
+    }
+    wave.counts[0] = span.path_count;
+}
+
+/// The first ray of a path.
+#[inline]
+fn camera_ray(camera: &Camera, span: &Span, path: u32) -> Ray {
+    let (pixel, sample) = pixel_and_sample(span, path);
+    let (u, v) = pair(sampler(span.seed, pixel, sample), 0, PAIR_FILM);
+    let x = (pixel % span.width) as f32 + u;
+    let y = (pixel / span.width) as f32 + v;
+    Ray { origin: camera.origin, pdf: 0.0, direction: camera_direction(camera, x, y), _pad: 0 }
+}
+
+/// What the kernel takes.
+pub(super) type Arguments = (Span, Camera, InOut<Ray>, InOut<Rgb>, InOut<Rgb>, InOut<u32>, InOut<u32>, u32);
+
+/// The kernel's file.
+pub(super) fn source() -> Source {
+    stage::<Arguments>("kernels/generate.cu", include_str!("../../kernels/generate.cu"), "generate")
+}
+
+fn on_cuda(wave: &mut CudaWave, span: Span) -> Result<(), Error> {
+    wave.begin(span)?;
+    let count_slots = wave.counts.len() as u32;
+    let threads = span.path_count.max(count_slots);
+    wave.kernels.generate.launch(
+        &wave.stream,
+        Launch::covering(threads, BLOCK_THREADS),
+        (
+            span,
+            wave.camera,
+            wave.rays.as_view_mut(),
+            wave.throughputs.as_view_mut(),
+            wave.radiances.as_view_mut(),
+            wave.queue.as_view_mut(),
+            wave.counts.as_view_mut(),
+            count_slots,
+        ),
+    )?;
+    Ok(())
+}

@@ -1,0 +1,86 @@
+//! intersect: every live ray against the scene.
+//!
+//! Reads: queue, rays, throughputs, nodes, primitives, sky. Writes: hits by path; flags by lane, 1 for a hit; radiances
+//! of the rays that miss, which see the sky.
+
+use compaction::cuda::{In, InOut, Launch, Source};
+
+use crate::{
+    Error,
+    bvh::{self, Node},
+    kernels::{BLOCK_THREADS, stage},
+    light::Surroundings,
+    path::{Hit, NO_PATH, NO_PRIMITIVE, Ray, Rgb},
+    primitive::Primitive,
+    wave::{CpuWave, CudaWave, Stage, Wave, counts},
+};
+
+/// Runs the stage.
+pub fn intersect(wave: &mut Wave, bounce: u32) -> Result<(), Error> {
+    match wave {
+        Wave::Cpu(cpu) => on_cpu(cpu, bounce),
+        Wave::Cuda(cuda) => on_cuda(cuda, bounce)?,
+    }
+    wave.mark(Stage::Intersect)
+}
+
+fn on_cpu(wave: &mut CpuWave, bounce: u32) {
+    let world = &*wave.world;
+    for lane in 0..wave.lanes(counts::rays(bounce)) {
+        let path = wave.queue[lane];
+        if path == NO_PATH {
+            wave.flags[lane] = 0;
+            continue;
+        }
+        let slot = path as usize;
+        let ray = wave.rays[slot];
+        let extent = world.surroundings.extent;
+        let hit = bvh::intersect(&world.nodes, &world.primitives, extent, ray.origin, ray.direction);
+        let missed = hit.primitive == NO_PRIMITIVE;
+        if missed {
+            wave.radiances[slot].rgb += wave.throughputs[slot].rgb * world.surroundings.sky;
+        }
+        wave.hits[slot] = hit;
+        wave.flags[lane] = u8::from(!missed);
+    }
+}
+
+/// What the kernel takes.
+pub(super) type Arguments = (
+    In<Node>,
+    In<Primitive>,
+    Surroundings,
+    In<u32>,
+    In<u32>,
+    In<Ray>,
+    In<Rgb>,
+    InOut<Rgb>,
+    InOut<Hit>,
+    InOut<u8>,
+);
+
+/// The kernel's file.
+pub(super) fn source() -> Source {
+    stage::<Arguments>("kernels/intersect.cu", include_str!("../../kernels/intersect.cu"), "intersect")
+}
+
+fn on_cuda(wave: &mut CudaWave, bounce: u32) -> Result<(), Error> {
+    let lanes = wave.lanes(counts::rays(bounce));
+    wave.kernels.intersect.launch(
+        &wave.stream,
+        Launch::covering(wave.span.path_count, BLOCK_THREADS),
+        (
+            wave.nodes.as_view(),
+            wave.primitives.as_view(),
+            wave.surroundings,
+            wave.counts.slice(lanes),
+            wave.queue.as_view(),
+            wave.rays.as_view(),
+            wave.throughputs.as_view(),
+            wave.radiances.as_view_mut(),
+            wave.hits.as_view_mut(),
+            wave.flags.as_view_mut(),
+        ),
+    )?;
+    Ok(())
+}

@@ -1,0 +1,65 @@
+//! sieve: compaction of the queue.
+//!
+//! Reads: queue, flags by lane. Writes: the queue of the flagged paths, and their count. By the strategy `off` the queue
+//! keeps its length, with `NO_PATH` in the lanes that fell through.
+
+use compaction::select::Count;
+
+use crate::{
+    Error,
+    wave::{CpuWave, CudaWave, Stage, Wave, counts},
+};
+
+/// Which paths stay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keep {
+    /// Those whose ray hit.
+    Hits,
+    /// Those that go on.
+    Survivors,
+}
+
+impl Keep {
+    /// Where the counts hold what goes in, and what stays.
+    fn counts(self, bounce: u32) -> (usize, usize) {
+        match self {
+            Keep::Hits => (counts::rays(bounce), counts::hits(bounce)),
+            Keep::Survivors => (counts::hits(bounce), counts::survivors(bounce)),
+        }
+    }
+}
+
+/// Runs the stage.
+pub fn sieve(wave: &mut Wave, bounce: u32, keep: Keep) -> Result<(), Error> {
+    let (before, after) = keep.counts(bounce);
+    match wave {
+        Wave::Cpu(cpu) => on_cpu(cpu, before, after)?,
+        Wave::Cuda(cuda) => on_cuda(cuda, before, after)?,
+    }
+    wave.mark(Stage::Sieve)
+}
+
+fn on_cpu(wave: &mut CpuWave, before: usize, after: usize) -> Result<(), Error> {
+    let lanes = wave.lanes(before);
+    let (queue, flags) = (&wave.queue[..lanes], &wave.flags[..lanes]);
+    wave.counts[after] = compaction::select::cpu::items(wave.strategy, queue, flags, &mut wave.sieved[..lanes])?;
+    std::mem::swap(&mut wave.queue, &mut wave.sieved);
+    Ok(())
+}
+
+fn on_cuda(wave: &mut CudaWave, before: usize, after: usize) -> Result<(), Error> {
+    let lanes = wave.lanes(before);
+    let (counted, mut uncounted) = wave.counts.split_at_mut(after);
+    let paths = ..wave.span.path_count as usize;
+    wave.select.items(
+        &wave.stream,
+        &wave.queue.slice(paths),
+        &wave.flags.slice(paths),
+        Count::Device(counted.slice(lanes)),
+        &mut wave.sieved.slice_mut(paths),
+        &mut uncounted.slice_mut(..1),
+        &mut wave.workspace,
+    )?;
+    std::mem::swap(&mut wave.queue, &mut wave.sieved);
+    Ok(())
+}

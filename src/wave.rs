@@ -1,0 +1,148 @@
+//! The buffers of a wave, on either backend.
+
+mod cpu;
+mod cuda;
+
+use std::{sync::Arc, time::Instant};
+
+use compaction::Strategy;
+pub use cpu::CpuWave;
+pub use cuda::CudaWave;
+
+use crate::{
+    Error,
+    camera::Camera,
+    film::{Exposed, Film},
+};
+
+/// Where the counts of a wave stand: rays, hits, shadow rays of bounce 0, then of bounce 1, and so on; one bounce's
+/// survivors are the next one's rays.
+pub mod counts {
+    /// Rays that go into the bounce.
+    pub const fn rays(bounce: u32) -> usize {
+        3 * bounce as usize
+    }
+    /// Rays that hit.
+    pub const fn hits(bounce: u32) -> usize {
+        rays(bounce) + 1
+    }
+    /// Rays towards a light.
+    pub const fn shadow_rays(bounce: u32) -> usize {
+        rays(bounce) + 2
+    }
+    /// Paths that go on.
+    pub const fn survivors(bounce: u32) -> usize {
+        rays(bounce + 1)
+    }
+    /// Counts of a wave in all.
+    pub const fn len(max_bounces: u32) -> usize {
+        survivors(max_bounces) + 1
+    }
+}
+
+/// What a stretch of a wave's time went into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Camera rays.
+    Generate,
+    /// Rays against the scene.
+    Intersect,
+    /// Compaction of the queue.
+    Sieve,
+    /// Scattering.
+    Shade,
+    /// Rays towards the lights.
+    Shadow,
+    /// Samples onto the film.
+    Accumulate,
+}
+
+/// What a wave counted, and how long each of its stages took.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// See [`counts`].
+    pub counts: Vec<u32>,
+    /// In the order of the loop, with milliseconds.
+    pub times: Vec<(Stage, f64)>,
+}
+
+/// A wave of paths on its way through the loop.
+pub enum Wave {
+    /// In this machine's memory, by one thread.
+    Cpu(CpuWave),
+    /// In a GPU's memory, by the GPU.
+    Cuda(Box<CudaWave>),
+}
+
+impl Wave {
+    /// Times that a path may scatter.
+    pub fn max_bounces(&self) -> u32 {
+        match self {
+            Wave::Cpu(cpu) => cpu.max_bounces,
+            Wave::Cuda(cuda) => cuda.max_bounces,
+        }
+    }
+
+    /// Notes that the stage is done (on CUDA: when the device gets there).
+    pub fn mark(&mut self, stage: Stage) -> Result<(), Error> {
+        match self {
+            Wave::Cpu(cpu) => cpu.marks.push((stage, Instant::now())),
+            Wave::Cuda(cuda) => cuda.mark(stage)?,
+        }
+        Ok(())
+    }
+
+    /// After the last stage: lets the counts be read.
+    pub fn depart(&mut self) -> Result<(), Error> {
+        match self {
+            Wave::Cpu(cpu) => cpu.landed = true,
+            Wave::Cuda(cuda) => cuda.post_counts()?,
+        }
+        Ok(())
+    }
+
+    /// Whether a wave must land before the next can be traced.
+    pub fn is_full(&self) -> bool {
+        match self {
+            Wave::Cpu(cpu) => cpu.landed,
+            Wave::Cuda(cuda) => cuda.is_full(),
+        }
+    }
+
+    /// Waits for the oldest wave under way, and tells what it counted; `None` if none is.
+    pub fn land(&mut self) -> Result<Option<Report>, Error> {
+        match self {
+            Wave::Cpu(cpu) => Ok(std::mem::take(&mut cpu.landed).then(|| cpu.report())),
+            Wave::Cuda(cuda) => cuda.land(),
+        }
+    }
+
+    /// The film. Waits for all waves under way.
+    pub fn exposed(&self) -> Result<Exposed, Error> {
+        match self {
+            Wave::Cpu(cpu) => Ok(cpu.film.exposed()),
+            Wave::Cuda(cuda) => cuda.exposed(),
+        }
+    }
+
+    /// Looks through another camera, at a black film: this one in this machine's memory, or a GPU's own.
+    pub fn set_camera(&mut self, camera: Camera, film: &Arc<Film>) -> Result<(), Error> {
+        match self {
+            Wave::Cpu(cpu) => {
+                cpu.camera = camera;
+                cpu.film = film.clone();
+            }
+            Wave::Cuda(cuda) => cuda.set_camera(camera)?,
+        }
+        Ok(())
+    }
+
+    /// Sieves by another strategy from the next wave on.
+    pub fn set_strategy(&mut self, strategy: Strategy) -> Result<(), Error> {
+        match self {
+            Wave::Cpu(cpu) => cpu.strategy = strategy,
+            Wave::Cuda(cuda) => cuda.set_strategy(strategy)?,
+        }
+        Ok(())
+    }
+}

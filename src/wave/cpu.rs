@@ -1,0 +1,109 @@
+//! A wave in this machine's memory.
+
+use std::{sync::Arc, time::Instant};
+
+use compaction::Strategy;
+
+use super::{Report, Stage, counts};
+use crate::{
+    camera::Camera,
+    film::Film,
+    path::{Hit, Ray, Rgb, ShadowRay, Span},
+    world::World,
+};
+
+/// Buffers of a wave in this machine's memory. By path, unless they are called by lane: a lane is a place in the queue.
+pub struct CpuWave {
+    /// The scene.
+    pub world: Arc<World>,
+    /// The scene's camera.
+    pub camera: Camera,
+    /// Shared by all waves.
+    pub film: Arc<Film>,
+    /// How the queue is sieved.
+    pub strategy: Strategy,
+    /// Times that a path may scatter.
+    pub max_bounces: u32,
+    /// The paths' numbers.
+    pub span: Span,
+    /// The next ray.
+    pub rays: Vec<Ray>,
+    /// The fraction of light that the path passes on.
+    pub throughputs: Vec<Rgb>,
+    /// The light gathered so far.
+    pub radiances: Vec<Rgb>,
+    /// Where the ray hit.
+    pub hits: Vec<Hit>,
+    /// By lane.
+    pub shadow_rays: Vec<ShadowRay>,
+    /// Live paths, by lane.
+    pub queue: Vec<u32>,
+    /// The next queue.
+    pub sieved: Vec<u32>,
+    /// By lane: 1 if the path stays.
+    pub flags: Vec<u8>,
+    /// See [`counts`].
+    pub counts: Vec<u32>,
+    pub(super) marks: Vec<(Stage, Instant)>,
+    pub(super) landed: bool,
+    begun: Instant,
+}
+
+impl CpuWave {
+    /// Buffers for waves of up to `capacity` paths.
+    pub fn new(
+        world: Arc<World>,
+        camera: Camera,
+        film: Arc<Film>,
+        max_bounces: u32,
+        capacity: u32,
+        strategy: Strategy,
+    ) -> CpuWave {
+        let capacity = capacity as usize;
+        CpuWave {
+            world,
+            camera,
+            film,
+            strategy,
+            max_bounces,
+            span: Span::default(),
+            rays: vec![Ray::default(); capacity],
+            throughputs: vec![Rgb::default(); capacity],
+            radiances: vec![Rgb::default(); capacity],
+            hits: vec![Hit::default(); capacity],
+            shadow_rays: vec![ShadowRay::default(); capacity],
+            queue: vec![0; capacity],
+            sieved: vec![0; capacity],
+            flags: vec![0; capacity],
+            counts: vec![0; counts::len(max_bounces)],
+            marks: Vec::new(),
+            landed: false,
+            begun: Instant::now(),
+        }
+    }
+
+    /// Starts the clock and the counts anew.
+    pub fn begin(&mut self, span: Span) {
+        self.span = span;
+        self.counts.fill(0);
+        self.marks.clear();
+        self.begun = Instant::now();
+    }
+
+    /// Lanes of the queue, where `count` is the place of its number of live paths: by `off` it never gets shorter.
+    pub fn lanes(&self, count: usize) -> usize {
+        let lanes = if self.strategy == Strategy::Off { self.span.path_count } else { self.counts[count] };
+        lanes as usize
+    }
+
+    /// What the last wave counted.
+    pub fn report(&self) -> Report {
+        let mut last = self.begun;
+        let times = self.marks.iter().map(|&(stage, at)| {
+            let milliseconds = at.duration_since(last).as_secs_f64() * 1e3;
+            last = at;
+            (stage, milliseconds)
+        });
+        Report { times: times.collect(), counts: self.counts.clone() }
+    }
+}

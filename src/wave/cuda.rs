@@ -1,0 +1,236 @@
+//! A wave in a GPU's memory.
+
+use std::{collections::VecDeque, ops::Range, sync::Arc};
+
+use compaction::{
+    Strategy,
+    cuda::{Compiler, Mailbox, Timeline, download, open, upload, uninitialised, zeroed},
+    cudarc::driver::{CudaContext, CudaSlice, CudaStream},
+    select::{Select, Workspace},
+};
+
+use super::{Report, Stage, counts};
+use crate::{
+    Error,
+    bvh::Node,
+    camera::Camera,
+    film::Exposed,
+    light::{Light, Surroundings},
+    material::Material,
+    path::{Hit, Ray, Rgb, ShadowRay, Span},
+    primitive::Primitive,
+    stages::Kernels,
+    world::World,
+};
+
+/// Kernels that ship with the program: a machine with nothing but a driver renders by them.
+const SHIPPED: &[u8] = include_bytes!("../../kernels/shipped.bin");
+/// Waves that are enqueued before the host waits for the oldest: the device never idles.
+const IN_FLIGHT: usize = 2;
+
+/// Buffers of a wave in a GPU's memory. By path, unless they are called by lane: a lane is a place in the queue.
+pub struct CudaWave {
+    /// What everything is enqueued on.
+    pub stream: Arc<CudaStream>,
+    /// The stages' kernels.
+    pub kernels: Kernels,
+    /// The tree over the primitives.
+    pub nodes: CudaSlice<Node>,
+    /// In the tree's order.
+    pub primitives: CudaSlice<Primitive>,
+    /// By index.
+    pub materials: CudaSlice<Material>,
+    /// What shines.
+    pub lights: CudaSlice<Light>,
+    /// The sky, and what all lights share.
+    pub surroundings: Surroundings,
+    /// The scene's camera.
+    pub camera: Camera,
+    /// Times that a path may scatter.
+    pub max_bounces: u32,
+    /// The film's sums, three channels a pixel.
+    pub sums: CudaSlice<u64>,
+    /// One number: samples that were not exposable.
+    pub rejected: CudaSlice<u64>,
+    /// The paths' numbers.
+    pub span: Span,
+    /// The next ray.
+    pub rays: CudaSlice<Ray>,
+    /// The fraction of light that the path passes on.
+    pub throughputs: CudaSlice<Rgb>,
+    /// The light gathered so far.
+    pub radiances: CudaSlice<Rgb>,
+    /// Where the ray hit.
+    pub hits: CudaSlice<Hit>,
+    /// By lane.
+    pub shadow_rays: CudaSlice<ShadowRay>,
+    /// Live paths, by lane.
+    pub queue: CudaSlice<u32>,
+    /// The next queue.
+    pub sieved: CudaSlice<u32>,
+    /// By lane: 1 if the path stays.
+    pub flags: CudaSlice<u8>,
+    /// See [`counts`].
+    pub counts: CudaSlice<u32>,
+    /// The sieve.
+    pub select: Select,
+    /// The sieve's own memory.
+    pub workspace: Workspace,
+    /// How the queue is sieved.
+    pub strategy: Strategy,
+    context: Arc<CudaContext>,
+    compiler: Compiler,
+    enqueued: VecDeque<Flight>,
+    landed: Vec<Flight>,
+}
+
+/// A wave that is enqueued: its clock, and where its counts will be.
+struct Flight {
+    timeline: Timeline,
+    stages: Vec<Stage>,
+    counts: Mailbox<u32>,
+}
+
+impl CudaWave {
+    /// Device memory of a path in flight.
+    pub const BYTES_PER_PATH: usize = size_of::<Ray>()
+        + 2 * size_of::<Rgb>()
+        + size_of::<Hit>()
+        + size_of::<ShadowRay>()
+        + 2 * size_of::<u32>()
+        + size_of::<u8>();
+
+    /// Puts the scene and buffers for waves of up to `capacity` paths onto the GPU of this number.
+    pub fn new(
+        ordinal: usize,
+        world: &World,
+        camera: Camera,
+        max_bounces: u32,
+        capacity: u32,
+        strategy: Strategy,
+    ) -> Result<CudaWave, Error> {
+        let context = open(ordinal)?;
+        let stream = context.new_stream().map_err(compaction::Error::driver("create a stream"))?;
+        let compiler = Compiler::new().shipped(SHIPPED);
+        let kernels = Kernels::new(&compiler, &context)?;
+        let select = Select::new(&compiler, &context, strategy)?;
+        let paths = capacity as usize;
+        let flight = || -> Result<Flight, Error> {
+            Ok(Flight {
+                timeline: Timeline::new(&context, 3 + 5 * (max_bounces as usize + 1))?,
+                stages: Vec::new(),
+                counts: Mailbox::new(&context, counts::len(max_bounces))?,
+            })
+        };
+        Ok(CudaWave {
+            nodes: upload(&stream, &world.nodes)?,
+            primitives: upload(&stream, &world.primitives)?,
+            materials: upload(&stream, &world.materials)?,
+            lights: upload(&stream, &world.lights)?,
+            surroundings: world.surroundings,
+            camera,
+            max_bounces,
+            sums: zeroed(&stream, 3 * camera.pixel_count() as usize)?,
+            rejected: zeroed(&stream, 1)?,
+            span: Span::default(),
+            rays: uninitialised(&stream, paths)?,
+            throughputs: uninitialised(&stream, paths)?,
+            radiances: uninitialised(&stream, paths)?,
+            hits: uninitialised(&stream, paths)?,
+            shadow_rays: uninitialised(&stream, paths)?,
+            queue: uninitialised(&stream, paths)?,
+            sieved: uninitialised(&stream, paths)?,
+            flags: uninitialised(&stream, paths)?,
+            counts: zeroed(&stream, counts::len(max_bounces))?,
+            workspace: Workspace::with_capacity(&stream, capacity)?,
+            landed: (0..IN_FLIGHT).map(|_| flight()).collect::<Result<_, Error>>()?,
+            enqueued: VecDeque::new(),
+            stream,
+            kernels,
+            select,
+            strategy,
+            context,
+            compiler,
+        })
+    }
+
+    /// Starts a clock for the paths of `span`.
+    pub fn begin(&mut self, span: Span) -> Result<(), Error> {
+        self.span = span;
+        let Some(mut flight) = self.landed.pop().or_else(|| self.enqueued.pop_front()) else { return Ok(()) };
+        flight.stages.clear();
+        flight.timeline.restart();
+        flight.timeline.mark(&self.stream)?;
+        self.enqueued.push_back(flight);
+        Ok(())
+    }
+
+    pub(super) fn mark(&mut self, stage: Stage) -> Result<(), Error> {
+        if let Some(flight) = self.enqueued.back_mut() {
+            flight.stages.push(stage);
+            flight.timeline.mark(&self.stream)?;
+        }
+        Ok(())
+    }
+
+    /// Sends the counts of the wave that was enqueued last to the host, behind all its work.
+    pub fn post_counts(&mut self) -> Result<(), Error> {
+        if let Some(flight) = self.enqueued.back_mut() {
+            flight.counts.post(&self.stream, self.counts.as_view())?;
+        }
+        Ok(())
+    }
+
+    /// Whether the host should land a wave before it enqueues another.
+    pub fn is_full(&self) -> bool {
+        self.landed.is_empty()
+    }
+
+    /// Waits for the oldest wave that is enqueued; `None` if none is.
+    pub fn land(&mut self) -> Result<Option<Report>, Error> {
+        let Some(flight) = self.enqueued.pop_front() else { return Ok(None) };
+        let counts = flight.counts.wait()?.to_vec();
+        let times = flight.timeline.milliseconds()?;
+        let times = flight.stages.iter().copied().zip(times.into_iter().map(f64::from)).collect();
+        self.landed.push(flight);
+        Ok(Some(Report { counts, times }))
+    }
+
+    /// The film. Waits for all waves under way.
+    pub fn exposed(&self) -> Result<Exposed, Error> {
+        let sums = download(&self.stream, &self.sums)?;
+        let rejected = download(&self.stream, &self.rejected)?.iter().sum();
+        Ok(Exposed { sums, rejected })
+    }
+
+    /// Where the counts hold the lanes of the queue, when `count` is the place of its number of live paths: by `off` the
+    /// queue never gets shorter.
+    pub fn lanes(&self, count: usize) -> Range<usize> {
+        let place = if self.strategy == Strategy::Off { counts::rays(0) } else { count };
+        place..place + 1
+    }
+
+    /// Sieves by another strategy from the next wave on.
+    pub fn set_strategy(&mut self, strategy: Strategy) -> Result<(), Error> {
+        self.select = Select::new(&self.compiler, &self.context, strategy)?;
+        self.strategy = strategy;
+        Ok(())
+    }
+
+    /// Looks through another camera, at a black film.
+    pub fn set_camera(&mut self, camera: Camera) -> Result<(), Error> {
+        let channels = 3 * camera.pixel_count() as usize;
+        if self.sums.len() != channels {
+            self.sums = zeroed(&self.stream, channels)?;
+        }
+        self.camera = camera;
+        self.clear_film()
+    }
+
+    /// Makes the film black.
+    pub fn clear_film(&mut self) -> Result<(), Error> {
+        let black = compaction::Error::driver("clear the film");
+        self.stream.memset_zeros(&mut self.sums).and_then(|()| self.stream.memset_zeros(&mut self.rejected)).map_err(black)?;
+        Ok(())
+    }
+}

@@ -1,0 +1,34 @@
+//! The loop.
+//!
+//! ```text
+//! generate     camera rays for a wave of (pixel, sample) pairs
+//! per bounce:
+//!   intersect  every live ray against the scene         → hit or miss, per ray
+//!   sieve      hits stay; misses leave with the sky's light
+//!   shade      hits: emission, a shadow ray, the next ray, roulette
+//!   shadow     shadow rays that nothing blocks add their light
+//!   sieve      live paths stay; ended ones leave
+//! accumulate   the wave's samples → film
+//! ```
+//!
+//! Once a frame `resolve` makes a picture of the film. Nothing here waits: on CUDA every call only enqueues.
+
+use crate::{
+    Error,
+    path::Span,
+    stages::{Keep, accumulate, generate, intersect, shade, shadow, sieve},
+    wave::Wave,
+};
+
+/// Traces the paths of `span` to their ends.
+pub fn trace(wave: &mut Wave, span: Span) -> Result<(), Error> {
+    generate(wave, span)?;
+    for bounce in 0..=wave.max_bounces() {
+        intersect(wave, bounce)?;
+        sieve(wave, bounce, Keep::Hits)?;
+        shade(wave, bounce)?;
+        shadow(wave, bounce)?;
+        sieve(wave, bounce, Keep::Survivors)?;
+    }
+    accumulate(wave, span)
+}

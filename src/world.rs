@@ -1,0 +1,53 @@
+//! A scene made ready to be traced.
+
+use crate::{
+    Error,
+    bvh::{self, Node},
+    light::{Light, Surroundings, gather_lights},
+    material::Material,
+    primitive::{Primitive, SPHERE, TRIANGLE},
+    scene::Scene,
+};
+use glam::Vec3;
+
+/// All that the stages read of a scene, but for the camera.
+pub struct World {
+    /// The tree over the primitives, its root first.
+    pub nodes: Vec<Node>,
+    /// In the tree's order.
+    pub primitives: Vec<Primitive>,
+    /// By index.
+    pub materials: Vec<Material>,
+    /// What shines.
+    pub lights: Vec<Light>,
+    /// The sky, and what all lights share.
+    pub surroundings: Surroundings,
+}
+
+impl World {
+    /// Builds the tree over the scene and gathers its lights. `Err` for primitives that no tree of bounded depth holds.
+    pub fn new(scene: &Scene) -> Result<World, Error> {
+        let triangles = scene.triangles.iter().map(|triangle| {
+            let [a, b, c] = triangle.vertices;
+            Primitive { a, b, c, kind: TRIANGLE, material: triangle.material, number: 0 }
+        });
+        let spheres = scene.spheres.iter().map(|sphere| {
+            let b = Vec3::new(sphere.radius, 0.0, 0.0);
+            Primitive { a: sphere.center, b, c: Vec3::ZERO, kind: SPHERE, material: sphere.material, number: 0 }
+        });
+        let mut primitives: Vec<Primitive> = triangles.chain(spheres).collect();
+        for (number, primitive) in (0..).zip(&mut primitives) {
+            primitive.number = number;
+        }
+        let tree = bvh::build(&primitives).ok_or_else(|| Error::TreeTooDeep { scene: scene.path.clone() })?;
+        let materials: Vec<Material> = scene.materials.iter().map(Material::from).collect();
+        let (lights, inverse_power) = gather_lights(&tree.primitives, &materials);
+        let surroundings = Surroundings {
+            sky: scene.sky,
+            light_count: lights.len() as u32,
+            inverse_power,
+            extent: tree.extent,
+        };
+        Ok(World { nodes: tree.nodes, primitives: tree.primitives, materials, lights, surroundings })
+    }
+}
