@@ -4,7 +4,7 @@ pub mod bvh;
 pub mod camera;
 mod error;
 pub mod film;
-mod kernels;
+pub mod kernels;
 pub mod light;
 pub mod material;
 pub mod math;
