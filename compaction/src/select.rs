@@ -31,8 +31,8 @@ use crate::{
     layout::Shared,
 };
 
-use workspace::{CONTROL_WORDS, LAST_EPOCH};
 pub use workspace::Workspace;
+use workspace::{CONTROL_WORDS, LAST_EPOCH};
 
 /// Threads of a block.
 const BLOCK_THREADS: u32 = 256;
@@ -325,11 +325,11 @@ impl<'a> Common<'a> {
         selected: &'a mut CudaViewMut<'_, u32>,
         workspace: &'a mut Workspace,
     ) -> Result<Self> {
-        if workspace.capacity < capacity {
+        if workspace.capacity() < capacity {
             return Err(Error::WorkspaceTooSmall {
                 what: "select",
                 needed: capacity as usize,
-                got: workspace.capacity as usize,
+                got: workspace.capacity() as usize,
             });
         }
         if selected.is_empty() {

@@ -36,7 +36,7 @@ impl Workspace {
         let states = items.div_ceil(TILE_ITEMS).max(1);
         let mut workspace = Self {
             words: cuda::zeroed(stream, (CONTROL_WORDS + states) as usize)?,
-            pub(super) no_limit: cuda::upload(stream, &[u32::MAX])?,
+            no_limit: cuda::upload(stream, &[u32::MAX])?,
             capacity: items,
         };
         workspace.set_epoch(stream, 1)?;
