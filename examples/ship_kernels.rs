@@ -11,12 +11,21 @@ fn main() -> Result<(), Box<dyn Error>> {
     let nvrtc = Nvrtc::find()?;
     if nvrtc.version() != (12, 2) {
         let (major, minor) = nvrtc.version();
-        return Err(format!("{}: is NVRTC {major}.{minor}; the kernels ship as 12.2 makes them", nvrtc.path().display()).into());
+        return Err(format!(
+            "{}: is NVRTC {major}.{minor}; the kernels ship as 12.2 makes them",
+            nvrtc.path().display()
+        )
+        .into());
     }
     let archive = Archive::build(&kernels::sources(), &nvrtc)?;
     let bytes = archive.to_bytes()?;
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels/shipped.bin");
     fs::write(&path, &bytes)?;
-    println!("{}: {} kernel files, {} bytes", path.display(), archive.len(), bytes.len());
+    println!(
+        "{}: {} kernel files, {} bytes",
+        path.display(),
+        archive.len(),
+        bytes.len()
+    );
     Ok(())
 }

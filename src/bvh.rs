@@ -76,15 +76,28 @@ struct Group {
 /// Prepares a ray for `hit_children`. `extent` is the largest coordinate of the scene.
 #[inline]
 pub fn box_ray(origin: Vec3, direction: Vec3, extent: f32) -> BoxRay {
-    let reach = greater(extent, greater(origin.x.abs(), greater(origin.y.abs(), origin.z.abs())));
+    let reach = greater(
+        extent,
+        greater(origin.x.abs(), greater(origin.y.abs(), origin.z.abs())),
+    );
     // Rounding shifts a plane or a hit by some 2⁻²² of the largest coordinate.
     let slack = reach * (1.0 / 524_288.0);
-    let toward = Vec3::new(step(direction.x, slack), step(direction.y, slack), step(direction.z, slack));
-    let octant = u32::from(direction.x >= 0.0) * 4 + u32::from(direction.y >= 0.0) * 2 + u32::from(direction.z >= 0.0);
+    let toward = Vec3::new(
+        step(direction.x, slack),
+        step(direction.y, slack),
+        step(direction.z, slack),
+    );
+    let octant = u32::from(direction.x >= 0.0) * 4
+        + u32::from(direction.y >= 0.0) * 2
+        + u32::from(direction.z >= 0.0);
     BoxRay {
         entering: origin + toward,
         leaving: origin - toward,
-        inverse: Vec3::new(inverse(direction.x), inverse(direction.y), inverse(direction.z)),
+        inverse: Vec3::new(
+            inverse(direction.x),
+            inverse(direction.y),
+            inverse(direction.z),
+        ),
         octant,
     }
 }
@@ -98,7 +111,11 @@ fn step(direction: f32, slack: f32) -> f32 {
 fn inverse(direction: f32) -> f32 {
     const SMALLEST: f32 = 1.0 / 1.208_925_8e24; // 2⁻⁸⁰
     let magnitude = greater(direction.abs(), SMALLEST);
-    1.0 / if direction < 0.0 { -magnitude } else { magnitude }
+    1.0 / if direction < 0.0 {
+        -magnitude
+    } else {
+        magnitude
+    }
 }
 
 /// Distance from plane to plane of the grid.
@@ -117,28 +134,48 @@ fn hit_children(node: &Node, ray: &BoxRay, distance: f32) -> u32 {
     );
     let enter = (node.corner - ray.entering) * ray.inverse;
     let leave = (node.corner - ray.leaving) * ray.inverse;
-    let (near_x, far_x) = if ray.inverse.x < 0.0 { (&node.max_x, &node.min_x) } else { (&node.min_x, &node.max_x) };
-    let (near_y, far_y) = if ray.inverse.y < 0.0 { (&node.max_y, &node.min_y) } else { (&node.min_y, &node.max_y) };
-    let (near_z, far_z) = if ray.inverse.z < 0.0 { (&node.max_z, &node.min_z) } else { (&node.min_z, &node.max_z) };
+    let (near_x, far_x) = if ray.inverse.x < 0.0 {
+        (&node.max_x, &node.min_x)
+    } else {
+        (&node.min_x, &node.max_x)
+    };
+    let (near_y, far_y) = if ray.inverse.y < 0.0 {
+        (&node.max_y, &node.min_y)
+    } else {
+        (&node.min_y, &node.max_y)
+    };
+    let (near_z, far_z) = if ray.inverse.z < 0.0 {
+        (&node.max_z, &node.min_z)
+    } else {
+        (&node.min_z, &node.max_z)
+    };
 
     // Two loops: the first has no branch, so that it becomes vector instructions.
     let mut hit = [false; 8];
     for child in 0..8 {
         let entered = greater(
-            greater(f32::from(near_x[child]) * dx + enter.x, f32::from(near_y[child]) * dy + enter.y),
+            greater(
+                f32::from(near_x[child]) * dx + enter.x,
+                f32::from(near_y[child]) * dy + enter.y,
+            ),
             greater(f32::from(near_z[child]) * dz + enter.z, 0.0),
         );
         let left_x = f32::from(far_x[child]) * dx + leave.x;
         let left_y = f32::from(far_y[child]) * dy + leave.y;
         let left_z = f32::from(far_z[child]) * dz + leave.z;
-        hit[child] = (entered <= left_x) & (entered <= left_y) & (entered <= left_z) & (entered <= distance);
+        hit[child] =
+            (entered <= left_x) & (entered <= left_y) & (entered <= left_z) & (entered <= distance);
     }
     let mut bits = 0;
     for child in 0..8 {
         let meta = u32::from(node.meta[child]);
         if hit[child] && meta != 0 {
             let slot = meta & 31;
-            bits |= if slot >= 24 { 1 << (slot ^ ray.octant) } else { (meta >> 5) << slot };
+            bits |= if slot >= 24 {
+                1 << (slot ^ ray.octant)
+            } else {
+                (meta >> 5) << slot
+            };
         }
     }
     bits
@@ -146,10 +183,21 @@ fn hit_children(node: &Node, ray: &BoxRay, distance: f32) -> u32 {
 
 /// The nearest hit before `distance`; its `primitive` is `NO_PRIMITIVE` if there is none.
 #[inline]
-pub fn nearest(nodes: &[Node], primitives: &[Primitive], extent: f32, origin: Vec3, direction: Vec3) -> Hit {
+pub fn nearest(
+    nodes: &[Node],
+    primitives: &[Primitive],
+    extent: f32,
+    origin: Vec3,
+    direction: Vec3,
+) -> Hit {
     let ray = box_ray(origin, direction, extent);
     let shear = shear(direction);
-    let mut best = Hit { distance: f32::MAX, primitive: NO_PRIMITIVE, u: 0.0, v: 0.0 };
+    let mut best = Hit {
+        distance: f32::MAX,
+        primitive: NO_PRIMITIVE,
+        u: 0.0,
+        v: 0.0,
+    };
     visit(nodes, &ray, best.distance, |position| {
         nearer_hit(primitives, position, origin, direction, &shear, &mut best);
         best.distance
@@ -171,7 +219,13 @@ pub fn occluded(
     let shear = shear(direction);
     let mut blocked = false;
     visit(nodes, &ray, distance, |position| {
-        blocked = blocks(&primitives[position as usize], origin, direction, &shear, distance);
+        blocked = blocks(
+            &primitives[position as usize],
+            origin,
+            direction,
+            &shear,
+            distance,
+        );
         // Nothing is nearer than this: the visit ends.
         if blocked { -1.0 } else { distance }
     });
@@ -185,7 +239,10 @@ fn visit(nodes: &[Node], ray: &BoxRay, mut distance: f32, mut test: impl FnMut(u
     let mut stack = [Group::default(); STACK_SIZE as usize];
     let mut height = 0;
     // The root is the only child of a node that is not there.
-    let mut group = Group { base: 0, bits: 1 << 31 };
+    let mut group = Group {
+        base: 0,
+        bits: 1 << 31,
+    };
     let mut imask = 0;
     loop {
         let bit = 31 - group.bits.leading_zeros();
@@ -208,7 +265,10 @@ fn visit(nodes: &[Node], ray: &BoxRay, mut distance: f32, mut test: impl FnMut(u
             }
         }
 
-        group = Group { base: node.child_base, bits: (bits & 0xff00_0000) | (node.exponents >> 24) };
+        group = Group {
+            base: node.child_base,
+            bits: (bits & 0xff00_0000) | (node.exponents >> 24),
+        };
         if bits >> 24 == 0 {
             if height == 0 {
                 return;
@@ -243,7 +303,11 @@ impl Boundable for Primitive {
 
 /// Builds the tree. `None` if the primitives lie so that it would be deeper than a ray's stack.
 pub fn build(primitives: &[Primitive]) -> Option<Tree> {
-    let built = build_cwbvh(primitives, BvhBuildParams::medium_build(), &mut std::time::Duration::default());
+    let built = build_cwbvh(
+        primitives,
+        BvhBuildParams::medium_build(),
+        &mut std::time::Duration::default(),
+    );
     let nodes: Vec<Node> = built
         .nodes
         .iter()
@@ -268,8 +332,16 @@ pub fn build(primitives: &[Primitive]) -> Option<Tree> {
         let bounds = primitive.aabb();
         greater(extent, bounds.min.abs().max(bounds.max.abs()).max_element())
     });
-    let ordered = built.primitive_indices.iter().map(|&index| primitives[index as usize]).collect();
-    Some(Tree { nodes, primitives: ordered, extent })
+    let ordered = built
+        .primitive_indices
+        .iter()
+        .map(|&index| primitives[index as usize])
+        .collect();
+    Some(Tree {
+        nodes,
+        primitives: ordered,
+        extent,
+    })
 }
 
 /// Nodes on the longest way down.

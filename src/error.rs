@@ -48,7 +48,10 @@ impl Error {
     /// What the process ends with: 2 for wrong usage or a wrong scene, 1 for a render that failed.
     pub fn exit_code(&self) -> u8 {
         match self {
-            Error::File { .. } | Error::Scene { .. } | Error::Setting { .. } | Error::TreeTooDeep { .. } => 2,
+            Error::File { .. }
+            | Error::Scene { .. }
+            | Error::Setting { .. }
+            | Error::TreeTooDeep { .. } => 2,
             Error::Compaction(_) => 1,
         }
     }

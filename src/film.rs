@@ -60,8 +60,13 @@ pub struct Film {
 impl Film {
     /// A black film.
     pub fn new(pixel_count: u32) -> Film {
-        let sums = (0..3 * pixel_count as usize).map(|_| AtomicU64::new(0)).collect();
-        Film { sums, rejected: AtomicU64::new(0) }
+        let sums = (0..3 * pixel_count as usize)
+            .map(|_| AtomicU64::new(0))
+            .collect();
+        Film {
+            sums,
+            rejected: AtomicU64::new(0),
+        }
     }
 
     /// Adds one sample to its pixel.
@@ -79,7 +84,10 @@ impl Film {
     /// What is on it.
     pub fn exposed(&self) -> Exposed {
         let sums = self.sums.iter().map(|sum| sum.load(Relaxed)).collect();
-        Exposed { sums, rejected: self.rejected.load(Relaxed) }
+        Exposed {
+            sums,
+            rejected: self.rejected.load(Relaxed),
+        }
     }
 }
 

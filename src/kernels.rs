@@ -8,20 +8,54 @@ use crate::{bvh, film, material, math, path, primitive, sampler, stages};
 pub(crate) const BLOCK_THREADS: u32 = 128;
 
 const HEADERS: &[(&str, &str)] = &[
-    ("kernels/shared/words.cuh", include_str!("../kernels/shared/words.cuh")),
-    ("kernels/shared/math.cuh", include_str!("../kernels/shared/math.cuh")),
-    ("kernels/shared/sampler.cuh", include_str!("../kernels/shared/sampler.cuh")),
-    ("kernels/shared/path.cuh", include_str!("../kernels/shared/path.cuh")),
-    ("kernels/shared/camera.cuh", include_str!("../kernels/shared/camera.cuh")),
-    ("kernels/shared/primitive.cuh", include_str!("../kernels/shared/primitive.cuh")),
-    ("kernels/shared/bvh.cuh", include_str!("../kernels/shared/bvh.cuh")),
-    ("kernels/shared/material.cuh", include_str!("../kernels/shared/material.cuh")),
-    ("kernels/shared/light.cuh", include_str!("../kernels/shared/light.cuh")),
-    ("kernels/shared/film.cuh", include_str!("../kernels/shared/film.cuh")),
+    (
+        "kernels/shared/words.cuh",
+        include_str!("../kernels/shared/words.cuh"),
+    ),
+    (
+        "kernels/shared/math.cuh",
+        include_str!("../kernels/shared/math.cuh"),
+    ),
+    (
+        "kernels/shared/sampler.cuh",
+        include_str!("../kernels/shared/sampler.cuh"),
+    ),
+    (
+        "kernels/shared/path.cuh",
+        include_str!("../kernels/shared/path.cuh"),
+    ),
+    (
+        "kernels/shared/camera.cuh",
+        include_str!("../kernels/shared/camera.cuh"),
+    ),
+    (
+        "kernels/shared/primitive.cuh",
+        include_str!("../kernels/shared/primitive.cuh"),
+    ),
+    (
+        "kernels/shared/bvh.cuh",
+        include_str!("../kernels/shared/bvh.cuh"),
+    ),
+    (
+        "kernels/shared/material.cuh",
+        include_str!("../kernels/shared/material.cuh"),
+    ),
+    (
+        "kernels/shared/light.cuh",
+        include_str!("../kernels/shared/light.cuh"),
+    ),
+    (
+        "kernels/shared/film.cuh",
+        include_str!("../kernels/shared/film.cuh"),
+    ),
 ];
 
 /// A stage's kernel file, with the kernel `name` of the arguments `P`.
-pub(crate) fn stage<P: Params>(path: &'static str, text: &'static str, name: &'static str) -> Source {
+pub(crate) fn stage<P: Params>(
+    path: &'static str,
+    text: &'static str,
+    name: &'static str,
+) -> Source {
     let constants = [
         ("BLOCK_THREADS", BLOCK_THREADS),
         ("NO_PATH", path::NO_PATH),
@@ -48,9 +82,13 @@ pub(crate) fn stage<P: Params>(path: &'static str, text: &'static str, name: &'s
         ("MOST_LIKELY", path::MOST_LIKELY),
     ];
     let source = Source::new(path, text).headers(HEADERS);
-    let source = constants.iter().fold(source, |source, &(name, value)| source.constant(name, value));
+    let source = constants.iter().fold(source, |source, &(name, value)| {
+        source.constant(name, value)
+    });
     // Rust writes a number so that it reads back as the same bits.
-    let source = numbers.iter().fold(source, |source, &(name, value)| source.define(name, &format!("{value:?}f")));
+    let source = numbers.iter().fold(source, |source, &(name, value)| {
+        source.define(name, &format!("{value:?}f"))
+    });
     source.kernel::<P>(name)
 }
 

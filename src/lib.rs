@@ -40,14 +40,14 @@ pub mod world;
 
 // The subject, in the order that light meets it backwards: plain functions on one item. Each has a twin in
 // `kernels/shared/`.
-pub mod camera;
-pub mod sampler;
 pub mod bvh;
-pub mod primitive;
-pub mod material;
-pub mod light;
+pub mod camera;
 pub mod film;
+pub mod light;
+pub mod material;
 pub mod math;
+pub mod primitive;
+pub mod sampler;
 
 // The loop.
 pub mod path;

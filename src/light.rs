@@ -50,7 +50,12 @@ pub struct LightSample {
 }
 
 /// A light that does not shine on the point.
-pub const DARK: LightSample = LightSample { direction: Vec3::ZERO, distance: 0.0, pdf: 0.0, radiance: Vec3::ZERO };
+pub const DARK: LightSample = LightSample {
+    direction: Vec3::ZERO,
+    distance: 0.0,
+    pdf: 0.0,
+    radiance: Vec3::ZERO,
+};
 
 /// The light whose share of [0, 1) holds `u`.
 #[inline]
@@ -124,9 +129,20 @@ pub fn sample_light(
 }
 
 #[inline]
-fn sample_triangle(light: &Primitive, radiance: Vec3, share: f32, origin: Vec3, u: f32, v: f32) -> LightSample {
+fn sample_triangle(
+    light: &Primitive,
+    radiance: Vec3,
+    share: f32,
+    origin: Vec3,
+    u: f32,
+    v: f32,
+) -> LightSample {
     // The square onto the triangle without a root, areas and neighbourhoods kept (Heitz 2019).
-    let (b, c) = if v > u { (0.5 * u, v - 0.5 * u) } else { (u - 0.5 * v, 0.5 * v) };
+    let (b, c) = if v > u {
+        (0.5 * u, v - 0.5 * u)
+    } else {
+        (u - 0.5 * v, 0.5 * v)
+    };
     let ab = light.b - light.a;
     let ac = light.c - light.a;
     let normal = normalize(cross(ab, ac));
@@ -139,11 +155,23 @@ fn sample_triangle(light: &Primitive, radiance: Vec3, share: f32, origin: Vec3, 
     if !(cosine > 0.0 && distance > 0.0) {
         return DARK;
     }
-    LightSample { direction, distance, pdf: share * distance2 / cosine, radiance }
+    LightSample {
+        direction,
+        distance,
+        pdf: share * distance2 / cosine,
+        radiance,
+    }
 }
 
 #[inline]
-fn sample_sphere(light: &Primitive, radiance: Vec3, share: f32, origin: Vec3, u: f32, v: f32) -> LightSample {
+fn sample_sphere(
+    light: &Primitive,
+    radiance: Vec3,
+    share: f32,
+    origin: Vec3,
+    u: f32,
+    v: f32,
+) -> LightSample {
     let radius = light.b.x;
     let to_center = light.a - origin;
     let distance2 = dot(to_center, to_center);
@@ -167,7 +195,12 @@ fn sample_sphere(light: &Primitive, radiance: Vec3, share: f32, origin: Vec3, u:
         return DARK;
     }
     let pdf = share * sphere_area(radius) / (2.0 * PI * height);
-    LightSample { direction: target * (1.0 / distance), distance, pdf, radiance }
+    LightSample {
+        direction: target * (1.0 / distance),
+        distance,
+        pdf,
+        radiance,
+    }
 }
 
 /// The lights among the primitives, and their joint inverse power.
@@ -175,7 +208,11 @@ pub fn gather_lights(primitives: &[Primitive], materials: &[Material]) -> (Vec<L
     let power = |primitive: &Primitive| {
         let emission = f64::from(luminance(materials[primitive.material as usize].emission));
         let area = if primitive.kind == TRIANGLE {
-            let (a, b, c) = (primitive.a.as_dvec3(), primitive.b.as_dvec3(), primitive.c.as_dvec3());
+            let (a, b, c) = (
+                primitive.a.as_dvec3(),
+                primitive.b.as_dvec3(),
+                primitive.c.as_dvec3(),
+            );
             0.5 * (b - a).cross(c - a).length()
         } else {
             f64::from(sphere_area(primitive.b.x))
@@ -195,8 +232,18 @@ pub fn gather_lights(primitives: &[Primitive], materials: &[Material]) -> (Vec<L
         .iter()
         .map(|&(primitive, power)| {
             sum += power;
-            Light { primitive, cumulative: (sum / total) as f32 }
+            Light {
+                primitive,
+                cumulative: (sum / total) as f32,
+            }
         })
         .collect();
-    (lights, if total > 0.0 { (1.0 / total) as f32 } else { 0.0 })
+    (
+        lights,
+        if total > 0.0 {
+            (1.0 / total) as f32
+        } else {
+            0.0
+        },
+    )
 }

@@ -62,7 +62,10 @@ pub fn fresnel(cos_in: f32, eta: f32) -> (f32, f32) {
     let cos_out = (1.0 - sin2_out).sqrt();
     let parallel = (cos_in - eta * cos_out) / (cos_in + eta * cos_out);
     let perpendicular = (eta * cos_in - cos_out) / (eta * cos_in + cos_out);
-    (0.5 * (parallel * parallel + perpendicular * perpendicular), cos_out)
+    (
+        0.5 * (parallel * parallel + perpendicular * perpendicular),
+        cos_out,
+    )
 }
 
 /// A direction about `normal` with density cos θ / π, and its cosine.
@@ -83,18 +86,37 @@ pub fn power_heuristic(drawn: f32, other: f32) -> f32 {
 
 impl From<&scene::Surface> for Material {
     fn from(surface: &scene::Surface) -> Material {
-        let plain = |kind, color| Material { kind, color, ior: 1.0, ..Material::default() };
+        let plain = |kind, color| Material {
+            kind,
+            color,
+            ior: 1.0,
+            ..Material::default()
+        };
         match *surface {
-            scene::Surface::Diffuse { albedo, one_sided } => {
-                Material { one_sided: one_sided.into(), ..plain(DIFFUSE, albedo) }
-            }
-            scene::Surface::Mirror { reflectance, one_sided } => {
-                Material { one_sided: one_sided.into(), ..plain(MIRROR, reflectance) }
-            }
-            scene::Surface::Dielectric { ior } => Material { ior, ..plain(DIELECTRIC, Vec3::ONE) },
-            scene::Surface::Emissive { radiance, albedo, one_sided } => {
-                Material { emission: radiance, one_sided: one_sided.into(), ..plain(DIFFUSE, albedo) }
-            }
+            scene::Surface::Diffuse { albedo, one_sided } => Material {
+                one_sided: one_sided.into(),
+                ..plain(DIFFUSE, albedo)
+            },
+            scene::Surface::Mirror {
+                reflectance,
+                one_sided,
+            } => Material {
+                one_sided: one_sided.into(),
+                ..plain(MIRROR, reflectance)
+            },
+            scene::Surface::Dielectric { ior } => Material {
+                ior,
+                ..plain(DIELECTRIC, Vec3::ONE)
+            },
+            scene::Surface::Emissive {
+                radiance,
+                albedo,
+                one_sided,
+            } => Material {
+                emission: radiance,
+                one_sided: one_sided.into(),
+                ..plain(DIFFUSE, albedo)
+            },
         }
     }
 }

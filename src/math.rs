@@ -31,7 +31,11 @@ pub fn dot(a: Vec3, b: Vec3) -> f32 {
 /// Right-handed vector product.
 #[inline]
 pub fn cross(a: Vec3, b: Vec3) -> Vec3 {
-    Vec3::new(a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x)
+    Vec3::new(
+        a.y * b.z - a.z * b.y,
+        a.z * b.x - a.x * b.z,
+        a.x * b.y - a.y * b.x,
+    )
 }
 
 /// The vector's direction, of length 1.
@@ -63,7 +67,10 @@ pub fn sin_small(x: f32) -> f32 {
 #[inline]
 pub fn cos_small(x: f32) -> f32 {
     let s = x * x;
-    1.0 + s * (-0.5 + s * (1.0 / 24.0 + s * (-1.0 / 720.0 + s * (1.0 / 40_320.0 + s * (-1.0 / 3_628_800.0)))))
+    1.0 + s
+        * (-0.5
+            + s * (1.0 / 24.0
+                + s * (-1.0 / 720.0 + s * (1.0 / 40_320.0 + s * (-1.0 / 3_628_800.0)))))
 }
 
 /// A local direction (x, y, z) in the frame whose z axis is `normal` (Duff et al. 2017).
@@ -72,7 +79,11 @@ pub fn to_world(normal: Vec3, local: Vec3) -> Vec3 {
     let sign = if normal.z >= 0.0 { 1.0 } else { -1.0 };
     let a = -1.0 / (sign + normal.z);
     let b = normal.x * normal.y * a;
-    let tangent = Vec3::new(1.0 + sign * normal.x * normal.x * a, sign * b, -sign * normal.x);
+    let tangent = Vec3::new(
+        1.0 + sign * normal.x * normal.x * a,
+        sign * b,
+        -sign * normal.x,
+    );
     let bitangent = Vec3::new(b, sign + normal.y * normal.y * a, -normal.y);
     tangent * local.x + bitangent * local.y + normal * local.z
 }
@@ -112,5 +123,9 @@ fn offset_coordinate(point: f32, normal: f32) -> f32 {
     let steps = if point < 0.0 { -steps } else { steps };
     let stepped = f32::from_bits((point.to_bits() as i32).wrapping_add(steps) as u32);
     let magnitude = if point < 0.0 { -point } else { point };
-    if magnitude < 1.0 / 32.0 { point + normal * (1.0 / 65_536.0) } else { stepped }
+    if magnitude < 1.0 / 32.0 {
+        point + normal * (1.0 / 65_536.0)
+    } else {
+        stepped
+    }
 }

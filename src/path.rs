@@ -94,5 +94,8 @@ shared! {
 #[inline]
 pub fn pixel_and_sample(span: &Span, path: u32) -> (u32, u32) {
     let number = span.first_pixel + path;
-    (number % span.pixel_count, span.first_sample + number / span.pixel_count)
+    (
+        number % span.pixel_count,
+        span.first_sample + number / span.pixel_count,
+    )
 }

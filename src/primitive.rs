@@ -76,7 +76,12 @@ pub fn shear(direction: Vec3) -> Shear {
         2
     };
     let d = turn(direction, axis);
-    Shear { axis, x: d.x / d.z, y: d.y / d.z, z: 1.0 / d.z }
+    Shear {
+        axis,
+        x: d.x / d.z,
+        y: d.y / d.z,
+        z: 1.0 / d.z,
+    }
 }
 
 /// Distance and the weights of `b` and `c` where the ray meets the triangle's plane within the triangle, or a negative
@@ -116,7 +121,11 @@ pub fn hit_sphere(sphere: &Primitive, origin: Vec3, direction: Vec3) -> f32 {
         return -1.0;
     }
     let root = discriminant.sqrt();
-    let far = if along < 0.0 { along - root } else { along + root };
+    let far = if along < 0.0 {
+        along - root
+    } else {
+        along + root
+    };
     let near = (dot(to_origin, to_origin) - radius * radius) / far;
     let (first, second) = if near < far { (near, far) } else { (far, near) };
     if first > 0.0 { first } else { second }
@@ -142,15 +151,29 @@ pub fn nearer_hit(
         return;
     }
     let tie = distance == best.distance;
-    if tie && best.primitive != crate::path::NO_PRIMITIVE && primitive.number > primitives[best.primitive as usize].number {
+    if tie
+        && best.primitive != crate::path::NO_PRIMITIVE
+        && primitive.number > primitives[best.primitive as usize].number
+    {
         return;
     }
-    *best = Hit { distance, primitive: position, u, v };
+    *best = Hit {
+        distance,
+        primitive: position,
+        u,
+        v,
+    };
 }
 
 /// Whether the ray meets the primitive before `distance`.
 #[inline]
-pub fn blocks(primitive: &Primitive, origin: Vec3, direction: Vec3, shear: &Shear, distance: f32) -> bool {
+pub fn blocks(
+    primitive: &Primitive,
+    origin: Vec3,
+    direction: Vec3,
+    shear: &Shear,
+    distance: f32,
+) -> bool {
     let at = if primitive.kind == TRIANGLE {
         hit_triangle(primitive, origin, shear).0
     } else {
@@ -161,13 +184,24 @@ pub fn blocks(primitive: &Primitive, origin: Vec3, direction: Vec3, shear: &Shea
 
 /// Point and normal at a hit.
 #[inline]
-pub fn surface_at(primitive: &Primitive, ray_origin: Vec3, ray_direction: Vec3, hit: &Hit) -> Surface {
+pub fn surface_at(
+    primitive: &Primitive,
+    ray_origin: Vec3,
+    ray_direction: Vec3,
+    hit: &Hit,
+) -> Surface {
     if primitive.kind == TRIANGLE {
         let ab = primitive.b - primitive.a;
         let ac = primitive.c - primitive.a;
-        Surface { point: primitive.a + ab * hit.u + ac * hit.v, normal: normalize(cross(ab, ac)) }
+        Surface {
+            point: primitive.a + ab * hit.u + ac * hit.v,
+            normal: normalize(cross(ab, ac)),
+        }
     } else {
         let normal = normalize(ray_origin + ray_direction * hit.distance - primitive.a);
-        Surface { point: primitive.a + normal * primitive.b.x, normal }
+        Surface {
+            point: primitive.a + normal * primitive.b.x,
+            normal,
+        }
     }
 }

@@ -122,7 +122,8 @@ impl Renderer {
     /// Begins again from sample 0, with the film black.
     pub fn restart(&mut self) -> Result<(), Error> {
         let (width, height) = self.size;
-        self.backend.set_camera(Camera::new(&self.view, width, height))?;
+        self.backend
+            .set_camera(Camera::new(&self.view, width, height))?;
         self.done = 0;
         self.elapsed = Duration::ZERO;
         self.stats.size = [width, height];
@@ -168,7 +169,10 @@ impl Renderer {
         let exposed = self.backend.exposed()?;
         self.stats.rejected_samples = exposed.rejected;
         let film_hash = film_hash(self.size.0, self.size.1, &exposed.sums);
-        Ok(Stats { film_hash, ..self.stats() })
+        Ok(Stats {
+            film_hash,
+            ..self.stats()
+        })
     }
 
     fn pixel_count(&self) -> u32 {

@@ -30,7 +30,10 @@ pub const PAIRS_PER_BOUNCE: u32 = 3;
 /// The sampler of one sample of one pixel.
 #[inline]
 pub fn sampler(seed: u32, pixel: u32, sample: u32) -> Sampler {
-    Sampler { sample, key: hash(pixel ^ hash(seed ^ 0x6a09_e667)) }
+    Sampler {
+        sample,
+        key: hash(pixel ^ hash(seed ^ 0x6a09_e667)),
+    }
 }
 
 /// Two numbers in [0, 1), multiples of 2⁻²⁴.

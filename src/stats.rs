@@ -71,7 +71,12 @@ pub struct BounceStats {
 impl Stats {
     /// Empty rows, one per bounce.
     pub fn rows(max_bounces: u32) -> Vec<BounceStats> {
-        (0..=max_bounces).map(|bounce| BounceStats { bounce, ..BounceStats::default() }).collect()
+        (0..=max_bounces)
+            .map(|bounce| BounceStats {
+                bounce,
+                ..BounceStats::default()
+            })
+            .collect()
     }
 
     /// Forgets all counts and times.
@@ -96,7 +101,9 @@ impl Stats {
         for &(stage, milliseconds) in times.by_ref() {
             // A bounce begins with its rays.
             row += usize::from(stage == Stage::Intersect);
-            let Some(bounce) = row.checked_sub(1).and_then(|row| self.bounces.get_mut(row)) else { continue };
+            let Some(bounce) = row.checked_sub(1).and_then(|row| self.bounces.get_mut(row)) else {
+                continue;
+            };
             let time = match stage {
                 Stage::Intersect => &mut bounce.intersect_ms,
                 Stage::Sieve => &mut bounce.compact_ms,
@@ -112,8 +119,18 @@ impl Stats {
     pub fn settle(&mut self, seconds: f64) {
         self.seconds = seconds;
         self.paths = self.bounces.first().map_or(0, |row| row.rays);
-        self.rays = self.bounces.iter().map(|row| row.rays + row.shadow_rays).sum();
-        let per_second = |count: u64| if seconds > 0.0 { count as f64 / seconds } else { 0.0 };
+        self.rays = self
+            .bounces
+            .iter()
+            .map(|row| row.rays + row.shadow_rays)
+            .sum();
+        let per_second = |count: u64| {
+            if seconds > 0.0 {
+                count as f64 / seconds
+            } else {
+                0.0
+            }
+        };
         self.paths_per_second = per_second(self.paths);
         self.rays_per_second = per_second(self.rays);
     }

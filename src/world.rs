@@ -29,17 +29,33 @@ impl World {
     pub fn new(scene: &Scene) -> Result<World, Error> {
         let triangles = scene.triangles.iter().map(|triangle| {
             let [a, b, c] = triangle.vertices;
-            Primitive { a, b, c, kind: TRIANGLE, material: triangle.material, number: 0 }
+            Primitive {
+                a,
+                b,
+                c,
+                kind: TRIANGLE,
+                material: triangle.material,
+                number: 0,
+            }
         });
         let spheres = scene.spheres.iter().map(|sphere| {
             let b = Vec3::new(sphere.radius, 0.0, 0.0);
-            Primitive { a: sphere.center, b, c: Vec3::ZERO, kind: SPHERE, material: sphere.material, number: 0 }
+            Primitive {
+                a: sphere.center,
+                b,
+                c: Vec3::ZERO,
+                kind: SPHERE,
+                material: sphere.material,
+                number: 0,
+            }
         });
         let mut primitives: Vec<Primitive> = triangles.chain(spheres).collect();
         for (number, primitive) in (0..).zip(&mut primitives) {
             primitive.number = number;
         }
-        let tree = bvh::build(&primitives).ok_or_else(|| Error::TreeTooDeep { scene: scene.path.clone() })?;
+        let tree = bvh::build(&primitives).ok_or_else(|| Error::TreeTooDeep {
+            scene: scene.path.clone(),
+        })?;
         let materials: Vec<Material> = scene.materials.iter().map(Material::from).collect();
         let (lights, inverse_power) = gather_lights(&tree.primitives, &materials);
         let surroundings = Surroundings {
@@ -48,6 +64,12 @@ impl World {
             inverse_power,
             extent: tree.extent,
         };
-        Ok(World { nodes: tree.nodes, primitives: tree.primitives, materials, lights, surroundings })
+        Ok(World {
+            nodes: tree.nodes,
+            primitives: tree.primitives,
+            materials,
+            lights,
+            surroundings,
+        })
     }
 }

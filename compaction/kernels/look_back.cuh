@@ -13,14 +13,16 @@
 
 #include "block.cuh"
 
-// The words at the head of a workspace; the tile states follow from CONTROL_WORDS on.
-enum Control : u32 {
-    TICKET,       // epoch << 32 | the next tile
-    FINISHED,     // blocks done, counted in the last epoch alone
-    STATE_COUNT,  // how many tile states the workspace has
-    APPENDED,     // blocks << 32 | items, while an append runs, else 0
+// The head of a workspace. The tile states follow it, a word each.
+struct Control {
+    u64 ticket;       // epoch << 32 | the next tile
+    u64 finished;     // blocks done, counted in the last epoch alone
+    u64 state_count;  // how many tile states the workspace has
+    u64 appended;     // blocks << 32 | items, while an append runs, else 0
+    u64 unused[12];   // fills a line of 128 bytes, apart from the states that everybody reads
+
+    __device__ __forceinline__ u64 *states() { return (u64 *)(this + 1); }
 };
-static_assert(APPENDED < CONTROL_WORDS, "the control words fit before the states");
 
 // A tile's state is one word: epoch << 34 | status << 32 | value.
 enum Status : u32 {
@@ -55,11 +57,11 @@ struct Ticket {
 //
 // The block that draws the last ticket knows that nobody draws after it, and sets the word up for the next launch.
 template <class Meanwhile>
-__device__ __forceinline__ auto draw_ticket(u64 *workspace, Ticket &ticket, Meanwhile meanwhile)
+__device__ __forceinline__ auto draw_ticket(Control *control, Ticket &ticket, Meanwhile meanwhile)
 {
     __shared__ u64 shared_word;
     u64 word = 0;
-    if (threadIdx.x == 0) word = atomicAdd(&workspace[TICKET], 1ull);
+    if (threadIdx.x == 0) word = atomicAdd(&control->ticket, 1ull);
     const auto result = meanwhile();
     if (threadIdx.x == 0) shared_word = word;
     __syncthreads();
@@ -67,7 +69,7 @@ __device__ __forceinline__ auto draw_ticket(u64 *workspace, Ticket &ticket, Mean
     ticket = {(u32)(shared_word >> 32), (u32)shared_word};
     const bool was_last = ticket.tile == gridDim.x - 1;
     if (threadIdx.x == 0 && was_last && ticket.epoch != LAST_EPOCH)
-        store_relaxed(&workspace[TICKET], (u64)(ticket.epoch + 1) << 32);
+        store_relaxed(&control->ticket, (u64)(ticket.epoch + 1) << 32);
     return result;
 }
 
@@ -75,7 +77,7 @@ __device__ __forceinline__ auto draw_ticket(u64 *workspace, Ticket &ticket, Mean
 //
 // After the last epoch comes the first again, and states that old launches left would pass for new ones. The last block
 // to get here clears them.
-__device__ __forceinline__ void retire(u64 *workspace, u32 epoch)
+__device__ __forceinline__ void retire(Control *control, u32 epoch)
 {
     if (epoch != LAST_EPOCH) return;
 
@@ -83,17 +85,16 @@ __device__ __forceinline__ void retire(u64 *workspace, u32 epoch)
     __syncthreads();
     if (threadIdx.x == 0) {
         __threadfence();
-        is_last = atomicAdd(&workspace[FINISHED], 1ull) == gridDim.x - 1;
+        is_last = atomicAdd(&control->finished, 1ull) == gridDim.x - 1;
         __threadfence();
     }
     __syncthreads();
     if (!is_last) return;
 
-    const u64 state_count = workspace[STATE_COUNT];
-    for (u64 tile = threadIdx.x; tile < state_count; tile += BLOCK_THREADS) workspace[CONTROL_WORDS + tile] = 0;
+    for (u64 tile = threadIdx.x; tile < control->state_count; tile += BLOCK_THREADS) control->states()[tile] = 0;
     if (threadIdx.x == 0) {
-        workspace[FINISHED] = 0;
-        workspace[TICKET] = 1ull << 32;
+        control->finished = 0;
+        control->ticket = 1ull << 32;
     }
 }
 

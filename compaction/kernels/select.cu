@@ -285,15 +285,14 @@ __device__ __forceinline__ void keep_records(
     __shared__ u16 kept[TILE_ITEMS];
     const u32 survivors = find_kept(flags, tile, kept, order);
     const u32 begin = order.begin(survivors);
-    const auto aligned = [&](u32 bytes) {
-        return ITEM_BYTES % bytes == 0 && is_aligned(items, bytes) && is_aligned(out, bytes);
-    };
-    if (aligned(sizeof(uint4)))
-        copy_kept<uint4>(items, tile, kept, survivors, out, begin);
-    else if (aligned(sizeof(uint2)))
-        copy_kept<uint2>(items, tile, kept, survivors, out, begin);
-    else
-        copy_kept<u32>(items, tile, kept, survivors, out, begin);
+    // By the widest vector that items are made of and lie on.
+    if constexpr (ITEM_BYTES % sizeof(uint4) == 0)
+        if (is_aligned(items, sizeof(uint4)) && is_aligned(out, sizeof(uint4)))
+            return copy_kept<uint4>(items, tile, kept, survivors, out, begin);
+    if constexpr (ITEM_BYTES % sizeof(uint2) == 0)
+        if (is_aligned(items, sizeof(uint2)) && is_aligned(out, sizeof(uint2)))
+            return copy_kept<uint2>(items, tile, kept, survivors, out, begin);
+    copy_kept<u32>(items, tile, kept, survivors, out, begin);
 }
 
 template <class Order>
@@ -310,24 +309,24 @@ __device__ __forceinline__ void keep_items(
 
 // Runs keep(tile, order) for the tile that this block draws.
 template <class Keep>
-__device__ __forceinline__ void in_order(const u32 *count, u32 capacity, u32 *selected, u64 *workspace, Keep keep)
+__device__ __forceinline__ void in_order(const u32 *count, u32 capacity, u32 *selected, Control *control, Keep keep)
 {
     Ticket ticket;
-    const u32 items = draw_ticket(workspace, ticket, [&] { return min(*count, capacity); });
+    const u32 items = draw_ticket(control, ticket, [&] { return min(*count, capacity); });
 
     // Without items the first tile is still there, to say that nothing was kept.
     const u32 tiles = max(1u, tile_count(items));
     if (ticket.tile < tiles) {
-        InOrder order = {{workspace + CONTROL_WORDS, ticket}, ticket.tile == tiles - 1, selected};
+        InOrder order = {{control->states(), ticket}, ticket.tile == tiles - 1, selected};
         keep(tile_at(ticket.tile, items), order);
     }
-    retire(workspace, ticket.epoch);
+    retire(control, ticket.epoch);
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) select_indices_look_back(
     const u8 *flags, const u32 *count, u32 capacity, u32 *out, u32 *selected, u64 *workspace)
 {
-    in_order(count, capacity, selected, workspace, [&](Tile tile, InOrder &order) {
+    in_order(count, capacity, selected, (Control *)workspace, [&](Tile tile, InOrder &order) {
         keep_indices(flags, tile, out, order);
     });
 }
@@ -335,7 +334,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) select_indices_look_
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) select_items_look_back(
     const u32 *items, const u8 *flags, const u32 *count, u32 capacity, u32 *out, u32 *selected, u64 *workspace)
 {
-    in_order(count, capacity, selected, workspace, [&](Tile tile, InOrder &order) {
+    in_order(count, capacity, selected, (Control *)workspace, [&](Tile tile, InOrder &order) {
         keep_items(items, flags, tile, out, order);
     });
 }
@@ -343,14 +342,14 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) select_items_look_ba
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) select_indices_atomic(
     const u8 *flags, const u32 *count, u32 capacity, u32 *out, u32 *selected, u64 *workspace)
 {
-    AsTheyCome order = {&workspace[APPENDED], selected, 0};
+    AsTheyCome order = {&((Control *)workspace)->appended, selected, 0};
     keep_indices(flags, tile_at(blockIdx.x, min(*count, capacity)), out, order);
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) select_items_atomic(
     const u32 *items, const u8 *flags, const u32 *count, u32 capacity, u32 *out, u32 *selected, u64 *workspace)
 {
-    AsTheyCome order = {&workspace[APPENDED], selected, 0};
+    AsTheyCome order = {&((Control *)workspace)->appended, selected, 0};
     keep_items(items, flags, tile_at(blockIdx.x, min(*count, capacity)), out, order);
 }
 
@@ -372,7 +371,7 @@ __device__ __forceinline__ void blank_dropped(
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) select_indices_off(
     const u8 *flags, const u32 *count, u32 capacity, u32 *out, u32 *selected, u64 *workspace)
 {
-    const AsTheyCome order = {&workspace[APPENDED], selected, 0};
+    const AsTheyCome order = {&((Control *)workspace)->appended, selected, 0};
     const Tile tile = tile_at(blockIdx.x, min(*count, capacity));
     blank_dropped<1>(flags, tile, out, order, [](u64 index) { return (u32)index; });
 }
@@ -380,7 +379,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) select_indices_off(
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) select_items_off(
     const u32 *items, const u8 *flags, const u32 *count, u32 capacity, u32 *out, u32 *selected, u64 *workspace)
 {
-    const AsTheyCome order = {&workspace[APPENDED], selected, 0};
+    const AsTheyCome order = {&((Control *)workspace)->appended, selected, 0};
     const Tile tile = tile_at(blockIdx.x, min(*count, capacity));
     blank_dropped<ITEM_WORDS>(flags, tile, out, order, [&](u64 word) { return items[word]; });
 }

@@ -32,7 +32,7 @@ use crate::{
 };
 
 pub use workspace::Workspace;
-use workspace::{CONTROL_WORDS, LAST_EPOCH};
+use workspace::{Control, LAST_EPOCH};
 
 /// Threads of a block.
 const BLOCK_THREADS: u32 = 256;
@@ -121,8 +121,8 @@ pub fn source<T: Shared>() -> Source {
     .constant("BLOCK_THREADS", BLOCK_THREADS)
     .constant("ITEMS_PER_THREAD", ITEMS_PER_THREAD)
     .constant("ITEM_WORDS", (size_of::<T>() / 4) as u32)
-    .constant("CONTROL_WORDS", CONTROL_WORDS)
-    .constant("LAST_EPOCH", LAST_EPOCH);
+    .constant("LAST_EPOCH", LAST_EPOCH)
+    .shared::<Control>();
     Strategy::ALL.iter().fold(source, |source, &strategy| {
         let (indices, items) = kernels(strategy);
         source.kernel::<Indices>(indices).kernel::<Items>(items)
@@ -206,8 +206,8 @@ impl Select {
     /// # Errors
     ///
     /// [`Error::LengthMismatch`] if there are fewer flags than a given count says, or no word in a count's view;
-    /// [`Error::TooLong`] for 2³² flags or more; [`Error::OutputTooShort`]; [`Error::WorkspaceTooSmall`]; and those of
-    /// [`Kernel::launch`].
+    /// [`Error::TooLong`] for 2³² flags or more; [`Error::OutputTooShort`]; [`Error::WorkspaceTooSmall`]; and those
+    /// of [`Kernel::launch`].
     pub fn indices(
         &self,
         stream: &Arc<CudaStream>,
@@ -239,8 +239,8 @@ impl Select {
     ///
     /// # Errors
     ///
-    /// Those of [`indices`](Self::indices) and of [`prepare`](Self::prepare); [`Error::LengthMismatch`] as well if there
-    /// are not as many items as flags; [`Error::Reinterpret`] for items that do not lie on 4 bytes.
+    /// Those of [`indices`](Self::indices) and of [`prepare`](Self::prepare); [`Error::LengthMismatch`] as well if
+    /// there are not as many items as flags; [`Error::Reinterpret`] for items that do not lie on 4 bytes.
     #[expect(
         clippy::too_many_arguments,
         reason = "each is one thing that the operation reads or writes"

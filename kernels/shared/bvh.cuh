@@ -1,7 +1,10 @@
 // The way of a ray through the tree. Twin: src/bvh.rs.
 #include "primitive.cuh"
 
-typedef u8 Bytes8[8];
+// Eight bytes, one per child.
+struct Bytes8 {
+    u32 low, high;
+};
 
 struct alignas(16) Node {
     Vec3 corner;
@@ -47,6 +50,15 @@ inline BoxRay box_ray(Vec3 origin, Vec3 direction, f32 extent) {
 
 inline f32 spacing(u32 exponents, u32 axis) { return bits_to_float(((exponents >> (8 * axis)) & 255) << 23); }
 
+inline u32 byte(const Bytes8 &bytes, u32 child) { return ((child < 4 ? bytes.low : bytes.high) >> (8 * (child & 3))) & 255; }
+
+// Of four children at once, a byte each: how far the child's bits are shifted within a `Group`.
+inline u32 shifts(u32 meta, u32 octant) {
+    u32 is_node = meta & (meta << 1) & 0x10101010u;
+    u32 flipped = (is_node >> 4) * octant;
+    return (meta ^ flipped) & 0x1f1f1f1fu;
+}
+
 inline u32 hit_children(const Node &node, const BoxRay &ray, f32 distance) {
     f32 dx = spacing(node.exponents, 0) * ray.inverse.x;
     f32 dy = spacing(node.exponents, 1) * ray.inverse.y;
@@ -54,22 +66,20 @@ inline u32 hit_children(const Node &node, const BoxRay &ray, f32 distance) {
     Vec3 enter = (node.corner - ray.entering) * ray.inverse;
     Vec3 leave = (node.corner - ray.leaving) * ray.inverse;
     bool back_x = ray.inverse.x < 0.0f, back_y = ray.inverse.y < 0.0f, back_z = ray.inverse.z < 0.0f;
+    Bytes8 near_x = back_x ? node.max_x : node.min_x, far_x = back_x ? node.min_x : node.max_x;
+    Bytes8 near_y = back_y ? node.max_y : node.min_y, far_y = back_y ? node.min_y : node.max_y;
+    Bytes8 near_z = back_z ? node.max_z : node.min_z, far_z = back_z ? node.min_z : node.max_z;
+    Bytes8 shift = {shifts(node.meta.low, ray.octant), shifts(node.meta.high, ray.octant)};
     u32 bits = 0;
 #pragma unroll
     for (u32 child = 0; child < 8; child++) {
-        u32 near_x = back_x ? node.max_x[child] : node.min_x[child], far_x = back_x ? node.min_x[child] : node.max_x[child];
-        u32 near_y = back_y ? node.max_y[child] : node.min_y[child], far_y = back_y ? node.min_y[child] : node.max_y[child];
-        u32 near_z = back_z ? node.max_z[child] : node.min_z[child], far_z = back_z ? node.min_z[child] : node.max_z[child];
-        f32 entered = greater(greater((f32)near_x * dx + enter.x, (f32)near_y * dy + enter.y),
-                          greater((f32)near_z * dz + enter.z, 0.0f));
-        f32 left_x = (f32)far_x * dx + leave.x;
-        f32 left_y = (f32)far_y * dy + leave.y;
-        f32 left_z = (f32)far_z * dz + leave.z;
-        u32 meta = node.meta[child];
-        if (entered <= left_x && entered <= left_y && entered <= left_z && entered <= distance && meta != 0) {
-            u32 slot = meta & 31;
-            bits |= slot >= 24 ? 1u << (slot ^ ray.octant) : (meta >> 5) << slot;
-        }
+        f32 entered_x = (f32)byte(near_x, child) * dx + enter.x, left_x = (f32)byte(far_x, child) * dx + leave.x;
+        f32 entered_y = (f32)byte(near_y, child) * dy + enter.y, left_y = (f32)byte(far_y, child) * dy + leave.y;
+        f32 entered_z = (f32)byte(near_z, child) * dz + enter.z, left_z = (f32)byte(far_z, child) * dz + leave.z;
+        f32 entered = fmaxf(fmaxf(entered_x, entered_y), fmaxf(entered_z, 0.0f));
+        f32 left = fminf(fminf(left_x, left_y), fminf(left_z, distance));
+        // A child that is not there has no bits.
+        if (entered <= left) bits |= (byte(node.meta, child) >> 5) << byte(shift, child);
     }
     return bits;
 }

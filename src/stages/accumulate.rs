@@ -33,14 +33,23 @@ pub(super) type Arguments = (Span, In<Rgb>, InOut<u64>, InOut<u64>);
 
 /// The kernel's file.
 pub(super) fn source() -> Source {
-    stage::<Arguments>("kernels/accumulate.cu", include_str!("../../kernels/accumulate.cu"), "accumulate")
+    stage::<Arguments>(
+        "kernels/accumulate.cu",
+        include_str!("../../kernels/accumulate.cu"),
+        "accumulate",
+    )
 }
 
 fn on_cuda(wave: &mut CudaWave, span: Span) -> Result<(), Error> {
     wave.kernels.accumulate.launch(
         &wave.stream,
         Launch::covering(span.path_count, BLOCK_THREADS),
-        (span, wave.radiances.as_view(), wave.sums.as_view_mut(), wave.rejected.as_view_mut()),
+        (
+            span,
+            wave.radiances.as_view(),
+            wave.sums.as_view_mut(),
+            wave.rejected.as_view_mut(),
+        ),
     )?;
     Ok(())
 }

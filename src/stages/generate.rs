@@ -30,7 +30,10 @@ fn on_cpu(wave: &mut CpuWave, span: Span) {
     for path in 0..span.path_count {
         let slot = path as usize;
         wave.rays[slot] = camera_ray(&wave.camera, &span, path);
-        wave.throughputs[slot] = Rgb { rgb: Vec3::ONE, _pad: 0 };
+        wave.throughputs[slot] = Rgb {
+            rgb: Vec3::ONE,
+            _pad: 0,
+        };
         wave.radiances[slot] = Rgb::default();
         wave.queue[slot] = path;
     }
@@ -44,15 +47,33 @@ fn camera_ray(camera: &Camera, span: &Span, path: u32) -> Ray {
     let (u, v) = pair(sampler(span.seed, pixel, sample), 0, PAIR_FILM);
     let x = (pixel % span.width) as f32 + u;
     let y = (pixel / span.width) as f32 + v;
-    Ray { origin: camera.origin, pdf: 0.0, direction: camera_direction(camera, x, y), _pad: 0 }
+    Ray {
+        origin: camera.origin,
+        pdf: 0.0,
+        direction: camera_direction(camera, x, y),
+        _pad: 0,
+    }
 }
 
 /// What the kernel takes.
-pub(super) type Arguments = (Span, Camera, InOut<Ray>, InOut<Rgb>, InOut<Rgb>, InOut<u32>, InOut<u32>, u32);
+pub(super) type Arguments = (
+    Span,
+    Camera,
+    InOut<Ray>,
+    InOut<Rgb>,
+    InOut<Rgb>,
+    InOut<u32>,
+    InOut<u32>,
+    u32,
+);
 
 /// The kernel's file.
 pub(super) fn source() -> Source {
-    stage::<Arguments>("kernels/generate.cu", include_str!("../../kernels/generate.cu"), "generate")
+    stage::<Arguments>(
+        "kernels/generate.cu",
+        include_str!("../../kernels/generate.cu"),
+        "generate",
+    )
 }
 
 fn on_cuda(wave: &mut CudaWave, span: Span) -> Result<(), Error> {

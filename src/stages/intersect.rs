@@ -35,7 +35,13 @@ fn on_cpu(wave: &mut CpuWave, bounce: u32) {
         let slot = path as usize;
         let ray = wave.rays[slot];
         let extent = world.surroundings.extent;
-        let hit = bvh::nearest(&world.nodes, &world.primitives, extent, ray.origin, ray.direction);
+        let hit = bvh::nearest(
+            &world.nodes,
+            &world.primitives,
+            extent,
+            ray.origin,
+            ray.direction,
+        );
         let missed = hit.primitive == NO_PRIMITIVE;
         if missed {
             wave.radiances[slot].rgb += wave.throughputs[slot].rgb * world.surroundings.sky;
@@ -61,7 +67,11 @@ pub(super) type Arguments = (
 
 /// The kernel's file.
 pub(super) fn source() -> Source {
-    stage::<Arguments>("kernels/intersect.cu", include_str!("../../kernels/intersect.cu"), "intersect")
+    stage::<Arguments>(
+        "kernels/intersect.cu",
+        include_str!("../../kernels/intersect.cu"),
+        "intersect",
+    )
 }
 
 fn on_cuda(wave: &mut CudaWave, bounce: u32) -> Result<(), Error> {

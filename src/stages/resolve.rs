@@ -11,8 +11,8 @@ use compaction::cuda::{In, InOut, Launch, Source, download, uninitialised};
 
 use crate::{
     Error,
-    kernels::{BLOCK_THREADS, stage},
     film::{mean, samples_of},
+    kernels::{BLOCK_THREADS, stage},
     picture::Picture,
     wave::{CpuWave, CudaWave, Wave},
 };
@@ -33,7 +33,11 @@ fn on_cpu(wave: &CpuWave, done: u64) -> Picture {
         let channel = |index: usize| mean(wave.film.sums[first + index].load(Relaxed), samples);
         Vec3::new(channel(0), channel(1), channel(2))
     };
-    Picture { width, height, pixels: (0..width * height).into_par_iter().map(pixel).collect() }
+    Picture {
+        width,
+        height,
+        pixels: (0..width * height).into_par_iter().map(pixel).collect(),
+    }
 }
 
 /// What the kernel takes.
@@ -41,7 +45,11 @@ pub(super) type Arguments = (u32, u64, In<u64>, InOut<f32>);
 
 /// The kernel's file.
 pub(super) fn source() -> Source {
-    stage::<Arguments>("kernels/resolve.cu", include_str!("../../kernels/resolve.cu"), "resolve")
+    stage::<Arguments>(
+        "kernels/resolve.cu",
+        include_str!("../../kernels/resolve.cu"),
+        "resolve",
+    )
 }
 
 fn on_cuda(wave: &mut CudaWave, done: u64) -> Result<Picture, Error> {
@@ -50,9 +58,18 @@ fn on_cuda(wave: &mut CudaWave, done: u64) -> Result<Picture, Error> {
     wave.kernels.resolve.launch(
         &wave.stream,
         Launch::covering(3 * pixel_count, BLOCK_THREADS),
-        (pixel_count, done, wave.sums.as_view(), channels.as_view_mut()),
+        (
+            pixel_count,
+            done,
+            wave.sums.as_view(),
+            channels.as_view_mut(),
+        ),
     )?;
     let channels = download::<f32>(&wave.stream, &channels)?;
     let pixels = channels.chunks_exact(3).map(Vec3::from_slice).collect();
-    Ok(Picture { width: wave.camera.width as u32, height: wave.camera.height as u32, pixels })
+    Ok(Picture {
+        width: wave.camera.width as u32,
+        height: wave.camera.height as u32,
+        pixels,
+    })
 }

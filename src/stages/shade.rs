@@ -13,9 +13,13 @@ use crate::{
     Error,
     kernels::{BLOCK_THREADS, stage},
     light::{Light, Surroundings, choose_light, light_pdf, sample_light},
-    material::{DIFFUSE, MIRROR, Material, fresnel, power_heuristic, reflect, refract, sample_cosine},
+    material::{
+        DIFFUSE, MIRROR, Material, fresnel, power_heuristic, reflect, refract, sample_cosine,
+    },
     math::{INV_PI, dot, lesser, max_component, offset_point},
-    path::{Hit, MOST_LIKELY, NO_PATH, ROULETTE_AFTER, Ray, Rgb, ShadowRay, Span, pixel_and_sample},
+    path::{
+        Hit, MOST_LIKELY, NO_PATH, ROULETTE_AFTER, Ray, Rgb, ShadowRay, Span, pixel_and_sample,
+    },
     primitive::{Primitive, Surface, surface_at},
     sampler::{PAIR_BSDF, PAIR_CHOICE, PAIR_LIGHT, Sampler, pair, sampler},
     wave::{CpuWave, CudaWave, Stage, Wave, counts},
@@ -45,7 +49,14 @@ fn on_cpu(wave: &mut CpuWave, bounce: u32) {
         let (pixel, sample) = pixel_and_sample(&wave.span, path);
         let numbers = sampler(wave.span.seed, pixel, sample);
         let mut vertex = Vertex::new(&wave.rays[slot], wave.throughputs[slot].rgb, path);
-        let goes_on = shade_path(world, numbers, bounce, scatters, &wave.hits[slot], &mut vertex);
+        let goes_on = shade_path(
+            world,
+            numbers,
+            bounce,
+            scatters,
+            &wave.hits[slot],
+            &mut vertex,
+        );
         wave.radiances[slot].rgb += vertex.emitted;
         if vertex.shadow_ray.distance > 0.0 {
             wave.shadow_rays[lane] = vertex.shadow_ray;
@@ -69,7 +80,15 @@ struct Vertex {
 
 impl Vertex {
     fn new(ray: &Ray, throughput: Vec3, path: u32) -> Vertex {
-        Vertex { ray: *ray, throughput, emitted: Vec3::ZERO, shadow_ray: ShadowRay { path, ..ShadowRay::default() } }
+        Vertex {
+            ray: *ray,
+            throughput,
+            emitted: Vec3::ZERO,
+            shadow_ray: ShadowRay {
+                path,
+                ..ShadowRay::default()
+            },
+        }
     }
 }
 
@@ -89,7 +108,14 @@ fn shade_path(
     let cosine = -dot(vertex.ray.direction, surface.normal);
     let front = cosine > 0.0;
     if front && max_component(material.emission) > 0.0 {
-        vertex.emitted = emission(&world.surroundings, primitive, material, vertex, hit.distance, cosine);
+        vertex.emitted = emission(
+            &world.surroundings,
+            primitive,
+            material,
+            vertex,
+            hit.distance,
+            cosine,
+        );
     }
     if !scatters || (!front && material.one_sided == 1) {
         return false;
@@ -97,7 +123,16 @@ fn shade_path(
     let choice = pair(numbers, bounce, PAIR_CHOICE);
     let scattered = if material.kind == DIFFUSE {
         let normal = surface.normal * if front { 1.0 } else { -1.0 };
-        scatter_diffuse(world, numbers, bounce, choice.0, material, surface.point, normal, vertex)
+        scatter_diffuse(
+            world,
+            numbers,
+            bounce,
+            choice.0,
+            material,
+            surface.point,
+            normal,
+            vertex,
+        )
     } else {
         scatter_specular(choice.0, material, &surface, cosine, vertex)
     };
@@ -118,7 +153,14 @@ fn emission(
     if vertex.ray.pdf == 0.0 {
         return carried;
     }
-    let pdf = light_pdf(primitive, material, surroundings, vertex.ray.origin, distance, cosine);
+    let pdf = light_pdf(
+        primitive,
+        material,
+        surroundings,
+        vertex.ray.origin,
+        distance,
+        cosine,
+    );
     carried * power_heuristic(vertex.ray.pdf, pdf)
 }
 
@@ -140,21 +182,48 @@ fn scatter_diffuse(
     }
     let origin = offset_point(point, normal);
     if world.surroundings.light_count > 0 {
-        connect_light(world, pair(numbers, bounce, PAIR_LIGHT), choice, origin, normal, vertex);
+        connect_light(
+            world,
+            pair(numbers, bounce, PAIR_LIGHT),
+            choice,
+            origin,
+            normal,
+            vertex,
+        );
     }
     let (u, v) = pair(numbers, bounce, PAIR_BSDF);
     let (direction, cosine) = sample_cosine(normal, u, v);
-    vertex.ray = Ray { origin, pdf: cosine * INV_PI, direction, _pad: 0 };
+    vertex.ray = Ray {
+        origin,
+        pdf: cosine * INV_PI,
+        direction,
+        _pad: 0,
+    };
     cosine > 0.0
 }
 
 /// A shadow ray to a point on a light, with the light that it would bring.
 #[inline]
-fn connect_light(world: &World, point: (f32, f32), choice: f32, origin: Vec3, normal: Vec3, vertex: &mut Vertex) {
-    let light = &world.lights[choose_light(&world.lights, world.surroundings.light_count, choice) as usize];
+fn connect_light(
+    world: &World,
+    point: (f32, f32),
+    choice: f32,
+    origin: Vec3,
+    normal: Vec3,
+    vertex: &mut Vertex,
+) {
+    let light =
+        &world.lights[choose_light(&world.lights, world.surroundings.light_count, choice) as usize];
     let primitive = &world.primitives[light.primitive as usize];
     let material = &world.materials[primitive.material as usize];
-    let sample = sample_light(primitive, material, &world.surroundings, origin, point.0, point.1);
+    let sample = sample_light(
+        primitive,
+        material,
+        &world.surroundings,
+        origin,
+        point.0,
+        point.1,
+    );
     let cosine = dot(normal, sample.direction);
     if !(sample.distance > 0.0 && cosine > 0.0) {
         return;
@@ -170,20 +239,45 @@ fn connect_light(world: &World, point: (f32, f32), choice: f32, origin: Vec3, no
 /// The next ray from a mirror or a smooth boundary. Radiance is not scaled by the squared index: in closed bodies it
 /// cancels.
 #[inline]
-fn scatter_specular(choice: f32, material: &Material, surface: &Surface, cosine: f32, vertex: &mut Vertex) -> bool {
+fn scatter_specular(
+    choice: f32,
+    material: &Material,
+    surface: &Surface,
+    cosine: f32,
+    vertex: &mut Vertex,
+) -> bool {
     let front = cosine > 0.0;
     let side = if front { 1.0 } else { -1.0 };
     let normal = surface.normal * side;
     let cos_in = cosine * side;
-    let eta = if front { 1.0 / material.ior } else { material.ior };
-    vertex.throughput *= material.color;
-    let (reflected, cos_out) = if material.kind == MIRROR { (1.0, 0.0) } else { fresnel(cos_in, eta) };
-    let (origin, direction) = if choice < reflected {
-        (offset_point(surface.point, normal), reflect(vertex.ray.direction, normal))
+    let eta = if front {
+        1.0 / material.ior
     } else {
-        (offset_point(surface.point, -normal), refract(vertex.ray.direction, normal, eta, cos_in, cos_out))
+        material.ior
     };
-    vertex.ray = Ray { origin, pdf: 0.0, direction, _pad: 0 };
+    vertex.throughput *= material.color;
+    let (reflected, cos_out) = if material.kind == MIRROR {
+        (1.0, 0.0)
+    } else {
+        fresnel(cos_in, eta)
+    };
+    let (origin, direction) = if choice < reflected {
+        (
+            offset_point(surface.point, normal),
+            reflect(vertex.ray.direction, normal),
+        )
+    } else {
+        (
+            offset_point(surface.point, -normal),
+            refract(vertex.ray.direction, normal, eta, cos_in, cos_out),
+        )
+    };
+    vertex.ray = Ray {
+        origin,
+        pdf: 0.0,
+        direction,
+        _pad: 0,
+    };
     max_component(vertex.throughput) > 0.0
 }
 
@@ -220,7 +314,11 @@ pub(super) type Arguments = (
 
 /// The kernel's file.
 pub(super) fn source() -> Source {
-    stage::<Arguments>("kernels/shade.cu", include_str!("../../kernels/shade.cu"), "shade")
+    stage::<Arguments>(
+        "kernels/shade.cu",
+        include_str!("../../kernels/shade.cu"),
+        "shade",
+    )
 }
 
 fn on_cuda(wave: &mut CudaWave, bounce: u32) -> Result<(), Error> {

@@ -29,18 +29,36 @@ fn on_cpu(wave: &mut CpuWave, bounce: u32) {
             continue;
         }
         let extent = world.surroundings.extent;
-        if !bvh::occluded(&world.nodes, &world.primitives, extent, ray.origin, ray.direction, ray.distance) {
+        if !bvh::occluded(
+            &world.nodes,
+            &world.primitives,
+            extent,
+            ray.origin,
+            ray.direction,
+            ray.distance,
+        ) {
             wave.radiances[ray.path as usize].rgb += ray.light;
         }
     }
 }
 
 /// What the kernel takes.
-pub(super) type Arguments = (In<Node>, In<Primitive>, f32, In<u32>, In<ShadowRay>, InOut<Rgb>);
+pub(super) type Arguments = (
+    In<Node>,
+    In<Primitive>,
+    f32,
+    In<u32>,
+    In<ShadowRay>,
+    InOut<Rgb>,
+);
 
 /// The kernel's file.
 pub(super) fn source() -> Source {
-    stage::<Arguments>("kernels/shadow.cu", include_str!("../../kernels/shadow.cu"), "shadow")
+    stage::<Arguments>(
+        "kernels/shadow.cu",
+        include_str!("../../kernels/shadow.cu"),
+        "shadow",
+    )
 }
 
 fn on_cuda(wave: &mut CudaWave, bounce: u32) -> Result<(), Error> {

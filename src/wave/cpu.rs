@@ -92,7 +92,11 @@ impl CpuWave {
 
     /// Lanes of the queue, where `count` is the place of its number of live paths: by `off` it never gets shorter.
     pub fn lanes(&self, count: usize) -> usize {
-        let lanes = if self.strategy == Strategy::Off { self.span.path_count } else { self.counts[count] };
+        let lanes = if self.strategy == Strategy::Off {
+            self.span.path_count
+        } else {
+            self.counts[count]
+        };
         lanes as usize
     }
 
@@ -104,6 +108,9 @@ impl CpuWave {
             last = at;
             (stage, milliseconds)
         });
-        Report { times: times.collect(), counts: self.counts.clone() }
+        Report {
+            times: times.collect(),
+            counts: self.counts.clone(),
+        }
     }
 }

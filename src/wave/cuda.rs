@@ -4,7 +4,7 @@ use std::{collections::VecDeque, ops::Range, sync::Arc};
 
 use compaction::{
     Strategy,
-    cuda::{Compiler, Mailbox, Timeline, download, open, upload, uninitialised, zeroed},
+    cuda::{Compiler, Mailbox, Timeline, download, open, uninitialised, upload, zeroed},
     cudarc::driver::{CudaContext, CudaSlice, CudaStream},
     select::{Select, Workspace},
 };
@@ -109,7 +109,9 @@ impl CudaWave {
         strategy: Strategy,
     ) -> Result<CudaWave, Error> {
         let context = open(ordinal)?;
-        let stream = context.new_stream().map_err(compaction::Error::driver("create a stream"))?;
+        let stream = context
+            .new_stream()
+            .map_err(compaction::Error::driver("create a stream"))?;
         let compiler = Compiler::new().shipped(SHIPPED);
         let kernels = Kernels::new(&compiler, &context)?;
         let select = Select::new(&compiler, &context, strategy)?;
@@ -142,7 +144,9 @@ impl CudaWave {
             flags: uninitialised(&stream, paths)?,
             counts: zeroed(&stream, counts::len(max_bounces))?,
             workspace: Workspace::with_capacity(&stream, capacity)?,
-            landed: (0..IN_FLIGHT).map(|_| flight()).collect::<Result<_, Error>>()?,
+            landed: (0..IN_FLIGHT)
+                .map(|_| flight())
+                .collect::<Result<_, Error>>()?,
             enqueued: VecDeque::new(),
             stream,
             kernels,
@@ -156,7 +160,9 @@ impl CudaWave {
     /// Starts a clock for the paths of `span`.
     pub fn begin(&mut self, span: Span) -> Result<(), Error> {
         self.span = span;
-        let Some(mut flight) = self.landed.pop().or_else(|| self.enqueued.pop_front()) else { return Ok(()) };
+        let Some(mut flight) = self.landed.pop().or_else(|| self.enqueued.pop_front()) else {
+            return Ok(());
+        };
         flight.stages.clear();
         flight.timeline.restart();
         flight.timeline.mark(&self.stream)?;
@@ -187,10 +193,17 @@ impl CudaWave {
 
     /// Waits for the oldest wave that is enqueued; `None` if none is.
     pub fn land(&mut self) -> Result<Option<Report>, Error> {
-        let Some(flight) = self.enqueued.pop_front() else { return Ok(None) };
+        let Some(flight) = self.enqueued.pop_front() else {
+            return Ok(None);
+        };
         let counts = flight.counts.wait()?.to_vec();
         let times = flight.timeline.milliseconds()?;
-        let times = flight.stages.iter().copied().zip(times.into_iter().map(f64::from)).collect();
+        let times = flight
+            .stages
+            .iter()
+            .copied()
+            .zip(times.into_iter().map(f64::from))
+            .collect();
         self.landed.push(flight);
         Ok(Some(Report { counts, times }))
     }
@@ -205,7 +218,11 @@ impl CudaWave {
     /// Where the counts hold the lanes of the queue, when `count` is the place of its number of live paths: by `off` the
     /// queue never gets shorter.
     pub fn lanes(&self, count: usize) -> Range<usize> {
-        let place = if self.strategy == Strategy::Off { counts::rays(0) } else { count };
+        let place = if self.strategy == Strategy::Off {
+            counts::rays(0)
+        } else {
+            count
+        };
         place..place + 1
     }
 
@@ -229,7 +246,10 @@ impl CudaWave {
     /// Makes the film black.
     pub fn clear_film(&mut self) -> Result<(), Error> {
         let black = compaction::Error::driver("clear the film");
-        self.stream.memset_zeros(&mut self.sums).and_then(|()| self.stream.memset_zeros(&mut self.rejected)).map_err(black)?;
+        self.stream
+            .memset_zeros(&mut self.sums)
+            .and_then(|()| self.stream.memset_zeros(&mut self.rejected))
+            .map_err(black)?;
         Ok(())
     }
 }

@@ -7,10 +7,22 @@ use cudarc::driver::{CudaSlice, CudaStream};
 use super::TILE_ITEMS;
 use crate::{Error, Result, cuda};
 
-/// The words at the head of a workspace. They fill a line of 128 bytes, apart from the states that everybody reads.
-pub(super) const CONTROL_WORDS: u32 = 16;
 /// Epochs go from 1 to this. A tile's state has 30 bits for its epoch.
 pub(super) const LAST_EPOCH: u32 = (1 << 30) - 1;
+
+crate::shared! {
+    /// The head of a workspace, as `look_back.cuh` explains it.
+    pub(super) struct Control {
+        ticket: u64,
+        finished: u64,
+        state_count: u64,
+        appended: u64,
+        unused: [u64; 12],
+    }
+}
+
+/// Words of the head, before the tiles' states.
+const CONTROL_WORDS: usize = size_of::<Control>() / size_of::<u64>();
 
 /// What an operation needs of device memory besides its arguments: 8 bytes for 4,096 items.
 ///
@@ -18,7 +30,7 @@ pub(super) const LAST_EPOCH: u32 = (1 << 30) - 1;
 /// it. The bytes that it takes never shrink as the capacity grows.
 #[derive(Debug)]
 pub struct Workspace {
-    /// The control words and a state for each tile; see `look_back.cuh`.
+    /// A [`Control`], and a state for each tile.
     pub(super) words: CudaSlice<u64>,
     /// The device's count for calls whose count is given: it limits nothing.
     pub(super) no_limit: CudaSlice<u32>,
@@ -35,7 +47,7 @@ impl Workspace {
         // The smallest call still has a tile, to say that there is nothing.
         let states = items.div_ceil(TILE_ITEMS).max(1);
         let mut workspace = Self {
-            words: cuda::zeroed(stream, (CONTROL_WORDS + states) as usize)?,
+            words: cuda::zeroed(stream, CONTROL_WORDS + states as usize)?,
             no_limit: cuda::upload(stream, &[u32::MAX])?,
             capacity: items,
         };
@@ -50,11 +62,14 @@ impl Workspace {
     }
 
     fn set_epoch(&mut self, stream: &Arc<CudaStream>, epoch: u32) -> Result<()> {
-        let states = self.words.len() as u64 - u64::from(CONTROL_WORDS);
-        // TICKET, FINISHED and STATE_COUNT of `look_back.cuh`.
-        let control = [u64::from(epoch) << 32, 0, states];
+        let control = Control {
+            ticket: u64::from(epoch) << 32,
+            state_count: (self.words.len() - CONTROL_WORDS) as u64,
+            ..Control::default()
+        };
+        let control: &[u64] = bytemuck::cast_slice(std::slice::from_ref(&control));
         stream
-            .memcpy_htod(&control, &mut self.words.slice_mut(..control.len()))
+            .memcpy_htod(control, &mut self.words.slice_mut(..control.len()))
             .map_err(Error::driver("set up a workspace"))
     }
 
