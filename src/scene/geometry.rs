@@ -36,7 +36,9 @@ impl Geometry {
 
     /// A flat, convex polygon as a fan of triangles from its first corner; how many of them have no area.
     pub(super) fn push_polygon(&mut self, corners: &[DVec3], material: u32) -> Result<u64, String> {
-        let [first, rest @ ..] = corners else { return Ok(0) };
+        let [first, rest @ ..] = corners else {
+            return Ok(0);
+        };
         let mut flat = 0;
         for edge in rest.windows(2) {
             flat += u64::from(!self.push_triangle([*first, edge[0], edge[1]], material)?);

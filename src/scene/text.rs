@@ -173,7 +173,9 @@ impl<'de: 'a, 'a> Deserialize<'de> for ObjectsText<'a> {
                     let name = format!("object {}", objects.len() + 1);
                     match list.next_element().map_err(|error| wording::within(&name, &error))? {
                         Some(object) => objects.push(object),
-                        None if objects.is_empty() => return Err(A::Error::custom("expected at least one object")),
+                        None if objects.is_empty() => {
+                            return Err(A::Error::custom("expected at least one object"));
+                        }
                         None => return Ok(objects),
                     }
                 }

@@ -49,7 +49,9 @@ fn read_header_text(reader: &mut impl BufRead) -> Result<String, String> {
         }
         match text[start..].trim() {
             "end_header" => return Ok(text),
-            _ if read == 0 => return Err("its header does not end: there is no line `end_header`".to_owned()),
+            _ if read == 0 => {
+                return Err("its header does not end: there is no line `end_header`".to_owned());
+            }
             _ => {}
         }
     }
@@ -84,7 +86,9 @@ fn check_header(text: &str, header: &Header) -> Result<(), String> {
     }
     match header.elements.get("face") {
         Some(face) if Face::LISTS.iter().any(|name| known(face, name, true)) => {}
-        _ => return Err("expected an element `face` with a list of whole numbers `vertex_indices`".to_owned()),
+        _ => {
+            return Err("expected an element `face` with a list of whole numbers `vertex_indices`".to_owned());
+        }
     }
     if header.elements.get_index_of("face") < header.elements.get_index_of("vertex") {
         return Err("has its faces before its vertices, expected the vertices first".to_owned());
@@ -110,7 +114,9 @@ impl<R: BufRead> Elements<'_, R> {
         let mut line = String::new();
         for done in 0..self.element.count {
             let element = match self.encoding {
-                Encoding::Ascii => self.next_line(&mut line).and_then(|()| parser.read_ascii_element(&line, self.element)),
+                Encoding::Ascii => {
+                    self.next_line(&mut line).and_then(|()| parser.read_ascii_element(&line, self.element))
+                }
                 Encoding::BinaryBigEndian => parser.read_big_endian_element(self.reader, self.element),
                 Encoding::BinaryLittleEndian => parser.read_little_endian_element(self.reader, self.element),
             };
