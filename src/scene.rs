@@ -1,8 +1,9 @@
 //! A scene: what is in a RON file, checked and flattened to triangles and spheres.
 //!
-//! A scene file is RON in UTF-8, named `.ron`. Lengths are in metres, angles in degrees, colours in linear sRGB, light
-//! in W·sr⁻¹·m⁻² per channel; right-handed, y up. It is read strictly: an unknown or repeated field, a number that is
-//! not finite or not in its range, a material that is not there is an error with its file, line and column.
+//! A scene file is RON in UTF-8, named `.ron`, of up to 16 MiB. Lengths are in metres, angles in degrees, colours in
+//! linear sRGB, light in W·sr⁻¹·m⁻² per channel; right-handed, y up. It is read strictly: an unknown or repeated field,
+//! a number that is not finite or not in its range, a material that is not there is an error with its file, line and
+//! column.
 //! `(x, y, z)` and `(r, g, b)` are three numbers in parentheses.
 //!
 //! ```ron
@@ -42,7 +43,7 @@
 //! | `origin` | where the pinhole is | required |
 //! | `target` | a point that it looks at: the middle of the picture | required |
 //! | `up` | a direction that points up in the picture, not along the view | `(0, 1, 0)` |
-//! | `fov` | horizontal angle of view, degrees, above 0 and below 180 | required |
+//! | `fov` | horizontal angle of view, degrees, 0.001 to 179.999 | required |
 //!
 //! # Materials
 //!
@@ -90,8 +91,10 @@
 mod build;
 mod displaced_sphere;
 mod geometry;
+mod materials;
 mod memory;
 mod mesh;
+mod objects;
 mod source;
 mod text;
 mod transform;
@@ -149,7 +152,7 @@ pub struct Camera {
     pub target: Vec3,
     /// Up in the picture, of any length, not along the view.
     pub up: Vec3,
-    /// Horizontal angle of view, above 0 and below 180.
+    /// Horizontal angle of view, 0.001..=179.999.
     pub fov_degrees: f32,
 }
 
@@ -224,13 +227,8 @@ impl Scene {
         let setting = |setting: String| move |problem| Error::Setting { setting, problem };
         check_size(self.size).map_err(setting(format!("size {}x{}", self.size.0, self.size.1)))?;
         check_spp(self.spp).map_err(setting(format!("spp {}", self.spp)))?;
-        check_max_bounces(self.max_bounces)
-            .map_err(setting(format!("max_bounces {}", self.max_bounces)))?;
-        let lights = self
-            .materials
-            .iter()
-            .map(Surface::radiance)
-            .chain([self.sky]);
+        check_max_bounces(self.max_bounces).map_err(setting(format!("max_bounces {}", self.max_bounces)))?;
+        let lights = self.materials.iter().map(Surface::radiance).chain([self.sky]);
         let brightest = lights.map(Vec3::max_element).fold(0.0, f32::max);
         check_brightness(brightest, self.spp).map_err(setting(format!("spp {}", self.spp)))
     }
@@ -241,9 +239,7 @@ impl Surface {
     pub fn radiance(&self) -> Vec3 {
         match *self {
             Surface::Emissive { radiance, .. } => radiance,
-            Surface::Diffuse { .. } | Surface::Mirror { .. } | Surface::Dielectric { .. } => {
-                Vec3::ZERO
-            }
+            Surface::Diffuse { .. } | Surface::Mirror { .. } | Surface::Dielectric { .. } => Vec3::ZERO,
         }
     }
 }
@@ -254,27 +250,17 @@ fn check_size((width, height): (u32, u32)) -> Result<(), String> {
         return Err("a picture has at least 1x1 pixel".to_owned());
     }
     if width.max(height) > MAX_SIDE || pixels > MAX_PIXELS {
-        return Err(format!(
-            "is too large; a picture has at most {MAX_SIDE} pixels a side and {MAX_PIXELS} in all"
-        ));
+        return Err(format!("is too large; a picture has at most {MAX_SIDE} pixels a side and {MAX_PIXELS} in all"));
     }
     memory::check(pixels * BYTES_PER_PIXEL)
 }
 
 fn check_spp(spp: u32) -> Result<(), String> {
-    if spp == 0 {
-        Err("a pixel has at least 1 sample".to_owned())
-    } else {
-        Ok(())
-    }
+    if spp == 0 { Err("a pixel has at least 1 sample".to_owned()) } else { Ok(()) }
 }
 
 fn check_max_bounces(max_bounces: u32) -> Result<(), String> {
-    if max_bounces > MAX_BOUNCES {
-        Err(format!("a path scatters at most {MAX_BOUNCES} times"))
-    } else {
-        Ok(())
-    }
+    if max_bounces > MAX_BOUNCES { Err(format!("a path scatters at most {MAX_BOUNCES} times")) } else { Ok(()) }
 }
 
 fn check_brightness(brightest: f32, spp: u32) -> Result<(), String> {
