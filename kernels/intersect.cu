@@ -13,7 +13,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
         return;
     }
     Ray ray = rays[path];
-    Hit hit = intersect(nodes, primitives, surroundings.extent, ray.origin, ray.direction);
+    Hit hit = nearest(nodes, primitives, surroundings.extent, ray.origin, ray.direction);
     bool missed = hit.primitive == NO_PRIMITIVE;
     if (missed) radiances[path].rgb = radiances[path].rgb + throughputs[path].rgb * surroundings.sky;
     hits[path] = hit;

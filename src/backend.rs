@@ -27,7 +27,7 @@ use crate::{
 /// Paths that a thread of the CPU has in flight: their state stays in its cache.
 const CPU_WAVE: u32 = 1 << 13;
 /// Paths that a GPU has in flight, if its memory holds them: enough to fill it in late bounces too.
-const CUDA_WAVE: u32 = 1 << 21;
+const CUDA_WAVE: u32 = 1 << 22;
 /// The part of a GPU's memory that a wave takes at most.
 const MEMORY_SHARE: u64 = 4;
 /// How long the waves render before they show what they have.

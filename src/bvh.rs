@@ -146,7 +146,7 @@ fn hit_children(node: &Node, ray: &BoxRay, distance: f32) -> u32 {
 
 /// The nearest hit before `distance`; its `primitive` is `NO_PRIMITIVE` if there is none.
 #[inline]
-pub fn intersect(nodes: &[Node], primitives: &[Primitive], extent: f32, origin: Vec3, direction: Vec3) -> Hit {
+pub fn nearest(nodes: &[Node], primitives: &[Primitive], extent: f32, origin: Vec3, direction: Vec3) -> Hit {
     let ray = box_ray(origin, direction, extent);
     let shear = shear(direction);
     let mut best = Hit { distance: f32::MAX, primitive: NO_PRIMITIVE, u: 0.0, v: 0.0 };

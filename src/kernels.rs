@@ -2,7 +2,7 @@
 
 use compaction::cuda::{Params, Source};
 
-use crate::{bvh, film, material, math, path, primitive, sampler};
+use crate::{bvh, film, material, math, path, primitive, sampler, stages};
 
 /// Threads of a block, in every kernel of a stage.
 pub(crate) const BLOCK_THREADS: u32 = 128;
@@ -52,4 +52,14 @@ pub(crate) fn stage<P: Params>(path: &'static str, text: &'static str, name: &'s
     // Rust writes a number so that it reads back as the same bits.
     let source = numbers.iter().fold(source, |source, &(name, value)| source.define(name, &format!("{value:?}f")));
     source.kernel::<P>(name)
+}
+
+/// Kernels that ship with the program: a machine with nothing but a driver renders by them.
+pub static SHIPPED: &[u8] = include_bytes!("../kernels/shipped.bin");
+
+/// All kernel files of a render: the stages', and the sieve's.
+pub fn sources() -> Vec<Source> {
+    let mut sources = stages::sources();
+    sources.push(compaction::select::source::<u32>());
+    sources
 }

@@ -1,22 +1,66 @@
-//! A wavefront path tracer.
-mod backend;
-pub mod bvh;
-pub mod camera;
-mod error;
-pub mod film;
-mod kernels;
-pub mod light;
-pub mod material;
-pub mod math;
-pub mod path;
-pub mod picture;
-pub mod primitive;
-pub mod renderer;
-pub mod sampler;
+//! A wavefront path tracer that sieves its rays: every bounce, the rays that missed and the paths that ended leave the
+//! batch by stream compaction.
+//!
+//! ```text
+//!                     a wave of (pixel, sample) pairs
+//!                                  │
+//!                              generate                        camera rays
+//!                                  │
+//!        ┌────────────────────► intersect ──► miss: the sky's light
+//!        │                         │
+//!        │                       sieve                         hits stay
+//!        │                         │
+//!        │                       shade ─────► emission, a shadow ray, the next ray
+//!        │                         │
+//!        │                       shadow ────► light that nothing blocks
+//!        │                         │
+//!        └──── live paths ◄───── sieve                         ended paths leave
+//!                                  │
+//!                             accumulate                       samples onto the film
+//!                                  │
+//!                               resolve                        the film as a picture, once a frame
+//! ```
+//!
+//! [`wavefront`] is that loop. It runs on the CPU and on CUDA, and gives the same bits on both: the film depends on the
+//! scene, the size, the seed and the samples, and on nothing else.
+//!
+//! ```no_run
+//! use raysieve::{renderer::{Renderer, Settings}, scene::Scene};
+//!
+//! let scene = Scene::load("scenes/cornell.ron".as_ref())?;
+//! let mut renderer = Renderer::new(&scene, &Settings::default())?;
+//! while renderer.advance()? {}
+//! println!("{}", renderer.finish()?.film_hash);
+//! # Ok::<(), raysieve::Error>(())
+//! ```
+
+// What is rendered.
 pub mod scene;
+pub mod world;
+
+// The subject, in the order that light meets it backwards: plain functions on one item. Each has a twin in
+// `kernels/shared/`.
+pub mod camera;
+pub mod sampler;
+pub mod bvh;
+pub mod primitive;
+pub mod material;
+pub mod light;
+pub mod film;
+pub mod math;
+
+// The loop.
+pub mod path;
 pub mod stages;
-pub mod stats;
 pub mod wave;
 pub mod wavefront;
-pub mod world;
+
+// A render, and what is told of it.
+mod backend;
+pub mod kernels;
+pub mod picture;
+pub mod renderer;
+pub mod stats;
+
+mod error;
 pub use error::Error;

@@ -58,7 +58,7 @@ impl Kernels {
 }
 
 /// The kernel files of all stages.
-pub fn sources() -> Vec<Source> {
+pub(crate) fn sources() -> Vec<Source> {
     vec![
         generate::source(),
         intersect::source(),

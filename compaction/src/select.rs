@@ -19,16 +19,20 @@
 //! items of 4 bytes, which are read together with their flags; n + 2sk for wider ones, whose dead are never read.
 
 pub mod cpu;
+mod workspace;
 
 use std::sync::{Arc, OnceLock};
 
-use cudarc::driver::{CudaContext, CudaSlice, CudaStream, CudaView, CudaViewMut};
+use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
 
 use crate::{
     Error, Result, Strategy,
     cuda::{self, Compiler, In, InOut, Kernel, Launch, Source},
     layout::Shared,
 };
+
+pub use workspace::Workspace;
+use workspace::{CONTROL_WORDS, LAST_EPOCH};
 
 /// Threads of a block.
 const BLOCK_THREADS: u32 = 256;
@@ -37,11 +41,6 @@ const ITEMS_PER_THREAD: u32 = 16;
 /// Items of a block on CUDA. Every strategy keeps the order within a tile; the CPU's runs are whole tiles.
 pub const TILE_ITEMS: u32 = BLOCK_THREADS * ITEMS_PER_THREAD;
 
-/// The words at the head of a workspace. They fill a line of 128 bytes, apart from the states that everybody reads.
-const CONTROL_WORDS: u32 = 16;
-/// Epochs go from 1 to this. A tile's state has 30 bits for its epoch.
-const LAST_EPOCH: u32 = (1 << 30) - 1;
-
 /// The words of 4 bytes in the widest item.
 const MOST_WORDS: usize = 16;
 
@@ -49,7 +48,7 @@ const MOST_WORDS: usize = 16;
 const fn check_item<T>() {
     let size = size_of::<T>();
     assert!(
-        size >= 4 && size <= 4 * MOST_WORDS && size % 4 == 0,
+        size >= 4 && size <= 4 * MOST_WORDS && size.is_multiple_of(4),
         "an item has 4 to 64 bytes, a multiple of 4"
     );
 }
@@ -87,58 +86,6 @@ pub enum Count<'a> {
     Given(u32),
     /// As many as a word of device memory says when the GPU gets there, at most as many as there are flags.
     Device(CudaView<'a, u32>),
-}
-
-/// What an operation needs of device memory besides its arguments: 8 bytes for 4,096 items.
-///
-/// It is made once and then used over and over, by operations on one stream, one after the other. No call has to clear
-/// it. The bytes that it takes never shrink as the capacity grows.
-#[derive(Debug)]
-pub struct Workspace {
-    /// The control words and a state for each tile; see `look_back.cuh`.
-    words: CudaSlice<u64>,
-    /// The device's count for calls whose count is given: it limits nothing.
-    no_limit: CudaSlice<u32>,
-    capacity: u32,
-}
-
-impl Workspace {
-    /// A workspace for operations on up to `items` items.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::OutOfMemory`].
-    pub fn with_capacity(stream: &Arc<CudaStream>, items: u32) -> Result<Self> {
-        // The smallest call still has a tile, to say that there is nothing.
-        let states = items.div_ceil(TILE_ITEMS).max(1);
-        let mut workspace = Self {
-            words: cuda::zeroed(stream, (CONTROL_WORDS + states) as usize)?,
-            no_limit: cuda::upload(stream, &[u32::MAX])?,
-            capacity: items,
-        };
-        workspace.set_epoch(stream, 1)?;
-        Ok(workspace)
-    }
-
-    /// Makes it as old as if all but this many of its 2³⁰ - 1 epochs were used up. For tests of what comes then.
-    #[doc(hidden)]
-    pub fn age(&mut self, stream: &Arc<CudaStream>, epochs_left: u32) -> Result<()> {
-        self.set_epoch(stream, LAST_EPOCH + 1 - epochs_left.clamp(1, LAST_EPOCH))
-    }
-
-    fn set_epoch(&mut self, stream: &Arc<CudaStream>, epoch: u32) -> Result<()> {
-        let states = self.words.len() as u64 - u64::from(CONTROL_WORDS);
-        // TICKET, FINISHED and STATE_COUNT of `look_back.cuh`.
-        let control = [u64::from(epoch) << 32, 0, states];
-        stream
-            .memcpy_htod(&control, &mut self.words.slice_mut(..control.len()))
-            .map_err(Error::driver("set up a workspace"))
-    }
-
-    /// The most items that it can be used for.
-    pub fn capacity(&self) -> u32 {
-        self.capacity
-    }
 }
 
 /// `(flags, count, capacity, out, selected, workspace)`
@@ -378,14 +325,14 @@ impl<'a> Common<'a> {
         selected: &'a mut CudaViewMut<'_, u32>,
         workspace: &'a mut Workspace,
     ) -> Result<Self> {
-        if workspace.capacity < capacity {
+        if workspace.capacity() < capacity {
             return Err(Error::WorkspaceTooSmall {
                 what: "select",
                 needed: capacity as usize,
-                got: workspace.capacity as usize,
+                got: workspace.capacity() as usize,
             });
         }
-        if selected.len() == 0 {
+        if selected.is_empty() {
             return Err(Error::OutputTooShort {
                 what: "the count that select writes",
                 needed: 1,
@@ -394,7 +341,7 @@ impl<'a> Common<'a> {
         }
         let count = match count {
             Count::Given(_) => workspace.no_limit.as_view(),
-            Count::Device(count) if count.len() > 0 => count,
+            Count::Device(count) if !count.is_empty() => count,
             Count::Device(_) => {
                 return Err(Error::LengthMismatch {
                     what: "the count that select reads",

@@ -102,7 +102,7 @@ inline void visit(const Node *nodes, const BoxRay &ray, f32 distance, Test test)
     }
 }
 
-inline Hit intersect(const Node *nodes, const Primitive *primitives, f32 extent, Vec3 origin, Vec3 direction) {
+inline Hit nearest(const Node *nodes, const Primitive *primitives, f32 extent, Vec3 origin, Vec3 direction) {
     BoxRay ray = box_ray(origin, direction, extent);
     Shear sheared = shear(direction);
     Hit best = {MAX_F32, NO_PRIMITIVE, 0.0f, 0.0f};

@@ -35,7 +35,7 @@ fn on_cpu(wave: &mut CpuWave, bounce: u32) {
         let slot = path as usize;
         let ray = wave.rays[slot];
         let extent = world.surroundings.extent;
-        let hit = bvh::intersect(&world.nodes, &world.primitives, extent, ray.origin, ray.direction);
+        let hit = bvh::nearest(&world.nodes, &world.primitives, extent, ray.origin, ray.direction);
         let missed = hit.primitive == NO_PRIMITIVE;
         if missed {
             wave.radiances[slot].rgb += wave.throughputs[slot].rgb * world.surroundings.sky;

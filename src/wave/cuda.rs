@@ -15,6 +15,7 @@ use crate::{
     bvh::Node,
     camera::Camera,
     film::Exposed,
+    kernels::SHIPPED,
     light::{Light, Surroundings},
     material::Material,
     path::{Hit, Ray, Rgb, ShadowRay, Span},
@@ -23,8 +24,6 @@ use crate::{
     world::World,
 };
 
-/// Kernels that ship with the program: a machine with nothing but a driver renders by them.
-const SHIPPED: &[u8] = include_bytes!("../../kernels/shipped.bin");
 /// Waves that are enqueued before the host waits for the oldest: the device never idles.
 const IN_FLIGHT: usize = 2;
 

@@ -60,7 +60,8 @@ pub fn indices(strategy: Strategy, flags: &[u8], out: &mut [u32]) -> Result<u32>
 
 /// Writes the items whose flag is not zero, and returns how many there are.
 ///
-/// As [`indices`]; only the kept items are read. `T` is plain data of 4 to 64 bytes, a multiple of 4.
+/// As [`indices`]; dropped items are not read but by [`Strategy::Off`]. `T` is plain data of 4 to 64 bytes, a multiple
+/// of 4; another size does not compile.
 ///
 /// ```
 /// use compaction::{Strategy, select::cpu};
@@ -69,6 +70,11 @@ pub fn indices(strategy: Strategy, flags: &[u8], out: &mut [u32]) -> Result<u32>
 /// assert_eq!(cpu::items(Strategy::LookBack, &[0.5, 1.5, 2.5_f32], &[1, 0, 1], &mut out)?, 2);
 /// assert_eq!(out, [0.5, 2.5, 0.0]);
 /// # Ok::<(), compaction::Error>(())
+/// ```
+///
+/// ```compile_fail
+/// # use compaction::{Strategy, select::cpu};
+/// cpu::items(Strategy::LookBack, &[1_u16; 3], &[1, 0, 1], &mut [0_u16; 3]);
 /// ```
 ///
 /// # Errors
@@ -197,7 +203,9 @@ fn blank_run<T: Pod>(
     let mut dropped = T::zeroed();
     bytemuck::bytes_of_mut(&mut dropped).fill(u8::MAX);
     for (index, (out, &flag)) in (first..).zip(out.iter_mut().zip(flags)) {
-        *out = if flag != 0 { value(index) } else { dropped };
+        // Asked for in any case, so that nothing is left to branch on.
+        let item = value(index);
+        *out = if flag != 0 { item } else { dropped };
     }
     count(flags)
 }

@@ -10,7 +10,7 @@ use compaction::{
 use crate::common::Gpu;
 
 /// What computes.
-pub enum Backend<'a> {
+pub(crate) enum Backend<'a> {
     /// The specification, which keeps the order.
     Specification,
     Cpu,
@@ -18,7 +18,7 @@ pub enum Backend<'a> {
 }
 
 impl Backend<'_> {
-    pub fn strategies(&self) -> &'static [Strategy] {
+    pub(crate) fn strategies(&self) -> &'static [Strategy] {
         match self {
             Self::Specification => &[Strategy::LookBack],
             Self::Cpu | Self::Cuda(_) => Strategy::ALL,
@@ -26,7 +26,7 @@ impl Backend<'_> {
     }
 
     /// Selects indices into `out`, and returns the count.
-    pub fn indices(&self, strategy: Strategy, flags: &[u8], out: &mut [u32]) -> u32 {
+    pub(crate) fn indices(&self, strategy: Strategy, flags: &[u8], out: &mut [u32]) -> u32 {
         match self {
             Self::Specification => write(cpu::specification(0.., flags), out),
             Self::Cpu => cpu::indices(strategy, flags, out).unwrap(),
@@ -35,7 +35,7 @@ impl Backend<'_> {
     }
 
     /// Selects items into `out`, and returns the count.
-    pub fn items<T: Shared + Send + Sync>(
+    pub(crate) fn items<T: Shared + Send + Sync>(
         &self,
         strategy: Strategy,
         items: &[T],
@@ -56,15 +56,15 @@ fn write<T>(items: impl Iterator<Item = T>, out: &mut [T]) -> u32 {
 }
 
 /// A GPU with every strategy compiled.
-pub struct Cuda<'a> {
-    pub gpu: &'a Gpu,
+pub(crate) struct Cuda<'a> {
+    pub(crate) gpu: &'a Gpu,
     selects: Vec<Select>,
     /// Every view starts this many items into its buffer.
-    pub start: usize,
+    pub(crate) start: usize,
 }
 
 impl<'a> Cuda<'a> {
-    pub fn new(gpu: &'a Gpu) -> Self {
+    pub(crate) fn new(gpu: &'a Gpu) -> Self {
         let compiled = Strategy::ALL
             .iter()
             .map(|&strategy| Select::new(&gpu.compiler, &gpu.context, strategy).unwrap());
@@ -75,7 +75,7 @@ impl<'a> Cuda<'a> {
         }
     }
 
-    pub fn select(&self, strategy: Strategy) -> &Select {
+    pub(crate) fn select(&self, strategy: Strategy) -> &Select {
         let found = self
             .selects
             .iter()
@@ -83,7 +83,7 @@ impl<'a> Cuda<'a> {
         found.unwrap()
     }
 
-    pub fn workspace(&self, items: usize) -> Workspace {
+    pub(crate) fn workspace(&self, items: usize) -> Workspace {
         Workspace::with_capacity(&self.gpu.stream, items as u32).unwrap()
     }
 
@@ -133,7 +133,7 @@ impl<'a> Cuda<'a> {
 }
 
 /// `items` behind some others, which are not to be read: flags among them would be set.
-pub fn behind<T: Shared>(start: usize, items: &[T]) -> Vec<T> {
+pub(crate) fn behind<T: Shared>(start: usize, items: &[T]) -> Vec<T> {
     let mut all = vec![bytemuck::pod_read_unaligned(&vec![0x77; size_of::<T>()]); start];
     all.extend_from_slice(items);
     all

@@ -18,19 +18,19 @@ use crate::{
 const TILE: usize = TILE_ITEMS as usize;
 const GUARD: u32 = 0xdead_beef;
 
-pub fn keeps_what_is_flagged(gpu: &Gpu) {
+pub(crate) fn keeps_what_is_flagged(gpu: &Gpu) {
     super::keeps_what_is_flagged(&Backend::Cuda(&Cuda::new(gpu)));
 }
 
-pub fn keeps_items_of_every_size(gpu: &Gpu) {
+pub(crate) fn keeps_items_of_every_size(gpu: &Gpu) {
     super::keeps_items_of_every_size(&Backend::Cuda(&Cuda::new(gpu)));
 }
 
-pub fn keeps_many_items(gpu: &Gpu) {
+pub(crate) fn keeps_many_items(gpu: &Gpu) {
     super::keeps_many_items(&Backend::Cuda(&Cuda::new(gpu)));
 }
 
-pub fn takes_views_that_start_anywhere(gpu: &Gpu) {
+pub(crate) fn takes_views_that_start_anywhere(gpu: &Gpu) {
     let mut random = Random(4);
     let mut cuda = Cuda::new(gpu);
     for start in [1, 2, 3, 4, 5, 7, 8, 11, 12, 15, 16, 33] {
@@ -48,7 +48,7 @@ pub fn takes_views_that_start_anywhere(gpu: &Gpu) {
     }
 }
 
-pub fn reads_its_count_from_the_device(gpu: &Gpu) {
+pub(crate) fn reads_its_count_from_the_device(gpu: &Gpu) {
     let (stream, cuda) = (&gpu.stream, Cuda::new(gpu));
     let capacity = 9 * TILE + 5;
     let flags = Mask::Random(50).flags(capacity, &mut Random(5));
@@ -103,7 +103,7 @@ pub fn reads_its_count_from_the_device(gpu: &Gpu) {
 }
 
 /// All calls are on the stream before the first result is read.
-pub fn uses_a_workspace_over_and_over(gpu: &Gpu) {
+pub(crate) fn uses_a_workspace_over_and_over(gpu: &Gpu) {
     const CALLS: usize = 1000;
     let (stream, cuda) = (&gpu.stream, Cuda::new(gpu));
     let most = 12 * TILE;
@@ -153,7 +153,7 @@ pub fn uses_a_workspace_over_and_over(gpu: &Gpu) {
 }
 
 /// Indices, and then from these the items, by a count that never leaves the device.
-pub fn replays_a_captured_chain(gpu: &Gpu) {
+pub(crate) fn replays_a_captured_chain(gpu: &Gpu) {
     let (stream, cuda) = (&gpu.stream, Cuda::new(gpu));
     let len = 20 * TILE + 11;
     let mut random = Random(7);
@@ -231,7 +231,7 @@ pub fn replays_a_captured_chain(gpu: &Gpu) {
 }
 
 /// States of the first epoch, left by a large call, must not pass for new ones when the epochs begin again.
-pub fn survives_its_last_epoch(gpu: &Gpu) {
+pub(crate) fn survives_its_last_epoch(gpu: &Gpu) {
     let (stream, cuda) = (&gpu.stream, Cuda::new(gpu));
     let len = 150 * TILE + 1;
     let all: Vec<u32> = (0..len as u32).collect();
@@ -271,7 +271,7 @@ pub fn survives_its_last_epoch(gpu: &Gpu) {
     }
 }
 
-pub fn refuses_what_does_not_fit(gpu: &Gpu) {
+pub(crate) fn refuses_what_does_not_fit(gpu: &Gpu) {
     let (stream, cuda) = (&gpu.stream, Cuda::new(gpu));
     let select = cuda.select(Strategy::LookBack);
     let flags = upload(stream, &behind(0, &[1_u8; 8])).unwrap();

@@ -1,0 +1,22 @@
+//! Compiles the kernels that ship with the program: `cargo run --example ship_kernels`.
+//!
+//! Needs NVRTC 12.2, whose PTX every driver from 535 on takes: `pip install nvidia-cuda-nvrtc-cu12==12.2.140`.
+
+use std::{error::Error, fs, path::Path};
+
+use compaction::cuda::{Archive, Nvrtc};
+use raysieve::kernels;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let nvrtc = Nvrtc::find()?;
+    if nvrtc.version() != (12, 2) {
+        let (major, minor) = nvrtc.version();
+        return Err(format!("{}: is NVRTC {major}.{minor}; the kernels ship as 12.2 makes them", nvrtc.path().display()).into());
+    }
+    let archive = Archive::build(&kernels::sources(), &nvrtc)?;
+    let bytes = archive.to_bytes()?;
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels/shipped.bin");
+    fs::write(&path, &bytes)?;
+    println!("{}: {} kernel files, {} bytes", path.display(), archive.len(), bytes.len());
+    Ok(())
+}
