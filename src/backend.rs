@@ -14,6 +14,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use crate::{
     Error,
     camera::Camera,
+    devices::processor,
     film::{Exposed, Film},
     path::Span,
     picture::Picture,
@@ -209,11 +210,4 @@ fn threads(count: usize) -> Result<ThreadPool, Error> {
         setting: format!("threads {count}"),
         problem: format!("cannot be started: {error}; ask for fewer"),
     })
-}
-
-/// The processor's name, where the system tells.
-fn processor() -> String {
-    let told = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let name = told.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
-    name.map_or_else(|| "CPU".to_owned(), |(_, name)| name.trim().to_owned())
 }
