@@ -62,5 +62,9 @@ pub mod picture;
 pub mod renderer;
 pub mod stats;
 
+// What is shown of it and written.
+pub mod devices;
+pub mod output;
+
 mod error;
 pub use error::Error;

@@ -6,7 +6,7 @@
 use std::{
     fs,
     io::{self, Write},
-    path::{Path, PathBuf},
+    path::{Path, PathBuf, is_separator},
 };
 
 use exr::{
@@ -87,57 +87,53 @@ pub fn write_stats(path: &Path, stats: &Stats) -> Result<(), Error> {
 }
 
 /// Finds before the render what would keep its file from being written after it: a folder that is missing or sealed, a
-/// name that is a folder, a file that may not be written.
+/// name that is a folder or too long, a file that may not be written.
 pub fn check_place(path: &Path) -> Result<(), Error> {
-    let folder = folder_of(path);
+    check_folder(folder_of(path))
+        .and_then(|()| check_file(path))
+        .and_then(|()| check_beside(&through_links(path)))
+        .map_err(|problem| refused(path, &problem))
+}
+
+fn check_folder(folder: &Path) -> Result<(), String> {
+    let name = folder.display();
     match fs::metadata(folder) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            let folder = folder.display();
-            return Err(refused(
-                path,
-                &format!("the folder {folder} does not exist; make it or name another"),
-            ));
-        }
-        Err(error) => {
-            return Err(refused(
-                path,
-                &format!("the folder {}: {error}; name another", folder.display()),
-            ));
-        }
-        Ok(found) if !found.is_dir() => {
-            return Err(refused(
-                path,
-                &format!("{} is a file, not a folder; name another", folder.display()),
-            ));
-        }
-        Ok(_) => {}
+        Ok(found) if found.is_dir() => Ok(()),
+        Ok(_) => Err(format!("{name} is a file, not a folder; name another")),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(format!(
+            "the folder {name} does not exist; make it or name another"
+        )),
+        Err(error) => Err(format!("the folder {name}: {error}; name another")),
     }
-    if let Ok(found) = fs::metadata(path) {
-        if found.is_dir() {
-            return Err(refused(path, "this is a folder; name a file in it"));
-        }
-        if !found.is_file() {
-            return Err(refused(path, "this is not a plain file; name another"));
-        }
-        fs::OpenOptions::new()
+}
+
+fn check_file(path: &Path) -> Result<(), String> {
+    let names_folder = path
+        .as_os_str()
+        .as_encoded_bytes()
+        .last()
+        .is_some_and(|&last| is_separator(last.into()));
+    match fs::metadata(path) {
+        Ok(found) if found.is_dir() => Err("this is a folder; name a file in it".to_owned()),
+        Ok(found) if !found.is_file() => Err("this is not a plain file; name another".to_owned()),
+        Ok(_) => fs::OpenOptions::new()
             .write(true)
             .open(path)
-            .map_err(|error| {
-                refused(
-                    path,
-                    &format!("the file may not be written: {error}; name another"),
-                )
-            })?;
+            .map(drop)
+            .map_err(|error| format!("the file may not be written: {error}; name another")),
+        Err(_) if names_folder => {
+            Err("this names a folder; leave out the stroke at its end".to_owned())
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(format!("{error}; name another")),
     }
-    let target = through_links(path);
-    unfinished_beside(&target).map_err(|error| {
-        let folder = folder_of(&target).display();
-        refused(
-            path,
-            &format!("the folder {folder} may not be written: {error}; name another"),
-        )
-    })?;
-    Ok(())
+}
+
+fn check_beside(target: &Path) -> Result<(), String> {
+    let folder = folder_of(target).display();
+    unfinished_beside(target)
+        .map(drop)
+        .map_err(|error| format!("the folder {folder} may not be written: {error}; name another"))
 }
 
 fn refused(path: &Path, problem: &str) -> Error {

@@ -26,13 +26,15 @@ pub(crate) fn add(trials: &mut Vec<Trial>) {
         an_old_file_is_replaced_and_a_link_is_kept,
         progress_is_not_shown_in_a_pipe,
     );
-    let script = Command::new("script").arg("--version").output();
-    let script = script
-        .map(|_| ())
-        .map_err(|error| format!("script (of util-linux): {error}"));
+    let terminal = script("true").output();
+    let terminal = match terminal {
+        Ok(tried) if tried.status.success() => Ok(()),
+        Ok(tried) => Err(format!("script: {}", stderr(&tried).trim())),
+        Err(error) => Err(format!("script: {error}")),
+    };
     add_if(
         trials,
-        script,
+        terminal,
         "progress_is_shown_on_a_terminal",
         progress_is_shown_on_a_terminal,
     );
@@ -369,7 +371,10 @@ fn a_place_that_cannot_be_written_is_found_before_the_render() {
     fs::write(folder.path().join("file"), "").expect("a file");
     // As many samples as would take a day: what is found after the render would not be found here.
     let day = ["--size", "4096x4096", "--spp", "100000"];
+    let long = "long".repeat(64) + ".png";
     let mut wrong = vec![
+        (["-o", "stroke.png/"], "folder"),
+        (["-o", &long], "too long"),
         (["-o", "missing/a.png"], "missing"),
         (["-o", "folder.png"], "folder"),
         (["-o", "file/a.exr"], "file"),
@@ -419,6 +424,15 @@ fn progress_is_not_shown_in_a_pipe() {
     assert!(said.starts_with("backend: "), "{said}");
 }
 
+/// Runs a line of shell on a terminal of its own.
+fn script(line: &str) -> Command {
+    let mut script = Command::new("script");
+    without_gpu_and_display(&mut script)
+        .env("TERM", "xterm")
+        .args(["--quiet", "--return", "--command", line, "/dev/null"]);
+    script
+}
+
 fn progress_is_shown_on_a_terminal() {
     let folder = folder();
     let line = format!(
@@ -426,9 +440,7 @@ fn progress_is_shown_on_a_terminal() {
         program().display(),
         scene("spheres.ron").display()
     );
-    let mut script = Command::new("script");
-    without_gpu_and_display(&mut script).args(["--quiet", "--return", "--command", &line, "log"]);
-    let output = script
+    let output = script(&line)
         .current_dir(folder.path())
         .output()
         .expect("script runs");
