@@ -84,17 +84,33 @@ impl Backend {
     ) -> Result<Backend, Error> {
         match settings.backend {
             BackendChoice::Cpu => Backend::cpu(world, camera, max_bounces, settings, None),
-            BackendChoice::Cuda(ordinal) => Backend::cuda(ordinal, &world, camera, max_bounces, settings, None),
+            BackendChoice::Cuda(ordinal) => {
+                Backend::cuda(ordinal, &world, camera, max_bounces, settings, None)
+            }
             BackendChoice::Auto => match devices() {
                 Ok(found) => {
                     let ordinal = found.first().map_or(0, |device| device.ordinal);
                     let reason = Some("the first GPU".to_owned());
-                    Backend::cuda(ordinal, &world, camera, max_bounces, settings, reason.clone()).or_else(|error| {
+                    Backend::cuda(
+                        ordinal,
+                        &world,
+                        camera,
+                        max_bounces,
+                        settings,
+                        reason.clone(),
+                    )
+                    .or_else(|error| {
                         let reason = Some(format!("the GPU cannot be used: {error}"));
                         Backend::cpu(world, camera, max_bounces, settings, reason)
                     })
                 }
-                Err(error) => Backend::cpu(world, camera, max_bounces, settings, Some(error.to_string())),
+                Err(error) => Backend::cpu(
+                    world,
+                    camera,
+                    max_bounces,
+                    settings,
+                    Some(error.to_string()),
+                ),
             },
         }
     }
@@ -111,12 +127,30 @@ impl Backend {
         let (world, film) = (Arc::new(world), Arc::new(Film::new(camera.pixel_count())));
         let wave = |_| {
             let (world, film) = (world.clone(), film.clone());
-            Mutex::new(Wave::Cpu(CpuWave::new(world, camera, film, max_bounces, wave_size, settings.strategy)))
+            Mutex::new(Wave::Cpu(CpuWave::new(
+                world,
+                camera,
+                film,
+                max_bounces,
+                wave_size,
+                settings.strategy,
+            )))
         };
         let count = pool.current_num_threads();
         let waves = (0..count).map(wave).collect();
-        let device = format!("{}, {count} {}", processor(), if count == 1 { "thread" } else { "threads" });
-        Ok(Backend { waves, pool, wave_size, name: "cpu", device, reason })
+        let device = format!(
+            "{}, {count} {}",
+            processor(),
+            if count == 1 { "thread" } else { "threads" }
+        );
+        Ok(Backend {
+            waves,
+            pool,
+            wave_size,
+            name: "cpu",
+            device,
+            reason,
+        })
     }
 
     fn cuda(
@@ -128,11 +162,26 @@ impl Backend {
         reason: Option<String>,
     ) -> Result<Backend, Error> {
         let found = devices()?;
-        let memory = found.iter().find(|device| device.ordinal == ordinal).map_or(0, |device| device.memory_bytes);
+        let memory = found
+            .iter()
+            .find(|device| device.ordinal == ordinal)
+            .map_or(0, |device| device.memory_bytes);
         let fitting = memory / MEMORY_SHARE / CudaWave::BYTES_PER_PATH as u64;
-        let wave_size = settings.wave_size.unwrap_or(CUDA_WAVE.min(fitting.max(1) as u32));
-        let wave = CudaWave::new(ordinal, world, camera, max_bounces, wave_size, settings.strategy)?;
-        let name = found.into_iter().find(|device| device.ordinal == ordinal).map(|device| device.name);
+        let wave_size = settings
+            .wave_size
+            .unwrap_or(CUDA_WAVE.min(fitting.max(1) as u32));
+        let wave = CudaWave::new(
+            ordinal,
+            world,
+            camera,
+            max_bounces,
+            wave_size,
+            settings.strategy,
+        )?;
+        let name = found
+            .into_iter()
+            .find(|device| device.ordinal == ordinal)
+            .map(|device| device.name);
         Ok(Backend {
             waves: vec![Mutex::new(Wave::Cuda(Box::new(wave)))],
             pool: threads(1)?,
@@ -147,7 +196,9 @@ impl Backend {
     pub(crate) fn advance(&mut self, spans: &Spans) -> Result<Vec<Report>, Error> {
         let deadline = Instant::now() + SLICE;
         let waves = &self.waves;
-        let reports = self.pool.broadcast(|thread| render(&mut lock(&waves[thread.index()]), spans, deadline));
+        let reports = self
+            .pool
+            .broadcast(|thread| render(&mut lock(&waves[thread.index()]), spans, deadline));
         let reports: Result<Vec<Vec<Report>>, Error> = reports.into_iter().collect();
         Ok(reports?.into_iter().flatten().collect())
     }
@@ -159,7 +210,8 @@ impl Backend {
 
     /// The film as a picture, with the first `done` pairs on it.
     pub(crate) fn resolve(&mut self, done: u64) -> Result<Picture, Error> {
-        self.pool.install(|| resolve(&mut lock(&self.waves[0]), done))
+        self.pool
+            .install(|| resolve(&mut lock(&self.waves[0]), done))
     }
 
     /// The film itself.
@@ -170,12 +222,16 @@ impl Backend {
     /// Looks through another camera, at a black film.
     pub(crate) fn set_camera(&mut self, camera: Camera) -> Result<(), Error> {
         let film = Arc::new(Film::new(camera.pixel_count()));
-        self.waves.iter().try_for_each(|wave| lock(wave).set_camera(camera, &film))
+        self.waves
+            .iter()
+            .try_for_each(|wave| lock(wave).set_camera(camera, &film))
     }
 
     /// Sieves by another strategy.
     pub(crate) fn set_strategy(&mut self, strategy: Strategy) -> Result<(), Error> {
-        self.waves.iter().try_for_each(|wave| lock(wave).set_strategy(strategy))
+        self.waves
+            .iter()
+            .try_for_each(|wave| lock(wave).set_strategy(strategy))
     }
 }
 
@@ -206,8 +262,11 @@ fn lock(wave: &Mutex<Wave>) -> MutexGuard<'_, Wave> {
 
 /// So many threads, or as many as the machine runs at once for 0.
 fn threads(count: usize) -> Result<ThreadPool, Error> {
-    ThreadPoolBuilder::new().num_threads(count).build().map_err(|error| Error::Setting {
-        setting: format!("threads {count}"),
-        problem: format!("cannot be started: {error}; ask for fewer"),
-    })
+    ThreadPoolBuilder::new()
+        .num_threads(count)
+        .build()
+        .map_err(|error| Error::Setting {
+            setting: format!("threads {count}"),
+            problem: format!("cannot be started: {error}; ask for fewer"),
+        })
 }

@@ -68,8 +68,15 @@ impl Error {
     /// What the process ends with: 2 for wrong usage or a wrong scene, 1 for a render that failed.
     pub fn exit_code(&self) -> u8 {
         match self {
-            Error::File { .. } | Error::Scene { .. } | Error::Setting { .. } | Error::TreeTooDeep { .. } | Error::Usage(_) => 2,
-            Error::Write { .. } | Error::Signals(_) | Error::Window { .. } | Error::Compaction(_) => 1,
+            Error::File { .. }
+            | Error::Scene { .. }
+            | Error::Setting { .. }
+            | Error::TreeTooDeep { .. }
+            | Error::Usage(_) => 2,
+            Error::Write { .. }
+            | Error::Signals(_)
+            | Error::Window { .. }
+            | Error::Compaction(_) => 1,
         }
     }
 }

@@ -227,8 +227,13 @@ impl Scene {
         let setting = |setting: String| move |problem| Error::Setting { setting, problem };
         check_size(self.size).map_err(setting(format!("size {}x{}", self.size.0, self.size.1)))?;
         check_spp(self.spp).map_err(setting(format!("spp {}", self.spp)))?;
-        check_max_bounces(self.max_bounces).map_err(setting(format!("max_bounces {}", self.max_bounces)))?;
-        let lights = self.materials.iter().map(Surface::radiance).chain([self.sky]);
+        check_max_bounces(self.max_bounces)
+            .map_err(setting(format!("max_bounces {}", self.max_bounces)))?;
+        let lights = self
+            .materials
+            .iter()
+            .map(Surface::radiance)
+            .chain([self.sky]);
         let brightest = lights.map(Vec3::max_element).fold(0.0, f32::max);
         check_brightness(brightest, self.spp).map_err(setting(format!("spp {}", self.spp)))
     }
@@ -239,7 +244,9 @@ impl Surface {
     pub fn radiance(&self) -> Vec3 {
         match *self {
             Surface::Emissive { radiance, .. } => radiance,
-            Surface::Diffuse { .. } | Surface::Mirror { .. } | Surface::Dielectric { .. } => Vec3::ZERO,
+            Surface::Diffuse { .. } | Surface::Mirror { .. } | Surface::Dielectric { .. } => {
+                Vec3::ZERO
+            }
         }
     }
 }
@@ -250,17 +257,27 @@ fn check_size((width, height): (u32, u32)) -> Result<(), String> {
         return Err("a picture has at least 1x1 pixel".to_owned());
     }
     if width.max(height) > MAX_SIDE || pixels > MAX_PIXELS {
-        return Err(format!("is too large; a picture has at most {MAX_SIDE} pixels a side and {MAX_PIXELS} in all"));
+        return Err(format!(
+            "is too large; a picture has at most {MAX_SIDE} pixels a side and {MAX_PIXELS} in all"
+        ));
     }
     memory::check(pixels * BYTES_PER_PIXEL)
 }
 
 fn check_spp(spp: u32) -> Result<(), String> {
-    if spp == 0 { Err("a pixel has at least 1 sample".to_owned()) } else { Ok(()) }
+    if spp == 0 {
+        Err("a pixel has at least 1 sample".to_owned())
+    } else {
+        Ok(())
+    }
 }
 
 fn check_max_bounces(max_bounces: u32) -> Result<(), String> {
-    if max_bounces > MAX_BOUNCES { Err(format!("a path scatters at most {MAX_BOUNCES} times")) } else { Ok(()) }
+    if max_bounces > MAX_BOUNCES {
+        Err(format!("a path scatters at most {MAX_BOUNCES} times"))
+    } else {
+        Ok(())
+    }
 }
 
 fn check_brightness(brightest: f32, spp: u32) -> Result<(), String> {

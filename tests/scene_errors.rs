@@ -17,8 +17,11 @@ const FOLDER: &str = "tests/scenes_wrong";
 fn stems(extension: &str) -> BTreeSet<String> {
     let entries = fs::read_dir(FOLDER).expect(FOLDER);
     let paths = entries.map(|entry| entry.expect(FOLDER).path());
-    let with_extension = paths.filter(|path| path.extension().is_some_and(|found| found == extension));
-    with_extension.map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned()).collect()
+    let with_extension =
+        paths.filter(|path| path.extension().is_some_and(|found| found == extension));
+    with_extension
+        .map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned())
+        .collect()
 }
 
 fn scratch(name: &str) -> PathBuf {
@@ -38,14 +41,25 @@ fn message(path: &Path) -> String {
 #[test]
 fn every_wrong_scene_gives_the_message_beside_it() {
     let scenes = stems("ron");
-    assert_eq!(scenes, stems("expected"), "a scene and its message stand beside each other");
-    assert!(scenes.len() >= 100, "only {} wrong scenes are left", scenes.len());
+    assert_eq!(
+        scenes,
+        stems("expected"),
+        "a scene and its message stand beside each other"
+    );
+    assert!(
+        scenes.len() >= 100,
+        "only {} wrong scenes are left",
+        scenes.len()
+    );
     let mut wrong = String::new();
     for name in &scenes {
         let expected = fs::read_to_string(format!("{FOLDER}/{name}.expected")).unwrap();
         let found = message(Path::new(&format!("{FOLDER}/{name}.ron")));
         if found != expected.trim_end() {
-            wrong += &format!("{name}\n  expected: {}\n  found:    {found}\n", expected.trim_end());
+            wrong += &format!(
+                "{name}\n  expected: {}\n  found:    {found}\n",
+                expected.trim_end()
+            );
         }
     }
     assert!(wrong.is_empty(), "\n{wrong}");
@@ -64,7 +78,10 @@ fn a_scene_that_is_not_there_or_no_plain_ron_file_is_refused() {
 
 #[test]
 fn line_breaks_in_a_path_do_not_break_the_line() {
-    assert_eq!(message(Path::new("a\nb.ron")), "a\\nb.ron: does not exist; check the path");
+    assert_eq!(
+        message(Path::new("a\nb.ron")),
+        "a\\nb.ron: does not exist; check the path"
+    );
 }
 
 #[cfg(unix)]
@@ -83,7 +100,9 @@ fn pipes_and_devices_are_not_opened() {
     std::os::unix::fs::symlink("/dev/zero", &device).unwrap();
     let scene = scratch("device.ron");
     write_mesh_scene(&scene, "device.ply");
-    assert!(message(&scene).ends_with("device.ply: is no plain file; expected a .ply or .obj file"));
+    assert!(
+        message(&scene).ends_with("device.ply: is no plain file; expected a .ply or .obj file")
+    );
 }
 
 #[cfg(unix)]
@@ -103,20 +122,33 @@ fn an_unreadable_scene_is_refused() {
 #[test]
 fn a_scene_of_more_than_16_mebibytes_is_refused() {
     let path = scratch("huge.ron");
-    fs::File::create(&path).unwrap().set_len((16 << 20) + 1).unwrap();
-    assert!(message(&path).ends_with("is larger than 16 MiB; put large geometry into a PLY or OBJ mesh"));
+    fs::File::create(&path)
+        .unwrap()
+        .set_len((16 << 20) + 1)
+        .unwrap();
+    assert!(
+        message(&path)
+            .ends_with("is larger than 16 MiB; put large geometry into a PLY or OBJ mesh")
+    );
 }
 
 #[test]
 fn a_mesh_without_line_ends_is_refused() {
     let scene = scratch("endless_line.ron");
     for name in ["endless_line.obj", "endless_line.ply"] {
-        let mut text = if name.ends_with("ply") { "ply\n".to_owned() } else { String::new() };
+        let mut text = if name.ends_with("ply") {
+            "ply\n".to_owned()
+        } else {
+            String::new()
+        };
         text += &"v ".repeat(1 << 20);
         fs::write(scratch(name), text).unwrap();
         write_mesh_scene(&scene, name);
         let found = message(&scene);
-        assert!(found.contains("longer than 1048576 bytes") || found.contains("no line `end_header`"), "{found}");
+        assert!(
+            found.contains("longer than 1048576 bytes") || found.contains("no line `end_header`"),
+            "{found}"
+        );
     }
 }
 
@@ -124,16 +156,26 @@ fn a_mesh_without_line_ends_is_refused() {
 fn changed_settings_are_checked_again() {
     let mut scene = Scene::load(Path::new("tests/scenes/furnace_diffuse.ron")).unwrap();
     assert!(scene.check_settings().is_ok());
-    let problem = |scene: &Scene| scene.check_settings().map_err(|error: Error| error.to_string()).unwrap_err();
+    let problem = |scene: &Scene| {
+        scene
+            .check_settings()
+            .map_err(|error: Error| error.to_string())
+            .unwrap_err()
+    };
     scene.size = (0, 5);
-    assert_eq!(problem(&scene), "size 0x5: a picture has at least 1x1 pixel");
+    assert_eq!(
+        problem(&scene),
+        "size 0x5: a picture has at least 1x1 pixel"
+    );
     scene.size = (5, 70000);
     assert!(problem(&scene).starts_with("size 5x70000: is too large"));
     scene.size = (5, 5);
     scene.spp = 0;
     assert_eq!(problem(&scene), "spp 0: a pixel has at least 1 sample");
     scene.spp = 1 << 31;
-    assert!(problem(&scene).starts_with("spp 2147483648: a radiance of 1 is too bright for the film"));
+    assert!(
+        problem(&scene).starts_with("spp 2147483648: a radiance of 1 is too bright for the film")
+    );
     scene.spp = 1 << 30;
     assert!(scene.check_settings().is_ok());
     scene.materials.push(Surface::Emissive {
@@ -144,7 +186,10 @@ fn changed_settings_are_checked_again() {
     assert!(problem(&scene).starts_with("spp 1073741824: a radiance of 2 is too bright"));
     scene.spp = 1;
     scene.max_bounces = 1025;
-    assert_eq!(problem(&scene), "max_bounces 1025: a path scatters at most 1024 times");
+    assert_eq!(
+        problem(&scene),
+        "max_bounces 1025: a path scatters at most 1024 times"
+    );
 }
 
 fn write_mesh_scene(path: &Path, mesh: &str) {

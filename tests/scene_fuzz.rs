@@ -62,12 +62,23 @@ fn damaged_files_are_read_or_refused() {
         let start = Instant::now();
         match Scene::load(&scene) {
             Ok(_) => readable += 1,
-            Err(error) => assert_eq!(error.to_string().lines().count(), 1, "case {case} of {path}: {error}"),
+            Err(error) => assert_eq!(
+                error.to_string().lines().count(),
+                1,
+                "case {case} of {path}: {error}"
+            ),
         }
-        assert!(start.elapsed() < Duration::from_secs(10), "case {case} of {path} took {:?}", start.elapsed());
+        assert!(
+            start.elapsed() < Duration::from_secs(10),
+            "case {case} of {path} took {:?}",
+            start.elapsed()
+        );
     }
     // Else the damage is too small, or so large that only the first byte is tested.
-    assert!(readable > cases / 100 && readable < cases / 2, "{readable} of {cases} could be read");
+    assert!(
+        readable > cases / 100 && readable < cases / 2,
+        "{readable} of {cases} could be read"
+    );
     if let Some(peak) = peak_memory() {
         assert!(peak < 2 << 30, "took {peak} bytes");
     }
@@ -114,6 +125,8 @@ fn write_case(folder: &Path, original: &str, damaged: &[u8]) -> std::path::PathB
 /// The most that this process held, where the system tells.
 fn peak_memory() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))?;
     Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1024)
 }

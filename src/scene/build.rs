@@ -20,8 +20,9 @@ pub(super) fn scene(path: &Path, text: &str) -> Result<Scene, Error> {
     let written: SceneText = source.parse_all()?;
     let settings = Settings::read(source, &written)?;
     let camera = camera(source, &Object::new("camera", written.camera))?;
-    let sky =
-        written.sky.map_or(Ok(Vec3::ZERO), |raw| radiance(source, &Object::new("sky", raw), raw, settings.spp))?;
+    let sky = written.sky.map_or(Ok(Vec3::ZERO), |raw| {
+        radiance(source, &Object::new("sky", raw), raw, settings.spp)
+    })?;
     let (names, materials) = materials(source, &written.materials, settings.spp)?;
     let mut builder = Builder::new(source, names);
     for (index, raw) in written.objects.0.iter().enumerate() {
@@ -62,7 +63,14 @@ impl Settings {
         Ok(Settings {
             size: setting(source, "size", written.size, (512, 512), sides, check_size)?,
             spp: setting(source, "spp", written.spp, 64, whole, check_spp)?,
-            max_bounces: setting(source, "max_bounces", written.max_bounces, 8, whole, check_max_bounces)?,
+            max_bounces: setting(
+                source,
+                "max_bounces",
+                written.max_bounces,
+                8,
+                whole,
+                check_max_bounces,
+            )?,
             seed: setting(source, "seed", written.seed, 0, whole, |_| Ok(()))?,
         })
     }
@@ -98,15 +106,35 @@ fn camera(source: &Source, object: &Object) -> Result<Camera, Error> {
     let has_picture = |fov: f64| (0.001..=179.999).contains(&fov);
     let fov_degrees = source.number(object, "fov", written.fov, degrees, has_picture)? as f32;
     if !(target - origin).length_squared().is_normal() {
-        return Err(source.error(object, written.target, "target: is the origin too, expected a point to look at"));
+        return Err(source.error(
+            object,
+            written.target,
+            "target: is the origin too, expected a point to look at",
+        ));
     }
     let up_at = written.up.unwrap_or(object.raw);
     if !up.length_squared().is_normal() {
-        return Err(source.error(object, up_at, "up: has no length, expected a direction such as (0, 1, 0)"));
+        return Err(source.error(
+            object,
+            up_at,
+            "up: has no length, expected a direction such as (0, 1, 0)",
+        ));
     }
-    let (view, upwards) = ((target - origin).as_dvec3().normalize(), up.as_dvec3().normalize());
+    let (view, upwards) = (
+        (target - origin).as_dvec3().normalize(),
+        up.as_dvec3().normalize(),
+    );
     if view.cross(upwards).length() < 1e-5 {
-        return Err(source.error(object, up_at, "up: is parallel to the view, expected another direction"));
+        return Err(source.error(
+            object,
+            up_at,
+            "up: is parallel to the view, expected another direction",
+        ));
     }
-    Ok(Camera { origin, target, up, fov_degrees })
+    Ok(Camera {
+        origin,
+        target,
+        up,
+        fov_degrees,
+    })
 }

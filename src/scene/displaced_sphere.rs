@@ -30,7 +30,9 @@ impl DisplacedSphere {
         let count = u64::from(self.rings) * u64::from(self.segments) * 2;
         geometry.check_room(usize::try_from(count).unwrap_or(usize::MAX))?;
         memory::check(count * size_of::<Triangle>() as u64)?;
-        let meridians: Vec<Meridian> = (0..self.segments).map(|segment| self.meridian(segment)).collect();
+        let meridians: Vec<Meridian> = (0..self.segments)
+            .map(|segment| self.meridian(segment))
+            .collect();
         let mut flat = 0;
         let mut upper = self.ring(0, &meridians);
         for ring in 1..=self.rings {
@@ -50,7 +52,12 @@ impl DisplacedSphere {
         let turn = f64::from(segment) / f64::from(self.segments);
         let v = 2.0 * PI * turn;
         let (sin, cos) = sin_cos_degrees(360.0 * turn);
-        Meridian { cos, sin, coarse: libm::cos(7.0 * v), fine: libm::sin(29.0 * v) }
+        Meridian {
+            cos,
+            sin,
+            coarse: libm::cos(7.0 * v),
+            fine: libm::sin(29.0 * v),
+        }
     }
 
     fn ring(&self, ring: u32, meridians: &[Meridian]) -> Vec<DVec3> {

@@ -16,8 +16,15 @@ pub(super) struct Geometry {
 
 impl Geometry {
     /// Adds a triangle, unless it has no area: `false`.
-    pub(super) fn push_triangle(&mut self, vertices: [DVec3; 3], material: u32) -> Result<bool, String> {
-        let triangle = Triangle { vertices: vertices.map(|vertex| vertex.as_vec3()), material };
+    pub(super) fn push_triangle(
+        &mut self,
+        vertices: [DVec3; 3],
+        material: u32,
+    ) -> Result<bool, String> {
+        let triangle = Triangle {
+            vertices: vertices.map(|vertex| vertex.as_vec3()),
+            material,
+        };
         if !has_area(&triangle.vertices) {
             return Ok(false);
         }
@@ -50,7 +57,9 @@ impl Geometry {
     pub(super) fn check_room(&self, more: usize) -> Result<(), String> {
         match (self.triangles.len() + self.spheres.len()).checked_add(more) {
             Some(count) if count <= MAX_PRIMITIVES => Ok(()),
-            _ => Err(format!("is too large: a scene has at most {MAX_PRIMITIVES} triangles and spheres")),
+            _ => Err(format!(
+                "is too large: a scene has at most {MAX_PRIMITIVES} triangles and spheres"
+            )),
         }
     }
 }
@@ -66,7 +75,9 @@ fn make_room<T>(items: &mut Vec<T>) -> Result<(), String> {
         let more = items.len().max(1 << 10);
         let grown = (items.len() + more).saturating_mul(size_of::<T>());
         memory::check(grown as u64)?;
-        items.try_reserve_exact(more).map_err(|error| format!("is too large for memory: {error}"))?;
+        items
+            .try_reserve_exact(more)
+            .map_err(|error| format!("is too large for memory: {error}"))?;
     }
     Ok(())
 }
@@ -105,11 +116,15 @@ impl<'g> MeshBuilder<'g> {
     pub(super) fn push_vertex(&mut self, position: DVec3) -> Result<(), String> {
         let number = self.vertices.len() + 1;
         if !position.is_finite() {
-            return Err(format!("vertex {number} is {position}, expected finite numbers"));
+            return Err(format!(
+                "vertex {number} is {position}, expected finite numbers"
+            ));
         }
         let moved = self.transform.apply(position);
         if !(moved.is_finite() && moved.abs().max_element() <= MAX_LENGTH) {
-            return Err(format!("vertex {number} comes to lie at {moved}, expected metres within 1e8 of 0"));
+            return Err(format!(
+                "vertex {number} comes to lie at {moved}, expected metres within 1e8 of 0"
+            ));
         }
         make_room(&mut self.vertices)?;
         self.vertices.push(moved);
@@ -122,12 +137,21 @@ impl<'g> MeshBuilder<'g> {
         let (number, count) = (self.faces, self.vertices.len());
         self.corners.clear();
         for index in corners {
-            let vertex = usize::try_from(index).ok().and_then(|index| self.vertices.get(index));
-            let missing = || format!("face {number} names vertex {index} (from 0), but there are {count} vertices");
+            let vertex = usize::try_from(index)
+                .ok()
+                .and_then(|index| self.vertices.get(index));
+            let missing = || {
+                format!(
+                    "face {number} names vertex {index} (from 0), but there are {count} vertices"
+                )
+            };
             self.corners.push(*vertex.ok_or_else(missing)?);
         }
         if self.corners.len() < 3 {
-            return Err(format!("face {number} has {} corners, expected 3 or more", self.corners.len()));
+            return Err(format!(
+                "face {number} has {} corners, expected 3 or more",
+                self.corners.len()
+            ));
         }
         if self.transform.mirrors() {
             self.corners[1..].reverse();
@@ -142,7 +166,9 @@ impl<'g> MeshBuilder<'g> {
             return Err("has no faces, expected at least one triangle".to_owned());
         }
         if self.geometry.triangles.len() == self.triangles_before {
-            return Err("has no triangle with an area; check its vertices and the scale".to_owned());
+            return Err(
+                "has no triangle with an area; check its vertices and the scale".to_owned(),
+            );
         }
         Ok(self.flat_triangles)
     }

@@ -7,7 +7,9 @@ pub(super) fn check(bytes: u64) -> Result<(), String> {
     match available() {
         Some(available) if bytes > available => {
             let (needed, available) = (gibibytes(bytes), gibibytes(available));
-            Err(format!("is too large for memory: needs {needed:.1} GiB, {available:.1} GiB are left"))
+            Err(format!(
+                "is too large for memory: needs {needed:.1} GiB, {available:.1} GiB are left"
+            ))
         }
         _ => Ok(()),
     }
@@ -34,6 +36,8 @@ fn container_available() -> Option<u64> {
 
 fn entry(path: &str, name: &str) -> Option<u64> {
     let text = fs::read_to_string(path).ok()?;
-    let line = text.lines().find(|line| line.split_whitespace().next() == Some(name))?;
+    let line = text
+        .lines()
+        .find(|line| line.split_whitespace().next() == Some(name))?;
     line.split_whitespace().nth(1)?.parse().ok()
 }

@@ -20,7 +20,11 @@ const MAX_LINE_BYTES: u64 = 1 << 20;
 pub(super) fn read(path: &Path, mesh: &mut MeshBuilder) -> Result<(), String> {
     let file = open_plain(path, &["ply", "obj"])?;
     let mut reader = BufReader::with_capacity(1 << 16, file);
-    if reader.fill_buf().map_err(|error| format!("cannot be read: {error}"))?.is_empty() {
+    if reader
+        .fill_buf()
+        .map_err(|error| format!("cannot be read: {error}"))?
+        .is_empty()
+    {
         return Err("is empty, expected a mesh".to_owned());
     }
     match file_type(path).as_str() {
@@ -34,7 +38,9 @@ fn read_line(reader: &mut impl BufRead, line: &mut String) -> io::Result<bool> {
     line.clear();
     let read = reader.take(MAX_LINE_BYTES).read_line(line)?;
     if read as u64 == MAX_LINE_BYTES && !line.ends_with('\n') {
-        return Err(io::Error::other(format!("a line is longer than {MAX_LINE_BYTES} bytes")));
+        return Err(io::Error::other(format!(
+            "a line is longer than {MAX_LINE_BYTES} bytes"
+        )));
     }
     line.truncate(line.trim_end().len());
     Ok(read > 0)

@@ -72,13 +72,19 @@ impl Extent {
 
 impl<'a> Object<'a> {
     pub(super) fn new(name: impl Into<String>, raw: Raw<'a>) -> Self {
-        Object { name: name.into(), raw }
+        Object {
+            name: name.into(),
+            raw,
+        }
     }
 }
 
 /// Reads a scene's file as text, without a byte order mark.
 pub(super) fn read_scene_file(path: &Path) -> Result<String, Error> {
-    let file_error = |problem| Error::File { file: shown(path), problem };
+    let file_error = |problem| Error::File {
+        file: shown(path),
+        problem,
+    };
     let mut file = open_plain(path, &["ron"]).map_err(file_error)?;
     let mut bytes = Vec::new();
     file.by_ref()
@@ -87,16 +93,28 @@ pub(super) fn read_scene_file(path: &Path) -> Result<String, Error> {
         .map_err(|error| file_error(format!("cannot be read: {error}")))?;
     if bytes.len() as u64 > MAX_SCENE_BYTES {
         let limit = MAX_SCENE_BYTES >> 20;
-        return Err(file_error(format!("is larger than {limit} MiB; put large geometry into a PLY or OBJ mesh")));
+        return Err(file_error(format!(
+            "is larger than {limit} MiB; put large geometry into a PLY or OBJ mesh"
+        )));
     }
     let text = String::from_utf8(bytes).map_err(|error| {
         let valid = error.utf8_error().valid_up_to();
-        let line = 1 + error.as_bytes()[..valid].iter().filter(|&&byte| byte == b'\n').count();
-        file_error(format!("is not text: line {line} is not UTF-8; a scene is a RON file in UTF-8"))
+        let line = 1 + error.as_bytes()[..valid]
+            .iter()
+            .filter(|&&byte| byte == b'\n')
+            .count();
+        file_error(format!(
+            "is not text: line {line} is not UTF-8; a scene is a RON file in UTF-8"
+        ))
     })?;
-    let text = text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text);
+    let text = text
+        .strip_prefix('\u{feff}')
+        .map(str::to_owned)
+        .unwrap_or(text);
     if text.trim().is_empty() {
-        return Err(file_error("is empty; a scene is a RON file with a camera and at least one object".to_owned()));
+        return Err(file_error(
+            "is empty; a scene is a RON file with a camera and at least one object".to_owned(),
+        ));
     }
     Ok(text)
 }
@@ -109,7 +127,11 @@ pub(super) fn open_plain(path: &Path, types: &[&str]) -> Result<fs::File, String
         _ => format!("cannot be read: {error}"),
     };
     let kind = fs::metadata(path).map_err(cannot)?;
-    let wanted = types.iter().map(|name| format!(".{name}")).collect::<Vec<_>>().join(" or ");
+    let wanted = types
+        .iter()
+        .map(|name| format!(".{name}"))
+        .collect::<Vec<_>>()
+        .join(" or ");
     if kind.is_dir() {
         return Err(format!("is a folder; expected a {wanted} file"));
     }
@@ -124,7 +146,9 @@ pub(super) fn open_plain(path: &Path, types: &[&str]) -> Result<fs::File, String
 
 /// A file's extension in lower case, empty if there is none.
 pub(super) fn file_type(path: &Path) -> String {
-    path.extension().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default()
+    path.extension()
+        .map(|name| name.to_string_lossy().to_lowercase())
+        .unwrap_or_default()
 }
 
 /// A path on one line, whatever characters it holds.
@@ -133,7 +157,15 @@ pub(super) fn shown(path: &Path) -> String {
 }
 
 fn escaped(text: &str) -> String {
-    text.chars().flat_map(|c| if c.is_control() { c.escape_debug().collect() } else { vec![c] }).collect()
+    text.chars()
+        .flat_map(|c| {
+            if c.is_control() {
+                c.escape_debug().collect()
+            } else {
+                vec![c]
+            }
+        })
+        .collect()
 }
 
 /// The beginning of a piece of text, on one line.
@@ -168,8 +200,11 @@ impl<'a> Source<'a> {
     pub(super) fn parse<T: Deserialize<'a>>(&self, object: &Object<'a>) -> Result<T, Error> {
         let text = object.raw.trim().get_ron();
         // `Mesh(file: ..)` for a variant that holds a struct.
-        let options = Options::default().with_default_extension(Extensions::UNWRAP_VARIANT_NEWTYPES);
-        options.from_str(text).map_err(|error| self.structure_error(&object.name, text, &error))
+        let options =
+            Options::default().with_default_extension(Extensions::UNWRAP_VARIANT_NEWTYPES);
+        options
+            .from_str(text)
+            .map_err(|error| self.structure_error(&object.name, text, &error))
     }
 
     /// One field, as text that is a `T` for which `valid` holds.
@@ -194,12 +229,16 @@ impl<'a> Source<'a> {
         expected: &str,
         valid: impl Fn(f64) -> bool,
     ) -> Result<f64, Error> {
-        self.field(object, field, raw, expected, |&value: &f64| value.is_finite() && valid(value))
+        self.field(object, field, raw, expected, |&value: &f64| {
+            value.is_finite() && valid(value)
+        })
     }
 
     /// A field that is a length, metres.
     pub(super) fn length(&self, object: &Object, field: &str, raw: Raw) -> Result<f64, Error> {
-        self.number(object, field, raw, "metres above 0, up to 1e8", |value| Extent::Length.holds(value))
+        self.number(object, field, raw, "metres above 0, up to 1e8", |value| {
+            Extent::Length.holds(value)
+        })
     }
 
     /// A field that is three numbers, each in a range.
@@ -212,12 +251,19 @@ impl<'a> Source<'a> {
         extent: Extent,
     ) -> Result<DVec3, Error> {
         let all_hold = |values: &[f64; 3]| values.iter().all(|&value| extent.holds(value));
-        self.field(object, field, raw, expected, all_hold).map(DVec3::from_array)
+        self.field(object, field, raw, expected, all_hold)
+            .map(DVec3::from_array)
     }
 
     /// A field that is a point or a direction.
     pub(super) fn position(&self, object: &Object, field: &str, raw: Raw) -> Result<DVec3, Error> {
-        self.triple(object, field, raw, "(x, y, z) in metres, each within 1e8 of 0", Extent::Coordinate)
+        self.triple(
+            object,
+            field,
+            raw,
+            "(x, y, z) in metres, each within 1e8 of 0",
+            Extent::Coordinate,
+        )
     }
 
     /// A field that is one factor, or one for each axis.
@@ -231,7 +277,11 @@ impl<'a> Source<'a> {
 
     fn unexpected(&self, object: &Object, field: &str, raw: Raw, expected: &str) -> Error {
         let found = excerpt(raw.trim().get_ron());
-        self.error(object, raw, format!("{field}: found `{found}`, expected {expected}"))
+        self.error(
+            object,
+            raw,
+            format!("{field}: found `{found}`, expected {expected}"),
+        )
     }
 
     /// An error about an object, at one of its values.
@@ -259,6 +309,10 @@ impl<'a> Source<'a> {
     fn structure_error(&self, object: &str, text: &str, error: &ron::error::SpannedError) -> Error {
         let place = wording::place(text, error);
         let (named, problem) = wording::describe(&error.code, &text[place..]);
-        self.error_at(self.offset(text) + place, named.as_deref().unwrap_or(object), problem)
+        self.error_at(
+            self.offset(text) + place,
+            named.as_deref().unwrap_or(object),
+            problem,
+        )
     }
 }

@@ -143,10 +143,16 @@ impl<'de: 'a, 'a> Deserialize<'de> for MaterialsText<'a> {
                 let mut entries = Vec::new();
                 loop {
                     let ordinal = format!("material {}", entries.len() + 1);
-                    let key = map.next_key::<Raw>().map_err(|error| wording::within(&ordinal, &error))?;
+                    let key = map
+                        .next_key::<Raw>()
+                        .map_err(|error| wording::within(&ordinal, &error))?;
                     let Some(key) = key else { return Ok(entries) };
                     let name = format!("material {}", key.trim().get_ron());
-                    entries.push((key, map.next_value().map_err(|error| wording::within(&name, &error))?));
+                    entries.push((
+                        key,
+                        map.next_value()
+                            .map_err(|error| wording::within(&name, &error))?,
+                    ));
                 }
             }
         }
@@ -171,7 +177,10 @@ impl<'de: 'a, 'a> Deserialize<'de> for ObjectsText<'a> {
                 let mut objects = Vec::new();
                 loop {
                     let name = format!("object {}", objects.len() + 1);
-                    match list.next_element().map_err(|error| wording::within(&name, &error))? {
+                    match list
+                        .next_element()
+                        .map_err(|error| wording::within(&name, &error))?
+                    {
                         Some(object) => objects.push(object),
                         None if objects.is_empty() => {
                             return Err(A::Error::custom("expected at least one object"));

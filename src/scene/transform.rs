@@ -24,7 +24,13 @@ impl Transform {
 
     /// Whether it turns the outside in.
     pub(super) fn mirrors(&self) -> bool {
-        self.scale.to_array().iter().filter(|&&scale| scale < 0.0).count() % 2 == 1
+        self.scale
+            .to_array()
+            .iter()
+            .filter(|&&scale| scale < 0.0)
+            .count()
+            % 2
+            == 1
     }
 }
 

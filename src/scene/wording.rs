@@ -25,13 +25,20 @@ pub(super) fn place(text: &str, error: &SpannedError) -> usize {
     };
     let line_start = match position.line {
         1 => 0,
-        line => text.match_indices('\n').nth(line - 2).map_or(text.len(), |(at, _)| at + 1),
+        line => text
+            .match_indices('\n')
+            .nth(line - 2)
+            .map_or(text.len(), |(at, _)| at + 1),
     };
     let column = text[line_start..].char_indices().nth(position.col - 1);
     let place = column.map_or(text.len(), |(at, _)| line_start + at);
     // What is missing at the end of a line is missed at the next word.
     let rest = &text[place..];
-    if rest.trim_start().is_empty() { place } else { place + (rest.len() - rest.trim_start().len()) }
+    if rest.trim_start().is_empty() {
+        place
+    } else {
+        place + (rest.len() - rest.trim_start().len())
+    }
 }
 
 /// The object that the error names itself, if it does, and what was found and expected; `rest` is the text from the
@@ -42,16 +49,30 @@ pub(super) fn describe(error: &Ron, rest: &str) -> (Option<String>, String) {
             Some((object, text)) => return (Some(object.to_owned()), in_words(text, rest)),
             None => in_words(text, rest),
         },
-        Ron::NoSuchStructField { expected, found, .. } => {
-            format!("unknown field `{}`{}", excerpt(found), alternatives(found, expected))
+        Ron::NoSuchStructField {
+            expected, found, ..
+        } => {
+            format!(
+                "unknown field `{}`{}",
+                excerpt(found),
+                alternatives(found, expected)
+            )
         }
-        Ron::NoSuchEnumVariant { expected, found, .. } => {
-            format!("unknown kind `{}`{}", excerpt(found), alternatives(found, expected))
+        Ron::NoSuchEnumVariant {
+            expected, found, ..
+        } => {
+            format!(
+                "unknown kind `{}`{}",
+                excerpt(found),
+                alternatives(found, expected)
+            )
         }
         Ron::MissingStructField { field, .. } => format!("the field `{field}` is missing"),
         Ron::DuplicateStructField { field, .. } => format!("the field `{field}` is given twice"),
         Ron::TrailingCharacters => in_words("Expected nothing more", rest),
-        Ron::ExpectedNamedStructLike(_) | Ron::ExpectedDifferentStructName { .. } => in_words("Expected `(`", rest),
+        Ron::ExpectedNamedStructLike(_) | Ron::ExpectedDifferentStructName { .. } => {
+            in_words("Expected `(`", rest)
+        }
         Ron::SuggestRawIdentifier(_) | Ron::ExpectedIdentifier => in_words("Expected a name", rest),
         other => in_words(&other.to_string(), rest),
     };
@@ -64,13 +85,21 @@ fn in_words(text: &str, rest: &str) -> String {
         (Ron::Eof, "the text ends in the middle of it"),
         (Ron::UnclosedBlockComment, "a comment `/*` is not closed"),
         (Ron::ExpectedStringEnd, "a text in quotes is not closed"),
-        (Ron::ExceededRecursionLimit, "is nested too deeply; a scene has no more than four levels"),
+        (
+            Ron::ExceededRecursionLimit,
+            "is nested too deeply; a scene has no more than four levels",
+        ),
     ];
     if let Some((_, words)) = says_all.iter().find(|(error, _)| error.to_string() == text) {
         return (*words).to_owned();
     }
     let mut letters = text.chars();
-    let text: String = letters.next().into_iter().flat_map(char::to_lowercase).chain(letters).collect();
+    let text: String = letters
+        .next()
+        .into_iter()
+        .flat_map(char::to_lowercase)
+        .chain(letters)
+        .collect();
     match excerpt(rest.lines().next().unwrap_or_default()) {
         found if found.is_empty() => format!("{text}, but the text ends"),
         found => format!("{text}, found `{found}`"),
@@ -97,7 +126,11 @@ pub(super) fn alternatives(found: &str, known: &[&str]) -> String {
         (None, [only]) => format!("; expected `{}`", excerpt(only)),
         (None, _) => {
             const MOST: usize = 12;
-            let mut names = known.iter().take(MOST).map(|name| format!("`{}`", excerpt(name))).collect::<Vec<_>>();
+            let mut names = known
+                .iter()
+                .take(MOST)
+                .map(|name| format!("`{}`", excerpt(name)))
+                .collect::<Vec<_>>();
             if known.len() > MOST {
                 names.push(format!("{} more", known.len() - MOST));
             }

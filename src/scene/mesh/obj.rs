@@ -15,7 +15,8 @@ pub(super) fn read(reader: &mut impl BufRead, mesh: &mut MeshBuilder) -> Result<
     let mut number = 0u64;
     loop {
         number += 1;
-        let more = read_line(reader, &mut line).map_err(|error| format!("line {number}: {error}"))?;
+        let more =
+            read_line(reader, &mut line).map_err(|error| format!("line {number}: {error}"))?;
         // A backslash carries a statement on to the next line.
         let carried_on = line.strip_suffix('\\');
         statement.push_str(carried_on.unwrap_or(&line));
@@ -59,12 +60,22 @@ fn position<'a>(mut words: impl Iterator<Item = &'a str>, code: &str) -> Result<
 /// Of a corner `v`, `v/vt`, `v//vn` or `v/vt/vn`: the vertex, from 0. Written from 1, or backwards from -1.
 fn vertex_index(corner: &str, vertex_count: usize) -> Result<i64, String> {
     let word = corner.split('/').next().unwrap_or_default();
-    let index: i64 =
-        word.parse().map_err(|_| format!("found corner `{}`, expected the number of a vertex", excerpt(corner)))?;
+    let index: i64 = word.parse().map_err(|_| {
+        format!(
+            "found corner `{}`, expected the number of a vertex",
+            excerpt(corner)
+        )
+    })?;
     let count = vertex_count as i64;
-    let from_zero = if index > 0 { index - 1 } else { count.saturating_add(index) };
+    let from_zero = if index > 0 {
+        index - 1
+    } else {
+        count.saturating_add(index)
+    };
     if index == 0 || !(0..count).contains(&from_zero) {
-        return Err(format!("a face names vertex {index}, but there are {count} vertices before it"));
+        return Err(format!(
+            "a face names vertex {index}, but there are {count} vertices before it"
+        ));
     }
     Ok(from_zero)
 }

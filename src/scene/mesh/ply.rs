@@ -7,7 +7,10 @@ use std::io::{self, BufRead, Read};
 use glam::DVec3;
 use ply_rs_bw::{
     parser::{ParseError, Parser, Reader},
-    ply::{ElementDef, Encoding, Header, Property, PropertyAccess, PropertyAccessResult, PropertyType, ScalarType},
+    ply::{
+        ElementDef, Encoding, Header, Property, PropertyAccess, PropertyAccessResult, PropertyType,
+        ScalarType,
+    },
 };
 
 use super::read_line;
@@ -23,7 +26,12 @@ pub(super) fn read(reader: &mut impl BufRead, mesh: &mut MeshBuilder) -> Result<
     check_header(&text, &header)?;
     let mut line_number = text.lines().count() as u64;
     for element in header.elements.values() {
-        let mut elements = Elements { reader: &mut *reader, encoding: header.encoding, element, line_number };
+        let mut elements = Elements {
+            reader: &mut *reader,
+            encoding: header.encoding,
+            element,
+            line_number,
+        };
         match element.name.as_str() {
             "vertex" => elements.read(|vertex: Vertex| mesh.push_vertex(vertex.0))?,
             "face" => elements.read(|face: Face| mesh.push_face(face.corners()?.into_iter()))?,
@@ -40,10 +48,12 @@ fn read_header_text(reader: &mut impl BufRead) -> Result<String, String> {
     let mut limited = reader.take(MAX_HEADER_BYTES);
     loop {
         let start = text.len();
-        let read = limited.read_line(&mut text).map_err(|error| match error.kind() {
-            io::ErrorKind::InvalidData => "is no PLY file: its header is not text".to_owned(),
-            _ => format!("cannot be read: {error}"),
-        })?;
+        let read = limited
+            .read_line(&mut text)
+            .map_err(|error| match error.kind() {
+                io::ErrorKind::InvalidData => "is no PLY file: its header is not text".to_owned(),
+                _ => format!("cannot be read: {error}"),
+            })?;
         if start == 0 && text.trim_end() != "ply" {
             return Err("is no PLY file: it does not begin with a line `ply`".to_owned());
         }
@@ -58,22 +68,40 @@ fn read_header_text(reader: &mut impl BufRead) -> Result<String, String> {
 }
 
 fn header_problem(text: &str, error: &ParseError) -> String {
-    let found = error.line().and_then(|number| Some((number, text.lines().nth(number.checked_sub(1)?)?)));
+    let found = error
+        .line()
+        .and_then(|number| Some((number, text.lines().nth(number.checked_sub(1)?)?)));
     match found {
-        Some((number, line)) => format!("line {number}: found `{}`, which is no line of a PLY header", excerpt(line)),
+        Some((number, line)) => format!(
+            "line {number}: found `{}`, which is no line of a PLY header",
+            excerpt(line)
+        ),
         None => format!("its header is wrong: {}", excerpt(&error.to_string())),
     }
 }
 
 /// What the parser would take but read wrongly, or for ever.
 fn check_header(text: &str, header: &Header) -> Result<(), String> {
-    let lines = |word| text.lines().filter(|line| line.split_whitespace().next() == Some(word)).count();
-    let properties: usize = header.elements.values().map(|element| element.properties.len()).sum();
+    let lines = |word| {
+        text.lines()
+            .filter(|line| line.split_whitespace().next() == Some(word))
+            .count()
+    };
+    let properties: usize = header
+        .elements
+        .values()
+        .map(|element| element.properties.len())
+        .sum();
     if lines("element") != header.elements.len() || lines("property") != properties {
-        return Err("its header gives two elements, or two properties of one, the same name".to_owned());
+        return Err(
+            "its header gives two elements, or two properties of one, the same name".to_owned(),
+        );
     }
     let known = |element: &ElementDef, property: &str, list: bool| {
-        let found = element.properties.get(property).map(|property| &property.data_type);
+        let found = element
+            .properties
+            .get(property)
+            .map(|property| &property.data_type);
         match found {
             Some(PropertyType::Scalar(_)) => !list,
             Some(PropertyType::List(_, ScalarType::Float | ScalarType::Double)) | None => false,
@@ -81,20 +109,33 @@ fn check_header(text: &str, header: &Header) -> Result<(), String> {
         }
     };
     match header.elements.get("vertex") {
-        Some(vertex) if ["x", "y", "z"].iter().all(|name| known(vertex, name, false)) => {}
+        Some(vertex)
+            if ["x", "y", "z"]
+                .iter()
+                .all(|name| known(vertex, name, false)) => {}
         _ => return Err("expected an element `vertex` with the properties x, y and z".to_owned()),
     }
     match header.elements.get("face") {
         Some(face) if Face::LISTS.iter().any(|name| known(face, name, true)) => {}
         _ => {
-            return Err("expected an element `face` with a list of whole numbers `vertex_indices`".to_owned());
+            return Err(
+                "expected an element `face` with a list of whole numbers `vertex_indices`"
+                    .to_owned(),
+            );
         }
     }
     if header.elements.get_index_of("face") < header.elements.get_index_of("vertex") {
         return Err("has its faces before its vertices, expected the vertices first".to_owned());
     }
-    match header.elements.values().find(|element| element.properties.is_empty() && element.count > 0) {
-        Some(element) => Err(format!("its element `{}` has no properties", excerpt(&element.name))),
+    match header
+        .elements
+        .values()
+        .find(|element| element.properties.is_empty() && element.count > 0)
+    {
+        Some(element) => Err(format!(
+            "its element `{}` has no properties",
+            excerpt(&element.name)
+        )),
         None => Ok(()),
     }
 }
@@ -109,16 +150,23 @@ struct Elements<'r, R> {
 }
 
 impl<R: BufRead> Elements<'_, R> {
-    fn read<E: PropertyAccess>(&mut self, mut take: impl FnMut(E) -> Result<(), String>) -> Result<(), String> {
+    fn read<E: PropertyAccess>(
+        &mut self,
+        mut take: impl FnMut(E) -> Result<(), String>,
+    ) -> Result<(), String> {
         let parser = Parser::<E>::new();
         let mut line = String::new();
         for done in 0..self.element.count {
             let element = match self.encoding {
-                Encoding::Ascii => {
-                    self.next_line(&mut line).and_then(|()| parser.read_ascii_element(&line, self.element))
+                Encoding::Ascii => self
+                    .next_line(&mut line)
+                    .and_then(|()| parser.read_ascii_element(&line, self.element)),
+                Encoding::BinaryBigEndian => {
+                    parser.read_big_endian_element(self.reader, self.element)
                 }
-                Encoding::BinaryBigEndian => parser.read_big_endian_element(self.reader, self.element),
-                Encoding::BinaryLittleEndian => parser.read_little_endian_element(self.reader, self.element),
+                Encoding::BinaryLittleEndian => {
+                    parser.read_little_endian_element(self.reader, self.element)
+                }
             };
             let element = element.map_err(|error| self.problem(done, &line, &error))?;
             take(element).map_err(|problem| format!("{}{problem}", self.place()))?;
@@ -152,10 +200,16 @@ impl<R: BufRead> Elements<'_, R> {
         let name = excerpt(name);
         match (error.kind(), self.encoding) {
             (io::ErrorKind::UnexpectedEof, _) => {
-                format!("ends after {done} of the {count} elements `{name}` that its header declares")
+                format!(
+                    "ends after {done} of the {count} elements `{name}` that its header declares"
+                )
             }
             (_, Encoding::Ascii) => {
-                format!("{}found `{}`, expected the numbers of one `{name}`", self.place(), excerpt(line))
+                format!(
+                    "{}found `{}`, expected the numbers of one `{name}`",
+                    self.place(),
+                    excerpt(line)
+                )
             }
             _ => format!("`{name}` {}: {}", done + 1, excerpt(&error.to_string())),
         }
