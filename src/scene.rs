@@ -90,7 +90,7 @@
 mod build;
 mod displaced_sphere;
 mod geometry;
-mod memory;
+pub(crate) mod memory;
 mod mesh;
 mod source;
 mod text;
