@@ -152,7 +152,8 @@ fn sample_triangle(
     let distance = distance2.sqrt();
     let direction = to_light * (1.0 / distance);
     let cosine = -dot(direction, normal);
-    if !(cosine > 0.0 && distance > 0.0) {
+    let lit = cosine > 0.0 && distance > 0.0;
+    if !lit {
         return DARK;
     }
     LightSample {
@@ -191,7 +192,8 @@ fn sample_sphere(
     let normal = normalize(along * (projected - depth2.sqrt()) - to_center);
     let target = offset_point(light.a + normal * radius, normal) - origin;
     let distance = dot(target, target).sqrt();
-    if !(distance > 0.0) {
+    let lit = distance > 0.0;
+    if !lit {
         return DARK;
     }
     let pdf = share * sphere_area(radius) / (2.0 * PI * height);

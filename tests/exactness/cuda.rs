@@ -184,14 +184,14 @@ fn twins(strategy: Strategy) -> Twins {
     let film = Arc::new(Film::new(span.pixel_count));
     Twins {
         cuda: Wave::Cuda(Box::new(cuda)),
-        cpu: Wave::Cpu(CpuWave::new(
+        cpu: Wave::Cpu(Box::new(CpuWave::new(
             Arc::new(world),
             camera,
             film,
             bounces,
             paths,
             strategy,
-        )),
+        ))),
         span,
     }
 }
