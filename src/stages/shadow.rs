@@ -1,6 +1,7 @@
 //! shadow: the rays towards the lights.
 //!
 //! Reads: shadow rays by lane, nodes, primitives. Writes: radiances of the paths whose shadow ray nothing blocks.
+//! Without a light there are no shadow rays, and nothing is done.
 
 use compaction::cuda::{In, InOut, Launch, Source};
 
@@ -24,6 +25,9 @@ pub fn shadow(wave: &mut Wave, bounce: u32) -> Result<(), Error> {
 
 fn on_cpu(wave: &mut CpuWave, bounce: u32) {
     let world = &*wave.world;
+    if world.surroundings.light_count == 0 {
+        return;
+    }
     for ray in &wave.shadow_rays[..wave.lanes(counts::hits(bounce))] {
         if ray.distance == 0.0 {
             continue;
@@ -62,6 +66,9 @@ pub(super) fn source() -> Source {
 }
 
 fn on_cuda(wave: &mut CudaWave, bounce: u32) -> Result<(), Error> {
+    if wave.surroundings.light_count == 0 {
+        return Ok(());
+    }
     let lanes = wave.lanes(counts::hits(bounce));
     wave.kernels.shadow.launch(
         &wave.stream,
