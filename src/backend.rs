@@ -19,6 +19,7 @@ use crate::{
     path::Span,
     picture::Picture,
     renderer::{BackendChoice, Settings},
+    scene::memory,
     stages::resolve,
     wave::{CpuWave, CudaWave, Report, Wave},
     wavefront::trace,
@@ -31,6 +32,8 @@ const CPU_WAVE: u32 = 1 << 13;
 const CUDA_WAVE: u32 = 1 << 22;
 /// The part of a GPU's memory that a wave takes at most.
 const MEMORY_SHARE: u64 = 4;
+/// A path's number and a pixel's add up in 32 bits.
+const MOST_PATHS: u32 = 1 << 31;
 /// How long the waves render before they show what they have.
 const SLICE: Duration = Duration::from_millis(50);
 
@@ -123,7 +126,13 @@ impl Backend {
         reason: Option<String>,
     ) -> Result<Backend, Error> {
         let pool = threads(settings.threads.unwrap_or(0))?;
-        let wave_size = settings.wave_size.unwrap_or(CPU_WAVE);
+        let count = pool.current_num_threads();
+        let wave_size = possible(settings.wave_size.unwrap_or(CPU_WAVE))?;
+        memory::check(count as u64 * u64::from(wave_size) * CpuWave::BYTES_PER_PATH as u64)
+            .map_err(|problem| Error::Setting {
+                setting: format!("wave size {wave_size}"),
+                problem,
+            })?;
         let (world, film) = (Arc::new(world), Arc::new(Film::new(camera.pixel_count())));
         let wave = |_| {
             let (world, film) = (world.clone(), film.clone());
@@ -136,7 +145,6 @@ impl Backend {
                 settings.strategy,
             )))
         };
-        let count = pool.current_num_threads();
         let waves = (0..count).map(wave).collect();
         let device = format!(
             "{}, {count} {}",
@@ -167,9 +175,8 @@ impl Backend {
             .find(|device| device.ordinal == ordinal)
             .map_or(0, |device| device.memory_bytes);
         let fitting = memory / MEMORY_SHARE / CudaWave::BYTES_PER_PATH as u64;
-        let wave_size = settings
-            .wave_size
-            .unwrap_or(CUDA_WAVE.min(fitting.max(1) as u32));
+        let asked = settings.wave_size;
+        let wave_size = possible(asked.unwrap_or(CUDA_WAVE.min(fitting.max(1) as u32)))?;
         let wave = CudaWave::new(
             ordinal,
             world,
@@ -258,6 +265,18 @@ fn render(wave: &mut Wave, spans: &Spans, deadline: Instant) -> Result<Vec<Repor
 /// A panic in another thread leaves a wave as it was between two stages: the next span overwrites it.
 fn lock(wave: &Mutex<Wave>) -> MutexGuard<'_, Wave> {
     wave.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Paths that a wave can have: at least one, and so few that their numbers fit behind that of the first pixel.
+fn possible(wave_size: u32) -> Result<u32, Error> {
+    if (1..=MOST_PATHS).contains(&wave_size) {
+        return Ok(wave_size);
+    }
+    let problem = format!("a wave has 1 to {MOST_PATHS} paths");
+    Err(Error::Setting {
+        setting: format!("wave size {wave_size}"),
+        problem,
+    })
 }
 
 /// So many threads, or as many as the machine runs at once for 0.

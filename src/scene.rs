@@ -92,7 +92,7 @@ mod build;
 mod displaced_sphere;
 mod geometry;
 mod materials;
-mod memory;
+pub(crate) mod memory;
 mod mesh;
 mod objects;
 mod source;
