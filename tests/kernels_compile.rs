@@ -31,14 +31,29 @@ fn main() {
     let tools = nvrtc().and_then(|nvrtc| Ok((nvrtc, find_ptxas()?)));
     let shipping = nvrtc().and_then(|nvrtc| match nvrtc.version() {
         (12, 2) => Ok(nvrtc),
-        (major, minor) => Err(format!("what ships is by NVRTC 12.2, and here is {major}.{minor}")),
+        (major, minor) => Err(format!(
+            "what ships is by NVRTC 12.2, and here is {major}.{minor}"
+        )),
     });
     Tests::new()
         .nvrtc("every_kernel_compiles_without_spills", compiles)
-        .nvrtc("stages_neither_contract_nor_approximate", computes_as_the_cpu_does)
+        .nvrtc(
+            "stages_neither_contract_nor_approximate",
+            computes_as_the_cpu_does,
+        )
         .test("what_ships_is_not_stale", what_ships_is_not_stale)
-        .needs("no NVRTC 12.2", shipping, "what_ships_is_what_is_built", what_ships_is_what_is_built)
-        .needs("no ptxas", tools, "what_ships_assembles_without_spills", assembles)
+        .needs(
+            "no NVRTC 12.2",
+            shipping,
+            "what_ships_is_what_is_built",
+            what_ships_is_what_is_built,
+        )
+        .needs(
+            "no ptxas",
+            tools,
+            "what_ships_assembles_without_spills",
+            assembles,
+        )
         .run()
 }
 
@@ -47,7 +62,9 @@ fn compiles(nvrtc: &Arc<Nvrtc>) {
         let target = Target::Cubin(capability);
         assert_eq!(nvrtc.target(capability), Some(target), "{nvrtc:?}");
         for source in sources() {
-            let compiled = nvrtc.compile(&source, target).unwrap_or_else(|error| panic!("{error}"));
+            let compiled = nvrtc
+                .compile(&source, target)
+                .unwrap_or_else(|error| panic!("{error}"));
             spills_nothing(&source, &compiled.usage(), capability);
         }
     }
@@ -58,13 +75,19 @@ fn computes_as_the_cpu_does(nvrtc: &Arc<Nvrtc>) {
     for source in sources() {
         let compiled = nvrtc.compile(&source, Target::Ptx(75)).unwrap();
         let ptx = String::from_utf8(compiled.image.bytes).unwrap();
-        let code = ptx.lines().map(|line| line.split("//").next().unwrap_or(line));
+        let code = ptx
+            .lines()
+            .map(|line| line.split("//").next().unwrap_or(line));
         for line in code {
             for wrong in ["fma.", ".ftz", ".approx", "div.full"] {
                 assert!(!line.contains(wrong), "{}: {line}", source.path());
             }
         }
-        assert!(ptx.contains(".visible .entry"), "{}: no kernel", source.path());
+        assert!(
+            ptx.contains(".visible .entry"),
+            "{}: no kernel",
+            source.path()
+        );
     }
 }
 
@@ -77,7 +100,11 @@ fn what_ships_is_not_stale() {
         "kernels/shipped.bin does not hold what {} is now; run `cargo run --example ship_kernels`",
         stale.join(", ")
     );
-    assert_eq!(archive.len(), sources.len(), "kernels/shipped.bin holds what nobody loads");
+    assert_eq!(
+        archive.len(),
+        sources.len(),
+        "kernels/shipped.bin holds what nobody loads"
+    );
 }
 
 fn what_ships_is_what_is_built(nvrtc: &Arc<Nvrtc>) {
@@ -91,7 +118,10 @@ fn what_ships_is_what_is_built(nvrtc: &Arc<Nvrtc>) {
 /// The PTX that ships, through a newer assembler, as a user's driver does it.
 fn assembles((nvrtc, ptxas): &(Arc<Nvrtc>, PathBuf)) {
     let folder = tempfile::tempdir().unwrap();
-    let (input, output) = (folder.path().join("kernel.ptx"), folder.path().join("kernel.cubin"));
+    let (input, output) = (
+        folder.path().join("kernel.ptx"),
+        folder.path().join("kernel.cubin"),
+    );
     for source in sources() {
         let image = nvrtc.compile(&source, Target::Ptx(75)).unwrap().image;
         fs::write(&input, &image.bytes).unwrap();
@@ -101,8 +131,14 @@ fn assembles((nvrtc, ptxas): &(Arc<Nvrtc>, PathBuf)) {
                 .args([&output, &input])
                 .output()
                 .unwrap();
-            let log = String::from_utf8_lossy(&run.stderr).into_owned() + &String::from_utf8_lossy(&run.stdout);
-            assert!(run.status.success(), "{}: {} for sm_{capability}: {log}", ptxas.display(), source.path());
+            let log = String::from_utf8_lossy(&run.stderr).into_owned()
+                + &String::from_utf8_lossy(&run.stdout);
+            assert!(
+                run.status.success(),
+                "{}: {} for sm_{capability}: {log}",
+                ptxas.display(),
+                source.path()
+            );
             // It reports as NVRTC does, which assembles by it.
             let assembled = Compiled {
                 image: image.clone(),
@@ -114,12 +150,24 @@ fn assembles((nvrtc, ptxas): &(Arc<Nvrtc>, PathBuf)) {
 }
 
 fn spills_nothing(source: &Source, kernels: &[Usage], capability: u32) {
-    assert!(!kernels.is_empty(), "{}: no report for {capability}", source.path());
+    assert!(
+        !kernels.is_empty(),
+        "{}: no report for {capability}",
+        source.path()
+    );
     for usage in kernels {
         let case = format!("{} for {capability}: {usage:?}", source.path());
-        assert_eq!((usage.spill_store_bytes, usage.spill_load_bytes), (0, 0), "{case}");
+        assert_eq!(
+            (usage.spill_store_bytes, usage.spill_load_bytes),
+            (0, 0),
+            "{case}"
+        );
         let traverses = ["intersect", "shadow"].contains(&usage.kernel.as_str());
-        let most = if traverses { MOST_REGISTERS_TRAVERSING } else { MOST_REGISTERS };
+        let most = if traverses {
+            MOST_REGISTERS_TRAVERSING
+        } else {
+            MOST_REGISTERS
+        };
         assert!((1..=most).contains(&usage.registers), "{case}");
     }
 }
@@ -132,12 +180,19 @@ fn find_ptxas() -> Result<PathBuf, String> {
     let path = env::var_os("PATH").unwrap_or_default();
     let on_path = env::split_paths(&path).collect::<Vec<_>>();
     let environment = env::var_os("VIRTUAL_ENV").map(|root| Path::new(&root).join("lib"));
-    let packages = environment.and_then(|lib| fs::read_dir(lib).ok()).into_iter().flatten().flatten();
+    let packages = environment
+        .and_then(|lib| fs::read_dir(lib).ok())
+        .into_iter()
+        .flatten()
+        .flatten();
     let wheels = packages.map(|python| python.path().join("site-packages/nvidia/cuda_nvcc/bin"));
     on_path
         .into_iter()
         .chain(wheels)
         .map(|folder| folder.join(OsStr::new("ptxas")))
         .find(|file| file.is_file())
-        .ok_or_else(|| "ptxas was not found: `pip install nvidia-cuda-nvcc-cu12`, or name it by PTXAS".to_owned())
+        .ok_or_else(|| {
+            "ptxas was not found: `pip install nvidia-cuda-nvcc-cu12`, or name it by PTXAS"
+                .to_owned()
+        })
 }

@@ -20,10 +20,16 @@ struct Measured {
 
 #[test]
 fn a_white_sphere_in_a_white_furnace_is_invisible() {
-    for material in ["Diffuse(albedo: (1, 1, 1))", "Mirror(reflectance: (1, 1, 1))"] {
+    for material in [
+        "Diffuse(albedo: (1, 1, 1))",
+        "Mirror(reflectance: (1, 1, 1))",
+    ] {
         let (picture, _) = render(&furnace(material), &on_cpu());
         for (index, pixel) in picture.pixels.iter().enumerate() {
-            assert!((*pixel - Vec3::ONE).abs().max_element() < 1e-5, "{material}: pixel {index} is {pixel}");
+            assert!(
+                (*pixel - Vec3::ONE).abs().max_element() < 1e-5,
+                "{material}: pixel {index} is {pixel}"
+            );
         }
     }
 }
@@ -33,7 +39,10 @@ fn a_white_sphere_in_a_white_furnace_is_invisible() {
 fn a_glass_sphere_in_a_white_furnace_is_invisible() {
     let (picture, _) = render(&furnace("Dielectric(ior: 1.5)"), &on_cpu());
     let mean = mean(&picture);
-    assert!((mean - DVec3::ONE).abs().max_element() < 1e-3, "the mean is {mean}");
+    assert!(
+        (mean - DVec3::ONE).abs().max_element() < 1e-3,
+        "the mean is {mean}"
+    );
     let close = |pixel: &&Vec3| (**pixel - Vec3::ONE).abs().max_element() < 0.01;
     let share = picture.pixels.iter().filter(close).count() as f64 / picture.pixels.len() as f64;
     assert!(share > 0.99, "{share} of the pixels are 1 to 1 %");
@@ -43,7 +52,10 @@ fn a_glass_sphere_in_a_white_furnace_is_invisible() {
 fn an_absorbing_sphere_in_a_furnace_shows_its_albedo() {
     let (picture, _) = render(&furnace("Diffuse(albedo: (0.25, 0.5, 0.75))"), &on_cpu());
     let middle = picture.pixels[(picture.pixels.len() + picture.width as usize) / 2];
-    assert!((middle - Vec3::new(0.25, 0.5, 0.75)).abs().max_element() < 1e-5, "{middle}");
+    assert!(
+        (middle - Vec3::new(0.25, 0.5, 0.75)).abs().max_element() < 1e-5,
+        "{middle}"
+    );
 }
 
 /// Where everything shines with L and reflects a, everything is as bright as L (1 + a + a² + ...).
@@ -51,7 +63,8 @@ fn an_absorbing_sphere_in_a_furnace_shows_its_albedo() {
 fn a_shining_room_is_as_bright_as_its_geometric_series() {
     let albedo = 0.6_f64;
     for bounces in [0, 1, 2, 8] {
-        let walls = format!("Emissive(radiance: (0.5, 1, 2), albedo: ({albedo}, {albedo}, {albedo}))");
+        let walls =
+            format!("Emissive(radiance: (0.5, 1, 2), albedo: ({albedo}, {albedo}, {albedo}))");
         let room = scene(&format!(
             r#"(
                 size: (16, 16), spp: 16, max_bounces: {bounces},
@@ -62,7 +75,11 @@ fn a_shining_room_is_as_bright_as_its_geometric_series() {
             inside_of_a_cube("wall")
         ));
         let series: f64 = (0..=bounces).map(|bounce| albedo.powi(bounce)).sum();
-        expect(&measure(&room), DVec3::new(0.5, 1.0, 2.0) * series, &format!("{bounces} bounces"));
+        expect(
+            &measure(&room),
+            DVec3::new(0.5, 1.0, 2.0) * series,
+            &format!("{bounces} bounces"),
+        );
     }
 }
 
@@ -88,18 +105,31 @@ fn a_closed_room_keeps_within_its_lamp() {
     assert_eq!(stats.rejected_samples, 0);
     assert!(picture.pixels.iter().all(|pixel| pixel.is_finite()));
     let mean = mean(&picture);
-    assert!(mean.min_element() > 0.0 && mean.max_element() < 4.0 / (1.0 - 0.9), "{mean}");
+    assert!(
+        mean.min_element() > 0.0 && mean.max_element() < 4.0 / (1.0 - 0.9),
+        "{mean}"
+    );
 }
 
 /// Lambert's formula for the irradiance from a polygon.
 #[test]
 fn a_quad_lamp_lights_a_plane_by_its_form_factor() {
-    let corners = [(-0.5, 1.0, -0.3), (0.7, 1.0, -0.3), (0.7, 1.0, 0.9), (-0.5, 1.0, 0.9)].map(DVec3::from);
+    let corners = [
+        (-0.5, 1.0, -0.3),
+        (0.7, 1.0, -0.3),
+        (0.7, 1.0, 0.9),
+        (-0.5, 1.0, 0.9),
+    ]
+    .map(DVec3::from);
     let lamp = r#"Quad(corner: (-0.5, 1, -0.3), edge_u: (1.2, 0, 0), edge_v: (0, 0, 1.2), material: "lamp")"#;
     for point in [(0.1, 0.3), (0.0, 0.0), (1.5, 0.0), (-3.0, 4.0)] {
         let at = DVec3::new(point.0, 0.0, point.1);
         let irradiance = polygon_irradiance(&corners.map(|corner| corner - at));
-        expect(&measure(&lit_plane(at, lamp)), lit(irradiance), &format!("the quad over {point:?}"));
+        expect(
+            &measure(&lit_plane(at, lamp)),
+            lit(irradiance),
+            &format!("the quad over {point:?}"),
+        );
     }
 }
 
@@ -113,7 +143,8 @@ fn a_sphere_lamp_lights_a_plane_by_its_form_factor() {
             let to_center = center - at;
             let distance = to_center.length();
             let irradiance = PI * (radius / distance).powi(2) * to_center.y / distance;
-            let lamp = format!(r#"Sphere(center: (0.2, 1, -0.1), radius: {radius}, material: "lamp")"#);
+            let lamp =
+                format!(r#"Sphere(center: (0.2, 1, -0.1), radius: {radius}, material: "lamp")"#);
             let case = format!("the sphere of {radius} over {point:?}");
             expect(&measure(&lit_plane(at, &lamp)), lit(irradiance), &case);
         }
@@ -159,9 +190,15 @@ fn sampled_light_and_met_light_are_as_bright() {
             let (met, sampled) = (measure(&room(3.0, "")), measure(&room(0.0, &quad)));
             let error = (met.error * met.error + sampled.error * sampled.error).map(f64::sqrt);
             let z = (met.mean - sampled.mean) / error;
-            assert!(z.abs().max_element() < 4.0, "{half}, {bounces} bounces: met {met:?}, sampled {sampled:?}");
+            assert!(
+                z.abs().max_element() < 4.0,
+                "{half}, {bounces} bounces: met {met:?}, sampled {sampled:?}"
+            );
             // The light sample is worth its ray where the lamp is small.
-            assert!(half > 0.2 || sampled.error.max_element() < 0.5 * met.error.max_element(), "{met:?} {sampled:?}");
+            assert!(
+                half > 0.2 || sampled.error.max_element() < 0.5 * met.error.max_element(),
+                "{met:?} {sampled:?}"
+            );
         }
     }
 }
@@ -184,12 +221,25 @@ fn what_shines_is_seen_exactly() {
     };
     let all = |radiance: Vec3| vec![radiance; 63];
     let quad = |material: &str, corner: &str, u: &str| {
-        format!(r#"Quad(corner: ({corner}), edge_u: ({u}), edge_v: (0, 20, 0), material: "{material}"),"#)
+        format!(
+            r#"Quad(corner: ({corner}), edge_u: ({u}), edge_v: (0, 20, 0), material: "{material}"),"#
+        )
     };
     let (front, back) = (("-10, -10, 0", "20, 0, 0"), ("10, -10, 0", "-20, 0, 0"));
-    assert_eq!(seen(&quad("lamp", front.0, front.1)), all(Vec3::new(0.7, 1.3, 1000.1)));
-    assert_eq!(seen(&quad("lamp", back.0, back.1)), all(Vec3::ZERO), "a lamp's back does not shine");
-    assert_eq!(seen(&quad("white", front.0, front.1)), all(Vec3::ZERO), "nothing scatters");
+    assert_eq!(
+        seen(&quad("lamp", front.0, front.1)),
+        all(Vec3::new(0.7, 1.3, 1000.1))
+    );
+    assert_eq!(
+        seen(&quad("lamp", back.0, back.1)),
+        all(Vec3::ZERO),
+        "a lamp's back does not shine"
+    );
+    assert_eq!(
+        seen(&quad("white", front.0, front.1)),
+        all(Vec3::ZERO),
+        "nothing scatters"
+    );
     let beside = quad("lamp", "100, -10, 0", "20, 0, 0");
     assert_eq!(seen(&beside), all(Vec3::new(0.1, 0.2, 0.3)), "the sky");
 }
@@ -211,14 +261,24 @@ fn one_sided_surfaces_are_black_from_behind() {
         ("Diffuse(albedo: (0.5, 0.5, 0.5)", 0.5, 0.5),
         ("Mirror(reflectance: (0.5, 0.5, 0.5)", 0.5, 0.5),
         // It shines to the front alone, and reflects to both sides.
-        ("Emissive(radiance: (2, 2, 2), albedo: (0.5, 0.5, 0.5)", 2.5, 0.5),
+        (
+            "Emissive(radiance: (2, 2, 2), albedo: (0.5, 0.5, 0.5)",
+            2.5,
+            0.5,
+        ),
     ];
     for (material, front, back) in materials {
         for (end, behind) in [(")", back), (", one_sided: true)", 0.0)] {
             let material = format!("{material}{end}");
             let (got_front, got_back) = (seen(&material, 3.0), seen(&material, -3.0));
-            assert!((got_front - front).abs() < 1e-5, "{material}: {got_front} from the front");
-            assert!((got_back - behind).abs() < 1e-5, "{material}: {got_back} from behind");
+            assert!(
+                (got_front - front).abs() < 1e-5,
+                "{material}: {got_front} from the front"
+            );
+            assert!(
+                (got_back - behind).abs() < 1e-5,
+                "{material}: {got_back} from behind"
+            );
         }
     }
 }
@@ -237,7 +297,11 @@ fn adds_up(scene: &Scene, stats: &Stats) {
     assert_eq!(stats.rejected_samples, 0, "{name}");
     assert_eq!((stats.size, stats.spp), ([40, 24], 3), "{name}");
     assert_eq!(stats.paths, 40 * 24 * 3, "{name}");
-    assert_eq!(stats.bounces.len(), scene.max_bounces as usize + 1, "{name}");
+    assert_eq!(
+        stats.bounces.len(),
+        scene.max_bounces as usize + 1,
+        "{name}"
+    );
     assert_eq!(stats.bounces[0].rays, stats.paths, "{name}");
     for (number, row) in stats.bounces.iter().enumerate() {
         assert_eq!(row.bounce as usize, number, "{name}");
@@ -247,10 +311,18 @@ fn adds_up(scene: &Scene, stats: &Stats) {
         if let Some(next) = stats.bounces.get(number + 1) {
             assert_eq!(next.rays, row.survivors, "{name}: {next:?} after {row:?}");
         } else {
-            assert_eq!((row.survivors, row.shadow_rays), (0, 0), "{name}: the last bounce only sees");
+            assert_eq!(
+                (row.survivors, row.shadow_rays),
+                (0, 0),
+                "{name}: the last bounce only sees"
+            );
         }
     }
-    let rays: u64 = stats.bounces.iter().map(|row| row.rays + row.shadow_rays).sum();
+    let rays: u64 = stats
+        .bounces
+        .iter()
+        .map(|row| row.rays + row.shadow_rays)
+        .sum();
     assert_eq!(stats.rays, rays, "{name}");
     assert!(stats.bounces[0].hits > 0, "{name}: the camera sees nothing");
 }
@@ -281,7 +353,10 @@ fn lit_plane(at: DVec3, lamp: &str) -> Scene {
                 {lamp}
             ],
         )"#,
-        at.x, at.z + 2.0, at.x, at.z
+        at.x,
+        at.z + 2.0,
+        at.x,
+        at.z
     ))
 }
 
@@ -294,7 +369,9 @@ fn lit(irradiance: f64) -> DVec3 {
 /// edges of the angle that an edge is seen under times the cosine between its plane's normal and +y.
 fn polygon_irradiance(corners: &[DVec3]) -> f64 {
     let edges = corners.iter().zip(corners.iter().cycle().skip(1));
-    let sum: f64 = edges.map(|(&a, &b)| a.angle_between(b) * a.cross(b).normalize().y).sum();
+    let sum: f64 = edges
+        .map(|(&a, &b)| a.angle_between(b) * a.cross(b).normalize().y)
+        .sum();
     sum.abs() / 2.0
 }
 
@@ -309,9 +386,16 @@ fn inside_of_a_cube(material: &str) -> String {
 /// The same with a square hole of half this side in the ceiling.
 fn inside_of_a_cube_with_a_hole(material: &str, half: f64) -> String {
     let (full, rest) = (2.0 * half, 1.0 - half);
-    let ceiling = [(-1.0, -1.0, 2.0, rest), (-1.0, half, 2.0, rest), (-1.0, -half, rest, full), (half, -half, rest, full)];
+    let ceiling = [
+        (-1.0, -1.0, 2.0, rest),
+        (-1.0, half, 2.0, rest),
+        (-1.0, -half, rest, full),
+        (half, -half, rest, full),
+    ];
     let quad = |(x, z, width, depth): (f64, f64, f64, f64)| {
-        format!(r#"Quad(corner: ({x}, 1, {z}), edge_u: ({width}, 0, 0), edge_v: (0, 0, {depth}), material: "{material}"),"#)
+        format!(
+            r#"Quad(corner: ({x}, 1, {z}), edge_u: ({width}, 0, 0), edge_v: (0, 0, {depth}), material: "{material}"),"#
+        )
     };
     walls(material) + &ceiling.map(quad).concat()
 }
@@ -325,18 +409,34 @@ fn walls(material: &str) -> String {
         ("(-1, -1, 1)", "(0, 0, -2)", "(0, 2, 0)"),
         ("(1, -1, -1)", "(0, 0, 2)", "(0, 2, 0)"),
     ];
-    let quad = |(corner, u, v)| format!(r#"Quad(corner: {corner}, edge_u: {u}, edge_v: {v}, material: "{material}"),"#);
+    let quad = |(corner, u, v)| {
+        format!(r#"Quad(corner: {corner}, edge_u: {u}, edge_v: {v}, material: "{material}"),"#)
+    };
     walls.map(quad).concat()
 }
 
 /// The mean over a picture, by renders with different seeds.
 fn measure(scene: &Scene) -> Measured {
     let means: Vec<DVec3> = (0..BATCHES)
-        .map(|seed| mean(&render(&Scene { seed, ..scene.clone() }, &on_cpu()).0))
+        .map(|seed| {
+            mean(
+                &render(
+                    &Scene {
+                        seed,
+                        ..scene.clone()
+                    },
+                    &on_cpu(),
+                )
+                .0,
+            )
+        })
         .collect();
     let count = f64::from(BATCHES);
     let mean = means.iter().sum::<DVec3>() / count;
-    let squares: DVec3 = means.iter().map(|&each| (each - mean) * (each - mean)).sum();
+    let squares: DVec3 = means
+        .iter()
+        .map(|&each| (each - mean) * (each - mean))
+        .sum();
     Measured {
         mean,
         error: (squares / (count - 1.0) / count).map(f64::sqrt),
@@ -344,7 +444,12 @@ fn measure(scene: &Scene) -> Measured {
 }
 
 fn mean(picture: &Picture) -> DVec3 {
-    picture.pixels.iter().map(|pixel| pixel.as_dvec3()).sum::<DVec3>() / picture.pixels.len() as f64
+    picture
+        .pixels
+        .iter()
+        .map(|pixel| pixel.as_dvec3())
+        .sum::<DVec3>()
+        / picture.pixels.len() as f64
 }
 
 /// Within five errors, which 16 batches miss once in some thousands of times; arithmetic in `f32` and the film's steps add
@@ -352,7 +457,16 @@ fn mean(picture: &Picture) -> DVec3 {
 fn expect(measured: &Measured, expected: DVec3, case: &str) {
     let tolerance = measured.error * 5.0 + expected * 2e-5 + 1.0 / f64::from(SCALE);
     let apart = (measured.mean - expected).abs();
-    println!("{case}: {} expected {expected}, error {}", measured.mean, measured.error);
-    assert!(apart.cmple(tolerance).all(), "{case}: {measured:?}, expected {expected}");
-    assert!(measured.error.cmple(expected * 0.02).all(), "{case}: {measured:?} is too noisy");
+    println!(
+        "{case}: {} expected {expected}, error {}",
+        measured.mean, measured.error
+    );
+    assert!(
+        apart.cmple(tolerance).all(),
+        "{case}: {measured:?}, expected {expected}"
+    );
+    assert!(
+        measured.error.cmple(expected * 0.02).all(),
+        "{case}: {measured:?} is too noisy"
+    );
 }

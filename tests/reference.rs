@@ -98,13 +98,26 @@ impl Comparison {
                 problems.push(problem.to_owned());
             }
         };
-        expect(self.within_four >= 0.99, "more than 1 % of the blocks are 4 standard errors off");
+        expect(
+            self.within_four >= 0.99,
+            "more than 1 % of the blocks are 4 standard errors off",
+        );
         // The spread of 16 batches makes it sqrt(15 / 13) = 1.07 where all noise is ours.
         expect(self.rms < 1.15, "the blocks differ by more than noise");
-        expect(self.mean_z.iter().all(|z| z.abs() < 4.0), "the means differ by more than noise");
-        expect(self.mean_ratio.iter().all(|ratio| ratio.abs() < 0.01), "the means differ by more than 1 %");
+        expect(
+            self.mean_z.iter().all(|z| z.abs() < 4.0),
+            "the means differ by more than noise",
+        );
+        expect(
+            self.mean_ratio.iter().all(|ratio| ratio.abs() < 0.01),
+            "the means differ by more than 1 %",
+        );
         expect(self.noiseless < 1e-4, "blocks without noise differ");
-        if problems.is_empty() { Ok(()) } else { Err(problems.join("; ")) }
+        if problems.is_empty() {
+            Ok(())
+        } else {
+            Err(problems.join("; "))
+        }
     }
 }
 
@@ -129,7 +142,11 @@ fn compare(ours: &Blocks, reference: &Blocks) -> Comparison {
     let total = f64::from(noisy).max(1.0);
     let channels = [0, 1, 2];
     Comparison {
-        within_four: if noisy == 0 { 1.0 } else { f64::from(within) / total },
+        within_four: if noisy == 0 {
+            1.0
+        } else {
+            f64::from(within) / total
+        },
         rms: (squares / total).sqrt(),
         mean_z: channels.map(|c: usize| difference[c] / variance[c].sqrt().max(f64::MIN_POSITIVE)),
         mean_ratio: channels.map(|c: usize| difference[c] / light[c]),
@@ -142,19 +159,33 @@ fn estimate(scene: &Scene, spp: u32) -> Blocks {
     let scene = sized(scene.clone(), SIZE, SIZE, spp);
     let batches: Vec<Vec<f64>> = (0..BATCHES)
         .map(|seed| {
-            let (picture, _) = render(&Scene { seed, ..scene.clone() }, &on_cpu());
+            let (picture, _) = render(
+                &Scene {
+                    seed,
+                    ..scene.clone()
+                },
+                &on_cpu(),
+            );
             block_means(picture.pixels.iter().map(|pixel| pixel.to_array()))
         })
         .collect();
     let count = f64::from(BATCHES);
     let of_block = |statistic: &dyn Fn(&[f64]) -> f64| -> Vec<f64> {
-        let batch = |block: usize| -> Vec<f64> { batches.iter().map(|batch| batch[block]).collect() };
-        (0..batches[0].len()).map(|block| statistic(&batch(block))).collect()
+        let batch =
+            |block: usize| -> Vec<f64> { batches.iter().map(|batch| batch[block]).collect() };
+        (0..batches[0].len())
+            .map(|block| statistic(&batch(block)))
+            .collect()
     };
     let mean = |values: &[f64]| values.iter().sum::<f64>() / count;
     let variance = |values: &[f64]| {
         let mean = mean(values);
-        values.iter().map(|value| (value - mean) * (value - mean)).sum::<f64>() / (count - 1.0) / count
+        values
+            .iter()
+            .map(|value| (value - mean) * (value - mean))
+            .sum::<f64>()
+            / (count - 1.0)
+            / count
     };
     Blocks {
         mean: of_block(&mean),
@@ -168,7 +199,8 @@ fn block_means(pixels: impl Iterator<Item = [f32; 3]>) -> Vec<f64> {
     for (index, pixel) in pixels.enumerate() {
         let (x, y) = (index % SIZE as usize, index / SIZE as usize);
         for (channel, value) in pixel.into_iter().enumerate() {
-            means[3 * (y / BLOCK * blocks + x / BLOCK) + channel] += f64::from(value) / (BLOCK * BLOCK) as f64;
+            means[3 * (y / BLOCK * blocks + x / BLOCK) + channel] +=
+                f64::from(value) / (BLOCK * BLOCK) as f64;
         }
     }
     means
@@ -176,8 +208,13 @@ fn block_means(pixels: impl Iterator<Item = [f32; 3]>) -> Vec<f64> {
 
 fn read(name: &str) -> Blocks {
     let values = |path: &Path| -> Vec<f64> {
-        let picture = image::open(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        picture.into_rgb32f().iter().map(|&value| f64::from(value)).collect()
+        let picture =
+            image::open(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        picture
+            .into_rgb32f()
+            .iter()
+            .map(|&value| f64::from(value))
+            .collect()
     };
     let mean = values(&file(&format!("tests/reference/{name}.exr")));
     let error = values(&file(&format!("tests/reference/{name}_se.exr")));

@@ -28,7 +28,11 @@ pub(crate) fn scenes() -> Vec<Scene> {
         .filter(|path| path.extension().is_some_and(|extension| extension == "ron"))
         .collect();
     paths.sort();
-    assert!(!paths.is_empty(), "no scene in {}", file("scenes").display());
+    assert!(
+        !paths.is_empty(),
+        "no scene in {}",
+        file("scenes").display()
+    );
     paths.iter().map(|path| load(path.clone())).collect()
 }
 
@@ -73,7 +77,8 @@ pub(crate) fn render(scene: &Scene, settings: &Settings) -> (Picture, Stats) {
 
 /// A render that is about to begin.
 pub(crate) fn start(scene: &Scene, settings: &Settings) -> Renderer {
-    Renderer::new(scene, settings).unwrap_or_else(|error| panic!("{}: {error}", scene.path.display()))
+    Renderer::new(scene, settings)
+        .unwrap_or_else(|error| panic!("{}: {error}", scene.path.display()))
 }
 
 /// Random words of a fixed sequence (SplitMix64).

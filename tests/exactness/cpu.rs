@@ -35,16 +35,26 @@ fn garden() -> Scene {
 }
 
 fn small_scenes() -> Vec<Scene> {
-    [load("scenes/cornell.ron"), load("scenes/spheres.ron"), garden()]
-        .into_iter()
-        .map(|scene| sized(scene, 24, 16, 5))
-        .collect()
+    [
+        load("scenes/cornell.ron"),
+        load("scenes/spheres.ron"),
+        garden(),
+    ]
+    .into_iter()
+    .map(|scene| sized(scene, 24, 16, 5))
+    .collect()
 }
 
 pub(crate) fn settings_do_not_matter() {
     for scene in small_scenes() {
         let (_, expected) = render(&scene, &on_cpu());
-        assert!(expected.bounces.iter().skip(1).any(|row| row.shadow_rays > 0 && row.survivors > 0));
+        assert!(
+            expected
+                .bounces
+                .iter()
+                .skip(1)
+                .any(|row| row.shadow_rays > 0 && row.survivors > 0)
+        );
         for threads in [Some(1), Some(3), None] {
             for &strategy in Strategy::ALL {
                 // One path, a few that divide nothing, about half of all, the usual, more than there are.
@@ -85,7 +95,11 @@ pub(crate) fn steps_do_not_matter() {
         renderer.set_strategy(*strategies.next().unwrap()).unwrap();
     }
     assert!(steps > 1, "the render is too short to be interrupted");
-    assert_equal(&renderer.finish().unwrap(), &expected, &format!("{steps} steps"));
+    assert_equal(
+        &renderer.finish().unwrap(),
+        &expected,
+        &format!("{steps} steps"),
+    );
     assert_eq!(renderer.picture().unwrap(), picture);
     assert_eq!(renderer.progress(), 1.0);
 }
@@ -129,13 +143,31 @@ pub(crate) fn hashes_differ() {
     };
     let others = [
         scene.clone(),
-        Scene { seed: 1, ..scene.clone() },
-        Scene { spp: 6, ..scene.clone() },
-        Scene { size: (16, 24), ..scene.clone() },
-        Scene { max_bounces: 3, ..scene.clone() },
-        Scene { camera: moved, ..scene.clone() },
+        Scene {
+            seed: 1,
+            ..scene.clone()
+        },
+        Scene {
+            spp: 6,
+            ..scene.clone()
+        },
+        Scene {
+            size: (16, 24),
+            ..scene.clone()
+        },
+        Scene {
+            max_bounces: 3,
+            ..scene.clone()
+        },
+        Scene {
+            camera: moved,
+            ..scene.clone()
+        },
     ];
-    let mut hashes: Vec<String> = others.iter().map(|other| render(other, &on_cpu()).1.film_hash).collect();
+    let mut hashes: Vec<String> = others
+        .iter()
+        .map(|other| render(other, &on_cpu()).1.film_hash)
+        .collect();
     assert!(hashes.iter().all(|hash| hash.len() == 32), "{hashes:?}");
     hashes.sort();
     hashes.dedup();
@@ -149,8 +181,13 @@ pub(crate) fn impossible_waves_are_refused() {
             wave_size: Some(wave_size),
             ..on_cpu()
         };
-        let refused = Renderer::new(&garden(), &settings).err().map(|error| error.to_string());
+        let refused = Renderer::new(&garden(), &settings)
+            .err()
+            .map(|error| error.to_string());
         let refused = refused.unwrap_or_else(|| panic!("waves of {wave_size} paths were accepted"));
-        assert!(refused.starts_with(&format!("wave size {wave_size}: ")), "{refused}");
+        assert!(
+            refused.starts_with(&format!("wave size {wave_size}: ")),
+            "{refused}"
+        );
     }
 }

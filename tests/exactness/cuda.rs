@@ -1,10 +1,6 @@
 //! On a GPU, and without it ignored.
 
-use std::{
-    env,
-    process::Command,
-    sync::Arc,
-};
+use std::{env, process::Command, sync::Arc};
 
 use compaction::{
     Strategy,
@@ -54,7 +50,11 @@ fn agrees(scene: &Scene, wave_sizes: &[Option<u32>]) {
             while renderer.advance().unwrap() {}
             let case = format!("{strategy}, waves of {wave_size:?}");
             assert_equal(&renderer.finish().unwrap(), &expected, &case);
-            assert!(renderer.picture().unwrap() == picture, "{}, {case}: another picture", expected.scene);
+            assert!(
+                renderer.picture().unwrap() == picture,
+                "{}, {case}: another picture",
+                expected.scene
+            );
         }
     }
 }
@@ -69,14 +69,32 @@ pub(crate) fn every_wave_size_has_the_cpus_film(_: &Gpu) {
     for name in ["scenes/cornell.ron", "scenes/spheres.ron"] {
         let scene = sized(load(name), 20, 12, 3);
         // Around a warp, a block, a tile of the sieve, all paths.
-        let sizes = [1, 7, 31, 32, 33, 127, 128, 129, 511, 719, 720, 721, 4096, 1 << 20];
+        let sizes = [
+            1,
+            7,
+            31,
+            32,
+            33,
+            127,
+            128,
+            129,
+            511,
+            719,
+            720,
+            721,
+            4096,
+            1 << 20,
+        ];
         agrees(&scene, &sizes.map(Some));
     }
 }
 
 /// Many tiles at once, on all multiprocessors.
 pub(crate) fn a_large_picture_has_the_cpus_film(_: &Gpu) {
-    agrees(&sized(load("scenes/cornell.ron"), 1024, 512, 3), &[None, Some(1 << 20), Some(77_777)]);
+    agrees(
+        &sized(load("scenes/cornell.ron"), 1024, 512, 3),
+        &[None, Some(1 << 20), Some(77_777)],
+    );
     agrees(&sized(load("scenes/spheres.ron"), 1024, 576, 3), &[None]);
 }
 
@@ -103,7 +121,10 @@ pub(crate) fn steps_do_not_matter(_: &Gpu) {
     ];
     for (name, interrupt) in interruptions {
         renderer.restart().unwrap();
-        assert!(renderer.advance().unwrap(), "the render is too short to be interrupted");
+        assert!(
+            renderer.advance().unwrap(),
+            "the render is too short to be interrupted"
+        );
         interrupt(&mut renderer);
         while renderer.advance().unwrap() {}
         assert_equal(&renderer.finish().unwrap(), &expected, name);
@@ -118,13 +139,19 @@ pub(crate) fn renders_with_a_driver_alone(gpu: &Gpu) {
             .envs([("COMPACTION_NVRTC", "off"), ("COMPACTION_CACHE", "off")])
             .output()
             .unwrap();
-        let said = String::from_utf8_lossy(&child.stdout).into_owned() + &String::from_utf8_lossy(&child.stderr);
-        assert!(child.status.success() && said.contains("1 passed"), "{said}");
+        let said = String::from_utf8_lossy(&child.stdout).into_owned()
+            + &String::from_utf8_lossy(&child.stderr);
+        assert!(
+            child.status.success() && said.contains("1 passed"),
+            "{said}"
+        );
         return;
     }
     let compiler = Compiler::new().shipped(SHIPPED);
     for source in sources() {
-        let module = compiler.load(&gpu.context, &source).unwrap_or_else(|error| panic!("{error}"));
+        let module = compiler
+            .load(&gpu.context, &source)
+            .unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(module.origin(), Origin::Shipped, "{}", source.path());
     }
     agrees(&sized(load("scenes/cornell.ron"), 160, 90, 4), &[None]);
@@ -151,11 +178,20 @@ fn twins(strategy: Strategy) -> Twins {
         seed: 9,
     };
     let (paths, bounces) = (span.path_count, scene.max_bounces);
-    let cuda = CudaWave::new(0, &world, camera, bounces, paths, strategy).unwrap().untimed();
+    let cuda = CudaWave::new(0, &world, camera, bounces, paths, strategy)
+        .unwrap()
+        .untimed();
     let film = Arc::new(Film::new(span.pixel_count));
     Twins {
         cuda: Wave::Cuda(Box::new(cuda)),
-        cpu: Wave::Cpu(CpuWave::new(Arc::new(world), camera, film, bounces, paths, strategy)),
+        cpu: Wave::Cpu(CpuWave::new(
+            Arc::new(world),
+            camera,
+            film,
+            bounces,
+            paths,
+            strategy,
+        )),
         span,
     }
 }
@@ -163,28 +199,46 @@ fn twins(strategy: Strategy) -> Twins {
 /// Captures a wave, and what comes after it, into a graph. The driver refuses to capture a call that waits for the device:
 /// the capture fails.
 fn capture(wave: &mut Wave, span: Span, then: fn(&mut Wave) -> bool) -> Option<CudaGraph> {
-    let Wave::Cuda(cuda) = &*wave else { panic!("a wave on a GPU") };
+    let Wave::Cuda(cuda) = &*wave else {
+        panic!("a wave on a GPU")
+    };
     let stream = cuda.stream.clone();
-    stream.begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL).unwrap();
+    stream
+        .begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)
+        .unwrap();
     let enqueued = trace(wave, span).is_ok() && then(wave);
     // A capture ends whatever became of it.
-    let graph = stream.end_capture(CUgraphInstantiate_flags(0)).ok().flatten();
+    let graph = stream
+        .end_capture(CUgraphInstantiate_flags(0))
+        .ok()
+        .flatten();
     graph.filter(|_| enqueued)
 }
 
 /// The whole loop becomes one graph of the device, and replays.
 pub(crate) fn waves_never_wait(_: &Gpu) {
     for &strategy in Strategy::ALL {
-        let Twins { mut cuda, mut cpu, span } = twins(strategy);
-        let graph = capture(&mut cuda, span, |_| true).unwrap_or_else(|| panic!("{strategy}: a wave waits"));
+        let Twins {
+            mut cuda,
+            mut cpu,
+            span,
+        } = twins(strategy);
+        let graph = capture(&mut cuda, span, |_| true)
+            .unwrap_or_else(|| panic!("{strategy}: a wave waits"));
         let black = cuda.exposed().unwrap();
-        assert!(black.sums.iter().all(|&sum| sum == 0), "{strategy}: what is captured does not run");
+        assert!(
+            black.sums.iter().all(|&sum| sum == 0),
+            "{strategy}: what is captured does not run"
+        );
         for times in 1..=3 {
             graph.launch().unwrap();
             trace(&mut cpu, span).unwrap();
             let (got, expected) = (cuda.exposed().unwrap(), cpu.exposed().unwrap());
             assert!(expected.sums.iter().any(|&sum| sum > 0));
-            assert!(got.sums == expected.sums, "{strategy}: another film after {times} replays");
+            assert!(
+                got.sums == expected.sums,
+                "{strategy}: another film after {times} replays"
+            );
             assert_eq!((got.rejected, expected.rejected), (0, 0));
         }
     }
