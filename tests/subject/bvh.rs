@@ -160,7 +160,9 @@ fn scales(random: &mut Random) -> Vec<Primitive> {
     primitives
 }
 
-const SCENES: [(&str, fn(&mut Random) -> Vec<Primitive>); 6] = [
+type Maker = fn(&mut Random) -> Vec<Primitive>;
+
+const SCENES: [(&str, Maker); 6] = [
     ("heap", heap),
     ("walls", walls),
     ("doubles", doubles),
@@ -194,7 +196,7 @@ fn rays(tree: &Tree, random: &mut Random) -> Vec<(Vec3, Vec3)> {
         let directions = [point(random), near - origin, some.a - origin, axis, flat];
         let direction = directions[random.word() as usize % 5];
         // On the grid of the walls, so that rays run in their planes and along their edges.
-        let origin = if random.word() % 8 == 0 {
+        let origin = if random.word().is_multiple_of(8) {
             (origin * 5.0).round() / 5.0
         } else {
             origin
