@@ -136,14 +136,14 @@ impl Backend {
         let (world, film) = (Arc::new(world), Arc::new(Film::new(camera.pixel_count())));
         let wave = |_| {
             let (world, film) = (world.clone(), film.clone());
-            Mutex::new(Wave::Cpu(CpuWave::new(
+            Mutex::new(Wave::Cpu(Box::new(CpuWave::new(
                 world,
                 camera,
                 film,
                 max_bounces,
                 wave_size,
                 settings.strategy,
-            )))
+            ))))
         };
         let waves = (0..count).map(wave).collect();
         let device = format!(

@@ -152,7 +152,8 @@ fn sample_triangle(
     let distance = distance2.sqrt();
     let direction = to_light * (1.0 / distance);
     let cosine = -dot(direction, normal);
-    if !(cosine > 0.0 && distance > 0.0) {
+    let lit = cosine > 0.0 && distance > 0.0;
+    if !lit {
         return DARK;
     }
     LightSample {
@@ -198,7 +199,8 @@ fn sample_sphere(
     let normal = normalize(to_world(to_center * (1.0 / away), local));
     let target = offset_point(light.a + normal * radius, normal) - origin;
     let distance = dot(target, target).sqrt();
-    if !(distance > 0.0) {
+    let lit = distance > 0.0;
+    if !lit {
         return DARK;
     }
     let pdf = share * sphere_area(radius) / (2.0 * PI * height);

@@ -158,7 +158,8 @@ pub fn nearer_hit(
     } else {
         (hit_sphere(primitive, origin, direction), 0.0, 0.0)
     };
-    if !(distance > 0.0 && distance <= best.distance) {
+    let ahead = distance > 0.0 && distance <= best.distance;
+    if !ahead {
         return;
     }
     let tie = distance == best.distance;

@@ -67,7 +67,8 @@ inline LightSample sample_triangle(const Primitive &light, Vec3 radiance, f32 sh
     f32 distance = sqrtf(distance2);
     Vec3 direction = to_light * (1.0f / distance);
     f32 cosine = -dot(direction, normal);
-    if (!(cosine > 0.0f && distance > 0.0f)) return dark();
+    bool lit = cosine > 0.0f && distance > 0.0f;
+    if (!lit) return dark();
     return {direction, distance, share * distance2 / cosine, radiance};
 }
 
@@ -89,7 +90,8 @@ inline LightSample sample_sphere(const Primitive &light, Vec3 radiance, f32 shar
     Vec3 normal = normalize(to_world(to_center * (1.0f / away), local));
     Vec3 target = offset_point(light.a + normal * radius, normal) - origin;
     f32 distance = sqrtf(dot(target, target));
-    if (!(distance > 0.0f)) return dark();
+    bool lit = distance > 0.0f;
+    if (!lit) return dark();
     f32 pdf = share * sphere_area(radius) / (2.0f * PI * height);
     return {target * (1.0f / distance), distance, pdf, radiance};
 }

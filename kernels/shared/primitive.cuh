@@ -82,7 +82,8 @@ inline void nearer_hit(const Primitive *primitives, u32 position, Vec3 origin, V
     Primitive primitive = primitives[position];
     TriangleHit hit = primitive.kind == TRIANGLE ? hit_triangle(primitive, origin, shear)
                                                  : TriangleHit{hit_sphere(primitive, origin, direction), 0.0f, 0.0f};
-    if (!(hit.distance > 0.0f && hit.distance <= best.distance)) return;
+    bool ahead = hit.distance > 0.0f && hit.distance <= best.distance;
+    if (!ahead) return;
     bool tie = hit.distance == best.distance;
     if (tie && best.primitive != NO_PRIMITIVE && primitive.number > primitives[best.primitive].number) return;
     best = {hit.distance, position, hit.u, hit.v};

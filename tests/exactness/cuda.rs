@@ -98,12 +98,15 @@ pub(crate) fn a_large_picture_has_the_cpus_film(_: &Gpu) {
     agrees(&sized(load("scenes/spheres.ron"), 1024, 576, 3), &[None]);
 }
 
+/// What happens to a render before it is done.
+type Interruption = fn(&mut Renderer);
+
 pub(crate) fn steps_do_not_matter(_: &Gpu) {
     let scene = sized(load("scenes/cornell.ron"), 200, 200, 8);
     let (_, expected) = render(&scene, &on_cpu());
     // Waves so small that the render takes several steps.
     let mut renderer = start(&scene, &on_cuda(Some(64)));
-    let interruptions: [(&str, fn(&mut Renderer)); 4] = [
+    let interruptions: [(&str, Interruption); 4] = [
         ("nothing", |_| ()),
         ("restart", |renderer| renderer.restart().unwrap()),
         ("another size and back", |renderer| {
@@ -186,14 +189,14 @@ fn twins(strategy: Strategy) -> Twins {
     let film = Arc::new(Film::new(span.pixel_count));
     Twins {
         cuda: Wave::Cuda(Box::new(cuda)),
-        cpu: Wave::Cpu(CpuWave::new(
+        cpu: Wave::Cpu(Box::new(CpuWave::new(
             Arc::new(world),
             camera,
             film,
             bounces,
             paths,
             strategy,
-        )),
+        ))),
         span,
     }
 }
