@@ -21,8 +21,8 @@ use raysieve::kernels::{SHIPPED, sources};
 const CAPABILITIES: [u32; 4] = [75, 80, 86, 90];
 /// Those that the shipped PTX becomes machine code for on a user's machine: Blackwell too.
 const SHIPPED_CAPABILITIES: [u32; 5] = [75, 80, 86, 90, 120];
-/// With more, fewer than 5 blocks of 128 threads share a multiprocessor's 65,536, and traversal waits for memory often.
-const MOST_REGISTERS_TRAVERSING: u32 = 96;
+/// With more, fewer than 6 blocks of 128 threads share a multiprocessor's 65,536, and traversal waits for memory often.
+const MOST_REGISTERS_TRAVERSING: u32 = 80;
 /// With more, fewer than 4.
 const MOST_REGISTERS: u32 = 128;
 

@@ -73,6 +73,9 @@ pub(crate) fn settings_do_not_matter() {
     }
 }
 
+/// What happens to a render before it is done.
+type Interruption<'a> = &'a dyn Fn(&mut Renderer);
+
 /// A render that takes several steps, with one thread.
 fn long_render(scene: &Scene) -> Renderer {
     let settings = Settings {
@@ -112,7 +115,7 @@ pub(crate) fn restarts_forget() {
         fov_degrees: 20.0,
         ..scene.camera
     };
-    let interruptions: [(&str, &dyn Fn(&mut Renderer)); 3] = [
+    let interruptions: [(&str, Interruption); 3] = [
         ("restart", &|renderer| renderer.restart().unwrap()),
         ("another camera and back", &|renderer| {
             renderer.set_camera(elsewhere).unwrap();

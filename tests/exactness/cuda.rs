@@ -98,20 +98,23 @@ pub(crate) fn a_large_picture_has_the_cpus_film(_: &Gpu) {
     agrees(&sized(load("scenes/spheres.ron"), 1024, 576, 3), &[None]);
 }
 
+/// What happens to a render before it is done.
+type Interruption = fn(&mut Renderer);
+
 pub(crate) fn steps_do_not_matter(_: &Gpu) {
     let scene = sized(load("scenes/cornell.ron"), 200, 200, 8);
     let (_, expected) = render(&scene, &on_cpu());
     // Waves so small that the render takes several steps.
     let mut renderer = start(&scene, &on_cuda(Some(64)));
-    let interruptions: [(&str, &dyn Fn(&mut Renderer)); 4] = [
-        ("nothing", &|_| ()),
-        ("restart", &|renderer| renderer.restart().unwrap()),
-        ("another size and back", &|renderer| {
+    let interruptions: [(&str, Interruption); 4] = [
+        ("nothing", |_| ()),
+        ("restart", |renderer| renderer.restart().unwrap()),
+        ("another size and back", |renderer| {
             renderer.set_size(300, 100).unwrap();
             renderer.advance().unwrap();
             renderer.set_size(200, 200).unwrap();
         }),
-        ("pictures and other strategies", &|renderer| {
+        ("pictures and other strategies", |renderer| {
             for &strategy in Strategy::ALL {
                 renderer.set_strategy(strategy).unwrap();
                 renderer.advance().unwrap();
@@ -133,10 +136,12 @@ pub(crate) fn steps_do_not_matter(_: &Gpu) {
 
 /// In a process that finds no NVRTC and no cache.
 pub(crate) fn renders_with_a_driver_alone(gpu: &Gpu) {
-    if env::var_os("COMPACTION_NVRTC").is_none_or(|choice| choice != "off") {
+    let without = [("COMPACTION_NVRTC", "off"), ("COMPACTION_CACHE", "off")];
+    let has = |&(name, choice): &(&str, &str)| env::var_os(name).is_some_and(|set| set == choice);
+    if !without.iter().all(has) {
         let child = Command::new(env::current_exe().unwrap())
             .args(["--exact", DRIVER_ALONE])
-            .envs([("COMPACTION_NVRTC", "off"), ("COMPACTION_CACHE", "off")])
+            .envs(without)
             .output()
             .unwrap();
         let said = String::from_utf8_lossy(&child.stdout).into_owned()

@@ -1,12 +1,11 @@
 //! One scene, one image: the film's bits depend on nothing but the scene, its size, its seed and its samples.
 
+#[path = "../common/mod.rs"]
 mod common;
-#[path = "../compaction/tests/common/mod.rs"]
+#[path = "../../compaction/tests/common/mod.rs"]
 mod harness;
 
-#[path = "exactness/cpu.rs"]
 mod cpu;
-#[path = "exactness/cuda.rs"]
 mod cuda;
 
 use harness::Tests;
