@@ -210,6 +210,18 @@ impl Backend {
         Ok(reports?.into_iter().flatten().collect())
     }
 
+    /// Waits for all waves under way; what they counted.
+    pub(crate) fn land(&mut self) -> Result<Vec<Report>, Error> {
+        let mut reports = Vec::new();
+        for wave in &self.waves {
+            let mut wave = lock(wave);
+            while let Some(report) = wave.land()? {
+                reports.push(report);
+            }
+        }
+        Ok(reports)
+    }
+
     /// The part of the wall clock that a stage's time stands for: so many waves run side by side.
     pub(crate) fn time_share(&self) -> f64 {
         1.0 / self.waves.len() as f64
@@ -242,7 +254,7 @@ impl Backend {
     }
 }
 
-/// Traces spans until the deadline. On CUDA some waves are under way when it returns, unless no span is left.
+/// Traces spans until the deadline, or until none is left. On CUDA some waves are still under way when it returns.
 fn render(wave: &mut Wave, spans: &Spans, deadline: Instant) -> Result<Vec<Report>, Error> {
     let mut reports = Vec::new();
     loop {
@@ -252,14 +264,12 @@ fn render(wave: &mut Wave, spans: &Spans, deadline: Instant) -> Result<Vec<Repor
         if Instant::now() >= deadline {
             return Ok(reports);
         }
-        let Some(span) = spans.deal() else { break };
+        let Some(span) = spans.deal() else {
+            return Ok(reports);
+        };
         trace(wave, span)?;
         wave.depart()?;
     }
-    while let Some(report) = wave.land()? {
-        reports.push(report);
-    }
-    Ok(reports)
 }
 
 /// A panic in another thread leaves a wave as it was between two stages: the next span overwrites it.
