@@ -1,4 +1,5 @@
 // shade: what happens where a ray hit. Room: src/stages/shade.rs.
+#include "shared/lanes.cuh"
 #include "shared/light.cuh"
 #include "shared/sampler.cuh"
 
@@ -108,13 +109,12 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
     shade(const Primitive *primitives, const Material *materials, const Light *lights, Surroundings surroundings,
           Span span, u32 bounce, u32 scatters, const u32 *lanes, const u32 *queue, const Hit *hits, Ray *rays,
           Rgb *throughputs, Rgb *radiances, ShadowRay *shadow_rays, u8 *flags, u32 *shadow_ray_count) {
-    u32 lane = blockIdx.x * blockDim.x + threadIdx.x;
-    bool casts = false;
-    if (lane < *lanes) {
+    World world = {primitives, materials, lights, surroundings};
+    u32 count = *lanes, cast = 0;
+    for (u32 lane = first_lane(); lane < count; lane += lane_stride()) {
         u32 path = queue[lane];
-        bool goes_on = false;
+        bool goes_on = false, casts = false;
         if (path != NO_PATH) {
-            World world = {primitives, materials, lights, surroundings};
             PixelSample at = pixel_and_sample(span, path);
             Sampler numbers = sampler(span.seed, at.pixel, at.sample);
             Vertex vertex = {numbers, bounce, rays[path], throughputs[path].rgb, {0.0f, 0.0f, 0.0f}, {}};
@@ -130,7 +130,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
         }
         if (!casts) shadow_rays[lane].distance = 0.0f;
         flags[lane] = goes_on ? 1 : 0;
+        cast += casts;
     }
-    u32 cast = __syncthreads_count(casts);
-    if (threadIdx.x == 0 && cast != 0) atomicAdd(shadow_ray_count, cast);
+    count_in_block(cast, shadow_ray_count);
 }

@@ -6,11 +6,18 @@ use crate::{bvh, film, material, math, path, primitive, sampler, stages};
 
 /// Threads of a block, in every kernel of a stage.
 pub(crate) const BLOCK_THREADS: u32 = 128;
+/// Blocks for each multiprocessor, at most, in kernels over a queue: several times what it holds, so that a block of
+/// slow rays delays nobody, and few enough that a grid without live paths is gone in a few microseconds.
+pub(crate) const BLOCKS_PER_MULTIPROCESSOR: u32 = 128;
 
 const HEADERS: &[(&str, &str)] = &[
     (
         "kernels/shared/words.cuh",
         include_str!("../kernels/shared/words.cuh"),
+    ),
+    (
+        "kernels/shared/lanes.cuh",
+        include_str!("../kernels/shared/lanes.cuh"),
     ),
     (
         "kernels/shared/math.cuh",

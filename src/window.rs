@@ -1,7 +1,7 @@
 //! The window: the picture as it is rendered, its statistics over it, and the keys.
 //!
-//! The event loop never waits for the renderer, which has a thread of its own ([`render_thread`]); what comes from
-//! either goes through the [`viewer`], which changes the [`view`], and the view is drawn to the [`screen`].
+//! The event loop never waits for the renderer, which has a thread of its own (`render_thread`); what comes from
+//! either goes through the `viewer`, which changes the `view`, and the view is drawn to the `screen`.
 
 mod keys;
 mod orbit;

@@ -7,11 +7,11 @@
 
 use glam::Vec3;
 
-use compaction::cuda::{In, InOut, Launch, Source};
+use compaction::cuda::{In, InOut, Source};
 
 use crate::{
     Error,
-    kernels::{BLOCK_THREADS, stage},
+    kernels::stage,
     light::{Light, Surroundings, choose_light, light_pdf, sample_light},
     material::{
         DIFFUSE, MIRROR, Material, fresnel, power_heuristic, reflect, refract, sample_cosine,
@@ -296,10 +296,11 @@ pub(super) fn source() -> Source {
 
 fn on_cuda(wave: &mut CudaWave, bounce: u32) -> Result<(), Error> {
     let lanes = wave.lanes(counts::hits(bounce));
+    let grid = wave.over_lanes();
     let (counted, mut uncounted) = wave.counts.split_at_mut(counts::shadow_rays(bounce));
     wave.kernels.shade.launch(
         &wave.stream,
-        Launch::covering(wave.span.path_count, BLOCK_THREADS),
+        grid,
         (
             wave.primitives.as_view(),
             wave.materials.as_view(),

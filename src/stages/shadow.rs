@@ -3,12 +3,12 @@
 //! Reads: shadow rays by lane, nodes, primitives. Writes: radiances of the paths whose shadow ray nothing blocks.
 //! Without a light there are no shadow rays, and nothing is done.
 
-use compaction::cuda::{In, InOut, Launch, Source};
+use compaction::cuda::{In, InOut, Source};
 
 use crate::{
     Error,
     bvh::{self, Node},
-    kernels::{BLOCK_THREADS, stage},
+    kernels::stage,
     path::{Rgb, ShadowRay},
     primitive::Primitive,
     wave::{CpuWave, CudaWave, Stage, Wave, counts},
@@ -72,7 +72,7 @@ fn on_cuda(wave: &mut CudaWave, bounce: u32) -> Result<(), Error> {
     let lanes = wave.lanes(counts::hits(bounce));
     wave.kernels.shadow.launch(
         &wave.stream,
-        Launch::covering(wave.span.path_count, BLOCK_THREADS),
+        wave.over_lanes(),
         (
             wave.nodes.as_view(),
             wave.primitives.as_view(),
