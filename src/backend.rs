@@ -18,7 +18,6 @@ use crate::{
     film::{Exposed, Film},
     path::Span,
     picture::Picture,
-    renderer::{BackendChoice, Settings},
     scene::memory,
     stages::resolve,
     wave::{CpuWave, CudaWave, Report, Wave},
@@ -36,6 +35,31 @@ const MEMORY_SHARE: u64 = 4;
 const MOST_PATHS: u32 = 1 << 31;
 /// How long the waves render before they show what they have.
 const SLICE: Duration = Duration::from_millis(50);
+
+/// Where a scene is rendered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BackendChoice {
+    /// The first usable GPU, else the CPU.
+    #[default]
+    Auto,
+    /// The CPU.
+    Cpu,
+    /// The GPU of this number.
+    Cuda(usize),
+}
+
+/// How a scene is rendered; none of it changes the picture.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Settings {
+    /// Where.
+    pub backend: BackendChoice,
+    /// How the queue is sieved.
+    pub strategy: Strategy,
+    /// Paths in flight: per thread on the CPU, in all on a GPU. By the memory if not given.
+    pub wave_size: Option<u32>,
+    /// Threads on the CPU. As many as it runs at once if not given.
+    pub threads: Option<usize>,
+}
 
 /// The (pixel, sample) pairs of a picture, dealt out in order.
 pub(crate) struct Spans {

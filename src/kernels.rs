@@ -2,7 +2,7 @@
 
 use compaction::cuda::{Params, Source};
 
-use crate::{bvh, film, material, math, path, primitive, sampler, stages};
+use crate::{bvh, film, material, math, path, primitive, sampler};
 
 /// Threads of a block, in every kernel of a stage.
 pub(crate) const BLOCK_THREADS: u32 = 128;
@@ -101,10 +101,3 @@ pub(crate) fn stage<P: Params>(
 
 /// Kernels that ship with the program: a machine with nothing but a driver renders by them.
 pub static SHIPPED: &[u8] = include_bytes!("../kernels/shipped.bin");
-
-/// All kernel files of a render: the stages', and the sieve's.
-pub fn sources() -> Vec<Source> {
-    let mut sources = stages::sources();
-    sources.push(compaction::select::source::<u32>());
-    sources
-}

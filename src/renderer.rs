@@ -7,6 +7,7 @@ use std::{
 
 use compaction::Strategy;
 
+pub use crate::backend::{BackendChoice, Settings};
 use crate::{
     Error,
     backend::{Backend, Spans},
@@ -18,31 +19,6 @@ use crate::{
     wave::Report,
     world::World,
 };
-
-/// Where a scene is rendered.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum BackendChoice {
-    /// The first usable GPU, else the CPU.
-    #[default]
-    Auto,
-    /// The CPU.
-    Cpu,
-    /// The GPU of this number.
-    Cuda(usize),
-}
-
-/// How a scene is rendered; none of it changes the picture.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Settings {
-    /// Where.
-    pub backend: BackendChoice,
-    /// How the queue is sieved.
-    pub strategy: Strategy,
-    /// Paths in flight: per thread on the CPU, in all on a GPU. By the memory if not given.
-    pub wave_size: Option<u32>,
-    /// Threads on the CPU. As many as it runs at once if not given.
-    pub threads: Option<usize>,
-}
 
 /// A scene that is being rendered.
 pub struct Renderer {

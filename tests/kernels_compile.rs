@@ -15,7 +15,7 @@ use std::{
 
 use compaction::cuda::{Archive, Compiled, Nvrtc, Source, Target, Usage};
 use harness::Tests;
-use raysieve::kernels::{SHIPPED, sources};
+use raysieve::{kernels::SHIPPED, stages::sources};
 
 /// Compute capabilities of Turing, Ampere twice, and Hopper.
 const CAPABILITIES: [u32; 4] = [75, 80, 86, 90];

@@ -13,10 +13,11 @@ use compaction::{
 use raysieve::{
     camera::Camera,
     film::Film,
-    kernels::{SHIPPED, sources},
+    kernels::SHIPPED,
     path::Span,
     renderer::{BackendChoice, Renderer, Settings},
     scene::Scene,
+    stages::sources,
     wave::{CpuWave, CudaWave, Wave},
     wavefront::trace,
     world::World,
