@@ -73,6 +73,22 @@ struct Group {
     bits: u32,
 }
 
+#[inline]
+fn step(direction: f32, slack: f32) -> f32 {
+    if direction < 0.0 { -slack } else { slack }
+}
+
+#[inline]
+fn inverse(direction: f32) -> f32 {
+    const SMALLEST: f32 = 1.0 / 1.208_925_8e24; // 2⁻⁸⁰
+    let magnitude = greater(direction.abs(), SMALLEST);
+    1.0 / if direction < 0.0 {
+        -magnitude
+    } else {
+        magnitude
+    }
+}
+
 /// Prepares a ray for `hit_children`. `extent` is the largest coordinate of the scene.
 #[inline]
 pub fn box_ray(origin: Vec3, direction: Vec3, extent: f32) -> BoxRay {
@@ -99,22 +115,6 @@ pub fn box_ray(origin: Vec3, direction: Vec3, extent: f32) -> BoxRay {
             inverse(direction.z),
         ),
         octant,
-    }
-}
-
-#[inline]
-fn step(direction: f32, slack: f32) -> f32 {
-    if direction < 0.0 { -slack } else { slack }
-}
-
-#[inline]
-fn inverse(direction: f32) -> f32 {
-    const SMALLEST: f32 = 1.0 / 1.208_925_8e24; // 2⁻⁸⁰
-    let magnitude = greater(direction.abs(), SMALLEST);
-    1.0 / if direction < 0.0 {
-        -magnitude
-    } else {
-        magnitude
     }
 }
 
@@ -177,6 +177,54 @@ fn hit_children(node: &Node, ray: &BoxRay, distance: f32) -> u32 {
     bits
 }
 
+/// Offers the primitives of every box that the ray meets before `distance`; `test` returns the distance from then on, a
+/// negative one to end the visit.
+#[inline]
+fn visit(nodes: &[Node], ray: &BoxRay, mut distance: f32, mut test: impl FnMut(u32) -> f32) {
+    let mut stack = [Group::default(); STACK_SIZE as usize];
+    let mut height = 0;
+    // The root is the only child of a node that is not there.
+    let mut group = Group {
+        base: 0,
+        bits: 1 << 31,
+    };
+    let mut imask = 0;
+    loop {
+        let bit = 31 - group.bits.leading_zeros();
+        group.bits &= !(1 << bit);
+        if group.bits >> 24 != 0 {
+            stack[height] = group;
+            height += 1;
+        }
+        let slot = (bit - 24) ^ ray.octant;
+        let node = &nodes[(group.base + (imask & !(u32::MAX << slot)).count_ones()) as usize];
+        let bits = hit_children(node, ray, distance);
+
+        let mut waiting = bits & 0x00ff_ffff;
+        while waiting != 0 {
+            let offset = waiting.trailing_zeros();
+            waiting &= waiting - 1;
+            distance = test(node.primitive_base + offset);
+            if distance < 0.0 {
+                return;
+            }
+        }
+
+        group = Group {
+            base: node.child_base,
+            bits: (bits & 0xff00_0000) | (node.exponents >> 24),
+        };
+        if bits >> 24 == 0 {
+            if height == 0 {
+                return;
+            }
+            height -= 1;
+            group = stack[height];
+        }
+        imask = group.bits & 255;
+    }
+}
+
 /// The nearest hit before `distance`; its `primitive` is `NO_PRIMITIVE` if there is none.
 #[inline]
 pub fn nearest(
@@ -226,54 +274,6 @@ pub fn occluded(
         if blocked { -1.0 } else { distance }
     });
     blocked
-}
-
-/// Offers the primitives of every box that the ray meets before `distance`; `test` returns the distance from then on, a
-/// negative one to end the visit.
-#[inline]
-fn visit(nodes: &[Node], ray: &BoxRay, mut distance: f32, mut test: impl FnMut(u32) -> f32) {
-    let mut stack = [Group::default(); STACK_SIZE as usize];
-    let mut height = 0;
-    // The root is the only child of a node that is not there.
-    let mut group = Group {
-        base: 0,
-        bits: 1 << 31,
-    };
-    let mut imask = 0;
-    loop {
-        let bit = 31 - group.bits.leading_zeros();
-        group.bits &= !(1 << bit);
-        if group.bits >> 24 != 0 {
-            stack[height] = group;
-            height += 1;
-        }
-        let slot = (bit - 24) ^ ray.octant;
-        let node = &nodes[(group.base + (imask & !(u32::MAX << slot)).count_ones()) as usize];
-        let bits = hit_children(node, ray, distance);
-
-        let mut waiting = bits & 0x00ff_ffff;
-        while waiting != 0 {
-            let offset = waiting.trailing_zeros();
-            waiting &= waiting - 1;
-            distance = test(node.primitive_base + offset);
-            if distance < 0.0 {
-                return;
-            }
-        }
-
-        group = Group {
-            base: node.child_base,
-            bits: (bits & 0xff00_0000) | (node.exponents >> 24),
-        };
-        if bits >> 24 == 0 {
-            if height == 0 {
-                return;
-            }
-            height -= 1;
-            group = stack[height];
-        }
-        imask = group.bits & 255;
-    }
 }
 
 /// The tree, and the primitives in its order.

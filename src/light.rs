@@ -110,24 +110,6 @@ pub fn light_pdf(
     share * sphere_area(radius) / (2.0 * PI * cone_height(radius, distance2))
 }
 
-/// A point on the light, drawn for the point `origin`.
-#[inline]
-pub fn sample_light(
-    primitive: &Primitive,
-    material: &Material,
-    surroundings: &Surroundings,
-    origin: Vec3,
-    u: f32,
-    v: f32,
-) -> LightSample {
-    let share = luminance(material.emission) * surroundings.inverse_power;
-    if primitive.kind == TRIANGLE {
-        sample_triangle(primitive, material.emission, share, origin, u, v)
-    } else {
-        sample_sphere(primitive, material.emission, share, origin, u, v)
-    }
-}
-
 #[inline]
 fn sample_triangle(
     light: &Primitive,
@@ -209,6 +191,24 @@ fn sample_sphere(
         distance,
         pdf,
         radiance,
+    }
+}
+
+/// A point on the light, drawn for the point `origin`.
+#[inline]
+pub fn sample_light(
+    primitive: &Primitive,
+    material: &Material,
+    surroundings: &Surroundings,
+    origin: Vec3,
+    u: f32,
+    v: f32,
+) -> LightSample {
+    let share = luminance(material.emission) * surroundings.inverse_power;
+    if primitive.kind == TRIANGLE {
+        sample_triangle(primitive, material.emission, share, origin, u, v)
+    } else {
+        sample_sphere(primitive, material.emission, share, origin, u, v)
     }
 }
 

@@ -105,17 +105,6 @@ pub fn square_to_disk(u: f32, v: f32) -> (f32, f32) {
     }
 }
 
-/// A point away from a surface, by so much that no ray from it hits that surface again (Wächter & Binder 2019, Ray
-/// Tracing Gems 6). `normal` is of length 1 and points to the side that the ray leaves on.
-#[inline]
-pub fn offset_point(point: Vec3, normal: Vec3) -> Vec3 {
-    Vec3::new(
-        offset_coordinate(point.x, normal.x),
-        offset_coordinate(point.y, normal.y),
-        offset_coordinate(point.z, normal.z),
-    )
-}
-
 #[inline]
 fn offset_coordinate(point: f32, normal: f32) -> f32 {
     // Far from the origin a number of representable steps, near it a fixed length: errors behave so too.
@@ -128,4 +117,15 @@ fn offset_coordinate(point: f32, normal: f32) -> f32 {
     } else {
         stepped
     }
+}
+
+/// A point away from a surface, by so much that no ray from it hits that surface again (Wächter & Binder 2019, Ray
+/// Tracing Gems 6). `normal` is of length 1 and points to the side that the ray leaves on.
+#[inline]
+pub fn offset_point(point: Vec3, normal: Vec3) -> Vec3 {
+    Vec3::new(
+        offset_coordinate(point.x, normal.x),
+        offset_coordinate(point.y, normal.y),
+        offset_coordinate(point.z, normal.z),
+    )
 }

@@ -34,7 +34,8 @@
 //! | `materials` | `{ "name": Material(..), .. }` | `{}` |
 //! | `objects` | `[ Object(..), .. ]`, at least one; at most 2³¹ triangles and spheres | required |
 //!
-//! The film holds 2³⁰ per pixel and channel: the brightest radiance times `spp` may not be more.
+//! The film takes samples below 2²⁴, and holds 2³⁰ per pixel and channel: a radiance lies below the one, and times `spp`
+//! not above the other.
 //!
 //! # The camera
 //!
@@ -104,7 +105,7 @@ use std::path::{Path, PathBuf};
 
 use glam::Vec3;
 
-use crate::Error;
+use crate::{Error, film::TOO_BRIGHT};
 
 /// Radiance times samples that the film can add up without overflow.
 const FILM_LIMIT: f64 = (1u64 << 30) as f64;
@@ -281,6 +282,12 @@ fn check_max_bounces(max_bounces: u32) -> Result<(), String> {
 }
 
 fn check_brightness(brightest: f32, spp: u32) -> Result<(), String> {
+    if brightest >= TOO_BRIGHT {
+        return Err(format!(
+            "a radiance of {brightest} is too bright for the film, which takes samples below {TOO_BRIGHT}; lower the \
+             radiance"
+        ));
+    }
     if f64::from(brightest) * f64::from(spp) > FILM_LIMIT {
         let most = FILM_LIMIT / f64::from(spp);
         return Err(format!(

@@ -64,6 +64,8 @@ impl Screen {
                     )
                 })
             })?;
+        // Left to itself, wgpu panics at what no call of its returns, such as a display that has gone away.
+        pixels.device().on_uncaptured_error(Arc::new(|_| {}));
         let on_processor = pixels.adapter().get_info().device_type == DeviceType::Cpu;
         let interval = if on_processor {
             SOFTWARE_INTERVAL
@@ -135,8 +137,9 @@ impl Screen {
         draw(self.pixels.frame_mut());
         self.shown = Instant::now();
         if self.pixels.render().is_err() {
-            // The surface is changing under it, such as in the middle of a resize.
-            self.resize(self.window.inner_size());
+            // The surface is changing under it, such as in the middle of a resize. A display that has gone away cannot be
+            // asked for the size: winit panics.
+            self.resize(self.size.into());
         }
     }
 }
