@@ -124,6 +124,13 @@ fn spacing(exponents: u32, axis: u32) -> f32 {
     f32::from_bits(((exponents >> (8 * axis)) & 255) << 23)
 }
 
+/// How far a child's bits are shifted within a `Group`: nodes by the order of the visit.
+#[inline]
+fn shift(meta: u32, octant: u32) -> u32 {
+    let slot = meta & 31;
+    if slot >= 24 { slot ^ octant } else { slot }
+}
+
 /// Which children the ray meets before `distance`, as the bits of a `Group`.
 #[inline]
 fn hit_children(node: &Node, ray: &BoxRay, distance: f32) -> u32 {
@@ -150,32 +157,21 @@ fn hit_children(node: &Node, ray: &BoxRay, distance: f32) -> u32 {
         (&node.min_z, &node.max_z)
     };
 
-    // Two loops: the first has no branch, so that it becomes vector instructions.
-    let mut hit = [false; 8];
-    for child in 0..8 {
-        let entered = greater(
-            greater(
-                f32::from(near_x[child]) * dx + enter.x,
-                f32::from(near_y[child]) * dy + enter.y,
-            ),
-            greater(f32::from(near_z[child]) * dz + enter.z, 0.0),
-        );
+    // Without a branch, so that it becomes vector instructions.
+    let met: [bool; 8] = std::array::from_fn(|child| {
+        let entered_x = f32::from(near_x[child]) * dx + enter.x;
+        let entered_y = f32::from(near_y[child]) * dy + enter.y;
+        let entered_z = f32::from(near_z[child]) * dz + enter.z;
         let left_x = f32::from(far_x[child]) * dx + leave.x;
         let left_y = f32::from(far_y[child]) * dy + leave.y;
         let left_z = f32::from(far_z[child]) * dz + leave.z;
-        hit[child] =
-            (entered <= left_x) & (entered <= left_y) & (entered <= left_z) & (entered <= distance);
-    }
+        let entered = greater(greater(entered_x, entered_y), greater(entered_z, 0.0));
+        (entered <= left_x) & (entered <= left_y) & (entered <= left_z) & (entered <= distance)
+    });
     let mut bits = 0;
-    for child in 0..8 {
-        let meta = u32::from(node.meta[child]);
-        if hit[child] && meta != 0 {
-            let slot = meta & 31;
-            bits |= if slot >= 24 {
-                1 << (slot ^ ray.octant)
-            } else {
-                (meta >> 5) << slot
-            };
+    for (met, meta) in met.into_iter().zip(node.meta) {
+        if met {
+            bits |= u32::from(meta >> 5) << shift(u32::from(meta), ray.octant);
         }
     }
     bits

@@ -6,9 +6,9 @@
 use glam::Vec3;
 
 /// π, rounded to `f32`.
-pub const PI: f32 = 3.141_592_7;
+pub const PI: f32 = std::f32::consts::PI;
 /// 1/π, rounded to `f32`.
-pub const INV_PI: f32 = 0.318_309_9;
+pub const INV_PI: f32 = std::f32::consts::FRAC_1_PI;
 
 /// The smaller of two; the second if they do not compare. (`f32::min` leaves the sign of zero open, and CUDA has a `min`.)
 #[inline]

@@ -1,8 +1,9 @@
 //! A scene: what is in a RON file, checked and flattened to triangles and spheres.
 //!
-//! A scene file is RON in UTF-8, named `.ron`. Lengths are in metres, angles in degrees, colours in linear sRGB, light
-//! in W·sr⁻¹·m⁻² per channel; right-handed, y up. It is read strictly: an unknown or repeated field, a number that is
-//! not finite or not in its range, a material that is not there is an error with its file, line and column.
+//! A scene file is RON in UTF-8, named `.ron`, of up to 16 MiB. Lengths are in metres, angles in degrees, colours in
+//! linear sRGB, light in W·sr⁻¹·m⁻² per channel; right-handed, y up. It is read strictly: an unknown or repeated field,
+//! a number that is not finite or not in its range, a material that is not there is an error with its file, line and
+//! column.
 //! `(x, y, z)` and `(r, g, b)` are three numbers in parentheses.
 //!
 //! ```ron
@@ -42,7 +43,7 @@
 //! | `origin` | where the pinhole is | required |
 //! | `target` | a point that it looks at: the middle of the picture | required |
 //! | `up` | a direction that points up in the picture, not along the view | `(0, 1, 0)` |
-//! | `fov` | horizontal angle of view, degrees, above 0 and below 180 | required |
+//! | `fov` | horizontal angle of view, degrees, 0.001 to 179.999 | required |
 //!
 //! # Materials
 //!
@@ -90,8 +91,10 @@
 mod build;
 mod displaced_sphere;
 mod geometry;
-mod memory;
+mod materials;
+pub(crate) mod memory;
 mod mesh;
+mod objects;
 mod source;
 mod text;
 mod transform;
@@ -149,7 +152,7 @@ pub struct Camera {
     pub target: Vec3,
     /// Up in the picture, of any length, not along the view.
     pub up: Vec3,
-    /// Horizontal angle of view, above 0 and below 180.
+    /// Horizontal angle of view, 0.001..=179.999.
     pub fov_degrees: f32,
 }
 

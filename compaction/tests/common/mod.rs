@@ -45,13 +45,25 @@ impl Tests {
     }
 
     /// A test that compiles.
-    pub(crate) fn nvrtc(mut self, name: &str, body: fn(&Arc<Nvrtc>)) -> Self {
-        match self.nvrtc.clone() {
-            Ok(nvrtc) => self.trials.push(Trial::test(name, move || {
-                body(&nvrtc);
+    pub(crate) fn nvrtc(self, name: &str, body: fn(&Arc<Nvrtc>)) -> Self {
+        let nvrtc = self.nvrtc.clone();
+        self.needs("no NVRTC", nvrtc, name, body)
+    }
+
+    /// A test that needs what not every machine has.
+    pub(crate) fn needs<T: Send + 'static>(
+        mut self,
+        lacks: &'static str,
+        found: Result<T, String>,
+        name: &str,
+        body: fn(&T),
+    ) -> Self {
+        match found {
+            Ok(tool) => self.trials.push(Trial::test(name, move || {
+                body(&tool);
                 Ok(())
             })),
-            Err(reason) => self.skip(name, "no NVRTC", reason),
+            Err(reason) => self.skip(name, lacks, reason),
         }
         self
     }
