@@ -23,9 +23,20 @@ __device__ __forceinline__ void keep_tile(
     const Item *__restrict__ items, u32 left, Item *__restrict__ out, Order &order)
 {
     __shared__ u16 kept[TILE_ITEMS];
+    // Narrow items are asked for together, so that a thread waits for its reads together.
+    constexpr bool IS_NARROW = sizeof(Item) <= sizeof(u32);
+    Item mine[IS_NARROW ? STRIPES : 1];
+    const bool is_full = left == TILE_ITEMS;
+    if constexpr (IS_NARROW) {
+#pragma unroll
+        for (u32 stripe = 0; stripe < STRIPES; stripe++) {
+            const u64 place = striped<STRIPES>(0, stripe);
+            if (is_full || place < left) mine[stripe] = items[place];
+        }
+    }
     const auto ballots = take_ballots<STRIPES>([&](u32 stripe) {
         const u64 place = striped<STRIPES>(0, stripe);
-        return place < left && keep(items[place]);
+        return (is_full || place < left) && keep(IS_NARROW ? mine[IS_NARROW ? stripe : 0] : items[place]);
     });
     order.announce(ballots.total);
     for_each_keeper(ballots, [&](u32 rank, u32 stripe) { kept[rank] = (u16)striped<STRIPES>(0, stripe); });

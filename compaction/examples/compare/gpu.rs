@@ -118,8 +118,9 @@ impl Bench {
                 selected: cuda::zeroed(&stream, 1)?,
             })
         };
-        let sets = (ROUND_BYTES / (10 * len)).clamp(2, 64);
+        // Every set is called at least once.
         let runs = if len > 1 << 25 { 21 } else { 51 };
+        let sets = (ROUND_BYTES / (10 * len)).clamp(2, WARM_UP + runs);
         Ok(Self {
             sets: (0..sets).map(|_| set()).collect::<Result<_>>()?,
             timeline: Timeline::new(context, 2 * runs)?,
