@@ -147,7 +147,7 @@ impl CudaWave {
             sieved: uninitialised(&stream, paths)?,
             flags: uninitialised(&stream, paths)?,
             counts: zeroed(&stream, counts::len(max_bounces))?,
-            workspace: Workspace::with_capacity(&stream, capacity)?,
+            workspace: Workspace::for_strategy(&stream, strategy, capacity)?,
             landed: (0..IN_FLIGHT)
                 .map(|_| flight())
                 .collect::<Result<_, Error>>()?,
@@ -245,7 +245,10 @@ impl CudaWave {
 
     /// Sieves by another strategy from the next wave on.
     pub fn set_strategy(&mut self, strategy: Strategy) -> Result<(), Error> {
-        self.select = Select::new(&self.compiler, &self.context, strategy)?;
+        let select = Select::new(&self.compiler, &self.context, strategy)?;
+        let capacity = self.workspace.capacity();
+        self.workspace = Workspace::for_strategy(&self.stream, strategy, capacity)?;
+        self.select = select;
         self.strategy = strategy;
         Ok(())
     }

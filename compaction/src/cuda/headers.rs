@@ -9,7 +9,17 @@ macro_rules! headers {
         )),+];
     };
 }
-headers!("prelude.cuh", "warp.cuh", "block.cuh", "look_back.cuh");
+headers!(
+    "prelude.cuh",
+    "warp.cuh",
+    "block.cuh",
+    "look_back.cuh",
+    "order.cuh",
+    "tile.cuh",
+    "stripes.cuh",
+    "scan_counts.cuh",
+    "value.cuh"
+);
 
 /// What every expanded source begins with.
 pub(super) const PRELUDE: &str = "compaction/kernels/prelude.cuh";

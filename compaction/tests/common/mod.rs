@@ -85,6 +85,18 @@ impl Tests {
         self
     }
 
+    /// A test that runs kernels, and so much memory that it runs on demand only: `--ignored` and its name.
+    pub(crate) fn huge(self, name: &str, body: fn(&Gpu)) -> Self {
+        let mut tests = self.gpu(name, body);
+        if tests.gpu.is_ok()
+            && let Some(trial) = tests.trials.pop()
+        {
+            let trial = trial.with_kind("huge").with_ignored_flag(true);
+            tests.trials.push(trial);
+        }
+        tests
+    }
+
     /// Runs them, says what is skipped and why, and ends the program.
     pub(crate) fn run(self) -> ! {
         for (_, reason, count) in &self.skipped {
