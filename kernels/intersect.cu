@@ -5,7 +5,7 @@
 
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
     intersect(const Node *nodes, const Primitive *primitives, Surroundings surroundings, const u32 *lanes,
-              const u32 *queue, const Ray *rays, const Rgb *throughputs, Rgb *radiances, Hit *hits, u8 *flags) {
+              const u32 *queue, const Ray *rays, const Throughput *throughputs, Rgb *radiances, Hit *hits, u8 *flags) {
     u32 count = *lanes;
     for (u32 lane = first_lane(); lane < count; lane += lane_stride()) {
         u32 path = queue[lane];
@@ -14,7 +14,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
             continue;
         }
         Ray ray = rays[path];
-        Hit hit = nearest(nodes, primitives, surroundings.extent, ray.origin, ray.direction);
+        Hit hit = nearest(nodes, primitives, surroundings.extent, ray);
         bool missed = hit.primitive == NO_PRIMITIVE;
         if (missed) radiances[path].rgb = radiances[path].rgb + throughputs[path].rgb * surroundings.sky;
         hits[path] = hit;

@@ -14,14 +14,14 @@ struct Vertex {
     Sampler numbers;
     u32 bounce;
     Ray ray;
-    Vec3 throughput;
+    Throughput throughput;
     Vec3 emitted;
     ShadowRay shadow_ray;
 };
 
 inline Vec3 emission(const Surroundings &surroundings, const Primitive &primitive, const Material &material,
                      const Vertex &vertex, f32 distance, f32 cosine) {
-    Vec3 carried = vertex.throughput * material.emission;
+    Vec3 carried = vertex.throughput.rgb * material.emission;
     if (vertex.ray.pdf == 0.0f) return carried;
     f32 pdf = light_pdf(primitive, material, surroundings, vertex.ray.origin, distance, cosine);
     return carried * power_heuristic(vertex.ray.pdf, pdf);
@@ -40,75 +40,81 @@ inline void connect_light(const World &world, Pair point, f32 choice, Vec3 origi
     vertex.shadow_ray.origin = origin;
     vertex.shadow_ray.distance = sample.distance;
     vertex.shadow_ray.direction = sample.direction;
-    vertex.shadow_ray.light = vertex.throughput * sample.radiance * (pdf * weight / sample.pdf);
+    vertex.shadow_ray.to = light.primitive;
+    vertex.shadow_ray.light = vertex.throughput.rgb * sample.radiance * (pdf * weight / sample.pdf);
 }
 
-inline bool scatter_diffuse(const World &world, f32 choice, const Material &material, Vec3 point, Vec3 normal,
+inline bool scatter_diffuse(const World &world, f32 choice, const Material &material, const Surface &surface,
                             Vertex &vertex) {
-    vertex.throughput = vertex.throughput * material.color;
-    if (max_component(vertex.throughput) <= 0.0f) return false;
-    Vec3 origin = offset_point(point, normal);
+    vertex.throughput.rgb = vertex.throughput.rgb * material.color;
+    if (max_component(vertex.throughput.rgb) <= 0.0f) return false;
+    Vec3 origin = offset_point(surface.point, surface.normal, surface.error);
     if (world.surroundings.light_count > 0) {
-        connect_light(world, pair(vertex.numbers, vertex.bounce, PAIR_LIGHT), choice, origin, normal, vertex);
+        Pair point = pair(vertex.numbers, vertex.bounce, PAIR_LIGHT);
+        connect_light(world, point, choice, origin, surface.normal, vertex);
     }
-    Pair numbers_bsdf = pair(vertex.numbers, vertex.bounce, PAIR_BSDF);
-    CosineSample next = sample_cosine(normal, numbers_bsdf.x, numbers_bsdf.y);
-    vertex.ray = {origin, next.cosine * INV_PI, next.direction, 0};
+    Pair numbers = pair(vertex.numbers, vertex.bounce, PAIR_BSDF);
+    CosineSample next = sample_cosine(surface.normal, numbers.x, numbers.y);
+    vertex.ray.origin = origin;
+    vertex.ray.direction = next.direction;
+    vertex.ray.pdf = next.cosine * INV_PI;
     return next.cosine > 0.0f;
 }
 
-inline bool scatter_specular(f32 choice, const Material &material, const Surface &surface, f32 cosine, Vertex &vertex) {
-    bool front = cosine > 0.0f;
-    f32 side = front ? 1.0f : -1.0f;
-    Vec3 normal = surface.normal * side;
-    f32 cos_in = cosine * side;
-    f32 eta = front ? 1.0f / material.ior : material.ior;
-    vertex.throughput = vertex.throughput * material.color;
+inline bool scatter_specular(f32 choice, const Material &material, const Surface &surface, f32 cos_in, f32 eta,
+                             Vertex &vertex) {
+    vertex.throughput.rgb = vertex.throughput.rgb * material.color;
     Fresnel split = material.kind == MIRROR ? Fresnel{1.0f, 0.0f} : fresnel(cos_in, eta);
-    Vec3 origin, direction;
+    Vec3 direction = vertex.ray.direction;
     if (choice < split.reflected) {
-        origin = offset_point(surface.point, normal);
-        direction = reflect(vertex.ray.direction, normal);
+        vertex.ray.origin = offset_point(surface.point, surface.normal, surface.error);
+        vertex.ray.direction = reflect(direction, surface.normal);
     } else {
-        origin = offset_point(surface.point, -normal);
-        direction = refract(vertex.ray.direction, normal, eta, cos_in, split.cos_out);
+        vertex.ray.origin = offset_point(surface.point, -surface.normal, surface.error);
+        vertex.ray.direction = refract(direction, surface.normal, eta, cos_in, split.cos_out);
+        vertex.throughput.rgb = vertex.throughput.rgb * (eta * eta);
+        vertex.throughput.squeeze = vertex.throughput.squeeze * (1.0f / (eta * eta));
     }
-    vertex.ray = {origin, 0.0f, direction, 0};
-    return max_component(vertex.throughput) > 0.0f;
+    vertex.ray.pdf = 0.0f;
+    return max_component(vertex.throughput.rgb) > 0.0f;
 }
 
-inline bool survives_roulette(f32 choice, Vertex &vertex) {
-    if (vertex.bounce + 1 < ROULETTE_AFTER) return true;
-    f32 chance = lesser(max_component(vertex.throughput), MOST_LIKELY);
-    vertex.throughput = vertex.throughput * (1.0f / chance);
+inline bool survives_roulette(u32 bounce, f32 choice, Throughput &throughput) {
+    if (bounce + 1 < ROULETTE_AFTER) return true;
+    f32 chance = lesser(max_component(throughput.rgb) * throughput.squeeze, MOST_LIKELY);
+    throughput.rgb = throughput.rgb * (1.0f / chance);
     return choice < chance;
 }
 
 inline bool shade_path(const World &world, bool scatters, const Hit &hit, Vertex &vertex) {
     Primitive primitive = world.primitives[hit.primitive];
     Material material = world.materials[primitive.material];
-    Surface surface = surface_at(primitive, vertex.ray.origin, vertex.ray.direction, hit);
+    Surface surface = surface_at(primitive, vertex.ray, hit);
     f32 cosine = -dot(vertex.ray.direction, surface.normal);
     bool front = cosine > 0.0f;
     if (front && max_component(material.emission) > 0.0f) {
         vertex.emitted = emission(world.surroundings, primitive, material, vertex, hit.distance, cosine);
     }
     if (!scatters || (!front && material.one_sided == 1)) return false;
+    f32 side = front ? 1.0f : -1.0f;
+    surface.normal = surface.normal * side;
     Pair choice = pair(vertex.numbers, vertex.bounce, PAIR_CHOICE);
     bool scattered;
     if (material.kind == DIFFUSE) {
-        Vec3 normal = surface.normal * (front ? 1.0f : -1.0f);
-        scattered = scatter_diffuse(world, choice.x, material, surface.point, normal, vertex);
+        scattered = scatter_diffuse(world, choice.x, material, surface, vertex);
     } else {
-        scattered = scatter_specular(choice.x, material, surface, cosine, vertex);
+        f32 eta = front ? 1.0f / material.ior : material.ior;
+        scattered = scatter_specular(choice.x, material, surface, cosine * side, eta, vertex);
     }
-    return scattered && survives_roulette(choice.y, vertex);
+    vertex.ray.from = hit.primitive;
+    vertex.shadow_ray.from = hit.primitive;
+    return scattered && survives_roulette(vertex.bounce, choice.y, vertex.throughput);
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
     shade(const Primitive *primitives, const Material *materials, const Light *lights, Surroundings surroundings,
           Span span, u32 bounce, u32 scatters, const u32 *lanes, const u32 *queue, const Hit *hits, Ray *rays,
-          Rgb *throughputs, Rgb *radiances, ShadowRay *shadow_rays, u8 *flags, u32 *shadow_ray_count) {
+          Throughput *throughputs, Rgb *radiances, ShadowRay *shadow_rays, u8 *flags, u32 *shadow_ray_count) {
     World world = {primitives, materials, lights, surroundings};
     u32 count = *lanes, cast = 0;
     for (u32 lane = first_lane(); lane < count; lane += lane_stride()) {
@@ -117,15 +123,14 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
         if (path != NO_PATH) {
             PixelSample at = pixel_and_sample(span, path);
             Sampler numbers = sampler(span.seed, at.pixel, at.sample);
-            Vertex vertex = {numbers, bounce, rays[path], throughputs[path].rgb, {0.0f, 0.0f, 0.0f}, {}};
-            vertex.shadow_ray.path = path;
+            Vertex vertex = {numbers, bounce, rays[path], throughputs[path], {0.0f, 0.0f, 0.0f}, {}};
             goes_on = shade_path(world, scatters != 0, hits[path], vertex);
             radiances[path].rgb = radiances[path].rgb + vertex.emitted;
             casts = vertex.shadow_ray.distance > 0.0f;
             if (casts) shadow_rays[lane] = vertex.shadow_ray;
             if (goes_on) {
                 rays[path] = vertex.ray;
-                throughputs[path].rgb = vertex.throughput;
+                throughputs[path] = vertex.throughput;
             }
         }
         if (!casts) shadow_rays[lane].distance = 0.0f;

@@ -12,7 +12,7 @@ use obvhs::{Boundable, BvhBuildParams, aabb::Aabb, cwbvh::builder::build_cwbvh};
 
 use crate::{
     math::greater,
-    path::{Hit, NO_PRIMITIVE},
+    path::{Hit, NO_PRIMITIVE, Ray, ShadowRay},
     primitive::{Primitive, TRIANGLE, blocks, nearer_hit, shear},
 };
 
@@ -225,53 +225,34 @@ fn visit(nodes: &[Node], ray: &BoxRay, mut distance: f32, mut test: impl FnMut(u
     }
 }
 
-/// The nearest hit before `distance`; its `primitive` is `NO_PRIMITIVE` if there is none.
+/// The ray's nearest hit; its `primitive` is `NO_PRIMITIVE` if there is none.
 #[inline]
-pub fn nearest(
-    nodes: &[Node],
-    primitives: &[Primitive],
-    extent: f32,
-    origin: Vec3,
-    direction: Vec3,
-) -> Hit {
-    let ray = box_ray(origin, direction, extent);
-    let shear = shear(direction);
+pub fn nearest(nodes: &[Node], primitives: &[Primitive], extent: f32, ray: &Ray) -> Hit {
+    let boxes = box_ray(ray.origin, ray.direction, extent);
+    let shear = shear(ray.direction);
     let mut best = Hit {
         distance: f32::MAX,
         primitive: NO_PRIMITIVE,
         u: 0.0,
         v: 0.0,
     };
-    visit(nodes, &ray, best.distance, |position| {
-        nearer_hit(primitives, position, origin, direction, &shear, &mut best);
+    visit(nodes, &boxes, best.distance, |position| {
+        nearer_hit(primitives, position, ray, &shear, &mut best);
         best.distance
     });
     best
 }
 
-/// Whether anything is in the ray's way before `distance`.
+/// Whether anything is in the shadow ray's way.
 #[inline]
-pub fn occluded(
-    nodes: &[Node],
-    primitives: &[Primitive],
-    extent: f32,
-    origin: Vec3,
-    direction: Vec3,
-    distance: f32,
-) -> bool {
-    let ray = box_ray(origin, direction, extent);
-    let shear = shear(direction);
+pub fn occluded(nodes: &[Node], primitives: &[Primitive], extent: f32, ray: &ShadowRay) -> bool {
+    let boxes = box_ray(ray.origin, ray.direction, extent);
+    let shear = shear(ray.direction);
     let mut blocked = false;
-    visit(nodes, &ray, distance, |position| {
-        blocked = blocks(
-            &primitives[position as usize],
-            origin,
-            direction,
-            &shear,
-            distance,
-        );
+    visit(nodes, &boxes, ray.distance, |position| {
+        blocked = blocks(primitives, position, ray, &shear);
         // Nothing is nearer than this: the visit ends.
-        if blocked { -1.0 } else { distance }
+        if blocked { -1.0 } else { ray.distance }
     });
     blocked
 }

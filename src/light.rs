@@ -9,7 +9,7 @@ use glam::Vec3;
 use crate::{
     material::Material,
     math::{PI, cross, dot, greater, luminance, normalize, offset_point, square_to_disk, to_world},
-    primitive::{Primitive, TRIANGLE},
+    primitive::{Primitive, TRIANGLE, point_error},
 };
 
 shared! {
@@ -128,7 +128,7 @@ fn sample_triangle(
     let ab = light.b - light.a;
     let ac = light.c - light.a;
     let normal = normalize(cross(ab, ac));
-    let point = offset_point(light.a + ab * b + ac * c, normal);
+    let point = offset_point(light.a + ab * b + ac * c, normal, point_error(light));
     let to_light = point - origin;
     let distance2 = dot(to_light, to_light);
     let distance = distance2.sqrt();
@@ -179,7 +179,7 @@ fn sample_sphere(
         -(away * sin2 + depth * cosine),
     );
     let normal = normalize(to_world(to_center * (1.0 / away), local));
-    let target = offset_point(light.a + normal * radius, normal) - origin;
+    let target = offset_point(light.a + normal * radius, normal, point_error(light)) - origin;
     let distance = dot(target, target).sqrt();
     let lit = distance > 0.0;
     if !lit {

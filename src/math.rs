@@ -105,27 +105,9 @@ pub fn square_to_disk(u: f32, v: f32) -> (f32, f32) {
     }
 }
 
+/// A point away from a surface, by the length that the point may be off. `normal` is of length 1 and points to the side
+/// that a ray leaves on.
 #[inline]
-fn offset_coordinate(point: f32, normal: f32) -> f32 {
-    // Far from the origin a number of representable steps, near it a fixed length: errors behave so too.
-    let steps = (256.0 * normal) as i32;
-    let steps = if point < 0.0 { -steps } else { steps };
-    let stepped = f32::from_bits((point.to_bits() as i32).wrapping_add(steps) as u32);
-    let magnitude = if point < 0.0 { -point } else { point };
-    if magnitude < 1.0 / 32.0 {
-        point + normal * (1.0 / 65_536.0)
-    } else {
-        stepped
-    }
-}
-
-/// A point away from a surface, by so much that no ray from it hits that surface again (Wächter & Binder 2019, Ray
-/// Tracing Gems 6). `normal` is of length 1 and points to the side that the ray leaves on.
-#[inline]
-pub fn offset_point(point: Vec3, normal: Vec3) -> Vec3 {
-    Vec3::new(
-        offset_coordinate(point.x, normal.x),
-        offset_coordinate(point.y, normal.y),
-        offset_coordinate(point.z, normal.z),
-    )
+pub fn offset_point(point: Vec3, normal: Vec3, error: f32) -> Vec3 {
+    point + normal * error
 }

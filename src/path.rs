@@ -40,8 +40,8 @@ shared! {
         pub pdf: f32,
         /// World space, of length 1.
         pub direction: Vec3,
-        /// Unused.
-        pub _pad: u32,
+        /// Position of the primitive that it leaves, which it does not hit there again; `NO_PRIMITIVE` from the camera.
+        pub from: u32,
     }
 }
 
@@ -72,6 +72,18 @@ shared! {
 }
 
 shared! {
+    /// The fraction of light that a path passes on.
+    #[repr(align(16))]
+    pub struct Throughput {
+        /// Per linear sRGB channel.
+        pub rgb: Vec3,
+        /// Squared refractive index of where the path is, over that of where it began: radiance grows by it on the way
+        /// into a medium, and a path is no brighter for that.
+        pub squeeze: f32,
+    }
+}
+
+shared! {
     /// A ray towards a light, with what it brings if nothing is in its way.
     #[repr(align(16))]
     pub struct ShadowRay {
@@ -81,12 +93,12 @@ shared! {
         pub distance: f32,
         /// World space, of length 1.
         pub direction: Vec3,
-        /// The path that it belongs to.
-        pub path: u32,
+        /// Position of the primitive that it leaves.
+        pub from: u32,
         /// Radiance that it adds to the path's sample.
         pub light: Vec3,
-        /// Unused.
-        pub _pad: u32,
+        /// Position of the primitive that it goes to, which is not in its way.
+        pub to: u32,
     }
 }
 

@@ -4,8 +4,8 @@ use compaction::shared;
 use glam::Vec3;
 
 use crate::{
-    math::{cross, dot, normalize},
-    path::Hit,
+    math::{cross, dot, greater, normalize},
+    path::{Hit, NO_PRIMITIVE, Ray, ShadowRay},
 };
 
 /// `Primitive::kind` of a triangle: vertices `a`, `b`, `c`, counter-clockwise seen from the front.
@@ -52,6 +52,8 @@ pub struct Surface {
     pub point: Vec3,
     /// The front's, of length 1.
     pub normal: Vec3,
+    /// How far the point may be off the surface, metres.
+    pub error: f32,
 }
 
 /// The vector with its axes turned so that `axis` comes last.
@@ -119,10 +121,11 @@ pub fn hit_triangle(triangle: &Primitive, origin: Vec3, shear: &Shear) -> (f32, 
     (distance, v * inverse, w * inverse)
 }
 
-/// Distance to the nearer intersection with the sphere in front of the origin, or a negative one (Haines et al. 2019,
-/// Precision Improvements for Ray/Sphere Intersection). `direction` is of length 1.
+/// Distance to the nearer intersection with the sphere in front of the ray, or a negative one (Haines et al. 2019,
+/// Precision Improvements for Ray/Sphere Intersection). A ray that `leaves` the sphere meets it again only from within,
+/// at the far side. `direction` is of length 1.
 #[inline]
-pub fn hit_sphere(sphere: &Primitive, origin: Vec3, direction: Vec3) -> f32 {
+pub fn hit_sphere(sphere: &Primitive, origin: Vec3, direction: Vec3, leaves: bool) -> f32 {
     let radius = sphere.b.x;
     let to_origin = origin - sphere.a;
     let along = -dot(to_origin, direction);
@@ -137,9 +140,32 @@ pub fn hit_sphere(sphere: &Primitive, origin: Vec3, direction: Vec3) -> f32 {
     } else {
         along + root
     };
+    if leaves {
+        return far;
+    }
     let near = (dot(to_origin, to_origin) - radius * radius) / far;
     let (first, second) = if near < far { (near, far) } else { (far, near) };
     if first > 0.0 { first } else { second }
+}
+
+/// Distance and weights as of `hit_triangle`, whatever the primitive is.
+#[inline]
+pub fn hit_primitive(
+    primitive: &Primitive,
+    origin: Vec3,
+    direction: Vec3,
+    shear: &Shear,
+    leaves: bool,
+) -> (f32, f32, f32) {
+    if primitive.kind == SPHERE {
+        return (hit_sphere(primitive, origin, direction, leaves), 0.0, 0.0);
+    }
+    // A ray that leaves a plane does not come back to it.
+    if leaves {
+        (-1.0, 0.0, 0.0)
+    } else {
+        hit_triangle(primitive, origin, shear)
+    }
 }
 
 /// The ray's hit with one primitive, if it is nearer than the best so far, or as near and of a lower number.
@@ -147,26 +173,19 @@ pub fn hit_sphere(sphere: &Primitive, origin: Vec3, direction: Vec3) -> f32 {
 pub fn nearer_hit(
     primitives: &[Primitive],
     position: u32,
-    origin: Vec3,
-    direction: Vec3,
+    ray: &Ray,
     shear: &Shear,
     best: &mut Hit,
 ) {
     let primitive = &primitives[position as usize];
-    let (distance, u, v) = if primitive.kind == TRIANGLE {
-        hit_triangle(primitive, origin, shear)
-    } else {
-        (hit_sphere(primitive, origin, direction), 0.0, 0.0)
-    };
+    let leaves = position == ray.from;
+    let (distance, u, v) = hit_primitive(primitive, ray.origin, ray.direction, shear, leaves);
     let ahead = distance > 0.0 && distance <= best.distance;
     if !ahead {
         return;
     }
-    let tie = distance == best.distance;
-    if tie
-        && best.primitive != crate::path::NO_PRIMITIVE
-        && primitive.number > primitives[best.primitive as usize].number
-    {
+    let tie = distance == best.distance && best.primitive != NO_PRIMITIVE;
+    if tie && primitive.number > primitives[best.primitive as usize].number {
         return;
     }
     *best = Hit {
@@ -177,43 +196,57 @@ pub fn nearer_hit(
     };
 }
 
-/// Whether the ray meets the primitive before `distance`.
+/// Whether the primitive is in the shadow ray's way.
 #[inline]
-pub fn blocks(
-    primitive: &Primitive,
-    origin: Vec3,
-    direction: Vec3,
-    shear: &Shear,
-    distance: f32,
-) -> bool {
-    let at = if primitive.kind == TRIANGLE {
-        hit_triangle(primitive, origin, shear).0
+pub fn blocks(primitives: &[Primitive], position: u32, ray: &ShadowRay, shear: &Shear) -> bool {
+    if position == ray.to {
+        return false;
+    }
+    let leaves = position == ray.from;
+    let primitive = &primitives[position as usize];
+    let (distance, _, _) = hit_primitive(primitive, ray.origin, ray.direction, shear, leaves);
+    distance > 0.0 && distance < ray.distance
+}
+
+#[inline]
+fn largest_coordinate(v: Vec3) -> f32 {
+    greater(v.x.abs(), greater(v.y.abs(), v.z.abs()))
+}
+
+/// How far a point that is computed on the primitive may be off it, metres: some roundings of its largest coordinate.
+#[inline]
+pub fn point_error(primitive: &Primitive) -> f32 {
+    let reach = if primitive.kind == SPHERE {
+        largest_coordinate(primitive.a) + primitive.b.x
     } else {
-        hit_sphere(primitive, origin, direction)
+        greater(
+            largest_coordinate(primitive.a),
+            greater(
+                largest_coordinate(primitive.b),
+                largest_coordinate(primitive.c),
+            ),
+        )
     };
-    at > 0.0 && at < distance
+    reach * (1.0 / 2_097_152.0)
 }
 
 /// Point and normal at a hit.
 #[inline]
-pub fn surface_at(
-    primitive: &Primitive,
-    ray_origin: Vec3,
-    ray_direction: Vec3,
-    hit: &Hit,
-) -> Surface {
-    if primitive.kind == TRIANGLE {
-        let ab = primitive.b - primitive.a;
-        let ac = primitive.c - primitive.a;
-        Surface {
-            point: primitive.a + ab * hit.u + ac * hit.v,
-            normal: normalize(cross(ab, ac)),
-        }
-    } else {
-        let normal = normalize(ray_origin + ray_direction * hit.distance - primitive.a);
-        Surface {
+pub fn surface_at(primitive: &Primitive, ray: &Ray, hit: &Hit) -> Surface {
+    let error = point_error(primitive);
+    if primitive.kind == SPHERE {
+        let normal = normalize(ray.origin + ray.direction * hit.distance - primitive.a);
+        return Surface {
             point: primitive.a + normal * primitive.b.x,
             normal,
-        }
+            error,
+        };
+    }
+    let ab = primitive.b - primitive.a;
+    let ac = primitive.c - primitive.a;
+    Surface {
+        point: primitive.a + ab * hit.u + ac * hit.v,
+        normal: normalize(cross(ab, ac)),
+        error,
     }
 }

@@ -112,25 +112,24 @@ inline void visit(const Node *nodes, const BoxRay &ray, f32 distance, Test test)
     }
 }
 
-inline Hit nearest(const Node *nodes, const Primitive *primitives, f32 extent, Vec3 origin, Vec3 direction) {
-    BoxRay ray = box_ray(origin, direction, extent);
-    Shear sheared = shear(direction);
+inline Hit nearest(const Node *nodes, const Primitive *primitives, f32 extent, const Ray &ray) {
+    BoxRay boxes = box_ray(ray.origin, ray.direction, extent);
+    Shear sheared = shear(ray.direction);
     Hit best = {MAX_F32, NO_PRIMITIVE, 0.0f, 0.0f};
-    visit(nodes, ray, best.distance, [&](u32 position) {
-        nearer_hit(primitives, position, origin, direction, sheared, best);
+    visit(nodes, boxes, best.distance, [&](u32 position) {
+        nearer_hit(primitives, position, ray, sheared, best);
         return best.distance;
     });
     return best;
 }
 
-inline bool occluded(const Node *nodes, const Primitive *primitives, f32 extent, Vec3 origin, Vec3 direction,
-                     f32 distance) {
-    BoxRay ray = box_ray(origin, direction, extent);
-    Shear sheared = shear(direction);
+inline bool occluded(const Node *nodes, const Primitive *primitives, f32 extent, const ShadowRay &ray) {
+    BoxRay boxes = box_ray(ray.origin, ray.direction, extent);
+    Shear sheared = shear(ray.direction);
     bool blocked = false;
-    visit(nodes, ray, distance, [&](u32 position) {
-        blocked = blocks(primitives[position], origin, direction, sheared, distance);
-        return blocked ? -1.0f : distance;
+    visit(nodes, boxes, ray.distance, [&](u32 position) {
+        blocked = blocks(primitives, position, ray, sheared);
+        return blocked ? -1.0f : ray.distance;
     });
     return blocked;
 }

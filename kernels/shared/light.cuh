@@ -61,7 +61,7 @@ inline LightSample sample_triangle(const Primitive &light, Vec3 radiance, f32 sh
     Vec3 ab = light.b - light.a;
     Vec3 ac = light.c - light.a;
     Vec3 normal = normalize(cross(ab, ac));
-    Vec3 point = offset_point(light.a + ab * b + ac * c, normal);
+    Vec3 point = offset_point(light.a + ab * b + ac * c, normal, point_error(light));
     Vec3 to_light = point - origin;
     f32 distance2 = dot(to_light, to_light);
     f32 distance = sqrtf(distance2);
@@ -88,7 +88,7 @@ inline LightSample sample_sphere(const Primitive &light, Vec3 radiance, f32 shar
     f32 reach = away * cosine - depth;
     Vec3 local = {disk.x * stretch * reach, disk.y * stretch * reach, -(away * sin2 + depth * cosine)};
     Vec3 normal = normalize(to_world(to_center * (1.0f / away), local));
-    Vec3 target = offset_point(light.a + normal * radius, normal) - origin;
+    Vec3 target = offset_point(light.a + normal * radius, normal, point_error(light)) - origin;
     f32 distance = sqrtf(dot(target, target));
     bool lit = distance > 0.0f;
     if (!lit) return dark();

@@ -63,15 +63,4 @@ inline Pair square_to_disk(f32 u, f32 v) {
     return {y * sin_small(angle), y * cos_small(angle)};
 }
 
-inline f32 offset_coordinate(f32 point, f32 normal) {
-    i32 steps = (i32)(256.0f * normal);
-    steps = point < 0.0f ? -steps : steps;
-    f32 stepped = bits_to_float((u32)((i32)float_to_bits(point) + steps));
-    f32 magnitude = point < 0.0f ? -point : point;
-    return magnitude < 1.0f / 32.0f ? point + normal * (1.0f / 65536.0f) : stepped;
-}
-
-inline Vec3 offset_point(Vec3 point, Vec3 normal) {
-    return {offset_coordinate(point.x, normal.x), offset_coordinate(point.y, normal.y),
-            offset_coordinate(point.z, normal.z)};
-}
+inline Vec3 offset_point(Vec3 point, Vec3 normal, f32 error) { return point + normal * error; }

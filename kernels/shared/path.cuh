@@ -14,7 +14,7 @@ struct alignas(16) Ray {
     Vec3 origin;
     f32 pdf;
     Vec3 direction;
-    u32 _pad;
+    u32 from;
 };
 
 struct alignas(16) Hit {
@@ -29,13 +29,18 @@ struct alignas(16) Rgb {
     u32 _pad;
 };
 
+struct alignas(16) Throughput {
+    Vec3 rgb;
+    f32 squeeze;
+};
+
 struct alignas(16) ShadowRay {
     Vec3 origin;
     f32 distance;
     Vec3 direction;
-    u32 path;
+    u32 from;
     Vec3 light;
-    u32 _pad;
+    u32 to;
 };
 
 struct PixelSample {

@@ -18,6 +18,7 @@ struct Shear {
 struct Surface {
     Vec3 point;
     Vec3 normal;
+    f32 error;
 };
 
 struct TriangleHit {
@@ -62,7 +63,7 @@ inline TriangleHit hit_triangle(const Primitive &triangle, Vec3 origin, const Sh
     return {distance, v * inverse, w * inverse};
 }
 
-inline f32 hit_sphere(const Primitive &sphere, Vec3 origin, Vec3 direction) {
+inline f32 hit_sphere(const Primitive &sphere, Vec3 origin, Vec3 direction, bool leaves) {
     f32 radius = sphere.b.x;
     Vec3 to_origin = origin - sphere.a;
     f32 along = -dot(to_origin, direction);
@@ -71,36 +72,56 @@ inline f32 hit_sphere(const Primitive &sphere, Vec3 origin, Vec3 direction) {
     if (discriminant < 0.0f) return -1.0f;
     f32 root = sqrtf(discriminant);
     f32 far = along < 0.0f ? along - root : along + root;
+    if (leaves) return far;
     f32 near = (dot(to_origin, to_origin) - radius * radius) / far;
     f32 first = near < far ? near : far;
     f32 second = near < far ? far : near;
     return first > 0.0f ? first : second;
 }
 
-inline void nearer_hit(const Primitive *primitives, u32 position, Vec3 origin, Vec3 direction, const Shear &shear,
-                       Hit &best) {
+inline TriangleHit hit_primitive(const Primitive &primitive, Vec3 origin, Vec3 direction, const Shear &shear,
+                                 bool leaves) {
+    if (primitive.kind == SPHERE) return {hit_sphere(primitive, origin, direction, leaves), 0.0f, 0.0f};
+    if (leaves) return {-1.0f, 0.0f, 0.0f};
+    return hit_triangle(primitive, origin, shear);
+}
+
+inline void nearer_hit(const Primitive *primitives, u32 position, const Ray &ray, const Shear &shear, Hit &best) {
     Primitive primitive = primitives[position];
-    TriangleHit hit = primitive.kind == TRIANGLE ? hit_triangle(primitive, origin, shear)
-                                                 : TriangleHit{hit_sphere(primitive, origin, direction), 0.0f, 0.0f};
+    bool leaves = position == ray.from;
+    TriangleHit hit = hit_primitive(primitive, ray.origin, ray.direction, shear, leaves);
     bool ahead = hit.distance > 0.0f && hit.distance <= best.distance;
     if (!ahead) return;
-    bool tie = hit.distance == best.distance;
-    if (tie && best.primitive != NO_PRIMITIVE && primitive.number > primitives[best.primitive].number) return;
+    bool tie = hit.distance == best.distance && best.primitive != NO_PRIMITIVE;
+    if (tie && primitive.number > primitives[best.primitive].number) return;
     best = {hit.distance, position, hit.u, hit.v};
 }
 
-inline bool blocks(const Primitive &primitive, Vec3 origin, Vec3 direction, const Shear &shear, f32 distance) {
-    f32 at = primitive.kind == TRIANGLE ? hit_triangle(primitive, origin, shear).distance
-                                        : hit_sphere(primitive, origin, direction);
-    return at > 0.0f && at < distance;
+inline bool blocks(const Primitive *primitives, u32 position, const ShadowRay &ray, const Shear &shear) {
+    if (position == ray.to) return false;
+    bool leaves = position == ray.from;
+    Primitive primitive = primitives[position];
+    f32 distance = hit_primitive(primitive, ray.origin, ray.direction, shear, leaves).distance;
+    return distance > 0.0f && distance < ray.distance;
 }
 
-inline Surface surface_at(const Primitive &primitive, Vec3 ray_origin, Vec3 ray_direction, const Hit &hit) {
-    if (primitive.kind == TRIANGLE) {
-        Vec3 ab = primitive.b - primitive.a;
-        Vec3 ac = primitive.c - primitive.a;
-        return {primitive.a + ab * hit.u + ac * hit.v, normalize(cross(ab, ac))};
+inline f32 largest_coordinate(Vec3 v) { return greater(fabsf(v.x), greater(fabsf(v.y), fabsf(v.z))); }
+
+inline f32 point_error(const Primitive &primitive) {
+    f32 reach = primitive.kind == SPHERE
+                    ? largest_coordinate(primitive.a) + primitive.b.x
+                    : greater(largest_coordinate(primitive.a),
+                              greater(largest_coordinate(primitive.b), largest_coordinate(primitive.c)));
+    return reach * (1.0f / 2097152.0f);
+}
+
+inline Surface surface_at(const Primitive &primitive, const Ray &ray, const Hit &hit) {
+    f32 error = point_error(primitive);
+    if (primitive.kind == SPHERE) {
+        Vec3 normal = normalize(ray.origin + ray.direction * hit.distance - primitive.a);
+        return {primitive.a + normal * primitive.b.x, normal, error};
     }
-    Vec3 normal = normalize(ray_origin + ray_direction * hit.distance - primitive.a);
-    return {primitive.a + normal * primitive.b.x, normal};
+    Vec3 ab = primitive.b - primitive.a;
+    Vec3 ac = primitive.c - primitive.a;
+    return {primitive.a + ab * hit.u + ac * hit.v, normalize(cross(ab, ac)), error};
 }

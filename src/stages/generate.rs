@@ -11,7 +11,7 @@ use crate::{
     Error,
     camera::{Camera, camera_direction},
     kernels::{BLOCK_THREADS, stage},
-    path::{Ray, Rgb, Span, pixel_and_sample},
+    path::{NO_PRIMITIVE, Ray, Rgb, Span, Throughput, pixel_and_sample},
     sampler::{PAIR_FILM, pair, sampler},
     wave::{CpuWave, CudaWave, Stage, Wave},
 };
@@ -30,9 +30,9 @@ fn on_cpu(wave: &mut CpuWave, span: Span) {
     for path in 0..span.path_count {
         let slot = path as usize;
         wave.rays[slot] = camera_ray(&wave.camera, &span, path);
-        wave.throughputs[slot] = Rgb {
+        wave.throughputs[slot] = Throughput {
             rgb: Vec3::ONE,
-            _pad: 0,
+            squeeze: 1.0,
         };
         wave.radiances[slot] = Rgb::default();
         wave.queue[slot] = path;
@@ -51,7 +51,7 @@ fn camera_ray(camera: &Camera, span: &Span, path: u32) -> Ray {
         origin: camera.origin,
         pdf: 0.0,
         direction: camera_direction(camera, x, y),
-        _pad: 0,
+        from: NO_PRIMITIVE,
     }
 }
 
@@ -60,7 +60,7 @@ pub(super) type Arguments = (
     Span,
     Camera,
     InOut<Ray>,
-    InOut<Rgb>,
+    InOut<Throughput>,
     InOut<Rgb>,
     InOut<u32>,
     InOut<u32>,

@@ -10,7 +10,7 @@ use crate::{
     bvh::{self, Node},
     kernels::stage,
     light::Surroundings,
-    path::{Hit, NO_PATH, NO_PRIMITIVE, Ray, Rgb},
+    path::{Hit, NO_PATH, NO_PRIMITIVE, Ray, Rgb, Throughput},
     primitive::Primitive,
     wave::{CpuWave, CudaWave, Stage, Wave, counts},
 };
@@ -35,13 +35,7 @@ fn on_cpu(wave: &mut CpuWave, bounce: u32) {
         let slot = path as usize;
         let ray = wave.rays[slot];
         let extent = world.surroundings.extent;
-        let hit = bvh::nearest(
-            &world.nodes,
-            &world.primitives,
-            extent,
-            ray.origin,
-            ray.direction,
-        );
+        let hit = bvh::nearest(&world.nodes, &world.primitives, extent, &ray);
         let missed = hit.primitive == NO_PRIMITIVE;
         if missed {
             wave.radiances[slot].rgb += wave.throughputs[slot].rgb * world.surroundings.sky;
@@ -59,7 +53,7 @@ pub(super) type Arguments = (
     In<u32>,
     In<u32>,
     In<Ray>,
-    In<Rgb>,
+    In<Throughput>,
     InOut<Rgb>,
     InOut<Hit>,
     InOut<u8>,

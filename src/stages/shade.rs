@@ -18,7 +18,8 @@ use crate::{
     },
     math::{INV_PI, dot, lesser, max_component, offset_point},
     path::{
-        Hit, MOST_LIKELY, NO_PATH, ROULETTE_AFTER, Ray, Rgb, ShadowRay, Span, pixel_and_sample,
+        Hit, MOST_LIKELY, NO_PATH, ROULETTE_AFTER, Ray, Rgb, ShadowRay, Span, Throughput,
+        pixel_and_sample,
     },
     primitive::{Primitive, Surface, surface_at},
     sampler::{PAIR_BSDF, PAIR_CHOICE, PAIR_LIGHT, Sampler, pair, sampler},
@@ -51,12 +52,9 @@ fn on_cpu(wave: &mut CpuWave, bounce: u32) {
             numbers: sampler(wave.span.seed, pixel, sample),
             bounce,
             ray: wave.rays[slot],
-            throughput: wave.throughputs[slot].rgb,
+            throughput: wave.throughputs[slot],
             emitted: Vec3::ZERO,
-            shadow_ray: ShadowRay {
-                path,
-                ..ShadowRay::default()
-            },
+            shadow_ray: ShadowRay::default(),
         };
         let goes_on = shade_path(world, scatters, &wave.hits[slot], &mut vertex);
         wave.radiances[slot].rgb += vertex.emitted;
@@ -66,7 +64,7 @@ fn on_cpu(wave: &mut CpuWave, bounce: u32) {
         }
         if goes_on {
             wave.rays[slot] = vertex.ray;
-            wave.throughputs[slot].rgb = vertex.throughput;
+            wave.throughputs[slot] = vertex.throughput;
             wave.flags[lane] = 1;
         }
     }
@@ -77,7 +75,7 @@ struct Vertex {
     numbers: Sampler,
     bounce: u32,
     ray: Ray,
-    throughput: Vec3,
+    throughput: Throughput,
     emitted: Vec3,
     shadow_ray: ShadowRay,
 }
@@ -87,7 +85,7 @@ struct Vertex {
 fn shade_path(world: &World, scatters: bool, hit: &Hit, vertex: &mut Vertex) -> bool {
     let primitive = &world.primitives[hit.primitive as usize];
     let material = &world.materials[primitive.material as usize];
-    let surface = surface_at(primitive, vertex.ray.origin, vertex.ray.direction, hit);
+    let surface = surface_at(primitive, &vertex.ray, hit);
     let cosine = -dot(vertex.ray.direction, surface.normal);
     let front = cosine > 0.0;
     if front && max_component(material.emission) > 0.0 {
@@ -103,14 +101,25 @@ fn shade_path(world: &World, scatters: bool, hit: &Hit, vertex: &mut Vertex) -> 
     if !scatters || (!front && material.one_sided == 1) {
         return false;
     }
+    let side = if front { 1.0 } else { -1.0 };
+    let surface = Surface {
+        normal: surface.normal * side,
+        ..surface
+    };
     let choice = pair(vertex.numbers, vertex.bounce, PAIR_CHOICE);
     let scattered = if material.kind == DIFFUSE {
-        let normal = surface.normal * if front { 1.0 } else { -1.0 };
-        scatter_diffuse(world, choice.0, material, surface.point, normal, vertex)
+        scatter_diffuse(world, choice.0, material, &surface, vertex)
     } else {
-        scatter_specular(choice.0, material, &surface, cosine, vertex)
+        let eta = if front {
+            1.0 / material.ior
+        } else {
+            material.ior
+        };
+        scatter_specular(choice.0, material, &surface, cosine * side, eta, vertex)
     };
-    scattered && survives_roulette(choice.1, vertex)
+    vertex.ray.from = hit.primitive;
+    vertex.shadow_ray.from = hit.primitive;
+    scattered && survives_roulette(vertex.bounce, choice.1, &mut vertex.throughput)
 }
 
 /// What the surface itself sends along the path, weighted against the light sample that could have found it.
@@ -123,7 +132,7 @@ fn emission(
     distance: f32,
     cosine: f32,
 ) -> Vec3 {
-    let carried = vertex.throughput * material.emission;
+    let carried = vertex.throughput.rgb * material.emission;
     if vertex.ray.pdf == 0.0 {
         return carried;
     }
@@ -138,39 +147,29 @@ fn emission(
     carried * power_heuristic(vertex.ray.pdf, pdf)
 }
 
-/// A light sample and the next ray, from a surface that scatters to all sides alike.
+/// A light sample and the next ray, from a surface that scatters to all sides alike. Its normal faces the path.
 #[inline]
 fn scatter_diffuse(
     world: &World,
     choice: f32,
     material: &Material,
-    point: Vec3,
-    normal: Vec3,
+    surface: &Surface,
     vertex: &mut Vertex,
 ) -> bool {
-    vertex.throughput *= material.color;
-    if max_component(vertex.throughput) <= 0.0 {
+    vertex.throughput.rgb *= material.color;
+    if max_component(vertex.throughput.rgb) <= 0.0 {
         return false;
     }
-    let origin = offset_point(point, normal);
+    let origin = offset_point(surface.point, surface.normal, surface.error);
     if world.surroundings.light_count > 0 {
-        connect_light(
-            world,
-            pair(vertex.numbers, vertex.bounce, PAIR_LIGHT),
-            choice,
-            origin,
-            normal,
-            vertex,
-        );
+        let point = pair(vertex.numbers, vertex.bounce, PAIR_LIGHT);
+        connect_light(world, point, choice, origin, surface.normal, vertex);
     }
     let (u, v) = pair(vertex.numbers, vertex.bounce, PAIR_BSDF);
-    let (direction, cosine) = sample_cosine(normal, u, v);
-    vertex.ray = Ray {
-        origin,
-        pdf: cosine * INV_PI,
-        direction,
-        _pad: 0,
-    };
+    let (direction, cosine) = sample_cosine(surface.normal, u, v);
+    vertex.ray.origin = origin;
+    vertex.ray.direction = direction;
+    vertex.ray.pdf = cosine * INV_PI;
     cosine > 0.0
 }
 
@@ -206,62 +205,52 @@ fn connect_light(
     vertex.shadow_ray.origin = origin;
     vertex.shadow_ray.distance = sample.distance;
     vertex.shadow_ray.direction = sample.direction;
-    vertex.shadow_ray.light = vertex.throughput * sample.radiance * (pdf * weight / sample.pdf);
+    vertex.shadow_ray.to = light.primitive;
+    vertex.shadow_ray.light = vertex.throughput.rgb * sample.radiance * (pdf * weight / sample.pdf);
 }
 
-/// The next ray from a mirror or a smooth boundary. Radiance is not scaled by the squared index: in closed bodies it
-/// cancels.
+/// The next ray from a mirror or a smooth boundary, whose normal faces the path; `eta` is the refractive index before it
+/// over the one behind it. What goes through is spread or squeezed by the square of it.
 #[inline]
 fn scatter_specular(
     choice: f32,
     material: &Material,
     surface: &Surface,
-    cosine: f32,
+    cos_in: f32,
+    eta: f32,
     vertex: &mut Vertex,
 ) -> bool {
-    let front = cosine > 0.0;
-    let side = if front { 1.0 } else { -1.0 };
-    let normal = surface.normal * side;
-    let cos_in = cosine * side;
-    let eta = if front {
-        1.0 / material.ior
-    } else {
-        material.ior
-    };
-    vertex.throughput *= material.color;
+    vertex.throughput.rgb *= material.color;
     let (reflected, cos_out) = if material.kind == MIRROR {
         (1.0, 0.0)
     } else {
         fresnel(cos_in, eta)
     };
-    let (origin, direction) = if choice < reflected {
-        (
-            offset_point(surface.point, normal),
-            reflect(vertex.ray.direction, normal),
-        )
+    let direction = vertex.ray.direction;
+    if choice < reflected {
+        vertex.ray.origin = offset_point(surface.point, surface.normal, surface.error);
+        vertex.ray.direction = reflect(direction, surface.normal);
     } else {
-        (
-            offset_point(surface.point, -normal),
-            refract(vertex.ray.direction, normal, eta, cos_in, cos_out),
-        )
-    };
-    vertex.ray = Ray {
-        origin,
-        pdf: 0.0,
-        direction,
-        _pad: 0,
-    };
-    max_component(vertex.throughput) > 0.0
+        vertex.ray.origin = offset_point(surface.point, -surface.normal, surface.error);
+        vertex.ray.direction = refract(direction, surface.normal, eta, cos_in, cos_out);
+        vertex.throughput.rgb *= eta * eta;
+        vertex.throughput.squeeze *= 1.0 / (eta * eta);
+    }
+    vertex.ray.pdf = 0.0;
+    max_component(vertex.throughput.rgb) > 0.0
 }
 
 /// Ends dim paths by chance, and makes the others brighter by as much.
 #[inline]
-fn survives_roulette(choice: f32, vertex: &mut Vertex) -> bool {
-    if vertex.bounce + 1 < ROULETTE_AFTER {
+fn survives_roulette(bounce: u32, choice: f32, throughput: &mut Throughput) -> bool {
+    if bounce + 1 < ROULETTE_AFTER {
         return true;
     }
-    let chance = lesser(max_component(vertex.throughput), MOST_LIKELY);
-    vertex.throughput *= 1.0 / chance;
+    let chance = lesser(
+        max_component(throughput.rgb) * throughput.squeeze,
+        MOST_LIKELY,
+    );
+    throughput.rgb *= 1.0 / chance;
     choice < chance
 }
 
@@ -278,7 +267,7 @@ pub(super) type Arguments = (
     In<u32>,
     In<Hit>,
     InOut<Ray>,
-    InOut<Rgb>,
+    InOut<Throughput>,
     InOut<Rgb>,
     InOut<ShadowRay>,
     InOut<u8>,

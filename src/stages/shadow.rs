@@ -1,6 +1,6 @@
 //! shadow: the rays towards the lights.
 //!
-//! Reads: shadow rays by lane, nodes, primitives. Writes: radiances of the paths whose shadow ray nothing blocks.
+//! Reads: queue, shadow rays by lane, nodes, primitives. Writes: radiances of the paths whose shadow ray nothing blocks.
 //! Without a light there are no shadow rays, and nothing is done.
 
 use compaction::cuda::{In, InOut, Source};
@@ -28,20 +28,14 @@ fn on_cpu(wave: &mut CpuWave, bounce: u32) {
     if world.surroundings.light_count == 0 {
         return;
     }
-    for ray in &wave.shadow_rays[..wave.lanes(counts::hits(bounce))] {
+    let extent = world.surroundings.extent;
+    for lane in 0..wave.lanes(counts::hits(bounce)) {
+        let ray = &wave.shadow_rays[lane];
         if ray.distance == 0.0 {
             continue;
         }
-        let extent = world.surroundings.extent;
-        if !bvh::occluded(
-            &world.nodes,
-            &world.primitives,
-            extent,
-            ray.origin,
-            ray.direction,
-            ray.distance,
-        ) {
-            wave.radiances[ray.path as usize].rgb += ray.light;
+        if !bvh::occluded(&world.nodes, &world.primitives, extent, ray) {
+            wave.radiances[wave.queue[lane] as usize].rgb += ray.light;
         }
     }
 }
@@ -51,6 +45,7 @@ pub(super) type Arguments = (
     In<Node>,
     In<Primitive>,
     f32,
+    In<u32>,
     In<u32>,
     In<ShadowRay>,
     InOut<Rgb>,
@@ -78,6 +73,7 @@ fn on_cuda(wave: &mut CudaWave, bounce: u32) -> Result<(), Error> {
             wave.primitives.as_view(),
             wave.surroundings.extent,
             wave.counts.slice(lanes),
+            wave.queue.as_view(),
             wave.shadow_rays.as_view(),
             wave.radiances.as_view_mut(),
         ),

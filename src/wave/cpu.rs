@@ -8,7 +8,7 @@ use super::{Report, Stage, counts};
 use crate::{
     camera::Camera,
     film::Film,
-    path::{Hit, Ray, Rgb, ShadowRay, Span},
+    path::{Hit, Ray, Rgb, ShadowRay, Span, Throughput},
     world::World,
 };
 
@@ -29,7 +29,7 @@ pub struct CpuWave {
     /// The next ray.
     pub rays: Vec<Ray>,
     /// The fraction of light that the path passes on.
-    pub throughputs: Vec<Rgb>,
+    pub throughputs: Vec<Throughput>,
     /// The light gathered so far.
     pub radiances: Vec<Rgb>,
     /// Where the ray hit.
@@ -52,7 +52,8 @@ pub struct CpuWave {
 impl CpuWave {
     /// Memory of a path in flight.
     pub const BYTES_PER_PATH: usize = size_of::<Ray>()
-        + 2 * size_of::<Rgb>()
+        + size_of::<Throughput>()
+        + size_of::<Rgb>()
         + size_of::<Hit>()
         + size_of::<ShadowRay>()
         + 2 * size_of::<u32>()
@@ -76,7 +77,7 @@ impl CpuWave {
             max_bounces,
             span: Span::default(),
             rays: vec![Ray::default(); capacity],
-            throughputs: vec![Rgb::default(); capacity],
+            throughputs: vec![Throughput::default(); capacity],
             radiances: vec![Rgb::default(); capacity],
             hits: vec![Hit::default(); capacity],
             shadow_rays: vec![ShadowRay::default(); capacity],

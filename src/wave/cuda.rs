@@ -18,7 +18,7 @@ use crate::{
     kernels::{BLOCK_THREADS, BLOCKS_PER_MULTIPROCESSOR, SHIPPED},
     light::{Light, Surroundings},
     material::Material,
-    path::{Hit, Ray, Rgb, ShadowRay, Span},
+    path::{Hit, Ray, Rgb, ShadowRay, Span, Throughput},
     primitive::Primitive,
     stages::Kernels,
     world::World,
@@ -56,7 +56,7 @@ pub struct CudaWave {
     /// The next ray.
     pub rays: CudaSlice<Ray>,
     /// The fraction of light that the path passes on.
-    pub throughputs: CudaSlice<Rgb>,
+    pub throughputs: CudaSlice<Throughput>,
     /// The light gathered so far.
     pub radiances: CudaSlice<Rgb>,
     /// Where the ray hit.
@@ -94,7 +94,8 @@ struct Flight {
 impl CudaWave {
     /// Device memory of a path in flight.
     pub const BYTES_PER_PATH: usize = size_of::<Ray>()
-        + 2 * size_of::<Rgb>()
+        + size_of::<Throughput>()
+        + size_of::<Rgb>()
         + size_of::<Hit>()
         + size_of::<ShadowRay>()
         + 2 * size_of::<u32>()

@@ -7,6 +7,7 @@ mod counts;
 mod energy;
 mod furnace;
 mod lamps;
+mod scale;
 mod sides;
 
 use common::{on_cpu, render, scene};

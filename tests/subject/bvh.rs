@@ -3,7 +3,7 @@
 use glam::Vec3;
 use raysieve::{
     bvh::{Tree, build, nearest, occluded},
-    path::{Hit, NO_PRIMITIVE},
+    path::{Hit, NO_PRIMITIVE, Ray, ShadowRay},
     primitive::{Primitive, SPHERE, TRIANGLE, nearer_hit, shear},
 };
 
@@ -39,13 +39,33 @@ fn tree(mut primitives: Vec<Primitive>) -> Tree {
     build(&primitives).unwrap()
 }
 
+/// A ray from nowhere in particular.
+fn ray(origin: Vec3, direction: Vec3) -> Ray {
+    Ray {
+        origin,
+        pdf: 0.0,
+        direction,
+        from: NO_PRIMITIVE,
+    }
+}
+
+fn shadow_ray(origin: Vec3, direction: Vec3, distance: f32) -> ShadowRay {
+    ShadowRay {
+        origin,
+        distance,
+        direction,
+        from: NO_PRIMITIVE,
+        light: Vec3::ZERO,
+        to: NO_PRIMITIVE,
+    }
+}
+
 fn through_the_tree(tree: &Tree, origin: Vec3, direction: Vec3) -> Hit {
     nearest(
         &tree.nodes,
         &tree.primitives,
         tree.extent,
-        origin,
-        direction,
+        &ray(origin, direction),
     )
 }
 
@@ -61,8 +81,7 @@ fn one_by_one(tree: &Tree, origin: Vec3, direction: Vec3) -> Hit {
         nearer_hit(
             &tree.primitives,
             position,
-            origin,
-            direction,
+            &ray(origin, direction),
             &shear,
             &mut best,
         );
@@ -253,9 +272,7 @@ fn a_ray_is_blocked_by_what_is_nearer_than_its_end() {
                     &tree.nodes,
                     &tree.primitives,
                     tree.extent,
-                    origin,
-                    direction,
-                    distance,
+                    &shadow_ray(origin, direction, distance),
                 );
                 let expected = hit.primitive != NO_PRIMITIVE && hit.distance < distance;
                 assert_eq!(
@@ -363,9 +380,7 @@ fn no_ray_slips_through_an_edge_or_a_vertex() {
                     &tree.nodes,
                     &tree.primitives,
                     tree.extent,
-                    origin,
-                    direction,
-                    at * 1.01,
+                    &shadow_ray(origin, direction, at * 1.01),
                 );
                 assert!(blocked, "from {origin} to {target}: {hit:?}");
             }
