@@ -8,7 +8,9 @@
 pub mod cuda;
 pub mod error;
 pub mod layout;
+pub mod partition;
 pub mod select;
+mod states;
 pub mod strategy;
 
 pub use cudarc;

@@ -19,7 +19,7 @@
 //! items of 4 bytes, which are read together with their flags; n + 2sk for wider ones, whose dead are never read.
 
 pub mod cpu;
-mod workspace;
+pub(crate) mod workspace;
 
 use std::sync::{Arc, OnceLock};
 

@@ -14,7 +14,10 @@ headers!(
     "warp.cuh",
     "block.cuh",
     "look_back.cuh",
-    "tile.cuh"
+    "tile.cuh",
+    "chunks.cuh",
+    "two_way.cuh",
+    "digit.cuh"
 );
 
 /// What every expanded source begins with.
