@@ -36,21 +36,6 @@ struct AsTheyCome {
 
 // --------------------------------------------------------------------------------------------------- what a tile gives
 
-// Finds the places of the tile's kept items, in order, and announces how many they are, which it returns.
-template <class Order>
-__device__ __forceinline__ u32 find_kept(
-    const u8 *__restrict__ flags, Tile tile, u16 (&kept)[TILE_ITEMS], Order &order)
-{
-    u32 marks[ROWS], ranks[ROWS];
-    load_flags(flags, tile, marks);
-    const u32 survivors = rank_survivors(marks, ranks);
-    order.announce(survivors);
-    for_each_survivor(marks, ranks, [&](u32 rank, u32 row, u32 item) {
-        kept[rank] = (u16)(first_place() + row * ROW_ITEMS + item);
-    });
-    return survivors;
-}
-
 template <class Order>
 __device__ __forceinline__ void keep_indices(
     const u8 *__restrict__ flags, Tile tile, u32 *__restrict__ out, Order &order)

@@ -127,6 +127,21 @@ __device__ __forceinline__ void for_each_survivor(const u32 (&marks)[ROWS], cons
     }
 }
 
+// Finds the places of the tile's kept items, in order, and announces how many they are, which it returns.
+template <class Order>
+__device__ __forceinline__ u32 find_kept(
+    const u8 *__restrict__ flags, Tile tile, u16 (&kept)[TILE_ITEMS], Order &order)
+{
+    u32 marks[ROWS], ranks[ROWS];
+    load_flags(flags, tile, marks);
+    const u32 survivors = rank_survivors(marks, ranks);
+    order.announce(survivors);
+    for_each_survivor(marks, ranks, [&](u32 rank, u32 row, u32 item) {
+        kept[rank] = (u16)(first_place() + row * ROW_ITEMS + item);
+    });
+    return survivors;
+}
+
 // ------------------------------------------------------------------------------------------------------------- copies
 
 // Writes value(0), value(1), ... to `to`, neighbours by neighbours. The values of a batch are all asked for before the
@@ -186,7 +201,8 @@ struct InOrder {
         __syncwarp();  // Without it ptxas puts the store off until all that follows is written to shared memory.
     }
 
-    __device__ __forceinline__ u32 begin(u32 survivors) const
+    // Looks back, with the first warp, which has the answer. The others go on.
+    __device__ __forceinline__ u32 look(u32 survivors) const
     {
         u32 before = 0;
         if (warp_index() == 0) {
@@ -196,8 +212,10 @@ struct InOrder {
                 if (is_last_tile) *selected = before + survivors;
             }
         }
-        return block_first(before);
+        return before;
     }
+
+    __device__ __forceinline__ u32 begin(u32 survivors) const { return block_first(look(survivors)); }
 };
 
 // Runs keep(tile, order) for the tile that this block draws.

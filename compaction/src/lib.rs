@@ -9,7 +9,9 @@ pub mod cuda;
 pub mod error;
 pub mod layout;
 pub mod partition;
+pub mod radix_sort;
 pub mod select;
+pub mod select_columns;
 mod states;
 pub mod strategy;
 

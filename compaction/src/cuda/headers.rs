@@ -17,7 +17,8 @@ headers!(
     "tile.cuh",
     "chunks.cuh",
     "two_way.cuh",
-    "digit.cuh"
+    "digit.cuh",
+    "radix_sort.cuh"
 );
 
 /// What every expanded source begins with.

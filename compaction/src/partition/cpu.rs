@@ -130,13 +130,13 @@ pub fn classes(classes: u32, keys: &[u8], out: &mut [u32], starts: &mut [u32]) -
 }
 
 /// Cuts the output into a part for every chunk and bin, and tells where each bin starts.
-fn split_by_bin<'a>(
+pub(crate) fn split_by_bin<'a, T>(
     counts: &[Vec<usize>],
     bins: usize,
-    mut out: &'a mut [u32],
+    mut out: &'a mut [T],
     mut tell: impl FnMut(usize, usize),
-) -> Vec<Vec<&'a mut [u32]>> {
-    let mut parts: Vec<Vec<&mut [u32]>> = counts.iter().map(|_| Vec::with_capacity(bins)).collect();
+) -> Vec<Vec<&'a mut [T]>> {
+    let mut parts: Vec<Vec<&mut [T]>> = counts.iter().map(|_| Vec::with_capacity(bins)).collect();
     let mut start = 0;
     for bin in 0..bins {
         tell(bin, start);
