@@ -273,12 +273,12 @@ impl Bench {
         if !cuda::download(stream, &out)?.is_sorted() {
             return Err(format!("{strategy} did not sort").into());
         }
-        let passes = if strategy == Strategy::Split { 40 } else { 9 };
+        let words = if strategy == Strategy::Split { 96 } else { 9 };
         self.print(
             &format!("{strategy} u32 keys"),
             log2_items,
             us,
-            4 * passes * len,
+            4 * words * len,
         )?;
         let us = self.time(|run| {
             let (values, keys) = (
@@ -300,12 +300,12 @@ impl Bench {
                 &mut workspace,
             )?)
         })?;
-        let passes = if strategy == Strategy::Split { 104 } else { 17 };
+        let words = if strategy == Strategy::Split { 160 } else { 17 };
         self.print(
             &format!("{strategy} u32 pairs"),
             log2_items,
             us,
-            4 * passes * len,
+            4 * words * len,
         )
     }
 }

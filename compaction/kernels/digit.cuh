@@ -1,8 +1,8 @@
 // Ranking a tile's items by a digit of a few bits, stably. A thread holds items of which neighbouring lanes' are
 // neighbours: item i of a lane is at the place warp_first_place<ITEMS>() + i * WARP_THREADS + lane_index() of the tile.
 //
-// A warp finds the lanes whose item has the same digit by a vote for each bit, and counts them in counters of its own
-// (S. Ashkiani et al., "GPU Multisplit", PPoPP 2016), so that no atomic operation is on the way.
+// A warp finds the lanes whose item has the same digit, by a vote for each bit or by a mask of lanes for each digit, and
+// counts them in counters of its own (S. Ashkiani et al., "GPU Multisplit", PPoPP 2016).
 #pragma once
 
 #include "block.cuh"
@@ -41,6 +41,30 @@ __device__ __forceinline__ void rank_in_warp(const u32 (&digits)[ITEMS], u32 *co
         const u32 before = counters[digits[item]];
         __syncwarp();
         if (below == 0) counters[digits[item]] = before + __popc(peers);
+        __syncwarp();
+        ranks[item] = before + below;
+    }
+}
+
+// As rank_in_warp, for wide digits: instead of a vote for each bit, lanes with the same digit meet in a word of `masks`,
+// one a digit, which are zero before and after.
+template <u32 ITEMS>
+__device__ __forceinline__ void rank_in_warp_by_masks(
+    const u32 (&digits)[ITEMS], u32 *counters, u32 *masks, u32 (&ranks)[ITEMS])
+{
+#pragma unroll
+    for (u32 item = 0; item < ITEMS; item++) {
+        u32 *mask = masks + digits[item];
+        atomicOr(mask, 1u << lane_index());
+        __syncwarp();
+        const u32 peers = *mask;
+        const u32 below = __popc(peers & lanes_below());
+        const u32 before = counters[digits[item]];
+        __syncwarp();
+        if (below == 0) {
+            *mask = 0;
+            counters[digits[item]] = before + __popc(peers);
+        }
         __syncwarp();
         ranks[item] = before + below;
     }

@@ -10,30 +10,42 @@
 #include "chunks.cuh"
 #include "digit.cuh"
 
-constexpr u32 BINS = 1 << CLASS_BITS;
+constexpr u32 CLASS_CODES = 1 << CLASS_BITS;
+// Words of a row of the table: whole lines of memory.
+constexpr u32 BINS = CLASS_CODES < 32 ? 32 : CLASS_CODES;
 constexpr u32 TILE_ITEMS = BLOCK_THREADS * ITEMS_PER_THREAD;
-constexpr u32 NO_CLASS = BINS - 1;
-// How many threads share the rows of the table for one class.
-constexpr u32 SLICES = BLOCK_THREADS / BINS < 8 ? BLOCK_THREADS / BINS : 8;
-static_assert(CLASSES < BINS || BINS == 256, "there is a digit for keys without a class");
+constexpr u32 NO_CLASS = CLASS_CODES - 1;
+// Votes for so many bits cost more than masks do.
+constexpr bool BY_MASKS = CLASS_BITS > MOST_VOTES;
+// Rows of the table that the block reads at once, 16 bytes a thread. A warp reads four, of eight threads each.
+constexpr u32 WARP_ROWS = 4;
+constexpr u32 WARP_BINS = 32;
+constexpr u32 ROW_WARPS = BINS / WARP_BINS;
+constexpr u32 SLICES = BLOCK_WARPS / ROW_WARPS;
+static_assert(CLASSES < CLASS_CODES || CLASS_CODES == 256, "there is a digit for keys without a class");
 static_assert(TILE_ITEMS <= 1 << 16, "a place in the tile has 16 bits");
 static_assert(LAST_EPOCH >> (32 - CHUNK_BITS) == 0, "epoch and count share a word");
 
 struct Shared {
     union {
         u32 histograms[4][BINS];
-        u32 counters[BLOCK_WARPS][BINS];
+        struct {
+            u32 counters[BLOCK_WARPS][BINS];
+            u32 masks[BY_MASKS ? BLOCK_WARPS : 1][BINS];
+        } warps;
         u32 sorted[TILE_ITEMS];
     };
     u32 shift[BINS];  // from the place of an item in its tile ordered by class to its place in the output
     u32 sums[2][SLICES][BINS];
 };
 
-__device__ __forceinline__ u32 load_word(const u32 *word)
+__device__ __forceinline__ uint4 load_words(const u32 *words)
 {
-    u32 value;
-    asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(__cvta_generic_to_global(word)));
-    return value;
+    uint4 four;
+    asm volatile("ld.relaxed.gpu.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(four.x), "=r"(four.y), "=r"(four.z), "=r"(four.w)
+                 : "l"(__cvta_generic_to_global(words)));
+    return four;
 }
 __device__ __forceinline__ void store_word(u32 *word, u32 value)
 {
@@ -52,7 +64,7 @@ __device__ __forceinline__ void load_classes(
         classes[item] = NO_CLASS;
         if (place + item * WARP_THREADS < left) classes[item] = keys[item * WARP_THREADS];
     }
-    if constexpr (CLASSES < BINS)
+    if constexpr (CLASSES < CLASS_CODES)
 #pragma unroll
         for (u32 item = 0; item < ITEMS_PER_THREAD; item++) classes[item] = min(classes[item], CLASSES);
 }
@@ -88,40 +100,66 @@ __device__ __forceinline__ void count_chunk(
     }
 }
 
+__device__ __forceinline__ bool is_there(uint4 words, u32 epoch)
+{
+    return words.x >> CHUNK_BITS == epoch && words.y >> CHUNK_BITS == epoch && words.z >> CHUNK_BITS == epoch
+        && words.w >> CHUNK_BITS == epoch;
+}
+
+// Adds the counts of four classes, of each row of the table once it is there: of the rows before the chunk's own, and of
+// all. The rows are those of this thread's slice.
+__device__ __forceinline__ void add_rows(
+    const u32 *table, Ticket chunk, u32 slice, u32 bin, u32 (&before)[4], u32 (&total)[4])
+{
+    constexpr u32 BATCH = 5 * 1024 / BLOCK_THREADS, STEP = SLICES * WARP_ROWS;
+    for (u32 row = slice; row < gridDim.x; row += BATCH * STEP) {
+        uint4 words[BATCH];
+        const auto row_of = [&](u32 part) { return row + (part + chunk.tile) % BATCH * STEP; };
+#pragma unroll
+        for (u32 part = 0; part < BATCH; part++) {
+            // Blocks begin with different rows, so that not all of them ask for the same line at once.
+            if (row_of(part) < gridDim.x) words[part] = load_words(&table[row_of(part) * BINS + bin]);
+        }
+#pragma unroll
+        for (u32 part = 0; part < BATCH; part++) {
+            const u32 at = row_of(part);
+            if (at >= gridDim.x) continue;
+            while (!is_there(words[part], chunk.epoch)) words[part] = load_words(&table[at * BINS + bin]);
+            const u32 four[] = {words[part].x, words[part].y, words[part].z, words[part].w};
+#pragma unroll
+            for (u32 word = 0; word < 4; word++) {
+                const u32 count = four[word] % (1 << CHUNK_BITS);
+                before[word] += at < chunk.tile ? count : 0;
+                total[word] += count;
+            }
+        }
+    }
+}
+
 // Where the chunk's first item of each class goes, in the threads with the numbers of the classes, as soon as every chunk
 // is counted. The first chunk writes where the classes begin.
 __device__ __forceinline__ u32 wait_for_table(
     const u32 *table, Ticket chunk, u32 items, u32 *__restrict__ starts, Shared &shared)
 {
-    constexpr u32 BATCH = 16;
-    const u32 bin = threadIdx.x % BINS, slice = threadIdx.x / BINS;
-    if (slice < SLICES) {
-        u32 before = 0, total = 0;
-        for (u32 row = slice; row < gridDim.x; row += BATCH * SLICES) {
-            u32 words[BATCH];
+    const u32 quad = lane_index() % (WARP_BINS / 4), slice = warp_index() / ROW_WARPS;
+    const u32 bin = warp_index() % ROW_WARPS * WARP_BINS + 4 * quad;
+    u32 sums[2][4] = {};
+    add_rows(table, chunk, slice * WARP_ROWS + lane_index() / (WARP_BINS / 4), bin, sums[0], sums[1]);
 #pragma unroll
-            for (u32 part = 0; part < BATCH; part++)
-                if (row + part * SLICES < gridDim.x) words[part] = load_word(&table[(row + part * SLICES) * BINS + bin]);
+    for (u32 sum = 0; sum < 2; sum++)
 #pragma unroll
-            for (u32 part = 0; part < BATCH; part++) {
-                const u32 at = row + part * SLICES;
-                if (at >= gridDim.x) break;
-                while (words[part] >> CHUNK_BITS != chunk.epoch) words[part] = load_word(&table[at * BINS + bin]);
-                const u32 count = words[part] % (1 << CHUNK_BITS);
-                before += at < chunk.tile ? count : 0;
-                total += count;
-            }
+        for (u32 word = 0; word < 4; word++) {
+            sums[sum][word] += __shfl_xor_sync(ALL_LANES, sums[sum][word], 8);
+            sums[sum][word] += __shfl_xor_sync(ALL_LANES, sums[sum][word], 16);
+            if (lane_index() < WARP_BINS / 4) shared.sums[sum][slice][bin + word] = sums[sum][word];
         }
-        shared.sums[0][slice][bin] = before;
-        shared.sums[1][slice][bin] = total;
-    }
     __syncthreads();
     u32 before = 0, total = 0;
     if (threadIdx.x < BINS) {
 #pragma unroll
         for (u32 other = 0; other < SLICES; other++) {
-            before += shared.sums[0][other][bin];
-            total += shared.sums[1][other][bin];
+            before += shared.sums[0][other][threadIdx.x];
+            total += shared.sums[1][other][threadIdx.x];
         }
     }
     __shared__ u32 warp_sums[BLOCK_WARPS];
@@ -132,7 +170,7 @@ __device__ __forceinline__ u32 wait_for_table(
     for (u32 warp = 0; warp < warp_index() && threadIdx.x < BINS; warp++) start += warp_sums[warp];
     if (chunk.tile == 0) {
         if (threadIdx.x < BINS && threadIdx.x <= CLASSES) starts[threadIdx.x] = start;
-        if (threadIdx.x == 0 && CLASSES == BINS) starts[CLASSES] = items;
+        if (threadIdx.x == 0 && CLASSES == CLASS_CODES) starts[CLASSES] = items;
     }
     return start + before;
 }
@@ -145,10 +183,13 @@ __device__ __forceinline__ void move_tile(
 {
     u32 classes[ITEMS_PER_THREAD], ranks[ITEMS_PER_THREAD];
     load_classes(keys, first, end, classes);
-    u32 *counters = &shared.counters[0][0];
-    for (u32 word = threadIdx.x; word < BLOCK_WARPS * BINS; word += BLOCK_THREADS) counters[word] = 0;
+    u32 *counters = &shared.warps.counters[0][0];
+    for (u32 word = threadIdx.x; word < (1 + BY_MASKS) * BLOCK_WARPS * BINS; word += BLOCK_THREADS) counters[word] = 0;
     __syncthreads();
-    rank_in_warp<CLASS_BITS>(classes, shared.counters[warp_index()], ranks);
+    if constexpr (BY_MASKS)
+        rank_in_warp_by_masks(classes, shared.warps.counters[warp_index()], shared.warps.masks[warp_index()], ranks);
+    else
+        rank_in_warp<CLASS_BITS>(classes, shared.warps.counters[warp_index()], ranks);
     // One word for both, while registers are scarce.
 #pragma unroll
     for (u32 item = 0; item < ITEMS_PER_THREAD; item++) ranks[item] |= classes[item] << 16;
@@ -161,7 +202,7 @@ __device__ __forceinline__ void move_tile(
     __syncthreads();
 #pragma unroll
     for (u32 item = 0; item < ITEMS_PER_THREAD; item++)
-        ranks[item] += shared.counters[warp_index()][ranks[item] >> 16];
+        ranks[item] += shared.warps.counters[warp_index()][ranks[item] >> 16];
     __syncthreads();
 #pragma unroll
     for (u32 item = 0; item < ITEMS_PER_THREAD; item++) {

@@ -15,11 +15,17 @@ struct KeyOf<2> {
 };
 using Key = KeyOf<KEY_WORDS>::type;
 
+constexpr Key SIGN = (Key)1 << (sizeof(Key) * 8 - 1);
+
 // Signed numbers come in order once their sign is flipped; floats, once all bits of the negative are.
 __device__ __forceinline__ Key ordered(Key key)
 {
-    constexpr Key SIGN = (Key)1 << (sizeof(Key) * 8 - 1);
     if constexpr (KEY_KIND == SIGNED) key ^= SIGN;
     if constexpr (KEY_KIND == FLOAT) key ^= key & SIGN ? ~(Key)0 : SIGN;
     return DESCENDING ? ~key : key;
 }
+
+// The key that comes after all others.
+constexpr Key LAST_KEY = KEY_KIND == SIGNED ? (DESCENDING ? SIGN : ~SIGN)
+    : KEY_KIND == FLOAT                     ? (DESCENDING ? ~(Key)0 : ~SIGN)
+                                            : (DESCENDING ? 0 : ~(Key)0);

@@ -101,7 +101,10 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) radix_sort_count(
 
 struct Shared {
     union {
-        u32 counters[BLOCK_WARPS][BINS];
+        struct {
+            u32 counters[BLOCK_WARPS][BINS];
+            u32 masks[BLOCK_WARPS][BINS];
+        } warps;
         Key keys[TILE_ITEMS];
         u32 values[TILE_ITEMS];
     };
@@ -126,50 +129,68 @@ __device__ __forceinline__ u32 look_back_in_bin(LookBack bin)
     }
 }
 
-// Writes sorted[rank] to its place, for all ranks of the tile.
+// This thread's items of the tile, and `absent` where it has none.
 template <class Item>
-__device__ __forceinline__ void write_tile(
-    const Item *sorted, u32 items, Item *__restrict__ out, const u32 (&places)[ITEMS_PER_THREAD])
+__device__ __forceinline__ void load_tile(
+    const Item *__restrict__ in, u64 first, u32 items, Item (&held)[ITEMS_PER_THREAD], Item absent)
 {
+    const u32 place = warp_first_place<ITEMS_PER_THREAD>() + lane_index();
 #pragma unroll
-    for (u32 item = 0; item < ITEMS_PER_THREAD; item++) {
-        const u32 rank = threadIdx.x + item * BLOCK_THREADS;
-        if (rank < items) out[places[item]] = sorted[rank];
-    }
+    for (u32 item = 0; item < ITEMS_PER_THREAD; item++)
+        held[item] = place + item * WARP_THREADS < items ? in[first + place + item * WARP_THREADS] : absent;
 }
+
+// Asks for the tile's lines, so that they are in the cache when they are read.
+__device__ __forceinline__ void prefetch_tile(const u32 *__restrict__ in, u64 first, u32 items)
+{
+    constexpr u32 LINE = 128 / sizeof(u32);
+    for (u32 item = threadIdx.x * LINE; item < items; item += BLOCK_THREADS * LINE)
+        asm volatile("prefetch.global.L2 [%0];" ::"l"(__cvta_generic_to_global(in + first + item)));
+}
+
+// Places in the tile, two in a register: registers are scarce.
+struct Ranks {
+    u32 pairs[ITEMS_PER_THREAD / 2];
+
+    __device__ __forceinline__ void set(u32 item, u32 rank)
+    {
+        pairs[item / 2] = item % 2 == 0 ? rank : pairs[item / 2] | rank << 16;
+    }
+    __device__ __forceinline__ u32 at(u32 item) const { return pairs[item / 2] >> item % 2 * 16 & 0xffff; }
+};
+static_assert(TILE_ITEMS <= 1 << 16 && ITEMS_PER_THREAD % 2 == 0, "a place has 16 bits");
 
 __device__ __forceinline__ void sweep_tile(
     const Key *__restrict__ keys_in, const u32 *__restrict__ values_in, u64 first, u32 items, Digit digit,
     const u32 *__restrict__ starts, Key *__restrict__ keys_out, u32 *__restrict__ values_out, Control *control,
     Ticket ticket, Shared &shared)
 {
-    u32 *counters = &shared.counters[0][0];
+    u32 *counters = &shared.warps.counters[0][0];
 #pragma unroll
-    for (u32 word = threadIdx.x; word < BLOCK_WARPS * BINS; word += BLOCK_THREADS) counters[word] = 0;
-    const u32 place = warp_first_place<ITEMS_PER_THREAD>() + lane_index();
+    for (u32 word = threadIdx.x; word < 2 * BLOCK_WARPS * BINS; word += BLOCK_THREADS) counters[word] = 0;
     Key keys[ITEMS_PER_THREAD];
-    u32 digits[ITEMS_PER_THREAD], ranks[ITEMS_PER_THREAD];
-#pragma unroll
-    for (u32 item = 0; item < ITEMS_PER_THREAD; item++)
-        if (place + item * WARP_THREADS < items) keys[item] = keys_in[first + place + item * WARP_THREADS];
+    if constexpr (VALUES) prefetch_tile(values_in, first, items);
     // What the last tile lacks is ranked behind all of its keys, and never written.
+    load_tile(keys_in, first, items, keys, LAST_KEY);
+    u32 digits[ITEMS_PER_THREAD], warp_ranks[ITEMS_PER_THREAD];
 #pragma unroll
-    for (u32 item = 0; item < ITEMS_PER_THREAD; item++)
-        digits[item] = place + item * WARP_THREADS < items ? digit.of(keys[item]) : BINS - 1;
+    for (u32 item = 0; item < ITEMS_PER_THREAD; item++) digits[item] = digit.of(keys[item]);
     __syncthreads();
-    rank_in_warp<DIGIT_BITS>(digits, shared.counters[warp_index()], ranks);
+    rank_in_warp_by_masks(digits, shared.warps.counters[warp_index()], shared.warps.masks[warp_index()], warp_ranks);
 
     const LookBack of_bin = {control->states(), {ticket.epoch, ticket.tile * BINS + threadIdx.x}};
-    const u32 absent = threadIdx.x == BINS - 1 ? TILE_ITEMS - items : 0;
+    const u32 absent = threadIdx.x == digit.mask ? TILE_ITEMS - items : 0;
     const Bin bin = place_bins<BINS>(counters, [&](u32 keys_of_bin) {
         of_bin.publish(ticket.tile == 0 ? INCLUSIVE : AGGREGATE, keys_of_bin - absent);
     });
     __syncthreads();
+    Ranks ranks;
 #pragma unroll
-    for (u32 item = 0; item < ITEMS_PER_THREAD; item++) ranks[item] += shared.counters[warp_index()][digits[item]];
+    for (u32 item = 0; item < ITEMS_PER_THREAD; item++)
+        ranks.set(item, warp_ranks[item] + shared.warps.counters[warp_index()][digit.of(keys[item])]);
     __syncthreads();
 #pragma unroll
-    for (u32 item = 0; item < ITEMS_PER_THREAD; item++) shared.keys[ranks[item]] = keys[item];
+    for (u32 item = 0; item < ITEMS_PER_THREAD; item++) shared.keys[ranks.at(item)] = keys[item];
 
     if (threadIdx.x < BINS) {
         u32 before = 0;
@@ -192,14 +213,16 @@ __device__ __forceinline__ void sweep_tile(
     }
     if constexpr (VALUES) {
         u32 values[ITEMS_PER_THREAD];
-#pragma unroll
-        for (u32 item = 0; item < ITEMS_PER_THREAD; item++)
-            if (place + item * WARP_THREADS < items) values[item] = values_in[first + place + item * WARP_THREADS];
+        load_tile(values_in, first, items, values, 0u);
         __syncthreads();
 #pragma unroll
-        for (u32 item = 0; item < ITEMS_PER_THREAD; item++) shared.values[ranks[item]] = values[item];
+        for (u32 item = 0; item < ITEMS_PER_THREAD; item++) shared.values[ranks.at(item)] = values[item];
         __syncthreads();
-        write_tile(shared.values, items, values_out, places);
+#pragma unroll
+        for (u32 item = 0; item < ITEMS_PER_THREAD; item++) {
+            const u32 rank = threadIdx.x + item * BLOCK_THREADS;
+            if (rank < items) values_out[places[item]] = shared.values[rank];
+        }
     }
 }
 

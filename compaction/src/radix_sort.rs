@@ -18,9 +18,9 @@
 //! has a one, 32 times (M. Harris, S. Sengupta and J. D. Owens, "Parallel Prefix Sum (Scan) with CUDA", GPU Gems 3, 2007,
 //! chapter 39). [`Strategy::Onesweep`] takes 8 bits at a time and counts all digits ahead, so that a pass reads and
 //! writes each key once, by decoupled look-back over the counts of 256 bins (A. Adinets and D. Merrill, "Onesweep: A
-//! Faster Least Significant Digit Radix Sort for GPUs", arXiv 2206.01784, 2022). It differs from the paper in that a warp
-//! finds equal digits by votes, that several states are looked at together, and that nothing is cleared between passes.
-//! Bytes that move for n keys of 4 bytes: 36n, and 32n more with values; by bits, 160n, and 256n more.
+//! Faster Least Significant Digit Radix Sort for GPUs", arXiv 2206.01784, 2022). It differs from the paper in that
+//! several states are looked at together, and that nothing is cleared between passes. Bytes that move for n keys of 4
+//! bytes: 36n, and 32n more with values; a bit at a time, where keys are read twice a pass, 384n, and 256n more.
 
 pub mod cpu;
 mod workspace;

@@ -15,12 +15,21 @@ use crate::{
     states::{Counted, Names, check_room, multiprocessors},
 };
 
-/// Threads of a block: all that a multiprocessor runs of it, so that few chunks have to be looked at.
-const BLOCK_THREADS: u32 = 1024;
-/// Items of a thread.
-const ITEMS_PER_THREAD: u32 = 8;
 /// Items that a block orders at a time on CUDA.
-pub const CLASS_TILE_ITEMS: u32 = BLOCK_THREADS * ITEMS_PER_THREAD;
+pub const CLASS_TILE_ITEMS: u32 = 8192;
+/// Bits of a class's number that a warp votes for; with more, it goes by masks.
+const MOST_VOTES: u32 = 5;
+
+/// Threads of a block, of which a multiprocessor runs one, so that few chunks have to be looked at. Masks take shared
+/// memory, and leave room for half as many warps.
+fn block_threads(bits: u32) -> u32 {
+    if bits > MOST_VOTES { 512 } else { 1024 }
+}
+
+/// Bits of a class's number. Keys that name no class count as one more, where there are any.
+fn class_bits(classes: u32) -> u32 {
+    (u32::BITS - classes.leading_zeros()).min(8)
+}
 
 const NAMES: Names = Names {
     room: "partition",
@@ -100,12 +109,12 @@ impl Classes {
     /// [`Error::LengthMismatch`] for less than 1 or more than 256 classes.
     pub fn source(classes: u32) -> Result<Source> {
         check_classes(classes)?;
-        // Keys that name no class count as one more, where there are any.
-        let bits = (u32::BITS - classes.leading_zeros()).min(8);
+        let bits = class_bits(classes);
         let text = include_str!("../../kernels/partition_classes.cu");
         Ok(Source::new("compaction/kernels/partition_classes.cu", text)
-            .constant("BLOCK_THREADS", BLOCK_THREADS)
-            .constant("ITEMS_PER_THREAD", ITEMS_PER_THREAD)
+            .constant("BLOCK_THREADS", block_threads(bits))
+            .constant("ITEMS_PER_THREAD", CLASS_TILE_ITEMS / block_threads(bits))
+            .constant("MOST_VOTES", MOST_VOTES)
             .constant("CLASSES", classes)
             .constant("CLASS_BITS", bits)
             .constant("CHUNK_BITS", CHUNK_BITS)
@@ -158,7 +167,10 @@ impl Classes {
             starts.slice_mut(..),
             workspace.classes.words.as_view_mut(),
         );
-        self.indices
-            .launch(stream, Launch::blocks(chunks, BLOCK_THREADS), args)
+        self.indices.launch(
+            stream,
+            Launch::blocks(chunks, block_threads(class_bits(self.classes))),
+            args,
+        )
     }
 }

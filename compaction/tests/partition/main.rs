@@ -334,10 +334,6 @@ fn compile_without_spills(nvrtc: &Arc<Nvrtc>) {
                 .unwrap_or_else(|error| panic!("{error}"));
             if let Target::Cubin(_) = target {
                 for kernel in compiled.usage() {
-                    if std::env::var("SHOW").is_ok() {
-                        println!("{kernel:?} {target}");
-                        continue;
-                    }
                     assert_eq!(kernel.spill_store_bytes, 0, "{kernel:?} for {target}");
                     assert_eq!(kernel.spill_load_bytes, 0, "{kernel:?} for {target}");
                 }
