@@ -22,7 +22,7 @@ const MOST_CLASS_CHUNKS: usize = 64;
 /// ```
 /// use compaction::partition::cpu::specification;
 ///
-/// let parts = specification("partition".chars(), |letter| u8::from(!"aio".contains(letter)));
+/// let parts = specification("partition".chars(), |letter| u8::from(!"aio".contains(*letter)));
 /// assert!(parts.eq("aiioprttn".chars()));
 /// ```
 pub fn specification<T>(
