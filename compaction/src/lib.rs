@@ -8,7 +8,11 @@
 pub mod cuda;
 pub mod error;
 pub mod layout;
+pub mod partition;
+pub mod radix_sort;
 pub mod select;
+pub mod select_columns;
+mod states;
 pub mod strategy;
 
 pub use cudarc;

@@ -47,7 +47,7 @@ pub mod cpu;
 mod in_place;
 mod method;
 mod predicate;
-mod workspace;
+pub(crate) mod workspace;
 
 use std::sync::{Arc, OnceLock};
 
@@ -218,7 +218,7 @@ impl Select {
     ///
     /// [`Error::LengthMismatch`] if there are fewer flags than a given count says, or no word in a count's view;
     /// [`Error::TooLong`] for 2³² flags or more; [`Error::OutputTooShort`]; [`Error::WorkspaceTooSmall`]; and those
-    /// of [`Kernel::launch`].
+    /// of [`Kernel::launch`](cuda::Kernel::launch).
     pub fn indices(
         &self,
         stream: &Arc<CudaStream>,

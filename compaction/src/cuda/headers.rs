@@ -18,7 +18,12 @@ headers!(
     "tile.cuh",
     "stripes.cuh",
     "scan_counts.cuh",
-    "value.cuh"
+    "value.cuh",
+    "lanes_tile.cuh",
+    "chunks.cuh",
+    "two_way.cuh",
+    "digit.cuh",
+    "radix_sort.cuh"
 );
 
 /// What every expanded source begins with.

@@ -83,7 +83,7 @@ impl<T: Shared> Param for InOut<T> {
     }
 }
 
-/// The parameters of a kernel: a tuple of up to twenty [`Param`]s.
+/// The parameters of a kernel: a tuple of up to twenty-four [`Param`]s.
 pub trait Params: sealed::Sealed + 'static {
     /// What a launch takes: a [`CudaView`] for each [`In`], a [`CudaViewMut`] for each [`InOut`], a value for each other.
     type Args<'a>;
@@ -131,7 +131,7 @@ macro_rules! params_up_to {
         params_up_to!([$($done $at,)* $next $position] $($rest)*);
     };
 }
-params_up_to!([A 0] B 1 C 2 D 3 E 4 F 5 G 6 H 7 I 8 J 9 K 10 L 11 M 12 N 13 O 14 P 15 Q 16 R 17 S 18 T 19);
+params_up_to!([A 0] B 1 C 2 D 3 E 4 F 5 G 6 H 7 I 8 J 9 K 10 L 11 M 12 N 13 O 14 P 15 Q 16 R 17 S 18 T 19 U 20 V 21 W 22 X 23);
 
 mod sealed {
     pub trait Sealed {}

@@ -12,13 +12,13 @@ pub(super) const LAST_EPOCH: u32 = (1 << 30) - 1;
 
 crate::shared! {
     /// The head of a workspace, as `look_back.cuh` explains it.
-    pub(super) struct Control {
-        ticket: u64,
-        finished: u64,
-        state_count: u64,
-        appended: u64,
-        overrun: u64,
-        unused: [u64; 11],
+    pub(crate) struct Control {
+        pub(crate) ticket: u64,
+        pub(crate) finished: u64,
+        pub(crate) state_count: u64,
+        pub(crate) appended: u64,
+        pub(crate) overrun: u64,
+        pub(crate) unused: [u64; 11],
     }
 }
 

@@ -1,0 +1,110 @@
+// Ranking a tile's items by a digit of a few bits, stably. A thread holds items of which neighbouring lanes' are
+// neighbours: item i of a lane is at the place warp_first_place<ITEMS>() + i * WARP_THREADS + lane_index() of the tile.
+//
+// A warp finds the lanes whose item has the same digit, by a vote for each bit or by a mask of lanes for each digit, and
+// counts them in counters of its own (S. Ashkiani et al., "GPU Multisplit", PPoPP 2016).
+#pragma once
+
+#include "block.cuh"
+
+__device__ __forceinline__ u32 lanes_below() { return (1u << lane_index()) - 1; }
+
+template <u32 ITEMS>
+__device__ __forceinline__ u32 warp_first_place()
+{
+    return warp_index() * WARP_THREADS * ITEMS;
+}
+
+// The lanes whose digit is this lane's.
+template <u32 BITS>
+__device__ __forceinline__ u32 peers_of(u32 digit)
+{
+    u32 peers = ALL_LANES;
+#pragma unroll
+    for (u32 bit = 0; bit < BITS; bit++) {
+        const bool set = digit >> bit & 1;
+        const u32 votes = __ballot_sync(ALL_LANES, set);
+        peers &= set ? votes : ~votes;
+    }
+    return peers;
+}
+
+// ranks[i]: how many items of the warp have the same digit and come before this thread's i-th. Adds the warp's items to
+// its `counters`, one a digit.
+template <u32 BITS, u32 ITEMS>
+__device__ __forceinline__ void rank_in_warp(const u32 (&digits)[ITEMS], u32 *counters, u32 (&ranks)[ITEMS])
+{
+#pragma unroll
+    for (u32 item = 0; item < ITEMS; item++) {
+        const u32 peers = peers_of<BITS>(digits[item]);
+        const u32 below = __popc(peers & lanes_below());
+        const u32 before = counters[digits[item]];
+        __syncwarp();
+        if (below == 0) counters[digits[item]] = before + __popc(peers);
+        __syncwarp();
+        ranks[item] = before + below;
+    }
+}
+
+// As rank_in_warp, for wide digits: instead of a vote for each bit, lanes with the same digit meet in a word of `masks`,
+// one a digit, which are zero before and after.
+template <u32 ITEMS>
+__device__ __forceinline__ void rank_in_warp_by_masks(
+    const u32 (&digits)[ITEMS], u32 *counters, u32 *masks, u32 (&ranks)[ITEMS])
+{
+#pragma unroll
+    for (u32 item = 0; item < ITEMS; item++) {
+        u32 *mask = masks + digits[item];
+        atomicOr(mask, 1u << lane_index());
+        __syncwarp();
+        const u32 peers = *mask;
+        const u32 below = __popc(peers & lanes_below());
+        const u32 before = counters[digits[item]];
+        __syncwarp();
+        if (below == 0) {
+            *mask = 0;
+            counters[digits[item]] = before + __popc(peers);
+        }
+        __syncwarp();
+        ranks[item] = before + below;
+    }
+}
+
+struct Bin {
+    u32 items;  // how many of the tile's items have the digit
+    u32 first;  // how many have a smaller one
+};
+
+// Turns the counters of all warps into the places of their first items, in the tile ordered by digit. Returns what it
+// finds for the digit that is the thread's number, and calls tell(items) with a part of it as soon as that is known.
+// Holds two barriers; the counters are ready behind another one.
+template <u32 BINS, class Tell>
+__device__ __forceinline__ Bin place_bins(u32 *counters, Tell tell)
+{
+    static_assert(BINS <= BLOCK_THREADS, "a thread for every digit");
+    __shared__ u32 warp_sums[BLOCK_WARPS];
+    const bool has_bin = threadIdx.x < BINS;
+    u32 *mine = counters + threadIdx.x;
+    Bin bin = {};
+    __syncthreads();
+    if (has_bin) {
+#pragma unroll
+        for (u32 warp = 0; warp < BLOCK_WARPS; warp++) bin.items += mine[warp * BINS];
+        tell(bin.items);
+    }
+    const u32 inclusive = warp_inclusive_sum(bin.items);
+    if (lane_index() == WARP_THREADS - 1) warp_sums[warp_index()] = inclusive;
+    __syncthreads();
+    if (has_bin) {
+        bin.first = inclusive - bin.items;
+        for (u32 warp = 0; warp < warp_index(); warp++) bin.first += warp_sums[warp];
+        u32 place = bin.first;
+#pragma unroll 8
+        for (u32 warp = 0; warp < BLOCK_WARPS; warp++) {
+            const u32 items = mine[warp * BINS];
+            mine[warp * BINS] = place;
+            place += items;
+        }
+    }
+    return bin;
+}

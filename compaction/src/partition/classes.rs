@@ -1,0 +1,176 @@
+//! The partition into classes on a GPU.
+
+use std::sync::Arc;
+
+use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
+
+use super::{
+    Workspace,
+    workspace::{CHUNK_BITS, LAST_CLASS_EPOCH, class_chunks},
+};
+use crate::{
+    Error, Result,
+    cuda::{Compiler, In, InOut, Kernel, Launch, Source},
+    select::{Count, workspace::Control},
+    states::{Counted, Names, check_room, multiprocessors},
+};
+
+/// Items that a block orders at a time on CUDA.
+pub const CLASS_TILE_ITEMS: u32 = 8192;
+/// Bits of a class's number that a warp votes for; with more, it goes by masks.
+const MOST_VOTES: u32 = 5;
+
+/// Threads of a block, of which a multiprocessor runs one, so that few chunks have to be looked at. Masks take shared
+/// memory, and leave room for half as many warps.
+fn block_threads(bits: u32) -> u32 {
+    if bits > MOST_VOTES { 512 } else { 1024 }
+}
+
+/// Bits of a class's number. Keys that name no class count as one more, where there are any.
+fn class_bits(classes: u32) -> u32 {
+    (u32::BITS - classes.leading_zeros()).min(8)
+}
+
+const NAMES: Names = Names {
+    room: "partition",
+    input: "the keys of partition",
+    count: "the count that partition reads",
+};
+
+/// `(keys, count, capacity, out, starts, workspace)`
+type Indices = (In<u8>, In<u32>, u32, InOut<u32>, InOut<u32>, InOut<u64>);
+
+/// Refuses numbers of classes that a byte cannot tell apart.
+pub(super) fn check_classes(classes: u32) -> Result<()> {
+    if !(1..=256).contains(&classes) {
+        return Err(Error::LengthMismatch {
+            what: "the classes of partition, 1 to 256",
+            expected: classes.clamp(1, 256) as usize,
+            got: classes as usize,
+        });
+    }
+    Ok(())
+}
+
+/// The partition into classes on a GPU.
+///
+/// As [`Partition`](super::Partition): one launch, nothing allocated, nothing waited for.
+///
+/// ```no_run
+/// use compaction::{cuda, partition::{Classes, Workspace}, select::Count};
+///
+/// let context = cuda::open(0)?;
+/// let stream = context.default_stream();
+/// let classes = Classes::new(&cuda::Compiler::new(), &context, 3)?;
+/// let mut workspace = Workspace::with_capacity(&stream, 6)?;
+///
+/// let keys = cuda::upload(&stream, &[2_u8, 0, 1, 0, 2, 0])?;
+/// let mut out = cuda::zeroed::<u32>(&stream, 6)?;
+/// let mut starts = cuda::zeroed::<u32>(&stream, 4)?;
+/// classes.indices(
+///     &stream,
+///     &keys.as_view(),
+///     Count::Given(6),
+///     &mut out.as_view_mut(),
+///     &mut starts.as_view_mut(),
+///     &mut workspace,
+/// )?;
+/// assert_eq!(cuda::download(&stream, &out)?, [1, 3, 5, 2, 0, 4]);
+/// assert_eq!(cuda::download(&stream, &starts)?, [0, 3, 4, 6]);
+/// # Ok::<(), compaction::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Classes {
+    classes: u32,
+    multiprocessors: u32,
+    indices: Kernel<Indices>,
+}
+
+impl Classes {
+    /// Compiles, or finds compiled, the kernel for this many classes, 1 to 256. Fewer are faster: a warp votes once for
+    /// every bit of a class's number.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::LengthMismatch`] for another number of classes; what [`Compiler::load`] says.
+    pub fn new(compiler: &Compiler, context: &Arc<CudaContext>, classes: u32) -> Result<Self> {
+        let module = compiler.load(context, &Self::source(classes)?)?;
+        Ok(Self {
+            classes,
+            multiprocessors: multiprocessors(context)?,
+            indices: module.kernel("partition_classes")?,
+        })
+    }
+
+    /// The kernel for this many classes: what an [`Archive`](crate::cuda::Archive) ships.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::LengthMismatch`] for less than 1 or more than 256 classes.
+    pub fn source(classes: u32) -> Result<Source> {
+        check_classes(classes)?;
+        let bits = class_bits(classes);
+        let text = include_str!("../../kernels/partition_classes.cu");
+        Ok(Source::new("compaction/kernels/partition_classes.cu", text)
+            .constant("BLOCK_THREADS", block_threads(bits))
+            .constant("ITEMS_PER_THREAD", CLASS_TILE_ITEMS / block_threads(bits))
+            .constant("MOST_VOTES", MOST_VOTES)
+            .constant("CLASSES", classes)
+            .constant("CLASS_BITS", bits)
+            .constant("CHUNK_BITS", CHUNK_BITS)
+            .constant("LAST_EPOCH", LAST_CLASS_EPOCH)
+            .shared::<Control>()
+            .kernel::<Indices>("partition_classes"))
+    }
+
+    /// How many classes there are.
+    pub fn classes(&self) -> u32 {
+        self.classes
+    }
+
+    /// Writes the indices of all keys to `out`, ordered by key, equal ones in their order, and to `starts[c]` where
+    /// class c begins. `starts[classes]` is where the last class ends: what lies behind it, up to the number of keys, has
+    /// a key that names no class, and is in its order as well.
+    ///
+    /// One launch. `out` has room for as many indices as there may be keys, `starts` for one more than classes.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Partition::indices`](super::Partition::indices).
+    pub fn indices(
+        &self,
+        stream: &Arc<CudaStream>,
+        keys: &CudaView<'_, u8>,
+        count: Count<'_>,
+        out: &mut CudaViewMut<'_, u32>,
+        starts: &mut CudaViewMut<'_, u32>,
+        workspace: &mut Workspace,
+    ) -> Result<()> {
+        let room = workspace.capacity();
+        let counted = Counted::new(&NAMES, keys.len(), count, room, &workspace.no_limit)?;
+        check_room(
+            "the output of partition",
+            out.len(),
+            counted.capacity as usize,
+        )?;
+        check_room(
+            "the starts of partition",
+            starts.len(),
+            self.classes as usize + 1,
+        )?;
+        let chunks = class_chunks(counted.capacity, self.multiprocessors);
+        let args = (
+            keys.slice(..),
+            counted.count,
+            counted.capacity,
+            out.slice_mut(..),
+            starts.slice_mut(..),
+            workspace.classes.words.as_view_mut(),
+        );
+        self.indices.launch(
+            stream,
+            Launch::blocks(chunks, block_threads(class_bits(self.classes))),
+            args,
+        )
+    }
+}

@@ -1,0 +1,225 @@
+//! The operations of [`partition`](crate::partition) on the CPU.
+
+use bytemuck::Pod;
+use rayon::prelude::*;
+
+use super::{check_item, check_items, classes::check_classes};
+use crate::{Error, Result, states::check_room};
+
+/// Fewer items than this are not worth the threads.
+const PARALLEL_FROM: usize = 1 << 16;
+
+/// Items that one thread takes at a time.
+const CHUNK_ITEMS: usize = 1 << 14;
+
+/// Most chunks of a partition into classes, each of which has a count for every class.
+const MOST_CLASS_CHUNKS: usize = 64;
+
+/// The definition: the items of class 0 in order, then those of class 1, and so on.
+///
+/// A partition in two has the classes 0 for what is selected and 1 for what is rejected.
+///
+/// ```
+/// use compaction::partition::cpu::specification;
+///
+/// let parts = specification("partition".chars(), |letter| u8::from(!"aio".contains(*letter)));
+/// assert!(parts.eq("aiioprttn".chars()));
+/// ```
+pub fn specification<T>(
+    items: impl IntoIterator<Item = T>,
+    class: impl Fn(&T) -> u8,
+) -> impl Iterator<Item = T> {
+    let mut items: Vec<T> = items.into_iter().collect();
+    items.sort_by_key(class);
+    items.into_iter()
+}
+
+/// Writes the indices of the flags that are not zero, those of the others behind them, and returns how many the former
+/// are.
+///
+/// ```
+/// let mut out = [0; 4];
+/// assert_eq!(compaction::partition::cpu::indices(&[0, 1, 0, 9], &mut out)?, 2);
+/// assert_eq!(out, [1, 3, 0, 2]);
+/// # Ok::<(), compaction::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// [`Error::TooLong`] for 2³² flags or more, [`Error::OutputTooShort`].
+pub fn indices(flags: &[u8], out: &mut [u32]) -> Result<u32> {
+    check_lengths("the flags of partition", flags.len(), out.len())?;
+    Ok(two_way(flags, |index| index as u32, out))
+}
+
+/// Writes the items whose flag is not zero, the others behind them, and returns how many the former are.
+///
+/// `T` is plain data of 4 to 64 bytes, a multiple of 4; another size does not compile.
+///
+/// ```
+/// let mut out = [0.0; 3];
+/// assert_eq!(compaction::partition::cpu::items(&[0.5, 1.5, 2.5_f32], &[0, 0, 1], &mut out)?, 1);
+/// assert_eq!(out, [2.5, 0.5, 1.5]);
+/// # Ok::<(), compaction::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// Those of [`indices`], and [`Error::LengthMismatch`] if there are not as many items as flags.
+pub fn items<T: Pod + Send + Sync>(items: &[T], flags: &[u8], out: &mut [T]) -> Result<u32> {
+    const { check_item::<T>() };
+    check_items(flags.len(), items.len())?;
+    check_lengths("the flags of partition", flags.len(), out.len())?;
+    Ok(two_way(flags, |index| items[index], out))
+}
+
+/// Writes the indices of all keys, ordered by key, and where each class begins; `starts` has one more word than there
+/// are classes. What [`Classes::indices`](super::Classes::indices) does.
+///
+/// ```
+/// let (mut out, mut starts) = ([0; 6], [0; 4]);
+/// compaction::partition::cpu::classes(3, &[2, 0, 1, 0, 2, 0], &mut out, &mut starts)?;
+/// assert_eq!(out, [1, 3, 5, 2, 0, 4]);
+/// assert_eq!(starts, [0, 3, 4, 6]);
+/// # Ok::<(), compaction::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// [`Error::LengthMismatch`] for less than 1 or more than 256 classes; those of [`indices`].
+pub fn classes(classes: u32, keys: &[u8], out: &mut [u32], starts: &mut [u32]) -> Result<()> {
+    check_classes(classes)?;
+    check_lengths("the keys of partition", keys.len(), out.len())?;
+    check_room(
+        "the starts of partition",
+        starts.len(),
+        classes as usize + 1,
+    )?;
+    // Keys that name no class are one more.
+    let bins = classes as usize + 1;
+    let bin_of = |key: u8| usize::from(key).min(bins - 1);
+
+    let chunk_items = match keys.len() {
+        0..PARALLEL_FROM => PARALLEL_FROM,
+        len => len.div_ceil(MOST_CLASS_CHUNKS).max(CHUNK_ITEMS),
+    };
+    let chunks = keys.par_chunks(chunk_items);
+    let counts: Vec<Vec<usize>> = chunks
+        .clone()
+        .map(|keys| {
+            let mut counts = vec![0; bins];
+            keys.iter().for_each(|&key| counts[bin_of(key)] += 1);
+            counts
+        })
+        .collect();
+    let parts = split_by_bin(&counts, bins, out, |bin, start| {
+        starts[bin] = start as u32;
+    });
+    chunks
+        .zip(parts)
+        .enumerate()
+        .for_each(|(chunk, (keys, mut parts))| {
+            let mut written = vec![0; bins];
+            for (index, &key) in (chunk * chunk_items..).zip(keys) {
+                let bin = bin_of(key);
+                parts[bin][written[bin]] = index as u32;
+                written[bin] += 1;
+            }
+        });
+    Ok(())
+}
+
+/// Cuts the output into a part for every chunk and bin, and tells where each bin starts.
+pub(crate) fn split_by_bin<'a, T>(
+    counts: &[Vec<usize>],
+    bins: usize,
+    mut out: &'a mut [T],
+    mut tell: impl FnMut(usize, usize),
+) -> Vec<Vec<&'a mut [T]>> {
+    let mut parts: Vec<Vec<&mut [T]>> = counts.iter().map(|_| Vec::with_capacity(bins)).collect();
+    let mut start = 0;
+    for bin in 0..bins {
+        tell(bin, start);
+        for (counts, parts) in counts.iter().zip(&mut parts) {
+            let (part, rest) = std::mem::take(&mut out).split_at_mut(counts[bin]);
+            parts.push(part);
+            out = rest;
+            start += counts[bin];
+        }
+    }
+    parts
+}
+
+fn check_lengths(what: &'static str, len: usize, out: usize) -> Result<()> {
+    if len > u32::MAX as usize {
+        return Err(Error::TooLong {
+            what,
+            len,
+            max: u32::MAX as usize,
+        });
+    }
+    check_room("the output of partition", out, len)
+}
+
+/// Does the work for the values that `value` gives by their index.
+fn two_way<T: Copy + Send>(flags: &[u8], value: impl Fn(usize) -> T + Sync, out: &mut [T]) -> u32 {
+    let out = &mut out[..flags.len()];
+    if flags.len() < PARALLEL_FROM {
+        let selected = flags.iter().filter(|&&flag| flag != 0).count();
+        let (first, second) = out.split_at_mut(selected);
+        two_way_run(flags, 0, &value, first, second);
+        return selected as u32;
+    }
+    let chunks = flags.par_chunks(CHUNK_ITEMS);
+    let counts: Vec<usize> = chunks
+        .clone()
+        .map(|flags| flags.iter().filter(|&&flag| flag != 0).count())
+        .collect();
+    let selected = counts.iter().sum();
+    let (mut first, mut second) = out.split_at_mut(selected);
+    let parts: Vec<_> = counts
+        .iter()
+        .zip(flags.chunks(CHUNK_ITEMS))
+        .map(|(&count, flags)| {
+            (
+                take(&mut first, count),
+                take(&mut second, flags.len() - count),
+            )
+        })
+        .collect();
+    chunks
+        .zip(parts)
+        .enumerate()
+        .for_each(|(chunk, (flags, (first, second)))| {
+            two_way_run(flags, chunk * CHUNK_ITEMS, &value, first, second);
+        });
+    selected as u32
+}
+
+/// One run of flags, whose first has the index `start`.
+fn two_way_run<T: Copy>(
+    flags: &[u8],
+    start: usize,
+    value: &impl Fn(usize) -> T,
+    first: &mut [T],
+    second: &mut [T],
+) {
+    let (mut first, mut second) = (first.iter_mut(), second.iter_mut());
+    for (index, &flag) in (start..).zip(flags) {
+        let next = if flag != 0 {
+            first.next()
+        } else {
+            second.next()
+        };
+        if let Some(out) = next {
+            *out = value(index);
+        }
+    }
+}
+
+/// Takes the first `len` items off a slice.
+fn take<'a, T>(rest: &mut &'a mut [T], len: usize) -> &'a mut [T] {
+    let (taken, left) = std::mem::take(rest).split_at_mut(len);
+    *rest = left;
+    taken
+}

@@ -1,0 +1,155 @@
+//! The operations of [`radix_sort`](crate::radix_sort) on the CPU.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use super::{Key, Order, check_bits, check_values};
+use crate::{Error, Result, partition::cpu::split_by_bin, states::check_room};
+
+/// Fewer keys than this are not worth the threads.
+const PARALLEL_FROM: usize = 1 << 14;
+/// Most chunks of a pass, each of which has a count for every bin.
+const MOST_CHUNKS: usize = 64;
+/// Values of a digit.
+const BINS: usize = 256;
+
+/// The definition: pairs in the order of their keys' bits, those with equal ones in the order in which they came.
+///
+/// ```
+/// use compaction::radix_sort::{Order, cpu::specification};
+///
+/// let pairs = [(3_u32, 'a'), (1, 'b'), (3, 'c'), (2, 'd')];
+/// let sorted = specification(&pairs, 0..32, Order::Descending);
+/// assert_eq!(sorted, [(3, 'a'), (3, 'c'), (2, 'd'), (1, 'b')]);
+/// ```
+pub fn specification<K: Key, V: Copy>(
+    pairs: &[(K, V)],
+    bits: Range<u32>,
+    order: Order,
+) -> Vec<(K, V)> {
+    let mut sorted = pairs.to_vec();
+    sorted.sort_by_key(|(key, _)| window(*key, &bits, order));
+    sorted
+}
+
+/// The bits of a key that are sorted by, as a number in ascending order.
+fn window<K: Key>(key: K, bits: &Range<u32>, order: Order) -> u64 {
+    let ordered = match order {
+        Order::Ascending => key.ordered(),
+        Order::Descending => !key.ordered(),
+    };
+    let width = bits.end - bits.start;
+    let mask = 1_u64.checked_shl(width).map_or(u64::MAX, |high| high - 1);
+    ordered.checked_shr(bits.start).unwrap_or(0) & mask
+}
+
+/// Writes the keys to `out`, in the order of these bits. What [`RadixSort::keys`](super::RadixSort::keys) does.
+///
+/// ```
+/// use compaction::radix_sort::{Order, cpu};
+///
+/// let mut out = [0.0_f32; 4];
+/// cpu::keys(&[1.5, f32::NAN, -0.0, 0.0], 0..32, Order::Ascending, &mut out)?;
+/// assert_eq!(out.map(f32::to_bits), [-0.0, 0.0, 1.5, f32::NAN].map(f32::to_bits));
+/// # Ok::<(), compaction::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// [`Error::TooLong`] for 2³² keys or more, or for bits that the key does not have; [`Error::LengthMismatch`] if they
+/// end before they begin; [`Error::OutputTooShort`].
+pub fn keys<K: Key>(keys: &[K], bits: Range<u32>, order: Order, out: &mut [K]) -> Result<()> {
+    check::<K>(keys.len(), &bits, out.len())?;
+    let sorted = sort(keys.to_vec(), &bits, |&key| window(key, &bits, order));
+    out[..keys.len()].copy_from_slice(&sorted);
+    Ok(())
+}
+
+/// Writes the keys to `keys_out`, in the order of these bits, and to `values_out` each key's value.
+///
+/// ```
+/// use compaction::radix_sort::{Order, cpu};
+///
+/// let (mut keys, mut values) = ([0_i32; 3], [0; 3]);
+/// cpu::pairs(&[7, -7, 0], &[0, 1, 2], 0..32, Order::Ascending, &mut keys, &mut values)?;
+/// assert_eq!((keys, values), ([-7, 0, 7], [1, 2, 0]));
+/// # Ok::<(), compaction::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// Those of [`keys`], and [`Error::LengthMismatch`] if there are not as many values as keys.
+pub fn pairs<K: Key>(
+    keys: &[K],
+    values: &[u32],
+    bits: Range<u32>,
+    order: Order,
+    keys_out: &mut [K],
+    values_out: &mut [u32],
+) -> Result<()> {
+    check_values(keys.len(), values.len())?;
+    check::<K>(keys.len(), &bits, keys_out.len().min(values_out.len()))?;
+    let pairs = keys.iter().copied().zip(values.iter().copied()).collect();
+    let sorted: Vec<(K, u32)> = sort(pairs, &bits, |(key, _)| window(*key, &bits, order));
+    let outputs = keys_out.iter_mut().zip(values_out);
+    for ((key_out, value_out), (key, value)) in outputs.zip(sorted) {
+        (*key_out, *value_out) = (key, value);
+    }
+    Ok(())
+}
+
+fn check<K: Key>(len: usize, bits: &Range<u32>, out: usize) -> Result<()> {
+    check_bits::<K>(bits)?;
+    if len > u32::MAX as usize {
+        return Err(Error::TooLong {
+            what: "the keys of radix_sort",
+            len,
+            max: u32::MAX as usize,
+        });
+    }
+    check_room("the output of radix_sort", out, len)
+}
+
+/// Orders items by a number with as many bits as the window has.
+fn sort<T: Copy + Send + Sync>(
+    mut items: Vec<T>,
+    bits: &Range<u32>,
+    number: impl Fn(&T) -> u64 + Sync,
+) -> Vec<T> {
+    if items.len() < PARALLEL_FROM {
+        items.sort_by_key(number);
+        return items;
+    }
+    let mut other = items.clone();
+    for shift in (0..bits.end - bits.start).step_by(BINS.ilog2() as usize) {
+        pass(&items, &mut other, |item| {
+            (number(item) >> shift) as usize % BINS
+        });
+        std::mem::swap(&mut items, &mut other);
+    }
+    items
+}
+
+/// Orders items by one digit: chunks count theirs, and then each moves its own.
+fn pass<T: Copy + Send + Sync>(items: &[T], out: &mut [T], digit: impl Fn(&T) -> usize + Sync) {
+    let chunk_items = items.len().div_ceil(MOST_CHUNKS).max(PARALLEL_FROM);
+    let chunks = items.par_chunks(chunk_items);
+    let counts: Vec<Vec<usize>> = chunks
+        .clone()
+        .map(|items| {
+            let mut counts = vec![0; BINS];
+            items.iter().for_each(|item| counts[digit(item)] += 1);
+            counts
+        })
+        .collect();
+    let parts = split_by_bin(&counts, BINS, out, |_, _| {});
+    chunks.zip(parts).for_each(|(items, mut parts)| {
+        let mut written = [0; BINS];
+        for item in items {
+            let bin = digit(item);
+            parts[bin][written[bin]] = *item;
+            written[bin] += 1;
+        }
+    });
+}

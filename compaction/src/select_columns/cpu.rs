@@ -1,0 +1,146 @@
+//! The operation of [`select_columns`](crate::select_columns) on the CPU.
+
+use rayon::prelude::*;
+
+use super::{check_columns, check_item};
+use crate::{Error, Result, layout::Shared, select, states::check_room};
+
+/// Items that one thread takes at a time.
+const CHUNK_ITEMS: usize = 1 << 13;
+
+/// A column: where it is read and where what is kept of it is written.
+#[derive(Debug)]
+pub struct Column<'a> {
+    bytes: usize,
+    items: &'a [u8],
+    out: &'a mut [u8],
+}
+
+impl<'a> Column<'a> {
+    /// A column of items of 4 to 64 bytes, a multiple of 4; another size does not compile.
+    pub fn new<T: Shared>(items: &'a [T], out: &'a mut [T]) -> Self {
+        const { check_item::<T>() };
+        Self {
+            bytes: size_of::<T>(),
+            items: bytemuck::cast_slice(items),
+            out: bytemuck::cast_slice_mut(out),
+        }
+    }
+}
+
+/// The definition: of each column, the items whose flag is not zero, in order.
+///
+/// ```
+/// use compaction::select_columns::cpu::specification;
+///
+/// let columns = specification(&[&["a", "b", "c"], &["x", "y", "z"]], &[1, 0, 7]);
+/// assert_eq!(columns, [["a", "c"], ["x", "z"]]);
+/// ```
+pub fn specification<T: Copy>(columns: &[&[T]], flags: &[u8]) -> Vec<Vec<T>> {
+    let kept = |column: &&[T]| select::cpu::specification(column.iter().copied(), flags).collect();
+    columns.iter().map(kept).collect()
+}
+
+/// Writes of each column the items whose flag is not zero to its output, and returns how many there are.
+///
+/// Outputs have room for as many items as there are flags; what lies behind the result is left as it was. An item that
+/// is not kept is not read.
+///
+/// ```
+/// use compaction::select_columns::cpu::{Column, columns};
+///
+/// let (mut pixels, mut seeds) = ([0_u32; 3], [0_u64; 3]);
+/// let kept = columns(
+///     &[1, 0, 7],
+///     &mut [Column::new(&[7, 8, 9], &mut pixels), Column::new(&[70, 80, 90], &mut seeds)],
+/// )?;
+/// assert_eq!((kept, pixels, seeds), (2, [7, 9, 0], [70, 90, 0]));
+/// # Ok::<(), compaction::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// [`Error::OutputTooShort`] and [`Error::TooLong`] for less than 1 or more than 8 columns;
+/// [`Error::LengthMismatch`] if a column has not as many items as there are flags; [`Error::TooLong`] for 2³² flags or
+/// more; [`Error::OutputTooShort`].
+pub fn columns(flags: &[u8], columns: &mut [Column<'_>]) -> Result<u32> {
+    check(flags, columns)?;
+    let chunks: Vec<&[u8]> = flags.chunks(CHUNK_ITEMS).collect();
+    let counts: Vec<usize> = chunks
+        .par_iter()
+        .map(|flags| flags.iter().filter(|&&flag| flag != 0).count())
+        .collect();
+
+    // Every chunk gets its part of each output.
+    let mut parts: Vec<Vec<Part<'_>>> = chunks.iter().map(|_| Vec::new()).collect();
+    for column in columns {
+        let items = column.items.chunks(CHUNK_ITEMS * column.bytes);
+        let mut rest = &mut *column.out;
+        for ((parts, items), &count) in parts.iter_mut().zip(items).zip(&counts) {
+            let (out, behind) = rest.split_at_mut(count * column.bytes);
+            rest = behind;
+            parts.push(Part {
+                bytes: column.bytes,
+                items,
+                out,
+            });
+        }
+    }
+    chunks.par_iter().zip(parts).for_each(|(flags, parts)| {
+        let mut places = [0_u16; CHUNK_ITEMS];
+        let places = places_of(flags, &mut places);
+        parts.into_iter().for_each(|part| part.keep(places));
+    });
+    Ok(counts.iter().sum::<usize>() as u32)
+}
+
+/// A chunk's part of a column.
+struct Part<'a> {
+    bytes: usize,
+    items: &'a [u8],
+    out: &'a mut [u8],
+}
+
+impl Part<'_> {
+    fn keep(self, places: &[u16]) {
+        for (out, &place) in self.out.chunks_exact_mut(self.bytes).zip(places) {
+            out.copy_from_slice(&self.items[usize::from(place) * self.bytes..][..self.bytes]);
+        }
+    }
+}
+
+/// Where the flags of a chunk are set. Found without a branch, which random flags would mispredict half the time.
+fn places_of<'a>(flags: &[u8], places: &'a mut [u16; CHUNK_ITEMS]) -> &'a [u16] {
+    let mut kept = 0;
+    for (place, &flag) in (0..).zip(flags) {
+        places[kept] = place;
+        kept += usize::from(flag != 0);
+    }
+    &places[..kept]
+}
+
+fn check(flags: &[u8], columns: &[Column<'_>]) -> Result<()> {
+    check_columns(columns.len())?;
+    if flags.len() > u32::MAX as usize {
+        return Err(Error::TooLong {
+            what: "the flags of select_columns",
+            len: flags.len(),
+            max: u32::MAX as usize,
+        });
+    }
+    for column in columns {
+        if column.items.len() != flags.len() * column.bytes {
+            return Err(Error::LengthMismatch {
+                what: "a column of select_columns",
+                expected: flags.len(),
+                got: column.items.len() / column.bytes,
+            });
+        }
+        check_room(
+            "an output of select_columns",
+            column.out.len() / column.bytes,
+            flags.len(),
+        )?;
+    }
+    Ok(())
+}

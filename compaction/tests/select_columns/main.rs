@@ -1,0 +1,285 @@
+//! `select_columns`: one body over both backends, against a filter of each column.
+
+#[path = "../common/mod.rs"]
+mod common;
+#[path = "../common/guarded.rs"]
+mod guarded;
+#[path = "../common/random.rs"]
+mod random;
+
+mod cuda;
+
+use std::sync::Arc;
+
+use compaction::{
+    Error,
+    cuda::{Nvrtc, Target},
+    layout::Shared,
+    select_columns::{SelectColumns, TILE_ITEMS, cpu},
+};
+
+use crate::{
+    common::Tests,
+    cuda::Cuda,
+    random::{Mask, Random, items},
+};
+
+compaction::shared! {
+    /// An item that is copied by words.
+    pub struct Three {
+        /// Any bits.
+        pub words: [u32; 3],
+    }
+    /// An item that is one vector.
+    pub struct Four {
+        /// Any bits.
+        pub words: [u32; 4],
+    }
+    /// An item that is copied by pairs of words.
+    pub struct Six {
+        /// Any bits.
+        pub words: [u32; 6],
+    }
+    /// The widest item.
+    pub struct Sixteen {
+        /// Any bits.
+        pub words: [u32; 16],
+    }
+}
+
+const TILE: usize = TILE_ITEMS as usize;
+
+/// Around every border that an implementation has.
+const SIZES: &[usize] = &[
+    0,              // nothing
+    1,              // less than a word of flags
+    33,             // a warp, and one more
+    511,            // a warp's share of a tile
+    513,            //
+    TILE - 1,       // a tile
+    TILE,           //
+    TILE + 1,       //
+    (1 << 13) + 1,  // a chunk of the CPU
+    140 * TILE + 5, // more tiles than one look back reads at once
+    (1 << 19) + 3,  // many blocks on every multiprocessor
+];
+
+const MASKS: &[Mask] = &[
+    Mask::All,
+    Mask::None,
+    Mask::Every11th,
+    Mask::Random(10),
+    Mask::Random(30),
+    Mask::Random(90),
+    Mask::Blocks,
+];
+
+/// What computes.
+pub(crate) enum Backend<'a> {
+    Cpu,
+    Cuda(&'a Cuda<'a>),
+}
+
+fn main() {
+    Tests::new()
+        .test("the_cpu_keeps_what_is_flagged", || {
+            keeps_what_is_flagged(&Backend::Cpu)
+        })
+        .test(
+            "the_cpu_refuses_what_does_not_fit",
+            refuses_what_does_not_fit,
+        )
+        .nvrtc("kernels_compile_without_spills", compile_without_spills)
+        .gpu("cuda_keeps_what_is_flagged", cuda::keeps_what_is_flagged)
+        .gpu("cuda_keeps_in_random_cases", cuda::random_cases)
+        .gpu(
+            "cuda_takes_views_that_start_anywhere",
+            cuda::starts_anywhere,
+        )
+        .gpu(
+            "cuda_reads_its_count_from_the_device",
+            cuda::counts_on_the_device,
+        )
+        .gpu("cuda_uses_a_workspace_over_and_over", cuda::over_and_over)
+        .gpu("cuda_replays_a_captured_call", cuda::replays)
+        .gpu(
+            "cuda_refuses_what_does_not_fit",
+            cuda::refuses_what_does_not_fit,
+        )
+        .run()
+}
+
+fn keeps_what_is_flagged(backend: &Backend<'_>) {
+    let mut random = Random(1);
+    for &len in SIZES {
+        for &mask in MASKS {
+            keeps(backend, &mask.flags(len, &mut random));
+        }
+    }
+}
+
+/// One column, four of a path state, four of different items, and eight.
+fn keeps(backend: &Backend<'_>, flags: &[u8]) {
+    let len = flags.len();
+    let (mut a, mut b, mut c, mut d) = (
+        items::<u32>(len),
+        items::<Three>(len),
+        items::<u64>(len),
+        items::<Four>(len),
+    );
+    let (mut e, mut f, mut g, mut h) = (
+        items::<Six>(len),
+        items::<Sixteen>(len),
+        items::<f32>(len),
+        items::<i32>(len),
+    );
+    match backend {
+        Backend::Cpu => {
+            let mut outs = (
+                a.clone(),
+                b.clone(),
+                c.clone(),
+                d.clone(),
+                e.clone(),
+                f.clone(),
+                g.clone(),
+                h.clone(),
+            );
+            let kept = cpu::columns(
+                flags,
+                &mut [
+                    cpu::Column::new(&a, &mut outs.0),
+                    cpu::Column::new(&b, &mut outs.1),
+                    cpu::Column::new(&c, &mut outs.2),
+                    cpu::Column::new(&d, &mut outs.3),
+                    cpu::Column::new(&e, &mut outs.4),
+                    cpu::Column::new(&f, &mut outs.5),
+                    cpu::Column::new(&g, &mut outs.6),
+                    cpu::Column::new(&h, &mut outs.7),
+                ],
+            )
+            .unwrap();
+            check(&a, flags, &outs.0, kept, &a);
+            check(&b, flags, &outs.1, kept, &b);
+            check(&c, flags, &outs.2, kept, &c);
+            check(&d, flags, &outs.3, kept, &d);
+            check(&e, flags, &outs.4, kept, &e);
+            check(&f, flags, &outs.5, kept, &f);
+            check(&g, flags, &outs.6, kept, &g);
+            check(&h, flags, &outs.7, kept, &h);
+        }
+        Backend::Cuda(cuda) => {
+            cuda.keeps(&[4], flags, &mut [&mut a]);
+            cuda.keeps(
+                &[16, 16, 16, 16],
+                flags,
+                &mut [&mut d.clone(), &mut d.clone(), &mut d.clone(), &mut d],
+            );
+            cuda.keeps(
+                &[4, 12, 8, 64],
+                flags,
+                &mut [&mut a, &mut b, &mut c, &mut f],
+            );
+            cuda.keeps(
+                &[4, 12, 8, 16, 24, 64, 4, 4],
+                flags,
+                &mut [
+                    &mut a, &mut b, &mut c, &mut d, &mut e, &mut f, &mut g, &mut h,
+                ],
+            );
+        }
+    }
+}
+
+/// Against a filter; `before` is what stood in the output.
+fn check<T: Shared>(items: &[T], flags: &[u8], out: &[T], kept: u32, before: &[T]) {
+    let case = format!("{} flags, {}", flags.len(), T::NAME);
+    let mut expected: Vec<T> = items
+        .iter()
+        .zip(flags)
+        .filter(|(_, flag)| **flag != 0)
+        .map(|(item, _)| *item)
+        .collect();
+    assert_eq!(kept as usize, expected.len(), "{case}: the count");
+    expected.extend_from_slice(&before[expected.len()..]);
+    let wrong = expected
+        .iter()
+        .zip(out)
+        .position(|(left, right)| bytemuck::bytes_of(left) != bytemuck::bytes_of(right));
+    assert!(wrong.is_none(), "{case}: item {wrong:?} is wrong");
+}
+
+fn refuses_what_does_not_fit() {
+    let (items, mut out) = ([1_u32, 2, 3], [7_u32; 3]);
+    let error = cpu::columns(&[1; 4], &mut [cpu::Column::new(&items, &mut out)]).unwrap_err();
+    assert!(
+        matches!(
+            error,
+            Error::LengthMismatch {
+                expected: 4,
+                got: 3,
+                ..
+            }
+        ),
+        "{error}"
+    );
+    let error = cpu::columns(&[1; 3], &mut [cpu::Column::new(&items, &mut out[..2])]).unwrap_err();
+    assert!(
+        matches!(
+            error,
+            Error::OutputTooShort {
+                needed: 3,
+                got: 2,
+                ..
+            }
+        ),
+        "{error}"
+    );
+    let error = cpu::columns(&[1; 3], &mut []).unwrap_err();
+    assert!(
+        matches!(
+            error,
+            Error::OutputTooShort {
+                needed: 1,
+                got: 0,
+                ..
+            }
+        ),
+        "{error}"
+    );
+    assert_eq!(out, [7; 3]);
+    for (bytes, meant) in [(3, 4), (66, 64), (0, 4)] {
+        let error = SelectColumns::source(&[16, bytes]).unwrap_err();
+        assert!(
+            matches!(error, Error::LengthMismatch { expected, got, .. } if (expected, got) == (meant, bytes)),
+            "{error}"
+        );
+    }
+    let error = SelectColumns::source(&[4; 9]).unwrap_err();
+    assert!(
+        matches!(error, Error::TooLong { len: 9, max: 8, .. }),
+        "{error}"
+    );
+}
+
+/// For every architecture that this NVRTC knows among those supported.
+fn compile_without_spills(nvrtc: &Arc<Nvrtc>) {
+    let sources = [&[4][..], &[16; 4], &[4, 12, 8, 64], &[16; 8], &[4; 8]];
+    for capability in [75, 80, 86, 90, 120] {
+        for bytes in sources {
+            let Some(target) = nvrtc.target(capability) else {
+                continue;
+            };
+            let source = SelectColumns::source(bytes).unwrap();
+            let compiled = nvrtc
+                .compile(&source, target)
+                .unwrap_or_else(|error| panic!("{error}"));
+            if let Target::Cubin(_) = target {
+                for kernel in compiled.usage() {
+                    assert_eq!(kernel.spill_store_bytes, 0, "{kernel:?} for {target}");
+                    assert_eq!(kernel.spill_load_bytes, 0, "{kernel:?} for {target}");
+                }
+            }
+        }
+    }
+}
