@@ -103,6 +103,7 @@ fn keep<T: Pod + Send>(
     let kept = match strategy {
         Strategy::Off if parallel => blank(flags, value, out),
         Strategy::Off => blank_run(flags, 0, &value, out),
+        Strategy::HoleFilling if parallel => fill_holes_by_chunks(flags, value, out),
         Strategy::HoleFilling => fill_holes(flags, &value, out),
         _ if !parallel => keep_run(flags, 0, &value, out),
         Strategy::Atomic => append(flags, value, out),
@@ -198,29 +199,54 @@ fn close_up<T: Copy + Send>(items: &mut [T], flags: &[u8]) -> usize {
 }
 
 /// The survivors among the first places stay where they are; each hole there gets the last survivor that is left.
-fn fill_holes<T: Copy + Send>(
+fn fill_holes<T: Copy>(flags: &[u8], value: &impl Fn(usize) -> T, out: &mut [T]) -> usize {
+    let kept = count(flags);
+    let mut survivors = (kept..flags.len()).rev().filter(|&place| flags[place] != 0);
+    for (place, out) in out[..kept].iter_mut().enumerate() {
+        if flags[place] != 0 {
+            *out = value(place);
+        } else if let Some(last) = survivors.next() {
+            *out = value(last);
+        }
+    }
+    kept
+}
+
+/// As [`fill_holes`], by chunks: the holes before a chunk say which survivors from the back are its own.
+fn fill_holes_by_chunks<T: Copy + Send>(
     flags: &[u8],
-    value: &(impl Fn(usize) -> T + Sync),
+    value: impl Fn(usize) -> T + Sync,
     out: &mut [T],
 ) -> usize {
     let kept = flags.par_chunks(CHUNK_ITEMS).map(count).sum();
     let (front, back) = flags.split_at(kept);
-    let fillers = back.par_iter().enumerate().filter(|(_, flag)| **flag != 0);
-    let fillers: Vec<usize> = fillers.map(|(place, _)| kept + place).collect();
-    let holes = front.par_iter().enumerate().filter(|(_, flag)| **flag == 0);
-    let holes: Vec<usize> = holes.map(|(place, _)| place).collect();
-    out[..kept]
-        .par_iter_mut()
-        .zip(front)
+    let chunks = front.par_chunks(CHUNK_ITEMS);
+    let holes = chunks.clone().map(|flags| flags.len() - count(flags));
+    let holes: Vec<usize> = holes.collect();
+    let mut fillers = vec![0; holes.iter().sum()];
+    keep_in_order(back, |place| (kept + place) as u32, &mut fillers);
+
+    let mut rest = fillers.as_slice();
+    let fillers = holes.iter().map(|&holes| {
+        let (left, own) = rest.split_at(rest.len() - holes);
+        rest = left;
+        own
+    });
+    let fillers: Vec<&[u32]> = fillers.collect();
+    let parts = out[..kept].par_chunks_mut(CHUNK_ITEMS).zip(chunks);
+    parts
+        .zip(fillers)
         .enumerate()
-        .for_each(|(place, (out, &flag))| {
-            if flag != 0 {
-                *out = value(place);
+        .for_each(|(chunk, ((out, flags), fillers))| {
+            let mut fillers = fillers.iter().rev();
+            for (place, (out, &flag)) in (chunk * CHUNK_ITEMS..).zip(out.iter_mut().zip(flags)) {
+                if flag != 0 {
+                    *out = value(place);
+                } else if let Some(&filler) = fillers.next() {
+                    *out = value(filler as usize);
+                }
             }
         });
-    for (hole, filler) in holes.into_iter().zip(fillers.into_iter().rev()) {
-        out[hole] = value(filler);
-    }
     kept
 }
 
