@@ -29,10 +29,10 @@ use crate::{
     Error, Result, Strategy,
     cuda::{self, Compiler, In, InOut, Kernel, Launch, Source},
     layout::Shared,
+    look_back,
 };
 
 pub use workspace::Workspace;
-use workspace::{Control, LAST_EPOCH};
 
 /// Threads of a block.
 const BLOCK_THREADS: u32 = 256;
@@ -82,6 +82,8 @@ fn check_lengths(flags: usize, items: usize, out: usize, needed: usize) -> Resul
 /// How many items there are.
 #[derive(Debug)]
 pub enum Count<'a> {
+    /// As many as there are, and may be 2³² or more where an operation takes so many.
+    All,
     /// As many as the host says.
     Given(u32),
     /// As many as a word of device memory says when the GPU gets there, at most as many as there are flags.
@@ -120,9 +122,8 @@ pub fn source<T: Shared>() -> Source {
     )
     .constant("BLOCK_THREADS", BLOCK_THREADS)
     .constant("ITEMS_PER_THREAD", ITEMS_PER_THREAD)
-    .constant("ITEM_WORDS", (size_of::<T>() / 4) as u32)
-    .constant("LAST_EPOCH", LAST_EPOCH)
-    .shared::<Control>();
+    .constant("ITEM_WORDS", (size_of::<T>() / 4) as u32);
+    let source = look_back::declare(source);
     Strategy::ALL.iter().fold(source, |source, &strategy| {
         let (indices, items) = kernels(strategy);
         source.kernel::<Indices>(indices).kernel::<Items>(items)
@@ -302,7 +303,7 @@ fn capacity(flags: usize, count: &Count<'_>) -> Result<u32> {
         }),
         Count::Given(items) => Ok(items),
         // A longer view than can be counted is refused with all other lengths.
-        Count::Device(_) => Ok(u32::try_from(flags).unwrap_or(u32::MAX)),
+        Count::All | Count::Device(_) => Ok(u32::try_from(flags).unwrap_or(u32::MAX)),
     }
 }
 
@@ -340,7 +341,7 @@ impl<'a> Common<'a> {
             });
         }
         let count = match count {
-            Count::Given(_) => workspace.no_limit.as_view(),
+            Count::All | Count::Given(_) => workspace.no_limit.as_view(),
             Count::Device(count) if !count.is_empty() => count,
             Count::Device(_) => {
                 return Err(Error::LengthMismatch {
@@ -353,7 +354,7 @@ impl<'a> Common<'a> {
         Ok(Self {
             count,
             selected: selected.slice_mut(..),
-            words: workspace.words.as_view_mut(),
+            words: workspace.states.words.as_view_mut(),
         })
     }
 }

@@ -9,7 +9,13 @@ macro_rules! headers {
         )),+];
     };
 }
-headers!("prelude.cuh", "warp.cuh", "block.cuh", "look_back.cuh");
+headers!(
+    "prelude.cuh",
+    "monoid.cuh",
+    "warp.cuh",
+    "block.cuh",
+    "look_back.cuh"
+);
 
 /// What every expanded source begins with.
 pub(super) const PRELUDE: &str = "compaction/kernels/prelude.cuh";
