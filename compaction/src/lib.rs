@@ -1,6 +1,6 @@
 //! Stream compaction on the GPU for users of [`cudarc`], with an equal CPU implementation.
 //!
-//! [`select`] is its first operation; a [`Strategy`] says how it is done.
+//! [`select`] is its first operation; a [`Strategy`] says how it is done. [`scan`] is what it rests on.
 //!
 //! [`layout`] is the border between Rust and CUDA: structs that both sides read, and the checks that keep them alike.
 //! [`cuda`] is the way from a kernel's source to its launch.
@@ -8,8 +8,13 @@
 pub mod cuda;
 pub mod error;
 pub mod layout;
+mod look_back;
+mod monoid;
+pub mod names;
+pub mod scan;
 pub mod select;
 pub mod strategy;
+pub mod summed_area;
 
 pub use cudarc;
 pub use error::{Error, Result};
