@@ -195,7 +195,7 @@ struct LookBackOver {
     // One warp calls it.
     __device__ __forceinline__ Value exclusive_prefix(Value aggregate) const
     {
-        if constexpr (!Monoid::EXACT) return exclusive_prefix_in_order(aggregate);
+        if (!Monoid::EXACT || gridDim.x > FEW_TILES) return exclusive_prefix_in_order(aggregate);
         if (lane_index() == 0) publish(ticket.tile == 0 ? INCLUSIVE : AGGREGATE, aggregate);
         const Value before = walk();
         if (lane_index() == 0 && ticket.tile != 0) publish(INCLUSIVE, Monoid::combine(before, aggregate));
@@ -203,7 +203,8 @@ struct LookBackOver {
     }
 
   private:
-    // Tiles of a group, where the order of combining shows in the result.
+    // Among more tiles than this, groups are faster too: `example scan_speed`.
+    static constexpr u32 FEW_TILES = 1024;
     static constexpr u32 GROUP_WINDOWS = 4;
     static constexpr u32 GROUP_TILES = GROUP_WINDOWS * WARP_THREADS;
 

@@ -4,6 +4,7 @@
 // ITEM is their type, OPERATOR how they are combined. What a pass leaves for the next are items as well.
 
 #include "look_back.cuh"
+#include "stage.cuh"
 
 using Monoid = OPERATOR<ITEM>;
 using Value = Monoid::Value;
@@ -36,14 +37,17 @@ struct alignas(LANE_BYTES) Vector {
 
 __device__ __forceinline__ bool is_aligned(const void *address) { return (u64)address % sizeof(Vector) == 0; }
 
+// What a block holds of its tile in shared memory. A thread touches its own vectors alone.
+template <u32 ROWS>
+using Staged = Vector[ROWS][BLOCK_THREADS];
+
 template <u32 ROWS>
 struct Tile {
     static constexpr u32 ITEMS = BLOCK_THREADS * ROWS * LANE_ITEMS;
 
-    u64 first;                       // index of its first item
-    u32 items;                       // how many it has
-    Value values[ROWS][LANE_ITEMS];  // this thread's; once scanned, combined with those before in the lane's vector
-    Value bases[ROWS];               // once scanned, all that comes before a vector in the tile
+    u64 first;         // index of its first item
+    u32 items;         // how many it has
+    Value bases[ROWS]; // once scanned, all that comes before this thread's vector of a row in the tile
 
     __device__ __forceinline__ Tile(u32 tile, u64 item_count)
         : first((u64)tile * ITEMS), items(first < item_count ? (u32)min((u64)ITEMS, item_count - first) : 0)
@@ -56,33 +60,33 @@ struct Tile {
         return (warp_index() * ROWS + row) * ROW_ITEMS + lane_index() * LANE_ITEMS;
     }
 
-    // Reads nothing beyond the tile.
-    __device__ __forceinline__ void load(const ITEM *from)
+    // Reads nothing beyond the tile, and fills it up with the identity.
+    __device__ __forceinline__ void load(const ITEM *from, Staged<ROWS> &staged) const
     {
         from += first;
-        if (items == ITEMS && is_aligned(from)) {
-            Vector vectors[ROWS];
+        const bool whole = items == ITEMS && is_aligned(from);
 #pragma unroll
-            for (u32 row = 0; row < ROWS; row++) vectors[row] = *(const Vector *)(from + place(row));
-            each([&](u32 row, u32 item) { values[row][item] = Monoid::lift(vectors[row].items[item]); });
-        } else {
-            each([&](u32 row, u32 item) {
-                const u32 at = place(row) + item;
-                values[row][item] = at < items ? Monoid::lift(from[at]) : Monoid::identity();
-            });
+        for (u32 row = 0; row < ROWS; row++) {
+            Vector &vector = staged[row][threadIdx.x];
+            if (whole) {
+                stage(&vector, from + place(row));
+            } else {
+                for (u32 item = 0; item < LANE_ITEMS; item++) {
+                    const u32 at = place(row) + item;
+                    vector.items[item] = at < items ? from[at] : Monoid::lower(Monoid::identity());
+                }
+            }
         }
+        await_stage();
     }
 
     // Returns all items combined. Holds one barrier.
-    __device__ __forceinline__ Value scan()
+    __device__ __forceinline__ Value scan(const Staged<ROWS> &staged)
     {
         Value warp_value = Monoid::identity();
 #pragma unroll
         for (u32 row = 0; row < ROWS; row++) {
-#pragma unroll
-            for (u32 item = 1; item < LANE_ITEMS; item++)
-                values[row][item] = Monoid::combine(values[row][item - 1], values[row][item]);
-            const Value inclusive = warp_inclusive<Monoid>(values[row][LANE_ITEMS - 1]);
+            const Value inclusive = warp_inclusive<Monoid>(fold_lane(staged[row][threadIdx.x]));
             const Value below = __shfl_up_sync(ALL_LANES, inclusive, 1);
             bases[row] = Monoid::combine(warp_value, lane_index() == 0 ? Monoid::identity() : below);
             warp_value = Monoid::combine(warp_value, warp_last(inclusive));
@@ -93,38 +97,28 @@ struct Tile {
         return fold.total;
     }
 
-    // Returns all items combined, as `scan` does, and leaves them as they are. Holds one barrier.
-    __device__ __forceinline__ Value fold() const
+    // Returns all items combined, as `scan` does. Holds one barrier.
+    __device__ __forceinline__ Value fold(const Staged<ROWS> &staged) const
     {
         Value warp_value = Monoid::identity();
 #pragma unroll
-        for (u32 row = 0; row < ROWS; row++) {
-            Value lane = values[row][0];
-#pragma unroll
-            for (u32 item = 1; item < LANE_ITEMS; item++) lane = Monoid::combine(lane, values[row][item]);
-            warp_value = Monoid::combine(warp_value, warp_fold<Monoid>(lane));
-        }
+        for (u32 row = 0; row < ROWS; row++)
+            warp_value = Monoid::combine(warp_value, warp_fold<Monoid>(fold_lane(staged[row][threadIdx.x])));
         return block_fold_of_warps<Monoid>(warp_value).total;
     }
 
     // Writes a scanned tile behind what comes before it. Writes nothing beyond the tile.
-    __device__ __forceinline__ void store(ITEM *to, u32 inclusive, Value before) const
+    __device__ __forceinline__ void store(
+        const Staged<ROWS> &staged, ITEM *to, u32 inclusive, Value before) const
     {
         to += first;
         const bool whole = items == ITEMS && is_aligned(to);
 #pragma unroll
         for (u32 row = 0; row < ROWS; row++) {
-            Vector vector;
-#pragma unroll
-            for (u32 item = 0; item < LANE_ITEMS; item++) {
-                const Value exclusive = item == 0 ? bases[row] : Monoid::combine(bases[row], values[row][item - 1]);
-                const Value own = inclusive != 0 ? Monoid::combine(bases[row], values[row][item]) : exclusive;
-                vector.items[item] = Monoid::lower(Monoid::combine(before, own));
-            }
+            const Vector vector = prefixes(staged[row][threadIdx.x], bases[row], inclusive, before);
             if (whole) {
                 *(Vector *)(to + place(row)) = vector;
             } else {
-#pragma unroll
                 for (u32 item = 0; item < LANE_ITEMS; item++)
                     if (place(row) + item < items) to[place(row) + item] = vector.items[item];
             }
@@ -132,34 +126,49 @@ struct Tile {
     }
 
   private:
-    template <class Body>
-    static __device__ __forceinline__ void each(Body body)
+    static __device__ __forceinline__ Value fold_lane(const Vector &vector)
     {
+        Value value = Monoid::lift(vector.items[0]);
 #pragma unroll
-        for (u32 row = 0; row < ROWS; row++)
+        for (u32 item = 1; item < LANE_ITEMS; item++) value = Monoid::combine(value, Monoid::lift(vector.items[item]));
+        return value;
+    }
+
+    // The prefixes at a lane's items: `base` comes before them in the tile, and `before` before the tile.
+    static __device__ __forceinline__ Vector prefixes(const Vector &vector, Value base, u32 inclusive, Value before)
+    {
+        Vector result;
+        Value lane = Monoid::lift(vector.items[0]), exclusive = base;
 #pragma unroll
-            for (u32 item = 0; item < LANE_ITEMS; item++) body(row, item);
+        for (u32 item = 0; item < LANE_ITEMS; item++) {
+            if (item > 0) lane = Monoid::combine(lane, Monoid::lift(vector.items[item]));
+            const Value with_item = Monoid::combine(base, lane);
+            result.items[item] = Monoid::lower(Monoid::combine(before, inclusive != 0 ? with_item : exclusive));
+            exclusive = with_item;
+        }
+        return result;
     }
 };
 
 // ------------------------------------------------------------------------------------------------------------- look-back
 
-extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) scan_look_back(
+extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, staging_blocks(LOOK_BACK_BLOCKS)) scan_look_back(
     const ITEM *items, const u32 *count, u32 counted, u64 capacity, ITEM *out, u32 inclusive, u64 *workspace)
 {
+    __shared__ Staged<LOOK_BACK_ROWS> staged;
     Control *const control = (Control *)workspace;
     Ticket ticket;
     const u64 all = draw_ticket(control, ticket, [&] { return item_count(count, counted, capacity); });
     Tile<LOOK_BACK_ROWS> tile(ticket.tile, all);
     if (tile.items > 0) {
-        tile.load(items);
-        const Value aggregate = tile.scan();
+        tile.load(items, staged);
+        const Value aggregate = tile.scan(staged);
         Value before = Monoid::identity();
         if (warp_index() == 0) {
             const LookBackOver<Monoid> look_back = {control->states(), ticket};
             before = look_back.exclusive_prefix(aggregate);
         }
-        tile.store(out, inclusive, block_first(before));
+        tile.store(staged, out, inclusive, block_first(before));
     }
     retire(control, ticket.epoch);
 }
@@ -179,9 +188,10 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) scan_tiles(
 {
     LevelTile tile = level_tile(count, counted, capacity, level);
     if (tile.items == 0) return;
-    tile.load(items);
-    const Value total = tile.scan();
-    tile.store(out, inclusive, Monoid::identity());
+    __shared__ Staged<LEVEL_ROWS> staged;
+    tile.load(items, staged);
+    const Value total = tile.scan(staged);
+    tile.store(staged, out, inclusive, Monoid::identity());
     if (threadIdx.x == 0) totals[blockIdx.x] = Monoid::lower(total);
 }
 
@@ -204,8 +214,9 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) scan_raking_up(
 {
     LevelTile tile = level_tile(count, counted, capacity, level);
     if (tile.items == 0) return;
-    tile.load(items);
-    const Value total = tile.fold();
+    __shared__ Staged<LEVEL_ROWS> staged;
+    tile.load(items, staged);
+    const Value total = tile.fold(staged);
     if (threadIdx.x == 0) totals[blockIdx.x] = Monoid::lower(total);
 }
 
@@ -217,9 +228,10 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) scan_raking_down(
     LevelTile tile = level_tile(count, counted, capacity, level);
     if (tile.items == 0) return;
     const Value value = Monoid::lift(before[blockIdx.x]);
-    tile.load(items);
-    tile.scan();
-    tile.store(out, inclusive, value);
+    __shared__ Staged<LEVEL_ROWS> staged;
+    tile.load(items, staged);
+    tile.scan(staged);
+    tile.store(staged, out, inclusive, value);
 }
 
 // ------------------------------------------------------------------------------------------------- an item to a thread

@@ -4,6 +4,7 @@
 // Reads `width` times `height` items, row by row, and writes as many.
 
 #include "look_back.cuh"
+#include "stage.cuh"
 
 using Monoid = Sum<ITEM>;
 using Value = Monoid::Value;
@@ -16,33 +17,43 @@ struct alignas(LANE_BYTES) Vector {
     ITEM items[LANE_ITEMS];
 };
 
-// This lane's items of a row, of which `left` are there from its first one on, else the identity. `whole`: all are, and
-// lie on a vector.
-__device__ __forceinline__ void load_row(const ITEM *from, u32 left, Value (&values)[LANE_ITEMS], bool whole)
+__device__ __forceinline__ bool is_aligned(const void *address) { return (u64)address % sizeof(Vector) == 0; }
+
+// This lane's items of a row, of which `left` are there from its first one on, else 0.
+__device__ __forceinline__ Vector load_items(const ITEM *from, u32 left)
 {
-    if (whole) {
-        const Vector vector = *(const Vector *)from;
+    Vector vector;
 #pragma unroll
-        for (u32 item = 0; item < LANE_ITEMS; item++) values[item] = Monoid::lift(vector.items[item]);
-    } else {
-#pragma unroll
-        for (u32 item = 0; item < LANE_ITEMS; item++)
-            values[item] = item < left ? Monoid::lift(from[item]) : Monoid::identity();
-    }
+    for (u32 item = 0; item < LANE_ITEMS; item++) vector.items[item] = item < left ? from[item] : 0;
+    return vector;
 }
 
-__device__ __forceinline__ void store_row(ITEM *to, u32 left, const Value (&values)[LANE_ITEMS], bool whole)
+__device__ __forceinline__ void store_items(ITEM *to, u32 left, const Vector &vector)
 {
-    if (whole) {
-        Vector vector;
 #pragma unroll
-        for (u32 item = 0; item < LANE_ITEMS; item++) vector.items[item] = Monoid::lower(values[item]);
-        *(Vector *)to = vector;
-    } else {
+    for (u32 item = 0; item < LANE_ITEMS; item++)
+        if (item < left) to[item] = vector.items[item];
+}
+
+// Adds `left` to each value.
+__device__ __forceinline__ void add_to_all(Value left, Value (&values)[LANE_ITEMS])
+{
 #pragma unroll
-        for (u32 item = 0; item < LANE_ITEMS; item++)
-            if (item < left) to[item] = Monoid::lower(values[item]);
-    }
+    for (u32 item = 0; item < LANE_ITEMS; item++) values[item] = Monoid::combine(left, values[item]);
+}
+
+__device__ __forceinline__ void lift(const Vector &vector, Value (&values)[LANE_ITEMS])
+{
+#pragma unroll
+    for (u32 item = 0; item < LANE_ITEMS; item++) values[item] = Monoid::lift(vector.items[item]);
+}
+
+__device__ __forceinline__ Vector lowered(const Value (&values)[LANE_ITEMS])
+{
+    Vector vector;
+#pragma unroll
+    for (u32 item = 0; item < LANE_ITEMS; item++) vector.items[item] = Monoid::lower(values[item]);
+    return vector;
 }
 
 // Turns a warp's items of a row into their prefixes in it. Returns their sum, in every lane.
@@ -52,9 +63,7 @@ __device__ __forceinline__ Value scan_row(Value (&values)[LANE_ITEMS])
     for (u32 item = 1; item < LANE_ITEMS; item++) values[item] = Monoid::combine(values[item - 1], values[item]);
     const Value inclusive = warp_inclusive<Monoid>(values[LANE_ITEMS - 1]);
     const Value below = __shfl_up_sync(ALL_LANES, inclusive, 1);
-    const Value before = lane_index() == 0 ? Monoid::identity() : below;
-#pragma unroll
-    for (u32 item = 0; item < LANE_ITEMS; item++) values[item] = Monoid::combine(before, values[item]);
+    add_to_all(lane_index() == 0 ? Monoid::identity() : below, values);
     return warp_last(inclusive);
 }
 
@@ -115,6 +124,9 @@ struct Line {
     }
 };
 
+// What a block holds of its tile in shared memory. A thread touches its own vectors alone.
+using Staged = Vector[WARP_ROWS][BLOCK_THREADS];
+
 struct Table {
     u32 width, height;
     u32 tiles_across;
@@ -140,41 +152,30 @@ struct Table {
     __device__ __forceinline__ bool is_whole(const ITEM *first) const
     {
         return (tile_x + 1) * TILE_COLUMNS <= width && (tile_y + 1) * TILE_ROWS <= height &&
-               width % LANE_ITEMS == 0 && (u64)first % sizeof(Vector) == 0;
+               width % LANE_ITEMS == 0 && is_aligned(first);
     }
 
-    __device__ __forceinline__ void load(const ITEM *items, Value (&values)[WARP_ROWS][LANE_ITEMS]) const
+    __device__ __forceinline__ void load(const ITEM *items, Staged &staged) const
     {
+        const bool whole = is_whole(items);
         const ITEM *from = items + first_index();
-        if (is_whole(items)) {
 #pragma unroll
-            for (u32 row = 0; row < WARP_ROWS; row++, from += width) load_row(from, LANE_ITEMS, values[row], true);
-        } else {
-#pragma unroll
-            for (u32 row = 0; row < WARP_ROWS; row++, from += width) load_row(from, left(row), values[row], false);
+        for (u32 row = 0; row < WARP_ROWS; row++, from += width) {
+            if (whole)
+                stage(&staged[row][threadIdx.x], from);
+            else
+                staged[row][threadIdx.x] = load_items(from, left(row));
         }
-    }
-
-    __device__ __forceinline__ void store(ITEM *out, const Value (&values)[WARP_ROWS][LANE_ITEMS]) const
-    {
-        ITEM *to = out + first_index();
-        if (is_whole(out)) {
-#pragma unroll
-            for (u32 row = 0; row < WARP_ROWS; row++, to += width) store_row(to, LANE_ITEMS, values[row], true);
-        } else {
-#pragma unroll
-            for (u32 row = 0; row < WARP_ROWS; row++, to += width) store_row(to, left(row), values[row], false);
-        }
+        await_stage();
     }
 };
 
 // The row of its warp's whose sum a lane keeps.
 __device__ __forceinline__ u32 own_row() { return lane_index() % WARP_ROWS; }
 
-// Adds to each row what comes before it in the table, by looking back to the left. `values` are the prefixes within the
-// rows of the tile, `total` the sum of this lane's own row.
-__device__ __forceinline__ void add_left(
-    u64 *states, const Table &table, u32 epoch, Value (&values)[WARP_ROWS][LANE_ITEMS], Value total)
+// What comes before this lane's own row of the tile in the table, by looking back to the left. `total` is the sum of the
+// row in the tile.
+__device__ __forceinline__ Value sum_left(u64 *states, const Table &table, u32 epoch, Value total)
 {
     constexpr u32 SHARE = WARP_THREADS / WARP_ROWS;
     const u64 stride = TILE_ROWS * ItemState::WORDS;
@@ -190,13 +191,7 @@ __device__ __forceinline__ void add_left(
     for (u32 distance = WARP_ROWS; distance < WARP_THREADS; distance *= 2)
         before = Monoid::combine(__shfl_xor_sync(ALL_LANES, before, distance), before);
     if (publishes && line.is_last_of_group()) line.publish(INCLUSIVE, Monoid::combine(before, total));
-
-#pragma unroll
-    for (u32 row = 0; row < WARP_ROWS; row++) {
-        const Value left = __shfl_sync(ALL_LANES, before, row);
-#pragma unroll
-        for (u32 item = 0; item < LANE_ITEMS; item++) values[row][item] = Monoid::combine(left, values[row][item]);
-    }
+    return before;
 }
 
 // A lane's columns.
@@ -217,22 +212,14 @@ __device__ __forceinline__ Value scan_warps(Value (&warp_sums)[BLOCK_WARPS][TILE
     return before;
 }
 
-// Adds up the rows within the tile and, by looking up, all above it. All threads call it; it holds two barriers.
-__device__ __forceinline__ void add_above(
-    u64 *states, const Table &table, u32 epoch, Value (&values)[WARP_ROWS][LANE_ITEMS])
+// What comes before each of this lane's columns in its warp's rows: all above in the tile, and, by looking up, all above
+// that. `sums` are the columns' over the warp's rows. All threads call it; it holds two barriers.
+__device__ __forceinline__ Columns sum_above(u64 *states, const Table &table, u32 epoch, const Columns &sums)
 {
     constexpr u32 SHARE = BLOCK_THREADS / TILE_COLUMNS;
     __shared__ alignas(LANE_BYTES) Value warp_sums[BLOCK_WARPS][TILE_COLUMNS];
     __shared__ alignas(LANE_BYTES) Value shares[SHARE][TILE_COLUMNS];
-    Columns columns;
-#pragma unroll
-    for (u32 item = 0; item < LANE_ITEMS; item++) {
-#pragma unroll
-        for (u32 row = 1; row < WARP_ROWS; row++)
-            values[row][item] = Monoid::combine(values[row - 1][item], values[row][item]);
-        columns.values[item] = values[WARP_ROWS - 1][item];
-    }
-    *(Columns *)&warp_sums[warp_index()][lane_index() * LANE_ITEMS] = columns;
+    *(Columns *)&warp_sums[warp_index()][lane_index() * LANE_ITEMS] = sums;
     __syncthreads();
 
     const u32 column = threadIdx.x % TILE_COLUMNS;
@@ -257,37 +244,78 @@ __device__ __forceinline__ void add_above(
         add_shares(column, total);
         line.publish(INCLUSIVE, total);
     }
-    columns = *(const Columns *)&warp_sums[warp_index()][lane_index() * LANE_ITEMS];
+    Columns above = *(const Columns *)&warp_sums[warp_index()][lane_index() * LANE_ITEMS];
 #pragma unroll
-    for (u32 item = 0; item < LANE_ITEMS; item++) {
-        add_shares(lane_index() * LANE_ITEMS + item, columns.values[item]);
-#pragma unroll
-        for (u32 row = 0; row < WARP_ROWS; row++)
-            values[row][item] = Monoid::combine(columns.values[item], values[row][item]);
-    }
+    for (u32 item = 0; item < LANE_ITEMS; item++) add_shares(lane_index() * LANE_ITEMS + item, above.values[item]);
+    return above;
 }
 
-extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, SINGLE_PASS_BLOCKS) summed_area_single_pass(
-    const ITEM *items, u32 width, u32 height, ITEM *out, u64 *workspace)
+// Turns the tile's rows into their prefixes in it. Returns the sum of this lane's own row.
+__device__ __forceinline__ Value scan_rows(Staged &staged)
 {
-    Control *const control = (Control *)workspace;
-    Ticket ticket;
-    draw_ticket(control, ticket, [] { return 0; });
-    const Table table(width, height, ticket.tile);
-    Value values[WARP_ROWS][LANE_ITEMS];
-    table.load(items, values);
     Value total = Monoid::identity();
 #pragma unroll
     for (u32 row = 0; row < WARP_ROWS; row++) {
-        const Value sum = scan_row(values[row]);
+        Value values[LANE_ITEMS];
+        lift(staged[row][threadIdx.x], values);
+        const Value sum = scan_row(values);
+        staged[row][threadIdx.x] = lowered(values);
         if (row == own_row()) total = sum;
     }
+    return total;
+}
 
+// The sums of this lane's columns over its warp's rows, once `before` is added to this lane's own row.
+__device__ __forceinline__ Columns sum_columns(const Staged &staged, Value before)
+{
+    Columns sums;
+#pragma unroll
+    for (u32 row = 0; row < WARP_ROWS; row++) {
+        Value values[LANE_ITEMS];
+        lift(staged[row][threadIdx.x], values);
+        add_to_all(__shfl_sync(ALL_LANES, before, row), values);
+#pragma unroll
+        for (u32 item = 0; item < LANE_ITEMS; item++)
+            sums.values[item] = row == 0 ? values[item] : Monoid::combine(sums.values[item], values[item]);
+    }
+    return sums;
+}
+
+// Writes the table's part in this tile, from the rows' prefixes and from what comes before rows and columns.
+__device__ __forceinline__ void store(
+    const Staged &staged, const Table &table, Value before, Columns above, ITEM *out)
+{
+    const bool whole = table.is_whole(out);
+    ITEM *to = out + table.first_index();
+#pragma unroll
+    for (u32 row = 0; row < WARP_ROWS; row++, to += table.width) {
+        Value values[LANE_ITEMS];
+        lift(staged[row][threadIdx.x], values);
+        add_to_all(__shfl_sync(ALL_LANES, before, row), values);
+#pragma unroll
+        for (u32 item = 0; item < LANE_ITEMS; item++)
+            above.values[item] = Monoid::combine(above.values[item], values[item]);
+        if (whole)
+            *(Vector *)to = lowered(above.values);
+        else
+            store_items(to, table.left(row), lowered(above.values));
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, staging_blocks(SINGLE_PASS_BLOCKS)) summed_area_single_pass(
+    const ITEM *items, u32 width, u32 height, ITEM *out, u64 *workspace)
+{
+    __shared__ Staged staged;
+    Control *const control = (Control *)workspace;
     u64 *const row_states = control->states();
     u64 *const column_states = row_states + (u64)gridDim.x * TILE_ROWS * ItemState::WORDS;
-    add_left(row_states, table, ticket.epoch, values, total);
-    add_above(column_states, table, ticket.epoch, values);
-    table.store(out, values);
+    Ticket ticket;
+    draw_ticket(control, ticket, [] { return 0; });
+    const Table table(width, height, ticket.tile);
+    table.load(items, staged);
+    const Value before = sum_left(row_states, table, ticket.epoch, scan_rows(staged));
+    const Columns above = sum_above(column_states, table, ticket.epoch, sum_columns(staged, before));
+    store(staged, table, before, above, out);
     retire(control, ticket.epoch);
 }
 
@@ -303,14 +331,16 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) summed_area_rows(
     for (u64 first = 0; first < width; first += STEP) {
         const u64 column = first + threadIdx.x * LANE_ITEMS;
         const u32 left = column < width ? width - (u32)column : 0;
+        const ITEM *from = items + row + column;
+        ITEM *to = out + row + column;
         Value values[LANE_ITEMS];
-        const auto is_whole = [&](const ITEM *at) { return left >= LANE_ITEMS && (u64)at % sizeof(Vector) == 0; };
-        load_row(items + row + column, left, values, is_whole(items + row + column));
+        lift(left >= LANE_ITEMS && is_aligned(from) ? *(const Vector *)from : load_items(from, left), values);
         const BlockFold<Value> fold = block_fold_of_warps<Monoid>(scan_row(values));
-        const Value base = Monoid::combine(before, fold.before);
-#pragma unroll
-        for (u32 item = 0; item < LANE_ITEMS; item++) values[item] = Monoid::combine(base, values[item]);
-        store_row(out + row + column, left, values, is_whole(out + row + column));
+        add_to_all(Monoid::combine(before, fold.before), values);
+        if (left >= LANE_ITEMS && is_aligned(to))
+            *(Vector *)to = lowered(values);
+        else
+            store_items(to, left, lowered(values));
         before = Monoid::combine(before, fold.total);
         __syncthreads();  // The next step reuses what the block shares.
     }

@@ -111,12 +111,15 @@ macro_rules! integers {
             const IDENTITY: $item = 0;
             const EXACT: bool = true;
 
+            #[inline]
             fn lift(item: $item) -> $item {
                 item
             }
+            #[inline]
             fn lower(value: $item) -> $item {
                 value
             }
+            #[inline]
             fn combine(left: $item, right: $item) -> $item {
                 left.wrapping_add(right)
             }
@@ -133,12 +136,15 @@ macro_rules! floats {
             const EXACT: bool = false;
 
             /// -0 becomes 0: without it, 0 leaves every value as it is.
+            #[inline]
             fn lift(item: $item) -> $item {
                 0.0 + item
             }
+            #[inline]
             fn lower(value: $item) -> $item {
                 value
             }
+            #[inline]
             fn combine(left: $item, right: $item) -> $item {
                 left + right
             }
@@ -180,12 +186,15 @@ macro_rules! order {
             const IDENTITY: $key = $identity;
             const EXACT: bool = true;
 
+            #[inline]
             fn lift(item: $item) -> $key {
                 $lift(item, <Self as Monoid<$item>>::IDENTITY)
             }
+            #[inline]
             fn lower(value: $key) -> $item {
                 $lower(value)
             }
+            #[inline]
             fn combine(left: $key, right: $key) -> $key {
                 left.$choose(right)
             }

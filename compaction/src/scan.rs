@@ -48,7 +48,13 @@ const LANE_BYTES: u32 = 16;
 /// Rows of a warp in the tiles of `block-sums` and `raking`.
 const LEVEL_ROWS: u32 = 4;
 /// Rows of a warp in the tiles of `look-back`.
-const LOOK_BACK_ROWS: u32 = 4;
+const LOOK_BACK_ROWS: u32 = 8;
+
+/// Blocks of `look-back` that a multiprocessor should hold at once: what is under way hides how long tiles wait. Items
+/// of 8 bytes take more registers each.
+const fn look_back_blocks<T>() -> u32 {
+    if size_of::<T>() == 8 { 4 } else { 5 }
+}
 
 /// Items of a tile of `block-sums` and `raking`, on each level.
 const fn level_tile_items<T>() -> u32 {
@@ -87,7 +93,8 @@ pub fn source<T: Item>(operator: Operator) -> Source {
     .constant("BLOCK_THREADS", BLOCK_THREADS)
     .constant("LANE_BYTES", LANE_BYTES)
     .constant("LEVEL_ROWS", LEVEL_ROWS)
-    .constant("LOOK_BACK_ROWS", LOOK_BACK_ROWS);
+    .constant("LOOK_BACK_ROWS", LOOK_BACK_ROWS)
+    .constant("LOOK_BACK_BLOCKS", look_back_blocks::<T>());
     passes::declare::<T>(look_back::declare(source))
 }
 

@@ -41,8 +41,8 @@ const LANE_BYTES: u32 = 16;
 const WARP_ROWS: u32 = 8;
 /// Rows of a tile of `single-pass`.
 const TILE_ROWS: u32 = BLOCK_THREADS / WARP_THREADS * WARP_ROWS;
-/// Blocks of `single-pass` that a multiprocessor has registers for at least.
-const SINGLE_PASS_BLOCKS: u32 = 3;
+/// Blocks of `single-pass` that a multiprocessor should hold at once: what is under way hides how long tiles wait.
+const SINGLE_PASS_BLOCKS: u32 = 5;
 
 /// Columns of a tile of `single-pass`.
 const fn tile_columns<T>() -> u32 {

@@ -14,7 +14,8 @@ headers!(
     "monoid.cuh",
     "warp.cuh",
     "block.cuh",
-    "look_back.cuh"
+    "look_back.cuh",
+    "stage.cuh"
 );
 
 /// What every expanded source begins with.

@@ -50,10 +50,14 @@ fn load_row<T: Item, M: Monoid<T>, const LANE: usize>(
     row: &[T],
 ) -> [[M::Value; WARP_THREADS]; LANE] {
     let mut lanes = [[M::IDENTITY; WARP_THREADS]; LANE];
-    for (lane, items) in row.chunks(LANE).enumerate() {
-        for (item, &value) in items.iter().enumerate() {
-            lanes[item][lane] = M::lift(value);
+    let (vectors, rest) = row.as_chunks::<LANE>();
+    for (lane, vector) in vectors.iter().take(WARP_THREADS).enumerate() {
+        for item in 0..LANE {
+            lanes[item][lane] = M::lift(vector[item]);
         }
+    }
+    for (item, &value) in rest.iter().enumerate() {
+        lanes[item][vectors.len()] = M::lift(value);
     }
     for item in 1..LANE {
         let (done, rest) = lanes.split_at_mut(item);
@@ -105,20 +109,23 @@ fn scan_tile<T: Item, M: Monoid<T>, const LANE: usize>(
         for (row, out) in rows.zip(&mut out) {
             let lanes = load_row::<T, M, LANE>(row);
             let sums = inclusive_lanes::<T, M>(lanes[LANE - 1]);
-            for (lane, out) in out.chunks_mut(LANE).enumerate() {
+            for (lane, out) in out.chunks_mut(LANE).take(WARP_THREADS).enumerate() {
                 let below = if lane == 0 {
                     M::IDENTITY
                 } else {
                     sums[lane - 1]
                 };
                 let base = M::combine(total, M::combine(warp, below));
-                for (item, out) in out.iter_mut().enumerate() {
-                    let own = match (inclusive, item) {
-                        (true, _) => M::combine(base, lanes[item][lane]),
-                        (false, 0) => base,
-                        (false, _) => M::combine(base, lanes[item - 1][lane]),
-                    };
-                    *out = M::lower(M::combine(before, own));
+                let mut prefixes = [before; LANE];
+                let mut exclusive = base;
+                for item in 0..LANE {
+                    let with_item = M::combine(base, lanes[item][lane]);
+                    let own = if inclusive { with_item } else { exclusive };
+                    prefixes[item] = M::combine(before, own);
+                    exclusive = with_item;
+                }
+                for (out, prefix) in out.iter_mut().zip(prefixes) {
+                    *out = M::lower(prefix);
                 }
             }
             warp = M::combine(warp, sums[WARP_THREADS - 1]);

@@ -14,7 +14,7 @@ use crate::{Result, cuda, look_back::States, monoid::Item};
 ///
 /// | strategy | bytes |
 /// |---|---|
-/// | `look-back` | 8 for each tile of 16 KiB, 16 if s = 8 |
+/// | `look-back` | 8 for each tile of 32 KiB, 16 if s = 8 |
 /// | `block-sums`, `raking` | 2s for each tile of 16 KiB, and some more for the levels above |
 /// | `hillis-steele` | 2sn |
 /// | `blelloch`, `blelloch-compact` | sn, n rounded up to a power of two |

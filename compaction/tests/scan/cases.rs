@@ -21,8 +21,8 @@ impl Random {
     }
 }
 
-/// Items of 4 bytes in a tile of 16 KiB; of 8 bytes there are half as many.
-const TILE: usize = 4096;
+/// Items of 4 bytes in a tile of 32 KiB; of 8 bytes there are half as many, and block sums have half of both.
+const TILE: usize = 8192;
 
 /// Around every border that an implementation has, and CUB's own.
 pub(crate) const SIZES: &[usize] = &[
@@ -39,10 +39,13 @@ pub(crate) const SIZES: &[usize] = &[
     511,            // a warp's share of a tile
     513,            //
     1337,           // of CUB's tests
-    TILE / 2 - 1,   // a tile of 8-byte items
-    TILE / 2 + 1,   //
+    TILE / 4 - 1,   // a tile of block sums, of 8-byte items
+    TILE / 4 + 1,   //
     3000,           // of CUB's tests
     3968,           //
+    TILE / 2 - 1,   // a tile of block sums, and one of 8-byte items
+    TILE / 2,       //
+    TILE / 2 + 1,   //
     TILE - 1,       // a tile
     TILE,           //
     TILE + 1,       //
@@ -55,7 +58,7 @@ pub(crate) const SIZES: &[usize] = &[
 ];
 
 /// A third level of tiles' totals, and more tiles than any GPU runs at once.
-pub(crate) const LARGE: usize = TILE * TILE + 3;
+pub(crate) const LARGE: usize = (1 << 24) + 3;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Data {

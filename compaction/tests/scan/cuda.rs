@@ -17,6 +17,7 @@ use crate::{
     common::Gpu,
 };
 
+/// Items of 4 bytes in a tile of block sums; half of one of look-back's.
 const TILE: usize = 4096;
 
 fn cuda(gpu: &Gpu) -> Cuda<'_> {
@@ -151,7 +152,7 @@ pub(crate) fn uses_a_workspace_over_and_over(gpu: &Gpu) {
     fn calls<T: Number>(gpu: &Gpu, strategy: Strategy, calls: usize) {
         let stream = &gpu.stream;
         let mut random = Random(6);
-        let most = 300 * TILE;
+        let most = 600 * TILE;
         let items = items::<T>(2 * most, Data::Random, &mut random);
         let device_items = upload(stream, &items).unwrap();
         let scan = cuda(gpu).compiled::<T>(Operator::Sum, strategy);
@@ -186,7 +187,7 @@ pub(crate) fn uses_a_workspace_over_and_over(gpu: &Gpu) {
 pub(crate) fn survives_its_last_epoch(gpu: &Gpu) {
     let stream = &gpu.stream;
     let scan = cuda(gpu).compiled::<u64>(Operator::Sum, Strategy::LookBack);
-    let most = 300 * TILE;
+    let most = 600 * TILE;
     let mut workspace = Workspace::with_capacity(stream, Strategy::LookBack, most).unwrap();
     for call in 0..12 {
         if call == 3 {
