@@ -5,7 +5,7 @@
 use std::{error::Error, fs, path::Path};
 
 use compaction::cuda::{Archive, Nvrtc};
-use raysieve::kernels;
+use raysieve::stages;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let nvrtc = Nvrtc::find()?;
@@ -17,7 +17,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         )
         .into());
     }
-    let archive = Archive::build(&kernels::sources(), &nvrtc)?;
+    let archive = Archive::build(&stages::sources(), &nvrtc)?;
     let bytes = archive.to_bytes()?;
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels/shipped.bin");
     fs::write(&path, &bytes)?;

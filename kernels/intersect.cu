@@ -1,21 +1,23 @@
 // intersect: every live ray against the scene. Room: src/stages/intersect.rs.
 #include "shared/bvh.cuh"
+#include "shared/lanes.cuh"
 #include "shared/light.cuh"
 
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
     intersect(const Node *nodes, const Primitive *primitives, Surroundings surroundings, const u32 *lanes,
               const u32 *queue, const Ray *rays, const Rgb *throughputs, Rgb *radiances, Hit *hits, u8 *flags) {
-    u32 lane = blockIdx.x * blockDim.x + threadIdx.x;
-    if (lane >= *lanes) return;
-    u32 path = queue[lane];
-    if (path == NO_PATH) {
-        flags[lane] = 0;
-        return;
+    u32 count = *lanes;
+    for (u32 lane = first_lane(); lane < count; lane += lane_stride()) {
+        u32 path = queue[lane];
+        if (path == NO_PATH) {
+            flags[lane] = 0;
+            continue;
+        }
+        Ray ray = rays[path];
+        Hit hit = nearest(nodes, primitives, surroundings.extent, ray.origin, ray.direction);
+        bool missed = hit.primitive == NO_PRIMITIVE;
+        if (missed) radiances[path].rgb = radiances[path].rgb + throughputs[path].rgb * surroundings.sky;
+        hits[path] = hit;
+        flags[lane] = missed ? 0 : 1;
     }
-    Ray ray = rays[path];
-    Hit hit = nearest(nodes, primitives, surroundings.extent, ray.origin, ray.direction);
-    bool missed = hit.primitive == NO_PRIMITIVE;
-    if (missed) radiances[path].rgb = radiances[path].rgb + throughputs[path].rgb * surroundings.sky;
-    hits[path] = hit;
-    flags[lane] = missed ? 0 : 1;
 }

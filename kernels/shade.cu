@@ -1,4 +1,5 @@
 // shade: what happens where a ray hit. Room: src/stages/shade.rs.
+#include "shared/lanes.cuh"
 #include "shared/light.cuh"
 #include "shared/sampler.cuh"
 
@@ -10,6 +11,8 @@ struct World {
 };
 
 struct Vertex {
+    Sampler numbers;
+    u32 bounce;
     Ray ray;
     Vec3 throughput;
     Vec3 emitted;
@@ -30,7 +33,8 @@ inline void connect_light(const World &world, Pair point, f32 choice, Vec3 origi
     Material material = world.materials[primitive.material];
     LightSample sample = sample_light(primitive, material, world.surroundings, origin, point.x, point.y);
     f32 cosine = dot(normal, sample.direction);
-    if (!(sample.distance > 0.0f && cosine > 0.0f)) return;
+    bool lit = sample.distance > 0.0f && cosine > 0.0f;
+    if (!lit) return;
     f32 pdf = cosine * INV_PI;
     f32 weight = power_heuristic(sample.pdf, pdf);
     vertex.shadow_ray.origin = origin;
@@ -39,15 +43,15 @@ inline void connect_light(const World &world, Pair point, f32 choice, Vec3 origi
     vertex.shadow_ray.light = vertex.throughput * sample.radiance * (pdf * weight / sample.pdf);
 }
 
-inline bool scatter_diffuse(const World &world, Sampler numbers, u32 bounce, f32 choice, const Material &material,
-                            Vec3 point, Vec3 normal, Vertex &vertex) {
+inline bool scatter_diffuse(const World &world, f32 choice, const Material &material, Vec3 point, Vec3 normal,
+                            Vertex &vertex) {
     vertex.throughput = vertex.throughput * material.color;
     if (max_component(vertex.throughput) <= 0.0f) return false;
     Vec3 origin = offset_point(point, normal);
     if (world.surroundings.light_count > 0) {
-        connect_light(world, pair(numbers, bounce, PAIR_LIGHT), choice, origin, normal, vertex);
+        connect_light(world, pair(vertex.numbers, vertex.bounce, PAIR_LIGHT), choice, origin, normal, vertex);
     }
-    Pair numbers_bsdf = pair(numbers, bounce, PAIR_BSDF);
+    Pair numbers_bsdf = pair(vertex.numbers, vertex.bounce, PAIR_BSDF);
     CosineSample next = sample_cosine(normal, numbers_bsdf.x, numbers_bsdf.y);
     vertex.ray = {origin, next.cosine * INV_PI, next.direction, 0};
     return next.cosine > 0.0f;
@@ -73,15 +77,14 @@ inline bool scatter_specular(f32 choice, const Material &material, const Surface
     return max_component(vertex.throughput) > 0.0f;
 }
 
-inline bool survives_roulette(u32 bounce, f32 choice, Vertex &vertex) {
-    if (bounce + 1 < ROULETTE_AFTER) return true;
+inline bool survives_roulette(f32 choice, Vertex &vertex) {
+    if (vertex.bounce + 1 < ROULETTE_AFTER) return true;
     f32 chance = lesser(max_component(vertex.throughput), MOST_LIKELY);
     vertex.throughput = vertex.throughput * (1.0f / chance);
     return choice < chance;
 }
 
-inline bool shade_path(const World &world, Sampler numbers, u32 bounce, bool scatters, const Hit &hit,
-                       Vertex &vertex) {
+inline bool shade_path(const World &world, bool scatters, const Hit &hit, Vertex &vertex) {
     Primitive primitive = world.primitives[hit.primitive];
     Material material = world.materials[primitive.material];
     Surface surface = surface_at(primitive, vertex.ray.origin, vertex.ray.direction, hit);
@@ -91,33 +94,32 @@ inline bool shade_path(const World &world, Sampler numbers, u32 bounce, bool sca
         vertex.emitted = emission(world.surroundings, primitive, material, vertex, hit.distance, cosine);
     }
     if (!scatters || (!front && material.one_sided == 1)) return false;
-    Pair choice = pair(numbers, bounce, PAIR_CHOICE);
+    Pair choice = pair(vertex.numbers, vertex.bounce, PAIR_CHOICE);
     bool scattered;
     if (material.kind == DIFFUSE) {
         Vec3 normal = surface.normal * (front ? 1.0f : -1.0f);
-        scattered = scatter_diffuse(world, numbers, bounce, choice.x, material, surface.point, normal, vertex);
+        scattered = scatter_diffuse(world, choice.x, material, surface.point, normal, vertex);
     } else {
         scattered = scatter_specular(choice.x, material, surface, cosine, vertex);
     }
-    return scattered && survives_roulette(bounce, choice.y, vertex);
+    return scattered && survives_roulette(choice.y, vertex);
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
     shade(const Primitive *primitives, const Material *materials, const Light *lights, Surroundings surroundings,
           Span span, u32 bounce, u32 scatters, const u32 *lanes, const u32 *queue, const Hit *hits, Ray *rays,
           Rgb *throughputs, Rgb *radiances, ShadowRay *shadow_rays, u8 *flags, u32 *shadow_ray_count) {
-    u32 lane = blockIdx.x * blockDim.x + threadIdx.x;
-    bool casts = false;
-    if (lane < *lanes) {
+    World world = {primitives, materials, lights, surroundings};
+    u32 count = *lanes, cast = 0;
+    for (u32 lane = first_lane(); lane < count; lane += lane_stride()) {
         u32 path = queue[lane];
-        bool goes_on = false;
+        bool goes_on = false, casts = false;
         if (path != NO_PATH) {
-            World world = {primitives, materials, lights, surroundings};
             PixelSample at = pixel_and_sample(span, path);
-            Vertex vertex = {rays[path], throughputs[path].rgb, {0.0f, 0.0f, 0.0f}, {}};
+            Sampler numbers = sampler(span.seed, at.pixel, at.sample);
+            Vertex vertex = {numbers, bounce, rays[path], throughputs[path].rgb, {0.0f, 0.0f, 0.0f}, {}};
             vertex.shadow_ray.path = path;
-            goes_on = shade_path(world, sampler(span.seed, at.pixel, at.sample), bounce, scatters != 0, hits[path],
-                                 vertex);
+            goes_on = shade_path(world, scatters != 0, hits[path], vertex);
             radiances[path].rgb = radiances[path].rgb + vertex.emitted;
             casts = vertex.shadow_ray.distance > 0.0f;
             if (casts) shadow_rays[lane] = vertex.shadow_ray;
@@ -128,7 +130,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
         }
         if (!casts) shadow_rays[lane].distance = 0.0f;
         flags[lane] = goes_on ? 1 : 0;
+        cast += casts;
     }
-    u32 cast = __syncthreads_count(casts);
-    if (threadIdx.x == 0 && cast != 0) atomicAdd(shadow_ray_count, cast);
+    count_in_block(cast, shadow_ray_count);
 }

@@ -14,10 +14,11 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use crate::{
     Error,
     camera::Camera,
+    devices::processor,
     film::{Exposed, Film},
     path::Span,
     picture::Picture,
-    renderer::{BackendChoice, Settings},
+    scene::memory,
     stages::resolve,
     wave::{CpuWave, CudaWave, Report, Wave},
     wavefront::trace,
@@ -30,8 +31,35 @@ const CPU_WAVE: u32 = 1 << 13;
 const CUDA_WAVE: u32 = 1 << 22;
 /// The part of a GPU's memory that a wave takes at most.
 const MEMORY_SHARE: u64 = 4;
+/// A path's number and a pixel's add up in 32 bits.
+const MOST_PATHS: u32 = 1 << 31;
 /// How long the waves render before they show what they have.
 const SLICE: Duration = Duration::from_millis(50);
+
+/// Where a scene is rendered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BackendChoice {
+    /// The first usable GPU, else the CPU.
+    #[default]
+    Auto,
+    /// The CPU.
+    Cpu,
+    /// The GPU of this number.
+    Cuda(usize),
+}
+
+/// How a scene is rendered; none of it changes the picture.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Settings {
+    /// Where.
+    pub backend: BackendChoice,
+    /// How the queue is sieved.
+    pub strategy: Strategy,
+    /// Paths in flight: per thread on the CPU, in all on a GPU. By the memory if not given.
+    pub wave_size: Option<u32>,
+    /// Threads on the CPU. As many as it runs at once if not given.
+    pub threads: Option<usize>,
+}
 
 /// The (pixel, sample) pairs of a picture, dealt out in order.
 pub(crate) struct Spans {
@@ -122,20 +150,25 @@ impl Backend {
         reason: Option<String>,
     ) -> Result<Backend, Error> {
         let pool = threads(settings.threads.unwrap_or(0))?;
-        let wave_size = settings.wave_size.unwrap_or(CPU_WAVE);
+        let count = pool.current_num_threads();
+        let wave_size = possible(settings.wave_size.unwrap_or(CPU_WAVE))?;
+        memory::check(count as u64 * u64::from(wave_size) * CpuWave::BYTES_PER_PATH as u64)
+            .map_err(|problem| Error::Setting {
+                setting: format!("wave size {wave_size}"),
+                problem,
+            })?;
         let (world, film) = (Arc::new(world), Arc::new(Film::new(camera.pixel_count())));
         let wave = |_| {
             let (world, film) = (world.clone(), film.clone());
-            Mutex::new(Wave::Cpu(CpuWave::new(
+            Mutex::new(Wave::Cpu(Box::new(CpuWave::new(
                 world,
                 camera,
                 film,
                 max_bounces,
                 wave_size,
                 settings.strategy,
-            )))
+            ))))
         };
-        let count = pool.current_num_threads();
         let waves = (0..count).map(wave).collect();
         let device = format!(
             "{}, {count} {}",
@@ -166,9 +199,8 @@ impl Backend {
             .find(|device| device.ordinal == ordinal)
             .map_or(0, |device| device.memory_bytes);
         let fitting = memory / MEMORY_SHARE / CudaWave::BYTES_PER_PATH as u64;
-        let wave_size = settings
-            .wave_size
-            .unwrap_or(CUDA_WAVE.min(fitting.max(1) as u32));
+        let asked = settings.wave_size;
+        let wave_size = possible(asked.unwrap_or(CUDA_WAVE.min(fitting.max(1) as u32)))?;
         let wave = CudaWave::new(
             ordinal,
             world,
@@ -200,6 +232,18 @@ impl Backend {
             .broadcast(|thread| render(&mut lock(&waves[thread.index()]), spans, deadline));
         let reports: Result<Vec<Vec<Report>>, Error> = reports.into_iter().collect();
         Ok(reports?.into_iter().flatten().collect())
+    }
+
+    /// Waits for all waves under way; what they counted.
+    pub(crate) fn land(&mut self) -> Result<Vec<Report>, Error> {
+        let mut reports = Vec::new();
+        for wave in &self.waves {
+            let mut wave = lock(wave);
+            while let Some(report) = wave.land()? {
+                reports.push(report);
+            }
+        }
+        Ok(reports)
     }
 
     /// The part of the wall clock that a stage's time stands for: so many waves run side by side.
@@ -234,7 +278,7 @@ impl Backend {
     }
 }
 
-/// Traces spans until the deadline. On CUDA some waves are under way when it returns, unless no span is left.
+/// Traces spans until the deadline, or until none is left. On CUDA some waves are still under way when it returns.
 fn render(wave: &mut Wave, spans: &Spans, deadline: Instant) -> Result<Vec<Report>, Error> {
     let mut reports = Vec::new();
     loop {
@@ -244,19 +288,29 @@ fn render(wave: &mut Wave, spans: &Spans, deadline: Instant) -> Result<Vec<Repor
         if Instant::now() >= deadline {
             return Ok(reports);
         }
-        let Some(span) = spans.deal() else { break };
+        let Some(span) = spans.deal() else {
+            return Ok(reports);
+        };
         trace(wave, span)?;
         wave.depart()?;
     }
-    while let Some(report) = wave.land()? {
-        reports.push(report);
-    }
-    Ok(reports)
 }
 
 /// A panic in another thread leaves a wave as it was between two stages: the next span overwrites it.
 fn lock(wave: &Mutex<Wave>) -> MutexGuard<'_, Wave> {
     wave.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Paths that a wave can have: at least one, and so few that their numbers fit behind that of the first pixel.
+fn possible(wave_size: u32) -> Result<u32, Error> {
+    if (1..=MOST_PATHS).contains(&wave_size) {
+        return Ok(wave_size);
+    }
+    let problem = format!("a wave has 1 to {MOST_PATHS} paths");
+    Err(Error::Setting {
+        setting: format!("wave size {wave_size}"),
+        problem,
+    })
 }
 
 /// So many threads, or as many as the machine runs at once for 0.
@@ -268,13 +322,4 @@ fn threads(count: usize) -> Result<ThreadPool, Error> {
             setting: format!("threads {count}"),
             problem: format!("cannot be started: {error}; ask for fewer"),
         })
-}
-
-/// The processor's name, where the system tells.
-fn processor() -> String {
-    let told = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let name = told
-        .lines()
-        .find_map(|line| line.strip_prefix("model name")?.split_once(": "));
-    name.map_or_else(|| "CPU".to_owned(), |(_, name)| name.trim().to_owned())
 }

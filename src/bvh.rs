@@ -73,6 +73,22 @@ struct Group {
     bits: u32,
 }
 
+#[inline]
+fn step(direction: f32, slack: f32) -> f32 {
+    if direction < 0.0 { -slack } else { slack }
+}
+
+#[inline]
+fn inverse(direction: f32) -> f32 {
+    const SMALLEST: f32 = 1.0 / 1.208_925_8e24; // 2⁻⁸⁰
+    let magnitude = greater(direction.abs(), SMALLEST);
+    1.0 / if direction < 0.0 {
+        -magnitude
+    } else {
+        magnitude
+    }
+}
+
 /// Prepares a ray for `hit_children`. `extent` is the largest coordinate of the scene.
 #[inline]
 pub fn box_ray(origin: Vec3, direction: Vec3, extent: f32) -> BoxRay {
@@ -102,26 +118,17 @@ pub fn box_ray(origin: Vec3, direction: Vec3, extent: f32) -> BoxRay {
     }
 }
 
-#[inline]
-fn step(direction: f32, slack: f32) -> f32 {
-    if direction < 0.0 { -slack } else { slack }
-}
-
-#[inline]
-fn inverse(direction: f32) -> f32 {
-    const SMALLEST: f32 = 1.0 / 1.208_925_8e24; // 2⁻⁸⁰
-    let magnitude = greater(direction.abs(), SMALLEST);
-    1.0 / if direction < 0.0 {
-        -magnitude
-    } else {
-        magnitude
-    }
-}
-
 /// Distance from plane to plane of the grid.
 #[inline]
 fn spacing(exponents: u32, axis: u32) -> f32 {
     f32::from_bits(((exponents >> (8 * axis)) & 255) << 23)
+}
+
+/// How far a child's bits are shifted within a `Group`: nodes by the order of the visit.
+#[inline]
+fn shift(meta: u32, octant: u32) -> u32 {
+    let slot = meta & 31;
+    if slot >= 24 { slot ^ octant } else { slot }
 }
 
 /// Which children the ray meets before `distance`, as the bits of a `Group`.
@@ -150,35 +157,72 @@ fn hit_children(node: &Node, ray: &BoxRay, distance: f32) -> u32 {
         (&node.min_z, &node.max_z)
     };
 
-    // Two loops: the first has no branch, so that it becomes vector instructions.
-    let mut hit = [false; 8];
-    for child in 0..8 {
-        let entered = greater(
-            greater(
-                f32::from(near_x[child]) * dx + enter.x,
-                f32::from(near_y[child]) * dy + enter.y,
-            ),
-            greater(f32::from(near_z[child]) * dz + enter.z, 0.0),
-        );
+    // Without a branch, so that it becomes vector instructions.
+    let met: [bool; 8] = std::array::from_fn(|child| {
+        let entered_x = f32::from(near_x[child]) * dx + enter.x;
+        let entered_y = f32::from(near_y[child]) * dy + enter.y;
+        let entered_z = f32::from(near_z[child]) * dz + enter.z;
         let left_x = f32::from(far_x[child]) * dx + leave.x;
         let left_y = f32::from(far_y[child]) * dy + leave.y;
         let left_z = f32::from(far_z[child]) * dz + leave.z;
-        hit[child] =
-            (entered <= left_x) & (entered <= left_y) & (entered <= left_z) & (entered <= distance);
-    }
+        let entered = greater(greater(entered_x, entered_y), greater(entered_z, 0.0));
+        (entered <= left_x) & (entered <= left_y) & (entered <= left_z) & (entered <= distance)
+    });
     let mut bits = 0;
-    for child in 0..8 {
-        let meta = u32::from(node.meta[child]);
-        if hit[child] && meta != 0 {
-            let slot = meta & 31;
-            bits |= if slot >= 24 {
-                1 << (slot ^ ray.octant)
-            } else {
-                (meta >> 5) << slot
-            };
+    for (met, meta) in met.into_iter().zip(node.meta) {
+        if met {
+            bits |= u32::from(meta >> 5) << shift(u32::from(meta), ray.octant);
         }
     }
     bits
+}
+
+/// Offers the primitives of every box that the ray meets before `distance`; `test` returns the distance from then on, a
+/// negative one to end the visit.
+#[inline]
+fn visit(nodes: &[Node], ray: &BoxRay, mut distance: f32, mut test: impl FnMut(u32) -> f32) {
+    let mut stack = [Group::default(); STACK_SIZE as usize];
+    let mut height = 0;
+    // The root is the only child of a node that is not there.
+    let mut group = Group {
+        base: 0,
+        bits: 1 << 31,
+    };
+    let mut imask = 0;
+    loop {
+        let bit = 31 - group.bits.leading_zeros();
+        group.bits &= !(1 << bit);
+        if group.bits >> 24 != 0 {
+            stack[height] = group;
+            height += 1;
+        }
+        let slot = (bit - 24) ^ ray.octant;
+        let node = &nodes[(group.base + (imask & !(u32::MAX << slot)).count_ones()) as usize];
+        let bits = hit_children(node, ray, distance);
+
+        let mut waiting = bits & 0x00ff_ffff;
+        while waiting != 0 {
+            let offset = waiting.trailing_zeros();
+            waiting &= waiting - 1;
+            distance = test(node.primitive_base + offset);
+            if distance < 0.0 {
+                return;
+            }
+        }
+
+        group = Group {
+            base: node.child_base,
+            bits: (bits & 0xff00_0000) | (node.exponents >> 24),
+        };
+        if bits >> 24 == 0 {
+            if height == 0 {
+                return;
+            }
+            height -= 1;
+            group = stack[height];
+        }
+        imask = group.bits & 255;
+    }
 }
 
 /// The nearest hit before `distance`; its `primitive` is `NO_PRIMITIVE` if there is none.
@@ -230,54 +274,6 @@ pub fn occluded(
         if blocked { -1.0 } else { distance }
     });
     blocked
-}
-
-/// Offers the primitives of every box that the ray meets before `distance`; `test` returns the distance from then on, a
-/// negative one to end the visit.
-#[inline]
-fn visit(nodes: &[Node], ray: &BoxRay, mut distance: f32, mut test: impl FnMut(u32) -> f32) {
-    let mut stack = [Group::default(); STACK_SIZE as usize];
-    let mut height = 0;
-    // The root is the only child of a node that is not there.
-    let mut group = Group {
-        base: 0,
-        bits: 1 << 31,
-    };
-    let mut imask = 0;
-    loop {
-        let bit = 31 - group.bits.leading_zeros();
-        group.bits &= !(1 << bit);
-        if group.bits >> 24 != 0 {
-            stack[height] = group;
-            height += 1;
-        }
-        let slot = (bit - 24) ^ ray.octant;
-        let node = &nodes[(group.base + (imask & !(u32::MAX << slot)).count_ones()) as usize];
-        let bits = hit_children(node, ray, distance);
-
-        let mut waiting = bits & 0x00ff_ffff;
-        while waiting != 0 {
-            let offset = waiting.trailing_zeros();
-            waiting &= waiting - 1;
-            distance = test(node.primitive_base + offset);
-            if distance < 0.0 {
-                return;
-            }
-        }
-
-        group = Group {
-            base: node.child_base,
-            bits: (bits & 0xff00_0000) | (node.exponents >> 24),
-        };
-        if bits >> 24 == 0 {
-            if height == 0 {
-                return;
-            }
-            height -= 1;
-            group = stack[height];
-        }
-        imask = group.bits & 255;
-    }
 }
 
 /// The tree, and the primitives in its order.

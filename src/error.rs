@@ -39,6 +39,26 @@ pub enum Error {
         /// The scene's file.
         scene: std::path::PathBuf,
     },
+    /// What was asked for on the command line.
+    #[error("{0}")]
+    Usage(String),
+    /// A file that could not be written.
+    #[error("{}: {problem}", path.display())]
+    Write {
+        /// The file, as it was given.
+        path: std::path::PathBuf,
+        /// The cause and what to do.
+        problem: String,
+    },
+    /// The system does not let the program listen to Ctrl-C.
+    #[error("Ctrl-C cannot be listened to: {0}")]
+    Signals(String),
+    /// A window that failed while it was open.
+    #[error("window: {problem}")]
+    Window {
+        /// The cause.
+        problem: String,
+    },
     /// The GPU, or the sieve on it.
     #[error(transparent)]
     Compaction(#[from] compaction::Error),
@@ -51,8 +71,12 @@ impl Error {
             Error::File { .. }
             | Error::Scene { .. }
             | Error::Setting { .. }
-            | Error::TreeTooDeep { .. } => 2,
-            Error::Compaction(_) => 1,
+            | Error::TreeTooDeep { .. }
+            | Error::Usage(_) => 2,
+            Error::Write { .. }
+            | Error::Signals(_)
+            | Error::Window { .. }
+            | Error::Compaction(_) => 1,
         }
     }
 }

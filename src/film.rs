@@ -15,7 +15,7 @@ pub const TOO_BRIGHT: f32 = 16_777_216.0;
 /// Whether a sample can go onto the film: finite, not negative, not too bright.
 #[inline]
 pub fn is_exposable(sample: Vec3) -> bool {
-    let good = |value: f32| value >= 0.0 && value < TOO_BRIGHT;
+    let good = |value: f32| (0.0..TOO_BRIGHT).contains(&value);
     good(sample.x) && good(sample.y) && good(sample.z)
 }
 

@@ -2,15 +2,22 @@
 
 use compaction::cuda::{Params, Source};
 
-use crate::{bvh, film, material, math, path, primitive, sampler, stages};
+use crate::{bvh, film, material, math, path, primitive, sampler};
 
 /// Threads of a block, in every kernel of a stage.
 pub(crate) const BLOCK_THREADS: u32 = 128;
+/// Blocks for each multiprocessor, at most, in kernels over a queue: several times what it holds, so that a block of
+/// slow rays delays nobody, and few enough that a grid without live paths is gone in a few microseconds.
+pub(crate) const BLOCKS_PER_MULTIPROCESSOR: u32 = 128;
 
 const HEADERS: &[(&str, &str)] = &[
     (
         "kernels/shared/words.cuh",
         include_str!("../kernels/shared/words.cuh"),
+    ),
+    (
+        "kernels/shared/lanes.cuh",
+        include_str!("../kernels/shared/lanes.cuh"),
     ),
     (
         "kernels/shared/math.cuh",
@@ -94,10 +101,3 @@ pub(crate) fn stage<P: Params>(
 
 /// Kernels that ship with the program: a machine with nothing but a driver renders by them.
 pub static SHIPPED: &[u8] = include_bytes!("../kernels/shipped.bin");
-
-/// All kernel files of a render: the stages', and the sieve's.
-pub fn sources() -> Vec<Source> {
-    let mut sources = stages::sources();
-    sources.push(compaction::select::source::<u32>());
-    sources
-}

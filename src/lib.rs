@@ -40,14 +40,14 @@ pub mod world;
 
 // The subject, in the order that light meets it backwards: plain functions on one item. Each has a twin in
 // `kernels/shared/`.
-pub mod bvh;
 pub mod camera;
-pub mod film;
-pub mod light;
-pub mod material;
-pub mod math;
-pub mod primitive;
 pub mod sampler;
+pub mod bvh;
+pub mod primitive;
+pub mod material;
+pub mod light;
+pub mod film;
+pub mod math;
 
 // The loop.
 pub mod path;
@@ -61,6 +61,12 @@ pub mod kernels;
 pub mod picture;
 pub mod renderer;
 pub mod stats;
+
+// What is shown of it and written.
+pub mod devices;
+pub mod output;
+pub mod tone;
+pub mod window;
 
 mod error;
 pub use error::Error;

@@ -110,24 +110,6 @@ pub fn light_pdf(
     share * sphere_area(radius) / (2.0 * PI * cone_height(radius, distance2))
 }
 
-/// A point on the light, drawn for the point `origin`.
-#[inline]
-pub fn sample_light(
-    primitive: &Primitive,
-    material: &Material,
-    surroundings: &Surroundings,
-    origin: Vec3,
-    u: f32,
-    v: f32,
-) -> LightSample {
-    let share = luminance(material.emission) * surroundings.inverse_power;
-    if primitive.kind == TRIANGLE {
-        sample_triangle(primitive, material.emission, share, origin, u, v)
-    } else {
-        sample_sphere(primitive, material.emission, share, origin, u, v)
-    }
-}
-
 #[inline]
 fn sample_triangle(
     light: &Primitive,
@@ -152,7 +134,8 @@ fn sample_triangle(
     let distance = distance2.sqrt();
     let direction = to_light * (1.0 / distance);
     let cosine = -dot(direction, normal);
-    if !(cosine > 0.0 && distance > 0.0) {
+    let lit = cosine > 0.0 && distance > 0.0;
+    if !lit {
         return DARK;
     }
     LightSample {
@@ -183,15 +166,23 @@ fn sample_sphere(
     // A disk of uniform density, lifted onto the cone's cap: heights are uniform where squared radii are.
     let drop = (x * x + y * y) * height;
     let stretch = greater(0.0, height * (2.0 - drop)).sqrt();
-    let axis = normalize(to_center);
-    let local = Vec3::new(x * stretch, y * stretch, 1.0 - drop);
-    let along = normalize(to_world(axis, local));
-    let projected = dot(to_center, along);
-    let depth2 = greater(0.0, radius * radius - (distance2 - projected * projected));
-    let normal = normalize(along * (projected - depth2.sqrt()) - to_center);
+    let cosine = 1.0 - drop;
+    let sin2 = drop * (2.0 - drop);
+    let away = distance2.sqrt();
+    let depth = greater(0.0, radius * radius - distance2 * sin2).sqrt();
+    let reach = away * cosine - depth;
+    // From the centre to where that direction meets the sphere: no difference of distances, which would lose a small
+    // radius.
+    let local = Vec3::new(
+        x * stretch * reach,
+        y * stretch * reach,
+        -(away * sin2 + depth * cosine),
+    );
+    let normal = normalize(to_world(to_center * (1.0 / away), local));
     let target = offset_point(light.a + normal * radius, normal) - origin;
     let distance = dot(target, target).sqrt();
-    if !(distance > 0.0) {
+    let lit = distance > 0.0;
+    if !lit {
         return DARK;
     }
     let pdf = share * sphere_area(radius) / (2.0 * PI * height);
@@ -200,6 +191,24 @@ fn sample_sphere(
         distance,
         pdf,
         radiance,
+    }
+}
+
+/// A point on the light, drawn for the point `origin`.
+#[inline]
+pub fn sample_light(
+    primitive: &Primitive,
+    material: &Material,
+    surroundings: &Surroundings,
+    origin: Vec3,
+    u: f32,
+    v: f32,
+) -> LightSample {
+    let share = luminance(material.emission) * surroundings.inverse_power;
+    if primitive.kind == TRIANGLE {
+        sample_triangle(primitive, material.emission, share, origin, u, v)
+    } else {
+        sample_sphere(primitive, material.emission, share, origin, u, v)
     }
 }
 

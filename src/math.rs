@@ -6,9 +6,9 @@
 use glam::Vec3;
 
 /// π, rounded to `f32`.
-pub const PI: f32 = 3.141_592_7;
+pub const PI: f32 = std::f32::consts::PI;
 /// 1/π, rounded to `f32`.
-pub const INV_PI: f32 = 0.318_309_9;
+pub const INV_PI: f32 = std::f32::consts::FRAC_1_PI;
 
 /// The smaller of two; the second if they do not compare. (`f32::min` leaves the sign of zero open, and CUDA has a `min`.)
 #[inline]
@@ -105,17 +105,6 @@ pub fn square_to_disk(u: f32, v: f32) -> (f32, f32) {
     }
 }
 
-/// A point away from a surface, by so much that no ray from it hits that surface again (Wächter & Binder 2019, Ray
-/// Tracing Gems 6). `normal` is of length 1 and points to the side that the ray leaves on.
-#[inline]
-pub fn offset_point(point: Vec3, normal: Vec3) -> Vec3 {
-    Vec3::new(
-        offset_coordinate(point.x, normal.x),
-        offset_coordinate(point.y, normal.y),
-        offset_coordinate(point.z, normal.z),
-    )
-}
-
 #[inline]
 fn offset_coordinate(point: f32, normal: f32) -> f32 {
     // Far from the origin a number of representable steps, near it a fixed length: errors behave so too.
@@ -128,4 +117,15 @@ fn offset_coordinate(point: f32, normal: f32) -> f32 {
     } else {
         stepped
     }
+}
+
+/// A point away from a surface, by so much that no ray from it hits that surface again (Wächter & Binder 2019, Ray
+/// Tracing Gems 6). `normal` is of length 1 and points to the side that the ray leaves on.
+#[inline]
+pub fn offset_point(point: Vec3, normal: Vec3) -> Vec3 {
+    Vec3::new(
+        offset_coordinate(point.x, normal.x),
+        offset_coordinate(point.y, normal.y),
+        offset_coordinate(point.z, normal.z),
+    )
 }

@@ -84,9 +84,14 @@ pub fn shear(direction: Vec3) -> Shear {
     }
 }
 
+/// a b − c d, to the last bit of an `f32`: the sign above all.
+#[inline]
+fn difference_of_products(a: f32, b: f32, c: f32, d: f32) -> f32 {
+    (f64::from(a) * f64::from(b) - f64::from(c) * f64::from(d)) as f32
+}
+
 /// Distance and the weights of `b` and `c` where the ray meets the triangle's plane within the triangle, or a negative
-/// distance. Rays through a shared edge hit at least one of its triangles (Woop, Benthin & Wald 2013; without their
-/// second try in double precision: an edge function of zero counts as inside on both sides).
+/// distance. Rays through a shared edge hit at least one of its triangles (Woop, Benthin & Wald 2013).
 #[inline]
 pub fn hit_triangle(triangle: &Primitive, origin: Vec3, shear: &Shear) -> (f32, f32, f32) {
     let a = turn(triangle.a - origin, shear.axis);
@@ -95,9 +100,15 @@ pub fn hit_triangle(triangle: &Primitive, origin: Vec3, shear: &Shear) -> (f32, 
     let (ax, ay) = (a.x - shear.x * a.z, a.y - shear.y * a.z);
     let (bx, by) = (b.x - shear.x * b.z, b.y - shear.y * b.z);
     let (cx, cy) = (c.x - shear.x * c.z, c.y - shear.y * c.z);
-    let u = cx * by - cy * bx;
-    let v = ax * cy - ay * cx;
-    let w = bx * ay - by * ax;
+    let mut u = cx * by - cy * bx;
+    let mut v = ax * cy - ay * cx;
+    let mut w = bx * ay - by * ax;
+    // Two products of one rounding: on the edge, or anywhere beside a triangle that is small and far.
+    if u == 0.0 || v == 0.0 || w == 0.0 {
+        u = difference_of_products(cx, by, cy, bx);
+        v = difference_of_products(ax, cy, ay, cx);
+        w = difference_of_products(bx, ay, by, ax);
+    }
     let outside = (u < 0.0 || v < 0.0 || w < 0.0) && (u > 0.0 || v > 0.0 || w > 0.0);
     let determinant = u + v + w;
     if outside || determinant == 0.0 {
@@ -147,7 +158,8 @@ pub fn nearer_hit(
     } else {
         (hit_sphere(primitive, origin, direction), 0.0, 0.0)
     };
-    if !(distance > 0.0 && distance <= best.distance) {
+    let ahead = distance > 0.0 && distance <= best.distance;
+    if !ahead {
         return;
     }
     let tie = distance == best.distance;

@@ -7,6 +7,7 @@ use std::{
 
 use compaction::Strategy;
 
+pub use crate::backend::{BackendChoice, Settings};
 use crate::{
     Error,
     backend::{Backend, Spans},
@@ -15,33 +16,9 @@ use crate::{
     picture::Picture,
     scene::{self, Scene},
     stats::Stats,
+    wave::Report,
     world::World,
 };
-
-/// Where a scene is rendered.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum BackendChoice {
-    /// The first usable GPU, else the CPU.
-    #[default]
-    Auto,
-    /// The CPU.
-    Cpu,
-    /// The GPU of this number.
-    Cuda(usize),
-}
-
-/// How a scene is rendered; none of it changes the picture.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Settings {
-    /// Where.
-    pub backend: BackendChoice,
-    /// How the queue is sieved.
-    pub strategy: Strategy,
-    /// Paths in flight: per thread on the CPU, in all on a GPU. By the memory if not given.
-    pub wave_size: Option<u32>,
-    /// Threads on the CPU. As many as it runs at once if not given.
-    pub threads: Option<usize>,
-}
 
 /// A scene that is being rendered.
 pub struct Renderer {
@@ -107,8 +84,9 @@ impl Renderer {
         };
         let reports = self.backend.advance(&spans)?;
         self.done = spans.next.into_inner().min(total);
-        for report in reports {
-            self.stats.add(&report, self.backend.time_share());
+        self.add(&reports);
+        if self.done == total {
+            self.land()?;
         }
         self.elapsed += begun.elapsed();
         Ok(self.done < total)
@@ -122,6 +100,8 @@ impl Renderer {
     /// Begins again from sample 0, with the film black.
     pub fn restart(&mut self) -> Result<(), Error> {
         let (width, height) = self.size;
+        // What is under way belongs to the film that goes.
+        self.backend.land()?;
         self.backend
             .set_camera(Camera::new(&self.view, width, height))?;
         self.done = 0;
@@ -166,6 +146,7 @@ impl Renderer {
     /// Counts and times, with the hash of the film and the number of samples that it rejected. Waits for what is under
     /// way.
     pub fn finish(&mut self) -> Result<Stats, Error> {
+        self.land()?;
         let exposed = self.backend.exposed()?;
         self.stats.rejected_samples = exposed.rejected;
         let film_hash = film_hash(self.size.0, self.size.1, &exposed.sums);
@@ -173,6 +154,18 @@ impl Renderer {
             film_hash,
             ..self.stats()
         })
+    }
+
+    fn land(&mut self) -> Result<(), Error> {
+        let reports = self.backend.land()?;
+        self.add(&reports);
+        Ok(())
+    }
+
+    fn add(&mut self, reports: &[Report]) {
+        for report in reports {
+            self.stats.add(report, self.backend.time_share());
+        }
     }
 
     fn pixel_count(&self) -> u32 {

@@ -27,32 +27,6 @@ pub const PAIR_CHOICE: u32 = 3;
 /// Pairs a bounce.
 pub const PAIRS_PER_BOUNCE: u32 = 3;
 
-/// The sampler of one sample of one pixel.
-#[inline]
-pub fn sampler(seed: u32, pixel: u32, sample: u32) -> Sampler {
-    Sampler {
-        sample,
-        key: hash(pixel ^ hash(seed ^ 0x6a09_e667)),
-    }
-}
-
-/// Two numbers in [0, 1), multiples of 2⁻²⁴.
-#[inline]
-pub fn pair(sampler: Sampler, bounce: u32, pair: u32) -> (f32, f32) {
-    let dimension = bounce.wrapping_mul(PAIRS_PER_BOUNCE).wrapping_add(pair);
-    let key = hash(sampler.key ^ dimension.wrapping_mul(0x9e37_79b9));
-    let index = scramble(sampler.sample.reverse_bits(), key).reverse_bits();
-    let first = scramble(index, hash(key ^ 0xbb67_ae85));
-    let second = scramble(pascal(index), hash(key ^ 0x3c6e_f372));
-    (unit(first.reverse_bits()), unit(second.reverse_bits()))
-}
-
-/// 32 random bits as a number in [0, 1).
-#[inline]
-pub fn unit(bits: u32) -> f32 {
-    (bits >> 8) as f32 * (1.0 / 16_777_216.0)
-}
-
 /// A bijection of 32-bit words without visible structure (constants: C. Wellons, hash-prospector).
 #[inline]
 pub fn hash(word: u32) -> u32 {
@@ -62,6 +36,15 @@ pub fn hash(word: u32) -> u32 {
     x ^= x >> 15;
     x = x.wrapping_mul(0x846c_a68b);
     x ^ (x >> 16)
+}
+
+/// The sampler of one sample of one pixel.
+#[inline]
+pub fn sampler(seed: u32, pixel: u32, sample: u32) -> Sampler {
+    Sampler {
+        sample,
+        key: hash(pixel ^ hash(seed ^ 0x6a09_e667)),
+    }
 }
 
 /// Owen scrambling of a number whose bits are reversed: each bit is flipped by a hash of the bits below it.
@@ -84,4 +67,21 @@ pub fn pascal(index: u32) -> u32 {
     x ^= (x >> 4) & 0x0f0f_0f0f;
     x ^= (x >> 2) & 0x3333_3333;
     x ^ ((x >> 1) & 0x5555_5555)
+}
+
+/// 32 random bits as a number in [0, 1).
+#[inline]
+pub fn unit(bits: u32) -> f32 {
+    (bits >> 8) as f32 * (1.0 / 16_777_216.0)
+}
+
+/// Two numbers in [0, 1), multiples of 2⁻²⁴.
+#[inline]
+pub fn pair(sampler: Sampler, bounce: u32, pair: u32) -> (f32, f32) {
+    let dimension = bounce.wrapping_mul(PAIRS_PER_BOUNCE).wrapping_add(pair);
+    let key = hash(sampler.key ^ dimension.wrapping_mul(0x9e37_79b9));
+    let index = scramble(sampler.sample.reverse_bits(), key).reverse_bits();
+    let first = scramble(index, hash(key ^ 0xbb67_ae85));
+    let second = scramble(pascal(index), hash(key ^ 0x3c6e_f372));
+    (unit(first.reverse_bits()), unit(second.reverse_bits()))
 }

@@ -1,8 +1,9 @@
 //! A scene: what is in a RON file, checked and flattened to triangles and spheres.
 //!
-//! A scene file is RON in UTF-8, named `.ron`. Lengths are in metres, angles in degrees, colours in linear sRGB, light
-//! in W·sr⁻¹·m⁻² per channel; right-handed, y up. It is read strictly: an unknown or repeated field, a number that is
-//! not finite or not in its range, a material that is not there is an error with its file, line and column.
+//! A scene file is RON in UTF-8, named `.ron`, of up to 16 MiB. Lengths are in metres, angles in degrees, colours in
+//! linear sRGB, light in W·sr⁻¹·m⁻² per channel; right-handed, y up. It is read strictly: an unknown or repeated field,
+//! a number that is not finite or not in its range, a material that is not there is an error with its file, line and
+//! column.
 //! `(x, y, z)` and `(r, g, b)` are three numbers in parentheses.
 //!
 //! ```ron
@@ -33,7 +34,8 @@
 //! | `materials` | `{ "name": Material(..), .. }` | `{}` |
 //! | `objects` | `[ Object(..), .. ]`, at least one; at most 2³¹ triangles and spheres | required |
 //!
-//! The film holds 2³⁰ per pixel and channel: the brightest radiance times `spp` may not be more.
+//! The film takes samples below 2²⁴, and holds 2³⁰ per pixel and channel: a radiance lies below the one, and times `spp`
+//! not above the other.
 //!
 //! # The camera
 //!
@@ -42,7 +44,7 @@
 //! | `origin` | where the pinhole is | required |
 //! | `target` | a point that it looks at: the middle of the picture | required |
 //! | `up` | a direction that points up in the picture, not along the view | `(0, 1, 0)` |
-//! | `fov` | horizontal angle of view, degrees, above 0 and below 180 | required |
+//! | `fov` | horizontal angle of view, degrees, 0.001 to 179.999 | required |
 //!
 //! # Materials
 //!
@@ -90,8 +92,10 @@
 mod build;
 mod displaced_sphere;
 mod geometry;
-mod memory;
+mod materials;
+pub(crate) mod memory;
 mod mesh;
+mod objects;
 mod source;
 mod text;
 mod transform;
@@ -101,7 +105,7 @@ use std::path::{Path, PathBuf};
 
 use glam::Vec3;
 
-use crate::Error;
+use crate::{Error, film::TOO_BRIGHT};
 
 /// Radiance times samples that the film can add up without overflow.
 const FILM_LIMIT: f64 = (1u64 << 30) as f64;
@@ -149,7 +153,7 @@ pub struct Camera {
     pub target: Vec3,
     /// Up in the picture, of any length, not along the view.
     pub up: Vec3,
-    /// Horizontal angle of view, above 0 and below 180.
+    /// Horizontal angle of view, 0.001..=179.999.
     pub fov_degrees: f32,
 }
 
@@ -278,6 +282,12 @@ fn check_max_bounces(max_bounces: u32) -> Result<(), String> {
 }
 
 fn check_brightness(brightest: f32, spp: u32) -> Result<(), String> {
+    if brightest >= TOO_BRIGHT {
+        return Err(format!(
+            "a radiance of {brightest} is too bright for the film, which takes samples below {TOO_BRIGHT}; lower the \
+             radiance"
+        ));
+    }
     if f64::from(brightest) * f64::from(spp) > FILM_LIMIT {
         let most = FILM_LIMIT / f64::from(spp);
         return Err(format!(

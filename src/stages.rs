@@ -57,11 +57,12 @@ impl Kernels {
     }
 }
 
-/// The kernel files of all stages.
-pub(crate) fn sources() -> Vec<Source> {
+/// All kernel files of a render: the stages', and the sieve's.
+pub fn sources() -> Vec<Source> {
     vec![
         generate::source(),
         intersect::source(),
+        compaction::select::source::<u32>(),
         shade::source(),
         shadow::source(),
         accumulate::source(),

@@ -69,7 +69,7 @@ pub struct Report {
 /// A wave of paths on its way through the loop.
 pub enum Wave {
     /// In this machine's memory, by one thread.
-    Cpu(CpuWave),
+    Cpu(Box<CpuWave>),
     /// In a GPU's memory, by the GPU.
     Cuda(Box<CudaWave>),
 }

@@ -7,8 +7,8 @@
 //   in which the GPU starts blocks is not promised.
 // - A state carries the epoch of its launch, and states of other epochs count as pending: no launch has to clear
 //   them.
-// - A warp reads several windows of 32 states at once. On an idle GPU all tiles start together, and the walk is a
-//   chain of waits for the L2 cache.
+// - A warp can read several windows of 32 states at once. On an idle GPU all tiles start together, and the walk is a
+//   chain of waits for the L2 cache; on a busy one the prefix is near, and one window does.
 #pragma once
 
 #include "block.cuh"
@@ -19,7 +19,8 @@ struct Control {
     u64 finished;     // blocks done, counted in the last epoch alone
     u64 state_count;  // how many tile states the workspace has
     u64 appended;     // blocks << 32 | items, while an append runs, else 0
-    u64 unused[12];   // fills a line of 128 bytes, apart from the states that everybody reads
+    u64 overrun;      // count << 32 | capacity, of a count that said too much
+    u64 unused[11];   // fills a line of 128 bytes, apart from the states that everybody reads
 
     __device__ __forceinline__ u64 *states() { return (u64 *)(this + 1); }
 };
@@ -162,9 +163,9 @@ struct LookBackOver {
     }
 
     // The values of all tiles before this one, combined, in every lane, once these are published. One warp calls it.
+    template <u32 WINDOWS = 4>
     __device__ __forceinline__ Value walk() const
     {
-        constexpr u32 WINDOWS = 4;
         Value sum = Monoid::identity();  // of the states that this lane has read
         for (u32 nearest = 1;; nearest += WINDOWS * WARP_THREADS) {
             TileState states_read[WINDOWS];

@@ -55,26 +55,24 @@ struct Sum;
 // Integers wrap around.
 template <class T>
 struct Sum<T, false> {
-    using Item = T;
     using Value = typename Words<T>::Unsigned;
     static constexpr bool EXACT = true;
 
     static __device__ __forceinline__ Value identity() { return 0; }
-    static __device__ __forceinline__ Value lift(Item item) { return (Value)item; }
-    static __device__ __forceinline__ Item lower(Value value) { return (Item)value; }
+    static __device__ __forceinline__ Value lift(T item) { return (Value)item; }
+    static __device__ __forceinline__ T lower(Value value) { return (T)value; }
     static __device__ __forceinline__ Value combine(Value left, Value right) { return left + right; }
 };
 
 template <class T>
 struct Sum<T, true> {
-    using Item = T;
     using Value = T;
     static constexpr bool EXACT = false;
 
     static __device__ __forceinline__ Value identity() { return 0; }
     // -0 becomes 0: without it, 0 leaves every value as it is.
-    static __device__ __forceinline__ Value lift(Item item) { return Value(0) + item; }
-    static __device__ __forceinline__ Item lower(Value value) { return value; }
+    static __device__ __forceinline__ Value lift(T item) { return Value(0) + item; }
+    static __device__ __forceinline__ T lower(Value value) { return value; }
     static __device__ __forceinline__ Value combine(Value left, Value right) { return left + right; }
 };
 
@@ -115,24 +113,22 @@ struct Order<T, true> {
 
 template <class T>
 struct Min {
-    using Item = T;
     using Value = typename Order<T>::Key;
     static constexpr bool EXACT = true;
 
     static __device__ __forceinline__ Value identity() { return Order<T>::HIGHEST; }
-    static __device__ __forceinline__ Value lift(Item item) { return Order<T>::key(item, identity()); }
-    static __device__ __forceinline__ Item lower(Value value) { return Order<T>::item(value); }
+    static __device__ __forceinline__ Value lift(T item) { return Order<T>::key(item, identity()); }
+    static __device__ __forceinline__ T lower(Value value) { return Order<T>::item(value); }
     static __device__ __forceinline__ Value combine(Value left, Value right) { return right < left ? right : left; }
 };
 
 template <class T>
 struct Max {
-    using Item = T;
     using Value = typename Order<T>::Key;
     static constexpr bool EXACT = true;
 
     static __device__ __forceinline__ Value identity() { return Order<T>::LOWEST; }
-    static __device__ __forceinline__ Value lift(Item item) { return Order<T>::key(item, identity()); }
-    static __device__ __forceinline__ Item lower(Value value) { return Order<T>::item(value); }
+    static __device__ __forceinline__ Value lift(T item) { return Order<T>::key(item, identity()); }
+    static __device__ __forceinline__ T lower(Value value) { return Order<T>::item(value); }
     static __device__ __forceinline__ Value combine(Value left, Value right) { return left < right ? right : left; }
 };

@@ -53,6 +53,26 @@ pub enum Error {
         /// Items that it was made for.
         got: usize,
     },
+    /// A count in device memory said more items than there were. As many as there were have been taken.
+    #[error(
+        "the count on the device that {what} read says {count} items, but there were {capacity}: it took {capacity}"
+    )]
+    CountTooLarge {
+        /// The operation.
+        what: &'static str,
+        /// Items, as the count says.
+        count: usize,
+        /// Items that there were.
+        capacity: usize,
+    },
+    /// A strategy cannot work in place on a GPU.
+    #[error(
+        "{strategy} cannot select in place on a GPU; look-back (in order), hole-filling and off can"
+    )]
+    NotInPlace {
+        /// The strategy.
+        strategy: crate::Strategy,
+    },
     /// A buffer, stream or kernel belongs to another context.
     #[error("{what} belongs to another CUDA context than the stream of the call")]
     ForeignContext {

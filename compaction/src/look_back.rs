@@ -10,21 +10,22 @@ use crate::{
 };
 
 /// Epochs go from 1 to this. A tile's state has 30 bits for its epoch.
-const LAST_EPOCH: u32 = (1 << 30) - 1;
+pub(crate) const LAST_EPOCH: u32 = (1 << 30) - 1;
 
 crate::shared! {
     /// The head of a workspace, as `look_back.cuh` explains it.
-    struct Control {
-        ticket: u64,
-        finished: u64,
-        state_count: u64,
-        appended: u64,
-        unused: [u64; 12],
+    pub(crate) struct Control {
+        pub(crate) ticket: u64,
+        pub(crate) finished: u64,
+        pub(crate) state_count: u64,
+        pub(crate) appended: u64,
+        pub(crate) overrun: u64,
+        pub(crate) unused: [u64; 11],
     }
 }
 
 /// Words of the head, before the tiles' states.
-const CONTROL_WORDS: usize = size_of::<Control>() / size_of::<u64>();
+pub(crate) const CONTROL_WORDS: usize = size_of::<Control>() / size_of::<u64>();
 
 /// Says to a kernel file that includes `look_back.cuh` what it has to know.
 pub(crate) fn declare(source: Source) -> Source {

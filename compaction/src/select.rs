@@ -15,31 +15,65 @@
 //!
 //! The default, [`Strategy::LookBack`], is a single pass over the flags (D. Merrill and M. Garland, "Single-pass
 //! Parallel Prefix Scan with Decoupled Look-back", NVIDIA technical report NVR-2016-002, 2016), in one launch without
-//! any set-up. Bytes that move for n items of s bytes of which k are selected: n + 4k for indices; n + 4n + 4k for
-//! items of 4 bytes, which are read together with their flags; n + 2sk for wider ones, whose dead are never read.
+//! any set-up. Bytes that move for n items of s bytes of which k are selected: n + 4k for indices, n + 2sk for items,
+//! whose dropped ones are not read where whole sectors of 32 bytes are dropped.
+//!
+//! The methods that came before it are here as well, to be compared; each takes three launches, the middle one a scan of
+//! counts (by look-back):
+//!
+//! ```text
+//! count-scan-scatter   blocks count │ scan of the counts  │ every item: its block's begin + its rank by ballots
+//! sequences            warps count  │ scan of the counts  │ every warp compacts its run of items
+//! scan-scatter         scan of all flags, by blocks │ of the blocks' sums │ every item: both added
+//! ```
+//!
+//! * D. Spataro, cuStreamComp, 2014.
+//! * M. Billeter, O. Olsson and U. Assarsson, "Efficient Stream Compaction on Wide SIMD Many-Core Architectures", High
+//!   Performance Graphics 2009.
+//! * M. Harris, S. Sengupta and J. D. Owens, "Parallel Prefix Sum (Scan) with CUDA", GPU Gems 3, chapter 39, 2007.
+//!
+//! [`Strategy::HoleFilling`] gives up the order, and so moves little:
+//!
+//! ```text
+//! flags      1  0  1  1  0  1  1    five survive: two holes among the first five places, two survivors behind
+//! items      a  b  c  d  e  f  g
+//! items   →  a  g  c  d  f          the last survivor fills the first hole
+//! ```
+//!
+//! What is selected may also be said by a [`Predicate`], a function in CUDA C++, instead of flags; and
+//! [`Select::in_place`] moves the survivors to the front of their own buffer.
 
 pub mod cpu;
+mod in_place;
+mod method;
+mod predicate;
 mod workspace;
 
 use std::sync::{Arc, OnceLock};
 
-use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
+use cudarc::driver::{CudaContext, CudaSlice, CudaStream, CudaView, CudaViewMut};
 
 use crate::{
     Error, Result, Strategy,
-    cuda::{self, Compiler, In, InOut, Kernel, Launch, Source},
+    cuda::{self, Compiler, Source},
     layout::Shared,
-    look_back,
 };
 
+use method::{Call, Method, What};
+pub use predicate::{Predicate, SelectIf};
 pub use workspace::Workspace;
 
 /// Threads of a block.
-const BLOCK_THREADS: u32 = 256;
-/// Items of a thread: four words of flags, whose four counts are added up in one word.
-const ITEMS_PER_THREAD: u32 = 16;
-/// Items of a block on CUDA. Every strategy keeps the order within a tile; the CPU's runs are whole tiles.
-pub const TILE_ITEMS: u32 = BLOCK_THREADS * ITEMS_PER_THREAD;
+const BLOCK_THREADS: u32 = 512;
+/// Items of a block on CUDA: the flags of a thread are one load of 16 bytes. Every strategy but
+/// [`Strategy::HoleFilling`] keeps the order within a tile; the CPU's runs are whole tiles.
+pub const TILE_ITEMS: u32 = 16 * BLOCK_THREADS;
+/// Items of a block of scan-scatter.
+const SECTION_ITEMS: u32 = 2 * BLOCK_THREADS;
+/// Sequences that the items are cut into at most: as many warps as the largest GPUs of today run at once.
+const MOST_SEQUENCES: u32 = 8192;
+/// Items of the shortest tiles in place, of the widest items.
+const IN_PLACE_LEAST_ITEMS: u32 = BLOCK_THREADS;
 
 /// The words of 4 bytes in the widest item.
 const MOST_WORDS: usize = 16;
@@ -86,53 +120,29 @@ pub enum Count<'a> {
     All,
     /// As many as the host says.
     Given(u32),
-    /// As many as a word of device memory says when the GPU gets there, at most as many as there are flags.
+    /// As many as a word of device memory says when the GPU gets there, at most as many as there are flags: a word that
+    /// says more counts as that many, and [`Workspace::read`] reports it.
     Device(CudaView<'a, u32>),
 }
 
-/// `(flags, count, capacity, out, selected, workspace)`
-type Indices = (In<u8>, In<u32>, u32, InOut<u32>, InOut<u32>, InOut<u64>);
-/// `(items, flags, count, capacity, out, selected, workspace)`, items in words
-type Items = (
-    In<u32>,
-    In<u8>,
-    In<u32>,
-    u32,
-    InOut<u32>,
-    InOut<u32>,
-    InOut<u64>,
-);
-
-/// The names of a strategy's kernels: for indices, for items.
-fn kernels(strategy: Strategy) -> (&'static str, &'static str) {
-    match strategy {
-        Strategy::LookBack => ("select_indices_look_back", "select_items_look_back"),
-        Strategy::Atomic => ("select_indices_atomic", "select_items_atomic"),
-        Strategy::Off => ("select_indices_off", "select_items_off"),
-    }
-}
-
-/// The kernel file of all strategies, for indices and items of `T`'s size: what a [`Select`] compiles, and what an
+/// The kernel file of the default strategy, of `atomic` and of `off`, for indices and items of `T`'s size: what an
 /// [`Archive`](cuda::Archive) ships. `u32` stands for every `T` of 4 bytes, and is all that indices need.
 pub fn source<T: Shared>() -> Source {
-    const { check_item::<T>() };
-    let source = Source::new(
-        "compaction/kernels/select.cu",
-        include_str!("../kernels/select.cu"),
-    )
-    .constant("BLOCK_THREADS", BLOCK_THREADS)
-    .constant("ITEMS_PER_THREAD", ITEMS_PER_THREAD)
-    .constant("ITEM_WORDS", (size_of::<T>() / 4) as u32);
-    let source = look_back::declare(source);
-    Strategy::ALL.iter().fold(source, |source, &strategy| {
-        let (indices, items) = kernels(strategy);
-        source.kernel::<Indices>(indices).kernel::<Items>(items)
-    })
+    method::source::<T>(Strategy::default())
+}
+
+/// All kernel files of a strategy, for indices and items of `T`'s size, in place and not.
+pub fn sources<T: Shared>(strategy: Strategy) -> Vec<Source> {
+    let mut sources = vec![method::source::<T>(strategy)];
+    if matches!(strategy, Strategy::LookBack | Strategy::Off) {
+        sources.push(in_place::source::<T>());
+    }
+    sources
 }
 
 /// The selection on a GPU, by one strategy.
 ///
-/// Its methods put one launch onto the caller's stream and return. They allocate nothing, wait for nothing, and read no
+/// Its methods put one launch (two or three by the strategies that say so) onto the caller's stream and return. They allocate nothing, wait for nothing, and read no
 /// count back, so that they can be captured into a graph, and the graph be replayed. Buffers are borrowed views, which
 /// may start anywhere in a larger buffer: flags at any byte, items at any item. Buffers that start at 16 bytes are read
 /// faster.
@@ -165,9 +175,11 @@ pub struct Select {
     strategy: Strategy,
     compiler: Compiler,
     context: Arc<CudaContext>,
-    indices: Kernel<Indices>,
+    indices: Method,
     /// By the words of an item, less one. Filled when first needed.
-    items: [OnceLock<Kernel<Items>>; MOST_WORDS],
+    items: [OnceLock<Method>; MOST_WORDS],
+    /// As `items`.
+    in_place: [OnceLock<in_place::Method>; MOST_WORDS],
 }
 
 impl Select {
@@ -181,16 +193,16 @@ impl Select {
         context: &Arc<CudaContext>,
         strategy: Strategy,
     ) -> Result<Self> {
-        let module = compiler.load(context, &source::<u32>())?;
-        let (indices, words) = kernels(strategy);
+        let module = compiler.load(context, &method::source::<u32>(strategy))?;
         let mut items = [const { OnceLock::new() }; MOST_WORDS];
-        items[0] = OnceLock::from(module.kernel(words)?);
+        items[0] = OnceLock::from(Method::of(&module, strategy, What::Items)?);
         Ok(Self {
             strategy,
             compiler: compiler.clone(),
             context: context.clone(),
-            indices: module.kernel(indices)?,
+            indices: Method::of(&module, strategy, What::Indices)?,
             items,
+            in_place: [const { OnceLock::new() }; MOST_WORDS],
         })
     }
 
@@ -201,7 +213,7 @@ impl Select {
 
     /// Writes the indices of the flags that are not zero to `out`, and how many there are to `selected[0]`.
     ///
-    /// One pass over the flags, in one launch. Order and determinism are the [`Strategy`]'s; the count is the same for
+    /// By the default one pass over the flags, in one launch. Order and determinism are the [`Strategy`]'s; the count is the same for
     /// all. `out` has room for as many indices as there may be items, and is left as it was behind the result.
     ///
     /// # Errors
@@ -220,16 +232,8 @@ impl Select {
     ) -> Result<()> {
         let capacity = capacity(flags.len(), &count)?;
         check_lengths(flags.len(), flags.len(), out.len(), capacity as usize)?;
-        let common = Common::new(capacity, count, selected, workspace)?;
-        let args = (
-            flags.slice(..),
-            common.count,
-            capacity,
-            out.slice_mut(..),
-            common.selected,
-            common.words,
-        );
-        self.indices.launch(stream, launch(capacity), args)
+        let (call, unread) = self.call(stream, flags, capacity, count, selected, workspace)?;
+        self.indices.launch(call, &unread, &mut out.slice_mut(..))
     }
 
     /// Writes the items whose flag is not zero to `out`, and how many there are to `selected[0]`.
@@ -256,20 +260,12 @@ impl Select {
         selected: &mut CudaViewMut<'_, u32>,
         workspace: &mut Workspace,
     ) -> Result<()> {
-        let kernel = self.items_kernel::<T>()?;
+        let method = self.items_method::<T>()?;
         let capacity = capacity(flags.len(), &count)?;
         check_lengths(flags.len(), items.len(), out.len(), capacity as usize)?;
-        let common = Common::new(capacity, count, selected, workspace)?;
-        let args = (
-            cuda::reinterpret(items.slice(..))?,
-            flags.slice(..),
-            common.count,
-            capacity,
-            cuda::reinterpret_mut(out)?,
-            common.selected,
-            common.words,
-        );
-        kernel.launch(stream, launch(capacity), args)
+        let items = cuda::reinterpret(items.slice(..))?;
+        let (call, _) = self.call(stream, flags, capacity, count, selected, workspace)?;
+        method.launch(call, &items, &mut cuda::reinterpret_mut(out)?)
     }
 
     /// Compiles, or finds compiled, what [`items`](Self::items) needs for items of `T`'s size.
@@ -278,18 +274,57 @@ impl Select {
     ///
     /// What [`Compiler::load`] says.
     pub fn prepare<T: Shared>(&self) -> Result<()> {
-        self.items_kernel::<T>().map(drop)
+        self.items_method::<T>().map(drop)
     }
 
-    fn items_kernel<T: Shared>(&self) -> Result<&Kernel<Items>> {
+    fn items_method<T: Shared>(&self) -> Result<&Method> {
         const { check_item::<T>() };
         let slot = &self.items[size_of::<T>() / 4 - 1];
-        if let Some(kernel) = slot.get() {
-            return Ok(kernel);
+        if let Some(method) = slot.get() {
+            return Ok(method);
         }
-        let module = self.compiler.load(&self.context, &source::<T>())?;
-        let kernel = module.kernel(kernels(self.strategy).1)?;
-        Ok(slot.get_or_init(|| kernel))
+        let method = Method::load::<T>(&self.compiler, &self.context, self.strategy, What::Items)?;
+        Ok(slot.get_or_init(|| method))
+    }
+
+    /// What all launches of a call are told, and a view to stand for items that nobody reads.
+    fn call<'a>(
+        &self,
+        stream: &'a Arc<CudaStream>,
+        flags: &'a CudaView<'_, u8>,
+        capacity: u32,
+        count: Count<'a>,
+        selected: &'a mut CudaViewMut<'_, u32>,
+        workspace: &'a mut Workspace,
+    ) -> Result<(Call<'a>, CudaView<'a, u32>)> {
+        let is_small = workspace.capacity() < capacity
+            || workspace.scratch.len() < workspace::scratch_words(self.strategy, capacity);
+        if is_small {
+            return Err(Error::WorkspaceTooSmall {
+                what: self.strategy.name(),
+                needed: capacity as usize,
+                got: workspace.capacity_for(self.strategy) as usize,
+            });
+        }
+        let Workspace {
+            words,
+            scratch,
+            unread,
+            ..
+        } = workspace;
+        let unread: &'a CudaSlice<u32> = unread;
+        let (count, is_given) = told(count, unread)?;
+        let call = Call {
+            stream,
+            flags: flags.slice(..),
+            count,
+            is_given,
+            capacity,
+            selected: room_for_count(selected)?,
+            words: words.as_view_mut(),
+            scratch: scratch.as_view_mut(),
+        };
+        Ok((call, unread.as_view()))
     }
 }
 
@@ -307,54 +342,27 @@ fn capacity(flags: usize, count: &Count<'_>) -> Result<u32> {
     }
 }
 
-/// A block for every tile that there may be, and one to say that there is none.
-fn launch(capacity: u32) -> Launch {
-    Launch::blocks(capacity.div_ceil(TILE_ITEMS).max(1), BLOCK_THREADS)
-}
-
-/// The arguments that both operations have.
-struct Common<'a> {
-    count: CudaView<'a, u32>,
-    selected: CudaViewMut<'a, u32>,
-    words: CudaViewMut<'a, u64>,
-}
-
-impl<'a> Common<'a> {
-    fn new(
-        capacity: u32,
-        count: Count<'a>,
-        selected: &'a mut CudaViewMut<'_, u32>,
-        workspace: &'a mut Workspace,
-    ) -> Result<Self> {
-        if workspace.capacity() < capacity {
-            return Err(Error::WorkspaceTooSmall {
-                what: "select",
-                needed: capacity as usize,
-                got: workspace.capacity() as usize,
-            });
-        }
-        if selected.is_empty() {
-            return Err(Error::OutputTooShort {
-                what: "the count that select writes",
-                needed: 1,
-                got: 0,
-            });
-        }
-        let count = match count {
-            Count::All | Count::Given(_) => workspace.no_limit.as_view(),
-            Count::Device(count) if !count.is_empty() => count,
-            Count::Device(_) => {
-                return Err(Error::LengthMismatch {
-                    what: "the count that select reads",
-                    expected: 1,
-                    got: 0,
-                });
-            }
-        };
-        Ok(Self {
-            count,
-            selected: selected.slice_mut(..),
-            words: workspace.states.words.as_view_mut(),
-        })
+/// The count as a kernel is told it: where it is, and whether it is given instead.
+fn told<'a>(count: Count<'a>, unread: &'a CudaSlice<u32>) -> Result<(CudaView<'a, u32>, u32)> {
+    match count {
+        Count::All | Count::Given(_) => Ok((unread.as_view(), 1)),
+        Count::Device(count) if !count.is_empty() => Ok((count, 0)),
+        Count::Device(_) => Err(Error::LengthMismatch {
+            what: "the count that select reads",
+            expected: 1,
+            got: 0,
+        }),
     }
+}
+
+/// Refuses an empty view for the number of the selected.
+fn room_for_count<'a>(selected: &'a mut CudaViewMut<'_, u32>) -> Result<CudaViewMut<'a, u32>> {
+    if selected.is_empty() {
+        return Err(Error::OutputTooShort {
+            what: "the count that select writes",
+            needed: 1,
+            got: 0,
+        });
+    }
+    Ok(selected.slice_mut(..))
 }

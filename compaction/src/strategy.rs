@@ -12,7 +12,7 @@ use std::{fmt, str::FromStr};
 ///
 /// assert_eq!("atomic".parse(), Ok(Strategy::Atomic));
 /// assert_eq!(Strategy::default().to_string(), "look-back");
-/// assert!("atmic".parse::<Strategy>().unwrap_err().to_string().contains("look-back, atomic, off"));
+/// assert!("atmic".parse::<Strategy>().unwrap_err().to_string().contains("look-back, count-scan-scatter"));
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -21,6 +21,19 @@ pub enum Strategy {
     /// of the tiles before it (Merrill & Garland 2016). The result is the same in every run.
     #[default]
     LookBack,
+    /// Counts, scans and scatters, in three launches: blocks count their survivors by a barrier that counts, the counts
+    /// are scanned, and ballots rank each survivor in its block (D. Spataro, cuStreamComp, 2014). Keeps the order.
+    CountScanScatter,
+    /// Cuts the items into one sequence a warp: each warp counts its own, the counts are scanned, each warp compacts its
+    /// own (Billeter, Olsson & Assarsson 2009). Keeps the order.
+    Sequences,
+    /// Scans all flags, an index an item, on balanced trees, and scatters by it (Harris, Sengupta & Owens, GPU Gems 3,
+    /// chapter 39, 2007). Keeps the order; the one that moves the most bytes.
+    ScanScatter,
+    /// Leaves the survivors that stand among the first places where they are, and fills the holes between them with the
+    /// last ones, the very last first. Not in order, but the same in every run. The one for
+    /// [in place](crate::select::Select::in_place): it moves no more items than go.
+    HoleFilling,
     /// Appends: each block reserves room for its survivors with one atomic addition. The order inside a block's tile
     /// is kept; the tiles come in any order, another one in every run.
     Atomic,
@@ -31,12 +44,29 @@ pub enum Strategy {
 
 impl Strategy {
     /// All strategies, the default first.
-    pub const ALL: &[Self] = &[Self::LookBack, Self::Atomic, Self::Off];
+    pub const ALL: &[Self] = &[
+        Self::LookBack,
+        Self::CountScanScatter,
+        Self::Sequences,
+        Self::ScanScatter,
+        Self::HoleFilling,
+        Self::Atomic,
+        Self::Off,
+    ];
+
+    /// Whether the survivors come in the order of the items.
+    pub fn keeps_order(self) -> bool {
+        !matches!(self, Self::HoleFilling | Self::Atomic)
+    }
 
     /// Its name, as it is written and read.
     pub fn name(self) -> &'static str {
         match self {
             Self::LookBack => "look-back",
+            Self::CountScanScatter => "count-scan-scatter",
+            Self::Sequences => "sequences",
+            Self::ScanScatter => "scan-scatter",
+            Self::HoleFilling => "hole-filling",
             Self::Atomic => "atomic",
             Self::Off => "off",
         }

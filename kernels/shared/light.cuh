@@ -67,7 +67,8 @@ inline LightSample sample_triangle(const Primitive &light, Vec3 radiance, f32 sh
     f32 distance = sqrtf(distance2);
     Vec3 direction = to_light * (1.0f / distance);
     f32 cosine = -dot(direction, normal);
-    if (!(cosine > 0.0f && distance > 0.0f)) return dark();
+    bool lit = cosine > 0.0f && distance > 0.0f;
+    if (!lit) return dark();
     return {direction, distance, share * distance2 / cosine, radiance};
 }
 
@@ -80,15 +81,17 @@ inline LightSample sample_sphere(const Primitive &light, Vec3 radiance, f32 shar
     Pair disk = square_to_disk(u, v);
     f32 drop = (disk.x * disk.x + disk.y * disk.y) * height;
     f32 stretch = sqrtf(greater(0.0f, height * (2.0f - drop)));
-    Vec3 axis = normalize(to_center);
-    Vec3 local = {disk.x * stretch, disk.y * stretch, 1.0f - drop};
-    Vec3 along = normalize(to_world(axis, local));
-    f32 projected = dot(to_center, along);
-    f32 depth2 = greater(0.0f, radius * radius - (distance2 - projected * projected));
-    Vec3 normal = normalize(along * (projected - sqrtf(depth2)) - to_center);
+    f32 cosine = 1.0f - drop;
+    f32 sin2 = drop * (2.0f - drop);
+    f32 away = sqrtf(distance2);
+    f32 depth = sqrtf(greater(0.0f, radius * radius - distance2 * sin2));
+    f32 reach = away * cosine - depth;
+    Vec3 local = {disk.x * stretch * reach, disk.y * stretch * reach, -(away * sin2 + depth * cosine)};
+    Vec3 normal = normalize(to_world(to_center * (1.0f / away), local));
     Vec3 target = offset_point(light.a + normal * radius, normal) - origin;
     f32 distance = sqrtf(dot(target, target));
-    if (!(distance > 0.0f)) return dark();
+    bool lit = distance > 0.0f;
+    if (!lit) return dark();
     f32 pdf = share * sphere_area(radius) / (2.0f * PI * height);
     return {target * (1.0f / distance), distance, pdf, radiance};
 }

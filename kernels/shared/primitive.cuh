@@ -35,6 +35,10 @@ inline Shear shear(Vec3 direction) {
     return {axis, d.x / d.z, d.y / d.z, 1.0f / d.z};
 }
 
+inline f32 difference_of_products(f32 a, f32 b, f32 c, f32 d) {
+    return (f32)((f64)a * (f64)b - (f64)c * (f64)d);
+}
+
 inline TriangleHit hit_triangle(const Primitive &triangle, Vec3 origin, const Shear &shear) {
     Vec3 a = turn(triangle.a - origin, shear.axis);
     Vec3 b = turn(triangle.b - origin, shear.axis);
@@ -45,6 +49,11 @@ inline TriangleHit hit_triangle(const Primitive &triangle, Vec3 origin, const Sh
     f32 u = cx * by - cy * bx;
     f32 v = ax * cy - ay * cx;
     f32 w = bx * ay - by * ax;
+    if (u == 0.0f || v == 0.0f || w == 0.0f) {
+        u = difference_of_products(cx, by, cy, bx);
+        v = difference_of_products(ax, cy, ay, cx);
+        w = difference_of_products(bx, ay, by, ax);
+    }
     bool outside = (u < 0.0f || v < 0.0f || w < 0.0f) && (u > 0.0f || v > 0.0f || w > 0.0f);
     f32 determinant = u + v + w;
     if (outside || determinant == 0.0f) return {-1.0f, 0.0f, 0.0f};
@@ -73,7 +82,8 @@ inline void nearer_hit(const Primitive *primitives, u32 position, Vec3 origin, V
     Primitive primitive = primitives[position];
     TriangleHit hit = primitive.kind == TRIANGLE ? hit_triangle(primitive, origin, shear)
                                                  : TriangleHit{hit_sphere(primitive, origin, direction), 0.0f, 0.0f};
-    if (!(hit.distance > 0.0f && hit.distance <= best.distance)) return;
+    bool ahead = hit.distance > 0.0f && hit.distance <= best.distance;
+    if (!ahead) return;
     bool tie = hit.distance == best.distance;
     if (tie && best.primitive != NO_PRIMITIVE && primitive.number > primitives[best.primitive].number) return;
     best = {hit.distance, position, hit.u, hit.v};

@@ -3,7 +3,7 @@
 use std::fs;
 
 /// `Err` if so many bytes are more than the system says it has left; where it says nothing, all is let through.
-pub(super) fn check(bytes: u64) -> Result<(), String> {
+pub(crate) fn check(bytes: u64) -> Result<(), String> {
     match available() {
         Some(available) if bytes > available => {
             let (needed, available) = (gibibytes(bytes), gibibytes(available));

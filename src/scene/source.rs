@@ -21,7 +21,7 @@ use crate::Error;
 pub(super) type Raw<'a> = &'a RawValue;
 
 /// A scene is lines that people write; millions of triangles belong into a mesh file.
-const MAX_SCENE_BYTES: u64 = 64 << 20;
+const MAX_SCENE_BYTES: u64 = 16 << 20;
 
 /// Coordinates and lengths, metres: the square of a product of two of them still fits into an `f32`.
 pub(super) const MAX_LENGTH: f64 = 1e8;
@@ -66,6 +66,15 @@ impl Extent {
             Extent::Factor => (MIN_LENGTH..=MAX_LENGTH).contains(&value.abs()),
             Extent::Part => (0.0..=1.0).contains(&value),
             Extent::FromZero => value >= 0.0 && (value as f32).is_finite(),
+        }
+    }
+}
+
+impl<'a> Object<'a> {
+    pub(super) fn new(name: impl Into<String>, raw: Raw<'a>) -> Self {
+        Object {
+            name: name.into(),
+            raw,
         }
     }
 }
@@ -162,7 +171,9 @@ fn escaped(text: &str) -> String {
 /// The beginning of a piece of text, on one line.
 pub(super) fn excerpt(text: &str) -> String {
     const MAX_CHARS: usize = 48;
-    let one_line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    // The whole text may be as long as its file.
+    let start: String = text.trim_start().chars().take(4 * MAX_CHARS).collect();
+    let one_line = start.split_whitespace().collect::<Vec<_>>().join(" ");
     let mut start: String = escaped(&one_line).chars().take(MAX_CHARS + 1).collect();
     if start.chars().count() > MAX_CHARS {
         start = start.chars().take(MAX_CHARS).chain("...".chars()).collect();
@@ -289,8 +300,8 @@ impl<'a> Source<'a> {
             file: shown(self.path),
             line: 1 + before.matches('\n').count(),
             column: 1 + before.chars().rev().take_while(|&c| c != '\n').count(),
-            object: escaped(object),
-            problem: problem.to_string(),
+            object: excerpt(object),
+            problem: escaped(&problem.to_string()),
         }
     }
 

@@ -9,7 +9,7 @@ const OBJECT_END: char = '\u{1}';
 
 /// Adds the object's name to an error that the parser meets inside a list of objects.
 pub(super) fn within<E: serde::de::Error>(object: &str, error: &E) -> E {
-    E::custom(format!("{object}{OBJECT_END}{error}"))
+    E::custom(format!("{}{OBJECT_END}{error}", excerpt(object)))
 }
 
 /// Offset into `text` that the error is about.
@@ -45,12 +45,10 @@ pub(super) fn place(text: &str, error: &SpannedError) -> usize {
 /// error's place on.
 pub(super) fn describe(error: &Ron, rest: &str) -> (Option<String>, String) {
     let problem = match error {
-        Ron::Message(text) => {
-            if let Some((object, problem)) = text.split_once(OBJECT_END) {
-                return (Some(object.to_owned()), with_found(problem, rest));
-            }
-            with_found(text, rest)
-        }
+        Ron::Message(text) => match text.split_once(OBJECT_END) {
+            Some((object, text)) => return (Some(object.to_owned()), in_words(text, rest)),
+            None => in_words(text, rest),
+        },
         Ron::NoSuchStructField {
             expected, found, ..
         } => {
@@ -71,54 +69,60 @@ pub(super) fn describe(error: &Ron, rest: &str) -> (Option<String>, String) {
         }
         Ron::MissingStructField { field, .. } => format!("the field `{field}` is missing"),
         Ron::DuplicateStructField { field, .. } => format!("the field `{field}` is given twice"),
-        Ron::ExceededRecursionLimit => {
-            "is nested too deeply; a scene has no more than four levels".to_owned()
-        }
-        Ron::Eof => "the text ends in the middle of it".to_owned(),
-        Ron::UnclosedBlockComment => "a comment `/*` is not closed".to_owned(),
-        Ron::ExpectedStringEnd => "a text in quotes is not closed".to_owned(),
+        Ron::TrailingCharacters => in_words("Expected nothing more", rest),
         Ron::ExpectedNamedStructLike(_) | Ron::ExpectedDifferentStructName { .. } => {
-            with_found("Expected `(`", rest)
+            in_words("Expected `(`", rest)
         }
-        Ron::TrailingCharacters => with_found("Expected nothing more", rest),
-        Ron::SuggestRawIdentifier(_) | Ron::ExpectedIdentifier => {
-            with_found("Expected a name", rest)
-        }
-        other => with_found(&other.to_string(), rest),
+        Ron::SuggestRawIdentifier(_) | Ron::ExpectedIdentifier => in_words("Expected a name", rest),
+        other => in_words(&other.to_string(), rest),
     };
     (None, problem)
 }
 
-/// "expected ..., found ...".
-fn with_found(expected: &str, rest: &str) -> String {
-    let mut letters = expected.chars();
-    let expected: String = letters
+/// The parser's text of an error, with what was found.
+fn in_words(text: &str, rest: &str) -> String {
+    let says_all = [
+        (Ron::Eof, "the text ends in the middle of it"),
+        (Ron::UnclosedBlockComment, "a comment `/*` is not closed"),
+        (Ron::ExpectedStringEnd, "a text in quotes is not closed"),
+        (
+            Ron::ExceededRecursionLimit,
+            "is nested too deeply; a scene has no more than four levels",
+        ),
+    ];
+    if let Some((_, words)) = says_all.iter().find(|(error, _)| error.to_string() == text) {
+        return (*words).to_owned();
+    }
+    let mut letters = text.chars();
+    let text: String = letters
         .next()
         .into_iter()
         .flat_map(char::to_lowercase)
         .chain(letters)
         .collect();
     match excerpt(rest.lines().next().unwrap_or_default()) {
-        found if found.is_empty() => format!("{expected}, but the text ends"),
-        found => format!("{expected}, found `{found}`"),
+        found if found.is_empty() => format!("{text}, but the text ends"),
+        found => format!("{text}, found `{found}`"),
     }
 }
 
 /// "; did you mean `x`?", else "; expected one of `x`, `y`".
 pub(super) fn alternatives(found: &str, known: &[&str]) -> String {
+    // A name as long as a file must not take as long to compare.
+    const MAX_BYTES: usize = 64;
+    const MAX_NAMES: usize = 1000;
+    let comparable = |name: &&str| found.len().max(name.len()) <= MAX_BYTES;
     let closest = known
         .iter()
-        .map(|name| {
-            (
-                strsim::damerau_levenshtein(&found.to_lowercase(), &name.to_lowercase()),
-                name,
-            )
-        })
+        .copied()
+        .take(MAX_NAMES)
+        .filter(comparable)
+        .map(|name| (distance(found, name), name))
         .filter(|&(distance, name)| distance <= 1 + name.chars().count() / 4)
         .min();
     match (closest, known) {
         (Some((_, name)), _) => format!("; did you mean `{}`?", excerpt(name)),
-        (None, []) => "; there is none".to_owned(),
+        (None, []) => "; none is defined".to_owned(),
         (None, [only]) => format!("; expected `{}`", excerpt(only)),
         (None, _) => {
             const MOST: usize = 12;
@@ -133,4 +137,8 @@ pub(super) fn alternatives(found: &str, known: &[&str]) -> String {
             format!("; expected one of {}", names.join(", "))
         }
     }
+}
+
+fn distance(found: &str, name: &str) -> usize {
+    strsim::damerau_levenshtein(&found.to_lowercase(), &name.to_lowercase())
 }

@@ -3,12 +3,12 @@
 //! Reads: queue, rays, throughputs, nodes, primitives, sky. Writes: hits by path; flags by lane, 1 for a hit; radiances
 //! of the rays that miss, which see the sky.
 
-use compaction::cuda::{In, InOut, Launch, Source};
+use compaction::cuda::{In, InOut, Source};
 
 use crate::{
     Error,
     bvh::{self, Node},
-    kernels::{BLOCK_THREADS, stage},
+    kernels::stage,
     light::Surroundings,
     path::{Hit, NO_PATH, NO_PRIMITIVE, Ray, Rgb},
     primitive::Primitive,
@@ -78,7 +78,7 @@ fn on_cuda(wave: &mut CudaWave, bounce: u32) -> Result<(), Error> {
     let lanes = wave.lanes(counts::rays(bounce));
     wave.kernels.intersect.launch(
         &wave.stream,
-        Launch::covering(wave.span.path_count, BLOCK_THREADS),
+        wave.over_lanes(),
         (
             wave.nodes.as_view(),
             wave.primitives.as_view(),

@@ -7,11 +7,11 @@
 
 use glam::Vec3;
 
-use compaction::cuda::{In, InOut, Launch, Source};
+use compaction::cuda::{In, InOut, Source};
 
 use crate::{
     Error,
-    kernels::{BLOCK_THREADS, stage},
+    kernels::stage,
     light::{Light, Surroundings, choose_light, light_pdf, sample_light},
     material::{
         DIFFUSE, MIRROR, Material, fresnel, power_heuristic, reflect, refract, sample_cosine,
@@ -47,16 +47,18 @@ fn on_cpu(wave: &mut CpuWave, bounce: u32) {
         }
         let slot = path as usize;
         let (pixel, sample) = pixel_and_sample(&wave.span, path);
-        let numbers = sampler(wave.span.seed, pixel, sample);
-        let mut vertex = Vertex::new(&wave.rays[slot], wave.throughputs[slot].rgb, path);
-        let goes_on = shade_path(
-            world,
-            numbers,
+        let mut vertex = Vertex {
+            numbers: sampler(wave.span.seed, pixel, sample),
             bounce,
-            scatters,
-            &wave.hits[slot],
-            &mut vertex,
-        );
+            ray: wave.rays[slot],
+            throughput: wave.throughputs[slot].rgb,
+            emitted: Vec3::ZERO,
+            shadow_ray: ShadowRay {
+                path,
+                ..ShadowRay::default()
+            },
+        };
+        let goes_on = shade_path(world, scatters, &wave.hits[slot], &mut vertex);
         wave.radiances[slot].rgb += vertex.emitted;
         if vertex.shadow_ray.distance > 0.0 {
             wave.shadow_rays[lane] = vertex.shadow_ray;
@@ -72,36 +74,17 @@ fn on_cpu(wave: &mut CpuWave, bounce: u32) {
 
 /// A path where it hit, before and after it is shaded.
 struct Vertex {
+    numbers: Sampler,
+    bounce: u32,
     ray: Ray,
     throughput: Vec3,
     emitted: Vec3,
     shadow_ray: ShadowRay,
 }
 
-impl Vertex {
-    fn new(ray: &Ray, throughput: Vec3, path: u32) -> Vertex {
-        Vertex {
-            ray: *ray,
-            throughput,
-            emitted: Vec3::ZERO,
-            shadow_ray: ShadowRay {
-                path,
-                ..ShadowRay::default()
-            },
-        }
-    }
-}
-
 /// Shades one path; whether it goes on.
 #[inline]
-fn shade_path(
-    world: &World,
-    numbers: Sampler,
-    bounce: u32,
-    scatters: bool,
-    hit: &Hit,
-    vertex: &mut Vertex,
-) -> bool {
+fn shade_path(world: &World, scatters: bool, hit: &Hit, vertex: &mut Vertex) -> bool {
     let primitive = &world.primitives[hit.primitive as usize];
     let material = &world.materials[primitive.material as usize];
     let surface = surface_at(primitive, vertex.ray.origin, vertex.ray.direction, hit);
@@ -120,23 +103,14 @@ fn shade_path(
     if !scatters || (!front && material.one_sided == 1) {
         return false;
     }
-    let choice = pair(numbers, bounce, PAIR_CHOICE);
+    let choice = pair(vertex.numbers, vertex.bounce, PAIR_CHOICE);
     let scattered = if material.kind == DIFFUSE {
         let normal = surface.normal * if front { 1.0 } else { -1.0 };
-        scatter_diffuse(
-            world,
-            numbers,
-            bounce,
-            choice.0,
-            material,
-            surface.point,
-            normal,
-            vertex,
-        )
+        scatter_diffuse(world, choice.0, material, surface.point, normal, vertex)
     } else {
         scatter_specular(choice.0, material, &surface, cosine, vertex)
     };
-    scattered && survives_roulette(bounce, choice.1, vertex)
+    scattered && survives_roulette(choice.1, vertex)
 }
 
 /// What the surface itself sends along the path, weighted against the light sample that could have found it.
@@ -168,8 +142,6 @@ fn emission(
 #[inline]
 fn scatter_diffuse(
     world: &World,
-    numbers: Sampler,
-    bounce: u32,
     choice: f32,
     material: &Material,
     point: Vec3,
@@ -184,14 +156,14 @@ fn scatter_diffuse(
     if world.surroundings.light_count > 0 {
         connect_light(
             world,
-            pair(numbers, bounce, PAIR_LIGHT),
+            pair(vertex.numbers, vertex.bounce, PAIR_LIGHT),
             choice,
             origin,
             normal,
             vertex,
         );
     }
-    let (u, v) = pair(numbers, bounce, PAIR_BSDF);
+    let (u, v) = pair(vertex.numbers, vertex.bounce, PAIR_BSDF);
     let (direction, cosine) = sample_cosine(normal, u, v);
     vertex.ray = Ray {
         origin,
@@ -225,7 +197,8 @@ fn connect_light(
         point.1,
     );
     let cosine = dot(normal, sample.direction);
-    if !(sample.distance > 0.0 && cosine > 0.0) {
+    let lit = sample.distance > 0.0 && cosine > 0.0;
+    if !lit {
         return;
     }
     let pdf = cosine * INV_PI;
@@ -283,8 +256,8 @@ fn scatter_specular(
 
 /// Ends dim paths by chance, and makes the others brighter by as much.
 #[inline]
-fn survives_roulette(bounce: u32, choice: f32, vertex: &mut Vertex) -> bool {
-    if bounce + 1 < ROULETTE_AFTER {
+fn survives_roulette(choice: f32, vertex: &mut Vertex) -> bool {
+    if vertex.bounce + 1 < ROULETTE_AFTER {
         return true;
     }
     let chance = lesser(max_component(vertex.throughput), MOST_LIKELY);
@@ -323,10 +296,11 @@ pub(super) fn source() -> Source {
 
 fn on_cuda(wave: &mut CudaWave, bounce: u32) -> Result<(), Error> {
     let lanes = wave.lanes(counts::hits(bounce));
+    let grid = wave.over_lanes();
     let (counted, mut uncounted) = wave.counts.split_at_mut(counts::shadow_rays(bounce));
     wave.kernels.shade.launch(
         &wave.stream,
-        Launch::covering(wave.span.path_count, BLOCK_THREADS),
+        grid,
         (
             wave.primitives.as_view(),
             wave.materials.as_view(),

@@ -1,13 +1,14 @@
 //! shadow: the rays towards the lights.
 //!
 //! Reads: shadow rays by lane, nodes, primitives. Writes: radiances of the paths whose shadow ray nothing blocks.
+//! Without a light there are no shadow rays, and nothing is done.
 
-use compaction::cuda::{In, InOut, Launch, Source};
+use compaction::cuda::{In, InOut, Source};
 
 use crate::{
     Error,
     bvh::{self, Node},
-    kernels::{BLOCK_THREADS, stage},
+    kernels::stage,
     path::{Rgb, ShadowRay},
     primitive::Primitive,
     wave::{CpuWave, CudaWave, Stage, Wave, counts},
@@ -24,6 +25,9 @@ pub fn shadow(wave: &mut Wave, bounce: u32) -> Result<(), Error> {
 
 fn on_cpu(wave: &mut CpuWave, bounce: u32) {
     let world = &*wave.world;
+    if world.surroundings.light_count == 0 {
+        return;
+    }
     for ray in &wave.shadow_rays[..wave.lanes(counts::hits(bounce))] {
         if ray.distance == 0.0 {
             continue;
@@ -62,10 +66,13 @@ pub(super) fn source() -> Source {
 }
 
 fn on_cuda(wave: &mut CudaWave, bounce: u32) -> Result<(), Error> {
+    if wave.surroundings.light_count == 0 {
+        return Ok(());
+    }
     let lanes = wave.lanes(counts::hits(bounce));
     wave.kernels.shadow.launch(
         &wave.stream,
-        Launch::covering(wave.span.path_count, BLOCK_THREADS),
+        wave.over_lanes(),
         (
             wave.nodes.as_view(),
             wave.primitives.as_view(),

@@ -50,6 +50,14 @@ pub struct CpuWave {
 }
 
 impl CpuWave {
+    /// Memory of a path in flight.
+    pub const BYTES_PER_PATH: usize = size_of::<Ray>()
+        + 2 * size_of::<Rgb>()
+        + size_of::<Hit>()
+        + size_of::<ShadowRay>()
+        + 2 * size_of::<u32>()
+        + size_of::<u8>();
+
     /// Buffers for waves of up to `capacity` paths.
     pub fn new(
         world: Arc<World>,

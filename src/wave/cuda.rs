@@ -4,8 +4,8 @@ use std::{collections::VecDeque, ops::Range, sync::Arc};
 
 use compaction::{
     Strategy,
-    cuda::{Compiler, Mailbox, Timeline, download, open, uninitialised, upload, zeroed},
-    cudarc::driver::{CudaContext, CudaSlice, CudaStream},
+    cuda::{Compiler, Launch, Mailbox, Timeline, download, open, uninitialised, upload, zeroed},
+    cudarc::driver::{CudaContext, CudaSlice, CudaStream, sys::CUdevice_attribute},
     select::{Select, Workspace},
 };
 
@@ -15,7 +15,7 @@ use crate::{
     bvh::Node,
     camera::Camera,
     film::Exposed,
-    kernels::SHIPPED,
+    kernels::{BLOCK_THREADS, BLOCKS_PER_MULTIPROCESSOR, SHIPPED},
     light::{Light, Surroundings},
     material::Material,
     path::{Hit, Ray, Rgb, ShadowRay, Span},
@@ -77,6 +77,7 @@ pub struct CudaWave {
     pub workspace: Workspace,
     /// How the queue is sieved.
     pub strategy: Strategy,
+    most_blocks: u32,
     context: Arc<CudaContext>,
     compiler: Compiler,
     enqueued: VecDeque<Flight>,
@@ -109,6 +110,9 @@ impl CudaWave {
         strategy: Strategy,
     ) -> Result<CudaWave, Error> {
         let context = open(ordinal)?;
+        let multiprocessors = context
+            .attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)
+            .map_err(compaction::Error::driver("count the multiprocessors"))?;
         let stream = context
             .new_stream()
             .map_err(compaction::Error::driver("create a stream"))?;
@@ -143,7 +147,7 @@ impl CudaWave {
             sieved: uninitialised(&stream, paths)?,
             flags: uninitialised(&stream, paths)?,
             counts: zeroed(&stream, counts::len(max_bounces))?,
-            workspace: Workspace::with_capacity(&stream, capacity)?,
+            workspace: Workspace::for_strategy(&stream, strategy, capacity)?,
             landed: (0..IN_FLIGHT)
                 .map(|_| flight())
                 .collect::<Result<_, Error>>()?,
@@ -152,9 +156,16 @@ impl CudaWave {
             kernels,
             select,
             strategy,
+            most_blocks: BLOCKS_PER_MULTIPROCESSOR * multiprocessors.unsigned_abs(),
             context,
             compiler,
         })
+    }
+
+    /// The wave without its clock and without word of its counts: so it fits into a CUDA graph, which takes neither.
+    pub fn untimed(mut self) -> CudaWave {
+        self.landed.clear();
+        self
     }
 
     /// Starts a clock for the paths of `span`.
@@ -215,6 +226,12 @@ impl CudaWave {
         Ok(Exposed { sums, rejected })
     }
 
+    /// A grid over the lanes of the queue, whose length the device alone knows.
+    pub fn over_lanes(&self) -> Launch {
+        let covering = self.span.path_count.div_ceil(BLOCK_THREADS);
+        Launch::blocks(covering.min(self.most_blocks), BLOCK_THREADS)
+    }
+
     /// Where the counts hold the lanes of the queue, when `count` is the place of its number of live paths: by `off` the
     /// queue never gets shorter.
     pub fn lanes(&self, count: usize) -> Range<usize> {
@@ -228,7 +245,10 @@ impl CudaWave {
 
     /// Sieves by another strategy from the next wave on.
     pub fn set_strategy(&mut self, strategy: Strategy) -> Result<(), Error> {
-        self.select = Select::new(&self.compiler, &self.context, strategy)?;
+        let select = Select::new(&self.compiler, &self.context, strategy)?;
+        let capacity = self.workspace.capacity();
+        self.workspace = Workspace::for_strategy(&self.stream, strategy, capacity)?;
+        self.select = select;
         self.strategy = strategy;
         Ok(())
     }

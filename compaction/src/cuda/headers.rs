@@ -15,7 +15,12 @@ headers!(
     "warp.cuh",
     "block.cuh",
     "look_back.cuh",
-    "stage.cuh"
+    "order.cuh",
+    "tile.cuh",
+    "stripes.cuh",
+    "scan_counts.cuh",
+    "stage.cuh",
+    "value.cuh"
 );
 
 /// What every expanded source begins with.

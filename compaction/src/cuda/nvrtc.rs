@@ -188,6 +188,10 @@ impl Nvrtc {
             // Says registers and spills in the log, and changes nothing else.
             options.push(c_string("--ptxas-options=-v".to_owned())?);
         }
+        if self.version >= (12, 9) {
+            // From then on NVRTC keeps what it compiled, and what it kept comes without warnings and report.
+            options.push(c_string("--no-cache".to_owned())?);
+        }
         let run = Run::new(
             &self.functions,
             &c_string(text.to_owned())?,

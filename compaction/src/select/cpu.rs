@@ -12,7 +12,7 @@ use crate::{Result, Strategy};
 const PARALLEL_FROM: usize = 1 << 16;
 
 /// Items that one thread takes at a time: their flags fit into its first cache.
-const CHUNK_ITEMS: usize = 4 * TILE_ITEMS as usize;
+const CHUNK_ITEMS: usize = 2 * TILE_ITEMS as usize;
 
 /// The definition: the items whose flag is not zero, in order.
 ///
@@ -100,14 +100,128 @@ fn keep<T: Pod + Send>(
     out: &mut [T],
 ) -> u32 {
     let parallel = flags.len() >= PARALLEL_FROM;
-    let kept = match (strategy, parallel) {
-        (Strategy::Off, false) => blank_run(flags, 0, &value, out),
-        (Strategy::Off, true) => blank(flags, value, out),
-        (Strategy::LookBack | Strategy::Atomic, false) => keep_run(flags, 0, &value, out),
-        (Strategy::LookBack, true) => keep_in_order(flags, value, out),
-        (Strategy::Atomic, true) => append(flags, value, out),
+    let kept = match strategy {
+        Strategy::Off if parallel => blank(flags, value, out),
+        Strategy::Off => blank_run(flags, 0, &value, out),
+        Strategy::HoleFilling => fill_holes(flags, &value, out),
+        _ if !parallel => keep_run(flags, 0, &value, out),
+        Strategy::Atomic => append(flags, value, out),
+        // The methods of a GPU differ in how they find what two passes over chunks find here.
+        Strategy::LookBack
+        | Strategy::CountScanScatter
+        | Strategy::Sequences
+        | Strategy::ScanScatter => keep_in_order(flags, value, out),
     };
     kept as u32
+}
+
+/// Moves the items whose flag is not zero to the front, and returns how many there are. What lies behind them then is
+/// any of the items.
+///
+/// [`Strategy::HoleFilling`] moves no more items than go, [`Strategy::Off`] blanks those that go; all others keep the
+/// order. In parallel, but for moving the runs together, which one thread does.
+///
+/// ```
+/// use compaction::{Strategy, select::cpu};
+///
+/// let mut items = [10, 11, 12, 13, 14, 15, 16];
+/// assert_eq!(cpu::in_place(Strategy::HoleFilling, &mut items, &[1, 0, 1, 1, 0, 1, 1])?, 5);
+/// assert_eq!(items[..5], [10, 16, 12, 13, 15]);
+/// # Ok::<(), compaction::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// [`Error::LengthMismatch`](crate::Error::LengthMismatch) if there are not as many items as flags,
+/// [`Error::TooLong`](crate::Error::TooLong).
+pub fn in_place<T: Pod + Send + Sync>(
+    strategy: Strategy,
+    items: &mut [T],
+    flags: &[u8],
+) -> Result<u32> {
+    const { check_item::<T>() };
+    check_lengths(flags.len(), items.len(), items.len(), flags.len())?;
+    let kept = match strategy {
+        Strategy::Off => {
+            for (item, _) in items.iter_mut().zip(flags).filter(|(_, flag)| **flag == 0) {
+                *item = dropped();
+            }
+            count(flags)
+        }
+        Strategy::HoleFilling => fill_in_place(items, flags),
+        _ => close_up(items, flags),
+    };
+    Ok(kept as u32)
+}
+
+/// The last survivor fills the first hole, until there is none before the last survivor.
+fn fill_in_place<T: Copy>(items: &mut [T], flags: &[u8]) -> usize {
+    let (mut front, mut back) = (0, flags.len());
+    loop {
+        while front < back && flags[front] != 0 {
+            front += 1;
+        }
+        while front < back && flags[back - 1] == 0 {
+            back -= 1;
+        }
+        if front >= back {
+            return front;
+        }
+        back -= 1;
+        items[front] = items[back];
+        front += 1;
+    }
+}
+
+/// Each chunk closes its own gaps, and then the chunks close up.
+fn close_up<T: Copy + Send>(items: &mut [T], flags: &[u8]) -> usize {
+    let chunks = items
+        .par_chunks_mut(CHUNK_ITEMS)
+        .zip(flags.par_chunks(CHUNK_ITEMS));
+    let counts: Vec<usize> = chunks
+        .map(|(items, flags)| {
+            let mut kept = 0;
+            for at in 0..items.len() {
+                items[kept] = items[at];
+                kept += usize::from(flags[at] != 0);
+            }
+            kept
+        })
+        .collect();
+    let mut end = 0;
+    for (chunk, count) in counts.into_iter().enumerate() {
+        let first = chunk * CHUNK_ITEMS;
+        items.copy_within(first..first + count, end);
+        end += count;
+    }
+    end
+}
+
+/// The survivors among the first places stay where they are; each hole there gets the last survivor that is left.
+fn fill_holes<T: Copy + Send>(
+    flags: &[u8],
+    value: &(impl Fn(usize) -> T + Sync),
+    out: &mut [T],
+) -> usize {
+    let kept = flags.par_chunks(CHUNK_ITEMS).map(count).sum();
+    let (front, back) = flags.split_at(kept);
+    let fillers = back.par_iter().enumerate().filter(|(_, flag)| **flag != 0);
+    let fillers: Vec<usize> = fillers.map(|(place, _)| kept + place).collect();
+    let holes = front.par_iter().enumerate().filter(|(_, flag)| **flag == 0);
+    let holes: Vec<usize> = holes.map(|(place, _)| place).collect();
+    out[..kept]
+        .par_iter_mut()
+        .zip(front)
+        .enumerate()
+        .for_each(|(place, (out, &flag))| {
+            if flag != 0 {
+                *out = value(place);
+            }
+        });
+    for (hole, filler) in holes.into_iter().zip(fillers.into_iter().rev()) {
+        out[hole] = value(filler);
+    }
+    kept
 }
 
 /// The survivors of one run of flags, whose first has the index `first`. Returns their number.
@@ -200,12 +314,18 @@ fn blank_run<T: Pod>(
     value: &impl Fn(usize) -> T,
     out: &mut [T],
 ) -> usize {
-    let mut dropped = T::zeroed();
-    bytemuck::bytes_of_mut(&mut dropped).fill(u8::MAX);
+    let dropped = dropped();
     for (index, (out, &flag)) in (first..).zip(out.iter_mut().zip(flags)) {
         // Asked for in any case, so that nothing is left to branch on.
         let item = value(index);
         *out = if flag != 0 { item } else { dropped };
     }
     count(flags)
+}
+
+/// What stands for a dropped item: all ones.
+fn dropped<T: Pod>() -> T {
+    let mut dropped = T::zeroed();
+    bytemuck::bytes_of_mut(&mut dropped).fill(u8::MAX);
+    dropped
 }

@@ -45,13 +45,25 @@ impl Tests {
     }
 
     /// A test that compiles.
-    pub(crate) fn nvrtc(mut self, name: &str, body: fn(&Arc<Nvrtc>)) -> Self {
-        match self.nvrtc.clone() {
-            Ok(nvrtc) => self.trials.push(Trial::test(name, move || {
-                body(&nvrtc);
+    pub(crate) fn nvrtc(self, name: &str, body: fn(&Arc<Nvrtc>)) -> Self {
+        let nvrtc = self.nvrtc.clone();
+        self.needs("no NVRTC", nvrtc, name, body)
+    }
+
+    /// A test that needs what not every machine has.
+    pub(crate) fn needs<T: Send + 'static>(
+        mut self,
+        lacks: &'static str,
+        found: Result<T, String>,
+        name: &str,
+        body: fn(&T),
+    ) -> Self {
+        match found {
+            Ok(tool) => self.trials.push(Trial::test(name, move || {
+                body(&tool);
                 Ok(())
             })),
-            Err(reason) => self.skip(name, "no NVRTC", reason),
+            Err(reason) => self.skip(name, lacks, reason),
         }
         self
     }
@@ -71,6 +83,18 @@ impl Tests {
             Err(reason) => self.skip(name, "no GPU", reason),
         }
         self
+    }
+
+    /// A test that runs kernels, and so much memory that it runs on demand only: `--ignored` and its name.
+    pub(crate) fn huge(self, name: &str, body: fn(&Gpu)) -> Self {
+        let mut tests = self.gpu(name, body);
+        if tests.gpu.is_ok()
+            && let Some(trial) = tests.trials.pop()
+        {
+            let trial = trial.with_kind("huge").with_ignored_flag(true);
+            tests.trials.push(trial);
+        }
+        tests
     }
 
     /// Runs them, says what is skipped and why, and ends the program.

@@ -50,6 +50,22 @@ impl Backend<'_> {
     }
 }
 
+impl Backend<'_> {
+    /// Selects within `items`, and returns the count.
+    pub(crate) fn in_place<T: Shared + Send + Sync>(
+        &self,
+        strategy: Strategy,
+        items: &mut [T],
+        flags: &[u8],
+    ) -> u32 {
+        match self {
+            Self::Specification => unreachable!("it writes elsewhere"),
+            Self::Cpu => cpu::in_place(strategy, items, flags).unwrap(),
+            Self::Cuda(cuda) => cuda.in_place(strategy, items, flags),
+        }
+    }
+}
+
 fn write<T>(items: impl Iterator<Item = T>, out: &mut [T]) -> u32 {
     let written = out.iter_mut().zip(items).map(|(out, item)| *out = item);
     written.count() as u32
@@ -129,6 +145,27 @@ impl<'a> Cuda<'a> {
             )
             .unwrap();
         guarded.read(self, out)
+    }
+}
+
+impl Cuda<'_> {
+    fn in_place<T: Shared>(&self, strategy: Strategy, items: &mut [T], flags: &[u8]) -> u32 {
+        let (stream, start) = (&self.gpu.stream, self.start);
+        let device_flags = cuda::upload(stream, &behind(start, flags)).unwrap();
+        let mut guarded = Guarded::new(self, items);
+        let (mut view, mut selected) = guarded.views(start);
+        stream.memcpy_htod(items, &mut view).unwrap();
+        self.select(strategy)
+            .in_place(
+                stream,
+                &mut view,
+                &device_flags.slice(start..),
+                Count::Given(flags.len() as u32),
+                &mut selected,
+                &mut self.workspace(flags.len()),
+            )
+            .unwrap();
+        guarded.read(self, items)
     }
 }
 

@@ -30,21 +30,24 @@ pub(crate) const SIZES: &[usize] = &[
     31,             // a warp, and one item around it
     32,             //
     33,             //
-    127,            // a row of a warp
+    127,            //
     129,            //
     255,            // what a byte counts, and a block's threads
     256,            //
     257,            //
-    511,            // a warp's share of a tile
+    511,            // a row of a warp, and a block's threads
     513,            //
+    1025,           // a section of scan-scatter
     TILE - 1,       // a tile
     TILE,           //
     TILE + 1,       //
+    2 * TILE - 1,   // a tile of many items
     7 * TILE + 3,   // several tiles, the last with three items
     (1 << 16) - 1,  // where the CPU begins to use threads
     (1 << 16) + 1,  //
     140 * TILE + 5, // more tiles than one look back reads at once
     (1 << 20) + 3,  // many blocks on every multiprocessor
+    (1 << 22) + 5,  // where tiles become longer
 ];
 
 /// One case more tiles than any GPU runs at once.
@@ -141,7 +144,24 @@ pub(crate) fn check<T: Shared + Debug>(
         }
     }
     assert_eq!(count as usize, kept.len(), "{case}: the count");
+    let count = kept.len();
     match strategy {
+        Strategy::HoleFilling => {
+            // The last survivor fills the first hole.
+            let mut from_the_back = kept.iter().rev();
+            for at in 0..count {
+                let expected = if flags[at] != 0 {
+                    &items[at]
+                } else {
+                    from_the_back.next().unwrap()
+                };
+                assert!(
+                    same(&out[at], expected),
+                    "{case}: item {at} is {:?}",
+                    out[at]
+                );
+            }
+        }
         Strategy::Off => {
             let dropped = bytemuck::pod_read_unaligned(&vec![u8::MAX; size_of::<T>()]);
             for (at, (item, flag)) in items.iter().zip(flags).enumerate() {

@@ -104,9 +104,9 @@ pub(crate) fn reads_its_count_from_the_device(gpu: &Gpu) {
 
 /// All calls are on the stream before the first result is read.
 pub(crate) fn uses_a_workspace_over_and_over(gpu: &Gpu) {
-    const CALLS: usize = 1000;
+    const CALLS: usize = 10_000;
     let (stream, cuda) = (&gpu.stream, Cuda::new(gpu));
-    let most = 12 * TILE;
+    let most = 6 * TILE;
     let mut random = Random(6);
     let flags = Mask::Random(30).flags(2 * most, &mut random);
     let device_flags = upload(stream, &flags).unwrap();
@@ -114,11 +114,10 @@ pub(crate) fn uses_a_workspace_over_and_over(gpu: &Gpu) {
     let mut selected = upload(stream, &vec![GUARD; CALLS]).unwrap();
     let mut calls = Vec::new();
     for call in 0..CALLS {
-        // Every fourth call is another strategy's, on the same workspace.
-        let strategy = if call % 4 == 3 {
-            Strategy::Atomic
-        } else {
-            Strategy::LookBack
+        // Every other call is another strategy's, on the same workspace.
+        let strategy = match call % 2 {
+            0 => Strategy::LookBack,
+            _ => Strategy::ALL[call / 2 % Strategy::ALL.len()],
         };
         let magnitude = random.below(12);
         let len = random.below((most >> magnitude) + 1);
@@ -157,7 +156,7 @@ pub(crate) fn replays_a_captured_chain(gpu: &Gpu) {
     let (stream, cuda) = (&gpu.stream, Cuda::new(gpu));
     let len = 20 * TILE + 11;
     let mut random = Random(7);
-    for strategy in [Strategy::LookBack, Strategy::Atomic] {
+    for &strategy in Strategy::ALL.iter().filter(|&&each| each != Strategy::Off) {
         let select = cuda.select(strategy);
         let mut workspace = cuda.workspace(len);
         let mut first_flags = zeroed::<u8>(stream, len).unwrap();
@@ -200,7 +199,7 @@ pub(crate) fn replays_a_captured_chain(gpu: &Gpu) {
             .unwrap()
             .unwrap();
 
-        for replay in 0..200 {
+        for replay in 0..60 {
             let host_first = Mask::Random(random.below(101)).flags(len, &mut random);
             let host_second = Mask::Random(random.below(101)).flags(len, &mut random);
             stream.memcpy_htod(&host_first, &mut first_flags).unwrap();
@@ -221,7 +220,7 @@ pub(crate) fn replays_a_captured_chain(gpu: &Gpu) {
                 }
             }
             let mut got = out[..counts[1] as usize].to_vec();
-            if strategy == Strategy::Atomic {
+            if !strategy.keeps_order() {
                 got.sort_unstable();
                 kept.sort_unstable();
             }
@@ -379,5 +378,149 @@ pub(crate) fn refuses_what_does_not_fit(gpu: &Gpu) {
             }
         ),
         "{error}"
+    );
+}
+
+pub(crate) fn keeps_in_place(gpu: &Gpu) {
+    let mut cuda = Cuda::new(gpu);
+    super::keeps_in_place(&Backend::Cuda(&cuda));
+    cuda.start = 3;
+    super::selects_in_place::<u32>(
+        &Backend::Cuda(&cuda),
+        &Mask::Random(70).flags(5 * TILE + 7, &mut Random(12)),
+        Mask::Random(70),
+    );
+    for strategy in [Strategy::Atomic, Strategy::Sequences] {
+        let error = cuda
+            .select(strategy)
+            .prepare_in_place::<u32>()
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains(strategy.name()) && error.contains("in place"),
+            "{error}"
+        );
+    }
+}
+
+pub(crate) fn random_cases(gpu: &Gpu) {
+    let mut cuda = Cuda::new(gpu);
+    for seed in 1000..1200 {
+        let mut random = Random(seed);
+        let magnitude = random.below(20);
+        let len = random.below(2 << magnitude);
+        let mask = match random.below(3) {
+            0 => Mask::Blocks,
+            _ => Mask::Random(random.below(101)),
+        };
+        cuda.start = random.below(40);
+        let flags = mask.flags(len, &mut random);
+        let backend = Backend::Cuda(&cuda);
+        match random.below(5) {
+            0 => selects_indices(&backend, &flags, mask),
+            1 => selects_items::<f32>(&backend, &flags, mask),
+            2 => selects_items::<Three>(&backend, &flags, mask),
+            3 => super::selects_in_place::<u64>(&backend, &flags, mask),
+            _ => selects_items::<u64>(&backend, &flags, mask),
+        }
+    }
+}
+
+/// It takes as many items as there are, and the next read says so; the one after that is as if nothing had been.
+pub(crate) fn reports_a_count_that_is_too_large(gpu: &Gpu) {
+    let (stream, cuda) = (&gpu.stream, Cuda::new(gpu));
+    let flags = upload(stream, &[1_u8; 5]).unwrap();
+    let counts = upload(stream, &[9_u32, 5]).unwrap();
+    let mut out = zeroed::<u32>(stream, 5).unwrap();
+    let mut selected = zeroed::<u32>(stream, 1).unwrap();
+    for &strategy in Strategy::ALL {
+        let mut workspace = cuda.workspace(5);
+        let mut select = |count: usize, workspace: &mut Workspace| {
+            let count = Count::Device(counts.slice(count..count + 1));
+            let (mut out, mut selected_view) = (out.as_view_mut(), selected.as_view_mut());
+            cuda.select(strategy)
+                .indices(
+                    stream,
+                    &flags.as_view(),
+                    count,
+                    &mut out,
+                    &mut selected_view,
+                    workspace,
+                )
+                .unwrap();
+            workspace.read(stream, &selected.as_view())
+        };
+        assert_eq!(select(1, &mut workspace).unwrap(), 5, "{strategy}");
+        let error = select(0, &mut workspace).unwrap_err();
+        assert!(
+            matches!(
+                error,
+                Error::CountTooLarge {
+                    count: 9,
+                    capacity: 5,
+                    ..
+                }
+            ),
+            "{strategy}: {error}"
+        );
+        assert_eq!(
+            workspace.read(stream, &selected.as_view()).unwrap(),
+            5,
+            "{strategy}"
+        );
+    }
+}
+
+/// Each stream with a workspace of its own, from a thread of its own, both with more blocks than the GPU runs at once.
+pub(crate) fn works_on_two_streams_at_once(gpu: &Gpu) {
+    let len = 1 << 22;
+    std::thread::scope(|scope| {
+        for seed in [21, 22] {
+            let stream = gpu.context.new_stream().unwrap();
+            scope.spawn(move || {
+                let own = Gpu {
+                    context: gpu.context.clone(),
+                    stream,
+                    compiler: gpu.compiler.clone(),
+                };
+                calls_over_and_over(&own, len, seed);
+            });
+        }
+    });
+}
+
+fn calls_over_and_over(gpu: &Gpu, len: usize, seed: u64) {
+    const CALLS: usize = 10_000;
+    let (stream, cuda) = (&gpu.stream, Cuda::new(gpu));
+    let flags = Mask::Random(40).flags(len, &mut Random(seed));
+    let expected = flags.iter().filter(|&&flag| flag != 0).count() as u32;
+    let device_flags = upload(stream, &flags).unwrap();
+    let mut workspace = cuda.workspace(len);
+    let mut out = upload(stream, &vec![GUARD; len]).unwrap();
+    let mut selected = upload(stream, &vec![GUARD; CALLS]).unwrap();
+    for call in 0..CALLS {
+        cuda.select(Strategy::LookBack)
+            .indices(
+                stream,
+                &device_flags.as_view(),
+                Count::Given(len as u32),
+                &mut out.as_view_mut(),
+                &mut selected.slice_mut(call..call + 1),
+                &mut workspace,
+            )
+            .unwrap();
+    }
+    let selected = download(stream, &selected).unwrap();
+    assert!(selected.iter().all(|&count| count == expected));
+    let all: Vec<u32> = (0..len as u32).collect();
+    let out = download(stream, &out).unwrap();
+    let case = format!("stream {seed}");
+    check(
+        Strategy::LookBack,
+        &all,
+        &flags,
+        (&out, expected),
+        GUARD,
+        &case,
     );
 }

@@ -6,10 +6,17 @@ mod common;
 mod backends;
 mod cases;
 mod cuda;
+mod huge;
+mod predicate;
 
 use std::{fmt::Debug, sync::Arc};
 
-use compaction::{Error, Strategy, cuda::Nvrtc, cuda::Target, layout::Shared, select};
+use compaction::{
+    Error, Strategy,
+    cuda::{Nvrtc, Target},
+    layout::Shared,
+    select::{self, Predicate},
+};
 
 use crate::{
     backends::Backend,
@@ -48,6 +55,7 @@ fn main() {
         .test("the_cpu_keeps_many_items", || {
             keeps_many_items(&Backend::Cpu)
         })
+        .test("the_cpu_keeps_in_place", || keeps_in_place(&Backend::Cpu))
         .test(
             "the_cpu_keeps_what_is_flagged_in_random_cases",
             random_cases_on_the_cpu,
@@ -60,6 +68,29 @@ fn main() {
             "kernels_compile_without_spills",
             kernels_compile_without_spills,
         )
+        .nvrtc(
+            "a_predicate_that_does_not_compile_shows_its_line",
+            predicate::shows_its_line,
+        )
+        .gpu("cuda_keeps_in_place", cuda::keeps_in_place)
+        .gpu(
+            "cuda_keeps_what_is_flagged_in_random_cases",
+            cuda::random_cases,
+        )
+        .gpu(
+            "cuda_keeps_what_a_predicate_keeps",
+            predicate::keeps_what_it_keeps,
+        )
+        .gpu(
+            "cuda_reports_a_count_that_is_too_large",
+            cuda::reports_a_count_that_is_too_large,
+        )
+        .gpu(
+            "cuda_works_on_two_streams_at_once",
+            cuda::works_on_two_streams_at_once,
+        )
+        .huge("huge_cuda_2_to_the_31", huge::around_two_to_the_31)
+        .huge("huge_cuda_2_to_the_32", huge::below_two_to_the_32)
         .gpu("cuda_keeps_what_is_flagged", cuda::keeps_what_is_flagged)
         .gpu(
             "cuda_keeps_items_of_every_size",
@@ -141,6 +172,41 @@ fn keeps_many_items(backend: &Backend<'_>) {
     selects_items::<u32>(backend, &flags, Mask::Random(50));
 }
 
+/// Items of one word and of many, at every size.
+fn keeps_in_place(backend: &Backend<'_>) {
+    let mut random = Random(11);
+    for &len in SIZES.iter().filter(|&&len| len <= 1 << 20) {
+        for mask in [Mask::All, Mask::None, Mask::Random(50), Mask::Blocks] {
+            let flags = mask.flags(len, &mut random);
+            selects_in_place::<u32>(backend, &flags, mask);
+            if len <= 1 << 16 {
+                selects_in_place::<Three>(backend, &flags, mask);
+                selects_in_place::<Eight>(backend, &flags, mask);
+                selects_in_place::<Sixteen>(backend, &flags, mask);
+            }
+        }
+    }
+}
+
+fn selects_in_place<T: Shared + Debug + Send + Sync>(
+    backend: &Backend<'_>,
+    flags: &[u8],
+    mask: Mask,
+) {
+    let items = cases::items::<T>(flags.len());
+    for strategy in [Strategy::LookBack, Strategy::HoleFilling, Strategy::Off] {
+        let case = format!("{} {} in place, {mask:?}, {strategy}", flags.len(), T::NAME);
+        let mut out = items.clone();
+        let count = backend.in_place(strategy, &mut out, flags);
+        // Behind the result stands what it may.
+        let guard: T = bytemuck::pod_read_unaligned(&vec![0xa5; size_of::<T>()]);
+        if strategy != Strategy::Off {
+            out[count as usize..].fill(guard);
+        }
+        cases::check(strategy, &items, flags, (&out, count), guard, &case);
+    }
+}
+
 fn selects_indices(backend: &Backend<'_>, flags: &[u8], mask: Mask) {
     let all: Vec<u32> = (0..flags.len() as u32).collect();
     for &strategy in backend.strategies() {
@@ -214,14 +280,21 @@ fn the_cpu_refuses_lengths_that_do_not_fit() {
     }
 }
 
-/// For every architecture that this NVRTC knows among those supported.
+/// Without warnings, for every architecture that this NVRTC knows among those supported.
 fn kernels_compile_without_spills(nvrtc: &Arc<Nvrtc>) {
-    // Items that travel with their flags, and items copied by words and by vectors.
-    let sources = [
+    // Items copied by words, pairs and vectors.
+    let mut sources = vec![
         select::source::<u32>(),
-        select::source::<Three>(),
         select::source::<Sixteen>(),
+        Predicate::new("even.cuh", "bool keep(u32 item) { return item % 2 == 0; }").source::<u32>(),
+        Predicate::new("first.cuh", predicate::FIRST_OF_EIGHT).source::<Eight>(),
     ];
+    for &strategy in Strategy::ALL {
+        // Three strategies share a file, which need not be compiled three times.
+        if !matches!(strategy, Strategy::Atomic | Strategy::Off) {
+            sources.extend(select::sources::<Three>(strategy));
+        }
+    }
     for capability in [75, 80, 86, 90, 120] {
         for source in &sources {
             let Some(target) = nvrtc.target(capability) else {
@@ -230,9 +303,15 @@ fn kernels_compile_without_spills(nvrtc: &Arc<Nvrtc>) {
             let compiled = nvrtc
                 .compile(source, target)
                 .unwrap_or_else(|error| panic!("{error}"));
+            assert!(
+                !compiled.log.contains("warning"),
+                "{} for {target}: {}",
+                source.path(),
+                compiled.log
+            );
             if let Target::Cubin(_) = target {
                 let usage = compiled.usage();
-                assert_eq!(usage.len(), 2 * Strategy::ALL.len(), "{}", compiled.log);
+                assert!(!usage.is_empty(), "no report: {}", compiled.log);
                 for kernel in usage {
                     assert_eq!(kernel.spill_store_bytes, 0, "{kernel:?} for {target}");
                     assert_eq!(kernel.spill_load_bytes, 0, "{kernel:?} for {target}");

@@ -1,0 +1,85 @@
+//! The methods on the CPU.
+
+use std::{hint::black_box, time::Instant};
+
+use compaction::{Strategy, select::cpu};
+use rayon::prelude::*;
+
+use crate::{
+    Result,
+    table::{Case, Row, median},
+};
+
+/// Larger cases would take a GPU's patience.
+const MOST_ITEMS: usize = 1 << 26;
+
+/// The specification, and every strategy.
+pub(crate) fn rows(case: &Case) -> Result<Vec<Row>> {
+    if case.items > MOST_ITEMS {
+        return Ok(Vec::new());
+    }
+    let flags = case.flags();
+    let items: Vec<u32> = (0..case.items as u32).collect();
+    let mut out = vec![0; case.items];
+    let kept = flags.iter().filter(|&&flag| flag != 0).count();
+    let indices_bytes = case.items + 4 * kept;
+    let items_bytes = indices_bytes + 4 * kept;
+    let mut rows = Vec::new();
+    let mut push = |work, method, bytes, microseconds, copy_microseconds| {
+        rows.push(Row {
+            machine: "CPU".to_owned(),
+            work,
+            method,
+            items: case.items,
+            percent: case.percent,
+            microseconds,
+            copy_microseconds,
+            bytes,
+        });
+    };
+    let copies = [copy_time(indices_bytes), copy_time(items_bytes)];
+    let serial = time(case.items, || {
+        let selected = cpu::specification(items.iter().copied(), &flags);
+        out.iter_mut()
+            .zip(selected)
+            .map(|(out, item)| *out = item)
+            .count()
+    });
+    push("u32", "specification", items_bytes, serial, copies[1]);
+    for &strategy in Strategy::ALL {
+        let name = strategy.name();
+        cpu::indices(strategy, &flags, &mut out)?;
+        let indices = time(case.items, || cpu::indices(strategy, &flags, &mut out));
+        push("indices", name, indices_bytes, indices, copies[0]);
+        let words = time(case.items, || {
+            cpu::items(strategy, &items, &flags, &mut out)
+        });
+        push("u32", name, items_bytes, words, copies[1]);
+    }
+    Ok(rows)
+}
+
+/// The time of a copy that moves as many bytes, reading half and writing half, by all cores.
+fn copy_time(bytes: usize) -> f64 {
+    const CHUNK_BYTES: usize = 1 << 20;
+    let from = vec![1_u8; bytes / 2];
+    let mut to = vec![0_u8; bytes / 2];
+    time(bytes, || {
+        let chunks = to
+            .par_chunks_mut(CHUNK_BYTES)
+            .zip(from.par_chunks(CHUNK_BYTES));
+        chunks.for_each(|(to, from)| to.copy_from_slice(from));
+    })
+}
+
+/// The median time of a call, in microseconds.
+fn time<T>(items: usize, mut call: impl FnMut() -> T) -> f64 {
+    let runs = ((1 << 24) / items.max(1)).clamp(3, 101);
+    black_box(call());
+    let times = (0..runs).map(|_| {
+        let start = Instant::now();
+        black_box(call());
+        start.elapsed().as_secs_f64() * 1e6
+    });
+    median(times.collect())
+}

@@ -1,0 +1,220 @@
+//! The methods on a GPU.
+
+use std::sync::Arc;
+
+use compaction::{
+    Strategy,
+    cuda::{self, Compiler, Timeline},
+    cudarc::driver::{CudaContext, CudaSlice, CudaStream},
+    select::{Count, Predicate, Select, SelectIf, Workspace},
+};
+
+use crate::{
+    Result,
+    table::{Case, Row, median},
+};
+
+const WARM_UP: usize = 5;
+/// Several times the cache of any GPU.
+const ROUND_BYTES: usize = 512 << 20;
+
+/// A GPU with every method compiled.
+pub(crate) struct Gpu {
+    name: String,
+    context: Arc<CudaContext>,
+    selects: Vec<Select>,
+    select_if: SelectIf<u32>,
+}
+
+impl Gpu {
+    pub(crate) fn new() -> Result<Self> {
+        let context = cuda::open(0)?;
+        let compiler = Compiler::new();
+        let selects = Strategy::ALL
+            .iter()
+            .map(|&strategy| Select::new(&compiler, &context, strategy));
+        // Items are flags of as many values; see `Set`.
+        let predicate = Predicate::new("odd.cuh", "bool keep(u32 item) { return item & 1; }");
+        Ok(Self {
+            name: cuda::devices()?[0].name.replace("NVIDIA ", ""),
+            selects: selects.collect::<compaction::Result<_>>()?,
+            select_if: SelectIf::new(&compiler, &context, &predicate)?,
+            context,
+        })
+    }
+
+    /// Every method's times.
+    pub(crate) fn rows(&mut self, case: &Case) -> Result<Vec<Row>> {
+        let mut bench = Bench::new(&self.context, case)?;
+        let (items, kept) = (case.items, bench.kept as usize);
+        let mut rows = Vec::new();
+        let mut push = |work, method, bytes, microseconds, copy_microseconds| {
+            rows.push(Row {
+                machine: self.name.clone(),
+                work,
+                method,
+                items,
+                percent: case.percent,
+                microseconds,
+                copy_microseconds,
+                bytes,
+            });
+        };
+        let (indices, words, asked) = (items + 4 * kept, items + 8 * kept, 4 * items + 4 * kept);
+        let copies = [bench.copy(indices)?, bench.copy(words)?, bench.copy(asked)?];
+        for select in &self.selects {
+            let name = select.strategy().name();
+            push("indices", name, indices, bench.indices(select)?, copies[0]);
+            push("u32", name, words, bench.items(select)?, copies[1]);
+        }
+        push(
+            "u32 if",
+            "look-back",
+            asked,
+            bench.items_if(&self.select_if)?,
+            copies[2],
+        );
+        Ok(rows)
+    }
+}
+
+/// The buffers of one call. An item is odd if its flag is set.
+struct Set {
+    flags: CudaSlice<u8>,
+    items: CudaSlice<u32>,
+    out: CudaSlice<u32>,
+    selected: CudaSlice<u32>,
+}
+
+struct Bench {
+    stream: Arc<CudaStream>,
+    timeline: Timeline,
+    workspace: Workspace,
+    sets: Vec<Set>,
+    runs: usize,
+    items: u32,
+    kept: u32,
+}
+
+impl Bench {
+    fn new(context: &Arc<CudaContext>, case: &Case) -> Result<Self> {
+        let stream = context.new_stream()?;
+        let flags = case.flags();
+        let len = case.items;
+        let items: Vec<u32> = flags
+            .iter()
+            .zip(0..)
+            .map(|(&flag, index)| index << 1 | u32::from(flag))
+            .collect();
+        // A copy of half of all bytes that a call moves has up to 9/8 of the words.
+        let room = len + len.div_ceil(8);
+        let set = || -> Result<Set> {
+            let mut padded = cuda::zeroed::<u32>(&stream, room)?;
+            stream.memcpy_htod(&items, &mut padded.slice_mut(..len))?;
+            Ok(Set {
+                flags: cuda::upload(&stream, &flags)?,
+                items: padded,
+                out: cuda::zeroed(&stream, room)?,
+                selected: cuda::zeroed(&stream, 1)?,
+            })
+        };
+        // Every set is called at least once.
+        let runs = if len > 1 << 25 { 21 } else { 51 };
+        let sets = (ROUND_BYTES / (10 * len)).clamp(2, WARM_UP + runs);
+        Ok(Self {
+            sets: (0..sets).map(|_| set()).collect::<Result<_>>()?,
+            timeline: Timeline::new(context, 2 * runs)?,
+            workspace: Workspace::with_capacity(&stream, len as u32)?,
+            runs,
+            items: len as u32,
+            kept: flags.iter().map(|&flag| u32::from(flag)).sum(),
+            stream,
+        })
+    }
+
+    fn indices(&mut self, select: &Select) -> Result<f64> {
+        let count = self.items;
+        let time = self.time(|stream, set, workspace| {
+            Ok(select.indices(
+                stream,
+                &set.flags.as_view(),
+                Count::Given(count),
+                &mut set.out.as_view_mut(),
+                &mut set.selected.as_view_mut(),
+                workspace,
+            )?)
+        })?;
+        self.check(time)
+    }
+
+    fn items(&mut self, select: &Select) -> Result<f64> {
+        let count = self.items;
+        let time = self.time(|stream, set, workspace| {
+            Ok(select.items(
+                stream,
+                &set.items.slice(..count as usize),
+                &set.flags.as_view(),
+                Count::Given(count),
+                &mut set.out.as_view_mut(),
+                &mut set.selected.as_view_mut(),
+                workspace,
+            )?)
+        })?;
+        self.check(time)
+    }
+
+    fn items_if(&mut self, select: &SelectIf<u32>) -> Result<f64> {
+        let count = self.items;
+        let time = self.time(|stream, set, workspace| {
+            Ok(select.items(
+                stream,
+                &set.items.slice(..count as usize),
+                Count::Given(count),
+                &mut set.out.as_view_mut(),
+                &mut set.selected.as_view_mut(),
+                workspace,
+            )?)
+        })?;
+        self.check(time)
+    }
+
+    fn copy(&mut self, bytes: usize) -> Result<f64> {
+        let words = bytes / 8;
+        self.time(|stream, set, _| {
+            Ok(stream.memcpy_dtod(&set.items.slice(..words), &mut set.out.slice_mut(..words))?)
+        })
+    }
+
+    /// The median time of a call, in microseconds.
+    fn time(
+        &mut self,
+        mut call: impl FnMut(&Arc<CudaStream>, &mut Set, &mut Workspace) -> Result<()>,
+    ) -> Result<f64> {
+        let sets = self.sets.len();
+        self.timeline.restart();
+        for run in 0..WARM_UP + self.runs {
+            let set = &mut self.sets[run % sets];
+            if run >= WARM_UP {
+                self.timeline.mark(&self.stream)?;
+            }
+            call(&self.stream, set, &mut self.workspace)?;
+            if run >= WARM_UP {
+                self.timeline.mark(&self.stream)?;
+            }
+        }
+        let times = self.timeline.milliseconds()?.into_iter().step_by(2);
+        Ok(1000.0 * median(times.map(f64::from).collect()))
+    }
+
+    /// The time, after a look whether the calls did what they were timed for.
+    fn check(&mut self, time: f64) -> Result<f64> {
+        for set in &mut self.sets {
+            let selected = cuda::download(&self.stream, &set.selected)?[0];
+            self.stream.memset_zeros(&mut set.selected)?;
+            if selected != self.kept {
+                return Err(format!("selected {selected} of {}", self.kept).into());
+            }
+        }
+        Ok(time)
+    }
+}

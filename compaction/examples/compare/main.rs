@@ -1,0 +1,103 @@
+//! The classic tables: every method, on the CPU and on a GPU, at powers of two and beside them.
+//!
+//! `cargo run --release -p compaction --example compare -- [--sizes 10,16,22,28] [--keep 50] [--out FOLDER]`
+//!
+//! A time is the median of many after a warm-up: between two events on a GPU, by the clock on the CPU. The calls go
+//! round over buffers that together do not fit into a cache. A share is that of the copy: of the time that a copy of as
+//! many bytes as the method must move takes, beside it in the same run. The rows also go to `compare.csv`, and the
+//! largest keep's times to `compare.svg`.
+
+mod cpu;
+mod gpu;
+mod plot;
+mod table;
+
+use std::{error::Error, fs, path::PathBuf};
+
+use table::Case;
+
+type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+/// What the command line says.
+struct Options {
+    log2_sizes: Vec<u32>,
+    percents: Vec<u32>,
+    folder: PathBuf,
+}
+
+fn main() -> Result<()> {
+    let options = options()?;
+    let mut rows = Vec::new();
+    let mut gpu = match gpu::Gpu::new() {
+        Ok(gpu) => Some(gpu),
+        Err(error) => {
+            println!("GPU skipped: {error}");
+            None
+        }
+    };
+    table::print_head();
+    for case in cases(&options) {
+        for row in cpu::rows(&case)? {
+            row.print();
+            rows.push(row);
+        }
+        if let Some(gpu) = &mut gpu {
+            for row in gpu.rows(&case)? {
+                row.print();
+                rows.push(row);
+            }
+        }
+    }
+    fs::create_dir_all(&options.folder)?;
+    let csv = options.folder.join("compare.csv");
+    let svg = options.folder.join("compare.svg");
+    fs::write(&csv, table::csv(&rows))?;
+    fs::write(&svg, plot::svg(&rows))?;
+    println!("{}, {}", csv.display(), svg.display());
+    Ok(())
+}
+
+/// Each size, and one a little smaller that is no power of two, as the classic exercise has them.
+fn cases(options: &Options) -> Vec<Case> {
+    let mut cases = Vec::new();
+    for &log2 in &options.log2_sizes {
+        for items in [1_usize << log2, (1 << log2) - 3] {
+            for &percent in &options.percents {
+                cases.push(Case { items, percent });
+            }
+        }
+    }
+    cases
+}
+
+fn options() -> Result<Options> {
+    let mut options = Options {
+        log2_sizes: (10..=28).step_by(2).collect(),
+        percents: vec![50],
+        folder: PathBuf::from("target/compare"),
+    };
+    let mut args = std::env::args().skip(1);
+    while let Some(name) = args.next() {
+        let value = args.next().ok_or(format!("{name}: a value is missing"))?;
+        let numbers = || {
+            value
+                .split(',')
+                .map(str::parse)
+                .collect::<std::result::Result<Vec<u32>, _>>()
+        };
+        match name.as_str() {
+            "--sizes" => options.log2_sizes = numbers()?,
+            "--keep" => options.percents = numbers()?,
+            "--out" => options.folder = PathBuf::from(value),
+            _ => return Err(format!("{name}: there are --sizes, --keep and --out").into()),
+        }
+    }
+    match options
+        .log2_sizes
+        .iter()
+        .find(|&&log2| !(2..=31).contains(&log2))
+    {
+        Some(log2) => Err(format!("--sizes {log2}: from 2 to 31").into()),
+        None => Ok(options),
+    }
+}

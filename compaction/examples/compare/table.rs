@@ -1,0 +1,99 @@
+//! Rows, as they are printed and written.
+
+use std::fmt::Write;
+
+/// What every method is given.
+pub(crate) struct Case {
+    pub(crate) items: usize,
+    /// How many in a hundred are kept.
+    pub(crate) percent: u32,
+}
+
+impl Case {
+    /// Flags, each by itself.
+    pub(crate) fn flags(&self) -> Vec<u8> {
+        let mut state = 1_u64;
+        (0..self.items)
+            .map(|_| {
+                state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+                u8::from((state >> 33) % 100 < u64::from(self.percent))
+            })
+            .collect()
+    }
+}
+
+/// One method's time.
+pub(crate) struct Row {
+    /// "CPU" or the GPU's name.
+    pub(crate) machine: String,
+    /// "indices", "u32": what the operation gives.
+    pub(crate) work: &'static str,
+    pub(crate) method: &'static str,
+    pub(crate) items: usize,
+    pub(crate) percent: u32,
+    pub(crate) microseconds: f64,
+    /// Of a copy of as many bytes.
+    pub(crate) copy_microseconds: f64,
+    /// Bytes that the work has to move, whatever the method.
+    pub(crate) bytes: usize,
+}
+
+/// The median.
+pub(crate) fn median(mut times: Vec<f64>) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times[times.len() / 2]
+}
+
+pub(crate) fn print_head() {
+    println!(
+        "{:12} {:8} {:20} {:>10} {:>6} {:>11} {:>8} {:>8}",
+        "machine", "select", "method", "items", "keep", "µs", "GB/s", "of copy"
+    );
+}
+
+impl Row {
+    fn share(&self) -> f64 {
+        100.0 * self.copy_microseconds / self.microseconds
+    }
+
+    fn gigabytes_per_second(&self) -> f64 {
+        self.bytes as f64 / self.microseconds / 1000.0
+    }
+
+    pub(crate) fn print(&self) {
+        println!(
+            "{:12} {:8} {:20} {:>10} {:>4} % {:>11.1} {:>8.1} {:>6.0} %",
+            self.machine,
+            self.work,
+            self.method,
+            self.items,
+            self.percent,
+            self.microseconds,
+            self.gigabytes_per_second(),
+            self.share(),
+        );
+    }
+}
+
+pub(crate) fn csv(rows: &[Row]) -> String {
+    let mut csv = String::from(
+        "machine,work,method,items,keep_percent,microseconds,bytes,copy_microseconds\n",
+    );
+    for row in rows {
+        let Row {
+            machine,
+            work,
+            method,
+            items,
+            percent,
+            microseconds,
+            bytes,
+            copy_microseconds,
+        } = row;
+        let _ = writeln!(
+            csv,
+            "{machine},{work},{method},{items},{percent},{microseconds:.3},{bytes},{copy_microseconds:.3}"
+        );
+    }
+    csv
+}

@@ -1,0 +1,32 @@
+// The middle of every method in three launches: counts become the sums of all counts before them, in place.
+#pragma once
+
+#include "order.cuh"
+
+constexpr u32 LANE_COUNTS = 8;
+constexpr u32 TILE_COUNTS = BLOCK_THREADS * LANE_COUNTS;
+
+// `group_count` gives the number of counts. Their sum goes to *selected.
+template <class GroupCount>
+__device__ __forceinline__ void scan_counts(u32 *counts, u32 *selected, u64 *workspace, GroupCount group_count)
+{
+    in_order<1, TILE_COUNTS>(
+        (Control *)workspace, selected, group_count, [&](u32 tile, u32 groups, auto &order) {
+            const u32 first = tile * TILE_COUNTS + threadIdx.x * LANE_COUNTS;
+            u32 values[LANE_COUNTS], sum = 0;
+#pragma unroll
+            for (u32 each = 0; each < LANE_COUNTS; each++) {
+                values[each] = first + each < groups ? counts[first + each] : 0;
+                sum += values[each];
+            }
+            const u32 inclusive = warp_inclusive_sum(sum);
+            const BlockSum block = block_sum_of_warps(warp_last(inclusive));
+            order.announce(block.total);
+            u32 before = order.begin(block.total) + block.before + inclusive - sum;
+#pragma unroll
+            for (u32 each = 0; each < LANE_COUNTS; each++) {
+                if (first + each < groups) counts[first + each] = before;
+                before += values[each];
+            }
+        });
+}

@@ -1,0 +1,46 @@
+// select in place, in order: a single pass. Contract and source: compaction/src/select.rs.
+//
+// A tile's survivors go to where items of earlier tiles stand, or of its own. So a block first reads all its survivors
+// into shared memory and only then announces their number; it writes when all earlier tiles have announced theirs.
+
+#include "order.cuh"
+#include "stripes.cuh"
+#include "value.cuh"
+
+constexpr u32 IN_PLACE_ITEMS = BLOCK_THREADS * IN_PLACE_STRIPES;
+
+KERNEL(select_in_place)(
+    u32 *items, const u8 *flags, const u32 *count, u32 capacity, u32 is_given, u32 *selected, u64 *workspace)
+{
+    __shared__ u32 kept[IN_PLACE_ITEMS * ITEM_WORDS];
+    Control *const control = (Control *)workspace;
+    const auto meanwhile = [&] { return item_count(count, capacity, is_given, control); };
+    in_order<1, IN_PLACE_ITEMS, true>(control, selected, meanwhile, [&](u32 index, u32 item_count, auto &order) {
+        const u64 first = (u64)index * IN_PLACE_ITEMS;
+        const auto ballots = take_ballots<IN_PLACE_STRIPES>([&](u32 stripe) {
+            const u64 item = striped<IN_PLACE_STRIPES>(first, stripe);
+            return item < item_count && flags[item] != 0;
+        });
+        for_each_keeper(ballots, [&](u32 rank, u32 stripe) {
+            Items{items, kept}.put(rank, (u32)striped<IN_PLACE_STRIPES>(first, stripe));
+        });
+        order.announce(ballots.total);
+        u32 *const out = items + (u64)order.begin(ballots.total) * ITEM_WORDS;
+        for (u32 word = threadIdx.x; word < ballots.total * ITEM_WORDS; word += BLOCK_THREADS) out[word] = kept[word];
+    });
+}
+
+// `off` in place: blanks what is dropped, and counts what is kept.
+KERNEL(select_blank_in_place)(
+    u32 *items, const u8 *flags, const u32 *count, u32 capacity, u32 is_given, u32 *selected, u64 *workspace)
+{
+    Control *const control = (Control *)workspace;
+    const u32 item_total = item_count(count, capacity, is_given, control);
+    const u64 item = (u64)blockIdx.x * BLOCK_THREADS + threadIdx.x;
+    const bool keep = item < item_total && flags[item] != 0;
+    if (item < item_total && !keep)
+        for (u32 word = 0; word < ITEM_WORDS; word++) items[item * ITEM_WORDS + word] = 0xffffffff;
+    const u32 kept = __syncthreads_count(keep);
+    AsTheyCome order = {&control->appended, selected, 0};
+    order.announce(kept);
+}

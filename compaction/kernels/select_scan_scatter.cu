@@ -1,0 +1,96 @@
+// select by scan-scatter: three launches, a scan of all the flags. Contract and source: compaction/src/select.rs.
+//
+// The first launch scans the flags block by block, on a balanced tree in shared memory, and leaves each item's rank in
+// its block; the second scans the blocks' sums; the third writes each kept item to the sum of both.
+
+#include "scan_counts.cuh"
+#include "value.cuh"
+
+constexpr u32 SECTION_ITEMS = 2 * BLOCK_THREADS;
+
+__device__ __forceinline__ u32 section_count(u32 items)
+{
+    return items / SECTION_ITEMS + (items % SECTION_ITEMS != 0);
+}
+
+// Where the tree's nodes lie: a gap after every 32 words keeps the strides of the sweeps from meeting in one bank.
+__device__ __forceinline__ u32 padded(u32 node) { return node + node / 32; }
+
+// Scans the section's values in place, exclusively. Returns their sum.
+__device__ __forceinline__ u32 scan_tree(u32 *tree)
+{
+    u32 stride = 1;
+    // Up: each node becomes the sum of its two.
+    for (u32 pairs = BLOCK_THREADS; pairs > 0; pairs /= 2, stride *= 2) {
+        __syncthreads();
+        if (threadIdx.x < pairs) {
+            const u32 left = stride * (2 * threadIdx.x + 1) - 1;
+            tree[padded(left + stride)] += tree[padded(left)];
+        }
+    }
+    __syncthreads();
+    const u32 sum = tree[padded(SECTION_ITEMS - 1)];
+    __syncthreads();
+    if (threadIdx.x == 0) tree[padded(SECTION_ITEMS - 1)] = 0;
+    // Down: what a node knows of those before it goes to its left, and with the left's sum to its right.
+    for (u32 pairs = 1; pairs <= BLOCK_THREADS; pairs *= 2) {
+        stride /= 2;
+        __syncthreads();
+        if (threadIdx.x < pairs) {
+            const u32 left = stride * (2 * threadIdx.x + 1) - 1;
+            const u32 left_sum = tree[padded(left)];
+            tree[padded(left)] = tree[padded(left + stride)];
+            tree[padded(left + stride)] += left_sum;
+        }
+    }
+    __syncthreads();
+    return sum;
+}
+
+KERNEL(select_scan_sections)(
+    const u8 *flags, const u32 *count, u32 capacity, u32 is_given, u32 *ranks, u32 *sums, u64 *workspace)
+{
+    __shared__ u32 tree[SECTION_ITEMS + SECTION_ITEMS / 32];
+    const u32 items = item_count(count, capacity, is_given, (Control *)workspace);
+    if (blockIdx.x >= section_count(items)) return;
+    const u64 section = (u64)blockIdx.x * SECTION_ITEMS;
+#pragma unroll
+    for (u32 place = threadIdx.x; place < SECTION_ITEMS; place += BLOCK_THREADS)
+        tree[padded(place)] = section + place < items && flags[section + place] != 0;
+    const u32 sum = scan_tree(tree);
+    if (threadIdx.x == 0) sums[blockIdx.x] = sum;
+#pragma unroll
+    for (u32 place = threadIdx.x; place < SECTION_ITEMS; place += BLOCK_THREADS)
+        if (section + place < items) ranks[section + place] = tree[padded(place)];
+}
+
+KERNEL(select_scan_sums)(const u32 *count, u32 capacity, u32 is_given, u32 *sums, u32 *selected, u64 *workspace)
+{
+    scan_counts(sums, selected, workspace, [&] {
+        return section_count(item_count(count, capacity, is_given, (Control *)workspace));
+    });
+}
+
+template <class Value>
+__device__ __forceinline__ void scatter_by_rank(
+    const u8 *flags, const u32 *count, u32 capacity, u32 is_given, const u32 *ranks, const u32 *sums,
+    Value value)
+{
+    const u32 items = is_given ? capacity : min(*count, capacity);
+    const u64 item = (u64)blockIdx.x * BLOCK_THREADS + threadIdx.x;
+    if (item < items && flags[item] != 0) value.put(sums[item / SECTION_ITEMS] + ranks[item], (u32)item);
+}
+
+KERNEL(select_scatter_indices_by_rank)(
+    const u32 *, const u8 *flags, const u32 *count, u32 capacity, u32 is_given, const u32 *ranks, const u32 *sums,
+    u32 *out)
+{
+    scatter_by_rank(flags, count, capacity, is_given, ranks, sums, Indices{out});
+}
+
+KERNEL(select_scatter_items_by_rank)(
+    const u32 *items, const u8 *flags, const u32 *count, u32 capacity, u32 is_given, const u32 *ranks,
+    const u32 *sums, u32 *out)
+{
+    scatter_by_rank(flags, count, capacity, is_given, ranks, sums, Items{items, out});
+}

@@ -1,0 +1,50 @@
+// Tiles of items that each thread takes one of in turn: a stripe is an item of every lane of a warp. Neighbouring lanes
+// have neighbouring items, whatever their size and alignment, and a ballot ranks a stripe.
+#pragma once
+
+#include "block.cuh"
+
+template <u32 STRIPES>
+struct Ballots {
+    u32 keepers[STRIPES];  // of each stripe of this warp, a bit for each lane
+    u32 first_rank;        // how many survivors the tile has before those of this warp
+    u32 total;             // how many the tile has
+};
+
+// The index of this thread's item in a stripe, in a tile that begins at `first`.
+template <u32 STRIPES>
+__device__ __forceinline__ u64 striped(u64 first, u32 stripe)
+{
+    return first + (warp_index() * STRIPES + stripe) * WARP_THREADS + lane_index();
+}
+
+// Asks keep(stripe) for each of this thread's items. Holds one barrier.
+template <u32 STRIPES, class Keep>
+__device__ __forceinline__ Ballots<STRIPES> take_ballots(Keep keep)
+{
+    Ballots<STRIPES> ballots;
+    u32 survivors = 0;
+#pragma unroll
+    for (u32 stripe = 0; stripe < STRIPES; stripe++) {
+        ballots.keepers[stripe] = __ballot_sync(ALL_LANES, keep(stripe));
+        survivors += __popc(ballots.keepers[stripe]);
+    }
+    const BlockSum sum = block_sum_of_warps(survivors);
+    ballots.first_rank = sum.before;
+    ballots.total = sum.total;
+    return ballots;
+}
+
+// Calls put(rank, stripe) for each of this thread's survivors.
+template <u32 STRIPES, class Put>
+__device__ __forceinline__ void for_each_keeper(const Ballots<STRIPES> &ballots, Put put)
+{
+    const u32 lane = 1u << lane_index();
+    u32 rank = ballots.first_rank;
+#pragma unroll
+    for (u32 stripe = 0; stripe < STRIPES; stripe++) {
+        const u32 keepers = ballots.keepers[stripe];
+        if (keepers & lane) put(rank + __popc(keepers & (lane - 1)), stripe);
+        rank += __popc(keepers);
+    }
+}

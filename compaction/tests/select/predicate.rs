@@ -1,0 +1,119 @@
+//! Selection by a function of the user's.
+
+use std::sync::Arc;
+
+use compaction::{
+    Error,
+    cuda::{Cache, Compiler, Nvrtc, download, upload, zeroed},
+    layout::Shared,
+    select::{Count, Predicate, SelectIf, TILE_ITEMS},
+};
+
+use crate::{
+    Eight,
+    backends::Cuda,
+    cases::{SIZES, items},
+    common::Gpu,
+};
+
+const GUARD: u8 = 0xa5;
+
+pub(crate) const FIRST_OF_EIGHT: &str = "struct Eight { u32 words[8]; };
+bool keep(const Eight &item) { return item.words[0] % 3 == 0; }";
+
+/// The user's own file and line, and what stands there.
+pub(crate) fn shows_its_line(nvrtc: &Arc<Nvrtc>) {
+    let compiler = Compiler::new()
+        .cache(Cache::off())
+        .nvrtc(Some(nvrtc.clone()));
+    let wrong = Predicate::new(
+        "even.cuh",
+        "bool keep(u32 item) {\n    return itme % 2 == 0;\n}",
+    );
+    let error = compiler.image(&wrong.source::<u32>(), 90).unwrap_err();
+    let Error::Compile { log, .. } = &error else {
+        panic!("{error}")
+    };
+    assert!(
+        log.contains("even.cuh(2)") && log.contains("itme"),
+        "{error}"
+    );
+    let drifted = Predicate::new("eight.cuh", FIRST_OF_EIGHT.replace("words[8]", "words[7]"));
+    let error = compiler.image(&drifted.source::<Eight>(), 90).unwrap_err();
+    assert!(error.to_string().contains("Eight"), "{error}");
+}
+
+pub(crate) fn keeps_what_it_keeps(gpu: &Gpu) {
+    let cuda = Cuda::new(gpu);
+    let odd = "bool keep(u32 item) { return item % 3 == 0; }";
+    keeps::<u32>(&cuda, odd, |item| item % 3 == 0);
+    keeps::<Eight>(&cuda, FIRST_OF_EIGHT, |item| item.words[0] % 3 == 0);
+    let error = SelectIf::<u32>::new(
+        &gpu.compiler,
+        &gpu.context,
+        &Predicate::new("none.cuh", "bool kept;"),
+    );
+    assert!(
+        error
+            .unwrap_err()
+            .to_string()
+            .starts_with("none.cuh does not compile")
+    );
+}
+
+fn keeps<T: Shared>(cuda: &Cuda<'_>, text: &str, keep: fn(&T) -> bool) {
+    let stream = &cuda.gpu.stream;
+    let predicate = Predicate::new("keep.cuh", text);
+    let select = SelectIf::<T>::new(&cuda.gpu.compiler, &cuda.gpu.context, &predicate).unwrap();
+    let guard: T = bytemuck::pod_read_unaligned(&vec![GUARD; size_of::<T>()]);
+    let tile = TILE_ITEMS as usize;
+    for &len in SIZES.iter().chain(&[300 * tile + 1]) {
+        // The view begins somewhere, and the count says less than there is.
+        let (start, more) = (len % 5, 7);
+        let items = items::<T>(start + len + more);
+        let device_items = upload(stream, &items).unwrap();
+        let count = upload(stream, &[len as u32]).unwrap();
+        let mut out = upload(stream, &vec![guard; len + more]).unwrap();
+        let mut flags = upload(stream, &vec![GUARD; len + more]).unwrap();
+        let mut selected = zeroed::<u32>(stream, 1).unwrap();
+        let mut workspace = cuda.workspace(len + more);
+        select
+            .items(
+                stream,
+                &device_items.slice(start..),
+                Count::Device(count.as_view()),
+                &mut out.as_view_mut(),
+                &mut selected.as_view_mut(),
+                &mut workspace,
+            )
+            .unwrap();
+        select
+            .flags(
+                stream,
+                &device_items.slice(start..),
+                Count::Device(count.as_view()),
+                &mut flags.as_view_mut(),
+                &workspace,
+            )
+            .unwrap();
+        let asked = &items[start..start + len];
+        let expected: Vec<T> = asked.iter().filter(|item| keep(item)).copied().collect();
+        let kept = workspace.read(stream, &selected.as_view()).unwrap();
+        assert_eq!(kept, expected.len(), "{len} {}", T::NAME);
+        let out = download(stream, &out).unwrap();
+        let bytes = |items: &[T]| bytemuck::cast_slice::<T, u8>(items).to_vec();
+        assert!(bytes(&out[..kept]) == bytes(&expected), "{len} {}", T::NAME);
+        assert!(
+            bytes(&out[kept..]).iter().all(|&byte| byte == GUARD),
+            "{len} {}",
+            T::NAME
+        );
+        let said: Vec<u8> = asked.iter().map(|item| u8::from(keep(item))).collect();
+        let flags = download(stream, &flags).unwrap();
+        assert!(
+            flags[..len] == said && flags[len..].iter().all(|&flag| flag == GUARD),
+            "flags of {len} {}",
+            T::NAME
+        );
+    }
+}

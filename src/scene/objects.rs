@@ -1,0 +1,248 @@
+//! Objects become triangles and spheres.
+
+use std::collections::HashMap;
+
+use glam::DVec3;
+
+use super::{
+    Sphere,
+    displaced_sphere::DisplacedSphere,
+    geometry::{Geometry, MeshBuilder},
+    mesh,
+    source::{Extent, Object, Raw, Source, excerpt, shown},
+    text::{DisplacedSphereText, MeshText, ObjectText},
+    transform::{Transform, rotate_y},
+    wording::alternatives,
+};
+use crate::Error;
+
+/// Longer than any system takes, short enough to be shown.
+const MAX_PATH_BYTES: usize = 4096;
+
+/// "object 3 (Sphere)", counted from 1.
+pub(super) fn object_name(index: usize, raw: Raw<'_>) -> String {
+    let text = raw.trim().get_ron();
+    let end = text
+        .find(|c: char| !c.is_alphanumeric() && c != '_')
+        .unwrap_or(text.len());
+    match &text[..end] {
+        "" => format!("object {}", index + 1),
+        kind => format!("object {} ({})", index + 1, excerpt(kind)),
+    }
+}
+
+/// All objects so far.
+pub(super) struct Builder<'s, 'a> {
+    source: &'s Source<'a>,
+    materials: HashMap<String, u32>,
+    geometry: Geometry,
+    notes: Vec<String>,
+}
+
+impl<'s, 'a> Builder<'s, 'a> {
+    /// With the materials' indices by name.
+    pub(super) fn new(source: &'s Source<'a>, materials: HashMap<String, u32>) -> Self {
+        Builder {
+            source,
+            materials,
+            geometry: Geometry::default(),
+            notes: Vec::new(),
+        }
+    }
+
+    pub(super) fn finish(self) -> (Geometry, Vec<String>) {
+        (self.geometry, self.notes)
+    }
+
+    pub(super) fn object(&mut self, object: &Object<'a>) -> Result<(), Error> {
+        let source = self.source;
+        match source.parse(object)? {
+            ObjectText::Quad {
+                corner,
+                edge_u,
+                edge_v,
+                material,
+            } => {
+                let corner = source.position(object, "corner", corner)?;
+                let u = source.position(object, "edge_u", edge_u)?;
+                let v = source.position(object, "edge_v", edge_v)?;
+                let material = self.material(object, material)?;
+                self.polygons(
+                    object,
+                    &[[corner, corner + u, corner + u + v, corner + v]],
+                    material,
+                )
+            }
+            ObjectText::Box {
+                center,
+                half_size,
+                rotate_y,
+                material,
+            } => {
+                let center = source.position(object, "center", center)?;
+                let expected = "(x, y, z) in metres, each above 0";
+                let half_size =
+                    source.triple(object, "half_size", half_size, expected, Extent::Length)?;
+                let degrees = match rotate_y {
+                    Some(raw) => source.number(object, "rotate_y", raw, "degrees", |_| true)?,
+                    None => 0.0,
+                };
+                let material = self.material(object, material)?;
+                self.polygons(object, &box_faces(center, half_size, degrees), material)
+            }
+            ObjectText::Sphere {
+                center,
+                radius,
+                material,
+            } => {
+                let center = source.position(object, "center", center)?.as_vec3();
+                let radius = source.length(object, "radius", radius)? as f32;
+                let material = self.material(object, material)?;
+                let sphere = Sphere {
+                    center,
+                    radius,
+                    material,
+                };
+                self.geometry
+                    .push_sphere(sphere)
+                    .map_err(|problem| source.error(object, object.raw, problem))
+            }
+            ObjectText::Mesh(written) => self.mesh(object, &written),
+            ObjectText::DisplacedSphere(written) => self.displaced_sphere(object, &written),
+        }
+    }
+
+    fn material(&self, object: &Object, raw: Raw) -> Result<u32, Error> {
+        let expected = "the name of a material in quotes";
+        let wanted: String = self
+            .source
+            .field(object, "material", raw, expected, |_| true)?;
+        self.materials.get(&wanted).copied().ok_or_else(|| {
+            let mut names: Vec<&str> = self.materials.keys().map(String::as_str).collect();
+            names.sort_unstable();
+            let (wanted, alternatives) = (excerpt(&wanted), alternatives(&wanted, &names));
+            let problem = format!("material: there is no `{wanted}`{alternatives}");
+            self.source.error(object, raw, problem)
+        })
+    }
+
+    /// Polygons of an object that is nothing without any of them.
+    fn polygons(
+        &mut self,
+        object: &Object,
+        polygons: &[[DVec3; 4]],
+        material: u32,
+    ) -> Result<(), Error> {
+        for polygon in polygons {
+            let flat = self.geometry.push_polygon(polygon, material);
+            if flat.map_err(|problem| self.source.error(object, object.raw, problem))? > 0 {
+                let problem = "has a side without area, expected edges that have a length and are not parallel";
+                return Err(self.source.error(object, object.raw, problem));
+            }
+        }
+        Ok(())
+    }
+
+    fn mesh(&mut self, object: &Object, written: &MeshText) -> Result<(), Error> {
+        let source = self.source;
+        let named = |path: &String| (1..=MAX_PATH_BYTES).contains(&path.len());
+        let file = source.field(object, "file", written.file, "a path in quotes", named)?;
+        let material = self.material(object, written.material)?;
+        let transform = read_transform(source, object, written)?;
+        let path = source.folder().join(file);
+        let mut builder = MeshBuilder::new(&mut self.geometry, transform, material);
+        let result = mesh::read(&path, &mut builder).and_then(|()| builder.finish());
+        let flat = result.map_err(|problem| {
+            source.error(object, written.file, format!("{}: {problem}", shown(&path)))
+        })?;
+        self.note_flat(object, flat);
+        Ok(())
+    }
+
+    fn displaced_sphere(
+        &mut self,
+        object: &Object,
+        written: &DisplacedSphereText,
+    ) -> Result<(), Error> {
+        let source = self.source;
+        let sphere = read_displaced_sphere(source, object, written)?;
+        let material = self.material(object, written.material)?;
+        let before = self.geometry.triangles.len();
+        let flat = sphere
+            .push(&mut self.geometry, material)
+            .map_err(|problem| source.error(object, object.raw, problem))?;
+        if self.geometry.triangles.len() == before {
+            let problem = "has no triangle with an area; check its radius and steps";
+            return Err(source.error(object, object.raw, problem));
+        }
+        self.note_flat(object, flat);
+        Ok(())
+    }
+
+    fn note_flat(&mut self, object: &Object, flat: u64) {
+        if flat > 0 {
+            self.notes.push(format!(
+                "{}: {flat} triangles without area are left out",
+                object.name
+            ));
+        }
+    }
+}
+
+fn read_transform(
+    source: &Source,
+    object: &Object,
+    written: &MeshText,
+) -> Result<Transform, Error> {
+    let angles = "degrees about (x, y, z)";
+    let scale = |raw| source.scale(object, "scale", raw);
+    let rotate = |raw| source.triple(object, "rotate", raw, angles, Extent::Finite);
+    let translate = |raw| source.position(object, "translate", raw);
+    Ok(Transform {
+        scale: written.scale.map_or(Ok(DVec3::ONE), scale)?,
+        rotate_degrees: written.rotate.map_or(Ok(DVec3::ZERO), rotate)?,
+        translate: written.translate.map_or(Ok(DVec3::ZERO), translate)?,
+    })
+}
+
+fn read_displaced_sphere(
+    source: &Source,
+    object: &Object,
+    written: &DisplacedSphereText,
+) -> Result<DisplacedSphere, Error> {
+    let steps = |field, raw, least: u32| {
+        let expected = format!("a whole number from {least}");
+        source.field(object, field, raw, &expected, |&steps: &u32| steps >= least)
+    };
+    let waves = |raw| {
+        let expected = "two numbers (a, b) with |a| + |b| below 1";
+        let valid = |&(a, b): &(f64, f64)| a.abs() + b.abs() < 1.0;
+        source.field(object, "amplitudes", raw, expected, valid)
+    };
+    let center = |raw| source.position(object, "center", raw);
+    let radius = |raw| source.length(object, "radius", raw);
+    Ok(DisplacedSphere {
+        rings: steps("rings", written.rings, 2)?,
+        segments: steps("segments", written.segments, 3)?,
+        amplitudes: written.amplitudes.map_or(Ok((0.08, 0.03)), waves)?,
+        center: written.center.map_or(Ok(DVec3::ZERO), center)?,
+        radius: written.radius.map_or(Ok(1.0), radius)?,
+    })
+}
+
+/// Six sides, seen from outside counter-clockwise.
+fn box_faces(center: DVec3, half_size: DVec3, degrees: f64) -> [[DVec3; 4]; 6] {
+    let corner = |x, y, z| center + rotate_y(DVec3::new(x, y, z) * half_size, degrees);
+    let [a, b, c, d] =
+        [(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)].map(|(x, y)| corner(x, y, 1.0));
+    let [e, f, g, h] =
+        [(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)].map(|(x, y)| corner(x, y, -1.0));
+    [
+        [a, b, c, d],
+        [f, e, h, g],
+        [b, f, g, c],
+        [e, a, d, h],
+        [d, c, g, h],
+        [e, f, b, a],
+    ]
+}

@@ -1,0 +1,134 @@
+//! The statistics of a render as text.
+
+use raysieve::stats::{BounceStats, Stats};
+
+/// A row per bounce and one for all of them, then what the figures belong to.
+pub(crate) fn of(stats: &Stats) -> String {
+    let total = total(&stats.bounces);
+    let mut rows = vec![HEAD.map(str::to_owned)];
+    // A path that may scatter a thousand times seldom does: rows without rays say nothing.
+    rows.extend(
+        stats
+            .bounces
+            .iter()
+            .filter(|row| row.rays > 0)
+            .map(|row| cells(&row.bounce.to_string(), row)),
+    );
+    rows.push(cells("all", &total));
+    aligned(&rows) + &summary(stats)
+}
+
+const HEAD: [&str; 12] = [
+    "bounce",
+    "rays",
+    "hits",
+    "misses",
+    "ended",
+    "survivors",
+    "removed",
+    "shadow rays",
+    "intersect ms",
+    "shade ms",
+    "shadow ms",
+    "compact ms",
+];
+
+fn cells(label: &str, row: &BounceStats) -> [String; 12] {
+    let removed = if row.rays == 0 {
+        0.0
+    } else {
+        100.0 * (1.0 - row.survivors as f64 / row.rays as f64)
+    };
+    [
+        label.to_owned(),
+        grouped(row.rays),
+        grouped(row.hits),
+        grouped(row.misses),
+        grouped(row.ended),
+        grouped(row.survivors),
+        format!("{removed:.1} %"),
+        grouped(row.shadow_rays),
+        format!("{:.1}", row.intersect_ms),
+        format!("{:.1}", row.shade_ms),
+        format!("{:.1}", row.shadow_ms),
+        format!("{:.1}", row.compact_ms),
+    ]
+}
+
+fn total(bounces: &[BounceStats]) -> BounceStats {
+    let mut total = BounceStats::default();
+    for row in bounces {
+        total.rays += row.rays;
+        total.hits += row.hits;
+        total.misses += row.misses;
+        total.ended += row.ended;
+        total.survivors += row.survivors;
+        total.shadow_rays += row.shadow_rays;
+        total.intersect_ms += row.intersect_ms;
+        total.shade_ms += row.shade_ms;
+        total.shadow_ms += row.shadow_ms;
+        total.compact_ms += row.compact_ms;
+    }
+    total
+}
+
+/// Columns flush right, two spaces between them.
+fn aligned(rows: &[[String; 12]]) -> String {
+    let widths: [usize; 12] =
+        std::array::from_fn(|column| rows.iter().map(|row| row[column].len()).max().unwrap_or(0));
+    let mut text = String::new();
+    for row in rows {
+        let cells: Vec<String> = row
+            .iter()
+            .zip(widths)
+            .map(|(cell, width)| format!("{cell:>width$}"))
+            .collect();
+        text.push_str(&cells.join("  "));
+        text.push('\n');
+    }
+    text
+}
+
+fn summary(stats: &Stats) -> String {
+    let [width, height] = stats.size;
+    let mut text = format!(
+        "\nscene        {}, {width}x{height}, {} samples a pixel, seed {}\n\
+         backend      {}, {}\n\
+         compaction   {}\n\
+         time         {:.2} s\n\
+         paths        {}, {:.2} Mpaths/s\n\
+         rays         {}, {:.2} Mrays/s\n",
+        stats.scene,
+        grouped(stats.spp.into()),
+        stats.seed,
+        stats.backend,
+        stats.device,
+        stats.compaction,
+        stats.seconds,
+        grouped(stats.paths),
+        stats.paths_per_second / 1e6,
+        grouped(stats.rays),
+        stats.rays_per_second / 1e6,
+    );
+    if stats.rejected_samples > 0 {
+        text.push_str(&format!(
+            "rejected     {} samples, not finite or too bright\n",
+            grouped(stats.rejected_samples)
+        ));
+    }
+    text.push_str(&format!("film_hash    {}\n", stats.film_hash));
+    text
+}
+
+/// Digits in groups of three: 1,048,576.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}

@@ -1,0 +1,244 @@
+//! The window: the picture as it is rendered, its statistics over it, and the keys.
+//!
+//! The event loop never waits for the renderer, which has a thread of its own (`render_thread`); what comes from
+//! either goes through the `viewer`, which changes the `view`, and the view is drawn to the `screen`.
+
+mod keys;
+mod orbit;
+pub mod overlay;
+mod render_thread;
+mod save;
+mod screen;
+mod view;
+mod viewer;
+
+use std::{
+    any::Any,
+    panic::{self, AssertUnwindSafe},
+    time::Instant,
+};
+
+use compaction::Strategy;
+use winit::{
+    application::ApplicationHandler,
+    event::{ElementState, KeyEvent, MouseButton, WindowEvent},
+    event_loop::{ActiveEventLoop, ControlFlow, EventLoop, EventLoopProxy},
+    window::WindowId,
+};
+
+use self::{keys::Action, viewer::Viewer};
+use crate::{Error, renderer::Renderer, scene::Scene};
+
+pub use keys::list as keys;
+
+/// How the window begins.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct WindowOptions {
+    /// Brightness doubles with every stop.
+    pub exposure_stops: f32,
+    /// The strategy that the renderer was made with.
+    pub strategy: Strategy,
+    /// Keeps the picture's size whatever the window's; else the picture is rendered in the window's size.
+    pub keep_size: bool,
+}
+
+/// How a window ended.
+pub enum Outcome {
+    /// The user closed it.
+    Closed {
+        /// With what it has rendered.
+        renderer: Renderer,
+    },
+    /// There was none: nothing has been rendered.
+    NoWindow {
+        /// As it was given.
+        renderer: Renderer,
+        /// Why, in one line.
+        reason: String,
+    },
+}
+
+/// Renders the scene in a window until the user closes it. To be called from the main thread, once.
+///
+/// `Err` is what ended the renderer, or the loss of the window in the middle.
+pub fn run(renderer: Renderer, scene: &Scene, options: WindowOptions) -> Result<Outcome, Error> {
+    // Without its keyboard library winit panics.
+    let event_loop = quietly(|| EventLoop::with_user_event().build())
+        .and_then(|event_loop| event_loop.map_err(|error| os_text(&error.to_string())));
+    let event_loop = match event_loop {
+        Ok(event_loop) => event_loop,
+        Err(reason) => return Ok(Outcome::NoWindow { renderer, reason }),
+    };
+    let wake = event_loop.create_proxy();
+    let mut app = App {
+        scene,
+        options,
+        wake,
+        stage: Stage::Waiting(Box::new(renderer)),
+    };
+    let ended = event_loop.run_app(&mut app).map_err(|error| Error::Window {
+        problem: os_text(&error.to_string()),
+    });
+    match app.stage {
+        Stage::Open(viewer) => {
+            let renderer = viewer.close()?;
+            ended.map(|()| Outcome::Closed {
+                renderer: *renderer,
+            })
+        }
+        Stage::NoWindow(renderer, reason) => Ok(Outcome::NoWindow {
+            renderer: *renderer,
+            reason,
+        }),
+        Stage::Waiting(renderer) => {
+            let reason = ended.err().map_or_else(
+                || "the display ended it".to_owned(),
+                |error| error.to_string(),
+            );
+            Ok(Outcome::NoWindow {
+                renderer: *renderer,
+                reason,
+            })
+        }
+        Stage::Opening => Err(Error::Window {
+            problem: "ended while it was opening".to_owned(),
+        }),
+    }
+}
+
+/// What wakes the event loop besides the user.
+enum Wake {
+    /// There is a new picture.
+    Frame,
+    /// The renderer has something to say.
+    Note(String),
+    /// A picture has been written, or could not be.
+    Saved,
+    /// The render thread has ended.
+    Ended,
+}
+
+struct App<'a> {
+    scene: &'a Scene,
+    options: WindowOptions,
+    wake: EventLoopProxy<Wake>,
+    stage: Stage,
+}
+
+enum Stage {
+    Waiting(Box<Renderer>),
+    Opening,
+    Open(Box<Viewer>),
+    NoWindow(Box<Renderer>, String),
+}
+
+impl ApplicationHandler<Wake> for App<'_> {
+    fn resumed(&mut self, event_loop: &ActiveEventLoop) {
+        self.stage = match std::mem::replace(&mut self.stage, Stage::Opening) {
+            Stage::Waiting(renderer) => {
+                match Viewer::open(
+                    event_loop,
+                    renderer,
+                    self.scene,
+                    self.options,
+                    self.wake.clone(),
+                ) {
+                    Ok(viewer) => Stage::Open(Box::new(viewer)),
+                    Err((renderer, reason)) => {
+                        event_loop.exit();
+                        Stage::NoWindow(renderer, reason)
+                    }
+                }
+            }
+            stage => stage,
+        };
+    }
+
+    fn user_event(&mut self, event_loop: &ActiveEventLoop, wake: Wake) {
+        let Stage::Open(viewer) = &mut self.stage else {
+            return;
+        };
+        match wake {
+            Wake::Frame => viewer.update(),
+            Wake::Note(note) => viewer.say(note),
+            Wake::Saved => viewer.report_saves(),
+            Wake::Ended => event_loop.exit(),
+        }
+    }
+
+    fn window_event(&mut self, event_loop: &ActiveEventLoop, _: WindowId, event: WindowEvent) {
+        let Stage::Open(viewer) = &mut self.stage else {
+            return;
+        };
+        match event {
+            WindowEvent::CloseRequested | WindowEvent::Destroyed => event_loop.exit(),
+            WindowEvent::RedrawRequested => viewer.draw(),
+            WindowEvent::Resized(size) => viewer.resize(size),
+            WindowEvent::CursorMoved { position, .. } => viewer.move_cursor(position),
+            WindowEvent::MouseInput {
+                button: MouseButton::Left,
+                state,
+                ..
+            } => viewer.drag(state.is_pressed()),
+            WindowEvent::MouseWheel { delta, .. } => viewer.scroll(delta),
+            WindowEvent::KeyboardInput {
+                event:
+                    KeyEvent {
+                        logical_key,
+                        state: ElementState::Pressed,
+                        ..
+                    },
+                ..
+            } => match keys::action(&logical_key) {
+                Some(Action::Quit) => event_loop.exit(),
+                Some(action) => viewer.act(action),
+                None => {}
+            },
+            _ => {}
+        }
+    }
+
+    fn about_to_wait(&mut self, event_loop: &ActiveEventLoop) {
+        let Stage::Open(viewer) = &mut self.stage else {
+            return;
+        };
+        let until = viewer.wait_until(Instant::now());
+        event_loop.set_control_flow(until.map_or(ControlFlow::Wait, ControlFlow::WaitUntil));
+    }
+}
+
+/// Runs what may panic for want of a library, and makes the panic an error that says why.
+fn quietly<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+    let hook = panic::take_hook();
+    panic::set_hook(Box::new(|_| {}));
+    let result = panic::catch_unwind(AssertUnwindSafe(work));
+    panic::set_hook(hook);
+    result.map_err(|panic| panic_text(&*panic))
+}
+
+/// A panic's message, in one line.
+fn panic_text(panic: &(dyn Any + Send)) -> String {
+    let text = panic
+        .downcast_ref::<String>()
+        .map(String::as_str)
+        .or_else(|| panic.downcast_ref::<&str>().copied());
+    text.unwrap_or("for no known reason")
+        .lines()
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+/// The system's own words out of an error of winit, which puts the place in winit's source before them.
+fn os_text(error: &str) -> String {
+    let text = match error
+        .strip_prefix("os error at ")
+        .and_then(|rest| rest.split_once(": "))
+    {
+        Some((_, text)) => text,
+        None => error,
+    };
+    text.trim_end_matches('.')
+        .lines()
+        .collect::<Vec<_>>()
+        .join(" ")
+}

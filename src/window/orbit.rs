@@ -1,0 +1,78 @@
+//! A camera that a hand moves about its target.
+
+use glam::{Quat, Vec3};
+
+use crate::scene::Camera;
+
+/// Where the scene's camera was, and where it has been moved to.
+pub(super) struct Orbit {
+    home: Camera,
+    camera: Camera,
+    /// Width over height of the picture that the scene asks for.
+    aspect: f32,
+}
+
+/// Short of the poles, where left and right are lost.
+const MAX_ELEVATION: f32 = 89.0;
+
+/// Nearest and farthest, in distances of the scene's camera from its target.
+const NEAREST: f32 = 0.01;
+const FARTHEST: f32 = 100.0;
+
+impl Orbit {
+    pub(super) fn new(home: Camera, (width, height): (u32, u32)) -> Self {
+        Self {
+            home,
+            camera: home,
+            aspect: width as f32 / height as f32,
+        }
+    }
+
+    /// Back to the scene's camera, to the bit.
+    pub(super) fn reset(&mut self) {
+        self.camera = self.home;
+    }
+
+    /// Moves the camera around its target, radians to the right and upwards.
+    pub(super) fn turn(&mut self, right: f32, up: f32) {
+        let pole = self.camera.up.normalize_or(Vec3::Y);
+        let from_target = self.camera.origin - self.camera.target;
+        let distance = from_target.length();
+        let direction = from_target.normalize_or(Vec3::Z);
+        let elevation = direction.dot(pole).clamp(-1.0, 1.0).asin();
+        let highest = MAX_ELEVATION.to_radians().max(elevation.abs());
+        let rise = (elevation + up).clamp(-highest, highest) - elevation;
+        let sideways = pole
+            .cross(direction)
+            .normalize_or(pole.any_orthonormal_vector());
+        // Turning about `sideways` by a positive angle lowers the camera.
+        let turned =
+            Quat::from_axis_angle(pole, right) * Quat::from_axis_angle(sideways, -rise) * direction;
+        self.camera.origin = self.camera.target + turned.normalize_or(direction) * distance;
+    }
+
+    /// Multiplies the distance to the target.
+    pub(super) fn dolly(&mut self, factor: f32) {
+        let from_target = self.camera.origin - self.camera.target;
+        let home_distance = self.home.origin.distance(self.home.target);
+        let distance = (from_target.length() * factor)
+            .clamp(NEAREST * home_distance, FARTHEST * home_distance);
+        self.camera.origin = self.camera.target + from_target.normalize_or(Vec3::Z) * distance;
+    }
+
+    /// The camera for a picture of this size: it sees at least what the scene's own frame shows, whatever the shape.
+    pub(super) fn camera(&self, (width, height): (u32, u32)) -> Camera {
+        let widening = width as f32 / height as f32 / self.aspect;
+        if widening <= 1.0 {
+            return self.camera;
+        }
+        let half_width = (self.camera.fov_degrees.to_radians() / 2.0).tan() * widening;
+        Camera {
+            fov_degrees: (2.0 * half_width.atan()).to_degrees().min(MAX_FOV),
+            ..self.camera
+        }
+    }
+}
+
+/// A pinhole sees less than a half space.
+const MAX_FOV: f32 = 179.0;

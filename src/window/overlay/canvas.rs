@@ -1,0 +1,225 @@
+//! Rectangles and text onto a picture of bytes. What lies outside is cut off.
+
+use std::collections::HashMap;
+
+use ab_glyph::{Font, FontRef, PxScale, ScaleFont, point};
+
+/// sRGB, eight bits a channel.
+pub(super) type Colour = [u8; 3];
+
+/// Pixels; may reach over the edge.
+#[derive(Clone, Copy)]
+pub(super) struct Area {
+    pub(super) x: i32,
+    pub(super) y: i32,
+    pub(super) width: i32,
+    pub(super) height: i32,
+}
+
+pub(super) struct Canvas<'a> {
+    rgba: &'a mut [u8],
+    width: usize,
+    height: usize,
+}
+
+impl<'a> Canvas<'a> {
+    /// As many of the rows as `rgba` holds.
+    pub(super) fn new(rgba: &'a mut [u8], width: u32, height: u32) -> Self {
+        let width = width as usize;
+        let height = (height as usize).min(rgba.len().checked_div(width * 4).unwrap_or(0));
+        Self {
+            rgba,
+            width,
+            height,
+        }
+    }
+
+    pub(super) fn width(&self) -> i32 {
+        self.width as i32
+    }
+
+    pub(super) fn height(&self) -> i32 {
+        self.height as i32
+    }
+
+    pub(super) fn fill(&mut self, area: Area, colour: Colour, opacity: f32) {
+        let opacity = to_256ths(opacity);
+        for y in area.y..area.y + area.height {
+            let (pixels, _) = self.span(area.x, y, area.width).as_chunks_mut();
+            for pixel in pixels {
+                blend(pixel, colour, opacity);
+            }
+        }
+    }
+
+    /// A filled area with round corners.
+    pub(super) fn panel(&mut self, area: Area, radius: i32, colour: Colour, opacity: f32) {
+        let flat = Area {
+            y: area.y + radius,
+            height: area.height - 2 * radius,
+            ..area
+        };
+        self.fill(flat, colour, opacity);
+        for row in 0..radius {
+            let up = (radius - row) as f32 - 0.5;
+            for y in [area.y + row, area.y + area.height - 1 - row] {
+                for column in 0..radius {
+                    let left = (radius - column) as f32 - 0.5;
+                    let inside = (radius as f32 + 0.5 - left.hypot(up)).clamp(0.0, 1.0);
+                    for x in [area.x + column, area.x + area.width - 1 - column] {
+                        self.fill(
+                            Area {
+                                x,
+                                y,
+                                width: 1,
+                                height: 1,
+                            },
+                            colour,
+                            opacity * inside,
+                        );
+                    }
+                }
+                let middle = Area {
+                    x: area.x + radius,
+                    y,
+                    width: area.width - 2 * radius,
+                    height: 1,
+                };
+                self.fill(middle, colour, opacity);
+            }
+        }
+    }
+
+    /// One line of text; `x` is its left edge and `y` the top of its cells.
+    pub(super) fn text(
+        &mut self,
+        type_face: &mut TypeFace,
+        x: i32,
+        y: i32,
+        colour: Colour,
+        text: &str,
+    ) {
+        for (index, character) in text.chars().enumerate() {
+            let left = x + index as i32 * type_face.cell_width;
+            self.glyph(type_face.glyph(character), left, y, colour);
+        }
+    }
+
+    fn glyph(&mut self, glyph: &Glyph, x: i32, y: i32, colour: Colour) {
+        let left = x + glyph.left;
+        // A glyph is either wholly inside from left to right or left out.
+        if left < 0 || left + glyph.width as i32 > self.width() {
+            return;
+        }
+        for (row, coverage) in glyph.coverage.chunks_exact(glyph.width.max(1)).enumerate() {
+            let (pixels, _) = self
+                .span(left, y + glyph.top + row as i32, glyph.width as i32)
+                .as_chunks_mut();
+            for (pixel, &coverage) in pixels.iter_mut().zip(coverage) {
+                blend(pixel, colour, coverage);
+            }
+        }
+    }
+
+    /// The bytes of a row's part that lies on the picture.
+    fn span(&mut self, x: i32, y: i32, width: i32) -> &mut [u8] {
+        let (left, right) = (
+            x.clamp(0, self.width()) as usize,
+            (x + width).clamp(0, self.width()) as usize,
+        );
+        if y < 0 || y >= self.height() || left >= right {
+            return &mut [];
+        }
+        let row = y as usize * self.width;
+        &mut self.rgba[4 * (row + left)..4 * (row + right)]
+    }
+}
+
+fn to_256ths(opacity: f32) -> u16 {
+    (opacity * 256.0).round() as u16
+}
+
+/// Opacity from 0 to 256; the picture itself is opaque and stays so.
+fn blend(pixel: &mut [u8; 4], [red, green, blue]: Colour, opacity: u16) {
+    for (channel, over) in pixel.iter_mut().zip([red, green, blue, 255]) {
+        *channel =
+            ((u16::from(*channel) * (256 - opacity) + u16::from(over) * opacity) / 256) as u8;
+    }
+}
+
+/// The overlay's font in one size, its glyphs drawn once. All characters are of one width.
+pub(super) struct TypeFace {
+    font: FontRef<'static>,
+    size: PxScale,
+    /// Pixels from one character to the next, and from one line to the next.
+    pub(super) cell_width: i32,
+    pub(super) line_height: i32,
+    glyphs: HashMap<char, Glyph>,
+}
+
+struct Glyph {
+    left: i32,
+    top: i32,
+    width: usize,
+    /// Row by row, 0 to 256.
+    coverage: Vec<u16>,
+}
+
+static FONT: &[u8] = include_bytes!("../../../assets/DejaVuSansMono.ttf");
+
+impl TypeFace {
+    /// The size is the one that makes a character a whole number of pixels wide: text stays crisp and columns exact.
+    pub(super) fn new(scale: f32) -> Self {
+        let font = FontRef::try_from_slice(FONT).expect("the font in the program is a font");
+        let cell_width = (7.0 * scale).round().max(1.0);
+        let advance = font.h_advance_unscaled(font.glyph_id('0')) / font.height_unscaled();
+        let size = PxScale::from(cell_width / advance);
+        let line_height = (15.0 * scale).round() as i32;
+        Self {
+            font,
+            size,
+            cell_width: cell_width as i32,
+            line_height,
+            glyphs: HashMap::new(),
+        }
+    }
+
+    fn glyph(&mut self, character: char) -> &Glyph {
+        self.glyphs
+            .entry(character)
+            .or_insert_with(|| Glyph::new(&self.font, self.size, self.line_height, character))
+    }
+}
+
+impl Glyph {
+    fn new(font: &FontRef<'static>, size: PxScale, line_height: i32, character: char) -> Self {
+        let scaled = font.as_scaled(size);
+        let baseline = ((line_height as f32 + scaled.ascent() + scaled.descent()) / 2.0).round();
+        let outline = font.outline_glyph(
+            font.glyph_id(character)
+                .with_scale_and_position(size, point(0.0, baseline)),
+        );
+        let Some(outline) = outline else {
+            return Self {
+                left: 0,
+                top: 0,
+                width: 0,
+                coverage: Vec::new(),
+            };
+        };
+        let bounds = outline.px_bounds();
+        let width = bounds.width() as usize;
+        let mut coverage = vec![0; width * bounds.height() as usize];
+        outline.draw(|x, y, amount| {
+            if let Some(covered) = coverage.get_mut(y as usize * width + x as usize) {
+                *covered = to_256ths(amount.clamp(0.0, 1.0));
+            }
+        });
+        Self {
+            left: bounds.min.x as i32,
+            top: bounds.min.y as i32,
+            width,
+            coverage,
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! Numbers as the overlay writes them: three digits and a unit, five characters at most.
+
+/// A count: `999`, `1.23k`, `16.8M`.
+pub(super) fn count(count: u64) -> String {
+    if count < 1000 {
+        return count.to_string();
+    }
+    let mut value = count as f64;
+    let mut prefix = "";
+    for larger in ["k", "M", "G", "T", "P", "E"] {
+        if value < ROUNDS_TO_1000 {
+            break;
+        }
+        value /= 1000.0;
+        prefix = larger;
+    }
+    three_digits(value) + prefix
+}
+
+/// A time: plain below a second, then with its unit.
+pub(super) fn milliseconds(milliseconds: f64) -> String {
+    if milliseconds < ROUNDS_TO_1000 {
+        return three_digits(milliseconds);
+    }
+    let mut value = milliseconds / 1000.0;
+    let mut unit = "s";
+    for (larger, factor) in [("m", 60.0), ("h", 60.0), ("d", 24.0)] {
+        if value < ROUNDS_TO_1000 {
+            break;
+        }
+        value /= factor;
+        unit = larger;
+    }
+    three_digits(value) + unit
+}
+
+/// Millions a second, without the unit.
+pub(in crate::window) fn millions(per_second: f64) -> String {
+    three_digits(per_second / 1e6)
+}
+
+/// Time on a clock: `9.5 s`, `2:05`, `1:02:05`.
+pub(super) fn duration(seconds: f64) -> String {
+    if seconds < 60.0 {
+        return format!("{seconds:.1} s");
+    }
+    let whole = seconds as u64;
+    let (hours, minutes, seconds) = (whole / 3600, whole / 60 % 60, whole % 60);
+    if hours == 0 {
+        format!("{minutes}:{seconds:02}")
+    } else {
+        format!("{hours}:{minutes:02}:{seconds:02}")
+    }
+}
+
+const ROUNDS_TO_1000: f64 = 999.5;
+
+fn three_digits(value: f64) -> String {
+    let decimals = match value {
+        ..9.995 => 2,
+        ..99.95 => 1,
+        _ => 0,
+    };
+    format!("{value:.decimals$}")
+}

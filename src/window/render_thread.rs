@@ -1,0 +1,331 @@
+//! The renderer on a thread of its own: commands go in, the latest picture comes out, and neither side waits.
+
+use std::{
+    io,
+    sync::{
+        Arc, Mutex, PoisonError,
+        mpsc::{self, Receiver, Sender},
+    },
+    thread::{self, JoinHandle},
+    time::{Duration, Instant},
+};
+
+use compaction::Strategy;
+use winit::event_loop::EventLoopProxy;
+
+use super::{Wake, overlay::State};
+use crate::{Error, picture::Picture, renderer::Renderer, scene::Camera, stats::Stats};
+
+/// What the window asks of the renderer.
+pub(super) enum Command {
+    View { camera: Camera, size: (u32, u32) },
+    Strategy(Strategy),
+    Pause(bool),
+    Restart,
+}
+
+/// A picture and how it came about.
+pub(super) struct Frame {
+    pub(super) picture: Picture,
+    pub(super) stats: Stats,
+    pub(super) state: State,
+}
+
+/// The window's end. Dropping it without `finish` lets the thread end by itself.
+pub(super) struct RenderThread {
+    commands: Sender<Command>,
+    latest: Arc<Mutex<Option<Frame>>>,
+    thread: JoinHandle<Result<Box<Renderer>, Error>>,
+}
+
+impl RenderThread {
+    /// Starts to render up to `samples` a pixel; pictures come no faster than one per `interval`. Gives the renderer
+    /// back if the system has no thread left.
+    pub(super) fn start(
+        renderer: Box<Renderer>,
+        samples: u32,
+        interval: Duration,
+        wake: EventLoopProxy<Wake>,
+    ) -> Result<Self, (Box<Renderer>, io::Error)> {
+        let (commands, received) = mpsc::channel();
+        let (hand_over, handed_over) = mpsc::channel::<Box<Renderer>>();
+        let latest = Arc::new(Mutex::new(None));
+        let slot = latest.clone();
+        let thread = thread::Builder::new()
+            .name("render".to_owned())
+            .spawn(move || {
+                // Also when the renderer panics, so that the window does not outlive it.
+                let _ended = WakeOnDrop(wake.clone());
+                let Ok(renderer) = handed_over.recv() else {
+                    return Err(gone("nothing to render"));
+                };
+                let outlet = Outlet {
+                    slot,
+                    wake,
+                    interval,
+                    published: None,
+                    waiting: Some(Instant::now()),
+                    pause: interval,
+                };
+                let stats = renderer.stats();
+                let (paused, done) = (false, false);
+                Work {
+                    renderer,
+                    stats,
+                    samples,
+                    commands: received,
+                    outlet,
+                    paused,
+                    done,
+                    speed: 0.0,
+                    preview_of: None,
+                }
+                .run()
+            });
+        match thread {
+            Ok(thread) => {
+                // It listens.
+                let _ = hand_over.send(renderer);
+                Ok(Self {
+                    commands,
+                    latest,
+                    thread,
+                })
+            }
+            Err(error) => Err((renderer, error)),
+        }
+    }
+
+    /// The thread may have ended with an error: then nobody listens, and `Wake::Ended` is on its way.
+    pub(super) fn send(&self, command: Command) {
+        let _ = self.commands.send(command);
+    }
+
+    /// The newest picture, once.
+    pub(super) fn take_frame(&self) -> Option<Frame> {
+        self.latest
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take()
+    }
+
+    /// Ends the thread after the wave that it is at, and takes the renderer back.
+    pub(super) fn finish(self) -> Result<Box<Renderer>, Error> {
+        drop(self.commands);
+        self.thread
+            .join()
+            .unwrap_or_else(|panic| Err(gone(&super::panic_text(&*panic))))
+    }
+}
+
+fn gone(why: &str) -> Error {
+    Error::Window {
+        problem: format!("the render thread stopped: {why}"),
+    }
+}
+
+struct WakeOnDrop(EventLoopProxy<Wake>);
+
+impl Drop for WakeOnDrop {
+    fn drop(&mut self) {
+        let _ = self.0.send_event(Wake::Ended);
+    }
+}
+
+/// All commands that came while a wave was rendered, as one: of several views only the last is rendered.
+#[derive(Default)]
+struct Orders {
+    view: Option<(Camera, (u32, u32))>,
+    strategy: Option<Strategy>,
+    paused: Option<bool>,
+    restart: bool,
+}
+
+impl Orders {
+    /// `None` when the window is gone. Waits for a command if there is nothing else to do.
+    fn collect(commands: &Receiver<Command>, idle: bool) -> Option<Self> {
+        let mut orders = Self::default();
+        if idle {
+            orders.add(commands.recv().ok()?);
+        }
+        loop {
+            match commands.try_recv() {
+                Ok(command) => orders.add(command),
+                Err(mpsc::TryRecvError::Empty) => return Some(orders),
+                Err(mpsc::TryRecvError::Disconnected) => return None,
+            }
+        }
+    }
+
+    fn add(&mut self, command: Command) {
+        match command {
+            Command::View { camera, size } => self.view = Some((camera, size)),
+            Command::Strategy(strategy) => self.strategy = Some(strategy),
+            Command::Pause(paused) => self.paused = Some(paused),
+            Command::Restart => self.restart = true,
+        }
+    }
+}
+
+struct Work {
+    renderer: Box<Renderer>,
+    /// After the last wave.
+    stats: Stats,
+    samples: u32,
+    commands: Receiver<Command>,
+    outlet: Outlet,
+    paused: bool,
+    done: bool,
+    /// Paths a second, of late; 0 if not known.
+    speed: f64,
+    /// The size that is wanted, while a smaller picture is rendered ahead of it.
+    preview_of: Option<(u32, u32)>,
+}
+
+/// What a picture may take for the view to follow a hand; where it takes more, a smaller one comes first.
+const PREVIEW_SECONDS: f64 = 0.08;
+
+/// Columns and rows of the picture for one of its preview.
+const MAX_REDUCTION: f64 = 8.0;
+
+impl Work {
+    fn run(mut self) -> Result<Box<Renderer>, Error> {
+        while let Some(orders) = Orders::collect(&self.commands, !self.is_working()) {
+            let changed = self.obey(orders)?;
+            if self.is_working() {
+                self.done = !self.renderer.advance()?;
+                self.stats = self.renderer.stats();
+                self.speed = self.stats.paths_per_second;
+            }
+            let preview_of = self.preview_of.take_if(|_| self.stats.spp > 0);
+            if changed
+                || preview_of.is_some()
+                || !self.is_working()
+                || self.outlet.is_due(self.stats.spp)
+            {
+                let begun = Instant::now();
+                let picture = self.renderer.picture()?;
+                self.outlet.publish(
+                    Frame {
+                        picture,
+                        stats: self.stats.clone(),
+                        state: self.state(),
+                    },
+                    begun,
+                );
+            }
+            if let Some(size) = preview_of {
+                self.render_in(size)?;
+            }
+        }
+        Ok(self.renderer)
+    }
+
+    /// Begins again in another size.
+    fn render_in(&mut self, (width, height): (u32, u32)) -> Result<(), Error> {
+        if self.stats.size != [width, height] {
+            self.renderer.set_size(width, height)?;
+            self.stats = self.renderer.stats();
+        }
+        self.done = false;
+        Ok(())
+    }
+
+    /// The size of a picture that is there soon, if one of `size` is not.
+    fn preview(&self, (width, height): (u32, u32)) -> Option<(u32, u32)> {
+        let seconds = f64::from(width) * f64::from(height) / self.speed;
+        let reduction = (seconds / PREVIEW_SECONDS).sqrt().ceil().min(MAX_REDUCTION);
+        let reduced = |length: u32| ((f64::from(length) / reduction).round() as u32).max(1);
+        (self.speed > 0.0 && reduction > 1.0).then(|| (reduced(width), reduced(height)))
+    }
+
+    fn state(&self) -> State {
+        let (samples, progress) = (self.samples, self.renderer.progress());
+        match (self.done, self.paused) {
+            (true, _) => State::Done,
+            (false, true) => State::Paused { samples, progress },
+            (false, false) => State::Rendering { samples, progress },
+        }
+    }
+
+    /// A paused render still shows one sample of a new view.
+    fn is_working(&self) -> bool {
+        !self.done && (!self.paused || self.stats.spp == 0)
+    }
+
+    /// Whether the shown figures changed though the film did not.
+    fn obey(&mut self, orders: Orders) -> Result<bool, Error> {
+        let mut changed = false;
+        if let Some((camera, size)) = orders.view {
+            let preview = self.preview(size);
+            self.preview_of = preview.map(|_| size);
+            self.render_in(preview.unwrap_or(size))?;
+            self.renderer.set_camera(camera)?;
+        }
+        if orders.restart {
+            self.renderer.restart()?;
+        }
+        if orders.view.is_some() || orders.restart {
+            self.done = false;
+            self.outlet.waiting.get_or_insert_with(Instant::now);
+        }
+        if let Some(paused) = orders.paused {
+            changed = self.paused != paused;
+            self.paused = paused;
+        }
+        if let Some(strategy) = orders.strategy {
+            // A strategy may need what this machine lacks; the one before it goes on.
+            if let Err(error) = self.renderer.set_strategy(strategy) {
+                let _ = self.outlet.wake.send_event(Wake::Note(error.to_string()));
+            }
+            changed = true;
+        }
+        self.stats = self.renderer.stats();
+        Ok(changed)
+    }
+}
+
+/// Where pictures leave for the window.
+struct Outlet {
+    slot: Arc<Mutex<Option<Frame>>>,
+    wake: EventLoopProxy<Wake>,
+    interval: Duration,
+    published: Option<Instant>,
+    /// Since when there is a view that has not been shown.
+    waiting: Option<Instant>,
+    /// To the next picture.
+    pause: Duration,
+}
+
+/// A view that has not one sample everywhere after so long is shown as it is.
+const PATIENCE: Duration = Duration::from_millis(300);
+
+/// Between two pictures lies so many times what a picture takes.
+const PICTURE_SPACING: u32 = 4;
+
+impl Outlet {
+    fn is_due(&self, samples: u32) -> bool {
+        self.published
+            .is_none_or(|published| published.elapsed() >= self.pause)
+            && (samples > 0
+                || self
+                    .waiting
+                    .is_some_and(|since| since.elapsed() >= PATIENCE))
+    }
+
+    /// `begun` is when the making of the frame began.
+    fn publish(&mut self, frame: Frame, begun: Instant) {
+        let unseen = self
+            .slot
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .replace(frame);
+        if unseen.is_none() {
+            // Fails only when the window is gone.
+            let _ = self.wake.send_event(Wake::Frame);
+        }
+        self.pause = self.interval.max(begun.elapsed() * PICTURE_SPACING);
+        self.published = Some(Instant::now());
+        self.waiting = None;
+    }
+}

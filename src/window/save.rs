@@ -1,0 +1,42 @@
+//! Pictures kept from the window: beside the scene, under its name and a number.
+
+use std::{
+    fs::OpenOptions,
+    io,
+    path::{Path, PathBuf},
+};
+
+use super::view::Shown;
+use crate::{
+    Error,
+    output::{self, Look},
+};
+
+/// Writes the picture as `<scene>-001.png`, or the next number that is free, and says where.
+pub(super) fn save(scene: &Path, frame: &Shown, look: Look) -> Result<PathBuf, Error> {
+    let path = claim(scene)?;
+    output::write_picture(&path, &frame.picture, &frame.stats, look).inspect_err(|_| {
+        // The empty file that held the place.
+        let _ = std::fs::remove_file(&path);
+    })?;
+    Ok(path)
+}
+
+/// Makes an empty file of the first free number, so that nobody else takes it.
+fn claim(scene: &Path) -> Result<PathBuf, Error> {
+    let stem = scene.file_stem().unwrap_or(scene.as_os_str());
+    let mut number = 1_u32;
+    loop {
+        let mut name = stem.to_owned();
+        name.push(format!("-{number:03}.png"));
+        let path = scene.with_file_name(name);
+        match OpenOptions::new().write(true).create_new(true).open(&path) {
+            Ok(_) => return Ok(path),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
+            Err(error) => {
+                let problem = format!("not written: {error}; make the scene's folder writable");
+                return Err(Error::Write { path, problem });
+            }
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! What the window shows: the latest picture, developed and fitted, and what is laid over it.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use rayon::{ThreadPool, prelude::*};
+
+use super::{
+    keys,
+    overlay::{Overlay, State, scale_for},
+    render_thread::Frame,
+};
+use crate::{picture::Picture, stats::Stats, tone};
+
+/// What is shown and how: `update` and the switches change it, `draw` puts it into bytes.
+pub(super) struct View {
+    frame: Option<Shown>,
+    exposure_stops: f32,
+    overlay: Overlay,
+    shows_stats: bool,
+    shows_keys: bool,
+    message: Option<(String, Instant)>,
+    /// The picture in the window's size, without what is laid over it; `None` when it is out of date.
+    backdrop: Option<Backdrop>,
+    /// The renderer keeps the common pool busy, and a job there would wait for its wave.
+    pool: ThreadPool,
+}
+
+/// A frame whose picture others may hold too.
+#[derive(Clone)]
+pub(super) struct Shown {
+    pub(super) picture: Arc<Picture>,
+    pub(super) stats: Stats,
+    pub(super) state: State,
+}
+
+struct Backdrop {
+    size: (u32, u32),
+    rgba: Vec<u8>,
+}
+
+const MESSAGE_TIME: Duration = Duration::from_secs(3);
+
+/// Around a picture that has not the window's shape.
+const BORDER: [u8; 4] = [24, 26, 30, 255];
+
+/// More do not make a picture's few milliseconds shorter.
+const MAX_THREADS: usize = 4;
+
+impl View {
+    pub(super) fn new(exposure_stops: f32) -> Result<Self, rayon::ThreadPoolBuildError> {
+        let threads = rayon::current_num_threads().min(MAX_THREADS);
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build()?;
+        Ok(Self {
+            frame: None,
+            exposure_stops,
+            overlay: Overlay::new(1.0),
+            shows_stats: true,
+            shows_keys: false,
+            message: None,
+            backdrop: None,
+            pool,
+        })
+    }
+
+    pub(super) fn update(&mut self, frame: Frame) {
+        let Frame {
+            picture,
+            stats,
+            state,
+        } = frame;
+        self.frame = Some(Shown {
+            picture: Arc::new(picture),
+            stats,
+            state,
+        });
+        self.backdrop = None;
+    }
+
+    /// Takes away a message whose time is over, and says whether it did.
+    pub(super) fn update_message(&mut self, now: Instant) -> bool {
+        self.message.take_if(|(_, until)| *until <= now).is_some()
+    }
+
+    pub(super) fn frame(&self) -> Option<&Shown> {
+        self.frame.as_ref()
+    }
+
+    pub(super) fn exposure_stops(&self) -> f32 {
+        self.exposure_stops
+    }
+
+    pub(super) fn expose(&mut self, stops: f32) {
+        self.exposure_stops = (self.exposure_stops + stops).clamp(-MAX_STOPS, MAX_STOPS);
+        self.backdrop = None;
+    }
+
+    pub(super) fn shows_stats(&self) -> bool {
+        self.shows_stats
+    }
+
+    pub(super) fn switch_stats(&mut self) {
+        self.shows_stats = !self.shows_stats;
+    }
+
+    pub(super) fn switch_keys(&mut self) {
+        self.shows_keys = !self.shows_keys;
+    }
+
+    /// Shows a line for a while.
+    pub(super) fn say(&mut self, message: String) {
+        self.message = Some((message, Instant::now() + MESSAGE_TIME));
+    }
+
+    /// When the message goes.
+    pub(super) fn message_until(&self) -> Option<Instant> {
+        self.message.as_ref().map(|(_, until)| *until)
+    }
+
+    /// Fills a window of `size` pixels; `scale` is the screen's.
+    pub(super) fn draw(&mut self, rgba: &mut [u8], size: (u32, u32), scale: f32) {
+        match self.frame.as_ref() {
+            Some(frame) => {
+                let fresh = self
+                    .backdrop
+                    .take()
+                    .filter(|backdrop| backdrop.size == size);
+                let backdrop = fresh.unwrap_or_else(|| {
+                    let develop = || develop(&frame.picture, self.exposure_stops, size);
+                    Backdrop {
+                        size,
+                        rgba: self.pool.install(develop),
+                    }
+                });
+                rgba.copy_from_slice(&backdrop.rgba);
+                self.backdrop = Some(backdrop);
+            }
+            None => rgba.as_chunks_mut().0.fill(BORDER),
+        }
+        let scale = scale.max(scale_for(size.0, size.1));
+        if self.overlay.scale() != scale {
+            self.overlay = Overlay::new(scale);
+        }
+        if self.shows_stats
+            && let Some(frame) = &self.frame
+        {
+            self.overlay
+                .draw_stats(rgba, size, &frame.stats, frame.state);
+        }
+        let keys: Vec<_> = keys::list().filter(|_| self.shows_keys).collect();
+        if self.shows_keys {
+            self.overlay.draw_keys(rgba, size, &keys);
+        }
+        if let Some((message, _)) = &self.message {
+            self.overlay.draw_message(rgba, size, message, keys.len());
+        }
+    }
+}
+
+/// Of exposure, up and down.
+const MAX_STOPS: f32 = 20.0;
+
+/// The picture in 8 bits, as large as it fits into the window and in its middle.
+fn develop(picture: &Picture, exposure_stops: f32, (width, height): (u32, u32)) -> Vec<u8> {
+    let developed = tone::to_srgb8(picture, exposure_stops);
+    if (picture.width, picture.height) == (width, height) {
+        return developed;
+    }
+    let enlarge = (f64::from(width) / f64::from(picture.width))
+        .min(f64::from(height) / f64::from(picture.height));
+    let fitted = |length: u32, room: u32| {
+        ((f64::from(length) * enlarge).round() as u32).clamp(1, room) as usize
+    };
+    let (fitted_width, fitted_height) =
+        (fitted(picture.width, width), fitted(picture.height, height));
+    let (width, height) = (width as usize, height as usize);
+    let (left, top) = ((width - fitted_width) / 2, (height - fitted_height) / 2);
+    let (source, _) = developed.as_chunks::<4>();
+    let source_width = picture.width as usize;
+    let columns: Vec<_> = (0..fitted_width)
+        .map(|x| footprint(x, fitted_width, source_width))
+        .collect();
+
+    let mut rgba = BORDER.repeat(width * height);
+    let area = rgba
+        .par_chunks_exact_mut(4 * width)
+        .skip(top)
+        .take(fitted_height)
+        .enumerate();
+    area.for_each(|(y, row)| {
+        let rows = footprint(y, fitted_height, picture.height as usize);
+        let (pixels, _) = row.as_chunks_mut::<4>();
+        for (pixel, columns) in pixels[left..left + fitted_width].iter_mut().zip(&columns) {
+            *pixel = mean(
+                rows.clone()
+                    .flat_map(|row| &source[row * source_width..][columns.clone()]),
+            );
+        }
+    });
+    rgba
+}
+
+/// The pixels of a line of `from` that fall on pixel `index` of a line of `to`: one if the line grows.
+fn footprint(index: usize, to: usize, from: usize) -> std::ops::Range<usize> {
+    let (begin, end) = (index * from / to, (index + 1) * from / to);
+    begin..end.max(begin + 1)
+}
+
+fn mean<'a>(pixels: impl Iterator<Item = &'a [u8; 4]>) -> [u8; 4] {
+    let (mut sum, mut count) = ([0_u64; 4], 0);
+    for pixel in pixels {
+        for (sum, &channel) in sum.iter_mut().zip(pixel) {
+            *sum += u64::from(channel);
+        }
+        count += 1;
+    }
+    sum.map(|sum| (sum / count.max(1)) as u8)
+}

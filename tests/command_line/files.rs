@@ -1,0 +1,452 @@
+//! The files that a render leaves, and what it prints.
+
+use std::{fs, path::Path, process::Command};
+
+use libtest_mimic::Trial;
+use raysieve::{picture::Picture, tone};
+use serde_json::Value;
+
+use crate::{
+    add_if, add_tests, assert_done, assert_refused, folder, names, program, scene, small_render,
+    stderr, stdout, without_gpu_and_display,
+};
+
+pub(crate) fn add(trials: &mut Vec<Trial>) {
+    add_tests!(
+        trials,
+        a_picture_has_the_size_and_the_light_of_the_film,
+        a_picture_tells_where_it_came_from,
+        without_an_output_the_picture_is_named_by_the_scene,
+        without_a_display_the_program_says_so_and_renders,
+        statistics_have_the_documented_keys_and_obey_their_laws,
+        the_table_shows_the_figures_of_the_statistics,
+        what_changes_the_look_does_not_change_the_film,
+        what_changes_the_work_does_not_change_the_film,
+        a_place_that_cannot_be_written_is_found_before_the_render,
+        an_old_file_is_replaced_and_a_link_is_kept,
+        progress_is_not_shown_in_a_pipe,
+    );
+    let terminal = script("true").output();
+    let terminal = match terminal {
+        Ok(tried) if tried.status.success() => Ok(()),
+        Ok(tried) => Err(format!("script: {}", stderr(&tried).trim())),
+        Err(error) => Err(format!("script: {error}")),
+    };
+    add_if(
+        trials,
+        terminal,
+        "progress_is_shown_on_a_terminal",
+        progress_is_shown_on_a_terminal,
+    );
+}
+
+fn statistics(path: &Path) -> Value {
+    serde_json::from_slice(&fs::read(path).expect("the statistics are there"))
+        .expect("the statistics are JSON")
+}
+
+fn linear(path: &Path) -> Picture {
+    let exr = image::open(path).expect("the EXR opens").into_rgb32f();
+    let (width, height) = exr.dimensions();
+    let pixels = exr.pixels().map(|pixel| pixel.0.into()).collect();
+    Picture {
+        width,
+        height,
+        pixels,
+    }
+}
+
+fn a_picture_has_the_size_and_the_light_of_the_film() {
+    let folder = folder();
+    assert_done(&small_render(
+        folder.path(),
+        &["-o", "a.exr", "--exposure", "0.5"],
+    ));
+    assert_done(&small_render(
+        folder.path(),
+        &["-o", "a.PNG", "--exposure", "0.5"],
+    ));
+    let exr = linear(&folder.path().join("a.exr"));
+    assert_eq!((exr.width, exr.height), (48, 32));
+    assert!(
+        exr.pixels.iter().any(|pixel| pixel.max_element() > 0.0),
+        "the picture is black"
+    );
+
+    let png = image::ImageReader::open(folder.path().join("a.PNG")).expect("the PNG is there");
+    let png = png.decode().expect("the PNG opens").into_rgba8();
+    assert_eq!(png.dimensions(), (48, 32));
+    assert!(
+        png.into_raw() == tone::to_srgb8(&exr, 0.5),
+        "the PNG is not the EXR, tone-mapped"
+    );
+}
+
+fn a_picture_tells_where_it_came_from() {
+    let folder = folder();
+    let arguments = ["--seed", "4000000000", "--stats", "a.json", "-o"];
+    assert_done(&small_render(
+        folder.path(),
+        &[&arguments[..], &["a.png"]].concat(),
+    ));
+    assert_done(&small_render(
+        folder.path(),
+        &[&arguments[..], &["a.exr"]].concat(),
+    ));
+    let statistics = statistics(&folder.path().join("a.json"));
+    let expected = [
+        ("scene", scene("spheres.ron").display().to_string()),
+        ("samples", "3".to_owned()),
+        ("seed", "4000000000".to_owned()),
+        (
+            "film_hash",
+            statistics["film_hash"].as_str().expect("a hash").to_owned(),
+        ),
+    ];
+
+    let png = fs::File::open(folder.path().join("a.png")).expect("the PNG is there");
+    let png = png::Decoder::new(std::io::BufReader::new(png))
+        .read_info()
+        .expect("the PNG opens");
+    let exr = exr::meta::MetaData::read_from_file(folder.path().join("a.exr"), false)
+        .expect("the EXR opens");
+    let own = &exr.headers[0].own_attributes;
+    for (name, text) in expected {
+        let chunk = png
+            .info()
+            .utf8_text
+            .iter()
+            .find(|chunk| chunk.keyword == name)
+            .expect(name);
+        assert_eq!(chunk.get_text().expect("a text"), text);
+        let attribute = own.other.get(name.as_bytes()).expect(name);
+        assert_eq!(
+            *attribute,
+            exr::meta::attribute::AttributeValue::Text(text.as_str().into())
+        );
+    }
+    assert!(
+        own.software_name
+            .as_ref()
+            .is_some_and(|name| name.to_string().starts_with("raysieve "))
+    );
+}
+
+fn without_an_output_the_picture_is_named_by_the_scene() {
+    let folder = folder();
+    let output = small_render(folder.path(), &["--headless"]);
+    assert_done(&output);
+    assert_eq!(names(folder.path()), ["spheres.png"]);
+    assert!(stdout(&output).contains("spheres.png"));
+}
+
+fn without_a_display_the_program_says_so_and_renders() {
+    let folder = folder();
+    let output = small_render(folder.path(), &[]);
+    assert_done(&output);
+    assert!(
+        stderr(&output).contains("no window: "),
+        "{}",
+        stderr(&output)
+    );
+    assert_eq!(names(folder.path()), ["spheres.png"]);
+}
+
+fn statistics_have_the_documented_keys_and_obey_their_laws() {
+    let folder = folder();
+    assert_done(&small_render(
+        folder.path(),
+        &[
+            "--headless",
+            "--stats",
+            "a.json",
+            "--max-bounces",
+            "4",
+            "--seed",
+            "7",
+        ],
+    ));
+    let text = fs::read_to_string(folder.path().join("a.json")).expect("the statistics are there");
+    let statistics = statistics(&folder.path().join("a.json"));
+    let keys = [
+        "scene",
+        "backend",
+        "device",
+        "size",
+        "spp",
+        "seed",
+        "compaction",
+        "seconds",
+        "paths",
+        "rays",
+        "paths_per_second",
+        "rays_per_second",
+        "rejected_samples",
+        "film_hash",
+        "bounces",
+    ];
+    let row_keys = [
+        "bounce",
+        "rays",
+        "hits",
+        "misses",
+        "ended",
+        "survivors",
+        "shadow_rays",
+        "intersect_ms",
+        "shade_ms",
+        "shadow_ms",
+        "compact_ms",
+    ];
+    assert_keys(&statistics, &keys);
+    let places: Vec<_> = keys
+        .iter()
+        .map(|key| text.find(&format!("\n  \"{key}\": ")))
+        .collect();
+    assert!(
+        places.is_sorted() && places[0].is_some(),
+        "the keys stand in the documented order: {text}"
+    );
+
+    assert_eq!(statistics["backend"], "cpu");
+    assert_eq!(statistics["size"], serde_json::json!([48, 32]));
+    assert_eq!(
+        (&statistics["spp"], &statistics["seed"]),
+        (&3.into(), &7.into())
+    );
+    assert_eq!(statistics["compaction"], "look-back");
+    assert_eq!(statistics["rejected_samples"], 0);
+    let hash = statistics["film_hash"].as_str().expect("a text");
+    assert!(
+        hash.len() >= 16 && hash.bytes().all(|digit| digit.is_ascii_hexdigit()),
+        "{hash}"
+    );
+
+    let rows = statistics["bounces"].as_array().expect("a list");
+    let mut arriving = 48 * 32 * 3;
+    let mut traced = 0;
+    for (bounce, row) in rows.iter().enumerate() {
+        assert_keys(row, &row_keys);
+        let count = |key: &str| row[key].as_u64().expect("a count");
+        assert_eq!(count("bounce"), bounce as u64);
+        assert_eq!(count("rays"), arriving, "bounce {bounce}");
+        assert_eq!(
+            count("rays"),
+            count("hits") + count("misses"),
+            "bounce {bounce}"
+        );
+        assert_eq!(
+            count("hits"),
+            count("ended") + count("survivors"),
+            "bounce {bounce}"
+        );
+        arriving = count("survivors");
+        traced += count("rays") + count("shadow_rays");
+    }
+    assert_eq!(arriving, 0, "nothing survives the last bounce");
+    assert_eq!(statistics["paths"], 48 * 32 * 3);
+    assert_eq!(statistics["rays"], traced);
+    let number = |key: &str| statistics[key].as_f64().expect("a number");
+    assert!(number("seconds") > 0.0);
+    assert!((number("paths_per_second") * number("seconds") / number("paths") - 1.0).abs() < 1e-6);
+    assert!((number("rays_per_second") * number("seconds") / number("rays") - 1.0).abs() < 1e-6);
+}
+
+#[track_caller]
+fn assert_keys(object: &Value, expected: &[&str]) {
+    let mut found: Vec<&str> = object
+        .as_object()
+        .expect("an object")
+        .keys()
+        .map(String::as_str)
+        .collect();
+    let mut expected = expected.to_vec();
+    found.sort();
+    expected.sort();
+    assert_eq!(found, expected);
+}
+
+fn the_table_shows_the_figures_of_the_statistics() {
+    let folder = folder();
+    let output = small_render(folder.path(), &["--headless", "--stats", "a.json"]);
+    assert_done(&output);
+    let statistics = statistics(&folder.path().join("a.json"));
+    let table = stdout(&output);
+    let row = |label: &str| -> Vec<String> {
+        let line = table
+            .lines()
+            .find(|line| line.split_whitespace().next() == Some(label))
+            .expect(label);
+        line.replace(',', "")
+            .split_whitespace()
+            .map(str::to_owned)
+            .collect()
+    };
+    let bounces = statistics["bounces"].as_array().expect("a list");
+    for bounce in bounces.iter().filter(|bounce| bounce["rays"] != 0) {
+        let row = row(&bounce["bounce"].to_string());
+        for (column, key) in ["bounce", "rays", "hits", "misses", "ended", "survivors"]
+            .iter()
+            .enumerate()
+        {
+            assert_eq!(row[column], bounce[*key].to_string(), "{key} in\n{table}");
+        }
+        let removed = 100.0
+            * (1.0 - bounce["survivors"].as_f64().unwrap() / bounce["rays"].as_f64().unwrap());
+        assert_eq!(
+            row[6..9],
+            [
+                format!("{removed:.1}"),
+                "%".to_owned(),
+                bounce["shadow_rays"].to_string()
+            ]
+        );
+    }
+    let rays: u64 = bounces
+        .iter()
+        .map(|bounce| bounce["rays"].as_u64().expect("a count"))
+        .sum();
+    assert_eq!(row("all")[1], rays.to_string());
+    assert_eq!(
+        row("film_hash")[1],
+        statistics["film_hash"].as_str().expect("a hash")
+    );
+    assert_eq!(row("paths")[1], statistics["paths"].to_string());
+    let widths: Vec<usize> = table
+        .lines()
+        .take_while(|line| !line.is_empty())
+        .map(str::len)
+        .collect();
+    assert!(
+        widths.iter().all(|width| *width == widths[0]),
+        "the columns stand in line:\n{table}"
+    );
+}
+
+/// The film's hash and the picture's bytes of a render with these arguments.
+fn hash_and_picture(arguments: &[&str]) -> (String, Vec<u8>) {
+    let folder = folder();
+    let output = small_render(
+        folder.path(),
+        &[arguments, &["-o", "a.png", "--stats", "a.json"]].concat(),
+    );
+    assert_done(&output);
+    let hash = statistics(&folder.path().join("a.json"))["film_hash"]
+        .as_str()
+        .expect("a hash")
+        .to_owned();
+    let picture = image::open(folder.path().join("a.png")).expect("the PNG opens");
+    (hash, picture.into_rgb8().into_raw())
+}
+
+fn what_changes_the_look_does_not_change_the_film() {
+    let (hash, plain) = hash_and_picture(&[]);
+    for look in [["--overlay", "--exposure=0"], ["--exposure", "-1.5"]] {
+        let (again, changed) = hash_and_picture(&look);
+        assert_eq!(hash, again, "{look:?}");
+        assert!(plain != changed, "{look:?} changes nothing");
+    }
+    let (other, _) = hash_and_picture(&["--seed", "1"]);
+    assert_ne!(hash, other, "another seed is another film");
+}
+
+fn what_changes_the_work_does_not_change_the_film() {
+    let reference = hash_and_picture(&[]);
+    for work in [
+        ["--wave-size", "100"],
+        ["--threads", "1"],
+        ["--threads", "3"],
+        ["--compaction", "off"],
+    ] {
+        assert!(
+            reference == hash_and_picture(&work),
+            "{work:?} changes the film"
+        );
+    }
+}
+
+fn a_place_that_cannot_be_written_is_found_before_the_render() {
+    let folder = folder();
+    fs::create_dir(folder.path().join("folder.png")).expect("a folder");
+    fs::write(folder.path().join("file"), "").expect("a file");
+    // As many samples as would take a day: what is found after the render would not be found here.
+    let day = ["--size", "4096x4096", "--spp", "100000"];
+    let long = "long".repeat(64) + ".png";
+    let mut wrong = vec![
+        (["-o", "stroke.png/"], "folder"),
+        (["-o", &long], "too long"),
+        (["-o", "missing/a.png"], "missing"),
+        (["-o", "folder.png"], "folder"),
+        (["-o", "file/a.exr"], "file"),
+        (["--stats", "missing/a.json"], "missing"),
+    ];
+    // No one may make a file there, not even root.
+    if cfg!(target_os = "linux") {
+        wrong.push((["-o", "/sys/a.png"], "/sys"));
+    }
+    for (place, told) in wrong {
+        let output = small_render_of(&day, folder.path(), &place);
+        assert_refused(&output, 2, &[place[1], told]);
+        assert!(output.stdout.is_empty());
+    }
+    assert_eq!(names(folder.path()), ["file", "folder.png"]);
+}
+
+fn small_render_of(settings: &[&str], folder: &Path, more: &[&str]) -> std::process::Output {
+    let mut command = crate::raysieve(folder);
+    command
+        .arg(scene("spheres.ron"))
+        .args(["--backend", "cpu", "--headless"])
+        .args(settings)
+        .args(more);
+    command.output().expect("the program starts")
+}
+
+fn an_old_file_is_replaced_and_a_link_is_kept() {
+    let folder = folder();
+    let (file, link) = (
+        folder.path().join("file.png"),
+        folder.path().join("link.png"),
+    );
+    fs::write(&file, "old").expect("a file");
+    #[cfg(unix)]
+    std::os::unix::fs::symlink("file.png", &link).expect("a link");
+    assert_done(&small_render(folder.path(), &["-o", "link.png"]));
+    image::open(&file).expect("the linked file is the new picture");
+    assert!(fs::symlink_metadata(&link).expect("the link").is_symlink());
+    assert_eq!(names(folder.path()), ["file.png", "link.png"]);
+}
+
+fn progress_is_not_shown_in_a_pipe() {
+    let output = small_render(folder().path(), &["--headless"]);
+    let said = stderr(&output);
+    assert_eq!(said.lines().count(), 1, "{said}");
+    assert!(said.starts_with("backend: "), "{said}");
+}
+
+/// Runs a line of shell on a terminal of its own.
+fn script(line: &str) -> Command {
+    let mut script = Command::new("script");
+    without_gpu_and_display(&mut script)
+        .env("TERM", "xterm")
+        .args(["--quiet", "--return", "--command", line, "/dev/null"]);
+    script
+}
+
+fn progress_is_shown_on_a_terminal() {
+    let folder = folder();
+    let line = format!(
+        "'{}' '{}' --backend cpu --size 256x256 --spp 16 -o a.png >table",
+        program().display(),
+        scene("spheres.ron").display()
+    );
+    let output = script(&line)
+        .current_dir(folder.path())
+        .output()
+        .expect("script runs");
+    let said = stdout(&output);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(said.contains(" %"), "{said}");
+    let table = fs::read_to_string(folder.path().join("table")).expect("the table");
+    assert!(table.starts_with("bounce"), "{table}");
+}

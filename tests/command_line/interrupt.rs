@@ -1,0 +1,292 @@
+//! Renders that are cut short: by a signal, a kill, a disk that is full.
+
+use std::{
+    fs,
+    io::{BufRead, BufReader, Read},
+    path::Path,
+    process::{Child, Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use libtest_mimic::Trial;
+
+use crate::{
+    add_if, add_tests, assert_refused, folder, names, program, raysieve, scene,
+    without_gpu_and_display,
+};
+
+pub(crate) fn add(trials: &mut Vec<Trial>) {
+    add_tests!(
+        trials,
+        a_signal_leaves_the_picture_so_far_and_says_its_samples,
+        a_second_signal_ends_at_once,
+        a_kill_while_writing_leaves_the_old_file,
+        a_file_that_may_not_grow_leaves_the_old_one,
+        a_folder_that_vanishes_is_told_in_a_line,
+    );
+    add_if(
+        trials,
+        mounting(),
+        "a_full_disk_leaves_the_old_file",
+        a_full_disk_leaves_the_old_file,
+    );
+}
+
+/// More samples than anyone waits for.
+const ENDLESS: [&str; 4] = ["--spp", "1000000", "--backend", "cpu"];
+/// What takes longer has failed.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Starts an endless render, and comes back when it renders.
+fn start(folder: &Path, arguments: &[&str]) -> Child {
+    let mut child = raysieve(folder)
+        .arg(scene("spheres.ron"))
+        .args(ENDLESS)
+        .args(arguments)
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    // It says where it renders right before it begins.
+    let mut first = String::new();
+    let told =
+        BufReader::with_capacity(1, child.stderr.as_mut().expect("a pipe")).read_line(&mut first);
+    assert!(told.is_ok() && first.starts_with("backend: "), "{first}");
+    thread::sleep(Duration::from_millis(500));
+    child
+}
+
+fn signal(child: &Child, name: &str) {
+    let kill = format!("kill -{name} {}", child.id());
+    assert!(
+        Command::new("sh")
+            .args(["-c", &kill])
+            .status()
+            .expect("a shell")
+            .success()
+    );
+}
+
+/// The exit code, and what was said besides the first line.
+fn end(mut child: Child) -> (Option<i32>, String) {
+    let begun = Instant::now();
+    while child.try_wait().expect("a child").is_none() {
+        if begun.elapsed() > PATIENCE {
+            child.kill().expect("it can be killed");
+            panic!("the program did not end");
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+    let mut said = String::new();
+    child
+        .stderr
+        .take()
+        .expect("a pipe")
+        .read_to_string(&mut said)
+        .expect("the program prints UTF-8");
+    (child.wait().expect("a child").code(), said)
+}
+
+fn a_signal_leaves_the_picture_so_far_and_says_its_samples() {
+    for name in ["INT", "TERM"] {
+        let folder = folder();
+        let child = start(
+            folder.path(),
+            &["--size", "32x24", "-o", "a.exr", "--stats", "a.json"],
+        );
+        signal(&child, name);
+        let (code, said) = end(child);
+        assert_eq!(code, Some(130), "{said}");
+        let picture = image::open(folder.path().join("a.exr"))
+            .expect("the picture opens")
+            .into_rgb32f();
+        assert_eq!(picture.dimensions(), (32, 24));
+        assert!(
+            picture
+                .pixels()
+                .all(|pixel| pixel.0.iter().all(|channel| channel.is_finite()))
+        );
+        assert!(
+            picture.pixels().any(|pixel| pixel.0 != [0.0; 3]),
+            "the picture is black"
+        );
+        let statistics = fs::read(folder.path().join("a.json")).expect("the statistics are there");
+        let statistics: serde_json::Value =
+            serde_json::from_slice(&statistics).expect("the statistics are JSON");
+        let samples = statistics["spp"].as_u64().expect("a count");
+        assert!((1..1_000_000).contains(&samples), "{samples} samples");
+        let told = format!("raysieve: interrupted; a.exr has {samples} of 1000000 samples a pixel");
+        assert!(said.starts_with(&told), "{said}");
+        assert_eq!(said.lines().count(), 1, "{said}");
+        assert_eq!(names(folder.path()), ["a.exr", "a.json"]);
+    }
+}
+
+fn a_second_signal_ends_at_once() {
+    let folder = folder();
+    // One wave of this size takes seconds, and after the first signal its picture would be written.
+    let wave = [
+        "--threads",
+        "1",
+        "--wave-size",
+        "8000000",
+        "--size",
+        "4096x2048",
+        "-o",
+        "a.png",
+    ];
+    let child = start(folder.path(), &wave);
+    signal(&child, "INT");
+    thread::sleep(Duration::from_millis(200));
+    signal(&child, "INT");
+    let (code, _) = end(child);
+    assert_eq!(code, Some(130));
+    assert!(
+        names(folder.path()).is_empty(),
+        "nothing is written: {:?}",
+        names(folder.path())
+    );
+}
+
+fn a_kill_while_writing_leaves_the_old_file() {
+    let folder = folder();
+    let picture = folder.path().join("a.exr");
+    // Noise does not compress: some 50 MB, which take a while to reach the disk.
+    let large = [
+        "--size",
+        "2048x2048",
+        "--spp",
+        "1",
+        "--max-bounces",
+        "0",
+        "--backend",
+        "cpu",
+        "-o",
+        "a.exr",
+    ];
+    for _ in 0..5 {
+        fs::write(&picture, "old").expect("a file");
+        let mut child = raysieve(folder.path())
+            .arg(scene("spheres.ron"))
+            .args(large)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the program starts");
+        while child.try_wait().expect("a child").is_none() {
+            if is_writing(folder.path()) {
+                child.kill().expect("it can be killed");
+                break;
+            }
+        }
+        let finished = child.wait().expect("a child").success();
+        if fs::read(&picture).expect("the picture is there") == b"old" {
+            assert!(!finished, "it says that it has written what it has not");
+            return;
+        }
+        image::open(&picture).expect("the file is either the old one or the new one");
+        for left in names(folder.path())
+            .iter()
+            .filter(|name| name.ends_with(".tmp"))
+        {
+            fs::remove_file(folder.path().join(left)).expect("it can be removed");
+        }
+    }
+    panic!("no kill came while the file was being written");
+}
+
+/// Whether an unfinished file has its first bytes.
+fn is_writing(folder: &Path) -> bool {
+    let mut unfinished = names(folder)
+        .into_iter()
+        .filter(|name| name.ends_with(".tmp"));
+    unfinished.any(|name| fs::metadata(folder.join(name)).is_ok_and(|found| found.len() > 0))
+}
+
+fn a_file_that_may_not_grow_leaves_the_old_one() {
+    let folder = folder();
+    fs::write(folder.path().join("a.exr"), "old").expect("a file");
+    let line = format!(
+        "trap '' XFSZ; ulimit -f 8; exec '{}' '{}' --backend cpu --size 128x128 --spp 2 -o a.exr",
+        program().display(),
+        scene("spheres.ron").display()
+    );
+    let mut shell = Command::new("sh");
+    without_gpu_and_display(&mut shell).current_dir(folder.path());
+    let output = shell.args(["-c", &line]).output().expect("a shell");
+    assert_refused(&output, 1, &["a.exr", "not written", "free some space"]);
+    assert_eq!(
+        fs::read(folder.path().join("a.exr")).expect("the old file"),
+        b"old"
+    );
+    assert_eq!(names(folder.path()), ["a.exr"]);
+    assert!(
+        String::from_utf8_lossy(&output.stdout).contains("film_hash"),
+        "the table is printed all the same"
+    );
+}
+
+/// Mounts 64 KiB of memory as `disk` in a namespace of its own, then runs `$@` there.
+const SMALL_DISK: &str = "mkdir disk && mount -t tmpfs -o size=64k none disk && cd disk && echo old >a.exr && \"$@\"; \
+                          code=$?; cat a.exr; ls -A; exit $code";
+
+fn small_disk(folder: &Path) -> Command {
+    let mut command = Command::new("unshare");
+    without_gpu_and_display(&mut command).current_dir(folder);
+    command.args(["--map-root-user", "--mount", "sh", "-c", SMALL_DISK, "sh"]);
+    command
+}
+
+fn mounting() -> Result<(), String> {
+    let folder = folder();
+    match small_disk(folder.path()).arg("true").output() {
+        Ok(tried) if tried.status.success() => Ok(()),
+        Ok(tried) => Err(String::from_utf8_lossy(&tried.stderr).trim().to_owned()),
+        Err(error) => Err(format!("unshare: {error}")),
+    }
+}
+
+fn a_full_disk_leaves_the_old_file() {
+    let folder = folder();
+    let mut command = small_disk(folder.path());
+    command.arg(program()).arg(scene("spheres.ron"));
+    let output = command
+        .args([
+            "--backend",
+            "cpu",
+            "--size",
+            "128x128",
+            "--spp",
+            "2",
+            "-o",
+            "a.exr",
+        ])
+        .output()
+        .expect("unshare");
+    assert_refused(
+        &output,
+        1,
+        &["a.exr", "not written", "No space left", "free some space"],
+    );
+    let shown = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        shown.ends_with("\nold\na.exr\n"),
+        "the old file, and no other: {shown}"
+    );
+}
+
+fn a_folder_that_vanishes_is_told_in_a_line() {
+    let folder = folder();
+    fs::create_dir(folder.path().join("out")).expect("a folder");
+    let child = start(folder.path(), &["--size", "32x24", "-o", "out/a.png"]);
+    fs::remove_dir(folder.path().join("out")).expect("it is empty");
+    signal(&child, "INT");
+    let (code, said) = end(child);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(
+        said.starts_with("raysieve: out/a.png: not written: "),
+        "{said}"
+    );
+    assert_eq!(said.lines().count(), 1, "{said}");
+}

@@ -1,0 +1,105 @@
+//! What the tests of the renderer share: where their files are, scenes out of a few words, and renders of them.
+#![allow(dead_code, reason = "not every test program needs all of it")]
+
+use std::{env, fs, path::PathBuf};
+
+use raysieve::{
+    picture::Picture,
+    renderer::{BackendChoice, Renderer, Settings},
+    scene::Scene,
+    stats::Stats,
+};
+
+/// A file of the repository. What runs may have been built on another machine: there only the environment knows.
+pub(crate) fn file(path: &str) -> PathBuf {
+    let root = env::var_os("CARGO_MANIFEST_DIR");
+    root.map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from)
+        .join(path)
+}
+
+/// Every scene that ships or that a picture is kept of, by name.
+pub(crate) fn scenes() -> Vec<Scene> {
+    let entries = ["scenes", "tests/scenes"]
+        .into_iter()
+        .filter_map(|folder| fs::read_dir(file(folder)).ok())
+        .flatten();
+    let mut paths: Vec<PathBuf> = entries
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "ron"))
+        .collect();
+    paths.sort();
+    assert!(
+        !paths.is_empty(),
+        "no scene in {}",
+        file("scenes").display()
+    );
+    paths.iter().map(|path| load(path.clone())).collect()
+}
+
+/// A scene of the repository.
+pub(crate) fn load(path: impl Into<PathBuf>) -> Scene {
+    let path = file(&path.into().to_string_lossy());
+    Scene::load(&path).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// A scene out of its text.
+pub(crate) fn scene(text: &str) -> Scene {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("scene.ron");
+    fs::write(&path, text).unwrap();
+    Scene::load(&path).unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+/// The scene in another size, with another number of samples.
+pub(crate) fn sized(scene: Scene, width: u32, height: u32, spp: u32) -> Scene {
+    Scene {
+        size: (width, height),
+        spp,
+        ..scene
+    }
+}
+
+/// The CPU, and everything else as it comes.
+pub(crate) fn on_cpu() -> Settings {
+    Settings {
+        backend: BackendChoice::Cpu,
+        ..Settings::default()
+    }
+}
+
+/// All samples of a scene.
+pub(crate) fn render(scene: &Scene, settings: &Settings) -> (Picture, Stats) {
+    let mut renderer = start(scene, settings);
+    while renderer.advance().unwrap() {}
+    let stats = renderer.finish().unwrap();
+    (renderer.picture().unwrap(), stats)
+}
+
+/// A render that is about to begin.
+pub(crate) fn start(scene: &Scene, settings: &Settings) -> Renderer {
+    Renderer::new(scene, settings)
+        .unwrap_or_else(|error| panic!("{}: {error}", scene.path.display()))
+}
+
+/// Random words of a fixed sequence (SplitMix64).
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    pub(crate) fn word(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut word = self.0;
+        word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        word ^ (word >> 31)
+    }
+
+    /// In [0, 1).
+    pub(crate) fn unit(&mut self) -> f32 {
+        (self.word() >> 40) as f32 / (1 << 24) as f32
+    }
+
+    /// In [-1, 1).
+    pub(crate) fn signed(&mut self) -> f32 {
+        2.0 * self.unit() - 1.0
+    }
+}

@@ -1,0 +1,196 @@
+//! On the CPU.
+
+use compaction::Strategy;
+use raysieve::{
+    renderer::{Renderer, Settings},
+    scene::Scene,
+};
+
+use crate::{
+    assert_equal,
+    common::{load, on_cpu, render, scene, sized, start},
+};
+
+/// A walled garden of all materials, a mesh among them, small enough to be built over and over.
+fn garden() -> Scene {
+    scene(
+        r#"(
+            sky: (0.3, 0.5, 0.7), max_bounces: 12, seed: 77,
+            camera: (origin: (0, 2, 5), target: (0, 0.4, 0), fov: 40),
+            materials: {
+                "clay": Diffuse(albedo: (0.7, 0.5, 0.3)),
+                "glass": Dielectric(ior: 1.5),
+                "mirror": Mirror(reflectance: (0.9, 0.8, 0.7)),
+                "lamp": Emissive(radiance: (9, 8, 7), albedo: (0.5, 0.5, 0.5)),
+            },
+            objects: [
+                Quad(corner: (-4, -1.1, 4), edge_u: (8, 0, 0), edge_v: (0, 0, -8), material: "clay"),
+                Quad(corner: (-4, -1.1, -4), edge_u: (8, 0, 0), edge_v: (0, 4, 0), material: "mirror"),
+                DisplacedSphere(rings: 16, segments: 32, material: "clay"),
+                Sphere(center: (1.5, 0, 1), radius: 0.6, material: "glass"),
+                Sphere(center: (-1.5, 1, 1), radius: 0.2, material: "lamp"),
+            ],
+        )"#,
+    )
+}
+
+fn small_scenes() -> Vec<Scene> {
+    [
+        load("scenes/cornell.ron"),
+        load("scenes/spheres.ron"),
+        garden(),
+    ]
+    .into_iter()
+    .map(|scene| sized(scene, 24, 16, 5))
+    .collect()
+}
+
+pub(crate) fn settings_do_not_matter() {
+    for scene in small_scenes() {
+        let (_, expected) = render(&scene, &on_cpu());
+        assert!(
+            expected
+                .bounces
+                .iter()
+                .skip(1)
+                .any(|row| row.shadow_rays > 0 && row.survivors > 0)
+        );
+        for threads in [Some(1), Some(3), None] {
+            for &strategy in Strategy::ALL {
+                // One path, a few that divide nothing, about half of all, the usual, more than there are.
+                for wave_size in [1, 7, 1000, 8192, 100_000] {
+                    let settings = Settings {
+                        strategy,
+                        wave_size: Some(wave_size),
+                        threads,
+                        ..on_cpu()
+                    };
+                    let (_, stats) = render(&scene, &settings);
+                    assert_equal(&stats, &expected, &format!("{settings:?}"));
+                }
+            }
+        }
+    }
+}
+
+/// What happens to a render before it is done.
+type Interruption<'a> = &'a dyn Fn(&mut Renderer);
+
+/// A render that takes several steps, with one thread.
+fn long_render(scene: &Scene) -> Renderer {
+    let settings = Settings {
+        threads: Some(1),
+        wave_size: Some(64),
+        ..on_cpu()
+    };
+    start(scene, &settings)
+}
+
+pub(crate) fn steps_do_not_matter() {
+    let scene = sized(load("scenes/cornell.ron"), 128, 128, 16);
+    let (picture, expected) = render(&scene, &on_cpu());
+    let mut renderer = long_render(&scene);
+    let (mut steps, mut strategies) = (1, Strategy::ALL.iter().cycle());
+    while renderer.advance().unwrap() {
+        steps += 1;
+        // To look at the picture disturbs nothing, and neither does another strategy.
+        let _ = renderer.picture().unwrap();
+        renderer.set_strategy(*strategies.next().unwrap()).unwrap();
+    }
+    assert!(steps > 1, "the render is too short to be interrupted");
+    assert_equal(
+        &renderer.finish().unwrap(),
+        &expected,
+        &format!("{steps} steps"),
+    );
+    assert_eq!(renderer.picture().unwrap(), picture);
+    assert_eq!(renderer.progress(), 1.0);
+}
+
+pub(crate) fn restarts_forget() {
+    let scene = sized(load("scenes/cornell.ron"), 128, 128, 8);
+    let (_, expected) = render(&scene, &on_cpu());
+    let mut renderer = long_render(&scene);
+    let elsewhere = raysieve::scene::Camera {
+        fov_degrees: 20.0,
+        ..scene.camera
+    };
+    let interruptions: [(&str, Interruption); 3] = [
+        ("restart", &|renderer| renderer.restart().unwrap()),
+        ("another camera and back", &|renderer| {
+            renderer.set_camera(elsewhere).unwrap();
+            renderer.advance().unwrap();
+            renderer.set_camera(scene.camera).unwrap();
+        }),
+        ("another size and back", &|renderer| {
+            renderer.set_size(31, 200).unwrap();
+            renderer.advance().unwrap();
+            renderer.set_size(128, 128).unwrap();
+        }),
+    ];
+    for (name, interrupt) in interruptions {
+        renderer.advance().unwrap();
+        interrupt(&mut renderer);
+        assert_eq!(renderer.progress(), 0.0, "{name}");
+        while renderer.advance().unwrap() {}
+        assert_equal(&renderer.finish().unwrap(), &expected, name);
+    }
+}
+
+/// A hash that were always the same would pass all the others.
+pub(crate) fn hashes_differ() {
+    let scene = sized(garden(), 24, 16, 5);
+    let moved = raysieve::scene::Camera {
+        origin: scene.camera.origin + glam::Vec3::X * 1e-3,
+        ..scene.camera
+    };
+    let others = [
+        scene.clone(),
+        Scene {
+            seed: 1,
+            ..scene.clone()
+        },
+        Scene {
+            spp: 6,
+            ..scene.clone()
+        },
+        Scene {
+            size: (16, 24),
+            ..scene.clone()
+        },
+        Scene {
+            max_bounces: 3,
+            ..scene.clone()
+        },
+        Scene {
+            camera: moved,
+            ..scene.clone()
+        },
+    ];
+    let mut hashes: Vec<String> = others
+        .iter()
+        .map(|other| render(other, &on_cpu()).1.film_hash)
+        .collect();
+    assert!(hashes.iter().all(|hash| hash.len() == 32), "{hashes:?}");
+    hashes.sort();
+    hashes.dedup();
+    assert_eq!(hashes.len(), others.len(), "{hashes:?}");
+}
+
+/// A wave of no path would render for ever, and no memory holds the largest.
+pub(crate) fn impossible_waves_are_refused() {
+    for wave_size in [0, u32::MAX] {
+        let settings = Settings {
+            wave_size: Some(wave_size),
+            ..on_cpu()
+        };
+        let refused = Renderer::new(&garden(), &settings)
+            .err()
+            .map(|error| error.to_string());
+        let refused = refused.unwrap_or_else(|| panic!("waves of {wave_size} paths were accepted"));
+        assert!(
+            refused.starts_with(&format!("wave size {wave_size}: ")),
+            "{refused}"
+        );
+    }
+}

@@ -1,0 +1,257 @@
+//! On a GPU, and without it ignored.
+
+use std::{env, process::Command, sync::Arc};
+
+use compaction::{
+    Strategy,
+    cuda::{Compiler, Origin},
+    cudarc::driver::{
+        CudaGraph,
+        sys::{CUgraphInstantiate_flags, CUstreamCaptureMode},
+    },
+};
+use raysieve::{
+    camera::Camera,
+    film::Film,
+    kernels::SHIPPED,
+    path::Span,
+    renderer::{BackendChoice, Renderer, Settings},
+    scene::Scene,
+    stages::sources,
+    wave::{CpuWave, CudaWave, Wave},
+    wavefront::trace,
+    world::World,
+};
+
+use crate::{
+    assert_equal,
+    common::{load, on_cpu, render, scenes, sized, start},
+    harness::Gpu,
+};
+
+/// The name of the test that begins itself again, without a compiler.
+pub(crate) const DRIVER_ALONE: &str = "a_driver_alone_is_enough";
+
+fn on_cuda(wave_size: Option<u32>) -> Settings {
+    Settings {
+        backend: BackendChoice::Cuda(0),
+        wave_size,
+        ..Settings::default()
+    }
+}
+
+/// Every strategy, on one upload of the scene.
+fn agrees(scene: &Scene, wave_sizes: &[Option<u32>]) {
+    let (picture, expected) = render(scene, &on_cpu());
+    for &wave_size in wave_sizes {
+        let mut renderer = start(scene, &on_cuda(wave_size));
+        for &strategy in Strategy::ALL {
+            renderer.restart().unwrap();
+            renderer.set_strategy(strategy).unwrap();
+            while renderer.advance().unwrap() {}
+            let case = format!("{strategy}, waves of {wave_size:?}");
+            assert_equal(&renderer.finish().unwrap(), &expected, &case);
+            assert!(
+                renderer.picture().unwrap() == picture,
+                "{}, {case}: another picture",
+                expected.scene
+            );
+        }
+    }
+}
+
+pub(crate) fn every_scene_has_the_cpus_film(_: &Gpu) {
+    for scene in scenes() {
+        agrees(&sized(scene, 160, 90, 4), &[Some(1000), Some(8192), None]);
+    }
+}
+
+pub(crate) fn every_wave_size_has_the_cpus_film(_: &Gpu) {
+    for name in ["scenes/cornell.ron", "scenes/spheres.ron"] {
+        let scene = sized(load(name), 20, 12, 3);
+        // Around a warp, a block, a tile of the sieve, all paths.
+        let sizes = [
+            1,
+            7,
+            31,
+            32,
+            33,
+            127,
+            128,
+            129,
+            511,
+            719,
+            720,
+            721,
+            4096,
+            1 << 20,
+        ];
+        agrees(&scene, &sizes.map(Some));
+    }
+}
+
+/// Many tiles at once, on all multiprocessors.
+pub(crate) fn a_large_picture_has_the_cpus_film(_: &Gpu) {
+    agrees(
+        &sized(load("scenes/cornell.ron"), 1024, 512, 3),
+        &[None, Some(1 << 20), Some(77_777)],
+    );
+    agrees(&sized(load("scenes/spheres.ron"), 1024, 576, 3), &[None]);
+}
+
+/// What happens to a render before it is done.
+type Interruption = fn(&mut Renderer);
+
+pub(crate) fn steps_do_not_matter(_: &Gpu) {
+    let scene = sized(load("scenes/cornell.ron"), 200, 200, 8);
+    let (_, expected) = render(&scene, &on_cpu());
+    // Waves so small that the render takes several steps.
+    let mut renderer = start(&scene, &on_cuda(Some(64)));
+    let interruptions: [(&str, Interruption); 4] = [
+        ("nothing", |_| ()),
+        ("restart", |renderer| renderer.restart().unwrap()),
+        ("another size and back", |renderer| {
+            renderer.set_size(300, 100).unwrap();
+            renderer.advance().unwrap();
+            renderer.set_size(200, 200).unwrap();
+        }),
+        ("pictures and other strategies", |renderer| {
+            for &strategy in Strategy::ALL {
+                renderer.set_strategy(strategy).unwrap();
+                renderer.advance().unwrap();
+                let _ = renderer.picture().unwrap();
+            }
+        }),
+    ];
+    for (name, interrupt) in interruptions {
+        renderer.restart().unwrap();
+        assert!(
+            renderer.advance().unwrap(),
+            "the render is too short to be interrupted"
+        );
+        interrupt(&mut renderer);
+        while renderer.advance().unwrap() {}
+        assert_equal(&renderer.finish().unwrap(), &expected, name);
+    }
+}
+
+/// In a process that finds no NVRTC and no cache.
+pub(crate) fn renders_with_a_driver_alone(gpu: &Gpu) {
+    let without = [("COMPACTION_NVRTC", "off"), ("COMPACTION_CACHE", "off")];
+    let has = |&(name, choice): &(&str, &str)| env::var_os(name).is_some_and(|set| set == choice);
+    if !without.iter().all(has) {
+        let child = Command::new(env::current_exe().unwrap())
+            .args(["--exact", DRIVER_ALONE])
+            .envs(without)
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&child.stdout).into_owned()
+            + &String::from_utf8_lossy(&child.stderr);
+        assert!(
+            child.status.success() && said.contains("1 passed"),
+            "{said}"
+        );
+        return;
+    }
+    let compiler = Compiler::new().shipped(SHIPPED);
+    for source in sources() {
+        let module = compiler
+            .load(&gpu.context, &source)
+            .unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(module.origin(), Origin::Shipped, "{}", source.path());
+    }
+    agrees(&sized(load("scenes/cornell.ron"), 160, 90, 4), &[None]);
+}
+
+/// A wave on the GPU, the same on the CPU, and the paths to trace.
+struct Twins {
+    cuda: Wave,
+    cpu: Wave,
+    span: Span,
+}
+
+fn twins(strategy: Strategy) -> Twins {
+    let scene = load("scenes/cornell.ron");
+    let (width, height) = (96, 64);
+    let camera = Camera::new(&scene.camera, width, height);
+    let world = World::new(&scene).unwrap();
+    let span = Span {
+        width,
+        pixel_count: width * height,
+        first_pixel: 5,
+        first_sample: 3,
+        path_count: 20_000,
+        seed: 9,
+    };
+    let (paths, bounces) = (span.path_count, scene.max_bounces);
+    let cuda = CudaWave::new(0, &world, camera, bounces, paths, strategy)
+        .unwrap()
+        .untimed();
+    let film = Arc::new(Film::new(span.pixel_count));
+    Twins {
+        cuda: Wave::Cuda(Box::new(cuda)),
+        cpu: Wave::Cpu(Box::new(CpuWave::new(
+            Arc::new(world),
+            camera,
+            film,
+            bounces,
+            paths,
+            strategy,
+        ))),
+        span,
+    }
+}
+
+/// Captures a wave, and what comes after it, into a graph. The driver refuses to capture a call that waits for the device:
+/// the capture fails.
+fn capture(wave: &mut Wave, span: Span, then: fn(&mut Wave) -> bool) -> Option<CudaGraph> {
+    let Wave::Cuda(cuda) = &*wave else {
+        panic!("a wave on a GPU")
+    };
+    let stream = cuda.stream.clone();
+    stream
+        .begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)
+        .unwrap();
+    let enqueued = trace(wave, span).is_ok() && then(wave);
+    // A capture ends whatever became of it.
+    let graph = stream
+        .end_capture(CUgraphInstantiate_flags(0))
+        .ok()
+        .flatten();
+    graph.filter(|_| enqueued)
+}
+
+/// The whole loop becomes one graph of the device, and replays.
+pub(crate) fn waves_never_wait(_: &Gpu) {
+    for &strategy in Strategy::ALL {
+        let Twins {
+            mut cuda,
+            mut cpu,
+            span,
+        } = twins(strategy);
+        let graph = capture(&mut cuda, span, |_| true)
+            .unwrap_or_else(|| panic!("{strategy}: a wave waits"));
+        let black = cuda.exposed().unwrap();
+        assert!(
+            black.sums.iter().all(|&sum| sum == 0),
+            "{strategy}: what is captured does not run"
+        );
+        for times in 1..=3 {
+            graph.launch().unwrap();
+            trace(&mut cpu, span).unwrap();
+            let (got, expected) = (cuda.exposed().unwrap(), cpu.exposed().unwrap());
+            assert!(expected.sums.iter().any(|&sum| sum > 0));
+            assert!(
+                got.sums == expected.sums,
+                "{strategy}: another film after {times} replays"
+            );
+            assert_eq!((got.rejected, expected.rejected), (0, 0));
+        }
+    }
+}
+
+/// The film is read by waiting.
+pub(crate) fn waiting_is_found_out(_: &Gpu) {
+    let Twins { mut cuda, span, .. } = twins(Strategy::default());
+    assert!(capture(&mut cuda, span, |wave| wave.exposed().is_ok()).is_none());
+}

@@ -1,0 +1,87 @@
+//! One scene, one image: the film's bits depend on nothing but the scene, its size, its seed and its samples.
+
+#[path = "../common/mod.rs"]
+mod common;
+#[path = "../../compaction/tests/common/mod.rs"]
+mod harness;
+
+mod cpu;
+mod cuda;
+
+use harness::Tests;
+use raysieve::stats::{BounceStats, Stats};
+
+fn main() {
+    Tests::new()
+        .test(
+            "threads_strategies_and_wave_sizes_do_not_matter",
+            cpu::settings_do_not_matter,
+        )
+        .test(
+            "the_steps_of_a_render_do_not_matter",
+            cpu::steps_do_not_matter,
+        )
+        .test("a_restart_forgets_everything", cpu::restarts_forget)
+        .test(
+            "what_is_another_picture_has_another_hash",
+            cpu::hashes_differ,
+        )
+        .test(
+            "impossible_waves_are_refused",
+            cpu::impossible_waves_are_refused,
+        )
+        .gpu(
+            "every_scene_has_the_cpus_film_on_cuda",
+            cuda::every_scene_has_the_cpus_film,
+        )
+        .gpu(
+            "every_wave_size_has_the_cpus_film_on_cuda",
+            cuda::every_wave_size_has_the_cpus_film,
+        )
+        .gpu(
+            "a_large_picture_has_the_cpus_film_on_cuda",
+            cuda::a_large_picture_has_the_cpus_film,
+        )
+        .gpu(
+            "the_steps_of_a_render_do_not_matter_on_cuda",
+            cuda::steps_do_not_matter,
+        )
+        .gpu(cuda::DRIVER_ALONE, cuda::renders_with_a_driver_alone)
+        .gpu("a_wave_never_waits", cuda::waves_never_wait)
+        .gpu(
+            "a_wave_that_waited_would_be_found_out",
+            cuda::waiting_is_found_out,
+        )
+        .run()
+}
+
+/// What was counted, without the times.
+fn counts(stats: &Stats) -> Vec<[u64; 6]> {
+    let row = |row: &BounceStats| {
+        [
+            row.rays,
+            row.hits,
+            row.misses,
+            row.ended,
+            row.survivors,
+            row.shadow_rays,
+        ]
+    };
+    stats.bounces.iter().map(row).collect()
+}
+
+/// The same film from the same paths.
+fn assert_equal(got: &Stats, expected: &Stats, case: &str) {
+    assert_eq!(
+        got.film_hash, expected.film_hash,
+        "{}, {case}: another film",
+        expected.scene
+    );
+    assert_eq!(
+        counts(got),
+        counts(expected),
+        "{}, {case}: other counts",
+        expected.scene
+    );
+    assert_eq!(got.rejected_samples, 0, "{}, {case}", expected.scene);
+}

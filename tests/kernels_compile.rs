@@ -1,0 +1,198 @@
+//! Every kernel file, through the compilers of the GPUs that are in use: it compiles, spills nothing, and computes as the
+//! CPU does.
+
+#[path = "../compaction/tests/common/mod.rs"]
+mod harness;
+
+use std::{
+    env,
+    ffi::OsStr,
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+    sync::Arc,
+};
+
+use compaction::cuda::{Archive, Compiled, Nvrtc, Source, Target, Usage};
+use harness::Tests;
+use raysieve::{kernels::SHIPPED, stages::sources};
+
+/// Compute capabilities of Turing, Ampere twice, and Hopper.
+const CAPABILITIES: [u32; 4] = [75, 80, 86, 90];
+/// Those that the shipped PTX becomes machine code for on a user's machine: Blackwell too.
+const SHIPPED_CAPABILITIES: [u32; 5] = [75, 80, 86, 90, 120];
+/// With more, fewer than 6 blocks of 128 threads share a multiprocessor's 65,536, and traversal waits for memory often.
+const MOST_REGISTERS_TRAVERSING: u32 = 80;
+/// With more, fewer than 4.
+const MOST_REGISTERS: u32 = 128;
+
+fn main() {
+    let nvrtc = || Nvrtc::find().map(Arc::new);
+    let tools = nvrtc().and_then(|nvrtc| Ok((nvrtc, find_ptxas()?)));
+    let shipping = nvrtc().and_then(|nvrtc| match nvrtc.version() {
+        (12, 2) => Ok(nvrtc),
+        (major, minor) => Err(format!(
+            "what ships is by NVRTC 12.2, and here is {major}.{minor}"
+        )),
+    });
+    Tests::new()
+        .nvrtc("every_kernel_compiles_without_spills", compiles)
+        .nvrtc(
+            "stages_neither_contract_nor_approximate",
+            computes_as_the_cpu_does,
+        )
+        .test("what_ships_is_not_stale", what_ships_is_not_stale)
+        .needs(
+            "no NVRTC 12.2",
+            shipping,
+            "what_ships_is_what_is_built",
+            what_ships_is_what_is_built,
+        )
+        .needs(
+            "no ptxas",
+            tools,
+            "what_ships_assembles_without_spills",
+            assembles,
+        )
+        .run()
+}
+
+fn compiles(nvrtc: &Arc<Nvrtc>) {
+    for capability in CAPABILITIES {
+        let target = Target::Cubin(capability);
+        assert_eq!(nvrtc.target(capability), Some(target), "{nvrtc:?}");
+        for source in sources() {
+            let compiled = nvrtc
+                .compile(&source, target)
+                .unwrap_or_else(|error| panic!("{error}"));
+            spills_nothing(&source, &compiled.usage(), capability);
+        }
+    }
+}
+
+/// Rust rounds after every operation, and divides and takes roots exactly.
+fn computes_as_the_cpu_does(nvrtc: &Arc<Nvrtc>) {
+    for source in sources() {
+        let compiled = nvrtc.compile(&source, Target::Ptx(75)).unwrap();
+        let ptx = String::from_utf8(compiled.image.bytes).unwrap();
+        let code = ptx
+            .lines()
+            .map(|line| line.split("//").next().unwrap_or(line));
+        for line in code {
+            for wrong in ["fma.", ".ftz", ".approx", "div.full"] {
+                assert!(!line.contains(wrong), "{}: {line}", source.path());
+            }
+        }
+        assert!(
+            ptx.contains(".visible .entry"),
+            "{}: no kernel",
+            source.path()
+        );
+    }
+}
+
+fn what_ships_is_not_stale() {
+    let archive = Archive::open(SHIPPED).unwrap();
+    let sources = sources();
+    let stale = archive.missing(&sources).unwrap();
+    assert!(
+        stale.is_empty(),
+        "kernels/shipped.bin does not hold what {} is now; run `cargo run --example ship_kernels`",
+        stale.join(", ")
+    );
+    assert_eq!(
+        archive.len(),
+        sources.len(),
+        "kernels/shipped.bin holds what nobody loads"
+    );
+}
+
+fn what_ships_is_what_is_built(nvrtc: &Arc<Nvrtc>) {
+    let built = Archive::build(&sources(), nvrtc).unwrap();
+    assert!(
+        Archive::open(SHIPPED).unwrap() == built,
+        "kernels/shipped.bin is not what NVRTC 12.2 makes; run `cargo run --example ship_kernels`"
+    );
+}
+
+/// The PTX that ships, through a newer assembler, as a user's driver does it.
+fn assembles((nvrtc, ptxas): &(Arc<Nvrtc>, PathBuf)) {
+    let folder = tempfile::tempdir().unwrap();
+    let (input, output) = (
+        folder.path().join("kernel.ptx"),
+        folder.path().join("kernel.cubin"),
+    );
+    for source in sources() {
+        let image = nvrtc.compile(&source, Target::Ptx(75)).unwrap().image;
+        fs::write(&input, &image.bytes).unwrap();
+        for capability in SHIPPED_CAPABILITIES {
+            let run = Command::new(ptxas)
+                .args(["-v", &format!("--gpu-name=sm_{capability}"), "-o"])
+                .args([&output, &input])
+                .output()
+                .unwrap();
+            let log = String::from_utf8_lossy(&run.stderr).into_owned()
+                + &String::from_utf8_lossy(&run.stdout);
+            assert!(
+                run.status.success(),
+                "{}: {} for sm_{capability}: {log}",
+                ptxas.display(),
+                source.path()
+            );
+            // It reports as NVRTC does, which assembles by it.
+            let assembled = Compiled {
+                image: image.clone(),
+                log,
+            };
+            spills_nothing(&source, &assembled.usage(), capability);
+        }
+    }
+}
+
+fn spills_nothing(source: &Source, kernels: &[Usage], capability: u32) {
+    assert!(
+        !kernels.is_empty(),
+        "{}: no report for {capability}",
+        source.path()
+    );
+    for usage in kernels {
+        let case = format!("{} for {capability}: {usage:?}", source.path());
+        assert_eq!(
+            (usage.spill_store_bytes, usage.spill_load_bytes),
+            (0, 0),
+            "{case}"
+        );
+        let traverses = ["intersect", "shadow"].contains(&usage.kernel.as_str());
+        let most = if traverses {
+            MOST_REGISTERS_TRAVERSING
+        } else {
+            MOST_REGISTERS
+        };
+        assert!((1..=most).contains(&usage.registers), "{case}");
+    }
+}
+
+/// The assembler that `PTXAS` names, the one on `PATH`, or that of the Python environment.
+fn find_ptxas() -> Result<PathBuf, String> {
+    if let Some(named) = env::var_os("PTXAS") {
+        return Ok(named.into());
+    }
+    let path = env::var_os("PATH").unwrap_or_default();
+    let on_path = env::split_paths(&path).collect::<Vec<_>>();
+    let environment = env::var_os("VIRTUAL_ENV").map(|root| Path::new(&root).join("lib"));
+    let packages = environment
+        .and_then(|lib| fs::read_dir(lib).ok())
+        .into_iter()
+        .flatten()
+        .flatten();
+    let wheels = packages.map(|python| python.path().join("site-packages/nvidia/cuda_nvcc/bin"));
+    on_path
+        .into_iter()
+        .chain(wheels)
+        .map(|folder| folder.join(OsStr::new("ptxas")))
+        .find(|file| file.is_file())
+        .ok_or_else(|| {
+            "ptxas was not found: `pip install nvidia-cuda-nvcc-cu12`, or name it by PTXAS"
+                .to_owned()
+        })
+}

@@ -1,0 +1,140 @@
+//! Light that goes round in a room.
+
+use glam::DVec3;
+
+use crate::{
+    common::{on_cpu, render, scene},
+    expect, mean, measure,
+};
+
+/// Where everything shines with L and reflects a, everything is as bright as L (1 + a + a² + ...).
+#[test]
+fn a_shining_room_is_as_bright_as_its_geometric_series() {
+    let albedo = 0.6_f64;
+    for bounces in [0, 1, 2, 8] {
+        let walls =
+            format!("Emissive(radiance: (0.5, 1, 2), albedo: ({albedo}, {albedo}, {albedo}))");
+        let room = scene(&format!(
+            r#"(
+                size: (16, 16), spp: 16, max_bounces: {bounces},
+                camera: (origin: (0.3, 0.2, 0.4), target: (-1, -0.5, -1), fov: 90),
+                materials: {{ "wall": {walls} }},
+                objects: [{}],
+            )"#,
+            inside_of_a_cube("wall")
+        ));
+        let series: f64 = (0..=bounces).map(|bounce| albedo.powi(bounce)).sum();
+        expect(
+            &measure(&room),
+            DVec3::new(0.5, 1.0, 2.0) * series,
+            &format!("{bounces} bounces"),
+        );
+    }
+}
+
+/// No light comes from nowhere: the lamp's radiance over one minus the albedo is the most that a closed room can show.
+#[test]
+fn a_closed_room_keeps_within_its_lamp() {
+    let room = scene(&format!(
+        r#"(
+            size: (32, 32), spp: 64, max_bounces: 200,
+            camera: (origin: (0, 0, 0.9), target: (0, 0, 0), fov: 90),
+            materials: {{
+                "wall": Diffuse(albedo: (0.9, 0.9, 0.9)),
+                "lamp": Emissive(radiance: (4, 4, 4)),
+            }},
+            objects: [
+                {}
+                Quad(corner: (-0.5, 0.99, -0.5), edge_u: (1, 0, 0), edge_v: (0, 0, 1), material: "lamp"),
+            ],
+        )"#,
+        inside_of_a_cube("wall")
+    ));
+    let (picture, stats) = render(&room, &on_cpu());
+    assert_eq!(stats.rejected_samples, 0);
+    assert!(picture.pixels.iter().all(|pixel| pixel.is_finite()));
+    let mean = mean(&picture);
+    assert!(
+        mean.min_element() > 0.0 && mean.max_element() < 4.0 / (1.0 - 0.9),
+        "{mean}"
+    );
+}
+
+/// A hole in the ceiling under a sky is a lamp: but the lamp is sampled, and the sky is only ever met.
+#[test]
+fn sampled_light_and_met_light_are_as_bright() {
+    for (half, spp) in [(0.1, 64), (0.5, 16), (0.95, 16)] {
+        for bounces in [1, 3] {
+            let room = |sky: f32, lamp: &str| {
+                let walls = inside_of_a_cube_with_a_hole("wall", half);
+                scene(&format!(
+                    r#"(
+                        size: (24, 24), spp: {spp}, max_bounces: {bounces}, sky: ({sky}, {sky}, {sky}),
+                        camera: (origin: (0, 0.5, 0.9), target: (0, -1, -0.5), fov: 70),
+                        materials: {{
+                            "wall": Diffuse(albedo: (0.3, 0.6, 0.9)),
+                            "lamp": Emissive(radiance: (3, 3, 3)),
+                        }},
+                        objects: [{walls} {lamp}],
+                    )"#
+                ))
+            };
+            let full = 2.0 * half;
+            let quad = format!(
+                r#"Quad(corner: (-{half}, 1, -{half}), edge_u: ({full}, 0, 0), edge_v: (0, 0, {full}), material: "lamp")"#
+            );
+            let (met, sampled) = (measure(&room(3.0, "")), measure(&room(0.0, &quad)));
+            let error = (met.error * met.error + sampled.error * sampled.error).map(f64::sqrt);
+            let z = (met.mean - sampled.mean) / error;
+            assert!(
+                z.abs().max_element() < 4.0,
+                "{half}, {bounces} bounces: met {met:?}, sampled {sampled:?}"
+            );
+            // The light sample is worth its ray where the lamp is small.
+            assert!(
+                half > 0.2 || sampled.error.max_element() < 0.5 * met.error.max_element(),
+                "{met:?} {sampled:?}"
+            );
+        }
+    }
+}
+
+/// The six walls of the cube from -1 to 1, their fronts inside.
+fn inside_of_a_cube(material: &str) -> String {
+    let ceiling = format!(
+        r#"Quad(corner: (-1, 1, -1), edge_u: (2, 0, 0), edge_v: (0, 0, 2), material: "{material}"),"#
+    );
+    walls(material) + &ceiling
+}
+
+/// The same with a square hole of half this side in the ceiling.
+fn inside_of_a_cube_with_a_hole(material: &str, half: f64) -> String {
+    let (full, rest) = (2.0 * half, 1.0 - half);
+    let ceiling = [
+        (-1.0, -1.0, 2.0, rest),
+        (-1.0, half, 2.0, rest),
+        (-1.0, -half, rest, full),
+        (half, -half, rest, full),
+    ];
+    let quad = |(x, z, width, depth): (f64, f64, f64, f64)| {
+        format!(
+            r#"Quad(corner: ({x}, 1, {z}), edge_u: ({width}, 0, 0), edge_v: (0, 0, {depth}), material: "{material}"),"#
+        )
+    };
+    walls(material) + &ceiling.map(quad).concat()
+}
+
+/// Floor, back, front, left and right.
+fn walls(material: &str) -> String {
+    let walls = [
+        ("(-1, -1, 1)", "(2, 0, 0)", "(0, 0, -2)"),
+        ("(-1, -1, -1)", "(2, 0, 0)", "(0, 2, 0)"),
+        ("(1, -1, 1)", "(-2, 0, 0)", "(0, 2, 0)"),
+        ("(-1, -1, 1)", "(0, 0, -2)", "(0, 2, 0)"),
+        ("(1, -1, -1)", "(0, 0, 2)", "(0, 2, 0)"),
+    ];
+    let quad = |(corner, u, v)| {
+        format!(r#"Quad(corner: {corner}, edge_u: {u}, edge_v: {v}, material: "{material}"),"#)
+    };
+    walls.map(quad).concat()
+}

@@ -1,0 +1,73 @@
+//! What a sky of the same radiance everywhere makes of things.
+
+use glam::{DVec3, Vec3};
+use raysieve::scene::Scene;
+
+use crate::{
+    common::{on_cpu, render, scene},
+    lit_plane, mean,
+};
+
+#[test]
+fn a_white_sphere_in_a_white_furnace_is_invisible() {
+    for material in [
+        "Diffuse(albedo: (1, 1, 1))",
+        "Mirror(reflectance: (1, 1, 1))",
+    ] {
+        let (picture, _) = render(&furnace(material), &on_cpu());
+        for (index, pixel) in picture.pixels.iter().enumerate() {
+            assert!(
+                (*pixel - Vec3::ONE).abs().max_element() < 1e-5,
+                "{material}: pixel {index} is {pixel}"
+            );
+        }
+    }
+}
+
+/// Rays are caught inside for long, and roulette makes their light noisy: most at the rim, where they are caught longest.
+#[test]
+fn a_glass_sphere_in_a_white_furnace_is_invisible() {
+    let (picture, _) = render(&furnace("Dielectric(ior: 1.5)"), &on_cpu());
+    let mean = mean(&picture);
+    assert!(
+        (mean - DVec3::ONE).abs().max_element() < 1e-3,
+        "the mean is {mean}"
+    );
+    let close = |pixel: &&Vec3| (**pixel - Vec3::ONE).abs().max_element() < 0.01;
+    let share = picture.pixels.iter().filter(close).count() as f64 / picture.pixels.len() as f64;
+    assert!(share > 0.99, "{share} of the pixels are 1 to 1 %");
+}
+
+#[test]
+fn an_absorbing_sphere_in_a_furnace_shows_its_albedo() {
+    let (picture, _) = render(&furnace("Diffuse(albedo: (0.25, 0.5, 0.75))"), &on_cpu());
+    let middle = picture.pixels[(picture.pixels.len() + picture.width as usize) / 2];
+    assert!(
+        (middle - Vec3::new(0.25, 0.5, 0.75)).abs().max_element() < 1e-5,
+        "{middle}"
+    );
+}
+
+#[test]
+fn a_plane_under_the_sky_shows_albedo_times_sky() {
+    let plane = Scene {
+        sky: Vec3::new(0.5, 1.0, 4.0),
+        ..lit_plane(DVec3::ZERO, "")
+    };
+    let (picture, _) = render(&plane, &on_cpu());
+    let expected = Vec3::new(0.5, 1.0, 4.0) * Vec3::new(0.2, 0.5, 0.8);
+    for pixel in &picture.pixels {
+        assert!((*pixel - expected).abs().max_element() < 1e-5, "{pixel}");
+    }
+}
+
+fn furnace(material: &str) -> Scene {
+    scene(&format!(
+        r#"(
+            size: (64, 64), spp: 64, max_bounces: 128, sky: (1, 1, 1),
+            camera: (origin: (0, 0, 4), target: (0, 0, 0), fov: 40),
+            materials: {{ "m": {material} }},
+            objects: [Sphere(center: (0, 0, 0), radius: 1, material: "m")],
+        )"#
+    ))
+}

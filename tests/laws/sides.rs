@@ -1,0 +1,88 @@
+//! What is seen of a surface from its front and from behind.
+
+use glam::Vec3;
+
+use crate::{
+    common::{on_cpu, render, scene},
+    mean,
+};
+
+#[test]
+fn what_shines_is_seen_exactly() {
+    let seen = |objects: &str| {
+        let scene = scene(&format!(
+            r#"(
+                size: (9, 7), spp: 5, max_bounces: 0, sky: (0.1, 0.2, 0.3),
+                camera: (origin: (0, 0, 3), target: (0, 0, 0), fov: 30),
+                materials: {{
+                    "lamp": Emissive(radiance: (0.7, 1.3, 1000.1), albedo: (1, 1, 1)),
+                    "white": Diffuse(albedo: (1, 1, 1)),
+                }},
+                objects: [{objects}],
+            )"#
+        ));
+        render(&scene, &on_cpu()).0.pixels
+    };
+    let all = |radiance: Vec3| vec![radiance; 63];
+    let quad = |material: &str, corner: &str, u: &str| {
+        format!(
+            r#"Quad(corner: ({corner}), edge_u: ({u}), edge_v: (0, 20, 0), material: "{material}"),"#
+        )
+    };
+    let (front, back) = (("-10, -10, 0", "20, 0, 0"), ("10, -10, 0", "-20, 0, 0"));
+    assert_eq!(
+        seen(&quad("lamp", front.0, front.1)),
+        all(Vec3::new(0.7, 1.3, 1000.1))
+    );
+    assert_eq!(
+        seen(&quad("lamp", back.0, back.1)),
+        all(Vec3::ZERO),
+        "a lamp's back does not shine"
+    );
+    assert_eq!(
+        seen(&quad("white", front.0, front.1)),
+        all(Vec3::ZERO),
+        "nothing scatters"
+    );
+    let beside = quad("lamp", "100, -10, 0", "20, 0, 0");
+    assert_eq!(seen(&beside), all(Vec3::new(0.1, 0.2, 0.3)), "the sky");
+}
+
+#[test]
+fn one_sided_surfaces_are_black_from_behind() {
+    let seen = |material: &str, from: f32| {
+        let scene = scene(&format!(
+            r#"(
+                size: (8, 8), spp: 4, max_bounces: 4, sky: (1, 1, 1),
+                camera: (origin: (0, 0, {from}), target: (0, 0, 0), fov: 30),
+                materials: {{ "m": {material} }},
+                objects: [Quad(corner: (-10, -10, 0), edge_u: (20, 0, 0), edge_v: (0, 20, 0), material: "m")],
+            )"#
+        ));
+        mean(&render(&scene, &on_cpu()).0).x
+    };
+    let materials = [
+        ("Diffuse(albedo: (0.5, 0.5, 0.5)", 0.5, 0.5),
+        ("Mirror(reflectance: (0.5, 0.5, 0.5)", 0.5, 0.5),
+        // It shines to the front alone, and reflects to both sides.
+        (
+            "Emissive(radiance: (2, 2, 2), albedo: (0.5, 0.5, 0.5)",
+            2.5,
+            0.5,
+        ),
+    ];
+    for (material, front, back) in materials {
+        for (end, behind) in [(")", back), (", one_sided: true)", 0.0)] {
+            let material = format!("{material}{end}");
+            let (got_front, got_back) = (seen(&material, 3.0), seen(&material, -3.0));
+            assert!(
+                (got_front - front).abs() < 1e-5,
+                "{material}: {got_front} from the front"
+            );
+            assert!(
+                (got_back - behind).abs() < 1e-5,
+                "{material}: {got_back} from behind"
+            );
+        }
+    }
+}

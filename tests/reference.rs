@@ -1,0 +1,226 @@
+//! Renders against those of another renderer: blocks of pixels agree within the noise of both.
+//!
+//! The references are in `tests/reference/`; `make.py` there says what they are.
+
+mod common;
+
+use std::path::Path;
+
+use common::{file, load, on_cpu, render, sized};
+use raysieve::scene::{Scene, Surface};
+
+/// The references have 32 x 32 blocks of so many pixels a side.
+const BLOCK: usize = 8;
+const SIZE: u32 = 256;
+/// Renders of a scene, each with its own seed: their spread is the noise of their mean.
+const BATCHES: u32 = 16;
+
+/// Mean radiance and its variance, per block and channel.
+struct Blocks {
+    mean: Vec<f64>,
+    variance: Vec<f64>,
+}
+
+/// How far apart two pictures are.
+#[derive(Debug)]
+struct Comparison {
+    /// Part of the blocks that are less than four standard errors apart.
+    within_four: f64,
+    /// Root mean square of the blocks' differences, in standard errors: 1 for equal renderers.
+    rms: f64,
+    /// Difference of the pictures' means per channel, in standard errors.
+    mean_z: [f64; 3],
+    /// The same as a part of the reference's mean.
+    mean_ratio: [f64; 3],
+    /// The largest difference, relative to the reference, where neither picture has any noise.
+    noiseless: f64,
+}
+
+#[test]
+fn cornell_agrees_with_the_reference() {
+    agrees("a_cornell_d8", &cornell(7), 6);
+}
+
+#[test]
+fn direct_light_in_cornell_agrees_with_the_reference() {
+    agrees("a_cornell_d2", &cornell(1), 6);
+}
+
+/// What the agreement is worth: it does not survive pictures that are only slightly wrong.
+#[test]
+fn a_missing_bounce_does_not_agree() {
+    disagrees("a_cornell_d8", &cornell(6));
+}
+
+#[test]
+fn a_lamp_brighter_by_two_percent_does_not_agree() {
+    let mut scene = cornell(7);
+    for material in &mut scene.materials {
+        if let Surface::Emissive { radiance, .. } = material {
+            *radiance *= 1.02;
+        }
+    }
+    disagrees("a_cornell_d8", &scene);
+}
+
+#[test]
+fn a_lens_wider_by_half_a_degree_does_not_agree() {
+    let mut scene = cornell(7);
+    scene.camera.fov_degrees += 0.5;
+    disagrees("a_cornell_d8", &scene);
+}
+
+fn cornell(max_bounces: u32) -> Scene {
+    Scene {
+        max_bounces,
+        ..load("scenes/cornell.ron")
+    }
+}
+
+fn agrees(reference: &str, scene: &Scene, spp: u32) {
+    let comparison = compare(&estimate(scene, spp), &read(reference));
+    println!("{reference}: {comparison:.4?}");
+    assert_eq!(comparison.verdict(), Ok(()), "{reference}: {comparison:?}");
+}
+
+fn disagrees(reference: &str, scene: &Scene) {
+    let comparison = compare(&estimate(scene, 3), &read(reference));
+    println!("{reference}: {comparison:.4?}");
+    comparison.verdict().unwrap_err();
+}
+
+impl Comparison {
+    /// Whether the pictures are of the same scene by the same physics, and if not, why.
+    fn verdict(&self) -> Result<(), String> {
+        let mut problems = Vec::new();
+        let mut expect = |holds: bool, problem: &str| {
+            if !holds {
+                problems.push(problem.to_owned());
+            }
+        };
+        expect(
+            self.within_four >= 0.99,
+            "more than 1 % of the blocks are 4 standard errors off",
+        );
+        // The spread of 16 batches makes it sqrt(15 / 13) = 1.07 where all noise is ours.
+        expect(self.rms < 1.15, "the blocks differ by more than noise");
+        expect(
+            self.mean_z.iter().all(|z| z.abs() < 4.0),
+            "the means differ by more than noise",
+        );
+        expect(
+            self.mean_ratio.iter().all(|ratio| ratio.abs() < 0.01),
+            "the means differ by more than 1 %",
+        );
+        expect(self.noiseless < 1e-4, "blocks without noise differ");
+        if problems.is_empty() {
+            Ok(())
+        } else {
+            Err(problems.join("; "))
+        }
+    }
+}
+
+fn compare(ours: &Blocks, reference: &Blocks) -> Comparison {
+    let (mut noisy, mut within, mut squares, mut noiseless) = (0, 0, 0.0, 0.0_f64);
+    let (mut difference, mut variance, mut light) = ([0.0; 3], [0.0; 3], [0.0; 3]);
+    for block in 0..reference.mean.len() {
+        let apart = ours.mean[block] - reference.mean[block];
+        let spread = ours.variance[block] + reference.variance[block];
+        difference[block % 3] += apart;
+        variance[block % 3] += spread;
+        light[block % 3] += reference.mean[block];
+        if spread > 0.0 {
+            let z = apart / spread.sqrt();
+            noisy += 1;
+            within += u32::from(z.abs() < 4.0);
+            squares += z * z;
+        } else {
+            noiseless = noiseless.max(apart.abs() / reference.mean[block].max(1e-3));
+        }
+    }
+    let total = f64::from(noisy).max(1.0);
+    let channels = [0, 1, 2];
+    Comparison {
+        within_four: if noisy == 0 {
+            1.0
+        } else {
+            f64::from(within) / total
+        },
+        rms: (squares / total).sqrt(),
+        mean_z: channels.map(|c: usize| difference[c] / variance[c].sqrt().max(f64::MIN_POSITIVE)),
+        mean_ratio: channels.map(|c: usize| difference[c] / light[c]),
+        noiseless,
+    }
+}
+
+/// Mean and spread of renders with different seeds.
+fn estimate(scene: &Scene, spp: u32) -> Blocks {
+    let scene = sized(scene.clone(), SIZE, SIZE, spp);
+    let batches: Vec<Vec<f64>> = (0..BATCHES)
+        .map(|seed| {
+            let (picture, _) = render(
+                &Scene {
+                    seed,
+                    ..scene.clone()
+                },
+                &on_cpu(),
+            );
+            block_means(picture.pixels.iter().map(|pixel| pixel.to_array()))
+        })
+        .collect();
+    let count = f64::from(BATCHES);
+    let of_block = |statistic: &dyn Fn(&[f64]) -> f64| -> Vec<f64> {
+        let batch =
+            |block: usize| -> Vec<f64> { batches.iter().map(|batch| batch[block]).collect() };
+        (0..batches[0].len())
+            .map(|block| statistic(&batch(block)))
+            .collect()
+    };
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / count;
+    let variance = |values: &[f64]| {
+        let mean = mean(values);
+        values
+            .iter()
+            .map(|value| (value - mean) * (value - mean))
+            .sum::<f64>()
+            / (count - 1.0)
+            / count
+    };
+    Blocks {
+        mean: of_block(&mean),
+        variance: of_block(&variance),
+    }
+}
+
+fn block_means(pixels: impl Iterator<Item = [f32; 3]>) -> Vec<f64> {
+    let blocks = SIZE as usize / BLOCK;
+    let mut means = vec![0.0; 3 * blocks * blocks];
+    for (index, pixel) in pixels.enumerate() {
+        let (x, y) = (index % SIZE as usize, index / SIZE as usize);
+        for (channel, value) in pixel.into_iter().enumerate() {
+            means[3 * (y / BLOCK * blocks + x / BLOCK) + channel] +=
+                f64::from(value) / (BLOCK * BLOCK) as f64;
+        }
+    }
+    means
+}
+
+fn read(name: &str) -> Blocks {
+    let values = |path: &Path| -> Vec<f64> {
+        let picture =
+            image::open(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        picture
+            .into_rgb32f()
+            .iter()
+            .map(|&value| f64::from(value))
+            .collect()
+    };
+    let mean = values(&file(&format!("tests/reference/{name}.exr")));
+    let error = values(&file(&format!("tests/reference/{name}_se.exr")));
+    assert_eq!((mean.len(), error.len()), (3 * 32 * 32, 3 * 32 * 32));
+    Blocks {
+        mean,
+        variance: error.iter().map(|error| error * error).collect(),
+    }
+}

@@ -1,0 +1,198 @@
+//! Every wrong scene is refused with one line that says where, what and why; no input makes the reader panic or hang.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use raysieve::{
+    Error,
+    scene::{Scene, Surface},
+};
+
+const FOLDER: &str = "tests/scenes_wrong";
+
+fn stems(extension: &str) -> BTreeSet<String> {
+    let entries = fs::read_dir(FOLDER).expect(FOLDER);
+    let paths = entries.map(|entry| entry.expect(FOLDER).path());
+    let with_extension =
+        paths.filter(|path| path.extension().is_some_and(|found| found == extension));
+    with_extension
+        .map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned())
+        .collect()
+}
+
+fn scratch(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("scene_errors");
+    fs::create_dir_all(&folder).unwrap();
+    folder.join(name)
+}
+
+fn message(path: &Path) -> String {
+    let error = Scene::load(path).expect_err(&path.display().to_string());
+    assert_eq!(error.exit_code(), 2);
+    let text = error.to_string();
+    assert!(!text.contains(char::is_control), "not one line: {text:?}");
+    text
+}
+
+#[test]
+fn every_wrong_scene_gives_the_message_beside_it() {
+    let scenes = stems("ron");
+    assert_eq!(
+        scenes,
+        stems("expected"),
+        "a scene and its message stand beside each other"
+    );
+    assert!(
+        scenes.len() >= 100,
+        "only {} wrong scenes are left",
+        scenes.len()
+    );
+    let mut wrong = String::new();
+    for name in &scenes {
+        let expected = fs::read_to_string(format!("{FOLDER}/{name}.expected")).unwrap();
+        let found = message(Path::new(&format!("{FOLDER}/{name}.ron")));
+        if found != expected.trim_end() {
+            wrong += &format!(
+                "{name}\n  expected: {}\n  found:    {found}\n",
+                expected.trim_end()
+            );
+        }
+    }
+    assert!(wrong.is_empty(), "\n{wrong}");
+}
+
+#[test]
+fn a_scene_that_is_not_there_or_no_plain_ron_file_is_refused() {
+    for (path, problem) in [
+        ("tests/scenes_wrong", "is a folder; expected a .ron file"),
+        ("tests/nowhere.ron", "does not exist; check the path"),
+        ("Cargo.toml", "is of no known type; expected a .ron file"),
+    ] {
+        assert_eq!(message(Path::new(path)), format!("{path}: {problem}"));
+    }
+}
+
+#[test]
+fn line_breaks_in_a_path_do_not_break_the_line() {
+    assert_eq!(
+        message(Path::new("a\nb.ron")),
+        "a\\nb.ron: does not exist; check the path"
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn pipes_and_devices_are_not_opened() {
+    let pipe = scratch("pipe.ron");
+    let _ = fs::remove_file(&pipe);
+    let made = Command::new("mkfifo").arg(&pipe).status();
+    if !made.is_ok_and(|status| status.success()) {
+        println!("skipped: no mkfifo");
+        return;
+    }
+    assert!(message(&pipe).ends_with("is no plain file; expected a .ron file"));
+    let device = scratch("device.ply");
+    let _ = fs::remove_file(&device);
+    std::os::unix::fs::symlink("/dev/zero", &device).unwrap();
+    let scene = scratch("device.ron");
+    write_mesh_scene(&scene, "device.ply");
+    assert!(
+        message(&scene).ends_with("device.ply: is no plain file; expected a .ply or .obj file")
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn an_unreadable_scene_is_refused() {
+    use std::os::unix::fs::PermissionsExt;
+    let path = scratch("unreadable.ron");
+    fs::write(&path, "()").unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).unwrap();
+    if fs::File::open(&path).is_ok() {
+        println!("skipped: this user may read everything");
+        return;
+    }
+    assert!(message(&path).ends_with("may not be read; check its permissions"));
+}
+
+#[test]
+fn a_scene_of_more_than_16_mebibytes_is_refused() {
+    let path = scratch("huge.ron");
+    fs::File::create(&path)
+        .unwrap()
+        .set_len((16 << 20) + 1)
+        .unwrap();
+    assert!(
+        message(&path)
+            .ends_with("is larger than 16 MiB; put large geometry into a PLY or OBJ mesh")
+    );
+}
+
+#[test]
+fn a_mesh_without_line_ends_is_refused() {
+    let scene = scratch("endless_line.ron");
+    for name in ["endless_line.obj", "endless_line.ply"] {
+        let mut text = if name.ends_with("ply") {
+            "ply\n".to_owned()
+        } else {
+            String::new()
+        };
+        text += &"v ".repeat(1 << 20);
+        fs::write(scratch(name), text).unwrap();
+        write_mesh_scene(&scene, name);
+        let found = message(&scene);
+        assert!(
+            found.contains("longer than 1048576 bytes") || found.contains("no line `end_header`"),
+            "{found}"
+        );
+    }
+}
+
+#[test]
+fn changed_settings_are_checked_again() {
+    let mut scene = Scene::load(Path::new("tests/scenes/furnace_diffuse.ron")).unwrap();
+    assert!(scene.check_settings().is_ok());
+    let problem = |scene: &Scene| {
+        scene
+            .check_settings()
+            .map_err(|error: Error| error.to_string())
+            .unwrap_err()
+    };
+    scene.size = (0, 5);
+    assert_eq!(
+        problem(&scene),
+        "size 0x5: a picture has at least 1x1 pixel"
+    );
+    scene.size = (5, 70000);
+    assert!(problem(&scene).starts_with("size 5x70000: is too large"));
+    scene.size = (5, 5);
+    scene.spp = 0;
+    assert_eq!(problem(&scene), "spp 0: a pixel has at least 1 sample");
+    scene.spp = 1 << 31;
+    assert!(
+        problem(&scene).starts_with("spp 2147483648: a radiance of 1 is too bright for the film")
+    );
+    scene.spp = 1 << 30;
+    assert!(scene.check_settings().is_ok());
+    scene.materials.push(Surface::Emissive {
+        radiance: [0.0, 2.0, 0.0].into(),
+        albedo: [0.0; 3].into(),
+        one_sided: true,
+    });
+    assert!(problem(&scene).starts_with("spp 1073741824: a radiance of 2 is too bright"));
+    scene.spp = 1;
+    scene.max_bounces = 1025;
+    assert_eq!(
+        problem(&scene),
+        "max_bounces 1025: a path scatters at most 1024 times"
+    );
+}
+
+fn write_mesh_scene(path: &Path, mesh: &str) {
+    let text = fs::read_to_string("tests/scenes/mesh_file.ron").unwrap();
+    fs::write(path, text.replace("../meshes/pyramid_ascii.ply", mesh)).unwrap();
+}

@@ -1,0 +1,390 @@
+//! The tree against no tree: every primitive, one after the other.
+
+use glam::Vec3;
+use raysieve::{
+    bvh::{Tree, build, nearest, occluded},
+    path::{Hit, NO_PRIMITIVE},
+    primitive::{Primitive, SPHERE, TRIANGLE, nearer_hit, shear},
+};
+
+use crate::common::Random;
+
+fn triangle(a: Vec3, b: Vec3, c: Vec3) -> Primitive {
+    Primitive {
+        a,
+        b,
+        c,
+        kind: TRIANGLE,
+        ..Primitive::default()
+    }
+}
+
+fn sphere(center: Vec3, radius: f32) -> Primitive {
+    Primitive {
+        a: center,
+        b: Vec3::new(radius, 0.0, 0.0),
+        kind: SPHERE,
+        ..Primitive::default()
+    }
+}
+
+fn point(random: &mut Random) -> Vec3 {
+    Vec3::new(random.signed(), random.signed(), random.signed())
+}
+
+fn tree(mut primitives: Vec<Primitive>) -> Tree {
+    for (number, primitive) in (0..).zip(&mut primitives) {
+        primitive.number = number;
+    }
+    build(&primitives).unwrap()
+}
+
+fn through_the_tree(tree: &Tree, origin: Vec3, direction: Vec3) -> Hit {
+    nearest(
+        &tree.nodes,
+        &tree.primitives,
+        tree.extent,
+        origin,
+        direction,
+    )
+}
+
+fn one_by_one(tree: &Tree, origin: Vec3, direction: Vec3) -> Hit {
+    let mut best = Hit {
+        distance: f32::MAX,
+        primitive: NO_PRIMITIVE,
+        u: 0.0,
+        v: 0.0,
+    };
+    let shear = shear(direction);
+    for position in 0..tree.primitives.len() as u32 {
+        nearer_hit(
+            &tree.primitives,
+            position,
+            origin,
+            direction,
+            &shear,
+            &mut best,
+        );
+    }
+    best
+}
+
+/// Small and large ones in a heap, triangles and spheres.
+fn heap(random: &mut Random) -> Vec<Primitive> {
+    let mut primitives = Vec::new();
+    for _ in 0..400 {
+        let size = 10_f32.powf(2.0 * random.signed() - 1.5);
+        let at = point(random);
+        primitives.push(triangle(
+            at,
+            at + point(random) * size,
+            at + point(random) * size,
+        ));
+        primitives.push(sphere(point(random), 0.3 * size.min(0.5)));
+    }
+    primitives
+}
+
+/// Squares in planes of the axes, edge to edge.
+fn walls(_: &mut Random) -> Vec<Primitive> {
+    let mut primitives = Vec::new();
+    for index in 0..300 {
+        let corner = Vec3::new(
+            (index % 10) as f32 * 0.2 - 1.0,
+            (index / 10 % 10) as f32 * 0.2 - 1.0,
+            0.0,
+        );
+        let square = [
+            Vec3::ZERO,
+            Vec3::X * 0.2,
+            Vec3::new(0.2, 0.2, 0.0),
+            Vec3::Y * 0.2,
+        ]
+        .map(|edge| corner + edge);
+        let turned = square.map(|v| match index / 100 {
+            0 => v,
+            1 => Vec3::new(v.z, v.x, v.y),
+            _ => Vec3::new(v.y, v.z, v.x),
+        });
+        primitives.push(triangle(turned[0], turned[1], turned[2]));
+        primitives.push(triangle(turned[0], turned[2], turned[3]));
+    }
+    primitives
+}
+
+/// Everything five times, in one plane.
+fn doubles(random: &mut Random) -> Vec<Primitive> {
+    let flat = |random: &mut Random| Vec3::new(random.signed(), 0.25, random.signed());
+    let once: Vec<Primitive> = (0..60)
+        .map(|_| triangle(flat(random), flat(random), flat(random)))
+        .chain([sphere(Vec3::ZERO, 0.5)])
+        .collect();
+    (0..5).flat_map(|_| once.clone()).collect()
+}
+
+/// Needles, and triangles of no area among them.
+fn needles(random: &mut Random) -> Vec<Primitive> {
+    let mut primitives = Vec::new();
+    for _ in 0..200 {
+        let (a, b) = (point(random), point(random));
+        primitives.push(triangle(a, b, b + point(random) * 1e-4));
+        primitives.push(triangle(a, b, a + (b - a) * 0.5));
+        primitives.push(triangle(a, a, a));
+    }
+    primitives
+}
+
+/// A tree of one leaf, of a thing on an axis.
+fn one(_: &mut Random) -> Vec<Primitive> {
+    vec![triangle(Vec3::ZERO, Vec3::X, Vec3::Y)]
+}
+
+/// A grain of dust beside a mountain, far from the origin.
+fn scales(random: &mut Random) -> Vec<Primitive> {
+    let mut primitives = vec![sphere(Vec3::new(0.0, -1e4, 0.0), 1e4 - 1.0)];
+    for _ in 0..200 {
+        let at = Vec3::new(1000.0, 0.0, -500.0) + point(random);
+        primitives.push(triangle(
+            at,
+            at + point(random) * 0.01,
+            at + point(random) * 0.01,
+        ));
+        let near = point(random);
+        primitives.push(triangle(
+            near,
+            near + point(random) * 0.1,
+            near + point(random) * 0.1,
+        ));
+    }
+    primitives
+}
+
+type Maker = fn(&mut Random) -> Vec<Primitive>;
+
+const SCENES: [(&str, Maker); 6] = [
+    ("heap", heap),
+    ("walls", walls),
+    ("doubles", doubles),
+    ("needles", needles),
+    ("one", one),
+    ("scales", scales),
+];
+
+/// From within, from far away and from surfaces; into space, along axes and towards vertices.
+fn rays(tree: &Tree, random: &mut Random) -> Vec<(Vec3, Vec3)> {
+    let mut rays = Vec::new();
+    for _ in 0..4000 {
+        let some = &tree.primitives[random.word() as usize % tree.primitives.len()];
+        let origins = [
+            point(random),
+            point(random) * 1000.0,
+            some.a,
+            some.a + Vec3::X * 1e-3,
+        ];
+        let origin = origins[random.word() as usize % 4];
+        let near = some.a + point(random) * 0.05;
+        let axis = [
+            Vec3::X,
+            Vec3::NEG_X,
+            Vec3::Y,
+            Vec3::NEG_Y,
+            Vec3::Z,
+            Vec3::NEG_Z,
+        ][random.word() as usize % 6];
+        let flat = Vec3::new(random.signed(), -0.0, random.signed());
+        let directions = [point(random), near - origin, some.a - origin, axis, flat];
+        let direction = directions[random.word() as usize % 5];
+        // On the grid of the walls, so that rays run in their planes and along their edges.
+        let origin = if random.word().is_multiple_of(8) {
+            (origin * 5.0).round() / 5.0
+        } else {
+            origin
+        };
+        if direction.length() > 1e-20 {
+            rays.push((origin, direction.normalize()));
+        }
+    }
+    rays
+}
+
+#[test]
+fn the_tree_finds_what_a_search_of_all_finds() {
+    let mut random = Random(11);
+    for (name, primitives) in SCENES {
+        let tree = tree(primitives(&mut random));
+        let mut hits = 0;
+        for (origin, direction) in rays(&tree, &mut random) {
+            let (found, expected) = (
+                through_the_tree(&tree, origin, direction),
+                one_by_one(&tree, origin, direction),
+            );
+            assert_eq!(found, expected, "{name}: from {origin} along {direction}");
+            hits += u32::from(found.primitive != NO_PRIMITIVE);
+        }
+        assert!(
+            (100..3900).contains(&hits),
+            "{name}: {hits} of the rays hit"
+        );
+    }
+}
+
+#[test]
+fn a_ray_is_blocked_by_what_is_nearer_than_its_end() {
+    let mut random = Random(12);
+    for (name, primitives) in SCENES {
+        let tree = tree(primitives(&mut random));
+        let mut blocked = 0;
+        for (origin, direction) in rays(&tree, &mut random) {
+            let hit = one_by_one(&tree, origin, direction);
+            let middle = if hit.primitive == NO_PRIMITIVE {
+                1.0
+            } else {
+                hit.distance
+            };
+            for distance in [
+                0.5 * middle,
+                middle,
+                middle.next_up(),
+                2.0 * middle,
+                f32::MAX,
+            ] {
+                let got = occluded(
+                    &tree.nodes,
+                    &tree.primitives,
+                    tree.extent,
+                    origin,
+                    direction,
+                    distance,
+                );
+                let expected = hit.primitive != NO_PRIMITIVE && hit.distance < distance;
+                assert_eq!(
+                    got, expected,
+                    "{name}: from {origin} along {direction} to {distance}: {hit:?}"
+                );
+                blocked += u32::from(got);
+            }
+        }
+        assert!(blocked > 100, "{name}");
+    }
+}
+
+#[test]
+fn of_equal_hits_the_lowest_number_is_taken() {
+    let mut random = Random(13);
+    let tree = tree(doubles(&mut random));
+    let mut hits = 0;
+    for (origin, direction) in rays(&tree, &mut random) {
+        let hit = through_the_tree(&tree, origin, direction);
+        if hit.primitive != NO_PRIMITIVE {
+            // The first copies of five.
+            let number = tree.primitives[hit.primitive as usize].number;
+            assert!(
+                number < tree.primitives.len() as u32 / 5,
+                "number {number} from {origin} along {direction}"
+            );
+            hits += 1;
+        }
+    }
+    assert!(hits > 100);
+}
+
+/// A closed surface around the origin, its vertices shared: rough, but every point of it seen from well inside.
+fn closed_surface(random: &mut Random, side: usize) -> (Vec<[Vec3; 3]>, Vec<Vec3>) {
+    use std::collections::HashMap;
+    let mut bumps: HashMap<[i32; 3], f32> = HashMap::new();
+    let mut vertex = |x: i32, y: i32, z: i32| {
+        let bump = *bumps
+            .entry([x, y, z])
+            .or_insert_with(|| 1.0 + 0.01 * random.signed());
+        Vec3::new(x as f32, y as f32, z as f32).normalize() * bump
+    };
+    let (side, half) = (side as i32, side as i32);
+    let mut faces = Vec::new();
+    for axis in 0..3 {
+        for front in [-half, half] {
+            for (i, j) in (0..side).flat_map(|i| (0..side).map(move |j| (i, j))) {
+                let mut corner = |i: i32, j: i32| {
+                    let mut place = [0; 3];
+                    place[axis] = front;
+                    place[(axis + 1) % 3] = 2 * i - half;
+                    place[(axis + 2) % 3] = 2 * j - half;
+                    vertex(place[0], place[1], place[2])
+                };
+                let [a, b, c, d] = [
+                    corner(i, j),
+                    corner(i + 1, j),
+                    corner(i + 1, j + 1),
+                    corner(i, j + 1),
+                ];
+                faces.extend([[a, b, c], [a, c, d]]);
+            }
+        }
+    }
+    let vertices = faces.iter().flatten().copied().collect();
+    (faces, vertices)
+}
+
+#[test]
+fn no_ray_slips_through_an_edge_or_a_vertex() {
+    let mut random = Random(14);
+    for shift in [Vec3::ZERO, Vec3::new(100.0, -30.0, 7.0)] {
+        let (faces, vertices) = closed_surface(&mut random, 20);
+        let moved = |v: Vec3| v + shift;
+        let tree = tree(
+            faces
+                .iter()
+                .map(|f| triangle(moved(f[0]), moved(f[1]), moved(f[2])))
+                .collect(),
+        );
+        let edges = faces.iter().flat_map(|&[a, b, c]| [(a, b), (b, c), (c, a)]);
+        let mut targets: Vec<Vec3> = vertices.iter().map(|&v| moved(v)).collect();
+        for (a, b) in edges {
+            let (a, b) = (moved(a), moved(b));
+            targets.extend([0.5, random.unit(), 0.001].map(|part| a + (b - a) * part));
+        }
+        for origin in [
+            Vec3::ZERO,
+            Vec3::new(0.1, -0.2, 0.3),
+            Vec3::new(0.0, 0.5, 0.0),
+        ]
+        .map(moved)
+        {
+            for &target in &targets {
+                let direction = (target - origin).normalize();
+                let hit = through_the_tree(&tree, origin, direction);
+                let at = (target - origin).length();
+                // It ends there, and does not go on to the other side.
+                assert!(
+                    hit.distance < at * 1.001,
+                    "from {origin} to {target}: {hit:?}"
+                );
+                let blocked = occluded(
+                    &tree.nodes,
+                    &tree.primitives,
+                    tree.extent,
+                    origin,
+                    direction,
+                    at * 1.01,
+                );
+                assert!(blocked, "from {origin} to {target}: {hit:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_tree_holds_every_primitive_once() {
+    let mut random = Random(15);
+    for (name, primitives) in SCENES {
+        let primitives = primitives(&mut random);
+        let count = primitives.len() as u32;
+        let mut numbers: Vec<u32> = tree(primitives)
+            .primitives
+            .iter()
+            .map(|primitive| primitive.number)
+            .collect();
+        numbers.sort_unstable();
+        assert_eq!(numbers, (0..count).collect::<Vec<_>>(), "{name}");
+    }
+}

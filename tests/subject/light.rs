@@ -1,0 +1,228 @@
+//! Points on lights, against the densities that are claimed for them.
+
+use std::f64::consts::TAU;
+
+use glam::Vec3;
+use raysieve::{
+    light::{Surroundings, choose_light, gather_lights, light_pdf, sample_light},
+    material::Material,
+    primitive::{Primitive, SPHERE, TRIANGLE},
+};
+
+use crate::common::Random;
+
+const COUNT: u32 = 1 << 17;
+const CELLS: usize = 8;
+
+fn shining() -> Material {
+    Material {
+        emission: Vec3::ONE,
+        ..Material::default()
+    }
+}
+
+fn sphere(center: Vec3, radius: f32) -> Primitive {
+    Primitive {
+        a: center,
+        b: Vec3::new(radius, 0.0, 0.0),
+        kind: SPHERE,
+        ..Primitive::default()
+    }
+}
+
+/// The light alone in the world.
+fn alone(light: &Primitive) -> Surroundings {
+    let (lights, inverse_power) = gather_lights(std::slice::from_ref(light), &[shining()]);
+    assert_eq!((lights.len(), lights[0].cumulative), (1, 1.0));
+    Surroundings {
+        light_count: 1,
+        inverse_power,
+        ..Surroundings::default()
+    }
+}
+
+/// 63 degrees of freedom: 63 give or take 11.2.
+fn assert_uniform(counts: &[u32; CELLS * CELLS], case: &str) {
+    let expected = f64::from(COUNT) / counts.len() as f64;
+    let chi2: f64 = counts
+        .iter()
+        .map(|&count| (f64::from(count) - expected).powi(2) / expected)
+        .sum();
+    assert!((20.0..130.0).contains(&chi2), "{case}: {chi2}");
+}
+
+fn cell(first: f64, second: f64) -> usize {
+    let index = |value: f64| ((value * CELLS as f64) as usize).min(CELLS - 1);
+    index(first) * CELLS + index(second)
+}
+
+#[test]
+fn a_sphere_is_sampled_evenly_over_its_solid_angle() {
+    let mut random = Random(9);
+    for (center, radius) in [
+        (Vec3::new(0.0, 3.0, 4.0), 1.0),
+        (Vec3::new(2.0, 1.0, -1.0), 2.4),
+        (Vec3::Y * 50.0, 0.01),
+    ] {
+        let light = sphere(center, radius);
+        let surroundings = alone(&light);
+        let axis = center.as_dvec3().normalize();
+        let (tangent, bitangent) = axis.any_orthonormal_pair();
+        let height = 1.0 - (1.0 - (f64::from(radius) / center.as_dvec3().length()).powi(2)).sqrt();
+        let mut counts = [0; CELLS * CELLS];
+        for _ in 0..COUNT {
+            let sample = sample_light(
+                &light,
+                &shining(),
+                &surroundings,
+                Vec3::ZERO,
+                random.unit(),
+                random.unit(),
+            );
+            assert!(
+                (f64::from(sample.pdf) * TAU * height - 1.0).abs() < 1e-3,
+                "{sample:?}"
+            );
+            let pdf = light_pdf(
+                &light,
+                &shining(),
+                &surroundings,
+                Vec3::ZERO,
+                sample.distance,
+                0.5,
+            );
+            assert_eq!(sample.pdf, pdf, "both strategies know one density");
+            let off = (sample.direction * sample.distance - center).length();
+            // It is moved off the surface by some 2^-15 of its coordinates.
+            let moved = 4e-5 * center.length();
+            assert!(
+                (off - radius).abs() < 1e-3 * radius + moved,
+                "{sample:?} is not on the sphere"
+            );
+            let direction = sample.direction.as_dvec3();
+            // By the sine, since 1 - cos loses its digits where the light is small.
+            let cos = direction.dot(axis);
+            let drop = direction.cross(axis).length_squared() / (1.0 + cos);
+            let turn = (direction.dot(bitangent).atan2(direction.dot(tangent)) / TAU + 1.0).fract();
+            assert!(drop < height * 1.01, "{sample:?} is beside the sphere");
+            counts[cell(drop / height, turn)] += 1;
+        }
+        assert_uniform(&counts, &format!("the sphere at {center}"));
+    }
+}
+
+#[test]
+fn a_triangle_is_sampled_evenly_over_its_area() {
+    let light = Primitive {
+        a: Vec3::new(-1.0, 2.0, 0.0),
+        b: Vec3::new(3.0, 2.0, 1.0),
+        c: Vec3::new(0.0, 2.0, -2.0),
+        kind: TRIANGLE,
+        ..Primitive::default()
+    };
+    let normal = (light.b - light.a).cross(light.c - light.a).normalize();
+    let origin = Vec3::new(0.5, 2.0, 0.2) + normal * 3.0;
+    let surroundings = alone(&light);
+    let area = f64::from((light.b - light.a).cross(light.c - light.a).length()) / 2.0;
+    let mut random = Random(10);
+    let mut counts = [0; CELLS * CELLS];
+    for _ in 0..COUNT {
+        let sample = sample_light(
+            &light,
+            &shining(),
+            &surroundings,
+            origin,
+            random.unit(),
+            random.unit(),
+        );
+        let cosine = -sample.direction.dot(normal);
+        let pdf = f64::from(sample.distance * sample.distance / cosine) / area;
+        assert!(
+            (f64::from(sample.pdf) / pdf - 1.0).abs() < 1e-4,
+            "{sample:?}: expected {pdf}"
+        );
+        let known = light_pdf(
+            &light,
+            &shining(),
+            &surroundings,
+            origin,
+            sample.distance,
+            cosine,
+        );
+        assert!(
+            (known / sample.pdf - 1.0).abs() < 1e-5,
+            "both strategies know one density"
+        );
+        let point = (origin + sample.direction * sample.distance - light.a).as_dvec3();
+        let (ab, ac) = (
+            (light.b - light.a).as_dvec3(),
+            (light.c - light.a).as_dvec3(),
+        );
+        let weight = |x: glam::DVec3, y: glam::DVec3| x.cross(y).length() / (2.0 * area);
+        let (b, c) = (weight(point, ac), weight(ab, point));
+        assert!(b + c < 1.0 + 1e-4, "{sample:?} is beside the triangle");
+        // The triangle's strips of equal area, and the place along each.
+        counts[cell((b + c).powi(2).min(1.0), c / (b + c))] += 1;
+    }
+    assert_uniform(&counts, "the triangle");
+}
+
+#[test]
+fn what_a_light_does_not_shine_on_gets_none() {
+    let light = sphere(Vec3::ZERO, 1.0);
+    let surroundings = alone(&light);
+    let inside = sample_light(&light, &shining(), &surroundings, Vec3::X * 0.5, 0.3, 0.6);
+    assert_eq!(
+        (inside.distance, inside.radiance),
+        (0.0, Vec3::ZERO),
+        "spheres shine outwards"
+    );
+    let triangle = Primitive {
+        a: Vec3::ZERO,
+        b: Vec3::X,
+        c: Vec3::Y,
+        kind: TRIANGLE,
+        ..Primitive::default()
+    };
+    let surroundings = alone(&triangle);
+    let behind = sample_light(&triangle, &shining(), &surroundings, Vec3::NEG_Z, 0.3, 0.6);
+    assert_eq!(
+        (behind.distance, behind.radiance),
+        (0.0, Vec3::ZERO),
+        "triangles shine to the front"
+    );
+}
+
+#[test]
+fn lights_are_chosen_by_their_power() {
+    let materials = [shining(), Material::default()];
+    let mut primitives = vec![
+        sphere(Vec3::ZERO, 1.0),
+        sphere(Vec3::X, 2.0),
+        sphere(Vec3::Y, 3.0),
+        sphere(Vec3::Z, 0.5),
+    ];
+    primitives[1].material = 1;
+    for (number, primitive) in (0..).zip(&mut primitives) {
+        primitive.number = number;
+    }
+    let (lights, _) = gather_lights(&primitives, &materials);
+    assert_eq!(
+        lights
+            .iter()
+            .map(|light| light.primitive)
+            .collect::<Vec<_>>(),
+        [0, 2, 3],
+        "what does not shine is none"
+    );
+    let mut chosen = [0_u32; 3];
+    for step in 0..COUNT {
+        let u = step as f32 / COUNT as f32;
+        chosen[choose_light(&lights, 3, u) as usize] += 1;
+    }
+    for (count, area) in chosen.into_iter().zip([1.0, 9.0, 0.25]) {
+        let expected = f64::from(COUNT) * area / 10.25;
+        assert!((f64::from(count) - expected).abs() <= 2.0, "{chosen:?}");
+    }
+    assert_eq!(choose_light(&lights, 3, 1.0 - f32::EPSILON), 2);
+}

@@ -1,0 +1,359 @@
+//! A desktop without a screen (Xvfb, openbox) and hands on it (xdotool, wmctrl, ImageMagick's import).
+
+use std::{
+    cell::Cell,
+    fs,
+    io::{BufRead, BufReader},
+    path::{Path, PathBuf},
+    process::{Child, Command, ExitStatus, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use image::RgbImage;
+
+/// What has to be installed, and the Debian package that it is in.
+const TOOLS: [(&str, &str); 5] = [
+    ("Xvfb", "xvfb"),
+    ("openbox", "openbox"),
+    ("xdotool", "xdotool"),
+    ("wmctrl", "wmctrl"),
+    ("import", "imagemagick"),
+];
+
+/// Wave, picture, redraw and a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Says what is missing for tests with a window.
+pub(crate) fn missing() -> Option<String> {
+    let folders: Vec<PathBuf> =
+        std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()).collect();
+    let is_there = |tool: &str| folders.iter().any(|folder| folder.join(tool).is_file());
+    let lacks: Vec<_> = TOOLS.iter().filter(|(tool, _)| !is_there(tool)).collect();
+    let names: Vec<_> = lacks.iter().map(|(tool, _)| *tool).collect();
+    let packages: Vec<_> = lacks.iter().map(|(_, package)| *package).collect();
+    (!lacks.is_empty()).then(|| {
+        format!(
+            "{} not found; apt-get install {}",
+            names.join(", "),
+            packages.join(" ")
+        )
+    })
+}
+
+/// The program, to be run in `folder` away from any display of this machine.
+pub(crate) fn raysieve(folder: &Path) -> Command {
+    let built = PathBuf::from(env!("CARGO_BIN_EXE_raysieve"));
+    let mut command =
+        Command::new(std::env::var_os("CARGO_BIN_EXE_raysieve").map_or(built, PathBuf::from));
+    command.current_dir(folder).env("XDG_RUNTIME_DIR", folder);
+    for variable in ["DISPLAY", "WAYLAND_DISPLAY", "WAYLAND_SOCKET"] {
+        command.env_remove(variable);
+    }
+    command
+}
+
+/// Asks until there is an answer.
+pub(crate) fn eventually<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
+    let begun = Instant::now();
+    loop {
+        if let Some(answer) = ask() {
+            return answer;
+        }
+        assert!(
+            begun.elapsed() < PATIENCE,
+            "after {PATIENCE:?} still waiting: {what}"
+        );
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// Starts Xvfb on a display that nobody has.
+fn screen() -> (Child, String) {
+    // Without `-noreset` it starts anew, and drops who is just coming, when its last client goes.
+    let mut xvfb = Command::new("Xvfb")
+        .args([
+            "-displayfd",
+            "1",
+            "-screen",
+            "0",
+            "1280x1024x24",
+            "-nolisten",
+            "tcp",
+            "-noreset",
+        ])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("Xvfb starts");
+    let mut number = String::new();
+    let told = xvfb.stdout.take().expect("Xvfb's output is piped");
+    BufReader::new(told)
+        .read_line(&mut number)
+        .expect("Xvfb tells its display");
+    (xvfb, format!(":{}", number.trim()))
+}
+
+/// Starts openbox and waits until it manages windows: one that opens before it may stay hidden.
+fn manager(display: &str) -> Child {
+    let quiet = |tool: &str| {
+        let mut command = Command::new(tool);
+        command
+            .env("DISPLAY", display)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        command
+    };
+    let manager = quiet("openbox").spawn().expect("openbox starts");
+    let is_there = || {
+        quiet("wmctrl")
+            .arg("-m")
+            .status()
+            .expect("wmctrl runs")
+            .success()
+    };
+    eventually("openbox manages windows", || is_there().then_some(()));
+    manager
+}
+
+/// A display of its own with a window manager and the program on it.
+pub(crate) struct Desktop {
+    xvfb: Child,
+    manager: Child,
+    program: Child,
+    display: String,
+    window: String,
+    /// Pictures that `s` has written.
+    saves: Cell<u32>,
+    folder: tempfile::TempDir,
+}
+
+impl Desktop {
+    /// Opens the scene's window.
+    pub(crate) fn open(scene: &str, arguments: &[&str]) -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        fs::write(folder.path().join("scene.ron"), scene).expect("the scene is written");
+        let (xvfb, display) = screen();
+        let manager = manager(&display);
+        let program = raysieve(folder.path())
+            .env("DISPLAY", &display)
+            .arg("scene.ron")
+            .args(arguments)
+            .stdout(Stdio::null())
+            .stderr(fs::File::create(folder.path().join("errors")).expect("a file for errors"))
+            .spawn()
+            .expect("raysieve starts");
+        let (window, saves) = (String::new(), Cell::new(0));
+        let mut desktop = Self {
+            xvfb,
+            manager,
+            program,
+            display,
+            window,
+            saves,
+            folder,
+        };
+        desktop.window = eventually("the window opens", || {
+            if let Some(status) = desktop
+                .program
+                .try_wait()
+                .expect("the program can be asked")
+            {
+                panic!("raysieve ended, {status}: {}", desktop.errors());
+            }
+            let found = desktop.ask(
+                "xdotool",
+                &["search", "--onlyvisible", "--name", "raysieve"],
+            );
+            found.lines().next().map(str::to_owned)
+        });
+        desktop.hand(&["windowactivate", "--sync", &desktop.window]);
+        desktop
+    }
+
+    /// What the program said on its error stream.
+    pub(crate) fn errors(&self) -> String {
+        fs::read_to_string(self.folder.path().join("errors")).unwrap_or_default()
+    }
+
+    pub(crate) fn title(&self) -> String {
+        self.ask("xdotool", &["getwindowname", &self.window])
+            .trim()
+            .to_owned()
+    }
+
+    /// Waits until the title says `text`.
+    pub(crate) fn until_title(&self, text: &str) {
+        eventually(&format!("the title says {text:?}"), || {
+            self.title().contains(text).then_some(())
+        });
+    }
+
+    /// Presses keys, by their X11 names.
+    pub(crate) fn press(&self, keys: &[&str]) {
+        self.hand(&[&["key", "--delay", "60"], keys].concat());
+    }
+
+    pub(crate) fn resize(&self, width: u32, height: u32) {
+        self.hand(&[
+            "windowsize",
+            "--sync",
+            &self.window,
+            &width.to_string(),
+            &height.to_string(),
+        ]);
+    }
+
+    /// As one of the many sizes that a window has while its corner is dragged.
+    pub(crate) fn resize_on_the_way(&self, width: u32, height: u32) {
+        self.hand(&[
+            "windowsize",
+            &self.window,
+            &width.to_string(),
+            &height.to_string(),
+        ]);
+    }
+
+    /// Drags with the left button from the middle of the window.
+    pub(crate) fn drag(&self, right: i32, down: i32) {
+        let shot = self.shot();
+        let (x, y) = (
+            (shot.width() / 2).to_string(),
+            (shot.height() / 2).to_string(),
+        );
+        self.hand(&[
+            "mousemove",
+            "--window",
+            &self.window,
+            &x,
+            &y,
+            "mousedown",
+            "1",
+        ]);
+        for _ in 0..4 {
+            self.hand(&[
+                "mousemove_relative",
+                "--sync",
+                "--",
+                &(right / 4).to_string(),
+                &(down / 4).to_string(),
+            ]);
+        }
+        self.hand(&["mouseup", "1"]);
+    }
+
+    /// Turns the wheel towards the user.
+    pub(crate) fn wheel_back(&self, notches: usize) {
+        self.hand(&[
+            "click",
+            "--repeat",
+            &notches.to_string(),
+            "--delay",
+            "60",
+            "5",
+        ]);
+    }
+
+    /// What the window shows.
+    pub(crate) fn shot(&self) -> RgbImage {
+        let path = self.folder.path().join("shot.png");
+        let shot = path.to_str().expect("a path in plain text");
+        let taken = self
+            .tool("import")
+            .args(["-window", &self.window, shot])
+            .status()
+            .expect("import runs");
+        assert!(taken.success(), "import: {taken}");
+        image::open(&path).expect("a screenshot").to_rgb8()
+    }
+
+    /// Waits until the window shows what `matches` wants.
+    pub(crate) fn until_shown(&self, what: &str, matches: impl Fn(&RgbImage) -> bool) {
+        eventually(what, || matches(&self.shot()).then_some(()));
+    }
+
+    /// Waits until the window shows just this, to the last bit of every pixel.
+    pub(crate) fn until_same(&self, expected: &RgbImage, what: &str) {
+        self.until_shown(&format!("the window shows {what}"), |shot| shot == expected);
+    }
+
+    /// Presses `s` and reads the picture once it is whole.
+    pub(crate) fn save(&self) -> RgbImage {
+        self.saves.set(self.saves.get() + 1);
+        let path = self
+            .folder
+            .path()
+            .join(format!("scene-{:03}.png", self.saves.get()));
+        self.press(&["s"]);
+        eventually(&format!("{} is written", path.display()), || {
+            Some(image::open(&path).ok()?.to_rgb8())
+        })
+    }
+
+    /// Closes as the cross in a title bar does.
+    pub(crate) fn close(&self) {
+        let closed = self
+            .tool("wmctrl")
+            .args(["-i", "-c", &self.window])
+            .status()
+            .expect("wmctrl runs");
+        assert!(closed.success(), "wmctrl: {closed}");
+    }
+
+    pub(crate) fn until_ended(&mut self) -> ExitStatus {
+        eventually("the program ends", || {
+            self.program.try_wait().expect("the program can be asked")
+        })
+    }
+
+    /// Time that the program has spent on processors, as Linux counts it.
+    pub(crate) fn processor_seconds(&self) -> f64 {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.program.id()))
+            .expect("the program runs");
+        // After the name in parentheses: user and system time are the 14th and 15th of all fields.
+        let fields: Vec<&str> = stat
+            .rsplit(')')
+            .next()
+            .unwrap_or_default()
+            .split_whitespace()
+            .collect();
+        let hundredths: f64 = fields[11..13]
+            .iter()
+            .map(|ticks| ticks.parse::<f64>().expect("a number"))
+            .sum();
+        hundredths / 100.0
+    }
+
+    fn hand(&self, arguments: &[&str]) {
+        let status = self
+            .tool("xdotool")
+            .args(arguments)
+            .status()
+            .expect("xdotool runs");
+        assert!(status.success(), "xdotool {arguments:?}: {status}");
+    }
+
+    fn ask(&self, tool: &str, arguments: &[&str]) -> String {
+        let output = self
+            .tool(tool)
+            .args(arguments)
+            .output()
+            .expect("the tool runs");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    fn tool(&self, tool: &str) -> Command {
+        let mut command = Command::new(tool);
+        command.env("DISPLAY", &self.display).stderr(Stdio::null());
+        command
+    }
+}
+
+impl Drop for Desktop {
+    fn drop(&mut self) {
+        for process in [&mut self.program, &mut self.manager, &mut self.xvfb] {
+            let _ = process.kill();
+            let _ = process.wait();
+        }
+    }
+}

@@ -1,0 +1,284 @@
+//! The window as a user finds it: on a display of its own, drawn by a Vulkan driver in software, moved by keys and
+//! mouse. Where the tools for that are missing, its tests count as ignored, with the reason.
+
+mod desktop;
+
+use std::{fs, thread, time::Duration};
+
+use desktop::{Desktop, eventually, missing, raysieve};
+use image::RgbImage;
+use libtest_mimic::{Arguments, Trial};
+
+/// Lit from all around, so that a few samples are a picture.
+const SCENE: &str = r#"(
+    size: (480, 360), spp: 4, max_bounces: 2,
+    camera: (origin: (0, 1, 5), target: (0, 0.5, 0), fov: 40),
+    sky: (0.4, 0.5, 0.6),
+    materials: {
+        "red": Diffuse(albedo: (0.7, 0.2, 0.1)),
+        "white": Diffuse(albedo: (0.7, 0.7, 0.7)),
+    },
+    objects: [
+        Sphere(center: (-0.6, 0.8, 0), radius: 0.8, material: "red"),
+        Box(center: (1, 0.4, 0), half_size: (0.3, 0.4, 0.3), rotate_y: 20, material: "white"),
+        Quad(corner: (-3, 0, 3), edge_u: (6, 0, 0), edge_v: (0, 0, -6), material: "white"),
+    ],
+)"#;
+
+fn main() {
+    let arguments = Arguments {
+        test_threads: Some(1),
+        ..Arguments::from_args()
+    };
+    let missing = missing();
+    if let Some(missing) = &missing {
+        eprintln!("skipped: {missing}");
+    }
+    let on_a_desktop = |name: &str, body: fn()| match missing.clone() {
+        None => test(name, body),
+        // Asked for by `--ignored`, it fails and says why.
+        Some(missing) => Trial::test(name, move || Err(missing.into()))
+            .with_kind("no display")
+            .with_ignored_flag(true),
+    };
+    let trials = vec![
+        test(
+            "no_display_is_said_and_the_picture_written",
+            no_display_is_said_and_the_picture_written,
+        ),
+        on_a_desktop("window_shows_what_it_saves", window_shows_what_it_saves),
+        on_a_desktop("keys_change_what_is_shown", keys_change_what_is_shown),
+        on_a_desktop(
+            "pause_holds_and_restart_begins_again",
+            pause_holds_and_restart_begins_again,
+        ),
+        on_a_desktop(
+            "mouse_moves_the_camera_and_home_brings_it_back",
+            mouse_moves_the_camera_and_home_brings_it_back,
+        ),
+        on_a_desktop(
+            "render_follows_the_size_of_the_window",
+            render_follows_the_size_of_the_window,
+        ),
+        on_a_desktop(
+            "given_size_stays_and_is_fitted",
+            given_size_stays_and_is_fitted,
+        ),
+        on_a_desktop(
+            "finished_window_is_idle_until_it_is_closed",
+            finished_window_is_idle_until_it_is_closed,
+        ),
+        on_a_desktop(
+            "quitting_in_the_middle_is_no_error",
+            quitting_in_the_middle_is_no_error,
+        ),
+    ];
+    libtest_mimic::run(&arguments, trials).exit()
+}
+
+fn test(name: &str, body: fn()) -> Trial {
+    Trial::test(name, move || {
+        body();
+        Ok(())
+    })
+}
+
+fn no_display_is_said_and_the_picture_written() {
+    for dead_display in [None, Some(":9999")] {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("scene.ron"), SCENE).unwrap();
+        let mut command = raysieve(folder.path());
+        command
+            .args(["scene.ron", "--spp", "1"])
+            .envs(dead_display.map(|display| ("DISPLAY", display)));
+        let output = command.output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned()
+            + &String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success(), "{}: {said}", output.status);
+        let why = if dead_display.is_some() {
+            "X server"
+        } else {
+            "DISPLAY"
+        };
+        assert!(
+            said.lines().any(|line| line.contains(why)),
+            "{why:?} is in no line of: {said}"
+        );
+        assert!(!said.contains("panicked"), "{said}");
+        let picture = image::open(folder.path().join("scene.png")).expect("the picture is written");
+        assert_eq!((picture.width(), picture.height()), (480, 360));
+    }
+}
+
+fn window_shows_what_it_saves() {
+    let desktop = Desktop::open(SCENE, &[]);
+    desktop.until_title("scene.ron – 4 samples");
+    let full = desktop.save();
+    assert_eq!(full.dimensions(), (480, 360));
+    desktop.until_same(&full, "the picture with the statistics");
+
+    desktop.press(&["h"]);
+    let bare = desktop.save();
+    desktop.until_same(&bare, "the picture alone");
+    let covered = differing_pixels(&full, &bare);
+    assert!(
+        covered > 40_000,
+        "the statistics cover only {covered} pixels"
+    );
+
+    desktop.press(&["h"]);
+    desktop.until_same(&full, "the statistics again");
+}
+
+fn keys_change_what_is_shown() {
+    let desktop = Desktop::open(SCENE, &[]);
+    desktop.until_title("scene.ron – 4 samples");
+    let full = desktop.save();
+
+    desktop.press(&["c"]);
+    desktop.until_shown("another strategy in the first line", |shot| {
+        first_line(shot) != first_line(&full)
+    });
+
+    desktop.press(&["h"]);
+    let bare = desktop.save();
+    desktop.press(&["question"]);
+    desktop.until_shown("the list of keys", |shot| {
+        differing_pixels(shot, &bare) > 30_000
+    });
+    desktop.press(&["F1"]);
+    desktop.until_same(&bare, "the picture alone");
+
+    desktop.press(&["plus", "e"]);
+    let bright = desktop.save();
+    desktop.press(&["E", "minus", "minus", "minus"]);
+    let dark = desktop.save();
+    let shades = [&dark, &bare, &bright].map(brightness);
+    assert!(
+        1.2 * shades[0] < shades[1] && 1.2 * shades[1] < shades[2],
+        "brightness {shades:?}"
+    );
+}
+
+fn pause_holds_and_restart_begins_again() {
+    let desktop = Desktop::open(SCENE, &["--spp", "100000"]);
+    let samples = || {
+        desktop
+            .title()
+            .split(' ')
+            .find_map(|word| word.parse::<u32>().ok())
+            .unwrap_or(0)
+    };
+    eventually("some samples are there", || (samples() >= 8).then_some(()));
+    desktop.press(&["space"]);
+    desktop.until_title("paused");
+    let held = samples();
+    let picture = desktop.shot();
+    thread::sleep(Duration::from_millis(700));
+    assert_eq!(samples(), held);
+    desktop.until_same(&picture, "the same while it is paused");
+
+    desktop.press(&["r"]);
+    eventually("it begins again and holds", || {
+        (samples() < held).then_some(())
+    });
+    assert!(desktop.title().contains("paused"), "{}", desktop.title());
+    desktop.press(&["space"]);
+    eventually("it goes on", || (samples() > held).then_some(()));
+}
+
+fn mouse_moves_the_camera_and_home_brings_it_back() {
+    let desktop = Desktop::open(SCENE, &[]);
+    desktop.until_title("scene.ron – 4 samples");
+    desktop.press(&["h"]);
+    let home = desktop.save();
+    let moved = |what: &str| {
+        // More than a message covers.
+        desktop.until_shown(what, |shot| differing_pixels(shot, &home) > 40_000);
+        desktop.press(&["0"]);
+        desktop.until_same(&home, "the picture of the scene's own camera");
+    };
+    desktop.drag(120, 40);
+    moved("the scene turned");
+    desktop.wheel_back(5);
+    moved("the scene from farther away");
+}
+
+fn render_follows_the_size_of_the_window() {
+    let desktop = Desktop::open(SCENE, &[]);
+    desktop.until_title("scene.ron – 4 samples");
+    for step in 0..40 {
+        desktop.resize_on_the_way(300 + step * 7, 500 - step * 5);
+    }
+    for size in [(700, 300), (300, 500), (480, 360)] {
+        desktop.resize(size.0, size.1);
+        eventually("a picture in the window's size", || {
+            (desktop.save().dimensions() == size).then_some(())
+        });
+        desktop.until_title("scene.ron – 4 samples");
+        desktop.until_same(&desktop.save(), &format!("a picture of {size:?} pixels"));
+    }
+}
+
+fn given_size_stays_and_is_fitted() {
+    let desktop = Desktop::open(SCENE, &["--size", "240x160"]);
+    desktop.until_title("scene.ron – 4 samples");
+    desktop.press(&["h"]);
+    desktop.resize(480, 500);
+    let saved = desktop.save();
+    assert_eq!(saved.dimensions(), (240, 160));
+    let twice = image::imageops::resize(&saved, 480, 320, image::imageops::FilterType::Nearest);
+    desktop.until_shown("the picture twice as large, in the middle", |shot| {
+        shot.dimensions() == (480, 500)
+            && *image::imageops::crop_imm(shot, 0, 90, 480, 320).to_image() == *twice
+    });
+}
+
+fn finished_window_is_idle_until_it_is_closed() {
+    let mut desktop = Desktop::open(SCENE, &[]);
+    desktop.until_title("scene.ron – 4 samples");
+    thread::sleep(Duration::from_millis(500));
+    let before = desktop.processor_seconds();
+    thread::sleep(Duration::from_secs(2));
+    let spent = desktop.processor_seconds() - before;
+    assert!(
+        spent < 0.1,
+        "{spent} s of processor in 2 s with nothing to do"
+    );
+    desktop.close();
+    let status = desktop.until_ended();
+    assert_eq!(status.code(), Some(0), "{}", desktop.errors());
+}
+
+fn quitting_in_the_middle_is_no_error() {
+    for key in ["q", "Escape"] {
+        let mut desktop = Desktop::open(SCENE, &["--spp", "100000"]);
+        desktop.until_title("of 100000 samples");
+        desktop.press(&[key]);
+        let status = desktop.until_ended();
+        assert_eq!(status.code(), Some(0), "{key}: {}", desktop.errors());
+    }
+}
+
+/// All of them if the sizes differ.
+fn differing_pixels(one: &RgbImage, other: &RgbImage) -> usize {
+    if one.dimensions() != other.dimensions() {
+        return one.pixels().len();
+    }
+    one.pixels()
+        .zip(other.pixels())
+        .filter(|(one, other)| one != other)
+        .count()
+}
+
+/// Of the statistics: the scene and the strategy.
+fn first_line(picture: &RgbImage) -> Vec<u8> {
+    image::imageops::crop_imm(picture, 0, 0, picture.width(), 34)
+        .to_image()
+        .into_raw()
+}
+
+/// Mean of all bytes.
+fn brightness(picture: &RgbImage) -> f64 {
+    picture.iter().map(|&byte| f64::from(byte)).sum::<f64>() / picture.len() as f64
+}
