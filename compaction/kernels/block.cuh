@@ -7,31 +7,43 @@
 constexpr u32 BLOCK_WARPS = BLOCK_THREADS / WARP_THREADS;
 static_assert(BLOCK_THREADS % WARP_THREADS == 0, "a block is made of whole warps");
 
-struct BlockSum {
-    u32 before;  // the sum over the warps before this one
-    u32 total;   // the sum over all warps
+template <class Value>
+struct BlockFold {
+    Value before;  // that of the warps before this one
+    Value total;   // that of all warps
 };
+
+// Combines one value of each warp, the same in all its lanes, from the first warp to the last. Holds one barrier.
+template <class Monoid>
+__device__ __forceinline__ BlockFold<typename Monoid::Value> block_fold_of_warps(typename Monoid::Value warp_value)
+{
+    using Value = typename Monoid::Value;
+    __shared__ Value values[BLOCK_WARPS];
+    if (lane_index() == 0) values[warp_index()] = warp_value;
+    __syncthreads();
+
+    BlockFold<Value> fold = {Monoid::identity(), Monoid::identity()};
+#pragma unroll
+    for (u32 warp = 0; warp < BLOCK_WARPS; warp++) {
+        if (warp < warp_index()) fold.before = Monoid::combine(fold.before, values[warp]);
+        fold.total = Monoid::combine(fold.total, values[warp]);
+    }
+    return fold;
+}
+
+using BlockSum = BlockFold<u32>;
 
 // Adds up one value of each warp, the same in all its lanes. Holds one barrier.
 __device__ __forceinline__ BlockSum block_sum_of_warps(u32 warp_value)
 {
-    __shared__ u32 values[BLOCK_WARPS];
-    if (lane_index() == 0) values[warp_index()] = warp_value;
-    __syncthreads();
-
-    BlockSum sum = {0, 0};
-#pragma unroll
-    for (u32 warp = 0; warp < BLOCK_WARPS; warp++) {
-        sum.before += warp < warp_index() ? values[warp] : 0;
-        sum.total += values[warp];
-    }
-    return sum;
+    return block_fold_of_warps<Sum<u32>>(warp_value);
 }
 
 // Gives every thread of the block what its first thread holds. Holds one barrier.
-__device__ __forceinline__ u32 block_first(u32 value)
+template <class Value>
+__device__ __forceinline__ Value block_first(Value value)
 {
-    __shared__ u32 first;
+    __shared__ Value first;
     if (threadIdx.x == 0) first = value;
     __syncthreads();
     return first;

@@ -5,7 +5,7 @@
 // of tile.cuh takes sixteen: flags are read in whole lines, and so are items that are read beside them.
 #pragma once
 
-#include "look_back.cuh"
+#include "look_back_sum.cuh"
 
 constexpr u32 LANE_ITEMS = 4;  // in a row: one word of flags
 constexpr u32 ROWS = ITEMS_PER_THREAD / LANE_ITEMS;

@@ -25,7 +25,8 @@ struct Control {
     __device__ __forceinline__ u64 *states() { return (u64 *)(this + 1); }
 };
 
-// A tile's state is one word: epoch << 34 | status << 32 | value.
+// A tile's state is one word for a value of 4 bytes: epoch << 34 | status << 32 | value. A value of 8 bytes has two
+// such words, one for each half, and counts once both say the same of it.
 enum Status : u32 {
     PENDING = 0,    // nothing known yet
     AGGREGATE = 1,  // the value is the sum over the tile
@@ -99,52 +100,90 @@ __device__ __forceinline__ void retire(Control *control, u32 epoch)
     }
 }
 
-struct LookBack {
+template <class Value>
+struct State {
+    static constexpr u32 WORDS = sizeof(Value) / sizeof(u32);
+    u64 words[WORDS];
+
+    static __device__ __forceinline__ State of(u32 tag, Value value)
+    {
+        State state;
+        const Halves halves = bits_as<Halves>(value);
+#pragma unroll
+        for (u32 word = 0; word < WORDS; word++) state.words[word] = (u64)tag << 32 | halves.words[word];
+        return state;
+    }
+
+    __device__ __forceinline__ Status status(u32 epoch) const
+    {
+        const u32 tag = (u32)(words[0] >> 32);
+        const bool whole = tag == (u32)(words[WORDS - 1] >> 32);
+        return whole && tag >> STATUS_BITS == epoch ? (Status)(tag % (1u << STATUS_BITS)) : PENDING;
+    }
+
+    __device__ __forceinline__ Value value() const
+    {
+        Halves halves;
+#pragma unroll
+        for (u32 word = 0; word < WORDS; word++) halves.words[word] = (u32)words[word];
+        return bits_as<Value>(halves);
+    }
+
+    __device__ __forceinline__ void load(const u64 *from)
+    {
+#pragma unroll
+        for (u32 word = 0; word < WORDS; word++) words[word] = load_relaxed(from + word);
+    }
+
+    __device__ __forceinline__ void store(u64 *to) const
+    {
+#pragma unroll
+        for (u32 word = 0; word < WORDS; word++) store_relaxed(to + word, words[word]);
+    }
+
+  private:
+    struct Halves {
+        u32 words[WORDS];
+    };
+};
+
+// Prefixes by a monoid over the tiles before a block's own.
+template <class Monoid>
+struct LookBackOver {
+    using Value = typename Monoid::Value;
+    using TileState = State<Value>;
+
     u64 *states;
     Ticket ticket;
 
     // Tells the later tiles what this one adds. One thread calls it.
-    __device__ __forceinline__ void publish(Status status, u32 value) const
+    __device__ __forceinline__ void publish(Status status, Value value) const
     {
-        const u32 tag = ticket.epoch << STATUS_BITS | status;
-        store_relaxed(&states[ticket.tile], (u64)tag << 32 | value);
+        TileState::of(ticket.epoch << STATUS_BITS | status, value).store(at(ticket.tile));
     }
 
-    // The state of the tile that is `distance` before this one. Before the first tile the sum is 0.
-    __device__ __forceinline__ u64 state(u32 distance) const
-    {
-        if (distance > ticket.tile) return (u64)(ticket.epoch << STATUS_BITS | INCLUSIVE) << 32;
-        return load_relaxed(&states[ticket.tile - distance]);
-    }
-
-    __device__ __forceinline__ Status status(u64 state) const
-    {
-        const u32 tag = (u32)(state >> 32);
-        return tag >> STATUS_BITS == ticket.epoch ? (Status)(tag % (1u << STATUS_BITS)) : PENDING;
-    }
-
-    // The sum over all tiles before this one, in every lane. One warp calls it.
+    // The values of all tiles before this one, combined, in every lane, once these are published. One warp calls it.
     template <u32 WINDOWS = 4>
-    __device__ __forceinline__ u32 walk() const
+    __device__ __forceinline__ Value walk() const
     {
-        u32 sum = 0;  // of the states that this lane has read
+        Value sum = Monoid::identity();  // of the states that this lane has read
         for (u32 nearest = 1;; nearest += WINDOWS * WARP_THREADS) {
-            u64 states_read[WINDOWS];
+            TileState states_read[WINDOWS];
 #pragma unroll
             for (u32 window = 0; window < WINDOWS; window++)
                 states_read[window] = state(nearest + window * WARP_THREADS + lane_index());
 
 #pragma unroll
             for (u32 window = 0; window < WINDOWS; window++) {
-                u64 read = states_read[window];
+                TileState read = states_read[window];
                 for (;;) {
                     const u32 pending = __ballot_sync(ALL_LANES, status(read) == PENDING);
                     const u32 inclusive = __ballot_sync(ALL_LANES, status(read) == INCLUSIVE);
                     // The lanes up to the nearest inclusive prefix, which is the lowest bit set; all, if there is none.
                     const u32 wanted = inclusive ^ (inclusive - 1);
                     if ((pending & wanted) == 0) {
-                        sum += wanted >> lane_index() & 1 ? (u32)read : 0;
-                        if (inclusive != 0) return warp_sum(sum);
+                        sum = Monoid::combine(wanted >> lane_index() & 1 ? read.value() : Monoid::identity(), sum);
+                        if (inclusive != 0) return warp_fold<Monoid>(sum);
                         break;
                     }
                     read = state(nearest + window * WARP_THREADS + lane_index());
@@ -152,4 +191,77 @@ struct LookBack {
             }
         }
     }
+
+    // Announces a tile's aggregate, looks back, and tells the later tiles: the prefix before this tile, in every lane.
+    // One warp calls it.
+    __device__ __forceinline__ Value exclusive_prefix(Value aggregate) const
+    {
+        if (!Monoid::EXACT || gridDim.x > FEW_TILES) return exclusive_prefix_in_order(aggregate);
+        if (lane_index() == 0) publish(ticket.tile == 0 ? INCLUSIVE : AGGREGATE, aggregate);
+        const Value before = walk();
+        if (lane_index() == 0 && ticket.tile != 0) publish(INCLUSIVE, Monoid::combine(before, aggregate));
+        return before;
+    }
+
+  private:
+    // Among more tiles than this, groups are faster too: `example scan_speed`.
+    static constexpr u32 FEW_TILES = 1024;
+    static constexpr u32 GROUP_WINDOWS = 4;
+    static constexpr u32 GROUP_TILES = GROUP_WINDOWS * WARP_THREADS;
+
+    // As `exclusive_prefix`, by a tree that depends on the tile's number alone: the last tile of each group publishes
+    // its inclusive prefix, and the others only what they add. So it does not matter how far the others have come.
+    __device__ __forceinline__ Value exclusive_prefix_in_order(Value aggregate) const
+    {
+        const u32 group_first = ticket.tile / GROUP_TILES * GROUP_TILES;
+        const bool is_last = ticket.tile % GROUP_TILES == GROUP_TILES - 1;
+        if (lane_index() == 0 && !is_last) publish(AGGREGATE, aggregate);
+
+        TileState states_read[GROUP_WINDOWS];
+#pragma unroll
+        for (u32 window = 0; window < GROUP_WINDOWS; window++) {
+            const u32 tile = group_first + window * WARP_THREADS + lane_index();
+            states_read[window] = tile < ticket.tile ? loaded(tile) : known(Monoid::identity());
+        }
+        TileState groups_before = group_first > 0 ? loaded(group_first - 1) : known(Monoid::identity());
+
+        Value sum = Monoid::identity();
+#pragma unroll
+        for (u32 window = 0; window < GROUP_WINDOWS; window++) {
+            const u32 tile = group_first + window * WARP_THREADS + lane_index();
+            while (status(states_read[window]) == PENDING) states_read[window].load(at(tile));
+            sum = Monoid::combine(sum, states_read[window].value());
+        }
+        __syncwarp();
+        sum = warp_fold<Monoid>(sum);
+        while (status(groups_before) == PENDING) groups_before.load(at(group_first - 1));
+        __syncwarp();
+        const Value before = Monoid::combine(groups_before.value(), sum);
+        if (lane_index() == 0 && is_last) publish(INCLUSIVE, Monoid::combine(before, aggregate));
+        return before;
+    }
+
+    __device__ __forceinline__ u64 *at(u32 tile) const { return states + (u64)tile * TileState::WORDS; }
+
+    __device__ __forceinline__ TileState loaded(u32 tile) const
+    {
+        TileState state;
+        state.load(at(tile));
+        return state;
+    }
+
+    __device__ __forceinline__ TileState known(Value inclusive) const
+    {
+        return TileState::of(ticket.epoch << STATUS_BITS | INCLUSIVE, inclusive);
+    }
+
+    // The state of the tile that is `distance` before this one. Before the first tile there is nothing.
+    __device__ __forceinline__ TileState state(u32 distance) const
+    {
+        return distance > ticket.tile ? known(Monoid::identity()) : loaded(ticket.tile - distance);
+    }
+
+    __device__ __forceinline__ Status status(const TileState &state) const { return state.status(ticket.epoch); }
 };
+
+using LookBack = LookBackOver<Sum<u32>>;

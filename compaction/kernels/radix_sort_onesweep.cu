@@ -4,7 +4,7 @@
 // block of that takes a tile, ranks its keys by the digit, looks back over the counts of the tiles before its own, one
 // thread a bin, and writes the keys of each bin together.
 
-#include "look_back.cuh"
+#include "look_back_sum.cuh"
 #include "digit.cuh"
 #include "radix_sort.cuh"
 

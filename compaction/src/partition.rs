@@ -33,7 +33,8 @@ use crate::{
     Result,
     cuda::{self, Compiler, In, InOut, Kernel, Launch, Source},
     layout::Shared,
-    select::{Count, workspace::Control},
+    look_back::Control,
+    select::Count,
     states::{Counted, Names, check_room, multiprocessors},
 };
 

@@ -38,7 +38,8 @@ use crate::{
     Error, Result,
     cuda::{self, Compiler, In, InOut, Kernel, Launch, Source},
     layout::Shared,
-    select::{Count, workspace::Control},
+    look_back::Control,
+    select::Count,
     states::{Counted, Names, check_room, multiprocessors},
 };
 

@@ -116,6 +116,8 @@ fn check_lengths(flags: usize, items: usize, out: usize, needed: usize) -> Resul
 /// How many items there are.
 #[derive(Debug)]
 pub enum Count<'a> {
+    /// As many as there are, and may be 2³² or more where an operation takes so many.
+    All,
     /// As many as the host says.
     Given(u32),
     /// As many as a word of device memory says when the GPU gets there, at most as many as there are flags: a word that
@@ -336,14 +338,14 @@ fn capacity(flags: usize, count: &Count<'_>) -> Result<u32> {
         }),
         Count::Given(items) => Ok(items),
         // A longer view than can be counted is refused with all other lengths.
-        Count::Device(_) => Ok(u32::try_from(flags).unwrap_or(u32::MAX)),
+        Count::All | Count::Device(_) => Ok(u32::try_from(flags).unwrap_or(u32::MAX)),
     }
 }
 
 /// The count as a kernel is told it: where it is, and whether it is given instead.
 fn told<'a>(count: Count<'a>, unread: &'a CudaSlice<u32>) -> Result<(CudaView<'a, u32>, u32)> {
     match count {
-        Count::Given(_) => Ok((unread.as_view(), 1)),
+        Count::All | Count::Given(_) => Ok((unread.as_view(), 1)),
         Count::Device(count) if !count.is_empty() => Ok((count, 0)),
         Count::Device(_) => Err(Error::LengthMismatch {
             what: "the count that select reads",

@@ -4,10 +4,7 @@ use std::sync::Arc;
 
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream, CudaView, sys::CUdevice_attribute};
 
-use crate::{
-    Error, Result, cuda,
-    select::{Count, workspace::Control},
-};
+use crate::{Error, Result, cuda, look_back::Control, select::Count};
 
 /// Words of the head, before the states.
 const CONTROL_WORDS: usize = size_of::<Control>() / size_of::<u64>();
@@ -78,7 +75,7 @@ impl<'a> Counted<'a> {
     ) -> Result<Self> {
         let capacity = match &count {
             Count::Given(items) => *items as usize,
-            Count::Device(_) => len,
+            Count::All | Count::Device(_) => len,
         };
         if capacity > len {
             return Err(Error::LengthMismatch {
@@ -100,7 +97,7 @@ impl<'a> Counted<'a> {
             });
         }
         let count = match count {
-            Count::Given(_) => no_limit.slice(..),
+            Count::All | Count::Given(_) => no_limit.slice(..),
             Count::Device(count) if !count.is_empty() => count,
             Count::Device(_) => {
                 return Err(Error::LengthMismatch {
@@ -110,7 +107,7 @@ impl<'a> Counted<'a> {
                 });
             }
         };
-        // With a given count the device's limits nothing, and the capacity is the count.
+        // Without a count on the device nothing limits it there, and the capacity is the count.
         Ok(Self { count, capacity })
     }
 }

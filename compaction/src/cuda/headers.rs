@@ -11,9 +11,11 @@ macro_rules! headers {
 }
 headers!(
     "prelude.cuh",
+    "monoid.cuh",
     "warp.cuh",
     "block.cuh",
     "look_back.cuh",
+    "look_back_sum.cuh",
     "order.cuh",
     "tile.cuh",
     "stripes.cuh",
@@ -23,7 +25,8 @@ headers!(
     "chunks.cuh",
     "two_way.cuh",
     "digit.cuh",
-    "radix_sort.cuh"
+    "radix_sort.cuh",
+    "stage.cuh"
 );
 
 /// What every expanded source begins with.

@@ -11,7 +11,8 @@ use super::{
 use crate::{
     Error, Result,
     cuda::{Compiler, In, InOut, Kernel, Launch, Source},
-    select::{Count, workspace::Control},
+    look_back::Control,
+    select::Count,
     states::{Counted, Names, check_room, multiprocessors},
 };
 

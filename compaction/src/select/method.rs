@@ -4,14 +4,12 @@ use std::sync::Arc;
 
 use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
 
-use super::{
-    BLOCK_THREADS, MOST_SEQUENCES, SECTION_ITEMS, TILE_ITEMS, check_item,
-    workspace::{Control, LAST_EPOCH},
-};
+use super::{BLOCK_THREADS, MOST_SEQUENCES, SECTION_ITEMS, TILE_ITEMS, check_item};
 use crate::{
     Result, Strategy,
     cuda::{Compiler, In, InOut, Kernel, Launch, Module, Source},
     layout::Shared,
+    look_back,
 };
 
 /// From this many items on, a block takes a tile of twice the length.
@@ -122,11 +120,10 @@ macro_rules! file {
 /// A kernel file with what all of them take, for items of `T`'s size.
 pub(super) fn with_constants<T: Shared>(source: Source) -> Source {
     const { check_item::<T>() };
-    source
+    let source = source
         .constant("BLOCK_THREADS", BLOCK_THREADS)
-        .constant("ITEM_WORDS", (size_of::<T>() / 4) as u32)
-        .constant("LAST_EPOCH", LAST_EPOCH)
-        .shared::<Control>()
+        .constant("ITEM_WORDS", (size_of::<T>() / 4) as u32);
+    look_back::declare(source)
 }
 
 /// The kernel file of a strategy, for indices and items of `T`'s size.

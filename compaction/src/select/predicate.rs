@@ -6,12 +6,13 @@ use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
 
 use super::{
     BLOCK_THREADS, Count, TILE_ITEMS, capacity, check_item, check_lengths, room_for_count, told,
-    workspace::{Control, LAST_EPOCH, Workspace},
+    workspace::Workspace,
 };
 use crate::{
     Error, Result,
     cuda::{Compiler, In, InOut, Kernel, Launch, Source},
     layout::Shared,
+    look_back,
 };
 
 /// `(items, count, capacity, is_given, flags)`
@@ -56,17 +57,16 @@ impl Predicate {
         const { check_item::<T>() };
         let file = include_str!("../../kernels/select_if.cu");
         let include = format!("#include \"{}\"", self.path);
-        Source::new(
+        let source = Source::new(
             "compaction/kernels/select_if.cu",
             file.replace(INCLUDE, &include),
         )
         .header(self.path.clone(), self.text.clone())
         .constant("BLOCK_THREADS", BLOCK_THREADS)
-        .constant("LAST_EPOCH", LAST_EPOCH)
         .define("Item", T::NAME)
-        .shared::<Control>()
         .kernel::<Flags<T>>("select_if_flags")
-        .kernel::<Keep<T>>("select_if_look_back")
+        .kernel::<Keep<T>>("select_if_look_back");
+        look_back::declare(source)
     }
 }
 

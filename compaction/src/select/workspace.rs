@@ -5,25 +5,10 @@ use std::sync::Arc;
 use cudarc::driver::{CudaSlice, CudaStream, CudaView};
 
 use super::{BLOCK_THREADS, IN_PLACE_LEAST_ITEMS, MOST_SEQUENCES, SECTION_ITEMS, TILE_ITEMS};
-use crate::{Error, Result, Strategy, cuda};
-
-/// Epochs go from 1 to this. A tile's state has 30 bits for its epoch.
-pub(super) const LAST_EPOCH: u32 = (1 << 30) - 1;
-
-crate::shared! {
-    /// The head of a workspace, as `look_back.cuh` explains it.
-    pub(crate) struct Control {
-        pub(crate) ticket: u64,
-        pub(crate) finished: u64,
-        pub(crate) state_count: u64,
-        pub(crate) appended: u64,
-        pub(crate) overrun: u64,
-        pub(crate) unused: [u64; 11],
-    }
-}
-
-/// Words of the head, before the tiles' states.
-const CONTROL_WORDS: usize = size_of::<Control>() / size_of::<u64>();
+use crate::{
+    Error, Result, Strategy, cuda,
+    look_back::{CONTROL_WORDS, Control, LAST_EPOCH},
+};
 
 /// What an operation needs of device memory besides its arguments: 8 bytes for 8,192 items by the default.
 ///

@@ -1,0 +1,155 @@
+// As look_back.cuh, for sums of u32 alone: a state is one word. Merrill and Garland, "Single-pass Parallel
+// Prefix Scan with Decoupled Look-back", NVIDIA technical report NVR-2016-002, 2016.
+//
+// A block sums its tile, publishes that aggregate, and walks back over the tiles before its own until it meets
+// one whose inclusive prefix is known. Three things differ from the paper:
+// - Tiles are dealt out by a ticket, so that a tile only ever waits for tiles whose blocks already run. The order
+//   in which the GPU starts blocks is not promised.
+// - A state carries the epoch of its launch, and states of other epochs count as pending: no launch has to clear
+//   them.
+// - A warp can read several windows of 32 states at once. On an idle GPU all tiles start together, and the walk is a
+//   chain of waits for the L2 cache; on a busy one the prefix is near, and one window does.
+#pragma once
+
+#include "block.cuh"
+
+// The head of a workspace. The tile states follow it, a word each.
+struct Control {
+    u64 ticket;       // epoch << 32 | the next tile
+    u64 finished;     // blocks done, counted in the last epoch alone
+    u64 state_count;  // how many tile states the workspace has
+    u64 appended;     // blocks << 32 | items, while an append runs, else 0
+    u64 overrun;      // count << 32 | capacity, of a count that said too much
+    u64 unused[11];   // fills a line of 128 bytes, apart from the states that everybody reads
+
+    __device__ __forceinline__ u64 *states() { return (u64 *)(this + 1); }
+};
+
+// A tile's state is one word: epoch << 34 | status << 32 | value.
+enum Status : u32 {
+    PENDING = 0,    // nothing known yet
+    AGGREGATE = 1,  // the value is the sum over the tile
+    INCLUSIVE = 2,  // the value is the sum over the tile and all before it
+};
+constexpr u32 STATUS_BITS = 2;
+static_assert(LAST_EPOCH < (1u << (32 - STATUS_BITS)), "epoch and status share 32 bits");
+
+// The state's word holds all that one tile tells another, so nothing else needs to be ordered by it, and relaxed
+// accesses do: aligned, of one size and at GPU scope they are morally strong, hence single-copy atomic and coherent
+// (PTX ISA, "Memory Consistency Model").
+__device__ __forceinline__ u64 load_relaxed(const u64 *word)
+{
+    u64 value;
+    asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(value) : "l"(__cvta_generic_to_global(word)));
+    return value;
+}
+__device__ __forceinline__ void store_relaxed(u64 *word, u64 value)
+{
+    asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(__cvta_generic_to_global(word)), "l"(value));
+}
+
+struct Ticket {
+    u32 epoch;
+    u32 tile;
+};
+
+// Draws the next tile for the block. All threads call it, once a launch; it holds one barrier. Returns what `meanwhile`
+// returns, which runs while the ticket is under way.
+//
+// The block that draws the last ticket knows that nobody draws after it, and sets the word up for the next launch.
+template <class Meanwhile>
+__device__ __forceinline__ auto draw_ticket(Control *control, Ticket &ticket, Meanwhile meanwhile)
+{
+    __shared__ u64 shared_word;
+    u64 word = 0;
+    if (threadIdx.x == 0) word = atomicAdd(&control->ticket, 1ull);
+    const auto result = meanwhile();
+    if (threadIdx.x == 0) shared_word = word;
+    __syncthreads();
+
+    ticket = {(u32)(shared_word >> 32), (u32)shared_word};
+    const bool was_last = ticket.tile == gridDim.x - 1;
+    if (threadIdx.x == 0 && was_last && ticket.epoch != LAST_EPOCH)
+        store_relaxed(&control->ticket, (u64)(ticket.epoch + 1) << 32);
+    return result;
+}
+
+// Ends a block's use of the workspace. All threads of each block call it, after their last look at the states.
+//
+// After the last epoch comes the first again, and states that old launches left would pass for new ones. The last block
+// to get here clears them.
+__device__ __forceinline__ void retire(Control *control, u32 epoch)
+{
+    if (epoch != LAST_EPOCH) return;
+
+    __shared__ bool is_last;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        __threadfence();
+        is_last = atomicAdd(&control->finished, 1ull) == gridDim.x - 1;
+        __threadfence();
+    }
+    __syncthreads();
+    if (!is_last) return;
+
+    for (u64 tile = threadIdx.x; tile < control->state_count; tile += BLOCK_THREADS) control->states()[tile] = 0;
+    if (threadIdx.x == 0) {
+        control->finished = 0;
+        control->ticket = 1ull << 32;
+    }
+}
+
+struct LookBack {
+    u64 *states;
+    Ticket ticket;
+
+    // Tells the later tiles what this one adds. One thread calls it.
+    __device__ __forceinline__ void publish(Status status, u32 value) const
+    {
+        const u32 tag = ticket.epoch << STATUS_BITS | status;
+        store_relaxed(&states[ticket.tile], (u64)tag << 32 | value);
+    }
+
+    // The state of the tile that is `distance` before this one. Before the first tile the sum is 0.
+    __device__ __forceinline__ u64 state(u32 distance) const
+    {
+        if (distance > ticket.tile) return (u64)(ticket.epoch << STATUS_BITS | INCLUSIVE) << 32;
+        return load_relaxed(&states[ticket.tile - distance]);
+    }
+
+    __device__ __forceinline__ Status status(u64 state) const
+    {
+        const u32 tag = (u32)(state >> 32);
+        return tag >> STATUS_BITS == ticket.epoch ? (Status)(tag % (1u << STATUS_BITS)) : PENDING;
+    }
+
+    // The sum over all tiles before this one, in every lane. One warp calls it.
+    template <u32 WINDOWS = 4>
+    __device__ __forceinline__ u32 walk() const
+    {
+        u32 sum = 0;  // of the states that this lane has read
+        for (u32 nearest = 1;; nearest += WINDOWS * WARP_THREADS) {
+            u64 states_read[WINDOWS];
+#pragma unroll
+            for (u32 window = 0; window < WINDOWS; window++)
+                states_read[window] = state(nearest + window * WARP_THREADS + lane_index());
+
+#pragma unroll
+            for (u32 window = 0; window < WINDOWS; window++) {
+                u64 read = states_read[window];
+                for (;;) {
+                    const u32 pending = __ballot_sync(ALL_LANES, status(read) == PENDING);
+                    const u32 inclusive = __ballot_sync(ALL_LANES, status(read) == INCLUSIVE);
+                    // The lanes up to the nearest inclusive prefix, which is the lowest bit set; all, if there is none.
+                    const u32 wanted = inclusive ^ (inclusive - 1);
+                    if ((pending & wanted) == 0) {
+                        sum += wanted >> lane_index() & 1 ? (u32)read : 0;
+                        if (inclusive != 0) return warp_sum(sum);
+                        break;
+                    }
+                    read = state(nearest + window * WARP_THREADS + lane_index());
+                }
+            }
+        }
+    }
+};

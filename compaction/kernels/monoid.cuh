@@ -1,0 +1,134 @@
+// Monoids: associative operations with an identity, for the headers that fold and scan. Twin: src/monoid.rs.
+//
+// `lift` brings an item to the values that are combined and `lower` brings a value back. A value that was lowered and
+// lifted again is the same. Where a monoid is EXACT, values combine to the same bits in every order.
+#pragma once
+
+#include "prelude.cuh"
+
+template <class To, class From>
+__device__ __forceinline__ To bits_as(From from)
+{
+    static_assert(sizeof(To) == sizeof(From), "bits are neither made up nor lost");
+    To to;
+    memcpy(&to, &from, sizeof(To));
+    return to;
+}
+
+// Integers of as many bytes as T: to add without overflow, and to compare by.
+template <class T>
+struct Words;
+template <>
+struct Words<u32> {
+    using Unsigned = u32;
+    using Key = u32;
+};
+template <>
+struct Words<i32> {
+    using Unsigned = u32;
+    using Key = i32;
+};
+template <>
+struct Words<u64> {
+    using Unsigned = u64;
+    using Key = u64;
+};
+template <>
+struct Words<f32> {
+    using Unsigned = u32;
+    using Key = i32;
+    static constexpr u32 INFINITE = 0x7f800000;
+};
+template <>
+struct Words<f64> {
+    using Unsigned = u64;
+    using Key = i64;
+    static constexpr u64 INFINITE = 0x7ff0000000000000;
+};
+
+template <class T>
+constexpr bool IS_FLOAT = same_type<T, f32> || same_type<T, f64>;
+
+template <class T, bool FLOAT = IS_FLOAT<T>>
+struct Sum;
+
+// Integers wrap around.
+template <class T>
+struct Sum<T, false> {
+    using Value = typename Words<T>::Unsigned;
+    static constexpr bool EXACT = true;
+
+    static __device__ __forceinline__ Value identity() { return 0; }
+    static __device__ __forceinline__ Value lift(T item) { return (Value)item; }
+    static __device__ __forceinline__ T lower(Value value) { return (T)value; }
+    static __device__ __forceinline__ Value combine(Value left, Value right) { return left + right; }
+};
+
+template <class T>
+struct Sum<T, true> {
+    using Value = T;
+    static constexpr bool EXACT = false;
+
+    static __device__ __forceinline__ Value identity() { return 0; }
+    // -0 becomes 0: without it, 0 leaves every value as it is.
+    static __device__ __forceinline__ Value lift(T item) { return Value(0) + item; }
+    static __device__ __forceinline__ T lower(Value value) { return value; }
+    static __device__ __forceinline__ Value combine(Value left, Value right) { return left + right; }
+};
+
+// An order of all items as integers. Of floating-point numbers -0 comes before 0, and those that are none are left out.
+template <class T, bool FLOAT = IS_FLOAT<T>>
+struct Order;
+
+template <class T>
+struct Order<T, false> {
+    using Key = T;
+    static constexpr Key HIGHEST = same_type<T, i32> ? (T)0x7fffffff : (T)~0ull;
+    static constexpr Key LOWEST = same_type<T, i32> ? (T)0x80000000 : (T)0;
+
+    static __device__ __forceinline__ Key key(T item, Key) { return item; }
+    static __device__ __forceinline__ T item(Key key) { return key; }
+};
+
+template <class T>
+struct Order<T, true> {
+    using Key = typename Words<T>::Key;
+    using Unsigned = typename Words<T>::Unsigned;
+    static constexpr Unsigned MAGNITUDE = ~(Unsigned)0 >> 1;
+    static constexpr Key HIGHEST = (Key)Words<T>::INFINITE;
+    static constexpr Key LOWEST = (Key)(~Words<T>::INFINITE);
+
+    // Negative numbers are in the opposite order of their bits.
+    static __device__ __forceinline__ Unsigned turned(Unsigned bits)
+    {
+        return (Key)bits < 0 ? bits ^ MAGNITUDE : bits;
+    }
+    static __device__ __forceinline__ Key key(T item, Key no_number)
+    {
+        const Unsigned bits = bits_as<Unsigned>(item);
+        return (bits & MAGNITUDE) > Words<T>::INFINITE ? no_number : (Key)turned(bits);
+    }
+    static __device__ __forceinline__ T item(Key key) { return bits_as<T>(turned((Unsigned)key)); }
+};
+
+template <class T>
+struct Min {
+    using Value = typename Order<T>::Key;
+    static constexpr bool EXACT = true;
+
+    static __device__ __forceinline__ Value identity() { return Order<T>::HIGHEST; }
+    static __device__ __forceinline__ Value lift(T item) { return Order<T>::key(item, identity()); }
+    static __device__ __forceinline__ T lower(Value value) { return Order<T>::item(value); }
+    static __device__ __forceinline__ Value combine(Value left, Value right) { return right < left ? right : left; }
+};
+
+template <class T>
+struct Max {
+    using Value = typename Order<T>::Key;
+    static constexpr bool EXACT = true;
+
+    static __device__ __forceinline__ Value identity() { return Order<T>::LOWEST; }
+    static __device__ __forceinline__ Value lift(T item) { return Order<T>::key(item, identity()); }
+    static __device__ __forceinline__ T lower(Value value) { return Order<T>::item(value); }
+    static __device__ __forceinline__ Value combine(Value left, Value right) { return left < right ? right : left; }
+};

@@ -1,0 +1,38 @@
+//! Values that are known by their names.
+
+/// A name that nothing of its kind has.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no {kind} is named \"{name}\"; there are {known}")]
+pub struct UnknownName {
+    pub(crate) kind: &'static str,
+    pub(crate) name: String,
+    pub(crate) known: String,
+}
+
+/// Lets a type with `ALL` and `name` be written and read by its names.
+macro_rules! known_by_name {
+    ($type:ty, $kind:literal) => {
+        impl std::fmt::Display for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.pad(self.name())
+            }
+        }
+
+        impl std::str::FromStr for $type {
+            type Err = $crate::names::UnknownName;
+
+            fn from_str(name: &str) -> std::result::Result<Self, Self::Err> {
+                let known = Self::ALL.iter().find(|known| known.name() == name);
+                known.copied().ok_or_else(|| {
+                    let names: Vec<_> = Self::ALL.iter().map(|known| known.name()).collect();
+                    $crate::names::UnknownName {
+                        kind: $kind,
+                        name: name.to_owned(),
+                        known: names.join(", "),
+                    }
+                })
+            }
+        }
+    };
+}
+pub(crate) use known_by_name;

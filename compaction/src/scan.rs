@@ -1,0 +1,252 @@
+//! `scan`: every prefix of a sequence, combined.
+//!
+//! ```text
+//! items        3  1  4  1  5  9      combined by sum
+//!
+//! exclusive →  0  3  4  8  9 14      what comes before each item
+//! inclusive →  3  4  8  9 14 23      with the item itself
+//! ```
+//!
+//! An [`Operator`] says how two items are combined, a [`Strategy`] how a GPU comes to all prefixes at once, though each
+//! seems to need the one before it. On the CPU, [`cpu::exclusive`] and [`cpu::inclusive`] write into slices. On a GPU, a
+//! [`Scan`] does it on a stream, for as many items as the host says or a word of device memory.
+//!
+//! Integers, minima and maxima are the same everywhere, bit for bit. Floating-point sums depend on the order in which
+//! they are added: the CPU, [`Strategy::BlockSums`] and [`Strategy::Raking`] give the same bits, by a fixed tree, the
+//! payload of what is no number aside; each other strategy gives its own, the same in every run.
+//!
+//! The default, [`Strategy::LookBack`], is a single pass in one launch without any set-up.
+
+pub mod cpu;
+mod item_passes;
+mod level_passes;
+mod passes;
+mod strategy;
+mod tree;
+mod workspace;
+
+use std::sync::Arc;
+
+use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
+
+use crate::{
+    Error, Result,
+    cuda::{Compiler, Source},
+    look_back,
+    select::Count,
+};
+
+pub use crate::monoid::{Item, Operator};
+use passes::{Call, Passes};
+pub use strategy::Strategy;
+pub use workspace::Workspace;
+
+/// Threads of a block.
+const BLOCK_THREADS: u32 = 256;
+/// Bytes of a thread's items in a row: one vector.
+const LANE_BYTES: u32 = 16;
+/// Rows of a warp in the tiles of `block-sums` and `raking`.
+const LEVEL_ROWS: u32 = 4;
+/// Rows of a warp in the tiles of `look-back`.
+const LOOK_BACK_ROWS: u32 = 8;
+
+/// Blocks of `look-back` that a multiprocessor should hold at once: what is under way hides how long tiles wait. Items
+/// of 8 bytes take more registers each.
+const fn look_back_blocks<T>() -> u32 {
+    if size_of::<T>() == 8 { 4 } else { 5 }
+}
+
+/// Items of a tile of `block-sums` and `raking`, on each level.
+const fn level_tile_items<T>() -> u32 {
+    BLOCK_THREADS * LEVEL_ROWS * LANE_BYTES / size_of::<T>() as u32
+}
+
+/// Items of a tile of `look-back`.
+const fn look_back_tile_items<T>() -> u32 {
+    BLOCK_THREADS * LOOK_BACK_ROWS * LANE_BYTES / size_of::<T>() as u32
+}
+
+/// A grid has a thread for each of so many items, and for as many leaves.
+const MOST_ITEMS: usize = 1 << 38;
+
+/// Refuses an output without room for the items.
+fn check_lengths(items: usize, out: usize) -> Result<()> {
+    if out < items {
+        return Err(Error::OutputTooShort {
+            what: "the output of scan",
+            needed: items,
+            got: out,
+        });
+    }
+    Ok(())
+}
+
+/// The kernel file of all strategies, for items of type `T` combined by `operator`: what a [`Scan`] compiles, and what
+/// an [`Archive`](crate::cuda::Archive) ships.
+pub fn source<T: Item>(operator: Operator) -> Source {
+    let source = Source::new(
+        "compaction/kernels/scan.cu",
+        include_str!("../kernels/scan.cu"),
+    )
+    .define("ITEM", T::NAME)
+    .define("OPERATOR", operator.cuda_name())
+    .constant("BLOCK_THREADS", BLOCK_THREADS)
+    .constant("LANE_BYTES", LANE_BYTES)
+    .constant("LEVEL_ROWS", LEVEL_ROWS)
+    .constant("LOOK_BACK_ROWS", LOOK_BACK_ROWS)
+    .constant("LOOK_BACK_BLOCKS", look_back_blocks::<T>());
+    passes::declare::<T>(look_back::declare(source))
+}
+
+/// The scan on a GPU, by one operator and one strategy.
+///
+/// Its methods put their launches onto the caller's stream and return: one launch by [`Strategy::LookBack`], as many as
+/// the capacity asks for by the others. They allocate nothing and wait for nothing, so that they can be captured into a
+/// graph, and the graph be replayed. Buffers are borrowed views, which may start at any item of a larger buffer; those
+/// that start at 16 bytes are read and written faster.
+///
+/// ```no_run
+/// use compaction::{cuda, select::Count, scan::{Operator, Scan, Strategy, Workspace}};
+///
+/// let context = cuda::open(0)?;
+/// let stream = context.default_stream();
+/// let scan = Scan::<u32>::new(&cuda::Compiler::new(), &context, Operator::Sum, Strategy::LookBack)?;
+/// let mut workspace = Workspace::with_capacity(&stream, Strategy::LookBack, 5)?;
+///
+/// let items = cuda::upload(&stream, &[3, 1, 4, 1, 5])?;
+/// let mut out = cuda::zeroed(&stream, 5)?;
+/// scan.exclusive(&stream, &items.as_view(), Count::All, &mut out.as_view_mut(), &mut workspace)?;
+/// assert_eq!(cuda::download(&stream, &out)?, [0, 3, 4, 8, 9]);
+/// # Ok::<(), compaction::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Scan<T: Item> {
+    operator: Operator,
+    strategy: Strategy,
+    passes: Passes<T>,
+}
+
+impl<T: Item> Scan<T> {
+    /// Compiles, or finds compiled, the kernels for `T` and `operator`.
+    ///
+    /// # Errors
+    ///
+    /// What [`Compiler::load`] says.
+    pub fn new(
+        compiler: &Compiler,
+        context: &Arc<CudaContext>,
+        operator: Operator,
+        strategy: Strategy,
+    ) -> Result<Self> {
+        let module = compiler.load(context, &source::<T>(operator))?;
+        Ok(Self {
+            operator,
+            strategy,
+            passes: Passes::new(&module, strategy)?,
+        })
+    }
+
+    /// How it combines.
+    pub fn operator(&self) -> Operator {
+        self.operator
+    }
+
+    /// How it scans.
+    pub fn strategy(&self) -> Strategy {
+        self.strategy
+    }
+
+    /// Writes to `out`, for each item, all items before it combined; the operator's identity for the first.
+    ///
+    /// `out` has room for as many items as there may be, and is left as it was behind the result.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::LengthMismatch`] if there are fewer items than a given count says, or no word in a count's view;
+    /// [`Error::OutputTooShort`]; [`Error::WorkspaceTooSmall`]; [`Error::TooLong`] for more than 2³⁸ items; and
+    /// those of [`Kernel::launch`](crate::cuda::Kernel::launch).
+    pub fn exclusive(
+        &self,
+        stream: &Arc<CudaStream>,
+        items: &CudaView<'_, T>,
+        count: Count<'_>,
+        out: &mut CudaViewMut<'_, T>,
+        workspace: &mut Workspace<T>,
+    ) -> Result<()> {
+        self.scan(stream, items, count, out, false, workspace)
+    }
+
+    /// Writes to `out`, for each item, all items before it and itself combined. As [`exclusive`](Self::exclusive).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`exclusive`](Self::exclusive).
+    pub fn inclusive(
+        &self,
+        stream: &Arc<CudaStream>,
+        items: &CudaView<'_, T>,
+        count: Count<'_>,
+        out: &mut CudaViewMut<'_, T>,
+        workspace: &mut Workspace<T>,
+    ) -> Result<()> {
+        self.scan(stream, items, count, out, true, workspace)
+    }
+
+    fn scan(
+        &self,
+        stream: &Arc<CudaStream>,
+        items: &CudaView<'_, T>,
+        count: Count<'_>,
+        out: &mut CudaViewMut<'_, T>,
+        inclusive: bool,
+        workspace: &mut Workspace<T>,
+    ) -> Result<()> {
+        let (capacity, device_count) = counted(items.len(), count)?;
+        check_lengths(capacity, out.len())?;
+        if capacity > MOST_ITEMS {
+            return Err(Error::TooLong {
+                what: "the items of scan",
+                len: capacity,
+                max: MOST_ITEMS,
+            });
+        }
+        let serves = workspace.capacity_for(self.strategy);
+        if serves < capacity {
+            return Err(Error::WorkspaceTooSmall {
+                what: "scan",
+                needed: capacity,
+                got: serves,
+            });
+        }
+        let call = Call {
+            stream,
+            items: items.slice(..),
+            device_count,
+            capacity,
+            inclusive,
+        };
+        if capacity == 0 {
+            return Ok(());
+        }
+        self.passes.launch(&call, out, workspace)
+    }
+}
+
+/// How many items there may be, and where the device says how many there are.
+fn counted<'a>(items: usize, count: Count<'a>) -> Result<(usize, Option<CudaView<'a, u32>>)> {
+    match count {
+        Count::All => Ok((items, None)),
+        Count::Given(given) if given as usize > items => Err(Error::LengthMismatch {
+            what: "the items of scan",
+            expected: given as usize,
+            got: items,
+        }),
+        Count::Given(given) => Ok((given as usize, None)),
+        Count::Device(count) if count.is_empty() => Err(Error::LengthMismatch {
+            what: "the count that scan reads",
+            expected: 1,
+            got: 0,
+        }),
+        Count::Device(count) => Ok((items, Some(count))),
+    }
+}

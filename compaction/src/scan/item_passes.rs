@@ -1,0 +1,189 @@
+//! Hillis and Steele, and Blelloch: a thread for an item or a node, and a launch for each doubling.
+
+use cudarc::driver::{CudaView, CudaViewMut};
+
+use super::{
+    BLOCK_THREADS,
+    passes::{Call, Counted},
+    workspace::leaves,
+};
+use crate::{
+    Result,
+    cuda::{In, InOut, Kernel, Launch, Module, Source},
+    monoid::Item,
+};
+
+/// `(items, count, counted, capacity, to, shift, padded)`
+type LayOut<T> = (In<T>, In<u32>, u32, u64, InOut<T>, u32, u64);
+/// `(from, count, counted, capacity, to, distance)`
+type Step<T> = (In<T>, In<u32>, u32, u64, InOut<T>, u64);
+/// `(tree, leaves, stride)`
+type Tree<T> = (InOut<T>, u64, u64);
+/// `(items, tree, count, counted, capacity, out, inclusive)`
+type Out<T> = (In<T>, In<T>, In<u32>, u32, u64, InOut<T>, u32);
+
+/// A thread for each item.
+fn covering(items: usize) -> Launch {
+    Launch::blocks(items.div_ceil(BLOCK_THREADS as usize) as u32, BLOCK_THREADS)
+}
+
+/// Each step reads one buffer and writes the other; the last one writes the output.
+#[derive(Debug)]
+pub(super) struct HillisSteele<T: Item> {
+    lay_out: Kernel<LayOut<T>>,
+    step: Kernel<Step<T>>,
+}
+
+impl<T: Item> HillisSteele<T> {
+    pub(super) fn declare(source: Source) -> Source {
+        source
+            .kernel::<LayOut<T>>("scan_lay_out")
+            .kernel::<Step<T>>("scan_hillis_steele")
+    }
+
+    pub(super) fn new(module: &Module) -> Result<Self> {
+        Ok(Self {
+            lay_out: module.kernel("scan_lay_out")?,
+            step: module.kernel("scan_hillis_steele")?,
+        })
+    }
+
+    pub(super) fn launch(
+        &self,
+        call: &Call<'_, T>,
+        counted: &Counted<'_>,
+        out: &mut CudaViewMut<'_, T>,
+        scratch: &mut CudaViewMut<'_, T>,
+    ) -> Result<()> {
+        let launch = covering(call.capacity);
+        let (mut from, mut rest) = scratch.split_at_mut(call.capacity);
+        let mut to = rest.slice_mut(..call.capacity);
+        let distances = (0..usize::BITS).map(|step| 1 << step);
+        let mut distances = distances
+            .take_while(|&distance: &usize| distance < call.capacity)
+            .peekable();
+
+        let first = if distances.peek().is_none() {
+            out.slice_mut(..)
+        } else {
+            from.slice_mut(..)
+        };
+        // An exclusive scan is the inclusive one of the items moved on by a place.
+        let shift = u32::from(!call.inclusive);
+        let (count, is_counted, capacity) = counted.args();
+        let items = call.items.slice(..);
+        let args = (items, count, is_counted, capacity, first, shift, 0);
+        self.lay_out.launch(call.stream, launch, args)?;
+        while let Some(distance) = distances.next() {
+            let target = if distances.peek().is_none() {
+                out.slice_mut(..)
+            } else {
+                to.slice_mut(..)
+            };
+            let (count, is_counted, capacity) = counted.args();
+            let args = (
+                from.as_view(),
+                count,
+                is_counted,
+                capacity,
+                target,
+                distance as u64,
+            );
+            self.step.launch(call.stream, launch, args)?;
+            std::mem::swap(&mut from, &mut to);
+        }
+        Ok(())
+    }
+}
+
+/// A tree in one buffer: up to the root, and down again.
+#[derive(Debug)]
+pub(super) struct Blelloch<T: Item> {
+    lay_out: Kernel<LayOut<T>>,
+    up: Kernel<Tree<T>>,
+    down: Kernel<Tree<T>>,
+    out: Kernel<Out<T>>,
+    /// Whether there is a thread for each node, or for each leaf.
+    compact: bool,
+}
+
+impl<T: Item> Blelloch<T> {
+    pub(super) fn declare(source: Source) -> Source {
+        source
+            .kernel::<Tree<T>>("scan_blelloch_up")
+            .kernel::<Tree<T>>("scan_blelloch_down")
+            .kernel::<Tree<T>>("scan_blelloch_compact_up")
+            .kernel::<Tree<T>>("scan_blelloch_compact_down")
+            .kernel::<Out<T>>("scan_blelloch_out")
+    }
+
+    pub(super) fn new(module: &Module) -> Result<Self> {
+        Self::with(module, ["scan_blelloch_up", "scan_blelloch_down"], false)
+    }
+
+    pub(super) fn compact(module: &Module) -> Result<Self> {
+        let sweeps = ["scan_blelloch_compact_up", "scan_blelloch_compact_down"];
+        Self::with(module, sweeps, true)
+    }
+
+    fn with(module: &Module, [up, down]: [&'static str; 2], compact: bool) -> Result<Self> {
+        Ok(Self {
+            lay_out: module.kernel("scan_lay_out")?,
+            up: module.kernel(up)?,
+            down: module.kernel(down)?,
+            out: module.kernel("scan_blelloch_out")?,
+            compact,
+        })
+    }
+
+    pub(super) fn launch(
+        &self,
+        call: &Call<'_, T>,
+        counted: &Counted<'_>,
+        out: &mut CudaViewMut<'_, T>,
+        scratch: &mut CudaViewMut<'_, T>,
+    ) -> Result<()> {
+        let leaves = leaves(call.capacity);
+        let (count, is_counted, capacity) = counted.args();
+        let tree = scratch.slice_mut(..);
+        let args = (
+            call.items.slice(..),
+            count,
+            is_counted,
+            capacity,
+            tree,
+            0,
+            leaves as u64,
+        );
+        self.lay_out.launch(call.stream, covering(leaves), args)?;
+
+        let strides = || (0..leaves.trailing_zeros()).map(|level| 1_usize << level);
+        let mut sweep = |kernel: &Kernel<Tree<T>>, stride: usize| {
+            let threads = if self.compact {
+                leaves / (2 * stride)
+            } else {
+                leaves
+            };
+            let args = (scratch.slice_mut(..), leaves as u64, stride as u64);
+            kernel.launch(call.stream, covering(threads), args)
+        };
+        strides().try_for_each(|stride| sweep(&self.up, stride))?;
+        strides()
+            .rev()
+            .try_for_each(|stride| sweep(&self.down, stride))?;
+
+        let (count, is_counted, capacity) = counted.args();
+        let (items, tree): (CudaView<'_, T>, _) = (call.items.slice(..), scratch.as_view());
+        let inclusive = u32::from(call.inclusive);
+        let args = (
+            items,
+            tree,
+            count,
+            is_counted,
+            capacity,
+            out.slice_mut(..),
+            inclusive,
+        );
+        self.out.launch(call.stream, covering(call.capacity), args)
+    }
+}

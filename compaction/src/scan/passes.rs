@@ -1,0 +1,121 @@
+//! The launches of each strategy.
+
+use std::sync::Arc;
+
+use cudarc::driver::{CudaSlice, CudaStream, CudaView, CudaViewMut};
+
+use super::{
+    BLOCK_THREADS, Strategy, Workspace,
+    item_passes::{Blelloch, HillisSteele},
+    level_passes::{BlockSums, Raking},
+    look_back_tile_items,
+};
+use crate::{
+    Result,
+    cuda::{In, InOut, Kernel, Launch, Module, Source},
+    monoid::Item,
+};
+
+/// What a call reads.
+pub(super) struct Call<'a, T> {
+    pub(super) stream: &'a Arc<CudaStream>,
+    pub(super) items: CudaView<'a, T>,
+    /// Where the device says how many items there are.
+    pub(super) device_count: Option<CudaView<'a, u32>>,
+    /// The most items that there may be.
+    pub(super) capacity: usize,
+    pub(super) inclusive: bool,
+}
+
+/// `count, counted, capacity` of a kernel: how many items there are.
+pub(super) struct Counted<'a> {
+    count: CudaView<'a, u32>,
+    counted: u32,
+    pub(super) capacity: usize,
+}
+
+impl<'a> Counted<'a> {
+    /// `no_count` stands for the device's count where there is none.
+    fn new<T>(call: &'a Call<'_, T>, no_count: &'a CudaSlice<u32>) -> Self {
+        let (count, counted) = match &call.device_count {
+            Some(count) => (count.slice(..1), 1),
+            None => (no_count.as_view(), 0),
+        };
+        Self {
+            count,
+            counted,
+            capacity: call.capacity,
+        }
+    }
+
+    pub(super) fn args(&self) -> (CudaView<'_, u32>, u32, u64) {
+        (self.count.slice(..), self.counted, self.capacity as u64)
+    }
+}
+
+/// `(items, count, counted, capacity, out, inclusive, workspace)`
+type LookBack<T> = (In<T>, In<u32>, u32, u64, InOut<T>, u32, InOut<u64>);
+
+/// Declares the kernels of all strategies.
+pub(super) fn declare<T: Item>(source: Source) -> Source {
+    let source = source.kernel::<LookBack<T>>("scan_look_back");
+    let source = BlockSums::<T>::declare(source);
+    let source = Raking::<T>::declare(source);
+    let source = HillisSteele::<T>::declare(source);
+    Blelloch::<T>::declare(source)
+}
+
+/// The kernels of one strategy.
+#[derive(Debug)]
+pub(super) enum Passes<T: Item> {
+    HillisSteele(HillisSteele<T>),
+    Blelloch(Blelloch<T>),
+    BlockSums(BlockSums<T>),
+    Raking(Raking<T>),
+    LookBack(Kernel<LookBack<T>>),
+}
+
+impl<T: Item> Passes<T> {
+    pub(super) fn new(module: &Module, strategy: Strategy) -> Result<Self> {
+        Ok(match strategy {
+            Strategy::HillisSteele => Self::HillisSteele(HillisSteele::new(module)?),
+            Strategy::Blelloch => Self::Blelloch(Blelloch::new(module)?),
+            Strategy::BlellochCompact => Self::Blelloch(Blelloch::compact(module)?),
+            Strategy::BlockSums => Self::BlockSums(BlockSums::new(module)?),
+            Strategy::Raking => Self::Raking(Raking::new(module)?),
+            Strategy::LookBack => Self::LookBack(module.kernel("scan_look_back")?),
+        })
+    }
+
+    /// Puts all launches of a call onto its stream.
+    pub(super) fn launch(
+        &self,
+        call: &Call<'_, T>,
+        out: &mut CudaViewMut<'_, T>,
+        workspace: &mut Workspace<T>,
+    ) -> Result<()> {
+        let counted = Counted::new(call, &workspace.no_count);
+        let mut scratch = workspace.scratch.as_view_mut();
+        match self {
+            Self::HillisSteele(passes) => passes.launch(call, &counted, out, &mut scratch),
+            Self::Blelloch(passes) => passes.launch(call, &counted, out, &mut scratch),
+            Self::BlockSums(passes) => passes.launch(call, &counted, out, &mut scratch),
+            Self::Raking(passes) => passes.launch(call, &counted, out, &mut scratch),
+            Self::LookBack(kernel) => {
+                let tiles = call.capacity.div_ceil(look_back_tile_items::<T>() as usize);
+                let (count, is_counted, capacity) = counted.args();
+                let args = (
+                    call.items.slice(..),
+                    count,
+                    is_counted,
+                    capacity,
+                    out.slice_mut(..),
+                    u32::from(call.inclusive),
+                    workspace.states.words.as_view_mut(),
+                );
+                let launch = Launch::blocks(tiles as u32, BLOCK_THREADS);
+                kernel.launch(call.stream, launch, args)
+            }
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! The device memory that calls share.
+
+use std::sync::Arc;
+
+use cudarc::driver::{CudaSlice, CudaStream};
+
+use super::{Strategy, level_tile_items, look_back_tile_items};
+use crate::{Result, cuda, look_back::States, monoid::Item};
+
+/// What a scan of items of type `T` needs of device memory besides its arguments.
+///
+/// It is made once for a strategy and then used over and over, by operations on one stream, one after the other. No
+/// call has to clear it. The bytes that it takes never shrink as the capacity grows: for n items of s bytes,
+///
+/// | strategy | bytes |
+/// |---|---|
+/// | `look-back` | 8 for each tile of 32 KiB, 16 if s = 8 |
+/// | `block-sums`, `raking` | 2s for each tile of 16 KiB, and some more for the levels above |
+/// | `hillis-steele` | 2sn |
+/// | `blelloch`, `blelloch-compact` | sn, n rounded up to a power of two |
+#[derive(Debug)]
+pub struct Workspace<T> {
+    pub(super) states: States,
+    /// Items between the passes of the others.
+    pub(super) scratch: CudaSlice<T>,
+    /// What stands for a count on the device where it does not count.
+    pub(super) no_count: CudaSlice<u32>,
+    capacity: usize,
+}
+
+impl<T: Item> Workspace<T> {
+    /// A workspace for scans of up to `items` items by one strategy. A scan by another finds it too small, unless that
+    /// needs no more.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory).
+    pub fn with_capacity(
+        stream: &Arc<CudaStream>,
+        strategy: Strategy,
+        items: usize,
+    ) -> Result<Self> {
+        let (states, scratch) = needs::<T>(strategy, items);
+        Ok(Self {
+            states: States::new(stream, states)?,
+            scratch: cuda::uninitialised(stream, scratch)?,
+            no_count: cuda::zeroed(stream, 1)?,
+            capacity: items,
+        })
+    }
+
+    /// Makes it as old as if all but this many of its 2³⁰ - 1 epochs were used up. For tests of what comes then.
+    #[doc(hidden)]
+    pub fn age(&mut self, stream: &Arc<CudaStream>, epochs_left: u32) -> Result<()> {
+        self.states.age(stream, epochs_left)
+    }
+
+    /// The most items that it was made for.
+    pub fn capacity(&self) -> usize {
+        self.capacity
+    }
+
+    /// The bytes of device memory that it takes.
+    pub fn bytes(&self) -> usize {
+        self.states.words.num_bytes() + self.scratch.num_bytes() + self.no_count.num_bytes()
+    }
+
+    /// The most items that a scan by `strategy` can use it for.
+    pub(super) fn capacity_for(&self, strategy: Strategy) -> usize {
+        let has = (self.states.len(), self.scratch.len());
+        let fits = |items| {
+            let needs = needs::<T>(strategy, items);
+            needs.0 <= has.0 && needs.1 <= has.1
+        };
+        if fits(self.capacity) {
+            return self.capacity;
+        }
+        // What is needed grows with the items.
+        let (mut fitting, mut too_many) = (0, self.capacity);
+        while too_many - fitting > 1 {
+            let middle = fitting + (too_many - fitting) / 2;
+            if fits(middle) {
+                fitting = middle;
+            } else {
+                too_many = middle;
+            }
+        }
+        fitting
+    }
+}
+
+/// The words of states and the items of scratch that a scan of so many items takes.
+fn needs<T: Item>(strategy: Strategy, items: usize) -> (usize, usize) {
+    match strategy {
+        Strategy::LookBack => {
+            let tiles = items.div_ceil(look_back_tile_items::<T>() as usize);
+            (tiles * size_of::<T>() / size_of::<u32>(), 0)
+        }
+        Strategy::HillisSteele => (0, items.saturating_mul(2)),
+        Strategy::Blelloch | Strategy::BlellochCompact => (0, leaves(items)),
+        Strategy::BlockSums | Strategy::Raking => {
+            (0, 2 * levels::<T>(items).into_iter().skip(1).sum::<usize>())
+        }
+    }
+}
+
+/// The leaves of Blelloch's tree: a root has two at least.
+pub(super) fn leaves(items: usize) -> usize {
+    items
+        .max(2)
+        .checked_next_power_of_two()
+        .unwrap_or(usize::MAX)
+}
+
+/// The items of each level, the first all, each further one the tiles of that before, the last 1.
+pub(super) fn levels<T: Item>(items: usize) -> Vec<usize> {
+    let mut levels = vec![items.max(1)];
+    loop {
+        let tiles = levels[levels.len() - 1].div_ceil(level_tile_items::<T>() as usize);
+        levels.push(tiles);
+        if tiles == 1 {
+            return levels;
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! The operation of [`summed_area`](crate::summed_area) on the CPU.
+
+use rayon::prelude::*;
+
+use super::check_lengths;
+use crate::{
+    Result,
+    monoid::{Item, Monoid, Operators},
+};
+
+/// Bytes of the rows that all threads take together before they go on: their second pass finds them in the cache.
+const SEGMENT_BYTES: usize = 4 << 20;
+
+/// Fewer items than this are not worth the threads.
+const PARALLEL_FROM: usize = 1 << 16;
+
+fn add<T: Item>(left: T, right: T) -> T {
+    type Sum<T> = <T as Operators>::Sum;
+    Sum::<T>::lower(Sum::<T>::combine(
+        Sum::<T>::lift(left),
+        Sum::<T>::lift(right),
+    ))
+}
+
+/// The definition: each row is summed up from the left, and then added to the row of sums above it.
+///
+/// The items are whole rows of `width`; what is left over is ignored.
+///
+/// ```
+/// use compaction::summed_area::cpu::specification;
+///
+/// assert_eq!(specification(&[1, 2, 3,
+///                            4, 5, 6_u32], 3), [1, 3, 6,
+///                                               5, 12, 21]);
+/// ```
+pub fn specification<T: Item>(items: &[T], width: usize) -> Vec<T> {
+    let mut out: Vec<T> = Vec::with_capacity(items.len());
+    for row in items.chunks_exact(width.max(1)) {
+        let mut left = T::zeroed();
+        for &item in row {
+            left = add(left, item);
+            let above = out.len().checked_sub(width).map(|above| out[above]);
+            out.push(above.map_or(left, |above| add(above, left)));
+        }
+    }
+    out
+}
+
+/// Writes to `out`, for each item of a table, the sum of the rectangle from the first item to it.
+///
+/// The table has `height` rows of `width` items, one after the other. Integers wrap around. On one thread or many, the
+/// bits are those of the [`specification`], the payload of what is no number aside.
+///
+/// ```
+/// use compaction::summed_area::cpu;
+///
+/// let mut out = [0.0; 4];
+/// cpu::table(&[0.5, 1.0,
+///              2.0, 4.0], (2, 2), &mut out)?;
+/// assert_eq!(out, [0.5, 1.5,
+///                  2.5, 7.5]);
+/// # Ok::<(), compaction::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// [`Error::LengthMismatch`](crate::Error::LengthMismatch) unless there are `width` times `height` items;
+/// [`Error::OutputTooShort`](crate::Error::OutputTooShort).
+pub fn table<T: Item>(items: &[T], (width, height): (usize, usize), out: &mut [T]) -> Result<()> {
+    check_lengths(items.len(), (width, height), out.len())?;
+    let out = &mut out[..items.len()];
+    if items.is_empty() {
+        return Ok(());
+    }
+    let threads = match items.len() < PARALLEL_FROM {
+        true => 1,
+        false => rayon::current_num_threads(),
+    };
+    let rows = (SEGMENT_BYTES / size_of::<T>() / width).clamp(threads, height.max(threads));
+    for first in (0..items.len()).step_by(rows * width) {
+        let (done, rest) = out.split_at_mut(first);
+        let len = rest.len().min(rows * width);
+        let above = &done[done.len().saturating_sub(width)..];
+        segment(
+            &items[first..][..len],
+            width,
+            above,
+            &mut rest[..len],
+            threads,
+        );
+    }
+    Ok(())
+}
+
+/// Some rows below the row `above`, which is empty at the top. The rows are shared out, and then the columns.
+fn segment<T: Item>(items: &[T], width: usize, above: &[T], out: &mut [T], threads: usize) {
+    if threads == 1 {
+        out.chunks_mut(width)
+            .zip(items.chunks(width))
+            .for_each(sum_row);
+        return add_rows(above, out.chunks_mut(width));
+    }
+    let rows = out.par_chunks_mut(width).zip(items.par_chunks(width));
+    rows.for_each(sum_row);
+
+    let strip_width = width.div_ceil(threads);
+    let mut strips: Vec<Vec<&mut [T]>> = Vec::new();
+    strips.resize_with(width.div_ceil(strip_width), Vec::new);
+    for row in out.chunks_mut(width) {
+        for (strip, part) in strips.iter_mut().zip(row.chunks_mut(strip_width)) {
+            strip.push(part);
+        }
+    }
+    strips
+        .into_par_iter()
+        .enumerate()
+        .for_each(|(strip, rows)| {
+            let first = (strip * strip_width).min(above.len());
+            let last = (first + strip_width).min(above.len());
+            add_rows(&above[first..last], rows.into_iter());
+        });
+}
+
+/// Writes the prefix sums of a row.
+fn sum_row<T: Item>((out, items): (&mut [T], &[T])) {
+    let mut left = T::zeroed();
+    for (out, &item) in out.iter_mut().zip(items) {
+        left = add(left, item);
+        *out = left;
+    }
+}
+
+/// Adds to each row the one above it, from the top down.
+fn add_rows<'a, T: Item>(above: &[T], mut rows: impl Iterator<Item = &'a mut [T]>) {
+    let Some(first) = rows.next() else {
+        return;
+    };
+    for (item, &above) in first.iter_mut().zip(above) {
+        *item = add(above, *item);
+    }
+    rows.fold(first, |above, row| {
+        for (item, &above) in row.iter_mut().zip(above.iter()) {
+            *item = add(above, *item);
+        }
+        row
+    });
+}

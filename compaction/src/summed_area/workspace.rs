@@ -1,0 +1,73 @@
+//! The device memory that calls share.
+
+use std::sync::Arc;
+
+use cudarc::driver::{CudaSlice, CudaStream};
+
+use super::{Strategy, TILE_ROWS, tile_columns, tiles};
+use crate::{Result, cuda, look_back::States, monoid::Item};
+
+/// What summed-area tables of items of type `T` need of device memory besides the arguments.
+///
+/// It is made once for a strategy and then used over and over, by operations on one stream, one after the other. No
+/// call has to clear it. `single-pass` takes some twentieth of the table's bytes, `scan-transpose` as many as the table.
+#[derive(Debug)]
+pub struct Workspace<T> {
+    pub(super) states: States,
+    /// The table between the passes of `scan-transpose`.
+    pub(super) scratch: CudaSlice<T>,
+    capacity: (u32, u32),
+}
+
+impl<T: Item> Workspace<T> {
+    /// A workspace for tables of `width` by `height` items, and for all that have fewer tiles, by one strategy.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory).
+    pub fn with_capacity(
+        stream: &Arc<CudaStream>,
+        strategy: Strategy,
+        (width, height): (u32, u32),
+    ) -> Result<Self> {
+        let (states, scratch) = needs::<T>(strategy, width, height);
+        Ok(Self {
+            states: States::new(stream, states)?,
+            scratch: cuda::uninitialised(stream, scratch)?,
+            capacity: (width, height),
+        })
+    }
+
+    /// Makes it as old as if all but this many of its 2³⁰ - 1 epochs were used up. For tests of what comes then.
+    #[doc(hidden)]
+    pub fn age(&mut self, stream: &Arc<CudaStream>, epochs_left: u32) -> Result<()> {
+        self.states.age(stream, epochs_left)
+    }
+
+    /// The width and height of the table that it was made for.
+    pub fn capacity(&self) -> (u32, u32) {
+        self.capacity
+    }
+
+    /// The bytes of device memory that it takes.
+    pub fn bytes(&self) -> usize {
+        self.states.words.num_bytes() + self.scratch.num_bytes()
+    }
+
+    pub(super) fn serves(&self, strategy: Strategy, width: u32, height: u32) -> bool {
+        let (states, scratch) = needs::<T>(strategy, width, height);
+        states <= self.states.len() && scratch <= self.scratch.len()
+    }
+}
+
+/// The words of states and the items of scratch that a table takes.
+fn needs<T: Item>(strategy: Strategy, width: u32, height: u32) -> (usize, usize) {
+    match strategy {
+        Strategy::ScanTranspose => (0, width as usize * height as usize),
+        Strategy::SinglePass => {
+            let state_words = size_of::<T>() / size_of::<u32>();
+            let lines = (TILE_ROWS + tile_columns::<T>()) as usize;
+            (tiles::<T>(width, height) as usize * lines * state_words, 0)
+        }
+    }
+}

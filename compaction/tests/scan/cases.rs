@@ -1,0 +1,200 @@
+//! What the tests scan, and what must come out.
+
+use std::fmt::Debug;
+
+use compaction::scan::{Item, Operator};
+
+/// Random numbers: SplitMix64, seeded, so that a failure can be repeated.
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut bits = self.0;
+        bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        bits ^ bits >> 31
+    }
+
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
+        (self.next() % bound as u64) as usize
+    }
+}
+
+/// Items of 4 bytes in a tile of 32 KiB; of 8 bytes there are half as many, and block sums have half of both.
+const TILE: usize = 8192;
+
+/// Around every border that an implementation has, and CUB's own.
+pub(crate) const SIZES: &[usize] = &[
+    0,              // nothing
+    1,              // no step, no tree
+    2,              //
+    3,              //
+    10,             // of CUB's tests
+    31,             // a warp
+    33,             //
+    127,            // a row of a warp, of 4-byte items
+    128,            //
+    129,            //
+    511,            // a warp's share of a tile
+    513,            //
+    1337,           // of CUB's tests
+    TILE / 4 - 1,   // a tile of block sums, of 8-byte items
+    TILE / 4 + 1,   //
+    3000,           // of CUB's tests
+    3968,           //
+    TILE / 2 - 1,   // a tile of block sums, and one of 8-byte items
+    TILE / 2,       //
+    TILE / 2 + 1,   //
+    TILE - 1,       // a tile
+    TILE,           //
+    TILE + 1,       //
+    10_000,         // of CUB's tests
+    (1 << 16) - 1,  // where the CPU begins to use threads, and a power of two
+    1 << 16,        //
+    (1 << 16) + 1,  //
+    140 * TILE + 5, // more tiles than one look back reads at once
+    (1 << 20) + 3,  // a whole segment of the CPU's, and many blocks on every multiprocessor
+];
+
+/// A third level of tiles' totals, and more tiles than any GPU runs at once.
+pub(crate) const LARGE: usize = (1 << 24) + 3;
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Data {
+    /// The same item everywhere.
+    Constant,
+    /// Any bits of an integer; of floating point small whole numbers, whose sums are exact.
+    Random,
+    /// Of floating point any numbers, infinities, both zeros and what is no number.
+    AnyBits,
+}
+
+/// A type with the naive definition of its operators.
+pub(crate) trait Number: Item + Debug {
+    const FLOAT: bool;
+    const LOWEST: Self;
+    const HIGHEST: Self;
+    const ZERO: Self;
+
+    fn random(data: Data, random: &mut Random) -> Self;
+    fn add(self, other: Self) -> Self;
+    fn below(self, other: Self) -> bool;
+    fn is_none(self) -> bool;
+}
+
+macro_rules! integers {
+    ($($number:ident),+) => {$(
+        impl Number for $number {
+            const FLOAT: bool = false;
+            const LOWEST: Self = $number::MIN;
+            const HIGHEST: Self = $number::MAX;
+            const ZERO: Self = 0;
+
+            fn random(_: Data, random: &mut Random) -> Self {
+                random.next() as $number
+            }
+            fn add(self, other: Self) -> Self {
+                self.wrapping_add(other)
+            }
+            fn below(self, other: Self) -> bool {
+                self < other
+            }
+            fn is_none(self) -> bool {
+                false
+            }
+        }
+    )+};
+}
+integers!(u32, i32, u64);
+
+macro_rules! floats {
+    ($($number:ident $bits:ident),+) => {$(
+        impl Number for $number {
+            const FLOAT: bool = true;
+            const LOWEST: Self = $number::NEG_INFINITY;
+            const HIGHEST: Self = $number::INFINITY;
+            const ZERO: Self = 0.0;
+
+            fn random(data: Data, random: &mut Random) -> Self {
+                let special = [0.0, -0.0, $number::NAN, $number::INFINITY, $number::NEG_INFINITY];
+                match (data, random.below(4)) {
+                    (Data::AnyBits, 0) => special[random.below(5)],
+                    (Data::AnyBits, _) => $number::from_bits(random.next() as $bits),
+                    _ => random.below(7) as $number - 3.0,
+                }
+            }
+            fn add(self, other: Self) -> Self {
+                self + other
+            }
+            fn below(self, other: Self) -> bool {
+                self < other || self == other && self.is_sign_negative() && !other.is_sign_negative()
+            }
+            fn is_none(self) -> bool {
+                self.is_nan()
+            }
+        }
+    )+};
+}
+floats!(f32 u32, f64 u64);
+
+pub(crate) fn items<T: Number>(len: usize, data: Data, random: &mut Random) -> Vec<T> {
+    let first = T::random(data, random);
+    let mut item = || match data {
+        Data::Constant => first,
+        Data::Random | Data::AnyBits => T::random(data, random),
+    };
+    (0..len).map(|_| item()).collect()
+}
+
+/// The definition, one item after the other.
+pub(crate) fn naive<T: Number>(operator: Operator, items: &[T], inclusive: bool) -> Vec<T> {
+    let mut before = match operator {
+        Operator::Sum => T::ZERO,
+        Operator::Min => T::HIGHEST,
+        Operator::Max => T::LOWEST,
+    };
+    let mut prefixes = Vec::with_capacity(items.len());
+    for &item in items {
+        let exclusive = before;
+        before = match operator {
+            Operator::Sum => before.add(item),
+            _ if item.is_none() => before,
+            Operator::Min => {
+                if item.below(before) {
+                    item
+                } else {
+                    before
+                }
+            }
+            Operator::Max => {
+                if before.below(item) {
+                    item
+                } else {
+                    before
+                }
+            }
+        };
+        prefixes.push(if inclusive { before } else { exclusive });
+    }
+    prefixes
+}
+
+/// Equal bits, but for the payload of what is no number.
+pub(crate) fn same<T: Number>(left: T, right: T) -> bool {
+    bytemuck::bytes_of(&left) == bytemuck::bytes_of(&right) || left.is_none() && right.is_none()
+}
+
+pub(crate) fn assert_same<T: Number>(got: &[T], expected: &[T], case: &str) {
+    assert_eq!(got.len(), expected.len(), "{case}");
+    let wrong = got
+        .iter()
+        .zip(expected)
+        .position(|(&got, &expected)| !same(got, expected));
+    if let Some(at) = wrong {
+        panic!(
+            "{case}: prefix {at} is {:?}, not {:?}",
+            got[at], expected[at]
+        );
+    }
+}

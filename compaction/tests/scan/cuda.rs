@@ -1,0 +1,394 @@
+//! What only a GPU does: views, counts on the device, a workspace that lives long, graphs, long inputs.
+
+use compaction::{
+    Error,
+    cuda::{download, reinterpret, uninitialised, upload, zeroed},
+    cudarc::driver::{
+        CudaView,
+        sys::{CUgraphInstantiate_flags, CUstreamCaptureMode},
+    },
+    scan::{Operator, Scan, Strategy, Workspace},
+    select::Count,
+};
+
+use crate::{
+    backends::{Backend, Cuda, check_guards, guards},
+    cases::{Data, Number, Random, assert_same, items, naive},
+    common::Gpu,
+};
+
+/// Items of 4 bytes in a tile of block sums; half of one of look-back's.
+const TILE: usize = 4096;
+
+fn cuda(gpu: &Gpu) -> Cuda<'_> {
+    Cuda::new(gpu)
+}
+
+pub(crate) fn scans_everything(gpu: &Gpu) {
+    super::scans_everything(&Backend::Cuda(&cuda(gpu)));
+}
+
+pub(crate) fn scans_many_items(gpu: &Gpu) {
+    super::scans_many_items(&Backend::Cuda(&cuda(gpu)));
+}
+
+pub(crate) fn rounds_little(gpu: &Gpu) {
+    super::rounds_little(&Backend::Cuda(&cuda(gpu)));
+}
+
+/// Numbers whose sums are rounded.
+fn uneven<T: Number>(len: usize, make: impl Fn(f64) -> T) -> Vec<T> {
+    let mut random = Random(len as u64);
+    (0..len)
+        .map(|_| make((random.next() as i64 as f64) * 1e-12))
+        .collect()
+}
+
+pub(crate) fn gives_the_bits_of_the_cpu(gpu: &Gpu) {
+    fn all<T: Number>(gpu: &Gpu, make: impl Fn(f64) -> T) {
+        for len in [
+            1,
+            5,
+            130,
+            TILE / 2 + 3,
+            TILE + 7,
+            50 * TILE + 1,
+            (1 << 22) + 9,
+            TILE * TILE + 5,
+        ] {
+            let items = uneven(len, &make);
+            for inclusive in [false, true] {
+                let scan = |backend: &Backend<'_>, strategy| {
+                    backend.scan(strategy, Operator::Sum, &items, inclusive)
+                };
+                let expected = scan(&Backend::Cpu, Strategy::Raking);
+                for strategy in [Strategy::BlockSums, Strategy::Raking] {
+                    let got = scan(&Backend::Cuda(&cuda(gpu)), strategy);
+                    assert_same(&got, &expected, &format!("{len} {}, {strategy}", T::NAME));
+                }
+            }
+        }
+    }
+    all::<f32>(gpu, |number| number as f32);
+    all::<f64>(gpu, |number| number);
+}
+
+pub(crate) fn gives_the_same_bits_in_every_run(gpu: &Gpu) {
+    let items = uneven((1 << 22) + 333, |number| number as f32);
+    for &strategy in Strategy::ALL {
+        let run = || Backend::Cuda(&cuda(gpu)).scan(strategy, Operator::Sum, &items, true);
+        let first = run();
+        for _ in 0..10 {
+            assert_same(&run(), &first, &format!("{strategy}, again"));
+        }
+    }
+}
+
+/// CUB's offsets, and one for each place in a vector on either side.
+pub(crate) fn takes_views_that_start_anywhere(gpu: &Gpu) {
+    fn all<T: Number>(gpu: &Gpu, random: &mut Random) {
+        let mut cuda = Cuda::new(gpu);
+        for start in [0, 1, 3, 4, 7, 8, 11, 12, 16, random.below(65)] {
+            for out_start in [0, 1, 2, 3, start] {
+                cuda.starts = (start, out_start);
+                for len in [0, 1, 130, TILE, 8192, 8192 + random.below(64)] {
+                    super::scans::<T>(&Backend::Cuda(&cuda), Operator::Sum, len, Data::Random);
+                }
+            }
+        }
+    }
+    all::<u32>(gpu, &mut Random(4));
+    all::<f64>(gpu, &mut Random(5));
+}
+
+pub(crate) fn reads_its_count_from_the_device(gpu: &Gpu) {
+    let stream = &gpu.stream;
+    let capacity = 9 * TILE + 5;
+    let items = items::<u32>(capacity, Data::Random, &mut Random(5));
+    let device_items = upload(stream, &items).unwrap();
+    // The last two are more than there are items: as many as there are items then.
+    let counts = [
+        0,
+        1,
+        100,
+        TILE,
+        TILE + 1,
+        capacity - 1,
+        capacity,
+        capacity + 1,
+        u32::MAX as usize,
+    ];
+    for &strategy in Strategy::ALL {
+        let scan = cuda(gpu).compiled::<u32>(Operator::Sum, strategy);
+        let mut workspace = Workspace::with_capacity(stream, strategy, capacity).unwrap();
+        for count in counts {
+            let device_count = upload(stream, &[7, count as u32]).unwrap();
+            for inclusive in [false, true] {
+                let mut out = upload(stream, &guards::<u32>(capacity)).unwrap();
+                let counted = Count::Device(device_count.slice(1..));
+                let (view, mut out_view) = (device_items.as_view(), out.as_view_mut());
+                let call = if inclusive {
+                    Scan::inclusive
+                } else {
+                    Scan::exclusive
+                };
+                call(&scan, stream, &view, counted, &mut out_view, &mut workspace).unwrap();
+                let out = download(stream, &out).unwrap();
+                let len = count.min(capacity);
+                let expected = naive(Operator::Sum, &items[..len], inclusive);
+                assert_same(
+                    &out[..len],
+                    &expected,
+                    &format!("a count of {count}, {strategy}"),
+                );
+                check_guards(&out[len..]);
+            }
+        }
+    }
+}
+
+/// All calls are on the stream before the first result is read.
+pub(crate) fn uses_a_workspace_over_and_over(gpu: &Gpu) {
+    fn calls<T: Number>(gpu: &Gpu, strategy: Strategy, calls: usize) {
+        let stream = &gpu.stream;
+        let mut random = Random(6);
+        let most = 600 * TILE;
+        let items = items::<T>(2 * most, Data::Random, &mut random);
+        let device_items = upload(stream, &items).unwrap();
+        let scan = cuda(gpu).compiled::<T>(Operator::Sum, strategy);
+        let mut workspace = Workspace::with_capacity(stream, strategy, most).unwrap();
+        let mut results = Vec::new();
+        for _ in 0..calls {
+            let magnitude = random.below(12);
+            let len = random.below((most >> magnitude) + 1);
+            let start = random.below(most);
+            let mut out = upload(stream, &guards::<T>(len)).unwrap();
+            let view = device_items.slice(start..start + len);
+            let mut out_view = out.as_view_mut();
+            scan.exclusive(stream, &view, Count::All, &mut out_view, &mut workspace)
+                .unwrap();
+            results.push((start, len, out));
+        }
+        for (call, (start, len, out)) in results.into_iter().enumerate() {
+            let expected = naive(Operator::Sum, &items[start..start + len], false);
+            let case = format!("call {call}, {len} {}, {strategy}", T::NAME);
+            assert_same(&download(stream, &out).unwrap(), &expected, &case);
+        }
+    }
+    calls::<u32>(gpu, Strategy::LookBack, 1200);
+    calls::<u64>(gpu, Strategy::LookBack, 400);
+    calls::<f64>(gpu, Strategy::LookBack, 400);
+    for &strategy in Strategy::ALL {
+        calls::<f32>(gpu, strategy, 50);
+    }
+}
+
+/// States of the first epoch, left by a large call, must not pass for new ones when the epochs begin again.
+pub(crate) fn survives_its_last_epoch(gpu: &Gpu) {
+    let stream = &gpu.stream;
+    let scan = cuda(gpu).compiled::<u64>(Operator::Sum, Strategy::LookBack);
+    let most = 600 * TILE;
+    let mut workspace = Workspace::with_capacity(stream, Strategy::LookBack, most).unwrap();
+    for call in 0..12 {
+        if call == 3 {
+            workspace.age(stream, 4).unwrap();
+        }
+        // Small calls use the old epochs up; large ones come before and after.
+        let len = if (3..7).contains(&call) { 5 } else { most };
+        let items = items::<u64>(len, Data::Random, &mut Random(call));
+        let device_items = upload(stream, &items).unwrap();
+        let mut out = zeroed::<u64>(stream, len).unwrap();
+        let (view, mut out_view) = (device_items.as_view(), out.as_view_mut());
+        scan.inclusive(stream, &view, Count::All, &mut out_view, &mut workspace)
+            .unwrap();
+        let expected = naive(Operator::Sum, &items, true);
+        assert_same(
+            &download(stream, &out).unwrap(),
+            &expected,
+            &format!("call {call}"),
+        );
+    }
+}
+
+pub(crate) fn replays_a_captured_scan(gpu: &Gpu) {
+    let stream = &gpu.stream;
+    let len = 20 * TILE + 11;
+    let mut random = Random(7);
+    for &strategy in Strategy::ALL {
+        let scan = cuda(gpu).compiled::<u32>(Operator::Sum, strategy);
+        let mut workspace = Workspace::with_capacity(stream, strategy, len).unwrap();
+        let mut device_items = zeroed::<u32>(stream, len).unwrap();
+        let mut count = zeroed::<u32>(stream, 1).unwrap();
+        let mut out = zeroed::<u32>(stream, len).unwrap();
+
+        stream
+            .begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)
+            .unwrap();
+        let (view, mut out_view) = (device_items.as_view(), out.as_view_mut());
+        let counted = Count::Device(count.as_view());
+        scan.exclusive(stream, &view, counted, &mut out_view, &mut workspace)
+            .unwrap();
+        let graph = stream
+            .end_capture(CUgraphInstantiate_flags(0))
+            .unwrap()
+            .unwrap();
+
+        for replay in 0..100 {
+            let items = items::<u32>(len, Data::Random, &mut random);
+            let len = random.below(len + 1);
+            stream.memcpy_htod(&items, &mut device_items).unwrap();
+            stream.memcpy_htod(&[len as u32], &mut count).unwrap();
+            graph.launch().unwrap();
+            let out = download(stream, &out).unwrap();
+            let expected = naive(Operator::Sum, &items[..len], false);
+            assert_same(
+                &out[..len],
+                &expected,
+                &format!("replay {replay}, {strategy}"),
+            );
+        }
+    }
+}
+
+/// Scans of ones are their own indices, so that the device can make and a few looks can check them.
+pub(crate) fn scans_past_32_bits(gpu: &Gpu) {
+    let stream = &gpu.stream;
+    let most = (1_usize << 32) + 3;
+    let Ok(ones) = uninitialised::<u32>(stream, most) else {
+        eprintln!("skipped: this GPU has no room for 2 times {most} items");
+        return;
+    };
+    let Ok(mut out) = uninitialised::<u32>(stream, most) else {
+        eprintln!("skipped: this GPU has no room for 2 times {most} items");
+        return;
+    };
+    let mut ones = ones;
+    // One 1 in each 1,024 items, written by doubling copies.
+    let unit: Vec<u32> = (0..1024).map(|at| u32::from(at == 0)).collect();
+    stream
+        .memcpy_htod(&unit, &mut ones.slice_mut(..unit.len()))
+        .unwrap();
+    let mut filled = unit.len();
+    while filled < most {
+        let len = filled.min(most - filled);
+        let (done, mut rest) = ones.split_at_mut(filled);
+        stream
+            .memcpy_dtod(&done.slice(..len), &mut rest.slice_mut(..len))
+            .unwrap();
+        filled += len;
+    }
+    for strategy in [Strategy::LookBack, Strategy::Raking, Strategy::BlockSums] {
+        let scan = cuda(gpu).compiled::<u32>(Operator::Sum, strategy);
+        let mut workspace = Workspace::with_capacity(stream, strategy, most).unwrap();
+        for len in [(1 << 31) - 1, (1 << 31) + 1, most] {
+            stream.memset_zeros(&mut out).unwrap();
+            let (view, mut out_view) = (ones.slice(..len), out.slice_mut(..len));
+            scan.inclusive(stream, &view, Count::All, &mut out_view, &mut workspace)
+                .unwrap();
+            let mut random = Random(len as u64);
+            let looks =
+                (0..200)
+                    .map(|_| random.below(len))
+                    .chain([0, 1023, 1024, 1 << 30, len - 1]);
+            for at in looks {
+                let got = download(stream, &out.slice(at..at + 1)).unwrap()[0];
+                assert_eq!(
+                    got as usize,
+                    at / 1024 + 1,
+                    "prefix {at} of {len}, {strategy}"
+                );
+            }
+            if len < most {
+                assert_eq!(
+                    download(stream, &out.slice(len..len + 1)).unwrap(),
+                    [0],
+                    "behind {len}, {strategy}"
+                );
+            }
+        }
+    }
+}
+
+pub(crate) fn refuses_what_does_not_fit(gpu: &Gpu) {
+    let stream = &gpu.stream;
+    let strategy = Strategy::Raking;
+    let scan = cuda(gpu).compiled::<u32>(Operator::Sum, strategy);
+    let items = zeroed::<u32>(stream, 8).unwrap();
+    let no_word: CudaView<'_, u32> = reinterpret(items.slice(8..)).unwrap();
+    let mut out = zeroed::<u32>(stream, 8).unwrap();
+    let mut workspace = Workspace::with_capacity(stream, strategy, 8).unwrap();
+    let mut call = |count: Count<'_>, room: usize| {
+        let mut out = out.slice_mut(..room);
+        scan.exclusive(stream, &items.as_view(), count, &mut out, &mut workspace)
+            .unwrap_err()
+    };
+    let error = call(Count::Given(9), 8);
+    assert!(
+        matches!(
+            error,
+            Error::LengthMismatch {
+                expected: 9,
+                got: 8,
+                ..
+            }
+        ),
+        "{error}"
+    );
+    let error = call(Count::Device(no_word), 8);
+    assert!(
+        matches!(
+            error,
+            Error::LengthMismatch {
+                expected: 1,
+                got: 0,
+                ..
+            }
+        ),
+        "{error}"
+    );
+    for count in [Count::All, Count::Given(8), Count::Device(items.slice(..1))] {
+        let error = call(count, 7);
+        assert!(
+            matches!(
+                error,
+                Error::OutputTooShort {
+                    needed: 8,
+                    got: 7,
+                    ..
+                }
+            ),
+            "{error}"
+        );
+    }
+
+    let many = zeroed::<u32>(stream, 5 * TILE).unwrap();
+    let mut out = zeroed::<u32>(stream, 5 * TILE).unwrap();
+    for &strategy in Strategy::ALL {
+        let scan = cuda(gpu).compiled::<u32>(Operator::Sum, strategy);
+        let mut small = Workspace::with_capacity(stream, strategy, TILE).unwrap();
+        let (view, mut out_view) = (many.as_view(), out.as_view_mut());
+        let error = scan
+            .exclusive(stream, &view, Count::All, &mut out_view, &mut small)
+            .unwrap_err();
+        assert!(
+            matches!(
+                error,
+                Error::WorkspaceTooSmall {
+                    needed: 20480,
+                    got: 4096,
+                    ..
+                }
+            ),
+            "{error}"
+        );
+        let mut bytes = 0;
+        for items in [0, 1, TILE, TILE + 1, 100 * TILE, 101 * TILE] {
+            let workspace = Workspace::<u32>::with_capacity(stream, strategy, items).unwrap();
+            assert!(
+                workspace.capacity() == items && workspace.bytes() >= bytes,
+                "{strategy}, {items}"
+            );
+            bytes = workspace.bytes();
+        }
+    }
+}

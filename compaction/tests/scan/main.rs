@@ -1,0 +1,259 @@
+//! `scan`: one body over all strategies and backends, against a naive loop.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod backends;
+mod cases;
+mod cuda;
+
+use std::sync::Arc;
+
+use compaction::{
+    Error,
+    cuda::{Nvrtc, Target},
+    scan::{self, Operator, Strategy, cpu},
+};
+
+use crate::{
+    backends::Backend,
+    cases::{Data, LARGE, Number, Random, SIZES, assert_same, items, naive},
+    common::Tests,
+};
+
+fn main() {
+    Tests::new()
+        .test("names_are_read_back", names_are_read_back)
+        .test("the_specification_is_the_naive_loop", || {
+            scans_everything(&Backend::Specification)
+        })
+        .test("the_cpu_scans_everything", || {
+            scans_everything(&Backend::Cpu)
+        })
+        .test("the_cpu_scans_many_items", || {
+            scans_many_items(&Backend::Cpu)
+        })
+        .test("the_cpu_scans_random_cases", the_cpu_scans_random_cases)
+        .test("the_cpu_rounds_little", || rounds_little(&Backend::Cpu))
+        .test(
+            "the_cpu_refuses_a_short_output",
+            the_cpu_refuses_a_short_output,
+        )
+        .test(
+            "a_scan_of_two_parts_is_that_of_the_whole",
+            a_scan_of_two_parts_is_that_of_the_whole,
+        )
+        .nvrtc(
+            "kernels_compile_without_spills",
+            kernels_compile_without_spills,
+        )
+        .gpu("cuda_scans_everything", cuda::scans_everything)
+        .gpu("cuda_scans_many_items", cuda::scans_many_items)
+        .gpu("cuda_rounds_little", cuda::rounds_little)
+        .gpu(
+            "cuda_gives_the_bits_of_the_cpu",
+            cuda::gives_the_bits_of_the_cpu,
+        )
+        .gpu(
+            "cuda_gives_the_same_bits_in_every_run",
+            cuda::gives_the_same_bits_in_every_run,
+        )
+        .gpu(
+            "cuda_takes_views_that_start_anywhere",
+            cuda::takes_views_that_start_anywhere,
+        )
+        .gpu(
+            "cuda_reads_its_count_from_the_device",
+            cuda::reads_its_count_from_the_device,
+        )
+        .gpu(
+            "cuda_uses_a_workspace_over_and_over",
+            cuda::uses_a_workspace_over_and_over,
+        )
+        .gpu(
+            "cuda_survives_its_last_epoch",
+            cuda::survives_its_last_epoch,
+        )
+        .gpu(
+            "cuda_replays_a_captured_scan",
+            cuda::replays_a_captured_scan,
+        )
+        .gpu("cuda_scans_past_32_bits", cuda::scans_past_32_bits)
+        .gpu(
+            "cuda_refuses_what_does_not_fit",
+            cuda::refuses_what_does_not_fit,
+        )
+        .run()
+}
+
+fn names_are_read_back() {
+    for &strategy in Strategy::ALL {
+        assert_eq!(strategy.to_string().parse(), Ok(strategy));
+    }
+    for &operator in Operator::ALL {
+        assert_eq!(operator.to_string().parse(), Ok(operator));
+    }
+    let error = "sieve".parse::<Strategy>().unwrap_err().to_string();
+    let names = Strategy::ALL.iter().map(|strategy| strategy.name());
+    assert!(
+        error.contains("\"sieve\"") && names.into_iter().all(|name| error.contains(name)),
+        "{error}"
+    );
+}
+
+/// Every type, operator and size, exclusive and inclusive.
+fn scans_everything(backend: &Backend<'_>) {
+    fn all<T: Number>(backend: &Backend<'_>) {
+        for &operator in Operator::ALL {
+            for &len in SIZES {
+                for data in [Data::Constant, Data::Random, Data::AnyBits] {
+                    // Sums of any floating-point numbers depend on their order.
+                    if !(T::FLOAT && operator == Operator::Sum && data == Data::AnyBits) {
+                        scans::<T>(backend, operator, len, data);
+                    }
+                }
+            }
+        }
+    }
+    all::<u32>(backend);
+    all::<i32>(backend);
+    all::<u64>(backend);
+    all::<f32>(backend);
+    all::<f64>(backend);
+}
+
+fn scans_many_items(backend: &Backend<'_>) {
+    scans::<u32>(backend, Operator::Sum, LARGE, Data::Random);
+    scans::<f64>(backend, Operator::Sum, LARGE, Data::Random);
+    scans::<f32>(backend, Operator::Max, LARGE, Data::AnyBits);
+}
+
+fn scans<T: Number>(backend: &Backend<'_>, operator: Operator, len: usize, data: Data) {
+    let items = items::<T>(len, data, &mut Random(len as u64 + 1));
+    for inclusive in [false, true] {
+        let expected = naive(operator, &items, inclusive);
+        for &strategy in backend.strategies() {
+            let got = backend.scan(strategy, operator, &items, inclusive);
+            let kind = if inclusive { "inclusive" } else { "exclusive" };
+            let case = format!(
+                "{kind} {operator} of {len} {} {data:?}, {strategy}",
+                T::NAME
+            );
+            assert_same(&got, &expected, &case);
+        }
+    }
+}
+
+fn the_cpu_scans_random_cases() {
+    for seed in 0..300 {
+        let mut random = Random(seed);
+        let magnitude = random.below(18);
+        let len = random.below(2 << magnitude);
+        let operator = Operator::ALL[random.below(3)];
+        match random.below(5) {
+            0 => scans::<u32>(&Backend::Cpu, operator, len, Data::Random),
+            1 => scans::<i32>(&Backend::Cpu, operator, len, Data::Random),
+            2 => scans::<u64>(&Backend::Cpu, operator, len, Data::Random),
+            3 => scans::<f32>(&Backend::Cpu, operator, len, Data::Random),
+            _ => scans::<f64>(&Backend::Cpu, Operator::Min, len, Data::AnyBits),
+        }
+    }
+}
+
+/// Sums of positive numbers by a tree are nearer to the truth than those of the naive loop ever need be.
+fn rounds_little(backend: &Backend<'_>) {
+    let mut random = Random(9);
+    let items: Vec<f32> = (0..(1 << 20) + 77)
+        .map(|_| random.below(1 << 24) as f32 * 1e-7)
+        .collect();
+    let wide: Vec<f64> = items.iter().map(|&item| f64::from(item)).collect();
+    let expected = naive(Operator::Sum, &wide, true);
+    for &strategy in backend.strategies() {
+        let got = backend.scan(strategy, Operator::Sum, &items, true);
+        for (at, (&got, &expected)) in got.iter().zip(&expected).enumerate() {
+            let error = (f64::from(got) - expected).abs() / expected.max(1e-30);
+            // 40 roundings of half a unit in the last place: the depth of the tree, and the chain over its tiles.
+            assert!(
+                error < 40.0 * 0.5 * f64::from(f32::EPSILON),
+                "{strategy}: {got} at {at}, {expected}"
+            );
+        }
+    }
+}
+
+fn the_cpu_refuses_a_short_output() {
+    let mut out = [7_u32; 3];
+    for scan in [cpu::exclusive, cpu::inclusive] {
+        let error = scan(Operator::Sum, &[1; 4], &mut out).unwrap_err();
+        assert!(
+            matches!(
+                error,
+                Error::OutputTooShort {
+                    needed: 4,
+                    got: 3,
+                    ..
+                }
+            ),
+            "{error}"
+        );
+        assert_eq!(out, [7; 3]);
+    }
+}
+
+/// And an inclusive prefix is the exclusive one with its item.
+fn a_scan_of_two_parts_is_that_of_the_whole() {
+    let mut random = Random(11);
+    for _ in 0..50 {
+        let len = 1 + random.below(100_000);
+        let items = items::<u64>(len, Data::Random, &mut random);
+        let (mut whole, mut parts, mut exclusive) = (vec![0; len], vec![0; len], vec![0; len]);
+        cpu::inclusive(Operator::Sum, &items, &mut whole).unwrap();
+        cpu::exclusive(Operator::Sum, &items, &mut exclusive).unwrap();
+        let split = random.below(len);
+        cpu::inclusive(Operator::Sum, &items[..split], &mut parts[..split]).unwrap();
+        cpu::inclusive(Operator::Sum, &items[split..], &mut parts[split..]).unwrap();
+        let before = if split == 0 { 0 } else { parts[split - 1] };
+        for at in 0..len {
+            let part = if at < split {
+                parts[at]
+            } else {
+                parts[at].wrapping_add(before)
+            };
+            assert_eq!(whole[at], part, "item {at} of {len}, split at {split}");
+            assert_eq!(
+                whole[at],
+                exclusive[at].wrapping_add(items[at]),
+                "item {at} of {len}"
+            );
+        }
+    }
+}
+
+/// For every architecture that this NVRTC knows among those supported.
+fn kernels_compile_without_spills(nvrtc: &Arc<Nvrtc>) {
+    let sources = [
+        scan::source::<u32>(Operator::Sum),
+        scan::source::<i32>(Operator::Max),
+        scan::source::<u64>(Operator::Min),
+        scan::source::<f32>(Operator::Min),
+        scan::source::<f64>(Operator::Sum),
+    ];
+    for capability in [75, 90, 120] {
+        for source in &sources {
+            let Some(target) = nvrtc.target(capability) else {
+                continue;
+            };
+            let compiled = nvrtc
+                .compile(source, target)
+                .unwrap_or_else(|error| panic!("{error}"));
+            if let Target::Cubin(_) = target {
+                let usage = compiled.usage();
+                assert_eq!(usage.len(), 12, "{}", compiled.log);
+                for kernel in usage {
+                    assert_eq!(kernel.spill_store_bytes, 0, "{kernel:?} for {target}");
+                    assert_eq!(kernel.spill_load_bytes, 0, "{kernel:?} for {target}");
+                }
+            }
+        }
+    }
+}

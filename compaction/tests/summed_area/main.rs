@@ -1,0 +1,335 @@
+//! `summed_area`: one body over all strategies and backends, against a naive loop.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod cuda;
+
+use std::{fmt::Debug, sync::Arc};
+
+use compaction::{
+    Error,
+    cuda::{Nvrtc, Target},
+    scan::Item,
+    summed_area::{self, Strategy, cpu},
+};
+
+use crate::common::Tests;
+
+fn main() {
+    Tests::new()
+        .test("names_are_read_back", names_are_read_back)
+        .test("the_specification_sums_every_table", || {
+            sums_every_table(&specification)
+        })
+        .test("the_cpu_sums_every_table", || sums_every_table(&on_the_cpu))
+        .test("the_cpu_sums_large_tables", || {
+            sums_large_tables(&on_the_cpu)
+        })
+        .test(
+            "the_cpu_gives_the_bits_of_the_specification",
+            the_cpu_gives_the_bits_of_the_specification,
+        )
+        .test("a_table_of_ones_is_its_areas", || {
+            a_table_of_ones_is_its_areas(&on_the_cpu)
+        })
+        .test(
+            "the_cpu_refuses_what_is_no_table",
+            the_cpu_refuses_what_is_no_table,
+        )
+        .nvrtc(
+            "kernels_compile_without_spills",
+            kernels_compile_without_spills,
+        )
+        .gpu("cuda_sums_every_table", cuda::sums_every_table)
+        .gpu("cuda_sums_large_tables", cuda::sums_large_tables)
+        .gpu(
+            "cuda_makes_a_table_of_ones_its_areas",
+            cuda::makes_a_table_of_ones_its_areas,
+        )
+        .gpu(
+            "cuda_gives_the_same_bits_in_every_run",
+            cuda::gives_the_same_bits_in_every_run,
+        )
+        .gpu(
+            "cuda_takes_views_that_start_anywhere",
+            cuda::takes_views_that_start_anywhere,
+        )
+        .gpu(
+            "cuda_uses_a_workspace_over_and_over",
+            cuda::uses_a_workspace_over_and_over,
+        )
+        .gpu(
+            "cuda_survives_its_last_epoch",
+            cuda::survives_its_last_epoch,
+        )
+        .gpu(
+            "cuda_replays_a_captured_table",
+            cuda::replays_a_captured_table,
+        )
+        .gpu(
+            "cuda_refuses_what_does_not_fit",
+            cuda::refuses_what_does_not_fit,
+        )
+        .run()
+}
+
+fn names_are_read_back() {
+    for &strategy in Strategy::ALL {
+        assert_eq!(strategy.to_string().parse(), Ok(strategy));
+    }
+    assert!("rows".parse::<Strategy>().is_err());
+}
+
+/// Random numbers: SplitMix64, seeded, so that a failure can be repeated.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut bits = self.0;
+        bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        bits ^ bits >> 31
+    }
+
+    fn below(&mut self, bound: usize) -> usize {
+        (self.next() % bound as u64) as usize
+    }
+}
+
+/// Around the borders of tiles, of a group of 16 tiles and of the squares that are transposed; (width, height).
+const SIZES: &[(usize, usize)] = &[
+    (0, 0),
+    (0, 5),
+    (5, 0),
+    (1, 1),
+    (1, 300),
+    (300, 1),
+    (31, 33),
+    (64, 64),
+    (127, 65),
+    (128, 64),
+    (129, 63),
+    (256, 128),
+    (1000, 70),
+    (70, 1000),
+    (2048, 5),
+    (2049, 1025),
+    (5, 1030),
+    (4100, 66),
+];
+
+const LARGE: &[(usize, usize)] = &[
+    (4096, 4096),
+    (1, (1 << 20) + 3),
+    ((1 << 20) + 3, 1),
+    (5000, 3001),
+];
+
+/// A type whose sums of small whole numbers are exact.
+trait Number: Item + Debug {
+    fn whole(number: u64) -> Self;
+    fn add(self, other: Self) -> Self;
+}
+
+macro_rules! numbers {
+    ($($number:ident, $add:expr);+) => {$(
+        impl Number for $number {
+            fn whole(number: u64) -> Self {
+                number as $number
+            }
+            fn add(self, other: Self) -> Self {
+                $add(self, other)
+            }
+        }
+    )+};
+}
+numbers!(u32, u32::wrapping_add; u64, u64::wrapping_add; i32, i32::wrapping_add; f32, |a, b| a + b; f64, |a, b| a + b);
+
+/// Whole numbers, so small in a table of floating point that all sums are exact.
+fn items<T: Number>(len: usize, seed: u64) -> Vec<T> {
+    let mut random = Random(seed);
+    let bits = if T::whole(u64::MAX) == T::whole(u64::MAX - 1) {
+        1
+    } else {
+        40
+    };
+    (0..len)
+        .map(|_| T::whole(random.next() >> (64 - bits)))
+        .collect()
+}
+
+/// The definition: every row summed up, and the sums above added.
+fn naive<T: Number>(items: &[T], width: usize) -> Vec<T> {
+    let mut out = items.to_vec();
+    for at in 0..out.len() {
+        if at % width > 0 {
+            out[at] = out[at - 1].add(out[at]);
+        }
+    }
+    for at in width..out.len() {
+        out[at] = out[at - width].add(out[at]);
+    }
+    out
+}
+
+/// What makes tables: of the type that it is asked for, by every strategy that it has.
+trait Backend {
+    fn tables<T: Number>(&self, items: &[T], size: (usize, usize)) -> Vec<(String, Vec<T>)>;
+}
+
+struct Specification;
+struct Cpu;
+#[allow(non_upper_case_globals, reason = "they stand for what is called")]
+const specification: Specification = Specification;
+#[allow(non_upper_case_globals, reason = "they stand for what is called")]
+const on_the_cpu: Cpu = Cpu;
+
+impl Backend for Specification {
+    fn tables<T: Number>(&self, items: &[T], size: (usize, usize)) -> Vec<(String, Vec<T>)> {
+        vec![(
+            "specification".to_owned(),
+            cpu::specification(items, size.0),
+        )]
+    }
+}
+
+impl Backend for Cpu {
+    fn tables<T: Number>(&self, items: &[T], size: (usize, usize)) -> Vec<(String, Vec<T>)> {
+        let mut out = vec![T::whole(77); items.len() + 9];
+        cpu::table(items, size, &mut out).unwrap();
+        assert_eq!(
+            out[items.len()..],
+            [T::whole(77); 9],
+            "written behind the table"
+        );
+        out.truncate(items.len());
+        vec![("CPU".to_owned(), out)]
+    }
+}
+
+fn sums_every_table(backend: &impl Backend) {
+    for &size in SIZES {
+        sums_table::<u32>(backend, size);
+        sums_table::<i32>(backend, size);
+        sums_table::<u64>(backend, size);
+        sums_table::<f32>(backend, size);
+        sums_table::<f64>(backend, size);
+    }
+}
+
+fn sums_large_tables(backend: &impl Backend) {
+    for &size in LARGE {
+        sums_table::<u32>(backend, size);
+        sums_table::<f64>(backend, size);
+    }
+}
+
+fn sums_table<T: Number>(backend: &impl Backend, size: (usize, usize)) {
+    let items = items::<T>(size.0 * size.1, size.0 as u64);
+    let expected = naive(&items, size.0);
+    for (strategy, got) in backend.tables(&items, size) {
+        let wrong = got
+            .iter()
+            .zip(&expected)
+            .position(|(got, expected)| got != expected);
+        if let Some(at) = wrong {
+            let place = (at % size.0, at / size.0);
+            panic!(
+                "{strategy}: {size:?} {}: at {place:?} {:?}, not {:?}",
+                T::NAME,
+                got[at],
+                expected[at]
+            );
+        }
+        assert_eq!(got.len(), expected.len());
+    }
+}
+
+fn a_table_of_ones_is_its_areas(backend: &impl Backend) {
+    let size = (1337, 517);
+    for (strategy, got) in backend.tables(&vec![1_u32; size.0 * size.1], size) {
+        for (at, got) in got.into_iter().enumerate() {
+            assert_eq!(
+                got as usize,
+                (at % size.0 + 1) * (at / size.0 + 1),
+                "{strategy}"
+            );
+        }
+    }
+}
+
+fn uneven(len: usize) -> Vec<f32> {
+    let mut random = Random(3);
+    (0..len)
+        .map(|_| (random.next() as i64 as f32) * 1e-12)
+        .collect()
+}
+
+fn the_cpu_gives_the_bits_of_the_specification() {
+    for size in [(33, 7), (1025, 700), (3, 50_001), (50_001, 3)] {
+        let items = uneven(size.0 * size.1);
+        let mut out = vec![0.0; items.len()];
+        cpu::table(&items, size, &mut out).unwrap();
+        assert!(out == cpu::specification(&items, size.0), "{size:?}");
+    }
+}
+
+fn the_cpu_refuses_what_is_no_table() {
+    let mut out = [7_u32; 5];
+    let error = cpu::table(&[1; 7], (2, 3), &mut out).unwrap_err();
+    assert!(
+        matches!(
+            error,
+            Error::LengthMismatch {
+                expected: 6,
+                got: 7,
+                ..
+            }
+        ),
+        "{error}"
+    );
+    let error = cpu::table(&[1; 6], (2, 3), &mut out).unwrap_err();
+    assert!(
+        matches!(
+            error,
+            Error::OutputTooShort {
+                needed: 6,
+                got: 5,
+                ..
+            }
+        ),
+        "{error}"
+    );
+    let error = cpu::table(&[1; 6], (usize::MAX, 3), &mut out).unwrap_err();
+    assert!(matches!(error, Error::LengthMismatch { .. }), "{error}");
+    assert_eq!(out, [7; 5]);
+}
+
+/// For every architecture that this NVRTC knows among those supported.
+fn kernels_compile_without_spills(nvrtc: &Arc<Nvrtc>) {
+    let sources = [
+        summed_area::source::<u32>(),
+        summed_area::source::<f32>(),
+        summed_area::source::<f64>(),
+    ];
+    for capability in [75, 90, 120] {
+        for source in &sources {
+            let Some(target) = nvrtc.target(capability) else {
+                continue;
+            };
+            let compiled = nvrtc
+                .compile(source, target)
+                .unwrap_or_else(|error| panic!("{error}"));
+            if let Target::Cubin(_) = target {
+                let usage = compiled.usage();
+                assert_eq!(usage.len(), 3, "{}", compiled.log);
+                for kernel in usage {
+                    assert_eq!(kernel.spill_store_bytes, 0, "{kernel:?} for {target}");
+                    assert_eq!(kernel.spill_load_bytes, 0, "{kernel:?} for {target}");
+                }
+            }
+        }
+    }
+}
