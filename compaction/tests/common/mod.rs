@@ -8,6 +8,26 @@ use compaction::{
 };
 use libtest_mimic::{Arguments, Trial};
 
+/// Whether tests are to take few items and few calls, each case still of its kind: `COMPACTION_TESTS=short`, for tools
+/// that watch every access.
+#[allow(dead_code, reason = "not every test program has long tests")]
+pub(crate) fn is_short() -> bool {
+    std::env::var("COMPACTION_TESTS").is_ok_and(|wish| wish == "short")
+}
+
+/// This many times, or in short tests a hundredth of them.
+#[allow(dead_code, reason = "not every test program has long tests")]
+pub(crate) fn times(calls: usize) -> usize {
+    if is_short() { calls.div_ceil(100) } else { calls }
+}
+
+/// These lengths, or in short tests those of at most 40,000 items.
+#[allow(dead_code, reason = "not every test program has long tests")]
+pub(crate) fn lengths(of: impl IntoIterator<Item = usize>) -> Vec<usize> {
+    let most = if is_short() { 40_000 } else { usize::MAX };
+    of.into_iter().filter(|&len| len <= most).collect()
+}
+
 /// What a GPU test gets: the first GPU, a stream of its own, and the compiler.
 #[allow(dead_code, reason = "not every test program runs kernels")]
 pub(crate) struct Gpu {
