@@ -18,7 +18,6 @@ pub mod names;
 pub mod scan;
 pub mod select;
 pub mod select_columns;
-mod states;
 pub mod strategy;
 pub mod summed_area;
 
