@@ -1,0 +1,53 @@
+//! The words in which counts and indices are written.
+//!
+//! An operation that counts, or writes indices, does so in words of the caller's choice: `u32`, which moves half the
+//! bytes and is enough for fewer than 2³² items, or `u64`, for any length. The type of the buffers says which.
+
+use crate::{Error, Result, layout::Shared};
+
+/// A word for counts and indices: `u32` or `u64`.
+///
+/// ```
+/// use compaction::counting::CountWord;
+///
+/// assert_eq!(u32::from_len(1 << 32), None);
+/// assert_eq!(u64::from_len(1 << 32), Some(1 << 32));
+/// assert_eq!(7_u32.to_len(), 7);
+/// ```
+///
+/// Not for implementation elsewhere.
+pub trait CountWord: Shared + sealed::Sealed + Ord + std::fmt::Display + Send + Sync {
+    /// This length as a word, if it is none too small.
+    fn from_len(len: usize) -> Option<Self>;
+
+    /// What the word says, as a length.
+    fn to_len(self) -> usize;
+}
+
+macro_rules! words {
+    ($($word:ident),+) => {$(
+        impl CountWord for $word {
+            fn from_len(len: usize) -> Option<Self> {
+                len.try_into().ok()
+            }
+            fn to_len(self) -> usize {
+                self.try_into().unwrap_or(usize::MAX)
+            }
+        }
+        impl sealed::Sealed for $word {}
+    )+};
+}
+words!(u32, u64);
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+/// A length as a word. `what` is how an error names what is so long.
+pub(crate) fn counted<W: CountWord>(what: &'static str, len: usize) -> Result<W> {
+    W::from_len(len).ok_or(Error::Uncountable {
+        what,
+        len,
+        word: W::NAME,
+    })
+}
