@@ -17,7 +17,7 @@ use crate::{Error, Result, layout::Shared};
 ///
 /// Not for implementation elsewhere.
 pub trait CountWord: Shared + sealed::Sealed + Ord + std::fmt::Display + Send + Sync {
-    /// This length as a word, if it is none too small.
+    /// This length as a word, if the word can say it.
     fn from_len(len: usize) -> Option<Self>;
 
     /// What the word says, as a length.
