@@ -21,7 +21,7 @@ use crate::{Error, Result, cuda, layout::Shared, select::Count};
 ///
 /// Not for implementation elsewhere.
 pub trait CountWord: Shared + sealed::Sealed + Ord + std::fmt::Display + Send + Sync {
-    /// This length as a word, if it is none too small.
+    /// This length as a word, if the word can say it.
     fn from_len(len: usize) -> Option<Self>;
 
     /// What the word says, as a length.
