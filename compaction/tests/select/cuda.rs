@@ -13,8 +13,7 @@ use crate::{
     cases::check,
     common::Gpu,
     random::{Mask, Random},
-    sizes,
-    selects_in_place, selects_indices, selects_items,
+    selects_in_place, selects_indices, selects_items, sizes,
 };
 
 const TILE: usize = TILE_ITEMS as usize;
@@ -22,10 +21,6 @@ const GUARD: u32 = 0xdead_beef;
 
 pub(crate) fn keeps_what_is_flagged(gpu: &Gpu) {
     super::keeps_what_is_flagged(&Backend::Cuda(&Cuda::new(gpu)));
-}
-
-pub(crate) fn keeps_items_of_every_size(gpu: &Gpu) {
-    sizes::keeps_items_of_every_size(&Backend::Cuda(&Cuda::new(gpu)));
 }
 
 pub(crate) fn keeps_many_items(gpu: &Gpu) {
@@ -95,7 +90,7 @@ pub(crate) fn reads_its_count_from_the_device(gpu: &Gpu) {
                 strategy,
                 &all[..len],
                 &flags[..len],
-                (&out[..len], selected),
+                (&out[..len], selected as usize),
                 GUARD,
                 &case,
             );
@@ -149,7 +144,7 @@ pub(crate) fn uses_a_workspace_over_and_over(gpu: &Gpu) {
             strategy,
             &all,
             &flags[start..start + len],
-            (&out, selected[call]),
+            (&out, selected[call] as usize),
             GUARD,
             &case,
         );
@@ -268,7 +263,7 @@ pub(crate) fn survives_its_last_epoch(gpu: &Gpu) {
             Strategy::LookBack,
             &all[..len],
             &flags,
-            (&out, selected),
+            (&out, selected as usize),
             GUARD,
             &case,
         );
@@ -524,7 +519,7 @@ fn calls_over_and_over(gpu: &Gpu, len: usize, seed: u64) {
         Strategy::LookBack,
         &all,
         &flags,
-        (&out, expected),
+        (&out, expected as usize),
         GUARD,
         &case,
     );
