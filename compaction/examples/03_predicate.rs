@@ -29,7 +29,7 @@ fn main() -> Result<()> {
         Err(error) => return Err(error),
     }
     // A wrong word, and a type that is not Rust's. Compiling takes NVRTC, and no GPU.
-    for (right, wrong) in [("star.light", "star.lihgt"), ("f32 light", "f64 light")] {
+    for (right, wrong) in [("star.light", "star.lihgt"), ("f32 light", "u32 light")] {
         let predicate = Predicate::new("near.cuh", NEAR.replace(right, wrong));
         if let Err(error) = cuda::Compiler::new().image(&predicate.source::<Star>(), 90) {
             println!("\n{error}");

@@ -11,7 +11,7 @@ use compaction::{
 fn main() -> Result<()> {
     // Six light paths: the light that they carry, and where it is going. Those without light are dead.
     let lights = [0.9_f32, 0.0, 0.5, 0.7, 0.0, 0.1];
-    let pixels = [(3_u64 << 32) + 10, 11, 12, 13, 14, 15];
+    let pixels = [10_u64, 11, 12, 13, 14, 15];
     let alive = lights.map(|light| u8::from(light > 0.0));
     println!("all {lights:?} {pixels:?}");
 
@@ -37,10 +37,8 @@ fn on_the_gpu(alive: &[u8], lights: &[f32], pixels: &[u64]) -> Result<(Vec<f32>,
     let mut workspace = Workspace::with_capacity(&stream, 6)?;
 
     let alive = cuda::upload(&stream, alive)?;
-    let (light, pixel) = (
-        cuda::upload(&stream, lights)?,
-        cuda::upload(&stream, pixels)?,
-    );
+    let light = cuda::upload(&stream, lights)?;
+    let pixel = cuda::upload(&stream, pixels)?;
     let (mut lights_out, mut pixels_out) = (cuda::zeroed(&stream, 6)?, cuda::zeroed(&stream, 6)?);
     let mut count = cuda::zeroed::<u32>(&stream, 1)?;
     let (mut light_out, mut pixel_out) = (lights_out.as_view_mut(), pixels_out.as_view_mut());

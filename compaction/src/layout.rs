@@ -10,6 +10,16 @@ use bytemuck::Pod;
 use cudarc::driver::{DeviceRepr, ValidAsZeroBits};
 
 /// One field of a [`Shared`] struct.
+///
+/// ```
+/// use compaction::layout::{Field, Shared};
+///
+/// compaction::shared! {
+///     /// A ray's hit.
+///     struct Hit { distance: f32, primitive: u32 }
+/// }
+/// assert_eq!(Hit::FIELDS[1], Field { name: "primitive", rust_type: "u32", offset: 4 });
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Field {
     /// Its name on both sides.
@@ -23,6 +33,15 @@ pub struct Field {
 /// Plain data that CUDA knows by the same name.
 ///
 /// Implemented for numbers, and for structs by [`shared!`](crate::shared).
+///
+/// ```
+/// use compaction::layout::Shared;
+///
+/// fn bytes<T: Shared>(items: &[T]) -> String {
+///     format!("{} × {}, {} bytes", items.len(), T::NAME, size_of_val(items))
+/// }
+/// assert_eq!(bytes(&[0.5_f32, 1.5]), "2 × f32, 8 bytes");
+/// ```
 pub trait Shared: Pod + DeviceRepr + ValidAsZeroBits {
     /// The type's name in CUDA.
     const NAME: &'static str;
@@ -107,6 +126,16 @@ macro_rules! shared {
 /// `static_assert`s that do not compile unless CUDA's `T` has the size, alignment, fields and field types of Rust's.
 ///
 /// They use the words of `compaction/prelude.cuh` and stand after `T`'s definition. Numbers need none.
+///
+/// ```
+/// compaction::shared! {
+///     /// A ray's hit.
+///     struct Hit { distance: f32, primitive: u32 }
+/// }
+/// let asserts = compaction::layout::asserts::<Hit>();
+/// assert!(asserts.contains(r#"static_assert(offset_of(Hit, primitive) == 4, "Hit.primitive: byte 4 in Rust");"#));
+/// assert!(compaction::layout::asserts::<u32>().is_empty());
+/// ```
 pub fn asserts<T: Shared>() -> String {
     if T::FIELDS.is_empty() {
         return String::new();

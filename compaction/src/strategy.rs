@@ -55,11 +55,21 @@ impl Strategy {
     ];
 
     /// Whether the survivors come in the order of the items.
+    ///
+    /// ```
+    /// use compaction::Strategy;
+    ///
+    /// assert!(Strategy::LookBack.keeps_order() && !Strategy::HoleFilling.keeps_order());
+    /// ```
     pub fn keeps_order(self) -> bool {
         !matches!(self, Self::HoleFilling | Self::Atomic)
     }
 
     /// Its name, as it is written and read.
+    ///
+    /// ```
+    /// assert_eq!(compaction::Strategy::HoleFilling.name(), "hole-filling");
+    /// ```
     pub fn name(self) -> &'static str {
         match self {
             Self::LookBack => "look-back",
@@ -91,6 +101,13 @@ impl FromStr for Strategy {
 }
 
 /// A name that no [`Strategy`] has.
+///
+/// ```
+/// use compaction::Strategy;
+///
+/// let error = "atmic".parse::<Strategy>().unwrap_err().to_string();
+/// assert!(error.starts_with("no compaction strategy is named \"atmic\"; there are look-back,"));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no compaction strategy is named \"{name}\"; there are {}", known())]
 pub struct UnknownStrategy {

@@ -77,7 +77,8 @@
 //! tree[7] = 0; // nothing is before the root
 //! for half in [4, 2, 1] {
 //!     for right in (2 * half - 1..8).step_by(2 * half) {
-//!         let left_sum = std::mem::replace(&mut tree[right - half], tree[right]);
+//!         let left_sum = tree[right - half];
+//!         tree[right - half] = tree[right];
 //!         tree[right] += left_sum;
 //!     }
 //! }
