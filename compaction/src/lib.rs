@@ -65,8 +65,8 @@
 //!
 //! # Which strategy
 //!
-//! Each operation is there by every method of the literature that mattered, as a value that can be switched at run time,
-//! and the default is the fastest. Why each came after the one before is told in the [`guide`].
+//! Most operations are there by several methods of the literature, as values that can be named and switched at run time;
+//! the default is the newest and the fastest. Why each came after the one before is told in the [`guide`].
 //!
 //! | room | strategies, oldest first |
 //! |---|---|
