@@ -66,7 +66,7 @@
 //! # Which strategy
 //!
 //! Most operations are there by several methods of the literature, as values that can be named and switched at run time;
-//! the default is the newest and the fastest. Why each came after the one before is told in the [`guide`].
+//! the default is the fastest that keeps the order. Why each came after the one before is told in the [`guide`].
 //!
 //! | room | strategies, oldest first |
 //! |---|---|

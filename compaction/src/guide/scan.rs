@@ -177,7 +177,7 @@
 //! |---|---|
 //! | the fastest | `look-back`, the default |
 //! | floating-point sums with the bits of the [CPU's](crate::scan::cpu) | `raking` |
-//! | to see what the others cost | `cargo run --release -p compaction --example scan_speed` |
+//! | to see what the others cost | the commands in `BENCHMARKS.md` |
 //!
 //! Floating-point addition is not associative, so the order of additions shows in the last bits.
 //! [`Strategy`](crate::scan::Strategy) says of each method what it promises; integers, minima and maxima are the same in
