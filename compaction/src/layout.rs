@@ -1,8 +1,44 @@
 //! The border: plain data that Rust and CUDA both read, and the checks that keep the two definitions alike.
 //!
 //! A struct stands readable on both sides, once in Rust by [`shared!`](crate::shared) and once in a header, with the
-//! same names. [`asserts`] are the `static_assert`s that [`Source`](crate::cuda::Source) adds to a kernel file, so that
-//! a kernel whose header differs from Rust does not compile.
+//! same names:
+//!
+//! ```text
+//! compaction::shared! {                  // path.cuh
+//!     pub struct Path {                  struct Path {
+//!         pub origin: [f32; 3],              f32 origin[3];
+//!         pub pixel: u32,                    u32 pixel;
+//!     }                                  };
+//! }
+//! ```
+//!
+//! [`asserts`] are the `static_assert`s that [`Source`](crate::cuda::Source) adds to a kernel file, so that a kernel whose
+//! header differs from Rust does not compile. Here two fields have changed places:
+//!
+//! ```
+//! use compaction::cuda::{In, Nvrtc, Source, Target};
+//!
+//! compaction::shared! {
+//!     /// One light path in flight.
+//!     pub struct Path {
+//!         /// World space, metres.
+//!         pub origin: [f32; 3],
+//!         /// Row-major index into the film.
+//!         pub pixel: u32,
+//!     }
+//! }
+//!
+//! let source = Source::new(
+//!     "shade.cu",
+//!     r#"struct Path { u32 pixel; f32 origin[3]; };
+//!        extern "C" __global__ void shade(const Path *paths) {}"#,
+//! )
+//! .kernel::<(In<Path>,)>("shade");
+//! if let Ok(nvrtc) = Nvrtc::find() {
+//!     let error = nvrtc.compile(&source, Target::Ptx(75)).unwrap_err().to_string();
+//!     assert!(error.contains("Path.pixel: byte 12 in Rust"), "{error}");
+//! }
+//! ```
 
 use std::fmt::Write;
 

@@ -5,7 +5,19 @@ use std::{fmt, str::FromStr};
 /// How an operation finds out where each survivor goes.
 ///
 /// Every strategy is there on the CPU and on CUDA. All keep the same items and count the same number of them; they
-/// differ in the order, and in what it costs. Each has a name, for command lines and tables:
+/// differ in the order, and in what it costs. On a GPU, for the indices of n flags of which k are set:
+///
+/// | strategy | launches | bytes that move | order of the survivors | same in every run |
+/// |---|---|---|---|---|
+/// | `look-back` | 1 | n + 4k | kept | yes |
+/// | `count-scan-scatter`, `sequences` | 3 | 2n + 4k | kept | yes |
+/// | `scan-scatter` | 3 | 10n + 4k | kept | yes |
+/// | `hole-filling` | 2 | 2n + 4k, and the list of the holes | the last ones fill the holes | yes |
+/// | `atomic` | 1 | n + 4k | kept within a tile | as a set |
+/// | `off` | 1 | n + 4n | all stay in place | yes |
+///
+/// Why each came after the one before, and which to use when, is [told in the guide](crate::guide::select). Each has a
+/// name, for command lines and tables:
 ///
 /// ```
 /// use compaction::Strategy;

@@ -51,7 +51,7 @@
 //! assert_eq!(sums, [3, 4, 8, 9, 14, 23, 25, 31]);
 //! ```
 //!
-//! As short as can be, and within a warp still the best there is. But each step is a launch over all items: 24 launches,
+//! As short as can be, and within a warp, by shuffles, still what everybody does. But each step is a launch over all items: 24 launches,
 //! n log₂ n additions where the loop has n. 1463 µs. (W. D. Hillis and G. L. Steele, "Data Parallel Algorithms",
 //! Communications of the ACM 29, 1986.)
 //!
