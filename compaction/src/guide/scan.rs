@@ -51,9 +51,9 @@
 //! assert_eq!(sums, [3, 4, 8, 9, 14, 23, 25, 31]);
 //! ```
 //!
-//! As short as can be, and within a warp, by shuffles, still what everybody does. But each step is a launch over all items: 24 launches,
-//! n log₂ n additions where the loop has n. 1463 µs. (W. D. Hillis and G. L. Steele, "Data Parallel Algorithms",
-//! Communications of the ACM 29, 1986.)
+//! As short as can be, and within a warp, by shuffles, still what everybody does. But each step is a launch over all
+//! items: 24 launches, n log₂ n additions where the loop has n. 1463 µs. (W. D. Hillis and G. L. Steele, "Data Parallel
+//! Algorithms", Communications of the ACM 29, 1986.)
 //!
 //! # 2. `blelloch`, 1990: no more additions than the loop, times two
 //!
