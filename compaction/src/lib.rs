@@ -112,6 +112,11 @@ pub use cudarc;
 pub use error::{Error, Result};
 pub use strategy::Strategy;
 
+/// Its example is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 #[doc(hidden)]
 pub mod __private {
     //! What [`shared!`](crate::shared) names in the crate that uses it.
