@@ -94,7 +94,7 @@
 
 pub mod counting;
 pub mod cuda;
-pub mod error;
+mod error;
 pub mod guide;
 pub mod layout;
 pub mod partition;
@@ -105,7 +105,7 @@ pub mod names;
 pub mod scan;
 pub mod select;
 pub mod select_columns;
-pub mod strategy;
+mod strategy;
 pub mod summed_area;
 
 pub use cudarc;

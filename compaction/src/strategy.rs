@@ -1,6 +1,6 @@
 //! The ways to compact, as values that can be named, listed and switched.
 
-use std::{fmt, str::FromStr};
+use crate::names::known_by_name;
 
 /// How an operation finds out where each survivor goes.
 ///
@@ -24,7 +24,8 @@ use std::{fmt, str::FromStr};
 ///
 /// assert_eq!("atomic".parse(), Ok(Strategy::Atomic));
 /// assert_eq!(Strategy::default().to_string(), "look-back");
-/// assert!("atmic".parse::<Strategy>().unwrap_err().to_string().contains("look-back, count-scan-scatter"));
+/// let error = "atmic".parse::<Strategy>().unwrap_err().to_string();
+/// assert!(error.starts_with("no compaction strategy is named \"atmic\"; there are look-back, count-scan-scatter,"));
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -95,38 +96,4 @@ impl Strategy {
     }
 }
 
-impl fmt::Display for Strategy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-impl FromStr for Strategy {
-    type Err = UnknownStrategy;
-
-    fn from_str(name: &str) -> Result<Self, UnknownStrategy> {
-        let known = Self::ALL.iter().find(|strategy| strategy.name() == name);
-        known.copied().ok_or_else(|| UnknownStrategy {
-            name: name.to_owned(),
-        })
-    }
-}
-
-/// A name that no [`Strategy`] has.
-///
-/// ```
-/// use compaction::Strategy;
-///
-/// let error = "atmic".parse::<Strategy>().unwrap_err().to_string();
-/// assert!(error.starts_with("no compaction strategy is named \"atmic\"; there are look-back,"));
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("no compaction strategy is named \"{name}\"; there are {}", known())]
-pub struct UnknownStrategy {
-    name: String,
-}
-
-fn known() -> String {
-    let names: Vec<_> = Strategy::ALL.iter().map(|known| known.name()).collect();
-    names.join(", ")
-}
+known_by_name!(Strategy, "compaction strategy");
