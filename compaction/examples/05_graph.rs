@@ -31,22 +31,23 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 fn on_the_gpu(context: &Arc<CudaContext>, numbers: &[u32]) -> Result<Vec<u32>, Box<dyn Error>> {
-    // All is compiled and allocated before the capture, which the default stream cannot do.
+    // All is compiled and allocated before the capture, on another stream than the default one, and outlives the graph.
     let (stream, compiler) = (context.new_stream()?, cuda::Compiler::new());
-    let rounds = PRIMES.map(|prime| {
+    let rounds = PRIMES.iter().map(|prime| {
         let keep = format!("bool keep(u32 n) {{ return n == {prime} || n % {prime}; }}");
         SelectIf::<u32>::new(&compiler, context, &Predicate::new("keep.cuh", keep))
     });
+    let rounds = rounds.collect::<Result<Vec<_>, _>>()?;
     let mut workspace = Workspace::with_capacity(&stream, 287)?;
     let mut counts = cuda::upload(&stream, &[287_u32; PRIMES.len() + 1])?;
     let (mut left, mut next) = (cuda::upload(&stream, numbers)?, cuda::zeroed(&stream, 287)?);
 
     stream.begin_capture(sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)?;
-    for (round, select) in rounds.into_iter().enumerate() {
+    for (round, select) in rounds.iter().enumerate() {
         let (before, mut after) = counts.split_at_mut(round + 1);
         let count = Count::Device(before.slice(round..));
         let (from, mut to) = (left.as_view(), next.as_view_mut());
-        select?.items(&stream, &from, count, &mut to, &mut after, &mut workspace)?;
+        select.items(&stream, &from, count, &mut to, &mut after, &mut workspace)?;
         std::mem::swap(&mut left, &mut next);
     }
     let graph = stream.end_capture(sys::CUgraphInstantiate_flags(0))?;

@@ -63,6 +63,9 @@
 //! `context.new_stream()`, after everything is compiled (`prepare` and its like do it ahead) and allocated.
 //! `examples/05_graph.rs` is a loop of six rounds.
 //!
+//! A graph remembers kernels and addresses, and borrows nothing: keep the operations, workspaces and buffers until its last
+//! launch is done. Nor may any of them be dropped during the capture, which refuses to free.
+//!
 //! # Kernels of your own
 //!
 //! A kernel between two operations reads the count in the same way. [`Source`](crate::cuda::Source) and
