@@ -101,7 +101,7 @@ pub mod partition;
 pub mod radix_sort;
 mod look_back;
 mod monoid;
-pub mod names;
+mod names;
 pub mod scan;
 pub mod select;
 pub mod select_columns;
@@ -110,6 +110,7 @@ pub mod summed_area;
 
 pub use cudarc;
 pub use error::{Error, Result};
+pub use names::UnknownName;
 pub use strategy::Strategy;
 
 /// Its example is a test.
