@@ -90,7 +90,7 @@
 //! [`guide`] teaches, from what a GPU is to a loop in a graph. Each room, [`scan`], [`select`], [`partition`],
 //! [`select_columns`], [`radix_sort`], [`summed_area`], says what it does, what moves and whose method it is. [`layout`]
 //! is the border between Rust and CUDA: structs that both sides read, and the checks that keep them alike. [`cuda`] is the
-//! way from a kernel's source to its launch, for kernels of yours as well.
+//! way from a kernel's source to its launch, for kernels of yours as well; [`counting`] the words that counts are written in.
 
 pub mod counting;
 pub mod cuda;
