@@ -36,7 +36,7 @@ use crate::{
 };
 
 /// Threads of a block.
-const BLOCK_THREADS: u32 = 128;
+const BLOCK_THREADS: u32 = 256;
 /// Items of a block on CUDA: the flags of a thread are one load of 16 bytes.
 pub const TILE_ITEMS: u32 = 16 * BLOCK_THREADS;
 /// Words that a thread holds at once on their way.
@@ -140,7 +140,7 @@ impl<'a> Column<'a> {
     }
 }
 
-/// What [`SelectColumns`] needs of device memory besides its arguments: 8 bytes for 2,048 items.
+/// What [`SelectColumns`] needs of device memory besides its arguments: 8 bytes for 4,096 items.
 ///
 /// It is made once and then used over and over, by operations on one stream, one after the other. No call has to clear
 /// it. The bytes that it takes never shrink as the capacity grows.
