@@ -19,6 +19,17 @@
 //! in all columns of which k are kept: n + 2sk, if the kept lie together. A GPU reads memory by sectors of 32 bytes, so a
 //! column of items of 16 bytes costs less than one of 4 where the kept are scattered: fields that move together go into
 //! one column.
+//!
+//! Its cache may fetch more than it is asked for: an H200 takes two sectors at once. A program whose reads are mostly
+//! scattered may ask for one, for all that its context does; streams are as fast as before (`BENCHMARKS.md`):
+//!
+//! ```no_run
+//! use compaction::cudarc::driver::sys::CUlimit::CU_LIMIT_MAX_L2_FETCH_GRANULARITY;
+//!
+//! let context = compaction::cuda::open(0)?;
+//! let _ = context.set_limit(CU_LIMIT_MAX_L2_FETCH_GRANULARITY, 32); // A hint, which a GPU may not know.
+//! # Ok::<(), compaction::Error>(())
+//! ```
 
 pub mod cpu;
 
