@@ -4,7 +4,12 @@ use std::sync::Arc;
 
 use cudarc::driver::{CudaSlice, CudaStream, CudaView};
 
-use crate::{Error, Result, counting::CountWord, cuda, select::Count};
+use crate::{
+    Error, Result,
+    counting::{CountWord, counted},
+    cuda,
+    select::Count,
+};
 
 /// What a call of a room counts its items by.
 pub(crate) struct Counted<'a, Capacity = u32> {
@@ -89,14 +94,7 @@ pub(crate) fn check_room(what: &'static str, got: usize, needed: usize) -> Resul
 
 /// Refuses words that cannot say how many items there may be.
 pub(crate) fn check_words<W: CountWord>(what: &'static str, items: usize) -> Result<()> {
-    if W::from_len(items).is_none() {
-        return Err(Error::Uncountable {
-            what,
-            len: items,
-            word: W::NAME,
-        });
-    }
-    Ok(())
+    counted::<W>(what, items).map(drop)
 }
 
 /// Whether counts or indices come in words of 8 bytes.
