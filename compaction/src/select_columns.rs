@@ -85,55 +85,34 @@ crate::shared! {
     }
 }
 
-/// Eight columns to read, `(flags, count, capacity, is_given)`, eight to write, `(selected, workspace)`; columns in bytes
-type Columns = (
-    In<u8>,
-    In<u8>,
-    In<u8>,
-    In<u8>,
-    In<u8>,
-    In<u8>,
-    In<u8>,
-    In<u8>,
-    In<u8>,
-    In<u32>,
-    u32,
-    u32,
-    InOut<u8>,
-    InOut<u8>,
-    InOut<u8>,
-    InOut<u8>,
-    InOut<u8>,
-    InOut<u8>,
-    InOut<u8>,
-    InOut<u8>,
-    InOut<u32>,
-    InOut<u64>,
-);
-/// Eight columns to read, `(flags, count, portion)`, eight to write, `(kept, selected, workspace)`; columns in bytes
-type PortionOfColumns = (
-    In<u8>,
-    In<u8>,
-    In<u8>,
-    In<u8>,
-    In<u8>,
-    In<u8>,
-    In<u8>,
-    In<u8>,
-    In<u8>,
-    In<u32>,
-    ColumnsPortion,
-    InOut<u8>,
-    InOut<u8>,
-    InOut<u8>,
-    InOut<u8>,
-    InOut<u8>,
-    InOut<u8>,
-    InOut<u8>,
-    InOut<u8>,
-    InOut<u32>,
-    InOut<u32>,
-    InOut<u64>,
+/// The parameters of a kernel: eight columns to read in bytes, some, eight to write, others.
+macro_rules! columns_params {
+    ($($between:ty),+; $($behind:ty),+) => {
+        (
+            In<u8>, In<u8>, In<u8>, In<u8>, In<u8>, In<u8>, In<u8>, In<u8>, $($between,)+
+            InOut<u8>, InOut<u8>, InOut<u8>, InOut<u8>, InOut<u8>, InOut<u8>, InOut<u8>, InOut<u8>, $($behind),+
+        )
+    };
+}
+
+/// The arguments for them.
+macro_rules! columns_args {
+    ($eight:expr; $($between:expr),+; $($behind:expr),+ $(,)?) => {{
+        let ([a, b, c, d, e, f, g, h], [i, j, k, l, m, n, o, p]) = $eight;
+        (a, b, c, d, e, f, g, h, $($between,)+ i, j, k, l, m, n, o, p, $($behind),+)
+    }};
+}
+
+/// Between the columns `(flags, count, capacity, is_given)`, behind them `(selected, workspace)`
+type Columns = columns_params!(In<u8>, In<u32>, u32, u32; InOut<u32>, InOut<u64>);
+/// Between the columns `(flags, count, portion)`, behind them `(kept, selected, workspace)`
+type PortionOfColumns =
+    columns_params!(In<u8>, In<u32>, ColumnsPortion; InOut<u32>, InOut<u32>, InOut<u64>);
+
+/// What a launch reads of each column, and where it writes.
+type Eight<'a> = (
+    [CudaView<'a, u8>; MOST_COLUMNS],
+    [CudaViewMut<'a, u8>; MOST_COLUMNS],
 );
 
 /// Refuses a number of columns that no call takes.
@@ -393,39 +372,16 @@ impl SelectColumns {
         check_room(SELECTED, selected.len(), 1)?;
 
         if let (Ok(items), false) = (u32::try_from(capacity), is_wide::<W>()) {
-            let ([a, b, c, d, e, f, g, h], [i, j, k, l, m, n, o, p]) =
+            let args = columns_args!(
                 self.eight(columns, 0, capacity, unread, unwritten)?;
-            let args = (
-                a,
-                b,
-                c,
-                d,
-                e,
-                f,
-                g,
-                h,
-                flags.slice(..),
-                counted.count,
-                items,
-                counted.is_given.into(),
-                i,
-                j,
-                k,
-                l,
-                m,
-                n,
-                o,
-                p,
-                cuda::reinterpret_mut(selected)?,
-                states.words.as_view_mut(),
+                flags.slice(..), counted.count, items, counted.is_given.into();
+                cuda::reinterpret_mut(selected)?, states.words.as_view_mut(),
             );
             return self.short.launch(stream, launch(capacity), args);
         }
         for number in 0..capacity.div_ceil(PORTION_ITEMS).max(1) {
             let first = number * PORTION_ITEMS;
             let items = PORTION_ITEMS.min(capacity - first);
-            let ([a, b, c, d, e, f, g, h], [i, j, k, l, m, n, o, p]) =
-                self.eight(columns, first, items, unread, unwritten)?;
             let portion = ColumnsPortion {
                 first: first as u64,
                 capacity: capacity as u64,
@@ -434,29 +390,10 @@ impl SelectColumns {
                 is_given: counted.is_given.into(),
                 count_words: 1 + u32::from(is_wide::<W>()),
             };
-            let args = (
-                a,
-                b,
-                c,
-                d,
-                e,
-                f,
-                g,
-                h,
-                flags.slice(first..first + items),
-                counted.count.slice(..),
-                portion,
-                i,
-                j,
-                k,
-                l,
-                m,
-                n,
-                o,
-                p,
-                kept.as_view_mut(),
-                cuda::reinterpret_mut(selected)?,
-                states.words.as_view_mut(),
+            let args = columns_args!(
+                self.eight(columns, first, items, unread, unwritten)?;
+                flags.slice(first..first + items), counted.count.slice(..), portion;
+                kept.as_view_mut(), cuda::reinterpret_mut(selected)?, states.words.as_view_mut(),
             );
             self.long.launch(stream, launch(items), args)?;
         }
@@ -471,10 +408,7 @@ impl SelectColumns {
         items: usize,
         unread: &'a CudaSlice<u8>,
         unwritten: &'a mut CudaSlice<u8>,
-    ) -> Result<(
-        [CudaView<'a, u8>; MOST_COLUMNS],
-        [CudaViewMut<'a, u8>; MOST_COLUMNS],
-    )> {
+    ) -> Result<Eight<'a>> {
         let (mut from, mut to): (Vec<_>, Vec<_>) = columns
             .iter_mut()
             .map(|column| column.portion(first, items))

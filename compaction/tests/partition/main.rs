@@ -8,6 +8,8 @@ mod devices;
 mod guarded;
 #[path = "../common/random.rs"]
 mod random;
+#[path = "../common/spills.rs"]
+mod spills;
 
 mod backends;
 mod cuda;
@@ -17,7 +19,7 @@ use std::sync::Arc;
 
 use compaction::{
     counting::CountWord,
-    cuda::{Nvrtc, Target},
+    cuda::Nvrtc,
     layout::Shared,
     partition::{self, CLASS_TILE_ITEMS, Classes, TILE_ITEMS, cpu},
 };
@@ -384,7 +386,6 @@ fn refuses_what_does_not_fit() {
     assert_eq!(out, [7; 3]);
 }
 
-/// For every architecture that this NVRTC knows among those supported.
 fn compile_without_spills(nvrtc: &Arc<Nvrtc>) {
     let sources = [
         partition::source::<u32>(),
@@ -395,20 +396,5 @@ fn compile_without_spills(nvrtc: &Arc<Nvrtc>) {
         Classes::source(16).unwrap(),
         Classes::source(256).unwrap(),
     ];
-    for capability in [75, 80, 86, 90, 120] {
-        for source in &sources {
-            let Some(target) = nvrtc.target(capability) else {
-                continue;
-            };
-            let compiled = nvrtc
-                .compile(source, target)
-                .unwrap_or_else(|error| panic!("{error}"));
-            if let Target::Cubin(_) = target {
-                for kernel in compiled.usage() {
-                    assert_eq!(kernel.spill_store_bytes, 0, "{kernel:?} for {target}");
-                    assert_eq!(kernel.spill_load_bytes, 0, "{kernel:?} for {target}");
-                }
-            }
-        }
-    }
+    spills::compile_without_spills(nvrtc, &sources);
 }

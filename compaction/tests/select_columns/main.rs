@@ -8,6 +8,8 @@ mod devices;
 mod guarded;
 #[path = "../common/random.rs"]
 mod random;
+#[path = "../common/spills.rs"]
+mod spills;
 
 mod cuda;
 mod huge;
@@ -15,7 +17,7 @@ mod huge;
 use std::sync::Arc;
 
 use compaction::{
-    cuda::{Nvrtc, Target},
+    cuda::Nvrtc,
     layout::Shared,
     select_columns::{SelectColumns, TILE_ITEMS, cpu},
 };
@@ -274,7 +276,6 @@ fn refuses_what_does_not_fit() {
     );
 }
 
-/// For every architecture that this NVRTC knows among those supported.
 fn compile_without_spills(nvrtc: &Arc<Nvrtc>) {
     let sources = [
         &[4][..],
@@ -284,21 +285,6 @@ fn compile_without_spills(nvrtc: &Arc<Nvrtc>) {
         &[16; 8],
         &[4; 8],
     ];
-    for capability in [75, 80, 86, 90, 120] {
-        for bytes in sources {
-            let Some(target) = nvrtc.target(capability) else {
-                continue;
-            };
-            let source = SelectColumns::source(bytes).unwrap();
-            let compiled = nvrtc
-                .compile(&source, target)
-                .unwrap_or_else(|error| panic!("{error}"));
-            if let Target::Cubin(_) = target {
-                for kernel in compiled.usage() {
-                    assert_eq!(kernel.spill_store_bytes, 0, "{kernel:?} for {target}");
-                    assert_eq!(kernel.spill_load_bytes, 0, "{kernel:?} for {target}");
-                }
-            }
-        }
-    }
+    let sources = sources.map(|bytes| SelectColumns::source(bytes).unwrap());
+    spills::compile_without_spills(nvrtc, &sources);
 }
