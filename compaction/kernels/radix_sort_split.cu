@@ -4,6 +4,7 @@
 // beyond the key all keys have none.
 
 #include "two_way.cuh"
+#include "vector.cuh"
 #include "radix_sort.cuh"
 
 // Moves a tile's items of one type.

@@ -92,6 +92,7 @@
 //! is the border between Rust and CUDA: structs that both sides read, and the checks that keep them alike. [`cuda`] is the
 //! way from a kernel's source to its launch, for kernels of yours as well; [`counting`] the words that counts are written in.
 
+mod counted;
 pub mod counting;
 pub mod cuda;
 mod error;

@@ -36,7 +36,7 @@ use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
 
 use crate::{
     Error, Result,
-    counting::{Counted, Names, check_room},
+    counted::{Counted, Names, check_room},
     cuda::{self, Compiler, In, InOut, Kernel, Launch, Source},
     layout::Shared,
     look_back,
@@ -386,7 +386,13 @@ impl<K: Key> RadixSort<K> {
         workspace: &mut Workspace,
     ) -> Result<()> {
         let room = workspace.check::<K>(false)?;
-        let counted = Counted::new(&NAMES, keys.len(), count, room, &workspace.no_limit)?;
+        let counted = Counted::new(
+            &NAMES,
+            keys.len(),
+            count,
+            room as usize,
+            &workspace.no_limit,
+        )?;
         check_room(
             "the output of radix_sort",
             out.len(),
@@ -432,7 +438,13 @@ impl<K: Key> RadixSort<K> {
     ) -> Result<()> {
         let kernels = self.pair_kernels()?;
         let room = workspace.check::<K>(true)?;
-        let counted = Counted::new(&NAMES, keys.len(), count, room, &workspace.no_limit)?;
+        let counted = Counted::new(
+            &NAMES,
+            keys.len(),
+            count,
+            room as usize,
+            &workspace.no_limit,
+        )?;
         check_values(keys.len(), values.len())?;
         for room in [keys_out.len(), values_out.len()] {
             check_room("the output of radix_sort", room, counted.capacity as usize)?;
