@@ -267,7 +267,7 @@ impl Bench {
         let (stream, len) = (&self.stream, 1_usize << log2_items);
         let sort =
             RadixSort::<u32>::new(&self.compiler, &self.context, strategy, Order::Ascending)?;
-        let mut workspace = radix_sort::Workspace::for_pairs::<u32>(stream, len as u32)?;
+        let mut workspace = radix_sort::Workspace::for_pairs::<u32, u32>(stream, len)?;
         let mut state = 3;
         let host_keys: Vec<u32> = (0..len).map(|_| random(&mut state) as u32).collect();
         let keys = self.rounds(&host_keys)?;
