@@ -106,20 +106,24 @@ struct Line {
         constexpr u32 READS = GROUP / SHARE;
         // From the last tile of the group before to the tile before the block's own.
         const u32 group_first = position / GROUP * GROUP;
-        ItemState read[READS];
+        const auto next = [&](u32 step) { return group_first + step * SHARE + share; };  // one behind the tile
+        ItemState read[READS] = {};  // of epoch 0, which never is
+        const auto is_pending = [&](u32 step) {
+            return next(step) > 0 && next(step) <= position && read[step].status(epoch) == PENDING;
+        };
+        // All that is pending is read at once.
+        for (bool pending = true; pending;) {
 #pragma unroll
-        for (u32 step = 0; step < READS; step++) {
-            const u32 next = group_first + step * SHARE + share;  // one behind the tile
-            if (next > 0 && next <= position) read[step].load(at(next - 1));
+            for (u32 step = 0; step < READS; step++)
+                if (is_pending(step)) read[step].load(at(next(step) - 1));
+            pending = false;
+#pragma unroll
+            for (u32 step = 0; step < READS; step++) pending |= is_pending(step);
         }
         Value sum = Monoid::identity();
 #pragma unroll
-        for (u32 step = 0; step < READS; step++) {
-            const u32 next = group_first + step * SHARE + share;
-            if (next == 0 || next > position) continue;
-            while (read[step].status(epoch) == PENDING) read[step].load(at(next - 1));
-            sum = Monoid::combine(sum, read[step].value());
-        }
+        for (u32 step = 0; step < READS; step++)
+            if (next(step) > 0 && next(step) <= position) sum = Monoid::combine(sum, read[step].value());
         return sum;
     }
 };

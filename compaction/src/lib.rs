@@ -8,6 +8,7 @@
 
 pub mod cuda;
 pub mod error;
+mod in_turn;
 pub mod layout;
 pub mod partition;
 pub mod radix_sort;
