@@ -44,7 +44,7 @@ const TILE_ROWS: u32 = BLOCK_THREADS / WARP_THREADS * WARP_ROWS;
 /// Blocks of `single-pass` that a multiprocessor should hold at once: what is under way hides how long tiles wait. Items
 /// of 8 bytes take more registers each.
 const fn single_pass_blocks<T>() -> u32 {
-    if size_of::<T>() == 8 { 3 } else { 4 }
+    if size_of::<T>() == 8 { 3 } else { 5 }
 }
 
 /// Columns of a tile of `single-pass`.
