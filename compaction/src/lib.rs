@@ -97,6 +97,7 @@ pub mod counting;
 pub mod cuda;
 mod error;
 pub mod guide;
+mod in_turn;
 pub mod layout;
 pub mod partition;
 pub mod radix_sort;

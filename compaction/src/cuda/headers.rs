@@ -26,7 +26,9 @@ headers!(
     "two_way.cuh",
     "digit.cuh",
     "radix_sort.cuh",
-    "stage.cuh"
+    "stage.cuh",
+    "bulk.cuh",
+    "scan_tile.cuh"
 );
 
 /// What every expanded source begins with.
