@@ -67,15 +67,15 @@ pub(crate) struct Spans {
     pub(crate) pixel_count: u32,
     pub(crate) seed: u32,
     pub(crate) wave_size: u32,
-    pub(crate) total: u64,
     pub(crate) next: AtomicU64,
+    pub(crate) end: u64,
 }
 
 impl Spans {
     /// The next pairs; `None` when all are dealt.
     fn deal(&self) -> Option<Span> {
         let first = self.next.fetch_add(u64::from(self.wave_size), Relaxed);
-        let left = self.total.checked_sub(first).filter(|&left| left > 0)?;
+        let left = self.end.checked_sub(first).filter(|&left| left > 0)?;
         Some(Span {
             width: self.width,
             pixel_count: self.pixel_count,
@@ -255,6 +255,14 @@ impl Backend {
     pub(crate) fn resolve(&mut self, done: u64) -> Result<Picture, Error> {
         self.pool
             .install(|| resolve(&mut lock(&self.waves[0]), done))
+    }
+
+    /// Puts this onto the film, in place of what was there.
+    pub(crate) fn set_film(&mut self, exposed: &Exposed) -> Result<(), Error> {
+        let film = Arc::new(Film::of(exposed));
+        self.waves
+            .iter()
+            .try_for_each(|wave| lock(wave).set_film(&film))
     }
 
     /// The film itself.
