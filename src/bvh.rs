@@ -16,7 +16,7 @@ use crate::{
     primitive::{Primitive, TRIANGLE, blocks, nearer_hit, shear},
 };
 
-/// Nodes that wait while a ray is in another branch; a tree that needs more is refused when it is built.
+/// Groups of nodes that wait while a ray is in another branch; a tree that needs more is refused when it is built.
 pub const STACK_SIZE: u32 = 32;
 
 /// Eight bytes, one per child.
@@ -278,7 +278,7 @@ impl Boundable for Primitive {
     }
 }
 
-/// Builds the tree. `None` if the primitives lie so that it would be deeper than a ray's stack.
+/// Builds the tree. `None` if the primitives lie so that a ray's stack would not hold what waits.
 pub fn build(primitives: &[Primitive]) -> Option<Tree> {
     let built = build_cwbvh(
         primitives,
@@ -302,7 +302,7 @@ pub fn build(primitives: &[Primitive]) -> Option<Tree> {
             max_z: node.child_max_z,
         })
         .collect();
-    if depth(&nodes) > STACK_SIZE {
+    if most_waiting(&nodes) > STACK_SIZE {
         return None;
     }
     let extent = primitives.iter().fold(0.0, |extent, primitive| {
@@ -321,15 +321,16 @@ pub fn build(primitives: &[Primitive]) -> Option<Tree> {
     })
 }
 
-/// Nodes on the longest way down.
-fn depth(nodes: &[Node]) -> u32 {
-    let mut deepest = 0;
-    let mut waiting = vec![(0, 1)];
-    while let Some((index, depth)) = waiting.pop() {
-        deepest = deepest.max(depth);
+/// The most groups that wait at once: on a way down, one for each node with child nodes besides the one that is taken.
+fn most_waiting(nodes: &[Node]) -> u32 {
+    let mut most = 0;
+    let mut ways = vec![(0, 0)];
+    while let Some((index, waiting)) = ways.pop() {
+        most = most.max(waiting);
         let node: &Node = &nodes[index];
         let children = (node.exponents >> 24).count_ones();
-        waiting.extend((0..children).map(|child| ((node.child_base + child) as usize, depth + 1)));
+        let waiting = waiting + u32::from(children > 1);
+        ways.extend((0..children).map(|child| ((node.child_base + child) as usize, waiting)));
     }
-    deepest
+    most
 }

@@ -6,7 +6,7 @@
 // nothing before it has counted. So nothing is assumed of the order in which blocks start, nor of how many run at once.
 #pragma once
 
-#include "look_back_sum.cuh"
+#include "order.cuh"
 
 // Runs count(chunk) and then move(chunk) for every chunk; there are as many chunks as blocks. All threads of a block run
 // them together. A chunk is told by a ticket: its epoch, and its number in `tile`.

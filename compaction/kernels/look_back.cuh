@@ -241,6 +241,7 @@ struct LookBackOver {
         return before;
     }
 
+  public:
     __device__ __forceinline__ u64 *at(u32 tile) const { return states + (u64)tile * TileState::WORDS; }
 
     __device__ __forceinline__ TileState loaded(u32 tile) const

@@ -6,10 +6,12 @@
 #include "two_way.cuh"
 
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_PER_MULTIPROCESSOR) partition_indices(
-    const u8 *flags, const u32 *count, u32 capacity, u32 *out, u32 *selected, u64 *workspace)
+    const u8 *flags, const u32 *count, u32 capacity, u32 is_given, u32 *out, u32 *selected, u64 *workspace)
 {
+    Control *const control = (Control *)workspace;
     two_way(
-        count, capacity, selected, (Control *)workspace, [&](Tile tile, u32(&words)[ROWS]) { load_flags(flags, tile, words); },
+        item_count(count, capacity, is_given, control), selected, control,
+        [&](Tile tile, u32(&words)[ROWS]) { load_flags(flags, tile, words); },
         [&](Tile tile, const u16 *places, TwoWays ways) {
             const auto index = [&](u32 rank) { return tile.first + places[rank]; };
             write_out(out + ways.selected, ways.survivors, index);
@@ -20,10 +22,13 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_PER_MULTIPROC
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, 3) partition_items(
-    const u32 *items, const u8 *flags, const u32 *count, u32 capacity, u32 *out, u32 *selected, u64 *workspace)
+    const u32 *items, const u8 *flags, const u32 *count, u32 capacity, u32 is_given, u32 *out, u32 *selected,
+    u64 *workspace)
 {
+    Control *const control = (Control *)workspace;
     two_way(
-        count, capacity, selected, (Control *)workspace, [&](Tile tile, u32(&words)[ROWS]) { load_flags(flags, tile, words); },
+        item_count(count, capacity, is_given, control), selected, control,
+        [&](Tile tile, u32(&words)[ROWS]) { load_flags(flags, tile, words); },
         [&](Tile tile, const u16 *places, TwoWays ways) {
             const u32 rejected = tile.items - ways.survivors;
             copy_kept<ITEM_WORDS>(items, tile.first, places, ways.survivors, out, ways.selected);

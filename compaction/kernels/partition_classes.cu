@@ -223,12 +223,12 @@ __device__ __forceinline__ void move_tile(
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) partition_classes(
-    const u8 *keys, const u32 *count, u32 capacity, u32 *out, u32 *starts, u64 *workspace)
+    const u8 *keys, const u32 *count, u32 capacity, u32 is_given, u32 *out, u32 *starts, u64 *workspace)
 {
     __shared__ Shared shared;
     Control *control = (Control *)workspace;
     u32 *table = (u32 *)control->states();
-    const u32 items = min(*count, capacity);
+    const u32 items = item_count(count, capacity, is_given, control);
     const u32 tiles = items / TILE_ITEMS + (items % TILE_ITEMS != 0);
     const u32 chunk_tiles = tiles / gridDim.x + (tiles % gridDim.x != 0);
     const auto range_of = [&](Ticket chunk) {

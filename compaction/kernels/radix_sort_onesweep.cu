@@ -4,8 +4,8 @@
 // block of that takes a tile, ranks its keys by the digit, looks back over the counts of the tiles before its own, one
 // thread a bin, and writes the keys of each bin together.
 
-#include "look_back_sum.cuh"
 #include "digit.cuh"
+#include "look_back.cuh"
 #include "radix_sort.cuh"
 
 constexpr u32 BINS = 1 << DIGIT_BITS;
@@ -117,13 +117,13 @@ __device__ __forceinline__ u32 look_back_in_bin(LookBack bin)
 {
     u32 before = 0;
     for (u32 nearest = 1;; nearest += WINDOW) {
-        u64 states[WINDOW];
+        LookBack::TileState states[WINDOW];
 #pragma unroll
         for (u32 tile = 0; tile < WINDOW; tile++) states[tile] = bin.state((nearest + tile) * BINS);
 #pragma unroll
         for (u32 tile = 0; tile < WINDOW; tile++) {
             while (bin.status(states[tile]) == PENDING) states[tile] = bin.state((nearest + tile) * BINS);
-            before += (u32)states[tile];
+            before += states[tile].value();
             if (bin.status(states[tile]) == INCLUSIVE) return before;
         }
     }

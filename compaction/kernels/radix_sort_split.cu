@@ -22,7 +22,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_PER_MULTIPROC
 {
     const Key *keys = (const Key *)keys_in;
     two_way(
-        count, capacity, zeros, (Control *)workspace,
+        min(*count, capacity), zeros, (Control *)workspace,
         [&](Tile tile, u32(&flags)[ROWS]) {
             const u32 left = items_left(tile);
 #pragma unroll
@@ -30,9 +30,9 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_PER_MULTIPROC
                 const u32 here = present(left, row);
                 flags[row] = 0;
 #pragma unroll
-                for (u32 item = 0; item < LANE_ITEMS; item++) {
+                for (u32 item = 0; item < WORD_FLAGS; item++) {
                     if (item >= here) break;
-                    const Key key = keys[tile.first + first_place() + row * ROW_ITEMS + item];
+                    const Key key = keys[tile.first + first_place() + row * SHORT_ROW_ITEMS + item];
                     const bool zero = bit >= sizeof(Key) * 8 || (ordered(key) >> bit & 1) == 0;
                     flags[row] |= (u32)zero << 8 * item;
                 }

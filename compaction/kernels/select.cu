@@ -6,8 +6,7 @@
 
 #include "order.cuh"
 #include "tile.cuh"
-
-constexpr u32 ALL_ONES = 0xffffffff;
+#include "value.cuh"
 
 // Few items: short tiles, for many multiprocessors, and a look far back, for all tiles start at once.
 constexpr u32 FEW_ROWS = 1, FEW_WINDOWS = 2;
@@ -68,45 +67,47 @@ __device__ __forceinline__ void copy_kept(
     }
 }
 
-// Whether both are made of such vectors, and lie on them.
-template <u32 WORDS, class Part>
-__device__ __forceinline__ bool are_made_of(const void *items, const void *out)
+// Copies the kept items of a tile by the widest vectors, of up to BYTES bytes, that they are made of and on which both
+// buffers lie.
+template <u32 BYTES, class Order>
+__device__ __forceinline__ void copy_kept_by(
+    const u8 *__restrict__ items, const u16 *kept, u32 survivors, u8 *__restrict__ out, Order &order)
 {
-    return WORDS * sizeof(u32) % sizeof(Part) == 0 && is_aligned(items, sizeof(Part)) && is_aligned(out, sizeof(Part));
+    if constexpr (ITEM_BYTES % BYTES != 0) {
+        copy_kept_by<BYTES / 2>(items, kept, survivors, out, order);
+    } else {
+        using Wide = typename Vector<BYTES>::type;
+        if (BYTES <= ITEM_ALIGN || (is_aligned(items, BYTES) && is_aligned(out, BYTES)))
+            copy_kept<ITEM_BYTES / BYTES>((const Wide *)items, kept, survivors, (Wide *)out, order);
+        else if constexpr (BYTES > ITEM_ALIGN)
+            copy_kept_by<BYTES / 2>(items, kept, survivors, out, order);
+    }
 }
 
 // Items are read once it is known which are kept: whole sectors of dropped ones are never loaded.
-template <u32 WORDS, u32 ROWS, class Order>
+template <u32 ROWS, class Order>
 __device__ __forceinline__ void keep_items(
-    const u32 *__restrict__ items, const u8 *__restrict__ flags, Tile tile, u32 *__restrict__ out, Order &order)
+    const u8 *__restrict__ items, const u8 *__restrict__ flags, Tile tile, u8 *__restrict__ out, Order &order)
 {
     __shared__ u16 kept[ROWS * TILE_ITEMS];
     const auto found = find_survivors<ROWS>(flags, tile);
     order.announce(found.total);
     gather_places(found, kept);
     __syncthreads();
-
-    items += (u64)tile.first * WORDS;
-    constexpr u32 PAIRS = (WORDS + 1) / 2, QUADS = (WORDS + 3) / 4;
-    if (are_made_of<WORDS, uint4>(items, out))
-        copy_kept<QUADS>((const uint4 *)items, kept, found.total, (uint4 *)out, order);
-    else if (are_made_of<WORDS, uint2>(items, out))
-        copy_kept<PAIRS>((const uint2 *)items, kept, found.total, (uint2 *)out, order);
-    else
-        copy_kept<WORDS>(items, kept, found.total, out, order);
+    copy_kept_by<WIDEST_VECTOR>(items + (u64)tile.first * ITEM_BYTES, kept, found.total, out, order);
 }
 
-// Writes every word of the tile, those of dropped items as all ones, and counts the kept items.
-template <u32 WORDS, class Word>
+// Writes every part of the tile's items, PARTS an item, those of dropped items as `blank`, and counts the kept items.
+template <u32 PARTS, class Value, class ValueAt>
 __device__ __forceinline__ void blank_dropped(
-    const u8 *__restrict__ flags, Tile tile, u32 *__restrict__ out, AsTheyCome &order, Word word)
+    const u8 *__restrict__ flags, Tile tile, Value *__restrict__ out, AsTheyCome &order, Value blank, ValueAt value)
 {
-    const u64 first = (u64)tile.first * WORDS;
+    const u64 first = (u64)tile.first * PARTS;
     u32 kept = 0;
-    for (u32 place = threadIdx.x; place < tile.items * WORDS; place += BLOCK_THREADS) {
-        const bool keep = flags[tile.first + place / WORDS] != 0;
-        kept += keep && place % WORDS == 0;
-        out[first + place] = keep ? word(first + place) : ALL_ONES;
+    for (u32 place = threadIdx.x; place < tile.items * PARTS; place += BLOCK_THREADS) {
+        const bool keep = flags[tile.first + place / PARTS] != 0;
+        kept += keep && place % PARTS == 0;
+        out[first + place] = keep ? value(first + place) : blank;
     }
     order.announce(block_sum_of_warps(warp_sum(kept)).total);
 }
@@ -130,7 +131,7 @@ __device__ __forceinline__ void look_back(
 
 // For indices there are no items to read.
 #define SELECT_PARAMS                                                                                             \
-    const u32 *items, const u8 *flags, const u32 *count, u32 capacity, u32 is_given, u32 *out, u32 *selected,     \
+    const u8 *items, const u8 *flags, const u32 *count, u32 capacity, u32 is_given, u8 *out, u32 *selected,       \
         u64 *workspace
 // Left to itself, ptxas squeezes compute 8.0 into 40 registers and spills.
 #if __CUDA_ARCH__ < 900
@@ -143,28 +144,28 @@ SELECT(select_indices_look_back)(SELECT_PARAMS)
 {
     look_back<FEW_ROWS, FEW_WINDOWS>(
         flags, count, capacity, is_given, selected, workspace,
-        [&](Tile tile, auto &order) { keep_indices<FEW_ROWS>(flags, tile, out, order); });
+        [&](Tile tile, auto &order) { keep_indices<FEW_ROWS>(flags, tile, (u32 *)out, order); });
 }
 
 SELECT(select_many_indices_look_back)(SELECT_PARAMS)
 {
     look_back<MANY_ROWS, MANY_WINDOWS>(
         flags, count, capacity, is_given, selected, workspace,
-        [&](Tile tile, auto &order) { keep_indices<MANY_ROWS>(flags, tile, out, order); });
+        [&](Tile tile, auto &order) { keep_indices<MANY_ROWS>(flags, tile, (u32 *)out, order); });
 }
 
 SELECT(select_items_look_back)(SELECT_PARAMS)
 {
     look_back<FEW_ROWS, FEW_WINDOWS>(
         flags, count, capacity, is_given, selected, workspace,
-        [&](Tile tile, auto &order) { keep_items<ITEM_WORDS, FEW_ROWS>(items, flags, tile, out, order); });
+        [&](Tile tile, auto &order) { keep_items<FEW_ROWS>(items, flags, tile, out, order); });
 }
 
 SELECT(select_many_items_look_back)(SELECT_PARAMS)
 {
     look_back<MANY_ROWS, MANY_WINDOWS>(
         flags, count, capacity, is_given, selected, workspace,
-        [&](Tile tile, auto &order) { keep_items<ITEM_WORDS, MANY_ROWS>(items, flags, tile, out, order); });
+        [&](Tile tile, auto &order) { keep_items<MANY_ROWS>(items, flags, tile, out, order); });
 }
 
 struct Appending {
@@ -183,23 +184,24 @@ __device__ __forceinline__ Appending appending(
 SELECT(select_indices_atomic)(SELECT_PARAMS)
 {
     Appending run = appending(count, capacity, is_given, selected, workspace);
-    keep_indices<1>(flags, run.tile, out, run.order);
+    keep_indices<1>(flags, run.tile, (u32 *)out, run.order);
 }
 
 SELECT(select_items_atomic)(SELECT_PARAMS)
 {
     Appending run = appending(count, capacity, is_given, selected, workspace);
-    keep_items<ITEM_WORDS, 1>(items, flags, run.tile, out, run.order);
+    keep_items<1>(items, flags, run.tile, out, run.order);
 }
 
 SELECT(select_indices_off)(SELECT_PARAMS)
 {
     Appending run = appending(count, capacity, is_given, selected, workspace);
-    blank_dropped<1>(flags, run.tile, out, run.order, [](u64 index) { return (u32)index; });
+    blank_dropped<1>(flags, run.tile, (u32 *)out, run.order, ~0u, [](u64 index) { return (u32)index; });
 }
 
 SELECT(select_items_off)(SELECT_PARAMS)
 {
     Appending run = appending(count, capacity, is_given, selected, workspace);
-    blank_dropped<ITEM_WORDS>(flags, run.tile, out, run.order, [&](u64 word) { return items[word]; });
+    blank_dropped<ITEM_PARTS>(
+        flags, run.tile, (Part *)out, run.order, all_ones(), [&](u64 part) { return ((const Part *)items)[part]; });
 }

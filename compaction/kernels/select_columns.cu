@@ -3,7 +3,10 @@
 // Reads one byte an item (not zero: keep), and of each column the items that are kept; writes these and their number. All
 // columns' reads of a batch are under way at once, and those of the first while the block looks back.
 
-#include "lanes_tile.cuh"
+#include "order.cuh"
+#include "tile.cuh"
+
+constexpr u32 WINDOWS = 4;  // of states: the first blocks all start together, and look far back
 
 constexpr u32 WORDS[] = {WORDS_0, WORDS_1, WORDS_2, WORDS_3, WORDS_4, WORDS_5, WORDS_6, WORDS_7};
 
@@ -86,14 +89,14 @@ struct Batch<VECTORS, COLUMNS> {
     __device__ __forceinline__ void store(const Columns &, u32, u32, u32) const {}
 };
 
-template <bool VECTORS>
+// Copies the kept items of a tile. The first batch is under way while the order looks for the place.
+template <bool VECTORS, class Order>
 __device__ __forceinline__ void move_kept(
-    const Columns &columns, u32 first, const u16 *kept, u32 survivors, const InOrder &order)
+    const Columns &columns, u32 first, const u16 *kept, u32 survivors, Order &order)
 {
-    const u32 before = order.look(survivors);
     Batch<VECTORS, 0> held;
     held.load(columns, first, kept, survivors, threadIdx.x);
-    const u32 begin = block_first(before);
+    const u32 begin = order.begin(survivors);
     held.store(columns, begin, survivors, threadIdx.x);
     constexpr u32 STEP = batch<VECTORS>() * BLOCK_THREADS;
     for (u32 part = threadIdx.x + STEP; part < survivors * most_parts<VECTORS>(); part += STEP) {
@@ -116,18 +119,26 @@ __device__ __forceinline__ bool lie_on_vectors(const Columns &columns)
 
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) select_columns(
     const u32 *from_0, const u32 *from_1, const u32 *from_2, const u32 *from_3, const u32 *from_4, const u32 *from_5,
-    const u32 *from_6, const u32 *from_7, const u8 *flags, const u32 *count, u32 capacity, u32 *to_0, u32 *to_1, u32 *to_2,
-    u32 *to_3, u32 *to_4, u32 *to_5, u32 *to_6, u32 *to_7, u32 *selected, u64 *workspace)
+    const u32 *from_6, const u32 *from_7, const u8 *flags, const u32 *count, u32 capacity, u32 is_given, u32 *to_0,
+    u32 *to_1, u32 *to_2, u32 *to_3, u32 *to_4, u32 *to_5, u32 *to_6, u32 *to_7, u32 *selected, u64 *workspace)
 {
     __shared__ u16 kept[TILE_ITEMS];
     const Columns columns = {
         {from_0, from_1, from_2, from_3, from_4, from_5, from_6, from_7}, {to_0, to_1, to_2, to_3, to_4, to_5, to_6, to_7}};
-    in_order(count, capacity, selected, (Control *)workspace, [&](Tile tile, InOrder &order) {
-        const u32 survivors = find_kept(flags, tile, kept, order);
+    Control *const control = (Control *)workspace;
+    const auto meanwhile = [&] {
+        prefetch_tile<TILE_ITEMS>(flags, capacity);
+        return item_count(count, capacity, is_given, control);
+    };
+    in_order<WINDOWS, TILE_ITEMS>(control, selected, meanwhile, [&](u32 index, u32 items, auto &order) {
+        const Tile tile = tile_at(index, items, TILE_ITEMS);
+        const auto found = find_survivors<1>(flags, tile);
+        order.announce(found.total);
+        gather_places(found, kept);
         __syncthreads();
         if (lie_on_vectors(columns))
-            move_kept<true>(columns, tile.first, kept, survivors, order);
+            move_kept<true>(columns, tile.first, kept, found.total, order);
         else
-            move_kept<false>(columns, tile.first, kept, survivors, order);
+            move_kept<false>(columns, tile.first, kept, found.total, order);
     });
 }

@@ -46,13 +46,13 @@ __device__ __forceinline__ void scatter_block(
 }
 
 KERNEL(select_scatter_indices)(
-    const u32 *, const u8 *flags, const u32 *count, u32 capacity, u32 is_given, const u32 *begins, u32 *out)
+    const u8 *, const u8 *flags, const u32 *count, u32 capacity, u32 is_given, const u32 *begins, u8 *out)
 {
     scatter_block(flags, count, capacity, is_given, begins, Indices{out});
 }
 
 KERNEL(select_scatter_items)(
-    const u32 *items, const u8 *flags, const u32 *count, u32 capacity, u32 is_given, const u32 *begins, u32 *out)
+    const u8 *items, const u8 *flags, const u32 *count, u32 capacity, u32 is_given, const u32 *begins, u8 *out)
 {
     scatter_block(flags, count, capacity, is_given, begins, Items{items, out});
 }

@@ -54,21 +54,21 @@ __device__ __forceinline__ void fill_holes(
 }
 
 KERNEL(select_fill_holes_with_indices)(
-    const u32 *, const u8 *flags, const u32 *count, u32 capacity, u32 is_given, const u32 *befores,
-    const u32 *holes, u32 *out, const u32 *selected)
+    const u8 *, const u8 *flags, const u32 *count, u32 capacity, u32 is_given, const u32 *befores,
+    const u32 *holes, u8 *out, const u32 *selected)
 {
     fill_holes<false>(flags, count, capacity, is_given, befores, holes, selected, Indices{out});
 }
 
 KERNEL(select_fill_holes_with_items)(
-    const u32 *items, const u8 *flags, const u32 *count, u32 capacity, u32 is_given, const u32 *befores,
-    const u32 *holes, u32 *out, const u32 *selected)
+    const u8 *items, const u8 *flags, const u32 *count, u32 capacity, u32 is_given, const u32 *befores,
+    const u32 *holes, u8 *out, const u32 *selected)
 {
     fill_holes<false>(flags, count, capacity, is_given, befores, holes, selected, Items{items, out});
 }
 
 KERNEL(select_fill_holes_in_place)(
-    u32 *items, const u8 *flags, const u32 *count, u32 capacity, u32 is_given, const u32 *befores, const u32 *holes,
+    u8 *items, const u8 *flags, const u32 *count, u32 capacity, u32 is_given, const u32 *befores, const u32 *holes,
     const u32 *selected)
 {
     fill_holes<true>(flags, count, capacity, is_given, befores, holes, selected, Items{items, items});

@@ -10,9 +10,9 @@
 constexpr u32 IN_PLACE_ITEMS = BLOCK_THREADS * IN_PLACE_STRIPES;
 
 KERNEL(select_in_place)(
-    u32 *items, const u8 *flags, const u32 *count, u32 capacity, u32 is_given, u32 *selected, u64 *workspace)
+    u8 *items, const u8 *flags, const u32 *count, u32 capacity, u32 is_given, u32 *selected, u64 *workspace)
 {
-    __shared__ u32 kept[IN_PLACE_ITEMS * ITEM_WORDS];
+    __shared__ Part kept[IN_PLACE_ITEMS * ITEM_PARTS];
     Control *const control = (Control *)workspace;
     const auto meanwhile = [&] { return item_count(count, capacity, is_given, control); };
     in_order<1, IN_PLACE_ITEMS, true>(control, selected, meanwhile, [&](u32 index, u32 item_count, auto &order) {
@@ -22,24 +22,24 @@ KERNEL(select_in_place)(
             return item < item_count && flags[item] != 0;
         });
         for_each_keeper(ballots, [&](u32 rank, u32 stripe) {
-            Items{items, kept}.put(rank, (u32)striped<IN_PLACE_STRIPES>(first, stripe));
+            Items{items, (u8 *)kept}.put(rank, (u32)striped<IN_PLACE_STRIPES>(first, stripe));
         });
         order.announce(ballots.total);
-        u32 *const out = items + (u64)order.begin(ballots.total) * ITEM_WORDS;
-        for (u32 word = threadIdx.x; word < ballots.total * ITEM_WORDS; word += BLOCK_THREADS) out[word] = kept[word];
+        Part *const out = (Part *)items + (u64)order.begin(ballots.total) * ITEM_PARTS;
+        for (u32 part = threadIdx.x; part < ballots.total * ITEM_PARTS; part += BLOCK_THREADS) out[part] = kept[part];
     });
 }
 
 // `off` in place: blanks what is dropped, and counts what is kept.
 KERNEL(select_blank_in_place)(
-    u32 *items, const u8 *flags, const u32 *count, u32 capacity, u32 is_given, u32 *selected, u64 *workspace)
+    u8 *items, const u8 *flags, const u32 *count, u32 capacity, u32 is_given, u32 *selected, u64 *workspace)
 {
     Control *const control = (Control *)workspace;
     const u32 item_total = item_count(count, capacity, is_given, control);
     const u64 item = (u64)blockIdx.x * BLOCK_THREADS + threadIdx.x;
     const bool keep = item < item_total && flags[item] != 0;
     if (item < item_total && !keep)
-        for (u32 word = 0; word < ITEM_WORDS; word++) items[item * ITEM_WORDS + word] = 0xffffffff;
+        for (u32 part = 0; part < ITEM_PARTS; part++) ((Part *)items)[item * ITEM_PARTS + part] = all_ones();
     const u32 kept = __syncthreads_count(keep);
     AsTheyCome order = {&control->appended, selected, 0};
     order.announce(kept);

@@ -82,15 +82,15 @@ __device__ __forceinline__ void scatter_by_rank(
 }
 
 KERNEL(select_scatter_indices_by_rank)(
-    const u32 *, const u8 *flags, const u32 *count, u32 capacity, u32 is_given, const u32 *ranks, const u32 *sums,
-    u32 *out)
+    const u8 *, const u8 *flags, const u32 *count, u32 capacity, u32 is_given, const u32 *ranks, const u32 *sums,
+    u8 *out)
 {
     scatter_by_rank(flags, count, capacity, is_given, ranks, sums, Indices{out});
 }
 
 KERNEL(select_scatter_items_by_rank)(
-    const u32 *items, const u8 *flags, const u32 *count, u32 capacity, u32 is_given, const u32 *ranks,
-    const u32 *sums, u32 *out)
+    const u8 *items, const u8 *flags, const u32 *count, u32 capacity, u32 is_given, const u32 *ranks,
+    const u32 *sums, u8 *out)
 {
     scatter_by_rank(flags, count, capacity, is_given, ranks, sums, Items{items, out});
 }

@@ -69,13 +69,13 @@ __device__ __forceinline__ void move_sequence(
 }
 
 KERNEL(select_move_indices)(
-    const u32 *, const u8 *flags, const u32 *count, u32 capacity, u32 is_given, const u32 *begins, u32 *out)
+    const u8 *, const u8 *flags, const u32 *count, u32 capacity, u32 is_given, const u32 *begins, u8 *out)
 {
     move_sequence(flags, count, capacity, is_given, begins, Indices{out});
 }
 
 KERNEL(select_move_items)(
-    const u32 *items, const u8 *flags, const u32 *count, u32 capacity, u32 is_given, const u32 *begins, u32 *out)
+    const u8 *items, const u8 *flags, const u32 *count, u32 capacity, u32 is_given, const u32 *begins, u8 *out)
 {
     move_sequence(flags, count, capacity, is_given, begins, Items{items, out});
 }

@@ -2,10 +2,116 @@
 //
 // Where the rejected begin is known only when all are counted. So the flags are read twice, in one launch; what is moved
 // is read once.
+//
+// A warp takes rows of four items a lane, where that of tile.cuh takes sixteen: what the flags are made of may be wider
+// than a byte, and all places of a tile are written, which lanes that lie far apart would do in the same banks.
 #pragma once
 
 #include "chunks.cuh"
-#include "lanes_tile.cuh"
+#include "copy.cuh"
+
+constexpr u32 WORD_FLAGS = 4;  // a lane's in a row: one word
+constexpr u32 ROWS = LANE_ITEMS / WORD_FLAGS;
+constexpr u32 SHORT_ROW_ITEMS = WORD_FLAGS * WARP_THREADS;
+static_assert(ROWS == 4 && SHORT_ROW_ITEMS < 1 << 8, "the counts of four rows are added up in one word");
+
+// ------------------------------------------------------------------------------------------------------- tiles by rows
+
+// The place in the tile of this thread's first item; that of its first item in a row is SHORT_ROW_ITEMS more with each
+// row.
+__device__ __forceinline__ u32 first_place()
+{
+    return warp_index() * ROWS * SHORT_ROW_ITEMS + lane_index() * WORD_FLAGS;
+}
+
+// How many items the tile has from this thread's first one on.
+__device__ __forceinline__ u32 items_left(Tile tile)
+{
+    return first_place() < tile.items ? tile.items - first_place() : 0;
+}
+
+// How many of this thread's four items of a row the tile has.
+__device__ __forceinline__ u32 present(u32 left, u32 row)
+{
+    return left > row * SHORT_ROW_ITEMS ? min(WORD_FLAGS, left - row * SHORT_ROW_ITEMS) : 0;
+}
+
+__device__ __forceinline__ u32 load_flags_bytewise(const u8 *flags, u32 count)
+{
+    u32 word = 0;
+#pragma unroll
+    for (u32 item = 0; item < WORD_FLAGS; item++)
+        if (item < count) word |= (u32)flags[item] << 8 * item;
+    return word;
+}
+
+// This thread's flags, a row's four in a word; 0 where the tile has none. Reads nothing beyond the tile.
+__device__ __forceinline__ void load_flags(const u8 *__restrict__ flags, Tile tile, u32 (&words)[ROWS])
+{
+    const u32 left = items_left(tile);
+    flags += (u64)tile.first + first_place();
+    const bool aligned = is_aligned(flags, WORD_FLAGS);
+    if (aligned) {
+#pragma unroll
+        for (u32 row = 0; row < ROWS; row++) {
+            words[row] = 0;
+            if (present(left, row) == WORD_FLAGS) words[row] = *(const u32 *)(flags + row * SHORT_ROW_ITEMS);
+        }
+        // At most one thread has a word that the tile does not fill.
+        if (tile.items % WORD_FLAGS == 0) return;
+    }
+#pragma unroll
+    for (u32 row = 0; row < ROWS; row++) {
+        const u32 count = present(left, row);
+        if (!aligned || count % WORD_FLAGS != 0) words[row] = load_flags_bytewise(flags + row * SHORT_ROW_ITEMS, count);
+    }
+}
+
+// Turns flags into marks, and ranks the tile's survivors: ranks[row] is where the first of this thread's in that row
+// goes. Returns their number. Holds one barrier.
+__device__ __forceinline__ u32 rank_survivors(u32 (&marks)[ROWS], u32 (&ranks)[ROWS])
+{
+    u32 counts = 0;  // a byte for each row
+#pragma unroll
+    for (u32 row = 0; row < ROWS; row++) {
+        marks[row] = marks_of(marks[row]);
+        counts |= __popc(marks[row]) << 8 * row;
+    }
+    const u32 inclusive = warp_inclusive_sum(counts);
+    const u32 exclusive = inclusive - counts;
+    const u32 totals = warp_last(inclusive);
+    u32 warp_survivors = 0;
+#pragma unroll
+    for (u32 row = 0; row < ROWS; row++) {
+        ranks[row] = warp_survivors + (exclusive >> 8 * row & 0xff);
+        warp_survivors += totals >> 8 * row & 0xff;
+    }
+    const BlockSum sum = block_sum_of_warps(warp_survivors);
+#pragma unroll
+    for (u32 row = 0; row < ROWS; row++) ranks[row] += sum.before;
+    return sum.total;
+}
+
+// The places of a tile's items, those of the selected first. `marks` and `ranks` are those of rank_survivors.
+__device__ __forceinline__ void place_two_ways(
+    Tile tile, const u32 (&marks)[ROWS], const u32 (&ranks)[ROWS], u32 survivors, u16 (&places)[TILE_ITEMS])
+{
+    const u32 left = items_left(tile);
+#pragma unroll
+    for (u32 row = 0; row < ROWS; row++) {
+        u32 rank = ranks[row];
+        const u32 count = present(left, row);
+#pragma unroll
+        for (u32 item = 0; item < WORD_FLAGS; item++) {
+            const u32 place = first_place() + row * SHORT_ROW_ITEMS + item;
+            const bool selected = marks[row] >> (8 * item + 7) & 1;
+            if (item < count) places[selected ? rank : survivors + place - rank] = (u16)place;
+            rank += selected;
+        }
+    }
+}
+
+// ------------------------------------------------------------------------------------------------------ chunks of tiles
 
 // The sums over the block of two values of each thread. Holds two barriers.
 __device__ __forceinline__ uint2 block_sums(u32 left, u32 right)
@@ -28,42 +134,22 @@ __device__ __forceinline__ uint2 wait_for_counts(LookBack counts)
     constexpr u32 BATCH = 4;
     u32 before = 0, total = 0;
     for (u32 first = threadIdx.x; first < gridDim.x; first += BATCH * BLOCK_THREADS) {
-        u64 states[BATCH];
+        LookBack::TileState states[BATCH];
 #pragma unroll
         for (u32 part = 0; part < BATCH; part++) {
             const u32 chunk = first + part * BLOCK_THREADS;
-            if (chunk < gridDim.x) states[part] = load_relaxed(&counts.states[chunk]);
+            if (chunk < gridDim.x) states[part] = counts.loaded(chunk);
         }
 #pragma unroll
         for (u32 part = 0; part < BATCH; part++) {
             const u32 chunk = first + part * BLOCK_THREADS;
             if (chunk >= gridDim.x) break;
-            while (counts.status(states[part]) == PENDING) states[part] = load_relaxed(&counts.states[chunk]);
-            before += chunk < counts.ticket.tile ? (u32)states[part] : 0;
-            total += (u32)states[part];
+            while (counts.status(states[part]) == PENDING) states[part] = counts.loaded(chunk);
+            before += chunk < counts.ticket.tile ? states[part].value() : 0;
+            total += states[part].value();
         }
     }
     return block_sums(before, total);
-}
-
-// The places of a tile's items, those of the selected first. `marks` has 1 in the byte of each that is selected; `ranks`
-// are those of rank_survivors.
-__device__ __forceinline__ void place_two_ways(
-    Tile tile, const u32 (&marks)[ROWS], const u32 (&ranks)[ROWS], u32 survivors, u16 (&places)[TILE_ITEMS])
-{
-    const u32 left = items_left(tile);
-#pragma unroll
-    for (u32 row = 0; row < ROWS; row++) {
-        u32 rank = ranks[row];
-        const u32 count = present(left, row);
-#pragma unroll
-        for (u32 item = 0; item < LANE_ITEMS; item++) {
-            const u32 place = first_place() + row * ROW_ITEMS + item;
-            const bool selected = marks[row] >> 8 * item & 1;
-            if (item < count) places[selected ? rank : survivors + place - rank] = (u16)place;
-            rank += selected;
-        }
-    }
 }
 
 // Where a tile's items go: `survivors` of them from `selected` on, the others from `rejected` on.
@@ -76,12 +162,10 @@ struct TwoWays {
 // load(tile, flags) gives this thread's flags of a tile, as load_flags does; write(tile, places, ways) moves its items,
 // whose places in the tile come with those of the selected first.
 template <class Load, class Write>
-__device__ __forceinline__ void two_way(
-    const u32 *count, u32 capacity, u32 *selected, Control *control, Load load, Write write)
+__device__ __forceinline__ void two_way(u32 items, u32 *selected, Control *control, Load load, Write write)
 {
     __shared__ u16 places[TILE_ITEMS];
-    const u32 items = min(*count, capacity);
-    const u32 tiles = tile_count(items);
+    const u32 tiles = tile_count(items, TILE_ITEMS);
     const u32 chunk_tiles = tiles / gridDim.x + (tiles % gridDim.x != 0);
 
     const auto count_chunk = [&](Ticket chunk) {
@@ -89,7 +173,7 @@ __device__ __forceinline__ void two_way(
         u32 sum = 0;
         for (u32 index = chunk.tile * chunk_tiles; index < end; index++) {
             u32 flags[ROWS];
-            load(tile_at(index, items), flags);
+            load(tile_at(index, items, TILE_ITEMS), flags);
 #pragma unroll
             for (u32 row = 0; row < ROWS; row++) sum += __popc(marks_of(flags[row]));
         }
@@ -100,7 +184,7 @@ __device__ __forceinline__ void two_way(
         const u32 begin = min(tiles, chunk.tile * chunk_tiles), end = min(tiles, begin + chunk_tiles);
         TwoWays ways = {};
         for (u32 index = begin; index < end; index++) {
-            const Tile tile = tile_at(index, items);
+            const Tile tile = tile_at(index, items, TILE_ITEMS);
             u32 marks[ROWS], ranks[ROWS];
             load(tile, marks);
             ways.survivors = rank_survivors(marks, ranks);

@@ -1,21 +1,57 @@
-// What is selected: indices, or items of ITEM_WORDS words, one a thread.
+// What is selected: indices, or items of ITEM_BYTES bytes that lie on ITEM_ALIGN bytes.
 #pragma once
 
 #include "prelude.cuh"
 
+template <u32 BYTES>
+struct Vector;
+template <>
+struct Vector<1> {
+    using type = u8;
+};
+template <>
+struct Vector<2> {
+    using type = u16;
+};
+template <>
+struct Vector<4> {
+    using type = u32;
+};
+template <>
+struct Vector<8> {
+    using type = uint2;
+};
+template <>
+struct Vector<16> {
+    using type = uint4;
+};
+constexpr u32 WIDEST_VECTOR = 16;
+
+// Every item is made of such vectors, and lies on them.
+using Part = Vector<ITEM_ALIGN>::type;
+static_assert(ITEM_BYTES % ITEM_ALIGN == 0, "items stand side by side");
+constexpr u32 ITEM_PARTS = ITEM_BYTES / ITEM_ALIGN;
+
+__device__ __forceinline__ Part all_ones()
+{
+    Part part;
+    memset(&part, 0xff, sizeof part);
+    return part;
+}
+
 struct Indices {
-    u32 *out;
-    __device__ __forceinline__ void put(u32 to, u32 from) const { out[to] = from; }
+    u8 *out;
+    __device__ __forceinline__ void put(u32 to, u32 from) const { ((u32 *)out)[to] = from; }
 };
 
 struct Items {
-    const u32 *items;
-    u32 *out;
+    const u8 *items;
+    u8 *out;
     __device__ __forceinline__ void put(u32 to, u32 from) const
     {
 #pragma unroll
-        for (u32 word = 0; word < ITEM_WORDS; word++)
-            out[(u64)to * ITEM_WORDS + word] = items[(u64)from * ITEM_WORDS + word];
+        for (u32 part = 0; part < ITEM_PARTS; part++)
+            ((Part *)out)[(u64)to * ITEM_PARTS + part] = ((const Part *)items)[(u64)from * ITEM_PARTS + part];
     }
 };
 

@@ -40,6 +40,7 @@ mod timeline;
 pub use archive::Archive;
 pub use cache::Cache;
 pub use compiler::Compiler;
+pub(crate) use device::multiprocessors;
 pub use device::{DeviceInfo, devices, driver_version, open};
 pub use image::{Image, Origin, Target};
 pub use kernel::{Kernel, Launch, Module};

@@ -41,6 +41,16 @@ pub enum Error {
         /// Items that are possible.
         max: usize,
     },
+    /// An input is longer than the word that counts its items says.
+    #[error("{what}: {len} items are more than a {word} counts; give u64 for counts and indices")]
+    Uncountable {
+        /// The buffer that is too long.
+        what: &'static str,
+        /// Items that it has.
+        len: usize,
+        /// The word.
+        word: &'static str,
+    },
     /// A workspace was made for fewer items than it is used for.
     #[error(
         "{what}: a workspace for {got} items is used for {needed}; make it as large as the largest input"

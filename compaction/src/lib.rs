@@ -6,6 +6,7 @@
 //! [`layout`] is the border between Rust and CUDA: structs that both sides read, and the checks that keep them alike.
 //! [`cuda`] is the way from a kernel's source to its launch.
 
+pub mod counting;
 pub mod cuda;
 pub mod error;
 pub mod layout;
@@ -17,7 +18,6 @@ pub mod names;
 pub mod scan;
 pub mod select;
 pub mod select_columns;
-mod states;
 pub mod strategy;
 pub mod summed_area;
 

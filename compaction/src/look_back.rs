@@ -38,13 +38,24 @@ pub(crate) fn declare(source: Source) -> Source {
 #[derive(Debug)]
 pub(crate) struct States {
     pub(crate) words: CudaSlice<u64>,
+    last_epoch: u32,
 }
 
 impl States {
     /// Room for states of so many words together.
     pub(crate) fn new(stream: &Arc<CudaStream>, words: usize) -> Result<Self> {
+        Self::with_epochs(stream, words, LAST_EPOCH)
+    }
+
+    /// As [`new`](Self::new), for a kernel with fewer epochs.
+    pub(crate) fn with_epochs(
+        stream: &Arc<CudaStream>,
+        words: usize,
+        last_epoch: u32,
+    ) -> Result<Self> {
         let mut states = Self {
             words: cuda::zeroed(stream, CONTROL_WORDS.saturating_add(words))?,
+            last_epoch,
         };
         states.set_epoch(stream, 1)?;
         Ok(states)
@@ -57,7 +68,31 @@ impl States {
 
     /// Makes them as old as if all but this many epochs were used up.
     pub(crate) fn age(&mut self, stream: &Arc<CudaStream>, epochs_left: u32) -> Result<()> {
-        self.set_epoch(stream, LAST_EPOCH + 1 - epochs_left.clamp(1, LAST_EPOCH))
+        let left = epochs_left.clamp(1, self.last_epoch);
+        self.set_epoch(stream, self.last_epoch + 1 - left)
+    }
+
+    /// Reports a count on the device that said too much to a call since the last report. This waits.
+    pub(crate) fn check_overrun(
+        &mut self,
+        stream: &Arc<CudaStream>,
+        what: &'static str,
+    ) -> Result<()> {
+        let words = cuda::download(stream, &self.words.slice(..CONTROL_WORDS))?;
+        let control: Control = bytemuck::pod_read_unaligned(bytemuck::cast_slice(&words));
+        if control.overrun == 0 {
+            return Ok(());
+        }
+        let reported = Control {
+            overrun: 0,
+            ..control
+        };
+        self.set_control(stream, reported)?;
+        Err(Error::CountTooLarge {
+            what,
+            count: (control.overrun >> 32) as usize,
+            capacity: control.overrun as u32 as usize,
+        })
     }
 
     fn set_epoch(&mut self, stream: &Arc<CudaStream>, epoch: u32) -> Result<()> {
@@ -66,6 +101,10 @@ impl States {
             state_count: self.len() as u64,
             ..Control::default()
         };
+        self.set_control(stream, control)
+    }
+
+    fn set_control(&mut self, stream: &Arc<CudaStream>, control: Control) -> Result<()> {
         let control: &[u64] = bytemuck::cast_slice(std::slice::from_ref(&control));
         stream
             .memcpy_htod(control, &mut self.words.slice_mut(..control.len()))

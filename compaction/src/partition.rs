@@ -31,23 +31,21 @@ use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
 
 use crate::{
     Result,
+    counting::{Counted, Names, check_room},
     cuda::{self, Compiler, In, InOut, Kernel, Launch, Source},
     layout::Shared,
-    look_back::Control,
+    look_back,
     select::Count,
-    states::{Counted, Names, check_room, multiprocessors},
 };
 
 pub use classes::{CLASS_TILE_ITEMS, Classes};
 pub use workspace::Workspace;
-use workspace::{BLOCKS_PER_MULTIPROCESSOR, LAST_EPOCH, two_way_chunks};
+use workspace::{BLOCKS_PER_MULTIPROCESSOR, two_way_chunks};
 
 /// Threads of a block.
 const BLOCK_THREADS: u32 = 256;
-/// Items of a thread: four words of flags, whose four counts are added up in one word.
-const ITEMS_PER_THREAD: u32 = 16;
 /// Items that a block moves at a time on CUDA.
-pub const TILE_ITEMS: u32 = BLOCK_THREADS * ITEMS_PER_THREAD;
+pub const TILE_ITEMS: u32 = 16 * BLOCK_THREADS;
 
 /// The words of 4 bytes in the widest item.
 const MOST_WORDS: usize = 16;
@@ -67,13 +65,22 @@ const NAMES: Names = Names {
     count: "the count that partition reads",
 };
 
-/// `(flags, count, capacity, out, selected, workspace)`
-type Indices = (In<u8>, In<u32>, u32, InOut<u32>, InOut<u32>, InOut<u64>);
-/// `(items, flags, count, capacity, out, selected, workspace)`, items in words
+/// `(flags, count, capacity, is_given, out, selected, workspace)`
+type Indices = (
+    In<u8>,
+    In<u32>,
+    u32,
+    u32,
+    InOut<u32>,
+    InOut<u32>,
+    InOut<u64>,
+);
+/// `(items, flags, count, capacity, is_given, out, selected, workspace)`, items in words
 type Items = (
     In<u32>,
     In<u8>,
     In<u32>,
+    u32,
     u32,
     InOut<u32>,
     InOut<u32>,
@@ -84,18 +91,16 @@ type Items = (
 /// need.
 pub fn source<T: Shared>() -> Source {
     const { check_item::<T>() };
-    Source::new(
+    let source = Source::new(
         "compaction/kernels/partition.cu",
         include_str!("../kernels/partition.cu"),
     )
     .constant("BLOCK_THREADS", BLOCK_THREADS)
-    .constant("ITEMS_PER_THREAD", ITEMS_PER_THREAD)
     .constant("ITEM_WORDS", (size_of::<T>() / 4) as u32)
-    .constant("BLOCKS_PER_MULTIPROCESSOR", BLOCKS_PER_MULTIPROCESSOR)
-    .constant("LAST_EPOCH", LAST_EPOCH)
-    .shared::<Control>()
-    .kernel::<Indices>("partition_indices")
-    .kernel::<Items>("partition_items")
+    .constant("BLOCKS_PER_MULTIPROCESSOR", BLOCKS_PER_MULTIPROCESSOR);
+    look_back::declare(source)
+        .kernel::<Indices>("partition_indices")
+        .kernel::<Items>("partition_items")
 }
 
 /// The partition in two on a GPU.
@@ -150,7 +155,7 @@ impl Partition {
         Ok(Self {
             compiler: compiler.clone(),
             context: context.clone(),
-            multiprocessors: multiprocessors(context)?,
+            multiprocessors: cuda::multiprocessors(context)?,
             indices: module.kernel("partition_indices")?,
             items,
         })
@@ -183,6 +188,7 @@ impl Partition {
             flags.slice(..),
             counted.count,
             counted.capacity,
+            counted.is_given.into(),
             out.slice_mut(..),
             selected.slice_mut(..),
             workspace.flags.words.as_view_mut(),
@@ -227,6 +233,7 @@ impl Partition {
             flags.slice(..),
             counted.count,
             counted.capacity,
+            counted.is_given.into(),
             cuda::reinterpret_mut(out)?,
             selected.slice_mut(..),
             workspace.flags.words.as_view_mut(),

@@ -36,15 +36,15 @@ use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
 
 use crate::{
     Error, Result,
+    counting::{Counted, Names, check_room},
     cuda::{self, Compiler, In, InOut, Kernel, Launch, Source},
     layout::Shared,
-    look_back::Control,
+    look_back,
     select::Count,
-    states::{Counted, Names, check_room, multiprocessors},
 };
 
 pub use workspace::Workspace;
-use workspace::{LAST_EPOCH, ONESWEEP_THREADS, SPLIT_BLOCKS, SPLIT_THREADS, split_chunks};
+use workspace::{ONESWEEP_THREADS, SPLIT_BLOCKS, SPLIT_THREADS, split_chunks};
 
 /// Items of a thread of [`Strategy::Split`]: four words of flags, whose four counts are added up in one word.
 const SPLIT_ITEMS: u32 = 16;
@@ -239,17 +239,15 @@ pub fn source<K: Key>(strategy: Strategy, order: Order, values: bool) -> Source 
             include_str!("../kernels/radix_sort_split.cu"),
         )
         .constant("BLOCK_THREADS", SPLIT_THREADS)
-        .constant("ITEMS_PER_THREAD", SPLIT_ITEMS)
         .constant("BLOCKS_PER_MULTIPROCESSOR", SPLIT_BLOCKS)
         .kernel::<Split>("radix_sort_split"),
     };
-    source
+    let source = source
         .constant("KEY_WORDS", (size_of::<K>() / 4) as u32)
         .constant("KEY_KIND", K::KIND)
         .constant("DESCENDING", u32::from(order == Order::Descending))
-        .constant("VALUES", u32::from(values))
-        .constant("LAST_EPOCH", LAST_EPOCH)
-        .shared::<Control>()
+        .constant("VALUES", u32::from(values));
+    look_back::declare(source)
 }
 
 /// The compiled kernels of a strategy.
@@ -331,7 +329,7 @@ impl<K: Key> RadixSort<K> {
             bits: 0..key_bits::<K>(),
             compiler: compiler.clone(),
             context: context.clone(),
-            multiprocessors: multiprocessors(context)?,
+            multiprocessors: cuda::multiprocessors(context)?,
             keys: Self::kernels(compiler, context, strategy, order, false)?,
             pairs: OnceLock::new(),
             key: std::marker::PhantomData,
@@ -500,6 +498,7 @@ impl<K: Key> RadixSort<K> {
         Counted {
             count: counted,
             capacity,
+            ..
         }: Counted<'_>,
         [mut keys, mut values]: [Column<'_>; 2],
         mut tables: workspace::Views<'_>,
@@ -549,6 +548,7 @@ impl<K: Key> RadixSort<K> {
         Counted {
             count: counted,
             capacity,
+            ..
         }: Counted<'_>,
         [mut keys, mut values]: [Column<'_>; 2],
         mut tables: workspace::Views<'_>,

@@ -49,7 +49,10 @@ mod method;
 mod predicate;
 pub(crate) mod workspace;
 
-use std::sync::{Arc, OnceLock};
+use std::{
+    alloc::Layout,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream, CudaView, CudaViewMut};
 
@@ -75,16 +78,10 @@ const MOST_SEQUENCES: u32 = 8192;
 /// Items of the shortest tiles in place, of the widest items.
 const IN_PLACE_LEAST_ITEMS: u32 = BLOCK_THREADS;
 
-/// The words of 4 bytes in the widest item.
-const MOST_WORDS: usize = 16;
-
 /// Refuses, when the program is compiled, items that the kernels do not take.
 const fn check_item<T>() {
     let size = size_of::<T>();
-    assert!(
-        size >= 4 && size <= 4 * MOST_WORDS && size.is_multiple_of(4),
-        "an item has 4 to 64 bytes, a multiple of 4"
-    );
+    assert!(size >= 1 && size <= 64, "an item has 1 to 64 bytes");
 }
 
 /// Refuses lengths that do not fit together: `needed` items may be written.
@@ -125,19 +122,46 @@ pub enum Count<'a> {
     Device(CudaView<'a, u32>),
 }
 
-/// The kernel file of the default strategy, of `atomic` and of `off`, for indices and items of `T`'s size: what an
-/// [`Archive`](cuda::Archive) ships. `u32` stands for every `T` of 4 bytes, and is all that indices need.
+/// The kernel file of the default strategy, of `atomic` and of `off`, for indices and items of `T`'s size and alignment:
+/// what an [`Archive`](cuda::Archive) ships. `u32` stands for every `T` like it, and is all that indices need.
 pub fn source<T: Shared>() -> Source {
     method::source::<T>(Strategy::default())
 }
 
-/// All kernel files of a strategy, for indices and items of `T`'s size, in place and not.
+/// All kernel files of a strategy, for indices and items of `T`'s size and alignment, in place and not.
 pub fn sources<T: Shared>(strategy: Strategy) -> Vec<Source> {
     let mut sources = vec![method::source::<T>(strategy)];
     if matches!(strategy, Strategy::LookBack | Strategy::Off) {
         sources.push(in_place::source::<T>());
     }
     sources
+}
+
+/// What has been compiled, by the layout of the items.
+#[derive(Debug)]
+struct Compiled<M>(Mutex<Vec<(Layout, Arc<M>)>>);
+
+impl<M> Default for Compiled<M> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<M> Compiled<M> {
+    /// What there is for items of `T`'s size and alignment, or what `load` makes when it is first needed.
+    fn get<T>(&self, load: impl FnOnce() -> Result<M>) -> Result<Arc<M>> {
+        const { check_item::<T>() };
+        let layout = Layout::new::<T>();
+        let known = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = known().iter().find(|(each, _)| *each == layout).cloned();
+        if let Some((_, method)) = found {
+            return Ok(method);
+        }
+        // Meanwhile others may look for theirs. If two make the same, either will do.
+        let method = Arc::new(load()?);
+        known().push((layout, method.clone()));
+        Ok(method)
+    }
 }
 
 /// The selection on a GPU, by one strategy.
@@ -176,10 +200,8 @@ pub struct Select {
     compiler: Compiler,
     context: Arc<CudaContext>,
     indices: Method,
-    /// By the words of an item, less one. Filled when first needed.
-    items: [OnceLock<Method>; MOST_WORDS],
-    /// As `items`.
-    in_place: [OnceLock<in_place::Method>; MOST_WORDS],
+    items: Compiled<Method>,
+    in_place: Compiled<in_place::Method>,
 }
 
 impl Select {
@@ -194,16 +216,18 @@ impl Select {
         strategy: Strategy,
     ) -> Result<Self> {
         let module = compiler.load(context, &method::source::<u32>(strategy))?;
-        let mut items = [const { OnceLock::new() }; MOST_WORDS];
-        items[0] = OnceLock::from(Method::of(&module, strategy, What::Items)?);
-        Ok(Self {
+        let select = Self {
             strategy,
             compiler: compiler.clone(),
             context: context.clone(),
             indices: Method::of(&module, strategy, What::Indices)?,
-            items,
-            in_place: [const { OnceLock::new() }; MOST_WORDS],
-        })
+            items: Compiled::default(),
+            in_place: Compiled::default(),
+        };
+        select
+            .items
+            .get::<u32>(|| Method::of(&module, strategy, What::Items))?;
+        Ok(select)
     }
 
     /// How it selects.
@@ -233,19 +257,23 @@ impl Select {
         let capacity = capacity(flags.len(), &count)?;
         check_lengths(flags.len(), flags.len(), out.len(), capacity as usize)?;
         let (call, unread) = self.call(stream, flags, capacity, count, selected, workspace)?;
-        self.indices.launch(call, &unread, &mut out.slice_mut(..))
+        let unread = cuda::reinterpret(unread)?;
+        self.indices
+            .launch(call, &unread, &mut cuda::reinterpret_mut(out)?)
     }
 
     /// Writes the items whose flag is not zero to `out`, and how many there are to `selected[0]`.
     ///
-    /// As [`indices`](Self::indices), for as many items as flags. `T` has 4 to 64 bytes, a multiple of 4; another size
-    /// does not compile. The kernel for a size other than 4 is compiled when it is first needed, which takes a moment
+    /// As [`indices`](Self::indices), for as many items as flags. `T` has 1 to 64 bytes; another size does not compile.
+    /// They are copied by the widest vectors, of up to 16 bytes, that they are made of and on which both buffers lie.
+    ///
+    /// The kernel for another size or alignment than a `u32`'s is compiled when it is first needed, which takes a moment
     /// and has no place in a graph capture: [`prepare`](Self::prepare) does it ahead.
     ///
     /// # Errors
     ///
     /// Those of [`indices`](Self::indices) and of [`prepare`](Self::prepare); [`Error::LengthMismatch`] as well if
-    /// there are not as many items as flags; [`Error::Reinterpret`] for items that do not lie on 4 bytes.
+    /// there are not as many items as flags.
     #[expect(
         clippy::too_many_arguments,
         reason = "each is one thing that the operation reads or writes"
@@ -268,7 +296,7 @@ impl Select {
         method.launch(call, &items, &mut cuda::reinterpret_mut(out)?)
     }
 
-    /// Compiles, or finds compiled, what [`items`](Self::items) needs for items of `T`'s size.
+    /// Compiles, or finds compiled, what [`items`](Self::items) needs for items of `T`'s size and alignment.
     ///
     /// # Errors
     ///
@@ -277,14 +305,12 @@ impl Select {
         self.items_method::<T>().map(drop)
     }
 
-    fn items_method<T: Shared>(&self) -> Result<&Method> {
-        const { check_item::<T>() };
-        let slot = &self.items[size_of::<T>() / 4 - 1];
-        if let Some(method) = slot.get() {
-            return Ok(method);
-        }
-        let method = Method::load::<T>(&self.compiler, &self.context, self.strategy, What::Items)?;
-        Ok(slot.get_or_init(|| method))
+    fn items_method<T: Shared>(&self) -> Result<Arc<Method>> {
+        self.items.get::<T>(|| {
+            let source = method::source::<T>(self.strategy);
+            let module = self.compiler.load(&self.context, &source)?;
+            Method::of(&module, self.strategy, What::Items)
+        })
     }
 
     /// What all launches of a call are told, and a view to stand for items that nobody reads.

@@ -28,23 +28,19 @@ use cudarc::driver::{CudaContext, CudaSlice, CudaStream, CudaView, CudaViewMut};
 
 use crate::{
     Error, Result,
+    counting::{Counted, Names, check_room, read_count},
     cuda::{self, Compiler, In, InOut, Kernel, Launch, Source},
     layout::Shared,
-    look_back::Control,
+    look_back::{self, States},
     select::Count,
-    states::{Counted, Names, States, check_room},
 };
 
 /// Threads of a block.
 const BLOCK_THREADS: u32 = 128;
-/// Items of a thread: four words of flags, whose four counts are added up in one word.
-const ITEMS_PER_THREAD: u32 = 16;
-/// Items of a block on CUDA.
-pub const TILE_ITEMS: u32 = BLOCK_THREADS * ITEMS_PER_THREAD;
+/// Items of a block on CUDA: the flags of a thread are one load of 16 bytes.
+pub const TILE_ITEMS: u32 = 16 * BLOCK_THREADS;
 /// Words that a thread holds at once on their way.
 const HELD_WORDS: u32 = 32;
-/// Epochs go from 1 to this: a tile's state has 30 bits for its epoch.
-const LAST_EPOCH: u32 = (1 << 30) - 1;
 
 /// Columns that one call moves, at most.
 pub const MOST_COLUMNS: usize = 8;
@@ -62,7 +58,7 @@ const WORDS: [&str; MOST_COLUMNS] = [
     "WORDS_0", "WORDS_1", "WORDS_2", "WORDS_3", "WORDS_4", "WORDS_5", "WORDS_6", "WORDS_7",
 ];
 
-/// Eight columns to read, `(flags, count, capacity)`, eight to write, `(selected, workspace)`
+/// Eight columns to read, `(flags, count, capacity, is_given)`, eight to write, `(selected, workspace)`
 type Columns = (
     In<u32>,
     In<u32>,
@@ -74,6 +70,7 @@ type Columns = (
     In<u32>,
     In<u8>,
     In<u32>,
+    u32,
     u32,
     InOut<u32>,
     InOut<u32>,
@@ -166,11 +163,27 @@ impl Workspace {
     pub fn with_capacity(stream: &Arc<CudaStream>, items: u32) -> Result<Self> {
         let tiles = items.div_ceil(TILE_ITEMS).max(1);
         Ok(Self {
-            states: States::new(stream, tiles as usize, LAST_EPOCH)?,
+            states: States::new(stream, tiles as usize)?,
             no_limit: cuda::upload(stream, &[u32::MAX])?,
             absent: cuda::zeroed(stream, MOST_COLUMNS)?,
             capacity: items,
         })
+    }
+
+    /// The count that an operation left in `selected[0]`, after all that its stream has to do before: this waits.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::CountTooLarge`] if an operation since the last read was told by the device of more items than there
+    /// were: it took as many as there were, and the next read gives what it selected of these.
+    /// [`Error::LengthMismatch`] if the view is empty. Else those of [`cuda::download`].
+    pub fn read(
+        &mut self,
+        stream: &Arc<CudaStream>,
+        selected: &CudaView<'_, u32>,
+    ) -> Result<usize> {
+        self.states.check_overrun(stream, "select_columns")?;
+        read_count("the count that select_columns writes", stream, selected)
     }
 
     /// Makes it as old as if all but this many of its epochs were used up. For tests of what comes then.
@@ -258,17 +271,14 @@ impl SelectColumns {
         let text = include_str!("../kernels/select_columns.cu");
         let source = Source::new("compaction/kernels/select_columns.cu", text)
             .constant("BLOCK_THREADS", BLOCK_THREADS)
-            .constant("ITEMS_PER_THREAD", ITEMS_PER_THREAD)
             .constant("HELD_WORDS", HELD_WORDS)
-            .constant("LAST_EPOCH", LAST_EPOCH)
-            .constant("COLUMNS", bytes.len() as u32)
-            .shared::<Control>();
+            .constant("COLUMNS", bytes.len() as u32);
         let words = bytes.iter().map(|bytes| (bytes / 4) as u32);
         let source = WORDS
             .iter()
             .zip(words.chain(std::iter::repeat(0)))
             .fold(source, |source, (name, words)| source.constant(name, words));
-        Ok(source.kernel::<Columns>("select_columns"))
+        Ok(look_back::declare(source).kernel::<Columns>("select_columns"))
     }
 
     /// Writes of each column the items whose flag is not zero to its output, in order, and how many there are to
@@ -317,6 +327,7 @@ impl SelectColumns {
             flags.slice(..),
             counted.count,
             counted.capacity,
+            counted.is_given.into(),
             i,
             j,
             k,

@@ -179,15 +179,21 @@ fn scales(random: &mut Random) -> Vec<Primitive> {
     primitives
 }
 
+/// A thousand spheres in one place: nothing tells one from another.
+fn one_place(_: &mut Random) -> Vec<Primitive> {
+    vec![sphere(Vec3::ZERO, 0.5); 1000]
+}
+
 type Maker = fn(&mut Random) -> Vec<Primitive>;
 
-const SCENES: [(&str, Maker); 6] = [
+const SCENES: [(&str, Maker); 7] = [
     ("heap", heap),
     ("walls", walls),
     ("doubles", doubles),
     ("needles", needles),
     ("one", one),
     ("scales", scales),
+    ("one place", one_place),
 ];
 
 /// From within, from far away and from surfaces; into space, along axes and towards vertices.

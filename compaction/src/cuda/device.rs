@@ -120,3 +120,11 @@ fn describe(ordinal: usize) -> std::result::Result<DeviceInfo, DriverError> {
         multiprocessors: attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
     })
 }
+
+/// How many multiprocessors a GPU has.
+pub(crate) fn multiprocessors(context: &Arc<CudaContext>) -> Result<u32> {
+    let count = context
+        .attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)
+        .map_err(Error::driver("ask the device for its multiprocessors"))?;
+    Ok(count.max(1) as u32)
+}

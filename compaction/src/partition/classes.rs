@@ -10,10 +10,10 @@ use super::{
 };
 use crate::{
     Error, Result,
-    cuda::{Compiler, In, InOut, Kernel, Launch, Source},
+    counting::{Counted, Names, check_room},
+    cuda::{Compiler, In, InOut, Kernel, Launch, Source, multiprocessors},
     look_back::Control,
     select::Count,
-    states::{Counted, Names, check_room, multiprocessors},
 };
 
 /// Items that a block orders at a time on CUDA.
@@ -38,8 +38,16 @@ const NAMES: Names = Names {
     count: "the count that partition reads",
 };
 
-/// `(keys, count, capacity, out, starts, workspace)`
-type Indices = (In<u8>, In<u32>, u32, InOut<u32>, InOut<u32>, InOut<u64>);
+/// `(keys, count, capacity, is_given, out, starts, workspace)`
+type Indices = (
+    In<u8>,
+    In<u32>,
+    u32,
+    u32,
+    InOut<u32>,
+    InOut<u32>,
+    InOut<u64>,
+);
 
 /// Refuses numbers of classes that a byte cannot tell apart.
 pub(super) fn check_classes(classes: u32) -> Result<()> {
@@ -164,6 +172,7 @@ impl Classes {
             keys.slice(..),
             counted.count,
             counted.capacity,
+            counted.is_given.into(),
             out.slice_mut(..),
             starts.slice_mut(..),
             workspace.classes.words.as_view_mut(),

@@ -4,7 +4,7 @@ use bytemuck::Pod;
 use rayon::prelude::*;
 
 use super::{check_item, check_items, classes::check_classes};
-use crate::{Error, Result, states::check_room};
+use crate::{Error, Result, counting::check_room};
 
 /// Fewer items than this are not worth the threads.
 const PARALLEL_FROM: usize = 1 << 16;

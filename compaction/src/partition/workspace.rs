@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use cudarc::driver::{CudaSlice, CudaStream};
+use cudarc::driver::{CudaSlice, CudaStream, CudaView};
 
 use super::{CLASS_TILE_ITEMS, TILE_ITEMS};
 use crate::{
-    Result, cuda,
-    states::{States, multiprocessors},
+    Result,
+    counting::read_count,
+    cuda::{self, multiprocessors},
+    look_back::States,
 };
 
-/// Epochs of [`Partition`](super::Partition) go from 1 to this: a chunk's state has 30 bits for its epoch.
-pub(super) const LAST_EPOCH: u32 = (1 << 30) - 1;
 /// Bits of a count in the table of [`Classes`](super::Classes).
 pub(super) const CHUNK_BITS: u32 = 20;
 /// Epochs of [`Classes`](super::Classes) go from 1 to this: they have the other bits of the table's words.
@@ -64,11 +64,42 @@ impl Workspace {
         let chunks = two_way_chunks(items, multiprocessors) as usize;
         let rows = class_chunks(items, multiprocessors) as usize;
         Ok(Self {
-            flags: States::new(stream, chunks, LAST_EPOCH)?,
-            classes: States::new(stream, rows * MOST_BINS / 2, LAST_CLASS_EPOCH)?,
+            flags: States::new(stream, chunks)?,
+            classes: States::with_epochs(stream, rows * MOST_BINS / 2, LAST_CLASS_EPOCH)?,
             no_limit: cuda::upload(stream, &[u32::MAX])?,
             capacity: items,
         })
+    }
+
+    /// The count that a partition in two left in `selected[0]`, after all that its stream has to do before: this waits.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::CountTooLarge`](crate::Error::CountTooLarge) if a partition in two since the last read was told by the
+    /// device of more items than there were: it took as many as there were, and the next read gives what it selected of
+    /// these. [`Error::LengthMismatch`](crate::Error::LengthMismatch) if the view is empty. Else those of
+    /// [`cuda::download`].
+    pub fn read(
+        &mut self,
+        stream: &Arc<CudaStream>,
+        selected: &CudaView<'_, u32>,
+    ) -> Result<usize> {
+        self.flags.check_overrun(stream, "partition")?;
+        read_count("the count that partition writes", stream, selected)
+    }
+
+    /// Where the classes begin, as a partition into classes left it in `starts`: as [`read`](Self::read), of these.
+    ///
+    /// # Errors
+    ///
+    /// As [`read`](Self::read).
+    pub fn read_starts(
+        &mut self,
+        stream: &Arc<CudaStream>,
+        starts: &CudaView<'_, u32>,
+    ) -> Result<Vec<u32>> {
+        self.classes.check_overrun(stream, "partition")?;
+        cuda::download(stream, starts)
     }
 
     /// Makes it as old as if all but this many of its epochs were used up. For tests of what comes then.

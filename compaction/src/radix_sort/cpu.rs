@@ -5,7 +5,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::{Key, Order, check_bits, check_values};
-use crate::{Error, Result, partition::cpu::split_by_bin, states::check_room};
+use crate::{Error, Result, counting::check_room, partition::cpu::split_by_bin};
 
 /// Fewer keys than this are not worth the threads.
 const PARALLEL_FROM: usize = 1 << 14;

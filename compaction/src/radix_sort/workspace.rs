@@ -6,12 +6,10 @@ use cudarc::driver::{CudaSlice, CudaStream, CudaViewMut};
 
 use super::{DIGIT_BITS, Key, SPLIT_ITEMS};
 use crate::{
-    Error, Result, cuda,
-    states::{States, multiprocessors},
+    Error, Result,
+    cuda::{self, multiprocessors},
+    look_back::States,
 };
-
-/// Epochs go from 1 to this: a state has 30 bits for its epoch.
-pub(super) const LAST_EPOCH: u32 = (1 << 30) - 1;
 
 /// Threads of a block of onesweep.
 pub(super) const ONESWEEP_THREADS: u32 = 512;
@@ -126,8 +124,8 @@ impl Workspace {
             absent: [word()?, word()?, word()?],
             no_limit: cuda::upload(stream, &[u32::MAX])?,
             tables: Tables {
-                onesweep: States::new(stream, states, LAST_EPOCH)?,
-                split: States::new(stream, chunks, LAST_EPOCH)?,
+                onesweep: States::new(stream, states)?,
+                split: States::new(stream, chunks)?,
                 counts: cuda::zeroed(stream, bins)?,
                 starts: cuda::zeroed(stream, bins)?,
                 finished: cuda::zeroed(stream, 2)?,

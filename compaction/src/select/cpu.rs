@@ -60,8 +60,8 @@ pub fn indices(strategy: Strategy, flags: &[u8], out: &mut [u32]) -> Result<u32>
 
 /// Writes the items whose flag is not zero, and returns how many there are.
 ///
-/// As [`indices`]; dropped items are not read but by [`Strategy::Off`]. `T` is plain data of 4 to 64 bytes, a multiple
-/// of 4; another size does not compile.
+/// As [`indices`]; dropped items are not read but by [`Strategy::Off`]. `T` is plain data of 1 to 64 bytes; another size
+/// does not compile.
 ///
 /// ```
 /// use compaction::{Strategy, select::cpu};
@@ -74,7 +74,7 @@ pub fn indices(strategy: Strategy, flags: &[u8], out: &mut [u32]) -> Result<u32>
 ///
 /// ```compile_fail
 /// # use compaction::{Strategy, select::cpu};
-/// cpu::items(Strategy::LookBack, &[1_u16; 3], &[1, 0, 1], &mut [0_u16; 3]);
+/// cpu::items(Strategy::LookBack, &[[1_u64; 9]; 3], &[1, 0, 1], &mut [[0_u64; 9]; 3]);
 /// ```
 ///
 /// # Errors

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
 
 use super::{
-    BLOCK_THREADS, Count, Select, TILE_ITEMS, capacity, check_item, check_lengths,
+    BLOCK_THREADS, Count, Select, TILE_ITEMS, capacity, check_lengths,
     method::{self, Call, FillHolesInPlace, FindHoles},
     workspace::Workspace,
 };
@@ -15,9 +15,9 @@ use crate::{
     layout::Shared,
 };
 
-/// `(items, flags, count, capacity, is_given, selected, workspace)`, items in words
+/// `(items, flags, count, capacity, is_given, selected, workspace)`, items in bytes
 type InPlace = (
-    InOut<u32>,
+    InOut<u8>,
     In<u8>,
     In<u32>,
     u32,
@@ -27,17 +27,17 @@ type InPlace = (
 );
 
 /// Items of a thread, so that a tile's survivors fit into 32 KiB of shared memory.
-const fn stripes(words: u32) -> u32 {
-    if words < 16 { 16 / words } else { 1 }
+fn stripes<T>() -> u32 {
+    (64 / size_of::<T>() as u32).clamp(1, 16)
 }
 
-/// The kernel file of the strategies in place that have one of their own, for items of `T`'s size.
+/// The kernel file of the strategies in place that have one of their own, for items of `T`'s size and alignment.
 pub(super) fn source<T: Shared>() -> Source {
     method::with_constants::<T>(Source::new(
         "compaction/kernels/select_in_place.cu",
         include_str!("../../kernels/select_in_place.cu"),
     ))
-    .constant("IN_PLACE_STRIPES", stripes((size_of::<T>() / 4) as u32))
+    .constant("IN_PLACE_STRIPES", stripes::<T>())
     .kernel::<InPlace>("select_in_place")
     .kernel::<InPlace>("select_blank_in_place")
 }
@@ -67,7 +67,7 @@ impl Method {
                 kernel: compiler
                     .load(context, &source::<T>())?
                     .kernel("select_in_place")?,
-                tile_items: BLOCK_THREADS * stripes((size_of::<T>() / 4) as u32),
+                tile_items: BLOCK_THREADS * stripes::<T>(),
             },
             Strategy::Off => Self::Off(
                 compiler
@@ -88,7 +88,7 @@ impl Method {
         })
     }
 
-    fn launch(&self, mut call: Call<'_>, items: &mut CudaViewMut<'_, u32>) -> Result<()> {
+    fn launch(&self, mut call: Call<'_>, items: &mut CudaViewMut<'_, u8>) -> Result<()> {
         let (kernel, tile_items) = match self {
             Self::LookBack { kernel, tile_items } => (kernel, *tile_items),
             Self::Off(kernel) => (kernel, BLOCK_THREADS),
@@ -146,7 +146,7 @@ impl Select {
         let method = self.in_place_method::<T>()?;
         let capacity = capacity(flags.len(), &count)?;
         check_lengths(flags.len(), items.len(), items.len(), capacity as usize)?;
-        if let Method::LookBack { tile_items, .. } = method
+        if let Method::LookBack { tile_items, .. } = &*method
             && workspace.states() < capacity.div_ceil(*tile_items) as usize
         {
             return Err(Error::WorkspaceTooSmall {
@@ -159,7 +159,7 @@ impl Select {
         method.launch(call, &mut cuda::reinterpret_mut(items)?)
     }
 
-    /// Compiles, or finds compiled, what [`in_place`](Self::in_place) needs for items of `T`'s size.
+    /// Compiles, or finds compiled, what [`in_place`](Self::in_place) needs for items of `T`'s size and alignment.
     ///
     /// # Errors
     ///
@@ -168,13 +168,8 @@ impl Select {
         self.in_place_method::<T>().map(drop)
     }
 
-    fn in_place_method<T: Shared>(&self) -> Result<&Method> {
-        const { check_item::<T>() };
-        let slot = &self.in_place[size_of::<T>() / 4 - 1];
-        if let Some(method) = slot.get() {
-            return Ok(method);
-        }
-        let method = Method::load::<T>(&self.compiler, &self.context, self.strategy)?;
-        Ok(slot.get_or_init(|| method))
+    fn in_place_method<T: Shared>(&self) -> Result<Arc<Method>> {
+        self.in_place
+            .get::<T>(|| Method::load::<T>(&self.compiler, &self.context, self.strategy))
     }
 }

@@ -2,29 +2,31 @@
 
 use std::sync::Arc;
 
-use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
+use cudarc::driver::{CudaStream, CudaView, CudaViewMut};
 
 use super::{BLOCK_THREADS, MOST_SEQUENCES, SECTION_ITEMS, TILE_ITEMS, check_item};
 use crate::{
     Result, Strategy,
-    cuda::{Compiler, In, InOut, Kernel, Launch, Module, Source},
+    cuda::{In, InOut, Kernel, Launch, Module, Source},
     layout::Shared,
     look_back,
 };
 
 /// From this many items on, a block takes a tile of twice the length.
 const MANY_ITEMS: u32 = 1 << 22;
+/// Bytes that a thread copies at once at most.
+const WIDEST_VECTOR: usize = 16;
 /// Counts that a block scans.
 const TILE_COUNTS: u32 = 8 * BLOCK_THREADS;
 
-/// `(items, flags, count, capacity, is_given, out, selected, workspace)`, items in words
+/// `(items, flags, count, capacity, is_given, out, selected, workspace)`, items and what goes out in bytes
 type Keep = (
-    In<u32>,
+    In<u8>,
     In<u8>,
     In<u32>,
     u32,
     u32,
-    InOut<u32>,
+    InOut<u8>,
     InOut<u32>,
     InOut<u64>,
 );
@@ -35,7 +37,7 @@ type ScanGroups = (In<u32>, u32, u32, InOut<u32>, InOut<u32>, InOut<u64>);
 /// `(sequences, counts, selected, workspace)`
 type ScanSequences = (u32, InOut<u32>, InOut<u32>, InOut<u64>);
 /// `(items, flags, count, capacity, is_given, begins, out)`
-type MoveGroups = (In<u32>, In<u8>, In<u32>, u32, u32, In<u32>, InOut<u32>);
+type MoveGroups = (In<u8>, In<u8>, In<u32>, u32, u32, In<u32>, InOut<u8>);
 /// `(flags, count, capacity, is_given, ranks, sums, workspace)`
 type ScanSections = (
     In<u8>,
@@ -48,14 +50,14 @@ type ScanSections = (
 );
 /// `(items, flags, count, capacity, is_given, ranks, sums, out)`
 type MoveByRank = (
-    In<u32>,
+    In<u8>,
     In<u8>,
     In<u32>,
     u32,
     u32,
     In<u32>,
     In<u32>,
-    InOut<u32>,
+    InOut<u8>,
 );
 /// `(flags, count, capacity, is_given, befores, holes, selected, workspace)`
 pub(super) type FindHoles = (
@@ -70,19 +72,19 @@ pub(super) type FindHoles = (
 );
 /// `(items, flags, count, capacity, is_given, befores, holes, out, selected)`
 type FillHoles = (
-    In<u32>,
+    In<u8>,
     In<u8>,
     In<u32>,
     u32,
     u32,
     In<u32>,
     In<u32>,
-    InOut<u32>,
+    InOut<u8>,
     In<u32>,
 );
 /// `(items, flags, count, capacity, is_given, befores, holes, selected)`
 pub(super) type FillHolesInPlace = (
-    InOut<u32>,
+    InOut<u8>,
     In<u8>,
     In<u32>,
     u32,
@@ -117,16 +119,17 @@ macro_rules! file {
     };
 }
 
-/// A kernel file with what all of them take, for items of `T`'s size.
+/// A kernel file with what all of them take, for items of `T`'s size and alignment.
 pub(super) fn with_constants<T: Shared>(source: Source) -> Source {
     const { check_item::<T>() };
     let source = source
         .constant("BLOCK_THREADS", BLOCK_THREADS)
-        .constant("ITEM_WORDS", (size_of::<T>() / 4) as u32);
+        .constant("ITEM_BYTES", size_of::<T>() as u32)
+        .constant("ITEM_ALIGN", align_of::<T>().min(WIDEST_VECTOR) as u32);
     look_back::declare(source)
 }
 
-/// The kernel file of a strategy, for indices and items of `T`'s size.
+/// The kernel file of a strategy, for indices and items of `T`'s size and alignment.
 pub(super) fn source<T: Shared>(strategy: Strategy) -> Source {
     match strategy {
         Strategy::LookBack | Strategy::Atomic | Strategy::Off => {
@@ -217,8 +220,8 @@ impl Call<'_> {
         &mut self,
         kernel: &Kernel<MoveGroups>,
         launch: Launch,
-        items: &CudaView<'_, u32>,
-        out: &mut CudaViewMut<'_, u32>,
+        items: &CudaView<'_, u8>,
+        out: &mut CudaViewMut<'_, u8>,
     ) -> Result<()> {
         let args = (
             items.slice(..),
@@ -255,7 +258,7 @@ impl Call<'_> {
     }
 }
 
-/// The loaded kernels of a strategy, for indices or for items of one size.
+/// The loaded kernels of a strategy, for indices or for items of one layout.
 #[derive(Debug)]
 pub(super) enum Method {
     LookBack {
@@ -286,20 +289,6 @@ pub(super) enum Method {
 }
 
 impl Method {
-    /// The kernels for items of `T`'s size, or of indices.
-    pub(super) fn load<T: Shared>(
-        compiler: &Compiler,
-        context: &Arc<CudaContext>,
-        strategy: Strategy,
-        what: What,
-    ) -> Result<Self> {
-        Self::of(
-            &compiler.load(context, &source::<T>(strategy))?,
-            strategy,
-            what,
-        )
-    }
-
     pub(super) fn of(module: &Module, strategy: Strategy, what: What) -> Result<Self> {
         Ok(match strategy {
             Strategy::LookBack => Self::LookBack {
@@ -349,8 +338,8 @@ impl Method {
     pub(super) fn launch(
         &self,
         mut call: Call<'_>,
-        items: &CudaView<'_, u32>,
-        out: &mut CudaViewMut<'_, u32>,
+        items: &CudaView<'_, u8>,
+        out: &mut CudaViewMut<'_, u8>,
     ) -> Result<()> {
         match self {
             Self::LookBack { many, .. } if call.capacity >= MANY_ITEMS => {
@@ -390,8 +379,8 @@ fn single(
     kernel: &Kernel<Keep>,
     call: &mut Call<'_>,
     tile_items: u32,
-    items: &CudaView<'_, u32>,
-    out: &mut CudaViewMut<'_, u32>,
+    items: &CudaView<'_, u8>,
+    out: &mut CudaViewMut<'_, u8>,
 ) -> Result<()> {
     let launch = call.blocks(tile_items);
     let args = (
@@ -414,8 +403,8 @@ fn sequences(
         &Kernel<MoveGroups>,
     ),
     call: &mut Call<'_>,
-    items: &CudaView<'_, u32>,
-    out: &mut CudaViewMut<'_, u32>,
+    items: &CudaView<'_, u8>,
+    out: &mut CudaViewMut<'_, u8>,
 ) -> Result<()> {
     // No more warps than there are rows of 512 items; a block has 16 warps, and so many rows are a tile.
     let warps = BLOCK_THREADS / 32;
@@ -444,8 +433,8 @@ fn scan_scatter(
         &Kernel<MoveByRank>,
     ),
     call: &mut Call<'_>,
-    items: &CudaView<'_, u32>,
-    out: &mut CudaViewMut<'_, u32>,
+    items: &CudaView<'_, u8>,
+    out: &mut CudaViewMut<'_, u8>,
 ) -> Result<()> {
     let sections = call.blocks(SECTION_ITEMS);
     let sums_begin = call.capacity as usize;
@@ -477,8 +466,8 @@ fn scan_scatter(
 fn fill_holes(
     kernel: &Kernel<FillHoles>,
     call: &mut Call<'_>,
-    items: &CudaView<'_, u32>,
-    out: &mut CudaViewMut<'_, u32>,
+    items: &CudaView<'_, u8>,
+    out: &mut CudaViewMut<'_, u8>,
 ) -> Result<()> {
     let holes = call.holes();
     let args = (

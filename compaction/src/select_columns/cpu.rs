@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::{check_columns, check_item};
-use crate::{Error, Result, layout::Shared, select, states::check_room};
+use crate::{Error, Result, counting::check_room, layout::Shared, select};
 
 /// Items that one thread takes at a time.
 const CHUNK_ITEMS: usize = 1 << 13;

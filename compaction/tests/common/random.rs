@@ -64,15 +64,19 @@ impl Mask {
     }
 }
 
-/// Items of which no two are equal: the first word is the index, the others follow from it.
+/// Items of which no two are equal, if they are no shorter than a word: the first word is the index, the others follow
+/// from it.
 #[allow(dead_code, reason = "not every test program moves items")]
 pub(crate) fn items<T: Shared>(len: usize) -> Vec<T> {
     let mut items = vec![T::zeroed(); len];
     for (index, item) in items.iter_mut().enumerate() {
         let mut random = Random(index as u64);
-        let words: &mut [u32] = bytemuck::cast_slice_mut(bytemuck::bytes_of_mut(item));
-        words.fill_with(|| random.next() as u32);
-        words[0] = index as u32;
+        let words = bytemuck::bytes_of_mut(item).chunks_mut(size_of::<u32>());
+        for (place, word) in words.enumerate() {
+            let bits = random.next() as u32;
+            let value = if place == 0 { index as u32 } else { bits };
+            word.copy_from_slice(&value.to_le_bytes()[..word.len()]);
+        }
     }
     items
 }

@@ -2,12 +2,12 @@
 
 use compaction::{
     Strategy, cuda,
-    cudarc::driver::{CudaSlice, CudaViewMut},
+    cudarc::driver::CudaViewMut,
     layout::Shared,
     select::{Count, Select, Workspace, cpu},
 };
 
-use crate::common::Gpu;
+use crate::{common::Gpu, guarded::Guarded};
 
 /// What computes.
 pub(crate) enum Backend<'a> {
@@ -77,6 +77,8 @@ pub(crate) struct Cuda<'a> {
     selects: Vec<Select>,
     /// Every view starts this many items into its buffer.
     pub(crate) start: usize,
+    /// And this many bytes, where the items need not lie on more.
+    pub(crate) shift: usize,
 }
 
 impl<'a> Cuda<'a> {
@@ -88,6 +90,7 @@ impl<'a> Cuda<'a> {
             gpu,
             selects: compiled.collect(),
             start: 0,
+            shift: 0,
         }
     }
 
@@ -104,21 +107,11 @@ impl<'a> Cuda<'a> {
     }
 
     fn indices(&self, strategy: Strategy, flags: &[u8], out: &mut [u32]) -> u32 {
-        let (stream, start) = (&self.gpu.stream, self.start);
-        let device_flags = cuda::upload(stream, &behind(start, flags)).unwrap();
-        let mut guarded = Guarded::new(self, out);
-        let (mut out_view, mut selected) = guarded.views(start);
-        self.select(strategy)
-            .indices(
-                stream,
-                &device_flags.slice(start..),
-                Count::Given(flags.len() as u32),
-                &mut out_view,
-                &mut selected,
-                &mut self.workspace(flags.len()),
-            )
-            .unwrap();
-        guarded.read(self, out)
+        let (room, all) = (self.guarded(out), self.guarded(flags));
+        self.call(room, out, flags.len(), |given, out, selected, workspace| {
+            let select = self.select(strategy);
+            select.indices(&self.gpu.stream, &all.view(), given, out, selected, workspace)
+        })
     }
 
     fn items<T: Shared>(
@@ -128,110 +121,54 @@ impl<'a> Cuda<'a> {
         flags: &[u8],
         out: &mut [T],
     ) -> u32 {
-        let (stream, start) = (&self.gpu.stream, self.start);
-        let device_flags = cuda::upload(stream, &behind(start, flags)).unwrap();
-        let device_items = cuda::upload(stream, &behind(start, items)).unwrap();
-        let mut guarded = Guarded::new(self, out);
-        let (mut out_view, mut selected) = guarded.views(start);
-        self.select(strategy)
-            .items(
-                stream,
-                &device_items.slice(start..),
-                &device_flags.slice(start..),
-                Count::Given(flags.len() as u32),
-                &mut out_view,
-                &mut selected,
-                &mut self.workspace(flags.len()),
-            )
-            .unwrap();
-        guarded.read(self, out)
+        let (items, all) = (self.guarded(items), self.guarded(flags));
+        let items = cuda::reinterpret(items.view()).unwrap();
+        let room = self.guarded(out);
+        self.call(room, out, flags.len(), |given, out, selected, workspace| {
+            let select = self.select(strategy);
+            let stream = &self.gpu.stream;
+            select.items::<T>(stream, &items, &all.view(), given, out, selected, workspace)
+        })
     }
-}
 
-impl Cuda<'_> {
     fn in_place<T: Shared>(&self, strategy: Strategy, items: &mut [T], flags: &[u8]) -> u32 {
-        let (stream, start) = (&self.gpu.stream, self.start);
-        let device_flags = cuda::upload(stream, &behind(start, flags)).unwrap();
-        let mut guarded = Guarded::new(self, items);
-        let (mut view, mut selected) = guarded.views(start);
-        stream.memcpy_htod(items, &mut view).unwrap();
-        self.select(strategy)
-            .in_place(
-                stream,
-                &mut view,
-                &device_flags.slice(start..),
-                Count::Given(flags.len() as u32),
-                &mut selected,
-                &mut self.workspace(flags.len()),
-            )
-            .unwrap();
-        guarded.read(self, items)
-    }
-}
-
-/// `items` behind some others, which are not to be read: flags among them would be set.
-pub(crate) fn behind<T: Shared>(start: usize, items: &[T]) -> Vec<T> {
-    let mut all = vec![bytemuck::pod_read_unaligned(&vec![0x77; size_of::<T>()]); start];
-    all.extend_from_slice(items);
-    all
-}
-
-/// Words that stand around the count.
-const COUNT_GUARD: [u32; 3] = [0xabcd_0001, 0xabcd_0002, 0xabcd_0003];
-/// Items behind the output.
-const ROOM: usize = 64;
-
-/// An output with guards around it, and a count likewise.
-struct Guarded<T> {
-    len: usize,
-    start: usize,
-    before: Vec<T>,
-    out: CudaSlice<T>,
-    selected: CudaSlice<u32>,
-}
-
-impl<T: Shared> Guarded<T> {
-    fn new(cuda: &Cuda<'_>, out: &[T]) -> Self {
-        let mut before = behind(cuda.start, out);
-        before.extend(behind::<T>(ROOM, &[]));
-        Self {
-            len: out.len(),
-            start: cuda.start,
-            out: cuda::upload(&cuda.gpu.stream, &before).unwrap(),
-            before,
-            selected: cuda::upload(&cuda.gpu.stream, &COUNT_GUARD).unwrap(),
-        }
+        let (room, all) = (self.guarded(items), self.guarded(flags));
+        self.call(room, items, flags.len(), |given, items, selected, workspace| {
+            let select = self.select(strategy);
+            select.in_place(&self.gpu.stream, items, &all.view(), given, selected, workspace)
+        })
     }
 
-    fn views(&mut self, start: usize) -> (CudaViewMut<'_, T>, CudaViewMut<'_, u32>) {
-        (
-            self.out.slice_mut(start..start + self.len),
-            self.selected.slice_mut(1..2),
+    /// These items between guards, `start` items into their buffer and, if they lie anywhere, `shift` bytes more.
+    fn guarded<T: Shared>(&self, items: &[T]) -> Guarded<u8> {
+        let shift = if align_of::<T>() == 1 { self.shift } else { 0 };
+        let first = self.start * size_of::<T>() + shift;
+        Guarded::new(&self.gpu.stream, first, bytemuck::cast_slice(items))
+    }
+
+    /// Calls with a count of `len` items, room for what comes out and for its number, and a workspace. Reads both.
+    fn call<T: Shared>(
+        &self,
+        mut room: Guarded<u8>,
+        out: &mut [T],
+        len: usize,
+        call: impl FnOnce(
+            Count<'_>,
+            &mut CudaViewMut<'_, T>,
+            &mut CudaViewMut<'_, u32>,
+            &mut Workspace,
+        ) -> compaction::Result<()>,
+    ) -> u32 {
+        let stream = &self.gpu.stream;
+        let mut selected = Guarded::new(stream, 1, &[0xabcd_0001_u32]);
+        call(
+            Count::Given(len as u32),
+            &mut cuda::reinterpret_mut(&mut room.view_mut()).unwrap(),
+            &mut selected.view_mut(),
+            &mut self.workspace(len),
         )
-    }
-
-    /// Checks the guards, copies the output, and returns the count.
-    fn read(self, cuda: &Cuda<'_>, out: &mut [T]) -> u32 {
-        let bytes = |items: &[T]| bytemuck::cast_slice::<T, u8>(items).to_vec();
-        let selected = cuda::download(&cuda.gpu.stream, &self.selected).unwrap();
-        let after = cuda::download(&cuda.gpu.stream, &self.out).unwrap();
-        let (head, tail) = (self.start, self.start + self.len);
-        assert_eq!(
-            bytes(&after[..head]),
-            bytes(&self.before[..head]),
-            "written before the output"
-        );
-        assert_eq!(
-            bytes(&after[tail..]),
-            bytes(&self.before[tail..]),
-            "written behind the output"
-        );
-        assert_eq!(
-            [selected[0], selected[2]],
-            [COUNT_GUARD[0], COUNT_GUARD[2]],
-            "around the count"
-        );
-        out.copy_from_slice(&after[head..tail]);
-        selected[1]
+        .unwrap();
+        bytemuck::cast_slice_mut(out).copy_from_slice(&room.read(stream));
+        selected.read(stream)[0]
     }
 }

@@ -2,24 +2,10 @@
 
 use std::fmt::Debug;
 
+use bytemuck::bytes_of;
 use compaction::{Strategy, layout::Shared, select::TILE_ITEMS};
 
-/// Random numbers: SplitMix64, seeded, so that a failure can be repeated.
-pub(crate) struct Random(pub(crate) u64);
-
-impl Random {
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut bits = self.0;
-        bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        bits ^ bits >> 31
-    }
-
-    pub(crate) fn below(&mut self, bound: usize) -> usize {
-        (self.next() % bound as u64) as usize
-    }
-}
+use crate::random::Mask;
 
 const TILE: usize = TILE_ITEMS as usize;
 
@@ -53,17 +39,9 @@ pub(crate) const SIZES: &[usize] = &[
 /// One case more tiles than any GPU runs at once.
 pub(crate) const LARGE: usize = (1 << 24) + 3;
 
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Mask {
-    All,
-    None,
-    Alternating,
-    Every11th,
-    /// Each item by itself, this many in a hundred.
-    Random(usize),
-    /// Runs of one kind, 1 to 1000 items long, as neighbouring rays have them.
-    Blocks,
-}
+/// The strategies that work in place on a GPU.
+pub(crate) const IN_PLACE: &[Strategy] =
+    &[Strategy::LookBack, Strategy::HoleFilling, Strategy::Off];
 
 pub(crate) const MASKS: &[Mask] = &[
     Mask::All,
@@ -76,56 +54,17 @@ pub(crate) const MASKS: &[Mask] = &[
     Mask::Blocks,
 ];
 
-impl Mask {
-    /// Flags: any byte that is not zero says yes, and 0x80 and 0x01 are the ones that bit tricks forget.
-    pub(crate) fn flags(self, len: usize, random: &mut Random) -> Vec<u8> {
-        let mut run = (false, 0);
-        (0..len)
-            .map(|item| {
-                let selected = match self {
-                    Self::All => true,
-                    Self::None => false,
-                    Self::Alternating => item % 2 == 1,
-                    Self::Every11th => item % 11 == 0,
-                    Self::Random(percent) => random.below(100) < percent,
-                    Self::Blocks => {
-                        if run.1 == 0 {
-                            run = (!run.0, 1 + random.below(1000));
-                        }
-                        run.1 -= 1;
-                        run.0
-                    }
-                };
-                let yes = match random.next() % 4 {
-                    0 => 0x80,
-                    1 => 0x01,
-                    _ => 1 + (random.next() % 255) as u8,
-                };
-                if selected { yes } else { 0 }
-            })
-            .collect()
-    }
-}
-
-/// Items of which no two are equal: the first word is the index, the others follow from it.
-pub(crate) fn items<T: Shared>(len: usize) -> Vec<T> {
-    let mut items = vec![T::zeroed(); len];
-    for (index, item) in items.iter_mut().enumerate() {
-        let mut random = Random(index as u64);
-        let words: &mut [u32] = bytemuck::cast_slice_mut(bytemuck::bytes_of_mut(item));
-        words.fill_with(|| random.next() as u32);
-        words[0] = index as u32;
-    }
-    items
-}
-
+/// What an item of [`items`](crate::random::items) says of its index.
 fn index<T: Shared>(item: &T) -> u32 {
-    bytemuck::cast_slice(bytemuck::bytes_of(item))[0]
+    let (bytes, mut word) = (bytes_of(item), [0; 4]);
+    let said = bytes.len().min(word.len());
+    word[..said].copy_from_slice(&bytes[..said]);
+    u32::from_le_bytes(word)
 }
 
 /// Equal bits, also where a number is none.
 fn same<T: Shared>(left: &T, right: &T) -> bool {
-    bytemuck::bytes_of(left) == bytemuck::bytes_of(right)
+    bytes_of(left) == bytes_of(right)
 }
 
 /// Checks what a strategy wrote: `out` began as `guard` items, as many as there are flags.
@@ -197,16 +136,22 @@ pub(crate) fn check<T: Shared + Debug>(
 
 /// The kept items, cut into runs of whole tiles that come in any order.
 fn check_runs<T: Shared>(kept: &[T], out: &[T], len: usize, case: &str) {
-    let mut sorted = out.to_vec();
-    sorted.sort_by_key(index);
+    let sorted = |items: &[T]| {
+        let mut items = items.to_vec();
+        items.sort_unstable_by(|left, right| {
+            let by_index = index(left).cmp(&index(right));
+            by_index.then_with(|| bytes_of(left).cmp(bytes_of(right)))
+        });
+        items
+    };
+    let (wanted, got) = (sorted(kept), sorted(out));
     assert!(
-        sorted.len() == kept.len()
-            && sorted
-                .iter()
-                .zip(kept)
-                .all(|(left, right)| same(left, right)),
+        wanted.len() == got.len() && wanted.iter().zip(&got).all(|(left, right)| same(left, right)),
         "{case}: other items than those selected"
     );
+    if size_of::<T>() < size_of::<u32>() {
+        return; // they do not say which is which
+    }
     let tiles = out.chunk_by(|left, right| {
         index(left) / TILE_ITEMS == index(right) / TILE_ITEMS && index(left) < index(right)
     });

@@ -9,10 +9,12 @@ use compaction::{
 
 use crate::{
     Eight, Three,
-    backends::{Backend, Cuda, behind},
-    cases::{Mask, Random, check},
+    backends::{Backend, Cuda},
+    cases::check,
     common::Gpu,
-    selects_indices, selects_items,
+    random::{Mask, Random},
+    sizes,
+    selects_in_place, selects_indices, selects_items,
 };
 
 const TILE: usize = TILE_ITEMS as usize;
@@ -23,7 +25,7 @@ pub(crate) fn keeps_what_is_flagged(gpu: &Gpu) {
 }
 
 pub(crate) fn keeps_items_of_every_size(gpu: &Gpu) {
-    super::keeps_items_of_every_size(&Backend::Cuda(&Cuda::new(gpu)));
+    sizes::keeps_items_of_every_size(&Backend::Cuda(&Cuda::new(gpu)));
 }
 
 pub(crate) fn keeps_many_items(gpu: &Gpu) {
@@ -34,7 +36,7 @@ pub(crate) fn takes_views_that_start_anywhere(gpu: &Gpu) {
     let mut random = Random(4);
     let mut cuda = Cuda::new(gpu);
     for start in [1, 2, 3, 4, 5, 7, 8, 11, 12, 15, 16, 33] {
-        cuda.start = start;
+        (cuda.start, cuda.shift) = (start, start % 17);
         for len in [0, 1, 3, 130, TILE - 1, TILE, TILE + 1, 5 * TILE + 2] {
             for mask in [Mask::All, Mask::Random(50)] {
                 let flags = mask.flags(len, &mut random);
@@ -43,6 +45,9 @@ pub(crate) fn takes_views_that_start_anywhere(gpu: &Gpu) {
                 selects_items::<u32>(&backend, &flags, mask);
                 selects_items::<Three>(&backend, &flags, mask);
                 selects_items::<Eight>(&backend, &flags, mask);
+                selects_items::<u8>(&backend, &flags, mask);
+                selects_items::<sizes::Bytes16>(&backend, &flags, mask);
+                selects_in_place::<sizes::Bytes6>(&backend, &flags, mask);
             }
         }
     }
@@ -273,7 +278,7 @@ pub(crate) fn survives_its_last_epoch(gpu: &Gpu) {
 pub(crate) fn refuses_what_does_not_fit(gpu: &Gpu) {
     let (stream, cuda) = (&gpu.stream, Cuda::new(gpu));
     let select = cuda.select(Strategy::LookBack);
-    let flags = upload(stream, &behind(0, &[1_u8; 8])).unwrap();
+    let flags = upload(stream, &[1_u8; 8]).unwrap();
     let items = zeroed::<u32>(stream, 7).unwrap();
     let word = zeroed::<u32>(stream, 1).unwrap();
     let mut selected = zeroed::<u32>(stream, 1).unwrap();
@@ -385,7 +390,7 @@ pub(crate) fn keeps_in_place(gpu: &Gpu) {
     let mut cuda = Cuda::new(gpu);
     super::keeps_in_place(&Backend::Cuda(&cuda));
     cuda.start = 3;
-    super::selects_in_place::<u32>(
+    selects_in_place::<u32>(
         &Backend::Cuda(&cuda),
         &Mask::Random(70).flags(5 * TILE + 7, &mut Random(12)),
         Mask::Random(70),
@@ -420,7 +425,7 @@ pub(crate) fn random_cases(gpu: &Gpu) {
             0 => selects_indices(&backend, &flags, mask),
             1 => selects_items::<f32>(&backend, &flags, mask),
             2 => selects_items::<Three>(&backend, &flags, mask),
-            3 => super::selects_in_place::<u64>(&backend, &flags, mask),
+            3 => selects_in_place::<u64>(&backend, &flags, mask),
             _ => selects_items::<u64>(&backend, &flags, mask),
         }
     }

@@ -2,12 +2,17 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+#[path = "../common/guarded.rs"]
+mod guarded;
+#[path = "../common/random.rs"]
+mod random;
 
 mod backends;
 mod cases;
 mod cuda;
 mod huge;
 mod predicate;
+mod sizes;
 
 use std::{fmt::Debug, sync::Arc};
 
@@ -20,8 +25,9 @@ use compaction::{
 
 use crate::{
     backends::Backend,
-    cases::{LARGE, MASKS, Mask, Random, SIZES},
+    cases::{LARGE, MASKS, SIZES},
     common::Tests,
+    random::{Mask, Random},
 };
 
 macro_rules! records {
@@ -35,7 +41,7 @@ macro_rules! records {
         )+}
     };
 }
-records!(Two: 2, Three: 3, Four: 4, Five: 5, Eight: 8, Twelve: 12, Sixteen: 16);
+records!(Three: 3, Five: 5, Eight: 8, Sixteen: 16);
 
 fn main() {
     Tests::new()
@@ -50,7 +56,7 @@ fn main() {
             keeps_what_is_flagged(&Backend::Cpu)
         })
         .test("the_cpu_keeps_items_of_every_size", || {
-            keeps_items_of_every_size(&Backend::Cpu)
+            sizes::keeps_items_of_every_size(&Backend::Cpu)
         })
         .test("the_cpu_keeps_many_items", || {
             keeps_many_items(&Backend::Cpu)
@@ -148,24 +154,6 @@ fn keeps_what_is_flagged(backend: &Backend<'_>) {
     }
 }
 
-fn keeps_items_of_every_size(backend: &Backend<'_>) {
-    let mut random = Random(2);
-    let few = SIZES.iter().filter(|&&len| len <= 1 << 16);
-    for &len in few {
-        for mask in [Mask::All, Mask::Random(50), Mask::Blocks] {
-            let flags = mask.flags(len, &mut random);
-            selects_items::<u32>(backend, &flags, mask);
-            selects_items::<Two>(backend, &flags, mask);
-            selects_items::<Three>(backend, &flags, mask);
-            selects_items::<Four>(backend, &flags, mask);
-            selects_items::<Five>(backend, &flags, mask);
-            selects_items::<Eight>(backend, &flags, mask);
-            selects_items::<Twelve>(backend, &flags, mask);
-            selects_items::<Sixteen>(backend, &flags, mask);
-        }
-    }
-}
-
 fn keeps_many_items(backend: &Backend<'_>) {
     let flags = Mask::Random(50).flags(LARGE, &mut Random(3));
     selects_indices(backend, &flags, Mask::Random(50));
@@ -193,18 +181,27 @@ fn selects_in_place<T: Shared + Debug + Send + Sync>(
     flags: &[u8],
     mask: Mask,
 ) {
-    let items = cases::items::<T>(flags.len());
-    for strategy in [Strategy::LookBack, Strategy::HoleFilling, Strategy::Off] {
-        let case = format!("{} {} in place, {mask:?}, {strategy}", flags.len(), T::NAME);
-        let mut out = items.clone();
-        let count = backend.in_place(strategy, &mut out, flags);
-        // Behind the result stands what it may.
-        let guard: T = bytemuck::pod_read_unaligned(&vec![0xa5; size_of::<T>()]);
-        if strategy != Strategy::Off {
-            out[count as usize..].fill(guard);
-        }
-        cases::check(strategy, &items, flags, (&out, count), guard, &case);
+    for &strategy in cases::IN_PLACE {
+        selects_in_place_by::<T>(backend, strategy, flags, mask);
     }
+}
+
+fn selects_in_place_by<T: Shared + Debug + Send + Sync>(
+    backend: &Backend<'_>,
+    strategy: Strategy,
+    flags: &[u8],
+    mask: Mask,
+) {
+    let items = random::items::<T>(flags.len());
+    let case = format!("{} {} in place, {mask:?}, {strategy}", flags.len(), T::NAME);
+    let mut out = items.clone();
+    let count = backend.in_place(strategy, &mut out, flags);
+    // Behind the result stands what it may.
+    let guard: T = bytemuck::pod_read_unaligned(&vec![0xa5; size_of::<T>()]);
+    if strategy != Strategy::Off {
+        out[count as usize..].fill(guard);
+    }
+    cases::check(strategy, &items, flags, (&out, count), guard, &case);
 }
 
 fn selects_indices(backend: &Backend<'_>, flags: &[u8], mask: Mask) {
@@ -219,14 +216,23 @@ fn selects_indices(backend: &Backend<'_>, flags: &[u8], mask: Mask) {
 }
 
 fn selects_items<T: Shared + Debug + Send + Sync>(backend: &Backend<'_>, flags: &[u8], mask: Mask) {
-    let items = cases::items::<T>(flags.len());
     for &strategy in backend.strategies() {
-        let case = format!("{} {}, {mask:?}, {strategy}", flags.len(), T::NAME);
-        let guard = bytemuck::pod_read_unaligned(&vec![0xa5; size_of::<T>()]);
-        let mut out = vec![guard; flags.len()];
-        let count = backend.items(strategy, &items, flags, &mut out);
-        cases::check(strategy, &items, flags, (&out, count), guard, &case);
+        selects_items_by::<T>(backend, strategy, flags, mask);
     }
+}
+
+fn selects_items_by<T: Shared + Debug + Send + Sync>(
+    backend: &Backend<'_>,
+    strategy: Strategy,
+    flags: &[u8],
+    mask: Mask,
+) {
+    let items = random::items::<T>(flags.len());
+    let case = format!("{} {}, {mask:?}, {strategy}", flags.len(), T::NAME);
+    let guard = bytemuck::pod_read_unaligned(&vec![0xa5; size_of::<T>()]);
+    let mut out = vec![guard; flags.len()];
+    let count = backend.items(strategy, &items, flags, &mut out);
+    cases::check(strategy, &items, flags, (&out, count), guard, &case);
 }
 
 fn random_cases_on_the_cpu() {
@@ -282,10 +288,12 @@ fn the_cpu_refuses_lengths_that_do_not_fit() {
 
 /// Without warnings, for every architecture that this NVRTC knows among those supported.
 fn kernels_compile_without_spills(nvrtc: &Arc<Nvrtc>) {
-    // Items copied by words, pairs and vectors.
+    // Items copied by words, vectors, and whatever they lie on.
     let mut sources = vec![
         select::source::<u32>(),
         select::source::<Sixteen>(),
+        select::source::<u8>(),
+        select::source::<sizes::Bytes64>(),
         Predicate::new("even.cuh", "bool keep(u32 item) { return item % 2 == 0; }").source::<u32>(),
         Predicate::new("first.cuh", predicate::FIRST_OF_EIGHT).source::<Eight>(),
     ];
@@ -293,6 +301,7 @@ fn kernels_compile_without_spills(nvrtc: &Arc<Nvrtc>) {
         // Three strategies share a file, which need not be compiled three times.
         if !matches!(strategy, Strategy::Atomic | Strategy::Off) {
             sources.extend(select::sources::<Three>(strategy));
+            sources.extend(select::sources::<sizes::Bytes7>(strategy));
         }
     }
     for capability in [75, 80, 86, 90, 120] {

@@ -12,8 +12,9 @@ use compaction::{
 use crate::{
     Eight,
     backends::Cuda,
-    cases::{SIZES, items},
+    cases::SIZES,
     common::Gpu,
+    random::items,
 };
 
 const GUARD: u8 = 0xa5;

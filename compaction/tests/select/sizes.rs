@@ -1,0 +1,87 @@
+//! Items of every size, and of every alignment.
+
+use std::fmt::Debug;
+
+use compaction::{Strategy, layout::Shared, select::TILE_ITEMS};
+use rayon::prelude::*;
+
+use crate::{
+    Eight, Five, Sixteen, Three,
+    backends::Backend,
+    cases,
+    random::{Mask, Random},
+    selects_in_place_by, selects_items_by,
+};
+
+macro_rules! bytes {
+    ($($name:ident: $low:literal $(+ $high:literal)?),+) => {
+        compaction::shared! {$(
+            /// An item of as many bytes, which lie anywhere.
+            pub struct $name {
+                /// Any bits.
+                pub low: [u8; $low],
+                $(/// Any bits.
+                pub high: [u8; $high],)?
+            }
+        )+}
+    };
+}
+bytes!(Bytes1: 1, Bytes2: 2, Bytes3: 3, Bytes4: 4, Bytes5: 5, Bytes6: 6, Bytes7: 7, Bytes8: 8, Bytes9: 9, Bytes10: 10, Bytes11: 11, Bytes12: 12, Bytes13: 13, Bytes14: 14, Bytes15: 15, Bytes16: 16, Bytes17: 17, Bytes18: 18, Bytes19: 19, Bytes20: 20, Bytes21: 21, Bytes22: 22, Bytes23: 23, Bytes24: 24, Bytes25: 25, Bytes26: 26, Bytes27: 27, Bytes28: 28, Bytes29: 29, Bytes30: 30, Bytes31: 31, Bytes32: 32);
+bytes!(Bytes33: 32 + 1, Bytes34: 32 + 2, Bytes35: 32 + 3, Bytes36: 32 + 4, Bytes37: 32 + 5, Bytes38: 32 + 6, Bytes39: 32 + 7, Bytes40: 32 + 8, Bytes41: 32 + 9, Bytes42: 32 + 10, Bytes43: 32 + 11, Bytes44: 32 + 12, Bytes45: 32 + 13, Bytes46: 32 + 14, Bytes47: 32 + 15, Bytes48: 32 + 16, Bytes49: 32 + 17, Bytes50: 32 + 18, Bytes51: 32 + 19, Bytes52: 32 + 20, Bytes53: 32 + 21, Bytes54: 32 + 22, Bytes55: 32 + 23, Bytes56: 32 + 24, Bytes57: 32 + 25, Bytes58: 32 + 26, Bytes59: 32 + 27, Bytes60: 32 + 28, Bytes61: 32 + 29, Bytes62: 32 + 30, Bytes63: 32 + 31, Bytes64: 32 + 32);
+
+macro_rules! lying_on {
+    ($($name:ident: [$number:ident; $numbers:literal]),+) => {
+        compaction::shared! {$(
+            /// An item that lies on as many bytes as its numbers.
+            pub struct $name {
+                /// Any bits.
+                pub numbers: [$number; $numbers],
+            }
+        )+}
+    };
+}
+lying_on!(
+    Pairs1: [u16; 1], Pairs3: [u16; 3], Pairs8: [u16; 8], Pairs31: [u16; 31],
+    Longs1: [u64; 1], Longs3: [u64; 3], Longs4: [u64; 4], Longs8: [u64; 8]
+);
+
+type Case = fn(&Backend<'_>);
+
+macro_rules! each {
+    ($($item:ty),+ $(,)?) => { [$(keeps_items::<$item> as Case),+] };
+}
+
+/// Each by its own thread, for on a GPU there is much to compile.
+pub(crate) fn keeps_items_of_every_size(backend: &Backend<'_>) {
+    let cases = each![
+        u8, i16, u32, f64, Three, Five, Eight, Sixteen,
+        Pairs1, Pairs3, Pairs8, Pairs31, Longs1, Longs3, Longs4, Longs8,
+        Bytes1, Bytes2, Bytes3, Bytes4, Bytes5, Bytes6, Bytes7, Bytes8, Bytes9, Bytes10, Bytes11, Bytes12, Bytes13, Bytes14, Bytes15, Bytes16, Bytes17, Bytes18, Bytes19, Bytes20, Bytes21, Bytes22, Bytes23, Bytes24, Bytes25, Bytes26, Bytes27, Bytes28, Bytes29, Bytes30, Bytes31, Bytes32, Bytes33, Bytes34, Bytes35, Bytes36, Bytes37, Bytes38, Bytes39, Bytes40, Bytes41, Bytes42, Bytes43, Bytes44, Bytes45, Bytes46, Bytes47, Bytes48, Bytes49, Bytes50, Bytes51, Bytes52, Bytes53, Bytes54, Bytes55, Bytes56, Bytes57, Bytes58, Bytes59, Bytes60, Bytes61, Bytes62, Bytes63, Bytes64
+    ];
+    cases.par_iter().for_each(|case| case(backend));
+}
+
+const TILE: usize = TILE_ITEMS as usize;
+
+fn keeps_items<T: Shared + Debug + Send + Sync>(backend: &Backend<'_>) {
+    // A GPU compiles a file for each strategy: the default's for all sizes, the others' for some.
+    let is_some = [1, 2, 6, 7, 16, 24, 33, 62, 64].contains(&size_of::<T>());
+    let (all, first) = (Strategy::ALL, &Strategy::ALL[..1]);
+    let strategies = match backend {
+        Backend::Cuda(_) if !is_some => first,
+        _ => all,
+    };
+    let in_place = strategies.iter().filter(|each| cases::IN_PLACE.contains(each));
+    let mut random = Random(size_of::<T>() as u64);
+    for len in [0, 1, 33, 255, TILE - 1, 3 * TILE + 5, (1 << 16) + 3] {
+        for mask in [Mask::All, Mask::Random(50)] {
+            let flags = mask.flags(len, &mut random);
+            for &strategy in strategies {
+                selects_items_by::<T>(backend, strategy, &flags, mask);
+            }
+            for &strategy in in_place.clone() {
+                selects_in_place_by::<T>(backend, strategy, &flags, mask);
+            }
+        }
+    }
+}
