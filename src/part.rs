@@ -23,6 +23,7 @@
 
 mod file;
 mod samples;
+mod verify;
 
 use std::path::{Path, PathBuf};
 
@@ -30,6 +31,7 @@ use rayon::prelude::*;
 
 pub use file::{Found, Packing};
 pub use samples::{Place, Samples};
+pub use verify::{Difference, Portion};
 
 use crate::{
     Error,
@@ -222,53 +224,6 @@ impl Found {
             None => Ok(part),
         }
     }
-
-    /// How the pixels differ from what another render of the same samples has there; `None` if they do not.
-    pub fn difference(&self, expected: &Part, pixels: &[u32]) -> Option<Difference> {
-        let width = self.claim.identity.size.0;
-        let differs = |&&pixel: &&u32| {
-            let sums = |exposed: &Exposed| exposed.sums.as_chunks::<3>().0[pixel as usize];
-            let shown = self.picture.pixels[pixel as usize].to_array();
-            sums(&self.exposed) != sums(&expected.exposed)
-                || bits(shown) != bits(expected.pixel(pixel))
-        };
-        let count = pixels.par_iter().filter(differs).count();
-        let &pixel = pixels.par_iter().find_first(differs)?;
-        let (shown, right) = (
-            self.picture.pixels[pixel as usize].to_array(),
-            expected.pixel(pixel),
-        );
-        let sums = |exposed: &Exposed| exposed.sums.as_chunks::<3>().0[pixel as usize];
-        let (expected, found) = if bits(shown) == bits(right) {
-            let text = |sums: [u64; 3]| format!("{} {} {} on the film", sums[0], sums[1], sums[2]);
-            (text(sums(&expected.exposed)), text(sums(&self.exposed)))
-        } else {
-            let text = |[red, green, blue]: [f32; 3]| format!("{red} {green} {blue}");
-            (text(right), text(shown))
-        };
-        Some(Difference {
-            count,
-            x: pixel % width,
-            y: pixel / width,
-            expected,
-            found,
-        })
-    }
-}
-
-/// Pixels that are not what they should be.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Difference {
-    /// How many.
-    pub count: usize,
-    /// Column of the first, from the left.
-    pub x: u32,
-    /// Its row, from the top.
-    pub y: u32,
-    /// What it should be: red, green and blue as shown, or on the film where they show the same.
-    pub expected: String,
-    /// What it is.
-    pub found: String,
 }
 
 fn bits(color: [f32; 3]) -> [u32; 3] {

@@ -11,9 +11,9 @@ use compaction::Strategy;
 pub use crate::backend::{BackendChoice, Settings};
 use crate::{
     Error,
-    backend::{Backend, Spans},
+    backend::{Backend, Pixels, Spans},
     camera::Camera,
-    film::film_hash,
+    film::{Exposed, film_hash},
     part::{Claim, Identity, Part, SOFTWARE, Samples},
     picture::Picture,
     scene::{self, Scene, scene_hash},
@@ -31,6 +31,8 @@ pub struct Renderer {
     spp: u32,
     seed: u32,
     max_bounces: u32,
+    /// Pixels to render.
+    pixels: Pixels,
     /// (pixel, sample) pairs to render, in their order.
     range: Range<u64>,
     /// Up to where they are on the film, or will be when the device gets there.
@@ -64,7 +66,8 @@ impl Renderer {
             spp: scene.spp,
             seed: scene.seed,
             max_bounces: scene.max_bounces,
-            range: 0..pairs(scene.size, scene.spp),
+            pixels: Pixels::all(scene.size),
+            range: Samples::first(scene.spp, width * height).stretches()[0].clone(),
             done: 0,
             stats,
             elapsed: Duration::ZERO,
@@ -85,7 +88,7 @@ impl Renderer {
         let begun = Instant::now();
         let spans = Spans {
             width: self.size.0,
-            pixel_count: self.pixel_count(),
+            pixels: self.pixels,
             seed: self.seed,
             wave_size: self.backend.wave_size,
             next: AtomicU64::new(self.done),
@@ -133,7 +136,22 @@ impl Renderer {
                     .to_owned(),
             });
         };
+        self.pixels = Pixels::all(self.size);
         self.range = range.clone();
+        self.restart()
+    }
+
+    /// Renders these samples, one stretch, but of some pixels only; begins again. What is on the film is no part then.
+    pub(crate) fn set_pixels(&mut self, samples: &Samples, pixels: Pixels) -> Result<(), Error> {
+        self.set_samples(samples)?;
+        let all = u64::from(self.pixel_count());
+        let chosen: Vec<u32> = pixels.list().collect();
+        let place = |pairs: u64| {
+            let before = chosen.partition_point(|&pixel| u64::from(pixel) < pairs % all);
+            pairs / all * chosen.len() as u64 + before as u64
+        };
+        self.range = place(self.range.start)..place(self.range.end);
+        self.pixels = pixels;
         self.restart()
     }
 
@@ -191,8 +209,7 @@ impl Renderer {
     /// Renders all samples in another size; begins again.
     pub fn set_size(&mut self, width: u32, height: u32) -> Result<(), Error> {
         self.size = (width, height);
-        self.range = 0..pairs(self.size, self.spp);
-        self.restart()
+        self.set_samples(&Samples::first(self.spp, width * height))
     }
 
     /// Goes on with another implementation of the sieve: the film stays, since the bits do not change.
@@ -230,9 +247,7 @@ impl Renderer {
 
     /// The film so far, with what it is of. Waits for what is under way.
     pub fn part(&mut self) -> Result<Part, Error> {
-        self.land()?;
-        let exposed = self.backend.exposed()?;
-        self.stats.rejected_samples = exposed.rejected;
+        let exposed = self.exposed()?;
         let stats = Stats {
             film_hash: film_hash(self.size.0, self.size.1, &exposed.sums),
             ..self.stats()
@@ -243,6 +258,14 @@ impl Renderer {
             stats,
         };
         Ok(Part { claim, exposed })
+    }
+
+    /// What is on the film. Waits for what is under way.
+    pub(crate) fn exposed(&mut self) -> Result<Exposed, Error> {
+        self.land()?;
+        let exposed = self.backend.exposed()?;
+        self.stats.rejected_samples = exposed.rejected;
+        Ok(exposed)
     }
 
     /// What the film is of.
@@ -276,9 +299,4 @@ impl Renderer {
     fn pixel_count(&self) -> u32 {
         self.size.0 * self.size.1
     }
-}
-
-/// (pixel, sample) pairs of a picture.
-fn pairs((width, height): (u32, u32), spp: u32) -> u64 {
-    u64::from(width) * u64::from(height) * u64::from(spp)
 }

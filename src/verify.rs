@@ -1,11 +1,13 @@
 //! `raysieve verify`: a picture's samples, rendered again.
 
-use std::path::{Path, PathBuf};
+use std::{
+    hash::{BuildHasher, RandomState},
+    path::{Path, PathBuf},
+};
 
 use raysieve::{
     Error,
-    part::{Claim, Found, Part, SOFTWARE},
-    renderer::Renderer,
+    part::{Claim, Found, Portion, SOFTWARE},
     scene::Scene,
 };
 
@@ -38,34 +40,45 @@ pub(crate) fn verify(arguments: &Verify) -> Result<(), Error> {
     }
     let mut renderer = arguments.machine.renderer(&scene)?;
     note(&backend_line(&renderer));
-    let expected = render(&mut renderer, &claim)?;
 
     let (width, height) = claim.identity.size;
-    let pixels: Vec<u32> = (0..width * height).collect();
-    if let Some(difference) = found.difference(&expected, &pixels) {
-        let problem = format!(
-            "{} of {} pixels differ, the first at x {}, y {}: expected {}, found {}",
-            difference.count,
-            pixels.len(),
-            difference.x,
-            difference.y,
-            difference.expected,
-            difference.found
-        );
-        return Err(refuted(problem));
+    let (portion, compared) = portion(arguments, width * height);
+    let progress = progress_bar(PROGRESS_STEPS);
+    let difference = found.verify(&mut renderer, portion, |done| {
+        progress.set_position((done * PROGRESS_STEPS as f64) as u64);
+    })?;
+    progress.finish_and_clear();
+    if let Some(difference) = difference {
+        return Err(refuted(format!(
+            "{} of {compared} differ, the first at x {}, y {}: expected {}, found {}",
+            difference.count, difference.x, difference.y, difference.expected, difference.found
+        )));
     }
+    // What else can be told without rendering: of the pixels that were not compared too.
     found.into_part(path).map_err(|error| match error {
         Error::Damaged { problem, .. } => refuted(problem),
         error => error,
     })?;
     say(&format!(
-        "{} holds: {} pixels, samples {} of {}, film_hash {}\n",
+        "{} holds: {compared}, samples {} of {}, film_hash {}\n",
         path.display(),
-        pixels.len(),
         claim.samples,
         scene.path.display(),
         claim.stats.film_hash
     ))
+}
+
+/// What to render again, and that in words.
+fn portion(arguments: &Verify, pixel_count: u32) -> (Portion, String) {
+    let Some(part) = arguments.pixels else {
+        return (Portion::Whole, format!("{pixel_count} pixels"));
+    };
+    let pixels = ((f64::from(pixel_count) * part).ceil() as u32).clamp(1, pixel_count);
+    // Nobody can know beforehand which pixels will be asked for.
+    let by_chance = || RandomState::new().hash_one(()) as u32;
+    let pick = arguments.pick.unwrap_or_else(by_chance);
+    let words = format!("{pixels} of {pixel_count} pixels (--pick {pick})");
+    (Portion::Some { pixels, pick }, words)
 }
 
 /// The scene that the picture shows, with its settings.
@@ -109,33 +122,4 @@ fn another_scene(scene: &Path, picture: &Path) -> Error {
              verify {picture} SCENE"
         ),
     }
-}
-
-/// The samples that the picture claims.
-fn render(renderer: &mut Renderer, claim: &Claim) -> Result<Part, Error> {
-    let progress = progress_bar(PROGRESS_STEPS);
-    let mut rendered: Option<Part> = None;
-    let mut before = 0.0;
-    for stretch in claim.samples.each() {
-        renderer.set_samples(&stretch)?;
-        let share = stretch.len() as f64 / claim.samples.len() as f64;
-        while renderer.advance()? {
-            let done = before + share * renderer.progress();
-            progress.set_position((done * PROGRESS_STEPS as f64) as u64);
-        }
-        before += share;
-        let part = renderer.part()?;
-        match &mut rendered {
-            None => rendered = Some(part),
-            Some(rendered) => rendered.add(&part).map_err(|problem| Error::Setting {
-                setting: format!("samples {stretch}"),
-                problem,
-            })?,
-        }
-    }
-    progress.finish_and_clear();
-    rendered.ok_or_else(|| Error::Setting {
-        setting: "samples".to_owned(),
-        problem: "there are none in the picture".to_owned(),
-    })
 }

@@ -58,10 +58,7 @@ fn linear(path: &Path) -> Picture {
 
 fn a_picture_has_the_size_and_the_light_of_the_film() {
     let folder = folder();
-    assert_done(&small_render(
-        folder.path(),
-        &["-o", "a.exr", "--exposure", "0.5"],
-    ));
+    assert_done(&small_render(folder.path(), &["-o", "a.exr"]));
     assert_done(&small_render(
         folder.path(),
         &["-o", "a.PNG", "--exposure", "0.5"],
@@ -97,6 +94,7 @@ fn a_picture_tells_where_it_came_from() {
     let expected = [
         ("scene", scene("spheres.ron").display().to_string()),
         ("samples", "3".to_owned()),
+        ("sample_range", "0..3".to_owned()),
         ("seed", "4000000000".to_owned()),
         (
             "film_hash",
@@ -174,6 +172,7 @@ fn statistics_have_the_documented_keys_and_obey_their_laws() {
         "device",
         "size",
         "spp",
+        "sample_range",
         "seed",
         "compaction",
         "seconds",
@@ -214,6 +213,7 @@ fn statistics_have_the_documented_keys_and_obey_their_laws() {
         (&statistics["spp"], &statistics["seed"]),
         (&3.into(), &7.into())
     );
+    assert_eq!(statistics["sample_range"], "0..3");
     assert_eq!(statistics["compaction"], "look-back");
     assert_eq!(statistics["rejected_samples"], 0);
     let hash = statistics["film_hash"].as_str().expect("a text");
