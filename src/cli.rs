@@ -551,7 +551,9 @@ fn sample_range(text: &str) -> Result<SampleRange, String> {
 }
 
 fn percentage(text: &str) -> Result<f64, String> {
-    let percent = text.strip_suffix('%').and_then(|text| text.parse::<f64>().ok());
+    let percent = text
+        .strip_suffix('%')
+        .and_then(|text| text.parse::<f64>().ok());
     percent
         .filter(|percent| *percent > 0.0 && *percent <= 100.0)
         .map(|percent| percent / 100.0)

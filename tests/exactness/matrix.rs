@@ -16,13 +16,22 @@ use crate::{
 
 /// Cut where a sample has begun, too.
 const CUTS: [Place; 4] = [
-    Place { sample: 0, pixel: 0 },
-    Place { sample: 1, pixel: 0 },
+    Place {
+        sample: 0,
+        pixel: 0,
+    },
+    Place {
+        sample: 1,
+        pixel: 0,
+    },
     Place {
         sample: 3,
         pixel: 101,
     },
-    Place { sample: 5, pixel: 0 },
+    Place {
+        sample: 5,
+        pixel: 0,
+    },
 ];
 
 pub(crate) fn holds_on_cpus() {
@@ -53,7 +62,11 @@ fn backends_of_cpu() -> Vec<Settings> {
 }
 
 fn small_scenes() -> Vec<Scene> {
-    let scenes = [load("scenes/cornell.ron"), load("scenes/spheres.ron"), garden()];
+    let scenes = [
+        load("scenes/cornell.ron"),
+        load("scenes/spheres.ron"),
+        garden(),
+    ];
     scenes.map(|scene| sized(scene, 24, 16, 5)).into()
 }
 
@@ -83,7 +96,10 @@ fn holds(backends: &[Settings], scenes: &[Scene], wave_sizes: &[Option<u32>]) {
                     let second = (first + 1) % renderers.len();
                     let third = (first + 2) % renderers.len();
                     let case = |way: &str| {
-                        format!("{way} from {:?}, {strategy}, waves of {wave_size:?}", backends[first])
+                        format!(
+                            "{way} from {:?}, {strategy}, waves of {wave_size:?}",
+                            backends[first]
+                        )
                     };
 
                     let one_go = rendered(&mut renderers[first], CUTS[0], CUTS[3]);
@@ -91,7 +107,9 @@ fn holds(backends: &[Settings], scenes: &[Scene], wave_sizes: &[Option<u32>]) {
 
                     let begun = rendered(&mut renderers[first], CUTS[0], CUTS[2]);
                     let resumed = &mut renderers[second];
-                    resumed.set_samples(&samples(scene, CUTS[0], CUTS[3])).unwrap();
+                    resumed
+                        .set_samples(&samples(scene, CUTS[0], CUTS[3]))
+                        .unwrap();
                     resumed.resume(&kept(begun)).unwrap();
                     while resumed.advance().unwrap() {}
                     let resumed = resumed.part().unwrap();

@@ -16,15 +16,7 @@ use crate::{
 };
 
 /// `(items, flags, count, capacity, is_given, selected, workspace)`, items in bytes
-type InPlace = (
-    InOut<u8>,
-    In<u8>,
-    In<u32>,
-    u32,
-    u32,
-    InOut<u32>,
-    InOut<u64>,
-);
+type InPlace = (InOut<u8>, In<u8>, In<u32>, u32, u32, InOut<u32>, InOut<u64>);
 
 /// Items of a thread, so that a tile's survivors fit into 32 KiB of shared memory.
 fn stripes<T>() -> u32 {

@@ -110,7 +110,14 @@ impl<'a> Cuda<'a> {
         let (room, all) = (self.guarded(out), self.guarded(flags));
         self.call(room, out, flags.len(), |given, out, selected, workspace| {
             let select = self.select(strategy);
-            select.indices(&self.gpu.stream, &all.view(), given, out, selected, workspace)
+            select.indices(
+                &self.gpu.stream,
+                &all.view(),
+                given,
+                out,
+                selected,
+                workspace,
+            )
         })
     }
 
@@ -133,10 +140,22 @@ impl<'a> Cuda<'a> {
 
     fn in_place<T: Shared>(&self, strategy: Strategy, items: &mut [T], flags: &[u8]) -> u32 {
         let (room, all) = (self.guarded(items), self.guarded(flags));
-        self.call(room, items, flags.len(), |given, items, selected, workspace| {
-            let select = self.select(strategy);
-            select.in_place(&self.gpu.stream, items, &all.view(), given, selected, workspace)
-        })
+        self.call(
+            room,
+            items,
+            flags.len(),
+            |given, items, selected, workspace| {
+                let select = self.select(strategy);
+                select.in_place(
+                    &self.gpu.stream,
+                    items,
+                    &all.view(),
+                    given,
+                    selected,
+                    workspace,
+                )
+            },
+        )
     }
 
     /// These items between guards, `start` items into their buffer and, if they lie anywhere, `shift` bytes more.

@@ -146,7 +146,11 @@ fn check_runs<T: Shared>(kept: &[T], out: &[T], len: usize, case: &str) {
     };
     let (wanted, got) = (sorted(kept), sorted(out));
     assert!(
-        wanted.len() == got.len() && wanted.iter().zip(&got).all(|(left, right)| same(left, right)),
+        wanted.len() == got.len()
+            && wanted
+                .iter()
+                .zip(&got)
+                .all(|(left, right)| same(left, right)),
         "{case}: other items than those selected"
     );
     if size_of::<T>() < size_of::<u32>() {

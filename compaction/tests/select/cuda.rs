@@ -13,8 +13,7 @@ use crate::{
     cases::check,
     common::Gpu,
     random::{Mask, Random},
-    sizes,
-    selects_in_place, selects_indices, selects_items,
+    selects_in_place, selects_indices, selects_items, sizes,
 };
 
 const TILE: usize = TILE_ITEMS as usize;

@@ -9,13 +9,7 @@ use compaction::{
     select::{Count, Predicate, SelectIf, TILE_ITEMS},
 };
 
-use crate::{
-    Eight,
-    backends::Cuda,
-    cases::SIZES,
-    common::Gpu,
-    random::items,
-};
+use crate::{Eight, backends::Cuda, cases::SIZES, common::Gpu, random::items};
 
 const GUARD: u8 = 0xa5;
 

@@ -54,9 +54,14 @@ macro_rules! each {
 /// Each by its own thread, for on a GPU there is much to compile.
 pub(crate) fn keeps_items_of_every_size(backend: &Backend<'_>) {
     let cases = each![
-        u8, i16, u32, f64, Three, Five, Eight, Sixteen,
-        Pairs1, Pairs3, Pairs8, Pairs31, Longs1, Longs3, Longs4, Longs8,
-        Bytes1, Bytes2, Bytes3, Bytes4, Bytes5, Bytes6, Bytes7, Bytes8, Bytes9, Bytes10, Bytes11, Bytes12, Bytes13, Bytes14, Bytes15, Bytes16, Bytes17, Bytes18, Bytes19, Bytes20, Bytes21, Bytes22, Bytes23, Bytes24, Bytes25, Bytes26, Bytes27, Bytes28, Bytes29, Bytes30, Bytes31, Bytes32, Bytes33, Bytes34, Bytes35, Bytes36, Bytes37, Bytes38, Bytes39, Bytes40, Bytes41, Bytes42, Bytes43, Bytes44, Bytes45, Bytes46, Bytes47, Bytes48, Bytes49, Bytes50, Bytes51, Bytes52, Bytes53, Bytes54, Bytes55, Bytes56, Bytes57, Bytes58, Bytes59, Bytes60, Bytes61, Bytes62, Bytes63, Bytes64
+        u8, i16, u32, f64, Three, Five, Eight, Sixteen, Pairs1, Pairs3, Pairs8, Pairs31, Longs1,
+        Longs3, Longs4, Longs8, Bytes1, Bytes2, Bytes3, Bytes4, Bytes5, Bytes6, Bytes7, Bytes8,
+        Bytes9, Bytes10, Bytes11, Bytes12, Bytes13, Bytes14, Bytes15, Bytes16, Bytes17, Bytes18,
+        Bytes19, Bytes20, Bytes21, Bytes22, Bytes23, Bytes24, Bytes25, Bytes26, Bytes27, Bytes28,
+        Bytes29, Bytes30, Bytes31, Bytes32, Bytes33, Bytes34, Bytes35, Bytes36, Bytes37, Bytes38,
+        Bytes39, Bytes40, Bytes41, Bytes42, Bytes43, Bytes44, Bytes45, Bytes46, Bytes47, Bytes48,
+        Bytes49, Bytes50, Bytes51, Bytes52, Bytes53, Bytes54, Bytes55, Bytes56, Bytes57, Bytes58,
+        Bytes59, Bytes60, Bytes61, Bytes62, Bytes63, Bytes64
     ];
     cases.par_iter().for_each(|case| case(backend));
 }
@@ -71,7 +76,9 @@ fn keeps_items<T: Shared + Debug + Send + Sync>(backend: &Backend<'_>) {
         Backend::Cuda(_) if !is_some => first,
         _ => all,
     };
-    let in_place = strategies.iter().filter(|each| cases::IN_PLACE.contains(each));
+    let in_place = strategies
+        .iter()
+        .filter(|each| cases::IN_PLACE.contains(each));
     let mut random = Random(size_of::<T>() as u64);
     for len in [0, 1, 33, 255, TILE - 1, 3 * TILE + 5, (1 << 16) + 3] {
         for mask in [Mask::All, Mask::Random(50)] {
