@@ -67,22 +67,21 @@ __device__ __forceinline__ void copy_kept(
     }
 }
 
-// Copies the kept items of a tile by the widest vectors, of up to BYTES bytes, that they are made of and on which both
-// buffers lie.
+// Copies the kept items of a tile by vectors of BYTES bytes if both buffers lie on them, else by narrower ones.
 template <u32 BYTES, class Order>
 __device__ __forceinline__ void copy_kept_by(
     const u8 *__restrict__ items, const u16 *kept, u32 survivors, u8 *__restrict__ out, Order &order)
 {
-    if constexpr (ITEM_BYTES % BYTES != 0) {
-        copy_kept_by<BYTES / 2>(items, kept, survivors, out, order);
-    } else {
-        using Wide = typename Vector<BYTES>::type;
-        if (BYTES <= ITEM_ALIGN || (is_aligned(items, BYTES) && is_aligned(out, BYTES)))
-            copy_kept<ITEM_BYTES / BYTES>((const Wide *)items, kept, survivors, (Wide *)out, order);
-        else if constexpr (BYTES > ITEM_ALIGN)
-            copy_kept_by<BYTES / 2>(items, kept, survivors, out, order);
-    }
+    using Wide = typename Vector<BYTES>::type;
+    constexpr u32 NARROWER = BYTES / 4 > ITEM_ALIGN ? BYTES / 4 : ITEM_ALIGN;
+    if (BYTES == ITEM_ALIGN || (is_aligned(items, BYTES) && is_aligned(out, BYTES)))
+        copy_kept<ITEM_BYTES / BYTES>((const Wide *)items, kept, survivors, (Wide *)out, order);
+    else if constexpr (BYTES != ITEM_ALIGN)
+        copy_kept_by<NARROWER>(items, kept, survivors, out, order);
 }
+
+// The widest vectors that items are made of.
+constexpr u32 ITEM_VECTOR = (ITEM_BYTES & -ITEM_BYTES) < WIDEST_VECTOR ? ITEM_BYTES & -ITEM_BYTES : WIDEST_VECTOR;
 
 // Items are read once it is known which are kept: whole sectors of dropped ones are never loaded.
 template <u32 ROWS, class Order>
@@ -94,7 +93,7 @@ __device__ __forceinline__ void keep_items(
     order.announce(found.total);
     gather_places(found, kept);
     __syncthreads();
-    copy_kept_by<WIDEST_VECTOR>(items + (u64)tile.first * ITEM_BYTES, kept, found.total, out, order);
+    copy_kept_by<ITEM_VECTOR>(items + (u64)tile.first * ITEM_BYTES, kept, found.total, out, order);
 }
 
 // Writes every part of the tile's items, PARTS an item, those of dropped items as `blank`, and counts the kept items.
@@ -133,12 +132,16 @@ __device__ __forceinline__ void look_back(
 #define SELECT_PARAMS                                                                                             \
     const u8 *items, const u8 *flags, const u32 *count, u32 capacity, u32 is_given, u8 *out, u32 *selected,       \
         u64 *workspace
-// Left to itself, ptxas squeezes compute 8.0 into 40 registers and spills.
+// How many blocks a multiprocessor holds. Left to itself, ptxas squeezes some kernels so that they spill.
 #if __CUDA_ARCH__ < 900
-#define SELECT(name) extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, 2) name
+constexpr u32 LEAST_BLOCKS = 2, LEAST_WIDE_BLOCKS = 2;
+#elif __CUDA_ARCH__ < 1200
+constexpr u32 LEAST_BLOCKS = 4, LEAST_WIDE_BLOCKS = ITEM_VECTOR > 8 ? 3 : 4;
 #else
-#define SELECT(name) extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) name
+constexpr u32 LEAST_BLOCKS = 3, LEAST_WIDE_BLOCKS = 3;
 #endif
+#define SELECT(name) extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, LEAST_BLOCKS) name
+#define SELECT_WIDE(name) extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, LEAST_WIDE_BLOCKS) name
 
 SELECT(select_indices_look_back)(SELECT_PARAMS)
 {
@@ -154,7 +157,7 @@ SELECT(select_many_indices_look_back)(SELECT_PARAMS)
         [&](Tile tile, auto &order) { keep_indices<MANY_ROWS>(flags, tile, (u32 *)out, order); });
 }
 
-SELECT(select_items_look_back)(SELECT_PARAMS)
+SELECT_WIDE(select_items_look_back)(SELECT_PARAMS)
 {
     look_back<FEW_ROWS, FEW_WINDOWS>(
         flags, count, capacity, is_given, selected, workspace,
@@ -187,7 +190,7 @@ SELECT(select_indices_atomic)(SELECT_PARAMS)
     keep_indices<1>(flags, run.tile, (u32 *)out, run.order);
 }
 
-SELECT(select_items_atomic)(SELECT_PARAMS)
+SELECT_WIDE(select_items_atomic)(SELECT_PARAMS)
 {
     Appending run = appending(count, capacity, is_given, selected, workspace);
     keep_items<1>(items, flags, run.tile, out, run.order);

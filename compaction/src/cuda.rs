@@ -8,6 +8,29 @@
 //! struct and the argument types of each kernel. A [`Compiler`] makes machine code of it, or finds it made before.
 //! A [`Kernel`] knows its argument types, so that a launch is an ordinary call.
 //!
+//! [`open`] gives a context, [`upload`] and [`download`] move data, a [`Mailbox`] brings small results back without
+//! stopping anybody, a [`Timeline`] measures. An [`Archive`] ships compiled kernels with a program, for machines that have
+//! a driver and nothing else.
+//!
+//! ```no_run
+//! use compaction::cuda::{self, Compiler, InOut, Launch, Source};
+//!
+//! let source = Source::new("count.cu", r#"
+//!     extern "C" __global__ void count_up(u32 *counter) { atomicAdd(counter, STEP); }
+//! "#)
+//! .constant("STEP", 2)
+//! .kernel::<(InOut<u32>,)>("count_up");
+//!
+//! let context = cuda::open(0)?;
+//! let stream = context.default_stream();
+//! let count_up = Compiler::new().load(&context, &source)?.kernel::<(InOut<u32>,)>("count_up")?;
+//!
+//! let mut counter = cuda::zeroed::<u32>(&stream, 1)?;
+//! count_up.launch(&stream, Launch::blocks(10, 32), (counter.as_view_mut(),))?;
+//! assert_eq!(cuda::download(&stream, &counter)?, [640]);
+//! # Ok::<(), compaction::Error>(())
+//! ```
+//!
 //! The module holds all `unsafe` code of the crate. Buffers, streams and contexts are [`cudarc`]'s own.
 //!
 //! # Environment

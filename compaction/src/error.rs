@@ -5,9 +5,27 @@ use std::fmt::Write;
 use cudarc::driver::DriverError;
 
 /// The result of every fallible function of this crate.
+///
+/// ```
+/// use compaction::{Strategy, select::cpu};
+///
+/// fn count(flags: &[u8]) -> compaction::Result<u32> {
+///     cpu::indices(Strategy::LookBack, flags, &mut vec![0; flags.len()])
+/// }
+/// assert_eq!(count(&[1, 0, 1])?, 2);
+/// # Ok::<(), compaction::Error>(())
+/// ```
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// An error of this crate.
+///
+/// ```
+/// use compaction::{Error, Strategy, select::cpu};
+///
+/// let error = cpu::indices(Strategy::LookBack, &[1, 0, 1], &mut [0; 2]).unwrap_err();
+/// assert!(matches!(error, Error::OutputTooShort { needed: 3, got: 2, .. }));
+/// assert_eq!(error.to_string(), "the output of select: room for 2 items where up to 3 may be written");
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -186,6 +204,13 @@ pub enum Error {
 
 impl Error {
     /// Says what was being done when the driver refused: `.map_err(Error::driver("copy the film"))`.
+    ///
+    /// ```no_run
+    /// use compaction::{Error, cuda};
+    ///
+    /// let stream = cuda::open(0)?.new_stream().map_err(Error::driver("make a stream"))?;
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn driver(doing: impl Into<String>) -> impl FnOnce(DriverError) -> Self {
         move |source| Self::Driver {
             doing: doing.into(),

@@ -1,8 +1,44 @@
 //! The border: plain data that Rust and CUDA both read, and the checks that keep the two definitions alike.
 //!
 //! A struct stands readable on both sides, once in Rust by [`shared!`](crate::shared) and once in a header, with the
-//! same names. [`asserts`] are the `static_assert`s that [`Source`](crate::cuda::Source) adds to a kernel file, so that
-//! a kernel whose header differs from Rust does not compile.
+//! same names:
+//!
+//! ```text
+//! compaction::shared! {                  // path.cuh
+//!     pub struct Path {                  struct Path {
+//!         pub origin: [f32; 3],              f32 origin[3];
+//!         pub pixel: u32,                    u32 pixel;
+//!     }                                  };
+//! }
+//! ```
+//!
+//! [`asserts`] are the `static_assert`s that [`Source`](crate::cuda::Source) adds to a kernel file, so that a kernel whose
+//! header differs from Rust does not compile. Here two fields have changed places:
+//!
+//! ```
+//! use compaction::cuda::{In, Nvrtc, Source, Target};
+//!
+//! compaction::shared! {
+//!     /// One light path in flight.
+//!     pub struct Path {
+//!         /// World space, metres.
+//!         pub origin: [f32; 3],
+//!         /// Row-major index into the film.
+//!         pub pixel: u32,
+//!     }
+//! }
+//!
+//! let source = Source::new(
+//!     "shade.cu",
+//!     r#"struct Path { u32 pixel; f32 origin[3]; };
+//!        extern "C" __global__ void shade(const Path *paths) {}"#,
+//! )
+//! .kernel::<(In<Path>,)>("shade");
+//! if let Ok(nvrtc) = Nvrtc::find() {
+//!     let error = nvrtc.compile(&source, Target::Ptx(75)).unwrap_err().to_string();
+//!     assert!(error.contains("Path.pixel: byte 12 in Rust"), "{error}");
+//! }
+//! ```
 
 use std::fmt::Write;
 
@@ -10,6 +46,16 @@ use bytemuck::Pod;
 use cudarc::driver::{DeviceRepr, ValidAsZeroBits};
 
 /// One field of a [`Shared`] struct.
+///
+/// ```
+/// use compaction::layout::{Field, Shared};
+///
+/// compaction::shared! {
+///     /// A ray's hit.
+///     struct Hit { distance: f32, primitive: u32 }
+/// }
+/// assert_eq!(Hit::FIELDS[1], Field { name: "primitive", rust_type: "u32", offset: 4 });
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Field {
     /// Its name on both sides.
@@ -23,6 +69,15 @@ pub struct Field {
 /// Plain data that CUDA knows by the same name.
 ///
 /// Implemented for numbers, and for structs by [`shared!`](crate::shared).
+///
+/// ```
+/// use compaction::layout::Shared;
+///
+/// fn bytes<T: Shared>(items: &[T]) -> String {
+///     format!("{} × {}, {} bytes", items.len(), T::NAME, size_of_val(items))
+/// }
+/// assert_eq!(bytes(&[0.5_f32, 1.5]), "2 × f32, 8 bytes");
+/// ```
 pub trait Shared: Pod + DeviceRepr + ValidAsZeroBits {
     /// The type's name in CUDA.
     const NAME: &'static str;
@@ -107,6 +162,16 @@ macro_rules! shared {
 /// `static_assert`s that do not compile unless CUDA's `T` has the size, alignment, fields and field types of Rust's.
 ///
 /// They use the words of `compaction/prelude.cuh` and stand after `T`'s definition. Numbers need none.
+///
+/// ```
+/// compaction::shared! {
+///     /// A ray's hit.
+///     struct Hit { distance: f32, primitive: u32 }
+/// }
+/// let asserts = compaction::layout::asserts::<Hit>();
+/// assert!(asserts.contains(r#"static_assert(offset_of(Hit, primitive) == 4, "Hit.primitive: byte 4 in Rust");"#));
+/// assert!(compaction::layout::asserts::<u32>().is_empty());
+/// ```
 pub fn asserts<T: Shared>() -> String {
     if T::FIELDS.is_empty() {
         return String::new();

@@ -28,6 +28,10 @@ impl Operator {
     pub const ALL: &[Self] = &[Self::Sum, Self::Min, Self::Max];
 
     /// Its name, as it is written and read.
+    ///
+    /// ```
+    /// assert_eq!(compaction::scan::Operator::Min.name(), "min");
+    /// ```
     pub fn name(self) -> &'static str {
         match self {
             Self::Sum => "sum",
@@ -49,6 +53,18 @@ impl Operator {
 known_by_name!(Operator, "operator");
 
 /// A number that can be scanned: `u32`, `i32`, `u64`, `f32`, `f64`.
+///
+/// ```
+/// use compaction::scan::{Item, Operator, cpu};
+///
+/// fn total<T: Item>(items: &[T]) -> compaction::Result<Option<T>> {
+///     let mut sums = items.to_vec();
+///     cpu::inclusive(Operator::Sum, items, &mut sums)?;
+///     Ok(sums.last().copied())
+/// }
+/// assert_eq!(total(&[0.5, 0.25, 8.0])?, Some(8.75));
+/// # Ok::<(), compaction::Error>(())
+/// ```
 pub trait Item: Shared + Send + Sync + PartialEq + Operators {}
 
 /// An operation on items by way of values, to which they are lifted and from which they are lowered.

@@ -1,6 +1,13 @@
 //! Values that are known by their names.
 
 /// A name that nothing of its kind has.
+///
+/// ```
+/// use compaction::scan::Operator;
+///
+/// let error = "mean".parse::<Operator>().unwrap_err();
+/// assert_eq!(error.to_string(), "no operator is named \"mean\"; there are sum, min, max");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no {kind} is named \"{name}\"; there are {known}")]
 pub struct UnknownName {

@@ -1,18 +1,31 @@
 //! The ways to compact, as values that can be named, listed and switched.
 
-use std::{fmt, str::FromStr};
+use crate::names::known_by_name;
 
 /// How an operation finds out where each survivor goes.
 ///
 /// Every strategy is there on the CPU and on CUDA. All keep the same items and count the same number of them; they
-/// differ in the order, and in what it costs. Each has a name, for command lines and tables:
+/// differ in the order, and in what it costs. On a GPU, for the indices of n flags of which k are set:
+///
+/// | strategy | launches | bytes that move | order of the survivors | same in every run |
+/// |---|---|---|---|---|
+/// | `look-back` | 1 | n + 4k | kept | yes |
+/// | `count-scan-scatter`, `sequences` | 3 | 2n + 4k | kept | yes |
+/// | `scan-scatter` | 3 | 10n + 4k | kept | yes |
+/// | `hole-filling` | 2 | 2n + 4k, and the list of the holes | the last ones fill the holes | yes |
+/// | `atomic` | 1 | n + 4k | kept within a tile | as a set |
+/// | `off` | 1 | n + 4n | all stay in place | yes |
+///
+/// Why each came after the one before, and which to use when, is [told in the guide](crate::guide::select). Each has a
+/// name, for command lines and tables:
 ///
 /// ```
 /// use compaction::Strategy;
 ///
 /// assert_eq!("atomic".parse(), Ok(Strategy::Atomic));
 /// assert_eq!(Strategy::default().to_string(), "look-back");
-/// assert!("atmic".parse::<Strategy>().unwrap_err().to_string().contains("look-back, count-scan-scatter"));
+/// let error = "atmic".parse::<Strategy>().unwrap_err().to_string();
+/// assert!(error.starts_with("no compaction strategy is named \"atmic\"; there are look-back, count-scan-scatter,"));
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -55,11 +68,21 @@ impl Strategy {
     ];
 
     /// Whether the survivors come in the order of the items.
+    ///
+    /// ```
+    /// use compaction::Strategy;
+    ///
+    /// assert!(Strategy::LookBack.keeps_order() && !Strategy::HoleFilling.keeps_order());
+    /// ```
     pub fn keeps_order(self) -> bool {
         !matches!(self, Self::HoleFilling | Self::Atomic)
     }
 
     /// Its name, as it is written and read.
+    ///
+    /// ```
+    /// assert_eq!(compaction::Strategy::HoleFilling.name(), "hole-filling");
+    /// ```
     pub fn name(self) -> &'static str {
         match self {
             Self::LookBack => "look-back",
@@ -73,31 +96,4 @@ impl Strategy {
     }
 }
 
-impl fmt::Display for Strategy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-impl FromStr for Strategy {
-    type Err = UnknownStrategy;
-
-    fn from_str(name: &str) -> Result<Self, UnknownStrategy> {
-        let known = Self::ALL.iter().find(|strategy| strategy.name() == name);
-        known.copied().ok_or_else(|| UnknownStrategy {
-            name: name.to_owned(),
-        })
-    }
-}
-
-/// A name that no [`Strategy`] has.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("no compaction strategy is named \"{name}\"; there are {}", known())]
-pub struct UnknownStrategy {
-    name: String,
-}
-
-fn known() -> String {
-    let names: Vec<_> = Strategy::ALL.iter().map(|known| known.name()).collect();
-    names.join(", ")
-}
+known_by_name!(Strategy, "compaction strategy");

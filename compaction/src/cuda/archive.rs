@@ -26,6 +26,24 @@ const TARGET: Target = Target::Ptx(75);
 /// Each image is kept under the key of the text it was compiled from, so that an image of another text is never used;
 /// a test of the program asserts that [`missing`](Self::missing) is empty. PTX made by NVRTC 12.2 is good for every
 /// driver since 535.
+///
+/// ```no_run
+/// use compaction::cuda::{Archive, Compiler, Nvrtc, Source};
+///
+/// // The program's kernels; a function of the program, so that all three places below see the same.
+/// let sources = [Source::new("nothing.cu", r#"extern "C" __global__ void nothing() {}"#)];
+///
+/// // Once, by its author:
+/// let archive = Archive::build(&sources, &Nvrtc::find()?)?;
+/// std::fs::write("shipped.bin", archive.to_bytes()?)?;
+///
+/// // In its tests:
+/// assert!(Archive::open(&std::fs::read("shipped.bin")?)?.missing(&sources)?.is_empty());
+///
+/// // In the program, where the file is `include_bytes!("shipped.bin")`:
+/// let compiler = Compiler::new().shipped(&std::fs::read("shipped.bin")?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Archive {
     images: BTreeMap<u128, Vec<u8>>,
@@ -33,6 +51,16 @@ pub struct Archive {
 
 impl Archive {
     /// Compiles sources into an archive.
+    ///
+    /// ```
+    /// use compaction::cuda::{Archive, Nvrtc, Source};
+    ///
+    /// let source = Source::new("nothing.cu", r#"extern "C" __global__ void nothing() {}"#);
+    /// if let Ok(nvrtc) = Nvrtc::find() {
+    ///     assert_eq!(Archive::build(&[source], &nvrtc)?.len(), 1);
+    /// }
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -53,6 +81,13 @@ impl Archive {
     }
 
     /// The archive in a file's bytes.
+    ///
+    /// ```
+    /// use compaction::cuda::Archive;
+    ///
+    /// let error = Archive::open(b"kernels1, once").unwrap_err();
+    /// assert_eq!(error.to_string(), "the archive of compiled kernels cannot be read: it ends early");
+    /// ```
     ///
     /// # Errors
     ///
@@ -87,6 +122,14 @@ impl Archive {
 
     /// The bytes of a file that [`open`](Self::open) reads. Equal archives have equal bytes.
     ///
+    /// ```
+    /// use compaction::cuda::Archive;
+    ///
+    /// let archive = Archive::default();
+    /// assert_eq!(Archive::open(&archive.to_bytes()?)?, archive);
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::Archive`] if the compression fails.
@@ -108,6 +151,14 @@ impl Archive {
 
     /// The sources that the archive has no image of, by path: those that changed since it was built.
     ///
+    /// ```
+    /// use compaction::cuda::{Archive, Source};
+    ///
+    /// let new = Source::new("new.cu", r#"extern "C" __global__ void nothing() {}"#);
+    /// assert_eq!(Archive::default().missing(&[new])?, ["new.cu"]);
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::NoHeader`].
@@ -122,11 +173,19 @@ impl Archive {
     }
 
     /// The number of images.
+    ///
+    /// ```
+    /// assert_eq!(compaction::cuda::Archive::default().len(), 0);
+    /// ```
     pub fn len(&self) -> usize {
         self.images.len()
     }
 
     /// Whether there is no image.
+    ///
+    /// ```
+    /// assert!(compaction::cuda::Archive::default().is_empty());
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.images.is_empty()
     }

@@ -17,6 +17,13 @@ const MAGIC: &[u8; 8] = b"compact1";
 ///
 /// It speeds things up and is needed for nothing: an entry that is damaged counts as absent, a folder that cannot be
 /// written stays empty.
+///
+/// ```
+/// use compaction::cuda::{Cache, Compiler};
+///
+/// // A program that keeps its kernels beside its other files.
+/// let compiler = Compiler::new().cache(Cache::at("/var/cache/my-program/kernels"));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cache {
     folder: Option<PathBuf>,
@@ -25,6 +32,13 @@ pub struct Cache {
 impl Cache {
     /// The folder that `COMPACTION_CACHE` names, or `compaction/kernels` where the platform keeps caches
     /// (`XDG_CACHE_HOME` or `~/.cache` on Linux).
+    ///
+    /// ```
+    /// use compaction::cuda::{Cache, Compiler};
+    ///
+    /// // What `Compiler::new()` has anyway.
+    /// let compiler = Compiler::new().cache(Cache::standard());
+    /// ```
     pub fn standard() -> Self {
         match env::var_os("COMPACTION_CACHE") {
             Some(choice) if choice == "off" => Self::off(),
@@ -36,6 +50,12 @@ impl Cache {
     }
 
     /// This folder, made when first written to.
+    ///
+    /// ```
+    /// use compaction::cuda::Cache;
+    ///
+    /// assert_ne!(Cache::at("/var/cache/my-program/kernels"), Cache::off());
+    /// ```
     pub fn at(folder: impl Into<PathBuf>) -> Self {
         Self {
             folder: Some(folder.into()),
@@ -43,6 +63,13 @@ impl Cache {
     }
 
     /// No cache.
+    ///
+    /// ```
+    /// use compaction::cuda::{Cache, Compiler};
+    ///
+    /// // Compiles anew every time: for measuring how long that takes.
+    /// let compiler = Compiler::new().cache(Cache::off());
+    /// ```
     pub fn off() -> Self {
         Self { folder: None }
     }

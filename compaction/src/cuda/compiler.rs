@@ -19,6 +19,18 @@ use crate::error::{Error, Result};
 /// Three layers are asked in turn: the [`Cache`] of what this machine compiled before; [`Nvrtc`], which compiles for the
 /// very GPU, if this machine has it; the [`Archive`] that ships with the program. The key of an image is the whole
 /// expanded text, the options and the target, so no layer gives an image of another source.
+///
+/// A clone shares nothing that changes; operations keep one, to compile for other item types when they are first needed.
+///
+/// ```no_run
+/// use compaction::{cuda::{self, Compiler}, scan::{Operator, Scan, Strategy}};
+///
+/// let compiler = Compiler::new();
+/// let context = cuda::open(0)?;
+/// let sums = Scan::<u32>::new(&compiler, &context, Operator::Sum, Strategy::LookBack)?;
+/// let maxima = Scan::<f32>::new(&compiler, &context, Operator::Max, Strategy::LookBack)?;
+/// # Ok::<(), compaction::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Compiler {
     cache: Cache,
@@ -41,6 +53,13 @@ impl Default for Compiler {
 
 impl Compiler {
     /// The standard cache, the NVRTC of this machine, nothing shipped.
+    ///
+    /// ```
+    /// use compaction::cuda::Compiler;
+    ///
+    /// // NVRTC is not looked for before it is needed.
+    /// let compiler = Compiler::new();
+    /// ```
     pub fn new() -> Self {
         Self {
             cache: Cache::standard(),
@@ -50,6 +69,15 @@ impl Compiler {
     }
 
     /// Uses the bytes of an [`Archive`] as the third layer. Bytes that are none are said to be so when they are needed.
+    ///
+    /// ```
+    /// use compaction::cuda::{Archive, Compiler};
+    ///
+    /// // In a program: `include_bytes!("shipped.bin")`.
+    /// let archive = Archive::default().to_bytes()?;
+    /// let compiler = Compiler::new().shipped(&archive);
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
     pub fn shipped(mut self, archive: &[u8]) -> Self {
         self.shipped = Archive::open(archive)
             .map(Arc::new)
@@ -58,12 +86,27 @@ impl Compiler {
     }
 
     /// Uses another cache.
+    ///
+    /// ```
+    /// use compaction::cuda::{Cache, Compiler};
+    ///
+    /// let compiler = Compiler::new().cache(Cache::off());
+    /// ```
     pub fn cache(mut self, cache: Cache) -> Self {
         self.cache = cache;
         self
     }
 
     /// Uses this NVRTC, or none at all.
+    ///
+    /// ```
+    /// use compaction::cuda::{Cache, Compiler, Source};
+    ///
+    /// // Nothing to compile with, nothing compiled before, nothing shipped.
+    /// let compiler = Compiler::new().nvrtc(None).cache(Cache::off());
+    /// let error = compiler.image(&Source::new("nothing.cu", ""), 90).unwrap_err();
+    /// assert!(error.to_string().ends_with("pip install nvidia-cuda-nvrtc-cu12"));
+    /// ```
     pub fn nvrtc(mut self, nvrtc: Option<Arc<Nvrtc>>) -> Self {
         self.nvrtc = nvrtc.map_or(Choice::Never, Choice::Given);
         self
@@ -73,6 +116,19 @@ impl Compiler {
     ///
     /// An image that the driver refuses, such as one by an NVRTC that is newer than the driver, is passed over for the
     /// next layer's.
+    ///
+    /// ```no_run
+    /// use compaction::cuda::{self, Compiler, InOut, Source};
+    ///
+    /// let source = Source::new(
+    ///     "count.cu",
+    ///     r#"extern "C" __global__ void count_up(u32 *counter) { atomicAdd(counter, 1); }"#,
+    /// )
+    /// .kernel::<(InOut<u32>,)>("count_up");
+    /// let module = Compiler::new().load(&cuda::open(0)?, &source)?;
+    /// let count_up = module.kernel::<(InOut<u32>,)>("count_up")?;
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -89,6 +145,18 @@ impl Compiler {
     }
 
     /// The code of a source for a GPU of this compute capability, 90 for 9.0. Needs no GPU.
+    ///
+    /// ```
+    /// use compaction::{Error, cuda::{Compiler, Source}};
+    ///
+    /// let source = Source::new("nothing.cu", r#"extern "C" __global__ void nothing() {}"#);
+    /// match Compiler::new().image(&source, 90) {
+    ///     Ok((image, origin)) => println!("{} bytes for {}, {origin}", image.bytes.len(), image.target),
+    ///     Err(Error::NoCompiler { reason, .. }) => println!("{reason}"),
+    ///     Err(error) => return Err(error),
+    /// }
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
     ///
     /// # Errors
     ///

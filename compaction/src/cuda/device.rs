@@ -13,6 +13,15 @@ use crate::error::{Error, Result, in_words};
 const OLDEST_DRIVER: (i32, i32) = (12, 2);
 
 /// What is worth knowing of a GPU.
+///
+/// ```
+/// use compaction::cuda;
+///
+/// for device in cuda::devices().unwrap_or_default() {
+///     let (major, minor) = device.compute_capability;
+///     println!("{}: {}, compute capability {major}.{minor}", device.ordinal, device.name);
+/// }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceInfo {
     /// Its number, for [`open`].
@@ -29,6 +38,13 @@ pub struct DeviceInfo {
 
 /// The GPUs of this machine, at least one.
 ///
+/// ```
+/// match compaction::cuda::devices() {
+///     Ok(devices) => println!("{} GPUs, the first an {}", devices.len(), devices[0].name),
+///     Err(none) => println!("{none}"), // no CUDA device: no NVIDIA driver (libcuda) was found
+/// }
+/// ```
+///
 /// # Errors
 ///
 /// [`Error::NoDevice`] says why there is none: no driver, too old a driver, no GPU.
@@ -43,6 +59,15 @@ pub fn devices() -> Result<Vec<DeviceInfo>> {
 ///
 /// Its buffers do not track the order of streams, so that work can be captured into graphs: use each on the stream that
 /// it was allocated on. This module refuses others; cudarc's own copies do not look.
+///
+/// ```no_run
+/// use compaction::cuda;
+///
+/// let context = cuda::open(0)?;
+/// let stream = context.default_stream();
+/// let buffer = cuda::upload(&stream, &[1_u32, 2, 3])?;
+/// # Ok::<(), compaction::Error>(())
+/// ```
 ///
 /// # Errors
 ///
@@ -68,6 +93,12 @@ pub fn open(ordinal: usize) -> Result<Arc<CudaContext>> {
 }
 
 /// The newest CUDA version that the driver knows, (12, 2); `None` without a driver.
+///
+/// ```
+/// if let Some((major, minor)) = compaction::cuda::driver_version() {
+///     println!("the driver knows CUDA {major}.{minor}");
+/// }
+/// ```
 pub fn driver_version() -> Option<(i32, i32)> {
     // SAFETY: only looks for the library.
     if !unsafe { sys::is_culib_present() } {

@@ -5,6 +5,13 @@ use xxhash_rust::xxh3::xxh3_128;
 use super::nvrtc::OPTIONS;
 
 /// What to compile for. The number is the compute capability without its point: 75, 90, 120.
+///
+/// ```
+/// use compaction::cuda::Target;
+///
+/// assert_eq!(Target::Ptx(75).to_string(), "compute_75");
+/// assert_eq!(Target::Cubin(90).to_string(), "sm_90");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Target {
     /// PTX, which the driver turns into machine code for any GPU from this one on.
@@ -24,6 +31,12 @@ impl std::fmt::Display for Target {
 }
 
 /// Where an [`Image`] comes from: the three layers, in the order that they are asked.
+///
+/// ```
+/// use compaction::cuda::Origin;
+///
+/// assert_eq!(Origin::Shipped.to_string(), "shipped with the program");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Origin {
     /// This machine compiled it before.
@@ -45,6 +58,17 @@ impl std::fmt::Display for Origin {
 }
 
 /// A compiled source, as the driver loads it.
+///
+/// ```
+/// use compaction::cuda::{Nvrtc, Source, Target};
+///
+/// let source = Source::new("nothing.cu", r#"extern "C" __global__ void nothing() {}"#);
+/// if let Ok(nvrtc) = Nvrtc::find() {
+///     let image = nvrtc.compile(&source, Target::Ptx(75))?.image;
+///     assert!(String::from_utf8_lossy(&image.bytes).contains(".entry nothing"));
+/// }
+/// # Ok::<(), compaction::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image {
     /// What it runs on.

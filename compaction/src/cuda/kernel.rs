@@ -15,6 +15,17 @@ use super::{
 use crate::error::{Error, Result};
 
 /// The kernels of a [`Source`], loaded into a GPU. Made by [`Compiler::load`](super::Compiler::load).
+///
+/// ```no_run
+/// use compaction::cuda::{self, Compiler, InOut, Launch, Source};
+/// # let context = cuda::open(0)?;
+/// # let stream = context.default_stream();
+/// # let text = r#"extern "C" __global__ void count_up(u32 *counter) { atomicAdd(counter, 1); }"#;
+/// # let source = Source::new("count.cu", text).kernel::<(InOut<u32>,)>("count_up");
+/// let module = Compiler::new().load(&context, &source)?;
+/// let count_up = module.kernel::<(InOut<u32>,)>("count_up")?;
+/// # Ok::<(), compaction::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Module {
     path: String,
@@ -55,11 +66,38 @@ impl Module {
     }
 
     /// Which layer its code came from.
+    ///
+    /// ```no_run
+    /// # use compaction::cuda::{self, Compiler, InOut, Launch, Source};
+    /// # let context = cuda::open(0)?;
+    /// # let stream = context.default_stream();
+    /// # let text = r#"extern "C" __global__ void count_up(u32 *counter) { atomicAdd(counter, 1); }"#;
+    /// # let source = Source::new("count.cu", text).kernel::<(InOut<u32>,)>("count_up");
+    /// # let module = Compiler::new().load(&context, &source)?;
+    /// println!("count.cu was {}", module.origin()); // compiled by NVRTC
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
     pub fn origin(&self) -> Origin {
         self.origin
     }
 
     /// A kernel, as the source declares it.
+    ///
+    /// ```no_run
+    /// # use compaction::cuda::{self, Compiler, InOut, Launch, Source};
+    /// # let context = cuda::open(0)?;
+    /// # let stream = context.default_stream();
+    /// # let text = r#"extern "C" __global__ void count_up(u32 *counter) { atomicAdd(counter, 1); }"#;
+    /// # let source = Source::new("count.cu", text).kernel::<(InOut<u32>,)>("count_up");
+    /// # let module = Compiler::new().load(&context, &source)?;
+    /// let count_up = module.kernel::<(InOut<u32>,)>("count_up")?;
+    /// let error = module.kernel::<(InOut<u64>,)>("count_up").unwrap_err();
+    /// assert_eq!(
+    ///     error.to_string(),
+    ///     "count.cu declares no kernel count_up(u64 *); it declares count_up(u32 *)"
+    /// );
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -144,6 +182,13 @@ fn why_refused(context: &Arc<CudaContext>, ptx: String) -> String {
 }
 
 /// How many threads a launch has.
+///
+/// ```
+/// use compaction::cuda::Launch;
+///
+/// // Three blocks of 256 for 600 items; the last one has threads without an item.
+/// assert_ne!(Launch::covering(600, 256), Launch::blocks(2, 256));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Launch {
     grid: (u32, u32, u32),
@@ -155,6 +200,12 @@ pub struct Launch {
 
 impl Launch {
     /// Blocks of `block_threads` threads, as many as give every item a thread.
+    ///
+    /// ```
+    /// use compaction::cuda::Launch;
+    ///
+    /// let launch = Launch::covering(1_000_000, 256); // 3,907 blocks
+    /// ```
     pub fn covering(items: u32, block_threads: u32) -> Self {
         Self {
             items: Some(items),
@@ -163,11 +214,24 @@ impl Launch {
     }
 
     /// This many blocks of `block_threads` threads.
+    ///
+    /// ```
+    /// use compaction::cuda::Launch;
+    ///
+    /// assert_eq!(Launch::blocks(132, 256), Launch::grid((132, 1, 1), (256, 1, 1)));
+    /// ```
     pub fn blocks(blocks: u32, block_threads: u32) -> Self {
         Self::grid((blocks, 1, 1), (block_threads, 1, 1))
     }
 
     /// A grid of blocks of threads, each as (x, y, z).
+    ///
+    /// ```
+    /// use compaction::cuda::Launch;
+    ///
+    /// // A picture of 1920 by 1080 pixels in squares of 16.
+    /// let launch = Launch::grid((120, 68, 1), (16, 16, 1));
+    /// ```
     pub fn grid(grid: (u32, u32, u32), block: (u32, u32, u32)) -> Self {
         Self {
             grid,
@@ -178,6 +242,13 @@ impl Launch {
     }
 
     /// Gives every block this much dynamic shared memory as well.
+    ///
+    /// ```
+    /// use compaction::cuda::Launch;
+    ///
+    /// // In the kernel: `extern __shared__ u32 table[];`
+    /// let launch = Launch::blocks(132, 256).shared_bytes(16 << 10);
+    /// ```
     pub fn shared_bytes(self, shared_bytes: u32) -> Self {
         Self {
             shared_bytes,
@@ -202,6 +273,29 @@ impl Launch {
 }
 
 /// A loaded kernel that takes `P`.
+///
+/// ```no_run
+/// use compaction::cuda::{self, Compiler, In, InOut, Kernel, Launch, Source};
+///
+/// type Double = (In<u32>, InOut<u32>, u32);
+/// let text = r#"extern "C" __global__ void twice(const u32 *items, u32 *out, u32 item_count)
+/// {
+///     u32 item = blockIdx.x * blockDim.x + threadIdx.x;
+///     if (item >= item_count) return;
+///     out[item] = 2 * items[item];
+/// }"#;
+///
+/// let context = cuda::open(0)?;
+/// let stream = context.default_stream();
+/// let source = Source::new("twice.cu", text).kernel::<Double>("twice");
+/// let twice: Kernel<Double> = Compiler::new().load(&context, &source)?.kernel("twice")?;
+///
+/// let items = cuda::upload(&stream, &[1_u32, 2, 3])?;
+/// let mut out = cuda::zeroed::<u32>(&stream, 3)?;
+/// twice.launch(&stream, Launch::covering(3, 256), (items.as_view(), out.as_view_mut(), 3))?;
+/// assert_eq!(cuda::download(&stream, &out)?, [2, 4, 6]);
+/// # Ok::<(), compaction::Error>(())
+/// ```
 pub struct Kernel<P> {
     name: &'static str,
     function: CudaFunction,
@@ -228,6 +322,18 @@ impl<P> std::fmt::Debug for Kernel<P> {
 
 impl<P: Params> Kernel<P> {
     /// Its name in the source, which is its label everywhere.
+    ///
+    /// ```no_run
+    /// # use compaction::cuda::{self, Compiler, InOut, Launch, Source};
+    /// # let context = cuda::open(0)?;
+    /// # let stream = context.default_stream();
+    /// # let text = r#"extern "C" __global__ void count_up(u32 *counter) { atomicAdd(counter, 1); }"#;
+    /// # let source = Source::new("count.cu", text).kernel::<(InOut<u32>,)>("count_up");
+    /// # let module = Compiler::new().load(&context, &source)?;
+    /// # let count_up = module.kernel::<(InOut<u32>,)>("count_up")?;
+    /// assert_eq!(count_up.name(), "count_up");
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
     pub fn name(&self) -> &'static str {
         self.name
     }
@@ -236,6 +342,20 @@ impl<P: Params> Kernel<P> {
     ///
     /// It allocates no device memory and waits for nothing, so that it can be captured into a graph. What goes wrong
     /// while the kernel runs is reported by a later call on the stream.
+    ///
+    /// ```no_run
+    /// # use compaction::cuda::{self, Compiler, InOut, Launch, Source};
+    /// # let context = cuda::open(0)?;
+    /// # let stream = context.default_stream();
+    /// # let text = r#"extern "C" __global__ void count_up(u32 *counter) { atomicAdd(counter, 1); }"#;
+    /// # let source = Source::new("count.cu", text).kernel::<(InOut<u32>,)>("count_up");
+    /// # let module = Compiler::new().load(&context, &source)?;
+    /// # let count_up = module.kernel::<(InOut<u32>,)>("count_up")?;
+    /// let mut counter = cuda::zeroed::<u32>(&stream, 1)?;
+    /// count_up.launch(&stream, Launch::blocks(10, 32), (counter.as_view_mut(),))?;
+    /// assert_eq!(cuda::download(&stream, &counter)?, [320]);
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
     ///
     /// # What is checked, and what is not
     ///
@@ -278,6 +398,18 @@ impl<P: Params> Kernel<P> {
 
     /// 32-bit registers per thread.
     ///
+    /// ```no_run
+    /// # use compaction::cuda::{self, Compiler, InOut, Launch, Source};
+    /// # let context = cuda::open(0)?;
+    /// # let stream = context.default_stream();
+    /// # let text = r#"extern "C" __global__ void count_up(u32 *counter) { atomicAdd(counter, 1); }"#;
+    /// # let source = Source::new("count.cu", text).kernel::<(InOut<u32>,)>("count_up");
+    /// # let module = Compiler::new().load(&context, &source)?;
+    /// # let count_up = module.kernel::<(InOut<u32>,)>("count_up")?;
+    /// assert!(count_up.registers()? < 32);
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::Driver`].
@@ -290,6 +422,18 @@ impl<P: Params> Kernel<P> {
     }
 
     /// Blocks of this size that one multiprocessor can run at once.
+    ///
+    /// ```no_run
+    /// # use compaction::cuda::{self, Compiler, InOut, Launch, Source};
+    /// # let context = cuda::open(0)?;
+    /// # let stream = context.default_stream();
+    /// # let text = r#"extern "C" __global__ void count_up(u32 *counter) { atomicAdd(counter, 1); }"#;
+    /// # let source = Source::new("count.cu", text).kernel::<(InOut<u32>,)>("count_up");
+    /// # let module = Compiler::new().load(&context, &source)?;
+    /// # let count_up = module.kernel::<(InOut<u32>,)>("count_up")?;
+    /// println!("{} threads at once", 256 * count_up.occupancy(256, 0)?);
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
     ///
     /// # Errors
     ///

@@ -15,6 +15,20 @@ use crate::{
 /// Items copied to the host behind the work of a stream. Only reading waits.
 ///
 /// A mailbox posts outside of graph captures.
+///
+/// ```no_run
+/// use compaction::cuda::{self, Mailbox};
+///
+/// let context = cuda::open(0)?;
+/// let stream = context.default_stream();
+/// let mut mailbox = Mailbox::<u32>::new(&context, 1)?;
+///
+/// let count = cuda::upload(&stream, &[3_u32])?; // as an operation leaves it
+/// mailbox.post(&stream, count.as_view())?;
+/// // More work for the stream and for this thread; then, once the count is wanted:
+/// assert_eq!(mailbox.wait()?, [3]);
+/// # Ok::<(), compaction::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Mailbox<T: Shared> {
     /// Page-locked, so that the copy needs no host thread.
@@ -26,6 +40,14 @@ pub struct Mailbox<T: Shared> {
 
 impl<T: Shared> Mailbox<T> {
     /// A mailbox for up to `len` items.
+    ///
+    /// ```no_run
+    /// use compaction::cuda::{self, Mailbox};
+    ///
+    /// let mailbox = Mailbox::<u32>::new(&cuda::open(0)?, 1)?;
+    /// assert!(mailbox.wait()?.is_empty());
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -58,6 +80,18 @@ impl<T: Shared> Mailbox<T> {
 
     /// Copies the items once the stream comes to it. A later post replaces them.
     ///
+    /// ```no_run
+    /// # use compaction::cuda::{self, Mailbox};
+    /// # let context = cuda::open(0)?;
+    /// # let stream = context.default_stream();
+    /// let mut mailbox = Mailbox::<u32>::new(&context, 4)?;
+    /// let counts = cuda::upload(&stream, &[3_u32, 1, 4, 1])?;
+    /// mailbox.post(&stream, counts.as_view())?;
+    /// mailbox.post(&stream, counts.slice(..2))?;
+    /// assert_eq!(mailbox.wait()?, [3, 1]);
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::OutputTooShort`] for more items than there is room; as [`Kernel::launch`](super::Kernel::launch) for a
@@ -88,6 +122,16 @@ impl<T: Shared> Mailbox<T> {
     }
 
     /// The items that were posted last, as soon as they are here; none before the first post.
+    ///
+    /// ```no_run
+    /// # use compaction::cuda::{self, Mailbox};
+    /// # let context = cuda::open(0)?;
+    /// # let stream = context.default_stream();
+    /// # let mut mailbox = Mailbox::<u32>::new(&context, 1)?;
+    /// mailbox.post(&stream, cuda::upload(&stream, &[7_u32])?.as_view())?;
+    /// assert_eq!(mailbox.wait()?, [7]);
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
     ///
     /// # Errors
     ///

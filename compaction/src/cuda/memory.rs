@@ -14,6 +14,14 @@ use crate::{
 
 /// A buffer whose content is whatever the memory held before.
 ///
+/// ```no_run
+/// # use compaction::cuda;
+/// # let stream = cuda::open(0)?.default_stream();
+/// // For what a kernel writes before anybody reads.
+/// let mut scratch = cuda::uninitialised::<f32>(&stream, 1 << 20)?;
+/// # Ok::<(), compaction::Error>(())
+/// ```
+///
 /// # Errors
 ///
 /// [`Error::OutOfMemory`] with the bytes asked for and free.
@@ -38,6 +46,14 @@ pub fn uninitialised<T: Shared>(stream: &Arc<CudaStream>, len: usize) -> Result<
 
 /// A buffer of zeros.
 ///
+/// ```no_run
+/// # use compaction::cuda;
+/// # let stream = cuda::open(0)?.default_stream();
+/// let counter = cuda::zeroed::<u32>(&stream, 1)?;
+/// assert_eq!(cuda::download(&stream, &counter)?, [0]);
+/// # Ok::<(), compaction::Error>(())
+/// ```
+///
 /// # Errors
 ///
 /// As [`uninitialised`].
@@ -52,6 +68,14 @@ pub fn zeroed<T: Shared>(stream: &Arc<CudaStream>, len: usize) -> Result<CudaSli
 }
 
 /// A buffer with these items.
+///
+/// ```no_run
+/// # use compaction::cuda;
+/// # let stream = cuda::open(0)?.default_stream();
+/// let primes = cuda::upload(&stream, &[2_u32, 3, 5, 7])?;
+/// assert_eq!(primes.len(), 4);
+/// # Ok::<(), compaction::Error>(())
+/// ```
 ///
 /// # Errors
 ///
@@ -70,6 +94,15 @@ pub fn upload<T: Shared>(stream: &Arc<CudaStream>, items: &[T]) -> Result<CudaSl
 }
 
 /// The items of a buffer, after all that its stream has to do before: this waits.
+///
+/// ```no_run
+/// # use compaction::cuda;
+/// # let stream = cuda::open(0)?.default_stream();
+/// let primes = cuda::upload(&stream, &[2_u32, 3, 5, 7])?;
+/// assert_eq!(cuda::download(&stream, &primes)?, [2, 3, 5, 7]);
+/// assert_eq!(cuda::download(&stream, &primes.slice(1..3))?, [3, 5]);
+/// # Ok::<(), compaction::Error>(())
+/// ```
 ///
 /// # Errors
 ///
@@ -90,6 +123,17 @@ pub fn download<T: Shared>(stream: &Arc<CudaStream>, buffer: &impl DevicePtr<T>)
 
 /// The same bytes as items of another type.
 ///
+/// ```no_run
+/// # use compaction::cuda;
+/// # let stream = cuda::open(0)?.default_stream();
+/// let words = cuda::upload(&stream, &[1_u32, 0, 2, 0])?;
+/// let longs = cuda::reinterpret::<u32, u64>(words.as_view())?;
+/// assert_eq!(cuda::download(&stream, &longs)?, [1, 2]);
+/// // Three words are no whole number of longs.
+/// assert!(cuda::reinterpret::<u32, u64>(words.slice(..3)).is_err());
+/// # Ok::<(), compaction::Error>(())
+/// ```
+///
 /// # Errors
 ///
 /// [`Error::Reinterpret`] if they are no whole number of aligned items.
@@ -101,6 +145,16 @@ pub fn reinterpret<'a, T: Shared, U: Shared>(view: CudaView<'a, T>) -> Result<Cu
 }
 
 /// As [`reinterpret`], for writing.
+///
+/// ```no_run
+/// # use compaction::cuda;
+/// # let stream = cuda::open(0)?.default_stream();
+/// let mut words = cuda::zeroed::<u32>(&stream, 4)?;
+/// let mut view = words.as_view_mut();
+/// let longs = cuda::reinterpret_mut::<u32, u64>(&mut view)?;
+/// assert_eq!(longs.len(), 2);
+/// # Ok::<(), compaction::Error>(())
+/// ```
 ///
 /// # Errors
 ///

@@ -32,6 +32,15 @@ type Status = c_int;
 type Program = *mut c_void;
 
 /// A loaded NVRTC library, of version 11.2 or newer.
+///
+/// ```
+/// use compaction::cuda::Nvrtc;
+///
+/// match Nvrtc::find() {
+///     Ok(nvrtc) => println!("{nvrtc:?}"), // NVRTC 12.2 (/usr/local/cuda/lib64/libnvrtc.so.12)
+///     Err(reason) => println!("{reason}"),
+/// }
+/// ```
 pub struct Nvrtc {
     path: PathBuf,
     version: (i32, i32),
@@ -75,6 +84,17 @@ functions! {
 }
 
 /// What NVRTC made of a source.
+///
+/// ```
+/// use compaction::cuda::{Nvrtc, Source, Target};
+///
+/// let source = Source::new("nothing.cu", r#"extern "C" __global__ void nothing() {}"#);
+/// if let Ok(nvrtc) = Nvrtc::find() {
+///     let compiled = nvrtc.compile(&source, Target::Ptx(75))?;
+///     assert_eq!(compiled.image.target, Target::Ptx(75));
+/// }
+/// # Ok::<(), compaction::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Compiled {
     /// The code.
@@ -84,6 +104,18 @@ pub struct Compiled {
 }
 
 /// What a kernel takes of a multiprocessor, per thread unless said otherwise.
+///
+/// ```
+/// use compaction::cuda::{Nvrtc, Source, Target};
+///
+/// let source = Source::new("nothing.cu", r#"extern "C" __global__ void nothing() {}"#);
+/// if let Ok(nvrtc) = Nvrtc::find() {
+///     for usage in nvrtc.compile(&source, Target::Cubin(75))?.usage() {
+///         assert_eq!((usage.kernel.as_str(), usage.spill_store_bytes), ("nothing", 0));
+///     }
+/// }
+/// # Ok::<(), compaction::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     /// The kernel.
@@ -106,6 +138,14 @@ impl Nvrtc {
     /// `CONDA_PREFIX`) and of the user; `/usr/local/cuda*`; the packages of the system and of the `python3` on `PATH`.
     /// One of a newer major version than the driver's, which may refuse its code, is taken only if there is no other.
     ///
+    /// ```
+    /// use compaction::cuda::Nvrtc;
+    ///
+    /// if let Err(reason) = Nvrtc::find() {
+    ///     println!("{reason}"); // NVRTC was not found
+    /// }
+    /// ```
+    ///
     /// # Errors
     ///
     /// One line that says why there is none.
@@ -114,6 +154,13 @@ impl Nvrtc {
     }
 
     /// Loads the library in this file, or of this name where the system's loader looks.
+    ///
+    /// ```
+    /// use compaction::cuda::Nvrtc;
+    ///
+    /// let reason = Nvrtc::open("/nowhere/libnvrtc.so").unwrap_err();
+    /// assert!(reason.starts_with("/nowhere/libnvrtc.so: "));
+    /// ```
     ///
     /// # Errors
     ///
@@ -138,17 +185,40 @@ impl Nvrtc {
     }
 
     /// Where it was loaded from.
+    ///
+    /// ```
+    /// # use compaction::cuda::Nvrtc;
+    /// if let Ok(nvrtc) = Nvrtc::find() {
+    ///     println!("{}", nvrtc.path().display());
+    /// }
+    /// ```
     pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// Its version, (12, 2).
+    ///
+    /// ```
+    /// # use compaction::cuda::Nvrtc;
+    /// if let Ok(nvrtc) = Nvrtc::find() {
+    ///     assert!(nvrtc.version() >= (11, 2));
+    /// }
+    /// ```
     pub fn version(&self) -> (i32, i32) {
         self.version
     }
 
     /// The best target for a GPU of this compute capability (90 for 9.0): machine code if NVRTC knows it, else PTX for
     /// the newest architecture below it. `None` if all it knows are newer.
+    ///
+    /// ```
+    /// use compaction::cuda::{Nvrtc, Target};
+    ///
+    /// if let Ok(nvrtc) = Nvrtc::find() {
+    ///     assert_eq!(nvrtc.target(80), Some(Target::Cubin(80)));
+    ///     assert_eq!(nvrtc.target(10), None);
+    /// }
+    /// ```
     pub fn target(&self, capability: u32) -> Option<Target> {
         let newest = self
             .capabilities
@@ -164,6 +234,16 @@ impl Nvrtc {
     }
 
     /// Compiles a source.
+    ///
+    /// ```
+    /// use compaction::cuda::{Nvrtc, Source, Target};
+    ///
+    /// let wrong = Source::new("wrong.cu", r#"extern "C" __global__ void wrong() { none(); }"#);
+    /// if let Ok(nvrtc) = Nvrtc::find() {
+    ///     let error = nvrtc.compile(&wrong, Target::Ptx(75)).unwrap_err().to_string();
+    ///     assert!(error.contains("wrong.cu(1): error: identifier \"none\" is undefined"), "{error}");
+    /// }
+    /// ```
     ///
     /// # Errors
     ///
@@ -342,6 +422,18 @@ impl Drop for Run<'_> {
 
 impl Compiled {
     /// What each kernel takes, read from the report of a [`Target::Cubin`]; none for PTX.
+    ///
+    /// ```
+    /// use compaction::cuda::{Compiled, Image, Target};
+    ///
+    /// let compiled = Compiled {
+    ///     image: Image { target: Target::Cubin(90), bytes: Vec::new() },
+    ///     log: "ptxas info    : Compiling entry function 'shade' for 'sm_90'
+    ///           ptxas info    : Used 40 registers, used 1 barriers"
+    ///         .to_owned(),
+    /// };
+    /// assert_eq!((compiled.usage()[0].kernel.as_str(), compiled.usage()[0].registers), ("shade", 40));
+    /// ```
     pub fn usage(&self) -> Vec<Usage> {
         let mut kernels = Vec::<Usage>::new();
         for line in self.log.lines() {

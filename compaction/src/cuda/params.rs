@@ -7,14 +7,37 @@ use cudarc::driver::{CudaStream, CudaView, CudaViewMut, DeviceSlice, LaunchArgs,
 use crate::layout::{self, Shared};
 
 /// A kernel's parameter `const T *`: a buffer that it reads.
+///
+/// ```
+/// use compaction::cuda::{In, InOut, Source};
+///
+/// // extern "C" __global__ void sum(const f32 *items, u32 item_count, f32 *sum)
+/// type Sum = (In<f32>, u32, InOut<f32>);
+/// let source = Source::new("sum.cu", "…").kernel::<Sum>("sum");
+/// ```
 pub struct In<T>(PhantomData<T>);
 
 /// A kernel's parameter `T *`: a buffer that it may read and write.
+///
+/// ```
+/// use compaction::cuda::{InOut, Source};
+///
+/// // extern "C" __global__ void count_up(u32 *counter)
+/// let source = Source::new("count.cu", "…").kernel::<(InOut<u32>,)>("count_up");
+/// ```
 pub struct InOut<T>(PhantomData<T>);
 
 /// One parameter of a kernel: [`In<T>`], [`InOut<T>`], or a [`Shared`] type for a value.
 ///
 /// Not for implementation elsewhere.
+///
+/// ```
+/// use compaction::cuda::{In, Param};
+///
+/// fn is_param<P: Param>() {}
+/// is_param::<In<f32>>();
+/// is_param::<u32>();
+/// ```
 pub trait Param: sealed::Sealed + 'static {
     /// What a launch takes for it.
     type Arg<'a>;
@@ -84,6 +107,13 @@ impl<T: Shared> Param for InOut<T> {
 }
 
 /// The parameters of a kernel: a tuple of up to twenty-four [`Param`]s.
+///
+/// ```
+/// use compaction::cuda::{In, InOut, Params};
+///
+/// fn are_params<P: Params>() {}
+/// are_params::<(In<f32>, u32, InOut<f32>)>();
+/// ```
 pub trait Params: sealed::Sealed + 'static {
     /// What a launch takes: a [`CudaView`] for each [`In`], a [`CudaViewMut`] for each [`InOut`], a value for each other.
     type Args<'a>;

@@ -52,6 +52,13 @@ impl Source {
     /// A kernel file. `path` is how errors name it: `"kernels/shade.cu"`.
     ///
     /// `compaction/prelude.cuh` stands before it without being included.
+    ///
+    /// ```
+    /// use compaction::cuda::Source;
+    ///
+    /// // In a program: `include_str!("../kernels/shade.cu")`.
+    /// let source = Source::new("kernels/shade.cu", r#"extern "C" __global__ void shade(u32 *items) {}"#);
+    /// ```
     pub fn new(path: impl Into<Cow<'static, str>>, text: impl Into<Cow<'static, str>>) -> Self {
         Self {
             path: path.into(),
@@ -64,6 +71,11 @@ impl Source {
     }
 
     /// How errors name the file.
+    ///
+    /// ```
+    /// # use compaction::cuda::Source;
+    /// assert_eq!(Source::new("kernels/shade.cu", "").path(), "kernels/shade.cu");
+    /// ```
     pub fn path(&self) -> &str {
         &self.path
     }
@@ -73,6 +85,15 @@ impl Source {
     /// An include is searched for beside the file that includes it, then by its full path, then, as
     /// `"compaction/….cuh"`, among the headers of this crate. Each header is taken once, at its first include; an
     /// include inside `#if` counts as unconditional.
+    ///
+    /// ```
+    /// use compaction::cuda::Source;
+    ///
+    /// let source = Source::new("kernels/shade.cu", r#"#include "shared/path.cuh""#)
+    ///     .header("kernels/shared/path.cuh", "struct Path { f32 light; };");
+    /// assert!(source.text()?.contains("struct Path"));
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
     pub fn header(
         mut self,
         path: impl Into<Cow<'static, str>>,
@@ -83,6 +104,15 @@ impl Source {
     }
 
     /// Adds [headers](Self::header), each as (path, text).
+    ///
+    /// ```
+    /// use compaction::cuda::Source;
+    ///
+    /// const HEADERS: &[(&str, &str)] = &[("shared/a.cuh", "struct A {};"), ("shared/b.cuh", "struct B {};")];
+    /// let source = Source::new("c.cu", r#"#include "shared/b.cuh""#).headers(HEADERS);
+    /// assert!(source.text()?.contains("struct B"));
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
     pub fn headers(self, headers: &[(&'static str, &'static str)]) -> Self {
         headers
             .iter()
@@ -90,12 +120,26 @@ impl Source {
     }
 
     /// Defines `constexpr u32 NAME = value;` before everything but the prelude.
+    ///
+    /// ```
+    /// # use compaction::cuda::Source;
+    /// let source = Source::new("shade.cu", "").constant("BLOCK_THREADS", 128);
+    /// assert!(source.text()?.contains("constexpr u32 BLOCK_THREADS = 128;"));
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
     pub fn constant(mut self, name: &str, value: u32) -> Self {
         let _ = writeln!(self.definitions, "constexpr u32 {name} = {value};");
         self
     }
 
     /// Defines a macro before everything: for a type that a header names later on, or a function of the user's.
+    ///
+    /// ```
+    /// # use compaction::cuda::Source;
+    /// let source = Source::new("scan.cu", "").define("ITEM", "f32");
+    /// assert!(source.text()?.contains("#define ITEM f32"));
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
     pub fn define(mut self, name: &str, replacement: &str) -> Self {
         let _ = writeln!(
             self.definitions,
@@ -106,11 +150,36 @@ impl Source {
     }
 
     /// Checks that CUDA's `T` is laid out as Rust's. The types that a [kernel](Self::kernel) names are checked anyway.
+    ///
+    /// ```
+    /// use compaction::cuda::Source;
+    ///
+    /// compaction::shared! {
+    ///     /// Where a path goes.
+    ///     struct Path { origin: [f32; 3], pixel: u32 }
+    /// }
+    ///
+    /// let source = Source::new("path.cu", "struct Path { f32 origin[3]; u32 pixel; };").shared::<Path>();
+    /// assert!(source.text()?.contains("Path.pixel: byte 12 in Rust"));
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
     pub fn shared<T: Shared>(self) -> Self {
         self.check(layout::asserts::<T>())
     }
 
     /// Declares a kernel, `extern "C" __global__ void name(…)`, and checks that its argument types are `P`'s.
+    ///
+    /// ```
+    /// use compaction::cuda::{In, Nvrtc, Source, Target};
+    ///
+    /// // Rust says that the kernel only reads; it says that it writes.
+    /// let source = Source::new("write.cu", r#"extern "C" __global__ void write(u32 *items) { items[0] = 1; }"#)
+    ///     .kernel::<(In<u32>,)>("write");
+    /// if let Ok(nvrtc) = Nvrtc::find() {
+    ///     let error = nvrtc.compile(&source, Target::Ptx(75)).unwrap_err().to_string();
+    ///     assert!(error.contains("write: argument types in Rust are (const u32 *)"), "{error}");
+    /// }
+    /// ```
     pub fn kernel<P: Params>(mut self, name: &'static str) -> Self {
         let signature = P::signature();
         self.kernels.push(Declared {
@@ -124,6 +193,14 @@ impl Source {
     }
 
     /// The whole text as the compiler gets it. `#line` keeps messages at the file and line where things stand.
+    ///
+    /// ```
+    /// use compaction::cuda::Source;
+    ///
+    /// let source = Source::new("shade.cu", "// Shades.\n#include \"math.cuh\"");
+    /// let error = source.text().unwrap_err().to_string();
+    /// assert!(error.starts_with("shade.cu:2: no header \"math.cuh\"; there are compaction/kernels/prelude.cuh,"));
+    /// ```
     ///
     /// # Errors
     ///

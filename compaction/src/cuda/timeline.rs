@@ -9,6 +9,20 @@ use crate::error::{Error, Result};
 /// Marks on a stream, and the times between them as the GPU saw them. Marking waits for nothing.
 ///
 /// A timeline marks outside of graph captures.
+///
+/// ```no_run
+/// use compaction::cuda::{self, Timeline};
+///
+/// let context = cuda::open(0)?;
+/// let stream = context.default_stream();
+/// let mut timeline = Timeline::new(&context, 2)?;
+///
+/// timeline.mark(&stream)?;
+/// let buffer = cuda::zeroed::<u32>(&stream, 1 << 28)?; // or calls of operations
+/// timeline.mark(&stream)?;
+/// println!("{} ms", timeline.milliseconds()?[0]);
+/// # Ok::<(), compaction::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Timeline {
     context: Arc<CudaContext>,
@@ -19,6 +33,13 @@ pub struct Timeline {
 
 impl Timeline {
     /// A timeline with events for this many marks. More are made when they are needed.
+    ///
+    /// ```no_run
+    /// # use compaction::cuda::{self, Timeline};
+    /// let timeline = Timeline::new(&cuda::open(0)?, 2)?;
+    /// assert!(timeline.milliseconds()?.is_empty());
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -35,11 +56,34 @@ impl Timeline {
     }
 
     /// Forgets the marks.
+    ///
+    /// ```no_run
+    /// # use compaction::cuda::{self, Timeline};
+    /// # let context = cuda::open(0)?;
+    /// # let stream = context.default_stream();
+    /// let mut timeline = Timeline::new(&context, 2)?;
+    /// for run in 0..10 {
+    ///     timeline.restart();
+    ///     timeline.mark(&stream)?;
+    ///     timeline.mark(&stream)?;
+    ///     println!("run {run}: {} ms", timeline.milliseconds()?[0]);
+    /// }
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
     pub fn restart(&mut self) {
         self.marked = 0;
     }
 
     /// Marks the end of all that is on the stream now.
+    ///
+    /// ```no_run
+    /// # use compaction::cuda::{self, Timeline};
+    /// # let context = cuda::open(0)?;
+    /// # let stream = context.default_stream();
+    /// let mut timeline = Timeline::new(&context, 0)?;
+    /// timeline.mark(&stream)?;
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -56,6 +100,18 @@ impl Timeline {
     }
 
     /// The times from each mark to the next, in milliseconds: one fewer than marks. Waits for the last mark.
+    ///
+    /// ```no_run
+    /// # use compaction::cuda::{self, Timeline};
+    /// # let context = cuda::open(0)?;
+    /// # let stream = context.default_stream();
+    /// let mut timeline = Timeline::new(&context, 3)?;
+    /// for _ in 0..3 {
+    ///     timeline.mark(&stream)?;
+    /// }
+    /// assert_eq!(timeline.milliseconds()?.len(), 2);
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
     ///
     /// # Errors
     ///

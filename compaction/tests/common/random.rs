@@ -69,14 +69,17 @@ impl Mask {
 #[allow(dead_code, reason = "not every test program moves items")]
 pub(crate) fn items<T: Shared>(len: usize) -> Vec<T> {
     let mut items = vec![T::zeroed(); len];
-    for (index, item) in items.iter_mut().enumerate() {
+    fill(bytemuck::cast_slice_mut(&mut items), size_of::<T>());
+    items
+}
+
+fn fill(items: &mut [u8], size: usize) {
+    for (index, item) in items.chunks_mut(size).enumerate() {
         let mut random = Random(index as u64);
-        let words = bytemuck::bytes_of_mut(item).chunks_mut(size_of::<u32>());
-        for (place, word) in words.enumerate() {
+        for (place, word) in item.chunks_mut(size_of::<u32>()).enumerate() {
             let bits = random.next() as u32;
             let value = if place == 0 { index as u32 } else { bits };
             word.copy_from_slice(&value.to_le_bytes()[..word.len()]);
         }
     }
-    items
 }

@@ -26,10 +26,10 @@ impl Backend<'_> {
     }
 
     /// Selects indices into `out`, and returns the count.
-    pub(crate) fn indices(&self, strategy: Strategy, flags: &[u8], out: &mut [u32]) -> u32 {
+    pub(crate) fn indices(&self, strategy: Strategy, flags: &[u8], out: &mut [u32]) -> usize {
         match self {
             Self::Specification => write(cpu::specification(0.., flags), out),
-            Self::Cpu => cpu::indices(strategy, flags, out).unwrap(),
+            Self::Cpu => cpu::indices(strategy, flags, out).unwrap() as usize,
             Self::Cuda(cuda) => cuda.indices(strategy, flags, out),
         }
     }
@@ -41,34 +41,32 @@ impl Backend<'_> {
         items: &[T],
         flags: &[u8],
         out: &mut [T],
-    ) -> u32 {
+    ) -> usize {
         match self {
             Self::Specification => write(cpu::specification(items.iter().copied(), flags), out),
-            Self::Cpu => cpu::items(strategy, items, flags, out).unwrap(),
+            Self::Cpu => cpu::items(strategy, items, flags, out).unwrap() as usize,
             Self::Cuda(cuda) => cuda.items(strategy, items, flags, out),
         }
     }
-}
 
-impl Backend<'_> {
     /// Selects within `items`, and returns the count.
     pub(crate) fn in_place<T: Shared + Send + Sync>(
         &self,
         strategy: Strategy,
         items: &mut [T],
         flags: &[u8],
-    ) -> u32 {
+    ) -> usize {
         match self {
             Self::Specification => unreachable!("it writes elsewhere"),
-            Self::Cpu => cpu::in_place(strategy, items, flags).unwrap(),
+            Self::Cpu => cpu::in_place(strategy, items, flags).unwrap() as usize,
             Self::Cuda(cuda) => cuda.in_place(strategy, items, flags),
         }
     }
 }
 
-fn write<T>(items: impl Iterator<Item = T>, out: &mut [T]) -> u32 {
+fn write<T>(items: impl Iterator<Item = T>, out: &mut [T]) -> usize {
     let written = out.iter_mut().zip(items).map(|(out, item)| *out = item);
-    written.count() as u32
+    written.count()
 }
 
 /// A GPU with every strategy compiled.
@@ -106,7 +104,7 @@ impl<'a> Cuda<'a> {
         Workspace::with_capacity(&self.gpu.stream, items as u32).unwrap()
     }
 
-    fn indices(&self, strategy: Strategy, flags: &[u8], out: &mut [u32]) -> u32 {
+    fn indices(&self, strategy: Strategy, flags: &[u8], out: &mut [u32]) -> usize {
         let (room, all) = (self.guarded(out), self.guarded(flags));
         self.call(room, out, flags.len(), |given, out, selected, workspace| {
             let select = self.select(strategy);
@@ -121,13 +119,13 @@ impl<'a> Cuda<'a> {
         })
     }
 
-    fn items<T: Shared>(
+    pub(crate) fn items<T: Shared>(
         &self,
         strategy: Strategy,
         items: &[T],
         flags: &[u8],
         out: &mut [T],
-    ) -> u32 {
+    ) -> usize {
         let (items, all) = (self.guarded(items), self.guarded(flags));
         let items = cuda::reinterpret(items.view()).unwrap();
         let room = self.guarded(out);
@@ -138,7 +136,12 @@ impl<'a> Cuda<'a> {
         })
     }
 
-    fn in_place<T: Shared>(&self, strategy: Strategy, items: &mut [T], flags: &[u8]) -> u32 {
+    pub(crate) fn in_place<T: Shared>(
+        &self,
+        strategy: Strategy,
+        items: &mut [T],
+        flags: &[u8],
+    ) -> usize {
         let (room, all) = (self.guarded(items), self.guarded(flags));
         self.call(
             room,
@@ -177,7 +180,7 @@ impl<'a> Cuda<'a> {
             &mut CudaViewMut<'_, u32>,
             &mut Workspace,
         ) -> compaction::Result<()>,
-    ) -> u32 {
+    ) -> usize {
         let stream = &self.gpu.stream;
         let mut selected = Guarded::new(stream, 1, &[0xabcd_0001_u32]);
         call(
@@ -188,6 +191,6 @@ impl<'a> Cuda<'a> {
         )
         .unwrap();
         bytemuck::cast_slice_mut(out).copy_from_slice(&room.read(stream));
-        selected.read(stream)[0]
+        selected.read(stream)[0] as usize
     }
 }

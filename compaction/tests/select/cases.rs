@@ -1,7 +1,5 @@
 //! What the tests select from, and what must come out.
 
-use std::fmt::Debug;
-
 use bytemuck::bytes_of;
 use compaction::{Strategy, layout::Shared, select::TILE_ITEMS};
 
@@ -54,109 +52,108 @@ pub(crate) const MASKS: &[Mask] = &[
     Mask::Blocks,
 ];
 
-/// What an item of [`items`](crate::random::items) says of its index.
-fn index<T: Shared>(item: &T) -> u32 {
-    let (bytes, mut word) = (bytes_of(item), [0; 4]);
-    let said = bytes.len().min(word.len());
-    word[..said].copy_from_slice(&bytes[..said]);
-    u32::from_le_bytes(word)
-}
-
-/// Equal bits, also where a number is none.
-fn same<T: Shared>(left: &T, right: &T) -> bool {
-    bytes_of(left) == bytes_of(right)
-}
-
 /// Checks what a strategy wrote: `out` began as `guard` items, as many as there are flags.
-pub(crate) fn check<T: Shared + Debug>(
+pub(crate) fn check<T: Shared>(
     strategy: Strategy,
     items: &[T],
     flags: &[u8],
-    (out, count): (&[T], u32),
+    (out, count): (&[T], usize),
     guard: T,
     case: &str,
 ) {
-    let mut kept = Vec::new();
-    for (item, flag) in items.iter().zip(flags) {
-        if *flag != 0 {
-            kept.push(*item);
-        }
-    }
-    assert_eq!(count as usize, kept.len(), "{case}: the count");
-    let count = kept.len();
+    let items = Items::of(items);
+    let kept: Vec<&[u8]> = items.flagged(flags).collect();
+    assert_eq!(count, kept.len(), "{case}: the count");
+    let out = Items::of(out);
     match strategy {
         Strategy::HoleFilling => {
             // The last survivor fills the first hole.
             let mut from_the_back = kept.iter().rev();
-            for at in 0..count {
-                let expected = if flags[at] != 0 {
-                    &items[at]
-                } else {
-                    from_the_back.next().unwrap()
+            for (at, &flag) in flags.iter().enumerate().take(count) {
+                let expected = match flag {
+                    0 => from_the_back.next().unwrap(),
+                    _ => items.at(at),
                 };
-                assert!(
-                    same(&out[at], expected),
-                    "{case}: item {at} is {:?}",
-                    out[at]
-                );
+                assert!(out.at(at) == expected, "{case}: item {at} is wrong");
             }
         }
         Strategy::Off => {
-            let dropped = bytemuck::pod_read_unaligned(&vec![u8::MAX; size_of::<T>()]);
-            for (at, (item, flag)) in items.iter().zip(flags).enumerate() {
-                let expected = if *flag != 0 { *item } else { dropped };
-                assert!(
-                    same(&out[at], &expected),
-                    "{case}: item {at} is {:?}",
-                    out[at]
-                );
+            let dropped = vec![u8::MAX; items.size];
+            for (at, &flag) in flags.iter().enumerate() {
+                let expected = if flag != 0 { items.at(at) } else { &dropped };
+                assert!(out.at(at) == expected, "{case}: item {at} is wrong");
             }
             return;
         }
-        Strategy::Atomic => check_runs(&kept, &out[..kept.len()], items.len(), case),
+        Strategy::Atomic => check_runs(&kept, &out, flags.len(), case),
         _ => {
             let wrong = kept
                 .iter()
-                .zip(out)
-                .position(|(expected, got)| !same(expected, got));
+                .zip(0..)
+                .find(|(item, at)| out.at(*at) != **item);
             assert!(
                 wrong.is_none(),
-                "{case}: item {wrong:?} of the result is wrong"
+                "{case}: item {:?} is wrong",
+                wrong.unzip().1
             );
         }
     }
-    let touched = out[kept.len()..]
-        .iter()
-        .position(|item| !same(item, &guard));
+    let touched = (count..flags.len()).find(|&at| out.at(at) != bytes_of(&guard));
     assert!(
         touched.is_none(),
-        "{case}: written {touched:?} items behind the result"
+        "{case}: item {touched:?} behind the result is written"
     );
 }
 
+/// Items as bytes, so that a check is compiled once.
+struct Items<'a> {
+    bytes: &'a [u8],
+    size: usize,
+}
+
+impl<'a> Items<'a> {
+    fn of<T: Shared>(items: &'a [T]) -> Self {
+        Self {
+            bytes: bytemuck::cast_slice(items),
+            size: size_of::<T>(),
+        }
+    }
+
+    fn at(&self, index: usize) -> &'a [u8] {
+        &self.bytes[index * self.size..][..self.size]
+    }
+
+    fn flagged(&self, flags: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
+        let flagged = self.bytes.chunks(self.size).zip(flags);
+        flagged
+            .filter(|(_, flag)| **flag != 0)
+            .map(|(item, _)| item)
+    }
+}
+
+/// What an item of [`items`](crate::random::items) says of its index.
+fn index(item: &[u8]) -> u32 {
+    let mut word = [0; 4];
+    let said = item.len().min(word.len());
+    word[..said].copy_from_slice(&item[..said]);
+    u32::from_le_bytes(word)
+}
+
 /// The kept items, cut into runs of whole tiles that come in any order.
-fn check_runs<T: Shared>(kept: &[T], out: &[T], len: usize, case: &str) {
-    let sorted = |items: &[T]| {
-        let mut items = items.to_vec();
-        items.sort_unstable_by(|left, right| {
-            let by_index = index(left).cmp(&index(right));
-            by_index.then_with(|| bytes_of(left).cmp(bytes_of(right)))
-        });
-        items
-    };
-    let (wanted, got) = (sorted(kept), sorted(out));
+fn check_runs(kept: &[&[u8]], out: &Items<'_>, len: usize, case: &str) {
+    let got: Vec<&[u8]> = (0..kept.len()).map(|at| out.at(at)).collect();
+    let mut sorted = [kept.to_vec(), got.clone()];
+    for items in &mut sorted {
+        items.sort_unstable_by(|left, right| (index(left), left).cmp(&(index(right), right)));
+    }
     assert!(
-        wanted.len() == got.len()
-            && wanted
-                .iter()
-                .zip(&got)
-                .all(|(left, right)| same(left, right)),
+        sorted[0] == sorted[1],
         "{case}: other items than those selected"
     );
-    if size_of::<T>() < size_of::<u32>() {
+    if out.size < size_of::<u32>() {
         return; // they do not say which is which
     }
-    let tiles = out.chunk_by(|left, right| {
+    let tiles = got.chunk_by(|left, right| {
         index(left) / TILE_ITEMS == index(right) / TILE_ITEMS && index(left) < index(right)
     });
     assert!(

@@ -23,10 +23,6 @@ pub(crate) fn keeps_what_is_flagged(gpu: &Gpu) {
     super::keeps_what_is_flagged(&Backend::Cuda(&Cuda::new(gpu)));
 }
 
-pub(crate) fn keeps_items_of_every_size(gpu: &Gpu) {
-    sizes::keeps_items_of_every_size(&Backend::Cuda(&Cuda::new(gpu)));
-}
-
 pub(crate) fn keeps_many_items(gpu: &Gpu) {
     super::keeps_many_items(&Backend::Cuda(&Cuda::new(gpu)));
 }
@@ -94,7 +90,7 @@ pub(crate) fn reads_its_count_from_the_device(gpu: &Gpu) {
                 strategy,
                 &all[..len],
                 &flags[..len],
-                (&out[..len], selected),
+                (&out[..len], selected as usize),
                 GUARD,
                 &case,
             );
@@ -148,7 +144,7 @@ pub(crate) fn uses_a_workspace_over_and_over(gpu: &Gpu) {
             strategy,
             &all,
             &flags[start..start + len],
-            (&out, selected[call]),
+            (&out, selected[call] as usize),
             GUARD,
             &case,
         );
@@ -267,7 +263,7 @@ pub(crate) fn survives_its_last_epoch(gpu: &Gpu) {
             Strategy::LookBack,
             &all[..len],
             &flags,
-            (&out, selected),
+            (&out, selected as usize),
             GUARD,
             &case,
         );
@@ -523,7 +519,7 @@ fn calls_over_and_over(gpu: &Gpu, len: usize, seed: u64) {
         Strategy::LookBack,
         &all,
         &flags,
-        (&out, expected),
+        (&out, expected as usize),
         GUARD,
         &case,
     );

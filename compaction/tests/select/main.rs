@@ -14,7 +14,7 @@ mod huge;
 mod predicate;
 mod sizes;
 
-use std::{fmt::Debug, sync::Arc};
+use std::sync::Arc;
 
 use compaction::{
     Error, Strategy,
@@ -55,9 +55,10 @@ fn main() {
         .test("the_cpu_keeps_what_is_flagged", || {
             keeps_what_is_flagged(&Backend::Cpu)
         })
-        .test("the_cpu_keeps_items_of_every_size", || {
-            sizes::keeps_items_of_every_size(&Backend::Cpu)
-        })
+        .test(
+            "the_cpu_keeps_items_of_many_sizes",
+            sizes::the_cpu_keeps_items_of_many_sizes,
+        )
         .test("the_cpu_keeps_many_items", || {
             keeps_many_items(&Backend::Cpu)
         })
@@ -100,7 +101,7 @@ fn main() {
         .gpu("cuda_keeps_what_is_flagged", cuda::keeps_what_is_flagged)
         .gpu(
             "cuda_keeps_items_of_every_size",
-            cuda::keeps_items_of_every_size,
+            sizes::cuda_keeps_items_of_every_size,
         )
         .gpu("cuda_keeps_many_items", cuda::keeps_many_items)
         .gpu(
@@ -176,30 +177,28 @@ fn keeps_in_place(backend: &Backend<'_>) {
     }
 }
 
-fn selects_in_place<T: Shared + Debug + Send + Sync>(
-    backend: &Backend<'_>,
-    flags: &[u8],
-    mask: Mask,
-) {
+fn selects_in_place<T: Shared + Send + Sync>(backend: &Backend<'_>, flags: &[u8], mask: Mask) {
     for &strategy in cases::IN_PLACE {
-        selects_in_place_by::<T>(backend, strategy, flags, mask);
+        selects_in_place_by::<T>(strategy, flags, mask, |items| {
+            backend.in_place(strategy, items, flags)
+        });
     }
 }
 
-fn selects_in_place_by<T: Shared + Debug + Send + Sync>(
-    backend: &Backend<'_>,
+fn selects_in_place_by<T: Shared>(
     strategy: Strategy,
     flags: &[u8],
     mask: Mask,
+    in_place: impl FnOnce(&mut [T]) -> usize,
 ) {
     let items = random::items::<T>(flags.len());
     let case = format!("{} {} in place, {mask:?}, {strategy}", flags.len(), T::NAME);
     let mut out = items.clone();
-    let count = backend.in_place(strategy, &mut out, flags);
+    let count = in_place(&mut out);
     // Behind the result stands what it may.
     let guard: T = bytemuck::pod_read_unaligned(&vec![0xa5; size_of::<T>()]);
     if strategy != Strategy::Off {
-        out[count as usize..].fill(guard);
+        out[count..].fill(guard);
     }
     cases::check(strategy, &items, flags, (&out, count), guard, &case);
 }
@@ -215,23 +214,25 @@ fn selects_indices(backend: &Backend<'_>, flags: &[u8], mask: Mask) {
     }
 }
 
-fn selects_items<T: Shared + Debug + Send + Sync>(backend: &Backend<'_>, flags: &[u8], mask: Mask) {
+fn selects_items<T: Shared + Send + Sync>(backend: &Backend<'_>, flags: &[u8], mask: Mask) {
     for &strategy in backend.strategies() {
-        selects_items_by::<T>(backend, strategy, flags, mask);
+        selects_items_by::<T>(strategy, flags, mask, |items, out| {
+            backend.items(strategy, items, flags, out)
+        });
     }
 }
 
-fn selects_items_by<T: Shared + Debug + Send + Sync>(
-    backend: &Backend<'_>,
+fn selects_items_by<T: Shared>(
     strategy: Strategy,
     flags: &[u8],
     mask: Mask,
+    select: impl FnOnce(&[T], &mut [T]) -> usize,
 ) {
     let items = random::items::<T>(flags.len());
     let case = format!("{} {}, {mask:?}, {strategy}", flags.len(), T::NAME);
     let guard = bytemuck::pod_read_unaligned(&vec![0xa5; size_of::<T>()]);
     let mut out = vec![guard; flags.len()];
-    let count = backend.items(strategy, &items, flags, &mut out);
+    let count = select(&items, &mut out);
     cases::check(strategy, &items, flags, (&out, count), guard, &case);
 }
 

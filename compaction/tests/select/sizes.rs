@@ -1,16 +1,15 @@
 //! Items of every size, and of every alignment.
 
-use std::fmt::Debug;
-
 use compaction::{Strategy, layout::Shared, select::TILE_ITEMS};
 use rayon::prelude::*;
 
 use crate::{
     Eight, Five, Sixteen, Three,
-    backends::Backend,
-    cases,
+    backends::{Backend, Cuda},
+    cases::IN_PLACE,
+    common::{Gpu, lengths},
     random::{Mask, Random},
-    selects_in_place_by, selects_items_by,
+    selects_in_place, selects_in_place_by, selects_items, selects_items_by,
 };
 
 macro_rules! bytes {
@@ -45,15 +44,45 @@ lying_on!(
     Longs1: [u64; 1], Longs3: [u64; 3], Longs4: [u64; 4], Longs8: [u64; 8]
 );
 
-type Case = fn(&Backend<'_>);
+const TILE: usize = TILE_ITEMS as usize;
+const SIZES: [usize; 7] = [0, 1, 33, 255, TILE - 1, 3 * TILE + 5, (1 << 16) + 3];
 
+/// Calls `$body::<T>($arg)` for each `T`.
 macro_rules! each {
-    ($($item:ty),+ $(,)?) => { [$(keeps_items::<$item> as Case),+] };
+    ($body:ident($arg:expr): $($item:ty),+ $(,)?) => { $($body::<$item>($arg);)+ };
 }
 
-/// Each by its own thread, for on a GPU there is much to compile.
-pub(crate) fn keeps_items_of_every_size(backend: &Backend<'_>) {
-    let cases = each![
+/// Some of every kind: what the CPU does is one text for all.
+pub(crate) fn the_cpu_keeps_items_of_many_sizes() {
+    each!(on_the_cpu(&Backend::Cpu):
+        Bytes1, Bytes2, Bytes5, Bytes7, Bytes16, Bytes33, Bytes64, Pairs3, Three, Sixteen, Longs4);
+}
+
+fn on_the_cpu<T: Shared + Send + Sync>(cpu: &Backend<'_>) {
+    for_each_mask::<T>(|flags, mask| {
+        selects_items::<T>(cpu, flags, mask);
+        selects_in_place::<T>(cpu, flags, mask);
+    });
+}
+
+fn for_each_mask<T>(body: impl Fn(&[u8], Mask)) {
+    let mut random = Random(size_of::<T>() as u64);
+    for len in lengths(SIZES) {
+        for mask in [Mask::All, Mask::Random(50)] {
+            body(&mask.flags(len, &mut random), mask);
+        }
+    }
+}
+
+type OnCuda = fn(&Cuda<'_>);
+
+macro_rules! on_cuda {
+    ($($item:ty),+ $(,)?) => { [$(on_cuda::<$item> as OnCuda),+] };
+}
+
+/// Each by a thread of its own, for there is much to compile.
+pub(crate) fn cuda_keeps_items_of_every_size(gpu: &Gpu) {
+    let all = on_cuda![
         u8, i16, u32, f64, Three, Five, Eight, Sixteen, Pairs1, Pairs3, Pairs8, Pairs31, Longs1,
         Longs3, Longs4, Longs8, Bytes1, Bytes2, Bytes3, Bytes4, Bytes5, Bytes6, Bytes7, Bytes8,
         Bytes9, Bytes10, Bytes11, Bytes12, Bytes13, Bytes14, Bytes15, Bytes16, Bytes17, Bytes18,
@@ -63,32 +92,27 @@ pub(crate) fn keeps_items_of_every_size(backend: &Backend<'_>) {
         Bytes49, Bytes50, Bytes51, Bytes52, Bytes53, Bytes54, Bytes55, Bytes56, Bytes57, Bytes58,
         Bytes59, Bytes60, Bytes61, Bytes62, Bytes63, Bytes64
     ];
-    cases.par_iter().for_each(|case| case(backend));
+    let cuda = Cuda::new(gpu);
+    all.par_iter().for_each(|body| body(&cuda));
 }
 
-const TILE: usize = TILE_ITEMS as usize;
-
-fn keeps_items<T: Shared + Debug + Send + Sync>(backend: &Backend<'_>) {
-    // A GPU compiles a file for each strategy: the default's for all sizes, the others' for some.
+/// By the default for all sizes, and for some by every strategy, of which each has kernels of its own.
+fn on_cuda<T: Shared>(cuda: &Cuda<'_>) {
     let is_some = [1, 2, 6, 7, 16, 24, 33, 62, 64].contains(&size_of::<T>());
-    let (all, first) = (Strategy::ALL, &Strategy::ALL[..1]);
-    let strategies = match backend {
-        Backend::Cuda(_) if !is_some => first,
-        _ => all,
+    let strategies = match Strategy::ALL {
+        all if is_some => all,
+        all => &all[..1],
     };
-    let in_place = strategies
-        .iter()
-        .filter(|each| cases::IN_PLACE.contains(each));
-    let mut random = Random(size_of::<T>() as u64);
-    for len in [0, 1, 33, 255, TILE - 1, 3 * TILE + 5, (1 << 16) + 3] {
-        for mask in [Mask::All, Mask::Random(50)] {
-            let flags = mask.flags(len, &mut random);
-            for &strategy in strategies {
-                selects_items_by::<T>(backend, strategy, &flags, mask);
-            }
-            for &strategy in in_place.clone() {
-                selects_in_place_by::<T>(backend, strategy, &flags, mask);
+    for_each_mask::<T>(|flags, mask| {
+        for &strategy in strategies {
+            selects_items_by::<T>(strategy, flags, mask, |items, out| {
+                cuda.items(strategy, items, flags, out)
+            });
+            if IN_PLACE.contains(&strategy) {
+                selects_in_place_by::<T>(strategy, flags, mask, |items| {
+                    cuda.in_place(strategy, items, flags)
+                });
             }
         }
-    }
+    });
 }

@@ -1,0 +1,56 @@
+//! What stays is said by a function in CUDA C++, and its mistakes are shown where they stand.
+//!
+//! `cargo run -p compaction --example 03_predicate`
+
+use compaction::{
+    Error, Result, Strategy, cuda,
+    select::{Count, Predicate, SelectIf, Workspace, cpu},
+};
+
+compaction::shared! {
+    /// A star, by the same name in Rust and in CUDA.
+    struct Star { id: u32, light_years: f32 }
+}
+
+const NEAR: &str = "struct Star { u32 id; f32 light_years; };
+bool keep(const Star &star) { return star.light_years < 12.0f; }";
+
+fn main() -> Result<()> {
+    let stars = [(32349, 8.6_f32), (91262, 25.0), (37279, 11.5)];
+    let stars = stars.map(|(id, light_years)| Star { id, light_years });
+
+    let flags = stars.map(|star| u8::from(star.light_years < 12.0));
+    let mut near = stars;
+    let count = cpu::in_place(Strategy::LookBack, &mut near, &flags)?;
+    println!("CPU {:?}", &near[..count as usize]);
+    match on_the_gpu(&stars) {
+        Ok(near) => println!("GPU {near:?}"),
+        Err(error @ Error::NoDevice { .. }) => println!("GPU skipped: {error}"),
+        Err(error) => return Err(error),
+    }
+    // A wrong word, and a type that is not Rust's. Compiling takes NVRTC, and no GPU.
+    for (right, wrong) in [("star.light", "star.lihgt"), ("f32 light", "u32 light")] {
+        let predicate = Predicate::new("near.cuh", NEAR.replace(right, wrong));
+        if let Err(error) = cuda::Compiler::new().image(&predicate.source::<Star>(), 90) {
+            println!("\n{error}");
+        }
+    }
+    Ok(())
+}
+
+fn on_the_gpu(stars: &[Star]) -> Result<Vec<Star>> {
+    let context = cuda::open(0)?;
+    let stream = context.default_stream();
+    let predicate = Predicate::new("near.cuh", NEAR);
+    let select = SelectIf::<Star>::new(&cuda::Compiler::new(), &context, &predicate)?;
+    let mut workspace = Workspace::with_capacity(&stream, 3)?;
+
+    let stars = cuda::upload(&stream, stars)?;
+    let mut near = cuda::zeroed::<Star>(&stream, 3)?;
+    let mut kept = cuda::zeroed::<u32>(&stream, 1)?;
+    let (from, count) = (stars.as_view(), Count::All);
+    let (mut to, mut left) = (near.as_view_mut(), kept.as_view_mut());
+    select.items(&stream, &from, count, &mut to, &mut left, &mut workspace)?;
+    let kept = workspace.read(&stream, &kept.as_view())?;
+    cuda::download(&stream, &near.slice(..kept))
+}

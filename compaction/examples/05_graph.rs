@@ -1,0 +1,57 @@
+//! The sieve of Eratosthenes as a CUDA graph: a round leaves its count on the device, where the next one reads it.
+//!
+//! `cargo run -p compaction --example 05_graph`
+
+use std::{error::Error, sync::Arc};
+
+use compaction::{
+    Strategy, cuda,
+    cudarc::driver::{CudaContext, sys},
+    select::{Count, Predicate, SelectIf, Workspace, cpu},
+};
+
+const PRIMES: [u32; 6] = [2, 3, 5, 7, 11, 13];
+
+fn main() -> Result<(), Box<dyn Error>> {
+    // Those that none of these primes divides are prime themselves, below 17².
+    let numbers: Vec<u32> = (2..289).collect();
+    let (mut left, mut counts) = (numbers.clone(), vec![numbers.len() as u32]);
+    for prime in PRIMES {
+        let stays = |&n: &u32| u8::from(n == prime || n % prime != 0);
+        let flags: Vec<_> = left.iter().map(stays).collect();
+        counts.push(cpu::in_place(Strategy::LookBack, &mut left, &flags)?);
+        left.truncate(counts[counts.len() - 1] as usize);
+    }
+    println!("CPU {counts:?} left, the last {:?}", left.last());
+    match cuda::open(0) {
+        Ok(context) => println!("GPU {:?} left", on_the_gpu(&context, &numbers)?),
+        Err(none) => println!("GPU skipped: {none}"),
+    }
+    Ok(())
+}
+
+fn on_the_gpu(context: &Arc<CudaContext>, numbers: &[u32]) -> Result<Vec<u32>, Box<dyn Error>> {
+    // All is compiled and allocated before the capture, on another stream than the default one, and outlives the graph.
+    let (stream, compiler) = (context.new_stream()?, cuda::Compiler::new());
+    let rounds = PRIMES.iter().map(|prime| {
+        let keep = format!("bool keep(u32 n) {{ return n == {prime} || n % {prime}; }}");
+        SelectIf::<u32>::new(&compiler, context, &Predicate::new("keep.cuh", keep))
+    });
+    let rounds = rounds.collect::<Result<Vec<_>, _>>()?;
+    let mut workspace = Workspace::with_capacity(&stream, 287)?;
+    let mut counts = cuda::upload(&stream, &[287_u32; PRIMES.len() + 1])?;
+    let (mut left, mut next) = (cuda::upload(&stream, numbers)?, cuda::zeroed(&stream, 287)?);
+
+    stream.begin_capture(sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)?;
+    for (round, select) in rounds.iter().enumerate() {
+        let (before, mut after) = counts.split_at_mut(round + 1);
+        let count = Count::Device(before.slice(round..));
+        let (from, mut to) = (left.as_view(), next.as_view_mut());
+        select.items(&stream, &from, count, &mut to, &mut after, &mut workspace)?;
+        std::mem::swap(&mut left, &mut next);
+    }
+    let graph = stream.end_capture(sys::CUgraphInstantiate_flags(0))?;
+    graph.ok_or("nothing was captured")?.launch()?;
+    // The only wait.
+    Ok(cuda::download(&stream, &counts)?)
+}
