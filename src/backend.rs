@@ -16,7 +16,7 @@ use crate::{
     camera::Camera,
     devices::processor,
     film::{Exposed, Film},
-    path::Span,
+    path::{Span, rendered_pixel},
     picture::Picture,
     scene::memory,
     stages::resolve,
@@ -61,28 +61,66 @@ pub struct Settings {
     pub threads: Option<usize>,
 }
 
+/// The pixels of a picture that are rendered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Pixels {
+    pub(crate) count: u32,
+    pub(crate) skipped: u32,
+    /// Which ones, if some are skipped.
+    pub(crate) pick: u32,
+}
+
+impl Pixels {
+    /// All of them.
+    pub(crate) fn all((width, height): (u32, u32)) -> Pixels {
+        Pixels {
+            count: width * height,
+            skipped: 0,
+            pick: 0,
+        }
+    }
+
+    /// In row order.
+    pub(crate) fn list(self) -> impl Iterator<Item = u32> {
+        let span = Span {
+            pixel_count: self.count,
+            skipped_pixels: self.skipped,
+            pick: self.pick,
+            ..Span::default()
+        };
+        (0..self.count).map(move |number| rendered_pixel(&span, number))
+    }
+}
+
 /// The (pixel, sample) pairs of a picture, dealt out in order.
 pub(crate) struct Spans {
     pub(crate) width: u32,
-    pub(crate) pixel_count: u32,
+    pub(crate) pixels: Pixels,
     pub(crate) seed: u32,
     pub(crate) wave_size: u32,
-    pub(crate) total: u64,
     pub(crate) next: AtomicU64,
+    pub(crate) end: u64,
 }
 
 impl Spans {
     /// The next pairs; `None` when all are dealt.
     fn deal(&self) -> Option<Span> {
         let first = self.next.fetch_add(u64::from(self.wave_size), Relaxed);
-        let left = self.total.checked_sub(first).filter(|&left| left > 0)?;
+        let left = self.end.checked_sub(first).filter(|&left| left > 0)?;
+        let Pixels {
+            count,
+            skipped,
+            pick,
+        } = self.pixels;
         Some(Span {
             width: self.width,
-            pixel_count: self.pixel_count,
-            first_pixel: (first % u64::from(self.pixel_count)) as u32,
-            first_sample: (first / u64::from(self.pixel_count)) as u32,
+            pixel_count: count,
+            first_pixel: (first % u64::from(count)) as u32,
+            first_sample: (first / u64::from(count)) as u32,
             path_count: left.min(u64::from(self.wave_size)) as u32,
             seed: self.seed,
+            skipped_pixels: skipped,
+            pick,
         })
     }
 }
@@ -255,6 +293,14 @@ impl Backend {
     pub(crate) fn resolve(&mut self, done: u64) -> Result<Picture, Error> {
         self.pool
             .install(|| resolve(&mut lock(&self.waves[0]), done))
+    }
+
+    /// Puts this onto the film, in place of what was there.
+    pub(crate) fn set_film(&mut self, exposed: &Exposed) -> Result<(), Error> {
+        let film = Arc::new(Film::of(exposed));
+        self.waves
+            .iter()
+            .try_for_each(|wave| lock(wave).set_film(&film))
     }
 
     /// The film itself.

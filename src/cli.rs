@@ -1,15 +1,19 @@
 //! The command line: what may be asked for, checked before any work.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use clap::{
-    CommandFactory, FromArgMatches, Parser,
+    Args, CommandFactory, FromArgMatches, Parser, Subcommand,
     builder::{PathBufValueParser, PossibleValuesParser, TypedValueParser},
 };
 use compaction::Strategy;
 use raysieve::{
     Error,
     output::{self, Look, PictureFormat},
+    part::{Place, Samples},
     renderer::{BackendChoice, Renderer, Settings},
     scene::Scene,
     window::{self, WindowOptions},
@@ -26,17 +30,20 @@ use raysieve::{
 #[command(
     name = "raysieve",
     version,
-    override_usage = "raysieve SCENE [OPTIONS]\n       raysieve --list-devices",
-    max_term_width = 100
+    override_usage = "raysieve SCENE [OPTIONS]\n       raysieve merge PART... -o FILE\n       \
+                      raysieve verify PICTURE [SCENE]\n       raysieve --list-devices",
+    max_term_width = 100,
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    disable_help_subcommand = true
 )]
 pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+
     /// Scene to render, a .ron file
     #[arg(value_name = "SCENE", value_parser = scene_path(), required_unless_present = "list_devices")]
     pub(crate) scene: Option<PathBuf>,
-
-    /// Where to render: auto (the first usable GPU, else the CPU), cpu, cuda, or cuda:N (the GPU of number N)
-    #[arg(long, value_name = "BACKEND", value_parser = backend, default_value = "auto", help_heading = "Rendering")]
-    backend: BackendChoice,
 
     /// Picture size in pixels, such as 1920x1080 [default: the scene's]
     #[arg(long, value_name = "WxH", value_parser = size, help_heading = "Rendering")]
@@ -54,19 +61,13 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", help_heading = "Rendering")]
     seed: Option<u32>,
 
-    /// How the rays are sieved; any strategy gives the same picture
-    #[arg(long, value_name = "STRATEGY", value_parser = strategy(), default_value_t,
-        help_heading = "Rendering")]
-    compaction: Strategy,
+    /// Samples to render of every pixel, from A on and before B, to be merged with others; implies --headless
+    /// [default: 0..SPP]
+    #[arg(long, value_name = "A..B", value_parser = sample_range, requires = "output", help_heading = "Rendering")]
+    samples: Option<SampleRange>,
 
-    /// Paths in flight, per thread on the CPU and in all on a GPU; any number gives the same picture [default: what the
-    /// backend is fastest with]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Rendering")]
-    wave_size: Option<u32>,
-
-    /// Threads of the CPU, 1 to 1024 [default: one for each that it runs at a time]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024), help_heading = "Rendering")]
-    threads: Option<u16>,
+    #[command(flatten)]
+    machine: Machine,
 
     /// Open no window, even with a display
     #[arg(long, help_heading = "Output")]
@@ -80,18 +81,169 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE", value_parser = stats_path(), help_heading = "Output")]
     stats: Option<PathBuf>,
 
-    /// Draw the statistics on the PNG too
-    #[arg(long, help_heading = "Output")]
-    overlay: bool,
+    #[command(flatten)]
+    look: LookArguments,
 
-    /// Exposure of the window and the PNG in stops, -32 to 32: one more is twice as bright
-    #[arg(long, value_name = "STOPS", value_parser = exposure, default_value_t = 0.0, allow_negative_numbers = true,
+    /// Write the film to this .exr from time to time, and go on from there when started again; implies --headless
+    #[arg(long, value_name = "FILE", value_parser = part_path(), help_heading = "Output")]
+    checkpoint: Option<PathBuf>,
+
+    /// Time between two checkpoints, such as 30s, 5m or 2h
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "60s", requires = "checkpoint",
         help_heading = "Output")]
-    exposure: f32,
+    every: Duration,
 
     /// List what can render on this machine, and end
     #[arg(long, help_heading = "Output")]
     pub(crate) list_devices: bool,
+}
+
+/// What else the program does than to render a scene.
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum Command {
+    Merge(Merge),
+    Verify(Verify),
+}
+
+/// Adds up parts of a render, to the bits of one go
+///
+/// A part is an .exr that raysieve wrote: a render of some --samples, a render that Ctrl-C ended, a checkpoint, or what
+/// was merged before.
+#[derive(Args, Clone, Debug)]
+#[command(
+    override_usage = "raysieve merge PART... -o FILE [OPTIONS]",
+    after_long_help = "\
+Examples:
+  raysieve scenes/cornell.ron --samples 0..32 -o a.exr
+  raysieve scenes/cornell.ron --samples 32..64 -o b.exr
+  raysieve merge a.exr b.exr -o box.exr
+          renders 64 samples a pixel in two parts, on two machines if you like; box.exr has the bits of one go
+  raysieve merge box.exr -o box.png --exposure 1
+          shows it as a PNG"
+)]
+pub(crate) struct Merge {
+    /// Parts to add, .exr files of one render
+    #[arg(value_name = "PART", value_parser = part_path(), required = true)]
+    pub(crate) parts: Vec<PathBuf>,
+
+    /// File to write: .exr (a part again) or .png (8-bit sRGB)
+    #[arg(short, long, value_name = "FILE", value_parser = picture_path())]
+    pub(crate) output: PathBuf,
+
+    /// Let samples be missing between the parts
+    #[arg(long)]
+    pub(crate) allow_gaps: bool,
+
+    /// Statistics of all parts together to write, a .json file [default: none]
+    #[arg(long, value_name = "FILE", value_parser = stats_path())]
+    stats: Option<PathBuf>,
+
+    #[command(flatten)]
+    look: LookArguments,
+}
+
+/// Renders a picture's samples again, and says whether its bits hold
+///
+/// Exit code 0 says that they do, 1 that they do not, with the first pixel that differs; 2 that there was nothing to
+/// compare with.
+#[derive(Args, Clone, Debug)]
+#[command(
+    override_usage = "raysieve verify PICTURE [SCENE] [OPTIONS]",
+    after_long_help = "\
+Examples:
+  raysieve verify box.exr
+          renders box.exr again by the scene that it names
+  raysieve verify from-the-farm.exr scenes/cornell.ron
+          where the scene lies elsewhere on this machine
+  raysieve verify box.exr --pixels 10%
+          a tenth of its pixels, in a tenth of the time"
+)]
+pub(crate) struct Verify {
+    /// Picture to verify, an .exr that raysieve wrote
+    #[arg(value_name = "PICTURE", value_parser = part_path())]
+    pub(crate) picture: PathBuf,
+
+    /// Scene that it shows, a .ron file [default: the one that it names]
+    #[arg(value_name = "SCENE", value_parser = scene_path())]
+    pub(crate) scene: Option<PathBuf>,
+
+    /// Compare only this part of the pixels, spread over the picture by chance, such as 10% [default: 100%]
+    #[arg(long, value_name = "PART", value_parser = percentage)]
+    pub(crate) pixels: Option<f64>,
+
+    /// Which pixels those are; a number that a run with --pixels told repeats it [default: by chance]
+    #[arg(long, value_name = "N", requires = "pixels")]
+    pub(crate) pick: Option<u32>,
+
+    #[command(flatten)]
+    pub(crate) machine: Machine,
+}
+
+/// What renders, and how; none of it changes the picture.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Machine {
+    /// Where to render: auto (the first usable GPU, else the CPU), cpu, cuda, or cuda:N (the GPU of number N)
+    #[arg(long, value_name = "BACKEND", value_parser = backend, default_value = "auto", help_heading = "Rendering")]
+    backend: BackendChoice,
+
+    /// How the rays are sieved; any strategy gives the same picture
+    #[arg(long, value_name = "STRATEGY", value_parser = strategy(), default_value_t,
+        help_heading = "Rendering")]
+    compaction: Strategy,
+
+    /// Paths in flight, per thread on the CPU and in all on a GPU; any number gives the same picture [default: what the
+    /// backend is fastest with]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Rendering")]
+    wave_size: Option<u32>,
+
+    /// Threads of the CPU, 1 to 1024 [default: one for each that it runs at a time]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024), help_heading = "Rendering")]
+    threads: Option<u16>,
+}
+
+/// How a PNG shows the light.
+#[derive(Args, Clone, Debug)]
+struct LookArguments {
+    /// Draw the statistics on the PNG too
+    #[arg(long, help_heading = "Output")]
+    overlay: bool,
+
+    /// Exposure of the window and the PNG in stops, -32 to 32: one more is twice as bright [default: 0]
+    #[arg(long, value_name = "STOPS", value_parser = exposure, allow_negative_numbers = true,
+        help_heading = "Output")]
+    exposure: Option<f32>,
+}
+
+impl LookArguments {
+    fn look(&self) -> Look {
+        Look {
+            exposure_stops: self.exposure.unwrap_or_default(),
+            overlay: self.overlay,
+        }
+    }
+
+    /// An EXR takes no look.
+    fn check(&self, output: &Path) -> Result<(), Error> {
+        let given = match self {
+            _ if PictureFormat::of(output) != Some(PictureFormat::Exr) => return Ok(()),
+            LookArguments { overlay: true, .. } => "--overlay",
+            LookArguments {
+                exposure: Some(_), ..
+            } => "--exposure",
+            _ => return Ok(()),
+        };
+        Err(Error::Usage(format!(
+            "{given} is for a .png, and {} holds the light as it is; leave it out or name a .png",
+            output.display()
+        )))
+    }
+}
+
+/// Where samples begin and end; what is left open is where the scene's do.
+#[derive(Clone, Copy, Debug)]
+struct SampleRange {
+    start: Option<Place>,
+    end: Option<Place>,
 }
 
 const EXAMPLES: &str = "\
@@ -101,12 +253,20 @@ Examples:
   raysieve scenes/cornell.ron --size 1024x1024 --spp 256 -o box.exr --stats box.json
           into a picture in linear light, with its statistics
   raysieve scenes/mesh.ron --backend cpu --compaction off --headless --overlay
-          into mesh.png with the statistics drawn on it, on the CPU and without a sieve";
+          into mesh.png with the statistics drawn on it, on the CPU and without a sieve
+  raysieve scenes/mesh.ron --spp 100000 -o mesh.exr --checkpoint mesh-so-far.exr
+          a long one: whatever ends it, the same command goes on with it
+  raysieve scenes/mesh.ron --samples 0..32 -o a.exr
+  raysieve scenes/mesh.ron --samples 32..64 -o b.exr
+  raysieve merge a.exr b.exr -o mesh.exr
+          in two parts, which may come from two machines
+  raysieve verify mesh.exr
+          renders it again and compares every bit";
 
 const EXIT_CODES: &str = "\
 Exit codes:
     0  done
-    1  the render failed, or a file could not be written
+    1  the render failed, a file could not be written, or a picture does not hold
     2  wrong usage, or a wrong scene
   130  ended by Ctrl-C: the picture is written, with the samples that it has";
 
@@ -122,7 +282,7 @@ pub(crate) fn read() -> Result<Option<Arguments>, Error> {
         ))
         .try_get_matches();
     match matches.and_then(|matches| Arguments::from_arg_matches(&matches)) {
-        Ok(arguments) => Ok(Some(arguments)),
+        Ok(arguments) => arguments.check().map(|()| Some(arguments)),
         Err(error) if error.use_stderr() => Err(Error::Usage(one_line(&error.to_string()))),
         Err(help) => {
             // Nobody is left to tell when the reader has gone away.
@@ -133,22 +293,83 @@ pub(crate) fn read() -> Result<Option<Arguments>, Error> {
 }
 
 impl Arguments {
-    /// Whether to try a window.
-    pub(crate) fn wants_window(&self) -> bool {
-        !self.headless && self.output.is_none()
+    fn check(&self) -> Result<(), Error> {
+        match (&self.command, &self.output) {
+            (Some(Command::Merge(merge)), _) => merge.look.check(&merge.output),
+            (None, Some(output)) => self.look.check(output),
+            (Some(Command::Verify(_)) | None, _) => Ok(()),
+        }
     }
 
-    /// The scene, with what the command line says otherwise.
-    pub(crate) fn load_scene(&self, path: &Path) -> Result<Scene, Error> {
+    /// Whether to try a window.
+    pub(crate) fn wants_window(&self) -> bool {
+        !self.headless && self.output.is_none() && self.checkpoint.is_none()
+    }
+
+    /// The scene, with what the command line says otherwise, and the samples to render of it.
+    pub(crate) fn load_scene(&self, path: &Path) -> Result<(Scene, Samples), Error> {
         let mut scene = Scene::load(path)?;
         scene.size = self.size.unwrap_or(scene.size);
         scene.spp = self.spp.unwrap_or(scene.spp);
         scene.max_bounces = self.max_bounces.unwrap_or(scene.max_bounces);
         scene.seed = self.seed.unwrap_or(scene.seed);
         scene.check_settings()?;
-        Ok(scene)
+        let pixel_count = scene.size.0 * scene.size.1;
+        let samples = match &self.samples {
+            None => Samples::first(scene.spp, pixel_count),
+            Some(range) => {
+                let samples = range.of(&scene, pixel_count)?;
+                scene.spp = samples.of_any_pixel();
+                scene.check_settings()?;
+                samples
+            }
+        };
+        Ok((scene, samples))
     }
 
+    /// Where the render writes down how far it has come, and how often.
+    pub(crate) fn checkpoint(&self) -> Option<(&Path, Duration)> {
+        self.checkpoint.as_deref().map(|path| (path, self.every))
+    }
+
+    /// The scene on its backend.
+    pub(crate) fn renderer(&self, scene: &Scene) -> Result<Renderer, Error> {
+        self.machine.renderer(scene)
+    }
+
+    /// How a window begins.
+    pub(crate) fn window_options(&self) -> WindowOptions {
+        WindowOptions {
+            exposure_stops: self.look.look().exposure_stops,
+            strategy: self.machine.compaction,
+            keep_size: self.size.is_some(),
+        }
+    }
+
+    /// The files to write for the scene of this path.
+    pub(crate) fn outputs(&self, scene: &Path) -> Outputs {
+        let named_by_scene =
+            || Path::new(scene.file_stem().unwrap_or_default()).with_added_extension("png");
+        Outputs {
+            picture: self.output.clone().unwrap_or_else(named_by_scene),
+            stats: self.stats.clone(),
+            look: self.look.look(),
+        }
+    }
+}
+
+impl Merge {
+    /// The files to write.
+    pub(crate) fn outputs(&self) -> Outputs {
+        Outputs {
+            picture: self.output.clone(),
+            stats: self.stats.clone(),
+            look: self.look.look(),
+        }
+    }
+}
+
+impl Machine {
     /// The scene on its backend.
     pub(crate) fn renderer(&self, scene: &Scene) -> Result<Renderer, Error> {
         let settings = Settings {
@@ -168,28 +389,28 @@ impl Arguments {
             (_, error) => error,
         })
     }
+}
 
-    /// How a window begins.
-    pub(crate) fn window_options(&self) -> WindowOptions {
-        WindowOptions {
-            exposure_stops: self.exposure,
-            strategy: self.compaction,
-            keep_size: self.size.is_some(),
-        }
-    }
-
-    /// The files to write for the scene of this path.
-    pub(crate) fn outputs(&self, scene: &Path) -> Outputs {
-        let named_by_scene =
-            || Path::new(scene.file_stem().unwrap_or_default()).with_added_extension("png");
-        Outputs {
-            picture: self.output.clone().unwrap_or_else(named_by_scene),
-            stats: self.stats.clone(),
-            look: Look {
-                exposure_stops: self.exposure,
-                overlay: self.overlay,
-            },
-        }
+impl SampleRange {
+    /// These samples of the scene.
+    fn of(&self, scene: &Scene, pixel_count: u32) -> Result<Samples, Error> {
+        let place = |sample| Place { sample, pixel: 0 };
+        let start = self.start.unwrap_or(place(0));
+        let end = self.end.unwrap_or(place(scene.spp.into()));
+        let problem = match Samples::new(start..end, pixel_count) {
+            Some(samples) if !samples.is_empty() => return Ok(samples),
+            _ if start >= end => "a range ends after it begins, such as 0..16".to_owned(),
+            _ => {
+                format!(
+                    "samples have the numbers 0 to 4294967295, and a picture the pixels 0 to {}",
+                    pixel_count - 1
+                )
+            }
+        };
+        Err(Error::Setting {
+            setting: format!("--samples {start}..{end}"),
+            problem,
+        })
     }
 }
 
@@ -273,6 +494,13 @@ fn picture_path() -> impl TypedValueParser<Value = PathBuf> {
     )
 }
 
+fn part_path() -> impl TypedValueParser<Value = PathBuf> {
+    path_ending(
+        |path| PictureFormat::of(path) == Some(PictureFormat::Exr),
+        "an .exr file is expected: no other holds the film",
+    )
+}
+
 fn stats_path() -> impl TypedValueParser<Value = PathBuf> {
     path_ending(
         |path| ends_with(path, "json"),
@@ -307,6 +535,45 @@ fn strategy() -> impl TypedValueParser<Value = Strategy> {
     let names = Strategy::ALL.iter().map(|strategy| strategy.name());
     PossibleValuesParser::new(names).try_map(|name| name.parse::<Strategy>())
 }
+
+fn sample_range(text: &str) -> Result<SampleRange, String> {
+    let place = |text: &str| match text {
+        "" => Some(None),
+        text => text.parse().ok().map(Some),
+    };
+    let range = text
+        .split_once("..")
+        .and_then(|(start, end)| Some((place(start)?, place(end)?)));
+    match range {
+        Some((start, end)) => Ok(SampleRange { start, end }),
+        None => Err("two numbers of samples are expected, such as 0..16".to_owned()),
+    }
+}
+
+fn percentage(text: &str) -> Result<f64, String> {
+    let percent = text
+        .strip_suffix('%')
+        .and_then(|text| text.parse::<f64>().ok());
+    percent
+        .filter(|percent| *percent > 0.0 && *percent <= 100.0)
+        .map(|percent| percent / 100.0)
+        .ok_or_else(|| "a part above 0% and up to 100% is expected, such as 10%".to_owned())
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    let units = [("ms", 1e-3), ("s", 1.0), ("m", 60.0), ("h", 3600.0)];
+    let of_unit = |(unit, seconds): (&str, f64)| {
+        Some(text.strip_suffix(unit)?.parse::<f64>().ok()? * seconds)
+    };
+    let seconds = units.into_iter().find_map(of_unit);
+    // As a number may be written: also "inf", "nan" and "-0".
+    let duration = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    duration
+        .filter(|duration| *duration <= MAX_DURATION)
+        .ok_or_else(|| "a time up to a year is expected, such as 30s, 5m or 2h".to_owned())
+}
+
+const MAX_DURATION: Duration = Duration::from_secs(365 * 24 * 3600);
 
 fn exposure(text: &str) -> Result<f32, String> {
     match text.parse() {

@@ -11,6 +11,22 @@ pub enum Error {
         /// The cause and what to do.
         problem: String,
     },
+    /// A part of a render that is not as it was written.
+    #[error("{file}: is damaged or was altered: {problem}; render it again")]
+    Damaged {
+        /// The file, as it was given.
+        file: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// A picture that another render of the same samples does not confirm.
+    #[error("{file}: does not hold: {problem}")]
+    Refuted {
+        /// The file, as it was given.
+        file: String,
+        /// What was expected and what was found.
+        problem: String,
+    },
     /// Something in a scene's text, or in a mesh that it names.
     #[error("{file}:{line}:{column}: {object}: {problem}")]
     Scene {
@@ -65,15 +81,24 @@ pub enum Error {
 }
 
 impl Error {
+    pub(crate) fn damaged(path: &std::path::Path, problem: &str) -> Error {
+        Error::Damaged {
+            file: path.display().to_string(),
+            problem: problem.to_owned(),
+        }
+    }
+
     /// What the process ends with: 2 for wrong usage or a wrong scene, 1 for a render that failed.
     pub fn exit_code(&self) -> u8 {
         match self {
             Error::File { .. }
+            | Error::Damaged { .. }
             | Error::Scene { .. }
             | Error::Setting { .. }
             | Error::TreeTooDeep { .. }
             | Error::Usage(_) => 2,
-            Error::Write { .. }
+            Error::Refuted { .. }
+            | Error::Write { .. }
             | Error::Signals(_)
             | Error::Window { .. }
             | Error::Compaction(_) => 1,

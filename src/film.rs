@@ -42,6 +42,7 @@ pub fn samples_of(pixel: u32, pixel_count: u32, done: u64) -> u32 {
 }
 
 /// A film's sums, three channels a pixel, and how many samples it rejected.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Exposed {
     /// Rows from the top.
     pub sums: Vec<u64>,
@@ -66,6 +67,18 @@ impl Film {
         Film {
             sums,
             rejected: AtomicU64::new(0),
+        }
+    }
+
+    /// A film with this on it.
+    pub fn of(exposed: &Exposed) -> Film {
+        Film {
+            sums: exposed
+                .sums
+                .iter()
+                .map(|&sum| AtomicU64::new(sum))
+                .collect(),
+            rejected: AtomicU64::new(exposed.rejected),
         }
     }
 

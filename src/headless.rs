@@ -10,17 +10,35 @@ use std::{
 };
 
 use indicatif::{HumanDuration, ProgressBar, ProgressState, ProgressStyle};
-use raysieve::{Error, output, renderer::Renderer, stats::Stats};
+use raysieve::{
+    Error,
+    checkpoint::Checkpoint,
+    output::{self, PictureFormat},
+    part::Part,
+    renderer::Renderer,
+    stats::Stats,
+};
 
 use crate::{Ending, cli::Outputs, note, say, table};
 
 /// Renders all samples, or as many as there are when a signal ends it; writes the files, prints the table.
-pub(crate) fn render(mut renderer: Renderer, spp: u32, outputs: &Outputs) -> Result<Ending, Error> {
+pub(crate) fn render(
+    mut renderer: Renderer,
+    spp: u32,
+    outputs: &Outputs,
+    checkpoint: Option<Checkpoint>,
+) -> Result<Ending, Error> {
     let interrupted = watch_for_signals()?;
-    let progress = progress_bar();
-    let rendered = advance_until(&mut renderer, &interrupted, &progress);
+    let mut checkpoint = checkpoint.map(|file| Keeper { file, told: None });
+    let progress = progress_bar(PROGRESS_STEPS);
+    let rendered = advance_until(&mut renderer, &interrupted, &progress, checkpoint.as_mut());
     progress.finish_and_clear();
-    if rendered? {
+    let done = rendered?;
+    if let Some(keeper) = &mut checkpoint {
+        // Before the files, so that one that cannot be written costs no render.
+        keeper.write(&mut renderer, &progress, "");
+    }
+    if done {
         finish(&mut renderer, outputs)?;
         return Ok(Ending::Done);
     }
@@ -29,18 +47,32 @@ pub(crate) fn render(mut renderer: Renderer, spp: u32, outputs: &Outputs) -> Res
         note(&format!(
             "raysieve: interrupted before the first sample; {picture} is not written"
         ));
-    } else {
-        let stats = finish(&mut renderer, outputs)?;
-        let begun = if renderer.progress() * f64::from(spp) > f64::from(stats.spp) {
-            ", some pixels one more"
-        } else {
-            ""
-        };
-        note(&format!(
-            "raysieve: interrupted; {picture} has {} of {spp} samples a pixel{begun}",
-            stats.spp
-        ));
+        return Ok(Ending::Interrupted);
     }
+    let stats = finish(&mut renderer, outputs)?;
+    let pixels = stats.size.map(u64::from).iter().product::<u64>();
+    let begun = if stats.paths > u64::from(stats.spp) * pixels {
+        ", some pixels one more"
+    } else {
+        ""
+    };
+    let rest = match (&checkpoint, PictureFormat::of(&outputs.picture)) {
+        (Some(keeper), _) => format!(
+            "; the same command goes on from {}",
+            keeper.file.path().display()
+        ),
+        (None, Some(PictureFormat::Exr)) => {
+            format!(
+                "; to be merged with it: --samples {}",
+                renderer.samples_left()
+            )
+        }
+        (None, _) => String::new(),
+    };
+    note(&format!(
+        "raysieve: interrupted; {picture} has {} of {spp} samples a pixel{begun}{rest}",
+        stats.spp
+    ));
     Ok(Ending::Interrupted)
 }
 
@@ -49,27 +81,61 @@ fn advance_until(
     renderer: &mut Renderer,
     interrupted: &AtomicBool,
     progress: &ProgressBar,
+    mut checkpoint: Option<&mut Keeper>,
 ) -> Result<bool, Error> {
     while !interrupted.load(Ordering::Relaxed) {
         if !renderer.advance()? {
             return Ok(true);
         }
         progress.set_position((renderer.progress() * PROGRESS_STEPS as f64) as u64);
+        if let Some(keeper) = &mut checkpoint
+            && keeper.file.is_due()
+        {
+            keeper.write(renderer, progress, "; the render goes on");
+        }
     }
     Ok(renderer.progress() >= 1.0)
 }
 
-/// Writes the files and prints the table, the table even if a file cannot be written.
+/// Keeps the checkpoint. What it cannot write ends no render.
+struct Keeper {
+    file: Checkpoint,
+    /// What it could not do the last time.
+    told: Option<String>,
+}
+
+impl Keeper {
+    fn write(&mut self, renderer: &mut Renderer, progress: &ProgressBar, what_then: &str) {
+        let problem = self
+            .file
+            .write(renderer)
+            .err()
+            .map(|error| error.to_string());
+        if let Some(problem) = &problem
+            && self.told.as_ref() != Some(problem)
+        {
+            progress.suspend(|| note(&format!("checkpoint: {problem}{what_then}")));
+        }
+        self.told = problem;
+    }
+}
+
+/// Writes the files and prints the table.
 fn finish(renderer: &mut Renderer, outputs: &Outputs) -> Result<Stats, Error> {
-    let stats = renderer.finish()?;
-    let picture = renderer.picture()?;
-    let picture_written = output::write_picture(&outputs.picture, &picture, &stats, outputs.look);
-    let stats_written = write_stats(&stats, outputs);
-    say(&table::of(&stats))?;
+    let part = renderer.part()?;
+    write_files(&part, outputs)?;
+    Ok(part.claim.stats)
+}
+
+/// Writes the files and prints the table, the table even if a file cannot be written.
+pub(crate) fn write_files(part: &Part, outputs: &Outputs) -> Result<(), Error> {
+    let stats = &part.claim.stats;
+    let picture_written = output::write_picture(&outputs.picture, part, outputs.look);
+    let stats_written = write_stats(stats, outputs);
+    say(&table::of(stats))?;
     picture_written?;
     say(&format!("picture      {}\n", outputs.picture.display()))?;
-    stats_written?;
-    Ok(stats)
+    stats_written
 }
 
 /// What is left to do when a window has closed: the table and the statistics' file.
@@ -99,11 +165,11 @@ fn watch_for_signals() -> Result<Arc<AtomicBool>, Error> {
     Ok(interrupted)
 }
 
-const PROGRESS_STEPS: u64 = 10_000;
+pub(crate) const PROGRESS_STEPS: u64 = 10_000;
 
 /// Draws on the standard error, and only if that is a terminal.
-fn progress_bar() -> ProgressBar {
-    let bar = ProgressBar::new(PROGRESS_STEPS);
+pub(crate) fn progress_bar(steps: u64) -> ProgressBar {
+    let bar = ProgressBar::new(steps);
     if let Ok(style) = ProgressStyle::with_template("{wide_bar} {percent:>3} %{time_left}") {
         bar.set_style(style.with_key("time_left", time_left));
     }

@@ -61,6 +61,8 @@ pub mod kernels;
 pub mod picture;
 pub mod renderer;
 pub mod stats;
+pub mod part;
+pub mod checkpoint;
 
 // What is shown of it and written.
 pub mod devices;

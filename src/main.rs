@@ -2,17 +2,23 @@
 
 mod cli;
 mod headless;
+mod merge;
 mod table;
+mod verify;
 
 use std::{
     io::{self, Write},
     path::Path,
     process::ExitCode,
+    time::Duration,
 };
 
-use cli::Arguments;
+use cli::{Arguments, Command};
 use raysieve::{
-    Error, devices,
+    Error,
+    checkpoint::{Beginning, Checkpoint},
+    devices, output,
+    renderer::Renderer,
     window::{self, Outcome},
 };
 
@@ -37,8 +43,10 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: &Arguments) -> Result<Ending, Error> {
-    match &arguments.scene {
-        Some(scene) if !arguments.list_devices => render(arguments, scene),
+    match (&arguments.command, &arguments.scene) {
+        (Some(Command::Merge(merge)), _) => merge::merge(merge).map(|()| Ending::Done),
+        (Some(Command::Verify(verify)), _) => verify::verify(verify).map(|()| Ending::Done),
+        (None, Some(scene)) if !arguments.list_devices => render(arguments, scene),
         _ => say(&devices::list()).map(|()| Ending::Done),
     }
 }
@@ -49,16 +57,17 @@ fn render(arguments: &Arguments, scene: &Path) -> Result<Ending, Error> {
     if !arguments.wants_window() {
         outputs.check_picture()?;
     }
-    let scene = arguments.load_scene(scene)?;
+    let (scene, samples) = arguments.load_scene(scene)?;
     scene.notes.iter().for_each(|line| note(line));
-    let renderer = arguments.renderer(&scene)?;
-    note(&format!(
-        "backend: {}, {}",
-        renderer.stats().backend,
-        renderer.backend_line()
-    ));
+    let mut renderer = arguments.renderer(&scene)?;
+    note(&backend_line(&renderer));
     if !arguments.wants_window() {
-        return headless::render(renderer, scene.spp, &outputs);
+        renderer.set_samples(&samples)?;
+        let checkpoint = match arguments.checkpoint() {
+            Some((path, every)) => Some(begin(path, every, &mut renderer)?),
+            None => None,
+        };
+        return headless::render(renderer, scene.spp, &outputs, checkpoint);
     }
     match window::run(renderer, &scene, arguments.window_options())? {
         Outcome::Closed { renderer } => headless::report(renderer, &outputs).map(|()| Ending::Done),
@@ -68,9 +77,35 @@ fn render(arguments: &Arguments, scene: &Path) -> Result<Ending, Error> {
                 outputs.picture.display()
             ));
             outputs.check_picture()?;
-            headless::render(renderer, scene.spp, &outputs)
+            headless::render(renderer, scene.spp, &outputs, None)
         }
     }
+}
+
+fn backend_line(renderer: &Renderer) -> String {
+    format!(
+        "backend: {}, {}",
+        renderer.stats().backend,
+        renderer.backend_line()
+    )
+}
+
+/// Goes on from the checkpoint, if there is one, and says so.
+fn begin(path: &Path, every: Duration, renderer: &mut Renderer) -> Result<Checkpoint, Error> {
+    output::check_place(path)?;
+    let (checkpoint, beginning) = Checkpoint::begin(path, every, renderer)?;
+    let path = path.display();
+    match beginning {
+        Beginning::Anew => {}
+        Beginning::After(samples) => note(&format!(
+            "checkpoint: {path}, going on after samples {samples}"
+        )),
+        Beginning::Damaged { kept, problem } => note(&format!(
+            "checkpoint: {path} is damaged: {problem}; it is kept as {}, and the render begins anew",
+            kept.display()
+        )),
+    }
+    Ok(checkpoint)
 }
 
 /// A line for the person who runs the program, apart from its results. One that nobody can read stops no render.

@@ -1,24 +1,24 @@
 //! The files that a render leaves: pictures and statistics.
 //!
-//! A file is written whole or not at all: under a temporary name beside its place, synced, then renamed. A crash, a
-//! full disk or a kill leaves what was there before.
+//! A file is written whole or not at all: under a temporary name beside its place, synced, then renamed, and its folder
+//! synced. A crash, a full disk, a kill or a loss of power leaves what was there before.
 
 use std::{
     fs,
-    io::{self, Write},
+    io::{self, BufWriter, Write},
     path::{Path, PathBuf, is_separator},
 };
 
-use exr::{
-    image::{Encoding, Image, Layer, SpecificChannels, write::WritableImage},
-    math::Vec2,
-    meta::{
-        attribute::{AttributeValue, Text},
-        header::LayerAttributes,
-    },
-};
+use xxhash_rust::xxh3::xxh3_64;
 
-use crate::{Error, picture::Picture, stats::Stats, tone, window::overlay};
+use crate::{
+    Error,
+    part::{Packing, Part, SOFTWARE},
+    picture::Picture,
+    stats::Stats,
+    tone,
+    window::overlay,
+};
 
 /// The kind of a picture's file, told by its ending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +43,7 @@ impl PictureFormat {
     }
 }
 
-/// How linear light becomes the eight bits of a PNG. An EXR is as the film is.
+/// How linear light becomes the eight bits of a PNG. An EXR is as the film is, and takes no look.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Look {
     /// Brightness doubles with every stop.
@@ -52,46 +52,40 @@ pub struct Look {
     pub overlay: bool,
 }
 
-/// Writes `picture` in the format of the path's ending, with where it came from: program, scene, samples, seed and
-/// film hash, as text chunks of a PNG or attributes of an EXR.
-pub fn write_picture(
-    path: &Path,
-    picture: &Picture,
-    stats: &Stats,
-    look: Look,
-) -> Result<(), Error> {
-    let format = PictureFormat::of(path).ok_or_else(|| {
-        refused(
+/// Writes what is on a film in the format of the path's ending: a PNG of what it shows, or an EXR that is a
+/// [`part`](crate::part).
+pub fn write_picture(path: &Path, part: &Part, look: Look) -> Result<(), Error> {
+    match PictureFormat::of(path) {
+        Some(PictureFormat::Png) => write_png(path, &part.picture(), &part.claim.stats, look),
+        Some(PictureFormat::Exr) => part.write(path, Packing::Small),
+        None => Err(refused(
             path,
             "the ending says neither .png nor .exr; name one of them",
-        )
-    })?;
-    let bytes = match format {
-        PictureFormat::Png => png_bytes(picture, stats, look),
-        PictureFormat::Exr => exr_bytes(picture, stats),
-    };
-    bytes
-        .and_then(|bytes| write_whole(path, &bytes))
-        .map_err(|error| not_written(path, &error))
+        )),
+    }
+}
+
+/// Writes `picture` as a PNG, with where it came from as text chunks: program, scene, samples, seed and film hash.
+pub fn write_png(path: &Path, picture: &Picture, stats: &Stats, look: Look) -> Result<(), Error> {
+    write_whole(path, |file| png(file, picture, stats, look))
 }
 
 /// Writes the statistics as JSON.
 pub fn write_stats(path: &Path, stats: &Stats) -> Result<(), Error> {
-    serde_json::to_vec_pretty(stats)
-        .map_err(io::Error::from)
-        .and_then(|mut json| {
-            json.push(b'\n');
-            write_whole(path, &json)
-        })
-        .map_err(|error| not_written(path, &error))
+    write_whole(path, |file| {
+        serde_json::to_writer_pretty(&mut *file, stats)?;
+        file.write_all(b"\n")
+    })
 }
 
 /// Finds before the render what would keep its file from being written after it: a folder that is missing or sealed, a
 /// name that is a folder or too long, a file that may not be written.
 pub fn check_place(path: &Path) -> Result<(), Error> {
+    let target = through_links(path);
     check_folder(folder_of(path))
         .and_then(|()| check_file(path))
-        .and_then(|()| check_beside(&through_links(path)))
+        .and_then(|()| check_folder(folder_of(&target)))
+        .and_then(|()| check_beside(&target))
         .map_err(|problem| refused(path, &problem))
 }
 
@@ -156,19 +150,7 @@ fn not_written(path: &Path, error: &io::Error) -> Error {
     }
 }
 
-/// Where a picture came from, as name and text.
-fn provenance(stats: &Stats) -> [(&'static str, String); 4] {
-    [
-        ("scene", stats.scene.clone()),
-        ("samples", stats.spp.to_string()),
-        ("seed", stats.seed.to_string()),
-        ("film_hash", stats.film_hash.clone()),
-    ]
-}
-
-const SOFTWARE: &str = concat!("raysieve ", env!("CARGO_PKG_VERSION"));
-
-fn png_bytes(picture: &Picture, stats: &Stats, look: Look) -> io::Result<Vec<u8>> {
+fn png(file: &mut impl Write, picture: &Picture, stats: &Stats, look: Look) -> io::Result<()> {
     let mut rgba = tone::to_srgb8(picture, look.exposure_stops);
     if look.overlay {
         overlay::draw(&mut rgba, picture.width, picture.height, stats);
@@ -178,68 +160,69 @@ fn png_bytes(picture: &Picture, stats: &Stats, look: Look) -> io::Result<Vec<u8>
         .flat_map(|pixel| [pixel[0], pixel[1], pixel[2]])
         .collect();
 
-    let mut bytes = Vec::new();
-    let mut encoder = png::Encoder::new(&mut bytes, picture.width, picture.height);
+    let mut encoder = png::Encoder::new(file, picture.width, picture.height);
     encoder.set_color(png::ColorType::Rgb);
     encoder.set_depth(png::BitDepth::Eight);
     encoder.set_source_srgb(png::SrgbRenderingIntent::Perceptual);
-    encoder.add_itxt_chunk("Software".to_owned(), SOFTWARE.to_owned())?;
-    for (name, text) in provenance(stats) {
+    let texts = [
+        ("Software", SOFTWARE.to_owned()),
+        ("scene", stats.scene.clone()),
+        ("samples", stats.spp.to_string()),
+        ("sample_range", stats.sample_range.clone()),
+        ("seed", stats.seed.to_string()),
+        ("film_hash", stats.film_hash.clone()),
+    ];
+    for (name, text) in texts {
         encoder.add_itxt_chunk(name.to_owned(), text)?;
     }
     let mut writer = encoder.write_header()?;
     writer.write_image_data(&rgb)?;
     writer.finish()?;
-    Ok(bytes)
+    Ok(())
 }
 
-fn exr_bytes(picture: &Picture, stats: &Stats) -> io::Result<Vec<u8>> {
-    let width = picture.width as usize;
-    let channels = SpecificChannels::rgb(|position: Vec2<usize>| {
-        let pixel = picture.pixels[position.y() * width + position.x()];
-        (pixel.x, pixel.y, pixel.z)
-    });
-    let text = |text: &str| Text::from_slice_unchecked(text.as_bytes());
-    let attributes = LayerAttributes {
-        software_name: Some(text(SOFTWARE)),
-        other: provenance(stats)
-            .map(|(name, value)| (text(name), AttributeValue::Text(text(&value))))
-            .into(),
-        ..LayerAttributes::default()
-    };
-    let size = (width, picture.height as usize);
-    let image = Image::from_layer(Layer::new(
-        size,
-        attributes,
-        Encoding::SMALL_LOSSLESS,
-        channels,
-    ));
-
-    let mut bytes = io::Cursor::new(Vec::new());
-    image
-        .write()
-        .to_buffered(&mut bytes)
-        .map_err(io::Error::other)?;
-    Ok(bytes.into_inner())
-}
-
-fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
+/// Writes a file whole or not at all: a name never has half a content, not even after a loss of power.
+pub(crate) fn write_whole(
+    path: &Path,
+    write: impl FnOnce(&mut BufWriter<&mut fs::File>) -> io::Result<()>,
+) -> Result<(), Error> {
     let target = through_links(path);
-    let mut unfinished = unfinished_beside(&target)?;
-    unfinished.write_all(bytes)?;
-    if let Ok(old) = fs::metadata(&target) {
-        unfinished.as_file().set_permissions(old.permissions())?;
+    let written = unfinished_beside(&target).and_then(|mut unfinished| {
+        let mut file = BufWriter::with_capacity(1 << 20, unfinished.as_file_mut());
+        write(&mut file)?;
+        file.flush()?;
+        drop(file);
+        if let Ok(old) = fs::metadata(&target) {
+            unfinished.as_file().set_permissions(old.permissions())?;
+        }
+        // Else a loss of power could leave the new name with no content, and then the folder with the old name.
+        unfinished.as_file().sync_all()?;
+        unfinished.persist(&target)?;
+        sync_folder(folder_of(&target))
+    });
+    written.map_err(|error| not_written(path, &error))
+}
+
+#[cfg(unix)]
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    match fs::File::open(folder) {
+        Ok(folder) => folder.sync_all(),
+        // A folder that may be written but not listed.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(()),
+        Err(error) => Err(error),
     }
-    // Else a loss of power could leave the new name with no content.
-    unfinished.as_file().sync_all()?;
-    unfinished.persist(&target)?;
+}
+
+#[cfg(not(unix))]
+fn sync_folder(_: &Path) -> io::Result<()> {
     Ok(())
 }
 
 /// A new file in the target's folder, which vanishes unless it is renamed.
 fn unfinished_beside(target: &Path) -> io::Result<tempfile::NamedTempFile> {
+    let prefix = unfinished_prefix(target);
     let mut builder = tempfile::Builder::new();
-    builder.prefix(".raysieve-").suffix(".tmp");
+    builder.prefix(&prefix).suffix(UNFINISHED);
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
@@ -249,12 +232,48 @@ fn unfinished_beside(target: &Path) -> io::Result<tempfile::NamedTempFile> {
     builder.tempfile_in(folder_of(target))
 }
 
-/// The file itself where `path` is a symbolic link to it, so that renaming does not replace the link.
-fn through_links(path: &Path) -> PathBuf {
-    fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+/// Removes what a process left that was killed while it wrote this file.
+pub(crate) fn clear_unfinished(path: &Path) {
+    let target = through_links(path);
+    let prefix = unfinished_prefix(&target);
+    for entry in fs::read_dir(folder_of(&target))
+        .into_iter()
+        .flatten()
+        .flatten()
+    {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        if name.starts_with(&prefix) && name.ends_with(UNFINISHED) {
+            // One that cannot be removed harms nobody.
+            let _ = fs::remove_file(entry.path());
+        }
+    }
 }
 
-fn folder_of(path: &Path) -> &Path {
+const UNFINISHED: &str = ".tmp";
+
+/// Short, so that it fits where the target's own name does.
+fn unfinished_prefix(target: &Path) -> String {
+    let name = target.file_name().unwrap_or_default();
+    format!(".raysieve-{:016x}-", xxh3_64(name.as_encoded_bytes()))
+}
+
+/// The file itself where `path` is a symbolic link to it, also if it is yet to be made, so that renaming does not replace
+/// the link.
+pub(crate) fn through_links(path: &Path) -> PathBuf {
+    // As many as Linux follows; a ring of links has no end.
+    const MOST_LINKS: u32 = 40;
+    let mut target = path.to_owned();
+    for _ in 0..MOST_LINKS {
+        match fs::read_link(&target) {
+            Ok(next) => target = folder_of(&target).join(next),
+            Err(_) => return target,
+        }
+    }
+    path.to_owned()
+}
+
+pub(crate) fn folder_of(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if folder.as_os_str().is_empty() => Path::new("."),
         Some(folder) => folder,

@@ -3,6 +3,8 @@
 use compaction::shared;
 use glam::Vec3;
 
+use crate::sampler::hash;
+
 /// "No path": what a queue holds where the strategy `off` left a dead lane.
 pub const NO_PATH: u32 = u32::MAX;
 /// "No primitive": what a ray hit that hit nothing.
@@ -17,9 +19,9 @@ shared! {
     pub struct Span {
         /// Pixels a row.
         pub width: u32,
-        /// Pixels in all.
+        /// Pixels that are rendered.
         pub pixel_count: u32,
-        /// Pixel of path 0.
+        /// Which of them path 0 belongs to.
         pub first_pixel: u32,
         /// Sample of path 0.
         pub first_sample: u32,
@@ -27,6 +29,10 @@ shared! {
         pub path_count: u32,
         /// Seed of every random number.
         pub seed: u32,
+        /// Pixels of the picture that are not rendered: 0 where it is rendered whole.
+        pub skipped_pixels: u32,
+        /// Which ones those are.
+        pub pick: u32,
     }
 }
 
@@ -102,12 +108,24 @@ shared! {
     }
 }
 
+/// A pixel that is rendered, by its number among those: one by chance out of each of as many stretches of the picture.
+#[inline]
+pub fn rendered_pixel(span: &Span, number: u32) -> u32 {
+    if span.skipped_pixels == 0 {
+        return number;
+    }
+    let all = u64::from(span.pixel_count) + u64::from(span.skipped_pixels);
+    let first = (u64::from(number) * all / u64::from(span.pixel_count)) as u32;
+    let next = ((u64::from(number) + 1) * all / u64::from(span.pixel_count)) as u32;
+    first + hash(number ^ hash(span.pick)) % (next - first)
+}
+
 /// Pixel and sample of a path of a wave.
 #[inline]
 pub fn pixel_and_sample(span: &Span, path: u32) -> (u32, u32) {
     let number = span.first_pixel + path;
     (
-        number % span.pixel_count,
+        rendered_pixel(span, number % span.pixel_count),
         span.first_sample + number / span.pixel_count,
     )
 }

@@ -1,6 +1,7 @@
 //! A render in progress: the scene on its backend, the film, and how far it has come.
 
 use std::{
+    ops::Range,
     sync::atomic::AtomicU64,
     time::{Duration, Instant},
 };
@@ -10,11 +11,12 @@ use compaction::Strategy;
 pub use crate::backend::{BackendChoice, Settings};
 use crate::{
     Error,
-    backend::{Backend, Spans},
+    backend::{Backend, Pixels, Spans},
     camera::Camera,
-    film::film_hash,
+    film::{Exposed, film_hash},
+    part::{Claim, Identity, Part, SOFTWARE, Samples},
     picture::Picture,
-    scene::{self, Scene},
+    scene::{self, Scene, scene_hash},
     stats::Stats,
     wave::Report,
     world::World,
@@ -24,10 +26,16 @@ use crate::{
 pub struct Renderer {
     backend: Backend,
     view: scene::Camera,
+    surfaces_hash: u128,
     size: (u32, u32),
     spp: u32,
     seed: u32,
-    /// (pixel, sample) pairs that are on the film, or will be when the device gets there.
+    max_bounces: u32,
+    /// Pixels to render.
+    pixels: Pixels,
+    /// (pixel, sample) pairs to render, in their order.
+    range: Range<u64>,
+    /// Up to where they are on the film, or will be when the device gets there.
     done: u64,
     /// Counts and stage times so far.
     stats: Stats,
@@ -42,7 +50,7 @@ impl Renderer {
         let backend = Backend::new(World::new(scene)?, camera, scene.max_bounces, settings)?;
         let stats = Stats {
             scene: scene.path.display().to_string(),
-            backend: backend.name,
+            backend: backend.name.to_owned(),
             device: backend.device.clone(),
             size: [width, height],
             seed: scene.seed,
@@ -53,9 +61,13 @@ impl Renderer {
         Ok(Renderer {
             backend,
             view: scene.camera,
+            surfaces_hash: scene.surfaces_hash(),
             size: scene.size,
             spp: scene.spp,
             seed: scene.seed,
+            max_bounces: scene.max_bounces,
+            pixels: Pixels::all(scene.size),
+            range: Samples::first(scene.spp, width * height).stretches()[0].clone(),
             done: 0,
             stats,
             elapsed: Duration::ZERO,
@@ -72,43 +84,120 @@ impl Renderer {
 
     /// Renders for some 50 ms; `false` when all samples are done.
     pub fn advance(&mut self) -> Result<bool, Error> {
-        let total = self.total();
+        let end = self.range.end;
         let begun = Instant::now();
         let spans = Spans {
             width: self.size.0,
-            pixel_count: self.pixel_count(),
+            pixels: self.pixels,
             seed: self.seed,
             wave_size: self.backend.wave_size,
-            total,
             next: AtomicU64::new(self.done),
+            end,
         };
         let reports = self.backend.advance(&spans)?;
-        self.done = spans.next.into_inner().min(total);
+        self.done = spans.next.into_inner().min(end);
         self.add(&reports);
-        if self.done == total {
+        if self.done == end {
             self.land()?;
         }
         self.elapsed += begun.elapsed();
-        Ok(self.done < total)
+        Ok(self.done < end)
     }
 
     /// Part of the samples that is done, 0..=1.
     pub fn progress(&self) -> f64 {
-        self.done as f64 / self.total() as f64
+        let Range { start, end } = self.range;
+        if start == end {
+            return 1.0;
+        }
+        (self.done - start) as f64 / (end - start) as f64
     }
 
-    /// Begins again from sample 0, with the film black.
+    /// Begins again from the first sample, with the film black.
     pub fn restart(&mut self) -> Result<(), Error> {
         let (width, height) = self.size;
         // What is under way belongs to the film that goes.
         self.backend.land()?;
         self.backend
             .set_camera(Camera::new(&self.view, width, height))?;
-        self.done = 0;
+        self.done = self.range.start;
         self.elapsed = Duration::ZERO;
         self.stats.size = [width, height];
         self.stats.clear();
         Ok(())
+    }
+
+    /// Renders these samples and no others; begins again. `Err` unless they are one stretch.
+    pub fn set_samples(&mut self, samples: &Samples) -> Result<(), Error> {
+        let [range] = samples.stretches() else {
+            return Err(Error::Setting {
+                setting: format!("samples {samples}"),
+                problem: "one stretch of samples is rendered at a time; render each by itself"
+                    .to_owned(),
+            });
+        };
+        self.pixels = Pixels::all(self.size);
+        self.range = range.clone();
+        self.restart()
+    }
+
+    /// Renders these samples, one stretch, but of some pixels only; begins again. What is on the film is no part then.
+    pub(crate) fn set_pixels(&mut self, samples: &Samples, pixels: Pixels) -> Result<(), Error> {
+        self.set_samples(samples)?;
+        let all = u64::from(self.pixel_count());
+        let chosen: Vec<u32> = pixels.list().collect();
+        let place = |pairs: u64| {
+            let before = chosen.partition_point(|&pixel| u64::from(pixel) < pairs % all);
+            pairs / all * chosen.len() as u64 + before as u64
+        };
+        self.range = place(self.range.start)..place(self.range.end);
+        self.pixels = pixels;
+        self.restart()
+    }
+
+    /// The samples that are to be rendered.
+    pub fn samples(&self) -> Samples {
+        Samples::of_pairs(self.range.clone(), self.pixel_count())
+    }
+
+    /// Those of them that are not done.
+    pub fn samples_left(&self) -> Samples {
+        Samples::of_pairs(self.done..self.range.end, self.pixel_count())
+    }
+
+    /// Goes on from a part that holds the first of the samples.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] if the part is of another render: then this one is as it was.
+    pub fn resume(&mut self, part: &Part) -> Result<(), Error> {
+        self.check_resume(&part.claim)
+            .map_err(|problem| Error::Setting {
+                setting: format!("part with samples {}", part.claim.samples),
+                problem,
+            })?;
+        self.backend.land()?;
+        self.backend.set_film(&part.exposed)?;
+        let Claim { samples, stats, .. } = &part.claim;
+        self.done = samples.stretches()[0].end;
+        self.elapsed = Duration::try_from_secs_f64(stats.seconds).unwrap_or_default();
+        self.stats.bounces.clone_from(&stats.bounces);
+        self.stats.rejected_samples = stats.rejected_samples;
+        Ok(())
+    }
+
+    /// What keeps the render from going on from a part, in words.
+    pub(crate) fn check_resume(&self, claim: &Claim) -> Result<(), String> {
+        if let Some(difference) = claim.identity.difference(&self.identity()) {
+            return Err(difference);
+        }
+        match claim.samples.stretches() {
+            [held] if held.start == self.range.start && held.end <= self.range.end => Ok(()),
+            _ => Err(format!(
+                "holds samples {}, not the first of {}",
+                claim.samples,
+                self.samples()
+            )),
+        }
     }
 
     /// Looks from elsewhere; begins again.
@@ -117,10 +206,10 @@ impl Renderer {
         self.restart()
     }
 
-    /// Renders in another size; begins again.
+    /// Renders all samples in another size; begins again.
     pub fn set_size(&mut self, width: u32, height: u32) -> Result<(), Error> {
         self.size = (width, height);
-        self.restart()
+        self.set_samples(&Samples::first(self.spp, width * height))
     }
 
     /// Goes on with another implementation of the sieve: the film stays, since the bits do not change.
@@ -132,13 +221,20 @@ impl Renderer {
 
     /// The film as a picture: the mean of the samples so far.
     pub fn picture(&mut self) -> Result<Picture, Error> {
-        self.backend.resolve(self.done)
+        // The stage knows films that begin at a first pixel.
+        if self.range.start.is_multiple_of(self.pixel_count().into()) {
+            self.backend.resolve(self.done - self.range.start)
+        } else {
+            Ok(self.part()?.picture())
+        }
     }
 
     /// Counts and times so far, with an empty `film_hash`: see [`Renderer::finish`].
     pub fn stats(&self) -> Stats {
         let mut stats = self.stats.clone();
-        stats.spp = (self.done / u64::from(self.pixel_count())) as u32;
+        let samples = self.taken();
+        stats.spp = samples.of_every_pixel();
+        stats.sample_range = samples.to_string();
         stats.settle(self.elapsed.as_secs_f64());
         stats
     }
@@ -146,14 +242,46 @@ impl Renderer {
     /// Counts and times, with the hash of the film and the number of samples that it rejected. Waits for what is under
     /// way.
     pub fn finish(&mut self) -> Result<Stats, Error> {
+        Ok(self.part()?.claim.stats)
+    }
+
+    /// The film so far, with what it is of. Waits for what is under way.
+    pub fn part(&mut self) -> Result<Part, Error> {
+        let exposed = self.exposed()?;
+        let stats = Stats {
+            film_hash: film_hash(self.size.0, self.size.1, &exposed.sums),
+            ..self.stats()
+        };
+        let claim = Claim {
+            identity: self.identity(),
+            samples: self.taken(),
+            stats,
+        };
+        Ok(Part { claim, exposed })
+    }
+
+    /// What is on the film. Waits for what is under way.
+    pub(crate) fn exposed(&mut self) -> Result<Exposed, Error> {
         self.land()?;
         let exposed = self.backend.exposed()?;
         self.stats.rejected_samples = exposed.rejected;
-        let film_hash = film_hash(self.size.0, self.size.1, &exposed.sums);
-        Ok(Stats {
-            film_hash,
-            ..self.stats()
-        })
+        Ok(exposed)
+    }
+
+    /// What the film is of.
+    pub fn identity(&self) -> Identity {
+        Identity {
+            scene_hash: scene_hash(self.surfaces_hash, &self.view),
+            size: self.size,
+            seed: self.seed,
+            max_bounces: self.max_bounces,
+            software: SOFTWARE.to_owned(),
+        }
+    }
+
+    /// The samples so far.
+    fn taken(&self) -> Samples {
+        Samples::of_pairs(self.range.start..self.done, self.pixel_count())
     }
 
     fn land(&mut self) -> Result<(), Error> {
@@ -170,9 +298,5 @@ impl Renderer {
 
     fn pixel_count(&self) -> u32 {
         self.size.0 * self.size.1
-    }
-
-    fn total(&self) -> u64 {
-        u64::from(self.pixel_count()) * u64::from(self.spp)
     }
 }

@@ -92,6 +92,7 @@
 mod build;
 mod displaced_sphere;
 mod geometry;
+mod hash;
 mod materials;
 pub(crate) mod memory;
 mod mesh;
@@ -105,6 +106,8 @@ use std::path::{Path, PathBuf};
 
 use glam::Vec3;
 
+pub(crate) use hash::scene_hash;
+
 use crate::{Error, film::TOO_BRIGHT};
 
 /// Radiance times samples that the film can add up without overflow.
@@ -114,8 +117,8 @@ const MAX_PIXELS: u64 = 1 << 28;
 const MAX_SIDE: u32 = 1 << 16;
 /// The statistics keep a row per bounce.
 const MAX_BOUNCES: u32 = 1024;
-/// Of the film's three 64-bit sums, the picture's three floats and the colour on the screen.
-const BYTES_PER_PIXEL: u64 = 3 * 8 + 3 * 4 + 4;
+/// Of the film's three 64-bit sums and their copy, the picture's three floats, and its colour on the screen and in a file.
+const BYTES_PER_PIXEL: u64 = 2 * 3 * 8 + 3 * 4 + 4 + 3;
 
 /// A scene that can be rendered: every number is finite and in its range, every index leads somewhere.
 #[derive(Clone, Debug, PartialEq)]
@@ -252,7 +255,13 @@ impl Surface {
     }
 }
 
-fn check_size((width, height): (u32, u32)) -> Result<(), String> {
+fn check_size(size: (u32, u32)) -> Result<(), String> {
+    check_sides(size)?;
+    memory::check(u64::from(size.0) * u64::from(size.1) * BYTES_PER_PIXEL)
+}
+
+/// Whether a picture may have this width and height, if the memory holds it.
+pub(crate) fn check_sides((width, height): (u32, u32)) -> Result<(), String> {
     let pixels = u64::from(width) * u64::from(height);
     if pixels == 0 {
         return Err("a picture has at least 1x1 pixel".to_owned());
@@ -262,7 +271,7 @@ fn check_size((width, height): (u32, u32)) -> Result<(), String> {
             "is too large; a picture has at most {MAX_SIDE} pixels a side and {MAX_PIXELS} in all"
         ));
     }
-    memory::check(pixels * BYTES_PER_PIXEL)
+    Ok(())
 }
 
 fn check_spp(spp: u32) -> Result<(), String> {

@@ -1,27 +1,29 @@
 //! What a render counted and how long it took; no drawing.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::wave::{Report, Stage, counts};
 
 /// The figures of a render, as `--stats` writes them and the overlay shows them.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Stats {
     /// The scene's file, as it was given.
     pub scene: String,
-    /// `cpu` or `cuda`.
-    pub backend: &'static str,
+    /// `cpu` or `cuda`; both where parts of either were merged.
+    pub backend: String,
     /// The processor's or the graphics card's name.
     pub device: String,
     /// Width and height, pixels.
     pub size: [u32; 2],
     /// Samples that every pixel has.
     pub spp: u32,
+    /// Which samples those are, such as `0..64`: see [`Samples`](crate::part::Samples).
+    pub sample_range: String,
     /// The seed of every random number.
     pub seed: u32,
     /// The strategy of the sieve.
     pub compaction: String,
-    /// Time spent rendering, without loading and without pauses.
+    /// Time spent rendering, without loading and without pauses; of merged parts the sum.
     pub seconds: f64,
     /// Camera paths traced: samples over all pixels.
     pub paths: u64,
@@ -42,7 +44,7 @@ pub struct Stats {
 /// One bounce, summed over all paths.
 ///
 /// `rays = hits + misses`, `hits = ended + survivors`, and the next bounce's `rays` are this one's `survivors`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct BounceStats {
     /// 0 for the camera's rays.
     pub bounce: u32,
@@ -113,6 +115,42 @@ impl Stats {
             };
             *time += milliseconds * time_share;
         }
+    }
+
+    /// Adds what was counted for other samples of the same picture, and the time that they took.
+    pub fn add_part(&mut self, other: &Stats) {
+        for (row, more) in self.bounces.iter_mut().zip(&other.bounces) {
+            let counts = [
+                (&mut row.rays, more.rays),
+                (&mut row.hits, more.hits),
+                (&mut row.misses, more.misses),
+                (&mut row.ended, more.ended),
+                (&mut row.survivors, more.survivors),
+                (&mut row.shadow_rays, more.shadow_rays),
+            ];
+            for (count, more) in counts {
+                *count = count.saturating_add(more);
+            }
+            row.intersect_ms += more.intersect_ms;
+            row.shade_ms += more.shade_ms;
+            row.shadow_ms += more.shadow_ms;
+            row.compact_ms += more.compact_ms;
+        }
+        let names = [
+            (&mut self.backend, &other.backend),
+            (&mut self.device, &other.device),
+            (&mut self.compaction, &other.compaction),
+        ];
+        for (names, more) in names {
+            for name in more.split("; ") {
+                if !names.split("; ").any(|known| known == name) {
+                    names.push_str("; ");
+                    names.push_str(name);
+                }
+            }
+        }
+        self.rejected_samples = self.rejected_samples.saturating_add(other.rejected_samples);
+        self.settle(self.seconds + other.seconds);
     }
 
     /// Sums up the rows, over so many seconds.

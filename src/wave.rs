@@ -137,6 +137,15 @@ impl Wave {
         Ok(())
     }
 
+    /// Goes on with this film: itself in this machine's memory, or what is on it in a GPU's.
+    pub fn set_film(&mut self, film: &Arc<Film>) -> Result<(), Error> {
+        match self {
+            Wave::Cpu(cpu) => cpu.film = film.clone(),
+            Wave::Cuda(cuda) => cuda.set_film(&film.exposed())?,
+        }
+        Ok(())
+    }
+
     /// Sieves by another strategy from the next wave on.
     pub fn set_strategy(&mut self, strategy: Strategy) -> Result<(), Error> {
         match self {

@@ -118,9 +118,9 @@ fn render(scene: &str, picture: &Path) -> Result<Stats, String> {
             },
         )?;
         while renderer.advance()? {}
-        let stats = renderer.finish()?;
-        output::write_picture(picture, &renderer.picture()?, &stats, Look::default())?;
-        Ok(stats)
+        let part = renderer.part()?;
+        output::write_picture(picture, &part, Look::default())?;
+        Ok(part.claim.stats)
     };
     render().map_err(|error: raysieve::Error| error.to_string())
 }

@@ -30,7 +30,7 @@ fn stats(bounces: u32) -> Stats {
     };
     Stats {
         scene: "a/scene with a long name.ron".to_owned(),
-        backend: "cpu",
+        backend: "cpu".to_owned(),
         device: "A processor of some length".to_owned(),
         compaction: "look-back".to_owned(),
         bounces: (0..bounces).map(bounce).collect(),

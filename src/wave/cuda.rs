@@ -264,6 +264,13 @@ impl CudaWave {
         self.clear_film()
     }
 
+    /// Puts this onto the film, in place of what was there.
+    pub fn set_film(&mut self, exposed: &Exposed) -> Result<(), Error> {
+        self.sums = upload(&self.stream, &exposed.sums)?;
+        self.rejected = upload(&self.stream, &[exposed.rejected])?;
+        Ok(())
+    }
+
     /// Makes the film black.
     pub fn clear_film(&mut self) -> Result<(), Error> {
         let black = compaction::Error::driver("clear the film");

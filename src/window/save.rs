@@ -15,7 +15,7 @@ use crate::{
 /// Writes the picture as `<scene>-001.png`, or the next number that is free, and says where.
 pub(super) fn save(scene: &Path, frame: &Shown, look: Look) -> Result<PathBuf, Error> {
     let path = claim(scene)?;
-    output::write_picture(&path, &frame.picture, &frame.stats, look).inspect_err(|_| {
+    output::write_png(&path, &frame.picture, &frame.stats, look).inspect_err(|_| {
         // The empty file that held the place.
         let _ = std::fs::remove_file(&path);
     })?;

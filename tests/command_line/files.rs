@@ -24,6 +24,8 @@ pub(crate) fn add(trials: &mut Vec<Trial>) {
         what_changes_the_work_does_not_change_the_film,
         a_place_that_cannot_be_written_is_found_before_the_render,
         an_old_file_is_replaced_and_a_link_is_kept,
+        a_link_to_a_file_that_is_yet_to_be_made_is_kept,
+        what_changes_no_exr_is_not_taken_for_one,
         progress_is_not_shown_in_a_pipe,
     );
     let terminal = script("true").output();
@@ -40,7 +42,7 @@ pub(crate) fn add(trials: &mut Vec<Trial>) {
     );
 }
 
-fn statistics(path: &Path) -> Value {
+pub(crate) fn statistics(path: &Path) -> Value {
     serde_json::from_slice(&fs::read(path).expect("the statistics are there"))
         .expect("the statistics are JSON")
 }
@@ -58,10 +60,7 @@ fn linear(path: &Path) -> Picture {
 
 fn a_picture_has_the_size_and_the_light_of_the_film() {
     let folder = folder();
-    assert_done(&small_render(
-        folder.path(),
-        &["-o", "a.exr", "--exposure", "0.5"],
-    ));
+    assert_done(&small_render(folder.path(), &["-o", "a.exr"]));
     assert_done(&small_render(
         folder.path(),
         &["-o", "a.PNG", "--exposure", "0.5"],
@@ -97,6 +96,7 @@ fn a_picture_tells_where_it_came_from() {
     let expected = [
         ("scene", scene("spheres.ron").display().to_string()),
         ("samples", "3".to_owned()),
+        ("sample_range", "0..3".to_owned()),
         ("seed", "4000000000".to_owned()),
         (
             "film_hash",
@@ -174,6 +174,7 @@ fn statistics_have_the_documented_keys_and_obey_their_laws() {
         "device",
         "size",
         "spp",
+        "sample_range",
         "seed",
         "compaction",
         "seconds",
@@ -214,6 +215,7 @@ fn statistics_have_the_documented_keys_and_obey_their_laws() {
         (&statistics["spp"], &statistics["seed"]),
         (&3.into(), &7.into())
     );
+    assert_eq!(statistics["sample_range"], "0..3");
     assert_eq!(statistics["compaction"], "look-back");
     assert_eq!(statistics["rejected_samples"], 0);
     let hash = statistics["film_hash"].as_str().expect("a text");
@@ -415,6 +417,47 @@ fn an_old_file_is_replaced_and_a_link_is_kept() {
     image::open(&file).expect("the linked file is the new picture");
     assert!(fs::symlink_metadata(&link).expect("the link").is_symlink());
     assert_eq!(names(folder.path()), ["file.png", "link.png"]);
+}
+
+#[cfg(unix)]
+fn a_link_to_a_file_that_is_yet_to_be_made_is_kept() {
+    use std::os::unix::fs::symlink;
+    let folder = folder();
+    let at = |name: &str| folder.path().join(name);
+    fs::create_dir(at("pictures")).expect("a folder");
+    symlink("second.png", at("first.png")).expect("a link");
+    symlink("pictures/a.png", at("second.png")).expect("a link");
+    assert_done(&small_render(folder.path(), &["-o", "first.png"]));
+    image::open(at("pictures/a.png")).expect("the linked file is the picture");
+    for link in ["first.png", "second.png"] {
+        assert!(
+            fs::symlink_metadata(at(link))
+                .expect("the link")
+                .is_symlink()
+        );
+    }
+    symlink("missing/a.png", at("lost.png")).expect("a link");
+    symlink("ring.png", at("ring.png")).expect("a link");
+    for (link, told) in [("lost.png", "missing"), ("ring.png", "ring.png")] {
+        assert_refused(
+            &small_render(folder.path(), &["-o", link]),
+            2,
+            &[link, told],
+        );
+    }
+}
+
+#[cfg(not(unix))]
+fn a_link_to_a_file_that_is_yet_to_be_made_is_kept() {}
+
+fn what_changes_no_exr_is_not_taken_for_one() {
+    let folder = folder();
+    for look in ["--overlay", "--exposure=0"] {
+        let output = small_render(folder.path(), &["-o", "a.exr", look]);
+        let option = look.split('=').next().expect("an option");
+        assert_refused(&output, 2, &[option, "a.exr", ".png"]);
+    }
+    assert!(names(folder.path()).is_empty());
 }
 
 fn progress_is_not_shown_in_a_pipe() {

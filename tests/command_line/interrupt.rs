@@ -39,7 +39,7 @@ const ENDLESS: [&str; 4] = ["--spp", "1000000", "--backend", "cpu"];
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Starts an endless render, and comes back when it renders.
-fn start(folder: &Path, arguments: &[&str]) -> Child {
+pub(crate) fn start(folder: &Path, arguments: &[&str]) -> Child {
     let mut child = raysieve(folder)
         .arg(scene("spheres.ron"))
         .args(ENDLESS)
@@ -57,7 +57,7 @@ fn start(folder: &Path, arguments: &[&str]) -> Child {
     child
 }
 
-fn signal(child: &Child, name: &str) {
+pub(crate) fn signal(child: &Child, name: &str) {
     let kill = format!("kill -{name} {}", child.id());
     assert!(
         Command::new("sh")
@@ -69,7 +69,7 @@ fn signal(child: &Child, name: &str) {
 }
 
 /// The exit code, and what was said besides the first line.
-fn end(mut child: Child) -> (Option<i32>, String) {
+pub(crate) fn end(mut child: Child) -> (Option<i32>, String) {
     let begun = Instant::now();
     while child.try_wait().expect("a child").is_none() {
         if begun.elapsed() > PATIENCE {
@@ -231,14 +231,14 @@ fn a_file_that_may_not_grow_leaves_the_old_one() {
 const SMALL_DISK: &str = "mkdir disk && mount -t tmpfs -o size=64k none disk && cd disk && echo old >a.exr && \"$@\"; \
                           code=$?; cat a.exr; ls -A; exit $code";
 
-fn small_disk(folder: &Path) -> Command {
+pub(crate) fn small_disk(folder: &Path) -> Command {
     let mut command = Command::new("unshare");
     without_gpu_and_display(&mut command).current_dir(folder);
     command.args(["--map-root-user", "--mount", "sh", "-c", SMALL_DISK, "sh"]);
     command
 }
 
-fn mounting() -> Result<(), String> {
+pub(crate) fn mounting() -> Result<(), String> {
     let folder = folder();
     match small_disk(folder.path()).arg("true").output() {
         Ok(tried) if tried.status.success() => Ok(()),

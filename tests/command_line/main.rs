@@ -1,7 +1,9 @@
 //! The program as its users run it. No GPU and no display is shown to it.
 
+mod checkpoint;
 mod files;
 mod interrupt;
+mod parts;
 mod usage;
 
 use std::{
@@ -19,6 +21,8 @@ fn main() {
     usage::add(&mut trials);
     files::add(&mut trials);
     interrupt::add(&mut trials);
+    parts::add(&mut trials);
+    checkpoint::add(&mut trials);
     libtest_mimic::run(&Arguments::from_args(), trials).exit()
 }
 

@@ -34,6 +34,7 @@ fn help_teaches_every_option() {
         "--spp",
         "--max-bounces",
         "--seed",
+        "--samples",
         "--compaction",
         "--wave-size",
         "--threads",
@@ -42,7 +43,11 @@ fn help_teaches_every_option() {
         "--stats",
         "--overlay",
         "--exposure",
+        "--checkpoint",
+        "--every",
         "--list-devices",
+        "merge",
+        "verify",
     ];
     for option in options {
         assert!(text.contains(option), "{option} is missing in\n{text}");

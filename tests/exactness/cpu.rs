@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// A walled garden of all materials, a mesh among them, small enough to be built over and over.
-fn garden() -> Scene {
+pub(crate) fn garden() -> Scene {
     scene(
         r#"(
             sky: (0.3, 0.5, 0.7), max_bounces: 12, seed: 77,

@@ -193,6 +193,7 @@ fn twins(strategy: Strategy) -> Twins {
         first_sample: 3,
         path_count: 20_000,
         seed: 9,
+        ..Span::default()
     };
     let (paths, bounces) = (span.path_count, scene.max_bounces);
     let cuda = CudaWave::new(0, &world, camera, bounces, paths, strategy)

@@ -7,6 +7,7 @@ mod harness;
 
 mod cpu;
 mod cuda;
+mod matrix;
 
 use harness::Tests;
 use raysieve::stats::{BounceStats, Stats};
@@ -17,6 +18,7 @@ fn main() {
             "threads_strategies_and_wave_sizes_do_not_matter",
             cpu::settings_do_not_matter,
         )
+        .test("all_ways_to_a_film_cross", matrix::holds_on_cpus)
         .test(
             "the_steps_of_a_render_do_not_matter",
             cpu::steps_do_not_matter,
@@ -42,6 +44,7 @@ fn main() {
             "a_large_picture_has_the_cpus_film_on_cuda",
             cuda::a_large_picture_has_the_cpus_film,
         )
+        .gpu("all_ways_to_a_film_cross_on_cuda", matrix::holds_on_gpus)
         .gpu(
             "the_steps_of_a_render_do_not_matter_on_cuda",
             cuda::steps_do_not_matter,

@@ -179,7 +179,7 @@ pub(super) fn rows(stats: &Stats, state: State) -> Vec<Row<'_>> {
             vec![(ACCENT, tag.to_owned())],
         ),
         Row::Text(
-            vec![dim(stats.backend), dim(": "), plain(&stats.device)],
+            vec![dim(&stats.backend), dim(": "), plain(&stats.device)],
             Line::new(),
         ),
     ];

@@ -1,0 +1,108 @@
+//! The hash of what a scene shows.
+
+use glam::Vec3;
+use xxhash_rust::xxh3::Xxh3;
+
+use super::{Camera, Scene, Sphere, Surface, Triangle};
+
+impl Scene {
+    /// Hash of all that the light depends on, 32 hexadecimal digits (XXH3, 128 bits): the camera, the sky, and every
+    /// triangle and sphere in its order with what it is made of, meshes as they were read.
+    ///
+    /// Names, comments, paths and materials that nothing is made of do not matter. Size, samples, bounces and seed are
+    /// not in it: they are settings of a render.
+    pub fn hash(&self) -> String {
+        scene_hash(self.surfaces_hash(), &self.camera)
+    }
+
+    /// Hash of the scene but for its camera.
+    pub(crate) fn surfaces_hash(&self) -> u128 {
+        let materials: Vec<[u8; 16]> = self.materials.iter().map(material_hash).collect();
+        let mut hash = Words::default();
+        hash.vector(self.sky);
+        hash.number(self.triangles.len() as u64);
+        for &Triangle { vertices, material } in &self.triangles {
+            let [a, b, c] = vertices;
+            hash.floats([a.x, a.y, a.z, b.x, b.y, b.z, c.x, c.y, c.z]);
+            hash.0.update(&materials[material as usize]);
+        }
+        hash.number(self.spheres.len() as u64);
+        for &Sphere {
+            center,
+            radius,
+            material,
+        } in &self.spheres
+        {
+            hash.floats([center.x, center.y, center.z, radius]);
+            hash.0.update(&materials[material as usize]);
+        }
+        hash.0.digest128()
+    }
+}
+
+/// Of a scene's surfaces seen by a camera.
+pub(crate) fn scene_hash(surfaces: u128, camera: &Camera) -> String {
+    let &Camera {
+        origin,
+        target,
+        up,
+        fov_degrees,
+    } = camera;
+    let mut hash = Words::default();
+    hash.0.update(&surfaces.to_le_bytes());
+    [origin, target, up]
+        .into_iter()
+        .for_each(|vector| hash.vector(vector));
+    hash.floats([fov_degrees]);
+    format!("{:032x}", hash.0.digest128())
+}
+
+fn material_hash(surface: &Surface) -> [u8; 16] {
+    let mut hash = Words::default();
+    match *surface {
+        Surface::Diffuse { albedo, one_sided } => {
+            hash.0.update(&[0, one_sided.into()]);
+            hash.vector(albedo);
+        }
+        Surface::Mirror {
+            reflectance,
+            one_sided,
+        } => {
+            hash.0.update(&[1, one_sided.into()]);
+            hash.vector(reflectance);
+        }
+        Surface::Dielectric { ior } => {
+            hash.0.update(&[2]);
+            hash.floats([ior]);
+        }
+        Surface::Emissive {
+            radiance,
+            albedo,
+            one_sided,
+        } => {
+            hash.0.update(&[3, one_sided.into()]);
+            hash.vector(radiance);
+            hash.vector(albedo);
+        }
+    }
+    hash.0.digest128().to_le_bytes()
+}
+
+/// The same bytes on every machine.
+#[derive(Default)]
+struct Words(Xxh3);
+
+impl Words {
+    fn number(&mut self, number: u64) {
+        self.0.update(&number.to_le_bytes());
+    }
+
+    fn floats<const COUNT: usize>(&mut self, floats: [f32; COUNT]) {
+        let bytes = floats.map(|float| float.to_bits().to_le_bytes());
+        self.0.update(bytes.as_flattened());
+    }
+
+    fn vector(&mut self, vector: Vec3) {
+        self.floats(vector.to_array());
+    }
+}

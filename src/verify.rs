@@ -1,0 +1,125 @@
+//! `raysieve verify`: a picture's samples, rendered again.
+
+use std::{
+    hash::{BuildHasher, RandomState},
+    path::{Path, PathBuf},
+};
+
+use raysieve::{
+    Error,
+    part::{Claim, Found, Portion, SOFTWARE},
+    scene::Scene,
+};
+
+use crate::{
+    backend_line,
+    cli::Verify,
+    headless::{PROGRESS_STEPS, progress_bar},
+    note, say,
+};
+
+/// Compares every bit of the picture with what this machine renders.
+pub(crate) fn verify(arguments: &Verify) -> Result<(), Error> {
+    let path = &arguments.picture;
+    let refuted = |problem| Error::Refuted {
+        file: path.display().to_string(),
+        problem,
+    };
+    let found = Found::read(path).map_err(|error| match error {
+        Error::Damaged { problem, .. } => refuted(problem),
+        error => error,
+    })?;
+    let claim = found.claim.clone();
+    let scene = scene(arguments, &claim)?;
+    if claim.identity.software != SOFTWARE {
+        note(&format!(
+            "{} is by {}, this is {SOFTWARE}: it may take other samples",
+            path.display(),
+            claim.identity.software
+        ));
+    }
+    let mut renderer = arguments.machine.renderer(&scene)?;
+    note(&backend_line(&renderer));
+
+    let (width, height) = claim.identity.size;
+    let (portion, compared) = portion(arguments, width * height);
+    let progress = progress_bar(PROGRESS_STEPS);
+    let difference = found.verify(&mut renderer, portion, |done| {
+        progress.set_position((done * PROGRESS_STEPS as f64) as u64);
+    })?;
+    progress.finish_and_clear();
+    if let Some(difference) = difference {
+        return Err(refuted(format!(
+            "{} of {compared} differ, the first at x {}, y {}: expected {}, found {}",
+            difference.count, difference.x, difference.y, difference.expected, difference.found
+        )));
+    }
+    // What else can be told without rendering: of the pixels that were not compared too.
+    found.into_part(path).map_err(|error| match error {
+        Error::Damaged { problem, .. } => refuted(problem),
+        error => error,
+    })?;
+    say(&format!(
+        "{} holds: {compared}, samples {} of {}, film_hash {}\n",
+        path.display(),
+        claim.samples,
+        scene.path.display(),
+        claim.stats.film_hash
+    ))
+}
+
+/// What to render again, and that in words.
+fn portion(arguments: &Verify, pixel_count: u32) -> (Portion, String) {
+    let Some(part) = arguments.pixels else {
+        return (Portion::Whole, format!("{pixel_count} pixels"));
+    };
+    let pixels = ((f64::from(pixel_count) * part).ceil() as u32).clamp(1, pixel_count);
+    // Nobody can know beforehand which pixels will be asked for.
+    let by_chance = || RandomState::new().hash_one(()) as u32;
+    let pick = arguments.pick.unwrap_or_else(by_chance);
+    let words = format!("{pixels} of {pixel_count} pixels (--pick {pick})");
+    (Portion::Some { pixels, pick }, words)
+}
+
+/// The scene that the picture shows, with its settings.
+fn scene(arguments: &Verify, claim: &Claim) -> Result<Scene, Error> {
+    let picture = arguments.picture.display();
+    let path = match &arguments.scene {
+        Some(path) => path.clone(),
+        None => {
+            let path = PathBuf::from(&claim.stats.scene);
+            if !path.exists() {
+                return Err(Error::File {
+                    file: picture.to_string(),
+                    problem: format!(
+                        "its scene {:?} does not exist here; name it: raysieve verify {picture} SCENE",
+                        claim.stats.scene
+                    ),
+                });
+            }
+            path
+        }
+    };
+    let mut scene = Scene::load(&path)?;
+    let hash = scene.hash();
+    if hash != claim.identity.scene_hash {
+        return Err(another_scene(&path, &arguments.picture));
+    }
+    scene.size = claim.identity.size;
+    scene.seed = claim.identity.seed;
+    scene.max_bounces = claim.identity.max_bounces;
+    scene.spp = claim.samples.of_any_pixel();
+    scene.check_settings()?;
+    Ok(scene)
+}
+
+fn another_scene(scene: &Path, picture: &Path) -> Error {
+    let picture = picture.display();
+    Error::File {
+        file: scene.display().to_string(),
+        problem: format!(
+            "is not the scene that {picture} shows, or it or its meshes have changed since; name that one: raysieve \
+             verify {picture} SCENE"
+        ),
+    }
+}

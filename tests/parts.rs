@@ -1,0 +1,397 @@
+//! Parts in memory and in files: what is written is read, what is damaged is not, what is forged is found.
+
+mod common;
+
+use std::{fs, path::Path};
+
+use common::{Random, on_cpu, scene, start};
+use raysieve::{
+    Error,
+    film::film_hash,
+    part::{Claim, Difference, Found, Packing, Part, Place, Portion, Samples},
+    renderer::Renderer,
+    scene::Scene,
+};
+
+/// A mirror, a lamp and a wall.
+fn room() -> Scene {
+    scene(
+        r#"(
+            size: (13, 7), spp: 6, max_bounces: 4, seed: 3, sky: (0.3, 0.5, 0.7),
+            camera: (origin: (0, 2, 5), target: (0, 0.4, 0), fov: 40),
+            materials: {
+                "clay": Diffuse(albedo: (0.7, 0.5, 0.3)),
+                "mirror": Mirror(reflectance: (0.9, 0.8, 0.7)),
+                "lamp": Emissive(radiance: (9, 8, 7)),
+            },
+            objects: [
+                Quad(corner: (-4, -1, 4), edge_u: (8, 0, 0), edge_v: (0, 0, -8), material: "clay"),
+                Sphere(center: (0.5, 0, 1), radius: 0.6, material: "mirror"),
+                Sphere(center: (-1.5, 1, 1), radius: 0.2, material: "lamp"),
+            ],
+        )"#,
+    )
+}
+
+fn place(sample: u64, pixel: u32) -> Place {
+    Place { sample, pixel }
+}
+
+fn rendered(renderer: &mut Renderer, samples: std::ops::Range<Place>) -> Part {
+    let (width, height) = renderer.identity().size;
+    let samples = Samples::new(samples, width * height).unwrap();
+    renderer.set_samples(&samples).unwrap();
+    while renderer.advance().unwrap() {}
+    renderer.part().unwrap()
+}
+
+fn whole(scene: &Scene) -> Part {
+    rendered(&mut start(scene, &on_cpu()), place(0, 0)..place(6, 0))
+}
+
+#[test]
+fn what_is_written_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.exr");
+    let scene = room();
+    let mut renderer = start(&scene, &on_cpu());
+    // The last sample that there is, too.
+    let ranges = [
+        place(0, 0)..place(6, 0),
+        place(2, 5)..place(3, 1),
+        place((1 << 32) - 1, 0)..place(1 << 32, 0),
+    ];
+    for range in ranges {
+        let part = rendered(&mut renderer, range);
+        for packing in [Packing::Small, Packing::Fast] {
+            part.write(&path, packing).unwrap();
+            let read = Part::read(&path).unwrap();
+            assert_eq!(read.exposed, part.exposed);
+            assert_eq!(read.claim.samples, part.claim.samples);
+            assert_eq!(read.claim.identity, part.claim.identity);
+            assert_eq!(
+                read.claim.stats.bounces.len(),
+                part.claim.stats.bounces.len()
+            );
+            assert_eq!(Claim::read(&path).unwrap(), read.claim);
+            // Any reader of pictures sees the same.
+            let picture = image::open(&path).unwrap().into_rgb32f();
+            let shown: Vec<[f32; 3]> = picture.pixels().map(|pixel| pixel.0).collect();
+            let expected: Vec<[f32; 3]> = part
+                .picture()
+                .pixels
+                .iter()
+                .map(|pixel| pixel.to_array())
+                .collect();
+            assert_eq!(shown, expected);
+        }
+    }
+}
+
+/// Another sample is another film: else all of the above would be easy.
+#[test]
+fn every_sample_has_its_own_numbers() {
+    let mut renderer = start(&room(), &on_cpu());
+    let samples = [0, 1, 2, 65_536, (1 << 32) - 2, (1 << 32) - 1];
+    let mut hashes: Vec<String> = samples
+        .iter()
+        .map(|&sample| rendered(&mut renderer, place(sample, 0)..place(sample + 1, 0)))
+        .map(|part| part.claim.stats.film_hash)
+        .collect();
+    hashes.sort();
+    hashes.dedup();
+    assert_eq!(hashes.len(), samples.len());
+}
+
+#[test]
+fn the_hash_of_a_scene_is_that_of_what_it_shows() {
+    let text = |more: &str, materials: &str, radius: &str| {
+        format!(
+            r#"(camera: (origin: (0, 2, 5), target: (0, 0, 0), fov: 40), {more}
+                materials: {{ {materials} }},
+                objects: [
+                    Sphere(center: (0, 0, 0), radius: {radius}, material: "a"),
+                    Sphere(center: (3, 0, 0), radius: 1, material: "b"),
+                ])"#
+        )
+    };
+    let (a, b) = (
+        r#""a": Mirror(reflectance: (1, 1, 1))"#,
+        r#""b": Dielectric(ior: 1.5)"#,
+    );
+    let hash =
+        |more: &str, materials: &str, radius: &str| scene(&text(more, materials, radius)).hash();
+    let expected = hash("", &format!("{a}, {b}"), "1");
+    assert_eq!(expected.len(), 32);
+    // Settings, order and number of materials, words.
+    let unused = r#""c": Diffuse(albedo: (0, 0, 0))"#;
+    assert_eq!(
+        hash(
+            "spp: 3, size: (5, 5), seed: 9, // A word.\n",
+            &format!("{b}, {unused}, {a}"),
+            "1.0"
+        ),
+        expected
+    );
+    let others = [
+        hash("", &format!("{a}, {b}"), "1.0000001"),
+        hash("sky: (0, 0, 1e-9),", &format!("{a}, {b}"), "1"),
+        hash(
+            "",
+            &format!("{}, {b}", a.replace("))", "), one_sided: true)")),
+            "1",
+        ),
+        hash(
+            "",
+            r#""b": Mirror(reflectance: (1, 1, 1)), "a": Dielectric(ior: 1.5)"#,
+            "1",
+        ),
+    ];
+    for other in &others {
+        assert_ne!(*other, expected);
+    }
+    let mut moved = room();
+    let before = moved.hash();
+    moved.camera.fov_degrees += 1e-4;
+    assert_ne!(moved.hash(), before);
+}
+
+/// Whatever becomes of a file, it is either refused or was not touched where it counts.
+#[test]
+fn a_damaged_part_is_refused_and_nothing_panics() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.exr");
+    let part = whole(&room());
+    let mut random = Random(1);
+    for packing in [Packing::Small, Packing::Fast] {
+        part.write(&path, packing).unwrap();
+        let whole = fs::read(&path).unwrap();
+        let part = Part::read(&path).unwrap();
+        let (mut refused, mut tried) = (0, 0);
+        let mut check = |bytes: &[u8]| {
+            fs::write(&path, bytes).unwrap();
+            tried += 1;
+            match Part::read(&path) {
+                Ok(read) => assert!(read == part, "another part came out"),
+                Err(error) => {
+                    refused += 1;
+                    let told = error.to_string();
+                    assert_eq!(told.lines().count(), 1, "{told}");
+                    assert!(told.starts_with(path.to_str().unwrap()), "{told}");
+                }
+            }
+        };
+        // Every byte of what the file says of itself, and many of the pixels.
+        for at in 0..whole.len() {
+            let mut bytes = whole.clone();
+            bytes[at] ^= 1 << (random.word() % 8);
+            check(&bytes);
+        }
+        for _ in 0..200 {
+            check(&whole[..random.word() as usize % whole.len()]);
+            let mut bytes = whole.clone();
+            for _ in 0..1 + random.word() % 40 {
+                let at = random.word() as usize % bytes.len();
+                bytes[at] = random.word() as u8;
+            }
+            check(&bytes);
+        }
+        assert!(refused > tried / 2, "{refused} of {tried} refused");
+    }
+    for other in ["", "no picture", "v/1\u{1}"] {
+        fs::write(&path, other).unwrap();
+        assert!(
+            matches!(Part::read(&path), Err(Error::Damaged { .. })),
+            "{other:?}"
+        );
+    }
+}
+
+#[test]
+fn what_is_no_part_is_told_from_what_is_damaged() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name);
+    exr::prelude::write_rgb_file(file("picture.exr"), 4, 4, |x, y| (x as f32, y as f32, 0.0))
+        .unwrap();
+    fs::create_dir(file("folder.exr")).unwrap();
+    for (name, told) in [
+        ("picture.exr", "no film"),
+        ("folder.exr", "no plain file"),
+        ("missing.exr", "does not exist"),
+    ] {
+        match Part::read(&file(name)) {
+            Err(Error::File { problem, .. }) => assert!(problem.contains(told), "{problem}"),
+            other => panic!("{name}: {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn parts_of_other_renders_do_not_add_up() {
+    let scene = room();
+    let part = |scene: &Scene, range| rendered(&mut start(scene, &on_cpu()), range);
+    let mut sum = part(&scene, place(0, 0)..place(2, 0));
+    let before = sum.clone();
+    let later = place(2, 0)..place(3, 0);
+    let mut brighter = scene.clone();
+    brighter.sky *= 1.0 + f32::EPSILON;
+    let others = [
+        (part(&scene, place(1, 3)..place(4, 0)), "samples 1+3..2 too"),
+        (
+            part(
+                &Scene {
+                    seed: 4,
+                    ..scene.clone()
+                },
+                later.clone(),
+            ),
+            "seed 4, not 3",
+        ),
+        (
+            part(
+                &Scene {
+                    size: (7, 13),
+                    ..scene.clone()
+                },
+                later.clone(),
+            ),
+            "7x13 pixels, not 13x7",
+        ),
+        (
+            part(
+                &Scene {
+                    max_bounces: 5,
+                    ..scene.clone()
+                },
+                later.clone(),
+            ),
+            "max_bounces 5, not 4",
+        ),
+        (part(&brighter, later.clone()), "another scene"),
+    ];
+    for (other, told) in others {
+        let refused = sum.add(&other).unwrap_err();
+        assert!(refused.contains(told), "{refused}");
+        assert!(sum == before);
+    }
+    let mut full = part(&scene, later);
+    full.exposed.sums[5] = u64::MAX;
+    assert!(sum.add(&full).unwrap_err().contains("too bright"));
+    assert!(sum == before);
+}
+
+/// Writes the part as one who forges it would: with all hashes and checksums right.
+fn forge(mut part: Part, path: &Path, change: impl FnOnce(&mut Part)) {
+    change(&mut part);
+    let (width, height) = part.claim.identity.size;
+    part.claim.stats.film_hash = film_hash(width, height, &part.exposed.sums);
+    part.write(path, Packing::Small).unwrap();
+}
+
+fn verified(path: &Path, portion: Portion) -> Option<Difference> {
+    let found = Found::read(path).unwrap();
+    found
+        .verify(&mut start(&room(), &on_cpu()), portion, |done| {
+            assert!((0.0..=1.0).contains(&done));
+        })
+        .unwrap()
+}
+
+#[test]
+fn a_forged_pixel_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.exr");
+    let part = whole(&room());
+    part.write(&path, Packing::Small).unwrap();
+    assert_eq!(verified(&path, Portion::Whole), None);
+
+    // One unit of the film: too little to be seen.
+    forge(part.clone(), &path, |part| {
+        part.exposed.sums[3 * (13 * 4 + 7) + 1] += 1
+    });
+    let difference = verified(&path, Portion::Whole).unwrap();
+    assert_eq!((difference.count, difference.x, difference.y), (1, 7, 4));
+    assert!(difference.found.ends_with("on the film"), "{difference:?}");
+
+    forge(part.clone(), &path, |part| part.exposed.sums[0] += 1 << 32);
+    let difference = verified(&path, Portion::Whole).unwrap();
+    assert_eq!((difference.count, difference.x, difference.y), (1, 0, 0));
+    assert_ne!(difference.expected, difference.found);
+
+    // Fewer samples than it says.
+    let mut lazy = rendered(&mut start(&room(), &on_cpu()), place(0, 0)..place(5, 0));
+    lazy.claim.samples = part.claim.samples.clone();
+    lazy.claim.stats.sample_range = part.claim.samples.to_string();
+    lazy.claim.stats.spp = 6;
+    lazy.write(&path, Packing::Small).unwrap();
+    assert!(verified(&path, Portion::Whole).unwrap().count > 45);
+    assert!(
+        verified(&path, Portion::Some { pixels: 9, pick: 1 })
+            .unwrap()
+            .count
+            > 4
+    );
+}
+
+/// Whichever way a picture came about: cut in the middle of a sample, or with samples missing.
+#[test]
+fn any_part_can_be_verified_whole_or_by_some_pixels() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.exr");
+    let mut renderer = start(&room(), &on_cpu());
+    let mut gappy = rendered(&mut renderer, place(0, 0)..place(1, 40));
+    gappy
+        .add(&rendered(&mut renderer, place(2, 7)..place(5, 3)))
+        .unwrap();
+    let cut = rendered(&mut renderer, place(1, 90)..place(2, 1));
+    for part in [whole(&room()), gappy, cut] {
+        part.write(&path, Packing::Small).unwrap();
+        assert_eq!(
+            verified(&path, Portion::Whole),
+            None,
+            "{}",
+            part.claim.samples
+        );
+        for pixels in [1, 2, 9, 45, 90, 91, 1000] {
+            for pick in [0, 1, u32::MAX] {
+                let portion = Portion::Some { pixels, pick };
+                assert_eq!(
+                    verified(&path, portion),
+                    None,
+                    "{}, {portion:?}",
+                    part.claim.samples
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn pixels_are_picked_all_over_the_picture_and_any_may_be() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.exr");
+    // Every pixel is wrong: the first that is compared is told, and how many are.
+    forge(whole(&room()), &path, |part| {
+        part.exposed.sums.iter_mut().for_each(|sum| *sum += 1)
+    });
+    let mut first = [false; 10];
+    for pick in 0..200 {
+        let difference = verified(&path, Portion::Some { pixels: 9, pick }).unwrap();
+        assert_eq!(difference.count, 9);
+        assert_eq!(difference.y, 0);
+        first[difference.x as usize] = true;
+    }
+    // 91 pixels in 9 stretches: the first one has 10.
+    assert_eq!(first, [true; 10]);
+}
+
+#[test]
+fn a_picture_of_another_scene_is_not_compared() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.exr");
+    whole(&room()).write(&path, Packing::Small).unwrap();
+    let found = Found::read(&path).unwrap();
+    let other = Scene { seed: 8, ..room() };
+    let refused = found.verify(&mut start(&other, &on_cpu()), Portion::Whole, |_| {});
+    assert!(matches!(refused, Err(Error::Setting { .. })));
+}
