@@ -18,7 +18,11 @@ pub(crate) fn is_short() -> bool {
 /// This many times, or in short tests a hundredth of them.
 #[allow(dead_code, reason = "not every test program has long tests")]
 pub(crate) fn times(calls: usize) -> usize {
-    if is_short() { calls.div_ceil(100) } else { calls }
+    if is_short() {
+        calls.div_ceil(100)
+    } else {
+        calls
+    }
 }
 
 /// These lengths, or in short tests those of at most 40,000 items.
