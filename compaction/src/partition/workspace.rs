@@ -50,6 +50,15 @@ pub(super) fn portions(items: usize, tile_items: u32, most: u32) -> u32 {
 ///
 /// It is made once and then used over and over, by operations on one stream, one after the other. No call has to clear
 /// it. The bytes that it takes never shrink as the capacity grows.
+///
+/// ```no_run
+/// use compaction::{cuda, partition::Workspace};
+///
+/// let context = cuda::open(0)?;
+/// let workspace = Workspace::with_capacity(&context.default_stream(), 5_000_000_000)?;
+/// assert_eq!(workspace.capacity(), 5_000_000_000);
+/// # Ok::<(), compaction::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Workspace {
     /// A state for each chunk of a partition in two.
