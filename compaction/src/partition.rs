@@ -438,7 +438,8 @@ impl Partition {
         mut call: Call<'a>,
     ) -> Result<(Call<'a>, Launch)> {
         let most = BLOCKS_PER_MULTIPROCESSOR * self.multiprocessors;
-        let launch = Launch::blocks(portions(call.capacity, TILE_ITEMS, most), BLOCK_THREADS);
+        let blocks = portions(call.capacity, TILE_ITEMS, most);
+        let launch = Launch::blocks(blocks as u32, BLOCK_THREADS);
         let args = (
             call.flags.slice(..),
             call.count.slice(..),

@@ -208,7 +208,7 @@ impl Classes {
             }
             (_, wide) => {
                 let blocks = portions(counted.capacity, CLASS_TILE_ITEMS, self.multiprocessors);
-                let launch = Launch::blocks(blocks, threads);
+                let launch = Launch::blocks(blocks as u32, threads);
                 let args = (
                     keys.slice(..),
                     counted.count.slice(..),
