@@ -1,6 +1,8 @@
 //! Times `partition`, `select_columns` and `radix_sort` on a GPU beside a copy of as many bytes.
 //!
-//! `cargo run --release -p compaction --example order_speed -- [partition] [classes] [select_columns] [radix_sort]`
+//! `cargo run --release -p compaction --example order_speed -- [sectors] [partition] [classes] [select_columns] [radix_sort]`
+//!
+//! With `sectors`, the GPU's cache is asked to fetch single sectors of 32 bytes.
 //!
 //! Each row is the median of the times between two events around a call, after a warm-up. The calls go round over
 //! inputs that together do not fit into the GPU's cache. A copy reads and writes half of the bytes that the call has
@@ -10,7 +12,7 @@ use std::{error::Error, sync::Arc};
 
 use compaction::{
     cuda::{self, Compiler, Timeline},
-    cudarc::driver::{CudaContext, CudaSlice, CudaStream},
+    cudarc::driver::{CudaContext, CudaSlice, CudaStream, sys::CUlimit},
     layout::Shared,
     partition::{self, Classes, Partition},
     radix_sort::{self, Order, RadixSort, Strategy},
@@ -31,8 +33,8 @@ compaction::shared! {
 const ROUND_BYTES: usize = 256 << 20;
 
 fn main() -> Result<()> {
-    let rooms: Vec<String> = std::env::args().skip(1).collect();
-    let wanted = |room: &str| rooms.is_empty() || rooms.iter().any(|wanted| wanted == room);
+    let mut rooms: Vec<String> = std::env::args().skip(1).collect();
+    let sectors = rooms.iter().position(|room| room == "sectors");
     let context = match cuda::open(0) {
         Ok(context) => context,
         Err(error) => {
@@ -40,7 +42,12 @@ fn main() -> Result<()> {
             return Ok(());
         }
     };
+    if let Some(argument) = sectors {
+        rooms.remove(argument);
+        context.set_limit(CUlimit::CU_LIMIT_MAX_L2_FETCH_GRANULARITY, 32)?;
+    }
     println!("{}", cuda::devices()?[0].name);
+    let wanted = |room: &str| rooms.is_empty() || rooms.iter().any(|wanted| wanted == room);
     println!(
         "{:24} {:>5} {:>10} {:>9} {:>7} {:>9} {:>8}",
         "call", "items", "µs", "Gitems/s", "GB/s", "copy µs", "of copy"
@@ -155,7 +162,7 @@ impl Bench {
     fn partition(&self, log2_items: u32) -> Result<()> {
         let (stream, len) = (&self.stream, 1_usize << log2_items);
         let partition = Partition::new(&self.compiler, &self.context)?;
-        let mut workspace = partition::Workspace::with_capacity(stream, len as u32)?;
+        let mut workspace = partition::Workspace::with_capacity(stream, len)?;
         let flags = self.rounds(&Self::flags(log2_items, 50))?;
         let items = self.rounds(&vec![7_u32; len])?;
         let mut out = cuda::zeroed::<u32>(stream, len)?;
@@ -193,7 +200,7 @@ impl Bench {
     fn classes(&self, log2_items: u32, classes: u32) -> Result<()> {
         let (stream, len) = (&self.stream, 1_usize << log2_items);
         let partition = Classes::new(&self.compiler, &self.context, classes)?;
-        let mut workspace = partition::Workspace::with_capacity(stream, len as u32)?;
+        let mut workspace = partition::Workspace::with_capacity(stream, len)?;
         let mut state = 2;
         let key = |_| (random(&mut state) % u64::from(classes)) as u8;
         let keys = self.rounds(&(0..len).map(key).collect::<Vec<_>>())?;
@@ -215,7 +222,7 @@ impl Bench {
     fn select_columns(&self, log2_items: u32, percent: u64) -> Result<()> {
         let (stream, len) = (&self.stream, 1_usize << log2_items);
         let select = SelectColumns::new(&self.compiler, &self.context, &[16; 4])?;
-        let mut workspace = select_columns::Workspace::with_capacity(stream, len as u32)?;
+        let mut workspace = select_columns::Workspace::with_capacity(stream, len)?;
         let host_flags = Self::flags(log2_items, percent);
         let kept: usize = host_flags.iter().map(|&flag| usize::from(flag)).sum();
         let flags = self.rounds(&host_flags)?;
@@ -260,7 +267,7 @@ impl Bench {
         let (stream, len) = (&self.stream, 1_usize << log2_items);
         let sort =
             RadixSort::<u32>::new(&self.compiler, &self.context, strategy, Order::Ascending)?;
-        let mut workspace = radix_sort::Workspace::for_pairs::<u32>(stream, len as u32)?;
+        let mut workspace = radix_sort::Workspace::for_pairs::<u32, u32>(stream, len)?;
         let mut state = 3;
         let host_keys: Vec<u32> = (0..len).map(|_| random(&mut state) as u32).collect();
         let keys = self.rounds(&host_keys)?;

@@ -2,7 +2,8 @@
 // neighbours: item i of a lane is at the place warp_first_place<ITEMS>() + i * WARP_THREADS + lane_index() of the tile.
 //
 // A warp finds the lanes whose item has the same digit, by a vote for each bit or by a mask of lanes for each digit, and
-// counts them in counters of its own (S. Ashkiani et al., "GPU Multisplit", PPoPP 2016).
+// counts them in counters of its own (S. Ashkiani et al., "GPU Multisplit", PPoPP 2016). Votes keep the arithmetic busy,
+// masks the shared memory.
 #pragma once
 
 #include "block.cuh"
@@ -67,6 +68,38 @@ __device__ __forceinline__ void rank_in_warp_by_masks(
         }
         __syncwarp();
         ranks[item] = before + below;
+    }
+}
+
+// As rank_in_warp, for counters that hold the places of the warp's first items already: ranks[i] is the place in the tile
+// ordered by digit. `digit_of` gives the digit of an item. Every other item is ranked by votes, every other by `masks`,
+// one a digit, which are zero before and after: the two keep different parts of a multiprocessor busy.
+template <u32 BITS, u32 ITEMS, class DigitOf, class Ranks>
+__device__ __forceinline__ void place_in_warp(DigitOf digit_of, u32 *counters, u32 *masks, Ranks &ranks)
+{
+#pragma unroll
+    for (u32 item = 0; item < ITEMS; item++) {
+        const u32 digit = digit_of(item);
+        const bool by_mask = item % 2 == 1;
+        u32 peers;
+        if (by_mask) {
+            atomicOr(masks + digit, 1u << lane_index());
+            __syncwarp();
+            peers = masks[digit];
+            __syncwarp();
+        } else {
+            peers = peers_of<BITS>(digit);
+        }
+        const u32 below = __popc(peers & lanes_below());
+        const u32 last = WARP_THREADS - 1 - __clz(peers);
+        u32 before = 0;
+        if (lane_index() == last) {
+            before = atomicAdd(counters + digit, below + 1);
+            if (by_mask) masks[digit] = 0;
+        }
+        before = __shfl_sync(ALL_LANES, before, last);
+        if (by_mask) __syncwarp();
+        ranks.set(item, before + below);
     }
 }
 

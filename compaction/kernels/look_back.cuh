@@ -55,17 +55,21 @@ struct Ticket {
 };
 
 // Draws the next tile for the block. All threads call it, once a launch; it holds one barrier. Returns what `meanwhile`
-// returns, which runs while the ticket is under way.
+// returns, which runs while the ticket is under way. The first thread calls `drawn` with the tile and that, before the
+// others know.
 //
 // The block that draws the last ticket knows that nobody draws after it, and sets the word up for the next launch.
-template <class Meanwhile>
-__device__ __forceinline__ auto draw_ticket(Control *control, Ticket &ticket, Meanwhile meanwhile)
+template <class Meanwhile, class Drawn>
+__device__ __forceinline__ auto draw_ticket(Control *control, Ticket &ticket, Meanwhile meanwhile, Drawn drawn)
 {
     __shared__ u64 shared_word;
     u64 word = 0;
     if (threadIdx.x == 0) word = atomicAdd(&control->ticket, 1ull);
     const auto result = meanwhile();
-    if (threadIdx.x == 0) shared_word = word;
+    if (threadIdx.x == 0) {
+        shared_word = word;
+        drawn((u32)word, result);
+    }
     __syncthreads();
 
     ticket = {(u32)(shared_word >> 32), (u32)shared_word};
@@ -73,6 +77,12 @@ __device__ __forceinline__ auto draw_ticket(Control *control, Ticket &ticket, Me
     if (threadIdx.x == 0 && was_last && ticket.epoch != LAST_EPOCH)
         store_relaxed(&control->ticket, (u64)(ticket.epoch + 1) << 32);
     return result;
+}
+
+template <class Meanwhile>
+__device__ __forceinline__ auto draw_ticket(Control *control, Ticket &ticket, Meanwhile meanwhile)
+{
+    return draw_ticket(control, ticket, meanwhile, [](u32, const auto &) {});
 }
 
 // Ends a block's use of the workspace. All threads of each block call it, after their last look at the states.
@@ -147,6 +157,54 @@ struct State {
     };
 };
 
+// The states of the tiles from `first` to before `end`, as far as WINDOWS of a warp's width reach: one of each window to
+// a lane.
+template <class Monoid, u32 WINDOWS>
+struct Windows {
+    using Value = typename Monoid::Value;
+
+    const u64 *states;
+    u32 epoch;
+    u32 first, end;
+    State<Value> read[WINDOWS] = {};  // of epoch 0, which never is
+
+    // Reads all that is pending, at once. Returns whether, for this lane, some still is.
+    __device__ __forceinline__ bool read_pending()
+    {
+        bool pending = false;
+#pragma unroll
+        for (u32 window = 0; window < WINDOWS; window++)
+            if (is_pending(window)) read[window].load(states + (u64)tile(window) * State<Value>::WORDS);
+#pragma unroll
+        for (u32 window = 0; window < WINDOWS; window++) pending |= is_pending(window);
+        return pending;
+    }
+
+    // The values in windows FROM to before TO, combined, in every lane. All lanes call it, once nothing is pending.
+    template <u32 FROM, u32 TO>
+    __device__ __forceinline__ Value fold() const
+    {
+        Value value = Monoid::identity();
+#pragma unroll
+        for (u32 window = FROM; window < TO; window++)
+            if (tile(window) < end) value = Monoid::combine(value, read[window].value());
+        return warp_fold<Monoid>(value);
+    }
+
+  private:
+    __device__ __forceinline__ u32 tile(u32 window) const { return first + window * WARP_THREADS + lane_index(); }
+
+    __device__ __forceinline__ bool is_pending(u32 window) const
+    {
+        return tile(window) < end && read[window].status(epoch) == PENDING;
+    }
+};
+
+// Tiles whose aggregates are combined by themselves, before what comes before them is known: sums of floating-point
+// numbers are of one tree then, however far other blocks have come.
+constexpr u32 GROUP_WINDOWS = 4;
+constexpr u32 GROUP_TILES = GROUP_WINDOWS * WARP_THREADS;
+
 // Prefixes by a monoid over the tiles before a block's own.
 template <class Monoid>
 struct LookBackOver {
@@ -194,51 +252,30 @@ struct LookBackOver {
 
     // Announces a tile's aggregate, looks back, and tells the later tiles: the prefix before this tile, in every lane.
     // One warp calls it.
+    //
+    // By a tree that depends on the tile's number alone: the last tile of each group publishes its inclusive prefix, and
+    // the others only what they add. So it does not matter how far the others have come.
     __device__ __forceinline__ Value exclusive_prefix(Value aggregate) const
-    {
-        if (!Monoid::EXACT || gridDim.x > FEW_TILES) return exclusive_prefix_in_order(aggregate);
-        if (lane_index() == 0) publish(ticket.tile == 0 ? INCLUSIVE : AGGREGATE, aggregate);
-        const Value before = walk();
-        if (lane_index() == 0 && ticket.tile != 0) publish(INCLUSIVE, Monoid::combine(before, aggregate));
-        return before;
-    }
-
-  private:
-    // Among more tiles than this, groups are faster too: `example scan_speed`.
-    static constexpr u32 FEW_TILES = 1024;
-    static constexpr u32 GROUP_WINDOWS = 4;
-    static constexpr u32 GROUP_TILES = GROUP_WINDOWS * WARP_THREADS;
-
-    // As `exclusive_prefix`, by a tree that depends on the tile's number alone: the last tile of each group publishes
-    // its inclusive prefix, and the others only what they add. So it does not matter how far the others have come.
-    __device__ __forceinline__ Value exclusive_prefix_in_order(Value aggregate) const
     {
         const u32 group_first = ticket.tile / GROUP_TILES * GROUP_TILES;
         const bool is_last = ticket.tile % GROUP_TILES == GROUP_TILES - 1;
         if (lane_index() == 0 && !is_last) publish(AGGREGATE, aggregate);
 
-        TileState states_read[GROUP_WINDOWS];
-#pragma unroll
-        for (u32 window = 0; window < GROUP_WINDOWS; window++) {
-            const u32 tile = group_first + window * WARP_THREADS + lane_index();
-            states_read[window] = tile < ticket.tile ? loaded(tile) : known(Monoid::identity());
-        }
-        TileState groups_before = group_first > 0 ? loaded(group_first - 1) : known(Monoid::identity());
-
-        Value sum = Monoid::identity();
-#pragma unroll
-        for (u32 window = 0; window < GROUP_WINDOWS; window++) {
-            const u32 tile = group_first + window * WARP_THREADS + lane_index();
-            while (status(states_read[window]) == PENDING) states_read[window].load(at(tile));
-            sum = Monoid::combine(sum, states_read[window].value());
-        }
+        Windows<Monoid, GROUP_WINDOWS> group = {states, ticket.epoch, group_first, ticket.tile};
+        TileState groups_before = known(Monoid::identity());
+        if (group_first > 0) groups_before.load(at(group_first - 1));
+        while (group.read_pending() || status(groups_before) == PENDING)
+            if (status(groups_before) == PENDING) groups_before.load(at(group_first - 1));
         __syncwarp();
-        sum = warp_fold<Monoid>(sum);
-        while (status(groups_before) == PENDING) groups_before.load(at(group_first - 1));
-        __syncwarp();
-        const Value before = Monoid::combine(groups_before.value(), sum);
-        if (lane_index() == 0 && is_last) publish(INCLUSIVE, Monoid::combine(before, aggregate));
-        return before;
+        const Value sum = group.template fold<0, GROUP_WINDOWS>();
+        if (is_last) {
+            // The tile's own aggregate takes its place in the tree, which is the last lane's.
+            if (lane_index() == WARP_THREADS - 1) group.read[GROUP_WINDOWS - 1] = known(aggregate);
+            group.end++;
+            const Value whole = group.template fold<0, GROUP_WINDOWS>();
+            if (lane_index() == 0) publish(INCLUSIVE, Monoid::combine(groups_before.value(), whole));
+        }
+        return Monoid::combine(groups_before.value(), sum);
     }
 
   public:

@@ -1,9 +1,55 @@
 // partition: selected first, rejected behind them. Contract and source: compaction/src/partition.rs.
 //
 // Reads one byte an item (not zero: selected), twice, and for `items` the items; writes all items and the number of the
-// selected.
+// selected. What 32 bits count takes one launch; for longer inputs one launch counts, and the next moves.
 
+#include "portions.cuh"
 #include "two_way.cuh"
+#include "vector.cuh"
+
+// Copies the items at these places by the widest vectors, of up to BYTES bytes, that they are made of and on which both
+// buffers lie.
+template <u32 BYTES = WIDEST_VECTOR>
+__device__ __forceinline__ void copy_places(
+    const u8 *__restrict__ items, const u16 *places, u32 count, u8 *__restrict__ out)
+{
+    if constexpr (ITEM_BYTES % BYTES != 0) {
+        copy_places<BYTES / 2>(items, places, count, out);
+    } else {
+        using Part = typename Vector<BYTES>::type;
+        constexpr u32 PARTS = ITEM_BYTES / BYTES;
+        if (BYTES <= ITEM_ALIGN || (is_aligned(items, BYTES) && is_aligned(out, BYTES)))
+            write_out((Part *)out, count * PARTS, [&](u32 part) {
+                return ((const Part *)items)[places[part / PARTS] * PARTS + part % PARTS];
+            });
+        else if constexpr (BYTES > ITEM_ALIGN)
+            copy_places<BYTES / 2>(items, places, count, out);
+    }
+}
+
+// Writes the indices of a tile's items; that of the first is `first`.
+template <class Index>
+__device__ __forceinline__ void write_indices(
+    Tile tile, Index first, const u16 *places, TwoWays ways, Index *selected, Index *rejected)
+{
+    const auto index = [&](u32 rank) { return first + places[rank]; };
+    write_out(selected + ways.selected, ways.survivors, index);
+    write_out(rejected + ways.rejected, tile.items - ways.survivors, [&](u32 rank) {
+        return index(ways.survivors + rank);
+    });
+}
+
+__device__ __forceinline__ void write_items(
+    Tile tile, const u8 *items, const u16 *places, TwoWays ways, u8 *selected, u8 *rejected)
+{
+    items += (u64)tile.first * ITEM_BYTES;
+    selected += (u64)ways.selected * ITEM_BYTES;
+    rejected += (u64)ways.rejected * ITEM_BYTES;
+    copy_places(items, places, ways.survivors, selected);
+    copy_places(items, places + ways.survivors, tile.items - ways.survivors, rejected);
+}
+
+// --------------------------------------------------------------------------------------------------------- one launch
 
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_PER_MULTIPROCESSOR) partition_indices(
     const u8 *flags, const u32 *count, u32 capacity, u32 is_given, u32 *out, u32 *selected, u64 *workspace)
@@ -12,26 +58,93 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_PER_MULTIPROC
     two_way(
         item_count(count, capacity, is_given, control), selected, control,
         [&](Tile tile, u32(&words)[ROWS]) { load_flags(flags, tile, words); },
-        [&](Tile tile, const u16 *places, TwoWays ways) {
-            const auto index = [&](u32 rank) { return tile.first + places[rank]; };
-            write_out(out + ways.selected, ways.survivors, index);
-            write_out(out + ways.rejected, tile.items - ways.survivors, [&](u32 rank) {
-                return index(ways.survivors + rank);
-            });
-        });
+        [&](Tile tile, const u16 *places, TwoWays ways) { write_indices(tile, tile.first, places, ways, out, out); });
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, 3) partition_items(
-    const u32 *items, const u8 *flags, const u32 *count, u32 capacity, u32 is_given, u32 *out, u32 *selected,
+    const u8 *items, const u8 *flags, const u32 *count, u32 capacity, u32 is_given, u8 *out, u32 *selected,
     u64 *workspace)
 {
     Control *const control = (Control *)workspace;
     two_way(
         item_count(count, capacity, is_given, control), selected, control,
         [&](Tile tile, u32(&words)[ROWS]) { load_flags(flags, tile, words); },
-        [&](Tile tile, const u16 *places, TwoWays ways) {
-            const u32 rejected = tile.items - ways.survivors;
-            copy_kept<ITEM_WORDS>(items, tile.first, places, ways.survivors, out, ways.selected);
-            copy_kept<ITEM_WORDS>(items, tile.first, places + ways.survivors, rejected, out, ways.rejected);
+        [&](Tile tile, const u16 *places, TwoWays ways) { write_items(tile, items, places, ways, out, out); });
+}
+
+// -------------------------------------------------------------------------------------- one to count, and one to move
+
+// Counts the selected of each block's portion.
+extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) partition_count(
+    const u8 *flags, const u32 *count, u64 capacity, u32 is_given, u32 *counts, u64 *workspace)
+{
+    const u64 items = long_item_count(count, capacity, is_given, (Control *)workspace);
+    const Portion portion = block_portion(items, TILE_ITEMS);
+    flags += portion.first;
+    const auto load = [&](Tile tile, u32(&words)[ROWS]) { load_flags(flags, tile, words); };
+    const u32 selected = count_tiles(0, tile_count(portion.items, TILE_ITEMS), portion.items, load);
+    if (threadIdx.x == 0) counts[blockIdx.x] = selected;
+}
+
+// Moves the items of each block's portion: write(portion, where its selected go, where its rejected go, tile, places,
+// ways), in which the ways are within the portion.
+template <class Write>
+__device__ __forceinline__ void move_portion(
+    const u8 *flags, const u32 *count, u64 capacity, u32 is_given, const u32 *counts, u32 *selected, u32 count_words,
+    u64 *workspace, Write write)
+{
+    const u64 items = long_item_count(count, capacity, is_given, (Control *)workspace);
+    const Portion portion = block_portion(items, TILE_ITEMS);
+    u64 before = 0, total = 0;
+    for (u32 other = threadIdx.x; other < gridDim.x; other += BLOCK_THREADS) {
+        before += other < blockIdx.x ? counts[other] : 0;
+        total += counts[other];
+    }
+    before = block_fold_of_warps<Sum<u64>>(warp_fold<Sum<u64>>(before)).total;
+    __syncthreads();
+    total = block_fold_of_warps<Sum<u64>>(warp_fold<Sum<u64>>(total)).total;
+    if (blockIdx.x == 0 && threadIdx.x == 0) write_count(selected, count_words, 0, total);
+
+    flags += portion.first;
+    const u64 rejected = total + portion.first - before;
+    move_tiles(
+        0, tile_count(portion.items, TILE_ITEMS), portion.items,
+        [&](Tile tile, u32(&words)[ROWS]) { load_flags(flags, tile, words); }, [](Tile) { return TwoWays{}; },
+        [&](Tile tile, const u16 *places, TwoWays ways) { write(portion, before, rejected, tile, places, ways); });
+}
+
+#define MOVE_PARAMS                                                                                                \
+    const u8 *flags, const u32 *count, u64 capacity, u32 is_given, const u32 *counts, u8 *out, u32 *selected,      \
+        u32 count_words, u64 *workspace
+
+template <class Index>
+__device__ __forceinline__ void move_indices(MOVE_PARAMS)
+{
+    move_portion(
+        flags, count, capacity, is_given, counts, selected, count_words, workspace,
+        [&](Portion portion, u64 selected_from, u64 rejected_from, Tile tile, const u16 *places, TwoWays ways) {
+            const Index first = (Index)portion.first + tile.first;
+            write_indices(tile, first, places, ways, (Index *)out + selected_from, (Index *)out + rejected_from);
+        });
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) partition_move_indices(MOVE_PARAMS)
+{
+    move_indices<u32>(flags, count, capacity, is_given, counts, out, selected, count_words, workspace);
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) partition_move_wide_indices(MOVE_PARAMS)
+{
+    move_indices<u64>(flags, count, capacity, is_given, counts, out, selected, count_words, workspace);
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) partition_move_items(const u8 *items, MOVE_PARAMS)
+{
+    move_portion(
+        flags, count, capacity, is_given, counts, selected, count_words, workspace,
+        [&](Portion portion, u64 selected_from, u64 rejected_from, Tile tile, const u16 *places, TwoWays ways) {
+            write_items(
+                tile, items + portion.first * ITEM_BYTES, places, ways, out + selected_from * ITEM_BYTES,
+                out + rejected_from * ITEM_BYTES);
         });
 }

@@ -6,9 +6,12 @@
 // A block counts the keys of its chunk and says in a table, a row a chunk, how many it has of each. The sums over that
 // table say where everything goes, so that no tile waits for the one before it. A word of the table holds the epoch
 // beside the count: no launch has to clear it, and nothing but the word itself tells that it is there.
+//
+// Of inputs that 32 bits do not count one launch makes the table, and the next moves.
 
 #include "chunks.cuh"
 #include "digit.cuh"
+#include "portions.cuh"
 
 constexpr u32 CLASS_CODES = 1 << CLASS_BITS;
 // Words of a row of the table: whole lines of memory.
@@ -26,6 +29,8 @@ static_assert(CLASSES < CLASS_CODES || CLASS_CODES == 256, "there is a digit for
 static_assert(TILE_ITEMS <= 1 << 16, "a place in the tile has 16 bits");
 static_assert(LAST_EPOCH >> (32 - CHUNK_BITS) == 0, "epoch and count share a word");
 
+// Place is a word for places in the output.
+template <class Place>
 struct Shared {
     union {
         u32 histograms[4][BINS];
@@ -35,7 +40,7 @@ struct Shared {
         } warps;
         u32 sorted[TILE_ITEMS];
     };
-    u32 shift[BINS];  // from the place of an item in its tile ordered by class to its place in the output
+    Place shift[BINS];  // from the place of an item in its tile ordered by class to its place in the output
     u32 sums[2][SLICES][BINS];
 };
 
@@ -75,8 +80,9 @@ struct Range {
     u32 end;
 };
 
-__device__ __forceinline__ void count_chunk(
-    const u8 *__restrict__ keys, Range range, Ticket chunk, u32 *table, Shared &shared)
+// How many keys the class has that is the thread's number, if it is one.
+template <class Place>
+__device__ __forceinline__ u32 count_keys(const u8 *__restrict__ keys, Range range, Shared<Place> &shared)
 {
     u32 *all = &shared.histograms[0][0];
     for (u32 word = threadIdx.x; word < 4 * BINS; word += BLOCK_THREADS) all[word] = 0;
@@ -92,12 +98,12 @@ __device__ __forceinline__ void count_chunk(
                 atomicAdd(&histogram[classes[item]], 1u);
     }
     __syncthreads();
+    u32 items = 0;
     if (threadIdx.x < BINS) {
-        u32 items = 0;
 #pragma unroll
         for (u32 copy = 0; copy < 4; copy++) items += shared.histograms[copy][threadIdx.x];
-        store_word(&table[chunk.tile * BINS + threadIdx.x], chunk.epoch << CHUNK_BITS | items);
     }
+    return items;
 }
 
 __device__ __forceinline__ bool is_there(uint4 words, u32 epoch)
@@ -136,10 +142,23 @@ __device__ __forceinline__ void add_rows(
     }
 }
 
+// Where the class begins that is the thread's number, of classes with so many items.
+template <class Place>
+__device__ __forceinline__ Place first_of_class(Place items)
+{
+    __shared__ Place warp_sums[BLOCK_WARPS];
+    const Place inclusive = warp_inclusive<Sum<Place>>(items);
+    if (lane_index() == WARP_THREADS - 1) warp_sums[warp_index()] = inclusive;
+    __syncthreads();
+    Place first = inclusive - items;
+    for (u32 warp = 0; warp < warp_index() && threadIdx.x < BINS; warp++) first += warp_sums[warp];
+    return first;
+}
+
 // Where the chunk's first item of each class goes, in the threads with the numbers of the classes, as soon as every chunk
 // is counted. The first chunk writes where the classes begin.
 __device__ __forceinline__ u32 wait_for_table(
-    const u32 *table, Ticket chunk, u32 items, u32 *__restrict__ starts, Shared &shared)
+    const u32 *table, Ticket chunk, u32 items, u32 *__restrict__ starts, Shared<u32> &shared)
 {
     const u32 quad = lane_index() % (WARP_BINS / 4), slice = warp_index() / ROW_WARPS;
     const u32 bin = warp_index() % ROW_WARPS * WARP_BINS + 4 * quad;
@@ -162,12 +181,7 @@ __device__ __forceinline__ u32 wait_for_table(
             total += shared.sums[1][other][threadIdx.x];
         }
     }
-    __shared__ u32 warp_sums[BLOCK_WARPS];
-    const u32 inclusive = warp_inclusive_sum(total);
-    if (lane_index() == WARP_THREADS - 1) warp_sums[warp_index()] = inclusive;
-    __syncthreads();
-    u32 start = inclusive - total;
-    for (u32 warp = 0; warp < warp_index() && threadIdx.x < BINS; warp++) start += warp_sums[warp];
+    const u32 start = first_of_class(total);
     if (chunk.tile == 0) {
         if (threadIdx.x < BINS && threadIdx.x <= CLASSES) starts[threadIdx.x] = start;
         if (threadIdx.x == 0 && CLASSES == CLASS_CODES) starts[CLASSES] = items;
@@ -175,11 +189,12 @@ __device__ __forceinline__ u32 wait_for_table(
     return start + before;
 }
 
-// Orders a tile by class and writes its indices. `next` is where the next item goes of the class that is the thread's
-// number; wait() gives it, once, behind the ranking.
-template <class Wait>
+// Orders a tile by class and writes its indices, from that of the first key, `begin`, on. `next` is where the next item
+// goes of the class that is the thread's number; wait() gives it, once, behind the ranking.
+template <class Index, class Place, class Wait>
 __device__ __forceinline__ void move_tile(
-    const u8 *__restrict__ keys, u32 first, u32 end, u32 *__restrict__ out, u32 &next, Shared &shared, Wait wait)
+    const u8 *__restrict__ keys, Index begin, u32 first, u32 end, Index *__restrict__ out, Place &next,
+    Shared<Place> &shared, Wait wait)
 {
     u32 classes[ITEMS_PER_THREAD], ranks[ITEMS_PER_THREAD];
     load_classes(keys, first, end, classes);
@@ -217,15 +232,17 @@ __device__ __forceinline__ void move_tile(
         const u32 rank = threadIdx.x + item * BLOCK_THREADS;
         if (rank >= items) break;
         const u32 word = shared.sorted[rank];
-        out[shared.shift[word >> 16] + rank] = first + word % (1 << 16);
+        out[shared.shift[word >> 16] + rank] = begin + first + word % (1 << 16);
     }
     __syncthreads();
 }
 
+// --------------------------------------------------------------------------------------------------------- one launch
+
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) partition_classes(
     const u8 *keys, const u32 *count, u32 capacity, u32 is_given, u32 *out, u32 *starts, u64 *workspace)
 {
-    __shared__ Shared shared;
+    __shared__ Shared<u32> shared;
     Control *control = (Control *)workspace;
     u32 *table = (u32 *)control->states();
     const u32 items = item_count(count, capacity, is_given, control);
@@ -236,14 +253,72 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) partition_classes(
         return Range{(u32)min(begin, (u64)items), (u32)min(begin + (u64)chunk_tiles * TILE_ITEMS, (u64)items)};
     };
     count_then_move(
-        control, [&](Ticket chunk) { count_chunk(keys, range_of(chunk), chunk, table, shared); },
+        control,
+        [&](Ticket chunk) {
+            const u32 here = count_keys(keys, range_of(chunk), shared);
+            if (threadIdx.x < BINS)
+                store_word(&table[chunk.tile * BINS + threadIdx.x], chunk.epoch << CHUNK_BITS | here);
+        },
         [&](Ticket chunk) {
             const Range range = range_of(chunk);
             u32 next = 0;
             if (items == 0 && chunk.tile == 0) wait_for_table(table, chunk, items, starts, shared);
             for (u64 first = range.begin; first < range.end; first += TILE_ITEMS)
-                move_tile(keys, (u32)first, range.end, out, next, shared, [&] {
+                move_tile(keys, 0u, (u32)first, range.end, out, next, shared, [&] {
                     if (first == range.begin) next = wait_for_table(table, chunk, items, starts, shared);
                 });
         });
+}
+
+// -------------------------------------------------------------------------------------- one to count, and one to move
+
+// Counts the keys of each block's portion into its row of the table.
+extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) partition_count_classes(
+    const u8 *keys, const u32 *count, u64 capacity, u32 is_given, u32 *table, u64 *workspace)
+{
+    __shared__ Shared<u32> shared;
+    const u64 items = long_item_count(count, capacity, is_given, (Control *)workspace);
+    const Portion portion = block_portion(items, TILE_ITEMS);
+    const u32 here = count_keys(keys + portion.first, {0, portion.items}, shared);
+    if (threadIdx.x < BINS) table[blockIdx.x * BINS + threadIdx.x] = here;
+}
+
+#define MOVE_PARAMS                                                                                               \
+    const u8 *keys, const u32 *count, u64 capacity, u32 is_given, const u32 *table, u8 *out, u32 *starts,         \
+        u32 count_words, u64 *workspace
+
+template <class Index>
+__device__ __forceinline__ void move_portion(MOVE_PARAMS)
+{
+    __shared__ Shared<u64> shared;
+    const u64 items = long_item_count(count, capacity, is_given, (Control *)workspace);
+    const Portion portion = block_portion(items, TILE_ITEMS);
+    u64 before = 0, total = 0;
+    if (threadIdx.x < BINS) {
+#pragma unroll 8
+        for (u32 row = 0; row < gridDim.x; row++) {
+            const u32 keys_there = table[row * BINS + threadIdx.x];
+            before += row < blockIdx.x ? keys_there : 0;
+            total += keys_there;
+        }
+    }
+    const u64 start = first_of_class(total);
+    if (blockIdx.x == 0) {
+        if (threadIdx.x < BINS && threadIdx.x <= CLASSES) write_count(starts, count_words, threadIdx.x, start);
+        if (threadIdx.x == 0 && CLASSES == CLASS_CODES) write_count(starts, count_words, CLASSES, items);
+    }
+    u64 next = start + before;
+    for (u64 first = 0; first < portion.items; first += TILE_ITEMS)
+        move_tile(
+            keys + portion.first, (Index)portion.first, (u32)first, portion.items, (Index *)out, next, shared, [] {});
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) partition_move_classes(MOVE_PARAMS)
+{
+    move_portion<u32>(keys, count, capacity, is_given, table, out, starts, count_words, workspace);
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) partition_move_wide_classes(MOVE_PARAMS)
+{
+    move_portion<u64>(keys, count, capacity, is_given, table, out, starts, count_words, workspace);
 }

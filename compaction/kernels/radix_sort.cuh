@@ -1,31 +1,55 @@
-// What the ways to sort have in common: keys as unsigned numbers in the order to sort by.
+// What the ways to sort have in common: keys as unsigned numbers in the order to sort by, and how many there are.
 #pragma once
 
-#include "prelude.cuh"
+#include "look_back.cuh"
 
 enum KeyKind : u32 { UNSIGNED = 0, SIGNED = 1, FLOAT = 2 };
 
-template <u32 WORDS>
-struct KeyOf {
+template <u32 BYTES>
+struct UnsignedOf;
+template <>
+struct UnsignedOf<1> {
+    using type = u8;
+};
+template <>
+struct UnsignedOf<2> {
+    using type = u16;
+};
+template <>
+struct UnsignedOf<4> {
     using type = u32;
 };
 template <>
-struct KeyOf<2> {
+struct UnsignedOf<8> {
     using type = u64;
 };
-using Key = KeyOf<KEY_WORDS>::type;
+using Key = UnsignedOf<KEY_BYTES>::type;
+
+// Keys alone are moved without values.
+constexpr bool HAS_VALUES = VALUE_BYTES != 0;
+using Value = UnsignedOf<HAS_VALUES ? VALUE_BYTES : 4>::type;
 
 constexpr Key SIGN = (Key)1 << (sizeof(Key) * 8 - 1);
+constexpr Key ALL_BITS = (Key)~(Key)0;
 
 // Signed numbers come in order once their sign is flipped; floats, once all bits of the negative are.
 __device__ __forceinline__ Key ordered(Key key)
 {
     if constexpr (KEY_KIND == SIGNED) key ^= SIGN;
-    if constexpr (KEY_KIND == FLOAT) key ^= key & SIGN ? ~(Key)0 : SIGN;
-    return DESCENDING ? ~key : key;
+    if constexpr (KEY_KIND == FLOAT) key ^= key & SIGN ? ALL_BITS : SIGN;
+    return DESCENDING ? (Key)~key : key;
 }
 
 // The key that comes after all others.
-constexpr Key LAST_KEY = KEY_KIND == SIGNED ? (DESCENDING ? SIGN : ~SIGN)
-    : KEY_KIND == FLOAT                     ? (DESCENDING ? ~(Key)0 : ~SIGN)
-                                            : (DESCENDING ? 0 : ~(Key)0);
+constexpr Key LAST_KEY = KEY_KIND == SIGNED ? (DESCENDING ? SIGN : (Key)~SIGN)
+    : KEY_KIND == FLOAT                     ? (DESCENDING ? ALL_BITS : (Key)~SIGN)
+                                            : (DESCENDING ? (Key)0 : ALL_BITS);
+
+// As many keys as the device's count says, at most `capacity`. A count that says more is written down, for whoever asks.
+__device__ __forceinline__ u64 key_count(const u32 *count, u64 capacity, u32 is_given, Control *control)
+{
+    if (is_given) return capacity;
+    const u32 said = *count;
+    if (said > capacity && blockIdx.x == 0 && threadIdx.x == 0) control->overrun = (u64)said << 32 | (u32)capacity;
+    return min((u64)said, capacity);
+}

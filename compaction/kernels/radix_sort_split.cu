@@ -1,45 +1,92 @@
 // radix_sort, split: contract and source in compaction/src/radix_sort.rs.
 //
-// A launch for each bit, from the lowest on, is a stable partition: keys without it first, keys with it behind them. Of a bit
-// beyond the key all keys have none.
+// A launch for each bit, from the lowest on, is a stable partition: keys without it first, keys with it behind them. Of a
+// bit beyond the key all keys have none.
+//
+// More keys than a portion has are moved by a launch for each portion. Where their ones begin is counted ahead, for all
+// bits.
 
 #include "two_way.cuh"
+#include "vector.cuh"
 #include "radix_sort.cuh"
+
+constexpr u32 KEY_BITS = 8 * sizeof(Key);
+
+__device__ __forceinline__ bool has_zero(Key key, u32 bit) { return bit >= KEY_BITS || (ordered(key) >> bit & 1) == 0; }
+
+// Adds to zeros[bit] how many keys have none there.
+extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_PER_MULTIPROCESSOR) radix_sort_zeros(
+    const u8 *key_bytes, const u32 *count, u64 capacity, u32 is_given, u64 *zeros, u64 *workspace)
+{
+    const Key *keys = (const Key *)key_bytes;
+    const u64 items = key_count(count, capacity, is_given, (Control *)workspace);
+    constexpr u32 SUMS = (KEY_BITS + WARP_THREADS - 1) / WARP_THREADS;
+    u64 sums[SUMS] = {};  // a lane's are those of its bit, and of the one that is 32 higher
+    const u64 stride = (u64)gridDim.x * BLOCK_THREADS;
+    for (u64 first = (u64)blockIdx.x * BLOCK_THREADS + threadIdx.x - lane_index(); first < items; first += stride) {
+        const bool is_there = first + lane_index() < items;
+        const Key key = is_there ? keys[first + lane_index()] : (Key)0;
+#pragma unroll 8
+        for (u32 bit = 0; bit < KEY_BITS; bit++) {
+            const u32 votes = __ballot_sync(ALL_LANES, is_there && has_zero(key, bit));
+            if (lane_index() == bit % WARP_THREADS) (bit < WARP_THREADS ? sums[0] : sums[SUMS - 1]) += __popc(votes);
+        }
+    }
+#pragma unroll
+    for (u32 sum = 0; sum < SUMS; sum++) {
+        const u32 bit = sum * WARP_THREADS + lane_index();
+        if (bit < KEY_BITS) atomicAdd(&zeros[bit], sums[sum]);
+    }
+}
 
 // Moves a tile's items of one type.
 template <class Item>
 __device__ __forceinline__ void move_ways(
-    const Item *__restrict__ in, Item *__restrict__ out, Tile tile, const u16 *places, TwoWays ways)
+    const Item *__restrict__ in, Item *__restrict__ zeros_out, Item *__restrict__ ones_out, Tile tile, const u16 *places,
+    u32 zeros)
 {
     const auto item = [&](u32 rank) { return in[tile.first + places[rank]]; };
-    write_out(out + ways.selected, ways.survivors, item);
-    write_out(out + ways.rejected, tile.items - ways.survivors, [&](u32 rank) { return item(ways.survivors + rank); });
+    write_out(zeros_out, zeros, item);
+    write_out(ones_out, tile.items - zeros, [&](u32 rank) { return item(zeros + rank); });
 }
 
+// Moves the portion of the keys that begins with the item `portion`, the `index`-th, by one bit. `zeros` are those of all
+// keys, by bit, and are read if there are several portions; `portion_zeros` those of each portion, of which this one
+// writes its own.
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_PER_MULTIPROCESSOR) radix_sort_split(
-    const u32 *keys_in, const u32 *values_in, const u32 *count, u32 capacity, u32 bit, u32 *keys_out, u32 *values_out,
-    u32 *zeros, u64 *workspace)
+    const u8 *keys_in, const u8 *values_in, const u32 *count, u64 capacity, u32 is_given, u64 portion, u32 index, u32 bit,
+    const u64 *zeros, u32 *portion_zeros, u8 *keys_out, u8 *values_out, u64 *workspace)
 {
-    const Key *keys = (const Key *)keys_in;
+    Control *control = (Control *)workspace;
+    const Key *keys = (const Key *)keys_in + portion;
+    const Value *values = (const Value *)values_in + portion;
+    const u64 items = key_count(count, capacity, is_given, control);
+    const u32 here = items > portion ? (u32)min(items - portion, (u64)PORTION_ITEMS) : 0;
+    u64 zeros_before = 0;
+    for (u32 earlier = 0; earlier < index; earlier++) zeros_before += portion_zeros[earlier];
+    // All zeros, and the ones of the portions before.
+    const u64 ones_begin = capacity > PORTION_ITEMS ? zeros[bit] + portion - zeros_before : 0;
     two_way(
-        min(*count, capacity), zeros, (Control *)workspace,
+        here, &portion_zeros[index], control,
         [&](Tile tile, u32(&flags)[ROWS]) {
             const u32 left = items_left(tile);
 #pragma unroll
             for (u32 row = 0; row < ROWS; row++) {
-                const u32 here = present(left, row);
+                const u32 present_here = present(left, row);
                 flags[row] = 0;
 #pragma unroll
                 for (u32 item = 0; item < WORD_FLAGS; item++) {
-                    if (item >= here) break;
+                    if (item >= present_here) break;
                     const Key key = keys[tile.first + first_place() + row * SHORT_ROW_ITEMS + item];
-                    const bool zero = bit >= sizeof(Key) * 8 || (ordered(key) >> bit & 1) == 0;
-                    flags[row] |= (u32)zero << 8 * item;
+                    flags[row] |= (u32)has_zero(key, bit) << 8 * item;
                 }
             }
         },
         [&](Tile tile, const u16 *places, TwoWays ways) {
-            move_ways(keys, (Key *)keys_out, tile, places, ways);
-            if constexpr (VALUES) move_ways(values_in, values_out, tile, places, ways);
+            const u64 zero = zeros_before + ways.selected;
+            const u64 one = capacity > PORTION_ITEMS ? ones_begin + tile.first - ways.selected : ways.rejected;
+            move_ways(keys, (Key *)keys_out + zero, (Key *)keys_out + one, tile, places, ways.survivors);
+            if constexpr (HAS_VALUES)
+                move_ways(values, (Value *)values_out + zero, (Value *)values_out + one, tile, places, ways.survivors);
         });
 }

@@ -3,165 +3,79 @@
 // Reads items and writes as many, each the combination of the items before it and, where `inclusive`, of its own.
 // ITEM is their type, OPERATOR how they are combined. What a pass leaves for the next are items as well.
 
-#include "look_back.cuh"
-#include "stage.cuh"
-
-using Monoid = OPERATOR<ITEM>;
-using Value = Monoid::Value;
-
-constexpr u32 LANE_ITEMS = LANE_BYTES / sizeof(ITEM);  // in a row: one vector
-constexpr u32 ROW_ITEMS = LANE_ITEMS * WARP_THREADS;
-
-// How many items there are: as many as the buffer has, or as the device's count says where that counts.
-__device__ __forceinline__ u64 item_count(const u32 *count, u32 counted, u64 capacity)
-{
-    return counted != 0 && *count < capacity ? *count : capacity;
-}
-
-// Of as many items, how many there are on a level: on the first all, on each further one the tiles of that before.
-__device__ __forceinline__ u64 level_count(u64 items, u32 level, u32 tile_items)
-{
-    for (; level > 0; level--) items = items / tile_items + (items % tile_items != 0);
-    return items;
-}
-
-// ----------------------------------------------------------------------------------------------------- a tile's prefixes
-//
-// A block takes a tile. A warp of it takes rows of one vector a lane, so that memory is read and written in whole lines.
-// The tree by which a tile is combined is the same everywhere: a lane's items one by one, the lanes of a row as
-// `warp_inclusive` does, rows one by one, warps one by one. Its twin is `src/scan/tree.rs`.
-
-struct alignas(LANE_BYTES) Vector {
-    ITEM items[LANE_ITEMS];
-};
-
-__device__ __forceinline__ bool is_aligned(const void *address) { return (u64)address % sizeof(Vector) == 0; }
-
-// What a block holds of its tile in shared memory. A thread touches its own vectors alone.
-template <u32 ROWS>
-using Staged = Vector[ROWS][BLOCK_THREADS];
-
-template <u32 ROWS>
-struct Tile {
-    static constexpr u32 ITEMS = BLOCK_THREADS * ROWS * LANE_ITEMS;
-
-    u64 first;         // index of its first item
-    u32 items;         // how many it has
-    Value bases[ROWS]; // once scanned, all that comes before this thread's vector of a row in the tile
-
-    __device__ __forceinline__ Tile(u32 tile, u64 item_count)
-        : first((u64)tile * ITEMS), items(first < item_count ? (u32)min((u64)ITEMS, item_count - first) : 0)
-    {
-    }
-
-    // The place in the tile of this thread's first item in a row.
-    __device__ __forceinline__ u32 place(u32 row) const
-    {
-        return (warp_index() * ROWS + row) * ROW_ITEMS + lane_index() * LANE_ITEMS;
-    }
-
-    // Reads nothing beyond the tile, and fills it up with the identity.
-    __device__ __forceinline__ void load(const ITEM *from, Staged<ROWS> &staged) const
-    {
-        from += first;
-        const bool whole = items == ITEMS && is_aligned(from);
-#pragma unroll
-        for (u32 row = 0; row < ROWS; row++) {
-            Vector &vector = staged[row][threadIdx.x];
-            if (whole) {
-                stage(&vector, from + place(row));
-            } else {
-                for (u32 item = 0; item < LANE_ITEMS; item++) {
-                    const u32 at = place(row) + item;
-                    vector.items[item] = at < items ? from[at] : Monoid::lower(Monoid::identity());
-                }
-            }
-        }
-        await_stage();
-    }
-
-    // Returns all items combined. Holds one barrier.
-    __device__ __forceinline__ Value scan(const Staged<ROWS> &staged)
-    {
-        Value warp_value = Monoid::identity();
-#pragma unroll
-        for (u32 row = 0; row < ROWS; row++) {
-            const Value inclusive = warp_inclusive<Monoid>(fold_lane(staged[row][threadIdx.x]));
-            const Value below = __shfl_up_sync(ALL_LANES, inclusive, 1);
-            bases[row] = Monoid::combine(warp_value, lane_index() == 0 ? Monoid::identity() : below);
-            warp_value = Monoid::combine(warp_value, warp_last(inclusive));
-        }
-        const BlockFold<Value> fold = block_fold_of_warps<Monoid>(warp_value);
-#pragma unroll
-        for (u32 row = 0; row < ROWS; row++) bases[row] = Monoid::combine(fold.before, bases[row]);
-        return fold.total;
-    }
-
-    // Returns all items combined, as `scan` does. Holds one barrier.
-    __device__ __forceinline__ Value fold(const Staged<ROWS> &staged) const
-    {
-        Value warp_value = Monoid::identity();
-#pragma unroll
-        for (u32 row = 0; row < ROWS; row++)
-            warp_value = Monoid::combine(warp_value, warp_fold<Monoid>(fold_lane(staged[row][threadIdx.x])));
-        return block_fold_of_warps<Monoid>(warp_value).total;
-    }
-
-    // Writes a scanned tile behind what comes before it. Writes nothing beyond the tile.
-    __device__ __forceinline__ void store(
-        const Staged<ROWS> &staged, ITEM *to, u32 inclusive, Value before) const
-    {
-        to += first;
-        const bool whole = items == ITEMS && is_aligned(to);
-#pragma unroll
-        for (u32 row = 0; row < ROWS; row++) {
-            const Vector vector = prefixes(staged[row][threadIdx.x], bases[row], inclusive, before);
-            if (whole) {
-                *(Vector *)(to + place(row)) = vector;
-            } else {
-                for (u32 item = 0; item < LANE_ITEMS; item++)
-                    if (place(row) + item < items) to[place(row) + item] = vector.items[item];
-            }
-        }
-    }
-
-  private:
-    static __device__ __forceinline__ Value fold_lane(const Vector &vector)
-    {
-        Value value = Monoid::lift(vector.items[0]);
-#pragma unroll
-        for (u32 item = 1; item < LANE_ITEMS; item++) value = Monoid::combine(value, Monoid::lift(vector.items[item]));
-        return value;
-    }
-
-    // The prefixes at a lane's items: `base` comes before them in the tile, and `before` before the tile.
-    static __device__ __forceinline__ Vector prefixes(const Vector &vector, Value base, u32 inclusive, Value before)
-    {
-        Vector result;
-        Value lane = Monoid::lift(vector.items[0]), exclusive = base;
-#pragma unroll
-        for (u32 item = 0; item < LANE_ITEMS; item++) {
-            if (item > 0) lane = Monoid::combine(lane, Monoid::lift(vector.items[item]));
-            const Value with_item = Monoid::combine(base, lane);
-            result.items[item] = Monoid::lower(Monoid::combine(before, inclusive != 0 ? with_item : exclusive));
-            exclusive = with_item;
-        }
-        return result;
-    }
-};
+#include "bulk.cuh"
+#include "scan_tile.cuh"
 
 // ------------------------------------------------------------------------------------------------------------- look-back
+
+// How a block's tile comes into its shared memory: in one bulk copy, which one thread asks for as soon as it knows the
+// tile, where the GPU can do so and the tile is whole.
+template <u32 ROWS>
+struct Brought {
+    const ITEM *items;
+    Staged<ROWS> &staged;
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    Barrier &barrier;
+
+    __device__ __forceinline__ Brought(const ITEM *items, Staged<ROWS> &staged) : items(items), staged(staged), barrier(shared_barrier())
+    {
+        if (threadIdx.x == 0) {
+            barrier.set_up(1);
+            fence_barriers();
+        }
+    }
+    static __device__ __forceinline__ Barrier &shared_barrier()
+    {
+        __shared__ Barrier barrier;
+        return barrier;
+    }
+    __device__ __forceinline__ void prefetch(u32 tile, u64 all) const
+    {
+        const Tile<ROWS> guess(tile, all);
+        if (threadIdx.x == 0 && guess.is_whole(items)) bulk_prefetch(items + guess.first, sizeof(staged));
+    }
+    // The first thread calls it.
+    __device__ __forceinline__ void begin(u32 number, u64 all) const
+    {
+        const Tile<ROWS> tile(number, all);
+        if (!tile.is_whole(items)) return;
+        barrier.arrive_and_promise(sizeof(staged));
+        bulk_copy(staged, items + tile.first, sizeof(staged), barrier);
+    }
+    __device__ __forceinline__ void await(const Tile<ROWS> &tile) const
+    {
+        if (tile.is_whole(items))
+            barrier.wait(0);
+        else
+            tile.load(items, staged);
+    }
+#else
+    __device__ __forceinline__ Brought(const ITEM *items, Staged<ROWS> &staged) : items(items), staged(staged) {}
+    __device__ __forceinline__ void prefetch(u32, u64) const {}
+    __device__ __forceinline__ void begin(u32, u64) const {}
+    __device__ __forceinline__ void await(const Tile<ROWS> &tile) const { tile.load(items, staged); }
+#endif
+};
 
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, staging_blocks(LOOK_BACK_BLOCKS)) scan_look_back(
     const ITEM *items, const u32 *count, u32 counted, u64 capacity, ITEM *out, u32 inclusive, u64 *workspace)
 {
-    __shared__ Staged<LOOK_BACK_ROWS> staged;
+    __shared__ alignas(128) Staged<LOOK_BACK_ROWS> staged;
     Control *const control = (Control *)workspace;
     Ticket ticket;
-    const u64 all = draw_ticket(control, ticket, [&] { return item_count(count, counted, capacity); });
+    Brought<LOOK_BACK_ROWS> brought(items, staged);
+    const u64 all = draw_ticket(
+        control, ticket,
+        [&] {
+            const u64 all = item_count(count, counted, capacity);
+            // Most blocks get the tickets of their numbers, or ones near by.
+            brought.prefetch(blockIdx.x, all);
+            return all;
+        },
+        [&](u32 tile, u64 all) { brought.begin(tile, all); });
     Tile<LOOK_BACK_ROWS> tile(ticket.tile, all);
     if (tile.items > 0) {
-        tile.load(items, staged);
+        brought.await(tile);
         const Value aggregate = tile.scan(staged);
         Value before = Monoid::identity();
         if (warp_index() == 0) {
@@ -176,6 +90,13 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, staging_blocks(LOOK_
 // ------------------------------------------------------------------------------------- block sums and raking: by levels
 
 using LevelTile = Tile<LEVEL_ROWS>;
+
+// Of as many items, how many there are on a level: on the first all, on each further one the tiles of that before.
+__device__ __forceinline__ u64 level_count(u64 items, u32 level, u32 tile_items)
+{
+    for (; level > 0; level--) items = items / tile_items + (items % tile_items != 0);
+    return items;
+}
 
 __device__ __forceinline__ LevelTile level_tile(const u32 *count, u32 counted, u64 capacity, u32 level)
 {

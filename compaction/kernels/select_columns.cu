@@ -4,41 +4,38 @@
 // columns' reads of a batch are under way at once, and those of the first while the block looks back.
 
 #include "order.cuh"
+#include "portions.cuh"
 #include "tile.cuh"
+#include "vector.cuh"
 
-constexpr u32 WINDOWS = 4;  // of states: the first blocks all start together, and look far back
-
-constexpr u32 WORDS[] = {WORDS_0, WORDS_1, WORDS_2, WORDS_3, WORDS_4, WORDS_5, WORDS_6, WORDS_7};
+constexpr u32 BYTES[] = {BYTES_0, BYTES_1, BYTES_2, BYTES_3, BYTES_4, BYTES_5, BYTES_6, BYTES_7};
+constexpr u32 WINDOWS = 1;  // of states that a look reads at once
 
 struct Columns {
-    const u32 *from[8];
-    u32 *to[8];
+    const u8 *from[8];
+    u8 *to[8];
 };
 
-template <u32 WORDS>
-struct Vector;
-template <>
-struct Vector<1> {
-    using type = u32;
-};
-template <>
-struct Vector<2> {
-    using type = uint2;
-};
-template <>
-struct Vector<4> {
-    using type = uint4;
-};
+// The bytes of the parts that a column is copied by: the widest vectors that its items are made of, or what they lie on
+// in any case.
+constexpr u32 part_bytes(u32 bytes, bool vectors)
+{
+    const u32 widest = vectors ? WIDEST_VECTOR : 4;
+    u32 part = 1;
+    while (part < widest && bytes % (2 * part) == 0) part *= 2;
+    return vectors || part == 4 ? part : 1;
+}
 
-// The words of the vectors that a column is copied by.
-constexpr u32 part_words(u32 words, bool vectors) { return !vectors ? 1 : words % 4 == 0 ? 4 : words % 2 == 0 ? 2 : 1; }
-
+// Parts of each column that a thread holds at once.
 template <bool VECTORS>
 constexpr u32 batch()
 {
     u32 held = 0;
-    for (u32 column = 0; column < COLUMNS; column++) held += part_words(WORDS[column], VECTORS);
-    return held > HELD_WORDS ? 1 : HELD_WORDS / held < 4 ? HELD_WORDS / held : 4;
+    for (u32 column = 0; column < COLUMNS; column++) {
+        const u32 part = part_bytes(BYTES[column], VECTORS);
+        held += part < 4 ? 4 : part;
+    }
+    return held > HELD_BYTES ? 1 : HELD_BYTES / held < 4 ? HELD_BYTES / held : 4;
 }
 
 template <bool VECTORS>
@@ -46,7 +43,7 @@ constexpr u32 most_parts()
 {
     u32 most = 0;
     for (u32 column = 0; column < COLUMNS; column++) {
-        const u32 parts = WORDS[column] / part_words(WORDS[column], VECTORS);
+        const u32 parts = BYTES[column] / part_bytes(BYTES[column], VECTORS);
         most = parts > most ? parts : most;
     }
     return most;
@@ -55,8 +52,8 @@ constexpr u32 most_parts()
 // What a thread holds of the columns from COLUMN on, between their reads and their writes.
 template <bool VECTORS, u32 COLUMN>
 struct Batch {
-    static constexpr u32 PARTS = WORDS[COLUMN] / part_words(WORDS[COLUMN], VECTORS);
-    using Part = typename Vector<part_words(WORDS[COLUMN], VECTORS)>::type;
+    static constexpr u32 PART_BYTES = part_bytes(BYTES[COLUMN], VECTORS), PARTS = BYTES[COLUMN] / PART_BYTES;
+    using Part = typename Vector<PART_BYTES>::type;
     Part parts[batch<VECTORS>()];
     Batch<VECTORS, COLUMN + 1> rest;
 
@@ -111,18 +108,31 @@ __device__ __forceinline__ bool lie_on_vectors(const Columns &columns)
     bool aligned = true;
 #pragma unroll
     for (u32 column = 0; column < COLUMNS; column++) {
-        const u32 bytes = sizeof(u32) * part_words(WORDS[column], true);
+        const u32 bytes = part_bytes(BYTES[column], true);
         aligned &= is_aligned(columns.from[column], bytes) && is_aligned(columns.to[column], bytes);
     }
     return aligned;
 }
 
-extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) select_columns(
-    const u32 *from_0, const u32 *from_1, const u32 *from_2, const u32 *from_3, const u32 *from_4, const u32 *from_5,
-    const u32 *from_6, const u32 *from_7, const u8 *flags, const u32 *count, u32 capacity, u32 is_given, u32 *to_0,
-    u32 *to_1, u32 *to_2, u32 *to_3, u32 *to_4, u32 *to_5, u32 *to_6, u32 *to_7, u32 *selected, u64 *workspace)
+template <class Order>
+__device__ __forceinline__ void keep_columns(const Columns &columns, const u8 *flags, Tile tile, Order &order)
 {
     __shared__ u16 kept[TILE_ITEMS];
+    const auto found = find_survivors<1>(flags, tile);
+    order.announce(found.total);
+    gather_places(found, kept);
+    __syncthreads();
+    if (lie_on_vectors(columns))
+        move_kept<true>(columns, tile.first, kept, found.total, order);
+    else
+        move_kept<false>(columns, tile.first, kept, found.total, order);
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) select_columns(
+    const u8 *from_0, const u8 *from_1, const u8 *from_2, const u8 *from_3, const u8 *from_4, const u8 *from_5,
+    const u8 *from_6, const u8 *from_7, const u8 *flags, const u32 *count, u32 capacity, u32 is_given, u8 *to_0, u8 *to_1,
+    u8 *to_2, u8 *to_3, u8 *to_4, u8 *to_5, u8 *to_6, u8 *to_7, u32 *selected, u64 *workspace)
+{
     const Columns columns = {
         {from_0, from_1, from_2, from_3, from_4, from_5, from_6, from_7}, {to_0, to_1, to_2, to_3, to_4, to_5, to_6, to_7}};
     Control *const control = (Control *)workspace;
@@ -131,14 +141,42 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) select_columns(
         return item_count(count, capacity, is_given, control);
     };
     in_order<WINDOWS, TILE_ITEMS>(control, selected, meanwhile, [&](u32 index, u32 items, auto &order) {
-        const Tile tile = tile_at(index, items, TILE_ITEMS);
-        const auto found = find_survivors<1>(flags, tile);
-        order.announce(found.total);
-        gather_places(found, kept);
-        __syncthreads();
-        if (lie_on_vectors(columns))
-            move_kept<true>(columns, tile.first, kept, found.total, order);
-        else
-            move_kept<false>(columns, tile.first, kept, found.total, order);
+        keep_columns(columns, flags, tile_at(index, items, TILE_ITEMS), order);
+    });
+}
+
+// A launch's part of an input that 32 bits do not count; columns and flags begin with its first item.
+struct ColumnsPortion {
+    u64 first;        // the index of its first item
+    u64 capacity;     // of all items
+    u32 number;       // how many portions come before it
+    u32 items;        // the most that it has
+    u32 is_given;     // whether all items are as many as the capacity
+    u32 count_words;  // of the number of selected
+};
+
+// Leaves in `kept` how many items of its own each portion keeps. Those before this one have left theirs.
+extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) select_columns_portion(
+    const u8 *from_0, const u8 *from_1, const u8 *from_2, const u8 *from_3, const u8 *from_4, const u8 *from_5,
+    const u8 *from_6, const u8 *from_7, const u8 *flags, const u32 *count, ColumnsPortion portion, u8 *to_0, u8 *to_1,
+    u8 *to_2, u8 *to_3, u8 *to_4, u8 *to_5, u8 *to_6, u8 *to_7, u32 *kept, u32 *selected, u64 *workspace)
+{
+    Columns columns = {
+        {from_0, from_1, from_2, from_3, from_4, from_5, from_6, from_7}, {to_0, to_1, to_2, to_3, to_4, to_5, to_6, to_7}};
+    Control *const control = (Control *)workspace;
+    u64 before = 0;
+    for (u32 other = 0; other < portion.number; other++) before += kept[other];
+#pragma unroll
+    for (u32 column = 0; column < COLUMNS; column++) columns.to[column] += before * BYTES[column];
+
+    const auto meanwhile = [&] {
+        const u64 items = long_item_count(count, portion.capacity, portion.is_given, control);
+        return (u32)min((u64)portion.items, items - min(items, portion.first));
+    };
+    u32 *const kept_here = kept + portion.number;
+    in_order<WINDOWS, TILE_ITEMS>(control, kept_here, meanwhile, [&](u32 index, u32 items, auto &order) {
+        keep_columns(columns, flags, tile_at(index, items, TILE_ITEMS), order);
+        // This thread has written the number.
+        if (order.is_last_tile && threadIdx.x == 0) write_count(selected, portion.count_words, 0, before + *kept_here);
     });
 }

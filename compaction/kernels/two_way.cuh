@@ -8,7 +8,7 @@
 #pragma once
 
 #include "chunks.cuh"
-#include "copy.cuh"
+#include "tile.cuh"
 
 constexpr u32 WORD_FLAGS = 4;  // a lane's in a row: one word
 constexpr u32 ROWS = LANE_ITEMS / WORD_FLAGS;
@@ -159,48 +159,63 @@ struct TwoWays {
     u32 rejected;
 };
 
-// load(tile, flags) gives this thread's flags of a tile, as load_flags does; write(tile, places, ways) moves its items,
-// whose places in the tile come with those of the selected first.
+// How many items of a run of tiles are selected, the same in all threads. load(tile, flags) gives this thread's flags of a
+// tile, as load_flags does.
+template <class Load>
+__device__ __forceinline__ u32 count_tiles(u32 begin, u32 end, u32 items, Load load)
+{
+    u32 sum = 0;
+    for (u32 index = begin; index < end; index++) {
+        u32 flags[ROWS];
+        load(tile_at(index, items, TILE_ITEMS), flags);
+#pragma unroll
+        for (u32 row = 0; row < ROWS; row++) sum += __popc(marks_of(flags[row]));
+    }
+    return block_sums(sum, 0).x;
+}
+
+// Moves the items of a run of tiles. ways_of(tile) says where the first tile's go, once that is ranked; write(tile, places,
+// ways) moves a tile's items, whose places in the tile come with those of the selected first.
+template <class Load, class WaysOf, class Write>
+__device__ __forceinline__ void move_tiles(u32 begin, u32 end, u32 items, Load load, WaysOf ways_of, Write write)
+{
+    __shared__ u16 places[TILE_ITEMS];
+    TwoWays ways = {};
+    for (u32 index = begin; index < end; index++) {
+        const Tile tile = tile_at(index, items, TILE_ITEMS);
+        u32 marks[ROWS], ranks[ROWS];
+        load(tile, marks);
+        const u32 survivors = rank_survivors(marks, ranks);
+        place_two_ways(tile, marks, ranks, survivors, places);
+        if (index == begin) ways = ways_of(tile);
+        ways.survivors = survivors;
+        __syncthreads();
+        write(tile, places, ways);
+        __syncthreads();
+        ways.selected += survivors;
+        ways.rejected += tile.items - survivors;
+    }
+}
+
+// Partitions in one launch. `load` and `write` are those of count_tiles and move_tiles.
 template <class Load, class Write>
 __device__ __forceinline__ void two_way(u32 items, u32 *selected, Control *control, Load load, Write write)
 {
-    __shared__ u16 places[TILE_ITEMS];
     const u32 tiles = tile_count(items, TILE_ITEMS);
     const u32 chunk_tiles = tiles / gridDim.x + (tiles % gridDim.x != 0);
-
     const auto count_chunk = [&](Ticket chunk) {
-        const u32 end = min(tiles, (chunk.tile + 1) * chunk_tiles);
-        u32 sum = 0;
-        for (u32 index = chunk.tile * chunk_tiles; index < end; index++) {
-            u32 flags[ROWS];
-            load(tile_at(index, items, TILE_ITEMS), flags);
-#pragma unroll
-            for (u32 row = 0; row < ROWS; row++) sum += __popc(marks_of(flags[row]));
-        }
-        sum = block_sums(sum, 0).x;
+        const u32 begin = chunk.tile * chunk_tiles;
+        const u32 sum = count_tiles(begin, min(tiles, begin + chunk_tiles), items, load);
         if (threadIdx.x == 0) LookBack{control->states(), chunk}.publish(AGGREGATE, sum);
     };
     const auto move_chunk = [&](Ticket chunk) {
         const u32 begin = min(tiles, chunk.tile * chunk_tiles), end = min(tiles, begin + chunk_tiles);
-        TwoWays ways = {};
-        for (u32 index = begin; index < end; index++) {
-            const Tile tile = tile_at(index, items, TILE_ITEMS);
-            u32 marks[ROWS], ranks[ROWS];
-            load(tile, marks);
-            ways.survivors = rank_survivors(marks, ranks);
-            place_two_ways(tile, marks, ranks, ways.survivors, places);
-            if (index == begin) {
-                const uint2 sums = wait_for_counts({control->states(), chunk});
-                ways.selected = sums.x;
-                ways.rejected = sums.y + tile.first - sums.x;
-                if (index == 0 && threadIdx.x == 0) *selected = sums.y;
-            }
-            __syncthreads();
-            write(tile, places, ways);
-            __syncthreads();
-            ways.selected += ways.survivors;
-            ways.rejected += tile.items - ways.survivors;
-        }
+        const auto ways_of = [&](Tile tile) {
+            const uint2 sums = wait_for_counts({control->states(), chunk});
+            if (chunk.tile == 0 && threadIdx.x == 0) *selected = sums.y;
+            return TwoWays{0, sums.x, sums.y + tile.first - sums.x};
+        };
+        move_tiles(begin, end, items, load, ways_of, write);
         if (tiles == 0 && chunk.tile == 0 && threadIdx.x == 0) *selected = 0;
     };
     count_then_move(control, count_chunk, move_chunk);

@@ -1,31 +1,7 @@
 // What is selected: indices, or items of ITEM_BYTES bytes that lie on ITEM_ALIGN bytes.
 #pragma once
 
-#include "prelude.cuh"
-
-template <u32 BYTES>
-struct Vector;
-template <>
-struct Vector<1> {
-    using type = u8;
-};
-template <>
-struct Vector<2> {
-    using type = u16;
-};
-template <>
-struct Vector<4> {
-    using type = u32;
-};
-template <>
-struct Vector<8> {
-    using type = uint2;
-};
-template <>
-struct Vector<16> {
-    using type = uint4;
-};
-constexpr u32 WIDEST_VECTOR = 16;
+#include "vector.cuh"
 
 // Every item is made of such vectors, and lies on them.
 using Part = Vector<ITEM_ALIGN>::type;

@@ -69,6 +69,7 @@ pub use image::{Image, Origin, Target};
 pub use kernel::{Kernel, Launch, Module};
 pub use mailbox::Mailbox;
 pub use memory::{download, reinterpret, reinterpret_mut, uninitialised, upload, zeroed};
+pub(crate) use memory::{is_on, read_and_write};
 pub use nvrtc::{Compiled, Nvrtc, Usage};
 pub use params::{In, InOut, Param, Params};
 pub use source::Source;

@@ -185,6 +185,18 @@ pub enum Error {
         /// The kernels that the source declares.
         declared: String,
     },
+    /// A kernel asks for more shared memory than a block can have.
+    #[error(
+        "kernel \"{kernel}\" asks for {asked} bytes of dynamic shared memory a block; on this GPU it can have {max}"
+    )]
+    SharedMemory {
+        /// The kernel.
+        kernel: &'static str,
+        /// Bytes asked for.
+        asked: u32,
+        /// Bytes that a block can have, besides what the kernel has anyway.
+        max: u32,
+    },
     /// An archive of compiled kernels is damaged or of another format.
     #[error("the archive of compiled kernels cannot be read: {reason}")]
     Archive {

@@ -90,18 +90,20 @@
 //! [`guide`] teaches, from what a GPU is to a loop in a graph. Each room, [`scan`], [`select`], [`partition`],
 //! [`select_columns`], [`radix_sort`], [`summed_area`], says what it does, what moves and whose method it is. [`layout`]
 //! is the border between Rust and CUDA: structs that both sides read, and the checks that keep them alike. [`cuda`] is the
-//! way from a kernel's source to its launch, for kernels of yours as well.
+//! way from a kernel's source to its launch, for kernels of yours as well; [`counting`] the words that counts are written in.
 
+mod counted;
 pub mod counting;
 pub mod cuda;
 mod error;
 pub mod guide;
+mod in_turn;
 pub mod layout;
 pub mod partition;
 pub mod radix_sort;
 mod look_back;
 mod monoid;
-pub mod names;
+mod names;
 pub mod scan;
 pub mod select;
 pub mod select_columns;
@@ -110,6 +112,7 @@ pub mod summed_area;
 
 pub use cudarc;
 pub use error::{Error, Result};
+pub use names::UnknownName;
 pub use strategy::Strategy;
 
 /// Its example is a test.

@@ -20,50 +20,55 @@
 //! and move: flags and keys are read twice, the second time from the GPU's cache if they fit there, and the items once.
 //! Bytes that move for n items of s bytes: 2n + 4n for indices, 2n + 2sn for items. By keys it is a multisplit
 //! (S. Ashkiani, A. Davidson, U. Meyer and J. D. Owens, "GPU Multisplit", PPoPP 2016).
+//!
+//! ```text
+//! block 0   count its chunk ─┐                ┌─ wait for all counts ─ move its chunk
+//! block 1   count its chunk ─┤ device memory ─┤
+//! block 2   count its chunk ─┘                └─ ...
+//! ```
+//!
+//! A block that waits has counted before, so all counts come whatever else runs, and none of them waits for another: a
+//! single pass with look-back, as [`select`](crate::select) is, would have to know where the rejected begin before it
+//! has seen the end. With words of 64 bits for counts or indices, and so for 2³² items and more, it is two launches, one
+//! to count and one to move.
+//!
+//! To choose: [`Partition`] if both parts go on, [`select`](crate::select) if one does (it reads the flags once);
+//! [`Classes`] for materials, say; [`radix_sort`](crate::radix_sort) for keys of more than a byte.
 
 mod classes;
 pub mod cpu;
 mod workspace;
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
 
 use crate::{
     Result,
-    counting::{Counted, Names, check_room},
-    cuda::{self, Compiler, In, InOut, Kernel, Launch, Source},
+    counted::{Counted, Names, check_room, check_words, is_wide},
+    counting::CountWord,
+    cuda::{self, Compiler, In, InOut, Kernel, Launch, Module, Source},
     layout::Shared,
     look_back,
-    select::Count,
+    select::{Compiled, Count, check_item, item_constants},
 };
 
 pub use classes::{CLASS_TILE_ITEMS, Classes};
 pub use workspace::Workspace;
-use workspace::{BLOCKS_PER_MULTIPROCESSOR, two_way_chunks};
+use workspace::{BLOCKS_PER_MULTIPROCESSOR, portions, two_way_chunks};
 
 /// Threads of a block.
 const BLOCK_THREADS: u32 = 256;
 /// Items that a block moves at a time on CUDA.
 pub const TILE_ITEMS: u32 = 16 * BLOCK_THREADS;
 
-/// The words of 4 bytes in the widest item.
-const MOST_WORDS: usize = 16;
-
-/// Refuses, when the program is compiled, items that the kernels do not take.
-const fn check_item<T>() {
-    let size = size_of::<T>();
-    assert!(
-        size >= 4 && size <= 4 * MOST_WORDS && size.is_multiple_of(4),
-        "an item has 4 to 64 bytes, a multiple of 4"
-    );
-}
-
 const NAMES: Names = Names {
     room: "partition",
     input: "the flags of partition",
     count: "the count that partition reads",
 };
+const OUTPUT: &str = "the output of partition";
+const SELECTED: &str = "the count that partition writes";
 
 /// `(flags, count, capacity, is_given, out, selected, workspace)`
 type Indices = (
@@ -75,20 +80,52 @@ type Indices = (
     InOut<u32>,
     InOut<u64>,
 );
-/// `(items, flags, count, capacity, is_given, out, selected, workspace)`, items in words
+/// `(items, flags, count, capacity, is_given, out, selected, workspace)`, items in bytes
 type Items = (
-    In<u32>,
+    In<u8>,
     In<u8>,
     In<u32>,
     u32,
     u32,
-    InOut<u32>,
+    InOut<u8>,
     InOut<u32>,
     InOut<u64>,
 );
+/// `(flags or keys, count, capacity, is_given, counts, workspace)`
+type CountPortions = (In<u8>, In<u32>, u64, u32, InOut<u32>, InOut<u64>);
+/// `(flags or keys, count, capacity, is_given, counts, out, selected or starts, count_words, workspace)`, indices in bytes
+type MoveIndices = (
+    In<u8>,
+    In<u32>,
+    u64,
+    u32,
+    In<u32>,
+    InOut<u8>,
+    InOut<u32>,
+    u32,
+    InOut<u64>,
+);
+/// As [`MoveIndices`], behind the items in bytes.
+type MoveItems = (
+    In<u8>,
+    In<u8>,
+    In<u32>,
+    u64,
+    u32,
+    In<u32>,
+    InOut<u8>,
+    InOut<u32>,
+    u32,
+    InOut<u64>,
+);
 
-/// The kernels for indices and for items of `T`'s size. `u32` stands for every `T` of 4 bytes, and is all that indices
-/// need.
+/// The kernels for indices, and for items of `T`'s size and alignment. `u32` stands for every `T` like it, and is all
+/// that indices need.
+///
+/// ```
+/// let source = compaction::partition::source::<[f32; 3]>();
+/// assert!(source.path().ends_with("partition.cu"));
+/// ```
 pub fn source<T: Shared>() -> Source {
     const { check_item::<T>() };
     let source = Source::new(
@@ -96,18 +133,22 @@ pub fn source<T: Shared>() -> Source {
         include_str!("../kernels/partition.cu"),
     )
     .constant("BLOCK_THREADS", BLOCK_THREADS)
-    .constant("ITEM_WORDS", (size_of::<T>() / 4) as u32)
     .constant("BLOCKS_PER_MULTIPROCESSOR", BLOCKS_PER_MULTIPROCESSOR);
-    look_back::declare(source)
+    look_back::declare(item_constants::<T>(source))
         .kernel::<Indices>("partition_indices")
         .kernel::<Items>("partition_items")
+        .kernel::<CountPortions>("partition_count")
+        .kernel::<MoveIndices>("partition_move_indices")
+        .kernel::<MoveIndices>("partition_move_wide_indices")
+        .kernel::<MoveItems>("partition_move_items")
 }
 
 /// The partition in two on a GPU.
 ///
-/// Its methods put one launch onto the caller's stream and return. They allocate nothing, wait for nothing, and read no
-/// count back, so that they can be captured into a graph, and the graph be replayed. Buffers are borrowed views, which
-/// may start anywhere in a larger buffer.
+/// Its methods put one launch onto the caller's stream and return, two for counts or indices in `u64`. They allocate
+/// nothing, wait for nothing, and read no count back, so that they can be captured into a graph, and the graph be
+/// replayed. Buffers are borrowed views, which may start anywhere in a larger buffer: flags at any byte, items at any
+/// item.
 ///
 /// ```no_run
 /// use compaction::{cuda, partition::{Partition, Workspace}, select::Count};
@@ -128,7 +169,7 @@ pub fn source<T: Shared>() -> Source {
 ///     &mut selected.as_view_mut(),
 ///     &mut workspace,
 /// )?;
-/// assert_eq!(cuda::download(&stream, &selected)?, [3]);
+/// assert_eq!(workspace.read(&stream, &selected.as_view())?, 3);
 /// assert_eq!(cuda::download(&stream, &out)?, [1, 2, 5, 0, 3, 4]);
 /// # Ok::<(), compaction::Error>(())
 /// ```
@@ -138,25 +179,48 @@ pub struct Partition {
     context: Arc<CudaContext>,
     multiprocessors: u32,
     indices: Kernel<Indices>,
-    /// By the words of an item, less one. Filled when first needed.
-    items: [OnceLock<Kernel<Items>>; MOST_WORDS],
+    count: Kernel<CountPortions>,
+    /// Indices in words of 4 bytes and of 8.
+    move_indices: [Kernel<MoveIndices>; 2],
+    items: Compiled<ItemKernels>,
+}
+
+/// The kernels for items of one size and alignment.
+#[derive(Debug)]
+struct ItemKernels {
+    items: Kernel<Items>,
+    move_items: Kernel<MoveItems>,
+}
+
+impl ItemKernels {
+    fn of(module: &Module) -> Result<Self> {
+        Ok(Self {
+            items: module.kernel("partition_items")?,
+            move_items: module.kernel("partition_move_items")?,
+        })
+    }
 }
 
 impl Partition {
-    /// Compiles, or finds compiled, the kernels for indices and for items of 4 bytes.
+    /// Compiles, or finds compiled, the kernels for indices and for items like `u32`.
     ///
     /// # Errors
     ///
     /// What [`Compiler::load`] says.
     pub fn new(compiler: &Compiler, context: &Arc<CudaContext>) -> Result<Self> {
         let module = compiler.load(context, &source::<u32>())?;
-        let mut items = [const { OnceLock::new() }; MOST_WORDS];
-        items[0] = OnceLock::from(module.kernel("partition_items")?);
+        let items = Compiled::default();
+        items.get::<u32>(|| ItemKernels::of(&module))?;
         Ok(Self {
             compiler: compiler.clone(),
             context: context.clone(),
             multiprocessors: cuda::multiprocessors(context)?,
             indices: module.kernel("partition_indices")?,
+            count: module.kernel("partition_count")?,
+            move_indices: [
+                module.kernel("partition_move_indices")?,
+                module.kernel("partition_move_wide_indices")?,
+            ],
             items,
         })
     }
@@ -164,101 +228,196 @@ impl Partition {
     /// Writes the indices of the flags that are not zero to `out`, those of the others behind them, and how many the
     /// former are to `selected[0]`.
     ///
-    /// Stable, in one launch. `out` has room for as many indices as there may be items; nothing is written behind them.
+    /// Stable. `out` has room for as many indices as there may be items; nothing is written behind them. Indices and
+    /// count are `u32`, in one launch, or `u64`, in two: from 2³² items on they have to be.
     ///
     /// # Errors
     ///
     /// [`Error::LengthMismatch`](crate::Error::LengthMismatch) if there are fewer flags than a given count says, or no
-    /// word in a count's view; [`Error::TooLong`](crate::Error::TooLong) for 2³² flags or more;
-    /// [`Error::OutputTooShort`](crate::Error::OutputTooShort);
+    /// word in a count's view; [`Error::Uncountable`](crate::Error::Uncountable) for 2³² flags or more and words of
+    /// `u32`; [`Error::OutputTooShort`](crate::Error::OutputTooShort);
     /// [`Error::WorkspaceTooSmall`](crate::Error::WorkspaceTooSmall); and those of [`Kernel::launch`].
-    pub fn indices(
+    pub fn indices<I: CountWord, W: CountWord>(
         &self,
         stream: &Arc<CudaStream>,
         flags: &CudaView<'_, u8>,
         count: Count<'_>,
-        out: &mut CudaViewMut<'_, u32>,
-        selected: &mut CudaViewMut<'_, u32>,
+        out: &mut CudaViewMut<'_, I>,
+        selected: &mut CudaViewMut<'_, W>,
         workspace: &mut Workspace,
     ) -> Result<()> {
-        let room = workspace.capacity();
-        let counted = Counted::new(&NAMES, flags.len(), count, room, &workspace.no_limit)?;
-        check_outputs(out.len(), selected.len(), counted.capacity)?;
-        let args = (
-            flags.slice(..),
-            counted.count,
-            counted.capacity,
-            counted.is_given.into(),
-            out.slice_mut(..),
-            selected.slice_mut(..),
-            workspace.flags.words.as_view_mut(),
-        );
-        self.indices
-            .launch(stream, self.launch(counted.capacity), args)
+        let call = self.call::<W>(flags, count, selected, workspace)?;
+        check_words::<I>(OUTPUT, call.capacity)?;
+        check_room(OUTPUT, out.len(), call.capacity)?;
+        match (u32::try_from(call.capacity), is_wide::<I>()) {
+            (Ok(capacity), false) if !is_wide::<W>() => {
+                let launch = self.launch(capacity);
+                let args = (
+                    call.flags,
+                    call.count,
+                    capacity,
+                    call.is_given,
+                    cuda::reinterpret_mut(out)?,
+                    call.selected,
+                    call.words,
+                );
+                self.indices.launch(stream, launch, args)
+            }
+            (_, wide) => {
+                let (mut call, launch) = self.count(stream, call)?;
+                let args = (
+                    call.flags.slice(..),
+                    call.count.slice(..),
+                    call.capacity as u64,
+                    call.is_given,
+                    call.counts.as_view(),
+                    cuda::reinterpret_mut(out)?,
+                    call.selected.slice_mut(..),
+                    1 + u32::from(is_wide::<W>()),
+                    call.words.slice_mut(..),
+                );
+                self.move_indices[usize::from(wide)].launch(stream, launch, args)
+            }
+        }
     }
 
     /// Writes the items whose flag is not zero to `out`, the others behind them, and how many the former are to
     /// `selected[0]`.
     ///
-    /// As [`indices`](Self::indices), for as many items as flags. `T` has 4 to 64 bytes, a multiple of 4; another size
-    /// does not compile. The kernel for a size other than 4 is compiled when it is first needed, which takes a moment
-    /// and has no place in a graph capture: [`prepare`](Self::prepare) does it ahead.
+    /// As [`indices`](Self::indices), for as many items as flags. `T` has 1 to 64 bytes; another size does not compile.
+    /// They are copied by the widest vectors, of up to 16 bytes, that they are made of and on which both buffers lie.
+    ///
+    /// The kernels for another size or alignment than a `u32`'s are compiled when they are first needed, which takes a
+    /// moment and has no place in a graph capture: [`prepare`](Self::prepare) does it ahead.
+    ///
+    /// ```no_run
+    /// # use compaction::{cuda, partition::{Partition, Workspace}, select::Count};
+    /// # let context = cuda::open(0)?;
+    /// # let stream = context.default_stream();
+    /// let partition = Partition::new(&cuda::Compiler::new(), &context)?;
+    /// let mut workspace = Workspace::with_capacity(&stream, 4)?;
+    ///
+    /// let flags = cuda::upload(&stream, &[0_u8, 1, 0, 1])?;
+    /// let items = cuda::upload(&stream, &[0.5_f64, 1.5, 2.5, 3.5])?;
+    /// let mut out = cuda::zeroed::<f64>(&stream, 4)?;
+    /// let mut selected = cuda::zeroed::<u32>(&stream, 1)?;
+    /// partition.items(
+    ///     &stream,
+    ///     &items.as_view(),
+    ///     &flags.as_view(),
+    ///     Count::All,
+    ///     &mut out.as_view_mut(),
+    ///     &mut selected.as_view_mut(),
+    ///     &mut workspace,
+    /// )?;
+    /// assert_eq!(cuda::download(&stream, &out)?, [1.5, 3.5, 0.5, 2.5]);
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
     /// Those of [`indices`](Self::indices) and of [`prepare`](Self::prepare);
-    /// [`Error::LengthMismatch`](crate::Error::LengthMismatch) as well if there are not as many items as flags;
-    /// [`Error::Reinterpret`](crate::Error::Reinterpret) for items that do not lie on 4 bytes.
+    /// [`Error::LengthMismatch`](crate::Error::LengthMismatch) as well if there are not as many items as flags.
     #[expect(
         clippy::too_many_arguments,
         reason = "each is one thing that the operation reads or writes"
     )]
-    pub fn items<T: Shared>(
+    pub fn items<T: Shared, W: CountWord>(
         &self,
         stream: &Arc<CudaStream>,
         items: &CudaView<'_, T>,
         flags: &CudaView<'_, u8>,
         count: Count<'_>,
         out: &mut CudaViewMut<'_, T>,
-        selected: &mut CudaViewMut<'_, u32>,
+        selected: &mut CudaViewMut<'_, W>,
         workspace: &mut Workspace,
     ) -> Result<()> {
-        let kernel = self.items_kernel::<T>()?;
-        let room = workspace.capacity();
-        let counted = Counted::new(&NAMES, flags.len(), count, room, &workspace.no_limit)?;
+        let kernels = self.item_kernels::<T>()?;
         check_items(flags.len(), items.len())?;
-        check_outputs(out.len(), selected.len(), counted.capacity)?;
-        let args = (
-            cuda::reinterpret(items.slice(..))?,
-            flags.slice(..),
-            counted.count,
-            counted.capacity,
-            counted.is_given.into(),
-            cuda::reinterpret_mut(out)?,
-            selected.slice_mut(..),
-            workspace.flags.words.as_view_mut(),
-        );
-        kernel.launch(stream, self.launch(counted.capacity), args)
+        let call = self.call::<W>(flags, count, selected, workspace)?;
+        check_room(OUTPUT, out.len(), call.capacity)?;
+        let items = cuda::reinterpret(items.slice(..))?;
+        let out = cuda::reinterpret_mut(out)?;
+        match u32::try_from(call.capacity) {
+            Ok(capacity) if !is_wide::<W>() => {
+                let launch = self.launch(capacity);
+                let args = (
+                    items,
+                    call.flags,
+                    call.count,
+                    capacity,
+                    call.is_given,
+                    out,
+                    call.selected,
+                    call.words,
+                );
+                kernels.items.launch(stream, launch, args)
+            }
+            _ => {
+                let (mut call, launch) = self.count(stream, call)?;
+                let args = (
+                    items,
+                    call.flags.slice(..),
+                    call.count.slice(..),
+                    call.capacity as u64,
+                    call.is_given,
+                    call.counts.as_view(),
+                    out,
+                    call.selected.slice_mut(..),
+                    1 + u32::from(is_wide::<W>()),
+                    call.words.slice_mut(..),
+                );
+                kernels.move_items.launch(stream, launch, args)
+            }
+        }
     }
 
-    /// Compiles, or finds compiled, what [`items`](Self::items) needs for items of `T`'s size.
+    /// Compiles, or finds compiled, what [`items`](Self::items) needs for items like `T`.
+    ///
+    /// ```no_run
+    /// # use compaction::{cuda, partition::Partition};
+    /// # let context = cuda::open(0)?;
+    /// let partition = Partition::new(&cuda::Compiler::new(), &context)?;
+    /// partition.prepare::<f64>()?;
+    /// // From here on `items` compiles nothing for items of 8 bytes on 8, and can be captured.
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
     /// What [`Compiler::load`] says.
     pub fn prepare<T: Shared>(&self) -> Result<()> {
-        self.items_kernel::<T>().map(drop)
+        self.item_kernels::<T>().map(drop)
     }
 
-    fn items_kernel<T: Shared>(&self) -> Result<&Kernel<Items>> {
-        const { check_item::<T>() };
-        let slot = &self.items[size_of::<T>() / 4 - 1];
-        if let Some(kernel) = slot.get() {
-            return Ok(kernel);
-        }
-        let module = self.compiler.load(&self.context, &source::<T>())?;
-        let kernel = module.kernel("partition_items")?;
-        Ok(slot.get_or_init(|| kernel))
+    fn item_kernels<T: Shared>(&self) -> Result<Arc<ItemKernels>> {
+        self.items.get::<T>(|| {
+            let module = self.compiler.load(&self.context, &source::<T>())?;
+            ItemKernels::of(&module)
+        })
+    }
+
+    fn call<'a, W: CountWord>(
+        &self,
+        flags: &'a CudaView<'_, u8>,
+        count: Count<'a>,
+        selected: &'a mut CudaViewMut<'_, W>,
+        workspace: &'a mut Workspace,
+    ) -> Result<Call<'a>> {
+        let room = workspace.capacity();
+        let counted: Counted<'_, usize> =
+            Counted::new(&NAMES, flags.len(), count, room, &workspace.no_limit)?;
+        check_words::<W>(SELECTED, counted.capacity)?;
+        check_room(SELECTED, selected.len(), 1)?;
+        Ok(Call {
+            flags: flags.slice(..),
+            count: counted.count,
+            capacity: counted.capacity,
+            is_given: counted.is_given.into(),
+            selected: cuda::reinterpret_mut(selected)?,
+            words: workspace.flags.words.as_view_mut(),
+            counts: workspace.flag_counts.as_view_mut(),
+        })
     }
 
     fn launch(&self, capacity: u32) -> Launch {
@@ -267,6 +426,37 @@ impl Partition {
             BLOCK_THREADS,
         )
     }
+
+    /// The first of two launches. Gives back what the second one needs.
+    fn count<'a>(
+        &self,
+        stream: &Arc<CudaStream>,
+        mut call: Call<'a>,
+    ) -> Result<(Call<'a>, Launch)> {
+        let most = BLOCKS_PER_MULTIPROCESSOR * self.multiprocessors;
+        let launch = Launch::blocks(portions(call.capacity, TILE_ITEMS, most), BLOCK_THREADS);
+        let args = (
+            call.flags.slice(..),
+            call.count.slice(..),
+            call.capacity as u64,
+            call.is_given,
+            call.counts.slice_mut(..),
+            call.words.slice_mut(..),
+        );
+        self.count.launch(stream, launch, args)?;
+        Ok((call, launch))
+    }
+}
+
+/// What the launches of a call are told.
+struct Call<'a> {
+    flags: CudaView<'a, u8>,
+    count: CudaView<'a, u32>,
+    capacity: usize,
+    is_given: u32,
+    selected: CudaViewMut<'a, u32>,
+    words: CudaViewMut<'a, u64>,
+    counts: CudaViewMut<'a, u32>,
 }
 
 /// Refuses items that are not as many as their flags.
@@ -279,9 +469,4 @@ fn check_items(flags: usize, items: usize) -> Result<()> {
         });
     }
     Ok(())
-}
-
-fn check_outputs(out: usize, selected: usize, capacity: u32) -> Result<()> {
-    check_room("the output of partition", out, capacity as usize)?;
-    check_room("the count that partition writes", selected, 1)
 }

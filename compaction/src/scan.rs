@@ -20,6 +20,7 @@
 pub mod cpu;
 mod item_passes;
 mod level_passes;
+mod look_ahead;
 mod passes;
 mod strategy;
 mod tree;
@@ -31,7 +32,7 @@ use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
 
 use crate::{
     Error, Result,
-    cuda::{Compiler, Source},
+    cuda::{self, Compiler, Source},
     look_back,
     select::Count,
 };
@@ -53,8 +54,17 @@ const LOOK_BACK_ROWS: u32 = 8;
 /// Blocks of `look-back` that a multiprocessor should hold at once: what is under way hides how long tiles wait. Items
 /// of 8 bytes take more registers each.
 const fn look_back_blocks<T>() -> u32 {
-    if size_of::<T>() == 8 { 4 } else { 5 }
+    if size_of::<T>() == 8 { 3 } else { 4 }
 }
+
+/// Tiles of `look-back` that a block of the kernel for long inputs holds at once: as many as fit.
+const RING_PLACES: u32 = 6;
+/// Their shared memory, with what belongs to each.
+const RING_BYTES: u32 = RING_PLACES * (BLOCK_THREADS * LOOK_BACK_ROWS * LANE_BYTES + 256);
+/// Threads of that block: scanners and reducers, a loader and a seeker.
+const AHEAD_THREADS: u32 = 2 * BLOCK_THREADS + 2 * 32;
+/// From so many tiles on that kernel is the faster one.
+const AHEAD_FROM_TILES: usize = 1024;
 
 /// Items of a tile of `block-sums` and `raking`, on each level.
 const fn level_tile_items<T>() -> u32 {
@@ -83,19 +93,47 @@ fn check_lengths(items: usize, out: usize) -> Result<()> {
 
 /// The kernel file of all strategies, for items of type `T` combined by `operator`: what a [`Scan`] compiles, and what
 /// an [`Archive`](crate::cuda::Archive) ships.
+///
+/// ```
+/// use compaction::scan::{Operator, source};
+///
+/// assert_eq!(source::<f32>(Operator::Max).path(), "compaction/kernels/scan.cu");
+/// ```
 pub fn source<T: Item>(operator: Operator) -> Source {
-    let source = Source::new(
-        "compaction/kernels/scan.cu",
-        include_str!("../kernels/scan.cu"),
-    )
-    .define("ITEM", T::NAME)
-    .define("OPERATOR", operator.cuda_name())
-    .constant("BLOCK_THREADS", BLOCK_THREADS)
-    .constant("LANE_BYTES", LANE_BYTES)
-    .constant("LEVEL_ROWS", LEVEL_ROWS)
-    .constant("LOOK_BACK_ROWS", LOOK_BACK_ROWS)
-    .constant("LOOK_BACK_BLOCKS", look_back_blocks::<T>());
-    passes::declare::<T>(look_back::declare(source))
+    let text = include_str!("../kernels/scan.cu");
+    let source = of_items::<T>(Source::new("compaction/kernels/scan.cu", text), operator)
+        .constant("LEVEL_ROWS", LEVEL_ROWS)
+        .constant("LOOK_BACK_BLOCKS", look_back_blocks::<T>());
+    passes::declare::<T>(source)
+}
+
+/// The kernel file by which [`Strategy::LookBack`] scans long inputs, on a GPU of compute capability 9.0 or later; it
+/// does not compile for others. A [`Scan`] compiles it as well, and does without where it cannot.
+///
+/// ```
+/// use compaction::scan::{Operator, look_ahead_source};
+///
+/// assert!(look_ahead_source::<u32>(Operator::Sum).text()?.contains("scan_look_ahead"));
+/// # Ok::<(), compaction::Error>(())
+/// ```
+pub fn look_ahead_source<T: Item>(operator: Operator) -> Source {
+    let path = "compaction/kernels/scan_look_ahead.cu";
+    let text = include_str!("../kernels/scan_look_ahead.cu");
+    let source = of_items::<T>(Source::new(path, text), operator)
+        .constant("RING_PLACES", RING_PLACES)
+        .constant("RING_BYTES", RING_BYTES);
+    look_ahead::declare::<T>(source)
+}
+
+/// What `scan_tile.cuh` has to know.
+fn of_items<T: Item>(source: Source, operator: Operator) -> Source {
+    let source = source
+        .define("ITEM", T::NAME)
+        .define("OPERATOR", operator.cuda_name())
+        .constant("BLOCK_THREADS", BLOCK_THREADS)
+        .constant("LANE_BYTES", LANE_BYTES)
+        .constant("LOOK_BACK_ROWS", LOOK_BACK_ROWS);
+    look_back::declare(source)
 }
 
 /// The scan on a GPU, by one operator and one strategy.
@@ -138,12 +176,19 @@ impl<T: Item> Scan<T> {
         operator: Operator,
         strategy: Strategy,
     ) -> Result<Self> {
-        let module = compiler.load(context, &source::<T>(operator))?;
         Ok(Self {
             operator,
             strategy,
-            passes: Passes::new(&module, strategy)?,
+            passes: Passes::new(compiler, context, operator, strategy)?,
         })
+    }
+
+    /// Lets [`Strategy::LookBack`] use its kernel for long inputs from so many tiles on, where it has that. For tests.
+    #[doc(hidden)]
+    pub fn look_ahead_from(&mut self, tiles: usize) {
+        if let Passes::LookBack(_, Some(look_ahead)) = &mut self.passes {
+            look_ahead.from_tiles = tiles;
+        }
     }
 
     /// How it combines.
@@ -178,6 +223,22 @@ impl<T: Item> Scan<T> {
 
     /// Writes to `out`, for each item, all items before it and itself combined. As [`exclusive`](Self::exclusive).
     ///
+    /// ```no_run
+    /// # use compaction::{cuda, select::Count, scan::{Operator, Scan, Strategy, Workspace}};
+    /// # let context = cuda::open(0)?;
+    /// # let stream = context.default_stream();
+    /// # let scan = Scan::<u32>::new(&cuda::Compiler::new(), &context, Operator::Sum, Strategy::LookBack)?;
+    /// # let mut workspace = Workspace::with_capacity(&stream, Strategy::LookBack, 5)?;
+    /// let items = cuda::upload(&stream, &[3, 1, 4, 1, 5])?;
+    /// let mut out = cuda::zeroed(&stream, 5)?;
+    /// // As many as a word on the device says: the rest of `out` stays as it is.
+    /// let count = cuda::upload(&stream, &[3])?;
+    /// let counted = Count::Device(count.as_view());
+    /// scan.inclusive(&stream, &items.as_view(), counted, &mut out.as_view_mut(), &mut workspace)?;
+    /// assert_eq!(cuda::download(&stream, &out)?, [3, 4, 8, 0, 0]);
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// Those of [`exclusive`](Self::exclusive).
@@ -190,6 +251,64 @@ impl<T: Item> Scan<T> {
         workspace: &mut Workspace<T>,
     ) -> Result<()> {
         self.scan(stream, items, count, out, true, workspace)
+    }
+
+    /// Overwrites each item by all items before it combined; the operator's identity the first. As
+    /// [`exclusive`](Self::exclusive) otherwise.
+    ///
+    /// ```no_run
+    /// # use compaction::{cuda, select::Count, scan::{Operator, Scan, Strategy, Workspace}};
+    /// # let context = cuda::open(0)?;
+    /// # let stream = context.default_stream();
+    /// # let scan = Scan::<u32>::new(&cuda::Compiler::new(), &context, Operator::Sum, Strategy::LookBack)?;
+    /// # let mut workspace = Workspace::with_capacity(&stream, Strategy::LookBack, 5)?;
+    /// let mut items = cuda::upload(&stream, &[3, 1, 4, 1, 5])?;
+    /// scan.exclusive_in_place(&stream, &mut items.as_view_mut(), Count::All, &mut workspace)?;
+    /// assert_eq!(cuda::download(&stream, &items)?, [0, 3, 4, 8, 9]);
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`exclusive`](Self::exclusive).
+    pub fn exclusive_in_place(
+        &self,
+        stream: &Arc<CudaStream>,
+        items: &mut CudaViewMut<'_, T>,
+        count: Count<'_>,
+        workspace: &mut Workspace<T>,
+    ) -> Result<()> {
+        // Every kernel reads an item before anyone overwrites it.
+        let (items, mut out) = cuda::read_and_write(items);
+        self.scan(stream, &items, count, &mut out, false, workspace)
+    }
+
+    /// Overwrites each item by all items before it and itself combined. As [`exclusive`](Self::exclusive) otherwise.
+    ///
+    /// ```no_run
+    /// # use compaction::{cuda, select::Count, scan::{Operator, Scan, Strategy, Workspace}};
+    /// # let context = cuda::open(0)?;
+    /// # let stream = context.default_stream();
+    /// # let scan = Scan::<u32>::new(&cuda::Compiler::new(), &context, Operator::Max, Strategy::LookBack)?;
+    /// # let mut workspace = Workspace::with_capacity(&stream, Strategy::LookBack, 5)?;
+    /// let mut items = cuda::upload(&stream, &[3, 1, 4, 1, 5])?;
+    /// scan.inclusive_in_place(&stream, &mut items.as_view_mut(), Count::All, &mut workspace)?;
+    /// assert_eq!(cuda::download(&stream, &items)?, [3, 3, 4, 4, 5]);
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`exclusive`](Self::exclusive).
+    pub fn inclusive_in_place(
+        &self,
+        stream: &Arc<CudaStream>,
+        items: &mut CudaViewMut<'_, T>,
+        count: Count<'_>,
+        workspace: &mut Workspace<T>,
+    ) -> Result<()> {
+        let (items, mut out) = cuda::read_and_write(items);
+        self.scan(stream, &items, count, &mut out, true, workspace)
     }
 
     fn scan(

@@ -62,6 +62,7 @@ use crate::{
     layout::Shared,
 };
 
+pub(crate) use method::item_constants;
 use method::{Call, Method, What};
 pub use predicate::{Predicate, SelectIf};
 pub use workspace::Workspace;
@@ -79,7 +80,7 @@ const MOST_SEQUENCES: u32 = 8192;
 const IN_PLACE_LEAST_ITEMS: u32 = BLOCK_THREADS;
 
 /// Refuses, when the program is compiled, items that the kernels do not take.
-const fn check_item<T>() {
+pub(crate) const fn check_item<T>() {
     let size = size_of::<T>();
     assert!(size >= 1 && size <= 64, "an item has 1 to 64 bytes");
 }
@@ -139,7 +140,7 @@ pub fn sources<T: Shared>(strategy: Strategy) -> Vec<Source> {
 
 /// What has been compiled, by the layout of the items.
 #[derive(Debug)]
-struct Compiled<M>(Mutex<Vec<(Layout, Arc<M>)>>);
+pub(crate) struct Compiled<M>(Mutex<Vec<(Layout, Arc<M>)>>);
 
 impl<M> Default for Compiled<M> {
     fn default() -> Self {
@@ -149,7 +150,7 @@ impl<M> Default for Compiled<M> {
 
 impl<M> Compiled<M> {
     /// What there is for items of `T`'s size and alignment, or what `load` makes when it is first needed.
-    fn get<T>(&self, load: impl FnOnce() -> Result<M>) -> Result<Arc<M>> {
+    pub(crate) fn get<T>(&self, load: impl FnOnce() -> Result<M>) -> Result<Arc<M>> {
         const { check_item::<T>() };
         let layout = Layout::new::<T>();
         let known = || self.0.lock().unwrap_or_else(PoisonError::into_inner);

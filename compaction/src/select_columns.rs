@@ -19,6 +19,17 @@
 //! in all columns of which k are kept: n + 2sk, if the kept lie together. A GPU reads memory by sectors of 32 bytes, so a
 //! column of items of 16 bytes costs less than one of 4 where the kept are scattered: fields that move together go into
 //! one column.
+//!
+//! Its cache may fetch more than it is asked for: an H200 takes two sectors at once. A program whose reads are mostly
+//! scattered may ask for one, for all that its context does; streams are as fast as before (`BENCHMARKS.md`):
+//!
+//! ```no_run
+//! use compaction::cudarc::driver::sys::CUlimit::CU_LIMIT_MAX_L2_FETCH_GRANULARITY;
+//!
+//! let context = compaction::cuda::open(0)?;
+//! let _ = context.set_limit(CU_LIMIT_MAX_L2_FETCH_GRANULARITY, 32); // A hint, which a GPU may not know.
+//! # Ok::<(), compaction::Error>(())
+//! ```
 
 pub mod cpu;
 
@@ -28,70 +39,81 @@ use cudarc::driver::{CudaContext, CudaSlice, CudaStream, CudaView, CudaViewMut};
 
 use crate::{
     Error, Result,
-    counting::{Counted, Names, check_room, read_count},
+    counted::{Counted, Names, check_room, check_words, is_wide, read_count},
+    counting::CountWord,
     cuda::{self, Compiler, In, InOut, Kernel, Launch, Source},
     layout::Shared,
     look_back::{self, States},
-    select::Count,
+    select::{Count, check_item},
 };
 
 /// Threads of a block.
-const BLOCK_THREADS: u32 = 128;
+const BLOCK_THREADS: u32 = 256;
 /// Items of a block on CUDA: the flags of a thread are one load of 16 bytes.
 pub const TILE_ITEMS: u32 = 16 * BLOCK_THREADS;
-/// Words that a thread holds at once on their way.
-const HELD_WORDS: u32 = 32;
+/// Bytes that a thread holds at once on their way.
+const HELD_BYTES: u32 = 128;
+/// Items that one launch takes of an input that 32 bits do not count: whole tiles.
+const PORTION_ITEMS: usize = 1 << 31;
 
 /// Columns that one call moves, at most.
 pub const MOST_COLUMNS: usize = 8;
 /// Bytes of the widest item.
 const MOST_BYTES: usize = 64;
 
+const SELECTED: &str = "the count that select_columns writes";
 const NAMES: Names = Names {
     room: "select_columns",
     input: "the flags of select_columns",
     count: "the count that select_columns reads",
 };
 
-/// The names of the constants for the columns' words.
-const WORDS: [&str; MOST_COLUMNS] = [
-    "WORDS_0", "WORDS_1", "WORDS_2", "WORDS_3", "WORDS_4", "WORDS_5", "WORDS_6", "WORDS_7",
+/// The names of the constants for the columns' bytes.
+const BYTES: [&str; MOST_COLUMNS] = [
+    "BYTES_0", "BYTES_1", "BYTES_2", "BYTES_3", "BYTES_4", "BYTES_5", "BYTES_6", "BYTES_7",
 ];
 
-/// Eight columns to read, `(flags, count, capacity, is_given)`, eight to write, `(selected, workspace)`
-type Columns = (
-    In<u32>,
-    In<u32>,
-    In<u32>,
-    In<u32>,
-    In<u32>,
-    In<u32>,
-    In<u32>,
-    In<u32>,
-    In<u8>,
-    In<u32>,
-    u32,
-    u32,
-    InOut<u32>,
-    InOut<u32>,
-    InOut<u32>,
-    InOut<u32>,
-    InOut<u32>,
-    InOut<u32>,
-    InOut<u32>,
-    InOut<u32>,
-    InOut<u32>,
-    InOut<u64>,
-);
-
-/// Refuses, when the program is compiled, items that the kernels do not take.
-const fn check_item<T>() {
-    let size = size_of::<T>();
-    assert!(
-        size >= 4 && size <= MOST_BYTES && size.is_multiple_of(4),
-        "an item has 4 to 64 bytes, a multiple of 4"
-    );
+crate::shared! {
+    /// A launch's part of an input that 32 bits do not count.
+    struct ColumnsPortion {
+        first: u64,
+        capacity: u64,
+        number: u32,
+        items: u32,
+        is_given: u32,
+        count_words: u32,
+    }
 }
+
+/// The parameters of a kernel: eight columns to read in bytes, some, eight to write, others.
+macro_rules! columns_params {
+    ($($between:ty),+; $($behind:ty),+) => {
+        (
+            In<u8>, In<u8>, In<u8>, In<u8>, In<u8>, In<u8>, In<u8>, In<u8>, $($between,)+
+            InOut<u8>, InOut<u8>, InOut<u8>, InOut<u8>, InOut<u8>, InOut<u8>, InOut<u8>, InOut<u8>, $($behind),+
+        )
+    };
+}
+
+/// The arguments for them.
+macro_rules! columns_args {
+    ($eight:expr; $($between:expr),+; $($behind:expr),+ $(,)?) => {{
+        let ([a, b, c, d, e, f, g, h], [i, j, k, l, m, n, o, p]) = $eight;
+        (a, b, c, d, e, f, g, h, $($between,)+ i, j, k, l, m, n, o, p, $($behind),+)
+    }};
+}
+
+/// Between the columns `(flags, count, capacity, is_given)`, behind them `(selected, workspace)`
+type Columns = columns_params!(In<u8>, In<u32>, u32, u32; InOut<u32>, InOut<u64>);
+/// Between the columns `(flags, count, portion)`, behind them `(kept, selected, workspace)`
+type PortionOfColumns =
+    columns_params!(In<u8>, In<u32>, ColumnsPortion; InOut<u32>, InOut<u32>, InOut<u64>);
+
+/// What a launch reads of each column, and where it writes.
+type Eight<'a> = (
+    [CudaView<'a, u8>; MOST_COLUMNS],
+    [CudaViewMut<'a, u8>; MOST_COLUMNS],
+);
 
 /// Refuses a number of columns that no call takes.
 fn check_columns(columns: usize) -> Result<()> {
@@ -113,23 +135,39 @@ fn check_columns(columns: usize) -> Result<()> {
 }
 
 /// A column on the device: where it is read and where what is kept of it is written.
+///
+/// ```no_run
+/// use compaction::{cuda, select_columns::Column};
+///
+/// let context = cuda::open(0)?;
+/// let stream = context.default_stream();
+/// let pixels = cuda::upload(&stream, &[7_u32, 8, 9])?;
+/// let mut kept = cuda::zeroed::<u32>(&stream, 2)?;
+/// let mut kept = kept.as_view_mut();
+/// let column = Column::new(pixels.slice(1..), &mut kept)?;
+/// # Ok::<(), compaction::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Column<'a> {
     bytes: usize,
     len: usize,
     room: usize,
-    items: CudaView<'a, u32>,
-    out: CudaViewMut<'a, u32>,
+    items: CudaView<'a, u8>,
+    out: CudaViewMut<'a, u8>,
 }
 
 impl<'a> Column<'a> {
-    /// A column of items of 4 to 64 bytes, a multiple of 4; another size does not compile.
+    /// A column of items of 1 to 64 bytes; another size does not compile.
     ///
     /// # Errors
     ///
-    /// [`Error::Reinterpret`] for items that do not lie on 4 bytes.
+    /// [`Error::Reinterpret`] for items of whole words that do not lie on 4 bytes.
     pub fn new<T: Shared>(items: CudaView<'a, T>, out: &'a mut CudaViewMut<'_, T>) -> Result<Self> {
         const { check_item::<T>() };
+        if size_of::<T>().is_multiple_of(4) {
+            cuda::reinterpret::<T, u32>(items.slice(..))?;
+            cuda::reinterpret_mut::<T, u32>(out)?;
+        }
         Ok(Self {
             bytes: size_of::<T>(),
             len: items.len(),
@@ -138,20 +176,28 @@ impl<'a> Column<'a> {
             out: cuda::reinterpret_mut(out)?,
         })
     }
+
+    /// The part from the item `first` on, of `items` items, and the whole output.
+    fn portion(&mut self, first: usize, items: usize) -> (CudaView<'_, u8>, CudaViewMut<'_, u8>) {
+        let part = first * self.bytes..(first + items) * self.bytes;
+        (self.items.slice(part), self.out.slice_mut(..))
+    }
 }
 
-/// What [`SelectColumns`] needs of device memory besides its arguments: 8 bytes for 2,048 items.
+/// What [`SelectColumns`] needs of device memory besides its arguments: 8 bytes for 4,096 items.
 ///
 /// It is made once and then used over and over, by operations on one stream, one after the other. No call has to clear
 /// it. The bytes that it takes never shrink as the capacity grows.
 #[derive(Debug)]
 pub struct Workspace {
     states: States,
+    /// How many items each portion of a long input keeps.
+    kept: CudaSlice<u32>,
     /// The device's count for calls whose count is given: it limits nothing.
     no_limit: CudaSlice<u32>,
     /// Stands for the columns that a call does not have; never read or written.
-    absent: CudaSlice<u32>,
-    capacity: u32,
+    absent: [CudaSlice<u8>; 2],
+    capacity: usize,
 }
 
 impl Workspace {
@@ -160,12 +206,16 @@ impl Workspace {
     /// # Errors
     ///
     /// [`Error::OutOfMemory`].
-    pub fn with_capacity(stream: &Arc<CudaStream>, items: u32) -> Result<Self> {
-        let tiles = items.div_ceil(TILE_ITEMS).max(1);
+    pub fn with_capacity(stream: &Arc<CudaStream>, items: usize) -> Result<Self> {
+        let tiles = items.min(u32::MAX as usize).div_ceil(TILE_ITEMS as usize);
         Ok(Self {
-            states: States::new(stream, tiles as usize)?,
+            states: States::new(stream, tiles.max(1))?,
+            kept: cuda::uninitialised(stream, items.div_ceil(PORTION_ITEMS).max(1))?,
             no_limit: cuda::upload(stream, &[u32::MAX])?,
-            absent: cuda::zeroed(stream, MOST_COLUMNS)?,
+            absent: [
+                cuda::zeroed(stream, 1)?,
+                cuda::zeroed(stream, MOST_COLUMNS)?,
+            ],
             capacity: items,
         })
     }
@@ -177,13 +227,13 @@ impl Workspace {
     /// [`Error::CountTooLarge`] if an operation since the last read was told by the device of more items than there
     /// were: it took as many as there were, and the next read gives what it selected of these.
     /// [`Error::LengthMismatch`] if the view is empty. Else those of [`cuda::download`].
-    pub fn read(
+    pub fn read<W: CountWord>(
         &mut self,
         stream: &Arc<CudaStream>,
-        selected: &CudaView<'_, u32>,
+        selected: &CudaView<'_, W>,
     ) -> Result<usize> {
         self.states.check_overrun(stream, "select_columns")?;
-        read_count("the count that select_columns writes", stream, selected)
+        read_count(SELECTED, stream, selected)
     }
 
     /// Makes it as old as if all but this many of its epochs were used up. For tests of what comes then.
@@ -193,14 +243,15 @@ impl Workspace {
     }
 
     /// The most items that it can be used for.
-    pub fn capacity(&self) -> u32 {
+    pub fn capacity(&self) -> usize {
         self.capacity
     }
 }
 
 /// The selection from several columns on a GPU.
 ///
-/// One launch, nothing allocated, nothing waited for: it can be captured into a graph, and the graph be replayed.
+/// One launch, and for a count in `u64` one for every 2³¹ items; nothing allocated, nothing waited for: it can be
+/// captured into a graph, and the graph be replayed.
 ///
 /// ```no_run
 /// use compaction::{cuda, select::Count, select_columns::{Column, SelectColumns, Workspace}};
@@ -225,19 +276,20 @@ impl Workspace {
 ///     &mut selected.as_view_mut(),
 ///     &mut workspace,
 /// )?;
-/// assert_eq!(cuda::download(&stream, &selected)?, [2]);
+/// assert_eq!(workspace.read(&stream, &selected.as_view())?, 2);
 /// assert_eq!(cuda::download(&stream, &seeds_out)?, [70, 90, 0]);
 /// # Ok::<(), compaction::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct SelectColumns {
     bytes: Vec<usize>,
-    kernel: Kernel<Columns>,
+    short: Kernel<Columns>,
+    long: Kernel<PortionOfColumns>,
 }
 
 impl SelectColumns {
-    /// Compiles, or finds compiled, the kernel for columns with items of so many bytes: 1 to 8 columns, each of 4 to 64
-    /// bytes, a multiple of 4.
+    /// Compiles, or finds compiled, the kernel for columns with items of so many bytes: 1 to 8 columns, each of 1 to 64
+    /// bytes. A path's state, say, of an origin, a direction, and a pixel: `&[12, 12, 4]`.
     ///
     /// # Errors
     ///
@@ -247,7 +299,8 @@ impl SelectColumns {
         let module = compiler.load(context, &Self::source(bytes)?)?;
         Ok(Self {
             bytes: bytes.to_vec(),
-            kernel: module.kernel("select_columns")?,
+            short: module.kernel("select_columns")?,
+            long: module.kernel("select_columns_portion")?,
         })
     }
 
@@ -260,88 +313,111 @@ impl SelectColumns {
         check_columns(bytes.len())?;
         if let Some(&got) = bytes
             .iter()
-            .find(|&&bytes| bytes == 0 || bytes > MOST_BYTES || !bytes.is_multiple_of(4))
+            .find(|&&bytes| bytes == 0 || bytes > MOST_BYTES)
         {
             return Err(Error::LengthMismatch {
-                what: "the bytes of a column's item, 4 to 64 in steps of 4",
-                expected: got.next_multiple_of(4).clamp(4, MOST_BYTES),
+                what: "the bytes of a column's item, 1 to 64",
+                expected: got.clamp(1, MOST_BYTES),
                 got,
             });
         }
         let text = include_str!("../kernels/select_columns.cu");
         let source = Source::new("compaction/kernels/select_columns.cu", text)
             .constant("BLOCK_THREADS", BLOCK_THREADS)
-            .constant("HELD_WORDS", HELD_WORDS)
+            .constant("HELD_BYTES", HELD_BYTES)
             .constant("COLUMNS", bytes.len() as u32);
-        let words = bytes.iter().map(|bytes| (bytes / 4) as u32);
-        let source = WORDS
+        let all = bytes.iter().map(|&bytes| bytes as u32);
+        let source = BYTES
             .iter()
-            .zip(words.chain(std::iter::repeat(0)))
-            .fold(source, |source, (name, words)| source.constant(name, words));
-        Ok(look_back::declare(source).kernel::<Columns>("select_columns"))
+            .zip(all.chain(std::iter::repeat(0)))
+            .fold(source, |source, (name, bytes)| source.constant(name, bytes));
+        Ok(look_back::declare(source)
+            .shared::<ColumnsPortion>()
+            .kernel::<Columns>("select_columns")
+            .kernel::<PortionOfColumns>("select_columns_portion"))
     }
 
     /// Writes of each column the items whose flag is not zero to its output, in order, and how many there are to
     /// `selected[0]`. Outputs have room for as many items as there may be, and are left as they were behind the result.
     ///
+    /// The count is a `u32`, in one launch, or a `u64`, in a launch for every 2³¹ items: from 2³² items on it has to be.
+    ///
     /// # Errors
     ///
     /// [`Error::LengthMismatch`] if there are not as many columns as it was made for, or not of those bytes, if a column
     /// has not as many items as there are flags, if there are fewer flags than a given count says, or no word in a
-    /// count's view; [`Error::TooLong`] for 2³² flags or more; [`Error::OutputTooShort`];
+    /// count's view; [`Error::Uncountable`] for 2³² flags or more and a count of `u32`; [`Error::OutputTooShort`];
     /// [`Error::WorkspaceTooSmall`]; and those of [`Kernel::launch`].
-    pub fn columns(
+    pub fn columns<W: CountWord>(
         &self,
         stream: &Arc<CudaStream>,
         flags: &CudaView<'_, u8>,
         count: Count<'_>,
         columns: &mut [Column<'_>],
-        selected: &mut CudaViewMut<'_, u32>,
+        selected: &mut CudaViewMut<'_, W>,
         workspace: &mut Workspace,
     ) -> Result<()> {
-        let room = workspace.capacity();
-        let counted = Counted::new(&NAMES, flags.len(), count, room, &workspace.no_limit)?;
-        self.check(flags.len(), columns, counted.capacity as usize)?;
-        check_room("the count that select_columns writes", selected.len(), 1)?;
+        let Workspace {
+            states,
+            kept,
+            no_limit,
+            absent: [unread, unwritten],
+            capacity: room,
+        } = workspace;
+        let counted: Counted<'_, usize> =
+            Counted::new(&NAMES, flags.len(), count, *room, no_limit)?;
+        let capacity = counted.capacity;
+        self.check(flags.len(), columns, capacity)?;
+        check_words::<W>(SELECTED, capacity)?;
+        check_room(SELECTED, selected.len(), 1)?;
 
-        let (mut from, mut to) = (Vec::new(), Vec::new());
-        for column in columns {
-            from.push(column.items.slice(..));
-            to.push(column.out.slice_mut(..));
+        if let (Ok(items), false) = (u32::try_from(capacity), is_wide::<W>()) {
+            let args = columns_args!(
+                self.eight(columns, 0, capacity, unread, unwritten)?;
+                flags.slice(..), counted.count, items, counted.is_given.into();
+                cuda::reinterpret_mut(selected)?, states.words.as_view_mut(),
+            );
+            return self.short.launch(stream, launch(capacity), args);
         }
+        for number in 0..capacity.div_ceil(PORTION_ITEMS).max(1) {
+            let first = number * PORTION_ITEMS;
+            let items = PORTION_ITEMS.min(capacity - first);
+            let portion = ColumnsPortion {
+                first: first as u64,
+                capacity: capacity as u64,
+                number: number as u32,
+                items: items as u32,
+                is_given: counted.is_given.into(),
+                count_words: 1 + u32::from(is_wide::<W>()),
+            };
+            let args = columns_args!(
+                self.eight(columns, first, items, unread, unwritten)?;
+                flags.slice(first..first + items), counted.count.slice(..), portion;
+                kept.as_view_mut(), cuda::reinterpret_mut(selected)?, states.words.as_view_mut(),
+            );
+            self.long.launch(stream, launch(items), args)?;
+        }
+        Ok(())
+    }
+
+    /// What a launch reads of each column and where it writes, for as many items from the item `first` on.
+    fn eight<'a>(
+        &self,
+        columns: &'a mut [Column<'_>],
+        first: usize,
+        items: usize,
+        unread: &'a CudaSlice<u8>,
+        unwritten: &'a mut CudaSlice<u8>,
+    ) -> Result<Eight<'a>> {
+        let (mut from, mut to): (Vec<_>, Vec<_>) = columns
+            .iter_mut()
+            .map(|column| column.portion(first, items))
+            .unzip();
         // The kernel has no code for the columns that there are not.
-        from.resize_with(MOST_COLUMNS, || workspace.no_limit.slice(..));
-        let absent = workspace.absent.as_view_mut().chunks_exact_mut(1);
+        from.resize_with(MOST_COLUMNS, || unread.as_view());
+        let absent = unwritten.as_view_mut().chunks_exact_mut(1);
         to.extend(absent.take(MOST_COLUMNS - self.bytes.len()));
-        let [a, b, c, d, e, f, g, h] = eight(from)?;
-        let [i, j, k, l, m, n, o, p] = eight(to)?;
-        let args = (
-            a,
-            b,
-            c,
-            d,
-            e,
-            f,
-            g,
-            h,
-            flags.slice(..),
-            counted.count,
-            counted.capacity,
-            counted.is_given.into(),
-            i,
-            j,
-            k,
-            l,
-            m,
-            n,
-            o,
-            p,
-            selected.slice_mut(..),
-            workspace.states.words.as_view_mut(),
-        );
-        let tiles = counted.capacity.div_ceil(TILE_ITEMS).max(1);
-        self.kernel
-            .launch(stream, Launch::blocks(tiles, BLOCK_THREADS), args)
+        Ok((all(from)?, all(to)?))
     }
 
     fn check(&self, flags: usize, columns: &[Column<'_>], capacity: usize) -> Result<()> {
@@ -370,7 +446,13 @@ impl SelectColumns {
     }
 }
 
-fn eight<T>(columns: Vec<T>) -> Result<[T; MOST_COLUMNS]> {
+/// A block for every tile, and one to say that there is none.
+fn launch(items: usize) -> Launch {
+    let tiles = items.div_ceil(TILE_ITEMS as usize).max(1);
+    Launch::blocks(tiles as u32, BLOCK_THREADS)
+}
+
+fn all<T>(columns: Vec<T>) -> Result<[T; MOST_COLUMNS]> {
     columns
         .try_into()
         .map_err(|columns: Vec<T>| Error::LengthMismatch {

@@ -2,7 +2,11 @@
 
 use std::{hint::black_box, time::Instant};
 
-use compaction::{Strategy, select::cpu};
+use compaction::{
+    Strategy,
+    scan::{self, Operator},
+    select::cpu,
+};
 use rayon::prelude::*;
 
 use crate::{
@@ -10,20 +14,15 @@ use crate::{
     table::{Case, Row, median},
 };
 
-/// Larger cases would take a GPU's patience.
-const MOST_ITEMS: usize = 1 << 26;
-
-/// The specification, and every strategy.
+/// The specifications, every strategy of the selection, and the scan, which on a CPU has one.
 pub(crate) fn rows(case: &Case) -> Result<Vec<Row>> {
-    if case.items > MOST_ITEMS {
-        return Ok(Vec::new());
-    }
     let flags = case.flags();
     let items: Vec<u32> = (0..case.items as u32).collect();
     let mut out = vec![0; case.items];
     let kept = flags.iter().filter(|&&flag| flag != 0).count();
     let indices_bytes = case.items + 4 * kept;
     let items_bytes = indices_bytes + 4 * kept;
+    let scan_bytes = 8 * case.items;
     let mut rows = Vec::new();
     let mut push = |work, method, bytes, microseconds, copy_microseconds| {
         rows.push(Row {
@@ -31,19 +30,27 @@ pub(crate) fn rows(case: &Case) -> Result<Vec<Row>> {
             work,
             method,
             items: case.items,
-            percent: case.percent,
+            percent: (work != "scan").then_some(case.percent),
             microseconds,
             copy_microseconds,
             bytes,
         });
     };
+    if case.is_first {
+        let copy = copy_time(scan_bytes);
+        let serial = time(case.items, || {
+            let prefixes = scan::cpu::exclusive_specification(Operator::Sum, &items);
+            write(prefixes, &mut out)
+        });
+        push("scan", "specification", scan_bytes, serial, copy);
+        let parallel = time(case.items, || {
+            scan::cpu::exclusive(Operator::Sum, &items, &mut out)
+        });
+        push("scan", "all cores", scan_bytes, parallel, copy);
+    }
     let copies = [copy_time(indices_bytes), copy_time(items_bytes)];
     let serial = time(case.items, || {
-        let selected = cpu::specification(items.iter().copied(), &flags);
-        out.iter_mut()
-            .zip(selected)
-            .map(|(out, item)| *out = item)
-            .count()
+        write(cpu::specification(items.iter().copied(), &flags), &mut out)
     });
     push("u32", "specification", items_bytes, serial, copies[1]);
     for &strategy in Strategy::ALL {
@@ -57,6 +64,13 @@ pub(crate) fn rows(case: &Case) -> Result<Vec<Row>> {
         push("u32", name, items_bytes, words, copies[1]);
     }
     Ok(rows)
+}
+
+fn write(items: impl Iterator<Item = u32>, out: &mut [u32]) -> usize {
+    out.iter_mut()
+        .zip(items)
+        .map(|(out, item)| *out = item)
+        .count()
 }
 
 /// The time of a copy that moves as many bytes, reading half and writing half, by all cores.

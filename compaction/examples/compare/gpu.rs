@@ -6,6 +6,7 @@ use compaction::{
     Strategy,
     cuda::{self, Compiler, Timeline},
     cudarc::driver::{CudaContext, CudaSlice, CudaStream},
+    scan::{self, Operator, Scan},
     select::{Count, Predicate, Select, SelectIf, Workspace},
 };
 
@@ -22,6 +23,7 @@ const ROUND_BYTES: usize = 512 << 20;
 pub(crate) struct Gpu {
     name: String,
     context: Arc<CudaContext>,
+    scans: Vec<Scan<u32>>,
     selects: Vec<Select>,
     select_if: SelectIf<u32>,
 }
@@ -30,6 +32,9 @@ impl Gpu {
     pub(crate) fn new() -> Result<Self> {
         let context = cuda::open(0)?;
         let compiler = Compiler::new();
+        let scans = scan::Strategy::ALL
+            .iter()
+            .map(|&strategy| Scan::new(&compiler, &context, Operator::Sum, strategy));
         let selects = Strategy::ALL
             .iter()
             .map(|&strategy| Select::new(&compiler, &context, strategy));
@@ -37,6 +42,7 @@ impl Gpu {
         let predicate = Predicate::new("odd.cuh", "bool keep(u32 item) { return item & 1; }");
         Ok(Self {
             name: cuda::devices()?[0].name.replace("NVIDIA ", ""),
+            scans: scans.collect::<compaction::Result<_>>()?,
             selects: selects.collect::<compaction::Result<_>>()?,
             select_if: SelectIf::new(&compiler, &context, &predicate)?,
             context,
@@ -54,12 +60,19 @@ impl Gpu {
                 work,
                 method,
                 items,
-                percent: case.percent,
+                percent: (work != "scan").then_some(case.percent),
                 microseconds,
                 copy_microseconds,
                 bytes,
             });
         };
+        if case.is_first {
+            let copy = bench.copy(8 * items)?;
+            for scan in &self.scans {
+                let name = scan.strategy().name();
+                push("scan", name, 8 * items, bench.scan(scan)?, copy);
+            }
+        }
         let (indices, words, asked) = (items + 4 * kept, items + 8 * kept, 4 * items + 4 * kept);
         let copies = [bench.copy(indices)?, bench.copy(words)?, bench.copy(asked)?];
         for select in &self.selects {
@@ -94,6 +107,8 @@ struct Bench {
     runs: usize,
     items: u32,
     kept: u32,
+    /// Of all items but the last.
+    sum_before_last: u32,
 }
 
 impl Bench {
@@ -127,9 +142,24 @@ impl Bench {
             workspace: Workspace::with_capacity(&stream, len as u32)?,
             runs,
             items: len as u32,
+            sum_before_last: items[..len - 1].iter().copied().fold(0, u32::wrapping_add),
             kept: flags.iter().map(|&flag| u32::from(flag)).sum(),
             stream,
         })
+    }
+
+    fn scan(&mut self, scan: &Scan<u32>) -> Result<f64> {
+        let len = self.items as usize;
+        let mut workspace = scan::Workspace::with_capacity(&self.stream, scan.strategy(), len)?;
+        let time = self.time(|stream, set, _| {
+            let (items, mut out) = (set.items.slice(..len), set.out.slice_mut(..len));
+            Ok(scan.exclusive(stream, &items, Count::All, &mut out, &mut workspace)?)
+        })?;
+        let last = cuda::download(&self.stream, &self.sets[0].out.slice(len - 1..len))?[0];
+        if last != self.sum_before_last {
+            return Err(format!("the last prefix is {last}, not {}", self.sum_before_last).into());
+        }
+        Ok(time)
     }
 
     fn indices(&mut self, select: &Select) -> Result<f64> {

@@ -1,11 +1,11 @@
-//! The classic tables: every method, on the CPU and on a GPU, at powers of two and beside them.
+//! The classic tables: every way to scan and to compact, on the CPU and on a GPU, at powers of two and beside them.
 //!
 //! `cargo run --release -p compaction --example compare -- [--sizes 10,16,22,28] [--keep 50] [--out FOLDER]`
 //!
 //! A time is the median of many after a warm-up: between two events on a GPU, by the clock on the CPU. The calls go
 //! round over buffers that together do not fit into a cache. A share is that of the copy: of the time that a copy of as
-//! many bytes as the method must move takes, beside it in the same run. The rows also go to `compare.csv`, and the
-//! largest keep's times to `compare.svg`.
+//! many bytes as the method must move takes, beside it in the same run. The rows also go to `compare.csv`, and those of
+//! the largest keep to `compare.svg`.
 
 mod cpu;
 mod gpu;
@@ -62,8 +62,12 @@ fn cases(options: &Options) -> Vec<Case> {
     let mut cases = Vec::new();
     for &log2 in &options.log2_sizes {
         for items in [1_usize << log2, (1 << log2) - 3] {
-            for &percent in &options.percents {
-                cases.push(Case { items, percent });
+            for (number, &percent) in options.percents.iter().enumerate() {
+                cases.push(Case {
+                    items,
+                    percent,
+                    is_first: number == 0,
+                });
             }
         }
     }

@@ -7,6 +7,8 @@ pub(crate) struct Case {
     pub(crate) items: usize,
     /// How many in a hundred are kept.
     pub(crate) percent: u32,
+    /// Whether it is the first of its items: what keeps all is timed by that alone.
+    pub(crate) is_first: bool,
 }
 
 impl Case {
@@ -26,11 +28,12 @@ impl Case {
 pub(crate) struct Row {
     /// "CPU" or the GPU's name.
     pub(crate) machine: String,
-    /// "indices", "u32": what the operation gives.
+    /// What is done: "scan", "indices", "u32".
     pub(crate) work: &'static str,
     pub(crate) method: &'static str,
     pub(crate) items: usize,
-    pub(crate) percent: u32,
+    /// How many in a hundred are kept, where some are dropped.
+    pub(crate) percent: Option<u32>,
     pub(crate) microseconds: f64,
     /// Of a copy of as many bytes.
     pub(crate) copy_microseconds: f64,
@@ -47,7 +50,7 @@ pub(crate) fn median(mut times: Vec<f64>) -> f64 {
 pub(crate) fn print_head() {
     println!(
         "{:12} {:8} {:20} {:>10} {:>6} {:>11} {:>8} {:>8}",
-        "machine", "select", "method", "items", "keep", "µs", "GB/s", "of copy"
+        "machine", "work", "method", "items", "keep", "µs", "GB/s", "of copy"
     );
 }
 
@@ -62,12 +65,13 @@ impl Row {
 
     pub(crate) fn print(&self) {
         println!(
-            "{:12} {:8} {:20} {:>10} {:>4} % {:>11.1} {:>8.1} {:>6.0} %",
+            "{:12} {:8} {:20} {:>10} {:>6} {:>11.1} {:>8.1} {:>6.0} %",
             self.machine,
             self.work,
             self.method,
             self.items,
-            self.percent,
+            self.percent
+                .map_or_else(String::new, |percent| format!("{percent} %")),
             self.microseconds,
             self.gigabytes_per_second(),
             self.share(),
@@ -90,6 +94,7 @@ pub(crate) fn csv(rows: &[Row]) -> String {
             bytes,
             copy_microseconds,
         } = row;
+        let percent = percent.map_or_else(String::new, |percent| percent.to_string());
         let _ = writeln!(
             csv,
             "{machine},{work},{method},{items},{percent},{microseconds:.3},{bytes},{copy_microseconds:.3}"

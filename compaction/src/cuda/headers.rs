@@ -19,13 +19,16 @@ headers!(
     "tile.cuh",
     "stripes.cuh",
     "scan_counts.cuh",
+    "vector.cuh",
     "value.cuh",
-    "copy.cuh",
+    "portions.cuh",
     "chunks.cuh",
     "two_way.cuh",
     "digit.cuh",
     "radix_sort.cuh",
-    "stage.cuh"
+    "stage.cuh",
+    "bulk.cuh",
+    "scan_tile.cuh"
 );
 
 /// What every expanded source begins with.

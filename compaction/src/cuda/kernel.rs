@@ -3,7 +3,10 @@
 use std::{any::TypeId, ffi::CString, marker::PhantomData, ptr, sync::Arc};
 
 use cudarc::{
-    driver::{CudaContext, CudaFunction, CudaModule, CudaStream, DriverError, LaunchConfig, sys},
+    driver::{
+        CudaContext, CudaFunction, CudaModule, CudaStream, DriverError, LaunchConfig,
+        sys::{self, CUdevice_attribute, CUfunction_attribute},
+    },
     nvrtc::Ptx,
 };
 
@@ -241,7 +244,8 @@ impl Launch {
         }
     }
 
-    /// Gives every block this much dynamic shared memory as well.
+    /// Gives every block this much dynamic shared memory as well. More than 48 KB have to be
+    /// [allowed](Kernel::allow_shared_bytes) first.
     ///
     /// ```
     /// use compaction::cuda::Launch;
@@ -394,6 +398,43 @@ impl<P: Params> Kernel<P> {
         launched
             .map(drop)
             .map_err(|error| Error::driver(launch.doing(self.name))(error))
+    }
+
+    /// Allows launches that give every block up to this much dynamic shared memory, once for all launches. Up to 48 KB
+    /// need no allowance.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::SharedMemory`] if a block can have less on this GPU; [`Error::Driver`].
+    pub fn allow_shared_bytes(&self, shared_bytes: u32) -> Result<()> {
+        let doing = || {
+            format!(
+                "allow \"{}\" {shared_bytes} bytes of shared memory",
+                self.name
+            )
+        };
+        let most = self
+            .context
+            .attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)
+            .map_err(Error::driver(doing()))?;
+        let fixed = self
+            .function
+            .shared_size_bytes()
+            .map_err(Error::driver(doing()))?;
+        let most = most.saturating_sub(fixed).max(0) as u32;
+        if shared_bytes > most {
+            return Err(Error::SharedMemory {
+                kernel: self.name,
+                asked: shared_bytes,
+                max: most,
+            });
+        }
+        self.function
+            .set_attribute(
+                CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                shared_bytes as i32,
+            )
+            .map_err(Error::driver(doing()))
     }
 
     /// 32-bit registers per thread.

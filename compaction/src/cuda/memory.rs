@@ -1,6 +1,6 @@
 //! Device buffers of shared types.
 
-use std::sync::Arc;
+use std::{mem::transmute, sync::Arc};
 
 use cudarc::driver::{
     CudaSlice, CudaStream, CudaView, CudaViewMut, DevicePtr, DriverError, sys::CUresult,
@@ -166,6 +166,22 @@ pub fn reinterpret_mut<'a, T: Shared, U: Shared>(
     let unfit = unfit::<T, U>(view);
     // SAFETY: as in `reinterpret`; what is written as `U` is a valid `T`.
     unsafe { view.transmute_mut(len) }.ok_or(unfit)
+}
+
+/// Whether a buffer begins at a multiple of so many bytes.
+pub(crate) fn is_on<T>(buffer: &impl DevicePtr<T>, bytes: u32) -> bool {
+    address(buffer).is_multiple_of(u64::from(bytes))
+}
+
+/// A view for reading beside one for writing the same: for kernels that read each item before anyone overwrites it,
+/// which their authors see to.
+pub(crate) fn read_and_write<'a, T: Shared>(
+    view: &'a mut CudaViewMut<'_, T>,
+) -> (CudaView<'a, T>, CudaViewMut<'a, T>) {
+    // SAFETY: only the lifetime changes, to one for which the buffer stays borrowed. Neither view lets the host at the
+    // memory; kernels and copies are put onto streams in order.
+    let items = unsafe { transmute::<CudaView<'_, T>, CudaView<'a, T>>(view.as_view()) };
+    (items, view.slice_mut(..))
 }
 
 fn whole_items<T: Shared, U: Shared>(view: &impl DevicePtr<T>) -> Result<usize> {

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
 
 use super::{
-    Workspace,
-    workspace::{CHUNK_BITS, LAST_CLASS_EPOCH, class_chunks},
+    CountPortions, MoveIndices, OUTPUT, Workspace,
+    workspace::{CHUNK_BITS, LAST_CLASS_EPOCH, class_chunks, portions},
 };
 use crate::{
     Error, Result,
-    counting::{Counted, Names, check_room},
-    cuda::{Compiler, In, InOut, Kernel, Launch, Source, multiprocessors},
+    counted::{Counted, Names, check_room, check_words, is_wide},
+    counting::CountWord,
+    cuda::{self, Compiler, In, InOut, Kernel, Launch, Source},
     look_back::Control,
     select::Count,
 };
@@ -32,6 +33,7 @@ fn class_bits(classes: u32) -> u32 {
     (u32::BITS - classes.leading_zeros()).min(8)
 }
 
+pub(super) const STARTS: &str = "the starts of partition";
 const NAMES: Names = Names {
     room: "partition",
     input: "the keys of partition",
@@ -63,7 +65,7 @@ pub(super) fn check_classes(classes: u32) -> Result<()> {
 
 /// The partition into classes on a GPU.
 ///
-/// As [`Partition`](super::Partition): one launch, nothing allocated, nothing waited for.
+/// As [`Partition`](super::Partition): one launch or two, nothing allocated, nothing waited for.
 ///
 /// ```no_run
 /// use compaction::{cuda, partition::{Classes, Workspace}, select::Count};
@@ -85,7 +87,7 @@ pub(super) fn check_classes(classes: u32) -> Result<()> {
 ///     &mut workspace,
 /// )?;
 /// assert_eq!(cuda::download(&stream, &out)?, [1, 3, 5, 2, 0, 4]);
-/// assert_eq!(cuda::download(&stream, &starts)?, [0, 3, 4, 6]);
+/// assert_eq!(workspace.read_starts(&stream, &starts.as_view())?, [0, 3, 4, 6]);
 /// # Ok::<(), compaction::Error>(())
 /// ```
 #[derive(Debug)]
@@ -93,10 +95,13 @@ pub struct Classes {
     classes: u32,
     multiprocessors: u32,
     indices: Kernel<Indices>,
+    count: Kernel<CountPortions>,
+    /// Indices in words of 4 bytes and of 8.
+    move_indices: [Kernel<MoveIndices>; 2],
 }
 
 impl Classes {
-    /// Compiles, or finds compiled, the kernel for this many classes, 1 to 256. Fewer are faster: a warp votes once for
+    /// Compiles, or finds compiled, the kernels for this many classes, 1 to 256. Fewer are faster: a warp votes once for
     /// every bit of a class's number.
     ///
     /// # Errors
@@ -106,12 +111,17 @@ impl Classes {
         let module = compiler.load(context, &Self::source(classes)?)?;
         Ok(Self {
             classes,
-            multiprocessors: multiprocessors(context)?,
+            multiprocessors: cuda::multiprocessors(context)?,
             indices: module.kernel("partition_classes")?,
+            count: module.kernel("partition_count_classes")?,
+            move_indices: [
+                module.kernel("partition_move_classes")?,
+                module.kernel("partition_move_wide_classes")?,
+            ],
         })
     }
 
-    /// The kernel for this many classes: what an [`Archive`](crate::cuda::Archive) ships.
+    /// The kernels for this many classes: what an [`Archive`](crate::cuda::Archive) ships.
     ///
     /// # Errors
     ///
@@ -129,7 +139,10 @@ impl Classes {
             .constant("CHUNK_BITS", CHUNK_BITS)
             .constant("LAST_EPOCH", LAST_CLASS_EPOCH)
             .shared::<Control>()
-            .kernel::<Indices>("partition_classes"))
+            .kernel::<Indices>("partition_classes")
+            .kernel::<CountPortions>("partition_count_classes")
+            .kernel::<MoveIndices>("partition_move_classes")
+            .kernel::<MoveIndices>("partition_move_wide_classes"))
     }
 
     /// How many classes there are.
@@ -141,46 +154,71 @@ impl Classes {
     /// class c begins. `starts[classes]` is where the last class ends: what lies behind it, up to the number of keys, has
     /// a key that names no class, and is in its order as well.
     ///
-    /// One launch. `out` has room for as many indices as there may be keys, `starts` for one more than classes.
+    /// `out` has room for as many indices as there may be keys, `starts` for one more than classes. Both are `u32`, in one
+    /// launch, or `u64`, in two: from 2³² keys on they have to be.
     ///
     /// # Errors
     ///
     /// Those of [`Partition::indices`](super::Partition::indices).
-    pub fn indices(
+    pub fn indices<I: CountWord, W: CountWord>(
         &self,
         stream: &Arc<CudaStream>,
         keys: &CudaView<'_, u8>,
         count: Count<'_>,
-        out: &mut CudaViewMut<'_, u32>,
-        starts: &mut CudaViewMut<'_, u32>,
+        out: &mut CudaViewMut<'_, I>,
+        starts: &mut CudaViewMut<'_, W>,
         workspace: &mut Workspace,
     ) -> Result<()> {
         let room = workspace.capacity();
-        let counted = Counted::new(&NAMES, keys.len(), count, room, &workspace.no_limit)?;
-        check_room(
-            "the output of partition",
-            out.len(),
-            counted.capacity as usize,
-        )?;
-        check_room(
-            "the starts of partition",
-            starts.len(),
-            self.classes as usize + 1,
-        )?;
-        let chunks = class_chunks(counted.capacity, self.multiprocessors);
-        let args = (
-            keys.slice(..),
-            counted.count,
-            counted.capacity,
-            counted.is_given.into(),
-            out.slice_mut(..),
-            starts.slice_mut(..),
-            workspace.classes.words.as_view_mut(),
-        );
-        self.indices.launch(
-            stream,
-            Launch::blocks(chunks, block_threads(class_bits(self.classes))),
-            args,
-        )
+        let counted: Counted<'_, usize> =
+            Counted::new(&NAMES, keys.len(), count, room, &workspace.no_limit)?;
+        check_words::<I>(OUTPUT, counted.capacity)?;
+        check_words::<W>(STARTS, counted.capacity)?;
+        check_room(OUTPUT, out.len(), counted.capacity)?;
+        check_room(STARTS, starts.len(), self.classes as usize + 1)?;
+        let threads = block_threads(class_bits(self.classes));
+        let is_given = counted.is_given.into();
+        let mut words = workspace.classes.words.as_view_mut();
+        match (u32::try_from(counted.capacity), is_wide::<I>()) {
+            (Ok(capacity), false) if !is_wide::<W>() => {
+                let chunks = class_chunks(capacity, self.multiprocessors);
+                let args = (
+                    keys.slice(..),
+                    counted.count,
+                    capacity,
+                    is_given,
+                    cuda::reinterpret_mut(out)?,
+                    cuda::reinterpret_mut(starts)?,
+                    words,
+                );
+                self.indices
+                    .launch(stream, Launch::blocks(chunks, threads), args)
+            }
+            (_, wide) => {
+                let blocks = portions(counted.capacity, CLASS_TILE_ITEMS, self.multiprocessors);
+                let launch = Launch::blocks(blocks, threads);
+                let args = (
+                    keys.slice(..),
+                    counted.count.slice(..),
+                    counted.capacity as u64,
+                    is_given,
+                    workspace.class_counts.as_view_mut(),
+                    words.slice_mut(..),
+                );
+                self.count.launch(stream, launch, args)?;
+                let args = (
+                    keys.slice(..),
+                    counted.count,
+                    counted.capacity as u64,
+                    is_given,
+                    workspace.class_counts.as_view(),
+                    cuda::reinterpret_mut(out)?,
+                    cuda::reinterpret_mut(starts)?,
+                    1 + u32::from(is_wide::<W>()),
+                    words,
+                );
+                self.move_indices[usize::from(wide)].launch(stream, launch, args)
+            }
+        }
     }
 }

@@ -3,8 +3,16 @@
 use bytemuck::Pod;
 use rayon::prelude::*;
 
-use super::{check_item, check_items, classes::check_classes};
-use crate::{Error, Result, counting::check_room};
+use super::{
+    OUTPUT, check_items,
+    classes::{STARTS, check_classes},
+};
+use crate::{
+    Result,
+    counted::{check_room, check_words},
+    counting::CountWord,
+    select::check_item,
+};
 
 /// Fewer items than this are not worth the threads.
 const PARALLEL_FROM: usize = 1 << 16;
@@ -46,15 +54,17 @@ pub fn specification<T>(
 ///
 /// # Errors
 ///
-/// [`Error::TooLong`] for 2³² flags or more, [`Error::OutputTooShort`].
-pub fn indices(flags: &[u8], out: &mut [u32]) -> Result<u32> {
-    check_lengths("the flags of partition", flags.len(), out.len())?;
-    Ok(two_way(flags, |index| index as u32, out))
+/// [`Error::Uncountable`](crate::Error::Uncountable) for 2³² flags or more and indices of `u32`;
+/// [`Error::OutputTooShort`](crate::Error::OutputTooShort).
+pub fn indices<I: CountWord>(flags: &[u8], out: &mut [I]) -> Result<usize> {
+    check_words::<I>(OUTPUT, flags.len())?;
+    check_room(OUTPUT, out.len(), flags.len())?;
+    Ok(two_way(flags, index_word, out))
 }
 
 /// Writes the items whose flag is not zero, the others behind them, and returns how many the former are.
 ///
-/// `T` is plain data of 4 to 64 bytes, a multiple of 4; another size does not compile.
+/// `T` is plain data of 1 to 64 bytes; another size does not compile.
 ///
 /// ```
 /// let mut out = [0.0; 3];
@@ -65,11 +75,12 @@ pub fn indices(flags: &[u8], out: &mut [u32]) -> Result<u32> {
 ///
 /// # Errors
 ///
-/// Those of [`indices`], and [`Error::LengthMismatch`] if there are not as many items as flags.
-pub fn items<T: Pod + Send + Sync>(items: &[T], flags: &[u8], out: &mut [T]) -> Result<u32> {
+/// [`Error::LengthMismatch`](crate::Error::LengthMismatch) if there are not as many items as flags;
+/// [`Error::OutputTooShort`](crate::Error::OutputTooShort).
+pub fn items<T: Pod + Send + Sync>(items: &[T], flags: &[u8], out: &mut [T]) -> Result<usize> {
     const { check_item::<T>() };
     check_items(flags.len(), items.len())?;
-    check_lengths("the flags of partition", flags.len(), out.len())?;
+    check_room(OUTPUT, out.len(), flags.len())?;
     Ok(two_way(flags, |index| items[index], out))
 }
 
@@ -86,15 +97,18 @@ pub fn items<T: Pod + Send + Sync>(items: &[T], flags: &[u8], out: &mut [T]) -> 
 ///
 /// # Errors
 ///
-/// [`Error::LengthMismatch`] for less than 1 or more than 256 classes; those of [`indices`].
-pub fn classes(classes: u32, keys: &[u8], out: &mut [u32], starts: &mut [u32]) -> Result<()> {
+/// [`Error::LengthMismatch`](crate::Error::LengthMismatch) for less than 1 or more than 256 classes; those of [`indices`].
+pub fn classes<I: CountWord, W: CountWord>(
+    classes: u32,
+    keys: &[u8],
+    out: &mut [I],
+    starts: &mut [W],
+) -> Result<()> {
     check_classes(classes)?;
-    check_lengths("the keys of partition", keys.len(), out.len())?;
-    check_room(
-        "the starts of partition",
-        starts.len(),
-        classes as usize + 1,
-    )?;
+    check_words::<I>(OUTPUT, keys.len())?;
+    check_words::<W>(STARTS, keys.len())?;
+    check_room(OUTPUT, out.len(), keys.len())?;
+    check_room(STARTS, starts.len(), classes as usize + 1)?;
     // Keys that name no class are one more.
     let bins = classes as usize + 1;
     let bin_of = |key: u8| usize::from(key).min(bins - 1);
@@ -113,7 +127,7 @@ pub fn classes(classes: u32, keys: &[u8], out: &mut [u32], starts: &mut [u32]) -
         })
         .collect();
     let parts = split_by_bin(&counts, bins, out, |bin, start| {
-        starts[bin] = start as u32;
+        starts[bin] = index_word(start);
     });
     chunks
         .zip(parts)
@@ -122,7 +136,7 @@ pub fn classes(classes: u32, keys: &[u8], out: &mut [u32], starts: &mut [u32]) -
             let mut written = vec![0; bins];
             for (index, &key) in (chunk * chunk_items..).zip(keys) {
                 let bin = bin_of(key);
-                parts[bin][written[bin]] = index as u32;
+                parts[bin][written[bin]] = index_word(index);
                 written[bin] += 1;
             }
         });
@@ -150,25 +164,23 @@ pub(crate) fn split_by_bin<'a, T>(
     parts
 }
 
-fn check_lengths(what: &'static str, len: usize, out: usize) -> Result<()> {
-    if len > u32::MAX as usize {
-        return Err(Error::TooLong {
-            what,
-            len,
-            max: u32::MAX as usize,
-        });
-    }
-    check_room("the output of partition", out, len)
+/// An index below a length that words of its kind can say.
+fn index_word<I: CountWord>(index: usize) -> I {
+    I::from_len(index).unwrap_or_else(I::zeroed)
 }
 
 /// Does the work for the values that `value` gives by their index.
-fn two_way<T: Copy + Send>(flags: &[u8], value: impl Fn(usize) -> T + Sync, out: &mut [T]) -> u32 {
+fn two_way<T: Copy + Send>(
+    flags: &[u8],
+    value: impl Fn(usize) -> T + Sync,
+    out: &mut [T],
+) -> usize {
     let out = &mut out[..flags.len()];
     if flags.len() < PARALLEL_FROM {
         let selected = flags.iter().filter(|&&flag| flag != 0).count();
         let (first, second) = out.split_at_mut(selected);
         two_way_run(flags, 0, &value, first, second);
-        return selected as u32;
+        return selected;
     }
     let chunks = flags.par_chunks(CHUNK_ITEMS);
     let counts: Vec<usize> = chunks
@@ -193,7 +205,7 @@ fn two_way<T: Copy + Send>(flags: &[u8], value: impl Fn(usize) -> T + Sync, out:
         .for_each(|(chunk, (flags, (first, second)))| {
             two_way_run(flags, chunk * CHUNK_ITEMS, &value, first, second);
         });
-    selected as u32
+    selected
 }
 
 /// One run of flags, whose first has the index `start`.

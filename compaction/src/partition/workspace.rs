@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use cudarc::driver::{CudaSlice, CudaStream, CudaView};
 
-use super::{CLASS_TILE_ITEMS, TILE_ITEMS};
+use super::{CLASS_TILE_ITEMS, SELECTED, TILE_ITEMS};
 use crate::{
     Result,
-    counting::read_count,
+    counted::read_count,
+    counting::CountWord,
     cuda::{self, multiprocessors},
     look_back::States,
 };
@@ -38,7 +39,14 @@ pub(super) fn class_chunks(items: u32, multiprocessors: u32) -> u32 {
         .max(tiles.div_ceil(MOST_TILES))
 }
 
-/// What a partition needs of device memory besides its arguments: on an H200 about 150 KB, and more from 2²⁷ items on.
+/// The blocks of a pass over an input of any length, of which each takes fewer than 2³² items: `most`, if there are tiles
+/// for them.
+pub(super) fn portions(items: usize, tile_items: u32, most: u32) -> u32 {
+    let tiles = items.div_ceil(tile_items as usize);
+    tiles.clamp(1, most as usize).max(items.div_ceil(1 << 31)) as u32
+}
+
+/// What a partition needs of device memory besides its arguments: on an H200 about 300 KB, and more from 2²⁷ items on.
 ///
 /// It is made once and then used over and over, by operations on one stream, one after the other. No call has to clear
 /// it. The bytes that it takes never shrink as the capacity grows.
@@ -46,11 +54,15 @@ pub(super) fn class_chunks(items: u32, multiprocessors: u32) -> u32 {
 pub struct Workspace {
     /// A state for each chunk of a partition in two.
     pub(super) flags: States,
+    /// A count for each block, where one launch counts and the next moves.
+    pub(super) flag_counts: CudaSlice<u32>,
     /// The table of a partition into classes, two words in a state.
     pub(super) classes: States,
+    /// As `flag_counts`, a row for each block.
+    pub(super) class_counts: CudaSlice<u32>,
     /// The device's count for calls whose count is given: it limits nothing.
     pub(super) no_limit: CudaSlice<u32>,
-    capacity: u32,
+    capacity: usize,
 }
 
 impl Workspace {
@@ -59,13 +71,19 @@ impl Workspace {
     /// # Errors
     ///
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory).
-    pub fn with_capacity(stream: &Arc<CudaStream>, items: u32) -> Result<Self> {
+    pub fn with_capacity(stream: &Arc<CudaStream>, items: usize) -> Result<Self> {
         let multiprocessors = multiprocessors(stream.context())?;
-        let chunks = two_way_chunks(items, multiprocessors) as usize;
-        let rows = class_chunks(items, multiprocessors) as usize;
+        let short = u32::try_from(items).unwrap_or(u32::MAX);
+        let chunks = two_way_chunks(short, multiprocessors) as usize;
+        let rows = class_chunks(short, multiprocessors) as usize;
+        let most = BLOCKS_PER_MULTIPROCESSOR * multiprocessors;
+        let counts = portions(items, TILE_ITEMS, most) as usize;
+        let count_rows = portions(items, CLASS_TILE_ITEMS, multiprocessors) as usize;
         Ok(Self {
             flags: States::new(stream, chunks)?,
             classes: States::with_epochs(stream, rows * MOST_BINS / 2, LAST_CLASS_EPOCH)?,
+            flag_counts: cuda::uninitialised(stream, counts)?,
+            class_counts: cuda::uninitialised(stream, count_rows * MOST_BINS)?,
             no_limit: cuda::upload(stream, &[u32::MAX])?,
             capacity: items,
         })
@@ -79,13 +97,13 @@ impl Workspace {
     /// device of more items than there were: it took as many as there were, and the next read gives what it selected of
     /// these. [`Error::LengthMismatch`](crate::Error::LengthMismatch) if the view is empty. Else those of
     /// [`cuda::download`].
-    pub fn read(
+    pub fn read<W: CountWord>(
         &mut self,
         stream: &Arc<CudaStream>,
-        selected: &CudaView<'_, u32>,
+        selected: &CudaView<'_, W>,
     ) -> Result<usize> {
         self.flags.check_overrun(stream, "partition")?;
-        read_count("the count that partition writes", stream, selected)
+        read_count(SELECTED, stream, selected)
     }
 
     /// Where the classes begin, as a partition into classes left it in `starts`: as [`read`](Self::read), of these.
@@ -93,11 +111,11 @@ impl Workspace {
     /// # Errors
     ///
     /// As [`read`](Self::read).
-    pub fn read_starts(
+    pub fn read_starts<W: CountWord>(
         &mut self,
         stream: &Arc<CudaStream>,
-        starts: &CudaView<'_, u32>,
-    ) -> Result<Vec<u32>> {
+        starts: &CudaView<'_, W>,
+    ) -> Result<Vec<W>> {
         self.classes.check_overrun(stream, "partition")?;
         cuda::download(stream, starts)
     }
@@ -110,7 +128,7 @@ impl Workspace {
     }
 
     /// The most items that it can be used for.
-    pub fn capacity(&self) -> u32 {
+    pub fn capacity(&self) -> usize {
         self.capacity
     }
 }

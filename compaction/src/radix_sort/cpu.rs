@@ -5,7 +5,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::{Key, Order, check_bits, check_values};
-use crate::{Error, Result, counting::check_room, partition::cpu::split_by_bin};
+use crate::{Result, counted::check_room, partition::cpu::split_by_bin};
 
 /// Fewer keys than this are not worth the threads.
 const PARALLEL_FROM: usize = 1 << 14;
@@ -57,8 +57,8 @@ fn window<K: Key>(key: K, bits: &Range<u32>, order: Order) -> u64 {
 ///
 /// # Errors
 ///
-/// [`Error::TooLong`] for 2³² keys or more, or for bits that the key does not have; [`Error::LengthMismatch`] if they
-/// end before they begin; [`Error::OutputTooShort`].
+/// [`TooLong`](crate::Error::TooLong) for bits that the key does not have; [`LengthMismatch`](crate::Error::LengthMismatch)
+/// if they end before they begin; [`OutputTooShort`](crate::Error::OutputTooShort).
 pub fn keys<K: Key>(keys: &[K], bits: Range<u32>, order: Order, out: &mut [K]) -> Result<()> {
     check::<K>(keys.len(), &bits, out.len())?;
     let sorted = sort(keys.to_vec(), &bits, |&key| window(key, &bits, order));
@@ -79,19 +79,19 @@ pub fn keys<K: Key>(keys: &[K], bits: Range<u32>, order: Order, out: &mut [K]) -
 ///
 /// # Errors
 ///
-/// Those of [`keys`], and [`Error::LengthMismatch`] if there are not as many values as keys.
-pub fn pairs<K: Key>(
+/// Those of [`keys`], and [`LengthMismatch`](crate::Error::LengthMismatch) if there are not as many values as keys.
+pub fn pairs<K: Key, V: Copy + Send + Sync>(
     keys: &[K],
-    values: &[u32],
+    values: &[V],
     bits: Range<u32>,
     order: Order,
     keys_out: &mut [K],
-    values_out: &mut [u32],
+    values_out: &mut [V],
 ) -> Result<()> {
     check_values(keys.len(), values.len())?;
     check::<K>(keys.len(), &bits, keys_out.len().min(values_out.len()))?;
     let pairs = keys.iter().copied().zip(values.iter().copied()).collect();
-    let sorted: Vec<(K, u32)> = sort(pairs, &bits, |(key, _)| window(*key, &bits, order));
+    let sorted: Vec<(K, V)> = sort(pairs, &bits, |(key, _)| window(*key, &bits, order));
     let outputs = keys_out.iter_mut().zip(values_out);
     for ((key_out, value_out), (key, value)) in outputs.zip(sorted) {
         (*key_out, *value_out) = (key, value);
@@ -101,13 +101,6 @@ pub fn pairs<K: Key>(
 
 fn check<K: Key>(len: usize, bits: &Range<u32>, out: usize) -> Result<()> {
     check_bits::<K>(bits)?;
-    if len > u32::MAX as usize {
-        return Err(Error::TooLong {
-            what: "the keys of radix_sort",
-            len,
-            max: u32::MAX as usize,
-        });
-    }
     check_room("the output of radix_sort", out, len)
 }
 

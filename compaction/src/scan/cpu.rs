@@ -1,18 +1,17 @@
 //! The operations of [`scan`](crate::scan) on the CPU.
 
-use rayon::prelude::*;
-
 use super::{check_lengths, tree};
 use crate::{
     Result,
+    in_turn::in_turn,
     monoid::{Item, Monoid, Operator, with_monoid},
 };
 
 /// Fewer items than this are not worth the threads.
 const PARALLEL_FROM: usize = 1 << 16;
 
-/// Items that all threads take together before they go on: read twice, the second time from the cache.
-const SEGMENT_ITEMS: usize = 1 << 20;
+/// Bytes of the items that a thread takes at a time: it reads them twice, the second time from its own cache.
+const CHUNK_BYTES: usize = 128 << 10;
 
 /// The definition: all items before each item, combined one by one.
 ///
@@ -100,27 +99,86 @@ pub fn inclusive<T: Item>(operator: Operator, items: &[T], out: &mut [T]) -> Res
     scan(operator, items, out, true)
 }
 
+/// Overwrites each item by all items before it combined; the operator's identity the first. As [`exclusive`].
+///
+/// ```
+/// use compaction::scan::{Operator, cpu};
+///
+/// let mut items = [3, 1, 4, 1, 5];
+/// cpu::exclusive_in_place(Operator::Sum, &mut items);
+/// assert_eq!(items, [0, 3, 4, 8, 9]);
+/// ```
+pub fn exclusive_in_place<T: Item>(operator: Operator, items: &mut [T]) {
+    scan_in_place(operator, items, false);
+}
+
+/// Overwrites each item by all items before it and itself combined. As [`exclusive`].
+///
+/// ```
+/// use compaction::scan::{Operator, cpu};
+///
+/// let mut items = [3, 1, 4, 1, 5];
+/// cpu::inclusive_in_place(Operator::Max, &mut items);
+/// assert_eq!(items, [3, 3, 4, 4, 5]);
+/// ```
+pub fn inclusive_in_place<T: Item>(operator: Operator, items: &mut [T]) {
+    scan_in_place(operator, items, true);
+}
+
 fn scan<T: Item>(operator: Operator, items: &[T], out: &mut [T], inclusive: bool) -> Result<()> {
     check_lengths(items.len(), out.len())?;
     let out = &mut out[..items.len()];
     with_monoid!(operator, T, M => if !M::<T>::EXACT {
-        tree::scan::<T, M<T>>(items, out, inclusive);
+        tree::scan::<T, M<T>>(Some(items), out, inclusive);
     } else if items.len() < PARALLEL_FROM {
-        scan_run::<T, M<T>>(items, M::<T>::IDENTITY, out, inclusive);
+        scan_run::<T, M<T>>(items.iter().copied().zip(out), M::<T>::IDENTITY, inclusive);
     } else {
-        scan_segments::<T, M<T>>(items, out, inclusive);
+        let chunk_items = CHUNK_BYTES / size_of::<T>();
+        in_turn(
+            items.chunks(chunk_items).zip(out.chunks_mut(chunk_items)),
+            &mut { M::<T>::IDENTITY },
+            |(items, _)| fold::<T, M<T>>(items),
+            go_behind::<T, M<T>>,
+            |(items, out), before| scan_run::<T, M<T>>(items.iter().copied().zip(out), before, inclusive),
+        );
     });
     Ok(())
 }
 
-/// The prefixes of one run of items, behind what comes before it.
-fn scan_run<T: Item, M: Monoid<T>>(
-    items: &[T],
+fn scan_in_place<T: Item>(operator: Operator, items: &mut [T], inclusive: bool) {
+    with_monoid!(operator, T, M => if !M::<T>::EXACT {
+        tree::scan::<T, M<T>>(None, items, inclusive);
+    } else if items.len() < PARALLEL_FROM {
+        scan_run::<T, M<T>>(over(items), M::<T>::IDENTITY, inclusive);
+    } else {
+        in_turn(
+            items.chunks_mut(CHUNK_BYTES / size_of::<T>()),
+            &mut { M::<T>::IDENTITY },
+            |items| fold::<T, M<T>>(items),
+            go_behind::<T, M<T>>,
+            |items, before| scan_run::<T, M<T>>(over(items), before, inclusive),
+        );
+    });
+}
+
+/// Each item, with its own place.
+fn over<T: Copy>(items: &mut [T]) -> impl Iterator<Item = (T, &mut T)> {
+    items.iter_mut().map(|item| (*item, item))
+}
+
+/// Gives what is before, and goes on behind what comes next.
+fn go_behind<T: Item, M: Monoid<T>>(before: &mut M::Value, next: M::Value) -> M::Value {
+    let behind = M::combine(*before, next);
+    std::mem::replace(before, behind)
+}
+
+/// The prefixes of a run of items, each with the place where its prefix goes, behind what comes before it.
+fn scan_run<'a, T: Item, M: Monoid<T>>(
+    items: impl Iterator<Item = (T, &'a mut T)>,
     mut before: M::Value,
-    out: &mut [T],
     inclusive: bool,
 ) {
-    for (out, &item) in out.iter_mut().zip(items) {
+    for (item, out) in items {
         let with_item = M::combine(before, M::lift(item));
         *out = M::lower(if inclusive { with_item } else { before });
         before = with_item;
@@ -130,25 +188,4 @@ fn scan_run<T: Item, M: Monoid<T>>(
 fn fold<T: Item, M: Monoid<T>>(items: &[T]) -> M::Value {
     let values = items.iter().map(|&item| M::lift(item));
     values.fold(M::IDENTITY, M::combine)
-}
-
-/// Segment by segment, two passes over the chunks of each: their totals say what is before each, and then each is
-/// scanned.
-fn scan_segments<T: Item, M: Monoid<T>>(items: &[T], out: &mut [T], inclusive: bool) {
-    let threads = rayon::current_num_threads();
-    let mut before = M::IDENTITY;
-    let segments = items.chunks(SEGMENT_ITEMS);
-    for (items, out) in segments.zip(out.chunks_mut(SEGMENT_ITEMS)) {
-        let chunk_items = items.len().div_ceil(threads);
-        let chunks = items.par_chunks(chunk_items);
-        let totals: Vec<M::Value> = chunks.clone().map(fold::<T, M>).collect();
-        let befores = totals.iter().map(|&total| {
-            let exclusive = before;
-            before = M::combine(before, total);
-            exclusive
-        });
-        let parts = out.par_chunks_mut(chunk_items);
-        let work = chunks.zip(parts).zip(befores.collect::<Vec<_>>());
-        work.for_each(|((items, out), before)| scan_run::<T, M>(items, before, out, inclusive));
-    }
 }

@@ -2,17 +2,18 @@
 
 use std::sync::Arc;
 
-use cudarc::driver::{CudaSlice, CudaStream, CudaView, CudaViewMut};
+use cudarc::driver::{CudaContext, CudaSlice, CudaStream, CudaView, CudaViewMut};
 
 use super::{
-    BLOCK_THREADS, Strategy, Workspace,
+    BLOCK_THREADS, Operator, Strategy, Workspace,
     item_passes::{Blelloch, HillisSteele},
     level_passes::{BlockSums, Raking},
+    look_ahead::LookAhead,
     look_back_tile_items,
 };
 use crate::{
     Result,
-    cuda::{In, InOut, Kernel, Launch, Module, Source},
+    cuda::{Compiler, In, InOut, Kernel, Launch, Source},
     monoid::Item,
 };
 
@@ -54,7 +55,7 @@ impl<'a> Counted<'a> {
 }
 
 /// `(items, count, counted, capacity, out, inclusive, workspace)`
-type LookBack<T> = (In<T>, In<u32>, u32, u64, InOut<T>, u32, InOut<u64>);
+pub(super) type LookBack<T> = (In<T>, In<u32>, u32, u64, InOut<T>, u32, InOut<u64>);
 
 /// Declares the kernels of all strategies.
 pub(super) fn declare<T: Item>(source: Source) -> Source {
@@ -72,18 +73,27 @@ pub(super) enum Passes<T: Item> {
     Blelloch(Blelloch<T>),
     BlockSums(BlockSums<T>),
     Raking(Raking<T>),
-    LookBack(Kernel<LookBack<T>>),
+    LookBack(Kernel<LookBack<T>>, Option<LookAhead<T>>),
 }
 
 impl<T: Item> Passes<T> {
-    pub(super) fn new(module: &Module, strategy: Strategy) -> Result<Self> {
+    pub(super) fn new(
+        compiler: &Compiler,
+        context: &Arc<CudaContext>,
+        operator: Operator,
+        strategy: Strategy,
+    ) -> Result<Self> {
+        let module = &compiler.load(context, &super::source::<T>(operator))?;
         Ok(match strategy {
             Strategy::HillisSteele => Self::HillisSteele(HillisSteele::new(module)?),
             Strategy::Blelloch => Self::Blelloch(Blelloch::new(module)?),
             Strategy::BlellochCompact => Self::Blelloch(Blelloch::compact(module)?),
             Strategy::BlockSums => Self::BlockSums(BlockSums::new(module)?),
             Strategy::Raking => Self::Raking(Raking::new(module)?),
-            Strategy::LookBack => Self::LookBack(module.kernel("scan_look_back")?),
+            Strategy::LookBack => Self::LookBack(
+                module.kernel("scan_look_back")?,
+                LookAhead::new(compiler, context, operator)?,
+            ),
         })
     }
 
@@ -101,7 +111,7 @@ impl<T: Item> Passes<T> {
             Self::Blelloch(passes) => passes.launch(call, &counted, out, &mut scratch),
             Self::BlockSums(passes) => passes.launch(call, &counted, out, &mut scratch),
             Self::Raking(passes) => passes.launch(call, &counted, out, &mut scratch),
-            Self::LookBack(kernel) => {
+            Self::LookBack(kernel, look_ahead) => {
                 let tiles = call.capacity.div_ceil(look_back_tile_items::<T>() as usize);
                 let (count, is_counted, capacity) = counted.args();
                 let args = (
@@ -113,8 +123,15 @@ impl<T: Item> Passes<T> {
                     u32::from(call.inclusive),
                     workspace.states.words.as_view_mut(),
                 );
-                let launch = Launch::blocks(tiles as u32, BLOCK_THREADS);
-                kernel.launch(call.stream, launch, args)
+                match look_ahead {
+                    Some(look_ahead) if look_ahead.suits(&call.items, tiles) => {
+                        look_ahead.launch(call.stream, args)
+                    }
+                    _ => {
+                        let launch = Launch::blocks(tiles as u32, BLOCK_THREADS);
+                        kernel.launch(call.stream, launch, args)
+                    }
+                }
             }
         }
     }

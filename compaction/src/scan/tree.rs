@@ -1,4 +1,4 @@
-//! The tree by which `block-sums`, `raking` and the CPU combine floating-point sums. Twin: `Tile` in `kernels/scan.cu`.
+//! The tree by which `block-sums`, `raking` and the CPU combine floating-point sums. Twin: `Tile` in `kernels/scan_tile.cuh`.
 //!
 //! ```text
 //! item ─ lane (16 bytes, one by one) ─ row (32 lanes, as Hillis and Steele) ─ warp (4 rows) ─ tile (8 warps) ─ level
@@ -8,14 +8,13 @@
 
 use rayon::prelude::*;
 
-use super::{BLOCK_THREADS, LANE_BYTES, LEVEL_ROWS, level_tile_items};
+use super::{LANE_BYTES, LEVEL_ROWS, level_tile_items};
 use crate::monoid::{Item, Monoid};
 
 const WARP_THREADS: usize = 32;
-const BLOCK_WARPS: usize = BLOCK_THREADS as usize / WARP_THREADS;
 
-/// Writes the prefixes of `items`, read one tile at a time on as many threads as there are.
-pub(super) fn scan<T: Item, M: Monoid<T>>(items: &[T], out: &mut [T], inclusive: bool) {
+/// Writes the prefixes of `items`, or of what `out` holds, one tile at a time on as many threads as there are.
+pub(super) fn scan<T: Item, M: Monoid<T>>(items: Option<&[T]>, out: &mut [T], inclusive: bool) {
     match LANE_BYTES as usize / size_of::<T>() {
         2 => scan_level::<T, M, 2>(items, out, inclusive),
         _ => scan_level::<T, M, 4>(items, out, inclusive),
@@ -23,25 +22,25 @@ pub(super) fn scan<T: Item, M: Monoid<T>>(items: &[T], out: &mut [T], inclusive:
 }
 
 fn scan_level<T: Item, M: Monoid<T>, const LANE: usize>(
-    items: &[T],
+    items: Option<&[T]>,
     out: &mut [T],
     inclusive: bool,
 ) {
     let tile_items = level_tile_items::<T>() as usize;
-    let tiles = items.par_chunks(tile_items);
-    if items.len() <= tile_items {
-        scan_tile::<T, M, LANE>(items, M::IDENTITY, out, inclusive);
-        return;
+    let mut totals = vec![M::lower(M::IDENTITY)];
+    if out.len() > tile_items {
+        let tiles = items.unwrap_or(out).par_chunks(tile_items);
+        totals = tiles
+            .map(|tile| M::lower(fold_tile::<T, M, LANE>(tile)))
+            .collect();
+        scan_level::<T, M, LANE>(None, &mut totals, false);
     }
-    let totals: Vec<T> = tiles
-        .clone()
-        .map(|tile| M::lower(fold_tile::<T, M, LANE>(tile)))
-        .collect();
-    let mut before = totals.clone();
-    scan_level::<T, M, LANE>(&totals, &mut before, false);
-    let parts = out.par_chunks_mut(tile_items).zip(before);
-    tiles.zip(parts).for_each(|(tile, (part, before))| {
-        scan_tile::<T, M, LANE>(tile, M::lift(before), part, inclusive);
+    let tiles = out.par_chunks_mut(tile_items).zip(totals).enumerate();
+    tiles.for_each(|(number, (tile, before))| {
+        if let Some(items) = items {
+            tile.copy_from_slice(&items[number * tile_items..][..tile.len()]);
+        }
+        scan_tile::<T, M, LANE>(tile, M::lift(before), inclusive);
     });
 }
 
@@ -68,19 +67,12 @@ fn load_row<T: Item, M: Monoid<T>, const LANE: usize>(
     lanes
 }
 
-/// The items of a tile, by warps and their rows.
-fn warps<T, const LANE: usize>(tile: &[T]) -> impl Iterator<Item = std::slice::Chunks<'_, T>> {
-    let row_items = WARP_THREADS * LANE;
-    let warps = tile.chunks(LEVEL_ROWS as usize * row_items);
-    debug_assert!(warps.len() <= BLOCK_WARPS);
-    warps.map(move |warp| warp.chunks(row_items))
-}
-
 fn fold_tile<T: Item, M: Monoid<T>, const LANE: usize>(tile: &[T]) -> M::Value {
+    let row_items = WARP_THREADS * LANE;
     let mut total = M::IDENTITY;
-    for rows in warps::<T, LANE>(tile) {
+    for rows in tile.chunks(LEVEL_ROWS as usize * row_items) {
         let mut warp = M::IDENTITY;
-        for row in rows {
+        for row in rows.chunks(row_items) {
             let mut sums = load_row::<T, M, LANE>(row)[LANE - 1];
             let mut width = WARP_THREADS;
             while width > 1 {
@@ -97,19 +89,18 @@ fn fold_tile<T: Item, M: Monoid<T>, const LANE: usize>(tile: &[T]) -> M::Value {
 }
 
 fn scan_tile<T: Item, M: Monoid<T>, const LANE: usize>(
-    tile: &[T],
+    tile: &mut [T],
     before: M::Value,
-    out: &mut [T],
     inclusive: bool,
 ) {
-    let mut out = out.chunks_mut(WARP_THREADS * LANE);
+    let row_items = WARP_THREADS * LANE;
     let mut total = M::IDENTITY;
-    for rows in warps::<T, LANE>(tile) {
+    for rows in tile.chunks_mut(LEVEL_ROWS as usize * row_items) {
         let mut warp = M::IDENTITY;
-        for (row, out) in rows.zip(&mut out) {
+        for row in rows.chunks_mut(row_items) {
             let lanes = load_row::<T, M, LANE>(row);
             let sums = inclusive_lanes::<T, M>(lanes[LANE - 1]);
-            for (lane, out) in out.chunks_mut(LANE).take(WARP_THREADS).enumerate() {
+            for (lane, vector) in row.chunks_mut(LANE).enumerate() {
                 let below = if lane == 0 {
                     M::IDENTITY
                 } else {
@@ -124,8 +115,8 @@ fn scan_tile<T: Item, M: Monoid<T>, const LANE: usize>(
                     prefixes[item] = M::combine(before, own);
                     exclusive = with_item;
                 }
-                for (out, prefix) in out.iter_mut().zip(prefixes) {
-                    *out = M::lower(prefix);
+                for (item, prefix) in vector.iter_mut().zip(prefixes) {
+                    *item = M::lower(prefix);
                 }
             }
             warp = M::combine(warp, sums[WARP_THREADS - 1]);

@@ -6,7 +6,7 @@ use bytemuck::Pod;
 use rayon::prelude::*;
 
 use super::{TILE_ITEMS, check_item, check_lengths};
-use crate::{Result, Strategy};
+use crate::{Result, Strategy, in_turn::in_turn};
 
 /// Fewer items than this are not worth the threads: they take some 50 µs on one.
 const PARALLEL_FROM: usize = 1 << 16;
@@ -105,7 +105,7 @@ fn keep<T: Pod + Send>(
         Strategy::Off => blank_run(flags, 0, &value, out),
         Strategy::HoleFilling if parallel => fill_holes_by_chunks(flags, value, out),
         Strategy::HoleFilling => fill_holes(flags, &value, out),
-        _ if !parallel => keep_run(flags, 0, &value, out),
+        _ if !parallel => keep_run(flags, 0, &value, &mut out[..count(flags)]),
         Strategy::Atomic => append(flags, value, out),
         // The methods of a GPU differ in how they find what two passes over chunks find here.
         Strategy::LookBack
@@ -250,7 +250,8 @@ fn fill_holes_by_chunks<T: Copy + Send>(
     kept
 }
 
-/// The survivors of one run of flags, whose first has the index `first`. Returns their number.
+/// The survivors of one run of flags, whose first has the index `first`. Returns their number, for which `out` has just
+/// the room.
 fn keep_run<T: Copy>(
     flags: &[u8],
     first: usize,
@@ -258,22 +259,61 @@ fn keep_run<T: Copy>(
     out: &mut [T],
 ) -> usize {
     let mut kept = 0;
-    for (block, flags) in flags.chunks(64).enumerate() {
-        // The places of the survivors are found without a branch, which random flags would mispredict half the time.
-        let mut places = [0_u8; 64];
-        let mut survivors = 0;
-        for (place, &flag) in flags.iter().enumerate() {
-            places[survivors] = place as u8;
-            survivors += usize::from(flag != 0);
+    let (eights, rest) = flags.as_chunks::<8>();
+    for (number, &eight) in eights.iter().enumerate() {
+        let first = first + 8 * number;
+        let (survivors, places) = &SURVIVORS[usize::from(mask(eight))];
+        // All eight are written where there is room, though the next ones overwrite what is none: without a branch, which
+        // random flags would mispredict half the time.
+        match out[kept..].first_chunk_mut::<8>() {
+            Some(room) => {
+                for (out, &place) in room.iter_mut().zip(places) {
+                    *out = value(first + usize::from(place));
+                }
+            }
+            None => {
+                let survivors = &places[..usize::from(*survivors)];
+                for (out, &place) in out[kept..].iter_mut().zip(survivors) {
+                    *out = value(first + usize::from(place));
+                }
+            }
         }
-        let block_first = first + 64 * block;
-        let out = &mut out[kept..][..survivors];
-        for (out, &place) in out.iter_mut().zip(&places) {
-            *out = value(block_first + usize::from(place));
-        }
-        kept += survivors;
+        kept += usize::from(*survivors);
+    }
+    let first = first + 8 * eights.len();
+    for (index, _) in (first..).zip(rest).filter(|(_, flag)| **flag != 0) {
+        out[kept] = value(index);
+        kept += 1;
     }
     kept
+}
+
+/// For each mask of eight how many survive, and their places. Behind those stands 0.
+const SURVIVORS: [(u8, [u8; 8]); 256] = {
+    let mut table = [(0, [0; 8]); 256];
+    let mut mask = 0;
+    while mask < 256 {
+        let (survivors, places) = &mut table[mask];
+        let mut place = 0;
+        while place < 8 {
+            if mask >> place & 1 == 1 {
+                places[*survivors as usize] = place;
+                *survivors += 1;
+            }
+            place += 1;
+        }
+        mask += 1;
+    }
+    table
+};
+
+/// A bit for each flag, set where that is not zero.
+fn mask(flags: [u8; 8]) -> u8 {
+    const LOW: u64 = u64::from_le_bytes([0x7f; 8]);
+    let flags = u64::from_le_bytes(flags);
+    let set = ((flags & LOW) + LOW | flags) >> 7 & !LOW >> 7;
+    // Byte i times 2 to the 7 (7 - i) comes to bit 49, and bit i of the highest byte gets it; no two meet.
+    (set.wrapping_mul(0x0102_0408_1020_4080) >> 56) as u8
 }
 
 /// How many flags are not zero.
@@ -284,22 +324,26 @@ fn count(flags: &[u8]) -> usize {
         .sum()
 }
 
-/// Two passes over chunks: their counts say which part of the output is whose, and then each fills its own.
+/// A chunk is counted, takes its part of the output when all before it have, and fills it.
 fn keep_in_order<T: Copy + Send>(
     flags: &[u8],
     value: impl Fn(usize) -> T + Sync,
-    mut out: &mut [T],
+    out: &mut [T],
 ) -> usize {
-    let chunks = flags.par_chunks(CHUNK_ITEMS);
-    let counts: Vec<usize> = chunks.clone().map(count).collect();
-    let parts: Vec<&mut [T]> = counts.iter().map(|&count| take(&mut out, count)).collect();
-    chunks
-        .zip(parts)
-        .enumerate()
-        .for_each(|(chunk, (flags, part))| {
+    let mut rest = (0, out);
+    in_turn(
+        flags.chunks(CHUNK_ITEMS).enumerate(),
+        &mut rest,
+        |(_, flags)| count(flags),
+        |(kept, rest), survivors| {
+            *kept += survivors;
+            take(rest, survivors)
+        },
+        |(chunk, flags), part| {
             keep_run(flags, chunk * CHUNK_ITEMS, &value, part);
-        });
-    counts.iter().sum()
+        },
+    );
+    rest.0
 }
 
 /// Chunks take their parts of the output in the order in which they come.

@@ -122,11 +122,15 @@ macro_rules! file {
 /// A kernel file with what all of them take, for items of `T`'s size and alignment.
 pub(super) fn with_constants<T: Shared>(source: Source) -> Source {
     const { check_item::<T>() };
-    let source = source
-        .constant("BLOCK_THREADS", BLOCK_THREADS)
+    let source = source.constant("BLOCK_THREADS", BLOCK_THREADS);
+    look_back::declare(item_constants::<T>(source))
+}
+
+/// What kernels that copy items have to know of them.
+pub(crate) fn item_constants<T>(source: Source) -> Source {
+    source
         .constant("ITEM_BYTES", size_of::<T>() as u32)
-        .constant("ITEM_ALIGN", align_of::<T>().min(WIDEST_VECTOR) as u32);
-    look_back::declare(source)
+        .constant("ITEM_ALIGN", align_of::<T>().min(WIDEST_VECTOR) as u32)
 }
 
 /// The kernel file of a strategy, for indices and items of `T`'s size and alignment.

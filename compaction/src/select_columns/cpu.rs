@@ -2,8 +2,13 @@
 
 use rayon::prelude::*;
 
-use super::{check_columns, check_item};
-use crate::{Error, Result, counting::check_room, layout::Shared, select};
+use super::check_columns;
+use crate::{
+    Error, Result,
+    counted::check_room,
+    layout::Shared,
+    select::{self, check_item},
+};
 
 /// Items that one thread takes at a time.
 const CHUNK_ITEMS: usize = 1 << 13;
@@ -17,7 +22,7 @@ pub struct Column<'a> {
 }
 
 impl<'a> Column<'a> {
-    /// A column of items of 4 to 64 bytes, a multiple of 4; another size does not compile.
+    /// A column of items of 1 to 64 bytes; another size does not compile.
     pub fn new<T: Shared>(items: &'a [T], out: &'a mut [T]) -> Self {
         const { check_item::<T>() };
         Self {
@@ -61,9 +66,8 @@ pub fn specification<T: Copy>(columns: &[&[T]], flags: &[u8]) -> Vec<Vec<T>> {
 /// # Errors
 ///
 /// [`Error::OutputTooShort`] and [`Error::TooLong`] for less than 1 or more than 8 columns;
-/// [`Error::LengthMismatch`] if a column has not as many items as there are flags; [`Error::TooLong`] for 2³² flags or
-/// more; [`Error::OutputTooShort`].
-pub fn columns(flags: &[u8], columns: &mut [Column<'_>]) -> Result<u32> {
+/// [`Error::LengthMismatch`] if a column has not as many items as there are flags; [`Error::OutputTooShort`].
+pub fn columns(flags: &[u8], columns: &mut [Column<'_>]) -> Result<usize> {
     check(flags, columns)?;
     let chunks: Vec<&[u8]> = flags.chunks(CHUNK_ITEMS).collect();
     let counts: Vec<usize> = chunks
@@ -91,7 +95,7 @@ pub fn columns(flags: &[u8], columns: &mut [Column<'_>]) -> Result<u32> {
         let places = places_of(flags, &mut places);
         parts.into_iter().for_each(|part| part.keep(places));
     });
-    Ok(counts.iter().sum::<usize>() as u32)
+    Ok(counts.iter().sum())
 }
 
 /// A chunk's part of a column.
@@ -121,13 +125,6 @@ fn places_of<'a>(flags: &[u8], places: &'a mut [u16; CHUNK_ITEMS]) -> &'a [u16] 
 
 fn check(flags: &[u8], columns: &[Column<'_>]) -> Result<()> {
     check_columns(columns.len())?;
-    if flags.len() > u32::MAX as usize {
-        return Err(Error::TooLong {
-            what: "the flags of select_columns",
-            len: flags.len(),
-            max: u32::MAX as usize,
-        });
-    }
     for column in columns {
         if column.items.len() != flags.len() * column.bytes {
             return Err(Error::LengthMismatch {

@@ -293,3 +293,40 @@ pub(crate) fn occupancy(gpu: &Gpu) {
         "{small} blocks of 128, {large} of 1024"
     );
 }
+
+const REVERSE: &str = r#"extern "C" __global__ void reverse(u32 *items, u32 item_count) {
+    extern __shared__ u32 held[];
+    for (u32 item = threadIdx.x; item < item_count; item += blockDim.x) held[item] = items[item];
+    __syncthreads();
+    for (u32 item = threadIdx.x; item < item_count; item += blockDim.x) items[item] = held[item_count - 1 - item];
+}"#;
+
+/// A block whose shared memory holds more than the 48 KB that every kernel may have.
+pub(crate) fn shared_memory(gpu: &Gpu) {
+    let source = Source::new("kernels/reverse.cu", REVERSE).kernel::<(InOut<u32>, u32)>("reverse");
+    let kernel = gpu
+        .compiler
+        .load(&gpu.context, &source)
+        .unwrap()
+        .kernel::<(InOut<u32>, u32)>("reverse")
+        .unwrap();
+    // Every GPU from compute capability 7.5 on has 64 KB for a block.
+    let items: Vec<u32> = (0..16 << 10).collect();
+    let mut buffer = cuda::upload(&gpu.stream, &items).unwrap();
+    let launch = Launch::blocks(1, 256).shared_bytes(64 << 10);
+    let refused = kernel.launch(&gpu.stream, launch, (buffer.as_view_mut(), 16 << 10));
+    let message = refused.unwrap_err().to_string();
+    assert!(message.contains("launch \"reverse\""), "{message}");
+    kernel.allow_shared_bytes(64 << 10).unwrap();
+    kernel
+        .launch(&gpu.stream, launch, (buffer.as_view_mut(), 16 << 10))
+        .unwrap();
+    let reversed: Vec<u32> = items.into_iter().rev().collect();
+    assert_eq!(cuda::download(&gpu.stream, &buffer).unwrap(), reversed);
+
+    let message = kernel.allow_shared_bytes(1 << 30).unwrap_err().to_string();
+    assert!(
+        message.starts_with("kernel \"reverse\" asks for 1073741824 bytes"),
+        "{message}"
+    );
+}

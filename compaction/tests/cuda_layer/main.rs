@@ -124,5 +124,9 @@ fn run_tests() {
             "registers_and_occupancy_are_those_of_the_kernel",
             launch::occupancy,
         )
+        .gpu(
+            "a_kernel_can_have_more_shared_memory_than_48_kb",
+            launch::shared_memory,
+        )
         .run()
 }

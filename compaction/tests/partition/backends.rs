@@ -3,6 +3,7 @@
 use std::{cell::RefCell, collections::HashMap};
 
 use compaction::{
+    counting::CountWord,
     layout::Shared,
     partition::{Classes, Partition, Workspace, cpu},
     select::Count,
@@ -17,29 +18,45 @@ pub(crate) enum Backend<'a> {
 }
 
 impl Backend<'_> {
-    pub(crate) fn indices(&self, flags: &[u8], out: &mut [u32]) -> u32 {
+    pub(crate) fn indices<I: CountWord, W: CountWord>(&self, flags: &[u8]) -> (Vec<I>, usize) {
         match self {
-            Self::Cpu => cpu::indices(flags, out).unwrap(),
-            Self::Cuda(cuda) => cuda.indices(flags, out),
+            Self::Cpu => {
+                let mut out = vec![I::zeroed(); flags.len()];
+                let selected = cpu::indices(flags, &mut out).unwrap();
+                (out, selected)
+            }
+            Self::Cuda(cuda) => cuda.indices::<I, W>(flags),
         }
     }
 
-    pub(crate) fn items<T: Shared + Send + Sync>(
+    pub(crate) fn items<T: Shared + Send + Sync, W: CountWord>(
         &self,
         items: &[T],
         flags: &[u8],
-        out: &mut [T],
-    ) -> u32 {
+    ) -> (Vec<T>, usize) {
         match self {
-            Self::Cpu => cpu::items(items, flags, out).unwrap(),
-            Self::Cuda(cuda) => cuda.items(items, flags, out),
+            Self::Cpu => {
+                let mut out = vec![T::zeroed(); flags.len()];
+                let selected = cpu::items(items, flags, &mut out).unwrap();
+                (out, selected)
+            }
+            Self::Cuda(cuda) => cuda.items::<T, W>(items, flags),
         }
     }
 
-    pub(crate) fn classes(&self, classes: u32, keys: &[u8], out: &mut [u32], starts: &mut [u32]) {
+    pub(crate) fn classes<I: CountWord, W: CountWord>(
+        &self,
+        classes: u32,
+        keys: &[u8],
+    ) -> (Vec<I>, Vec<W>) {
         match self {
-            Self::Cpu => cpu::classes(classes, keys, out, starts).unwrap(),
-            Self::Cuda(cuda) => cuda.classes(classes, keys, out, starts),
+            Self::Cpu => {
+                let mut out = vec![I::zeroed(); keys.len()];
+                let mut starts = vec![W::zeroed(); classes as usize + 1];
+                cpu::classes(classes, keys, &mut out, &mut starts).unwrap();
+                (out, starts)
+            }
+            Self::Cuda(cuda) => cuda.classes(classes, keys),
         }
     }
 }
@@ -64,69 +81,75 @@ impl<'a> Cuda<'a> {
     }
 
     pub(crate) fn workspace(&self, items: usize) -> Workspace {
-        Workspace::with_capacity(&self.gpu.stream, items as u32).unwrap()
+        Workspace::with_capacity(&self.gpu.stream, items).unwrap()
     }
 
-    fn indices(&self, flags: &[u8], out: &mut [u32]) -> u32 {
+    fn indices<I: CountWord, W: CountWord>(&self, flags: &[u8]) -> (Vec<I>, usize) {
         let (stream, start) = (&self.gpu.stream, self.start);
         let device_flags = Guarded::new(stream, start, flags);
-        let mut room = Guarded::<u32>::room(stream, start, flags.len());
-        let mut selected = Guarded::<u32>::room(stream, 1, 1);
+        let mut out = Guarded::<I>::room(stream, start, flags.len());
+        let mut selected = Guarded::<W>::room(stream, 1, 1);
+        let mut workspace = self.workspace(flags.len());
         self.partition
             .indices(
                 stream,
                 &device_flags.view(),
-                Count::Given(flags.len() as u32),
-                &mut room.view_mut(),
+                Count::All,
+                &mut out.view_mut(),
                 &mut selected.view_mut(),
-                &mut self.workspace(flags.len()),
+                &mut workspace,
             )
             .unwrap();
-        out.copy_from_slice(&room.read(stream));
-        selected.read(stream)[0]
+        selected.read(stream);
+        let selected = workspace.read(stream, &selected.view()).unwrap();
+        (out.read(stream), selected)
     }
 
-    fn items<T: Shared>(&self, items: &[T], flags: &[u8], out: &mut [T]) -> u32 {
+    fn items<T: Shared, W: CountWord>(&self, items: &[T], flags: &[u8]) -> (Vec<T>, usize) {
         let (stream, start) = (&self.gpu.stream, self.start);
         let device_flags = Guarded::new(stream, start, flags);
         let device_items = Guarded::new(stream, start, items);
-        let mut room = Guarded::<T>::room(stream, start, flags.len());
-        let mut selected = Guarded::<u32>::room(stream, 1, 1);
+        let mut out = Guarded::<T>::room(stream, start, flags.len());
+        let mut selected = Guarded::<W>::room(stream, 1, 1);
+        let mut workspace = self.workspace(flags.len());
         self.partition
             .items(
                 stream,
                 &device_items.view(),
                 &device_flags.view(),
                 Count::Given(flags.len() as u32),
-                &mut room.view_mut(),
+                &mut out.view_mut(),
                 &mut selected.view_mut(),
-                &mut self.workspace(flags.len()),
+                &mut workspace,
             )
             .unwrap();
-        out.copy_from_slice(&room.read(stream));
-        selected.read(stream)[0]
+        selected.read(stream);
+        let selected = workspace.read(stream, &selected.view()).unwrap();
+        (out.read(stream), selected)
     }
 
-    fn classes(&self, classes: u32, keys: &[u8], out: &mut [u32], starts: &mut [u32]) {
+    fn classes<I: CountWord, W: CountWord>(&self, classes: u32, keys: &[u8]) -> (Vec<I>, Vec<W>) {
         let (stream, start) = (&self.gpu.stream, self.start);
         let mut compiled = self.classes.borrow_mut();
         let partition = compiled.entry(classes).or_insert_with(|| {
             Classes::new(&self.gpu.compiler, &self.gpu.context, classes).unwrap()
         });
         let device_keys = Guarded::new(stream, start, keys);
-        let mut room = Guarded::<u32>::room(stream, start, keys.len());
-        let mut device_starts = Guarded::<u32>::room(stream, 1, starts.len());
+        let mut out = Guarded::<I>::room(stream, start, keys.len());
+        let mut starts = Guarded::<W>::room(stream, 1, classes as usize + 1);
+        let mut workspace = self.workspace(keys.len());
         partition
             .indices(
                 stream,
                 &device_keys.view(),
                 Count::Given(keys.len() as u32),
-                &mut room.view_mut(),
-                &mut device_starts.view_mut(),
-                &mut self.workspace(keys.len()),
+                &mut out.view_mut(),
+                &mut starts.view_mut(),
+                &mut workspace,
             )
             .unwrap();
-        out.copy_from_slice(&room.read(stream));
-        starts.copy_from_slice(&device_starts.read(stream));
+        starts.read(stream);
+        let starts = workspace.read_starts(stream, &starts.view()).unwrap();
+        (out.read(stream), starts)
     }
 }

@@ -3,21 +3,18 @@
 use std::sync::Arc;
 
 use compaction::{
-    Error,
-    cuda::{download, upload, zeroed},
-    cudarc::driver::{
-        CudaSlice, CudaStream,
-        sys::{CUgraphInstantiate_flags, CUstreamCaptureMode},
-    },
-    partition::{Classes, Workspace},
+    cuda::{Compiler, download, upload, zeroed},
+    cudarc::driver::{CudaContext, CudaSlice, CudaStream},
+    partition::{Classes, Partition, Workspace},
     select::Count,
 };
 
 use crate::{
-    CLASS_TILE, Keys, Sixteen, TILE, Three,
+    CLASS_TILE, Keys, Odd, Sixteen, TILE, Three, all,
     backends::{Backend, Cuda},
     check, check_classes,
-    common::Gpu,
+    common::{Gpu, is_short, lengths, times},
+    devices::{capture, is_refused},
     partitions_classes, partitions_indices, partitions_items,
     random::{Mask, Random},
 };
@@ -32,10 +29,19 @@ pub(crate) fn orders_classes(gpu: &Gpu) {
     super::orders_classes(&Backend::Cuda(&Cuda::new(gpu)));
 }
 
-pub(crate) fn random_cases(gpu: &Gpu) {
-    super::random_cases(&Backend::Cuda(&Cuda::new(gpu)), 200);
+pub(crate) fn writes_words_of_every_width(gpu: &Gpu) {
+    super::writes_words_of_every_width(&Backend::Cuda(&Cuda::new(gpu)));
 }
 
+pub(crate) fn parts_in_three(gpu: &Gpu) {
+    super::parts_in_three(&Backend::Cuda(&Cuda::new(gpu)));
+}
+
+pub(crate) fn random_cases(gpu: &Gpu) {
+    super::random_cases(&Backend::Cuda(&Cuda::new(gpu)), 400);
+}
+
+/// The starts of CUB's tests of alignment, and others.
 pub(crate) fn starts_anywhere(gpu: &Gpu) {
     let mut random = Random(4);
     let mut cuda = Cuda::new(gpu);
@@ -53,24 +59,28 @@ pub(crate) fn starts_anywhere(gpu: &Gpu) {
         ] {
             let flags = Mask::Random(50).flags(len, &mut random);
             let backend = Backend::Cuda(&cuda);
-            partitions_indices(&backend, &flags);
-            partitions_items::<u32>(&backend, &flags);
-            partitions_items::<Three>(&backend, &flags);
-            partitions_items::<Sixteen>(&backend, &flags);
-            partitions_classes(&backend, 256, &Keys::Uniform.draw(len, &mut random));
+            partitions_indices::<u32, u32>(&backend, &flags);
+            partitions_indices::<u64, u64>(&backend, &flags);
+            partitions_items::<u32, u32>(&backend, &flags);
+            partitions_items::<u8, u32>(&backend, &flags);
+            partitions_items::<Odd, u32>(&backend, &flags);
+            partitions_items::<Three, u64>(&backend, &flags);
+            partitions_items::<Sixteen, u32>(&backend, &flags);
+            let keys = Keys::Uniform.draw(len, &mut random);
+            partitions_classes::<u32, u32>(&backend, 256, &keys);
+            partitions_classes::<u64, u32>(&backend, 256, &keys);
         }
     }
 }
 
+/// A count that says too much takes all that there is, and is reported when it is read, once.
 pub(crate) fn counts_on_the_device(gpu: &Gpu) {
     let (stream, cuda) = (&gpu.stream, Cuda::new(gpu));
     let classes = Classes::new(&gpu.compiler, &gpu.context, 256).unwrap();
     let capacity = 9 * TILE + 5;
     let flags = Mask::Random(50).flags(capacity, &mut Random(5));
     let device_flags = upload(stream, &flags).unwrap();
-    let all: Vec<u32> = (0..capacity as u32).collect();
     let mut workspace = cuda.workspace(capacity);
-    // The last two are more than there are flags: as many as there are flags then.
     let counts = [
         0,
         1,
@@ -82,54 +92,107 @@ pub(crate) fn counts_on_the_device(gpu: &Gpu) {
         capacity + 1,
         u32::MAX as usize,
     ];
-    for count in counts {
-        let case = format!("a count of {count} on the device");
-        let device_count = upload(stream, &[GUARD, count as u32]).unwrap();
-        let mut out = upload(stream, &vec![GUARD; capacity]).unwrap();
-        let mut selected = upload(stream, &[GUARD; 257]).unwrap();
+    for (count, wide) in counts
+        .into_iter()
+        .flat_map(|count| [(count, false), (count, true)])
+    {
+        let case = format!("a count of {count} on the device, wide {wide}");
+        let said = format!("says {count} items, but there were {capacity}");
         let len = count.min(capacity);
-        cuda.partition
-            .indices(
+        let device_count = upload(stream, &[GUARD, count as u32]).unwrap();
+        let count = || Count::Device(device_count.slice(1..));
+        let flags_view = device_flags.as_view();
+        let guards = || upload(stream, &vec![GUARD; capacity]).unwrap();
+
+        let mut out = guards();
+        let mut selected = upload(stream, &[GUARD]).unwrap();
+        let mut wide_selected = zeroed::<u64>(stream, 1).unwrap();
+        let (mut view, mut selected_view) = (out.as_view_mut(), selected.as_view_mut());
+        let mut wide_view = wide_selected.as_view_mut();
+        if wide {
+            cuda.partition.indices(
                 stream,
-                &device_flags.as_view(),
-                Count::Device(device_count.slice(1..)),
-                &mut out.as_view_mut(),
-                &mut selected.as_view_mut(),
+                &flags_view,
+                count(),
+                &mut view,
+                &mut wide_view,
                 &mut workspace,
             )
-            .unwrap();
+        } else {
+            cuda.partition.indices(
+                stream,
+                &flags_view,
+                count(),
+                &mut view,
+                &mut selected_view,
+                &mut workspace,
+            )
+        }
+        .unwrap();
+        let mut read = || match wide {
+            true => workspace.read(stream, &wide_selected.as_view()),
+            false => workspace.read(stream, &selected.as_view()),
+        };
+        if len < device_count_says(&device_count, stream) {
+            is_refused(read(), &said);
+        }
         let got = download(stream, &out).unwrap();
-        let got_selected = download(stream, &selected).unwrap()[0];
         check(
             &case,
-            &all[..len],
+            &all::<u32>(len),
             &flags[..len],
-            (&got[..len], got_selected),
+            (&got[..len], read().unwrap()),
         );
         assert!(
             got[len..].iter().all(|&word| word == GUARD),
             "{case}: behind the count"
         );
 
-        let mut out = upload(stream, &vec![GUARD; capacity]).unwrap();
-        classes
-            .indices(
+        let mut out = guards();
+        let mut starts = upload(stream, &[GUARD; 257]).unwrap();
+        let mut wide_starts = zeroed::<u64>(stream, 257).unwrap();
+        let (mut view, mut starts_view) = (out.as_view_mut(), starts.as_view_mut());
+        let mut wide_view = wide_starts.as_view_mut();
+        if wide {
+            classes.indices(
                 stream,
-                &device_flags.as_view(),
-                Count::Device(device_count.slice(1..)),
-                &mut out.as_view_mut(),
-                &mut selected.as_view_mut(),
+                &flags_view,
+                count(),
+                &mut view,
+                &mut wide_view,
                 &mut workspace,
             )
-            .unwrap();
+        } else {
+            classes.indices(
+                stream,
+                &flags_view,
+                count(),
+                &mut view,
+                &mut starts_view,
+                &mut workspace,
+            )
+        }
+        .unwrap();
+        let mut read = || match wide {
+            true => workspace.read_starts(stream, &wide_starts.as_view()),
+            false => workspace
+                .read_starts(stream, &starts.as_view())
+                .map(|starts| starts.into_iter().map(u64::from).collect()),
+        };
+        if len < device_count_says(&device_count, stream) {
+            is_refused(read(), &said);
+        }
         let got = download(stream, &out).unwrap();
-        let starts = download(stream, &selected).unwrap();
-        check_classes(&case, 256, &flags[..len], &got[..len], &starts);
+        check_classes(&case, 256, &flags[..len], &got[..len], &read().unwrap());
         assert!(
             got[len..].iter().all(|&word| word == GUARD),
             "{case}: behind the count"
         );
     }
+}
+
+fn device_count_says(count: &CudaSlice<u32>, stream: &Arc<CudaStream>) -> usize {
+    download(stream, count).unwrap()[1] as usize
 }
 
 /// A call whose result is looked at later.
@@ -152,7 +215,7 @@ fn queue(
     let cuda = Cuda::new(gpu);
     let classes = Classes::new(&gpu.compiler, &gpu.context, 256).unwrap();
     let most = flags.len() / 2;
-    let mut workspace = Workspace::with_capacity(stream, most as u32).unwrap();
+    let mut workspace = Workspace::with_capacity(stream, most).unwrap();
     let flags = upload(stream, flags).unwrap();
     let mut queued = Vec::new();
     for call in 0..calls {
@@ -205,97 +268,110 @@ fn check_queued(stream: &Arc<CudaStream>, flags: &[u8], queued: Vec<Call>) {
         if call.by_class {
             check_classes(&case, 256, flags, &out, &counts);
         } else {
-            let all: Vec<u32> = (0..call.len as u32).collect();
-            check(&case, &all, flags, (&out, counts[0]));
+            check(
+                &case,
+                &all::<u32>(call.len),
+                flags,
+                (&out, counts[0] as usize),
+            );
         }
     }
 }
 
-/// All calls are on the stream before the first result is read.
+/// Calls are put onto the stream long before their results are read.
 pub(crate) fn over_and_over(gpu: &Gpu) {
     let mut random = Random(6);
-    let flags = Mask::Random(30).flags(40 * TILE, &mut random);
-    let queued = queue(gpu, &gpu.stream, &flags, 1000, &mut random);
+    let tiles = if is_short() { 4 } else { 40 };
+    let flags = Mask::Random(30).flags(tiles * TILE, &mut random);
+    let queued = queue(gpu, &gpu.stream, &flags, times(10_000), &mut random);
     check_queued(&gpu.stream, &flags, queued);
 }
 
 /// Blocks that wait for others must not keep those from running.
 pub(crate) fn two_streams(gpu: &Gpu) {
-    let mut random = Random(7);
-    let flags = Mask::Random(30).flags(2 << 20, &mut random);
+    let items = lengths([2 << 20]).pop().unwrap_or(8 * TILE);
+    let flags = Mask::Random(30).flags(items, &mut Random(7));
     let streams = [gpu.stream.clone(), gpu.context.new_stream().unwrap()];
-    let queued = streams.clone().map(|stream| {
-        let queued = queue(gpu, &stream, &flags, 200, &mut random);
-        (stream, queued)
+    std::thread::scope(|scope| {
+        for (seed, stream) in (70..).zip(&streams) {
+            let flags = &flags;
+            scope.spawn(move || {
+                let queued = queue(gpu, stream, flags, times(400), &mut Random(seed));
+                check_queued(stream, flags, queued);
+            });
+        }
     });
-    for (stream, queued) in queued {
-        check_queued(&stream, &flags, queued);
-    }
 }
 
-/// The rejected are partitioned by class, by a count that never leaves the device.
+/// The selected are partitioned by class, by a count that never leaves the device; then again with wide words.
 pub(crate) fn replays(gpu: &Gpu) {
     let (stream, cuda) = (&gpu.stream, Cuda::new(gpu));
     let classes = Classes::new(&gpu.compiler, &gpu.context, 20).unwrap();
-    let len = 60 * TILE + 11;
+    let len = lengths([60 * TILE + 11]).pop().unwrap_or(6 * TILE + 11);
     let mut random = Random(8);
     let mut workspace = cuda.workspace(len);
     let mut flags = zeroed::<u8>(stream, len).unwrap();
     let mut keys = zeroed::<u8>(stream, len).unwrap();
-    let (mut first, mut second) = (
-        zeroed::<u32>(stream, len).unwrap(),
-        zeroed::<u32>(stream, len).unwrap(),
-    );
-    let (mut selected, mut starts) = (
-        zeroed::<u32>(stream, 1).unwrap(),
-        zeroed::<u32>(stream, 21).unwrap(),
-    );
-    stream
-        .begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED)
-        .unwrap();
-    cuda.partition
-        .indices(
-            stream,
-            &flags.as_view(),
-            Count::Given(len as u32),
-            &mut first.as_view_mut(),
-            &mut selected.as_view_mut(),
-            &mut workspace,
-        )
-        .unwrap();
-    classes
-        .indices(
-            stream,
-            &keys.as_view(),
-            Count::Device(selected.as_view()),
-            &mut second.as_view_mut(),
-            &mut starts.as_view_mut(),
-            &mut workspace,
-        )
-        .unwrap();
-    let graph = stream
-        .end_capture(CUgraphInstantiate_flags(0))
-        .unwrap()
-        .unwrap();
-    let all: Vec<u32> = (0..len as u32).collect();
-    for replay in 0..50 {
+    let mut first = zeroed::<u32>(stream, len).unwrap();
+    let mut second = zeroed::<u32>(stream, len).unwrap();
+    let mut wide = zeroed::<u64>(stream, len).unwrap();
+    let mut selected = zeroed::<u32>(stream, 1).unwrap();
+    let mut starts = zeroed::<u32>(stream, 21).unwrap();
+    let mut wide_starts = zeroed::<u64>(stream, 21).unwrap();
+    let graph = capture(stream, || {
+        let (flags, keys) = (flags.as_view(), keys.as_view());
+        let (mut out, mut count) = (first.as_view_mut(), selected.as_view_mut());
+        cuda.partition
+            .indices(
+                stream,
+                &flags,
+                Count::All,
+                &mut out,
+                &mut count,
+                &mut workspace,
+            )
+            .unwrap();
+        let count = || Count::Device(selected.as_view());
+        let (mut out, mut begins) = (second.as_view_mut(), starts.as_view_mut());
+        classes
+            .indices(
+                stream,
+                &keys,
+                count(),
+                &mut out,
+                &mut begins,
+                &mut workspace,
+            )
+            .unwrap();
+        let (mut out, mut begins) = (wide.as_view_mut(), wide_starts.as_view_mut());
+        classes
+            .indices(
+                stream,
+                &keys,
+                count(),
+                &mut out,
+                &mut begins,
+                &mut workspace,
+            )
+            .unwrap();
+    });
+    for replay in 0..times(50) {
         let case = format!("replay {replay}");
         let host_flags = Mask::Random(random.below(101)).flags(len, &mut random);
         let host_keys = Keys::Uniform.draw(len, &mut random);
         stream.memcpy_htod(&host_flags, &mut flags).unwrap();
         stream.memcpy_htod(&host_keys, &mut keys).unwrap();
         graph.launch().unwrap();
-        let count = download(stream, &selected).unwrap()[0];
-        check(
-            &case,
-            &all,
-            &host_flags,
-            (&download(stream, &first).unwrap(), count),
-        );
-        let count = count as usize;
+        let count = download(stream, &selected).unwrap()[0] as usize;
+        let indices = download(stream, &first).unwrap();
+        check(&case, &all::<u32>(len), &host_flags, (&indices, count));
+        let keys = &host_keys[..count];
         let indices = download(stream, &second).unwrap();
-        let starts = download(stream, &starts).unwrap();
-        check_classes(&case, 20, &host_keys[..count], &indices[..count], &starts);
+        let begins = download(stream, &starts).unwrap();
+        check_classes(&case, 20, keys, &indices[..count], &begins);
+        let indices = download(stream, &wide).unwrap();
+        let begins = download(stream, &wide_starts).unwrap();
+        check_classes(&case, 20, keys, &indices[..count], &begins);
     }
 }
 
@@ -303,7 +379,9 @@ pub(crate) fn replays(gpu: &Gpu) {
 pub(crate) fn survives_its_last_epoch(gpu: &Gpu) {
     let (stream, cuda) = (&gpu.stream, Cuda::new(gpu));
     let classes = Classes::new(&gpu.compiler, &gpu.context, 256).unwrap();
-    let len = 150 * CLASS_TILE + 1;
+    let len = lengths([150 * CLASS_TILE + 1])
+        .pop()
+        .unwrap_or(4 * CLASS_TILE + 1);
     let mut random = Random(9);
     let mut workspace = cuda.workspace(len);
     for call in 0..12 {
@@ -329,11 +407,10 @@ pub(crate) fn survives_its_last_epoch(gpu: &Gpu) {
                 &mut workspace,
             )
             .unwrap();
-        let all: Vec<u32> = (0..len as u32).collect();
-        let selected = download(stream, &counts).unwrap()[0];
+        let selected = download(stream, &counts).unwrap()[0] as usize;
         check(
             &case,
-            &all,
+            &all::<u32>(len),
             &flags,
             (&download(stream, &out).unwrap(), selected),
         );
@@ -363,10 +440,9 @@ pub(crate) fn refuses_what_does_not_fit(gpu: &Gpu) {
     let (stream, cuda) = (&gpu.stream, Cuda::new(gpu));
     let flags = upload(stream, &[1_u8; 8]).unwrap();
     let word = zeroed::<u32>(stream, 1).unwrap();
-    let mut selected = zeroed::<u32>(stream, 1).unwrap();
-    let mut out = zeroed::<u32>(stream, 8).unwrap();
-    let mut small = cuda.workspace(7);
-    let mut workspace = cuda.workspace(8);
+    let mut selected = upload(stream, &[GUARD]).unwrap();
+    let mut out = upload(stream, &[GUARD; 8]).unwrap();
+    let (mut small, mut workspace) = (cuda.workspace(7), cuda.workspace(8));
     let mut indices = |count: Count<'_>, room: usize, counts: usize, workspace: &mut Workspace| {
         let (mut out, mut selected) = (out.slice_mut(..room), selected.slice_mut(..counts));
         cuda.partition.indices(
@@ -378,89 +454,77 @@ pub(crate) fn refuses_what_does_not_fit(gpu: &Gpu) {
             workspace,
         )
     };
-    let error = indices(Count::Given(9), 8, 1, &mut workspace).unwrap_err();
-    assert!(
-        matches!(
-            error,
-            Error::LengthMismatch {
-                expected: 9,
-                got: 8,
-                ..
-            }
-        ),
-        "{error}"
+    is_refused(
+        indices(Count::Given(9), 8, 1, &mut workspace),
+        "the flags of partition: 8 items where 9 are expected",
     );
-    let error = indices(Count::Device(word.slice(1..)), 8, 1, &mut workspace).unwrap_err();
-    assert!(
-        matches!(
-            error,
-            Error::LengthMismatch {
-                expected: 1,
-                got: 0,
-                ..
-            }
-        ),
-        "{error}"
+    is_refused(
+        indices(Count::Device(word.slice(1..)), 8, 1, &mut workspace),
+        "the count that partition reads: 0 items where 1 are expected",
     );
-    let error = indices(Count::Given(8), 7, 1, &mut workspace).unwrap_err();
-    assert!(
-        matches!(
-            error,
-            Error::OutputTooShort {
-                needed: 8,
-                got: 7,
-                ..
-            }
-        ),
-        "{error}"
+    is_refused(
+        indices(Count::Given(8), 7, 1, &mut workspace),
+        "the output of partition: room for 7 items where up to 8 may be written",
     );
-    let error = indices(Count::Given(8), 8, 0, &mut workspace).unwrap_err();
-    assert!(
-        matches!(
-            error,
-            Error::OutputTooShort {
-                needed: 1,
-                got: 0,
-                ..
-            }
-        ),
-        "{error}"
+    is_refused(
+        indices(Count::Given(8), 8, 0, &mut workspace),
+        "the count that partition writes: room for 0 items where up to 1 may be written",
     );
-    let error = indices(Count::Device(word.as_view()), 8, 1, &mut small).unwrap_err();
-    assert!(
-        matches!(
-            error,
-            Error::WorkspaceTooSmall {
-                needed: 8,
-                got: 7,
-                ..
-            }
-        ),
-        "{error}"
+    is_refused(
+        indices(Count::Device(word.as_view()), 8, 1, &mut small),
+        "partition: a workspace for 7 items is used for 8",
     );
-    indices(Count::Given(7), 7, 1, &mut small).unwrap();
+    assert_eq!(download(stream, &out).unwrap(), [GUARD; 8]);
+    assert_eq!(download(stream, &selected).unwrap(), [GUARD]);
 
     let classes = Classes::new(&gpu.compiler, &gpu.context, 4).unwrap();
     let mut starts = zeroed::<u32>(stream, 4).unwrap();
-    let error = classes
-        .indices(
+    is_refused(
+        classes.indices(
             stream,
             &flags.as_view(),
             Count::Given(8),
             &mut out.as_view_mut(),
             &mut starts.as_view_mut(),
             &mut workspace,
-        )
-        .unwrap_err();
-    assert!(
-        matches!(
-            error,
-            Error::OutputTooShort {
-                needed: 5,
-                got: 4,
-                ..
-            }
         ),
-        "{error}"
+        "the starts of partition: room for 4 items where up to 5 may be written",
     );
+    let items = zeroed::<u64>(stream, 7).unwrap();
+    let mut items_out = zeroed::<u64>(stream, 8).unwrap();
+    is_refused(
+        cuda.partition.items(
+            stream,
+            &items.as_view(),
+            &flags.as_view(),
+            Count::Given(7),
+            &mut items_out.as_view_mut(),
+            &mut selected.as_view_mut(),
+            &mut workspace,
+        ),
+        "the items of partition: 7 items where 8 are expected",
+    );
+    is_refused(Workspace::with_capacity(stream, 1 << 60), "the GPU has no");
+}
+
+pub(crate) fn refuses_another_device([here, there]: &[Arc<CudaContext>; 2]) {
+    let streams = [here.new_stream().unwrap(), there.new_stream().unwrap()];
+    let stream = &streams[0];
+    let partition = Partition::new(&Compiler::new(), here).unwrap();
+    let mut elsewhere = Workspace::with_capacity(&streams[1], 8).unwrap();
+    let flags = upload(stream, &[1_u8; 8]).unwrap();
+    let mut out = upload(stream, &[GUARD; 8]).unwrap();
+    let mut selected = zeroed::<u32>(stream, 1).unwrap();
+    is_refused(
+        partition.indices(
+            stream,
+            &flags.as_view(),
+            Count::All,
+            &mut out.as_view_mut(),
+            &mut selected.as_view_mut(),
+            &mut elsewhere,
+        ),
+        "belongs to another CUDA context than the stream of the call",
+    );
+    assert_eq!(download(stream, &out).unwrap(), [GUARD; 8]);
 }

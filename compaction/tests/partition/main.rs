@@ -2,26 +2,32 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+#[path = "../common/devices.rs"]
+mod devices;
 #[path = "../common/guarded.rs"]
 mod guarded;
 #[path = "../common/random.rs"]
 mod random;
+#[path = "../common/spills.rs"]
+mod spills;
 
 mod backends;
 mod cuda;
+mod huge;
 
-use std::{fmt::Debug, sync::Arc};
+use std::sync::Arc;
 
 use compaction::{
-    Error,
-    cuda::{Nvrtc, Target},
+    counting::CountWord,
+    cuda::Nvrtc,
     layout::Shared,
     partition::{self, CLASS_TILE_ITEMS, Classes, TILE_ITEMS, cpu},
 };
 
 use crate::{
     backends::Backend,
-    common::Tests,
+    common::{Tests, lengths, times},
+    devices::{is_refused, two_gpus},
     random::{Mask, Random, items},
 };
 
@@ -35,6 +41,16 @@ compaction::shared! {
     pub struct Six {
         /// Any bits.
         pub words: [u32; 6],
+    }
+    /// An item that lies anywhere.
+    pub struct Odd {
+        /// Any bits.
+        pub bytes: [u8; 7],
+    }
+    /// An item that lies on two bytes.
+    pub struct Halves {
+        /// Any bits.
+        pub halves: [u16; 5],
     }
     /// The widest item.
     pub struct Sixteen {
@@ -121,6 +137,10 @@ fn main() {
         .test("the_cpu_puts_selected_first", || {
             puts_selected_first(&Backend::Cpu);
         })
+        .test("the_cpu_writes_words_of_every_width", || {
+            writes_words_of_every_width(&Backend::Cpu)
+        })
+        .test("the_cpu_parts_in_three", || parts_in_three(&Backend::Cpu))
         .test("the_cpu_orders_classes", || orders_classes(&Backend::Cpu))
         .test(
             "the_cpu_partitions_in_random_cases",
@@ -133,6 +153,11 @@ fn main() {
         .nvrtc("kernels_compile_without_spills", compile_without_spills)
         .gpu("cuda_puts_selected_first", cuda::puts_selected_first)
         .gpu("cuda_orders_classes", cuda::orders_classes)
+        .gpu(
+            "cuda_writes_words_of_every_width",
+            cuda::writes_words_of_every_width,
+        )
+        .gpu("cuda_parts_in_three", cuda::parts_in_three)
         .gpu("cuda_partitions_in_random_cases", cuda::random_cases)
         .gpu(
             "cuda_takes_views_that_start_anywhere",
@@ -153,30 +178,74 @@ fn main() {
             "cuda_refuses_what_does_not_fit",
             cuda::refuses_what_does_not_fit,
         )
+        .needs(
+            "no second GPU",
+            two_gpus(),
+            "cuda_refuses_a_workspace_of_another_device",
+            cuda::refuses_another_device,
+        )
+        .huge("huge_around_two_to_the_31", huge::around_two_to_the_31)
+        .huge("huge_past_two_to_the_32", huge::past_two_to_the_32)
         .run()
 }
 
 fn puts_selected_first(backend: &Backend<'_>) {
     let mut random = Random(1);
-    for &len in SIZES {
+    for len in lengths(SIZES.iter().copied()) {
         for &mask in MASKS {
             let flags = mask.flags(len, &mut random);
-            partitions_indices(backend, &flags);
-            partitions_items::<u32>(backend, &flags);
+            partitions_indices::<u32, u32>(backend, &flags);
+            partitions_items::<u32, u32>(backend, &flags);
             if len <= 1 << 17 {
-                partitions_items::<u64>(backend, &flags);
-                partitions_items::<Three>(backend, &flags);
-                partitions_items::<Six>(backend, &flags);
-                partitions_items::<Sixteen>(backend, &flags);
+                partitions_items::<u8, u32>(backend, &flags);
+                partitions_items::<u64, u32>(backend, &flags);
+                partitions_items::<Odd, u32>(backend, &flags);
+                partitions_items::<Halves, u32>(backend, &flags);
+                partitions_items::<Three, u32>(backend, &flags);
+                partitions_items::<Six, u32>(backend, &flags);
+                partitions_items::<Sixteen, u32>(backend, &flags);
             }
+        }
+    }
+}
+
+/// What takes one launch with words of 32 bits takes two with one of 64.
+fn writes_words_of_every_width(backend: &Backend<'_>) {
+    let mut random = Random(3);
+    for len in lengths(SIZES.iter().copied()) {
+        for mask in [Mask::All, Mask::None, Mask::Random(50), Mask::Blocks] {
+            let flags = mask.flags(len, &mut random);
+            partitions_indices::<u32, u64>(backend, &flags);
+            partitions_indices::<u64, u32>(backend, &flags);
+            partitions_indices::<u64, u64>(backend, &flags);
+            partitions_items::<u32, u64>(backend, &flags);
+            partitions_items::<Odd, u64>(backend, &flags);
+        }
+        for classes in [1, 16, 31, 256] {
+            let keys = Keys::Skewed.draw(len, &mut random);
+            partitions_classes::<u32, u64>(backend, classes, &keys);
+            partitions_classes::<u64, u32>(backend, classes, &keys);
+            partitions_classes::<u64, u64>(backend, classes, &keys);
+        }
+    }
+}
+
+/// The cases of CUB's tests of three parts: any of them may be empty, or all there is.
+fn parts_in_three(backend: &Backend<'_>) {
+    let mut random = Random(10);
+    for _ in 0..10 {
+        let len = lengths([random.below(100_000)]).pop().unwrap_or(9999);
+        for parts in [&[0, 1, 2][..], &[1, 2], &[0, 2], &[0, 1], &[0], &[1], &[2]] {
+            let keys: Vec<u8> = (0..len).map(|_| parts[random.below(parts.len())]).collect();
+            partitions_classes::<u32, u32>(backend, 2, &keys);
         }
     }
 }
 
 fn orders_classes(backend: &Backend<'_>) {
     let mut random = Random(2);
-    for &len in SIZES {
-        for classes in [1, 2, 3, 16, 100, 255, 256] {
+    for len in lengths(SIZES.iter().copied()) {
+        for classes in [1, 2, 3, 16, 31, 32, 100, 255, 256] {
             for keys in [
                 Keys::Uniform,
                 Keys::Constant(2),
@@ -184,7 +253,7 @@ fn orders_classes(backend: &Backend<'_>) {
                 Keys::Blocks,
                 Keys::Skewed,
             ] {
-                partitions_classes(backend, classes, &keys.draw(len, &mut random));
+                partitions_classes::<u32, u32>(backend, classes, &keys.draw(len, &mut random));
             }
         }
     }
@@ -194,75 +263,100 @@ fn random_cases_on_the_cpu() {
     random_cases(&Backend::Cpu, 200);
 }
 
-fn random_cases(backend: &Backend<'_>, cases: u64) {
-    for seed in 0..cases {
+fn random_cases(backend: &Backend<'_>, cases: usize) {
+    for seed in 0..times(cases) as u64 {
         let mut random = Random(seed);
         let magnitude = random.below(19);
-        let len = random.below(2 << magnitude);
+        let len = lengths([random.below(2 << magnitude)]).pop().unwrap_or(9);
         let flags = Mask::Random(random.below(101)).flags(len, &mut random);
-        match random.below(4) {
-            0 => partitions_indices(backend, &flags),
-            1 => partitions_items::<Three>(backend, &flags),
-            2 => partitions_items::<f32>(backend, &flags),
-            _ => {
+        match random.below(7) {
+            0 => partitions_indices::<u32, u32>(backend, &flags),
+            1 => partitions_indices::<u64, u64>(backend, &flags),
+            2 => partitions_items::<Three, u32>(backend, &flags),
+            3 => partitions_items::<f32, u32>(backend, &flags),
+            4 => partitions_items::<Halves, u64>(backend, &flags),
+            which => {
                 let classes = [1, 7, 40, 256][random.below(4)];
-                partitions_classes(backend, classes, &Keys::Uniform.draw(len, &mut random));
+                let keys = Keys::Uniform.draw(len, &mut random);
+                match which {
+                    5 => partitions_classes::<u32, u32>(backend, classes, &keys),
+                    _ => partitions_classes::<u64, u64>(backend, classes, &keys),
+                }
             }
         }
     }
 }
 
-fn partitions_indices(backend: &Backend<'_>, flags: &[u8]) {
-    let mut out = vec![0; flags.len()];
-    let selected = backend.indices(flags, &mut out);
-    let all: Vec<u32> = (0..flags.len() as u32).collect();
-    check("indices", &all, flags, (&out, selected));
+/// The first indices.
+fn all<I: CountWord>(len: usize) -> Vec<I> {
+    (0..len).map(|index| I::from_len(index).unwrap()).collect()
 }
 
-fn partitions_items<T: Shared + Debug + Send + Sync>(backend: &Backend<'_>, flags: &[u8]) {
+fn partitions_indices<I: CountWord, W: CountWord>(backend: &Backend<'_>, flags: &[u8]) {
+    let (out, selected) = backend.indices::<I, W>(flags);
+    let case = format!("indices in {}, count in {}", I::NAME, W::NAME);
+    check(&case, &all::<I>(flags.len()), flags, (&out, selected));
+}
+
+fn partitions_items<T: Shared + Send + Sync, W: CountWord>(backend: &Backend<'_>, flags: &[u8]) {
     let items = items::<T>(flags.len());
-    let mut out = vec![T::zeroed(); flags.len()];
-    let selected = backend.items(&items, flags, &mut out);
+    let (out, selected) = backend.items::<T, W>(&items, flags);
     check(T::NAME, &items, flags, (&out, selected));
 }
 
-/// Against two filters: selected, then rejected.
-fn check<T: Shared>(what: &str, items: &[T], flags: &[u8], (out, selected): (&[T], u32)) {
+/// Against the specification, with two classes.
+fn check<T: Shared>(what: &str, items: &[T], flags: &[u8], (out, selected): (&[T], usize)) {
     let case = format!("{what}, {} flags", flags.len());
-    let part = |wanted: bool| {
-        let flagged = items.iter().zip(flags);
-        flagged.filter(move |(_, flag)| (**flag != 0) == wanted)
-    };
-    assert_eq!(selected as usize, part(true).count(), "{case}: the count");
-    let expected = part(true).chain(part(false)).map(|(item, _)| item);
+    assert_eq!(
+        selected,
+        flags.iter().filter(|&&flag| flag != 0).count(),
+        "{case}: the count"
+    );
+    let flagged = items.iter().zip(flags);
+    let expected = cpu::specification(flagged, |(_, flag)| u8::from(**flag == 0));
     let wrong = expected
         .zip(out)
-        .position(|(left, right)| bytemuck::bytes_of(left) != bytemuck::bytes_of(right));
+        .position(|((left, _), right)| bytemuck::bytes_of(left) != bytemuck::bytes_of(right));
     assert!(wrong.is_none(), "{case}: item {wrong:?} is wrong");
 }
 
-fn partitions_classes(backend: &Backend<'_>, classes: u32, keys: &[u8]) {
-    let case = format!("{} keys, {classes} classes", keys.len());
-    let mut out = vec![0; keys.len()];
-    let mut starts = vec![0; classes as usize + 1];
-    backend.classes(classes, keys, &mut out, &mut starts);
+fn partitions_classes<I: CountWord, W: CountWord>(
+    backend: &Backend<'_>,
+    classes: u32,
+    keys: &[u8],
+) {
+    let (out, starts) = backend.classes::<I, W>(classes, keys);
+    let case = format!(
+        "{} keys, {classes} classes, indices in {}, starts in {}",
+        keys.len(),
+        I::NAME,
+        W::NAME
+    );
     check_classes(&case, classes, keys, &out, &starts);
 }
 
-/// Against the standard library's stable sort.
-fn check_classes(case: &str, classes: u32, keys: &[u8], out: &[u32], starts: &[u32]) {
-    let class_of = |index: &u32| u32::from(keys[*index as usize]).min(classes);
-    let mut expected: Vec<u32> = (0..keys.len() as u32).collect();
-    expected.sort_by_key(class_of);
+/// Against the specification. Keys without a class are behind the last.
+fn check_classes<I: CountWord, W: CountWord>(
+    case: &str,
+    classes: u32,
+    keys: &[u8],
+    out: &[I],
+    starts: &[W],
+) {
+    let behind = u8::try_from(classes).unwrap_or(u8::MAX);
+    let class_of = |index: &I| keys[index.to_len()].min(behind);
+    let expected: Vec<I> = cpu::specification(all::<I>(keys.len()), class_of).collect();
     let wrong = expected
         .iter()
         .zip(out)
         .position(|(left, right)| left != right);
     assert!(wrong.is_none(), "{case}: index {wrong:?} is wrong");
-    for (class, &start) in (0..).zip(starts) {
-        let smaller = expected.partition_point(|index| class_of(index) < class);
+    assert_eq!(starts.len(), classes as usize + 1, "{case}: starts");
+    for (class, start) in (0..).zip(starts) {
+        let smaller = expected.partition_point(|index| u32::from(class_of(index)) < class);
         assert_eq!(
-            start as usize, smaller,
+            start.to_len(),
+            smaller,
             "{case}: the start of class {class}"
         );
     }
@@ -270,74 +364,37 @@ fn check_classes(case: &str, classes: u32, keys: &[u8], out: &[u32], starts: &[u
 
 fn refuses_what_does_not_fit() {
     let mut out = [7_u32; 3];
-    let error = cpu::indices(&[0; 4], &mut out).unwrap_err();
-    assert!(
-        matches!(
-            error,
-            Error::OutputTooShort {
-                needed: 4,
-                got: 3,
-                ..
-            }
-        ),
-        "{error}"
+    is_refused(
+        cpu::indices(&[0; 4], &mut out),
+        "the output of partition: room for 3 items where up to 4 may be written",
     );
-    let error = cpu::items(&[1_u32; 3], &[1; 2], &mut out).unwrap_err();
-    assert!(
-        matches!(
-            error,
-            Error::LengthMismatch {
-                expected: 2,
-                got: 3,
-                ..
-            }
-        ),
-        "{error}"
+    is_refused(
+        cpu::items(&[1_u32; 3], &[1; 2], &mut out),
+        "the items of partition: 3 items where 2 are expected",
     );
-    let error = cpu::classes(3, &[0; 2], &mut out, &mut [0; 3]).unwrap_err();
-    assert!(
-        matches!(
-            error,
-            Error::OutputTooShort {
-                needed: 4,
-                got: 3,
-                ..
-            }
-        ),
-        "{error}"
+    is_refused(
+        cpu::classes(3, &[0; 2], &mut out, &mut [0_u32; 3]),
+        "the starts of partition: room for 3 items where up to 4 may be written",
     );
     for classes in [0, 257] {
-        let error = cpu::classes(classes, &[0; 2], &mut out, &mut [0; 300]).unwrap_err();
-        assert!(error.to_string().contains("1 to 256"), "{error}");
-        Classes::source(classes).unwrap_err();
+        is_refused(
+            cpu::classes(classes, &[0; 2], &mut out, &mut [0_u32; 300]),
+            "1 to 256",
+        );
+        is_refused(Classes::source(classes), "1 to 256");
     }
     assert_eq!(out, [7; 3]);
 }
 
-/// For every architecture that this NVRTC knows among those supported.
 fn compile_without_spills(nvrtc: &Arc<Nvrtc>) {
     let sources = [
         partition::source::<u32>(),
         partition::source::<Three>(),
+        partition::source::<Odd>(),
         partition::source::<Sixteen>(),
         Classes::source(1).unwrap(),
         Classes::source(16).unwrap(),
         Classes::source(256).unwrap(),
     ];
-    for capability in [75, 80, 86, 90, 120] {
-        for source in &sources {
-            let Some(target) = nvrtc.target(capability) else {
-                continue;
-            };
-            let compiled = nvrtc
-                .compile(source, target)
-                .unwrap_or_else(|error| panic!("{error}"));
-            if let Target::Cubin(_) = target {
-                for kernel in compiled.usage() {
-                    assert_eq!(kernel.spill_store_bytes, 0, "{kernel:?} for {target}");
-                    assert_eq!(kernel.spill_load_bytes, 0, "{kernel:?} for {target}");
-                }
-            }
-        }
-    }
+    spills::compile_without_spills(nvrtc, &sources);
 }

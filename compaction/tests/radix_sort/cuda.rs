@@ -1,17 +1,26 @@
 //! The sorts on a GPU.
 
-use std::ops::Range;
+use std::{ops::Range, sync::Arc};
 
 use compaction::{
     Error,
-    cuda::{download, upload, zeroed},
-    cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode},
+    counting::CountWord,
+    cuda::{self, download, upload, zeroed},
+    cudarc::driver::{
+        CudaSlice, CudaStream,
+        sys::{CUgraphInstantiate_flags, CUstreamCaptureMode},
+    },
     radix_sort::{Order, RadixSort, Strategy, Workspace},
     select::Count,
 };
 
 use crate::{
-    Backend, FromBits, TILE, check, common::Gpu, draw, guarded::Guarded, random::Random, sorts_keys,
+    Backend, FromBits, TILE, check,
+    common::{Gpu, is_short, lengths, times},
+    draw,
+    guarded::Guarded,
+    random::Random,
+    sorts_keys,
 };
 
 /// A GPU.
@@ -53,27 +62,28 @@ impl<'a> Cuda<'a> {
                 &input.view(),
                 Count::Given(len as u32),
                 &mut out.view_mut(),
-                &mut Workspace::for_keys::<K>(stream, len as u32).unwrap(),
+                &mut Workspace::for_keys::<K>(stream, len).unwrap(),
             )
             .unwrap();
         out.read(stream)
     }
 
-    pub(crate) fn pairs<K: FromBits>(
+    /// The keys and the values, which are indices.
+    pub(crate) fn pairs<K: FromBits, V: CountWord>(
         &self,
         strategy: Strategy,
         keys: &[K],
-        values: &[u32],
+        values: &[V],
         bits: &Range<u32>,
         order: Order,
-    ) -> (Vec<K>, Vec<u32>) {
+    ) -> (Vec<K>, Vec<usize>) {
         let (stream, len) = (&self.gpu.stream, keys.len());
         let (input, values) = (
             Guarded::new(stream, self.start, keys),
             Guarded::new(stream, self.start, values),
         );
         let mut out = Guarded::<K>::room(stream, self.start, len);
-        let mut values_out = Guarded::<u32>::room(stream, self.start, len);
+        let mut values_out = Guarded::<V>::room(stream, self.start, len);
         self.sort(strategy, bits, order)
             .pairs(
                 stream,
@@ -82,10 +92,12 @@ impl<'a> Cuda<'a> {
                 Count::Given(len as u32),
                 &mut out.view_mut(),
                 &mut values_out.view_mut(),
-                &mut Workspace::for_pairs::<K>(stream, len as u32).unwrap(),
+                &mut Workspace::for_pairs::<K, V>(stream, len).unwrap(),
             )
             .unwrap();
-        (out.read(stream), values_out.read(stream))
+        let values = values_out.read(stream);
+        let indices = values.into_iter().map(CountWord::to_len).collect();
+        (out.read(stream), indices)
     }
 }
 
@@ -98,12 +110,13 @@ pub(crate) fn sorts_windows(gpu: &Gpu) {
 }
 
 pub(crate) fn random_cases(gpu: &Gpu) {
-    super::random_cases(&Backend::Cuda(&Cuda::new(gpu)), 100);
+    super::random_cases(&Backend::Cuda(&Cuda::new(gpu)), 300);
 }
 
 /// More tiles than any GPU runs at once.
 pub(crate) fn sorts_many_keys(gpu: &Gpu) {
-    let keys = draw::<u32>((1 << 23) + 3, 0, &mut Random(3));
+    let len = if is_short() { 40_000 } else { (1 << 23) + 3 };
+    let keys = draw::<u32>(len, 0, &mut Random(3));
     sorts_keys(
         &Backend::Cuda(&Cuda::new(gpu)),
         &keys,
@@ -117,7 +130,7 @@ pub(crate) fn starts_anywhere(gpu: &Gpu) {
     let mut cuda = Cuda::new(gpu);
     for start in [1, 2, 3, 7, 16] {
         cuda.start = start;
-        for len in [1, 130, TILE + 1, 5 * TILE + 2] {
+        for len in lengths([1, 130, TILE + 1, 5 * TILE + 2]) {
             let backend = Backend::Cuda(&cuda);
             sorts_keys::<u32>(
                 &backend,
@@ -131,6 +144,7 @@ pub(crate) fn starts_anywhere(gpu: &Gpu) {
                 0..64,
                 Order::Ascending,
             );
+            sorts_keys::<u8>(&backend, &draw(len, 0, &mut random), 0..8, Order::Ascending);
         }
     }
 }
@@ -140,7 +154,7 @@ pub(crate) fn counts_on_the_device(gpu: &Gpu) {
     let capacity = 3 * TILE + 5;
     let keys = draw::<u32>(capacity, 0, &mut Random(5));
     let input = upload(stream, &keys).unwrap();
-    let mut workspace = Workspace::for_keys::<u32>(stream, capacity as u32).unwrap();
+    let mut workspace = Workspace::for_keys::<u32>(stream, capacity).unwrap();
     for &strategy in Strategy::ALL {
         let sort =
             RadixSort::<u32>::new(&gpu.compiler, &gpu.context, strategy, Order::Ascending).unwrap();
@@ -182,21 +196,49 @@ pub(crate) fn counts_on_the_device(gpu: &Gpu) {
     }
 }
 
+/// Once, and with the numbers.
+pub(crate) fn reports_too_much(gpu: &Gpu) {
+    let stream = &gpu.stream;
+    let input = upload(stream, &[3_u32, 1, 2]).unwrap();
+    for &strategy in Strategy::ALL {
+        let sort =
+            RadixSort::<u32>::new(&gpu.compiler, &gpu.context, strategy, Order::Ascending).unwrap();
+        let mut workspace = Workspace::for_keys::<u32>(stream, 3).unwrap();
+        for (said, is_too_much) in [(3_u32, false), (4, true), (u32::MAX, true), (2, false)] {
+            let count = upload(stream, &[said]).unwrap();
+            let mut out = zeroed::<u32>(stream, 3).unwrap();
+            let (view, count) = (input.as_view(), Count::Device(count.as_view()));
+            sort.keys(stream, &view, count, &mut out.as_view_mut(), &mut workspace)
+                .unwrap();
+            match workspace.check(stream) {
+                Err(Error::CountTooLarge {
+                    what: "radix_sort",
+                    count,
+                    capacity: 3,
+                }) => assert!(is_too_much && count == said as usize),
+                checked => assert!(!is_too_much && checked.is_ok(), "{said}: {checked:?}"),
+            }
+            workspace.check(stream).unwrap();
+        }
+    }
+}
+
 /// All calls are on the stream before the first result is read. Half-way the epochs begin again.
 pub(crate) fn over_and_over(gpu: &Gpu) {
     let stream = &gpu.stream;
-    let most = 20 * TILE;
+    let most = if is_short() { TILE } else { 8 * TILE };
+    let calls = times(10_000);
     let mut random = Random(6);
     let keys = draw::<u32>(2 * most, 0, &mut random);
     let input = upload(stream, &keys).unwrap();
-    let mut workspace = Workspace::for_keys::<u32>(stream, most as u32).unwrap();
+    let mut workspace = Workspace::for_keys::<u32>(stream, most).unwrap();
     let sorts = Strategy::ALL.iter().map(|&strategy| {
         RadixSort::<u32>::new(&gpu.compiler, &gpu.context, strategy, Order::Ascending).unwrap()
     });
     let sorts: Vec<_> = sorts.collect();
     let mut queued = Vec::new();
-    for call in 0..1000 {
-        if call == 500 {
+    for call in 0..calls {
+        if call == calls / 2 {
             workspace.age(stream, 9).unwrap();
         }
         let magnitude = random.below(12);
@@ -223,17 +265,80 @@ pub(crate) fn over_and_over(gpu: &Gpu) {
     }
 }
 
+/// Each with a workspace of its own.
+pub(crate) fn two_streams(gpu: &Gpu) {
+    let streams = [gpu.stream.clone(), gpu.context.new_stream().unwrap()];
+    let most = if is_short() { TILE } else { 30 * TILE };
+    let mut random = Random(8);
+    let keys = draw::<u32>(2 * most, 0, &mut random);
+    let indices: Vec<u32> = (0..2 * most as u32).collect();
+    let sort = RadixSort::<u32>::new(
+        &gpu.compiler,
+        &gpu.context,
+        Strategy::Onesweep,
+        Order::Descending,
+    )
+    .unwrap();
+    let mut sides = streams.map(|stream| {
+        let keys = upload(&stream, &keys).unwrap();
+        let values = upload(&stream, &indices).unwrap();
+        let workspace = Workspace::for_pairs::<u32, u32>(&stream, most).unwrap();
+        (stream, keys, values, workspace)
+    });
+    let mut queued = Vec::new();
+    for _ in 0..times(300) {
+        for (stream, keys, values, workspace) in &mut sides {
+            let len = random.below(most + 1);
+            let start = random.below(most);
+            let range = start..start + len;
+            let mut out = zeroed::<u32>(stream, len).unwrap();
+            let mut values_out = zeroed::<u32>(stream, len).unwrap();
+            sort.pairs(
+                stream,
+                &keys.slice(range.clone()),
+                &values.slice(..len),
+                Count::All,
+                &mut out.as_view_mut(),
+                &mut values_out.as_view_mut(),
+                workspace,
+            )
+            .unwrap();
+            queued.push((stream.clone(), range, out, values_out));
+        }
+    }
+    for (stream, range, out, values_out) in queued {
+        let out = download(&stream, &out).unwrap();
+        check(
+            "two streams",
+            &keys[range],
+            &(0..32),
+            Order::Descending,
+            &out,
+            Some(&to_indices(&stream, &values_out)),
+        );
+    }
+}
+
+fn to_indices(stream: &Arc<CudaStream>, values: &CudaSlice<u32>) -> Vec<usize> {
+    let values = download(stream, values).unwrap();
+    values.into_iter().map(|value| value as usize).collect()
+}
+
 pub(crate) fn replays(gpu: &Gpu) {
     let stream = &gpu.stream;
-    let len = 30 * TILE + 11;
+    let len = if is_short() {
+        TILE + 11
+    } else {
+        30 * TILE + 11
+    };
     let mut random = Random(7);
-    let mut workspace = Workspace::for_pairs::<u32>(stream, len as u32).unwrap();
+    let mut workspace = Workspace::for_pairs::<u32, u32>(stream, len).unwrap();
     let indices: Vec<u32> = (0..len as u32).collect();
     let values = upload(stream, &indices).unwrap();
     for &strategy in Strategy::ALL {
         let sort =
             RadixSort::<u32>::new(&gpu.compiler, &gpu.context, strategy, Order::Ascending).unwrap();
-        sort.prepare_pairs().unwrap();
+        sort.prepare_pairs::<u32>().unwrap();
         let mut keys = zeroed::<u32>(stream, len).unwrap();
         let (mut out, mut values_out) = (
             zeroed::<u32>(stream, len).unwrap(),
@@ -256,12 +361,12 @@ pub(crate) fn replays(gpu: &Gpu) {
             .end_capture(CUgraphInstantiate_flags(0))
             .unwrap()
             .unwrap();
-        for _ in 0..20 {
+        for _ in 0..if is_short() { 2 } else { 20 } {
             let host_keys = draw::<u32>(len, 1, &mut random);
             stream.memcpy_htod(&host_keys, &mut keys).unwrap();
             graph.launch().unwrap();
             let out = download(stream, &out).unwrap();
-            let values_out = download(stream, &values_out).unwrap();
+            let values_out = to_indices(stream, &values_out);
             check(
                 "replay",
                 &host_keys,
@@ -274,6 +379,14 @@ pub(crate) fn replays(gpu: &Gpu) {
     }
 }
 
+compaction::shared! {
+    /// A value that lies on 4 bytes.
+    struct Halves {
+        words: [u32; 2],
+    }
+}
+
+/// By an error that names the object, and the output stays as it is.
 pub(crate) fn refuses_what_does_not_fit(gpu: &Gpu) {
     let stream = &gpu.stream;
     let sort = RadixSort::<u32>::new(
@@ -284,85 +397,83 @@ pub(crate) fn refuses_what_does_not_fit(gpu: &Gpu) {
     )
     .unwrap();
     let keys = zeroed::<u32>(stream, 8).unwrap();
-    let mut out = zeroed::<u32>(stream, 8).unwrap();
+    let mut out = upload(stream, &[7_u32; 8]).unwrap();
     let mut workspace = Workspace::for_keys::<u32>(stream, 8).unwrap();
-    let mut call = |count: u32, room: usize, workspace: &mut Workspace| {
-        let (view, mut out) = (keys.as_view(), out.slice_mut(..room));
-        sort.keys(stream, &view, Count::Given(count), &mut out, workspace)
+    let mut keys_alone = |count: Count<'_>, room: usize, workspace: &mut Workspace| {
+        let mut out = out.slice_mut(..room);
+        let error = sort.keys(stream, &keys.as_view(), count, &mut out, workspace);
+        error.unwrap_err().to_string()
     };
-    let error = call(9, 8, &mut workspace).unwrap_err();
-    assert!(
-        matches!(
-            error,
-            Error::LengthMismatch {
-                expected: 9,
-                got: 8,
-                ..
-            }
-        ),
-        "{error}"
+    assert_eq!(
+        keys_alone(Count::Given(9), 8, &mut workspace),
+        "the keys of radix_sort: 8 items where 9 are expected"
     );
-    let error = call(8, 7, &mut workspace).unwrap_err();
-    assert!(
-        matches!(
-            error,
-            Error::OutputTooShort {
-                needed: 8,
-                got: 7,
-                ..
-            }
-        ),
-        "{error}"
+    assert_eq!(
+        keys_alone(Count::Device(keys.slice(..0)), 8, &mut workspace),
+        "the count that radix_sort reads: 0 items where 1 are expected"
+    );
+    assert_eq!(
+        keys_alone(Count::All, 7, &mut workspace),
+        "the output of radix_sort: room for 7 items where up to 8 may be written"
     );
     let mut small = Workspace::for_keys::<u32>(stream, 7).unwrap();
-    let error = call(8, 8, &mut small).unwrap_err();
-    assert!(
-        matches!(
-            error,
-            Error::WorkspaceTooSmall {
-                needed: 8,
-                got: 7,
-                ..
-            }
-        ),
-        "{error}"
+    assert_eq!(
+        keys_alone(Count::All, 8, &mut small),
+        "radix_sort: a workspace for 7 items is used for 8; make it as large as the largest input"
     );
     let mut wide = Workspace::for_keys::<u64>(stream, 8).unwrap();
-    let error = call(8, 8, &mut wide).unwrap_err();
-    assert!(
-        matches!(
-            error,
-            Error::LengthMismatch {
-                expected: 4,
-                got: 8,
-                ..
-            }
-        ),
-        "{error}"
+    assert_eq!(
+        keys_alone(Count::All, 8, &mut wide),
+        "the bytes of a key in the workspace of radix_sort: 8 items where 4 are expected"
     );
-    let (view, mut values) = (keys.as_view(), zeroed::<u32>(stream, 8).unwrap());
-    let (mut out_view, mut values_view) = (out.as_view_mut(), values.as_view_mut());
-    let error = sort
-        .pairs(
+
+    let mut values_out = upload(stream, &[7_u32; 8]).unwrap();
+    let mut pairs = |values: usize, room: usize, workspace: &mut Workspace| {
+        let error = sort.pairs(
             stream,
-            &view,
-            &view,
-            Count::Given(8),
-            &mut out_view,
-            &mut values_view,
-            &mut workspace,
-        )
-        .unwrap_err();
-    assert!(
-        matches!(
-            error,
-            Error::WorkspaceTooSmall {
-                needed: 8,
-                got: 0,
-                ..
-            }
-        ),
-        "{error}"
+            &keys.as_view(),
+            &keys.slice(..values),
+            Count::All,
+            &mut out.as_view_mut(),
+            &mut values_out.slice_mut(..room),
+            workspace,
+        );
+        error.unwrap_err().to_string()
+    };
+    assert_eq!(
+        pairs(8, 8, &mut workspace),
+        "the bytes of a value in the workspace of radix_sort: 0 items where 4 are expected"
     );
+    let mut workspace = Workspace::for_pairs::<u32, u64>(stream, 8).unwrap();
+    assert_eq!(
+        pairs(7, 8, &mut workspace),
+        "the values of radix_sort: 7 items where 8 are expected"
+    );
+    assert_eq!(
+        pairs(8, 7, &mut workspace),
+        "the output of radix_sort: room for 7 items where up to 8 may be written"
+    );
+    assert_eq!(download(stream, &out).unwrap(), [7; 8]);
+    assert_eq!(download(stream, &values_out).unwrap(), [7; 8]);
+
+    // Eight bytes from the fourth on.
+    let words = zeroed::<u32>(stream, 3).unwrap();
+    let odd = cuda::reinterpret::<u32, Halves>(words.slice(1..)).unwrap();
+    let mut halves_out = zeroed::<Halves>(stream, 1).unwrap();
+    let error = sort.pairs(
+        stream,
+        &keys.slice(..1),
+        &odd,
+        Count::All,
+        &mut out.slice_mut(..1),
+        &mut halves_out.as_view_mut(),
+        &mut workspace,
+    );
+    assert!(matches!(error, Err(Error::Reinterpret { bytes: 8, .. })));
+
     sort.bits(0..33).unwrap_err();
+    assert!(matches!(
+        Workspace::for_pairs::<u64, u64>(stream, 1 << 50),
+        Err(Error::OutOfMemory { .. })
+    ));
 }

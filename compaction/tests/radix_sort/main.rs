@@ -8,6 +8,7 @@ mod guarded;
 mod random;
 
 mod cuda;
+mod huge;
 
 use std::{ops::Range, sync::Arc};
 
@@ -17,7 +18,11 @@ use compaction::{
     radix_sort::{self, Key, Order, Strategy, TILE_ITEMS, cpu},
 };
 
-use crate::{common::Tests, cuda::Cuda, random::Random};
+use crate::{
+    common::{Tests, is_short, lengths, times},
+    cuda::Cuda,
+    random::Random,
+};
 
 const TILE: usize = TILE_ITEMS as usize;
 
@@ -26,19 +31,21 @@ const SIZES: &[usize] = &[
     0,             // nothing
     1,             // one key
     33,            // a warp, and one more
-    511,           // a warp's share of a tile
-    513,           //
+    28 * 32 - 1,   // a warp's share of a tile
+    28 * 32 + 1,   //
     TILE / 2 + 1,  // a tile of wide keys
     TILE - 1,      // a tile
     TILE,          //
     TILE + 1,      //
     (1 << 14) + 1, // where the CPU begins to use threads
-    9 * TILE + 5,  // several tiles
+    3 * TILE + 5,  // several tiles
     (1 << 20) + 3, // more tiles than one look back reads at once
 ];
 
 /// How often bits of random keys are cleared, as CUB's tests reduce entropy: 0 keeps them all.
-const REDUCTIONS: &[u32] = &[0, 1, 3, 9];
+const REDUCTIONS: &[u32] = &[0, 1, 3, 9, 15];
+
+const BOTH: [Order; 2] = [Order::Ascending, Order::Descending];
 
 /// What computes.
 pub(crate) enum Backend<'a> {
@@ -50,40 +57,75 @@ pub(crate) enum Backend<'a> {
 pub(crate) trait FromBits: Key + PartialEq + std::fmt::Debug {
     fn from_bits(bits: u64) -> Self;
 }
-impl FromBits for u32 {
-    fn from_bits(bits: u64) -> Self {
-        bits as u32
-    }
-}
-impl FromBits for u64 {
-    fn from_bits(bits: u64) -> Self {
-        bits
-    }
-}
-impl FromBits for i32 {
-    fn from_bits(bits: u64) -> Self {
-        bits as i32
-    }
-}
-impl FromBits for f32 {
-    fn from_bits(bits: u64) -> Self {
-        // Both zeros, both infinities and NaNs of both signs come often.
-        match bits >> 60 {
-            0 => 0.0,
-            1 => -0.0,
-            2 => f32::INFINITY,
-            3 => f32::NEG_INFINITY,
-            4 => f32::NAN,
-            5 => -f32::NAN,
-            _ => f32::from_bits(bits as u32),
+macro_rules! from_bits {
+    ($($integer:ident),+) => {$(
+        impl FromBits for $integer {
+            fn from_bits(bits: u64) -> Self {
+                bits as $integer
+            }
         }
-    }
+    )+};
 }
+from_bits!(u8, u16, u32, u64, i8, i16, i32, i64);
+
+macro_rules! floats_from_bits {
+    ($($float:ident of $integer:ident),+) => {$(
+        impl FromBits for $float {
+            fn from_bits(bits: u64) -> Self {
+                // Both zeros, both infinities and NaNs of both signs come often.
+                match bits >> 60 {
+                    0 => 0.0,
+                    1 => -0.0,
+                    2 => $float::INFINITY,
+                    3 => $float::NEG_INFINITY,
+                    4 => $float::NAN,
+                    5 => -$float::NAN,
+                    _ => $float::from_bits(bits as $integer),
+                }
+            }
+        }
+    )+};
+}
+floats_from_bits!(f32 of u32, f64 of u64);
 
 fn draw<K: FromBits>(len: usize, reductions: u32, random: &mut Random) -> Vec<K> {
     let mut bits = || (0..reductions).fold(random.next(), |bits, _| bits & random.next());
     (0..len).map(|_| K::from_bits(bits())).collect()
 }
+
+/// Keys of the type of this number.
+fn sorts_type(
+    backend: &Backend<'_>,
+    kind: usize,
+    len: usize,
+    reductions: u32,
+    order: Order,
+    random: &mut Random,
+) {
+    fn sorts<K: FromBits>(
+        backend: &Backend<'_>,
+        (len, reductions, order): (usize, u32, Order),
+        random: &mut Random,
+    ) {
+        let keys = draw::<K>(len, reductions, random);
+        sorts_keys(backend, &keys, 0..8 * size_of::<K>() as u32, order);
+    }
+    let case = (len, reductions, order);
+    match kind % KINDS {
+        0 => sorts::<u32>(backend, case, random),
+        1 => sorts::<u64>(backend, case, random),
+        2 => sorts::<i32>(backend, case, random),
+        3 => sorts::<f32>(backend, case, random),
+        4 => sorts::<i64>(backend, case, random),
+        5 => sorts::<f64>(backend, case, random),
+        6 => sorts::<u8>(backend, case, random),
+        7 => sorts::<u16>(backend, case, random),
+        8 => sorts::<i8>(backend, case, random),
+        _ => sorts::<i16>(backend, case, random),
+    }
+}
+/// Types of keys.
+const KINDS: usize = 10;
 
 fn main() {
     Tests::new()
@@ -97,7 +139,7 @@ fn main() {
             sorts_windows(&Backend::Cpu)
         })
         .test("the_cpu_sorts_in_random_cases", || {
-            random_cases(&Backend::Cpu, 100)
+            random_cases(&Backend::Cpu, 300)
         })
         .test(
             "the_cpu_refuses_what_does_not_fit",
@@ -116,12 +158,20 @@ fn main() {
             "cuda_reads_its_count_from_the_device",
             cuda::counts_on_the_device,
         )
+        .gpu(
+            "cuda_reports_a_count_that_says_too_much",
+            cuda::reports_too_much,
+        )
         .gpu("cuda_uses_a_workspace_over_and_over", cuda::over_and_over)
+        .gpu("cuda_sorts_on_two_streams_at_once", cuda::two_streams)
         .gpu("cuda_replays_a_captured_sort", cuda::replays)
         .gpu(
             "cuda_refuses_what_does_not_fit",
             cuda::refuses_what_does_not_fit,
         )
+        .huge("huge_around_two_to_the_31", huge::around_two_to_the_31)
+        .huge("huge_past_two_to_the_32", huge::past_two_to_the_32)
+        .huge("huge_bins_past_two_to_the_32", huge::few_bins)
         .run()
 }
 
@@ -145,33 +195,53 @@ fn floats_are_in_their_total_order() {
     assert_eq!(bits(&out), bits(&keys));
 }
 
+/// Every size with every type, and each with some of the others' reductions and both orders.
 fn sorts(backend: &Backend<'_>) {
     let mut random = Random(1);
-    for &len in SIZES {
+    let mut cases = 0;
+    for len in lengths(SIZES.iter().copied()) {
         for &reductions in REDUCTIONS {
-            for order in [Order::Ascending, Order::Descending] {
-                sorts_keys::<u32>(backend, &draw(len, reductions, &mut random), 0..32, order);
-                sorts_keys::<u64>(backend, &draw(len, reductions, &mut random), 0..64, order);
-                sorts_keys::<i32>(backend, &draw(len, reductions, &mut random), 0..32, order);
-                sorts_keys::<f32>(backend, &draw(len, reductions, &mut random), 0..32, order);
+            for order in BOTH {
+                // Where each takes long, they go round the types.
+                let kinds = if is_short() || len > 1 << 18 {
+                    1
+                } else {
+                    KINDS
+                };
+                for kind in 0..kinds {
+                    sorts_type(backend, cases + kind, len, reductions, order, &mut random);
+                }
+                cases += 1;
             }
         }
-        sorts_keys::<u32>(backend, &vec![0x1234_5678; len], 0..32, Order::Ascending);
-        sorts_keys::<u32>(backend, &vec![u32::MAX; len], 0..32, Order::Ascending);
+        for key in [0, 0x1234_5678, u32::MAX] {
+            sorts_keys::<u32>(backend, &vec![key; len], 0..32, Order::Ascending);
+        }
+        let ascending: Vec<u32> = (0..len as u32).collect();
+        for order in BOTH {
+            sorts_keys::<u32>(backend, &ascending, 0..32, order);
+        }
     }
 }
 
 /// CUB's windows: from none, a third or three quarters of the bits to all of them; and odd ones.
 fn sorts_windows(backend: &Backend<'_>) {
     let mut random = Random(2);
-    for len in [100, TILE + 3, 3 * TILE + 1] {
-        for order in [Order::Ascending, Order::Descending] {
+    for len in lengths([100, TILE + 3, 3 * TILE + 1]) {
+        for order in BOTH {
             for bits in windows(32) {
                 sorts_keys::<u32>(backend, &draw(len, 0, &mut random), bits.clone(), order);
                 sorts_keys::<f32>(backend, &draw(len, 0, &mut random), bits, order);
             }
+            if is_short() {
+                continue;
+            }
             for bits in windows(64) {
-                sorts_keys::<u64>(backend, &draw(len, 0, &mut random), bits, order);
+                sorts_keys::<u64>(backend, &draw(len, 0, &mut random), bits.clone(), order);
+                sorts_keys::<f64>(backend, &draw(len, 0, &mut random), bits, order);
+            }
+            for bits in windows(8) {
+                sorts_keys::<u8>(backend, &draw(len, 0, &mut random), bits, order);
             }
         }
     }
@@ -183,34 +253,46 @@ fn windows(bits: u32) -> Vec<Range<u32>> {
         .into_iter()
         .flat_map(|start| ends.map(|end| start..end));
     let mut windows: Vec<_> = pairs.filter(|window| window.start <= window.end).collect();
-    windows.extend([3..4, 5..14, bits - 1..bits]);
+    windows.extend([3..4, 5..bits.min(14), bits - 1..bits]);
     windows
 }
 
-fn random_cases(backend: &Backend<'_>, cases: u64) {
-    for seed in 0..cases {
+/// Random lengths, types, orders and windows.
+fn random_cases(backend: &Backend<'_>, cases: usize) {
+    for seed in 0..times(cases) as u64 {
         let mut random = Random(seed);
-        let magnitude = random.below(19);
+        let magnitude = random.below(if is_short() { 15 } else { 19 });
         let len = random.below(2 << magnitude);
         let reductions = REDUCTIONS[random.below(REDUCTIONS.len())];
-        let order = [Order::Ascending, Order::Descending][random.below(2)];
-        match random.below(4) {
-            0 => sorts_keys::<u32>(backend, &draw(len, reductions, &mut random), 0..32, order),
-            1 => sorts_keys::<i32>(backend, &draw(len, reductions, &mut random), 0..32, order),
-            2 => sorts_keys::<f32>(backend, &draw(len, reductions, &mut random), 0..32, order),
-            _ => sorts_keys::<u64>(backend, &draw(len, reductions, &mut random), 0..64, order),
+        let order = BOTH[random.below(2)];
+        match random.below(2) {
+            0 => sorts_type(
+                backend,
+                random.below(KINDS),
+                len,
+                reductions,
+                order,
+                &mut random,
+            ),
+            _ => {
+                let start = random.below(33) as u32;
+                let end = start + random.below(33 - start as usize) as u32;
+                let keys = draw::<i32>(len, reductions, &mut random);
+                sorts_keys(backend, &keys, start..end, order);
+            }
         }
     }
 }
 
-/// Keys alone, and keys with their indices, which show that equal ones keep their order.
+/// Keys alone, and keys with their indices, which show that equal ones keep their order. The indices have 4 bytes, or 8
+/// if the keys have.
 fn sorts_keys<K: FromBits>(backend: &Backend<'_>, keys: &[K], bits: Range<u32>, order: Order) {
-    let values: Vec<u32> = (0..keys.len() as u32).collect();
     match backend {
         Backend::Cpu => {
             let mut out = vec![K::zeroed(); keys.len()];
             cpu::keys(keys, bits.clone(), order, &mut out).unwrap();
             check("cpu", keys, &bits, order, &out, None);
+            let values: Vec<usize> = (0..keys.len()).collect();
             let mut values_out = vec![0; keys.len()];
             cpu::pairs(
                 keys,
@@ -227,7 +309,13 @@ fn sorts_keys<K: FromBits>(backend: &Backend<'_>, keys: &[K], bits: Range<u32>, 
             for &strategy in Strategy::ALL {
                 let out = cuda.keys(strategy, keys, &bits, order);
                 check(strategy.name(), keys, &bits, order, &out, None);
-                let (out, values_out) = cuda.pairs(strategy, keys, &values, &bits, order);
+                let (out, values_out) = if size_of::<K>() == 8 {
+                    let values: Vec<u64> = (0..keys.len() as u64).collect();
+                    cuda.pairs(strategy, keys, &values, &bits, order)
+                } else {
+                    let values: Vec<u32> = (0..keys.len() as u32).collect();
+                    cuda.pairs(strategy, keys, &values, &bits, order)
+                };
                 check(strategy.name(), keys, &bits, order, &out, Some(&values_out));
             }
         }
@@ -241,15 +329,15 @@ fn check<K: FromBits>(
     bits: &Range<u32>,
     order: Order,
     out: &[K],
-    values: Option<&[u32]>,
+    values: Option<&[usize]>,
 ) {
     let case = format!(
         "{what}, {} {}, bits {bits:?}, {order:?}",
         keys.len(),
         K::NAME
     );
-    let number = |index: &u32| {
-        let ordered = keys[*index as usize].ordered();
+    let number = |&index: &usize| {
+        let ordered = keys[index].ordered();
         let ordered = if order == Order::Descending {
             !ordered
         } else {
@@ -259,13 +347,12 @@ fn check<K: FromBits>(
         let above = |bit| u64::MAX.checked_shl(bit).unwrap_or(0);
         ordered & above(bits.start) & !above(bits.end)
     };
-    let mut expected: Vec<u32> = (0..keys.len() as u32).collect();
+    let mut expected: Vec<usize> = (0..keys.len()).collect();
     expected.sort_by_key(number);
-    let bytes = |key: &K| bytemuck::bytes_of(key).to_vec();
     let wrong = expected
         .iter()
         .zip(out)
-        .position(|(&index, got)| bytes(&keys[index as usize]) != bytes(got));
+        .position(|(&index, got)| bytemuck::bytes_of(&keys[index]) != bytemuck::bytes_of(got));
     assert!(
         wrong.is_none() && out.len() == keys.len(),
         "{case}: key {wrong:?} is wrong"
@@ -349,17 +436,16 @@ fn refuses_what_does_not_fit() {
 /// For every architecture that this NVRTC knows among those supported.
 fn compile_with_few_spills(nvrtc: &Arc<Nvrtc>) {
     let sources = Strategy::ALL.iter().flat_map(|&strategy| {
-        [false, true].into_iter().flat_map(move |values| {
-            [
-                radix_sort::source::<u32>(strategy, Order::Ascending, values),
-                radix_sort::source::<u64>(strategy, Order::Descending, values),
-                radix_sort::source::<f32>(strategy, Order::Descending, values),
-            ]
-        })
+        [
+            radix_sort::sources::<u32>(strategy, Order::Ascending, 0),
+            radix_sort::sources::<u32>(strategy, Order::Ascending, 4),
+            radix_sort::sources::<f64>(strategy, Order::Descending, 8),
+        ]
     });
     let sources: Vec<_> = sources.collect();
     for capability in [75, 80, 86, 90, 120] {
-        for source in &sources {
+        // Of those with a wide twin the common one: the other may spill.
+        for source in sources.iter().map(|sources| &sources[0]) {
             let Some(target) = nvrtc.target(capability) else {
                 continue;
             };
@@ -368,9 +454,8 @@ fn compile_with_few_spills(nvrtc: &Arc<Nvrtc>) {
                 .unwrap_or_else(|error| panic!("{error}"));
             if let Target::Cubin(_) = target {
                 for kernel in compiled.usage() {
-                    // Two blocks of onesweep fit on a multiprocessor with 64 registers a thread. Their few spills cost less
-                    // than fewer warps do: example order_speed, 384 threads with 128 registers.
-                    assert!(kernel.spill_store_bytes <= 128, "{kernel:?} for {target}");
+                    // With fewer registers a thread spills, with fewer threads a multiprocessor idles, which costs more.
+                    assert!(kernel.spill_store_bytes <= 96, "{kernel:?} for {target}");
                 }
             }
         }

@@ -8,12 +8,15 @@ use std::{
 };
 
 use compaction::{
-    cuda,
     scan::{Operator, Scan, Strategy, Workspace, cpu},
     select::Count,
 };
 
-use crate::{cases::Number, common::Gpu};
+use crate::{
+    cases::{Number, assert_same},
+    common::Gpu,
+    guarded::Guarded,
+};
 
 /// What computes.
 pub(crate) enum Backend<'a> {
@@ -23,7 +26,8 @@ pub(crate) enum Backend<'a> {
 }
 
 impl Backend<'_> {
-    /// Scans with guards around what is written, by the strategy where there is one.
+    /// Scans with guards around what is written, by the strategy where there is one, from one buffer to another and in
+    /// place, which must give the same.
     pub(crate) fn scan<T: Number>(
         &self,
         strategy: Strategy,
@@ -38,14 +42,17 @@ impl Backend<'_> {
             Self::Specification => cpu::exclusive_specification(operator, items).collect(),
             Self::Cpu => {
                 let mut out = guards(items.len() + ROOM);
-                let scan = if inclusive {
-                    cpu::inclusive
+                let mut in_place = items.to_vec();
+                if inclusive {
+                    cpu::inclusive(operator, items, &mut out).unwrap();
+                    cpu::inclusive_in_place(operator, &mut in_place);
                 } else {
-                    cpu::exclusive
+                    cpu::exclusive(operator, items, &mut out).unwrap();
+                    cpu::exclusive_in_place(operator, &mut in_place);
                 };
-                scan(operator, items, &mut out).unwrap();
                 check_guards(&out[items.len()..]);
                 out.truncate(items.len());
+                assert_same(&in_place, &out, "in place on the CPU");
                 out
             }
             Self::Cuda(cuda) => cuda.scan(strategy, operator, items, inclusive),
@@ -55,7 +62,7 @@ impl Backend<'_> {
     pub(crate) fn strategies(&self) -> &'static [Strategy] {
         match self {
             Self::Specification | Self::Cpu => &[Strategy::LookBack],
-            Self::Cuda(_) => Strategy::ALL,
+            Self::Cuda(cuda) => cuda.strategies,
         }
     }
 }
@@ -84,6 +91,9 @@ pub(crate) struct Cuda<'a> {
     pub(crate) gpu: &'a Gpu,
     /// Where the views of items and of the output start in their buffers.
     pub(crate) starts: (usize, usize),
+    /// From how many tiles on long inputs have their own kernel; else as the crate says.
+    pub(crate) look_ahead_from: Option<usize>,
+    pub(crate) strategies: &'static [Strategy],
     compiled: RefCell<Compiled>,
 }
 
@@ -92,6 +102,8 @@ impl<'a> Cuda<'a> {
         Self {
             gpu,
             starts: (0, 0),
+            look_ahead_from: None,
+            strategies: Strategy::ALL,
             compiled: RefCell::default(),
         }
     }
@@ -102,7 +114,13 @@ impl<'a> Cuda<'a> {
         strategy: Strategy,
     ) -> Rc<Scan<T>> {
         let gpu = self.gpu;
-        let compile = || Scan::<T>::new(&gpu.compiler, &gpu.context, operator, strategy).unwrap();
+        let compile = || {
+            let mut scan = Scan::<T>::new(&gpu.compiler, &gpu.context, operator, strategy).unwrap();
+            if let Some(tiles) = self.look_ahead_from {
+                scan.look_ahead_from(tiles);
+            }
+            scan
+        };
         let mut compiled = self.compiled.borrow_mut();
         let scan = compiled
             .entry((TypeId::of::<T>(), operator, strategy))
@@ -119,31 +137,28 @@ impl<'a> Cuda<'a> {
     ) -> Vec<T> {
         let (stream, (start, out_start)) = (&self.gpu.stream, self.starts);
         let len = items.len();
-        // What stands before the items is not to be read.
-        let mut all = guards(start);
-        all.extend_from_slice(items);
-        let device_items = cuda::upload(stream, &all).unwrap();
-        let mut out = cuda::upload(stream, &guards::<T>(out_start + len + ROOM)).unwrap();
+        let mut device_items = Guarded::new(stream, start, items);
+        let mut out = Guarded::<T>::room(stream, out_start, len);
         let mut workspace = Workspace::with_capacity(stream, strategy, len).unwrap();
         let scan = self.compiled::<T>(operator, strategy);
-        let view = device_items.slice(start..);
-        let mut out_view = out.slice_mut(out_start..out_start + len);
+        let (view, mut out_view) = (device_items.view(), out.view_mut());
         if inclusive {
             scan.inclusive(stream, &view, Count::All, &mut out_view, &mut workspace)
         } else {
-            scan.exclusive(
-                stream,
-                &view,
-                Count::Given(len as u32),
-                &mut out_view,
-                &mut workspace,
-            )
+            let count = Count::Given(len as u32);
+            scan.exclusive(stream, &view, count, &mut out_view, &mut workspace)
         }
         .unwrap();
-        let mut out = cuda::download(stream, &out).unwrap();
-        check_guards(&out[..out_start]);
-        check_guards(&out[out_start + len..]);
-        out.truncate(out_start + len);
-        out.split_off(out_start)
+        let mut view = device_items.view_mut();
+        if inclusive {
+            scan.inclusive_in_place(stream, &mut view, Count::All, &mut workspace)
+        } else {
+            scan.exclusive_in_place(stream, &mut view, Count::All, &mut workspace)
+        }
+        .unwrap();
+        let out = out.read(stream);
+        let case = format!("in place, {len} {} by {strategy}", T::NAME);
+        assert_same(&device_items.read(stream), &out, &case);
+        out
     }
 }

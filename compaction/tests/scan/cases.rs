@@ -4,22 +4,7 @@ use std::fmt::Debug;
 
 use compaction::scan::{Item, Operator};
 
-/// Random numbers: SplitMix64, seeded, so that a failure can be repeated.
-pub(crate) struct Random(pub(crate) u64);
-
-impl Random {
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut bits = self.0;
-        bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        bits ^ bits >> 31
-    }
-
-    pub(crate) fn below(&mut self, bound: usize) -> usize {
-        (self.next() % bound as u64) as usize
-    }
-}
+use crate::random::Random;
 
 /// Items of 4 bytes in a tile of 32 KiB; of 8 bytes there are half as many, and block sums have half of both.
 const TILE: usize = 8192;
@@ -77,6 +62,7 @@ pub(crate) trait Number: Item + Debug {
     const HIGHEST: Self;
     const ZERO: Self;
 
+    fn whole(number: usize) -> Self;
     fn random(data: Data, random: &mut Random) -> Self;
     fn add(self, other: Self) -> Self;
     fn below(self, other: Self) -> bool;
@@ -91,6 +77,9 @@ macro_rules! integers {
             const HIGHEST: Self = $number::MAX;
             const ZERO: Self = 0;
 
+            fn whole(number: usize) -> Self {
+                number as $number
+            }
             fn random(_: Data, random: &mut Random) -> Self {
                 random.next() as $number
             }
@@ -116,6 +105,9 @@ macro_rules! floats {
             const HIGHEST: Self = $number::INFINITY;
             const ZERO: Self = 0.0;
 
+            fn whole(number: usize) -> Self {
+                number as $number
+            }
             fn random(data: Data, random: &mut Random) -> Self {
                 let special = [0.0, -0.0, $number::NAN, $number::INFINITY, $number::NEG_INFINITY];
                 match (data, random.below(4)) {

@@ -1,10 +1,12 @@
 //! What only a GPU does: views, counts on the device, a workspace that lives long, graphs, long inputs.
 
+use std::sync::Arc;
+
 use compaction::{
     Error,
     cuda::{download, reinterpret, uninitialised, upload, zeroed},
     cudarc::driver::{
-        CudaView,
+        CudaSlice, CudaStream, CudaView,
         sys::{CUgraphInstantiate_flags, CUstreamCaptureMode},
     },
     scan::{Operator, Scan, Strategy, Workspace},
@@ -13,8 +15,9 @@ use compaction::{
 
 use crate::{
     backends::{Backend, Cuda, check_guards, guards},
-    cases::{Data, Number, Random, assert_same, items, naive},
-    common::Gpu,
+    cases::{Data, LARGE, Number, assert_same, items, naive},
+    common::{Gpu, is_short, lengths, times},
+    random::Random,
 };
 
 /// Items of 4 bytes in a tile of block sums; half of one of look-back's.
@@ -26,6 +29,23 @@ fn cuda(gpu: &Gpu) -> Cuda<'_> {
 
 pub(crate) fn scans_everything(gpu: &Gpu) {
     super::scans_everything(&Backend::Cuda(&cuda(gpu)));
+}
+
+/// By the kernel for long inputs, however short they are.
+pub(crate) fn scans_everything_ahead(gpu: &Gpu) {
+    super::scans_everything(&Backend::Cuda(&ahead(gpu)));
+}
+
+fn ahead(gpu: &Gpu) -> Cuda<'_> {
+    let mut cuda = cuda(gpu);
+    cuda.look_ahead_from = Some(0);
+    cuda.strategies = &[Strategy::LookBack];
+    cuda
+}
+
+pub(crate) fn scans_random_cases(gpu: &Gpu) {
+    super::scans_random_cases(&Backend::Cuda(&cuda(gpu)));
+    super::scans_random_cases(&Backend::Cuda(&ahead(gpu)));
 }
 
 pub(crate) fn scans_many_items(gpu: &Gpu) {
@@ -46,7 +66,7 @@ fn uneven<T: Number>(len: usize, make: impl Fn(f64) -> T) -> Vec<T> {
 
 pub(crate) fn gives_the_bits_of_the_cpu(gpu: &Gpu) {
     fn all<T: Number>(gpu: &Gpu, make: impl Fn(f64) -> T) {
-        for len in [
+        for len in lengths([
             1,
             5,
             130,
@@ -55,7 +75,7 @@ pub(crate) fn gives_the_bits_of_the_cpu(gpu: &Gpu) {
             50 * TILE + 1,
             (1 << 22) + 9,
             TILE * TILE + 5,
-        ] {
+        ]) {
             let items = uneven(len, &make);
             for inclusive in [false, true] {
                 let scan = |backend: &Backend<'_>, strategy| {
@@ -74,11 +94,12 @@ pub(crate) fn gives_the_bits_of_the_cpu(gpu: &Gpu) {
 }
 
 pub(crate) fn gives_the_same_bits_in_every_run(gpu: &Gpu) {
-    let items = uneven((1 << 22) + 333, |number| number as f32);
+    let len = if is_short() { 40_000 } else { (1 << 22) + 333 };
+    let items = uneven(len, |number| number as f32);
     for &strategy in Strategy::ALL {
         let run = || Backend::Cuda(&cuda(gpu)).scan(strategy, Operator::Sum, &items, true);
         let first = run();
-        for _ in 0..10 {
+        for _ in 0..times(10) {
             assert_same(&run(), &first, &format!("{strategy}, again"));
         }
     }
@@ -86,9 +107,9 @@ pub(crate) fn gives_the_same_bits_in_every_run(gpu: &Gpu) {
 
 /// CUB's offsets, and one for each place in a vector on either side.
 pub(crate) fn takes_views_that_start_anywhere(gpu: &Gpu) {
-    fn all<T: Number>(gpu: &Gpu, random: &mut Random) {
-        let mut cuda = Cuda::new(gpu);
-        for start in [0, 1, 3, 4, 7, 8, 11, 12, 16, random.below(65)] {
+    fn all<T: Number>(mut cuda: Cuda<'_>, random: &mut Random) {
+        let starts = [0, 1, 3, 4, 7, 8, 11, 12, 16, random.below(65)];
+        for start in starts.into_iter().take(times(10)) {
             for out_start in [0, 1, 2, 3, start] {
                 cuda.starts = (start, out_start);
                 for len in [0, 1, 130, TILE, 8192, 8192 + random.below(64)] {
@@ -97,13 +118,22 @@ pub(crate) fn takes_views_that_start_anywhere(gpu: &Gpu) {
             }
         }
     }
-    all::<u32>(gpu, &mut Random(4));
-    all::<f64>(gpu, &mut Random(5));
+    all::<u32>(cuda(gpu), &mut Random(4));
+    all::<f64>(cuda(gpu), &mut Random(5));
+    all::<u32>(ahead(gpu), &mut Random(6));
+    all::<f64>(ahead(gpu), &mut Random(7));
 }
 
 pub(crate) fn reads_its_count_from_the_device(gpu: &Gpu) {
-    let stream = &gpu.stream;
-    let capacity = 9 * TILE + 5;
+    reads_its_count(&cuda(gpu), 9 * TILE + 5);
+    reads_its_count(&ahead(gpu), 9 * TILE + 5);
+    for capacity in lengths([LARGE]) {
+        reads_its_count(&cuda(gpu), capacity);
+    }
+}
+
+fn reads_its_count(cuda: &Cuda<'_>, capacity: usize) {
+    let stream = &cuda.gpu.stream;
     let items = items::<u32>(capacity, Data::Random, &mut Random(5));
     let device_items = upload(stream, &items).unwrap();
     // The last two are more than there are items: as many as there are items then.
@@ -118,8 +148,8 @@ pub(crate) fn reads_its_count_from_the_device(gpu: &Gpu) {
         capacity + 1,
         u32::MAX as usize,
     ];
-    for &strategy in Strategy::ALL {
-        let scan = cuda(gpu).compiled::<u32>(Operator::Sum, strategy);
+    for &strategy in cuda.strategies {
+        let scan = cuda.compiled::<u32>(Operator::Sum, strategy);
         let mut workspace = Workspace::with_capacity(stream, strategy, capacity).unwrap();
         for count in counts {
             let device_count = upload(stream, &[7, count as u32]).unwrap();
@@ -147,18 +177,29 @@ pub(crate) fn reads_its_count_from_the_device(gpu: &Gpu) {
     }
 }
 
-/// All calls are on the stream before the first result is read.
-pub(crate) fn uses_a_workspace_over_and_over(gpu: &Gpu) {
-    fn calls<T: Number>(gpu: &Gpu, strategy: Strategy, calls: usize) {
-        let stream = &gpu.stream;
+/// Calls of any length on one workspace and stream, all before the first result is read.
+struct Queued<'a, T: Number> {
+    stream: &'a Arc<CudaStream>,
+    items: Vec<T>,
+    /// Where each starts, and its output.
+    calls: Vec<(usize, CudaSlice<T>)>,
+    what: String,
+}
+
+impl<'a, T: Number> Queued<'a, T> {
+    fn new(
+        cuda: &Cuda<'_>,
+        stream: &'a Arc<CudaStream>,
+        strategy: Strategy,
+        calls: usize,
+        most: usize,
+    ) -> Self {
         let mut random = Random(6);
-        let most = 600 * TILE;
         let items = items::<T>(2 * most, Data::Random, &mut random);
         let device_items = upload(stream, &items).unwrap();
-        let scan = cuda(gpu).compiled::<T>(Operator::Sum, strategy);
+        let scan = cuda.compiled::<T>(Operator::Sum, strategy);
         let mut workspace = Workspace::with_capacity(stream, strategy, most).unwrap();
-        let mut results = Vec::new();
-        for _ in 0..calls {
+        let call = |_| {
             let magnitude = random.below(12);
             let len = random.below((most >> magnitude) + 1);
             let start = random.below(most);
@@ -167,27 +208,98 @@ pub(crate) fn uses_a_workspace_over_and_over(gpu: &Gpu) {
             let mut out_view = out.as_view_mut();
             scan.exclusive(stream, &view, Count::All, &mut out_view, &mut workspace)
                 .unwrap();
-            results.push((start, len, out));
-        }
-        for (call, (start, len, out)) in results.into_iter().enumerate() {
-            let expected = naive(Operator::Sum, &items[start..start + len], false);
-            let case = format!("call {call}, {len} {}, {strategy}", T::NAME);
-            assert_same(&download(stream, &out).unwrap(), &expected, &case);
+            (start, out)
+        };
+        Self {
+            stream,
+            calls: (0..calls).map(call).collect(),
+            what: format!("{} by {strategy}", T::NAME),
+            items,
         }
     }
-    calls::<u32>(gpu, Strategy::LookBack, 1200);
-    calls::<u64>(gpu, Strategy::LookBack, 400);
-    calls::<f64>(gpu, Strategy::LookBack, 400);
+
+    fn check(self) {
+        for (call, (start, out)) in self.calls.into_iter().enumerate() {
+            let expected = naive(Operator::Sum, &self.items[start..start + out.len()], false);
+            let case = format!("call {call}, {} {}", out.len(), self.what);
+            assert_same(&download(self.stream, &out).unwrap(), &expected, &case);
+        }
+    }
+}
+
+pub(crate) fn uses_a_workspace_over_and_over(gpu: &Gpu) {
+    let most = lengths([600 * TILE, 9 * TILE])[0];
+    let (cuda, ahead, stream) = (cuda(gpu), ahead(gpu), &gpu.stream);
+    let look_back = Strategy::LookBack;
+    Queued::<u32>::new(
+        &cuda,
+        stream,
+        look_back,
+        times(10_000),
+        most.min(100 * TILE),
+    )
+    .check();
+    Queued::<u32>::new(
+        &ahead,
+        stream,
+        look_back,
+        times(10_000),
+        most.min(100 * TILE),
+    )
+    .check();
+    Queued::<u64>::new(&cuda, stream, look_back, times(400), most).check();
+    Queued::<f64>::new(&ahead, stream, look_back, times(400), most).check();
     for &strategy in Strategy::ALL {
-        calls::<f32>(gpu, strategy, 50);
+        Queued::<f32>::new(&cuda, stream, strategy, times(50), most).check();
     }
+}
+
+/// Blocks that stay and wait for others must not keep those from running.
+pub(crate) fn works_on_two_streams_at_once(gpu: &Gpu) {
+    let most = lengths([LARGE, 9 * TILE])[0];
+    let other = gpu.context.new_stream().unwrap();
+    for cuda in [cuda(gpu), ahead(gpu)] {
+        for &strategy in cuda.strategies {
+            let calls = times(100);
+            let queue = |stream| Queued::<u32>::new(&cuda, stream, strategy, calls, most);
+            let queued = [&gpu.stream, &other].map(queue);
+            queued.into_iter().for_each(Queued::check);
+        }
+    }
+}
+
+/// The tree is that of look-back, for the tiles are.
+pub(crate) fn gives_the_same_bits_ahead(gpu: &Gpu) {
+    fn all<T: Number>(gpu: &Gpu, make: impl Fn(f64) -> T) {
+        for len in lengths([5, 9 * TILE + 5, (1 << 23) + 5]) {
+            let items = uneven(len, &make);
+            let scan = |cuda: Cuda<'_>| {
+                let backend = Backend::Cuda(&cuda);
+                backend.scan(Strategy::LookBack, Operator::Sum, &items, true)
+            };
+            let mut back = cuda(gpu);
+            back.look_ahead_from = Some(usize::MAX);
+            assert_same(
+                &scan(ahead(gpu)),
+                &scan(back),
+                &format!("{len} {}", T::NAME),
+            );
+        }
+    }
+    all::<f32>(gpu, |number| number as f32);
+    all::<f64>(gpu, |number| number);
 }
 
 /// States of the first epoch, left by a large call, must not pass for new ones when the epochs begin again.
 pub(crate) fn survives_its_last_epoch(gpu: &Gpu) {
-    let stream = &gpu.stream;
-    let scan = cuda(gpu).compiled::<u64>(Operator::Sum, Strategy::LookBack);
-    let most = 600 * TILE;
+    survives(&cuda(gpu));
+    survives(&ahead(gpu));
+}
+
+fn survives(cuda: &Cuda<'_>) {
+    let stream = &cuda.gpu.stream;
+    let scan = cuda.compiled::<u64>(Operator::Sum, Strategy::LookBack);
+    let most = lengths([600 * TILE, 9 * TILE])[0];
     let mut workspace = Workspace::with_capacity(stream, Strategy::LookBack, most).unwrap();
     for call in 0..12 {
         if call == 3 {
@@ -211,11 +323,16 @@ pub(crate) fn survives_its_last_epoch(gpu: &Gpu) {
 }
 
 pub(crate) fn replays_a_captured_scan(gpu: &Gpu) {
-    let stream = &gpu.stream;
-    let len = 20 * TILE + 11;
+    let len = lengths([20 * TILE + 11, 9 * TILE])[0];
+    replays(&cuda(gpu), len);
+    replays(&ahead(gpu), len);
+}
+
+fn replays(cuda: &Cuda<'_>, len: usize) {
+    let stream = &cuda.gpu.stream;
     let mut random = Random(7);
-    for &strategy in Strategy::ALL {
-        let scan = cuda(gpu).compiled::<u32>(Operator::Sum, strategy);
+    for &strategy in cuda.strategies {
+        let scan = cuda.compiled::<u32>(Operator::Sum, strategy);
         let mut workspace = Workspace::with_capacity(stream, strategy, len).unwrap();
         let mut device_items = zeroed::<u32>(stream, len).unwrap();
         let mut count = zeroed::<u32>(stream, 1).unwrap();
@@ -233,7 +350,7 @@ pub(crate) fn replays_a_captured_scan(gpu: &Gpu) {
             .unwrap()
             .unwrap();
 
-        for replay in 0..100 {
+        for replay in 0..times(100) {
             let items = items::<u32>(len, Data::Random, &mut random);
             let len = random.below(len + 1);
             stream.memcpy_htod(&items, &mut device_items).unwrap();
@@ -250,61 +367,56 @@ pub(crate) fn replays_a_captured_scan(gpu: &Gpu) {
     }
 }
 
-/// Scans of ones are their own indices, so that the device can make and a few looks can check them.
+/// One 1 in each 1,024 items, so that each prefix says where it is, and a few looks can check them.
 pub(crate) fn scans_past_32_bits(gpu: &Gpu) {
+    long::<u32>(gpu, Strategy::ALL, 1);
+    long::<u64>(gpu, &[Strategy::LookBack, Strategy::Raking], 1);
+    // A float's sums are exact up to 2²⁴.
+    long::<f32>(gpu, &[Strategy::LookBack, Strategy::BlockSums], 0x3f80_0000);
+}
+
+/// `one` are the bits of 1.
+fn long<T: Number>(gpu: &Gpu, strategies: &[Strategy], one: u32) {
     let stream = &gpu.stream;
     let most = (1_usize << 32) + 3;
-    let Ok(ones) = uninitialised::<u32>(stream, most) else {
-        eprintln!("skipped: this GPU has no room for 2 times {most} items");
-        return;
-    };
-    let Ok(mut out) = uninitialised::<u32>(stream, most) else {
-        eprintln!("skipped: this GPU has no room for 2 times {most} items");
-        return;
-    };
-    let mut ones = ones;
-    // One 1 in each 1,024 items, written by doubling copies.
-    let unit: Vec<u32> = (0..1024).map(|at| u32::from(at == 0)).collect();
+    let mut items = uninitialised::<T>(stream, most).unwrap();
+    let mut unit = vec![T::ZERO; 1024];
+    bytemuck::bytes_of_mut(&mut unit[0])[..4].copy_from_slice(&one.to_le_bytes());
     stream
-        .memcpy_htod(&unit, &mut ones.slice_mut(..unit.len()))
+        .memcpy_htod(&unit, &mut items.slice_mut(..unit.len()))
         .unwrap();
+    // Doubled until they are there.
     let mut filled = unit.len();
     while filled < most {
         let len = filled.min(most - filled);
-        let (done, mut rest) = ones.split_at_mut(filled);
+        let (done, mut rest) = items.split_at_mut(filled);
         stream
             .memcpy_dtod(&done.slice(..len), &mut rest.slice_mut(..len))
             .unwrap();
         filled += len;
     }
-    for strategy in [Strategy::LookBack, Strategy::Raking, Strategy::BlockSums] {
-        let scan = cuda(gpu).compiled::<u32>(Operator::Sum, strategy);
+    let mut out = uninitialised::<T>(stream, most).unwrap();
+    for &strategy in strategies {
+        let scan = cuda(gpu).compiled::<T>(Operator::Sum, strategy);
         let mut workspace = Workspace::with_capacity(stream, strategy, most).unwrap();
-        for len in [(1 << 31) - 1, (1 << 31) + 1, most] {
+        for len in [(1 << 31) - 1, 1 << 31, (1 << 31) + 1, most] {
             stream.memset_zeros(&mut out).unwrap();
-            let (view, mut out_view) = (ones.slice(..len), out.slice_mut(..len));
+            let (view, mut out_view) = (items.slice(..len), out.slice_mut(..len));
             scan.inclusive(stream, &view, Count::All, &mut out_view, &mut workspace)
                 .unwrap();
             let mut random = Random(len as u64);
-            let looks =
-                (0..200)
-                    .map(|_| random.below(len))
-                    .chain([0, 1023, 1024, 1 << 30, len - 1]);
-            for at in looks {
+            let looks = (0..200).map(|_| random.below(len));
+            for at in looks.chain([0, 1023, 1024, 1 << 30, len - 1]) {
                 let got = download(stream, &out.slice(at..at + 1)).unwrap()[0];
-                assert_eq!(
-                    got as usize,
-                    at / 1024 + 1,
-                    "prefix {at} of {len}, {strategy}"
-                );
+                let expected = T::whole(at / 1024 + 1);
+                let case = format!("prefix {at} of {len} {} by {strategy}", T::NAME);
+                assert_same(&[got], &[expected], &case);
             }
-            if len < most {
-                assert_eq!(
-                    download(stream, &out.slice(len..len + 1)).unwrap(),
-                    [0],
-                    "behind {len}, {strategy}"
-                );
-            }
+            let behind = download(stream, &out.slice(len..most.min(len + 1))).unwrap();
+            assert!(
+                behind.iter().all(|&item| item == T::ZERO),
+                "behind {len}, {strategy}"
+            );
         }
     }
 }
@@ -360,6 +472,24 @@ pub(crate) fn refuses_what_does_not_fit(gpu: &Gpu) {
             "{error}"
         );
     }
+
+    // A workspace of another stream, and more than any GPU has.
+    let other = gpu.context.new_stream().unwrap();
+    let mut foreign = Workspace::with_capacity(&other, strategy, 8).unwrap();
+    let error = scan
+        .exclusive(
+            stream,
+            &items.as_view(),
+            Count::All,
+            &mut out.as_view_mut(),
+            &mut foreign,
+        )
+        .unwrap_err();
+    assert!(matches!(error, Error::ForeignStream { .. }), "{error}");
+    let error =
+        Workspace::<u32>::with_capacity(stream, Strategy::HillisSteele, 1 << 50).unwrap_err();
+    assert!(matches!(error, Error::OutOfMemory { .. }), "{error}");
+    assert_eq!(download(stream, &out).unwrap(), [0; 8]);
 
     let many = zeroed::<u32>(stream, 5 * TILE).unwrap();
     let mut out = zeroed::<u32>(stream, 5 * TILE).unwrap();

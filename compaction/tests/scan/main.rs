@@ -2,6 +2,10 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+#[path = "../common/guarded.rs"]
+mod guarded;
+#[path = "../common/random.rs"]
+mod random;
 
 mod backends;
 mod cases;
@@ -17,8 +21,9 @@ use compaction::{
 
 use crate::{
     backends::Backend,
-    cases::{Data, LARGE, Number, Random, SIZES, assert_same, items, naive},
-    common::Tests,
+    cases::{Data, LARGE, Number, SIZES, assert_same, items, naive},
+    common::{Tests, is_short, lengths, times},
+    random::Random,
 };
 
 fn main() {
@@ -33,7 +38,9 @@ fn main() {
         .test("the_cpu_scans_many_items", || {
             scans_many_items(&Backend::Cpu)
         })
-        .test("the_cpu_scans_random_cases", the_cpu_scans_random_cases)
+        .test("the_cpu_scans_random_cases", || {
+            scans_random_cases(&Backend::Cpu)
+        })
         .test("the_cpu_rounds_little", || rounds_little(&Backend::Cpu))
         .test(
             "the_cpu_refuses_a_short_output",
@@ -48,7 +55,9 @@ fn main() {
             kernels_compile_without_spills,
         )
         .gpu("cuda_scans_everything", cuda::scans_everything)
+        .gpu("cuda_scans_everything_ahead", cuda::scans_everything_ahead)
         .gpu("cuda_scans_many_items", cuda::scans_many_items)
+        .gpu("cuda_scans_random_cases", cuda::scans_random_cases)
         .gpu("cuda_rounds_little", cuda::rounds_little)
         .gpu(
             "cuda_gives_the_bits_of_the_cpu",
@@ -78,7 +87,15 @@ fn main() {
             "cuda_replays_a_captured_scan",
             cuda::replays_a_captured_scan,
         )
-        .gpu("cuda_scans_past_32_bits", cuda::scans_past_32_bits)
+        .gpu(
+            "cuda_works_on_two_streams_at_once",
+            cuda::works_on_two_streams_at_once,
+        )
+        .gpu(
+            "cuda_gives_the_same_bits_ahead",
+            cuda::gives_the_same_bits_ahead,
+        )
+        .huge("cuda_scans_past_32_bits_huge", cuda::scans_past_32_bits)
         .gpu(
             "cuda_refuses_what_does_not_fit",
             cuda::refuses_what_does_not_fit,
@@ -105,7 +122,7 @@ fn names_are_read_back() {
 fn scans_everything(backend: &Backend<'_>) {
     fn all<T: Number>(backend: &Backend<'_>) {
         for &operator in Operator::ALL {
-            for &len in SIZES {
+            for len in lengths(SIZES.iter().copied()) {
                 for data in [Data::Constant, Data::Random, Data::AnyBits] {
                     // Sums of any floating-point numbers depend on their order.
                     if !(T::FLOAT && operator == Operator::Sum && data == Data::AnyBits) {
@@ -123,9 +140,12 @@ fn scans_everything(backend: &Backend<'_>) {
 }
 
 fn scans_many_items(backend: &Backend<'_>) {
-    scans::<u32>(backend, Operator::Sum, LARGE, Data::Random);
-    scans::<f64>(backend, Operator::Sum, LARGE, Data::Random);
-    scans::<f32>(backend, Operator::Max, LARGE, Data::AnyBits);
+    for len in lengths([LARGE]) {
+        scans::<u32>(backend, Operator::Sum, len, Data::Random);
+        scans::<u64>(backend, Operator::Min, len, Data::Random);
+        scans::<f64>(backend, Operator::Sum, len, Data::Random);
+        scans::<f32>(backend, Operator::Max, len, Data::AnyBits);
+    }
 }
 
 fn scans<T: Number>(backend: &Backend<'_>, operator: Operator, len: usize, data: Data) {
@@ -144,18 +164,19 @@ fn scans<T: Number>(backend: &Backend<'_>, operator: Operator, len: usize, data:
     }
 }
 
-fn the_cpu_scans_random_cases() {
-    for seed in 0..300 {
+/// Random lengths, operators and types against the loop.
+fn scans_random_cases(backend: &Backend<'_>) {
+    for seed in 0..times(300) as u64 {
         let mut random = Random(seed);
         let magnitude = random.below(18);
         let len = random.below(2 << magnitude);
         let operator = Operator::ALL[random.below(3)];
         match random.below(5) {
-            0 => scans::<u32>(&Backend::Cpu, operator, len, Data::Random),
-            1 => scans::<i32>(&Backend::Cpu, operator, len, Data::Random),
-            2 => scans::<u64>(&Backend::Cpu, operator, len, Data::Random),
-            3 => scans::<f32>(&Backend::Cpu, operator, len, Data::Random),
-            _ => scans::<f64>(&Backend::Cpu, Operator::Min, len, Data::AnyBits),
+            0 => scans::<u32>(backend, operator, len, Data::Random),
+            1 => scans::<i32>(backend, operator, len, Data::Random),
+            2 => scans::<u64>(backend, operator, len, Data::Random),
+            3 => scans::<f32>(backend, operator, len, Data::Random),
+            _ => scans::<f64>(backend, Operator::Min, len, Data::AnyBits),
         }
     }
 }
@@ -163,7 +184,8 @@ fn the_cpu_scans_random_cases() {
 /// Sums of positive numbers by a tree are nearer to the truth than those of the naive loop ever need be.
 fn rounds_little(backend: &Backend<'_>) {
     let mut random = Random(9);
-    let items: Vec<f32> = (0..(1 << 20) + 77)
+    let len = if is_short() { 40_000 } else { (1 << 20) + 77 };
+    let items: Vec<f32> = (0..len)
         .map(|_| random.below(1 << 24) as f32 * 1e-7)
         .collect();
     let wide: Vec<f64> = items.iter().map(|&item| f64::from(item)).collect();
@@ -231,29 +253,34 @@ fn a_scan_of_two_parts_is_that_of_the_whole() {
 
 /// For every architecture that this NVRTC knows among those supported.
 fn kernels_compile_without_spills(nvrtc: &Arc<Nvrtc>) {
-    let sources = [
-        scan::source::<u32>(Operator::Sum),
-        scan::source::<i32>(Operator::Max),
-        scan::source::<u64>(Operator::Min),
-        scan::source::<f32>(Operator::Min),
-        scan::source::<f64>(Operator::Sum),
-    ];
-    for capability in [75, 90, 120] {
-        for source in &sources {
+    fn compile<T: Number>(nvrtc: &Nvrtc, operator: Operator) {
+        for capability in [75, 90, 120] {
             let Some(target) = nvrtc.target(capability) else {
                 continue;
             };
-            let compiled = nvrtc
-                .compile(source, target)
-                .unwrap_or_else(|error| panic!("{error}"));
-            if let Target::Cubin(_) = target {
-                let usage = compiled.usage();
-                assert_eq!(usage.len(), 12, "{}", compiled.log);
-                for kernel in usage {
-                    assert_eq!(kernel.spill_store_bytes, 0, "{kernel:?} for {target}");
-                    assert_eq!(kernel.spill_load_bytes, 0, "{kernel:?} for {target}");
+            let mut sources = vec![(scan::source::<T>(operator), 12)];
+            if capability >= 90 {
+                sources.push((scan::look_ahead_source::<T>(operator), 1));
+            }
+            for (source, kernels) in sources {
+                let compiled = nvrtc
+                    .compile(&source, target)
+                    .unwrap_or_else(|error| panic!("{error}"));
+                if let Target::Cubin(_) = target {
+                    let usage = compiled.usage();
+                    assert_eq!(usage.len(), kernels, "{}", compiled.log);
+                    for kernel in usage {
+                        assert_eq!(kernel.spill_store_bytes, 0, "{kernel:?} for {target}");
+                        assert_eq!(kernel.spill_load_bytes, 0, "{kernel:?} for {target}");
+                    }
                 }
             }
         }
     }
+    compile::<u32>(nvrtc, Operator::Sum);
+    compile::<i32>(nvrtc, Operator::Max);
+    compile::<u64>(nvrtc, Operator::Min);
+    compile::<f32>(nvrtc, Operator::Min);
+    compile::<f32>(nvrtc, Operator::Sum);
+    compile::<f64>(nvrtc, Operator::Sum);
 }

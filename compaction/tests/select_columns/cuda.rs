@@ -1,14 +1,11 @@
 //! The columns on a GPU.
 
-use std::{cell::RefCell, collections::HashMap};
+use std::{cell::RefCell, collections::HashMap, sync::Arc};
 
 use compaction::{
-    Error,
-    cuda::{download, upload, zeroed},
-    cudarc::driver::{
-        CudaView, CudaViewMut,
-        sys::{CUgraphInstantiate_flags, CUstreamCaptureMode},
-    },
+    counting::CountWord,
+    cuda::{Compiler, download, upload, zeroed},
+    cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut},
     layout::Shared,
     select::Count,
     select_columns::{Column, SelectColumns, Workspace},
@@ -16,7 +13,8 @@ use compaction::{
 
 use crate::{
     Backend, Four, TILE, check,
-    common::Gpu,
+    common::{Gpu, is_short, lengths, times},
+    devices::{capture, is_refused},
     guarded::Guarded,
     random::{Mask, Random, items},
 };
@@ -41,7 +39,7 @@ impl<T: Shared> Items for Vec<T> {
 /// They and their output on the device.
 pub(crate) trait Uploaded {
     fn lend<'a>(&'a mut self, call: &mut dyn FnMut(Column<'_>));
-    fn check(&self, cuda: &Cuda<'_>, flags: &[u8], kept: u32);
+    fn check(&self, cuda: &Cuda<'_>, flags: &[u8], kept: usize);
 }
 
 struct Pair<T> {
@@ -57,7 +55,7 @@ impl<T: Shared> Uploaded for Pair<T> {
         call(Column::new(input, &mut out).unwrap());
     }
 
-    fn check(&self, cuda: &Cuda<'_>, flags: &[u8], kept: u32) {
+    fn check(&self, cuda: &Cuda<'_>, flags: &[u8], kept: usize) {
         let guard = bytemuck::pod_read_unaligned::<T>(&vec![0x5a; size_of::<T>()]);
         let before = vec![guard; self.items.len()];
         check(
@@ -76,6 +74,8 @@ pub(crate) struct Cuda<'a> {
     compiled: RefCell<HashMap<Vec<usize>, SelectColumns>>,
     /// Every view starts this many items into its buffer.
     start: usize,
+    /// Whether the count is a word of 64 bits, which takes a launch of another kernel.
+    wide: bool,
 }
 
 impl<'a> Cuda<'a> {
@@ -84,19 +84,32 @@ impl<'a> Cuda<'a> {
             gpu,
             compiled: RefCell::default(),
             start: 0,
+            wide: false,
         }
     }
 
     /// Selects from the columns, which have so many bytes an item, and checks what comes.
     pub(crate) fn keeps(&self, bytes: &[usize], flags: &[u8], columns: &mut [&mut dyn Items]) {
+        match self.wide {
+            false => self.keeps_counted::<u32>(bytes, flags, columns),
+            true => self.keeps_counted::<u64>(bytes, flags, columns),
+        }
+    }
+
+    fn keeps_counted<W: CountWord>(
+        &self,
+        bytes: &[usize],
+        flags: &[u8],
+        columns: &mut [&mut dyn Items],
+    ) {
         let stream = &self.gpu.stream;
         let mut compiled = self.compiled.borrow_mut();
         let select = compiled.entry(bytes.to_vec()).or_insert_with(|| {
             SelectColumns::new(&self.gpu.compiler, &self.gpu.context, bytes).unwrap()
         });
         let device_flags = Guarded::new(stream, self.start, flags);
-        let mut selected = Guarded::<u32>::room(stream, 1, 1);
-        let mut workspace = Workspace::with_capacity(stream, flags.len() as u32).unwrap();
+        let mut selected = Guarded::<W>::room(stream, 1, 1);
+        let mut workspace = Workspace::with_capacity(stream, flags.len()).unwrap();
         let mut uploaded: Vec<_> = columns.iter().map(|items| items.upload(self)).collect();
         lend_all(&mut uploaded, Vec::new(), &mut |columns| {
             select
@@ -110,7 +123,8 @@ impl<'a> Cuda<'a> {
                 )
                 .unwrap();
         });
-        let kept = selected.read(stream)[0];
+        selected.read(stream);
+        let kept = workspace.read(stream, &selected.view()).unwrap();
         uploaded
             .iter()
             .for_each(|column| column.check(self, flags, kept));
@@ -139,20 +153,33 @@ pub(crate) fn keeps_what_is_flagged(gpu: &Gpu) {
 }
 
 pub(crate) fn random_cases(gpu: &Gpu) {
-    let cuda = Cuda::new(gpu);
-    for seed in 0..60 {
+    let mut cuda = Cuda::new(gpu);
+    for seed in 0..times(100) as u64 {
+        cuda.wide = seed % 4 == 3;
         let mut random = Random(seed);
         let magnitude = random.below(17);
-        let len = random.below(2 << magnitude);
+        let len = lengths([random.below(2 << magnitude)]).pop().unwrap_or(9);
         let flags = Mask::Random(random.below(101)).flags(len, &mut random);
         super::keeps(&Backend::Cuda(&cuda), &flags);
+    }
+}
+
+/// What takes one launch with a count of 32 bits takes other ones with 64.
+pub(crate) fn counts_in_wide_words(gpu: &Gpu) {
+    let mut random = Random(11);
+    let mut cuda = Cuda::new(gpu);
+    cuda.wide = true;
+    for len in lengths([0, 1, TILE - 1, TILE, TILE + 1, 140 * TILE + 5]) {
+        for mask in [Mask::All, Mask::None, Mask::Random(30), Mask::Blocks] {
+            super::keeps(&Backend::Cuda(&cuda), &mask.flags(len, &mut random));
+        }
     }
 }
 
 pub(crate) fn starts_anywhere(gpu: &Gpu) {
     let mut random = Random(4);
     let mut cuda = Cuda::new(gpu);
-    for start in [1, 2, 3, 4, 7, 8, 11, 16] {
+    for start in [1, 2, 3, 4, 7, 8, 11, 12, 16, 33] {
         cuda.start = start;
         for len in [1, 130, TILE + 1, 5 * TILE + 2] {
             super::keeps(
@@ -174,7 +201,7 @@ pub(crate) fn counts_on_the_device(gpu: &Gpu) {
         upload(stream, &fours).unwrap(),
         upload(stream, &words).unwrap(),
     );
-    let mut workspace = Workspace::with_capacity(stream, capacity as u32).unwrap();
+    let mut workspace = Workspace::with_capacity(stream, capacity).unwrap();
     for count in [
         0,
         1,
@@ -202,7 +229,13 @@ pub(crate) fn counts_on_the_device(gpu: &Gpu) {
             )
             .unwrap();
         let len = count.min(capacity);
-        let kept = download(stream, &selected).unwrap()[0];
+        if count > capacity {
+            is_refused(
+                workspace.read(stream, &selected.as_view()),
+                &format!("says {count} items, but there were {capacity}"),
+            );
+        }
+        let kept = workspace.read(stream, &selected.as_view()).unwrap();
         let fours_out = download(stream, &fours_out).unwrap();
         let words_out = download(stream, &words_out).unwrap();
         check(
@@ -222,20 +255,19 @@ pub(crate) fn counts_on_the_device(gpu: &Gpu) {
     }
 }
 
-/// All calls are on the stream before the first result is read. Half-way the epochs begin again.
-pub(crate) fn over_and_over(gpu: &Gpu) {
-    let stream = &gpu.stream;
+/// Calls are put onto the stream long before their results are read. Half-way the epochs begin again.
+fn many(gpu: &Gpu, stream: &Arc<CudaStream>, calls: usize, seed: u64) {
     let select = SelectColumns::new(&gpu.compiler, &gpu.context, &[4]).unwrap();
-    let most = 30 * TILE;
-    let mut random = Random(6);
+    let most = if is_short() { 4 } else { 30 } * TILE;
+    let mut random = Random(seed);
     let flags = Mask::Random(30).flags(2 * most, &mut random);
     let device_flags = upload(stream, &flags).unwrap();
     let words = items::<u32>(2 * most);
     let device_words = upload(stream, &words).unwrap();
-    let mut workspace = Workspace::with_capacity(stream, most as u32).unwrap();
+    let mut workspace = Workspace::with_capacity(stream, most).unwrap();
     let mut queued = Vec::new();
-    for call in 0..1000 {
-        if call == 500 {
+    for call in 0..calls {
+        if call == calls / 2 {
             workspace.age(stream, 3).unwrap();
         }
         let magnitude = random.below(12);
@@ -259,54 +291,82 @@ pub(crate) fn over_and_over(gpu: &Gpu) {
         queued.push((range, out, selected));
     }
     for (range, out, selected) in queued {
-        let kept = download(stream, &selected).unwrap()[0];
+        let kept = download(stream, &selected).unwrap()[0] as usize;
         let out = download(stream, &out).unwrap();
-        check(
-            &words[range.clone()],
-            &flags[range],
-            &out,
-            kept,
-            &vec![0; out.len()],
-        );
+        let (words, flags) = (&words[range.clone()], &flags[range]);
+        check(words, flags, &out, kept, &vec![0; out.len()]);
     }
 }
 
+pub(crate) fn over_and_over(gpu: &Gpu) {
+    many(gpu, &gpu.stream, times(10_000), 6);
+}
+
+pub(crate) fn two_streams(gpu: &Gpu) {
+    let streams = [gpu.stream.clone(), gpu.context.new_stream().unwrap()];
+    std::thread::scope(|scope| {
+        for (seed, stream) in (70..).zip(&streams) {
+            scope.spawn(move || many(gpu, stream, times(1000), seed));
+        }
+    });
+}
+
+/// With a count of 32 bits, and with one of 64.
 pub(crate) fn replays(gpu: &Gpu) {
     let stream = &gpu.stream;
     let select = SelectColumns::new(&gpu.compiler, &gpu.context, &[16]).unwrap();
-    let len = 40 * TILE + 11;
+    let len = lengths([40 * TILE + 11]).pop().unwrap_or(4 * TILE + 11);
     let fours = items::<Four>(len);
     let input = upload(stream, &fours).unwrap();
     let mut flags = zeroed::<u8>(stream, len).unwrap();
-    let mut out = zeroed::<Four>(stream, len).unwrap();
+    let (mut out, mut wide_out) = (
+        zeroed::<Four>(stream, len).unwrap(),
+        zeroed::<Four>(stream, len).unwrap(),
+    );
     let mut selected = zeroed::<u32>(stream, 1).unwrap();
-    let mut workspace = Workspace::with_capacity(stream, len as u32).unwrap();
-    stream
-        .begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED)
-        .unwrap();
-    select
-        .columns(
-            stream,
-            &flags.as_view(),
-            Count::Given(len as u32),
-            &mut [Column::new(input.as_view(), &mut out.as_view_mut()).unwrap()],
-            &mut selected.as_view_mut(),
-            &mut workspace,
-        )
-        .unwrap();
-    let graph = stream
-        .end_capture(CUgraphInstantiate_flags(0))
-        .unwrap()
-        .unwrap();
+    let mut wide_selected = zeroed::<u64>(stream, 1).unwrap();
+    let mut workspace = Workspace::with_capacity(stream, len).unwrap();
+    let graph = capture(stream, || {
+        let (mut out, mut wide_out) = (out.as_view_mut(), wide_out.as_view_mut());
+        let flags = flags.as_view();
+        let column = Column::new(input.as_view(), &mut out).unwrap();
+        let mut count = selected.as_view_mut();
+        select
+            .columns(
+                stream,
+                &flags,
+                Count::All,
+                &mut [column],
+                &mut count,
+                &mut workspace,
+            )
+            .unwrap();
+        let column = Column::new(input.as_view(), &mut wide_out).unwrap();
+        let mut count = wide_selected.as_view_mut();
+        select
+            .columns(
+                stream,
+                &flags,
+                Count::All,
+                &mut [column],
+                &mut count,
+                &mut workspace,
+            )
+            .unwrap();
+    });
     let mut random = Random(7);
-    for _ in 0..50 {
+    for _ in 0..times(50) {
         let host_flags = Mask::Random(random.below(101)).flags(len, &mut random);
         stream.memcpy_htod(&host_flags, &mut flags).unwrap();
         stream.memset_zeros(&mut out).unwrap();
+        stream.memset_zeros(&mut wide_out).unwrap();
         graph.launch().unwrap();
-        let kept = download(stream, &selected).unwrap()[0];
-        let out = download(stream, &out).unwrap();
-        check(&fours, &host_flags, &out, kept, &vec![Four::default(); len]);
+        let kept = download(stream, &selected).unwrap()[0] as usize;
+        let wide_kept = download(stream, &wide_selected).unwrap()[0] as usize;
+        for (out, kept) in [(&out, kept), (&wide_out, wide_kept)] {
+            let out = download(stream, out).unwrap();
+            check(&fours, &host_flags, &out, kept, &vec![Four::default(); len]);
+        }
     }
 }
 
@@ -319,96 +379,92 @@ pub(crate) fn refuses_what_does_not_fit(gpu: &Gpu) {
         zeroed::<u64>(stream, 8).unwrap(),
     );
     let (mut words_out, mut pairs_out) = (
-        zeroed::<u32>(stream, 8).unwrap(),
+        upload(stream, &[GUARD; 8]).unwrap(),
         zeroed::<u64>(stream, 8).unwrap(),
     );
-    let mut workspace = Workspace::with_capacity(stream, 8).unwrap();
-    let mut call = |count: u32, columns: &mut [Column<'_>]| {
-        let mut selected = zeroed::<u32>(stream, 1).unwrap();
-        let (count, mut selected) = (Count::Given(count), selected.as_view_mut());
+    let mut selected = upload(stream, &[GUARD]).unwrap();
+    let mut workspaces = [8, 7].map(|items| Workspace::with_capacity(stream, items).unwrap());
+    let [workspace, small] = &mut workspaces;
+    let mut call = |count: u32, columns: &mut [Column<'_>], counts: usize, workspace: &mut _| {
+        let mut selected = selected.slice_mut(..counts);
         select.columns(
             stream,
             &flags.as_view(),
-            count,
+            Count::Given(count),
             columns,
             &mut selected,
-            &mut workspace,
+            workspace,
         )
     };
-    let error = call(8, &mut []).unwrap_err();
-    assert!(
-        matches!(
-            error,
-            Error::LengthMismatch {
-                expected: 1,
-                got: 0,
-                ..
-            }
-        ),
-        "{error}"
+    is_refused(
+        call(8, &mut [], 1, workspace),
+        "the columns of select_columns: 0 items where 1 are expected",
     );
-    let error = call(
-        8,
-        &mut [Column::new(pairs.as_view(), &mut pairs_out.as_view_mut()).unwrap()],
-    )
-    .unwrap_err();
-    assert!(
-        matches!(
-            error,
-            Error::LengthMismatch {
-                expected: 4,
-                got: 8,
-                ..
-            }
+    is_refused(
+        call(
+            8,
+            &mut [Column::new(pairs.as_view(), &mut pairs_out.as_view_mut()).unwrap()],
+            1,
+            workspace,
         ),
-        "{error}"
+        "the bytes of a column's item: 8 items where 4 are expected",
     );
-    let error = call(
-        8,
-        &mut [Column::new(words.slice(1..), &mut words_out.as_view_mut()).unwrap()],
-    )
-    .unwrap_err();
-    assert!(
-        matches!(
-            error,
-            Error::LengthMismatch {
-                expected: 8,
-                got: 7,
-                ..
-            }
+    is_refused(
+        call(
+            8,
+            &mut [Column::new(words.slice(1..), &mut words_out.as_view_mut()).unwrap()],
+            1,
+            workspace,
         ),
-        "{error}"
+        "a column of select_columns: 7 items where 8 are expected",
     );
-    let error = call(
-        8,
-        &mut [Column::new(words.as_view(), &mut words_out.slice_mut(1..)).unwrap()],
-    )
-    .unwrap_err();
-    assert!(
-        matches!(
-            error,
-            Error::OutputTooShort {
-                needed: 8,
-                got: 7,
-                ..
-            }
+    is_refused(
+        call(
+            8,
+            &mut [Column::new(words.as_view(), &mut words_out.slice_mut(1..)).unwrap()],
+            1,
+            workspace,
         ),
-        "{error}"
+        "an output of select_columns: room for 7 items where up to 8 may be written",
     );
-    let error = call(
-        9,
-        &mut [Column::new(words.as_view(), &mut words_out.as_view_mut()).unwrap()],
-    )
-    .unwrap_err();
-    assert!(
-        matches!(
-            error,
-            Error::LengthMismatch {
-                expected: 9,
-                got: 8,
-                ..
-            }
+    let mut whole = words_out.as_view_mut();
+    let mut whole = [Column::new(words.as_view(), &mut whole).unwrap()];
+    is_refused(
+        call(9, &mut whole, 1, workspace),
+        "the flags of select_columns: 8 items where 9 are expected",
+    );
+    is_refused(
+        call(8, &mut whole, 0, workspace),
+        "the count that select_columns writes: room for 0 items where up to 1 may be written",
+    );
+    is_refused(
+        call(8, &mut whole, 1, small),
+        "select_columns: a workspace for 7 items is used for 8",
+    );
+    assert_eq!(download(stream, &words_out).unwrap(), [GUARD; 8]);
+    assert_eq!(download(stream, &selected).unwrap(), [GUARD]);
+    is_refused(Workspace::with_capacity(stream, 1 << 60), "the GPU has no");
+}
+
+pub(crate) fn refuses_another_device([here, there]: &[Arc<CudaContext>; 2]) {
+    let streams = [here.new_stream().unwrap(), there.new_stream().unwrap()];
+    let stream = &streams[0];
+    let select = SelectColumns::new(&Compiler::new(), here, &[4]).unwrap();
+    let mut elsewhere = Workspace::with_capacity(&streams[1], 8).unwrap();
+    let flags = upload(stream, &[1_u8; 8]).unwrap();
+    let words = upload(stream, &[7_u32; 8]).unwrap();
+    let mut out = upload(stream, &[GUARD; 8]).unwrap();
+    let mut selected = zeroed::<u32>(stream, 1).unwrap();
+    is_refused(
+        select.columns(
+            stream,
+            &flags.as_view(),
+            Count::All,
+            &mut [Column::new(words.as_view(), &mut out.as_view_mut()).unwrap()],
+            &mut selected.as_view_mut(),
+            &mut elsewhere,
         ),
-        "{error}"
+        "belongs to another CUDA context than the stream of the call",
     );
+    assert_eq!(download(stream, &out).unwrap(), [GUARD; 8]);
 }

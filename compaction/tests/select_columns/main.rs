@@ -2,25 +2,30 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+#[path = "../common/devices.rs"]
+mod devices;
 #[path = "../common/guarded.rs"]
 mod guarded;
 #[path = "../common/random.rs"]
 mod random;
+#[path = "../common/spills.rs"]
+mod spills;
 
 mod cuda;
+mod huge;
 
 use std::sync::Arc;
 
 use compaction::{
-    Error,
-    cuda::{Nvrtc, Target},
+    cuda::Nvrtc,
     layout::Shared,
     select_columns::{SelectColumns, TILE_ITEMS, cpu},
 };
 
 use crate::{
-    common::Tests,
+    common::{Tests, lengths},
     cuda::Cuda,
+    devices::{is_refused, two_gpus},
     random::{Mask, Random, items},
 };
 
@@ -39,6 +44,16 @@ compaction::shared! {
     pub struct Six {
         /// Any bits.
         pub words: [u32; 6],
+    }
+    /// An item that lies anywhere.
+    pub struct Odd {
+        /// Any bits.
+        pub bytes: [u8; 7],
+    }
+    /// An item that lies on two bytes.
+    pub struct Halves {
+        /// Any bits.
+        pub halves: [u16; 5],
     }
     /// The widest item.
     pub struct Sixteen {
@@ -92,6 +107,7 @@ fn main() {
         .nvrtc("kernels_compile_without_spills", compile_without_spills)
         .gpu("cuda_keeps_what_is_flagged", cuda::keeps_what_is_flagged)
         .gpu("cuda_keeps_in_random_cases", cuda::random_cases)
+        .gpu("cuda_counts_in_wide_words", cuda::counts_in_wide_words)
         .gpu(
             "cuda_takes_views_that_start_anywhere",
             cuda::starts_anywhere,
@@ -101,24 +117,33 @@ fn main() {
             cuda::counts_on_the_device,
         )
         .gpu("cuda_uses_a_workspace_over_and_over", cuda::over_and_over)
+        .gpu("cuda_runs_on_two_streams_at_once", cuda::two_streams)
         .gpu("cuda_replays_a_captured_call", cuda::replays)
         .gpu(
             "cuda_refuses_what_does_not_fit",
             cuda::refuses_what_does_not_fit,
         )
+        .needs(
+            "no second GPU",
+            two_gpus(),
+            "cuda_refuses_a_workspace_of_another_device",
+            cuda::refuses_another_device,
+        )
+        .huge("huge_around_two_to_the_31", huge::around_two_to_the_31)
+        .huge("huge_past_two_to_the_32", huge::past_two_to_the_32)
         .run()
 }
 
 fn keeps_what_is_flagged(backend: &Backend<'_>) {
     let mut random = Random(1);
-    for &len in SIZES {
+    for len in lengths(SIZES.iter().copied()) {
         for &mask in MASKS {
             keeps(backend, &mask.flags(len, &mut random));
         }
     }
 }
 
-/// One column, four of a path state, four of different items, and eight.
+/// One column, four of a path state, four of different items, four that lie anywhere, and eight.
 fn keeps(backend: &Backend<'_>, flags: &[u8]) {
     let len = flags.len();
     let (mut a, mut b, mut c, mut d) = (
@@ -133,6 +158,8 @@ fn keeps(backend: &Backend<'_>, flags: &[u8]) {
         items::<f32>(len),
         items::<i32>(len),
     );
+    let (mut odd, mut halves, mut bytes) =
+        (items::<Odd>(len), items::<Halves>(len), items::<u8>(len));
     match backend {
         Backend::Cpu => {
             let mut outs = (
@@ -167,6 +194,19 @@ fn keeps(backend: &Backend<'_>, flags: &[u8]) {
             check(&f, flags, &outs.5, kept, &f);
             check(&g, flags, &outs.6, kept, &g);
             check(&h, flags, &outs.7, kept, &h);
+            let mut outs = (odd.clone(), halves.clone(), bytes.clone());
+            let kept = cpu::columns(
+                flags,
+                &mut [
+                    cpu::Column::new(&odd, &mut outs.0),
+                    cpu::Column::new(&halves, &mut outs.1),
+                    cpu::Column::new(&bytes, &mut outs.2),
+                ],
+            )
+            .unwrap();
+            check(&odd, flags, &outs.0, kept, &odd);
+            check(&halves, flags, &outs.1, kept, &halves);
+            check(&bytes, flags, &outs.2, kept, &bytes);
         }
         Backend::Cuda(cuda) => {
             cuda.keeps(&[4], flags, &mut [&mut a]);
@@ -181,6 +221,11 @@ fn keeps(backend: &Backend<'_>, flags: &[u8]) {
                 &mut [&mut a, &mut b, &mut c, &mut f],
             );
             cuda.keeps(
+                &[7, 10, 1, 12],
+                flags,
+                &mut [&mut odd, &mut halves, &mut bytes, &mut b],
+            );
+            cuda.keeps(
                 &[4, 12, 8, 16, 24, 64, 4, 4],
                 flags,
                 &mut [
@@ -191,16 +236,11 @@ fn keeps(backend: &Backend<'_>, flags: &[u8]) {
     }
 }
 
-/// Against a filter; `before` is what stood in the output.
-fn check<T: Shared>(items: &[T], flags: &[u8], out: &[T], kept: u32, before: &[T]) {
+/// Against the specification; `before` is what stood in the output.
+fn check<T: Shared>(items: &[T], flags: &[u8], out: &[T], kept: usize, before: &[T]) {
     let case = format!("{} flags, {}", flags.len(), T::NAME);
-    let mut expected: Vec<T> = items
-        .iter()
-        .zip(flags)
-        .filter(|(_, flag)| **flag != 0)
-        .map(|(item, _)| *item)
-        .collect();
-    assert_eq!(kept as usize, expected.len(), "{case}: the count");
+    let mut expected = cpu::specification(&[items], flags).pop().unwrap();
+    assert_eq!(kept, expected.len(), "{case}: the count");
     expected.extend_from_slice(&before[expected.len()..]);
     let wrong = expected
         .iter()
@@ -211,75 +251,40 @@ fn check<T: Shared>(items: &[T], flags: &[u8], out: &[T], kept: u32, before: &[T
 
 fn refuses_what_does_not_fit() {
     let (items, mut out) = ([1_u32, 2, 3], [7_u32; 3]);
-    let error = cpu::columns(&[1; 4], &mut [cpu::Column::new(&items, &mut out)]).unwrap_err();
-    assert!(
-        matches!(
-            error,
-            Error::LengthMismatch {
-                expected: 4,
-                got: 3,
-                ..
-            }
-        ),
-        "{error}"
+    is_refused(
+        cpu::columns(&[1; 4], &mut [cpu::Column::new(&items, &mut out)]),
+        "a column of select_columns: 3 items where 4 are expected",
     );
-    let error = cpu::columns(&[1; 3], &mut [cpu::Column::new(&items, &mut out[..2])]).unwrap_err();
-    assert!(
-        matches!(
-            error,
-            Error::OutputTooShort {
-                needed: 3,
-                got: 2,
-                ..
-            }
-        ),
-        "{error}"
+    is_refused(
+        cpu::columns(&[1; 3], &mut [cpu::Column::new(&items, &mut out[..2])]),
+        "an output of select_columns: room for 2 items where up to 3 may be written",
     );
-    let error = cpu::columns(&[1; 3], &mut []).unwrap_err();
-    assert!(
-        matches!(
-            error,
-            Error::OutputTooShort {
-                needed: 1,
-                got: 0,
-                ..
-            }
-        ),
-        "{error}"
+    is_refused(
+        cpu::columns(&[1; 3], &mut []),
+        "the columns of select_columns: room for 0 items where up to 1 may be written",
     );
     assert_eq!(out, [7; 3]);
-    for (bytes, meant) in [(3, 4), (66, 64), (0, 4)] {
-        let error = SelectColumns::source(&[16, bytes]).unwrap_err();
-        assert!(
-            matches!(error, Error::LengthMismatch { expected, got, .. } if (expected, got) == (meant, bytes)),
-            "{error}"
+    for bytes in [0, 65] {
+        is_refused(
+            SelectColumns::source(&[16, bytes]),
+            "the bytes of a column's item, 1 to 64",
         );
     }
-    let error = SelectColumns::source(&[4; 9]).unwrap_err();
-    assert!(
-        matches!(error, Error::TooLong { len: 9, max: 8, .. }),
-        "{error}"
+    is_refused(
+        SelectColumns::source(&[4; 9]),
+        "the columns of select_columns: 9 items where at most 8 are possible",
     );
 }
 
-/// For every architecture that this NVRTC knows among those supported.
 fn compile_without_spills(nvrtc: &Arc<Nvrtc>) {
-    let sources = [&[4][..], &[16; 4], &[4, 12, 8, 64], &[16; 8], &[4; 8]];
-    for capability in [75, 80, 86, 90, 120] {
-        for bytes in sources {
-            let Some(target) = nvrtc.target(capability) else {
-                continue;
-            };
-            let source = SelectColumns::source(bytes).unwrap();
-            let compiled = nvrtc
-                .compile(&source, target)
-                .unwrap_or_else(|error| panic!("{error}"));
-            if let Target::Cubin(_) = target {
-                for kernel in compiled.usage() {
-                    assert_eq!(kernel.spill_store_bytes, 0, "{kernel:?} for {target}");
-                    assert_eq!(kernel.spill_load_bytes, 0, "{kernel:?} for {target}");
-                }
-            }
-        }
-    }
+    let sources = [
+        &[4][..],
+        &[16; 4],
+        &[4, 12, 8, 64],
+        &[7, 10, 1, 12],
+        &[16; 8],
+        &[4; 8],
+    ];
+    let sources = sources.map(|bytes| SelectColumns::source(bytes).unwrap());
+    spills::compile_without_spills(nvrtc, &sources);
 }

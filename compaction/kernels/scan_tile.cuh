@@ -1,0 +1,188 @@
+// The prefixes of a tile of `scan`: of ITEMs, combined by OPERATOR.
+//
+// A warp takes rows of one vector a lane, so that memory is read and written in whole lines. The tree by which a tile is
+// combined is the same everywhere: a lane's items one by one, the lanes of a row as `warp_inclusive` does, rows one by
+// one, warps one by one. Its twin is `src/scan/tree.rs`.
+#pragma once
+
+#include "look_back.cuh"
+#include "stage.cuh"
+
+using Monoid = OPERATOR<ITEM>;
+using Value = Monoid::Value;
+
+constexpr u32 LANE_ITEMS = LANE_BYTES / sizeof(ITEM);  // in a row: one vector
+constexpr u32 ROW_ITEMS = LANE_ITEMS * WARP_THREADS;
+
+// How many items there are: as many as the buffer has, or as the device's count says where that counts.
+__device__ __forceinline__ u64 item_count(const u32 *count, u32 counted, u64 capacity)
+{
+    return counted != 0 && *count < capacity ? *count : capacity;
+}
+
+struct alignas(LANE_BYTES) Vector {
+    ITEM items[LANE_ITEMS];
+};
+
+__device__ __forceinline__ bool is_aligned(const void *address) { return (u64)address % sizeof(Vector) == 0; }
+
+// A lane's items of a row, combined.
+__device__ __forceinline__ Value fold_lane(const Vector &vector)
+{
+    Value value = Monoid::lift(vector.items[0]);
+#pragma unroll
+    for (u32 item = 1; item < LANE_ITEMS; item++) value = Monoid::combine(value, Monoid::lift(vector.items[item]));
+    return value;
+}
+
+// The prefixes at a lane's items: `base` comes before them in the tile, and `before` before the tile.
+__device__ __forceinline__ Vector prefixes(const Vector &vector, Value base, u32 inclusive, Value before)
+{
+    Vector result;
+    Value lane = Monoid::lift(vector.items[0]), exclusive = base;
+#pragma unroll
+    for (u32 item = 0; item < LANE_ITEMS; item++) {
+        if (item > 0) lane = Monoid::combine(lane, Monoid::lift(vector.items[item]));
+        const Value with_item = Monoid::combine(base, lane);
+        result.items[item] = Monoid::lower(Monoid::combine(before, inclusive != 0 ? with_item : exclusive));
+        exclusive = with_item;
+    }
+    return result;
+}
+
+// All lanes' values of each row, combined as `warp_fold` does: row by row in the lanes, over and over. With each step a
+// lane holds half as many rows, of twice as many lanes.
+template <u32 ROWS>
+__device__ __forceinline__ Value fold_rows(Value (&rows)[ROWS])
+{
+    static_assert(ROWS <= WARP_THREADS && (ROWS & (ROWS - 1)) == 0, "a lane comes to hold one row");
+#pragma unroll
+    for (u32 distance = 1; distance < WARP_THREADS; distance *= 2) {
+        if (distance >= ROWS) {
+            rows[0] = Monoid::combine(__shfl_xor_sync(ALL_LANES, rows[0], distance), rows[0]);
+            continue;
+        }
+        const bool upper = (lane_index() & distance) != 0;
+#pragma unroll
+        for (u32 pair = 0; pair < ROWS / distance / 2; pair++) {
+            const Value own = upper ? rows[2 * pair + 1] : rows[2 * pair];
+            const Value others = upper ? rows[2 * pair] : rows[2 * pair + 1];
+            rows[pair] = Monoid::combine(__shfl_xor_sync(ALL_LANES, others, distance), own);
+        }
+    }
+    return rows[0];
+}
+
+// What a block holds of its tile in shared memory. A thread touches its own vectors alone.
+template <u32 ROWS>
+using Staged = Vector[ROWS * BLOCK_THREADS];
+
+template <u32 ROWS>
+struct Tile {
+    static constexpr u32 ITEMS = BLOCK_THREADS * ROWS * LANE_ITEMS;
+
+    u64 first;         // index of its first item
+    u32 items;         // how many it has
+    Value bases[ROWS]; // once scanned, all that comes before this thread's vector of a row in the tile
+
+    __device__ __forceinline__ Tile(u32 tile, u64 item_count)
+        : first((u64)tile * ITEMS), items(first < item_count ? (u32)min((u64)ITEMS, item_count - first) : 0)
+    {
+    }
+
+    // Whether all of it is in a buffer, and on vectors there.
+    __device__ __forceinline__ bool is_whole(const ITEM *buffer) const { return items == ITEMS && is_aligned(buffer); }
+
+    // The place in the tile of this thread's first item in a row. A block's warps take the tile's rows, ROWS each; if it
+    // has more warps than those of a tile, the next ones take the same rows again.
+    __device__ __forceinline__ u32 place(u32 row) const
+    {
+        return (warp_index() % BLOCK_WARPS * ROWS + row) * ROW_ITEMS + lane_index() * LANE_ITEMS;
+    }
+
+    // Reads nothing beyond the tile, and fills it up with the identity.
+    __device__ __forceinline__ void load(const ITEM *from, Staged<ROWS> &staged) const
+    {
+        const bool whole = is_whole(from);
+        from += first;
+#pragma unroll
+        for (u32 row = 0; row < ROWS; row++) {
+            Vector &vector = staged[place(row) / LANE_ITEMS];
+            if (whole) {
+                stage(&vector, from + place(row));
+            } else {
+                for (u32 item = 0; item < LANE_ITEMS; item++) {
+                    const u32 at = place(row) + item;
+                    vector.items[item] = at < items ? from[at] : Monoid::lower(Monoid::identity());
+                }
+            }
+        }
+        await_stage();
+    }
+
+    // Returns all items combined. Holds one barrier.
+    __device__ __forceinline__ Value scan(const Staged<ROWS> &staged)
+    {
+        const BlockFold<Value> fold = block_fold_of_warps<Monoid>(scan_warp(staged, Monoid::identity()));
+#pragma unroll
+        for (u32 row = 0; row < ROWS; row++) bases[row] = Monoid::combine(fold.before, bases[row]);
+        return fold.total;
+    }
+
+    // Returns all items combined, as `scan` does. Holds one barrier.
+    __device__ __forceinline__ Value fold(const Staged<ROWS> &staged) const
+    {
+        return block_fold_of_warps<Monoid>(fold_warp(staged)).total;
+    }
+
+    // Scans a warp's rows, before which `before` comes in the tile. Returns the rows, combined.
+    __device__ __forceinline__ Value scan_warp(const Staged<ROWS> &staged, Value before)
+    {
+        Value total = Monoid::identity();
+#pragma unroll
+        for (u32 row = 0; row < ROWS; row++) {
+            const Value inclusive = warp_inclusive<Monoid>(fold_lane(staged[place(row) / LANE_ITEMS]));
+            const Value below = __shfl_up_sync(ALL_LANES, inclusive, 1);
+            const Value base = Monoid::combine(total, lane_index() == 0 ? Monoid::identity() : below);
+            bases[row] = Monoid::combine(before, base);
+            total = Monoid::combine(total, warp_last(inclusive));
+        }
+        return total;
+    }
+
+    // Returns a warp's rows, combined, as `scan_warp` does.
+    __device__ __forceinline__ Value fold_warp(const Staged<ROWS> &staged) const
+    {
+        Value rows[ROWS];
+#pragma unroll
+        for (u32 row = 0; row < ROWS; row++) rows[row] = fold_lane(staged[place(row) / LANE_ITEMS]);
+        Value total = Monoid::identity();
+        if (Monoid::EXACT) {
+#pragma unroll
+            for (u32 row = 0; row < ROWS; row++) total = Monoid::combine(total, rows[row]);
+            return warp_fold<Monoid>(total);
+        }
+        const Value row_total = fold_rows(rows);
+#pragma unroll
+        for (u32 row = 0; row < ROWS; row++) total = Monoid::combine(total, __shfl_sync(ALL_LANES, row_total, row));
+        return total;
+    }
+
+    // Writes a scanned tile behind what comes before it. Writes nothing beyond the tile.
+    __device__ __forceinline__ void store(
+        const Staged<ROWS> &staged, ITEM *to, u32 inclusive, Value before) const
+    {
+        const bool whole = is_whole(to);
+        to += first;
+#pragma unroll
+        for (u32 row = 0; row < ROWS; row++) {
+            const Vector vector = prefixes(staged[place(row) / LANE_ITEMS], bases[row], inclusive, before);
+            if (whole) {
+                *(Vector *)(to + place(row)) = vector;
+            } else {
+                for (u32 item = 0; item < LANE_ITEMS; item++)
+                    if (place(row) + item < items) to[place(row) + item] = vector.items[item];
+            }
+        }
+    }
+};

@@ -1,0 +1,212 @@
+//! Onesweep: 8 bits a pass, all digits counted ahead.
+
+use std::sync::Arc;
+
+use cudarc::driver::CudaStream;
+
+use super::{Key, Order, key::declare, sort::Call, workspace::Views};
+use crate::{
+    Result,
+    cuda::{In, InOut, Kernel, Launch, Module, Source},
+};
+
+/// Threads of a block.
+const THREADS: u32 = 384;
+/// Items of a thread of which key and value have 4 bytes at most. More would not fit into the 48 KB of shared memory that
+/// every GPU has for a block, nor into its registers.
+const ITEMS_PER_THREAD: u32 = 28;
+/// Blocks that run on a multiprocessor at once.
+const BLOCKS_PER_MULTIPROCESSOR: u32 = 2;
+/// States of earlier tiles that a thread reads at once.
+const WINDOW: u32 = 4;
+/// Bits of a digit.
+const DIGIT_BITS: u32 = 8;
+/// Values of a digit.
+const BINS: usize = 1 << DIGIT_BITS;
+/// Keys that a thread counts at a time.
+const COUNT_BATCH: u32 = 8;
+/// Tiles that are ordered in one launch, a state for each tile and bin: 64 MB of states for any number of keys.
+const PORTION_TILES: u32 = 1 << 15;
+
+/// The larger keys or values are, the fewer a thread has.
+const fn items_per_thread(key_bytes: u32, value_bytes: u32) -> u32 {
+    let widest = if key_bytes > value_bytes {
+        key_bytes
+    } else {
+        value_bytes
+    };
+    ITEMS_PER_THREAD / if widest > 4 { widest / 4 } else { 1 }
+}
+
+/// Items that a block orders at a time.
+pub(super) const fn tile_items(key_bytes: u32, value_bytes: u32) -> u32 {
+    THREADS * items_per_thread(key_bytes, value_bytes)
+}
+
+/// States of a sort of so many keys.
+pub(super) fn states(items: usize, key_bytes: u32, value_bytes: u32) -> usize {
+    let tiles = items.div_ceil(tile_items(key_bytes, value_bytes) as usize);
+    tiles.min(PORTION_TILES as usize) * BINS
+}
+
+/// Bins of all passes over keys of type `K`.
+pub(super) const fn bins<K: Key>() -> usize {
+    size_of::<K>() * BINS
+}
+
+/// Bins of the passes' portions: where those of the next one begin, read by one launch and written by the one before.
+pub(super) const NEXT_BINS: usize = 2 * BINS;
+
+/// `(keys, count, capacity, is given, begin, end, counts, starts, finished, workspace)`
+type CountDigits = (
+    In<u8>,
+    In<u32>,
+    u64,
+    u32,
+    u32,
+    u32,
+    InOut<u64>,
+    InOut<u64>,
+    InOut<u32>,
+    InOut<u64>,
+);
+/// `(keys, values, count, capacity, is given, portion, begin, end, starts, next starts, keys out, values out, workspace)`
+type Sweep = (
+    In<u8>,
+    In<u8>,
+    In<u32>,
+    u64,
+    u32,
+    u64,
+    u32,
+    u32,
+    In<u64>,
+    InOut<u64>,
+    InOut<u8>,
+    InOut<u8>,
+    InOut<u64>,
+);
+
+/// For 2³² keys and more if `wide`.
+pub(super) fn source<K: Key>(order: Order, value_bytes: u32, wide: bool) -> Source {
+    let items = items_per_thread(size_of::<K>() as u32, value_bytes);
+    let source = Source::new(
+        "compaction/kernels/radix_sort_onesweep.cu",
+        include_str!("../../kernels/radix_sort_onesweep.cu"),
+    )
+    .constant("BLOCK_THREADS", THREADS)
+    .constant("ITEMS_PER_THREAD", items)
+    .constant("BLOCKS_PER_MULTIPROCESSOR", BLOCKS_PER_MULTIPROCESSOR)
+    .constant("WINDOW", WINDOW)
+    .constant("DIGIT_BITS", DIGIT_BITS)
+    .constant("COUNT_BATCH", COUNT_BATCH)
+    .constant("PORTION_TILES", PORTION_TILES)
+    .constant("WIDE", wide.into())
+    .kernel::<CountDigits>("radix_sort_count")
+    .kernel::<Sweep>("radix_sort_onesweep");
+    declare::<K>(source, order, value_bytes)
+}
+
+/// The compiled kernels.
+#[derive(Debug)]
+pub(super) struct Onesweep {
+    count: Kernel<CountDigits>,
+    sweep: Kernel<Sweep>,
+    multiprocessors: u32,
+    tile_items: u32,
+}
+
+impl Onesweep {
+    pub(super) fn of<K: Key>(
+        module: &Module,
+        multiprocessors: u32,
+        value_bytes: u32,
+    ) -> Result<Self> {
+        Ok(Self {
+            count: module.kernel("radix_sort_count")?,
+            sweep: module.kernel("radix_sort_onesweep")?,
+            multiprocessors,
+            tile_items: tile_items(size_of::<K>() as u32, value_bytes),
+        })
+    }
+
+    pub(super) fn launch(
+        &self,
+        stream: &Arc<CudaStream>,
+        mut call: Call<'_>,
+        mut tables: Views<'_>,
+    ) -> Result<()> {
+        let (begin, end) = (call.bits.start, call.bits.end);
+        let counters = call.capacity.div_ceil((COUNT_BATCH * THREADS).into());
+        let most = BLOCKS_PER_MULTIPROCESSOR * self.multiprocessors;
+        let blocks = counters.clamp(1, most.into()) as u32;
+        let args = (
+            call.keys.input.slice(..),
+            call.count.slice(..),
+            call.capacity,
+            call.is_given.into(),
+            begin,
+            end,
+            tables.counts.slice_mut(..),
+            tables.starts.slice_mut(..),
+            tables.finished.slice_mut(..),
+            tables.onesweep.slice_mut(..),
+        );
+        self.count
+            .launch(stream, Launch::blocks(blocks, THREADS), args)?;
+
+        let passes = (end - begin).div_ceil(DIGIT_BITS).max(1);
+        for pass in 0..passes {
+            self.pass(stream, &mut call, &mut tables, pass, passes - 1 - pass)?;
+        }
+        Ok(())
+    }
+
+    /// Orders by one digit, when so many come after it.
+    fn pass(
+        &self,
+        stream: &Arc<CudaStream>,
+        call: &mut Call<'_>,
+        tables: &mut Views<'_>,
+        pass: u32,
+        after: u32,
+    ) -> Result<()> {
+        let (keys_in, mut keys_out) = call.keys.pass(pass == 0, after);
+        let (values_in, mut values_out) = call.values.pass(pass == 0, after);
+        let bins = pass as usize * BINS;
+        let tiles = call.capacity.div_ceil(self.tile_items.into()).max(1);
+        for first_tile in (0..tiles).step_by(PORTION_TILES as usize) {
+            let portion = (first_tile / u64::from(PORTION_TILES)) as usize;
+            // What one launch reads the next one writes.
+            let (even, odd) = tables.next_starts.split_at_mut(BINS);
+            let (from, to) = if portion.is_multiple_of(2) {
+                (odd, even)
+            } else {
+                (even, odd)
+            };
+            let starts = match portion {
+                0 => tables.starts.slice(bins..bins + BINS),
+                _ => from.slice(..),
+            };
+            let args = (
+                keys_in.slice(..),
+                values_in.slice(..),
+                call.count.slice(..),
+                call.capacity,
+                call.is_given.into(),
+                first_tile * u64::from(self.tile_items),
+                call.bits.start + pass * DIGIT_BITS,
+                call.bits.end,
+                starts,
+                to,
+                keys_out.slice_mut(..),
+                values_out.slice_mut(..),
+                tables.onesweep.slice_mut(..),
+            );
+            let blocks = (tiles - first_tile).min(PORTION_TILES.into()) as u32;
+            self.sweep
+                .launch(stream, Launch::blocks(blocks, THREADS), args)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,112 @@
+//! As many items as 32 bits can count, and more. Takes some 60 GB of a GPU: `-- --ignored huge`.
+
+use compaction::{
+    counting::CountWord,
+    cuda::{download, uninitialised, zeroed},
+    cudarc::driver::CudaSlice,
+    partition::{Classes, Partition, Workspace},
+    select::Count,
+};
+
+use crate::common::Gpu;
+
+/// Every so many an item is selected, or of class 1.
+const STEP: usize = 999_983;
+/// Items looked at around a place.
+const AROUND: usize = 4096;
+
+pub(crate) fn around_two_to_the_31(gpu: &Gpu) {
+    for len in [(1 << 31) - 1, 1 << 31, (1 << 31) + 1] {
+        partitions::<u32>(gpu, len);
+    }
+    partitions::<u64>(gpu, (1 << 31) + 1);
+}
+
+pub(crate) fn past_two_to_the_32(gpu: &Gpu) {
+    partitions::<u32>(gpu, (1 << 32) - 1);
+    partitions::<u64>(gpu, (1 << 32) + 3);
+}
+
+fn partitions<W: CountWord>(gpu: &Gpu, len: usize) {
+    let stream = &gpu.stream;
+    let mut flags = zeroed::<u8>(stream, len).unwrap();
+    let few: Vec<usize> = (0..len).step_by(STEP).chain([len - 1]).collect();
+    for &index in &few {
+        let mut flag = flags.slice_mut(index..index + 1);
+        stream.memcpy_htod(&[1_u8], &mut flag).unwrap();
+    }
+    // The r-th of those that are not among the few.
+    let other = |rank: usize| rank + 1 + rank / (STEP - 1);
+    let mut workspace = Workspace::with_capacity(stream, len).unwrap();
+    let mut out = uninitialised::<W>(stream, len).unwrap();
+
+    let mut selected = zeroed::<W>(stream, 1).unwrap();
+    let partition = Partition::new(&gpu.compiler, &gpu.context).unwrap();
+    partition
+        .indices(
+            stream,
+            &flags.as_view(),
+            Count::All,
+            &mut out.as_view_mut(),
+            &mut selected.as_view_mut(),
+            &mut workspace,
+        )
+        .unwrap();
+    let count = workspace.read(stream, &selected.as_view()).unwrap();
+    assert_eq!(count, few.len(), "{len} in two");
+    assert_eq!(at(gpu, &out, 0, few.len()), few, "{len} in two: selected");
+    for place in places(len, few.len()) {
+        let expected: Vec<usize> = (0..AROUND)
+            .map(|more| other(place - few.len() + more))
+            .collect();
+        assert!(
+            at(gpu, &out, place, AROUND) == expected,
+            "{len} in two: at {place}"
+        );
+    }
+
+    // Class 0 first, which most keys are of.
+    let classes = Classes::new(&gpu.compiler, &gpu.context, 2).unwrap();
+    let mut starts = zeroed::<W>(stream, 3).unwrap();
+    classes
+        .indices(
+            stream,
+            &flags.as_view(),
+            Count::All,
+            &mut out.as_view_mut(),
+            &mut starts.as_view_mut(),
+            &mut workspace,
+        )
+        .unwrap();
+    let starts = workspace.read_starts(stream, &starts.as_view()).unwrap();
+    let starts: Vec<usize> = starts.into_iter().map(CountWord::to_len).collect();
+    let most = len - few.len();
+    assert_eq!(starts, [0, most, len], "{len} by class");
+    assert_eq!(
+        at(gpu, &out, most, few.len()),
+        few,
+        "{len} by class: class 1"
+    );
+    for place in places(most, 0) {
+        let expected: Vec<usize> = (0..AROUND).map(|more| other(place + more)).collect();
+        assert!(
+            at(gpu, &out, place, AROUND) == expected,
+            "{len} by class: at {place}"
+        );
+    }
+}
+
+/// Places all over a range, its ends among them.
+fn places(end: usize, begin: usize) -> Vec<usize> {
+    let last = end - AROUND;
+    let spread = (0..20).map(|part| begin + (last - begin) / 20 * part);
+    spread
+        .chain([1 << 31, 1 << 32, last])
+        .filter(|&place| place <= last)
+        .collect()
+}
+
+fn at<W: CountWord>(gpu: &Gpu, out: &CudaSlice<W>, place: usize, len: usize) -> Vec<usize> {
+    let words = download(&gpu.stream, &out.slice(place..place + len)).unwrap();
+    words.into_iter().map(CountWord::to_len).collect()
+}
