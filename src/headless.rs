@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use indicatif::{HumanDuration, ProgressBar, ProgressState, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressFinish, ProgressState, ProgressStyle};
 use raysieve::{
     Error,
     checkpoint::Checkpoint,
@@ -31,6 +31,9 @@ pub(crate) fn render(
     let interrupted = watch_for_signals()?;
     let mut checkpoint = checkpoint.map(|file| Keeper { file, told: None });
     let progress = progress_bar(PROGRESS_STEPS);
+    // What a checkpoint brought says nothing of the time that is left.
+    progress.set_position(position(&renderer));
+    progress.reset_eta();
     let rendered = advance_until(&mut renderer, &interrupted, &progress, checkpoint.as_mut());
     progress.finish_and_clear();
     let done = rendered?;
@@ -76,6 +79,11 @@ pub(crate) fn render(
     Ok(Ending::Interrupted)
 }
 
+/// On the progress bar.
+fn position(renderer: &Renderer) -> u64 {
+    (renderer.progress() * PROGRESS_STEPS as f64) as u64
+}
+
 /// `false` if it was interrupted before the last sample.
 fn advance_until(
     renderer: &mut Renderer,
@@ -87,7 +95,7 @@ fn advance_until(
         if !renderer.advance()? {
             return Ok(true);
         }
-        progress.set_position((renderer.progress() * PROGRESS_STEPS as f64) as u64);
+        progress.set_position(position(renderer));
         if let Some(keeper) = &mut checkpoint
             && keeper.file.is_due()
         {
@@ -169,7 +177,7 @@ pub(crate) const PROGRESS_STEPS: u64 = 10_000;
 
 /// Draws on the standard error, and only if that is a terminal.
 pub(crate) fn progress_bar(steps: u64) -> ProgressBar {
-    let bar = ProgressBar::new(steps);
+    let bar = ProgressBar::new(steps).with_finish(ProgressFinish::AndClear);
     if let Ok(style) = ProgressStyle::with_template("{wide_bar} {percent:>3} %{time_left}") {
         bar.set_style(style.with_key("time_left", time_left));
     }

@@ -20,6 +20,25 @@
 //! | `film_hash` | hash of the film's integers |
 //! | `statistics` | counts and times as `--stats` writes them, JSON |
 //! | `checksum` | XXH3 of all the attributes above, `name=value` a line, in this order |
+//!
+//! ```no_run
+//! use raysieve::{part::{Packing, Part, Place, Samples}, renderer::{Renderer, Settings}, scene::Scene};
+//!
+//! let scene = Scene::load("scenes/cornell.ron".as_ref())?;
+//! let pixel_count = scene.size.0 * scene.size.1;
+//! let before = |sample| Place { sample, pixel: 0 };
+//! let mut renderer = Renderer::new(&scene, &Settings::default())?;
+//! let mut parts = Vec::new();
+//! for range in [before(0)..before(32), before(32)..before(64)] {
+//!     renderer.set_samples(&Samples::new(range, pixel_count).expect("a range of samples"))?;
+//!     while renderer.advance()? {}
+//!     parts.push(renderer.part()?);
+//! }
+//! let mut whole = parts.remove(0);
+//! whole.add(&parts[0]).expect("parts of one render");
+//! whole.write("cornell.exr".as_ref(), Packing::Small)?;
+//! # Ok::<(), raysieve::Error>(())
+//! ```
 
 mod file;
 mod samples;

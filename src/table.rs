@@ -91,8 +91,13 @@ fn aligned(rows: &[[String; 12]]) -> String {
 
 fn summary(stats: &Stats) -> String {
     let [width, height] = stats.size;
+    let range = if stats.sample_range == format!("0..{}", stats.spp) {
+        String::new()
+    } else {
+        format!(" ({})", stats.sample_range)
+    };
     let mut text = format!(
-        "\nscene        {}, {width}x{height}, {} samples a pixel, seed {}\n\
+        "\nscene        {}, {width}x{height}, {} samples a pixel{range}, seed {}\n\
          backend      {}, {}\n\
          compaction   {}\n\
          time         {:.2} s\n\

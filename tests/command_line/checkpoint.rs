@@ -15,7 +15,7 @@ use crate::{
     add_if, add_tests, assert_done, assert_refused,
     files::statistics,
     folder,
-    interrupt::{end, mounting, signal, small_disk, start},
+    interrupt::{end, is_writing, mounting, signal, small_disk, start},
     names, program, raysieve, scene, small_render, stderr,
 };
 
@@ -23,6 +23,7 @@ pub(crate) fn add(trials: &mut Vec<Trial>) {
     add_tests!(
         trials,
         a_render_that_is_killed_again_and_again_ends_with_the_bits_of_one_go,
+        what_a_kill_left_half_written_is_cleared_away,
         ctrl_c_leaves_a_checkpoint_to_go_on_from,
         a_render_can_go_on_with_more_samples,
         a_damaged_checkpoint_is_kept_aside,
@@ -135,6 +136,57 @@ fn a_render_that_is_killed_again_and_again_ends_with_the_bits_of_one_go() {
         ["a.exr", "a.json", "so-far.exr"],
         "what a kill leaves is cleared away"
     );
+}
+
+fn what_a_kill_left_half_written_is_cleared_away() {
+    let folder = folder();
+    let folder = folder.path();
+    let render = |spp: &str| {
+        let mut command = raysieve(folder);
+        command.arg(scene("spheres.ron")).args([
+            "--backend",
+            "cpu",
+            "--size",
+            "2048x1024",
+            "--max-bounces",
+            "0",
+            "--spp",
+            spp,
+            "--every",
+            "0s",
+            "--checkpoint",
+            "c.exr",
+            "-o",
+            "a.png",
+        ]);
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        command
+    };
+    let unfinished = || {
+        names(folder)
+            .into_iter()
+            .filter(|name| name.ends_with(".tmp"))
+            .count()
+    };
+    for _ in 0..5 {
+        let mut child = render("1000").spawn().expect("the program starts");
+        // 75 MB take a while to reach the disk.
+        while !is_writing(folder) {
+            assert!(
+                child.try_wait().expect("a child").is_none(),
+                "it ended without a checkpoint"
+            );
+        }
+        child.kill().expect("it can be killed");
+        child.wait().expect("a child");
+        if unfinished() > 0 {
+            let _ = fs::remove_file(folder.join("c.exr"));
+            assert!(render("1").status().expect("the program starts").success());
+            assert_eq!(names(folder), ["a.png", "c.exr"]);
+            return;
+        }
+    }
+    panic!("no kill came while a checkpoint was being written");
 }
 
 fn ctrl_c_leaves_a_checkpoint_to_go_on_from() {

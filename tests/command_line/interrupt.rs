@@ -197,7 +197,7 @@ fn a_kill_while_writing_leaves_the_old_file() {
 }
 
 /// Whether an unfinished file has its first bytes.
-fn is_writing(folder: &Path) -> bool {
+pub(crate) fn is_writing(folder: &Path) -> bool {
     let mut unfinished = names(folder)
         .into_iter()
         .filter(|name| name.ends_with(".tmp"));
