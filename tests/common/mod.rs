@@ -50,6 +50,29 @@ pub(crate) fn scene(text: &str) -> Scene {
     Scene::load(&path).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
+/// A walled garden of all materials, a mesh among them, small enough to be built over and over.
+pub(crate) fn garden() -> Scene {
+    scene(
+        r#"(
+            sky: (0.3, 0.5, 0.7), max_bounces: 12, seed: 77,
+            camera: (origin: (0, 2, 5), target: (0, 0.4, 0), fov: 40),
+            materials: {
+                "clay": Diffuse(albedo: (0.7, 0.5, 0.3)),
+                "glass": Dielectric(ior: 1.5),
+                "mirror": Mirror(reflectance: (0.9, 0.8, 0.7)),
+                "lamp": Emissive(radiance: (9, 8, 7), albedo: (0.5, 0.5, 0.5)),
+            },
+            objects: [
+                Quad(corner: (-4, -1.1, 4), edge_u: (8, 0, 0), edge_v: (0, 0, -8), material: "clay"),
+                Quad(corner: (-4, -1.1, -4), edge_u: (8, 0, 0), edge_v: (0, 4, 0), material: "mirror"),
+                DisplacedSphere(rings: 16, segments: 32, material: "clay"),
+                Sphere(center: (1.5, 0, 1), radius: 0.6, material: "glass"),
+                Sphere(center: (-1.5, 1, 1), radius: 0.2, material: "lamp"),
+            ],
+        )"#,
+    )
+}
+
 /// The scene in another size, with another number of samples.
 pub(crate) fn sized(scene: Scene, width: u32, height: u32, spp: u32) -> Scene {
     Scene {

@@ -9,8 +9,7 @@ use raysieve::{
 
 use crate::{
     assert_equal,
-    common::{load, on_cpu, render, sized, start},
-    cpu::garden,
+    common::{garden, load, on_cpu, render, sized, start},
     harness::Gpu,
 };
 
