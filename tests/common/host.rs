@@ -7,30 +7,35 @@ use std::{
 };
 
 use raysieve::stages::sources;
-use tempfile::TempDir;
+use xxhash_rust::xxh3::xxh3_64;
 
 /// CUDA's words, for a host.
 const CUDA_WORDS: &str = include_str!("cuda_words.hpp");
 
 /// No product and sum becomes one operation, as in Rust and as by `--fmad=false`.
-const OPTIONS: &[&str] = &["-std=c++17", "-O2", "-ffp-contract=off", "-w", "-o"];
+const OPTIONS: &[&str] = &["-std=c++17", "-O2", "-ffp-contract=off", "-w"];
 
 /// A C++ compiler of this machine.
 #[derive(Clone, Debug)]
-pub(crate) struct HostCompiler;
+pub(crate) struct HostCompiler {
+    version: Vec<u8>,
+}
 
 impl HostCompiler {
     /// The one that is called `c++`.
     pub(crate) fn find() -> Result<HostCompiler, String> {
         match Command::new("c++").arg("--version").output() {
-            Ok(output) if output.status.success() => Ok(HostCompiler),
+            Ok(output) if output.status.success() => Ok(HostCompiler {
+                version: output.stdout,
+            }),
             Ok(output) => Err(format!("c++ --version: {}", output.status)),
             Err(error) => Err(format!("no C++ compiler: c++: {error}")),
         }
     }
 
-    /// Builds a program: `before`, each stage's file with its headers and its checks in a namespace of its name, `after`.
-    pub(crate) fn build(&self, before: &str, after: &str) -> HostProgram {
+    /// Builds a program, unless it is there already: `before`, each stage's file with its headers and its checks in a
+    /// namespace of its name, `after`.
+    pub(crate) fn build(&self, before: &str, after: &str) -> PathBuf {
         let mut text = format!("{CUDA_WORDS}{before}");
         for source in sources() {
             let stem = Path::new(source.path()).file_stem().unwrap();
@@ -41,28 +46,27 @@ impl HostCompiler {
             }
         }
         text += &format!("#line 1 \"the program\"\n{after}");
-        let folder = tempfile::tempdir().unwrap();
-        let (file, program) = (folder.path().join("host.cpp"), folder.path().join("host"));
+        let made_of = [&self.version, text.as_bytes(), OPTIONS.concat().as_bytes()].concat();
+        let programs = Path::new(env!("CARGO_TARGET_TMPDIR"));
+        let program = programs.join(format!("host-{:016x}", xxh3_64(&made_of)));
+        if !program.exists() {
+            fs::create_dir_all(programs).unwrap();
+            self.compile(&text, &program);
+        }
+        program
+    }
+
+    fn compile(&self, text: &str, program: &Path) {
+        let folder = tempfile::tempdir_in(program.parent().unwrap()).unwrap();
+        let (file, compiled) = (folder.path().join("host.cpp"), folder.path().join("host"));
         fs::write(&file, text).unwrap();
-        let compiled = Command::new("c++")
+        let output = Command::new("c++")
             .args(OPTIONS)
-            .args([&program, &file])
+            .args([Path::new("-o"), &compiled, &file])
             .output()
             .unwrap();
-        assert!(
-            compiled.status.success(),
-            "{}",
-            String::from_utf8_lossy(&compiled.stderr)
-        );
-        HostProgram {
-            path: program,
-            _folder: folder,
-        }
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{said}");
+        fs::rename(compiled, program).unwrap();
     }
-}
-
-/// A program that was built, for as long as it is needed.
-pub(crate) struct HostProgram {
-    pub(crate) path: PathBuf,
-    _folder: TempDir,
 }

@@ -2,6 +2,7 @@
 
 use std::{
     io::{Read, Write},
+    path::PathBuf,
     process::{Child, Command, Stdio},
     sync::{Arc, OnceLock, atomic::Ordering::Relaxed},
 };
@@ -23,7 +24,7 @@ use raysieve::{
 
 use crate::{
     buffers::{Buffers, Turn, sieved_counts},
-    host::{HostCompiler, HostProgram},
+    host::HostCompiler,
 };
 
 /// A scene, a camera and a way to sieve, and what they are to be traced with.
@@ -257,9 +258,9 @@ impl Host {
 }}
 "
         );
-        static PROGRAM: OnceLock<HostProgram> = OnceLock::new();
+        static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
         let program = PROGRAM.get_or_init(|| compiler.build(include_str!("stages.hpp"), &main));
-        let child = Command::new(&program.path)
+        let child = Command::new(program)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()

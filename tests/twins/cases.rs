@@ -32,9 +32,9 @@ use crate::{
 };
 
 /// Calls of each function.
-pub(crate) const CALLS: usize = 1 << 20;
+const CALLS: usize = 1 << 20;
 /// Calls at once.
-const ROUND: usize = 1 << 10;
+pub(crate) const ROUND: usize = 1 << 10;
 
 /// Functions without a case of their own, and what stands for one.
 pub(crate) const EXCUSED: &[(&str, &str, &str)] = &[
@@ -48,7 +48,7 @@ pub(crate) const EXCUSED: &[(&str, &str, &str)] = &[
     ("lanes", "count_in_block", "asks the block: shade calls it"),
 ];
 
-/// What answers calls of a function in C++: takes the arguments' words, and how many results there are to be.
+/// What answers a round of calls in C++: takes the words of the arguments, and how many words the results have.
 pub(crate) type Answers<'a> = &'a mut dyn FnMut(&[u32], usize) -> Vec<u32>;
 
 /// A function that is there twice.

@@ -22,9 +22,9 @@ use std::{
     sync::OnceLock,
 };
 
-use cases::{Case, cases};
+use cases::{Case, ROUND, cases};
 use harness::Tests;
-use host::{HostCompiler, HostProgram};
+use host::HostCompiler;
 use inputs::Harvest;
 
 /// Subjects, and a stage whose file includes them.
@@ -96,9 +96,7 @@ fn what_differs_is_named(compiler: &HostCompiler) {
 
 fn check(compiler: &HostCompiler, case: &Case, number: usize, seed: u64) -> Result<(), String> {
     let mut calls = Calls::of(compiler, number);
-    case.check(seed, &mut |words, results| {
-        calls.answer(words, case.words.0, results)
-    })
+    case.check(seed, &mut |words, results| calls.answer(words, results))
 }
 
 /// The program that calls one function in C++.
@@ -106,14 +104,17 @@ struct Calls(Child);
 
 impl Calls {
     fn of(compiler: &HostCompiler, number: usize) -> Calls {
-        static PROGRAM: OnceLock<(HostProgram, PathBuf)> = OnceLock::new();
+        static PROGRAM: OnceLock<(PathBuf, PathBuf)> = OnceLock::new();
         let (program, scene) = PROGRAM.get_or_init(|| {
             let program = build(compiler);
-            let scene = program.path.with_file_name("scene");
-            fs::write(&scene, scene_words()).unwrap();
+            // Whole at once: another run of the tests may be reading it.
+            let scene = program.with_extension("scene");
+            let written = program.with_extension(std::process::id().to_string());
+            fs::write(&written, scene_words()).unwrap();
+            fs::rename(written, &scene).unwrap();
             (program, scene)
         });
-        let child = Command::new(&program.path)
+        let child = Command::new(program)
             .arg(number.to_string())
             .arg(scene)
             .stdin(Stdio::piped())
@@ -123,11 +124,10 @@ impl Calls {
         Calls(child)
     }
 
-    /// Results of calls with these arguments.
-    fn answer(&mut self, words: &[u32], words_each: usize, results: usize) -> Vec<u32> {
-        let records = words.len().checked_div(words_each).unwrap_or(results);
+    /// Results of a round of calls with these arguments.
+    fn answer(&mut self, words: &[u32], results: usize) -> Vec<u32> {
         let stdin = self.0.stdin.as_mut().unwrap();
-        stdin.write_all(&(records as u32).to_le_bytes()).unwrap();
+        stdin.write_all(&(ROUND as u32).to_le_bytes()).unwrap();
         stdin.write_all(bytemuck::cast_slice(words)).unwrap();
         stdin.flush().unwrap();
         let mut answer = vec![0; results];
@@ -160,7 +160,8 @@ fn scene_words() -> Vec<u8> {
         .collect()
 }
 
-fn build(compiler: &HostCompiler) -> HostProgram {
+/// The program with a call of every function.
+fn build(compiler: &HostCompiler) -> PathBuf {
     let cases = cases();
     let mut after = String::new();
     for (number, case) in cases.iter().enumerate() {
