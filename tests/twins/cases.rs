@@ -51,6 +51,9 @@ pub(crate) const EXCUSED: &[(&str, &str, &str)] = &[
 /// What answers a round of calls in C++: takes the words of the arguments, and how many words the results have.
 pub(crate) type Answers<'a> = &'a mut dyn FnMut(&[u32], usize) -> Vec<u32>;
 
+/// Compares a round of calls.
+type Check = dyn Fn(&mut Inputs, Answers) -> Result<(), String>;
+
 /// A function that is there twice.
 pub(crate) struct Case {
     /// The stem of its files.
@@ -61,7 +64,7 @@ pub(crate) struct Case {
     pub(crate) cpp: &'static str,
     /// Words of its arguments, and of its result.
     pub(crate) words: (usize, usize),
-    check: Box<dyn Fn(&mut Inputs, Answers) -> Result<(), String> + Send + Sync>,
+    check: Box<Check>,
 }
 
 impl Case {

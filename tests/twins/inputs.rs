@@ -38,7 +38,7 @@ const EDGES: [f32; 30] = [
     0.707_106_77,
     std::f32::consts::FRAC_PI_4,
     -std::f32::consts::FRAC_PI_4,
-    0.949_999_99,
+    0.95,
     0.999_999_94,
     1.0,
     -1.0,
@@ -170,7 +170,7 @@ impl Inputs {
     }
 
     pub(crate) fn below(&mut self, end: usize) -> usize {
-        ((self.random.word() >> 32) * end as u64 >> 32) as usize
+        (((self.random.word() >> 32) * end as u64) >> 32) as usize
     }
 
     pub(crate) fn one_of<T: Copy>(&mut self, items: &[T]) -> T {

@@ -41,6 +41,9 @@ const INCLUDED: &[(&str, &str)] = &[
     ("film", "accumulate"),
 ];
 
+/// A test that needs a C++ compiler.
+type Body = fn(&HostCompiler);
+
 fn main() {
     let compiler = HostCompiler::find();
     let mut tests = Tests::new()
@@ -49,7 +52,7 @@ fn main() {
             order::same_order,
         )
         .test("every_twin_has_a_case", order::every_twin_has_a_case);
-    let headers: [(&str, fn(&HostCompiler)); 10] = [
+    let headers: [(&str, Body); 10] = [
         ("words_agree", |compiler| agree(compiler, "words")),
         ("math_agrees", |compiler| agree(compiler, "math")),
         ("sampler_agrees", |compiler| agree(compiler, "sampler")),
