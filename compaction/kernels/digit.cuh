@@ -23,9 +23,19 @@ __device__ __forceinline__ u32 peers_of(u32 digit)
     u32 peers = ALL_LANES;
 #pragma unroll
     for (u32 bit = 0; bit < BITS; bit++) {
-        const bool set = digit >> bit & 1;
-        const u32 votes = __ballot_sync(ALL_LANES, set);
-        peers &= set ? votes : ~votes;
+        // Of `set ? votes : ~votes` the compiler makes more instructions.
+        u32 votes;
+        asm("{\n\t"
+            ".reg .pred set;\n\t"
+            ".reg .b32 bit;\n\t"
+            "and.b32 bit, %1, %2;\n\t"
+            "setp.ne.u32 set, bit, 0;\n\t"
+            "vote.ballot.sync.b32 %0, set, 0xffffffff;\n\t"
+            "@!set not.b32 %0, %0;\n\t"
+            "}"
+            : "=r"(votes)
+            : "r"(digit), "r"(1u << bit));
+        peers &= votes;
     }
     return peers;
 }

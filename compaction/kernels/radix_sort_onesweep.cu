@@ -254,8 +254,9 @@ __device__ __forceinline__ void sweep_tile(
     Digits digits;
     for_each_rank(tile, [&](u32 item, u32 rank) {
         const Key key = shared.keys[rank];
-        digits.set(item, digit.of(key));
-        keys_out[shared.shift[digits.at(item)] + rank] = key;
+        const u32 number = digit.of(key);
+        digits.set(item, number);
+        keys_out[shared.shift[number] + rank] = key;
     });
     if constexpr (HAS_VALUES) {
         __syncthreads();

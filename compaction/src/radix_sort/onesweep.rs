@@ -23,6 +23,8 @@ const WINDOW: u32 = 4;
 const DIGIT_BITS: u32 = 8;
 /// Values of a digit.
 const BINS: usize = 1 << DIGIT_BITS;
+/// Blocks that count on a multiprocessor at once.
+const COUNT_BLOCKS_PER_MULTIPROCESSOR: u32 = 4;
 /// Keys that a thread counts at a time.
 const COUNT_BATCH: u32 = 8;
 /// Tiles that are ordered in one launch, a state for each tile and bin: 64 MB of states for any number of keys.
@@ -138,7 +140,7 @@ impl Onesweep {
     ) -> Result<()> {
         let (begin, end) = (call.bits.start, call.bits.end);
         let counters = call.capacity.div_ceil((COUNT_BATCH * THREADS).into());
-        let most = BLOCKS_PER_MULTIPROCESSOR * self.multiprocessors;
+        let most = COUNT_BLOCKS_PER_MULTIPROCESSOR * self.multiprocessors;
         let blocks = counters.clamp(1, most.into()) as u32;
         let args = (
             call.keys.input.slice(..),

@@ -128,7 +128,8 @@ pub(crate) fn sorts_many_keys(gpu: &Gpu) {
 pub(crate) fn starts_anywhere(gpu: &Gpu) {
     let mut random = Random(4);
     let mut cuda = Cuda::new(gpu);
-    for start in [1, 2, 3, 7, 16] {
+    let starts: &[usize] = if is_short() { &[1] } else { &[1, 2, 3, 7, 16] };
+    for &start in starts {
         cuda.start = start;
         for len in lengths([1, 130, TILE + 1, 5 * TILE + 2]) {
             let backend = Backend::Cuda(&cuda);
@@ -473,7 +474,7 @@ pub(crate) fn refuses_what_does_not_fit(gpu: &Gpu) {
 
     sort.bits(0..33).unwrap_err();
     assert!(matches!(
-        Workspace::for_pairs::<u64, u64>(stream, 1 << 50),
+        Workspace::for_pairs::<u64, u64>(stream, usize::MAX),
         Err(Error::OutOfMemory { .. })
     ));
 }
