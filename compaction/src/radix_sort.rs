@@ -42,9 +42,9 @@ mod sort;
 mod split;
 mod workspace;
 
-use std::{fmt, ops::Range, str::FromStr};
+use std::ops::Range;
 
-use crate::{Error, Result, cuda::Source};
+use crate::{Error, Result, cuda::Source, names::known_by_name};
 
 pub use key::Key;
 pub use sort::RadixSort;
@@ -88,34 +88,7 @@ impl Strategy {
     }
 }
 
-impl fmt::Display for Strategy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-impl FromStr for Strategy {
-    type Err = UnknownStrategy;
-
-    fn from_str(name: &str) -> std::result::Result<Self, UnknownStrategy> {
-        let known = Self::ALL.iter().find(|strategy| strategy.name() == name);
-        known.copied().ok_or_else(|| UnknownStrategy {
-            name: name.to_owned(),
-        })
-    }
-}
-
-/// A name that no [`Strategy`] has.
-///
-/// ```
-/// let error = "bubble".parse::<compaction::radix_sort::Strategy>().unwrap_err();
-/// assert_eq!(error.to_string(), "no way to sort is named \"bubble\"; there are onesweep, split");
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("no way to sort is named \"{name}\"; there are onesweep, split")]
-pub struct UnknownStrategy {
-    name: String,
-}
+known_by_name!(Strategy, "way to sort");
 
 /// The direction of the order. Equal keys keep their order in both.
 ///

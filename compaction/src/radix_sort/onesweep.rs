@@ -139,14 +139,17 @@ impl Onesweep {
         mut tables: Views<'_>,
     ) -> Result<()> {
         let (begin, end) = (call.bits.start, call.bits.end);
-        let counters = call.capacity.div_ceil((COUNT_BATCH * THREADS).into());
+        let counters = call
+            .counted
+            .capacity
+            .div_ceil((COUNT_BATCH * THREADS).into());
         let most = COUNT_BLOCKS_PER_MULTIPROCESSOR * self.multiprocessors;
         let blocks = counters.clamp(1, most.into()) as u32;
         let args = (
             call.keys.input.slice(..),
-            call.count.slice(..),
-            call.capacity,
-            call.is_given.into(),
+            call.counted.count.slice(..),
+            call.counted.capacity,
+            call.counted.is_given.into(),
             begin,
             end,
             tables.counts.slice_mut(..),
@@ -176,7 +179,11 @@ impl Onesweep {
         let (keys_in, mut keys_out) = call.keys.pass(pass == 0, after);
         let (values_in, mut values_out) = call.values.pass(pass == 0, after);
         let bins = pass as usize * BINS;
-        let tiles = call.capacity.div_ceil(self.tile_items.into()).max(1);
+        let tiles = call
+            .counted
+            .capacity
+            .div_ceil(self.tile_items.into())
+            .max(1);
         for first_tile in (0..tiles).step_by(PORTION_TILES as usize) {
             let portion = (first_tile / u64::from(PORTION_TILES)) as usize;
             // What one launch reads the next one writes.
@@ -193,9 +200,9 @@ impl Onesweep {
             let args = (
                 keys_in.slice(..),
                 values_in.slice(..),
-                call.count.slice(..),
-                call.capacity,
-                call.is_given.into(),
+                call.counted.count.slice(..),
+                call.counted.capacity,
+                call.counted.is_given.into(),
                 first_tile * u64::from(self.tile_items),
                 call.bits.start + pass * DIGIT_BITS,
                 call.bits.end,

@@ -13,11 +13,17 @@ use super::{
     sources, split::Split, workspace::Views,
 };
 use crate::{
-    Error, Result,
-    counted::check_room,
+    Result,
+    counted::{Counted, Names, check_room},
     cuda::{self, Compiler},
     layout::Shared,
     select::Count,
+};
+
+const NAMES: Names = Names {
+    room: "radix_sort",
+    input: "the keys of radix_sort",
+    count: "the count that radix_sort reads",
 };
 
 /// Sorts keys of type `K` on a GPU.
@@ -64,12 +70,7 @@ enum Kernels {
 /// What a strategy orders.
 pub(super) struct Call<'a> {
     pub(super) bits: Range<u32>,
-    /// Where the device reads how many keys there are.
-    pub(super) count: CudaView<'a, u32>,
-    /// Whether there are as many as there can be, and nothing to be read.
-    pub(super) is_given: bool,
-    /// The most that there may be.
-    pub(super) capacity: u64,
+    pub(super) counted: Counted<'a, u64>,
     pub(super) keys: Column<'a>,
     pub(super) values: Column<'a>,
 }
@@ -157,7 +158,7 @@ impl<K: Key> RadixSort<K> {
     ///
     /// # Errors
     ///
-    /// [`Error::TooLong`] for bits that the key does not have; [`Error::LengthMismatch`] if they end before they begin.
+    /// [`TooLong`](crate::Error::TooLong) for bits that the key does not have; [`LengthMismatch`](crate::Error::LengthMismatch) if they end before they begin.
     pub fn bits(mut self, bits: Range<u32>) -> Result<Self> {
         check_bits::<K>(&bits)?;
         self.bits = bits;
@@ -184,8 +185,8 @@ impl<K: Key> RadixSort<K> {
     ///
     /// # Errors
     ///
-    /// [`Error::LengthMismatch`] if there are fewer keys than a given count says, or no word in a count's view;
-    /// [`Error::OutputTooShort`]; [`Error::WorkspaceTooSmall`]; and those of [`Kernel::launch`](cuda::Kernel::launch).
+    /// [`LengthMismatch`](crate::Error::LengthMismatch) if there are fewer keys than a given count says, or no word in a count's view;
+    /// [`OutputTooShort`](crate::Error::OutputTooShort); [`WorkspaceTooSmall`](crate::Error::WorkspaceTooSmall); and those of [`Kernel::launch`](cuda::Kernel::launch).
     pub fn keys(
         &self,
         stream: &Arc<CudaStream>,
@@ -194,19 +195,16 @@ impl<K: Key> RadixSort<K> {
         out: &mut CudaViewMut<'_, K>,
         workspace: &mut Workspace,
     ) -> Result<()> {
-        let items = check_count(keys.len(), &count)?;
-        workspace.check_room::<K>(items, 0)?;
+        let parts = workspace.parts::<K>(0)?;
+        let counted = Counted::new(&NAMES, keys.len(), count, parts.capacity, parts.unread)?;
+        let items = counted.capacity as usize;
         check_room("the output of radix_sort", out.len(), items)?;
         let kernels = self.kernels(0, items)?;
-        let parts = workspace.parts();
-        let (count, is_given) = count_words(count, parts.unread);
         let [absent, absent_out, between] = parts.absent;
         let (absent, mut absent_out) = (absent.as_view(), absent_out.as_view_mut());
         let call = Call {
             bits: self.bits.clone(),
-            count,
-            is_given,
-            capacity: items as u64,
+            counted,
             keys: Column::new(keys, out, parts.keys)?,
             values: Column::new(&absent, &mut absent_out, between)?,
         };
@@ -245,8 +243,8 @@ impl<K: Key> RadixSort<K> {
     ///
     /// # Errors
     ///
-    /// Those of [`keys`](Self::keys) and of [`prepare_pairs`](Self::prepare_pairs); [`Error::LengthMismatch`] as well if
-    /// there are not as many values as keys; [`Error::Reinterpret`] for values of 8 bytes that do not lie on 8 bytes.
+    /// Those of [`keys`](Self::keys) and of [`prepare_pairs`](Self::prepare_pairs); [`LengthMismatch`](crate::Error::LengthMismatch) as well if
+    /// there are not as many values as keys; [`Reinterpret`](crate::Error::Reinterpret) for values of 8 bytes that do not lie on 8 bytes.
     #[expect(
         clippy::too_many_arguments,
         reason = "each is one thing that the operation reads or writes"
@@ -262,21 +260,18 @@ impl<K: Key> RadixSort<K> {
         workspace: &mut Workspace,
     ) -> Result<()> {
         const { check_value::<V>() };
-        let items = check_count(keys.len(), &count)?;
+        let parts = workspace.parts::<K>(size_of::<V>())?;
+        let counted = Counted::new(&NAMES, keys.len(), count, parts.capacity, parts.unread)?;
+        let items = counted.capacity as usize;
         check_values(keys.len(), values.len())?;
-        workspace.check_room::<K>(items, size_of::<V>())?;
         for room in [keys_out.len(), values_out.len()] {
             check_room("the output of radix_sort", room, items)?;
         }
         check_aligned(values, values_out)?;
         let kernels = self.kernels(size_of::<V>(), items)?;
-        let parts = workspace.parts();
-        let (count, is_given) = count_words(count, parts.unread);
         let call = Call {
             bits: self.bits.clone(),
-            count,
-            is_given,
-            capacity: items as u64,
+            counted,
             keys: Column::new(keys, keys_out, parts.keys)?,
             values: Column::new(values, values_out, parts.values)?,
         };
@@ -343,33 +338,6 @@ impl Kernels {
             Self::Onesweep(onesweep) => onesweep.launch(stream, call, tables),
             Self::Split(split) => split.launch::<K>(stream, call, tables),
         }
-    }
-}
-
-/// The most keys that a call can have. Refuses a count of more than there are.
-fn check_count(keys: usize, count: &Count<'_>) -> Result<usize> {
-    match count {
-        Count::All => Ok(keys),
-        Count::Given(items) if *items as usize > keys => Err(Error::LengthMismatch {
-            what: "the keys of radix_sort",
-            expected: *items as usize,
-            got: keys,
-        }),
-        Count::Given(items) => Ok(*items as usize),
-        Count::Device(count) if count.is_empty() => Err(Error::LengthMismatch {
-            what: "the count that radix_sort reads",
-            expected: 1,
-            got: 0,
-        }),
-        Count::Device(_) => Ok(keys),
-    }
-}
-
-/// Where the device reads the count, and whether it is given and need not be read.
-fn count_words<'a>(count: Count<'a>, unread: &'a CudaSlice<u32>) -> (CudaView<'a, u32>, bool) {
-    match count {
-        Count::All | Count::Given(_) => (unread.slice(..), true),
-        Count::Device(count) => (count, false),
     }
 }
 

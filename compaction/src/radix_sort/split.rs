@@ -89,16 +89,16 @@ impl Split {
         mut call: Call<'_>,
         mut tables: Views<'_>,
     ) -> Result<()> {
-        let items = call.capacity as usize;
+        let items = call.counted.capacity as usize;
         if portions(items) > 1 {
             stream
                 .memset_zeros(&mut tables.zeros)
                 .map_err(Error::driver("clear the counts of radix_sort"))?;
             let args = (
                 call.keys.input.slice(..),
-                call.count.slice(..),
-                call.capacity,
-                call.is_given.into(),
+                call.counted.count.slice(..),
+                call.counted.capacity,
+                call.counted.is_given.into(),
                 tables.zeros.slice_mut(..),
                 tables.split.slice_mut(..),
             );
@@ -137,15 +137,15 @@ impl Split {
     ) -> Result<()> {
         let (keys_in, mut keys_out) = call.keys.pass(first, after);
         let (values_in, mut values_out) = call.values.pass(first, after);
-        let items = call.capacity as usize;
+        let items = call.counted.capacity as usize;
         for portion in 0..portions(items) {
             let begin = portion * PORTION_ITEMS as usize;
             let args = (
                 keys_in.slice(..),
                 values_in.slice(..),
-                call.count.slice(..),
-                call.capacity,
-                call.is_given.into(),
+                call.counted.count.slice(..),
+                call.counted.capacity,
+                call.counted.is_given.into(),
                 begin as u64,
                 portion as u32,
                 bit,

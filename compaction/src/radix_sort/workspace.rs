@@ -81,6 +81,7 @@ pub(super) struct Views<'a> {
 
 /// What of a [`Workspace`] a call uses.
 pub(super) struct Parts<'a> {
+    pub(super) capacity: usize,
     pub(super) keys: &'a mut CudaSlice<u8>,
     pub(super) values: &'a mut CudaSlice<u8>,
     pub(super) absent: [&'a mut CudaSlice<u8>; 3],
@@ -189,8 +190,8 @@ impl Workspace {
         self.tables.split.age(stream, epochs_left)
     }
 
-    /// Refuses a sort of more or of other keys, or of larger values than there is room for.
-    pub(super) fn check_room<K: Key>(&self, items: usize, value_bytes: usize) -> Result<()> {
+    /// Refuses a sort of other keys, or of larger values than there is room for.
+    pub(super) fn parts<K: Key>(&mut self, value_bytes: usize) -> Result<Parts<'_>> {
         if self.key_bytes != size_of::<K>() {
             return Err(Error::LengthMismatch {
                 what: "the bytes of a key in the workspace of radix_sort",
@@ -205,19 +206,9 @@ impl Workspace {
                 got: self.value_bytes,
             });
         }
-        if items > self.capacity {
-            return Err(Error::WorkspaceTooSmall {
-                what: "radix_sort",
-                needed: items,
-                got: self.capacity,
-            });
-        }
-        Ok(())
-    }
-
-    pub(super) fn parts(&mut self) -> Parts<'_> {
         let tables = &mut self.tables;
-        Parts {
+        Ok(Parts {
+            capacity: self.capacity,
             keys: &mut self.keys,
             values: &mut self.values,
             absent: self.absent.each_mut(),
@@ -232,6 +223,6 @@ impl Workspace {
                 zeros: tables.zeros.as_view_mut(),
                 portion_zeros: tables.portion_zeros.as_view_mut(),
             },
-        }
+        })
     }
 }

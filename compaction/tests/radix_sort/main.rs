@@ -462,7 +462,7 @@ fn compile_with_few_spills(nvrtc: &Arc<Nvrtc>) {
             if let Target::Cubin(_) = target {
                 for kernel in compiled.usage() {
                     // With fewer registers a thread spills, with fewer threads a multiprocessor idles, which costs more.
-                    assert!(kernel.spill_store_bytes <= 96, "{kernel:?} for {target}");
+                    assert!(kernel.spill_store_bytes <= 128, "{kernel:?} for {target}");
                 }
             }
         }
