@@ -6,28 +6,22 @@
 enum KeyKind : u32 { UNSIGNED = 0, SIGNED = 1, FLOAT = 2 };
 
 template <u32 BYTES>
-struct UnsignedOf;
-template <>
-struct UnsignedOf<1> {
-    using type = u8;
-};
-template <>
-struct UnsignedOf<2> {
-    using type = u16;
-};
-template <>
-struct UnsignedOf<4> {
-    using type = u32;
-};
-template <>
-struct UnsignedOf<8> {
-    using type = u64;
-};
-using Key = UnsignedOf<KEY_BYTES>::type;
+constexpr auto unsigned_of()
+{
+    if constexpr (BYTES == 1)
+        return (u8)0;
+    else if constexpr (BYTES == 2)
+        return (u16)0;
+    else if constexpr (BYTES == 4)
+        return (u32)0;
+    else
+        return (u64)0;
+}
+using Key = decltype(unsigned_of<KEY_BYTES>());
 
 // Keys alone are moved without values.
 constexpr bool HAS_VALUES = VALUE_BYTES != 0;
-using Value = UnsignedOf<HAS_VALUES ? VALUE_BYTES : 4>::type;
+using Value = decltype(unsigned_of<HAS_VALUES ? VALUE_BYTES : 4>());
 
 constexpr Key SIGN = (Key)1 << (sizeof(Key) * 8 - 1);
 constexpr Key ALL_BITS = (Key)~(Key)0;

@@ -102,7 +102,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) radix_sort_count(
 // ------------------------------------------------------------------------------------------------------------ a sweep
 
 // Where in the output an item goes. Wider ones need registers that fewer than 2^32 items can do without.
-using Place = UnsignedOf<WIDE ? 8 : 4>::type;
+using Place = decltype(unsigned_of<WIDE ? 8 : 4>());
 
 struct Shared {
     union {
