@@ -399,10 +399,8 @@ fn refuses_what_does_not_fit() {
 fn compile_without_spills(nvrtc: &Arc<Nvrtc>) {
     let sources = [
         partition::source::<u32>(),
-        partition::source::<Three>(),
         partition::source::<Odd>(),
         partition::source::<Sixteen>(),
-        Classes::source(1).unwrap(),
         Classes::source(16).unwrap(),
         Classes::source(256).unwrap(),
     ];

@@ -283,7 +283,6 @@ fn compile_without_spills(nvrtc: &Arc<Nvrtc>) {
         &[4, 12, 8, 64],
         &[7, 10, 1, 12],
         &[16; 8],
-        &[4; 8],
     ];
     let sources = sources.map(|bytes| SelectColumns::source(bytes).unwrap());
     spills::compile_without_spills(nvrtc, &sources);
