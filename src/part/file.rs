@@ -338,7 +338,7 @@ fn content<R: Read + Seek>(
         };
         *shown = Vec3::new(red, green, blue);
         let halves = [(high_r, low_r), (high_g, low_g), (high_b, low_b)];
-        *sums = halves.map(|(high, low)| u64::from(high) << 32 | u64::from(low));
+        *sums = halves.map(|(high, low)| (u64::from(high) << 32) | u64::from(low));
     };
     let image = exr::image::read::read()
         .no_deep_data()
