@@ -73,13 +73,15 @@ struct Group {
     bits: u32,
 }
 
+/// `slack` towards where the ray goes along an axis.
 #[inline]
-fn step(direction: f32, slack: f32) -> f32 {
+pub fn step(direction: f32, slack: f32) -> f32 {
     if direction < 0.0 { -slack } else { slack }
 }
 
+/// 1 / direction along an axis, at most 2⁸⁰.
 #[inline]
-fn inverse(direction: f32) -> f32 {
+pub fn inverse(direction: f32) -> f32 {
     const SMALLEST: f32 = 1.0 / 1.208_925_8e24; // 2⁻⁸⁰
     let magnitude = greater(direction.abs(), SMALLEST);
     1.0 / if direction < 0.0 {
@@ -120,20 +122,21 @@ pub fn box_ray(origin: Vec3, direction: Vec3, extent: f32) -> BoxRay {
 
 /// Distance from plane to plane of the grid.
 #[inline]
-fn spacing(exponents: u32, axis: u32) -> f32 {
+pub fn spacing(exponents: u32, axis: u32) -> f32 {
     f32::from_bits(((exponents >> (8 * axis)) & 255) << 23)
 }
 
-/// How far a child's bits are shifted within a `Group`: nodes by the order of the visit.
+/// How far a child's bits are shifted among those of `hit_children`: nodes by the order of the visit.
 #[inline]
-fn shift(meta: u32, octant: u32) -> u32 {
+pub fn shift(meta: u32, octant: u32) -> u32 {
     let slot = meta & 31;
     if slot >= 24 { slot ^ octant } else { slot }
 }
 
-/// Which children the ray meets before `distance`, as the bits of a `Group`.
+/// Which children the ray meets before `distance`. Bits 24..32: child nodes, by the order of the visit; bits 0..24:
+/// primitives.
 #[inline]
-fn hit_children(node: &Node, ray: &BoxRay, distance: f32) -> u32 {
+pub fn hit_children(node: &Node, ray: &BoxRay, distance: f32) -> u32 {
     let (dx, dy, dz) = (
         spacing(node.exponents, 0) * ray.inverse.x,
         spacing(node.exponents, 1) * ray.inverse.y,

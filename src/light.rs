@@ -110,8 +110,9 @@ pub fn light_pdf(
     share * sphere_area(radius) / (2.0 * PI * cone_height(radius, distance2))
 }
 
+/// A point on a light that is a triangle, as of `sample_light`. `share` is what the light has of all power, per area.
 #[inline]
-fn sample_triangle(
+pub fn sample_triangle(
     light: &Primitive,
     radiance: Vec3,
     share: f32,
@@ -146,8 +147,9 @@ fn sample_triangle(
     }
 }
 
+/// A point on a light that is a sphere, as of `sample_light`.
 #[inline]
-fn sample_sphere(
+pub fn sample_sphere(
     light: &Primitive,
     radiance: Vec3,
     share: f32,

@@ -88,7 +88,7 @@ pub fn shear(direction: Vec3) -> Shear {
 
 /// a b − c d, to the last bit of an `f32`: the sign above all.
 #[inline]
-fn difference_of_products(a: f32, b: f32, c: f32, d: f32) -> f32 {
+pub fn difference_of_products(a: f32, b: f32, c: f32, d: f32) -> f32 {
     (f64::from(a) * f64::from(b) - f64::from(c) * f64::from(d)) as f32
 }
 
@@ -208,8 +208,9 @@ pub fn blocks(primitives: &[Primitive], position: u32, ray: &ShadowRay, shear: &
     distance > 0.0 && distance < ray.distance
 }
 
+/// The largest of the three components, whatever their signs.
 #[inline]
-fn largest_coordinate(v: Vec3) -> f32 {
+pub fn largest_coordinate(v: Vec3) -> f32 {
     greater(v.x.abs(), greater(v.y.abs(), v.z.abs()))
 }
 

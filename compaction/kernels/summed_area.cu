@@ -73,19 +73,16 @@ __device__ __forceinline__ Value scan_row(Value (&values)[LANE_ITEMS])
 // then, once these are whole from the left edge on, up for the sums of its columns. What it publishes are as many states
 // as it has rows and columns, so that nothing has to be ordered by them.
 //
-// The last tile of each group of tiles of a line publishes an inclusive prefix, the others only what they add. So sums are
+// The last tile of each GROUP tiles of a line publishes an inclusive prefix, the others only what they add. So sums are
 // combined by a tree that depends on their place alone, and it does not matter how far other blocks have come.
 
 constexpr u32 TILE_ROWS = BLOCK_WARPS * WARP_ROWS;
 constexpr u32 TILE_COLUMNS = ROW_ITEMS;
-// Tiles of a group. A row's tiles are all under way at once, and each group waits for the one before.
-constexpr u32 ROW_GROUP = 32;
-constexpr u32 COLUMN_GROUP = 16;
+constexpr u32 GROUP = 16;
 static_assert(WARP_THREADS % WARP_ROWS == 0, "the lanes of a warp share its rows evenly");
 static_assert(BLOCK_THREADS % TILE_COLUMNS == 0, "the threads of a block share its columns evenly");
 
 // One of the lines of tiles that a block looks back along: this thread's row or column of it.
-template <u32 GROUP>
 struct Line {
     u64 *states;   // of this row or column in the first tile of the line
     u64 stride;    // in words, to the next tile of the line
@@ -109,24 +106,20 @@ struct Line {
         constexpr u32 READS = GROUP / SHARE;
         // From the last tile of the group before to the tile before the block's own.
         const u32 group_first = position / GROUP * GROUP;
-        const auto next = [&](u32 step) { return group_first + step * SHARE + share; };  // one behind the tile
-        ItemState read[READS] = {};  // of epoch 0, which never is
-        const auto is_pending = [&](u32 step) {
-            return next(step) > 0 && next(step) <= position && read[step].status(epoch) == PENDING;
-        };
-        // All that is pending is read at once.
-        for (bool pending = true; pending;) {
+        ItemState read[READS];
 #pragma unroll
-            for (u32 step = 0; step < READS; step++)
-                if (is_pending(step)) read[step].load(at(next(step) - 1));
-            pending = false;
-#pragma unroll
-            for (u32 step = 0; step < READS; step++) pending |= is_pending(step);
+        for (u32 step = 0; step < READS; step++) {
+            const u32 next = group_first + step * SHARE + share;  // one behind the tile
+            if (next > 0 && next <= position) read[step].load(at(next - 1));
         }
         Value sum = Monoid::identity();
 #pragma unroll
-        for (u32 step = 0; step < READS; step++)
-            if (next(step) > 0 && next(step) <= position) sum = Monoid::combine(sum, read[step].value());
+        for (u32 step = 0; step < READS; step++) {
+            const u32 next = group_first + step * SHARE + share;
+            if (next == 0 || next > position) continue;
+            while (read[step].status(epoch) == PENDING) read[step].load(at(next - 1));
+            sum = Monoid::combine(sum, read[step].value());
+        }
         return sum;
     }
 };
@@ -187,12 +180,12 @@ __device__ __forceinline__ Value sum_left(u64 *states, const Table &table, u32 e
     constexpr u32 SHARE = WARP_THREADS / WARP_ROWS;
     const u64 stride = TILE_ROWS * ItemState::WORDS;
     const u64 first = (u64)table.tile_y * table.tiles_across * stride;
-    const Line<ROW_GROUP> line = {
+    const Line line = {
         states + first + (warp_index() * WARP_ROWS + own_row()) * ItemState::WORDS, stride, table.tile_x, epoch};
     const bool publishes = lane_index() < WARP_ROWS;
     if (publishes && !line.is_last_of_group()) line.publish(AGGREGATE, total);
     __syncwarp();
-    Value before = line.template look_back<SHARE>(lane_index() / WARP_ROWS);
+    Value before = line.look_back<SHARE>(lane_index() / WARP_ROWS);
     __syncwarp();
 #pragma unroll
     for (u32 distance = WARP_ROWS; distance < WARP_THREADS; distance *= 2)
@@ -232,7 +225,7 @@ __device__ __forceinline__ Columns sum_above(u64 *states, const Table &table, u3
     const u32 column = threadIdx.x % TILE_COLUMNS;
     const u32 share = threadIdx.x / TILE_COLUMNS;
     const u64 tile_words = TILE_COLUMNS * ItemState::WORDS;
-    const Line<COLUMN_GROUP> line = {
+    const Line line = {
         states + table.tile_x * tile_words + column * ItemState::WORDS, table.tiles_across * tile_words, table.tile_y,
         epoch};
     Value total = Monoid::identity();
@@ -240,7 +233,7 @@ __device__ __forceinline__ Columns sum_above(u64 *states, const Table &table, u3
         total = scan_warps(warp_sums, column);
         if (!line.is_last_of_group()) line.publish(AGGREGATE, total);
     }
-    shares[share][column] = line.template look_back<SHARE>(share);
+    shares[share][column] = line.look_back<SHARE>(share);
     __syncthreads();
 
     const auto add_shares = [&](u32 column, Value &sum) {

@@ -60,6 +60,10 @@ use workspace::{BLOCKS_PER_MULTIPROCESSOR, portions, two_way_chunks};
 /// Threads of a block.
 const BLOCK_THREADS: u32 = 256;
 /// Items that a block moves at a time on CUDA.
+///
+/// ```
+/// assert_eq!(compaction::partition::TILE_ITEMS, 4096);
+/// ```
 pub const TILE_ITEMS: u32 = 16 * BLOCK_THREADS;
 
 const NAMES: Names = Names {
@@ -123,7 +127,7 @@ type MoveItems = (
 /// that indices need.
 ///
 /// ```
-/// let source = compaction::partition::source::<[f32; 3]>();
+/// let source = compaction::partition::source::<f64>();
 /// assert!(source.path().ends_with("partition.cu"));
 /// ```
 pub fn source<T: Shared>() -> Source {
@@ -434,7 +438,8 @@ impl Partition {
         mut call: Call<'a>,
     ) -> Result<(Call<'a>, Launch)> {
         let most = BLOCKS_PER_MULTIPROCESSOR * self.multiprocessors;
-        let launch = Launch::blocks(portions(call.capacity, TILE_ITEMS, most), BLOCK_THREADS);
+        let blocks = portions(call.capacity, TILE_ITEMS, most);
+        let launch = Launch::blocks(blocks as u32, BLOCK_THREADS);
         let args = (
             call.flags.slice(..),
             call.count.slice(..),

@@ -50,6 +50,10 @@ use crate::{
 /// Threads of a block.
 const BLOCK_THREADS: u32 = 256;
 /// Items of a block on CUDA: the flags of a thread are one load of 16 bytes.
+///
+/// ```
+/// assert_eq!(compaction::select_columns::TILE_ITEMS, 4096);
+/// ```
 pub const TILE_ITEMS: u32 = 16 * BLOCK_THREADS;
 /// Bytes that a thread holds at once on their way.
 const HELD_BYTES: u32 = 128;
@@ -57,6 +61,13 @@ const HELD_BYTES: u32 = 128;
 const PORTION_ITEMS: usize = 1 << 31;
 
 /// Columns that one call moves, at most.
+///
+/// ```
+/// use compaction::select_columns::{MOST_COLUMNS, SelectColumns};
+///
+/// assert!(SelectColumns::source(&[4; MOST_COLUMNS]).is_ok());
+/// assert!(SelectColumns::source(&[4; MOST_COLUMNS + 1]).is_err());
+/// ```
 pub const MOST_COLUMNS: usize = 8;
 /// Bytes of the widest item.
 const MOST_BYTES: usize = 64;
@@ -188,6 +199,15 @@ impl<'a> Column<'a> {
 ///
 /// It is made once and then used over and over, by operations on one stream, one after the other. No call has to clear
 /// it. The bytes that it takes never shrink as the capacity grows.
+///
+/// ```no_run
+/// use compaction::{cuda, select_columns::Workspace};
+///
+/// let context = cuda::open(0)?;
+/// let workspace = Workspace::with_capacity(&context.default_stream(), 5_000_000_000)?;
+/// assert_eq!(workspace.capacity(), 5_000_000_000);
+/// # Ok::<(), compaction::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Workspace {
     states: States,
@@ -288,7 +308,7 @@ pub struct SelectColumns {
 }
 
 impl SelectColumns {
-    /// Compiles, or finds compiled, the kernel for columns with items of so many bytes: 1 to 8 columns, each of 1 to 64
+    /// Compiles, or finds compiled, the kernels for columns with items of so many bytes: 1 to 8 columns, each of 1 to 64
     /// bytes. A path's state, say, of an origin, a direction, and a pixel: `&[12, 12, 4]`.
     ///
     /// # Errors
@@ -304,7 +324,14 @@ impl SelectColumns {
         })
     }
 
-    /// The kernel for columns with items of so many bytes: what an [`Archive`](cuda::Archive) ships.
+    /// The kernels for columns with items of so many bytes: what an [`Archive`](cuda::Archive) ships.
+    ///
+    /// ```
+    /// use compaction::select_columns::SelectColumns;
+    ///
+    /// assert!(SelectColumns::source(&[12, 12, 4])?.path().ends_with("select_columns.cu"));
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
     ///
     /// # Errors
     ///

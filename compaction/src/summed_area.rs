@@ -41,11 +41,8 @@ const LANE_BYTES: u32 = 16;
 const WARP_ROWS: u32 = 8;
 /// Rows of a tile of `single-pass`.
 const TILE_ROWS: u32 = BLOCK_THREADS / WARP_THREADS * WARP_ROWS;
-/// Blocks of `single-pass` that a multiprocessor should hold at once: what is under way hides how long tiles wait. Items
-/// of 8 bytes take more registers each.
-const fn single_pass_blocks<T>() -> u32 {
-    if size_of::<T>() == 8 { 3 } else { 5 }
-}
+/// Blocks of `single-pass` that a multiprocessor should hold at once: what is under way hides how long tiles wait.
+const SINGLE_PASS_BLOCKS: u32 = 5;
 
 /// Columns of a tile of `single-pass`.
 const fn tile_columns<T>() -> u32 {
@@ -101,7 +98,7 @@ pub fn source<T: Item>() -> Source {
     .constant("BLOCK_THREADS", BLOCK_THREADS)
     .constant("LANE_BYTES", LANE_BYTES)
     .constant("WARP_ROWS", WARP_ROWS)
-    .constant("SINGLE_PASS_BLOCKS", single_pass_blocks::<T>())
+    .constant("SINGLE_PASS_BLOCKS", SINGLE_PASS_BLOCKS)
     .kernel::<SinglePass<T>>("summed_area_single_pass")
     .kernel::<Pass<T>>("summed_area_rows")
     .kernel::<Pass<T>>("summed_area_transpose");

@@ -9,4 +9,3 @@ mod light;
 mod material;
 mod math;
 mod sampler;
-mod twins;

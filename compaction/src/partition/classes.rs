@@ -18,6 +18,10 @@ use crate::{
 };
 
 /// Items that a block orders at a time on CUDA.
+///
+/// ```
+/// assert_eq!(compaction::partition::CLASS_TILE_ITEMS, 8192);
+/// ```
 pub const CLASS_TILE_ITEMS: u32 = 8192;
 /// Bits of a class's number that a warp votes for; with more, it goes by masks.
 const MOST_VOTES: u32 = 5;
@@ -123,6 +127,14 @@ impl Classes {
 
     /// The kernels for this many classes: what an [`Archive`](crate::cuda::Archive) ships.
     ///
+    /// ```
+    /// use compaction::partition::Classes;
+    ///
+    /// assert!(Classes::source(20)?.path().ends_with("partition_classes.cu"));
+    /// assert!(Classes::source(257).is_err(), "a byte does not tell so many apart");
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::LengthMismatch`] for less than 1 or more than 256 classes.
@@ -196,7 +208,7 @@ impl Classes {
             }
             (_, wide) => {
                 let blocks = portions(counted.capacity, CLASS_TILE_ITEMS, self.multiprocessors);
-                let launch = Launch::blocks(blocks, threads);
+                let launch = Launch::blocks(blocks as u32, threads);
                 let args = (
                     keys.slice(..),
                     counted.count.slice(..),

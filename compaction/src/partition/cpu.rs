@@ -46,7 +46,7 @@ pub fn specification<T>(
 /// are.
 ///
 /// ```
-/// let mut out = [0; 4];
+/// let mut out = [0_u32; 4];
 /// assert_eq!(compaction::partition::cpu::indices(&[0, 1, 0, 9], &mut out)?, 2);
 /// assert_eq!(out, [1, 3, 0, 2]);
 /// # Ok::<(), compaction::Error>(())
@@ -88,7 +88,7 @@ pub fn items<T: Pod + Send + Sync>(items: &[T], flags: &[u8], out: &mut [T]) -> 
 /// are classes. What [`Classes::indices`](super::Classes::indices) does.
 ///
 /// ```
-/// let (mut out, mut starts) = ([0; 6], [0; 4]);
+/// let (mut out, mut starts) = ([0_u32; 6], [0_u32; 4]);
 /// compaction::partition::cpu::classes(3, &[2, 0, 1, 0, 2, 0], &mut out, &mut starts)?;
 /// assert_eq!(out, [1, 3, 5, 2, 0, 4]);
 /// assert_eq!(starts, [0, 3, 4, 6]);

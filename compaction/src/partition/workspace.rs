@@ -41,15 +41,24 @@ pub(super) fn class_chunks(items: u32, multiprocessors: u32) -> u32 {
 
 /// The blocks of a pass over an input of any length, of which each takes fewer than 2³² items: `most`, if there are tiles
 /// for them.
-pub(super) fn portions(items: usize, tile_items: u32, most: u32) -> u32 {
+pub(super) fn portions(items: usize, tile_items: u32, most: u32) -> usize {
     let tiles = items.div_ceil(tile_items as usize);
-    tiles.clamp(1, most as usize).max(items.div_ceil(1 << 31)) as u32
+    tiles.clamp(1, most as usize).max(items.div_ceil(1 << 31))
 }
 
 /// What a partition needs of device memory besides its arguments: on an H200 about 300 KB, and more from 2²⁷ items on.
 ///
 /// It is made once and then used over and over, by operations on one stream, one after the other. No call has to clear
 /// it. The bytes that it takes never shrink as the capacity grows.
+///
+/// ```no_run
+/// use compaction::{cuda, partition::Workspace};
+///
+/// let context = cuda::open(0)?;
+/// let workspace = Workspace::with_capacity(&context.default_stream(), 5_000_000_000)?;
+/// assert_eq!(workspace.capacity(), 5_000_000_000);
+/// # Ok::<(), compaction::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Workspace {
     /// A state for each chunk of a partition in two.
@@ -77,13 +86,13 @@ impl Workspace {
         let chunks = two_way_chunks(short, multiprocessors) as usize;
         let rows = class_chunks(short, multiprocessors) as usize;
         let most = BLOCKS_PER_MULTIPROCESSOR * multiprocessors;
-        let counts = portions(items, TILE_ITEMS, most) as usize;
-        let count_rows = portions(items, CLASS_TILE_ITEMS, multiprocessors) as usize;
+        let counts = portions(items, TILE_ITEMS, most);
+        let count_rows = portions(items, CLASS_TILE_ITEMS, multiprocessors);
         Ok(Self {
             flags: States::new(stream, chunks)?,
             classes: States::with_epochs(stream, rows * MOST_BINS / 2, LAST_CLASS_EPOCH)?,
             flag_counts: cuda::uninitialised(stream, counts)?,
-            class_counts: cuda::uninitialised(stream, count_rows * MOST_BINS)?,
+            class_counts: cuda::uninitialised(stream, count_rows.saturating_mul(MOST_BINS))?,
             no_limit: cuda::upload(stream, &[u32::MAX])?,
             capacity: items,
         })

@@ -14,6 +14,9 @@ const PARALLEL_FROM: usize = 1 << 16;
 /// Items that one thread takes at a time: their flags fit into its first cache.
 const CHUNK_ITEMS: usize = 2 * TILE_ITEMS as usize;
 
+/// Items that one thread takes at a time where the threads take turns, which they should not have to wait for.
+const IN_TURN_ITEMS: usize = 8 * TILE_ITEMS as usize;
+
 /// The definition: the items whose flag is not zero, in order.
 ///
 /// ```
@@ -55,7 +58,7 @@ pub fn specification<'a, T>(
 /// [`Error::OutputTooShort`](crate::Error::OutputTooShort).
 pub fn indices(strategy: Strategy, flags: &[u8], out: &mut [u32]) -> Result<u32> {
     check_lengths(flags.len(), flags.len(), out.len(), flags.len())?;
-    Ok(keep(strategy, flags, |index| index as u32, out))
+    Ok(keep(strategy, flags, &IndicesFrom(0), out))
 }
 
 /// Writes the items whose flag is not zero, and returns how many there are.
@@ -89,29 +92,67 @@ pub fn items<T: Pod + Send + Sync>(
 ) -> Result<u32> {
     const { check_item::<T>() };
     check_lengths(flags.len(), items.len(), out.len(), flags.len())?;
-    Ok(keep(strategy, flags, |index| items[index], out))
+    Ok(keep(strategy, flags, &ItemsOf(items), out))
 }
 
-/// Does the work for the values that `value` gives by their index.
+/// What is kept, by its index.
+trait Values<T>: Sync {
+    fn at(&self, index: usize) -> T;
+
+    /// Writes those at `places`, from 0 to 7, behind `first`.
+    fn write_eight(&self, first: usize, places: &[u32; 8], out: &mut [T; 8]);
+}
+
+/// Its index itself, and as much.
+struct IndicesFrom(usize);
+
+impl Values<u32> for IndicesFrom {
+    fn at(&self, index: usize) -> u32 {
+        (self.0 + index) as u32
+    }
+    #[inline]
+    fn write_eight(&self, first: usize, places: &[u32; 8], out: &mut [u32; 8]) {
+        for (out, place) in out.iter_mut().zip(places) {
+            *out = self.at(first).wrapping_add(*place);
+        }
+    }
+}
+
+struct ItemsOf<'a, T>(&'a [T]);
+
+impl<T: Copy + Sync> Values<T> for ItemsOf<'_, T> {
+    fn at(&self, index: usize) -> T {
+        self.0[index]
+    }
+    #[inline]
+    fn write_eight(&self, first: usize, places: &[u32; 8], out: &mut [T; 8]) {
+        let items = &self.0[first..][..8];
+        for (out, place) in out.iter_mut().zip(places) {
+            *out = items[*place as usize & 7];
+        }
+    }
+}
+
+/// Does the work.
 fn keep<T: Pod + Send>(
     strategy: Strategy,
     flags: &[u8],
-    value: impl Fn(usize) -> T + Sync,
+    values: &impl Values<T>,
     out: &mut [T],
 ) -> u32 {
     let parallel = flags.len() >= PARALLEL_FROM;
     let kept = match strategy {
-        Strategy::Off if parallel => blank(flags, value, out),
-        Strategy::Off => blank_run(flags, 0, &value, out),
-        Strategy::HoleFilling if parallel => fill_holes_by_chunks(flags, value, out),
-        Strategy::HoleFilling => fill_holes(flags, &value, out),
-        _ if !parallel => keep_run(flags, 0, &value, &mut out[..count(flags)]),
-        Strategy::Atomic => append(flags, value, out),
+        Strategy::Off if parallel => blank(flags, values, out),
+        Strategy::Off => blank_run(flags, 0, values, out),
+        Strategy::HoleFilling if parallel => fill_holes_by_chunks(flags, values, out),
+        Strategy::HoleFilling => fill_holes(flags, values, out),
+        _ if !parallel => keep_run(flags, 0, values, &mut out[..count(flags)]),
+        Strategy::Atomic => append(flags, values, out),
         // The methods of a GPU differ in how they find what two passes over chunks find here.
         Strategy::LookBack
         | Strategy::CountScanScatter
         | Strategy::Sequences
-        | Strategy::ScanScatter => keep_in_order(flags, value, out),
+        | Strategy::ScanScatter => keep_in_order(flags, values, out),
     };
     kept as u32
 }
@@ -199,14 +240,14 @@ fn close_up<T: Copy + Send>(items: &mut [T], flags: &[u8]) -> usize {
 }
 
 /// The survivors among the first places stay where they are; each hole there gets the last survivor that is left.
-fn fill_holes<T: Copy>(flags: &[u8], value: &impl Fn(usize) -> T, out: &mut [T]) -> usize {
+fn fill_holes<T: Copy>(flags: &[u8], values: &impl Values<T>, out: &mut [T]) -> usize {
     let kept = count(flags);
     let mut survivors = (kept..flags.len()).rev().filter(|&place| flags[place] != 0);
     for (place, out) in out[..kept].iter_mut().enumerate() {
         if flags[place] != 0 {
-            *out = value(place);
+            *out = values.at(place);
         } else if let Some(last) = survivors.next() {
-            *out = value(last);
+            *out = values.at(last);
         }
     }
     kept
@@ -215,7 +256,7 @@ fn fill_holes<T: Copy>(flags: &[u8], value: &impl Fn(usize) -> T, out: &mut [T])
 /// As [`fill_holes`], by chunks: the holes before a chunk say which survivors from the back are its own.
 fn fill_holes_by_chunks<T: Copy + Send>(
     flags: &[u8],
-    value: impl Fn(usize) -> T + Sync,
+    values: &impl Values<T>,
     out: &mut [T],
 ) -> usize {
     let kept = flags.par_chunks(CHUNK_ITEMS).map(count).sum();
@@ -224,7 +265,7 @@ fn fill_holes_by_chunks<T: Copy + Send>(
     let holes = chunks.clone().map(|flags| flags.len() - count(flags));
     let holes: Vec<usize> = holes.collect();
     let mut fillers = vec![0; holes.iter().sum()];
-    keep_in_order(back, |place| (kept + place) as u32, &mut fillers);
+    keep_in_order(back, &IndicesFrom(kept), &mut fillers);
 
     let mut rest = fillers.as_slice();
     let fillers = holes.iter().map(|&holes| {
@@ -241,9 +282,9 @@ fn fill_holes_by_chunks<T: Copy + Send>(
             let mut fillers = fillers.iter().rev();
             for (place, (out, &flag)) in (chunk * CHUNK_ITEMS..).zip(out.iter_mut().zip(flags)) {
                 if flag != 0 {
-                    *out = value(place);
+                    *out = values.at(place);
                 } else if let Some(&filler) = fillers.next() {
-                    *out = value(filler as usize);
+                    *out = values.at(filler as usize);
                 }
             }
         });
@@ -252,62 +293,54 @@ fn fill_holes_by_chunks<T: Copy + Send>(
 
 /// The survivors of one run of flags, whose first has the index `first`. Returns their number, for which `out` has just
 /// the room.
-fn keep_run<T: Copy>(
-    flags: &[u8],
-    first: usize,
-    value: &impl Fn(usize) -> T,
-    out: &mut [T],
-) -> usize {
+fn keep_run<T: Copy>(flags: &[u8], first: usize, values: &impl Values<T>, out: &mut [T]) -> usize {
     let mut kept = 0;
     let (eights, rest) = flags.as_chunks::<8>();
     for (number, &eight) in eights.iter().enumerate() {
         let first = first + 8 * number;
-        let (survivors, places) = &SURVIVORS[usize::from(mask(eight))];
-        // All eight are written where there is room, though the next ones overwrite what is none: without a branch, which
-        // random flags would mispredict half the time.
+        let mask = usize::from(mask(eight));
+        let (survivors, places) = (usize::from(SURVIVORS.0[mask]), &SURVIVORS.1[mask]);
         match out[kept..].first_chunk_mut::<8>() {
-            Some(room) => {
-                for (out, &place) in room.iter_mut().zip(places) {
-                    *out = value(first + usize::from(place));
-                }
-            }
-            None => {
-                let survivors = &places[..usize::from(*survivors)];
-                for (out, &place) in out[kept..].iter_mut().zip(survivors) {
-                    *out = value(first + usize::from(place));
+            // All eight are written, though the next ones overwrite what is none: without a branch, which random flags
+            // would mispredict half the time. Large items are worth the branch.
+            Some(room) if size_of::<T>() <= 8 => values.write_eight(first, places, room),
+            _ => {
+                for (out, &place) in out[kept..].iter_mut().zip(&places[..survivors]) {
+                    *out = values.at(first + place as usize);
                 }
             }
         }
-        kept += usize::from(*survivors);
+        kept += survivors;
     }
     let first = first + 8 * eights.len();
     for (index, _) in (first..).zip(rest).filter(|(_, flag)| **flag != 0) {
-        out[kept] = value(index);
+        out[kept] = values.at(index);
         kept += 1;
     }
     kept
 }
 
 /// For each mask of eight how many survive, and their places. Behind those stands 0.
-const SURVIVORS: [(u8, [u8; 8]); 256] = {
-    let mut table = [(0, [0; 8]); 256];
+static SURVIVORS: ([u8; 256], [[u32; 8]; 256]) = {
+    let mut survivors = [0; 256];
+    let mut places = [[0; 8]; 256];
     let mut mask = 0;
     while mask < 256 {
-        let (survivors, places) = &mut table[mask];
         let mut place = 0;
         while place < 8 {
             if mask >> place & 1 == 1 {
-                places[*survivors as usize] = place;
-                *survivors += 1;
+                places[mask][survivors[mask] as usize] = place;
+                survivors[mask] += 1;
             }
             place += 1;
         }
         mask += 1;
     }
-    table
+    (survivors, places)
 };
 
 /// A bit for each flag, set where that is not zero.
+#[inline]
 fn mask(flags: [u8; 8]) -> u8 {
     const LOW: u64 = u64::from_le_bytes([0x7f; 8]);
     let flags = u64::from_le_bytes(flags);
@@ -325,14 +358,10 @@ fn count(flags: &[u8]) -> usize {
 }
 
 /// A chunk is counted, takes its part of the output when all before it have, and fills it.
-fn keep_in_order<T: Copy + Send>(
-    flags: &[u8],
-    value: impl Fn(usize) -> T + Sync,
-    out: &mut [T],
-) -> usize {
+fn keep_in_order<T: Copy + Send>(flags: &[u8], values: &impl Values<T>, out: &mut [T]) -> usize {
     let mut rest = (0, out);
     in_turn(
-        flags.chunks(CHUNK_ITEMS).enumerate(),
+        flags.chunks(IN_TURN_ITEMS).enumerate(),
         &mut rest,
         |(_, flags)| count(flags),
         |(kept, rest), survivors| {
@@ -340,14 +369,14 @@ fn keep_in_order<T: Copy + Send>(
             take(rest, survivors)
         },
         |(chunk, flags), part| {
-            keep_run(flags, chunk * CHUNK_ITEMS, &value, part);
+            keep_run(flags, chunk * IN_TURN_ITEMS, values, part);
         },
     );
     rest.0
 }
 
 /// Chunks take their parts of the output in the order in which they come.
-fn append<T: Copy + Send>(flags: &[u8], value: impl Fn(usize) -> T + Sync, out: &mut [T]) -> usize {
+fn append<T: Copy + Send>(flags: &[u8], values: &impl Values<T>, out: &mut [T]) -> usize {
     let rest = Mutex::new(out);
     let chunks = flags.par_chunks(CHUNK_ITEMS).enumerate();
     let kept = chunks.map(|(chunk, flags)| {
@@ -356,7 +385,7 @@ fn append<T: Copy + Send>(flags: &[u8], value: impl Fn(usize) -> T + Sync, out: 
             &mut rest.lock().unwrap_or_else(PoisonError::into_inner),
             survivors,
         );
-        keep_run(flags, chunk * CHUNK_ITEMS, &value, part)
+        keep_run(flags, chunk * CHUNK_ITEMS, values, part)
     });
     kept.sum()
 }
@@ -369,25 +398,20 @@ fn take<'a, T>(rest: &mut &'a mut [T], len: usize) -> &'a mut [T] {
 }
 
 /// Writes every value, all ones for what is not selected, and counts the selected.
-fn blank<T: Pod + Send>(flags: &[u8], value: impl Fn(usize) -> T + Sync, out: &mut [T]) -> usize {
+fn blank<T: Pod + Send>(flags: &[u8], values: &impl Values<T>, out: &mut [T]) -> usize {
     let parts = out[..flags.len()].par_chunks_mut(CHUNK_ITEMS);
     let chunks = flags.par_chunks(CHUNK_ITEMS).zip(parts).enumerate();
     let kept =
-        chunks.map(|(chunk, (flags, part))| blank_run(flags, chunk * CHUNK_ITEMS, &value, part));
+        chunks.map(|(chunk, (flags, part))| blank_run(flags, chunk * CHUNK_ITEMS, values, part));
     kept.sum()
 }
 
 /// As [`blank`], for one run of flags, whose first has the index `first`.
-fn blank_run<T: Pod>(
-    flags: &[u8],
-    first: usize,
-    value: &impl Fn(usize) -> T,
-    out: &mut [T],
-) -> usize {
+fn blank_run<T: Pod>(flags: &[u8], first: usize, values: &impl Values<T>, out: &mut [T]) -> usize {
     let dropped = dropped();
     for (index, (out, &flag)) in (first..).zip(out.iter_mut().zip(flags)) {
         // Asked for in any case, so that nothing is left to branch on.
-        let item = value(index);
+        let item = values.at(index);
         *out = if flag != 0 { item } else { dropped };
     }
     count(flags)

@@ -14,6 +14,15 @@ use crate::{
 const CHUNK_ITEMS: usize = 1 << 13;
 
 /// A column: where it is read and where what is kept of it is written.
+///
+/// ```
+/// use compaction::select_columns::cpu::{Column, columns};
+///
+/// let mut kept = [0_u16; 3];
+/// columns(&[0, 1, 1], &mut [Column::new(&[7_u16, 8, 9], &mut kept)])?;
+/// assert_eq!(kept, [8, 9, 0]);
+/// # Ok::<(), compaction::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Column<'a> {
     bytes: usize,

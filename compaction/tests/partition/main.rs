@@ -26,7 +26,7 @@ use compaction::{
 
 use crate::{
     backends::Backend,
-    common::{Tests, lengths, times},
+    common::{Tests, is_short, lengths, times},
     devices::{is_refused, two_gpus},
     random::{Mask, Random, items},
 };
@@ -191,8 +191,8 @@ fn main() {
 
 fn puts_selected_first(backend: &Backend<'_>) {
     let mut random = Random(1);
-    for len in lengths(SIZES.iter().copied()) {
-        for &mask in MASKS {
+    for (turn, len) in lengths(SIZES.iter().copied()).into_iter().enumerate() {
+        for mask in some(MASKS, turn) {
             let flags = mask.flags(len, &mut random);
             partitions_indices::<u32, u32>(backend, &flags);
             partitions_items::<u32, u32>(backend, &flags);
@@ -212,8 +212,9 @@ fn puts_selected_first(backend: &Backend<'_>) {
 /// What takes one launch with words of 32 bits takes two with one of 64.
 fn writes_words_of_every_width(backend: &Backend<'_>) {
     let mut random = Random(3);
-    for len in lengths(SIZES.iter().copied()) {
-        for mask in [Mask::All, Mask::None, Mask::Random(50), Mask::Blocks] {
+    for (turn, len) in lengths(SIZES.iter().copied()).into_iter().enumerate() {
+        let masks = [Mask::All, Mask::None, Mask::Random(50), Mask::Blocks];
+        for mask in some(&masks, turn) {
             let flags = mask.flags(len, &mut random);
             partitions_indices::<u32, u64>(backend, &flags);
             partitions_indices::<u64, u32>(backend, &flags);
@@ -221,7 +222,7 @@ fn writes_words_of_every_width(backend: &Backend<'_>) {
             partitions_items::<u32, u64>(backend, &flags);
             partitions_items::<Odd, u64>(backend, &flags);
         }
-        for classes in [1, 16, 31, 256] {
+        for classes in some(&[1, 16, 31, 256], turn) {
             let keys = Keys::Skewed.draw(len, &mut random);
             partitions_classes::<u32, u64>(backend, classes, &keys);
             partitions_classes::<u64, u32>(backend, classes, &keys);
@@ -244,15 +245,16 @@ fn parts_in_three(backend: &Backend<'_>) {
 
 fn orders_classes(backend: &Backend<'_>) {
     let mut random = Random(2);
-    for len in lengths(SIZES.iter().copied()) {
+    let all = [
+        Keys::Uniform,
+        Keys::Constant(2),
+        Keys::Constant(255),
+        Keys::Blocks,
+        Keys::Skewed,
+    ];
+    for (turn, len) in lengths(SIZES.iter().copied()).into_iter().enumerate() {
         for classes in [1, 2, 3, 16, 31, 32, 100, 255, 256] {
-            for keys in [
-                Keys::Uniform,
-                Keys::Constant(2),
-                Keys::Constant(255),
-                Keys::Blocks,
-                Keys::Skewed,
-            ] {
+            for keys in some(&all, turn + classes as usize) {
                 partitions_classes::<u32, u32>(backend, classes, &keys.draw(len, &mut random));
             }
         }
@@ -284,6 +286,14 @@ fn random_cases(backend: &Backend<'_>, cases: usize) {
                 }
             }
         }
+    }
+}
+
+/// All of them, or in short tests one, another each turn.
+fn some<T: Copy>(all: &[T], turn: usize) -> Vec<T> {
+    match is_short() {
+        true => vec![all[turn % all.len()]],
+        false => all.to_vec(),
     }
 }
 

@@ -2,6 +2,10 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+#[path = "../common/guarded.rs"]
+mod guarded;
+#[path = "../common/random.rs"]
+mod random;
 
 mod cuda;
 
@@ -14,7 +18,10 @@ use compaction::{
     summed_area::{self, Strategy, cpu},
 };
 
-use crate::common::Tests;
+use crate::{
+    common::{Tests, is_short, times},
+    random::Random,
+};
 
 fn main() {
     Tests::new()
@@ -23,6 +30,9 @@ fn main() {
             sums_every_table(&specification)
         })
         .test("the_cpu_sums_every_table", || sums_every_table(&on_the_cpu))
+        .test("the_cpu_sums_random_tables", || {
+            sums_random_tables(&on_the_cpu)
+        })
         .test("the_cpu_sums_large_tables", || {
             sums_large_tables(&on_the_cpu)
         })
@@ -43,6 +53,15 @@ fn main() {
         )
         .gpu("cuda_sums_every_table", cuda::sums_every_table)
         .gpu("cuda_sums_large_tables", cuda::sums_large_tables)
+        .gpu("cuda_sums_random_tables", cuda::sums_random_tables)
+        .gpu(
+            "cuda_works_on_two_streams_at_once",
+            cuda::works_on_two_streams_at_once,
+        )
+        .huge(
+            "cuda_sums_a_table_past_32_bits_huge",
+            cuda::sums_a_table_past_32_bits,
+        )
         .gpu(
             "cuda_makes_a_table_of_ones_its_areas",
             cuda::makes_a_table_of_ones_its_areas,
@@ -81,23 +100,6 @@ fn names_are_read_back() {
     assert!("rows".parse::<Strategy>().is_err());
 }
 
-/// Random numbers: SplitMix64, seeded, so that a failure can be repeated.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut bits = self.0;
-        bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        bits ^ bits >> 31
-    }
-
-    fn below(&mut self, bound: usize) -> usize {
-        (self.next() % bound as u64) as usize
-    }
-}
-
 /// Around the borders of tiles, of a group of 16 tiles and of the squares that are transposed; (width, height).
 const SIZES: &[(usize, usize)] = &[
     (0, 0),
@@ -126,6 +128,22 @@ const LARGE: &[(usize, usize)] = &[
     ((1 << 20) + 3, 1),
     (5000, 3001),
 ];
+
+/// Random sizes and types against the loop.
+fn sums_random_tables(backend: &impl Backend) {
+    for seed in 0..times(300) as u64 {
+        let mut random = Random(seed);
+        let magnitude = random.below(12);
+        let width = 1 + random.below(2 << magnitude);
+        let height = 1 + random.below((1 << 18) / width);
+        match random.below(4) {
+            0 => sums_table::<u32>(backend, (width, height)),
+            1 => sums_table::<u64>(backend, (width, height)),
+            2 => sums_table::<f32>(backend, (width, height)),
+            _ => sums_table::<f64>(backend, (width, height)),
+        }
+    }
+}
 
 /// A type whose sums of small whole numbers are exact.
 trait Number: Item + Debug {
@@ -209,8 +227,16 @@ impl Backend for Cpu {
     }
 }
 
+/// All sizes, or in short tests those of at most 40,000 items.
+fn sizes(of: &[(usize, usize)]) -> impl Iterator<Item = (usize, usize)> {
+    let most = if is_short() { 40_000 } else { usize::MAX };
+    of.iter()
+        .copied()
+        .filter(move |size| size.0 * size.1 <= most)
+}
+
 fn sums_every_table(backend: &impl Backend) {
-    for &size in SIZES {
+    for size in sizes(SIZES) {
         sums_table::<u32>(backend, size);
         sums_table::<i32>(backend, size);
         sums_table::<u64>(backend, size);
@@ -220,7 +246,7 @@ fn sums_every_table(backend: &impl Backend) {
 }
 
 fn sums_large_tables(backend: &impl Backend) {
-    for &size in LARGE {
+    for size in sizes(LARGE) {
         sums_table::<u32>(backend, size);
         sums_table::<f64>(backend, size);
     }
@@ -230,25 +256,25 @@ fn sums_table<T: Number>(backend: &impl Backend, size: (usize, usize)) {
     let items = items::<T>(size.0 * size.1, size.0 as u64);
     let expected = naive(&items, size.0);
     for (strategy, got) in backend.tables(&items, size) {
-        let wrong = got
-            .iter()
-            .zip(&expected)
-            .position(|(got, expected)| got != expected);
-        if let Some(at) = wrong {
-            let place = (at % size.0, at / size.0);
-            panic!(
-                "{strategy}: {size:?} {}: at {place:?} {:?}, not {:?}",
-                T::NAME,
-                got[at],
-                expected[at]
-            );
-        }
-        assert_eq!(got.len(), expected.len());
+        assert_table(&strategy, size, &got, &expected);
+    }
+}
+
+fn assert_table<T: Number>(case: &str, size: (usize, usize), got: &[T], expected: &[T]) {
+    assert_eq!(got.len(), expected.len());
+    if let Some(at) = (0..got.len()).find(|&at| got[at] != expected[at]) {
+        let place = (at % size.0, at / size.0);
+        panic!(
+            "{case}: {size:?} {}: at {place:?} {:?}, not {:?}",
+            T::NAME,
+            got[at],
+            expected[at]
+        );
     }
 }
 
 fn a_table_of_ones_is_its_areas(backend: &impl Backend) {
-    let size = (1337, 517);
+    let size = if is_short() { (133, 217) } else { (1337, 517) };
     for (strategy, got) in backend.tables(&vec![1_u32; size.0 * size.1], size) {
         for (at, got) in got.into_iter().enumerate() {
             assert_eq!(

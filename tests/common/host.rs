@@ -1,0 +1,72 @@
+//! Kernel files through a host's C++ compiler: the device's functions without a device.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use raysieve::stages::sources;
+use xxhash_rust::xxh3::xxh3_64;
+
+/// CUDA's words, for a host.
+const CUDA_WORDS: &str = include_str!("cuda_words.hpp");
+
+/// No product and sum becomes one operation, as in Rust and as by `--fmad=false`.
+const OPTIONS: &[&str] = &["-std=c++17", "-O2", "-ffp-contract=off", "-w"];
+
+/// A C++ compiler of this machine.
+#[derive(Clone, Debug)]
+pub(crate) struct HostCompiler {
+    version: Vec<u8>,
+}
+
+impl HostCompiler {
+    /// The one that is called `c++`.
+    pub(crate) fn find() -> Result<HostCompiler, String> {
+        match Command::new("c++").arg("--version").output() {
+            Ok(output) if output.status.success() => Ok(HostCompiler {
+                version: output.stdout,
+            }),
+            Ok(output) => Err(format!("c++ --version: {}", output.status)),
+            Err(error) => Err(format!("no C++ compiler: c++: {error}")),
+        }
+    }
+
+    /// Builds a program, unless it is there already: `before`, each stage's file with its headers and its checks in a
+    /// namespace of its name, `after`.
+    pub(crate) fn build(&self, before: &str, after: &str) -> PathBuf {
+        let mut text = format!("{CUDA_WORDS}{before}");
+        for source in sources() {
+            let stem = Path::new(source.path()).file_stem().unwrap();
+            let stem = stem.to_str().unwrap();
+            // The sieve is made of blocks and warps: its twin is the specification in `compaction`.
+            if stem != "select" {
+                text += &format!("namespace {stem} {{\n{}}}\n", source.text().unwrap());
+            }
+        }
+        text += &format!("#line 1 \"the program\"\n{after}");
+        let made_of = [&self.version, text.as_bytes(), OPTIONS.concat().as_bytes()].concat();
+        let programs = Path::new(env!("CARGO_TARGET_TMPDIR"));
+        let program = programs.join(format!("host-{:016x}", xxh3_64(&made_of)));
+        if !program.exists() {
+            fs::create_dir_all(programs).unwrap();
+            self.compile(&text, &program);
+        }
+        program
+    }
+
+    fn compile(&self, text: &str, program: &Path) {
+        let folder = tempfile::tempdir_in(program.parent().unwrap()).unwrap();
+        let (file, compiled) = (folder.path().join("host.cpp"), folder.path().join("host"));
+        fs::write(&file, text).unwrap();
+        let output = Command::new("c++")
+            .args(OPTIONS)
+            .args([Path::new("-o"), &compiled, &file])
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{said}");
+        fs::rename(compiled, program).unwrap();
+    }
+}

@@ -1,0 +1,233 @@
+//! All that stages read and write, in this machine's memory, and where two of it differ first.
+
+use std::fmt::Debug;
+
+use bytemuck::bytes_of;
+use compaction::layout::Shared;
+use raysieve::{
+    Error,
+    path::{Hit, Ray, Rgb, ShadowRay, Span, Throughput},
+    stages::{Keep, accumulate, generate, intersect, shade, shadow, sieve},
+    wave::{Wave, counts},
+};
+
+use crate::common::Random;
+
+/// A stage's turn in the loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Turn {
+    Generate,
+    Intersect(u32),
+    Sieve(u32, Keep),
+    Shade(u32),
+    Shadow(u32),
+    Accumulate,
+}
+
+impl Turn {
+    /// The loop.
+    pub(crate) fn all(max_bounces: u32) -> Vec<Turn> {
+        let bounces = (0..=max_bounces).flat_map(|bounce| {
+            [
+                Turn::Intersect(bounce),
+                Turn::Sieve(bounce, Keep::Hits),
+                Turn::Shade(bounce),
+                Turn::Shadow(bounce),
+                Turn::Sieve(bounce, Keep::Survivors),
+            ]
+        });
+        [Turn::Generate]
+            .into_iter()
+            .chain(bounces)
+            .chain([Turn::Accumulate])
+            .collect()
+    }
+
+    /// The stage's one word.
+    pub(crate) fn stage(self) -> &'static str {
+        match self {
+            Turn::Generate => "generate",
+            Turn::Intersect(_) => "intersect",
+            Turn::Sieve(..) => "sieve",
+            Turn::Shade(_) => "shade",
+            Turn::Shadow(_) => "shadow",
+            Turn::Accumulate => "accumulate",
+        }
+    }
+
+    /// The stage itself.
+    pub(crate) fn run(self, wave: &mut Wave, span: Span) -> Result<(), Error> {
+        match self {
+            Turn::Generate => generate(wave, span),
+            Turn::Intersect(bounce) => intersect(wave, bounce),
+            Turn::Sieve(bounce, keep) => sieve(wave, bounce, keep),
+            Turn::Shade(bounce) => shade(wave, bounce),
+            Turn::Shadow(bounce) => shadow(wave, bounce),
+            Turn::Accumulate => accumulate(wave, span),
+        }
+    }
+}
+
+/// Where the counts hold what a sieve reads and writes.
+pub(crate) fn sieved_counts(bounce: u32, keep: Keep) -> (usize, usize) {
+    match keep {
+        Keep::Hits => (counts::rays(bounce), counts::hits(bounce)),
+        Keep::Survivors => (counts::hits(bounce), counts::survivors(bounce)),
+    }
+}
+
+/// The buffers of a wave, and the film.
+#[derive(Clone)]
+pub(crate) struct Buffers {
+    pub(crate) span: Span,
+    pub(crate) rays: Vec<Ray>,
+    pub(crate) throughputs: Vec<Throughput>,
+    pub(crate) radiances: Vec<Rgb>,
+    pub(crate) hits: Vec<Hit>,
+    pub(crate) shadow_rays: Vec<ShadowRay>,
+    pub(crate) queue: Vec<u32>,
+    pub(crate) flags: Vec<u8>,
+    pub(crate) counts: Vec<u32>,
+    pub(crate) sums: Vec<u64>,
+    pub(crate) rejected: Vec<u64>,
+}
+
+impl Buffers {
+    pub(crate) fn new(span: Span, max_bounces: u32) -> Buffers {
+        let paths = span.path_count as usize;
+        Buffers {
+            span,
+            rays: vec![Ray::default(); paths],
+            throughputs: vec![Throughput::default(); paths],
+            radiances: vec![Rgb::default(); paths],
+            hits: vec![Hit::default(); paths],
+            shadow_rays: vec![ShadowRay::default(); paths],
+            queue: vec![0; paths],
+            flags: vec![0; paths],
+            counts: vec![0; counts::len(max_bounces)],
+            sums: vec![0; 3 * span.pixel_count as usize],
+            rejected: vec![0],
+        }
+    }
+
+    /// Forgets what a sieve left behind the queue's end. In order, if the strategy keeps none.
+    pub(crate) fn cut_queue(&mut self, turn: Turn, keeps_order: bool) {
+        let Turn::Sieve(bounce, keep) = turn else {
+            return;
+        };
+        let (_, after) = sieved_counts(bounce, keep);
+        let (live, rest) = self.queue.split_at_mut(self.counts[after] as usize);
+        rest.fill(u32::MAX);
+        if !keeps_order {
+            live.sort_unstable();
+        }
+    }
+
+    /// The same with numbers in every eighth path that no scene makes.
+    pub(crate) fn spoilt(&self, random: &mut Random) -> Buffers {
+        const NUMBERS: [f32; 12] = [
+            0.0,
+            -0.0,
+            1e-45,
+            -1e-40,
+            f32::MIN_POSITIVE,
+            1e-20,
+            3e7,
+            -1.0,
+            1e38,
+            f32::INFINITY,
+            f32::NEG_INFINITY,
+            f32::NAN,
+        ];
+        let mut spoilt = self.clone();
+        for path in (0..self.rays.len()).step_by(8) {
+            let (ray, shadow_ray) = (&mut spoilt.rays[path], &mut spoilt.shadow_rays[path]);
+            let (throughput, hit) = (&mut spoilt.throughputs[path], &mut spoilt.hits[path]);
+            let numbers = [
+                &mut ray.origin.x,
+                &mut ray.pdf,
+                &mut ray.direction.y,
+                &mut throughput.rgb.z,
+                &mut throughput.squeeze,
+                &mut spoilt.radiances[path].rgb.x,
+                &mut hit.distance,
+                &mut hit.u,
+                &mut shadow_ray.origin.z,
+                &mut shadow_ray.distance,
+                &mut shadow_ray.light.y,
+            ];
+            let chosen = random.word() as usize % numbers.len();
+            let number = NUMBERS[random.word() as usize % NUMBERS.len()];
+            *numbers.into_iter().nth(chosen).unwrap() = number;
+        }
+        spoilt
+    }
+
+    /// Where another machine has something else: `path 4711, throughput.rgb.y: cpu 0.25 cuda 0.2500001`.
+    pub(crate) fn difference(&self, other: &Buffers, machine: &str) -> Option<String> {
+        let lists = [
+            first("path", "ray", &self.rays, &other.rays),
+            first("path", "throughput", &self.throughputs, &other.throughputs),
+            first("path", "radiance", &self.radiances, &other.radiances),
+            first("path", "hit", &self.hits, &other.hits),
+            first("lane", "shadow_ray", &self.shadow_rays, &other.shadow_rays),
+            first("lane", "queue", &self.queue, &other.queue),
+            first("lane", "flag", &self.flags, &other.flags),
+            first("place", "count", &self.counts, &other.counts),
+            first("channel", "sum", &self.sums, &other.sums),
+            first("film", "rejected", &self.rejected, &other.rejected),
+        ];
+        let found = lists.into_iter().flatten().next();
+        found.map(|(place, cpu, other)| format!("{place}: cpu {cpu} {machine} {other}"))
+    }
+}
+
+/// Where two lists differ first, and what each has there.
+pub(crate) fn first<T: Shared + Debug>(
+    unit: &str,
+    name: &str,
+    ours: &[T],
+    theirs: &[T],
+) -> Option<(String, String, String)> {
+    if ours.len() != theirs.len() {
+        let lengths = (ours.len().to_string(), theirs.len().to_string());
+        return Some((format!("length of {name}"), lengths.0, lengths.1));
+    }
+    let pairs = ours.iter().zip(theirs);
+    let differing = pairs
+        .enumerate()
+        .filter(|(_, (a, b))| bytes_of(*a) != bytes_of(*b));
+    // Of NaNs no language says which bits they have.
+    differing
+        .flat_map(|(index, (a, b))| {
+            let parts = parts(name, a).into_iter().zip(parts(name, b));
+            parts.map(move |(a, b)| (index, a, b))
+        })
+        .find(|(_, (_, a), (_, b))| a != b)
+        .map(|(index, (field, a), (_, b))| (format!("{unit} {index}, {field}"), a, b))
+}
+
+/// All numbers of an item, with where they are in it.
+fn parts<T: Shared + Debug>(name: &str, item: &T) -> Vec<(String, String)> {
+    if T::FIELDS.is_empty() {
+        return vec![(name.to_owned(), format!("{item:?}"))];
+    }
+    let words: &[u32] = bytemuck::cast_slice(bytes_of(item));
+    let number = |word: usize| format!("{:?}", f32::from_bits(words[word]));
+    T::FIELDS
+        .iter()
+        .flat_map(|field| {
+            let (word, label) = (field.offset / 4, format!("{name}.{}", field.name));
+            match field.rust_type {
+                "Vec3" => ["x", "y", "z"]
+                    .into_iter()
+                    .enumerate()
+                    .map(|(axis, letter)| (format!("{label}.{letter}"), number(word + axis)))
+                    .collect(),
+                "f32" => vec![(label, number(word))],
+                "u32" => vec![(label, words[word].to_string())],
+                other => panic!("{label} is a {other}, of which nothing is known here"),
+            }
+        })
+        .collect()
+}

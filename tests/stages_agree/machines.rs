@@ -1,0 +1,449 @@
+//! What runs a stage on given buffers: the CPU, a GPU, and a host's C++ compiler's code of the kernels.
+
+use std::{
+    io::{Read, Write},
+    path::PathBuf,
+    process::{Child, Command, Stdio},
+    sync::{Arc, OnceLock, atomic::Ordering::Relaxed},
+};
+
+use bytemuck::{Pod, bytes_of, cast_slice, cast_slice_mut};
+use compaction::{
+    Strategy,
+    cuda::{download, upload},
+    cudarc::driver::{CudaSlice, CudaStream},
+    layout::Shared,
+};
+use raysieve::{
+    camera::Camera,
+    film::Film,
+    stages::resolve,
+    wave::{CpuWave, CudaWave, Wave, counts},
+    world::World,
+};
+
+use crate::{
+    buffers::{Buffers, Turn, sieved_counts},
+    host::HostCompiler,
+};
+
+/// A scene, a camera and a way to sieve, and what they are to be traced with.
+#[derive(Clone)]
+pub(crate) struct Setting {
+    pub(crate) name: String,
+    pub(crate) world: Arc<World>,
+    pub(crate) camera: Camera,
+    pub(crate) max_bounces: u32,
+    pub(crate) strategy: Strategy,
+}
+
+/// Runs stages one at a time, each on the buffers that it is given.
+pub(crate) trait Machine {
+    /// What it is called where it differs.
+    fn name(&self) -> &'static str;
+    /// The buffers after a stage.
+    fn run(&mut self, turn: Turn, before: &Buffers) -> Buffers;
+    /// All channels of the picture of a film that holds the first `done` pairs.
+    fn resolve(&mut self, film: &Buffers, done: u64) -> Vec<f32>;
+}
+
+/// The CPU backend.
+pub(crate) struct Cpu(Wave);
+
+impl Cpu {
+    pub(crate) fn new(setting: &Setting, paths: u32) -> Cpu {
+        let film = Arc::new(Film::new(setting.camera.pixel_count()));
+        Cpu(Wave::Cpu(Box::new(CpuWave::new(
+            setting.world.clone(),
+            setting.camera,
+            film,
+            setting.max_bounces,
+            paths,
+            setting.strategy,
+        ))))
+    }
+
+    fn wave(&mut self) -> &mut CpuWave {
+        match &mut self.0 {
+            Wave::Cpu(wave) => wave,
+            Wave::Cuda(_) => unreachable!("made for the CPU"),
+        }
+    }
+
+    fn load(&mut self, from: &Buffers) {
+        let wave = self.wave();
+        let from = from.clone();
+        wave.span = from.span;
+        wave.rays = from.rays;
+        wave.throughputs = from.throughputs;
+        wave.radiances = from.radiances;
+        wave.hits = from.hits;
+        wave.shadow_rays = from.shadow_rays;
+        wave.queue = from.queue;
+        wave.flags = from.flags;
+        wave.counts = from.counts;
+        for (sum, value) in wave.film.sums.iter().zip(from.sums) {
+            sum.store(value, Relaxed);
+        }
+        wave.film.rejected.store(from.rejected[0], Relaxed);
+    }
+}
+
+impl Machine for Cpu {
+    fn name(&self) -> &'static str {
+        "cpu"
+    }
+
+    fn run(&mut self, turn: Turn, before: &Buffers) -> Buffers {
+        self.load(before);
+        turn.run(&mut self.0, before.span).unwrap();
+        let wave = self.wave();
+        let exposed = wave.film.exposed();
+        Buffers {
+            span: wave.span,
+            rays: wave.rays.clone(),
+            throughputs: wave.throughputs.clone(),
+            radiances: wave.radiances.clone(),
+            hits: wave.hits.clone(),
+            shadow_rays: wave.shadow_rays.clone(),
+            queue: wave.queue.clone(),
+            flags: wave.flags.clone(),
+            counts: wave.counts.clone(),
+            sums: exposed.sums,
+            rejected: vec![exposed.rejected],
+        }
+    }
+
+    fn resolve(&mut self, film: &Buffers, done: u64) -> Vec<f32> {
+        self.load(film);
+        channels(&mut self.0, done)
+    }
+}
+
+fn channels(wave: &mut Wave, done: u64) -> Vec<f32> {
+    let picture = resolve(wave, done).unwrap();
+    picture
+        .pixels
+        .iter()
+        .flat_map(|pixel| pixel.to_array())
+        .collect()
+}
+
+/// The CUDA backend.
+pub(crate) struct Cuda(Wave);
+
+impl Cuda {
+    pub(crate) fn new(setting: &Setting, paths: u32) -> Cuda {
+        let (world, camera) = (&setting.world, setting.camera);
+        let wave = CudaWave::new(
+            0,
+            world,
+            camera,
+            setting.max_bounces,
+            paths,
+            setting.strategy,
+        );
+        Cuda(Wave::Cuda(Box::new(wave.unwrap().untimed())))
+    }
+
+    fn wave(&mut self) -> &mut CudaWave {
+        match &mut self.0 {
+            Wave::Cuda(wave) => wave,
+            Wave::Cpu(_) => unreachable!("made for a GPU"),
+        }
+    }
+
+    fn load(&mut self, from: &Buffers) {
+        let wave = self.wave();
+        let stream = wave.stream.clone();
+        wave.span = from.span;
+        wave.rays = upload(&stream, &from.rays).unwrap();
+        wave.throughputs = upload(&stream, &from.throughputs).unwrap();
+        wave.radiances = upload(&stream, &from.radiances).unwrap();
+        wave.hits = upload(&stream, &from.hits).unwrap();
+        wave.shadow_rays = upload(&stream, &from.shadow_rays).unwrap();
+        wave.queue = upload(&stream, &from.queue).unwrap();
+        wave.flags = upload(&stream, &from.flags).unwrap();
+        wave.counts = upload(&stream, &from.counts).unwrap();
+        wave.sums = upload(&stream, &from.sums).unwrap();
+        wave.rejected = upload(&stream, &from.rejected).unwrap();
+    }
+}
+
+impl Machine for Cuda {
+    fn name(&self) -> &'static str {
+        "cuda"
+    }
+
+    fn run(&mut self, turn: Turn, before: &Buffers) -> Buffers {
+        fn get<T: Shared>(stream: &Arc<CudaStream>, buffer: &CudaSlice<T>) -> Vec<T> {
+            download(stream, buffer).unwrap()
+        }
+        self.load(before);
+        turn.run(&mut self.0, before.span).unwrap();
+        let wave = self.wave();
+        let stream = &wave.stream;
+        Buffers {
+            span: wave.span,
+            rays: get(stream, &wave.rays),
+            throughputs: get(stream, &wave.throughputs),
+            radiances: get(stream, &wave.radiances),
+            hits: get(stream, &wave.hits),
+            shadow_rays: get(stream, &wave.shadow_rays),
+            queue: get(stream, &wave.queue),
+            flags: get(stream, &wave.flags),
+            counts: get(stream, &wave.counts),
+            sums: get(stream, &wave.sums),
+            rejected: get(stream, &wave.rejected),
+        }
+    }
+
+    fn resolve(&mut self, film: &Buffers, done: u64) -> Vec<f32> {
+        self.load(film);
+        channels(&mut self.0, done)
+    }
+}
+
+/// The kernels by a host's C++ compiler, in a process of their own. Its grids are of some blocks of one thread.
+pub(crate) struct Host {
+    setting: Setting,
+    child: Child,
+}
+
+/// The kernels, by their numbers in that program.
+const KERNELS: [&str; 6] = [
+    "generate",
+    "intersect",
+    "shade",
+    "shadow",
+    "accumulate",
+    "resolve",
+];
+/// Blocks of a grid over a queue: some that divide nothing.
+const BLOCKS: u32 = 7;
+
+/// What a kernel takes.
+enum Argument<'a> {
+    In(&'a [u8]),
+    InOut(&'a mut [u8]),
+}
+
+fn value<T: Pod>(of: &T) -> Argument<'_> {
+    Argument::In(bytes_of(of))
+}
+
+fn list<T: Pod>(of: &[T]) -> Argument<'_> {
+    Argument::In(cast_slice(of))
+}
+
+fn list_mut<T: Pod>(of: &mut [T]) -> Argument<'_> {
+    Argument::InOut(cast_slice_mut(of))
+}
+
+impl Host {
+    pub(crate) fn new(compiler: &HostCompiler, setting: &Setting) -> Host {
+        let cases = KERNELS.iter().enumerate();
+        let cases: String = cases
+            .map(|(number, kernel)| {
+                format!("            case {number}: stages::launch({kernel}::{kernel}, request[1]); break;\n")
+            })
+            .collect();
+        let main = format!(
+            "int main() {{
+    unsigned request[2];
+    while (fread(request, sizeof request, 1, stdin) == 1) {{
+        switch (request[0]) {{
+{cases}        }}
+    }}
+}}
+"
+        );
+        static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+        let program = PROGRAM.get_or_init(|| compiler.build(include_str!("stages.hpp"), &main));
+        let child = Command::new(program)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        Host {
+            setting: setting.clone(),
+            child,
+        }
+    }
+
+    fn launch(&mut self, kernel: &str, blocks: u32, arguments: &mut [Argument]) {
+        let number = KERNELS.iter().position(|&known| known == kernel).unwrap();
+        let stdin = self.child.stdin.as_mut().unwrap();
+        let mut send = |bytes: &[u8]| stdin.write_all(bytes).unwrap();
+        send(bytes_of(&[number as u32, blocks]));
+        for argument in &*arguments {
+            let bytes: &[u8] = match argument {
+                Argument::In(bytes) => bytes,
+                Argument::InOut(bytes) => bytes,
+            };
+            send(bytes_of(&(bytes.len() as u32)));
+            send(bytes);
+        }
+        stdin.flush().unwrap();
+        let stdout = self.child.stdout.as_mut().unwrap();
+        for argument in arguments {
+            if let Argument::InOut(bytes) = argument {
+                stdout.read_exact(bytes).unwrap();
+            }
+        }
+    }
+
+    /// Where the counts hold the lanes of the queue.
+    fn lanes(&self, buffers: &Buffers, count: usize) -> u32 {
+        match self.setting.strategy {
+            Strategy::Off => buffers.span.path_count,
+            _ => buffers.counts[count],
+        }
+    }
+}
+
+impl Machine for Host {
+    fn name(&self) -> &'static str {
+        "host"
+    }
+
+    fn run(&mut self, turn: Turn, before: &Buffers) -> Buffers {
+        let mut after = before.clone();
+        match turn {
+            Turn::Generate => self.generate(&mut after),
+            Turn::Intersect(bounce) => self.intersect(&mut after, bounce),
+            Turn::Sieve(bounce, keep) => {
+                let (input, output) = sieved_counts(bounce, keep);
+                self.sieve(&mut after, input, output);
+            }
+            Turn::Shade(bounce) => self.shade(&mut after, bounce),
+            Turn::Shadow(bounce) => self.shadow(&mut after, bounce),
+            Turn::Accumulate => self.accumulate(&mut after),
+        }
+        after
+    }
+
+    fn resolve(&mut self, film: &Buffers, done: u64) -> Vec<f32> {
+        let mut channels = vec![f32::NAN; film.sums.len()];
+        let mut arguments = [
+            value(&film.span.pixel_count),
+            value(&done),
+            list(&film.sums),
+            list_mut(&mut channels),
+        ];
+        self.launch("resolve", film.sums.len() as u32, &mut arguments);
+        channels
+    }
+}
+
+/// The stages, each by what its kernel takes.
+impl Host {
+    fn generate(&mut self, buffers: &mut Buffers) {
+        let (span, camera) = (buffers.span, self.setting.camera);
+        let count_slots = buffers.counts.len() as u32;
+        let mut arguments = [
+            value(&span),
+            value(&camera),
+            list_mut(&mut buffers.rays),
+            list_mut(&mut buffers.throughputs),
+            list_mut(&mut buffers.radiances),
+            list_mut(&mut buffers.queue),
+            list_mut(&mut buffers.counts),
+            value(&count_slots),
+        ];
+        let threads = span.path_count.max(count_slots);
+        self.launch("generate", threads, &mut arguments);
+    }
+
+    fn intersect(&mut self, buffers: &mut Buffers, bounce: u32) {
+        let lanes = self.lanes(buffers, counts::rays(bounce));
+        let world = self.setting.world.clone();
+        let mut arguments = [
+            list(&world.nodes),
+            list(&world.primitives),
+            value(&world.surroundings),
+            value(&lanes),
+            list(&buffers.queue),
+            list(&buffers.rays),
+            list(&buffers.throughputs),
+            list_mut(&mut buffers.radiances),
+            list_mut(&mut buffers.hits),
+            list_mut(&mut buffers.flags),
+        ];
+        self.launch("intersect", BLOCKS, &mut arguments);
+    }
+
+    /// Flagged lanes, in order: what every sieve is specified by.
+    fn sieve(&mut self, buffers: &mut Buffers, before: usize, after: usize) {
+        let lanes = self.lanes(buffers, before) as usize;
+        let flagged = buffers.queue[..lanes].iter().zip(&buffers.flags);
+        let kept: Vec<u32> = flagged
+            .filter(|&(_, &flag)| flag != 0)
+            .map(|(&path, _)| path)
+            .collect();
+        buffers.queue[..kept.len()].copy_from_slice(&kept);
+        buffers.counts[after] = kept.len() as u32;
+    }
+
+    fn shade(&mut self, buffers: &mut Buffers, bounce: u32) {
+        let lanes = self.lanes(buffers, counts::hits(bounce));
+        let world = self.setting.world.clone();
+        let scatters = u32::from(bounce < self.setting.max_bounces);
+        let shadow_rays = counts::shadow_rays(bounce);
+        let mut arguments = [
+            list(&world.primitives),
+            list(&world.materials),
+            list(&world.lights),
+            value(&world.surroundings),
+            value(&buffers.span),
+            value(&bounce),
+            value(&scatters),
+            value(&lanes),
+            list(&buffers.queue),
+            list(&buffers.hits),
+            list_mut(&mut buffers.rays),
+            list_mut(&mut buffers.throughputs),
+            list_mut(&mut buffers.radiances),
+            list_mut(&mut buffers.shadow_rays),
+            list_mut(&mut buffers.flags),
+            list_mut(&mut buffers.counts[shadow_rays..=shadow_rays]),
+        ];
+        self.launch("shade", BLOCKS, &mut arguments);
+    }
+
+    fn shadow(&mut self, buffers: &mut Buffers, bounce: u32) {
+        let lanes = self.lanes(buffers, counts::hits(bounce));
+        let world = self.setting.world.clone();
+        if world.lights.is_empty() {
+            return;
+        }
+        let mut arguments = [
+            list(&world.nodes),
+            list(&world.primitives),
+            value(&world.surroundings.extent),
+            value(&lanes),
+            list(&buffers.queue),
+            list(&buffers.shadow_rays),
+            list_mut(&mut buffers.radiances),
+        ];
+        self.launch("shadow", BLOCKS, &mut arguments);
+    }
+
+    fn accumulate(&mut self, buffers: &mut Buffers) {
+        let mut arguments = [
+            value(&buffers.span),
+            list(&buffers.radiances),
+            list_mut(&mut buffers.sums),
+            list_mut(&mut buffers.rejected),
+        ];
+        self.launch("accumulate", buffers.span.path_count, &mut arguments);
+    }
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        // It ends when its input does.
+        drop(self.child.stdin.take());
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,250 @@
+//! Each stage alone, on the same buffers: the CPU's bits are those of CUDA, and those of the kernels by a host's C++
+//! compiler. The first difference is named: `shade, path 4711, throughput.rgb.y: cpu 0.25 cuda 0.2500001`.
+
+#[path = "../common/mod.rs"]
+mod common;
+#[path = "../../compaction/tests/common/mod.rs"]
+mod harness;
+#[path = "../common/host.rs"]
+mod host;
+
+mod buffers;
+mod machines;
+
+use std::sync::{Arc, OnceLock};
+
+use buffers::{Buffers, Turn, first};
+use common::{Random, garden, load, on_cpu, render, sized};
+use compaction::Strategy;
+use harness::{Gpu, Tests};
+use host::HostCompiler;
+use machines::{Cpu, Cuda, Host, Machine, Setting};
+use raysieve::{camera::Camera, film::film_hash, path::Span, scene::Scene, world::World};
+
+const STAGES: [&str; 7] = [
+    "generate",
+    "intersect",
+    "sieve",
+    "shade",
+    "shadow",
+    "accumulate",
+    "resolve",
+];
+
+fn main() {
+    let compiler = HostCompiler::find();
+    let on_host: [fn(&HostCompiler); 7] = [
+        |compiler| agrees_on_host(compiler, STAGES[0]),
+        |compiler| agrees_on_host(compiler, STAGES[1]),
+        |compiler| agrees_on_host(compiler, STAGES[2]),
+        |compiler| agrees_on_host(compiler, STAGES[3]),
+        |compiler| agrees_on_host(compiler, STAGES[4]),
+        |compiler| agrees_on_host(compiler, STAGES[5]),
+        |compiler| agrees_on_host(compiler, STAGES[6]),
+    ];
+    let on_cuda: [fn(&Gpu); 7] = [
+        |_| agrees_on_cuda(STAGES[0]),
+        |_| agrees_on_cuda(STAGES[1]),
+        |_| agrees_on_cuda(STAGES[2]),
+        |_| agrees_on_cuda(STAGES[3]),
+        |_| agrees_on_cuda(STAGES[4]),
+        |_| agrees_on_cuda(STAGES[5]),
+        |_| agrees_on_cuda(STAGES[6]),
+    ];
+    let mut tests = Tests::new().test("a_difference_is_named", differences_are_named);
+    for (stage, body) in STAGES.iter().zip(on_host) {
+        let name = format!("{stage}_agrees_by_a_host_compiler");
+        tests = tests.needs("no C++ compiler", compiler.clone(), &name, body);
+    }
+    for (stage, body) in STAGES.iter().zip(on_cuda) {
+        tests = tests.gpu(&format!("{stage}_agrees_on_cuda"), body);
+    }
+    tests
+        .needs(
+            "no C++ compiler",
+            compiler,
+            "a_wave_by_a_host_compiler_has_the_cpus_film",
+            whole_loop,
+        )
+        .run()
+}
+
+fn setting(scene: &Scene, width: u32, height: u32) -> Setting {
+    Setting {
+        name: scene.path.file_stem().unwrap().display().to_string(),
+        world: Arc::new(World::new(scene).unwrap()),
+        camera: Camera::new(&scene.camera, width, height),
+        max_bounces: scene.max_bounces,
+        strategy: Strategy::default(),
+    }
+}
+
+/// A wave that begins and ends within a row and within a sample.
+fn span(setting: &Setting, path_count: u32) -> Span {
+    Span {
+        width: setting.camera.width as u32,
+        pixel_count: setting.camera.pixel_count(),
+        first_pixel: 5,
+        first_sample: 3,
+        path_count,
+        seed: 9,
+        ..Span::default()
+    }
+}
+
+fn agrees_on_host(compiler: &HostCompiler, stage: &str) {
+    static SETTINGS: OnceLock<Vec<Setting>> = OnceLock::new();
+    let settings = SETTINGS.get_or_init(|| {
+        [load("scenes/cornell.ron"), garden()]
+            .map(|scene| setting(&scene, 48, 32))
+            .into()
+    });
+    for setting in settings {
+        agree(setting, stage, 3001, &mut Host::new(compiler, setting));
+    }
+}
+
+fn agrees_on_cuda(stage: &str) {
+    static SETTINGS: OnceLock<Vec<Setting>> = OnceLock::new();
+    let settings = SETTINGS.get_or_init(|| {
+        let files = ["cornell", "spheres", "mesh"];
+        let scenes = files.map(|name| load(format!("scenes/{name}.ron")));
+        let scenes = scenes.into_iter().chain([garden()]);
+        scenes.map(|scene| setting(&scene, 96, 64)).collect()
+    });
+    let strategies = if stage == "sieve" {
+        Strategy::ALL
+    } else {
+        &[Strategy::LookBack]
+    };
+    let paths = 20_000;
+    for setting in settings {
+        for &strategy in strategies {
+            let setting = Setting {
+                strategy,
+                ..setting.clone()
+            };
+            agree(&setting, stage, paths, &mut Cuda::new(&setting, paths));
+        }
+    }
+}
+
+/// The CPU runs the loop, and another machine the stage in question, from the same buffers every time.
+fn agree(setting: &Setting, stage: &str, paths: u32, other: &mut dyn Machine) {
+    let span = span(setting, paths);
+    let mut cpu = Cpu::new(setting, paths);
+    let mut random = Random(1);
+    let mut buffers = Buffers::new(span, setting.max_bounces);
+    let mut turns = 0;
+    for turn in Turn::all(setting.max_bounces) {
+        if turn.stage() == stage {
+            let spoilt = buffers.spoilt(&mut random);
+            for before in [&buffers, &spoilt] {
+                turns += 1;
+                compare(setting, turn, &mut cpu, other, before);
+            }
+        }
+        buffers = after(setting, turn, &mut cpu, &buffers);
+    }
+    assert!(buffers.sums.iter().any(|&sum| sum > 0), "a black film");
+    if stage == "resolve" {
+        for done in [0, 7, u64::from(paths), 1 << 40] {
+            turns += 1;
+            let (ours, theirs) = (cpu.resolve(&buffers, done), other.resolve(&buffers, done));
+            let found = first("channel", "picture", &ours, &theirs);
+            assert!(found.is_none(), "resolve, {found:?}, {}", setting.name);
+        }
+    }
+    assert!(turns > 0, "no stage is called {stage}");
+}
+
+fn after(setting: &Setting, turn: Turn, machine: &mut dyn Machine, before: &Buffers) -> Buffers {
+    let mut after = machine.run(turn, before);
+    if setting.strategy != Strategy::Off {
+        after.cut_queue(turn, setting.strategy.keeps_order());
+    }
+    after
+}
+
+fn compare(
+    setting: &Setting,
+    turn: Turn,
+    cpu: &mut Cpu,
+    other: &mut dyn Machine,
+    before: &Buffers,
+) {
+    let expected = after(setting, turn, cpu, before);
+    let got = after(setting, turn, other, before);
+    if let Some(difference) = expected.difference(&got, other.name()) {
+        panic!(
+            "{}, {difference} ({}, {}, {turn:?})",
+            turn.stage(),
+            setting.name,
+            setting.strategy
+        );
+    }
+}
+
+/// Every stage by the host's compiler, from the camera to the film.
+fn whole_loop(compiler: &HostCompiler) {
+    for scene in [
+        load("scenes/cornell.ron"),
+        load("scenes/spheres.ron"),
+        garden(),
+    ] {
+        let scene = sized(scene, 40, 30, 5);
+        let (width, height) = scene.size;
+        let setting = setting(&scene, width, height);
+        let span = Span {
+            width,
+            pixel_count: width * height,
+            path_count: width * height * scene.spp,
+            seed: scene.seed,
+            ..Span::default()
+        };
+        let mut host = Host::new(compiler, &setting);
+        let black = Buffers::new(span, setting.max_bounces);
+        let film = Turn::all(setting.max_bounces)
+            .into_iter()
+            .fold(black, |before, turn| host.run(turn, &before));
+        let (picture, stats) = render(&scene, &on_cpu());
+        assert_eq!(
+            film_hash(width, height, &film.sums),
+            stats.film_hash,
+            "{}",
+            setting.name
+        );
+        let channels = host.resolve(&film, u64::from(span.path_count));
+        let expected: Vec<f32> = picture
+            .pixels
+            .iter()
+            .flat_map(|pixel| pixel.to_array())
+            .collect();
+        assert_eq!(first("channel", "picture", &expected, &channels), None);
+    }
+}
+
+fn differences_are_named() {
+    let span = Span {
+        path_count: 5000,
+        pixel_count: 1,
+        ..Span::default()
+    };
+    let mut ours = Buffers::new(span, 0);
+    let mut theirs = ours.clone();
+    ours.radiances[17].rgb.x = f32::NAN;
+    theirs.radiances[17].rgb.x = -f32::NAN;
+    assert_eq!(ours.difference(&theirs, "cuda"), None);
+    ours.throughputs[4711].rgb.y = 0.25;
+    theirs.throughputs[4711].rgb.y = 0.250_000_1;
+    assert_eq!(
+        ours.difference(&theirs, "cuda").unwrap(),
+        "path 4711, throughput.rgb.y: cpu 0.25 cuda 0.2500001"
+    );
+    theirs.throughputs[4711].rgb.y = 0.25;
+    theirs.queue[8] = 1;
+    assert_eq!(
+        ours.difference(&theirs, "cuda").unwrap(),
+        "lane 8, queue: cpu 0 cuda 1"
+    );
+}

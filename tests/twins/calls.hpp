@@ -1,0 +1,87 @@
+// Calls of functions over records of words: arguments come in by stdin, results go out by stdout.
+
+namespace calls {
+
+using Word = unsigned;
+
+template <class T>
+constexpr unsigned words() {
+    return std::is_same_v<T, bool> ? 1 : sizeof(T) / sizeof(Word);
+}
+
+template <class T>
+T take(const Word *&from) {
+    if constexpr (std::is_same_v<T, bool>) {
+        return *from++ != 0;
+    } else {
+        T value;
+        memcpy(&value, from, sizeof value);
+        from += words<T>();
+        return value;
+    }
+}
+
+template <class T>
+void put(const T &value, Word *to) {
+    if constexpr (std::is_same_v<T, bool>) {
+        *to = value;
+    } else {
+        memcpy(to, &value, sizeof value);
+    }
+}
+
+struct Twin {
+    unsigned words_in, words_out;
+    std::function<void(const Word *, Word *)> call;
+};
+
+// A function whose arguments and result have as many words in Rust.
+template <unsigned words_in, unsigned words_out, class Result, class... Arguments>
+Twin twin(Result (*function)(Arguments...)) {
+    static_assert((0 + ... + words<std::decay_t<Arguments>>()) == words_in, "words of the arguments in Rust");
+    static_assert(words<Result>() == words_out, "words of the result in Rust");
+    auto call = [function](const Word *from, Word *to) {
+        // Braces, so that the arguments are taken in order.
+        std::tuple<std::decay_t<Arguments>...> arguments{take<std::decay_t<Arguments>>(from)...};
+        put(std::apply(function, arguments), to);
+    };
+    return {words_in, words_out, call};
+}
+
+// An array that an argument is.
+template <class T, int length>
+struct Several {
+    T items[length];
+};
+
+// What the traversal reads. In the file: how many words of nodes there are, these, and the primitives' words.
+inline std::vector<Word> nodes, primitives;
+
+inline void read_scene(const char *path) {
+    FILE *file = fopen(path, "rb");
+    Word node_words = 0, word;
+    if (file == nullptr || fread(&node_words, sizeof(Word), 1, file) != 1) exit(3);
+    nodes.resize(node_words);
+    if (fread(nodes.data(), sizeof(Word), node_words, file) != node_words) exit(3);
+    while (fread(&word, sizeof word, 1, file) == 1) primitives.push_back(word);
+    fclose(file);
+}
+
+// Answers rounds of records, each with their number before them, until there are no more.
+inline int serve(const Twin &twin) {
+    std::vector<Word> in, out;
+    Word records;
+    while (fread(&records, sizeof records, 1, stdin) == 1) {
+        in.resize(records * twin.words_in);
+        out.resize(records * twin.words_out);
+        if (fread(in.data(), sizeof(Word), in.size(), stdin) != in.size()) return 3;
+        for (Word record = 0; record < records; record++) {
+            twin.call(in.data() + record * twin.words_in, out.data() + record * twin.words_out);
+        }
+        fwrite(out.data(), sizeof(Word), out.size(), stdout);
+        fflush(stdout);
+    }
+    return 0;
+}
+
+}  // namespace calls

@@ -1,0 +1,696 @@
+//! Every function of the subject that is there twice.
+
+use glam::Vec3;
+use raysieve::{
+    bvh::{
+        BoxRay, Bytes8, Node, box_ray, hit_children, inverse, nearest, occluded, shift, spacing,
+        step,
+    },
+    camera::{Camera, camera_direction},
+    film::{TOO_BRIGHT, fixed_point, is_exposable, mean, samples_of},
+    light::{
+        DARK, Light, Surroundings, choose_light, cone_height, light_pdf, sample_light,
+        sample_sphere, sample_triangle, sphere_area,
+    },
+    material::{Material, fresnel, power_heuristic, reflect, refract, sample_cosine},
+    math::{
+        cos_small, cross, dot, greater, lesser, luminance, max_component, normalize, offset_point,
+        sin_small, square_to_disk, to_world,
+    },
+    path::{Hit, Ray, ShadowRay, Span, pixel_and_sample, rendered_pixel},
+    primitive::{
+        Primitive, SPHERE, Shear, TRIANGLE, blocks, difference_of_products, hit_primitive,
+        hit_sphere, hit_triangle, largest_coordinate, nearer_hit, point_error, shear, surface_at,
+        turn,
+    },
+    sampler::{Sampler, hash, pair, pascal, sampler, scramble, unit},
+};
+
+use crate::{
+    inputs::{Harvest, Inputs},
+    words::Words,
+};
+
+/// Calls of each function.
+const CALLS: usize = 1 << 20;
+/// Calls at once.
+pub(crate) const ROUND: usize = 1 << 10;
+
+/// Functions without a case of their own, and what stands for one.
+pub(crate) const EXCUSED: &[(&str, &str, &str)] = &[
+    (
+        "bvh",
+        "visit",
+        "takes a function: nearest and occluded call it",
+    ),
+    ("lanes", "first_lane", "asks the grid: the stages call it"),
+    ("lanes", "lane_stride", "asks the grid: the stages call it"),
+    ("lanes", "count_in_block", "asks the block: shade calls it"),
+];
+
+/// What answers a round of calls in C++: takes the words of the arguments, and how many words the results have.
+pub(crate) type Answers<'a> = &'a mut dyn FnMut(&[u32], usize) -> Vec<u32>;
+
+/// Compares a round of calls.
+type Check = dyn Fn(&mut Inputs, Answers) -> Result<(), String>;
+
+/// A function that is there twice.
+pub(crate) struct Case {
+    /// The stem of its files.
+    pub(crate) header: &'static str,
+    /// Its name in C++.
+    pub(crate) name: &'static str,
+    /// It, or what calls it, as an expression of C++.
+    pub(crate) cpp: &'static str,
+    /// Words of its arguments, and of its result.
+    pub(crate) words: (usize, usize),
+    check: Box<Check>,
+}
+
+impl Case {
+    fn new<A: Words + 'static, R: Words + 'static>(
+        (header, name, cpp): (&'static str, &'static str, &'static str),
+        draw: fn(&mut Inputs) -> A,
+        rust: fn(A) -> R,
+    ) -> Case {
+        let check = move |inputs: &mut Inputs, answers: Answers| {
+            let arguments: Vec<A> = (0..ROUND).map(|_| draw(inputs)).collect();
+            let mut words = Vec::with_capacity(ROUND * A::COUNT);
+            arguments.iter().for_each(|item| item.put(&mut words));
+            let answered = answers(&words, ROUND * R::COUNT);
+            let (mut rest, mut ours, mut theirs) = (&answered[..], Vec::new(), Vec::new());
+            for arguments in arguments {
+                let (in_rust, in_cpp) = (rust(arguments), R::take(&mut rest));
+                ours.clear();
+                theirs.clear();
+                in_rust.put(&mut ours);
+                in_cpp.put(&mut theirs);
+                if ours != theirs {
+                    return Err(format!(
+                        "{header}::{name} of {arguments:?}: Rust {in_rust:?}, C++ {in_cpp:?}"
+                    ));
+                }
+            }
+            Ok(())
+        };
+        Case {
+            header,
+            name,
+            cpp,
+            words: (A::COUNT, R::COUNT),
+            check: Box::new(check),
+        }
+    }
+
+    /// Compares all calls; `Err` names the first that differs.
+    pub(crate) fn check(&self, seed: u64, answers: Answers) -> Result<(), String> {
+        let mut inputs = Inputs::new(seed);
+        (0..CALLS / ROUND).try_for_each(|_| (self.check)(&mut inputs, answers))
+    }
+}
+
+/// A function of these arguments: drawn by their types, or as said.
+macro_rules! twin {
+    ($header:literal, $name:literal, |$($argument:ident : $kind:ty),*| $body:expr) => {
+        twin!(
+            ($header, $name, $name),
+            |_inputs| ($(_inputs.draw::<$kind>(),)*),
+            |$($argument : $kind),*| $body
+        )
+    };
+    (($header:literal, $name:literal, $cpp:expr), $draw:expr, |$($argument:ident : $kind:ty),*| $body:expr) => {
+        Case::new::<($($kind,)*), _>(
+            ($header, $name, $cpp),
+            $draw,
+            |($($argument,)*)| $body,
+        )
+    };
+}
+
+/// All of them, by header and in its order.
+pub(crate) fn cases() -> Vec<Case> {
+    [
+        words(),
+        math(),
+        sampler_cases(),
+        camera(),
+        path(),
+        primitive(),
+        bvh(),
+        material(),
+        light(),
+        film(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+fn words() -> Vec<Case> {
+    vec![
+        twin!("words", "bits_to_float", |bits: u32| f32::from_bits(bits)),
+        // All NaNs are one here.
+        twin!(
+            ("words", "float_to_bits", "float_to_bits"),
+            |inputs| loop {
+                let value: f32 = inputs.draw();
+                if !value.is_nan() {
+                    break (value,);
+                }
+            },
+            |value: f32| value.to_bits()
+        ),
+        twin!("words", "reverse_bits", |word: u32| word.reverse_bits()),
+        twin!("words", "leading_zeros", |word: u32| word.leading_zeros()),
+        // Never asked for of 0.
+        twin!(
+            ("words", "trailing_zeros", "trailing_zeros"),
+            |inputs| (inputs.draw::<u32>().max(1),),
+            |word: u32| word.trailing_zeros()
+        ),
+        twin!("words", "count_ones", |word: u32| word.count_ones()),
+    ]
+}
+
+fn math() -> Vec<Case> {
+    vec![
+        twin!("math", "operator+", |a: Vec3, b: Vec3| a + b),
+        twin!(
+            (
+                "math",
+                "operator-",
+                "static_cast<Vec3 (*)(Vec3, Vec3)>(operator-)"
+            ),
+            |inputs| (inputs.draw(), inputs.draw()),
+            |a: Vec3, b: Vec3| a - b
+        ),
+        twin!(
+            (
+                "math",
+                "operator*",
+                "static_cast<Vec3 (*)(Vec3, Vec3)>(operator*)"
+            ),
+            |inputs| (inputs.draw(), inputs.draw()),
+            |a: Vec3, b: Vec3| a * b
+        ),
+        twin!(
+            (
+                "math",
+                "operator*",
+                "static_cast<Vec3 (*)(Vec3, f32)>(operator*)"
+            ),
+            |inputs| (inputs.draw(), inputs.draw()),
+            |v: Vec3, s: f32| v * s
+        ),
+        twin!(
+            (
+                "math",
+                "operator-",
+                "static_cast<Vec3 (*)(Vec3)>(operator-)"
+            ),
+            |inputs| (inputs.draw(),),
+            |v: Vec3| -v
+        ),
+        twin!("math", "lesser", |a: f32, b: f32| lesser(a, b)),
+        twin!("math", "greater", |a: f32, b: f32| greater(a, b)),
+        twin!("math", "dot", |a: Vec3, b: Vec3| dot(a, b)),
+        twin!("math", "cross", |a: Vec3, b: Vec3| cross(a, b)),
+        twin!("math", "normalize", |v: Vec3| normalize(v)),
+        twin!("math", "max_component", |v: Vec3| max_component(v)),
+        twin!("math", "luminance", |v: Vec3| luminance(v)),
+        twin!("math", "sin_small", |x: f32| sin_small(x)),
+        twin!("math", "cos_small", |x: f32| cos_small(x)),
+        twin!("math", "to_world", |normal: Vec3, local: Vec3| to_world(
+            normal, local
+        )),
+        twin!("math", "square_to_disk", |u: f32, v: f32| square_to_disk(
+            u, v
+        )),
+        twin!(
+            "math",
+            "offset_point",
+            |point: Vec3, normal: Vec3, error: f32| offset_point(point, normal, error)
+        ),
+    ]
+}
+
+fn sampler_cases() -> Vec<Case> {
+    vec![
+        twin!("sampler", "hash", |word: u32| hash(word)),
+        twin!(
+            "sampler",
+            "sampler",
+            |seed: u32, pixel: u32, sample: u32| { sampler(seed, pixel, sample) }
+        ),
+        twin!("sampler", "scramble", |reversed: u32, key: u32| scramble(
+            reversed, key
+        )),
+        twin!("sampler", "pascal", |index: u32| pascal(index)),
+        twin!("sampler", "unit", |bits: u32| unit(bits)),
+        twin!(
+            "sampler",
+            "pair",
+            |numbers: Sampler, bounce: u32, of: u32| pair(numbers, bounce, of)
+        ),
+    ]
+}
+
+fn camera() -> Vec<Case> {
+    vec![twin!(
+        "camera",
+        "camera_direction",
+        |camera: Camera, x: f32, y: f32| camera_direction(&camera, x, y)
+    )]
+}
+
+/// A picture of which some pixels are rendered, or all.
+fn some_pixels(inputs: &mut Inputs) -> Span {
+    let pixel_count = inputs.draw::<u32>().max(1);
+    Span {
+        pixel_count,
+        skipped_pixels: inputs.draw::<u32>().min(u32::MAX - pixel_count),
+        pick: inputs.draw(),
+        ..Span::default()
+    }
+}
+
+fn path() -> Vec<Case> {
+    vec![
+        twin!(
+            ("path", "rendered_pixel", "rendered_pixel"),
+            |inputs| {
+                let span = some_pixels(inputs);
+                (span, inputs.draw::<u32>() % span.pixel_count)
+            },
+            |span: Span, number: u32| rendered_pixel(&span, number)
+        ),
+        twin!(
+            ("path", "pixel_and_sample", "pixel_and_sample"),
+            |inputs| {
+                let span = some_pixels(inputs);
+                let first_pixel = inputs.draw::<u32>() % span.pixel_count;
+                let path = inputs.draw::<u32>().min(u32::MAX - first_pixel);
+                // Sample numbers end at 2³² − 1.
+                let most = u32::MAX - (first_pixel + path) / span.pixel_count;
+                let span = Span {
+                    first_pixel,
+                    first_sample: inputs.draw::<u32>().min(most),
+                    ..span
+                };
+                (span, path)
+            },
+            |span: Span, path: u32| pixel_and_sample(&span, path)
+        ),
+    ]
+}
+
+fn primitive() -> Vec<Case> {
+    vec![
+        twin!(
+            ("primitive", "turn", "turn"),
+            |inputs| (inputs.draw(), inputs.one_of(&[0, 1, 2])),
+            |v: Vec3, axis: u32| turn(v, axis)
+        ),
+        twin!("primitive", "shear", |direction: Vec3| shear(direction)),
+        twin!(
+            "primitive",
+            "difference_of_products",
+            |a: f32, b: f32, c: f32, d: f32| difference_of_products(a, b, c, d)
+        ),
+        twin!(
+            ("primitive", "hit_triangle", "hit_triangle"),
+            |inputs| {
+                let (primitive, origin, direction) = inputs.met();
+                (primitive, origin, shear(direction))
+            },
+            |triangle: Primitive, origin: Vec3, shear: Shear| hit_triangle(
+                &triangle, origin, &shear
+            )
+        ),
+        twin!(
+            ("primitive", "hit_sphere", "hit_sphere"),
+            |inputs| {
+                let (primitive, origin, direction) = inputs.met();
+                (primitive, origin, direction, inputs.draw())
+            },
+            |sphere: Primitive, origin: Vec3, direction: Vec3, leaves: bool| hit_sphere(
+                &sphere, origin, direction, leaves
+            )
+        ),
+        twin!(
+            ("primitive", "hit_primitive", "hit_primitive"),
+            |inputs| {
+                let (primitive, origin, direction) = inputs.met();
+                (
+                    primitive,
+                    origin,
+                    direction,
+                    shear(direction),
+                    inputs.draw(),
+                )
+            },
+            |primitive: Primitive, origin: Vec3, direction: Vec3, shear: Shear, leaves: bool| {
+                hit_primitive(&primitive, origin, direction, &shear, leaves)
+            }
+        ),
+        nearer_hit_case(),
+        blocks_case(),
+        twin!("primitive", "largest_coordinate", |v: Vec3| {
+            largest_coordinate(v)
+        }),
+        twin!("primitive", "point_error", |primitive: Primitive| {
+            point_error(&primitive)
+        }),
+        twin!(
+            ("primitive", "surface_at", "surface_at"),
+            |inputs| {
+                let (ray, hit) = inputs.one_of(&inputs.harvest.hits);
+                let primitive = inputs.harvest.world.primitives[hit.primitive as usize];
+                match inputs.below(4) {
+                    0 => (inputs.draw(), ray, hit),
+                    1 => (primitive, inputs.draw(), inputs.draw()),
+                    _ => (primitive, ray, hit),
+                }
+            },
+            |primitive: Primitive, ray: Ray, hit: Hit| surface_at(&primitive, &ray, &hit)
+        ),
+    ]
+}
+
+fn nearer_hit_case() -> Case {
+    twin!(
+        (
+            "primitive",
+            "nearer_hit",
+            "+[](calls::Several<Primitive, 3> several, u32 position, Ray ray, Shear shear, Hit best) {
+                nearer_hit(several.items, position, ray, shear, best);
+                return best;
+            }"
+        ),
+        |inputs| {
+            let (several, origin, direction) = inputs.several();
+            let from = inputs.position_or_none();
+            let ray = Ray {
+                origin,
+                direction,
+                from,
+                ..Ray::default()
+            };
+            let best = match inputs.below(3) {
+                0 => inputs.draw(),
+                1 => nothing(),
+                // Where the first is met: as near as its copy.
+                _ => {
+                    let mut best = nothing();
+                    nearer_hit(&several, 0, &ray, &shear(direction), &mut best);
+                    best
+                }
+            };
+            let best = Hit {
+                primitive: inputs.position_or_none(),
+                ..best
+            };
+            let position = inputs.one_of(&[0, 1, 1, 2]);
+            (several, position, ray, shear(direction), best)
+        },
+        |several: [Primitive; 3], position: u32, ray: Ray, shear: Shear, best: Hit| {
+            let mut best = best;
+            nearer_hit(&several, position, &ray, &shear, &mut best);
+            best
+        }
+    )
+}
+
+fn nothing() -> Hit {
+    Hit {
+        distance: f32::MAX,
+        primitive: raysieve::path::NO_PRIMITIVE,
+        u: 0.0,
+        v: 0.0,
+    }
+}
+
+fn blocks_case() -> Case {
+    twin!(
+        (
+            "primitive",
+            "blocks",
+            "+[](calls::Several<Primitive, 3> several, u32 position, ShadowRay ray, Shear shear) {
+                return blocks(several.items, position, ray, shear);
+            }"
+        ),
+        |inputs| {
+            let (several, origin, direction) = inputs.several();
+            let ray = ShadowRay {
+                origin,
+                direction,
+                distance: inputs.draw(),
+                from: inputs.position_or_none(),
+                to: inputs.position_or_none(),
+                ..ShadowRay::default()
+            };
+            (several, inputs.one_of(&[0, 0, 1, 2]), ray, shear(direction))
+        },
+        |several: [Primitive; 3], position: u32, ray: ShadowRay, shear: Shear| blocks(
+            &several, position, &ray, &shear
+        )
+    )
+}
+
+/// A node of the scene or drawn, and a ray of finite numbers: boxes may be seen as anything by a ray that is no ray.
+fn node_and_ray(inputs: &mut Inputs) -> (Node, BoxRay, f32) {
+    let (ray, hit) = inputs.one_of(&inputs.harvest.hits);
+    let mut node: Node = inputs.draw();
+    if inputs.draw() {
+        let exponents = [0, 8, 16].map(|bits| (97 + inputs.below(60) as u32) << bits);
+        let mut bytes = || inputs.draw::<Bytes8>();
+        node = Node {
+            exponents: exponents.iter().sum(),
+            meta: bytes(),
+            min_x: bytes(),
+            max_x: bytes(),
+            min_y: bytes(),
+            max_y: bytes(),
+            min_z: bytes(),
+            max_z: bytes(),
+            ..node
+        };
+    }
+    let direction = inputs.draw();
+    let distance = inputs.one_of(&[f32::MAX, hit.distance, 1e-3]);
+    let extent = inputs.harvest.world.surroundings.extent;
+    let boxes = box_ray(
+        ray.origin,
+        inputs.one_of(&[ray.direction, direction]),
+        extent,
+    );
+    (node, boxes, distance)
+}
+
+fn bvh() -> Vec<Case> {
+    vec![
+        twin!("bvh", "step", |direction: f32, slack: f32| step(
+            direction, slack
+        )),
+        twin!("bvh", "inverse", |direction: f32| inverse(direction)),
+        twin!(
+            "bvh",
+            "box_ray",
+            |origin: Vec3, direction: Vec3, extent: f32| box_ray(origin, direction, extent)
+        ),
+        twin!(
+            ("bvh", "spacing", "spacing"),
+            |inputs| (inputs.draw(), inputs.one_of(&[0, 1, 2])),
+            |exponents: u32, axis: u32| spacing(exponents, axis)
+        ),
+        twin!(
+            ("bvh", "byte", "byte"),
+            |inputs| (inputs.draw(), inputs.below(8) as u32),
+            |bytes: Bytes8, child: u32| u32::from(bytes[child as usize])
+        ),
+        // Four children at once there.
+        twin!(
+            ("bvh", "shifts", "shifts"),
+            |inputs| (inputs.draw(), inputs.below(8) as u32),
+            |meta: u32, octant: u32| {
+                let bytes = meta.to_le_bytes();
+                u32::from_le_bytes(bytes.map(|meta| shift(u32::from(meta), octant) as u8))
+            }
+        ),
+        twin!(
+            ("bvh", "hit_children", "hit_children"),
+            node_and_ray,
+            |node: Node, ray: BoxRay, distance: f32| hit_children(&node, &ray, distance)
+        ),
+        twin!(
+            (
+                "bvh",
+                "nearest",
+                "+[](f32 extent, Ray ray) {
+                    return nearest((const Node *)calls::nodes.data(), (const Primitive *)calls::primitives.data(), extent, ray);
+                }"
+            ),
+            |inputs| (inputs.harvest.world.surroundings.extent, inputs.draw()),
+            |extent: f32, ray: Ray| {
+                let world = &Harvest::get().world;
+                nearest(&world.nodes, &world.primitives, extent, &ray)
+            }
+        ),
+        twin!(
+            (
+                "bvh",
+                "occluded",
+                "+[](f32 extent, ShadowRay ray) {
+                    return occluded((const Node *)calls::nodes.data(), (const Primitive *)calls::primitives.data(), extent, ray);
+                }"
+            ),
+            |inputs| (inputs.harvest.world.surroundings.extent, inputs.draw()),
+            |extent: f32, ray: ShadowRay| {
+                let world = &Harvest::get().world;
+                occluded(&world.nodes, &world.primitives, extent, &ray)
+            }
+        ),
+    ]
+}
+
+fn material() -> Vec<Case> {
+    vec![
+        twin!("material", "reflect", |direction: Vec3, normal: Vec3| {
+            reflect(direction, normal)
+        }),
+        twin!(
+            "material",
+            "refract",
+            |direction: Vec3, normal: Vec3, eta: f32, cos_in: f32, cos_out: f32| refract(
+                direction, normal, eta, cos_in, cos_out
+            )
+        ),
+        twin!("material", "fresnel", |cos_in: f32, eta: f32| fresnel(
+            cos_in, eta
+        )),
+        twin!(
+            "material",
+            "sample_cosine",
+            |normal: Vec3, u: f32, v: f32| sample_cosine(normal, u, v)
+        ),
+        twin!("material", "power_heuristic", |drawn: f32, other: f32| {
+            power_heuristic(drawn, other)
+        }),
+    ]
+}
+
+/// A primitive of this kind as a light, its radiance, its share, and a point with a place on it.
+fn lit(inputs: &mut Inputs, kind: u32) -> (Primitive, Vec3, f32, Vec3, f32, f32) {
+    let light = loop {
+        let (primitive, _, _) = inputs.met();
+        if primitive.kind == kind {
+            break primitive;
+        }
+    };
+    let (u, v) = (inputs.unit(), inputs.unit());
+    (light, inputs.draw(), inputs.draw(), inputs.draw(), u, v)
+}
+
+fn light() -> Vec<Case> {
+    vec![
+        Case::new(("light", "dark", "dark"), |_| (), |()| DARK),
+        twin!(
+            (
+                "light",
+                "choose_light",
+                "+[](calls::Several<Light, 8> lights, u32 light_count, f32 u) {
+                    return choose_light(lights.items, light_count, u);
+                }"
+            ),
+            |inputs| {
+                let mut shares: [f32; 8] = std::array::from_fn(|_| inputs.unit());
+                shares.sort_by(f32::total_cmp);
+                let lights = shares.map(|cumulative| Light {
+                    primitive: 0,
+                    cumulative,
+                });
+                let u = inputs.one_of(&[shares[3], shares[7]]);
+                let u = inputs.one_of(&[u, u.next_down(), 0.0, 0.999_999_94]);
+                let drawn = inputs.unit();
+                let light_count = 1 + inputs.below(8) as u32;
+                (lights, light_count, inputs.one_of(&[u, drawn]))
+            },
+            |lights: [Light; 8], light_count: u32, u: f32| choose_light(&lights, light_count, u)
+        ),
+        twin!("light", "cone_height", |radius: f32, distance2: f32| {
+            cone_height(radius, distance2)
+        }),
+        twin!("light", "sphere_area", |radius: f32| sphere_area(radius)),
+        twin!(
+            "light",
+            "light_pdf",
+            |primitive: Primitive,
+             material: Material,
+             surroundings: Surroundings,
+             origin: Vec3,
+             distance: f32,
+             cosine: f32| light_pdf(
+                &primitive,
+                &material,
+                &surroundings,
+                origin,
+                distance,
+                cosine
+            )
+        ),
+        twin!(
+            ("light", "sample_triangle", "sample_triangle"),
+            |inputs| lit(inputs, TRIANGLE),
+            |light: Primitive, radiance: Vec3, share: f32, origin: Vec3, u: f32, v: f32| {
+                sample_triangle(&light, radiance, share, origin, u, v)
+            }
+        ),
+        twin!(
+            ("light", "sample_sphere", "sample_sphere"),
+            |inputs| lit(inputs, SPHERE),
+            |light: Primitive, radiance: Vec3, share: f32, origin: Vec3, u: f32, v: f32| {
+                sample_sphere(&light, radiance, share, origin, u, v)
+            }
+        ),
+        twin!(
+            "light",
+            "sample_light",
+            |primitive: Primitive,
+             material: Material,
+             surroundings: Surroundings,
+             origin: Vec3,
+             u: f32,
+             v: f32| sample_light(&primitive, &material, &surroundings, origin, u, v)
+        ),
+    ]
+}
+
+fn film() -> Vec<Case> {
+    vec![
+        twin!("film", "is_exposable", |sample: Vec3| is_exposable(sample)),
+        // Of what is exposable.
+        twin!(
+            ("film", "fixed_point", "fixed_point"),
+            |inputs| loop {
+                let value: f32 = inputs.draw();
+                if (0.0..TOO_BRIGHT).contains(&value) {
+                    break (value,);
+                }
+            },
+            |value: f32| fixed_point(value)
+        ),
+        twin!("film", "mean", |sum: u64, samples: u32| mean(sum, samples)),
+        twin!(
+            ("film", "samples_of", "samples_of"),
+            |inputs| {
+                let pixel_count = inputs.draw::<u32>().max(1);
+                (
+                    inputs.draw::<u32>() % pixel_count,
+                    pixel_count,
+                    inputs.draw(),
+                )
+            },
+            |pixel: u32, pixel_count: u32, done: u64| samples_of(pixel, pixel_count, done)
+        ),
+    ]
+}

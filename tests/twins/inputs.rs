@@ -1,0 +1,494 @@
+//! What the functions are called with: random, from the edges, and from real paths.
+
+use std::sync::{Arc, OnceLock};
+
+use compaction::Strategy;
+use glam::Vec3;
+use raysieve::{
+    bvh::Node,
+    camera::Camera,
+    film::Film,
+    light::Surroundings,
+    material::Material,
+    math::{cross, normalize},
+    path::{Hit, NO_PRIMITIVE, Ray, ShadowRay, Span},
+    primitive::{Primitive, SPHERE, Shear, TRIANGLE, shear},
+    sampler::Sampler,
+    stages::{Keep, generate, intersect, shade, shadow, sieve},
+    wave::{CpuWave, Wave},
+    world::World,
+};
+
+use crate::common::{Random, garden};
+
+/// Numbers about which functions change their mind.
+const EDGES: [f32; 30] = [
+    0.0,
+    -0.0,
+    1e-45,
+    -1e-45,
+    1.175_494_2e-38, // the largest denormal
+    f32::MIN_POSITIVE,
+    -f32::MIN_POSITIVE,
+    8.271_806e-25, // 2⁻⁸⁰
+    f32::EPSILON,
+    0.25,
+    0.5,
+    -0.5,
+    0.707_106_77,
+    std::f32::consts::FRAC_PI_4,
+    -std::f32::consts::FRAC_PI_4,
+    0.95,
+    0.999_999_94,
+    1.0,
+    -1.0,
+    1.000_000_1,
+    1.5,
+    2.0,
+    16_777_215.0,
+    16_777_216.0,
+    1.844_674_3e19, // its square overflows
+    f32::MAX,
+    f32::MIN,
+    f32::INFINITY,
+    f32::NEG_INFINITY,
+    f32::NAN,
+];
+
+/// What paths met on their way through a scene.
+pub(crate) struct Harvest {
+    pub(crate) world: World,
+    pub(crate) camera: Camera,
+    /// Rays with their hits.
+    pub(crate) hits: Vec<(Ray, Hit)>,
+    pub(crate) shadow_rays: Vec<ShadowRay>,
+    vectors: Vec<Vec3>,
+    numbers: Vec<f32>,
+}
+
+impl Harvest {
+    /// Of a garden with all materials, gathered once.
+    pub(crate) fn get() -> &'static Harvest {
+        static HARVEST: OnceLock<Harvest> = OnceLock::new();
+        HARVEST.get_or_init(Harvest::gather)
+    }
+
+    fn gather() -> Harvest {
+        let scene = garden();
+        let (width, height) = (64, 48);
+        let camera = Camera::new(&scene.camera, width, height);
+        let span = Span {
+            width,
+            pixel_count: width * height,
+            path_count: 4 * width * height,
+            seed: 3,
+            ..Span::default()
+        };
+        let mut wave = Wave::Cpu(Box::new(CpuWave::new(
+            Arc::new(World::new(&scene).unwrap()),
+            camera,
+            Arc::new(Film::new(span.pixel_count)),
+            scene.max_bounces,
+            span.path_count,
+            Strategy::default(),
+        )));
+        let mut harvest = Harvest {
+            world: World::new(&scene).unwrap(),
+            camera,
+            hits: Vec::new(),
+            shadow_rays: Vec::new(),
+            vectors: Vec::new(),
+            numbers: Vec::new(),
+        };
+        generate(&mut wave, span).unwrap();
+        for bounce in 0..=scene.max_bounces {
+            intersect(&mut wave, bounce).unwrap();
+            sieve(&mut wave, bounce, Keep::Hits).unwrap();
+            harvest.rays_of(&wave, bounce);
+            shade(&mut wave, bounce).unwrap();
+            harvest.shadow_rays_of(&wave, bounce);
+            shadow(&mut wave, bounce).unwrap();
+            sieve(&mut wave, bounce, Keep::Survivors).unwrap();
+        }
+        assert!(harvest.hits.len() > 20_000 && harvest.shadow_rays.len() > 2000);
+        harvest
+    }
+
+    fn rays_of(&mut self, wave: &Wave, bounce: u32) {
+        let Wave::Cpu(wave) = wave else {
+            unreachable!("a wave on the CPU")
+        };
+        let hits = raysieve::wave::counts::hits(bounce);
+        for &path in &wave.queue[..wave.counts[hits] as usize] {
+            let path = path as usize;
+            let (ray, hit) = (wave.rays[path], wave.hits[path]);
+            self.hits.push((ray, hit));
+            self.vectors.extend([
+                ray.origin,
+                ray.direction,
+                wave.throughputs[path].rgb,
+                wave.radiances[path].rgb,
+            ]);
+            self.numbers.extend([ray.pdf, hit.distance, hit.u, hit.v]);
+        }
+    }
+
+    fn shadow_rays_of(&mut self, wave: &Wave, bounce: u32) {
+        let Wave::Cpu(wave) = wave else {
+            unreachable!("a wave on the CPU")
+        };
+        let hits = raysieve::wave::counts::hits(bounce);
+        let cast = wave.shadow_rays[..wave.counts[hits] as usize].iter();
+        for ray in cast.filter(|ray| ray.distance > 0.0) {
+            self.shadow_rays.push(*ray);
+            self.vectors.extend([ray.direction, ray.light]);
+            self.numbers.push(ray.distance);
+        }
+    }
+}
+
+/// A source of arguments.
+pub(crate) struct Inputs {
+    pub(crate) random: Random,
+    pub(crate) harvest: &'static Harvest,
+    last_number: f32,
+    last_vector: Vec3,
+}
+
+impl Inputs {
+    pub(crate) fn new(seed: u64) -> Inputs {
+        Inputs {
+            random: Random(seed),
+            harvest: Harvest::get(),
+            last_number: 0.5,
+            last_vector: Vec3::Z,
+        }
+    }
+
+    pub(crate) fn draw<T: Draw>(&mut self) -> T {
+        T::draw(self)
+    }
+
+    pub(crate) fn below(&mut self, end: usize) -> usize {
+        (((self.random.word() >> 32) * end as u64) >> 32) as usize
+    }
+
+    pub(crate) fn one_of<T: Copy>(&mut self, items: &[T]) -> T {
+        items[self.below(items.len())]
+    }
+
+    /// A point of the sampler's grid in the unit square.
+    pub(crate) fn unit(&mut self) -> f32 {
+        self.random.unit()
+    }
+
+    /// A number of any size, finite.
+    fn sized(&mut self) -> f32 {
+        let exponent = self.below(61) as i32 - 30;
+        self.random.signed() * 2f32.powi(exponent)
+    }
+
+    /// A direction of length 1.
+    pub(crate) fn direction(&mut self) -> Vec3 {
+        let random = &mut self.random;
+        let v = Vec3::new(random.signed(), random.signed(), random.signed());
+        normalize(v + Vec3::splat(1e-9))
+    }
+
+    /// A ray aimed at a primitive: through its middle, an edge, a corner, or so that it grazes.
+    pub(crate) fn aimed(&mut self, primitive: &Primitive) -> (Vec3, Vec3) {
+        let away = 2f32.powi(self.below(13) as i32 - 6);
+        if primitive.kind == SPHERE {
+            let (normal, other) = (self.direction(), self.direction());
+            let point = primitive.a + normal * primitive.b.x;
+            let tangent = normalize(cross(normal, other));
+            let tilt = self.one_of(&[0.0, 1e-7, -1e-7, 1e-4, -1e-4, 0.1, -0.5, 3.0]);
+            let direction = normalize(tangent + normal * tilt);
+            let back = self.one_of(&[0.0, 1.0, 1.0, -1.0]);
+            return (point - direction * (away * back), direction);
+        }
+        let [u, v] = [0, 1].map(|_| match self.below(4) {
+            0 => 0.0,
+            1 => 1.0,
+            2 => 0.5,
+            _ => self.random.unit(),
+        });
+        let (ab, ac) = (primitive.b - primitive.a, primitive.c - primitive.a);
+        let target = primitive.a + ab * u + ac * if u + v > 1.0 { 1.0 - u } else { v };
+        let direction = match self.below(4) {
+            // Along an axis, or along the plane.
+            0 => {
+                let axis = self.one_of(&[Vec3::X, Vec3::Y, Vec3::Z]);
+                axis * self.one_of(&[1.0, -1.0])
+            }
+            1 => {
+                let normal = normalize(cross(ab, ac));
+                let tilt = self.one_of(&[0.0, 1e-7, -1e-7, 1e-3]);
+                normalize(normalize(ab) + normal * tilt)
+            }
+            _ => self.direction(),
+        };
+        (target - direction * away, direction)
+    }
+
+    /// A primitive of the scene or drawn, and a ray that is likely to meet it.
+    pub(crate) fn met(&mut self) -> (Primitive, Vec3, Vec3) {
+        let primitive: Primitive = self.draw();
+        let (origin, direction) = if self.below(8) == 0 {
+            (self.draw(), self.draw())
+        } else {
+            self.aimed(&primitive)
+        };
+        (primitive, origin, direction)
+    }
+
+    /// Three primitives of which two may be the same but for their numbers, and the ray of `met` with the first.
+    pub(crate) fn several(&mut self) -> ([Primitive; 3], Vec3, Vec3) {
+        let (first, origin, direction) = self.met();
+        let mut several = [first, self.draw(), self.draw()];
+        if self.below(2) == 0 {
+            several[1] = Primitive {
+                number: several[1].number,
+                ..first
+            };
+        }
+        (several, origin, direction)
+    }
+
+    /// A position among three primitives, or of none.
+    pub(crate) fn position_or_none(&mut self) -> u32 {
+        self.one_of(&[0, 1, 2, NO_PRIMITIVE])
+    }
+}
+
+/// What can be drawn.
+pub(crate) trait Draw {
+    fn draw(inputs: &mut Inputs) -> Self;
+}
+
+impl Draw for u32 {
+    fn draw(inputs: &mut Inputs) -> u32 {
+        let word = inputs.random.word() as u32;
+        match inputs.below(4) {
+            0 => word >> (word & 31),
+            1 => inputs.one_of(&[0, 1, 2, 255, 0x8000_0000, u32::MAX - 1, u32::MAX]),
+            _ => word,
+        }
+    }
+}
+
+impl Draw for u64 {
+    fn draw(inputs: &mut Inputs) -> u64 {
+        let word = inputs.random.word();
+        word >> (inputs.random.word() & 63)
+    }
+}
+
+impl Draw for bool {
+    fn draw(inputs: &mut Inputs) -> bool {
+        inputs.below(2) == 0
+    }
+}
+
+impl Draw for f32 {
+    fn draw(inputs: &mut Inputs) -> f32 {
+        let last = inputs.last_number;
+        let number = match inputs.below(16) {
+            0 => f32::from_bits(inputs.random.word() as u32),
+            1 | 2 => inputs.one_of(&EDGES),
+            3 => inputs.one_of(&[last, -last, last.next_up(), last.next_down()]),
+            4..=6 => inputs.unit(),
+            7..=9 => inputs.sized(),
+            _ => inputs.one_of(&inputs.harvest.numbers),
+        };
+        inputs.last_number = number;
+        number
+    }
+}
+
+impl Draw for Vec3 {
+    fn draw(inputs: &mut Inputs) -> Vec3 {
+        let last = inputs.last_vector;
+        let vector = match inputs.below(16) {
+            0 => Vec3::new(inputs.draw(), inputs.draw(), inputs.draw()),
+            1 => Vec3::new(inputs.sized(), inputs.sized(), inputs.sized()),
+            2 | 3 => {
+                // Along an axis, or almost.
+                let tilt = inputs.one_of(&[0.0, -0.0, 1e-45, 1e-30, 1e-7, -1e-4]);
+                let v = Vec3::new(
+                    inputs.one_of(&[1.0, -1.0]),
+                    tilt,
+                    inputs.one_of(&[0.0, -0.0]),
+                );
+                inputs.one_of(&[v, Vec3::new(v.z, v.x, v.y), Vec3::new(v.y, v.z, v.x)])
+            }
+            4 => inputs.one_of(&[last, -last]),
+            5 | 6 => {
+                // Grazing: all but perpendicular to the one before.
+                let other = inputs.direction();
+                let tilt = inputs.one_of(&[0.0, 1e-7, -1e-7, 1e-4, -1e-4, 1e-2]);
+                normalize(normalize(cross(last, other)) + last * tilt)
+            }
+            7..=9 => inputs.direction(),
+            _ => inputs.one_of(&inputs.harvest.vectors),
+        };
+        inputs.last_vector = vector;
+        vector
+    }
+}
+
+impl<const LEN: usize> Draw for [u8; LEN] {
+    fn draw(inputs: &mut Inputs) -> [u8; LEN] {
+        std::array::from_fn(|_| inputs.random.word() as u8)
+    }
+}
+
+impl Draw for Ray {
+    fn draw(inputs: &mut Inputs) -> Ray {
+        let (ray, _) = inputs.one_of(&inputs.harvest.hits);
+        match inputs.below(4) {
+            0 => Ray {
+                origin: inputs.draw(),
+                pdf: inputs.draw(),
+                direction: inputs.draw(),
+                from: ray.from,
+            },
+            1 => {
+                let primitive = inputs.one_of(&inputs.harvest.world.primitives);
+                let (origin, direction) = inputs.aimed(&primitive);
+                Ray {
+                    origin,
+                    direction,
+                    ..ray
+                }
+            }
+            _ => ray,
+        }
+    }
+}
+
+impl Draw for ShadowRay {
+    fn draw(inputs: &mut Inputs) -> ShadowRay {
+        let ray = inputs.one_of(&inputs.harvest.shadow_rays);
+        if inputs.below(2) == 0 {
+            return ray;
+        }
+        let aimed: Ray = inputs.draw();
+        ShadowRay {
+            origin: aimed.origin,
+            direction: aimed.direction,
+            distance: inputs.draw(),
+            ..ray
+        }
+    }
+}
+
+impl Draw for Hit {
+    fn draw(inputs: &mut Inputs) -> Hit {
+        let (_, hit) = inputs.one_of(&inputs.harvest.hits);
+        if inputs.below(2) == 0 {
+            return hit;
+        }
+        Hit {
+            distance: inputs.draw(),
+            u: inputs.draw(),
+            v: inputs.draw(),
+            ..hit
+        }
+    }
+}
+
+impl Draw for Primitive {
+    fn draw(inputs: &mut Inputs) -> Primitive {
+        let real = inputs.one_of(&inputs.harvest.world.primitives);
+        if inputs.below(2) == 0 {
+            return real;
+        }
+        let kind = inputs.one_of(&[TRIANGLE, SPHERE]);
+        let a: Vec3 = inputs.draw();
+        // Anything, or small and far, or without area.
+        let [mut b, c] = [0, 1].map(|_| match inputs.below(3) {
+            0 => inputs.draw(),
+            1 => a,
+            _ => a + inputs.direction() * inputs.sized(),
+        });
+        if kind == SPHERE {
+            b.x = inputs.draw();
+        }
+        Primitive {
+            a,
+            b,
+            c,
+            kind,
+            material: 0,
+            number: inputs.draw(),
+        }
+    }
+}
+
+impl Draw for Shear {
+    fn draw(inputs: &mut Inputs) -> Shear {
+        shear(inputs.draw())
+    }
+}
+
+impl Draw for Camera {
+    fn draw(inputs: &mut Inputs) -> Camera {
+        let real = inputs.harvest.camera;
+        if inputs.below(2) == 0 {
+            return real;
+        }
+        Camera {
+            origin: inputs.draw(),
+            forward: inputs.draw(),
+            right: inputs.draw(),
+            up: inputs.draw(),
+            width: inputs.draw(),
+            height: inputs.draw(),
+            ..real
+        }
+    }
+}
+
+impl Draw for Material {
+    fn draw(inputs: &mut Inputs) -> Material {
+        let real = inputs.one_of(&inputs.harvest.world.materials);
+        if inputs.below(2) == 0 {
+            return real;
+        }
+        Material {
+            color: inputs.draw(),
+            emission: inputs.draw(),
+            ior: inputs.draw(),
+            ..real
+        }
+    }
+}
+
+impl Draw for Surroundings {
+    fn draw(inputs: &mut Inputs) -> Surroundings {
+        let real = inputs.harvest.world.surroundings;
+        if inputs.below(2) == 0 {
+            return real;
+        }
+        Surroundings {
+            inverse_power: inputs.draw(),
+            ..real
+        }
+    }
+}
+
+impl Draw for Sampler {
+    fn draw(inputs: &mut Inputs) -> Sampler {
+        Sampler {
+            sample: inputs.draw(),
+            key: inputs.draw(),
+        }
+    }
+}
+
+impl Draw for Node {
+    fn draw(inputs: &mut Inputs) -> Node {
+        inputs.one_of(&inputs.harvest.world.nodes)
+    }
+}

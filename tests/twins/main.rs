@@ -1,0 +1,189 @@
+//! Twins: a subject's functions in Rust and in CUDA, the latter by a host's C++ compiler, give the same bits.
+//!
+//! Nothing here needs a GPU. Where there is no C++ compiler what calls C++ is skipped, and says so.
+
+#[path = "../common/mod.rs"]
+mod common;
+#[path = "../../compaction/tests/common/mod.rs"]
+mod harness;
+#[path = "../common/host.rs"]
+mod host;
+
+mod cases;
+mod inputs;
+mod order;
+mod words;
+
+use std::{
+    fs,
+    io::{Read, Write},
+    path::PathBuf,
+    process::{Child, Command, Stdio},
+    sync::OnceLock,
+};
+
+use cases::{Case, ROUND, cases};
+use harness::Tests;
+use host::HostCompiler;
+use inputs::Harvest;
+
+/// Subjects, and a stage whose file includes them.
+const INCLUDED: &[(&str, &str)] = &[
+    ("words", "generate"),
+    ("math", "generate"),
+    ("sampler", "generate"),
+    ("camera", "generate"),
+    ("path", "generate"),
+    ("primitive", "intersect"),
+    ("bvh", "intersect"),
+    ("material", "intersect"),
+    ("light", "intersect"),
+    ("film", "accumulate"),
+];
+
+/// A test that needs a C++ compiler.
+type Body = fn(&HostCompiler);
+
+fn main() {
+    let compiler = HostCompiler::find();
+    let mut tests = Tests::new()
+        .test(
+            "twins_have_their_functions_in_the_same_order",
+            order::same_order,
+        )
+        .test("every_twin_has_a_case", order::every_twin_has_a_case);
+    let headers: [(&str, Body); 10] = [
+        ("words_agree", |compiler| agree(compiler, "words")),
+        ("math_agrees", |compiler| agree(compiler, "math")),
+        ("sampler_agrees", |compiler| agree(compiler, "sampler")),
+        ("camera_agrees", |compiler| agree(compiler, "camera")),
+        ("path_agrees", |compiler| agree(compiler, "path")),
+        ("primitive_agrees", |compiler| agree(compiler, "primitive")),
+        ("bvh_agrees", |compiler| agree(compiler, "bvh")),
+        ("material_agrees", |compiler| agree(compiler, "material")),
+        ("light_agrees", |compiler| agree(compiler, "light")),
+        ("film_agrees", |compiler| agree(compiler, "film")),
+    ];
+    for (name, body) in headers {
+        tests = tests.needs("no C++ compiler", compiler.clone(), name, body);
+    }
+    tests
+        .needs(
+            "no C++ compiler",
+            compiler,
+            "what_differs_is_named",
+            what_differs_is_named,
+        )
+        .run()
+}
+
+/// All functions of a header.
+fn agree(compiler: &HostCompiler, header: &str) {
+    let differences: Vec<String> = (0_u64..)
+        .zip(cases())
+        .filter(|(_, case)| case.header == header)
+        .filter_map(|(number, case)| check(compiler, &case, number as usize, number).err())
+        .collect();
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+}
+
+/// Calls of `lesser` answered by `greater`.
+fn what_differs_is_named(compiler: &HostCompiler) {
+    let cases = cases();
+    let place = |name: &str| cases.iter().position(|case| case.name == name).unwrap();
+    let (lesser, greater) = (place("lesser"), place("greater"));
+    let said = check(compiler, &cases[lesser], greater, 0).expect_err("they differ");
+    let words = ["math::lesser of (", "): Rust ", ", C++ "];
+    assert!(words.iter().all(|word| said.contains(word)), "{said}");
+}
+
+fn check(compiler: &HostCompiler, case: &Case, number: usize, seed: u64) -> Result<(), String> {
+    let mut calls = Calls::of(compiler, number);
+    case.check(seed, &mut |words, results| calls.answer(words, results))
+}
+
+/// The program that calls one function in C++.
+struct Calls(Child);
+
+impl Calls {
+    fn of(compiler: &HostCompiler, number: usize) -> Calls {
+        static PROGRAM: OnceLock<(PathBuf, PathBuf)> = OnceLock::new();
+        let (program, scene) = PROGRAM.get_or_init(|| {
+            let program = build(compiler);
+            // Whole at once: another run of the tests may be reading it.
+            let scene = program.with_extension("scene");
+            let written = program.with_extension(std::process::id().to_string());
+            fs::write(&written, scene_words()).unwrap();
+            fs::rename(written, &scene).unwrap();
+            (program, scene)
+        });
+        let child = Command::new(program)
+            .arg(number.to_string())
+            .arg(scene)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        Calls(child)
+    }
+
+    /// Results of a round of calls with these arguments.
+    fn answer(&mut self, words: &[u32], results: usize) -> Vec<u32> {
+        let stdin = self.0.stdin.as_mut().unwrap();
+        stdin.write_all(&(ROUND as u32).to_le_bytes()).unwrap();
+        stdin.write_all(bytemuck::cast_slice(words)).unwrap();
+        stdin.flush().unwrap();
+        let mut answer = vec![0; results];
+        let stdout = self.0.stdout.as_mut().unwrap();
+        stdout
+            .read_exact(bytemuck::cast_slice_mut(&mut answer))
+            .unwrap();
+        answer
+    }
+}
+
+impl Drop for Calls {
+    fn drop(&mut self) {
+        // It ends when its input does.
+        drop(self.0.stdin.take());
+        let _ = self.0.wait();
+    }
+}
+
+/// The scene that the traversal reads, as the program reads it.
+fn scene_words() -> Vec<u8> {
+    let world = &Harvest::get().world;
+    let nodes: &[u32] = bytemuck::cast_slice(&world.nodes);
+    let primitives: &[u32] = bytemuck::cast_slice(&world.primitives);
+    let count = [nodes.len() as u32];
+    [&count, nodes, primitives]
+        .into_iter()
+        .flatten()
+        .flat_map(|word| word.to_le_bytes())
+        .collect()
+}
+
+/// The program with a call of every function.
+fn build(compiler: &HostCompiler) -> PathBuf {
+    let cases = cases();
+    let mut after = String::new();
+    for (number, case) in cases.iter().enumerate() {
+        let stage = INCLUDED.iter().find(|(header, _)| *header == case.header);
+        let (_, stage) = stage.unwrap_or_else(|| panic!("which stage includes {}?", case.header));
+        let (words_in, words_out) = case.words;
+        after += &format!(
+            "namespace {stage} {{ calls::Twin twin_{number}() {{ return calls::twin<{words_in}, {words_out}>({}); }} }}\n",
+            case.cpp
+        );
+    }
+    after += "static calls::Twin (*const TWINS[])() = {\n";
+    for (number, case) in cases.iter().enumerate() {
+        let (_, stage) = INCLUDED
+            .iter()
+            .find(|(header, _)| *header == case.header)
+            .unwrap();
+        after += &format!("    {stage}::twin_{number},\n");
+    }
+    after += "};\nint main(int, char **words) {\n    calls::read_scene(words[2]);\n    return calls::serve(TWINS[atoi(words[1])]());\n}\n";
+    compiler.build(include_str!("calls.hpp"), &after)
+}

@@ -1,0 +1,155 @@
+//! Values as the words that they are in memory.
+
+use std::fmt::Debug;
+
+use glam::Vec3;
+use raysieve::{
+    bvh::{BoxRay, Node},
+    camera::Camera,
+    light::{Light, LightSample, Surroundings},
+    material::Material,
+    path::{Hit, Ray, ShadowRay, Span},
+    primitive::{Primitive, Shear, Surface},
+    sampler::Sampler,
+};
+
+/// What has as many words, in the same order, on both sides.
+pub(crate) trait Words: Copy + Debug {
+    /// How many.
+    const COUNT: usize;
+    /// Appends them.
+    fn put(&self, words: &mut Vec<u32>);
+    /// Reads them.
+    fn take(words: &mut &[u32]) -> Self;
+}
+
+impl Words for u32 {
+    const COUNT: usize = 1;
+    fn put(&self, words: &mut Vec<u32>) {
+        words.push(*self);
+    }
+    fn take(words: &mut &[u32]) -> u32 {
+        let (&word, rest) = words.split_first().expect("a word");
+        *words = rest;
+        word
+    }
+}
+
+impl Words for bool {
+    const COUNT: usize = 1;
+    fn put(&self, words: &mut Vec<u32>) {
+        words.push(u32::from(*self));
+    }
+    fn take(words: &mut &[u32]) -> bool {
+        u32::take(words) != 0
+    }
+}
+
+impl Words for u64 {
+    const COUNT: usize = 2;
+    fn put(&self, words: &mut Vec<u32>) {
+        words.extend([*self as u32, (*self >> 32) as u32]);
+    }
+    fn take(words: &mut &[u32]) -> u64 {
+        let low = u32::take(words);
+        u64::from(low) | u64::from(u32::take(words)) << 32
+    }
+}
+
+/// Neither language says which of the many bit patterns a NaN has, so that all of them are one here.
+impl Words for f32 {
+    const COUNT: usize = 1;
+    fn put(&self, words: &mut Vec<u32>) {
+        let value = if self.is_nan() { f32::NAN } else { *self };
+        words.push(value.to_bits());
+    }
+    fn take(words: &mut &[u32]) -> f32 {
+        f32::from_bits(u32::take(words))
+    }
+}
+
+impl Words for [u8; 8] {
+    const COUNT: usize = 2;
+    fn put(&self, words: &mut Vec<u32>) {
+        u64::from_le_bytes(*self).put(words);
+    }
+    fn take(words: &mut &[u32]) -> [u8; 8] {
+        u64::take(words).to_le_bytes()
+    }
+}
+
+impl<T: Words + Default, const LEN: usize> Words for [T; LEN]
+where
+    [T; LEN]: Debug,
+{
+    const COUNT: usize = LEN * T::COUNT;
+    fn put(&self, words: &mut Vec<u32>) {
+        self.iter().for_each(|item| item.put(words));
+    }
+    fn take(words: &mut &[u32]) -> [T; LEN] {
+        std::array::from_fn(|_| T::take(words))
+    }
+}
+
+macro_rules! words_of {
+    ($($name:ident { $($field:ident : $kind:ty),+ })+) => {$(
+        impl Words for $name {
+            const COUNT: usize = 0 $(+ <$kind>::COUNT)+;
+            fn put(&self, words: &mut Vec<u32>) {
+                $(self.$field.put(words);)+
+            }
+            fn take(words: &mut &[u32]) -> $name {
+                // In the order in which the fields are written.
+                $name { $($field: <$kind>::take(words)),+ }
+            }
+        }
+    )+};
+}
+
+words_of! {
+    Vec3 { x: f32, y: f32, z: f32 }
+    Span {
+        width: u32, pixel_count: u32, first_pixel: u32, first_sample: u32, path_count: u32, seed: u32, skipped_pixels: u32,
+        pick: u32
+    }
+    Ray { origin: Vec3, pdf: f32, direction: Vec3, from: u32 }
+    Hit { distance: f32, primitive: u32, u: f32, v: f32 }
+    ShadowRay { origin: Vec3, distance: f32, direction: Vec3, from: u32, light: Vec3, to: u32 }
+    Camera {
+        origin: Vec3, width: f32, forward: Vec3, height: f32, right: Vec3, _pad0: u32, up: Vec3, _pad1: u32
+    }
+    Primitive { a: Vec3, material: u32, b: Vec3, kind: u32, c: Vec3, number: u32 }
+    Shear { axis: u32, x: f32, y: f32, z: f32 }
+    Surface { point: Vec3, normal: Vec3, error: f32 }
+    Node {
+        corner: Vec3, exponents: u32, child_base: u32, primitive_base: u32, meta: [u8; 8], min_x: [u8; 8], max_x: [u8; 8],
+        min_y: [u8; 8], max_y: [u8; 8], min_z: [u8; 8], max_z: [u8; 8]
+    }
+    BoxRay { entering: Vec3, leaving: Vec3, inverse: Vec3, octant: u32 }
+    Material {
+        color: Vec3, kind: u32, emission: Vec3, ior: f32, one_sided: u32, _pad0: u32, _pad1: u32, _pad2: u32
+    }
+    Light { primitive: u32, cumulative: f32 }
+    Surroundings { sky: Vec3, light_count: u32, inverse_power: f32, extent: f32 }
+    LightSample { direction: Vec3, distance: f32, pdf: f32, radiance: Vec3 }
+    Sampler { sample: u32, key: u32 }
+}
+
+macro_rules! words_of_tuples {
+    ($(($($name:ident)*))+) => {$(
+        impl<$($name: Words),*> Words for ($($name,)*) {
+            const COUNT: usize = 0 $(+ $name::COUNT)*;
+            #[allow(non_snake_case, unused_variables, reason = "a tuple's items are called as their types")]
+            fn put(&self, words: &mut Vec<u32>) {
+                let ($($name,)*) = self;
+                $($name.put(words);)*
+            }
+            #[allow(unused_variables, clippy::unused_unit, reason = "an empty tuple has no words")]
+            fn take(words: &mut &[u32]) -> Self {
+                ($($name::take(words),)*)
+            }
+        }
+    )+};
+}
+
+words_of_tuples! { () (A) (A B) (A B C) (A B C D) (A B C D E) (A B C D E F) }
