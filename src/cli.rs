@@ -8,6 +8,7 @@ use std::{
 use clap::{
     Args, CommandFactory, FromArgMatches, Parser, Subcommand,
     builder::{PathBufValueParser, PossibleValuesParser, TypedValueParser},
+    error::{ContextKind, ContextValue, ErrorKind},
 };
 use compaction::Strategy;
 use raysieve::{
@@ -283,7 +284,7 @@ pub(crate) fn read() -> Result<Option<Arguments>, Error> {
         .try_get_matches();
     match matches.and_then(|matches| Arguments::from_arg_matches(&matches)) {
         Ok(arguments) => arguments.check().map(|()| Some(arguments)),
-        Err(error) if error.use_stderr() => Err(Error::Usage(one_line(&error.to_string()))),
+        Err(error) if error.use_stderr() => Err(Error::Usage(problem(&error))),
         Err(help) => {
             // Nobody is left to tell when the reader has gone away.
             let _ = help.print();
@@ -441,6 +442,18 @@ fn keys_of_the_window() -> String {
         text.push_str(&format!("\n  {key:<12}{action}"));
     }
     text
+}
+
+/// What is wrong, in one line.
+fn problem(error: &clap::Error) -> String {
+    match (error.kind(), error.get(ContextKind::InvalidSubcommand)) {
+        // Anything behind a scene that is no option.
+        (ErrorKind::ArgumentConflict, Some(ContextValue::String(found))) => format!(
+            "'{found}' cannot stand there: one scene is rendered at a time, and merge or verify come first of all; see \
+             raysieve --help"
+        ),
+        _ => one_line(&error.to_string()),
+    }
 }
 
 /// What clap says over several lines, in one.

@@ -207,6 +207,33 @@ fn a_damaged_part_is_refused_and_nothing_panics() {
     }
 }
 
+/// What is wrong with a part, though its checksums are right.
+type Wrong = fn(&mut Part);
+
+#[test]
+fn a_part_that_contradicts_itself_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.exr");
+    let wrongs: [Wrong; 7] = [
+        |part| part.claim.identity.software.push('\n'),
+        |part| part.claim.identity.scene_hash = "\u{1b}[2J".to_owned(),
+        |part| part.claim.identity.max_bounces = 1000,
+        |part| part.claim.stats.bounces[2].bounce = u32::MAX,
+        |part| part.claim.stats.spp = 5,
+        |part| part.claim.stats.seed = 8,
+        |part| part.claim.stats.sample_range = "0..7".to_owned(),
+    ];
+    let part = whole(&room());
+    for (number, wrong) in wrongs.into_iter().enumerate() {
+        forge(part.clone(), &path, wrong);
+        let refused = Part::read(&path);
+        assert!(
+            matches!(refused, Err(Error::Damaged { .. })),
+            "wrong {number}"
+        );
+    }
+}
+
 #[test]
 fn what_is_no_part_is_told_from_what_is_damaged() {
     let folder = tempfile::tempdir().unwrap();

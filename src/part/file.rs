@@ -296,7 +296,11 @@ fn understood(
     let samples = Samples::parse(sample_range, pixel_count)?;
     let stats: Stats = serde_json::from_str(statistics).ok()?;
     let rows = (0..=u64::from(identity.max_bounces)).map(|bounce| bounce as u32);
-    let fits = stats.bounces.iter().map(|row| row.bounce).eq(rows)
+    // They are shown in errors of one line.
+    let names = [&identity.software, scene_hash, film_hash];
+    let shown = !names.iter().any(|name| name.contains(char::is_control));
+    let fits = shown
+        && stats.bounces.iter().map(|row| row.bounce).eq(rows)
         && stats.scene == *scene
         && stats.size == [size.0, size.1]
         && stats.seed == identity.seed
@@ -338,7 +342,7 @@ fn content<R: Read + Seek>(
         };
         *shown = Vec3::new(red, green, blue);
         let halves = [(high_r, low_r), (high_g, low_g), (high_b, low_b)];
-        *sums = halves.map(|(high, low)| u64::from(high) << 32 | u64::from(low));
+        *sums = halves.map(|(high, low)| (u64::from(high) << 32) | u64::from(low));
     };
     let image = exr::image::read::read()
         .no_deep_data()

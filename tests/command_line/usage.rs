@@ -79,7 +79,11 @@ fn version_is_that_of_the_package() {
 fn wrong_usage_is_told_in_a_line() {
     let wrong: &[(&[&str], &[&str])] = &[
         (&[], &["SCENE", "--help"]),
-        (&["a.ron", "b.ron"], &["b.ron"]),
+        (&["a.ron", "b.ron"], &["'b.ron'", "one scene"]),
+        (&["merg", "a.exr"], &["'a.exr'", "merge or verify"]),
+        (&["a.ron", "merge", "a.exr"], &["'merge'", "first of all"]),
+        (&["merge", "a.exr", "--spp", "3"], &["--spp"]),
+        (&["verify"], &["PICTURE"]),
         (&["a.ron", "--fast"], &["--fast"]),
         (&["a.ron", "--headles"], &["--headles", "'--headless'"]),
         (&["a.txt"], &["a.txt", ".ron"]),
