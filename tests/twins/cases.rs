@@ -263,12 +263,14 @@ fn camera() -> Vec<Case> {
     )]
 }
 
-/// A picture of which some pixels are rendered, or all.
-fn some_pixels(inputs: &mut Inputs) -> Span {
-    let pixel_count = inputs.draw::<u32>().max(1);
+/// Pictures have at most 2³⁰ pixels.
+fn span(inputs: &mut Inputs) -> Span {
+    let pixel_count = 1 + (inputs.draw::<u32>() >> 3);
+    let skipped = inputs.draw::<u32>() >> 3;
     Span {
         pixel_count,
-        skipped_pixels: inputs.draw::<u32>().min(u32::MAX - pixel_count),
+        first_pixel: inputs.draw::<u32>() % pixel_count,
+        skipped_pixels: inputs.one_of(&[0, 1, skipped]),
         pick: inputs.draw(),
         ..Span::default()
     }
@@ -279,7 +281,7 @@ fn path() -> Vec<Case> {
         twin!(
             ("path", "rendered_pixel", "rendered_pixel"),
             |inputs| {
-                let span = some_pixels(inputs);
+                let span = span(inputs);
                 (span, inputs.draw::<u32>() % span.pixel_count)
             },
             |span: Span, number: u32| rendered_pixel(&span, number)
@@ -287,17 +289,18 @@ fn path() -> Vec<Case> {
         twin!(
             ("path", "pixel_and_sample", "pixel_and_sample"),
             |inputs| {
-                let span = some_pixels(inputs);
-                let first_pixel = inputs.draw::<u32>() % span.pixel_count;
-                let path = inputs.draw::<u32>().min(u32::MAX - first_pixel);
+                let span = span(inputs);
+                let path = inputs.draw::<u32>().min(u32::MAX - span.first_pixel);
                 // Sample numbers end at 2³² − 1.
-                let most = u32::MAX - (first_pixel + path) / span.pixel_count;
-                let span = Span {
-                    first_pixel,
-                    first_sample: inputs.draw::<u32>().min(most),
-                    ..span
-                };
-                (span, path)
+                let most = u32::MAX - (span.first_pixel + path) / span.pixel_count;
+                let first_sample = inputs.draw::<u32>().min(most);
+                (
+                    Span {
+                        first_sample,
+                        ..span
+                    },
+                    path,
+                )
             },
             |span: Span, path: u32| pixel_and_sample(&span, path)
         ),
