@@ -105,7 +105,7 @@ impl Buffers {
             queue: vec![0; paths],
             flags: vec![0; paths],
             counts: vec![0; counts::len(max_bounces)],
-            sums: vec![0; 3 * span.pixel_count as usize],
+            sums: vec![0; 3 * (span.pixel_count + span.skipped_pixels) as usize],
             rejected: vec![0],
         }
     }

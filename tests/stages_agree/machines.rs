@@ -325,8 +325,9 @@ impl Machine for Host {
 
     fn resolve(&mut self, film: &Buffers, done: u64) -> Vec<f32> {
         let mut channels = vec![f32::NAN; film.sums.len()];
+        let pixel_count = film.sums.len() as u32 / 3;
         let mut arguments = [
-            value(&film.span.pixel_count),
+            value(&pixel_count),
             value(&done),
             list(&film.sums),
             list_mut(&mut channels),

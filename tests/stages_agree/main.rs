@@ -79,17 +79,25 @@ fn setting(scene: &Scene, width: u32, height: u32) -> Setting {
     }
 }
 
-/// A wave that begins and ends within a row and within a sample.
-fn span(setting: &Setting, path_count: u32) -> Span {
-    Span {
+/// Waves that begin and end within a row and within a sample: of all pixels, and of a tenth of them.
+fn spans(setting: &Setting, path_count: u32) -> [Span; 2] {
+    let pixel_count = setting.camera.pixel_count();
+    let whole = Span {
         width: setting.camera.width as u32,
-        pixel_count: setting.camera.pixel_count(),
+        pixel_count,
         first_pixel: 5,
         first_sample: 3,
         path_count,
         seed: 9,
         ..Span::default()
-    }
+    };
+    let tenth = Span {
+        pixel_count: pixel_count / 10,
+        skipped_pixels: pixel_count - pixel_count / 10,
+        pick: 11,
+        ..whole
+    };
+    [whole, tenth]
 }
 
 fn agrees_on_host(compiler: &HostCompiler, stage: &str) {
@@ -131,8 +139,13 @@ fn agrees_on_cuda(stage: &str) {
 
 /// The CPU runs the loop, and another machine the stage in question, from the same buffers every time.
 fn agree(setting: &Setting, stage: &str, paths: u32, other: &mut dyn Machine) {
-    let span = span(setting, paths);
-    let mut cpu = Cpu::new(setting, paths);
+    for span in spans(setting, paths) {
+        agree_in(setting, stage, span, other);
+    }
+}
+
+fn agree_in(setting: &Setting, stage: &str, span: Span, other: &mut dyn Machine) {
+    let mut cpu = Cpu::new(setting, span.path_count);
     let mut random = Random(1);
     let mut buffers = Buffers::new(span, setting.max_bounces);
     let mut turns = 0;
@@ -148,7 +161,7 @@ fn agree(setting: &Setting, stage: &str, paths: u32, other: &mut dyn Machine) {
     }
     assert!(buffers.sums.iter().any(|&sum| sum > 0), "a black film");
     if stage == "resolve" {
-        for done in [0, 7, u64::from(paths), 1 << 40] {
+        for done in [0, 7, u64::from(span.path_count), 1 << 40] {
             turns += 1;
             let (ours, theirs) = (cpu.resolve(&buffers, done), other.resolve(&buffers, done));
             let found = first("channel", "picture", &ours, &theirs);
