@@ -57,6 +57,19 @@ known_by_name!(Operator, "operator");
 /// ```
 /// use compaction::scan::{Item, Operator, cpu};
 ///
+/// fn running_maximum<T: Item>(items: &mut [T]) {
+///     cpu::inclusive_in_place(Operator::Max, items);
+/// }
+/// let mut levels = [0.5, 2.0, 1.0];
+/// running_maximum(&mut levels);
+/// assert_eq!(levels, [0.5, 2.0, 2.0]);
+/// ```
+///
+/// Not for implementation elsewhere.
+///
+/// ```
+/// use compaction::scan::{Item, Operator, cpu};
+///
 /// fn total<T: Item>(items: &[T]) -> compaction::Result<Option<T>> {
 ///     let mut sums = items.to_vec();
 ///     cpu::inclusive(Operator::Sum, items, &mut sums)?;

@@ -15,7 +15,11 @@
 //! they are added: the CPU, [`Strategy::BlockSums`] and [`Strategy::Raking`] give the same bits, by a fixed tree, the
 //! payload of what is no number aside; each other strategy gives its own, the same in every run.
 //!
-//! The default, [`Strategy::LookBack`], is a single pass in one launch without any set-up.
+//! The default, [`Strategy::LookBack`], is a single pass in one launch without any set-up, and the one to use. It moves each
+//! item twice, once in and once out, as a copy does; [`Strategy::Raking`] three times, and is the one where floating-point
+//! sums are to be the CPU's. The others are what led there: each says what it takes.
+//!
+//! A scan can also overwrite its items: [`Scan::exclusive_in_place`], [`cpu::exclusive_in_place`].
 
 pub mod cpu;
 mod item_passes;
@@ -166,6 +170,14 @@ pub struct Scan<T: Item> {
 
 impl<T: Item> Scan<T> {
     /// Compiles, or finds compiled, the kernels for `T` and `operator`.
+    ///
+    /// ```no_run
+    /// use compaction::{cuda, scan::{Operator, Scan, Strategy}};
+    ///
+    /// let scan = Scan::<f32>::new(&cuda::Compiler::new(), &cuda::open(0)?, Operator::Max, Strategy::Raking)?;
+    /// assert_eq!((scan.operator(), scan.strategy()), (Operator::Max, Strategy::Raking));
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
     ///
     /// # Errors
     ///

@@ -89,6 +89,12 @@ type Pass<T> = (In<T>, u32, u32, InOut<T>);
 
 /// The kernel file of all strategies, for items of type `T`: what a [`SummedArea`] compiles, and what an
 /// [`Archive`](crate::cuda::Archive) ships.
+///
+/// ```
+/// use compaction::summed_area::source;
+///
+/// assert_eq!(source::<f32>().path(), "compaction/kernels/summed_area.cu");
+/// ```
 pub fn source<T: Item>() -> Source {
     let source = Source::new(
         "compaction/kernels/summed_area.cu",
@@ -138,6 +144,14 @@ pub struct SummedArea<T: Item> {
 
 impl<T: Item> SummedArea<T> {
     /// Compiles, or finds compiled, the kernels for `T`.
+    ///
+    /// ```no_run
+    /// use compaction::{cuda, summed_area::{Strategy, SummedArea}};
+    ///
+    /// let made = SummedArea::<f64>::new(&cuda::Compiler::new(), &cuda::open(0)?, Strategy::default())?;
+    /// assert_eq!(made.strategy(), Strategy::SinglePass);
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
     ///
     /// # Errors
     ///

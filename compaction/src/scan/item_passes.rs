@@ -1,12 +1,8 @@
 //! Hillis and Steele, and Blelloch: a thread for an item or a node, and a launch for each doubling.
 
-use cudarc::driver::{CudaView, CudaViewMut};
+use cudarc::driver::CudaView;
 
-use super::{
-    BLOCK_THREADS,
-    passes::{Call, Counted},
-    workspace::leaves,
-};
+use super::{BLOCK_THREADS, passes::Work, workspace::leaves};
 use crate::{
     Result,
     cuda::{In, InOut, Kernel, Launch, Module, Source},
@@ -48,13 +44,13 @@ impl<T: Item> HillisSteele<T> {
         })
     }
 
-    pub(super) fn launch(
-        &self,
-        call: &Call<'_, T>,
-        counted: &Counted<'_>,
-        out: &mut CudaViewMut<'_, T>,
-        scratch: &mut CudaViewMut<'_, T>,
-    ) -> Result<()> {
+    pub(super) fn launch(&self, work: &mut Work<'_, T>) -> Result<()> {
+        let Work {
+            call,
+            counted,
+            out,
+            scratch,
+        } = work;
         let launch = covering(call.capacity);
         let (mut from, mut rest) = scratch.split_at_mut(call.capacity);
         let mut to = rest.slice_mut(..call.capacity);
@@ -136,13 +132,13 @@ impl<T: Item> Blelloch<T> {
         })
     }
 
-    pub(super) fn launch(
-        &self,
-        call: &Call<'_, T>,
-        counted: &Counted<'_>,
-        out: &mut CudaViewMut<'_, T>,
-        scratch: &mut CudaViewMut<'_, T>,
-    ) -> Result<()> {
+    pub(super) fn launch(&self, work: &mut Work<'_, T>) -> Result<()> {
+        let Work {
+            call,
+            counted,
+            out,
+            scratch,
+        } = work;
         let leaves = leaves(call.capacity);
         let (count, is_counted, capacity) = counted.args();
         let tree = scratch.slice_mut(..);

@@ -7,7 +7,7 @@ use cudarc::driver::{CudaContext, CudaSlice, CudaStream, CudaView, CudaViewMut};
 use super::{
     BLOCK_THREADS, Operator, Strategy, Workspace,
     item_passes::{Blelloch, HillisSteele},
-    level_passes::{BlockSums, Raking},
+    level_passes::Levels,
     look_ahead::LookAhead,
     look_back_tile_items,
 };
@@ -37,7 +37,7 @@ pub(super) struct Counted<'a> {
 
 impl<'a> Counted<'a> {
     /// `no_count` stands for the device's count where there is none.
-    fn new<T>(call: &'a Call<'_, T>, no_count: &'a CudaSlice<u32>) -> Self {
+    fn new<T>(call: &'a Call<'a, T>, no_count: &'a CudaSlice<u32>) -> Self {
         let (count, counted) = match &call.device_count {
             Some(count) => (count.slice(..1), 1),
             None => (no_count.as_view(), 0),
@@ -54,14 +54,22 @@ impl<'a> Counted<'a> {
     }
 }
 
+/// A call with what it writes.
+pub(super) struct Work<'a, T> {
+    pub(super) call: &'a Call<'a, T>,
+    pub(super) counted: Counted<'a>,
+    pub(super) out: CudaViewMut<'a, T>,
+    /// Of the workspace.
+    pub(super) scratch: CudaViewMut<'a, T>,
+}
+
 /// `(items, count, counted, capacity, out, inclusive, workspace)`
 pub(super) type LookBack<T> = (In<T>, In<u32>, u32, u64, InOut<T>, u32, InOut<u64>);
 
 /// Declares the kernels of all strategies.
 pub(super) fn declare<T: Item>(source: Source) -> Source {
     let source = source.kernel::<LookBack<T>>("scan_look_back");
-    let source = BlockSums::<T>::declare(source);
-    let source = Raking::<T>::declare(source);
+    let source = Levels::<T>::declare(source);
     let source = HillisSteele::<T>::declare(source);
     Blelloch::<T>::declare(source)
 }
@@ -71,8 +79,7 @@ pub(super) fn declare<T: Item>(source: Source) -> Source {
 pub(super) enum Passes<T: Item> {
     HillisSteele(HillisSteele<T>),
     Blelloch(Blelloch<T>),
-    BlockSums(BlockSums<T>),
-    Raking(Raking<T>),
+    Levels(Levels<T>),
     LookBack(Kernel<LookBack<T>>, Option<LookAhead<T>>),
 }
 
@@ -88,8 +95,8 @@ impl<T: Item> Passes<T> {
             Strategy::HillisSteele => Self::HillisSteele(HillisSteele::new(module)?),
             Strategy::Blelloch => Self::Blelloch(Blelloch::new(module)?),
             Strategy::BlellochCompact => Self::Blelloch(Blelloch::compact(module)?),
-            Strategy::BlockSums => Self::BlockSums(BlockSums::new(module)?),
-            Strategy::Raking => Self::Raking(Raking::new(module)?),
+            Strategy::BlockSums => Self::Levels(Levels::block_sums(module)?),
+            Strategy::Raking => Self::Levels(Levels::raking(module)?),
             Strategy::LookBack => Self::LookBack(
                 module.kernel("scan_look_back")?,
                 LookAhead::new(compiler, context, operator)?,
@@ -104,22 +111,25 @@ impl<T: Item> Passes<T> {
         out: &mut CudaViewMut<'_, T>,
         workspace: &mut Workspace<T>,
     ) -> Result<()> {
-        let counted = Counted::new(call, &workspace.no_count);
-        let mut scratch = workspace.scratch.as_view_mut();
+        let mut work = Work {
+            call,
+            counted: Counted::new(call, &workspace.no_count),
+            out: out.slice_mut(..),
+            scratch: workspace.scratch.as_view_mut(),
+        };
         match self {
-            Self::HillisSteele(passes) => passes.launch(call, &counted, out, &mut scratch),
-            Self::Blelloch(passes) => passes.launch(call, &counted, out, &mut scratch),
-            Self::BlockSums(passes) => passes.launch(call, &counted, out, &mut scratch),
-            Self::Raking(passes) => passes.launch(call, &counted, out, &mut scratch),
+            Self::HillisSteele(passes) => passes.launch(&mut work),
+            Self::Blelloch(passes) => passes.launch(&mut work),
+            Self::Levels(passes) => passes.launch(&mut work),
             Self::LookBack(kernel, look_ahead) => {
                 let tiles = call.capacity.div_ceil(look_back_tile_items::<T>() as usize);
-                let (count, is_counted, capacity) = counted.args();
+                let (count, is_counted, capacity) = work.counted.args();
                 let args = (
                     call.items.slice(..),
                     count,
                     is_counted,
                     capacity,
-                    out.slice_mut(..),
+                    work.out.slice_mut(..),
                     u32::from(call.inclusive),
                     workspace.states.words.as_view_mut(),
                 );

@@ -48,6 +48,10 @@ pub enum Strategy {
     /// A single pass in one launch: a block that has summed its tile looks back over the sums of the tiles before it.
     /// Bytes 2n. (D. Merrill and M. Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back", 2016.)
     ///
+    /// From 32 MiB on, on GPUs of compute capability 9.0 and later, blocks stay instead and take one tile after the
+    /// other, each of whose steps has warps of its own; what comes before a tile is then summed up from one of a
+    /// block's tiles to its next ("decoupled look-ahead" in NVIDIA's CCCL, 2025). The result is the same, bit for bit.
+    ///
     /// Floating-point sums are combined by a tree that the length fixes: unlike elsewhere, it does not depend on how
     /// far other blocks have come.
     #[default]

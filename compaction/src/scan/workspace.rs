@@ -18,6 +18,17 @@ use crate::{Result, cuda, look_back::States, monoid::Item};
 /// | `block-sums`, `raking` | 2s for each tile of 16 KiB, and some more for the levels above |
 /// | `hillis-steele` | 2sn |
 /// | `blelloch`, `blelloch-compact` | sn, n rounded up to a power of two |
+///
+/// ```no_run
+/// use compaction::{cuda, scan::{Strategy, Workspace}};
+///
+/// let context = cuda::open(0)?;
+/// let stream = context.default_stream();
+/// let workspace = Workspace::<f32>::with_capacity(&stream, Strategy::LookBack, 1 << 28)?;
+/// assert_eq!(workspace.capacity(), 1 << 28);
+/// assert_eq!(workspace.bytes(), 128 + 8 * (1 << 15) + 4);
+/// # Ok::<(), compaction::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Workspace<T> {
     pub(super) states: States,
@@ -31,6 +42,14 @@ pub struct Workspace<T> {
 impl<T: Item> Workspace<T> {
     /// A workspace for scans of up to `items` items by one strategy. A scan by another finds it too small, unless that
     /// needs no more.
+    ///
+    /// ```no_run
+    /// # use compaction::{Error, cuda, scan::{Strategy, Workspace}};
+    /// # let context = cuda::open(0)?;
+    /// let too_much = Workspace::<u32>::with_capacity(&context.default_stream(), Strategy::Blelloch, 1 << 50);
+    /// assert!(matches!(too_much, Err(Error::OutOfMemory { .. })));
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
     ///
     /// # Errors
     ///

@@ -343,8 +343,10 @@ static SURVIVORS: ([u8; 256], [[u32; 8]; 256]) = {
 #[inline]
 fn mask(flags: [u8; 8]) -> u8 {
     const LOW: u64 = u64::from_le_bytes([0x7f; 8]);
+    const ONES: u64 = u64::from_le_bytes([1; 8]);
     let flags = u64::from_le_bytes(flags);
-    let set = ((flags & LOW) + LOW | flags) >> 7 & !LOW >> 7;
+    // The highest bit of a byte says whether any is set: those below carry into it.
+    let set = (((flags & LOW) + LOW) | flags) >> 7 & ONES;
     // Byte i times 2 to the 7 (7 - i) comes to bit 49, and bit i of the highest byte gets it; no two meet.
     (set.wrapping_mul(0x0102_0408_1020_4080) >> 56) as u8
 }

@@ -11,6 +11,17 @@ use crate::{Result, cuda, look_back::States, monoid::Item};
 ///
 /// It is made once for a strategy and then used over and over, by operations on one stream, one after the other. No
 /// call has to clear it. `single-pass` takes some twentieth of the table's bytes, `scan-transpose` as many as the table.
+///
+/// ```no_run
+/// use compaction::{cuda, summed_area::{Strategy, Workspace}};
+///
+/// let context = cuda::open(0)?;
+/// let stream = context.default_stream();
+/// let workspace = Workspace::<f32>::with_capacity(&stream, Strategy::SinglePass, (4096, 4096))?;
+/// assert_eq!(workspace.capacity(), (4096, 4096));
+/// assert!(workspace.bytes() < 4 * 4096 * 4096 / 20);
+/// # Ok::<(), compaction::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Workspace<T> {
     pub(super) states: States,

@@ -6,6 +6,8 @@ mod common;
 mod guarded;
 #[path = "../common/random.rs"]
 mod random;
+#[path = "../common/spills.rs"]
+mod spills;
 
 mod backends;
 mod cases;
@@ -15,7 +17,7 @@ use std::sync::Arc;
 
 use compaction::{
     Error,
-    cuda::{Nvrtc, Target},
+    cuda::Nvrtc,
     scan::{self, Operator, Strategy, cpu},
 };
 
@@ -259,36 +261,21 @@ fn a_scan_of_two_parts_is_that_of_the_whole() {
     }
 }
 
-/// For every architecture that this NVRTC knows among those supported.
 fn kernels_compile_without_spills(nvrtc: &Arc<Nvrtc>) {
-    fn compile<T: Number>(nvrtc: &Nvrtc, operator: Operator) {
-        for capability in [75, 90, 120] {
-            let Some(target) = nvrtc.target(capability) else {
-                continue;
-            };
-            let mut sources = vec![(scan::source::<T>(operator), 12)];
-            if capability >= 90 {
-                sources.push((scan::look_ahead_source::<T>(operator), 1));
-            }
-            for (source, kernels) in sources {
-                let compiled = nvrtc
-                    .compile(&source, target)
-                    .unwrap_or_else(|error| panic!("{error}"));
-                if let Target::Cubin(_) = target {
-                    let usage = compiled.usage();
-                    assert_eq!(usage.len(), kernels, "{}", compiled.log);
-                    for kernel in usage {
-                        assert_eq!(kernel.spill_store_bytes, 0, "{kernel:?} for {target}");
-                        assert_eq!(kernel.spill_load_bytes, 0, "{kernel:?} for {target}");
-                    }
-                }
-            }
-        }
-    }
-    compile::<u32>(nvrtc, Operator::Sum);
-    compile::<i32>(nvrtc, Operator::Max);
-    compile::<u64>(nvrtc, Operator::Min);
-    compile::<f32>(nvrtc, Operator::Min);
-    compile::<f32>(nvrtc, Operator::Sum);
-    compile::<f64>(nvrtc, Operator::Sum);
+    let sources = [
+        scan::source::<u32>(Operator::Sum),
+        scan::source::<i32>(Operator::Max),
+        scan::source::<u64>(Operator::Min),
+        scan::source::<f32>(Operator::Min),
+        scan::source::<f32>(Operator::Sum),
+        scan::source::<f64>(Operator::Sum),
+    ];
+    spills::compile_without_spills_on(&[75, 90, 120], nvrtc, &sources);
+    let ahead = [
+        scan::look_ahead_source::<u32>(Operator::Sum),
+        scan::look_ahead_source::<u64>(Operator::Min),
+        scan::look_ahead_source::<f32>(Operator::Sum),
+        scan::look_ahead_source::<f64>(Operator::Sum),
+    ];
+    spills::compile_without_spills_on(&[90, 120], nvrtc, &ahead);
 }

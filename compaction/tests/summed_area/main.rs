@@ -6,6 +6,8 @@ mod common;
 mod guarded;
 #[path = "../common/random.rs"]
 mod random;
+#[path = "../common/spills.rs"]
+mod spills;
 
 mod cuda;
 
@@ -13,7 +15,7 @@ use std::{fmt::Debug, sync::Arc};
 
 use compaction::{
     Error,
-    cuda::{Nvrtc, Target},
+    cuda::Nvrtc,
     scan::Item,
     summed_area::{self, Strategy, cpu},
 };
@@ -333,29 +335,11 @@ fn the_cpu_refuses_what_is_no_table() {
     assert_eq!(out, [7; 5]);
 }
 
-/// For every architecture that this NVRTC knows among those supported.
 fn kernels_compile_without_spills(nvrtc: &Arc<Nvrtc>) {
     let sources = [
         summed_area::source::<u32>(),
         summed_area::source::<f32>(),
         summed_area::source::<f64>(),
     ];
-    for capability in [75, 90, 120] {
-        for source in &sources {
-            let Some(target) = nvrtc.target(capability) else {
-                continue;
-            };
-            let compiled = nvrtc
-                .compile(source, target)
-                .unwrap_or_else(|error| panic!("{error}"));
-            if let Target::Cubin(_) = target {
-                let usage = compiled.usage();
-                assert_eq!(usage.len(), 3, "{}", compiled.log);
-                for kernel in usage {
-                    assert_eq!(kernel.spill_store_bytes, 0, "{kernel:?} for {target}");
-                    assert_eq!(kernel.spill_load_bytes, 0, "{kernel:?} for {target}");
-                }
-            }
-        }
-    }
+    spills::compile_without_spills_on(&[75, 90, 120], nvrtc, &sources);
 }
