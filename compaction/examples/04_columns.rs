@@ -18,7 +18,7 @@ fn main() -> Result<()> {
     let (mut lights_out, mut pixels_out) = ([0.0; 6], [0; 6]);
     let light = cpu::Column::new(&lights, &mut lights_out);
     let pixel = cpu::Column::new(&pixels, &mut pixels_out);
-    let count = cpu::columns(&alive, &mut [light, pixel])? as usize;
+    let count = cpu::columns(&alive, &mut [light, pixel])?;
     println!("CPU {:?} {:?}", &lights_out[..count], &pixels_out[..count]);
 
     match on_the_gpu(&alive, &lights, &pixels) {

@@ -7,12 +7,14 @@ use cudarc::driver::DriverError;
 /// The result of every fallible function of this crate.
 ///
 /// ```
-/// use compaction::{Strategy, select::cpu};
+/// use compaction::scan::{Operator, cpu};
 ///
-/// fn count(flags: &[u8]) -> compaction::Result<u32> {
-///     cpu::indices(Strategy::LookBack, flags, &mut vec![0; flags.len()])
+/// fn sums(items: &[u32]) -> compaction::Result<Vec<u32>> {
+///     let mut sums = vec![0; items.len()];
+///     cpu::inclusive(Operator::Sum, items, &mut sums)?;
+///     Ok(sums)
 /// }
-/// assert_eq!(count(&[1, 0, 1])?, 2);
+/// assert_eq!(sums(&[3, 1, 4])?, [3, 4, 8]);
 /// # Ok::<(), compaction::Error>(())
 /// ```
 pub type Result<T> = std::result::Result<T, Error>;
@@ -20,11 +22,11 @@ pub type Result<T> = std::result::Result<T, Error>;
 /// An error of this crate.
 ///
 /// ```
-/// use compaction::{Error, Strategy, select::cpu};
+/// use compaction::{Error, scan::{Operator, cpu}};
 ///
-/// let error = cpu::indices(Strategy::LookBack, &[1, 0, 1], &mut [0; 2]).unwrap_err();
+/// let error = cpu::inclusive(Operator::Sum, &[3, 1, 4], &mut [0_u32; 2]).unwrap_err();
 /// assert!(matches!(error, Error::OutputTooShort { needed: 3, got: 2, .. }));
-/// assert_eq!(error.to_string(), "the output of select: room for 2 items where up to 3 may be written");
+/// assert_eq!(error.to_string(), "the output of scan: room for 2 items where up to 3 may be written");
 /// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]

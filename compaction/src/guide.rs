@@ -8,8 +8,8 @@
 //! 6. [`call`]: streams, workspaces, counts that stay on the device, graphs, kernels of your own.
 //!
 //! The snippets are plain Rust and run as tests. The programs `examples/01_select.rs` to `examples/05_graph.rs` run the
-//! real operations, on a GPU where there is one. Times are of one NVIDIA H200 on 2026-11-20; `BENCHMARKS.md` has the newest
-//! and says how they are measured.
+//! real operations, on a GPU where there is one. Times are of an NVIDIA H200 in November 2026; `BENCHMARKS.md` has the
+//! newest and says how they are measured.
 
 pub mod machine;
 pub mod scan;

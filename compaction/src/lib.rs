@@ -63,6 +63,9 @@
 //! | where each item's output begins; running sums, minima, maxima | [`Scan`](scan::Scan) | 1 |
 //! | sums over any rectangles of a table | [`SummedArea`](summed_area::SummedArea) | 1 |
 //!
+//! Inputs have any length that a GPU's memory takes; those that are longer than 32 bits count take some more launches, and
+//! [counts](counting) of 64 bits. Items are plain data of 1 to 64 bytes.
+//!
 //! # Which strategy
 //!
 //! Most operations are there by several methods of the literature, as values that can be named and switched at run time;

@@ -208,6 +208,14 @@ impl ItemKernels {
 impl Partition {
     /// Compiles, or finds compiled, the kernels for indices and for items like `u32`.
     ///
+    /// ```no_run
+    /// # use compaction::{cuda::{self, Compiler}, partition::{Classes, Partition, Workspace}, select::Count};
+    /// # let context = cuda::open(0)?;
+    /// # let stream = context.default_stream();
+    /// let partition = Partition::new(&Compiler::new(), &context)?;
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// What [`Compiler::load`] says.
@@ -234,6 +242,27 @@ impl Partition {
     ///
     /// Stable. `out` has room for as many indices as there may be items; nothing is written behind them. Indices and
     /// count are `u32`, in one launch, or `u64`, in two: from 2³² items on they have to be.
+    ///
+    /// ```no_run
+    /// # use compaction::{cuda::{self, Compiler}, partition::{Classes, Partition, Workspace}, select::Count};
+    /// # let context = cuda::open(0)?;
+    /// # let stream = context.default_stream();
+    /// # let partition = Partition::new(&Compiler::new(), &context)?;
+    /// # let mut workspace = Workspace::with_capacity(&stream, 6)?;
+    /// let flags = cuda::upload(&stream, &[0_u8, 1, 1, 0, 0, 1])?;
+    /// let mut out = cuda::zeroed::<u32>(&stream, 6)?;
+    /// let mut selected = cuda::zeroed::<u32>(&stream, 1)?;
+    /// partition.indices(
+    ///     &stream,
+    ///     &flags.as_view(),
+    ///     Count::All,
+    ///     &mut out.as_view_mut(),
+    ///     &mut selected.as_view_mut(),
+    ///     &mut workspace,
+    /// )?;
+    /// assert_eq!(cuda::download(&stream, &out)?, [1, 2, 5, 0, 3, 4]);
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
     ///
     /// # Errors
     ///

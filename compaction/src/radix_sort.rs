@@ -80,6 +80,10 @@ impl Strategy {
     pub const ALL: &[Self] = &[Self::Onesweep, Self::Split];
 
     /// Its name, as it is written and read.
+    ///
+    /// ```
+    /// assert_eq!(compaction::radix_sort::Strategy::Onesweep.name(), "onesweep");
+    /// ```
     pub fn name(self) -> &'static str {
         match self {
             Self::Onesweep => "onesweep",

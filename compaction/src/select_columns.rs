@@ -170,6 +170,17 @@ pub struct Column<'a> {
 impl<'a> Column<'a> {
     /// A column of items of 1 to 64 bytes; another size does not compile.
     ///
+    /// ```no_run
+    /// # use compaction::{cuda::{self, Compiler}, select::Count, select_columns::{Column, SelectColumns, Workspace}};
+    /// # let context = cuda::open(0)?;
+    /// # let stream = context.default_stream();
+    /// let seeds = cuda::upload(&stream, &[70_u64, 80, 90])?;
+    /// let mut out = cuda::zeroed::<u64>(&stream, 3)?;
+    /// let mut out = out.as_view_mut();
+    /// let column = Column::new(seeds.as_view(), &mut out)?;
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::Reinterpret`] for items of whole words that do not lie on 4 bytes.
@@ -223,6 +234,14 @@ pub struct Workspace {
 impl Workspace {
     /// A workspace for operations on up to `items` items.
     ///
+    /// ```no_run
+    /// # use compaction::{cuda::{self, Compiler}, select::Count, select_columns::{Column, SelectColumns, Workspace}};
+    /// # let context = cuda::open(0)?;
+    /// # let stream = context.default_stream();
+    /// let workspace = Workspace::with_capacity(&stream, 1 << 20)?;
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::OutOfMemory`].
@@ -241,6 +260,31 @@ impl Workspace {
     }
 
     /// The count that an operation left in `selected[0]`, after all that its stream has to do before: this waits.
+    ///
+    /// ```no_run
+    /// # use compaction::{cuda::{self, Compiler}, select::Count, select_columns::{Column, SelectColumns, Workspace}};
+    /// # let context = cuda::open(0)?;
+    /// # let stream = context.default_stream();
+    /// # let select = SelectColumns::new(&Compiler::new(), &context, &[4, 8])?;
+    /// # let mut workspace = Workspace::with_capacity(&stream, 3)?;
+    /// # let flags = cuda::upload(&stream, &[1_u8, 0, 1])?;
+    /// # let (pixels, seeds) = (cuda::upload(&stream, &[7_u32, 8, 9])?, cuda::upload(&stream, &[70_u64, 80, 90])?);
+    /// # let (mut pixels_out, mut seeds_out) = (cuda::zeroed::<u32>(&stream, 3)?, cuda::zeroed::<u64>(&stream, 3)?);
+    /// # let mut selected = cuda::zeroed::<u32>(&stream, 1)?;
+    /// select.columns(
+    ///     &stream,
+    ///     &flags.as_view(),
+    ///     Count::All,
+    ///     &mut [
+    ///         Column::new(pixels.as_view(), &mut pixels_out.as_view_mut())?,
+    ///         Column::new(seeds.as_view(), &mut seeds_out.as_view_mut())?,
+    ///     ],
+    ///     &mut selected.as_view_mut(),
+    ///     &mut workspace,
+    /// )?;
+    /// assert_eq!(workspace.read(&stream, &selected.as_view())?, 2);
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -263,6 +307,14 @@ impl Workspace {
     }
 
     /// The most items that it can be used for.
+    ///
+    /// ```no_run
+    /// # use compaction::{cuda::{self, Compiler}, select::Count, select_columns::{Column, SelectColumns, Workspace}};
+    /// # let context = cuda::open(0)?;
+    /// # let stream = context.default_stream();
+    /// assert_eq!(Workspace::with_capacity(&stream, 1000)?.capacity(), 1000);
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
     pub fn capacity(&self) -> usize {
         self.capacity
     }
@@ -310,6 +362,15 @@ pub struct SelectColumns {
 impl SelectColumns {
     /// Compiles, or finds compiled, the kernels for columns with items of so many bytes: 1 to 8 columns, each of 1 to 64
     /// bytes. A path's state, say, of an origin, a direction, and a pixel: `&[12, 12, 4]`.
+    ///
+    /// ```no_run
+    /// # use compaction::{cuda::{self, Compiler}, select::Count, select_columns::{Column, SelectColumns, Workspace}};
+    /// # let context = cuda::open(0)?;
+    /// # let stream = context.default_stream();
+    /// // A pixel of 4 bytes, a seed of 8, a position and a direction of 16.
+    /// let select = SelectColumns::new(&Compiler::new(), &context, &[4, 8, 16, 16])?;
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -368,6 +429,32 @@ impl SelectColumns {
     /// `selected[0]`. Outputs have room for as many items as there may be, and are left as they were behind the result.
     ///
     /// The count is a `u32`, in one launch, or a `u64`, in a launch for every 2³¹ items: from 2³² items on it has to be.
+    ///
+    /// ```no_run
+    /// # use compaction::{cuda::{self, Compiler}, select::Count, select_columns::{Column, SelectColumns, Workspace}};
+    /// # let context = cuda::open(0)?;
+    /// # let stream = context.default_stream();
+    /// # let select = SelectColumns::new(&Compiler::new(), &context, &[4, 8])?;
+    /// # let mut workspace = Workspace::with_capacity(&stream, 3)?;
+    /// # let flags = cuda::upload(&stream, &[1_u8, 0, 1])?;
+    /// # let (pixels, seeds) = (cuda::upload(&stream, &[7_u32, 8, 9])?, cuda::upload(&stream, &[70_u64, 80, 90])?);
+    /// # let (mut pixels_out, mut seeds_out) = (cuda::zeroed::<u32>(&stream, 3)?, cuda::zeroed::<u64>(&stream, 3)?);
+    /// # let mut selected = cuda::zeroed::<u32>(&stream, 1)?;
+    /// select.columns(
+    ///     &stream,
+    ///     &flags.as_view(),
+    ///     Count::All,
+    ///     &mut [
+    ///         Column::new(pixels.as_view(), &mut pixels_out.as_view_mut())?,
+    ///         Column::new(seeds.as_view(), &mut seeds_out.as_view_mut())?,
+    ///     ],
+    ///     &mut selected.as_view_mut(),
+    ///     &mut workspace,
+    /// )?;
+    /// assert_eq!(cuda::download(&stream, &pixels_out)?, [7, 9, 0]);
+    /// assert_eq!(cuda::download(&stream, &seeds_out)?, [70, 90, 0]);
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
     ///
     /// # Errors
     ///

@@ -403,6 +403,20 @@ impl<P: Params> Kernel<P> {
     /// Allows launches that give every block up to this much dynamic shared memory, once for all launches. Up to 48 KB
     /// need no allowance.
     ///
+    /// ```no_run
+    /// # use compaction::cuda::{self, Compiler, InOut, Launch, Source};
+    /// # let context = cuda::open(0)?;
+    /// # let stream = context.default_stream();
+    /// # let text = r#"extern "C" __global__ void count_up(u32 *counter) { atomicAdd(counter, 1); }"#;
+    /// # let source = Source::new("count.cu", text).kernel::<(InOut<u32>,)>("count_up");
+    /// # let module = Compiler::new().load(&context, &source)?;
+    /// # let count_up = module.kernel::<(InOut<u32>,)>("count_up")?;
+    /// let mut counter = cuda::zeroed::<u32>(&stream, 1)?;
+    /// count_up.allow_shared_bytes(64 << 10)?;
+    /// count_up.launch(&stream, Launch::blocks(1, 32).shared_bytes(64 << 10), (counter.as_view_mut(),))?;
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::SharedMemory`] if a block can have less on this GPU; [`Error::Driver`].

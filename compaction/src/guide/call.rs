@@ -53,8 +53,9 @@
 //! # Ok::<(), compaction::Error>(())
 //! ```
 //!
-//! A count that says more than there is room for is cut to it, never followed. Launches cover what there may be; blocks
-//! beyond the count end at once.
+//! Counts and indices are `u32` or `u64`, as the [buffers](crate::counting) are; `u32` moves half the bytes, and is enough
+//! below 2³² items. A count that says more than there is room for is cut to it, never followed, and the workspace's `read`
+//! reports it. Launches cover what there may be; blocks beyond the count end at once.
 //!
 //! # Graphs
 //!

@@ -51,7 +51,7 @@
 //! begins does not depend on the order of the keys, so all four passes are counted ahead in one launch; then each pass
 //! reads and writes every key once, and a block learns how many of each class are before it by looking back, for 256
 //! classes side by side: 4n + 4 · 8n = 36n bytes. (A. Adinets and D. Merrill, "Onesweep: A Faster Least Significant Digit
-//! Radix Sort for GPUs", arXiv 2206.01784, 2022.) At 2²⁴ keys it sorts 37.9 billion keys a second, `split` 4.7.
+//! Radix Sort for GPUs", arXiv 2206.01784, 2022.) At 2²⁴ keys it sorts 44.3 billion keys a second, `split` 4.1.
 //!
 //! # Which to use
 //!

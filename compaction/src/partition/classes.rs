@@ -108,6 +108,14 @@ impl Classes {
     /// Compiles, or finds compiled, the kernels for this many classes, 1 to 256. Fewer are faster: a warp votes once for
     /// every bit of a class's number.
     ///
+    /// ```no_run
+    /// # use compaction::{cuda::{self, Compiler}, partition::{Classes, Partition, Workspace}, select::Count};
+    /// # let context = cuda::open(0)?;
+    /// # let stream = context.default_stream();
+    /// let materials = Classes::new(&Compiler::new(), &context, 16)?;
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::LengthMismatch`] for another number of classes; what [`Compiler::load`] says.
@@ -158,6 +166,16 @@ impl Classes {
     }
 
     /// How many classes there are.
+    ///
+    /// ```no_run
+    /// # use compaction::{cuda::{self, Compiler}, partition::{Classes, Partition, Workspace}, select::Count};
+    /// # let context = cuda::open(0)?;
+    /// # let stream = context.default_stream();
+    /// # let classes = Classes::new(&Compiler::new(), &context, 3)?;
+    /// # let mut workspace = Workspace::with_capacity(&stream, 6)?;
+    /// assert_eq!(classes.classes(), 3);
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
     pub fn classes(&self) -> u32 {
         self.classes
     }
@@ -168,6 +186,28 @@ impl Classes {
     ///
     /// `out` has room for as many indices as there may be keys, `starts` for one more than classes. Both are `u32`, in one
     /// launch, or `u64`, in two: from 2³² keys on they have to be.
+    ///
+    /// ```no_run
+    /// # use compaction::{cuda::{self, Compiler}, partition::{Classes, Partition, Workspace}, select::Count};
+    /// # let context = cuda::open(0)?;
+    /// # let stream = context.default_stream();
+    /// # let classes = Classes::new(&Compiler::new(), &context, 3)?;
+    /// # let mut workspace = Workspace::with_capacity(&stream, 6)?;
+    /// let keys = cuda::upload(&stream, &[2_u8, 0, 1, 0, 2, 0])?;
+    /// let mut out = cuda::zeroed::<u32>(&stream, 6)?;
+    /// let mut starts = cuda::zeroed::<u32>(&stream, 4)?;
+    /// classes.indices(
+    ///     &stream,
+    ///     &keys.as_view(),
+    ///     Count::All,
+    ///     &mut out.as_view_mut(),
+    ///     &mut starts.as_view_mut(),
+    ///     &mut workspace,
+    /// )?;
+    /// assert_eq!(cuda::download(&stream, &out)?, [1, 3, 5, 2, 0, 4]);
+    /// assert_eq!(cuda::download(&stream, &starts)?, [0, 3, 4, 6]);
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
     ///
     /// # Errors
     ///

@@ -77,6 +77,14 @@ pub struct Workspace {
 impl Workspace {
     /// A workspace for operations on up to `items` items.
     ///
+    /// ```no_run
+    /// # use compaction::{cuda::{self, Compiler}, partition::{Classes, Partition, Workspace}, select::Count};
+    /// # let context = cuda::open(0)?;
+    /// # let stream = context.default_stream();
+    /// let workspace = Workspace::with_capacity(&stream, 1 << 20)?;
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory).
@@ -100,6 +108,21 @@ impl Workspace {
 
     /// The count that a partition in two left in `selected[0]`, after all that its stream has to do before: this waits.
     ///
+    /// ```no_run
+    /// # use compaction::{cuda::{self, Compiler}, partition::{Classes, Partition, Workspace}, select::Count};
+    /// # let context = cuda::open(0)?;
+    /// # let stream = context.default_stream();
+    /// # let partition = Partition::new(&Compiler::new(), &context)?;
+    /// # let mut workspace = Workspace::with_capacity(&stream, 6)?;
+    /// # let flags = cuda::upload(&stream, &[0_u8, 1, 1, 0, 0, 1])?;
+    /// # let mut out = cuda::zeroed::<u32>(&stream, 6)?;
+    /// # let mut selected = cuda::zeroed::<u32>(&stream, 1)?;
+    /// # partition.indices(&stream, &flags.as_view(), Count::All, &mut out.as_view_mut(), &mut selected.as_view_mut(), &mut workspace)?;
+    /// // After `partition.indices(…)` of the flags 0, 1, 1, 0, 0, 1.
+    /// assert_eq!(workspace.read(&stream, &selected.as_view())?, 3);
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::CountTooLarge`](crate::Error::CountTooLarge) if a partition in two since the last read was told by the
@@ -116,6 +139,21 @@ impl Workspace {
     }
 
     /// Where the classes begin, as a partition into classes left it in `starts`: as [`read`](Self::read), of these.
+    ///
+    /// ```no_run
+    /// # use compaction::{cuda::{self, Compiler}, partition::{Classes, Partition, Workspace}, select::Count};
+    /// # let context = cuda::open(0)?;
+    /// # let stream = context.default_stream();
+    /// # let classes = Classes::new(&Compiler::new(), &context, 3)?;
+    /// # let mut workspace = Workspace::with_capacity(&stream, 6)?;
+    /// # let keys = cuda::upload(&stream, &[2_u8, 0, 1, 0, 2, 0])?;
+    /// # let mut out = cuda::zeroed::<u32>(&stream, 6)?;
+    /// # let mut starts = cuda::zeroed::<u32>(&stream, 4)?;
+    /// # classes.indices(&stream, &keys.as_view(), Count::All, &mut out.as_view_mut(), &mut starts.as_view_mut(), &mut workspace)?;
+    /// // After `classes.indices(…)` of the keys 2, 0, 1, 0, 2, 0.
+    /// assert_eq!(workspace.read_starts(&stream, &starts.as_view())?, [0, 3, 4, 6]);
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -137,6 +175,14 @@ impl Workspace {
     }
 
     /// The most items that it can be used for.
+    ///
+    /// ```no_run
+    /// # use compaction::{cuda::{self, Compiler}, partition::{Classes, Partition, Workspace}, select::Count};
+    /// # let context = cuda::open(0)?;
+    /// # let stream = context.default_stream();
+    /// assert_eq!(Workspace::with_capacity(&stream, 1000)?.capacity(), 1000);
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
     pub fn capacity(&self) -> usize {
         self.capacity
     }

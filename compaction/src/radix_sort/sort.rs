@@ -183,6 +183,19 @@ impl<K: Key> RadixSort<K> {
     ///
     /// A count on the device that says more than there are keys counts as that many, and [`Workspace::check`] reports it.
     ///
+    /// ```no_run
+    /// # use compaction::{cuda::{self, Compiler}, radix_sort::{Order, RadixSort, Strategy, Workspace}, select::Count};
+    /// # let context = cuda::open(0)?;
+    /// # let stream = context.default_stream();
+    /// let sort = RadixSort::<f32>::new(&Compiler::new(), &context, Strategy::Onesweep, Order::Descending)?;
+    /// let mut workspace = Workspace::for_keys::<f32>(&stream, 3)?;
+    /// let keys = cuda::upload(&stream, &[0.5_f32, -1.0, 2.0])?;
+    /// let mut out = cuda::zeroed::<f32>(&stream, 3)?;
+    /// sort.keys(&stream, &keys.as_view(), Count::All, &mut out.as_view_mut(), &mut workspace)?;
+    /// assert_eq!(cuda::download(&stream, &out)?, [2.0, 0.5, -1.0]);
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`LengthMismatch`](crate::Error::LengthMismatch) if there are fewer keys than a given count says, or no word in a count's view;

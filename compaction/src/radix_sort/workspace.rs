@@ -179,6 +179,14 @@ impl Workspace {
     }
 
     /// The most keys that it can be used for, see [the example](Self).
+    ///
+    /// ```no_run
+    /// # use compaction::{cuda::{self, Compiler}, radix_sort::{Order, RadixSort, Strategy, Workspace}, select::Count};
+    /// # let context = cuda::open(0)?;
+    /// # let stream = context.default_stream();
+    /// assert_eq!(Workspace::for_keys::<u32>(&stream, 1000)?.capacity(), 1000);
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
     pub fn capacity(&self) -> usize {
         self.capacity
     }

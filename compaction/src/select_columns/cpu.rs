@@ -32,6 +32,15 @@ pub struct Column<'a> {
 
 impl<'a> Column<'a> {
     /// A column of items of 1 to 64 bytes; another size does not compile.
+    ///
+    /// ```
+    /// use compaction::select_columns::cpu::{Column, columns};
+    ///
+    /// let mut out = [0.0; 3];
+    /// columns(&[1, 0, 1], &mut [Column::new(&[0.5_f32, 1.5, 2.5], &mut out)])?;
+    /// assert_eq!(out, [0.5, 2.5, 0.0]);
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
     pub fn new<T: Shared>(items: &'a [T], out: &'a mut [T]) -> Self {
         const { check_item::<T>() };
         Self {
