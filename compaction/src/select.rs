@@ -40,6 +40,15 @@
 //! items   →  a  g  c  d  f          the last survivor fills the first hole
 //! ```
 //!
+//! Any number of items is taken. The word of the counts, and of the indices, says how many there may be: `u32` stands for
+//! fewer than 2³² and one launch; `u64` for any number, in portions of 2³¹ items. Portions are launches one after the
+//! other, of which each leaves in the [`Workspace`] how many were selected so far, so that nobody waits on the host:
+//!
+//! ```text
+//! items      |     portion 0     |     portion 1     | 2  |
+//! selected   0 ────────────────→ a ────────────────→ b ─→ c
+//! ```
+//!
 //! What is selected may also be said by a [`Predicate`], a function in CUDA C++, instead of flags; and
 //! [`Select::in_place`] moves the survivors to the front of their own buffer.
 
@@ -74,6 +83,10 @@ pub use workspace::Workspace;
 const BLOCK_THREADS: u32 = 512;
 /// Items of a block on CUDA: the flags of a thread are one load of 16 bytes. Every strategy but
 /// [`Strategy::HoleFilling`] keeps the order within a tile; the CPU's runs are whole tiles.
+///
+/// ```
+/// assert_eq!(compaction::select::TILE_ITEMS, 8192);
+/// ```
 pub const TILE_ITEMS: u32 = 16 * BLOCK_THREADS;
 /// Items of a block of scan-scatter.
 const SECTION_ITEMS: u32 = 2 * BLOCK_THREADS;
@@ -101,6 +114,17 @@ fn check_lengths(flags: usize, items: usize, out: usize, needed: usize) -> Resul
 }
 
 /// How many items there are, in words of 32 or 64 bits.
+///
+/// ```no_run
+/// use compaction::{cuda, select::Count};
+///
+/// let stream = cuda::open(0)?.default_stream();
+/// let counts = cuda::upload(&stream, &[17_u64, 4])?;
+/// let four = Count::Device(counts.slice(1..));
+/// let seven = Count::Given(7_u32);
+/// # let _ = (four, seven);
+/// # Ok::<(), compaction::Error>(())
+/// ```
 #[derive(Debug)]
 pub enum Count<'a, W: CountWord = u32> {
     /// As many as there are.
@@ -197,10 +221,10 @@ impl Compiled {
 
 /// The selection on a GPU, by one strategy.
 ///
-/// Its methods put one launch (two or three by the strategies that say so) onto the caller's stream and return. They allocate nothing, wait for nothing, and read no
-/// count back, so that they can be captured into a graph, and the graph be replayed. Buffers are borrowed views, which
-/// may start anywhere in a larger buffer: flags at any byte, items at any item. Buffers that start at 16 bytes are read
-/// faster.
+/// Its methods put one launch (two or three by the strategies that say so) onto the caller's stream and return. They
+/// allocate nothing, wait for nothing, and read no count back, so that they can be captured into a graph, and the graph
+/// be replayed. Buffers are borrowed views, which may start anywhere in a larger buffer: flags at any byte, items at any
+/// item. Buffers that start at 16 bytes are read faster.
 ///
 /// ```no_run
 /// use compaction::{Strategy, cuda, select::{Count, Select, Workspace}};
@@ -238,6 +262,14 @@ pub struct Select {
 impl Select {
     /// Compiles, or finds compiled, the kernels for indices and for items of 4 bytes, counted by `u32`.
     ///
+    /// ```no_run
+    /// use compaction::{Strategy, cuda, select::Select};
+    ///
+    /// let compiler = cuda::Compiler::new();
+    /// let select = Select::new(&compiler, &cuda::open(0)?, Strategy::default())?;
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// What [`Compiler::load`] says.
@@ -259,17 +291,41 @@ impl Select {
     }
 
     /// How it selects.
+    ///
+    /// ```no_run
+    /// use compaction::{Strategy, cuda, select::Select};
+    ///
+    /// let select = Select::new(&cuda::Compiler::new(), &cuda::open(0)?, Strategy::Atomic)?;
+    /// assert_eq!(select.strategy(), Strategy::Atomic);
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
     pub fn strategy(&self) -> Strategy {
         self.strategy
     }
 
     /// Writes the indices of the flags that are not zero to `out`, and how many there are to `selected[0]`.
     ///
-    /// By the default one pass over the flags, in one launch. Order and determinism are the [`Strategy`]'s; the count is the same for
-    /// all. `out` has room for as many indices as there may be items, and is left as it was behind the result.
+    /// By the default one pass over the flags, in one launch. Order and determinism are the [`Strategy`]'s; the count is
+    /// the same for all. `out` has room for as many indices as there may be items, and is left as it was behind the
+    /// result.
     ///
-    /// Indices and counts are words of 32 bits or of 64. With `u64` there may be 2³² flags and more; each 2³¹ of them
-    /// take a launch, or as many as the strategy needs.
+    /// Indices and counts are words of 32 bits or of 64. With `u64` there may be 2³² flags and more: see
+    /// [`select`](crate::select).
+    ///
+    /// ```no_run
+    /// # use compaction::{Strategy, cuda, select::{Count, Select, Workspace}};
+    /// # let (context, compiler) = (cuda::open(0)?, cuda::Compiler::new());
+    /// # let stream = context.default_stream();
+    /// # let select = Select::new(&compiler, &context, Strategy::LookBack)?;
+    /// # let mut workspace = Workspace::with_capacity(&stream, 3)?;
+    /// let flags = cuda::upload(&stream, &[1_u8, 0, 1])?;
+    /// let mut out = cuda::zeroed::<u64>(&stream, 3)?;
+    /// let mut selected = cuda::zeroed::<u64>(&stream, 1)?;
+    /// let (mut to, mut count) = (out.as_view_mut(), selected.as_view_mut());
+    /// select.indices(&stream, &flags.as_view(), Count::All, &mut to, &mut count, &mut workspace)?;
+    /// assert_eq!(cuda::download(&stream, &out)?[..2], [0, 2]);
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -302,6 +358,29 @@ impl Select {
     /// The kernel for another size or alignment than a `u32`'s, or other counts than `u32`, is compiled when it is first
     /// needed, which takes a moment and has no place in a graph capture: [`prepare`](Self::prepare) does it ahead.
     ///
+    /// ```no_run
+    /// # use compaction::{Strategy, cuda, select::{Count, Select, Workspace}};
+    /// # let (context, compiler) = (cuda::open(0)?, cuda::Compiler::new());
+    /// # let stream = context.default_stream();
+    /// # let select = Select::new(&compiler, &context, Strategy::LookBack)?;
+    /// # let mut workspace = Workspace::with_capacity(&stream, 3)?;
+    /// let items = cuda::upload(&stream, b"abc")?;
+    /// let flags = cuda::upload(&stream, &[1_u8, 0, 1])?;
+    /// let mut out = cuda::zeroed::<u8>(&stream, 3)?;
+    /// let mut selected = cuda::zeroed::<u32>(&stream, 1)?;
+    /// select.items(
+    ///     &stream,
+    ///     &items.as_view(),
+    ///     &flags.as_view(),
+    ///     Count::Given(3),
+    ///     &mut out.as_view_mut(),
+    ///     &mut selected.as_view_mut(),
+    ///     &mut workspace,
+    /// )?;
+    /// assert_eq!(cuda::download(&stream, &out)?[..2], *b"ac");
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// Those of [`indices`](Self::indices) and of [`prepare`](Self::prepare); [`Error::LengthMismatch`] as well if
@@ -330,6 +409,13 @@ impl Select {
 
     /// Compiles, or finds compiled, what [`indices`](Self::indices), and [`items`](Self::items) of `T`'s size and
     /// alignment, need to count by `W`.
+    ///
+    /// ```no_run
+    /// # use compaction::{Strategy, cuda, select::Select};
+    /// # let select = Select::new(&cuda::Compiler::new(), &cuda::open(0)?, Strategy::LookBack)?;
+    /// select.prepare::<f64, u32>()?; // before a graph capture that moves items of 8 bytes
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
     ///
     /// # Errors
     ///

@@ -135,6 +135,27 @@ impl Select {
     /// than go, and reads the flags; [`Strategy::Off`] overwrites what goes by all-one bits. The kernel is compiled when
     /// it is first needed: [`prepare_in_place`](Self::prepare_in_place) does it ahead.
     ///
+    /// ```no_run
+    /// # use compaction::{Strategy, cuda, select::{Count, Select, Workspace}};
+    /// # let (context, compiler) = (cuda::open(0)?, cuda::Compiler::new());
+    /// # let stream = context.default_stream();
+    /// # let mut workspace = Workspace::with_capacity(&stream, 5)?;
+    /// let select = Select::new(&compiler, &context, Strategy::HoleFilling)?;
+    /// let mut items = cuda::upload(&stream, &[10_u32, 11, 12, 13, 14])?;
+    /// let flags = cuda::upload(&stream, &[1_u8, 0, 1, 0, 1])?;
+    /// let mut selected = cuda::zeroed::<u32>(&stream, 1)?;
+    /// select.in_place(
+    ///     &stream,
+    ///     &mut items.as_view_mut(),
+    ///     &flags.as_view(),
+    ///     Count::All,
+    ///     &mut selected.as_view_mut(),
+    ///     &mut workspace,
+    /// )?;
+    /// assert_eq!(cuda::download(&stream, &items)?[..3], [10, 14, 12]);
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// Those of [`items`](Self::items); [`Error::NotInPlace`] for the other strategies; [`Error::WorkspaceTooSmall`] as
@@ -166,7 +187,15 @@ impl Select {
         method.launch(call, &mut cuda::reinterpret_mut(items)?)
     }
 
-    /// Compiles, or finds compiled, what [`in_place`](Self::in_place) needs for items of `T`'s size and alignment.
+    /// Compiles, or finds compiled, what [`in_place`](Self::in_place) needs for items of `T`'s size and alignment, counted
+    /// by `W`.
+    ///
+    /// ```no_run
+    /// # use compaction::{Strategy, cuda, select::Select};
+    /// # let select = Select::new(&cuda::Compiler::new(), &cuda::open(0)?, Strategy::LookBack)?;
+    /// select.prepare_in_place::<f64, u32>()?;
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
     ///
     /// # Errors
     ///

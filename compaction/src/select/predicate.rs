@@ -44,6 +44,14 @@ pub struct Predicate {
 
 impl Predicate {
     /// This text. `path` is how errors name it.
+    ///
+    /// ```
+    /// use compaction::select::Predicate;
+    ///
+    /// let few = |most: u32| Predicate::new("few.cuh", format!("bool keep(u32 n) {{ return n <= {most}; }}"));
+    /// assert!(few(7).source::<u32>().text()?.contains("n <= 7"));
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
     pub fn new(path: impl Into<String>, text: impl Into<String>) -> Self {
         Self {
             path: path.into(),
@@ -52,11 +60,23 @@ impl Predicate {
     }
 
     /// How errors name it.
+    ///
+    /// ```
+    /// # use compaction::select::Predicate;
+    /// assert_eq!(Predicate::new("all.cuh", "bool keep(u32) { return true; }").path(), "all.cuh");
+    /// ```
     pub fn path(&self) -> &str {
         &self.path
     }
 
     /// The kernel file that asks it of items of `T`, counted by `u32`.
+    ///
+    /// ```
+    /// # use compaction::select::Predicate;
+    /// let all = Predicate::new("all.cuh", "bool keep(u8) { return true; }");
+    /// assert!(all.source::<u8>().text()?.contains("#define Item u8"));
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
     pub fn source<T: Shared>(&self) -> Source {
         self.counting::<T, u32>()
     }
@@ -120,6 +140,14 @@ pub struct SelectIf<T: Shared, W: CountWord = u32> {
 impl<T: Shared, W: CountWord> SelectIf<T, W> {
     /// Compiles, or finds compiled, the kernels that ask the predicate.
     ///
+    /// ```no_run
+    /// use compaction::{cuda, select::{Predicate, SelectIf}};
+    ///
+    /// let far = Predicate::new("far.cuh", "bool keep(f32 distance) { return distance > 1.0f; }");
+    /// let select = SelectIf::<f32, u64>::new(&cuda::Compiler::new(), &cuda::open(0)?, &far)?;
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::Compile`] with the predicate's path, and its text and line, if it does not compile; else what
@@ -146,6 +174,21 @@ impl<T: Shared, W: CountWord> SelectIf<T, W> {
     }
 
     /// Writes 1 for each item that is kept, else 0: flags as [`Select`](super::Select) takes them.
+    ///
+    /// ```no_run
+    /// # use compaction::{cuda, select::{Count, Predicate, SelectIf, Workspace}};
+    /// # let (context, compiler) = (cuda::open(0)?, cuda::Compiler::new());
+    /// # let stream = context.default_stream();
+    /// # let workspace = Workspace::with_capacity(&stream, 3)?;
+    /// let odd = Predicate::new("odd.cuh", "bool keep(u32 number) { return number % 2; }");
+    /// let select = SelectIf::<u32>::new(&compiler, &context, &odd)?;
+    /// let numbers = cuda::upload(&stream, &[7_u32, 8, 9])?;
+    /// let mut flags = cuda::zeroed::<u8>(&stream, 3)?;
+    /// let all = Count::Given(3_u32);
+    /// select.flags(&stream, &numbers.as_view(), all, &mut flags.as_view_mut(), &workspace)?;
+    /// assert_eq!(cuda::download(&stream, &flags)?, [1, 0, 1]);
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -175,6 +218,22 @@ impl<T: Shared, W: CountWord> SelectIf<T, W> {
     }
 
     /// Writes the items that the predicate keeps to `out`, in order, and how many there are to `selected[0]`.
+    ///
+    /// ```no_run
+    /// # use compaction::{cuda, select::{Count, Predicate, SelectIf, Workspace}};
+    /// # let (context, compiler) = (cuda::open(0)?, cuda::Compiler::new());
+    /// # let stream = context.default_stream();
+    /// # let mut workspace = Workspace::with_capacity(&stream, 3)?;
+    /// let odd = Predicate::new("odd.cuh", "bool keep(u32 number) { return number % 2; }");
+    /// let select = SelectIf::<u32>::new(&compiler, &context, &odd)?;
+    /// let numbers = cuda::upload(&stream, &[7_u32, 8, 9])?;
+    /// let mut out = cuda::zeroed::<u32>(&stream, 3)?;
+    /// let mut kept = cuda::zeroed::<u32>(&stream, 1)?;
+    /// let (mut to, mut count) = (out.as_view_mut(), kept.as_view_mut());
+    /// select.items(&stream, &numbers.as_view(), Count::All, &mut to, &mut count, &mut workspace)?;
+    /// assert_eq!(cuda::download(&stream, &out)?[..2], [7, 9]);
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
     ///
     /// # Errors
     ///

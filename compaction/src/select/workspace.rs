@@ -38,6 +38,14 @@ pub struct Workspace {
 impl Workspace {
     /// A workspace for operations on up to `items` items, by any strategy, also in place: some 4 bytes an item.
     ///
+    /// ```no_run
+    /// # use compaction::{Strategy, cuda, select::Workspace};
+    /// # let stream = cuda::open(0)?.default_stream();
+    /// let workspace = Workspace::with_capacity(&stream, 1 << 20)?;
+    /// assert_eq!(workspace.capacity(), 1 << 20);
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory).
@@ -53,6 +61,13 @@ impl Workspace {
 
     /// A workspace for operations on up to `items` items that are not in place, by this strategy, and by those that need
     /// no more: the default, `atomic` and `off` need the least.
+    ///
+    /// ```no_run
+    /// # use compaction::{Strategy, cuda, select::Workspace};
+    /// # let stream = cuda::open(0)?.default_stream();
+    /// let workspace = Workspace::for_strategy(&stream, Strategy::LookBack, 1 << 33)?; // 2 MiB
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -105,6 +120,15 @@ impl Workspace {
 
     /// The count that an operation left in `selected[0]`, after all that its stream has to do before: this waits.
     ///
+    /// ```no_run
+    /// # use compaction::{Strategy, cuda, select::Workspace};
+    /// # let stream = cuda::open(0)?.default_stream();
+    /// let mut workspace = Workspace::with_capacity(&stream, 8)?;
+    /// let selected = cuda::upload(&stream, &[5_u32])?; // where a call writes it
+    /// assert_eq!(workspace.read(&stream, &selected.as_view())?, 5);
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::CountTooLarge`](crate::Error::CountTooLarge) if an operation since the last read was told by the device
@@ -120,6 +144,13 @@ impl Workspace {
     }
 
     /// The most items that it can be used for.
+    ///
+    /// ```no_run
+    /// # use compaction::{Strategy, cuda, select::Workspace};
+    /// # let stream = cuda::open(0)?.default_stream();
+    /// assert_eq!(Workspace::with_capacity(&stream, 7)?.capacity(), 7);
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
     pub fn capacity(&self) -> usize {
         self.capacity
     }
