@@ -24,7 +24,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, LEAST_BLOCKS) select
         prefetch_tile<TILE_ITEMS>(flags + extent.begin(), extent.items);
         return extent.item_count(count, control);
     };
-    in_order<1, TILE_ITEMS>(control, SoFar{extent, control, selected}, meanwhile, [&](u32 index, u32 items, auto &order) {
+    const SoFar so_far = {extent, control, selected};
+    in_order<1, TILE_ITEMS>(control, so_far, meanwhile, [&](u32 index, u32 items, auto &order) {
         const Tile tile = tile_at(index, items, TILE_ITEMS);
         auto found = find_survivors<1>(flags + extent.begin(), tile);
         order.announce(found.total);

@@ -15,8 +15,9 @@ KERNEL(select_in_place)(
     __shared__ Part kept[IN_PLACE_ITEMS * ITEM_PARTS];
     Control *const control = (Control *)workspace;
     const auto meanwhile = [&] { return extent.item_count(count, control); };
-    in_order<1, IN_PLACE_ITEMS, true>(control, SoFar{extent, control, selected}, meanwhile, [&](u32 index, u32 item_count, auto &order) {
-        const Word first = extent.begin() + index * IN_PLACE_ITEMS, end = extent.begin() + item_count;
+    const SoFar so_far = {extent, control, selected};
+    in_order<1, IN_PLACE_ITEMS, true>(control, so_far, meanwhile, [&](u32 index, u32 items_here, auto &order) {
+        const Word first = extent.begin() + index * IN_PLACE_ITEMS, end = extent.begin() + items_here;
         const auto ballots = take_ballots<IN_PLACE_STRIPES>([&](u32 stripe) {
             const u64 item = striped<IN_PLACE_STRIPES>(first, stripe);
             return item < end && flags[item] != 0;

@@ -106,7 +106,9 @@ impl Workspace {
     /// Has calls that count by `u64` take a launch for so many tiles. For tests of what comes after the first.
     #[doc(hidden)]
     pub fn portion_tiles(mut self, tiles: u32) -> Self {
-        self.portion = (tiles * TILE_ITEMS).clamp(TILE_ITEMS, PORTION_ITEMS);
+        self.portion = tiles
+            .saturating_mul(TILE_ITEMS)
+            .clamp(TILE_ITEMS, PORTION_ITEMS);
         self
     }
 
@@ -185,7 +187,10 @@ fn scratch_words(strategy: Strategy, items: usize) -> usize {
         // Every item's rank, and the sections' sums.
         Strategy::ScanScatter => of_a_launch + of_a_launch.div_ceil(SECTION_ITEMS as usize),
         // The holes, and the survivors before each tile, in the words of the caller's counts.
-        Strategy::HoleFilling => 2 * (items / 2 + items.div_ceil(TILE_ITEMS as usize).max(1)),
+        Strategy::HoleFilling => {
+            let tiles = items.div_ceil(TILE_ITEMS as usize).max(1);
+            (items / 2).saturating_add(tiles).saturating_mul(2)
+        }
     };
     words.div_ceil(2)
 }

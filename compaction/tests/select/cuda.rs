@@ -12,6 +12,7 @@ use crate::{
     backends::{Backend, Cuda},
     cases::check,
     common::{Gpu, is_short, lengths, times},
+    portions::reads_a_count,
     random::{Mask, Random},
     selects_in_place, selects_indices, selects_items, sizes,
 };
@@ -49,12 +50,7 @@ pub(crate) fn takes_views_that_start_anywhere(gpu: &Gpu) {
 }
 
 pub(crate) fn reads_its_count_from_the_device(gpu: &Gpu) {
-    let (stream, cuda) = (&gpu.stream, Cuda::new(gpu));
     let capacity = 9 * TILE + 5;
-    let flags = Mask::Random(50).flags(capacity, &mut Random(5));
-    let device_flags = upload(stream, &flags).unwrap();
-    let all: Vec<u32> = (0..capacity as u32).collect();
-    let mut workspace = cuda.workspace(capacity);
     // The last two are more than there are flags: as many as there are flags then.
     let counts = [
         0,
@@ -67,38 +63,9 @@ pub(crate) fn reads_its_count_from_the_device(gpu: &Gpu) {
         capacity + 1,
         u32::MAX as usize,
     ];
+    let cuda = Cuda::new(gpu);
     for count in counts {
-        for &strategy in Strategy::ALL {
-            let device_count = upload(stream, &[GUARD, count as u32]).unwrap();
-            let mut out = upload(stream, &vec![GUARD; capacity]).unwrap();
-            let mut selected = upload(stream, &[GUARD]).unwrap();
-            cuda.select(strategy)
-                .indices(
-                    stream,
-                    &device_flags.as_view(),
-                    Count::Device(device_count.slice(1..)),
-                    &mut out.as_view_mut(),
-                    &mut selected.as_view_mut(),
-                    &mut workspace,
-                )
-                .unwrap();
-            let len = count.min(capacity);
-            let out = download(stream, &out).unwrap();
-            let selected = download(stream, &selected).unwrap()[0];
-            let case = format!("a count of {count} on the device, {strategy}");
-            check(
-                strategy,
-                &all[..len],
-                &flags[..len],
-                (&out[..len], selected as usize),
-                GUARD,
-                &case,
-            );
-            assert!(
-                out[len..].iter().all(|&word| word == GUARD),
-                "{case}: behind the count"
-            );
-        }
+        reads_a_count::<u32>(&cuda, capacity, count);
     }
 }
 
@@ -362,6 +329,8 @@ pub(crate) fn refuses_what_does_not_fit(gpu: &Gpu) {
         ),
         "{error}"
     );
+    let error = Workspace::with_capacity(stream, usize::MAX).unwrap_err();
+    assert!(matches!(error, Error::OutOfMemory { .. }), "{error}");
     // A given count needs room and workspace for itself alone.
     indices(Count::Given(7), 7, 1, &mut small).unwrap();
 

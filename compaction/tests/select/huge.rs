@@ -1,7 +1,7 @@
 //! More items than 31 and than 32 bits count. Takes some 60 GB of a GPU: `-- --ignored huge`.
 
 use compaction::{
-    Strategy,
+    Error, Strategy,
     counting::CountWord,
     cuda::{download, upload, zeroed},
     select::{Count, Predicate, Select, SelectIf, Workspace},
@@ -59,6 +59,25 @@ pub(crate) fn bytes_beyond_two_to_the_32(gpu: &Gpu) {
         .unwrap();
     let kept = workspace.read(stream, &selected.as_view()).unwrap();
     assert_eq!(kept, expected.len());
+    let mut words = [
+        zeroed::<u32>(stream, 1).unwrap(),
+        zeroed(stream, 1).unwrap(),
+    ];
+    let [few, count] = &mut words;
+    let error = select
+        .indices(
+            stream,
+            &flags.as_view(),
+            Count::All,
+            &mut few.as_view_mut(),
+            &mut count.as_view_mut(),
+            &mut workspace,
+        )
+        .unwrap_err();
+    assert!(
+        matches!(error, Error::Uncountable { len: said, .. } if said == len),
+        "{error}"
+    );
     let copy = download(stream, &out.slice(..kept + 1)).unwrap();
     assert!(copy[..kept] == expected && copy[kept] == 0, "items");
 

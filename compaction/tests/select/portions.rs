@@ -2,13 +2,14 @@
 
 use compaction::{
     Error, Strategy,
+    counting::CountWord,
     cuda::{download, upload},
     select::{Count, TILE_ITEMS},
 };
 
 use crate::{
     Three,
-    backends::{Backend, Cuda},
+    backends::{Backend, Cuda, word},
     cases::check,
     common::{Gpu, lengths},
     random::{Mask, Random},
@@ -16,7 +17,6 @@ use crate::{
 };
 
 const TILE: usize = TILE_ITEMS as usize;
-const GUARD: u64 = 0xdead_beef_dead_beef;
 
 pub(crate) fn keeps_what_is_flagged(gpu: &Gpu) {
     let mut random = Random(31);
@@ -49,13 +49,9 @@ pub(crate) fn keeps_what_is_flagged(gpu: &Gpu) {
 
 /// Counts that end in any portion, and some that say more than there is.
 pub(crate) fn reads_its_count(gpu: &Gpu) {
-    let (stream, mut cuda) = (&gpu.stream, Cuda::new(gpu));
+    let mut cuda = Cuda::new(gpu);
     cuda.portion_tiles = Some(2);
     let capacity = 5 * TILE + 5;
-    let flags = Mask::Random(50).flags(capacity, &mut Random(32));
-    let device_flags = upload(stream, &flags).unwrap();
-    let all: Vec<u64> = (0..capacity as u64).collect();
-    let mut workspace = cuda.workspace(capacity);
     let counts = [
         0,
         1,
@@ -68,38 +64,49 @@ pub(crate) fn reads_its_count(gpu: &Gpu) {
         usize::MAX,
     ];
     for count in counts {
-        for &strategy in Strategy::ALL {
-            let device_count = upload(stream, &[GUARD, count as u64]).unwrap();
-            let mut out = upload(stream, &vec![GUARD; capacity]).unwrap();
-            let mut selected = upload(stream, &[GUARD]).unwrap();
-            cuda.select(strategy)
-                .indices(
-                    stream,
-                    &device_flags.as_view(),
-                    Count::Device(device_count.slice(1..)),
-                    &mut out.as_view_mut(),
-                    &mut selected.as_view_mut(),
-                    &mut workspace,
-                )
-                .unwrap();
-            let case = format!("a count of {count} on the device, {strategy}");
-            let len = count.min(capacity);
-            let out = download(stream, &out).unwrap();
-            if count > capacity {
-                let error = workspace.read(stream, &selected.as_view()).unwrap_err();
-                assert!(
-                    matches!(error, Error::CountTooLarge { count: said, capacity: taken, .. }
-                        if said == count && taken == capacity),
-                    "{case}: {error}"
-                );
-            }
-            let selected = workspace.read(stream, &selected.as_view()).unwrap();
-            let items = (&out[..len], selected);
-            check(strategy, &all[..len], &flags[..len], items, GUARD, &case);
+        reads_a_count::<u64>(&cuda, capacity, count);
+    }
+}
+
+/// Every strategy, told by the device of so many items, where there are `capacity`.
+pub(crate) fn reads_a_count<W: CountWord>(cuda: &Cuda<'_>, capacity: usize, count: usize) {
+    let stream = &cuda.gpu.stream;
+    let guard = word::<W>(0xdead_beef);
+    let flags = Mask::Random(50).flags(capacity, &mut Random(5));
+    let device_flags = upload(stream, &flags).unwrap();
+    let all: Vec<W> = (0..capacity).map(word).collect();
+    let mut workspace = cuda.workspace(capacity);
+    for &strategy in Strategy::ALL {
+        let device_count = upload(stream, &[guard, word(count)]).unwrap();
+        let mut out = upload(stream, &vec![guard; capacity]).unwrap();
+        let mut selected = upload(stream, &[guard]).unwrap();
+        cuda.select(strategy)
+            .indices(
+                stream,
+                &device_flags.as_view(),
+                Count::Device(device_count.slice(1..)),
+                &mut out.as_view_mut(),
+                &mut selected.as_view_mut(),
+                &mut workspace,
+            )
+            .unwrap();
+        let case = format!("{} count of {count} on the device, {strategy}", W::NAME);
+        let len = count.min(capacity);
+        let out = download(stream, &out).unwrap();
+        if count > capacity {
+            let error = workspace.read(stream, &selected.as_view()).unwrap_err();
             assert!(
-                out[len..].iter().all(|&word| word == GUARD),
-                "{case}: behind the count"
+                matches!(error, Error::CountTooLarge { count: said, capacity: taken, .. }
+                    if said == count && taken == capacity),
+                "{case}: {error}"
             );
         }
+        let selected = workspace.read(stream, &selected.as_view()).unwrap();
+        let result = (&out[..len], selected);
+        check(strategy, &all[..len], &flags[..len], result, guard, &case);
+        assert!(
+            out[len..].iter().all(|&word| word == guard),
+            "{case}: behind the count"
+        );
     }
 }
