@@ -10,13 +10,7 @@
 constexpr u32 IN_PLACE_ITEMS = BLOCK_THREADS * IN_PLACE_STRIPES;
 
 // How many blocks a multiprocessor holds: ptxas would squeeze long counts until they spill.
-#if __CUDA_ARCH__ < 800
-constexpr u32 LEAST_BLOCKS = 2;
-#elif __CUDA_ARCH__ < 900 || __CUDA_ARCH__ >= 1200
-constexpr u32 LEAST_BLOCKS = 3;
-#else
-constexpr u32 LEAST_BLOCKS = IS_LONG ? 3 : 4;
-#endif
+constexpr u32 LEAST_BLOCKS = !IS_LONG ? 0 : __CUDA_ARCH__ < 900 || __CUDA_ARCH__ >= 1200 ? 2 : 3;
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, LEAST_BLOCKS) select_in_place(
     u8 *items, const u8 *flags, const Word *count, Extent extent, Word *selected, u64 *workspace)
 {
