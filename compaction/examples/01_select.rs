@@ -28,7 +28,7 @@ fn on_the_gpu(numbers: &[u32], flags: &[u8]) -> Result<Vec<u32>> {
     let context = cuda::open(0)?;
     let stream = context.default_stream();
     let select = Select::new(&cuda::Compiler::new(), &context, Strategy::LookBack)?;
-    let mut workspace = Workspace::with_capacity(&stream, numbers.len() as u32)?;
+    let mut workspace = Workspace::with_capacity(&stream, numbers.len())?;
 
     let device_numbers = cuda::upload(&stream, numbers)?;
     let device_flags = cuda::upload(&stream, flags)?;

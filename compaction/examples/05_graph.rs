@@ -15,12 +15,12 @@ const PRIMES: [u32; 6] = [2, 3, 5, 7, 11, 13];
 fn main() -> Result<(), Box<dyn Error>> {
     // Those that none of these primes divides are prime themselves, below 17².
     let numbers: Vec<u32> = (2..289).collect();
-    let (mut left, mut counts) = (numbers.clone(), vec![numbers.len() as u32]);
+    let (mut left, mut counts) = (numbers.clone(), vec![numbers.len()]);
     for prime in PRIMES {
         let stays = |&n: &u32| u8::from(n == prime || n % prime != 0);
         let flags: Vec<_> = left.iter().map(stays).collect();
         counts.push(cpu::in_place(Strategy::LookBack, &mut left, &flags)?);
-        left.truncate(counts[counts.len() - 1] as usize);
+        left.truncate(counts[counts.len() - 1]);
     }
     println!("CPU {counts:?} left, the last {:?}", left.last());
     match cuda::open(0) {

@@ -19,11 +19,21 @@ struct Control {
     u64 finished;     // blocks done, counted in the last epoch alone
     u64 state_count;  // how many tile states the workspace has
     u64 appended;     // blocks << 32 | items, while an append runs, else 0
-    u64 overrun;      // count << 32 | capacity, of a count that said too much
-    u64 unused[11];   // fills a line of 128 bytes, apart from the states that everybody reads
+    u64 overrun;      // a count that said too much, else 0
+    u64 overrun_capacity;  // how many items there were then
+    u64 selected[2];  // by the portions of a long input before one of even number, and of odd
+    u64 unused[8];    // fills a line of 128 bytes, apart from the states that everybody reads
 
     __device__ __forceinline__ u64 *states() { return (u64 *)(this + 1); }
 };
+
+// Writes a count that says more than there are down, for whoever reads the result.
+__device__ __forceinline__ void report_overrun(u64 said, u64 capacity, Control *control)
+{
+    if (said <= capacity || blockIdx.x != 0 || threadIdx.x != 0) return;
+    control->overrun = said;
+    control->overrun_capacity = capacity;
+}
 
 // A tile's state is one word for a value of 4 bytes: epoch << 34 | status << 32 | value. A value of 8 bytes has two
 // such words, one for each half, and counts once both say the same of it.

@@ -6,13 +6,20 @@
 
 #include "look_back.cuh"
 
+// Where the number of the selected goes: it is asked for what was selected before this launch, and told the sum.
+struct Tally {
+    u32 *selected;
+    __device__ __forceinline__ u32 before() const { return 0; }
+    __device__ __forceinline__ void set(u32 sum) const { *selected = sum; }
+};
+
 // In the order of the items. WINDOWS is how far a look goes back at once. With FENCED, whatever the block and those of
 // all earlier tiles read before they announced is read before this block writes: for results that overwrite the items.
-template <u32 WINDOWS, bool FENCED>
+template <u32 WINDOWS, bool FENCED, class AnyTally>
 struct InOrder {
     LookBack look_back;
     bool is_last_tile;
-    u32 *selected;
+    AnyTally tally;
 
     __device__ __forceinline__ void announce(u32 survivors) const
     {
@@ -24,18 +31,19 @@ struct InOrder {
         __syncwarp();  // Without it ptxas puts the store off until all that follows is written to shared memory.
     }
 
-    __device__ __forceinline__ u32 begin(u32 survivors) const
+    __device__ __forceinline__ auto begin(u32 survivors) const
     {
-        u32 before = 0;
+        decltype(tally.before()) before = 0;
         if (warp_index() == 0) {
-            before = look_back.walk<WINDOWS>();
+            const u32 here = look_back.walk<WINDOWS>();
             if (FENCED) {
                 __threadfence();
                 __syncwarp();
             }
             if (lane_index() == 0) {
-                if (look_back.ticket.tile != 0) look_back.publish(INCLUSIVE, before + survivors);
-                if (is_last_tile) *selected = before + survivors;
+                if (look_back.ticket.tile != 0) look_back.publish(INCLUSIVE, here + survivors);
+                before = tally.before() + here;
+                if (is_last_tile) tally.set(before + survivors);
             }
         }
         return block_first(before);
@@ -44,32 +52,32 @@ struct InOrder {
 
 // In the order in which the blocks come. The word counts blocks and survivors at once, so that the last block to come
 // knows the sum and leaves the word as it was.
+template <class AnyTally>
 struct AsTheyCome {
     u64 *appended;
-    u32 *selected;
-    u32 before;
+    AnyTally tally;
+    decltype(((AnyTally *)0)->before()) before;
 
     __device__ __forceinline__ void announce(u32 survivors)
     {
         if (threadIdx.x != 0) return;
         const u64 word = atomicAdd(appended, 1ull << 32 | survivors);
-        before = (u32)word;
+        before = tally.before() + (u32)word;
         if ((u32)(word >> 32) == gridDim.x - 1) {
-            *selected = before + survivors;
+            tally.set(before + survivors);
             store_relaxed(appended, 0);
         }
     }
 
-    __device__ __forceinline__ u32 begin(u32) const { return block_first(before); }
+    __device__ __forceinline__ auto begin(u32) const { return block_first(before); }
 };
 
-// How many items there are: as many as the device's count says, at most `capacity`. A count that says more is written
-// down, for whoever reads the result.
+// How many items there are: as many as the device's count says, at most `capacity`.
 __device__ __forceinline__ u32 item_count(const u32 *count, u32 capacity, bool is_given, Control *control)
 {
     if (is_given) return capacity;
     const u32 said = *count;
-    if (said > capacity && blockIdx.x == 0 && threadIdx.x == 0) control->overrun = (u64)said << 32 | capacity;
+    report_overrun(said, capacity, control);
     return min(said, capacity);
 }
 
@@ -88,8 +96,8 @@ __device__ __forceinline__ void prefetch_tile(const Item *items, u32 capacity)
 
 // Runs keep(index of a tile, number of items, order) for the tile that this block draws. While the ticket is under way
 // it runs `meanwhile`, which gives the number of items.
-template <u32 WINDOWS, u32 ITEMS_PER_TILE, bool FENCED = false, class Meanwhile, class Keep>
-__device__ __forceinline__ void in_order(Control *control, u32 *selected, Meanwhile meanwhile, Keep keep)
+template <u32 WINDOWS, u32 ITEMS_PER_TILE, bool FENCED = false, class AnyTally, class Meanwhile, class Keep>
+__device__ __forceinline__ void in_order(Control *control, AnyTally tally, Meanwhile meanwhile, Keep keep)
 {
     Ticket ticket;
     const u32 items = draw_ticket(control, ticket, meanwhile);
@@ -97,8 +105,14 @@ __device__ __forceinline__ void in_order(Control *control, u32 *selected, Meanwh
     // Without items the first tile is still there, to say that nothing was kept.
     const u32 tiles = max(1u, items / ITEMS_PER_TILE + (items % ITEMS_PER_TILE != 0));
     if (ticket.tile < tiles) {
-        InOrder<WINDOWS, FENCED> order = {{control->states(), ticket}, ticket.tile == tiles - 1, selected};
+        InOrder<WINDOWS, FENCED, AnyTally> order = {{control->states(), ticket}, ticket.tile == tiles - 1, tally};
         keep(ticket.tile, items, order);
     }
     retire(control, ticket.epoch);
+}
+
+template <u32 WINDOWS, u32 ITEMS_PER_TILE, bool FENCED = false, class Meanwhile, class Keep>
+__device__ __forceinline__ void in_order(Control *control, u32 *selected, Meanwhile meanwhile, Keep keep)
+{
+    in_order<WINDOWS, ITEMS_PER_TILE, FENCED>(control, Tally{selected}, meanwhile, keep);
 }

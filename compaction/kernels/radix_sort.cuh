@@ -44,6 +44,6 @@ __device__ __forceinline__ u64 key_count(const u32 *count, u64 capacity, u32 is_
 {
     if (is_given) return capacity;
     const u32 said = *count;
-    if (said > capacity && blockIdx.x == 0 && threadIdx.x == 0) control->overrun = (u64)said << 32 | (u32)capacity;
+    report_overrun(said, capacity, control);
     return min((u64)said, capacity);
 }

@@ -1,17 +1,28 @@
-// The middle of every method in three launches: counts become the sums of all counts before them, in place.
+// The middle of every method in three launches: counts become the sums of all counts before them in the portion, in
+// place.
 #pragma once
 
-#include "order.cuh"
+#include "extent.cuh"
 
 constexpr u32 LANE_COUNTS = 8;
 constexpr u32 TILE_COUNTS = BLOCK_THREADS * LANE_COUNTS;
 
-// `group_count` gives the number of counts. Their sum goes to *selected.
+// Counts the portion's own.
+struct OwnTally {
+    SoFar so_far;
+    __device__ __forceinline__ u32 before() const { return 0; }
+    __device__ __forceinline__ void set(u32 sum) const { so_far.set(so_far.before() + sum); }
+};
+
+// `group_count` gives the number of counts. Their sum, and what was selected before, goes to *selected.
 template <class GroupCount>
-__device__ __forceinline__ void scan_counts(u32 *counts, u32 *selected, u64 *workspace, GroupCount group_count)
+__device__ __forceinline__ void scan_counts(
+    const Extent &extent, u32 *counts, Word *selected, u64 *workspace, GroupCount group_count)
 {
+    Control *const control = (Control *)workspace;
+    const OwnTally tally = {{extent, control, selected}};
     in_order<1, TILE_COUNTS>(
-        (Control *)workspace, selected, group_count, [&](u32 tile, u32 groups, auto &order) {
+        control, tally, group_count, [&](u32 tile, u32 groups, auto &order) {
             const u32 first = tile * TILE_COUNTS + threadIdx.x * LANE_COUNTS;
             u32 values[LANE_COUNTS], sum = 0;
 #pragma unroll

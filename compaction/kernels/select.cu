@@ -4,7 +4,7 @@
 // block takes a tile and reads its flags in whole lines; the places of the survivors are gathered in shared memory in
 // order, and from there the results leave in whole lines as well.
 
-#include "order.cuh"
+#include "extent.cuh"
 #include "tile.cuh"
 #include "value.cuh"
 
@@ -15,28 +15,33 @@ constexpr u32 MANY_ROWS = 2, MANY_WINDOWS = 1;
 
 // --------------------------------------------------------------------------------------------------- what a tile gives
 
-// Writes value(0), value(1), ... to `to`, neighbours by neighbours, in vectors of four.
+// Writes value(0), value(1), ... to `to`, neighbours by neighbours, in vectors of 16 bytes.
 template <class Value>
-__device__ __forceinline__ void write_words(u32 *to, u32 count, Value value)
+__device__ __forceinline__ void write_words(Word *to, u32 count, Value value)
 {
-    const u32 head = min(count, (u32)(-(u64)to / sizeof(u32) % 4));
+    constexpr u32 WIDTH = sizeof(uint4) / sizeof(Word);
+    const u32 head = min(count, (u32)(-(u64)to / sizeof(Word) % WIDTH));
     if (threadIdx.x < head) to[threadIdx.x] = value(threadIdx.x);
-    u32 at = head + 4 * threadIdx.x;
-    for (; at + 4 <= count; at += 4 * BLOCK_THREADS)
-        *(uint4 *)(to + at) = {value(at), value(at + 1), value(at + 2), value(at + 3)};
+    u32 at = head + WIDTH * threadIdx.x;
+    for (; at + WIDTH <= count; at += WIDTH * BLOCK_THREADS) {
+        if constexpr (IS_LONG)
+            *(ulonglong2 *)(to + at) = {value(at), value(at + 1)};
+        else
+            *(uint4 *)(to + at) = {value(at), value(at + 1), value(at + 2), value(at + 3)};
+    }
     for (; at < count; at++) to[at] = value(at);
 }
 
 template <u32 ROWS, class Order>
 __device__ __forceinline__ void keep_indices(
-    const u8 *__restrict__ flags, Tile tile, u32 *__restrict__ out, Order &order)
+    const u8 *__restrict__ flags, Tile tile, Word first_index, Word *__restrict__ out, Order &order)
 {
     __shared__ u16 kept[ROWS * TILE_ITEMS];
     const auto found = find_survivors<ROWS>(flags, tile);
     order.announce(found.total);
     gather_places(found, kept);
-    const u32 begin = order.begin(found.total);
-    write_words(out + begin, found.total, [&](u32 rank) { return tile.first + kept[rank]; });
+    const Word begin = order.begin(found.total), first = first_index + tile.first;
+    write_words(out + begin, found.total, [&](u32 rank) { return first + kept[rank]; });
 }
 
 // Copies the kept items of a tile in parts of one vector each, PARTS an item. The first batch is under way while the
@@ -45,7 +50,7 @@ template <u32 PARTS, class Part, class Order>
 __device__ __forceinline__ void copy_kept(
     const Part *__restrict__ items, const u16 *kept, u32 survivors, Part *__restrict__ out, Order &order)
 {
-    constexpr u32 BATCH = sizeof(Part) <= 8 ? 4 : 2, STEP = BATCH * BLOCK_THREADS;
+    constexpr u32 BATCH = sizeof(Part) <= 4 ? 8 : sizeof(Part) <= 8 ? 4 : 2, STEP = BATCH * BLOCK_THREADS;
     const u32 count = survivors * PARTS;
     Part batch[BATCH];
     const auto load = [&](u32 first) {
@@ -99,14 +104,15 @@ __device__ __forceinline__ void keep_items(
 // Writes every part of the tile's items, PARTS an item, those of dropped items as `blank`, and counts the kept items.
 template <u32 PARTS, class Value, class ValueAt>
 __device__ __forceinline__ void blank_dropped(
-    const u8 *__restrict__ flags, Tile tile, Value *__restrict__ out, AsTheyCome &order, Value blank, ValueAt value)
+    const u8 *__restrict__ flags, u64 begin, Tile tile, Value *__restrict__ out, AppendSoFar &order, Value blank,
+    ValueAt value)
 {
-    const u64 first = (u64)tile.first * PARTS;
+    const u64 first = begin + tile.first;
     u32 kept = 0;
     for (u32 place = threadIdx.x; place < tile.items * PARTS; place += BLOCK_THREADS) {
-        const bool keep = flags[tile.first + place / PARTS] != 0;
+        const bool keep = flags[first + place / PARTS] != 0;
         kept += keep && place % PARTS == 0;
-        out[first + place] = keep ? value(first + place) : blank;
+        out[first * PARTS + place] = keep ? value(first * PARTS + place) : blank;
     }
     order.announce(block_sum_of_warps(warp_sum(kept)).total);
 }
@@ -115,28 +121,29 @@ __device__ __forceinline__ void blank_dropped(
 
 template <u32 ROWS, u32 WINDOWS, class Keep>
 __device__ __forceinline__ void look_back(
-    const u8 *flags, const u32 *count, u32 capacity, u32 is_given, u32 *selected, u64 *workspace, Keep keep)
+    const u8 *flags, const Word *count, const Extent &extent, Word *selected, u64 *workspace, Keep keep)
 {
     constexpr u32 ITEMS = ROWS * TILE_ITEMS;
     Control *const control = (Control *)workspace;
     const auto meanwhile = [&] {
-        prefetch_tile<ITEMS>(flags, capacity);
-        return item_count(count, capacity, is_given, control);
+        prefetch_tile<ITEMS>(flags, extent.items);
+        return extent.item_count(count, control);
     };
-    in_order<WINDOWS, ITEMS>(control, selected, meanwhile, [&](u32 index, u32 items, auto &order) {
+    const SoFar so_far = {extent, control, selected};
+    in_order<WINDOWS, ITEMS>(control, so_far, meanwhile, [&](u32 index, u32 items, auto &order) {
         keep(tile_at(index, items, ITEMS), order);
     });
 }
 
 // For indices there are no items to read.
 #define SELECT_PARAMS                                                                                             \
-    const u8 *items, const u8 *flags, const u32 *count, u32 capacity, u32 is_given, u8 *out, u32 *selected,       \
-        u64 *workspace
+    const u8 *items, const u8 *flags, const Word *count, Extent extent, u8 *out, Word *selected, u64 *workspace
+
 // How many blocks a multiprocessor holds. Left to itself, ptxas squeezes some kernels so that they spill.
 #if __CUDA_ARCH__ < 900
 constexpr u32 LEAST_BLOCKS = 2, LEAST_WIDE_BLOCKS = 2;
 #elif __CUDA_ARCH__ < 1200
-constexpr u32 LEAST_BLOCKS = 4, LEAST_WIDE_BLOCKS = ITEM_VECTOR > 8 ? 3 : 4;
+constexpr u32 LEAST_BLOCKS = IS_LONG ? 3 : 4, LEAST_WIDE_BLOCKS = ITEM_VECTOR > 8 ? 3 : LEAST_BLOCKS;
 #else
 constexpr u32 LEAST_BLOCKS = 3, LEAST_WIDE_BLOCKS = 3;
 #endif
@@ -145,66 +152,72 @@ constexpr u32 LEAST_BLOCKS = 3, LEAST_WIDE_BLOCKS = 3;
 
 SELECT(select_indices_look_back)(SELECT_PARAMS)
 {
+    const Word first = extent.begin();
     look_back<FEW_ROWS, FEW_WINDOWS>(
-        flags, count, capacity, is_given, selected, workspace,
-        [&](Tile tile, auto &order) { keep_indices<FEW_ROWS>(flags, tile, (u32 *)out, order); });
+        flags + first, count, extent, selected, workspace,
+        [&](Tile tile, auto &order) { keep_indices<FEW_ROWS>(flags + first, tile, first, (Word *)out, order); });
 }
 
 SELECT(select_many_indices_look_back)(SELECT_PARAMS)
 {
+    const Word first = extent.begin();
     look_back<MANY_ROWS, MANY_WINDOWS>(
-        flags, count, capacity, is_given, selected, workspace,
-        [&](Tile tile, auto &order) { keep_indices<MANY_ROWS>(flags, tile, (u32 *)out, order); });
+        flags + first, count, extent, selected, workspace,
+        [&](Tile tile, auto &order) { keep_indices<MANY_ROWS>(flags + first, tile, first, (Word *)out, order); });
 }
 
 SELECT_WIDE(select_items_look_back)(SELECT_PARAMS)
 {
+    const u64 first = extent.begin();
     look_back<FEW_ROWS, FEW_WINDOWS>(
-        flags, count, capacity, is_given, selected, workspace,
-        [&](Tile tile, auto &order) { keep_items<FEW_ROWS>(items, flags, tile, out, order); });
+        flags + first, count, extent, selected, workspace, [&](Tile tile, auto &order) {
+            keep_items<FEW_ROWS>(items + first * ITEM_BYTES, flags + first, tile, out, order);
+        });
 }
 
 SELECT(select_many_items_look_back)(SELECT_PARAMS)
 {
+    const u64 first = extent.begin();
     look_back<MANY_ROWS, MANY_WINDOWS>(
-        flags, count, capacity, is_given, selected, workspace,
-        [&](Tile tile, auto &order) { keep_items<MANY_ROWS>(items, flags, tile, out, order); });
+        flags + first, count, extent, selected, workspace, [&](Tile tile, auto &order) {
+            keep_items<MANY_ROWS>(items + first * ITEM_BYTES, flags + first, tile, out, order);
+        });
 }
 
-struct Appending {
-    Tile tile;
-    AsTheyCome order;
-};
-
-__device__ __forceinline__ Appending appending(
-    const u32 *count, u32 capacity, u32 is_given, u32 *selected, u64 *workspace)
+// A tile by the number of its block.
+__device__ __forceinline__ Tile own_tile(const Word *count, const Extent &extent, u64 *workspace)
 {
-    Control *const control = (Control *)workspace;
-    const u32 items = item_count(count, capacity, is_given, control);
-    return {tile_at(blockIdx.x, items, TILE_ITEMS), {&control->appended, selected, 0}};
+    return tile_at(blockIdx.x, extent.item_count(count, (Control *)workspace), TILE_ITEMS);
 }
 
 SELECT(select_indices_atomic)(SELECT_PARAMS)
 {
-    Appending run = appending(count, capacity, is_given, selected, workspace);
-    keep_indices<1>(flags, run.tile, (u32 *)out, run.order);
+    const Tile tile = own_tile(count, extent, workspace);
+    AppendSoFar order = appending(extent, selected, workspace);
+    const Word first = extent.begin();
+    keep_indices<1>(flags + first, tile, first, (Word *)out, order);
 }
 
 SELECT_WIDE(select_items_atomic)(SELECT_PARAMS)
 {
-    Appending run = appending(count, capacity, is_given, selected, workspace);
-    keep_items<1>(items, flags, run.tile, out, run.order);
+    const Tile tile = own_tile(count, extent, workspace);
+    AppendSoFar order = appending(extent, selected, workspace);
+    const u64 first = extent.begin();
+    keep_items<1>(items + first * ITEM_BYTES, flags + first, tile, out, order);
 }
 
 SELECT(select_indices_off)(SELECT_PARAMS)
 {
-    Appending run = appending(count, capacity, is_given, selected, workspace);
-    blank_dropped<1>(flags, run.tile, (u32 *)out, run.order, ~0u, [](u64 index) { return (u32)index; });
+    const Tile tile = own_tile(count, extent, workspace);
+    AppendSoFar order = appending(extent, selected, workspace);
+    blank_dropped<1>(flags, extent.begin(), tile, (Word *)out, order, ~(Word)0, [](u64 index) { return (Word)index; });
 }
 
 SELECT(select_items_off)(SELECT_PARAMS)
 {
-    Appending run = appending(count, capacity, is_given, selected, workspace);
+    const Tile tile = own_tile(count, extent, workspace);
+    AppendSoFar order = appending(extent, selected, workspace);
     blank_dropped<ITEM_PARTS>(
-        flags, run.tile, (Part *)out, run.order, all_ones(), [&](u64 part) { return ((const Part *)items)[part]; });
+        flags, extent.begin(), tile, (Part *)out, order, all_ones(),
+        [&](u64 part) { return ((const Part *)items)[part]; });
 }

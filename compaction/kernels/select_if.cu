@@ -1,31 +1,37 @@
 // select by a predicate of the user's: `bool keep(Item)`. Contract and source: compaction/src/select/predicate.rs.
 
-#include "order.cuh"
+#include "extent.cuh"
 #include "stripes.cuh"
 #include "predicate"
 
 constexpr u32 STRIPES = 16;
 constexpr u32 TILE_ITEMS = BLOCK_THREADS * STRIPES;
 static_assert(TILE_ITEMS <= 1 << 16, "an item's place in its tile is held in 16 bits");
+// Narrow items are asked for together, so that a thread waits for its reads together.
+constexpr bool IS_NARROW = sizeof(Item) <= sizeof(u32);
+
+// How many blocks a multiprocessor holds: few items have few blocks, and many want as many as there may be.
+#if __CUDA_ARCH__ < 900
+constexpr u32 FEW_BLOCKS = 2, MANY_BLOCKS = 2;
+#elif __CUDA_ARCH__ < 1200
+constexpr u32 FEW_BLOCKS = 3, MANY_BLOCKS = IS_NARROW && !IS_LONG ? 4 : 3;
+#else
+constexpr u32 FEW_BLOCKS = 3, MANY_BLOCKS = 3;
+#endif
+#define SELECT_IF(blocks) extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, blocks)
 
 // Writes 1 for each item that is kept, else 0.
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) select_if_flags(
-    const Item *items, const u32 *count, u32 capacity, u32 is_given, u8 *flags)
+    const Item *items, const Word *count, Extent extent, u8 *flags)
 {
-    const u32 item_total = is_given ? capacity : min(*count, capacity);
-    const u64 item = (u64)blockIdx.x * BLOCK_THREADS + threadIdx.x;
-    if (item < item_total) flags[item] = keep(items[item]);
+    const u64 place = (u64)blockIdx.x * BLOCK_THREADS + threadIdx.x;
+    if (place < extent.item_count(count)) flags[extent.begin() + place] = keep(items[extent.begin() + place]);
 }
 
-// The survivors of a tile are read again once they are ranked: the cache has them still.
-template <class Order>
-__device__ __forceinline__ void keep_tile(
-    const Item *__restrict__ items, u32 left, Item *__restrict__ out, Order &order)
+// The items of a tile that the predicate keeps, and in `mine` all items of this thread, if they are narrow.
+__device__ __forceinline__ Ballots<STRIPES> ask(
+    const Item *__restrict__ items, u32 left, Item (&mine)[IS_NARROW ? STRIPES : 1])
 {
-    __shared__ u16 kept[TILE_ITEMS];
-    // Narrow items are asked for together, so that a thread waits for its reads together.
-    constexpr bool IS_NARROW = sizeof(Item) <= sizeof(u32);
-    Item mine[IS_NARROW ? STRIPES : 1];
     const bool is_full = left == TILE_ITEMS;
     if constexpr (IS_NARROW) {
 #pragma unroll
@@ -34,15 +40,39 @@ __device__ __forceinline__ void keep_tile(
             if (is_full || place < left) mine[stripe] = items[place];
         }
     }
-    const auto ballots = take_ballots<STRIPES>([&](u32 stripe) {
+    return take_ballots<STRIPES>([&](u32 stripe) {
         const u64 place = striped<STRIPES>(0, stripe);
         return (is_full || place < left) && keep(IS_NARROW ? mine[IS_NARROW ? stripe : 0] : items[place]);
     });
+}
+
+// Survivors wait in shared memory for their place: soonest done.
+template <class Order>
+__device__ __forceinline__ void gather_tile(
+    const Item *__restrict__ items, u32 left, Item *__restrict__ out, Order &order)
+{
+    __shared__ Item gathered[TILE_ITEMS];
+    Item mine[STRIPES];
+    const auto ballots = ask(items, left, mine);
+    order.announce(ballots.total);
+    for_each_keeper(ballots, [&](u32 rank, u32 stripe) { gathered[rank] = mine[stripe]; });
+    out += order.begin(ballots.total);
+    for (u32 rank = threadIdx.x; rank < ballots.total; rank += BLOCK_THREADS) out[rank] = gathered[rank];
+}
+
+// Survivors are read again once they are ranked: the cache has them still, and more blocks run at once.
+template <class Order>
+__device__ __forceinline__ void keep_tile(
+    const Item *__restrict__ items, u32 left, Item *__restrict__ out, Order &order)
+{
+    __shared__ u16 kept[TILE_ITEMS];
+    Item mine[IS_NARROW ? STRIPES : 1];
+    const auto ballots = ask(items, left, mine);
     order.announce(ballots.total);
     for_each_keeper(ballots, [&](u32 rank, u32 stripe) { kept[rank] = (u16)striped<STRIPES>(0, stripe); });
     __syncthreads();
 
-    constexpr u32 BATCH = sizeof(Item) <= 8 ? 4 : 1;
+    constexpr u32 BATCH = IS_NARROW ? 8 : sizeof(Item) <= 8 ? 4 : 1;
     Item first_ones[BATCH];
 #pragma unroll
     for (u32 each = 0; each < BATCH; each++) {
@@ -59,17 +89,35 @@ __device__ __forceinline__ void keep_tile(
         out[rank] = items[kept[rank]];
 }
 
-extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) select_if_look_back(
-    const Item *items, const u32 *count, u32 capacity, u32 is_given, Item *out, u32 *selected, u64 *workspace)
+template <bool FEW>
+__device__ __forceinline__ void select_if(
+    const Item *items, const Word *count, const Extent &extent, Item *out, Word *selected, u64 *workspace)
 {
     Control *const control = (Control *)workspace;
     const auto meanwhile = [&] {
-        prefetch_tile<TILE_ITEMS>(items, capacity);
-        return item_count(count, capacity, is_given, control);
+        prefetch_tile<TILE_ITEMS>(items + extent.begin(), extent.items);
+        return extent.item_count(count, control);
     };
-    in_order<1, TILE_ITEMS>(control, selected, meanwhile, [&](u32 index, u32 item_total, auto &order) {
+    const SoFar so_far = {extent, control, selected};
+    in_order<1, TILE_ITEMS>(control, so_far, meanwhile, [&](u32 index, u32 item_total, auto &order) {
         const u32 first = index * TILE_ITEMS;
         const u32 left = min(TILE_ITEMS, item_total - first);
-        keep_tile(items + first, left, out, order);
+        const Item *const tile = items + extent.begin() + first;
+        if constexpr (FEW && IS_NARROW)
+            gather_tile(tile, left, out, order);
+        else
+            keep_tile(tile, left, out, order);
     });
+}
+
+SELECT_IF(FEW_BLOCKS) select_if_look_back(
+    const Item *items, const Word *count, Extent extent, Item *out, Word *selected, u64 *workspace)
+{
+    select_if<true>(items, count, extent, out, selected, workspace);
+}
+
+SELECT_IF(MANY_BLOCKS) select_if_many_look_back(
+    const Item *items, const Word *count, Extent extent, Item *out, Word *selected, u64 *workspace)
+{
+    select_if<false>(items, count, extent, out, selected, workspace);
 }

@@ -48,15 +48,15 @@ __device__ __forceinline__ u32 scan_tree(u32 *tree)
 }
 
 KERNEL(select_scan_sections)(
-    const u8 *flags, const u32 *count, u32 capacity, u32 is_given, u32 *ranks, u32 *sums, u64 *workspace)
+    const u8 *flags, const Word *count, Extent extent, u32 *ranks, u32 *sums, u64 *workspace)
 {
     __shared__ u32 tree[SECTION_ITEMS + SECTION_ITEMS / 32];
-    const u32 items = item_count(count, capacity, is_given, (Control *)workspace);
+    const u32 items = extent.item_count(count, (Control *)workspace);
     if (blockIdx.x >= section_count(items)) return;
     const u64 section = (u64)blockIdx.x * SECTION_ITEMS;
 #pragma unroll
     for (u32 place = threadIdx.x; place < SECTION_ITEMS; place += BLOCK_THREADS)
-        tree[padded(place)] = section + place < items && flags[section + place] != 0;
+        tree[padded(place)] = section + place < items && flags[extent.begin() + section + place] != 0;
     const u32 sum = scan_tree(tree);
     if (threadIdx.x == 0) sums[blockIdx.x] = sum;
 #pragma unroll
@@ -64,33 +64,35 @@ KERNEL(select_scan_sections)(
         if (section + place < items) ranks[section + place] = tree[padded(place)];
 }
 
-KERNEL(select_scan_sums)(const u32 *count, u32 capacity, u32 is_given, u32 *sums, u32 *selected, u64 *workspace)
+KERNEL(select_scan_sums)(const Word *count, Extent extent, u32 *sums, Word *selected, u64 *workspace)
 {
-    scan_counts(sums, selected, workspace, [&] {
-        return section_count(item_count(count, capacity, is_given, (Control *)workspace));
+    scan_counts(extent, sums, selected, workspace, [&] {
+        return section_count(extent.item_count(count, (Control *)workspace));
     });
 }
 
 template <class Value>
 __device__ __forceinline__ void scatter_by_rank(
-    const u8 *flags, const u32 *count, u32 capacity, u32 is_given, const u32 *ranks, const u32 *sums,
-    Value value)
+    const u8 *flags, const Word *count, Extent extent, const u32 *ranks, const u32 *sums,
+    const u64 *workspace, Value value)
 {
-    const u32 items = is_given ? capacity : min(*count, capacity);
+    const u32 items = extent.item_count(count);
     const u64 item = (u64)blockIdx.x * BLOCK_THREADS + threadIdx.x;
-    if (item < items && flags[item] != 0) value.put(sums[item / SECTION_ITEMS] + ranks[item], (u32)item);
+    if (item >= items || flags[extent.begin() + item] == 0) return;
+    const Word before = SoFar::before(extent, (const Control *)workspace);
+    value.put(before + sums[item / SECTION_ITEMS] + ranks[item], extent.begin() + (u32)item);
 }
 
 KERNEL(select_scatter_indices_by_rank)(
-    const u8 *, const u8 *flags, const u32 *count, u32 capacity, u32 is_given, const u32 *ranks, const u32 *sums,
-    u8 *out)
+    const u8 *, const u8 *flags, const Word *count, Extent extent, const u32 *ranks, const u32 *sums,
+    u8 *out, const u64 *workspace)
 {
-    scatter_by_rank(flags, count, capacity, is_given, ranks, sums, Indices{out});
+    scatter_by_rank(flags, count, extent, ranks, sums, workspace, Indices{out});
 }
 
 KERNEL(select_scatter_items_by_rank)(
-    const u8 *items, const u8 *flags, const u32 *count, u32 capacity, u32 is_given, const u32 *ranks,
-    const u32 *sums, u8 *out)
+    const u8 *items, const u8 *flags, const Word *count, Extent extent, const u32 *ranks,
+    const u32 *sums, u8 *out, const u64 *workspace)
 {
-    scatter_by_rank(flags, count, capacity, is_given, ranks, sums, Items{items, out});
+    scatter_by_rank(flags, count, extent, ranks, sums, workspace, Items{items, out});
 }

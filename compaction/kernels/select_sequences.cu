@@ -30,31 +30,31 @@ __device__ __forceinline__ u32 row_mask(const u8 *flags, u64 row, u64 end)
 }
 
 KERNEL(select_count_sequences)(
-    const u8 *flags, const u32 *count, u32 capacity, u32 is_given, u32 *counts, u64 *workspace)
+    const u8 *flags, const Word *count, Extent extent, u32 *counts, u64 *workspace)
 {
-    const Sequence sequence = this_sequence(item_count(count, capacity, is_given, (Control *)workspace));
+    const Sequence sequence = this_sequence(extent.item_count(count, (Control *)workspace));
     u32 kept = 0;
     for (u64 row = sequence.first; row < sequence.end; row += ROW_ITEMS)
-        kept += __popc(row_mask(flags, row, sequence.end));
+        kept += __popc(row_mask(flags + extent.begin(), row, sequence.end));
     kept = warp_sum(kept);
     if (lane_index() == 0) counts[sequence.index] = kept;
 }
 
-KERNEL(select_scan_sequences)(u32 sequences, u32 *counts, u32 *selected, u64 *workspace)
+KERNEL(select_scan_sequences)(Extent extent, u32 sequences, u32 *counts, Word *selected, u64 *workspace)
 {
-    scan_counts(counts, selected, workspace, [&] { return sequences; });
+    scan_counts(extent, counts, selected, workspace, [&] { return sequences; });
 }
 
 template <class Value>
 __device__ __forceinline__ void move_sequence(
-    const u8 *flags, const u32 *count, u32 capacity, u32 is_given, const u32 *begins, Value value)
+    const u8 *flags, const Word *count, Extent extent, const u32 *begins, const u64 *workspace, Value value)
 {
     __shared__ u16 places[BLOCK_WARPS][ROW_ITEMS];
     u16 *const kept = places[warp_index()];
-    const Sequence sequence = this_sequence(is_given ? capacity : min(*count, capacity));
-    u32 begin = begins[sequence.index];
+    const Sequence sequence = this_sequence(extent.item_count(count));
+    Word begin = SoFar::before(extent, (const Control *)workspace) + begins[sequence.index];
     for (u64 row = sequence.first; row < sequence.end; row += ROW_ITEMS) {
-        const u32 mask = row_mask(flags, row, sequence.end);
+        const u32 mask = row_mask(flags + extent.begin(), row, sequence.end);
         const u32 inclusive = warp_inclusive_sum(__popc(mask));
         const u32 survivors = warp_last(inclusive);
         for_each_bit<true>(mask, inclusive - __popc(mask), [&](u32 rank, u32 item) {
@@ -62,20 +62,22 @@ __device__ __forceinline__ void move_sequence(
         });
         __syncwarp();
         for (u32 rank = lane_index(); rank < survivors; rank += WARP_THREADS)
-            value.put(begin + rank, (u32)row + kept[rank]);
+            value.put(begin + rank, extent.begin() + (u32)row + kept[rank]);
         __syncwarp();
         begin += survivors;
     }
 }
 
 KERNEL(select_move_indices)(
-    const u8 *, const u8 *flags, const u32 *count, u32 capacity, u32 is_given, const u32 *begins, u8 *out)
+    const u8 *, const u8 *flags, const Word *count, Extent extent, const u32 *begins, u8 *out,
+    const u64 *workspace)
 {
-    move_sequence(flags, count, capacity, is_given, begins, Indices{out});
+    move_sequence(flags, count, extent, begins, workspace, Indices{out});
 }
 
 KERNEL(select_move_items)(
-    const u8 *items, const u8 *flags, const u32 *count, u32 capacity, u32 is_given, const u32 *begins, u8 *out)
+    const u8 *items, const u8 *flags, const Word *count, Extent extent, const u32 *begins, u8 *out,
+    const u64 *workspace)
 {
-    move_sequence(flags, count, capacity, is_given, begins, Items{items, out});
+    move_sequence(flags, count, extent, begins, workspace, Items{items, out});
 }

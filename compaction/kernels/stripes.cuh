@@ -6,9 +6,9 @@
 
 template <u32 STRIPES>
 struct Ballots {
-    u32 keepers[STRIPES];  // of each stripe of this warp, a bit for each lane
-    u32 first_rank;        // how many survivors the tile has before those of this warp
-    u32 total;             // how many the tile has
+    u32 kept;        // of this thread's items, a bit for each stripe
+    u32 first_rank;  // how many survivors the tile has before those of this warp
+    u32 total;       // how many the tile has
 };
 
 // The index of this thread's item in a stripe, in a tile that begins at `first`.
@@ -22,12 +22,15 @@ __device__ __forceinline__ u64 striped(u64 first, u32 stripe)
 template <u32 STRIPES, class Keep>
 __device__ __forceinline__ Ballots<STRIPES> take_ballots(Keep keep)
 {
+    static_assert(STRIPES <= 32, "a thread's items have a bit each");
     Ballots<STRIPES> ballots;
+    ballots.kept = 0;
     u32 survivors = 0;
 #pragma unroll
     for (u32 stripe = 0; stripe < STRIPES; stripe++) {
-        ballots.keepers[stripe] = __ballot_sync(ALL_LANES, keep(stripe));
-        survivors += __popc(ballots.keepers[stripe]);
+        const bool stays = keep(stripe);
+        ballots.kept |= (u32)stays << stripe;
+        survivors += __popc(__ballot_sync(ALL_LANES, stays));
     }
     const BlockSum sum = block_sum_of_warps(survivors);
     ballots.first_rank = sum.before;
@@ -43,7 +46,8 @@ __device__ __forceinline__ void for_each_keeper(const Ballots<STRIPES> &ballots,
     u32 rank = ballots.first_rank;
 #pragma unroll
     for (u32 stripe = 0; stripe < STRIPES; stripe++) {
-        const u32 keepers = ballots.keepers[stripe];
+        // Asked for again: that is cheaper than to hold on to it.
+        const u32 keepers = __ballot_sync(ALL_LANES, ballots.kept >> stripe & 1);
         if (keepers & lane) put(rank + __popc(keepers & (lane - 1)), stripe);
         rank += __popc(keepers);
     }

@@ -17,13 +17,13 @@ __device__ __forceinline__ Part all_ones()
 
 struct Indices {
     u8 *out;
-    __device__ __forceinline__ void put(u32 to, u32 from) const { ((u32 *)out)[to] = from; }
+    __device__ __forceinline__ void put(Word to, Word from) const { ((Word *)out)[to] = from; }
 };
 
 struct Items {
     const u8 *items;
     u8 *out;
-    __device__ __forceinline__ void put(u32 to, u32 from) const
+    __device__ __forceinline__ void put(Word to, Word from) const
     {
 #pragma unroll
         for (u32 part = 0; part < ITEM_PARTS; part++)

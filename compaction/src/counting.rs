@@ -16,12 +16,18 @@ use crate::{Error, Result, layout::Shared};
 /// ```
 ///
 /// Not for implementation elsewhere.
-pub trait CountWord: Shared + sealed::Sealed + Ord + std::fmt::Display + Send + Sync {
+pub trait CountWord:
+    Shared + sealed::Sealed + Ord + std::fmt::Debug + std::fmt::Display + Send + Sync
+{
     /// This length as a word, if the word can say it.
     fn from_len(len: usize) -> Option<Self>;
 
     /// What the word says, as a length.
     fn to_len(self) -> usize;
+
+    /// A length that is known to fit.
+    #[doc(hidden)]
+    fn of_len(len: usize) -> Self;
 }
 
 macro_rules! words {
@@ -32,6 +38,9 @@ macro_rules! words {
             }
             fn to_len(self) -> usize {
                 self.try_into().unwrap_or(usize::MAX)
+            }
+            fn of_len(len: usize) -> Self {
+                len as Self
             }
         }
         impl sealed::Sealed for $word {}

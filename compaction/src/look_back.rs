@@ -6,6 +6,7 @@ use cudarc::driver::{CudaSlice, CudaStream};
 
 use crate::{
     Error, Result,
+    counting::CountWord,
     cuda::{self, Source},
 };
 
@@ -20,7 +21,9 @@ crate::shared! {
         pub(crate) state_count: u64,
         pub(crate) appended: u64,
         pub(crate) overrun: u64,
-        pub(crate) unused: [u64; 11],
+        pub(crate) overrun_capacity: u64,
+        pub(crate) selected: [u64; 2],
+        pub(crate) unused: [u64; 8],
     }
 }
 
@@ -90,8 +93,8 @@ impl States {
         self.set_control(stream, reported)?;
         Err(Error::CountTooLarge {
             what,
-            count: (control.overrun >> 32) as usize,
-            capacity: control.overrun as u32 as usize,
+            count: control.overrun.to_len(),
+            capacity: control.overrun_capacity.to_len(),
         })
     }
 

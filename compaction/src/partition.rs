@@ -186,7 +186,7 @@ pub struct Partition {
     count: Kernel<CountPortions>,
     /// Indices in words of 4 bytes and of 8.
     move_indices: [Kernel<MoveIndices>; 2],
-    items: Compiled<ItemKernels>,
+    items: Compiled,
 }
 
 /// The kernels for items of one size and alignment.
@@ -222,7 +222,7 @@ impl Partition {
     pub fn new(compiler: &Compiler, context: &Arc<CudaContext>) -> Result<Self> {
         let module = compiler.load(context, &source::<u32>())?;
         let items = Compiled::default();
-        items.get::<u32>(|| ItemKernels::of(&module))?;
+        items.get::<u32, _>(|| ItemKernels::of(&module))?;
         Ok(Self {
             compiler: compiler.clone(),
             context: context.clone(),
@@ -424,7 +424,7 @@ impl Partition {
     }
 
     fn item_kernels<T: Shared>(&self) -> Result<Arc<ItemKernels>> {
-        self.items.get::<T>(|| {
+        self.items.get::<T, _>(|| {
             let module = self.compiler.load(&self.context, &source::<T>())?;
             ItemKernels::of(&module)
         })

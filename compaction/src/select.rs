@@ -40,6 +40,15 @@
 //! items   →  a  g  c  d  f          the last survivor fills the first hole
 //! ```
 //!
+//! Any number of items is taken. The word of the counts, and of the indices, says how many there may be: `u32` stands for
+//! fewer than 2³² and one launch; `u64` for any number, in portions of 2³¹ items. Portions are launches one after the
+//! other, of which each leaves in the [`Workspace`] how many were selected so far, so that nobody waits on the host:
+//!
+//! ```text
+//! items      |     portion 0     |     portion 1     | 2  |
+//! selected   0 ────────────────→ a ────────────────→ b ─→ c
+//! ```
+//!
 //! What is selected may also be said by a [`Predicate`], a function in CUDA C++, instead of flags; and
 //! [`Select::in_place`] moves the survivors to the front of their own buffer.
 
@@ -51,6 +60,7 @@ pub(crate) mod workspace;
 
 use std::{
     alloc::Layout,
+    any::Any,
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -58,6 +68,8 @@ use cudarc::driver::{CudaContext, CudaSlice, CudaStream, CudaView, CudaViewMut};
 
 use crate::{
     Error, Result, Strategy,
+    counted::check_room,
+    counting::{CountWord, counted},
     cuda::{self, Compiler, Source},
     layout::Shared,
 };
@@ -71,6 +83,10 @@ pub use workspace::Workspace;
 const BLOCK_THREADS: u32 = 512;
 /// Items of a block on CUDA: the flags of a thread are one load of 16 bytes. Every strategy but
 /// [`Strategy::HoleFilling`] keeps the order within a tile; the CPU's runs are whole tiles.
+///
+/// ```
+/// assert_eq!(compaction::select::TILE_ITEMS, 8192);
+/// ```
 pub const TILE_ITEMS: u32 = 16 * BLOCK_THREADS;
 /// Items of a block of scan-scatter.
 const SECTION_ITEMS: u32 = 2 * BLOCK_THREADS;
@@ -87,13 +103,6 @@ pub(crate) const fn check_item<T>() {
 
 /// Refuses lengths that do not fit together: `needed` items may be written.
 fn check_lengths(flags: usize, items: usize, out: usize, needed: usize) -> Result<()> {
-    if flags > u32::MAX as usize {
-        return Err(Error::TooLong {
-            what: "the flags of select",
-            len: flags,
-            max: u32::MAX as usize,
-        });
-    }
     if items != flags {
         return Err(Error::LengthMismatch {
             what: "the items of select",
@@ -101,61 +110,106 @@ fn check_lengths(flags: usize, items: usize, out: usize, needed: usize) -> Resul
             got: items,
         });
     }
-    if out < needed {
-        return Err(Error::OutputTooShort {
-            what: "the output of select",
-            needed,
-            got: out,
-        });
-    }
-    Ok(())
+    check_room("the output of select", out, needed)
 }
 
-/// How many items there are.
+/// How many items there are, in words of 32 or 64 bits.
+///
+/// ```no_run
+/// use compaction::{cuda, select::Count};
+///
+/// let stream = cuda::open(0)?.default_stream();
+/// let counts = cuda::upload(&stream, &[17_u64, 4])?;
+/// let four = Count::Device(counts.slice(1..));
+/// let seven = Count::Given(7_u32);
+/// # let _ = (four, seven);
+/// # Ok::<(), compaction::Error>(())
+/// ```
 #[derive(Debug)]
-pub enum Count<'a> {
-    /// As many as there are, and may be 2³² or more where an operation takes so many.
+pub enum Count<'a, W: CountWord = u32> {
+    /// As many as there are.
     All,
     /// As many as the host says.
-    Given(u32),
+    Given(W),
     /// As many as a word of device memory says when the GPU gets there, at most as many as there are flags: a word that
     /// says more counts as that many, and [`Workspace::read`] reports it.
-    Device(CudaView<'a, u32>),
+    Device(CudaView<'a, W>),
+}
+
+impl<'a, W: CountWord> Count<'a, W> {
+    /// The most items that there may be of `len` flags, or items where there are no flags.
+    fn capacity(&self, len: usize) -> Result<usize> {
+        match *self {
+            Self::Given(items) if items.to_len() > len => Err(Error::LengthMismatch {
+                what: "the flags of select",
+                expected: items.to_len(),
+                got: len,
+            }),
+            Self::Given(items) => Ok(items.to_len()),
+            Self::All | Self::Device(_) => counted::<W>("the flags of select", len).map(W::to_len),
+        }
+    }
+
+    /// The count as a kernel is told it: where it is, and whether it is given instead.
+    fn told(self, unread: &'a CudaSlice<u64>) -> Result<(CudaView<'a, W>, bool)> {
+        match self {
+            Self::All | Self::Given(_) => Ok((cuda::reinterpret(unread.as_view())?, true)),
+            Self::Device(count) if !count.is_empty() => Ok((count, false)),
+            Self::Device(_) => Err(Error::LengthMismatch {
+                what: "the count that select reads",
+                expected: 1,
+                got: 0,
+            }),
+        }
+    }
 }
 
 /// The kernel file of the default strategy, of `atomic` and of `off`, for indices and items of `T`'s size and alignment:
 /// what an [`Archive`](cuda::Archive) ships. `u32` stands for every `T` like it, and is all that indices need.
+///
+/// ```
+/// assert!(compaction::select::source::<u32>().text()?.contains("select_items_look_back"));
+/// # Ok::<(), compaction::Error>(())
+/// ```
 pub fn source<T: Shared>() -> Source {
-    method::source::<T>(Strategy::default())
+    method::source::<T, u32>(Strategy::default())
 }
 
-/// All kernel files of a strategy, for indices and items of `T`'s size and alignment, in place and not.
-pub fn sources<T: Shared>(strategy: Strategy) -> Vec<Source> {
-    let mut sources = vec![method::source::<T>(strategy)];
+/// All kernel files of a strategy, for indices and items of `T`'s size and alignment, in place and not, with counts and
+/// indices in words `W`.
+///
+/// ```
+/// use compaction::{Strategy, select};
+///
+/// let sources = select::sources::<f64, u64>(Strategy::Sequences);
+/// assert_eq!(sources[0].path(), "compaction/kernels/select_sequences.cu");
+/// ```
+pub fn sources<T: Shared, W: CountWord>(strategy: Strategy) -> Vec<Source> {
+    let mut sources = vec![method::source::<T, W>(strategy)];
     if matches!(strategy, Strategy::LookBack | Strategy::Off) {
-        sources.push(in_place::source::<T>());
+        sources.push(in_place::source::<T, W>());
     }
     sources
 }
 
-/// What has been compiled, by the layout of the items.
-#[derive(Debug)]
-pub(crate) struct Compiled<M>(Mutex<Vec<(Layout, Arc<M>)>>);
+/// What has been compiled, by its type and the layout of the items.
+#[derive(Debug, Default)]
+pub(crate) struct Compiled(Mutex<Vec<(Layout, Arc<dyn Any + Send + Sync>)>>);
 
-impl<M> Default for Compiled<M> {
-    fn default() -> Self {
-        Self(Mutex::default())
-    }
-}
-
-impl<M> Compiled<M> {
+impl Compiled {
     /// What there is for items of `T`'s size and alignment, or what `load` makes when it is first needed.
-    pub(crate) fn get<T>(&self, load: impl FnOnce() -> Result<M>) -> Result<Arc<M>> {
+    pub(crate) fn get<T, M: Send + Sync + 'static>(
+        &self,
+        load: impl FnOnce() -> Result<M>,
+    ) -> Result<Arc<M>> {
         const { check_item::<T>() };
         let layout = Layout::new::<T>();
         let known = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = known().iter().find(|(each, _)| *each == layout).cloned();
-        if let Some((_, method)) = found {
+        let found = known()
+            .iter()
+            .filter(|(each, _)| *each == layout)
+            .find_map(|(_, method)| method.clone().downcast::<M>().ok());
+        if let Some(method) = found {
             return Ok(method);
         }
         // Meanwhile others may look for theirs. If two make the same, either will do.
@@ -167,10 +221,10 @@ impl<M> Compiled<M> {
 
 /// The selection on a GPU, by one strategy.
 ///
-/// Its methods put one launch (two or three by the strategies that say so) onto the caller's stream and return. They allocate nothing, wait for nothing, and read no
-/// count back, so that they can be captured into a graph, and the graph be replayed. Buffers are borrowed views, which
-/// may start anywhere in a larger buffer: flags at any byte, items at any item. Buffers that start at 16 bytes are read
-/// faster.
+/// Its methods put one launch (two or three by the strategies that say so) onto the caller's stream and return. They
+/// allocate nothing, wait for nothing, and read no count back, so that they can be captured into a graph, and the graph
+/// be replayed. Buffers are borrowed views, which may start anywhere in a larger buffer: flags at any byte, items at any
+/// item. Buffers that start at 16 bytes are read faster.
 ///
 /// ```no_run
 /// use compaction::{Strategy, cuda, select::{Count, Select, Workspace}};
@@ -200,13 +254,21 @@ pub struct Select {
     strategy: Strategy,
     compiler: Compiler,
     context: Arc<CudaContext>,
-    indices: Method,
-    items: Compiled<Method>,
-    in_place: Compiled<in_place::Method>,
+    indices: Compiled,
+    items: Compiled,
+    in_place: Compiled,
 }
 
 impl Select {
-    /// Compiles, or finds compiled, the kernels for indices and for items of 4 bytes.
+    /// Compiles, or finds compiled, the kernels for indices and for items of 4 bytes, counted by `u32`.
+    ///
+    /// ```no_run
+    /// use compaction::{Strategy, cuda, select::Select};
+    ///
+    /// let compiler = cuda::Compiler::new();
+    /// let select = Select::new(&compiler, &cuda::open(0)?, Strategy::default())?;
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -216,51 +278,76 @@ impl Select {
         context: &Arc<CudaContext>,
         strategy: Strategy,
     ) -> Result<Self> {
-        let module = compiler.load(context, &method::source::<u32>(strategy))?;
         let select = Self {
             strategy,
             compiler: compiler.clone(),
             context: context.clone(),
-            indices: Method::of(&module, strategy, What::Indices)?,
+            indices: Compiled::default(),
             items: Compiled::default(),
             in_place: Compiled::default(),
         };
-        select
-            .items
-            .get::<u32>(|| Method::of(&module, strategy, What::Items))?;
+        select.prepare::<u32, u32>()?;
         Ok(select)
     }
 
     /// How it selects.
+    ///
+    /// ```no_run
+    /// use compaction::{Strategy, cuda, select::Select};
+    ///
+    /// let select = Select::new(&cuda::Compiler::new(), &cuda::open(0)?, Strategy::Atomic)?;
+    /// assert_eq!(select.strategy(), Strategy::Atomic);
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
     pub fn strategy(&self) -> Strategy {
         self.strategy
     }
 
     /// Writes the indices of the flags that are not zero to `out`, and how many there are to `selected[0]`.
     ///
-    /// By the default one pass over the flags, in one launch. Order and determinism are the [`Strategy`]'s; the count is the same for
-    /// all. `out` has room for as many indices as there may be items, and is left as it was behind the result.
+    /// By the default one pass over the flags, in one launch. Order and determinism are the [`Strategy`]'s; the count is
+    /// the same for all. `out` has room for as many indices as there may be items, and is left as it was behind the
+    /// result.
+    ///
+    /// Indices and counts are words of 32 bits or of 64. With `u64` there may be 2³² flags and more: see
+    /// [`select`](crate::select).
+    ///
+    /// ```no_run
+    /// # use compaction::{Strategy, cuda, select::{Count, Select, Workspace}};
+    /// # let (context, compiler) = (cuda::open(0)?, cuda::Compiler::new());
+    /// # let stream = context.default_stream();
+    /// # let select = Select::new(&compiler, &context, Strategy::LookBack)?;
+    /// # let mut workspace = Workspace::with_capacity(&stream, 3)?;
+    /// let flags = cuda::upload(&stream, &[1_u8, 0, 1])?;
+    /// let mut out = cuda::zeroed::<u64>(&stream, 3)?;
+    /// let mut selected = cuda::zeroed::<u64>(&stream, 1)?;
+    /// let (mut to, mut count) = (out.as_view_mut(), selected.as_view_mut());
+    /// select.indices(&stream, &flags.as_view(), Count::All, &mut to, &mut count, &mut workspace)?;
+    /// assert_eq!(cuda::download(&stream, &out)?[..2], [0, 2]);
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
     /// [`Error::LengthMismatch`] if there are fewer flags than a given count says, or no word in a count's view;
-    /// [`Error::TooLong`] for 2³² flags or more; [`Error::OutputTooShort`]; [`Error::WorkspaceTooSmall`]; and those
-    /// of [`Kernel::launch`](cuda::Kernel::launch).
-    pub fn indices(
+    /// [`Error::Uncountable`] for 2³² flags or more and `u32`; [`Error::OutputTooShort`]; [`Error::WorkspaceTooSmall`];
+    /// and those of [`Kernel::launch`](cuda::Kernel::launch) and of [`prepare`](Self::prepare).
+    pub fn indices<W: CountWord>(
         &self,
         stream: &Arc<CudaStream>,
         flags: &CudaView<'_, u8>,
-        count: Count<'_>,
-        out: &mut CudaViewMut<'_, u32>,
-        selected: &mut CudaViewMut<'_, u32>,
+        count: Count<'_, W>,
+        out: &mut CudaViewMut<'_, W>,
+        selected: &mut CudaViewMut<'_, W>,
         workspace: &mut Workspace,
     ) -> Result<()> {
-        let capacity = capacity(flags.len(), &count)?;
-        check_lengths(flags.len(), flags.len(), out.len(), capacity as usize)?;
-        let (call, unread) = self.call(stream, flags, capacity, count, selected, workspace)?;
-        let unread = cuda::reinterpret(unread)?;
-        self.indices
-            .launch(call, &unread, &mut cuda::reinterpret_mut(out)?)
+        let method = self.indices_method::<W>()?;
+        let capacity = count.capacity(flags.len())?;
+        check_lengths(flags.len(), flags.len(), out.len(), capacity)?;
+        let call = self.call(stream, flags, capacity, count, selected, workspace)?;
+        // Nobody reads items.
+        let items = call.flags.slice(..0);
+        method.launch(call, &items, &mut cuda::reinterpret_mut(out)?)
     }
 
     /// Writes the items whose flag is not zero to `out`, and how many there are to `selected[0]`.
@@ -268,8 +355,31 @@ impl Select {
     /// As [`indices`](Self::indices), for as many items as flags. `T` has 1 to 64 bytes; another size does not compile.
     /// They are copied by the widest vectors, of up to 16 bytes, that they are made of and on which both buffers lie.
     ///
-    /// The kernel for another size or alignment than a `u32`'s is compiled when it is first needed, which takes a moment
-    /// and has no place in a graph capture: [`prepare`](Self::prepare) does it ahead.
+    /// The kernel for another size or alignment than a `u32`'s, or other counts than `u32`, is compiled when it is first
+    /// needed, which takes a moment and has no place in a graph capture: [`prepare`](Self::prepare) does it ahead.
+    ///
+    /// ```no_run
+    /// # use compaction::{Strategy, cuda, select::{Count, Select, Workspace}};
+    /// # let (context, compiler) = (cuda::open(0)?, cuda::Compiler::new());
+    /// # let stream = context.default_stream();
+    /// # let select = Select::new(&compiler, &context, Strategy::LookBack)?;
+    /// # let mut workspace = Workspace::with_capacity(&stream, 3)?;
+    /// let items = cuda::upload(&stream, b"abc")?;
+    /// let flags = cuda::upload(&stream, &[1_u8, 0, 1])?;
+    /// let mut out = cuda::zeroed::<u8>(&stream, 3)?;
+    /// let mut selected = cuda::zeroed::<u32>(&stream, 1)?;
+    /// select.items(
+    ///     &stream,
+    ///     &items.as_view(),
+    ///     &flags.as_view(),
+    ///     Count::Given(3),
+    ///     &mut out.as_view_mut(),
+    ///     &mut selected.as_view_mut(),
+    ///     &mut workspace,
+    /// )?;
+    /// assert_eq!(cuda::download(&stream, &out)?[..2], *b"ac");
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -279,117 +389,94 @@ impl Select {
         clippy::too_many_arguments,
         reason = "each is one thing that the operation reads or writes"
     )]
-    pub fn items<T: Shared>(
+    pub fn items<T: Shared, W: CountWord>(
         &self,
         stream: &Arc<CudaStream>,
         items: &CudaView<'_, T>,
         flags: &CudaView<'_, u8>,
-        count: Count<'_>,
+        count: Count<'_, W>,
         out: &mut CudaViewMut<'_, T>,
-        selected: &mut CudaViewMut<'_, u32>,
+        selected: &mut CudaViewMut<'_, W>,
         workspace: &mut Workspace,
     ) -> Result<()> {
-        let method = self.items_method::<T>()?;
-        let capacity = capacity(flags.len(), &count)?;
-        check_lengths(flags.len(), items.len(), out.len(), capacity as usize)?;
+        let method = self.items_method::<T, W>()?;
+        let capacity = count.capacity(flags.len())?;
+        check_lengths(flags.len(), items.len(), out.len(), capacity)?;
         let items = cuda::reinterpret(items.slice(..))?;
-        let (call, _) = self.call(stream, flags, capacity, count, selected, workspace)?;
+        let call = self.call(stream, flags, capacity, count, selected, workspace)?;
         method.launch(call, &items, &mut cuda::reinterpret_mut(out)?)
     }
 
-    /// Compiles, or finds compiled, what [`items`](Self::items) needs for items of `T`'s size and alignment.
+    /// Compiles, or finds compiled, what [`indices`](Self::indices), and [`items`](Self::items) of `T`'s size and
+    /// alignment, need to count by `W`.
+    ///
+    /// ```no_run
+    /// # use compaction::{Strategy, cuda, select::Select};
+    /// # let select = Select::new(&cuda::Compiler::new(), &cuda::open(0)?, Strategy::LookBack)?;
+    /// select.prepare::<f64, u32>()?; // before a graph capture that moves items of 8 bytes
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
     /// What [`Compiler::load`] says.
-    pub fn prepare<T: Shared>(&self) -> Result<()> {
-        self.items_method::<T>().map(drop)
+    pub fn prepare<T: Shared, W: CountWord>(&self) -> Result<()> {
+        self.indices_method::<W>()?;
+        self.items_method::<T, W>().map(drop)
     }
 
-    fn items_method<T: Shared>(&self) -> Result<Arc<Method>> {
-        self.items.get::<T>(|| {
-            let source = method::source::<T>(self.strategy);
-            let module = self.compiler.load(&self.context, &source)?;
-            Method::of(&module, self.strategy, What::Items)
-        })
+    fn indices_method<W: CountWord>(&self) -> Result<Arc<Method<W>>> {
+        self.indices
+            .get::<u32, _>(|| self.load::<u32, W>(What::Indices))
     }
 
-    /// What all launches of a call are told, and a view to stand for items that nobody reads.
-    fn call<'a>(
+    fn items_method<T: Shared, W: CountWord>(&self) -> Result<Arc<Method<W>>> {
+        self.items.get::<T, _>(|| self.load::<T, W>(What::Items))
+    }
+
+    fn load<T: Shared, W: CountWord>(&self, what: What) -> Result<Method<W>> {
+        let source = method::source::<T, W>(self.strategy);
+        let module = self.compiler.load(&self.context, &source)?;
+        Method::of(&module, self.strategy, what)
+    }
+
+    /// What all launches of a call are told.
+    fn call<'a, W: CountWord>(
         &self,
         stream: &'a Arc<CudaStream>,
         flags: &'a CudaView<'_, u8>,
-        capacity: u32,
-        count: Count<'a>,
-        selected: &'a mut CudaViewMut<'_, u32>,
+        capacity: usize,
+        count: Count<'a, W>,
+        selected: &'a mut CudaViewMut<'_, W>,
         workspace: &'a mut Workspace,
-    ) -> Result<(Call<'a>, CudaView<'a, u32>)> {
-        let is_small = workspace.capacity() < capacity
-            || workspace.scratch.len() < workspace::scratch_words(self.strategy, capacity);
-        if is_small {
+    ) -> Result<Call<'a, W>> {
+        if workspace.capacity_for(self.strategy) < capacity {
             return Err(Error::WorkspaceTooSmall {
                 what: self.strategy.name(),
-                needed: capacity as usize,
-                got: workspace.capacity_for(self.strategy) as usize,
+                needed: capacity,
+                got: workspace.capacity_for(self.strategy),
             });
         }
-        let Workspace {
-            words,
-            scratch,
-            unread,
-            ..
-        } = workspace;
-        let unread: &'a CudaSlice<u32> = unread;
-        let (count, is_given) = told(count, unread)?;
-        let call = Call {
+        let portion = workspace.portion::<W>();
+        let (count, is_given) = count.told(&workspace.unread)?;
+        Ok(Call {
             stream,
             flags: flags.slice(..),
             count,
             is_given,
             capacity,
+            portion,
             selected: room_for_count(selected)?,
-            words: words.as_view_mut(),
-            scratch: scratch.as_view_mut(),
-        };
-        Ok((call, unread.as_view()))
-    }
-}
-
-/// The most items that there may be.
-fn capacity(flags: usize, count: &Count<'_>) -> Result<u32> {
-    match *count {
-        Count::Given(items) if items as usize > flags => Err(Error::LengthMismatch {
-            what: "the flags of select",
-            expected: items as usize,
-            got: flags,
-        }),
-        Count::Given(items) => Ok(items),
-        // A longer view than can be counted is refused with all other lengths.
-        Count::All | Count::Device(_) => Ok(u32::try_from(flags).unwrap_or(u32::MAX)),
-    }
-}
-
-/// The count as a kernel is told it: where it is, and whether it is given instead.
-fn told<'a>(count: Count<'a>, unread: &'a CudaSlice<u32>) -> Result<(CudaView<'a, u32>, u32)> {
-    match count {
-        Count::All | Count::Given(_) => Ok((unread.as_view(), 1)),
-        Count::Device(count) if !count.is_empty() => Ok((count, 0)),
-        Count::Device(_) => Err(Error::LengthMismatch {
-            what: "the count that select reads",
-            expected: 1,
-            got: 0,
-        }),
+            words: workspace.states.words.as_view_mut(),
+            scratch: workspace.scratch.as_view_mut(),
+        })
     }
 }
 
 /// Refuses an empty view for the number of the selected.
-fn room_for_count<'a>(selected: &'a mut CudaViewMut<'_, u32>) -> Result<CudaViewMut<'a, u32>> {
-    if selected.is_empty() {
-        return Err(Error::OutputTooShort {
-            what: "the count that select writes",
-            needed: 1,
-            got: 0,
-        });
-    }
+fn room_for_count<'a, W: CountWord>(
+    selected: &'a mut CudaViewMut<'_, W>,
+) -> Result<CudaViewMut<'a, W>> {
+    check_room("the count that select writes", selected.len(), 1)?;
     Ok(selected.slice_mut(..))
 }

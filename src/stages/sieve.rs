@@ -42,8 +42,9 @@ pub fn sieve(wave: &mut Wave, bounce: u32, keep: Keep) -> Result<(), Error> {
 fn on_cpu(wave: &mut CpuWave, before: usize, after: usize) -> Result<(), Error> {
     let lanes = wave.lanes(before);
     let (queue, flags) = (&wave.queue[..lanes], &wave.flags[..lanes]);
-    wave.counts[after] =
+    let kept =
         compaction::select::cpu::items(wave.strategy, queue, flags, &mut wave.sieved[..lanes])?;
+    wave.counts[after] = kept as u32;
     std::mem::swap(&mut wave.queue, &mut wave.sieved);
     Ok(())
 }

@@ -148,7 +148,7 @@ impl CudaWave {
             sieved: uninitialised(&stream, paths)?,
             flags: uninitialised(&stream, paths)?,
             counts: zeroed(&stream, counts::len(max_bounces))?,
-            workspace: Workspace::for_strategy(&stream, strategy, capacity)?,
+            workspace: Workspace::for_strategy(&stream, strategy, capacity as usize)?,
             landed: (0..IN_FLIGHT)
                 .map(|_| flight())
                 .collect::<Result<_, Error>>()?,
@@ -248,7 +248,7 @@ impl CudaWave {
     pub fn set_strategy(&mut self, strategy: Strategy) -> Result<(), Error> {
         let select = Select::new(&self.compiler, &self.context, strategy)?;
         let capacity = self.workspace.capacity();
-        self.workspace = Workspace::for_strategy(&self.stream, strategy, capacity)?;
+        self.workspace = Workspace::for_strategy(&self.stream, strategy, capacity as usize)?;
         self.select = select;
         self.strategy = strategy;
         Ok(())

@@ -139,7 +139,7 @@ impl Bench {
         Ok(Self {
             sets: (0..sets).map(|_| set()).collect::<Result<_>>()?,
             timeline: Timeline::new(context, 2 * runs)?,
-            workspace: Workspace::with_capacity(&stream, len as u32)?,
+            workspace: Workspace::with_capacity(&stream, len)?,
             runs,
             items: len as u32,
             sum_before_last: items[..len - 1].iter().copied().fold(0, u32::wrapping_add),

@@ -16,6 +16,7 @@ headers!(
     "block.cuh",
     "look_back.cuh",
     "order.cuh",
+    "extent.cuh",
     "tile.cuh",
     "stripes.cuh",
     "scan_counts.cuh",

@@ -6,7 +6,11 @@ use bytemuck::Pod;
 use rayon::prelude::*;
 
 use super::{TILE_ITEMS, check_item, check_lengths};
-use crate::{Result, Strategy, in_turn::in_turn};
+use crate::{
+    Result, Strategy,
+    counting::{CountWord, counted},
+    in_turn::in_turn,
+};
 
 /// Fewer items than this are not worth the threads: they take some 50 µs on one.
 const PARALLEL_FROM: usize = 1 << 16;
@@ -44,7 +48,7 @@ pub fn specification<'a, T>(
 /// ```
 /// use compaction::{Strategy, select::cpu};
 ///
-/// let mut out = [0; 4];
+/// let mut out = [0_u32; 4];
 /// assert_eq!(cpu::indices(Strategy::LookBack, &[0, 1, 0, 9], &mut out)?, 2);
 /// assert_eq!(out, [1, 3, 0, 0]);
 /// assert_eq!(cpu::indices(Strategy::Off, &[0, 1, 0, 9], &mut out)?, 2);
@@ -54,9 +58,10 @@ pub fn specification<'a, T>(
 ///
 /// # Errors
 ///
-/// [`Error::TooLong`](crate::Error::TooLong) for 2³² flags or more,
+/// [`Error::Uncountable`](crate::Error::Uncountable) for more flags than the indices' words count,
 /// [`Error::OutputTooShort`](crate::Error::OutputTooShort).
-pub fn indices(strategy: Strategy, flags: &[u8], out: &mut [u32]) -> Result<u32> {
+pub fn indices<W: CountWord>(strategy: Strategy, flags: &[u8], out: &mut [W]) -> Result<usize> {
+    counted::<W>("the flags of select", flags.len())?;
     check_lengths(flags.len(), flags.len(), out.len(), flags.len())?;
     Ok(keep(strategy, flags, &IndicesFrom(0), out))
 }
@@ -82,14 +87,14 @@ pub fn indices(strategy: Strategy, flags: &[u8], out: &mut [u32]) -> Result<u32>
 ///
 /// # Errors
 ///
-/// Those of [`indices`], and [`Error::LengthMismatch`](crate::Error::LengthMismatch) if there are not as many items as
-/// flags.
+/// [`Error::OutputTooShort`](crate::Error::OutputTooShort), and
+/// [`Error::LengthMismatch`](crate::Error::LengthMismatch) if there are not as many items as flags.
 pub fn items<T: Pod + Send + Sync>(
     strategy: Strategy,
     items: &[T],
     flags: &[u8],
     out: &mut [T],
-) -> Result<u32> {
+) -> Result<usize> {
     const { check_item::<T>() };
     check_lengths(flags.len(), items.len(), out.len(), flags.len())?;
     Ok(keep(strategy, flags, &ItemsOf(items), out))
@@ -106,14 +111,14 @@ trait Values<T>: Sync {
 /// Its index itself, and as much.
 struct IndicesFrom(usize);
 
-impl Values<u32> for IndicesFrom {
-    fn at(&self, index: usize) -> u32 {
-        (self.0 + index) as u32
+impl<W: CountWord> Values<W> for IndicesFrom {
+    fn at(&self, index: usize) -> W {
+        W::of_len(self.0 + index)
     }
     #[inline]
-    fn write_eight(&self, first: usize, places: &[u32; 8], out: &mut [u32; 8]) {
+    fn write_eight(&self, first: usize, places: &[u32; 8], out: &mut [W; 8]) {
         for (out, place) in out.iter_mut().zip(places) {
-            *out = self.at(first).wrapping_add(*place);
+            *out = self.at(first + *place as usize);
         }
     }
 }
@@ -139,9 +144,9 @@ fn keep<T: Pod + Send>(
     flags: &[u8],
     values: &impl Values<T>,
     out: &mut [T],
-) -> u32 {
+) -> usize {
     let parallel = flags.len() >= PARALLEL_FROM;
-    let kept = match strategy {
+    match strategy {
         Strategy::Off if parallel => blank(flags, values, out),
         Strategy::Off => blank_run(flags, 0, values, out),
         Strategy::HoleFilling if parallel => fill_holes_by_chunks(flags, values, out),
@@ -153,8 +158,7 @@ fn keep<T: Pod + Send>(
         | Strategy::CountScanScatter
         | Strategy::Sequences
         | Strategy::ScanScatter => keep_in_order(flags, values, out),
-    };
-    kept as u32
+    }
 }
 
 /// Moves the items whose flag is not zero to the front, and returns how many there are. What lies behind them then is
@@ -174,13 +178,12 @@ fn keep<T: Pod + Send>(
 ///
 /// # Errors
 ///
-/// [`Error::LengthMismatch`](crate::Error::LengthMismatch) if there are not as many items as flags,
-/// [`Error::TooLong`](crate::Error::TooLong).
+/// [`Error::LengthMismatch`](crate::Error::LengthMismatch) if there are not as many items as flags.
 pub fn in_place<T: Pod + Send + Sync>(
     strategy: Strategy,
     items: &mut [T],
     flags: &[u8],
-) -> Result<u32> {
+) -> Result<usize> {
     const { check_item::<T>() };
     check_lengths(flags.len(), items.len(), items.len(), flags.len())?;
     let kept = match strategy {
@@ -193,7 +196,7 @@ pub fn in_place<T: Pod + Send + Sync>(
         Strategy::HoleFilling => fill_in_place(items, flags),
         _ => close_up(items, flags),
     };
-    Ok(kept as u32)
+    Ok(kept)
 }
 
 /// The last survivor fills the first hole, until there is none before the last survivor.
@@ -264,7 +267,7 @@ fn fill_holes_by_chunks<T: Copy + Send>(
     let chunks = front.par_chunks(CHUNK_ITEMS);
     let holes = chunks.clone().map(|flags| flags.len() - count(flags));
     let holes: Vec<usize> = holes.collect();
-    let mut fillers = vec![0; holes.iter().sum()];
+    let mut fillers = vec![0_u64; holes.iter().sum()];
     keep_in_order(back, &IndicesFrom(kept), &mut fillers);
 
     let mut rest = fillers.as_slice();
@@ -273,7 +276,7 @@ fn fill_holes_by_chunks<T: Copy + Send>(
         rest = left;
         own
     });
-    let fillers: Vec<&[u32]> = fillers.collect();
+    let fillers: Vec<&[u64]> = fillers.collect();
     let parts = out[..kept].par_chunks_mut(CHUNK_ITEMS).zip(chunks);
     parts
         .zip(fillers)

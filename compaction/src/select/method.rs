@@ -7,7 +7,8 @@ use cudarc::driver::{CudaStream, CudaView, CudaViewMut};
 use super::{BLOCK_THREADS, MOST_SEQUENCES, SECTION_ITEMS, TILE_ITEMS, check_item};
 use crate::{
     Result, Strategy,
-    cuda::{In, InOut, Kernel, Launch, Module, Source},
+    counting::CountWord,
+    cuda::{self, In, InOut, Kernel, Launch, Module, Source},
     layout::Shared,
     look_back,
 };
@@ -19,80 +20,99 @@ const WIDEST_VECTOR: usize = 16;
 /// Counts that a block scans.
 const TILE_COUNTS: u32 = 8 * BLOCK_THREADS;
 
-/// `(items, flags, count, capacity, is_given, out, selected, workspace)`, items and what goes out in bytes
-type Keep = (
+/// `(items, flags, count, extent, out, selected, workspace)`, items and what goes out in bytes
+type Keep<W> = (
     In<u8>,
     In<u8>,
-    In<u32>,
-    u32,
-    u32,
+    In<W>,
+    Extent,
     InOut<u8>,
-    InOut<u32>,
+    InOut<W>,
     InOut<u64>,
 );
-/// `(flags, count, capacity, is_given, counts, workspace)`
-type CountGroups = (In<u8>, In<u32>, u32, u32, InOut<u32>, InOut<u64>);
-/// `(count, capacity, is_given, counts, selected, workspace)`
-type ScanGroups = (In<u32>, u32, u32, InOut<u32>, InOut<u32>, InOut<u64>);
-/// `(sequences, counts, selected, workspace)`
-type ScanSequences = (u32, InOut<u32>, InOut<u32>, InOut<u64>);
-/// `(items, flags, count, capacity, is_given, begins, out)`
-type MoveGroups = (In<u8>, In<u8>, In<u32>, u32, u32, In<u32>, InOut<u8>);
-/// `(flags, count, capacity, is_given, ranks, sums, workspace)`
-type ScanSections = (
+/// `(flags, count, extent, counts, workspace)`
+type CountGroups<W> = (In<u8>, In<W>, Extent, InOut<u32>, InOut<u64>);
+/// `(count, extent, counts, selected, workspace)`
+type ScanGroups<W> = (In<W>, Extent, InOut<u32>, InOut<W>, InOut<u64>);
+/// `(extent, sequences, counts, selected, workspace)`
+type ScanSequences<W> = (Extent, u32, InOut<u32>, InOut<W>, InOut<u64>);
+/// `(items, flags, count, extent, begins, out, workspace)`
+type MoveGroups<W> = (In<u8>, In<u8>, In<W>, Extent, In<u32>, InOut<u8>, In<u64>);
+/// `(flags, count, extent, ranks, sums, workspace)`
+type ScanSections<W> = (In<u8>, In<W>, Extent, InOut<u32>, InOut<u32>, InOut<u64>);
+/// `(items, flags, count, extent, ranks, sums, out, workspace)`
+type MoveByRank<W> = (
     In<u8>,
+    In<u8>,
+    In<W>,
+    Extent,
     In<u32>,
-    u32,
-    u32,
-    InOut<u32>,
-    InOut<u32>,
+    In<u32>,
+    InOut<u8>,
+    In<u64>,
+);
+/// `(flags, count, extent, befores, holes, selected, workspace)`
+pub(super) type FindHoles<W> = (
+    In<u8>,
+    In<W>,
+    Extent,
+    InOut<W>,
+    InOut<W>,
+    InOut<W>,
     InOut<u64>,
 );
-/// `(items, flags, count, capacity, is_given, ranks, sums, out)`
-type MoveByRank = (
+/// `(items, flags, count, extent, befores, holes, out, selected)`
+type FillHoles<W> = (
     In<u8>,
     In<u8>,
-    In<u32>,
-    u32,
-    u32,
-    In<u32>,
-    In<u32>,
+    In<W>,
+    Extent,
+    In<W>,
+    In<W>,
     InOut<u8>,
+    In<W>,
 );
-/// `(flags, count, capacity, is_given, befores, holes, selected, workspace)`
-pub(super) type FindHoles = (
-    In<u8>,
-    In<u32>,
-    u32,
-    u32,
-    InOut<u32>,
-    InOut<u32>,
-    InOut<u32>,
-    InOut<u64>,
-);
-/// `(items, flags, count, capacity, is_given, befores, holes, out, selected)`
-type FillHoles = (
-    In<u8>,
-    In<u8>,
-    In<u32>,
-    u32,
-    u32,
-    In<u32>,
-    In<u32>,
-    InOut<u8>,
-    In<u32>,
-);
-/// `(items, flags, count, capacity, is_given, befores, holes, selected)`
-pub(super) type FillHolesInPlace = (
-    InOut<u8>,
-    In<u8>,
-    In<u32>,
-    u32,
-    u32,
-    In<u32>,
-    In<u32>,
-    In<u32>,
-);
+/// `(items, flags, count, extent, befores, holes, selected)`
+pub(super) type FillHolesInPlace<W> = (InOut<u8>, In<u8>, In<W>, Extent, In<W>, In<W>, In<W>);
+
+crate::shared! {
+    /// The items of one launch, as `extent.cuh` explains them.
+    pub(crate) struct Extent {
+        pub(crate) capacity: u64,
+        pub(crate) first: u64,
+        pub(crate) items: u32,
+        pub(crate) number: u32,
+        pub(crate) is_given: u32,
+        pub(crate) unused: u32,
+    }
+}
+
+impl Extent {
+    /// All launches over `capacity` items, in portions of at most so many. There is one, if there are no items.
+    pub(super) fn all(
+        capacity: usize,
+        is_given: bool,
+        portion: u32,
+    ) -> impl Iterator<Item = Self> + Clone {
+        let portions = capacity.div_ceil(portion as usize).max(1);
+        (0..portions).map(move |number| {
+            let first = number * portion as usize;
+            Self {
+                capacity: capacity as u64,
+                first: first as u64,
+                items: (capacity - first).min(portion as usize) as u32,
+                number: number as u32,
+                is_given: u32::from(is_given),
+                unused: 0,
+            }
+        })
+    }
+
+    /// A block for every so many items that there may be, and one to say that there is none.
+    pub(super) fn blocks(self, items: u32) -> Launch {
+        Launch::blocks(self.items.div_ceil(items).max(1), BLOCK_THREADS)
+    }
+}
 
 /// What is selected.
 #[derive(Clone, Copy)]
@@ -119,10 +139,12 @@ macro_rules! file {
     };
 }
 
-/// A kernel file with what all of them take, for items of `T`'s size and alignment.
-pub(super) fn with_constants<T: Shared>(source: Source) -> Source {
+/// A kernel file with what all of them take, for items of `T`'s size and alignment, and counts and indices in words `W`.
+pub(super) fn with_constants<T: Shared, W: CountWord>(source: Source) -> Source {
     const { check_item::<T>() };
-    let source = source.constant("BLOCK_THREADS", BLOCK_THREADS);
+    let source = source
+        .define("Word", W::NAME)
+        .constant("BLOCK_THREADS", BLOCK_THREADS);
     look_back::declare(item_constants::<T>(source))
 }
 
@@ -134,67 +156,72 @@ pub(crate) fn item_constants<T>(source: Source) -> Source {
 }
 
 /// The kernel file of a strategy, for indices and items of `T`'s size and alignment.
-pub(super) fn source<T: Shared>(strategy: Strategy) -> Source {
+pub(super) fn source<T: Shared, W: CountWord>(strategy: Strategy) -> Source {
     match strategy {
         Strategy::LookBack | Strategy::Atomic | Strategy::Off => {
-            with_constants::<T>(file!("select.cu"))
-                .kernel::<Keep>("select_indices_look_back")
-                .kernel::<Keep>("select_items_look_back")
-                .kernel::<Keep>("select_many_indices_look_back")
-                .kernel::<Keep>("select_many_items_look_back")
-                .kernel::<Keep>("select_indices_atomic")
-                .kernel::<Keep>("select_items_atomic")
-                .kernel::<Keep>("select_indices_off")
-                .kernel::<Keep>("select_items_off")
+            with_constants::<T, W>(file!("select.cu"))
+                .kernel::<Keep<W>>("select_indices_look_back")
+                .kernel::<Keep<W>>("select_items_look_back")
+                .kernel::<Keep<W>>("select_many_indices_look_back")
+                .kernel::<Keep<W>>("select_many_items_look_back")
+                .kernel::<Keep<W>>("select_indices_atomic")
+                .kernel::<Keep<W>>("select_items_atomic")
+                .kernel::<Keep<W>>("select_indices_off")
+                .kernel::<Keep<W>>("select_items_off")
         }
-        Strategy::CountScanScatter => with_constants::<T>(file!("select_count_scan_scatter.cu"))
-            .kernel::<CountGroups>("select_count_blocks")
-            .kernel::<ScanGroups>("select_scan_blocks")
-            .kernel::<MoveGroups>("select_scatter_indices")
-            .kernel::<MoveGroups>("select_scatter_items"),
-        Strategy::Sequences => with_constants::<T>(file!("select_sequences.cu"))
-            .kernel::<CountGroups>("select_count_sequences")
-            .kernel::<ScanSequences>("select_scan_sequences")
-            .kernel::<MoveGroups>("select_move_indices")
-            .kernel::<MoveGroups>("select_move_items"),
-        Strategy::ScanScatter => with_constants::<T>(file!("select_scan_scatter.cu"))
-            .kernel::<ScanSections>("select_scan_sections")
-            .kernel::<ScanGroups>("select_scan_sums")
-            .kernel::<MoveByRank>("select_scatter_indices_by_rank")
-            .kernel::<MoveByRank>("select_scatter_items_by_rank"),
-        Strategy::HoleFilling => with_constants::<T>(file!("select_hole_filling.cu"))
-            .kernel::<FindHoles>("select_find_holes")
-            .kernel::<FillHoles>("select_fill_holes_with_indices")
-            .kernel::<FillHoles>("select_fill_holes_with_items")
-            .kernel::<FillHolesInPlace>("select_fill_holes_in_place"),
+        Strategy::CountScanScatter => with_constants::<T, W>(file!("select_count_scan_scatter.cu"))
+            .kernel::<CountGroups<W>>("select_count_blocks")
+            .kernel::<ScanGroups<W>>("select_scan_blocks")
+            .kernel::<MoveGroups<W>>("select_scatter_indices")
+            .kernel::<MoveGroups<W>>("select_scatter_items"),
+        Strategy::Sequences => with_constants::<T, W>(file!("select_sequences.cu"))
+            .kernel::<CountGroups<W>>("select_count_sequences")
+            .kernel::<ScanSequences<W>>("select_scan_sequences")
+            .kernel::<MoveGroups<W>>("select_move_indices")
+            .kernel::<MoveGroups<W>>("select_move_items"),
+        Strategy::ScanScatter => with_constants::<T, W>(file!("select_scan_scatter.cu"))
+            .kernel::<ScanSections<W>>("select_scan_sections")
+            .kernel::<ScanGroups<W>>("select_scan_sums")
+            .kernel::<MoveByRank<W>>("select_scatter_indices_by_rank")
+            .kernel::<MoveByRank<W>>("select_scatter_items_by_rank"),
+        Strategy::HoleFilling => with_constants::<T, W>(file!("select_hole_filling.cu"))
+            .kernel::<FindHoles<W>>("select_find_holes")
+            .kernel::<FillHoles<W>>("select_fill_holes_with_indices")
+            .kernel::<FillHoles<W>>("select_fill_holes_with_items")
+            .kernel::<FillHolesInPlace<W>>("select_fill_holes_in_place"),
     }
 }
 
 /// What every launch of a call is told.
-pub(super) struct Call<'a> {
+pub(super) struct Call<'a, W: CountWord> {
     pub(super) stream: &'a Arc<CudaStream>,
     pub(super) flags: CudaView<'a, u8>,
-    pub(super) count: CudaView<'a, u32>,
-    pub(super) is_given: u32,
-    pub(super) capacity: u32,
-    pub(super) selected: CudaViewMut<'a, u32>,
+    pub(super) count: CudaView<'a, W>,
+    pub(super) is_given: bool,
+    pub(super) capacity: usize,
+    /// The most items of one launch.
+    pub(super) portion: u32,
+    pub(super) selected: CudaViewMut<'a, W>,
     pub(super) words: CudaViewMut<'a, u64>,
-    pub(super) scratch: CudaViewMut<'a, u32>,
+    pub(super) scratch: CudaViewMut<'a, u64>,
 }
 
-impl Call<'_> {
-    /// A block for every so many items that there may be, and one to say that there is none.
-    pub(super) fn blocks(&self, items: u32) -> Launch {
-        Launch::blocks(self.capacity.div_ceil(items).max(1), BLOCK_THREADS)
+impl<W: CountWord> Call<'_, W> {
+    pub(super) fn extents(&self) -> impl Iterator<Item = Extent> + Clone + use<W> {
+        Extent::all(self.capacity, self.is_given, self.portion)
     }
 
-    fn count_groups(&mut self, kernel: &Kernel<CountGroups>, launch: Launch) -> Result<()> {
+    fn count_groups(
+        &mut self,
+        kernel: &Kernel<CountGroups<W>>,
+        extent: Extent,
+        launch: Launch,
+    ) -> Result<()> {
         let args = (
             self.flags.slice(..),
             self.count.slice(..),
-            self.capacity,
-            self.is_given,
-            self.scratch.slice_mut(..),
+            extent,
+            cuda::reinterpret_mut(&mut self.scratch)?,
             self.words.slice_mut(..),
         );
         kernel.launch(self.stream, launch, args)
@@ -203,16 +230,17 @@ impl Call<'_> {
     /// Scans the counts from the word `first` of the scratch on, one for `group_items` items.
     fn scan_groups(
         &mut self,
-        kernel: &Kernel<ScanGroups>,
+        kernel: &Kernel<ScanGroups<W>>,
+        extent: Extent,
         first: usize,
         group_items: u32,
     ) -> Result<()> {
-        let groups = self.capacity.div_ceil(group_items);
+        let groups = extent.items.div_ceil(group_items);
+        let mut scratch = cuda::reinterpret_mut(&mut self.scratch)?;
         let args = (
             self.count.slice(..),
-            self.capacity,
-            self.is_given,
-            self.scratch.slice_mut(first..),
+            extent,
+            scratch.slice_mut(first..),
             self.selected.slice_mut(..),
             self.words.slice_mut(..),
         );
@@ -222,8 +250,8 @@ impl Call<'_> {
 
     fn move_groups(
         &mut self,
-        kernel: &Kernel<MoveGroups>,
-        launch: Launch,
+        kernel: &Kernel<MoveGroups<W>>,
+        (extent, launch): (Extent, Launch),
         items: &CudaView<'_, u8>,
         out: &mut CudaViewMut<'_, u8>,
     ) -> Result<()> {
@@ -231,68 +259,71 @@ impl Call<'_> {
             items.slice(..),
             self.flags.slice(..),
             self.count.slice(..),
-            self.capacity,
-            self.is_given,
-            self.scratch.slice(..),
+            extent,
+            cuda::reinterpret(self.scratch.as_view())?,
             out.slice_mut(..),
+            self.words.as_view(),
         );
         kernel.launch(self.stream, launch, args)
     }
 
-    /// Where the holes begin in the scratch, behind the tiles' counts.
-    pub(super) fn holes(&self) -> usize {
-        self.capacity.div_ceil(TILE_ITEMS) as usize
+    /// Lists the holes of all portions: the survivors before each tile, and behind them in the scratch the holes.
+    pub(super) fn find_holes(&mut self, kernel: &Kernel<FindHoles<W>>) -> Result<()> {
+        for extent in self.extents() {
+            let tiles = self.tiles();
+            let mut scratch = cuda::reinterpret_mut(&mut self.scratch)?;
+            let (mut befores, mut holes) = scratch.split_at_mut(tiles);
+            let args = (
+                self.flags.slice(..),
+                self.count.slice(..),
+                extent,
+                befores.slice_mut(..),
+                holes.slice_mut(..),
+                self.selected.slice_mut(..),
+                self.words.slice_mut(..),
+            );
+            kernel.launch(self.stream, extent.blocks(TILE_ITEMS), args)?;
+        }
+        Ok(())
     }
 
-    pub(super) fn find_holes(&mut self, kernel: &Kernel<FindHoles>) -> Result<()> {
-        let launch = self.blocks(TILE_ITEMS);
-        let holes = self.holes();
-        let (mut befores, mut holes) = self.scratch.split_at_mut(holes);
-        let args = (
-            self.flags.slice(..),
-            self.count.slice(..),
-            self.capacity,
-            self.is_given,
-            befores.slice_mut(..),
-            holes.slice_mut(..),
-            self.selected.slice_mut(..),
-            self.words.slice_mut(..),
-        );
-        kernel.launch(self.stream, launch, args)
+    /// The tiles of all portions.
+    pub(super) fn tiles(&self) -> usize {
+        self.capacity.div_ceil(TILE_ITEMS as usize).max(1)
     }
 }
 
 /// The loaded kernels of a strategy, for indices or for items of one layout.
 #[derive(Debug)]
-pub(super) enum Method {
+pub(super) enum Method<W: CountWord> {
     LookBack {
-        few: Kernel<Keep>,
-        many: Kernel<Keep>,
+        few: Kernel<Keep<W>>,
+        many: Kernel<Keep<W>>,
     },
     CountScanScatter {
-        count: Kernel<CountGroups>,
-        scan: Kernel<ScanGroups>,
-        scatter: Kernel<MoveGroups>,
+        count: Kernel<CountGroups<W>>,
+        scan: Kernel<ScanGroups<W>>,
+        scatter: Kernel<MoveGroups<W>>,
     },
     Sequences {
-        count: Kernel<CountGroups>,
-        scan: Kernel<ScanSequences>,
-        moving: Kernel<MoveGroups>,
+        count: Kernel<CountGroups<W>>,
+        scan: Kernel<ScanSequences<W>>,
+        moving: Kernel<MoveGroups<W>>,
     },
     ScanScatter {
-        scan: Kernel<ScanSections>,
-        scan_sums: Kernel<ScanGroups>,
-        scatter: Kernel<MoveByRank>,
+        scan: Kernel<ScanSections<W>>,
+        scan_sums: Kernel<ScanGroups<W>>,
+        scatter: Kernel<MoveByRank<W>>,
     },
     HoleFilling {
-        find: Kernel<FindHoles>,
-        fill: Kernel<FillHoles>,
+        find: Kernel<FindHoles<W>>,
+        fill: Kernel<FillHoles<W>>,
     },
     /// A kernel whose blocks do not wait for each other.
-    Single(Kernel<Keep>),
+    Single(Kernel<Keep<W>>),
 }
 
-impl Method {
+impl<W: CountWord> Method<W> {
     pub(super) fn of(module: &Module, strategy: Strategy, what: What) -> Result<Self> {
         Ok(match strategy {
             Strategy::LookBack => Self::LookBack {
@@ -338,152 +369,167 @@ impl Method {
         })
     }
 
-    /// Puts the strategy's launches onto the stream.
+    /// Puts the strategy's launches onto the stream, one portion after the other.
     pub(super) fn launch(
         &self,
-        mut call: Call<'_>,
+        mut call: Call<'_, W>,
+        items: &CudaView<'_, u8>,
+        out: &mut CudaViewMut<'_, u8>,
+    ) -> Result<()> {
+        if let Self::HoleFilling { find, .. } = self {
+            call.find_holes(find)?;
+        }
+        for extent in call.extents() {
+            self.launch_portion(&mut call, extent, items, out)?;
+        }
+        Ok(())
+    }
+
+    fn launch_portion(
+        &self,
+        call: &mut Call<'_, W>,
+        extent: Extent,
         items: &CudaView<'_, u8>,
         out: &mut CudaViewMut<'_, u8>,
     ) -> Result<()> {
         match self {
-            Self::LookBack { many, .. } if call.capacity >= MANY_ITEMS => {
-                single(many, &mut call, 2 * TILE_ITEMS, items, out)
+            Self::LookBack { many, .. } if extent.items >= MANY_ITEMS => {
+                single(many, call, (extent, 2 * TILE_ITEMS), items, out)
             }
             Self::LookBack { few: kernel, .. } | Self::Single(kernel) => {
-                single(kernel, &mut call, TILE_ITEMS, items, out)
+                single(kernel, call, (extent, TILE_ITEMS), items, out)
             }
             Self::CountScanScatter {
                 count,
                 scan,
                 scatter,
             } => {
-                call.count_groups(count, call.blocks(BLOCK_THREADS))?;
-                call.scan_groups(scan, 0, BLOCK_THREADS)?;
-                call.move_groups(scatter, call.blocks(BLOCK_THREADS), items, out)
+                let launch = extent.blocks(BLOCK_THREADS);
+                call.count_groups(count, extent, launch)?;
+                call.scan_groups(scan, extent, 0, BLOCK_THREADS)?;
+                call.move_groups(scatter, (extent, launch), items, out)
             }
             Self::Sequences {
                 count,
                 scan,
                 moving,
-            } => sequences((count, scan, moving), &mut call, items, out),
+            } => sequences((count, scan, moving), call, extent, items, out),
             Self::ScanScatter {
                 scan,
                 scan_sums,
                 scatter,
-            } => scan_scatter((scan, scan_sums, scatter), &mut call, items, out),
-            Self::HoleFilling { find, fill } => {
-                call.find_holes(find)?;
-                fill_holes(fill, &mut call, items, out)
-            }
+            } => scan_scatter((scan, scan_sums, scatter), call, extent, items, out),
+            Self::HoleFilling { fill, .. } => fill_holes(fill, call, extent, items, out),
         }
     }
 }
 
-fn single(
-    kernel: &Kernel<Keep>,
-    call: &mut Call<'_>,
-    tile_items: u32,
+fn single<W: CountWord>(
+    kernel: &Kernel<Keep<W>>,
+    call: &mut Call<'_, W>,
+    (extent, tile_items): (Extent, u32),
     items: &CudaView<'_, u8>,
     out: &mut CudaViewMut<'_, u8>,
 ) -> Result<()> {
-    let launch = call.blocks(tile_items);
     let args = (
         items.slice(..),
         call.flags.slice(..),
         call.count.slice(..),
-        call.capacity,
-        call.is_given,
+        extent,
         out.slice_mut(..),
         call.selected.slice_mut(..),
         call.words.slice_mut(..),
     );
-    kernel.launch(call.stream, launch, args)
+    kernel.launch(call.stream, extent.blocks(tile_items), args)
 }
 
-fn sequences(
+fn sequences<W: CountWord>(
     (count, scan, moving): (
-        &Kernel<CountGroups>,
-        &Kernel<ScanSequences>,
-        &Kernel<MoveGroups>,
+        &Kernel<CountGroups<W>>,
+        &Kernel<ScanSequences<W>>,
+        &Kernel<MoveGroups<W>>,
     ),
-    call: &mut Call<'_>,
+    call: &mut Call<'_, W>,
+    extent: Extent,
     items: &CudaView<'_, u8>,
     out: &mut CudaViewMut<'_, u8>,
 ) -> Result<()> {
     // No more warps than there are rows of 512 items; a block has 16 warps, and so many rows are a tile.
     let warps = BLOCK_THREADS / 32;
-    let blocks = call
-        .capacity
+    let blocks = extent
+        .items
         .div_ceil(TILE_ITEMS)
         .clamp(1, MOST_SEQUENCES / warps);
     let launch = Launch::blocks(blocks, BLOCK_THREADS);
-    call.count_groups(count, launch)?;
+    call.count_groups(count, extent, launch)?;
     let sequences = blocks * warps;
     let args = (
+        extent,
         sequences,
-        call.scratch.slice_mut(..),
+        cuda::reinterpret_mut(&mut call.scratch)?,
         call.selected.slice_mut(..),
         call.words.slice_mut(..),
     );
     let scanners = Launch::blocks(sequences.div_ceil(TILE_COUNTS), BLOCK_THREADS);
     scan.launch(call.stream, scanners, args)?;
-    call.move_groups(moving, launch, items, out)
+    call.move_groups(moving, (extent, launch), items, out)
 }
 
-fn scan_scatter(
+fn scan_scatter<W: CountWord>(
     (scan, scan_sums, scatter): (
-        &Kernel<ScanSections>,
-        &Kernel<ScanGroups>,
-        &Kernel<MoveByRank>,
+        &Kernel<ScanSections<W>>,
+        &Kernel<ScanGroups<W>>,
+        &Kernel<MoveByRank<W>>,
     ),
-    call: &mut Call<'_>,
+    call: &mut Call<'_, W>,
+    extent: Extent,
     items: &CudaView<'_, u8>,
     out: &mut CudaViewMut<'_, u8>,
 ) -> Result<()> {
-    let sections = call.blocks(SECTION_ITEMS);
-    let sums_begin = call.capacity as usize;
-    let (mut ranks, mut sums) = call.scratch.split_at_mut(sums_begin);
+    let sums_begin = extent.items as usize;
+    let mut scratch = cuda::reinterpret_mut(&mut call.scratch)?;
+    let (mut ranks, mut sums) = scratch.split_at_mut(sums_begin);
     let args = (
         call.flags.slice(..),
         call.count.slice(..),
-        call.capacity,
-        call.is_given,
+        extent,
         ranks.slice_mut(..),
         sums.slice_mut(..),
         call.words.slice_mut(..),
     );
-    scan.launch(call.stream, sections, args)?;
-    call.scan_groups(scan_sums, sums_begin, SECTION_ITEMS)?;
+    scan.launch(call.stream, extent.blocks(SECTION_ITEMS), args)?;
+    call.scan_groups(scan_sums, extent, sums_begin, SECTION_ITEMS)?;
+    let scratch = cuda::reinterpret(call.scratch.as_view())?;
     let args = (
         items.slice(..),
         call.flags.slice(..),
         call.count.slice(..),
-        call.capacity,
-        call.is_given,
-        call.scratch.slice(..sums_begin),
-        call.scratch.slice(sums_begin..),
+        extent,
+        scratch.slice(..sums_begin),
+        scratch.slice(sums_begin..),
         out.slice_mut(..),
+        call.words.as_view(),
     );
-    scatter.launch(call.stream, call.blocks(BLOCK_THREADS), args)
+    scatter.launch(call.stream, extent.blocks(BLOCK_THREADS), args)
 }
 
-fn fill_holes(
-    kernel: &Kernel<FillHoles>,
-    call: &mut Call<'_>,
+fn fill_holes<W: CountWord>(
+    kernel: &Kernel<FillHoles<W>>,
+    call: &mut Call<'_, W>,
+    extent: Extent,
     items: &CudaView<'_, u8>,
     out: &mut CudaViewMut<'_, u8>,
 ) -> Result<()> {
-    let holes = call.holes();
+    let (tiles, scratch) = (call.tiles(), cuda::reinterpret(call.scratch.as_view())?);
     let args = (
         items.slice(..),
         call.flags.slice(..),
         call.count.slice(..),
-        call.capacity,
-        call.is_given,
-        call.scratch.slice(..holes),
-        call.scratch.slice(holes..),
+        extent,
+        scratch.slice(..tiles),
+        scratch.slice(tiles..),
         out.slice_mut(..),
-        call.selected.slice(..),
+        call.selected.as_view(),
     );
-    kernel.launch(call.stream, call.blocks(TILE_ITEMS), args)
+    kernel.launch(call.stream, extent.blocks(TILE_ITEMS), args)
 }

@@ -5,20 +5,24 @@ use std::sync::Arc;
 use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
 
 use super::{
-    BLOCK_THREADS, Count, TILE_ITEMS, capacity, check_item, check_lengths, room_for_count, told,
+    BLOCK_THREADS, Count, TILE_ITEMS, check_item, check_lengths, method::Extent, room_for_count,
     workspace::Workspace,
 };
 use crate::{
     Error, Result,
-    cuda::{Compiler, In, InOut, Kernel, Launch, Source},
+    counting::CountWord,
+    cuda::{Compiler, In, InOut, Kernel, Source},
     layout::Shared,
     look_back,
 };
 
-/// `(items, count, capacity, is_given, flags)`
-type Flags<T> = (In<T>, In<u32>, u32, u32, InOut<u8>);
-/// `(items, count, capacity, is_given, out, selected, workspace)`
-type Keep<T> = (In<T>, In<u32>, u32, u32, InOut<T>, InOut<u32>, InOut<u64>);
+/// `(items, count, extent, flags)`
+type Flags<T, W> = (In<T>, In<W>, Extent, InOut<u8>);
+/// `(items, count, extent, out, selected, workspace)`
+type Keep<T, W> = (In<T>, In<W>, Extent, InOut<T>, InOut<W>, InOut<u64>);
+
+/// From this many items on, blocks are more than a GPU runs at once.
+const MANY_ITEMS: u32 = 1 << 23;
 
 /// Where the kernel file includes the user's text.
 const INCLUDE: &str = "#include \"predicate\"";
@@ -40,6 +44,14 @@ pub struct Predicate {
 
 impl Predicate {
     /// This text. `path` is how errors name it.
+    ///
+    /// ```
+    /// use compaction::select::Predicate;
+    ///
+    /// let few = |most: u32| Predicate::new("few.cuh", format!("bool keep(u32 n) {{ return n <= {most}; }}"));
+    /// assert!(few(7).source::<u32>().text()?.contains("n <= 7"));
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
     pub fn new(path: impl Into<String>, text: impl Into<String>) -> Self {
         Self {
             path: path.into(),
@@ -48,12 +60,28 @@ impl Predicate {
     }
 
     /// How errors name it.
+    ///
+    /// ```
+    /// # use compaction::select::Predicate;
+    /// assert_eq!(Predicate::new("all.cuh", "bool keep(u32) { return true; }").path(), "all.cuh");
+    /// ```
     pub fn path(&self) -> &str {
         &self.path
     }
 
-    /// The kernel file that asks it of items of `T`.
+    /// The kernel file that asks it of items of `T`, counted by `u32`.
+    ///
+    /// ```
+    /// # use compaction::select::Predicate;
+    /// let all = Predicate::new("all.cuh", "bool keep(u8) { return true; }");
+    /// assert!(all.source::<u8>().text()?.contains("#define Item u8"));
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
     pub fn source<T: Shared>(&self) -> Source {
+        self.counting::<T, u32>()
+    }
+
+    fn counting<T: Shared, W: CountWord>(&self) -> Source {
         const { check_item::<T>() };
         let file = include_str!("../../kernels/select_if.cu");
         let include = format!("#include \"{}\"", self.path);
@@ -64,8 +92,10 @@ impl Predicate {
         .header(self.path.clone(), self.text.clone())
         .constant("BLOCK_THREADS", BLOCK_THREADS)
         .define("Item", T::NAME)
-        .kernel::<Flags<T>>("select_if_flags")
-        .kernel::<Keep<T>>("select_if_look_back");
+        .define("Word", W::NAME)
+        .kernel::<Flags<T, W>>("select_if_flags")
+        .kernel::<Keep<T, W>>("select_if_look_back")
+        .kernel::<Keep<T, W>>("select_if_many_look_back");
         look_back::declare(source)
     }
 }
@@ -101,13 +131,22 @@ impl Predicate {
 /// # Ok::<(), compaction::Error>(())
 /// ```
 #[derive(Debug)]
-pub struct SelectIf<T: Shared> {
-    flags: Kernel<Flags<T>>,
-    keep: Kernel<Keep<T>>,
+pub struct SelectIf<T: Shared, W: CountWord = u32> {
+    flags: Kernel<Flags<T, W>>,
+    few: Kernel<Keep<T, W>>,
+    many: Kernel<Keep<T, W>>,
 }
 
-impl<T: Shared> SelectIf<T> {
+impl<T: Shared, W: CountWord> SelectIf<T, W> {
     /// Compiles, or finds compiled, the kernels that ask the predicate.
+    ///
+    /// ```no_run
+    /// use compaction::{cuda, select::{Predicate, SelectIf}};
+    ///
+    /// let far = Predicate::new("far.cuh", "bool keep(f32 distance) { return distance > 1.0f; }");
+    /// let select = SelectIf::<f32, u64>::new(&cuda::Compiler::new(), &cuda::open(0)?, &far)?;
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -118,23 +157,38 @@ impl<T: Shared> SelectIf<T> {
         context: &Arc<CudaContext>,
         predicate: &Predicate,
     ) -> Result<Self> {
-        let module =
-            compiler
-                .load(context, &predicate.source::<T>())
-                .map_err(|error| match error {
-                    Error::Compile { log, .. } => Error::Compile {
-                        kernel: predicate.path.clone(),
-                        log,
-                    },
-                    other => other,
-                })?;
+        let module = compiler
+            .load(context, &predicate.counting::<T, W>())
+            .map_err(|error| match error {
+                Error::Compile { log, .. } => Error::Compile {
+                    kernel: predicate.path.clone(),
+                    log,
+                },
+                other => other,
+            })?;
         Ok(Self {
             flags: module.kernel("select_if_flags")?,
-            keep: module.kernel("select_if_look_back")?,
+            few: module.kernel("select_if_look_back")?,
+            many: module.kernel("select_if_many_look_back")?,
         })
     }
 
     /// Writes 1 for each item that is kept, else 0: flags as [`Select`](super::Select) takes them.
+    ///
+    /// ```no_run
+    /// # use compaction::{cuda, select::{Count, Predicate, SelectIf, Workspace}};
+    /// # let (context, compiler) = (cuda::open(0)?, cuda::Compiler::new());
+    /// # let stream = context.default_stream();
+    /// # let workspace = Workspace::with_capacity(&stream, 3)?;
+    /// let odd = Predicate::new("odd.cuh", "bool keep(u32 number) { return number % 2; }");
+    /// let select = SelectIf::<u32>::new(&compiler, &context, &odd)?;
+    /// let numbers = cuda::upload(&stream, &[7_u32, 8, 9])?;
+    /// let mut flags = cuda::zeroed::<u8>(&stream, 3)?;
+    /// let all = Count::Given(3_u32);
+    /// select.flags(&stream, &numbers.as_view(), all, &mut flags.as_view_mut(), &workspace)?;
+    /// assert_eq!(cuda::download(&stream, &flags)?, [1, 0, 1]);
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -143,25 +197,43 @@ impl<T: Shared> SelectIf<T> {
         &self,
         stream: &Arc<CudaStream>,
         items: &CudaView<'_, T>,
-        count: Count<'_>,
+        count: Count<'_, W>,
         flags: &mut CudaViewMut<'_, u8>,
         workspace: &Workspace,
     ) -> Result<()> {
-        let capacity = capacity(items.len(), &count)?;
-        check_lengths(items.len(), items.len(), flags.len(), capacity as usize)?;
-        let (count, is_given) = told(count, &workspace.unread)?;
-        let args = (
-            items.slice(..),
-            count,
-            capacity,
-            is_given,
-            flags.slice_mut(..),
-        );
-        self.flags
-            .launch(stream, Launch::covering(capacity, BLOCK_THREADS), args)
+        let capacity = count.capacity(items.len())?;
+        check_lengths(items.len(), items.len(), flags.len(), capacity)?;
+        let (count, is_given) = count.told(&workspace.unread)?;
+        for extent in Extent::all(capacity, is_given, workspace.portion::<W>()) {
+            let args = (
+                items.slice(..),
+                count.slice(..),
+                extent,
+                flags.slice_mut(..),
+            );
+            self.flags
+                .launch(stream, extent.blocks(BLOCK_THREADS), args)?;
+        }
+        Ok(())
     }
 
     /// Writes the items that the predicate keeps to `out`, in order, and how many there are to `selected[0]`.
+    ///
+    /// ```no_run
+    /// # use compaction::{cuda, select::{Count, Predicate, SelectIf, Workspace}};
+    /// # let (context, compiler) = (cuda::open(0)?, cuda::Compiler::new());
+    /// # let stream = context.default_stream();
+    /// # let mut workspace = Workspace::with_capacity(&stream, 3)?;
+    /// let odd = Predicate::new("odd.cuh", "bool keep(u32 number) { return number % 2; }");
+    /// let select = SelectIf::<u32>::new(&compiler, &context, &odd)?;
+    /// let numbers = cuda::upload(&stream, &[7_u32, 8, 9])?;
+    /// let mut out = cuda::zeroed::<u32>(&stream, 3)?;
+    /// let mut kept = cuda::zeroed::<u32>(&stream, 1)?;
+    /// let (mut to, mut count) = (out.as_view_mut(), kept.as_view_mut());
+    /// select.items(&stream, &numbers.as_view(), Count::All, &mut to, &mut count, &mut workspace)?;
+    /// assert_eq!(cuda::download(&stream, &out)?[..2], [7, 9]);
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -170,32 +242,38 @@ impl<T: Shared> SelectIf<T> {
         &self,
         stream: &Arc<CudaStream>,
         items: &CudaView<'_, T>,
-        count: Count<'_>,
+        count: Count<'_, W>,
         out: &mut CudaViewMut<'_, T>,
-        selected: &mut CudaViewMut<'_, u32>,
+        selected: &mut CudaViewMut<'_, W>,
         workspace: &mut Workspace,
     ) -> Result<()> {
-        let capacity = capacity(items.len(), &count)?;
-        check_lengths(items.len(), items.len(), out.len(), capacity as usize)?;
+        let capacity = count.capacity(items.len())?;
+        check_lengths(items.len(), items.len(), out.len(), capacity)?;
         if workspace.capacity() < capacity {
             return Err(Error::WorkspaceTooSmall {
                 what: "select by a predicate",
-                needed: capacity as usize,
-                got: workspace.capacity() as usize,
+                needed: capacity,
+                got: workspace.capacity(),
             });
         }
-        let (count, is_given) = told(count, &workspace.unread)?;
-        let args = (
-            items.slice(..),
-            count,
-            capacity,
-            is_given,
-            out.slice_mut(..),
-            room_for_count(selected)?,
-            workspace.words.as_view_mut(),
-        );
-        let blocks = capacity.div_ceil(TILE_ITEMS).max(1);
-        self.keep
-            .launch(stream, Launch::blocks(blocks, BLOCK_THREADS), args)
+        let portion = workspace.portion::<W>();
+        let (count, is_given) = count.told(&workspace.unread)?;
+        let mut selected = room_for_count(selected)?;
+        for extent in Extent::all(capacity, is_given, portion) {
+            let args = (
+                items.slice(..),
+                count.slice(..),
+                extent,
+                out.slice_mut(..),
+                selected.slice_mut(..),
+                workspace.states.words.as_view_mut(),
+            );
+            let kernel = match extent.items {
+                0..MANY_ITEMS => &self.few,
+                _ => &self.many,
+            };
+            kernel.launch(stream, extent.blocks(TILE_ITEMS), args)?;
+        }
+        Ok(())
     }
 }

@@ -5,33 +5,51 @@ use std::sync::Arc;
 use cudarc::driver::{CudaSlice, CudaStream, CudaView};
 
 use super::{BLOCK_THREADS, IN_PLACE_LEAST_ITEMS, MOST_SEQUENCES, SECTION_ITEMS, TILE_ITEMS};
-use crate::{
-    Error, Result, Strategy, cuda,
-    look_back::{CONTROL_WORDS, Control, LAST_EPOCH},
-};
+use crate::{Result, Strategy, counted::read_count, counting::CountWord, cuda, look_back::States};
+
+/// Items of a launch where there are too many for 32 bits.
+const PORTION_ITEMS: u32 = 1 << 31;
 
 /// What an operation needs of device memory besides its arguments: 8 bytes for 8,192 items by the default.
 ///
 /// It is made once and then used over and over, by operations on one stream, one after the other. No call has to clear
 /// it. The bytes that it takes never shrink as the capacity grows.
+///
+/// ```no_run
+/// use compaction::{Strategy, cuda, select::Workspace};
+///
+/// let stream = cuda::open(0)?.default_stream();
+/// let any = Workspace::with_capacity(&stream, 1 << 20)?;
+/// let small = Workspace::for_strategy(&stream, Strategy::LookBack, 1 << 20)?;
+/// assert_eq!(any.capacity(), small.capacity());
+/// # Ok::<(), compaction::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Workspace {
-    /// A [`Control`], and a state for each tile.
-    pub(super) words: CudaSlice<u64>,
+    pub(super) states: States,
     /// What the strategies of several launches hand from one to the next.
-    pub(super) scratch: CudaSlice<u32>,
-    /// Stands for what a kernel does not read: the count where it is given, the items where indices are selected.
-    pub(super) unread: CudaSlice<u32>,
-    capacity: u32,
+    pub(super) scratch: CudaSlice<u64>,
+    /// Stands for a count that no kernel reads, because it is given.
+    pub(super) unread: CudaSlice<u64>,
+    capacity: usize,
+    portion: u32,
 }
 
 impl Workspace {
     /// A workspace for operations on up to `items` items, by any strategy, also in place: some 4 bytes an item.
     ///
+    /// ```no_run
+    /// # use compaction::{Strategy, cuda, select::Workspace};
+    /// # let stream = cuda::open(0)?.default_stream();
+    /// let workspace = Workspace::with_capacity(&stream, 1 << 20)?;
+    /// assert_eq!(workspace.capacity(), 1 << 20);
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`].
-    pub fn with_capacity(stream: &Arc<CudaStream>, items: u32) -> Result<Self> {
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory).
+    pub fn with_capacity(stream: &Arc<CudaStream>, items: usize) -> Result<Self> {
         let scratch = Strategy::ALL.iter().map(|&each| scratch_words(each, items));
         Self::sized(
             stream,
@@ -44,127 +62,135 @@ impl Workspace {
     /// A workspace for operations on up to `items` items that are not in place, by this strategy, and by those that need
     /// no more: the default, `atomic` and `off` need the least.
     ///
+    /// ```no_run
+    /// # use compaction::{Strategy, cuda, select::Workspace};
+    /// # let stream = cuda::open(0)?.default_stream();
+    /// let workspace = Workspace::for_strategy(&stream, Strategy::LookBack, 1 << 33)?; // 2 MiB
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`].
-    pub fn for_strategy(stream: &Arc<CudaStream>, strategy: Strategy, items: u32) -> Result<Self> {
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory).
+    pub fn for_strategy(
+        stream: &Arc<CudaStream>,
+        strategy: Strategy,
+        items: usize,
+    ) -> Result<Self> {
         Self::sized(stream, items, TILE_ITEMS, scratch_words(strategy, items))
     }
 
     fn sized(
         stream: &Arc<CudaStream>,
-        items: u32,
+        items: usize,
         tile_items: u32,
         scratch: usize,
     ) -> Result<Self> {
         // The smallest call still has a tile, to say that there is nothing.
-        let states = items.div_ceil(tile_items).max(1);
-        let mut workspace = Self {
-            words: cuda::zeroed(stream, CONTROL_WORDS + states as usize)?,
+        let states = of_a_launch(items).div_ceil(tile_items as usize).max(1);
+        Ok(Self {
+            states: States::new(stream, states)?,
             scratch: cuda::uninitialised(stream, scratch)?,
             unread: cuda::zeroed(stream, 1)?,
             capacity: items,
-        };
-        workspace.set_epoch(stream, 1)?;
-        Ok(workspace)
+            portion: PORTION_ITEMS,
+        })
     }
 
     /// Makes it as old as if all but this many of its 2³⁰ - 1 epochs were used up. For tests of what comes then.
     #[doc(hidden)]
     pub fn age(&mut self, stream: &Arc<CudaStream>, epochs_left: u32) -> Result<()> {
-        self.set_epoch(stream, LAST_EPOCH + 1 - epochs_left.clamp(1, LAST_EPOCH))
+        self.states.age(stream, epochs_left)
     }
 
-    fn set_epoch(&mut self, stream: &Arc<CudaStream>, epoch: u32) -> Result<()> {
-        self.set_control(
-            stream,
-            Control {
-                ticket: u64::from(epoch) << 32,
-                state_count: self.states() as u64,
-                ..Control::default()
-            },
-        )
+    /// Has calls that count by `u64` take a launch for so many tiles. For tests of what comes after the first.
+    #[doc(hidden)]
+    pub fn portion_tiles(mut self, tiles: u32) -> Self {
+        self.portion = tiles
+            .saturating_mul(TILE_ITEMS)
+            .clamp(TILE_ITEMS, PORTION_ITEMS);
+        self
     }
 
-    fn set_control(&mut self, stream: &Arc<CudaStream>, control: Control) -> Result<()> {
-        let control: &[u64] = bytemuck::cast_slice(std::slice::from_ref(&control));
-        stream
-            .memcpy_htod(control, &mut self.words.slice_mut(..control.len()))
-            .map_err(Error::driver("set up a workspace"))
+    /// The most items of a launch. 32 bits count those of one.
+    pub(super) fn portion<W: CountWord>(&self) -> u32 {
+        match W::from_len(PORTION_ITEMS as usize * 2) {
+            None => u32::MAX,
+            Some(_) => self.portion,
+        }
     }
 
     /// The count that an operation left in `selected[0]`, after all that its stream has to do before: this waits.
     ///
+    /// ```no_run
+    /// # use compaction::{Strategy, cuda, select::Workspace};
+    /// # let stream = cuda::open(0)?.default_stream();
+    /// let mut workspace = Workspace::with_capacity(&stream, 8)?;
+    /// let selected = cuda::upload(&stream, &[5_u32])?; // where a call writes it
+    /// assert_eq!(workspace.read(&stream, &selected.as_view())?, 5);
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
-    /// [`Error::CountTooLarge`] if an operation since the last read was told by the device of more items than there
-    /// were: it took as many as there were, and the next read gives what it selected of these. Else those of
-    /// [`cuda::download`].
-    pub fn read(
+    /// [`Error::CountTooLarge`](crate::Error::CountTooLarge) if an operation since the last read was told by the device
+    /// of more items than there were: it took as many as there were, and the next read gives what it selected of these.
+    /// [`Error::LengthMismatch`](crate::Error::LengthMismatch) for an empty view, and those of [`cuda::download`].
+    pub fn read<W: CountWord>(
         &mut self,
         stream: &Arc<CudaStream>,
-        selected: &CudaView<'_, u32>,
+        selected: &CudaView<'_, W>,
     ) -> Result<usize> {
-        let selected = cuda::download(stream, selected)?;
-        let control = cuda::download(stream, &self.words.slice(..CONTROL_WORDS))?;
-        let control: Control = bytemuck::pod_read_unaligned(bytemuck::cast_slice(&control));
-        if control.overrun != 0 {
-            let overrun = control.overrun;
-            self.set_control(
-                stream,
-                Control {
-                    overrun: 0,
-                    ..control
-                },
-            )?;
-            return Err(Error::CountTooLarge {
-                what: "select",
-                count: (overrun >> 32) as usize,
-                capacity: overrun as u32 as usize,
-            });
-        }
-        selected
-            .first()
-            .map(|&count| count as usize)
-            .ok_or(Error::OutputTooShort {
-                what: "the count that select writes",
-                needed: 1,
-                got: 0,
-            })
+        self.states.check_overrun(stream, "select")?;
+        read_count("the count that select writes", stream, selected)
     }
 
     /// The most items that it can be used for.
-    pub fn capacity(&self) -> u32 {
+    ///
+    /// ```no_run
+    /// # use compaction::{Strategy, cuda, select::Workspace};
+    /// # let stream = cuda::open(0)?.default_stream();
+    /// assert_eq!(Workspace::with_capacity(&stream, 7)?.capacity(), 7);
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    pub fn capacity(&self) -> usize {
         self.capacity
     }
 
-    /// The most items that it can be used for by a strategy.
-    pub(super) fn capacity_for(&self, strategy: Strategy) -> u32 {
-        let whole = scratch_words(strategy, self.capacity).max(1);
-        let share = self.scratch.len() as u64 * u64::from(self.capacity) / whole as u64;
-        match scratch_words(strategy, self.capacity) {
-            0 => self.capacity,
-            _ => self.capacity.min(share as u32),
+    /// The most items that it can be used for by a strategy, about.
+    pub(super) fn capacity_for(&self, strategy: Strategy) -> usize {
+        let whole = scratch_words(strategy, self.capacity);
+        if self.scratch.len() >= whole {
+            return self.capacity;
         }
-    }
-
-    /// Tiles that it has states for.
-    pub(super) fn states(&self) -> usize {
-        self.words.len() - CONTROL_WORDS
+        (self.scratch.len() as u128 * self.capacity as u128 / whole as u128) as usize
     }
 }
 
-/// Words of 4 bytes that the launches of a strategy hand on, for as many items.
-pub(super) fn scratch_words(strategy: Strategy, items: u32) -> usize {
-    let items = items as usize;
-    match strategy {
+/// Of so many items, those of the longest launch.
+fn of_a_launch(items: usize) -> usize {
+    if items > u32::MAX as usize {
+        PORTION_ITEMS as usize
+    } else {
+        items
+    }
+}
+
+/// Words of 8 bytes that the launches of a strategy hand on, for as many items.
+fn scratch_words(strategy: Strategy, items: usize) -> usize {
+    let of_a_launch = of_a_launch(items);
+    let words = match strategy {
         Strategy::LookBack | Strategy::Atomic | Strategy::Off => 0,
         // The blocks' counts.
-        Strategy::CountScanScatter => items.div_ceil(BLOCK_THREADS as usize),
+        Strategy::CountScanScatter => of_a_launch.div_ceil(BLOCK_THREADS as usize),
         Strategy::Sequences => MOST_SEQUENCES as usize,
         // Every item's rank, and the sections' sums.
-        Strategy::ScanScatter => items + items.div_ceil(SECTION_ITEMS as usize),
-        // The holes, and the survivors before each tile.
-        Strategy::HoleFilling => items / 2 + items.div_ceil(TILE_ITEMS as usize),
-    }
+        Strategy::ScanScatter => of_a_launch + of_a_launch.div_ceil(SECTION_ITEMS as usize),
+        // The holes, and the survivors before each tile, in the words of the caller's counts.
+        Strategy::HoleFilling => {
+            let tiles = items.div_ceil(TILE_ITEMS as usize).max(1);
+            (items / 2).saturating_add(tiles).saturating_mul(2)
+        }
+    };
+    words.div_ceil(2)
 }

@@ -1,7 +1,9 @@
 //! One call for all machines.
 
 use compaction::{
-    Strategy, cuda,
+    Strategy,
+    counting::CountWord,
+    cuda,
     cudarc::driver::CudaViewMut,
     layout::Shared,
     select::{Count, Select, Workspace, cpu},
@@ -26,10 +28,15 @@ impl Backend<'_> {
     }
 
     /// Selects indices into `out`, and returns the count.
-    pub(crate) fn indices(&self, strategy: Strategy, flags: &[u8], out: &mut [u32]) -> usize {
+    pub(crate) fn indices<W: CountWord>(
+        &self,
+        strategy: Strategy,
+        flags: &[u8],
+        out: &mut [W],
+    ) -> usize {
         match self {
-            Self::Specification => write(cpu::specification(0.., flags), out),
-            Self::Cpu => cpu::indices(strategy, flags, out).unwrap() as usize,
+            Self::Specification => write(cpu::specification((0..).map(word), flags), out),
+            Self::Cpu => cpu::indices(strategy, flags, out).unwrap(),
             Self::Cuda(cuda) => cuda.indices(strategy, flags, out),
         }
     }
@@ -44,7 +51,7 @@ impl Backend<'_> {
     ) -> usize {
         match self {
             Self::Specification => write(cpu::specification(items.iter().copied(), flags), out),
-            Self::Cpu => cpu::items(strategy, items, flags, out).unwrap() as usize,
+            Self::Cpu => cpu::items(strategy, items, flags, out).unwrap(),
             Self::Cuda(cuda) => cuda.items(strategy, items, flags, out),
         }
     }
@@ -58,10 +65,15 @@ impl Backend<'_> {
     ) -> usize {
         match self {
             Self::Specification => unreachable!("it writes elsewhere"),
-            Self::Cpu => cpu::in_place(strategy, items, flags).unwrap() as usize,
+            Self::Cpu => cpu::in_place(strategy, items, flags).unwrap(),
             Self::Cuda(cuda) => cuda.in_place(strategy, items, flags),
         }
     }
+}
+
+/// A length as a word of 32 or 64 bits.
+pub(crate) fn word<W: CountWord>(len: usize) -> W {
+    W::from_len(len).unwrap()
 }
 
 fn write<T>(items: impl Iterator<Item = T>, out: &mut [T]) -> usize {
@@ -77,6 +89,8 @@ pub(crate) struct Cuda<'a> {
     pub(crate) start: usize,
     /// And this many bytes, where the items need not lie on more.
     pub(crate) shift: usize,
+    /// Items are counted by 64 bits, so many tiles a launch; else by 32 in one.
+    pub(crate) portion_tiles: Option<u32>,
 }
 
 impl<'a> Cuda<'a> {
@@ -89,6 +103,7 @@ impl<'a> Cuda<'a> {
             selects: compiled.collect(),
             start: 0,
             shift: 0,
+            portion_tiles: None,
         }
     }
 
@@ -101,10 +116,14 @@ impl<'a> Cuda<'a> {
     }
 
     pub(crate) fn workspace(&self, items: usize) -> Workspace {
-        Workspace::with_capacity(&self.gpu.stream, items as u32).unwrap()
+        let workspace = Workspace::with_capacity(&self.gpu.stream, items).unwrap();
+        match self.portion_tiles {
+            Some(tiles) => workspace.portion_tiles(tiles),
+            None => workspace,
+        }
     }
 
-    fn indices(&self, strategy: Strategy, flags: &[u8], out: &mut [u32]) -> usize {
+    fn indices<W: CountWord>(&self, strategy: Strategy, flags: &[u8], out: &mut [W]) -> usize {
         let (room, all) = (self.guarded(out), self.guarded(flags));
         self.call(room, out, flags.len(), |given, out, selected, workspace| {
             let select = self.select(strategy);
@@ -126,13 +145,25 @@ impl<'a> Cuda<'a> {
         flags: &[u8],
         out: &mut [T],
     ) -> usize {
+        match self.portion_tiles {
+            Some(_) => self.items_by::<T, u64>(strategy, items, flags, out),
+            None => self.items_by::<T, u32>(strategy, items, flags, out),
+        }
+    }
+
+    fn items_by<T: Shared, W: CountWord>(
+        &self,
+        strategy: Strategy,
+        items: &[T],
+        flags: &[u8],
+        out: &mut [T],
+    ) -> usize {
         let (items, all) = (self.guarded(items), self.guarded(flags));
-        let items = cuda::reinterpret(items.view()).unwrap();
+        let items = cuda::reinterpret::<u8, T>(items.view()).unwrap();
         let room = self.guarded(out);
-        self.call(room, out, flags.len(), |given, out, selected, workspace| {
-            let select = self.select(strategy);
-            let stream = &self.gpu.stream;
-            select.items::<T>(stream, &items, &all.view(), given, out, selected, workspace)
+        self.call::<T, W>(room, out, flags.len(), |given, out, selected, workspace| {
+            let (select, stream) = (self.select(strategy), &self.gpu.stream);
+            select.items(stream, &items, &all.view(), given, out, selected, workspace)
         })
     }
 
@@ -142,23 +173,24 @@ impl<'a> Cuda<'a> {
         items: &mut [T],
         flags: &[u8],
     ) -> usize {
+        match self.portion_tiles {
+            Some(_) => self.in_place_by::<T, u64>(strategy, items, flags),
+            None => self.in_place_by::<T, u32>(strategy, items, flags),
+        }
+    }
+
+    fn in_place_by<T: Shared, W: CountWord>(
+        &self,
+        strategy: Strategy,
+        items: &mut [T],
+        flags: &[u8],
+    ) -> usize {
         let (room, all) = (self.guarded(items), self.guarded(flags));
-        self.call(
-            room,
-            items,
-            flags.len(),
-            |given, items, selected, workspace| {
-                let select = self.select(strategy);
-                select.in_place(
-                    &self.gpu.stream,
-                    items,
-                    &all.view(),
-                    given,
-                    selected,
-                    workspace,
-                )
-            },
-        )
+        let len = flags.len();
+        self.call::<T, W>(room, items, len, |given, items, selected, workspace| {
+            let (select, stream) = (self.select(strategy), &self.gpu.stream);
+            select.in_place(stream, items, &all.view(), given, selected, workspace)
+        })
     }
 
     /// These items between guards, `start` items into their buffer and, if they lie anywhere, `shift` bytes more.
@@ -169,28 +201,28 @@ impl<'a> Cuda<'a> {
     }
 
     /// Calls with a count of `len` items, room for what comes out and for its number, and a workspace. Reads both.
-    fn call<T: Shared>(
+    fn call<T: Shared, W: CountWord>(
         &self,
         mut room: Guarded<u8>,
         out: &mut [T],
         len: usize,
         call: impl FnOnce(
-            Count<'_>,
+            Count<'_, W>,
             &mut CudaViewMut<'_, T>,
-            &mut CudaViewMut<'_, u32>,
+            &mut CudaViewMut<'_, W>,
             &mut Workspace,
         ) -> compaction::Result<()>,
     ) -> usize {
         let stream = &self.gpu.stream;
-        let mut selected = Guarded::new(stream, 1, &[0xabcd_0001_u32]);
+        let mut selected = Guarded::new(stream, 1, &[word::<W>(0xabcd_0001)]);
         call(
-            Count::Given(len as u32),
+            Count::Given(word(len)),
             &mut cuda::reinterpret_mut(&mut room.view_mut()).unwrap(),
             &mut selected.view_mut(),
             &mut self.workspace(len),
         )
         .unwrap();
         bytemuck::cast_slice_mut(out).copy_from_slice(&room.read(stream));
-        selected.read(stream)[0] as usize
+        selected.read(stream)[0].to_len()
     }
 }

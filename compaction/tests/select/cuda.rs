@@ -11,7 +11,8 @@ use crate::{
     Eight, Three,
     backends::{Backend, Cuda},
     cases::check,
-    common::Gpu,
+    common::{Gpu, is_short, lengths, times},
+    portions::reads_a_count,
     random::{Mask, Random},
     selects_in_place, selects_indices, selects_items, sizes,
 };
@@ -32,11 +33,11 @@ pub(crate) fn takes_views_that_start_anywhere(gpu: &Gpu) {
     let mut cuda = Cuda::new(gpu);
     for start in [1, 2, 3, 4, 5, 7, 8, 11, 12, 15, 16, 33] {
         (cuda.start, cuda.shift) = (start, start % 17);
-        for len in [0, 1, 3, 130, TILE - 1, TILE, TILE + 1, 5 * TILE + 2] {
+        for len in lengths([0, 1, 3, 130, TILE - 1, TILE, TILE + 1, 5 * TILE + 2]) {
             for mask in [Mask::All, Mask::Random(50)] {
                 let flags = mask.flags(len, &mut random);
                 let backend = Backend::Cuda(&cuda);
-                selects_indices(&backend, &flags, mask);
+                selects_indices::<u32>(&backend, &flags, mask);
                 selects_items::<u32>(&backend, &flags, mask);
                 selects_items::<Three>(&backend, &flags, mask);
                 selects_items::<Eight>(&backend, &flags, mask);
@@ -49,12 +50,7 @@ pub(crate) fn takes_views_that_start_anywhere(gpu: &Gpu) {
 }
 
 pub(crate) fn reads_its_count_from_the_device(gpu: &Gpu) {
-    let (stream, cuda) = (&gpu.stream, Cuda::new(gpu));
     let capacity = 9 * TILE + 5;
-    let flags = Mask::Random(50).flags(capacity, &mut Random(5));
-    let device_flags = upload(stream, &flags).unwrap();
-    let all: Vec<u32> = (0..capacity as u32).collect();
-    let mut workspace = cuda.workspace(capacity);
     // The last two are more than there are flags: as many as there are flags then.
     let counts = [
         0,
@@ -67,53 +63,24 @@ pub(crate) fn reads_its_count_from_the_device(gpu: &Gpu) {
         capacity + 1,
         u32::MAX as usize,
     ];
+    let cuda = Cuda::new(gpu);
     for count in counts {
-        for &strategy in Strategy::ALL {
-            let device_count = upload(stream, &[GUARD, count as u32]).unwrap();
-            let mut out = upload(stream, &vec![GUARD; capacity]).unwrap();
-            let mut selected = upload(stream, &[GUARD]).unwrap();
-            cuda.select(strategy)
-                .indices(
-                    stream,
-                    &device_flags.as_view(),
-                    Count::Device(device_count.slice(1..)),
-                    &mut out.as_view_mut(),
-                    &mut selected.as_view_mut(),
-                    &mut workspace,
-                )
-                .unwrap();
-            let len = count.min(capacity);
-            let out = download(stream, &out).unwrap();
-            let selected = download(stream, &selected).unwrap()[0];
-            let case = format!("a count of {count} on the device, {strategy}");
-            check(
-                strategy,
-                &all[..len],
-                &flags[..len],
-                (&out[..len], selected as usize),
-                GUARD,
-                &case,
-            );
-            assert!(
-                out[len..].iter().all(|&word| word == GUARD),
-                "{case}: behind the count"
-            );
-        }
+        reads_a_count::<u32>(&cuda, capacity, count);
     }
 }
 
 /// All calls are on the stream before the first result is read.
 pub(crate) fn uses_a_workspace_over_and_over(gpu: &Gpu) {
-    const CALLS: usize = 10_000;
+    let calls_made = times(10_000);
     let (stream, cuda) = (&gpu.stream, Cuda::new(gpu));
     let most = 6 * TILE;
     let mut random = Random(6);
     let flags = Mask::Random(30).flags(2 * most, &mut random);
     let device_flags = upload(stream, &flags).unwrap();
     let mut workspace = cuda.workspace(most);
-    let mut selected = upload(stream, &vec![GUARD; CALLS]).unwrap();
+    let mut selected = upload(stream, &vec![GUARD; calls_made]).unwrap();
     let mut calls = Vec::new();
-    for call in 0..CALLS {
+    for call in 0..calls_made {
         // Every other call is another strategy's, on the same workspace.
         let strategy = match call % 2 {
             0 => Strategy::LookBack,
@@ -154,7 +121,11 @@ pub(crate) fn uses_a_workspace_over_and_over(gpu: &Gpu) {
 /// Indices, and then from these the items, by a count that never leaves the device.
 pub(crate) fn replays_a_captured_chain(gpu: &Gpu) {
     let (stream, cuda) = (&gpu.stream, Cuda::new(gpu));
-    let len = 20 * TILE + 11;
+    let len = if is_short() {
+        4 * TILE + 1
+    } else {
+        20 * TILE + 11
+    };
     let mut random = Random(7);
     for &strategy in Strategy::ALL.iter().filter(|&&each| each != Strategy::Off) {
         let select = cuda.select(strategy);
@@ -199,7 +170,7 @@ pub(crate) fn replays_a_captured_chain(gpu: &Gpu) {
             .unwrap()
             .unwrap();
 
-        for replay in 0..60 {
+        for replay in 0..if is_short() { 3 } else { 60 } {
             let host_first = Mask::Random(random.below(101)).flags(len, &mut random);
             let host_second = Mask::Random(random.below(101)).flags(len, &mut random);
             stream.memcpy_htod(&host_first, &mut first_flags).unwrap();
@@ -232,7 +203,11 @@ pub(crate) fn replays_a_captured_chain(gpu: &Gpu) {
 /// States of the first epoch, left by a large call, must not pass for new ones when the epochs begin again.
 pub(crate) fn survives_its_last_epoch(gpu: &Gpu) {
     let (stream, cuda) = (&gpu.stream, Cuda::new(gpu));
-    let len = 150 * TILE + 1;
+    let len = if is_short() {
+        4 * TILE + 1
+    } else {
+        150 * TILE + 1
+    };
     let all: Vec<u32> = (0..len as u32).collect();
     let mut random = Random(8);
     let mut workspace = cuda.workspace(len);
@@ -354,6 +329,8 @@ pub(crate) fn refuses_what_does_not_fit(gpu: &Gpu) {
         ),
         "{error}"
     );
+    let error = Workspace::with_capacity(stream, usize::MAX).unwrap_err();
+    assert!(matches!(error, Error::OutOfMemory { .. }), "{error}");
     // A given count needs room and workspace for itself alone.
     indices(Count::Given(7), 7, 1, &mut small).unwrap();
 
@@ -393,7 +370,7 @@ pub(crate) fn keeps_in_place(gpu: &Gpu) {
     for strategy in [Strategy::Atomic, Strategy::Sequences] {
         let error = cuda
             .select(strategy)
-            .prepare_in_place::<u32>()
+            .prepare_in_place::<u32, u32>()
             .unwrap_err()
             .to_string();
         assert!(
@@ -405,22 +382,26 @@ pub(crate) fn keeps_in_place(gpu: &Gpu) {
 
 pub(crate) fn random_cases(gpu: &Gpu) {
     let mut cuda = Cuda::new(gpu);
-    for seed in 1000..1200 {
+    for seed in (1000..).take(times(400)) {
         let mut random = Random(seed);
-        let magnitude = random.below(20);
+        let magnitude = random.below(if is_short() { 15 } else { 20 });
         let len = random.below(2 << magnitude);
         let mask = match random.below(3) {
             0 => Mask::Blocks,
             _ => Mask::Random(random.below(101)),
         };
-        cuda.start = random.below(40);
+        (cuda.start, cuda.shift) = (random.below(40), random.below(17));
+        cuda.portion_tiles = [None, Some(1), Some(3), Some(100)][random.below(4)];
         let flags = mask.flags(len, &mut random);
         let backend = Backend::Cuda(&cuda);
-        match random.below(5) {
-            0 => selects_indices(&backend, &flags, mask),
-            1 => selects_items::<f32>(&backend, &flags, mask),
-            2 => selects_items::<Three>(&backend, &flags, mask),
-            3 => selects_in_place::<u64>(&backend, &flags, mask),
+        match random.below(8) {
+            0 => selects_indices::<u32>(&backend, &flags, mask),
+            1 => selects_indices::<u64>(&backend, &flags, mask),
+            2 => selects_items::<f32>(&backend, &flags, mask),
+            3 => selects_items::<Three>(&backend, &flags, mask),
+            4 => selects_items::<sizes::Bytes7>(&backend, &flags, mask),
+            5 => selects_in_place::<u64>(&backend, &flags, mask),
+            6 => selects_in_place::<sizes::Bytes16>(&backend, &flags, mask),
             _ => selects_items::<u64>(&backend, &flags, mask),
         }
     }
@@ -473,7 +454,7 @@ pub(crate) fn reports_a_count_that_is_too_large(gpu: &Gpu) {
 
 /// Each stream with a workspace of its own, from a thread of its own, both with more blocks than the GPU runs at once.
 pub(crate) fn works_on_two_streams_at_once(gpu: &Gpu) {
-    let len = 1 << 22;
+    let len = if is_short() { 40_000 } else { 1 << 22 };
     std::thread::scope(|scope| {
         for seed in [21, 22] {
             let stream = gpu.context.new_stream().unwrap();
@@ -490,15 +471,15 @@ pub(crate) fn works_on_two_streams_at_once(gpu: &Gpu) {
 }
 
 fn calls_over_and_over(gpu: &Gpu, len: usize, seed: u64) {
-    const CALLS: usize = 10_000;
+    let calls_made = times(10_000);
     let (stream, cuda) = (&gpu.stream, Cuda::new(gpu));
     let flags = Mask::Random(40).flags(len, &mut Random(seed));
     let expected = flags.iter().filter(|&&flag| flag != 0).count() as u32;
     let device_flags = upload(stream, &flags).unwrap();
     let mut workspace = cuda.workspace(len);
     let mut out = upload(stream, &vec![GUARD; len]).unwrap();
-    let mut selected = upload(stream, &vec![GUARD; CALLS]).unwrap();
-    for call in 0..CALLS {
+    let mut selected = upload(stream, &vec![GUARD; calls_made]).unwrap();
+    for call in 0..calls_made {
         cuda.select(Strategy::LookBack)
             .indices(
                 stream,

@@ -1,12 +1,13 @@
-//! As many items as can be counted. Takes some 40 GB of a GPU: `-- --ignored huge`.
+//! More items than 31 and than 32 bits count. Takes some 60 GB of a GPU: `-- --ignored huge`.
 
 use compaction::{
-    Strategy,
+    Error, Strategy,
+    counting::CountWord,
     cuda::{download, upload, zeroed},
-    select::{Count, Select, Workspace},
+    select::{Count, Predicate, Select, SelectIf, Workspace},
 };
 
-use crate::common::Gpu;
+use crate::{backends::word, common::Gpu};
 
 pub(crate) fn around_two_to_the_31(gpu: &Gpu) {
     for len in [(1_usize << 31) - 1, 1 << 31, (1 << 31) + 1] {
@@ -17,42 +18,122 @@ pub(crate) fn around_two_to_the_31(gpu: &Gpu) {
             Strategy::HoleFilling,
             Strategy::Atomic,
         ] {
-            keeps_few(gpu, strategy, len);
+            keeps_few::<u32>(gpu, strategy, len);
         }
     }
 }
 
-pub(crate) fn below_two_to_the_32(gpu: &Gpu) {
-    for len in [(1_usize << 32) - 3, (1 << 32) - 1] {
-        for &strategy in Strategy::ALL {
-            if strategy != Strategy::Off {
-                keeps_few(gpu, strategy, len);
-            }
-        }
+pub(crate) fn around_two_to_the_32(gpu: &Gpu) {
+    for &strategy in Strategy::ALL.iter().filter(|&&each| each != Strategy::Off) {
+        keeps_few::<u32>(gpu, strategy, (1 << 32) - 1);
+        keeps_few::<u64>(gpu, strategy, (1 << 32) + 3);
     }
 }
+
+/// Items of a byte, and in place, and by a predicate.
+pub(crate) fn bytes_beyond_two_to_the_32(gpu: &Gpu) {
+    let (stream, len) = (&gpu.stream, (1_usize << 32) + 3);
+    let mut flags = vec![0_u8; len];
+    flags.iter_mut().step_by(STEP).for_each(|flag| *flag = 1);
+    flags[len - 1] = 0x80;
+    let items: Vec<u8> = (0..len).map(|index| (index % 251) as u8 | 1).collect();
+    let flagged = items.iter().zip(&flags).filter(|(_, flag)| **flag != 0);
+    let expected: Vec<u8> = flagged.map(|(item, _)| *item).collect();
+
+    let flags = upload(stream, &flags).unwrap();
+    let mut device = upload(stream, &items).unwrap();
+    let mut out = zeroed::<u8>(stream, len).unwrap();
+    let mut selected = zeroed::<u64>(stream, 1).unwrap();
+    let mut workspace = Workspace::with_capacity(stream, len).unwrap();
+    let select = Select::new(&gpu.compiler, &gpu.context, Strategy::LookBack).unwrap();
+    select
+        .items(
+            stream,
+            &device.as_view(),
+            &flags.as_view(),
+            Count::All,
+            &mut out.as_view_mut(),
+            &mut selected.as_view_mut(),
+            &mut workspace,
+        )
+        .unwrap();
+    let kept = workspace.read(stream, &selected.as_view()).unwrap();
+    assert_eq!(kept, expected.len());
+    let mut words = [
+        zeroed::<u32>(stream, 1).unwrap(),
+        zeroed(stream, 1).unwrap(),
+    ];
+    let [few, count] = &mut words;
+    let error = select
+        .indices(
+            stream,
+            &flags.as_view(),
+            Count::All,
+            &mut few.as_view_mut(),
+            &mut count.as_view_mut(),
+            &mut workspace,
+        )
+        .unwrap_err();
+    assert!(
+        matches!(error, Error::Uncountable { len: said, .. } if said == len),
+        "{error}"
+    );
+    let copy = download(stream, &out.slice(..kept + 1)).unwrap();
+    assert!(copy[..kept] == expected && copy[kept] == 0, "items");
+
+    select
+        .in_place(
+            stream,
+            &mut device.as_view_mut(),
+            &flags.as_view(),
+            Count::All,
+            &mut selected.as_view_mut(),
+            &mut workspace,
+        )
+        .unwrap();
+    assert_eq!(workspace.read(stream, &selected.as_view()).unwrap(), kept);
+    let copy = download(stream, &device.slice(..kept)).unwrap();
+    assert!(copy == expected, "in place");
+
+    let flagged = Predicate::new("flagged.cuh", "bool keep(u8 flag) { return flag != 0; }");
+    SelectIf::<u8, u64>::new(&gpu.compiler, &gpu.context, &flagged)
+        .unwrap()
+        .items(
+            stream,
+            &flags.as_view(),
+            Count::All,
+            &mut out.as_view_mut(),
+            &mut selected.as_view_mut(),
+            &mut workspace,
+        )
+        .unwrap();
+    assert_eq!(workspace.read(stream, &selected.as_view()).unwrap(), kept);
+    let copy = download(stream, &out.slice(..kept)).unwrap();
+    assert!(copy[..kept - 1].iter().all(|&flag| flag == 1) && copy[kept - 1] == 0x80);
+}
+
+const STEP: usize = 999_983;
 
 /// Every 999,983rd item, and the last.
-fn keeps_few(gpu: &Gpu, strategy: Strategy, len: usize) {
-    const STEP: usize = 999_983;
+fn keeps_few<W: CountWord>(gpu: &Gpu, strategy: Strategy, len: usize) {
     let stream = &gpu.stream;
     let mut flags = vec![0_u8; len];
     flags.iter_mut().step_by(STEP).for_each(|flag| *flag = 1);
     flags[len - 1] = 0x80;
-    let mut expected: Vec<u32> = (0..len).step_by(STEP).map(|index| index as u32).collect();
-    if expected.last() != Some(&((len - 1) as u32)) {
-        expected.push((len - 1) as u32);
+    let mut expected: Vec<W> = (0..len).step_by(STEP).map(word).collect();
+    if expected.last() != Some(&word(len - 1)) {
+        expected.push(word(len - 1));
     }
     let flags = upload(stream, &flags).unwrap();
-    let mut out = zeroed::<u32>(stream, len).unwrap();
-    let mut selected = zeroed::<u32>(stream, 1).unwrap();
-    let mut workspace = Workspace::for_strategy(stream, strategy, len as u32).unwrap();
+    let mut out = zeroed::<W>(stream, len).unwrap();
+    let mut selected = zeroed::<W>(stream, 1).unwrap();
+    let mut workspace = Workspace::for_strategy(stream, strategy, len).unwrap();
     Select::new(&gpu.compiler, &gpu.context, strategy)
         .unwrap()
         .indices(
             stream,
             &flags.as_view(),
-            Count::Given(len as u32),
+            Count::Given(word(len)),
             &mut out.as_view_mut(),
             &mut selected.as_view_mut(),
             &mut workspace,
@@ -63,7 +144,7 @@ fn keeps_few(gpu: &Gpu, strategy: Strategy, len: usize) {
     let mut out = download(stream, &out.slice(..kept + 1)).unwrap();
     assert_eq!(
         out.pop(),
-        Some(0),
+        Some(W::zeroed()),
         "behind the result of {len} by {strategy}"
     );
     if !strategy.keeps_order() {

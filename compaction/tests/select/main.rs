@@ -11,6 +11,7 @@ mod backends;
 mod cases;
 mod cuda;
 mod huge;
+mod portions;
 mod predicate;
 mod sizes;
 
@@ -18,15 +19,16 @@ use std::sync::Arc;
 
 use compaction::{
     Error, Strategy,
+    counting::CountWord,
     cuda::{Nvrtc, Target},
     layout::Shared,
     select::{self, Predicate},
 };
 
 use crate::{
-    backends::Backend,
+    backends::{Backend, word},
     cases::{LARGE, MASKS, SIZES},
-    common::Tests,
+    common::{Tests, is_short, lengths},
     random::{Mask, Random},
 };
 
@@ -84,6 +86,11 @@ fn main() {
             "cuda_keeps_what_is_flagged_in_random_cases",
             cuda::random_cases,
         )
+        .gpu("cuda_works_in_portions", portions::keeps_what_is_flagged)
+        .gpu(
+            "cuda_reads_its_count_in_portions",
+            portions::reads_its_count,
+        )
         .gpu(
             "cuda_keeps_what_a_predicate_keeps",
             predicate::keeps_what_it_keeps,
@@ -97,7 +104,8 @@ fn main() {
             cuda::works_on_two_streams_at_once,
         )
         .huge("huge_cuda_2_to_the_31", huge::around_two_to_the_31)
-        .huge("huge_cuda_2_to_the_32", huge::below_two_to_the_32)
+        .huge("huge_cuda_2_to_the_32", huge::around_two_to_the_32)
+        .huge("huge_cuda_bytes", huge::bytes_beyond_two_to_the_32)
         .gpu("cuda_keeps_what_is_flagged", cuda::keeps_what_is_flagged)
         .gpu(
             "cuda_keeps_items_of_every_size",
@@ -146,25 +154,30 @@ fn strategies_are_known_by_their_names() {
 /// Indices and items of one word, at every size, under every mask.
 fn keeps_what_is_flagged(backend: &Backend<'_>) {
     let mut random = Random(1);
-    for &len in SIZES {
+    for len in lengths(SIZES.iter().copied()) {
         for &mask in MASKS {
             let flags = mask.flags(len, &mut random);
-            selects_indices(backend, &flags, mask);
+            selects_indices::<u32>(backend, &flags, mask);
             selects_items::<u32>(backend, &flags, mask);
         }
     }
 }
 
 fn keeps_many_items(backend: &Backend<'_>) {
+    if is_short() {
+        return;
+    }
     let flags = Mask::Random(50).flags(LARGE, &mut Random(3));
-    selects_indices(backend, &flags, Mask::Random(50));
+    selects_indices::<u32>(backend, &flags, Mask::Random(50));
+    selects_indices::<u64>(backend, &flags, Mask::Random(50));
     selects_items::<u32>(backend, &flags, Mask::Random(50));
 }
 
 /// Items of one word and of many, at every size.
 fn keeps_in_place(backend: &Backend<'_>) {
     let mut random = Random(11);
-    for &len in SIZES.iter().filter(|&&len| len <= 1 << 20) {
+    let few = SIZES.iter().copied().filter(|&len| len <= 1 << 20);
+    for len in lengths(few) {
         for mask in [Mask::All, Mask::None, Mask::Random(50), Mask::Blocks] {
             let flags = mask.flags(len, &mut random);
             selects_in_place::<u32>(backend, &flags, mask);
@@ -203,11 +216,15 @@ fn selects_in_place_by<T: Shared>(
     cases::check(strategy, &items, flags, (&out, count), guard, &case);
 }
 
-fn selects_indices(backend: &Backend<'_>, flags: &[u8], mask: Mask) {
-    let all: Vec<u32> = (0..flags.len() as u32).collect();
+fn selects_indices<W: CountWord>(backend: &Backend<'_>, flags: &[u8], mask: Mask) {
+    let all: Vec<W> = (0..flags.len()).map(word).collect();
     for &strategy in backend.strategies() {
-        let case = format!("indices of {} {mask:?}, {strategy}", flags.len());
-        let guard = 0xdead_beef;
+        let case = format!(
+            "{} indices of {} {mask:?}, {strategy}",
+            W::NAME,
+            flags.len()
+        );
+        let guard = word(0xdead_beef);
         let mut out = vec![guard; flags.len()];
         let count = backend.indices(strategy, flags, &mut out);
         cases::check(strategy, &all, flags, (&out, count), guard, &case);
@@ -247,7 +264,7 @@ fn random_cases_on_the_cpu() {
         };
         let flags = mask.flags(len, &mut random);
         match random.below(4) {
-            0 => selects_indices(&Backend::Cpu, &flags, mask),
+            0 => selects_indices::<u64>(&Backend::Cpu, &flags, mask),
             1 => selects_items::<f32>(&Backend::Cpu, &flags, mask),
             2 => selects_items::<Five>(&Backend::Cpu, &flags, mask),
             _ => selects_items::<u64>(&Backend::Cpu, &flags, mask),
@@ -294,15 +311,14 @@ fn kernels_compile_without_spills(nvrtc: &Arc<Nvrtc>) {
         select::source::<u32>(),
         select::source::<Sixteen>(),
         select::source::<u8>(),
-        select::source::<sizes::Bytes64>(),
         Predicate::new("even.cuh", "bool keep(u32 item) { return item % 2 == 0; }").source::<u32>(),
         Predicate::new("first.cuh", predicate::FIRST_OF_EIGHT).source::<Eight>(),
     ];
     for &strategy in Strategy::ALL {
         // Three strategies share a file, which need not be compiled three times.
         if !matches!(strategy, Strategy::Atomic | Strategy::Off) {
-            sources.extend(select::sources::<Three>(strategy));
-            sources.extend(select::sources::<sizes::Bytes7>(strategy));
+            sources.extend(select::sources::<Three, u32>(strategy));
+            sources.extend(select::sources::<sizes::Bytes64, u64>(strategy));
         }
     }
     for capability in [75, 80, 86, 90, 120] {

@@ -4,17 +4,28 @@ use std::sync::Arc;
 
 use compaction::{
     Error,
+    counting::CountWord,
     cuda::{Cache, Compiler, Nvrtc, download, upload, zeroed},
     layout::Shared,
     select::{Count, Predicate, SelectIf, TILE_ITEMS},
 };
 
-use crate::{Eight, backends::Cuda, cases::SIZES, common::Gpu, random::items};
+use crate::{
+    Eight,
+    backends::{Cuda, word},
+    cases::SIZES,
+    common::{Gpu, lengths},
+    random::items,
+    sizes::Pairs3,
+};
 
 const GUARD: u8 = 0xa5;
 
 pub(crate) const FIRST_OF_EIGHT: &str = "struct Eight { u32 words[8]; };
 bool keep(const Eight &item) { return item.words[0] % 3 == 0; }";
+
+const FIRST_OF_PAIRS: &str = "struct Pairs3 { u16 numbers[3]; };
+bool keep(Pairs3 item) { return item.numbers[0] % 3 == 0; }";
 
 /// The user's own file and line, and what stands there.
 pub(crate) fn shows_its_line(nvrtc: &Arc<Nvrtc>) {
@@ -40,10 +51,19 @@ pub(crate) fn shows_its_line(nvrtc: &Arc<Nvrtc>) {
 
 pub(crate) fn keeps_what_it_keeps(gpu: &Gpu) {
     let cuda = Cuda::new(gpu);
-    let odd = "bool keep(u32 item) { return item % 3 == 0; }";
-    keeps::<u32>(&cuda, odd, |item| item % 3 == 0);
-    keeps::<Eight>(&cuda, FIRST_OF_EIGHT, |item| item.words[0] % 3 == 0);
-    let error = SelectIf::<u32>::new(
+    let thirds = "bool keep(u32 item) { return item % 3 == 0; }";
+    keeps::<u32, u32>(&cuda, thirds, |item| item % 3 == 0);
+    keeps::<Eight, u32>(&cuda, FIRST_OF_EIGHT, |item| item.words[0] % 3 == 0);
+    keeps::<u8, u32>(
+        &cuda,
+        "bool keep(u8 item) { return item % 3 == 0; }",
+        |item| item % 3 == 0,
+    );
+    keeps::<Pairs3, u32>(&cuda, FIRST_OF_PAIRS, |item| item.numbers[0] % 3 == 0);
+    let mut cuda = Cuda::new(gpu);
+    cuda.portion_tiles = Some(3);
+    keeps::<u32, u64>(&cuda, thirds, |item| item % 3 == 0);
+    let error = SelectIf::<u32, u32>::new(
         &gpu.compiler,
         &gpu.context,
         &Predicate::new("none.cuh", "bool kept;"),
@@ -56,21 +76,21 @@ pub(crate) fn keeps_what_it_keeps(gpu: &Gpu) {
     );
 }
 
-fn keeps<T: Shared>(cuda: &Cuda<'_>, text: &str, keep: fn(&T) -> bool) {
+fn keeps<T: Shared, W: CountWord>(cuda: &Cuda<'_>, text: &str, keep: fn(&T) -> bool) {
     let stream = &cuda.gpu.stream;
     let predicate = Predicate::new("keep.cuh", text);
-    let select = SelectIf::<T>::new(&cuda.gpu.compiler, &cuda.gpu.context, &predicate).unwrap();
+    let select = SelectIf::<T, W>::new(&cuda.gpu.compiler, &cuda.gpu.context, &predicate).unwrap();
     let guard: T = bytemuck::pod_read_unaligned(&vec![GUARD; size_of::<T>()]);
     let tile = TILE_ITEMS as usize;
-    for &len in SIZES.iter().chain(&[300 * tile + 1]) {
+    for len in lengths(SIZES.iter().copied().chain([300 * tile + 1])) {
         // The view begins somewhere, and the count says less than there is.
         let (start, more) = (len % 5, 7);
         let items = items::<T>(start + len + more);
         let device_items = upload(stream, &items).unwrap();
-        let count = upload(stream, &[len as u32]).unwrap();
+        let count = upload(stream, &[word::<W>(len)]).unwrap();
         let mut out = upload(stream, &vec![guard; len + more]).unwrap();
         let mut flags = upload(stream, &vec![GUARD; len + more]).unwrap();
-        let mut selected = zeroed::<u32>(stream, 1).unwrap();
+        let mut selected = zeroed::<W>(stream, 1).unwrap();
         let mut workspace = cuda.workspace(len + more);
         select
             .items(
