@@ -9,6 +9,7 @@ constexpr u32 TILE_ITEMS = BLOCK_THREADS * STRIPES;
 static_assert(TILE_ITEMS <= 1 << 16, "an item's place in its tile is held in 16 bits");
 // Narrow items are asked for together, so that a thread waits for its reads together.
 constexpr bool IS_NARROW = sizeof(Item) <= sizeof(u32);
+using Mine = Item[IS_NARROW ? STRIPES : 1];
 
 // How many blocks a multiprocessor holds: few items have few blocks, and many want as many as there may be.
 #if __CUDA_ARCH__ < 900
@@ -30,7 +31,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) select_if_flags(
 
 // The items of a tile that the predicate keeps, and in `mine` all items of this thread, if they are narrow.
 __device__ __forceinline__ Ballots<STRIPES> ask(
-    const Item *__restrict__ items, u32 left, Item (&mine)[IS_NARROW ? STRIPES : 1])
+    const Item *__restrict__ items, u32 left, Mine &mine)
 {
     const bool is_full = left == TILE_ITEMS;
     if constexpr (IS_NARROW) {
@@ -52,7 +53,7 @@ __device__ __forceinline__ void gather_tile(
     const Item *__restrict__ items, u32 left, Item *__restrict__ out, Order &order)
 {
     __shared__ Item gathered[TILE_ITEMS];
-    Item mine[STRIPES];
+    Mine mine;
     const auto ballots = ask(items, left, mine);
     order.announce(ballots.total);
     for_each_keeper(ballots, [&](u32 rank, u32 stripe) { gathered[rank] = mine[stripe]; });
@@ -66,7 +67,7 @@ __device__ __forceinline__ void keep_tile(
     const Item *__restrict__ items, u32 left, Item *__restrict__ out, Order &order)
 {
     __shared__ u16 kept[TILE_ITEMS];
-    Item mine[IS_NARROW ? STRIPES : 1];
+    Mine mine;
     const auto ballots = ask(items, left, mine);
     order.announce(ballots.total);
     for_each_keeper(ballots, [&](u32 rank, u32 stripe) { kept[rank] = (u16)striped<STRIPES>(0, stripe); });
