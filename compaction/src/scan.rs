@@ -204,11 +204,31 @@ impl<T: Item> Scan<T> {
     }
 
     /// How it combines.
+    ///
+    /// ```no_run
+    /// # use compaction::{cuda::{self, Compiler}, scan::{Operator, Scan, Strategy, Workspace}, select::Count};
+    /// # let context = cuda::open(0)?;
+    /// # let stream = context.default_stream();
+    /// # let scan = Scan::<u32>::new(&Compiler::new(), &context, Operator::Sum, Strategy::LookBack)?;
+    /// # let mut workspace = Workspace::<u32>::with_capacity(&stream, Strategy::LookBack, 5)?;
+    /// assert_eq!(scan.operator(), Operator::Sum);
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
     pub fn operator(&self) -> Operator {
         self.operator
     }
 
     /// How it scans.
+    ///
+    /// ```no_run
+    /// # use compaction::{cuda::{self, Compiler}, scan::{Operator, Scan, Strategy, Workspace}, select::Count};
+    /// # let context = cuda::open(0)?;
+    /// # let stream = context.default_stream();
+    /// # let scan = Scan::<u32>::new(&Compiler::new(), &context, Operator::Sum, Strategy::LookBack)?;
+    /// # let mut workspace = Workspace::<u32>::with_capacity(&stream, Strategy::LookBack, 5)?;
+    /// assert_eq!(scan.strategy(), Strategy::LookBack);
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
     pub fn strategy(&self) -> Strategy {
         self.strategy
     }
@@ -216,6 +236,19 @@ impl<T: Item> Scan<T> {
     /// Writes to `out`, for each item, all items before it combined; the operator's identity for the first.
     ///
     /// `out` has room for as many items as there may be, and is left as it was behind the result.
+    ///
+    /// ```no_run
+    /// # use compaction::{cuda::{self, Compiler}, scan::{Operator, Scan, Strategy, Workspace}, select::Count};
+    /// # let context = cuda::open(0)?;
+    /// # let stream = context.default_stream();
+    /// # let scan = Scan::<u32>::new(&Compiler::new(), &context, Operator::Sum, Strategy::LookBack)?;
+    /// # let mut workspace = Workspace::<u32>::with_capacity(&stream, Strategy::LookBack, 5)?;
+    /// let items = cuda::upload(&stream, &[3, 1, 4, 1, 5])?;
+    /// let mut out = cuda::zeroed(&stream, 5)?;
+    /// scan.exclusive(&stream, &items.as_view(), Count::All, &mut out.as_view_mut(), &mut workspace)?;
+    /// assert_eq!(cuda::download(&stream, &out)?, [0, 3, 4, 8, 9]);
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
     ///
     /// # Errors
     ///

@@ -171,6 +171,15 @@ impl<T: Item> SummedArea<T> {
     }
 
     /// How it makes tables.
+    ///
+    /// ```no_run
+    /// # use compaction::{cuda::{self, Compiler}, summed_area::{Strategy, SummedArea, Workspace}};
+    /// # let context = cuda::open(0)?;
+    /// # let stream = context.default_stream();
+    /// let tables = SummedArea::<f32>::new(&Compiler::new(), &context, Strategy::ScanTranspose)?;
+    /// assert_eq!(tables.strategy(), Strategy::ScanTranspose);
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
     pub fn strategy(&self) -> Strategy {
         self.strategy
     }
@@ -178,6 +187,21 @@ impl<T: Item> SummedArea<T> {
     /// Writes to `out`, for each item of a table, the sum of the rectangle from the first item to it.
     ///
     /// The table has as many rows of as many items as (width, height) says. `out` is left as it was behind the table.
+    ///
+    /// ```no_run
+    /// # use compaction::{cuda::{self, Compiler}, summed_area::{Strategy, SummedArea, Workspace}};
+    /// # let context = cuda::open(0)?;
+    /// # let stream = context.default_stream();
+    /// # let tables = SummedArea::<u32>::new(&Compiler::new(), &context, Strategy::SinglePass)?;
+    /// # let mut workspace = Workspace::with_capacity(&stream, Strategy::SinglePass, (3, 3))?;
+    /// let ones = cuda::upload(&stream, &[1; 9])?;
+    /// let mut out = cuda::zeroed(&stream, 9)?;
+    /// tables.table(&stream, &ones.as_view(), (3, 3), &mut out.as_view_mut(), &mut workspace)?;
+    /// assert_eq!(cuda::download(&stream, &out)?, [1, 2, 3,
+    ///                                             2, 4, 6,
+    ///                                             3, 6, 9]);
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
     ///
     /// # Errors
     ///

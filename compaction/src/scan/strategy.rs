@@ -70,6 +70,10 @@ impl Strategy {
     ];
 
     /// Its name, as it is written and read.
+    ///
+    /// ```
+    /// assert_eq!(compaction::scan::Strategy::BlockSums.name(), "block-sums");
+    /// ```
     pub fn name(self) -> &'static str {
         match self {
             Self::HillisSteele => "hillis-steele",

@@ -75,11 +75,29 @@ impl<T: Item> Workspace<T> {
     }
 
     /// The most items that it was made for.
+    ///
+    /// ```no_run
+    /// # use compaction::{cuda::{self, Compiler}, scan::{Operator, Scan, Strategy, Workspace}, select::Count};
+    /// # let context = cuda::open(0)?;
+    /// # let stream = context.default_stream();
+    /// let workspace = Workspace::<u32>::with_capacity(&stream, Strategy::LookBack, 1000)?;
+    /// assert_eq!(workspace.capacity(), 1000);
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
     pub fn capacity(&self) -> usize {
         self.capacity
     }
 
     /// The bytes of device memory that it takes.
+    ///
+    /// ```no_run
+    /// # use compaction::{cuda::{self, Compiler}, scan::{Operator, Scan, Strategy, Workspace}, select::Count};
+    /// # let context = cuda::open(0)?;
+    /// # let stream = context.default_stream();
+    /// let workspace = Workspace::<u32>::with_capacity(&stream, Strategy::LookBack, 1 << 20)?;
+    /// assert!(workspace.bytes() < 1 << 12); // for 4 MB of items
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
     pub fn bytes(&self) -> usize {
         self.states.words.num_bytes() + self.scratch.num_bytes() + self.no_count.num_bytes()
     }

@@ -28,6 +28,10 @@ impl Strategy {
     pub const ALL: &[Self] = &[Self::ScanTranspose, Self::SinglePass];
 
     /// Its name, as it is written and read.
+    ///
+    /// ```
+    /// assert_eq!(compaction::summed_area::Strategy::SinglePass.name(), "single-pass");
+    /// ```
     pub fn name(self) -> &'static str {
         match self {
             Self::ScanTranspose => "scan-transpose",

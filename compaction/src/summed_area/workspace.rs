@@ -33,6 +33,14 @@ pub struct Workspace<T> {
 impl<T: Item> Workspace<T> {
     /// A workspace for tables of `width` by `height` items, and for all that have fewer tiles, by one strategy.
     ///
+    /// ```no_run
+    /// # use compaction::{cuda::{self, Compiler}, summed_area::{Strategy, SummedArea, Workspace}};
+    /// # let context = cuda::open(0)?;
+    /// # let stream = context.default_stream();
+    /// let workspace = Workspace::<f32>::with_capacity(&stream, Strategy::SinglePass, (1920, 1080))?;
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory).
@@ -56,11 +64,29 @@ impl<T: Item> Workspace<T> {
     }
 
     /// The width and height of the table that it was made for.
+    ///
+    /// ```no_run
+    /// # use compaction::{cuda::{self, Compiler}, summed_area::{Strategy, SummedArea, Workspace}};
+    /// # let context = cuda::open(0)?;
+    /// # let stream = context.default_stream();
+    /// let workspace = Workspace::<f32>::with_capacity(&stream, Strategy::SinglePass, (1920, 1080))?;
+    /// assert_eq!(workspace.capacity(), (1920, 1080));
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
     pub fn capacity(&self) -> (u32, u32) {
         self.capacity
     }
 
     /// The bytes of device memory that it takes.
+    ///
+    /// ```no_run
+    /// # use compaction::{cuda::{self, Compiler}, summed_area::{Strategy, SummedArea, Workspace}};
+    /// # let context = cuda::open(0)?;
+    /// # let stream = context.default_stream();
+    /// let workspace = Workspace::<f32>::with_capacity(&stream, Strategy::SinglePass, (1024, 1024))?;
+    /// assert!(workspace.bytes() < (4 << 20) / 8); // for a table of 4 MB
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
     pub fn bytes(&self) -> usize {
         self.states.words.num_bytes() + self.scratch.num_bytes()
     }
