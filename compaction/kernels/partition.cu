@@ -76,9 +76,9 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, 3) partition_items(
 
 // Counts the selected of each block's portion.
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) partition_count(
-    const u8 *flags, const u32 *count, u64 capacity, u32 is_given, u32 *counts, u64 *workspace)
+    const u8 *flags, const u32 *count, u32 count_words, u64 capacity, u32 is_given, u32 *counts, u64 *workspace)
 {
-    const u64 items = long_item_count(count, capacity, is_given, (Control *)workspace);
+    const u64 items = long_item_count(count, count_words, capacity, is_given, (Control *)workspace);
     const Portion portion = block_portion(items, TILE_ITEMS);
     flags += portion.first;
     const auto load = [&](Tile tile, u32(&words)[ROWS]) { load_flags(flags, tile, words); };
@@ -90,10 +90,10 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) partition_count(
 // ways), in which the ways are within the portion.
 template <class Write>
 __device__ __forceinline__ void move_portion(
-    const u8 *flags, const u32 *count, u64 capacity, u32 is_given, const u32 *counts, u32 *selected, u32 count_words,
+    const u8 *flags, const u32 *count, u32 count_words, u64 capacity, u32 is_given, const u32 *counts, u32 *selected,
     u64 *workspace, Write write)
 {
-    const u64 items = long_item_count(count, capacity, is_given, (Control *)workspace);
+    const u64 items = long_item_count(count, count_words, capacity, is_given, (Control *)workspace);
     const Portion portion = block_portion(items, TILE_ITEMS);
     u64 before = 0, total = 0;
     for (u32 other = threadIdx.x; other < gridDim.x; other += BLOCK_THREADS) {
@@ -114,14 +114,14 @@ __device__ __forceinline__ void move_portion(
 }
 
 #define MOVE_PARAMS                                                                                                \
-    const u8 *flags, const u32 *count, u64 capacity, u32 is_given, const u32 *counts, u8 *out, u32 *selected,      \
-        u32 count_words, u64 *workspace
+    const u8 *flags, const u32 *count, u32 count_words, u64 capacity, u32 is_given, const u32 *counts, u8 *out,    \
+        u32 *selected, u64 *workspace
 
 template <class Index>
 __device__ __forceinline__ void move_indices(MOVE_PARAMS)
 {
     move_portion(
-        flags, count, capacity, is_given, counts, selected, count_words, workspace,
+        flags, count, count_words, capacity, is_given, counts, selected, workspace,
         [&](Portion portion, u64 selected_from, u64 rejected_from, Tile tile, const u16 *places, TwoWays ways) {
             const Index first = (Index)portion.first + tile.first;
             write_indices(tile, first, places, ways, (Index *)out + selected_from, (Index *)out + rejected_from);
@@ -130,18 +130,18 @@ __device__ __forceinline__ void move_indices(MOVE_PARAMS)
 
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) partition_move_indices(MOVE_PARAMS)
 {
-    move_indices<u32>(flags, count, capacity, is_given, counts, out, selected, count_words, workspace);
+    move_indices<u32>(flags, count, count_words, capacity, is_given, counts, out, selected, workspace);
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) partition_move_wide_indices(MOVE_PARAMS)
 {
-    move_indices<u64>(flags, count, capacity, is_given, counts, out, selected, count_words, workspace);
+    move_indices<u64>(flags, count, count_words, capacity, is_given, counts, out, selected, workspace);
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) partition_move_items(const u8 *items, MOVE_PARAMS)
 {
     move_portion(
-        flags, count, capacity, is_given, counts, selected, count_words, workspace,
+        flags, count, count_words, capacity, is_given, counts, selected, workspace,
         [&](Portion portion, u64 selected_from, u64 rejected_from, Tile tile, const u16 *places, TwoWays ways) {
             write_items(
                 tile, items + portion.first * ITEM_BYTES, places, ways, out + selected_from * ITEM_BYTES,

@@ -274,24 +274,24 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) partition_classes(
 
 // Counts the keys of each block's portion into its row of the table.
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) partition_count_classes(
-    const u8 *keys, const u32 *count, u64 capacity, u32 is_given, u32 *table, u64 *workspace)
+    const u8 *keys, const u32 *count, u32 count_words, u64 capacity, u32 is_given, u32 *table, u64 *workspace)
 {
     __shared__ Shared<u32> shared;
-    const u64 items = long_item_count(count, capacity, is_given, (Control *)workspace);
+    const u64 items = long_item_count(count, count_words, capacity, is_given, (Control *)workspace);
     const Portion portion = block_portion(items, TILE_ITEMS);
     const u32 here = count_keys(keys + portion.first, {0, portion.items}, shared);
     if (threadIdx.x < BINS) table[blockIdx.x * BINS + threadIdx.x] = here;
 }
 
 #define MOVE_PARAMS                                                                                               \
-    const u8 *keys, const u32 *count, u64 capacity, u32 is_given, const u32 *table, u8 *out, u32 *starts,         \
-        u32 count_words, u64 *workspace
+    const u8 *keys, const u32 *count, u32 count_words, u64 capacity, u32 is_given, const u32 *table, u8 *out,     \
+        u32 *starts, u64 *workspace
 
 template <class Index>
 __device__ __forceinline__ void move_portion(MOVE_PARAMS)
 {
     __shared__ Shared<u64> shared;
-    const u64 items = long_item_count(count, capacity, is_given, (Control *)workspace);
+    const u64 items = long_item_count(count, count_words, capacity, is_given, (Control *)workspace);
     const Portion portion = block_portion(items, TILE_ITEMS);
     u64 before = 0, total = 0;
     if (threadIdx.x < BINS) {
@@ -315,10 +315,10 @@ __device__ __forceinline__ void move_portion(MOVE_PARAMS)
 
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) partition_move_classes(MOVE_PARAMS)
 {
-    move_portion<u32>(keys, count, capacity, is_given, table, out, starts, count_words, workspace);
+    move_portion<u32>(keys, count, count_words, capacity, is_given, table, out, starts, workspace);
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) partition_move_wide_classes(MOVE_PARAMS)
 {
-    move_portion<u64>(keys, count, capacity, is_given, table, out, starts, count_words, workspace);
+    move_portion<u64>(keys, count, count_words, capacity, is_given, table, out, starts, workspace);
 }

@@ -3,11 +3,14 @@
 
 #include "order.cuh"
 
-// As item_count, of any capacity. No count of 32 bits is too large for one that is longer.
-__device__ __forceinline__ u64 long_item_count(const u32 *count, u64 capacity, u32 is_given, Control *control)
+// As item_count, of any capacity, by a count of one word or of two.
+__device__ __forceinline__ u64 long_item_count(
+    const u32 *count, u32 count_words, u64 capacity, u32 is_given, Control *control)
 {
     if (is_given) return capacity;
-    return item_count(count, (u32)min(capacity, (u64)~0u), false, control);
+    const u64 said = count_words == 2 ? *(const u64 *)count : *count;
+    report_overrun(said, capacity, control);
+    return min(said, capacity);
 }
 
 // Writes a count as one word, or as one of two words, to the place with this index.

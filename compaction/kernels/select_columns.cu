@@ -152,7 +152,7 @@ struct ColumnsPortion {
     u32 number;       // how many portions come before it
     u32 items;        // the most that it has
     u32 is_given;     // whether all items are as many as the capacity
-    u32 count_words;  // of the number of selected
+    u32 count_words;  // of the count on the device, and of the number of selected
 };
 
 // Leaves in `kept` how many items of its own each portion keeps. Those before this one have left theirs.
@@ -170,7 +170,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) select_columns_porti
     for (u32 column = 0; column < COLUMNS; column++) columns.to[column] += before * BYTES[column];
 
     const auto meanwhile = [&] {
-        const u64 items = long_item_count(count, portion.capacity, portion.is_given, control);
+        const u64 items =
+            long_item_count(count, portion.count_words, portion.capacity, portion.is_given, control);
         return (u32)min((u64)portion.items, items - min(items, portion.first));
     };
     u32 *const kept_here = kept + portion.number;

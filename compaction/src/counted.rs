@@ -12,8 +12,8 @@ use crate::{
 };
 
 /// What a call of a room counts its items by.
-pub(crate) struct Counted<'a, Capacity = u32> {
-    /// Where the device reads how many items there are.
+pub(crate) struct Counted<'a, Capacity = usize> {
+    /// Where the device reads how many items there are, in words of 4 bytes.
     pub(crate) count: CudaView<'a, u32>,
     /// The most that there may be.
     pub(crate) capacity: Capacity,
@@ -33,15 +33,15 @@ pub(crate) struct Names {
 
 impl<'a, Capacity: TryFrom<usize>> Counted<'a, Capacity> {
     /// Refuses a count that is more than the `len` items that there are, or than the workspace's `room`.
-    pub(crate) fn new(
+    pub(crate) fn new<W: CountWord>(
         names: &Names,
         len: usize,
-        count: Count<'a>,
+        count: Count<'a, W>,
         room: usize,
         no_limit: &'a CudaSlice<u32>,
     ) -> Result<Self> {
         let capacity = match &count {
-            Count::Given(items) => *items as usize,
+            Count::Given(items) => items.to_len(),
             Count::All | Count::Device(_) => len,
         };
         if capacity > len {
@@ -67,7 +67,7 @@ impl<'a, Capacity: TryFrom<usize>> Counted<'a, Capacity> {
         let (count, is_given) = match count {
             // Without a count on the device nothing limits it there, and the capacity is the count.
             Count::All | Count::Given(_) => (no_limit.slice(..), true),
-            Count::Device(count) if !count.is_empty() => (count, false),
+            Count::Device(count) if !count.is_empty() => (cuda::reinterpret(count)?, false),
             Count::Device(_) => {
                 return Err(Error::LengthMismatch {
                     what: names.count,
@@ -100,6 +100,11 @@ pub(crate) fn check_words<W: CountWord>(what: &'static str, items: usize) -> Res
 /// Whether counts or indices come in words of 8 bytes.
 pub(crate) const fn is_wide<W: CountWord>() -> bool {
     size_of::<W>() == size_of::<u64>()
+}
+
+/// The words of 4 bytes of a count.
+pub(crate) const fn count_words<W: CountWord>() -> u32 {
+    (size_of::<W>() / size_of::<u32>()) as u32
 }
 
 /// The count in a view's first word, after all that the stream has to do before.

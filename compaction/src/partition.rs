@@ -45,7 +45,7 @@ use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
 
 use crate::{
     Result,
-    counted::{Counted, Names, check_room, check_words, is_wide},
+    counted::{Counted, Names, check_room, check_words, count_words, is_wide},
     counting::CountWord,
     cuda::{self, Compiler, In, InOut, Kernel, Launch, Module, Source},
     layout::Shared,
@@ -95,18 +95,18 @@ type Items = (
     InOut<u32>,
     InOut<u64>,
 );
-/// `(flags or keys, count, capacity, is_given, counts, workspace)`
-type CountPortions = (In<u8>, In<u32>, u64, u32, InOut<u32>, InOut<u64>);
-/// `(flags or keys, count, capacity, is_given, counts, out, selected or starts, count_words, workspace)`, indices in bytes
+/// `(flags or keys, count, count_words, capacity, is_given, counts, workspace)`
+type CountPortions = (In<u8>, In<u32>, u32, u64, u32, InOut<u32>, InOut<u64>);
+/// `(flags or keys, count, count_words, capacity, is_given, counts, out, selected or starts, workspace)`, indices in bytes
 type MoveIndices = (
     In<u8>,
     In<u32>,
+    u32,
     u64,
     u32,
     In<u32>,
     InOut<u8>,
     InOut<u32>,
-    u32,
     InOut<u64>,
 );
 /// As [`MoveIndices`], behind the items in bytes.
@@ -114,12 +114,12 @@ type MoveItems = (
     In<u8>,
     In<u8>,
     In<u32>,
+    u32,
     u64,
     u32,
     In<u32>,
     InOut<u8>,
     InOut<u32>,
-    u32,
     InOut<u64>,
 );
 
@@ -241,7 +241,7 @@ impl Partition {
     /// former are to `selected[0]`.
     ///
     /// Stable. `out` has room for as many indices as there may be items; nothing is written behind them. Indices and
-    /// count are `u32`, in one launch, or `u64`, in two: from 2³² items on they have to be.
+    /// counts, also one on the device, are `u32`, in one launch, or `u64`, in two: from 2³² items on they have to be.
     ///
     /// ```no_run
     /// # use compaction::{cuda::{self, Compiler}, partition::{Classes, Partition, Workspace}, select::Count};
@@ -274,7 +274,7 @@ impl Partition {
         &self,
         stream: &Arc<CudaStream>,
         flags: &CudaView<'_, u8>,
-        count: Count<'_>,
+        count: Count<'_, W>,
         out: &mut CudaViewMut<'_, I>,
         selected: &mut CudaViewMut<'_, W>,
         workspace: &mut Workspace,
@@ -301,12 +301,12 @@ impl Partition {
                 let args = (
                     call.flags.slice(..),
                     call.count.slice(..),
+                    call.count_words,
                     call.capacity as u64,
                     call.is_given,
                     call.counts.as_view(),
                     cuda::reinterpret_mut(out)?,
                     call.selected.slice_mut(..),
-                    1 + u32::from(is_wide::<W>()),
                     call.words.slice_mut(..),
                 );
                 self.move_indices[usize::from(wide)].launch(stream, launch, args)
@@ -360,7 +360,7 @@ impl Partition {
         stream: &Arc<CudaStream>,
         items: &CudaView<'_, T>,
         flags: &CudaView<'_, u8>,
-        count: Count<'_>,
+        count: Count<'_, W>,
         out: &mut CudaViewMut<'_, T>,
         selected: &mut CudaViewMut<'_, W>,
         workspace: &mut Workspace,
@@ -392,12 +392,12 @@ impl Partition {
                     items,
                     call.flags.slice(..),
                     call.count.slice(..),
+                    call.count_words,
                     call.capacity as u64,
                     call.is_given,
                     call.counts.as_view(),
                     out,
                     call.selected.slice_mut(..),
-                    1 + u32::from(is_wide::<W>()),
                     call.words.slice_mut(..),
                 );
                 kernels.move_items.launch(stream, launch, args)
@@ -433,18 +433,19 @@ impl Partition {
     fn call<'a, W: CountWord>(
         &self,
         flags: &'a CudaView<'_, u8>,
-        count: Count<'a>,
+        count: Count<'a, W>,
         selected: &'a mut CudaViewMut<'_, W>,
         workspace: &'a mut Workspace,
     ) -> Result<Call<'a>> {
         let room = workspace.capacity();
-        let counted: Counted<'_, usize> =
+        let counted: Counted<'_> =
             Counted::new(&NAMES, flags.len(), count, room, &workspace.no_limit)?;
         check_words::<W>(SELECTED, counted.capacity)?;
         check_room(SELECTED, selected.len(), 1)?;
         Ok(Call {
             flags: flags.slice(..),
             count: counted.count,
+            count_words: count_words::<W>(),
             capacity: counted.capacity,
             is_given: counted.is_given.into(),
             selected: cuda::reinterpret_mut(selected)?,
@@ -472,6 +473,7 @@ impl Partition {
         let args = (
             call.flags.slice(..),
             call.count.slice(..),
+            call.count_words,
             call.capacity as u64,
             call.is_given,
             call.counts.slice_mut(..),
@@ -486,6 +488,7 @@ impl Partition {
 struct Call<'a> {
     flags: CudaView<'a, u8>,
     count: CudaView<'a, u32>,
+    count_words: u32,
     capacity: usize,
     is_given: u32,
     selected: CudaViewMut<'a, u32>,

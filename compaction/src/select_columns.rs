@@ -39,7 +39,7 @@ use cudarc::driver::{CudaContext, CudaSlice, CudaStream, CudaView, CudaViewMut};
 
 use crate::{
     Error, Result,
-    counted::{Counted, Names, check_room, check_words, is_wide, read_count},
+    counted::{Counted, Names, check_room, check_words, count_words, is_wide, read_count},
     counting::CountWord,
     cuda::{self, Compiler, In, InOut, Kernel, Launch, Source},
     layout::Shared,
@@ -428,7 +428,7 @@ impl SelectColumns {
     /// Writes of each column the items whose flag is not zero to its output, in order, and how many there are to
     /// `selected[0]`. Outputs have room for as many items as there may be, and are left as they were behind the result.
     ///
-    /// The count is a `u32`, in one launch, or a `u64`, in a launch for every 2³¹ items: from 2³² items on it has to be.
+    /// Counts, also one on the device, are `u32`, in one launch, or `u64`, in a launch for every 2³¹ items: from 2³² items on they have to be.
     ///
     /// ```no_run
     /// # use compaction::{cuda::{self, Compiler}, select::Count, select_columns::{Column, SelectColumns, Workspace}};
@@ -466,7 +466,7 @@ impl SelectColumns {
         &self,
         stream: &Arc<CudaStream>,
         flags: &CudaView<'_, u8>,
-        count: Count<'_>,
+        count: Count<'_, W>,
         columns: &mut [Column<'_>],
         selected: &mut CudaViewMut<'_, W>,
         workspace: &mut Workspace,
@@ -478,8 +478,7 @@ impl SelectColumns {
             absent: [unread, unwritten],
             capacity: room,
         } = workspace;
-        let counted: Counted<'_, usize> =
-            Counted::new(&NAMES, flags.len(), count, *room, no_limit)?;
+        let counted: Counted<'_> = Counted::new(&NAMES, flags.len(), count, *room, no_limit)?;
         let capacity = counted.capacity;
         self.check(flags.len(), columns, capacity)?;
         check_words::<W>(SELECTED, capacity)?;
@@ -502,7 +501,7 @@ impl SelectColumns {
                 number: number as u32,
                 items: items as u32,
                 is_given: counted.is_given.into(),
-                count_words: 1 + u32::from(is_wide::<W>()),
+                count_words: count_words::<W>(),
             };
             let args = columns_args!(
                 self.eight(columns, first, items, unread, unwritten)?;

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     Error, Result,
-    counted::{Counted, Names, check_room, check_words, is_wide},
+    counted::{Counted, Names, check_room, check_words, count_words, is_wide},
     counting::CountWord,
     cuda::{self, Compiler, In, InOut, Kernel, Launch, Source},
     look_back::Control,
@@ -216,13 +216,13 @@ impl Classes {
         &self,
         stream: &Arc<CudaStream>,
         keys: &CudaView<'_, u8>,
-        count: Count<'_>,
+        count: Count<'_, W>,
         out: &mut CudaViewMut<'_, I>,
         starts: &mut CudaViewMut<'_, W>,
         workspace: &mut Workspace,
     ) -> Result<()> {
         let room = workspace.capacity();
-        let counted: Counted<'_, usize> =
+        let counted: Counted<'_> =
             Counted::new(&NAMES, keys.len(), count, room, &workspace.no_limit)?;
         check_words::<I>(OUTPUT, counted.capacity)?;
         check_words::<W>(STARTS, counted.capacity)?;
@@ -252,6 +252,7 @@ impl Classes {
                 let args = (
                     keys.slice(..),
                     counted.count.slice(..),
+                    count_words::<W>(),
                     counted.capacity as u64,
                     is_given,
                     workspace.class_counts.as_view_mut(),
@@ -261,12 +262,12 @@ impl Classes {
                 let args = (
                     keys.slice(..),
                     counted.count,
+                    count_words::<W>(),
                     counted.capacity as u64,
                     is_given,
                     workspace.class_counts.as_view(),
                     cuda::reinterpret_mut(out)?,
                     cuda::reinterpret_mut(starts)?,
-                    1 + u32::from(is_wide::<W>()),
                     words,
                 );
                 self.move_indices[usize::from(wide)].launch(stream, launch, args)

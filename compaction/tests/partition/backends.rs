@@ -117,7 +117,7 @@ impl<'a> Cuda<'a> {
                 stream,
                 &device_items.view(),
                 &device_flags.view(),
-                Count::Given(flags.len() as u32),
+                Count::Given(W::from_len(flags.len()).unwrap()),
                 &mut out.view_mut(),
                 &mut selected.view_mut(),
                 &mut workspace,
@@ -142,7 +142,7 @@ impl<'a> Cuda<'a> {
             .indices(
                 stream,
                 &device_keys.view(),
-                Count::Given(keys.len() as u32),
+                Count::Given(W::from_len(keys.len()).unwrap()),
                 &mut out.view_mut(),
                 &mut starts.view_mut(),
                 &mut workspace,

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use compaction::{
+    counting::CountWord,
     cuda::{Compiler, download, upload, zeroed},
     cudarc::driver::{CudaContext, CudaSlice, CudaStream},
     partition::{Classes, Partition, Workspace},
@@ -77,124 +78,74 @@ pub(crate) fn starts_anywhere(gpu: &Gpu) {
 
 /// A count that says too much takes all that there is, and is reported when it is read, once.
 pub(crate) fn counts_on_the_device(gpu: &Gpu) {
+    let counts = [0, 1, 100, TILE, TILE + 1, CAPACITY - 1, CAPACITY];
+    let too_many = [CAPACITY + 1, u32::MAX as usize];
+    counted_by::<u32>(gpu, counts.into_iter().chain(too_many));
+    counted_by::<u64>(gpu, counts.into_iter().chain(too_many).chain([1 << 33]));
+}
+
+const CAPACITY: usize = 9 * TILE + 5;
+
+fn counted_by<W: CountWord>(gpu: &Gpu, counts: impl Iterator<Item = usize>) {
     let (stream, cuda) = (&gpu.stream, Cuda::new(gpu));
     let classes = Classes::new(&gpu.compiler, &gpu.context, 256).unwrap();
-    let capacity = 9 * TILE + 5;
-    let flags = Mask::Random(50).flags(capacity, &mut Random(5));
+    let flags = Mask::Random(50).flags(CAPACITY, &mut Random(5));
     let device_flags = upload(stream, &flags).unwrap();
-    let mut workspace = cuda.workspace(capacity);
-    let counts = [
-        0,
-        1,
-        100,
-        TILE,
-        TILE + 1,
-        capacity - 1,
-        capacity,
-        capacity + 1,
-        u32::MAX as usize,
-    ];
-    for (count, wide) in counts
-        .into_iter()
-        .flat_map(|count| [(count, false), (count, true)])
-    {
-        let case = format!("a count of {count} on the device, wide {wide}");
-        let said = format!("says {count} items, but there were {capacity}");
-        let len = count.min(capacity);
-        let device_count = upload(stream, &[GUARD, count as u32]).unwrap();
-        let count = || Count::Device(device_count.slice(1..));
-        let flags_view = device_flags.as_view();
-        let guards = || upload(stream, &vec![GUARD; capacity]).unwrap();
+    let mut workspace = cuda.workspace(CAPACITY);
+    for count in counts {
+        let case = format!("a count of {count} on the device in {}", W::NAME);
+        let said = format!("says {count} items, but there were {CAPACITY}");
+        let len = count.min(CAPACITY);
+        let words = [W::zeroed(), W::from_len(count).unwrap()];
+        let device_count = upload(stream, &words).unwrap();
+        let device_count = || Count::Device(device_count.slice(1..));
 
-        let mut out = guards();
-        let mut selected = upload(stream, &[GUARD]).unwrap();
-        let mut wide_selected = zeroed::<u64>(stream, 1).unwrap();
-        let (mut view, mut selected_view) = (out.as_view_mut(), selected.as_view_mut());
-        let mut wide_view = wide_selected.as_view_mut();
-        if wide {
-            cuda.partition.indices(
+        let mut out = upload(stream, &vec![GUARD; CAPACITY]).unwrap();
+        let mut selected = zeroed::<W>(stream, 1).unwrap();
+        cuda.partition
+            .indices(
                 stream,
-                &flags_view,
-                count(),
-                &mut view,
-                &mut wide_view,
+                &device_flags.as_view(),
+                device_count(),
+                &mut out.as_view_mut(),
+                &mut selected.as_view_mut(),
                 &mut workspace,
             )
-        } else {
-            cuda.partition.indices(
-                stream,
-                &flags_view,
-                count(),
-                &mut view,
-                &mut selected_view,
-                &mut workspace,
-            )
+            .unwrap();
+        if count > len {
+            is_refused(workspace.read(stream, &selected.as_view()), &said);
         }
-        .unwrap();
-        let mut read = || match wide {
-            true => workspace.read(stream, &wide_selected.as_view()),
-            false => workspace.read(stream, &selected.as_view()),
-        };
-        if len < device_count_says(&device_count, stream) {
-            is_refused(read(), &said);
-        }
+        let selected = workspace.read(stream, &selected.as_view()).unwrap();
         let got = download(stream, &out).unwrap();
         check(
             &case,
             &all::<u32>(len),
             &flags[..len],
-            (&got[..len], read().unwrap()),
+            (&got[..len], selected),
         );
-        assert!(
-            got[len..].iter().all(|&word| word == GUARD),
-            "{case}: behind the count"
-        );
+        let behind = |word: &u32| *word == GUARD;
+        assert!(got[len..].iter().all(behind), "{case}: behind the count");
 
-        let mut out = guards();
-        let mut starts = upload(stream, &[GUARD; 257]).unwrap();
-        let mut wide_starts = zeroed::<u64>(stream, 257).unwrap();
-        let (mut view, mut starts_view) = (out.as_view_mut(), starts.as_view_mut());
-        let mut wide_view = wide_starts.as_view_mut();
-        if wide {
-            classes.indices(
+        let mut out = upload(stream, &vec![GUARD; CAPACITY]).unwrap();
+        let mut starts = zeroed::<W>(stream, 257).unwrap();
+        classes
+            .indices(
                 stream,
-                &flags_view,
-                count(),
-                &mut view,
-                &mut wide_view,
+                &device_flags.as_view(),
+                device_count(),
+                &mut out.as_view_mut(),
+                &mut starts.as_view_mut(),
                 &mut workspace,
             )
-        } else {
-            classes.indices(
-                stream,
-                &flags_view,
-                count(),
-                &mut view,
-                &mut starts_view,
-                &mut workspace,
-            )
+            .unwrap();
+        if count > len {
+            is_refused(workspace.read_starts(stream, &starts.as_view()), &said);
         }
-        .unwrap();
-        let mut read = || match wide {
-            true => workspace.read_starts(stream, &wide_starts.as_view()),
-            false => workspace
-                .read_starts(stream, &starts.as_view())
-                .map(|starts| starts.into_iter().map(u64::from).collect()),
-        };
-        if len < device_count_says(&device_count, stream) {
-            is_refused(read(), &said);
-        }
+        let starts = workspace.read_starts(stream, &starts.as_view()).unwrap();
         let got = download(stream, &out).unwrap();
-        check_classes(&case, 256, &flags[..len], &got[..len], &read().unwrap());
-        assert!(
-            got[len..].iter().all(|&word| word == GUARD),
-            "{case}: behind the count"
-        );
+        check_classes(&case, 256, &flags[..len], &got[..len], &starts);
+        assert!(got[len..].iter().all(behind), "{case}: behind the count");
     }
-}
-
-fn device_count_says(count: &CudaSlice<u32>, stream: &Arc<CudaStream>) -> usize {
-    download(stream, count).unwrap()[1] as usize
 }
 
 /// A call whose result is looked at later.
@@ -319,6 +270,7 @@ pub(crate) fn replays(gpu: &Gpu) {
     let mut wide = zeroed::<u64>(stream, len).unwrap();
     let mut selected = zeroed::<u32>(stream, 1).unwrap();
     let mut starts = zeroed::<u32>(stream, 21).unwrap();
+    let mut wide_selected = zeroed::<u64>(stream, 1).unwrap();
     let mut wide_starts = zeroed::<u64>(stream, 21).unwrap();
     let graph = capture(stream, || {
         let (flags, keys) = (flags.as_view(), keys.as_view());
@@ -345,16 +297,21 @@ pub(crate) fn replays(gpu: &Gpu) {
                 &mut workspace,
             )
             .unwrap();
-        let (mut out, mut begins) = (wide.as_view_mut(), wide_starts.as_view_mut());
-        classes
+        let (mut out, mut count) = (wide.as_view_mut(), wide_selected.as_view_mut());
+        cuda.partition
             .indices(
                 stream,
-                &keys,
-                count(),
+                &flags,
+                Count::All,
                 &mut out,
-                &mut begins,
+                &mut count,
                 &mut workspace,
             )
+            .unwrap();
+        let count = Count::Device(wide_selected.as_view());
+        let (mut out, mut begins) = (wide.as_view_mut(), wide_starts.as_view_mut());
+        classes
+            .indices(stream, &keys, count, &mut out, &mut begins, &mut workspace)
             .unwrap();
     });
     for replay in 0..times(50) {

@@ -116,7 +116,7 @@ impl<'a> Cuda<'a> {
                 .columns(
                     stream,
                     &device_flags.view(),
-                    Count::Given(flags.len() as u32),
+                    Count::Given(W::from_len(flags.len()).unwrap()),
                     columns,
                     &mut selected.view_mut(),
                     &mut workspace,
@@ -190,31 +190,32 @@ pub(crate) fn starts_anywhere(gpu: &Gpu) {
     }
 }
 
+/// A count that says too much takes all that there is, and is reported when it is read, once.
 pub(crate) fn counts_on_the_device(gpu: &Gpu) {
+    let counts = [0, 1, TILE, TILE + 1, CAPACITY];
+    let too_many = [CAPACITY + 1, u32::MAX as usize];
+    counted_by::<u32>(gpu, counts.into_iter().chain(too_many));
+    counted_by::<u64>(gpu, counts.into_iter().chain(too_many).chain([1 << 33]));
+}
+
+const CAPACITY: usize = 9 * TILE + 5;
+
+fn counted_by<W: CountWord>(gpu: &Gpu, counts: impl Iterator<Item = usize>) {
     let stream = &gpu.stream;
     let select = SelectColumns::new(&gpu.compiler, &gpu.context, &[16, 4]).unwrap();
-    let capacity = 9 * TILE + 5;
-    let flags = Mask::Random(50).flags(capacity, &mut Random(5));
+    let flags = Mask::Random(50).flags(CAPACITY, &mut Random(5));
     let device_flags = upload(stream, &flags).unwrap();
-    let (fours, words) = (items::<Four>(capacity), items::<u32>(capacity));
+    let (fours, words) = (items::<Four>(CAPACITY), items::<u32>(CAPACITY));
     let (device_fours, device_words) = (
         upload(stream, &fours).unwrap(),
         upload(stream, &words).unwrap(),
     );
-    let mut workspace = Workspace::with_capacity(stream, capacity).unwrap();
-    for count in [
-        0,
-        1,
-        TILE,
-        TILE + 1,
-        capacity,
-        capacity + 1,
-        u32::MAX as usize,
-    ] {
-        let device_count = upload(stream, &[count as u32]).unwrap();
-        let mut fours_out = zeroed::<Four>(stream, capacity).unwrap();
-        let mut words_out = zeroed::<u32>(stream, capacity).unwrap();
-        let mut selected = upload(stream, &[GUARD]).unwrap();
+    let mut workspace = Workspace::with_capacity(stream, CAPACITY).unwrap();
+    for count in counts {
+        let device_count = upload(stream, &[W::from_len(count).unwrap()]).unwrap();
+        let mut fours_out = zeroed::<Four>(stream, CAPACITY).unwrap();
+        let mut words_out = zeroed::<u32>(stream, CAPACITY).unwrap();
+        let mut selected = zeroed::<W>(stream, 1).unwrap();
         select
             .columns(
                 stream,
@@ -228,30 +229,25 @@ pub(crate) fn counts_on_the_device(gpu: &Gpu) {
                 &mut workspace,
             )
             .unwrap();
-        let len = count.min(capacity);
-        if count > capacity {
+        let len = count.min(CAPACITY);
+        if count > len {
             is_refused(
                 workspace.read(stream, &selected.as_view()),
-                &format!("says {count} items, but there were {capacity}"),
+                &format!("says {count} items, but there were {CAPACITY}"),
             );
         }
         let kept = workspace.read(stream, &selected.as_view()).unwrap();
         let fours_out = download(stream, &fours_out).unwrap();
         let words_out = download(stream, &words_out).unwrap();
+        let (fours, words, flags) = (&fours[..len], &words[..len], &flags[..len]);
         check(
-            &fours[..len],
-            &flags[..len],
+            fours,
+            flags,
             &fours_out,
             kept,
-            &vec![Four::default(); capacity],
+            &vec![Four::default(); CAPACITY],
         );
-        check(
-            &words[..len],
-            &flags[..len],
-            &words_out,
-            kept,
-            &vec![0; capacity],
-        );
+        check(words, flags, &words_out, kept, &vec![0; CAPACITY]);
     }
 }
 
