@@ -84,7 +84,14 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, staging_blocks(LOOK_
         }
         tile.store(staged, out, inclusive, block_first(before));
     }
+    check_count(count, counted, capacity, control);
     retire(control, ticket.epoch);
+}
+
+// For the others: reports a count that says too much. One thread.
+extern "C" __global__ void scan_check_count(const u32 *count, u64 capacity, u64 *workspace)
+{
+    check_count(count, 1, capacity, (Control *)workspace);
 }
 
 // ------------------------------------------------------------------------------------- block sums and raking: by levels

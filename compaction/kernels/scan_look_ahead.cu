@@ -218,5 +218,6 @@ extern "C" __global__ void __launch_bounds__(AHEAD_THREADS, 1) scan_look_ahead(
     else if (lane_index() == 0)
         ring.load();
     __syncwarp();
+    check_count(count, counted, capacity, control);
     retire(control, ring.epoch);
 }

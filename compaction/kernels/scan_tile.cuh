@@ -20,6 +20,12 @@ __device__ __forceinline__ u64 item_count(const u32 *count, u32 counted, u64 cap
     return counted != 0 && *count < capacity ? *count : capacity;
 }
 
+// Writes a count that says too much down.
+__device__ __forceinline__ void check_count(const u32 *count, u32 counted, u64 capacity, Control *control)
+{
+    if (counted != 0) report_overrun(*count, capacity, control);
+}
+
 struct alignas(LANE_BYTES) Vector {
     ITEM items[LANE_ITEMS];
 };

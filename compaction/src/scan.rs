@@ -42,7 +42,7 @@ use crate::{
 };
 
 pub use crate::monoid::{Item, Operator};
-use passes::{Call, Passes};
+use passes::{Call, Method, Passes};
 pub use strategy::Strategy;
 pub use workspace::Workspace;
 
@@ -198,7 +198,7 @@ impl<T: Item> Scan<T> {
     /// Lets [`Strategy::LookBack`] use its kernel for long inputs from so many tiles on, where it has that. For tests.
     #[doc(hidden)]
     pub fn look_ahead_from(&mut self, tiles: usize) {
-        if let Passes::LookBack(_, Some(look_ahead)) = &mut self.passes {
+        if let Method::LookBack(_, Some(look_ahead)) = &mut self.passes.method {
             look_ahead.from_tiles = tiles;
         }
     }
@@ -235,7 +235,8 @@ impl<T: Item> Scan<T> {
 
     /// Writes to `out`, for each item, all items before it combined; the operator's identity for the first.
     ///
-    /// `out` has room for as many items as there may be, and is left as it was behind the result.
+    /// `out` has room for as many items as there may be, and is left as it was behind the result. A count on the device
+    /// that says more than there are items counts as that many, and [`Workspace::check`] reports it.
     ///
     /// ```no_run
     /// # use compaction::{cuda::{self, Compiler}, scan::{Operator, Scan, Strategy, Workspace}, select::Count};

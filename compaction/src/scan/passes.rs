@@ -66,9 +66,14 @@ pub(super) struct Work<'a, T> {
 /// `(items, count, counted, capacity, out, inclusive, workspace)`
 pub(super) type LookBack<T> = (In<T>, In<u32>, u32, u64, InOut<T>, u32, InOut<u64>);
 
+/// `(count, capacity, workspace)`
+type CheckCount = (In<u32>, u64, InOut<u64>);
+
 /// Declares the kernels of all strategies.
 pub(super) fn declare<T: Item>(source: Source) -> Source {
-    let source = source.kernel::<LookBack<T>>("scan_look_back");
+    let source = source
+        .kernel::<LookBack<T>>("scan_look_back")
+        .kernel::<CheckCount>("scan_check_count");
     let source = Levels::<T>::declare(source);
     let source = HillisSteele::<T>::declare(source);
     Blelloch::<T>::declare(source)
@@ -76,7 +81,13 @@ pub(super) fn declare<T: Item>(source: Source) -> Source {
 
 /// The kernels of one strategy.
 #[derive(Debug)]
-pub(super) enum Passes<T: Item> {
+pub(super) struct Passes<T: Item> {
+    pub(super) method: Method<T>,
+    check_count: Kernel<CheckCount>,
+}
+
+#[derive(Debug)]
+pub(super) enum Method<T: Item> {
     HillisSteele(HillisSteele<T>),
     Blelloch(Blelloch<T>),
     Levels(Levels<T>),
@@ -91,16 +102,20 @@ impl<T: Item> Passes<T> {
         strategy: Strategy,
     ) -> Result<Self> {
         let module = &compiler.load(context, &super::source::<T>(operator))?;
-        Ok(match strategy {
-            Strategy::HillisSteele => Self::HillisSteele(HillisSteele::new(module)?),
-            Strategy::Blelloch => Self::Blelloch(Blelloch::new(module)?),
-            Strategy::BlellochCompact => Self::Blelloch(Blelloch::compact(module)?),
-            Strategy::BlockSums => Self::Levels(Levels::block_sums(module)?),
-            Strategy::Raking => Self::Levels(Levels::raking(module)?),
-            Strategy::LookBack => Self::LookBack(
+        let method = match strategy {
+            Strategy::HillisSteele => Method::HillisSteele(HillisSteele::new(module)?),
+            Strategy::Blelloch => Method::Blelloch(Blelloch::new(module)?),
+            Strategy::BlellochCompact => Method::Blelloch(Blelloch::compact(module)?),
+            Strategy::BlockSums => Method::Levels(Levels::block_sums(module)?),
+            Strategy::Raking => Method::Levels(Levels::raking(module)?),
+            Strategy::LookBack => Method::LookBack(
                 module.kernel("scan_look_back")?,
                 LookAhead::new(compiler, context, operator)?,
             ),
+        };
+        Ok(Self {
+            method,
+            check_count: module.kernel("scan_check_count")?,
         })
     }
 
@@ -117,11 +132,19 @@ impl<T: Item> Passes<T> {
             out: out.slice_mut(..),
             scratch: workspace.scratch.as_view_mut(),
         };
-        match self {
-            Self::HillisSteele(passes) => passes.launch(&mut work),
-            Self::Blelloch(passes) => passes.launch(&mut work),
-            Self::Levels(passes) => passes.launch(&mut work),
-            Self::LookBack(kernel, look_ahead) => {
+        if let Some(count) = &call.device_count
+            && !matches!(self.method, Method::LookBack(..))
+        {
+            let states = workspace.states.words.as_view_mut();
+            let args = (count.slice(..1), call.capacity as u64, states);
+            let one = Launch::blocks(1, 1);
+            self.check_count.launch(call.stream, one, args)?;
+        }
+        match &self.method {
+            Method::HillisSteele(passes) => passes.launch(&mut work),
+            Method::Blelloch(passes) => passes.launch(&mut work),
+            Method::Levels(passes) => passes.launch(&mut work),
+            Method::LookBack(kernel, look_ahead) => {
                 let tiles = call.capacity.div_ceil(look_back_tile_items::<T>() as usize);
                 let (count, is_counted, capacity) = work.counted.args();
                 let args = (

@@ -74,6 +74,30 @@ impl<T: Item> Workspace<T> {
         self.states.age(stream, epochs_left)
     }
 
+    /// Reports what went wrong in scans since the last report, after all that the stream has to do before: this waits.
+    ///
+    /// ```no_run
+    /// # use compaction::{Error, cuda, select::Count, scan::{Operator, Scan, Strategy, Workspace}};
+    /// # let context = cuda::open(0)?;
+    /// # let stream = context.default_stream();
+    /// # let scan = Scan::<u32>::new(&cuda::Compiler::new(), &context, Operator::Sum, Strategy::LookBack)?;
+    /// # let mut workspace = Workspace::with_capacity(&stream, Strategy::LookBack, 5)?;
+    /// let mut items = cuda::upload(&stream, &[3, 1, 4, 1, 5])?;
+    /// let count = cuda::upload(&stream, &[6])?;
+    /// scan.inclusive_in_place(&stream, &mut items.as_view_mut(), Count::Device(count.as_view()), &mut workspace)?;
+    /// let report = workspace.check(&stream);
+    /// assert!(matches!(report, Err(Error::CountTooLarge { count: 6, capacity: 5, .. })));
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::CountTooLarge`](crate::Error::CountTooLarge) if a count on the device said more items than there were;
+    /// those of [`cuda::download`].
+    pub fn check(&mut self, stream: &Arc<CudaStream>) -> Result<()> {
+        self.states.check_overrun(stream, "scan")
+    }
+
     /// The most items that it was made for.
     ///
     /// ```no_run

@@ -172,6 +172,16 @@ fn reads_its_count(cuda: &Cuda<'_>, capacity: usize) {
                     &format!("a count of {count}, {strategy}"),
                 );
                 check_guards(&out[len..]);
+                let report = workspace.check(stream);
+                assert_eq!(report.is_err(), count > capacity, "{count} of {capacity}");
+                if let Err(error) = report {
+                    let said = count;
+                    assert!(
+                        matches!(error, Error::CountTooLarge { count, .. } if count == said),
+                        "{error}"
+                    );
+                }
+                workspace.check(stream).unwrap();
             }
         }
     }
