@@ -248,7 +248,7 @@ impl CudaWave {
     pub fn set_strategy(&mut self, strategy: Strategy) -> Result<(), Error> {
         let select = Select::new(&self.compiler, &self.context, strategy)?;
         let capacity = self.workspace.capacity();
-        self.workspace = Workspace::for_strategy(&self.stream, strategy, capacity as usize)?;
+        self.workspace = Workspace::for_strategy(&self.stream, strategy, capacity)?;
         self.select = select;
         self.strategy = strategy;
         Ok(())

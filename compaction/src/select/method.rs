@@ -443,12 +443,11 @@ fn single<W: CountWord>(
     kernel.launch(call.stream, extent.blocks(tile_items), args)
 }
 
+/// The kernels of three launches.
+type Passes<'a, First, Second, Third> = (&'a Kernel<First>, &'a Kernel<Second>, &'a Kernel<Third>);
+
 fn sequences<W: CountWord>(
-    (count, scan, moving): (
-        &Kernel<CountGroups<W>>,
-        &Kernel<ScanSequences<W>>,
-        &Kernel<MoveGroups<W>>,
-    ),
+    (count, scan, moving): Passes<'_, CountGroups<W>, ScanSequences<W>, MoveGroups<W>>,
     call: &mut Call<'_, W>,
     extent: Extent,
     items: &CudaView<'_, u8>,
@@ -476,11 +475,7 @@ fn sequences<W: CountWord>(
 }
 
 fn scan_scatter<W: CountWord>(
-    (scan, scan_sums, scatter): (
-        &Kernel<ScanSections<W>>,
-        &Kernel<ScanGroups<W>>,
-        &Kernel<MoveByRank<W>>,
-    ),
+    (scan, scan_sums, scatter): Passes<'_, ScanSections<W>, ScanGroups<W>, MoveByRank<W>>,
     call: &mut Call<'_, W>,
     extent: Extent,
     items: &CudaView<'_, u8>,
