@@ -52,7 +52,7 @@ __device__ __forceinline__ void gather_tile(
     const Item *__restrict__ items, u32 left, Item *__restrict__ out, Order &order)
 {
     __shared__ Item gathered[TILE_ITEMS];
-    Item mine[STRIPES];
+    Item mine[IS_NARROW ? STRIPES : 1];
     const auto ballots = ask(items, left, mine);
     order.announce(ballots.total);
     for_each_keeper(ballots, [&](u32 rank, u32 stripe) { gathered[rank] = mine[stripe]; });
