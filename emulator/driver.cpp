@@ -1,0 +1,935 @@
+// A CUDA driver whose devices are this processor. A launch's blocks run on a few threads of the host, one block on one at a
+// time; a block's threads are fibers, switched where one waits for others.
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <dlfcn.h>
+#include <link.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#ifndef __x86_64__
+#include <ucontext.h>
+#endif
+
+#include "machine.hpp"
+
+using namespace emulated;
+
+namespace {
+
+// ------------------------------------------------------------------------------------------------------------ settings
+
+int setting(const char *name, int otherwise)
+{
+    const char *text = getenv(name);
+    return text && *text ? atoi(text) : otherwise;
+}
+
+const int DEVICES = setting("EMULATED_DEVICES", 1);
+const int CAPABILITY = setting("EMULATED_CAPABILITY", 90);
+// Blocks that run at once, one on a multiprocessor.
+const int MULTIPROCESSORS = std::max(1, setting("EMULATED_MULTIPROCESSORS", 3));
+const int SEED = setting("EMULATED_SEED", 1);
+// Seconds in which some block has to end.
+const int PATIENCE = setting("EMULATED_PATIENCE", 120);
+
+constexpr unsigned WARP = 32, MOST_THREADS = 1024;
+constexpr size_t STACK = 256 << 10, PAGE = 4096, DEVICE_MEMORY = 6ull << 30;
+// What memory holds that nobody wrote.
+constexpr int POISON = 0xcd;
+
+// -------------------------------------------------------------------------------------------------------------- fibers
+
+#ifdef __x86_64__
+using Context = void *;
+extern "C" void emulated_switch(Context *from, Context *to);
+asm(R"(
+.text
+.type emulated_switch, @function
+emulated_switch:
+    pushq %rbp
+    pushq %rbx
+    pushq %r12
+    pushq %r13
+    pushq %r14
+    pushq %r15
+    movq %rsp, (%rdi)
+    movq (%rsi), %rsp
+    popq %r15
+    popq %r14
+    popq %r13
+    popq %r12
+    popq %rbx
+    popq %rbp
+    ret
+)");
+
+Context context_at(char *stack, void (*begin)())
+{
+    void **top = (void **)(stack + STACK - 64);
+    *--top = nullptr;  // where `begin` would return to; it does not
+    *--top = (void *)begin;
+    for (int kept = 0; kept < 6; kept++) *--top = nullptr;
+    return top;
+}
+#else
+using Context = ucontext_t;
+void emulated_switch(Context *from, Context *to) { swapcontext(from, to); }
+
+Context context_at(char *stack, void (*begin)())
+{
+    Context context;
+    getcontext(&context);
+    context.uc_stack.ss_sp = stack;
+    context.uc_stack.ss_size = STACK;
+    makecontext(&context, begin, 0);
+    return context;
+}
+#endif
+
+// -------------------------------------------------------------------------------------------------------------- blocks
+
+struct Module {
+    void *library;
+    size_t shared_bytes;  // of static shared memory, and of all that dynamic may take
+    void *(*dynamic_shared)(size_t *bytes);
+};
+
+struct Function {
+    std::string name;
+    Module *module;
+    const Kernel *kernel;
+};
+
+struct Launch {
+    const Function *function;
+    Three grid, block;
+    unsigned dynamic_bytes;
+    void **arguments;
+    std::vector<uint64_t> order;  // in which blocks start
+    std::atomic<uint64_t> next{0}, ended{0};
+    std::atomic<bool> has_failed{false};
+
+    // Says the first cause only.
+    void fail(const Place *place, const std::string &cause)
+    {
+        if (has_failed.exchange(true)) return;
+        std::string where;
+        if (place) {
+            const Three b = place->block, t = place->thread;
+            char text[120];
+            snprintf(text, sizeof text, ", block (%u, %u, %u), thread (%u, %u, %u)", b.x, b.y, b.z, t.x, t.y, t.z);
+            where = text;
+        }
+        fprintf(stderr, "emulated GPU: kernel %s%s: %s\n", function->name.c_str(), where.c_str(), cause.c_str());
+    }
+};
+
+// Lanes of a warp that wait for each other.
+struct Meeting {
+    bool is_open = false;
+    Word word;
+    unsigned mask, arrived;
+    uint64_t values[WARP];
+};
+
+struct Warp {
+    unsigned alive = 0;
+    // By the lowest lane: masks of lanes that wait at once have no lane in common.
+    Meeting meetings[WARP];
+};
+
+enum class State { READY, AT_BARRIER, AT_MEETING, ENDED };
+
+struct Fiber {
+    Context context;
+    Three index;
+    Warp *warp;
+    unsigned lane;
+    State state;
+    uint64_t (*values)[WARP];  // where a meeting's go
+    unsigned sum;              // a barrier's
+};
+
+struct Copy {
+    void *to;
+    const void *from;
+    unsigned bytes;
+    Barrier *barrier;
+    const Fiber *asker;
+};
+
+struct Block {
+    Launch *launch;
+    Place place;
+    Context scheduler;
+    Fiber *current;
+    std::vector<Fiber> fibers;
+    std::vector<Warp> warps;
+    std::vector<Copy> copies;
+    unsigned alive, at_barrier = 0, sum = 0;
+    std::minstd_rand random;
+};
+
+thread_local Block *running;
+
+void leave() { emulated_switch(&running->current->context, &running->scheduler); }
+
+void open_barrier(Block &block)
+{
+    for (Fiber &fiber : block.fibers) {
+        if (fiber.state != State::AT_BARRIER) continue;
+        fiber.sum = block.sum;
+        fiber.state = State::READY;
+    }
+    block.at_barrier = block.sum = 0;
+}
+
+// Lets the lanes go on if all are there that are alive.
+void close_meeting(Block &block, Warp &warp, Meeting &meeting)
+{
+    if (!meeting.is_open || (meeting.mask & warp.alive & ~meeting.arrived) != 0) return;
+    meeting.is_open = false;
+    Fiber *first = &block.fibers[(size_t)(&warp - block.warps.data()) * WARP];
+    for (unsigned lane = 0; lane < WARP; lane++) {
+        if ((meeting.arrived >> lane & 1) == 0) continue;
+        memcpy(first[lane].values, meeting.values, sizeof meeting.values);
+        first[lane].state = State::READY;
+    }
+}
+
+void begin()
+{
+    Block *block = running;
+    block->launch->function->kernel->call(block->launch->arguments);
+    Fiber &fiber = *block->current;
+    fiber.state = State::ENDED;
+    fiber.warp->alive &= ~(1u << fiber.lane);
+    for (Meeting &meeting : fiber.warp->meetings) close_meeting(*block, *fiber.warp, meeting);
+    if (--block->alive == block->at_barrier) open_barrier(*block);
+    for (;;) leave();
+}
+
+// Does each copy with this chance, in percent, or all of one fiber's.
+void copy(Block &block, unsigned chance, const Fiber *asker)
+{
+    auto is_done = [&](const Copy &copy) {
+        if (asker ? copy.asker != asker || copy.barrier : block.random() % 100 >= chance) return false;
+        memcpy(copy.to, copy.from, copy.bytes);
+        if (copy.barrier) copy.barrier->copied((int)copy.bytes);
+        return true;
+    };
+    block.copies.erase(std::remove_if(block.copies.begin(), block.copies.end(), is_done), block.copies.end());
+}
+
+void say_deadlock(Block &block)
+{
+    unsigned at_meetings = 0;
+    for (Fiber &fiber : block.fibers) at_meetings += fiber.state == State::AT_MEETING;
+    block.launch->fail(
+        &block.place, "deadlock: " + std::to_string(block.at_barrier) + " threads wait at a barrier, " +
+                          std::to_string(at_meetings) + " for lanes of their warp, and no other is left to run");
+}
+
+// What a thread of the host needs to run blocks: stacks, each above a page that nobody may touch.
+struct Stacks {
+    char *all = (char *)mmap(
+        nullptr, MOST_THREADS * (STACK + PAGE), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    unsigned usable = 0;
+
+    char *of(unsigned thread)
+    {
+        for (; usable <= thread; usable++) mprotect(all + usable * (STACK + PAGE) + PAGE, STACK, PROT_READ | PROT_WRITE);
+        return all + thread * (STACK + PAGE) + PAGE;
+    }
+};
+
+constexpr unsigned char FENCE = 0xfe;
+
+void run_block(Launch &launch, uint64_t number, Stacks &stacks)
+{
+    const Function &function = *launch.function;
+    size_t dynamic_room;
+    char *dynamic = (char *)function.module->dynamic_shared(&dynamic_room), *shared;
+    dlinfo(function.module->library, RTLD_DI_TLS_DATA, &shared);
+    memset(shared, POISON, function.module->shared_bytes);
+    const size_t fence = std::min<size_t>(256, dynamic_room - std::min<size_t>(dynamic_room, launch.dynamic_bytes));
+    if (dynamic) memset(dynamic + launch.dynamic_bytes, FENCE, fence);
+
+    const Three size = launch.block, grid = launch.grid;
+    const unsigned threads = size.x * size.y * size.z;
+    const Three index = {
+        (unsigned)(number % grid.x), (unsigned)(number / grid.x % grid.y), (unsigned)(number / grid.x / grid.y)};
+    Block block;
+    block.launch = &launch;
+    block.place = {{}, index, size, grid};
+    block.fibers.resize(threads);
+    block.warps.resize((threads + WARP - 1) / WARP);
+    block.alive = threads;
+    block.random.seed((unsigned)(number * 7919 + SEED));
+    running = &block;
+    for (unsigned thread = 0; thread < threads; thread++) {
+        Fiber &fiber = block.fibers[thread];
+        fiber.context = context_at(stacks.of(thread), begin);
+        fiber.index = {thread % size.x, thread / size.x % size.y, thread / size.x / size.y};
+        fiber.lane = thread % WARP;
+        fiber.warp = &block.warps[thread / WARP];
+        fiber.warp->alive |= 1u << fiber.lane;
+        fiber.state = State::READY;
+    }
+    for (unsigned pass = 1; block.alive != 0 && !launch.has_failed; pass++) {
+        // No order of threads is promised: from anywhere on, upwards or downwards.
+        const unsigned from = block.random() % threads, step = block.random() % 2 ? 1 : threads - 1;
+        bool has_run = !block.copies.empty();
+        for (unsigned turn = 0, thread = from; turn < threads && !launch.has_failed; turn++, thread = (thread + step) % threads) {
+            Fiber &fiber = block.fibers[thread];
+            if (fiber.state != State::READY) continue;
+            has_run = true;
+            block.current = &fiber;
+            block.place.thread = fiber.index;
+            emulated_switch(&block.scheduler, &fiber.context);
+        }
+        copy(block, 50, nullptr);
+        if (!has_run) say_deadlock(block);
+        // What it waits for may be up to a block that has no core.
+        if (pass % 64 == 0) std::this_thread::yield();
+    }
+    copy(block, 100, nullptr);
+    running = nullptr;
+    if (dynamic && std::count(dynamic + launch.dynamic_bytes, dynamic + launch.dynamic_bytes + fence, (char)FENCE) != (long)fence)
+        launch.fail(&block.place, "writes behind its dynamic shared memory");
+}
+
+// ------------------------------------------------------------------------------------------------------ multiprocessors
+
+class Multiprocessors {
+public:
+    // Runs a grid to its end. False if it failed.
+    bool run(Launch &launch)
+    {
+        std::lock_guard<std::mutex> one_at_a_time(whole);
+        const uint64_t blocks = (uint64_t)launch.grid.x * launch.grid.y * launch.grid.z;
+        launch.order.resize(blocks);
+        for (uint64_t at = 0; at < blocks; at++) launch.order[at] = at;
+        // No order of blocks is promised: each starts among its neighbours.
+        for (uint64_t at = 0; at < blocks; at++)
+            std::swap(launch.order[at], launch.order[at + random() % std::min<uint64_t>(blocks - at, 7)]);
+        std::unique_lock<std::mutex> lock(mutex);
+        for (; started < MULTIPROCESSORS; started++) std::thread([this] { work(); }).detach();
+        job = &launch;
+        jobs++;
+        busy = MULTIPROCESSORS;
+        begin.notify_all();
+        uint64_t ended_before = 0;
+        while (!end.wait_for(lock, std::chrono::seconds(PATIENCE), [&] { return busy == 0; })) {
+            const uint64_t ended = launch.ended;
+            if (launch.has_failed) {
+                // A thread that does not even poll cannot be stopped.
+                _exit(1);
+            }
+            if (ended == ended_before) {
+                launch.fail(nullptr, "hangs: no block has ended for " + std::to_string(PATIENCE) + " s");
+                end.wait_for(lock, std::chrono::seconds(2), [&] { return busy == 0; });
+                if (busy != 0) _exit(1);
+            }
+            ended_before = ended;
+        }
+        return !launch.has_failed;
+    }
+
+private:
+    void work()
+    {
+        Stacks stacks;
+        for (uint64_t seen = 0;;) {
+            Launch *launch;
+            {
+                std::unique_lock<std::mutex> lock(mutex);
+                begin.wait(lock, [&] { return jobs != seen; });
+                seen = jobs;
+                launch = job;
+            }
+            uint64_t at;
+            while (!launch->has_failed && (at = launch->next++) < launch->order.size()) {
+                run_block(*launch, launch->order[at], stacks);
+                launch->ended++;
+            }
+            std::lock_guard<std::mutex> lock(mutex);
+            if (--busy == 0) end.notify_all();
+        }
+    }
+
+    std::mutex whole, mutex;
+    std::condition_variable begin, end;
+    std::mt19937_64 random{(uint64_t)SEED};
+    Launch *job = nullptr;
+    uint64_t jobs = 0;
+    int started = 0, busy = 0;
+};
+
+Multiprocessors &multiprocessors()
+{
+    // Never taken down: its threads wait until the process ends.
+    static Multiprocessors *const all = new Multiprocessors;
+    return *all;
+}
+
+}  // namespace
+
+// ------------------------------------------------------------------------------------------------ what kernels may call
+
+const Place *emulated_place() { return &running->place; }
+
+unsigned emulated_barrier(unsigned value)
+{
+    Block &block = *running;
+    Fiber &fiber = *block.current;
+    block.sum += value;
+    fiber.state = State::AT_BARRIER;
+    if (++block.at_barrier == block.alive) open_barrier(block);
+    while (fiber.state != State::READY) leave();
+    return fiber.sum;
+}
+
+void emulated_meet(Word word, unsigned mask, uint64_t value, uint64_t (*values)[32])
+{
+    Block &block = *running;
+    Fiber &fiber = *block.current;
+    if ((mask >> fiber.lane & 1) == 0) emulated_fail("a lane calls a word of the warp with a mask that lacks it");
+    Meeting &meeting = fiber.warp->meetings[__builtin_ctz(mask)];
+    if (!meeting.is_open) {
+        meeting.is_open = true;
+        meeting.word = word;
+        meeting.mask = mask;
+        meeting.arrived = 0;
+        // What a lane that is not there gives is not defined.
+        memset(meeting.values, POISON, sizeof meeting.values);
+    }
+    if (meeting.mask != mask) emulated_fail("lanes meet with different masks");
+    if (meeting.word != word) emulated_fail("lanes meet at different words of the warp");
+    meeting.values[fiber.lane] = value;
+    meeting.arrived |= 1u << fiber.lane;
+    fiber.values = values;
+    fiber.state = State::AT_MEETING;
+    close_meeting(block, *fiber.warp, meeting);
+    while (fiber.state != State::READY) leave();
+}
+
+void emulated_poll() { leave(); }
+
+void emulated_copy(void *to, const void *from, unsigned bytes, Barrier *barrier)
+{
+    running->copies.push_back({to, from, bytes, barrier, running->current});
+}
+
+void emulated_copied() { copy(*running, 100, running->current); }
+
+void emulated_fail(const char *cause)
+{
+    running->launch->fail(&running->place, cause);
+    for (;;) leave();
+}
+
+// -------------------------------------------------------------------------------------------------------------- driver
+
+namespace {
+
+enum Result : int {
+    SUCCESS = 0,
+    INVALID_VALUE = 1,
+    OUT_OF_MEMORY = 2,
+    INVALID_DEVICE = 101,
+    INVALID_IMAGE = 200,
+    INVALID_CONTEXT = 201,
+    NOT_FOUND = 500,
+    LAUNCH_FAILED = 719,
+    NOT_SUPPORTED = 801,
+    STREAM_CAPTURE_UNSUPPORTED = 900,
+    STREAM_CAPTURE_INVALIDATED = 901,
+};
+
+struct Device {
+    size_t used = 0;
+    // Once a kernel was wrong, nothing works any more.
+    std::atomic<Result> state{SUCCESS};
+};
+
+Device devices[8];
+thread_local Device *current = &devices[0];
+
+using Work = std::function<Result()>;
+
+struct Stream {
+    bool is_capturing = false;
+    std::vector<Work> captured;
+};
+
+struct Graph {
+    std::vector<Work> all;
+};
+
+struct Event {
+    std::chrono::steady_clock::time_point at = std::chrono::steady_clock::now();
+};
+
+Stream default_stream;
+
+Stream &stream_of(void *stream) { return (uintptr_t)stream > 2 ? *(Stream *)stream : default_stream; }
+
+// Does work at once, or keeps it for a graph. That a stream's order is kept needs nothing more.
+Result submit(void *stream, Work work)
+{
+    if (current->state != SUCCESS) return current->state;
+    if (!stream_of(stream).is_capturing) return work();
+    stream_of(stream).captured.push_back(std::move(work));
+    return SUCCESS;
+}
+
+// -------------------------------------------------------------------------------------------------------------- memory
+
+// An allocation lies before a page that nobody may touch, and is itself gone once it is freed.
+struct Allocation {
+    char *pages;
+    size_t mapped, bytes, room;  // `room` ends at that page
+    Device *device;
+};
+
+std::mutex memory;
+std::map<uint64_t, Allocation> allocations;
+
+Result allocate(uint64_t *address, size_t bytes)
+{
+    std::lock_guard<std::mutex> lock(memory);
+    if (bytes == 0) return INVALID_VALUE;
+    if (current->state != SUCCESS) return current->state;
+    if (bytes > DEVICE_MEMORY - current->used) return OUT_OF_MEMORY;
+    const size_t room = (bytes + 255) / 256 * 256, mapped = (room + PAGE - 1) / PAGE * PAGE + PAGE;
+    char *pages = (char *)mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (pages == MAP_FAILED) return OUT_OF_MEMORY;
+    mprotect(pages + mapped - PAGE, PAGE, PROT_NONE);
+    char *start = pages + mapped - PAGE - room;
+    // A huge one costs memory only where it is used.
+    memset(start, POISON, std::min<size_t>(bytes, 64 << 20));
+    memset(pages, FENCE, (size_t)(start - pages));
+    memset(start + bytes, FENCE, room - bytes);
+    *address = (uint64_t)start;
+    allocations[*address] = {pages, mapped, bytes, room, current};
+    current->used += bytes;
+    return SUCCESS;
+}
+
+Result release(uint64_t address)
+{
+    std::lock_guard<std::mutex> lock(memory);
+    const auto found = allocations.find(address);
+    if (found == allocations.end()) return INVALID_VALUE;
+    const Allocation it = found->second;
+    char *start = (char *)address, *fence = start + it.bytes;
+    const long before = start - it.pages, behind = (long)(it.room - it.bytes);
+    const bool is_whole = std::count(it.pages, start, (char)FENCE) == before && std::count(fence, fence + behind, (char)FENCE) == behind;
+    if (!is_whole) {
+        fprintf(stderr, "emulated GPU: something wrote next to an allocation of %zu bytes\n", it.bytes);
+        it.device->state = LAUNCH_FAILED;
+    }
+    it.device->used -= it.bytes;
+    munmap(it.pages, it.mapped);
+    allocations.erase(found);
+    return is_whole ? SUCCESS : LAUNCH_FAILED;
+}
+
+size_t shared_bytes_of(void *library)
+{
+    struct Search {
+        size_t module, bytes;
+    } search = {0, 0};
+    dlinfo(library, RTLD_DI_TLS_MODID, &search.module);
+    dl_iterate_phdr(
+        [](dl_phdr_info *info, size_t, void *data) {
+            Search &search = *(Search *)data;
+            if (info->dlpi_tls_modid != search.module) return 0;
+            for (int header = 0; header < info->dlpi_phnum; header++)
+                if (info->dlpi_phdr[header].p_type == PT_TLS) search.bytes = info->dlpi_phdr[header].p_memsz;
+            return 1;
+        },
+        &search);
+    return search.bytes;
+}
+
+}  // namespace
+
+#define API extern "C" __attribute__((visibility("default"))) Result
+
+API cuInit(unsigned) { return SUCCESS; }
+
+API cuDriverGetVersion(int *version)
+{
+    *version = 12020;
+    return SUCCESS;
+}
+
+API cuGetErrorName(Result result, const char **name)
+{
+    switch (result) {
+        case SUCCESS: *name = "CUDA_SUCCESS"; break;
+        case INVALID_VALUE: *name = "CUDA_ERROR_INVALID_VALUE"; break;
+        case OUT_OF_MEMORY: *name = "CUDA_ERROR_OUT_OF_MEMORY"; break;
+        case INVALID_DEVICE: *name = "CUDA_ERROR_INVALID_DEVICE"; break;
+        case INVALID_IMAGE: *name = "CUDA_ERROR_INVALID_IMAGE"; break;
+        case INVALID_CONTEXT: *name = "CUDA_ERROR_INVALID_CONTEXT"; break;
+        case NOT_FOUND: *name = "CUDA_ERROR_NOT_FOUND"; break;
+        case LAUNCH_FAILED: *name = "CUDA_ERROR_LAUNCH_FAILED"; break;
+        case NOT_SUPPORTED: *name = "CUDA_ERROR_NOT_SUPPORTED"; break;
+        case STREAM_CAPTURE_UNSUPPORTED: *name = "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED"; break;
+        case STREAM_CAPTURE_INVALIDATED: *name = "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED"; break;
+        default: *name = nullptr; return INVALID_VALUE;
+    }
+    return SUCCESS;
+}
+
+API cuGetErrorString(Result result, const char **text) { return cuGetErrorName(result, text); }
+
+// ------------------------------------------------------------------------------------------------------------- devices
+
+API cuDeviceGetCount(int *count)
+{
+    *count = DEVICES;
+    return SUCCESS;
+}
+
+API cuDeviceGet(int *device, int ordinal)
+{
+    *device = ordinal;
+    return ordinal >= 0 && ordinal < DEVICES ? SUCCESS : INVALID_DEVICE;
+}
+
+API cuDeviceGetName(char *name, int length, int)
+{
+    snprintf(name, (size_t)length, "Emulated GPU");
+    return SUCCESS;
+}
+
+API cuDeviceTotalMem_v2(size_t *bytes, int)
+{
+    *bytes = DEVICE_MEMORY;
+    return SUCCESS;
+}
+
+API cuDeviceGetAttribute(int *value, int attribute, int)
+{
+    switch (attribute) {
+        case 1:   // threads in a block
+        case 2:   // its width
+        case 3:   // its height
+        case 39:  // threads on a multiprocessor
+            *value = MOST_THREADS;
+            return SUCCESS;
+        case 4: *value = 64; return SUCCESS;          // its depth
+        case 5: *value = 0x7fffffff; return SUCCESS;  // a grid's width
+        case 6:                                       // its height
+        case 7: *value = 65535; return SUCCESS;       // its depth
+        case 8: *value = 48 << 10; return SUCCESS;    // shared memory of a block
+        case 10: *value = WARP; return SUCCESS;
+        case 12:  // registers of a block, and of a multiprocessor
+        case 82: *value = 65536; return SUCCESS;
+        case 16: *value = MULTIPROCESSORS; return SUCCESS;
+        case 75: *value = CAPABILITY / 10; return SUCCESS;
+        case 76: *value = CAPABILITY % 10; return SUCCESS;
+        case 81:  // shared memory of a multiprocessor, and what a block gets of it that asks
+        case 97: *value = CAPABILITY >= 90 ? 227 << 10 : 64 << 10; return SUCCESS;
+        case 115: *value = 1; return SUCCESS;  // memory pools
+        default: *value = 0; return SUCCESS;
+    }
+}
+
+API cuDeviceGetUuid(char *uuid, int device)
+{
+    memset(uuid, device + 1, 16);
+    return SUCCESS;
+}
+
+API cuDeviceGetUuid_v2(char *uuid, int device) { return cuDeviceGetUuid(uuid, device); }
+
+API cuDevicePrimaryCtxRetain(void **context, int device)
+{
+    *context = &devices[device];
+    return SUCCESS;
+}
+
+API cuDevicePrimaryCtxRelease_v2(int) { return SUCCESS; }
+
+API cuCtxSetCurrent(void *context)
+{
+    current = (Device *)context;
+    return context ? SUCCESS : INVALID_CONTEXT;
+}
+
+API cuCtxGetCurrent(void **context)
+{
+    *context = current;
+    return SUCCESS;
+}
+
+API cuCtxSynchronize() { return current->state; }
+
+// ------------------------------------------------------------------------------------------------------------- streams
+
+API cuStreamCreate(void **stream, unsigned)
+{
+    *stream = new Stream;
+    return SUCCESS;
+}
+
+API cuStreamCreateWithPriority(void **stream, unsigned flags, int) { return cuStreamCreate(stream, flags); }
+
+API cuStreamDestroy_v2(void *stream)
+{
+    delete (Stream *)stream;
+    return SUCCESS;
+}
+
+API cuStreamSynchronize(void *stream)
+{
+    return stream_of(stream).is_capturing ? STREAM_CAPTURE_UNSUPPORTED : current->state.load();
+}
+
+API cuStreamQuery(void *stream) { return cuStreamSynchronize(stream); }
+API cuStreamWaitEvent(void *, void *, unsigned) { return current->state; }
+
+API cuStreamIsCapturing(void *stream, int *status)
+{
+    *status = stream_of(stream).is_capturing;
+    return SUCCESS;
+}
+
+API cuStreamBeginCapture_v2(void *stream, int)
+{
+    if (stream_of(stream).is_capturing) return STREAM_CAPTURE_UNSUPPORTED;
+    stream_of(stream).is_capturing = true;
+    stream_of(stream).captured.clear();
+    return SUCCESS;
+}
+
+API cuStreamEndCapture(void *stream, void **graph)
+{
+    if (!stream_of(stream).is_capturing) return INVALID_VALUE;
+    stream_of(stream).is_capturing = false;
+    *graph = new Graph{std::move(stream_of(stream).captured)};
+    return SUCCESS;
+}
+
+API cuGraphInstantiateWithFlags(void **instance, void *graph, uint64_t)
+{
+    *instance = new Graph(*(Graph *)graph);
+    return SUCCESS;
+}
+
+API cuGraphUpload(void *, void *) { return SUCCESS; }
+
+API cuGraphLaunch(void *graph, void *stream)
+{
+    return submit(stream, [all = ((Graph *)graph)->all] {
+        for (const Work &work : all)
+            if (const Result result = work()) return result;
+        return SUCCESS;
+    });
+}
+
+API cuGraphDestroy(void *graph)
+{
+    delete (Graph *)graph;
+    return SUCCESS;
+}
+
+API cuGraphExecDestroy(void *graph) { return cuGraphDestroy(graph); }
+
+API cuEventCreate(void **event, unsigned)
+{
+    *event = new Event;
+    return SUCCESS;
+}
+
+API cuEventDestroy_v2(void *event)
+{
+    delete (Event *)event;
+    return SUCCESS;
+}
+
+API cuEventRecord(void *event, void *stream)
+{
+    return submit(stream, [event] {
+        ((Event *)event)->at = std::chrono::steady_clock::now();
+        return SUCCESS;
+    });
+}
+
+API cuEventSynchronize(void *) { return current->state; }
+API cuEventQuery(void *) { return current->state; }
+
+API cuEventElapsedTime(float *milliseconds, void *from, void *to)
+{
+    *milliseconds = std::chrono::duration<float, std::milli>(((Event *)to)->at - ((Event *)from)->at).count();
+    return SUCCESS;
+}
+
+API cuEventElapsedTime_v2(float *milliseconds, void *from, void *to) { return cuEventElapsedTime(milliseconds, from, to); }
+
+// -------------------------------------------------------------------------------------------------------------- memory
+
+API cuMemAlloc_v2(uint64_t *address, size_t bytes) { return allocate(address, bytes); }
+API cuMemAllocAsync(uint64_t *address, size_t bytes, void *) { return allocate(address, bytes); }
+API cuMemFree_v2(uint64_t address) { return release(address); }
+API cuMemFreeAsync(uint64_t address, void *) { return release(address); }
+
+API cuMemGetInfo_v2(size_t *free, size_t *total)
+{
+    std::lock_guard<std::mutex> lock(memory);
+    *free = DEVICE_MEMORY - current->used;
+    *total = DEVICE_MEMORY;
+    return SUCCESS;
+}
+
+API cuMemHostAlloc(void **memory, size_t bytes, unsigned)
+{
+    *memory = aligned_alloc(PAGE, (bytes + PAGE - 1) / PAGE * PAGE);
+    return *memory ? SUCCESS : OUT_OF_MEMORY;
+}
+
+API cuMemFreeHost(void *memory)
+{
+    free(memory);
+    return SUCCESS;
+}
+
+API cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *stream)
+{
+    return submit(stream, [=] {
+        memcpy((void *)to, from, bytes);
+        return SUCCESS;
+    });
+}
+
+API cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *stream)
+{
+    return submit(stream, [=] {
+        memcpy(to, (void *)from, bytes);
+        return SUCCESS;
+    });
+}
+
+API cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void *stream)
+{
+    return submit(stream, [=] {
+        memmove((void *)to, (void *)from, bytes);
+        return SUCCESS;
+    });
+}
+
+API cuMemsetD8Async(uint64_t at, unsigned char value, size_t bytes, void *stream)
+{
+    return submit(stream, [=] {
+        memset((void *)at, value, bytes);
+        return SUCCESS;
+    });
+}
+
+API cuMemcpyHtoD_v2(uint64_t to, const void *from, size_t bytes) { return cuMemcpyHtoDAsync_v2(to, from, bytes, nullptr); }
+API cuMemcpyDtoH_v2(void *to, uint64_t from, size_t bytes) { return cuMemcpyDtoHAsync_v2(to, from, bytes, nullptr); }
+API cuMemcpyDtoD_v2(uint64_t to, uint64_t from, size_t bytes) { return cuMemcpyDtoDAsync_v2(to, from, bytes, nullptr); }
+API cuMemsetD8_v2(uint64_t at, unsigned char value, size_t bytes) { return cuMemsetD8Async(at, value, bytes, nullptr); }
+
+// ------------------------------------------------------------------------------------------------------------- kernels
+
+// The image is the path of a library, by this emulator's NVRTC.
+API cuModuleLoadData(void **module, const void *image)
+{
+    constexpr char MARK[] = "emulated ";
+    if (strncmp((const char *)image, MARK, sizeof MARK - 1) != 0) return INVALID_IMAGE;
+    void *library = dlopen((const char *)image + sizeof MARK - 1, RTLD_NOW | RTLD_LOCAL);
+    if (!library) {
+        fprintf(stderr, "emulated GPU: %s\n", dlerror());
+        return INVALID_IMAGE;
+    }
+    *module = new Module{library, shared_bytes_of(library), (void *(*)(size_t *))dlsym(library, "emulated_dynamic_shared")};
+    return SUCCESS;
+}
+
+API cuModuleLoadDataEx(void **module, const void *image, unsigned, int *, void **) { return cuModuleLoadData(module, image); }
+
+// A module stays: graphs that were captured may still name its functions.
+API cuModuleUnload(void *) { return SUCCESS; }
+
+API cuModuleGetFunction(void **function, void *module, const char *name)
+{
+    const void *kernel = dlsym(((Module *)module)->library, (std::string("emulated_kernel_") + name).c_str());
+    if (!kernel) return NOT_FOUND;
+    *function = new Function{name, (Module *)module, (const Kernel *)kernel};
+    return SUCCESS;
+}
+
+API cuFuncGetAttribute(int *value, int attribute, void *)
+{
+    // Threads a block, and registers.
+    *value = attribute == 0 ? MOST_THREADS : attribute == 4 ? 32 : 0;
+    return SUCCESS;
+}
+
+API cuFuncSetAttribute(void *, int, int) { return SUCCESS; }
+
+API cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *, int, size_t)
+{
+    *blocks = 1;
+    return SUCCESS;
+}
+
+API cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, void *function, int threads, size_t bytes, unsigned)
+{
+    return cuOccupancyMaxActiveBlocksPerMultiprocessor(blocks, function, threads, bytes);
+}
+
+API cuLaunchKernel(
+    void *handle, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y, unsigned block_z,
+    unsigned dynamic_bytes, void *stream, void **arguments, void **)
+{
+    const Function *function = (Function *)handle;
+    const Three grid = {grid_x, grid_y, grid_z}, block = {block_x, block_y, block_z};
+    const uint64_t threads = (uint64_t)block_x * block_y * block_z;
+    if (threads == 0 || threads > MOST_THREADS || grid_x == 0 || grid_y == 0 || grid_z == 0) return INVALID_VALUE;
+    if (grid_y > 65535 || grid_z > 65535 || dynamic_bytes > (CAPABILITY >= 90 ? 227u << 10 : 64u << 10)) return INVALID_VALUE;
+    // Taken along as they are now.
+    struct alignas(16) Chunk {
+        char bytes[16];
+    };
+    std::vector<std::vector<Chunk>> values;
+    for (const size_t *size = function->kernel->sizes; *size != 0; size++) {
+        values.emplace_back((*size + sizeof(Chunk) - 1) / sizeof(Chunk));
+        memcpy((void *)values.back().data(), arguments[values.size() - 1], *size);
+    }
+    Device *device = current;
+    return submit(stream, [=]() mutable {
+        std::vector<void *> places;
+        for (auto &value : values) places.push_back(value.data());
+        Launch launch;
+        launch.function = function;
+        launch.grid = grid;
+        launch.block = block;
+        launch.dynamic_bytes = dynamic_bytes;
+        launch.arguments = places.data();
+        // As on a GPU, whoever synchronises hears of it.
+        if (!multiprocessors().run(launch)) device->state = LAUNCH_FAILED;
+        return SUCCESS;
+    });
+}
