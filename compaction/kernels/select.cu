@@ -50,7 +50,7 @@ template <u32 PARTS, class Part, class Order>
 __device__ __forceinline__ void copy_kept(
     const Part *__restrict__ items, const u16 *kept, u32 survivors, Part *__restrict__ out, Order &order)
 {
-    constexpr u32 BATCH = sizeof(Part) <= 4 ? 8 : sizeof(Part) <= 8 ? 4 : 2, STEP = BATCH * BLOCK_THREADS;
+    constexpr u32 BATCH = PARTS == 1 && sizeof(Part) <= 4 ? 8 : sizeof(Part) <= 8 ? 4 : 2, STEP = BATCH * BLOCK_THREADS;
     const u32 count = survivors * PARTS;
     Part batch[BATCH];
     const auto load = [&](u32 first) {
