@@ -78,9 +78,10 @@ emulated_switch:
     ret
 )");
 
-Context context_at(char *stack, void (*begin)())
+Context context_at(char *stack, unsigned thread, void (*begin)())
 {
-    void **top = (void **)(stack + STACK - 64);
+    // Neighbours' tops are not to fall on the same lines of the cache.
+    void **top = (void **)(stack + STACK - 64 - thread % 64 * 192);
     *--top = nullptr;  // where `begin` would return to; it does not
     *--top = (void *)begin;
     for (int kept = 0; kept < 6; kept++) *--top = nullptr;
@@ -90,7 +91,7 @@ Context context_at(char *stack, void (*begin)())
 using Context = ucontext_t;
 void emulated_switch(Context *from, Context *to) { swapcontext(from, to); }
 
-Context context_at(char *stack, void (*begin)())
+Context context_at(char *stack, unsigned, void (*begin)())
 {
     Context context;
     getcontext(&context);
@@ -144,7 +145,9 @@ struct Meeting {
     bool is_open = false;
     Word word;
     unsigned mask, arrived;
-    uint64_t values[WARP];
+    // What they gave, this time and the last, and who has yet to read it.
+    unsigned turn = 0, unread[2] = {};
+    uint64_t values[2][WARP];
 };
 
 struct Warp {
@@ -161,8 +164,7 @@ struct Fiber {
     Warp *warp;
     unsigned lane;
     State state;
-    uint64_t (*values)[WARP];  // where a meeting's go
-    unsigned sum;              // a barrier's
+    unsigned sum;  // a barrier's
 };
 
 struct Copy {
@@ -174,15 +176,15 @@ struct Copy {
 };
 
 struct Block {
+    std::vector<Fiber> &fibers;
+    std::vector<Warp> &warps;
     Launch *launch;
     Place place;
-    Context scheduler;
-    Fiber *current;
-    std::vector<Fiber> fibers;
-    std::vector<Warp> warps;
-    std::vector<Copy> copies;
     unsigned alive, at_barrier = 0, sum = 0;
-    std::minstd_rand random;
+    std::minstd_rand random = {};
+    std::vector<Copy> copies = {};
+    Context scheduler = {};
+    Fiber *current = nullptr;
 };
 
 thread_local Block *running;
@@ -204,10 +206,10 @@ void close_meeting(Block &block, Warp &warp, Meeting &meeting)
 {
     if (!meeting.is_open || (meeting.mask & warp.alive & ~meeting.arrived) != 0) return;
     meeting.is_open = false;
+    meeting.unread[meeting.turn] = meeting.arrived;
     Fiber *first = &block.fibers[(size_t)(&warp - block.warps.data()) * WARP];
     for (unsigned lane = 0; lane < WARP; lane++) {
         if ((meeting.arrived >> lane & 1) == 0) continue;
-        memcpy(first[lane].values, meeting.values, sizeof meeting.values);
         first[lane].state = State::READY;
     }
 }
@@ -245,22 +247,26 @@ void say_deadlock(Block &block)
                           std::to_string(at_meetings) + " for lanes of their warp, and no other is left to run");
 }
 
-// What a thread of the host needs to run blocks: stacks, each above a page that nobody may touch.
-struct Stacks {
-    char *all = (char *)mmap(
+// What a thread of the host needs to run blocks, one after the other.
+struct Room {
+    // Stacks, each above a page that nobody may touch.
+    char *stacks = (char *)mmap(
         nullptr, MOST_THREADS * (STACK + PAGE), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     unsigned usable = 0;
+    std::vector<Fiber> fibers;
+    std::vector<Warp> warps;
 
-    char *of(unsigned thread)
+    char *stack_of(unsigned thread)
     {
-        for (; usable <= thread; usable++) mprotect(all + usable * (STACK + PAGE) + PAGE, STACK, PROT_READ | PROT_WRITE);
-        return all + thread * (STACK + PAGE) + PAGE;
+        for (; usable <= thread; usable++)
+            mprotect(stacks + usable * (STACK + PAGE) + PAGE, STACK, PROT_READ | PROT_WRITE);
+        return stacks + thread * (STACK + PAGE) + PAGE;
     }
 };
 
 constexpr unsigned char FENCE = 0xfe;
 
-void run_block(Launch &launch, uint64_t number, Stacks &stacks)
+void run_block(Launch &launch, uint64_t number, Room &room)
 {
     const Function &function = *launch.function;
     size_t dynamic_room;
@@ -274,17 +280,14 @@ void run_block(Launch &launch, uint64_t number, Stacks &stacks)
     const unsigned threads = size.x * size.y * size.z;
     const Three index = {
         (unsigned)(number % grid.x), (unsigned)(number / grid.x % grid.y), (unsigned)(number / grid.x / grid.y)};
-    Block block;
-    block.launch = &launch;
-    block.place = {{}, index, size, grid};
-    block.fibers.resize(threads);
-    block.warps.resize((threads + WARP - 1) / WARP);
-    block.alive = threads;
-    block.random.seed((unsigned)(number * 7919 + SEED));
+    room.fibers.resize(threads);
+    room.warps.assign((threads + WARP - 1) / WARP, {});
+    Block block{room.fibers, room.warps, &launch, {{}, index, size, grid}, threads};
+    block.random.seed((unsigned)(number * 7919 + (unsigned)SEED));
     running = &block;
     for (unsigned thread = 0; thread < threads; thread++) {
         Fiber &fiber = block.fibers[thread];
-        fiber.context = context_at(stacks.of(thread), begin);
+        fiber.context = context_at(room.stack_of(thread), thread, begin);
         fiber.index = {thread % size.x, thread / size.x % size.y, thread / size.x / size.y};
         fiber.lane = thread % WARP;
         fiber.warp = &block.warps[thread / WARP];
@@ -354,7 +357,7 @@ public:
 private:
     void work()
     {
-        Stacks stacks;
+        Room room;
         for (uint64_t seen = 0;;) {
             Launch *launch;
             {
@@ -365,7 +368,7 @@ private:
             }
             uint64_t at;
             while (!launch->has_failed && (at = launch->next++) < launch->order.size()) {
-                run_block(*launch, launch->order[at], stacks);
+                run_block(*launch, launch->order[at], room);
                 launch->ended++;
             }
             std::lock_guard<std::mutex> lock(mutex);
@@ -405,28 +408,35 @@ unsigned emulated_barrier(unsigned value)
     return fiber.sum;
 }
 
-void emulated_meet(Word word, unsigned mask, uint64_t value, uint64_t (*values)[32])
+const uint64_t *emulated_meet(Word word, unsigned mask, uint64_t value)
 {
     Block &block = *running;
     Fiber &fiber = *block.current;
     if ((mask >> fiber.lane & 1) == 0) emulated_fail("a lane calls a word of the warp with a mask that lacks it");
     Meeting &meeting = fiber.warp->meetings[__builtin_ctz(mask)];
     if (!meeting.is_open) {
+        // Others opened it, or were too slow to read what they gave the time before the last.
+        while (!meeting.is_open && meeting.unread[meeting.turn ^ 1] != 0) leave();
+    }
+    if (!meeting.is_open) {
         meeting.is_open = true;
         meeting.word = word;
         meeting.mask = mask;
         meeting.arrived = 0;
+        meeting.turn ^= 1;
         // What a lane that is not there gives is not defined.
-        memset(meeting.values, POISON, sizeof meeting.values);
+        if ((mask & fiber.warp->alive) != ~0u) memset(meeting.values[meeting.turn], POISON, sizeof meeting.values[0]);
     }
     if (meeting.mask != mask) emulated_fail("lanes meet with different masks");
     if (meeting.word != word) emulated_fail("lanes meet at different words of the warp");
-    meeting.values[fiber.lane] = value;
+    const unsigned turn = meeting.turn;
+    meeting.values[turn][fiber.lane] = value;
     meeting.arrived |= 1u << fiber.lane;
-    fiber.values = values;
     fiber.state = State::AT_MEETING;
     close_meeting(block, *fiber.warp, meeting);
     while (fiber.state != State::READY) leave();
+    meeting.unread[turn] &= ~(1u << fiber.lane);
+    return meeting.values[turn];
 }
 
 void emulated_poll() { leave(); }
