@@ -18,6 +18,8 @@
 #define __noinline__ __attribute__((noinline))
 #define __launch_bounds__(...)
 #define __grid_constant__
+// nvcc takes an alignment anywhere before a type, g++ only as an attribute of its own.
+#define alignas(bytes) __attribute__((aligned(bytes)))
 #define __align__(bytes) alignas(bytes)
 #define __constant__ static
 // A block runs on one thread of the host, so what is the thread's is the block's.
