@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -126,16 +127,25 @@ struct Launch {
     std::atomic<bool> has_failed{false};
 
     // Says the first cause only.
-    void fail(const Place *place, const std::string &cause)
+    void fail(const std::string &cause)
+    {
+        if (!has_failed.exchange(true)) say("", cause);
+    }
+
+    void fail(const Place &place, bool in_thread, const std::string &cause)
     {
         if (has_failed.exchange(true)) return;
-        std::string where;
-        if (place) {
-            const Three b = place->block, t = place->thread;
-            char text[120];
-            snprintf(text, sizeof text, ", block (%u, %u, %u), thread (%u, %u, %u)", b.x, b.y, b.z, t.x, t.y, t.z);
-            where = text;
-        }
+        say(", block " + text_of(place.block) + (in_thread ? ", thread " + text_of(place.thread) : ""), cause);
+    }
+
+private:
+    static std::string text_of(Three index)
+    {
+        return "(" + std::to_string(index.x) + ", " + std::to_string(index.y) + ", " + std::to_string(index.z) + ")";
+    }
+
+    void say(const std::string &where, const std::string &cause)
+    {
         fprintf(stderr, "emulated GPU: kernel %s%s: %s\n", function->name.c_str(), where.c_str(), cause.c_str());
     }
 };
@@ -243,7 +253,7 @@ void say_deadlock(Block &block)
     unsigned at_meetings = 0;
     for (Fiber &fiber : block.fibers) at_meetings += fiber.state == State::AT_MEETING;
     block.launch->fail(
-        &block.place, "deadlock: " + std::to_string(block.at_barrier) + " threads wait at a barrier, " +
+        block.place, false, "deadlock: " + std::to_string(block.at_barrier) + " threads wait at a barrier, " +
                           std::to_string(at_meetings) + " for lanes of their warp, and no other is left to run");
 }
 
@@ -314,10 +324,39 @@ void run_block(Launch &launch, uint64_t number, Room &room)
     copy(block, 100, nullptr);
     running = nullptr;
     if (dynamic && std::count(dynamic + launch.dynamic_bytes, dynamic + launch.dynamic_bytes + fence, (char)FENCE) != (long)fence)
-        launch.fail(&block.place, "writes behind its dynamic shared memory");
+        launch.fail(block.place, false, "writes behind its dynamic shared memory");
 }
 
 // ------------------------------------------------------------------------------------------------------ multiprocessors
+
+struct sigaction handler_before;
+
+// A kernel that touched a page that is nobody's cannot go on, nor can the process: its fiber holds no way back.
+void touched_nothing(int signal, siginfo_t *, void *)
+{
+    if (!running) {
+        sigaction(signal, &handler_before, nullptr);
+        return;
+    }
+    running->launch->fail(running->place, true, "touches memory that is nobody's");
+    _exit(1);
+}
+
+// Has this thread hear of it on a stack of its own, for a fiber's may be what ran out.
+void hear_of_faults()
+{
+    stack_t stack = {};
+    stack.ss_size = 64 << 10;
+    stack.ss_sp = malloc(stack.ss_size);
+    sigaltstack(&stack, nullptr);
+    static std::once_flag once;
+    std::call_once(once, [] {
+        struct sigaction handler = {};
+        handler.sa_sigaction = touched_nothing;
+        handler.sa_flags = SA_SIGINFO | SA_ONSTACK;
+        sigaction(SIGSEGV, &handler, &handler_before);
+    });
+}
 
 class Multiprocessors {
 public:
@@ -340,14 +379,11 @@ public:
         uint64_t ended_before = 0;
         while (!end.wait_for(lock, std::chrono::seconds(PATIENCE), [&] { return busy == 0; })) {
             const uint64_t ended = launch.ended;
-            if (launch.has_failed) {
+            if (ended == ended_before || launch.has_failed) {
+                launch.fail("hangs: no block has ended for " + std::to_string(PATIENCE) + " s");
                 // A thread that does not even poll cannot be stopped.
-                _exit(1);
-            }
-            if (ended == ended_before) {
-                launch.fail(nullptr, "hangs: no block has ended for " + std::to_string(PATIENCE) + " s");
-                end.wait_for(lock, std::chrono::seconds(2), [&] { return busy == 0; });
-                if (busy != 0) _exit(1);
+                if (!end.wait_for(lock, std::chrono::seconds(2), [&] { return busy == 0; })) _exit(1);
+                break;
             }
             ended_before = ended;
         }
@@ -357,6 +393,7 @@ public:
 private:
     void work()
     {
+        hear_of_faults();
         Room room;
         for (uint64_t seen = 0;;) {
             Launch *launch;
@@ -450,7 +487,7 @@ void emulated_copied() { copy(*running, 100, running->current); }
 
 void emulated_fail(const char *cause)
 {
-    running->launch->fail(&running->place, cause);
+    running->launch->fail(running->place, true, cause);
     for (;;) leave();
 }
 
