@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -78,9 +79,10 @@ emulated_switch:
     ret
 )");
 
-Context context_at(char *stack, void (*begin)())
+Context context_at(char *stack, unsigned thread, void (*begin)())
 {
-    void **top = (void **)(stack + STACK - 64);
+    // Neighbours' tops are not to fall on the same lines of the cache.
+    void **top = (void **)(stack + STACK - 64 - thread % 64 * 192);
     *--top = nullptr;  // where `begin` would return to; it does not
     *--top = (void *)begin;
     for (int kept = 0; kept < 6; kept++) *--top = nullptr;
@@ -90,7 +92,7 @@ Context context_at(char *stack, void (*begin)())
 using Context = ucontext_t;
 void emulated_switch(Context *from, Context *to) { swapcontext(from, to); }
 
-Context context_at(char *stack, void (*begin)())
+Context context_at(char *stack, unsigned, void (*begin)())
 {
     Context context;
     getcontext(&context);
@@ -125,16 +127,25 @@ struct Launch {
     std::atomic<bool> has_failed{false};
 
     // Says the first cause only.
-    void fail(const Place *place, const std::string &cause)
+    void fail(const std::string &cause)
+    {
+        if (!has_failed.exchange(true)) say("", cause);
+    }
+
+    void fail(const Place &place, bool in_thread, const std::string &cause)
     {
         if (has_failed.exchange(true)) return;
-        std::string where;
-        if (place) {
-            const Three b = place->block, t = place->thread;
-            char text[120];
-            snprintf(text, sizeof text, ", block (%u, %u, %u), thread (%u, %u, %u)", b.x, b.y, b.z, t.x, t.y, t.z);
-            where = text;
-        }
+        say(", block " + text_of(place.block) + (in_thread ? ", thread " + text_of(place.thread) : ""), cause);
+    }
+
+private:
+    static std::string text_of(Three index)
+    {
+        return "(" + std::to_string(index.x) + ", " + std::to_string(index.y) + ", " + std::to_string(index.z) + ")";
+    }
+
+    void say(const std::string &where, const std::string &cause)
+    {
         fprintf(stderr, "emulated GPU: kernel %s%s: %s\n", function->name.c_str(), where.c_str(), cause.c_str());
     }
 };
@@ -144,7 +155,9 @@ struct Meeting {
     bool is_open = false;
     Word word;
     unsigned mask, arrived;
-    uint64_t values[WARP];
+    // What they gave, this time and the last, and who has yet to read it.
+    unsigned turn = 0, unread[2] = {};
+    uint64_t values[2][WARP];
 };
 
 struct Warp {
@@ -161,8 +174,7 @@ struct Fiber {
     Warp *warp;
     unsigned lane;
     State state;
-    uint64_t (*values)[WARP];  // where a meeting's go
-    unsigned sum;              // a barrier's
+    unsigned sum;  // a barrier's
 };
 
 struct Copy {
@@ -174,15 +186,15 @@ struct Copy {
 };
 
 struct Block {
+    std::vector<Fiber> &fibers;
+    std::vector<Warp> &warps;
     Launch *launch;
     Place place;
-    Context scheduler;
-    Fiber *current;
-    std::vector<Fiber> fibers;
-    std::vector<Warp> warps;
-    std::vector<Copy> copies;
     unsigned alive, at_barrier = 0, sum = 0;
-    std::minstd_rand random;
+    std::minstd_rand random = {};
+    std::vector<Copy> copies = {};
+    Context scheduler = {};
+    Fiber *current = nullptr;
 };
 
 thread_local Block *running;
@@ -204,10 +216,10 @@ void close_meeting(Block &block, Warp &warp, Meeting &meeting)
 {
     if (!meeting.is_open || (meeting.mask & warp.alive & ~meeting.arrived) != 0) return;
     meeting.is_open = false;
+    meeting.unread[meeting.turn] = meeting.arrived;
     Fiber *first = &block.fibers[(size_t)(&warp - block.warps.data()) * WARP];
     for (unsigned lane = 0; lane < WARP; lane++) {
         if ((meeting.arrived >> lane & 1) == 0) continue;
-        memcpy(first[lane].values, meeting.values, sizeof meeting.values);
         first[lane].state = State::READY;
     }
 }
@@ -241,26 +253,30 @@ void say_deadlock(Block &block)
     unsigned at_meetings = 0;
     for (Fiber &fiber : block.fibers) at_meetings += fiber.state == State::AT_MEETING;
     block.launch->fail(
-        &block.place, "deadlock: " + std::to_string(block.at_barrier) + " threads wait at a barrier, " +
+        block.place, false, "deadlock: " + std::to_string(block.at_barrier) + " threads wait at a barrier, " +
                           std::to_string(at_meetings) + " for lanes of their warp, and no other is left to run");
 }
 
-// What a thread of the host needs to run blocks: stacks, each above a page that nobody may touch.
-struct Stacks {
-    char *all = (char *)mmap(
+// What a thread of the host needs to run blocks, one after the other.
+struct Room {
+    // Stacks, each above a page that nobody may touch.
+    char *stacks = (char *)mmap(
         nullptr, MOST_THREADS * (STACK + PAGE), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     unsigned usable = 0;
+    std::vector<Fiber> fibers;
+    std::vector<Warp> warps;
 
-    char *of(unsigned thread)
+    char *stack_of(unsigned thread)
     {
-        for (; usable <= thread; usable++) mprotect(all + usable * (STACK + PAGE) + PAGE, STACK, PROT_READ | PROT_WRITE);
-        return all + thread * (STACK + PAGE) + PAGE;
+        for (; usable <= thread; usable++)
+            mprotect(stacks + usable * (STACK + PAGE) + PAGE, STACK, PROT_READ | PROT_WRITE);
+        return stacks + thread * (STACK + PAGE) + PAGE;
     }
 };
 
 constexpr unsigned char FENCE = 0xfe;
 
-void run_block(Launch &launch, uint64_t number, Stacks &stacks)
+void run_block(Launch &launch, uint64_t number, Room &room)
 {
     const Function &function = *launch.function;
     size_t dynamic_room;
@@ -274,17 +290,14 @@ void run_block(Launch &launch, uint64_t number, Stacks &stacks)
     const unsigned threads = size.x * size.y * size.z;
     const Three index = {
         (unsigned)(number % grid.x), (unsigned)(number / grid.x % grid.y), (unsigned)(number / grid.x / grid.y)};
-    Block block;
-    block.launch = &launch;
-    block.place = {{}, index, size, grid};
-    block.fibers.resize(threads);
-    block.warps.resize((threads + WARP - 1) / WARP);
-    block.alive = threads;
-    block.random.seed((unsigned)(number * 7919 + SEED));
+    room.fibers.resize(threads);
+    room.warps.assign((threads + WARP - 1) / WARP, {});
+    Block block{room.fibers, room.warps, &launch, {{}, index, size, grid}, threads};
+    block.random.seed((unsigned)(number * 7919 + (unsigned)SEED));
     running = &block;
     for (unsigned thread = 0; thread < threads; thread++) {
         Fiber &fiber = block.fibers[thread];
-        fiber.context = context_at(stacks.of(thread), begin);
+        fiber.context = context_at(room.stack_of(thread), thread, begin);
         fiber.index = {thread % size.x, thread / size.x % size.y, thread / size.x / size.y};
         fiber.lane = thread % WARP;
         fiber.warp = &block.warps[thread / WARP];
@@ -311,10 +324,39 @@ void run_block(Launch &launch, uint64_t number, Stacks &stacks)
     copy(block, 100, nullptr);
     running = nullptr;
     if (dynamic && std::count(dynamic + launch.dynamic_bytes, dynamic + launch.dynamic_bytes + fence, (char)FENCE) != (long)fence)
-        launch.fail(&block.place, "writes behind its dynamic shared memory");
+        launch.fail(block.place, false, "writes behind its dynamic shared memory");
 }
 
 // ------------------------------------------------------------------------------------------------------ multiprocessors
+
+struct sigaction handler_before;
+
+// A kernel that touched a page that is nobody's cannot go on, nor can the process: its fiber holds no way back.
+void touched_nothing(int signal, siginfo_t *, void *)
+{
+    if (!running) {
+        sigaction(signal, &handler_before, nullptr);
+        return;
+    }
+    running->launch->fail(running->place, true, "touches memory that is nobody's");
+    _exit(1);
+}
+
+// Has this thread hear of it on a stack of its own, for a fiber's may be what ran out.
+void hear_of_faults()
+{
+    stack_t stack = {};
+    stack.ss_size = 64 << 10;
+    stack.ss_sp = malloc(stack.ss_size);
+    sigaltstack(&stack, nullptr);
+    static std::once_flag once;
+    std::call_once(once, [] {
+        struct sigaction handler = {};
+        handler.sa_sigaction = touched_nothing;
+        handler.sa_flags = SA_SIGINFO | SA_ONSTACK;
+        sigaction(SIGSEGV, &handler, &handler_before);
+    });
+}
 
 class Multiprocessors {
 public:
@@ -337,14 +379,11 @@ public:
         uint64_t ended_before = 0;
         while (!end.wait_for(lock, std::chrono::seconds(PATIENCE), [&] { return busy == 0; })) {
             const uint64_t ended = launch.ended;
-            if (launch.has_failed) {
+            if (ended == ended_before || launch.has_failed) {
+                launch.fail("hangs: no block has ended for " + std::to_string(PATIENCE) + " s");
                 // A thread that does not even poll cannot be stopped.
-                _exit(1);
-            }
-            if (ended == ended_before) {
-                launch.fail(nullptr, "hangs: no block has ended for " + std::to_string(PATIENCE) + " s");
-                end.wait_for(lock, std::chrono::seconds(2), [&] { return busy == 0; });
-                if (busy != 0) _exit(1);
+                if (!end.wait_for(lock, std::chrono::seconds(2), [&] { return busy == 0; })) _exit(1);
+                break;
             }
             ended_before = ended;
         }
@@ -354,7 +393,8 @@ public:
 private:
     void work()
     {
-        Stacks stacks;
+        hear_of_faults();
+        Room room;
         for (uint64_t seen = 0;;) {
             Launch *launch;
             {
@@ -365,7 +405,7 @@ private:
             }
             uint64_t at;
             while (!launch->has_failed && (at = launch->next++) < launch->order.size()) {
-                run_block(*launch, launch->order[at], stacks);
+                run_block(*launch, launch->order[at], room);
                 launch->ended++;
             }
             std::lock_guard<std::mutex> lock(mutex);
@@ -405,28 +445,35 @@ unsigned emulated_barrier(unsigned value)
     return fiber.sum;
 }
 
-void emulated_meet(Word word, unsigned mask, uint64_t value, uint64_t (*values)[32])
+const uint64_t *emulated_meet(Word word, unsigned mask, uint64_t value)
 {
     Block &block = *running;
     Fiber &fiber = *block.current;
     if ((mask >> fiber.lane & 1) == 0) emulated_fail("a lane calls a word of the warp with a mask that lacks it");
     Meeting &meeting = fiber.warp->meetings[__builtin_ctz(mask)];
     if (!meeting.is_open) {
+        // Others opened it, or were too slow to read what they gave the time before the last.
+        while (!meeting.is_open && meeting.unread[meeting.turn ^ 1] != 0) leave();
+    }
+    if (!meeting.is_open) {
         meeting.is_open = true;
         meeting.word = word;
         meeting.mask = mask;
         meeting.arrived = 0;
+        meeting.turn ^= 1;
         // What a lane that is not there gives is not defined.
-        memset(meeting.values, POISON, sizeof meeting.values);
+        if ((mask & fiber.warp->alive) != ~0u) memset(meeting.values[meeting.turn], POISON, sizeof meeting.values[0]);
     }
     if (meeting.mask != mask) emulated_fail("lanes meet with different masks");
     if (meeting.word != word) emulated_fail("lanes meet at different words of the warp");
-    meeting.values[fiber.lane] = value;
+    const unsigned turn = meeting.turn;
+    meeting.values[turn][fiber.lane] = value;
     meeting.arrived |= 1u << fiber.lane;
-    fiber.values = values;
     fiber.state = State::AT_MEETING;
     close_meeting(block, *fiber.warp, meeting);
     while (fiber.state != State::READY) leave();
+    meeting.unread[turn] &= ~(1u << fiber.lane);
+    return meeting.values[turn];
 }
 
 void emulated_poll() { leave(); }
@@ -440,7 +487,7 @@ void emulated_copied() { copy(*running, 100, running->current); }
 
 void emulated_fail(const char *cause)
 {
-    running->launch->fail(&running->place, cause);
+    running->launch->fail(running->place, true, cause);
     for (;;) leave();
 }
 

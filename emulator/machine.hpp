@@ -58,8 +58,8 @@ extern "C" {
 const emulated::Place *emulated_place();
 // Waits for all threads of the block that have not ended; the sum of what each gives.
 unsigned emulated_barrier(unsigned value);
-// Waits for those lanes of the mask that have not ended; what each gave.
-void emulated_meet(emulated::Word word, unsigned mask, uint64_t value, uint64_t (*values)[32]);
+// Waits for those lanes of the mask that have not ended. What each gave, until this thread waits again.
+const uint64_t *emulated_meet(emulated::Word word, unsigned mask, uint64_t value);
 // Lets others go on: this thread looks for what another has yet to write.
 void emulated_poll();
 // Begins a copy. It is done some time before its barrier turns or, without one, before `emulated_copied` returns.

@@ -18,6 +18,8 @@
 #define __noinline__ __attribute__((noinline))
 #define __launch_bounds__(...)
 #define __grid_constant__
+// nvcc takes an alignment anywhere before a type, g++ only as an attribute of its own.
+#define alignas(bytes) __attribute__((aligned(bytes)))
 #define __align__(bytes) alignas(bytes)
 #define __constant__ static
 // A block runs on one thread of the host, so what is the thread's is the block's.
@@ -67,8 +69,6 @@ inline int __syncthreads_and(int predicate) { return emulated_barrier(predicate 
 
 namespace emulated {
 
-using Values = uint64_t[32];
-
 inline unsigned lane()
 {
     const Place *place = emulated_place();
@@ -88,19 +88,13 @@ inline uint64_t bits_of(T value)
 template <class T>
 inline T shuffle(unsigned mask, T value, unsigned from)
 {
-    Values values;
-    emulated_meet(SHUFFLE, mask, bits_of(value), &values);
-    memcpy(&value, &values[from], sizeof value);
+    memcpy(&value, &emulated_meet(SHUFFLE, mask, bits_of(value))[from], sizeof value);
     return value;
 }
 
 }  // namespace emulated
 
-inline void __syncwarp(unsigned mask = ~0u)
-{
-    emulated::Values values;
-    emulated_meet(emulated::SYNC, mask, 0, &values);
-}
+inline void __syncwarp(unsigned mask = ~0u) { emulated_meet(emulated::SYNC, mask, 0); }
 
 template <class T>
 inline T __shfl_sync(unsigned mask, T value, int from, int width = 32)
@@ -130,8 +124,7 @@ inline T __shfl_xor_sync(unsigned mask, T value, int lanes)
 
 inline unsigned __ballot_sync(unsigned mask, int predicate)
 {
-    emulated::Values values;
-    emulated_meet(emulated::BALLOT, mask, predicate != 0, &values);
+    const uint64_t *values = emulated_meet(emulated::BALLOT, mask, predicate != 0);
     unsigned ballot = 0;
     for (unsigned lane = 0; lane < 32; lane++) ballot |= (mask >> lane & 1 & (unsigned)(values[lane] == 1)) << lane;
     return ballot;
@@ -143,9 +136,7 @@ inline int __all_sync(unsigned mask, int predicate) { return __ballot_sync(mask,
 template <class T>
 inline unsigned __match_any_sync(unsigned mask, T value)
 {
-    emulated::Values values;
-    const uint64_t bits = emulated::bits_of(value);
-    emulated_meet(emulated::MATCH, mask, bits, &values);
+    const uint64_t bits = emulated::bits_of(value), *values = emulated_meet(emulated::MATCH, mask, bits);
     unsigned equal = 0;
     for (unsigned lane = 0; lane < 32; lane++) equal |= (mask >> lane & 1 & (unsigned)(values[lane] == bits)) << lane;
     return equal;
