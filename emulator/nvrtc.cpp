@@ -55,17 +55,19 @@ size_t bracket_end(const std::string &text, size_t at)
     return text.size();
 }
 
-// The first instruction's name in PTX, in letters that a C++ name may have.
-std::string instruction(const std::string &ptx)
+// The instructions' names in PTX, in letters that a C++ name may have.
+std::string instructions(const std::string &ptx)
 {
-    std::istringstream statements(std::regex_replace(ptx, std::regex("\\\\[nt]|[{};]"), "\n"));
+    std::istringstream statements(std::regex_replace(ptx, std::regex("\\\\[nt]|[{};]|@!?\\w+"), "\n"));
+    std::string all;
     for (std::string statement; std::getline(statements, statement);) {
         std::istringstream words(statement);
         std::string name;
-        // A register is declared.
-        if (words >> name && name[0] != '.') return std::regex_replace(name, std::regex("::|\\."), "_");
+        // What begins otherwise declares a register, or is an operand.
+        if (words >> name && isalpha((unsigned char)name[0]))
+            all += (all.empty() ? "" : "__") + std::regex_replace(name, std::regex("::|\\."), "_");
     }
-    return "nothing";
+    return all;
 }
 
 // `asm volatile("name …" : "=r"(a) : "r"(b))` is `ptx_name(a, b)`.
@@ -86,7 +88,7 @@ std::string call_of(const std::string &within)
             colons += within[at++] == ':';
         }
     }
-    return "ptx_" + instruction(ptx) + "(" + operands + ")";
+    return "ptx_" + instructions(ptx) + "(" + operands + ")";
 }
 
 std::string without_asm(const std::string &text)

@@ -294,12 +294,20 @@ inline size_t __cvta_generic_to_shared(const void *pointer)
 
 // ----------------------------------------------------------------------------------------------------------------- PTX
 
-// An `asm` is a call of the function by its first instruction's name, with its outputs and inputs.
+// An `asm` is a call of the function by its instructions' names, with its outputs and inputs.
 
 inline void ptx_dp4a_u32_u32(unsigned &result, unsigned left, unsigned right, unsigned sum)
 {
     for (unsigned byte = 0; byte < 4; byte++) sum += (left >> 8 * byte & 255) * (right >> 8 * byte & 255);
     result = sum;
+}
+
+// The lanes of a warp whose words have a bit of the mask set, or not, as this lane's.
+inline void ptx_and_b32__setp_ne_u32__vote_ballot_sync_b32__not_b32(unsigned &votes, unsigned word, unsigned mask)
+{
+    const bool is_set = (word & mask) != 0;
+    const unsigned set = __ballot_sync(~0u, is_set);
+    votes = is_set ? set : ~set;
 }
 
 // Whoever reads so waits, most of the time, for what another writes.
@@ -368,7 +376,7 @@ inline void ptx_mbarrier_arrive_expect_tx_shared_cta_b64(unsigned barrier, unsig
     emulated::shared<emulated::Barrier>(barrier)->arrive((int)bytes);
 }
 
-inline void ptx_mbarrier_try_wait_parity_shared_cta_b64(unsigned &complete, unsigned barrier, unsigned parity)
+inline void ptx_mbarrier_try_wait_parity_shared_cta_b64__selp_u32(unsigned &complete, unsigned barrier, unsigned parity)
 {
     emulated_poll();
     complete = emulated::shared<emulated::Barrier>(barrier)->phase != parity;
