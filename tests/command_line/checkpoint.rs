@@ -19,6 +19,18 @@ use crate::{
     names, program, raysieve, scene, small_render, stderr,
 };
 
+/// A render whose checkpoint is written at its end alone.
+const RARELY_KEPT: [&str; 8] = [
+    "--size",
+    "32x24",
+    "-o",
+    "a.png",
+    "--checkpoint",
+    "c.exr",
+    "--every",
+    "1h",
+];
+
 pub(crate) fn add(trials: &mut Vec<Trial>) {
     add_tests!(
         trials,
@@ -191,17 +203,7 @@ fn what_a_kill_left_half_written_is_cleared_away() {
 
 fn ctrl_c_leaves_a_checkpoint_to_go_on_from() {
     let folder = folder();
-    let arguments = [
-        "--size",
-        "32x24",
-        "-o",
-        "a.png",
-        "--checkpoint",
-        "c.exr",
-        "--every",
-        "1h",
-    ];
-    let child = start(folder.path(), &arguments);
+    let child = start(folder.path(), &RARELY_KEPT);
     signal(&child, "INT");
     let (code, said) = end(child);
     assert_eq!(code, Some(130), "{said}");
@@ -214,7 +216,7 @@ fn ctrl_c_leaves_a_checkpoint_to_go_on_from() {
         .claim
         .samples;
 
-    let child = start(folder.path(), &arguments);
+    let child = start(folder.path(), &RARELY_KEPT);
     signal(&child, "TERM");
     let (code, said) = end(child);
     assert_eq!(code, Some(130), "{said}");
@@ -352,17 +354,7 @@ fn a_foreign_checkpoint_is_refused_and_stays() {
 
 fn a_checkpoint_that_another_wrote_is_not_overwritten() {
     let folder = folder();
-    let arguments = [
-        "--size",
-        "32x24",
-        "-o",
-        "a.png",
-        "--checkpoint",
-        "c.exr",
-        "--every",
-        "1h",
-    ];
-    let child = start(folder.path(), &arguments);
+    let child = start(folder.path(), &RARELY_KEPT);
     fs::write(folder.path().join("c.exr"), "mine").expect("a file");
     signal(&child, "INT");
     let (code, said) = end(child);
