@@ -61,14 +61,22 @@ pub(crate) fn header_circle() {
     );
 }
 
-pub(crate) fn host_prelude() {
+/// Whether this machine has a C++ compiler.
+pub(crate) fn host_compiler() -> Result<(), String> {
+    let found = Command::new("c++").arg("--version").output();
+    found
+        .map(drop)
+        .map_err(|error| format!("no C++ compiler: c++: {error}"))
+}
+
+pub(crate) fn host_prelude(_: &()) {
     let source = Source::new("host.cu", "#include \"parcel.cuh\"\n__device__ __forceinline__ u32 half(u32 x) { return x / 2; }\nint main() { return half(1); }\n")
         .header("parcel.cuh", format!("struct Vec3 {{ f32 x, y, z; }};\nstruct Parcel {{ {PARCEL_FIELDS} }};\n"))
         .shared::<Parcel>();
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("host.cpp");
     std::fs::write(&file, source.text().unwrap()).unwrap();
-    match Command::new("c++")
+    let output = Command::new("c++")
         .args([
             "-std=c++17",
             "-Wall",
@@ -78,14 +86,12 @@ pub(crate) fn host_prelude() {
         ])
         .arg(&file)
         .output()
-    {
-        Ok(output) => assert!(
-            output.status.success(),
-            "{}",
-            String::from_utf8_lossy(&output.stderr)
-        ),
-        Err(error) => eprintln!("skipped: no host C++ compiler: {error}"),
-    }
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
 }
 
 pub(crate) fn equal_layouts(nvrtc: &Arc<Nvrtc>) {

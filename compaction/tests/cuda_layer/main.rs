@@ -48,7 +48,12 @@ fn run_tests() {
             "without_nvrtc_the_message_says_how_to_install_it",
             layers::no_compiler,
         )
-        .test("the_prelude_is_host_code_too", border::host_prelude)
+        .needs(
+            "no C++ compiler",
+            border::host_compiler(),
+            "the_prelude_is_host_code_too",
+            border::host_prelude,
+        )
         .nvrtc(
             "nvrtc_is_found_in_toolkits_and_python_environments",
             machine::nvrtc_places,
