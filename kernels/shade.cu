@@ -1,4 +1,5 @@
 // shade: what happens where a ray hit. Room: src/stages/shade.rs.
+#include "shared/bsdf.cuh"
 #include "shared/lanes.cuh"
 #include "shared/light.cuh"
 #include "shared/sampler.cuh"
@@ -27,56 +28,38 @@ inline Vec3 emission(const Surroundings &surroundings, const Primitive &primitiv
     return carried * power_heuristic(vertex.ray.pdf, pdf);
 }
 
-inline void connect_light(const World &world, Pair point, f32 choice, Vec3 origin, Vec3 normal, Vertex &vertex) {
+inline void connect_light(const World &world, f32 choice, const Bsdf &bsdf, const Surface &surface, Vertex &vertex) {
     Light light = world.lights[choose_light(world.lights, world.surroundings.light_count, choice)];
     Primitive primitive = world.primitives[light.primitive];
     Material material = world.materials[primitive.material];
+    Pair point = pair(vertex.numbers, vertex.bounce, PAIR_LIGHT);
+    Vec3 origin = offset_point(surface.point, surface.normal, surface.error);
     LightSample sample = sample_light(primitive, material, world.surroundings, origin, point.x, point.y);
-    f32 cosine = dot(normal, sample.direction);
-    bool lit = sample.distance > 0.0f && cosine > 0.0f;
-    if (!lit) return;
-    f32 pdf = cosine * INV_PI;
-    f32 weight = power_heuristic(sample.pdf, pdf);
+    if (sample.distance <= 0.0f) return;
+    BsdfValue value = bsdf_value(bsdf, surface.normal, -vertex.ray.direction, sample.direction);
+    f32 weight = power_heuristic(sample.pdf, value.pdf);
+    Vec3 light_here = vertex.throughput.rgb * value.color * sample.radiance * (value.scale * weight / sample.pdf);
+    if (max_component(light_here) <= 0.0f) return;
     vertex.shadow_ray.origin = origin;
     vertex.shadow_ray.distance = sample.distance;
     vertex.shadow_ray.direction = sample.direction;
     vertex.shadow_ray.to = light.primitive;
-    vertex.shadow_ray.light = vertex.throughput.rgb * sample.radiance * (pdf * weight / sample.pdf);
+    vertex.shadow_ray.light = light_here;
 }
 
-inline bool scatter_diffuse(const World &world, f32 choice, const Material &material, const Surface &surface,
-                            Vertex &vertex) {
-    vertex.throughput.rgb = vertex.throughput.rgb * material.color;
-    if (max_component(vertex.throughput.rgb) <= 0.0f) return false;
-    Vec3 origin = offset_point(surface.point, surface.normal, surface.error);
-    if (world.surroundings.light_count > 0) {
-        Pair point = pair(vertex.numbers, vertex.bounce, PAIR_LIGHT);
-        connect_light(world, point, choice, origin, surface.normal, vertex);
-    }
-    Pair numbers = pair(vertex.numbers, vertex.bounce, PAIR_BSDF);
-    CosineSample next = sample_cosine(surface.normal, numbers.x, numbers.y);
-    vertex.ray.origin = origin;
+inline void scatter(const World &world, f32 choice, const Bsdf &bsdf, const Surface &surface, Vertex &vertex) {
+    Vec3 to_eye = -vertex.ray.direction;
+    bool specular = is_specular(bsdf);
+    Pair numbers = {0.0f, 0.0f};
+    if (!specular) numbers = pair(vertex.numbers, vertex.bounce, PAIR_BSDF);
+    if (!specular && world.surroundings.light_count > 0) connect_light(world, choice, bsdf, surface, vertex);
+    BsdfSample next = bsdf_sample(bsdf, surface.normal, to_eye, choice, numbers.x, numbers.y);
+    vertex.throughput.rgb = vertex.throughput.rgb * next.weight;
+    vertex.throughput.squeeze = vertex.throughput.squeeze * next.squeeze;
+    if (dot(surface.normal, next.direction) * next.side < 0.0f) vertex.throughput.rgb = {0.0f, 0.0f, 0.0f};
+    vertex.ray.origin = offset_point(surface.point, surface.normal * next.side, surface.error);
     vertex.ray.direction = next.direction;
-    vertex.ray.pdf = next.cosine * INV_PI;
-    return next.cosine > 0.0f;
-}
-
-inline bool scatter_specular(f32 choice, const Material &material, const Surface &surface, f32 cos_in, f32 eta,
-                             Vertex &vertex) {
-    vertex.throughput.rgb = vertex.throughput.rgb * material.color;
-    Fresnel split = material.kind == MIRROR ? Fresnel{1.0f, 0.0f} : fresnel(cos_in, eta);
-    Vec3 direction = vertex.ray.direction;
-    if (choice < split.reflected) {
-        vertex.ray.origin = offset_point(surface.point, surface.normal, surface.error);
-        vertex.ray.direction = reflect(direction, surface.normal);
-    } else {
-        vertex.ray.origin = offset_point(surface.point, -surface.normal, surface.error);
-        vertex.ray.direction = refract(direction, surface.normal, eta, cos_in, split.cos_out);
-        vertex.throughput.rgb = vertex.throughput.rgb * (eta * eta);
-        vertex.throughput.squeeze = vertex.throughput.squeeze * (1.0f / (eta * eta));
-    }
-    vertex.ray.pdf = 0.0f;
-    return max_component(vertex.throughput.rgb) > 0.0f;
+    vertex.ray.pdf = next.pdf;
 }
 
 inline bool survives_roulette(u32 bounce, f32 choice, Throughput &throughput) {
@@ -99,16 +82,11 @@ inline bool shade_path(const World &world, bool scatters, const Hit &hit, Vertex
     f32 side = front ? 1.0f : -1.0f;
     surface.normal = surface.normal * side;
     Pair choice = pair(vertex.numbers, vertex.bounce, PAIR_CHOICE);
-    bool scattered;
-    if (material.kind == DIFFUSE) {
-        scattered = scatter_diffuse(world, choice.x, material, surface, vertex);
-    } else {
-        f32 eta = front ? 1.0f / material.ior : material.ior;
-        scattered = scatter_specular(choice.x, material, surface, cosine * side, eta, vertex);
-    }
+    scatter(world, choice.x, bsdf_of(material, front), surface, vertex);
     vertex.ray.from = hit.primitive;
     vertex.shadow_ray.from = hit.primitive;
-    return scattered && survives_roulette(vertex.bounce, choice.y, vertex.throughput);
+    return max_component(vertex.throughput.rgb) > 0.0f &&
+           survives_roulette(vertex.bounce, choice.y, vertex.throughput);
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)

@@ -48,6 +48,10 @@ const HEADERS: &[(&str, &str)] = &[
         include_str!("../kernels/shared/material.cuh"),
     ),
     (
+        "kernels/shared/bsdf.cuh",
+        include_str!("../kernels/shared/bsdf.cuh"),
+    ),
+    (
         "kernels/shared/light.cuh",
         include_str!("../kernels/shared/light.cuh"),
     ),

@@ -45,6 +45,7 @@ pub mod sampler;
 pub mod bvh;
 pub mod primitive;
 pub mod material;
+pub mod bsdf;
 pub mod light;
 pub mod film;
 pub mod math;

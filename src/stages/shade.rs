@@ -11,12 +11,11 @@ use compaction::cuda::{In, InOut, Source};
 
 use crate::{
     Error,
+    bsdf::{Bsdf, bsdf_of, bsdf_sample, bsdf_value, is_specular},
     kernels::stage,
     light::{Light, Surroundings, choose_light, light_pdf, sample_light},
-    material::{
-        DIFFUSE, MIRROR, Material, fresnel, power_heuristic, reflect, refract, sample_cosine,
-    },
-    math::{INV_PI, dot, lesser, max_component, offset_point},
+    material::{Material, power_heuristic},
+    math::{dot, lesser, max_component, offset_point},
     path::{
         Hit, MOST_LIKELY, NO_PATH, ROULETTE_AFTER, Ray, Rgb, ShadowRay, Span, Throughput,
         pixel_and_sample,
@@ -107,19 +106,11 @@ fn shade_path(world: &World, scatters: bool, hit: &Hit, vertex: &mut Vertex) -> 
         ..surface
     };
     let choice = pair(vertex.numbers, vertex.bounce, PAIR_CHOICE);
-    let scattered = if material.kind == DIFFUSE {
-        scatter_diffuse(world, choice.0, material, &surface, vertex)
-    } else {
-        let eta = if front {
-            1.0 / material.ior
-        } else {
-            material.ior
-        };
-        scatter_specular(choice.0, material, &surface, cosine * side, eta, vertex)
-    };
+    scatter(world, choice.0, &bsdf_of(material, front), &surface, vertex);
     vertex.ray.from = hit.primitive;
     vertex.shadow_ray.from = hit.primitive;
-    scattered && survives_roulette(vertex.bounce, choice.1, &mut vertex.throughput)
+    max_component(vertex.throughput.rgb) > 0.0
+        && survives_roulette(vertex.bounce, choice.1, &mut vertex.throughput)
 }
 
 /// What the surface itself sends along the path, weighted against the light sample that could have found it.
@@ -147,97 +138,61 @@ fn emission(
     carried * power_heuristic(vertex.ray.pdf, pdf)
 }
 
-/// A light sample and the next ray, from a surface that scatters to all sides alike. Its normal faces the path.
+/// A light sample and the next ray, which leaves on one side both of the surface and of what it is shaded by, or has
+/// nothing. The surface's normal faces the path.
 #[inline]
-fn scatter_diffuse(
-    world: &World,
-    choice: f32,
-    material: &Material,
-    surface: &Surface,
-    vertex: &mut Vertex,
-) -> bool {
-    vertex.throughput.rgb *= material.color;
-    if max_component(vertex.throughput.rgb) <= 0.0 {
-        return false;
+fn scatter(world: &World, choice: f32, bsdf: &Bsdf, surface: &Surface, vertex: &mut Vertex) {
+    let (normal, to_eye) = (surface.normal, -vertex.ray.direction);
+    let specular = is_specular(bsdf);
+    let (u, v) = if specular {
+        (0.0, 0.0)
+    } else {
+        pair(vertex.numbers, vertex.bounce, PAIR_BSDF)
+    };
+    if !specular && world.surroundings.light_count > 0 {
+        connect_light(world, choice, bsdf, surface, vertex);
     }
-    let origin = offset_point(surface.point, surface.normal, surface.error);
-    if world.surroundings.light_count > 0 {
-        let point = pair(vertex.numbers, vertex.bounce, PAIR_LIGHT);
-        connect_light(world, point, choice, origin, surface.normal, vertex);
+    let next = bsdf_sample(bsdf, normal, to_eye, choice, u, v);
+    vertex.throughput.rgb *= next.weight;
+    vertex.throughput.squeeze *= next.squeeze;
+    if dot(surface.normal, next.direction) * next.side < 0.0 {
+        vertex.throughput.rgb = Vec3::ZERO;
     }
-    let (u, v) = pair(vertex.numbers, vertex.bounce, PAIR_BSDF);
-    let (direction, cosine) = sample_cosine(surface.normal, u, v);
-    vertex.ray.origin = origin;
-    vertex.ray.direction = direction;
-    vertex.ray.pdf = cosine * INV_PI;
-    cosine > 0.0
+    vertex.ray.origin = offset_point(surface.point, surface.normal * next.side, surface.error);
+    vertex.ray.direction = next.direction;
+    vertex.ray.pdf = next.pdf;
 }
 
 /// A shadow ray to a point on a light, with the light that it would bring.
 #[inline]
-fn connect_light(
-    world: &World,
-    point: (f32, f32),
-    choice: f32,
-    origin: Vec3,
-    normal: Vec3,
-    vertex: &mut Vertex,
-) {
+fn connect_light(world: &World, choice: f32, bsdf: &Bsdf, surface: &Surface, vertex: &mut Vertex) {
     let light =
         &world.lights[choose_light(&world.lights, world.surroundings.light_count, choice) as usize];
     let primitive = &world.primitives[light.primitive as usize];
     let material = &world.materials[primitive.material as usize];
-    let sample = sample_light(
-        primitive,
-        material,
-        &world.surroundings,
-        origin,
-        point.0,
-        point.1,
-    );
-    let cosine = dot(normal, sample.direction);
-    let lit = sample.distance > 0.0 && cosine > 0.0;
-    if !lit {
+    let (u, v) = pair(vertex.numbers, vertex.bounce, PAIR_LIGHT);
+    let origin = offset_point(surface.point, surface.normal, surface.error);
+    let sample = sample_light(primitive, material, &world.surroundings, origin, u, v);
+    if sample.distance <= 0.0 {
         return;
     }
-    let pdf = cosine * INV_PI;
-    let weight = power_heuristic(sample.pdf, pdf);
+    let value = bsdf_value(
+        bsdf,
+        surface.normal,
+        -vertex.ray.direction,
+        sample.direction,
+    );
+    let weight = power_heuristic(sample.pdf, value.pdf);
+    let light_here =
+        vertex.throughput.rgb * value.color * sample.radiance * (value.scale * weight / sample.pdf);
+    if max_component(light_here) <= 0.0 {
+        return;
+    }
     vertex.shadow_ray.origin = origin;
     vertex.shadow_ray.distance = sample.distance;
     vertex.shadow_ray.direction = sample.direction;
     vertex.shadow_ray.to = light.primitive;
-    vertex.shadow_ray.light = vertex.throughput.rgb * sample.radiance * (pdf * weight / sample.pdf);
-}
-
-/// The next ray from a mirror or a smooth boundary, whose normal faces the path; `eta` is the refractive index before it
-/// over the one behind it. What goes through is spread or squeezed by the square of it.
-#[inline]
-fn scatter_specular(
-    choice: f32,
-    material: &Material,
-    surface: &Surface,
-    cos_in: f32,
-    eta: f32,
-    vertex: &mut Vertex,
-) -> bool {
-    vertex.throughput.rgb *= material.color;
-    let (reflected, cos_out) = if material.kind == MIRROR {
-        (1.0, 0.0)
-    } else {
-        fresnel(cos_in, eta)
-    };
-    let direction = vertex.ray.direction;
-    if choice < reflected {
-        vertex.ray.origin = offset_point(surface.point, surface.normal, surface.error);
-        vertex.ray.direction = reflect(direction, surface.normal);
-    } else {
-        vertex.ray.origin = offset_point(surface.point, -surface.normal, surface.error);
-        vertex.ray.direction = refract(direction, surface.normal, eta, cos_in, cos_out);
-        vertex.throughput.rgb *= eta * eta;
-        vertex.throughput.squeeze *= 1.0 / (eta * eta);
-    }
-    vertex.ray.pdf = 0.0;
-    max_component(vertex.throughput.rgb) > 0.0
+    vertex.shadow_ray.light = light_here;
 }
 
 /// Ends dim paths by chance, and makes the others brighter by as much.

@@ -2,6 +2,7 @@
 
 use glam::Vec3;
 use raysieve::{
+    bsdf::{Bsdf, bsdf_of, bsdf_sample, bsdf_value, is_specular, sample_specular},
     bvh::{
         BoxRay, Bytes8, Node, box_ray, hit_children, inverse, nearest, occluded, shift, spacing,
         step,
@@ -151,6 +152,7 @@ pub(crate) fn cases() -> Vec<Case> {
         primitive(),
         bvh(),
         material(),
+        bsdf(),
         light(),
         film(),
     ]
@@ -593,6 +595,62 @@ fn material() -> Vec<Case> {
         twin!("material", "power_heuristic", |drawn: f32, other: f32| {
             power_heuristic(drawn, other)
         }),
+    ]
+}
+
+/// A material as it was hit, with a normal and a direction to the eye; mostly on the normal's side.
+fn seen(inputs: &mut Inputs) -> (Bsdf, Vec3, Vec3) {
+    let material: Material = inputs.draw();
+    let (normal, to_eye): (Vec3, Vec3) = (inputs.draw(), inputs.draw());
+    let to_eye = if dot(normal, to_eye) < 0.0 && inputs.below(8) > 0 {
+        -to_eye
+    } else {
+        to_eye
+    };
+    (bsdf_of(&material, inputs.draw()), normal, to_eye)
+}
+
+fn bsdf() -> Vec<Case> {
+    vec![
+        twin!("bsdf", "bsdf_of", |material: Material, front: bool| {
+            bsdf_of(&material, front)
+        }),
+        twin!(
+            ("bsdf", "is_specular", "is_specular"),
+            |inputs| (seen(inputs).0,),
+            |bsdf: Bsdf| is_specular(&bsdf)
+        ),
+        twin!(
+            ("bsdf", "bsdf_value", "bsdf_value"),
+            |inputs| {
+                let (bsdf, normal, to_eye) = seen(inputs);
+                (bsdf, normal, to_eye, inputs.draw())
+            },
+            |bsdf: Bsdf, normal: Vec3, to_eye: Vec3, to_light: Vec3| bsdf_value(
+                &bsdf, normal, to_eye, to_light
+            )
+        ),
+        twin!(
+            ("bsdf", "sample_specular", "sample_specular"),
+            |inputs| {
+                let (bsdf, normal, to_eye) = seen(inputs);
+                (bsdf, normal, to_eye, inputs.unit())
+            },
+            |bsdf: Bsdf, normal: Vec3, to_eye: Vec3, choice: f32| sample_specular(
+                &bsdf, normal, to_eye, choice
+            )
+        ),
+        twin!(
+            ("bsdf", "bsdf_sample", "bsdf_sample"),
+            |inputs| {
+                let (bsdf, normal, to_eye) = seen(inputs);
+                let (choice, u, v) = (inputs.unit(), inputs.unit(), inputs.unit());
+                (bsdf, normal, to_eye, choice, u, v)
+            },
+            |bsdf: Bsdf, normal: Vec3, to_eye: Vec3, choice: f32, u: f32, v: f32| bsdf_sample(
+                &bsdf, normal, to_eye, choice, u, v
+            )
+        ),
     ]
 }
 

@@ -37,6 +37,7 @@ const INCLUDED: &[(&str, &str)] = &[
     ("primitive", "intersect"),
     ("bvh", "intersect"),
     ("material", "intersect"),
+    ("bsdf", "shade"),
     ("light", "intersect"),
     ("film", "accumulate"),
 ];
@@ -52,7 +53,7 @@ fn main() {
             order::same_order,
         )
         .test("every_twin_has_a_case", order::every_twin_has_a_case);
-    let headers: [(&str, Body); 10] = [
+    let headers: [(&str, Body); 11] = [
         ("words_agree", |compiler| agree(compiler, "words")),
         ("math_agrees", |compiler| agree(compiler, "math")),
         ("sampler_agrees", |compiler| agree(compiler, "sampler")),
@@ -61,6 +62,7 @@ fn main() {
         ("primitive_agrees", |compiler| agree(compiler, "primitive")),
         ("bvh_agrees", |compiler| agree(compiler, "bvh")),
         ("material_agrees", |compiler| agree(compiler, "material")),
+        ("bsdf_agrees", |compiler| agree(compiler, "bsdf")),
         ("light_agrees", |compiler| agree(compiler, "light")),
         ("film_agrees", |compiler| agree(compiler, "film")),
     ];

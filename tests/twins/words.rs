@@ -4,6 +4,7 @@ use std::fmt::Debug;
 
 use glam::Vec3;
 use raysieve::{
+    bsdf::{Bsdf, BsdfSample, BsdfValue},
     bvh::{BoxRay, Node},
     camera::Camera,
     light::{Light, LightSample, Surroundings},
@@ -129,6 +130,9 @@ words_of! {
     Material {
         color: Vec3, kind: u32, emission: Vec3, ior: f32, one_sided: u32, _pad0: u32, _pad1: u32, _pad2: u32
     }
+    Bsdf { color: Vec3, kind: u32, eta: f32 }
+    BsdfValue { color: Vec3, scale: f32, pdf: f32 }
+    BsdfSample { direction: Vec3, weight: Vec3, pdf: f32, squeeze: f32, side: f32 }
     Light { primitive: u32, cumulative: f32 }
     Surroundings { sky: Vec3, light_count: u32, inverse_power: f32, extent: f32 }
     LightSample { direction: Vec3, distance: f32, pdf: f32, radiance: Vec3 }
