@@ -71,8 +71,8 @@ inline bool survives_roulette(u32 bounce, f32 choice, Throughput &throughput) {
 
 inline bool shade_path(const World &world, bool scatters, const Hit &hit, Vertex &vertex) {
     Primitive primitive = world.primitives[hit.primitive];
-    Material material = world.materials[primitive.material];
     Surface surface = surface_at(primitive, vertex.ray, hit);
+    Material material = world.materials[surface.material];
     f32 cosine = -dot(vertex.ray.direction, surface.normal);
     bool front = cosine > 0.0f;
     if (front && max_component(material.emission) > 0.0f) {

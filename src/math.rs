@@ -73,6 +73,40 @@ pub fn cos_small(x: f32) -> f32 {
                 + s * (-1.0 / 720.0 + s * (1.0 / 40_320.0 + s * (-1.0 / 3_628_800.0)))))
 }
 
+/// The angle of the point (x, y) about the origin, −π to π, 0 at the origin itself: within 3 units in the last place.
+/// The arctangent of an angle of at most π/8 is a polynomial, fitted for the least relative error; greater ones are turned.
+#[inline]
+pub fn arctan2(y: f32, x: f32) -> f32 {
+    let (across, along) = (y.abs(), x.abs());
+    let steep = across > along;
+    let (small, large) = if steep {
+        (along, across)
+    } else {
+        (across, along)
+    };
+    if large == 0.0 {
+        return 0.0;
+    }
+    let ratio = small / large;
+    let turned = ratio > 0.414_213_57;
+    let t = if turned {
+        (ratio - 1.0) / (ratio + 1.0)
+    } else {
+        ratio
+    };
+    let s = t * t;
+    let q = -0.333_329_56 + s * (0.199_779_26 + s * (-0.138_798_5 + s * 0.080_603_09));
+    let small_angle = t + t * (s * q);
+    let first = if turned {
+        PI / 4.0 + small_angle
+    } else {
+        small_angle
+    };
+    let second = if steep { PI / 2.0 - first } else { first };
+    let third = if x < 0.0 { PI - second } else { second };
+    if y < 0.0 { -third } else { third }
+}
+
 /// A local direction (x, y, z) in the frame whose z axis is `normal` (Duff et al. 2017).
 #[inline]
 pub fn to_world(normal: Vec3, local: Vec3) -> Vec3 {

@@ -4,7 +4,7 @@ use compaction::shared;
 use glam::Vec3;
 
 use crate::{
-    math::{cross, dot, greater, normalize},
+    math::{INV_PI, arctan2, cross, dot, greater, normalize},
     path::{Hit, NO_PRIMITIVE, Ray, ShadowRay},
 };
 
@@ -45,15 +45,28 @@ pub struct Shear {
     pub z: f32,
 }
 
-/// Point and normal of what a ray hit.
+/// What a ray hit looks like there.
 #[derive(Clone, Copy, Debug)]
 pub struct Surface {
     /// World space, metres; computed on the surface, not along the ray.
     pub point: Vec3,
-    /// The front's, of length 1.
+    /// The front's, of length 1, of the surface as rays meet it.
     pub normal: Vec3,
     /// How far the point may be off the surface, metres.
     pub error: f32,
+    /// The normal that the light sees: interpolated between vertices where they have one, of length 1, and on `normal`'s
+    /// side.
+    pub shading: Vec3,
+    /// Along growing `u`: of length 1, and at a right angle to `shading`.
+    pub tangent: Vec3,
+    /// The direction of falling `v`, an image's up, is `cross(shading, tangent)` times this: 1 or −1.
+    pub handedness: f32,
+    /// Texture coordinate, from an image's left to its right.
+    pub u: f32,
+    /// Texture coordinate, from an image's top to its bottom.
+    pub v: f32,
+    /// Index of the material.
+    pub material: u32,
 }
 
 /// The vector with its axes turned so that `axis` comes last.
@@ -231,23 +244,57 @@ pub fn point_error(primitive: &Primitive) -> f32 {
     reach * (1.0 / 2_097_152.0)
 }
 
-/// Point and normal at a hit.
+/// Where an image lies on a sphere that it is wrapped around, by longitude and latitude: its middle faces +z, its top
+/// edge is the pole at +y.
+#[inline]
+pub fn sphere_coordinates(normal: Vec3) -> (f32, f32) {
+    let across = (normal.x * normal.x + normal.z * normal.z).sqrt();
+    (
+        0.5 + arctan2(normal.x, normal.z) * (0.5 * INV_PI),
+        arctan2(across, normal.y) * INV_PI,
+    )
+}
+
+/// East, on a sphere whose north is +y; some direction at its poles.
+#[inline]
+pub fn sphere_tangent(normal: Vec3) -> Vec3 {
+    if normal.x == 0.0 && normal.z == 0.0 {
+        return Vec3::new(1.0, 0.0, 0.0);
+    }
+    normalize(Vec3::new(normal.z, 0.0, -normal.x))
+}
+
+/// The surface at a hit. A flat triangle's lower left is its first vertex, its second is to the right of it.
 #[inline]
 pub fn surface_at(primitive: &Primitive, ray: &Ray, hit: &Hit) -> Surface {
     let error = point_error(primitive);
     if primitive.kind == SPHERE {
         let normal = normalize(ray.origin + ray.direction * hit.distance - primitive.a);
+        let (u, v) = sphere_coordinates(normal);
         return Surface {
             point: primitive.a + normal * primitive.b.x,
             normal,
             error,
+            shading: normal,
+            tangent: sphere_tangent(normal),
+            handedness: 1.0,
+            u,
+            v,
+            material: primitive.material,
         };
     }
     let ab = primitive.b - primitive.a;
     let ac = primitive.c - primitive.a;
+    let normal = normalize(cross(ab, ac));
     Surface {
         point: primitive.a + ab * hit.u + ac * hit.v,
-        normal: normalize(cross(ab, ac)),
+        normal,
         error,
+        shading: normal,
+        tangent: normalize(ab),
+        handedness: 1.0,
+        u: hit.u,
+        v: 1.0 - hit.v,
+        material: primitive.material,
     }
 }

@@ -143,6 +143,10 @@ pub struct Scene {
     pub triangles: Vec<Triangle>,
     /// All spheres, in the file's order.
     pub spheres: Vec<Sphere>,
+    /// Shapes that instances place, each stored once.
+    pub meshes: Vec<Mesh>,
+    /// Where meshes stand, in the file's order.
+    pub instances: Vec<Instance>,
     /// What the reader of the file should know though it is no error, a line each.
     pub notes: Vec<String>,
 }
@@ -211,6 +215,39 @@ pub struct Sphere {
     pub radius: f32,
     /// Index into [`Scene::materials`].
     pub material: u32,
+}
+
+/// A shape in coordinates of its own, in as many places as there are instances of it. It has at least one triangle, and
+/// all of its triangles have an area.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Mesh {
+    /// By vertex.
+    pub positions: Vec<Vec3>,
+    /// Vertices of each triangle, counter-clockwise seen from the front.
+    pub triangles: Vec<[u32; 3]>,
+    /// Index into [`Scene::materials`], by triangle; or a single one for all.
+    pub materials: Vec<u32>,
+    /// By vertex, of length 1, for shading; none for a flat look.
+    pub normals: Vec<Vec3>,
+    /// Texture coordinates by vertex, (0, 0) the upper left of an image; or none.
+    pub uvs: Vec<[f32; 2]>,
+    /// By vertex as in glTF: x, y and z of length 1 along growing u; and 1 or −1, by which `cross(normal, tangent)` is
+    /// multiplied to point up in an image. Or none.
+    pub tangents: Vec<[f32; 4]>,
+}
+
+/// A mesh in a place.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Instance {
+    /// Index into [`Scene::meshes`].
+    pub mesh: u32,
+    /// Where the mesh's unit vectors go: not all in one plane. If they are left-handed, the mesh is mirrored, and its
+    /// front stays outside.
+    pub axes: [Vec3; 3],
+    /// Where its origin goes, metres.
+    pub position: Vec3,
+    /// Index into [`Scene::materials`] that takes the place of the mesh's own.
+    pub material: Option<u32>,
 }
 
 impl Scene {

@@ -38,6 +38,24 @@ inline f32 cos_small(f32 x) {
                 s * (1.0f / 24.0f + s * (-1.0f / 720.0f + s * (1.0f / 40320.0f + s * (-1.0f / 3628800.0f)))));
 }
 
+inline f32 arctan2(f32 y, f32 x) {
+    f32 across = fabsf(y), along = fabsf(x);
+    bool steep = across > along;
+    f32 small = steep ? along : across;
+    f32 large = steep ? across : along;
+    if (large == 0.0f) return 0.0f;
+    f32 ratio = small / large;
+    bool turned = ratio > 0.41421357f;
+    f32 t = turned ? (ratio - 1.0f) / (ratio + 1.0f) : ratio;
+    f32 s = t * t;
+    f32 q = -0.33332956f + s * (0.19977926f + s * (-0.1387985f + s * 0.08060309f));
+    f32 small_angle = t + t * (s * q);
+    f32 first = turned ? PI / 4.0f + small_angle : small_angle;
+    f32 second = steep ? PI / 2.0f - first : first;
+    f32 third = x < 0.0f ? PI - second : second;
+    return y < 0.0f ? -third : third;
+}
+
 inline Vec3 to_world(Vec3 normal, Vec3 local) {
     f32 sign = normal.z >= 0.0f ? 1.0f : -1.0f;
     f32 a = -1.0f / (sign + normal.z);

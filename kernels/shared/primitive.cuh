@@ -19,6 +19,11 @@ struct Surface {
     Vec3 point;
     Vec3 normal;
     f32 error;
+    Vec3 shading;
+    Vec3 tangent;
+    f32 handedness;
+    f32 u, v;
+    u32 material;
 };
 
 struct TriangleHit {
@@ -115,13 +120,27 @@ inline f32 point_error(const Primitive &primitive) {
     return reach * (1.0f / 2097152.0f);
 }
 
+inline Pair sphere_coordinates(Vec3 normal) {
+    f32 across = sqrtf(normal.x * normal.x + normal.z * normal.z);
+    return {0.5f + arctan2(normal.x, normal.z) * (0.5f * INV_PI), arctan2(across, normal.y) * INV_PI};
+}
+
+inline Vec3 sphere_tangent(Vec3 normal) {
+    if (normal.x == 0.0f && normal.z == 0.0f) return {1.0f, 0.0f, 0.0f};
+    return normalize({normal.z, 0.0f, -normal.x});
+}
+
 inline Surface surface_at(const Primitive &primitive, const Ray &ray, const Hit &hit) {
     f32 error = point_error(primitive);
     if (primitive.kind == SPHERE) {
         Vec3 normal = normalize(ray.origin + ray.direction * hit.distance - primitive.a);
-        return {primitive.a + normal * primitive.b.x, normal, error};
+        Pair at = sphere_coordinates(normal);
+        return {primitive.a + normal * primitive.b.x, normal, error, normal, sphere_tangent(normal), 1.0f, at.x, at.y,
+                primitive.material};
     }
     Vec3 ab = primitive.b - primitive.a;
     Vec3 ac = primitive.c - primitive.a;
-    return {primitive.a + ab * hit.u + ac * hit.v, normalize(cross(ab, ac)), error};
+    Vec3 normal = normalize(cross(ab, ac));
+    return {primitive.a + ab * hit.u + ac * hit.v, normal, error, normal, normalize(ab), 1.0f, hit.u, 1.0f - hit.v,
+            primitive.material};
 }

@@ -44,6 +44,8 @@ pub(super) fn scene(path: &Path, text: &str) -> Result<Scene, Error> {
         materials,
         triangles,
         spheres,
+        meshes: Vec::new(),
+        instances: Vec::new(),
         notes,
     })
 }

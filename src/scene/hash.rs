@@ -3,7 +3,7 @@
 use glam::Vec3;
 use xxhash_rust::xxh3::Xxh3;
 
-use super::{Camera, Scene, Sphere, Surface, Triangle};
+use super::{Camera, Instance, Mesh, Scene, Sphere, Surface, Triangle};
 
 impl Scene {
     /// Hash of all that the light depends on, 32 hexadecimal digits (XXH3, 128 bits): the camera, the sky, and every
@@ -36,8 +36,66 @@ impl Scene {
             hash.floats([center.x, center.y, center.z, radius]);
             hash.0.update(&materials[material as usize]);
         }
+        self.instances_hash(&materials, &mut hash);
         hash.0.digest128()
     }
+
+    fn instances_hash(&self, materials: &[[u8; 16]], hash: &mut Words) {
+        if self.instances.is_empty() {
+            return;
+        }
+        let meshes: Vec<[u8; 16]> = self
+            .meshes
+            .iter()
+            .map(|mesh| mesh_hash(mesh, materials))
+            .collect();
+        hash.number(self.instances.len() as u64);
+        for &Instance {
+            mesh,
+            axes,
+            position,
+            material,
+        } in &self.instances
+        {
+            hash.0.update(&meshes[mesh as usize]);
+            axes.into_iter().for_each(|axis| hash.vector(axis));
+            hash.vector(position);
+            hash.0.update(&[material.is_some().into()]);
+            if let Some(material) = material {
+                hash.0.update(&materials[material as usize]);
+            }
+        }
+    }
+}
+
+fn mesh_hash(mesh: &Mesh, by_index: &[[u8; 16]]) -> [u8; 16] {
+    let Mesh {
+        positions,
+        triangles,
+        materials,
+        normals,
+        uvs,
+        tangents,
+    } = mesh;
+    let mut hash = Words::default();
+    for vectors in [positions, normals] {
+        hash.number(vectors.len() as u64);
+        vectors.iter().for_each(|vector| hash.vector(*vector));
+    }
+    hash.number(uvs.len() as u64);
+    uvs.iter().for_each(|uv| hash.floats(*uv));
+    hash.number(tangents.len() as u64);
+    tangents.iter().for_each(|tangent| hash.floats(*tangent));
+    hash.number(triangles.len() as u64);
+    for corners in triangles {
+        let bytes = corners.map(u32::to_le_bytes);
+        hash.0.update(bytes.as_flattened());
+    }
+    hash.number(materials.len() as u64);
+    for &material in materials {
+        hash.0.update(&by_index[material as usize]);
+    }
+    hash.0.digest128().to_le_bytes()
 }
 
 /// Of a scene's surfaces seen by a camera.

@@ -83,8 +83,8 @@ struct Vertex {
 #[inline]
 fn shade_path(world: &World, scatters: bool, hit: &Hit, vertex: &mut Vertex) -> bool {
     let primitive = &world.primitives[hit.primitive as usize];
-    let material = &world.materials[primitive.material as usize];
     let surface = surface_at(primitive, &vertex.ray, hit);
+    let material = &world.materials[surface.material as usize];
     let cosine = -dot(vertex.ray.direction, surface.normal);
     let front = cosine > 0.0;
     if front && max_component(material.emission) > 0.0 {

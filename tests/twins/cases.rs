@@ -15,14 +15,14 @@ use raysieve::{
     },
     material::{Material, fresnel, power_heuristic, reflect, refract, sample_cosine},
     math::{
-        cos_small, cross, dot, greater, lesser, luminance, max_component, normalize, offset_point,
-        sin_small, square_to_disk, to_world,
+        arctan2, cos_small, cross, dot, greater, lesser, luminance, max_component, normalize,
+        offset_point, sin_small, square_to_disk, to_world,
     },
     path::{Hit, Ray, ShadowRay, Span, pixel_and_sample, rendered_pixel},
     primitive::{
         Primitive, SPHERE, Shear, TRIANGLE, blocks, difference_of_products, hit_primitive,
-        hit_sphere, hit_triangle, largest_coordinate, nearer_hit, point_error, shear, surface_at,
-        turn,
+        hit_sphere, hit_triangle, largest_coordinate, nearer_hit, point_error, shear,
+        sphere_coordinates, sphere_tangent, surface_at, turn,
     },
     sampler::{Sampler, hash, pair, pascal, sampler, scramble, unit},
 };
@@ -236,6 +236,7 @@ fn math() -> Vec<Case> {
         twin!("math", "luminance", |v: Vec3| luminance(v)),
         twin!("math", "sin_small", |x: f32| sin_small(x)),
         twin!("math", "cos_small", |x: f32| cos_small(x)),
+        twin!("math", "arctan2", |y: f32, x: f32| arctan2(y, x)),
         twin!("math", "to_world", |normal: Vec3, local: Vec3| to_world(
             normal, local
         )),
@@ -379,6 +380,12 @@ fn primitive() -> Vec<Case> {
         }),
         twin!("primitive", "point_error", |primitive: Primitive| {
             point_error(&primitive)
+        }),
+        twin!("primitive", "sphere_coordinates", |normal: Vec3| {
+            sphere_coordinates(normal)
+        }),
+        twin!("primitive", "sphere_tangent", |normal: Vec3| {
+            sphere_tangent(normal)
         }),
         twin!(
             ("primitive", "surface_at", "surface_at"),

@@ -121,7 +121,9 @@ words_of! {
     }
     Primitive { a: Vec3, material: u32, b: Vec3, kind: u32, c: Vec3, number: u32 }
     Shear { axis: u32, x: f32, y: f32, z: f32 }
-    Surface { point: Vec3, normal: Vec3, error: f32 }
+    Surface {
+        point: Vec3, normal: Vec3, error: f32, shading: Vec3, tangent: Vec3, handedness: f32, u: f32, v: f32, material: u32
+    }
     Node {
         corner: Vec3, exponents: u32, child_base: u32, primitive_base: u32, meta: [u8; 8], min_x: [u8; 8], max_x: [u8; 8],
         min_y: [u8; 8], max_y: [u8; 8], min_z: [u8; 8], max_z: [u8; 8]
