@@ -3,6 +3,7 @@
 #include "shared/lanes.cuh"
 #include "shared/light.cuh"
 #include "shared/sampler.cuh"
+#include "shared/texture.cuh"
 
 struct World {
     const Primitive *primitives;

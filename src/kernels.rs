@@ -2,7 +2,7 @@
 
 use compaction::cuda::{Params, Source};
 
-use crate::{bvh, film, material, math, path, primitive, sampler};
+use crate::{bvh, film, material, math, path, primitive, sampler, texture};
 
 /// Threads of a block, in every kernel of a stage.
 pub(crate) const BLOCK_THREADS: u32 = 128;
@@ -56,6 +56,10 @@ const HEADERS: &[(&str, &str)] = &[
         include_str!("../kernels/shared/light.cuh"),
     ),
     (
+        "kernels/shared/texture.cuh",
+        include_str!("../kernels/shared/texture.cuh"),
+    ),
+    (
         "kernels/shared/film.cuh",
         include_str!("../kernels/shared/film.cuh"),
     ),
@@ -83,6 +87,15 @@ pub(crate) fn stage<P: Params>(
         ("MIRROR", material::MIRROR),
         ("DIELECTRIC", material::DIELECTRIC),
         ("STACK_SIZE", bvh::STACK_SIZE),
+        ("SRGB_8", texture::SRGB_8),
+        ("LINEAR_8", texture::LINEAR_8),
+        ("LINEAR_16", texture::LINEAR_16),
+        ("FLOAT", texture::FLOAT),
+        ("REPEAT", texture::REPEAT),
+        ("MIRRORED", texture::MIRRORED),
+        ("CLAMP", texture::CLAMP),
+        ("BILINEAR", texture::BILINEAR),
+        ("NEAREST", texture::NEAREST),
     ];
     let numbers = [
         ("PI", math::PI),

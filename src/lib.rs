@@ -46,6 +46,7 @@ pub mod bvh;
 pub mod primitive;
 pub mod material;
 pub mod bsdf;
+pub mod texture;
 pub mod light;
 pub mod film;
 pub mod math;

@@ -22,6 +22,23 @@ pub fn greater(a: f32, b: f32) -> f32 {
     if a > b { a } else { b }
 }
 
+/// The largest whole number that is not above the value; the value itself if it is no number. (`f32::floor` may be a
+/// library's.)
+#[inline]
+pub fn round_down(value: f32) -> f32 {
+    // Beyond this all are whole, and most are no `i32`.
+    let small = value.abs() < 8_388_608.0;
+    if !small {
+        return value;
+    }
+    let toward_zero = value as i32 as f32;
+    if toward_zero > value {
+        toward_zero - 1.0
+    } else {
+        toward_zero
+    }
+}
+
 /// Inner product.
 #[inline]
 pub fn dot(a: Vec3, b: Vec3) -> f32 {

@@ -93,12 +93,14 @@ mod build;
 mod displaced_sphere;
 mod geometry;
 mod hash;
+mod image;
 mod materials;
 pub(crate) mod memory;
 mod mesh;
 mod objects;
 mod source;
 mod text;
+mod texture;
 mod transform;
 mod wording;
 
@@ -107,6 +109,8 @@ use std::path::{Path, PathBuf};
 use glam::Vec3;
 
 pub(crate) use hash::scene_hash;
+pub use image::{Image, Texels};
+pub use texture::{Encoding, Filter, Texture, Wrap};
 
 use crate::{Error, film::TOO_BRIGHT};
 

@@ -14,6 +14,13 @@ inline Vec3 operator-(Vec3 v) { return {-v.x, -v.y, -v.z}; }
 inline f32 lesser(f32 a, f32 b) { return a < b ? a : b; }
 inline f32 greater(f32 a, f32 b) { return a > b ? a : b; }
 
+inline f32 round_down(f32 value) {
+    bool small = fabsf(value) < 8388608.0f;
+    if (!small) return value;
+    f32 toward_zero = (f32)(i32)value;
+    return toward_zero > value ? toward_zero - 1.0f : toward_zero;
+}
+
 inline f32 dot(Vec3 a, Vec3 b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
 
 inline Vec3 cross(Vec3 a, Vec3 b) {

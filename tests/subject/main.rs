@@ -9,3 +9,4 @@ mod light;
 mod material;
 mod math;
 mod sampler;
+mod texture;

@@ -1,5 +1,7 @@
 //! Every function of the subject that is there twice.
 
+use std::sync::OnceLock;
+
 use glam::Vec3;
 use raysieve::{
     bsdf::{Bsdf, bsdf_of, bsdf_sample, bsdf_value, is_specular, sample_specular},
@@ -16,7 +18,7 @@ use raysieve::{
     material::{Material, fresnel, power_heuristic, reflect, refract, sample_cosine},
     math::{
         arctan2, cos_small, cross, dot, greater, lesser, luminance, max_component, normalize,
-        offset_point, sin_small, square_to_disk, to_world,
+        offset_point, round_down, sin_small, square_to_disk, to_world,
     },
     path::{Hit, Ray, ShadowRay, Span, pixel_and_sample, rendered_pixel},
     primitive::{
@@ -25,6 +27,11 @@ use raysieve::{
         sphere_coordinates, sphere_tangent, surface_at, turn,
     },
     sampler::{Sampler, hash, pair, pascal, sampler, scramble, unit},
+    texture::{
+        BILINEAR, CLAMP, FLOAT, LINEAR_8, LINEAR_16, MIRRORED, NEAREST, REPEAT, SRGB_8,
+        SRGB_VALUES, Texel, Texture, between, channel_8, linear_8, linear_16, nearest_texel,
+        neighbours, sample_texture, texel, wrapped,
+    },
 };
 
 use crate::{
@@ -155,6 +162,7 @@ pub(crate) fn cases() -> Vec<Case> {
         bsdf(),
         light(),
         film(),
+        texture(),
     ]
     .into_iter()
     .flatten()
@@ -229,6 +237,7 @@ fn math() -> Vec<Case> {
         ),
         twin!("math", "lesser", |a: f32, b: f32| lesser(a, b)),
         twin!("math", "greater", |a: f32, b: f32| greater(a, b)),
+        twin!("math", "round_down", |value: f32| round_down(value)),
         twin!("math", "dot", |a: Vec3, b: Vec3| dot(a, b)),
         twin!("math", "cross", |a: Vec3, b: Vec3| cross(a, b)),
         twin!("math", "normalize", |v: Vec3| normalize(v)),
@@ -773,6 +782,129 @@ fn film() -> Vec<Case> {
                 )
             },
             |pixel: u32, pixel_count: u32, done: u64| samples_of(pixel, pixel_count, done)
+        ),
+    ]
+}
+
+/// Words that are texels of any format, after those that are sRGB's values.
+const TEXEL_WORDS: u32 = 512;
+
+/// The same on both sides: too many to be sent with every call.
+fn texels() -> &'static [u32] {
+    static TEXELS: OnceLock<Vec<u32>> = OnceLock::new();
+    TEXELS.get_or_init(|| {
+        let word = |at| match hash(at) {
+            word if at < SRGB_VALUES => unit(word).to_bits(),
+            word => word,
+        };
+        (0..TEXEL_WORDS).map(word).collect()
+    })
+}
+
+macro_rules! with_texels {
+    ($arguments:literal, $call:literal) => {
+        concat!(
+            "+[](",
+            $arguments,
+            ") {
+                static u32 texels[512];
+                for (u32 at = 0; at < 512 && texels[511] == 0; at++) {
+                    texels[at] = at < 256 ? float_to_bits(unit(hash(at))) : hash(at);
+                }
+                return ",
+            $call,
+            ";
+            }"
+        )
+    };
+}
+
+/// A texture over those texels.
+fn drawn_texture(inputs: &mut Inputs) -> Texture {
+    Texture {
+        start: SRGB_VALUES + inputs.below(16) as u32,
+        width: 1 + inputs.below(7) as u32,
+        height: 1 + inputs.below(7) as u32,
+        format: inputs.one_of(&[SRGB_8, LINEAR_8, LINEAR_16, FLOAT]),
+        u_by_u: inputs.draw(),
+        u_by_v: inputs.draw(),
+        u_at_zero: inputs.draw(),
+        wrap_u: inputs.one_of(&[REPEAT, MIRRORED, CLAMP]),
+        v_by_u: inputs.draw(),
+        v_by_v: inputs.draw(),
+        v_at_zero: inputs.draw(),
+        wrap_v: inputs.one_of(&[REPEAT, MIRRORED, CLAMP]),
+        filter: inputs.one_of(&[BILINEAR, NEAREST]),
+        ..Texture::default()
+    }
+}
+
+/// A coordinate within an image, how many texels there are along it, and how it goes on.
+fn drawn_place(inputs: &mut Inputs) -> (f32, u32, u32) {
+    let wrap = inputs.one_of(&[REPEAT, MIRRORED, CLAMP]);
+    let size = inputs.one_of(&[1, 2, 3, 7, 1 << 16]);
+    // Between two texels too, and a little beside.
+    let grid = inputs.below(4 * size as usize) as f32 / (2 * size) as f32 - 0.5;
+    let coordinate = inputs.draw();
+    let coordinate = inputs.one_of(&[coordinate, grid, grid.next_up(), grid.next_down()]);
+    (wrapped(coordinate, wrap), size, wrap)
+}
+
+fn texture() -> Vec<Case> {
+    vec![
+        twin!(
+            ("texture", "channel_8", "channel_8"),
+            |inputs| (inputs.draw(), inputs.below(4) as u32),
+            |word: u32, channel: u32| channel_8(word, channel)
+        ),
+        twin!("texture", "linear_8", |byte: u32| linear_8(byte)),
+        twin!("texture", "linear_16", |half: u32| linear_16(half)),
+        twin!("texture", "wrapped", |coordinate: f32, wrap: u32| wrapped(
+            coordinate, wrap
+        )),
+        twin!(
+            ("texture", "nearest_texel", "nearest_texel"),
+            |inputs| {
+                let (inside, size, _) = drawn_place(inputs);
+                (inside, size)
+            },
+            |inside: f32, size: u32| nearest_texel(inside, size)
+        ),
+        twin!(
+            ("texture", "neighbours", "neighbours"),
+            drawn_place,
+            |inside: f32, size: u32, wrap: u32| neighbours(inside, size, wrap)
+        ),
+        twin!(
+            (
+                "texture",
+                "texel",
+                with_texels!(
+                    "Texture texture, u32 x, u32 y",
+                    "texel(texels, texture, x, y)"
+                )
+            ),
+            |inputs| {
+                let texture = drawn_texture(inputs);
+                let x = inputs.below(texture.width as usize) as u32;
+                (texture, x, inputs.below(texture.height as usize) as u32)
+            },
+            |texture: Texture, x: u32, y: u32| texel(texels(), &texture, x, y)
+        ),
+        twin!("texture", "between", |a: Texel, b: Texel, share: f32| {
+            between(a, b, share)
+        }),
+        twin!(
+            (
+                "texture",
+                "sample_texture",
+                with_texels!(
+                    "Texture texture, f32 u, f32 v",
+                    "sample_texture(texels, texture, u, v)"
+                )
+            ),
+            |inputs| (drawn_texture(inputs), inputs.draw(), inputs.draw()),
+            |texture: Texture, u: f32, v: f32| sample_texture(texels(), &texture, u, v)
         ),
     ]
 }

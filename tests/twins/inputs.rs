@@ -15,6 +15,7 @@ use raysieve::{
     primitive::{Primitive, SPHERE, Shear, TRIANGLE, shear},
     sampler::Sampler,
     stages::{Keep, generate, intersect, shade, shadow, sieve},
+    texture::Texel,
     wave::{CpuWave, Wave},
     world::World,
 };
@@ -483,6 +484,15 @@ impl Draw for Sampler {
         Sampler {
             sample: inputs.draw(),
             key: inputs.draw(),
+        }
+    }
+}
+
+impl Draw for Texel {
+    fn draw(inputs: &mut Inputs) -> Texel {
+        Texel {
+            rgb: inputs.draw(),
+            alpha: inputs.draw(),
         }
     }
 }

@@ -40,6 +40,7 @@ const INCLUDED: &[(&str, &str)] = &[
     ("bsdf", "shade"),
     ("light", "intersect"),
     ("film", "accumulate"),
+    ("texture", "shade"),
 ];
 
 /// A test that needs a C++ compiler.
@@ -53,7 +54,7 @@ fn main() {
             order::same_order,
         )
         .test("every_twin_has_a_case", order::every_twin_has_a_case);
-    let headers: [(&str, Body); 11] = [
+    let headers: [(&str, Body); 12] = [
         ("words_agree", |compiler| agree(compiler, "words")),
         ("math_agrees", |compiler| agree(compiler, "math")),
         ("sampler_agrees", |compiler| agree(compiler, "sampler")),
@@ -65,6 +66,7 @@ fn main() {
         ("bsdf_agrees", |compiler| agree(compiler, "bsdf")),
         ("light_agrees", |compiler| agree(compiler, "light")),
         ("film_agrees", |compiler| agree(compiler, "film")),
+        ("texture_agrees", |compiler| agree(compiler, "texture")),
     ];
     for (name, body) in headers {
         tests = tests.needs("no C++ compiler", compiler.clone(), name, body);

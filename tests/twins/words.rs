@@ -12,6 +12,7 @@ use raysieve::{
     path::{Hit, Ray, ShadowRay, Span},
     primitive::{Primitive, Shear, Surface},
     sampler::Sampler,
+    texture::{Neighbours, Texel, Texture},
 };
 
 /// What has as many words, in the same order, on both sides.
@@ -139,6 +140,12 @@ words_of! {
     Surroundings { sky: Vec3, light_count: u32, inverse_power: f32, extent: f32 }
     LightSample { direction: Vec3, distance: f32, pdf: f32, radiance: Vec3 }
     Sampler { sample: u32, key: u32 }
+    Texture {
+        start: u32, width: u32, height: u32, format: u32, u_by_u: f32, u_by_v: f32, u_at_zero: f32, wrap_u: u32, v_by_u: f32,
+        v_by_v: f32, v_at_zero: f32, wrap_v: u32, filter: u32, _pad0: u32, _pad1: u32, _pad2: u32
+    }
+    Texel { rgb: Vec3, alpha: f32 }
+    Neighbours { first: u32, second: u32, share: f32 }
 }
 
 macro_rules! words_of_tuples {

@@ -1,0 +1,168 @@
+//! Images from files and from bytes: textures, and skies.
+//!
+//! PNG (8 and 16 bits), JPEG, WebP, Radiance HDR and OpenEXR, told apart by their first bytes. Nothing is converted
+//! here but grey to colour: what the numbers mean is the texture's to say.
+
+use std::{
+    fmt,
+    io::{BufRead, BufReader, Cursor, Seek},
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::Path,
+};
+
+use image::{DynamicImage, ImageDecoder, ImageFormat, ImageReader};
+
+use super::{
+    memory,
+    source::{excerpt, open_plain},
+};
+
+/// What images are called.
+pub(crate) const IMAGE_TYPES: [&str; 6] = ["png", "jpg", "jpeg", "webp", "hdr", "exr"];
+/// Texels of an image that a few bytes may hold.
+const FREE_TEXELS: u64 = 1 << 24;
+/// More of them that each byte of the file may stand for: what deflate packs best, of texels of a byte.
+const TEXELS_PER_BYTE: u64 = 1024;
+/// Texels a row, and rows.
+const MAX_SIDE: u32 = 1 << 16;
+
+/// An image as it was decoded: rows from top to bottom, texels from left to right, each red, green, blue and alpha.
+#[derive(Clone, PartialEq)]
+pub struct Image {
+    /// Texels a row, from 1.
+    pub width: u32,
+    /// Rows, from 1.
+    pub height: u32,
+    /// `width * height` of them.
+    pub texels: Texels,
+}
+
+/// The texels of an image.
+#[derive(Clone, PartialEq)]
+pub enum Texels {
+    /// 8 bits a channel, 255 is 1.
+    Bytes(Vec<[u8; 4]>),
+    /// 16 bits a channel, 65,535 is 1.
+    Words(Vec<[u16; 4]>),
+    /// Finite numbers.
+    Floats(Vec<[f32; 4]>),
+}
+
+impl Image {
+    /// Reads an image file.
+    ///
+    /// # Errors
+    /// What is wrong with it and what to do, on one line, without its name.
+    pub fn open(path: &Path) -> Result<Image, String> {
+        let file = open_plain(path, &IMAGE_TYPES)?;
+        let bytes = file.metadata().map_or(0, |data| data.len());
+        decode(BufReader::with_capacity(1 << 16, file), bytes)
+    }
+
+    /// Decodes an image that lies in memory.
+    ///
+    /// # Errors
+    /// As of [`Image::open`].
+    pub fn decode(bytes: &[u8]) -> Result<Image, String> {
+        decode(Cursor::new(bytes), bytes.len() as u64)
+    }
+}
+
+/// Its size and kind: texels would fill the screen.
+impl fmt::Debug for Image {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let kind = match self.texels {
+            Texels::Bytes(_) => "bytes",
+            Texels::Words(_) => "words",
+            Texels::Floats(_) => "floats",
+        };
+        write!(f, "Image({}x{} of {kind})", self.width, self.height)
+    }
+}
+
+fn decode(reader: impl BufRead + Seek, bytes: u64) -> Result<Image, String> {
+    // Decoders have bugs, and a damaged image is no reason to die of one.
+    let decoded = catch_unwind(AssertUnwindSafe(|| decode_checked(reader, bytes)));
+    decoded
+        .unwrap_or_else(|_| Err("cannot be decoded; save it again by another program".to_owned()))
+}
+
+fn decode_checked(reader: impl BufRead + Seek, bytes: u64) -> Result<Image, String> {
+    let damaged = |error: image::ImageError| {
+        format!(
+            "cannot be decoded: {}; save it again by another program",
+            excerpt(&error.to_string())
+        )
+    };
+    let mut reader = ImageReader::new(reader)
+        .with_guessed_format()
+        .map_err(|error| format!("cannot be read: {error}"))?;
+    reader.no_limits();
+    if !matches!(
+        reader.format(),
+        Some(
+            ImageFormat::Png
+                | ImageFormat::Jpeg
+                | ImageFormat::WebP
+                | ImageFormat::Hdr
+                | ImageFormat::OpenExr
+        )
+    ) {
+        return Err("is no image of a known kind; expected PNG, JPEG, WebP, HDR or EXR".to_owned());
+    }
+    let decoder = reader.into_decoder().map_err(damaged)?;
+    let (width, height) = decoder.dimensions();
+    let texel_bytes = u64::from(decoder.color_type().bytes_per_pixel());
+    check_size(width, height, texel_bytes, bytes)?;
+    let texels = texels(DynamicImage::from_decoder(decoder).map_err(damaged)?)?;
+    Ok(Image {
+        width,
+        height,
+        texels,
+    })
+}
+
+fn check_size(width: u32, height: u32, texel_bytes: u64, bytes: u64) -> Result<(), String> {
+    let texels = u64::from(width) * u64::from(height);
+    if texels == 0 {
+        return Err("has no texels; expected at least one".to_owned());
+    }
+    let most = FREE_TEXELS.saturating_add(bytes.saturating_mul(TEXELS_PER_BYTE));
+    if width.max(height) > MAX_SIDE || texels > most {
+        return Err(format!(
+            "declares {width}x{height} texels, more than its {bytes} bytes can hold; save it again, or smaller"
+        ));
+    }
+    // As it is decoded, and with four channels.
+    memory::check(texels * 2 * texel_bytes.next_power_of_two())
+}
+
+fn texels(image: DynamicImage) -> Result<Texels, String> {
+    fn quads<T: Copy>(channels: &[T]) -> Vec<[T; 4]> {
+        channels.as_chunks::<4>().0.to_vec()
+    }
+    Ok(match image {
+        DynamicImage::ImageLuma8(_)
+        | DynamicImage::ImageLumaA8(_)
+        | DynamicImage::ImageRgb8(_)
+        | DynamicImage::ImageRgba8(_) => Texels::Bytes(quads(&image.into_rgba8())),
+        DynamicImage::ImageLuma16(_)
+        | DynamicImage::ImageLumaA16(_)
+        | DynamicImage::ImageRgb16(_)
+        | DynamicImage::ImageRgba16(_) => Texels::Words(quads(&image.into_rgba16())),
+        _ => {
+            let width = image.width() as usize;
+            let texels = quads(&image.into_rgba32f());
+            let wrong = |texel: &[f32; 4]| !texel.iter().all(|channel| channel.is_finite());
+            if let Some(at) = texels.iter().position(wrong) {
+                return Err(format!(
+                    "its texel in column {} of row {} is {:?}, expected finite numbers",
+                    at % width + 1,
+                    at / width + 1,
+                    texels[at]
+                ));
+            }
+            Texels::Floats(texels)
+        }
+    })
+}
