@@ -42,7 +42,7 @@ pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
 
-    /// Scene to render, a .ron file
+    /// Scene to render, a .ron file, or a model, a .glb, .gltf, .obj or .ply file
     #[arg(value_name = "SCENE", value_parser = scene_path(), required_unless_present = "list_devices")]
     pub(crate) scene: Option<PathBuf>,
 
@@ -164,7 +164,7 @@ pub(crate) struct Verify {
     #[arg(value_name = "PICTURE", value_parser = part_path())]
     pub(crate) picture: PathBuf,
 
-    /// Scene that it shows, a .ron file [default: the one that it names]
+    /// Scene that it shows, a .ron file or a model [default: the one that it names]
     #[arg(value_name = "SCENE", value_parser = scene_path())]
     pub(crate) scene: Option<PathBuf>,
 
@@ -251,6 +251,8 @@ const EXAMPLES: &str = "\
 Examples:
   raysieve scenes/cornell.ron
           in a window; without a display, into cornell.png
+  raysieve model.glb
+          a model on its own, framed and lit
   raysieve scenes/cornell.ron --size 1024x1024 --spp 256 -o box.exr --stats box.json
           into a picture in linear light, with its statistics
   raysieve scenes/mesh.ron --backend cpu --compaction off --headless --overlay
@@ -310,7 +312,7 @@ impl Arguments {
     /// The scene, with what the command line says otherwise, and the samples to render of it.
     pub(crate) fn load_scene(&self, path: &Path) -> Result<(Scene, Samples), Error> {
         let mut scene = Scene::load(path)?;
-        scene.size = self.size.unwrap_or(scene.size);
+        scene.set_size(self.size.unwrap_or(scene.size));
         scene.spp = self.spp.unwrap_or(scene.spp);
         scene.max_bounces = self.max_bounces.unwrap_or(scene.max_bounces);
         scene.seed = self.seed.unwrap_or(scene.seed);
@@ -497,7 +499,10 @@ fn ends_with(path: &Path, ending: &str) -> bool {
 }
 
 fn scene_path() -> impl TypedValueParser<Value = PathBuf> {
-    path_ending(|path| ends_with(path, "ron"), "a scene is a .ron file")
+    path_ending(
+        Scene::is_named,
+        "a scene is a .ron file, or a model: .glb, .gltf, .obj or .ply",
+    )
 }
 
 fn picture_path() -> impl TypedValueParser<Value = PathBuf> {

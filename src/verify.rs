@@ -101,11 +101,11 @@ fn scene(arguments: &Verify, claim: &Claim) -> Result<Scene, Error> {
         }
     };
     let mut scene = Scene::load(&path)?;
+    scene.set_size(claim.identity.size);
     let hash = scene.hash();
     if hash != claim.identity.scene_hash {
         return Err(another_scene(&path, &arguments.picture));
     }
-    scene.size = claim.identity.size;
     scene.seed = claim.identity.seed;
     scene.max_bounces = claim.identity.max_bounces;
     scene.spp = claim.samples.of_any_pixel();

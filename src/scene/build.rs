@@ -24,11 +24,11 @@ pub(super) fn scene(path: &Path, text: &str) -> Result<Scene, Error> {
         radiance(source, &Object::new("sky", raw), raw, settings.spp)
     })?;
     let (names, materials) = materials(source, &written.materials, settings.spp)?;
-    let mut builder = Builder::new(source, names);
+    let mut builder = Builder::new(source, names, materials, settings.spp);
     for (index, raw) in written.objects.0.iter().enumerate() {
         builder.object(&Object::new(object_name(index, raw), raw))?;
     }
-    let (Geometry { triangles, spheres }, mut notes) = builder.finish();
+    let (Geometry { triangles, spheres }, materials, mut notes) = builder.finish();
     let shines = |material: &Surface| material.radiance() != Vec3::ZERO;
     if sky == Vec3::ZERO && !materials.iter().any(shines) {
         notes.push("nothing in the scene shines: the picture will be black".to_owned());
@@ -40,6 +40,7 @@ pub(super) fn scene(path: &Path, text: &str) -> Result<Scene, Error> {
         max_bounces: settings.max_bounces,
         seed: settings.seed,
         camera,
+        framing: None,
         sky,
         materials,
         triangles,

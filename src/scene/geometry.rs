@@ -1,8 +1,13 @@
 //! Where the triangles and spheres of all objects are collected.
 
-use glam::{DVec3, Vec3};
+use glam::{DAffine3, DVec3, Vec3};
 
-use super::{Sphere, Triangle, memory, source::MAX_LENGTH, transform::Transform};
+use super::{
+    Sphere, Triangle, memory,
+    model::{self, Model},
+    source::MAX_LENGTH,
+    transform::Transform,
+};
 
 /// Primitive indices leave a bit free.
 const MAX_PRIMITIVES: usize = 1 << 31;
@@ -53,6 +58,38 @@ impl Geometry {
         Ok(flat)
     }
 
+    /// Adds all that a model shows, moved by `transform`, of materials that `material` gives for its own; how many
+    /// triangles have no area.
+    pub(super) fn push_model(
+        &mut self,
+        model: &Model,
+        transform: &DAffine3,
+        material: impl Fn(usize) -> u32,
+    ) -> Result<u64, String> {
+        let mut flat = 0;
+        for instance in &model.instances {
+            let mesh = &model.meshes[instance.mesh];
+            let transform = *transform * instance.transform;
+            let mut moved = model::room(mesh.positions.len())?;
+            for &position in &mesh.positions {
+                let point = transform.transform_point3(position.as_dvec3());
+                if !(point.is_finite() && point.abs().max_element() <= MAX_LENGTH) {
+                    return Err(format!(
+                        "a vertex comes to lie at {point}, expected metres within 1e8 of 0"
+                    ));
+                }
+                moved.push(point);
+            }
+            let mirrors = transform.matrix3.determinant() < 0.0;
+            for triangle in &mesh.triangles {
+                let [a, b, c] = triangle.map(|vertex| moved[vertex as usize]);
+                let corners = if mirrors { [a, c, b] } else { [a, b, c] };
+                flat += u64::from(!self.push_triangle(corners, material(instance.material))?);
+            }
+        }
+        Ok(flat)
+    }
+
     /// `Err` if so many more primitives have no index.
     pub(super) fn check_room(&self, more: usize) -> Result<(), String> {
         match (self.triangles.len() + self.spheres.len()).checked_add(more) {
@@ -70,7 +107,7 @@ fn has_area(&[a, b, c]: &[Vec3; 3]) -> bool {
 }
 
 /// Room for one more item, asking for memory ahead of a growth instead of being killed by it.
-fn make_room<T>(items: &mut Vec<T>) -> Result<(), String> {
+pub(super) fn make_room<T>(items: &mut Vec<T>) -> Result<(), String> {
     if items.len() == items.capacity() {
         let more = items.len().max(1 << 10);
         let grown = (items.len() + more).saturating_mul(size_of::<T>());
@@ -80,6 +117,17 @@ fn make_room<T>(items: &mut Vec<T>) -> Result<(), String> {
             .map_err(|error| format!("is too large for memory: {error}"))?;
     }
     Ok(())
+}
+
+/// `Err` if a vertex is nowhere.
+pub(super) fn check_finite(number: usize, position: DVec3) -> Result<(), String> {
+    if position.is_finite() {
+        Ok(())
+    } else {
+        Err(format!(
+            "vertex {number} is {position}, expected finite numbers"
+        ))
+    }
 }
 
 /// Vertices and faces of one mesh, as its file gives them.
@@ -109,17 +157,9 @@ impl<'g> MeshBuilder<'g> {
         }
     }
 
-    pub(super) fn vertex_count(&self) -> usize {
-        self.vertices.len()
-    }
-
     pub(super) fn push_vertex(&mut self, position: DVec3) -> Result<(), String> {
         let number = self.vertices.len() + 1;
-        if !position.is_finite() {
-            return Err(format!(
-                "vertex {number} is {position}, expected finite numbers"
-            ));
-        }
+        check_finite(number, position)?;
         let moved = self.transform.apply(position);
         if !(moved.is_finite() && moved.abs().max_element() <= MAX_LENGTH) {
             return Err(format!(

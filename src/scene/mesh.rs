@@ -1,7 +1,10 @@
-//! Meshes from files.
+//! Meshes from files, alone and as models with what they are made of.
 
+mod mtl;
 mod obj;
+mod obj_model;
 mod ply;
+mod ply_model;
 
 use std::{
     io::{self, BufRead, BufReader, Read},
@@ -10,27 +13,57 @@ use std::{
 
 use super::{
     geometry::MeshBuilder,
+    gltf,
+    model::Model,
     source::{file_type, open_plain},
 };
+
+/// What a model's file may be.
+pub(super) const MODEL_TYPES: [&str; 4] = ["glb", "gltf", "obj", "ply"];
 
 /// A polygon of a hundred thousand corners fits; a file without line ends must not fill the memory.
 const MAX_LINE_BYTES: u64 = 1 << 20;
 
 /// Reads vertices and faces of a PLY or OBJ file.
 pub(super) fn read(path: &Path, mesh: &mut MeshBuilder) -> Result<(), String> {
+    let mut reader = open(path)?;
+    match file_type(path).as_str() {
+        "ply" => ply::read(&mut reader, |element| match element {
+            ply::Element::Vertex(vertex) => mesh.push_vertex(vertex.position),
+            ply::Element::Face(corners) => mesh.push_face(corners.iter().copied()),
+        }),
+        _ => obj::read(&mut reader, |statement| match statement {
+            obj::Statement::Vertex(position) => mesh.push_vertex(position),
+            obj::Statement::Face(corners) => {
+                mesh.push_face(corners.iter().map(|corner| corner.vertex as i64))
+            }
+            _ => Ok(()),
+        }),
+    }
+}
+
+/// Reads a model's file and what it refers to.
+pub(super) fn read_model(path: &Path) -> Result<Model, String> {
+    match file_type(path).as_str() {
+        "ply" => ply_model::read(&mut open(path)?),
+        "obj" => obj_model::read(&mut open(path)?, path.parent().unwrap_or(Path::new(""))),
+        // It names all types where this is none of them.
+        _ => gltf::read(path),
+    }
+}
+
+/// Opens a PLY or OBJ file that is not empty.
+fn open(path: &Path) -> Result<BufReader<std::fs::File>, String> {
     let file = open_plain(path, &["ply", "obj"])?;
     let mut reader = BufReader::with_capacity(1 << 16, file);
-    if reader
-        .fill_buf()
+    let start = reader.fill_buf();
+    if start
         .map_err(|error| format!("cannot be read: {error}"))?
         .is_empty()
     {
         return Err("is empty, expected a mesh".to_owned());
     }
-    match file_type(path).as_str() {
-        "ply" => ply::read(&mut reader, mesh),
-        _ => obj::read(&mut reader, mesh),
-    }
+    Ok(reader)
 }
 
 /// Reads a line of text, without its end; `false` at the end of the file.

@@ -1,16 +1,16 @@
 //! Objects become triangles and spheres.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, path::PathBuf};
 
 use glam::DVec3;
 
 use super::{
-    Sphere,
+    Sphere, Surface, check_brightness,
     displaced_sphere::DisplacedSphere,
     geometry::{Geometry, MeshBuilder},
     mesh,
     source::{Extent, Object, Raw, Source, excerpt, shown},
-    text::{DisplacedSphereText, MeshText, ObjectText},
+    text::{DisplacedSphereText, MeshText, ModelText, ObjectText},
     transform::{Transform, rotate_y},
     wording::alternatives,
 };
@@ -34,24 +34,36 @@ pub(super) fn object_name(index: usize, raw: Raw<'_>) -> String {
 /// All objects so far.
 pub(super) struct Builder<'s, 'a> {
     source: &'s Source<'a>,
+    /// Indices by name.
     materials: HashMap<String, u32>,
+    /// Those, and what models bring.
+    surfaces: Vec<Surface>,
+    spp: u32,
     geometry: Geometry,
     notes: Vec<String>,
 }
 
 impl<'s, 'a> Builder<'s, 'a> {
-    /// With the materials' indices by name.
-    pub(super) fn new(source: &'s Source<'a>, materials: HashMap<String, u32>) -> Self {
+    /// With the materials and their indices by name.
+    pub(super) fn new(
+        source: &'s Source<'a>,
+        materials: HashMap<String, u32>,
+        surfaces: Vec<Surface>,
+        spp: u32,
+    ) -> Self {
         Builder {
             source,
             materials,
+            surfaces,
+            spp,
             geometry: Geometry::default(),
             notes: Vec::new(),
         }
     }
 
-    pub(super) fn finish(self) -> (Geometry, Vec<String>) {
-        (self.geometry, self.notes)
+    /// The objects, what they are made of, and what there is to say of them.
+    pub(super) fn finish(self) -> (Geometry, Vec<Surface>, Vec<String>) {
+        (self.geometry, self.surfaces, self.notes)
     }
 
     pub(super) fn object(&mut self, object: &Object<'a>) -> Result<(), Error> {
@@ -108,6 +120,7 @@ impl<'s, 'a> Builder<'s, 'a> {
                     .map_err(|problem| source.error(object, object.raw, problem))
             }
             ObjectText::Mesh(written) => self.mesh(object, &written),
+            ObjectText::Model(written) => self.model(object, &written),
             ObjectText::DisplacedSphere(written) => self.displaced_sphere(object, &written),
         }
     }
@@ -145,11 +158,10 @@ impl<'s, 'a> Builder<'s, 'a> {
 
     fn mesh(&mut self, object: &Object, written: &MeshText) -> Result<(), Error> {
         let source = self.source;
-        let named = |path: &String| (1..=MAX_PATH_BYTES).contains(&path.len());
-        let file = source.field(object, "file", written.file, "a path in quotes", named)?;
+        let path = self.path(object, written.file)?;
         let material = self.material(object, written.material)?;
-        let transform = read_transform(source, object, written)?;
-        let path = source.folder().join(file);
+        let (scale, rotate, translate) = (written.scale, written.rotate, written.translate);
+        let transform = read_transform(source, object, scale, rotate, translate)?;
         let mut builder = MeshBuilder::new(&mut self.geometry, transform, material);
         let result = mesh::read(&path, &mut builder).and_then(|()| builder.finish());
         let flat = result.map_err(|problem| {
@@ -157,6 +169,55 @@ impl<'s, 'a> Builder<'s, 'a> {
         })?;
         self.note_flat(object, flat);
         Ok(())
+    }
+
+    fn model(&mut self, object: &Object, written: &ModelText) -> Result<(), Error> {
+        let source = self.source;
+        let path = self.path(object, written.file)?;
+        let (scale, rotate, translate) = (written.scale, written.rotate, written.translate);
+        let transform = read_transform(source, object, scale, rotate, translate)?;
+        let wrong = |problem: String| {
+            source.error(object, written.file, format!("{}: {problem}", shown(&path)))
+        };
+        let model = mesh::read_model(&path).map_err(wrong)?;
+        let material: Box<dyn Fn(usize) -> u32> = match written.material {
+            Some(raw) => {
+                let material = self.material(object, raw)?;
+                Box::new(move |_| material)
+            }
+            None => {
+                let first = self.surfaces.len() as u32;
+                for material in &model.materials {
+                    let surface = Surface::from(material);
+                    check_brightness(surface.radiance().max_element(), self.spp).map_err(wrong)?;
+                    self.surfaces.push(surface);
+                }
+                Box::new(move |material| first + material as u32)
+            }
+        };
+        let before = self.geometry.triangles.len();
+        let flat = self
+            .geometry
+            .push_model(&model, &transform.affine(), material);
+        let flat = flat.map_err(wrong)?;
+        if self.geometry.triangles.len() == before {
+            let problem = "has no triangle with an area; check its vertices and the scale";
+            return Err(wrong(problem.to_owned()));
+        }
+        let file = shown(&path);
+        let notes = model.notes.iter().map(|note| format!("{file}: {note}"));
+        self.notes.extend(notes);
+        self.note_flat(object, flat);
+        Ok(())
+    }
+
+    /// The path of a file that an object names.
+    fn path(&self, object: &Object, raw: Raw) -> Result<PathBuf, Error> {
+        let named = |path: &String| (1..=MAX_PATH_BYTES).contains(&path.len());
+        let file = self
+            .source
+            .field(object, "file", raw, "a path in quotes", named)?;
+        Ok(self.source.folder().join(file))
     }
 
     fn displaced_sphere(
@@ -192,16 +253,18 @@ impl<'s, 'a> Builder<'s, 'a> {
 fn read_transform(
     source: &Source,
     object: &Object,
-    written: &MeshText,
+    scale: Option<Raw>,
+    rotate: Option<Raw>,
+    translate: Option<Raw>,
 ) -> Result<Transform, Error> {
     let angles = "degrees about (x, y, z)";
-    let scale = |raw| source.scale(object, "scale", raw);
-    let rotate = |raw| source.triple(object, "rotate", raw, angles, Extent::Finite);
-    let translate = |raw| source.position(object, "translate", raw);
+    let read_scale = |raw| source.scale(object, "scale", raw);
+    let read_rotate = |raw| source.triple(object, "rotate", raw, angles, Extent::Finite);
+    let read_translate = |raw| source.position(object, "translate", raw);
     Ok(Transform {
-        scale: written.scale.map_or(Ok(DVec3::ONE), scale)?,
-        rotate_degrees: written.rotate.map_or(Ok(DVec3::ZERO), rotate)?,
-        translate: written.translate.map_or(Ok(DVec3::ZERO), translate)?,
+        scale: scale.map_or(Ok(DVec3::ONE), read_scale)?,
+        rotate_degrees: rotate.map_or(Ok(DVec3::ZERO), read_rotate)?,
+        translate: translate.map_or(Ok(DVec3::ZERO), read_translate)?,
     })
 }
 

@@ -88,6 +88,7 @@ pub(super) enum ObjectText<'a> {
         material: Raw<'a>,
     },
     Mesh(#[serde(borrow)] MeshText<'a>),
+    Model(ModelText<'a>),
     DisplacedSphere(DisplacedSphereText<'a>),
 }
 
@@ -97,6 +98,21 @@ pub(super) struct MeshText<'a> {
     #[serde(borrow)]
     pub(super) file: Raw<'a>,
     pub(super) material: Raw<'a>,
+    #[serde(default, deserialize_with = "given")]
+    pub(super) scale: Option<Raw<'a>>,
+    #[serde(default, deserialize_with = "given")]
+    pub(super) rotate: Option<Raw<'a>>,
+    #[serde(default, deserialize_with = "given")]
+    pub(super) translate: Option<Raw<'a>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename = "Model", deny_unknown_fields)]
+pub(super) struct ModelText<'a> {
+    #[serde(borrow)]
+    pub(super) file: Raw<'a>,
+    #[serde(default, deserialize_with = "given")]
+    pub(super) material: Option<Raw<'a>>,
     #[serde(default, deserialize_with = "given")]
     pub(super) scale: Option<Raw<'a>>,
     #[serde(default, deserialize_with = "given")]

@@ -2,7 +2,7 @@
 //!
 //! The sines come from the crate `libm`: the same bits on every machine, which the system's library does not promise.
 
-use glam::DVec3;
+use glam::{DAffine3, DMat3, DVec3};
 
 /// Scale, then rotation about x, then y, then z, then translation.
 #[derive(Clone, Copy, Debug)]
@@ -14,12 +14,29 @@ pub(super) struct Transform {
 
 impl Transform {
     pub(super) fn apply(&self, point: DVec3) -> DVec3 {
+        self.turn(point) + self.translate
+    }
+
+    /// All but the translation.
+    fn turn(&self, point: DVec3) -> DVec3 {
         let p = point * self.scale;
         let (sin, cos) = sin_cos_degrees(self.rotate_degrees.x);
         let p = DVec3::new(p.x, p.y * cos - p.z * sin, p.y * sin + p.z * cos);
         let p = rotate_y(p, self.rotate_degrees.y);
         let (sin, cos) = sin_cos_degrees(self.rotate_degrees.z);
-        DVec3::new(p.x * cos - p.y * sin, p.x * sin + p.y * cos, p.z) + self.translate
+        DVec3::new(p.x * cos - p.y * sin, p.x * sin + p.y * cos, p.z)
+    }
+
+    /// The same as a matrix.
+    pub(super) fn affine(&self) -> DAffine3 {
+        DAffine3 {
+            matrix3: DMat3::from_cols(
+                self.turn(DVec3::X),
+                self.turn(DVec3::Y),
+                self.turn(DVec3::Z),
+            ),
+            translation: self.translate,
+        }
     }
 
     /// Whether it turns the outside in.

@@ -1,10 +1,10 @@
-//! Stanford PLY: positions from `vertex`, polygons from `face`; other elements and properties are passed over.
+//! Stanford PLY: vertices from `vertex`, polygons from `face`; other elements and properties are passed over.
 //!
 //! Elements are read one by one, so that memory grows with what a file holds and not with what its header declares.
 
 use std::io::{self, BufRead, Read};
 
-use glam::DVec3;
+use glam::{DVec3, Vec2, Vec3};
 use ply_rs_bw::{
     parser::{ParseError, Parser, Reader},
     ply::{
@@ -14,11 +14,22 @@ use ply_rs_bw::{
 };
 
 use super::read_line;
-use crate::scene::{geometry::MeshBuilder, source::excerpt};
+use crate::scene::source::excerpt;
 
 const MAX_HEADER_BYTES: u64 = 1 << 20;
 
-pub(super) fn read(reader: &mut impl BufRead, mesh: &mut MeshBuilder) -> Result<(), String> {
+/// What the file lists.
+pub(super) enum Element<'e> {
+    Vertex(&'e Vertex),
+    /// Indices of its corners, from 0, as they are stored.
+    Face(&'e [i64]),
+}
+
+/// Reads all vertices and faces. `Err` names the place.
+pub(super) fn read(
+    reader: &mut impl BufRead,
+    mut take: impl FnMut(Element) -> Result<(), String>,
+) -> Result<(), String> {
     let text = read_header_text(reader)?;
     let header = Parser::<Passed>::new()
         .read_header(&mut Reader::new(text.as_bytes()))
@@ -33,8 +44,8 @@ pub(super) fn read(reader: &mut impl BufRead, mesh: &mut MeshBuilder) -> Result<
             line_number,
         };
         match element.name.as_str() {
-            "vertex" => elements.read(|vertex: Vertex| mesh.push_vertex(vertex.0))?,
-            "face" => elements.read(|face: Face| mesh.push_face(face.corners()?.into_iter()))?,
+            "vertex" => elements.read(|vertex: Vertex| take(Element::Vertex(&vertex)))?,
+            "face" => elements.read(|face: Face| take(Element::Face(&face.corners()?)))?,
             _ => elements.read(|_: Passed| Ok(()))?,
         }
         line_number = elements.line_number;
@@ -225,21 +236,27 @@ impl PropertyAccess for Passed {
     }
 }
 
-struct Vertex(DVec3);
+/// A vertex; what the file does not give is NaN.
+pub(super) struct Vertex {
+    pub(super) position: DVec3,
+    pub(super) normal: Vec3,
+    pub(super) uv: Vec2,
+    /// Whether it has a colour.
+    pub(super) colored: bool,
+}
 
 impl PropertyAccess for Vertex {
     fn new() -> Self {
-        Vertex(DVec3::NAN)
+        Vertex {
+            position: DVec3::NAN,
+            normal: Vec3::NAN,
+            uv: Vec2::NAN,
+            colored: false,
+        }
     }
 
     fn set_property(&mut self, name: &str, property: Property) -> PropertyAccessResult {
-        let coordinate = match name {
-            "x" => &mut self.0.x,
-            "y" => &mut self.0.y,
-            "z" => &mut self.0.z,
-            _ => return PropertyAccessResult::Ignored,
-        };
-        *coordinate = match property {
+        let number = match property {
             Property::Char(value) => value.into(),
             Property::UChar(value) => value.into(),
             Property::Short(value) => value.into(),
@@ -248,8 +265,20 @@ impl PropertyAccess for Vertex {
             Property::UInt(value) => value.into(),
             Property::Float(value) => value.into(),
             Property::Double(value) => value,
-            _ => return PropertyAccessResult::UnsupportedType,
+            _ => return PropertyAccessResult::Ignored,
         };
+        match name {
+            "x" => self.position.x = number,
+            "y" => self.position.y = number,
+            "z" => self.position.z = number,
+            "nx" => self.normal.x = number as f32,
+            "ny" => self.normal.y = number as f32,
+            "nz" => self.normal.z = number as f32,
+            "u" | "s" | "texture_u" => self.uv.x = number as f32,
+            "v" | "t" | "texture_v" => self.uv.y = number as f32,
+            "red" => self.colored = true,
+            _ => return PropertyAccessResult::Ignored,
+        }
         PropertyAccessResult::Set
     }
 }

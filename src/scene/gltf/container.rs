@@ -1,0 +1,274 @@
+//! The file itself: its JSON, its buffers, and the files that it names.
+
+use std::{
+    borrow::Cow,
+    fs,
+    io::Read,
+    path::{Component, Path, PathBuf},
+};
+
+use base64::{Engine, alphabet, engine::GeneralPurpose, engine::GeneralPurposeConfig};
+use gltf::json::{self, Root};
+
+use super::compressed;
+use crate::scene::{
+    memory, model,
+    source::{excerpt, file_type, open_plain, shown},
+};
+
+/// What a buffer beside the file may be named.
+const BUFFER_TYPES: [&str; 4] = ["bin", "glbin", "buffer", "glbuf"];
+const MAGIC: &[u8; 4] = b"glTF";
+const HEADER_BYTES: usize = 12;
+const JSON_CHUNK: u32 = 0x4e4f_534a;
+const BINARY_CHUNK: u32 = 0x004e_4942;
+/// Of parsed JSON over its text, at most: measured on a file of empty nodes.
+const PARSED_BYTES: u64 = 200;
+
+/// An opened glTF file with its buffers.
+pub(super) struct File {
+    pub(super) root: Root,
+    folder: PathBuf,
+    /// `None` where a buffer has no bytes of its own.
+    buffers: Vec<Option<Vec<u8>>>,
+    /// Views that were stored compressed.
+    decompressed: Vec<Option<Vec<u8>>>,
+}
+
+impl File {
+    pub(super) fn open(path: &Path) -> Result<File, String> {
+        let mut bytes = Vec::new();
+        read_plain(path, &["gltf", "glb"], u64::MAX, &mut bytes)?;
+        let (text, mut binary) = if file_type(path) == "glb" || bytes.starts_with(MAGIC) {
+            let (text, binary) = chunks(&bytes)?;
+            (text, binary.map(<[u8]>::to_vec))
+        } else {
+            (&bytes[..], None)
+        };
+        let root = parse(text)?;
+        drop(bytes);
+        let mut file = File {
+            root,
+            folder: path.parent().unwrap_or(Path::new("")).to_owned(),
+            buffers: Vec::new(),
+            decompressed: Vec::new(),
+        };
+        for index in 0..file.root.buffers.len() {
+            let buffer = file
+                .buffer(index, &mut binary)
+                .map_err(|problem| format!("buffer {index}: {problem}"))?;
+            file.buffers.push(buffer);
+        }
+        for index in 0..file.root.buffer_views.len() {
+            let view = compressed::view(&file, index)
+                .map_err(|problem| format!("bufferView {index}: {problem}"))?;
+            file.decompressed.push(view);
+        }
+        Ok(file)
+    }
+
+    fn buffer(
+        &self,
+        index: usize,
+        binary: &mut Option<Vec<u8>>,
+    ) -> Result<Option<Vec<u8>>, String> {
+        let declared = self.root.buffers[index].byte_length.0;
+        let mut bytes = match &self.root.buffers[index].uri {
+            None if index == 0 => match binary.take() {
+                Some(binary) => binary,
+                None => return Ok(None),
+            },
+            None => return Ok(None),
+            Some(uri) => self.resource(uri, &BUFFER_TYPES, declared)?,
+        };
+        if (bytes.len() as u64) < declared {
+            return Err(format!(
+                "declares {declared} bytes, and has {}; the file is cut off",
+                bytes.len()
+            ));
+        }
+        bytes.truncate(declared as usize);
+        Ok(Some(bytes))
+    }
+
+    /// What a URI leads to, if that is in it or beside the file; of a file no more than so many bytes are read.
+    pub(super) fn resource(&self, uri: &str, types: &[&str], most: u64) -> Result<Vec<u8>, String> {
+        if let Some(data) = uri.strip_prefix("data:") {
+            return embedded(data);
+        }
+        let path = self.folder.join(relative_path(uri)?);
+        let mut bytes = Vec::new();
+        read_plain(&path, types, most, &mut bytes)
+            .map_err(|problem| format!("{}: {problem}", shown(&path)))?;
+        Ok(bytes)
+    }
+
+    /// The bytes that a view shows, and its stride, if it gives one.
+    pub(super) fn view(&self, index: usize) -> Result<(&[u8], Option<usize>), String> {
+        let within = |problem| format!("bufferView {index}: {problem}");
+        let view = self
+            .root
+            .buffer_views
+            .get(index)
+            .ok_or_else(|| format!("there is no bufferView {index}"))?;
+        let stride = view.byte_stride.map(|stride| stride.0);
+        match self.decompressed.get(index) {
+            Some(Some(bytes)) => Ok((bytes, stride)),
+            _ => {
+                let offset = view.byte_offset.map_or(0, |offset| offset.0);
+                let bytes = self
+                    .slice(view.buffer.value(), offset, view.byte_length.0)
+                    .map_err(within)?;
+                Ok((bytes, stride))
+            }
+        }
+    }
+
+    /// A stretch of a buffer.
+    pub(super) fn slice(&self, buffer: usize, offset: u64, length: u64) -> Result<&[u8], String> {
+        let bytes = match self.buffers.get(buffer) {
+            Some(Some(bytes)) => bytes,
+            Some(None) => return Err(format!("buffer {buffer} has no bytes")),
+            None => return Err(format!("there is no buffer {buffer}")),
+        };
+        let end = offset.checked_add(length);
+        end.and_then(|end| bytes.get(usize::try_from(offset).ok()?..usize::try_from(end).ok()?))
+            .ok_or_else(|| {
+                format!(
+                    "shows {length} bytes from byte {offset} on, but buffer {buffer} has {}",
+                    bytes.len()
+                )
+            })
+    }
+}
+
+fn parse(text: &[u8]) -> Result<Root, String> {
+    memory::check((text.len() as u64).saturating_mul(PARSED_BYTES))
+        .map_err(|problem| format!("its JSON {problem}"))?;
+    json::deserialize::from_slice(text).map_err(|error| {
+        let (line, column) = (error.line(), error.column());
+        let said = error.to_string();
+        let said = said.split(" at line ").next().unwrap_or_default();
+        format!(
+            "is no glTF: its JSON is wrong at line {line}, column {column}: {}",
+            excerpt(said)
+        )
+    })
+}
+
+/// The JSON and the binary chunk of a `.glb`.
+fn chunks(bytes: &[u8]) -> Result<(&[u8], Option<&[u8]>), String> {
+    let word = |at: usize| -> Option<u32> {
+        let word = bytes.get(at..at + 4)?.try_into().ok()?;
+        Some(u32::from_le_bytes(word))
+    };
+    let (Some(version), Some(length), true) = (word(4), word(8), bytes.starts_with(MAGIC)) else {
+        return Err("is no GLB file: it does not begin with its header".to_owned());
+    };
+    if version != 2 {
+        return Err(format!("is GLB version {version}, expected 2; convert it"));
+    }
+    if (bytes.len() as u64) < u64::from(length) {
+        return Err(format!(
+            "declares {length} bytes, and has {}; the file is cut off",
+            bytes.len()
+        ));
+    }
+    let (mut at, mut json, mut binary) = (HEADER_BYTES, None, None);
+    while let (Some(length), Some(kind)) = (word(at), word(at + 4)) {
+        let start = at + 8;
+        let chunk = (start.checked_add(length as usize))
+            .and_then(|end| bytes.get(start..end))
+            .ok_or_else(|| {
+                format!("has a chunk of {length} bytes at byte {at}; the file is cut off")
+            })?;
+        match kind {
+            JSON_CHUNK if json.is_none() => json = Some(chunk),
+            BINARY_CHUNK if binary.is_none() => binary = Some(chunk),
+            _ => {}
+        }
+        at = start + chunk.len();
+    }
+    json.map(|json| (json, binary))
+        .ok_or_else(|| "is no GLB file: it has no JSON chunk".to_owned())
+}
+
+/// Of `[<media type>][;<parameter>..][;base64],<data>`.
+fn embedded(data: &str) -> Result<Vec<u8>, String> {
+    let (head, data) = data
+        .split_once(',')
+        .ok_or("its data URI has no comma before its data")?;
+    if head.split(';').skip(1).any(|word| word == "base64") {
+        let mut bytes = model::room(data.len() / 4 * 3 + 3)?;
+        let config = GeneralPurposeConfig::new()
+            .with_decode_allow_trailing_bits(true)
+            .with_decode_padding_mode(base64::engine::DecodePaddingMode::Indifferent);
+        GeneralPurpose::new(&alphabet::STANDARD, config)
+            .decode_vec(data, &mut bytes)
+            .map_err(|error| format!("its data URI is no base64: {error}"))?;
+        Ok(bytes)
+    } else {
+        Ok(percent_decoded(data)?.into_owned())
+    }
+}
+
+/// A file in the model's folder or below it. What would lead elsewhere is refused: a model may come from anywhere.
+pub(in crate::scene) fn relative_path(uri: &str) -> Result<PathBuf, String> {
+    const MAX_PATH_BYTES: usize = 4096;
+    let refused = |why: &str| Err(format!("names the file `{}`, {why}", excerpt(uri)));
+    let bytes = percent_decoded(uri)?;
+    let Ok(name) = std::str::from_utf8(&bytes) else {
+        return refused("which is not UTF-8");
+    };
+    if name.is_empty() || name.len() > MAX_PATH_BYTES || name.contains(char::is_control) {
+        return refused("which is no name");
+    }
+    // Some programs on Windows write a backslash.
+    let path = PathBuf::from(name.replace('\\', "/"));
+    if name.contains(':') {
+        return refused("expected one in the model's folder; download it");
+    }
+    if path
+        .components()
+        .all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
+    {
+        Ok(path)
+    } else {
+        refused("expected one in the model's folder or below it, without `..`")
+    }
+}
+
+fn percent_decoded(text: &str) -> Result<Cow<'_, [u8]>, String> {
+    if !text.contains('%') {
+        return Ok(Cow::Borrowed(text.as_bytes()));
+    }
+    let mut decoded = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        if byte != b'%' {
+            decoded.push(byte);
+            continue;
+        }
+        let digit = |byte: Option<u8>| char::from(byte?).to_digit(16);
+        match (digit(rest.next()), digit(rest.next())) {
+            (Some(high), Some(low)) => decoded.push((high * 16 + low) as u8),
+            _ => return Err(format!("`{}` has a `%` without its digits", excerpt(text))),
+        }
+    }
+    Ok(Cow::Owned(decoded))
+}
+
+/// Reads a plain file of one of these types, at most so many bytes of it.
+fn read_plain(path: &Path, types: &[&str], most: u64, bytes: &mut Vec<u8>) -> Result<(), String> {
+    let file = open_plain(path, types)?;
+    let cannot = |error| format!("cannot be read: {error}");
+    let length = fs::metadata(path).map_err(cannot)?.len().min(most);
+    memory::check(length)?;
+    bytes
+        .try_reserve_exact(length as usize)
+        .map_err(|error| format!("is too large for memory: {error}"))?;
+    file.take(most)
+        .read_to_end(bytes)
+        .map(|_| ())
+        .map_err(cannot)
+}

@@ -1,0 +1,330 @@
+//! The nodes of the scene: where the meshes, the camera and the lights are.
+
+use glam::{DAffine3, DMat4, DQuat, DVec3};
+use gltf::json::{Node, camera, validation::Checked};
+
+use super::{
+    container::File,
+    material,
+    primitive::{Deformation, Primitives},
+};
+use crate::scene::model::{Model, ModelCamera, ModelInstance};
+
+const INSTANCING: &str = "EXT_mesh_gpu_instancing";
+
+/// Adds what the file's scene shows.
+pub(super) fn place(file: &File, model: &mut Model) -> Result<(), String> {
+    let tree = Tree::of(file)?;
+    for index in 0..file.root.materials.len() {
+        let material = material::read(file, index)
+            .map_err(|problem| format!("material {index}: {problem}"))?;
+        model.materials.push(material);
+    }
+    material::note_textures(file, model);
+    let mut primitives = Primitives::default();
+    for &index in &tree.order {
+        let node = &file.root.nodes[index];
+        let Some(transform) = tree.transforms[index] else {
+            continue;
+        };
+        let in_node = |problem: String| format!("node {index}: {problem}");
+        if let (Some(camera), None) = (node.camera, model.camera) {
+            model.camera = read_camera(file, camera.value(), transform, model).map_err(in_node)?;
+        }
+        let extensions = node.extensions.as_ref();
+        if extensions.is_some_and(|extensions| extensions.khr_lights_punctual.is_some()) {
+            model.note("not shown: points, spots and directional lights".to_owned());
+        }
+        if let Some(mesh) = node.mesh {
+            let placed = place_mesh(
+                file,
+                node,
+                mesh.value(),
+                &tree,
+                transform,
+                model,
+                &mut primitives,
+            );
+            placed.map_err(in_node)?;
+        }
+    }
+    Ok(())
+}
+
+/// The nodes of the scene and where they are.
+struct Tree {
+    /// Parents before their children.
+    order: Vec<usize>,
+    /// Into the scene, of those that are in it.
+    transforms: Vec<Option<DAffine3>>,
+}
+
+impl Tree {
+    fn of(file: &File) -> Result<Tree, String> {
+        let nodes = &file.root.nodes;
+        let mut tree = Tree {
+            order: Vec::new(),
+            transforms: vec![None; nodes.len()],
+        };
+        let mut open: Vec<(usize, DAffine3)> = roots(file)?
+            .into_iter()
+            .rev()
+            .map(|root| (root, DAffine3::IDENTITY))
+            .collect();
+        while let Some((index, parent)) = open.pop() {
+            let node = nodes
+                .get(index)
+                .ok_or_else(|| format!("there is no node {index}"))?;
+            let transform = parent
+                * local_transform(node).map_err(|problem| format!("node {index}: {problem}"))?;
+            if !transform.is_finite() {
+                return Err(format!("node {index}: its transform is not finite"));
+            }
+            if tree.transforms[index].replace(transform).is_some() {
+                return Err(format!(
+                    "node {index} is reached twice: each node has one parent, and none is below itself"
+                ));
+            }
+            tree.order.push(index);
+            let children = node.children.iter().flatten().rev();
+            open.extend(children.map(|child| (child.value(), transform)));
+        }
+        Ok(tree)
+    }
+}
+
+/// Of the default scene, else of the first; without any, the nodes that have no parent.
+fn roots(file: &File) -> Result<Vec<usize>, String> {
+    let root = &file.root;
+    let scene = root.scene.map_or(0, |scene| scene.value());
+    match root.scenes.get(scene) {
+        Some(scene) => Ok(scene.nodes.iter().map(|node| node.value()).collect()),
+        None if root.scene.is_some() => Err(format!("there is no scene {scene}")),
+        None => {
+            let mut below = vec![false; root.nodes.len()];
+            for child in root
+                .nodes
+                .iter()
+                .flat_map(|node| node.children.iter().flatten())
+            {
+                if let Some(below) = below.get_mut(child.value()) {
+                    *below = true;
+                }
+            }
+            Ok((0..below.len()).filter(|&node| !below[node]).collect())
+        }
+    }
+}
+
+fn local_transform(node: &Node) -> Result<DAffine3, String> {
+    if let Some(matrix) = node.matrix {
+        return Ok(DAffine3::from_mat4(DMat4::from_cols_array(
+            &matrix.map(f64::from),
+        )));
+    }
+    let triple = |values: [f32; 3]| DVec3::from_array(values.map(f64::from));
+    let rotation = node
+        .rotation
+        .map_or([0.0, 0.0, 0.0, 1.0], |rotation| rotation.0);
+    Ok(DAffine3::from_scale_rotation_translation(
+        triple(node.scale.unwrap_or([1.0; 3])),
+        unit_quaternion(rotation)?,
+        triple(node.translation.unwrap_or_default()),
+    ))
+}
+
+fn unit_quaternion(rotation: [f32; 4]) -> Result<DQuat, String> {
+    let rotation = DQuat::from_array(rotation.map(f64::from));
+    if rotation.is_finite() && rotation.length_squared().is_normal() {
+        Ok(rotation.normalize())
+    } else {
+        Err("its rotation is no quaternion".to_owned())
+    }
+}
+
+fn place_mesh(
+    file: &File,
+    node: &Node,
+    mesh: usize,
+    tree: &Tree,
+    transform: DAffine3,
+    model: &mut Model,
+    primitives: &mut Primitives,
+) -> Result<(), String> {
+    let missing = || format!("there is no mesh {mesh}");
+    let written = file.root.meshes.get(mesh).ok_or_else(missing)?;
+    let joints = match node.skin {
+        Some(skin) => joints(file, skin.value(), tree)?,
+        None => None,
+    };
+    let deformation = Deformation {
+        weights: node
+            .weights
+            .as_ref()
+            .or(written.weights.as_ref())
+            .map_or(&[], Vec::as_slice),
+        joints: joints.as_deref(),
+    };
+    // The joints carry their vertices into the scene.
+    let transforms = match &joints {
+        Some(_) => vec![DAffine3::IDENTITY],
+        None => copies(file, node, transform)?,
+    };
+    for (index, primitive) in written.primitives.iter().enumerate() {
+        let read = primitives.read(file, primitive, &deformation, model);
+        let read = read.map_err(|problem| format!("mesh {mesh}, primitive {index}: {problem}"))?;
+        let Some(shape) = read else { continue };
+        let material = match primitive.material {
+            Some(material) if material.value() < file.root.materials.len() => material.value(),
+            Some(material) => return Err(format!("there is no material {}", material.value())),
+            None => material::default(file, model),
+        };
+        // A node that is scaled to nothing is hidden.
+        let seen = |transform: &&DAffine3| transform.matrix3.determinant().is_normal();
+        model.instances.extend(
+            transforms
+                .iter()
+                .filter(seen)
+                .map(|&transform| ModelInstance {
+                    mesh: shape,
+                    material,
+                    transform,
+                }),
+        );
+    }
+    Ok(())
+}
+
+/// Where the node's mesh stands: once, or as often as its instances say.
+fn copies(file: &File, node: &Node, transform: DAffine3) -> Result<Vec<DAffine3>, String> {
+    let extensions = node.extensions.as_ref();
+    let Some(written) = extensions.and_then(|extensions| extensions.others.get(INSTANCING)) else {
+        return Ok(vec![transform]);
+    };
+    let accessor = |name: &str| {
+        let index = written.get("attributes")?.get(name)?;
+        Some(
+            index
+                .as_u64()
+                .and_then(|index| usize::try_from(index).ok())
+                .unwrap_or(usize::MAX),
+        )
+    };
+    let translations = accessor("TRANSLATION")
+        .map(|index| file.floats::<3>(index))
+        .transpose()?;
+    let rotations = accessor("ROTATION")
+        .map(|index| file.floats::<4>(index))
+        .transpose()?;
+    let scales = accessor("SCALE")
+        .map(|index| file.floats::<3>(index))
+        .transpose()?;
+    let lengths = [
+        translations.as_ref().map(Vec::len),
+        rotations.as_ref().map(Vec::len),
+        scales.as_ref().map(Vec::len),
+    ];
+    let mut given = lengths.into_iter().flatten();
+    let count = given.next().unwrap_or(0);
+    if given.any(|length| length != count) {
+        return Err(format!(
+            "its {INSTANCING} has attributes of different lengths"
+        ));
+    }
+    let triple = |values: [f32; 3]| DVec3::from_array(values.map(f64::from));
+    (0..count)
+        .map(|index| {
+            let rotation = rotations
+                .as_ref()
+                .map_or([0.0, 0.0, 0.0, 1.0], |all| all[index]);
+            let copy = transform
+                * DAffine3::from_scale_rotation_translation(
+                    scales.as_ref().map_or(DVec3::ONE, |all| triple(all[index])),
+                    unit_quaternion(rotation)?,
+                    translations
+                        .as_ref()
+                        .map_or(DVec3::ZERO, |all| triple(all[index])),
+                );
+            if copy.is_finite() {
+                Ok(copy)
+            } else {
+                Err(format!(
+                    "its {INSTANCING} has a transform {index} that is not finite"
+                ))
+            }
+        })
+        .collect()
+}
+
+/// What a skin's joints do to the vertices at rest; `None` if a joint is not in the scene.
+fn joints(file: &File, skin: usize, tree: &Tree) -> Result<Option<Vec<DAffine3>>, String> {
+    let missing = || format!("there is no skin {skin}");
+    let written = file.root.skins.get(skin).ok_or_else(missing)?;
+    let bound = match written.inverse_bind_matrices {
+        Some(accessor) => Some(file.floats::<16>(accessor.value())?),
+        None => None,
+    };
+    let mut joints = Vec::new();
+    for (index, joint) in written.joints.iter().enumerate() {
+        let transform = tree.transforms.get(joint.value()).ok_or_else(|| {
+            format!(
+                "skin {skin} names node {}, which is not there",
+                joint.value()
+            )
+        })?;
+        let Some(transform) = transform else {
+            return Ok(None);
+        };
+        let inverse = match &bound {
+            Some(matrices) => matrices
+                .get(index)
+                .ok_or_else(|| format!("skin {skin} has fewer matrices than joints"))?
+                .map(f64::from),
+            None => DMat4::IDENTITY.to_cols_array(),
+        };
+        let moved = *transform * DAffine3::from_mat4(DMat4::from_cols_array(&inverse));
+        if !moved.is_finite() {
+            return Err(format!(
+                "skin {skin} has a matrix {index} that is not finite"
+            ));
+        }
+        joints.push(moved);
+    }
+    Ok(Some(joints))
+}
+
+/// `None` for a camera that makes no picture here.
+fn read_camera(
+    file: &File,
+    index: usize,
+    transform: DAffine3,
+    model: &mut Model,
+) -> Result<Option<ModelCamera>, String> {
+    let camera = file
+        .root
+        .cameras
+        .get(index)
+        .ok_or_else(|| format!("there is no camera {index}"))?;
+    let perspective = match (&camera.type_, &camera.perspective) {
+        (Checked::Valid(camera::Type::Perspective), Some(perspective)) => perspective,
+        _ => {
+            model.note(format!("camera {index} is orthographic and is not used"));
+            return Ok(None);
+        }
+    };
+    let positive = |value: f32| value.is_finite() && value > 0.0;
+    if !positive(perspective.yfov) || f64::from(perspective.yfov) >= std::f64::consts::PI {
+        return Err(format!(
+            "camera {index} has a yfov of {}, expected radians between 0 and π",
+            perspective.yfov
+        ));
+    }
+    Ok(Some(ModelCamera {
+        transform,
+        yfov: perspective.yfov.into(),
+        aspect_ratio: perspective
+            .aspect_ratio
+            .filter(|&ratio| positive(ratio))
+            .map(f64::from),
+    }))
+}

@@ -1,0 +1,354 @@
+//! A primitive becomes a mesh: its vertices as they stand at rest, its triangles.
+
+use std::collections::HashMap;
+
+use glam::{DAffine3, DVec3, Vec2, Vec3, Vec4, Vec4Swizzles};
+use gltf::json::{
+    mesh::{Mode, MorphTarget, Primitive, Semantic},
+    validation::Checked,
+};
+
+use super::{compressed::Draco, container::File, material};
+use crate::scene::{
+    memory,
+    model::{Model, ModelMesh, room},
+};
+
+/// What moves a mesh's vertices.
+pub(super) struct Deformation<'d> {
+    /// Of the morph targets.
+    pub(super) weights: &'d [f32],
+    /// Of a skin: from the mesh into the scene.
+    pub(super) joints: Option<&'d [DAffine3]>,
+}
+
+/// The primitives that were read, so that equal ones share a mesh.
+#[derive(Default)]
+pub(super) struct Primitives {
+    read: HashMap<String, Option<usize>>,
+}
+
+impl Primitives {
+    /// Which mesh of the model the primitive is; `None` if it has no triangles.
+    pub(super) fn read(
+        &mut self,
+        file: &File,
+        primitive: &Primitive,
+        deformation: &Deformation,
+        model: &mut Model,
+    ) -> Result<Option<usize>, String> {
+        let uv_set = material::uv_set(file, primitive, model);
+        let moved = deformation.joints.is_some();
+        let key = format!(
+            "{:?} {:?} {:?} {:?} {:?} {:?} {uv_set}",
+            primitive.attributes,
+            primitive.indices,
+            primitive.mode,
+            primitive
+                .extensions
+                .as_ref()
+                .map(|extensions| &extensions.others),
+            primitive.targets,
+            deformation.weights,
+        );
+        if let (Some(&known), false) = (self.read.get(&key), moved) {
+            return Ok(known);
+        }
+        let mesh = mesh(file, primitive, deformation, uv_set, model)?;
+        let index = mesh.map(|mesh| model.push_mesh(mesh));
+        if !moved {
+            self.read.insert(key, index);
+        }
+        Ok(index)
+    }
+}
+
+/// Where a primitive's numbers come from.
+struct Attributes<'f> {
+    file: &'f File,
+    primitive: &'f Primitive,
+    draco: Option<Draco>,
+    vertex_count: usize,
+}
+
+impl<'f> Attributes<'f> {
+    /// `None` if it has no positions.
+    fn of(file: &'f File, primitive: &'f Primitive) -> Result<Option<Self>, String> {
+        let draco = Draco::decode(file, primitive)?;
+        let mut attributes = Attributes {
+            file,
+            primitive,
+            vertex_count: 0,
+            draco,
+        };
+        attributes.vertex_count =
+            match (&attributes.draco, attributes.accessor(&Semantic::Positions)) {
+                (_, None) => return Ok(None),
+                (Some(draco), _) => draco.vertex_count(),
+                (None, Some(accessor)) => file.element_count(accessor)?,
+            };
+        Ok(Some(attributes))
+    }
+
+    fn accessor(&self, semantic: &Semantic) -> Option<usize> {
+        let index = self
+            .primitive
+            .attributes
+            .get(&Checked::Valid(semantic.clone()))?;
+        Some(index.value())
+    }
+
+    /// `N` numbers for each vertex, if it has such.
+    fn floats<const N: usize>(&self, semantic: &Semantic) -> Result<Option<Vec<[f32; N]>>, String> {
+        if let Some(draco) = &self.draco
+            && let Some(values) = draco.floats(&semantic.to_string())?
+        {
+            return Ok(Some(values));
+        }
+        let Some(accessor) = self.accessor(semantic) else {
+            return Ok(None);
+        };
+        self.check_count(semantic, accessor)?;
+        self.file.floats(accessor).map(Some)
+    }
+
+    /// Four whole numbers for each vertex, if it has such.
+    fn integers(&self, semantic: &Semantic) -> Result<Option<Vec<[u32; 4]>>, String> {
+        if let Some(draco) = &self.draco
+            && let Some(values) = draco.floats::<4>(&semantic.to_string())?
+        {
+            let whole = values
+                .into_iter()
+                .map(|value| value.map(|value| value as u32));
+            return Ok(Some(whole.collect()));
+        }
+        let Some(accessor) = self.accessor(semantic) else {
+            return Ok(None);
+        };
+        self.check_count(semantic, accessor)?;
+        self.file.integers(accessor).map(Some)
+    }
+
+    fn check_count(&self, semantic: &Semantic, accessor: usize) -> Result<(), String> {
+        let (found, vertices) = (self.file.element_count(accessor)?, self.vertex_count);
+        if found == vertices {
+            return Ok(());
+        }
+        let semantic = semantic.to_string();
+        Err(format!(
+            "accessor {accessor} has {found} elements for {semantic}, but there are {vertices} vertices"
+        ))
+    }
+}
+
+fn mesh(
+    file: &File,
+    primitive: &Primitive,
+    deformation: &Deformation,
+    uv_set: u32,
+    model: &mut Model,
+) -> Result<Option<ModelMesh>, String> {
+    let mode = match primitive.mode {
+        Checked::Valid(mode) => mode,
+        Checked::Invalid => return Err("has no known mode".to_owned()),
+    };
+    if !matches!(
+        mode,
+        Mode::Triangles | Mode::TriangleStrip | Mode::TriangleFan
+    ) {
+        model.note("not shown: points and lines".to_owned());
+        return Ok(None);
+    }
+    let Some(attributes) = Attributes::of(file, primitive)? else {
+        return Ok(None);
+    };
+    let vec3 = Vec3::from_array;
+    let Some(positions) = attributes.floats(&Semantic::Positions)? else {
+        return Ok(None);
+    };
+    let mut mesh = ModelMesh {
+        positions: positions.into_iter().map(vec3).collect(),
+        normals: attributes
+            .floats(&Semantic::Normals)?
+            .map(|normals| normals.into_iter().map(vec3).collect()),
+        uvs: attributes
+            .floats(&Semantic::TexCoords(uv_set))?
+            .map(|uvs| uvs.into_iter().map(Vec2::from_array).collect()),
+        tangents: attributes
+            .floats(&Semantic::Tangents)?
+            .map(|tangents| tangents.into_iter().map(Vec4::from_array).collect()),
+        triangles: Vec::new(),
+    };
+    for (target, &weight) in primitive.targets.iter().flatten().zip(deformation.weights) {
+        morph(file, target, weight, &mut mesh)?;
+    }
+    if let Some(joints) = deformation.joints {
+        skin(&attributes, joints, &mut mesh)?;
+    }
+    if let Some(vertex) = mesh
+        .positions
+        .iter()
+        .position(|position| !position.is_finite())
+    {
+        let position = mesh.positions[vertex];
+        return Err(format!(
+            "vertex {vertex} is {position}, expected finite numbers"
+        ));
+    }
+    let indices = match (&attributes.draco, primitive.indices) {
+        (Some(draco), _) => Some(draco.indices()?),
+        (None, Some(accessor)) => Some(file.integers::<1>(accessor.value())?.into_flattened()),
+        (None, None) => None,
+    };
+    mesh.triangles = triangles(indices.as_deref(), mesh.positions.len(), mode)?;
+    if mesh.triangles.is_empty() {
+        return Ok(None);
+    }
+    for dropped in mesh.settle() {
+        model.note(format!("not used: {dropped} that are not finite"));
+    }
+    if primitive
+        .attributes
+        .keys()
+        .any(|semantic| matches!(semantic, Checked::Valid(Semantic::Colors(_))))
+    {
+        model.note("not shown: the colors of vertices".to_owned());
+    }
+    Ok(Some(mesh))
+}
+
+/// Triples of corners, each of them there.
+fn triangles(
+    indices: Option<&[u32]>,
+    vertices: usize,
+    mode: Mode,
+) -> Result<Vec<[u32; 3]>, String> {
+    let wrong =
+        indices.and_then(|indices| indices.iter().find(|&&index| index as usize >= vertices));
+    if let Some(index) = wrong {
+        return Err(format!(
+            "its indices name vertex {index}, but there are {vertices} vertices"
+        ));
+    }
+    let count = indices.map_or(vertices, <[u32]>::len);
+    if u32::try_from(count).is_err() {
+        return Err(format!(
+            "has {count} corners, expected at most {}",
+            u32::MAX
+        ));
+    }
+    let corner = |place: usize| indices.map_or(place as u32, |indices| indices[place]);
+    let of = match mode {
+        Mode::TriangleStrip => |triangle: usize| match triangle % 2 {
+            0 => [triangle, triangle + 1, triangle + 2],
+            _ => [triangle, triangle + 2, triangle + 1],
+        },
+        Mode::TriangleFan => |triangle: usize| [0, triangle + 1, triangle + 2],
+        _ => |triangle: usize| [3 * triangle, 3 * triangle + 1, 3 * triangle + 2],
+    };
+    let number = match mode {
+        Mode::TriangleStrip | Mode::TriangleFan => count.saturating_sub(2),
+        _ => count / 3,
+    };
+    let mut triangles = room(number)?;
+    triangles.extend((0..number).map(|triangle| of(triangle).map(corner)));
+    Ok(triangles)
+}
+
+/// Adds a morph target as far as its weight says.
+fn morph(
+    file: &File,
+    target: &MorphTarget,
+    weight: f32,
+    mesh: &mut ModelMesh,
+) -> Result<(), String> {
+    if weight == 0.0 {
+        return Ok(());
+    }
+    if !weight.is_finite() {
+        return Err("a morph target has a weight that is not finite".to_owned());
+    }
+    let offsets = |accessor: usize, vertices: usize| -> Result<Vec<Vec3>, String> {
+        let offsets = file.floats(accessor)?;
+        if offsets.len() != vertices {
+            return Err(format!(
+                "accessor {accessor} moves {} vertices, but there are {vertices}",
+                offsets.len()
+            ));
+        }
+        Ok(offsets.into_iter().map(Vec3::from_array).collect())
+    };
+    if let Some(accessor) = target.positions {
+        let moves = offsets(accessor.value(), mesh.positions.len())?;
+        for (position, offset) in mesh.positions.iter_mut().zip(moves) {
+            *position += offset * weight;
+        }
+    }
+    if let (Some(accessor), Some(normals)) = (target.normals, &mut mesh.normals) {
+        for (normal, offset) in normals
+            .iter_mut()
+            .zip(offsets(accessor.value(), mesh.positions.len())?)
+        {
+            *normal += offset * weight;
+        }
+    }
+    if let (Some(accessor), Some(tangents)) = (target.tangents, &mut mesh.tangents) {
+        for (tangent, offset) in tangents
+            .iter_mut()
+            .zip(offsets(accessor.value(), mesh.positions.len())?)
+        {
+            *tangent += (offset * weight).extend(0.0);
+        }
+    }
+    Ok(())
+}
+
+/// Moves every vertex with its joints.
+fn skin(attributes: &Attributes, joints: &[DAffine3], mesh: &mut ModelMesh) -> Result<(), String> {
+    let mut sets = Vec::new();
+    for set in 0.. {
+        match (
+            attributes.integers(&Semantic::Joints(set))?,
+            attributes.floats::<4>(&Semantic::Weights(set))?,
+        ) {
+            (Some(joints), Some(weights)) => sets.push((joints, weights)),
+            _ => break,
+        }
+    }
+    memory::check((mesh.positions.len() * size_of::<Vec3>()) as u64)?;
+    for vertex in 0..mesh.positions.len() {
+        let mut moved = DAffine3::ZERO;
+        let mut sum = 0.0;
+        for (numbers, weights) in &sets {
+            for (&joint, &weight) in numbers[vertex].iter().zip(&weights[vertex]) {
+                if weight == 0.0 {
+                    continue;
+                }
+                let transform = joints.get(joint as usize).ok_or_else(|| {
+                    format!(
+                        "vertex {vertex} names joint {joint}, but there are {}",
+                        joints.len()
+                    )
+                })?;
+                let weight = f64::from(weight);
+                moved.matrix3 += transform.matrix3 * weight;
+                moved.translation += transform.translation * weight;
+                sum += weight;
+            }
+        }
+        if sum == 0.0 {
+            continue;
+        }
+        let apply = |direction: Vec3| (moved.matrix3 * direction.as_dvec3() / sum).as_vec3();
+        let position = mesh.positions[vertex].as_dvec3();
+        let point: DVec3 = moved.transform_point3(position) / sum;
+        mesh.positions[vertex] = point.as_vec3();
+        if let Some(normals) = &mut mesh.normals {
+            normals[vertex] = apply(normals[vertex]);
+        }
+        if let Some(tangents) = &mut mesh.tangents {
+            tangents[vertex] = apply(tangents[vertex].xyz()).extend(tangents[vertex].w);
+        }
+    }
+    Ok(())
+}

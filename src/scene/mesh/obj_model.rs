@@ -1,0 +1,262 @@
+//! An OBJ file as a model: its faces by material, each with the normals and texture coordinates that they name.
+
+use std::{collections::HashMap, io::BufRead, path::Path};
+
+use glam::{DAffine3, Vec2, Vec3};
+
+use super::{
+    mtl,
+    obj::{self, Corner, Statement},
+};
+use crate::scene::{
+    geometry::{check_finite, make_room},
+    model::{Model, ModelInstance, ModelMaterial, ModelMesh},
+    source::excerpt,
+};
+
+pub(super) fn read(reader: &mut impl BufRead, folder: &Path) -> Result<Model, String> {
+    let mut reading = Reading::new();
+    obj::read(reader, |statement| reading.take(statement, folder))?;
+    reading.finish()
+}
+
+/// How a corner's normal comes about.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Normal {
+    /// From the triangle.
+    Flat,
+    /// One of the file's.
+    Given(u32),
+    /// From all faces of a smoothing group around the vertex.
+    Smooth(u32),
+}
+
+/// Vertices that differ in any of these are different ones.
+type Key = (u32, Option<u32>, Normal);
+
+/// Faces of one material, flat or not.
+#[derive(Default)]
+struct Part {
+    mesh: ModelMesh,
+    normals: Vec<Normal>,
+    uvs: Vec<Option<Vec2>>,
+    /// Index in the file of each vertex.
+    sources: Vec<u32>,
+    known: HashMap<Key, u32>,
+}
+
+struct Reading {
+    model: Model,
+    positions: Vec<Vec3>,
+    normals: Vec<Vec3>,
+    uvs: Vec<Vec2>,
+    /// By material, and whether it is flat; in the file's order.
+    parts: Vec<(usize, bool, Part)>,
+    part_of: HashMap<(usize, bool), usize>,
+    materials: HashMap<String, usize>,
+    material: usize,
+    smoothing: u32,
+    /// Sum of the normals around a vertex, weighted by area, by smoothing group.
+    around: HashMap<(u32, u32), Vec3>,
+    faces: u64,
+    missing: Vec<String>,
+}
+
+impl Reading {
+    fn new() -> Self {
+        let mut model = Model::default();
+        model.materials.push(ModelMaterial::default());
+        Reading {
+            model,
+            positions: Vec::new(),
+            normals: Vec::new(),
+            uvs: Vec::new(),
+            parts: Vec::new(),
+            part_of: HashMap::new(),
+            materials: HashMap::new(),
+            material: 0,
+            smoothing: 0,
+            around: HashMap::new(),
+            faces: 0,
+            missing: Vec::new(),
+        }
+    }
+
+    fn take(&mut self, statement: Statement, folder: &Path) -> Result<(), String> {
+        match statement {
+            Statement::Vertex(position) => {
+                check_finite(self.positions.len() + 1, position)?;
+                make_room(&mut self.positions)?;
+                self.positions.push(position.as_vec3());
+            }
+            Statement::Normal(normal) => {
+                make_room(&mut self.normals)?;
+                self.normals.push(normal);
+            }
+            Statement::Uv(uv) => {
+                make_room(&mut self.uvs)?;
+                self.uvs.push(uv);
+            }
+            Statement::Face(corners) => self.face(corners)?,
+            Statement::Smoothing(group) => self.smoothing = group,
+            Statement::Material(name) => self.material = self.material_named(name),
+            Statement::Libraries(names) => {
+                for material in mtl::read(folder, names, &mut self.model)? {
+                    let index = self.model.materials.len();
+                    self.materials.insert(material.0, index);
+                    self.model.materials.push(material.1);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn material_named(&mut self, name: &str) -> usize {
+        match self.materials.get(name) {
+            Some(&material) => material,
+            None => {
+                let name = excerpt(name);
+                if !self.missing.contains(&name) && self.missing.len() < 8 {
+                    self.missing.push(name);
+                }
+                0
+            }
+        }
+    }
+
+    fn face(&mut self, corners: &[Corner]) -> Result<(), String> {
+        self.faces += 1;
+        if corners.len() < 3 {
+            return Err(format!(
+                "face {} has {} corners, expected 3 or more",
+                self.faces,
+                corners.len()
+            ));
+        }
+        let mut keys: Vec<Key> = Vec::with_capacity(corners.len());
+        for corner in corners {
+            let normal = match corner.normal {
+                Some(word) => {
+                    Normal::Given(index(word, self.normals.len(), ["normal", "normals"])? as u32)
+                }
+                None if self.smoothing != 0 => Normal::Smooth(self.smoothing),
+                None => Normal::Flat,
+            };
+            let uv = match corner.uv {
+                Some(word) => Some(index(
+                    word,
+                    self.uvs.len(),
+                    ["texture coordinate", "texture coordinates"],
+                )? as u32),
+                None => None,
+            };
+            keys.push((corner.vertex as u32, uv, normal));
+        }
+        // A face is flat as a whole.
+        let flat = keys.iter().any(|key| key.2 == Normal::Flat);
+        if flat {
+            keys.iter_mut().for_each(|key| key.2 = Normal::Flat);
+        }
+        let triangles = (1..keys.len() - 1).map(|second| [0, second, second + 1]);
+        for triangle in triangles.clone() {
+            let [a, b, c] = triangle.map(|corner| self.positions[keys[corner].0 as usize]);
+            let normal = (b - a).cross(c - a);
+            for corner in triangle {
+                if let (vertex, _, Normal::Smooth(group)) = keys[corner] {
+                    *self.around.entry((vertex, group)).or_default() += normal;
+                }
+            }
+        }
+        let place = *self
+            .part_of
+            .entry((self.material, flat))
+            .or_insert_with(|| {
+                self.parts.push((self.material, flat, Part::default()));
+                self.parts.len() - 1
+            });
+        let part = &mut self.parts[place].2;
+        let mut vertices = Vec::with_capacity(keys.len());
+        for key in keys {
+            let uv = key.1.map(|uv| self.uvs[uv as usize]);
+            vertices.push(part.vertex(key, self.positions[key.0 as usize], uv)?);
+        }
+        for triangle in triangles {
+            make_room(&mut part.mesh.triangles)?;
+            let triangle = triangle.map(|corner| vertices[corner]);
+            part.mesh.triangles.push(triangle);
+        }
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<Model, String> {
+        if self.faces == 0 {
+            return Err("has no faces, expected at least one triangle".to_owned());
+        }
+        if !self.missing.is_empty() {
+            self.model.note(format!(
+                "shown grey: faces of the materials {}, which no library has",
+                self.missing.join(", ")
+            ));
+        }
+        for (material, flat, part) in self.parts {
+            let mut mesh = part.mesh;
+            if part.uvs.iter().any(Option::is_some) {
+                mesh.uvs = Some(part.uvs.iter().map(|uv| uv.unwrap_or_default()).collect());
+            }
+            if !flat {
+                let normal = |(&normal, &vertex): (&Normal, &u32)| match normal {
+                    Normal::Given(index) => self.normals[index as usize],
+                    Normal::Smooth(group) => self
+                        .around
+                        .get(&(vertex, group))
+                        .copied()
+                        .unwrap_or_default(),
+                    Normal::Flat => Vec3::ZERO,
+                };
+                mesh.normals = Some(part.normals.iter().zip(&part.sources).map(normal).collect());
+            }
+            for left_out in mesh.settle() {
+                self.model
+                    .note(format!("not used: {left_out} that are not finite"));
+            }
+            let mesh = self.model.push_mesh(mesh);
+            self.model.instances.push(ModelInstance {
+                mesh,
+                material,
+                transform: DAffine3::IDENTITY,
+            });
+        }
+        Ok(self.model)
+    }
+}
+
+impl Part {
+    fn vertex(&mut self, key: Key, position: Vec3, uv: Option<Vec2>) -> Result<u32, String> {
+        if let Some(&vertex) = self.known.get(&key) {
+            return Ok(vertex);
+        }
+        let vertex = self.mesh.positions.len() as u32;
+        make_room(&mut self.mesh.positions)?;
+        self.mesh.positions.push(position);
+        make_room(&mut self.normals)?;
+        self.normals.push(key.2);
+        make_room(&mut self.uvs)?;
+        self.uvs.push(uv);
+        make_room(&mut self.sources)?;
+        self.sources.push(key.0);
+        self.known
+            .try_reserve(1)
+            .map_err(|error| format!("is too large for memory: {error}"))?;
+        self.known.insert(key, vertex);
+        Ok(vertex)
+    }
+}
+
+fn index(word: &str, count: usize, names: [&str; 2]) -> Result<usize, String> {
+    obj::index(word, count, names).map_err(|problem| {
+        problem.unwrap_or_else(|| {
+            let (word, one) = (excerpt(word), names[0]);
+            format!("found `{word}`, expected the number of a {one}")
+        })
+    })
+}
