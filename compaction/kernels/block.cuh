@@ -18,7 +18,8 @@ template <class Monoid>
 __device__ __forceinline__ BlockFold<typename Monoid::Value> block_fold_of_warps(typename Monoid::Value warp_value)
 {
     using Value = typename Monoid::Value;
-    __shared__ Value values[BLOCK_WARPS];
+    // On the bounds of the vectors by which they are read: nothing beside them is read along.
+    __shared__ alignas(16) Value values[BLOCK_WARPS];
     if (lane_index() == 0) values[warp_index()] = warp_value;
     __syncthreads();
 

@@ -33,12 +33,15 @@ pub trait CountWord:
 macro_rules! words {
     ($($word:ident),+) => {$(
         impl CountWord for $word {
+            #[inline]
             fn from_len(len: usize) -> Option<Self> {
                 len.try_into().ok()
             }
+            #[inline]
             fn to_len(self) -> usize {
                 self.try_into().unwrap_or(usize::MAX)
             }
+            #[inline]
             fn of_len(len: usize) -> Self {
                 len as Self
             }

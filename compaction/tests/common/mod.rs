@@ -1,6 +1,6 @@
 //! A list of tests of which some need NVRTC or a GPU. Where there is none they count as ignored, with the reason.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use compaction::{
     cuda::{self, Compiler, Nvrtc},
@@ -93,7 +93,11 @@ impl Tests {
     }
 
     /// A test that runs kernels.
-    pub(crate) fn gpu(mut self, name: &str, body: fn(&Gpu)) -> Self {
+    pub(crate) fn gpu(self, name: &str, body: fn(&Gpu)) -> Self {
+        self.gpu_with(name, body)
+    }
+
+    fn gpu_with(mut self, name: &str, body: impl Fn(&Gpu) + Send + 'static) -> Self {
         match self.gpu.clone() {
             Ok(context) => self.trials.push(Trial::test(name, move || {
                 let stream = context.new_stream().map_err(|error| error.to_string())?;
@@ -109,16 +113,21 @@ impl Tests {
         self
     }
 
-    /// A test that runs kernels, and so much memory that it runs on demand only: `--ignored` and its name.
-    pub(crate) fn huge(self, name: &str, body: fn(&Gpu)) -> Self {
-        let mut tests = self.gpu(name, body);
-        if tests.gpu.is_ok()
-            && let Some(trial) = tests.trials.pop()
-        {
-            let trial = trial.with_kind("huge").with_ignored_flag(true);
-            tests.trials.push(trial);
+    /// A test that runs kernels, and takes so much memory that it runs on demand only, `--ignored` and its name, and one
+    /// at a time.
+    pub(crate) fn huge(mut self, name: &str, body: fn(&Gpu)) -> Self {
+        static ALONE: Mutex<()> = Mutex::new(());
+        let known = self.trials.len();
+        self = self.gpu_with(name, move |gpu| {
+            let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+            body(gpu);
+        });
+        if self.gpu.is_ok() {
+            let huge = |trial: Trial| trial.with_kind("huge").with_ignored_flag(true);
+            let added = self.trials.split_off(known).into_iter().map(huge);
+            self.trials.extend(added);
         }
-        tests
+        self
     }
 
     /// Runs them, says what is skipped and why, and ends the program.
