@@ -144,6 +144,7 @@ inline unsigned __match_any_sync(unsigned mask, T value)
 
 // --------------------------------------------------------------------------------------------------------------- words
 
+inline float __fmaf_rn(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 inline int __popc(unsigned word) { return __builtin_popcount(word); }
 inline int __popcll(unsigned long long word) { return __builtin_popcountll(word); }
 inline int __ffs(int word) { return __builtin_ffs(word); }

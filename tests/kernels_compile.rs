@@ -70,9 +70,10 @@ fn compiles(nvrtc: &Arc<Nvrtc>) {
     }
 }
 
-/// Rust rounds after every operation, and divides and takes roots exactly.
+/// Rust rounds after every operation, and divides and takes roots exactly. So do kernels, but for boxes.
 fn computes_as_the_cpu_does(nvrtc: &Arc<Nvrtc>) {
     for source in sources() {
+        let source = source.define("ROUND_TWICE", "1");
         let compiled = nvrtc.compile(&source, Target::Ptx(75)).unwrap();
         let ptx = String::from_utf8(compiled.image.bytes).unwrap();
         let code = ptx

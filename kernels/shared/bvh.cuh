@@ -73,9 +73,12 @@ inline u32 hit_children(const Node &node, const BoxRay &ray, f32 distance) {
     u32 bits = 0;
 #pragma unroll
     for (u32 child = 0; child < 8; child++) {
-        f32 entered_x = (f32)byte(near_x, child) * dx + enter.x, left_x = (f32)byte(far_x, child) * dx + leave.x;
-        f32 entered_y = (f32)byte(near_y, child) * dy + enter.y, left_y = (f32)byte(far_y, child) * dy + leave.y;
-        f32 entered_z = (f32)byte(near_z, child) * dz + enter.z, left_z = (f32)byte(far_z, child) * dz + leave.z;
+        f32 entered_x = multiply_add((f32)byte(near_x, child), dx, enter.x);
+        f32 left_x = multiply_add((f32)byte(far_x, child), dx, leave.x);
+        f32 entered_y = multiply_add((f32)byte(near_y, child), dy, enter.y);
+        f32 left_y = multiply_add((f32)byte(far_y, child), dy, leave.y);
+        f32 entered_z = multiply_add((f32)byte(near_z, child), dz, enter.z);
+        f32 left_z = multiply_add((f32)byte(far_z, child), dz, leave.z);
         f32 entered = fmaxf(fmaxf(entered_x, entered_y), fmaxf(entered_z, 0.0f));
         f32 left = fminf(fminf(left_x, left_y), fminf(left_z, distance));
         // A child that is not there has no bits.

@@ -22,3 +22,10 @@ inline u32 reverse_bits(u32 word) {
     return ((x >> 1) & 0x55555555u) | ((x & 0x55555555u) << 1);
 }
 #endif
+
+// a * b + c, rounded once where that is one instruction: for boxes alone, which may be seen with any rounding.
+#if defined(__CUDACC__) && !defined(ROUND_TWICE)
+inline f32 multiply_add(f32 a, f32 b, f32 c) { return __fmaf_rn(a, b, c); }
+#else
+inline f32 multiply_add(f32 a, f32 b, f32 c) { return a * b + c; }
+#endif

@@ -193,6 +193,7 @@ fn words() -> Vec<Case> {
             |word: u32| word.trailing_zeros()
         ),
         twin!("words", "count_ones", |word: u32| word.count_ones()),
+        twin!("words", "multiply_add", |a: f32, b: f32, c: f32| a * b + c),
     ]
 }
 
