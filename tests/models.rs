@@ -5,9 +5,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
+#[path = "common/gltf.rs"]
+mod gltf;
+
 use glam::Vec3;
+use gltf::{Gltf, SQUARE};
 use raysieve::scene::{Framing, Scene, Surface};
-use serde_json::{Value, json};
+use serde_json::json;
 
 fn folder(test: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"))
@@ -59,94 +63,7 @@ fn assert_triangles(scene: &Scene, expected: &[[[f32; 3]; 3]]) {
     }
 }
 
-/// A glTF file in the making: JSON, and one buffer that its accessors look into.
-struct Gltf {
-    json: Value,
-    binary: Vec<u8>,
-}
-
-/// (0, 0, 0), (1, 0, 0), (0, 1, 0), (1, 1, 0).
-const SQUARE: [[f32; 3]; 4] = [
-    [0.0, 0.0, 0.0],
-    [1.0, 0.0, 0.0],
-    [0.0, 1.0, 0.0],
-    [1.0, 1.0, 0.0],
-];
-
 impl Gltf {
-    /// Nothing but its frame.
-    fn new() -> Self {
-        let json = json!({
-            "asset": { "version": "2.0" }, "scene": 0, "scenes": [{ "nodes": [0] }],
-            "nodes": [{ "mesh": 0 }], "accessors": [], "bufferViews": [],
-        });
-        Gltf {
-            json,
-            binary: Vec::new(),
-        }
-    }
-
-    /// The square's first three vertices as a triangle.
-    fn triangle() -> Self {
-        let mut gltf = Gltf::new();
-        let positions = gltf.floats("VEC3", &SQUARE[..3]);
-        gltf.json["meshes"] =
-            json!([{ "primitives": [{ "attributes": { "POSITION": positions } }] }]);
-        gltf
-    }
-
-    fn view(&mut self, bytes: &[u8]) -> usize {
-        self.binary.resize(self.binary.len().next_multiple_of(4), 0);
-        let views = self.json["bufferViews"].as_array_mut().unwrap();
-        views.push(json!({
-            "buffer": 0, "byteOffset": self.binary.len(), "byteLength": bytes.len()
-        }));
-        self.binary.extend(bytes);
-        self.json["bufferViews"].as_array().unwrap().len() - 1
-    }
-
-    fn accessor(&mut self, component: u32, kind: &str, count: usize, bytes: &[u8]) -> usize {
-        let view = self.view(bytes);
-        let accessors = self.json["accessors"].as_array_mut().unwrap();
-        accessors.push(json!({
-            "bufferView": view, "componentType": component, "type": kind, "count": count
-        }));
-        accessors.len() - 1
-    }
-
-    fn floats<const N: usize>(&mut self, kind: &str, elements: &[[f32; N]]) -> usize {
-        let bytes: Vec<u8> = elements
-            .iter()
-            .flatten()
-            .flat_map(|number| number.to_le_bytes())
-            .collect();
-        self.accessor(5126, kind, elements.len(), &bytes)
-    }
-
-    fn primitive(&mut self) -> &mut Value {
-        &mut self.json["meshes"][0]["primitives"][0]
-    }
-
-    fn glb(&self) -> Vec<u8> {
-        let mut json = self.json.clone();
-        json["buffers"] = json!([{ "byteLength": self.binary.len() }]);
-        let mut text = serde_json::to_vec(&json).unwrap();
-        text.resize(text.len().next_multiple_of(4), b' ');
-        let mut binary = self.binary.clone();
-        binary.resize(binary.len().next_multiple_of(4), 0);
-        let length = 12 + 8 + text.len() + 8 + binary.len();
-        let mut bytes = b"glTF".to_vec();
-        for word in [2, length as u32, text.len() as u32, 0x4e4f_534a] {
-            bytes.extend(word.to_le_bytes());
-        }
-        bytes.extend(&text);
-        for word in [binary.len() as u32, 0x004e_4942] {
-            bytes.extend(word.to_le_bytes());
-        }
-        bytes.extend(&binary);
-        bytes
-    }
-
     fn write(&self, test: &str) -> PathBuf {
         let path = folder(test).join("model.glb");
         fs::write(&path, self.glb()).unwrap();
@@ -572,7 +489,7 @@ fn wrong_models_are_told_what_is_wrong_and_where() {
         (
             "infinity in a node",
             |m| m.json["nodes"][0]["translation"] = json!([0, 1e300, 0]),
-            "expected f32",
+            "node 0: its transform is not finite",
         ),
         (
             "rotation",
@@ -766,6 +683,28 @@ fn an_obj_file_brings_its_materials() {
     assert!(
         message(&path).ends_with("paint.mtl: line 2: found `Kd red`, expected a color `r g b`")
     );
+}
+
+/// Encoded by the reference encoders of Draco and meshopt: `tests/models/make.mjs`.
+#[test]
+fn compressed_meshes_are_those_that_were_compressed() {
+    let plain = triangles(&load(Path::new("tests/models/strip.glb")));
+    assert_eq!(plain.len(), 288);
+    for name in ["draco", "draco_sequential", "meshopt"] {
+        let mut found = triangles(&load(Path::new(&format!("tests/models/strip_{name}.glb"))));
+        assert_eq!(found.len(), plain.len(), "{name}");
+        for triangle in &plain {
+            // Quantised to 14 bits, and begun with any corner.
+            let near = |other: &[Vec3; 3]| {
+                (0..3).any(|first| {
+                    (0..3)
+                        .all(|corner| other[(first + corner) % 3].distance(triangle[corner]) < 2e-4)
+                })
+            };
+            let place = found.iter().position(near);
+            found.swap_remove(place.unwrap_or_else(|| panic!("{name}: {triangle:?} is missing")));
+        }
+    }
 }
 
 #[test]

@@ -1,6 +1,9 @@
 //! What is stored compressed: buffer views by meshopt, meshes by Draco.
 
-use std::collections::BTreeMap;
+use std::{
+    collections::BTreeMap,
+    panic::{AssertUnwindSafe, catch_unwind},
+};
 
 use draco_core::{DecodeLimits, DecoderBuffer, Mesh, MeshDecoder};
 use gltf::json::{Value, mesh::Primitive};
@@ -51,9 +54,8 @@ pub(super) fn view(file: &File, index: usize) -> Result<Option<Vec<u8>>, String>
     }
     memory::check(size)?;
     let layout = BufferView::new(mode, filter, count as usize, stride as usize).map_err(wrong)?;
-    let bytes = layout
-        .decode(source, &mut Workspace::default())
-        .map_err(wrong)?;
+    let bytes = unharmed(MESHOPT, || layout.decode(source, &mut Workspace::default()))?;
+    let bytes = bytes.map_err(wrong)?;
     if (bytes.len() as u64) < view.byte_length.0 {
         return Err(format!(
             "declares {} bytes, and its {MESHOPT} has {}",
@@ -62,6 +64,11 @@ pub(super) fn view(file: &File, index: usize) -> Result<Option<Vec<u8>>, String>
         ));
     }
     Ok(Some(bytes))
+}
+
+/// What a decoder makes. Decoders have bugs, and a damaged file is no reason to die of one.
+fn unharmed<T>(name: &str, decode: impl FnOnce() -> T) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(decode)).map_err(|_| format!("its {name} is damaged"))
 }
 
 /// A mesh that was stored compressed.
@@ -100,11 +107,8 @@ impl Draco {
             .with_max_decoded_bytes(most.max(DRACO_LEAST))
             .with_max_faces(most.max(DRACO_LEAST) / 12);
         let mut mesh = Mesh::new();
-        MeshDecoder::new()
-            .decode(
-                &mut DecoderBuffer::new(bytes).with_limits(limits),
-                &mut mesh,
-            )
+        let mut buffer = DecoderBuffer::new(bytes).with_limits(limits);
+        unharmed(DRACO, || MeshDecoder::new().decode(&mut buffer, &mut mesh))?
             .map_err(|error| format!("its {DRACO} is damaged: {}", excerpt(&error.to_string())))?;
         Ok(Some(Draco { mesh, attributes }))
     }
@@ -141,7 +145,7 @@ impl Draco {
                 attribute.num_components()
             ));
         }
-        let numbers = attribute.read_f32s(count, N);
+        let numbers = unharmed(DRACO, || attribute.read_f32s(count, N))?;
         Ok(Some(numbers.as_chunks::<N>().0.to_vec()))
     }
 }

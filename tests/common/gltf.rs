@@ -1,0 +1,158 @@
+//! glTF files that tests make.
+#![allow(dead_code, reason = "no test uses all of it")]
+
+use base64::Engine;
+use serde_json::{Value, json};
+
+/// A glTF file in the making: JSON, and one buffer that its accessors look into.
+pub(crate) struct Gltf {
+    pub(crate) json: Value,
+    pub(crate) binary: Vec<u8>,
+}
+
+/// (0, 0, 0), (1, 0, 0), (0, 1, 0), (1, 1, 0).
+pub(crate) const SQUARE: [[f32; 3]; 4] = [
+    [0.0, 0.0, 0.0],
+    [1.0, 0.0, 0.0],
+    [0.0, 1.0, 0.0],
+    [1.0, 1.0, 0.0],
+];
+
+impl Gltf {
+    /// Nothing but its frame.
+    pub(crate) fn new() -> Self {
+        let json = json!({
+            "asset": { "version": "2.0" }, "scene": 0, "scenes": [{ "nodes": [0] }],
+            "nodes": [{ "mesh": 0 }], "accessors": [], "bufferViews": [],
+        });
+        Gltf {
+            json,
+            binary: Vec::new(),
+        }
+    }
+
+    /// The square's first three vertices as a triangle.
+    pub(crate) fn triangle() -> Self {
+        let mut gltf = Gltf::new();
+        let positions = gltf.floats("VEC3", &SQUARE[..3]);
+        gltf.json["meshes"] =
+            json!([{ "primitives": [{ "attributes": { "POSITION": positions } }] }]);
+        gltf
+    }
+
+    pub(crate) fn view(&mut self, bytes: &[u8]) -> usize {
+        self.binary.resize(self.binary.len().next_multiple_of(4), 0);
+        let views = self.json["bufferViews"].as_array_mut().unwrap();
+        views.push(json!({
+            "buffer": 0, "byteOffset": self.binary.len(), "byteLength": bytes.len()
+        }));
+        self.binary.extend(bytes);
+        self.json["bufferViews"].as_array().unwrap().len() - 1
+    }
+
+    pub(crate) fn accessor(
+        &mut self,
+        component: u32,
+        kind: &str,
+        count: usize,
+        bytes: &[u8],
+    ) -> usize {
+        let view = self.view(bytes);
+        let accessors = self.json["accessors"].as_array_mut().unwrap();
+        accessors.push(json!({
+            "bufferView": view, "componentType": component, "type": kind, "count": count
+        }));
+        accessors.len() - 1
+    }
+
+    pub(crate) fn floats<const N: usize>(&mut self, kind: &str, elements: &[[f32; N]]) -> usize {
+        let bytes: Vec<u8> = elements
+            .iter()
+            .flatten()
+            .flat_map(|number| number.to_le_bytes())
+            .collect();
+        self.accessor(5126, kind, elements.len(), &bytes)
+    }
+
+    pub(crate) fn primitive(&mut self) -> &mut Value {
+        &mut self.json["meshes"][0]["primitives"][0]
+    }
+
+    pub(crate) fn glb(&self) -> Vec<u8> {
+        let mut json = self.json.clone();
+        json["buffers"] = json!([{ "byteLength": self.binary.len() }]);
+        let mut text = serde_json::to_vec(&json).unwrap();
+        text.resize(text.len().next_multiple_of(4), b' ');
+        let mut binary = self.binary.clone();
+        binary.resize(binary.len().next_multiple_of(4), 0);
+        let length = 12 + 8 + text.len() + 8 + binary.len();
+        let mut bytes = b"glTF".to_vec();
+        for word in [2, length as u32, text.len() as u32, 0x4e4f_534a] {
+            bytes.extend(word.to_le_bytes());
+        }
+        bytes.extend(&text);
+        for word in [binary.len() as u32, 0x004e_4942] {
+            bytes.extend(word.to_le_bytes());
+        }
+        bytes.extend(&binary);
+        bytes
+    }
+}
+
+impl Gltf {
+    /// A little of all that is read: instances, a skin, a morph target, sparse and normalised numbers, a camera, a light.
+    pub(crate) fn everything() -> Gltf {
+        let mut gltf = Gltf::triangle();
+        let indices = gltf.accessor(5121, "SCALAR", 4, &[0, 1, 2, 1]);
+        let normals = gltf.floats("VEC3", &[[0.0, 0.0, 1.0]; 3]);
+        let uvs = gltf.accessor(
+            5123,
+            "VEC2",
+            3,
+            &[0, 0, 0, 0, 255, 255, 0, 0, 0, 0, 255, 255],
+        );
+        gltf.json["accessors"][uvs]["normalized"] = json!(true);
+        let moves = gltf.floats("VEC3", &[[0.0, 0.0, 2.0], [0.0; 3], [0.0; 3]]);
+        let (place, value) = (gltf.view(&[1]), gltf.view(&[0; 12]));
+        gltf.json["accessors"][moves]["sparse"] = json!({ "count": 1, "values": { "bufferView": value },
+            "indices": { "bufferView": place, "componentType": 5121 } });
+        let joints = gltf.accessor(5121, "VEC4", 3, &[0; 12]);
+        let weights = gltf.floats("VEC4", &[[1.0, 0.0, 0.0, 0.0]; 3]);
+        let places = gltf.floats("VEC3", &[[0.0, 0.0, 1.0], [0.0, 0.0, 2.0]]);
+        gltf.json["meshes"] = json!([
+            { "weights": [0.5], "primitives": [{
+                "attributes": { "POSITION": 0, "NORMAL": normals, "TEXCOORD_0": uvs, "JOINTS_0": joints, "WEIGHTS_0": weights },
+                "indices": indices, "mode": 5, "material": 0, "targets": [{ "POSITION": moves }] }] },
+            { "primitives": [{ "attributes": { "POSITION": 0 }, "material": 1 }] },
+        ]);
+        gltf.json["skins"] = json!([{ "joints": [2] }]);
+        gltf.json["cameras"] =
+            json!([{ "type": "perspective", "perspective": { "yfov": 1.0, "znear": 0.1 } }]);
+        gltf.json["extensions"] = json!({ "KHR_lights_punctual": { "lights": [
+            { "type": "spot", "intensity": 10, "spot": { "innerConeAngle": 0.1, "outerConeAngle": 0.5 } }
+        ] } });
+        gltf.json["materials"] = json!([
+            { "pbrMetallicRoughness": { "baseColorFactor": [0.5, 0.5, 0.5, 1], "roughnessFactor": 0.5 },
+              "extensions": { "KHR_materials_transmission": { "transmissionFactor": 1 }, "KHR_materials_ior": { "ior": 1.4 } } },
+            { "emissiveFactor": [1, 0.5, 0], "extensions": { "KHR_materials_emissive_strength": { "emissiveStrength": 2 } } },
+        ]);
+        gltf.json["nodes"] = json!([
+            { "children": [1, 2, 3, 4] },
+            { "mesh": 0, "skin": 0 },
+            { "translation": [0, 0, 4], "rotation": [0, 0, 0.6, 0.8] },
+            { "mesh": 1, "scale": [1, 2, 1], "extensions": { "EXT_mesh_gpu_instancing": {
+                "attributes": { "TRANSLATION": places } } } },
+            { "camera": 0, "extensions": { "KHR_lights_punctual": { "light": 0 } }, "translation": [0, 0, 9] },
+        ]);
+        gltf
+    }
+
+    /// The same in one text.
+    pub(crate) fn text(&self) -> Vec<u8> {
+        let mut json = self.json.clone();
+        let bytes = base64::engine::general_purpose::STANDARD.encode(&self.binary);
+        let uri = format!("data:application/octet-stream;base64,{bytes}");
+        json["buffers"] = json!([{ "byteLength": self.binary.len(), "uri": uri }]);
+        json.to_string().into_bytes()
+    }
+}
