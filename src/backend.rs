@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use compaction::{Strategy, cuda::devices};
+use compaction::{cuda::devices, select::Strategy};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::{

@@ -10,7 +10,7 @@ use clap::{
     builder::{PathBufValueParser, PossibleValuesParser, TypedValueParser},
     error::{ContextKind, ContextValue, ErrorKind},
 };
-use compaction::Strategy;
+use compaction::select::Strategy;
 use raysieve::{
     Error,
     output::{self, Look, PictureFormat},

@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use compaction::Strategy;
+use compaction::select::Strategy;
 
 pub use crate::backend::{BackendChoice, Settings};
 use crate::{

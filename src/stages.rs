@@ -13,6 +13,7 @@ use std::sync::Arc;
 use compaction::{
     cuda::{Compiler, Kernel, Params, Source},
     cudarc::driver::CudaContext,
+    select::{Select, Strategy},
 };
 
 pub use accumulate::accumulate;
@@ -59,13 +60,14 @@ impl Kernels {
 
 /// All kernel files of a render: the stages', and the sieve's.
 pub fn sources() -> Vec<Source> {
-    vec![
+    let mut sources = vec![
         generate::source(),
         intersect::source(),
-        compaction::select::source::<u32>(),
         shade::source(),
         shadow::source(),
         accumulate::source(),
         resolve::source(),
-    ]
+    ];
+    sources.extend(Select::sources::<u32, u32>(Strategy::default()));
+    sources
 }

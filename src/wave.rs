@@ -5,7 +5,7 @@ mod cuda;
 
 use std::{sync::Arc, time::Instant};
 
-use compaction::Strategy;
+use compaction::select::Strategy;
 pub use cpu::CpuWave;
 pub use cuda::CudaWave;
 

@@ -18,7 +18,7 @@ use std::{
     time::Instant,
 };
 
-use compaction::Strategy;
+use compaction::select::Strategy;
 use winit::{
     application::ApplicationHandler,
     event::{ElementState, KeyEvent, MouseButton, WindowEvent},

@@ -3,8 +3,8 @@
 //! `cargo run -p compaction --example 01_select`
 
 use compaction::{
-    Error, Result, Strategy, cuda,
-    select::{Count, Select, Workspace, cpu},
+    Count, Error, Result, cuda,
+    select::{Select, Strategy, Workspace, cpu},
 };
 
 fn main() -> Result<()> {

@@ -3,9 +3,8 @@
 //! `cargo run -p compaction --example 02_scan`
 
 use compaction::{
-    Error, Result, cuda,
+    Count, Error, Result, cuda,
     scan::{Operator, Scan, Strategy, Workspace, cpu},
-    select::Count,
 };
 
 fn main() -> Result<()> {
@@ -37,7 +36,7 @@ fn on_the_gpu(strategy: Strategy, made: &[u32]) -> Result<Vec<u32>> {
     let context = cuda::open(0)?;
     let stream = context.default_stream();
     let scan = Scan::<u32>::new(&cuda::Compiler::new(), &context, Operator::Sum, strategy)?;
-    let mut workspace = Workspace::with_capacity(&stream, strategy, made.len())?;
+    let mut workspace = Workspace::for_strategy(&stream, strategy, made.len())?;
 
     let made = cuda::upload(&stream, made)?;
     let mut begins = cuda::zeroed::<u32>(&stream, made.len())?;

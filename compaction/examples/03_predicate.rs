@@ -3,8 +3,8 @@
 //! `cargo run -p compaction --example 03_predicate`
 
 use compaction::{
-    Error, Result, Strategy, cuda,
-    select::{Count, Predicate, SelectIf, Workspace, cpu},
+    Count, Error, Result, cuda,
+    select::{Predicate, SelectIf, Strategy, Workspace, cpu},
 };
 
 compaction::shared! {
@@ -31,7 +31,9 @@ fn main() -> Result<()> {
     // A wrong word, and a type that is not Rust's. Compiling takes NVRTC, and no GPU.
     for (right, wrong) in [("star.light", "star.lihgt"), ("f32 light", "u32 light")] {
         let predicate = Predicate::new("near.cuh", NEAR.replace(right, wrong));
-        if let Err(error) = cuda::Compiler::new().image(&predicate.source::<Star>(), 90) {
+        if let Err(error) =
+            cuda::Compiler::new().image(&SelectIf::<Star>::sources(&predicate)?[0], 90)
+        {
             println!("\n{error}");
         }
     }

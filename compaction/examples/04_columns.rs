@@ -3,8 +3,7 @@
 //! `cargo run -p compaction --example 04_columns`
 
 use compaction::{
-    Error, Result, cuda,
-    select::Count,
+    Count, Error, Result, cuda,
     select_columns::{Column, SelectColumns, Workspace, cpu},
 };
 

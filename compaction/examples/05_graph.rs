@@ -5,9 +5,9 @@
 use std::{error::Error, sync::Arc};
 
 use compaction::{
-    Strategy, cuda,
+    Count, cuda,
     cudarc::driver::{CudaContext, sys},
-    select::{Count, Predicate, SelectIf, Workspace, cpu},
+    select::{Predicate, SelectIf, Strategy, Workspace, cpu},
 };
 
 const PRIMES: [u32; 6] = [2, 3, 5, 7, 11, 13];

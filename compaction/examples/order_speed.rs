@@ -11,12 +11,12 @@
 use std::{error::Error, sync::Arc};
 
 use compaction::{
+    Count,
     cuda::{self, Compiler, Timeline},
     cudarc::driver::{CudaContext, CudaSlice, CudaStream, sys::CUlimit},
     layout::Shared,
     partition::{self, Classes, Partition},
     radix_sort::{self, Order, RadixSort, Strategy},
-    select::Count,
     select_columns::{self, Column, SelectColumns},
 };
 
@@ -266,8 +266,8 @@ impl Bench {
     fn radix_sort(&self, log2_items: u32, strategy: Strategy) -> Result<()> {
         let (stream, len) = (&self.stream, 1_usize << log2_items);
         let sort =
-            RadixSort::<u32>::new(&self.compiler, &self.context, strategy, Order::Ascending)?;
-        let mut workspace = radix_sort::Workspace::for_pairs::<u32, u32>(stream, len)?;
+            RadixSort::<u32>::new(&self.compiler, &self.context, Order::Ascending, strategy)?;
+        let mut workspace = radix_sort::Workspace::<u32, u32>::with_capacity(stream, len)?;
         let mut state = 3;
         let host_keys: Vec<u32> = (0..len).map(|_| random(&mut state) as u32).collect();
         let keys = self.rounds(&host_keys)?;

@@ -8,10 +8,10 @@
 use std::{error::Error, sync::Arc};
 
 use compaction::{
+    Count,
     cuda::{self, Compiler, Timeline},
     cudarc::driver::{CudaContext, CudaSlice, CudaStream},
     scan::{self, Item, Operator, Scan},
-    select::Count,
     summed_area::{self, SummedArea},
 };
 
@@ -74,7 +74,7 @@ fn scans<T: Item>(
 ) -> Result<()> {
     let mut bench = Bench::<T>::new(context, items)?;
     let scan = Scan::<T>::new(&Compiler::new(), context, Operator::Sum, strategy)?;
-    let mut workspace = scan::Workspace::with_capacity(&bench.stream, strategy, items)?;
+    let mut workspace = scan::Workspace::for_strategy(&bench.stream, strategy, items)?;
     let us = bench.time(|stream, items, out| {
         let (items, mut out) = (items.as_view(), out.as_view_mut());
         Ok(scan.exclusive(stream, &items, Count::All, &mut out, &mut workspace)?)
@@ -91,7 +91,7 @@ fn tables<T: Item>(
     let mut bench = Bench::<T>::new(context, items)?;
     let summed_area = SummedArea::<T>::new(&Compiler::new(), context, strategy)?;
     let mut workspace =
-        summed_area::Workspace::with_capacity(&bench.stream, strategy, (side, side))?;
+        summed_area::Workspace::for_strategy(&bench.stream, strategy, (side, side))?;
     let us = bench.time(|stream, items, out| {
         let (items, mut out) = (items.as_view(), out.as_view_mut());
         Ok(summed_area.table(stream, &items, (side, side), &mut out, &mut workspace)?)

@@ -39,11 +39,11 @@ constexpr Key LAST_KEY = KEY_KIND == SIGNED ? (DESCENDING ? SIGN : (Key)~SIGN)
     : KEY_KIND == FLOAT                     ? (DESCENDING ? ALL_BITS : (Key)~SIGN)
                                             : (DESCENDING ? (Key)0 : ALL_BITS);
 
-// As many keys as the device's count says, at most `capacity`. A count that says more is written down, for whoever asks.
+// As many keys as the device's count, a Word, says, at most `capacity`. A count that says more is written down, for whoever asks.
 __device__ __forceinline__ u64 key_count(const u32 *count, u64 capacity, u32 is_given, Control *control)
 {
     if (is_given) return capacity;
-    const u32 said = *count;
+    const u64 said = *(const Word *)count;
     report_overrun(said, capacity, control);
-    return min((u64)said, capacity);
+    return min(said, capacity);
 }

@@ -14,16 +14,16 @@ using Value = Monoid::Value;
 constexpr u32 LANE_ITEMS = LANE_BYTES / sizeof(ITEM);  // in a row: one vector
 constexpr u32 ROW_ITEMS = LANE_ITEMS * WARP_THREADS;
 
-// How many items there are: as many as the buffer has, or as the device's count says where that counts.
+// How many items there are: as many as the buffer has, or as the device's count, a Word, says where that counts.
 __device__ __forceinline__ u64 item_count(const u32 *count, u32 counted, u64 capacity)
 {
-    return counted != 0 && *count < capacity ? *count : capacity;
+    return counted != 0 && *(const Word *)count < capacity ? *(const Word *)count : capacity;
 }
 
 // Writes a count that says too much down.
 __device__ __forceinline__ void check_count(const u32 *count, u32 counted, u64 capacity, Control *control)
 {
-    if (counted != 0) report_overrun(*count, capacity, control);
+    if (counted != 0) report_overrun(*(const Word *)count, capacity, control);
 }
 
 struct alignas(LANE_BYTES) Vector {

@@ -3,12 +3,37 @@
 //! An operation that counts, or writes indices, does so in words of the caller's choice: `u32`, which moves half the
 //! bytes and is enough for fewer than 2³² items, or `u64`, for any length. The type of the buffers says which.
 
+use cudarc::driver::CudaView;
+
 use crate::{Error, Result, layout::Shared};
+
+/// How many items there are, in words of 32 or 64 bits.
+///
+/// ```no_run
+/// use compaction::{Count, cuda};
+///
+/// let stream = cuda::open(0)?.default_stream();
+/// let counts = cuda::upload(&stream, &[17_u64, 4])?;
+/// let four = Count::Device(counts.slice(1..));
+/// let seven = Count::Given(7_u32);
+/// # let _ = (four, seven);
+/// # Ok::<(), compaction::Error>(())
+/// ```
+#[derive(Debug)]
+pub enum Count<'a, W: CountWord = u32> {
+    /// As many as there are.
+    All,
+    /// As many as the host says.
+    Given(W),
+    /// As many as a word of device memory says when the GPU gets there, at most as many as there are: a word that says
+    /// more counts as that many, and the workspace's `check`, or `read`, reports it.
+    Device(CudaView<'a, W>),
+}
 
 /// A word for counts and indices: `u32` or `u64`.
 ///
 /// ```
-/// use compaction::counting::CountWord;
+/// use compaction::CountWord;
 ///
 /// assert_eq!(u32::from_len(1 << 32), None);
 /// assert_eq!(u64::from_len(1 << 32), Some(1 << 32));

@@ -73,4 +73,5 @@ pub(crate) use memory::{is_on, read_and_write};
 pub use nvrtc::{Compiled, Nvrtc, Usage};
 pub use params::{In, InOut, Param, Params};
 pub use source::Source;
+pub(crate) use source::in_quotes;
 pub use timeline::Timeline;

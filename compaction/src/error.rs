@@ -31,14 +31,14 @@ pub type Result<T> = std::result::Result<T, Error>;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// Two lengths that must be equal are not.
-    #[error("{what}: {got} items where {expected} are expected")]
+    /// Two numbers that must be equal are not: the items of two buffers, say.
+    #[error("{what}: {got} instead of {expected}")]
     LengthMismatch {
-        /// The buffer of the wrong length.
+        /// What there are too few or too many of.
         what: &'static str,
-        /// Items that it should have.
+        /// How many there should be.
         expected: usize,
-        /// Items that it has.
+        /// How many there are.
         got: usize,
     },
     /// An output has less room than may be written.
@@ -51,15 +51,17 @@ pub enum Error {
         /// Items that it has room for.
         got: usize,
     },
-    /// An input is longer than the operation can count.
-    #[error("{what}: {len} items where at most {max} are possible")]
-    TooLong {
-        /// The buffer that is too long.
+    /// A number is none of those that are possible.
+    #[error("{what}: {got}, where {least} to {most} are possible")]
+    OutOfRange {
+        /// What the number is of.
         what: &'static str,
-        /// Items that it has.
-        len: usize,
-        /// Items that are possible.
-        max: usize,
+        /// The number.
+        got: usize,
+        /// The least that is possible.
+        least: usize,
+        /// The most that is possible.
+        most: usize,
     },
     /// An input is longer than the word that counts its items says.
     #[error("{what}: {len} items are more than a {word} counts; give u64 for counts and indices")]
@@ -71,16 +73,14 @@ pub enum Error {
         /// The word.
         word: &'static str,
     },
-    /// A workspace was made for fewer items than it is used for.
-    #[error(
-        "{what}: a workspace for {got} items is used for {needed}; make it as large as the largest input"
-    )]
+    /// A workspace was made for less than it is used for, or for another strategy.
+    #[error("{what}: a workspace for {got} is used for {needed}; make one for as many")]
     WorkspaceTooSmall {
-        /// The operation.
-        what: &'static str,
-        /// Items that it is used for.
+        /// What it has to be for so many of: `the items of scan by raking`.
+        what: String,
+        /// How many it is used for.
         needed: usize,
-        /// Items that it was made for.
+        /// How many a call by this strategy may have.
         got: usize,
     },
     /// A count in device memory said more items than there were. As many as there were have been taken.
@@ -101,7 +101,7 @@ pub enum Error {
     )]
     NotInPlace {
         /// The strategy.
-        strategy: crate::Strategy,
+        strategy: crate::select::Strategy,
     },
     /// A buffer, stream or kernel belongs to another context.
     #[error("{what} belongs to another CUDA context than the stream of the call")]
@@ -176,6 +176,16 @@ pub enum Error {
         kernel: String,
         /// What the compiler says.
         log: String,
+    },
+    /// A predicate does not define what is asked.
+    #[error("{predicate} defines no bool keep({item}): \"{text}\"")]
+    NoKeep {
+        /// How errors name the predicate.
+        predicate: String,
+        /// The items' type in CUDA.
+        item: &'static str,
+        /// The predicate's text, in one line, or its beginning.
+        text: String,
     },
     /// A kernel is asked for that its source does not declare, or declares with other arguments.
     #[error("{file} declares no kernel {kernel}; it declares {declared}")]

@@ -12,7 +12,7 @@
 //! On a GPU, on a stream of yours:
 //!
 //! ```no_run
-//! use compaction::{Strategy, cuda, select::{Count, Select, Workspace}};
+//! use compaction::{Count, cuda, select::{Select, Strategy, Workspace}};
 //!
 //! let context = cuda::open(0)?;
 //! let stream = context.default_stream();
@@ -41,7 +41,7 @@
 //! The same on the CPU:
 //!
 //! ```
-//! use compaction::{Strategy, select::cpu};
+//! use compaction::select::{Strategy, cpu};
 //!
 //! let mut out = [0; 6];
 //! let kept = cpu::items(Strategy::LookBack, &[10, 11, 12, 13, 14, 15], &[0, 1, 1, 0, 0, 1], &mut out)?;
@@ -96,7 +96,7 @@
 //! way from a kernel's source to its launch, for kernels of yours as well; [`counting`] the words that counts are written in.
 
 mod counted;
-pub mod counting;
+mod counting;
 pub mod cuda;
 mod error;
 pub mod guide;
@@ -110,13 +110,12 @@ mod names;
 pub mod scan;
 pub mod select;
 pub mod select_columns;
-mod strategy;
 pub mod summed_area;
 
+pub use counting::{Count, CountWord};
 pub use cudarc;
 pub use error::{Error, Result};
 pub use names::UnknownName;
-pub use strategy::Strategy;
 
 /// Its example is a test.
 #[cfg(doctest)]

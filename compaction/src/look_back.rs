@@ -5,8 +5,7 @@ use std::sync::Arc;
 use cudarc::driver::{CudaSlice, CudaStream};
 
 use crate::{
-    Error, Result,
-    counting::CountWord,
+    CountWord, Error, Result,
     cuda::{self, Source},
 };
 

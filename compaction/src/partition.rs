@@ -44,13 +44,15 @@ use std::sync::Arc;
 use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
 
 use crate::{
-    Result,
-    counted::{Counted, Names, check_room, check_words, count_words, is_wide},
-    counting::CountWord,
+    Count, CountWord, Result,
+    counted::{
+        Counted, Names, check_len, check_room, check_words, check_workspace, count_words, is_wide,
+        names, room_for_count,
+    },
     cuda::{self, Compiler, In, InOut, Kernel, Launch, Module, Source},
     layout::Shared,
     look_back,
-    select::{Compiled, Count, check_item, item_constants},
+    select::{Compiled, check_item, item_constants},
 };
 
 pub use classes::{CLASS_TILE_ITEMS, Classes};
@@ -66,13 +68,7 @@ const BLOCK_THREADS: u32 = 256;
 /// ```
 pub const TILE_ITEMS: u32 = 16 * BLOCK_THREADS;
 
-const NAMES: Names = Names {
-    room: "partition",
-    input: "the flags of partition",
-    count: "the count that partition reads",
-};
-const OUTPUT: &str = "the output of partition";
-const SELECTED: &str = "the count that partition writes";
+const NAMES: Names = names!("partition", "flags");
 
 /// `(flags, count, capacity, is_given, out, selected, workspace)`
 type Indices = (
@@ -123,14 +119,8 @@ type MoveItems = (
     InOut<u64>,
 );
 
-/// The kernels for indices, and for items of `T`'s size and alignment. `u32` stands for every `T` like it, and is all
-/// that indices need.
-///
-/// ```
-/// let source = compaction::partition::source::<f64>();
-/// assert!(source.path().ends_with("partition.cu"));
-/// ```
-pub fn source<T: Shared>() -> Source {
+/// The kernel file for indices, and for items of `T`'s size and alignment.
+fn source<T: Shared>() -> Source {
     const { check_item::<T>() };
     let source = Source::new(
         "compaction/kernels/partition.cu",
@@ -155,7 +145,7 @@ pub fn source<T: Shared>() -> Source {
 /// item.
 ///
 /// ```no_run
-/// use compaction::{cuda, partition::{Partition, Workspace}, select::Count};
+/// use compaction::{Count, cuda, partition::{Partition, Workspace}};
 ///
 /// let context = cuda::open(0)?;
 /// let stream = context.default_stream();
@@ -209,7 +199,7 @@ impl Partition {
     /// Compiles, or finds compiled, the kernels for indices and for items like `u32`.
     ///
     /// ```no_run
-    /// # use compaction::{cuda::{self, Compiler}, partition::{Classes, Partition, Workspace}, select::Count};
+    /// # use compaction::{Count, cuda::{self, Compiler}, partition::{Classes, Partition, Workspace}};
     /// # let context = cuda::open(0)?;
     /// # let stream = context.default_stream();
     /// let partition = Partition::new(&Compiler::new(), &context)?;
@@ -237,6 +227,18 @@ impl Partition {
         })
     }
 
+    /// The kernel files for indices, and for items of `T`'s size and alignment: what an [`Archive`](cuda::Archive) ships.
+    /// `u32` stands for every `T` like it, and is all that indices need.
+    ///
+    /// ```
+    /// use compaction::partition::Partition;
+    ///
+    /// assert!(Partition::sources::<f64>()[0].path().ends_with("partition.cu"));
+    /// ```
+    pub fn sources<T: Shared>() -> Vec<Source> {
+        vec![source::<T>()]
+    }
+
     /// Writes the indices of the flags that are not zero to `out`, those of the others behind them, and how many the
     /// former are to `selected[0]`.
     ///
@@ -244,7 +246,7 @@ impl Partition {
     /// counts, also one on the device, are `u32`, in one launch, or `u64`, in two: from 2³² items on they have to be.
     ///
     /// ```no_run
-    /// # use compaction::{cuda::{self, Compiler}, partition::{Classes, Partition, Workspace}, select::Count};
+    /// # use compaction::{Count, cuda::{self, Compiler}, partition::{Classes, Partition, Workspace}};
     /// # let context = cuda::open(0)?;
     /// # let stream = context.default_stream();
     /// # let partition = Partition::new(&Compiler::new(), &context)?;
@@ -266,8 +268,9 @@ impl Partition {
     ///
     /// # Errors
     ///
-    /// [`Error::LengthMismatch`](crate::Error::LengthMismatch) if there are fewer flags than a given count says, or no
-    /// word in a count's view; [`Error::Uncountable`](crate::Error::Uncountable) for 2³² flags or more and words of
+    /// [`Error::OutOfRange`](crate::Error::OutOfRange) for a given count of more flags than there are;
+    /// [`Error::LengthMismatch`](crate::Error::LengthMismatch) for a count on the device without a word;
+    /// [`Error::Uncountable`](crate::Error::Uncountable) for 2³² flags or more and words of
     /// `u32`; [`Error::OutputTooShort`](crate::Error::OutputTooShort);
     /// [`Error::WorkspaceTooSmall`](crate::Error::WorkspaceTooSmall); and those of [`Kernel::launch`].
     pub fn indices<I: CountWord, W: CountWord>(
@@ -279,9 +282,9 @@ impl Partition {
         selected: &mut CudaViewMut<'_, W>,
         workspace: &mut Workspace,
     ) -> Result<()> {
-        let call = self.call::<W>(flags, count, selected, workspace)?;
-        check_words::<I>(OUTPUT, call.capacity)?;
-        check_room(OUTPUT, out.len(), call.capacity)?;
+        let call = Self::call::<W>(flags, count, selected, workspace)?;
+        check_words::<I>(NAMES.output, call.capacity)?;
+        check_room(NAMES.output, out.len(), call.capacity)?;
         match (u32::try_from(call.capacity), is_wide::<I>()) {
             (Ok(capacity), false) if !is_wide::<W>() => {
                 let launch = self.launch(capacity);
@@ -324,7 +327,7 @@ impl Partition {
     /// moment and has no place in a graph capture: [`prepare`](Self::prepare) does it ahead.
     ///
     /// ```no_run
-    /// # use compaction::{cuda, partition::{Partition, Workspace}, select::Count};
+    /// # use compaction::{Count, cuda, partition::{Partition, Workspace}};
     /// # let context = cuda::open(0)?;
     /// # let stream = context.default_stream();
     /// let partition = Partition::new(&cuda::Compiler::new(), &context)?;
@@ -367,8 +370,8 @@ impl Partition {
     ) -> Result<()> {
         let kernels = self.item_kernels::<T>()?;
         check_items(flags.len(), items.len())?;
-        let call = self.call::<W>(flags, count, selected, workspace)?;
-        check_room(OUTPUT, out.len(), call.capacity)?;
+        let call = Self::call::<W>(flags, count, selected, workspace)?;
+        check_room(NAMES.output, out.len(), call.capacity)?;
         let items = cuda::reinterpret(items.slice(..))?;
         let out = cuda::reinterpret_mut(out)?;
         match u32::try_from(call.capacity) {
@@ -431,24 +434,22 @@ impl Partition {
     }
 
     fn call<'a, W: CountWord>(
-        &self,
         flags: &'a CudaView<'_, u8>,
         count: Count<'a, W>,
         selected: &'a mut CudaViewMut<'_, W>,
         workspace: &'a mut Workspace,
     ) -> Result<Call<'a>> {
         let room = workspace.capacity();
-        let counted: Counted<'_> =
-            Counted::new(&NAMES, flags.len(), count, room, &workspace.no_limit)?;
-        check_words::<W>(SELECTED, counted.capacity)?;
-        check_room(SELECTED, selected.len(), 1)?;
+        let counted = Counted::new(&NAMES, flags.len(), count, &workspace.unread)?;
+        let what = || "the items of partition".to_owned();
+        check_workspace(what, room, counted.capacity)?;
         Ok(Call {
             flags: flags.slice(..),
             count: counted.count,
             count_words: count_words::<W>(),
             capacity: counted.capacity,
             is_given: counted.is_given.into(),
-            selected: cuda::reinterpret_mut(selected)?,
+            selected: room_for_count(&NAMES, selected)?,
             words: workspace.flags.words.as_view_mut(),
             counts: workspace.flag_counts.as_view_mut(),
         })
@@ -498,12 +499,5 @@ struct Call<'a> {
 
 /// Refuses items that are not as many as their flags.
 fn check_items(flags: usize, items: usize) -> Result<()> {
-    if items != flags {
-        return Err(crate::Error::LengthMismatch {
-            what: "the items of partition",
-            expected: flags,
-            got: items,
-        });
-    }
-    Ok(())
+    check_len("the items of partition", items, flags)
 }

@@ -44,7 +44,12 @@ mod workspace;
 
 use std::ops::Range;
 
-use crate::{Error, Result, cuda::Source, names::known_by_name};
+use crate::{
+    CountWord, Result,
+    counted::{Names, check_len, check_range, names},
+    cuda::Source,
+    names::known_by_name,
+};
 
 pub use key::Key;
 pub use sort::RadixSort;
@@ -56,6 +61,8 @@ pub use workspace::Workspace;
 /// assert!(compaction::radix_sort::TILE_ITEMS.is_multiple_of(32));
 /// ```
 pub const TILE_ITEMS: u32 = onesweep::tile_items(4, 4);
+
+const NAMES: Names = names!("radix_sort", "keys");
 
 /// How keys are ordered.
 ///
@@ -100,7 +107,7 @@ known_by_name!(Strategy, "way to sort");
 /// use compaction::radix_sort::{Order, cpu};
 ///
 /// let mut out = [0_u32; 3];
-/// cpu::keys(&[2, 3, 1], 0..32, Order::Descending, &mut out)?;
+/// cpu::keys(Order::Descending, 0..32, &[2, 3, 1], &mut out)?;
 /// assert_eq!(out, [3, 2, 1]);
 /// # Ok::<(), compaction::Error>(())
 /// ```
@@ -113,22 +120,11 @@ pub enum Order {
     Descending,
 }
 
-/// The kernels of a strategy for keys of type `K`, alone if `value_bytes` is 0 or with values of 4 or 8 bytes: what an
-/// [`Archive`](crate::cuda::Archive) ships. The first source is all that fewer than 2³² keys need.
-///
-/// ```
-/// use compaction::radix_sort::{Order, Strategy, sources};
-///
-/// let pairs = sources::<f32>(Strategy::Onesweep, Order::Ascending, 4);
-/// assert!(pairs[0].text()?.contains("constexpr u32 VALUE_BYTES = 4;"));
-/// # Ok::<(), compaction::Error>(())
-/// ```
-pub fn sources<K: Key>(strategy: Strategy, order: Order, value_bytes: u32) -> Vec<Source> {
+/// The kernel file of a strategy, for values of so many bytes or none.
+fn source<K: Key, W: CountWord>(order: Order, strategy: Strategy, value_bytes: u32) -> Source {
     match strategy {
-        Strategy::Onesweep => [false, true]
-            .map(|wide| onesweep::source::<K>(order, value_bytes, wide))
-            .into(),
-        Strategy::Split => vec![split::source::<K>(order, value_bytes)],
+        Strategy::Onesweep => onesweep::source::<K, W>(order, value_bytes),
+        Strategy::Split => split::source::<K, W>(order, value_bytes),
     }
 }
 
@@ -137,33 +133,18 @@ const fn key_bits<K: Key>() -> u32 {
     8 * size_of::<K>() as u32
 }
 
-/// Refuses bits that the key does not have.
+/// Refuses bits that the key does not have, and those that end before they begin.
 fn check_bits<K: Key>(bits: &Range<u32>) -> Result<()> {
-    if bits.end > key_bits::<K>() {
-        return Err(Error::TooLong {
-            what: "the bits of radix_sort",
-            len: bits.end as usize,
-            max: key_bits::<K>() as usize,
-        });
-    }
-    if bits.start > bits.end {
-        return Err(Error::LengthMismatch {
-            what: "the bits of radix_sort, which end before they begin",
-            expected: bits.start as usize,
-            got: bits.end as usize,
-        });
-    }
-    Ok(())
+    let (begin, end, all) = (
+        bits.start as usize,
+        bits.end as usize,
+        key_bits::<K>() as usize,
+    );
+    check_range("the first of the bits of radix_sort", begin, 0, all)?;
+    check_range("the end of the bits of radix_sort", end, begin, all)
 }
 
 /// Refuses values that are not as many as their keys.
 fn check_values(keys: usize, values: usize) -> Result<()> {
-    if values != keys {
-        return Err(Error::LengthMismatch {
-            what: "the values of radix_sort",
-            expected: keys,
-            got: values,
-        });
-    }
-    Ok(())
+    check_len("the values of radix_sort", values, keys)
 }

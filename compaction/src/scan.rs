@@ -30,15 +30,15 @@ mod strategy;
 mod tree;
 mod workspace;
 
-use std::sync::Arc;
+use std::{marker::PhantomData, sync::Arc};
 
 use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
 
 use crate::{
-    Error, Result,
+    Count, CountWord, Result,
+    counted::{Counted, Names, check_range, check_room, check_workspace, names},
     cuda::{self, Compiler, Source},
     look_back,
-    select::Count,
 };
 
 pub use crate::monoid::{Item, Operator};
@@ -83,56 +83,33 @@ const fn look_back_tile_items<T>() -> u32 {
 /// A grid has a thread for each of so many items, and for as many leaves.
 const MOST_ITEMS: usize = 1 << 38;
 
-/// Refuses an output without room for the items.
-fn check_lengths(items: usize, out: usize) -> Result<()> {
-    if out < items {
-        return Err(Error::OutputTooShort {
-            what: "the output of scan",
-            needed: items,
-            got: out,
-        });
-    }
-    Ok(())
-}
+const NAMES: Names = names!("scan", "items");
 
-/// The kernel file of all strategies, for items of type `T` combined by `operator`: what a [`Scan`] compiles, and what
-/// an [`Archive`](crate::cuda::Archive) ships.
-///
-/// ```
-/// use compaction::scan::{Operator, source};
-///
-/// assert_eq!(source::<f32>(Operator::Max).path(), "compaction/kernels/scan.cu");
-/// ```
-pub fn source<T: Item>(operator: Operator) -> Source {
+/// The kernel file of all strategies, for items of type `T` combined by `operator` and counted by `W`.
+fn source<T: Item, W: CountWord>(operator: Operator) -> Source {
     let text = include_str!("../kernels/scan.cu");
-    let source = of_items::<T>(Source::new("compaction/kernels/scan.cu", text), operator)
+    let source = of_items::<T, W>(Source::new("compaction/kernels/scan.cu", text), operator)
         .constant("LEVEL_ROWS", LEVEL_ROWS)
         .constant("LOOK_BACK_BLOCKS", look_back_blocks::<T>());
     passes::declare::<T>(source)
 }
 
 /// The kernel file by which [`Strategy::LookBack`] scans long inputs, on a GPU of compute capability 9.0 or later; it
-/// does not compile for others. A [`Scan`] compiles it as well, and does without where it cannot.
-///
-/// ```
-/// use compaction::scan::{Operator, look_ahead_source};
-///
-/// assert!(look_ahead_source::<u32>(Operator::Sum).text()?.contains("scan_look_ahead"));
-/// # Ok::<(), compaction::Error>(())
-/// ```
-pub fn look_ahead_source<T: Item>(operator: Operator) -> Source {
+/// does not compile for others.
+fn look_ahead_source<T: Item, W: CountWord>(operator: Operator) -> Source {
     let path = "compaction/kernels/scan_look_ahead.cu";
     let text = include_str!("../kernels/scan_look_ahead.cu");
-    let source = of_items::<T>(Source::new(path, text), operator)
+    let source = of_items::<T, W>(Source::new(path, text), operator)
         .constant("RING_PLACES", RING_PLACES)
         .constant("RING_BYTES", RING_BYTES);
     look_ahead::declare::<T>(source)
 }
 
 /// What `scan_tile.cuh` has to know.
-fn of_items<T: Item>(source: Source, operator: Operator) -> Source {
+fn of_items<T: Item, W: CountWord>(source: Source, operator: Operator) -> Source {
     let source = source
         .define("ITEM", T::NAME)
+        .define("Word", W::NAME)
         .define("OPERATOR", operator.cuda_name())
         .constant("BLOCK_THREADS", BLOCK_THREADS)
         .constant("LANE_BYTES", LANE_BYTES)
@@ -148,12 +125,12 @@ fn of_items<T: Item>(source: Source, operator: Operator) -> Source {
 /// that start at 16 bytes are read and written faster.
 ///
 /// ```no_run
-/// use compaction::{cuda, select::Count, scan::{Operator, Scan, Strategy, Workspace}};
+/// use compaction::{Count, cuda, scan::{Operator, Scan, Strategy, Workspace}};
 ///
 /// let context = cuda::open(0)?;
 /// let stream = context.default_stream();
 /// let scan = Scan::<u32>::new(&cuda::Compiler::new(), &context, Operator::Sum, Strategy::LookBack)?;
-/// let mut workspace = Workspace::with_capacity(&stream, Strategy::LookBack, 5)?;
+/// let mut workspace = Workspace::with_capacity(&stream, 5)?;
 ///
 /// let items = cuda::upload(&stream, &[3, 1, 4, 1, 5])?;
 /// let mut out = cuda::zeroed(&stream, 5)?;
@@ -162,14 +139,15 @@ fn of_items<T: Item>(source: Source, operator: Operator) -> Source {
 /// # Ok::<(), compaction::Error>(())
 /// ```
 #[derive(Debug)]
-pub struct Scan<T: Item> {
+pub struct Scan<T: Item, W: CountWord = u32> {
     operator: Operator,
     strategy: Strategy,
     passes: Passes<T>,
+    word: PhantomData<fn(W)>,
 }
 
-impl<T: Item> Scan<T> {
-    /// Compiles, or finds compiled, the kernels for `T` and `operator`.
+impl<T: Item, W: CountWord> Scan<T, W> {
+    /// Compiles, or finds compiled, the kernels for `T` and `operator`, and counts of `W`.
     ///
     /// ```no_run
     /// use compaction::{cuda, scan::{Operator, Scan, Strategy}};
@@ -191,8 +169,34 @@ impl<T: Item> Scan<T> {
         Ok(Self {
             operator,
             strategy,
-            passes: Passes::new(compiler, context, operator, strategy)?,
+            passes: Passes::new::<W>(compiler, context, operator, strategy)?,
+            word: PhantomData,
         })
+    }
+
+    /// The kernel files of all strategies: what an [`Archive`](crate::cuda::Archive) ships.
+    ///
+    /// ```
+    /// use compaction::scan::{Operator, Scan};
+    ///
+    /// assert_eq!(Scan::<f32>::sources(Operator::Max)[0].path(), "compaction/kernels/scan.cu");
+    /// ```
+    pub fn sources(operator: Operator) -> Vec<Source> {
+        vec![source::<T, W>(operator)]
+    }
+
+    /// The kernel files by which [`Strategy::LookBack`] scans long inputs, on a GPU of compute capability 9.0 or later;
+    /// they do not compile for others. [`new`](Self::new) compiles them as well, and does without where it cannot.
+    ///
+    /// ```
+    /// use compaction::scan::{Operator, Scan};
+    ///
+    /// let sources = Scan::<u32>::sources_look_ahead(Operator::Sum);
+    /// assert!(sources[0].text()?.contains("scan_look_ahead"));
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    pub fn sources_look_ahead(operator: Operator) -> Vec<Source> {
+        vec![look_ahead_source::<T, W>(operator)]
     }
 
     /// Lets [`Strategy::LookBack`] use its kernel for long inputs from so many tiles on, where it has that. For tests.
@@ -206,11 +210,11 @@ impl<T: Item> Scan<T> {
     /// How it combines.
     ///
     /// ```no_run
-    /// # use compaction::{cuda::{self, Compiler}, scan::{Operator, Scan, Strategy, Workspace}, select::Count};
+    /// # use compaction::{Count, cuda::{self, Compiler}, scan::{Operator, Scan, Strategy, Workspace}};
     /// # let context = cuda::open(0)?;
     /// # let stream = context.default_stream();
     /// # let scan = Scan::<u32>::new(&Compiler::new(), &context, Operator::Sum, Strategy::LookBack)?;
-    /// # let mut workspace = Workspace::<u32>::with_capacity(&stream, Strategy::LookBack, 5)?;
+    /// # let mut workspace = Workspace::<u32>::with_capacity(&stream, 5)?;
     /// assert_eq!(scan.operator(), Operator::Sum);
     /// # Ok::<(), compaction::Error>(())
     /// ```
@@ -221,11 +225,11 @@ impl<T: Item> Scan<T> {
     /// How it scans.
     ///
     /// ```no_run
-    /// # use compaction::{cuda::{self, Compiler}, scan::{Operator, Scan, Strategy, Workspace}, select::Count};
+    /// # use compaction::{Count, cuda::{self, Compiler}, scan::{Operator, Scan, Strategy, Workspace}};
     /// # let context = cuda::open(0)?;
     /// # let stream = context.default_stream();
     /// # let scan = Scan::<u32>::new(&Compiler::new(), &context, Operator::Sum, Strategy::LookBack)?;
-    /// # let mut workspace = Workspace::<u32>::with_capacity(&stream, Strategy::LookBack, 5)?;
+    /// # let mut workspace = Workspace::<u32>::with_capacity(&stream, 5)?;
     /// assert_eq!(scan.strategy(), Strategy::LookBack);
     /// # Ok::<(), compaction::Error>(())
     /// ```
@@ -239,11 +243,11 @@ impl<T: Item> Scan<T> {
     /// that says more than there are items counts as that many, and [`Workspace::check`] reports it.
     ///
     /// ```no_run
-    /// # use compaction::{cuda::{self, Compiler}, scan::{Operator, Scan, Strategy, Workspace}, select::Count};
+    /// # use compaction::{Count, cuda::{self, Compiler}, scan::{Operator, Scan, Strategy, Workspace}};
     /// # let context = cuda::open(0)?;
     /// # let stream = context.default_stream();
     /// # let scan = Scan::<u32>::new(&Compiler::new(), &context, Operator::Sum, Strategy::LookBack)?;
-    /// # let mut workspace = Workspace::<u32>::with_capacity(&stream, Strategy::LookBack, 5)?;
+    /// # let mut workspace = Workspace::<u32>::with_capacity(&stream, 5)?;
     /// let items = cuda::upload(&stream, &[3, 1, 4, 1, 5])?;
     /// let mut out = cuda::zeroed(&stream, 5)?;
     /// scan.exclusive(&stream, &items.as_view(), Count::All, &mut out.as_view_mut(), &mut workspace)?;
@@ -253,14 +257,17 @@ impl<T: Item> Scan<T> {
     ///
     /// # Errors
     ///
-    /// [`Error::LengthMismatch`] if there are fewer items than a given count says, or no word in a count's view;
-    /// [`Error::OutputTooShort`]; [`Error::WorkspaceTooSmall`]; [`Error::TooLong`] for more than 2³⁸ items; and
-    /// those of [`Kernel::launch`](crate::cuda::Kernel::launch).
+    /// [`Error::OutOfRange`](crate::Error::OutOfRange) for a given count of more items than there are, and for more than
+    /// 2³⁸ items; [`Error::Uncountable`](crate::Error::Uncountable) for 2³² items or more and counts of `u32`;
+    /// [`Error::LengthMismatch`](crate::Error::LengthMismatch) for a count on the device without a word;
+    /// [`Error::OutputTooShort`](crate::Error::OutputTooShort);
+    /// [`Error::WorkspaceTooSmall`](crate::Error::WorkspaceTooSmall); and those of
+    /// [`Kernel::launch`](crate::cuda::Kernel::launch).
     pub fn exclusive(
         &self,
         stream: &Arc<CudaStream>,
         items: &CudaView<'_, T>,
-        count: Count<'_>,
+        count: Count<'_, W>,
         out: &mut CudaViewMut<'_, T>,
         workspace: &mut Workspace<T>,
     ) -> Result<()> {
@@ -270,11 +277,11 @@ impl<T: Item> Scan<T> {
     /// Writes to `out`, for each item, all items before it and itself combined. As [`exclusive`](Self::exclusive).
     ///
     /// ```no_run
-    /// # use compaction::{cuda, select::Count, scan::{Operator, Scan, Strategy, Workspace}};
+    /// # use compaction::{Count, cuda, scan::{Operator, Scan, Strategy, Workspace}};
     /// # let context = cuda::open(0)?;
     /// # let stream = context.default_stream();
     /// # let scan = Scan::<u32>::new(&cuda::Compiler::new(), &context, Operator::Sum, Strategy::LookBack)?;
-    /// # let mut workspace = Workspace::with_capacity(&stream, Strategy::LookBack, 5)?;
+    /// # let mut workspace = Workspace::with_capacity(&stream, 5)?;
     /// let items = cuda::upload(&stream, &[3, 1, 4, 1, 5])?;
     /// let mut out = cuda::zeroed(&stream, 5)?;
     /// // As many as a word on the device says: the rest of `out` stays as it is.
@@ -292,7 +299,7 @@ impl<T: Item> Scan<T> {
         &self,
         stream: &Arc<CudaStream>,
         items: &CudaView<'_, T>,
-        count: Count<'_>,
+        count: Count<'_, W>,
         out: &mut CudaViewMut<'_, T>,
         workspace: &mut Workspace<T>,
     ) -> Result<()> {
@@ -303,11 +310,11 @@ impl<T: Item> Scan<T> {
     /// [`exclusive`](Self::exclusive) otherwise.
     ///
     /// ```no_run
-    /// # use compaction::{cuda, select::Count, scan::{Operator, Scan, Strategy, Workspace}};
+    /// # use compaction::{Count, cuda, scan::{Operator, Scan, Strategy, Workspace}};
     /// # let context = cuda::open(0)?;
     /// # let stream = context.default_stream();
     /// # let scan = Scan::<u32>::new(&cuda::Compiler::new(), &context, Operator::Sum, Strategy::LookBack)?;
-    /// # let mut workspace = Workspace::with_capacity(&stream, Strategy::LookBack, 5)?;
+    /// # let mut workspace = Workspace::with_capacity(&stream, 5)?;
     /// let mut items = cuda::upload(&stream, &[3, 1, 4, 1, 5])?;
     /// scan.exclusive_in_place(&stream, &mut items.as_view_mut(), Count::All, &mut workspace)?;
     /// assert_eq!(cuda::download(&stream, &items)?, [0, 3, 4, 8, 9]);
@@ -321,7 +328,7 @@ impl<T: Item> Scan<T> {
         &self,
         stream: &Arc<CudaStream>,
         items: &mut CudaViewMut<'_, T>,
-        count: Count<'_>,
+        count: Count<'_, W>,
         workspace: &mut Workspace<T>,
     ) -> Result<()> {
         // Every kernel reads an item before anyone overwrites it.
@@ -332,11 +339,11 @@ impl<T: Item> Scan<T> {
     /// Overwrites each item by all items before it and itself combined. As [`exclusive`](Self::exclusive) otherwise.
     ///
     /// ```no_run
-    /// # use compaction::{cuda, select::Count, scan::{Operator, Scan, Strategy, Workspace}};
+    /// # use compaction::{Count, cuda, scan::{Operator, Scan, Strategy, Workspace}};
     /// # let context = cuda::open(0)?;
     /// # let stream = context.default_stream();
     /// # let scan = Scan::<u32>::new(&cuda::Compiler::new(), &context, Operator::Max, Strategy::LookBack)?;
-    /// # let mut workspace = Workspace::with_capacity(&stream, Strategy::LookBack, 5)?;
+    /// # let mut workspace = Workspace::with_capacity(&stream, 5)?;
     /// let mut items = cuda::upload(&stream, &[3, 1, 4, 1, 5])?;
     /// scan.inclusive_in_place(&stream, &mut items.as_view_mut(), Count::All, &mut workspace)?;
     /// assert_eq!(cuda::download(&stream, &items)?, [3, 3, 4, 4, 5]);
@@ -350,7 +357,7 @@ impl<T: Item> Scan<T> {
         &self,
         stream: &Arc<CudaStream>,
         items: &mut CudaViewMut<'_, T>,
-        count: Count<'_>,
+        count: Count<'_, W>,
         workspace: &mut Workspace<T>,
     ) -> Result<()> {
         let (items, mut out) = cuda::read_and_write(items);
@@ -361,57 +368,25 @@ impl<T: Item> Scan<T> {
         &self,
         stream: &Arc<CudaStream>,
         items: &CudaView<'_, T>,
-        count: Count<'_>,
+        count: Count<'_, W>,
         out: &mut CudaViewMut<'_, T>,
         inclusive: bool,
         workspace: &mut Workspace<T>,
     ) -> Result<()> {
-        let (capacity, device_count) = counted(items.len(), count)?;
-        check_lengths(capacity, out.len())?;
-        if capacity > MOST_ITEMS {
-            return Err(Error::TooLong {
-                what: "the items of scan",
-                len: capacity,
-                max: MOST_ITEMS,
-            });
-        }
-        let serves = workspace.capacity_for(self.strategy);
-        if serves < capacity {
-            return Err(Error::WorkspaceTooSmall {
-                what: "scan",
-                needed: capacity,
-                got: serves,
-            });
-        }
+        let room = workspace.capacity_for(self.strategy);
+        let counted = Counted::new(&NAMES, items.len(), count, &workspace.unread)?;
+        let capacity = counted.capacity;
+        check_room(NAMES.output, out.len(), capacity)?;
+        check_range(NAMES.input, capacity, 0, MOST_ITEMS)?;
+        let what = || format!("the items of scan by {}", self.strategy);
+        check_workspace(what, room, capacity)?;
         let call = Call {
             stream,
             items: items.slice(..),
-            device_count,
-            capacity,
+            counted,
             inclusive,
         };
-        if capacity == 0 {
-            return Ok(());
-        }
-        self.passes.launch(&call, out, workspace)
-    }
-}
-
-/// How many items there may be, and where the device says how many there are.
-fn counted<'a>(items: usize, count: Count<'a>) -> Result<(usize, Option<CudaView<'a, u32>>)> {
-    match count {
-        Count::All => Ok((items, None)),
-        Count::Given(given) if given as usize > items => Err(Error::LengthMismatch {
-            what: "the items of scan",
-            expected: given as usize,
-            got: items,
-        }),
-        Count::Given(given) => Ok((given as usize, None)),
-        Count::Device(count) if count.is_empty() => Err(Error::LengthMismatch {
-            what: "the count that scan reads",
-            expected: 1,
-            got: 0,
-        }),
-        Count::Device(count) => Ok((items, Some(count))),
+        let (scratch, states) = (&mut workspace.scratch, &mut workspace.states.words);
+        self.passes.launch(&call, out, scratch, states)
     }
 }

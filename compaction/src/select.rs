@@ -56,6 +56,7 @@ pub mod cpu;
 mod in_place;
 mod method;
 mod predicate;
+mod strategy;
 pub(crate) mod workspace;
 
 use std::{
@@ -64,12 +65,11 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use cudarc::driver::{CudaContext, CudaSlice, CudaStream, CudaView, CudaViewMut};
+use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
 
 use crate::{
-    Error, Result, Strategy,
-    counted::check_room,
-    counting::{CountWord, counted},
+    Count, CountWord, Result,
+    counted::{Counted, Names, check_len, check_room, check_workspace, names, room_for_count},
     cuda::{self, Compiler, Source},
     layout::Shared,
 };
@@ -77,6 +77,7 @@ use crate::{
 pub(crate) use method::item_constants;
 use method::{Call, Method, What};
 pub use predicate::{Predicate, SelectIf};
+pub use strategy::Strategy;
 pub use workspace::Workspace;
 
 /// Threads of a block.
@@ -101,95 +102,11 @@ pub(crate) const fn check_item<T>() {
     assert!(size >= 1 && size <= 64, "an item has 1 to 64 bytes");
 }
 
-/// Refuses lengths that do not fit together: `needed` items may be written.
-fn check_lengths(flags: usize, items: usize, out: usize, needed: usize) -> Result<()> {
-    if items != flags {
-        return Err(Error::LengthMismatch {
-            what: "the items of select",
-            expected: flags,
-            got: items,
-        });
-    }
-    check_room("the output of select", out, needed)
-}
+const NAMES: Names = names!("select", "flags");
 
-/// How many items there are, in words of 32 or 64 bits.
-///
-/// ```no_run
-/// use compaction::{cuda, select::Count};
-///
-/// let stream = cuda::open(0)?.default_stream();
-/// let counts = cuda::upload(&stream, &[17_u64, 4])?;
-/// let four = Count::Device(counts.slice(1..));
-/// let seven = Count::Given(7_u32);
-/// # let _ = (four, seven);
-/// # Ok::<(), compaction::Error>(())
-/// ```
-#[derive(Debug)]
-pub enum Count<'a, W: CountWord = u32> {
-    /// As many as there are.
-    All,
-    /// As many as the host says.
-    Given(W),
-    /// As many as a word of device memory says when the GPU gets there, at most as many as there are flags: a word that
-    /// says more counts as that many, and [`Workspace::read`] reports it.
-    Device(CudaView<'a, W>),
-}
-
-impl<'a, W: CountWord> Count<'a, W> {
-    /// The most items that there may be of `len` flags, or items where there are no flags.
-    fn capacity(&self, len: usize) -> Result<usize> {
-        match *self {
-            Self::Given(items) if items.to_len() > len => Err(Error::LengthMismatch {
-                what: "the flags of select",
-                expected: items.to_len(),
-                got: len,
-            }),
-            Self::Given(items) => Ok(items.to_len()),
-            Self::All | Self::Device(_) => counted::<W>("the flags of select", len).map(W::to_len),
-        }
-    }
-
-    /// The count as a kernel is told it: where it is, and whether it is given instead.
-    fn told(self, unread: &'a CudaSlice<u64>) -> Result<(CudaView<'a, W>, bool)> {
-        match self {
-            Self::All | Self::Given(_) => Ok((cuda::reinterpret(unread.as_view())?, true)),
-            Self::Device(count) if !count.is_empty() => Ok((count, false)),
-            Self::Device(_) => Err(Error::LengthMismatch {
-                what: "the count that select reads",
-                expected: 1,
-                got: 0,
-            }),
-        }
-    }
-}
-
-/// The kernel file of the default strategy, of `atomic` and of `off`, for indices and items of `T`'s size and alignment:
-/// what an [`Archive`](cuda::Archive) ships. `u32` stands for every `T` like it, and is all that indices need.
-///
-/// ```
-/// assert!(compaction::select::source::<u32>().text()?.contains("select_items_look_back"));
-/// # Ok::<(), compaction::Error>(())
-/// ```
-pub fn source<T: Shared>() -> Source {
-    method::source::<T, u32>(Strategy::default())
-}
-
-/// All kernel files of a strategy, for indices and items of `T`'s size and alignment, in place and not, with counts and
-/// indices in words `W`.
-///
-/// ```
-/// use compaction::{Strategy, select};
-///
-/// let sources = select::sources::<f64, u64>(Strategy::Sequences);
-/// assert_eq!(sources[0].path(), "compaction/kernels/select_sequences.cu");
-/// ```
-pub fn sources<T: Shared, W: CountWord>(strategy: Strategy) -> Vec<Source> {
-    let mut sources = vec![method::source::<T, W>(strategy)];
-    if matches!(strategy, Strategy::LookBack | Strategy::Off) {
-        sources.push(in_place::source::<T, W>());
-    }
-    sources
+/// Refuses items that are not as many as their flags.
+fn check_items(flags: usize, items: usize) -> Result<()> {
+    check_len("the items of select", items, flags)
 }
 
 /// What has been compiled, by its type and the layout of the items.
@@ -227,7 +144,7 @@ impl Compiled {
 /// item. Buffers that start at 16 bytes are read faster.
 ///
 /// ```no_run
-/// use compaction::{Strategy, cuda, select::{Count, Select, Workspace}};
+/// use compaction::{Count, cuda, select::{Select, Strategy, Workspace}};
 ///
 /// let context = cuda::open(0)?;
 /// let stream = context.default_stream();
@@ -263,7 +180,7 @@ impl Select {
     /// Compiles, or finds compiled, the kernels for indices and for items of 4 bytes, counted by `u32`.
     ///
     /// ```no_run
-    /// use compaction::{Strategy, cuda, select::Select};
+    /// use compaction::{cuda, select::{Select, Strategy}};
     ///
     /// let compiler = cuda::Compiler::new();
     /// let select = Select::new(&compiler, &cuda::open(0)?, Strategy::default())?;
@@ -290,10 +207,23 @@ impl Select {
         Ok(select)
     }
 
+    /// The kernel files for indices, and for items of `T`'s size and alignment, counted by `W`: what an
+    /// [`Archive`](cuda::Archive) ships. `u32` stands for every `T` like it, and is all that indices need.
+    ///
+    /// ```
+    /// use compaction::select::{Select, Strategy};
+    ///
+    /// let sources = Select::sources::<f64, u64>(Strategy::Sequences);
+    /// assert_eq!(sources[0].path(), "compaction/kernels/select_sequences.cu");
+    /// ```
+    pub fn sources<T: Shared, W: CountWord>(strategy: Strategy) -> Vec<Source> {
+        vec![method::source::<T, W>(strategy)]
+    }
+
     /// How it selects.
     ///
     /// ```no_run
-    /// use compaction::{Strategy, cuda, select::Select};
+    /// use compaction::{cuda, select::{Select, Strategy}};
     ///
     /// let select = Select::new(&cuda::Compiler::new(), &cuda::open(0)?, Strategy::Atomic)?;
     /// assert_eq!(select.strategy(), Strategy::Atomic);
@@ -313,7 +243,7 @@ impl Select {
     /// [`select`](crate::select).
     ///
     /// ```no_run
-    /// # use compaction::{Strategy, cuda, select::{Count, Select, Workspace}};
+    /// # use compaction::{Count, cuda, select::{Select, Strategy, Workspace}};
     /// # let (context, compiler) = (cuda::open(0)?, cuda::Compiler::new());
     /// # let stream = context.default_stream();
     /// # let select = Select::new(&compiler, &context, Strategy::LookBack)?;
@@ -342,9 +272,8 @@ impl Select {
         workspace: &mut Workspace,
     ) -> Result<()> {
         let method = self.indices_method::<W>()?;
-        let capacity = count.capacity(flags.len())?;
-        check_lengths(flags.len(), flags.len(), out.len(), capacity)?;
-        let call = self.call(stream, flags, capacity, count, selected, workspace)?;
+        let call = self.call(stream, flags, count, selected, workspace)?;
+        check_room(NAMES.output, out.len(), call.capacity)?;
         // Nobody reads items.
         let items = call.flags.slice(..0);
         method.launch(call, &items, &mut cuda::reinterpret_mut(out)?)
@@ -359,7 +288,7 @@ impl Select {
     /// needed, which takes a moment and has no place in a graph capture: [`prepare`](Self::prepare) does it ahead.
     ///
     /// ```no_run
-    /// # use compaction::{Strategy, cuda, select::{Count, Select, Workspace}};
+    /// # use compaction::{Count, cuda, select::{Select, Strategy, Workspace}};
     /// # let (context, compiler) = (cuda::open(0)?, cuda::Compiler::new());
     /// # let stream = context.default_stream();
     /// # let select = Select::new(&compiler, &context, Strategy::LookBack)?;
@@ -400,10 +329,10 @@ impl Select {
         workspace: &mut Workspace,
     ) -> Result<()> {
         let method = self.items_method::<T, W>()?;
-        let capacity = count.capacity(flags.len())?;
-        check_lengths(flags.len(), items.len(), out.len(), capacity)?;
+        check_items(flags.len(), items.len())?;
         let items = cuda::reinterpret(items.slice(..))?;
-        let call = self.call(stream, flags, capacity, count, selected, workspace)?;
+        let call = self.call(stream, flags, count, selected, workspace)?;
+        check_room(NAMES.output, out.len(), call.capacity)?;
         method.launch(call, &items, &mut cuda::reinterpret_mut(out)?)
     }
 
@@ -411,7 +340,7 @@ impl Select {
     /// alignment, need to count by `W`.
     ///
     /// ```no_run
-    /// # use compaction::{Strategy, cuda, select::Select};
+    /// # use compaction::{cuda, select::{Select, Strategy}};
     /// # let select = Select::new(&cuda::Compiler::new(), &cuda::open(0)?, Strategy::LookBack)?;
     /// select.prepare::<f64, u32>()?; // before a graph capture that moves items of 8 bytes
     /// # Ok::<(), compaction::Error>(())
@@ -445,38 +374,25 @@ impl Select {
         &self,
         stream: &'a Arc<CudaStream>,
         flags: &'a CudaView<'_, u8>,
-        capacity: usize,
         count: Count<'a, W>,
         selected: &'a mut CudaViewMut<'_, W>,
         workspace: &'a mut Workspace,
     ) -> Result<Call<'a, W>> {
-        if workspace.capacity_for(self.strategy) < capacity {
-            return Err(Error::WorkspaceTooSmall {
-                what: self.strategy.name(),
-                needed: capacity,
-                got: workspace.capacity_for(self.strategy),
-            });
-        }
+        let room = workspace.capacity_for(self.strategy);
         let portion = workspace.portion::<W>();
-        let (count, is_given) = count.told(&workspace.unread)?;
+        let counted = Counted::new(&NAMES, flags.len(), count, &workspace.unread)?;
+        let what = || format!("the items of select by {}", self.strategy);
+        check_workspace(what, room, counted.capacity)?;
         Ok(Call {
             stream,
             flags: flags.slice(..),
-            count,
-            is_given,
-            capacity,
+            count: cuda::reinterpret(counted.count)?,
+            is_given: counted.is_given,
+            capacity: counted.capacity,
             portion,
-            selected: room_for_count(selected)?,
+            selected: room_for_count(&NAMES, selected)?,
             words: workspace.states.words.as_view_mut(),
             scratch: workspace.scratch.as_view_mut(),
         })
     }
-}
-
-/// Refuses an empty view for the number of the selected.
-fn room_for_count<'a, W: CountWord>(
-    selected: &'a mut CudaViewMut<'_, W>,
-) -> Result<CudaViewMut<'a, W>> {
-    check_room("the count that select writes", selected.len(), 1)?;
-    Ok(selected.slice_mut(..))
 }

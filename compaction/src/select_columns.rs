@@ -38,13 +38,15 @@ use std::sync::Arc;
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream, CudaView, CudaViewMut};
 
 use crate::{
-    Error, Result,
-    counted::{Counted, Names, check_room, check_words, count_words, is_wide, read_count},
-    counting::CountWord,
+    Count, CountWord, Error, Result,
+    counted::{
+        Counted, Names, check_len, check_range, check_room, check_workspace, count_words, is_wide,
+        names, read_count, room_for_count,
+    },
     cuda::{self, Compiler, In, InOut, Kernel, Launch, Source},
     layout::Shared,
     look_back::{self, States},
-    select::{Count, check_item},
+    select::check_item,
 };
 
 /// Threads of a block.
@@ -65,19 +67,14 @@ const PORTION_ITEMS: usize = 1 << 31;
 /// ```
 /// use compaction::select_columns::{MOST_COLUMNS, SelectColumns};
 ///
-/// assert!(SelectColumns::source(&[4; MOST_COLUMNS]).is_ok());
-/// assert!(SelectColumns::source(&[4; MOST_COLUMNS + 1]).is_err());
+/// assert!(SelectColumns::sources(&[4; MOST_COLUMNS]).is_ok());
+/// assert!(SelectColumns::sources(&[4; MOST_COLUMNS + 1]).is_err());
 /// ```
 pub const MOST_COLUMNS: usize = 8;
 /// Bytes of the widest item.
 const MOST_BYTES: usize = 64;
 
-const SELECTED: &str = "the count that select_columns writes";
-const NAMES: Names = Names {
-    room: "select_columns",
-    input: "the flags of select_columns",
-    count: "the count that select_columns reads",
-};
+const NAMES: Names = names!("select_columns", "flags");
 
 /// The names of the constants for the columns' bytes.
 const BYTES: [&str; MOST_COLUMNS] = [
@@ -128,21 +125,7 @@ type Eight<'a> = (
 
 /// Refuses a number of columns that no call takes.
 fn check_columns(columns: usize) -> Result<()> {
-    if columns == 0 {
-        return Err(Error::OutputTooShort {
-            what: "the columns of select_columns",
-            needed: 1,
-            got: 0,
-        });
-    }
-    if columns > MOST_COLUMNS {
-        return Err(Error::TooLong {
-            what: "the columns of select_columns",
-            len: columns,
-            max: MOST_COLUMNS,
-        });
-    }
-    Ok(())
+    check_range("the columns of select_columns", columns, 1, MOST_COLUMNS)
 }
 
 /// A column on the device: where it is read and where what is kept of it is written.
@@ -171,7 +154,7 @@ impl<'a> Column<'a> {
     /// A column of items of 1 to 64 bytes; another size does not compile.
     ///
     /// ```no_run
-    /// # use compaction::{cuda::{self, Compiler}, select::Count, select_columns::{Column, SelectColumns, Workspace}};
+    /// # use compaction::{Count, cuda::{self, Compiler}, select_columns::{Column, SelectColumns, Workspace}};
     /// # let context = cuda::open(0)?;
     /// # let stream = context.default_stream();
     /// let seeds = cuda::upload(&stream, &[70_u64, 80, 90])?;
@@ -224,18 +207,18 @@ pub struct Workspace {
     states: States,
     /// How many items each portion of a long input keeps.
     kept: CudaSlice<u32>,
-    /// The device's count for calls whose count is given: it limits nothing.
-    no_limit: CudaSlice<u32>,
+    /// Stands for a count that no kernel reads, because it is given.
+    unread: CudaSlice<u64>,
     /// Stands for the columns that a call does not have; never read or written.
     absent: [CudaSlice<u8>; 2],
     capacity: usize,
 }
 
 impl Workspace {
-    /// A workspace for operations on up to `items` items.
+    /// A workspace for calls on up to `items` items.
     ///
     /// ```no_run
-    /// # use compaction::{cuda::{self, Compiler}, select::Count, select_columns::{Column, SelectColumns, Workspace}};
+    /// # use compaction::{Count, cuda::{self, Compiler}, select_columns::{Column, SelectColumns, Workspace}};
     /// # let context = cuda::open(0)?;
     /// # let stream = context.default_stream();
     /// let workspace = Workspace::with_capacity(&stream, 1 << 20)?;
@@ -250,7 +233,7 @@ impl Workspace {
         Ok(Self {
             states: States::new(stream, tiles.max(1))?,
             kept: cuda::uninitialised(stream, items.div_ceil(PORTION_ITEMS).max(1))?,
-            no_limit: cuda::upload(stream, &[u32::MAX])?,
+            unread: cuda::zeroed(stream, 1)?,
             absent: [
                 cuda::zeroed(stream, 1)?,
                 cuda::zeroed(stream, MOST_COLUMNS)?,
@@ -259,10 +242,29 @@ impl Workspace {
         })
     }
 
-    /// The count that an operation left in `selected[0]`, after all that its stream has to do before: this waits.
+    /// Reports what went wrong in selections since the last report, after all that the stream has to do before: this
+    /// waits.
     ///
     /// ```no_run
-    /// # use compaction::{cuda::{self, Compiler}, select::Count, select_columns::{Column, SelectColumns, Workspace}};
+    /// # use compaction::{cuda, select_columns::Workspace};
+    /// # let stream = cuda::open(0)?.default_stream();
+    /// # let mut workspace = Workspace::with_capacity(&stream, 8)?;
+    /// workspace.check(&stream)?; // after some calls whose count nobody has to know
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::CountTooLarge`] if a count on the device said more items than there were: as many as there were have
+    /// been taken. Else those of [`cuda::download`].
+    pub fn check(&mut self, stream: &Arc<CudaStream>) -> Result<()> {
+        self.states.check_overrun(stream, "select_columns")
+    }
+
+    /// The count that a call left in `selected[0]`, after a [`check`](Self::check): this waits.
+    ///
+    /// ```no_run
+    /// # use compaction::{Count, cuda::{self, Compiler}, select_columns::{Column, SelectColumns, Workspace}};
     /// # let context = cuda::open(0)?;
     /// # let stream = context.default_stream();
     /// # let select = SelectColumns::new(&Compiler::new(), &context, &[4, 8])?;
@@ -288,16 +290,15 @@ impl Workspace {
     ///
     /// # Errors
     ///
-    /// [`Error::CountTooLarge`] if an operation since the last read was told by the device of more items than there
-    /// were: it took as many as there were, and the next read gives what it selected of these.
-    /// [`Error::LengthMismatch`] if the view is empty. Else those of [`cuda::download`].
+    /// Those of [`check`](Self::check), and the next read gives what was selected of as many as there were.
+    /// [`Error::LengthMismatch`] for an empty view.
     pub fn read<W: CountWord>(
         &mut self,
         stream: &Arc<CudaStream>,
         selected: &CudaView<'_, W>,
     ) -> Result<usize> {
-        self.states.check_overrun(stream, "select_columns")?;
-        read_count(SELECTED, stream, selected)
+        self.check(stream)?;
+        read_count(&NAMES, stream, selected)
     }
 
     /// Makes it as old as if all but this many of its epochs were used up. For tests of what comes then.
@@ -309,7 +310,7 @@ impl Workspace {
     /// The most items that it can be used for.
     ///
     /// ```no_run
-    /// # use compaction::{cuda::{self, Compiler}, select::Count, select_columns::{Column, SelectColumns, Workspace}};
+    /// # use compaction::{Count, cuda::{self, Compiler}, select_columns::{Column, SelectColumns, Workspace}};
     /// # let context = cuda::open(0)?;
     /// # let stream = context.default_stream();
     /// assert_eq!(Workspace::with_capacity(&stream, 1000)?.capacity(), 1000);
@@ -318,6 +319,42 @@ impl Workspace {
     pub fn capacity(&self) -> usize {
         self.capacity
     }
+
+    /// The bytes of device memory that it takes.
+    ///
+    /// ```no_run
+    /// # use compaction::{cuda, select_columns::Workspace};
+    /// # let stream = cuda::open(0)?.default_stream();
+    /// assert!(Workspace::with_capacity(&stream, 1 << 20)?.bytes() < 1 << 12);
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    pub fn bytes(&self) -> usize {
+        let absent: usize = self.absent.iter().map(CudaSlice::num_bytes).sum();
+        let states = self.states.words.num_bytes() + self.kept.num_bytes();
+        states + self.unread.num_bytes() + absent
+    }
+}
+
+/// The kernel file for columns with items of so many bytes.
+fn source(bytes: &[usize]) -> Result<Source> {
+    check_columns(bytes.len())?;
+    for &bytes in bytes {
+        check_range("the bytes of a column's item", bytes, 1, MOST_BYTES)?;
+    }
+    let text = include_str!("../kernels/select_columns.cu");
+    let source = Source::new("compaction/kernels/select_columns.cu", text)
+        .constant("BLOCK_THREADS", BLOCK_THREADS)
+        .constant("HELD_BYTES", HELD_BYTES)
+        .constant("COLUMNS", bytes.len() as u32);
+    let all = bytes.iter().map(|&bytes| bytes as u32);
+    let source = BYTES
+        .iter()
+        .zip(all.chain(std::iter::repeat(0)))
+        .fold(source, |source, (name, bytes)| source.constant(name, bytes));
+    Ok(look_back::declare(source)
+        .shared::<ColumnsPortion>()
+        .kernel::<Columns>("select_columns")
+        .kernel::<PortionOfColumns>("select_columns_portion"))
 }
 
 /// The selection from several columns on a GPU.
@@ -326,7 +363,7 @@ impl Workspace {
 /// captured into a graph, and the graph be replayed.
 ///
 /// ```no_run
-/// use compaction::{cuda, select::Count, select_columns::{Column, SelectColumns, Workspace}};
+/// use compaction::{Count, cuda, select_columns::{Column, SelectColumns, Workspace}};
 ///
 /// let context = cuda::open(0)?;
 /// let stream = context.default_stream();
@@ -364,7 +401,7 @@ impl SelectColumns {
     /// bytes. A path's state, say, of an origin, a direction, and a pixel: `&[12, 12, 4]`.
     ///
     /// ```no_run
-    /// # use compaction::{cuda::{self, Compiler}, select::Count, select_columns::{Column, SelectColumns, Workspace}};
+    /// # use compaction::{Count, cuda::{self, Compiler}, select_columns::{Column, SelectColumns, Workspace}};
     /// # let context = cuda::open(0)?;
     /// # let stream = context.default_stream();
     /// // A pixel of 4 bytes, a seed of 8, a position and a direction of 16.
@@ -374,10 +411,9 @@ impl SelectColumns {
     ///
     /// # Errors
     ///
-    /// [`Error::OutputTooShort`], [`Error::TooLong`] and [`Error::LengthMismatch`] for other columns; what
-    /// [`Compiler::load`] says.
+    /// [`Error::OutOfRange`] for other columns; what [`Compiler::load`] says.
     pub fn new(compiler: &Compiler, context: &Arc<CudaContext>, bytes: &[usize]) -> Result<Self> {
-        let module = compiler.load(context, &Self::source(bytes)?)?;
+        let module = compiler.load(context, &source(bytes)?)?;
         Ok(Self {
             bytes: bytes.to_vec(),
             short: module.kernel("select_columns")?,
@@ -385,44 +421,22 @@ impl SelectColumns {
         })
     }
 
-    /// The kernels for columns with items of so many bytes: what an [`Archive`](cuda::Archive) ships.
+    /// The kernel files for columns with items of so many bytes: what an [`Archive`](cuda::Archive) ships.
     ///
     /// ```
     /// use compaction::select_columns::SelectColumns;
     ///
-    /// assert!(SelectColumns::source(&[12, 12, 4])?.path().ends_with("select_columns.cu"));
+    /// assert!(SelectColumns::sources(&[12, 12, 4])?[0].path().ends_with("select_columns.cu"));
+    /// let error = SelectColumns::sources(&[]).unwrap_err().to_string();
+    /// assert_eq!(error, "the columns of select_columns: 0, where 1 to 8 are possible");
     /// # Ok::<(), compaction::Error>(())
     /// ```
     ///
     /// # Errors
     ///
-    /// Those of [`new`](Self::new), without the compiler's.
-    pub fn source(bytes: &[usize]) -> Result<Source> {
-        check_columns(bytes.len())?;
-        if let Some(&got) = bytes
-            .iter()
-            .find(|&&bytes| bytes == 0 || bytes > MOST_BYTES)
-        {
-            return Err(Error::LengthMismatch {
-                what: "the bytes of a column's item, 1 to 64",
-                expected: got.clamp(1, MOST_BYTES),
-                got,
-            });
-        }
-        let text = include_str!("../kernels/select_columns.cu");
-        let source = Source::new("compaction/kernels/select_columns.cu", text)
-            .constant("BLOCK_THREADS", BLOCK_THREADS)
-            .constant("HELD_BYTES", HELD_BYTES)
-            .constant("COLUMNS", bytes.len() as u32);
-        let all = bytes.iter().map(|&bytes| bytes as u32);
-        let source = BYTES
-            .iter()
-            .zip(all.chain(std::iter::repeat(0)))
-            .fold(source, |source, (name, bytes)| source.constant(name, bytes));
-        Ok(look_back::declare(source)
-            .shared::<ColumnsPortion>()
-            .kernel::<Columns>("select_columns")
-            .kernel::<PortionOfColumns>("select_columns_portion"))
+    /// [`Error::OutOfRange`] for other columns.
+    pub fn sources(bytes: &[usize]) -> Result<Vec<Source>> {
+        Ok(vec![source(bytes)?])
     }
 
     /// Writes of each column the items whose flag is not zero to its output, in order, and how many there are to
@@ -431,7 +445,7 @@ impl SelectColumns {
     /// Counts, also one on the device, are `u32`, in one launch, or `u64`, in a launch for every 2³¹ items: from 2³² items on they have to be.
     ///
     /// ```no_run
-    /// # use compaction::{cuda::{self, Compiler}, select::Count, select_columns::{Column, SelectColumns, Workspace}};
+    /// # use compaction::{Count, cuda::{self, Compiler}, select_columns::{Column, SelectColumns, Workspace}};
     /// # let context = cuda::open(0)?;
     /// # let stream = context.default_stream();
     /// # let select = SelectColumns::new(&Compiler::new(), &context, &[4, 8])?;
@@ -459,8 +473,8 @@ impl SelectColumns {
     /// # Errors
     ///
     /// [`Error::LengthMismatch`] if there are not as many columns as it was made for, or not of those bytes, if a column
-    /// has not as many items as there are flags, if there are fewer flags than a given count says, or no word in a
-    /// count's view; [`Error::Uncountable`] for 2³² flags or more and a count of `u32`; [`Error::OutputTooShort`];
+    /// has not as many items as there are flags, or for a count on the device without a word; [`Error::OutOfRange`] for a
+    /// given count of more flags than there are; [`Error::Uncountable`] for 2³² flags or more and a count of `u32`; [`Error::OutputTooShort`];
     /// [`Error::WorkspaceTooSmall`]; and those of [`Kernel::launch`].
     pub fn columns<W: CountWord>(
         &self,
@@ -474,21 +488,21 @@ impl SelectColumns {
         let Workspace {
             states,
             kept,
-            no_limit,
+            unread: unread_count,
             absent: [unread, unwritten],
             capacity: room,
         } = workspace;
-        let counted: Counted<'_> = Counted::new(&NAMES, flags.len(), count, *room, no_limit)?;
+        let counted = Counted::new(&NAMES, flags.len(), count, unread_count)?;
         let capacity = counted.capacity;
+        check_workspace(|| "the items of select_columns".to_owned(), *room, capacity)?;
         self.check(flags.len(), columns, capacity)?;
-        check_words::<W>(SELECTED, capacity)?;
-        check_room(SELECTED, selected.len(), 1)?;
+        let mut selected = room_for_count::<W, u32>(&NAMES, selected)?;
 
         if let (Ok(items), false) = (u32::try_from(capacity), is_wide::<W>()) {
             let args = columns_args!(
                 self.eight(columns, 0, capacity, unread, unwritten)?;
                 flags.slice(..), counted.count, items, counted.is_given.into();
-                cuda::reinterpret_mut(selected)?, states.words.as_view_mut(),
+                selected.slice_mut(..), states.words.as_view_mut(),
             );
             return self.short.launch(stream, launch(capacity), args);
         }
@@ -506,7 +520,7 @@ impl SelectColumns {
             let args = columns_args!(
                 self.eight(columns, first, items, unread, unwritten)?;
                 flags.slice(first..first + items), counted.count.slice(..), portion;
-                kept.as_view_mut(), cuda::reinterpret_mut(selected)?, states.words.as_view_mut(),
+                kept.as_view_mut(), selected.slice_mut(..), states.words.as_view_mut(),
             );
             self.long.launch(stream, launch(items), args)?;
         }
@@ -534,25 +548,11 @@ impl SelectColumns {
     }
 
     fn check(&self, flags: usize, columns: &[Column<'_>], capacity: usize) -> Result<()> {
-        let differs = |what, expected, got| Error::LengthMismatch {
-            what,
-            expected,
-            got,
-        };
-        if columns.len() != self.bytes.len() {
-            return Err(differs(
-                "the columns of select_columns",
-                self.bytes.len(),
-                columns.len(),
-            ));
-        }
+        let (got, expected) = (columns.len(), self.bytes.len());
+        check_len("the columns of select_columns", got, expected)?;
         for (column, &bytes) in columns.iter().zip(&self.bytes) {
-            if column.bytes != bytes {
-                return Err(differs("the bytes of a column's item", bytes, column.bytes));
-            }
-            if column.len != flags {
-                return Err(differs("a column of select_columns", flags, column.len));
-            }
+            check_len("the bytes of a column's item", column.bytes, bytes)?;
+            check_len("a column of select_columns", column.len, flags)?;
             check_room("an output of select_columns", column.room, capacity)?;
         }
         Ok(())

@@ -22,7 +22,8 @@ use std::sync::Arc;
 use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
 
 use crate::{
-    Error, Result,
+    Result,
+    counted::{check_len, check_range, check_room, check_workspace},
     cuda::{Compiler, In, InOut, Kernel, Launch, Source},
     look_back,
     monoid::Item,
@@ -59,27 +60,23 @@ fn squares(width: u32, height: u32) -> u64 {
     u64::from(width.div_ceil(WARP_THREADS)) * u64::from(height.div_ceil(WARP_THREADS))
 }
 
-/// The blocks that a grid may have.
-const MOST_BLOCKS: u64 = i32::MAX as u64;
-
 /// Refuses lengths that are not those of a table.
 fn check_lengths(items: usize, (width, height): (usize, usize), out: usize) -> Result<()> {
-    let expected = width.saturating_mul(height);
-    if items != expected {
-        return Err(Error::LengthMismatch {
-            what: "the items of summed_area",
-            expected,
-            got: items,
-        });
-    }
-    if out < items {
-        return Err(Error::OutputTooShort {
-            what: "the output of summed_area",
-            needed: items,
-            got: out,
-        });
-    }
-    Ok(())
+    check_len(
+        "the items of summed_area",
+        items,
+        width.saturating_mul(height),
+    )?;
+    check_room("the output of summed_area", out, items)
+}
+
+/// Refuses a table that no grid covers.
+fn check_size<T>(width: u32, height: u32) -> Result<()> {
+    const MOST: usize = i32::MAX as usize;
+    check_range("the width of summed_area", width as usize, 0, MOST)?;
+    check_range("the height of summed_area", height as usize, 0, MOST)?;
+    let tiles = tiles::<T>(width, height).max(squares(width, height));
+    check_range("the tiles of summed_area", tiles as usize, 0, MOST)
 }
 
 /// `(items, width, height, out, workspace)`
@@ -87,15 +84,8 @@ type SinglePass<T> = (In<T>, u32, u32, InOut<T>, InOut<u64>);
 /// `(items, width, height, out)`
 type Pass<T> = (In<T>, u32, u32, InOut<T>);
 
-/// The kernel file of all strategies, for items of type `T`: what a [`SummedArea`] compiles, and what an
-/// [`Archive`](crate::cuda::Archive) ships.
-///
-/// ```
-/// use compaction::summed_area::source;
-///
-/// assert_eq!(source::<f32>().path(), "compaction/kernels/summed_area.cu");
-/// ```
-pub fn source<T: Item>() -> Source {
+/// The kernel file of all strategies, for items of type `T`.
+fn source<T: Item>() -> Source {
     let source = Source::new(
         "compaction/kernels/summed_area.cu",
         include_str!("../kernels/summed_area.cu"),
@@ -124,7 +114,7 @@ pub fn source<T: Item>() -> Source {
 /// let context = cuda::open(0)?;
 /// let stream = context.default_stream();
 /// let summed_area = SummedArea::<u32>::new(&cuda::Compiler::new(), &context, Strategy::SinglePass)?;
-/// let mut workspace = Workspace::with_capacity(&stream, Strategy::SinglePass, (3, 2))?;
+/// let mut workspace = Workspace::with_capacity(&stream, (3, 2))?;
 ///
 /// let items = cuda::upload(&stream, &[1, 2, 3,
 ///                                     4, 5, 6])?;
@@ -170,6 +160,17 @@ impl<T: Item> SummedArea<T> {
         })
     }
 
+    /// The kernel files of all strategies: what an [`Archive`](crate::cuda::Archive) ships.
+    ///
+    /// ```
+    /// use compaction::summed_area::SummedArea;
+    ///
+    /// assert_eq!(SummedArea::<f32>::sources()[0].path(), "compaction/kernels/summed_area.cu");
+    /// ```
+    pub fn sources() -> Vec<Source> {
+        vec![source::<T>()]
+    }
+
     /// How it makes tables.
     ///
     /// ```no_run
@@ -193,7 +194,7 @@ impl<T: Item> SummedArea<T> {
     /// # let context = cuda::open(0)?;
     /// # let stream = context.default_stream();
     /// # let tables = SummedArea::<u32>::new(&Compiler::new(), &context, Strategy::SinglePass)?;
-    /// # let mut workspace = Workspace::with_capacity(&stream, Strategy::SinglePass, (3, 3))?;
+    /// # let mut workspace = Workspace::with_capacity(&stream, (3, 3))?;
     /// let ones = cuda::upload(&stream, &[1; 9])?;
     /// let mut out = cuda::zeroed(&stream, 9)?;
     /// tables.table(&stream, &ones.as_view(), (3, 3), &mut out.as_view_mut(), &mut workspace)?;
@@ -205,8 +206,8 @@ impl<T: Item> SummedArea<T> {
     ///
     /// # Errors
     ///
-    /// [`Error::LengthMismatch`] unless there are width times height items; [`Error::OutputTooShort`];
-    /// [`Error::WorkspaceTooSmall`]; [`Error::TooLong`] for a table of more than 2³¹ - 1 tiles; and those of
+    /// [`Error::LengthMismatch`](crate::Error::LengthMismatch) unless there are width times height items; [`Error::OutputTooShort`](crate::Error::OutputTooShort);
+    /// [`Error::WorkspaceTooSmall`](crate::Error::WorkspaceTooSmall); [`Error::OutOfRange`](crate::Error::OutOfRange) for a table of more than 2³¹ - 1 tiles; and those of
     /// [`Kernel::launch`].
     pub fn table(
         &self,
@@ -221,23 +222,14 @@ impl<T: Item> SummedArea<T> {
         if len == 0 {
             return Ok(());
         }
-        if tiles::<T>(width, height).max(squares(width, height)) > MOST_BLOCKS
-            || width.max(height) > i32::MAX as u32
-        {
-            return Err(Error::TooLong {
-                what: "the items of summed_area",
-                len,
-                max: i32::MAX as usize,
-            });
-        }
-        if !workspace.serves(self.strategy, width, height) {
-            let (width, height) = workspace.capacity();
-            return Err(Error::WorkspaceTooSmall {
-                what: "summed_area",
-                needed: len,
-                got: width as usize * height as usize,
-            });
-        }
+        check_size::<T>(width, height)?;
+        let (room, need) = workspace.room_and_need(self.strategy, (width, height));
+        let unit = match self.strategy {
+            Strategy::SinglePass => "tiles",
+            Strategy::ScanTranspose => "items",
+        };
+        let what = || format!("the {unit} of summed_area by {}", self.strategy);
+        check_workspace(what, room, need)?;
         let mut out = out.slice_mut(..len);
         match self.strategy {
             Strategy::SinglePass => {

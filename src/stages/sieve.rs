@@ -3,7 +3,7 @@
 //! Reads: queue, flags by lane. Writes: the queue of the flagged paths, and their count. By the strategy `off` the queue
 //! keeps its length, with `NO_PATH` in the lanes that fell through.
 
-use compaction::select::Count;
+use compaction::Count;
 
 use crate::{
     Error,

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Instant};
 
-use compaction::Strategy;
+use compaction::select::Strategy;
 
 use super::{Report, Stage, counts};
 use crate::{

@@ -3,10 +3,9 @@
 use std::{collections::VecDeque, ops::Range, sync::Arc};
 
 use compaction::{
-    Strategy,
     cuda::{Compiler, Launch, Mailbox, Timeline, download, open, uninitialised, upload, zeroed},
     cudarc::driver::{CudaContext, CudaSlice, CudaStream, sys::CUdevice_attribute},
-    select::{Select, Workspace},
+    select::{Select, Strategy, Workspace},
 };
 
 use super::{Report, Stage, counts};

@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use compaction::Strategy;
+use compaction::select::Strategy;
 use winit::event_loop::EventLoopProxy;
 
 use super::{Wake, overlay::State};

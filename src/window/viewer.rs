@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use compaction::Strategy;
+use compaction::select::Strategy;
 use winit::{
     dpi::{PhysicalPosition, PhysicalSize},
     event::MouseScrollDelta,

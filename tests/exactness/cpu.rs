@@ -1,6 +1,6 @@
 //! On the CPU.
 
-use compaction::Strategy;
+use compaction::select::Strategy;
 use raysieve::{
     renderer::{Renderer, Settings},
     scene::Scene,

@@ -3,12 +3,12 @@
 use std::{env, process::Command, sync::Arc};
 
 use compaction::{
-    Strategy,
     cuda::{Compiler, Origin},
     cudarc::driver::{
         CudaGraph,
         sys::{CUgraphInstantiate_flags, CUstreamCaptureMode},
     },
+    select::Strategy,
 };
 use raysieve::{
     camera::Camera,

@@ -1,6 +1,6 @@
 //! All ways to a film, crossed: scenes, backends, strategies, sizes of a wave, and in one go, resumed or merged.
 
-use compaction::{Strategy, cuda::devices};
+use compaction::{cuda::devices, select::Strategy};
 use raysieve::{
     part::{Packing, Part, Place, Samples},
     renderer::{BackendChoice, Renderer, Settings},

@@ -9,10 +9,10 @@ use std::{
 
 use bytemuck::{Pod, bytes_of, cast_slice, cast_slice_mut};
 use compaction::{
-    Strategy,
     cuda::{download, upload},
     cudarc::driver::{CudaSlice, CudaStream},
     layout::Shared,
+    select::Strategy,
 };
 use raysieve::{
     camera::Camera,

@@ -15,7 +15,7 @@ use std::sync::{Arc, OnceLock};
 
 use buffers::{Buffers, Turn, first};
 use common::{Random, garden, load, on_cpu, render, sized};
-use compaction::Strategy;
+use compaction::select::Strategy;
 use harness::{Gpu, Tests};
 use host::HostCompiler;
 use machines::{Cpu, Cuda, Host, Machine, Setting};

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use compaction::Strategy;
+use compaction::select::Strategy;
 use glam::Vec3;
 use raysieve::{
     bvh::Node,

@@ -3,9 +3,8 @@
 use std::{hint::black_box, time::Instant};
 
 use compaction::{
-    Strategy,
     scan::{self, Operator},
-    select::cpu,
+    select::{Strategy, cpu},
 };
 use rayon::prelude::*;
 

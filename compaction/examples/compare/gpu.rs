@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use compaction::{
-    Strategy,
+    Count,
     cuda::{self, Compiler, Timeline},
     cudarc::driver::{CudaContext, CudaSlice, CudaStream},
     scan::{self, Operator, Scan},
-    select::{Count, Predicate, Select, SelectIf, Workspace},
+    select::{Predicate, Select, SelectIf, Strategy, TILE_ITEMS, Workspace},
 };
 
 use crate::{
@@ -139,7 +139,12 @@ impl Bench {
         Ok(Self {
             sets: (0..sets).map(|_| set()).collect::<Result<_>>()?,
             timeline: Timeline::new(context, 2 * runs)?,
-            workspace: Workspace::with_capacity(&stream, len)?,
+            // The strategy that takes the most from a tile on.
+            workspace: Workspace::for_strategy(
+                &stream,
+                Strategy::ScanScatter,
+                len.max(TILE_ITEMS as usize),
+            )?,
             runs,
             items: len as u32,
             sum_before_last: items[..len - 1].iter().copied().fold(0, u32::wrapping_add),
@@ -150,7 +155,7 @@ impl Bench {
 
     fn scan(&mut self, scan: &Scan<u32>) -> Result<f64> {
         let len = self.items as usize;
-        let mut workspace = scan::Workspace::with_capacity(&self.stream, scan.strategy(), len)?;
+        let mut workspace = scan::Workspace::for_strategy(&self.stream, scan.strategy(), len)?;
         let time = self.time(|stream, set, _| {
             let (items, mut out) = (set.items.slice(..len), set.out.slice_mut(..len));
             Ok(scan.exclusive(stream, &items, Count::All, &mut out, &mut workspace)?)

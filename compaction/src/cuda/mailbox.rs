@@ -51,14 +51,15 @@ impl<T: Shared> Mailbox<T> {
     ///
     /// # Errors
     ///
-    /// [`Error::TooLong`], or [`Error::Driver`] if the host has not so much memory to lock.
+    /// [`Error::OutOfRange`], or [`Error::Driver`] if the host has not so much memory to lock.
     pub fn new(context: &Arc<CudaContext>, len: usize) -> Result<Self> {
         let max = isize::MAX as usize / size_of::<T>().max(1) - 1;
         if len > max {
-            return Err(Error::TooLong {
-                what: "mailbox",
-                len,
-                max,
+            return Err(Error::OutOfRange {
+                what: "the items of a mailbox",
+                got: len,
+                least: 0,
+                most: max,
             });
         }
         // SAFETY: the memory is not read before a copy has filled it, and any bits are a valid `T`. Without flags it is

@@ -33,6 +33,8 @@ pub struct Source {
     path: Cow<'static, str>,
     text: Cow<'static, str>,
     headers: Vec<(Cow<'static, str>, Cow<'static, str>)>,
+    /// How messages name a header that is not named by its path.
+    shown: Option<(&'static str, String)>,
     /// Constants and macros, one a line, in the order given.
     definitions: String,
     /// Checks that stand after the file, each once, in the order given.
@@ -64,6 +66,7 @@ impl Source {
             path: path.into(),
             text: text.into(),
             headers: Vec::new(),
+            shown: None,
             definitions: String::new(),
             checks: Vec::new(),
             kernels: Vec::new(),
@@ -101,6 +104,17 @@ impl Source {
     ) -> Self {
         self.headers.push((path.into(), text.into()));
         self
+    }
+
+    /// Adds a header that is included by a path of ours, and named by another one of the user's.
+    pub(crate) fn header_shown_as(
+        mut self,
+        path: &'static str,
+        shown: String,
+        text: String,
+    ) -> Self {
+        self.shown = Some((path, shown));
+        self.header(path, text)
     }
 
     /// Adds [headers](Self::header), each as (path, text).
@@ -218,7 +232,8 @@ impl Source {
             let _ = write!(
                 text,
                 "#line 1 \"constants of {}\"\n{}",
-                self.path, self.definitions
+                in_quotes(&self.path),
+                self.definitions
             );
         }
         self.expand(&self.path, &self.text, &mut taken, &mut text)?;
@@ -226,7 +241,7 @@ impl Source {
             let _ = write!(
                 text,
                 "#line 1 \"{} as Rust declares it\"\n{}",
-                self.path,
+                in_quotes(&self.path),
                 self.checks.concat()
             );
         }
@@ -253,7 +268,12 @@ impl Source {
         text: &mut String,
     ) -> Result<()> {
         taken.insert(path);
-        let _ = writeln!(text, "#line 1 \"{path}\"");
+        let shown = match &self.shown {
+            Some((known, shown)) if *known == path => shown,
+            _ => path,
+        };
+        let name_in_line = in_quotes(shown);
+        let _ = writeln!(text, "#line 1 \"{name_in_line}\"");
         for (line, code) in (1..).zip(body.lines()) {
             let Some(name) = included(code) else {
                 // A header stands in the text once anyway, and the compiler would warn of the pragma in a main file.
@@ -267,7 +287,7 @@ impl Source {
             };
             let Some((header, header_body)) = self.resolve(path, name) else {
                 return Err(Error::NoHeader {
-                    file: path.to_owned(),
+                    file: shown.to_owned(),
                     line,
                     name: name.to_owned(),
                     known: self
@@ -281,7 +301,7 @@ impl Source {
                 text.push('\n');
             } else {
                 self.expand(header, header_body, taken, text)?;
-                let _ = writeln!(text, "#line {} \"{path}\"", line + 1);
+                let _ = writeln!(text, "#line {} \"{name_in_line}\"", line + 1);
             }
         }
         Ok(())
@@ -304,6 +324,20 @@ impl Source {
             .map(|(path, text)| (path.as_ref(), text.as_ref()))
             .chain(HEADERS.iter().copied())
     }
+}
+
+/// A path as it can stand between quotes in one line, whatever is in it.
+pub(crate) fn in_quotes(path: &str) -> Cow<'_, str> {
+    if !path.contains(|c: char| c == '"' || c == '\\' || c.is_control()) {
+        return path.into();
+    }
+    let plain = path.chars().map(|c| match c {
+        '"' => '\'',
+        '\\' => '/',
+        c if c.is_control() => ' ',
+        c => c,
+    });
+    plain.collect()
 }
 
 /// The name in `#include "name"`.

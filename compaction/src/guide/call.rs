@@ -30,7 +30,7 @@
 //! chain without the host ever knowing how many items there are:
 //!
 //! ```no_run
-//! use compaction::{Strategy, cuda, select::{Count, Select, Workspace}};
+//! use compaction::{Count, cuda, select::{Select, Strategy, Workspace}};
 //!
 //! # let context = cuda::open(0)?;
 //! # let stream = context.default_stream();

@@ -5,16 +5,17 @@ use std::sync::Arc;
 use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
 
 use super::{
-    CountPortions, MoveIndices, OUTPUT, Workspace,
+    CountPortions, MoveIndices, Workspace,
     workspace::{CHUNK_BITS, LAST_CLASS_EPOCH, class_chunks, portions},
 };
 use crate::{
-    Error, Result,
-    counted::{Counted, Names, check_room, check_words, count_words, is_wide},
-    counting::CountWord,
+    Count, CountWord, Result,
+    counted::{
+        Counted, Names, check_range, check_room, check_words, check_workspace, count_words,
+        is_wide, names,
+    },
     cuda::{self, Compiler, In, InOut, Kernel, Launch, Source},
     look_back::Control,
-    select::Count,
 };
 
 /// Items that a block orders at a time on CUDA.
@@ -38,11 +39,7 @@ fn class_bits(classes: u32) -> u32 {
 }
 
 pub(super) const STARTS: &str = "the starts of partition";
-const NAMES: Names = Names {
-    room: "partition",
-    input: "the keys of partition",
-    count: "the count that partition reads",
-};
+const NAMES: Names = names!("partition", "keys");
 
 /// `(keys, count, capacity, is_given, out, starts, workspace)`
 type Indices = (
@@ -57,14 +54,27 @@ type Indices = (
 
 /// Refuses numbers of classes that a byte cannot tell apart.
 pub(super) fn check_classes(classes: u32) -> Result<()> {
-    if !(1..=256).contains(&classes) {
-        return Err(Error::LengthMismatch {
-            what: "the classes of partition, 1 to 256",
-            expected: classes.clamp(1, 256) as usize,
-            got: classes as usize,
-        });
-    }
-    Ok(())
+    check_range("the classes of partition", classes as usize, 1, 256)
+}
+
+/// The kernel file for this many classes.
+fn source(classes: u32) -> Result<Source> {
+    check_classes(classes)?;
+    let bits = class_bits(classes);
+    let text = include_str!("../../kernels/partition_classes.cu");
+    Ok(Source::new("compaction/kernels/partition_classes.cu", text)
+        .constant("BLOCK_THREADS", block_threads(bits))
+        .constant("ITEMS_PER_THREAD", CLASS_TILE_ITEMS / block_threads(bits))
+        .constant("MOST_VOTES", MOST_VOTES)
+        .constant("CLASSES", classes)
+        .constant("CLASS_BITS", bits)
+        .constant("CHUNK_BITS", CHUNK_BITS)
+        .constant("LAST_EPOCH", LAST_CLASS_EPOCH)
+        .shared::<Control>()
+        .kernel::<Indices>("partition_classes")
+        .kernel::<CountPortions>("partition_count_classes")
+        .kernel::<MoveIndices>("partition_move_classes")
+        .kernel::<MoveIndices>("partition_move_wide_classes"))
 }
 
 /// The partition into classes on a GPU.
@@ -72,7 +82,7 @@ pub(super) fn check_classes(classes: u32) -> Result<()> {
 /// As [`Partition`](super::Partition): one launch or two, nothing allocated, nothing waited for.
 ///
 /// ```no_run
-/// use compaction::{cuda, partition::{Classes, Workspace}, select::Count};
+/// use compaction::{Count, cuda, partition::{Classes, Workspace}};
 ///
 /// let context = cuda::open(0)?;
 /// let stream = context.default_stream();
@@ -109,7 +119,7 @@ impl Classes {
     /// every bit of a class's number.
     ///
     /// ```no_run
-    /// # use compaction::{cuda::{self, Compiler}, partition::{Classes, Partition, Workspace}, select::Count};
+    /// # use compaction::{Count, cuda::{self, Compiler}, partition::{Classes, Partition, Workspace}};
     /// # let context = cuda::open(0)?;
     /// # let stream = context.default_stream();
     /// let materials = Classes::new(&Compiler::new(), &context, 16)?;
@@ -118,9 +128,9 @@ impl Classes {
     ///
     /// # Errors
     ///
-    /// [`Error::LengthMismatch`] for another number of classes; what [`Compiler::load`] says.
+    /// [`Error::OutOfRange`](crate::Error::OutOfRange) for another number of classes; what [`Compiler::load`] says.
     pub fn new(compiler: &Compiler, context: &Arc<CudaContext>, classes: u32) -> Result<Self> {
-        let module = compiler.load(context, &Self::source(classes)?)?;
+        let module = compiler.load(context, &source(classes)?)?;
         Ok(Self {
             classes,
             multiprocessors: cuda::multiprocessors(context)?,
@@ -133,42 +143,28 @@ impl Classes {
         })
     }
 
-    /// The kernels for this many classes: what an [`Archive`](crate::cuda::Archive) ships.
+    /// The kernel files for this many classes: what an [`Archive`](crate::cuda::Archive) ships.
     ///
     /// ```
     /// use compaction::partition::Classes;
     ///
-    /// assert!(Classes::source(20)?.path().ends_with("partition_classes.cu"));
-    /// assert!(Classes::source(257).is_err(), "a byte does not tell so many apart");
+    /// assert!(Classes::sources(20)?[0].path().ends_with("partition_classes.cu"));
+    /// let error = Classes::sources(257).unwrap_err().to_string();
+    /// assert_eq!(error, "the classes of partition: 257, where 1 to 256 are possible");
     /// # Ok::<(), compaction::Error>(())
     /// ```
     ///
     /// # Errors
     ///
-    /// [`Error::LengthMismatch`] for less than 1 or more than 256 classes.
-    pub fn source(classes: u32) -> Result<Source> {
-        check_classes(classes)?;
-        let bits = class_bits(classes);
-        let text = include_str!("../../kernels/partition_classes.cu");
-        Ok(Source::new("compaction/kernels/partition_classes.cu", text)
-            .constant("BLOCK_THREADS", block_threads(bits))
-            .constant("ITEMS_PER_THREAD", CLASS_TILE_ITEMS / block_threads(bits))
-            .constant("MOST_VOTES", MOST_VOTES)
-            .constant("CLASSES", classes)
-            .constant("CLASS_BITS", bits)
-            .constant("CHUNK_BITS", CHUNK_BITS)
-            .constant("LAST_EPOCH", LAST_CLASS_EPOCH)
-            .shared::<Control>()
-            .kernel::<Indices>("partition_classes")
-            .kernel::<CountPortions>("partition_count_classes")
-            .kernel::<MoveIndices>("partition_move_classes")
-            .kernel::<MoveIndices>("partition_move_wide_classes"))
+    /// [`Error::OutOfRange`](crate::Error::OutOfRange) for another number of classes.
+    pub fn sources(classes: u32) -> Result<Vec<Source>> {
+        Ok(vec![source(classes)?])
     }
 
     /// How many classes there are.
     ///
     /// ```no_run
-    /// # use compaction::{cuda::{self, Compiler}, partition::{Classes, Partition, Workspace}, select::Count};
+    /// # use compaction::{Count, cuda::{self, Compiler}, partition::{Classes, Partition, Workspace}};
     /// # let context = cuda::open(0)?;
     /// # let stream = context.default_stream();
     /// # let classes = Classes::new(&Compiler::new(), &context, 3)?;
@@ -188,7 +184,7 @@ impl Classes {
     /// launch, or `u64`, in two: from 2³² keys on they have to be.
     ///
     /// ```no_run
-    /// # use compaction::{cuda::{self, Compiler}, partition::{Classes, Partition, Workspace}, select::Count};
+    /// # use compaction::{Count, cuda::{self, Compiler}, partition::{Classes, Partition, Workspace}};
     /// # let context = cuda::open(0)?;
     /// # let stream = context.default_stream();
     /// # let classes = Classes::new(&Compiler::new(), &context, 3)?;
@@ -222,11 +218,11 @@ impl Classes {
         workspace: &mut Workspace,
     ) -> Result<()> {
         let room = workspace.capacity();
-        let counted: Counted<'_> =
-            Counted::new(&NAMES, keys.len(), count, room, &workspace.no_limit)?;
-        check_words::<I>(OUTPUT, counted.capacity)?;
-        check_words::<W>(STARTS, counted.capacity)?;
-        check_room(OUTPUT, out.len(), counted.capacity)?;
+        let counted = Counted::new(&NAMES, keys.len(), count, &workspace.unread)?;
+        let what = || "the keys of partition".to_owned();
+        check_workspace(what, room, counted.capacity)?;
+        check_words::<I>(NAMES.output, counted.capacity)?;
+        check_room(NAMES.output, out.len(), counted.capacity)?;
         check_room(STARTS, starts.len(), self.classes as usize + 1)?;
         let threads = block_threads(class_bits(self.classes));
         let is_given = counted.is_given.into();

@@ -4,13 +4,12 @@ use bytemuck::Pod;
 use rayon::prelude::*;
 
 use super::{
-    OUTPUT, check_items,
+    NAMES, check_items,
     classes::{STARTS, check_classes},
 };
 use crate::{
-    Result,
+    CountWord, Result,
     counted::{check_room, check_words},
-    counting::CountWord,
     select::check_item,
 };
 
@@ -57,8 +56,8 @@ pub fn specification<T>(
 /// [`Error::Uncountable`](crate::Error::Uncountable) for 2³² flags or more and indices of `u32`;
 /// [`Error::OutputTooShort`](crate::Error::OutputTooShort).
 pub fn indices<I: CountWord>(flags: &[u8], out: &mut [I]) -> Result<usize> {
-    check_words::<I>(OUTPUT, flags.len())?;
-    check_room(OUTPUT, out.len(), flags.len())?;
+    check_words::<I>(NAMES.output, flags.len())?;
+    check_room(NAMES.output, out.len(), flags.len())?;
     Ok(two_way(flags, index_word, out))
 }
 
@@ -80,7 +79,7 @@ pub fn indices<I: CountWord>(flags: &[u8], out: &mut [I]) -> Result<usize> {
 pub fn items<T: Pod + Send + Sync>(items: &[T], flags: &[u8], out: &mut [T]) -> Result<usize> {
     const { check_item::<T>() };
     check_items(flags.len(), items.len())?;
-    check_room(OUTPUT, out.len(), flags.len())?;
+    check_room(NAMES.output, out.len(), flags.len())?;
     Ok(two_way(flags, |index| items[index], out))
 }
 
@@ -97,7 +96,7 @@ pub fn items<T: Pod + Send + Sync>(items: &[T], flags: &[u8], out: &mut [T]) -> 
 ///
 /// # Errors
 ///
-/// [`Error::LengthMismatch`](crate::Error::LengthMismatch) for less than 1 or more than 256 classes; those of [`indices`].
+/// [`Error::OutOfRange`](crate::Error::OutOfRange) for less than 1 or more than 256 classes; those of [`indices`].
 pub fn classes<I: CountWord, W: CountWord>(
     classes: u32,
     keys: &[u8],
@@ -105,9 +104,9 @@ pub fn classes<I: CountWord, W: CountWord>(
     starts: &mut [W],
 ) -> Result<()> {
     check_classes(classes)?;
-    check_words::<I>(OUTPUT, keys.len())?;
+    check_words::<I>(NAMES.output, keys.len())?;
     check_words::<W>(STARTS, keys.len())?;
-    check_room(OUTPUT, out.len(), keys.len())?;
+    check_room(NAMES.output, out.len(), keys.len())?;
     check_room(STARTS, starts.len(), classes as usize + 1)?;
     // Keys that name no class are one more.
     let bins = classes as usize + 1;

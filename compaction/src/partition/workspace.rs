@@ -4,11 +4,10 @@ use std::sync::Arc;
 
 use cudarc::driver::{CudaSlice, CudaStream, CudaView};
 
-use super::{CLASS_TILE_ITEMS, SELECTED, TILE_ITEMS};
+use super::{CLASS_TILE_ITEMS, NAMES, TILE_ITEMS};
 use crate::{
-    Result,
+    CountWord, Result,
     counted::read_count,
-    counting::CountWord,
     cuda::{self, multiprocessors},
     look_back::States,
 };
@@ -69,16 +68,16 @@ pub struct Workspace {
     pub(super) classes: States,
     /// As `flag_counts`, a row for each block.
     pub(super) class_counts: CudaSlice<u32>,
-    /// The device's count for calls whose count is given: it limits nothing.
-    pub(super) no_limit: CudaSlice<u32>,
+    /// Stands for a count that no kernel reads, because it is given.
+    pub(super) unread: CudaSlice<u64>,
     capacity: usize,
 }
 
 impl Workspace {
-    /// A workspace for operations on up to `items` items.
+    /// A workspace for calls on up to `items` items.
     ///
     /// ```no_run
-    /// # use compaction::{cuda::{self, Compiler}, partition::{Classes, Partition, Workspace}, select::Count};
+    /// # use compaction::{Count, cuda::{self, Compiler}, partition::{Classes, Partition, Workspace}};
     /// # let context = cuda::open(0)?;
     /// # let stream = context.default_stream();
     /// let workspace = Workspace::with_capacity(&stream, 1 << 20)?;
@@ -101,15 +100,35 @@ impl Workspace {
             classes: States::with_epochs(stream, rows * MOST_BINS / 2, LAST_CLASS_EPOCH)?,
             flag_counts: cuda::uninitialised(stream, counts)?,
             class_counts: cuda::uninitialised(stream, count_rows.saturating_mul(MOST_BINS))?,
-            no_limit: cuda::upload(stream, &[u32::MAX])?,
+            unread: cuda::zeroed(stream, 1)?,
             capacity: items,
         })
     }
 
-    /// The count that a partition in two left in `selected[0]`, after all that its stream has to do before: this waits.
+    /// Reports what went wrong in partitions since the last report, after all that the stream has to do before: this
+    /// waits.
     ///
     /// ```no_run
-    /// # use compaction::{cuda::{self, Compiler}, partition::{Classes, Partition, Workspace}, select::Count};
+    /// # use compaction::{cuda, partition::Workspace};
+    /// # let stream = cuda::open(0)?.default_stream();
+    /// # let mut workspace = Workspace::with_capacity(&stream, 8)?;
+    /// workspace.check(&stream)?; // after some calls whose count nobody has to know
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::CountTooLarge`](crate::Error::CountTooLarge) if a count on the device said more items than there were: as
+    /// many as there were have been taken. Else those of [`cuda::download`].
+    pub fn check(&mut self, stream: &Arc<CudaStream>) -> Result<()> {
+        self.flags.check_overrun(stream, "partition")?;
+        self.classes.check_overrun(stream, "partition")
+    }
+
+    /// The count that a partition in two left in `selected[0]`, after a [`check`](Self::check): this waits.
+    ///
+    /// ```no_run
+    /// # use compaction::{Count, cuda::{self, Compiler}, partition::{Classes, Partition, Workspace}};
     /// # let context = cuda::open(0)?;
     /// # let stream = context.default_stream();
     /// # let partition = Partition::new(&Compiler::new(), &context)?;
@@ -125,23 +144,21 @@ impl Workspace {
     ///
     /// # Errors
     ///
-    /// [`Error::CountTooLarge`](crate::Error::CountTooLarge) if a partition in two since the last read was told by the
-    /// device of more items than there were: it took as many as there were, and the next read gives what it selected of
-    /// these. [`Error::LengthMismatch`](crate::Error::LengthMismatch) if the view is empty. Else those of
-    /// [`cuda::download`].
+    /// Those of [`check`](Self::check), and the next read gives what was selected of as many as there were.
+    /// [`Error::LengthMismatch`](crate::Error::LengthMismatch) for an empty view.
     pub fn read<W: CountWord>(
         &mut self,
         stream: &Arc<CudaStream>,
         selected: &CudaView<'_, W>,
     ) -> Result<usize> {
-        self.flags.check_overrun(stream, "partition")?;
-        read_count(SELECTED, stream, selected)
+        self.check(stream)?;
+        read_count(&NAMES, stream, selected)
     }
 
     /// Where the classes begin, as a partition into classes left it in `starts`: as [`read`](Self::read), of these.
     ///
     /// ```no_run
-    /// # use compaction::{cuda::{self, Compiler}, partition::{Classes, Partition, Workspace}, select::Count};
+    /// # use compaction::{Count, cuda::{self, Compiler}, partition::{Classes, Partition, Workspace}};
     /// # let context = cuda::open(0)?;
     /// # let stream = context.default_stream();
     /// # let classes = Classes::new(&Compiler::new(), &context, 3)?;
@@ -163,7 +180,7 @@ impl Workspace {
         stream: &Arc<CudaStream>,
         starts: &CudaView<'_, W>,
     ) -> Result<Vec<W>> {
-        self.classes.check_overrun(stream, "partition")?;
+        self.check(stream)?;
         cuda::download(stream, starts)
     }
 
@@ -177,7 +194,7 @@ impl Workspace {
     /// The most items that it can be used for.
     ///
     /// ```no_run
-    /// # use compaction::{cuda::{self, Compiler}, partition::{Classes, Partition, Workspace}, select::Count};
+    /// # use compaction::{Count, cuda::{self, Compiler}, partition::{Classes, Partition, Workspace}};
     /// # let context = cuda::open(0)?;
     /// # let stream = context.default_stream();
     /// assert_eq!(Workspace::with_capacity(&stream, 1000)?.capacity(), 1000);
@@ -185,5 +202,19 @@ impl Workspace {
     /// ```
     pub fn capacity(&self) -> usize {
         self.capacity
+    }
+
+    /// The bytes of device memory that it takes.
+    ///
+    /// ```no_run
+    /// # use compaction::{cuda, partition::Workspace};
+    /// # let stream = cuda::open(0)?.default_stream();
+    /// assert!(Workspace::with_capacity(&stream, 1 << 20)?.bytes() < 1 << 20);
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    pub fn bytes(&self) -> usize {
+        let states = self.flags.words.num_bytes() + self.classes.words.num_bytes();
+        let counts = self.flag_counts.num_bytes() + self.class_counts.num_bytes();
+        states + counts + self.unread.num_bytes()
     }
 }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::{Key, Order, check_bits, check_values};
+use super::{Key, NAMES, Order, check_bits, check_values};
 use crate::{Result, counted::check_room, partition::cpu::split_by_bin};
 
 /// Fewer keys than this are not worth the threads.
@@ -20,13 +20,13 @@ const BINS: usize = 256;
 /// use compaction::radix_sort::{Order, cpu::specification};
 ///
 /// let pairs = [(3_u32, 'a'), (1, 'b'), (3, 'c'), (2, 'd')];
-/// let sorted = specification(&pairs, 0..32, Order::Descending);
+/// let sorted = specification(Order::Descending, 0..32, &pairs);
 /// assert_eq!(sorted, [(3, 'a'), (3, 'c'), (2, 'd'), (1, 'b')]);
 /// ```
 pub fn specification<K: Key, V: Copy>(
-    pairs: &[(K, V)],
-    bits: Range<u32>,
     order: Order,
+    bits: Range<u32>,
+    pairs: &[(K, V)],
 ) -> Vec<(K, V)> {
     let mut sorted = pairs.to_vec();
     sorted.sort_by_key(|(key, _)| window(*key, &bits, order));
@@ -50,16 +50,16 @@ fn window<K: Key>(key: K, bits: &Range<u32>, order: Order) -> u64 {
 /// use compaction::radix_sort::{Order, cpu};
 ///
 /// let mut out = [0.0_f32; 4];
-/// cpu::keys(&[1.5, f32::NAN, -0.0, 0.0], 0..32, Order::Ascending, &mut out)?;
+/// cpu::keys(Order::Ascending, 0..32, &[1.5, f32::NAN, -0.0, 0.0], &mut out)?;
 /// assert_eq!(out.map(f32::to_bits), [-0.0, 0.0, 1.5, f32::NAN].map(f32::to_bits));
 /// # Ok::<(), compaction::Error>(())
 /// ```
 ///
 /// # Errors
 ///
-/// [`TooLong`](crate::Error::TooLong) for bits that the key does not have; [`LengthMismatch`](crate::Error::LengthMismatch)
-/// if they end before they begin; [`OutputTooShort`](crate::Error::OutputTooShort).
-pub fn keys<K: Key>(keys: &[K], bits: Range<u32>, order: Order, out: &mut [K]) -> Result<()> {
+/// [`OutOfRange`](crate::Error::OutOfRange) for bits that the key does not have, or that end before they begin;
+/// [`OutputTooShort`](crate::Error::OutputTooShort).
+pub fn keys<K: Key>(order: Order, bits: Range<u32>, keys: &[K], out: &mut [K]) -> Result<()> {
     check::<K>(keys.len(), &bits, out.len())?;
     let sorted = sort(keys.to_vec(), &bits, |&key| window(key, &bits, order));
     out[..keys.len()].copy_from_slice(&sorted);
@@ -72,7 +72,7 @@ pub fn keys<K: Key>(keys: &[K], bits: Range<u32>, order: Order, out: &mut [K]) -
 /// use compaction::radix_sort::{Order, cpu};
 ///
 /// let (mut keys, mut values) = ([0_i32; 3], [0; 3]);
-/// cpu::pairs(&[7, -7, 0], &[0, 1, 2], 0..32, Order::Ascending, &mut keys, &mut values)?;
+/// cpu::pairs(Order::Ascending, 0..32, &[7, -7, 0], &[0, 1, 2], &mut keys, &mut values)?;
 /// assert_eq!((keys, values), ([-7, 0, 7], [1, 2, 0]));
 /// # Ok::<(), compaction::Error>(())
 /// ```
@@ -81,10 +81,10 @@ pub fn keys<K: Key>(keys: &[K], bits: Range<u32>, order: Order, out: &mut [K]) -
 ///
 /// Those of [`keys`], and [`LengthMismatch`](crate::Error::LengthMismatch) if there are not as many values as keys.
 pub fn pairs<K: Key, V: Copy + Send + Sync>(
+    order: Order,
+    bits: Range<u32>,
     keys: &[K],
     values: &[V],
-    bits: Range<u32>,
-    order: Order,
     keys_out: &mut [K],
     values_out: &mut [V],
 ) -> Result<()> {
@@ -101,7 +101,7 @@ pub fn pairs<K: Key, V: Copy + Send + Sync>(
 
 fn check<K: Key>(len: usize, bits: &Range<u32>, out: usize) -> Result<()> {
     check_bits::<K>(bits)?;
-    check_room("the output of radix_sort", out, len)
+    check_room(NAMES.output, out, len)
 }
 
 /// Orders items by a number with as many bits as the window has.

@@ -1,7 +1,7 @@
 //! What can be sorted by.
 
 use super::Order;
-use crate::{cuda::Source, layout::Shared, look_back};
+use crate::{CountWord, cuda::Source, layout::Shared, look_back};
 
 /// A key: [`u8`], [`u16`], [`u32`], [`u64`], [`i8`], [`i16`], [`i32`], [`i64`], [`f32`] or [`f64`].
 ///
@@ -62,8 +62,13 @@ mod sealed {
 }
 
 /// Says to a kernel file that includes `radix_sort.cuh` what it has to know.
-pub(super) fn declare<K: Key>(source: Source, order: Order, value_bytes: u32) -> Source {
+pub(super) fn declare<K: Key, W: CountWord>(
+    source: Source,
+    order: Order,
+    value_bytes: u32,
+) -> Source {
     let source = source
+        .define("Word", W::NAME)
         .constant("KEY_BYTES", size_of::<K>() as u32)
         .constant("KEY_KIND", K::KIND)
         .constant("DESCENDING", u32::from(order == Order::Descending))

@@ -6,7 +6,8 @@ use cudarc::driver::CudaStream;
 
 use super::{Key, Order, key::declare, sort::Call, workspace::Views};
 use crate::{
-    Result,
+    CountWord, Result,
+    counted::is_wide,
     cuda::{In, InOut, Kernel, Launch, Module, Source},
 };
 
@@ -89,8 +90,7 @@ type Sweep = (
     InOut<u64>,
 );
 
-/// For 2³² keys and more if `wide`.
-pub(super) fn source<K: Key>(order: Order, value_bytes: u32, wide: bool) -> Source {
+pub(super) fn source<K: Key, W: CountWord>(order: Order, value_bytes: u32) -> Source {
     let items = items_per_thread(size_of::<K>() as u32, value_bytes);
     let source = Source::new(
         "compaction/kernels/radix_sort_onesweep.cu",
@@ -103,10 +103,10 @@ pub(super) fn source<K: Key>(order: Order, value_bytes: u32, wide: bool) -> Sour
     .constant("DIGIT_BITS", DIGIT_BITS)
     .constant("COUNT_BATCH", COUNT_BATCH)
     .constant("PORTION_TILES", PORTION_TILES)
-    .constant("WIDE", wide.into())
+    .constant("WIDE", is_wide::<W>().into())
     .kernel::<CountDigits>("radix_sort_count")
     .kernel::<Sweep>("radix_sort_onesweep");
-    declare::<K>(source, order, value_bytes)
+    declare::<K, W>(source, order, value_bytes)
 }
 
 /// The compiled kernels.
@@ -139,16 +139,13 @@ impl Onesweep {
         mut tables: Views<'_>,
     ) -> Result<()> {
         let (begin, end) = (call.bits.start, call.bits.end);
-        let counters = call
-            .counted
-            .capacity
-            .div_ceil((COUNT_BATCH * THREADS).into());
+        let counters = (call.counted.capacity as u64).div_ceil((COUNT_BATCH * THREADS).into());
         let most = COUNT_BLOCKS_PER_MULTIPROCESSOR * self.multiprocessors;
         let blocks = counters.clamp(1, most.into()) as u32;
         let args = (
             call.keys.input.slice(..),
             call.counted.count.slice(..),
-            call.counted.capacity,
+            call.counted.capacity as u64,
             call.counted.is_given.into(),
             begin,
             end,
@@ -179,9 +176,7 @@ impl Onesweep {
         let (keys_in, mut keys_out) = call.keys.pass(pass == 0, after);
         let (values_in, mut values_out) = call.values.pass(pass == 0, after);
         let bins = pass as usize * BINS;
-        let tiles = call
-            .counted
-            .capacity
+        let tiles = (call.counted.capacity as u64)
             .div_ceil(self.tile_items.into())
             .max(1);
         for first_tile in (0..tiles).step_by(PORTION_TILES as usize) {
@@ -201,7 +196,7 @@ impl Onesweep {
                 keys_in.slice(..),
                 values_in.slice(..),
                 call.counted.count.slice(..),
-                call.counted.capacity,
+                call.counted.capacity as u64,
                 call.counted.is_given.into(),
                 first_tile * u64::from(self.tile_items),
                 call.bits.start + pass * DIGIT_BITS,

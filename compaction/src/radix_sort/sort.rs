@@ -9,21 +9,17 @@ use std::{
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream, CudaView, CudaViewMut};
 
 use super::{
-    Key, Order, Strategy, Workspace, check_bits, check_values, key_bits, onesweep::Onesweep,
-    sources, split::Split, workspace::Views,
+    Key, NAMES, Order, Strategy, Workspace, check_bits, check_values, key_bits,
+    onesweep::Onesweep,
+    source,
+    split::Split,
+    workspace::{Parts, Views},
 };
 use crate::{
-    Result,
-    counted::{Counted, Names, check_room},
-    cuda::{self, Compiler},
+    Count, CountWord, Result,
+    counted::{Counted, check_room, check_workspace},
+    cuda::{self, Compiler, Source},
     layout::Shared,
-    select::Count,
-};
-
-const NAMES: Names = Names {
-    room: "radix_sort",
-    input: "the keys of radix_sort",
-    count: "the count that radix_sort reads",
 };
 
 /// Sorts keys of type `K` on a GPU.
@@ -34,11 +30,11 @@ const NAMES: Names = Names {
 /// is. Buffers are borrowed views, which may start anywhere in a larger buffer.
 ///
 /// ```no_run
-/// use compaction::{cuda, radix_sort::{Order, RadixSort, Strategy, Workspace}, select::Count};
+/// use compaction::{Count, cuda, radix_sort::{Order, RadixSort, Strategy, Workspace}};
 ///
 /// let context = cuda::open(0)?;
 /// let stream = context.default_stream();
-/// let sort = RadixSort::<u32>::new(&cuda::Compiler::new(), &context, Strategy::Onesweep, Order::Ascending)?;
+/// let sort = RadixSort::<u32>::new(&cuda::Compiler::new(), &context, Order::Ascending, Strategy::Onesweep)?;
 /// let mut workspace = Workspace::for_keys::<u32>(&stream, 5)?;
 ///
 /// let keys = cuda::upload(&stream, &[31_u32, 41, 59, 26, 53])?;
@@ -48,16 +44,15 @@ const NAMES: Names = Names {
 /// # Ok::<(), compaction::Error>(())
 /// ```
 #[derive(Debug)]
-pub struct RadixSort<K> {
-    strategy: Strategy,
+pub struct RadixSort<K, W = u32> {
     order: Order,
+    strategy: Strategy,
     bits: Range<u32>,
     compiler: Compiler,
     context: Arc<CudaContext>,
-    /// For keys alone and with values of 4 and of 8 bytes, each for fewer than 2³² keys and for more. Filled when first
-    /// needed.
-    kernels: [[OnceLock<Kernels>; 2]; 3],
-    key: PhantomData<fn(K)>,
+    /// For keys alone and with values of 4 and of 8 bytes, filled when first needed.
+    kernels: [OnceLock<Kernels>; 3],
+    types: PhantomData<fn(K, W)>,
 }
 
 /// The compiled kernels of a strategy.
@@ -70,7 +65,7 @@ enum Kernels {
 /// What a strategy orders.
 pub(super) struct Call<'a> {
     pub(super) bits: Range<u32>,
-    pub(super) counted: Counted<'a, u64>,
+    pub(super) counted: Counted<'a>,
     pub(super) keys: Column<'a>,
     pub(super) values: Column<'a>,
 }
@@ -110,14 +105,14 @@ impl<'a> Column<'a> {
     }
 }
 
-impl<K: Key> RadixSort<K> {
-    /// Compiles, or finds compiled, the kernels for keys alone.
+impl<K: Key, W: CountWord> RadixSort<K, W> {
+    /// Compiles, or finds compiled, the kernels for keys alone, counted by `W`.
     ///
     /// ```no_run
     /// use compaction::{cuda, radix_sort::{Order, RadixSort, Strategy}};
     ///
     /// let compiler = cuda::Compiler::new();
-    /// let sort = RadixSort::<f32>::new(&compiler, &cuda::open(0)?, Strategy::Onesweep, Order::Descending)?;
+    /// let sort = RadixSort::<f32>::new(&compiler, &cuda::open(0)?, Order::Descending, Strategy::Onesweep)?;
     /// # Ok::<(), compaction::Error>(())
     /// ```
     ///
@@ -127,19 +122,19 @@ impl<K: Key> RadixSort<K> {
     pub fn new(
         compiler: &Compiler,
         context: &Arc<CudaContext>,
-        strategy: Strategy,
         order: Order,
+        strategy: Strategy,
     ) -> Result<Self> {
         let sort = Self {
-            strategy,
             order,
+            strategy,
             bits: 0..key_bits::<K>(),
             compiler: compiler.clone(),
             context: context.clone(),
-            kernels: [const { [const { OnceLock::new() }; 2] }; 3],
-            key: PhantomData,
+            kernels: [const { OnceLock::new() }; 3],
+            types: PhantomData,
         };
-        sort.kernels(0, 0)?;
+        sort.kernels(0)?;
         Ok(sort)
     }
 
@@ -150,7 +145,7 @@ impl<K: Key> RadixSort<K> {
     /// use compaction::{cuda, radix_sort::{Order, RadixSort, Strategy}};
     ///
     /// let context = cuda::open(0)?;
-    /// let sort = RadixSort::<u32>::new(&cuda::Compiler::new(), &context, Strategy::Onesweep, Order::Ascending)?;
+    /// let sort = RadixSort::<u32>::new(&cuda::Compiler::new(), &context, Order::Ascending, Strategy::Onesweep)?;
     /// // For keys below 2¹²: two passes instead of four.
     /// let sort = sort.bits(0..12)?;
     /// # Ok::<(), compaction::Error>(())
@@ -158,7 +153,7 @@ impl<K: Key> RadixSort<K> {
     ///
     /// # Errors
     ///
-    /// [`TooLong`](crate::Error::TooLong) for bits that the key does not have; [`LengthMismatch`](crate::Error::LengthMismatch) if they end before they begin.
+    /// [`OutOfRange`](crate::Error::OutOfRange) for bits that the key does not have, or that end before they begin.
     pub fn bits(mut self, bits: Range<u32>) -> Result<Self> {
         check_bits::<K>(&bits)?;
         self.bits = bits;
@@ -171,7 +166,7 @@ impl<K: Key> RadixSort<K> {
     /// use compaction::{cuda, radix_sort::{Order, RadixSort, Strategy}};
     ///
     /// let context = cuda::open(0)?;
-    /// let sort = RadixSort::<u32>::new(&cuda::Compiler::new(), &context, Strategy::Split, Order::Ascending)?;
+    /// let sort = RadixSort::<u32>::new(&cuda::Compiler::new(), &context, Order::Ascending, Strategy::Split)?;
     /// assert_eq!(sort.strategy(), Strategy::Split);
     /// # Ok::<(), compaction::Error>(())
     /// ```
@@ -184,10 +179,10 @@ impl<K: Key> RadixSort<K> {
     /// A count on the device that says more than there are keys counts as that many, and [`Workspace::check`] reports it.
     ///
     /// ```no_run
-    /// # use compaction::{cuda::{self, Compiler}, radix_sort::{Order, RadixSort, Strategy, Workspace}, select::Count};
+    /// # use compaction::{Count, cuda::{self, Compiler}, radix_sort::{Order, RadixSort, Strategy, Workspace}};
     /// # let context = cuda::open(0)?;
     /// # let stream = context.default_stream();
-    /// let sort = RadixSort::<f32>::new(&Compiler::new(), &context, Strategy::Onesweep, Order::Descending)?;
+    /// let sort = RadixSort::<f32>::new(&Compiler::new(), &context, Order::Descending, Strategy::Onesweep)?;
     /// let mut workspace = Workspace::for_keys::<f32>(&stream, 3)?;
     /// let keys = cuda::upload(&stream, &[0.5_f32, -1.0, 2.0])?;
     /// let mut out = cuda::zeroed::<f32>(&stream, 3)?;
@@ -198,21 +193,23 @@ impl<K: Key> RadixSort<K> {
     ///
     /// # Errors
     ///
-    /// [`LengthMismatch`](crate::Error::LengthMismatch) if there are fewer keys than a given count says, or no word in a count's view;
-    /// [`OutputTooShort`](crate::Error::OutputTooShort); [`WorkspaceTooSmall`](crate::Error::WorkspaceTooSmall); and those of [`Kernel::launch`](cuda::Kernel::launch).
-    pub fn keys(
+    /// [`OutOfRange`](crate::Error::OutOfRange) for a given count of more keys than there are;
+    /// [`Uncountable`](crate::Error::Uncountable) for 2³² keys or more and counts of `u32`;
+    /// [`LengthMismatch`](crate::Error::LengthMismatch) for a count on the device without a word;
+    /// [`OutputTooShort`](crate::Error::OutputTooShort); [`WorkspaceTooSmall`](crate::Error::WorkspaceTooSmall); and
+    /// those of [`Kernel::launch`](cuda::Kernel::launch).
+    pub fn keys<V>(
         &self,
         stream: &Arc<CudaStream>,
         keys: &CudaView<'_, K>,
-        count: Count<'_>,
+        count: Count<'_, W>,
         out: &mut CudaViewMut<'_, K>,
-        workspace: &mut Workspace,
+        workspace: &mut Workspace<K, V>,
     ) -> Result<()> {
-        let parts = workspace.parts::<K>(0)?;
-        let counted = Counted::new(&NAMES, keys.len(), count, parts.capacity, parts.unread)?;
-        let items = counted.capacity as usize;
-        check_room("the output of radix_sort", out.len(), items)?;
-        let kernels = self.kernels(0, items)?;
+        let parts = workspace.parts();
+        let counted = self.counted(keys, count, &parts)?;
+        check_room(NAMES.output, out.len(), counted.capacity)?;
+        let kernels = self.kernels(0)?;
         let [absent, absent_out, between] = parts.absent;
         let (absent, mut absent_out) = (absent.as_view(), absent_out.as_view_mut());
         let call = Call {
@@ -228,11 +225,11 @@ impl<K: Key> RadixSort<K> {
     /// size does not compile.
     ///
     /// ```no_run
-    /// use compaction::{cuda, radix_sort::{Order, RadixSort, Strategy, Workspace}, select::Count};
+    /// use compaction::{Count, cuda, radix_sort::{Order, RadixSort, Strategy, Workspace}};
     ///
     /// let context = cuda::open(0)?;
     /// let stream = context.default_stream();
-    /// let sort = RadixSort::<f32>::new(&cuda::Compiler::new(), &context, Strategy::Onesweep, Order::Ascending)?;
+    /// let sort = RadixSort::<f32>::new(&cuda::Compiler::new(), &context, Order::Ascending, Strategy::Onesweep)?;
     /// let mut workspace = Workspace::for_pairs::<f32, u32>(&stream, 3)?;
     ///
     /// let depths = cuda::upload(&stream, &[2.5_f32, 0.5, 1.5])?;
@@ -252,7 +249,7 @@ impl<K: Key> RadixSort<K> {
     /// ```
     ///
     /// The kernels are compiled when they are first needed, which takes a moment and has no place in a graph capture:
-    /// [`prepare_pairs`](Self::prepare_pairs) does it ahead. (Those for 2³² keys or more, alone as well, a first call does.)
+    /// [`prepare_pairs`](Self::prepare_pairs) does it ahead.
     ///
     /// # Errors
     ///
@@ -267,21 +264,20 @@ impl<K: Key> RadixSort<K> {
         stream: &Arc<CudaStream>,
         keys: &CudaView<'_, K>,
         values: &CudaView<'_, V>,
-        count: Count<'_>,
+        count: Count<'_, W>,
         keys_out: &mut CudaViewMut<'_, K>,
         values_out: &mut CudaViewMut<'_, V>,
-        workspace: &mut Workspace,
+        workspace: &mut Workspace<K, V>,
     ) -> Result<()> {
         const { check_value::<V>() };
-        let parts = workspace.parts::<K>(size_of::<V>())?;
-        let counted = Counted::new(&NAMES, keys.len(), count, parts.capacity, parts.unread)?;
-        let items = counted.capacity as usize;
+        let parts = workspace.parts();
+        let counted = self.counted(keys, count, &parts)?;
         check_values(keys.len(), values.len())?;
         for room in [keys_out.len(), values_out.len()] {
-            check_room("the output of radix_sort", room, items)?;
+            check_room(NAMES.output, room, counted.capacity)?;
         }
         check_aligned(values, values_out)?;
-        let kernels = self.kernels(size_of::<V>(), items)?;
+        let kernels = self.kernels(size_of::<V>())?;
         let call = Call {
             bits: self.bits.clone(),
             counted,
@@ -297,7 +293,7 @@ impl<K: Key> RadixSort<K> {
     /// use compaction::{cuda, radix_sort::{Order, RadixSort, Strategy}};
     ///
     /// let context = cuda::open(0)?;
-    /// let sort = RadixSort::<u64>::new(&cuda::Compiler::new(), &context, Strategy::Onesweep, Order::Ascending)?;
+    /// let sort = RadixSort::<u64>::new(&cuda::Compiler::new(), &context, Order::Ascending, Strategy::Onesweep)?;
     /// sort.prepare_pairs::<u32>()?;
     /// # Ok::<(), compaction::Error>(())
     /// ```
@@ -307,19 +303,56 @@ impl<K: Key> RadixSort<K> {
     /// What [`Compiler::load`] says.
     pub fn prepare_pairs<V: Shared>(&self) -> Result<()> {
         const { check_value::<V>() };
-        self.kernels(size_of::<V>(), 0).map(drop)
+        self.kernels(size_of::<V>()).map(drop)
     }
 
-    /// The kernels for values of so many bytes, and for so many keys.
-    fn kernels(&self, value_bytes: usize, items: usize) -> Result<&Kernels> {
-        let is_wide = self.strategy == Strategy::Onesweep && items > u32::MAX as usize;
-        let slot = &self.kernels[value_bytes / 4][usize::from(is_wide)];
+    /// The kernel files for keys alone: what an [`Archive`](cuda::Archive) ships.
+    ///
+    /// ```
+    /// use compaction::radix_sort::{Order, RadixSort, Strategy};
+    ///
+    /// let sources = RadixSort::<f32>::sources(Order::Ascending, Strategy::Onesweep);
+    /// assert!(sources[0].text()?.contains("constexpr u32 VALUE_BYTES = 0;"));
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    pub fn sources(order: Order, strategy: Strategy) -> Vec<Source> {
+        vec![source::<K, W>(order, strategy, 0)]
+    }
+
+    /// The kernel files of [`pairs`](Self::pairs) for values of `V`'s size: what an [`Archive`](cuda::Archive) ships.
+    ///
+    /// ```
+    /// use compaction::radix_sort::{Order, RadixSort, Strategy};
+    ///
+    /// let sources = RadixSort::<f32>::sources_pairs::<u32>(Order::Ascending, Strategy::Onesweep);
+    /// assert!(sources[0].text()?.contains("constexpr u32 VALUE_BYTES = 4;"));
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    pub fn sources_pairs<V: Shared>(order: Order, strategy: Strategy) -> Vec<Source> {
+        const { check_value::<V>() };
+        vec![source::<K, W>(order, strategy, size_of::<V>() as u32)]
+    }
+
+    fn counted<'a>(
+        &self,
+        keys: &CudaView<'_, K>,
+        count: Count<'a, W>,
+        parts: &Parts<'a>,
+    ) -> Result<Counted<'a>> {
+        let counted = Counted::new(&NAMES, keys.len(), count, parts.unread)?;
+        let what = || "the keys of radix_sort".to_owned();
+        check_workspace(what, parts.capacity, counted.capacity)?;
+        Ok(counted)
+    }
+
+    /// The kernels for values of so many bytes.
+    fn kernels(&self, value_bytes: usize) -> Result<&Kernels> {
+        let slot = &self.kernels[value_bytes / 4];
         if let Some(kernels) = slot.get() {
             return Ok(kernels);
         }
         let value_bytes = value_bytes as u32;
-        let source =
-            sources::<K>(self.strategy, self.order, value_bytes).swap_remove(usize::from(is_wide));
+        let source = source::<K, W>(self.order, self.strategy, value_bytes);
         let module = self.compiler.load(&self.context, &source)?;
         let multiprocessors = cuda::multiprocessors(&self.context)?;
         let kernels = match self.strategy {

@@ -6,7 +6,7 @@ use cudarc::driver::CudaStream;
 
 use super::{Key, Order, key::declare, key_bits, sort::Call, workspace::Views};
 use crate::{
-    Error, Result,
+    CountWord, Error, Result,
     cuda::{In, InOut, Kernel, Launch, Module, Source},
 };
 
@@ -53,7 +53,7 @@ type Move = (
     InOut<u64>,
 );
 
-pub(super) fn source<K: Key>(order: Order, value_bytes: u32) -> Source {
+pub(super) fn source<K: Key, W: CountWord>(order: Order, value_bytes: u32) -> Source {
     let source = Source::new(
         "compaction/kernels/radix_sort_split.cu",
         include_str!("../../kernels/radix_sort_split.cu"),
@@ -63,7 +63,7 @@ pub(super) fn source<K: Key>(order: Order, value_bytes: u32) -> Source {
     .constant("PORTION_ITEMS", PORTION_ITEMS)
     .kernel::<Zeros>("radix_sort_zeros")
     .kernel::<Move>("radix_sort_split");
-    declare::<K>(source, order, value_bytes)
+    declare::<K, W>(source, order, value_bytes)
 }
 
 /// The compiled kernels.
@@ -89,7 +89,7 @@ impl Split {
         mut call: Call<'_>,
         mut tables: Views<'_>,
     ) -> Result<()> {
-        let items = call.counted.capacity as usize;
+        let items = call.counted.capacity;
         if portions(items) > 1 {
             stream
                 .memset_zeros(&mut tables.zeros)
@@ -97,7 +97,7 @@ impl Split {
             let args = (
                 call.keys.input.slice(..),
                 call.counted.count.slice(..),
-                call.counted.capacity,
+                call.counted.capacity as u64,
                 call.counted.is_given.into(),
                 tables.zeros.slice_mut(..),
                 tables.split.slice_mut(..),
@@ -137,14 +137,14 @@ impl Split {
     ) -> Result<()> {
         let (keys_in, mut keys_out) = call.keys.pass(first, after);
         let (values_in, mut values_out) = call.values.pass(first, after);
-        let items = call.counted.capacity as usize;
+        let items = call.counted.capacity;
         for portion in 0..portions(items) {
             let begin = portion * PORTION_ITEMS as usize;
             let args = (
                 keys_in.slice(..),
                 values_in.slice(..),
                 call.counted.count.slice(..),
-                call.counted.capacity,
+                call.counted.capacity as u64,
                 call.counted.is_given.into(),
                 begin as u64,
                 portion as u32,

@@ -1,6 +1,6 @@
 //! The device memory that calls share.
 
-use std::sync::Arc;
+use std::{marker::PhantomData, sync::Arc};
 
 use cudarc::driver::{CudaSlice, CudaStream, CudaViewMut};
 
@@ -10,14 +10,13 @@ use super::{
     split,
 };
 use crate::{
-    Error, Result,
+    Result,
     cuda::{self, multiprocessors},
-    layout::Shared,
     look_back::States,
 };
 
-/// What a sort needs of device memory besides its arguments: once more the keys, and the values if there are any; and 2
-/// KB for 42 KB of keys, 64 MB at most.
+/// What sorts of keys of type `K`, alone or with values of type `V`, need of device memory besides their arguments, by
+/// any strategy: once more the keys, and the values if there are any; and 2 KB for 42 KB of keys, 64 MB at most.
 ///
 /// It is made once and then used over and over, by operations on one stream, one after the other. No call has to clear
 /// it. The bytes that it takes never shrink as the capacity grows.
@@ -26,12 +25,13 @@ use crate::{
 /// use compaction::{cuda, radix_sort::Workspace};
 ///
 /// let stream = cuda::open(0)?.default_stream();
-/// let workspace = Workspace::for_pairs::<u32, u32>(&stream, 1 << 20)?;
-/// assert_eq!(workspace.capacity(), 1 << 20);
+/// let of_keys = Workspace::<u32>::with_capacity(&stream, 1 << 20)?;
+/// let of_pairs = Workspace::<u32, f32>::with_capacity(&stream, 1 << 20)?; // serves keys alone as well
+/// assert_eq!(of_keys.capacity(), of_pairs.capacity());
 /// # Ok::<(), compaction::Error>(())
 /// ```
 #[derive(Debug)]
-pub struct Workspace {
+pub struct Workspace<K, V = ()> {
     /// Where every other pass writes to, in bytes.
     keys: CudaSlice<u8>,
     /// As `keys`; empty for keys alone.
@@ -39,11 +39,10 @@ pub struct Workspace {
     /// Stand for the values where there are none; never read or written.
     absent: [CudaSlice<u8>; 3],
     /// Stands for the count where it is given.
-    unread: CudaSlice<u32>,
+    unread: CudaSlice<u64>,
     tables: Tables,
     capacity: usize,
-    key_bytes: usize,
-    value_bytes: usize,
+    types: PhantomData<fn(K, V)>,
 }
 
 /// What the kernels count in.
@@ -85,44 +84,32 @@ pub(super) struct Parts<'a> {
     pub(super) keys: &'a mut CudaSlice<u8>,
     pub(super) values: &'a mut CudaSlice<u8>,
     pub(super) absent: [&'a mut CudaSlice<u8>; 3],
-    pub(super) unread: &'a CudaSlice<u32>,
+    pub(super) unread: &'a CudaSlice<u64>,
     pub(super) tables: Views<'a>,
 }
 
-impl Workspace {
-    /// A workspace for sorts of up to `items` keys alone.
+impl<K: Key, V> Workspace<K, V> {
+    /// A workspace for sorts of up to `items` keys, with values of type `V` or alone. A value has 4 or 8 bytes; another
+    /// size does not compile, but for `()`, which is the default and stands for no values.
     ///
     /// ```no_run
     /// use compaction::{cuda, radix_sort::Workspace};
     ///
-    /// let workspace = Workspace::for_keys::<u64>(&cuda::open(0)?.default_stream(), 1000)?;
+    /// let workspace = Workspace::<u64>::with_capacity(&cuda::open(0)?.default_stream(), 1000)?;
     /// # Ok::<(), compaction::Error>(())
     /// ```
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`].
-    pub fn for_keys<K: Key>(stream: &Arc<CudaStream>, items: usize) -> Result<Self> {
-        Self::new::<K>(stream, items, 0)
-    }
-
-    /// A workspace for sorts of up to `items` keys, with values of `V`'s size or less, or alone.
-    ///
-    /// ```no_run
-    /// use compaction::{cuda, radix_sort::Workspace};
-    ///
-    /// let workspace = Workspace::for_pairs::<f32, u32>(&cuda::open(0)?.default_stream(), 1000)?;
-    /// # Ok::<(), compaction::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// [`Error::OutOfMemory`].
-    pub fn for_pairs<K: Key, V: Shared>(stream: &Arc<CudaStream>, items: usize) -> Result<Self> {
-        Self::new::<K>(stream, items, size_of::<V>())
-    }
-
-    fn new<K: Key>(stream: &Arc<CudaStream>, items: usize, value_bytes: usize) -> Result<Self> {
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory).
+    pub fn with_capacity(stream: &Arc<CudaStream>, items: usize) -> Result<Self> {
+        const {
+            assert!(
+                matches!(size_of::<V>(), 0 | 4 | 8),
+                "a value has 4 or 8 bytes"
+            )
+        };
+        let value_bytes = size_of::<V>();
         let bytes = |each: usize| cuda::uninitialised(stream, items.saturating_mul(each));
         let byte = || cuda::zeroed(stream, 1);
         let states = onesweep::states(items, size_of::<K>() as u32, value_bytes as u32);
@@ -143,21 +130,19 @@ impl Workspace {
                 portion_zeros: cuda::zeroed(stream, split::portions(items))?,
             },
             capacity: items,
-            key_bytes: size_of::<K>(),
-            value_bytes,
+            types: PhantomData,
         })
     }
 
-    /// Whether the sorts since the last check had as many keys as a count on the device said, after all that the stream
-    /// has to do before: this waits.
+    /// Reports what went wrong in sorts since the last report, after all that the stream has to do before: this waits.
     ///
     /// ```no_run
-    /// use compaction::{cuda, radix_sort::{Order, RadixSort, Strategy, Workspace}, select::Count};
+    /// use compaction::{Count, cuda, radix_sort::{Order, RadixSort, Strategy, Workspace}};
     ///
     /// let context = cuda::open(0)?;
     /// let stream = context.default_stream();
-    /// let sort = RadixSort::<u32>::new(&cuda::Compiler::new(), &context, Strategy::Onesweep, Order::Ascending)?;
-    /// let mut workspace = Workspace::for_keys::<u32>(&stream, 2)?;
+    /// let sort = RadixSort::<u32>::new(&cuda::Compiler::new(), &context, Order::Ascending, Strategy::Onesweep)?;
+    /// let mut workspace = Workspace::<u32>::with_capacity(&stream, 2)?;
     ///
     /// let keys = cuda::upload(&stream, &[2_u32, 1])?;
     /// let mut out = cuda::zeroed::<u32>(&stream, 2)?;
@@ -171,24 +156,49 @@ impl Workspace {
     ///
     /// # Errors
     ///
-    /// [`Error::CountTooLarge`] if a sort since the last check was told by the device of more keys than there were: it
-    /// took as many as there were. Else those of [`cuda::download`].
+    /// [`Error::CountTooLarge`](crate::Error::CountTooLarge) if a count on the device said more keys than there were: as
+    /// many as there were have been taken. Else those of [`cuda::download`].
     pub fn check(&mut self, stream: &Arc<CudaStream>) -> Result<()> {
         self.tables.onesweep.check_overrun(stream, "radix_sort")?;
         self.tables.split.check_overrun(stream, "radix_sort")
     }
 
-    /// The most keys that it can be used for, see [the example](Self).
+    /// The most keys that it can be used for.
     ///
     /// ```no_run
-    /// # use compaction::{cuda::{self, Compiler}, radix_sort::{Order, RadixSort, Strategy, Workspace}, select::Count};
-    /// # let context = cuda::open(0)?;
-    /// # let stream = context.default_stream();
-    /// assert_eq!(Workspace::for_keys::<u32>(&stream, 1000)?.capacity(), 1000);
+    /// # use compaction::{cuda, radix_sort::Workspace};
+    /// # let stream = cuda::open(0)?.default_stream();
+    /// assert_eq!(Workspace::<u32>::with_capacity(&stream, 1000)?.capacity(), 1000);
     /// # Ok::<(), compaction::Error>(())
     /// ```
     pub fn capacity(&self) -> usize {
         self.capacity
+    }
+
+    /// The bytes of device memory that it takes.
+    ///
+    /// ```no_run
+    /// # use compaction::{cuda, radix_sort::Workspace};
+    /// # let stream = cuda::open(0)?.default_stream();
+    /// let of_keys = Workspace::<u32>::with_capacity(&stream, 1 << 20)?;
+    /// let of_pairs = Workspace::<u32, u32>::with_capacity(&stream, 1 << 20)?;
+    /// assert_eq!(of_pairs.bytes(), of_keys.bytes() + (4 << 20));
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    pub fn bytes(&self) -> usize {
+        let absent: usize = self.absent.iter().map(CudaSlice::num_bytes).sum();
+        let tables = &self.tables;
+        let counts = [
+            &tables.counts,
+            &tables.starts,
+            &tables.next_starts,
+            &tables.zeros,
+        ];
+        let counts: usize = counts.iter().map(|table| table.num_bytes()).sum();
+        let states = tables.onesweep.words.num_bytes() + tables.split.words.num_bytes();
+        let words = tables.finished.num_bytes() + tables.portion_zeros.num_bytes();
+        let held = self.keys.num_bytes() + self.values.num_bytes() + self.unread.num_bytes();
+        absent + counts + states + words + held
     }
 
     /// Makes it as old as if all but this many of its epochs were used up. For tests of what comes then.
@@ -198,24 +208,10 @@ impl Workspace {
         self.tables.split.age(stream, epochs_left)
     }
 
-    /// Refuses a sort of other keys, or of larger values than there is room for.
-    pub(super) fn parts<K: Key>(&mut self, value_bytes: usize) -> Result<Parts<'_>> {
-        if self.key_bytes != size_of::<K>() {
-            return Err(Error::LengthMismatch {
-                what: "the bytes of a key in the workspace of radix_sort",
-                expected: size_of::<K>(),
-                got: self.key_bytes,
-            });
-        }
-        if value_bytes > self.value_bytes {
-            return Err(Error::LengthMismatch {
-                what: "the bytes of a value in the workspace of radix_sort",
-                expected: value_bytes,
-                got: self.value_bytes,
-            });
-        }
+    /// All of it, to be lent to a call.
+    pub(super) fn parts(&mut self) -> Parts<'_> {
         let tables = &mut self.tables;
-        Ok(Parts {
+        Parts {
             capacity: self.capacity,
             keys: &mut self.keys,
             values: &mut self.values,
@@ -231,6 +227,6 @@ impl Workspace {
                 zeros: tables.zeros.as_view_mut(),
                 portion_zeros: tables.portion_zeros.as_view_mut(),
             },
-        })
+        }
     }
 }

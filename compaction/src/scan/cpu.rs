@@ -1,8 +1,9 @@
 //! The operations of [`scan`](crate::scan) on the CPU.
 
-use super::{check_lengths, tree};
+use super::{NAMES, tree};
 use crate::{
     Result,
+    counted::check_room,
     in_turn::in_turn,
     monoid::{Item, Monoid, Operator, with_monoid},
 };
@@ -126,7 +127,7 @@ pub fn inclusive_in_place<T: Item>(operator: Operator, items: &mut [T]) {
 }
 
 fn scan<T: Item>(operator: Operator, items: &[T], out: &mut [T], inclusive: bool) -> Result<()> {
-    check_lengths(items.len(), out.len())?;
+    check_room(NAMES.output, out.len(), items.len())?;
     let out = &mut out[..items.len()];
     with_monoid!(operator, T, M => if !M::<T>::EXACT {
         tree::scan::<T, M<T>>(Some(items), out, inclusive);

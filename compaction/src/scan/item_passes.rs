@@ -45,18 +45,13 @@ impl<T: Item> HillisSteele<T> {
     }
 
     pub(super) fn launch(&self, work: &mut Work<'_, T>) -> Result<()> {
-        let Work {
-            call,
-            counted,
-            out,
-            scratch,
-        } = work;
-        let launch = covering(call.capacity);
-        let (mut from, mut rest) = scratch.split_at_mut(call.capacity);
-        let mut to = rest.slice_mut(..call.capacity);
+        let Work { call, out, scratch } = work;
+        let launch = covering(call.counted.capacity);
+        let (mut from, mut rest) = scratch.split_at_mut(call.counted.capacity);
+        let mut to = rest.slice_mut(..call.counted.capacity);
         let distances = (0..usize::BITS).map(|step| 1 << step);
         let mut distances = distances
-            .take_while(|&distance: &usize| distance < call.capacity)
+            .take_while(|&distance: &usize| distance < call.counted.capacity)
             .peekable();
 
         let first = if distances.peek().is_none() {
@@ -66,7 +61,7 @@ impl<T: Item> HillisSteele<T> {
         };
         // An exclusive scan is the inclusive one of the items moved on by a place.
         let shift = u32::from(!call.inclusive);
-        let (count, is_counted, capacity) = counted.args();
+        let (count, is_counted, capacity) = call.count_args();
         let items = call.items.slice(..);
         let args = (items, count, is_counted, capacity, first, shift, 0);
         self.lay_out.launch(call.stream, launch, args)?;
@@ -76,7 +71,7 @@ impl<T: Item> HillisSteele<T> {
             } else {
                 to.slice_mut(..)
             };
-            let (count, is_counted, capacity) = counted.args();
+            let (count, is_counted, capacity) = call.count_args();
             let args = (
                 from.as_view(),
                 count,
@@ -133,14 +128,9 @@ impl<T: Item> Blelloch<T> {
     }
 
     pub(super) fn launch(&self, work: &mut Work<'_, T>) -> Result<()> {
-        let Work {
-            call,
-            counted,
-            out,
-            scratch,
-        } = work;
-        let leaves = leaves(call.capacity);
-        let (count, is_counted, capacity) = counted.args();
+        let Work { call, out, scratch } = work;
+        let leaves = leaves(call.counted.capacity);
+        let (count, is_counted, capacity) = call.count_args();
         let tree = scratch.slice_mut(..);
         let args = (
             call.items.slice(..),
@@ -168,7 +158,7 @@ impl<T: Item> Blelloch<T> {
             .rev()
             .try_for_each(|stride| sweep(&self.down, stride))?;
 
-        let (count, is_counted, capacity) = counted.args();
+        let (count, is_counted, capacity) = call.count_args();
         let (items, tree): (CudaView<'_, T>, _) = (call.items.slice(..), scratch.as_view());
         let inclusive = u32::from(call.inclusive);
         let args = (
@@ -180,6 +170,7 @@ impl<T: Item> Blelloch<T> {
             out.slice_mut(..),
             inclusive,
         );
-        self.out.launch(call.stream, covering(call.capacity), args)
+        self.out
+            .launch(call.stream, covering(call.counted.capacity), args)
     }
 }

@@ -4,7 +4,7 @@ use cudarc::driver::{CudaView, CudaViewMut};
 
 use super::{
     BLOCK_THREADS,
-    passes::{Call, Counted, Work},
+    passes::{Call, Work},
     workspace::levels,
 };
 use crate::{
@@ -45,7 +45,6 @@ enum Sweeps<T: Item> {
 /// A level of a call.
 struct Level<'a, T> {
     call: &'a Call<'a, T>,
-    counted: &'a Counted<'a>,
     /// How many are below it.
     number: u32,
     /// Its tiles, and those of the levels above it.
@@ -81,10 +80,9 @@ impl<T: Item> Levels<T> {
     }
 
     pub(super) fn launch(&self, work: &mut Work<'_, T>) -> Result<()> {
-        let levels = levels::<T>(work.call.capacity);
+        let levels = levels::<T>(work.call.counted.capacity);
         let level = Level {
             call: work.call,
-            counted: &work.counted,
             number: 0,
             tiles: &levels[1..],
             items: work.call.items.slice(..),
@@ -119,7 +117,7 @@ impl<T: Item> Levels<T> {
     }
 
     fn before(&self, level: &mut Level<'_, T>, totals: &mut CudaViewMut<'_, T>) -> Result<()> {
-        let (count, counted, capacity) = level.counted.args();
+        let (count, counted, capacity) = level.call.count_args();
         let (items, totals) = (level.items.slice(..), totals.slice_mut(..));
         let (number, launch) = (level.number, level.blocks());
         match &self.sweeps {
@@ -139,7 +137,7 @@ impl<T: Item> Levels<T> {
     }
 
     fn after(&self, level: &mut Level<'_, T>, before: &CudaView<'_, T>) -> Result<()> {
-        let (count, counted, capacity) = level.counted.args();
+        let (count, counted, capacity) = level.call.count_args();
         let (number, launch) = (level.number, level.blocks());
         let (before, out) = (before.slice(..), level.out.slice_mut(..));
         match &self.sweeps {

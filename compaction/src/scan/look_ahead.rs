@@ -6,7 +6,7 @@ use cudarc::driver::{CudaContext, CudaStream, CudaView, sys::CUdevice_attribute}
 
 use super::{AHEAD_FROM_TILES, AHEAD_THREADS, LANE_BYTES, Operator, RING_BYTES, passes::LookBack};
 use crate::{
-    Error, Result,
+    CountWord, Error, Result,
     cuda::{Compiler, Kernel, Launch, Params, Source, is_on},
     monoid::Item,
 };
@@ -29,7 +29,7 @@ pub(super) struct LookAhead<T: Item> {
 
 impl<T: Item> LookAhead<T> {
     /// `None` where the GPU lacks what the kernel needs, or where nothing can compile it.
-    pub(super) fn new(
+    pub(super) fn new<W: CountWord>(
         compiler: &Compiler,
         context: &Arc<CudaContext>,
         operator: Operator,
@@ -42,7 +42,7 @@ impl<T: Item> LookAhead<T> {
         if major < OLDEST_MAJOR {
             return Ok(None);
         }
-        let module = match compiler.load(context, &super::look_ahead_source::<T>(operator)) {
+        let module = match compiler.load(context, &super::look_ahead_source::<T, W>(operator)) {
             Err(Error::NoCompiler { .. }) => return Ok(None),
             module => module?,
         };

@@ -5,14 +5,15 @@ use std::sync::Arc;
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream, CudaView, CudaViewMut};
 
 use super::{
-    BLOCK_THREADS, Operator, Strategy, Workspace,
+    BLOCK_THREADS, Operator, Strategy,
     item_passes::{Blelloch, HillisSteele},
     level_passes::Levels,
     look_ahead::LookAhead,
     look_back_tile_items,
 };
 use crate::{
-    Result,
+    CountWord, Result,
+    counted::Counted,
     cuda::{Compiler, In, InOut, Kernel, Launch, Source},
     monoid::Item,
 };
@@ -21,43 +22,22 @@ use crate::{
 pub(super) struct Call<'a, T> {
     pub(super) stream: &'a Arc<CudaStream>,
     pub(super) items: CudaView<'a, T>,
-    /// Where the device says how many items there are.
-    pub(super) device_count: Option<CudaView<'a, u32>>,
-    /// The most items that there may be.
-    pub(super) capacity: usize,
+    pub(super) counted: Counted<'a>,
     pub(super) inclusive: bool,
 }
 
-/// `count, counted, capacity` of a kernel: how many items there are.
-pub(super) struct Counted<'a> {
-    count: CudaView<'a, u32>,
-    counted: u32,
-    pub(super) capacity: usize,
-}
-
-impl<'a> Counted<'a> {
-    /// `no_count` stands for the device's count where there is none.
-    fn new<T>(call: &'a Call<'a, T>, no_count: &'a CudaSlice<u32>) -> Self {
-        let (count, counted) = match &call.device_count {
-            Some(count) => (count.slice(..1), 1),
-            None => (no_count.as_view(), 0),
-        };
-        Self {
-            count,
-            counted,
-            capacity: call.capacity,
-        }
-    }
-
-    pub(super) fn args(&self) -> (CudaView<'_, u32>, u32, u64) {
-        (self.count.slice(..), self.counted, self.capacity as u64)
+impl<T> Call<'_, T> {
+    /// `count, counted, capacity` of a kernel: how many items there are.
+    pub(super) fn count_args(&self) -> (CudaView<'_, u32>, u32, u64) {
+        let is_counted = u32::from(!self.counted.is_given);
+        let capacity = self.counted.capacity as u64;
+        (self.counted.count.slice(..), is_counted, capacity)
     }
 }
 
 /// A call with what it writes.
 pub(super) struct Work<'a, T> {
     pub(super) call: &'a Call<'a, T>,
-    pub(super) counted: Counted<'a>,
     pub(super) out: CudaViewMut<'a, T>,
     /// Of the workspace.
     pub(super) scratch: CudaViewMut<'a, T>,
@@ -95,13 +75,13 @@ pub(super) enum Method<T: Item> {
 }
 
 impl<T: Item> Passes<T> {
-    pub(super) fn new(
+    pub(super) fn new<W: CountWord>(
         compiler: &Compiler,
         context: &Arc<CudaContext>,
         operator: Operator,
         strategy: Strategy,
     ) -> Result<Self> {
-        let module = &compiler.load(context, &super::source::<T>(operator))?;
+        let module = &compiler.load(context, &super::source::<T, W>(operator))?;
         let method = match strategy {
             Strategy::HillisSteele => Method::HillisSteele(HillisSteele::new(module)?),
             Strategy::Blelloch => Method::Blelloch(Blelloch::new(module)?),
@@ -110,7 +90,7 @@ impl<T: Item> Passes<T> {
             Strategy::Raking => Method::Levels(Levels::raking(module)?),
             Strategy::LookBack => Method::LookBack(
                 module.kernel("scan_look_back")?,
-                LookAhead::new(compiler, context, operator)?,
+                LookAhead::new::<W>(compiler, context, operator)?,
             ),
         };
         Ok(Self {
@@ -124,29 +104,35 @@ impl<T: Item> Passes<T> {
         &self,
         call: &Call<'_, T>,
         out: &mut CudaViewMut<'_, T>,
-        workspace: &mut Workspace<T>,
+        scratch: &mut CudaSlice<T>,
+        states: &mut CudaSlice<u64>,
     ) -> Result<()> {
+        let is_empty = call.counted.capacity == 0;
+        let checks_itself = matches!(self.method, Method::LookBack(..)) && !is_empty;
+        if !call.counted.is_given && !checks_itself {
+            let (count, _, capacity) = call.count_args();
+            let args = (count, capacity, states.as_view_mut());
+            self.check_count
+                .launch(call.stream, Launch::blocks(1, 1), args)?;
+        }
+        if is_empty {
+            return Ok(());
+        }
         let mut work = Work {
             call,
-            counted: Counted::new(call, &workspace.no_count),
             out: out.slice_mut(..),
-            scratch: workspace.scratch.as_view_mut(),
+            scratch: scratch.as_view_mut(),
         };
-        if let Some(count) = &call.device_count
-            && !matches!(self.method, Method::LookBack(..))
-        {
-            let states = workspace.states.words.as_view_mut();
-            let args = (count.slice(..1), call.capacity as u64, states);
-            let one = Launch::blocks(1, 1);
-            self.check_count.launch(call.stream, one, args)?;
-        }
         match &self.method {
             Method::HillisSteele(passes) => passes.launch(&mut work),
             Method::Blelloch(passes) => passes.launch(&mut work),
             Method::Levels(passes) => passes.launch(&mut work),
             Method::LookBack(kernel, look_ahead) => {
-                let tiles = call.capacity.div_ceil(look_back_tile_items::<T>() as usize);
-                let (count, is_counted, capacity) = work.counted.args();
+                let tiles = call
+                    .counted
+                    .capacity
+                    .div_ceil(look_back_tile_items::<T>() as usize);
+                let (count, is_counted, capacity) = call.count_args();
                 let args = (
                     call.items.slice(..),
                     count,
@@ -154,7 +140,7 @@ impl<T: Item> Passes<T> {
                     capacity,
                     work.out.slice_mut(..),
                     u32::from(call.inclusive),
-                    workspace.states.words.as_view_mut(),
+                    states.as_view_mut(),
                 );
                 match look_ahead {
                     Some(look_ahead) if look_ahead.suits(&call.items, tiles) => {

@@ -24,9 +24,10 @@ use crate::{Result, cuda, look_back::States, monoid::Item};
 ///
 /// let context = cuda::open(0)?;
 /// let stream = context.default_stream();
-/// let workspace = Workspace::<f32>::with_capacity(&stream, Strategy::LookBack, 1 << 28)?;
-/// assert_eq!(workspace.capacity(), 1 << 28);
-/// assert_eq!(workspace.bytes(), 128 + 8 * (1 << 15) + 4);
+/// let workspace = Workspace::<f32>::with_capacity(&stream, 1 << 28)?;
+/// let other = Workspace::<f32>::for_strategy(&stream, Strategy::Raking, 1 << 28)?;
+/// assert_eq!(workspace.capacity(), other.capacity());
+/// assert_eq!(workspace.bytes(), 128 + 8 * (1 << 15) + 8);
 /// # Ok::<(), compaction::Error>(())
 /// ```
 #[derive(Debug)]
@@ -34,19 +35,34 @@ pub struct Workspace<T> {
     pub(super) states: States,
     /// Items between the passes of the others.
     pub(super) scratch: CudaSlice<T>,
-    /// What stands for a count on the device where it does not count.
-    pub(super) no_count: CudaSlice<u32>,
+    /// Stands for a count that no kernel reads, because it is given.
+    pub(super) unread: CudaSlice<u64>,
     capacity: usize,
 }
 
 impl<T: Item> Workspace<T> {
-    /// A workspace for scans of up to `items` items by one strategy. A scan by another finds it too small, unless that
-    /// needs no more.
+    /// A workspace for calls on up to `items` items by the default strategy.
+    ///
+    /// ```no_run
+    /// # use compaction::{cuda, scan::Workspace};
+    /// # let stream = cuda::open(0)?.default_stream();
+    /// let workspace = Workspace::<u32>::with_capacity(&stream, 1000)?;
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory).
+    pub fn with_capacity(stream: &Arc<CudaStream>, items: usize) -> Result<Self> {
+        Self::for_strategy(stream, Strategy::default(), items)
+    }
+
+    /// A workspace for calls on up to `items` items by this strategy, and by those that need no more.
     ///
     /// ```no_run
     /// # use compaction::{Error, cuda, scan::{Strategy, Workspace}};
     /// # let context = cuda::open(0)?;
-    /// let too_much = Workspace::<u32>::with_capacity(&context.default_stream(), Strategy::Blelloch, 1 << 50);
+    /// let too_much = Workspace::<u32>::for_strategy(&context.default_stream(), Strategy::Blelloch, 1 << 50);
     /// assert!(matches!(too_much, Err(Error::OutOfMemory { .. })));
     /// # Ok::<(), compaction::Error>(())
     /// ```
@@ -54,7 +70,7 @@ impl<T: Item> Workspace<T> {
     /// # Errors
     ///
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory).
-    pub fn with_capacity(
+    pub fn for_strategy(
         stream: &Arc<CudaStream>,
         strategy: Strategy,
         items: usize,
@@ -63,7 +79,7 @@ impl<T: Item> Workspace<T> {
         Ok(Self {
             states: States::new(stream, states)?,
             scratch: cuda::uninitialised(stream, scratch)?,
-            no_count: cuda::zeroed(stream, 1)?,
+            unread: cuda::zeroed(stream, 1)?,
             capacity: items,
         })
     }
@@ -77,11 +93,11 @@ impl<T: Item> Workspace<T> {
     /// Reports what went wrong in scans since the last report, after all that the stream has to do before: this waits.
     ///
     /// ```no_run
-    /// # use compaction::{Error, cuda, select::Count, scan::{Operator, Scan, Strategy, Workspace}};
+    /// # use compaction::{Count, Error, cuda, scan::{Operator, Scan, Strategy, Workspace}};
     /// # let context = cuda::open(0)?;
     /// # let stream = context.default_stream();
     /// # let scan = Scan::<u32>::new(&cuda::Compiler::new(), &context, Operator::Sum, Strategy::LookBack)?;
-    /// # let mut workspace = Workspace::with_capacity(&stream, Strategy::LookBack, 5)?;
+    /// # let mut workspace = Workspace::with_capacity(&stream, 5)?;
     /// let mut items = cuda::upload(&stream, &[3, 1, 4, 1, 5])?;
     /// let count = cuda::upload(&stream, &[6])?;
     /// scan.inclusive_in_place(&stream, &mut items.as_view_mut(), Count::Device(count.as_view()), &mut workspace)?;
@@ -92,19 +108,19 @@ impl<T: Item> Workspace<T> {
     ///
     /// # Errors
     ///
-    /// [`Error::CountTooLarge`](crate::Error::CountTooLarge) if a count on the device said more items than there were;
-    /// those of [`cuda::download`].
+    /// [`Error::CountTooLarge`](crate::Error::CountTooLarge) if a count on the device said more items than there were: as
+    /// many as there were have been taken. Else those of [`cuda::download`].
     pub fn check(&mut self, stream: &Arc<CudaStream>) -> Result<()> {
         self.states.check_overrun(stream, "scan")
     }
 
-    /// The most items that it was made for.
+    /// The most items that it can be used for.
     ///
     /// ```no_run
-    /// # use compaction::{cuda::{self, Compiler}, scan::{Operator, Scan, Strategy, Workspace}, select::Count};
+    /// # use compaction::{Count, cuda::{self, Compiler}, scan::{Operator, Scan, Strategy, Workspace}};
     /// # let context = cuda::open(0)?;
     /// # let stream = context.default_stream();
-    /// let workspace = Workspace::<u32>::with_capacity(&stream, Strategy::LookBack, 1000)?;
+    /// let workspace = Workspace::<u32>::with_capacity(&stream, 1000)?;
     /// assert_eq!(workspace.capacity(), 1000);
     /// # Ok::<(), compaction::Error>(())
     /// ```
@@ -115,15 +131,15 @@ impl<T: Item> Workspace<T> {
     /// The bytes of device memory that it takes.
     ///
     /// ```no_run
-    /// # use compaction::{cuda::{self, Compiler}, scan::{Operator, Scan, Strategy, Workspace}, select::Count};
+    /// # use compaction::{Count, cuda::{self, Compiler}, scan::{Operator, Scan, Strategy, Workspace}};
     /// # let context = cuda::open(0)?;
     /// # let stream = context.default_stream();
-    /// let workspace = Workspace::<u32>::with_capacity(&stream, Strategy::LookBack, 1 << 20)?;
+    /// let workspace = Workspace::<u32>::with_capacity(&stream, 1 << 20)?;
     /// assert!(workspace.bytes() < 1 << 12); // for 4 MB of items
     /// # Ok::<(), compaction::Error>(())
     /// ```
     pub fn bytes(&self) -> usize {
-        self.states.words.num_bytes() + self.scratch.num_bytes() + self.no_count.num_bytes()
+        self.states.words.num_bytes() + self.scratch.num_bytes() + self.unread.num_bytes()
     }
 
     /// The most items that a scan by `strategy` can use it for.

@@ -5,10 +5,10 @@ use std::sync::{Mutex, PoisonError};
 use bytemuck::Pod;
 use rayon::prelude::*;
 
-use super::{TILE_ITEMS, check_item, check_lengths};
+use super::{NAMES, Strategy, TILE_ITEMS, check_item, check_items};
 use crate::{
-    Result, Strategy,
-    counting::{CountWord, counted},
+    CountWord, Result,
+    counted::{check_room, check_words},
     in_turn::in_turn,
 };
 
@@ -46,7 +46,7 @@ pub fn specification<'a, T>(
 /// is the number of selected ones all the same.
 ///
 /// ```
-/// use compaction::{Strategy, select::cpu};
+/// use compaction::select::{Strategy, cpu};
 ///
 /// let mut out = [0_u32; 4];
 /// assert_eq!(cpu::indices(Strategy::LookBack, &[0, 1, 0, 9], &mut out)?, 2);
@@ -61,8 +61,8 @@ pub fn specification<'a, T>(
 /// [`Error::Uncountable`](crate::Error::Uncountable) for more flags than the indices' words count,
 /// [`Error::OutputTooShort`](crate::Error::OutputTooShort).
 pub fn indices<W: CountWord>(strategy: Strategy, flags: &[u8], out: &mut [W]) -> Result<usize> {
-    counted::<W>("the flags of select", flags.len())?;
-    check_lengths(flags.len(), flags.len(), out.len(), flags.len())?;
+    check_words::<W>(NAMES.input, flags.len())?;
+    check_room(NAMES.output, out.len(), flags.len())?;
     Ok(keep(strategy, flags, &IndicesFrom(0), out))
 }
 
@@ -72,7 +72,7 @@ pub fn indices<W: CountWord>(strategy: Strategy, flags: &[u8], out: &mut [W]) ->
 /// does not compile.
 ///
 /// ```
-/// use compaction::{Strategy, select::cpu};
+/// use compaction::select::{Strategy, cpu};
 ///
 /// let mut out = [0.0; 3];
 /// assert_eq!(cpu::items(Strategy::LookBack, &[0.5, 1.5, 2.5_f32], &[1, 0, 1], &mut out)?, 2);
@@ -81,7 +81,7 @@ pub fn indices<W: CountWord>(strategy: Strategy, flags: &[u8], out: &mut [W]) ->
 /// ```
 ///
 /// ```compile_fail
-/// # use compaction::{Strategy, select::cpu};
+/// # use compaction::select::{Strategy, cpu};
 /// cpu::items(Strategy::LookBack, &[[1_u64; 9]; 3], &[1, 0, 1], &mut [[0_u64; 9]; 3]);
 /// ```
 ///
@@ -96,7 +96,8 @@ pub fn items<T: Pod + Send + Sync>(
     out: &mut [T],
 ) -> Result<usize> {
     const { check_item::<T>() };
-    check_lengths(flags.len(), items.len(), out.len(), flags.len())?;
+    check_items(flags.len(), items.len())?;
+    check_room(NAMES.output, out.len(), flags.len())?;
     Ok(keep(strategy, flags, &ItemsOf(items), out))
 }
 
@@ -168,7 +169,7 @@ fn keep<T: Pod + Send>(
 /// order. In parallel, but for moving the runs together, which one thread does.
 ///
 /// ```
-/// use compaction::{Strategy, select::cpu};
+/// use compaction::select::{Strategy, cpu};
 ///
 /// let mut items = [10, 11, 12, 13, 14, 15, 16];
 /// assert_eq!(cpu::in_place(Strategy::HoleFilling, &mut items, &[1, 0, 1, 1, 0, 1, 1])?, 5);
@@ -185,7 +186,7 @@ pub fn in_place<T: Pod + Send + Sync>(
     flags: &[u8],
 ) -> Result<usize> {
     const { check_item::<T>() };
-    check_lengths(flags.len(), items.len(), items.len(), flags.len())?;
+    check_items(flags.len(), items.len())?;
     let kept = match strategy {
         Strategy::Off => {
             for (item, _) in items.iter_mut().zip(flags).filter(|(_, flag)| **flag == 0) {

@@ -5,16 +5,15 @@ use std::sync::Arc;
 use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
 
 use super::{
-    BLOCK_THREADS, Count, Select, TILE_ITEMS, check_lengths,
+    BLOCK_THREADS, Select, TILE_ITEMS, check_items,
     method::{self, Call, Extent, FillHolesInPlace, FindHoles},
+    strategy::Strategy,
     workspace::Workspace,
 };
 use crate::{
-    Error, Result, Strategy,
-    counting::CountWord,
+    Count, CountWord, Error, Result,
     cuda::{self, Compiler, In, InOut, Kernel, Source},
     layout::Shared,
-    look_back::CONTROL_WORDS,
 };
 
 /// `(items, flags, count, extent, selected, workspace)`, items in bytes
@@ -25,15 +24,22 @@ fn stripes<T>() -> u32 {
     (64 / size_of::<T>() as u32).clamp(1, 16)
 }
 
-/// The kernel file of the strategies in place that have one of their own, for items of `T`'s size and alignment.
-pub(super) fn source<T: Shared, W: CountWord>() -> Source {
-    method::with_constants::<T, W>(Source::new(
-        "compaction/kernels/select_in_place.cu",
-        include_str!("../../kernels/select_in_place.cu"),
-    ))
-    .constant("IN_PLACE_STRIPES", stripes::<T>())
-    .kernel::<InPlace<W>>("select_in_place")
-    .kernel::<InPlace<W>>("select_blank_in_place")
+/// The kernel file of a strategy in place, for items of `T`'s size and alignment.
+fn source<T: Shared, W: CountWord>(strategy: Strategy) -> Result<Source> {
+    match strategy {
+        Strategy::LookBack | Strategy::Off => Ok(method::with_constants::<T, W>(Source::new(
+            "compaction/kernels/select_in_place.cu",
+            include_str!("../../kernels/select_in_place.cu"),
+        ))
+        .constant("IN_PLACE_STRIPES", stripes::<T>())
+        .kernel::<InPlace<W>>("select_in_place")
+        .kernel::<InPlace<W>>("select_blank_in_place")),
+        Strategy::HoleFilling => Ok(method::source::<T, W>(strategy)),
+        Strategy::Atomic
+        | Strategy::CountScanScatter
+        | Strategy::Sequences
+        | Strategy::ScanScatter => Err(Error::NotInPlace { strategy }),
+    }
 }
 
 /// The loaded kernels of a strategy in place.
@@ -56,29 +62,17 @@ impl<W: CountWord> Method<W> {
         context: &Arc<CudaContext>,
         strategy: Strategy,
     ) -> Result<Self> {
+        let module = compiler.load(context, &source::<T, W>(strategy)?)?;
         Ok(match strategy {
-            Strategy::LookBack => Self::LookBack {
-                kernel: compiler
-                    .load(context, &source::<T, W>())?
-                    .kernel("select_in_place")?,
+            Strategy::Off => Self::Off(module.kernel("select_blank_in_place")?),
+            Strategy::HoleFilling => Self::HoleFilling {
+                find: module.kernel("select_find_holes")?,
+                fill: module.kernel("select_fill_holes_in_place")?,
+            },
+            _ => Self::LookBack {
+                kernel: module.kernel("select_in_place")?,
                 tile_items: BLOCK_THREADS * stripes::<T>(),
             },
-            Strategy::Off => Self::Off(
-                compiler
-                    .load(context, &source::<T, W>())?
-                    .kernel("select_blank_in_place")?,
-            ),
-            Strategy::HoleFilling => {
-                let module = compiler.load(context, &method::source::<T, W>(strategy))?;
-                Self::HoleFilling {
-                    find: module.kernel("select_find_holes")?,
-                    fill: module.kernel("select_fill_holes_in_place")?,
-                }
-            }
-            Strategy::Atomic
-            | Strategy::CountScanScatter
-            | Strategy::Sequences
-            | Strategy::ScanScatter => return Err(Error::NotInPlace { strategy }),
         })
     }
 
@@ -136,7 +130,7 @@ impl Select {
     /// it is first needed: [`prepare_in_place`](Self::prepare_in_place) does it ahead.
     ///
     /// ```no_run
-    /// # use compaction::{Strategy, cuda, select::{Count, Select, Workspace}};
+    /// # use compaction::{Count, cuda, select::{Select, Strategy, Workspace}};
     /// # let (context, compiler) = (cuda::open(0)?, cuda::Compiler::new());
     /// # let stream = context.default_stream();
     /// # let mut workspace = Workspace::with_capacity(&stream, 5)?;
@@ -158,8 +152,7 @@ impl Select {
     ///
     /// # Errors
     ///
-    /// Those of [`items`](Self::items); [`Error::NotInPlace`] for the other strategies; [`Error::WorkspaceTooSmall`] as
-    /// well for a workspace not made by [`Workspace::with_capacity`].
+    /// Those of [`items`](Self::items); [`Error::NotInPlace`] for the other strategies.
     pub fn in_place<T: Shared, W: CountWord>(
         &self,
         stream: &Arc<CudaStream>,
@@ -170,20 +163,8 @@ impl Select {
         workspace: &mut Workspace,
     ) -> Result<()> {
         let method = self.in_place_method::<T, W>()?;
-        let capacity = count.capacity(flags.len())?;
-        check_lengths(flags.len(), items.len(), items.len(), capacity)?;
-        let call = self.call(stream, flags, capacity, count, selected, workspace)?;
-        if let Method::LookBack { tile_items, .. } = &*method {
-            let longest = capacity.min(call.portion as usize);
-            let states = (call.words.len() - CONTROL_WORDS) * *tile_items as usize;
-            if states < longest {
-                return Err(Error::WorkspaceTooSmall {
-                    what: "select in place",
-                    needed: capacity,
-                    got: states,
-                });
-            }
-        }
+        check_items(flags.len(), items.len())?;
+        let call = self.call(stream, flags, count, selected, workspace)?;
         method.launch(call, &mut cuda::reinterpret_mut(items)?)
     }
 
@@ -191,7 +172,7 @@ impl Select {
     /// by `W`.
     ///
     /// ```no_run
-    /// # use compaction::{Strategy, cuda, select::Select};
+    /// # use compaction::{cuda, select::{Select, Strategy}};
     /// # let select = Select::new(&cuda::Compiler::new(), &cuda::open(0)?, Strategy::LookBack)?;
     /// select.prepare_in_place::<f64, u32>()?;
     /// # Ok::<(), compaction::Error>(())
@@ -202,6 +183,25 @@ impl Select {
     /// What [`Compiler::load`] says, and [`Error::NotInPlace`].
     pub fn prepare_in_place<T: Shared, W: CountWord>(&self) -> Result<()> {
         self.in_place_method::<T, W>().map(drop)
+    }
+
+    /// The kernel files of [`in_place`](Self::in_place) for items of `T`'s size and alignment, counted by `W`: what an
+    /// [`Archive`](cuda::Archive) ships.
+    ///
+    /// ```
+    /// use compaction::select::{Select, Strategy};
+    ///
+    /// let sources = Select::sources_in_place::<f64, u32>(Strategy::LookBack)?;
+    /// assert_eq!(sources[0].path(), "compaction/kernels/select_in_place.cu");
+    /// assert!(Select::sources_in_place::<f64, u32>(Strategy::Sequences).is_err());
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotInPlace`].
+    pub fn sources_in_place<T: Shared, W: CountWord>(strategy: Strategy) -> Result<Vec<Source>> {
+        Ok(vec![source::<T, W>(strategy)?])
     }
 
     fn in_place_method<T: Shared, W: CountWord>(&self) -> Result<Arc<Method<W>>> {

@@ -4,10 +4,9 @@ use std::sync::Arc;
 
 use cudarc::driver::{CudaStream, CudaView, CudaViewMut};
 
-use super::{BLOCK_THREADS, MOST_SEQUENCES, SECTION_ITEMS, TILE_ITEMS, check_item};
+use super::{BLOCK_THREADS, MOST_SEQUENCES, SECTION_ITEMS, Strategy, TILE_ITEMS, check_item};
 use crate::{
-    Result, Strategy,
-    counting::CountWord,
+    CountWord, Result,
     cuda::{self, In, InOut, Kernel, Launch, Module, Source},
     layout::Shared,
     look_back,

@@ -4,14 +4,11 @@ use std::sync::Arc;
 
 use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
 
-use super::{
-    BLOCK_THREADS, Count, TILE_ITEMS, check_item, check_lengths, method::Extent, room_for_count,
-    workspace::Workspace,
-};
+use super::{BLOCK_THREADS, NAMES, TILE_ITEMS, check_item, method::Extent, workspace::Workspace};
 use crate::{
-    Error, Result,
-    counting::CountWord,
-    cuda::{Compiler, In, InOut, Kernel, Source},
+    Count, CountWord, Error, Result,
+    counted::{Counted, check_room, check_workspace, room_for_count},
+    cuda::{self, Compiler, In, InOut, Kernel, Source, in_quotes},
     layout::Shared,
     look_back,
 };
@@ -24,8 +21,11 @@ type Keep<T, W> = (In<T>, In<W>, Extent, InOut<T>, InOut<W>, InOut<u64>);
 /// From this many items on, blocks are more than a GPU runs at once.
 const MANY_ITEMS: u32 = 1 << 23;
 
-/// Where the kernel file includes the user's text.
-const INCLUDE: &str = "#include \"predicate\"";
+/// Under this path the kernel file includes the user's text.
+const INCLUDED: &str = "predicate";
+
+/// Letters of a predicate that a message shows at most.
+const MOST_SHOWN: usize = 80;
 
 /// The text of a predicate: CUDA C++ that defines `bool keep(Item)`, or `bool keep(const Item &)`, for an item's type
 /// in CUDA. A struct's text is part of it, and is checked against the one in Rust.
@@ -49,8 +49,7 @@ impl Predicate {
     /// use compaction::select::Predicate;
     ///
     /// let few = |most: u32| Predicate::new("few.cuh", format!("bool keep(u32 n) {{ return n <= {most}; }}"));
-    /// assert!(few(7).source::<u32>().text()?.contains("n <= 7"));
-    /// # Ok::<(), compaction::Error>(())
+    /// assert_eq!(few(7).path(), few(8).path());
     /// ```
     pub fn new(path: impl Into<String>, text: impl Into<String>) -> Self {
         Self {
@@ -69,34 +68,35 @@ impl Predicate {
         &self.path
     }
 
-    /// The kernel file that asks it of items of `T`, counted by `u32`.
-    ///
-    /// ```
-    /// # use compaction::select::Predicate;
-    /// let all = Predicate::new("all.cuh", "bool keep(u8) { return true; }");
-    /// assert!(all.source::<u8>().text()?.contains("#define Item u8"));
-    /// # Ok::<(), compaction::Error>(())
-    /// ```
-    pub fn source<T: Shared>(&self) -> Source {
-        self.counting::<T, u32>()
+    /// How messages name it: in one line, whatever the path is.
+    fn shown(&self) -> String {
+        match in_quotes(&self.path) {
+            path if path.trim().is_empty() => "the predicate".to_owned(),
+            path => path.into_owned(),
+        }
     }
 
-    fn counting<T: Shared, W: CountWord>(&self) -> Source {
-        const { check_item::<T>() };
-        let file = include_str!("../../kernels/select_if.cu");
-        let include = format!("#include \"{}\"", self.path);
-        let source = Source::new(
-            "compaction/kernels/select_if.cu",
-            file.replace(INCLUDE, &include),
-        )
-        .header(self.path.clone(), self.text.clone())
-        .constant("BLOCK_THREADS", BLOCK_THREADS)
-        .define("Item", T::NAME)
-        .define("Word", W::NAME)
-        .kernel::<Flags<T, W>>("select_if_flags")
-        .kernel::<Keep<T, W>>("select_if_look_back")
-        .kernel::<Keep<T, W>>("select_if_many_look_back");
-        look_back::declare(source)
+    /// The error for a predicate of `T` without a `keep`.
+    fn no_keep<T: Shared>(&self) -> Error {
+        let text: Vec<&str> = self.text.split_whitespace().collect();
+        let mut text = text.join(" ");
+        if let Some((end, _)) = text.char_indices().nth(MOST_SHOWN) {
+            text.truncate(end);
+            text.push('…');
+        }
+        Error::NoKeep {
+            predicate: self.shown(),
+            item: T::NAME,
+            text,
+        }
+    }
+
+    /// Whether its text has the word `keep` at all.
+    fn names_keep(&self) -> bool {
+        let is_in_word = |c: char| c.is_alphanumeric() || c == '_';
+        self.text
+            .split(|c| !is_in_word(c))
+            .any(|word| word == "keep")
     }
 }
 
@@ -107,7 +107,7 @@ impl Predicate {
 /// [`flags`](Self::flags) writes what the predicate says of each item.
 ///
 /// ```no_run
-/// use compaction::{cuda, select::{Count, Predicate, SelectIf, Workspace}};
+/// use compaction::{Count, cuda, select::{Predicate, SelectIf, Workspace}};
 ///
 /// let context = cuda::open(0)?;
 /// let stream = context.default_stream();
@@ -150,18 +150,22 @@ impl<T: Shared, W: CountWord> SelectIf<T, W> {
     ///
     /// # Errors
     ///
-    /// [`Error::Compile`] with the predicate's path, and its text and line, if it does not compile; else what
-    /// [`Compiler::load`] says.
+    /// [`Error::NoKeep`] if it defines no `keep`; [`Error::Compile`] with the predicate's path, and its text and line, if
+    /// it does not compile; else what [`Compiler::load`] says.
     pub fn new(
         compiler: &Compiler,
         context: &Arc<CudaContext>,
         predicate: &Predicate,
     ) -> Result<Self> {
+        let source = source::<T, W>(predicate)?;
         let module = compiler
-            .load(context, &predicate.counting::<T, W>())
+            .load(context, &source)
             .map_err(|error| match error {
+                Error::Compile { log, .. } if log.contains("\"keep\" is undefined") => {
+                    predicate.no_keep::<T>()
+                }
                 Error::Compile { log, .. } => Error::Compile {
-                    kernel: predicate.path.clone(),
+                    kernel: predicate.shown(),
                     log,
                 },
                 other => other,
@@ -173,10 +177,30 @@ impl<T: Shared, W: CountWord> SelectIf<T, W> {
         })
     }
 
+    /// The kernel files that ask the predicate: what an [`Archive`](crate::cuda::Archive) ships.
+    ///
+    /// ```
+    /// # use compaction::select::{Predicate, SelectIf};
+    /// let all = Predicate::new("all.cuh", "bool keep(u8) { return true; }");
+    /// assert!(SelectIf::<u8>::sources(&all)?[0].text()?.contains("#define Item u8"));
+    ///
+    /// let none = Predicate::new("none.cuh", "bool kept;");
+    /// let error = SelectIf::<u8>::sources(&none).unwrap_err();
+    /// assert_eq!(error.to_string(), "none.cuh defines no bool keep(u8): \"bool kept;\"");
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoKeep`].
+    pub fn sources(predicate: &Predicate) -> Result<Vec<Source>> {
+        Ok(vec![source::<T, W>(predicate)?])
+    }
+
     /// Writes 1 for each item that is kept, else 0: flags as [`Select`](super::Select) takes them.
     ///
     /// ```no_run
-    /// # use compaction::{cuda, select::{Count, Predicate, SelectIf, Workspace}};
+    /// # use compaction::{Count, cuda, select::{Predicate, SelectIf, Workspace}};
     /// # let (context, compiler) = (cuda::open(0)?, cuda::Compiler::new());
     /// # let stream = context.default_stream();
     /// # let workspace = Workspace::with_capacity(&stream, 3)?;
@@ -201,9 +225,10 @@ impl<T: Shared, W: CountWord> SelectIf<T, W> {
         flags: &mut CudaViewMut<'_, u8>,
         workspace: &Workspace,
     ) -> Result<()> {
-        let capacity = count.capacity(items.len())?;
-        check_lengths(items.len(), items.len(), flags.len(), capacity)?;
-        let (count, is_given) = count.told(&workspace.unread)?;
+        let counted = Counted::new(&NAMES, items.len(), count, &workspace.unread)?;
+        check_room("the flags of select", flags.len(), counted.capacity)?;
+        let (count, capacity) = (cuda::reinterpret::<_, W>(counted.count)?, counted.capacity);
+        let is_given = counted.is_given;
         for extent in Extent::all(capacity, is_given, workspace.portion::<W>()) {
             let args = (
                 items.slice(..),
@@ -220,7 +245,7 @@ impl<T: Shared, W: CountWord> SelectIf<T, W> {
     /// Writes the items that the predicate keeps to `out`, in order, and how many there are to `selected[0]`.
     ///
     /// ```no_run
-    /// # use compaction::{cuda, select::{Count, Predicate, SelectIf, Workspace}};
+    /// # use compaction::{Count, cuda, select::{Predicate, SelectIf, Workspace}};
     /// # let (context, compiler) = (cuda::open(0)?, cuda::Compiler::new());
     /// # let stream = context.default_stream();
     /// # let mut workspace = Workspace::with_capacity(&stream, 3)?;
@@ -247,18 +272,14 @@ impl<T: Shared, W: CountWord> SelectIf<T, W> {
         selected: &mut CudaViewMut<'_, W>,
         workspace: &mut Workspace,
     ) -> Result<()> {
-        let capacity = count.capacity(items.len())?;
-        check_lengths(items.len(), items.len(), out.len(), capacity)?;
-        if workspace.capacity() < capacity {
-            return Err(Error::WorkspaceTooSmall {
-                what: "select by a predicate",
-                needed: capacity,
-                got: workspace.capacity(),
-            });
-        }
         let portion = workspace.portion::<W>();
-        let (count, is_given) = count.told(&workspace.unread)?;
-        let mut selected = room_for_count(selected)?;
+        let counted = Counted::new(&NAMES, items.len(), count, &workspace.unread)?;
+        let (is_given, capacity) = (counted.is_given, counted.capacity);
+        check_room(NAMES.output, out.len(), capacity)?;
+        let what = || "the items of select by a predicate".to_owned();
+        check_workspace(what, workspace.capacity(), capacity)?;
+        let count = cuda::reinterpret::<_, W>(counted.count)?;
+        let mut selected = room_for_count::<W, W>(&NAMES, selected)?;
         for extent in Extent::all(capacity, is_given, portion) {
             let args = (
                 items.slice(..),
@@ -276,4 +297,24 @@ impl<T: Shared, W: CountWord> SelectIf<T, W> {
         }
         Ok(())
     }
+}
+
+/// The kernel file that asks a predicate of items of `T`, counted by `W`.
+fn source<T: Shared, W: CountWord>(predicate: &Predicate) -> Result<Source> {
+    const { check_item::<T>() };
+    if !predicate.names_keep() {
+        return Err(predicate.no_keep::<T>());
+    }
+    let source = Source::new(
+        "compaction/kernels/select_if.cu",
+        include_str!("../../kernels/select_if.cu"),
+    )
+    .header_shown_as(INCLUDED, predicate.shown(), predicate.text.clone())
+    .constant("BLOCK_THREADS", BLOCK_THREADS)
+    .define("Item", T::NAME)
+    .define("Word", W::NAME)
+    .kernel::<Flags<T, W>>("select_if_flags")
+    .kernel::<Keep<T, W>>("select_if_look_back")
+    .kernel::<Keep<T, W>>("select_if_many_look_back");
+    Ok(look_back::declare(source))
 }

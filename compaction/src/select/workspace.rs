@@ -4,24 +4,34 @@ use std::sync::Arc;
 
 use cudarc::driver::{CudaSlice, CudaStream, CudaView};
 
-use super::{BLOCK_THREADS, IN_PLACE_LEAST_ITEMS, MOST_SEQUENCES, SECTION_ITEMS, TILE_ITEMS};
-use crate::{Result, Strategy, counted::read_count, counting::CountWord, cuda, look_back::States};
+use super::{
+    BLOCK_THREADS, IN_PLACE_LEAST_ITEMS, MOST_SEQUENCES, NAMES, SECTION_ITEMS, Strategy, TILE_ITEMS,
+};
+use crate::{CountWord, Result, counted::read_count, cuda, look_back::States};
 
 /// Items of a launch where there are too many for 32 bits.
 const PORTION_ITEMS: u32 = 1 << 31;
 
-/// What an operation needs of device memory besides its arguments: 8 bytes for 8,192 items by the default.
+/// What a selection needs of device memory besides its arguments.
 ///
 /// It is made once and then used over and over, by operations on one stream, one after the other. No call has to clear
-/// it. The bytes that it takes never shrink as the capacity grows.
+/// it. The bytes that it takes never shrink as the capacity grows: for n items,
+///
+/// | strategy | bytes |
+/// |---|---|
+/// | `look-back`, `atomic`, `off`, a predicate | 8 for each 512 items |
+/// | `count-scan-scatter` | 4 more for each 512 items |
+/// | `sequences` | 32 KiB more |
+/// | `scan-scatter`, `hole-filling` | some 4n more |
 ///
 /// ```no_run
-/// use compaction::{Strategy, cuda, select::Workspace};
+/// use compaction::{cuda, select::{Strategy, Workspace}};
 ///
 /// let stream = cuda::open(0)?.default_stream();
-/// let any = Workspace::with_capacity(&stream, 1 << 20)?;
-/// let small = Workspace::for_strategy(&stream, Strategy::LookBack, 1 << 20)?;
-/// assert_eq!(any.capacity(), small.capacity());
+/// let workspace = Workspace::with_capacity(&stream, 1 << 20)?;
+/// let other = Workspace::for_strategy(&stream, Strategy::HoleFilling, 1 << 20)?;
+/// assert_eq!(workspace.capacity(), other.capacity());
+/// assert!(workspace.bytes() < 1 << 15 && other.bytes() > 1 << 22);
 /// # Ok::<(), compaction::Error>(())
 /// ```
 #[derive(Debug)]
@@ -36,13 +46,14 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    /// A workspace for operations on up to `items` items, by any strategy, also in place: some 4 bytes an item.
+    /// A workspace for calls on up to `items` items by the default strategy, also in place, and by those that need no
+    /// more.
     ///
     /// ```no_run
-    /// # use compaction::{Strategy, cuda, select::Workspace};
+    /// # use compaction::{cuda, select::Workspace};
     /// # let stream = cuda::open(0)?.default_stream();
-    /// let workspace = Workspace::with_capacity(&stream, 1 << 20)?;
-    /// assert_eq!(workspace.capacity(), 1 << 20);
+    /// let workspace = Workspace::with_capacity(&stream, 1 << 33)?; // 32 MiB
+    /// assert_eq!(workspace.capacity(), 1 << 33);
     /// # Ok::<(), compaction::Error>(())
     /// ```
     ///
@@ -50,22 +61,15 @@ impl Workspace {
     ///
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory).
     pub fn with_capacity(stream: &Arc<CudaStream>, items: usize) -> Result<Self> {
-        let scratch = Strategy::ALL.iter().map(|&each| scratch_words(each, items));
-        Self::sized(
-            stream,
-            items,
-            IN_PLACE_LEAST_ITEMS,
-            scratch.max().unwrap_or(0),
-        )
+        Self::for_strategy(stream, Strategy::default(), items)
     }
 
-    /// A workspace for operations on up to `items` items that are not in place, by this strategy, and by those that need
-    /// no more: the default, `atomic` and `off` need the least.
+    /// A workspace for calls on up to `items` items by this strategy, also in place, and by those that need no more.
     ///
     /// ```no_run
-    /// # use compaction::{Strategy, cuda, select::Workspace};
+    /// # use compaction::{cuda, select::{Strategy, Workspace}};
     /// # let stream = cuda::open(0)?.default_stream();
-    /// let workspace = Workspace::for_strategy(&stream, Strategy::LookBack, 1 << 33)?; // 2 MiB
+    /// let workspace = Workspace::for_strategy(&stream, Strategy::Sequences, 1 << 20)?;
     /// # Ok::<(), compaction::Error>(())
     /// ```
     ///
@@ -77,20 +81,11 @@ impl Workspace {
         strategy: Strategy,
         items: usize,
     ) -> Result<Self> {
-        Self::sized(stream, items, TILE_ITEMS, scratch_words(strategy, items))
-    }
-
-    fn sized(
-        stream: &Arc<CudaStream>,
-        items: usize,
-        tile_items: u32,
-        scratch: usize,
-    ) -> Result<Self> {
         // The smallest call still has a tile, to say that there is nothing.
-        let states = of_a_launch(items).div_ceil(tile_items as usize).max(1);
+        let states = of_a_launch(items).div_ceil(IN_PLACE_LEAST_ITEMS as usize);
         Ok(Self {
-            states: States::new(stream, states)?,
-            scratch: cuda::uninitialised(stream, scratch)?,
+            states: States::new(stream, states.max(1))?,
+            scratch: cuda::uninitialised(stream, scratch_words(strategy, items))?,
             unread: cuda::zeroed(stream, 1)?,
             capacity: items,
             portion: PORTION_ITEMS,
@@ -120,10 +115,28 @@ impl Workspace {
         }
     }
 
-    /// The count that an operation left in `selected[0]`, after all that its stream has to do before: this waits.
+    /// Reports what went wrong in selections since the last report, after all that the stream has to do before: this waits.
     ///
     /// ```no_run
-    /// # use compaction::{Strategy, cuda, select::Workspace};
+    /// # use compaction::{cuda, select::Workspace};
+    /// # let stream = cuda::open(0)?.default_stream();
+    /// # let mut workspace = Workspace::with_capacity(&stream, 8)?;
+    /// workspace.check(&stream)?; // after some calls whose count nobody has to know
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::CountTooLarge`](crate::Error::CountTooLarge) if a count on the device said more items than there were: as
+    /// many as there were have been taken. Else those of [`cuda::download`].
+    pub fn check(&mut self, stream: &Arc<CudaStream>) -> Result<()> {
+        self.states.check_overrun(stream, "select")
+    }
+
+    /// The count that a call left in `selected[0]`, after a [`check`](Self::check): this waits.
+    ///
+    /// ```no_run
+    /// # use compaction::{cuda, select::Workspace};
     /// # let stream = cuda::open(0)?.default_stream();
     /// let mut workspace = Workspace::with_capacity(&stream, 8)?;
     /// let selected = cuda::upload(&stream, &[5_u32])?; // where a call writes it
@@ -133,28 +146,39 @@ impl Workspace {
     ///
     /// # Errors
     ///
-    /// [`Error::CountTooLarge`](crate::Error::CountTooLarge) if an operation since the last read was told by the device
-    /// of more items than there were: it took as many as there were, and the next read gives what it selected of these.
-    /// [`Error::LengthMismatch`](crate::Error::LengthMismatch) for an empty view, and those of [`cuda::download`].
+    /// Those of [`check`](Self::check), and the next read gives what was selected of as many as there were.
+    /// [`Error::LengthMismatch`](crate::Error::LengthMismatch) for an empty view.
     pub fn read<W: CountWord>(
         &mut self,
         stream: &Arc<CudaStream>,
         selected: &CudaView<'_, W>,
     ) -> Result<usize> {
-        self.states.check_overrun(stream, "select")?;
-        read_count("the count that select writes", stream, selected)
+        self.check(stream)?;
+        read_count(&NAMES, stream, selected)
     }
 
     /// The most items that it can be used for.
     ///
     /// ```no_run
-    /// # use compaction::{Strategy, cuda, select::Workspace};
+    /// # use compaction::{cuda, select::{Strategy, Workspace}};
     /// # let stream = cuda::open(0)?.default_stream();
     /// assert_eq!(Workspace::with_capacity(&stream, 7)?.capacity(), 7);
     /// # Ok::<(), compaction::Error>(())
     /// ```
     pub fn capacity(&self) -> usize {
         self.capacity
+    }
+
+    /// The bytes of device memory that it takes.
+    ///
+    /// ```no_run
+    /// # use compaction::{cuda, select::Workspace};
+    /// # let stream = cuda::open(0)?.default_stream();
+    /// assert_eq!(Workspace::with_capacity(&stream, 1 << 20)?.bytes(), 128 + 8 * (1 << 11) + 8);
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    pub fn bytes(&self) -> usize {
+        self.states.words.num_bytes() + self.scratch.num_bytes() + self.unread.num_bytes()
     }
 
     /// The most items that it can be used for by a strategy, about.

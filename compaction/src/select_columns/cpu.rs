@@ -4,8 +4,8 @@ use rayon::prelude::*;
 
 use super::check_columns;
 use crate::{
-    Error, Result,
-    counted::check_room,
+    Result,
+    counted::{check_len, check_room},
     layout::Shared,
     select::{self, check_item},
 };
@@ -83,8 +83,9 @@ pub fn specification<T: Copy>(columns: &[&[T]], flags: &[u8]) -> Vec<Vec<T>> {
 ///
 /// # Errors
 ///
-/// [`Error::OutputTooShort`] and [`Error::TooLong`] for less than 1 or more than 8 columns;
-/// [`Error::LengthMismatch`] if a column has not as many items as there are flags; [`Error::OutputTooShort`].
+/// [`Error::OutOfRange`](crate::Error::OutOfRange) for less than 1 or more than 8 columns;
+/// [`Error::LengthMismatch`](crate::Error::LengthMismatch) if a column has not as many items as there are flags;
+/// [`Error::OutputTooShort`](crate::Error::OutputTooShort).
 pub fn columns(flags: &[u8], columns: &mut [Column<'_>]) -> Result<usize> {
     check(flags, columns)?;
     let chunks: Vec<&[u8]> = flags.chunks(CHUNK_ITEMS).collect();
@@ -144,13 +145,8 @@ fn places_of<'a>(flags: &[u8], places: &'a mut [u16; CHUNK_ITEMS]) -> &'a [u16] 
 fn check(flags: &[u8], columns: &[Column<'_>]) -> Result<()> {
     check_columns(columns.len())?;
     for column in columns {
-        if column.items.len() != flags.len() * column.bytes {
-            return Err(Error::LengthMismatch {
-                what: "a column of select_columns",
-                expected: flags.len(),
-                got: column.items.len() / column.bytes,
-            });
-        }
+        let items = column.items.len() / column.bytes;
+        check_len("a column of select_columns", items, flags.len())?;
         check_room(
             "an output of select_columns",
             column.out.len() / column.bytes,

@@ -17,7 +17,7 @@ use crate::{Result, cuda, look_back::States, monoid::Item};
 ///
 /// let context = cuda::open(0)?;
 /// let stream = context.default_stream();
-/// let workspace = Workspace::<f32>::with_capacity(&stream, Strategy::SinglePass, (4096, 4096))?;
+/// let workspace = Workspace::<f32>::with_capacity(&stream, (4096, 4096))?;
 /// assert_eq!(workspace.capacity(), (4096, 4096));
 /// assert!(workspace.bytes() < 4 * 4096 * 4096 / 20);
 /// # Ok::<(), compaction::Error>(())
@@ -31,20 +31,36 @@ pub struct Workspace<T> {
 }
 
 impl<T: Item> Workspace<T> {
-    /// A workspace for tables of `width` by `height` items, and for all that have fewer tiles, by one strategy.
+    /// A workspace for tables of `width` by `height` items by the default strategy, and for all that have fewer tiles.
     ///
     /// ```no_run
-    /// # use compaction::{cuda::{self, Compiler}, summed_area::{Strategy, SummedArea, Workspace}};
-    /// # let context = cuda::open(0)?;
-    /// # let stream = context.default_stream();
-    /// let workspace = Workspace::<f32>::with_capacity(&stream, Strategy::SinglePass, (1920, 1080))?;
+    /// # use compaction::{cuda, summed_area::Workspace};
+    /// # let stream = cuda::open(0)?.default_stream();
+    /// let workspace = Workspace::<f32>::with_capacity(&stream, (1920, 1080))?;
     /// # Ok::<(), compaction::Error>(())
     /// ```
     ///
     /// # Errors
     ///
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory).
-    pub fn with_capacity(
+    pub fn with_capacity(stream: &Arc<CudaStream>, size: (u32, u32)) -> Result<Self> {
+        Self::for_strategy(stream, Strategy::default(), size)
+    }
+
+    /// A workspace for tables of `width` by `height` items by this strategy.
+    ///
+    /// ```no_run
+    /// # use compaction::{cuda, summed_area::{Strategy, Workspace}};
+    /// # let stream = cuda::open(0)?.default_stream();
+    /// let workspace = Workspace::<f32>::for_strategy(&stream, Strategy::ScanTranspose, (1920, 1080))?;
+    /// assert!(workspace.bytes() > 4 * 1920 * 1080);
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory).
+    pub fn for_strategy(
         stream: &Arc<CudaStream>,
         strategy: Strategy,
         (width, height): (u32, u32),
@@ -69,7 +85,7 @@ impl<T: Item> Workspace<T> {
     /// # use compaction::{cuda::{self, Compiler}, summed_area::{Strategy, SummedArea, Workspace}};
     /// # let context = cuda::open(0)?;
     /// # let stream = context.default_stream();
-    /// let workspace = Workspace::<f32>::with_capacity(&stream, Strategy::SinglePass, (1920, 1080))?;
+    /// let workspace = Workspace::<f32>::with_capacity(&stream, (1920, 1080))?;
     /// assert_eq!(workspace.capacity(), (1920, 1080));
     /// # Ok::<(), compaction::Error>(())
     /// ```
@@ -83,7 +99,7 @@ impl<T: Item> Workspace<T> {
     /// # use compaction::{cuda::{self, Compiler}, summed_area::{Strategy, SummedArea, Workspace}};
     /// # let context = cuda::open(0)?;
     /// # let stream = context.default_stream();
-    /// let workspace = Workspace::<f32>::with_capacity(&stream, Strategy::SinglePass, (1024, 1024))?;
+    /// let workspace = Workspace::<f32>::with_capacity(&stream, (1024, 1024))?;
     /// assert!(workspace.bytes() < (4 << 20) / 8); // for a table of 4 MB
     /// # Ok::<(), compaction::Error>(())
     /// ```
@@ -91,20 +107,31 @@ impl<T: Item> Workspace<T> {
         self.states.words.num_bytes() + self.scratch.num_bytes()
     }
 
-    pub(super) fn serves(&self, strategy: Strategy, width: u32, height: u32) -> bool {
+    /// Of what a strategy works on, how much there is room for, and how much a table takes.
+    pub(super) fn room_and_need(
+        &self,
+        strategy: Strategy,
+        (width, height): (u32, u32),
+    ) -> (usize, usize) {
         let (states, scratch) = needs::<T>(strategy, width, height);
-        states <= self.states.len() && scratch <= self.scratch.len()
+        let of_a_tile = tile_words::<T>();
+        match strategy {
+            Strategy::SinglePass => (self.states.len() / of_a_tile, states / of_a_tile),
+            Strategy::ScanTranspose => (self.scratch.len(), scratch),
+        }
     }
+}
+
+/// The words of a tile's states.
+fn tile_words<T>() -> usize {
+    let lines = (TILE_ROWS + tile_columns::<T>()) as usize;
+    lines * size_of::<T>() / size_of::<u32>()
 }
 
 /// The words of states and the items of scratch that a table takes.
 fn needs<T: Item>(strategy: Strategy, width: u32, height: u32) -> (usize, usize) {
     match strategy {
         Strategy::ScanTranspose => (0, width as usize * height as usize),
-        Strategy::SinglePass => {
-            let state_words = size_of::<T>() / size_of::<u32>();
-            let lines = (TILE_ROWS + tile_columns::<T>()) as usize;
-            (tiles::<T>(width, height) as usize * lines * state_words, 0)
-        }
+        Strategy::SinglePass => (tiles::<T>(width, height) as usize * tile_words::<T>(), 0),
     }
 }

@@ -3,10 +3,9 @@
 use std::{cell::RefCell, collections::HashMap};
 
 use compaction::{
-    counting::CountWord,
+    Count, CountWord,
     layout::Shared,
     partition::{Classes, Partition, Workspace, cpu},
-    select::Count,
 };
 
 use crate::{common::Gpu, guarded::Guarded};

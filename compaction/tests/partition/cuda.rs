@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use compaction::{
-    counting::CountWord,
+    Count, CountWord,
     cuda::{Compiler, download, upload, zeroed},
     cudarc::driver::{CudaContext, CudaSlice, CudaStream},
     partition::{Classes, Partition, Workspace},
-    select::Count,
 };
 
 use crate::{
@@ -415,11 +414,11 @@ pub(crate) fn refuses_what_does_not_fit(gpu: &Gpu) {
     };
     is_refused(
         indices(Count::Given(9), 8, 1, &mut workspace),
-        "the flags of partition: 8 items where 9 are expected",
+        "the count given to partition: 9, where 0 to 8 are possible",
     );
     is_refused(
         indices(Count::Device(word.slice(1..)), 8, 1, &mut workspace),
-        "the count that partition reads: 0 items where 1 are expected",
+        "the words of the count that partition reads: 0 instead of 1",
     );
     is_refused(
         indices(Count::Given(8), 7, 1, &mut workspace),
@@ -427,11 +426,11 @@ pub(crate) fn refuses_what_does_not_fit(gpu: &Gpu) {
     );
     is_refused(
         indices(Count::Given(8), 8, 0, &mut workspace),
-        "the count that partition writes: room for 0 items where up to 1 may be written",
+        "the words of the count that partition writes: room for 0 items where up to 1 may be written",
     );
     is_refused(
         indices(Count::Device(word.as_view()), 8, 1, &mut small),
-        "partition: a workspace for 7 items is used for 8",
+        "the items of partition: a workspace for 7 is used for 8",
     );
     assert_eq!(download(stream, &out).unwrap(), [GUARD; 8]);
     assert_eq!(download(stream, &selected).unwrap(), [GUARD]);
@@ -461,7 +460,7 @@ pub(crate) fn refuses_what_does_not_fit(gpu: &Gpu) {
             &mut selected.as_view_mut(),
             &mut workspace,
         ),
-        "the items of partition: 7 items where 8 are expected",
+        "the items of partition: 7 instead of 8",
     );
     // Tools that watch the driver report what it refuses.
     if !is_short() {

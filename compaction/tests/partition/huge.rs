@@ -1,11 +1,10 @@
 //! As many items as 32 bits can count, and more. Takes some 60 GB of a GPU: `-- --ignored huge`.
 
 use compaction::{
-    counting::CountWord,
+    Count, CountWord,
     cuda::{download, uninitialised, zeroed},
     cudarc::driver::CudaSlice,
     partition::{Classes, Partition, Workspace},
-    select::Count,
 };
 
 use crate::common::Gpu;

@@ -18,10 +18,10 @@ mod huge;
 use std::sync::Arc;
 
 use compaction::{
-    counting::CountWord,
+    CountWord,
     cuda::Nvrtc,
     layout::Shared,
-    partition::{self, CLASS_TILE_ITEMS, Classes, TILE_ITEMS, cpu},
+    partition::{CLASS_TILE_ITEMS, Classes, Partition, TILE_ITEMS, cpu},
 };
 
 use crate::{
@@ -380,7 +380,7 @@ fn refuses_what_does_not_fit() {
     );
     is_refused(
         cpu::items(&[1_u32; 3], &[1; 2], &mut out),
-        "the items of partition: 3 items where 2 are expected",
+        "the items of partition: 3 instead of 2",
     );
     is_refused(
         cpu::classes(3, &[0; 2], &mut out, &mut [0_u32; 3]),
@@ -391,18 +391,18 @@ fn refuses_what_does_not_fit() {
             cpu::classes(classes, &[0; 2], &mut out, &mut [0_u32; 300]),
             "1 to 256",
         );
-        is_refused(Classes::source(classes), "1 to 256");
+        is_refused(Classes::sources(classes), "1 to 256");
     }
     assert_eq!(out, [7; 3]);
 }
 
 fn compile_without_spills(nvrtc: &Arc<Nvrtc>) {
     let sources = [
-        partition::source::<u32>(),
-        partition::source::<Odd>(),
-        partition::source::<Sixteen>(),
-        Classes::source(16).unwrap(),
-        Classes::source(256).unwrap(),
+        Partition::sources::<u32>(),
+        Partition::sources::<Odd>(),
+        Partition::sources::<Sixteen>(),
+        Classes::sources(16).unwrap(),
+        Classes::sources(256).unwrap(),
     ];
-    spills::compile_without_spills(nvrtc, &sources);
+    spills::compile_without_spills(nvrtc, &sources.concat());
 }

@@ -3,15 +3,13 @@
 use std::{ops::Range, sync::Arc};
 
 use compaction::{
-    Error,
-    counting::CountWord,
+    Count, CountWord, Error,
     cuda::{self, download, upload, zeroed},
     cudarc::driver::{
         CudaSlice, CudaStream,
         sys::{CUgraphInstantiate_flags, CUstreamCaptureMode},
     },
     radix_sort::{Order, RadixSort, Strategy, Workspace},
-    select::Count,
 };
 
 use crate::{
@@ -37,12 +35,12 @@ impl<'a> Cuda<'a> {
 
     fn sort<K: FromBits>(
         &self,
+        order: Order,
         strategy: Strategy,
         bits: &Range<u32>,
-        order: Order,
     ) -> RadixSort<K> {
         // The compiler keeps what it compiled before.
-        let sort = RadixSort::new(&self.gpu.compiler, &self.gpu.context, strategy, order).unwrap();
+        let sort = RadixSort::new(&self.gpu.compiler, &self.gpu.context, order, strategy).unwrap();
         sort.bits(bits.clone()).unwrap()
     }
 
@@ -56,13 +54,13 @@ impl<'a> Cuda<'a> {
         let (stream, len) = (&self.gpu.stream, keys.len());
         let input = Guarded::new(stream, self.start, keys);
         let mut out = Guarded::<K>::room(stream, self.start, len);
-        self.sort(strategy, bits, order)
+        self.sort(order, strategy, bits)
             .keys(
                 stream,
                 &input.view(),
                 Count::Given(len as u32),
                 &mut out.view_mut(),
-                &mut Workspace::for_keys::<K>(stream, len).unwrap(),
+                &mut Workspace::<K>::with_capacity(stream, len).unwrap(),
             )
             .unwrap();
         out.read(stream)
@@ -84,7 +82,7 @@ impl<'a> Cuda<'a> {
         );
         let mut out = Guarded::<K>::room(stream, self.start, len);
         let mut values_out = Guarded::<V>::room(stream, self.start, len);
-        self.sort(strategy, bits, order)
+        self.sort(order, strategy, bits)
             .pairs(
                 stream,
                 &input.view(),
@@ -92,7 +90,7 @@ impl<'a> Cuda<'a> {
                 Count::Given(len as u32),
                 &mut out.view_mut(),
                 &mut values_out.view_mut(),
-                &mut Workspace::for_pairs::<K, V>(stream, len).unwrap(),
+                &mut Workspace::<K, V>::with_capacity(stream, len).unwrap(),
             )
             .unwrap();
         let values = values_out.read(stream);
@@ -151,14 +149,20 @@ pub(crate) fn starts_anywhere(gpu: &Gpu) {
 }
 
 pub(crate) fn counts_on_the_device(gpu: &Gpu) {
+    counts_by::<u32>(gpu);
+    counts_by::<u64>(gpu);
+}
+
+fn counts_by<W: CountWord>(gpu: &Gpu) {
     let stream = &gpu.stream;
     let capacity = 3 * TILE + 5;
     let keys = draw::<u32>(capacity, 0, &mut Random(5));
     let input = upload(stream, &keys).unwrap();
-    let mut workspace = Workspace::for_keys::<u32>(stream, capacity).unwrap();
+    let mut workspace = Workspace::<u32>::with_capacity(stream, capacity).unwrap();
     for &strategy in Strategy::ALL {
         let sort =
-            RadixSort::<u32>::new(&gpu.compiler, &gpu.context, strategy, Order::Ascending).unwrap();
+            RadixSort::<u32, W>::new(&gpu.compiler, &gpu.context, Order::Ascending, strategy)
+                .unwrap();
         for count in [
             0,
             1,
@@ -167,8 +171,12 @@ pub(crate) fn counts_on_the_device(gpu: &Gpu) {
             capacity,
             capacity + 1,
             u32::MAX as usize,
+            1 << 40, // whose low bits are 0
         ] {
-            let device_count = upload(stream, &[count as u32]).unwrap();
+            let Some(word) = W::from_len(count) else {
+                continue;
+            };
+            let device_count = upload(stream, &[word]).unwrap();
             let mut out = upload(stream, &vec![7; capacity]).unwrap();
             let (view, count_view) = (input.as_view(), Count::Device(device_count.as_view()));
             sort.keys(
@@ -203,8 +211,8 @@ pub(crate) fn reports_too_much(gpu: &Gpu) {
     let input = upload(stream, &[3_u32, 1, 2]).unwrap();
     for &strategy in Strategy::ALL {
         let sort =
-            RadixSort::<u32>::new(&gpu.compiler, &gpu.context, strategy, Order::Ascending).unwrap();
-        let mut workspace = Workspace::for_keys::<u32>(stream, 3).unwrap();
+            RadixSort::<u32>::new(&gpu.compiler, &gpu.context, Order::Ascending, strategy).unwrap();
+        let mut workspace = Workspace::<u32>::with_capacity(stream, 3).unwrap();
         for (said, is_too_much) in [(3_u32, false), (4, true), (u32::MAX, true), (2, false)] {
             let count = upload(stream, &[said]).unwrap();
             let mut out = zeroed::<u32>(stream, 3).unwrap();
@@ -232,9 +240,9 @@ pub(crate) fn over_and_over(gpu: &Gpu) {
     let mut random = Random(6);
     let keys = draw::<u32>(2 * most, 0, &mut random);
     let input = upload(stream, &keys).unwrap();
-    let mut workspace = Workspace::for_keys::<u32>(stream, most).unwrap();
+    let mut workspace = Workspace::<u32>::with_capacity(stream, most).unwrap();
     let sorts = Strategy::ALL.iter().map(|&strategy| {
-        RadixSort::<u32>::new(&gpu.compiler, &gpu.context, strategy, Order::Ascending).unwrap()
+        RadixSort::<u32>::new(&gpu.compiler, &gpu.context, Order::Ascending, strategy).unwrap()
     });
     let sorts: Vec<_> = sorts.collect();
     let mut queued = Vec::new();
@@ -276,14 +284,14 @@ pub(crate) fn two_streams(gpu: &Gpu) {
     let sort = RadixSort::<u32>::new(
         &gpu.compiler,
         &gpu.context,
-        Strategy::Onesweep,
         Order::Descending,
+        Strategy::Onesweep,
     )
     .unwrap();
     let mut sides = streams.map(|stream| {
         let keys = upload(&stream, &keys).unwrap();
         let values = upload(&stream, &indices).unwrap();
-        let workspace = Workspace::for_pairs::<u32, u32>(&stream, most).unwrap();
+        let workspace = Workspace::<u32, u32>::with_capacity(&stream, most).unwrap();
         (stream, keys, values, workspace)
     });
     let mut queued = Vec::new();
@@ -333,12 +341,12 @@ pub(crate) fn replays(gpu: &Gpu) {
         30 * TILE + 11
     };
     let mut random = Random(7);
-    let mut workspace = Workspace::for_pairs::<u32, u32>(stream, len).unwrap();
+    let mut workspace = Workspace::<u32, u32>::with_capacity(stream, len).unwrap();
     let indices: Vec<u32> = (0..len as u32).collect();
     let values = upload(stream, &indices).unwrap();
     for &strategy in Strategy::ALL {
         let sort =
-            RadixSort::<u32>::new(&gpu.compiler, &gpu.context, strategy, Order::Ascending).unwrap();
+            RadixSort::<u32>::new(&gpu.compiler, &gpu.context, Order::Ascending, strategy).unwrap();
         sort.prepare_pairs::<u32>().unwrap();
         let mut keys = zeroed::<u32>(stream, len).unwrap();
         let (mut out, mut values_out) = (
@@ -393,43 +401,38 @@ pub(crate) fn refuses_what_does_not_fit(gpu: &Gpu) {
     let sort = RadixSort::<u32>::new(
         &gpu.compiler,
         &gpu.context,
-        Strategy::Onesweep,
         Order::Ascending,
+        Strategy::Onesweep,
     )
     .unwrap();
     let keys = zeroed::<u32>(stream, 8).unwrap();
     let mut out = upload(stream, &[7_u32; 8]).unwrap();
-    let mut workspace = Workspace::for_keys::<u32>(stream, 8).unwrap();
-    let mut keys_alone = |count: Count<'_>, room: usize, workspace: &mut Workspace| {
+    let mut workspace = Workspace::<u32>::with_capacity(stream, 8).unwrap();
+    let mut keys_alone = |count: Count<'_>, room: usize, workspace: &mut Workspace<u32>| {
         let mut out = out.slice_mut(..room);
         let error = sort.keys(stream, &keys.as_view(), count, &mut out, workspace);
         error.unwrap_err().to_string()
     };
     assert_eq!(
         keys_alone(Count::Given(9), 8, &mut workspace),
-        "the keys of radix_sort: 8 items where 9 are expected"
+        "the count given to radix_sort: 9, where 0 to 8 are possible"
     );
     assert_eq!(
         keys_alone(Count::Device(keys.slice(..0)), 8, &mut workspace),
-        "the count that radix_sort reads: 0 items where 1 are expected"
+        "the words of the count that radix_sort reads: 0 instead of 1"
     );
     assert_eq!(
         keys_alone(Count::All, 7, &mut workspace),
         "the output of radix_sort: room for 7 items where up to 8 may be written"
     );
-    let mut small = Workspace::for_keys::<u32>(stream, 7).unwrap();
+    let mut small = Workspace::<u32>::with_capacity(stream, 7).unwrap();
     assert_eq!(
         keys_alone(Count::All, 8, &mut small),
-        "radix_sort: a workspace for 7 items is used for 8; make it as large as the largest input"
+        "the keys of radix_sort: a workspace for 7 is used for 8; make one for as many"
     );
-    let mut wide = Workspace::for_keys::<u64>(stream, 8).unwrap();
-    assert_eq!(
-        keys_alone(Count::All, 8, &mut wide),
-        "the bytes of a key in the workspace of radix_sort: 8 items where 4 are expected"
-    );
-
     let mut values_out = upload(stream, &[7_u32; 8]).unwrap();
-    let mut pairs = |values: usize, room: usize, workspace: &mut Workspace| {
+    let mut workspace = Workspace::<u32, u32>::with_capacity(stream, 8).unwrap();
+    let mut pairs = |values: usize, room: usize| {
         let error = sort.pairs(
             stream,
             &keys.as_view(),
@@ -437,21 +440,13 @@ pub(crate) fn refuses_what_does_not_fit(gpu: &Gpu) {
             Count::All,
             &mut out.as_view_mut(),
             &mut values_out.slice_mut(..room),
-            workspace,
+            &mut workspace,
         );
         error.unwrap_err().to_string()
     };
+    assert_eq!(pairs(7, 8), "the values of radix_sort: 7 instead of 8");
     assert_eq!(
-        pairs(8, 8, &mut workspace),
-        "the bytes of a value in the workspace of radix_sort: 0 items where 4 are expected"
-    );
-    let mut workspace = Workspace::for_pairs::<u32, u64>(stream, 8).unwrap();
-    assert_eq!(
-        pairs(7, 8, &mut workspace),
-        "the values of radix_sort: 7 items where 8 are expected"
-    );
-    assert_eq!(
-        pairs(8, 7, &mut workspace),
+        pairs(8, 7),
         "the output of radix_sort: room for 7 items where up to 8 may be written"
     );
     assert_eq!(download(stream, &out).unwrap(), [7; 8]);
@@ -461,6 +456,7 @@ pub(crate) fn refuses_what_does_not_fit(gpu: &Gpu) {
     let words = zeroed::<u32>(stream, 3).unwrap();
     let odd = cuda::reinterpret::<u32, Halves>(words.slice(1..)).unwrap();
     let mut halves_out = zeroed::<Halves>(stream, 1).unwrap();
+    let mut workspace = Workspace::<u32, Halves>::with_capacity(stream, 1).unwrap();
     let error = sort.pairs(
         stream,
         &keys.slice(..1),
@@ -474,7 +470,7 @@ pub(crate) fn refuses_what_does_not_fit(gpu: &Gpu) {
 
     sort.bits(0..33).unwrap_err();
     assert!(matches!(
-        Workspace::for_pairs::<u64, u64>(stream, usize::MAX),
+        Workspace::<u64, u64>::with_capacity(stream, usize::MAX),
         Err(Error::OutOfMemory { .. })
     ));
 }

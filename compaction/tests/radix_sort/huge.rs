@@ -1,9 +1,9 @@
 //! More keys than a portion has, and than 32 bits count. Takes some 110 GB of a GPU: `-- --ignored huge`.
 
 use compaction::{
+    Count,
     cuda::{download, upload, zeroed},
     radix_sort::{Order, RadixSort, Strategy, Workspace},
-    select::Count,
 };
 use rayon::prelude::*;
 
@@ -65,14 +65,14 @@ fn sorted(gpu: &Gpu, len: usize) -> (Vec<u32>, Vec<u32>) {
         .collect();
     let keys = upload(stream, &products).unwrap();
     drop((numbers, products));
-    let mut workspace = Workspace::for_pairs::<u32, u32>(stream, len).unwrap();
+    let mut workspace = Workspace::<u32, u32>::with_capacity(stream, len).unwrap();
     let mut out = zeroed::<u32>(stream, len).unwrap();
     let mut values_out = zeroed::<u32>(stream, len).unwrap();
-    RadixSort::new(
+    RadixSort::<u32, u64>::new(
         &gpu.compiler,
         &gpu.context,
-        Strategy::Onesweep,
         Order::Ascending,
+        Strategy::Onesweep,
     )
     .unwrap()
     .pairs(
@@ -106,11 +106,11 @@ pub(crate) fn few_bins(gpu: &Gpu) {
     let values = upload(stream, &numbers).unwrap();
     drop((host_keys, numbers));
     let nines = len.div_ceil(STEP);
-    let mut workspace = Workspace::for_pairs::<u8, u32>(stream, len).unwrap();
+    let mut workspace = Workspace::<u8, u32>::with_capacity(stream, len).unwrap();
     for &strategy in Strategy::ALL {
         let mut out = zeroed::<u8>(stream, len).unwrap();
         let mut values_out = zeroed::<u32>(stream, len).unwrap();
-        RadixSort::new(&gpu.compiler, &gpu.context, strategy, Order::Ascending)
+        RadixSort::<u8, u64>::new(&gpu.compiler, &gpu.context, Order::Ascending, strategy)
             .unwrap()
             .pairs(
                 stream,

@@ -14,7 +14,7 @@ use std::{ops::Range, sync::Arc};
 
 use compaction::{
     cuda::{Nvrtc, Target},
-    radix_sort::{self, Key, Order, Strategy, TILE_ITEMS, cpu},
+    radix_sort::{Key, Order, RadixSort, Strategy, TILE_ITEMS, cpu},
 };
 
 use crate::{
@@ -188,7 +188,7 @@ fn names() {
 fn floats_are_in_their_total_order() {
     let mut keys = draw::<f32>(5000, 0, &mut Random(11));
     let mut out = vec![0.0; keys.len()];
-    cpu::keys(&keys, 0..32, Order::Ascending, &mut out).unwrap();
+    cpu::keys(Order::Ascending, 0..32, &keys, &mut out).unwrap();
     keys.sort_by(f32::total_cmp);
     let bits = |keys: &[f32]| keys.iter().map(|key| key.to_bits()).collect::<Vec<_>>();
     assert_eq!(bits(&out), bits(&keys));
@@ -296,15 +296,15 @@ fn sorts_keys<K: FromBits>(backend: &Backend<'_>, keys: &[K], bits: Range<u32>, 
     match backend {
         Backend::Cpu => {
             let mut out = vec![K::zeroed(); keys.len()];
-            cpu::keys(keys, bits.clone(), order, &mut out).unwrap();
+            cpu::keys(order, bits.clone(), keys, &mut out).unwrap();
             check("cpu", keys, &bits, order, &out, None);
             let values: Vec<usize> = (0..keys.len()).collect();
             let mut values_out = vec![0; keys.len()];
             cpu::pairs(
+                order,
+                bits.clone(),
                 keys,
                 &values,
-                bits.clone(),
-                order,
                 &mut out,
                 &mut values_out,
             )
@@ -376,7 +376,7 @@ fn check<K: FromBits>(
 fn refuses_what_does_not_fit() {
     let mut out = [7_u32; 3];
     let mut keys = |keys: &[u32], start, end| {
-        let error = cpu::keys(keys, Range { start, end }, Order::Ascending, &mut out);
+        let error = cpu::keys(Order::Ascending, Range { start, end }, keys, &mut out);
         error.unwrap_err().to_string()
     };
     assert_eq!(
@@ -385,21 +385,25 @@ fn refuses_what_does_not_fit() {
     );
     assert_eq!(
         keys(&[1; 3], 0, 33),
-        "the bits of radix_sort: 33 items where at most 32 are possible"
+        "the end of the bits of radix_sort: 33, where 0 to 32 are possible"
     );
     assert_eq!(
         keys(&[1; 3], 9, 8),
-        "the bits of radix_sort, which end before they begin: 8 items where 9 are expected"
+        "the end of the bits of radix_sort: 8, where 9 to 32 are possible"
+    );
+    assert_eq!(
+        keys(&[1; 3], 40, 50),
+        "the first of the bits of radix_sort: 40, where 0 to 32 are possible"
     );
     let (keys, mut values_out) = ([1_u32; 3], [7; 3]);
     let mut pairs = |values: &[i32], room: usize| {
         let values_out = &mut values_out[..room];
-        let error = cpu::pairs(&keys, values, 0..32, Order::Ascending, &mut out, values_out);
+        let error = cpu::pairs(Order::Ascending, 0..32, &keys, values, &mut out, values_out);
         error.unwrap_err().to_string()
     };
     assert_eq!(
         pairs(&[1; 2], 3),
-        "the values of radix_sort: 2 items where 3 are expected"
+        "the values of radix_sort: 2 instead of 3"
     );
     assert_eq!(
         pairs(&[1; 3], 2),
@@ -412,15 +416,14 @@ fn refuses_what_does_not_fit() {
 fn compile_with_few_spills(nvrtc: &Arc<Nvrtc>) {
     let sources = Strategy::ALL.iter().flat_map(|&strategy| {
         [
-            radix_sort::sources::<u32>(strategy, Order::Ascending, 0),
-            radix_sort::sources::<u32>(strategy, Order::Ascending, 4),
-            radix_sort::sources::<f64>(strategy, Order::Descending, 8),
+            RadixSort::<u32>::sources(Order::Ascending, strategy),
+            RadixSort::<u32>::sources_pairs::<u32>(Order::Ascending, strategy),
+            RadixSort::<f64>::sources_pairs::<f64>(Order::Descending, strategy),
         ]
     });
-    let sources: Vec<_> = sources.collect();
+    let sources: Vec<_> = sources.flatten().collect();
     for capability in [75, 80, 86, 90, 120] {
-        // Of those with a wide twin the common one: the other may spill.
-        for source in sources.iter().map(|sources| &sources[0]) {
+        for source in &sources {
             let Some(target) = nvrtc.target(capability) else {
                 continue;
             };

@@ -8,8 +8,8 @@ use std::{
 };
 
 use compaction::{
+    Count, CountWord,
     scan::{Operator, Scan, Strategy, Workspace, cpu},
-    select::Count,
 };
 
 use crate::{
@@ -108,14 +108,15 @@ impl<'a> Cuda<'a> {
         }
     }
 
-    pub(crate) fn compiled<T: Number>(
+    pub(crate) fn compiled<T: Number, W: CountWord>(
         &self,
         operator: Operator,
         strategy: Strategy,
-    ) -> Rc<Scan<T>> {
+    ) -> Rc<Scan<T, W>> {
         let gpu = self.gpu;
         let compile = || {
-            let mut scan = Scan::<T>::new(&gpu.compiler, &gpu.context, operator, strategy).unwrap();
+            let mut scan =
+                Scan::<T, W>::new(&gpu.compiler, &gpu.context, operator, strategy).unwrap();
             if let Some(tiles) = self.look_ahead_from {
                 scan.look_ahead_from(tiles);
             }
@@ -123,7 +124,7 @@ impl<'a> Cuda<'a> {
         };
         let mut compiled = self.compiled.borrow_mut();
         let scan = compiled
-            .entry((TypeId::of::<T>(), operator, strategy))
+            .entry((TypeId::of::<(T, W)>(), operator, strategy))
             .or_insert_with(|| Rc::new(compile()));
         scan.clone().downcast().unwrap()
     }
@@ -139,8 +140,8 @@ impl<'a> Cuda<'a> {
         let len = items.len();
         let mut device_items = Guarded::new(stream, start, items);
         let mut out = Guarded::<T>::room(stream, out_start, len);
-        let mut workspace = Workspace::with_capacity(stream, strategy, len).unwrap();
-        let scan = self.compiled::<T>(operator, strategy);
+        let mut workspace = Workspace::for_strategy(stream, strategy, len).unwrap();
+        let scan = self.compiled::<T, u32>(operator, strategy);
         let (view, mut out_view) = (device_items.view(), out.view_mut());
         if inclusive {
             scan.inclusive(stream, &view, Count::All, &mut out_view, &mut workspace)

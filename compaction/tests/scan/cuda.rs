@@ -3,14 +3,13 @@
 use std::sync::Arc;
 
 use compaction::{
-    Error,
+    Count, CountWord, Error,
     cuda::{download, reinterpret, uninitialised, upload, zeroed},
     cudarc::driver::{
         CudaSlice, CudaStream, CudaView,
         sys::{CUgraphInstantiate_flags, CUstreamCaptureMode},
     },
     scan::{Operator, Scan, Strategy, Workspace},
-    select::Count,
 };
 
 use crate::{
@@ -125,34 +124,40 @@ pub(crate) fn takes_views_that_start_anywhere(gpu: &Gpu) {
 }
 
 pub(crate) fn reads_its_count_from_the_device(gpu: &Gpu) {
-    reads_its_count(&cuda(gpu), 9 * TILE + 5);
-    reads_its_count(&ahead(gpu), 9 * TILE + 5);
+    reads_its_count::<u32>(&cuda(gpu), 9 * TILE + 5);
+    reads_its_count::<u32>(&ahead(gpu), 9 * TILE + 5);
+    reads_its_count::<u64>(&cuda(gpu), 9 * TILE + 5);
+    reads_its_count::<u64>(&ahead(gpu), 9 * TILE + 5);
+    reads_its_count::<u32>(&cuda(gpu), 0);
     for capacity in lengths([LARGE]) {
-        reads_its_count(&cuda(gpu), capacity);
+        reads_its_count::<u32>(&cuda(gpu), capacity);
     }
 }
 
-fn reads_its_count(cuda: &Cuda<'_>, capacity: usize) {
+fn reads_its_count<W: CountWord>(cuda: &Cuda<'_>, capacity: usize) {
     let stream = &cuda.gpu.stream;
     let items = items::<u32>(capacity, Data::Random, &mut Random(5));
     let device_items = upload(stream, &items).unwrap();
-    // The last two are more than there are items: as many as there are items then.
+    // Some are more than there are items: as many as there are items then. Of the last all low bits are 0.
     let counts = [
         0,
         1,
         100,
         TILE,
         TILE + 1,
-        capacity - 1,
+        capacity.saturating_sub(1),
         capacity,
         capacity + 1,
         u32::MAX as usize,
+        1 << 40,
     ];
+    let counts = counts.into_iter().filter_map(W::from_len);
     for &strategy in cuda.strategies {
-        let scan = cuda.compiled::<u32>(Operator::Sum, strategy);
-        let mut workspace = Workspace::with_capacity(stream, strategy, capacity).unwrap();
-        for count in counts {
-            let device_count = upload(stream, &[7, count as u32]).unwrap();
+        let scan = cuda.compiled::<u32, W>(Operator::Sum, strategy);
+        let mut workspace = Workspace::for_strategy(stream, strategy, capacity).unwrap();
+        for word in counts.clone() {
+            let count = word.to_len();
+            let device_count = upload(stream, &[W::from_len(7).unwrap(), word]).unwrap();
             for inclusive in [false, true] {
                 let mut out = upload(stream, &guards::<u32>(capacity)).unwrap();
                 let counted = Count::Device(device_count.slice(1..));
@@ -207,8 +212,8 @@ impl<'a, T: Number> Queued<'a, T> {
         let mut random = Random(6);
         let items = items::<T>(2 * most, Data::Random, &mut random);
         let device_items = upload(stream, &items).unwrap();
-        let scan = cuda.compiled::<T>(Operator::Sum, strategy);
-        let mut workspace = Workspace::with_capacity(stream, strategy, most).unwrap();
+        let scan = cuda.compiled::<T, u32>(Operator::Sum, strategy);
+        let mut workspace = Workspace::for_strategy(stream, strategy, most).unwrap();
         let call = |_| {
             let magnitude = random.below(12);
             let len = random.below((most >> magnitude) + 1);
@@ -308,9 +313,9 @@ pub(crate) fn survives_its_last_epoch(gpu: &Gpu) {
 
 fn survives(cuda: &Cuda<'_>) {
     let stream = &cuda.gpu.stream;
-    let scan = cuda.compiled::<u64>(Operator::Sum, Strategy::LookBack);
+    let scan = cuda.compiled::<u64, u32>(Operator::Sum, Strategy::LookBack);
     let most = lengths([600 * TILE, 9 * TILE])[0];
-    let mut workspace = Workspace::with_capacity(stream, Strategy::LookBack, most).unwrap();
+    let mut workspace = Workspace::for_strategy(stream, Strategy::LookBack, most).unwrap();
     for call in 0..12 {
         if call == 3 {
             workspace.age(stream, 4).unwrap();
@@ -342,8 +347,8 @@ fn replays(cuda: &Cuda<'_>, len: usize) {
     let stream = &cuda.gpu.stream;
     let mut random = Random(7);
     for &strategy in cuda.strategies {
-        let scan = cuda.compiled::<u32>(Operator::Sum, strategy);
-        let mut workspace = Workspace::with_capacity(stream, strategy, len).unwrap();
+        let scan = cuda.compiled::<u32, u32>(Operator::Sum, strategy);
+        let mut workspace = Workspace::for_strategy(stream, strategy, len).unwrap();
         let mut device_items = zeroed::<u32>(stream, len).unwrap();
         let mut count = zeroed::<u32>(stream, 1).unwrap();
         let mut out = zeroed::<u32>(stream, len).unwrap();
@@ -407,8 +412,8 @@ fn long<T: Number>(gpu: &Gpu, strategies: &[Strategy], one: u32) {
     }
     let mut out = uninitialised::<T>(stream, most).unwrap();
     for &strategy in strategies {
-        let scan = cuda(gpu).compiled::<T>(Operator::Sum, strategy);
-        let mut workspace = Workspace::with_capacity(stream, strategy, most).unwrap();
+        let scan = cuda(gpu).compiled::<T, u64>(Operator::Sum, strategy);
+        let mut workspace = Workspace::for_strategy(stream, strategy, most).unwrap();
         for len in [(1 << 31) - 1, 1 << 31, (1 << 31) + 1, most] {
             stream.memset_zeros(&mut out).unwrap();
             let (view, mut out_view) = (items.slice(..len), out.slice_mut(..len));
@@ -434,11 +439,11 @@ fn long<T: Number>(gpu: &Gpu, strategies: &[Strategy], one: u32) {
 pub(crate) fn refuses_what_does_not_fit(gpu: &Gpu) {
     let stream = &gpu.stream;
     let strategy = Strategy::Raking;
-    let scan = cuda(gpu).compiled::<u32>(Operator::Sum, strategy);
+    let scan = cuda(gpu).compiled::<u32, u32>(Operator::Sum, strategy);
     let items = zeroed::<u32>(stream, 8).unwrap();
     let no_word: CudaView<'_, u32> = reinterpret(items.slice(8..)).unwrap();
     let mut out = zeroed::<u32>(stream, 8).unwrap();
-    let mut workspace = Workspace::with_capacity(stream, strategy, 8).unwrap();
+    let mut workspace = Workspace::for_strategy(stream, strategy, 8).unwrap();
     let mut call = |count: Count<'_>, room: usize| {
         let mut out = out.slice_mut(..room);
         scan.exclusive(stream, &items.as_view(), count, &mut out, &mut workspace)
@@ -448,9 +453,10 @@ pub(crate) fn refuses_what_does_not_fit(gpu: &Gpu) {
     assert!(
         matches!(
             error,
-            Error::LengthMismatch {
-                expected: 9,
-                got: 8,
+            Error::OutOfRange {
+                got: 9,
+                least: 0,
+                most: 8,
                 ..
             }
         ),
@@ -485,7 +491,7 @@ pub(crate) fn refuses_what_does_not_fit(gpu: &Gpu) {
 
     // A workspace of another stream, and more than any GPU has.
     let other = gpu.context.new_stream().unwrap();
-    let mut foreign = Workspace::with_capacity(&other, strategy, 8).unwrap();
+    let mut foreign = Workspace::for_strategy(&other, strategy, 8).unwrap();
     let error = scan
         .exclusive(
             stream,
@@ -497,15 +503,15 @@ pub(crate) fn refuses_what_does_not_fit(gpu: &Gpu) {
         .unwrap_err();
     assert!(matches!(error, Error::ForeignStream { .. }), "{error}");
     let error =
-        Workspace::<u32>::with_capacity(stream, Strategy::HillisSteele, 1 << 50).unwrap_err();
+        Workspace::<u32>::for_strategy(stream, Strategy::HillisSteele, 1 << 50).unwrap_err();
     assert!(matches!(error, Error::OutOfMemory { .. }), "{error}");
     assert_eq!(download(stream, &out).unwrap(), [0; 8]);
 
     let many = zeroed::<u32>(stream, 5 * TILE).unwrap();
     let mut out = zeroed::<u32>(stream, 5 * TILE).unwrap();
     for &strategy in Strategy::ALL {
-        let scan = cuda(gpu).compiled::<u32>(Operator::Sum, strategy);
-        let mut small = Workspace::with_capacity(stream, strategy, TILE).unwrap();
+        let scan = cuda(gpu).compiled::<u32, u32>(Operator::Sum, strategy);
+        let mut small = Workspace::for_strategy(stream, strategy, TILE).unwrap();
         let (view, mut out_view) = (many.as_view(), out.as_view_mut());
         let error = scan
             .exclusive(stream, &view, Count::All, &mut out_view, &mut small)
@@ -523,7 +529,7 @@ pub(crate) fn refuses_what_does_not_fit(gpu: &Gpu) {
         );
         let mut bytes = 0;
         for items in [0, 1, TILE, TILE + 1, 100 * TILE, 101 * TILE] {
-            let workspace = Workspace::<u32>::with_capacity(stream, strategy, items).unwrap();
+            let workspace = Workspace::<u32>::for_strategy(stream, strategy, items).unwrap();
             assert!(
                 workspace.capacity() == items && workspace.bytes() >= bytes,
                 "{strategy}, {items}"

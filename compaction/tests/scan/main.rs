@@ -18,7 +18,7 @@ use std::sync::Arc;
 use compaction::{
     Error,
     cuda::Nvrtc,
-    scan::{self, Operator, Strategy, cpu},
+    scan::{Operator, Scan, Strategy, cpu},
 };
 
 use crate::{
@@ -263,19 +263,19 @@ fn a_scan_of_two_parts_is_that_of_the_whole() {
 
 fn kernels_compile_without_spills(nvrtc: &Arc<Nvrtc>) {
     let sources = [
-        scan::source::<u32>(Operator::Sum),
-        scan::source::<i32>(Operator::Max),
-        scan::source::<u64>(Operator::Min),
-        scan::source::<f32>(Operator::Min),
-        scan::source::<f32>(Operator::Sum),
-        scan::source::<f64>(Operator::Sum),
+        Scan::<u32>::sources(Operator::Sum),
+        Scan::<i32>::sources(Operator::Max),
+        Scan::<u64>::sources(Operator::Min),
+        Scan::<f32>::sources(Operator::Min),
+        Scan::<f32>::sources(Operator::Sum),
+        Scan::<f64>::sources(Operator::Sum),
     ];
-    spills::compile_without_spills_on(&[75, 90, 120], nvrtc, &sources);
+    spills::compile_without_spills_on(&[75, 90, 120], nvrtc, &sources.concat());
     let ahead = [
-        scan::look_ahead_source::<u32>(Operator::Sum),
-        scan::look_ahead_source::<u64>(Operator::Min),
-        scan::look_ahead_source::<f32>(Operator::Sum),
-        scan::look_ahead_source::<f64>(Operator::Sum),
+        Scan::<u32>::sources_look_ahead(Operator::Sum),
+        Scan::<u64>::sources_look_ahead(Operator::Min),
+        Scan::<f32>::sources_look_ahead(Operator::Sum),
+        Scan::<f64>::sources_look_ahead(Operator::Sum),
     ];
-    spills::compile_without_spills_on(&[90, 120], nvrtc, &ahead);
+    spills::compile_without_spills_on(&[90, 120], nvrtc, &ahead.concat());
 }

@@ -1,12 +1,10 @@
 //! One call for all machines.
 
 use compaction::{
-    Strategy,
-    counting::CountWord,
-    cuda,
+    Count, CountWord, cuda,
     cudarc::driver::CudaViewMut,
     layout::Shared,
-    select::{Count, Select, Workspace, cpu},
+    select::{Select, Strategy, TILE_ITEMS, Workspace, cpu},
 };
 
 use crate::{common::Gpu, guarded::Guarded};
@@ -115,8 +113,10 @@ impl<'a> Cuda<'a> {
         found.unwrap()
     }
 
+    /// For any strategy: this one takes the most from a tile on.
     pub(crate) fn workspace(&self, items: usize) -> Workspace {
-        let workspace = Workspace::with_capacity(&self.gpu.stream, items).unwrap();
+        let (stream, items) = (&self.gpu.stream, items.max(TILE_ITEMS as usize));
+        let workspace = Workspace::for_strategy(stream, Strategy::ScanScatter, items).unwrap();
         match self.portion_tiles {
             Some(tiles) => workspace.portion_tiles(tiles),
             None => workspace,

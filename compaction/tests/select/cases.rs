@@ -1,7 +1,10 @@
 //! What the tests select from, and what must come out.
 
 use bytemuck::bytes_of;
-use compaction::{Strategy, layout::Shared, select::TILE_ITEMS};
+use compaction::{
+    layout::Shared,
+    select::{Strategy, TILE_ITEMS},
+};
 
 use crate::random::Mask;
 

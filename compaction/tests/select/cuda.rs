@@ -1,10 +1,10 @@
 //! What only a GPU does: views, counts on the device, a workspace that lives long, graphs.
 
 use compaction::{
-    Error, Strategy,
+    Count, Error,
     cuda::{download, upload, zeroed},
     cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode},
-    select::{Count, TILE_ITEMS, Workspace},
+    select::{Strategy, TILE_ITEMS, Workspace},
 };
 
 use crate::{
@@ -271,9 +271,10 @@ pub(crate) fn refuses_what_does_not_fit(gpu: &Gpu) {
     assert!(
         matches!(
             error,
-            Error::LengthMismatch {
-                expected: 9,
-                got: 8,
+            Error::OutOfRange {
+                got: 9,
+                least: 0,
+                most: 8,
                 ..
             }
         ),

@@ -1,10 +1,9 @@
 //! More items than 31 and than 32 bits count. Takes some 60 GB of a GPU: `-- --ignored huge`.
 
 use compaction::{
-    Error, Strategy,
-    counting::CountWord,
+    Count, CountWord, Error,
     cuda::{download, upload, zeroed},
-    select::{Count, Predicate, Select, SelectIf, Workspace},
+    select::{Predicate, Select, SelectIf, Strategy, Workspace},
 };
 
 use crate::{backends::word, common::Gpu};

@@ -18,11 +18,10 @@ mod sizes;
 use std::sync::Arc;
 
 use compaction::{
-    Error, Strategy,
-    counting::CountWord,
+    CountWord, Error,
     cuda::{Nvrtc, Target},
     layout::Shared,
-    select::{self, Predicate},
+    select::{self, Predicate, Select, SelectIf, Strategy},
 };
 
 use crate::{
@@ -307,20 +306,25 @@ fn the_cpu_refuses_lengths_that_do_not_fit() {
 /// Without warnings, for every architecture that this NVRTC knows among those supported.
 fn kernels_compile_without_spills(nvrtc: &Arc<Nvrtc>) {
     // Items copied by words, vectors, and whatever they lie on.
-    let mut sources = vec![
-        select::source::<u32>(),
-        select::source::<Sixteen>(),
-        select::source::<u8>(),
-        Predicate::new("even.cuh", "bool keep(u32 item) { return item % 2 == 0; }").source::<u32>(),
-        Predicate::new("first.cuh", predicate::FIRST_OF_EIGHT).source::<Eight>(),
-    ];
+    let even = Predicate::new("even.cuh", "bool keep(u32 item) { return item % 2 == 0; }");
+    let first = Predicate::new("first.cuh", predicate::FIRST_OF_EIGHT);
+    let mut sources = [
+        Select::sources::<u32, u32>(Strategy::LookBack),
+        Select::sources::<Sixteen, u32>(Strategy::LookBack),
+        Select::sources::<u8, u32>(Strategy::LookBack),
+        SelectIf::<u32>::sources(&even).unwrap(),
+        SelectIf::<Eight>::sources(&first).unwrap(),
+    ]
+    .concat();
     for &strategy in Strategy::ALL {
         // Three strategies share a file, which need not be compiled three times.
         if !matches!(strategy, Strategy::Atomic | Strategy::Off) {
-            sources.extend(select::sources::<Three, u32>(strategy));
-            sources.extend(select::sources::<sizes::Bytes64, u64>(strategy));
+            sources.extend(Select::sources::<Three, u32>(strategy));
+            sources.extend(Select::sources::<sizes::Bytes64, u64>(strategy));
         }
     }
+    sources.extend(Select::sources_in_place::<Three, u32>(Strategy::LookBack).unwrap());
+    sources.extend(Select::sources_in_place::<sizes::Bytes64, u64>(Strategy::LookBack).unwrap());
     for capability in [75, 80, 86, 90, 120] {
         for source in &sources {
             let Some(target) = nvrtc.target(capability) else {

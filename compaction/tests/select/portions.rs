@@ -1,10 +1,9 @@
 //! Counts and indices of 64 bits, and launches of a few tiles, so that there are many of them.
 
 use compaction::{
-    Error, Strategy,
-    counting::CountWord,
+    Count, CountWord, Error,
     cuda::{download, upload},
-    select::{Count, TILE_ITEMS},
+    select::{Strategy, TILE_ITEMS},
 };
 
 use crate::{

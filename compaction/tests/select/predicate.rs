@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use compaction::{
-    Error,
-    counting::CountWord,
+    Count, CountWord, Error,
     cuda::{Cache, Compiler, Nvrtc, download, upload, zeroed},
     layout::Shared,
-    select::{Count, Predicate, SelectIf, TILE_ITEMS},
+    select::{Predicate, SelectIf, TILE_ITEMS},
 };
 
 use crate::{
@@ -36,7 +35,9 @@ pub(crate) fn shows_its_line(nvrtc: &Arc<Nvrtc>) {
         "even.cuh",
         "bool keep(u32 item) {\n    return itme % 2 == 0;\n}",
     );
-    let error = compiler.image(&wrong.source::<u32>(), 90).unwrap_err();
+    let error = compiler
+        .image(&SelectIf::<u32>::sources(&wrong).unwrap()[0], 90)
+        .unwrap_err();
     let Error::Compile { log, .. } = &error else {
         panic!("{error}")
     };
@@ -45,7 +46,9 @@ pub(crate) fn shows_its_line(nvrtc: &Arc<Nvrtc>) {
         "{error}"
     );
     let drifted = Predicate::new("eight.cuh", FIRST_OF_EIGHT.replace("words[8]", "words[7]"));
-    let error = compiler.image(&drifted.source::<Eight>(), 90).unwrap_err();
+    let error = compiler
+        .image(&SelectIf::<Eight>::sources(&drifted).unwrap()[0], 90)
+        .unwrap_err();
     assert!(error.to_string().contains("Eight"), "{error}");
 }
 

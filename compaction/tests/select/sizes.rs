@@ -1,6 +1,9 @@
 //! Items of every size, and of every alignment.
 
-use compaction::{Strategy, layout::Shared, select::TILE_ITEMS};
+use compaction::{
+    layout::Shared,
+    select::{Strategy, TILE_ITEMS},
+};
 use rayon::prelude::*;
 
 use crate::{

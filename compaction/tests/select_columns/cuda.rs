@@ -3,11 +3,10 @@
 use std::{cell::RefCell, collections::HashMap, sync::Arc};
 
 use compaction::{
-    counting::CountWord,
+    Count, CountWord,
     cuda::{Compiler, download, upload, zeroed},
     cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut},
     layout::Shared,
-    select::Count,
     select_columns::{Column, SelectColumns, Workspace},
 };
 
@@ -394,7 +393,7 @@ pub(crate) fn refuses_what_does_not_fit(gpu: &Gpu) {
     };
     is_refused(
         call(8, &mut [], 1, workspace),
-        "the columns of select_columns: 0 items where 1 are expected",
+        "the columns of select_columns: 0 instead of 1",
     );
     is_refused(
         call(
@@ -403,7 +402,7 @@ pub(crate) fn refuses_what_does_not_fit(gpu: &Gpu) {
             1,
             workspace,
         ),
-        "the bytes of a column's item: 8 items where 4 are expected",
+        "the bytes of a column's item: 8 instead of 4",
     );
     is_refused(
         call(
@@ -412,7 +411,7 @@ pub(crate) fn refuses_what_does_not_fit(gpu: &Gpu) {
             1,
             workspace,
         ),
-        "a column of select_columns: 7 items where 8 are expected",
+        "a column of select_columns: 7 instead of 8",
     );
     is_refused(
         call(
@@ -427,15 +426,15 @@ pub(crate) fn refuses_what_does_not_fit(gpu: &Gpu) {
     let mut whole = [Column::new(words.as_view(), &mut whole).unwrap()];
     is_refused(
         call(9, &mut whole, 1, workspace),
-        "the flags of select_columns: 8 items where 9 are expected",
+        "the count given to select_columns: 9, where 0 to 8 are possible",
     );
     is_refused(
         call(8, &mut whole, 0, workspace),
-        "the count that select_columns writes: room for 0 items where up to 1 may be written",
+        "the words of the count that select_columns writes: room for 0 items where up to 1 may be written",
     );
     is_refused(
         call(8, &mut whole, 1, small),
-        "select_columns: a workspace for 7 items is used for 8",
+        "the items of select_columns: a workspace for 7 is used for 8",
     );
     assert_eq!(download(stream, &words_out).unwrap(), [GUARD; 8]);
     assert_eq!(download(stream, &selected).unwrap(), [GUARD]);

@@ -1,9 +1,8 @@
 //! As many items as 32 bits can count, and more. Takes some 45 GB of a GPU: `-- --ignored huge`.
 
 use compaction::{
-    counting::CountWord,
+    Count, CountWord,
     cuda::{download, zeroed},
-    select::Count,
     select_columns::{Column, SelectColumns, Workspace},
 };
 

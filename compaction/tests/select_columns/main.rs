@@ -253,7 +253,7 @@ fn refuses_what_does_not_fit() {
     let (items, mut out) = ([1_u32, 2, 3], [7_u32; 3]);
     is_refused(
         cpu::columns(&[1; 4], &mut [cpu::Column::new(&items, &mut out)]),
-        "a column of select_columns: 3 items where 4 are expected",
+        "a column of select_columns: 3 instead of 4",
     );
     is_refused(
         cpu::columns(&[1; 3], &mut [cpu::Column::new(&items, &mut out[..2])]),
@@ -261,18 +261,18 @@ fn refuses_what_does_not_fit() {
     );
     is_refused(
         cpu::columns(&[1; 3], &mut []),
-        "the columns of select_columns: room for 0 items where up to 1 may be written",
+        "the columns of select_columns: 0, where 1 to 8 are possible",
     );
     assert_eq!(out, [7; 3]);
     for bytes in [0, 65] {
         is_refused(
-            SelectColumns::source(&[16, bytes]),
-            "the bytes of a column's item, 1 to 64",
+            SelectColumns::sources(&[16, bytes]),
+            "where 1 to 64 are possible",
         );
     }
     is_refused(
-        SelectColumns::source(&[4; 9]),
-        "the columns of select_columns: 9 items where at most 8 are possible",
+        SelectColumns::sources(&[4; 9]),
+        "the columns of select_columns: 9, where 1 to 8 are possible",
     );
 }
 
@@ -284,6 +284,6 @@ fn compile_without_spills(nvrtc: &Arc<Nvrtc>) {
         &[7, 10, 1, 12],
         &[16; 8],
     ];
-    let sources = sources.map(|bytes| SelectColumns::source(bytes).unwrap());
-    spills::compile_without_spills(nvrtc, &sources);
+    let sources = sources.map(|bytes| SelectColumns::sources(bytes).unwrap());
+    spills::compile_without_spills(nvrtc, &sources.concat());
 }

@@ -37,7 +37,7 @@ impl Backend for Cuda<'_> {
         let table = |&strategy: &Strategy| {
             let device_items = Guarded::new(stream, start, items);
             let mut out = Guarded::<T>::room(stream, out_start, items.len());
-            let mut workspace = Workspace::with_capacity(stream, strategy, device_size).unwrap();
+            let mut workspace = Workspace::for_strategy(stream, strategy, device_size).unwrap();
             let (view, mut out_view) = (device_items.view(), out.view_mut());
             self.made::<T>(strategy)
                 .table(stream, &view, device_size, &mut out_view, &mut workspace)
@@ -111,7 +111,7 @@ fn queue<T: Number>(
     let device_items = upload(stream, &items).unwrap();
     let made = Cuda(gpu, (0, 0)).made::<T>(strategy);
     let mut workspace =
-        Workspace::with_capacity(stream, strategy, (most.0 as u32, most.1 as u32)).unwrap();
+        Workspace::for_strategy(stream, strategy, (most.0 as u32, most.1 as u32)).unwrap();
     let mut random = Random(8);
     let mut results = Vec::new();
     for _ in 0..calls {
@@ -190,8 +190,7 @@ pub(crate) fn sums_a_table_past_32_bits(gpu: &Gpu) {
         for &strategy in strategies {
             stream.memset_zeros(&mut out).unwrap();
             let made = Cuda(gpu, (0, 0)).made::<u32>(strategy);
-            let mut workspace =
-                Workspace::with_capacity(stream, strategy, (width, height)).unwrap();
+            let mut workspace = Workspace::for_strategy(stream, strategy, (width, height)).unwrap();
             let (view, mut out_view) = (items.as_view(), out.as_view_mut());
             made.table(
                 stream,
@@ -222,8 +221,7 @@ pub(crate) fn survives_its_last_epoch(gpu: &Gpu) {
     let made = Cuda(gpu, (0, 0)).made::<u64>(Strategy::SinglePass);
     let most = if is_short() { (300, 130) } else { (3000, 700) };
     let device_most = (most.0 as u32, most.1 as u32);
-    let mut workspace =
-        Workspace::with_capacity(stream, Strategy::SinglePass, device_most).unwrap();
+    let mut workspace = Workspace::for_strategy(stream, Strategy::SinglePass, device_most).unwrap();
     for call in 0..12 {
         if call == 3 {
             workspace.age(stream, 4).unwrap();
@@ -248,7 +246,7 @@ pub(crate) fn replays_a_captured_table(gpu: &Gpu) {
     let (size, len) = ((1000_u32, height), 1000 * height as usize);
     for &strategy in Strategy::ALL {
         let made = Cuda(gpu, (0, 0)).made::<u32>(strategy);
-        let mut workspace = Workspace::with_capacity(stream, strategy, size).unwrap();
+        let mut workspace = Workspace::for_strategy(stream, strategy, size).unwrap();
         let mut device_items = zeroed::<u32>(stream, len).unwrap();
         let mut out = zeroed::<u32>(stream, len).unwrap();
         stream
@@ -279,7 +277,7 @@ pub(crate) fn refuses_what_does_not_fit(gpu: &Gpu) {
     let mut out = zeroed::<u32>(stream, 128 * 130).unwrap();
     for &strategy in Strategy::ALL {
         let made = Cuda(gpu, (0, 0)).made::<u32>(strategy);
-        let mut workspace = Workspace::with_capacity(stream, strategy, (128, 64)).unwrap();
+        let mut workspace = Workspace::for_strategy(stream, strategy, (128, 64)).unwrap();
         let mut call = |size, len: usize, room: usize| {
             let mut out = out.slice_mut(..room);
             made.table(stream, &items.slice(..len), size, &mut out, &mut workspace)
@@ -312,25 +310,21 @@ pub(crate) fn refuses_what_does_not_fit(gpu: &Gpu) {
         assert!(
             matches!(
                 error,
-                Error::WorkspaceTooSmall {
-                    needed: 16640,
-                    got: 8192,
-                    ..
-                }
+                Error::WorkspaceTooSmall { needed, got, .. } if needed > got
             ),
             "{error}"
         );
         call((128, 64), 8192, 8192).unwrap();
 
         let other = gpu.context.new_stream().unwrap();
-        let mut foreign = Workspace::with_capacity(&other, strategy, (128, 64)).unwrap();
+        let mut foreign = Workspace::for_strategy(&other, strategy, (128, 64)).unwrap();
         let (view, mut out) = (items.slice(..8192), out.as_view_mut());
         let error = made
             .table(stream, &view, (128, 64), &mut out, &mut foreign)
             .unwrap_err();
         assert!(matches!(error, Error::ForeignStream { .. }), "{error}");
         let error =
-            Workspace::<f64>::with_capacity(stream, strategy, (1 << 31, 1 << 30)).unwrap_err();
+            Workspace::<f64>::for_strategy(stream, strategy, (1 << 31, 1 << 30)).unwrap_err();
         assert!(matches!(error, Error::OutOfMemory { .. }), "{error}");
     }
 }

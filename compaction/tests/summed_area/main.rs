@@ -17,7 +17,7 @@ use compaction::{
     Error,
     cuda::Nvrtc,
     scan::Item,
-    summed_area::{self, Strategy, cpu},
+    summed_area::{Strategy, SummedArea, cpu},
 };
 
 use crate::{
@@ -337,9 +337,9 @@ fn the_cpu_refuses_what_is_no_table() {
 
 fn kernels_compile_without_spills(nvrtc: &Arc<Nvrtc>) {
     let sources = [
-        summed_area::source::<u32>(),
-        summed_area::source::<f32>(),
-        summed_area::source::<f64>(),
+        SummedArea::<u32>::sources(),
+        SummedArea::<f32>::sources(),
+        SummedArea::<f64>::sources(),
     ];
-    spills::compile_without_spills_on(&[75, 90, 120], nvrtc, &sources);
+    spills::compile_without_spills_on(&[75, 90, 120], nvrtc, &sources.concat());
 }

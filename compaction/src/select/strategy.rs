@@ -20,7 +20,7 @@ use crate::names::known_by_name;
 /// name, for command lines and tables:
 ///
 /// ```
-/// use compaction::Strategy;
+/// use compaction::select::Strategy;
 ///
 /// assert_eq!("atomic".parse(), Ok(Strategy::Atomic));
 /// assert_eq!(Strategy::default().to_string(), "look-back");
@@ -70,7 +70,7 @@ impl Strategy {
     /// Whether the survivors come in the order of the items.
     ///
     /// ```
-    /// use compaction::Strategy;
+    /// use compaction::select::Strategy;
     ///
     /// assert!(Strategy::LookBack.keeps_order() && !Strategy::HoleFilling.keeps_order());
     /// ```
