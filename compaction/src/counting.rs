@@ -1,7 +1,8 @@
 //! The words in which counts and indices are written.
 //!
 //! An operation that counts, or writes indices, does so in words of the caller's choice: `u32`, which moves half the
-//! bytes and is enough for fewer than 2³² items, or `u64`, for any length. The type of the buffers says which.
+//! bytes and is enough for fewer than 2³² items, or `u64`, for any length. The type of the buffers says which, or where
+//! no count is written that of the operation.
 
 use cudarc::driver::CudaView;
 
@@ -30,7 +31,8 @@ pub enum Count<'a, W: CountWord = u32> {
     Device(CudaView<'a, W>),
 }
 
-/// A word for counts and indices: `u32` or `u64`.
+/// A word for counts and indices: `u32`, which moves half the bytes and is enough for fewer than 2³² items, or `u64`, for
+/// any length. The buffers' type says which, or where no count is written that of the operation.
 ///
 /// ```
 /// use compaction::CountWord;

@@ -64,7 +64,7 @@
 //! | sums over any rectangles of a table | [`SummedArea`](summed_area::SummedArea) | 1 |
 //!
 //! Inputs have any length that a GPU's memory takes; those that are longer than 32 bits count take some more launches, and
-//! [counts](counting) of 64 bits. Items are plain data of 1 to 64 bytes.
+//! [counts](CountWord) of 64 bits. Items are plain data of 1 to 64 bytes.
 //!
 //! # Which strategy
 //!
@@ -74,14 +74,35 @@
 //! | room | strategies, oldest first |
 //! |---|---|
 //! | [`scan`](scan::Strategy) | `hillis-steele` 1986 · `blelloch` 1990 · `blelloch-compact` · `block-sums` 2007 · `raking` 2009 · **`look-back`** 2016 |
-//! | [`select`](Strategy) | `scan-scatter` 2007 · `sequences` 2009 · `count-scan-scatter` 2014 · **`look-back`** 2016; out of order `atomic`, `hole-filling`; the baseline `off` |
+//! | [`select`](select::Strategy) | `scan-scatter` 2007 · `sequences` 2009 · `count-scan-scatter` 2014 · **`look-back`** 2016; out of order `atomic`, `hole-filling`; the baseline `off` |
 //! | [`radix_sort`](radix_sort::Strategy) | `split` 2007 · **`onesweep`** 2022 |
 //! | [`summed_area`](summed_area::Strategy) | `scan-transpose` · **`single-pass`** 2018 |
+//!
+//! # How the rooms are alike
+//!
+//! Who knows one knows the others:
+//!
+//! * An operation is made by `new(compiler, context, what it computes, strategy)`: [`Scan::new`](scan::Scan::new) takes an
+//!   operator there, [`RadixSort::new`](radix_sort::RadixSort::new) an order. What a method needs beyond that is compiled
+//!   when it is first called, or ahead by `prepare`, `prepare_in_place`, `prepare_pairs`.
+//! * `sources`, with the arguments of `new` but for the compiler and the context, gives the kernel files, for an
+//!   [`Archive`](cuda::Archive) to ship; `sources_in_place` and `sources_pairs` those of these methods.
+//! * `Workspace::with_capacity(stream, capacity)` serves the default strategy, and all where they need the same;
+//!   `Workspace::for_strategy(stream, strategy, capacity)` another one. `capacity()` and `bytes()` say how much it is.
+//!   `check(stream)` reports what went wrong in the calls since the last report, and `read(stream, count)` gives a count
+//!   after such a check; both wait.
+//! * A method takes the stream, what it reads, a [`Count`], what it writes, and the workspace. A function of a room's
+//!   `cpu` takes how, what it reads, and what it writes.
+//! * A [`Count`] is `u32` or `u64`. `u32` stands for fewer than 2³² items. Where a call writes a count, the buffer says
+//!   which it is; where it writes none, the operation's type does: [`Scan<f32, u64>`](scan::Scan),
+//!   [`RadixSort<u32, u64>`](radix_sort::RadixSort), and `u32` if nothing is said.
+//! * What is wrong with a call is said in the same words everywhere: `the items of select: 5 instead of 6`, `the columns of
+//!   select_columns: 9, where 1 to 8 are possible`.
 //!
 //! # What every call promises
 //!
 //! * **It returns at once**: no allocation, no wait, no count read back. So it can be captured into a CUDA graph.
-//! * **Counts stay on the device**, going in and coming out: [`Count::Device`](select::Count::Device).
+//! * **Counts stay on the device**, going in and coming out: [`Count::Device`].
 //! * **The same bits** on the GPU and on the CPU and in every run, wherever the strategy keeps an order. Sums of floats
 //!   depend on the order of additions; each [strategy](scan::Strategy) says what it promises.
 //! * **Nothing but the result is written**, and a call that is refused writes nothing: an [`Error`] is one line that names
@@ -93,7 +114,7 @@
 //! [`guide`] teaches, from what a GPU is to a loop in a graph. Each room, [`scan`], [`select`], [`partition`],
 //! [`select_columns`], [`radix_sort`], [`summed_area`], says what it does, what moves and whose method it is. [`layout`]
 //! is the border between Rust and CUDA: structs that both sides read, and the checks that keep them alike. [`cuda`] is the
-//! way from a kernel's source to its launch, for kernels of yours as well; [`counting`] the words that counts are written in.
+//! way from a kernel's source to its launch, for kernels of yours as well.
 
 mod counted;
 mod counting;

@@ -117,7 +117,8 @@ fn of_items<T: Item, W: CountWord>(source: Source, operator: Operator) -> Source
     look_back::declare(source)
 }
 
-/// The scan on a GPU, by one operator and one strategy.
+/// The scan on a GPU, by one operator and one strategy, of items that are counted by `W`: `u32`, or `u64` for 2³² items and
+/// more.
 ///
 /// Its methods put their launches onto the caller's stream and return: one launch by [`Strategy::LookBack`], as many as
 /// the capacity asks for by the others. They allocate nothing and wait for nothing, so that they can be captured into a

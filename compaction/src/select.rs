@@ -259,8 +259,8 @@ impl Select {
     ///
     /// # Errors
     ///
-    /// [`Error::LengthMismatch`] if there are fewer flags than a given count says, or no word in a count's view;
-    /// [`Error::Uncountable`] for 2³² flags or more and `u32`; [`Error::OutputTooShort`]; [`Error::WorkspaceTooSmall`];
+    /// [`Error::OutOfRange`](crate::Error::OutOfRange) for a given count of more flags than there are; [`Error::LengthMismatch`](crate::Error::LengthMismatch) for a count on the
+    /// device without a word; [`Error::Uncountable`](crate::Error::Uncountable) for 2³² flags or more and `u32`; [`Error::OutputTooShort`](crate::Error::OutputTooShort); [`Error::WorkspaceTooSmall`](crate::Error::WorkspaceTooSmall);
     /// and those of [`Kernel::launch`](cuda::Kernel::launch) and of [`prepare`](Self::prepare).
     pub fn indices<W: CountWord>(
         &self,
@@ -312,7 +312,7 @@ impl Select {
     ///
     /// # Errors
     ///
-    /// Those of [`indices`](Self::indices) and of [`prepare`](Self::prepare); [`Error::LengthMismatch`] as well if
+    /// Those of [`indices`](Self::indices) and of [`prepare`](Self::prepare); [`Error::LengthMismatch`](crate::Error::LengthMismatch) as well if
     /// there are not as many items as flags.
     #[expect(
         clippy::too_many_arguments,

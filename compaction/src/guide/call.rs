@@ -11,7 +11,7 @@
 //!
 //! A call checks its arguments, puts its launches onto the stream, and returns. It allocates nothing, waits for nothing,
 //! reads nothing back. A workspace serves one stream at a time, call after call, and never has to be cleared; its bytes
-//! grow with its capacity and never shrink as that grows. Two streams take two workspaces.
+//! grow with its capacity and never shrink as that grows. `with_capacity` makes one for the default strategy, `for_strategy` for another. Two streams take two workspaces.
 //!
 //! # Buffers
 //!
@@ -25,7 +25,7 @@
 //!
 //! # Counts that stay on the device
 //!
-//! How many items a call is to take is a [`Count`](crate::select::Count): all, as many as the host says, or as many as a
+//! How many items a call is to take is a [`Count`](crate::Count): all, as many as the host says, or as many as a
 //! word of device memory says when the GPU gets there. An operation that leaves a count leaves it in such a word. So calls
 //! chain without the host ever knowing how many items there are:
 //!
@@ -53,9 +53,9 @@
 //! # Ok::<(), compaction::Error>(())
 //! ```
 //!
-//! Counts and indices are `u32` or `u64`, as the [buffers](crate::counting) are; `u32` moves half the bytes, and is enough
-//! below 2³² items. A count that says more than there is room for is cut to it, never followed, and the workspace's `read`
-//! reports it. Launches cover what there may be; blocks beyond the count end at once.
+//! Counts and indices are `u32` or `u64`, as the buffers or the operation's type [say](crate::CountWord); `u32` moves half the bytes, and is enough
+//! below 2³² items. A count that says more than there is room for is cut to it, never followed, and the workspace's
+//! `check`, or `read`, reports it. Launches cover what there may be; blocks beyond the count end at once.
 //!
 //! # Graphs
 //!

@@ -22,7 +22,8 @@ use crate::{
     layout::Shared,
 };
 
-/// Sorts keys of type `K` on a GPU.
+/// Sorts keys of type `K` on a GPU, which are counted by `W`: `u32`, or `u64` for 2³² keys and more, which takes some more
+/// registers.
 ///
 /// Its methods put launches onto the caller's stream and return: for onesweep one more than passes, for split one for
 /// each bit; of more than 2²⁸ keys or so, as many for each portion of that many. They allocate nothing, wait for nothing,

@@ -102,7 +102,7 @@ impl Predicate {
 
 /// The selection on a GPU of the items that a [`Predicate`] keeps.
 ///
-/// As [`Select`](super::Select) by [`Strategy::LookBack`](crate::Strategy::LookBack), in one launch and without flags:
+/// As [`Select`](super::Select) by [`Strategy::LookBack`](super::Strategy::LookBack), in one launch and without flags:
 /// for n items of s bytes of which k are kept, ns + ks bytes move. For the other strategies, and in place,
 /// [`flags`](Self::flags) writes what the predicate says of each item.
 ///

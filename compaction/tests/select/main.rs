@@ -76,6 +76,11 @@ fn main() {
             "kernels_compile_without_spills",
             kernels_compile_without_spills,
         )
+        .test(
+            "a_predicate_without_keep_says_so",
+            predicate::without_keep_says_so,
+        )
+        .nvrtc("a_predicate_has_any_path", predicate::has_any_path)
         .nvrtc(
             "a_predicate_that_does_not_compile_shows_its_line",
             predicate::shows_its_line,

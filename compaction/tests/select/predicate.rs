@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use compaction::{
     Count, CountWord, Error,
-    cuda::{Cache, Compiler, Nvrtc, download, upload, zeroed},
+    cuda::{Cache, Compiler, Nvrtc, Target, download, upload, zeroed},
     layout::Shared,
     select::{Predicate, SelectIf, TILE_ITEMS},
 };
@@ -52,6 +52,38 @@ pub(crate) fn shows_its_line(nvrtc: &Arc<Nvrtc>) {
     assert!(error.to_string().contains("Eight"), "{error}");
 }
 
+pub(crate) fn without_keep_says_so() {
+    let none = Predicate::new("no\"ne\n.cuh", format!("bool kept;\n{}", "/".repeat(200)));
+    let error = SelectIf::<u32>::sources(&none).unwrap_err();
+    let shown = format!("bool kept; {}…", "/".repeat(69));
+    assert_eq!(
+        error.to_string(),
+        format!("no'ne .cuh defines no bool keep(u32): \"{shown}\"")
+    );
+}
+
+/// Whatever its path: one that breaks a line or a string, one of a header of ours, one that is no plain path, none.
+pub(crate) fn has_any_path(nvrtc: &Arc<Nvrtc>) {
+    let paths = [
+        ("a\"b\\c\n#error\n.cuh", "a'b/c #error .cuh(2)"),
+        ("order.cuh", "order.cuh(2)"),
+        ("predicate", "predicate(2)"),
+        ("./some/../where.cuh", "./some/../where.cuh(2)"),
+        ("", "the predicate(2)"),
+    ];
+    for (path, shown) in paths {
+        let compile = |text: &str| {
+            let predicate = Predicate::new(path, text);
+            let sources = SelectIf::<u32>::sources(&predicate).unwrap();
+            nvrtc.compile(&sources[0], Target::Ptx(75))
+        };
+        compile("bool keep(u32 item) { return item; }").unwrap();
+        let error = compile("bool keep(u32 item) {\nreturn itme; }").unwrap_err();
+        let says = |line: &str| line.trim_start().starts_with(shown) && line.contains("itme");
+        assert!(error.to_string().lines().any(says), "{error}");
+    }
+}
+
 pub(crate) fn keeps_what_it_keeps(gpu: &Gpu) {
     let cuda = Cuda::new(gpu);
     let thirds = "bool keep(u32 item) { return item % 3 == 0; }";
@@ -66,16 +98,12 @@ pub(crate) fn keeps_what_it_keeps(gpu: &Gpu) {
     let mut cuda = Cuda::new(gpu);
     cuda.portion_tiles = Some(3);
     keeps::<u32, u64>(&cuda, thirds, |item| item % 3 == 0);
-    let error = SelectIf::<u32, u32>::new(
-        &gpu.compiler,
-        &gpu.context,
-        &Predicate::new("none.cuh", "bool kept;"),
-    );
-    assert!(
-        error
-            .unwrap_err()
-            .to_string()
-            .starts_with("none.cuh does not compile")
+    // The word alone defines nothing.
+    let only_named = Predicate::new("none.cuh", "// keep\nbool kept;");
+    let error = SelectIf::<u32, u32>::new(&gpu.compiler, &gpu.context, &only_named).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "none.cuh defines no bool keep(u32): \"// keep bool kept;\""
     );
 }
 
