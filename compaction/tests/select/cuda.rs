@@ -330,7 +330,7 @@ pub(crate) fn refuses_what_does_not_fit(gpu: &Gpu) {
         ),
         "{error}"
     );
-    let error = Workspace::with_capacity(stream, usize::MAX).unwrap_err();
+    let error = Workspace::for_strategy(stream, Strategy::HoleFilling, usize::MAX).unwrap_err();
     assert!(matches!(error, Error::OutOfMemory { .. }), "{error}");
     // A given count needs room and workspace for itself alone.
     indices(Count::Given(7), 7, 1, &mut small).unwrap();
