@@ -3,12 +3,15 @@
 #include "shared/path.cuh"
 #include "shared/sampler.cuh"
 
-inline Ray camera_ray(const Camera &camera, const Span &span, u32 path) {
+inline Ray first_ray(const Camera &camera, const Span &span, u32 path) {
     PixelSample at = pixel_and_sample(span, path);
-    Pair within = pair(sampler(span.seed, at.pixel, at.sample), 0, PAIR_FILM);
-    f32 x = (f32)(at.pixel % span.width) + within.x;
-    f32 y = (f32)(at.pixel / span.width) + within.y;
-    return {camera.origin, 0.0f, camera_direction(camera, x, y), NO_PRIMITIVE};
+    Sampler numbers = sampler(span.seed, at.pixel, at.sample);
+    Pair within = pair(numbers, 0, PAIR_FILM);
+    Pair film = film_point(camera, at.pixel % span.width, at.pixel / span.width, within.x, within.y);
+    Pair lens = {0.0f, 0.0f};
+    if (camera.focus_distance != 0.0f) lens = pair(numbers, 0, PAIR_LENS);
+    CameraRay ray = camera_ray(camera, film.x, film.y, lens.x, lens.y);
+    return {ray.origin, 0.0f, ray.direction, NO_PRIMITIVE};
 }
 
 extern "C" __global__ void generate(Span span, Camera camera, Ray *rays, Throughput *throughputs, Rgb *radiances, u32 *queue,
@@ -16,7 +19,7 @@ extern "C" __global__ void generate(Span span, Camera camera, Ray *rays, Through
     u32 path = blockIdx.x * blockDim.x + threadIdx.x;
     if (path < count_slots) counts[path] = path == 0 ? span.path_count : 0;
     if (path >= span.path_count) return;
-    rays[path] = camera_ray(camera, span, path);
+    rays[path] = first_ray(camera, span, path);
     throughputs[path] = {{1.0f, 1.0f, 1.0f}, 1.0f};
     radiances[path] = {{0.0f, 0.0f, 0.0f}, 0};
     queue[path] = path;

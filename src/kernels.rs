@@ -2,7 +2,7 @@
 
 use compaction::cuda::{Params, Source};
 
-use crate::{bvh, film, material, math, path, primitive, sampler, texture};
+use crate::{bvh, film, filter, material, math, path, primitive, sampler, texture};
 
 /// Threads of a block, in every kernel of a stage.
 pub(crate) const BLOCK_THREADS: u32 = 128;
@@ -77,6 +77,7 @@ pub(crate) fn stage<P: Params>(
         ("NO_PRIMITIVE", path::NO_PRIMITIVE),
         ("ROULETTE_AFTER", path::ROULETTE_AFTER),
         ("PAIR_FILM", sampler::PAIR_FILM),
+        ("PAIR_LENS", sampler::PAIR_LENS),
         ("PAIR_LIGHT", sampler::PAIR_LIGHT),
         ("PAIR_BSDF", sampler::PAIR_BSDF),
         ("PAIR_CHOICE", sampler::PAIR_CHOICE),
@@ -96,6 +97,7 @@ pub(crate) fn stage<P: Params>(
         ("CLAMP", texture::CLAMP),
         ("BILINEAR", texture::BILINEAR),
         ("NEAREST", texture::NEAREST),
+        ("FILTER_STEPS", filter::FILTER_STEPS),
     ];
     let numbers = [
         ("PI", math::PI),

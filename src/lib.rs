@@ -49,6 +49,7 @@ pub mod bsdf;
 pub mod texture;
 pub mod light;
 pub mod film;
+mod filter;
 pub mod math;
 
 // The loop.

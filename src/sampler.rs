@@ -24,6 +24,8 @@ pub const PAIR_LIGHT: u32 = 1;
 pub const PAIR_BSDF: u32 = 2;
 /// Third: which light or lobe, and roulette.
 pub const PAIR_CHOICE: u32 = 3;
+/// The pair that places a sample on the lens: behind those of all bounces.
+pub const PAIR_LENS: u32 = 1 << 16;
 /// Pairs a bounce.
 pub const PAIRS_PER_BOUNCE: u32 = 3;
 

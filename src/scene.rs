@@ -41,10 +41,28 @@
 //!
 //! | field | what | default |
 //! |---|---|---|
-//! | `origin` | where the pinhole is | required |
+//! | `origin` | where the pinhole or the lens is | required |
 //! | `target` | a point that it looks at: the middle of the picture | required |
 //! | `up` | a direction that points up in the picture, not along the view | `(0, 1, 0)` |
 //! | `fov` | horizontal angle of view, degrees, 0.001 to 179.999 | required |
+//! | `lens` | `(..)`: a thin lens instead of the pinhole, see below | none |
+//! | `filter` | how a pixel's samples are spread over the film, see below | `Box(radius: 0.5)` |
+//!
+//! | field of `lens` | what | default |
+//! |---|---|---|
+//! | `radius` | of the aperture, metres; or | required |
+//! | `f_stop` | focal length over the aperture's diameter, 0.1 to 1000, for the focal length at which a film 36 mm wide sees `fov` | required |
+//! | `focus_distance` | from the lens along the view to the plane that is sharp, metres; or | the distance of `target` |
+//! | `focus_point` | a point of that plane, before the camera | `target` |
+//! | `blades` | the aperture is a regular polygon of 3 to 16 corners, on the circle of its radius; 0: it is round | `0` |
+//! | `rotation` | turns the polygon, whose first corner points up, counter-clockwise, degrees | `0` |
+//!
+//! | filter | field | what | default |
+//! |---|---|---|---|
+//! | `Box` | `radius` | half its width, pixels, 0.01 to 16; 0.5 is the pixel's own square | `0.5` |
+//! | `Gaussian` | `radius` | where it ends, pixels, 0.01 to 16 | `1.5` |
+//! | | `sigma` | standard deviation, pixels, `radius / 8` to `8 * radius` | `radius / 3` |
+//! | `BlackmanHarris` | `radius` | where it ends, pixels, 0.01 to 16 | `1.5` |
 //!
 //! # Materials
 //!
@@ -105,6 +123,7 @@
 //! axis, and the triangles between them are slivers. Where `b` is 0 they have no area and are left out.
 
 mod build;
+mod camera;
 mod displaced_sphere;
 mod framed;
 mod geometry;
@@ -176,10 +195,10 @@ pub struct Scene {
     pub notes: Vec<String>,
 }
 
-/// A pinhole camera.
+/// A pinhole camera, or one with a thin lens.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Camera {
-    /// The pinhole, metres.
+    /// The pinhole, or the lens's centre, metres.
     pub origin: Vec3,
     /// Seen in the middle of the picture; not `origin`.
     pub target: Vec3,
@@ -187,6 +206,71 @@ pub struct Camera {
     pub up: Vec3,
     /// Horizontal angle of view, 0.001..=179.999.
     pub fov_degrees: f32,
+    /// A pinhole has none.
+    pub lens: Option<Lens>,
+    /// How a pixel's samples are spread over the film.
+    pub filter: PixelFilter,
+}
+
+/// A thin lens: what is off its plane of focus is blurred.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Lens {
+    /// Of the aperture, metres.
+    pub radius: f32,
+    /// What is sharp.
+    pub focus: Focus,
+    /// Corners of the aperture, on the circle of its radius: 3..=16, or 0 for a round one.
+    pub blades: u32,
+    /// Turns the aperture, whose first corner points up, counter-clockwise as the camera sees it.
+    pub rotation_degrees: f32,
+}
+
+/// Where a lens's plane of focus is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Focus {
+    /// So far from the lens, along the view, metres.
+    Distance(f32),
+    /// Through this point, wherever the camera is moved.
+    Point(Vec3),
+}
+
+/// How the light that falls around a pixel's middle counts for it: the same along x and along y. Radii are in pixels.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum PixelFilter {
+    /// Evenly.
+    Box {
+        /// 0.5 is the pixel's own square.
+        radius: f32,
+    },
+    /// By a bell curve, less its value at the radius.
+    Gaussian {
+        /// Where it ends.
+        radius: f32,
+        /// Its standard deviation, if it did not end.
+        sigma: f32,
+    },
+    /// By the Blackman-Harris window of four terms.
+    BlackmanHarris {
+        /// Where it ends.
+        radius: f32,
+    },
+}
+
+impl Default for PixelFilter {
+    fn default() -> PixelFilter {
+        PixelFilter::Box { radius: 0.5 }
+    }
+}
+
+impl PixelFilter {
+    /// Half of its width, pixels.
+    pub fn radius(&self) -> f32 {
+        match *self {
+            PixelFilter::Box { radius }
+            | PixelFilter::Gaussian { radius, .. }
+            | PixelFilter::BlackmanHarris { radius } => radius,
+        }
+    }
 }
 
 /// What a surface does with light; colours are linear sRGB.

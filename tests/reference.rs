@@ -7,7 +7,7 @@ mod common;
 use std::path::Path;
 
 use common::{file, load, on_cpu, render, sized};
-use raysieve::scene::{Scene, Surface};
+use raysieve::scene::{Focus, Scene, Surface};
 
 /// The references have 32 x 32 blocks of so many pixels a side.
 const BLOCK: usize = 8;
@@ -46,6 +46,11 @@ fn direct_light_in_cornell_agrees_with_the_reference() {
     agrees("a_cornell_d2", &cornell(1), 6);
 }
 
+#[test]
+fn a_thin_lens_agrees_with_the_reference() {
+    agrees("g_dof", &load("tests/scenes/g_dof.ron"), 4);
+}
+
 /// What the agreement is worth: it does not survive pictures that are only slightly wrong.
 #[test]
 fn a_missing_bounce_does_not_agree() {
@@ -68,6 +73,14 @@ fn a_lens_wider_by_half_a_degree_does_not_agree() {
     let mut scene = cornell(7);
     scene.camera.fov_degrees += 0.5;
     disagrees("a_cornell_d8", &scene);
+}
+
+#[test]
+fn a_lens_focused_elsewhere_does_not_agree() {
+    let mut scene = load("tests/scenes/g_dof.ron");
+    let lens = scene.camera.lens.as_mut().expect("a lens");
+    lens.focus = Focus::Distance(4.8);
+    disagrees("g_dof", &scene);
 }
 
 fn cornell(max_bounces: u32) -> Scene {

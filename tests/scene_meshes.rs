@@ -6,7 +6,7 @@ use std::{
 };
 
 use glam::Vec3;
-use raysieve::scene::{Camera, Scene, Sphere, Surface, Triangle};
+use raysieve::scene::{Camera, PixelFilter, Scene, Sphere, Surface, Triangle};
 
 fn load(path: &str) -> Scene {
     Scene::load(Path::new(path)).unwrap_or_else(|error| panic!("{error}"))
@@ -260,6 +260,8 @@ fn the_cornell_box_has_the_numbers_of_its_model() {
         target: Vec3::ZERO,
         up: Vec3::Y,
         fov_degrees: 39.3077,
+        lens: None,
+        filter: PixelFilter::default(),
     };
     assert_eq!(scene.camera, camera);
     assert_eq!(scene.sky, Vec3::ZERO);

@@ -7,13 +7,68 @@ struct Camera {
     Vec3 forward;
     f32 height;
     Vec3 right;
-    u32 _pad0;
+    u32 blades;
     Vec3 up;
-    u32 _pad1;
+    f32 focus_distance;
+    Vec3 lens_right;
+    f32 filter_radius;
+    Vec3 lens_up;
+    u32 _pad;
+    f32 corner[2];
+    f32 turn[2];
+    f32 filter_values[33];
+    f32 filter_sums[33];
 };
 
-inline Vec3 camera_direction(const Camera &camera, f32 x, f32 y) {
+inline f32 filter_offset(const Camera &camera, f32 number) {
+    f32 place = 2.0f * number - 1.0f;
+    f32 sign = place < 0.0f ? -1.0f : 1.0f;
+    f32 sum = place < 0.0f ? -place : place;
+    u32 step = 0;
+    for (u32 stride = FILTER_STEPS / 2; stride > 0; stride /= 2) {
+        if (camera.filter_sums[step + stride] <= sum) step += stride;
+    }
+    f32 before = camera.filter_sums[step], after = camera.filter_sums[step + 1];
+    f32 low = camera.filter_values[step], high = camera.filter_values[step + 1];
+    f32 share = after > before ? (sum - before) / (after - before) : 0.0f;
+    f32 root = sqrtf(low * low + share * (high * high - low * low));
+    f32 within = share * (low + high) / (low + root);
+    return sign * (((f32)step + within) * (1.0f / (f32)FILTER_STEPS));
+}
+
+inline Pair film_point(const Camera &camera, u32 column, u32 row, f32 u, f32 v) {
+    if (camera.filter_radius == 0.0f) return {(f32)column + u, (f32)row + v};
+    return {(f32)column + 0.5f + camera.filter_radius * filter_offset(camera, u),
+            (f32)row + 0.5f + camera.filter_radius * filter_offset(camera, v)};
+}
+
+inline Pair aperture_point(const Camera &camera, f32 u, f32 v) {
+    if (camera.blades == 0) return square_to_disk(u, v);
+    f32 cosine = camera.turn[0], sine = camera.turn[1];
+    f32 along = u * (f32)camera.blades;
+    Pair a = {camera.corner[0], camera.corner[1]};
+    Pair b = {cosine * a.x - sine * a.y, sine * a.x + cosine * a.y};
+    for (u32 blade = 1; blade < camera.blades; blade++) {
+        if (along < 1.0f) break;
+        along -= 1.0f;
+        a = b;
+        b = {cosine * a.x - sine * a.y, sine * a.x + cosine * a.y};
+    }
+    f32 outwards = sqrtf(v);
+    return {outwards * (a.x + along * (b.x - a.x)), outwards * (a.y + along * (b.y - a.y))};
+}
+
+struct CameraRay {
+    Vec3 origin;
+    Vec3 direction;
+};
+
+inline CameraRay camera_ray(const Camera &camera, f32 x, f32 y, f32 u, f32 v) {
     Vec3 right = camera.right * (2.0f * x / camera.width - 1.0f);
     Vec3 up = camera.up * (1.0f - 2.0f * y / camera.height);
-    return normalize(camera.forward + right + up);
+    Vec3 through = camera.forward + right + up;
+    if (camera.focus_distance == 0.0f) return {camera.origin, normalize(through)};
+    Pair at = aperture_point(camera, u, v);
+    Vec3 shift = camera.lens_right * at.x + camera.lens_up * at.y;
+    return {camera.origin + shift, normalize(through * camera.focus_distance - shift)};
 }

@@ -6,12 +6,14 @@ use glam::Vec3;
 use serde::de::DeserializeOwned;
 
 use super::{
-    Camera, Scene, Surface, check_max_bounces, check_size, check_spp,
+    Scene, Surface,
+    camera::camera,
+    check_max_bounces, check_size, check_spp,
     geometry::Geometry,
     materials::{materials, radiance},
     objects::{Builder, object_name},
     source::{Object, Raw, Source, excerpt},
-    text::{CameraText, SceneText},
+    text::SceneText,
 };
 use crate::Error;
 
@@ -95,49 +97,4 @@ fn setting<T: DeserializeOwned + Copy>(
         source.error(&object, raw, format!("{name}: found `{found}`: {problem}"))
     })?;
     Ok(value)
-}
-
-fn camera(source: &Source, object: &Object) -> Result<Camera, Error> {
-    let written: CameraText = source.parse(object)?;
-    let origin = source.position(object, "origin", written.origin)?.as_vec3();
-    let target = source.position(object, "target", written.target)?.as_vec3();
-    let up = match written.up {
-        Some(raw) => source.position(object, "up", raw)?.as_vec3(),
-        None => Vec3::Y,
-    };
-    let degrees = "degrees from 0.001 to 179.999";
-    let has_picture = |fov: f64| (0.001..=179.999).contains(&fov);
-    let fov_degrees = source.number(object, "fov", written.fov, degrees, has_picture)? as f32;
-    if !(target - origin).length_squared().is_normal() {
-        return Err(source.error(
-            object,
-            written.target,
-            "target: is the origin too, expected a point to look at",
-        ));
-    }
-    let up_at = written.up.unwrap_or(object.raw);
-    if !up.length_squared().is_normal() {
-        return Err(source.error(
-            object,
-            up_at,
-            "up: has no length, expected a direction such as (0, 1, 0)",
-        ));
-    }
-    let (view, upwards) = (
-        (target - origin).as_dvec3().normalize(),
-        up.as_dvec3().normalize(),
-    );
-    if view.cross(upwards).length() < 1e-5 {
-        return Err(source.error(
-            object,
-            up_at,
-            "up: is parallel to the view, expected another direction",
-        ));
-    }
-    Ok(Camera {
-        origin,
-        target,
-        up,
-        fov_degrees,
-    })
 }

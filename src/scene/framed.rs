@@ -8,7 +8,7 @@ use std::path::Path;
 use glam::{DAffine3, DVec3, Vec3};
 
 use super::{
-    Camera, Scene, Surface, Triangle,
+    Camera, PixelFilter, Scene, Surface, Triangle,
     geometry::Geometry,
     mesh,
     model::{Model, ModelCamera},
@@ -76,6 +76,8 @@ impl Framing {
                     up: Vec3::Y,
                     // The ball fits into the shorter side.
                     fov_degrees: fov_degrees(tan_half * aspect_ratio.max(1.0)),
+                    lens: None,
+                    filter: PixelFilter::default(),
                 }
             }
             Framing::Camera {
@@ -99,6 +101,8 @@ impl Framing {
                 target: (origin + axis(DVec3::NEG_Z) * distance).as_vec3(),
                 up: axis(DVec3::Y).as_vec3(),
                 fov_degrees: 0.0,
+                lens: None,
+                filter: PixelFilter::default(),
             },
             tan_half_height: libm::tan(camera.yfov / 2.0) as f32,
         }

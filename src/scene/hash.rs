@@ -3,7 +3,7 @@
 use glam::Vec3;
 use xxhash_rust::xxh3::Xxh3;
 
-use super::{Camera, Instance, Mesh, Scene, Sphere, Surface, Triangle};
+use super::{Camera, Focus, Instance, Lens, Mesh, PixelFilter, Scene, Sphere, Surface, Triangle};
 
 impl Scene {
     /// Hash of all that the light depends on, 32 hexadecimal digits (XXH3, 128 bits): the camera, the sky, and every
@@ -105,6 +105,8 @@ pub(crate) fn scene_hash(surfaces: u128, camera: &Camera) -> String {
         target,
         up,
         fov_degrees,
+        lens,
+        filter,
     } = camera;
     let mut hash = Words::default();
     hash.0.update(&surfaces.to_le_bytes());
@@ -112,6 +114,12 @@ pub(crate) fn scene_hash(surfaces: u128, camera: &Camera) -> String {
         .into_iter()
         .for_each(|vector| hash.vector(vector));
     hash.floats([fov_degrees]);
+    if let Some(lens) = &lens {
+        hash.lens(lens);
+    }
+    if filter != PixelFilter::default() {
+        hash.filter(&filter);
+    }
     format!("{:032x}", hash.0.digest128())
 }
 
@@ -158,6 +166,31 @@ impl Words {
     fn floats<const COUNT: usize>(&mut self, floats: [f32; COUNT]) {
         let bytes = floats.map(|float| float.to_bits().to_le_bytes());
         self.0.update(bytes.as_flattened());
+    }
+
+    fn lens(&mut self, lens: &Lens) {
+        let &Lens {
+            radius,
+            focus,
+            blades,
+            rotation_degrees,
+        } = lens;
+        self.0.update(b"lens");
+        match focus {
+            Focus::Distance(distance) => self.floats([0.0, distance]),
+            Focus::Point(Vec3 { x, y, z }) => self.floats([1.0, x, y, z]),
+        }
+        self.number(blades.into());
+        self.floats([radius, rotation_degrees]);
+    }
+
+    fn filter(&mut self, filter: &PixelFilter) {
+        self.0.update(b"filter");
+        match *filter {
+            PixelFilter::Box { radius } => self.floats([0.0, radius]),
+            PixelFilter::Gaussian { radius, sigma } => self.floats([1.0, radius, sigma]),
+            PixelFilter::BlackmanHarris { radius } => self.floats([2.0, radius]),
+        }
     }
 
     fn vector(&mut self, vector: Vec3) {

@@ -37,6 +37,46 @@ pub(super) struct CameraText<'a> {
     #[serde(default, deserialize_with = "given")]
     pub(super) up: Option<Raw<'a>>,
     pub(super) fov: Raw<'a>,
+    #[serde(default, deserialize_with = "given")]
+    pub(super) lens: Option<Raw<'a>>,
+    #[serde(default, deserialize_with = "given")]
+    pub(super) filter: Option<Raw<'a>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename = "Lens", deny_unknown_fields)]
+pub(super) struct LensText<'a> {
+    #[serde(borrow, default, deserialize_with = "given")]
+    pub(super) radius: Option<Raw<'a>>,
+    #[serde(default, deserialize_with = "given")]
+    pub(super) f_stop: Option<Raw<'a>>,
+    #[serde(default, deserialize_with = "given")]
+    pub(super) focus_distance: Option<Raw<'a>>,
+    #[serde(default, deserialize_with = "given")]
+    pub(super) focus_point: Option<Raw<'a>>,
+    #[serde(default, deserialize_with = "given")]
+    pub(super) blades: Option<Raw<'a>>,
+    #[serde(default, deserialize_with = "given")]
+    pub(super) rotation: Option<Raw<'a>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) enum FilterText<'a> {
+    Box {
+        #[serde(borrow, default, deserialize_with = "given")]
+        radius: Option<Raw<'a>>,
+    },
+    Gaussian {
+        #[serde(default, deserialize_with = "given")]
+        radius: Option<Raw<'a>>,
+        #[serde(default, deserialize_with = "given")]
+        sigma: Option<Raw<'a>>,
+    },
+    BlackmanHarris {
+        #[serde(default, deserialize_with = "given")]
+        radius: Option<Raw<'a>>,
+    },
 }
 
 #[derive(Deserialize)]

@@ -1,7 +1,7 @@
 //! generate: the camera rays of a wave.
 //!
 //! Reads: span, camera. Writes: rays, throughputs, radiances, the queue of all paths, the count of rays of bounce 0.
-//! A pixel's samples are spread over its square (box filter).
+//! A pixel's samples are spread over it by the camera's filter, and over the lens.
 
 use glam::Vec3;
 
@@ -9,10 +9,10 @@ use compaction::cuda::{InOut, Launch, Source};
 
 use crate::{
     Error,
-    camera::{Camera, camera_direction},
+    camera::{Camera, camera_ray, film_point},
     kernels::{BLOCK_THREADS, stage},
     path::{NO_PRIMITIVE, Ray, Rgb, Span, Throughput, pixel_and_sample},
-    sampler::{PAIR_FILM, pair, sampler},
+    sampler::{PAIR_FILM, PAIR_LENS, pair, sampler},
     wave::{CpuWave, CudaWave, Stage, Wave},
 };
 
@@ -29,7 +29,7 @@ fn on_cpu(wave: &mut CpuWave, span: Span) {
     wave.begin(span);
     for path in 0..span.path_count {
         let slot = path as usize;
-        wave.rays[slot] = camera_ray(&wave.camera, &span, path);
+        wave.rays[slot] = first_ray(&wave.camera, &span, path);
         wave.throughputs[slot] = Throughput {
             rgb: Vec3::ONE,
             squeeze: 1.0,
@@ -42,15 +42,21 @@ fn on_cpu(wave: &mut CpuWave, span: Span) {
 
 /// The first ray of a path.
 #[inline]
-fn camera_ray(camera: &Camera, span: &Span, path: u32) -> Ray {
+fn first_ray(camera: &Camera, span: &Span, path: u32) -> Ray {
     let (pixel, sample) = pixel_and_sample(span, path);
-    let (u, v) = pair(sampler(span.seed, pixel, sample), 0, PAIR_FILM);
-    let x = (pixel % span.width) as f32 + u;
-    let y = (pixel / span.width) as f32 + v;
+    let numbers = sampler(span.seed, pixel, sample);
+    let (u, v) = pair(numbers, 0, PAIR_FILM);
+    let (x, y) = film_point(camera, pixel % span.width, pixel / span.width, u, v);
+    let (u, v) = if camera.focus_distance == 0.0 {
+        (0.0, 0.0)
+    } else {
+        pair(numbers, 0, PAIR_LENS)
+    };
+    let (origin, direction) = camera_ray(camera, x, y, u, v);
     Ray {
-        origin: camera.origin,
+        origin,
         pdf: 0.0,
-        direction: camera_direction(camera, x, y),
+        direction,
         from: NO_PRIMITIVE,
     }
 }

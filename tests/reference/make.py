@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import OpenEXR
 
-# The Cornell box with at most 8 edges a path, and with 2.
-NAMES = ["a_cornell_d8", "a_cornell_d2"]
+# The Cornell box with at most 8 edges a path, and with 2; a thin lens.
+NAMES = ["a_cornell_d8", "a_cornell_d2", "g_dof"]
 BLOCK = 8
 
 

@@ -19,7 +19,13 @@ use compaction::select::Strategy;
 use harness::{Gpu, Tests};
 use host::HostCompiler;
 use machines::{Cpu, Cuda, Host, Machine, Setting};
-use raysieve::{camera::Camera, film::film_hash, path::Span, scene::Scene, world::World};
+use raysieve::{
+    camera::Camera,
+    film::film_hash,
+    path::Span,
+    scene::{Focus, Lens, PixelFilter, Scene},
+    world::World,
+};
 
 const STAGES: [&str; 7] = [
     "generate",
@@ -69,6 +75,20 @@ fn main() {
         .run()
 }
 
+/// The garden through a lens of five blades, by a filter wider than a pixel.
+fn garden_by_lens() -> Scene {
+    let mut scene = garden();
+    scene.path.set_file_name("garden by lens");
+    scene.camera.lens = Some(Lens {
+        radius: 0.1,
+        focus: Focus::Point(scene.camera.target),
+        blades: 5,
+        rotation_degrees: 8.0,
+    });
+    scene.camera.filter = PixelFilter::BlackmanHarris { radius: 1.5 };
+    scene
+}
+
 fn setting(scene: &Scene, width: u32, height: u32) -> Setting {
     Setting {
         name: scene.path.file_stem().unwrap().display().to_string(),
@@ -103,7 +123,7 @@ fn spans(setting: &Setting, path_count: u32) -> [Span; 2] {
 fn agrees_on_host(compiler: &HostCompiler, stage: &str) {
     static SETTINGS: OnceLock<Vec<Setting>> = OnceLock::new();
     let settings = SETTINGS.get_or_init(|| {
-        [load("scenes/cornell.ron"), garden()]
+        [load("scenes/cornell.ron"), garden(), garden_by_lens()]
             .map(|scene| setting(&scene, 48, 32))
             .into()
     });
@@ -117,7 +137,7 @@ fn agrees_on_cuda(stage: &str) {
     let settings = SETTINGS.get_or_init(|| {
         let files = ["cornell", "spheres", "mesh"];
         let scenes = files.map(|name| load(format!("scenes/{name}.ron")));
-        let scenes = scenes.into_iter().chain([garden()]);
+        let scenes = scenes.into_iter().chain([garden(), garden_by_lens()]);
         scenes.map(|scene| setting(&scene, 96, 64)).collect()
     });
     let strategies = if stage == "sieve" {
@@ -204,6 +224,7 @@ fn whole_loop(compiler: &HostCompiler) {
         load("scenes/cornell.ron"),
         load("scenes/spheres.ron"),
         garden(),
+        garden_by_lens(),
     ] {
         let scene = sized(scene, 40, 30, 5);
         let (width, height) = scene.size;

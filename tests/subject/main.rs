@@ -4,6 +4,7 @@
 mod common;
 
 mod bvh;
+mod camera;
 mod film;
 mod light;
 mod material;

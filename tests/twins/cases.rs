@@ -9,7 +9,7 @@ use raysieve::{
         BoxRay, Bytes8, Node, box_ray, hit_children, inverse, nearest, occluded, shift, spacing,
         step,
     },
-    camera::{Camera, camera_direction},
+    camera::{Camera, aperture_point, camera_ray, film_point, filter_offset},
     film::{TOO_BRIGHT, fixed_point, is_exposable, mean, samples_of},
     light::{
         DARK, Light, Surroundings, choose_light, cone_height, light_pdf, sample_light,
@@ -283,11 +283,28 @@ fn sampler_cases() -> Vec<Case> {
 }
 
 fn camera() -> Vec<Case> {
-    vec![twin!(
-        "camera",
-        "camera_direction",
-        |camera: Camera, x: f32, y: f32| camera_direction(&camera, x, y)
-    )]
+    vec![
+        twin!("camera", "filter_offset", |camera: Camera, number: f32| {
+            filter_offset(&camera, number)
+        }),
+        twin!(
+            "camera",
+            "film_point",
+            |camera: Camera, column: u32, row: u32, u: f32, v: f32| film_point(
+                &camera, column, row, u, v
+            )
+        ),
+        twin!(
+            "camera",
+            "aperture_point",
+            |camera: Camera, u: f32, v: f32| { aperture_point(&camera, u, v) }
+        ),
+        twin!(
+            "camera",
+            "camera_ray",
+            |camera: Camera, x: f32, y: f32, u: f32, v: f32| camera_ray(&camera, x, y, u, v)
+        ),
+    ]
 }
 
 /// Pictures have at most 2³⁰ pixels.

@@ -14,6 +14,7 @@ use raysieve::{
     path::{Hit, NO_PRIMITIVE, Ray, ShadowRay, Span},
     primitive::{Primitive, SPHERE, Shear, TRIANGLE, shear},
     sampler::Sampler,
+    scene::{self, Focus, Lens, PixelFilter},
     stages::{Keep, generate, intersect, shade, shadow, sieve},
     texture::Texel,
     wave::{CpuWave, Wave},
@@ -59,7 +60,8 @@ const EDGES: [f32; 30] = [
 /// What paths met on their way through a scene.
 pub(crate) struct Harvest {
     pub(crate) world: World,
-    pub(crate) camera: Camera,
+    /// A pinhole, and lenses and filters of all kinds.
+    pub(crate) cameras: Vec<Camera>,
     /// Rays with their hits.
     pub(crate) hits: Vec<(Ray, Hit)>,
     pub(crate) shadow_rays: Vec<ShadowRay>,
@@ -95,7 +97,7 @@ impl Harvest {
         )));
         let mut harvest = Harvest {
             world: World::new(&scene).unwrap(),
-            camera,
+            cameras: cameras(&scene.camera, width, height),
             hits: Vec::new(),
             shadow_rays: Vec::new(),
             vectors: Vec::new(),
@@ -146,6 +148,39 @@ impl Harvest {
             self.numbers.push(ray.distance);
         }
     }
+}
+
+/// The scene's camera with every kind of lens and filter.
+fn cameras(pinhole: &scene::Camera, width: u32, height: u32) -> Vec<Camera> {
+    let lens = |blades| {
+        Some(Lens {
+            radius: 0.2,
+            focus: Focus::Point(pinhole.target),
+            blades,
+            rotation_degrees: 11.0,
+        })
+    };
+    let filters = [
+        PixelFilter::default(),
+        PixelFilter::Box { radius: 1.25 },
+        PixelFilter::Gaussian {
+            radius: 1.5,
+            sigma: 0.5,
+        },
+        PixelFilter::BlackmanHarris { radius: 2.0 },
+    ];
+    [None, lens(0), lens(5), lens(16)]
+        .into_iter()
+        .zip(filters)
+        .map(|(lens, filter)| {
+            let camera = scene::Camera {
+                lens,
+                filter,
+                ..*pinhole
+            };
+            Camera::new(&camera, width, height)
+        })
+        .collect()
 }
 
 /// A source of arguments.
@@ -435,7 +470,7 @@ impl Draw for Shear {
 
 impl Draw for Camera {
     fn draw(inputs: &mut Inputs) -> Camera {
-        let real = inputs.harvest.camera;
+        let real = inputs.one_of(&inputs.harvest.cameras);
         if inputs.below(2) == 0 {
             return real;
         }
@@ -446,6 +481,10 @@ impl Draw for Camera {
             up: inputs.draw(),
             width: inputs.draw(),
             height: inputs.draw(),
+            focus_distance: inputs.draw(),
+            lens_right: inputs.draw(),
+            lens_up: inputs.draw(),
+            filter_radius: inputs.draw(),
             ..real
         }
     }

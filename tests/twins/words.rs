@@ -118,7 +118,9 @@ words_of! {
     Hit { distance: f32, primitive: u32, u: f32, v: f32 }
     ShadowRay { origin: Vec3, distance: f32, direction: Vec3, from: u32, light: Vec3, to: u32 }
     Camera {
-        origin: Vec3, width: f32, forward: Vec3, height: f32, right: Vec3, _pad0: u32, up: Vec3, _pad1: u32
+        origin: Vec3, width: f32, forward: Vec3, height: f32, right: Vec3, blades: u32, up: Vec3, focus_distance: f32,
+        lens_right: Vec3, filter_radius: f32, lens_up: Vec3, _pad: u32, corner: [f32; 2], turn: [f32; 2],
+        filter_values: [f32; 33], filter_sums: [f32; 33]
     }
     Primitive { a: Vec3, material: u32, b: Vec3, kind: u32, c: Vec3, number: u32 }
     Shear { axis: u32, x: f32, y: f32, z: f32 }

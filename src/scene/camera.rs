@@ -1,0 +1,176 @@
+//! The camera of a scene, with its lens and its filter.
+
+use glam::Vec3;
+
+use super::{
+    Camera, Focus, Lens, PixelFilter,
+    source::{Object, Raw, Source},
+    text::{CameraText, FilterText, LensText},
+};
+use crate::Error;
+
+pub(super) fn camera(source: &Source, object: &Object) -> Result<Camera, Error> {
+    let written: CameraText = source.parse(object)?;
+    let origin = source.position(object, "origin", written.origin)?.as_vec3();
+    let target = source.position(object, "target", written.target)?.as_vec3();
+    let up = match written.up {
+        Some(raw) => source.position(object, "up", raw)?.as_vec3(),
+        None => Vec3::Y,
+    };
+    let degrees = "degrees from 0.001 to 179.999";
+    let has_picture = |fov: f64| (0.001..=179.999).contains(&fov);
+    let fov_degrees = source.number(object, "fov", written.fov, degrees, has_picture)? as f32;
+    if !(target - origin).length_squared().is_normal() {
+        return Err(source.error(
+            object,
+            written.target,
+            "target: is the origin too, expected a point to look at",
+        ));
+    }
+    let up_at = written.up.unwrap_or(object.raw);
+    if !up.length_squared().is_normal() {
+        return Err(source.error(
+            object,
+            up_at,
+            "up: has no length, expected a direction such as (0, 1, 0)",
+        ));
+    }
+    let (view, upwards) = (
+        (target - origin).as_dvec3().normalize(),
+        up.as_dvec3().normalize(),
+    );
+    if view.cross(upwards).length() < 1e-5 {
+        return Err(source.error(
+            object,
+            up_at,
+            "up: is parallel to the view, expected another direction",
+        ));
+    }
+    let camera = Camera {
+        origin,
+        target,
+        up,
+        fov_degrees,
+        lens: None,
+        filter: PixelFilter::default(),
+    };
+    let lens = |raw| lens(source, &Object::new("lens", raw), &camera);
+    let filter = |raw| filter(source, &Object::new("filter", raw));
+    Ok(Camera {
+        lens: written.lens.map(lens).transpose()?,
+        filter: written.filter.map_or(Ok(camera.filter), filter)?,
+        ..camera
+    })
+}
+
+/// Width of the film for which a focal length is meant where only the angle of view is known, metres.
+const FILM_WIDTH: f64 = 0.036;
+
+fn lens(source: &Source, object: &Object, camera: &Camera) -> Result<Lens, Error> {
+    let written: LensText = source.parse(object)?;
+    let radius = match (written.radius, written.f_stop) {
+        (Some(_), Some(raw)) => {
+            return Err(source.error(
+                object,
+                raw,
+                "f_stop: stands beside radius; leave out one of the two",
+            ));
+        }
+        (Some(raw), None) => source.length(object, "radius", raw)?,
+        (None, Some(raw)) => {
+            let valid = |stop: f64| (0.1..=1000.0).contains(&stop);
+            let stop = source.number(object, "f_stop", raw, "a number from 0.1 to 1000", valid)?;
+            let focal_length =
+                FILM_WIDTH / 2.0 / libm::tan(f64::from(camera.fov_degrees).to_radians() / 2.0);
+            focal_length / stop / 2.0
+        }
+        (None, None) => {
+            return Err(source.error(
+                object,
+                object.raw,
+                "the field `radius` or `f_stop` is missing",
+            ));
+        }
+    };
+    let focus = match (written.focus_distance, written.focus_point) {
+        (Some(_), Some(raw)) => {
+            return Err(source.error(
+                object,
+                raw,
+                "focus_point: stands beside focus_distance; leave out one of the two",
+            ));
+        }
+        (Some(raw), None) => Focus::Distance(source.length(object, "focus_distance", raw)? as f32),
+        (None, Some(raw)) => {
+            let point = source.position(object, "focus_point", raw)?.as_vec3();
+            let view = (camera.target - camera.origin).as_dvec3();
+            if (point - camera.origin).as_dvec3().dot(view) <= 0.0 {
+                return Err(source.error(
+                    object,
+                    raw,
+                    "focus_point: is not before the camera, expected a point that it can see",
+                ));
+            }
+            Focus::Point(point)
+        }
+        (None, None) => Focus::Point(camera.target),
+    };
+    let blades = match written.blades {
+        Some(raw) => source.field(
+            object,
+            "blades",
+            raw,
+            "0 for a round aperture, or 3 to 16",
+            |&blades: &u32| blades == 0 || (3..=16).contains(&blades),
+        )?,
+        None => 0,
+    };
+    let rotation_degrees = match written.rotation {
+        Some(raw) => source.number(
+            object,
+            "rotation",
+            raw,
+            "degrees from -360 to 360",
+            |angle| angle.abs() <= 360.0,
+        )? as f32,
+        None => 0.0,
+    };
+    Ok(Lens {
+        radius: radius as f32,
+        focus,
+        blades,
+        rotation_degrees,
+    })
+}
+
+fn filter(source: &Source, object: &Object) -> Result<PixelFilter, Error> {
+    let radius = |raw: Option<Raw>, default: f32| match raw {
+        Some(raw) => source
+            .number(object, "radius", raw, "pixels from 0.01 to 16", |radius| {
+                (0.01..=16.0).contains(&radius)
+            })
+            .map(|radius| radius as f32),
+        None => Ok(default),
+    };
+    Ok(match source.parse(object)? {
+        FilterText::Box { radius: raw } => PixelFilter::Box {
+            radius: radius(raw, 0.5)?,
+        },
+        FilterText::Gaussian { radius: raw, sigma } => {
+            let radius = radius(raw, 1.5)?;
+            let within =
+                |sigma: f64| (f64::from(radius) / 8.0..=f64::from(radius) * 8.0).contains(&sigma);
+            let expected = "pixels from radius / 8 to 8 * radius";
+            let sigma = sigma.map_or(Ok(f64::from(radius) / 3.0), |raw| {
+                source.number(object, "sigma", raw, expected, within)
+            })?;
+            PixelFilter::Gaussian {
+                radius,
+                sigma: sigma as f32,
+            }
+        }
+        FilterText::BlackmanHarris { radius: raw } => PixelFilter::BlackmanHarris {
+            radius: radius(raw, 1.5)?,
+        },
+    })
+}
