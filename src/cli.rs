@@ -17,6 +17,7 @@ use raysieve::{
     part::{Place, Samples},
     renderer::{BackendChoice, Renderer, Settings},
     scene::Scene,
+    tone::Tone,
     window::{self, WindowOptions},
 };
 
@@ -209,16 +210,24 @@ struct LookArguments {
     #[arg(long, help_heading = "Output")]
     overlay: bool,
 
-    /// Exposure of the window and the PNG in stops, -32 to 32: one more is twice as bright [default: 0]
+    /// Exposure of the window and the PNG in stops, -32 to 32: one more is twice as bright [default: the
+    /// scene's]
     #[arg(long, value_name = "STOPS", value_parser = exposure, allow_negative_numbers = true,
         help_heading = "Output")]
     exposure: Option<f32>,
+
+    /// Tone curve of the window and the PNG: how what is brighter than the screen is shown [default: the
+    /// scene's]
+    #[arg(long, value_name = "CURVE", value_parser = tone(), help_heading = "Output")]
+    tone: Option<Tone>,
 }
 
 impl LookArguments {
-    fn look(&self) -> Look {
+    /// What is not said is as in `own`.
+    fn look(&self, own: Look) -> Look {
         Look {
-            exposure_stops: self.exposure.unwrap_or_default(),
+            exposure_stops: self.exposure.unwrap_or(own.exposure_stops),
+            tone: self.tone.unwrap_or(own.tone),
             overlay: self.overlay,
         }
     }
@@ -231,6 +240,7 @@ impl LookArguments {
             LookArguments {
                 exposure: Some(_), ..
             } => "--exposure",
+            LookArguments { tone: Some(_), .. } => "--tone",
             _ => return Ok(()),
         };
         Err(Error::Usage(format!(
@@ -341,22 +351,32 @@ impl Arguments {
     }
 
     /// How a window begins.
-    pub(crate) fn window_options(&self) -> WindowOptions {
+    pub(crate) fn window_options(&self, look: Look) -> WindowOptions {
         WindowOptions {
-            exposure_stops: self.look.look().exposure_stops,
+            exposure_stops: look.exposure_stops,
+            tone: look.tone,
             strategy: self.machine.compaction,
             keep_size: self.size.is_some(),
         }
     }
 
-    /// The files to write for the scene of this path.
+    /// How the scene is shown.
+    pub(crate) fn look(&self, scene: &Scene) -> Look {
+        self.look.look(Look {
+            exposure_stops: scene.exposure_stops,
+            tone: scene.tone,
+            overlay: false,
+        })
+    }
+
+    /// The files to write for the scene of this path, in the look of any scene.
     pub(crate) fn outputs(&self, scene: &Path) -> Outputs {
         let named_by_scene =
             || Path::new(scene.file_stem().unwrap_or_default()).with_added_extension("png");
         Outputs {
             picture: self.output.clone().unwrap_or_else(named_by_scene),
             stats: self.stats.clone(),
-            look: self.look.look(),
+            look: self.look.look(Look::default()),
         }
     }
 }
@@ -367,7 +387,7 @@ impl Merge {
         Outputs {
             picture: self.output.clone(),
             stats: self.stats.clone(),
-            look: self.look.look(),
+            look: self.look.look(Look::default()),
         }
     }
 }
@@ -552,6 +572,14 @@ fn size(text: &str) -> Result<(u32, u32), String> {
 fn strategy() -> impl TypedValueParser<Value = Strategy> {
     let names = Strategy::ALL.iter().map(|strategy| strategy.name());
     PossibleValuesParser::new(names).try_map(|name| name.parse::<Strategy>())
+}
+
+fn tone() -> impl TypedValueParser<Value = Tone> {
+    let names = Tone::ALL.map(Tone::name);
+    PossibleValuesParser::new(names).try_map(|name| {
+        let named = Tone::ALL.into_iter().find(|tone| tone.name() == name);
+        named.ok_or("no such curve")
+    })
 }
 
 fn sample_range(text: &str) -> Result<SampleRange, String> {

@@ -52,12 +52,13 @@ fn run(arguments: &Arguments) -> Result<Ending, Error> {
 }
 
 fn render(arguments: &Arguments, scene: &Path) -> Result<Ending, Error> {
-    let outputs = arguments.outputs(scene);
+    let mut outputs = arguments.outputs(scene);
     outputs.check_stats()?;
     if !arguments.wants_window() {
         outputs.check_picture()?;
     }
     let (scene, samples) = arguments.load_scene(scene)?;
+    outputs.look = arguments.look(&scene);
     scene.notes.iter().for_each(|line| note(line));
     let mut renderer = arguments.renderer(&scene)?;
     note(&backend_line(&renderer));
@@ -69,7 +70,7 @@ fn render(arguments: &Arguments, scene: &Path) -> Result<Ending, Error> {
         };
         return headless::render(renderer, scene.spp, &outputs, checkpoint);
     }
-    match window::run(renderer, &scene, arguments.window_options())? {
+    match window::run(renderer, &scene, arguments.window_options(outputs.look))? {
         Outcome::Closed { renderer } => headless::report(renderer, &outputs).map(|()| Ending::Done),
         Outcome::NoWindow { renderer, reason } => {
             note(&format!(

@@ -16,7 +16,7 @@ use crate::{
     part::{Packing, Part, SOFTWARE},
     picture::Picture,
     stats::Stats,
-    tone,
+    tone::{self, Tone},
     window::overlay,
 };
 
@@ -48,6 +48,8 @@ impl PictureFormat {
 pub struct Look {
     /// Brightness doubles with every stop.
     pub exposure_stops: f32,
+    /// How what is brighter than the screen is shown.
+    pub tone: Tone,
     /// Draws the statistics on the picture.
     pub overlay: bool,
 }
@@ -151,7 +153,7 @@ fn not_written(path: &Path, error: &io::Error) -> Error {
 }
 
 fn png(file: &mut impl Write, picture: &Picture, stats: &Stats, look: Look) -> io::Result<()> {
-    let mut rgba = tone::to_srgb8(picture, look.exposure_stops);
+    let mut rgba = tone::to_srgb8(picture, look.exposure_stops, look.tone);
     if look.overlay {
         overlay::draw(&mut rgba, picture.width, picture.height, stats);
     }

@@ -29,6 +29,8 @@
 //! | `spp` | samples a pixel, from 1 | `64` |
 //! | `max_bounces` | how often a path may scatter, 0 to 1024; 0 shows only what the camera sees shine | `8` |
 //! | `seed` | of every random number, 0 to 2³²−1 | `0` |
+//! | `exposure` | of the picture and the window, stops, -32 to 32: one more is twice as bright | `0` |
+//! | `tone` | their tone curve, see [`Tone`]: `Srgb`, `AgX`, `Aces` or `Neutral` | `Srgb` |
 //! | `camera` | see below | required |
 //! | `sky` | radiance from all around, the same everywhere | `(0, 0, 0)` |
 //! | `materials` | `{ "name": Material(..), .. }` | `{}` |
@@ -150,7 +152,7 @@ pub(crate) use hash::scene_hash;
 pub use image::{Image, Texels};
 pub use texture::{Encoding, Filter, Texture, Wrap};
 
-use crate::{Error, film::TOO_BRIGHT};
+use crate::{Error, film::TOO_BRIGHT, tone::Tone};
 
 /// Radiance times samples that the film can add up without overflow.
 const FILM_LIMIT: f64 = (1u64 << 30) as f64;
@@ -175,6 +177,10 @@ pub struct Scene {
     pub max_bounces: u32,
     /// Of every random number.
     pub seed: u32,
+    /// Of a PNG and the window: brightness doubles with every stop. The film does not depend on it.
+    pub exposure_stops: f32,
+    /// Of a PNG and the window.
+    pub tone: Tone,
     /// Where it is seen from.
     pub camera: Camera,
     /// How the camera follows the picture's size, of a scene that is a model's file.

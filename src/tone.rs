@@ -1,18 +1,68 @@
-//! Linear light to the eight bits of a screen: exposure, the sRGB curve, clipping. The same bytes on every machine.
+//! Linear light to the eight bits of a screen: exposure, a tone curve, the sRGB curve, clipping. The same bytes on every
+//! machine.
 //!
-//! The curve (IEC 61966-2-1) is not evaluated but compared against: a channel shows as the number of thresholds that
+//! The sRGB curve (IEC 61966-2-1) is not evaluated but compared against: a channel shows as the number of thresholds that
 //! it reaches, and the thresholds are found with multiplications alone. So no power function rounds differently
 //! somewhere.
 
+mod curves;
+
+use glam::Vec3;
 use rayon::prelude::*;
+use serde::Deserialize;
 
 use crate::picture::Picture;
 
+/// How light beyond a screen's range is brought into it. Out come linear sRGB channels, to be clipped to 0..=1.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+pub enum Tone {
+    /// Not at all: each channel clips.
+    #[default]
+    Srgb,
+    /// AgX by T. Sobotka, 2022: 16.5 stops through a sigmoid over their logarithm, between two matrices that let bright
+    /// colours go to white. Its range ends 6.5 stops above middle grey, 0.18.
+    AgX,
+    /// The fit by S. Hill, 2015, of the reference and display transforms of ACES 1.0.
+    Aces,
+    /// Khronos PBR Neutral, 2024: base colours up to 0.76 keep hue and saturation, what is brighter is compressed.
+    Neutral,
+}
+
+impl Tone {
+    /// All, in the order of the window's key.
+    pub const ALL: [Tone; 4] = [Tone::Srgb, Tone::AgX, Tone::Aces, Tone::Neutral];
+
+    /// As the command line names it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Tone::Srgb => "srgb",
+            Tone::AgX => "agx",
+            Tone::Aces => "aces",
+            Tone::Neutral => "neutral",
+        }
+    }
+
+    /// Linear sRGB of any brightness through the curve; what leaves 0..=1 is to be clipped.
+    pub fn apply(self, light: Vec3) -> Vec3 {
+        match self {
+            Tone::Srgb => light,
+            Tone::AgX => curves::agx(in_range(light)),
+            Tone::Aces => curves::aces(in_range(light)),
+            Tone::Neutral => curves::neutral(in_range(light)),
+        }
+    }
+}
+
+/// Neither negative nor so bright that a square overflows.
+fn in_range(light: Vec3) -> Vec3 {
+    light.clamp(Vec3::ZERO, Vec3::splat(1e15))
+}
+
 /// The picture as RGBA, eight bits a channel, opaque, rows from the top.
 ///
-/// Brightness doubles with every stop of exposure. What is too bright clips to white; a pixel that is not finite shows
-/// in magenta.
-pub fn to_srgb8(picture: &Picture, exposure_stops: f32) -> Vec<u8> {
+/// Brightness doubles with every stop of exposure, before the tone curve. What is too bright clips to white; a pixel that
+/// is not finite shows in magenta.
+pub fn to_srgb8(picture: &Picture, exposure_stops: f32, tone: Tone) -> Vec<u8> {
     let gain = libm::exp2f(exposure_stops);
     let mut rgba = vec![0; picture.pixels.len() * 4];
     rgba.par_chunks_mut(4 * CHUNK_PIXELS)
@@ -20,7 +70,7 @@ pub fn to_srgb8(picture: &Picture, exposure_stops: f32) -> Vec<u8> {
         .for_each(|(rgba, pixels)| {
             for (shown, &pixel) in rgba.chunks_exact_mut(4).zip(pixels) {
                 let [red, green, blue] = if pixel.is_finite() {
-                    (pixel * gain).to_array().map(encode)
+                    tone.apply(pixel * gain).to_array().map(encode)
                 } else {
                     NOT_FINITE
                 };

@@ -27,7 +27,7 @@ use winit::{
 };
 
 use self::{keys::Action, viewer::Viewer};
-use crate::{Error, renderer::Renderer, scene::Scene};
+use crate::{Error, renderer::Renderer, scene::Scene, tone::Tone};
 
 pub use keys::list as keys;
 
@@ -36,6 +36,8 @@ pub use keys::list as keys;
 pub struct WindowOptions {
     /// Brightness doubles with every stop.
     pub exposure_stops: f32,
+    /// How what is brighter than the screen is shown.
+    pub tone: Tone,
     /// The strategy that the renderer was made with.
     pub strategy: Strategy,
     /// Keeps the picture's size whatever the window's; else the picture is rendered in the window's size.

@@ -1,7 +1,10 @@
 //! Linear light to eight bits.
 
 use glam::Vec3;
-use raysieve::{picture::Picture, tone::to_srgb8};
+use raysieve::{
+    picture::Picture,
+    tone::{Tone, to_srgb8},
+};
 
 /// The code of each value, taken through all three channels.
 fn codes(values: &[f32], exposure_stops: f32) -> Vec<u8> {
@@ -11,7 +14,7 @@ fn codes(values: &[f32], exposure_stops: f32) -> Vec<u8> {
         height: 1,
         pixels,
     };
-    let rgba = to_srgb8(&picture, exposure_stops);
+    let rgba = to_srgb8(&picture, exposure_stops, Tone::Srgb);
     assert_eq!(rgba.len(), 4 * values.len());
     let (pixels, _) = rgba.as_chunks::<4>();
     let code = |&[red, green, blue, alpha]: &[u8; 4]| {
@@ -98,7 +101,170 @@ fn what_is_not_finite_shows_in_magenta() {
                 pixels,
             },
             0.0,
+            Tone::Srgb,
         );
         assert_eq!(rgba, [255, 0, 255, 255, 188, 188, 188, 255]);
     }
+}
+
+/// As many greys as there are bits in a byte, from 2⁻²⁰ on by 2^(1/8).
+fn greys() -> Vec<f32> {
+    (0..256)
+        .map(|step| (step as f32 / 8.0 - 20.0).exp2())
+        .collect()
+}
+
+fn clipped(tone: Tone, light: Vec3) -> Vec3 {
+    tone.apply(light).clamp(Vec3::ZERO, Vec3::ONE)
+}
+
+#[test]
+fn black_stays_black_and_grey_grey() {
+    for tone in Tone::ALL {
+        assert_eq!(clipped(tone, Vec3::ZERO), Vec3::ZERO, "{tone:?}");
+        for grey in greys() {
+            let shown = clipped(tone, Vec3::splat(grey));
+            // The rows of the published matrices of AgX and ACES add up to 1 within 1.4e-4.
+            let apart = shown.max_element() - shown.min_element();
+            assert!(apart < 5e-4, "{tone:?} of {grey}: {shown}");
+        }
+    }
+}
+
+#[test]
+fn more_light_never_shows_darker() {
+    for tone in Tone::ALL {
+        let mut last = -1.0;
+        for grey in greys() {
+            let shown = clipped(tone, Vec3::splat(grey)).y;
+            assert!(
+                shown >= last,
+                "{tone:?}: {grey} shows as {shown}, after {last}"
+            );
+            last = shown;
+        }
+        assert!(last > 0.99, "{tone:?} does not reach white: {last}");
+    }
+}
+
+#[test]
+fn any_light_has_a_colour_on_the_screen() {
+    let lights = [
+        0.0,
+        1e-30,
+        1.0,
+        1e6,
+        1e20,
+        f32::MAX,
+        -1.0,
+        f32::MIN,
+        f32::INFINITY,
+    ];
+    for tone in [Tone::AgX, Tone::Aces, Tone::Neutral] {
+        for red in lights {
+            for blue in lights {
+                let shown = tone.apply(Vec3::new(red, 0.5, blue));
+                assert!(shown.is_finite(), "{tone:?} of {red}, {blue}: {shown}");
+            }
+        }
+    }
+}
+
+/// What its author gives: middle grey becomes the signal 0.5 of a display of gamma 2.2, the ends of its 16.5 stops 0 and
+/// 1. Between them, the values of the sigmoid as widely published, its constants fitted by others.
+#[test]
+fn agx_has_its_published_values() {
+    let signal = |grey: f64| {
+        let shown = Tone::AgX.apply(Vec3::splat(grey as f32));
+        f64::from(shown.y).powf(1.0 / 2.2)
+    };
+    assert!((signal(0.18) - 0.5).abs() < 1e-4, "{}", signal(0.18));
+    assert!(signal(0.18 * 2_f64.powf(-10.0)) < 1e-3);
+    assert!((signal(0.18 * 2_f64.powf(6.5)) - 1.0).abs() < 1e-4);
+    assert_eq!(
+        Tone::AgX.apply(Vec3::splat(1000.0)).y,
+        Tone::AgX.apply(Vec3::splat(17.0)).y
+    );
+    for stop in -9..=6 {
+        let x = (f64::from(stop) + 10.0) / 16.5;
+        let from_pivot: f64 = x - 0.606_060_606_060_606_1;
+        let (scale, power) = if from_pivot < 0.0 {
+            (59.507875, 3.0)
+        } else {
+            (69.862_789_135_455_39, 3.25)
+        };
+        let falls = (1.0 + scale * from_pivot.abs().powf(power)).powf(-1.0 / power);
+        let published = 0.5 + 2.0 * from_pivot * falls;
+        let ours = signal(0.18 * f64::from(stop).exp2());
+        assert!(
+            (ours - published).abs() < 2e-4,
+            "{stop} stops: {ours}, published {published}"
+        );
+    }
+}
+
+/// A saturated light gets paler as it gets brighter, and never changes which channel is the strongest.
+#[test]
+fn agx_takes_bright_colours_to_white() {
+    let mut last = 1.0;
+    for stop in -2..=10 {
+        let shown = clipped(Tone::AgX, Vec3::new(1.0, 0.1, 0.02) * (stop as f32).exp2());
+        assert!(
+            shown.x >= shown.y - 5e-4 && shown.y >= shown.z - 5e-4,
+            "{shown}"
+        );
+        let saturation = 1.0 - shown.min_element() / shown.max_element();
+        assert!(saturation <= last + 1e-3, "{stop} stops: {shown}");
+        last = saturation;
+    }
+    assert!(last < 0.35, "{last} is left");
+}
+
+/// The fit's curve without its matrices, which keep white to five digits.
+#[test]
+fn aces_has_its_published_values() {
+    for grey in greys() {
+        let grey = f64::from(grey);
+        let above = grey * (grey + 0.0245786) - 0.000090537;
+        let below = grey * (0.983729 * grey + 0.4329510) + 0.238081;
+        let (published, shown) = (above / below, Tone::Aces.apply(Vec3::splat(grey as f32)).y);
+        assert!(
+            (f64::from(shown) - published).abs() < 3e-5,
+            "{grey}: {shown}, published {published}"
+        );
+    }
+}
+
+/// Up to 0.8 less the Fresnel reflection of 0.04 a base colour that is lit by white of 1 keeps its hue and saturation, and a
+/// surface without base colour, which reflects that 0.04 alone, shows black at half of it.
+#[test]
+fn neutral_keeps_base_colours() {
+    for base in [
+        Vec3::new(0.7, 0.3, 0.2),
+        Vec3::new(0.1, 0.5, 0.7),
+        Vec3::splat(0.18),
+    ] {
+        let shown = Tone::Neutral.apply(base + Vec3::splat(0.04));
+        assert!((shown - base).abs().max_element() < 1e-6, "{base}: {shown}");
+    }
+    // Below twice that reflection the curve bends to meet black: x² / 0.16 of the least channel is left.
+    let dark = Tone::Neutral.apply(Vec3::new(0.04, 0.2, 0.3));
+    let expected = Vec3::new(0.01, 0.17, 0.27);
+    assert!((dark - expected).abs().max_element() < 1e-6, "{dark}");
+    // What is brighter goes to white, and reaches 1 for no light.
+    let peak = |light: f32| Tone::Neutral.apply(Vec3::new(light, light / 2.0, light / 4.0));
+    let (knee, bright, brighter) = (peak(0.8), peak(4.0), peak(400.0));
+    assert!(knee.x < bright.x && bright.x < brighter.x && brighter.x < 1.0);
+    let paleness = |shown: Vec3| shown.z / shown.x;
+    assert!(paleness(knee) < paleness(bright) && paleness(bright) < paleness(brighter));
+    assert!(paleness(brighter) > 0.9);
+    // The specification's compression: 1 - d² / (peak + d - knee) of d = 0.24, and its desaturation.
+    let compressed = 1.0 - 0.24_f32.powi(2) / (3.96 + 0.24 - 0.76);
+    assert!((bright.x - compressed).abs() < 1e-6, "{bright}");
+    let keeps = 1.0 / (0.15 * (3.96 - compressed) + 1.0);
+    let expected = 0.96 / 3.96 * compressed * keeps + compressed * (1.0 - keeps);
+    assert!(
+        (bright.z - expected).abs() < 1e-6,
+        "{bright}, expected {expected}"
+    );
 }

@@ -15,7 +15,7 @@ use super::{
     source::{Object, Raw, Source, excerpt},
     text::SceneText,
 };
-use crate::Error;
+use crate::{Error, tone::Tone};
 
 pub(super) fn scene(path: &Path, text: &str) -> Result<Scene, Error> {
     let source = &Source::new(path, text);
@@ -41,6 +41,8 @@ pub(super) fn scene(path: &Path, text: &str) -> Result<Scene, Error> {
         spp: settings.spp,
         max_bounces: settings.max_bounces,
         seed: settings.seed,
+        exposure_stops: settings.exposure_stops,
+        tone: settings.tone,
         camera,
         framing: None,
         sky,
@@ -59,6 +61,8 @@ struct Settings {
     spp: u32,
     max_bounces: u32,
     seed: u32,
+    exposure_stops: f32,
+    tone: Tone,
 }
 
 impl Settings {
@@ -77,6 +81,24 @@ impl Settings {
                 check_max_bounces,
             )?,
             seed: setting(source, "seed", written.seed, 0, whole, |_| Ok(()))?,
+            exposure_stops: match written.exposure {
+                Some(raw) => source.number(
+                    &Object::new("scene", raw),
+                    "exposure",
+                    raw,
+                    "stops from -32 to 32",
+                    |stops| stops.abs() <= 32.0,
+                )? as f32,
+                None => 0.0,
+            },
+            tone: setting(
+                source,
+                "tone",
+                written.tone,
+                Tone::default(),
+                "Srgb, AgX, Aces or Neutral",
+                |_| Ok(()),
+            )?,
         })
     }
 }

@@ -14,7 +14,7 @@ use super::{
     model::{Model, ModelCamera},
     source::shown,
 };
-use crate::Error;
+use crate::{Error, tone::Tone};
 
 const SIZE: (u32, u32) = (960, 540);
 const SPP: u32 = 64;
@@ -148,6 +148,8 @@ pub(super) fn scene(path: &Path) -> Result<Scene, Error> {
         spp: SPP,
         max_bounces: MAX_BOUNCES,
         seed: 0,
+        exposure_stops: 0.0,
+        tone: Tone::default(),
         camera: framing.camera(size),
         framing: Some(framing),
         sky: SKY,

@@ -20,6 +20,10 @@ pub(super) struct SceneText<'a> {
     pub(super) max_bounces: Option<Raw<'a>>,
     #[serde(default, deserialize_with = "given")]
     pub(super) seed: Option<Raw<'a>>,
+    #[serde(default, deserialize_with = "given")]
+    pub(super) exposure: Option<Raw<'a>>,
+    #[serde(default, deserialize_with = "given")]
+    pub(super) tone: Option<Raw<'a>>,
     pub(super) camera: Raw<'a>,
     #[serde(default, deserialize_with = "given")]
     pub(super) sky: Option<Raw<'a>>,

@@ -11,6 +11,7 @@ pub(super) enum Action {
     Restart,
     Brighter,
     Darker,
+    NextTone,
     Save,
     Home,
     Keys,
@@ -32,7 +33,7 @@ const fn named(key: NamedKey, action: Action) -> (Key<&'static str>, Action) {
     (Key::Named(key), action)
 }
 
-static BINDINGS: [Binding; 12] = [
+static BINDINGS: [Binding; 13] = [
     Binding {
         label: "drag",
         what: "orbit about the target",
@@ -84,6 +85,11 @@ static BINDINGS: [Binding; 12] = [
         label: "E, -",
         what: "darker, half a stop",
         keys: &[letter("E", Action::Darker), letter("-", Action::Darker)],
+    },
+    Binding {
+        label: "t",
+        what: "next tone curve",
+        keys: &[letter("t", Action::NextTone)],
     },
     Binding {
         label: "s",

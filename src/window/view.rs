@@ -12,12 +12,17 @@ use super::{
     overlay::{Overlay, State, scale_for},
     render_thread::Frame,
 };
-use crate::{picture::Picture, stats::Stats, tone};
+use crate::{
+    picture::Picture,
+    stats::Stats,
+    tone::{self, Tone},
+};
 
 /// What is shown and how: `update` and the switches change it, `draw` puts it into bytes.
 pub(super) struct View {
     frame: Option<Shown>,
     exposure_stops: f32,
+    tone: Tone,
     overlay: Overlay,
     shows_stats: bool,
     shows_keys: bool,
@@ -50,7 +55,10 @@ const BORDER: [u8; 4] = [24, 26, 30, 255];
 const MAX_THREADS: usize = 4;
 
 impl View {
-    pub(super) fn new(exposure_stops: f32) -> Result<Self, rayon::ThreadPoolBuildError> {
+    pub(super) fn new(
+        exposure_stops: f32,
+        tone: Tone,
+    ) -> Result<Self, rayon::ThreadPoolBuildError> {
         let threads = rayon::current_num_threads().min(MAX_THREADS);
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(threads)
@@ -58,6 +66,7 @@ impl View {
         Ok(Self {
             frame: None,
             exposure_stops,
+            tone,
             overlay: Overlay::new(1.0),
             shows_stats: true,
             shows_keys: false,
@@ -99,6 +108,16 @@ impl View {
         self.backdrop = None;
     }
 
+    pub(super) fn tone(&self) -> Tone {
+        self.tone
+    }
+
+    pub(super) fn next_tone(&mut self) {
+        let now = Tone::ALL.iter().position(|&tone| tone == self.tone);
+        self.tone = Tone::ALL[now.map_or(0, |now| now + 1) % Tone::ALL.len()];
+        self.backdrop = None;
+    }
+
     pub(super) fn shows_stats(&self) -> bool {
         self.shows_stats
     }
@@ -130,7 +149,7 @@ impl View {
                     .take()
                     .filter(|backdrop| backdrop.size == size);
                 let backdrop = fresh.unwrap_or_else(|| {
-                    let develop = || develop(&frame.picture, self.exposure_stops, size);
+                    let develop = || develop(&frame.picture, self.exposure_stops, self.tone, size);
                     Backdrop {
                         size,
                         rgba: self.pool.install(develop),
@@ -165,8 +184,13 @@ impl View {
 const MAX_STOPS: f32 = 20.0;
 
 /// The picture in 8 bits, as large as it fits into the window and in its middle.
-fn develop(picture: &Picture, exposure_stops: f32, (width, height): (u32, u32)) -> Vec<u8> {
-    let developed = tone::to_srgb8(picture, exposure_stops);
+fn develop(
+    picture: &Picture,
+    exposure_stops: f32,
+    tone: Tone,
+    (width, height): (u32, u32),
+) -> Vec<u8> {
+    let developed = tone::to_srgb8(picture, exposure_stops, tone);
     if (picture.width, picture.height) == (width, height) {
         return developed;
     }

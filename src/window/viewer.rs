@@ -78,7 +78,8 @@ impl Viewer {
         .and_then(|screen| {
             Ok((
                 screen,
-                View::new(options.exposure_stops).map_err(|error| error.to_string())?,
+                View::new(options.exposure_stops, options.tone)
+                    .map_err(|error| error.to_string())?,
             ))
         });
         let (screen, view) = match parts {
@@ -120,6 +121,10 @@ impl Viewer {
             Action::Restart => self.render.send(Command::Restart),
             Action::Brighter => self.expose(EXPOSURE_STEP),
             Action::Darker => self.expose(-EXPOSURE_STEP),
+            Action::NextTone => {
+                self.view.next_tone();
+                self.say(format!("tone curve: {}", self.view.tone().name()));
+            }
             Action::Save => self.save(),
             Action::Home => {
                 self.orbit.reset();
@@ -264,6 +269,7 @@ impl Viewer {
         };
         let look = Look {
             exposure_stops: self.view.exposure_stops(),
+            tone: self.view.tone(),
             overlay: self.view.shows_stats(),
         };
         let (scene, wake) = (self.scene.clone(), self.wake.clone());

@@ -3,7 +3,10 @@
 use std::{fs, path::Path, process::Command};
 
 use libtest_mimic::Trial;
-use raysieve::{picture::Picture, tone};
+use raysieve::{
+    picture::Picture,
+    tone::{self, Tone},
+};
 use serde_json::Value;
 
 use crate::{
@@ -76,7 +79,7 @@ fn a_picture_has_the_size_and_the_light_of_the_film() {
     let png = png.decode().expect("the PNG opens").into_rgba8();
     assert_eq!(png.dimensions(), (48, 32));
     assert!(
-        png.into_raw() == tone::to_srgb8(&exr, 0.5),
+        png.into_raw() == tone::to_srgb8(&exr, 0.5, Tone::Srgb),
         "the PNG is not the EXR, tone-mapped"
     );
 }
