@@ -16,7 +16,10 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
         Ray ray = rays[path];
         Hit hit = nearest(nodes, primitives, surroundings.extent, ray);
         bool missed = hit.primitive == NO_PRIMITIVE;
-        if (missed) radiances[path].rgb = radiances[path].rgb + throughputs[path].rgb * surroundings.sky;
+        if (missed) {
+            Vec3 light = throughputs[path].rgb * surroundings.sky;
+            radiances[path].rgb = radiances[path].rgb + clamped(light, surroundings.most_indirect);
+        }
         hits[path] = hit;
         flags[lane] = missed ? 0 : 1;
     }

@@ -104,6 +104,9 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
             Sampler numbers = sampler(span.seed, at.pixel, at.sample);
             Vertex vertex = {numbers, bounce, rays[path], throughputs[path], {0.0f, 0.0f, 0.0f}, {}};
             goes_on = shade_path(world, scatters != 0, hits[path], vertex);
+            // Light that was scattered once or never is not clamped.
+            if (bounce >= 2) vertex.emitted = clamped(vertex.emitted, surroundings.most_indirect);
+            if (bounce >= 1) vertex.shadow_ray.light = clamped(vertex.shadow_ray.light, surroundings.most_indirect);
             radiances[path].rgb = radiances[path].rgb + vertex.emitted;
             casts = vertex.shadow_ray.distance > 0.0f;
             if (casts) shadow_rays[lane] = vertex.shadow_ray;

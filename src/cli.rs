@@ -59,6 +59,11 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", help_heading = "Rendering")]
     max_bounces: Option<u32>,
 
+    /// Most that light scattered more than once may add to a sample, against bright specks; the picture gets darker by
+    /// what is cut off [default: the scene's, else no limit]
+    #[arg(long, value_name = "RADIANCE", value_parser = clamp, help_heading = "Rendering")]
+    clamp_indirect: Option<f32>,
+
     /// Seed of all random numbers: another seed, other noise [default: the scene's]
     #[arg(long, value_name = "N", help_heading = "Rendering")]
     seed: Option<u32>,
@@ -326,6 +331,7 @@ impl Arguments {
         scene.spp = self.spp.unwrap_or(scene.spp);
         scene.max_bounces = self.max_bounces.unwrap_or(scene.max_bounces);
         scene.seed = self.seed.unwrap_or(scene.seed);
+        scene.clamp_indirect = self.clamp_indirect.or(scene.clamp_indirect);
         scene.check_settings()?;
         let pixel_count = scene.size.0 * scene.size.1;
         let samples = match &self.samples {
@@ -620,6 +626,13 @@ fn duration(text: &str) -> Result<Duration, String> {
 }
 
 const MAX_DURATION: Duration = Duration::from_secs(365 * 24 * 3600);
+
+fn clamp(text: &str) -> Result<f32, String> {
+    match text.parse() {
+        Ok(most) if (1e-6..=1e6).contains(&most) => Ok(most),
+        _ => Err("a radiance from 1e-6 to 1e6 is expected".to_owned()),
+    }
+}
 
 fn exposure(text: &str) -> Result<f32, String> {
     match text.parse() {

@@ -33,6 +33,23 @@ shared! {
         pub inverse_power: f32,
         /// The largest coordinate of the scene, metres.
         pub extent: f32,
+        /// What light that was scattered more than once may add to a sample at most, in any channel; infinite where it is
+        /// not clamped.
+        pub most_indirect: f32,
+    }
+}
+
+impl Surroundings {
+    /// As light meets them that has been scattered so often: what was scattered once or never is not clamped.
+    pub fn after(self, scatterings: u32) -> Surroundings {
+        Surroundings {
+            most_indirect: if scatterings < 2 {
+                f32::INFINITY
+            } else {
+                self.most_indirect
+            },
+            ..self
+        }
     }
 }
 

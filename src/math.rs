@@ -67,6 +67,17 @@ pub fn max_component(v: Vec3) -> f32 {
     greater(v.x, greater(v.y, v.z))
 }
 
+/// Light dimmed until its largest channel is no more than `most`.
+#[inline]
+pub fn clamped(light: Vec3, most: f32) -> Vec3 {
+    let largest = max_component(light);
+    if largest > most {
+        light * (most / largest)
+    } else {
+        light
+    }
+}
+
 /// Relative luminance of linear sRGB (ITU-R BT.709).
 #[inline]
 pub fn luminance(v: Vec3) -> f32 {

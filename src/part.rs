@@ -63,7 +63,7 @@ use crate::{
 pub const SOFTWARE: &str = concat!("raysieve ", env!("CARGO_PKG_VERSION"));
 
 /// What a film is of: two films of the same add up.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Identity {
     /// See [`Scene::hash`](crate::scene::Scene::hash).
     pub scene_hash: String,
@@ -73,6 +73,8 @@ pub struct Identity {
     pub seed: u32,
     /// Times that a path may scatter.
     pub max_bounces: u32,
+    /// What indirect light is clamped to, if it is.
+    pub clamp_indirect: Option<f32>,
     /// The program that took the samples, and its version: see [`SOFTWARE`].
     pub software: String,
 }
@@ -93,6 +95,14 @@ impl Identity {
             Some(format!(
                 "has max_bounces {}, not {}",
                 self.max_bounces, other.max_bounces
+            ))
+        } else if self.clamp_indirect != other.clamp_indirect {
+            let words =
+                |clamp: Option<f32>| clamp.map_or("none".to_owned(), |most| most.to_string());
+            Some(format!(
+                "has clamp_indirect {}, not {}",
+                words(self.clamp_indirect),
+                words(other.clamp_indirect)
             ))
         } else if self.scene_hash != other.scene_hash {
             Some(format!(

@@ -54,6 +54,7 @@ impl Renderer {
             device: backend.device.clone(),
             size: [width, height],
             seed: scene.seed,
+            clamp_indirect: scene.clamp_indirect,
             compaction: settings.strategy.to_string(),
             bounces: Stats::rows(scene.max_bounces),
             ..Stats::default()
@@ -275,6 +276,7 @@ impl Renderer {
             size: self.size,
             seed: self.seed,
             max_bounces: self.max_bounces,
+            clamp_indirect: self.stats.clamp_indirect,
             software: SOFTWARE.to_owned(),
         }
     }

@@ -29,6 +29,7 @@
 //! | `spp` | samples a pixel, from 1 | `64` |
 //! | `max_bounces` | how often a path may scatter, 0 to 1024; 0 shows only what the camera sees shine | `8` |
 //! | `seed` | of every random number, 0 to 2³²−1 | `0` |
+//! | `clamp_indirect` | what light that was scattered more than once may add to a sample at most, in any channel, above 0: fewer bright specks, and a picture that is too dark by what they hold | none: nothing is clamped |
 //! | `exposure` | of the picture and the window, stops, -32 to 32: one more is twice as bright | `0` |
 //! | `tone` | their tone curve, see [`Tone`]: `Srgb`, `AgX`, `Aces` or `Neutral` | `Srgb` |
 //! | `camera` | see below | required |
@@ -161,6 +162,8 @@ const MAX_PIXELS: u64 = 1 << 28;
 const MAX_SIDE: u32 = 1 << 16;
 /// The statistics keep a row per bounce.
 const MAX_BOUNCES: u32 = 1024;
+/// What indirect light may be clamped to.
+const CLAMPS: std::ops::RangeInclusive<f32> = 1e-6..=1e6;
 /// Of the film's three 64-bit sums and their copy, the picture's three floats, and its colour on the screen and in a file.
 const BYTES_PER_PIXEL: u64 = 2 * 3 * 8 + 3 * 4 + 4 + 3;
 
@@ -177,6 +180,8 @@ pub struct Scene {
     pub max_bounces: u32,
     /// Of every random number.
     pub seed: u32,
+    /// What light that was scattered more than once may add to a sample at most, in any channel, above 0.
+    pub clamp_indirect: Option<f32>,
     /// Of a PNG and the window: brightness doubles with every stop. The film does not depend on it.
     pub exposure_stops: f32,
     /// Of a PNG and the window.

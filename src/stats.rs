@@ -21,6 +21,9 @@ pub struct Stats {
     pub sample_range: String,
     /// The seed of every random number.
     pub seed: u32,
+    /// What indirect light is clamped to, if it is: the picture is darker than it would be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clamp_indirect: Option<f32>,
     /// The strategy of the sieve.
     pub compaction: String,
     /// Time spent rendering, without loading and without pauses; of merged parts the sum.

@@ -115,6 +115,11 @@ fn summary(stats: &Stats) -> String {
         grouped(stats.rays),
         stats.rays_per_second / 1e6,
     );
+    if let Some(most) = stats.clamp_indirect {
+        text.push_str(&format!(
+            "clamped      indirect light to {most}: the picture is darker than it should be\n"
+        ));
+    }
     if stats.rejected_samples > 0 {
         text.push_str(&format!(
             "rejected     {} samples, not finite or too bright\n",

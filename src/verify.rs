@@ -108,6 +108,7 @@ fn scene(arguments: &Verify, claim: &Claim) -> Result<Scene, Error> {
     }
     scene.seed = claim.identity.seed;
     scene.max_bounces = claim.identity.max_bounces;
+    scene.clamp_indirect = claim.identity.clamp_indirect;
     scene.spp = claim.samples.of_any_pixel();
     scene.check_settings()?;
     Ok(scene)

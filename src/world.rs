@@ -74,6 +74,7 @@ impl World {
             light_count: lights.len() as u32,
             inverse_power,
             extent: tree.extent,
+            most_indirect: scene.clamp_indirect.unwrap_or(f32::INFINITY),
         };
         Ok(World {
             nodes: tree.nodes,

@@ -156,6 +156,27 @@ fn the_hash_of_a_scene_is_that_of_what_it_shows() {
     assert_ne!(moved.hash(), before);
 }
 
+#[test]
+fn parts_with_another_clamp_do_not_add_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let clamped = |most| {
+        whole(&Scene {
+            clamp_indirect: most,
+            ..room()
+        })
+    };
+    let (mut off, mut on) = (clamped(None), clamped(Some(0.5)));
+    assert_eq!(
+        off.add(&on).unwrap_err(),
+        "has clamp_indirect 0.5, not none"
+    );
+    assert_eq!(on.add(&off).unwrap_err(), "has clamp_indirect none, not 0.5");
+    // A file says so too.
+    let path = folder.path().join("clamped.exr");
+    on.write(&path, Packing::Small).unwrap();
+    assert_eq!(Part::read(&path).unwrap(), on);
+}
+
 /// Whatever becomes of a file, it is either refused or was not touched where it counts.
 #[test]
 fn a_damaged_part_is_refused_and_nothing_panics() {

@@ -12,6 +12,7 @@ struct Surroundings {
     u32 light_count;
     f32 inverse_power;
     f32 extent;
+    f32 most_indirect;
 };
 
 struct LightSample {

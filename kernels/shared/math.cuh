@@ -31,6 +31,11 @@ inline Vec3 normalize(Vec3 v) { return v * (1.0f / sqrtf(dot(v, v))); }
 
 inline f32 max_component(Vec3 v) { return greater(v.x, greater(v.y, v.z)); }
 
+inline Vec3 clamped(Vec3 light, f32 most) {
+    f32 largest = max_component(light);
+    return largest > most ? light * (most / largest) : light;
+}
+
 inline f32 luminance(Vec3 v) { return 0.2126f * v.x + 0.7152f * v.y + 0.0722f * v.z; }
 
 inline f32 sin_small(f32 x) {

@@ -286,15 +286,16 @@ fn understood(
     let size = (u32::try_from(width).ok()?, u32::try_from(height).ok()?);
     crate::scene::check_sides(size).ok()?;
     let pixel_count = size.0 * size.1;
+    let stats: Stats = serde_json::from_str(statistics).ok()?;
     let identity = Identity {
         scene_hash: scene_hash.clone(),
         size,
         seed: seed.parse().ok()?,
         max_bounces: max_bounces.parse().ok()?,
+        clamp_indirect: stats.clamp_indirect,
         software,
     };
     let samples = Samples::parse(sample_range, pixel_count)?;
-    let stats: Stats = serde_json::from_str(statistics).ok()?;
     let rows = (0..=u64::from(identity.max_bounces)).map(|bounce| bounce as u32);
     // They are shown in errors of one line.
     let names = [&identity.software, scene_hash, film_hash];

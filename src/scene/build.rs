@@ -6,7 +6,7 @@ use glam::Vec3;
 use serde::de::DeserializeOwned;
 
 use super::{
-    Scene, Surface,
+    CLAMPS, Scene, Surface,
     camera::camera,
     check_max_bounces, check_size, check_spp,
     geometry::Geometry,
@@ -41,6 +41,7 @@ pub(super) fn scene(path: &Path, text: &str) -> Result<Scene, Error> {
         spp: settings.spp,
         max_bounces: settings.max_bounces,
         seed: settings.seed,
+        clamp_indirect: settings.clamp_indirect,
         exposure_stops: settings.exposure_stops,
         tone: settings.tone,
         camera,
@@ -61,6 +62,7 @@ struct Settings {
     spp: u32,
     max_bounces: u32,
     seed: u32,
+    clamp_indirect: Option<f32>,
     exposure_stops: f32,
     tone: Tone,
 }
@@ -81,6 +83,16 @@ impl Settings {
                 check_max_bounces,
             )?,
             seed: setting(source, "seed", written.seed, 0, whole, |_| Ok(()))?,
+            clamp_indirect: match written.clamp_indirect {
+                Some(raw) => {
+                    let object = Object::new("scene", raw);
+                    let valid = |most: f64| CLAMPS.contains(&(most as f32));
+                    let expected = "a radiance from 1e-6 to 1e6";
+                    let name = "clamp_indirect";
+                    Some(source.number(&object, name, raw, expected, valid)? as f32)
+                }
+                None => None,
+            },
             exposure_stops: match written.exposure {
                 Some(raw) => source.number(
                     &Object::new("scene", raw),

@@ -148,6 +148,7 @@ pub(super) fn scene(path: &Path) -> Result<Scene, Error> {
         spp: SPP,
         max_bounces: MAX_BOUNCES,
         seed: 0,
+        clamp_indirect: None,
         exposure_stops: 0.0,
         tone: Tone::default(),
         camera: framing.camera(size),

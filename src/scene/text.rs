@@ -21,6 +21,8 @@ pub(super) struct SceneText<'a> {
     #[serde(default, deserialize_with = "given")]
     pub(super) seed: Option<Raw<'a>>,
     #[serde(default, deserialize_with = "given")]
+    pub(super) clamp_indirect: Option<Raw<'a>>,
+    #[serde(default, deserialize_with = "given")]
     pub(super) exposure: Option<Raw<'a>>,
     #[serde(default, deserialize_with = "given")]
     pub(super) tone: Option<Raw<'a>>,

@@ -10,6 +10,7 @@ use crate::{
     bvh::{self, Node},
     kernels::stage,
     light::Surroundings,
+    math::clamped,
     path::{Hit, NO_PATH, NO_PRIMITIVE, Ray, Rgb, Throughput},
     primitive::Primitive,
     wave::{CpuWave, CudaWave, Stage, Wave, counts},
@@ -26,6 +27,7 @@ pub fn intersect(wave: &mut Wave, bounce: u32) -> Result<(), Error> {
 
 fn on_cpu(wave: &mut CpuWave, bounce: u32) {
     let world = &*wave.world;
+    let most_light = world.surroundings.after(bounce).most_indirect;
     for lane in 0..wave.lanes(counts::rays(bounce)) {
         let path = wave.queue[lane];
         if path == NO_PATH {
@@ -38,7 +40,8 @@ fn on_cpu(wave: &mut CpuWave, bounce: u32) {
         let hit = bvh::nearest(&world.nodes, &world.primitives, extent, &ray);
         let missed = hit.primitive == NO_PRIMITIVE;
         if missed {
-            wave.radiances[slot].rgb += wave.throughputs[slot].rgb * world.surroundings.sky;
+            let light = wave.throughputs[slot].rgb * world.surroundings.sky;
+            wave.radiances[slot].rgb += clamped(light, most_light);
         }
         wave.hits[slot] = hit;
         wave.flags[lane] = u8::from(!missed);
@@ -76,7 +79,7 @@ fn on_cuda(wave: &mut CudaWave, bounce: u32) -> Result<(), Error> {
         (
             wave.nodes.as_view(),
             wave.primitives.as_view(),
-            wave.surroundings,
+            wave.surroundings.after(bounce),
             wave.counts.slice(lanes),
             wave.queue.as_view(),
             wave.rays.as_view(),

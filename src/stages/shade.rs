@@ -15,7 +15,7 @@ use crate::{
     kernels::stage,
     light::{Light, Surroundings, choose_light, light_pdf, sample_light},
     material::{Material, power_heuristic},
-    math::{dot, lesser, max_component, offset_point},
+    math::{clamped, dot, lesser, max_component, offset_point},
     path::{
         Hit, MOST_LIKELY, NO_PATH, ROULETTE_AFTER, Ray, Rgb, ShadowRay, Span, Throughput,
         pixel_and_sample,
@@ -38,6 +38,8 @@ pub fn shade(wave: &mut Wave, bounce: u32) -> Result<(), Error> {
 fn on_cpu(wave: &mut CpuWave, bounce: u32) {
     let world = &*wave.world;
     let scatters = bounce < wave.max_bounces;
+    let [most_emitted, most_connected] =
+        [bounce, bounce + 1].map(|scatterings| world.surroundings.after(scatterings).most_indirect);
     for lane in 0..wave.lanes(counts::hits(bounce)) {
         let path = wave.queue[lane];
         wave.shadow_rays[lane].distance = 0.0;
@@ -56,9 +58,12 @@ fn on_cpu(wave: &mut CpuWave, bounce: u32) {
             shadow_ray: ShadowRay::default(),
         };
         let goes_on = shade_path(world, scatters, &wave.hits[slot], &mut vertex);
-        wave.radiances[slot].rgb += vertex.emitted;
+        wave.radiances[slot].rgb += clamped(vertex.emitted, most_emitted);
         if vertex.shadow_ray.distance > 0.0 {
-            wave.shadow_rays[lane] = vertex.shadow_ray;
+            wave.shadow_rays[lane] = ShadowRay {
+                light: clamped(vertex.shadow_ray.light, most_connected),
+                ..vertex.shadow_ray
+            };
             wave.counts[counts::shadow_rays(bounce)] += 1;
         }
         if goes_on {

@@ -32,6 +32,33 @@ fn a_shining_room_is_as_bright_as_its_geometric_series() {
     }
 }
 
+/// What the camera sees and what was scattered once are never clamped; all else is, and no more than it has to be.
+#[test]
+fn a_clamp_takes_indirect_light_alone() {
+    let walls = "Emissive(radiance: (0.5, 1, 2), albedo: (0.6, 0.6, 0.6))";
+    let room = |bounces: u32, clamp: &str| {
+        scene(&format!(
+            r#"(
+                size: (16, 16), spp: 16, max_bounces: {bounces}, {clamp}
+                camera: (origin: (0.3, 0.2, 0.4), target: (-1, -0.5, -1), fov: 90),
+                materials: {{ "wall": {walls} }},
+                objects: [{}],
+            )"#,
+            inside_of_a_cube("wall")
+        ))
+    };
+    let film = |room| render(&room, &on_cpu()).1.film_hash;
+    assert_eq!(film(room(1, "clamp_indirect: 1e-6,")), film(room(1, "")));
+    assert_eq!(film(room(8, "clamp_indirect: 1e6,")), film(room(8, "")));
+    assert_ne!(film(room(8, "clamp_indirect: 0.1,")), film(room(8, "")));
+    // Clamped to next to nothing, the first two terms of the series are left.
+    expect(
+        &measure(&room(8, "clamp_indirect: 1e-6,")),
+        DVec3::new(0.5, 1.0, 2.0) * 1.6,
+        "clamped",
+    );
+}
+
 /// No light comes from nowhere: the lamp's radiance over one minus the albedo is the most that a closed room can show.
 #[test]
 fn a_closed_room_keeps_within_its_lamp() {

@@ -359,10 +359,11 @@ impl Host {
     fn intersect(&mut self, buffers: &mut Buffers, bounce: u32) {
         let lanes = self.lanes(buffers, counts::rays(bounce));
         let world = self.setting.world.clone();
+        let surroundings = world.surroundings.after(bounce);
         let mut arguments = [
             list(&world.nodes),
             list(&world.primitives),
-            value(&world.surroundings),
+            value(&surroundings),
             value(&lanes),
             list(&buffers.queue),
             list(&buffers.rays),

@@ -75,7 +75,7 @@ fn main() {
         .run()
 }
 
-/// The garden through a lens of five blades, by a filter wider than a pixel.
+/// The garden through a lens of five blades, by a filter wider than a pixel, its indirect light clamped.
 fn garden_by_lens() -> Scene {
     let mut scene = garden();
     scene.path.set_file_name("garden by lens");
@@ -85,6 +85,7 @@ fn garden_by_lens() -> Scene {
         blades: 5,
         rotation_degrees: 8.0,
     });
+    scene.clamp_indirect = Some(0.7);
     scene.camera.filter = PixelFilter::BlackmanHarris { radius: 1.5 };
     scene
 }

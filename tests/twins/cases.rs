@@ -17,8 +17,8 @@ use raysieve::{
     },
     material::{Material, fresnel, power_heuristic, reflect, refract, sample_cosine},
     math::{
-        arctan2, cos_small, cross, dot, greater, lesser, luminance, max_component, normalize,
-        offset_point, round_down, sin_small, square_to_disk, to_world,
+        arctan2, clamped, cos_small, cross, dot, greater, lesser, luminance, max_component,
+        normalize, offset_point, round_down, sin_small, square_to_disk, to_world,
     },
     path::{Hit, Ray, ShadowRay, Span, pixel_and_sample, rendered_pixel},
     primitive::{
@@ -243,6 +243,9 @@ fn math() -> Vec<Case> {
         twin!("math", "cross", |a: Vec3, b: Vec3| cross(a, b)),
         twin!("math", "normalize", |v: Vec3| normalize(v)),
         twin!("math", "max_component", |v: Vec3| max_component(v)),
+        twin!("math", "clamped", |light: Vec3, most: f32| clamped(
+            light, most
+        )),
         twin!("math", "luminance", |v: Vec3| luminance(v)),
         twin!("math", "sin_small", |x: f32| sin_small(x)),
         twin!("math", "cos_small", |x: f32| cos_small(x)),

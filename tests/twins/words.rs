@@ -139,7 +139,7 @@ words_of! {
     BsdfValue { color: Vec3, scale: f32, pdf: f32 }
     BsdfSample { direction: Vec3, weight: Vec3, pdf: f32, squeeze: f32, side: f32 }
     Light { primitive: u32, cumulative: f32 }
-    Surroundings { sky: Vec3, light_count: u32, inverse_power: f32, extent: f32 }
+    Surroundings { sky: Vec3, light_count: u32, inverse_power: f32, extent: f32, most_indirect: f32 }
     LightSample { direction: Vec3, distance: f32, pdf: f32, radiance: Vec3 }
     Sampler { sample: u32, key: u32 }
     Texture {

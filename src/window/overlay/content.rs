@@ -190,6 +190,10 @@ pub(super) fn rows(stats: &Stats, state: State) -> Vec<Row<'_>> {
         );
         rows.push(Row::Text(vec![(WARNING, rejected)], Line::new()));
     }
+    if let Some(most) = stats.clamp_indirect {
+        let clamped = format!("indirect light clamped to {most}: darker than it is");
+        rows.push(Row::Text(vec![(WARNING, clamped)], Line::new()));
+    }
     rows.extend([Row::Progress(progress), Row::Groups, Row::Headings]);
     rows.extend(stats.bounces.iter().map(Row::Bounce));
     rows.push(Row::Total(sum(&stats.bounces)));
