@@ -97,12 +97,15 @@ fn a_lens_is_sharp_on_its_plane() {
     }
 }
 
+/// A filter, of any height, so many pixels from its middle.
+type Value = dyn Fn(f64) -> f64;
+
 /// The part of a filter's samples on the left of every place is what its definition says.
 #[test]
 fn a_filter_is_drawn_as_it_is_defined() {
     let bell = |x: f64, sigma: f64| (-x * x / (2.0 * sigma * sigma)).exp();
     let cosine = |x: f64, times: f64| (times * std::f64::consts::PI * (x / 2.0 + 1.0)).cos();
-    let filters: [(PixelFilter, Box<dyn Fn(f64) -> f64>); 4] = [
+    let filters: [(PixelFilter, Box<Value>); 4] = [
         (PixelFilter::Box { radius: 0.5 }, Box::new(|_| 1.0)),
         (PixelFilter::Box { radius: 2.5 }, Box::new(|_| 1.0)),
         (
