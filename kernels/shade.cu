@@ -8,6 +8,7 @@
 struct World {
     const Primitive *primitives;
     const Material *materials;
+    const f32 *energy;
     const Light *lights;
     Surroundings surroundings;
 };
@@ -26,7 +27,7 @@ inline Vec3 emission(const Surroundings &surroundings, const Primitive &primitiv
     Vec3 carried = vertex.throughput.rgb * material.emission;
     if (vertex.ray.pdf == 0.0f) return carried;
     f32 pdf = light_pdf(primitive, material, surroundings, vertex.ray.origin, distance, cosine);
-    return carried * power_heuristic(vertex.ray.pdf, pdf);
+    return carried * sample_weight(surroundings.strategies, BSDF_SAMPLES, vertex.ray.pdf, pdf);
 }
 
 inline void connect_light(const World &world, f32 choice, const Bsdf &bsdf, const Surface &surface, Vertex &vertex) {
@@ -36,12 +37,14 @@ inline void connect_light(const World &world, f32 choice, const Bsdf &bsdf, cons
     Pair point = pair(vertex.numbers, vertex.bounce, PAIR_LIGHT);
     Vec3 origin = offset_point(surface.point, surface.normal, surface.error);
     LightSample sample = sample_light(primitive, material, world.surroundings, origin, point.x, point.y);
-    if (sample.distance <= 0.0f) return;
-    BsdfValue value = bsdf_value(bsdf, surface.normal, -vertex.ray.direction, sample.direction);
-    f32 weight = power_heuristic(sample.pdf, value.pdf);
+    f32 cosine = dot(surface.normal, sample.direction);
+    bool lit = sample.distance > 0.0f && cosine * dot(surface.shading, sample.direction) > 0.0f;
+    if (!lit) return;
+    BsdfValue value = bsdf_value(world.energy, bsdf, surface.shading, -vertex.ray.direction, sample.direction);
+    f32 weight = sample_weight(world.surroundings.strategies, LIGHT_SAMPLES, sample.pdf, value.pdf);
     Vec3 light_here = vertex.throughput.rgb * value.color * sample.radiance * (value.scale * weight / sample.pdf);
     if (max_component(light_here) <= 0.0f) return;
-    vertex.shadow_ray.origin = origin;
+    vertex.shadow_ray.origin = cosine < 0.0f ? offset_point(surface.point, -surface.normal, surface.error) : origin;
     vertex.shadow_ray.distance = sample.distance;
     vertex.shadow_ray.direction = sample.direction;
     vertex.shadow_ray.to = light.primitive;
@@ -50,11 +53,14 @@ inline void connect_light(const World &world, f32 choice, const Bsdf &bsdf, cons
 
 inline void scatter(const World &world, f32 choice, const Bsdf &bsdf, const Surface &surface, Vertex &vertex) {
     Vec3 to_eye = -vertex.ray.direction;
-    bool specular = is_specular(bsdf);
-    Pair numbers = {0.0f, 0.0f};
-    if (!specular) numbers = pair(vertex.numbers, vertex.bounce, PAIR_BSDF);
-    if (!specular && world.surroundings.light_count > 0) connect_light(world, choice, bsdf, surface, vertex);
-    BsdfSample next = bsdf_sample(bsdf, surface.normal, to_eye, choice, numbers.x, numbers.y);
+    BsdfSample next;
+    if (is_specular(bsdf)) {
+        next = sample_specular(bsdf, surface.shading, to_eye, choice);
+    } else {
+        if (world.surroundings.light_count > 0) connect_light(world, choice, bsdf, surface, vertex);
+        Pair numbers = pair(vertex.numbers, vertex.bounce, PAIR_BSDF);
+        next = bsdf_sample(world.energy, bsdf, surface.shading, to_eye, choice, numbers.x, numbers.y);
+    }
     vertex.throughput.rgb = vertex.throughput.rgb * next.weight;
     vertex.throughput.squeeze = vertex.throughput.squeeze * next.squeeze;
     if (dot(surface.normal, next.direction) * next.side < 0.0f) vertex.throughput.rgb = {0.0f, 0.0f, 0.0f};
@@ -82,8 +88,14 @@ inline bool shade_path(const World &world, bool scatters, const Hit &hit, Vertex
     if (!scatters || (!front && material.one_sided == 1)) return false;
     f32 side = front ? 1.0f : -1.0f;
     surface.normal = surface.normal * side;
+    surface.shading = surface.shading * side;
+    f32 cos_eye = -dot(vertex.ray.direction, surface.shading);
+    if (!(cos_eye > 0.0f)) {
+        surface.shading = surface.normal;
+        cos_eye = cosine * side;
+    }
     Pair choice = pair(vertex.numbers, vertex.bounce, PAIR_CHOICE);
-    scatter(world, choice.x, bsdf_of(material, front), surface, vertex);
+    scatter(world, choice.x, bsdf_of(world.energy, material, cos_eye, front), surface, vertex);
     vertex.ray.from = hit.primitive;
     vertex.shadow_ray.from = hit.primitive;
     return max_component(vertex.throughput.rgb) > 0.0f &&
@@ -91,10 +103,10 @@ inline bool shade_path(const World &world, bool scatters, const Hit &hit, Vertex
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
-    shade(const Primitive *primitives, const Material *materials, const Light *lights, Surroundings surroundings,
-          Span span, u32 bounce, u32 scatters, const u32 *lanes, const u32 *queue, const Hit *hits, Ray *rays,
+    shade(const Primitive *primitives, const Material *materials, const f32 *energy, const Light *lights,
+          Surroundings surroundings, Span span, u32 bounce, u32 scatters, const u32 *lanes, const u32 *queue, const Hit *hits, Ray *rays,
           Throughput *throughputs, Rgb *radiances, ShadowRay *shadow_rays, u8 *flags, u32 *shadow_ray_count) {
-    World world = {primitives, materials, lights, surroundings};
+    World world = {primitives, materials, energy, lights, surroundings};
     u32 count = *lanes, cast = 0;
     for (u32 lane = first_lane(); lane < count; lane += lane_stride()) {
         u32 path = queue[lane];

@@ -2,7 +2,7 @@
 
 use compaction::cuda::{Params, Source};
 
-use crate::{bvh, film, filter, material, math, path, primitive, sampler, texture};
+use crate::{bvh, energy, film, filter, light, material, math, path, primitive, sampler, texture};
 
 /// Threads of a block, in every kernel of a stage.
 pub(crate) const BLOCK_THREADS: u32 = 128;
@@ -48,6 +48,14 @@ const HEADERS: &[(&str, &str)] = &[
         include_str!("../kernels/shared/material.cuh"),
     ),
     (
+        "kernels/shared/microfacet.cuh",
+        include_str!("../kernels/shared/microfacet.cuh"),
+    ),
+    (
+        "kernels/shared/energy.cuh",
+        include_str!("../kernels/shared/energy.cuh"),
+    ),
+    (
         "kernels/shared/bsdf.cuh",
         include_str!("../kernels/shared/bsdf.cuh"),
     ),
@@ -71,6 +79,16 @@ pub(crate) fn stage<P: Params>(
     text: &'static str,
     name: &'static str,
 ) -> Source {
+    stage_for::<P>(path, text, name, material::ALL_KINDS)
+}
+
+/// The same, for scenes of some kinds of materials alone.
+pub(crate) fn stage_for<P: Params>(
+    path: &'static str,
+    text: &'static str,
+    name: &'static str,
+    kinds: u32,
+) -> Source {
     let constants = [
         ("BLOCK_THREADS", BLOCK_THREADS),
         ("NO_PATH", path::NO_PATH),
@@ -87,6 +105,25 @@ pub(crate) fn stage<P: Params>(
         ("DIFFUSE", material::DIFFUSE),
         ("MIRROR", material::MIRROR),
         ("DIELECTRIC", material::DIELECTRIC),
+        ("LIGHT_SAMPLES", light::LIGHT_SAMPLES),
+        ("BSDF_SAMPLES", light::BSDF_SAMPLES),
+        ("KINDS", kinds),
+        ("CONDUCTOR", material::CONDUCTOR),
+        ("ROUGH_CONDUCTOR", material::ROUGH_CONDUCTOR),
+        ("ROUGH_DIELECTRIC", material::ROUGH_DIELECTRIC),
+        ("LAYERED", material::LAYERED),
+        ("PLAIN_KINDS", material::PLAIN_KINDS),
+        ("THIN", material::THIN),
+        ("SATURATED", material::SATURATED),
+        ("CORRELATED", material::CORRELATED),
+        ("COMPENSATED", material::COMPENSATED),
+        ("SCHLICK", material::SCHLICK),
+        ("COSINES", energy::COSINES),
+        ("ROUGHNESSES", energy::ROUGHNESSES),
+        ("ROW", energy::ROW),
+        ("LOST", energy::LOST),
+        ("GRAZING", energy::GRAZING),
+        ("THROUGH_FRONT", energy::THROUGH_FRONT),
         ("STACK_SIZE", bvh::STACK_SIZE),
         ("SRGB_8", texture::SRGB_8),
         ("LINEAR_8", texture::LINEAR_8),

@@ -45,6 +45,8 @@ pub mod sampler;
 pub mod bvh;
 pub mod primitive;
 pub mod material;
+pub mod microfacet;
+pub mod energy;
 pub mod bsdf;
 pub mod texture;
 pub mod light;

@@ -7,10 +7,15 @@ use compaction::shared;
 use glam::Vec3;
 
 use crate::{
-    material::Material,
+    material::{Material, power_heuristic},
     math::{PI, cross, dot, greater, luminance, normalize, offset_point, square_to_disk, to_world},
     primitive::{Primitive, TRIANGLE, point_error},
 };
+
+/// In `Surroundings::strategies`: points on lights.
+pub const LIGHT_SAMPLES: u32 = 1;
+/// In `Surroundings::strategies`: directions by the BSDF.
+pub const BSDF_SAMPLES: u32 = 2;
 
 shared! {
     /// A primitive that shines.
@@ -36,6 +41,8 @@ shared! {
         /// What light that was scattered more than once may add to a sample at most, in any channel; infinite where it is
         /// not clamped.
         pub most_indirect: f32,
+        /// Which samples find light: `LIGHT_SAMPLES`, `BSDF_SAMPLES`, or the sum of both.
+        pub strategies: u32,
     }
 }
 
@@ -73,6 +80,19 @@ pub const DARK: LightSample = LightSample {
     pdf: 0.0,
     radiance: Vec3::ZERO,
 };
+
+/// Weight of a sample by `own` strategy, drawn with a density that is above 0, which the other strategy draws with density
+/// `other`: the power heuristic, unless one of them is left out, whose samples count where the other finds nothing.
+#[inline]
+pub fn sample_weight(strategies: u32, own: u32, drawn: f32, other: f32) -> f32 {
+    if other > 0.0 && strategies & own == 0 {
+        return 0.0;
+    }
+    if strategies != LIGHT_SAMPLES + BSDF_SAMPLES {
+        return 1.0;
+    }
+    power_heuristic(drawn, other)
+}
 
 /// The light whose share of [0, 1) holds `u`.
 #[inline]

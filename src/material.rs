@@ -5,6 +5,7 @@ use glam::Vec3;
 
 use crate::{
     math::{dot, greater, normalize, square_to_disk, to_world},
+    microfacet::{MIN_ALPHA, fresnel_conductor},
     scene,
 };
 
@@ -14,12 +15,37 @@ pub const DIFFUSE: u32 = 0;
 pub const MIRROR: u32 = 1;
 /// `Material::kind`: a smooth boundary to a medium of refractive index `ior`, which lies behind the front.
 pub const DIELECTRIC: u32 = 2;
+/// `Material::kind`: a smooth metal, of `eta` and `k` or of `color`.
+pub const CONDUCTOR: u32 = 3;
+/// `Material::kind`: a metal whose facets are spread by `alpha`.
+pub const ROUGH_CONDUCTOR: u32 = 4;
+/// `Material::kind`: a boundary as of `DIELECTRIC`, whose facets are spread by `alpha`.
+pub const ROUGH_DIELECTRIC: u32 = 5;
+/// `Material::kind`: a coat over a mixture of metal, glass and an even base.
+pub const LAYERED: u32 = 6;
+
+/// Kinds that the plain kernel knows, a bit each: scenes of these alone are not slowed down by the others.
+pub const PLAIN_KINDS: u32 = 1 << DIFFUSE | 1 << MIRROR | 1 << DIELECTRIC;
+/// All kinds.
+pub const ALL_KINDS: u32 =
+    PLAIN_KINDS | 1 << CONDUCTOR | 1 << ROUGH_CONDUCTOR | 1 << ROUGH_DIELECTRIC | 1 << LAYERED;
+
+/// In `Material::flags`: facets shadow and mask each other by one height; else as if by two of their own.
+pub const CORRELATED: u32 = 1;
+/// In `Material::flags`: what a single scattering loses leaves after several.
+pub const COMPENSATED: u32 = 2;
+/// In `Material::flags`: the metal reflects by Schlick's approximation, from `color` head on.
+pub const SCHLICK: u32 = 4;
+/// In `Material::flags`: glass without a volume behind its front, which bends nothing.
+pub const THIN: u32 = 8;
+/// In `Material::flags`: light that a boundary sends back into an even base is scattered there again.
+pub const SATURATED: u32 = 16;
 
 shared! {
     /// A surface's material.
     #[repr(align(16))]
     pub struct Material {
-        /// Albedo or reflectance, linear sRGB, 0..=1.
+        /// Albedo or reflectance, linear sRGB, 0..=1; of a metal with `eta` and `k` the mean over light from all sides.
         pub color: Vec3,
         /// One of the kinds.
         pub kind: u32,
@@ -27,14 +53,30 @@ shared! {
         pub emission: Vec3,
         /// Refractive index relative to the outside.
         pub ior: f32,
+        /// Real part of a metal's refractive index, per channel; of a layered material what its boundary reflects head on.
+        pub eta: Vec3,
+        /// GGX roughness, `MIN_ALPHA`..=1.
+        pub alpha: f32,
+        /// Imaginary part of a metal's refractive index.
+        pub k: Vec3,
+        /// A sum of the flags.
+        pub flags: u32,
         /// 1 if it is black seen from behind.
         pub one_sided: u32,
-        /// Unused.
-        pub _pad0: u32,
-        /// Unused.
-        pub _pad1: u32,
-        /// Unused.
-        pub _pad2: u32,
+        /// Where its table begins among those of `energy`.
+        pub table: u32,
+        /// Where the table of its mirrors begins, if it is layered.
+        pub mirrors: u32,
+        /// What a layered material's boundary reflects at grazing angles, 0..=1.
+        pub specular: f32,
+        /// Part of a layered material that is metal, 0..=1.
+        pub metallic: f32,
+        /// Part of the rest that is glass, 0..=1.
+        pub transmission: f32,
+        /// Part of it that is coated, 0..=1.
+        pub clearcoat: f32,
+        /// The coat's roughness, as `alpha`.
+        pub clearcoat_alpha: f32,
     }
 }
 
@@ -84,6 +126,91 @@ pub fn power_heuristic(drawn: f32, other: f32) -> f32 {
     1.0 / (1.0 + ratio * ratio)
 }
 
+/// Mean of a metal's reflectance over light from all sides, in one channel.
+fn mean_reflectance(eta: f32, k: f32) -> f32 {
+    const STEPS: u32 = 256;
+    let steps = (0..STEPS).map(|step| {
+        let cosine = (f64::from(step) + 0.5) / f64::from(STEPS);
+        f64::from(fresnel_conductor(cosine as f32, eta, k)) * 2.0 * cosine
+    });
+    (steps.sum::<f64>() / f64::from(STEPS)) as f32
+}
+
+fn metal(metal: scene::Metal, kind: u32) -> Material {
+    let material = Material {
+        kind,
+        ior: 1.0,
+        ..Material::default()
+    };
+    match metal {
+        scene::Metal::Index { eta, k } => Material {
+            color: Vec3::from_array([0, 1, 2].map(|c| mean_reflectance(eta[c], k[c]))),
+            eta,
+            k,
+            ..material
+        },
+        scene::Metal::Color(color) => Material {
+            color,
+            flags: SCHLICK,
+            ..material
+        },
+    }
+}
+
+fn rough(roughness: scene::Roughness, smooth: Material) -> Material {
+    let correlated = match roughness.masking {
+        scene::Masking::Separable => 0,
+        scene::Masking::HeightCorrelated => CORRELATED,
+    };
+    let compensated = if roughness.energy_compensation {
+        COMPENSATED
+    } else {
+        0
+    };
+    Material {
+        alpha: roughness.alpha,
+        flags: smooth.flags + correlated + compensated,
+        ..smooth
+    }
+}
+
+fn layered(principled: &scene::Principled) -> Material {
+    let &scene::Principled {
+        base_color,
+        metallic,
+        roughness,
+        ior,
+        specular,
+        specular_color,
+        transmission,
+        thin,
+        clearcoat,
+        clearcoat_roughness,
+        emission,
+        one_sided,
+    } = principled;
+    let head_on = (ior - 1.0) / (ior + 1.0);
+    let boundary = (specular_color * (head_on * head_on)).min(Vec3::ONE) * specular;
+    // Glass that bends nothing is thin.
+    let thin = thin || (ior - 1.0).abs() < 1e-3;
+    Material {
+        color: base_color,
+        kind: LAYERED,
+        emission,
+        ior,
+        eta: boundary,
+        specular,
+        alpha: greater(roughness * roughness, MIN_ALPHA),
+        flags: CORRELATED + COMPENSATED + if thin { THIN } else { 0 },
+        one_sided: one_sided.into(),
+        metallic,
+        transmission,
+        clearcoat,
+        clearcoat_alpha: greater(clearcoat_roughness * clearcoat_roughness, MIN_ALPHA),
+        ..Material::default()
+    }
+}
+
 impl From<&scene::Surface> for Material {
     fn from(surface: &scene::Surface) -> Material {
         let plain = |kind, color| Material {
@@ -108,6 +235,52 @@ impl From<&scene::Surface> for Material {
                 ior,
                 ..plain(DIELECTRIC, Vec3::ONE)
             },
+            scene::Surface::Conductor {
+                metal: of,
+                one_sided,
+            } => Material {
+                one_sided: one_sided.into(),
+                ..metal(of, CONDUCTOR)
+            },
+            scene::Surface::RoughConductor {
+                metal: of,
+                roughness,
+                one_sided,
+            } => Material {
+                one_sided: one_sided.into(),
+                ..rough(roughness, metal(of, ROUGH_CONDUCTOR))
+            },
+            // Nothing is bent, so that no facet is seen.
+            scene::Surface::RoughDielectric { ior, .. } if (ior - 1.0).abs() < 1e-3 => Material {
+                ior,
+                ..plain(DIELECTRIC, Vec3::ONE)
+            },
+            scene::Surface::RoughDielectric { ior, roughness } => rough(
+                roughness,
+                Material {
+                    ior,
+                    ..plain(ROUGH_DIELECTRIC, Vec3::ONE)
+                },
+            ),
+            scene::Surface::CoatedDiffuse {
+                albedo,
+                ior,
+                alpha,
+                one_sided,
+            } => {
+                let head_on = (ior - 1.0) / (ior + 1.0);
+                Material {
+                    ior,
+                    eta: Vec3::splat(head_on * head_on),
+                    specular: 1.0,
+                    alpha: greater(alpha, MIN_ALPHA),
+                    clearcoat_alpha: MIN_ALPHA,
+                    flags: CORRELATED + COMPENSATED + SATURATED,
+                    one_sided: one_sided.into(),
+                    ..plain(LAYERED, albedo)
+                }
+            }
+            scene::Surface::Principled(ref principled) => layered(principled),
             scene::Surface::Emissive {
                 radiance,
                 albedo,

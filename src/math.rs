@@ -150,6 +150,21 @@ pub fn to_world(normal: Vec3, local: Vec3) -> Vec3 {
     tangent * local.x + bitangent * local.y + normal * local.z
 }
 
+/// A direction in the frame whose z axis is `normal`: what `to_world` takes back.
+#[inline]
+pub fn to_local(normal: Vec3, v: Vec3) -> Vec3 {
+    let sign = if normal.z >= 0.0 { 1.0 } else { -1.0 };
+    let a = -1.0 / (sign + normal.z);
+    let b = normal.x * normal.y * a;
+    let tangent = Vec3::new(
+        1.0 + sign * normal.x * normal.x * a,
+        sign * b,
+        -sign * normal.x,
+    );
+    let bitangent = Vec3::new(b, sign + normal.y * normal.y * a, -normal.y);
+    Vec3::new(dot(tangent, v), dot(bitangent, v), dot(normal, v))
+}
+
 /// The unit square onto the unit disk, areas kept (Shirley & Chiu 1997).
 #[inline]
 pub fn square_to_disk(u: f32, v: f32) -> (f32, f32) {

@@ -34,6 +34,7 @@
 //! | `tone` | their tone curve, see [`Tone`]: `Srgb`, `AgX`, `Aces` or `Neutral` | `Srgb` |
 //! | `camera` | see below | required |
 //! | `sky` | radiance from all around, the same everywhere | `(0, 0, 0)` |
+//! | `direct_light` | how light is found: `Both`, or by `Lights` or `Bsdf` alone, which show the same with more noise | `Both` |
 //! | `materials` | `{ "name": Material(..), .. }` | `{}` |
 //! | `objects` | `[ Object(..), .. ]`, at least one; at most 2³¹ triangles and spheres | required |
 //!
@@ -76,9 +77,39 @@
 //! | `Mirror` | `reflectance` | part of the light that is reflected, 0 to 1 | required |
 //! | | `one_sided` | as above | `false` |
 //! | `Dielectric` | `ior` | index of refraction inside over outside, 0.1 to 10; smooth, clear | required |
+//! | `Conductor` | `preset` | a smooth metal by name: see below | one of the three |
+//! | | `eta`, `k` | its complex index of refraction, real and imaginary part per channel, each 0 to 100 | one of the three |
+//! | | `color` | its reflectance head on, 0 to 1 (Schlick) | one of the three |
+//! | | `one_sided` | as above | `false` |
+//! | `RoughConductor` | as `Conductor`, and | | |
+//! | | `alpha` | roughness of GGX: about the slope of its facets, 0.001 to 1 | required |
+//! | | `masking` | `Separable` or `HeightCorrelated`: the form of Smith's term | `HeightCorrelated` |
+//! | | `energy_compensation` | light that hits several facets leaves, and is not lost | `true` |
+//! | `RoughDielectric` | `ior` | as of `Dielectric` | required |
+//! | | `alpha`, `masking`, `energy_compensation` | as above | |
+//! | `CoatedDiffuse` | `albedo` | as of `Diffuse`, below a clear boundary | required |
+//! | | `ior` | index of refraction of the boundary, 0.1 to 10 | `1.5` |
+//! | | `alpha` | its roughness, 0 to 1 | `0` |
+//! | | `one_sided` | as above | `false` |
+//! | `Principled` | `base_color` | reflectance of a metal, albedo of anything else, tint of what goes through, 0 to 1 | `(1, 1, 1)` |
+//! | | `metallic` | part that is metal, 0 to 1 | `0` |
+//! | | `roughness` | √alpha, 0 to 1 | `0.5` |
+//! | | `ior` | index of refraction, 0.1 to 10 | `1.5` |
+//! | | `specular` | strength of what is reflected by what is no metal and lets nothing through, 0 to 1 | `1` |
+//! | | `specular_color` | its tint head on, 0 to 100 | `(1, 1, 1)` |
+//! | | `transmission` | part of what is no metal that is clear, 0 to 1 | `0` |
+//! | | `thin` | a wall without a volume: light goes through without being bent | `false` |
+//! | | `clearcoat` | strength of a clear coat over everything, 0 to 1 | `0` |
+//! | | `clearcoat_roughness` | √alpha of the coat, 0 to 1 | `0` |
+//! | | `emission` | light given off from the front, 0 or more | `(0, 0, 0)` |
+//! | | `one_sided` | as above | `false` |
 //! | `Emissive` | `radiance` | light given off from the front, 0 or more | required |
 //! | | `albedo` | diffuse reflection of the lamp itself | `(0, 0, 0)` |
 //! | | `one_sided` | as above, for its reflection; it shines to the front only, in any case | `false` |
+//!
+//! Metals by name are "aluminium", "chromium", "copper", "gold", "iridium", "mercury", "nickel", "silver" and "tungsten",
+//! with refractive indices for linear sRGB as of the renderer Tungsten, averages of measured spectra.
+//! A rough dielectric whose `ior` is within 0.001 of 1 bends nothing, and is taken for a smooth one.
 //!
 //! # Objects
 //!
@@ -135,6 +166,7 @@ mod hash;
 mod image;
 mod materials;
 pub(crate) mod memory;
+mod metals;
 mod mesh;
 mod model;
 mod objects;
@@ -192,6 +224,8 @@ pub struct Scene {
     pub framing: Option<Framing>,
     /// Radiance from all around, linear sRGB.
     pub sky: Vec3,
+    /// Which samples find light.
+    pub direct_light: DirectLight,
     /// What the objects are made of, in the file's order.
     pub materials: Vec<Surface>,
     /// All flat objects, in the file's order.
@@ -204,6 +238,18 @@ pub struct Scene {
     pub instances: Vec<Instance>,
     /// What the reader of the file should know though it is no error, a line each.
     pub notes: Vec<String>,
+}
+
+/// Which samples find light. All converge to one picture; both together have the least noise.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
+pub enum DirectLight {
+    /// Of lights and of the BSDF, combined by the power heuristic (E. Veach 1997).
+    #[default]
+    Both,
+    /// Points on lights; directions of the BSDF count where no point on a light is found.
+    Lights,
+    /// Directions of the BSDF; points on lights count where no direction finds them.
+    Bsdf,
 }
 
 /// A pinhole camera, or one with a thin lens.
@@ -306,6 +352,42 @@ pub enum Surface {
         /// Index of refraction inside over outside.
         ior: f32,
     },
+    /// A smooth metal.
+    Conductor {
+        /// What it reflects.
+        metal: Metal,
+        /// Black from behind.
+        one_sided: bool,
+    },
+    /// A metal of small facets (GGX).
+    RoughConductor {
+        /// What the facets reflect.
+        metal: Metal,
+        /// How they are spread.
+        roughness: Roughness,
+        /// Black from behind.
+        one_sided: bool,
+    },
+    /// A clear boundary of small facets (GGX), which reflect and refract.
+    RoughDielectric {
+        /// Index of refraction inside over outside.
+        ior: f32,
+        /// How they are spread.
+        roughness: Roughness,
+    },
+    /// An even base under a clear boundary of small facets (GGX).
+    CoatedDiffuse {
+        /// Part of the light that the base scatters, 0..=1.
+        albedo: Vec3,
+        /// Index of refraction of the boundary.
+        ior: f32,
+        /// GGX alpha, 0..=1.
+        alpha: f32,
+        /// Black from behind.
+        one_sided: bool,
+    },
+    /// The material of glTF.
+    Principled(Principled),
     /// Shines to the front, and reflects like `Diffuse`.
     Emissive {
         /// W·sr⁻¹·m⁻² per channel.
@@ -315,6 +397,90 @@ pub enum Surface {
         /// Black from behind; else its back reflects too, without shining.
         one_sided: bool,
     },
+}
+
+/// The metallic-roughness material of glTF 2.0 with the extensions `ior`, `specular`, `transmission`, `clearcoat` and
+/// `emissive_strength`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Principled {
+    /// Reflectance of a metal, albedo of what is none, and what tints light that goes through; 0..=1.
+    pub base_color: Vec3,
+    /// Part that is metal, 0..=1.
+    pub metallic: f32,
+    /// The square root of GGX alpha, 0..=1.
+    pub roughness: f32,
+    /// Index of refraction of what is no metal.
+    pub ior: f32,
+    /// Strength of the reflection of what is no metal, 0..=1; of no effect on what goes through.
+    pub specular: f32,
+    /// Its tint head on, 0 or more.
+    pub specular_color: Vec3,
+    /// Part of what is no metal that light goes through, 0..=1.
+    pub transmission: f32,
+    /// A wall without a volume behind it: light goes through without being bent.
+    pub thin: bool,
+    /// Strength of a clear coat of index 1.5 over everything, 0..=1.
+    pub clearcoat: f32,
+    /// The square root of its GGX alpha, 0..=1.
+    pub clearcoat_roughness: f32,
+    /// Given off to the front, W·sr⁻¹·m⁻² per channel.
+    pub emission: Vec3,
+    /// Black from behind.
+    pub one_sided: bool,
+}
+
+impl Default for Principled {
+    fn default() -> Principled {
+        Principled {
+            base_color: Vec3::ONE,
+            metallic: 0.0,
+            roughness: 0.5,
+            ior: 1.5,
+            specular: 1.0,
+            specular_color: Vec3::ONE,
+            transmission: 0.0,
+            thin: false,
+            clearcoat: 0.0,
+            clearcoat_roughness: 0.0,
+            emission: Vec3::ZERO,
+            one_sided: false,
+        }
+    }
+}
+
+/// What a metal reflects.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Metal {
+    /// By Fresnel's equations for a complex refractive index.
+    Index {
+        /// Real part per channel, 0 or more.
+        eta: Vec3,
+        /// Imaginary part, 0 or more.
+        k: Vec3,
+    },
+    /// By Schlick's approximation, from this head on to 1 at grazing angles.
+    Color(Vec3),
+}
+
+/// How facets are spread, and what is made of light that hits several.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Roughness {
+    /// GGX alpha, 0.001..=1: about the root mean square slope.
+    pub alpha: f32,
+    /// How facets hide each other.
+    pub masking: Masking,
+    /// Whether light that hits several facets leaves; else it is lost.
+    pub energy_compensation: bool,
+}
+
+/// How facets hide each other from the eye and from the light (Smith).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
+pub enum Masking {
+    /// From each as if it had nothing to do with the other.
+    Separable,
+    /// High facets are hidden from both less.
+    #[default]
+    HeightCorrelated,
 }
 
 /// A flat triangle with an area.
@@ -423,9 +589,14 @@ impl Surface {
     pub fn radiance(&self) -> Vec3 {
         match *self {
             Surface::Emissive { radiance, .. } => radiance,
-            Surface::Diffuse { .. } | Surface::Mirror { .. } | Surface::Dielectric { .. } => {
-                Vec3::ZERO
-            }
+            Surface::Principled(Principled { emission, .. }) => emission,
+            Surface::Diffuse { .. }
+            | Surface::Mirror { .. }
+            | Surface::Dielectric { .. }
+            | Surface::Conductor { .. }
+            | Surface::RoughConductor { .. }
+            | Surface::RoughDielectric { .. }
+            | Surface::CoatedDiffuse { .. } => Vec3::ZERO,
         }
     }
 }

@@ -24,7 +24,10 @@ pub use shade::shade;
 pub use shadow::shadow;
 pub use sieve::{Keep, sieve};
 
-use crate::Error;
+use crate::{
+    Error,
+    material::{ALL_KINDS, PLAIN_KINDS},
+};
 
 /// The stages' kernels on a GPU.
 pub struct Kernels {
@@ -38,7 +41,13 @@ pub struct Kernels {
 
 impl Kernels {
     /// Loads them, compiled on this machine or shipped with the program.
-    pub fn new(compiler: &Compiler, context: &Arc<CudaContext>) -> Result<Kernels, Error> {
+    ///
+    /// `kinds` are those of the scene's materials.
+    pub fn new(
+        compiler: &Compiler,
+        context: &Arc<CudaContext>,
+        kinds: u32,
+    ) -> Result<Kernels, Error> {
         fn load<P: Params>(
             compiler: &Compiler,
             context: &Arc<CudaContext>,
@@ -50,7 +59,7 @@ impl Kernels {
         Ok(Kernels {
             generate: load(compiler, context, generate::source(), "generate")?,
             intersect: load(compiler, context, intersect::source(), "intersect")?,
-            shade: load(compiler, context, shade::source(), "shade")?,
+            shade: load(compiler, context, shade::source_for(kinds), "shade")?,
             shadow: load(compiler, context, shadow::source(), "shadow")?,
             accumulate: load(compiler, context, accumulate::source(), "accumulate")?,
             resolve: load(compiler, context, resolve::source(), "resolve")?,
@@ -63,7 +72,8 @@ pub fn sources() -> Vec<Source> {
     let mut sources = vec![
         generate::source(),
         intersect::source(),
-        shade::source(),
+        shade::source(ALL_KINDS),
+        shade::source(PLAIN_KINDS),
         shadow::source(),
         accumulate::source(),
         resolve::source(),

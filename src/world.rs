@@ -3,10 +3,11 @@
 use crate::{
     Error,
     bvh::{self, Node},
-    light::{Light, Surroundings, gather_lights},
+    energy,
+    light::{BSDF_SAMPLES, LIGHT_SAMPLES, Light, Surroundings, gather_lights},
     material::Material,
     primitive::{Primitive, SPHERE, TRIANGLE},
-    scene::{Scene, memory},
+    scene::{DirectLight, Scene, memory},
 };
 use glam::Vec3;
 
@@ -18,6 +19,10 @@ pub struct World {
     pub primitives: Vec<Primitive>,
     /// By index.
     pub materials: Vec<Material>,
+    /// Kinds of the materials, a bit each.
+    pub kinds: u32,
+    /// Tables of what rough materials lose.
+    pub energy: Vec<f32>,
     /// What shines.
     pub lights: Vec<Light>,
     /// The sky, and what all lights share.
@@ -67,7 +72,11 @@ impl World {
         let tree = bvh::build(&primitives).ok_or_else(|| Error::TreeTooDeep {
             scene: scene.path.clone(),
         })?;
-        let materials: Vec<Material> = scene.materials.iter().map(Material::from).collect();
+        let mut materials: Vec<Material> = scene.materials.iter().map(Material::from).collect();
+        let kinds = materials
+            .iter()
+            .fold(0, |kinds, each| kinds | 1 << each.kind);
+        let energy = energy::tables(&mut materials);
         let (lights, inverse_power) = gather_lights(&tree.primitives, &materials);
         let surroundings = Surroundings {
             sky: scene.sky,
@@ -75,11 +84,18 @@ impl World {
             inverse_power,
             extent: tree.extent,
             most_indirect: scene.clamp_indirect.unwrap_or(f32::INFINITY),
+            strategies: match scene.direct_light {
+                DirectLight::Both => LIGHT_SAMPLES + BSDF_SAMPLES,
+                DirectLight::Lights => LIGHT_SAMPLES,
+                DirectLight::Bsdf => BSDF_SAMPLES,
+            },
         };
         Ok(World {
             nodes: tree.nodes,
             primitives: tree.primitives,
             materials,
+            kinds,
+            energy,
             lights,
             surroundings,
         })

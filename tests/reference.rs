@@ -51,6 +51,51 @@ fn a_thin_lens_agrees_with_the_reference() {
     agrees("g_dof", &load("tests/scenes/g_dof.ron"), 4);
 }
 
+#[test]
+fn gold_glass_and_mirror_agree_with_the_reference() {
+    agrees("b_cornell_spheres", &twin("cornell_spheres"), 2);
+}
+
+#[test]
+fn rough_metal_agrees_with_the_reference() {
+    agrees(
+        "d_furnace_roughconductor",
+        &twin("furnace_roughconductor"),
+        3,
+    );
+}
+
+#[test]
+fn rough_glass_agrees_with_the_reference() {
+    agrees(
+        "d_furnace_roughdielectric",
+        &twin("furnace_roughdielectric"),
+        3,
+    );
+}
+
+#[test]
+fn spheres_under_an_even_sky_agree_with_the_reference() {
+    agrees("e_env_const", &twin("env_const"), 3);
+}
+
+/// The references know of one scattering at a rough surface.
+#[test]
+fn rough_metal_that_loses_nothing_does_not_agree() {
+    let mut scene = twin("furnace_roughconductor");
+    for material in &mut scene.materials {
+        if let Surface::RoughConductor { roughness, .. } = material {
+            roughness.energy_compensation = true;
+        }
+    }
+    disagrees("d_furnace_roughconductor", &scene);
+}
+
+/// The same scene as a reference.
+fn twin(name: &str) -> Scene {
+    load(format!("tests/scenes/{name}.ron"))
+}
+
 /// What the agreement is worth: it does not survive pictures that are only slightly wrong.
 #[test]
 fn a_missing_bounce_does_not_agree() {

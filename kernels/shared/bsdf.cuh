@@ -1,10 +1,27 @@
 // What a surface does with light where it was hit. Twin: src/bsdf.rs.
+#include "energy.cuh"
 #include "material.cuh"
+#include "microfacet.cuh"
+
+// Kinds that a scene does not have are not compiled.
+#define HAS(kind) ((KINDS >> (kind) & 1u) != 0)
 
 struct Bsdf {
     Vec3 color;
     u32 kind;
-    f32 eta;
+    Vec3 index;
+    Vec3 k;
+    f32 eta, alpha;
+    u32 flags, table, back;
+    f32 lost, lost_here, lost_there, through;
+    u32 mirrors;
+    Vec3 head_on;
+    f32 grazing;
+    Vec3 again, below;
+    f32 boundary, boundary_grazing;
+    f32 glass;
+    f32 coat, coat_alpha, uncoated;
+    f32 choose_coat, choose_facets, choose_even;
 };
 
 struct BsdfValue {
@@ -18,31 +35,291 @@ struct BsdfSample {
     f32 pdf, squeeze, side;
 };
 
-inline Bsdf bsdf_of(const Material &material, bool front) {
-    return {material.color, material.kind, front ? 1.0f / material.ior : material.ior};
+struct Way {
+    Vec3 direction;
+    f32 side;
+};
+
+inline BsdfValue no_value() { return {{0.0f, 0.0f, 0.0f}, 0.0f, 0.0f}; }
+
+inline f32 share(f32 part, f32 whole) { return whole > 0.0f ? part / whole : 0.0f; }
+
+inline void compensate_metal(const f32 *tables, Bsdf &bsdf, f32 cos_eye) {
+    f32 here = hemispherical(tables, bsdf.table, LOST, bsdf.alpha);
+    bsdf.lost = here > 0.0f ? directional(tables, bsdf.table, LOST, bsdf.alpha, cos_eye) : 0.0f;
+    bsdf.lost_here = share(bsdf.lost, here);
 }
 
-inline bool is_specular(const Bsdf &bsdf) { return bsdf.kind != DIFFUSE; }
+inline void compensate_glass(const f32 *tables, Bsdf &bsdf, f32 cos_eye, bool front) {
+    bsdf.back = front ? 0 : 1;
+    f32 here = hemispherical(tables, bsdf.table, bsdf.back, bsdf.alpha);
+    f32 there = hemispherical(tables, bsdf.table, 1 - bsdf.back, bsdf.alpha);
+    f32 smooth = hemispherical(tables, bsdf.table, THROUGH_FRONT + bsdf.back, bsdf.alpha);
+    bsdf.lost = here > 0.0f ? directional(tables, bsdf.table, bsdf.back, bsdf.alpha, cos_eye) : 0.0f;
+    bsdf.lost_here = share(bsdf.lost, here);
+    bsdf.lost_there = share(bsdf.lost, there);
+    bsdf.through = smooth * share(lesser(here, there), here);
+}
 
-inline BsdfValue bsdf_value(const Bsdf &bsdf, Vec3 normal, Vec3 to_eye, Vec3 to_light) {
-    f32 cosine = dot(normal, to_light);
-    if (is_specular(bsdf) || cosine <= 0.0f) return {{0.0f, 0.0f, 0.0f}, 0.0f, 0.0f};
-    f32 pdf = cosine * INV_PI;
-    return {bsdf.color, pdf, pdf};
+inline f32 reflected_again(f32 mean, f32 lost) { return mean * mean * (1.0f - lost) / (1.0f - mean * lost); }
+
+inline f32 reflected_once(const f32 *tables, u32 table, f32 alpha, f32 cosine, f32 head_on, f32 grazing) {
+    f32 lost = directional(tables, table, LOST, alpha, cosine);
+    f32 at_grazing = directional(tables, table, GRAZING, alpha, cosine);
+    return head_on * (1.0f - lost - at_grazing) + grazing * at_grazing;
+}
+
+inline void resolve_layers(const f32 *tables, Bsdf &bsdf, const Material &material, f32 cos_eye, bool front) {
+    bool thin = (bsdf.flags & THIN) != 0;
+    f32 alpha = bsdf.alpha;
+    u32 table = bsdf.mirrors;
+    f32 dielectric = 1.0f - material.metallic;
+    f32 even = dielectric * (1.0f - material.transmission);
+    bsdf.glass = dielectric * material.transmission;
+    bsdf.head_on = bsdf.color * material.metallic + material.eta * even;
+    bsdf.grazing = material.metallic + material.specular * even;
+    bsdf.boundary = max_component(material.eta);
+    bsdf.boundary_grazing = material.specular;
+
+    f32 lost = directional(tables, table, LOST, alpha, cos_eye);
+    f32 at_grazing = directional(tables, table, GRAZING, alpha, cos_eye);
+    f32 mean_lost = hemispherical(tables, table, LOST, alpha);
+    f32 mean_grazing = hemispherical(tables, table, GRAZING, alpha);
+    Vec3 white = {1.0f, 1.0f, 1.0f};
+    Vec3 mean = bsdf.color + (white - bsdf.color) * (1.0f / 21.0f);
+    Vec3 again = {reflected_again(mean.x, mean_lost), reflected_again(mean.y, mean_lost),
+                  reflected_again(mean.z, mean_lost)};
+    bsdf.again = again * (material.metallic * share(lost, mean_lost));
+
+    f32 entered = 1.0f - (bsdf.boundary * (1.0f - lost - at_grazing) + bsdf.boundary_grazing * at_grazing);
+    f32 mean_entered =
+        1.0f - (bsdf.boundary * (1.0f - mean_lost - mean_grazing) + bsdf.boundary_grazing * mean_grazing);
+    Vec3 base = bsdf.color;
+    if ((bsdf.flags & SATURATED) != 0) {
+        f32 leaves = mean_entered / (material.ior * material.ior);
+        base = {base.x * leaves / (1.0f - base.x * (1.0f - leaves)), base.y * leaves / (1.0f - base.y * (1.0f - leaves)),
+                base.z * leaves / (1.0f - base.z * (1.0f - leaves))};
+    }
+    bsdf.below = base * (even * share(entered, mean_entered));
+
+    bool inside = !front && !thin && bsdf.glass > 0.0f;
+    bsdf.coat = material.clearcoat;
+    bsdf.coat_alpha = material.clearcoat_alpha;
+    bsdf.uncoated = inside || bsdf.coat <= 0.0f
+                        ? 1.0f
+                        : 1.0f - bsdf.coat * reflected_once(tables, table, bsdf.coat_alpha, cos_eye, 0.04f, 1.0f);
+    if (bsdf.glass > 0.0f && thin) {
+        bsdf.table = table;
+        bsdf.eta = 1.0f / material.ior;
+        f32 head_on = (1.0f - bsdf.eta) / (1.0f + bsdf.eta);
+        bsdf.lost = mean_lost > 0.0f ? lost : 0.0f;
+        bsdf.lost_here = share(lost, mean_lost);
+        bsdf.lost_there = bsdf.lost_here;
+        bsdf.through = (1.0f - head_on * head_on) * (20.0f / 21.0f);
+    } else if (bsdf.glass > 0.0f) {
+        compensate_glass(tables, bsdf, cos_eye, front);
+    }
+
+    f32 facets = max_component(bsdf.head_on) * (1.0f - lost - at_grazing) + bsdf.grazing * at_grazing;
+    f32 evenly = max_component(bsdf.again) * mean_lost + max_component(bsdf.below) * mean_entered;
+    f32 rest = share(bsdf.uncoated, facets + evenly + bsdf.glass);
+    bsdf.choose_coat = 1.0f - bsdf.uncoated;
+    bsdf.choose_facets = bsdf.choose_coat + rest * facets;
+    bsdf.choose_even = bsdf.choose_facets + rest * evenly;
+}
+
+inline Bsdf bsdf_of(const f32 *tables, const Material &material, f32 cos_eye, bool front) {
+    Bsdf bsdf = {};
+    bsdf.color = material.color;
+    bsdf.kind = material.kind;
+    bsdf.index = material.eta;
+    bsdf.k = material.k;
+    bsdf.eta = front ? 1.0f / material.ior : material.ior;
+    bsdf.alpha = material.alpha;
+    bsdf.flags = material.flags;
+    bsdf.table = material.table;
+    bsdf.mirrors = material.mirrors;
+    bool compensated = (bsdf.flags & COMPENSATED) != 0;
+    if (HAS(ROUGH_CONDUCTOR) && bsdf.kind == ROUGH_CONDUCTOR && compensated) compensate_metal(tables, bsdf, cos_eye);
+    if (HAS(ROUGH_DIELECTRIC) && bsdf.kind == ROUGH_DIELECTRIC && compensated) {
+        compensate_glass(tables, bsdf, cos_eye, front);
+    }
+    if (HAS(LAYERED) && bsdf.kind == LAYERED) resolve_layers(tables, bsdf, material, cos_eye, front);
+    return bsdf;
+}
+
+inline bool is_specular(const Bsdf &bsdf) {
+    return bsdf.kind == MIRROR || bsdf.kind == DIELECTRIC || bsdf.kind == CONDUCTOR;
+}
+
+inline Vec3 metal_reflectance(const Bsdf &bsdf, f32 cosine) {
+    if ((bsdf.flags & SCHLICK) != 0) {
+        Vec3 white = {1.0f, 1.0f, 1.0f};
+        return bsdf.color + (white - bsdf.color) * schlick(cosine);
+    }
+    return {fresnel_conductor(cosine, bsdf.index.x, bsdf.k.x), fresnel_conductor(cosine, bsdf.index.y, bsdf.k.y),
+            fresnel_conductor(cosine, bsdf.index.z, bsdf.k.z)};
+}
+
+inline BsdfValue metal_value(const f32 *tables, const Bsdf &bsdf, Vec3 normal, Vec3 to_eye, Vec3 to_light) {
+    f32 cos_eye = dot(normal, to_eye), cos_light = dot(normal, to_light);
+    if (cos_eye <= 0.0f || cos_light <= 0.0f) return no_value();
+    Vec3 half = normalize(to_eye + to_light);
+    f32 seen = 0.25f * visible_facets(normal, half, cos_eye, bsdf.alpha);
+    f32 lit = shadowing(cos_eye, cos_light, bsdf.alpha, (bsdf.flags & CORRELATED) != 0);
+    Vec3 once = metal_reflectance(bsdf, dot(to_eye, half)) * (seen * lit);
+    if (bsdf.lost_here <= 0.0f) return {once, 1.0f, seen};
+    f32 spread = cos_light * INV_PI;
+    f32 again = bsdf.lost_here * directional(tables, bsdf.table, LOST, bsdf.alpha, cos_light) * spread;
+    f32 mean_lost = bsdf.lost / bsdf.lost_here;
+    Vec3 white = {1.0f, 1.0f, 1.0f};
+    Vec3 mean = (bsdf.flags & SCHLICK) != 0 ? bsdf.color + (white - bsdf.color) * (1.0f / 21.0f) : bsdf.color;
+    Vec3 tint = {reflected_again(mean.x, mean_lost), reflected_again(mean.y, mean_lost),
+                 reflected_again(mean.z, mean_lost)};
+    return {once + tint * again, 1.0f, (1.0f - bsdf.lost) * seen + bsdf.lost * spread};
+}
+
+inline BsdfValue glass_value(const f32 *tables, const Bsdf &bsdf, Vec3 normal, Vec3 to_eye, Vec3 to_light) {
+    f32 cos_eye = dot(normal, to_eye), cos_light = dot(normal, to_light);
+    if (cos_eye <= 0.0f || cos_light == 0.0f) return no_value();
+    bool reflects = cos_light > 0.0f;
+    bool bends = !reflects && (bsdf.flags & THIN) == 0;
+    f32 depth = reflects ? cos_light : -cos_light;
+    f32 squeezed = bends ? bsdf.eta * bsdf.eta : 1.0f;
+    if (!(reflects || bends)) to_light = to_light + normal * (2.0f * depth);
+    Vec3 apart = bends ? to_eye * bsdf.eta + to_light : to_eye + to_light;
+    f32 length2 = dot(apart, apart);
+    f32 upward = dot(normal, apart) < 0.0f ? -1.0f : 1.0f;
+    Vec3 half = apart * (upward / sqrtf(length2));
+    f32 eye_half = dot(to_eye, half), light_half = dot(to_light, half);
+    f32 seen = 0.0f;
+    if (eye_half > 0.0f && (light_half < 0.0f) == bends) {
+        f32 reflected = fresnel(eye_half, bsdf.eta).reflected;
+        f32 facets = visible_facets(normal, half, cos_eye, bsdf.alpha);
+        f32 part = reflects ? reflected : 1.0f - reflected;
+        seen = bends ? facets * part * (eye_half * -light_half / length2) : 0.25f * facets * part;
+    }
+    f32 lit = shadowing(cos_eye, depth, bsdf.alpha, (bsdf.flags & CORRELATED) != 0);
+    f32 once = seen * lit;
+    if (bsdf.lost_here <= 0.0f) return {bsdf.color, squeezed * once, seen};
+    u32 function = bends ? 1 - bsdf.back : bsdf.back;
+    f32 lost = reflects ? bsdf.lost_here : bsdf.lost_there;
+    f32 part = reflects ? 1.0f - bsdf.through : bsdf.through;
+    f32 spread = part * depth * INV_PI;
+    f32 again = lost * directional(tables, bsdf.table, function, bsdf.alpha, depth) * spread;
+    return {bsdf.color, squeezed * (once + again), (1.0f - bsdf.lost) * seen + bsdf.lost * spread};
+}
+
+inline BsdfValue layered_value(const f32 *tables, const Bsdf &bsdf, Vec3 normal, Vec3 to_eye, Vec3 to_light) {
+    f32 cos_eye = dot(normal, to_eye), cos_light = dot(normal, to_light);
+    if (cos_eye <= 0.0f || cos_light == 0.0f) return no_value();
+    bool correlated = (bsdf.flags & CORRELATED) != 0;
+    bool reflects = cos_light > 0.0f;
+    Vec3 color = {0.0f, 0.0f, 0.0f};
+    f32 pdf = 0.0f;
+    Vec3 half = normalize(to_eye + to_light);
+    f32 grazing = schlick(dot(to_eye, half));
+    if (reflects) {
+        f32 seen = 0.25f * visible_facets(normal, half, cos_eye, bsdf.alpha);
+        f32 lit = shadowing(cos_eye, cos_light, bsdf.alpha, correlated);
+        Vec3 at_horizon = {bsdf.grazing, bsdf.grazing, bsdf.grazing};
+        Vec3 facets = bsdf.head_on + (at_horizon - bsdf.head_on) * grazing;
+        f32 lost = directional(tables, bsdf.mirrors, LOST, bsdf.alpha, cos_light);
+        f32 at_grazing = directional(tables, bsdf.mirrors, GRAZING, bsdf.alpha, cos_light);
+        f32 entered = 1.0f - (bsdf.boundary * (1.0f - lost - at_grazing) + bsdf.boundary_grazing * at_grazing);
+        f32 spread = cos_light * INV_PI;
+        color = facets * (seen * lit) + (bsdf.again * lost + bsdf.below * entered) * spread;
+        pdf = (bsdf.choose_facets - bsdf.choose_coat) * seen + (bsdf.choose_even - bsdf.choose_facets) * spread;
+    }
+    if (bsdf.glass > 0.0f) {
+        BsdfValue glass = glass_value(tables, bsdf, normal, to_eye, to_light);
+        Vec3 tint = reflects ? Vec3{1.0f, 1.0f, 1.0f} : bsdf.color;
+        color = color + tint * (bsdf.glass * glass.scale);
+        pdf = pdf + (1.0f - bsdf.choose_even) * glass.pdf;
+    }
+    if (bsdf.coat > 0.0f) {
+        f32 outside = reflects ? cos_light : -cos_light;
+        f32 other = 1.0f - bsdf.coat * reflected_once(tables, bsdf.mirrors, bsdf.coat_alpha, outside, 0.04f, 1.0f);
+        if (bsdf.choose_coat <= 0.0f) {
+            if (!reflects) color = color * other;
+        } else if (reflects) {
+            f32 seen = 0.25f * visible_facets(normal, half, cos_eye, bsdf.coat_alpha);
+            f32 lit = shadowing(cos_eye, cos_light, bsdf.coat_alpha, correlated);
+            f32 coat = bsdf.coat * (0.04f + 0.96f * grazing) * (seen * lit);
+            color = color * lesser(bsdf.uncoated, other) + Vec3{coat, coat, coat};
+            pdf = pdf + bsdf.choose_coat * seen;
+        } else {
+            color = color * ((bsdf.flags & THIN) != 0 ? lesser(bsdf.uncoated, other) : bsdf.uncoated);
+        }
+    }
+    return {color, 1.0f, pdf};
+}
+
+inline BsdfValue bsdf_value(const f32 *tables, const Bsdf &bsdf, Vec3 normal, Vec3 to_eye, Vec3 to_light) {
+    if (bsdf.kind == DIFFUSE) {
+        f32 cosine = dot(normal, to_light);
+        if (cosine <= 0.0f) return no_value();
+        f32 pdf = cosine * INV_PI;
+        return {bsdf.color, pdf, pdf};
+    }
+    if (HAS(ROUGH_CONDUCTOR) && bsdf.kind == ROUGH_CONDUCTOR) return metal_value(tables, bsdf, normal, to_eye, to_light);
+    if (HAS(ROUGH_DIELECTRIC) && bsdf.kind == ROUGH_DIELECTRIC) return glass_value(tables, bsdf, normal, to_eye, to_light);
+    if (HAS(LAYERED) && bsdf.kind == LAYERED) return layered_value(tables, bsdf, normal, to_eye, to_light);
+    return no_value();
 }
 
 inline BsdfSample sample_specular(const Bsdf &bsdf, Vec3 normal, Vec3 to_eye, f32 choice) {
     f32 eta = bsdf.eta;
     f32 cos_in = dot(normal, to_eye);
-    Fresnel split = bsdf.kind == MIRROR ? Fresnel{1.0f, 0.0f} : fresnel(cos_in, eta);
-    if (choice < split.reflected) return {reflect(-to_eye, normal), bsdf.color, 0.0f, 1.0f, 1.0f};
+    Fresnel split = bsdf.kind == DIELECTRIC ? fresnel(cos_in, eta) : Fresnel{1.0f, 0.0f};
+    if (choice < split.reflected) {
+        Vec3 weight = HAS(CONDUCTOR) && bsdf.kind == CONDUCTOR ? metal_reflectance(bsdf, cos_in) : bsdf.color;
+        return {reflect(-to_eye, normal), weight, 0.0f, 1.0f, 1.0f};
+    }
     Vec3 direction = refract(-to_eye, normal, eta, cos_in, split.cos_out);
     return {direction, bsdf.color * (eta * eta), 0.0f, 1.0f / (eta * eta), -1.0f};
 }
 
-inline BsdfSample bsdf_sample(const Bsdf &bsdf, Vec3 normal, Vec3 to_eye, f32 choice, f32 u, f32 v) {
-    if (is_specular(bsdf)) return sample_specular(bsdf, normal, to_eye, choice);
-    CosineSample next = sample_cosine(normal, u, v);
-    Vec3 weight = next.cosine > 0.0f ? bsdf.color : Vec3{0.0f, 0.0f, 0.0f};
-    return {next.direction, weight, next.cosine * INV_PI, 1.0f, 1.0f};
+inline Way sample_rough(const Bsdf &bsdf, Vec3 normal, Vec3 to_eye, f32 choice, f32 u, f32 v) {
+    if (choice < bsdf.lost) {
+        f32 side = choice < bsdf.lost * bsdf.through ? -1.0f : 1.0f;
+        return {sample_cosine(normal * side, u, v).direction, side};
+    }
+    Vec3 facet = sample_facet(normal, to_eye, bsdf.alpha, u, v);
+    f32 cos_in = dot(facet, to_eye);
+    Vec3 mirrored = reflect(-to_eye, facet);
+    if (bsdf.kind != ROUGH_CONDUCTOR) {
+        Fresnel split = fresnel(cos_in, bsdf.eta);
+        if (choice >= bsdf.lost + (1.0f - bsdf.lost) * split.reflected) {
+            if ((bsdf.flags & THIN) != 0) return {mirrored - normal * (2.0f * dot(normal, mirrored)), -1.0f};
+            return {refract(-to_eye, facet, bsdf.eta, cos_in, split.cos_out), -1.0f};
+        }
+    }
+    return {mirrored, 1.0f};
+}
+
+inline Way sample_layers(const Bsdf &bsdf, Vec3 normal, Vec3 to_eye, f32 choice, f32 u, f32 v) {
+    if (choice >= bsdf.choose_even) {
+        choice = share(choice - bsdf.choose_even, 1.0f - bsdf.choose_even);
+        return sample_rough(bsdf, normal, to_eye, choice, u, v);
+    }
+    if (choice >= bsdf.choose_facets) return {sample_cosine(normal, u, v).direction, 1.0f};
+    f32 alpha = choice < bsdf.choose_coat ? bsdf.coat_alpha : bsdf.alpha;
+    return {reflect(-to_eye, sample_facet(normal, to_eye, alpha, u, v)), 1.0f};
+}
+
+inline BsdfSample bsdf_sample(const f32 *tables, const Bsdf &bsdf, Vec3 normal, Vec3 to_eye, f32 choice, f32 u, f32 v) {
+    if (KINDS == PLAIN_KINDS || bsdf.kind == DIFFUSE) {
+        CosineSample next = sample_cosine(normal, u, v);
+        Vec3 weight = next.cosine > 0.0f ? bsdf.color : Vec3{0.0f, 0.0f, 0.0f};
+        return {next.direction, weight, next.cosine * INV_PI, 1.0f, 1.0f};
+    }
+    Way way = HAS(LAYERED) && bsdf.kind == LAYERED
+                  ? sample_layers(bsdf, normal, to_eye, choice, u, v)
+                  : sample_rough(bsdf, normal, to_eye, choice, u, v);
+    BsdfValue value = bsdf_value(tables, bsdf, normal, to_eye, way.direction);
+    bool leaves = dot(normal, way.direction) * way.side > 0.0f && value.pdf > 0.0f;
+    Vec3 weight = leaves ? value.color * (value.scale / value.pdf) : Vec3{0.0f, 0.0f, 0.0f};
+    bool bends = way.side < 0.0f && (bsdf.flags & THIN) == 0;
+    return {way.direction, weight, value.pdf, bends ? 1.0f / (bsdf.eta * bsdf.eta) : 1.0f, way.side};
 }

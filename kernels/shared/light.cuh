@@ -13,6 +13,7 @@ struct Surroundings {
     f32 inverse_power;
     f32 extent;
     f32 most_indirect;
+    u32 strategies;
 };
 
 struct LightSample {
@@ -23,6 +24,12 @@ struct LightSample {
 };
 
 inline LightSample dark() { return {{0.0f, 0.0f, 0.0f}, 0.0f, 0.0f, {0.0f, 0.0f, 0.0f}}; }
+
+inline f32 sample_weight(u32 strategies, u32 own, f32 drawn, f32 other) {
+    if (other > 0.0f && (strategies & own) == 0) return 0.0f;
+    if (strategies != LIGHT_SAMPLES + BSDF_SAMPLES) return 1.0f;
+    return power_heuristic(drawn, other);
+}
 
 inline u32 choose_light(const Light *lights, u32 light_count, f32 u) {
     u32 first = 0;

@@ -6,10 +6,18 @@ struct alignas(16) Material {
     u32 kind;
     Vec3 emission;
     f32 ior;
+    Vec3 eta;
+    f32 alpha;
+    Vec3 k;
+    u32 flags;
     u32 one_sided;
-    u32 _pad0;
-    u32 _pad1;
-    u32 _pad2;
+    u32 table;
+    u32 mirrors;
+    f32 specular;
+    f32 metallic;
+    f32 transmission;
+    f32 clearcoat;
+    f32 clearcoat_alpha;
 };
 
 inline Vec3 reflect(Vec3 direction, Vec3 normal) {

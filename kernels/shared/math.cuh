@@ -77,6 +77,15 @@ inline Vec3 to_world(Vec3 normal, Vec3 local) {
     return tangent * local.x + bitangent * local.y + normal * local.z;
 }
 
+inline Vec3 to_local(Vec3 normal, Vec3 v) {
+    f32 sign = normal.z >= 0.0f ? 1.0f : -1.0f;
+    f32 a = -1.0f / (sign + normal.z);
+    f32 b = normal.x * normal.y * a;
+    Vec3 tangent = {1.0f + sign * normal.x * normal.x * a, sign * b, -sign * normal.x};
+    Vec3 bitangent = {b, sign + normal.y * normal.y * a, -normal.y};
+    return {dot(tangent, v), dot(bitangent, v), dot(normal, v)};
+}
+
 struct Pair {
     f32 x, y;
 };

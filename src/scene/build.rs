@@ -6,7 +6,7 @@ use glam::Vec3;
 use serde::de::DeserializeOwned;
 
 use super::{
-    CLAMPS, Scene, Surface,
+    CLAMPS, DirectLight, Scene, Surface,
     camera::camera,
     check_max_bounces, check_size, check_spp,
     geometry::Geometry,
@@ -25,6 +25,14 @@ pub(super) fn scene(path: &Path, text: &str) -> Result<Scene, Error> {
     let sky = written.sky.map_or(Ok(Vec3::ZERO), |raw| {
         radiance(source, &Object::new("sky", raw), raw, settings.spp)
     })?;
+    let direct_light = setting(
+        source,
+        "direct_light",
+        written.direct_light,
+        DirectLight::Both,
+        "Both, Lights or Bsdf",
+        |_| Ok(()),
+    )?;
     let (names, materials) = materials(source, &written.materials, settings.spp)?;
     let mut builder = Builder::new(source, names, materials, settings.spp);
     for (index, raw) in written.objects.0.iter().enumerate() {
@@ -47,6 +55,7 @@ pub(super) fn scene(path: &Path, text: &str) -> Result<Scene, Error> {
         camera,
         framing: None,
         sky,
+        direct_light,
         materials,
         triangles,
         spheres,

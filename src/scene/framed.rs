@@ -8,7 +8,7 @@ use std::path::Path;
 use glam::{DAffine3, DVec3, Vec3};
 
 use super::{
-    Camera, PixelFilter, Scene, Surface, Triangle,
+    Camera, DirectLight, PixelFilter, Scene, Surface, Triangle,
     geometry::Geometry,
     mesh,
     model::{Model, ModelCamera},
@@ -154,6 +154,7 @@ pub(super) fn scene(path: &Path) -> Result<Scene, Error> {
         camera: framing.camera(size),
         framing: Some(framing),
         sky: SKY,
+        direct_light: DirectLight::Both,
         materials,
         triangles: geometry.triangles,
         spheres: geometry.spheres,

@@ -3,7 +3,10 @@
 use glam::Vec3;
 use xxhash_rust::xxh3::Xxh3;
 
-use super::{Camera, Focus, Instance, Lens, Mesh, PixelFilter, Scene, Sphere, Surface, Triangle};
+use super::{
+    Camera, DirectLight, Focus, Instance, Lens, Masking, Mesh, Metal, PixelFilter, Principled,
+    Roughness, Scene, Sphere, Surface, Triangle,
+};
 
 impl Scene {
     /// Hash of all that the light depends on, 32 hexadecimal digits (XXH3, 128 bits): the camera, the sky, and every
@@ -20,6 +23,12 @@ impl Scene {
         let materials: Vec<[u8; 16]> = self.materials.iter().map(material_hash).collect();
         let mut hash = Words::default();
         hash.vector(self.sky);
+        match self.direct_light {
+            // As ever.
+            DirectLight::Both => {}
+            DirectLight::Lights => hash.number(1),
+            DirectLight::Bsdf => hash.number(2),
+        }
         hash.number(self.triangles.len() as u64);
         for &Triangle { vertices, material } in &self.triangles {
             let [a, b, c] = vertices;
@@ -141,6 +150,55 @@ fn material_hash(surface: &Surface) -> [u8; 16] {
             hash.0.update(&[2]);
             hash.floats([ior]);
         }
+        Surface::Conductor { metal, one_sided } => {
+            hash.0.update(&[4, one_sided.into()]);
+            hash.metal(metal);
+        }
+        Surface::RoughConductor {
+            metal,
+            roughness,
+            one_sided,
+        } => {
+            hash.0.update(&[5, one_sided.into()]);
+            hash.metal(metal);
+            hash.roughness(roughness);
+        }
+        Surface::RoughDielectric { ior, roughness } => {
+            hash.0.update(&[6]);
+            hash.floats([ior]);
+            hash.roughness(roughness);
+        }
+        Surface::CoatedDiffuse {
+            albedo,
+            ior,
+            alpha,
+            one_sided,
+        } => {
+            hash.0.update(&[7, one_sided.into()]);
+            hash.vector(albedo);
+            hash.floats([ior, alpha]);
+        }
+        Surface::Principled(Principled {
+            base_color,
+            metallic,
+            roughness,
+            ior,
+            specular,
+            specular_color,
+            transmission,
+            thin,
+            clearcoat,
+            clearcoat_roughness,
+            emission,
+            one_sided,
+        }) => {
+            hash.0.update(&[8, one_sided.into(), thin.into()]);
+            hash.vector(base_color);
+            hash.floats([metallic, roughness, ior, specular]);
+            hash.vector(specular_color);
+            hash.floats([transmission, clearcoat, clearcoat_roughness]);
+            hash.vector(emission);
+        }
         Surface::Emissive {
             radiance,
             albedo,
@@ -191,6 +249,32 @@ impl Words {
             PixelFilter::Gaussian { radius, sigma } => self.floats([1.0, radius, sigma]),
             PixelFilter::BlackmanHarris { radius } => self.floats([2.0, radius]),
         }
+    }
+
+    fn metal(&mut self, metal: Metal) {
+        match metal {
+            Metal::Index { eta, k } => {
+                self.0.update(&[0]);
+                self.vector(eta);
+                self.vector(k);
+            }
+            Metal::Color(color) => {
+                self.0.update(&[1]);
+                self.vector(color);
+            }
+        }
+    }
+
+    fn roughness(&mut self, roughness: Roughness) {
+        let Roughness {
+            alpha,
+            masking,
+            energy_compensation,
+        } = roughness;
+        self.floats([alpha]);
+        let correlated = masking == Masking::HeightCorrelated;
+        self.0
+            .update(&[correlated.into(), energy_compensation.into()]);
     }
 
     fn vector(&mut self, vector: Vec3) {

@@ -53,6 +53,8 @@ pub(super) enum Extent {
     Factor,
     /// 0 to 1.
     Part,
+    /// 0 to 100: a metal's refractive index.
+    Index,
     /// 0 or more, as an `f32` is finite.
     FromZero,
 }
@@ -65,6 +67,7 @@ impl Extent {
             Extent::Length => (MIN_LENGTH..=MAX_LENGTH).contains(&value),
             Extent::Factor => (MIN_LENGTH..=MAX_LENGTH).contains(&value.abs()),
             Extent::Part => (0.0..=1.0).contains(&value),
+            Extent::Index => (0.0..=100.0).contains(&value),
             Extent::FromZero => value >= 0.0 && (value as f32).is_finite(),
         }
     }

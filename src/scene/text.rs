@@ -29,6 +29,8 @@ pub(super) struct SceneText<'a> {
     pub(super) camera: Raw<'a>,
     #[serde(default, deserialize_with = "given")]
     pub(super) sky: Option<Raw<'a>>,
+    #[serde(default, deserialize_with = "given")]
+    pub(super) direct_light: Option<Raw<'a>>,
     #[serde(default)]
     pub(super) materials: MaterialsText<'a>,
     pub(super) objects: ObjectsText<'a>,
@@ -102,6 +104,53 @@ pub(super) enum MaterialText<'a> {
     Dielectric {
         ior: Raw<'a>,
     },
+    Conductor {
+        #[serde(default, deserialize_with = "given")]
+        preset: Option<Raw<'a>>,
+        #[serde(default, deserialize_with = "given")]
+        eta: Option<Raw<'a>>,
+        #[serde(default, deserialize_with = "given")]
+        k: Option<Raw<'a>>,
+        #[serde(default, deserialize_with = "given")]
+        color: Option<Raw<'a>>,
+        #[serde(default, deserialize_with = "given")]
+        one_sided: Option<Raw<'a>>,
+    },
+    RoughConductor {
+        #[serde(default, deserialize_with = "given")]
+        preset: Option<Raw<'a>>,
+        #[serde(default, deserialize_with = "given")]
+        eta: Option<Raw<'a>>,
+        #[serde(default, deserialize_with = "given")]
+        k: Option<Raw<'a>>,
+        #[serde(default, deserialize_with = "given")]
+        color: Option<Raw<'a>>,
+        alpha: Raw<'a>,
+        #[serde(default, deserialize_with = "given")]
+        masking: Option<Raw<'a>>,
+        #[serde(default, deserialize_with = "given")]
+        energy_compensation: Option<Raw<'a>>,
+        #[serde(default, deserialize_with = "given")]
+        one_sided: Option<Raw<'a>>,
+    },
+    RoughDielectric {
+        ior: Raw<'a>,
+        alpha: Raw<'a>,
+        #[serde(default, deserialize_with = "given")]
+        masking: Option<Raw<'a>>,
+        #[serde(default, deserialize_with = "given")]
+        energy_compensation: Option<Raw<'a>>,
+    },
+    CoatedDiffuse {
+        albedo: Raw<'a>,
+        #[serde(default, deserialize_with = "given")]
+        ior: Option<Raw<'a>>,
+        #[serde(default, deserialize_with = "given")]
+        alpha: Option<Raw<'a>>,
+        #[serde(default, deserialize_with = "given")]
+        one_sided: Option<Raw<'a>>,
+    },
+    Principled(#[serde(borrow)] PrincipledText<'a>),
     Emissive {
         radiance: Raw<'a>,
         #[serde(default, deserialize_with = "given")]
@@ -109,6 +158,35 @@ pub(super) enum MaterialText<'a> {
         #[serde(default, deserialize_with = "given")]
         one_sided: Option<Raw<'a>>,
     },
+}
+
+#[derive(Deserialize)]
+#[serde(rename = "Principled", deny_unknown_fields)]
+pub(super) struct PrincipledText<'a> {
+    #[serde(borrow, default, deserialize_with = "given")]
+    pub(super) base_color: Option<Raw<'a>>,
+    #[serde(default, deserialize_with = "given")]
+    pub(super) metallic: Option<Raw<'a>>,
+    #[serde(default, deserialize_with = "given")]
+    pub(super) roughness: Option<Raw<'a>>,
+    #[serde(default, deserialize_with = "given")]
+    pub(super) ior: Option<Raw<'a>>,
+    #[serde(default, deserialize_with = "given")]
+    pub(super) specular: Option<Raw<'a>>,
+    #[serde(default, deserialize_with = "given")]
+    pub(super) specular_color: Option<Raw<'a>>,
+    #[serde(default, deserialize_with = "given")]
+    pub(super) transmission: Option<Raw<'a>>,
+    #[serde(default, deserialize_with = "given")]
+    pub(super) thin: Option<Raw<'a>>,
+    #[serde(default, deserialize_with = "given")]
+    pub(super) clearcoat: Option<Raw<'a>>,
+    #[serde(default, deserialize_with = "given")]
+    pub(super) clearcoat_roughness: Option<Raw<'a>>,
+    #[serde(default, deserialize_with = "given")]
+    pub(super) emission: Option<Raw<'a>>,
+    #[serde(default, deserialize_with = "given")]
+    pub(super) one_sided: Option<Raw<'a>>,
 }
 
 #[derive(Deserialize)]

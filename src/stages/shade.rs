@@ -1,7 +1,7 @@
 //! shade: what happens where a ray hit.
 //!
-//! Reads: queue, rays, hits, throughputs, primitives, materials, lights. Writes: radiances (emission); shadow rays by
-//! lane; rays and throughputs of the paths that go on; flags by lane, 1 for those; the count of shadow rays.
+//! Reads: queue, rays, hits, throughputs, primitives, materials, energy, lights. Writes: radiances (emission); shadow
+//! rays by lane; rays and throughputs of the paths that go on; flags by lane, 1 for those; the count of shadow rays.
 //! Light sampling and BSDF sampling are combined by the power heuristic (Veach 1997); roulette by the throughput's
 //! largest channel, from the fifth scattering on.
 
@@ -11,10 +11,13 @@ use compaction::cuda::{In, InOut, Source};
 
 use crate::{
     Error,
-    bsdf::{Bsdf, bsdf_of, bsdf_sample, bsdf_value, is_specular},
-    kernels::stage,
-    light::{Light, Surroundings, choose_light, light_pdf, sample_light},
-    material::{Material, power_heuristic},
+    bsdf::{Bsdf, bsdf_of, bsdf_sample, bsdf_value, is_specular, sample_specular},
+    kernels::stage_for,
+    light::{
+        BSDF_SAMPLES, LIGHT_SAMPLES, Light, Surroundings, choose_light, light_pdf, sample_light,
+        sample_weight,
+    },
+    material::{ALL_KINDS, Material, PLAIN_KINDS},
     math::{clamped, dot, lesser, max_component, offset_point},
     path::{
         Hit, MOST_LIKELY, NO_PATH, ROULETTE_AFTER, Ray, Rgb, ShadowRay, Span, Throughput,
@@ -108,10 +111,28 @@ fn shade_path(world: &World, scatters: bool, hit: &Hit, vertex: &mut Vertex) -> 
     let side = if front { 1.0 } else { -1.0 };
     let surface = Surface {
         normal: surface.normal * side,
+        shading: surface.shading * side,
         ..surface
     };
+    let cos_eye = -dot(vertex.ray.direction, surface.shading);
+    let (surface, cos_eye) = if cos_eye > 0.0 {
+        (surface, cos_eye)
+    } else {
+        // An interpolated normal may turn away from the eye, where none is seen.
+        let flat = Surface {
+            shading: surface.normal,
+            ..surface
+        };
+        (flat, cosine * side)
+    };
     let choice = pair(vertex.numbers, vertex.bounce, PAIR_CHOICE);
-    scatter(world, choice.0, &bsdf_of(material, front), &surface, vertex);
+    scatter(
+        world,
+        choice.0,
+        &bsdf_of(&world.energy, material, cos_eye, front),
+        &surface,
+        vertex,
+    );
     vertex.ray.from = hit.primitive;
     vertex.shadow_ray.from = hit.primitive;
     max_component(vertex.throughput.rgb) > 0.0
@@ -140,24 +161,23 @@ fn emission(
         distance,
         cosine,
     );
-    carried * power_heuristic(vertex.ray.pdf, pdf)
+    carried * sample_weight(surroundings.strategies, BSDF_SAMPLES, vertex.ray.pdf, pdf)
 }
 
 /// A light sample and the next ray, which leaves on one side both of the surface and of what it is shaded by, or has
 /// nothing. The surface's normal faces the path.
 #[inline]
 fn scatter(world: &World, choice: f32, bsdf: &Bsdf, surface: &Surface, vertex: &mut Vertex) {
-    let (normal, to_eye) = (surface.normal, -vertex.ray.direction);
-    let specular = is_specular(bsdf);
-    let (u, v) = if specular {
-        (0.0, 0.0)
+    let (normal, to_eye) = (surface.shading, -vertex.ray.direction);
+    let next = if is_specular(bsdf) {
+        sample_specular(bsdf, normal, to_eye, choice)
     } else {
-        pair(vertex.numbers, vertex.bounce, PAIR_BSDF)
+        if world.surroundings.light_count > 0 {
+            connect_light(world, choice, bsdf, surface, vertex);
+        }
+        let (u, v) = pair(vertex.numbers, vertex.bounce, PAIR_BSDF);
+        bsdf_sample(&world.energy, bsdf, normal, to_eye, choice, u, v)
     };
-    if !specular && world.surroundings.light_count > 0 {
-        connect_light(world, choice, bsdf, surface, vertex);
-    }
-    let next = bsdf_sample(bsdf, normal, to_eye, choice, u, v);
     vertex.throughput.rgb *= next.weight;
     vertex.throughput.squeeze *= next.squeeze;
     if dot(surface.normal, next.direction) * next.side < 0.0 {
@@ -178,22 +198,35 @@ fn connect_light(world: &World, choice: f32, bsdf: &Bsdf, surface: &Surface, ver
     let (u, v) = pair(vertex.numbers, vertex.bounce, PAIR_LIGHT);
     let origin = offset_point(surface.point, surface.normal, surface.error);
     let sample = sample_light(primitive, material, &world.surroundings, origin, u, v);
-    if sample.distance <= 0.0 {
+    let cosine = dot(surface.normal, sample.direction);
+    let lit = sample.distance > 0.0 && cosine * dot(surface.shading, sample.direction) > 0.0;
+    if !lit {
         return;
     }
     let value = bsdf_value(
+        &world.energy,
         bsdf,
-        surface.normal,
+        surface.shading,
         -vertex.ray.direction,
         sample.direction,
     );
-    let weight = power_heuristic(sample.pdf, value.pdf);
+    let weight = sample_weight(
+        world.surroundings.strategies,
+        LIGHT_SAMPLES,
+        sample.pdf,
+        value.pdf,
+    );
     let light_here =
         vertex.throughput.rgb * value.color * sample.radiance * (value.scale * weight / sample.pdf);
     if max_component(light_here) <= 0.0 {
         return;
     }
-    vertex.shadow_ray.origin = origin;
+    // What comes through the surface leaves it behind.
+    vertex.shadow_ray.origin = if cosine < 0.0 {
+        offset_point(surface.point, -surface.normal, surface.error)
+    } else {
+        origin
+    };
     vertex.shadow_ray.distance = sample.distance;
     vertex.shadow_ray.direction = sample.direction;
     vertex.shadow_ray.to = light.primitive;
@@ -218,6 +251,7 @@ fn survives_roulette(bounce: u32, choice: f32, throughput: &mut Throughput) -> b
 pub(super) type Arguments = (
     In<Primitive>,
     In<Material>,
+    In<f32>,
     In<Light>,
     Surroundings,
     Span,
@@ -234,13 +268,23 @@ pub(super) type Arguments = (
     InOut<u32>,
 );
 
-/// The kernel's file.
-pub(super) fn source() -> Source {
-    stage::<Arguments>(
+/// The kernel's file, for scenes of these kinds of materials.
+pub(super) fn source(kinds: u32) -> Source {
+    stage_for::<Arguments>(
         "kernels/shade.cu",
         include_str!("../../kernels/shade.cu"),
         "shade",
+        kinds,
     )
+}
+
+/// The smallest of those that ship that knows these kinds.
+pub(super) fn source_for(kinds: u32) -> Source {
+    source(if kinds & !PLAIN_KINDS == 0 {
+        PLAIN_KINDS
+    } else {
+        ALL_KINDS
+    })
 }
 
 fn on_cuda(wave: &mut CudaWave, bounce: u32) -> Result<(), Error> {
@@ -253,6 +297,7 @@ fn on_cuda(wave: &mut CudaWave, bounce: u32) -> Result<(), Error> {
         (
             wave.primitives.as_view(),
             wave.materials.as_view(),
+            wave.energy.as_view(),
             wave.lights.as_view(),
             wave.surroundings,
             wave.span,

@@ -38,6 +38,8 @@ pub struct CudaWave {
     pub primitives: CudaSlice<Primitive>,
     /// By index.
     pub materials: CudaSlice<Material>,
+    /// Tables of what rough materials lose.
+    pub energy: CudaSlice<f32>,
     /// What shines.
     pub lights: CudaSlice<Light>,
     /// The sky, and what all lights share.
@@ -117,7 +119,7 @@ impl CudaWave {
             .new_stream()
             .map_err(compaction::Error::driver("create a stream"))?;
         let compiler = Compiler::new().shipped(SHIPPED);
-        let kernels = Kernels::new(&compiler, &context)?;
+        let kernels = Kernels::new(&compiler, &context, world.kinds)?;
         let select = Select::new(&compiler, &context, strategy)?;
         let paths = capacity as usize;
         let flight = || -> Result<Flight, Error> {
@@ -131,6 +133,7 @@ impl CudaWave {
             nodes: upload(&stream, &world.nodes)?,
             primitives: upload(&stream, &world.primitives)?,
             materials: upload(&stream, &world.materials)?,
+            energy: upload(&stream, &world.energy)?,
             lights: upload(&stream, &world.lights)?,
             surroundings: world.surroundings,
             camera,

@@ -1,6 +1,7 @@
 //! Kernel files through a host's C++ compiler: the device's functions without a device.
 
 use std::{
+    collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
     process::Command,
@@ -37,12 +38,19 @@ impl HostCompiler {
     /// namespace of its name, `after`.
     pub(crate) fn build(&self, before: &str, after: &str) -> PathBuf {
         let mut text = format!("{CUDA_WORDS}{before}");
+        let mut built = BTreeSet::new();
         for source in sources() {
             let stem = Path::new(source.path()).file_stem().unwrap();
             let stem = stem.to_str().unwrap();
             // The sieve is made of blocks and warps: its twin is the specification in `compaction`.
             if stem != "select" {
-                text += &format!("namespace {stem} {{\n{}}}\n", source.text().unwrap());
+                // The second of a stage's is for plain scenes.
+                let plain = if built.insert(stem.to_owned()) {
+                    ""
+                } else {
+                    "_plain"
+                };
+                text += &format!("namespace {stem}{plain} {{\n{}}}\n", source.text().unwrap());
             }
         }
         text += &format!("#line 1 \"the program\"\n{after}");

@@ -9,6 +9,7 @@ mod furnace;
 mod lamps;
 mod scale;
 mod sides;
+mod strategies;
 
 use common::{on_cpu, render, scene};
 use glam::DVec3;

@@ -1,7 +1,7 @@
 """make.py FOLDER: the references of tests/reference.rs, as small as the test needs them.
 
-FOLDER holds renders by Mitsuba 3.9.1 (llvm_ad_rgb) of 256 x 256 pixels: NAME.exr, the mean radiance over 16,384 samples a
-pixel, and NAME_se.exr, the standard error of that mean. Of each, blocks of 8 x 8 pixels are kept: NAME.exr gets
+FOLDER holds renders by Mitsuba 3.9.1 (llvm_ad_rgb) of 256 x 256 pixels: NAME.exr, the mean radiance over 8,192 or 16,384
+samples a pixel, and NAME_se.exr, the standard error of that mean. Of each, blocks of 8 x 8 pixels are kept: NAME.exr gets
 a block's mean radiance, NAME_se.exr the standard error of that. Needs the packages numpy and OpenEXR.
 """
 import sys
@@ -10,8 +10,17 @@ from pathlib import Path
 import numpy as np
 import OpenEXR
 
-# The Cornell box with at most 8 edges a path, and with 2; a thin lens.
-NAMES = ["a_cornell_d8", "a_cornell_d2", "g_dof"]
+# The Cornell box with at most 8 edges a path, and with 2; a thin lens; the box with spheres of gold, glass and mirror; rough
+# metal and rough glass under an even sky, without what they scatter more than once; spheres on a plane under an even sky.
+NAMES = [
+    "a_cornell_d8",
+    "a_cornell_d2",
+    "g_dof",
+    "b_cornell_spheres",
+    "d_furnace_roughconductor",
+    "d_furnace_roughdielectric",
+    "e_env_const",
+]
 BLOCK = 8
 
 

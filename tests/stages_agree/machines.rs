@@ -17,6 +17,7 @@ use compaction::{
 use raysieve::{
     camera::Camera,
     film::Film,
+    material::PLAIN_KINDS,
     stages::resolve,
     wave::{CpuWave, CudaWave, Wave, counts},
     world::World,
@@ -211,10 +212,11 @@ pub(crate) struct Host {
 }
 
 /// The kernels, by their numbers in that program.
-const KERNELS: [&str; 6] = [
+const KERNELS: [&str; 7] = [
     "generate",
     "intersect",
     "shade",
+    "shade_plain",
     "shadow",
     "accumulate",
     "resolve",
@@ -245,7 +247,8 @@ impl Host {
         let cases = KERNELS.iter().enumerate();
         let cases: String = cases
             .map(|(number, kernel)| {
-                format!("            case {number}: stages::launch({kernel}::{kernel}, request[1]); break;\n")
+                let stage = kernel.trim_end_matches("_plain");
+                format!("            case {number}: stages::launch({kernel}::{stage}, request[1]); break;\n")
             })
             .collect();
         let main = format!(
@@ -395,6 +398,7 @@ impl Host {
         let mut arguments = [
             list(&world.primitives),
             list(&world.materials),
+            list(&world.energy),
             list(&world.lights),
             value(&world.surroundings),
             value(&buffers.span),
@@ -410,7 +414,9 @@ impl Host {
             list_mut(&mut buffers.flags),
             list_mut(&mut buffers.counts[shadow_rays..=shadow_rays]),
         ];
-        self.launch("shade", BLOCKS, &mut arguments);
+        let plain = world.kinds & !PLAIN_KINDS == 0;
+        let kernel = if plain { "shade_plain" } else { "shade" };
+        self.launch(kernel, BLOCKS, &mut arguments);
     }
 
     fn shadow(&mut self, buffers: &mut Buffers, bounce: u32) {

@@ -54,15 +54,19 @@ struct Several {
     T items[length];
 };
 
-// What the traversal reads. In the file: how many words of nodes there are, these, and the primitives' words.
-inline std::vector<Word> nodes, primitives;
+// What the traversal and the materials read. In the file: how many words of nodes and of tables there are, these, and the
+// primitives' words.
+inline std::vector<Word> nodes, energy, primitives;
 
 inline void read_scene(const char *path) {
     FILE *file = fopen(path, "rb");
-    Word node_words = 0, word;
-    if (file == nullptr || fread(&node_words, sizeof(Word), 1, file) != 1) exit(3);
-    nodes.resize(node_words);
-    if (fread(nodes.data(), sizeof(Word), node_words, file) != node_words) exit(3);
+    Word counts[2], word;
+    if (file == nullptr || fread(counts, sizeof(Word), 2, file) != 2) exit(3);
+    nodes.resize(counts[0]);
+    energy.resize(counts[1]);
+    for (auto *words : {&nodes, &energy}) {
+        if (fread(words->data(), sizeof(Word), words->size(), file) != words->size()) exit(3);
+    }
     while (fread(&word, sizeof word, 1, file) == 1) primitives.push_back(word);
     fclose(file);
 }

@@ -4,22 +4,28 @@ use std::sync::OnceLock;
 
 use glam::Vec3;
 use raysieve::{
-    bsdf::{Bsdf, bsdf_of, bsdf_sample, bsdf_value, is_specular, sample_specular},
+    bsdf::{
+        Bsdf, NO_VALUE, bsdf_of, bsdf_sample, bsdf_value, compensate_glass, compensate_metal,
+        glass_value, is_specular, layered_value, metal_reflectance, metal_value, reflected_again,
+        reflected_once, resolve_layers, sample_layers, sample_rough, sample_specular, share,
+    },
     bvh::{
         BoxRay, Bytes8, Node, box_ray, hit_children, inverse, nearest, occluded, shift, spacing,
         step,
     },
     camera::{Camera, aperture_point, camera_ray, film_point, filter_offset},
+    energy::{directional, hemispherical, table_place},
     film::{TOO_BRIGHT, fixed_point, is_exposable, mean, samples_of},
     light::{
         DARK, Light, Surroundings, choose_light, cone_height, light_pdf, sample_light,
-        sample_sphere, sample_triangle, sphere_area,
+        sample_sphere, sample_triangle, sample_weight, sphere_area,
     },
     material::{Material, fresnel, power_heuristic, reflect, refract, sample_cosine},
     math::{
         arctan2, clamped, cos_small, cross, dot, greater, lesser, luminance, max_component,
-        normalize, offset_point, round_down, sin_small, square_to_disk, to_world,
+        normalize, offset_point, round_down, sin_small, square_to_disk, to_local, to_world,
     },
+    microfacet::{fresnel_conductor, sample_facet, schlick, shadowing, smith_root, visible_facets},
     path::{Hit, Ray, ShadowRay, Span, pixel_and_sample, rendered_pixel},
     primitive::{
         Primitive, SPHERE, Shear, TRIANGLE, blocks, difference_of_products, hit_primitive,
@@ -159,6 +165,8 @@ pub(crate) fn cases() -> Vec<Case> {
         primitive(),
         bvh(),
         material(),
+        microfacet(),
+        energy(),
         bsdf(),
         light(),
         film(),
@@ -252,6 +260,9 @@ fn math() -> Vec<Case> {
         twin!("math", "arctan2", |y: f32, x: f32| arctan2(y, x)),
         twin!("math", "to_world", |normal: Vec3, local: Vec3| to_world(
             normal, local
+        )),
+        twin!("math", "to_local", |normal: Vec3, v: Vec3| to_local(
+            normal, v
         )),
         twin!("math", "square_to_disk", |u: f32, v: f32| square_to_disk(
             u, v
@@ -635,36 +646,286 @@ fn material() -> Vec<Case> {
     ]
 }
 
-/// A material as it was hit, with a normal and a direction to the eye; mostly on the normal's side.
+fn microfacet() -> Vec<Case> {
+    vec![
+        twin!("microfacet", "smith_root", |cosine: f32, alpha: f32| {
+            smith_root(cosine, alpha)
+        }),
+        twin!(
+            "microfacet",
+            "visible_facets",
+            |normal: Vec3, half: Vec3, cos_eye: f32, alpha: f32| visible_facets(
+                normal, half, cos_eye, alpha
+            )
+        ),
+        twin!(
+            "microfacet",
+            "shadowing",
+            |cos_eye: f32, cos_light: f32, alpha: f32, correlated: bool| shadowing(
+                cos_eye, cos_light, alpha, correlated
+            )
+        ),
+        twin!(
+            "microfacet",
+            "sample_facet",
+            |normal: Vec3, to_eye: Vec3, alpha: f32, u: f32, v: f32| sample_facet(
+                normal, to_eye, alpha, u, v
+            )
+        ),
+        twin!(
+            "microfacet",
+            "fresnel_conductor",
+            |cosine: f32, eta: f32, k: f32| fresnel_conductor(cosine, eta, k)
+        ),
+        twin!("microfacet", "schlick", |cosine: f32| schlick(cosine)),
+    ]
+}
+
+/// Where one of the scene's tables begins.
+fn table(inputs: &mut Inputs) -> u32 {
+    inputs.one_of(&inputs.harvest.world.materials).table
+}
+
+fn energy() -> Vec<Case> {
+    vec![
+        twin!(
+            ("energy", "table_place", "table_place"),
+            |inputs| (inputs.draw(), inputs.one_of(&[2, 32, 1000])),
+            |root: f32, count: u32| table_place(root, count)
+        ),
+        twin!(
+            (
+                "energy",
+                "directional",
+                "+[](u32 table, u32 function, f32 alpha, f32 cosine) {
+                    return directional((const f32 *)calls::energy.data(), table, function, alpha, cosine);
+                }"
+            ),
+            |inputs| {
+                let (table, function) = (table(inputs), inputs.below(2) as u32);
+                (table, function, inputs.draw(), inputs.draw())
+            },
+            |table: u32, function: u32, alpha: f32, cosine: f32| {
+                directional(tables(), table, function, alpha, cosine)
+            }
+        ),
+        twin!(
+            (
+                "energy",
+                "hemispherical",
+                "+[](u32 table, u32 mean, f32 alpha) {
+                    return hemispherical((const f32 *)calls::energy.data(), table, mean, alpha);
+                }"
+            ),
+            |inputs| (table(inputs), inputs.below(4) as u32, inputs.draw()),
+            |table: u32, mean: u32, alpha: f32| hemispherical(tables(), table, mean, alpha)
+        ),
+    ]
+}
+
+fn tables() -> &'static [f32] {
+    &Harvest::get().world.energy
+}
+
+/// A normal and a direction to the eye, mostly on the normal's side.
+fn facing(inputs: &mut Inputs) -> (Vec3, Vec3) {
+    let (normal, to_eye): (Vec3, Vec3) = (inputs.draw(), inputs.draw());
+    let behind = dot(normal, to_eye) < 0.0 && inputs.below(8) > 0;
+    (normal, if behind { -to_eye } else { to_eye })
+}
+
+/// A material as it was hit, with a normal and a direction to the eye.
 fn seen(inputs: &mut Inputs) -> (Bsdf, Vec3, Vec3) {
     let material: Material = inputs.draw();
-    let (normal, to_eye): (Vec3, Vec3) = (inputs.draw(), inputs.draw());
-    let to_eye = if dot(normal, to_eye) < 0.0 && inputs.below(8) > 0 {
-        -to_eye
-    } else {
-        to_eye
+    let (normal, to_eye) = facing(inputs);
+    let bsdf = bsdf_of(tables(), &material, dot(normal, to_eye), inputs.draw());
+    (bsdf, normal, to_eye)
+}
+
+/// The same, with a direction to a light.
+fn lit_surface(inputs: &mut Inputs) -> (Bsdf, Vec3, Vec3, Vec3) {
+    let (bsdf, normal, to_eye) = seen(inputs);
+    let to_light = match inputs.below(4) {
+        0 => inputs.draw(),
+        // About where light is reflected to.
+        1 => normalize(reflect(-to_eye, normal) + inputs.direction() * 0.01),
+        _ => inputs.direction(),
     };
-    (bsdf_of(&material, inputs.draw()), normal, to_eye)
+    (bsdf, normal, to_eye, to_light)
+}
+
+/// The same, with numbers to sample with.
+fn sampled_surface(inputs: &mut Inputs) -> (Bsdf, Vec3, Vec3, f32, f32, f32) {
+    let (bsdf, normal, to_eye) = seen(inputs);
+    let (choice, u, v) = (inputs.unit(), inputs.unit(), inputs.unit());
+    (bsdf, normal, to_eye, choice, u, v)
 }
 
 fn bsdf() -> Vec<Case> {
     vec![
-        twin!("bsdf", "bsdf_of", |material: Material, front: bool| {
-            bsdf_of(&material, front)
-        }),
+        Case::new(("bsdf", "no_value", "no_value"), |_| (), |()| NO_VALUE),
+        twin!("bsdf", "share", |part: f32, whole: f32| share(part, whole)),
+        twin!(
+            (
+                "bsdf",
+                "compensate_metal",
+                "+[](Bsdf bsdf, f32 cos_eye) {
+                    compensate_metal((const f32 *)calls::energy.data(), bsdf, cos_eye);
+                    return bsdf;
+                }"
+            ),
+            |inputs| (seen(inputs).0, inputs.draw()),
+            |bsdf: Bsdf, cos_eye: f32| {
+                let mut bsdf = bsdf;
+                compensate_metal(tables(), &mut bsdf, cos_eye);
+                bsdf
+            }
+        ),
+        twin!(
+            (
+                "bsdf",
+                "compensate_glass",
+                "+[](Bsdf bsdf, f32 cos_eye, bool front) {
+                    compensate_glass((const f32 *)calls::energy.data(), bsdf, cos_eye, front);
+                    return bsdf;
+                }"
+            ),
+            |inputs| (seen(inputs).0, inputs.draw(), inputs.draw()),
+            |bsdf: Bsdf, cos_eye: f32, front: bool| {
+                let mut bsdf = bsdf;
+                compensate_glass(tables(), &mut bsdf, cos_eye, front);
+                bsdf
+            }
+        ),
+        twin!(
+            (
+                "bsdf",
+                "reflected_once",
+                "+[](u32 table, f32 alpha, f32 cosine, f32 head_on, f32 grazing) {
+                    return reflected_once((const f32 *)calls::energy.data(), table, alpha, cosine, head_on, grazing);
+                }"
+            ),
+            |inputs| (table(inputs), inputs.draw(), inputs.draw(), inputs.draw(), inputs.draw()),
+            |table: u32, alpha: f32, cosine: f32, head_on: f32, grazing: f32| reflected_once(
+                tables(),
+                table,
+                alpha,
+                cosine,
+                head_on,
+                grazing
+            )
+        ),
+        twin!(
+            (
+                "bsdf",
+                "resolve_layers",
+                "+[](Bsdf bsdf, Material material, f32 cos_eye, bool front) {
+                    resolve_layers((const f32 *)calls::energy.data(), bsdf, material, cos_eye, front);
+                    return bsdf;
+                }"
+            ),
+            |inputs| (seen(inputs).0, inputs.draw(), inputs.draw(), inputs.draw()),
+            |bsdf: Bsdf, material: Material, cos_eye: f32, front: bool| {
+                let mut bsdf = bsdf;
+                resolve_layers(tables(), &mut bsdf, &material, cos_eye, front);
+                bsdf
+            }
+        ),
+        twin!(
+            (
+                "bsdf",
+                "bsdf_of",
+                "+[](Material material, f32 cos_eye, bool front) {
+                    return bsdf_of((const f32 *)calls::energy.data(), material, cos_eye, front);
+                }"
+            ),
+            |inputs| (inputs.draw(), inputs.draw(), inputs.draw()),
+            |material: Material, cos_eye: f32, front: bool| bsdf_of(
+                tables(),
+                &material,
+                cos_eye,
+                front
+            )
+        ),
         twin!(
             ("bsdf", "is_specular", "is_specular"),
             |inputs| (seen(inputs).0,),
             |bsdf: Bsdf| is_specular(&bsdf)
         ),
         twin!(
-            ("bsdf", "bsdf_value", "bsdf_value"),
-            |inputs| {
-                let (bsdf, normal, to_eye) = seen(inputs);
-                (bsdf, normal, to_eye, inputs.draw())
-            },
+            ("bsdf", "metal_reflectance", "metal_reflectance"),
+            |inputs| (seen(inputs).0, inputs.draw()),
+            |bsdf: Bsdf, cosine: f32| metal_reflectance(&bsdf, cosine)
+        ),
+        twin!("bsdf", "reflected_again", |mean: f32, lost: f32| {
+            reflected_again(mean, lost)
+        }),
+        twin!(
+            (
+                "bsdf",
+                "metal_value",
+                "+[](Bsdf bsdf, Vec3 normal, Vec3 to_eye, Vec3 to_light) {
+                    return metal_value((const f32 *)calls::energy.data(), bsdf, normal, to_eye, to_light);
+                }"
+            ),
+            lit_surface,
+            |bsdf: Bsdf, normal: Vec3, to_eye: Vec3, to_light: Vec3| metal_value(
+                tables(),
+                &bsdf,
+                normal,
+                to_eye,
+                to_light
+            )
+        ),
+        twin!(
+            (
+                "bsdf",
+                "glass_value",
+                "+[](Bsdf bsdf, Vec3 normal, Vec3 to_eye, Vec3 to_light) {
+                    return glass_value((const f32 *)calls::energy.data(), bsdf, normal, to_eye, to_light);
+                }"
+            ),
+            lit_surface,
+            |bsdf: Bsdf, normal: Vec3, to_eye: Vec3, to_light: Vec3| glass_value(
+                tables(),
+                &bsdf,
+                normal,
+                to_eye,
+                to_light
+            )
+        ),
+        twin!(
+            (
+                "bsdf",
+                "layered_value",
+                "+[](Bsdf bsdf, Vec3 normal, Vec3 to_eye, Vec3 to_light) {
+                    return layered_value((const f32 *)calls::energy.data(), bsdf, normal, to_eye, to_light);
+                }"
+            ),
+            lit_surface,
+            |bsdf: Bsdf, normal: Vec3, to_eye: Vec3, to_light: Vec3| layered_value(
+                tables(),
+                &bsdf,
+                normal,
+                to_eye,
+                to_light
+            )
+        ),
+        twin!(
+            (
+                "bsdf",
+                "bsdf_value",
+                "+[](Bsdf bsdf, Vec3 normal, Vec3 to_eye, Vec3 to_light) {
+                    return bsdf_value((const f32 *)calls::energy.data(), bsdf, normal, to_eye, to_light);
+                }"
+            ),
+            lit_surface,
             |bsdf: Bsdf, normal: Vec3, to_eye: Vec3, to_light: Vec3| bsdf_value(
-                &bsdf, normal, to_eye, to_light
+                tables(),
+                &bsdf,
+                normal,
+                to_eye,
+                to_light
             )
         ),
         twin!(
@@ -678,14 +939,36 @@ fn bsdf() -> Vec<Case> {
             )
         ),
         twin!(
-            ("bsdf", "bsdf_sample", "bsdf_sample"),
-            |inputs| {
-                let (bsdf, normal, to_eye) = seen(inputs);
-                let (choice, u, v) = (inputs.unit(), inputs.unit(), inputs.unit());
-                (bsdf, normal, to_eye, choice, u, v)
-            },
-            |bsdf: Bsdf, normal: Vec3, to_eye: Vec3, choice: f32, u: f32, v: f32| bsdf_sample(
+            ("bsdf", "sample_rough", "sample_rough"),
+            sampled_surface,
+            |bsdf: Bsdf, normal: Vec3, to_eye: Vec3, choice: f32, u: f32, v: f32| sample_rough(
                 &bsdf, normal, to_eye, choice, u, v
+            )
+        ),
+        twin!(
+            ("bsdf", "sample_layers", "sample_layers"),
+            sampled_surface,
+            |bsdf: Bsdf, normal: Vec3, to_eye: Vec3, choice: f32, u: f32, v: f32| sample_layers(
+                &bsdf, normal, to_eye, choice, u, v
+            )
+        ),
+        twin!(
+            (
+                "bsdf",
+                "bsdf_sample",
+                "+[](Bsdf bsdf, Vec3 normal, Vec3 to_eye, f32 choice, f32 u, f32 v) {
+                    return bsdf_sample((const f32 *)calls::energy.data(), bsdf, normal, to_eye, choice, u, v);
+                }"
+            ),
+            sampled_surface,
+            |bsdf: Bsdf, normal: Vec3, to_eye: Vec3, choice: f32, u: f32, v: f32| bsdf_sample(
+                tables(),
+                &bsdf,
+                normal,
+                to_eye,
+                choice,
+                u,
+                v
             )
         ),
     ]
@@ -706,6 +989,18 @@ fn lit(inputs: &mut Inputs, kind: u32) -> (Primitive, Vec3, f32, Vec3, f32, f32)
 fn light() -> Vec<Case> {
     vec![
         Case::new(("light", "dark", "dark"), |_| (), |()| DARK),
+        twin!(
+            ("light", "sample_weight", "sample_weight"),
+            |inputs| (
+                inputs.below(4) as u32,
+                1 + inputs.below(2) as u32,
+                inputs.draw(),
+                inputs.draw()
+            ),
+            |strategies: u32, own: u32, drawn: f32, other: f32| sample_weight(
+                strategies, own, drawn, other
+            )
+        ),
         twin!(
             (
                 "light",

@@ -500,6 +500,15 @@ impl Draw for Material {
             color: inputs.draw(),
             emission: inputs.draw(),
             ior: inputs.draw(),
+            eta: inputs.draw(),
+            alpha: inputs.draw(),
+            k: inputs.draw(),
+            flags: inputs.below(32) as u32,
+            specular: inputs.unit(),
+            metallic: inputs.unit(),
+            transmission: inputs.unit(),
+            clearcoat: inputs.draw(),
+            clearcoat_alpha: inputs.draw(),
             ..real
         }
     }

@@ -37,6 +37,8 @@ const INCLUDED: &[(&str, &str)] = &[
     ("primitive", "intersect"),
     ("bvh", "intersect"),
     ("material", "intersect"),
+    ("microfacet", "shade"),
+    ("energy", "shade"),
     ("bsdf", "shade"),
     ("light", "intersect"),
     ("film", "accumulate"),
@@ -54,7 +56,7 @@ fn main() {
             order::same_order,
         )
         .test("every_twin_has_a_case", order::every_twin_has_a_case);
-    let headers: [(&str, Body); 12] = [
+    let headers: [(&str, Body); 14] = [
         ("words_agree", |compiler| agree(compiler, "words")),
         ("math_agrees", |compiler| agree(compiler, "math")),
         ("sampler_agrees", |compiler| agree(compiler, "sampler")),
@@ -63,6 +65,10 @@ fn main() {
         ("primitive_agrees", |compiler| agree(compiler, "primitive")),
         ("bvh_agrees", |compiler| agree(compiler, "bvh")),
         ("material_agrees", |compiler| agree(compiler, "material")),
+        ("microfacet_agrees", |compiler| {
+            agree(compiler, "microfacet")
+        }),
+        ("energy_agrees", |compiler| agree(compiler, "energy")),
         ("bsdf_agrees", |compiler| agree(compiler, "bsdf")),
         ("light_agrees", |compiler| agree(compiler, "light")),
         ("film_agrees", |compiler| agree(compiler, "film")),
@@ -159,8 +165,9 @@ fn scene_words() -> Vec<u8> {
     let world = &Harvest::get().world;
     let nodes: &[u32] = bytemuck::cast_slice(&world.nodes);
     let primitives: &[u32] = bytemuck::cast_slice(&world.primitives);
-    let count = [nodes.len() as u32];
-    [&count, nodes, primitives]
+    let energy: &[u32] = bytemuck::cast_slice(&world.energy);
+    let counts = [nodes.len() as u32, energy.len() as u32];
+    [&counts, nodes, energy, primitives]
         .into_iter()
         .flatten()
         .flat_map(|word| word.to_le_bytes())

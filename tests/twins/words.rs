@@ -133,13 +133,21 @@ words_of! {
     }
     BoxRay { entering: Vec3, leaving: Vec3, inverse: Vec3, octant: u32 }
     Material {
-        color: Vec3, kind: u32, emission: Vec3, ior: f32, one_sided: u32, _pad0: u32, _pad1: u32, _pad2: u32
+        color: Vec3, kind: u32, emission: Vec3, ior: f32, eta: Vec3, alpha: f32, k: Vec3, flags: u32, one_sided: u32,
+        table: u32, mirrors: u32, specular: f32, metallic: f32, transmission: f32, clearcoat: f32, clearcoat_alpha: f32
     }
-    Bsdf { color: Vec3, kind: u32, eta: f32 }
+    Bsdf {
+        color: Vec3, kind: u32, index: Vec3, k: Vec3, eta: f32, alpha: f32, flags: u32, table: u32, back: u32, lost: f32,
+        lost_here: f32, lost_there: f32, through: f32, mirrors: u32, head_on: Vec3, grazing: f32, again: Vec3, below: Vec3,
+        boundary: f32, boundary_grazing: f32, glass: f32, coat: f32, coat_alpha: f32, uncoated: f32, choose_coat: f32,
+        choose_facets: f32, choose_even: f32
+    }
     BsdfValue { color: Vec3, scale: f32, pdf: f32 }
     BsdfSample { direction: Vec3, weight: Vec3, pdf: f32, squeeze: f32, side: f32 }
     Light { primitive: u32, cumulative: f32 }
-    Surroundings { sky: Vec3, light_count: u32, inverse_power: f32, extent: f32, most_indirect: f32 }
+    Surroundings {
+        sky: Vec3, light_count: u32, inverse_power: f32, extent: f32, most_indirect: f32, strategies: u32
+    }
     LightSample { direction: Vec3, distance: f32, pdf: f32, radiance: Vec3 }
     Sampler { sample: u32, key: u32 }
     Texture {

@@ -1,0 +1,99 @@
+//! Light is as bright however it is found.
+
+use glam::DVec3;
+use raysieve::scene::{DirectLight, Scene};
+
+use crate::{
+    BATCHES,
+    common::{on_cpu, render, scene},
+};
+
+const SIZE: u32 = 24;
+const BLOCK: u32 = 8;
+const BLOCKS: usize = (SIZE / BLOCK * SIZE / BLOCK) as usize;
+
+/// Points on lights alone, directions alone, and both: one picture, the last with the least noise.
+#[test]
+fn all_ways_to_find_light_converge_to_one_picture() {
+    let room = scene(
+        r#"(
+            size: (24, 24), spp: 24, max_bounces: 3, sky: (0.1, 0.1, 0.1),
+            camera: (origin: (0, 1, 4.5), target: (0, 0.3, 0), fov: 40),
+            materials: {
+                "floor": CoatedDiffuse(albedo: (0.6, 0.5, 0.4), alpha: 0.4),
+                "wall": Diffuse(albedo: (0.3, 0.5, 0.7)),
+                "gold": RoughConductor(preset: "gold", alpha: 0.4),
+                "frost": RoughDielectric(ior: 1.5, alpha: 0.5),
+                "paint": Principled(base_color: (0.7, 0.2, 0.3), roughness: 0.7, metallic: 0.5, transmission: 0.3, clearcoat: 1, clearcoat_roughness: 0.5),
+                "film": Principled(base_color: (0.9, 0.9, 0.7), roughness: 0.7, transmission: 1, thin: true),
+                "lamp": Emissive(radiance: (3, 4, 5)),
+            },
+            objects: [
+                Quad(corner: (-3, -0.6, 3), edge_u: (6, 0, 0), edge_v: (0, 0, -6), material: "floor"),
+                Quad(corner: (-3, -0.6, -1.5), edge_u: (6, 0, 0), edge_v: (0, 4, 0), material: "wall"),
+                Sphere(center: (-1, 0, 0), radius: 0.6, material: "gold"),
+                Sphere(center: (0.3, 0, 0), radius: 0.6, material: "frost"),
+                Sphere(center: (1.5, 0, 0), radius: 0.5, material: "paint"),
+                Quad(corner: (-0.8, -0.6, 1.2), edge_u: (0.8, 0, 0.2), edge_v: (0, 0.7, 0), material: "film"),
+                Quad(corner: (-2, 2.4, -1), edge_u: (4, 0, 0), edge_v: (0, 0, 2.5), material: "lamp"),
+                Sphere(center: (-1.6, 0.9, 0.8), radius: 0.3, material: "lamp"),
+            ],
+        )"#,
+    );
+    let [both, lights, bsdf] =
+        [DirectLight::Both, DirectLight::Lights, DirectLight::Bsdf].map(|direct_light| {
+            blocks(&Scene {
+                direct_light,
+                ..room.clone()
+            })
+        });
+    for (name, other) in [("lights", &lights), ("bsdf", &bsdf)] {
+        let (mut squares, mut worst) = (0.0, 0.0_f64);
+        for (both, other) in both.iter().zip(other) {
+            let z = (both.0 - other.0) / (both.1 + other.1).map(f64::sqrt);
+            squares += z.length_squared() / 3.0;
+            worst = worst.max(z.abs().max_element());
+        }
+        let rms = (squares / BLOCKS as f64).sqrt();
+        println!("{name}: rms {rms}, worst {worst}");
+        assert!(worst < 5.0 && rms < 1.6, "{name}: rms {rms}, worst {worst}");
+    }
+    let noise = |blocks: &[(DVec3, DVec3)]| -> f64 {
+        blocks.iter().map(|block| block.1.element_sum()).sum()
+    };
+    let [of_both, of_lights, of_bsdf] = [&both, &lights, &bsdf].map(|blocks| noise(blocks));
+    println!("variance: both {of_both}, lights {of_lights}, bsdf {of_bsdf}");
+    assert!(of_both < of_lights && of_both < of_bsdf);
+}
+
+/// Mean and its variance, of each block of pixels.
+fn blocks(scene: &Scene) -> Vec<(DVec3, DVec3)> {
+    let batches: Vec<Vec<DVec3>> = (0..BATCHES)
+        .map(|seed| {
+            let scene = Scene {
+                seed,
+                ..scene.clone()
+            };
+            let (picture, stats) = render(&scene, &on_cpu());
+            assert_eq!(stats.rejected_samples, 0);
+            let mut means = vec![DVec3::ZERO; BLOCKS];
+            for (index, pixel) in (0..).zip(&picture.pixels) {
+                let (x, y) = (index % SIZE, index / SIZE);
+                let block = y / BLOCK * (SIZE / BLOCK) + x / BLOCK;
+                means[block as usize] += pixel.as_dvec3() / f64::from(BLOCK * BLOCK);
+            }
+            means
+        })
+        .collect();
+    let count = f64::from(BATCHES);
+    (0..BLOCKS)
+        .map(|block| {
+            let mean = batches.iter().map(|batch| batch[block]).sum::<DVec3>() / count;
+            let squares: DVec3 = batches
+                .iter()
+                .map(|batch| (batch[block] - mean) * (batch[block] - mean))
+                .sum();
+            (mean, squares / (count - 1.0) / count)
+        })
+        .collect()
+}

@@ -1,0 +1,174 @@
+//! Directions come as often as their density says: Pearson's χ² over equal parts of the sphere.
+
+use glam::Vec3;
+use raysieve::scene::{Masking, Surface};
+
+use crate::{Seen, Shelf, common::Random, glass, gold, metal, rough};
+
+/// Parts of the sphere, along the normal and around it.
+const BINS: (usize, usize) = (20, 24);
+/// Steps within a part, each way, where the density is integrated.
+const STEPS: usize = 24;
+const SAMPLES: u32 = 1 << 17;
+/// Expected samples of a part below which it is joined with others.
+const FEWEST: f64 = 8.0;
+/// Standard deviations that a statistic may be off: 3 in a million of right ones are, of which there are some 200.
+const MOST: f64 = 4.5;
+
+/// Angles of incidence: along the normal, oblique, grazing.
+const COSINES: [f32; 3] = [0.999, 0.55, 0.12];
+
+#[test]
+fn directions_come_as_their_density_says() {
+    let mut wrong = Vec::new();
+    let shelf = Shelf::get();
+    for item in &shelf.items {
+        let name = &item.name;
+        for cosine in COSINES {
+            for &front in sides(&item.surface) {
+                let seen = shelf.under(item, cosine, front);
+                let off = deviation(&seen, &seen);
+                if off > MOST {
+                    wrong.push(format!("{name}, cosine {cosine}, front {front}: {off}"));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// What the statistic is worth.
+#[test]
+fn a_density_of_a_little_more_roughness_is_found_out() {
+    let surfaces = [0.3, 0.32]
+        .map(|alpha| rough(alpha, Masking::HeightCorrelated, true))
+        .into_iter()
+        .flat_map(|roughness| [metal(gold(), roughness), glass(1.5, roughness)])
+        .map(|surface| (String::new(), surface));
+    let shelf = Shelf::new(surfaces.collect());
+    let [metal, glass, other_metal, other_glass] =
+        [0, 1, 2, 3].map(|item: usize| &shelf.items[item]);
+    for (right, wrong) in [(metal, other_metal), (glass, other_glass)] {
+        for cosine in COSINES {
+            let [right, wrong] = [right, wrong].map(|item| shelf.under(item, cosine, true));
+            let off = deviation(&right, &wrong);
+            assert!(off > MOST, "cosine {cosine}: {off}");
+        }
+    }
+}
+
+/// A sample's weight is its value over its density.
+#[test]
+fn weights_are_values_over_densities() {
+    let mut random = Random(8);
+    let shelf = Shelf::get();
+    for item in &shelf.items {
+        let name = &item.name;
+        for cosine in COSINES {
+            for &front in sides(&item.surface) {
+                let seen = shelf.under(item, cosine, front);
+                for _ in 0..2000 {
+                    let sample = seen.sample(random.unit(), random.unit(), random.unit());
+                    let value = seen.value(sample.direction);
+                    if sample.weight == Vec3::ZERO {
+                        continue;
+                    }
+                    let case = format!("{name}, {cosine}: {sample:?} {value:?}");
+                    assert!((sample.direction.length() - 1.0).abs() < 1e-5, "{case}");
+                    assert!(
+                        seen.normal.dot(sample.direction) * sample.side > 0.0,
+                        "{case}"
+                    );
+                    let (pdf, other) = (f64::from(sample.pdf), f64::from(value.pdf));
+                    assert!((pdf - other).abs() <= 1e-5 * pdf, "{case}");
+                    let expected = value.color * (value.scale / value.pdf);
+                    assert!(
+                        (sample.weight - expected).length() <= 1e-5 * expected.length(),
+                        "{case}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// A smooth side is seen from the front alone where the back is the same.
+fn sides(surface: &Surface) -> &'static [bool] {
+    match surface {
+        Surface::RoughDielectric { .. } | Surface::Principled(_) => &[true, false],
+        _ => &[true],
+    }
+}
+
+/// How far samples of `drawn` are from the density of `said`, in standard deviations of a statistic that is about normal
+/// (E. Wilson & M. Hilferty, The Distribution of Chi-Square, 1931).
+fn deviation(drawn: &Seen, said: &Seen) -> f64 {
+    let mut counts = vec![0.0; BINS.0 * BINS.1 + 1];
+    let mut random = Random(77);
+    for _ in 0..SAMPLES {
+        let sample = drawn.sample(random.unit(), random.unit(), random.unit());
+        let bin = if sample.weight == Vec3::ZERO {
+            BINS.0 * BINS.1
+        } else {
+            bin(drawn, sample.direction)
+        };
+        counts[bin] += 1.0;
+    }
+    let mut expected: Vec<f64> = (0..BINS.0 * BINS.1)
+        .map(|bin| f64::from(SAMPLES) * mass(said, bin))
+        .collect();
+    // The rest ends at the surface.
+    let rest = f64::from(SAMPLES) - expected.iter().sum::<f64>();
+    expected.push(rest.max(0.0));
+    let (mut statistic, mut terms) = (0.0, 0.0);
+    let (mut few, mut few_expected) = (0.0, 0.0);
+    for (count, expected) in counts.into_iter().zip(expected) {
+        if expected < FEWEST {
+            few += count;
+            few_expected += expected;
+        } else {
+            statistic += (count - expected) * (count - expected) / expected;
+            terms += 1.0;
+        }
+    }
+    // Of quadrature there may be a little left where nothing is.
+    let few_expected: f64 = few_expected.max(1.0);
+    statistic += (few - few_expected).max(0.0).powi(2) / few_expected;
+    let spread = 2.0 / (9.0 * terms);
+    ((statistic / terms).cbrt() - (1.0 - spread)) / spread.sqrt()
+}
+
+/// The normal, and two directions across.
+fn frame(seen: &Seen) -> [Vec3; 3] {
+    let across = seen.normal.cross(Vec3::X).normalize();
+    [seen.normal, across, seen.normal.cross(across)]
+}
+
+fn bin(seen: &Seen, direction: Vec3) -> usize {
+    let [normal, x, y] = frame(seen);
+    let height = f64::from(normal.dot(direction)).clamp(-1.0, 1.0);
+    let angle = f64::from(y.dot(direction)).atan2(f64::from(x.dot(direction)));
+    let along = ((height + 1.0) / 2.0 * BINS.0 as f64) as usize;
+    let around = ((angle / std::f64::consts::TAU + 0.5) * BINS.1 as f64) as usize;
+    along.min(BINS.0 - 1) * BINS.1 + around.min(BINS.1 - 1)
+}
+
+/// The integral of the density over a part.
+fn mass(seen: &Seen, bin: usize) -> f64 {
+    let frame = frame(seen).map(Vec3::as_dvec3);
+    let (along, around) = ((bin / BINS.1) as f64, (bin % BINS.1) as f64);
+    let mut sum = 0.0;
+    for i in 0..STEPS {
+        for j in 0..STEPS {
+            let inside = |step: usize| (step as f64 + 0.5) / STEPS as f64;
+            let height = (along + inside(i)) / BINS.0 as f64 * 2.0 - 1.0;
+            let angle = ((around + inside(j)) / BINS.1 as f64 - 0.5) * std::f64::consts::TAU;
+            let radius = (1.0 - height * height).sqrt();
+            let direction =
+                frame[0] * height + (frame[1] * angle.cos() + frame[2] * angle.sin()) * radius;
+            sum += f64::from(seen.value(direction.as_vec3().normalize()).pdf);
+        }
+    }
+    let area = 4.0 * std::f64::consts::PI / (BINS.0 * BINS.1) as f64;
+    sum / (STEPS * STEPS) as f64 * area
+}

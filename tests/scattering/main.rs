@@ -1,0 +1,249 @@
+//! What materials do with light, direction by direction: they draw directions by the density that they say, send light the
+//! same way in both directions, and give away no more than they get.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod density;
+mod laws;
+
+use std::sync::OnceLock;
+
+use common::Random;
+use glam::Vec3;
+use raysieve::{
+    bsdf::{Bsdf, BsdfSample, BsdfValue, bsdf_of, bsdf_sample, bsdf_value},
+    energy::tables,
+    material::Material,
+    scene::{Masking, Metal, Principled, Roughness, Surface},
+};
+
+/// Materials with the tables that they read.
+pub(crate) struct Shelf {
+    energy: Vec<f32>,
+    pub(crate) items: Vec<Item>,
+}
+
+/// A material by what it is called.
+pub(crate) struct Item {
+    pub(crate) name: String,
+    pub(crate) surface: Surface,
+    material: Material,
+}
+
+impl Shelf {
+    pub(crate) fn new(surfaces: Vec<(String, Surface)>) -> Shelf {
+        let of = |(_, surface): &(String, Surface)| Material::from(surface);
+        let mut materials: Vec<Material> = surfaces.iter().map(of).collect();
+        let energy = tables(&mut materials);
+        let items = surfaces.into_iter().zip(materials);
+        Shelf {
+            energy,
+            items: items
+                .map(|((name, surface), material)| Item {
+                    name,
+                    surface,
+                    material,
+                })
+                .collect(),
+        }
+    }
+
+    /// All materials that scatter into more than a few directions.
+    pub(crate) fn get() -> &'static Shelf {
+        static SHELF: OnceLock<Shelf> = OnceLock::new();
+        SHELF.get_or_init(|| Shelf::new(materials()))
+    }
+
+    pub(crate) fn seen(&self, item: &Item, to_eye: Vec3, normal: Vec3, front: bool) -> Seen<'_> {
+        let bsdf = bsdf_of(&self.energy, &item.material, normal.dot(to_eye), front);
+        let ior2 = match item.surface {
+            Surface::RoughDielectric { ior, .. }
+            | Surface::Principled(Principled {
+                ior, thin: false, ..
+            }) => f64::from(ior * ior),
+            _ => 1.0,
+        };
+        Seen {
+            energy: &self.energy,
+            bsdf,
+            normal,
+            to_eye,
+            index2: if front { 1.0 } else { ior2 },
+        }
+    }
+
+    /// Seen under this cosine.
+    pub(crate) fn under(&self, item: &Item, cosine: f32, front: bool) -> Seen<'_> {
+        let normal = Vec3::new(0.36, -0.48, 0.8);
+        let across = Vec3::new(0.8, 0.6, 0.0);
+        let to_eye = normal * cosine + across * (1.0 - cosine * cosine).sqrt();
+        self.seen(item, to_eye.normalize(), normal, front)
+    }
+}
+
+/// A material as it is seen under an angle, from its front or its back.
+pub(crate) struct Seen<'a> {
+    energy: &'a [f32],
+    bsdf: Bsdf,
+    pub(crate) normal: Vec3,
+    to_eye: Vec3,
+    /// Squared refractive index on the eye's side.
+    pub(crate) index2: f64,
+}
+
+impl Seen<'_> {
+    pub(crate) fn value(&self, to_light: Vec3) -> BsdfValue {
+        bsdf_value(&self.energy, &self.bsdf, self.normal, self.to_eye, to_light)
+    }
+
+    pub(crate) fn sample(&self, choice: f32, u: f32, v: f32) -> BsdfSample {
+        bsdf_sample(
+            self.energy,
+            &self.bsdf,
+            self.normal,
+            self.to_eye,
+            choice,
+            u,
+            v,
+        )
+    }
+}
+
+pub(crate) fn rough(alpha: f32, masking: Masking, energy_compensation: bool) -> Roughness {
+    Roughness {
+        alpha,
+        masking,
+        energy_compensation,
+    }
+}
+
+pub(crate) fn metal(metal: Metal, roughness: Roughness) -> Surface {
+    Surface::RoughConductor {
+        metal,
+        roughness,
+        one_sided: false,
+    }
+}
+
+pub(crate) fn glass(ior: f32, roughness: Roughness) -> Surface {
+    Surface::RoughDielectric { ior, roughness }
+}
+
+pub(crate) fn gold() -> Metal {
+    Metal::Index {
+        eta: Vec3::new(0.143, 0.375, 1.442),
+        k: Vec3::new(3.983, 2.386, 1.603),
+    }
+}
+
+fn materials() -> Vec<(String, Surface)> {
+    let mut materials = vec![(
+        "diffuse".to_owned(),
+        Surface::Diffuse {
+            albedo: Vec3::new(0.3, 0.6, 0.9),
+            one_sided: false,
+        },
+    )];
+    for masking in [Masking::Separable, Masking::HeightCorrelated] {
+        for compensated in [false, true] {
+            for alpha in [0.1, 0.5, 1.0] {
+                let roughness = rough(alpha, masking, compensated);
+                let of = format!("alpha {alpha}, {masking:?}, compensated: {compensated}");
+                materials.push((format!("gold, {of}"), metal(gold(), roughness)));
+                materials.push((format!("glass, {of}"), glass(1.5, roughness)));
+            }
+        }
+    }
+    let roughness = rough(0.3, Masking::HeightCorrelated, true);
+    let color = Metal::Color(Vec3::new(0.9, 0.5, 0.2));
+    materials.push(("metal by colour".to_owned(), metal(color, roughness)));
+    materials.push(("dense glass".to_owned(), glass(2.4, roughness)));
+    materials.push(("a bubble".to_owned(), glass(0.6, roughness)));
+    for alpha in [0.1, 0.6] {
+        let coated = Surface::CoatedDiffuse {
+            albedo: Vec3::new(0.8, 0.4, 0.1),
+            ior: 1.5,
+            alpha,
+            one_sided: false,
+        };
+        materials.push((format!("coated, alpha {alpha}"), coated));
+    }
+    let base = Principled {
+        base_color: Vec3::new(0.8, 0.5, 0.3),
+        roughness: 0.6,
+        clearcoat_roughness: 0.4,
+        ..Principled::default()
+    };
+    let principled = [
+        ("plastic", base),
+        (
+            "metal",
+            Principled {
+                metallic: 1.0,
+                ..base
+            },
+        ),
+        (
+            "glass",
+            Principled {
+                transmission: 1.0,
+                ..base
+            },
+        ),
+        (
+            "thin glass",
+            Principled {
+                transmission: 1.0,
+                thin: true,
+                ..base
+            },
+        ),
+        (
+            "lacquer",
+            Principled {
+                clearcoat: 1.0,
+                specular: 0.3,
+                specular_color: Vec3::new(1.0, 2.0, 3.0),
+                ..base
+            },
+        ),
+        (
+            "all of it",
+            Principled {
+                metallic: 0.3,
+                transmission: 0.5,
+                clearcoat: 0.6,
+                ..base
+            },
+        ),
+        (
+            "all of it, thin",
+            Principled {
+                metallic: 0.3,
+                transmission: 0.5,
+                clearcoat: 0.6,
+                thin: true,
+                ..base
+            },
+        ),
+    ];
+    for (name, principled) in principled {
+        materials.push((
+            format!("principled {name}"),
+            Surface::Principled(principled),
+        ));
+    }
+    materials
+}
+
+/// Evenly over the sphere.
+pub(crate) fn any_direction(random: &mut Random) -> Vec3 {
+    loop {
+        let v = Vec3::new(random.signed(), random.signed(), random.signed());
+        let length2 = v.length_squared();
+        if (0.01..=1.0).contains(&length2) {
+            return v / length2.sqrt();
+        }
+    }
+}
