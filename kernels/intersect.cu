@@ -3,10 +3,10 @@
 #include "shared/lanes.cuh"
 #include "shared/light.cuh"
 
-extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
-    intersect(const Node *nodes, const Primitive *primitives, Surroundings surroundings, const u32 *lanes,
-              const u32 *queue, const Ray *rays, const Throughput *throughputs, Rgb *radiances, Hit *hits, u8 *flags) {
-    u32 count = *lanes;
+template <bool PLACED>
+inline void intersect_lanes(const Node *nodes, const Primitive *primitives, const Instance *placed,
+                            const Surroundings &surroundings, u32 count, const u32 *queue, const Ray *rays,
+                            const Throughput *throughputs, Rgb *radiances, Hit *hits, u32 *instances, u8 *flags) {
     for (u32 lane = first_lane(); lane < count; lane += lane_stride()) {
         u32 path = queue[lane];
         if (path == NO_PATH) {
@@ -14,7 +14,14 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
             continue;
         }
         Ray ray = rays[path];
-        Hit hit = nearest(nodes, primitives, surroundings.extent, ray);
+        Hit hit;
+        if (PLACED) {
+            PlacedHit found = nearest_placed({nodes, primitives, placed, surroundings.extent}, ray, instances[path]);
+            instances[path] = found.instance;
+            hit = found.hit;
+        } else {
+            hit = nearest(nodes, primitives, surroundings.extent, ray);
+        }
         bool missed = hit.primitive == NO_PRIMITIVE;
         if (missed) {
             Vec3 light = throughputs[path].rgb * surroundings.sky;
@@ -23,4 +30,20 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
         hits[path] = hit;
         flags[lane] = missed ? 0 : 1;
     }
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
+    intersect(const Node *nodes, const Primitive *primitives, const Instance *placed, Surroundings surroundings,
+              const u32 *lanes, const u32 *queue, const Ray *rays, const Throughput *throughputs, Rgb *radiances,
+              Hit *hits, u32 *instances, u8 *flags) {
+    intersect_lanes<false>(nodes, primitives, placed, surroundings, *lanes, queue, rays, throughputs, radiances, hits,
+                           instances, flags);
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
+    intersect_placed(const Node *nodes, const Primitive *primitives, const Instance *placed,
+                     Surroundings surroundings, const u32 *lanes, const u32 *queue, const Ray *rays,
+                     const Throughput *throughputs, Rgb *radiances, Hit *hits, u32 *instances, u8 *flags) {
+    intersect_lanes<true>(nodes, primitives, placed, surroundings, *lanes, queue, rays, throughputs, radiances, hits,
+                          instances, flags);
 }

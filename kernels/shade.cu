@@ -1,5 +1,6 @@
 // shade: what happens where a ray hit. Room: src/stages/shade.rs.
 #include "shared/bsdf.cuh"
+#include "shared/instance.cuh"
 #include "shared/lanes.cuh"
 #include "shared/light.cuh"
 #include "shared/sampler.cuh"
@@ -7,6 +8,9 @@
 
 struct World {
     const Primitive *primitives;
+    const Instance *placed;
+    const Corners *corners;
+    const MeshVertex *vertices;
     const Material *materials;
     const f32 *energy;
     const Light *lights;
@@ -16,55 +20,66 @@ struct World {
 struct Vertex {
     Sampler numbers;
     u32 bounce;
+    u32 instance;
     Ray ray;
     Throughput throughput;
     Vec3 emitted;
     ShadowRay shadow_ray;
+    u32 light_instance;
 };
 
 inline Vec3 emission(const Surroundings &surroundings, const Primitive &primitive, const Material &material,
                      const Vertex &vertex, f32 distance, f32 cosine) {
     Vec3 carried = vertex.throughput.rgb * material.emission;
-    if (vertex.ray.pdf == 0.0f) return carried;
+    if (vertex.ray.pdf == 0.0f || vertex.instance != NO_INSTANCE) return carried;
     f32 pdf = light_pdf(primitive, material, surroundings, vertex.ray.origin, distance, cosine);
     return carried * sample_weight(surroundings.strategies, BSDF_SAMPLES, vertex.ray.pdf, pdf);
 }
 
-inline void connect_light(const World &world, f32 choice, const Bsdf &bsdf, const Surface &surface, Vertex &vertex) {
+template <bool PLACED>
+inline void connect_light(const World &world, f32 choice, const Bsdf &bsdf, u32 primitive_left, const Surface &surface,
+                          Vertex &vertex) {
     Light light = world.lights[choose_light(world.lights, world.surroundings.light_count, choice)];
     Primitive primitive = world.primitives[light.primitive];
     Material material = world.materials[primitive.material];
     Pair point = pair(vertex.numbers, vertex.bounce, PAIR_LIGHT);
-    Vec3 origin = offset_point(surface.point, surface.normal, surface.error);
-    LightSample sample = sample_light(primitive, material, world.surroundings, origin, point.x, point.y);
-    f32 cosine = dot(surface.normal, sample.direction);
-    bool lit = sample.distance > 0.0f && cosine * dot(surface.shading, sample.direction) > 0.0f;
-    if (!lit) return;
+    Start from = start(surface, 1.0f);
+    LightSample sample = sample_light(primitive, material, world.surroundings, from.origin, point.x, point.y);
+    f32 cosine = dot(surface.normal, sample.direction), shaded = dot(surface.shading, sample.direction);
+    bool above = shaded > 0.0f && (cosine > 0.0f || from.lifted), below = shaded < 0.0f && cosine < 0.0f;
+    if (sample.distance <= 0.0f || !(above || below)) return;
+    if (below) from = start(surface, -1.0f);
     BsdfValue value = bsdf_value(world.energy, bsdf, surface.shading, -vertex.ray.direction, sample.direction);
     f32 weight = sample_weight(world.surroundings.strategies, LIGHT_SAMPLES, sample.pdf, value.pdf);
     Vec3 light_here = vertex.throughput.rgb * value.color * sample.radiance * (value.scale * weight / sample.pdf);
     if (max_component(light_here) <= 0.0f) return;
-    vertex.shadow_ray.origin = cosine < 0.0f ? offset_point(surface.point, -surface.normal, surface.error) : origin;
+    vertex.shadow_ray.origin = from.origin;
     vertex.shadow_ray.distance = sample.distance;
     vertex.shadow_ray.direction = sample.direction;
+    vertex.shadow_ray.from = from.lifted ? NO_PRIMITIVE : primitive_left;
     vertex.shadow_ray.to = light.primitive;
     vertex.shadow_ray.light = light_here;
 }
 
-inline void scatter(const World &world, f32 choice, const Bsdf &bsdf, const Surface &surface, Vertex &vertex) {
+template <bool PLACED>
+inline void scatter(const World &world, f32 choice, const Bsdf &bsdf, u32 primitive, const Surface &surface,
+                    Vertex &vertex) {
     Vec3 to_eye = -vertex.ray.direction;
     BsdfSample next;
     if (is_specular(bsdf)) {
         next = sample_specular(bsdf, surface.shading, to_eye, choice);
     } else {
-        if (world.surroundings.light_count > 0) connect_light(world, choice, bsdf, surface, vertex);
+        if (world.surroundings.light_count > 0) connect_light<PLACED>(world, choice, bsdf, primitive, surface, vertex);
         Pair numbers = pair(vertex.numbers, vertex.bounce, PAIR_BSDF);
         next = bsdf_sample(world.energy, bsdf, surface.shading, to_eye, choice, numbers.x, numbers.y);
     }
     vertex.throughput.rgb = vertex.throughput.rgb * next.weight;
     vertex.throughput.squeeze = vertex.throughput.squeeze * next.squeeze;
-    if (dot(surface.normal, next.direction) * next.side < 0.0f) vertex.throughput.rgb = {0.0f, 0.0f, 0.0f};
-    vertex.ray.origin = offset_point(surface.point, surface.normal * next.side, surface.error);
+    Start from = start(surface, next.side);
+    bool through = dot(surface.normal, next.direction) * next.side < 0.0f && !from.lifted;
+    if (through) vertex.throughput.rgb = {0.0f, 0.0f, 0.0f};
+    vertex.ray.origin = from.origin;
+    vertex.ray.from = from.lifted ? NO_PRIMITIVE : primitive;
     vertex.ray.direction = next.direction;
     vertex.ray.pdf = next.pdf;
 }
@@ -76,9 +91,16 @@ inline bool survives_roulette(u32 bounce, f32 choice, Throughput &throughput) {
     return choice < chance;
 }
 
+template <bool PLACED>
 inline bool shade_path(const World &world, bool scatters, const Hit &hit, Vertex &vertex) {
     Primitive primitive = world.primitives[hit.primitive];
-    Surface surface = surface_at(primitive, vertex.ray, hit);
+    Surface surface;
+    if (PLACED && vertex.instance != NO_INSTANCE) {
+        const Instance &placed = world.placed[vertex.instance];
+        surface = placed_surface(placed, world.corners, world.vertices, primitive, vertex.ray, hit);
+    } else {
+        surface = surface_at(primitive, vertex.ray, hit);
+    }
     Material material = world.materials[surface.material];
     f32 cosine = -dot(vertex.ray.direction, surface.normal);
     bool front = cosine > 0.0f;
@@ -88,40 +110,38 @@ inline bool shade_path(const World &world, bool scatters, const Hit &hit, Vertex
     if (!scatters || (!front && material.one_sided == 1)) return false;
     f32 side = front ? 1.0f : -1.0f;
     surface.normal = surface.normal * side;
-    surface.shading = surface.shading * side;
+    surface.shading = PLACED ? consistent_normal(surface.shading * side, surface.normal, -vertex.ray.direction)
+                             : surface.normal;
     f32 cos_eye = -dot(vertex.ray.direction, surface.shading);
-    if (!(cos_eye > 0.0f)) {
-        surface.shading = surface.normal;
-        cos_eye = cosine * side;
-    }
     Pair choice = pair(vertex.numbers, vertex.bounce, PAIR_CHOICE);
-    scatter(world, choice.x, bsdf_of(world.energy, material, cos_eye, front), surface, vertex);
-    vertex.ray.from = hit.primitive;
-    vertex.shadow_ray.from = hit.primitive;
+    Bsdf bsdf = bsdf_of(world.energy, material, cos_eye, front);
+    scatter<PLACED>(world, choice.x, bsdf, hit.primitive, surface, vertex);
     return max_component(vertex.throughput.rgb) > 0.0f &&
            survives_roulette(vertex.bounce, choice.y, vertex.throughput);
 }
 
-extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
-    shade(const Primitive *primitives, const Material *materials, const f32 *energy, const Light *lights,
-          Surroundings surroundings, Span span, u32 bounce, u32 scatters, const u32 *lanes, const u32 *queue, const Hit *hits, Ray *rays,
-          Throughput *throughputs, Rgb *radiances, ShadowRay *shadow_rays, u8 *flags, u32 *shadow_ray_count) {
-    World world = {primitives, materials, energy, lights, surroundings};
-    u32 count = *lanes, cast = 0;
+template <bool PLACED>
+inline void shade_lanes(const World &world, const Span &span, u32 bounce, bool scatters, u32 count, const u32 *queue,
+                        const Hit *hits, const u32 *instances, Ray *rays, Throughput *throughputs, Rgb *radiances,
+                        ShadowRay *shadow_rays, u32 *light_instances, u8 *flags, u32 *shadow_ray_count) {
+    u32 cast = 0;
     for (u32 lane = first_lane(); lane < count; lane += lane_stride()) {
         u32 path = queue[lane];
         bool goes_on = false, casts = false;
         if (path != NO_PATH) {
             PixelSample at = pixel_and_sample(span, path);
             Sampler numbers = sampler(span.seed, at.pixel, at.sample);
-            Vertex vertex = {numbers, bounce, rays[path], throughputs[path], {0.0f, 0.0f, 0.0f}, {}};
-            goes_on = shade_path(world, scatters != 0, hits[path], vertex);
+            u32 instance = PLACED ? instances[path] : NO_INSTANCE;
+            Vertex vertex = {numbers, bounce, instance, rays[path], throughputs[path], {0.0f, 0.0f, 0.0f}, {}, NO_INSTANCE};
+            goes_on = shade_path<PLACED>(world, scatters, hits[path], vertex);
             // Light that was scattered once or never is not clamped.
-            if (bounce >= 2) vertex.emitted = clamped(vertex.emitted, surroundings.most_indirect);
-            if (bounce >= 1) vertex.shadow_ray.light = clamped(vertex.shadow_ray.light, surroundings.most_indirect);
+            f32 most = world.surroundings.most_indirect;
+            if (bounce >= 2) vertex.emitted = clamped(vertex.emitted, most);
+            if (bounce >= 1) vertex.shadow_ray.light = clamped(vertex.shadow_ray.light, most);
             radiances[path].rgb = radiances[path].rgb + vertex.emitted;
             casts = vertex.shadow_ray.distance > 0.0f;
             if (casts) shadow_rays[lane] = vertex.shadow_ray;
+            if (PLACED && casts) light_instances[lane] = vertex.light_instance;
             if (goes_on) {
                 rays[path] = vertex.ray;
                 throughputs[path] = vertex.throughput;
@@ -132,4 +152,26 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
         cast += casts;
     }
     count_in_block(cast, shadow_ray_count);
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
+    shade(const Primitive *primitives, const Instance *placed, const Corners *corners, const MeshVertex *vertices,
+          const Material *materials, const f32 *energy, const Light *lights, Surroundings surroundings, Span span, u32 bounce,
+          u32 scatters, const u32 *lanes, const u32 *queue, const Hit *hits, const u32 *instances, Ray *rays,
+          Throughput *throughputs, Rgb *radiances, ShadowRay *shadow_rays, u32 *light_instances, u8 *flags,
+          u32 *shadow_ray_count) {
+    World world = {primitives, placed, corners, vertices, materials, energy, lights, surroundings};
+    shade_lanes<false>(world, span, bounce, scatters != 0, *lanes, queue, hits, instances, rays, throughputs, radiances,
+                       shadow_rays, light_instances, flags, shadow_ray_count);
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
+    shade_placed(const Primitive *primitives, const Instance *placed, const Corners *corners,
+                 const MeshVertex *vertices, const Material *materials, const f32 *energy, const Light *lights,
+                 Surroundings surroundings, Span span, u32 bounce, u32 scatters, const u32 *lanes, const u32 *queue,
+                 const Hit *hits, const u32 *instances, Ray *rays, Throughput *throughputs, Rgb *radiances,
+                 ShadowRay *shadow_rays, u32 *light_instances, u8 *flags, u32 *shadow_ray_count) {
+    World world = {primitives, placed, corners, vertices, materials, energy, lights, surroundings};
+    shade_lanes<true>(world, span, bounce, scatters != 0, *lanes, queue, hits, instances, rays, throughputs, radiances,
+                      shadow_rays, light_instances, flags, shadow_ray_count);
 }

@@ -2,17 +2,41 @@
 #include "shared/bvh.cuh"
 #include "shared/lanes.cuh"
 
-extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
-    shadow(const Node *nodes, const Primitive *primitives, f32 extent, const u32 *lanes, const u32 *queue,
-           const ShadowRay *shadow_rays,
-           Rgb *radiances) {
-    u32 count = *lanes;
+template <bool PLACED>
+inline void shadow_lanes(const Node *nodes, const Primitive *primitives, const Instance *placed, f32 extent, u32 count,
+                         const u32 *queue, const u32 *instances, const u32 *light_instances,
+                         const ShadowRay *shadow_rays, Rgb *radiances) {
     for (u32 lane = first_lane(); lane < count; lane += lane_stride()) {
         ShadowRay ray = shadow_rays[lane];
         if (ray.distance == 0.0f) continue;
-        if (!occluded(nodes, primitives, extent, ray)) {
+        bool blocked;
+        if (PLACED) {
+            u32 from = instances[queue[lane]];
+            blocked = occluded_placed({nodes, primitives, placed, extent}, ray, from, light_instances[lane]);
+        } else {
+            blocked = occluded(nodes, primitives, extent, ray);
+        }
+        if (!blocked) {
             u32 path = queue[lane];
-            radiances[path].rgb = radiances[path].rgb + ray.light;
+            // Read again rather than kept in registers on the way through two levels.
+            Vec3 light = PLACED ? shadow_rays[lane].light : ray.light;
+            radiances[path].rgb = radiances[path].rgb + light;
         }
     }
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
+    shadow(const Node *nodes, const Primitive *primitives, const Instance *placed, f32 extent, const u32 *lanes,
+           const u32 *queue, const u32 *instances, const u32 *light_instances, const ShadowRay *shadow_rays,
+           Rgb *radiances) {
+    shadow_lanes<false>(nodes, primitives, placed, extent, *lanes, queue, instances, light_instances, shadow_rays,
+                        radiances);
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
+    shadow_placed(const Node *nodes, const Primitive *primitives, const Instance *placed, f32 extent, const u32 *lanes,
+                  const u32 *queue, const u32 *instances, const u32 *light_instances, const ShadowRay *shadow_rays,
+                  Rgb *radiances) {
+    shadow_lanes<true>(nodes, primitives, placed, extent, *lanes, queue, instances, light_instances, shadow_rays,
+                       radiances);
 }

@@ -11,9 +11,11 @@ use glam::Vec3;
 use obvhs::{Boundable, BvhBuildParams, aabb::Aabb, cwbvh::builder::build_cwbvh};
 
 use crate::{
+    instance::{Instance, NO_INSTANCE, PlacedHit, enter, nearer_placed_hit, placed_blocks},
     math::greater,
     path::{Hit, NO_PRIMITIVE, Ray, ShadowRay},
-    primitive::{Primitive, TRIANGLE, blocks, nearer_hit, shear},
+    primitive::{INSTANCE, Primitive, SPHERE, Shear, blocks, nearer_hit, shear},
+    trees::joined,
 };
 
 /// Groups of nodes that wait while a ray is in another branch; a tree that needs more is refused when it is built.
@@ -91,15 +93,20 @@ pub fn inverse(direction: f32) -> f32 {
     }
 }
 
-/// Prepares a ray for `hit_children`. `extent` is the largest coordinate of the scene.
+/// By how much a ray sees boxes larger. `extent` is the largest coordinate of what is in them.
 #[inline]
-pub fn box_ray(origin: Vec3, direction: Vec3, extent: f32) -> BoxRay {
+pub fn slack(origin: Vec3, extent: f32) -> f32 {
     let reach = greater(
         extent,
         greater(origin.x.abs(), greater(origin.y.abs(), origin.z.abs())),
     );
     // Rounding shifts a plane or a hit by some 2⁻²² of the largest coordinate.
-    let slack = reach * (1.0 / 524_288.0);
+    reach * (1.0 / 524_288.0)
+}
+
+/// Prepares a ray for `hit_children`.
+#[inline]
+pub fn box_ray(origin: Vec3, direction: Vec3, slack: f32) -> BoxRay {
     let toward = Vec3::new(
         step(direction.x, slack),
         step(direction.y, slack),
@@ -242,7 +249,7 @@ fn visit(nodes: &[Node], ray: &BoxRay, mut distance: f32, mut test: impl FnMut(u
 /// The ray's nearest hit; its `primitive` is `NO_PRIMITIVE` if there is none.
 #[inline]
 pub fn nearest(nodes: &[Node], primitives: &[Primitive], extent: f32, ray: &Ray) -> Hit {
-    let boxes = box_ray(ray.origin, ray.direction, extent);
+    let boxes = box_ray(ray.origin, ray.direction, slack(ray.origin, extent));
     let shear = shear(ray.direction);
     let mut best = Hit {
         distance: f32::MAX,
@@ -260,7 +267,7 @@ pub fn nearest(nodes: &[Node], primitives: &[Primitive], extent: f32, ray: &Ray)
 /// Whether anything is in the shadow ray's way.
 #[inline]
 pub fn occluded(nodes: &[Node], primitives: &[Primitive], extent: f32, ray: &ShadowRay) -> bool {
-    let boxes = box_ray(ray.origin, ray.direction, extent);
+    let boxes = box_ray(ray.origin, ray.direction, slack(ray.origin, extent));
     let shear = shear(ray.direction);
     let mut blocked = false;
     visit(nodes, &boxes, ray.distance, |position| {
@@ -271,6 +278,166 @@ pub fn occluded(nodes: &[Node], primitives: &[Primitive], extent: f32, ray: &Sha
     blocked
 }
 
+/// By how much more a ray sees boxes larger above instances: between its own way and those that it takes in their meshes lie
+/// the roundings of an inverse. (Maps that stretch much more one way than another make their own boxes larger.)
+pub const PLACED_SLACK: f32 = 4.0;
+
+/// What `visit` does, in a tree that leads into the trees of meshes. `test` takes a primitive's position, the instance that
+/// it is of, and the ray's origin and shear there.
+#[inline]
+fn visit_placed(
+    scene: &PlacedScene,
+    (origin, direction): (Vec3, Vec3),
+    mut distance: f32,
+    mut test: impl FnMut(u32, u32, Vec3, &Shear) -> f32,
+) {
+    let slack_above = slack(origin, scene.extent) * PLACED_SLACK;
+    let mut stack = [Group::default(); STACK_SIZE as usize];
+    let mut height = 0;
+    let mut boxes = box_ray(origin, direction, slack_above);
+    let mut sheared = shear(direction);
+    let mut local = origin;
+    let mut instance = NO_INSTANCE;
+    // Where the stack stood when the instance was entered.
+    let mut floor = 0;
+    let mut group = Group {
+        base: 0,
+        bits: 1 << 31,
+    };
+    // Primitives that wait, of those from `first` on.
+    let mut first = 0;
+    let mut waiting = 0;
+    loop {
+        if group.bits >> 24 != 0 {
+            let imask = group.bits & 255;
+            let bit = 31 - group.bits.leading_zeros();
+            group.bits &= !(1 << bit);
+            if group.bits >> 24 != 0 {
+                stack[height] = group;
+                height += 1;
+            }
+            let slot = (bit - 24) ^ boxes.octant;
+            let below = (imask & !(u32::MAX << slot)).count_ones();
+            let node = &scene.nodes[(group.base + below) as usize];
+            let bits = hit_children(node, &boxes, distance);
+            first = node.primitive_base;
+            waiting = bits & 0x00ff_ffff;
+            group = Group {
+                base: node.child_base,
+                bits: (bits & 0xff00_0000) | (node.exponents >> 24),
+            };
+        }
+        while waiting != 0 {
+            let position = first + waiting.trailing_zeros();
+            waiting &= waiting - 1;
+            let primitive = &scene.primitives[position as usize];
+            if primitive.kind == INSTANCE {
+                if waiting != 0 {
+                    stack[height] = Group {
+                        base: first,
+                        bits: waiting,
+                    };
+                    height += 1;
+                }
+                if group.bits >> 24 != 0 {
+                    stack[height] = group;
+                    height += 1;
+                }
+                instance = primitive.material;
+                floor = height;
+                let placed = &scene.instances[instance as usize];
+                local = enter(placed, origin - placed.position);
+                let inward = enter(placed, direction);
+                boxes = box_ray(local, inward, slack(local, placed.extent));
+                sheared = shear(inward);
+                group = Group {
+                    base: placed.root,
+                    bits: 1 << 31,
+                };
+                waiting = 0;
+            } else {
+                distance = test(position, instance, local, &sheared);
+                if distance < 0.0 {
+                    return;
+                }
+            }
+        }
+        if group.bits >> 24 == 0 {
+            if instance != NO_INSTANCE && height == floor {
+                boxes = box_ray(origin, direction, slack_above);
+                sheared = shear(direction);
+                local = origin;
+                instance = NO_INSTANCE;
+            }
+            if height == 0 {
+                return;
+            }
+            height -= 1;
+            group = stack[height];
+            if group.bits >> 24 == 0 {
+                first = group.base;
+                waiting = group.bits;
+                group.bits = 0;
+            }
+        }
+    }
+}
+
+/// What `nearest` does, where there are instances; `from` is the one that the ray leaves.
+#[inline(never)]
+pub fn nearest_placed(scene: &PlacedScene, ray: &Ray, from: u32) -> PlacedHit {
+    let mut best = PlacedHit {
+        hit: Hit {
+            distance: f32::MAX,
+            primitive: NO_PRIMITIVE,
+            u: 0.0,
+            v: 0.0,
+        },
+        instance: NO_INSTANCE,
+    };
+    visit_placed(
+        scene,
+        (ray.origin, ray.direction),
+        f32::MAX,
+        |position, instance, origin, shear| {
+            let at = (position, instance, origin);
+            nearer_placed_hit(scene.primitives, at, ray, from, shear, &mut best);
+            best.hit.distance
+        },
+    );
+    best
+}
+
+/// What `occluded` does, where there are instances; `from` and `to` are those that the ray leaves and goes to.
+#[inline(never)]
+pub fn occluded_placed(scene: &PlacedScene, ray: &ShadowRay, from: u32, to: u32) -> bool {
+    let mut blocked = false;
+    visit_placed(
+        scene,
+        (ray.origin, ray.direction),
+        ray.distance,
+        |position, instance, origin, shear| {
+            let at = (position, instance, origin);
+            blocked = placed_blocks(scene.primitives, at, ray, (from, to), shear);
+            if blocked { -1.0 } else { ray.distance }
+        },
+    );
+    blocked
+}
+
+/// A tree over triangles, spheres and instances, and the trees that those lead into.
+#[derive(Clone, Copy)]
+pub struct PlacedScene<'a> {
+    /// The upper tree first, its root first of all.
+    pub nodes: &'a [Node],
+    /// In the trees' order.
+    pub primitives: &'a [Primitive],
+    /// By number.
+    pub instances: &'a [Instance],
+    /// The largest coordinate of the scene.
+    pub extent: f32,
+}
+
 /// The tree, and the primitives in its order.
 pub struct Tree {
     /// The root first.
@@ -279,27 +446,46 @@ pub struct Tree {
     pub primitives: Vec<Primitive>,
     /// The largest coordinate of any primitive.
     pub extent: f32,
+    /// The most groups that a ray's stack has to hold.
+    pub waiting: u32,
 }
 
 impl Boundable for Primitive {
     fn aabb(&self) -> Aabb {
-        if self.kind == TRIANGLE {
-            Aabb::from_points(&[self.a.into(), self.b.into(), self.c.into()])
-        } else {
-            let radius = Vec3::splat(self.b.x);
-            Aabb::new((self.a - radius).into(), (self.a + radius).into())
+        match self.kind {
+            SPHERE => {
+                let radius = Vec3::splat(self.b.x);
+                Aabb::new((self.a - radius).into(), (self.a + radius).into())
+            }
+            INSTANCE => Aabb::new(self.a.into(), self.b.into()),
+            _ => Aabb::from_points(&[self.a.into(), self.b.into(), self.c.into()]),
         }
     }
 }
 
-/// Builds the tree. `None` if the primitives lie so that a ray's stack would not hold what waits.
-pub fn build(primitives: &[Primitive]) -> Option<Tree> {
-    let built = build_cwbvh(
-        primitives,
-        BvhBuildParams::medium_build(),
-        &mut std::time::Duration::default(),
-    );
-    let nodes: Vec<Node> = built
+/// The largest coordinate of a primitive.
+pub(crate) fn reach(primitive: &Primitive) -> f32 {
+    let bounds = primitive.aabb();
+    bounds.min.abs().max(bounds.max.abs()).max_element()
+}
+
+/// Builds the tree, by all cores. `None` if the primitives lie so that more groups than `stack_size` would wait.
+pub fn build(primitives: &[Primitive], stack_size: u32) -> Option<Tree> {
+    joined::build(primitives, stack_size)
+}
+
+/// A tree without its primitives.
+pub(crate) struct Grown {
+    /// The root first.
+    pub(crate) nodes: Vec<Node>,
+    /// Numbers of the primitives, in the order of the leaves.
+    pub(crate) order: Vec<u32>,
+}
+
+/// Builds a tree, by one thread.
+pub(crate) fn grow(boxes: &[impl Boundable], params: BvhBuildParams) -> Grown {
+    let built = build_cwbvh(boxes, params, &mut std::time::Duration::default());
+    let nodes = built
         .nodes
         .iter()
         .map(|node| Node {
@@ -316,27 +502,14 @@ pub fn build(primitives: &[Primitive]) -> Option<Tree> {
             max_z: node.child_max_z,
         })
         .collect();
-    if most_waiting(&nodes) > STACK_SIZE {
-        return None;
-    }
-    let extent = primitives.iter().fold(0.0, |extent, primitive| {
-        let bounds = primitive.aabb();
-        greater(extent, bounds.min.abs().max(bounds.max.abs()).max_element())
-    });
-    let ordered = built
-        .primitive_indices
-        .iter()
-        .map(|&index| primitives[index as usize])
-        .collect();
-    Some(Tree {
+    Grown {
         nodes,
-        primitives: ordered,
-        extent,
-    })
+        order: built.primitive_indices,
+    }
 }
 
 /// The most groups that wait at once: on a way down, one for each node with child nodes besides the one that is taken.
-fn most_waiting(nodes: &[Node]) -> u32 {
+pub(crate) fn most_waiting(nodes: &[Node]) -> u32 {
     let mut most = 0;
     let mut ways = vec![(0, 0)];
     while let Some((index, waiting)) = ways.pop() {

@@ -2,7 +2,9 @@
 
 use compaction::cuda::{Params, Source};
 
-use crate::{bvh, energy, film, filter, light, material, math, path, primitive, sampler, texture};
+use crate::{
+    bvh, energy, film, filter, instance, light, material, math, path, primitive, sampler, texture,
+};
 
 /// Threads of a block, in every kernel of a stage.
 pub(crate) const BLOCK_THREADS: u32 = 128;
@@ -38,6 +40,10 @@ const HEADERS: &[(&str, &str)] = &[
     (
         "kernels/shared/primitive.cuh",
         include_str!("../kernels/shared/primitive.cuh"),
+    ),
+    (
+        "kernels/shared/instance.cuh",
+        include_str!("../kernels/shared/instance.cuh"),
     ),
     (
         "kernels/shared/bvh.cuh",
@@ -135,6 +141,13 @@ pub(crate) fn stage_for<P: Params>(
         ("BILINEAR", texture::BILINEAR),
         ("NEAREST", texture::NEAREST),
         ("FILTER_STEPS", filter::FILTER_STEPS),
+        ("INSTANCE", primitive::INSTANCE),
+        ("NO_INSTANCE", instance::NO_INSTANCE),
+        ("NO_MATERIAL", instance::NO_MATERIAL),
+        ("NORMALS", instance::NORMALS),
+        ("COORDINATES", instance::COORDINATES),
+        ("TANGENTS", instance::TANGENTS),
+        ("LEFT_HANDED", instance::LEFT_HANDED),
     ];
     let numbers = [
         ("PI", math::PI),
@@ -143,6 +156,7 @@ pub(crate) fn stage_for<P: Params>(
         ("SCALE", film::SCALE),
         ("TOO_BRIGHT", film::TOO_BRIGHT),
         ("MOST_LIKELY", path::MOST_LIKELY),
+        ("PLACED_SLACK", bvh::PLACED_SLACK),
     ];
     let source = Source::new(path, text).headers(HEADERS);
     let source = constants.iter().fold(source, |source, &(name, value)| {

@@ -44,6 +44,8 @@ pub mod camera;
 pub mod sampler;
 pub mod bvh;
 pub mod primitive;
+pub mod instance;
+mod trees;
 pub mod material;
 pub mod microfacet;
 pub mod energy;

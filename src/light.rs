@@ -9,7 +9,7 @@ use glam::Vec3;
 use crate::{
     material::{Material, power_heuristic},
     math::{PI, cross, dot, greater, luminance, normalize, offset_point, square_to_disk, to_world},
-    primitive::{Primitive, TRIANGLE, point_error},
+    primitive::{INSTANCE, Primitive, TRIANGLE, point_error},
 };
 
 /// In `Surroundings::strategies`: points on lights.
@@ -270,6 +270,7 @@ pub fn gather_lights(primitives: &[Primitive], materials: &[Material]) -> (Vec<L
     // In the scene's order, so that the tree's does not matter.
     let mut shining: Vec<(u32, f64)> = (0u32..)
         .zip(primitives)
+        .filter(|(_, primitive)| primitive.kind != INSTANCE)
         .map(|(position, primitive)| (position, power(primitive)))
         .filter(|&(_, power)| power > 0.0)
         .collect();

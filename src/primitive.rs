@@ -12,6 +12,8 @@ use crate::{
 pub const TRIANGLE: u32 = 0;
 /// `Primitive::kind` of a sphere: centre `a`, radius `b.x`.
 pub const SPHERE: u32 = 1;
+/// `Primitive::kind` of an instance, whose number among those is its `material`: it fills at most the box from `a` to `b`.
+pub const INSTANCE: u32 = 2;
 
 shared! {
     /// A surface that a ray can hit.
@@ -54,6 +56,9 @@ pub struct Surface {
     pub normal: Vec3,
     /// How far the point may be off the surface, metres.
     pub error: f32,
+    /// From the point to where rays on the eye's side start, metres: not 0 where the triangle stands for a curved surface
+    /// that bulges out of it.
+    pub lift: Vec3,
     /// The normal that the light sees: interpolated between vertices where they have one, of length 1, and on `normal`'s
     /// side.
     pub shading: Vec3,
@@ -275,6 +280,7 @@ pub fn surface_at(primitive: &Primitive, ray: &Ray, hit: &Hit) -> Surface {
             point: primitive.a + normal * primitive.b.x,
             normal,
             error,
+            lift: Vec3::ZERO,
             shading: normal,
             tangent: sphere_tangent(normal),
             handedness: 1.0,
@@ -290,6 +296,7 @@ pub fn surface_at(primitive: &Primitive, ray: &Ray, hit: &Hit) -> Surface {
         point: primitive.a + ab * hit.u + ac * hit.v,
         normal,
         error,
+        lift: Vec3::ZERO,
         shading: normal,
         tangent: normalize(ab),
         handedness: 1.0,

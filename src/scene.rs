@@ -128,12 +128,23 @@
 //! | | `scale` | a number, or one for x, y and z; a negative one mirrors, and the front stays outside | `1` |
 //! | | `rotate` | degrees about x, then y, then z, after `scale` | `(0, 0, 0)` |
 //! | | `translate` | after `rotate` | `(0, 0, 0)` |
+//! | | `smooth` | shaded as if it were curved, by a normal at each vertex: the mean of its faces' | `false` |
 //! | `Model` | `file` | a `.glb`, `.gltf`, `.obj` or `.ply`, relative to the scene's folder: see below | required |
 //! | | `material` | takes the place of the model's own; may be left out | the model's own |
 //! | | `scale`, `rotate`, `translate` | as of a `Mesh` | |
 //! | `DisplacedSphere` | `rings`, `segments` | steps from pole to pole and around, 2 and 3 or more | required |
 //! | | `amplitudes` | `(a, b)` of its two waves, \|a\| + \|b\| < 1 | `(0.08, 0.03)` |
 //! | | `center`, `radius` | where it is and how large | `(0, 0, 0)`, `1` |
+//! | | `smooth` | as above | `false` |
+//! | `Instances` | `of` | a `Mesh(..)` or `DisplacedSphere(..)`: what stands in many places, and is stored once | required |
+//! | | `at` | `[(scale: .., rotate: .., translate: .., material: ".."), ..]`, each as of a `Mesh`, each field optional; or | |
+//! | | `grid` | `(count: (x, y, z), spacing: (x, y, z), center: (x, y, z))`, about `center`, by default 0; or | |
+//! | | `scatter` | `(count: .., from: (x, y, z), to: (x, y, z))`, by chance within a box; see below | |
+//!
+//! `Instances` have one of `at`, `grid` and `scatter`. Memory grows with their number, some 250 bytes each, and not with
+//! their triangles. What stands in a place has been scaled, rotated and moved there as `of` says before the place does.
+//! A `scatter` takes also `seed` (default `0`), `scale: (least, most)` (default `(1, 1)`) and `turn`, the most degrees that
+//! something is turned about +y (default `360`).
 //!
 //! Of a `Mesh` only positions and faces are read; normals are flat, and materials of the mesh's own are not used.
 //! Polygons become fans of triangles from their first corner. Triangles without area cannot be hit and are left out;
@@ -170,6 +181,7 @@ mod metals;
 mod mesh;
 mod model;
 mod objects;
+mod places;
 mod source;
 mod text;
 mod texture;

@@ -33,8 +33,11 @@ use crate::{
 pub struct Kernels {
     generate: Kernel<generate::Arguments>,
     intersect: Kernel<intersect::Arguments>,
+    intersect_placed: Kernel<intersect::Arguments>,
     shade: Kernel<shade::Arguments>,
+    shade_placed: Kernel<shade::Arguments>,
     shadow: Kernel<shadow::Arguments>,
+    shadow_placed: Kernel<shadow::Arguments>,
     accumulate: Kernel<accumulate::Arguments>,
     resolve: Kernel<resolve::Arguments>,
 }
@@ -56,11 +59,17 @@ impl Kernels {
         ) -> Result<Kernel<P>, Error> {
             Ok(compiler.load(context, &source)?.kernel(name)?)
         }
+        let intersect = compiler.load(context, &intersect::source())?;
+        let shade = compiler.load(context, &shade::source_for(kinds))?;
+        let shadow = compiler.load(context, &shadow::source())?;
         Ok(Kernels {
             generate: load(compiler, context, generate::source(), "generate")?,
-            intersect: load(compiler, context, intersect::source(), "intersect")?,
-            shade: load(compiler, context, shade::source_for(kinds), "shade")?,
-            shadow: load(compiler, context, shadow::source(), "shadow")?,
+            intersect: intersect.kernel("intersect")?,
+            intersect_placed: intersect.kernel("intersect_placed")?,
+            shade: shade.kernel("shade")?,
+            shade_placed: shade.kernel("shade_placed")?,
+            shadow: shadow.kernel("shadow")?,
+            shadow_placed: shadow.kernel("shadow_placed")?,
             accumulate: load(compiler, context, accumulate::source(), "accumulate")?,
             resolve: load(compiler, context, resolve::source(), "resolve")?,
         })

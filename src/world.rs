@@ -2,21 +2,28 @@
 
 use crate::{
     Error,
-    bvh::{self, Node},
+    bvh::{Node, PlacedScene},
     energy,
+    instance::{Corners, Instance, MeshVertex},
     light::{BSDF_SAMPLES, LIGHT_SAMPLES, Light, Surroundings, gather_lights},
     material::Material,
-    primitive::{Primitive, SPHERE, TRIANGLE},
+    primitive::Primitive,
     scene::{DirectLight, Scene, memory},
+    trees,
 };
-use glam::Vec3;
 
 /// All that the stages read of a scene, but for the camera.
 pub struct World {
-    /// The tree over the primitives, its root first.
+    /// The tree over all that stands in the scene, its root first; then those of the meshes.
     pub nodes: Vec<Node>,
-    /// In the tree's order.
+    /// In the trees' order.
     pub primitives: Vec<Primitive>,
+    /// Where meshes stand, by number.
+    pub instances: Vec<Instance>,
+    /// Of the meshes' triangles, where a mesh has more than positions.
+    pub corners: Vec<Corners>,
+    /// What the meshes have at their vertices besides positions.
+    pub vertices: Vec<MeshVertex>,
     /// By index.
     pub materials: Vec<Material>,
     /// Kinds of the materials, a bit each.
@@ -36,40 +43,16 @@ impl World {
     /// Builds the tree over the scene and gathers its lights. `Err` for primitives that no tree of bounded depth holds, or
     /// no memory.
     pub fn new(scene: &Scene) -> Result<World, Error> {
-        let primitive_count = scene.triangles.len() + scene.spheres.len();
+        let in_meshes: usize = scene.meshes.iter().map(|mesh| mesh.triangles.len()).sum();
+        let standing = scene.triangles.len() + scene.spheres.len() + scene.instances.len();
+        let primitive_count = standing + in_meshes;
         memory::check(primitive_count as u64 * BUILDING_BYTES).map_err(|problem| Error::File {
             file: scene.path.display().to_string(),
             problem: format!(
-                "the tree over its {primitive_count} triangles and spheres {problem}; use smaller meshes"
+                "the trees over its {primitive_count} triangles, spheres and instances {problem}; use smaller meshes"
             ),
         })?;
-        let triangles = scene.triangles.iter().map(|triangle| {
-            let [a, b, c] = triangle.vertices;
-            Primitive {
-                a,
-                b,
-                c,
-                kind: TRIANGLE,
-                material: triangle.material,
-                number: 0,
-            }
-        });
-        let spheres = scene.spheres.iter().map(|sphere| {
-            let b = Vec3::new(sphere.radius, 0.0, 0.0);
-            Primitive {
-                a: sphere.center,
-                b,
-                c: Vec3::ZERO,
-                kind: SPHERE,
-                material: sphere.material,
-                number: 0,
-            }
-        });
-        let mut primitives: Vec<Primitive> = triangles.chain(spheres).collect();
-        for (number, primitive) in (0..).zip(&mut primitives) {
-            primitive.number = number;
-        }
-        let tree = bvh::build(&primitives).ok_or_else(|| Error::TreeTooDeep {
+        let trees = trees::build(scene).ok_or_else(|| Error::TreeTooDeep {
             scene: scene.path.clone(),
         })?;
         let mut materials: Vec<Material> = scene.materials.iter().map(Material::from).collect();
@@ -77,12 +60,12 @@ impl World {
             .iter()
             .fold(0, |kinds, each| kinds | 1 << each.kind);
         let energy = energy::tables(&mut materials);
-        let (lights, inverse_power) = gather_lights(&tree.primitives, &materials);
+        let (lights, inverse_power) = gather_lights(&trees.primitives[..standing], &materials);
         let surroundings = Surroundings {
             sky: scene.sky,
             light_count: lights.len() as u32,
             inverse_power,
-            extent: tree.extent,
+            extent: trees.extent,
             most_indirect: scene.clamp_indirect.unwrap_or(f32::INFINITY),
             strategies: match scene.direct_light {
                 DirectLight::Both => LIGHT_SAMPLES + BSDF_SAMPLES,
@@ -91,13 +74,26 @@ impl World {
             },
         };
         Ok(World {
-            nodes: tree.nodes,
-            primitives: tree.primitives,
+            nodes: trees.nodes,
+            primitives: trees.primitives,
+            instances: trees.instances,
+            corners: trees.corners,
+            vertices: trees.vertices,
             materials,
             kinds,
             energy,
             lights,
             surroundings,
         })
+    }
+    /// What rays are traced through where there are instances.
+    #[inline]
+    pub fn placed_scene(&self) -> PlacedScene<'_> {
+        PlacedScene {
+            nodes: &self.nodes,
+            primitives: &self.primitives,
+            instances: &self.instances,
+            extent: self.surroundings.extent,
+        }
     }
 }

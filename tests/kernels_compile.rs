@@ -163,11 +163,11 @@ fn spills_nothing(source: &Source, kernels: &[Usage], capability: u32) {
             (0, 0),
             "{case}"
         );
-        let traverses = ["intersect", "shadow"].contains(&usage.kernel.as_str());
-        let most = if traverses {
-            MOST_REGISTERS_TRAVERSING
-        } else {
-            MOST_REGISTERS
+        let most = match usage.kernel.as_str() {
+            "intersect" | "intersect_placed" | "shadow" | "shadow_placed" => {
+                MOST_REGISTERS_TRAVERSING
+            }
+            _ => MOST_REGISTERS,
         };
         assert!((1..=most).contains(&usage.registers), "{case}");
     }

@@ -1,5 +1,5 @@
 // The way of a ray through the tree. Twin: src/bvh.rs.
-#include "primitive.cuh"
+#include "instance.cuh"
 
 // Eight bytes, one per child.
 struct Bytes8 {
@@ -40,9 +40,12 @@ inline f32 inverse(f32 direction) {
     return 1.0f / (direction < 0.0f ? -magnitude : magnitude);
 }
 
-inline BoxRay box_ray(Vec3 origin, Vec3 direction, f32 extent) {
+inline f32 slack(Vec3 origin, f32 extent) {
     f32 reach = greater(extent, greater(fabsf(origin.x), greater(fabsf(origin.y), fabsf(origin.z))));
-    f32 slack = reach * (1.0f / 524288.0f);
+    return reach * (1.0f / 524288.0f);
+}
+
+inline BoxRay box_ray(Vec3 origin, Vec3 direction, f32 slack) {
     Vec3 toward = {step(direction.x, slack), step(direction.y, slack), step(direction.z, slack)};
     u32 octant = (direction.x >= 0.0f ? 4 : 0) + (direction.y >= 0.0f ? 2 : 0) + (direction.z >= 0.0f ? 1 : 0);
     return {origin + toward, origin - toward, {inverse(direction.x), inverse(direction.y), inverse(direction.z)}, octant};
@@ -116,7 +119,7 @@ inline void visit(const Node *nodes, const BoxRay &ray, f32 distance, Test test)
 }
 
 inline Hit nearest(const Node *nodes, const Primitive *primitives, f32 extent, const Ray &ray) {
-    BoxRay boxes = box_ray(ray.origin, ray.direction, extent);
+    BoxRay boxes = box_ray(ray.origin, ray.direction, slack(ray.origin, extent));
     Shear sheared = shear(ray.direction);
     Hit best = {MAX_F32, NO_PRIMITIVE, 0.0f, 0.0f};
     visit(nodes, boxes, best.distance, [&](u32 position) {
@@ -127,12 +130,102 @@ inline Hit nearest(const Node *nodes, const Primitive *primitives, f32 extent, c
 }
 
 inline bool occluded(const Node *nodes, const Primitive *primitives, f32 extent, const ShadowRay &ray) {
-    BoxRay boxes = box_ray(ray.origin, ray.direction, extent);
+    BoxRay boxes = box_ray(ray.origin, ray.direction, slack(ray.origin, extent));
     Shear sheared = shear(ray.direction);
     bool blocked = false;
     visit(nodes, boxes, ray.distance, [&](u32 position) {
         blocked = blocks(primitives, position, ray, sheared);
         return blocked ? -1.0f : ray.distance;
     });
+    return blocked;
+}
+
+struct PlacedScene {
+    const Node *nodes;
+    const Primitive *primitives;
+    const Instance *instances;
+    f32 extent;
+};
+
+template <class Test>
+inline void visit_placed(const PlacedScene &scene, Vec3 origin, Vec3 direction, f32 distance, Test test) {
+    f32 slack_above = slack(origin, scene.extent) * PLACED_SLACK;
+    Group stack[STACK_SIZE];
+    u32 height = 0;
+    BoxRay boxes = box_ray(origin, direction, slack_above);
+    Shear sheared = shear(direction);
+    Vec3 local = origin;
+    u32 instance = NO_INSTANCE;
+    u32 floor = 0;
+    Group group = {0, 1u << 31};
+    u32 first = 0, waiting = 0;
+    for (;;) {
+        if (group.bits >> 24 != 0) {
+            u32 imask = group.bits & 255;
+            u32 bit = 31 - leading_zeros(group.bits);
+            group.bits &= ~(1u << bit);
+            if (group.bits >> 24 != 0) stack[height++] = group;
+            u32 slot = (bit - 24) ^ boxes.octant;
+            Node node = scene.nodes[group.base + count_ones(imask & ~(0xffffffffu << slot))];
+            u32 bits = hit_children(node, boxes, distance);
+            first = node.primitive_base;
+            waiting = bits & 0x00ffffff;
+            group = {node.child_base, (bits & 0xff000000u) | (node.exponents >> 24)};
+        }
+        while (waiting != 0) {
+            u32 position = first + trailing_zeros(waiting);
+            waiting &= waiting - 1;
+            if (scene.primitives[position].kind == INSTANCE) {
+                if (waiting != 0) stack[height++] = {first, waiting};
+                if (group.bits >> 24 != 0) stack[height++] = group;
+                instance = scene.primitives[position].material;
+                floor = height;
+                const Instance &placed = scene.instances[instance];
+                local = enter(placed, origin - placed.position);
+                Vec3 inward = enter(placed, direction);
+                boxes = box_ray(local, inward, slack(local, placed.extent));
+                sheared = shear(inward);
+                group = {placed.root, 1u << 31};
+                waiting = 0;
+            } else {
+                distance = test(position, instance, local, sheared);
+                if (distance < 0.0f) return;
+            }
+        }
+        if (group.bits >> 24 == 0) {
+            if (instance != NO_INSTANCE && height == floor) {
+                boxes = box_ray(origin, direction, slack_above);
+                sheared = shear(direction);
+                local = origin;
+                instance = NO_INSTANCE;
+            }
+            if (height == 0) return;
+            group = stack[--height];
+            if (group.bits >> 24 == 0) {
+                first = group.base;
+                waiting = group.bits;
+                group.bits = 0;
+            }
+        }
+    }
+}
+
+inline PlacedHit nearest_placed(const PlacedScene &scene, const Ray &ray, u32 from) {
+    PlacedHit best = {{MAX_F32, NO_PRIMITIVE, 0.0f, 0.0f}, NO_INSTANCE};
+    visit_placed(scene, ray.origin, ray.direction, MAX_F32,
+                 [&](u32 position, u32 instance, Vec3 origin, const Shear &sheared) {
+                     nearer_placed_hit(scene.primitives, position, instance, origin, ray, from, sheared, best);
+                     return best.hit.distance;
+                 });
+    return best;
+}
+
+inline bool occluded_placed(const PlacedScene &scene, const ShadowRay &ray, u32 from, u32 to) {
+    bool blocked = false;
+    visit_placed(scene, ray.origin, ray.direction, ray.distance,
+                 [&](u32 position, u32 instance, Vec3 origin, const Shear &sheared) {
+                     blocked = placed_blocks(scene.primitives, position, instance, origin, ray, from, to, sheared);
+                     return blocked ? -1.0f : ray.distance;
+                 });
     return blocked;
 }

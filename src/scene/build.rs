@@ -38,7 +38,13 @@ pub(super) fn scene(path: &Path, text: &str) -> Result<Scene, Error> {
     for (index, raw) in written.objects.0.iter().enumerate() {
         builder.object(&Object::new(object_name(index, raw), raw))?;
     }
-    let (Geometry { triangles, spheres }, materials, mut notes) = builder.finish();
+    let (geometry, materials, mut notes) = builder.finish();
+    let Geometry {
+        triangles,
+        spheres,
+        meshes,
+        instances,
+    } = geometry;
     let shines = |material: &Surface| material.radiance() != Vec3::ZERO;
     if sky == Vec3::ZERO && !materials.iter().any(shines) {
         notes.push("nothing in the scene shines: the picture will be black".to_owned());
@@ -59,8 +65,8 @@ pub(super) fn scene(path: &Path, text: &str) -> Result<Scene, Error> {
         materials,
         triangles,
         spheres,
-        meshes: Vec::new(),
-        instances: Vec::new(),
+        meshes,
+        instances,
         notes,
     })
 }

@@ -3,7 +3,7 @@
 use glam::{DAffine3, DVec3, Vec3};
 
 use super::{
-    Sphere, Triangle, memory,
+    Instance, Mesh, Sphere, Triangle, memory,
     model::{self, Model},
     source::MAX_LENGTH,
     transform::Transform,
@@ -17,6 +17,8 @@ const MAX_PRIMITIVES: usize = 1 << 31;
 pub(super) struct Geometry {
     pub(super) triangles: Vec<Triangle>,
     pub(super) spheres: Vec<Sphere>,
+    pub(super) meshes: Vec<Mesh>,
+    pub(super) instances: Vec<Instance>,
 }
 
 impl Geometry {
@@ -43,6 +45,20 @@ impl Geometry {
         self.check_room(1)?;
         make_room(&mut self.spheres)?;
         self.spheres.push(sphere);
+        Ok(())
+    }
+
+    /// Adds a shape that instances can place: its number.
+    pub(super) fn push_mesh(&mut self, mesh: Mesh) -> Result<u32, String> {
+        self.check_room(mesh.triangles.len())?;
+        self.meshes.push(mesh);
+        Ok(self.meshes.len() as u32 - 1)
+    }
+
+    pub(super) fn push_instance(&mut self, instance: Instance) -> Result<(), String> {
+        self.check_room(1)?;
+        make_room(&mut self.instances)?;
+        self.instances.push(instance);
         Ok(())
     }
 
@@ -92,10 +108,12 @@ impl Geometry {
 
     /// `Err` if so many more primitives have no index.
     pub(super) fn check_room(&self, more: usize) -> Result<(), String> {
-        match (self.triangles.len() + self.spheres.len()).checked_add(more) {
+        let in_meshes: usize = self.meshes.iter().map(|mesh| mesh.triangles.len()).sum();
+        let standing = self.triangles.len() + self.spheres.len() + self.instances.len();
+        match (in_meshes + standing).checked_add(more) {
             Some(count) if count <= MAX_PRIMITIVES => Ok(()),
             _ => Err(format!(
-                "is too large: a scene has at most {MAX_PRIMITIVES} triangles and spheres"
+                "is too large: a scene has at most {MAX_PRIMITIVES} triangles, spheres and instances"
             )),
         }
     }

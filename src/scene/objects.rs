@@ -5,12 +5,16 @@ use std::{collections::HashMap, path::PathBuf};
 use glam::DVec3;
 
 use super::{
-    Sphere, Surface, check_brightness,
+    Instance, Sphere, Surface, check_brightness,
     displaced_sphere::DisplacedSphere,
     geometry::{Geometry, MeshBuilder},
-    mesh,
+    memory, mesh,
+    places::{Grid, Scatter, indexed, instance},
     source::{Extent, Object, Raw, Source, excerpt, shown},
-    text::{DisplacedSphereText, MeshText, ModelText, ObjectText},
+    text::{
+        DisplacedSphereText, GridText, InstancesText, MeshText, ModelText, ObjectText, PlaceText,
+        ScatterText,
+    },
     transform::{Transform, rotate_y},
     wording::alternatives,
 };
@@ -122,6 +126,7 @@ impl<'s, 'a> Builder<'s, 'a> {
             ObjectText::Mesh(written) => self.mesh(object, &written),
             ObjectText::Model(written) => self.model(object, &written),
             ObjectText::DisplacedSphere(written) => self.displaced_sphere(object, &written),
+            ObjectText::Instances(written) => self.instances(object, &written),
         }
     }
 
@@ -156,8 +161,11 @@ impl<'s, 'a> Builder<'s, 'a> {
         Ok(())
     }
 
-    fn mesh(&mut self, object: &Object, written: &MeshText) -> Result<(), Error> {
+    fn mesh(&mut self, object: &Object<'a>, written: &MeshText) -> Result<(), Error> {
         let source = self.source;
+        if self.smooth(object, written.smooth)? {
+            return self.smooth_object(object);
+        }
         let path = self.path(object, written.file)?;
         let material = self.material(object, written.material)?;
         let (scale, rotate, translate) = (written.scale, written.rotate, written.translate);
@@ -222,10 +230,13 @@ impl<'s, 'a> Builder<'s, 'a> {
 
     fn displaced_sphere(
         &mut self,
-        object: &Object,
+        object: &Object<'a>,
         written: &DisplacedSphereText,
     ) -> Result<(), Error> {
         let source = self.source;
+        if self.smooth(object, written.smooth)? {
+            return self.smooth_object(object);
+        }
         let sphere = read_displaced_sphere(source, object, written)?;
         let material = self.material(object, written.material)?;
         let before = self.geometry.triangles.len();
@@ -237,6 +248,134 @@ impl<'s, 'a> Builder<'s, 'a> {
             return Err(source.error(object, object.raw, problem));
         }
         self.note_flat(object, flat);
+        Ok(())
+    }
+
+    fn smooth(&self, object: &Object, written: Option<Raw>) -> Result<bool, Error> {
+        let expected = "true or false";
+        written.map_or(Ok(false), |raw| {
+            self.source.field(object, "smooth", raw, expected, |_| true)
+        })
+    }
+
+    /// A mesh with normals that stands where it is.
+    fn smooth_object(&mut self, object: &Object<'a>) -> Result<(), Error> {
+        let mesh = self.shape(object)?;
+        self.place(object, object.raw, mesh, &Transform::default(), None)
+    }
+
+    /// What is placed many times, as a mesh: its number, and its largest coordinate.
+    fn shape(&mut self, object: &Object<'a>) -> Result<(u32, f64), Error> {
+        let source = self.source;
+        let apart = std::mem::take(&mut self.geometry);
+        let smooth = match source.parse(object) {
+            Ok(ObjectText::Mesh(written)) => {
+                let plain = MeshText {
+                    smooth: None,
+                    ..written
+                };
+                self.mesh(object, &plain)
+                    .and_then(|()| self.smooth(object, written.smooth))
+            }
+            Ok(ObjectText::DisplacedSphere(written)) => {
+                let plain = DisplacedSphereText {
+                    smooth: None,
+                    ..written
+                };
+                self.displaced_sphere(object, &plain)
+                    .and_then(|()| self.smooth(object, written.smooth))
+            }
+            Ok(_) => Err(source.error(
+                object,
+                object.raw,
+                "is neither a Mesh nor a DisplacedSphere, which alone can stand in many places",
+            )),
+            Err(error) => Err(error),
+        };
+        let shape = std::mem::replace(&mut self.geometry, apart);
+        let wrong = |problem: String| source.error(object, object.raw, problem);
+        let mesh = indexed(&shape.triangles, smooth?).map_err(wrong)?;
+        let reach = mesh.positions.iter().fold(0.0, |reach: f32, position| {
+            reach.max(position.abs().max_element())
+        });
+        let number = self.geometry.push_mesh(mesh).map_err(wrong)?;
+        Ok((number, f64::from(reach)))
+    }
+
+    fn place(
+        &mut self,
+        object: &Object,
+        at: Raw,
+        (mesh, reach): (u32, f64),
+        transform: &Transform,
+        material: Option<u32>,
+    ) -> Result<(), Error> {
+        instance(mesh, reach, transform, material)
+            .and_then(|instance| self.geometry.push_instance(instance))
+            .map_err(|problem| self.source.error(object, at, problem))
+    }
+
+    fn instances(&mut self, object: &Object<'a>, written: &InstancesText<'a>) -> Result<(), Error> {
+        let source = self.source;
+        let shape = self.shape(&Object::new(format!("{}, of", object.name), written.of))?;
+        match (written.at, written.grid, written.scatter) {
+            (Some(at), None, None) => self.places(object, at, shape),
+            (None, Some(raw), None) => {
+                let grid = read_grid(source, &Object::new(format!("{}, grid", object.name), raw))?;
+                self.check_places(object, raw, grid.len())?;
+                (0..grid.len()).try_for_each(|number| {
+                    self.place(object, raw, shape, &grid.place(number), None)
+                })
+            }
+            (None, None, Some(raw)) => {
+                let name = format!("{}, scatter", object.name);
+                let scatter = read_scatter(source, &Object::new(name, raw))?;
+                self.check_places(object, raw, scatter.count)?;
+                (0..scatter.count).try_for_each(|number| {
+                    self.place(object, raw, shape, &scatter.place(number), None)
+                })
+            }
+            _ => Err(source.error(
+                object,
+                object.raw,
+                "expected one of `at`, `grid` and `scatter`, which say where",
+            )),
+        }
+    }
+
+    /// `Err` if so many places do not fit, before they fill the memory.
+    fn check_places(&self, object: &Object, at: Raw, count: u32) -> Result<(), Error> {
+        let bytes = u64::from(count) * size_of::<Instance>() as u64;
+        self.geometry
+            .check_room(count as usize)
+            .and_then(|()| memory::check(bytes))
+            .map_err(|problem| self.source.error(object, at, problem))
+    }
+
+    /// A list of places.
+    fn places(&mut self, object: &Object<'a>, at: Raw<'a>, shape: (u32, f64)) -> Result<(), Error> {
+        let source = self.source;
+        let places: Vec<Raw> = source.parse(&Object::new(format!("{}, at", object.name), at))?;
+        if places.is_empty() {
+            return Err(source.error(object, at, "at: is empty, expected at least one place"));
+        }
+        for (index, raw) in places.into_iter().enumerate() {
+            let name = format!("{}, place {}", object.name, index + 1);
+            let place = Object::new(name, raw);
+            let written: PlaceText = source.parse(&place)?;
+            let transform = read_transform(
+                source,
+                &place,
+                written.scale,
+                written.rotate,
+                written.translate,
+            )?;
+            let material = written
+                .material
+                .map(|raw| self.material(&place, raw))
+                .transpose()?;
+            self.place(&place, raw, shape, &transform, material)?;
+        }
         Ok(())
     }
 
@@ -265,6 +404,58 @@ fn read_transform(
         scale: scale.map_or(Ok(DVec3::ONE), read_scale)?,
         rotate_degrees: rotate.map_or(Ok(DVec3::ZERO), read_rotate)?,
         translate: translate.map_or(Ok(DVec3::ZERO), read_translate)?,
+    })
+}
+
+fn read_grid(source: &Source, object: &Object) -> Result<Grid, Error> {
+    let written: GridText = source.parse(object)?;
+    let expected =
+        "(x, y, z) in whole numbers from 1, of which there are at most 2147483648 in all";
+    let counted = |count: &[u32; 3]| {
+        let mut counts = count.iter();
+        let all = counts.try_fold(1, |all: u64, &count| all.checked_mul(count.into()));
+        all.is_some_and(|all| (1..=1 << 31).contains(&all))
+    };
+    let spacing = |raw| {
+        source.triple(
+            object,
+            "spacing",
+            raw,
+            "(x, y, z) in metres",
+            Extent::Coordinate,
+        )
+    };
+    let center = |raw| source.position(object, "center", raw);
+    Ok(Grid {
+        count: source.field(object, "count", written.count, expected, counted)?,
+        spacing: spacing(written.spacing)?,
+        center: written.center.map_or(Ok(DVec3::ZERO), center)?,
+    })
+}
+
+fn read_scatter(source: &Source, object: &Object) -> Result<Scatter, Error> {
+    let written: ScatterText = source.parse(object)?;
+    let whole = "a whole number from 1 to 2147483648";
+    let count = |&count: &u32| (1..=1 << 31).contains(&count);
+    let seed = |raw| {
+        let expected = "a whole number from 0 to 4294967295";
+        source.field(object, "seed", raw, expected, |_| true)
+    };
+    let scale = |raw| {
+        let expected = "(least, most), factors above 0 of which the second is not smaller";
+        let ordered = |&(least, most): &(f64, f64)| {
+            Extent::Length.holds(least) && Extent::Length.holds(most) && least <= most
+        };
+        source.field(object, "scale", raw, expected, ordered)
+    };
+    let turn = |raw| source.number(object, "turn", raw, "degrees", |_| true);
+    Ok(Scatter {
+        count: source.field(object, "count", written.count, whole, count)?,
+        from: source.position(object, "from", written.from)?,
+        to: source.position(object, "to", written.to)?,
+        seed: written.seed.map_or(Ok(0), seed)?,
+        scale: written.scale.map_or(Ok((1.0, 1.0)), scale)?,
+        turn: written.turn.map_or(Ok(360.0), turn)?,
     })
 }
 

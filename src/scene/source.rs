@@ -60,7 +60,7 @@ pub(super) enum Extent {
 }
 
 impl Extent {
-    fn holds(self, value: f64) -> bool {
+    pub(super) fn holds(self, value: f64) -> bool {
         match self {
             Extent::Finite => value.is_finite(),
             Extent::Coordinate => value.abs() <= MAX_LENGTH,

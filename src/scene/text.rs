@@ -213,6 +213,7 @@ pub(super) enum ObjectText<'a> {
     },
     Mesh(#[serde(borrow)] MeshText<'a>),
     Model(ModelText<'a>),
+    Instances(InstancesText<'a>),
     DisplacedSphere(DisplacedSphereText<'a>),
 }
 
@@ -223,11 +224,65 @@ pub(super) struct MeshText<'a> {
     pub(super) file: Raw<'a>,
     pub(super) material: Raw<'a>,
     #[serde(default, deserialize_with = "given")]
+    pub(super) smooth: Option<Raw<'a>>,
+    #[serde(default, deserialize_with = "given")]
     pub(super) scale: Option<Raw<'a>>,
     #[serde(default, deserialize_with = "given")]
     pub(super) rotate: Option<Raw<'a>>,
     #[serde(default, deserialize_with = "given")]
     pub(super) translate: Option<Raw<'a>>,
+}
+
+/// One of the three says where.
+#[derive(Deserialize)]
+#[serde(rename = "Instances", deny_unknown_fields)]
+pub(super) struct InstancesText<'a> {
+    #[serde(borrow)]
+    pub(super) of: Raw<'a>,
+    #[serde(default, deserialize_with = "given")]
+    pub(super) at: Option<Raw<'a>>,
+    #[serde(default, deserialize_with = "given")]
+    pub(super) grid: Option<Raw<'a>>,
+    #[serde(default, deserialize_with = "given")]
+    pub(super) scatter: Option<Raw<'a>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename = "Place", deny_unknown_fields)]
+pub(super) struct PlaceText<'a> {
+    #[serde(borrow, default, deserialize_with = "given")]
+    pub(super) scale: Option<Raw<'a>>,
+    #[serde(default, deserialize_with = "given")]
+    pub(super) rotate: Option<Raw<'a>>,
+    #[serde(default, deserialize_with = "given")]
+    pub(super) translate: Option<Raw<'a>>,
+    #[serde(default, deserialize_with = "given")]
+    pub(super) material: Option<Raw<'a>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename = "Grid", deny_unknown_fields)]
+pub(super) struct GridText<'a> {
+    #[serde(borrow)]
+    pub(super) count: Raw<'a>,
+    pub(super) spacing: Raw<'a>,
+    #[serde(default, deserialize_with = "given")]
+    pub(super) center: Option<Raw<'a>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename = "Scatter", deny_unknown_fields)]
+pub(super) struct ScatterText<'a> {
+    #[serde(borrow)]
+    pub(super) count: Raw<'a>,
+    pub(super) from: Raw<'a>,
+    pub(super) to: Raw<'a>,
+    #[serde(default, deserialize_with = "given")]
+    pub(super) seed: Option<Raw<'a>>,
+    #[serde(default, deserialize_with = "given")]
+    pub(super) scale: Option<Raw<'a>>,
+    #[serde(default, deserialize_with = "given")]
+    pub(super) turn: Option<Raw<'a>>,
 }
 
 #[derive(Deserialize)]
@@ -257,6 +312,8 @@ pub(super) struct DisplacedSphereText<'a> {
     pub(super) center: Option<Raw<'a>>,
     #[serde(default, deserialize_with = "given")]
     pub(super) radius: Option<Raw<'a>>,
+    #[serde(default, deserialize_with = "given")]
+    pub(super) smooth: Option<Raw<'a>>,
     pub(super) material: Raw<'a>,
 }
 

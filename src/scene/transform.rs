@@ -12,6 +12,16 @@ pub(super) struct Transform {
     pub(super) translate: DVec3,
 }
 
+impl Default for Transform {
+    fn default() -> Self {
+        Transform {
+            scale: DVec3::ONE,
+            rotate_degrees: DVec3::ZERO,
+            translate: DVec3::ZERO,
+        }
+    }
+}
+
 impl Transform {
     pub(super) fn apply(&self, point: DVec3) -> DVec3 {
         self.turn(point) + self.translate

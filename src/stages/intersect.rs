@@ -1,13 +1,15 @@
 //! intersect: every live ray against the scene.
 //!
-//! Reads: queue, rays, throughputs, nodes, primitives, sky. Writes: hits by path; flags by lane, 1 for a hit; radiances
-//! of the rays that miss, which see the sky.
+//! Reads: queue, rays, throughputs, nodes, primitives, instances, sky. Writes: hits by path, and of which instance they are;
+//! flags by lane, 1 for a hit; radiances of the rays that miss, which see the sky.
+//! A scene without instances has a kernel of its own, which does not ask for any.
 
 use compaction::cuda::{In, InOut, Source};
 
 use crate::{
     Error,
     bvh::{self, Node},
+    instance::Instance,
     kernels::stage,
     light::Surroundings,
     math::clamped,
@@ -37,7 +39,13 @@ fn on_cpu(wave: &mut CpuWave, bounce: u32) {
         let slot = path as usize;
         let ray = wave.rays[slot];
         let extent = world.surroundings.extent;
-        let hit = bvh::nearest(&world.nodes, &world.primitives, extent, &ray);
+        let hit = if world.instances.is_empty() {
+            bvh::nearest(&world.nodes, &world.primitives, extent, &ray)
+        } else {
+            let found = bvh::nearest_placed(&world.placed_scene(), &ray, wave.instances[slot]);
+            wave.instances[slot] = found.instance;
+            found.hit
+        };
         let missed = hit.primitive == NO_PRIMITIVE;
         if missed {
             let light = wave.throughputs[slot].rgb * world.surroundings.sky;
@@ -52,6 +60,7 @@ fn on_cpu(wave: &mut CpuWave, bounce: u32) {
 pub(super) type Arguments = (
     In<Node>,
     In<Primitive>,
+    In<Instance>,
     Surroundings,
     In<u32>,
     In<u32>,
@@ -59,6 +68,7 @@ pub(super) type Arguments = (
     In<Throughput>,
     InOut<Rgb>,
     InOut<Hit>,
+    InOut<u32>,
     InOut<u8>,
 );
 
@@ -69,16 +79,23 @@ pub(super) fn source() -> Source {
         include_str!("../../kernels/intersect.cu"),
         "intersect",
     )
+    .kernel::<Arguments>("intersect_placed")
 }
 
 fn on_cuda(wave: &mut CudaWave, bounce: u32) -> Result<(), Error> {
     let lanes = wave.lanes(counts::rays(bounce));
-    wave.kernels.intersect.launch(
+    let kernel = if wave.has_instances {
+        &wave.kernels.intersect_placed
+    } else {
+        &wave.kernels.intersect
+    };
+    kernel.launch(
         &wave.stream,
         wave.over_lanes(),
         (
             wave.nodes.as_view(),
             wave.primitives.as_view(),
+            wave.placed.as_view(),
             wave.surroundings.after(bounce),
             wave.counts.slice(lanes),
             wave.queue.as_view(),
@@ -86,6 +103,7 @@ fn on_cuda(wave: &mut CudaWave, bounce: u32) -> Result<(), Error> {
             wave.throughputs.as_view(),
             wave.radiances.as_view_mut(),
             wave.hits.as_view_mut(),
+            wave.instances.as_view_mut(),
             wave.flags.as_view_mut(),
         ),
     )?;

@@ -1,7 +1,8 @@
 //! shade: what happens where a ray hit.
 //!
-//! Reads: queue, rays, hits, throughputs, primitives, materials, energy, lights. Writes: radiances (emission); shadow
-//! rays by lane; rays and throughputs of the paths that go on; flags by lane, 1 for those; the count of shadow rays.
+//! Reads: queue, rays, hits and their instances, throughputs, primitives, meshes, materials, energy, lights. Writes:
+//! radiances (emission); shadow rays by lane, and the instances that they go to; rays and throughputs of the paths that go
+//! on; flags by lane, 1 for those; the count of shadow rays.
 //! Light sampling and BSDF sampling are combined by the power heuristic (Veach 1997); roulette by the throughput's
 //! largest channel, from the fifth scattering on.
 
@@ -12,16 +13,19 @@ use compaction::cuda::{In, InOut, Source};
 use crate::{
     Error,
     bsdf::{Bsdf, bsdf_of, bsdf_sample, bsdf_value, is_specular, sample_specular},
+    instance::{
+        Corners, Instance, MeshVertex, NO_INSTANCE, consistent_normal, placed_surface, start,
+    },
     kernels::stage_for,
     light::{
         BSDF_SAMPLES, LIGHT_SAMPLES, Light, Surroundings, choose_light, light_pdf, sample_light,
         sample_weight,
     },
     material::{ALL_KINDS, Material, PLAIN_KINDS},
-    math::{clamped, dot, lesser, max_component, offset_point},
+    math::{clamped, dot, lesser, max_component},
     path::{
-        Hit, MOST_LIKELY, NO_PATH, ROULETTE_AFTER, Ray, Rgb, ShadowRay, Span, Throughput,
-        pixel_and_sample,
+        Hit, MOST_LIKELY, NO_PATH, NO_PRIMITIVE, ROULETTE_AFTER, Ray, Rgb, ShadowRay, Span,
+        Throughput, pixel_and_sample,
     },
     primitive::{Primitive, Surface, surface_at},
     sampler::{PAIR_BSDF, PAIR_CHOICE, PAIR_LIGHT, Sampler, pair, sampler},
@@ -32,13 +36,15 @@ use crate::{
 /// Runs the stage.
 pub fn shade(wave: &mut Wave, bounce: u32) -> Result<(), Error> {
     match wave {
-        Wave::Cpu(cpu) => on_cpu(cpu, bounce),
+        Wave::Cpu(cpu) if cpu.world.instances.is_empty() => on_cpu::<false>(cpu, bounce),
+        Wave::Cpu(cpu) => on_cpu::<true>(cpu, bounce),
         Wave::Cuda(cuda) => on_cuda(cuda, bounce)?,
     }
     wave.mark(Stage::Shade)
 }
 
-fn on_cpu(wave: &mut CpuWave, bounce: u32) {
+/// Of a scene where meshes are placed, or of one without.
+fn on_cpu<const PLACED: bool>(wave: &mut CpuWave, bounce: u32) {
     let world = &*wave.world;
     let scatters = bounce < wave.max_bounces;
     let [most_emitted, most_connected] =
@@ -55,18 +61,27 @@ fn on_cpu(wave: &mut CpuWave, bounce: u32) {
         let mut vertex = Vertex {
             numbers: sampler(wave.span.seed, pixel, sample),
             bounce,
+            instance: if PLACED {
+                wave.instances[slot]
+            } else {
+                NO_INSTANCE
+            },
             ray: wave.rays[slot],
             throughput: wave.throughputs[slot],
             emitted: Vec3::ZERO,
             shadow_ray: ShadowRay::default(),
+            light_instance: NO_INSTANCE,
         };
-        let goes_on = shade_path(world, scatters, &wave.hits[slot], &mut vertex);
+        let goes_on = shade_path::<PLACED>(world, scatters, &wave.hits[slot], &mut vertex);
         wave.radiances[slot].rgb += clamped(vertex.emitted, most_emitted);
         if vertex.shadow_ray.distance > 0.0 {
             wave.shadow_rays[lane] = ShadowRay {
                 light: clamped(vertex.shadow_ray.light, most_connected),
                 ..vertex.shadow_ray
             };
+            if PLACED {
+                wave.light_instances[lane] = vertex.light_instance;
+            }
             wave.counts[counts::shadow_rays(bounce)] += 1;
         }
         if goes_on {
@@ -81,17 +96,32 @@ fn on_cpu(wave: &mut CpuWave, bounce: u32) {
 struct Vertex {
     numbers: Sampler,
     bounce: u32,
+    /// That was hit.
+    instance: u32,
     ray: Ray,
     throughput: Throughput,
     emitted: Vec3,
     shadow_ray: ShadowRay,
+    /// That the shadow ray goes to.
+    light_instance: u32,
 }
 
 /// Shades one path; whether it goes on.
 #[inline]
-fn shade_path(world: &World, scatters: bool, hit: &Hit, vertex: &mut Vertex) -> bool {
+fn shade_path<const PLACED: bool>(
+    world: &World,
+    scatters: bool,
+    hit: &Hit,
+    vertex: &mut Vertex,
+) -> bool {
     let primitive = &world.primitives[hit.primitive as usize];
-    let surface = surface_at(primitive, &vertex.ray, hit);
+    let surface = if PLACED && vertex.instance != NO_INSTANCE {
+        let placed = &world.instances[vertex.instance as usize];
+        let (corners, vertices) = (&world.corners, &world.vertices);
+        placed_surface(placed, corners, vertices, primitive, &vertex.ray, hit)
+    } else {
+        surface_at(primitive, &vertex.ray, hit)
+    };
     let material = &world.materials[surface.material as usize];
     let cosine = -dot(vertex.ray.direction, surface.normal);
     let front = cosine > 0.0;
@@ -109,32 +139,21 @@ fn shade_path(world: &World, scatters: bool, hit: &Hit, vertex: &mut Vertex) -> 
         return false;
     }
     let side = if front { 1.0 } else { -1.0 };
+    let normal = surface.normal * side;
+    let shading = if PLACED {
+        consistent_normal(surface.shading * side, normal, -vertex.ray.direction)
+    } else {
+        normal
+    };
     let surface = Surface {
-        normal: surface.normal * side,
-        shading: surface.shading * side,
+        normal,
+        shading,
         ..surface
     };
     let cos_eye = -dot(vertex.ray.direction, surface.shading);
-    let (surface, cos_eye) = if cos_eye > 0.0 {
-        (surface, cos_eye)
-    } else {
-        // An interpolated normal may turn away from the eye, where none is seen.
-        let flat = Surface {
-            shading: surface.normal,
-            ..surface
-        };
-        (flat, cosine * side)
-    };
     let choice = pair(vertex.numbers, vertex.bounce, PAIR_CHOICE);
-    scatter(
-        world,
-        choice.0,
-        &bsdf_of(&world.energy, material, cos_eye, front),
-        &surface,
-        vertex,
-    );
-    vertex.ray.from = hit.primitive;
-    vertex.shadow_ray.from = hit.primitive;
+    let bsdf = bsdf_of(&world.energy, material, cos_eye, front);
+    scatter::<PLACED>(world, choice.0, &bsdf, hit.primitive, &surface, vertex);
     max_component(vertex.throughput.rgb) > 0.0
         && survives_roulette(vertex.bounce, choice.1, &mut vertex.throughput)
 }
@@ -150,7 +169,7 @@ fn emission(
     cosine: f32,
 ) -> Vec3 {
     let carried = vertex.throughput.rgb * material.emission;
-    if vertex.ray.pdf == 0.0 {
+    if vertex.ray.pdf == 0.0 || vertex.instance != NO_INSTANCE {
         return carried;
     }
     let pdf = light_pdf(
@@ -165,44 +184,68 @@ fn emission(
 }
 
 /// A light sample and the next ray, which leaves on one side both of the surface and of what it is shaded by, or has
-/// nothing. The surface's normal faces the path.
+/// nothing. The surface's normals face the path.
 #[inline]
-fn scatter(world: &World, choice: f32, bsdf: &Bsdf, surface: &Surface, vertex: &mut Vertex) {
+fn scatter<const PLACED: bool>(
+    world: &World,
+    choice: f32,
+    bsdf: &Bsdf,
+    primitive: u32,
+    surface: &Surface,
+    vertex: &mut Vertex,
+) {
     let (normal, to_eye) = (surface.shading, -vertex.ray.direction);
     let next = if is_specular(bsdf) {
         sample_specular(bsdf, normal, to_eye, choice)
     } else {
         if world.surroundings.light_count > 0 {
-            connect_light(world, choice, bsdf, surface, vertex);
+            connect_light::<PLACED>(world, choice, bsdf, primitive, surface, vertex);
         }
         let (u, v) = pair(vertex.numbers, vertex.bounce, PAIR_BSDF);
         bsdf_sample(&world.energy, bsdf, normal, to_eye, choice, u, v)
     };
     vertex.throughput.rgb *= next.weight;
     vertex.throughput.squeeze *= next.squeeze;
-    if dot(surface.normal, next.direction) * next.side < 0.0 {
+    let (origin, lifted) = start(surface, next.side);
+    if dot(surface.normal, next.direction) * next.side < 0.0 && !lifted {
         vertex.throughput.rgb = Vec3::ZERO;
     }
-    vertex.ray.origin = offset_point(surface.point, surface.normal * next.side, surface.error);
+    vertex.ray.origin = origin;
+    vertex.ray.from = if lifted { NO_PRIMITIVE } else { primitive };
     vertex.ray.direction = next.direction;
     vertex.ray.pdf = next.pdf;
 }
 
 /// A shadow ray to a point on a light, with the light that it would bring.
 #[inline]
-fn connect_light(world: &World, choice: f32, bsdf: &Bsdf, surface: &Surface, vertex: &mut Vertex) {
+fn connect_light<const PLACED: bool>(
+    world: &World,
+    choice: f32,
+    bsdf: &Bsdf,
+    primitive_left: u32,
+    surface: &Surface,
+    vertex: &mut Vertex,
+) {
     let light =
         &world.lights[choose_light(&world.lights, world.surroundings.light_count, choice) as usize];
     let primitive = &world.primitives[light.primitive as usize];
     let material = &world.materials[primitive.material as usize];
     let (u, v) = pair(vertex.numbers, vertex.bounce, PAIR_LIGHT);
-    let origin = offset_point(surface.point, surface.normal, surface.error);
+    let (origin, lifted) = start(surface, 1.0);
     let sample = sample_light(primitive, material, &world.surroundings, origin, u, v);
     let cosine = dot(surface.normal, sample.direction);
-    let lit = sample.distance > 0.0 && cosine * dot(surface.shading, sample.direction) > 0.0;
-    if !lit {
+    let shaded = dot(surface.shading, sample.direction);
+    let above = shaded > 0.0 && (cosine > 0.0 || lifted);
+    let below = shaded < 0.0 && cosine < 0.0;
+    if sample.distance <= 0.0 || !(above || below) {
         return;
     }
+    // What comes through the surface leaves it behind.
+    let (origin, lifted) = if below {
+        start(surface, -1.0)
+    } else {
+        (origin, lifted)
+    };
     let value = bsdf_value(
         &world.energy,
         bsdf,
@@ -221,14 +264,10 @@ fn connect_light(world: &World, choice: f32, bsdf: &Bsdf, surface: &Surface, ver
     if max_component(light_here) <= 0.0 {
         return;
     }
-    // What comes through the surface leaves it behind.
-    vertex.shadow_ray.origin = if cosine < 0.0 {
-        offset_point(surface.point, -surface.normal, surface.error)
-    } else {
-        origin
-    };
+    vertex.shadow_ray.origin = origin;
     vertex.shadow_ray.distance = sample.distance;
     vertex.shadow_ray.direction = sample.direction;
+    vertex.shadow_ray.from = if lifted { NO_PRIMITIVE } else { primitive_left };
     vertex.shadow_ray.to = light.primitive;
     vertex.shadow_ray.light = light_here;
 }
@@ -250,6 +289,9 @@ fn survives_roulette(bounce: u32, choice: f32, throughput: &mut Throughput) -> b
 /// What the kernel takes.
 pub(super) type Arguments = (
     In<Primitive>,
+    In<Instance>,
+    In<Corners>,
+    In<MeshVertex>,
     In<Material>,
     In<f32>,
     In<Light>,
@@ -260,10 +302,12 @@ pub(super) type Arguments = (
     In<u32>,
     In<u32>,
     In<Hit>,
+    In<u32>,
     InOut<Ray>,
     InOut<Throughput>,
     InOut<Rgb>,
     InOut<ShadowRay>,
+    InOut<u32>,
     InOut<u8>,
     InOut<u32>,
 );
@@ -276,6 +320,7 @@ pub(super) fn source(kinds: u32) -> Source {
         "shade",
         kinds,
     )
+    .kernel::<Arguments>("shade_placed")
 }
 
 /// The smallest of those that ship that knows these kinds.
@@ -291,11 +336,19 @@ fn on_cuda(wave: &mut CudaWave, bounce: u32) -> Result<(), Error> {
     let lanes = wave.lanes(counts::hits(bounce));
     let grid = wave.over_lanes();
     let (counted, mut uncounted) = wave.counts.split_at_mut(counts::shadow_rays(bounce));
-    wave.kernels.shade.launch(
+    let kernel = if wave.has_instances {
+        &wave.kernels.shade_placed
+    } else {
+        &wave.kernels.shade
+    };
+    kernel.launch(
         &wave.stream,
         grid,
         (
             wave.primitives.as_view(),
+            wave.placed.as_view(),
+            wave.corners.as_view(),
+            wave.vertices.as_view(),
             wave.materials.as_view(),
             wave.energy.as_view(),
             wave.lights.as_view(),
@@ -306,10 +359,12 @@ fn on_cuda(wave: &mut CudaWave, bounce: u32) -> Result<(), Error> {
             counted.slice(lanes),
             wave.queue.as_view(),
             wave.hits.as_view(),
+            wave.instances.as_view(),
             wave.rays.as_view_mut(),
             wave.throughputs.as_view_mut(),
             wave.radiances.as_view_mut(),
             wave.shadow_rays.as_view_mut(),
+            wave.light_instances.as_view_mut(),
             wave.flags.as_view_mut(),
             uncounted.slice_mut(..1),
         ),

@@ -1,6 +1,6 @@
 //! shadow: the rays towards the lights.
 //!
-//! Reads: queue, shadow rays by lane, nodes, primitives. Writes: radiances of the paths whose shadow ray nothing blocks.
+//! Reads: queue, shadow rays by lane, nodes, primitives, instances. Writes: radiances of the paths whose shadow ray nothing blocks.
 //! Without a light there are no shadow rays, and nothing is done.
 
 use compaction::cuda::{In, InOut, Source};
@@ -8,6 +8,7 @@ use compaction::cuda::{In, InOut, Source};
 use crate::{
     Error,
     bvh::{self, Node},
+    instance::Instance,
     kernels::stage,
     path::{Rgb, ShadowRay},
     primitive::Primitive,
@@ -34,7 +35,13 @@ fn on_cpu(wave: &mut CpuWave, bounce: u32) {
         if ray.distance == 0.0 {
             continue;
         }
-        if !bvh::occluded(&world.nodes, &world.primitives, extent, ray) {
+        let blocked = if world.instances.is_empty() {
+            bvh::occluded(&world.nodes, &world.primitives, extent, ray)
+        } else {
+            let from = wave.instances[wave.queue[lane] as usize];
+            bvh::occluded_placed(&world.placed_scene(), ray, from, wave.light_instances[lane])
+        };
+        if !blocked {
             wave.radiances[wave.queue[lane] as usize].rgb += ray.light;
         }
     }
@@ -44,7 +51,10 @@ fn on_cpu(wave: &mut CpuWave, bounce: u32) {
 pub(super) type Arguments = (
     In<Node>,
     In<Primitive>,
+    In<Instance>,
     f32,
+    In<u32>,
+    In<u32>,
     In<u32>,
     In<u32>,
     In<ShadowRay>,
@@ -58,6 +68,7 @@ pub(super) fn source() -> Source {
         include_str!("../../kernels/shadow.cu"),
         "shadow",
     )
+    .kernel::<Arguments>("shadow_placed")
 }
 
 fn on_cuda(wave: &mut CudaWave, bounce: u32) -> Result<(), Error> {
@@ -65,15 +76,23 @@ fn on_cuda(wave: &mut CudaWave, bounce: u32) -> Result<(), Error> {
         return Ok(());
     }
     let lanes = wave.lanes(counts::hits(bounce));
-    wave.kernels.shadow.launch(
+    let kernel = if wave.has_instances {
+        &wave.kernels.shadow_placed
+    } else {
+        &wave.kernels.shadow
+    };
+    kernel.launch(
         &wave.stream,
         wave.over_lanes(),
         (
             wave.nodes.as_view(),
             wave.primitives.as_view(),
+            wave.placed.as_view(),
             wave.surroundings.extent,
             wave.counts.slice(lanes),
             wave.queue.as_view(),
+            wave.instances.as_view(),
+            wave.light_instances.as_view(),
             wave.shadow_rays.as_view(),
             wave.radiances.as_view_mut(),
         ),

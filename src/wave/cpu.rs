@@ -8,6 +8,7 @@ use super::{Report, Stage, counts};
 use crate::{
     camera::Camera,
     film::Film,
+    instance::NO_INSTANCE,
     path::{Hit, Ray, Rgb, ShadowRay, Span, Throughput},
     world::World,
 };
@@ -34,8 +35,12 @@ pub struct CpuWave {
     pub radiances: Vec<Rgb>,
     /// Where the ray hit.
     pub hits: Vec<Hit>,
+    /// Of which instance; none in a scene without any.
+    pub instances: Vec<u32>,
     /// By lane.
     pub shadow_rays: Vec<ShadowRay>,
+    /// By lane: the instance that the shadow ray goes to; none in a scene without any.
+    pub light_instances: Vec<u32>,
     /// Live paths, by lane.
     pub queue: Vec<u32>,
     /// The next queue.
@@ -56,7 +61,7 @@ impl CpuWave {
         + size_of::<Rgb>()
         + size_of::<Hit>()
         + size_of::<ShadowRay>()
-        + 2 * size_of::<u32>()
+        + 4 * size_of::<u32>()
         + size_of::<u8>();
 
     /// Buffers for waves of up to `capacity` paths.
@@ -69,6 +74,11 @@ impl CpuWave {
         strategy: Strategy,
     ) -> CpuWave {
         let capacity = capacity as usize;
+        let placed = if world.instances.is_empty() {
+            0
+        } else {
+            capacity
+        };
         CpuWave {
             world,
             camera,
@@ -80,6 +90,8 @@ impl CpuWave {
             throughputs: vec![Throughput::default(); capacity],
             radiances: vec![Rgb::default(); capacity],
             hits: vec![Hit::default(); capacity],
+            instances: vec![NO_INSTANCE; placed],
+            light_instances: vec![NO_INSTANCE; placed],
             shadow_rays: vec![ShadowRay::default(); capacity],
             queue: vec![0; capacity],
             sieved: vec![0; capacity],

@@ -14,6 +14,7 @@ use crate::{
     bvh::Node,
     camera::Camera,
     film::Exposed,
+    instance::{Corners, Instance, MeshVertex},
     kernels::{BLOCK_THREADS, BLOCKS_PER_MULTIPROCESSOR, SHIPPED},
     light::{Light, Surroundings},
     material::Material,
@@ -34,8 +35,16 @@ pub struct CudaWave {
     pub kernels: Kernels,
     /// The tree over the primitives.
     pub nodes: CudaSlice<Node>,
-    /// In the tree's order.
+    /// In the trees' order.
     pub primitives: CudaSlice<Primitive>,
+    /// Where meshes stand, by number.
+    pub placed: CudaSlice<Instance>,
+    /// Whether any does.
+    pub has_instances: bool,
+    /// Of the meshes' triangles, where a mesh has more than positions.
+    pub corners: CudaSlice<Corners>,
+    /// What the meshes have at their vertices besides positions.
+    pub vertices: CudaSlice<MeshVertex>,
     /// By index.
     pub materials: CudaSlice<Material>,
     /// Tables of what rough materials lose.
@@ -62,6 +71,10 @@ pub struct CudaWave {
     pub radiances: CudaSlice<Rgb>,
     /// Where the ray hit.
     pub hits: CudaSlice<Hit>,
+    /// Of which instance; nothing of use in a scene without any.
+    pub instances: CudaSlice<u32>,
+    /// By lane: the instance that the shadow ray goes to.
+    pub light_instances: CudaSlice<u32>,
     /// By lane.
     pub shadow_rays: CudaSlice<ShadowRay>,
     /// Live paths, by lane.
@@ -99,7 +112,7 @@ impl CudaWave {
         + size_of::<Rgb>()
         + size_of::<Hit>()
         + size_of::<ShadowRay>()
-        + 2 * size_of::<u32>()
+        + 4 * size_of::<u32>()
         + size_of::<u8>();
 
     /// Puts the scene and buffers for waves of up to `capacity` paths onto the GPU of this number.
@@ -122,6 +135,7 @@ impl CudaWave {
         let kernels = Kernels::new(&compiler, &context, world.kinds)?;
         let select = Select::new(&compiler, &context, strategy)?;
         let paths = capacity as usize;
+        let placed_paths = if world.instances.is_empty() { 1 } else { paths };
         let flight = || -> Result<Flight, Error> {
             Ok(Flight {
                 timeline: Timeline::new(&context, 3 + 5 * (max_bounces as usize + 1))?,
@@ -132,6 +146,10 @@ impl CudaWave {
         Ok(CudaWave {
             nodes: upload(&stream, &world.nodes)?,
             primitives: upload(&stream, &world.primitives)?,
+            placed: upload(&stream, &world.instances)?,
+            has_instances: !world.instances.is_empty(),
+            corners: upload(&stream, &world.corners)?,
+            vertices: upload(&stream, &world.vertices)?,
             materials: upload(&stream, &world.materials)?,
             energy: upload(&stream, &world.energy)?,
             lights: upload(&stream, &world.lights)?,
@@ -145,6 +163,8 @@ impl CudaWave {
             throughputs: uninitialised(&stream, paths)?,
             radiances: uninitialised(&stream, paths)?,
             hits: uninitialised(&stream, paths)?,
+            instances: uninitialised(&stream, placed_paths)?,
+            light_instances: uninitialised(&stream, placed_paths)?,
             shadow_rays: uninitialised(&stream, paths)?,
             queue: uninitialised(&stream, paths)?,
             sieved: uninitialised(&stream, paths)?,

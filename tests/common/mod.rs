@@ -3,10 +3,11 @@
 
 use std::{env, fs, path::PathBuf};
 
+use glam::Vec3;
 use raysieve::{
     picture::Picture,
     renderer::{BackendChoice, Renderer, Settings},
-    scene::Scene,
+    scene::{Instance, Mesh, Scene},
     stats::Stats,
 };
 
@@ -85,6 +86,83 @@ pub(crate) fn garden() -> Scene {
             ],
         )"#,
     )
+}
+
+/// The garden with meshes in it: mirrored, stretched, sheared, shining, in one another, with and without what a vertex has.
+pub(crate) fn placed_garden() -> Scene {
+    let mut garden = garden();
+    let ball = ball(8, 12, 0);
+    garden.meshes.push(Mesh {
+        normals: Vec::new(),
+        tangents: Vec::new(),
+        materials: (0..ball.triangles.len() as u32)
+            .map(|number| number % 4)
+            .collect(),
+        ..ball.clone()
+    });
+    garden.meshes.push(Mesh {
+        uvs: Vec::new(),
+        tangents: Vec::new(),
+        ..ball.clone()
+    });
+    garden.meshes.push(ball);
+    let mut random = Random(5);
+    for number in 0..40 {
+        let mut direction = || Vec3::new(random.signed(), random.signed(), random.signed());
+        let (tilt, at) = (direction() * 0.3, direction());
+        let axes = [
+            Vec3::new(0.4, 0.0, 0.0) + tilt,
+            Vec3::new(0.0, 0.3, 0.1),
+            Vec3::new(0.0, -0.1, if number % 2 == 0 { 0.4 } else { -0.4 }),
+        ];
+        garden.instances.push(Instance {
+            mesh: number % 3,
+            axes: axes.map(|axis| axis * if number % 5 == 0 { 0.1 } else { 0.6 }),
+            position: at * Vec3::new(2.5, 0.8, 2.0),
+            material: (number % 4 == 1).then_some(number % 3),
+        });
+    }
+    garden
+}
+
+/// A ball of radius 1 about 0, of flat triangles with the ball's own normals, texture coordinates and tangents.
+pub(crate) fn ball(rings: u32, segments: u32, material: u32) -> Mesh {
+    let mut mesh = Mesh {
+        materials: vec![material],
+        ..Mesh::default()
+    };
+    for ring in 0..=rings {
+        for segment in 0..=segments {
+            let (u, v) = (segment as f32 / segments as f32, ring as f32 / rings as f32);
+            let (longitude, colatitude) = (u * std::f32::consts::TAU, v * std::f32::consts::PI);
+            let across = if ring == 0 || ring == rings {
+                0.0
+            } else {
+                colatitude.sin()
+            };
+            let normal = Vec3::new(
+                -longitude.sin() * across,
+                colatitude.cos(),
+                -longitude.cos() * across,
+            );
+            mesh.positions.push(normal);
+            mesh.normals.push(normal);
+            mesh.uvs.push([u, v]);
+            mesh.tangents
+                .push([-longitude.cos(), 0.0, longitude.sin(), 1.0]);
+            if ring < rings && segment < segments {
+                let corner = ring * (segments + 1) + segment;
+                let below = corner + segments + 1;
+                if ring > 0 {
+                    mesh.triangles.push([corner, below, corner + 1]);
+                }
+                if ring + 1 < rings {
+                    mesh.triangles.push([corner + 1, below, below + 1]);
+                }
+            }
+        }
+    }
+    mesh
 }
 
 /// The scene in another size, with another number of samples.

@@ -6,6 +6,7 @@ mod common;
 mod counts;
 mod energy;
 mod furnace;
+mod instances;
 mod lamps;
 mod scale;
 mod sides;

@@ -6,6 +6,7 @@ use bytemuck::bytes_of;
 use compaction::layout::Shared;
 use raysieve::{
     Error,
+    instance::NO_INSTANCE,
     path::{Hit, Ray, Rgb, ShadowRay, Span, Throughput},
     stages::{Keep, accumulate, generate, intersect, shade, shadow, sieve},
     wave::{Wave, counts},
@@ -84,7 +85,10 @@ pub(crate) struct Buffers {
     pub(crate) throughputs: Vec<Throughput>,
     pub(crate) radiances: Vec<Rgb>,
     pub(crate) hits: Vec<Hit>,
+    /// Empty for a scene without instances, as `light_instances` is.
+    pub(crate) instances: Vec<u32>,
     pub(crate) shadow_rays: Vec<ShadowRay>,
+    pub(crate) light_instances: Vec<u32>,
     pub(crate) queue: Vec<u32>,
     pub(crate) flags: Vec<u8>,
     pub(crate) counts: Vec<u32>,
@@ -93,14 +97,17 @@ pub(crate) struct Buffers {
 }
 
 impl Buffers {
-    pub(crate) fn new(span: Span, max_bounces: u32) -> Buffers {
+    pub(crate) fn new(span: Span, max_bounces: u32, has_instances: bool) -> Buffers {
         let paths = span.path_count as usize;
+        let placed = if has_instances { paths } else { 0 };
         Buffers {
             span,
             rays: vec![Ray::default(); paths],
             throughputs: vec![Throughput::default(); paths],
             radiances: vec![Rgb::default(); paths],
             hits: vec![Hit::default(); paths],
+            instances: vec![NO_INSTANCE; placed],
+            light_instances: vec![NO_INSTANCE; placed],
             shadow_rays: vec![ShadowRay::default(); paths],
             queue: vec![0; paths],
             flags: vec![0; paths],
@@ -170,6 +177,13 @@ impl Buffers {
             first("path", "throughput", &self.throughputs, &other.throughputs),
             first("path", "radiance", &self.radiances, &other.radiances),
             first("path", "hit", &self.hits, &other.hits),
+            first("path", "instance", &self.instances, &other.instances),
+            first(
+                "lane",
+                "light_instance",
+                &self.light_instances,
+                &other.light_instances,
+            ),
             first("lane", "shadow_ray", &self.shadow_rays, &other.shadow_rays),
             first("lane", "queue", &self.queue, &other.queue),
             first("lane", "flag", &self.flags, &other.flags),

@@ -79,6 +79,8 @@ impl Cpu {
         wave.throughputs = from.throughputs;
         wave.radiances = from.radiances;
         wave.hits = from.hits;
+        wave.instances = from.instances;
+        wave.light_instances = from.light_instances;
         wave.shadow_rays = from.shadow_rays;
         wave.queue = from.queue;
         wave.flags = from.flags;
@@ -106,6 +108,8 @@ impl Machine for Cpu {
             throughputs: wave.throughputs.clone(),
             radiances: wave.radiances.clone(),
             hits: wave.hits.clone(),
+            instances: wave.instances.clone(),
+            light_instances: wave.light_instances.clone(),
             shadow_rays: wave.shadow_rays.clone(),
             queue: wave.queue.clone(),
             flags: wave.flags.clone(),
@@ -162,6 +166,8 @@ impl Cuda {
         wave.throughputs = upload(&stream, &from.throughputs).unwrap();
         wave.radiances = upload(&stream, &from.radiances).unwrap();
         wave.hits = upload(&stream, &from.hits).unwrap();
+        wave.instances = upload(&stream, &from.instances).unwrap();
+        wave.light_instances = upload(&stream, &from.light_instances).unwrap();
         wave.shadow_rays = upload(&stream, &from.shadow_rays).unwrap();
         wave.queue = upload(&stream, &from.queue).unwrap();
         wave.flags = upload(&stream, &from.flags).unwrap();
@@ -190,6 +196,8 @@ impl Machine for Cuda {
             throughputs: get(stream, &wave.throughputs),
             radiances: get(stream, &wave.radiances),
             hits: get(stream, &wave.hits),
+            instances: get(stream, &wave.instances),
+            light_instances: get(stream, &wave.light_instances),
             shadow_rays: get(stream, &wave.shadow_rays),
             queue: get(stream, &wave.queue),
             flags: get(stream, &wave.flags),
@@ -212,12 +220,16 @@ pub(crate) struct Host {
 }
 
 /// The kernels, by their numbers in that program.
-const KERNELS: [&str; 7] = [
+const KERNELS: [&str; 11] = [
     "generate",
     "intersect",
+    "intersect_placed",
     "shade",
+    "shade_placed",
     "shade_plain",
+    "shade_plain_placed",
     "shadow",
+    "shadow_placed",
     "accumulate",
     "resolve",
 ];
@@ -247,8 +259,10 @@ impl Host {
         let cases = KERNELS.iter().enumerate();
         let cases: String = cases
             .map(|(number, kernel)| {
-                let stage = kernel.trim_end_matches("_plain");
-                format!("            case {number}: stages::launch({kernel}::{stage}, request[1]); break;\n")
+                let stage = kernel.split('_').next().unwrap();
+                let plain = if kernel.contains("_plain") { "_plain" } else { "" };
+                let name = kernel.replace("_plain", "");
+                format!("            case {number}: stages::launch({stage}{plain}::{name}, request[1]); break;\n")
             })
             .collect();
         let main = format!(
@@ -293,6 +307,15 @@ impl Host {
             if let Argument::InOut(bytes) = argument {
                 stdout.read_exact(bytes).unwrap();
             }
+        }
+    }
+
+    /// The kernel of a scene without instances, or that of one with some.
+    fn variant(&self, plain: &'static str, placed: &'static str) -> &'static str {
+        if self.setting.world.instances.is_empty() {
+            plain
+        } else {
+            placed
         }
     }
 
@@ -366,6 +389,7 @@ impl Host {
         let mut arguments = [
             list(&world.nodes),
             list(&world.primitives),
+            list(&world.instances),
             value(&surroundings),
             value(&lanes),
             list(&buffers.queue),
@@ -373,9 +397,14 @@ impl Host {
             list(&buffers.throughputs),
             list_mut(&mut buffers.radiances),
             list_mut(&mut buffers.hits),
+            list_mut(&mut buffers.instances),
             list_mut(&mut buffers.flags),
         ];
-        self.launch("intersect", BLOCKS, &mut arguments);
+        self.launch(
+            self.variant("intersect", "intersect_placed"),
+            BLOCKS,
+            &mut arguments,
+        );
     }
 
     /// Flagged lanes, in order: what every sieve is specified by.
@@ -397,6 +426,9 @@ impl Host {
         let shadow_rays = counts::shadow_rays(bounce);
         let mut arguments = [
             list(&world.primitives),
+            list(&world.instances),
+            list(&world.corners),
+            list(&world.vertices),
             list(&world.materials),
             list(&world.energy),
             list(&world.lights),
@@ -407,15 +439,21 @@ impl Host {
             value(&lanes),
             list(&buffers.queue),
             list(&buffers.hits),
+            list(&buffers.instances),
             list_mut(&mut buffers.rays),
             list_mut(&mut buffers.throughputs),
             list_mut(&mut buffers.radiances),
             list_mut(&mut buffers.shadow_rays),
+            list_mut(&mut buffers.light_instances),
             list_mut(&mut buffers.flags),
             list_mut(&mut buffers.counts[shadow_rays..=shadow_rays]),
         ];
         let plain = world.kinds & !PLAIN_KINDS == 0;
-        let kernel = if plain { "shade_plain" } else { "shade" };
+        let kernel = if plain {
+            self.variant("shade_plain", "shade_plain_placed")
+        } else {
+            self.variant("shade", "shade_placed")
+        };
         self.launch(kernel, BLOCKS, &mut arguments);
     }
 
@@ -428,13 +466,20 @@ impl Host {
         let mut arguments = [
             list(&world.nodes),
             list(&world.primitives),
+            list(&world.instances),
             value(&world.surroundings.extent),
             value(&lanes),
             list(&buffers.queue),
+            list(&buffers.instances),
+            list(&buffers.light_instances),
             list(&buffers.shadow_rays),
             list_mut(&mut buffers.radiances),
         ];
-        self.launch("shadow", BLOCKS, &mut arguments);
+        self.launch(
+            self.variant("shadow", "shadow_placed"),
+            BLOCKS,
+            &mut arguments,
+        );
     }
 
     fn accumulate(&mut self, buffers: &mut Buffers) {

@@ -14,7 +14,7 @@ mod machines;
 use std::sync::{Arc, OnceLock};
 
 use buffers::{Buffers, Turn, first};
-use common::{Random, garden, load, on_cpu, render, sized};
+use common::{Random, garden, load, on_cpu, placed_garden, render, sized};
 use compaction::select::Strategy;
 use harness::{Gpu, Tests};
 use host::HostCompiler;
@@ -124,9 +124,14 @@ fn spans(setting: &Setting, path_count: u32) -> [Span; 2] {
 fn agrees_on_host(compiler: &HostCompiler, stage: &str) {
     static SETTINGS: OnceLock<Vec<Setting>> = OnceLock::new();
     let settings = SETTINGS.get_or_init(|| {
-        [load("scenes/cornell.ron"), garden(), garden_by_lens()]
-            .map(|scene| setting(&scene, 48, 32))
-            .into()
+        [
+            load("scenes/cornell.ron"),
+            garden(),
+            garden_by_lens(),
+            placed_garden(),
+        ]
+        .map(|scene| setting(&scene, 48, 32))
+        .into()
     });
     for setting in settings {
         agree(setting, stage, 3001, &mut Host::new(compiler, setting));
@@ -138,7 +143,9 @@ fn agrees_on_cuda(stage: &str) {
     let settings = SETTINGS.get_or_init(|| {
         let files = ["cornell", "spheres", "mesh"];
         let scenes = files.map(|name| load(format!("scenes/{name}.ron")));
-        let scenes = scenes.into_iter().chain([garden(), garden_by_lens()]);
+        let scenes = scenes
+            .into_iter()
+            .chain([garden(), garden_by_lens(), placed_garden()]);
         scenes.map(|scene| setting(&scene, 96, 64)).collect()
     });
     let strategies = if stage == "sieve" {
@@ -168,7 +175,11 @@ fn agree(setting: &Setting, stage: &str, paths: u32, other: &mut dyn Machine) {
 fn agree_in(setting: &Setting, stage: &str, span: Span, other: &mut dyn Machine) {
     let mut cpu = Cpu::new(setting, span.path_count);
     let mut random = Random(1);
-    let mut buffers = Buffers::new(span, setting.max_bounces);
+    let mut buffers = Buffers::new(
+        span,
+        setting.max_bounces,
+        !setting.world.instances.is_empty(),
+    );
     let mut turns = 0;
     for turn in Turn::all(setting.max_bounces) {
         if turn.stage() == stage {
@@ -238,7 +249,11 @@ fn whole_loop(compiler: &HostCompiler) {
             ..Span::default()
         };
         let mut host = Host::new(compiler, &setting);
-        let black = Buffers::new(span, setting.max_bounces);
+        let black = Buffers::new(
+            span,
+            setting.max_bounces,
+            !setting.world.instances.is_empty(),
+        );
         let film = Turn::all(setting.max_bounces)
             .into_iter()
             .fold(black, |before, turn| host.run(turn, &before));
@@ -265,7 +280,7 @@ fn differences_are_named() {
         pixel_count: 1,
         ..Span::default()
     };
-    let mut ours = Buffers::new(span, 0);
+    let mut ours = Buffers::new(span, 0, false);
     let mut theirs = ours.clone();
     ours.radiances[17].rgb.x = f32::NAN;
     theirs.radiances[17].rgb.x = -f32::NAN;

@@ -2,7 +2,7 @@
 
 use glam::Vec3;
 use raysieve::{
-    bvh::{Tree, build, nearest, occluded},
+    bvh::{STACK_SIZE, Tree, build, nearest, occluded},
     path::{Hit, NO_PRIMITIVE, Ray, ShadowRay},
     primitive::{Primitive, SPHERE, TRIANGLE, nearer_hit, shear},
 };
@@ -36,7 +36,7 @@ fn tree(mut primitives: Vec<Primitive>) -> Tree {
     for (number, primitive) in (0..).zip(&mut primitives) {
         primitive.number = number;
     }
-    build(&primitives).unwrap()
+    build(&primitives, STACK_SIZE).unwrap()
 }
 
 /// A ray from nowhere in particular.

@@ -71,6 +71,20 @@ inline void read_scene(const char *path) {
     fclose(file);
 }
 
+// A scene with instances. In the file: each list after the number of its words.
+inline std::vector<Word> placed_nodes, placed_primitives, instances, corners, vertices;
+
+inline void read_placed_scene(const char *path) {
+    FILE *file = fopen(path, "rb");
+    for (auto *list : {&placed_nodes, &placed_primitives, &instances, &corners, &vertices}) {
+        Word count = 0;
+        if (file == nullptr || fread(&count, sizeof count, 1, file) != 1) exit(3);
+        list->resize(count);
+        if (fread(list->data(), sizeof(Word), count, file) != count) exit(3);
+    }
+    fclose(file);
+}
+
 // Answers rounds of records, each with their number before them, until there are no more.
 inline int serve(const Twin &twin) {
     std::vector<Word> in, out;

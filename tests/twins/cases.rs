@@ -10,12 +10,17 @@ use raysieve::{
         reflected_once, resolve_layers, sample_layers, sample_rough, sample_specular, share,
     },
     bvh::{
-        BoxRay, Bytes8, Node, box_ray, hit_children, inverse, nearest, occluded, shift, spacing,
-        step,
+        BoxRay, Bytes8, Node, PlacedScene, box_ray, hit_children, inverse, nearest, nearest_placed,
+        occluded, occluded_placed, shift, slack, spacing, step,
     },
     camera::{Camera, aperture_point, camera_ray, film_point, filter_offset},
     energy::{directional, hemispherical, table_place},
     film::{TOO_BRIGHT, fixed_point, is_exposable, mean, samples_of},
+    instance::{
+        Instance, NO_INSTANCE, PlacedHit, consistent_normal, enter, leave, leave_normal, lift,
+        nearer_placed_hit, on_side, placed_blocks, placed_error, placed_material, placed_surface,
+        placed_triangle, start, tangent_at,
+    },
     light::{
         DARK, Light, Surroundings, choose_light, cone_height, light_pdf, sample_light,
         sample_sphere, sample_triangle, sample_weight, sphere_area,
@@ -26,9 +31,9 @@ use raysieve::{
         normalize, offset_point, round_down, sin_small, square_to_disk, to_local, to_world,
     },
     microfacet::{fresnel_conductor, sample_facet, schlick, shadowing, smith_root, visible_facets},
-    path::{Hit, Ray, ShadowRay, Span, pixel_and_sample, rendered_pixel},
+    path::{Hit, NO_PRIMITIVE, Ray, ShadowRay, Span, pixel_and_sample, rendered_pixel},
     primitive::{
-        Primitive, SPHERE, Shear, TRIANGLE, blocks, difference_of_products, hit_primitive,
+        Primitive, SPHERE, Shear, Surface, TRIANGLE, blocks, difference_of_products, hit_primitive,
         hit_sphere, hit_triangle, largest_coordinate, nearer_hit, point_error, shear,
         sphere_coordinates, sphere_tangent, surface_at, turn,
     },
@@ -56,6 +61,11 @@ const EXCUSED: &[(&str, &str, &str)] = &[
         "bvh",
         "visit",
         "takes a function: nearest and occluded call it",
+    ),
+    (
+        "bvh",
+        "visit_placed",
+        "takes a function: nearest_placed and occluded_placed call it",
     ),
     ("lanes", "first_lane", "asks the grid: the stages call it"),
     ("lanes", "lane_stride", "asks the grid: the stages call it"),
@@ -163,6 +173,7 @@ pub(crate) fn cases() -> Vec<Case> {
         camera(),
         path(),
         primitive(),
+        instance(),
         bvh(),
         material(),
         microfacet(),
@@ -491,7 +502,7 @@ fn nearer_hit_case() -> Case {
 fn nothing() -> Hit {
     Hit {
         distance: f32::MAX,
-        primitive: raysieve::path::NO_PRIMITIVE,
+        primitive: NO_PRIMITIVE,
         u: 0.0,
         v: 0.0,
     }
@@ -524,6 +535,207 @@ fn blocks_case() -> Case {
     )
 }
 
+fn instance() -> Vec<Case> {
+    vec![
+        twin!(
+            ("instance", "enter", "enter"),
+            |inputs| (inputs.placed().0, inputs.draw()),
+            |placed: Instance, v: Vec3| enter(&placed, v)
+        ),
+        twin!(
+            ("instance", "leave", "leave"),
+            |inputs| (inputs.placed().0, inputs.draw()),
+            |placed: Instance, v: Vec3| leave(&placed, v)
+        ),
+        twin!(
+            ("instance", "leave_normal", "leave_normal"),
+            |inputs| (inputs.placed().0, inputs.draw()),
+            |placed: Instance, normal: Vec3| leave_normal(&placed, normal)
+        ),
+        nearer_placed_hit_case(),
+        placed_blocks_case(),
+        twin!(
+            ("instance", "placed_error", "placed_error"),
+            |inputs| {
+                let (placed, _, _) = inputs.placed();
+                (placed, inputs.draw())
+            },
+            |placed: Instance, triangle: Primitive| placed_error(&placed, &triangle)
+        ),
+        twin!(
+            ("instance", "placed_material", "placed_material"),
+            |inputs| {
+                let (placed, triangle, _) = inputs.placed();
+                (placed, triangle)
+            },
+            |placed: Instance, triangle: Primitive| placed_material(&placed, &triangle)
+        ),
+        twin!(
+            ("instance", "placed_triangle", "placed_triangle"),
+            |inputs| {
+                let (placed, triangle, _) = inputs.placed();
+                (placed, triangle)
+            },
+            |placed: Instance, triangle: Primitive| placed_triangle(&placed, &triangle)
+        ),
+        twin!("instance", "on_side", |smooth: Vec3, normal: Vec3| on_side(
+            smooth, normal
+        )),
+        twin!(
+            "instance",
+            "consistent_normal",
+            |shading: Vec3, normal: Vec3, to_eye: Vec3| consistent_normal(shading, normal, to_eye)
+        ),
+        twin!("instance", "lift", |from_vertex: Vec3, normal: Vec3| lift(
+            from_vertex,
+            normal
+        )),
+        twin!(
+            (
+                "instance",
+                "start",
+                "+[](Surface surface, f32 side) {
+                    struct Started {
+                        Vec3 origin;
+                        u32 lifted;
+                    };
+                    Start started = start(surface, side);
+                    return Started{started.origin, started.lifted};
+                }"
+            ),
+            |inputs| {
+                let (ray, hit) = inputs.one_of(&inputs.harvest.hits);
+                let primitive = inputs.harvest.world.primitives[hit.primitive as usize];
+                let lift = inputs.draw();
+                let surface = Surface {
+                    lift: inputs.one_of(&[Vec3::ZERO, lift]),
+                    ..surface_at(&primitive, &ray, &hit)
+                };
+                (surface, inputs.one_of(&[1.0, -1.0]))
+            },
+            |surface: Surface, side: f32| start(&surface, side)
+        ),
+        twin!("instance", "tangent_at", |tangent: Vec3, normal: Vec3| {
+            tangent_at(tangent, normal)
+        }),
+        twin!(
+            (
+                "instance",
+                "placed_surface",
+                "+[](Instance placed, Primitive triangle, Ray ray, Hit hit) {
+                    return placed_surface(placed, (const Corners *)calls::corners.data(),
+                                          (const MeshVertex *)calls::vertices.data(), triangle, ray, hit);
+                }"
+            ),
+            |inputs| {
+                let (placed, triangle, primitive) = inputs.placed();
+                let (u, v) = (inputs.unit(), inputs.unit());
+                let ray = inputs.draw();
+                let hit: Hit = inputs.draw();
+                let inside = Hit {
+                    u: u.min(1.0 - v),
+                    v: v.min(1.0 - u),
+                    ..hit
+                };
+                let hit = inputs.one_of(&[hit, inside, inside]);
+                (placed, triangle, ray, Hit { primitive, ..hit })
+            },
+            |placed: Instance, triangle: Primitive, ray: Ray, hit: Hit| {
+                let world = &Harvest::get().placed;
+                placed_surface(&placed, &world.corners, &world.vertices, &triangle, &ray, &hit)
+            }
+        ),
+    ]
+}
+
+fn nearer_placed_hit_case() -> Case {
+    twin!(
+        (
+            "instance",
+            "nearer_placed_hit",
+            "+[](calls::Several<Primitive, 3> several, u32 position, u32 instance, Ray ray, u32 from, Shear shear, calls::Several<u32, 5> given) {
+                PlacedHit best = {{bits_to_float(given.items[0]), given.items[1], bits_to_float(given.items[2]),
+                                   bits_to_float(given.items[3])}, given.items[4]};
+                nearer_placed_hit(several.items, position, instance, ray.origin, ray, from, shear, best);
+                Hit hit = best.hit;
+                return calls::Several<u32, 5>{{float_to_bits(hit.distance), hit.primitive, float_to_bits(hit.u),
+                                               float_to_bits(hit.v), best.instance}};
+            }"
+        ),
+        |inputs| {
+            let (several, origin, direction) = inputs.several();
+            let ray = Ray {
+                origin,
+                direction,
+                from: inputs.position_or_none(),
+                ..Ray::default()
+            };
+            let instances = [NO_INSTANCE, 0, 1];
+            let instance = inputs.one_of(&instances);
+            let mut best = PlacedHit {
+                hit: nothing(),
+                instance: inputs.one_of(&instances),
+            };
+            if inputs.draw() {
+                nearer_hit(&several, 0, &ray, &shear(direction), &mut best.hit);
+            }
+            best.hit.primitive = inputs.position_or_none();
+            let position = inputs.one_of(&[0, 1, 1, 2]);
+            let from = inputs.one_of(&instances);
+            (several, position, instance, ray, from, shear(direction), best)
+        },
+        |several: [Primitive; 3],
+         position: u32,
+         instance: u32,
+         ray: Ray,
+         from: u32,
+         shear: Shear,
+         best: PlacedHit| {
+            let mut best = best;
+            let at = (position, instance, ray.origin);
+            nearer_placed_hit(&several, at, &ray, from, &shear, &mut best);
+            best
+        }
+    )
+}
+
+fn placed_blocks_case() -> Case {
+    twin!(
+        (
+            "instance",
+            "placed_blocks",
+            "+[](calls::Several<Primitive, 3> several, u32 position, u32 instance, ShadowRay ray, u32 from, u32 to, Shear shear) {
+                return placed_blocks(several.items, position, instance, ray.origin, ray, from, to, shear);
+            }"
+        ),
+        |inputs| {
+            let (several, origin, direction) = inputs.several();
+            let ray = ShadowRay {
+                origin,
+                direction,
+                distance: inputs.draw(),
+                from: inputs.position_or_none(),
+                to: inputs.position_or_none(),
+                ..ShadowRay::default()
+            };
+            let mut instance = || inputs.one_of(&[NO_INSTANCE, 0, 1]);
+            let (at, from, to) = (instance(), instance(), instance());
+            let position = inputs.one_of(&[0, 0, 1, 2]);
+            (several, position, at, ray, from, to, shear(direction))
+        },
+        |several: [Primitive; 3],
+         position: u32,
+         instance: u32,
+         ray: ShadowRay,
+         from: u32,
+         to: u32,
+         shear: Shear| {
+            let at = (position, instance, ray.origin);
+            placed_blocks(&several, at, &ray, (from, to), &shear)
+        }
+    )
+}
+
 /// A node of the scene or drawn, and a ray of finite numbers: boxes may be seen as anything by a ray that is no ray.
 fn node_and_ray(inputs: &mut Inputs) -> (Node, BoxRay, f32) {
     let (ray, hit) = inputs.one_of(&inputs.harvest.hits);
@@ -549,7 +761,7 @@ fn node_and_ray(inputs: &mut Inputs) -> (Node, BoxRay, f32) {
     let boxes = box_ray(
         ray.origin,
         inputs.one_of(&[ray.direction, direction]),
-        extent,
+        slack(ray.origin, extent),
     );
     (node, boxes, distance)
 }
@@ -560,10 +772,13 @@ fn bvh() -> Vec<Case> {
             direction, slack
         )),
         twin!("bvh", "inverse", |direction: f32| inverse(direction)),
+        twin!("bvh", "slack", |origin: Vec3, extent: f32| slack(
+            origin, extent
+        )),
         twin!(
             "bvh",
             "box_ray",
-            |origin: Vec3, direction: Vec3, extent: f32| box_ray(origin, direction, extent)
+            |origin: Vec3, direction: Vec3, slack: f32| box_ray(origin, direction, slack)
         ),
         twin!(
             ("bvh", "spacing", "spacing"),
@@ -615,6 +830,57 @@ fn bvh() -> Vec<Case> {
             |extent: f32, ray: ShadowRay| {
                 let world = &Harvest::get().world;
                 occluded(&world.nodes, &world.primitives, extent, &ray)
+            }
+        ),
+        twin!(
+            (
+                "bvh",
+                "nearest_placed",
+                "+[](f32 extent, Ray ray, u32 from) {
+                    PlacedScene scene = {(const Node *)calls::placed_nodes.data(), (const Primitive *)calls::placed_primitives.data(),
+                                         (const Instance *)calls::instances.data(), extent};
+                    PlacedHit best = nearest_placed(scene, ray, from);
+                    Hit hit = best.hit;
+                    return calls::Several<u32, 5>{{float_to_bits(hit.distance), hit.primitive, float_to_bits(hit.u),
+                                                   float_to_bits(hit.v), best.instance}};
+                }"
+            ),
+            |inputs| {
+                let (ray, from) = inputs.placed_ray();
+                (inputs.harvest.placed.surroundings.extent, ray, from)
+            },
+            |extent: f32, ray: Ray, from: u32| {
+                let scene = Harvest::get().placed.placed_scene();
+                nearest_placed(&PlacedScene { extent, ..scene }, &ray, from)
+            }
+        ),
+        twin!(
+            (
+                "bvh",
+                "occluded_placed",
+                "+[](f32 extent, ShadowRay ray, u32 from, u32 to) {
+                    PlacedScene scene = {(const Node *)calls::placed_nodes.data(), (const Primitive *)calls::placed_primitives.data(),
+                                         (const Instance *)calls::instances.data(), extent};
+                    return occluded_placed(scene, ray, from, to);
+                }"
+            ),
+            |inputs| {
+                let (ray, from) = inputs.placed_ray();
+                let (_, _, position) = inputs.placed();
+                let to = inputs.below(inputs.harvest.placed.instances.len()) as u32;
+                let ray = ShadowRay {
+                    origin: ray.origin,
+                    direction: ray.direction,
+                    distance: inputs.draw(),
+                    from: ray.from,
+                    to: inputs.one_of(&[NO_PRIMITIVE, position]),
+                    ..ShadowRay::default()
+                };
+                (inputs.harvest.placed.surroundings.extent, ray, from, to)
+            },
+            |extent: f32, ray: ShadowRay, from: u32, to: u32| {
+                let scene = Harvest::get().placed.placed_scene();
+                occluded_placed(&PlacedScene { extent, ..scene }, &ray, from, to)
             }
         ),
     ]

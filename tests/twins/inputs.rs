@@ -8,6 +8,7 @@ use raysieve::{
     bvh::Node,
     camera::Camera,
     film::Film,
+    instance::{Instance, NO_INSTANCE, placed_triangle},
     light::Surroundings,
     material::Material,
     math::{cross, normalize},
@@ -21,7 +22,7 @@ use raysieve::{
     world::World,
 };
 
-use crate::common::{Random, garden};
+use crate::common::{Random, garden, placed_garden};
 
 /// Numbers about which functions change their mind.
 const EDGES: [f32; 30] = [
@@ -62,6 +63,8 @@ pub(crate) struct Harvest {
     pub(crate) world: World,
     /// A pinhole, and lenses and filters of all kinds.
     pub(crate) cameras: Vec<Camera>,
+    /// Of the garden with meshes in it.
+    pub(crate) placed: World,
     /// Rays with their hits.
     pub(crate) hits: Vec<(Ray, Hit)>,
     pub(crate) shadow_rays: Vec<ShadowRay>,
@@ -98,6 +101,7 @@ impl Harvest {
         let mut harvest = Harvest {
             world: World::new(&scene).unwrap(),
             cameras: cameras(&scene.camera, width, height),
+            placed: World::new(&placed_garden()).unwrap(),
             hits: Vec::new(),
             shadow_rays: Vec::new(),
             vectors: Vec::new(),
@@ -289,6 +293,78 @@ impl Inputs {
             };
         }
         (several, origin, direction)
+    }
+
+    /// An instance of the scene, or one whose numbers were drawn, with a triangle that is at home there.
+    pub(crate) fn placed(&mut self) -> (Instance, Primitive, u32) {
+        let world = &self.harvest.placed;
+        let meshes = &world.primitives[self.first_of_meshes()..];
+        let place = self.below(meshes.len());
+        let position = (self.first_of_meshes() + place) as u32;
+        // Of the instances of that mesh.
+        let real = loop {
+            let instance = self.one_of(&world.instances);
+            let next_root = world
+                .instances
+                .iter()
+                .map(|other| other.root)
+                .filter(|&root| root > instance.root)
+                .min();
+            let mesh = world.nodes[instance.root as usize].primitive_base;
+            let end = next_root.map_or(world.primitives.len() as u32, |root| {
+                world.nodes[root as usize].primitive_base
+            });
+            if (mesh..end).contains(&position) {
+                break instance;
+            }
+        };
+        let primitive = meshes[place];
+        if self.below(3) > 0 {
+            return (real, primitive, position);
+        }
+        let drawn = Instance {
+            inverse_x: self.draw(),
+            inverse_y: self.draw(),
+            inverse_z: self.draw(),
+            position: self.draw(),
+            axis_x: self.draw(),
+            axis_y: self.draw(),
+            axis_z: self.draw(),
+            error: self.draw(),
+            spread: self.draw(),
+            ..real
+        };
+        (drawn, primitive, position)
+    }
+
+    /// Where the meshes' primitives start.
+    fn first_of_meshes(&self) -> usize {
+        let world = &self.harvest.placed;
+        let first = world
+            .instances
+            .iter()
+            .map(|instance| world.nodes[instance.root as usize].primitive_base);
+        first.min().unwrap() as usize
+    }
+
+    /// A ray in the scene with instances, on its way to something there, and an instance that it leaves.
+    pub(crate) fn placed_ray(&mut self) -> (Ray, u32) {
+        let (placed, triangle, position) = self.placed();
+        let world = &self.harvest.placed;
+        let from = self.below(world.instances.len()) as u32;
+        let ray = match self.below(3) {
+            0 => self.draw(),
+            _ => {
+                let (origin, direction) = self.aimed(&placed_triangle(&placed, &triangle));
+                Ray {
+                    origin,
+                    direction,
+                    from: self.one_of(&[NO_PRIMITIVE, position]),
+                    ..Ray::default()
+                }
+            }
+        };
+        (ray, self.one_of(&[NO_INSTANCE, from]))
     }
 
     /// A position among three primitives, or of none.

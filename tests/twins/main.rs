@@ -35,6 +35,7 @@ const INCLUDED: &[(&str, &str)] = &[
     ("camera", "generate"),
     ("path", "generate"),
     ("primitive", "intersect"),
+    ("instance", "intersect"),
     ("bvh", "intersect"),
     ("material", "intersect"),
     ("microfacet", "shade"),
@@ -56,13 +57,14 @@ fn main() {
             order::same_order,
         )
         .test("every_twin_has_a_case", order::every_twin_has_a_case);
-    let headers: [(&str, Body); 14] = [
+    let headers: [(&str, Body); 15] = [
         ("words_agree", |compiler| agree(compiler, "words")),
         ("math_agrees", |compiler| agree(compiler, "math")),
         ("sampler_agrees", |compiler| agree(compiler, "sampler")),
         ("camera_agrees", |compiler| agree(compiler, "camera")),
         ("path_agrees", |compiler| agree(compiler, "path")),
         ("primitive_agrees", |compiler| agree(compiler, "primitive")),
+        ("instance_agrees", |compiler| agree(compiler, "instance")),
         ("bvh_agrees", |compiler| agree(compiler, "bvh")),
         ("material_agrees", |compiler| agree(compiler, "material")),
         ("microfacet_agrees", |compiler| {
@@ -123,13 +125,19 @@ impl Calls {
             // Whole at once: another run of the tests may be reading it.
             let scene = program.with_extension("scene");
             let written = program.with_extension(std::process::id().to_string());
-            fs::write(&written, scene_words()).unwrap();
-            fs::rename(written, &scene).unwrap();
+            for (words, scene) in [
+                (scene_words(), &scene),
+                (placed_scene_words(), &program.with_extension("placed")),
+            ] {
+                fs::write(&written, words).unwrap();
+                fs::rename(&written, scene).unwrap();
+            }
             (program, scene)
         });
         let child = Command::new(program)
             .arg(number.to_string())
             .arg(scene)
+            .arg(program.with_extension("placed"))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -174,6 +182,23 @@ fn scene_words() -> Vec<u8> {
         .collect()
 }
 
+/// The scene with instances, as the program reads it.
+fn placed_scene_words() -> Vec<u8> {
+    let world = &Harvest::get().placed;
+    let lists: [&[u32]; 5] = [
+        bytemuck::cast_slice(&world.nodes),
+        bytemuck::cast_slice(&world.primitives),
+        bytemuck::cast_slice(&world.instances),
+        bytemuck::cast_slice(&world.corners),
+        bytemuck::cast_slice(&world.vertices),
+    ];
+    lists
+        .into_iter()
+        .flat_map(|list| [&[list.len() as u32], list].concat())
+        .flat_map(u32::to_le_bytes)
+        .collect()
+}
+
 /// The program with a call of every function.
 fn build(compiler: &HostCompiler) -> PathBuf {
     let cases = cases();
@@ -195,6 +220,6 @@ fn build(compiler: &HostCompiler) -> PathBuf {
             .unwrap();
         after += &format!("    {stage}::twin_{number},\n");
     }
-    after += "};\nint main(int, char **words) {\n    calls::read_scene(words[2]);\n    return calls::serve(TWINS[atoi(words[1])]());\n}\n";
+    after += "};\nint main(int, char **words) {\n    calls::read_scene(words[2]);\n    calls::read_placed_scene(words[3]);\n    return calls::serve(TWINS[atoi(words[1])]());\n}\n";
     compiler.build(include_str!("calls.hpp"), &after)
 }

@@ -7,6 +7,7 @@ use raysieve::{
     bsdf::{Bsdf, BsdfSample, BsdfValue},
     bvh::{BoxRay, Node},
     camera::Camera,
+    instance::{Instance, PlacedHit},
     light::{Light, LightSample, Surroundings},
     material::Material,
     path::{Hit, Ray, ShadowRay, Span},
@@ -125,8 +126,13 @@ words_of! {
     Primitive { a: Vec3, material: u32, b: Vec3, kind: u32, c: Vec3, number: u32 }
     Shear { axis: u32, x: f32, y: f32, z: f32 }
     Surface {
-        point: Vec3, normal: Vec3, error: f32, shading: Vec3, tangent: Vec3, handedness: f32, u: f32, v: f32, material: u32
+        point: Vec3, normal: Vec3, error: f32, lift: Vec3, shading: Vec3, tangent: Vec3, handedness: f32, u: f32, v: f32, material: u32
     }
+    Instance {
+        inverse_x: Vec3, root: u32, inverse_y: Vec3, extent: f32, inverse_z: Vec3, material: u32, position: Vec3, holds: u32,
+        axis_x: Vec3, corners: u32, axis_y: Vec3, error: f32, axis_z: Vec3, spread: f32
+    }
+    PlacedHit { hit: Hit, instance: u32 }
     Node {
         corner: Vec3, exponents: u32, child_base: u32, primitive_base: u32, meta: [u8; 8], min_x: [u8; 8], max_x: [u8; 8],
         min_y: [u8; 8], max_y: [u8; 8], min_z: [u8; 8], max_z: [u8; 8]
@@ -175,4 +181,4 @@ macro_rules! words_of_tuples {
     )+};
 }
 
-words_of_tuples! { () (A) (A B) (A B C) (A B C D) (A B C D E) (A B C D E F) }
+words_of_tuples! { () (A) (A B) (A B C) (A B C D) (A B C D E) (A B C D E F) (A B C D E F G) (A B C D E F G H) }

@@ -1,0 +1,185 @@
+// Meshes in places: a ray on its way into one, and what a hit there looks like in the world. Twin: src/instance.rs.
+#include "primitive.cuh"
+
+struct alignas(16) Instance {
+    Vec3 inverse_x;
+    u32 root;
+    Vec3 inverse_y;
+    f32 extent;
+    Vec3 inverse_z;
+    u32 material;
+    Vec3 position;
+    u32 holds;
+    Vec3 axis_x;
+    u32 corners;
+    Vec3 axis_y;
+    f32 error;
+    Vec3 axis_z;
+    f32 spread;
+};
+
+struct alignas(16) Corners {
+    u32 a;
+    u32 b;
+    u32 c;
+    f32 handedness;
+};
+
+struct alignas(16) MeshVertex {
+    Vec3 normal;
+    f32 u;
+    Vec3 tangent;
+    f32 v;
+};
+
+struct PlacedHit {
+    Hit hit;
+    u32 instance;
+};
+
+inline Vec3 enter(const Instance &placed, Vec3 v) {
+    return {dot(placed.inverse_x, v), dot(placed.inverse_y, v), dot(placed.inverse_z, v)};
+}
+
+inline Vec3 leave(const Instance &placed, Vec3 v) {
+    return placed.axis_x * v.x + placed.axis_y * v.y + placed.axis_z * v.z;
+}
+
+inline Vec3 leave_normal(const Instance &placed, Vec3 normal) {
+    return placed.inverse_x * normal.x + placed.inverse_y * normal.y + placed.inverse_z * normal.z;
+}
+
+inline void nearer_placed_hit(const Primitive *primitives, u32 position, u32 instance, Vec3 origin, const Ray &ray,
+                              u32 from, const Shear &shear, PlacedHit &best) {
+    Primitive primitive = primitives[position];
+    bool leaves = position == ray.from && instance == from;
+    TriangleHit hit = hit_primitive(primitive, origin, ray.direction, shear, leaves);
+    bool ahead = hit.distance > 0.0f && hit.distance <= best.hit.distance;
+    if (!ahead) return;
+    bool tie = hit.distance == best.hit.distance && best.hit.primitive != NO_PRIMITIVE;
+    if (tie) {
+        u32 ours = instance + 1, others = best.instance + 1;
+        if (ours > others || (ours == others && primitive.number > primitives[best.hit.primitive].number)) return;
+    }
+    best = {{hit.distance, position, hit.u, hit.v}, instance};
+}
+
+inline bool placed_blocks(const Primitive *primitives, u32 position, u32 instance, Vec3 origin, const ShadowRay &ray,
+                          u32 from, u32 to, const Shear &shear) {
+    if (position == ray.to && instance == to) return false;
+    bool leaves = position == ray.from && instance == from;
+    Primitive primitive = primitives[position];
+    f32 distance = hit_primitive(primitive, origin, ray.direction, shear, leaves).distance;
+    return distance > 0.0f && distance < ray.distance;
+}
+
+inline f32 placed_error(const Instance &placed, const Primitive &triangle) {
+    f32 reach = greater(largest_coordinate(triangle.a),
+                        greater(largest_coordinate(triangle.b), largest_coordinate(triangle.c)));
+    return placed.error + reach * placed.spread;
+}
+
+inline u32 placed_material(const Instance &placed, const Primitive &triangle) {
+    return placed.material == NO_MATERIAL ? triangle.material : placed.material;
+}
+
+inline Primitive placed_triangle(const Instance &placed, const Primitive &triangle) {
+    Vec3 a = leave(placed, triangle.a) + placed.position;
+    Vec3 b = leave(placed, triangle.b) + placed.position;
+    Vec3 c = leave(placed, triangle.c) + placed.position;
+    bool mirrored = (placed.holds & LEFT_HANDED) != 0;
+    return {a, placed_material(placed, triangle), mirrored ? c : b, triangle.kind, mirrored ? b : c, triangle.number};
+}
+
+inline Vec3 on_side(Vec3 smooth, Vec3 normal) {
+    f32 towards = dot(smooth, normal);
+    f32 length2 = dot(smooth, smooth);
+    bool has_one = towards != 0.0f && length2 > 0.0f && length2 <= MAX_F32;
+    if (!has_one) return normal;
+    return smooth * ((towards < 0.0f ? -1.0f : 1.0f) / sqrtf(length2));
+}
+
+inline Vec3 consistent_normal(Vec3 shading, Vec3 normal, Vec3 to_eye) {
+    Vec3 reflected = shading * (2.0f * dot(shading, to_eye)) - to_eye;
+    f32 height = dot(reflected, normal);
+    f32 least = 0.01f * dot(normal, to_eye);
+    if (height >= least) return shading;
+    return normalize(normalize(reflected + normal * (least - height)) + to_eye);
+}
+
+inline Vec3 lift(Vec3 from_vertex, Vec3 normal) {
+    f32 height = dot(from_vertex, normal);
+    return normal * (height < 0.0f ? -height : 0.0f);
+}
+
+struct Start {
+    Vec3 origin;
+    bool lifted;
+};
+
+inline Start start(const Surface &surface, f32 side) {
+    Vec3 lift = surface.lift;
+    bool lifted = side > 0.0f && (lift.x != 0.0f || lift.y != 0.0f || lift.z != 0.0f);
+    Vec3 point = lifted ? surface.point + lift : surface.point;
+    return {offset_point(point, surface.normal * side, surface.error), lifted};
+}
+
+inline Vec3 tangent_at(Vec3 tangent, Vec3 normal) {
+    Vec3 across = tangent - normal * dot(normal, tangent);
+    f32 length2 = dot(across, across);
+    if (length2 > 1e-30f && length2 <= MAX_F32) return across * (1.0f / sqrtf(length2));
+    Vec3 axis = fabsf(normal.x) > 0.5f ? Vec3{0.0f, 1.0f, 0.0f} : Vec3{1.0f, 0.0f, 0.0f};
+    return normalize(cross(normal, axis));
+}
+
+inline Surface placed_surface(const Instance &placed, const Corners *corners, const MeshVertex *vertices,
+                              const Primitive &triangle, const Ray &ray, const Hit &hit) {
+    Vec3 ab = triangle.b - triangle.a;
+    Vec3 ac = triangle.c - triangle.a;
+    Vec3 inside = triangle.a + ab * hit.u + ac * hit.v;
+    Vec3 outside = normalize(cross(ab, ac));
+    Vec3 normal = normalize(leave_normal(placed, outside));
+    Surface surface = {leave(placed, inside) + placed.position,
+                       normal,
+                       placed_error(placed, triangle),
+                       {0.0f, 0.0f, 0.0f},
+                       normal,
+                       ab,
+                       1.0f,
+                       hit.u,
+                       1.0f - hit.v,
+                       placed_material(placed, triangle)};
+    if ((placed.holds & (NORMALS | COORDINATES)) != 0) {
+        Corners at = corners[hit.primitive + placed.corners];
+        MeshVertex a = vertices[at.a], b = vertices[at.b], c = vertices[at.c];
+        f32 first = 1.0f - hit.u - hit.v;
+        if ((placed.holds & NORMALS) != 0) {
+            Vec3 smooth = a.normal * first + b.normal * hit.u + c.normal * hit.v;
+            surface.shading = on_side(leave_normal(placed, smooth), normal);
+            bool faces = dot(smooth, outside) * dot(normal, ray.direction) < 0.0f;
+            f32 side = faces ? 1.0f : -1.0f;
+            Vec3 raised = lift(inside - triangle.a, a.normal * side) * first +
+                          lift(inside - triangle.b, b.normal * side) * hit.u +
+                          lift(inside - triangle.c, c.normal * side) * hit.v;
+            surface.lift = leave(placed, raised);
+        }
+        if ((placed.holds & COORDINATES) != 0) {
+            surface.u = a.u * first + b.u * hit.u + c.u * hit.v;
+            surface.v = a.v * first + b.v * hit.u + c.v * hit.v;
+            if ((placed.holds & TANGENTS) != 0) {
+                surface.tangent = a.tangent * first + b.tangent * hit.u + c.tangent * hit.v;
+                surface.handedness = at.handedness;
+            } else {
+                f32 u_ab = b.u - a.u, v_ab = b.v - a.v;
+                f32 u_ac = c.u - a.u, v_ac = c.v - a.v;
+                bool turned = u_ab * v_ac - u_ac * v_ab > 0.0f;
+                Vec3 along = ab * v_ac - ac * v_ab;
+                surface.tangent = turned ? along : -along;
+                surface.handedness = turned ? -1.0f : 1.0f;
+            }
+        }
+    }
+    surface.tangent = tangent_at(leave(placed, surface.tangent), surface.shading);
+    if ((placed.holds & LEFT_HANDED) != 0) surface.handedness = -surface.handedness;
+    return surface;
+}

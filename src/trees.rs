@@ -1,0 +1,296 @@
+//! The trees of a scene: one over all that stands in it, and one for each mesh that instances place.
+
+pub(crate) mod joined;
+
+use glam::{DMat3, DVec3, Vec3};
+use rayon::prelude::*;
+
+use crate::{
+    bvh::{self, Node, PLACED_SLACK, STACK_SIZE, Tree},
+    instance::{
+        COORDINATES, Corners, Instance, LEFT_HANDED, MeshVertex, NO_MATERIAL, NORMALS, TANGENTS,
+    },
+    math::greater,
+    primitive::{INSTANCE, Primitive, SPHERE, TRIANGLE},
+    scene::{self, Scene},
+};
+
+/// What rays are traced through, and what their hits look like.
+pub(crate) struct Trees {
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) primitives: Vec<Primitive>,
+    pub(crate) instances: Vec<Instance>,
+    pub(crate) corners: Vec<Corners>,
+    pub(crate) vertices: Vec<MeshVertex>,
+    /// The largest coordinate of the scene.
+    pub(crate) extent: f32,
+}
+
+/// Where a mesh's tree stands among the others.
+struct GrownMesh {
+    tree: Tree,
+    /// The box around it.
+    low: Vec3,
+    high: Vec3,
+    root: u32,
+    corners: u32,
+}
+
+/// Builds them. `None` if the primitives lie so that a ray's stack would not hold what waits.
+pub(crate) fn build(scene: &Scene) -> Option<Trees> {
+    let triangles = scene
+        .triangles
+        .iter()
+        .map(|triangle| flat(triangle.vertices, triangle.material));
+    let spheres = scene.spheres.iter().map(|sphere| Primitive {
+        a: sphere.center,
+        b: Vec3::new(sphere.radius, 0.0, 0.0),
+        material: sphere.material,
+        kind: SPHERE,
+        ..Primitive::default()
+    });
+    let mut standing: Vec<Primitive> = triangles.chain(spheres).collect();
+    if scene.instances.is_empty() {
+        number(&mut standing);
+        let tree = bvh::build(&standing, STACK_SIZE)?;
+        return Some(Trees {
+            nodes: tree.nodes,
+            primitives: tree.primitives,
+            instances: Vec::new(),
+            corners: Vec::new(),
+            vertices: Vec::new(),
+            extent: tree.extent,
+        });
+    }
+
+    let mut grown = grow(&scene.meshes)?;
+    let deepest = grown.iter().map(|grown| grown.tree.waiting).max();
+    let flat_extent = standing.iter().fold(0.0, |extent, primitive| {
+        greater(extent, bvh::reach(primitive))
+    });
+    let boxes: Vec<(DVec3, DVec3)> = scene
+        .instances
+        .iter()
+        .map(|instance| bounds(instance, &grown[instance.mesh as usize]))
+        .collect();
+    let extent = boxes.iter().fold(flat_extent, |extent, (low, high)| {
+        greater(extent, low.abs().max(high.abs()).max_element() as f32)
+    });
+    standing.extend((0..).zip(scene.instances.iter().zip(&boxes)).map(
+        |(number, (instance, &(low, high)))| {
+            let pad = f64::from(extent) * pad(instance);
+            Primitive {
+                a: (low - pad).as_vec3().map(f32::next_down),
+                b: (high + pad).as_vec3().map(f32::next_up),
+                kind: INSTANCE,
+                material: number,
+                ..Primitive::default()
+            }
+        },
+    ));
+    number(&mut standing);
+    // Where an instance is entered wait its siblings, in two groups, besides what waits in its mesh.
+    let above = bvh::build(&standing, STACK_SIZE.checked_sub(deepest? + 2)?)?;
+    let (mut nodes, mut primitives) = (above.nodes, above.primitives);
+    let (mut corners, mut vertices) = (Vec::new(), Vec::new());
+    for (grown, mesh) in grown.iter_mut().zip(&scene.meshes) {
+        grown.root = nodes.len() as u32;
+        grown.corners = (corners.len() as u32).wrapping_sub(primitives.len() as u32);
+        if holds(mesh) != 0 {
+            attributes(mesh, &grown.tree.primitives, &mut corners, &mut vertices);
+        }
+        let first = primitives.len() as u32;
+        primitives.append(&mut grown.tree.primitives);
+        let moved = grown.tree.nodes.drain(..).map(|node| Node {
+            child_base: node.child_base + grown.root,
+            primitive_base: node.primitive_base + first,
+            ..node
+        });
+        nodes.extend(moved);
+    }
+    let instances = scene
+        .instances
+        .iter()
+        .map(|instance| {
+            let mesh = instance.mesh as usize;
+            place(instance, &grown[mesh], holds(&scene.meshes[mesh]))
+        })
+        .collect();
+    Some(Trees {
+        nodes,
+        primitives,
+        instances,
+        corners,
+        vertices,
+        extent,
+    })
+}
+
+fn flat([a, b, c]: [Vec3; 3], material: u32) -> Primitive {
+    Primitive {
+        a,
+        b,
+        c,
+        material,
+        kind: TRIANGLE,
+        number: 0,
+    }
+}
+
+fn number(primitives: &mut [Primitive]) {
+    for (number, primitive) in (0..).zip(primitives) {
+        primitive.number = number;
+    }
+}
+
+/// A tree for each mesh, many at once.
+fn grow(meshes: &[scene::Mesh]) -> Option<Vec<GrownMesh>> {
+    meshes
+        .par_iter()
+        .map(|mesh| {
+            let material = |number: usize| mesh.materials[number.min(mesh.materials.len() - 1)];
+            let corner = |vertex: u32| mesh.positions[vertex as usize];
+            let mut primitives: Vec<Primitive> = mesh
+                .triangles
+                .iter()
+                .enumerate()
+                .map(|(number, &triangle)| flat(triangle.map(corner), material(number)))
+                .collect();
+            number(&mut primitives);
+            let tree = bvh::build(&primitives, STACK_SIZE)?;
+            let corners = || {
+                mesh.triangles
+                    .iter()
+                    .flatten()
+                    .map(|&vertex| corner(vertex))
+            };
+            Some(GrownMesh {
+                low: corners().fold(Vec3::INFINITY, Vec3::min),
+                high: corners().fold(Vec3::NEG_INFINITY, Vec3::max),
+                tree,
+                root: 0,
+                corners: 0,
+            })
+        })
+        .collect()
+}
+
+fn axes(instance: &scene::Instance) -> DMat3 {
+    let [x, y, z] = instance.axes.map(Vec3::as_dvec3);
+    DMat3::from_cols(x, y, z)
+}
+
+/// The box around a mesh in its place: around the corners of the mesh's own box.
+fn bounds(instance: &scene::Instance, mesh: &GrownMesh) -> (DVec3, DVec3) {
+    let (low, high) = (mesh.low.as_dvec3(), mesh.high.as_dvec3());
+    let axes = axes(instance);
+    let corners = (0..8).map(|corner| {
+        let part = |bit: u32| f64::from((corner >> bit) & 1);
+        let share = DVec3::new(part(0), part(1), part(2));
+        axes * (low + (high - low) * share) + instance.position.as_dvec3()
+    });
+    corners.fold((DVec3::INFINITY, DVec3::NEG_INFINITY), |(low, high), at| {
+        (low.min(at), high.max(at))
+    })
+}
+
+/// The sum of the magnitudes in the row where it is largest.
+fn largest_row(matrix: DMat3) -> f64 {
+    let sums = matrix.x_axis.abs() + matrix.y_axis.abs() + matrix.z_axis.abs();
+    sums.max_element()
+}
+
+/// By how much roundings grow on the way into the mesh and back: 1 for axes at right angles that are the world's, up to 3
+/// for others at right angles.
+fn condition(instance: &scene::Instance) -> f64 {
+    let (axes, inverse) = (axes(instance), axes(instance).inverse());
+    let magnitudes = |matrix: DMat3| {
+        DMat3::from_cols(
+            matrix.x_axis.abs(),
+            matrix.y_axis.abs(),
+            matrix.z_axis.abs(),
+        )
+    };
+    largest_row(magnitudes(axes) * magnitudes(inverse))
+}
+
+/// By how much an instance's box is made larger, for each unit of the scene's extent: the slack that all rays have is enough
+/// for maps whose condition is moderate.
+fn pad(instance: &scene::Instance) -> f64 {
+    let condition = condition(instance);
+    let moderate = f64::from(PLACED_SLACK);
+    if condition <= moderate {
+        0.0
+    } else {
+        condition.min(1e6) / 524_288.0
+    }
+}
+
+fn place(instance: &scene::Instance, mesh: &GrownMesh, holds: u32) -> Instance {
+    let axes = axes(instance);
+    let inverse = axes.inverse();
+    let row = |number: usize| inverse.row(number).as_vec3();
+    let mirrored = if axes.determinant() < 0.0 {
+        LEFT_HANDED
+    } else {
+        0
+    };
+    let position = instance.position;
+    // In units of the rounding of an f32, 2⁻²⁴: a point takes 12 of the mesh's coordinates, mapped, and 2 of the position;
+    // and back into the mesh 5, grown by the condition. The rest is reserve.
+    let spread = largest_row(axes) * condition(instance) / 524_288.0;
+    Instance {
+        inverse_x: row(0),
+        inverse_y: row(1),
+        inverse_z: row(2),
+        root: mesh.root,
+        extent: mesh.tree.extent,
+        material: instance.material.unwrap_or(NO_MATERIAL),
+        position,
+        holds: holds | mirrored,
+        axis_x: instance.axes[0],
+        axis_y: instance.axes[1],
+        axis_z: instance.axes[2],
+        corners: mesh.corners,
+        error: position.abs().max_element() / 2_097_152.0,
+        spread: spread as f32,
+    }
+}
+
+fn holds(mesh: &scene::Mesh) -> u32 {
+    let bit = |has: bool, bit| if has { bit } else { 0 };
+    bit(!mesh.normals.is_empty(), NORMALS)
+        | bit(!mesh.uvs.is_empty(), COORDINATES)
+        | bit(!mesh.tangents.is_empty(), TANGENTS)
+}
+
+/// What a mesh has at its vertices, and where its triangles have it, in its tree's order.
+fn attributes(
+    mesh: &scene::Mesh,
+    ordered: &[Primitive],
+    corners: &mut Vec<Corners>,
+    vertices: &mut Vec<MeshVertex>,
+) {
+    let first = vertices.len() as u32;
+    let tangent = |vertex: usize| mesh.tangents.get(vertex).copied().unwrap_or([0.0; 4]);
+    corners.extend(ordered.iter().map(|primitive| {
+        let triangle = mesh.triangles[primitive.number as usize];
+        let [a, b, c] = triangle.map(|vertex| vertex + first);
+        Corners {
+            a,
+            b,
+            c,
+            handedness: tangent(triangle[0] as usize)[3],
+        }
+    }));
+    vertices.extend((0..mesh.positions.len()).map(|vertex| {
+        let [u, v] = mesh.uvs.get(vertex).copied().unwrap_or([0.0; 2]);
+        let [x, y, z, _] = tangent(vertex);
+        MeshVertex {
+            normal: mesh.normals.get(vertex).copied().unwrap_or(Vec3::ZERO),
+            u,
+            tangent: Vec3::new(x, y, z),
+            v,
+        }
+    }));
+}
