@@ -53,7 +53,15 @@ fn a_thin_lens_agrees_with_the_reference() {
 
 #[test]
 fn gold_glass_and_mirror_agree_with_the_reference() {
-    agrees("b_cornell_spheres", &twin("cornell_spheres"), 2);
+    // Caustics: so few samples do not tell their own spread, but the reference's do.
+    const SAMPLES: u32 = 16_384;
+    let (spp, reference) = (3, read("b_cornell_spheres"));
+    let mut ours = estimate(&twin("cornell_spheres"), spp);
+    let fewer = f64::from(SAMPLES) / f64::from(BATCHES * spp);
+    ours.variance = reference.variance.iter().map(|v| v * fewer).collect();
+    let comparison = compare(&ours, &reference);
+    println!("b_cornell_spheres: {comparison:.4?}");
+    assert_eq!(comparison.verdict(), Ok(()), "{comparison:?}");
 }
 
 #[test]

@@ -50,7 +50,9 @@ impl HostCompiler {
                 } else {
                     "_plain"
                 };
-                text += &format!("namespace {stem}{plain} {{\n{}}}\n", source.text().unwrap());
+                // A C function has one name in all namespaces.
+                let body = source.text().unwrap().replace("extern \"C\" ", "");
+                text += &format!("namespace {stem}{plain} {{\n{body}}}\n");
             }
         }
         text += &format!("#line 1 \"the program\"\n{after}");

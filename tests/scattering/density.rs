@@ -5,10 +5,10 @@ use raysieve::scene::{Masking, Surface};
 
 use crate::{Seen, Shelf, common::Random, glass, gold, metal, rough};
 
-/// Parts of the sphere, along the normal and around it.
+/// Parts of the sphere, along an axis and around it.
 const BINS: (usize, usize) = (20, 24);
 /// Steps within a part, each way, where the density is integrated.
-const STEPS: usize = 24;
+const STEPS: usize = 32;
 const SAMPLES: u32 = 1 << 17;
 /// Expected samples of a part below which it is joined with others.
 const FEWEST: f64 = 8.0;
@@ -138,15 +138,15 @@ fn deviation(drawn: &Seen, said: &Seen) -> f64 {
     ((statistic / terms).cbrt() - (1.0 - spread)) / spread.sqrt()
 }
 
-/// The normal, and two directions across.
+/// Two directions across and the normal: narrow lobes about it lie far from the poles of the parts.
 fn frame(seen: &Seen) -> [Vec3; 3] {
     let across = seen.normal.cross(Vec3::X).normalize();
-    [seen.normal, across, seen.normal.cross(across)]
+    [across, seen.normal.cross(across), seen.normal]
 }
 
 fn bin(seen: &Seen, direction: Vec3) -> usize {
-    let [normal, x, y] = frame(seen);
-    let height = f64::from(normal.dot(direction)).clamp(-1.0, 1.0);
+    let [axis, x, y] = frame(seen);
+    let height = f64::from(axis.dot(direction)).clamp(-1.0, 1.0);
     let angle = f64::from(y.dot(direction)).atan2(f64::from(x.dot(direction)));
     let along = ((height + 1.0) / 2.0 * BINS.0 as f64) as usize;
     let around = ((angle / std::f64::consts::TAU + 0.5) * BINS.1 as f64) as usize;

@@ -94,7 +94,7 @@ pub(crate) struct Seen<'a> {
 
 impl Seen<'_> {
     pub(crate) fn value(&self, to_light: Vec3) -> BsdfValue {
-        bsdf_value(&self.energy, &self.bsdf, self.normal, self.to_eye, to_light)
+        bsdf_value(self.energy, &self.bsdf, self.normal, self.to_eye, to_light)
     }
 
     pub(crate) fn sample(&self, choice: f32, u: f32, v: f32) -> BsdfSample {
