@@ -21,6 +21,8 @@ use raysieve::{
     window::{self, WindowOptions},
 };
 
+use crate::headless::reading;
+
 /// Renders a scene by wavefront path tracing, live in a window or into a picture.
 ///
 /// Every bounce traces a batch of rays and sieves it by stream compaction: the rays that missed and the paths that ended
@@ -326,7 +328,7 @@ impl Arguments {
 
     /// The scene, with what the command line says otherwise, and the samples to render of it.
     pub(crate) fn load_scene(&self, path: &Path) -> Result<(Scene, Samples), Error> {
-        let mut scene = Scene::load(path)?;
+        let mut scene = reading(path, || Scene::load(path))?;
         scene.set_size(self.size.unwrap_or(scene.size));
         scene.spp = self.spp.unwrap_or(scene.spp);
         scene.max_bounces = self.max_bounces.unwrap_or(scene.max_bounces);

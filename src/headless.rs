@@ -1,15 +1,21 @@
 //! A render without a window: progress, Ctrl-C, the files and the table at the end.
 
 use std::{
-    fmt, process,
+    fmt,
+    path::Path,
+    process,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
+        mpsc::{self, RecvTimeoutError},
     },
+    thread,
     time::Duration,
 };
 
-use indicatif::{HumanDuration, ProgressBar, ProgressFinish, ProgressState, ProgressStyle};
+use indicatif::{
+    HumanDuration, ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressState, ProgressStyle,
+};
 use raysieve::{
     Error,
     checkpoint::Checkpoint,
@@ -184,6 +190,32 @@ pub(crate) fn progress_bar(steps: u64) -> ProgressBar {
     bar.enable_steady_tick(Duration::from_millis(200));
     bar
 }
+
+/// Reads a file, and says so on a terminal if it takes longer than a second.
+pub(crate) fn reading<T>(path: &Path, read: impl FnOnce() -> T) -> T {
+    let line = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
+    if let Ok(style) = ProgressStyle::with_template("reading {msg}, {elapsed}") {
+        line.set_style(style);
+    }
+    line.set_message(path.display().to_string());
+    let shown = &line;
+    let (done, waiting) = mpsc::channel::<()>();
+    let result = thread::scope(|scope| {
+        scope.spawn(move || {
+            if waiting.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+                shown.set_draw_target(ProgressDrawTarget::stderr());
+                shown.enable_steady_tick(PATIENCE);
+            }
+        });
+        let result = read();
+        drop(done);
+        result
+    });
+    line.finish_and_clear();
+    result
+}
+
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Nothing can be said of it before the first wave is done.
 fn time_left(state: &ProgressState, text: &mut dyn fmt::Write) {

@@ -14,7 +14,7 @@ use raysieve::{
 use crate::{
     backend_line,
     cli::Verify,
-    headless::{PROGRESS_STEPS, progress_bar},
+    headless::{PROGRESS_STEPS, progress_bar, reading},
     note, say,
 };
 
@@ -100,7 +100,7 @@ fn scene(arguments: &Verify, claim: &Claim) -> Result<Scene, Error> {
             path
         }
     };
-    let mut scene = Scene::load(&path)?;
+    let mut scene = reading(&path, || Scene::load(&path))?;
     scene.set_size(claim.identity.size);
     let hash = scene.hash();
     if hash != claim.identity.scene_hash {

@@ -1,0 +1,4 @@
+//! A binary glTF file.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| raysieve_fuzz::read("glb", bytes));

@@ -1,0 +1,4 @@
+//! A Radiance HDR image.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| raysieve_fuzz::read("hdr", bytes));

@@ -1,0 +1,4 @@
+//! A PLY file.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| raysieve_fuzz::read("ply", bytes));
