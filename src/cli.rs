@@ -13,6 +13,7 @@ use clap::{
 use compaction::select::Strategy;
 use raysieve::{
     Error,
+    layers::Layer,
     output::{self, Look, PictureFormat},
     part::{Place, Samples},
     renderer::{BackendChoice, Renderer, Settings},
@@ -85,6 +86,16 @@ pub(crate) struct Arguments {
     /// Picture to write: .png (8-bit sRGB) or .exr (linear 32-bit float); implies --headless [default: ./SCENE.png]
     #[arg(short, long, value_name = "FILE", value_parser = picture_path(), help_heading = "Output")]
     output: Option<PathBuf>,
+
+    /// Layers of what the camera sees first to write beside the picture into the .exr: albedo, normal, depth, samples
+    #[arg(
+        long,
+        value_name = "LAYERS",
+        value_delimiter = ',',
+        requires = "output",
+        help_heading = "Output"
+    )]
+    layers: Vec<Layer>,
 
     /// Statistics to write, a .json file [default: none]
     #[arg(long, value_name = "FILE", value_parser = stats_path(), help_heading = "Output")]
@@ -316,7 +327,17 @@ impl Arguments {
     fn check(&self) -> Result<(), Error> {
         match (&self.command, &self.output) {
             (Some(Command::Merge(merge)), _) => merge.look.check(&merge.output),
-            (None, Some(output)) => self.look.check(output),
+            (None, Some(output)) => {
+                self.look.check(output)?;
+                if !self.layers.is_empty() && PictureFormat::of(output) == Some(PictureFormat::Png)
+                {
+                    return Err(Error::Usage(format!(
+                        "--layers is for an .exr, and {} has no room for them; leave it out or name an .exr",
+                        output.display()
+                    )));
+                }
+                Ok(())
+            }
             (Some(Command::Verify(_)) | None, _) => Ok(()),
         }
     }
@@ -375,6 +396,11 @@ impl Arguments {
             tone: scene.tone,
             overlay: false,
         })
+    }
+
+    /// What to write beside the picture.
+    pub(crate) fn layers(&self) -> &[Layer] {
+        &self.layers
     }
 
     /// The files to write for the scene of this path, in the look of any scene.

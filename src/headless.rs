@@ -19,9 +19,11 @@ use indicatif::{
 use raysieve::{
     Error,
     checkpoint::Checkpoint,
+    layers::{Layer, Layers},
     output::{self, PictureFormat},
     part::Part,
     renderer::Renderer,
+    scene::Scene,
     stats::Stats,
 };
 
@@ -30,11 +32,14 @@ use crate::{Ending, cli::Outputs, note, say, table};
 /// Renders all samples, or as many as there are when a signal ends it; writes the files, prints the table.
 pub(crate) fn render(
     mut renderer: Renderer,
-    spp: u32,
+    scene: &Scene,
+    layers: &[Layer],
     outputs: &Outputs,
     checkpoint: Option<Checkpoint>,
 ) -> Result<Ending, Error> {
+    let spp = scene.spp;
     let interrupted = watch_for_signals()?;
+    let layers = Layers::trace(scene, layers)?;
     let mut checkpoint = checkpoint.map(|file| Keeper { file, told: None });
     let progress = progress_bar(PROGRESS_STEPS);
     // What a checkpoint brought says nothing of the time that is left.
@@ -48,7 +53,7 @@ pub(crate) fn render(
         keeper.write(&mut renderer, &progress, "");
     }
     if done {
-        finish(&mut renderer, outputs)?;
+        finish(&mut renderer, outputs, &layers)?;
         return Ok(Ending::Done);
     }
     let picture = outputs.picture.display();
@@ -58,7 +63,7 @@ pub(crate) fn render(
         ));
         return Ok(Ending::Interrupted);
     }
-    let stats = finish(&mut renderer, outputs)?;
+    let stats = finish(&mut renderer, outputs, &layers)?;
     let pixels = stats.size.map(u64::from).iter().product::<u64>();
     let begun = if stats.paths > u64::from(stats.spp) * pixels {
         ", some pixels one more"
@@ -135,16 +140,16 @@ impl Keeper {
 }
 
 /// Writes the files and prints the table.
-fn finish(renderer: &mut Renderer, outputs: &Outputs) -> Result<Stats, Error> {
+fn finish(renderer: &mut Renderer, outputs: &Outputs, layers: &Layers) -> Result<Stats, Error> {
     let part = renderer.part()?;
-    write_files(&part, outputs)?;
+    write_files(&part, outputs, layers)?;
     Ok(part.claim.stats)
 }
 
 /// Writes the files and prints the table, the table even if a file cannot be written.
-pub(crate) fn write_files(part: &Part, outputs: &Outputs) -> Result<(), Error> {
+pub(crate) fn write_files(part: &Part, outputs: &Outputs, layers: &Layers) -> Result<(), Error> {
     let stats = &part.claim.stats;
-    let picture_written = output::write_picture(&outputs.picture, part, outputs.look);
+    let picture_written = output::write_picture(&outputs.picture, part, outputs.look, layers);
     let stats_written = write_stats(stats, outputs);
     say(&table::of(stats))?;
     picture_written?;

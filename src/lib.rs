@@ -51,6 +51,7 @@ pub mod microfacet;
 pub mod energy;
 pub mod bsdf;
 pub mod texture;
+pub mod layers;
 pub mod light;
 pub mod film;
 mod filter;

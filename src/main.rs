@@ -68,7 +68,7 @@ fn render(arguments: &Arguments, scene: &Path) -> Result<Ending, Error> {
             Some((path, every)) => Some(begin(path, every, &mut renderer)?),
             None => None,
         };
-        return headless::render(renderer, scene.spp, &outputs, checkpoint);
+        return headless::render(renderer, &scene, arguments.layers(), &outputs, checkpoint);
     }
     match window::run(renderer, &scene, arguments.window_options(outputs.look))? {
         Outcome::Closed { renderer } => headless::report(renderer, &outputs).map(|()| Ending::Done),
@@ -78,7 +78,7 @@ fn render(arguments: &Arguments, scene: &Path) -> Result<Ending, Error> {
                 outputs.picture.display()
             ));
             outputs.check_picture()?;
-            headless::render(renderer, scene.spp, &outputs, None)
+            headless::render(renderer, &scene, &[], &outputs, None)
         }
     }
 }

@@ -2,12 +2,14 @@
 
 use raysieve::{
     Error,
-    part::{Claim, Part, check_parts},
+    layers::{Layer, Layers},
+    part::{Claim, Part, check_parts, layers_of},
 };
 
 use crate::{
     cli::Merge,
     headless::{self, progress_bar},
+    note,
 };
 
 /// Adds up the parts, writes the files, prints the table.
@@ -18,6 +20,14 @@ pub(crate) fn merge(arguments: &Merge) -> Result<(), Error> {
     let mut claims = Vec::new();
     for path in &arguments.parts {
         claims.push((path.clone(), Claim::read(path)?));
+        let layers: Vec<&str> = layers_of(path)?.into_iter().map(Layer::name).collect();
+        if !layers.is_empty() {
+            note(&format!(
+                "{}: its layers {} are left out: a render of the scene with --layers has them",
+                path.display(),
+                layers.join(", ")
+            ));
+        }
     }
     check_parts(&claims, arguments.allow_gaps)?;
 
@@ -36,5 +46,7 @@ pub(crate) fn merge(arguments: &Merge) -> Result<(), Error> {
         progress.inc(1);
     }
     progress.finish_and_clear();
-    merged.map_or(Ok(()), |part| headless::write_files(&part, &outputs))
+    merged.map_or(Ok(()), |part| {
+        headless::write_files(&part, &outputs, &Layers::default())
+    })
 }

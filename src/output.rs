@@ -13,6 +13,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::{
     Error,
+    layers::Layers,
     part::{Packing, Part, SOFTWARE},
     picture::Picture,
     stats::Stats,
@@ -55,11 +56,11 @@ pub struct Look {
 }
 
 /// Writes what is on a film in the format of the path's ending: a PNG of what it shows, or an EXR that is a
-/// [`part`](crate::part).
-pub fn write_picture(path: &Path, part: &Part, look: Look) -> Result<(), Error> {
+/// [`part`](crate::part), with layers if there are any.
+pub fn write_picture(path: &Path, part: &Part, look: Look, layers: &Layers) -> Result<(), Error> {
     match PictureFormat::of(path) {
         Some(PictureFormat::Png) => write_png(path, &part.picture(), &part.claim.stats, look),
-        Some(PictureFormat::Exr) => part.write(path, Packing::Small),
+        Some(PictureFormat::Exr) => part.write_with(path, Packing::Small, layers),
         None => Err(refused(
             path,
             "the ending says neither .png nor .exr; name one of them",

@@ -9,6 +9,9 @@
 //! | `film.high.R`, `.G`, `.B` | uint | upper half of the film's 64-bit sum |
 //! | `film.low.R`, `.G`, `.B` | uint | lower half |
 //!
+//! On request there are [`Layers`] too, in channels of their own: see [`Layer`](crate::layers::Layer). They are no part of
+//! the film: parts add up without them, and what adds them up leaves them out.
+//!
 //! | attribute, a text | what |
 //! |---|---|
 //! | `software` | program and version: another version may take other samples |
@@ -48,13 +51,14 @@ use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 
-pub use file::{Found, Packing};
+pub use file::{Found, Packing, layers_of};
 pub use samples::{Place, Samples};
 pub use verify::{Difference, Portion};
 
 use crate::{
     Error,
     film::{Exposed, film_hash, mean},
+    layers::Layers,
     picture::Picture,
     stats::Stats,
 };
@@ -163,7 +167,15 @@ impl Part {
     /// # Errors
     /// [`Error::Write`].
     pub fn write(&self, path: &Path, packing: Packing) -> Result<(), Error> {
-        file::write(self, path, packing)
+        file::write(self, path, packing, &Layers::default())
+    }
+
+    /// Writes the part to `path` as [`Part::write`] does, with these layers, of a picture of its size, beside it.
+    ///
+    /// # Errors
+    /// [`Error::Write`].
+    pub fn write_with(&self, path: &Path, packing: Packing, layers: &Layers) -> Result<(), Error> {
+        file::write(self, path, packing, layers)
     }
 
     /// Adds the samples of another part.

@@ -17,6 +17,7 @@ use compaction::{
 };
 
 pub use accumulate::accumulate;
+pub(crate) use generate::first_ray;
 pub use generate::generate;
 pub use intersect::intersect;
 pub use resolve::resolve;

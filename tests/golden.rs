@@ -13,6 +13,7 @@ use image::RgbImage;
 use libtest_mimic::{Arguments, Trial};
 use nv_flip::{DEFAULT_PIXELS_PER_DEGREE, FlipImageRgb8, FlipPool, flip, magma_lut};
 use raysieve::{
+    layers::Layers,
     output::{self, Look},
     renderer::{BackendChoice, Renderer, Settings},
     scene::Scene,
@@ -119,7 +120,7 @@ fn render(scene: &str, picture: &Path) -> Result<Stats, String> {
         )?;
         while renderer.advance()? {}
         let part = renderer.part()?;
-        output::write_picture(picture, &part, Look::default())?;
+        output::write_picture(picture, &part, Look::default(), &Layers::default())?;
         Ok(part.claim.stats)
     };
     render().map_err(|error: raysieve::Error| error.to_string())

@@ -8,7 +8,8 @@ use common::{Random, on_cpu, scene, start};
 use raysieve::{
     Error,
     film::film_hash,
-    part::{Claim, Difference, Found, Packing, Part, Place, Portion, Samples},
+    layers::{Layer, Layers},
+    part::{Claim, Difference, Found, Packing, Part, Place, Portion, Samples, layers_of},
     renderer::Renderer,
     scene::Scene,
 };
@@ -180,6 +181,63 @@ fn parts_with_another_clamp_do_not_add_up() {
     let read = Part::read(&path).unwrap();
     assert_eq!(read.claim.identity, on.claim.identity);
     assert_eq!(read.exposed, on.exposed);
+}
+
+/// A wall across the view: its colour, its normal and its distance along the view, whatever pixel sees it.
+#[test]
+fn layers_stand_beside_a_part() {
+    let wall = |bottom: f32| {
+        scene(&format!(
+            r#"(
+                size: (8, 6), spp: 3, sky: (1, 1, 1),
+                camera: (origin: (0, 0, 5), target: (0, 0, 0), fov: 40, filter: Gaussian()),
+                materials: {{ "clay": Diffuse(albedo: (0.7, 0.5, 0.3)) }},
+                objects: [
+                    Quad(corner: (-9, {bottom}, -1), edge_u: (18, 0, 0), edge_v: (0, 18, 0), material: "clay"),
+                ],
+            )"#
+        ))
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("layers.exr");
+    let channels = |scene: &Scene| {
+        let part = rendered(&mut start(scene, &on_cpu()), place(0, 0)..place(2, 30));
+        let layers = Layers::trace(scene, &Layer::ALL).unwrap();
+        part.write_with(&path, Packing::Small, &layers).unwrap();
+        assert_eq!(Part::read(&path).unwrap().exposed, part.exposed);
+        assert_eq!(layers_of(&path).unwrap(), Layer::ALL);
+        let image = exr::prelude::read_first_flat_layer_from_file(&path).unwrap();
+        let channels = image.layer_data.channel_data.list.into_iter();
+        channels
+            .map(|channel| {
+                let values: Vec<f32> = channel.sample_data.values_as_f32().collect();
+                (channel.name.to_string(), values)
+            })
+            .collect::<std::collections::HashMap<_, _>>()
+    };
+    let found = channels(&wall(-9.0));
+    let clay = [("albedo.R", 0.7), ("albedo.G", 0.5), ("albedo.B", 0.3)];
+    let facing = [("normal.X", 0.0), ("normal.Y", 0.0), ("normal.Z", 1.0)];
+    for (name, value) in clay.into_iter().chain(facing).chain([("depth.Z", 6.0)]) {
+        for found in &found[name] {
+            assert!(
+                (found - value).abs() < 1e-5,
+                "{name}: {found}, expected {value}"
+            );
+        }
+    }
+    // Two whole samples and the first 30 of the 48 pixels of a third.
+    let samples: Vec<f32> = (0..48)
+        .map(|pixel| if pixel < 30 { 3.0 } else { 2.0 })
+        .collect();
+    assert_eq!(found["samples"], samples);
+    // Where the upper half alone sees the wall there is as deep a one, and nothing below.
+    let found = channels(&wall(0.0));
+    let (above, below) = (4, 44);
+    assert!((found["depth.Z"][above] - 6.0).abs() < 1e-5 && found["depth.Z"][below] == 0.0);
+    assert!((found["albedo.R"][above] - 0.7).abs() < 1e-5 && found["albedo.R"][below] == 0.0);
+    let edge = found["albedo.R"][2 * 8 + 4] / 0.7;
+    assert!(edge > 0.5 && edge < 1.0, "{edge} of the row above the edge");
 }
 
 /// Whatever becomes of a file, it is either refused or was not touched where it counts.

@@ -9,7 +9,7 @@ use std::{
 use exr::{
     block::reader::Reader,
     image::{
-        Encoding, Image, Layer, SpecificChannels,
+        AnyChannel, AnyChannels, Encoding, FlatSamples, Image,
         read::{image::ReadLayers, layers::ReadChannels, specific_channels::ReadSpecificChannel},
         write::WritableImage,
     },
@@ -24,7 +24,13 @@ use xxhash_rust::xxh3::Xxh3;
 
 use super::{Claim, Identity, Part, Samples};
 use crate::{
-    Error, film::Exposed, output::write_whole, picture::Picture, scene::memory, stats::Stats,
+    Error,
+    film::Exposed,
+    layers::{Layer, Layers},
+    output::write_whole,
+    picture::Picture,
+    scene::memory,
+    stats::Stats,
 };
 
 /// How tightly a part is written.
@@ -100,44 +106,72 @@ const ATTRIBUTES: [&str; 8] = [
 const CHECKSUM: &str = "checksum";
 
 /// Writes the part, whole or not at all.
-pub(super) fn write(part: &Part, path: &Path, packing: Packing) -> Result<(), Error> {
+pub(super) fn write(
+    part: &Part,
+    path: &Path,
+    packing: Packing,
+    layers: &Layers,
+) -> Result<(), Error> {
     write_whole(path, |file| {
         let (width, height) = part.claim.identity.size;
-        let width = width as usize;
-        let pixel = |position: Vec2<usize>| -> Pixel {
-            let pixel = position.y() * width + position.x();
-            let [red, green, blue] = part.pixel(pixel as u32);
-            let [r, g, b] = [0, 1, 2].map(|channel| part.exposed.sums[3 * pixel + channel]);
-            let [high_r, high_g, high_b] = [r, g, b].map(|sum| (sum >> 32) as u32);
-            let [low_r, low_g, low_b] = [r, g, b].map(|sum| sum as u32);
-            (
-                blue, green, red, high_b, high_g, high_r, low_b, low_g, low_r,
-            )
-        };
-        let names = CHANNELS.map(|(name, _)| name);
-        let channels = SpecificChannels::build()
-            .with_channel::<f32>(names[0])
-            .with_channel::<f32>(names[1])
-            .with_channel::<f32>(names[2])
-            .with_channel::<u32>(names[3])
-            .with_channel::<u32>(names[4])
-            .with_channel::<u32>(names[5])
-            .with_channel::<u32>(names[6])
-            .with_channel::<u32>(names[7])
-            .with_channel::<u32>(names[8])
-            .with_pixel_fn(pixel);
         let encoding = match packing {
             Packing::Small => Encoding::SMALL_LOSSLESS,
             Packing::Fast => Encoding::UNCOMPRESSED,
         };
         let attributes = attributes(&part.claim)?;
-        let image = Image::from_layer(Layer::new(
-            (width, height as usize),
+        let channels = film_channels(part).chain(layer_channels(part, layers));
+        let image = Image::from_layer(exr::image::Layer::new(
+            (width as usize, height as usize),
             attributes,
             encoding,
-            channels,
+            AnyChannels::sort(channels.collect()),
         ));
         image.write().to_buffered(file).map_err(io_error)
+    })
+}
+
+fn film_channels(part: &Part) -> impl Iterator<Item = AnyChannel<FlatSamples>> {
+    let pixel_count = part.claim.identity.pixel_count();
+    let shown = |channel: usize| {
+        let values = (0..pixel_count).map(|pixel| part.pixel(pixel)[channel]);
+        FlatSamples::F32(values.collect())
+    };
+    let half = |channel: usize, shift: u32| {
+        let sums = part.exposed.sums.as_chunks::<3>().0.iter();
+        FlatSamples::U32(sums.map(|sums| (sums[channel] >> shift) as u32).collect())
+    };
+    // Blue, green, red: as CHANNELS.
+    let samples = [
+        shown(2),
+        shown(1),
+        shown(0),
+        half(2, 32),
+        half(1, 32),
+        half(0, 32),
+        half(2, 0),
+        half(1, 0),
+        half(0, 0),
+    ];
+    let names = CHANNELS.map(|(name, _)| name);
+    names.into_iter().zip(samples).map(|(name, samples)| {
+        AnyChannel::new(Text::from_slice_unchecked(name.as_bytes()), samples)
+    })
+}
+
+fn layer_channels(part: &Part, layers: &Layers) -> impl Iterator<Item = AnyChannel<FlatSamples>> {
+    let pixel_count = part.claim.identity.pixel_count();
+    layers.wanted.iter().flat_map(move |&layer| {
+        let channels = layer.channels().iter().enumerate();
+        channels.map(move |(number, name)| {
+            let samples = match layer {
+                Layer::Samples => {
+                    let counts = (0..pixel_count).map(|pixel| part.claim.samples.of_pixel(pixel));
+                    FlatSamples::U32(counts.collect())
+                }
+                _ => FlatSamples::F32(layers.channel(layer, number)),
+            };
+            AnyChannel::new(Text::from_slice_unchecked(name.as_bytes()), samples)
+        })
     })
 }
 
@@ -275,7 +309,8 @@ fn understood(
         statistics,
     ] = texts;
     let channels = header.channels.list.iter();
-    let found = channels.map(|channel| (channel.name.as_slice(), channel.sample_type));
+    let found = channels.filter(|channel| layer(channel.name.as_slice()).is_none());
+    let found = found.map(|channel| (channel.name.as_slice(), channel.sample_type));
     let expected = CHANNELS.map(|(name, kind)| (name.as_bytes(), kind));
     let sampled =
         |channel: &exr::meta::attribute::ChannelDescription| channel.sampling == Vec2(1, 1);
@@ -314,6 +349,36 @@ fn understood(
         samples,
         stats,
     })
+}
+
+/// The layer that a channel is of, if of any.
+fn layer(channel: &[u8]) -> Option<Layer> {
+    let is_of = |layer: &Layer| {
+        layer
+            .channels()
+            .iter()
+            .any(|name| name.as_bytes() == channel)
+    };
+    Layer::ALL.into_iter().find(is_of)
+}
+
+/// The layers that the part at `path` has beside its picture.
+///
+/// # Errors
+/// As [`Claim::read`].
+pub fn layers_of(path: &Path) -> Result<Vec<Layer>, Error> {
+    let reader = open(path)?;
+    claim(path, &reader)?;
+    let channels = reader
+        .headers()
+        .iter()
+        .flat_map(|header| &header.channels.list);
+    let mut layers: Vec<Layer> = channels
+        .filter_map(|channel| layer(channel.name.as_slice()))
+        .collect();
+    layers.sort();
+    layers.dedup();
+    Ok(layers)
 }
 
 fn content<R: Read + Seek>(

@@ -42,7 +42,7 @@ fn on_cpu(wave: &mut CpuWave, span: Span) {
 
 /// The first ray of a path.
 #[inline]
-fn first_ray(camera: &Camera, span: &Span, path: u32) -> Ray {
+pub(crate) fn first_ray(camera: &Camera, span: &Span, path: u32) -> Ray {
     let (pixel, sample) = pixel_and_sample(span, path);
     let numbers = sampler(span.seed, pixel, sample);
     let (u, v) = pair(numbers, 0, PAIR_FILM);

@@ -120,9 +120,10 @@ fn parts_that_do_not_add_up_are_refused_by_both_names() {
     part(folder, "0..1", "a.exr");
     part(folder, "0..2", "overlap.exr");
     part(folder, "2..3", "gap.exr");
-    let others: [(&str, &[&str]); 3] = [
+    let others: [(&str, &[&str]); 4] = [
         ("seed.exr", &["--seed", "7"]),
         ("bounces.exr", &["--max-bounces", "2"]),
+        ("clamp.exr", &["--clamp-indirect", "0.5"]),
         ("size.exr", &["--size", "32x48"]),
     ];
     for (file, settings) in others {
@@ -161,6 +162,7 @@ fn parts_that_do_not_add_up_are_refused_by_both_names() {
         ("gap.exr", "--samples 1..2"),
         ("seed.exr", "seed 7, not 0"),
         ("bounces.exr", "max_bounces 2, not "),
+        ("clamp.exr", "clamp_indirect 0.5, not none"),
         ("size.exr", "32x48 pixels, not 48x32"),
         ("scene.exr", "another scene"),
     ] {

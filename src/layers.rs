@@ -1,0 +1,163 @@
+//! Layers beside a picture: what its camera rays hit first, averaged over a pixel.
+//!
+//! They are traced by themselves, on the CPU whatever the backend, from the scene and its seed alone: the rays of the first
+//! [`SAMPLES`] samples, as the render takes them, summed in their order. So every render of a scene has the same layers.
+
+use std::str::FromStr;
+
+use glam::DVec3;
+use rayon::prelude::*;
+
+use crate::{
+    Error, bvh,
+    camera::Camera,
+    math::dot,
+    path::{NO_PRIMITIVE, Span},
+    primitive::surface_at,
+    scene::Scene,
+    stages::first_ray,
+    world::World,
+};
+
+/// Samples that a layer's value is the mean of.
+pub const SAMPLES: u32 = 16;
+
+/// What can be had beside a picture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Layer {
+    /// `albedo.R`, `.G`, `.B`: the colour of what is hit; black where nothing is.
+    Albedo,
+    /// `normal.X`, `.Y`, `.Z`: its shading normal in world space, on the camera's side, not of length 1 where it varies.
+    Normal,
+    /// `depth.Z`: metres along the view, of the rays that hit; 0 where none does.
+    Depth,
+    /// `samples`: how many samples the picture has there.
+    Samples,
+}
+
+impl Layer {
+    /// All.
+    pub const ALL: [Layer; 4] = [Layer::Albedo, Layer::Normal, Layer::Depth, Layer::Samples];
+
+    /// As the command line names it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Layer::Albedo => "albedo",
+            Layer::Normal => "normal",
+            Layer::Depth => "depth",
+            Layer::Samples => "samples",
+        }
+    }
+
+    /// Its channels in an EXR.
+    pub(crate) fn channels(self) -> &'static [&'static str] {
+        match self {
+            Layer::Albedo => &["albedo.R", "albedo.G", "albedo.B"],
+            Layer::Normal => &["normal.X", "normal.Y", "normal.Z"],
+            Layer::Depth => &["depth.Z"],
+            Layer::Samples => &["samples"],
+        }
+    }
+}
+
+impl FromStr for Layer {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Layer, String> {
+        let named = Layer::ALL.into_iter().find(|layer| layer.name() == name);
+        named.ok_or_else(|| "known are albedo, normal, depth and samples".to_owned())
+    }
+}
+
+/// What the camera sees first, pixel by pixel, rows from the top.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Layers {
+    /// Which of them a file is to get.
+    pub wanted: Vec<Layer>,
+    pixels: Vec<Features>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Features {
+    albedo: [f32; 3],
+    normal: [f32; 3],
+    depth: f32,
+}
+
+impl Layers {
+    /// Traces the camera rays of the scene, if any of these layers needs them.
+    ///
+    /// # Errors
+    /// As [`World::new`].
+    pub fn trace(scene: &Scene, wanted: &[Layer]) -> Result<Layers, Error> {
+        let mut layers = Layers {
+            wanted: wanted.to_vec(),
+            pixels: Vec::new(),
+        };
+        layers.wanted.sort();
+        layers.wanted.dedup();
+        if layers.wanted.iter().any(|&layer| layer != Layer::Samples) {
+            let (width, height) = scene.size;
+            let world = World::new(scene)?;
+            let camera = Camera::new(&scene.camera, width, height);
+            let span = Span {
+                width,
+                pixel_count: width * height,
+                path_count: 1,
+                seed: scene.seed,
+                ..Span::default()
+            };
+            let pixel = |pixel| features(&world, &camera, &span, pixel);
+            layers.pixels = (0..width * height).into_par_iter().map(pixel).collect();
+        }
+        Ok(layers)
+    }
+
+    /// The floats of a layer's channel of this number; none for [`Layer::Samples`], which is counted by the film.
+    pub(crate) fn channel(&self, layer: Layer, number: usize) -> Vec<f32> {
+        let value = |pixel: &Features| match layer {
+            Layer::Albedo => pixel.albedo[number],
+            Layer::Normal => pixel.normal[number],
+            Layer::Depth | Layer::Samples => pixel.depth,
+        };
+        self.pixels.iter().map(value).collect()
+    }
+}
+
+fn features(world: &World, camera: &Camera, span: &Span, pixel: u32) -> Features {
+    let (mut albedo, mut normal, mut depth, mut hits) = (DVec3::ZERO, DVec3::ZERO, 0.0, 0);
+    for sample in 0..SAMPLES {
+        let span = Span {
+            first_pixel: pixel,
+            first_sample: sample,
+            ..*span
+        };
+        let ray = first_ray(camera, &span, 0);
+        let hit = bvh::nearest(
+            &world.nodes,
+            &world.primitives,
+            world.surroundings.extent,
+            &ray,
+        );
+        if hit.primitive == NO_PRIMITIVE {
+            continue;
+        }
+        let surface = surface_at(&world.primitives[hit.primitive as usize], &ray, &hit);
+        let facing = if dot(surface.normal, ray.direction) > 0.0 {
+            -1.0
+        } else {
+            1.0
+        };
+        hits += 1;
+        albedo += world.materials[surface.material as usize].color.as_dvec3();
+        normal += (surface.shading * facing).as_dvec3();
+        let along = dot(ray.direction, camera.forward);
+        depth += f64::from(hit.distance) * f64::from(along);
+    }
+    let mean = |sum: DVec3| (sum / f64::from(SAMPLES)).as_vec3().to_array();
+    Features {
+        albedo: mean(albedo),
+        normal: mean(normal),
+        depth: (depth / f64::from(hits.max(1))) as f32,
+    }
+}
