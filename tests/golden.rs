@@ -46,6 +46,25 @@ fn main() {
             Ok(())
         },
     ));
+    trials.push(Trial::test("every_scene_is_in_the_gallery", || {
+        let readme = fs::read_to_string("scenes/README.md")?;
+        for scene in stems("scenes", "ron") {
+            let shown = [
+                format!("gallery/{scene}.png"),
+                format!("gallery/{scene}.svg"),
+            ];
+            for file in shown {
+                let there = Path::new("scenes").join(&file).exists();
+                if !there || !readme.contains(&format!("({file})")) {
+                    return Err(format!(
+                        "scenes/README.md does not show {file}: cargo run --release --example gallery {scene}"
+                    )
+                    .into());
+                }
+            }
+        }
+        Ok(())
+    }));
     libtest_mimic::run(&Arguments::from_args(), trials).exit()
 }
 

@@ -1,0 +1,346 @@
+"""make.py: writes what is too long to write by hand: depth_of_field.ron, many_lights.ron, and ring.ply and vase.glb in
+../assets/models/.
+
+Needs nothing beyond Python 3. Run from anywhere; the same files come out every time.
+"""
+import colorsys
+import json
+import math
+import random
+import struct
+import zlib
+from pathlib import Path
+
+SCENES = Path(__file__).parent
+MODELS = SCENES.parent / "assets" / "models"
+
+
+def number(value):
+    text = f"{value:.3f}".rstrip("0").rstrip(".")
+    return "0" if text == "-0" else text
+
+
+def triple(values):
+    return "(" + ", ".join(number(value) for value in values) + ")"
+
+
+def linear(hue, saturation, value):
+    return [channel**2.2 for channel in colorsys.hsv_to_rgb(hue, saturation, value)]
+
+
+def depth_of_field():
+    chance = random.Random(5)
+    colours = [linear(hue, 0.75, 0.85) for hue in (0.0, 0.04, 0.1, 0.3, 0.5, 0.58, 0.72, 0.9)]
+    materials = [f'"clay {index}": Diffuse(albedo: {triple(colour)}),' for index, colour in enumerate(colours)]
+    lamps = [(1, 0.62, 0.3), (1, 0.8, 0.55), (0.55, 0.75, 1), (1, 0.45, 0.35), (0.6, 1, 0.75)]
+    for index, lamp in enumerate(lamps):
+        materials.append(f'"lamp {index}": Emissive(radiance: {triple([90 * channel for channel in lamp])}),')
+    objects = []
+    marbles = []
+    while len(marbles) < 90:
+        z = chance.uniform(-9, 2.6)
+        x = chance.uniform(-1, 1) * (0.9 + 0.42 * (4 - z) / 2)
+        radius = chance.choice((0.12, 0.16, 0.2, 0.26))
+        if all(math.hypot(x - a, z - b) > radius + c + 0.02 for a, b, c in marbles):
+            marbles.append((x, z, radius))
+            kind = chance.random()
+            material = "glass" if kind < 0.25 else "mirror" if kind < 0.35 else f"clay {chance.randrange(len(colours))}"
+            objects.append(f'Sphere(center: {triple((x, radius, z))}, radius: {number(radius)}, material: "{material}"),')
+    for _ in range(70):
+        at = (chance.uniform(-8, 8), chance.uniform(0.3, 4.4), chance.uniform(-16, -11))
+        objects.append(
+            f'Sphere(center: {triple(at)}, radius: 0.045, material: "lamp {chance.randrange(len(lamps))}"),'
+        )
+    return f"""// Marbles on a table, by a lens at f/1.4 whose aperture has six blades. Only a hand's breadth of the table is sharp; each
+// lamp behind it shows the aperture's shape.
+(
+    size: (1024, 640),
+    spp: 256,
+    max_bounces: 8,
+    exposure: 0.3,
+    tone: AgX,
+    camera: (
+        origin: (0, 1.05, 4.6),
+        target: (0, 0.35, 0),
+        fov: 38,
+        lens: (radius: 0.09, focus_point: (0, 0.2, 0.9), blades: 6, rotation: 12),
+        filter: BlackmanHarris(radius: 1.5),
+    ),
+    sky: (0.02, 0.03, 0.06),
+    materials: {{
+        "table": Diffuse(albedo: (0.25, 0.17, 0.11)),
+        "glass": Dielectric(ior: 1.5),
+        "mirror": Mirror(reflectance: (0.92, 0.9, 0.86)),
+        "softbox": Emissive(radiance: (5, 4.6, 4)),
+        {(chr(10) + "        ").join(materials)}
+    }},
+    objects: [
+        Quad(corner: (-30, 0, 6), edge_u: (60, 0, 0), edge_v: (0, 0, -40), material: "table"),
+        Quad(corner: (-2.5, 5, 3.5), edge_u: (0, 0, -4), edge_v: (5, 0, 0), material: "softbox"),
+        {(chr(10) + "        ").join(objects)}
+    ],
+)
+"""
+
+
+def many_lights():
+    side, gap = 32, 0.5
+    hues = 16
+    materials = []
+    for hue in range(hues):
+        colour = linear(hue / hues, 0.8, 1)
+        materials.append(f'"lamp {hue}": Emissive(radiance: {triple([26 * channel for channel in colour])}),')
+    objects = []
+    for row in range(side):
+        for column in range(side):
+            x, z = (column - side / 2 + 0.5) * gap, -row * gap
+            # Two waves that run across the field.
+            swell = math.sin(0.9 * x + 0.5 * z) + 0.7 * math.sin(0.4 * x - 0.8 * z)
+            y = 0.62 + 0.26 * swell
+            hue = int(hues * (0.5 + 0.23 * swell + row / side / 3)) % hues
+            objects.append(f'Sphere(center: {triple((x, y, z))}, radius: 0.04, material: "lamp {hue}"),')
+    return f"""// {side * side} lamps of {hues} colours above a dark floor, among mirrors: which lamp a light sample goes to decides how noisy it is.
+(
+    size: (1024, 640),
+    spp: 256,
+    max_bounces: 8,
+    exposure: 1,
+    tone: AgX,
+    camera: (origin: (-1.2, 2.4, 3.2), target: (0.3, 0.2, -4), fov: 55),
+    sky: (0.004, 0.006, 0.012),
+    materials: {{
+        "floor": Diffuse(albedo: (0.4, 0.4, 0.42)),
+        "clay": Diffuse(albedo: (0.8, 0.78, 0.75)),
+        "mirror": Mirror(reflectance: (0.93, 0.93, 0.95)),
+        {(chr(10) + "        ").join(materials)}
+    }},
+    objects: [
+        Quad(corner: (-40, 0, 8), edge_u: (80, 0, 0), edge_v: (0, 0, -60), material: "floor"),
+        Sphere(center: (-2.1, 0.7, -1.6), radius: 0.7, material: "clay"),
+        Sphere(center: (1.4, 0.55, -0.4), radius: 0.55, material: "mirror"),
+        Sphere(center: (3.6, 1.2, -5), radius: 1.2, material: "clay"),
+        Sphere(center: (-0.9, 1, -6), radius: 1, material: "mirror"),
+        {(chr(10) + "        ").join(objects)}
+    ],
+)
+"""
+
+
+def ring():
+    """A band of 1,024 segments with a rounded rim, around the y axis: radius 1, 0.7 high, 0.08 thick."""
+    segments, inner, outer, height = 1024, 0.96, 1.04, 0.7
+    rim = (outer - inner) / 2
+    # The profile from the bottom inside upwards, over the rim, and down outside.
+    profile = [(inner, 0.0), (inner, height - rim)]
+    for step in range(1, 16):
+        angle = math.pi * (1 - step / 16)
+        profile.append((1 + rim * math.cos(angle), height - rim + rim * math.sin(angle)))
+    profile += [(outer, height - rim), (outer, 0.0)]
+    vertices, faces = [], []
+    for segment in range(segments):
+        angle = 2 * math.pi * segment / segments
+        vertices += [(r * math.cos(angle), y, r * math.sin(angle)) for r, y in profile]
+        here, there = segment * len(profile), (segment + 1) % segments * len(profile)
+        for place in range(len(profile) - 1):
+            a, b, c, d = here + place, here + place + 1, there + place + 1, there + place
+            faces += [(a, b, c), (a, c, d)]
+    header = (
+        "ply\nformat binary_little_endian 1.0\n"
+        f"element vertex {len(vertices)}\nproperty float x\nproperty float y\nproperty float z\n"
+        f"element face {len(faces)}\nproperty list uchar int vertex_indices\nend_header\n"
+    )
+    body = b"".join(struct.pack("<3f", *vertex) for vertex in vertices)
+    body += b"".join(struct.pack("<B3i", 3, *face) for face in faces)
+    return header.encode() + body
+
+
+def smooth(low, high, value):
+    part = min(max((value - low) / (high - low), 0), 1)
+    return part * part * (3 - 2 * part)
+
+
+def png(side, pixel):
+    """An 8-bit RGB picture; pixel(u, v) gives three numbers from 0 to 1."""
+    rows = bytearray()
+    for row in range(side):
+        line = bytearray()
+        for column in range(side):
+            colour = pixel((column + 0.5) / side, (row + 0.5) / side)
+            line += bytes(round(255 * min(max(channel, 0), 1)) for channel in colour)
+        # Each byte less the one of the pixel before: smooth pictures pack better.
+        rows.append(1)
+        rows += bytes((line[at] - (line[at - 3] if at >= 3 else 0)) & 255 for at in range(len(line)))
+
+    def chunk(kind, body):
+        return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+
+    head = struct.pack(">2I5B", side, side, 8, 2, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows, 9)) + chunk(b"IEND", b"")
+
+
+# The vase's ornament, over u around it and v from its foot to its lip.
+LEAVES, BANDS = 12, (0.16, 0.74)
+
+
+def leaf(u, v):
+    """1 within a leaf, 0 outside; leaves stand side by side between the bands."""
+    across = abs((u * LEAVES) % 1 - 0.5)
+    along = (v - 0.2) / 0.5
+    if not 0 < along < 1:
+        return 0
+    width = 0.44 * math.sin(math.pi * along**0.75)
+    return smooth(0, 0.06, width - across)
+
+
+def vein(u, v):
+    """1 along a leaf's middle and its side veins."""
+    across = abs((u * LEAVES) % 1 - 0.5)
+    side = abs(((v - 0.5 * across) * 22) % 1 - 0.5)
+    return leaf(u, v) * max(smooth(0.03, 0.015, across), 0.7 * smooth(0.1, 0.05, side))
+
+
+def band(v):
+    return max(smooth(0.025, 0.018, abs(v - at)) for at in BANDS)
+
+
+def height(u, v):
+    beads = 0.5 + 0.5 * math.cos(2 * math.pi * 48 * u)
+    return 0.5 * leaf(u, v) - 0.3 * vein(u, v) + band(v) * (0.6 + 0.4 * beads)
+
+
+def vase():
+    """A vase with all of glTF's maps: base colour, metallic and roughness, normal, occlusion, emission."""
+    around, along = 160, 120
+    profile = []
+    for step in range(along + 1):
+        v = step / along
+        radius = 0.3 + 0.42 * math.sin(math.pi * min(v * 1.06, 1) ** 0.8) ** 1.4 - 0.08 * v + 0.14 * smooth(0.86, 1, v)
+        profile.append((radius, 1.9 * v))
+    positions, normals, tangents, texcoords, indices = [], [], [], [], []
+    for row, (radius, y) in enumerate(profile):
+        (r0, y0), (r1, y1) = profile[max(row - 1, 0)], profile[min(row + 1, along)]
+        length = math.hypot(r1 - r0, y1 - y0)
+        outwards, upwards = (y1 - y0) / length, -(r1 - r0) / length
+        for column in range(around + 1):
+            angle = 2 * math.pi * column / around
+            cosine, sine = math.cos(angle), math.sin(angle)
+            positions.append((radius * sine, y, radius * cosine))
+            normals.append((outwards * sine, upwards, outwards * cosine))
+            tangents.append((cosine, 0.0, -sine, 1.0))
+            texcoords.append((column / around, 1 - row / along))
+    for row in range(along):
+        for column in range(around):
+            a = row * (around + 1) + column
+            b, c, d = a + 1, a + around + 2, a + around + 1
+            indices += [a, b, c, a, c, d]
+
+    def base_colour(u, v):
+        v = 1 - v
+        glaze, gold = (0.08, 0.2, 0.34), (0.95, 0.72, 0.34)
+        ivory = (0.86, 0.8, 0.68)
+        part, line = leaf(u, v), max(band(v), vein(u, v))
+        return [(g * (1 - part) + i * part) * (1 - line) + metal * line for g, i, metal in zip(glaze, ivory, gold)]
+
+    def metallic_roughness(u, v):
+        v = 1 - v
+        metal = max(band(v), vein(u, v))
+        roughness = (0.18 + 0.4 * leaf(u, v)) * (1 - metal) + 0.22 * metal
+        return (0, roughness, metal)
+
+    def normal(u, v):
+        step = 1 / 1024
+        du = height(u + step, 1 - v) - height(u - step, 1 - v)
+        dv = height(u, 1 - v + step) - height(u, 1 - v - step)
+        x, y, z = -du * 6, -dv * 4, 1
+        length = math.sqrt(x * x + y * y + z * z)
+        return [0.5 + 0.5 * value / length for value in (x, y, z)]
+
+    def occlusion(u, v):
+        return (1 - 0.5 * vein(u, 1 - v),) * 3
+
+    def emission(u, v):
+        v = 1 - v
+        across = abs((u * LEAVES + 0.5) % 1 - 0.5)
+        spot = math.hypot(across * 0.42, (v - 0.63) * 1.6)
+        glow = smooth(0.05, 0.035, spot)
+        return (glow, 0.55 * glow, 0.16 * glow)
+
+    images = [png(512, texture) for texture in (base_colour, metallic_roughness, normal)]
+    images += [png(256, texture) for texture in (occlusion, emission)]
+    blob, views = bytearray(), []
+
+    def view(body, **more):
+        blob.extend(bytes(-len(blob) % 4))
+        views.append({"buffer": 0, "byteOffset": len(blob), "byteLength": len(body), **more})
+        blob.extend(body)
+        return len(views) - 1
+
+    def floats(rows):
+        return view(b"".join(struct.pack(f"<{len(row)}f", *row) for row in rows))
+
+    kinds = {2: "VEC2", 3: "VEC3", 4: "VEC4"}
+    accessors = []
+    for rows in (positions, normals, tangents, texcoords):
+        accessor = {"bufferView": floats(rows), "componentType": 5126, "count": len(rows), "type": kinds[len(rows[0])]}
+        if rows is positions:
+            accessor |= {"min": [min(axis) for axis in zip(*rows)], "max": [max(axis) for axis in zip(*rows)]}
+            # As they are once they have been rounded.
+            for bound in ("min", "max"):
+                accessor[bound] = list(struct.unpack("<3f", struct.pack("<3f", *accessor[bound])))
+        accessors.append(accessor)
+    packed = view(struct.pack(f"<{len(indices)}I", *indices))
+    accessors.append({"bufferView": packed, "componentType": 5125, "count": len(indices), "type": "SCALAR"})
+    pictures = [{"bufferView": view(image), "mimeType": "image/png"} for image in images]
+    document = {
+        "asset": {"version": "2.0", "generator": "scenes/make.py"},
+        "scene": 0,
+        "scenes": [{"nodes": [0]}],
+        "nodes": [{"mesh": 0, "name": "vase"}],
+        "meshes": [
+            {
+                "primitives": [
+                    {
+                        "attributes": {"POSITION": 0, "NORMAL": 1, "TANGENT": 2, "TEXCOORD_0": 3},
+                        "indices": 4,
+                        "material": 0,
+                    }
+                ]
+            }
+        ],
+        "materials": [
+            {
+                "name": "glaze and gold",
+                "doubleSided": True,
+                "pbrMetallicRoughness": {
+                    "baseColorTexture": {"index": 0},
+                    "metallicRoughnessTexture": {"index": 1},
+                },
+                "normalTexture": {"index": 2},
+                "occlusionTexture": {"index": 3},
+                "emissiveTexture": {"index": 4},
+                "emissiveFactor": [1, 1, 1],
+                "extensions": {"KHR_materials_emissive_strength": {"emissiveStrength": 6}},
+            }
+        ],
+        "extensionsUsed": ["KHR_materials_emissive_strength"],
+        "textures": [{"source": number, "sampler": 0} for number in range(len(pictures))],
+        "samplers": [{"wrapS": 10497, "wrapT": 33071, "magFilter": 9729, "minFilter": 9729}],
+        "images": pictures,
+        "accessors": accessors,
+        "bufferViews": views,
+    }
+    blob.extend(bytes(-len(blob) % 4))
+    document["buffers"] = [{"byteLength": len(blob)}]
+    text = json.dumps(document, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 4)
+    total = 12 + 8 + len(text) + 8 + len(blob)
+    head = struct.pack("<4s2I", b"glTF", 2, total)
+    return head + struct.pack("<I4s", len(text), b"JSON") + text + struct.pack("<I4s", len(blob), b"BIN\0") + bytes(blob)
+
+
+if __name__ == "__main__":
+    MODELS.mkdir(parents=True, exist_ok=True)
+    (SCENES / "depth_of_field.ron").write_text(depth_of_field())
+    (SCENES / "many_lights.ron").write_text(many_lights())
+    (MODELS / "ring.ply").write_bytes(ring())
+    (MODELS / "vase.glb").write_bytes(vase())
