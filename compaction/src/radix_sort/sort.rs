@@ -36,7 +36,7 @@ use crate::{
 /// let context = cuda::open(0)?;
 /// let stream = context.default_stream();
 /// let sort = RadixSort::<u32>::new(&cuda::Compiler::new(), &context, Order::Ascending, Strategy::Onesweep)?;
-/// let mut workspace = Workspace::for_keys::<u32>(&stream, 5)?;
+/// let mut workspace = Workspace::<u32>::with_capacity(&stream, 5)?;
 ///
 /// let keys = cuda::upload(&stream, &[31_u32, 41, 59, 26, 53])?;
 /// let mut out = cuda::zeroed::<u32>(&stream, 5)?;
@@ -184,7 +184,7 @@ impl<K: Key, W: CountWord> RadixSort<K, W> {
     /// # let context = cuda::open(0)?;
     /// # let stream = context.default_stream();
     /// let sort = RadixSort::<f32>::new(&Compiler::new(), &context, Order::Descending, Strategy::Onesweep)?;
-    /// let mut workspace = Workspace::for_keys::<f32>(&stream, 3)?;
+    /// let mut workspace = Workspace::<f32>::with_capacity(&stream, 3)?;
     /// let keys = cuda::upload(&stream, &[0.5_f32, -1.0, 2.0])?;
     /// let mut out = cuda::zeroed::<f32>(&stream, 3)?;
     /// sort.keys(&stream, &keys.as_view(), Count::All, &mut out.as_view_mut(), &mut workspace)?;
@@ -231,7 +231,7 @@ impl<K: Key, W: CountWord> RadixSort<K, W> {
     /// let context = cuda::open(0)?;
     /// let stream = context.default_stream();
     /// let sort = RadixSort::<f32>::new(&cuda::Compiler::new(), &context, Order::Ascending, Strategy::Onesweep)?;
-    /// let mut workspace = Workspace::for_pairs::<f32, u32>(&stream, 3)?;
+    /// let mut workspace = Workspace::<f32, u32>::with_capacity(&stream, 3)?;
     ///
     /// let depths = cuda::upload(&stream, &[2.5_f32, 0.5, 1.5])?;
     /// let objects = cuda::upload(&stream, &[0_u32, 1, 2])?;

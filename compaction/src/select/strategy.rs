@@ -81,7 +81,9 @@ impl Strategy {
     /// Its name, as it is written and read.
     ///
     /// ```
-    /// assert_eq!(compaction::Strategy::HoleFilling.name(), "hole-filling");
+    /// use compaction::select::Strategy;
+    ///
+    /// assert_eq!(Strategy::HoleFilling.name(), "hole-filling");
     /// ```
     pub fn name(self) -> &'static str {
         match self {
