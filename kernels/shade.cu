@@ -3,6 +3,7 @@
 #include "shared/instance.cuh"
 #include "shared/lanes.cuh"
 #include "shared/light.cuh"
+#include "shared/maps.cuh"
 #include "shared/sampler.cuh"
 #include "shared/texture.cuh"
 
@@ -12,6 +13,7 @@ struct World {
     const Corners *corners;
     const MeshVertex *vertices;
     const Material *materials;
+    Imagery imagery;
     const f32 *energy;
     const Light *lights;
     Surroundings surroundings;
@@ -29,11 +31,20 @@ struct Vertex {
 };
 
 inline Vec3 emission(const Surroundings &surroundings, const Primitive &primitive, const Material &material,
-                     const Vertex &vertex, f32 distance, f32 cosine) {
-    Vec3 carried = vertex.throughput.rgb * material.emission;
+                     Vec3 emitted, const Vertex &vertex, f32 distance, f32 cosine) {
+    Vec3 carried = vertex.throughput.rgb * emitted;
     if (vertex.ray.pdf == 0.0f || vertex.instance != NO_INSTANCE) return carried;
     f32 pdf = light_pdf(primitive, material, surroundings, vertex.ray.origin, distance, cosine);
     return carried * sample_weight(surroundings.strategies, BSDF_SAMPLES, vertex.ray.pdf, pdf);
+}
+
+inline Vec3 sent(const World &world, const Light &light, const Material &material, Vec3 origin,
+                 const LightSample &sample) {
+    const Primitive &primitive = world.primitives[light.primitive];
+    Ray ray = {origin, 0.0f, sample.direction, NO_PRIMITIVE};
+    TriangleHit met = hit_primitive(primitive, origin, ray.direction, shear(ray.direction), false);
+    Hit hit = {sample.distance, light.primitive, met.u, met.v};
+    return emission_at(world.imagery, material, surface_at(primitive, ray, hit));
 }
 
 template <bool PLACED>
@@ -49,9 +60,11 @@ inline void connect_light(const World &world, f32 choice, const Bsdf &bsdf, u32 
     bool above = shaded > 0.0f && (cosine > 0.0f || from.lifted), below = shaded < 0.0f && cosine < 0.0f;
     if (sample.distance <= 0.0f || !(above || below)) return;
     if (below) from = start(surface, -1.0f);
+    Vec3 radiance = sample.radiance;
+    if (PLACED && material.maps != 0) radiance = sent(world, light, material, from.origin, sample);
     BsdfValue value = bsdf_value(world.energy, bsdf, surface.shading, -vertex.ray.direction, sample.direction);
     f32 weight = sample_weight(world.surroundings.strategies, LIGHT_SAMPLES, sample.pdf, value.pdf);
-    Vec3 light_here = vertex.throughput.rgb * value.color * sample.radiance * (value.scale * weight / sample.pdf);
+    Vec3 light_here = vertex.throughput.rgb * value.color * radiance * (value.scale * weight / sample.pdf);
     if (max_component(light_here) <= 0.0f) return;
     vertex.shadow_ray.origin = from.origin;
     vertex.shadow_ray.distance = sample.distance;
@@ -101,11 +114,13 @@ inline bool shade_path(const World &world, bool scatters, const Hit &hit, Vertex
     } else {
         surface = surface_at(primitive, vertex.ray, hit);
     }
-    Material material = world.materials[surface.material];
+    const Material &table = world.materials[surface.material];
+    Material material = table;
+    if (PLACED && table.maps != 0) material = material_at(world.imagery, table, surface);
     f32 cosine = -dot(vertex.ray.direction, surface.normal);
     bool front = cosine > 0.0f;
     if (front && max_component(material.emission) > 0.0f) {
-        vertex.emitted = emission(world.surroundings, primitive, material, vertex, hit.distance, cosine);
+        vertex.emitted = emission(world.surroundings, primitive, table, material.emission, vertex, hit.distance, cosine);
     }
     if (!scatters || (!front && material.one_sided == 1)) return false;
     f32 side = front ? 1.0f : -1.0f;
@@ -156,22 +171,26 @@ inline void shade_lanes(const World &world, const Span &span, u32 bounce, bool s
 
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
     shade(const Primitive *primitives, const Instance *placed, const Corners *corners, const MeshVertex *vertices,
-          const Material *materials, const f32 *energy, const Light *lights, Surroundings surroundings, Span span, u32 bounce,
+          const Material *materials, const Maps *maps,
+          const Texture *textures, const u32 *texels, const f32 *energy, const Light *lights, Surroundings surroundings, Span span, u32 bounce,
           u32 scatters, const u32 *lanes, const u32 *queue, const Hit *hits, const u32 *instances, Ray *rays,
           Throughput *throughputs, Rgb *radiances, ShadowRay *shadow_rays, u32 *light_instances, u8 *flags,
           u32 *shadow_ray_count) {
-    World world = {primitives, placed, corners, vertices, materials, energy, lights, surroundings};
+    World world = {primitives, placed, corners, vertices, materials, {maps, textures, texels}, energy, lights,
+                   surroundings};
     shade_lanes<false>(world, span, bounce, scatters != 0, *lanes, queue, hits, instances, rays, throughputs, radiances,
                        shadow_rays, light_instances, flags, shadow_ray_count);
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
     shade_placed(const Primitive *primitives, const Instance *placed, const Corners *corners,
-                 const MeshVertex *vertices, const Material *materials, const f32 *energy, const Light *lights,
+                 const MeshVertex *vertices, const Material *materials, const Maps *maps,
+          const Texture *textures, const u32 *texels, const f32 *energy, const Light *lights,
                  Surroundings surroundings, Span span, u32 bounce, u32 scatters, const u32 *lanes, const u32 *queue,
                  const Hit *hits, const u32 *instances, Ray *rays, Throughput *throughputs, Rgb *radiances,
                  ShadowRay *shadow_rays, u32 *light_instances, u8 *flags, u32 *shadow_ray_count) {
-    World world = {primitives, placed, corners, vertices, materials, energy, lights, surroundings};
+    World world = {primitives, placed, corners, vertices, materials, {maps, textures, texels}, energy, lights,
+                   surroundings};
     shade_lanes<true>(world, span, bounce, scatters != 0, *lanes, queue, hits, instances, rays, throughputs, radiances,
                       shadow_rays, light_instances, flags, shadow_ray_count);
 }

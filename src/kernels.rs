@@ -3,7 +3,8 @@
 use compaction::cuda::{Params, Source};
 
 use crate::{
-    bvh, energy, film, filter, instance, light, material, math, path, primitive, sampler, texture,
+    bvh, energy, film, filter, instance, light, maps, material, math, microfacet, path, primitive,
+    sampler, texture,
 };
 
 /// Threads of a block, in every kernel of a stage.
@@ -74,6 +75,10 @@ const HEADERS: &[(&str, &str)] = &[
         include_str!("../kernels/shared/texture.cuh"),
     ),
     (
+        "kernels/shared/maps.cuh",
+        include_str!("../kernels/shared/maps.cuh"),
+    ),
+    (
         "kernels/shared/film.cuh",
         include_str!("../kernels/shared/film.cuh"),
     ),
@@ -136,10 +141,20 @@ pub(crate) fn stage_for<P: Params>(
         ("LINEAR_16", texture::LINEAR_16),
         ("FLOAT", texture::FLOAT),
         ("REPEAT", texture::REPEAT),
-        ("MIRRORED", texture::MIRRORED),
+        ("MIRRORED_REPEAT", texture::MIRRORED_REPEAT),
         ("CLAMP", texture::CLAMP),
         ("BILINEAR", texture::BILINEAR),
         ("NEAREST", texture::NEAREST),
+        ("MAP_COLOR", maps::MAP_COLOR),
+        ("MAP_EMISSION", maps::MAP_EMISSION),
+        ("MAP_NORMAL", maps::MAP_NORMAL),
+        ("MAP_ROUGHNESS", maps::MAP_ROUGHNESS),
+        ("MAP_METALLIC", maps::MAP_METALLIC),
+        ("MAP_TRANSMISSION", maps::MAP_TRANSMISSION),
+        ("MAP_CLEARCOAT", maps::MAP_CLEARCOAT),
+        ("MAP_CLEARCOAT_ROUGHNESS", maps::MAP_CLEARCOAT_ROUGHNESS),
+        ("MAP_SPECULAR", maps::MAP_SPECULAR),
+        ("MAP_SPECULAR_COLOR", maps::MAP_SPECULAR_COLOR),
         ("FILTER_STEPS", filter::FILTER_STEPS),
         ("INSTANCE", primitive::INSTANCE),
         ("NO_INSTANCE", instance::NO_INSTANCE),
@@ -151,6 +166,7 @@ pub(crate) fn stage_for<P: Params>(
     ];
     let numbers = [
         ("PI", math::PI),
+        ("MIN_ALPHA", microfacet::MIN_ALPHA),
         ("INV_PI", math::INV_PI),
         ("MAX_F32", f32::MAX),
         ("SCALE", film::SCALE),

@@ -37,6 +37,7 @@
 // What is rendered.
 pub mod scene;
 pub mod world;
+mod imagery;
 
 // The subject, in the order that light meets it backwards: plain functions on one item. Each has a twin in
 // `kernels/shared/`.
@@ -51,6 +52,7 @@ pub mod microfacet;
 pub mod energy;
 pub mod bsdf;
 pub mod texture;
+pub mod maps;
 pub mod layers;
 pub mod light;
 pub mod film;

@@ -77,6 +77,14 @@ shared! {
         pub clearcoat: f32,
         /// The coat's roughness, as `alpha`.
         pub clearcoat_alpha: f32,
+        /// Number of its maps, if textures scale its parameters; else 0.
+        pub maps: u32,
+        /// Unused.
+        pub _pad0: u32,
+        /// Unused.
+        pub _pad1: u32,
+        /// Unused.
+        pub _pad2: u32,
     }
 }
 

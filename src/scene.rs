@@ -181,6 +181,7 @@ mod metals;
 mod mesh;
 mod model;
 mod objects;
+mod parameters;
 mod places;
 mod source;
 mod text;
@@ -188,14 +189,18 @@ mod texture;
 mod transform;
 mod wording;
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use glam::Vec3;
 
 pub use framed::Framing;
 pub(crate) use hash::scene_hash;
 pub use image::{Image, Texels};
-pub use texture::{Encoding, Filter, Texture, Wrap};
+pub use texture::{Channel, Encoding, Filter, Map, Maps, Parameter, Texture, Wrap};
 
 use crate::{Error, film::TOO_BRIGHT, tone::Tone};
 
@@ -240,6 +245,12 @@ pub struct Scene {
     pub direct_light: DirectLight,
     /// What the objects are made of, in the file's order.
     pub materials: Vec<Surface>,
+    /// Textures that scale parameters of materials, by the material's index.
+    pub maps: BTreeMap<u32, Maps>,
+    /// Images as they lie on surfaces.
+    pub textures: Vec<Texture>,
+    /// What the textures are of.
+    pub images: Vec<Arc<Image>>,
     /// All flat objects, in the file's order.
     pub triangles: Vec<Triangle>,
     /// All spheres, in the file's order.
@@ -586,13 +597,24 @@ impl Scene {
         check_spp(self.spp).map_err(setting(format!("spp {}", self.spp)))?;
         check_max_bounces(self.max_bounces)
             .map_err(setting(format!("max_bounces {}", self.max_bounces)))?;
-        let lights = self
-            .materials
-            .iter()
-            .map(Surface::radiance)
-            .chain([self.sky]);
-        let brightest = lights.map(Vec3::max_element).fold(0.0, f32::max);
+        let surfaces = (0..).zip(&self.materials).map(|(index, surface)| {
+            let most = self
+                .maps
+                .get(&index)
+                .and_then(|maps| maps.textures.get(&Parameter::Emission));
+            let most = most.map_or(1.0, |map| self.brightest(map));
+            surface.radiance().max_element() * most
+        });
+        let brightest = surfaces.chain([self.sky.max_element()]).fold(0.0, f32::max);
         check_brightness(brightest, self.spp).map_err(setting(format!("spp {}", self.spp)))
+    }
+}
+
+impl Scene {
+    /// The largest number of a texture's colours.
+    fn brightest(&self, map: &Map) -> f32 {
+        let texture = &self.textures[map.texture as usize];
+        self.images[texture.image as usize].brightest(texture.encoding)
     }
 }
 

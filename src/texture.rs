@@ -20,7 +20,7 @@ pub const FLOAT: u32 = 3;
 /// `Texture::wrap_u`, `wrap_v`: the image stands beside itself.
 pub const REPEAT: u32 = 0;
 /// `Texture::wrap_u`, `wrap_v`: the image stands beside its mirror image.
-pub const MIRRORED: u32 = 1;
+pub const MIRRORED_REPEAT: u32 = 1;
 /// `Texture::wrap_u`, `wrap_v`: beyond the image its edge goes on.
 pub const CLAMP: u32 = 2;
 
@@ -114,7 +114,7 @@ pub fn linear_16(half: u32) -> f32 {
 pub fn wrapped(coordinate: f32, wrap: u32) -> f32 {
     let inside = if wrap == REPEAT {
         coordinate - round_down(coordinate)
-    } else if wrap == MIRRORED {
+    } else if wrap == MIRRORED_REPEAT {
         let there = coordinate - 2.0 * round_down(0.5 * coordinate);
         if there > 1.0 { 2.0 - there } else { there }
     } else {

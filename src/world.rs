@@ -4,11 +4,14 @@ use crate::{
     Error,
     bvh::{Node, PlacedScene},
     energy,
+    imagery::Imagery,
     instance::{Corners, Instance, MeshVertex},
     light::{BSDF_SAMPLES, LIGHT_SAMPLES, Light, Surroundings, gather_lights},
+    maps::{self, Maps},
     material::Material,
     primitive::Primitive,
     scene::{DirectLight, Scene, memory},
+    texture::Texture,
     trees,
 };
 
@@ -30,6 +33,12 @@ pub struct World {
     pub kinds: u32,
     /// Tables of what rough materials lose.
     pub energy: Vec<f32>,
+    /// Textures of the materials that have any, by `Material::maps`.
+    pub maps: Vec<Maps>,
+    /// How images lie on surfaces.
+    pub textures: Vec<Texture>,
+    /// sRGB's values, and the images.
+    pub texels: Vec<u32>,
     /// What shines.
     pub lights: Vec<Light>,
     /// The sky, and what all lights share.
@@ -60,6 +69,10 @@ impl World {
             .iter()
             .fold(0, |kinds, each| kinds | 1 << each.kind);
         let energy = energy::tables(&mut materials);
+        let imagery = Imagery::new(scene, &mut materials).map_err(|problem| Error::File {
+            file: scene.path.display().to_string(),
+            problem,
+        })?;
         let (lights, inverse_power) = gather_lights(&trees.primitives[..standing], &materials);
         let surroundings = Surroundings {
             sky: scene.sky,
@@ -82,6 +95,9 @@ impl World {
             materials,
             kinds,
             energy,
+            maps: imagery.maps,
+            textures: imagery.textures,
+            texels: imagery.texels,
             lights,
             surroundings,
         })
@@ -94,6 +110,20 @@ impl World {
             primitives: &self.primitives,
             instances: &self.instances,
             extent: self.surroundings.extent,
+        }
+    }
+
+    /// Whether kernels do that know only of triangles and spheres, each of one material all over.
+    pub fn is_plain(&self) -> bool {
+        self.instances.is_empty() && self.maps.is_empty()
+    }
+
+    /// What lookups of textures read.
+    pub fn imagery(&self) -> maps::Imagery<'_> {
+        maps::Imagery {
+            maps: &self.maps,
+            textures: &self.textures,
+            texels: &self.texels,
         }
     }
 }

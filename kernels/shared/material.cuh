@@ -18,6 +18,10 @@ struct alignas(16) Material {
     f32 transmission;
     f32 clearcoat;
     f32 clearcoat_alpha;
+    u32 maps;
+    u32 _pad0;
+    u32 _pad1;
+    u32 _pad2;
 };
 
 inline Vec3 reflect(Vec3 direction, Vec3 normal) {

@@ -41,7 +41,7 @@ inline f32 wrapped(f32 coordinate, u32 wrap) {
     f32 inside = coordinate;
     if (wrap == REPEAT) {
         inside = coordinate - round_down(coordinate);
-    } else if (wrap == MIRRORED) {
+    } else if (wrap == MIRRORED_REPEAT) {
         f32 there = coordinate - 2.0f * round_down(0.5f * coordinate);
         inside = there > 1.0f ? 2.0f - there : there;
     }

@@ -10,7 +10,7 @@ use super::{
     camera::camera,
     check_max_bounces, check_size, check_spp,
     geometry::Geometry,
-    materials::{materials, radiance},
+    materials::{Materials, materials, radiance},
     objects::{Builder, object_name},
     source::{Object, Raw, Source, excerpt},
     text::SceneText,
@@ -33,8 +33,8 @@ pub(super) fn scene(path: &Path, text: &str) -> Result<Scene, Error> {
         "Both, Lights or Bsdf",
         |_| Ok(()),
     )?;
-    let (names, materials) = materials(source, &written.materials, settings.spp)?;
-    let mut builder = Builder::new(source, names, materials, settings.spp);
+    let materials = materials(source, &written.materials, settings.spp)?;
+    let mut builder = Builder::new(source, materials, settings.spp);
     for (index, raw) in written.objects.0.iter().enumerate() {
         builder.object(&Object::new(object_name(index, raw), raw))?;
     }
@@ -45,6 +45,12 @@ pub(super) fn scene(path: &Path, text: &str) -> Result<Scene, Error> {
         meshes,
         instances,
     } = geometry;
+    let Materials {
+        surfaces: materials,
+        maps,
+        library,
+        ..
+    } = materials;
     let shines = |material: &Surface| material.radiance() != Vec3::ZERO;
     if sky == Vec3::ZERO && !materials.iter().any(shines) {
         notes.push("nothing in the scene shines: the picture will be black".to_owned());
@@ -63,6 +69,9 @@ pub(super) fn scene(path: &Path, text: &str) -> Result<Scene, Error> {
         sky,
         direct_light,
         materials,
+        maps,
+        textures: library.textures,
+        images: library.images,
         triangles,
         spheres,
         meshes,

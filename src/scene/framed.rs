@@ -3,7 +3,7 @@
 //! Its file's own camera if it has one; else from three quarters, a little from above, with a floor under it. Where the
 //! file has no lights there is an even sky, and without a camera of its own a large lamp beside the one that looks.
 
-use std::path::Path;
+use std::{collections::BTreeMap, path::Path};
 
 use glam::{DAffine3, DVec3, Vec3};
 
@@ -156,10 +156,13 @@ pub(super) fn scene(path: &Path) -> Result<Scene, Error> {
         sky: SKY,
         direct_light: DirectLight::Both,
         materials,
+        maps: BTreeMap::new(),
+        textures: Vec::new(),
+        images: Vec::new(),
         triangles: geometry.triangles,
         spheres: geometry.spheres,
-        meshes: Vec::new(),
-        instances: Vec::new(),
+        meshes: geometry.meshes,
+        instances: geometry.instances,
         notes: std::mem::take(&mut model.notes),
     };
     if model.camera.is_none() {

@@ -74,6 +74,42 @@ impl Geometry {
         Ok(flat)
     }
 
+    /// Parallelograms that each show all of an image, upright where their second corner is to the right of their first;
+    /// how many of their triangles have no area.
+    pub(super) fn push_upright(
+        &mut self,
+        parallelograms: &[[DVec3; 4]],
+        material: u32,
+    ) -> Result<u64, String> {
+        let mut mesh = Mesh {
+            materials: vec![material],
+            ..Mesh::default()
+        };
+        for corners in parallelograms {
+            let first = mesh.positions.len() as u32;
+            let corners = corners.map(|corner| corner.as_vec3());
+            for [a, b, c] in [[0, 1, 2], [0, 2, 3]] {
+                if has_area(&[corners[a], corners[b], corners[c]]) {
+                    let corner = |number| first + number as u32;
+                    mesh.triangles.push([corner(a), corner(b), corner(c)]);
+                }
+            }
+            mesh.positions.extend(corners);
+            mesh.uvs
+                .extend([[0.0, 1.0], [1.0, 1.0], [1.0, 0.0], [0.0, 0.0]]);
+        }
+        let flat = 2 * parallelograms.len() - mesh.triangles.len();
+        self.check_room(1 + mesh.triangles.len())?;
+        self.instances.push(Instance {
+            mesh: self.meshes.len() as u32,
+            axes: [Vec3::X, Vec3::Y, Vec3::Z],
+            position: Vec3::ZERO,
+            material: None,
+        });
+        self.meshes.push(mesh);
+        Ok(flat as u64)
+    }
+
     /// Adds all that a model shows, moved by `transform`, of materials that `material` gives for its own; how many
     /// triangles have no area.
     pub(super) fn push_model(

@@ -4,8 +4,8 @@ use glam::Vec3;
 use xxhash_rust::xxh3::Xxh3;
 
 use super::{
-    Camera, DirectLight, Focus, Instance, Lens, Masking, Mesh, Metal, PixelFilter, Principled,
-    Roughness, Scene, Sphere, Surface, Triangle,
+    Camera, DirectLight, Focus, Instance, Lens, Maps, Masking, Mesh, Metal, PixelFilter,
+    Principled, Roughness, Scene, Sphere, Surface, Texture, Triangle,
 };
 
 impl Scene {
@@ -20,7 +20,8 @@ impl Scene {
 
     /// Hash of the scene but for its camera.
     pub(crate) fn surfaces_hash(&self) -> u128 {
-        let materials: Vec<[u8; 16]> = self.materials.iter().map(material_hash).collect();
+        let mut materials: Vec<[u8; 16]> = self.materials.iter().map(material_hash).collect();
+        self.add_maps(&mut materials);
         let mut hash = Words::default();
         hash.vector(self.sky);
         match self.direct_light {
@@ -47,6 +48,23 @@ impl Scene {
         }
         self.instances_hash(&materials, &mut hash);
         hash.0.digest128()
+    }
+
+    /// Makes the hashes of materials with textures those of both.
+    fn add_maps(&self, materials: &mut [[u8; 16]]) {
+        if self.maps.is_empty() {
+            return;
+        }
+        let images: Vec<u128> = self.images.iter().map(|image| image.hash()).collect();
+        let textures: Vec<[u8; 16]> = self
+            .textures
+            .iter()
+            .map(|texture| texture_hash(texture, images[texture.image as usize]))
+            .collect();
+        for (&material, maps) in &self.maps {
+            let hashed = &mut materials[material as usize];
+            *hashed = maps_hash(*hashed, maps, &textures);
+        }
     }
 
     fn instances_hash(&self, materials: &[[u8; 16]], hash: &mut Words) {
@@ -208,6 +226,34 @@ fn material_hash(surface: &Surface) -> [u8; 16] {
             hash.vector(radiance);
             hash.vector(albedo);
         }
+    }
+    hash.0.digest128().to_le_bytes()
+}
+
+fn texture_hash(texture: &Texture, image: u128) -> [u8; 16] {
+    let &Texture {
+        image: _,
+        encoding,
+        wrap: [across, down],
+        filter,
+        transform,
+    } = texture;
+    let mut hash = Words::default();
+    hash.0.update(&image.to_le_bytes());
+    hash.0
+        .update(&[encoding as u8, across as u8, down as u8, filter as u8]);
+    hash.floats(transform.to_cols_array());
+    hash.0.digest128().to_le_bytes()
+}
+
+fn maps_hash(material: [u8; 16], maps: &Maps, textures: &[[u8; 16]]) -> [u8; 16] {
+    let mut hash = Words::default();
+    let Maps { textures: of, bend } = maps;
+    hash.0.update(&material);
+    hash.floats([*bend]);
+    for (&parameter, map) in of {
+        hash.0.update(&[parameter as u8, map.channel as u8]);
+        hash.0.update(&textures[map.texture as usize]);
     }
     hash.0.digest128().to_le_bytes()
 }

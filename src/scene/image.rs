@@ -11,6 +11,7 @@ use std::{
 };
 
 use image::{DynamicImage, ImageDecoder, ImageFormat, ImageReader};
+use xxhash_rust::xxh3::Xxh3;
 
 use super::{
     memory,
@@ -65,6 +66,30 @@ impl Image {
     /// As of [`Image::open`].
     pub fn decode(bytes: &[u8]) -> Result<Image, String> {
         decode(Cursor::new(bytes), bytes.len() as u64)
+    }
+
+    /// Hash of its size and texels.
+    pub(super) fn hash(&self) -> u128 {
+        let mut hash = Xxh3::default();
+        hash.update(&self.width.to_le_bytes());
+        hash.update(&self.height.to_le_bytes());
+        match &self.texels {
+            Texels::Bytes(texels) => {
+                hash.update(&[0]);
+                hash.update(texels.as_flattened());
+            }
+            Texels::Words(texels) => {
+                hash.update(&[1]);
+                let words = texels.as_flattened().iter();
+                words.for_each(|word| hash.update(&word.to_le_bytes()));
+            }
+            Texels::Floats(texels) => {
+                hash.update(&[2]);
+                let floats = texels.as_flattened().iter();
+                floats.for_each(|float| hash.update(&float.to_bits().to_le_bytes()));
+            }
+        }
+        hash.digest128()
     }
 }
 

@@ -1,36 +1,52 @@
 //! What a scene's objects are made of.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use glam::Vec3;
 
 use super::{
-    Masking, Metal, Principled, Roughness, Surface, check_brightness,
+    Maps, Masking, Metal, Parameter, Principled, Roughness, Surface, check_brightness,
     metals::METALS,
+    parameters::Parameters,
     source::{Extent, Object, Raw, Source, excerpt},
     text::{MaterialText, MaterialsText, PrincipledText},
+    texture::Library,
     wording::alternatives,
 };
 use crate::{Error, microfacet::MIN_ALPHA};
 
-/// Indices by name, and the materials.
-pub(super) fn materials(
-    source: &Source,
-    written: &MaterialsText,
+/// The materials, their indices by name, and their textures.
+#[derive(Default)]
+pub(super) struct Materials {
+    pub(super) names: HashMap<String, u32>,
+    pub(super) surfaces: Vec<Surface>,
+    pub(super) maps: BTreeMap<u32, Maps>,
+    pub(super) library: Library,
+}
+
+pub(super) fn materials<'a>(
+    source: &Source<'a>,
+    written: &MaterialsText<'a>,
     spp: u32,
-) -> Result<(HashMap<String, u32>, Vec<Surface>), Error> {
-    let mut names = HashMap::new();
-    let mut materials = Vec::new();
+) -> Result<Materials, Error> {
+    let mut materials = Materials::default();
     for &(key, raw) in &written.0 {
-        let object = Object::new(format!("material {}", materials.len() + 1), key);
+        let index = materials.surfaces.len() as u32;
+        let object = Object::new(format!("material {}", index + 1), key);
         let name: String = source.field(&object, "name", key, "a text in quotes", |_| true)?;
         let object = Object::new(format!("material {name:?}"), raw);
-        if names.insert(name, materials.len() as u32).is_some() {
+        if materials.names.insert(name, index).is_some() {
             return Err(source.error(&object, key, "is given twice, expected another name"));
         }
-        materials.push(material(source, &object, spp)?);
+        let mut parameters = Parameters::new(source, &object, &mut materials.library);
+        let surface = material(source, &object, &mut parameters, spp)?;
+        let maps = parameters.maps;
+        materials.surfaces.push(surface);
+        if !maps.textures.is_empty() {
+            materials.maps.insert(index, maps);
+        }
     }
-    Ok((names, materials))
+    Ok(materials)
 }
 
 /// Light given off, dim enough for the film.
@@ -40,19 +56,8 @@ pub(super) fn radiance(
     raw: Raw,
     spp: u32,
 ) -> Result<Vec3, Error> {
-    bright(source, object, "radiance", raw, spp)
-}
-
-/// The same in another field.
-fn bright(
-    source: &Source,
-    object: &Object,
-    field: &str,
-    raw: Raw,
-    spp: u32,
-) -> Result<Vec3, Error> {
     let expected = "(r, g, b), each 0 or more";
-    let radiance = source.triple(object, field, raw, expected, Extent::FromZero)?;
+    let radiance = source.triple(object, "radiance", raw, expected, Extent::FromZero)?;
     let radiance = radiance.as_vec3();
     check_brightness(radiance.max_element(), spp)
         .map_err(|problem| source.error(object, raw, problem))?;
@@ -117,58 +122,76 @@ fn fraction(source: &Source, object: &Object, field: &str, raw: Raw) -> Result<f
     Ok(part as f32)
 }
 
-fn principled(
-    source: &Source,
-    object: &Object,
-    written: &PrincipledText,
+fn principled<'a>(
+    source: &Source<'a>,
+    object: &Object<'a>,
+    parameters: &mut Parameters<'_, '_, 'a>,
+    written: &PrincipledText<'a>,
     spp: u32,
 ) -> Result<Principled, Error> {
-    let part = |field: &str, raw: Option<Raw>, default: f32| {
-        raw.map_or(Ok(default), |raw| fraction(source, object, field, raw))
-    };
     let flag = |field: &str, raw: Option<Raw>| {
         raw.map_or(Ok(false), |raw| {
             source.field(object, field, raw, "true or false", |_| true)
         })
     };
-    let triple = |field: &str, raw: Option<Raw>, default: Vec3, most: &str, extent: Extent| {
+    parameters.normal(written.normal)?;
+    let default = Principled::default();
+    let mut part = |field, raw: Option<Raw<'a>>, parameter, default| {
         raw.map_or(Ok(default), |raw| {
-            let expected = format!("(r, g, b), each from 0 to {most}");
-            let triple = source.triple(object, field, raw, &expected, extent)?;
-            Ok::<Vec3, Error>(triple.as_vec3())
+            parameters.fraction(field, raw, parameter)
         })
     };
-    let default = Principled::default();
-    let (ior, emission) = (written.ior, written.emission);
     Ok(Principled {
-        base_color: triple(
-            "base_color",
-            written.base_color,
-            default.base_color,
-            "1",
-            Extent::Part,
+        metallic: part(
+            "metallic",
+            written.metallic,
+            Parameter::Metallic,
+            default.metallic,
         )?,
-        metallic: part("metallic", written.metallic, default.metallic)?,
-        roughness: part("roughness", written.roughness, default.roughness)?,
-        ior: ior.map_or(Ok(default.ior), |raw| index(source, object, raw))?,
-        specular: part("specular", written.specular, default.specular)?,
-        specular_color: triple(
-            "specular_color",
-            written.specular_color,
-            default.specular_color,
-            "100",
-            Extent::Index,
+        roughness: part(
+            "roughness",
+            written.roughness,
+            Parameter::Roughness,
+            default.roughness,
         )?,
-        transmission: part("transmission", written.transmission, default.transmission)?,
-        thin: flag("thin", written.thin)?,
-        clearcoat: part("clearcoat", written.clearcoat, default.clearcoat)?,
+        specular: part(
+            "specular",
+            written.specular,
+            Parameter::Specular,
+            default.specular,
+        )?,
+        transmission: part(
+            "transmission",
+            written.transmission,
+            Parameter::Transmission,
+            default.transmission,
+        )?,
+        clearcoat: part(
+            "clearcoat",
+            written.clearcoat,
+            Parameter::Clearcoat,
+            default.clearcoat,
+        )?,
         clearcoat_roughness: part(
             "clearcoat_roughness",
             written.clearcoat_roughness,
+            Parameter::ClearcoatRoughness,
             default.clearcoat_roughness,
         )?,
-        emission: emission.map_or(Ok(default.emission), |raw| {
-            bright(source, object, "emission", raw, spp)
+        base_color: written.base_color.map_or(Ok(default.base_color), |raw| {
+            parameters.part("base_color", raw, Parameter::Color)
+        })?,
+        specular_color: written
+            .specular_color
+            .map_or(Ok(default.specular_color), |raw| {
+                parameters.specular_color(raw)
+            })?,
+        ior: written
+            .ior
+            .map_or(Ok(default.ior), |raw| index(source, object, raw))?,
+        thin: flag("thin", written.thin)?,
+        emission: written.emission.map_or(Ok(default.emission), |raw| {
+            parameters.radiance("emission", raw, spp)
         })?,
         one_sided: flag("one_sided", written.one_sided)?,
     })
@@ -197,47 +220,59 @@ fn roughness(
     })
 }
 
-fn material(source: &Source, object: &Object, spp: u32) -> Result<Surface, Error> {
-    let part = |field, raw| {
-        source
-            .triple(
-                object,
-                field,
-                raw,
-                "(r, g, b), each from 0 to 1",
-                Extent::Part,
-            )
-            .map(|part| part.as_vec3())
-    };
+fn material<'a>(
+    source: &Source<'a>,
+    object: &Object<'a>,
+    parameters: &mut Parameters<'_, '_, 'a>,
+    spp: u32,
+) -> Result<Surface, Error> {
     let flag = |raw: Option<Raw>| match raw {
         Some(raw) => source.field(object, "one_sided", raw, "true or false", |_| true),
         None => Ok(false),
     };
     Ok(match source.parse(object)? {
-        MaterialText::Diffuse { albedo, one_sided } => Surface::Diffuse {
-            albedo: part("albedo", albedo)?,
-            one_sided: flag(one_sided)?,
-        },
+        MaterialText::Diffuse {
+            albedo,
+            one_sided,
+            normal,
+        } => {
+            parameters.normal(normal)?;
+            Surface::Diffuse {
+                albedo: parameters.part("albedo", albedo, Parameter::Color)?,
+                one_sided: flag(one_sided)?,
+            }
+        }
         MaterialText::Mirror {
             reflectance,
             one_sided,
-        } => Surface::Mirror {
-            reflectance: part("reflectance", reflectance)?,
-            one_sided: flag(one_sided)?,
-        },
-        MaterialText::Dielectric { ior } => Surface::Dielectric {
-            ior: index(source, object, ior)?,
-        },
+            normal,
+        } => {
+            parameters.normal(normal)?;
+            Surface::Mirror {
+                reflectance: parameters.part("reflectance", reflectance, Parameter::Color)?,
+                one_sided: flag(one_sided)?,
+            }
+        }
+        MaterialText::Dielectric { ior, normal } => {
+            parameters.normal(normal)?;
+            Surface::Dielectric {
+                ior: index(source, object, ior)?,
+            }
+        }
         MaterialText::Conductor {
             preset,
             eta,
             k,
             color,
             one_sided,
-        } => Surface::Conductor {
-            metal: metal(source, object, preset, eta, k, color)?,
-            one_sided: flag(one_sided)?,
-        },
+            normal,
+        } => {
+            parameters.normal(normal)?;
+            Surface::Conductor {
+                metal: metal(source, object, preset, eta, k, color)?,
+                one_sided: flag(one_sided)?,
+            }
+        }
         MaterialText::RoughConductor {
             preset,
             eta,
@@ -247,42 +282,60 @@ fn material(source: &Source, object: &Object, spp: u32) -> Result<Surface, Error
             masking,
             energy_compensation,
             one_sided,
-        } => Surface::RoughConductor {
-            metal: metal(source, object, preset, eta, k, color)?,
-            roughness: roughness(source, object, alpha, masking, energy_compensation)?,
-            one_sided: flag(one_sided)?,
-        },
+            normal,
+        } => {
+            parameters.normal(normal)?;
+            Surface::RoughConductor {
+                metal: metal(source, object, preset, eta, k, color)?,
+                roughness: roughness(source, object, alpha, masking, energy_compensation)?,
+                one_sided: flag(one_sided)?,
+            }
+        }
         MaterialText::RoughDielectric {
             ior,
             alpha,
             masking,
             energy_compensation,
-        } => Surface::RoughDielectric {
-            ior: index(source, object, ior)?,
-            roughness: roughness(source, object, alpha, masking, energy_compensation)?,
-        },
+            normal,
+        } => {
+            parameters.normal(normal)?;
+            Surface::RoughDielectric {
+                ior: index(source, object, ior)?,
+                roughness: roughness(source, object, alpha, masking, energy_compensation)?,
+            }
+        }
         MaterialText::CoatedDiffuse {
             albedo,
             ior,
             alpha,
             one_sided,
-        } => Surface::CoatedDiffuse {
-            albedo: part("albedo", albedo)?,
-            ior: ior.map_or(Ok(1.5), |raw| index(source, object, raw))?,
-            alpha: alpha.map_or(Ok(0.0), |raw| fraction(source, object, "alpha", raw))?,
-            one_sided: flag(one_sided)?,
-        },
+            normal,
+        } => {
+            parameters.normal(normal)?;
+            Surface::CoatedDiffuse {
+                albedo: parameters.part("albedo", albedo, Parameter::Color)?,
+                ior: ior.map_or(Ok(1.5), |raw| index(source, object, raw))?,
+                alpha: alpha.map_or(Ok(0.0), |raw| fraction(source, object, "alpha", raw))?,
+                one_sided: flag(one_sided)?,
+            }
+        }
         MaterialText::Principled(written) => {
-            Surface::Principled(principled(source, object, &written, spp)?)
+            Surface::Principled(principled(source, object, parameters, &written, spp)?)
         }
         MaterialText::Emissive {
             radiance: raw,
             albedo,
             one_sided,
-        } => Surface::Emissive {
-            radiance: radiance(source, object, raw, spp)?,
-            albedo: albedo.map_or(Ok(Vec3::ZERO), |raw| part("albedo", raw))?,
-            one_sided: flag(one_sided)?,
-        },
+            normal,
+        } => {
+            parameters.normal(normal)?;
+            Surface::Emissive {
+                radiance: parameters.radiance("radiance", raw, spp)?,
+                albedo: albedo.map_or(Ok(Vec3::ZERO), |raw| {
+                    parameters.part("albedo", raw, Parameter::Color)
+                })?,
+                one_sided: flag(one_sided)?,
+            }
+        }
     })
 }

@@ -1,6 +1,6 @@
 //! Objects become triangles and spheres.
 
-use std::{collections::HashMap, path::PathBuf};
+use std::path::PathBuf;
 
 use glam::DVec3;
 
@@ -8,6 +8,7 @@ use super::{
     Instance, Sphere, Surface, check_brightness,
     displaced_sphere::DisplacedSphere,
     geometry::{Geometry, MeshBuilder},
+    materials::Materials,
     memory, mesh,
     places::{Grid, Scatter, indexed, instance},
     source::{Extent, Object, Raw, Source, excerpt, shown},
@@ -21,7 +22,7 @@ use super::{
 use crate::Error;
 
 /// Longer than any system takes, short enough to be shown.
-const MAX_PATH_BYTES: usize = 4096;
+pub(super) const MAX_PATH_BYTES: usize = 4096;
 
 /// "object 3 (Sphere)", counted from 1.
 pub(super) fn object_name(index: usize, raw: Raw<'_>) -> String {
@@ -38,27 +39,18 @@ pub(super) fn object_name(index: usize, raw: Raw<'_>) -> String {
 /// All objects so far.
 pub(super) struct Builder<'s, 'a> {
     source: &'s Source<'a>,
-    /// Indices by name.
-    materials: HashMap<String, u32>,
-    /// Those, and what models bring.
-    surfaces: Vec<Surface>,
+    /// Those that have names, and what models bring.
+    materials: Materials,
     spp: u32,
     geometry: Geometry,
     notes: Vec<String>,
 }
 
 impl<'s, 'a> Builder<'s, 'a> {
-    /// With the materials and their indices by name.
-    pub(super) fn new(
-        source: &'s Source<'a>,
-        materials: HashMap<String, u32>,
-        surfaces: Vec<Surface>,
-        spp: u32,
-    ) -> Self {
+    pub(super) fn new(source: &'s Source<'a>, materials: Materials, spp: u32) -> Self {
         Builder {
             source,
             materials,
-            surfaces,
             spp,
             geometry: Geometry::default(),
             notes: Vec::new(),
@@ -66,8 +58,8 @@ impl<'s, 'a> Builder<'s, 'a> {
     }
 
     /// The objects, what they are made of, and what there is to say of them.
-    pub(super) fn finish(self) -> (Geometry, Vec<Surface>, Vec<String>) {
-        (self.geometry, self.surfaces, self.notes)
+    pub(super) fn finish(self) -> (Geometry, Materials, Vec<String>) {
+        (self.geometry, self.materials, self.notes)
     }
 
     pub(super) fn object(&mut self, object: &Object<'a>) -> Result<(), Error> {
@@ -135,8 +127,8 @@ impl<'s, 'a> Builder<'s, 'a> {
         let wanted: String = self
             .source
             .field(object, "material", raw, expected, |_| true)?;
-        self.materials.get(&wanted).copied().ok_or_else(|| {
-            let mut names: Vec<&str> = self.materials.keys().map(String::as_str).collect();
+        self.materials.names.get(&wanted).copied().ok_or_else(|| {
+            let mut names: Vec<&str> = self.materials.names.keys().map(String::as_str).collect();
             names.sort_unstable();
             let (wanted, alternatives) = (excerpt(&wanted), alternatives(&wanted, &names));
             let problem = format!("material: there is no `{wanted}`{alternatives}");
@@ -151,12 +143,19 @@ impl<'s, 'a> Builder<'s, 'a> {
         polygons: &[[DVec3; 4]],
         material: u32,
     ) -> Result<(), Error> {
-        for polygon in polygons {
-            let flat = self.geometry.push_polygon(polygon, material);
-            if flat.map_err(|problem| self.source.error(object, object.raw, problem))? > 0 {
-                let problem = "has a side without area, expected edges that have a length and are not parallel";
-                return Err(self.source.error(object, object.raw, problem));
-            }
+        let textured = self.materials.maps.contains_key(&material);
+        let flat: Result<u64, String> = if textured {
+            self.geometry.push_upright(polygons, material)
+        } else {
+            let mut each = polygons.iter();
+            each.try_fold(0, |flat, polygon| {
+                Ok(flat + self.geometry.push_polygon(polygon, material)?)
+            })
+        };
+        if flat.map_err(|problem| self.source.error(object, object.raw, problem))? > 0 {
+            let problem =
+                "has a side without area, expected edges that have a length and are not parallel";
+            return Err(self.source.error(object, object.raw, problem));
         }
         Ok(())
     }
@@ -194,11 +193,11 @@ impl<'s, 'a> Builder<'s, 'a> {
                 Box::new(move |_| material)
             }
             None => {
-                let first = self.surfaces.len() as u32;
+                let first = self.materials.surfaces.len() as u32;
                 for material in &model.materials {
                     let surface = Surface::from(material);
                     check_brightness(surface.radiance().max_element(), self.spp).map_err(wrong)?;
-                    self.surfaces.push(surface);
+                    self.materials.surfaces.push(surface);
                 }
                 Box::new(move |material| first + material as u32)
             }

@@ -95,14 +95,20 @@ pub(super) enum MaterialText<'a> {
         albedo: Raw<'a>,
         #[serde(default, deserialize_with = "given")]
         one_sided: Option<Raw<'a>>,
+        #[serde(default, deserialize_with = "given")]
+        normal: Option<Raw<'a>>,
     },
     Mirror {
         reflectance: Raw<'a>,
         #[serde(default, deserialize_with = "given")]
         one_sided: Option<Raw<'a>>,
+        #[serde(default, deserialize_with = "given")]
+        normal: Option<Raw<'a>>,
     },
     Dielectric {
         ior: Raw<'a>,
+        #[serde(default, deserialize_with = "given")]
+        normal: Option<Raw<'a>>,
     },
     Conductor {
         #[serde(default, deserialize_with = "given")]
@@ -115,6 +121,8 @@ pub(super) enum MaterialText<'a> {
         color: Option<Raw<'a>>,
         #[serde(default, deserialize_with = "given")]
         one_sided: Option<Raw<'a>>,
+        #[serde(default, deserialize_with = "given")]
+        normal: Option<Raw<'a>>,
     },
     RoughConductor {
         #[serde(default, deserialize_with = "given")]
@@ -132,6 +140,8 @@ pub(super) enum MaterialText<'a> {
         energy_compensation: Option<Raw<'a>>,
         #[serde(default, deserialize_with = "given")]
         one_sided: Option<Raw<'a>>,
+        #[serde(default, deserialize_with = "given")]
+        normal: Option<Raw<'a>>,
     },
     RoughDielectric {
         ior: Raw<'a>,
@@ -140,6 +150,8 @@ pub(super) enum MaterialText<'a> {
         masking: Option<Raw<'a>>,
         #[serde(default, deserialize_with = "given")]
         energy_compensation: Option<Raw<'a>>,
+        #[serde(default, deserialize_with = "given")]
+        normal: Option<Raw<'a>>,
     },
     CoatedDiffuse {
         albedo: Raw<'a>,
@@ -149,6 +161,8 @@ pub(super) enum MaterialText<'a> {
         alpha: Option<Raw<'a>>,
         #[serde(default, deserialize_with = "given")]
         one_sided: Option<Raw<'a>>,
+        #[serde(default, deserialize_with = "given")]
+        normal: Option<Raw<'a>>,
     },
     Principled(#[serde(borrow)] PrincipledText<'a>),
     Emissive {
@@ -157,7 +171,39 @@ pub(super) enum MaterialText<'a> {
         albedo: Option<Raw<'a>>,
         #[serde(default, deserialize_with = "given")]
         one_sided: Option<Raw<'a>>,
+        #[serde(default, deserialize_with = "given")]
+        normal: Option<Raw<'a>>,
     },
+}
+
+/// What stands in place of a number or a colour.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) enum ParameterText<'a> {
+    Texture(#[serde(borrow)] TextureText<'a>),
+}
+
+#[derive(Deserialize)]
+#[serde(rename = "Texture", deny_unknown_fields)]
+pub(super) struct TextureText<'a> {
+    #[serde(borrow)]
+    pub(super) file: Raw<'a>,
+    #[serde(default, deserialize_with = "given")]
+    pub(super) factor: Option<Raw<'a>>,
+    #[serde(default, deserialize_with = "given")]
+    pub(super) channel: Option<Raw<'a>>,
+    #[serde(default, deserialize_with = "given")]
+    pub(super) encoding: Option<Raw<'a>>,
+    #[serde(default, deserialize_with = "given")]
+    pub(super) filter: Option<Raw<'a>>,
+    #[serde(default, deserialize_with = "given")]
+    pub(super) wrap: Option<Raw<'a>>,
+    #[serde(default, deserialize_with = "given")]
+    pub(super) scale: Option<Raw<'a>>,
+    #[serde(default, deserialize_with = "given")]
+    pub(super) rotate: Option<Raw<'a>>,
+    #[serde(default, deserialize_with = "given")]
+    pub(super) offset: Option<Raw<'a>>,
 }
 
 #[derive(Deserialize)]
@@ -185,6 +231,8 @@ pub(super) struct PrincipledText<'a> {
     pub(super) clearcoat_roughness: Option<Raw<'a>>,
     #[serde(default, deserialize_with = "given")]
     pub(super) emission: Option<Raw<'a>>,
+    #[serde(default, deserialize_with = "given")]
+    pub(super) normal: Option<Raw<'a>>,
     #[serde(default, deserialize_with = "given")]
     pub(super) one_sided: Option<Raw<'a>>,
 }

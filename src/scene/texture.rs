@@ -1,11 +1,21 @@
-//! What varies over a surface: images, how they are laid onto it, and what is between their texels.
+//! What varies over a surface: images, how they are laid onto it, and the parameters of a material that they scale.
 
-use glam::{Affine2, Vec2};
+use std::{
+    collections::{BTreeMap, HashMap},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use glam::{Affine2, DVec3, Vec2, Vec3};
+use serde::Deserialize;
+
+use super::{Image, Texels};
+use crate::texture::srgb_value;
 
 /// An image as it lies on a surface.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Texture {
-    /// Number of the image.
+    /// Index into [`Scene::images`](super::Scene::images).
     pub image: u32,
     /// What its numbers are; images of floats are linear, whatever stands here.
     pub encoding: Encoding,
@@ -18,7 +28,7 @@ pub struct Texture {
 }
 
 /// What the numbers of an image are. Alpha is linear in any case.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Hash)]
 pub enum Encoding {
     /// Colours by sRGB's curve.
     Srgb,
@@ -27,7 +37,7 @@ pub enum Encoding {
 }
 
 /// How an image goes on beyond its edges.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 pub enum Wrap {
     /// Beside itself, again and again.
     Repeat,
@@ -38,12 +48,80 @@ pub enum Wrap {
 }
 
 /// What is between an image's texels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 pub enum Filter {
     /// A value between the four nearest.
     Bilinear,
     /// The nearest.
     Nearest,
+}
+
+/// Where a texture has a single number.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+pub enum Channel {
+    /// The first channel, and that of a grey image.
+    Red,
+    /// The second.
+    Green,
+    /// The third.
+    Blue,
+    /// The fourth.
+    Alpha,
+}
+
+/// A parameter of a material that a texture may scale.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u32)]
+pub enum Parameter {
+    /// Albedo, reflectance, base colour.
+    Color,
+    /// Radiance.
+    Emission,
+    /// Not scaled but replaced: the direction that a surface faces, by a normal map with red to the right on the image,
+    /// green up and blue away from the surface, each 0 to 1 for −1 to 1.
+    Normal,
+    /// Of a principled material: its roughness.
+    Roughness,
+    /// Of a principled material: the part that is metal.
+    Metallic,
+    /// Of a principled material: the part that is glass.
+    Transmission,
+    /// Of a principled material: the part that is coated.
+    Clearcoat,
+    /// Of a principled material: the coat's roughness.
+    ClearcoatRoughness,
+    /// Of a principled material: how much its boundary reflects.
+    Specular,
+    /// Of a principled material: in which colour it does, head on.
+    SpecularColor,
+}
+
+/// A texture that scales a parameter: what the parameter is where the texture is 1 stands in the material.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Map {
+    /// Index into [`Scene::textures`](super::Scene::textures).
+    pub texture: u32,
+    /// Where its number is, if the parameter is one.
+    pub channel: Channel,
+}
+
+/// The textures of a material.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Maps {
+    /// What they scale.
+    pub textures: BTreeMap<Parameter, Map>,
+    /// How far a normal map bends: 1 as it says, 0 not at all.
+    pub bend: f32,
+}
+
+impl Default for Maps {
+    /// None.
+    fn default() -> Self {
+        Maps {
+            textures: BTreeMap::new(),
+            bend: 1.0,
+        }
+    }
 }
 
 impl Texture {
@@ -58,7 +136,8 @@ impl Texture {
         }
     }
 
-    /// Scaled, then turned clockwise by an angle in radians as seen on the image, then moved: `KHR_texture_transform`.
+    /// Its coordinates scaled, then turned by an angle in radians, counter-clockwise as the image is seen, then moved: as
+    /// of glTF's `KHR_texture_transform`.
     pub fn transformed(self, scale: Vec2, angle: f64, offset: Vec2) -> Texture {
         let (sine, cosine) = (libm::sin(angle) as f32, libm::cos(angle) as f32);
         let transform = Affine2::from_cols(
@@ -67,5 +146,89 @@ impl Texture {
             offset,
         );
         Texture { transform, ..self }
+    }
+}
+
+/// The images and textures of a scene while it is read, each once.
+#[derive(Default)]
+pub(super) struct Library {
+    pub(super) images: Vec<Arc<Image>>,
+    pub(super) textures: Vec<Texture>,
+    by_path: HashMap<PathBuf, u32>,
+}
+
+impl Library {
+    /// The index of a file's image.
+    pub(super) fn open(&mut self, path: &Path) -> Result<u32, String> {
+        let known = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        if let Some(&index) = self.by_path.get(&known) {
+            return Ok(index);
+        }
+        let index = self.image(Image::open(path)?);
+        self.by_path.insert(known, index);
+        Ok(index)
+    }
+
+    /// The index of an image from elsewhere.
+    pub(super) fn image(&mut self, image: Image) -> u32 {
+        self.images.push(Arc::new(image));
+        self.images.len() as u32 - 1
+    }
+
+    /// The index of a texture of one of the images.
+    pub(super) fn texture(&mut self, texture: Texture) -> u32 {
+        let known = self.textures.iter().position(|&known| known == texture);
+        known.unwrap_or_else(|| {
+            self.textures.push(texture);
+            self.textures.len() - 1
+        }) as u32
+    }
+}
+
+impl Image {
+    /// The largest number of its colours.
+    pub(super) fn brightest(&self, encoding: Encoding) -> f32 {
+        let mut most = Vec3::ZERO;
+        self.each_color(encoding, |color| most = most.max(color));
+        most.max_element()
+    }
+
+    /// The mean of its colours.
+    pub(crate) fn mean(&self, encoding: Encoding) -> Vec3 {
+        let mut sum = DVec3::ZERO;
+        // What is below 0 counts as 0, as it does where it is looked up.
+        self.each_color(encoding, |color| sum += color.max(Vec3::ZERO).as_dvec3());
+        (sum / (f64::from(self.width) * f64::from(self.height))).as_vec3()
+    }
+
+    /// Calls `take` with every texel's colour, linear.
+    fn each_color(&self, encoding: Encoding, mut take: impl FnMut(Vec3)) {
+        let decoded = |encoded: f64| match encoding {
+            Encoding::Srgb => srgb_value(encoded),
+            Encoding::Linear => encoded as f32,
+        };
+        match &self.texels {
+            Texels::Bytes(texels) => {
+                let values: [f32; 256] = std::array::from_fn(|byte| decoded(byte as f64 / 255.0));
+                for &[r, g, b, _] in texels {
+                    take(Vec3::from_array(
+                        [r, g, b].map(|byte| values[usize::from(byte)]),
+                    ));
+                }
+            }
+            Texels::Words(texels) => {
+                let values: Vec<f32> = (0..=u16::MAX)
+                    .map(|word| decoded(f64::from(word) / 65535.0))
+                    .collect();
+                for &[r, g, b, _] in texels {
+                    take(Vec3::from_array(
+                        [r, g, b].map(|word| values[usize::from(word)]),
+                    ));
+                }
+            }
+            Texels::Floats(texels) => texels
+                .iter()
+                .for_each(|&[r, g, b, _]| take(Vec3::new(r, g, b))),
+        }
     }
 }

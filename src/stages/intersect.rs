@@ -39,7 +39,7 @@ fn on_cpu(wave: &mut CpuWave, bounce: u32) {
         let slot = path as usize;
         let ray = wave.rays[slot];
         let extent = world.surroundings.extent;
-        let hit = if world.instances.is_empty() {
+        let hit = if world.is_plain() {
             bvh::nearest(&world.nodes, &world.primitives, extent, &ray)
         } else {
             let found = bvh::nearest_placed(&world.placed_scene(), &ray, wave.instances[slot]);
@@ -84,10 +84,10 @@ pub(super) fn source() -> Source {
 
 fn on_cuda(wave: &mut CudaWave, bounce: u32) -> Result<(), Error> {
     let lanes = wave.lanes(counts::rays(bounce));
-    let kernel = if wave.has_instances {
-        &wave.kernels.intersect_placed
-    } else {
+    let kernel = if wave.is_plain {
         &wave.kernels.intersect
+    } else {
+        &wave.kernels.intersect_placed
     };
     kernel.launch(
         &wave.stream,

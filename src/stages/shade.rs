@@ -1,8 +1,8 @@
 //! shade: what happens where a ray hit.
 //!
-//! Reads: queue, rays, hits and their instances, throughputs, primitives, meshes, materials, energy, lights. Writes:
-//! radiances (emission); shadow rays by lane, and the instances that they go to; rays and throughputs of the paths that go
-//! on; flags by lane, 1 for those; the count of shadow rays.
+//! Reads: queue, rays, hits and their instances, throughputs, primitives, meshes, materials, textures, energy, lights.
+//! Writes: radiances (emission); shadow rays by lane, and the instances that they go to; rays and throughputs of the paths
+//! that go on; flags by lane, 1 for those; the count of shadow rays.
 //! Light sampling and BSDF sampling are combined by the power heuristic (Veach 1997); roulette by the throughput's
 //! largest channel, from the fifth scattering on.
 
@@ -18,17 +18,19 @@ use crate::{
     },
     kernels::stage_for,
     light::{
-        BSDF_SAMPLES, LIGHT_SAMPLES, Light, Surroundings, choose_light, light_pdf, sample_light,
-        sample_weight,
+        BSDF_SAMPLES, LIGHT_SAMPLES, Light, LightSample, Surroundings, choose_light, light_pdf,
+        sample_light, sample_weight,
     },
+    maps::{Maps, emission_at, material_at},
     material::{ALL_KINDS, Material, PLAIN_KINDS},
     math::{clamped, dot, lesser, max_component},
     path::{
         Hit, MOST_LIKELY, NO_PATH, NO_PRIMITIVE, ROULETTE_AFTER, Ray, Rgb, ShadowRay, Span,
         Throughput, pixel_and_sample,
     },
-    primitive::{Primitive, Surface, surface_at},
+    primitive::{Primitive, Surface, hit_primitive, shear, surface_at},
     sampler::{PAIR_BSDF, PAIR_CHOICE, PAIR_LIGHT, Sampler, pair, sampler},
+    texture::Texture,
     wave::{CpuWave, CudaWave, Stage, Wave, counts},
     world::World,
 };
@@ -36,7 +38,7 @@ use crate::{
 /// Runs the stage.
 pub fn shade(wave: &mut Wave, bounce: u32) -> Result<(), Error> {
     match wave {
-        Wave::Cpu(cpu) if cpu.world.instances.is_empty() => on_cpu::<false>(cpu, bounce),
+        Wave::Cpu(cpu) if cpu.world.is_plain() => on_cpu::<false>(cpu, bounce),
         Wave::Cpu(cpu) => on_cpu::<true>(cpu, bounce),
         Wave::Cuda(cuda) => on_cuda(cuda, bounce)?,
     }
@@ -115,21 +117,27 @@ fn shade_path<const PLACED: bool>(
     vertex: &mut Vertex,
 ) -> bool {
     let primitive = &world.primitives[hit.primitive as usize];
-    let surface = if PLACED && vertex.instance != NO_INSTANCE {
+    let mut surface = if PLACED && vertex.instance != NO_INSTANCE {
         let placed = &world.instances[vertex.instance as usize];
         let (corners, vertices) = (&world.corners, &world.vertices);
         placed_surface(placed, corners, vertices, primitive, &vertex.ray, hit)
     } else {
         surface_at(primitive, &vertex.ray, hit)
     };
-    let material = &world.materials[surface.material as usize];
+    let table = &world.materials[surface.material as usize];
+    let material = &if PLACED && table.maps != 0 {
+        material_at(&world.imagery(), table, &mut surface)
+    } else {
+        *table
+    };
     let cosine = -dot(vertex.ray.direction, surface.normal);
     let front = cosine > 0.0;
     if front && max_component(material.emission) > 0.0 {
         vertex.emitted = emission(
             &world.surroundings,
             primitive,
-            material,
+            table,
+            material.emission,
             vertex,
             hit.distance,
             cosine,
@@ -164,11 +172,12 @@ fn emission(
     surroundings: &Surroundings,
     primitive: &Primitive,
     material: &Material,
+    emitted: Vec3,
     vertex: &Vertex,
     distance: f32,
     cosine: f32,
 ) -> Vec3 {
-    let carried = vertex.throughput.rgb * material.emission;
+    let carried = vertex.throughput.rgb * emitted;
     if vertex.ray.pdf == 0.0 || vertex.instance != NO_INSTANCE {
         return carried;
     }
@@ -246,6 +255,11 @@ fn connect_light<const PLACED: bool>(
     } else {
         (origin, lifted)
     };
+    let radiance = if PLACED && material.maps != 0 {
+        sent(world, light, material, origin, &sample)
+    } else {
+        sample.radiance
+    };
     let value = bsdf_value(
         &world.energy,
         bsdf,
@@ -260,7 +274,7 @@ fn connect_light<const PLACED: bool>(
         value.pdf,
     );
     let light_here =
-        vertex.throughput.rgb * value.color * sample.radiance * (value.scale * weight / sample.pdf);
+        vertex.throughput.rgb * value.color * radiance * (value.scale * weight / sample.pdf);
     if max_component(light_here) <= 0.0 {
         return;
     }
@@ -270,6 +284,37 @@ fn connect_light<const PLACED: bool>(
     vertex.shadow_ray.from = if lifted { NO_PRIMITIVE } else { primitive_left };
     vertex.shadow_ray.to = light.primitive;
     vertex.shadow_ray.light = light_here;
+}
+
+/// What a light whose radiance varies over it sends from the point that a sample chose: the one that its ray meets.
+#[inline]
+fn sent(
+    world: &World,
+    light: &Light,
+    material: &Material,
+    origin: Vec3,
+    sample: &LightSample,
+) -> Vec3 {
+    let primitive = &world.primitives[light.primitive as usize];
+    let ray = Ray {
+        origin,
+        pdf: 0.0,
+        direction: sample.direction,
+        from: NO_PRIMITIVE,
+    };
+    let shear = shear(ray.direction);
+    let (_, u, v) = hit_primitive(primitive, origin, ray.direction, &shear, false);
+    let hit = Hit {
+        distance: sample.distance,
+        primitive: light.primitive,
+        u,
+        v,
+    };
+    emission_at(
+        &world.imagery(),
+        material,
+        &surface_at(primitive, &ray, &hit),
+    )
 }
 
 /// Ends dim paths by chance, and makes the others brighter by as much.
@@ -293,6 +338,9 @@ pub(super) type Arguments = (
     In<Corners>,
     In<MeshVertex>,
     In<Material>,
+    In<Maps>,
+    In<Texture>,
+    In<u32>,
     In<f32>,
     In<Light>,
     Surroundings,
@@ -336,10 +384,10 @@ fn on_cuda(wave: &mut CudaWave, bounce: u32) -> Result<(), Error> {
     let lanes = wave.lanes(counts::hits(bounce));
     let grid = wave.over_lanes();
     let (counted, mut uncounted) = wave.counts.split_at_mut(counts::shadow_rays(bounce));
-    let kernel = if wave.has_instances {
-        &wave.kernels.shade_placed
-    } else {
+    let kernel = if wave.is_plain {
         &wave.kernels.shade
+    } else {
+        &wave.kernels.shade_placed
     };
     kernel.launch(
         &wave.stream,
@@ -350,6 +398,9 @@ fn on_cuda(wave: &mut CudaWave, bounce: u32) -> Result<(), Error> {
             wave.corners.as_view(),
             wave.vertices.as_view(),
             wave.materials.as_view(),
+            wave.maps.as_view(),
+            wave.textures.as_view(),
+            wave.texels.as_view(),
             wave.energy.as_view(),
             wave.lights.as_view(),
             wave.surroundings,

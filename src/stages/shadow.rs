@@ -35,7 +35,7 @@ fn on_cpu(wave: &mut CpuWave, bounce: u32) {
         if ray.distance == 0.0 {
             continue;
         }
-        let blocked = if world.instances.is_empty() {
+        let blocked = if world.is_plain() {
             bvh::occluded(&world.nodes, &world.primitives, extent, ray)
         } else {
             let from = wave.instances[wave.queue[lane] as usize];
@@ -76,10 +76,10 @@ fn on_cuda(wave: &mut CudaWave, bounce: u32) -> Result<(), Error> {
         return Ok(());
     }
     let lanes = wave.lanes(counts::hits(bounce));
-    let kernel = if wave.has_instances {
-        &wave.kernels.shadow_placed
-    } else {
+    let kernel = if wave.is_plain {
         &wave.kernels.shadow
+    } else {
+        &wave.kernels.shadow_placed
     };
     kernel.launch(
         &wave.stream,

@@ -74,11 +74,7 @@ impl CpuWave {
         strategy: Strategy,
     ) -> CpuWave {
         let capacity = capacity as usize;
-        let placed = if world.instances.is_empty() {
-            0
-        } else {
-            capacity
-        };
+        let placed = if world.is_plain() { 0 } else { capacity };
         CpuWave {
             world,
             camera,

@@ -17,10 +17,12 @@ use crate::{
     instance::{Corners, Instance, MeshVertex},
     kernels::{BLOCK_THREADS, BLOCKS_PER_MULTIPROCESSOR, SHIPPED},
     light::{Light, Surroundings},
+    maps::Maps,
     material::Material,
     path::{Hit, Ray, Rgb, ShadowRay, Span, Throughput},
     primitive::Primitive,
     stages::Kernels,
+    texture::Texture,
     world::World,
 };
 
@@ -39,8 +41,8 @@ pub struct CudaWave {
     pub primitives: CudaSlice<Primitive>,
     /// Where meshes stand, by number.
     pub placed: CudaSlice<Instance>,
-    /// Whether any does.
-    pub has_instances: bool,
+    /// See [`World::is_plain`].
+    pub is_plain: bool,
     /// Of the meshes' triangles, where a mesh has more than positions.
     pub corners: CudaSlice<Corners>,
     /// What the meshes have at their vertices besides positions.
@@ -49,6 +51,12 @@ pub struct CudaWave {
     pub materials: CudaSlice<Material>,
     /// Tables of what rough materials lose.
     pub energy: CudaSlice<f32>,
+    /// Textures of the materials that have any.
+    pub maps: CudaSlice<Maps>,
+    /// How images lie on surfaces.
+    pub textures: CudaSlice<Texture>,
+    /// sRGB's values, and the images.
+    pub texels: CudaSlice<u32>,
     /// What shines.
     pub lights: CudaSlice<Light>,
     /// The sky, and what all lights share.
@@ -135,7 +143,7 @@ impl CudaWave {
         let kernels = Kernels::new(&compiler, &context, world.kinds)?;
         let select = Select::new(&compiler, &context, strategy)?;
         let paths = capacity as usize;
-        let placed_paths = if world.instances.is_empty() { 1 } else { paths };
+        let placed_paths = if world.is_plain() { 1 } else { paths };
         let flight = || -> Result<Flight, Error> {
             Ok(Flight {
                 timeline: Timeline::new(&context, 3 + 5 * (max_bounces as usize + 1))?,
@@ -147,11 +155,14 @@ impl CudaWave {
             nodes: upload(&stream, &world.nodes)?,
             primitives: upload(&stream, &world.primitives)?,
             placed: upload(&stream, &world.instances)?,
-            has_instances: !world.instances.is_empty(),
+            is_plain: world.is_plain(),
             corners: upload(&stream, &world.corners)?,
             vertices: upload(&stream, &world.vertices)?,
             materials: upload(&stream, &world.materials)?,
             energy: upload(&stream, &world.energy)?,
+            maps: upload(&stream, &world.maps)?,
+            textures: upload(&stream, &world.textures)?,
+            texels: upload(&stream, &world.texels)?,
             lights: upload(&stream, &world.lights)?,
             surroundings: world.surroundings,
             camera,

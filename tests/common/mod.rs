@@ -1,13 +1,16 @@
 //! What the tests of the renderer share: where their files are, scenes out of a few words, and renders of them.
 #![allow(dead_code, reason = "not every test program needs all of it")]
 
-use std::{env, fs, path::PathBuf};
+use std::{env, fs, path::PathBuf, sync::Arc};
 
-use glam::Vec3;
+use glam::{Vec2, Vec3};
 use raysieve::{
     picture::Picture,
     renderer::{BackendChoice, Renderer, Settings},
-    scene::{Instance, Mesh, Scene},
+    scene::{
+        Channel, Encoding, Filter, Image, Instance, Map, Maps, Mesh, Parameter, Scene, Texels,
+        Texture, Wrap,
+    },
     stats::Stats,
 };
 
@@ -122,7 +125,66 @@ pub(crate) fn placed_garden() -> Scene {
             material: (number % 4 == 1).then_some(number % 3),
         });
     }
+    paint(&mut garden);
     garden
+}
+
+/// Textures of every kind on the garden's materials but the glass.
+fn paint(garden: &mut Scene) {
+    let mut random = Random(6);
+    let mut word = || random.word().to_le_bytes();
+    let bytes = (0..12).map(|_| {
+        let [r, g, b, a, ..] = word();
+        [r, g, b, a]
+    });
+    let bytes = Texels::Bytes(bytes.collect());
+    let words = (0..6).map(|_| {
+        let [a, b, c, d, e, f, g, h] = word();
+        [[a, b], [c, d], [e, f], [g, h]].map(u16::from_le_bytes)
+    });
+    let words = Texels::Words(words.collect());
+    let floats = (0..8).map(|_| [random.signed(), 2.0 * random.unit(), random.unit(), 1.0]);
+    let floats = Texels::Floats(floats.collect());
+    for (width, height, texels) in [(4, 3, bytes), (2, 3, words), (8, 1, floats)] {
+        let image = Image {
+            width,
+            height,
+            texels,
+        };
+        garden.images.push(Arc::new(image));
+    }
+    let laid = |image, encoding| {
+        let scale = Vec2::new(3.0, -2.5);
+        Texture::new(image, encoding).transformed(scale, 0.7, Vec2::new(0.3, -0.1))
+    };
+    garden.textures = vec![
+        laid(0, Encoding::Srgb),
+        Texture {
+            wrap: [Wrap::Mirror, Wrap::Clamp],
+            ..laid(1, Encoding::Linear)
+        },
+        Texture {
+            filter: Filter::Nearest,
+            ..laid(2, Encoding::Linear)
+        },
+        laid(1, Encoding::Srgb),
+    ];
+    for (material, parameter, texture) in [
+        (0, Parameter::Color, 0),
+        (0, Parameter::Normal, 1),
+        (2, Parameter::Color, 3),
+        (2, Parameter::Normal, 0),
+        (3, Parameter::Color, 0),
+        (3, Parameter::Emission, 2),
+    ] {
+        let maps = garden.maps.entry(material).or_insert_with(Maps::default);
+        maps.bend = 0.5;
+        let map = Map {
+            texture,
+            channel: Channel::Red,
+        };
+        maps.textures.insert(parameter, map);
+    }
 }
 
 /// A ball of radius 1 about 0, of flat triangles with the ball's own normals, texture coordinates and tangents.

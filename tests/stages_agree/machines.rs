@@ -312,7 +312,7 @@ impl Host {
 
     /// The kernel of a scene without instances, or that of one with some.
     fn variant(&self, plain: &'static str, placed: &'static str) -> &'static str {
-        if self.setting.world.instances.is_empty() {
+        if self.setting.world.is_plain() {
             plain
         } else {
             placed
@@ -430,6 +430,9 @@ impl Host {
             list(&world.corners),
             list(&world.vertices),
             list(&world.materials),
+            list(&world.maps),
+            list(&world.textures),
+            list(&world.texels),
             list(&world.energy),
             list(&world.lights),
             value(&world.surroundings),

@@ -175,11 +175,7 @@ fn agree(setting: &Setting, stage: &str, paths: u32, other: &mut dyn Machine) {
 fn agree_in(setting: &Setting, stage: &str, span: Span, other: &mut dyn Machine) {
     let mut cpu = Cpu::new(setting, span.path_count);
     let mut random = Random(1);
-    let mut buffers = Buffers::new(
-        span,
-        setting.max_bounces,
-        !setting.world.instances.is_empty(),
-    );
+    let mut buffers = Buffers::new(span, setting.max_bounces, !setting.world.is_plain());
     let mut turns = 0;
     for turn in Turn::all(setting.max_bounces) {
         if turn.stage() == stage {
@@ -249,11 +245,7 @@ fn whole_loop(compiler: &HostCompiler) {
             ..Span::default()
         };
         let mut host = Host::new(compiler, &setting);
-        let black = Buffers::new(
-            span,
-            setting.max_bounces,
-            !setting.world.instances.is_empty(),
-        );
+        let black = Buffers::new(span, setting.max_bounces, !setting.world.is_plain());
         let film = Turn::all(setting.max_bounces)
             .into_iter()
             .fold(black, |before, turn| host.run(turn, &before));

@@ -2,13 +2,13 @@
 
 use glam::Vec3;
 use raysieve::texture::{
-    BILINEAR, CLAMP, FLOAT, LINEAR_8, LINEAR_16, MIRRORED, NEAREST, REPEAT, SRGB_8, SRGB_VALUES,
-    Texel, Texture, sample_texture, srgb_values,
+    BILINEAR, CLAMP, FLOAT, LINEAR_8, LINEAR_16, MIRRORED_REPEAT, NEAREST, REPEAT, SRGB_8,
+    SRGB_VALUES, Texel, Texture, sample_texture, srgb_values,
 };
 
 use crate::common::Random;
 
-const WRAPS: [u32; 3] = [REPEAT, MIRRORED, CLAMP];
+const WRAPS: [u32; 3] = [REPEAT, MIRRORED_REPEAT, CLAMP];
 
 /// sRGB's values, and a texture of one channel whose texels are these numbers.
 fn grey(numbers: &[f32], width: u32) -> (Vec<u32>, Texture) {
@@ -98,7 +98,7 @@ fn bilinear_lies_between_and_is_continuous_over_seams() {
     // Midway between the middles of two texels; and on the seam, between the last and the first.
     assert_eq!(value(REPEAT, 0.25), 4.0);
     assert_eq!(value(REPEAT, 0.5), 5.0);
-    for (wrap, on_seam) in [(REPEAT, 3.0), (MIRRORED, 0.0), (CLAMP, 0.0)] {
+    for (wrap, on_seam) in [(REPEAT, 3.0), (MIRRORED_REPEAT, 0.0), (CLAMP, 0.0)] {
         assert_eq!(value(wrap, 0.0), on_seam);
         let (below, above) = (value(wrap, -1e-6), value(wrap, 1e-6));
         assert!((below - above).abs() < 1e-3, "{below} {above}");
@@ -111,9 +111,12 @@ fn bilinear_lies_between_and_is_continuous_over_seams() {
         let near = |a: f32, b: f32| (a - b).abs() < 1e-4;
         assert!(near(value(REPEAT, u + 3.0), value(REPEAT, u)));
         assert!(near(value(REPEAT, u - 4.0), value(REPEAT, u)));
-        assert!(near(value(MIRRORED, -u), value(MIRRORED, u)));
-        assert!(near(value(MIRRORED, 2.0 - u), value(MIRRORED, u)));
-        assert!(near(value(MIRRORED, u), value(CLAMP, u)));
+        assert!(near(value(MIRRORED_REPEAT, -u), value(MIRRORED_REPEAT, u)));
+        assert!(near(
+            value(MIRRORED_REPEAT, 2.0 - u),
+            value(MIRRORED_REPEAT, u)
+        ));
+        assert!(near(value(MIRRORED_REPEAT, u), value(CLAMP, u)));
         // Between the two texels about it.
         let place = u * 4.0 - 0.5;
         let about =

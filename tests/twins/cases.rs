@@ -25,6 +25,9 @@ use raysieve::{
         DARK, Light, Surroundings, choose_light, cone_height, light_pdf, sample_light,
         sample_sphere, sample_triangle, sample_weight, sphere_area,
     },
+    maps::{
+        Imagery, Maps, bent_normal, emission_at, map_at, material_at, part_of, scaled, shining,
+    },
     material::{Material, fresnel, power_heuristic, reflect, refract, sample_cosine},
     math::{
         arctan2, clamped, cos_small, cross, dot, greater, lesser, luminance, max_component,
@@ -39,7 +42,7 @@ use raysieve::{
     },
     sampler::{Sampler, hash, pair, pascal, sampler, scramble, unit},
     texture::{
-        BILINEAR, CLAMP, FLOAT, LINEAR_8, LINEAR_16, MIRRORED, NEAREST, REPEAT, SRGB_8,
+        BILINEAR, CLAMP, FLOAT, LINEAR_8, LINEAR_16, MIRRORED_REPEAT, NEAREST, REPEAT, SRGB_8,
         SRGB_VALUES, Texel, Texture, between, channel_8, linear_8, linear_16, nearest_texel,
         neighbours, sample_texture, texel, wrapped,
     },
@@ -182,6 +185,7 @@ pub(crate) fn cases() -> Vec<Case> {
         light(),
         film(),
         texture(),
+        maps(),
     ]
     .into_iter()
     .flatten()
@@ -1411,11 +1415,11 @@ fn drawn_texture(inputs: &mut Inputs) -> Texture {
         u_by_u: inputs.draw(),
         u_by_v: inputs.draw(),
         u_at_zero: inputs.draw(),
-        wrap_u: inputs.one_of(&[REPEAT, MIRRORED, CLAMP]),
+        wrap_u: inputs.one_of(&[REPEAT, MIRRORED_REPEAT, CLAMP]),
         v_by_u: inputs.draw(),
         v_by_v: inputs.draw(),
         v_at_zero: inputs.draw(),
-        wrap_v: inputs.one_of(&[REPEAT, MIRRORED, CLAMP]),
+        wrap_v: inputs.one_of(&[REPEAT, MIRRORED_REPEAT, CLAMP]),
         filter: inputs.one_of(&[BILINEAR, NEAREST]),
         ..Texture::default()
     }
@@ -1423,7 +1427,7 @@ fn drawn_texture(inputs: &mut Inputs) -> Texture {
 
 /// A coordinate within an image, how many texels there are along it, and how it goes on.
 fn drawn_place(inputs: &mut Inputs) -> (f32, u32, u32) {
-    let wrap = inputs.one_of(&[REPEAT, MIRRORED, CLAMP]);
+    let wrap = inputs.one_of(&[REPEAT, MIRRORED_REPEAT, CLAMP]);
     let size = inputs.one_of(&[1, 2, 3, 7, 1 << 16]);
     // Between two texels too, and a little beside.
     let grid = inputs.below(4 * size as usize) as f32 / (2 * size) as f32 - 0.5;
@@ -1487,6 +1491,104 @@ fn texture() -> Vec<Case> {
             ),
             |inputs| (drawn_texture(inputs), inputs.draw(), inputs.draw()),
             |texture: Texture, u: f32, v: f32| sample_texture(texels(), &texture, u, v)
+        ),
+    ]
+}
+
+/// Textures of a material, each one of two or none.
+fn drawn_maps(inputs: &mut Inputs) -> (Maps, [Texture; 2], Material, Surface) {
+    let maps = Maps {
+        emission: inputs.draw(),
+        bend: inputs.draw(),
+        of: std::array::from_fn(|_| inputs.below(8) as u32),
+        used: inputs.below(1 << 10) as u32,
+    };
+    let material = Material {
+        maps: 0,
+        ..inputs.draw()
+    };
+    let textures = [drawn_texture(inputs), drawn_texture(inputs)];
+    (maps, textures, material, inputs.draw())
+}
+
+fn maps() -> Vec<Case> {
+    vec![
+        twin!("maps", "scaled", |color: Vec3, by: Vec3| scaled(color, by)),
+        twin!("maps", "shining", |radiance: Vec3, by: Vec3| shining(
+            radiance, by
+        )),
+        twin!(
+            (
+                "maps",
+                "map_at",
+                with_texels!(
+                    "Texture texture, Surface surface",
+                    "map_at({nullptr, &texture, texels}, 3, surface)"
+                )
+            ),
+            |inputs| (drawn_texture(inputs), inputs.draw()),
+            |texture: Texture, surface: Surface| {
+                let imagery = Imagery {
+                    maps: &[],
+                    textures: &[texture],
+                    texels: texels(),
+                };
+                map_at(&imagery, 3, &surface)
+            }
+        ),
+        twin!(
+            ("maps", "part_of", "part_of"),
+            |inputs| (inputs.draw(), inputs.below(4) as u32),
+            |value: Texel, channel: u32| part_of(value, channel)
+        ),
+        twin!("maps", "bent_normal", |surface: Surface,
+                                      value: Vec3,
+                                      bend: f32| bent_normal(
+            &surface, value, bend
+        )),
+        twin!(
+            (
+                "maps",
+                "material_at",
+                with_texels!(
+                    "Maps maps, calls::Several<Texture, 2> textures, Material material, Surface surface",
+                    "[&] {
+                        struct Both { Material here; Vec3 shading; u32 zero; };
+                        Material here = material_at({&maps, textures.items, texels}, material, surface);
+                        return Both{here, surface.shading, 0};
+                    }()"
+                )
+            ),
+            drawn_maps,
+            |maps: Maps, textures: [Texture; 2], material: Material, surface: Surface| {
+                let imagery = Imagery {
+                    maps: &[maps],
+                    textures: &textures,
+                    texels: texels(),
+                };
+                let mut surface = surface;
+                let here = material_at(&imagery, &material, &mut surface);
+                (here, surface.shading, 0_u32)
+            }
+        ),
+        twin!(
+            (
+                "maps",
+                "emission_at",
+                with_texels!(
+                    "Maps maps, calls::Several<Texture, 2> textures, Material material, Surface surface",
+                    "emission_at({&maps, textures.items, texels}, material, surface)"
+                )
+            ),
+            drawn_maps,
+            |maps: Maps, textures: [Texture; 2], material: Material, surface: Surface| {
+                let imagery = Imagery {
+                    maps: &[maps],
+                    textures: &textures,
+                    texels: texels(),
+                };
+                emission_at(&imagery, &material, &surface)
+            }
         ),
     ]
 }

@@ -13,7 +13,7 @@ use raysieve::{
     material::Material,
     math::{cross, normalize},
     path::{Hit, NO_PRIMITIVE, Ray, ShadowRay, Span},
-    primitive::{Primitive, SPHERE, Shear, TRIANGLE, shear},
+    primitive::{Primitive, SPHERE, Shear, Surface, TRIANGLE, shear, surface_at},
     sampler::Sampler,
     scene::{self, Focus, Lens, PixelFilter},
     stages::{Keep, generate, intersect, shade, shadow, sieve},
@@ -608,6 +608,18 @@ impl Draw for Sampler {
         Sampler {
             sample: inputs.draw(),
             key: inputs.draw(),
+        }
+    }
+}
+
+impl Draw for Surface {
+    fn draw(inputs: &mut Inputs) -> Surface {
+        let (ray, hit) = inputs.one_of(&inputs.harvest.hits);
+        let primitive = &inputs.harvest.world.primitives[hit.primitive as usize];
+        Surface {
+            u: inputs.draw(),
+            v: inputs.draw(),
+            ..surface_at(primitive, &ray, &hit)
         }
     }
 }

@@ -44,6 +44,7 @@ const INCLUDED: &[(&str, &str)] = &[
     ("light", "intersect"),
     ("film", "accumulate"),
     ("texture", "shade"),
+    ("maps", "shade"),
 ];
 
 /// A test that needs a C++ compiler.
@@ -57,7 +58,7 @@ fn main() {
             order::same_order,
         )
         .test("every_twin_has_a_case", order::every_twin_has_a_case);
-    let headers: [(&str, Body); 15] = [
+    let headers: [(&str, Body); 16] = [
         ("words_agree", |compiler| agree(compiler, "words")),
         ("math_agrees", |compiler| agree(compiler, "math")),
         ("sampler_agrees", |compiler| agree(compiler, "sampler")),
@@ -75,6 +76,7 @@ fn main() {
         ("light_agrees", |compiler| agree(compiler, "light")),
         ("film_agrees", |compiler| agree(compiler, "film")),
         ("texture_agrees", |compiler| agree(compiler, "texture")),
+        ("maps_agree", |compiler| agree(compiler, "maps")),
     ];
     for (name, body) in headers {
         tests = tests.needs("no C++ compiler", compiler.clone(), name, body);

@@ -9,6 +9,7 @@ use raysieve::{
     camera::Camera,
     instance::{Instance, PlacedHit},
     light::{Light, LightSample, Surroundings},
+    maps::Maps,
     material::Material,
     path::{Hit, Ray, ShadowRay, Span},
     primitive::{Primitive, Shear, Surface},
@@ -140,7 +141,8 @@ words_of! {
     BoxRay { entering: Vec3, leaving: Vec3, inverse: Vec3, octant: u32 }
     Material {
         color: Vec3, kind: u32, emission: Vec3, ior: f32, eta: Vec3, alpha: f32, k: Vec3, flags: u32, one_sided: u32,
-        table: u32, mirrors: u32, specular: f32, metallic: f32, transmission: f32, clearcoat: f32, clearcoat_alpha: f32
+        table: u32, mirrors: u32, specular: f32, metallic: f32, transmission: f32, clearcoat: f32, clearcoat_alpha: f32,
+        maps: u32, _pad0: u32, _pad1: u32, _pad2: u32
     }
     Bsdf {
         color: Vec3, kind: u32, index: Vec3, k: Vec3, eta: f32, alpha: f32, flags: u32, table: u32, back: u32, lost: f32,
@@ -160,6 +162,7 @@ words_of! {
         start: u32, width: u32, height: u32, format: u32, u_by_u: f32, u_by_v: f32, u_at_zero: f32, wrap_u: u32, v_by_u: f32,
         v_by_v: f32, v_at_zero: f32, wrap_v: u32, filter: u32, _pad0: u32, _pad1: u32, _pad2: u32
     }
+    Maps { emission: Vec3, bend: f32, of: [u32; 11], used: u32 }
     Texel { rgb: Vec3, alpha: f32 }
     Neighbours { first: u32, second: u32, share: f32 }
 }

@@ -1,0 +1,81 @@
+// Materials that vary over their surface. Twin: src/maps.rs.
+#include "material.cuh"
+#include "primitive.cuh"
+#include "texture.cuh"
+
+struct alignas(16) Maps {
+    Vec3 emission;
+    f32 bend;
+    u32 of[11];
+    u32 used;
+};
+
+struct Imagery {
+    const Maps *maps;
+    const Texture *textures;
+    const u32 *texels;
+};
+
+inline Vec3 scaled(Vec3 color, Vec3 by) {
+    return {color.x * lesser(greater(by.x, 0.0f), 1.0f), color.y * lesser(greater(by.y, 0.0f), 1.0f),
+            color.z * lesser(greater(by.z, 0.0f), 1.0f)};
+}
+
+inline Vec3 shining(Vec3 radiance, Vec3 by) {
+    return {radiance.x * greater(by.x, 0.0f), radiance.y * greater(by.y, 0.0f), radiance.z * greater(by.z, 0.0f)};
+}
+
+inline Texel map_at(const Imagery &imagery, u32 map, const Surface &surface) {
+    return sample_texture(imagery.texels, imagery.textures[map >> 2], surface.u, surface.v);
+}
+
+inline f32 part_of(Texel value, u32 channel) {
+    f32 number = channel == 0 ? value.rgb.x : channel == 1 ? value.rgb.y : channel == 2 ? value.rgb.z : value.alpha;
+    return lesser(greater(number, 0.0f), 1.0f);
+}
+
+inline Vec3 bent_normal(const Surface &surface, Vec3 value, f32 bend) {
+    f32 right = (2.0f * value.x - 1.0f) * bend;
+    f32 up = (2.0f * value.y - 1.0f) * bend;
+    if (right == 0.0f && up == 0.0f) return surface.shading;
+    f32 away = greater(2.0f * value.z - 1.0f, 1e-3f);
+    Vec3 upwards = cross(surface.shading, surface.tangent) * surface.handedness;
+    return normalize(surface.tangent * right + upwards * up + surface.shading * away);
+}
+
+// One lookup in the code, however many textures there are.
+inline Material material_at(const Imagery &imagery, const Material &material, Surface &surface) {
+    const Maps &maps = imagery.maps[material.maps];
+    Material here = material;
+#pragma unroll 1
+    for (u32 left = maps.used; left != 0; left &= left - 1) {
+        u32 place = trailing_zeros(left);
+        u32 map = maps.of[place];
+        Texel value = map_at(imagery, map, surface);
+        f32 part = part_of(value, map & 3);
+        switch (place) {
+        case MAP_COLOR: here.color = scaled(here.color, value.rgb); break;
+        case MAP_EMISSION: here.emission = shining(maps.emission, value.rgb); break;
+        case MAP_NORMAL: surface.shading = bent_normal(surface, value.rgb, maps.bend); break;
+        case MAP_ROUGHNESS: here.alpha = greater(here.alpha * (part * part), MIN_ALPHA); break;
+        case MAP_METALLIC: here.metallic = here.metallic * part; break;
+        case MAP_TRANSMISSION: here.transmission = here.transmission * part; break;
+        case MAP_CLEARCOAT: here.clearcoat = here.clearcoat * part; break;
+        case MAP_CLEARCOAT_ROUGHNESS:
+            here.clearcoat_alpha = greater(here.clearcoat_alpha * (part * part), MIN_ALPHA);
+            break;
+        case MAP_SPECULAR:
+            here.specular = here.specular * part;
+            here.eta = here.eta * part;
+            break;
+        default: here.eta = scaled(here.eta, value.rgb);
+        }
+    }
+    return here;
+}
+
+inline Vec3 emission_at(const Imagery &imagery, const Material &material, const Surface &surface) {
+    const Maps &maps = imagery.maps[material.maps];
+    if ((maps.used & (1u << MAP_EMISSION)) == 0) return material.emission;
+    return shining(maps.emission, map_at(imagery, maps.of[MAP_EMISSION], surface).rgb);
+}

@@ -1,0 +1,401 @@
+//! What textures show, and which images are read.
+
+#[path = "common/mod.rs"]
+mod common;
+
+use std::{fs, path::PathBuf};
+
+use common::{on_cpu, render, scene};
+use glam::{DVec3, Vec3};
+use image::{DynamicImage, ImageBuffer, Luma, Rgb, Rgba, RgbaImage};
+use raysieve::{
+    scene::{Image, Scene, Texels},
+    texture::srgb_value,
+};
+
+/// A folder for images that goes with the test.
+struct Images(tempfile::TempDir);
+
+impl Images {
+    fn new() -> Images {
+        Images(tempfile::tempdir().unwrap())
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    /// Saves an image, and writes it as a scene does.
+    fn save(&self, name: &str, image: impl Into<DynamicImage>) -> String {
+        image.into().save(self.path(name)).unwrap();
+        self.written(name)
+    }
+
+    fn written(&self, name: &str) -> String {
+        format!("{:?}", self.path(name).to_str().unwrap())
+    }
+}
+
+/// A square of 1 m that fills the picture to its edges, of a material; nothing else shines than the sky, of radiance 1.
+fn wall(material: &str, pixels: u32, spp: u32) -> Scene {
+    scene(&format!(
+        r#"(
+            size: ({pixels}, {pixels}), spp: {spp}, max_bounces: 1, sky: (1, 1, 1),
+            camera: (origin: (0, 0, 10), target: (0, 0, 0), fov: 5.724810452),
+            materials: {{ "wall": {material} }},
+            objects: [Quad(corner: (-0.5, -0.5, 0), edge_u: (1, 0, 0), edge_v: (0, 1, 0), material: "wall")],
+        )"#
+    ))
+}
+
+/// 4 × 4 texels, no two alike.
+fn colours() -> RgbaImage {
+    RgbaImage::from_fn(4, 4, |x, y| {
+        Rgba([
+            (17 * x + 60) as u8,
+            (63 * y) as u8,
+            (255 - 11 * (x + 4 * y)) as u8,
+            255,
+        ])
+    })
+}
+
+fn decoded(texel: &Rgba<u8>) -> Vec3 {
+    let [r, g, b, _] = texel.0;
+    Vec3::from_array([r, g, b].map(|byte| srgb_value(f64::from(byte) / 255.0)))
+}
+
+/// The pixel in the middle of each ninth of a picture: within a texel of a checker of as many.
+fn middles(scene: &Scene) -> Vec<Vec3> {
+    let (picture, stats) = render(scene, &on_cpu());
+    assert_eq!(stats.rejected_samples, 0);
+    let side = picture.width as usize;
+    let middle = (1..side).step_by(3);
+    middle
+        .clone()
+        .flat_map(|y| middle.clone().map(move |x| (x, y)))
+        .map(|(x, y)| picture.pixels[y * side + x])
+        .collect()
+}
+
+#[test]
+fn a_checker_seen_face_on_shows_exactly_its_texels() {
+    let images = Images::new();
+    let file = images.save("checker.png", colours());
+    for material in [
+        format!("Diffuse(albedo: Texture(file: {file}, filter: Nearest))"),
+        format!("Emissive(radiance: Texture(file: {file}, filter: Nearest))"),
+        format!("Mirror(reflectance: Texture(file: {file}, filter: Nearest))"),
+    ] {
+        let found = middles(&wall(&material, 12, 5));
+        for (texel, found) in colours().pixels().zip(found) {
+            // The film's steps are of 2⁻³² and its mean rounds once.
+            assert!(
+                (decoded(texel) - found).abs().max_element() < 1e-7,
+                "{texel:?}: {found}"
+            );
+        }
+    }
+}
+
+#[test]
+fn an_image_is_laid_on_as_it_is_written() {
+    let images = Images::new();
+    let file = images.save("checker.png", colours());
+    let seen = |more: &str| {
+        middles(&wall(
+            &format!("Diffuse(albedo: Texture(file: {file}, filter: Nearest, {more}))"),
+            12,
+            1,
+        ))
+    };
+    let texel = |x: i32, y: i32, wrap: fn(i32) -> i32| {
+        decoded(colours().get_pixel(wrap(x) as u32, wrap(y) as u32))
+    };
+    let repeat: fn(i32) -> i32 = |at| at.rem_euclid(4);
+    let mirror: fn(i32) -> i32 = |at| {
+        let there = at.rem_euclid(8);
+        if there > 3 { 7 - there } else { there }
+    };
+    let clamp: fn(i32) -> i32 = |at| at.clamp(0, 3);
+    // Where the middle of the wall's field (x, y) lies on the image, in texels.
+    type Place = fn(i32, i32) -> (i32, i32);
+    let cases: [(&str, Place, fn(i32) -> i32); 7] = [
+        ("", |x, y| (x, y), repeat),
+        ("offset: (0.5, 0.25)", |x, y| (x + 2, y + 1), repeat),
+        (
+            "offset: (-0.5, 1.75), wrap: Mirror",
+            |x, y| (x - 2, y + 7),
+            mirror,
+        ),
+        (
+            "offset: (-0.75, 2), wrap: Clamp",
+            |x, y| (x - 3, y + 8),
+            clamp,
+        ),
+        // Half as many texels to a field, and its middle within one.
+        (
+            "scale: 2, offset: (0.125, 0.125)",
+            |x, y| (2 * x + 1, 2 * y + 1),
+            repeat,
+        ),
+        (
+            "scale: (-1, 1), wrap: (Repeat, Clamp)",
+            |x, y| (-1 - x, y),
+            repeat,
+        ),
+        // The coordinates counter-clockwise, so that the image stands turned clockwise.
+        ("rotate: 90", |x, y| (y, -1 - x), repeat),
+    ];
+    for (more, place, wrap) in cases {
+        for (number, found) in (0..).zip(seen(more)) {
+            let (x, y) = place(number % 4, number / 4);
+            let expected = texel(x, y, wrap);
+            assert!(
+                (expected - found).abs().max_element() < 1e-6,
+                "{more}: field {number}: {found}, expected {expected}"
+            );
+        }
+    }
+}
+
+/// The picture of a bilinear texture against the same in `f64`, averaged over each pixel.
+#[test]
+fn a_bilinear_texture_shows_what_lies_between_its_texels() {
+    let images = Images::new();
+    let file = images.save("checker.png", colours());
+    let material = format!("Diffuse(albedo: Texture(file: {file}, encoding: Linear))");
+    let (pixels, spp) = (20, 256);
+    let (picture, _) = render(&wall(&material, pixels, spp), &on_cpu());
+    let texel = |x: i32, y: i32| {
+        let [r, g, b, _] = colours()
+            .get_pixel(x.rem_euclid(4) as u32, y.rem_euclid(4) as u32)
+            .0;
+        DVec3::new(f64::from(r), f64::from(g), f64::from(b)) / 255.0
+    };
+    let value = |u: f64, v: f64| {
+        let (x, y) = (4.0 * u - 0.5, 4.0 * v - 0.5);
+        let (left, top) = (x.floor(), y.floor());
+        let row = |y| {
+            let x = left as i32;
+            texel(x, y).lerp(texel(x + 1, y), 4.0 * u - 0.5 - left)
+        };
+        row(top as i32).lerp(row(top as i32 + 1), y - top)
+    };
+    const STEPS: u32 = 32;
+    for (number, found) in (0..).zip(&picture.pixels) {
+        let (x, y) = (number % pixels, number / pixels);
+        let at = |pixel: u32, step: u32| {
+            (f64::from(pixel) + (f64::from(step) + 0.5) / f64::from(STEPS)) / f64::from(pixels)
+        };
+        let places = (0..STEPS * STEPS).map(|step| (at(x, step % STEPS), at(y, step / STEPS)));
+        let sum: DVec3 = places.map(|(u, v)| value(u, v)).sum();
+        let expected = sum / f64::from(STEPS * STEPS);
+        let apart = (found.as_dvec3() - expected).abs().max_element();
+        assert!(apart < 2e-3, "pixel {x} {y}: {found}, expected {expected}");
+    }
+}
+
+#[test]
+fn every_kind_of_image_is_read() {
+    let images = Images::new();
+    let grey = ImageBuffer::from_fn(3, 2, |x, y| Luma([(40 * x + 90 * y) as u8]));
+    let wide = ImageBuffer::from_fn(3, 2, |x, y| Rgb([x as u16 * 9000, 65535, y as u16]));
+    let floats = ImageBuffer::from_fn(3, 2, |x, y| Rgb([x as f32 * 8.0, 0.5, y as f32]));
+    let transparent = ImageBuffer::from_pixel(3, 2, Rgba([1_u8, 2, 3, 4]));
+    images.save("grey.png", grey.clone());
+    images.save("wide.png", wide);
+    images.save("floats.exr", floats.clone());
+    images.save("floats.hdr", floats);
+    images.save("grey.jpg", grey);
+    images.save("transparent.webp", transparent);
+    let open = |name: &str| {
+        let image = Image::open(&images.path(name)).unwrap();
+        assert_eq!((image.width, image.height), (3, 2));
+        let bytes = fs::read(images.path(name)).unwrap();
+        assert_eq!(Image::decode(&bytes).unwrap(), image);
+        image.texels
+    };
+    let Texels::Bytes(grey) = open("grey.png") else {
+        panic!("8 bits")
+    };
+    assert_eq!(grey[5], [170, 170, 170, 255]);
+    let Texels::Words(wide) = open("wide.png") else {
+        panic!("16 bits")
+    };
+    assert_eq!(wide[4], [9000, 65535, 1, 65535]);
+    for name in ["floats.exr", "floats.hdr"] {
+        let Texels::Floats(floats) = open(name) else {
+            panic!("floats")
+        };
+        assert_eq!(floats[5], [16.0, 0.5, 1.0, 1.0], "{name}");
+    }
+    let Texels::Bytes(lossy) = open("grey.jpg") else {
+        panic!("8 bits")
+    };
+    assert!(lossy[5][0].abs_diff(170) < 8 && lossy[5][0] == lossy[5][2]);
+    let Texels::Bytes(transparent) = open("transparent.webp") else {
+        panic!("8 bits")
+    };
+    assert_eq!(transparent[0], [1, 2, 3, 4]);
+}
+
+#[test]
+fn images_that_cannot_be_read_are_refused() {
+    let images = Images::new();
+    images.save("whole.png", colours());
+    let whole = fs::read(images.path("whole.png")).unwrap();
+    let refused = |bytes: &[u8]| Image::decode(bytes).unwrap_err();
+    for end in [0, 7, 8, 30, 40, whole.len() / 2, whole.len() - 20] {
+        let problem = refused(&whole[..end]);
+        let expected = if end < 8 {
+            "is no image of a known kind"
+        } else {
+            "cannot be decoded"
+        };
+        assert!(problem.starts_with(expected), "{end}: {problem}");
+    }
+    // Width and height of its header, with its checksum.
+    let mut bomb = whole.clone();
+    bomb[16..24].copy_from_slice(&[0, 0, 255, 255, 0, 0, 255, 255]);
+    let checksum = crc32(&bomb[12..29]);
+    bomb[29..33].copy_from_slice(&checksum.to_be_bytes());
+    assert_eq!(
+        refused(&bomb),
+        format!(
+            "declares 65535x65535 texels, more than its {} bytes can hold; save it again, or smaller",
+            whole.len()
+        )
+    );
+    let broken = ImageBuffer::from_fn(3, 2, |x, y| {
+        Rgb([if x == 1 && y == 1 { f32::NAN } else { 0.5 }, 0.5, 0.5])
+    });
+    images.save("broken.exr", broken);
+    assert_eq!(
+        Image::open(&images.path("broken.exr")).unwrap_err(),
+        "its texel in column 2 of row 2 is [NaN, 0.5, 0.5, 1.0], expected finite numbers"
+    );
+}
+
+/// As of PNG.
+fn crc32(bytes: &[u8]) -> u32 {
+    !bytes.iter().fold(u32::MAX, |crc, &byte| {
+        (0..8).fold(crc ^ u32::from(byte), |crc, _| {
+            (crc >> 1) ^ (0xedb8_8320 & (crc & 1).wrapping_neg())
+        })
+    })
+}
+
+#[test]
+fn the_scenes_hash_is_over_texels_and_not_over_names() {
+    let images = Images::new();
+    let material = |file: &str| format!("Diffuse(albedo: Texture(file: {file}))");
+    let hash = |material: &str| wall(material, 4, 1).hash();
+    let first = hash(&material(&images.save("first.png", colours())));
+    assert_eq!(
+        hash(&material(&images.save("second.png", colours()))),
+        first
+    );
+    let mut other = colours();
+    other.get_pixel_mut(3, 1).0[2] ^= 1;
+    assert_ne!(hash(&material(&images.save("other.png", other))), first);
+    let file = images.written("first.png");
+    for more in [
+        "filter: Nearest",
+        "wrap: Clamp",
+        "scale: 2",
+        "encoding: Linear",
+    ] {
+        let changed = hash(&format!("Diffuse(albedo: Texture(file: {file}, {more}))"));
+        assert_ne!(changed, first, "{more}");
+    }
+}
+
+#[test]
+fn an_image_is_kept_once() {
+    let images = Images::new();
+    let file = images.save("checker.png", colours());
+    let scene = scene(&format!(
+        r#"(
+            camera: (origin: (0, 0, 10), target: (0, 0, 0), fov: 6),
+            materials: {{
+                "a": Diffuse(albedo: Texture(file: {file})),
+                "b": Mirror(reflectance: Texture(file: {file}, scale: 3)),
+                "c": Diffuse(albedo: Texture(file: {file})),
+            }},
+            objects: [Sphere(center: (0, 0, 0), radius: 1, material: "a")],
+        )"#
+    ));
+    assert_eq!((scene.images.len(), scene.textures.len()), (1, 2));
+}
+
+/// Where the map says nothing, not even a bit changes; a colour beside it makes no difference either.
+#[test]
+fn a_flat_normal_map_is_as_none() {
+    let images = Images::new();
+    let flat = images.save(
+        "flat.exr",
+        ImageBuffer::from_pixel(2, 2, Rgb([0.5_f32, 0.5, 1.0])),
+    );
+    let tilted = images.save(
+        "tilted.exr",
+        ImageBuffer::from_pixel(2, 2, Rgb([0.7_f32, 0.5, 0.9])),
+    );
+    let hash = |normal: &str| {
+        let scene = lit_by_a_lamp(&format!("Diffuse(albedo: (0.8, 0.6, 0.4){normal})"));
+        render(&scene, &on_cpu()).1.film_hash
+    };
+    let none = hash("");
+    assert_eq!(hash(&format!(", normal: Texture(file: {flat})")), none);
+    assert_eq!(
+        hash(&format!(", normal: Texture(file: {tilted}, factor: 0)")),
+        none
+    );
+    assert_ne!(hash(&format!(", normal: Texture(file: {tilted})")), none);
+}
+
+/// A wall that a small, far lamp lights from the right.
+fn lit_by_a_lamp(material: &str) -> Scene {
+    scene(&format!(
+        r#"(
+            size: (8, 8), spp: 64, max_bounces: 1,
+            camera: (origin: (0, 0, 10), target: (0, 0, 0), fov: 2),
+            materials: {{ "wall": {material}, "lamp": Emissive(radiance: (1000, 1000, 1000)) }},
+            objects: [
+                Quad(corner: (-0.5, -0.5, 0), edge_u: (1, 0, 0), edge_v: (0, 1, 0), material: "wall"),
+                Sphere(center: (60, 0, 80), radius: 1, material: "lamp"),
+            ],
+        )"#
+    ))
+}
+
+/// Lambert's cosine, by the normal of the map.
+#[test]
+fn a_normal_map_turns_the_surface_towards_the_light() {
+    let images = Images::new();
+    let lit = |(right, up, away): (f32, f32, f32), more: &str| {
+        let texel = Rgb([right, up, away].map(|part| 0.5 + 0.5 * part));
+        let file = images.save("normal.exr", ImageBuffer::from_pixel(1, 1, texel));
+        let normal = format!("normal: Texture(file: {file}{more})");
+        let scene = lit_by_a_lamp(&format!("Diffuse(albedo: (1, 1, 1), {normal})"));
+        let (picture, _) = render(&scene, &on_cpu());
+        let sum: f32 = picture.pixels.iter().map(|pixel| pixel.x).sum();
+        sum / picture.pixels.len() as f32
+    };
+    // The lamp is seen along (0.6, 0, 0.8).
+    let to_light = DVec3::new(0.6, 0.0, 0.8);
+    let irradiance = |normal: DVec3| 1000.0 * (1.0 / 10_000.0) * normal.normalize().dot(to_light);
+    for (map, more, normal) in [
+        ((0.0, 0.0, 1.0), "", DVec3::Z),
+        ((0.6, 0.0, 0.8), "", to_light),
+        ((-0.6, 0.0, 0.8), "", DVec3::new(-0.6, 0.0, 0.8)),
+        ((0.0, 0.6, 0.8), "", DVec3::new(0.0, 0.6, 0.8)),
+        ((0.6, 0.0, 0.8), ", factor: 0.5", DVec3::new(0.3, 0.0, 0.8)),
+    ] {
+        let (found, expected) = (f64::from(lit(map, more)), irradiance(normal));
+        assert!(
+            (found - expected).abs() < 0.02 * expected,
+            "{map:?}{more}: {found}, expected {expected}"
+        );
+    }
+}
