@@ -8,8 +8,8 @@ use raysieve::{
     picture::Picture,
     renderer::{BackendChoice, Renderer, Settings},
     scene::{
-        Channel, Encoding, Filter, Image, Instance, Map, Maps, Mesh, Parameter, Scene, Texels,
-        Texture, Wrap,
+        Channel, Encoding, Filter, Image, Instance, Map, Mesh, Parameter, Scene, Texels, Texture,
+        Wrap,
     },
     stats::Stats,
 };
@@ -177,7 +177,7 @@ fn paint(garden: &mut Scene) {
         (3, Parameter::Color, 0),
         (3, Parameter::Emission, 2),
     ] {
-        let maps = garden.maps.entry(material).or_insert_with(Maps::default);
+        let maps = garden.maps.entry(material).or_default();
         maps.bend = 0.5;
         let map = Map {
             texture,
