@@ -120,7 +120,8 @@ fn an_image_is_laid_on_as_it_is_written() {
     let clamp: fn(i32) -> i32 = |at| at.clamp(0, 3);
     // Where the middle of the wall's field (x, y) lies on the image, in texels.
     type Place = fn(i32, i32) -> (i32, i32);
-    let cases: [(&str, Place, fn(i32) -> i32); 7] = [
+    type Wrapped = fn(i32) -> i32;
+    let cases: [(&str, Place, Wrapped); 7] = [
         ("", |x, y| (x, y), repeat),
         ("offset: (0.5, 0.25)", |x, y| (x + 2, y + 1), repeat),
         (
