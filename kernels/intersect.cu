@@ -23,7 +23,8 @@ inline void intersect_lanes(const Node *nodes, const Primitive *primitives, cons
             hit = nearest(nodes, primitives, surroundings.extent, ray);
         }
         bool missed = hit.primitive == NO_PRIMITIVE;
-        if (missed) {
+        // Where more than an even sky is there, intersect_sky adds it.
+        if (missed && surroundings.far_lights == 0) {
             Vec3 light = throughputs[path].rgb * surroundings.sky;
             radiances[path].rgb = radiances[path].rgb + clamped(light, surroundings.most_indirect);
         }
@@ -46,4 +47,20 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
                      const Throughput *throughputs, Rgb *radiances, Hit *hits, u32 *instances, u8 *flags) {
     intersect_lanes<true>(nodes, primitives, placed, surroundings, *lanes, queue, rays, throughputs, radiances, hits,
                           instances, flags);
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
+    intersect_sky(Surroundings surroundings, const Lamp *lamps, Environment environment, const EnvironmentRow *rows,
+                  const EnvironmentTexel *texels, const u32 *lanes, const u32 *queue, const u8 *flags, const Ray *rays,
+                  const Throughput *throughputs, Rgb *radiances) {
+    Lights lights = {surroundings, nullptr, nullptr, nullptr, nullptr, nullptr, lamps, environment, rows, texels};
+    u32 count = *lanes;
+    for (u32 lane = first_lane(); lane < count; lane += lane_stride()) {
+        u32 path = queue[lane];
+        if (path == NO_PATH || flags[lane] == 1) continue;
+        Ray ray = rays[path];
+        Rgb radiance = radiances[path];
+        Vec3 sky = sky_light(lights, ray.direction, ray.pdf, radiance.scattered == 1);
+        radiances[path].rgb = radiance.rgb + clamped(throughputs[path].rgb * sky, surroundings.most_indirect);
+    }
 }

@@ -15,8 +15,7 @@ struct World {
     const Material *materials;
     Imagery imagery;
     const f32 *energy;
-    const Light *lights;
-    Surroundings surroundings;
+    Lights lights;
 };
 
 struct Vertex {
@@ -30,47 +29,48 @@ struct Vertex {
     u32 light_instance;
 };
 
-inline Vec3 emission(const Surroundings &surroundings, const Primitive &primitive, const Material &material,
-                     Vec3 emitted, const Vertex &vertex, f32 distance, f32 cosine) {
+inline Vec3 emission(const World &world, const Hit &hit, Vec3 emitted, const Vertex &vertex, f32 cosine) {
     Vec3 carried = vertex.throughput.rgb * emitted;
     if (vertex.ray.pdf == 0.0f || vertex.instance != NO_INSTANCE) return carried;
-    f32 pdf = light_pdf(primitive, material, surroundings, vertex.ray.origin, distance, cosine);
-    return carried * sample_weight(surroundings.strategies, BSDF_SAMPLES, vertex.ray.pdf, pdf);
+    Vec3 origin = vertex.ray.origin;
+    f32 share = emitter_share(world.lights, hit.primitive, origin);
+    f32 pdf = light_pdf(world.primitives[hit.primitive], share, origin, hit.distance, cosine);
+    return carried * sample_weight(world.lights.surroundings.strategies, BSDF_SAMPLES, vertex.ray.pdf, pdf);
 }
 
-inline Vec3 sent(const World &world, const Light &light, const Material &material, Vec3 origin,
-                 const LightSample &sample) {
-    const Primitive &primitive = world.primitives[light.primitive];
+inline Vec3 sent(const World &world, Vec3 origin, const LightSample &sample) {
+    const Primitive &primitive = world.primitives[sample.to];
+    const Material &material = world.materials[primitive.material];
+    if (material.maps == 0) return sample.radiance;
     Ray ray = {origin, 0.0f, sample.direction, NO_PRIMITIVE};
     TriangleHit met = hit_primitive(primitive, origin, ray.direction, shear(ray.direction), false);
-    Hit hit = {sample.distance, light.primitive, met.u, met.v};
+    Hit hit = {sample.distance, sample.to, met.u, met.v};
     return emission_at(world.imagery, material, surface_at(primitive, ray, hit));
 }
 
 template <bool PLACED>
-inline void connect_light(const World &world, f32 choice, const Bsdf &bsdf, u32 primitive_left, const Surface &surface,
+inline void connect_light(const World &world, const Bsdf &bsdf, u32 primitive_left, const Surface &surface,
                           Vertex &vertex) {
-    Light light = world.lights[choose_light(world.lights, world.surroundings.light_count, choice)];
-    Primitive primitive = world.primitives[light.primitive];
-    Material material = world.materials[primitive.material];
-    Pair point = pair(vertex.numbers, vertex.bounce, PAIR_LIGHT);
+    u32 choice = pair_bits(vertex.numbers, vertex.bounce, PAIR_CHOICE).x;
+    PairBits point = pair_bits(vertex.numbers, vertex.bounce, PAIR_LIGHT);
     Start from = start(surface, 1.0f);
-    LightSample sample = sample_light(primitive, material, world.surroundings, from.origin, point.x, point.y);
+    LightSample sample = sample_light(world.lights, from.origin, choice, point.x, point.y);
     f32 cosine = dot(surface.normal, sample.direction), shaded = dot(surface.shading, sample.direction);
     bool above = shaded > 0.0f && (cosine > 0.0f || from.lifted), below = shaded < 0.0f && cosine < 0.0f;
     if (sample.distance <= 0.0f || !(above || below)) return;
     if (below) from = start(surface, -1.0f);
     Vec3 radiance = sample.radiance;
-    if (PLACED && material.maps != 0) radiance = sent(world, light, material, from.origin, sample);
+    if (PLACED && sample.to != NO_PRIMITIVE) radiance = sent(world, from.origin, sample);
     BsdfValue value = bsdf_value(world.energy, bsdf, surface.shading, -vertex.ray.direction, sample.direction);
-    f32 weight = sample_weight(world.surroundings.strategies, LIGHT_SAMPLES, sample.pdf, value.pdf);
+    f32 found = sample.only == 1 ? 0.0f : value.pdf;
+    f32 weight = sample_weight(world.lights.surroundings.strategies, LIGHT_SAMPLES, sample.pdf, found);
     Vec3 light_here = vertex.throughput.rgb * value.color * radiance * (value.scale * weight / sample.pdf);
     if (max_component(light_here) <= 0.0f) return;
     vertex.shadow_ray.origin = from.origin;
     vertex.shadow_ray.distance = sample.distance;
     vertex.shadow_ray.direction = sample.direction;
     vertex.shadow_ray.from = from.lifted ? NO_PRIMITIVE : primitive_left;
-    vertex.shadow_ray.to = light.primitive;
+    vertex.shadow_ray.to = sample.to;
     vertex.shadow_ray.light = light_here;
 }
 
@@ -82,7 +82,8 @@ inline void scatter(const World &world, f32 choice, const Bsdf &bsdf, u32 primit
     if (is_specular(bsdf)) {
         next = sample_specular(bsdf, surface.shading, to_eye, choice);
     } else {
-        if (world.surroundings.light_count > 0) connect_light<PLACED>(world, choice, bsdf, primitive, surface, vertex);
+        bool lit = world.lights.surroundings.light_count > 0;
+        if (lit) connect_light<PLACED>(world, bsdf, primitive, surface, vertex);
         Pair numbers = pair(vertex.numbers, vertex.bounce, PAIR_BSDF);
         next = bsdf_sample(world.energy, bsdf, surface.shading, to_eye, choice, numbers.x, numbers.y);
     }
@@ -120,7 +121,7 @@ inline bool shade_path(const World &world, bool scatters, const Hit &hit, Vertex
     f32 cosine = -dot(vertex.ray.direction, surface.normal);
     bool front = cosine > 0.0f;
     if (front && max_component(material.emission) > 0.0f) {
-        vertex.emitted = emission(world.surroundings, primitive, table, material.emission, vertex, hit.distance, cosine);
+        vertex.emitted = emission(world, hit, material.emission, vertex, cosine);
     }
     if (!scatters || (!front && material.one_sided == 1)) return false;
     f32 side = front ? 1.0f : -1.0f;
@@ -150,7 +151,7 @@ inline void shade_lanes(const World &world, const Span &span, u32 bounce, bool s
             Vertex vertex = {numbers, bounce, instance, rays[path], throughputs[path], {0.0f, 0.0f, 0.0f}, {}, NO_INSTANCE};
             goes_on = shade_path<PLACED>(world, scatters, hits[path], vertex);
             // Light that was scattered once or never is not clamped.
-            f32 most = world.surroundings.most_indirect;
+            f32 most = world.lights.surroundings.most_indirect;
             if (bounce >= 2) vertex.emitted = clamped(vertex.emitted, most);
             if (bounce >= 1) vertex.shadow_ray.light = clamped(vertex.shadow_ray.light, most);
             radiances[path].rgb = radiances[path].rgb + vertex.emitted;
@@ -160,6 +161,7 @@ inline void shade_lanes(const World &world, const Span &span, u32 bounce, bool s
             if (goes_on) {
                 rays[path] = vertex.ray;
                 throughputs[path] = vertex.throughput;
+                if (vertex.ray.pdf != 0.0f) radiances[path].scattered = 1;
             }
         }
         if (!casts) shadow_rays[lane].distance = 0.0f;
@@ -169,28 +171,31 @@ inline void shade_lanes(const World &world, const Span &span, u32 bounce, bool s
     count_in_block(cast, shadow_ray_count);
 }
 
-extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
+// Four blocks share a multiprocessor: with at most 128 registers a thread.
+extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, 4)
     shade(const Primitive *primitives, const Instance *placed, const Corners *corners, const MeshVertex *vertices,
-          const Material *materials, const Maps *maps,
-          const Texture *textures, const u32 *texels, const f32 *energy, const Light *lights, Surroundings surroundings, Span span, u32 bounce,
-          u32 scatters, const u32 *lanes, const u32 *queue, const Hit *hits, const u32 *instances, Ray *rays,
-          Throughput *throughputs, Rgb *radiances, ShadowRay *shadow_rays, u32 *light_instances, u8 *flags,
-          u32 *shadow_ray_count) {
-    World world = {primitives, placed, corners, vertices, materials, {maps, textures, texels}, energy, lights,
-                   surroundings};
+          const Material *materials, const Maps *maps, const Texture *textures, const u32 *image_texels,
+          const f32 *energy, const Light *table, const LightNode *nodes, const u32 *places, Surroundings surroundings,
+          const Lamp *lamps, Environment environment, const EnvironmentRow *rows, const EnvironmentTexel *texels,
+          Span span, u32 bounce, u32 scatters, const u32 *lanes, const u32 *queue, const Hit *hits,
+          const u32 *instances, Ray *rays, Throughput *throughputs, Rgb *radiances, ShadowRay *shadow_rays,
+          u32 *light_instances, u8 *flags, u32 *shadow_ray_count) {
+    Lights lights = {surroundings, primitives, materials, table, nodes, places, lamps, environment, rows, texels};
+    World world = {primitives, placed, corners, vertices, materials, {maps, textures, image_texels}, energy, lights};
     shade_lanes<false>(world, span, bounce, scatters != 0, *lanes, queue, hits, instances, rays, throughputs, radiances,
                        shadow_rays, light_instances, flags, shadow_ray_count);
 }
 
-extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
-    shade_placed(const Primitive *primitives, const Instance *placed, const Corners *corners,
-                 const MeshVertex *vertices, const Material *materials, const Maps *maps,
-          const Texture *textures, const u32 *texels, const f32 *energy, const Light *lights,
-                 Surroundings surroundings, Span span, u32 bounce, u32 scatters, const u32 *lanes, const u32 *queue,
-                 const Hit *hits, const u32 *instances, Ray *rays, Throughput *throughputs, Rgb *radiances,
-                 ShadowRay *shadow_rays, u32 *light_instances, u8 *flags, u32 *shadow_ray_count) {
-    World world = {primitives, placed, corners, vertices, materials, {maps, textures, texels}, energy, lights,
-                   surroundings};
+extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, 4)
+    shade_placed(const Primitive *primitives, const Instance *placed, const Corners *corners, const MeshVertex *vertices,
+          const Material *materials, const Maps *maps, const Texture *textures, const u32 *image_texels,
+          const f32 *energy, const Light *table, const LightNode *nodes, const u32 *places, Surroundings surroundings,
+          const Lamp *lamps, Environment environment, const EnvironmentRow *rows, const EnvironmentTexel *texels,
+          Span span, u32 bounce, u32 scatters, const u32 *lanes, const u32 *queue, const Hit *hits,
+          const u32 *instances, Ray *rays, Throughput *throughputs, Rgb *radiances, ShadowRay *shadow_rays,
+          u32 *light_instances, u8 *flags, u32 *shadow_ray_count) {
+    Lights lights = {surroundings, primitives, materials, table, nodes, places, lamps, environment, rows, texels};
+    World world = {primitives, placed, corners, vertices, materials, {maps, textures, image_texels}, energy, lights};
     shade_lanes<true>(world, span, bounce, scatters != 0, *lanes, queue, hits, instances, rays, throughputs, radiances,
-                      shadow_rays, light_instances, flags, shadow_ray_count);
+                       shadow_rays, light_instances, flags, shadow_ray_count);
 }

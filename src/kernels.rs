@@ -3,8 +3,8 @@
 use compaction::cuda::{Params, Source};
 
 use crate::{
-    bvh, energy, film, filter, instance, light, maps, material, math, microfacet, path, primitive,
-    sampler, texture,
+    bvh, energy, film, filter, instance, light, light_tree, maps, material, math, microfacet, path,
+    primitive, sampler, texture,
 };
 
 /// Threads of a block, in every kernel of a stage.
@@ -67,6 +67,14 @@ const HEADERS: &[(&str, &str)] = &[
         include_str!("../kernels/shared/bsdf.cuh"),
     ),
     (
+        "kernels/shared/environment.cuh",
+        include_str!("../kernels/shared/environment.cuh"),
+    ),
+    (
+        "kernels/shared/light_tree.cuh",
+        include_str!("../kernels/shared/light_tree.cuh"),
+    ),
+    (
         "kernels/shared/light.cuh",
         include_str!("../kernels/shared/light.cuh"),
     ),
@@ -119,6 +127,7 @@ pub(crate) fn stage_for<P: Params>(
         ("LIGHT_SAMPLES", light::LIGHT_SAMPLES),
         ("BSDF_SAMPLES", light::BSDF_SAMPLES),
         ("KINDS", kinds),
+        ("OTHER_LIGHTS", material::OTHER_LIGHTS),
         ("CONDUCTOR", material::CONDUCTOR),
         ("ROUGH_CONDUCTOR", material::ROUGH_CONDUCTOR),
         ("ROUGH_DIELECTRIC", material::ROUGH_DIELECTRIC),
@@ -163,6 +172,14 @@ pub(crate) fn stage_for<P: Params>(
         ("COORDINATES", instance::COORDINATES),
         ("TANGENTS", instance::TANGENTS),
         ("LEFT_HANDED", instance::LEFT_HANDED),
+        ("EMITTER", light::EMITTER),
+        ("WHOLE", light_tree::WHOLE),
+        ("LEAF", light_tree::LEAF),
+        ("NO_LIGHT", light_tree::NO_LIGHT),
+        ("LAMP", light::LAMP),
+        ("SPOT", light::SPOT),
+        ("DISTANT", light::DISTANT),
+        ("SUN", light::SUN),
     ];
     let numbers = [
         ("PI", math::PI),
@@ -173,6 +190,7 @@ pub(crate) fn stage_for<P: Params>(
         ("TOO_BRIGHT", film::TOO_BRIGHT),
         ("MOST_LIKELY", path::MOST_LIKELY),
         ("PLACED_SLACK", bvh::PLACED_SLACK),
+        ("SEEN_AT_MOST", light::SEEN_AT_MOST),
     ];
     let source = Source::new(path, text).headers(HEADERS);
     let source = constants.iter().fold(source, |source, &(name, value)| {

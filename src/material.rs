@@ -9,6 +9,8 @@ use crate::{
     scene,
 };
 
+/// Beside the bits of materials' kinds: a scene has lights that are no surfaces, or so many that they have a tree.
+pub const OTHER_LIGHTS: u32 = 1 << 31;
 /// `Material::kind`: Lambert's, of albedo `color`; shines with `emission` from its front.
 pub const DIFFUSE: u32 = 0;
 /// `Material::kind`: a perfect mirror that reflects `color`.
@@ -27,8 +29,12 @@ pub const LAYERED: u32 = 6;
 /// Kinds that the plain kernel knows, a bit each: scenes of these alone are not slowed down by the others.
 pub const PLAIN_KINDS: u32 = 1 << DIFFUSE | 1 << MIRROR | 1 << DIELECTRIC;
 /// All kinds.
-pub const ALL_KINDS: u32 =
-    PLAIN_KINDS | 1 << CONDUCTOR | 1 << ROUGH_CONDUCTOR | 1 << ROUGH_DIELECTRIC | 1 << LAYERED;
+pub const ALL_KINDS: u32 = PLAIN_KINDS
+    | 1 << CONDUCTOR
+    | 1 << ROUGH_CONDUCTOR
+    | 1 << ROUGH_DIELECTRIC
+    | 1 << LAYERED
+    | OTHER_LIGHTS;
 
 /// In `Material::flags`: facets shadow and mask each other by one height; else as if by two of their own.
 pub const CORRELATED: u32 = 1;

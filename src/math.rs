@@ -101,6 +101,21 @@ pub fn cos_small(x: f32) -> f32 {
                 + s * (-1.0 / 720.0 + s * (1.0 / 40_320.0 + s * (-1.0 / 3_628_800.0)))))
 }
 
+/// Sine and cosine of an angle of so many full turns, 0..=1: each within 2.5 units in the last place.
+#[inline]
+pub fn sin_cos_turns(turns: f32) -> (f32, f32) {
+    let quarters = 4.0 * lesser(greater(turns, 0.0), 1.0);
+    let nearest = (quarters + 0.5) as u32;
+    let angle = (quarters - nearest as f32) * (0.5 * PI);
+    let (sine, cosine) = (sin_small(angle), cos_small(angle));
+    match nearest & 3 {
+        0 => (sine, cosine),
+        1 => (cosine, -sine),
+        2 => (-sine, -cosine),
+        _ => (-cosine, sine),
+    }
+}
+
 /// The angle of the point (x, y) about the origin, −π to π, 0 at the origin itself: within 3 units in the last place.
 /// The arctangent of an angle of at most π/8 is a polynomial, fitted for the least relative error; greater ones are turned.
 #[inline]

@@ -67,13 +67,13 @@ shared! {
 }
 
 shared! {
-    /// Light on its way along a path, per linear sRGB channel.
+    /// Light that a path gathered, per linear sRGB channel.
     #[repr(align(16))]
     pub struct Rgb {
-        /// Radiance, or the fraction of it that the path passes on.
+        /// Radiance.
         pub rgb: Vec3,
-        /// Unused.
-        pub _pad: u32,
+        /// 1 once the path met more than mirrors and glass.
+        pub scattered: u32,
     }
 }
 

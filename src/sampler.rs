@@ -77,13 +77,20 @@ pub fn unit(bits: u32) -> f32 {
     (bits >> 8) as f32 * (1.0 / 16_777_216.0)
 }
 
-/// Two numbers in [0, 1), multiples of 2⁻²⁴.
+/// Two numbers of 32 bits.
 #[inline]
-pub fn pair(sampler: Sampler, bounce: u32, pair: u32) -> (f32, f32) {
+pub fn pair_bits(sampler: Sampler, bounce: u32, pair: u32) -> (u32, u32) {
     let dimension = bounce.wrapping_mul(PAIRS_PER_BOUNCE).wrapping_add(pair);
     let key = hash(sampler.key ^ dimension.wrapping_mul(0x9e37_79b9));
     let index = scramble(sampler.sample.reverse_bits(), key).reverse_bits();
     let first = scramble(index, hash(key ^ 0xbb67_ae85));
     let second = scramble(pascal(index), hash(key ^ 0x3c6e_f372));
-    (unit(first.reverse_bits()), unit(second.reverse_bits()))
+    (first.reverse_bits(), second.reverse_bits())
+}
+
+/// Two numbers in [0, 1), multiples of 2⁻²⁴.
+#[inline]
+pub fn pair(sampler: Sampler, bounce: u32, pair: u32) -> (f32, f32) {
+    let (first, second) = pair_bits(sampler, bounce, pair);
+    (unit(first), unit(second))
 }

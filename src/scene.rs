@@ -33,8 +33,9 @@
 //! | `exposure` | of the picture and the window, stops, -32 to 32: one more is twice as bright | `0` |
 //! | `tone` | their tone curve, see [`Tone`]: `Srgb`, `AgX`, `Aces` or `Neutral` | `Srgb` |
 //! | `camera` | see below | required |
-//! | `sky` | radiance from all around, the same everywhere | `(0, 0, 0)` |
+//! | `sky` | radiance from all around, the same everywhere; is added to what `lights` put there | `(0, 0, 0)` |
 //! | `direct_light` | how light is found: `Both`, or by `Lights` or `Bsdf` alone, which show the same with more noise | `Both` |
+//! | `lights` | `[ Light(..), .. ]`: what shines and is no object | `[]` |
 //! | `materials` | `{ "name": Material(..), .. }` | `{}` |
 //! | `objects` | `[ Object(..), .. ]`, at least one; at most 2³¹ triangles and spheres | required |
 //!
@@ -67,6 +68,44 @@
 //! | `Gaussian` | `radius` | where it ends, pixels, 0.01 to 16 | `1.5` |
 //! | | `sigma` | standard deviation, pixels, `radius / 8` to `8 * radius` | `radius / 3` |
 //! | `BlackmanHarris` | `radius` | where it ends, pixels, 0.01 to 16 | `1.5` |
+//!
+//! # Lights
+//!
+//! Objects of an `Emissive` material shine too. Light comes from:
+//!
+//! | light | field | what | default |
+//! |---|---|---|---|
+//! | `Point` | `position` | a point that shines to all sides alike | required |
+//! | | `intensity` | W/sr per channel, 0 or more | required |
+//! | `Spot` | `position`, `intensity` | as above, within a cone | required |
+//! | | `direction` | the cone's axis, of any length | required |
+//! | | `outer` | angle from the axis at which it ends, 0 to 90 | required |
+//! | | `inner` | angle from the axis up to which it is full; from there it falls by the square of what falls linearly in the angle's cosine | `0` |
+//! | `Directional` | `direction` | the way that light goes which comes from infinitely far, of any length | required |
+//! | | `irradiance` | on a surface that faces it, W/m² per channel, 0 or more | required |
+//! | | `angle` | diameter of the disk that it comes from, 0.01 to 90; a disk is seen, and throws soft shadows. 0 is none | `0` |
+//! | `Environment` | `file` | a picture of the sky, `.hdr` (Radiance) or `.exr` (OpenEXR), linear sRGB, by longitude and latitude; at most one | required |
+//! | | `scale` | its values times this are radiances | `1` |
+//! | | `rotate_y` | turned by so much about +y, as a `Box` is | `0` |
+//! | `SunSky` | `elevation` | of the sun above the horizon, 0 to 90 | required, or the next four |
+//! | | `azimuth` | of the sun, from north, which is −z, over east, +x | `180` |
+//! | | `date`, `time` | `(year, month, day)`, 1950 to 2050, and the hours since midnight in universal time, 0 to 24 | required, or the sun's angles |
+//! | | `latitude`, `longitude` | of the place, degrees north and east | required with `date` |
+//! | | `turbidity` | haze, 1 (clean air) to 10 | `3` |
+//! | | `ground` | albedo of the ground, which fills all below the horizon | `(0.3, 0.3, 0.3)` |
+//! | | `sun` | whether there is a sun; else only its sky | `true` |
+//! | | `scale` | 1 is in W·sr⁻¹·m⁻² as the eye weighs them, 683 cd/m²; by default white is about 1 in the sun | `0.02` |
+//!
+//! A `SunSky` is an environment too, and its sun a directional light of 0.533 degrees: L. Hosek & A. Wilkie's model of a
+//! clear day (2012), and a sun that is dimmed and reddened by the same haze, by air and by ozone.
+//!
+//! A sky's picture shows, u from the left and v from the top, what is in the direction
+//! (sin 2πu sin πv, cos πv, −cos 2πu sin πv): its middle is +z, its quarters are +x and −x. Values stand at the pixels'
+//! centres and are bilinear between them. Below 0 they count as 0; infinite ones, NaN, and those that are not below 2²⁴
+//! when scaled are errors.
+//!
+//! What is infinitely far is often brighter than a film can take: a sun's disk is of some 10⁷. Where it is seen directly, or
+//! through nothing but mirrors and clear glass, each channel is cut off at 16,384. All that it lights is lit by all of it.
 //!
 //! # Materials
 //!
@@ -175,6 +214,7 @@ mod geometry;
 mod gltf;
 mod hash;
 mod image;
+mod lights;
 mod materials;
 pub(crate) mod memory;
 mod metals;
@@ -184,6 +224,7 @@ mod objects;
 mod parameters;
 mod places;
 mod source;
+mod sun_sky;
 mod text;
 mod texture;
 mod transform;
@@ -202,7 +243,7 @@ pub(crate) use hash::scene_hash;
 pub use image::{Image, Texels};
 pub use texture::{Channel, Encoding, Filter, Map, Maps, Parameter, Texture, Wrap};
 
-use crate::{Error, film::TOO_BRIGHT, tone::Tone};
+use crate::{Error, film::TOO_BRIGHT, light::SEEN_AT_MOST, tone::Tone};
 
 /// Radiance times samples that the film can add up without overflow.
 const FILM_LIMIT: f64 = (1u64 << 30) as f64;
@@ -243,6 +284,8 @@ pub struct Scene {
     pub sky: Vec3,
     /// Which samples find light.
     pub direct_light: DirectLight,
+    /// What shines and is no object; at most one environment.
+    pub lights: Vec<Light>,
     /// What the objects are made of, in the file's order.
     pub materials: Vec<Surface>,
     /// Textures that scale parameters of materials, by the material's index.
@@ -506,6 +549,54 @@ pub enum Masking {
     HeightCorrelated,
 }
 
+/// A light that is no object; colours are linear sRGB.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Light {
+    /// Shines from a point to all sides alike.
+    Point {
+        /// Metres.
+        position: Vec3,
+        /// W/sr per channel.
+        intensity: Vec3,
+    },
+    /// Shines from a point into a cone.
+    Spot {
+        /// Metres.
+        position: Vec3,
+        /// The cone's axis, of any length.
+        direction: Vec3,
+        /// W/sr per channel, on the axis.
+        intensity: Vec3,
+        /// Angle from the axis within which it is that bright, 0..=`outer_degrees`.
+        inner_degrees: f32,
+        /// Angle from the axis at which it ends, up to 90.
+        outer_degrees: f32,
+    },
+    /// Shines from infinitely far.
+    Directional {
+        /// The way that its light goes, of any length.
+        direction: Vec3,
+        /// On a surface that faces it, W/m² per channel.
+        irradiance: Vec3,
+        /// Diameter of the disk that it is, 0 or 0.01..=90: 0 throws hard shadows and is not seen.
+        angle_degrees: f32,
+    },
+    /// Shines from all around.
+    Environment(Environment),
+}
+
+/// A picture of all that is infinitely far, by longitude and latitude: what is in the direction
+/// (sin 2πu sin πv, cos πv, −cos 2πu sin πv) stands u from the left and v from the top, values at the texels' centres.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Environment {
+    /// Texels a row.
+    pub width: u32,
+    /// Row by row from the top; finite and not negative.
+    pub radiances: Arc<[Vec3]>,
+    /// By so many turns it is turned about +y, 0..1.
+    pub turns: f32,
+}
+
 /// A flat triangle with an area.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Triangle {
@@ -605,7 +696,11 @@ impl Scene {
             let most = most.map_or(1.0, |map| self.brightest(map));
             surface.radiance().max_element() * most
         });
-        let brightest = surfaces.chain([self.sky.max_element()]).fold(0.0, f32::max);
+        let lights = self.lights.iter().map(|light| light.seen().max_element());
+        let brightest = surfaces
+            .chain([self.sky.max_element()])
+            .chain(lights)
+            .fold(0.0, f32::max);
         check_brightness(brightest, self.spp).map_err(setting(format!("spp {}", self.spp)))
     }
 }
@@ -615,6 +710,24 @@ impl Scene {
     fn brightest(&self, map: &Map) -> f32 {
         let texture = &self.textures[map.texture as usize];
         self.images[texture.image as usize].brightest(texture.encoding)
+    }
+}
+
+impl Light {
+    /// The most that a camera sees of it.
+    fn seen(&self) -> Vec3 {
+        match self {
+            Light::Environment(picture) => {
+                let brightest = picture.radiances.iter().copied();
+                brightest
+                    .fold(Vec3::ZERO, Vec3::max)
+                    .min(Vec3::splat(SEEN_AT_MOST))
+            }
+            Light::Directional { angle_degrees, .. } if *angle_degrees > 0.0 => {
+                Vec3::splat(SEEN_AT_MOST)
+            }
+            Light::Point { .. } | Light::Spot { .. } | Light::Directional { .. } => Vec3::ZERO,
+        }
     }
 }
 

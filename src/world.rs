@@ -4,11 +4,14 @@ use crate::{
     Error,
     bvh::{Node, PlacedScene},
     energy,
+    environment::{Environment, EnvironmentRow, EnvironmentTexel},
     imagery::Imagery,
     instance::{Corners, Instance, MeshVertex},
-    light::{BSDF_SAMPLES, LIGHT_SAMPLES, Light, Surroundings, gather_lights},
+    light::{BSDF_SAMPLES, LIGHT_SAMPLES, Lamp, Light, Lights, Surroundings},
+    light_tree::LightNode,
+    lighting::{Lighting, bounding_radius},
     maps::{self, Maps},
-    material::Material,
+    material::{Material, OTHER_LIGHTS},
     primitive::Primitive,
     scene::{DirectLight, Scene, memory},
     texture::Texture,
@@ -29,7 +32,7 @@ pub struct World {
     pub vertices: Vec<MeshVertex>,
     /// By index.
     pub materials: Vec<Material>,
-    /// Kinds of the materials, a bit each.
+    /// Kinds of the materials, a bit each, and `OTHER_LIGHTS`.
     pub kinds: u32,
     /// Tables of what rough materials lose.
     pub energy: Vec<f32>,
@@ -43,6 +46,18 @@ pub struct World {
     pub lights: Vec<Light>,
     /// The sky, and what all lights share.
     pub surroundings: Surroundings,
+    /// The tree over the first lights, where there are many.
+    pub light_nodes: Vec<LightNode>,
+    /// For each primitive that stands in the scene its place among the lights; empty without a tree.
+    pub light_places: Vec<u32>,
+    /// Lights that are no surfaces.
+    pub lamps: Vec<Lamp>,
+    /// The sky's picture.
+    pub environment: Environment,
+    /// The picture's rows.
+    pub environment_rows: Vec<EnvironmentRow>,
+    /// The picture's texels.
+    pub environment_texels: Vec<EnvironmentTexel>,
 }
 
 /// Memory of a primitive while the tree is built, at its peak: measured on `DisplacedSphere`s of 1 to 3 million triangles.
@@ -73,11 +88,18 @@ impl World {
             file: scene.path.display().to_string(),
             problem,
         })?;
-        let (lights, inverse_power) = gather_lights(&trees.primitives[..standing], &materials);
+        let radius = bounding_radius(scene);
+        let emitters = &trees.primitives[..standing];
+        let lighting = Lighting::new(emitters, &materials, &scene.lights, radius);
+        let kinds = if lighting.has_others() {
+            kinds | OTHER_LIGHTS
+        } else {
+            kinds
+        };
         let surroundings = Surroundings {
             sky: scene.sky,
-            light_count: lights.len() as u32,
-            inverse_power,
+            light_count: lighting.table.len() as u32,
+            inverse_power: lighting.inverse_power as f32,
             extent: trees.extent,
             most_indirect: scene.clamp_indirect.unwrap_or(f32::INFINITY),
             strategies: match scene.direct_light {
@@ -85,6 +107,10 @@ impl World {
                 DirectLight::Lights => LIGHT_SAMPLES,
                 DirectLight::Bsdf => BSDF_SAMPLES,
             },
+            far_lights: lighting.sun_count + u32::from(lighting.environment.width > 0),
+            sun_count: lighting.sun_count,
+            tree_lights: lighting.tree_lights,
+            tree_share: lighting.tree_share,
         };
         Ok(World {
             nodes: trees.nodes,
@@ -98,10 +124,34 @@ impl World {
             maps: imagery.maps,
             textures: imagery.textures,
             texels: imagery.texels,
-            lights,
+            lights: lighting.table,
             surroundings,
+            light_nodes: lighting.nodes,
+            light_places: lighting.places,
+            lamps: lighting.lamps,
+            environment: lighting.environment,
+            environment_rows: lighting.tables.rows,
+            environment_texels: lighting.tables.texels,
         })
     }
+
+    /// All that shines.
+    #[inline]
+    pub fn lights(&self) -> Lights<'_> {
+        Lights {
+            surroundings: self.surroundings,
+            primitives: &self.primitives,
+            materials: &self.materials,
+            table: &self.lights,
+            nodes: &self.light_nodes,
+            places: &self.light_places,
+            lamps: &self.lamps,
+            environment: self.environment,
+            rows: &self.environment_rows,
+            texels: &self.environment_texels,
+        }
+    }
+
     /// What rays are traced through where there are instances.
     #[inline]
     pub fn placed_scene(&self) -> PlacedScene<'_> {

@@ -87,6 +87,11 @@ fn spheres_under_an_even_sky_agree_with_the_reference() {
     agrees("e_env_const", &twin("env_const"), 3);
 }
 
+#[test]
+fn spheres_under_a_sky_from_white_to_blue_agree_with_the_reference() {
+    agrees("e_env_gradient", &twin("env_gradient"), 3);
+}
+
 /// The references know of one scattering at a rough surface.
 #[test]
 fn rough_metal_that_loses_nothing_does_not_agree() {

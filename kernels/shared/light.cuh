@@ -1,10 +1,28 @@
 // Choosing points on what shines. Twin: src/light.rs.
+#include "environment.cuh"
+#include "light_tree.cuh"
 #include "material.cuh"
 #include "primitive.cuh"
+#include "sampler.cuh"
 
-struct Light {
-    u32 primitive;
+struct alignas(16) Light {
+    u32 of;
+    u32 kind;
     f32 cumulative;
+    u32 trail;
+};
+
+struct alignas(16) Lamp {
+    Vec3 position;
+    u32 kind;
+    Vec3 direction;
+    f32 chance;
+    Vec3 radiance;
+    f32 inner;
+    f32 outer;
+    u32 _pad0;
+    u32 _pad1;
+    u32 _pad2;
 };
 
 struct Surroundings {
@@ -14,6 +32,23 @@ struct Surroundings {
     f32 extent;
     f32 most_indirect;
     u32 strategies;
+    u32 far_lights;
+    u32 sun_count;
+    u32 tree_lights;
+    u32 tree_share;
+};
+
+struct Lights {
+    Surroundings surroundings;
+    const Primitive *primitives;
+    const Material *materials;
+    const Light *table;
+    const LightNode *nodes;
+    const u32 *places;
+    const Lamp *lamps;
+    Environment environment;
+    const EnvironmentRow *rows;
+    const EnvironmentTexel *texels;
 };
 
 struct LightSample {
@@ -21,9 +56,11 @@ struct LightSample {
     f32 distance;
     f32 pdf;
     Vec3 radiance;
+    u32 to;
+    u32 only;
 };
 
-inline LightSample dark() { return {{0.0f, 0.0f, 0.0f}, 0.0f, 0.0f, {0.0f, 0.0f, 0.0f}}; }
+inline LightSample dark() { return {{0.0f, 0.0f, 0.0f}, 0.0f, 0.0f, {0.0f, 0.0f, 0.0f}, NO_PRIMITIVE, 0}; }
 
 inline f32 sample_weight(u32 strategies, u32 own, f32 drawn, f32 other) {
     if (other > 0.0f && (strategies & own) == 0) return 0.0f;
@@ -52,9 +89,29 @@ inline f32 cone_height(f32 radius, f32 distance2) {
 
 inline f32 sphere_area(f32 radius) { return 4.0f * PI * radius * radius; }
 
-inline f32 light_pdf(const Primitive &primitive, const Material &material, const Surroundings &surroundings,
-                     Vec3 origin, f32 distance, f32 cosine) {
-    f32 share = luminance(material.emission) * surroundings.inverse_power;
+inline f32 share_of_width(const Primitive &primitive, u32 width) {
+    f32 area;
+    if (primitive.kind == TRIANGLE) {
+        Vec3 normal = cross(primitive.b - primitive.a, primitive.c - primitive.a);
+        area = 0.5f * sqrtf(dot(normal, normal));
+    } else {
+        area = sphere_area(primitive.b.x);
+    }
+    return (f32)width * (1.0f / (f32)WHOLE) / area;
+}
+
+inline f32 emitter_share(const Lights &lights, u32 position, Vec3 origin) {
+    Primitive primitive = lights.primitives[position];
+    if ((KINDS & OTHER_LIGHTS) == 0 || lights.surroundings.tree_lights == 0) {
+        return luminance(lights.materials[primitive.material].emission) * lights.surroundings.inverse_power;
+    }
+    u32 place = lights.places[position];
+    if (place == NO_LIGHT) return 0.0f;
+    u32 width = width_of_light(lights.nodes, origin, lights.table[place].trail, lights.surroundings.tree_share);
+    return share_of_width(primitive, width);
+}
+
+inline f32 light_pdf(const Primitive &primitive, f32 share, Vec3 origin, f32 distance, f32 cosine) {
     if (primitive.kind == TRIANGLE) return share * distance * distance / cosine;
     f32 radius = primitive.b.x;
     Vec3 to_center = primitive.a - origin;
@@ -77,7 +134,7 @@ inline LightSample sample_triangle(const Primitive &light, Vec3 radiance, f32 sh
     f32 cosine = -dot(direction, normal);
     bool lit = cosine > 0.0f && distance > 0.0f;
     if (!lit) return dark();
-    return {direction, distance, share * distance2 / cosine, radiance};
+    return {direction, distance, share * distance2 / cosine, radiance, NO_PRIMITIVE, 0};
 }
 
 inline LightSample sample_sphere(const Primitive &light, Vec3 radiance, f32 share, Vec3 origin, f32 u, f32 v) {
@@ -101,12 +158,104 @@ inline LightSample sample_sphere(const Primitive &light, Vec3 radiance, f32 shar
     bool lit = distance > 0.0f;
     if (!lit) return dark();
     f32 pdf = share * sphere_area(radius) / (2.0f * PI * height);
-    return {target * (1.0f / distance), distance, pdf, radiance};
+    return {target * (1.0f / distance), distance, pdf, radiance, NO_PRIMITIVE, 0};
 }
 
-inline LightSample sample_light(const Primitive &primitive, const Material &material,
-                                const Surroundings &surroundings, Vec3 origin, f32 u, f32 v) {
-    f32 share = luminance(material.emission) * surroundings.inverse_power;
-    return primitive.kind == TRIANGLE ? sample_triangle(primitive, material.emission, share, origin, u, v)
-                                      : sample_sphere(primitive, material.emission, share, origin, u, v);
+inline LightSample sample_emitter(const Primitive &primitive, Vec3 radiance, f32 share, Vec3 origin, f32 u, f32 v) {
+    return primitive.kind == TRIANGLE ? sample_triangle(primitive, radiance, share, origin, u, v)
+                                      : sample_sphere(primitive, radiance, share, origin, u, v);
+}
+
+inline f32 spot_falloff(const Lamp &lamp, f32 cosine) {
+    if (cosine >= lamp.inner) return 1.0f;
+    if (cosine <= lamp.outer) return 0.0f;
+    f32 part = (cosine - lamp.outer) / (lamp.inner - lamp.outer);
+    return part * part;
+}
+
+inline LightSample sample_lamp(const Lamp &lamp, f32 chance, Vec3 origin, f32 u, f32 v) {
+    if (lamp.kind == DISTANT) return {lamp.direction, MAX_F32, chance, lamp.radiance, NO_PRIMITIVE, 1};
+    if (lamp.kind == SUN) {
+        Pair disk = square_to_disk(u, v);
+        f32 drop = (disk.x * disk.x + disk.y * disk.y) * lamp.inner;
+        f32 stretch = sqrtf(greater(0.0f, lamp.inner * (2.0f - drop)));
+        Vec3 local = {disk.x * stretch, disk.y * stretch, 1.0f - drop};
+        f32 pdf = chance / (2.0f * PI * lamp.inner);
+        return {normalize(to_world(lamp.direction, local)), MAX_F32, pdf, lamp.radiance, NO_PRIMITIVE, 0};
+    }
+    Vec3 to_lamp = lamp.position - origin;
+    f32 distance2 = dot(to_lamp, to_lamp);
+    f32 distance = sqrtf(distance2);
+    Vec3 direction = to_lamp * (1.0f / distance);
+    f32 part = lamp.kind == SPOT ? spot_falloff(lamp, -dot(direction, lamp.direction)) : 1.0f;
+    bool lit = distance > 0.0f && part > 0.0f;
+    if (!lit) return dark();
+    return {direction, distance, chance, lamp.radiance * (part / distance2), NO_PRIMITIVE, 1};
+}
+
+inline LightSample sample_light(const Lights &lights, Vec3 origin, u32 choice, u32 point_u, u32 point_v) {
+    const Surroundings &surroundings = lights.surroundings;
+    f32 u = unit(point_u), v = unit(point_v);
+    u32 number = choice >> 1;
+    bool others = (KINDS & OTHER_LIGHTS) != 0;
+    bool by_tree = others && number < surroundings.tree_share;
+    u32 width = 0, place;
+    if (by_tree) {
+        Chosen chosen = light_of_number(lights.nodes, origin, number, surroundings.tree_share);
+        if (chosen.light == NO_LIGHT) return dark();
+        width = chosen.width;
+        place = chosen.light;
+    } else if (others && surroundings.tree_lights > 0) {
+        u32 first = surroundings.tree_lights;
+        f32 part = (f32)(number - surroundings.tree_share) / (f32)(WHOLE - surroundings.tree_share);
+        place = first + choose_light(lights.table + first, surroundings.light_count - first, lesser(part, 0.99999994f));
+    } else {
+        place = choose_light(lights.table, surroundings.light_count, unit(choice));
+    }
+    Light light = lights.table[place];
+    if (!others || light.kind == EMITTER) {
+        Primitive primitive = lights.primitives[light.of];
+        Vec3 radiance = lights.materials[primitive.material].emission;
+        f32 share = by_tree ? share_of_width(primitive, width) : luminance(radiance) * surroundings.inverse_power;
+        LightSample sample = sample_emitter(primitive, radiance, share, origin, u, v);
+        sample.to = light.of;
+        return sample;
+    }
+    if (light.kind == LAMP) {
+        Lamp lamp = lights.lamps[light.of];
+        f32 chance = by_tree ? (f32)width * (1.0f / (f32)WHOLE) : lamp.chance;
+        return sample_lamp(lamp, chance, origin, u, v);
+    }
+    Vec3 direction = sample_environment(lights.environment, lights.rows, lights.texels, point_u, point_v);
+    Sight seen = environment_at(lights.environment, lights.rows, lights.texels, direction);
+    if (seen.pdf == 0.0f) return dark();
+    return {direction, MAX_F32, seen.pdf * lights.environment.chance, seen.radiance, NO_PRIMITIVE, 0};
+}
+
+inline Vec3 seen_from(u32 strategies, Vec3 radiance, f32 light_pdf, f32 ray_pdf, bool scattered) {
+    if (!scattered) {
+        return {lesser(radiance.x, SEEN_AT_MOST), lesser(radiance.y, SEEN_AT_MOST),
+                lesser(radiance.z, SEEN_AT_MOST)};
+    }
+    if (ray_pdf == 0.0f) return radiance;
+    return radiance * sample_weight(strategies, BSDF_SAMPLES, ray_pdf, light_pdf);
+}
+
+inline Vec3 sky_light(const Lights &lights, Vec3 direction, f32 ray_pdf, bool scattered) {
+    u32 strategies = lights.surroundings.strategies;
+    Vec3 light = lights.surroundings.sky;
+    if (lights.environment.width > 0) {
+        Sight seen = environment_at(lights.environment, lights.rows, lights.texels, direction);
+        light = light + seen_from(strategies, seen.radiance, seen.pdf * lights.environment.chance, ray_pdf, scattered);
+    }
+    for (u32 sun = 0; sun < lights.surroundings.sun_count; sun++) {
+        Lamp lamp = lights.lamps[sun];
+        Vec3 apart = cross(direction, lamp.direction);
+        bool within = dot(apart, apart) <= lamp.inner * (2.0f - lamp.inner);
+        if (within && dot(direction, lamp.direction) > 0.0f) {
+            f32 pdf = lamp.chance / (2.0f * PI * lamp.inner);
+            light = light + seen_from(strategies, lamp.radiance, pdf, ray_pdf, scattered);
+        }
+    }
+    return light;
 }

@@ -5,6 +5,10 @@ struct Vec3 {
     f32 x, y, z;
 };
 
+struct Pair {
+    f32 x, y;
+};
+
 inline Vec3 operator+(Vec3 a, Vec3 b) { return {a.x + b.x, a.y + b.y, a.z + b.z}; }
 inline Vec3 operator-(Vec3 a, Vec3 b) { return {a.x - b.x, a.y - b.y, a.z - b.z}; }
 inline Vec3 operator*(Vec3 a, Vec3 b) { return {a.x * b.x, a.y * b.y, a.z * b.z}; }
@@ -50,6 +54,19 @@ inline f32 cos_small(f32 x) {
                 s * (1.0f / 24.0f + s * (-1.0f / 720.0f + s * (1.0f / 40320.0f + s * (-1.0f / 3628800.0f)))));
 }
 
+inline Pair sin_cos_turns(f32 turns) {
+    f32 quarters = 4.0f * lesser(greater(turns, 0.0f), 1.0f);
+    u32 nearest = (u32)(quarters + 0.5f);
+    f32 angle = (quarters - (f32)nearest) * (0.5f * PI);
+    f32 sine = sin_small(angle), cosine = cos_small(angle);
+    switch (nearest & 3u) {
+        case 0: return {sine, cosine};
+        case 1: return {cosine, -sine};
+        case 2: return {-sine, -cosine};
+        default: return {-cosine, sine};
+    }
+}
+
 inline f32 arctan2(f32 y, f32 x) {
     f32 across = fabsf(y), along = fabsf(x);
     bool steep = across > along;
@@ -85,10 +102,6 @@ inline Vec3 to_local(Vec3 normal, Vec3 v) {
     Vec3 bitangent = {b, sign + normal.y * normal.y * a, -normal.y};
     return {dot(tangent, v), dot(bitangent, v), dot(normal, v)};
 }
-
-struct Pair {
-    f32 x, y;
-};
 
 inline Pair square_to_disk(f32 u, f32 v) {
     f32 x = 2.0f * u - 1.0f;

@@ -29,7 +29,7 @@ struct alignas(16) Hit {
 
 struct alignas(16) Rgb {
     Vec3 rgb;
-    u32 _pad;
+    u32 scattered;
 };
 
 struct alignas(16) Throughput {

@@ -37,11 +37,20 @@ inline u32 pascal(u32 index) {
 
 inline f32 unit(u32 bits) { return (f32)(bits >> 8) * (1.0f / 16777216.0f); }
 
-inline Pair pair(Sampler sampler, u32 bounce, u32 pair) {
+struct PairBits {
+    u32 x, y;
+};
+
+inline PairBits pair_bits(Sampler sampler, u32 bounce, u32 pair) {
     u32 dimension = bounce * PAIRS_PER_BOUNCE + pair;
     u32 key = hash(sampler.key ^ (dimension * 0x9e3779b9u));
     u32 index = reverse_bits(scramble(reverse_bits(sampler.sample), key));
     u32 first = scramble(index, hash(key ^ 0xbb67ae85u));
     u32 second = scramble(pascal(index), hash(key ^ 0x3c6ef372u));
-    return {unit(reverse_bits(first)), unit(reverse_bits(second))};
+    return {reverse_bits(first), reverse_bits(second)};
+}
+
+inline Pair pair(Sampler sampler, u32 bounce, u32 pair) {
+    PairBits bits = pair_bits(sampler, bounce, pair);
+    return {unit(bits.x), unit(bits.y)};
 }

@@ -10,6 +10,7 @@ use super::{
     camera::camera,
     check_max_bounces, check_size, check_spp,
     geometry::Geometry,
+    lights::lights,
     materials::{Materials, materials, radiance},
     objects::{Builder, object_name},
     source::{Object, Raw, Source, excerpt},
@@ -33,6 +34,7 @@ pub(super) fn scene(path: &Path, text: &str) -> Result<Scene, Error> {
         "Both, Lights or Bsdf",
         |_| Ok(()),
     )?;
+    let (lights, light_notes) = lights(source, &written.lights, settings.spp)?;
     let materials = materials(source, &written.materials, settings.spp)?;
     let mut builder = Builder::new(source, materials, settings.spp);
     for (index, raw) in written.objects.0.iter().enumerate() {
@@ -52,7 +54,8 @@ pub(super) fn scene(path: &Path, text: &str) -> Result<Scene, Error> {
         ..
     } = materials;
     let shines = |material: &Surface| material.radiance() != Vec3::ZERO;
-    if sky == Vec3::ZERO && !materials.iter().any(shines) {
+    notes.extend(light_notes);
+    if sky == Vec3::ZERO && lights.is_empty() && !materials.iter().any(shines) {
         notes.push("nothing in the scene shines: the picture will be black".to_owned());
     }
     Ok(Scene {
@@ -68,6 +71,7 @@ pub(super) fn scene(path: &Path, text: &str) -> Result<Scene, Error> {
         framing: None,
         sky,
         direct_light,
+        lights,
         materials,
         maps,
         textures: library.textures,

@@ -155,6 +155,7 @@ pub(super) fn scene(path: &Path) -> Result<Scene, Error> {
         framing: Some(framing),
         sky: SKY,
         direct_light: DirectLight::Both,
+        lights: Vec::new(),
         materials,
         maps: BTreeMap::new(),
         textures: Vec::new(),

@@ -4,13 +4,13 @@ use glam::Vec3;
 use xxhash_rust::xxh3::Xxh3;
 
 use super::{
-    Camera, DirectLight, Focus, Instance, Lens, Maps, Masking, Mesh, Metal, PixelFilter,
-    Principled, Roughness, Scene, Sphere, Surface, Texture, Triangle,
+    Camera, DirectLight, Environment, Focus, Instance, Lens, Light, Maps, Masking, Mesh, Metal,
+    PixelFilter, Principled, Roughness, Scene, Sphere, Surface, Texture, Triangle,
 };
 
 impl Scene {
-    /// Hash of all that the light depends on, 32 hexadecimal digits (XXH3, 128 bits): the camera, the sky, and every
-    /// triangle and sphere in its order with what it is made of, meshes as they were read.
+    /// Hash of all that the light depends on, 32 hexadecimal digits (XXH3, 128 bits): the camera, the sky, every light, and
+    /// every triangle and sphere in its order with what it is made of, meshes and pictures as they were read.
     ///
     /// Names, comments, paths and materials that nothing is made of do not matter. Size, samples, bounces and seed are
     /// not in it: they are settings of a render.
@@ -45,6 +45,9 @@ impl Scene {
         {
             hash.floats([center.x, center.y, center.z, radius]);
             hash.0.update(&materials[material as usize]);
+        }
+        for light in &self.lights {
+            light_hash(light, &mut hash);
         }
         self.instances_hash(&materials, &mut hash);
         hash.0.digest128()
@@ -123,6 +126,55 @@ fn mesh_hash(mesh: &Mesh, by_index: &[[u8; 16]]) -> [u8; 16] {
         hash.0.update(&by_index[material as usize]);
     }
     hash.0.digest128().to_le_bytes()
+}
+
+fn light_hash(light: &Light, hash: &mut Words) {
+    match light {
+        &Light::Point {
+            position,
+            intensity,
+        } => {
+            hash.number(0);
+            [position, intensity]
+                .into_iter()
+                .for_each(|vector| hash.vector(vector));
+        }
+        &Light::Spot {
+            position,
+            direction,
+            intensity,
+            inner_degrees,
+            outer_degrees,
+        } => {
+            hash.number(1);
+            [position, direction, intensity]
+                .into_iter()
+                .for_each(|vector| hash.vector(vector));
+            hash.floats([inner_degrees, outer_degrees]);
+        }
+        &Light::Directional {
+            direction,
+            irradiance,
+            angle_degrees,
+        } => {
+            hash.number(2);
+            [direction, irradiance]
+                .into_iter()
+                .for_each(|vector| hash.vector(vector));
+            hash.floats([angle_degrees]);
+        }
+        Light::Environment(Environment {
+            width,
+            radiances,
+            turns,
+        }) => {
+            hash.number(3);
+            hash.number(u64::from(*width));
+            hash.number(radiances.len() as u64);
+            hash.floats([*turns]);
+            radiances.iter().for_each(|&texel| hash.vector(texel));
+        }
+    }
 }
 
 /// Of a scene's surfaces seen by a camera.

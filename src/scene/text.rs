@@ -32,6 +32,8 @@ pub(super) struct SceneText<'a> {
     #[serde(default, deserialize_with = "given")]
     pub(super) direct_light: Option<Raw<'a>>,
     #[serde(default)]
+    pub(super) lights: LightsText<'a>,
+    #[serde(default)]
     pub(super) materials: MaterialsText<'a>,
     pub(super) objects: ObjectsText<'a>,
 }
@@ -437,4 +439,93 @@ impl<'de: 'a, 'a> Deserialize<'de> for ObjectsText<'a> {
         }
         deserializer.deserialize_seq(Entries).map(ObjectsText)
     }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) enum LightText<'a> {
+    Point {
+        #[serde(borrow)]
+        position: Raw<'a>,
+        intensity: Raw<'a>,
+    },
+    Spot {
+        position: Raw<'a>,
+        direction: Raw<'a>,
+        intensity: Raw<'a>,
+        #[serde(default, deserialize_with = "given")]
+        inner: Option<Raw<'a>>,
+        outer: Raw<'a>,
+    },
+    Directional {
+        direction: Raw<'a>,
+        irradiance: Raw<'a>,
+        #[serde(default, deserialize_with = "given")]
+        angle: Option<Raw<'a>>,
+    },
+    SunSky(#[serde(borrow)] SunSkyText<'a>),
+    Environment {
+        file: Raw<'a>,
+        #[serde(default, deserialize_with = "given")]
+        scale: Option<Raw<'a>>,
+        #[serde(default, deserialize_with = "given")]
+        rotate_y: Option<Raw<'a>>,
+    },
+}
+
+/// Lights, in the file's order.
+#[derive(Default)]
+pub(super) struct LightsText<'a>(pub(super) Vec<Raw<'a>>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for LightsText<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Entries;
+        impl<'de> Visitor<'de> for Entries {
+            type Value = Vec<Raw<'de>>;
+
+            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+                f.write_str("a list of lights")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+                let mut lights = Vec::new();
+                loop {
+                    let name = format!("light {}", lights.len() + 1);
+                    match list
+                        .next_element()
+                        .map_err(|error| wording::within(&name, &error))?
+                    {
+                        Some(light) => lights.push(light),
+                        None => return Ok(lights),
+                    }
+                }
+            }
+        }
+        deserializer.deserialize_seq(Entries).map(LightsText)
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(rename = "SunSky", deny_unknown_fields)]
+pub(super) struct SunSkyText<'a> {
+    #[serde(borrow, default, deserialize_with = "given")]
+    pub(super) elevation: Option<Raw<'a>>,
+    #[serde(default, deserialize_with = "given")]
+    pub(super) azimuth: Option<Raw<'a>>,
+    #[serde(default, deserialize_with = "given")]
+    pub(super) date: Option<Raw<'a>>,
+    #[serde(default, deserialize_with = "given")]
+    pub(super) time: Option<Raw<'a>>,
+    #[serde(default, deserialize_with = "given")]
+    pub(super) latitude: Option<Raw<'a>>,
+    #[serde(default, deserialize_with = "given")]
+    pub(super) longitude: Option<Raw<'a>>,
+    #[serde(default, deserialize_with = "given")]
+    pub(super) turbidity: Option<Raw<'a>>,
+    #[serde(default, deserialize_with = "given")]
+    pub(super) ground: Option<Raw<'a>>,
+    #[serde(default, deserialize_with = "given")]
+    pub(super) sun: Option<Raw<'a>>,
+    #[serde(default, deserialize_with = "given")]
+    pub(super) scale: Option<Raw<'a>>,
 }

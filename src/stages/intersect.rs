@@ -1,17 +1,19 @@
 //! intersect: every live ray against the scene.
 //!
-//! Reads: queue, rays, throughputs, nodes, primitives, instances, sky. Writes: hits by path, and of which instance they are;
+//! Reads: queue, rays, throughputs, nodes, primitives, instances, the sky and what shines in it. Writes: hits by path, and of which instance they are;
 //! flags by lane, 1 for a hit; radiances of the rays that miss, which see the sky.
-//! A scene without instances has a kernel of its own, which does not ask for any.
+//! A scene without instances has a kernel of its own, which does not ask for any; and a sky that is not even is added by
+//! one more, which takes registers that traversal needs.
 
 use compaction::cuda::{In, InOut, Source};
 
 use crate::{
     Error,
     bvh::{self, Node},
+    environment::{Environment, EnvironmentRow, EnvironmentTexel},
     instance::Instance,
     kernels::stage,
-    light::Surroundings,
+    light::{Lamp, Surroundings, sky_light},
     math::clamped,
     path::{Hit, NO_PATH, NO_PRIMITIVE, Ray, Rgb, Throughput},
     primitive::Primitive,
@@ -29,6 +31,7 @@ pub fn intersect(wave: &mut Wave, bounce: u32) -> Result<(), Error> {
 
 fn on_cpu(wave: &mut CpuWave, bounce: u32) {
     let world = &*wave.world;
+    let lights = world.lights();
     let most_light = world.surroundings.after(bounce).most_indirect;
     for lane in 0..wave.lanes(counts::rays(bounce)) {
         let path = wave.queue[lane];
@@ -48,8 +51,9 @@ fn on_cpu(wave: &mut CpuWave, bounce: u32) {
         };
         let missed = hit.primitive == NO_PRIMITIVE;
         if missed {
-            let light = wave.throughputs[slot].rgb * world.surroundings.sky;
-            wave.radiances[slot].rgb += clamped(light, most_light);
+            let scattered = wave.radiances[slot].scattered == 1;
+            let sky = sky_light(&lights, ray.direction, ray.pdf, scattered);
+            wave.radiances[slot].rgb += clamped(wave.throughputs[slot].rgb * sky, most_light);
         }
         wave.hits[slot] = hit;
         wave.flags[lane] = u8::from(!missed);
@@ -72,7 +76,22 @@ pub(super) type Arguments = (
     InOut<u8>,
 );
 
-/// The kernel's file.
+/// What the kernel takes that adds the sky, if it is not even.
+pub(super) type SkyArguments = (
+    Surroundings,
+    In<Lamp>,
+    Environment,
+    In<EnvironmentRow>,
+    In<EnvironmentTexel>,
+    In<u32>,
+    In<u32>,
+    In<u8>,
+    In<Ray>,
+    In<Throughput>,
+    InOut<Rgb>,
+);
+
+/// The kernels' file.
 pub(super) fn source() -> Source {
     stage::<Arguments>(
         "kernels/intersect.cu",
@@ -80,6 +99,7 @@ pub(super) fn source() -> Source {
         "intersect",
     )
     .kernel::<Arguments>("intersect_placed")
+    .kernel::<SkyArguments>("intersect_sky")
 }
 
 fn on_cuda(wave: &mut CudaWave, bounce: u32) -> Result<(), Error> {
@@ -97,7 +117,7 @@ fn on_cuda(wave: &mut CudaWave, bounce: u32) -> Result<(), Error> {
             wave.primitives.as_view(),
             wave.placed.as_view(),
             wave.surroundings.after(bounce),
-            wave.counts.slice(lanes),
+            wave.counts.slice(lanes.clone()),
             wave.queue.as_view(),
             wave.rays.as_view(),
             wave.throughputs.as_view(),
@@ -107,5 +127,24 @@ fn on_cuda(wave: &mut CudaWave, bounce: u32) -> Result<(), Error> {
             wave.flags.as_view_mut(),
         ),
     )?;
+    if wave.surroundings.far_lights > 0 {
+        wave.kernels.intersect_sky.launch(
+            &wave.stream,
+            wave.over_lanes(),
+            (
+                wave.surroundings.after(bounce),
+                wave.lamps.as_view(),
+                wave.environment,
+                wave.environment_rows.as_view(),
+                wave.environment_texels.as_view(),
+                wave.counts.slice(lanes),
+                wave.queue.as_view(),
+                wave.flags.as_view(),
+                wave.rays.as_view(),
+                wave.throughputs.as_view(),
+                wave.radiances.as_view_mut(),
+            ),
+        )?;
+    }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! shade: what happens where a ray hit.
 //!
 //! Reads: queue, rays, hits and their instances, throughputs, primitives, meshes, materials, textures, energy, lights.
-//! Writes: radiances (emission); shadow rays by lane, and the instances that they go to; rays and throughputs of the paths
+//! Writes: radiances (emission, and whether the path met more than mirrors and glass); shadow rays by lane, and the instances that they go to; rays and throughputs of the paths
 //! that go on; flags by lane, 1 for those; the count of shadow rays.
 //! Light sampling and BSDF sampling are combined by the power heuristic (Veach 1997); roulette by the throughput's
 //! largest channel, from the fifth scattering on.
@@ -13,14 +13,16 @@ use compaction::cuda::{In, InOut, Source};
 use crate::{
     Error,
     bsdf::{Bsdf, bsdf_of, bsdf_sample, bsdf_value, is_specular, sample_specular},
+    environment::{Environment, EnvironmentRow, EnvironmentTexel},
     instance::{
         Corners, Instance, MeshVertex, NO_INSTANCE, consistent_normal, placed_surface, start,
     },
     kernels::stage_for,
     light::{
-        BSDF_SAMPLES, LIGHT_SAMPLES, Light, LightSample, Surroundings, choose_light, light_pdf,
-        sample_light, sample_weight,
+        BSDF_SAMPLES, LIGHT_SAMPLES, Lamp, Light, LightSample, Surroundings, emitter_share,
+        light_pdf, sample_light, sample_weight,
     },
+    light_tree::LightNode,
     maps::{Maps, emission_at, material_at},
     material::{ALL_KINDS, Material, PLAIN_KINDS},
     math::{clamped, dot, lesser, max_component},
@@ -29,7 +31,7 @@ use crate::{
         Throughput, pixel_and_sample,
     },
     primitive::{Primitive, Surface, hit_primitive, shear, surface_at},
-    sampler::{PAIR_BSDF, PAIR_CHOICE, PAIR_LIGHT, Sampler, pair, sampler},
+    sampler::{PAIR_BSDF, PAIR_CHOICE, PAIR_LIGHT, Sampler, pair, pair_bits, sampler},
     texture::Texture,
     wave::{CpuWave, CudaWave, Stage, Wave, counts},
     world::World,
@@ -90,6 +92,9 @@ fn on_cpu<const PLACED: bool>(wave: &mut CpuWave, bounce: u32) {
             wave.rays[slot] = vertex.ray;
             wave.throughputs[slot] = vertex.throughput;
             wave.flags[lane] = 1;
+            if vertex.ray.pdf != 0.0 {
+                wave.radiances[slot].scattered = 1;
+            }
         }
     }
 }
@@ -133,15 +138,7 @@ fn shade_path<const PLACED: bool>(
     let cosine = -dot(vertex.ray.direction, surface.normal);
     let front = cosine > 0.0;
     if front && max_component(material.emission) > 0.0 {
-        vertex.emitted = emission(
-            &world.surroundings,
-            primitive,
-            table,
-            material.emission,
-            vertex,
-            hit.distance,
-            cosine,
-        );
+        vertex.emitted = emission(world, hit, material.emission, vertex, cosine);
     }
     if !scatters || (!front && material.one_sided == 1) {
         return false;
@@ -168,28 +165,17 @@ fn shade_path<const PLACED: bool>(
 
 /// What the surface itself sends along the path, weighted against the light sample that could have found it.
 #[inline]
-fn emission(
-    surroundings: &Surroundings,
-    primitive: &Primitive,
-    material: &Material,
-    emitted: Vec3,
-    vertex: &Vertex,
-    distance: f32,
-    cosine: f32,
-) -> Vec3 {
+fn emission(world: &World, hit: &Hit, emitted: Vec3, vertex: &Vertex, cosine: f32) -> Vec3 {
     let carried = vertex.throughput.rgb * emitted;
     if vertex.ray.pdf == 0.0 || vertex.instance != NO_INSTANCE {
         return carried;
     }
-    let pdf = light_pdf(
-        primitive,
-        material,
-        surroundings,
-        vertex.ray.origin,
-        distance,
-        cosine,
-    );
-    carried * sample_weight(surroundings.strategies, BSDF_SAMPLES, vertex.ray.pdf, pdf)
+    let origin = vertex.ray.origin;
+    let share = emitter_share(&world.lights(), hit.primitive, origin);
+    let primitive = &world.primitives[hit.primitive as usize];
+    let pdf = light_pdf(primitive, share, origin, hit.distance, cosine);
+    let strategies = world.surroundings.strategies;
+    carried * sample_weight(strategies, BSDF_SAMPLES, vertex.ray.pdf, pdf)
 }
 
 /// A light sample and the next ray, which leaves on one side both of the surface and of what it is shaded by, or has
@@ -208,7 +194,7 @@ fn scatter<const PLACED: bool>(
         sample_specular(bsdf, normal, to_eye, choice)
     } else {
         if world.surroundings.light_count > 0 {
-            connect_light::<PLACED>(world, choice, bsdf, primitive, surface, vertex);
+            connect_light::<PLACED>(world, bsdf, primitive, surface, vertex);
         }
         let (u, v) = pair(vertex.numbers, vertex.bounce, PAIR_BSDF);
         bsdf_sample(&world.energy, bsdf, normal, to_eye, choice, u, v)
@@ -229,19 +215,15 @@ fn scatter<const PLACED: bool>(
 #[inline]
 fn connect_light<const PLACED: bool>(
     world: &World,
-    choice: f32,
     bsdf: &Bsdf,
     primitive_left: u32,
     surface: &Surface,
     vertex: &mut Vertex,
 ) {
-    let light =
-        &world.lights[choose_light(&world.lights, world.surroundings.light_count, choice) as usize];
-    let primitive = &world.primitives[light.primitive as usize];
-    let material = &world.materials[primitive.material as usize];
-    let (u, v) = pair(vertex.numbers, vertex.bounce, PAIR_LIGHT);
+    let (choice, _) = pair_bits(vertex.numbers, vertex.bounce, PAIR_CHOICE);
+    let (u, v) = pair_bits(vertex.numbers, vertex.bounce, PAIR_LIGHT);
     let (origin, lifted) = start(surface, 1.0);
-    let sample = sample_light(primitive, material, &world.surroundings, origin, u, v);
+    let sample = sample_light(&world.lights(), origin, choice, u, v);
     let cosine = dot(surface.normal, sample.direction);
     let shaded = dot(surface.shading, sample.direction);
     let above = shaded > 0.0 && (cosine > 0.0 || lifted);
@@ -255,8 +237,8 @@ fn connect_light<const PLACED: bool>(
     } else {
         (origin, lifted)
     };
-    let radiance = if PLACED && material.maps != 0 {
-        sent(world, light, material, origin, &sample)
+    let radiance = if PLACED && sample.to != NO_PRIMITIVE {
+        sent(world, origin, &sample)
     } else {
         sample.radiance
     };
@@ -267,12 +249,9 @@ fn connect_light<const PLACED: bool>(
         -vertex.ray.direction,
         sample.direction,
     );
-    let weight = sample_weight(
-        world.surroundings.strategies,
-        LIGHT_SAMPLES,
-        sample.pdf,
-        value.pdf,
-    );
+    let found = if sample.only == 1 { 0.0 } else { value.pdf };
+    let strategies = world.surroundings.strategies;
+    let weight = sample_weight(strategies, LIGHT_SAMPLES, sample.pdf, found);
     let light_here =
         vertex.throughput.rgb * value.color * radiance * (value.scale * weight / sample.pdf);
     if max_component(light_here) <= 0.0 {
@@ -282,20 +261,18 @@ fn connect_light<const PLACED: bool>(
     vertex.shadow_ray.distance = sample.distance;
     vertex.shadow_ray.direction = sample.direction;
     vertex.shadow_ray.from = if lifted { NO_PRIMITIVE } else { primitive_left };
-    vertex.shadow_ray.to = light.primitive;
+    vertex.shadow_ray.to = sample.to;
     vertex.shadow_ray.light = light_here;
 }
 
-/// What a light whose radiance varies over it sends from the point that a sample chose: the one that its ray meets.
+/// What a surface, whose radiance may vary over it, sends from the point that a sample chose: the one that its ray meets.
 #[inline]
-fn sent(
-    world: &World,
-    light: &Light,
-    material: &Material,
-    origin: Vec3,
-    sample: &LightSample,
-) -> Vec3 {
-    let primitive = &world.primitives[light.primitive as usize];
+fn sent(world: &World, origin: Vec3, sample: &LightSample) -> Vec3 {
+    let primitive = &world.primitives[sample.to as usize];
+    let material = &world.materials[primitive.material as usize];
+    if material.maps == 0 {
+        return sample.radiance;
+    }
     let ray = Ray {
         origin,
         pdf: 0.0,
@@ -306,7 +283,7 @@ fn sent(
     let (_, u, v) = hit_primitive(primitive, origin, ray.direction, &shear, false);
     let hit = Hit {
         distance: sample.distance,
-        primitive: light.primitive,
+        primitive: sample.to,
         u,
         v,
     };
@@ -343,7 +320,13 @@ pub(super) type Arguments = (
     In<u32>,
     In<f32>,
     In<Light>,
+    In<LightNode>,
+    In<u32>,
     Surroundings,
+    In<Lamp>,
+    Environment,
+    In<EnvironmentRow>,
+    In<EnvironmentTexel>,
     Span,
     u32,
     u32,
@@ -403,7 +386,13 @@ fn on_cuda(wave: &mut CudaWave, bounce: u32) -> Result<(), Error> {
             wave.texels.as_view(),
             wave.energy.as_view(),
             wave.lights.as_view(),
+            wave.light_nodes.as_view(),
+            wave.light_places.as_view(),
             wave.surroundings,
+            wave.lamps.as_view(),
+            wave.environment,
+            wave.environment_rows.as_view(),
+            wave.environment_texels.as_view(),
             wave.span,
             bounce,
             u32::from(bounce < wave.max_bounces),

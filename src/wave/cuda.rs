@@ -13,10 +13,12 @@ use crate::{
     Error,
     bvh::Node,
     camera::Camera,
+    environment::{Environment, EnvironmentRow, EnvironmentTexel},
     film::Exposed,
     instance::{Corners, Instance, MeshVertex},
     kernels::{BLOCK_THREADS, BLOCKS_PER_MULTIPROCESSOR, SHIPPED},
-    light::{Light, Surroundings},
+    light::{Lamp, Light, Surroundings},
+    light_tree::LightNode,
     maps::Maps,
     material::Material,
     path::{Hit, Ray, Rgb, ShadowRay, Span, Throughput},
@@ -59,6 +61,18 @@ pub struct CudaWave {
     pub texels: CudaSlice<u32>,
     /// What shines.
     pub lights: CudaSlice<Light>,
+    /// The tree over the first of them.
+    pub light_nodes: CudaSlice<LightNode>,
+    /// For each primitive its place among them.
+    pub light_places: CudaSlice<u32>,
+    /// Lights that are no surfaces.
+    pub lamps: CudaSlice<Lamp>,
+    /// The sky's picture.
+    pub environment: Environment,
+    /// The picture's rows.
+    pub environment_rows: CudaSlice<EnvironmentRow>,
+    /// The picture's texels.
+    pub environment_texels: CudaSlice<EnvironmentTexel>,
     /// The sky, and what all lights share.
     pub surroundings: Surroundings,
     /// The scene's camera.
@@ -164,6 +178,12 @@ impl CudaWave {
             textures: upload(&stream, &world.textures)?,
             texels: upload(&stream, &world.texels)?,
             lights: upload(&stream, &world.lights)?,
+            light_nodes: upload(&stream, &world.light_nodes)?,
+            light_places: upload(&stream, &world.light_places)?,
+            lamps: upload(&stream, &world.lamps)?,
+            environment: world.environment,
+            environment_rows: upload(&stream, &world.environment_rows)?,
+            environment_texels: upload(&stream, &world.environment_texels)?,
             surroundings: world.surroundings,
             camera,
             max_bounces,

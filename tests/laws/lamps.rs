@@ -3,6 +3,7 @@
 use std::f64::consts::PI;
 
 use glam::DVec3;
+use raysieve::world::World;
 
 use crate::{expect, lit_plane, measure};
 
@@ -24,6 +25,42 @@ fn a_quad_lamp_lights_a_plane_by_its_form_factor() {
             &measure(&lit_plane(at, lamp)),
             lit(irradiance),
             &format!("the quad over {point:?}"),
+        );
+    }
+}
+
+/// The same lamp in pieces, chosen by the tree over many lights.
+#[test]
+fn a_lamp_in_pieces_lights_like_the_whole() {
+    let corners = [
+        (-0.5, 1.0, -0.3),
+        (0.7, 1.0, -0.3),
+        (0.7, 1.0, 0.9),
+        (-0.5, 1.0, 0.9),
+    ]
+    .map(DVec3::from);
+    let pieces = 9;
+    let side = 1.2 / f64::from(pieces);
+    let lamp: String = (0..pieces * pieces)
+        .map(|piece| {
+            let (x, z) = (f64::from(piece % pieces), f64::from(piece / pieces));
+            format!(
+                r#"Quad(corner: ({}, 1, {}), edge_u: ({side}, 0, 0), edge_v: (0, 0, {side}), material: "lamp"),"#,
+                -0.5 + x * side,
+                -0.3 + z * side
+            )
+        })
+        .collect();
+    for point in [(0.1, 0.3), (1.5, 0.0), (-3.0, 4.0)] {
+        let at = DVec3::new(point.0, 0.0, point.1);
+        let irradiance = polygon_irradiance(&corners.map(|corner| corner - at));
+        let scene = lit_plane(at, &lamp);
+        let world = World::new(&scene).unwrap();
+        assert_eq!(world.surroundings.tree_lights, 162);
+        expect(
+            &measure(&scene),
+            lit(irradiance),
+            &format!("the pieces over {point:?}"),
         );
     }
 }

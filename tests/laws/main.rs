@@ -10,6 +10,7 @@ mod instances;
 mod lamps;
 mod scale;
 mod sides;
+mod skies;
 mod strategies;
 
 use common::{on_cpu, render, scene};

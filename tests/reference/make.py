@@ -11,7 +11,8 @@ import numpy as np
 import OpenEXR
 
 # The Cornell box with at most 8 edges a path, and with 2; a thin lens; the box with spheres of gold, glass and mirror; rough
-# metal and rough glass under an even sky, without what they scatter more than once; spheres on a plane under an even sky.
+# metal and rough glass under an even sky, without what they scatter more than once; spheres on a plane under an even sky, and
+# under one from white to blue.
 NAMES = [
     "a_cornell_d8",
     "a_cornell_d2",
@@ -20,6 +21,7 @@ NAMES = [
     "d_furnace_roughconductor",
     "d_furnace_roughdielectric",
     "e_env_const",
+    "e_env_gradient",
 ]
 BLOCK = 8
 

@@ -220,10 +220,11 @@ pub(crate) struct Host {
 }
 
 /// The kernels, by their numbers in that program.
-const KERNELS: [&str; 11] = [
+const KERNELS: [&str; 12] = [
     "generate",
     "intersect",
     "intersect_placed",
+    "intersect_sky",
     "shade",
     "shade_placed",
     "shade_plain",
@@ -405,6 +406,23 @@ impl Host {
             BLOCKS,
             &mut arguments,
         );
+        if surroundings.far_lights == 0 {
+            return;
+        }
+        let mut arguments = [
+            value(&surroundings),
+            list(&world.lamps),
+            value(&world.environment),
+            list(&world.environment_rows),
+            list(&world.environment_texels),
+            value(&lanes),
+            list(&buffers.queue),
+            list(&buffers.flags),
+            list(&buffers.rays),
+            list(&buffers.throughputs),
+            list_mut(&mut buffers.radiances),
+        ];
+        self.launch("intersect_sky", BLOCKS, &mut arguments);
     }
 
     /// Flagged lanes, in order: what every sieve is specified by.
@@ -435,7 +453,13 @@ impl Host {
             list(&world.texels),
             list(&world.energy),
             list(&world.lights),
+            list(&world.light_nodes),
+            list(&world.light_places),
             value(&world.surroundings),
+            list(&world.lamps),
+            value(&world.environment),
+            list(&world.environment_rows),
+            list(&world.environment_texels),
             value(&buffers.span),
             value(&bounce),
             value(&scatters),

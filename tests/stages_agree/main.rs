@@ -126,6 +126,8 @@ fn agrees_on_host(compiler: &HostCompiler, stage: &str) {
     let settings = SETTINGS.get_or_init(|| {
         [
             load("scenes/cornell.ron"),
+            load("tests/scenes/lights.ron"),
+            load("tests/scenes/many_lights.ron"),
             garden(),
             garden_by_lens(),
             placed_garden(),
@@ -231,6 +233,8 @@ fn whole_loop(compiler: &HostCompiler) {
     for scene in [
         load("scenes/cornell.ron"),
         load("scenes/spheres.ron"),
+        load("tests/scenes/lights.ron"),
+        load("tests/scenes/many_lights.ron"),
         garden(),
         garden_by_lens(),
     ] {

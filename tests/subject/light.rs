@@ -4,7 +4,7 @@ use std::f64::consts::TAU;
 
 use glam::Vec3;
 use raysieve::{
-    light::{Surroundings, choose_light, gather_lights, light_pdf, sample_light},
+    light::{Light, by_power, choose_light, gather_lights, light_pdf, sample_emitter},
     material::Material,
     primitive::{Primitive, SPHERE, TRIANGLE},
 };
@@ -30,15 +30,15 @@ fn sphere(center: Vec3, radius: f32) -> Primitive {
     }
 }
 
-/// The light alone in the world.
-fn alone(light: &Primitive) -> Surroundings {
-    let (lights, inverse_power) = gather_lights(std::slice::from_ref(light), &[shining()]);
-    assert_eq!((lights.len(), lights[0].cumulative), (1, 1.0));
-    Surroundings {
-        light_count: 1,
-        inverse_power,
-        ..Surroundings::default()
-    }
+/// What the light has of all chances per area, alone in the world.
+fn alone(light: &Primitive) -> f32 {
+    let mut lights = gather_lights(std::slice::from_ref(light), &[shining()]);
+    by_power(&mut lights);
+    let &[(light, power)] = &lights[..] else {
+        panic!("{lights:?}")
+    };
+    assert_eq!(light.cumulative, 1.0);
+    (1.0 / power) as f32
 }
 
 /// 63 degrees of freedom: 63 give or take 11.2.
@@ -65,16 +65,16 @@ fn a_sphere_is_sampled_evenly_over_its_solid_angle() {
         (Vec3::Y * 50.0, 0.01),
     ] {
         let light = sphere(center, radius);
-        let surroundings = alone(&light);
+        let share = alone(&light);
         let axis = center.as_dvec3().normalize();
         let (tangent, bitangent) = axis.any_orthonormal_pair();
         let height = 1.0 - (1.0 - (f64::from(radius) / center.as_dvec3().length()).powi(2)).sqrt();
         let mut counts = [0; CELLS * CELLS];
         for _ in 0..COUNT {
-            let sample = sample_light(
+            let sample = sample_emitter(
                 &light,
-                &shining(),
-                &surroundings,
+                Vec3::ONE,
+                share,
                 Vec3::ZERO,
                 random.unit(),
                 random.unit(),
@@ -83,14 +83,7 @@ fn a_sphere_is_sampled_evenly_over_its_solid_angle() {
                 (f64::from(sample.pdf) * TAU * height - 1.0).abs() < 1e-3,
                 "{sample:?}"
             );
-            let pdf = light_pdf(
-                &light,
-                &shining(),
-                &surroundings,
-                Vec3::ZERO,
-                sample.distance,
-                0.5,
-            );
+            let pdf = light_pdf(&light, share, Vec3::ZERO, sample.distance, 0.5);
             assert_eq!(sample.pdf, pdf, "both strategies know one density");
             let off = (sample.direction * sample.distance - center).length();
             // It is moved off the surface by some 2^-15 of its coordinates.
@@ -122,15 +115,15 @@ fn a_triangle_is_sampled_evenly_over_its_area() {
     };
     let normal = (light.b - light.a).cross(light.c - light.a).normalize();
     let origin = Vec3::new(0.5, 2.0, 0.2) + normal * 3.0;
-    let surroundings = alone(&light);
+    let share = alone(&light);
     let area = f64::from((light.b - light.a).cross(light.c - light.a).length()) / 2.0;
     let mut random = Random(10);
     let mut counts = [0; CELLS * CELLS];
     for _ in 0..COUNT {
-        let sample = sample_light(
+        let sample = sample_emitter(
             &light,
-            &shining(),
-            &surroundings,
+            Vec3::ONE,
+            share,
             origin,
             random.unit(),
             random.unit(),
@@ -141,14 +134,7 @@ fn a_triangle_is_sampled_evenly_over_its_area() {
             (f64::from(sample.pdf) / pdf - 1.0).abs() < 1e-4,
             "{sample:?}: expected {pdf}"
         );
-        let known = light_pdf(
-            &light,
-            &shining(),
-            &surroundings,
-            origin,
-            sample.distance,
-            cosine,
-        );
+        let known = light_pdf(&light, share, origin, sample.distance, cosine);
         assert!(
             (known / sample.pdf - 1.0).abs() < 1e-5,
             "both strategies know one density"
@@ -170,8 +156,8 @@ fn a_triangle_is_sampled_evenly_over_its_area() {
 #[test]
 fn what_a_light_does_not_shine_on_gets_none() {
     let light = sphere(Vec3::ZERO, 1.0);
-    let surroundings = alone(&light);
-    let inside = sample_light(&light, &shining(), &surroundings, Vec3::X * 0.5, 0.3, 0.6);
+    let share = alone(&light);
+    let inside = sample_emitter(&light, Vec3::ONE, share, Vec3::X * 0.5, 0.3, 0.6);
     assert_eq!(
         (inside.distance, inside.radiance),
         (0.0, Vec3::ZERO),
@@ -184,8 +170,8 @@ fn what_a_light_does_not_shine_on_gets_none() {
         kind: TRIANGLE,
         ..Primitive::default()
     };
-    let surroundings = alone(&triangle);
-    let behind = sample_light(&triangle, &shining(), &surroundings, Vec3::NEG_Z, 0.3, 0.6);
+    let share = alone(&triangle);
+    let behind = sample_emitter(&triangle, Vec3::ONE, share, Vec3::NEG_Z, 0.3, 0.6);
     assert_eq!(
         (behind.distance, behind.radiance),
         (0.0, Vec3::ZERO),
@@ -206,12 +192,11 @@ fn lights_are_chosen_by_their_power() {
     for (number, primitive) in (0..).zip(&mut primitives) {
         primitive.number = number;
     }
-    let (lights, _) = gather_lights(&primitives, &materials);
+    let mut lights = gather_lights(&primitives, &materials);
+    by_power(&mut lights);
+    let lights: Vec<Light> = lights.into_iter().map(|(light, _)| light).collect();
     assert_eq!(
-        lights
-            .iter()
-            .map(|light| light.primitive)
-            .collect::<Vec<_>>(),
+        lights.iter().map(|light| light.of).collect::<Vec<_>>(),
         [0, 2, 3],
         "what does not shine is none"
     );

@@ -5,9 +5,12 @@ mod common;
 
 mod bvh;
 mod camera;
+mod environment;
 mod film;
 mod light;
+mod light_tree;
 mod material;
 mod math;
 mod sampler;
+mod sun_sky;
 mod texture;

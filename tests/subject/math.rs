@@ -3,7 +3,9 @@
 use std::{f32::consts::FRAC_PI_4, ops::Range};
 
 use glam::Vec3;
-use raysieve::math::{cos_small, dot, normalize, sin_small, square_to_disk, to_world};
+use raysieve::math::{
+    cos_small, dot, normalize, sin_cos_turns, sin_small, square_to_disk, to_world,
+};
 
 use crate::common::Random;
 
@@ -84,6 +86,39 @@ fn sine_and_cosine_are_symmetric_and_their_series_are_right() {
         assert_eq!(cos_small(-x).to_bits(), cos_small(x).to_bits());
     }
     assert_eq!((sin_small(0.0), cos_small(0.0)), (0.0, 1.0));
+}
+
+/// Of every part of a turn that the sampler draws, and around the quarters.
+#[test]
+fn sine_and_cosine_of_turns_are_as_near_as_said() {
+    let drawn = (0..=1 << 22).map(|step| step as f32 / (1 << 22) as f32);
+    let quarters = [0.0_f32, 0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875, 1.0];
+    let near = quarters.into_iter().flat_map(|quarter| {
+        let bits = quarter.to_bits();
+        (bits.saturating_sub(2000)..bits + 2000).map(f32::from_bits)
+    });
+    let (mut sine, mut cosine) = (0.0_f64, 0.0_f64);
+    for turns in drawn.chain(near).filter(|&turns| turns <= 1.0) {
+        // Quarters are taken off exactly here too.
+        let quarters = 4.0 * f64::from(turns);
+        let rest = (quarters - quarters.round()) * std::f64::consts::FRAC_PI_2;
+        let (sin, cos) = rest.sin_cos();
+        let exact = match quarters.round() as u32 % 4 {
+            0 => (sin, cos),
+            1 => (cos, -sin),
+            2 => (-sin, -cos),
+            _ => (-cos, sin),
+        };
+        let got = sin_cos_turns(turns);
+        sine = sine.max(units(got.0.abs(), exact.0.abs()));
+        cosine = cosine.max(units(got.1.abs(), exact.1.abs()));
+        assert!(f64::from(got.0) * exact.0 >= 0.0 && f64::from(got.1) * exact.1 >= 0.0);
+    }
+    assert!(
+        (2.0..2.5).contains(&sine) && (2.0..2.5).contains(&cosine),
+        "sine {sine}, cosine {cosine} units off"
+    );
+    assert_eq!(sin_cos_turns(f32::NAN), (0.0, 1.0));
 }
 
 #[test]

@@ -54,17 +54,17 @@ struct Several {
     T items[length];
 };
 
-// What the traversal and the materials read. In the file: how many words of nodes and of tables there are, these, and the
-// primitives' words.
-inline std::vector<Word> nodes, energy, primitives;
+// A scene. In the file: how many words of nodes, of tables and of materials there are, these, and the primitives' words.
+inline std::vector<Word> nodes, energy, materials, primitives;
 
 inline void read_scene(const char *path) {
     FILE *file = fopen(path, "rb");
-    Word counts[2], word;
-    if (file == nullptr || fread(counts, sizeof(Word), 2, file) != 2) exit(3);
+    Word counts[3], word;
+    if (file == nullptr || fread(counts, sizeof(Word), 3, file) != 3) exit(3);
     nodes.resize(counts[0]);
     energy.resize(counts[1]);
-    for (auto *words : {&nodes, &energy}) {
+    materials.resize(counts[2]);
+    for (auto *words : {&nodes, &energy, &materials}) {
         if (fread(words->data(), sizeof(Word), words->size(), file) != words->size()) exit(3);
     }
     while (fread(&word, sizeof word, 1, file) == 1) primitives.push_back(word);

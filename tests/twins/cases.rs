@@ -15,6 +15,10 @@ use raysieve::{
     },
     camera::{Camera, aperture_point, camera_ray, film_point, filter_offset},
     energy::{directional, hemispherical, table_place},
+    environment::{
+        Environment, EnvironmentRow, EnvironmentTexel, environment_at, fraction_between, row_at,
+        sample_environment, texel_at, texel_of,
+    },
     film::{TOO_BRIGHT, fixed_point, is_exposable, mean, samples_of},
     instance::{
         Instance, NO_INSTANCE, PlacedHit, consistent_normal, enter, leave, leave_normal, lift,
@@ -22,8 +26,14 @@ use raysieve::{
         placed_triangle, start, tangent_at,
     },
     light::{
-        DARK, Light, Surroundings, choose_light, cone_height, light_pdf, sample_light,
-        sample_sphere, sample_triangle, sample_weight, sphere_area,
+        DARK, DISTANT, EMITTER, ENVIRONMENT, LAMP, Lamp, Light, Lights, POINT, SPOT, SUN,
+        Surroundings, choose_light, cone_height, emitter_share, light_pdf, sample_emitter,
+        sample_lamp, sample_light, sample_sphere, sample_triangle, sample_weight, seen_from,
+        share_of_width, sky_light, sphere_area, spot_falloff,
+    },
+    light_tree::{
+        Bounded, LightNode, NO_LIGHT, WHOLE, first_width, importance, light_of_number, light_tree,
+        width_of_light,
     },
     maps::{
         Imagery, Maps, bent_normal, emission_at, map_at, material_at, part_of, scaled, shining,
@@ -31,7 +41,8 @@ use raysieve::{
     material::{Material, fresnel, power_heuristic, reflect, refract, sample_cosine},
     math::{
         arctan2, clamped, cos_small, cross, dot, greater, lesser, luminance, max_component,
-        normalize, offset_point, round_down, sin_small, square_to_disk, to_local, to_world,
+        normalize, offset_point, round_down, sin_cos_turns, sin_small, square_to_disk, to_local,
+        to_world,
     },
     microfacet::{fresnel_conductor, sample_facet, schlick, shadowing, smith_root, visible_facets},
     path::{Hit, NO_PRIMITIVE, Ray, ShadowRay, Span, pixel_and_sample, rendered_pixel},
@@ -40,7 +51,7 @@ use raysieve::{
         hit_sphere, hit_triangle, largest_coordinate, nearer_hit, point_error, shear,
         sphere_coordinates, sphere_tangent, surface_at, turn,
     },
-    sampler::{Sampler, hash, pair, pascal, sampler, scramble, unit},
+    sampler::{Sampler, hash, pair, pair_bits, pascal, sampler, scramble, unit},
     texture::{
         BILINEAR, CLAMP, FLOAT, LINEAR_8, LINEAR_16, MIRRORED_REPEAT, NEAREST, REPEAT, SRGB_8,
         SRGB_VALUES, Texel, Texture, between, channel_8, linear_8, linear_16, nearest_texel,
@@ -182,6 +193,8 @@ pub(crate) fn cases() -> Vec<Case> {
         microfacet(),
         energy(),
         bsdf(),
+        environment(),
+        tree(),
         light(),
         film(),
         texture(),
@@ -272,6 +285,7 @@ fn math() -> Vec<Case> {
         twin!("math", "luminance", |v: Vec3| luminance(v)),
         twin!("math", "sin_small", |x: f32| sin_small(x)),
         twin!("math", "cos_small", |x: f32| cos_small(x)),
+        twin!("math", "sin_cos_turns", |turns: f32| sin_cos_turns(turns)),
         twin!("math", "arctan2", |y: f32, x: f32| arctan2(y, x)),
         twin!("math", "to_world", |normal: Vec3, local: Vec3| to_world(
             normal, local
@@ -303,6 +317,11 @@ fn sampler_cases() -> Vec<Case> {
         )),
         twin!("sampler", "pascal", |index: u32| pascal(index)),
         twin!("sampler", "unit", |bits: u32| unit(bits)),
+        twin!(
+            "sampler",
+            "pair_bits",
+            |numbers: Sampler, bounce: u32, of: u32| pair_bits(numbers, bounce, of)
+        ),
         twin!(
             "sampler",
             "pair",
@@ -1244,6 +1263,319 @@ fn bsdf() -> Vec<Case> {
     ]
 }
 
+/// A picture of 4 texels by 2, some of them black, and its tables.
+type Picture = (Environment, [EnvironmentRow; 2], [EnvironmentTexel; 8]);
+
+fn picture(inputs: &mut Inputs) -> Picture {
+    let whole = inputs.draw::<u32>();
+    let mut sums = |count: usize| {
+        let mut sums: [u32; 4] = std::array::from_fn(|_| inputs.draw());
+        sums[count - 1] = sums[count - 1].max(1);
+        sums[..count].sort_unstable();
+        sums
+    };
+    let (upper, lower, rows) = (sums(4), sums(4), sums(2));
+    let cumulative = [upper, lower].concat();
+    let texels = std::array::from_fn(|texel| EnvironmentTexel {
+        radiance: inputs.draw(),
+        cumulative: cumulative[texel],
+    });
+    let edges = inputs.one_of(&[[1.0, 0.0, -1.0], [1.0, 0.999_999, 0.5]]);
+    let rows = std::array::from_fn(|row| EnvironmentRow {
+        cumulative: rows[row],
+        density: inputs.draw(),
+        top: edges[row],
+        bottom: edges[row + 1],
+    });
+    let environment = Environment {
+        width: 4,
+        height: 2,
+        turns: inputs.one_of(&[0.0, 0.25, 0.999_999_94, whole as f32 / 4_294_967_808.0]),
+        chance: inputs.draw(),
+    };
+    (environment, rows, texels)
+}
+
+fn environment() -> Vec<Case> {
+    vec![
+        twin!(
+            ("environment", "texel_of", "texel_of"),
+            |inputs| (inputs.draw(), 1 + inputs.below(1 << 17) as u32),
+            |coordinate: f32, count: u32| texel_of(coordinate, count)
+        ),
+        twin!(
+            (
+                "environment",
+                "row_at",
+                "+[](calls::Several<EnvironmentRow, 2> rows, u32 height, u32 target) {
+                    return row_at(rows.items, height, target);
+                }"
+            ),
+            |inputs| {
+                let (_, rows, _) = picture(inputs);
+                let target = inputs.draw::<u32>() % rows[1].cumulative;
+                (rows, 1 + inputs.below(2) as u32, target)
+            },
+            |rows: [EnvironmentRow; 2], height: u32, target: u32| row_at(&rows, height, target)
+        ),
+        twin!(
+            (
+                "environment",
+                "texel_at",
+                "+[](calls::Several<EnvironmentTexel, 8> texels, u32 start, u32 width, u32 target) {
+                    return texel_at(texels.items, start, width, target);
+                }"
+            ),
+            |inputs| {
+                let (_, _, texels) = picture(inputs);
+                let start = inputs.one_of(&[0, 4]);
+                let width = 1 + inputs.below(4) as u32;
+                let target = inputs.draw::<u32>() % texels[start as usize + 3].cumulative;
+                (texels, start, width, target)
+            },
+            |texels: [EnvironmentTexel; 8], start: u32, width: u32, target: u32| texel_at(
+                &texels, start, width, target
+            )
+        ),
+        twin!(
+            ("environment", "fraction_between", "fraction_between"),
+            |inputs| {
+                let mut places: [u32; 3] = std::array::from_fn(|_| inputs.draw());
+                places.sort_unstable();
+                let place = u64::from(places[1]) << 32 | u64::from(inputs.draw::<u32>());
+                (place, places[0], places[2])
+            },
+            |place: u64, before: u32, after: u32| fraction_between(place, before, after)
+        ),
+        twin!(
+            (
+                "environment",
+                "sample_environment",
+                "+[](Environment environment, calls::Several<EnvironmentRow, 2> rows,
+                     calls::Several<EnvironmentTexel, 8> texels, u32 u, u32 v) {
+                    return sample_environment(environment, rows.items, texels.items, u, v);
+                }"
+            ),
+            |inputs| {
+                let (environment, rows, texels) = picture(inputs);
+                (environment, rows, texels, inputs.draw(), inputs.draw())
+            },
+            |environment: Environment,
+             rows: [EnvironmentRow; 2],
+             texels: [EnvironmentTexel; 8],
+             u: u32,
+             v: u32| sample_environment(&environment, &rows, &texels, u, v)
+        ),
+        twin!(
+            (
+                "environment",
+                "environment_at",
+                "+[](Environment environment, calls::Several<EnvironmentRow, 2> rows,
+                     calls::Several<EnvironmentTexel, 8> texels, Vec3 direction) {
+                    return environment_at(environment, rows.items, texels.items, direction);
+                }"
+            ),
+            |inputs| {
+                let (environment, rows, texels) = picture(inputs);
+                (environment, rows, texels, inputs.draw())
+            },
+            |environment: Environment,
+             rows: [EnvironmentRow; 2],
+             texels: [EnvironmentTexel; 8],
+             direction: Vec3| environment_at(&environment, &rows, &texels, direction)
+        ),
+    ]
+}
+
+fn lamp(inputs: &mut Inputs) -> Lamp {
+    let direction = inputs.direction();
+    Lamp {
+        position: inputs.draw(),
+        kind: inputs.one_of(&[POINT, SPOT, DISTANT, SUN]),
+        direction: inputs.one_of(&[direction, Vec3::Y]),
+        chance: inputs.draw(),
+        radiance: inputs.draw(),
+        inner: inputs.draw(),
+        outer: inputs.draw(),
+        ..Lamp::default()
+    }
+}
+
+/// A light as the tree sees it: of a surface, a point or a sphere, near or far.
+fn bounded(inputs: &mut Inputs) -> Bounded {
+    let middle = inputs.one_of(&inputs.harvest.hits).0.origin.as_dvec3();
+    let low =
+        middle + inputs.direction().as_dvec3() * f64::from(2f32.powi(inputs.below(8) as i32 - 4));
+    let reach = inputs.one_of(&[0.0, 1e-3, 0.1, 1.0]) * f64::from(inputs.unit());
+    let side = inputs.one_of(&[
+        glam::DVec3::ONE,
+        glam::DVec3::X,
+        glam::DVec3::new(1.0, 0.0, 1.0),
+    ]);
+    Bounded {
+        low,
+        high: low + side * reach,
+        axis: inputs.direction().as_dvec3().normalize(),
+        angle: inputs.one_of(&[0.0, 0.3, 2.0, std::f64::consts::PI]),
+        intensity: f64::from(inputs.unit()) + 1e-6,
+    }
+}
+
+/// A tree over three lights, their trails, and a point.
+fn tree_and_point(inputs: &mut Inputs) -> ([LightNode; 5], [u32; 3], Vec3) {
+    let lights: [Bounded; 3] = std::array::from_fn(|_| bounded(inputs));
+    let (mut nodes, trails) = light_tree(&lights);
+    let drawn = inputs.draw();
+    let middle = ((lights[0].low + lights[0].high) / 2.0).as_vec3();
+    let near = inputs.one_of(&inputs.harvest.hits).0.origin;
+    let point = inputs.one_of(&[drawn, middle, near, near, near, near]);
+    if inputs.below(8) == 0 {
+        let node = inputs.below(5);
+        nodes[node].intensity = inputs.draw::<f32>().abs();
+        nodes[node].spread = inputs.draw();
+    }
+    (nodes.try_into().unwrap(), trails.try_into().unwrap(), point)
+}
+
+fn tree() -> Vec<Case> {
+    vec![
+        twin!(
+            ("light_tree", "importance", "importance"),
+            |inputs| {
+                let (nodes, _, point) = tree_and_point(inputs);
+                (inputs.one_of(&nodes), point)
+            },
+            |node: LightNode, point: Vec3| importance(&node, point)
+        ),
+        // Of importances that are not all 0.
+        twin!(
+            ("light_tree", "first_width", "first_width"),
+            |inputs| {
+                let mut number = || inputs.draw::<f32>().abs().min(1e30);
+                let (first, second) = (number(), number().max(1e-30));
+                let (first, second) = inputs.one_of(&[(first, second), (second, first)]);
+                (first, second, inputs.draw::<u32>() % (WHOLE + 1))
+            },
+            |first: f32, second: f32, width: u32| first_width(first, second, width)
+        ),
+        twin!(
+            (
+                "light_tree",
+                "light_of_number",
+                "+[](calls::Several<LightNode, 5> nodes, Vec3 point, u32 place, u32 width) {
+                    return light_of_number(nodes.items, point, place, width);
+                }"
+            ),
+            |inputs| {
+                let (nodes, _, point) = tree_and_point(inputs);
+                let width = 1 + inputs.draw::<u32>() % WHOLE;
+                (nodes, point, inputs.draw::<u32>() % width, width)
+            },
+            |nodes: [LightNode; 5], point: Vec3, place: u32, width: u32| light_of_number(
+                &nodes, point, place, width
+            )
+        ),
+        twin!(
+            (
+                "light_tree",
+                "width_of_light",
+                "+[](calls::Several<LightNode, 5> nodes, Vec3 point, u32 trail, u32 width) {
+                    return width_of_light(nodes.items, point, trail, width);
+                }"
+            ),
+            |inputs| {
+                let (nodes, trails, point) = tree_and_point(inputs);
+                let width = 1 + inputs.draw::<u32>() % WHOLE;
+                (nodes, point, inputs.one_of(&trails), width)
+            },
+            |nodes: [LightNode; 5], point: Vec3, trail: u32, width: u32| width_of_light(
+                &nodes, point, trail, width
+            )
+        ),
+    ]
+}
+
+/// All that `Lights` holds but for the scene's surfaces.
+type Shining = (
+    Surroundings,
+    [Light; 5],
+    [LightNode; 5],
+    [Lamp; 2],
+    Environment,
+    [EnvironmentRow; 2],
+    [EnvironmentTexel; 8],
+);
+
+fn lights_of(inputs: &mut Inputs) -> Shining {
+    let (environment, rows, texels) = picture(inputs);
+    let (nodes, trails, _) = tree_and_point(inputs);
+    let lamps = [lamp(inputs), lamp(inputs)];
+    let tree_lights = inputs.one_of(&[0, 3]);
+    let share = 1 + inputs.draw::<u32>() % (WHOLE - 1);
+    let surroundings = Surroundings {
+        light_count: tree_lights + 1 + inputs.below(2) as u32,
+        sun_count: inputs.below(3) as u32,
+        tree_lights,
+        tree_share: if tree_lights == 0 {
+            0
+        } else {
+            inputs.one_of(&[share, WHOLE])
+        },
+        ..inputs.draw()
+    };
+    let mut cumulative: [f32; 5] = std::array::from_fn(|_| inputs.unit());
+    cumulative.sort_by(f32::total_cmp);
+    let primitives = inputs.harvest.world.primitives.len();
+    let table = std::array::from_fn(|place| {
+        let kind = inputs.one_of(&[EMITTER, LAMP, ENVIRONMENT]);
+        let count = if kind == EMITTER { primitives } else { 2 };
+        Light {
+            of: inputs.below(count) as u32,
+            kind,
+            cumulative: cumulative[place],
+            trail: trails[place % 3],
+        }
+    });
+    (surroundings, table, nodes, lamps, environment, rows, texels)
+}
+
+/// Of C++: the arguments that are `Shining`, and `lights` made of them.
+macro_rules! with_shining {
+    ($arguments:literal, $body:literal) => {
+        concat!(
+            "+[](Surroundings surroundings, calls::Several<Light, 5> table, calls::Several<LightNode, 5> nodes,
+                 calls::Several<Lamp, 2> lamps, Environment environment, calls::Several<EnvironmentRow, 2> rows,
+                 calls::Several<EnvironmentTexel, 8> texels, ",
+            $arguments,
+            ") {
+                Lights lights = {surroundings, (const Primitive *)calls::primitives.data(),
+                                 (const Material *)calls::materials.data(), table.items, nodes.items, nullptr,
+                                 lamps.items, environment, rows.items, texels.items};
+                ",
+            $body,
+            "
+            }"
+        )
+    };
+}
+
+fn lights(shining: &Shining) -> Lights<'_> {
+    let (surroundings, table, nodes, lamps, environment, rows, texels) = shining;
+    let world = &Harvest::get().world;
+    Lights {
+        surroundings: *surroundings,
+        primitives: &world.primitives,
+        materials: &world.materials,
+        table,
+        nodes,
+        places: &[],
+        lamps,
+        environment: *environment,
+        rows,
+        texels,
+    }
+}
+
 /// A primitive of this kind as a light, its radiance, its share, and a point with a place on it.
 fn lit(inputs: &mut Inputs, kind: u32) -> (Primitive, Vec3, f32, Vec3, f32, f32) {
     let light = loop {
@@ -1283,8 +1615,8 @@ fn light() -> Vec<Case> {
                 let mut shares: [f32; 8] = std::array::from_fn(|_| inputs.unit());
                 shares.sort_by(f32::total_cmp);
                 let lights = shares.map(|cumulative| Light {
-                    primitive: 0,
                     cumulative,
+                    ..Light::default()
                 });
                 let u = inputs.one_of(&[shares[3], shares[7]]);
                 let u = inputs.one_of(&[u, u.next_down(), 0.0, 0.999_999_94]);
@@ -1299,21 +1631,62 @@ fn light() -> Vec<Case> {
         }),
         twin!("light", "sphere_area", |radius: f32| sphere_area(radius)),
         twin!(
+            ("light", "share_of_width", "share_of_width"),
+            |inputs| (inputs.draw(), inputs.draw::<u32>() % (WHOLE + 1)),
+            |primitive: Primitive, width: u32| share_of_width(&primitive, width)
+        ),
+        twin!(
+            (
+                "light",
+                "emitter_share",
+                "+[](Surroundings surroundings, calls::Several<Primitive, 3> primitives,
+                     calls::Several<Light, 3> table, calls::Several<LightNode, 5> nodes,
+                     calls::Several<u32, 3> places, u32 position, Vec3 origin) {
+                    Lights lights = {surroundings, primitives.items, (const Material *)calls::materials.data(),
+                                     table.items, nodes.items, places.items, nullptr, {}, nullptr, nullptr};
+                    return emitter_share(lights, position, origin);
+                }"
+            ),
+            |inputs| {
+                let (surroundings, ..) = lights_of(inputs);
+                let (nodes, trails, point) = tree_and_point(inputs);
+                let table = trails.map(|trail| Light {
+                    trail,
+                    ..Light::default()
+                });
+                let places = [0, inputs.one_of(&[1, NO_LIGHT]), 2];
+                let (primitives, _, _) = inputs.several();
+                let position = inputs.below(3) as u32;
+                (surroundings, primitives, table, nodes, places, position, point)
+            },
+            |surroundings: Surroundings,
+             primitives: [Primitive; 3],
+             table: [Light; 3],
+             nodes: [LightNode; 5],
+             places: [u32; 3],
+             position: u32,
+             origin: Vec3| {
+                let lights = Lights {
+                    surroundings,
+                    primitives: &primitives,
+                    materials: &Harvest::get().world.materials,
+                    table: &table,
+                    nodes: &nodes,
+                    places: &places,
+                    lamps: &[],
+                    environment: Environment::default(),
+                    rows: &[],
+                    texels: &[],
+                };
+                emitter_share(&lights, position, origin)
+            }
+        ),
+        twin!(
             "light",
             "light_pdf",
-            |primitive: Primitive,
-             material: Material,
-             surroundings: Surroundings,
-             origin: Vec3,
-             distance: f32,
-             cosine: f32| light_pdf(
-                &primitive,
-                &material,
-                &surroundings,
-                origin,
-                distance,
-                cosine
-            )
+            |primitive: Primitive, share: f32, origin: Vec3, distance: f32, cosine: f32| {
+                light_pdf(&primitive, share, origin, distance, cosine)
+            }
         ),
         twin!(
             ("light", "sample_triangle", "sample_triangle"),
@@ -1331,13 +1704,111 @@ fn light() -> Vec<Case> {
         ),
         twin!(
             "light",
-            "sample_light",
-            |primitive: Primitive,
-             material: Material,
-             surroundings: Surroundings,
+            "sample_emitter",
+            |primitive: Primitive, radiance: Vec3, share: f32, origin: Vec3, u: f32, v: f32| {
+                sample_emitter(&primitive, radiance, share, origin, u, v)
+            }
+        ),
+        twin!(
+            ("light", "spot_falloff", "spot_falloff"),
+            |inputs| (lamp(inputs), inputs.draw()),
+            |lamp: Lamp, cosine: f32| spot_falloff(&lamp, cosine)
+        ),
+        twin!(
+            ("light", "sample_lamp", "sample_lamp"),
+            |inputs| {
+                let (u, v) = (inputs.unit(), inputs.unit());
+                (lamp(inputs), inputs.draw(), inputs.draw(), u, v)
+            },
+            |lamp: Lamp, chance: f32, origin: Vec3, u: f32, v: f32| sample_lamp(
+                &lamp, chance, origin, u, v
+            )
+        ),
+        twin!(
+            (
+                "light",
+                "sample_light",
+                with_shining!(
+                    "Vec3 origin, u32 choice, u32 u, u32 v",
+                    "return sample_light(lights, origin, choice, u, v);"
+                )
+            ),
+            |inputs| {
+                let (surroundings, table, nodes, lamps, environment, rows, texels) = lights_of(inputs);
+                (
+                    surroundings,
+                    table,
+                    nodes,
+                    lamps,
+                    environment,
+                    rows,
+                    texels,
+                    inputs.draw(),
+                    inputs.draw(),
+                    inputs.draw(),
+                    inputs.draw(),
+                )
+            },
+            |surroundings: Surroundings,
+             table: [Light; 5],
+             nodes: [LightNode; 5],
+             lamps: [Lamp; 2],
+             environment: Environment,
+             rows: [EnvironmentRow; 2],
+             texels: [EnvironmentTexel; 8],
              origin: Vec3,
-             u: f32,
-             v: f32| sample_light(&primitive, &material, &surroundings, origin, u, v)
+             choice: u32,
+             u: u32,
+             v: u32| {
+                let shining = (surroundings, table, nodes, lamps, environment, rows, texels);
+                sample_light(&lights(&shining), origin, choice, u, v)
+            }
+        ),
+        twin!(
+            "light",
+            "seen_from",
+            |strategies: u32, radiance: Vec3, light_pdf: f32, ray_pdf: f32, scattered: bool| {
+                seen_from(strategies, radiance, light_pdf, ray_pdf, scattered)
+            }
+        ),
+        twin!(
+            (
+                "light",
+                "sky_light",
+                with_shining!(
+                    "Vec3 direction, f32 ray_pdf, bool scattered",
+                    "return sky_light(lights, direction, ray_pdf, scattered);"
+                )
+            ),
+            |inputs| {
+                let (surroundings, table, nodes, lamps, environment, rows, texels) = lights_of(inputs);
+                let drawn = inputs.draw();
+                (
+                    surroundings,
+                    table,
+                    nodes,
+                    lamps,
+                    environment,
+                    rows,
+                    texels,
+                    inputs.one_of(&[lamps[0].direction, lamps[1].direction, drawn, drawn]),
+                    inputs.draw(),
+                    inputs.draw(),
+                )
+            },
+            |surroundings: Surroundings,
+             table: [Light; 5],
+             nodes: [LightNode; 5],
+             lamps: [Lamp; 2],
+             environment: Environment,
+             rows: [EnvironmentRow; 2],
+             texels: [EnvironmentTexel; 8],
+             direction: Vec3,
+             ray_pdf: f32,
+             scattered: bool| {
+                let shining = (surroundings, table, nodes, lamps, environment, rows, texels);
+                sky_light(&lights(&shining), direction, ray_pdf, scattered)
+            }
         ),
     ]
 }

@@ -41,6 +41,8 @@ const INCLUDED: &[(&str, &str)] = &[
     ("microfacet", "shade"),
     ("energy", "shade"),
     ("bsdf", "shade"),
+    ("environment", "intersect"),
+    ("light_tree", "intersect"),
     ("light", "intersect"),
     ("film", "accumulate"),
     ("texture", "shade"),
@@ -58,7 +60,7 @@ fn main() {
             order::same_order,
         )
         .test("every_twin_has_a_case", order::every_twin_has_a_case);
-    let headers: [(&str, Body); 16] = [
+    let headers: [(&str, Body); 18] = [
         ("words_agree", |compiler| agree(compiler, "words")),
         ("math_agrees", |compiler| agree(compiler, "math")),
         ("sampler_agrees", |compiler| agree(compiler, "sampler")),
@@ -73,6 +75,12 @@ fn main() {
         }),
         ("energy_agrees", |compiler| agree(compiler, "energy")),
         ("bsdf_agrees", |compiler| agree(compiler, "bsdf")),
+        ("environment_agrees", |compiler| {
+            agree(compiler, "environment")
+        }),
+        ("light_tree_agrees", |compiler| {
+            agree(compiler, "light_tree")
+        }),
         ("light_agrees", |compiler| agree(compiler, "light")),
         ("film_agrees", |compiler| agree(compiler, "film")),
         ("texture_agrees", |compiler| agree(compiler, "texture")),
@@ -176,8 +184,13 @@ fn scene_words() -> Vec<u8> {
     let nodes: &[u32] = bytemuck::cast_slice(&world.nodes);
     let primitives: &[u32] = bytemuck::cast_slice(&world.primitives);
     let energy: &[u32] = bytemuck::cast_slice(&world.energy);
-    let counts = [nodes.len() as u32, energy.len() as u32];
-    [&counts, nodes, energy, primitives]
+    let materials: &[u32] = bytemuck::cast_slice(&world.materials);
+    let counts = [
+        nodes.len() as u32,
+        energy.len() as u32,
+        materials.len() as u32,
+    ];
+    [&counts, nodes, energy, materials, primitives]
         .into_iter()
         .flatten()
         .flat_map(|word| word.to_le_bytes())

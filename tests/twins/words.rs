@@ -7,8 +7,10 @@ use raysieve::{
     bsdf::{Bsdf, BsdfSample, BsdfValue},
     bvh::{BoxRay, Node},
     camera::Camera,
+    environment::{Environment, EnvironmentRow, EnvironmentTexel, Sight},
     instance::{Instance, PlacedHit},
-    light::{Light, LightSample, Surroundings},
+    light::{Lamp, Light, LightSample, Surroundings},
+    light_tree::{Chosen, LightNode},
     maps::Maps,
     material::Material,
     path::{Hit, Ray, ShadowRay, Span},
@@ -152,11 +154,21 @@ words_of! {
     }
     BsdfValue { color: Vec3, scale: f32, pdf: f32 }
     BsdfSample { direction: Vec3, weight: Vec3, pdf: f32, squeeze: f32, side: f32 }
-    Light { primitive: u32, cumulative: f32 }
-    Surroundings {
-        sky: Vec3, light_count: u32, inverse_power: f32, extent: f32, most_indirect: f32, strategies: u32
+    Environment { width: u32, height: u32, turns: f32, chance: f32 }
+    EnvironmentRow { cumulative: u32, density: f32, top: f32, bottom: f32 }
+    EnvironmentTexel { radiance: Vec3, cumulative: u32 }
+    Sight { radiance: Vec3, pdf: f32 }
+    LightNode { low: Vec3, intensity: f32, high: Vec3, spread: f32, axis: Vec3, link: u32 }
+    Chosen { light: u32, width: u32 }
+    Light { of: u32, kind: u32, cumulative: f32, trail: u32 }
+    Lamp {
+        position: Vec3, kind: u32, direction: Vec3, chance: f32, radiance: Vec3, inner: f32, outer: f32, _pad0: u32, _pad1: u32,
+        _pad2: u32
     }
-    LightSample { direction: Vec3, distance: f32, pdf: f32, radiance: Vec3 }
+    Surroundings {
+        sky: Vec3, light_count: u32, inverse_power: f32, extent: f32, most_indirect: f32, strategies: u32, far_lights: u32, sun_count: u32, tree_lights: u32, tree_share: u32
+    }
+    LightSample { direction: Vec3, distance: f32, pdf: f32, radiance: Vec3, to: u32, only: u32 }
     Sampler { sample: u32, key: u32 }
     Texture {
         start: u32, width: u32, height: u32, format: u32, u_by_u: f32, u_by_v: f32, u_at_zero: f32, wrap_u: u32, v_by_u: f32,
@@ -184,4 +196,6 @@ macro_rules! words_of_tuples {
     )+};
 }
 
-words_of_tuples! { () (A) (A B) (A B C) (A B C D) (A B C D E) (A B C D E F) (A B C D E F G) (A B C D E F G H) }
+words_of_tuples! { () (A) (A B) (A B C) (A B C D) (A B C D E) (A B C D E F) (A B C D E F G) (A B C D E F G H) (A B C D E F G H I)
+    (A B C D E F G H I J) (A B C D E F G H I J K)
+}

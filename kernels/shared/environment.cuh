@@ -1,0 +1,109 @@
+// A sky from a picture. Twin: src/environment.rs.
+#include "math.cuh"
+
+struct Environment {
+    u32 width;
+    u32 height;
+    f32 turns;
+    f32 chance;
+};
+
+struct alignas(16) EnvironmentRow {
+    u32 cumulative;
+    f32 density;
+    f32 top;
+    f32 bottom;
+};
+
+struct alignas(16) EnvironmentTexel {
+    Vec3 radiance;
+    u32 cumulative;
+};
+
+struct Sight {
+    Vec3 radiance;
+    f32 pdf;
+};
+
+inline u32 texel_of(f32 coordinate, u32 count) {
+    f32 last = (f32)(count - 1);
+    return (u32)lesser(greater(coordinate, 0.0f), last);
+}
+
+inline u32 row_at(const EnvironmentRow *rows, u32 height, u32 target) {
+    u32 first = 0;
+    u32 last = height - 1;
+    while (first < last) {
+        u32 middle = (first + last) / 2;
+        if (target < rows[middle].cumulative) {
+            last = middle;
+        } else {
+            first = middle + 1;
+        }
+    }
+    return first;
+}
+
+inline u32 texel_at(const EnvironmentTexel *texels, u32 start, u32 width, u32 target) {
+    u32 first = 0;
+    u32 last = width - 1;
+    while (first < last) {
+        u32 middle = (first + last) / 2;
+        if (target < texels[start + middle].cumulative) {
+            last = middle;
+        } else {
+            first = middle + 1;
+        }
+    }
+    return first;
+}
+
+inline f32 fraction_between(u64 place, u32 before, u32 after) {
+    u32 whole = (u32)(place >> 32) - before;
+    u32 rest = (u32)place;
+    f32 within = (f32)whole + (f32)rest * (1.0f / 4294967296.0f);
+    return lesser(within / (f32)(after - before), 0.99999994f);
+}
+
+inline Vec3 sample_environment(const Environment &environment, const EnvironmentRow *rows,
+                               const EnvironmentTexel *texels, u32 u, u32 v) {
+    u32 width = environment.width, height = environment.height;
+    u64 down = (u64)v * rows[height - 1].cumulative;
+    u32 y = row_at(rows, height, (u32)(down >> 32));
+    EnvironmentRow row = rows[y];
+    u32 above = y > 0 ? rows[y - 1].cumulative : 0;
+    u32 start = y * width;
+    u64 along = (u64)u * texels[start + width - 1].cumulative;
+    u32 x = texel_at(texels, start, width, (u32)(along >> 32));
+    u32 before = x > 0 ? texels[start + x - 1].cumulative : 0;
+    u32 after = texels[start + x].cumulative;
+    f32 upwards = row.top + (row.bottom - row.top) * fraction_between(down, above, row.cumulative);
+    f32 sideways = sqrtf(greater(0.0f, (1.0f - upwards) * (1.0f + upwards)));
+    f32 turns = ((f32)x + fraction_between(along, before, after)) / (f32)width - environment.turns;
+    Pair wave = sin_cos_turns(turns < 0.0f ? turns + 1.0f : turns);
+    return normalize({wave.x * sideways, upwards, -wave.y * sideways});
+}
+
+inline Sight environment_at(const Environment &environment, const EnvironmentRow *rows, const EnvironmentTexel *texels,
+                            Vec3 direction) {
+    u32 width = environment.width, height = environment.height;
+    f32 sideways = sqrtf(direction.x * direction.x + direction.z * direction.z);
+    f32 angle = arctan2(sideways, direction.y);
+    f32 around = arctan2(direction.x, -direction.z) * (0.5f * INV_PI) + environment.turns;
+    f32 turns = around < 0.0f ? around + 1.0f : around >= 1.0f ? around - 1.0f : around;
+    f32 x = turns * (f32)width, y = angle * INV_PI * (f32)height;
+    u32 column = texel_of(x, width), line = texel_of(y, height);
+    u32 start = line * width;
+    u32 before = column > 0 ? texels[start + column - 1].cumulative : 0;
+    u32 share = texels[start + column].cumulative - before;
+    f32 left = x + ((f32)width - 0.5f), upper = y - 0.5f;
+    u32 x0 = texel_of(left, 2 * width), y0 = texel_of(upper, height);
+    u32 y1 = y0 + 1 < height ? y0 + 1 : y0;
+    f32 fx = left - (f32)x0;
+    f32 fy = lesser(greater(upper - (f32)y0, 0.0f), 1.0f);
+    u32 x1 = (x0 + 1) % width;
+    x0 = x0 % width;
+    Vec3 above = texels[y0 * width + x0].radiance * (1.0f - fx) + texels[y0 * width + x1].radiance * fx;
+    Vec3 below = texels[y1 * width + x0].radiance * (1.0f - fx) + texels[y1 * width + x1].radiance * fx;
+    return {above * (1.0f - fy) + below * fy, (f32)share * rows[line].density};
+}

@@ -1,0 +1,92 @@
+// Choosing among many lights. Twin: src/light_tree.rs.
+#include "math.cuh"
+
+struct alignas(16) LightNode {
+    Vec3 low;
+    f32 intensity;
+    Vec3 high;
+    f32 spread;
+    Vec3 axis;
+    u32 link;
+};
+
+struct Chosen {
+    u32 light;
+    u32 width;
+};
+
+inline f32 importance(const LightNode &node, Vec3 point) {
+    Vec3 diagonal = node.high - node.low;
+    f32 radius2 = dot(diagonal, diagonal) * 0.25f;
+    Vec3 to_point = point - (node.low + node.high) * 0.5f;
+    f32 distance2 = dot(to_point, to_point);
+    f32 strength = lesser(node.intensity / greater(distance2, radius2), 1e30f);
+    bool everywhere = node.spread <= -1.0f || distance2 <= radius2;
+    if (everywhere) return strength;
+    f32 cosine = dot(node.axis, to_point) / sqrtf(distance2);
+    f32 cos_left = 1.0f;
+    f32 sin_left = 0.0f;
+    if (cosine < node.spread) {
+        f32 sine = sqrtf(greater(0.0f, 1.0f - cosine * cosine));
+        f32 spread = sqrtf(greater(0.0f, 1.0f - node.spread * node.spread));
+        cos_left = cosine * node.spread + sine * spread;
+        sin_left = sine * node.spread - cosine * spread;
+    }
+    f32 sin2_width = radius2 / distance2;
+    f32 cos_width = sqrtf(1.0f - sin2_width);
+    if (cos_left < cos_width) {
+        cos_left = cos_left * cos_width + sin_left * sqrtf(sin2_width);
+    } else {
+        cos_left = 1.0f;
+    }
+    return strength * greater(0.0f, cos_left + 1.0f / 1024.0f);
+}
+
+inline u32 first_width(f32 first, f32 second, u32 width) {
+    u32 chance = (u32)(first / (first + second) * 16777216.0f);
+    if (first > 0.0f && chance == 0) chance = 1;
+    if (second > 0.0f && chance == 1u << 24) chance = (1u << 24) - 1u;
+    return (u32)(((u64)width * chance) >> 24);
+}
+
+inline Chosen light_of_number(const LightNode *nodes, Vec3 point, u32 place, u32 width) {
+    u32 node = 0;
+    while (true) {
+        u32 link = nodes[node].link;
+        if (link >= LEAF) return {link - LEAF, width};
+        f32 first = importance(nodes[link], point);
+        f32 second = importance(nodes[link + 1], point);
+        bool lit = first + second > 0.0f;
+        if (!lit) return {NO_LIGHT, 0};
+        u32 before = first_width(first, second, width);
+        if (place < before) {
+            node = link;
+            width = before;
+        } else {
+            node = link + 1;
+            place -= before;
+            width -= before;
+        }
+    }
+}
+
+inline u32 width_of_light(const LightNode *nodes, Vec3 point, u32 trail, u32 width) {
+    u32 node = 0;
+    while (true) {
+        u32 link = nodes[node].link;
+        if (link >= LEAF) return width;
+        f32 first = importance(nodes[link], point);
+        f32 second = importance(nodes[link + 1], point);
+        bool lit = first + second > 0.0f;
+        if (!lit) return 0;
+        u32 before = first_width(first, second, width);
+        if ((trail & 1u) == 0) {
+            node = link;
+            width = before;
+        } else {
+            node = link + 1;
+            width -= before;
+        }
+        trail >>= 1;
+    }
+}
