@@ -170,6 +170,7 @@
 //! | | `smooth` | shaded as if it were curved, by a normal at each vertex: the mean of its faces' | `false` |
 //! | `Model` | `file` | a `.glb`, `.gltf`, `.obj` or `.ply`, relative to the scene's folder: see below | required |
 //! | | `material` | takes the place of the model's own; may be left out | the model's own |
+//! | | `lights` | whether the lights of its file shine | `true` |
 //! | | `scale`, `rotate`, `translate` | as of a `Mesh` | |
 //! | `DisplacedSphere` | `rings`, `segments` | steps from pole to pole and around, 2 and 3 or more | required |
 //! | | `amplitudes` | `(a, b)` of its two waves, \|a\| + \|b\| < 1 | `(0.08, 0.03)` |
@@ -191,10 +192,27 @@
 //!
 //! # Models
 //!
-//! A `Model` is shown with its own materials: glTF 2.0, whose nodes, instances, morph targets and skins stand as they do
-//! at rest; OBJ with its MTL; PLY. Meshes may be compressed (`KHR_draco_mesh_compression`, `EXT_meshopt_compression`) or
-//! quantised. What a file names beside itself lies in its folder or below it. What a file uses and is not shown is named
-//! in [`Scene::notes`]; a glTF file that requires it is refused.
+//! A `Model` is shown with its own materials, textures and lights: glTF 2.0, whose nodes, instances, morph targets and
+//! skins stand as they do at rest; OBJ with its MTL; PLY. Meshes may be compressed (`KHR_draco_mesh_compression`,
+//! `EXT_meshopt_compression`) or quantised. What a file names beside itself lies in its folder or below it. What a file
+//! uses and is not shown is named in [`Scene::notes`]; a glTF file that requires it is refused.
+//!
+//! A mesh that stands in several places is stored once, and so is a file that several objects name. Where a mesh has
+//! normals it is smooth; where a normal map needs tangents that the file lacks, they are made.
+//!
+//! Materials of glTF are `Principled` ones, with the extensions `emissive_strength`, `ior`, `specular`, `transmission`,
+//! `clearcoat`, `unlit` and `texture_transform`: what transmits is `thin` without a `volume`, and what is `unlit` is
+//! `Emissive`. Ambient occlusion is no light, and not looked at; a surface shows and scatters on both sides, and shines to
+//! its front. Of several sets of texture coordinates a material has one.
+//!
+//! Lights of glTF (`KHR_lights_punctual`) are in candela and lux, and what surfaces emit is in candela per square metre: in
+//! either, 1 is 1 here. Many programs mix these with watts, though. So where some light is of 200 or more, all lights are
+//! divided by 683, the lumens of a watt.
+//!
+//! Materials of MTL are `Diffuse` or `Emissive`, `Dielectric` where `illum` is that of glass, and `Principled` where they
+//! have highlights (`Ks`, `Ns`) or the fields of physically based rendering (`Pr`, `Pm`, `Pc`, `Pcr`). Textures are `map_Kd`,
+//! `map_Ks`, `map_Ke`, `map_Pr`, `map_Pm` and normal maps (`norm`, and `map_Bump` where its image is one). One that cannot
+//! be read is named in the notes.
 //!
 //! The path of a model may stand in the place of a scene's. It is then seen by its file's own camera, or else from three
 //! quarters, 35° to the right of +z and 20° from above, as a whole whatever the picture's size; under an even sky of 0.6,
@@ -225,6 +243,7 @@ mod parameters;
 mod places;
 mod source;
 mod sun_sky;
+mod tangents;
 mod text;
 mod texture;
 mod transform;

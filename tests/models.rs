@@ -10,7 +10,7 @@ mod gltf;
 
 use glam::Vec3;
 use gltf::{Gltf, SQUARE};
-use raysieve::scene::{Framing, Scene, Surface};
+use raysieve::scene::{Framing, Light, Scene, Surface};
 use serde_json::json;
 
 fn folder(test: &str) -> PathBuf {
@@ -39,10 +39,22 @@ fn message(path: &Path) -> String {
 /// What a model shows in the world, without the floor and the lamp that frame it.
 fn triangles(scene: &Scene) -> Vec<[Vec3; 3]> {
     let own = scene.triangles.len() - framing_triangles(scene);
-    scene.triangles[..own]
+    let flat = scene.triangles[..own]
         .iter()
-        .map(|triangle| triangle.vertices)
-        .collect()
+        .map(|triangle| triangle.vertices);
+    let placed = scene.instances.iter().flat_map(|instance| {
+        let [x, y, z] = instance.axes;
+        let mesh = &scene.meshes[instance.mesh as usize];
+        let mirrors = x.cross(y).dot(z) < 0.0;
+        mesh.triangles.iter().map(move |triangle| {
+            let [a, b, c] = triangle.map(|vertex| {
+                let p = mesh.positions[vertex as usize];
+                x * p.x + y * p.y + z * p.z + instance.position
+            });
+            if mirrors { [a, c, b] } else { [a, b, c] }
+        })
+    });
+    flat.chain(placed).collect()
 }
 
 fn framing_triangles(scene: &Scene) -> usize {
@@ -353,7 +365,7 @@ fn a_model_is_an_object_of_a_scene() {
 #[test]
 fn wrong_models_are_told_what_is_wrong_and_where() {
     type Change = fn(&mut Gltf);
-    let cases: [(&str, Change, &str); 35] = [
+    let cases: [(&str, Change, &str); 47] = [
         (
             "no accessor",
             |m| m.primitive()["attributes"]["POSITION"] = json!(7),
@@ -549,6 +561,100 @@ fn wrong_models_are_told_what_is_wrong_and_where() {
             "has no triangles that can be shown",
         ),
         (
+            "no texture",
+            |m| textured(m, json!({ "index": 5 })),
+            "material 0: baseColorTexture: there is no texture 5",
+        ),
+        (
+            "no image",
+            |m| {
+                textured(m, json!({ "index": 0 }));
+                m.json["textures"] = json!([{ "source": 3 }]);
+            },
+            "material 0: baseColorTexture: texture 0: there is no image 3",
+        ),
+        (
+            "no sampler",
+            |m| {
+                textured(m, json!({ "index": 0 }));
+                m.json["textures"] = json!([{ "source": 0, "sampler": 2 }]);
+            },
+            "material 0: baseColorTexture: there is no sampler 2",
+        ),
+        (
+            "no file",
+            |m| {
+                textured(m, json!({ "index": 0 }));
+                m.json["images"] = json!([{ "uri": "nowhere.png" }]);
+            },
+            "image 0: ",
+        ),
+        (
+            "a file elsewhere",
+            |m| {
+                textured(m, json!({ "index": 0 }));
+                m.json["images"] = json!([{ "uri": "../secret.png" }]);
+            },
+            "image 0: names the file `../secret.png`, expected one in the model's folder",
+        ),
+        (
+            "an image of nothing",
+            |m| {
+                textured(m, json!({ "index": 0 }));
+                m.json["images"] = json!([{}]);
+            },
+            "image 0: has neither a bufferView nor a uri",
+        ),
+        (
+            "no image at all",
+            |m| {
+                textured(m, json!({ "index": 0 }));
+                m.json["images"] = json!([{ "bufferView": 0 }]);
+            },
+            "image 0: is no image of a known kind; expected PNG, JPEG, WebP, HDR or EXR",
+        ),
+        (
+            "transform",
+            |m| {
+                let transform = json!({ "KHR_texture_transform": { "scale": [1e9, 1] } });
+                textured(m, json!({ "index": 0, "extensions": transform }));
+            },
+            "material 0: baseColorTexture: its KHR_texture_transform is not within 1e8 of 0",
+        ),
+        (
+            "index of refraction",
+            |m| {
+                textured(m, json!({ "index": 0 }));
+                m.json["materials"][0]["extensions"] =
+                    json!({ "KHR_materials_ior": { "ior": 0.5 } });
+            },
+            "material 0: ior is 0.5, expected a number from 1 to 10",
+        ),
+        (
+            "coat",
+            |m| {
+                textured(m, json!({ "index": 0 }));
+                m.json["materials"][0]["extensions"] =
+                    json!({ "KHR_materials_clearcoat": { "clearcoatTexture": 1 } });
+            },
+            "material 0: clearcoatTexture: ",
+        ),
+        (
+            "no light",
+            |m| m.json["nodes"][0]["extensions"] = json!({ "KHR_lights_punctual": { "light": 0 } }),
+            "node 0: there is no light 0",
+        ),
+        (
+            "cone",
+            |m| {
+                m.json["extensions"] = json!({ "KHR_lights_punctual": { "lights": [
+                    { "type": "spot", "spot": { "innerConeAngle": 0.5, "outerConeAngle": 0.25 } }
+                ] } });
+                m.json["nodes"][0]["extensions"] = json!({ "KHR_lights_punctual": { "light": 0 } });
+            },
+            "node 0: light 0: its cone is from 0.5 to 0.25",
+        ),
+        (
             "meshopt",
             |m| {
                 m.json["bufferViews"][0]["extensions"] = json!({ "EXT_meshopt_compression": {
@@ -685,6 +791,313 @@ fn an_obj_file_brings_its_materials() {
     );
 }
 
+/// An image of 8 × 8 texels, no two alike.
+fn pixels(folder: &Path, name: &str, seed: u32) -> Vec<u8> {
+    let image = image::RgbaImage::from_fn(8, 8, |x, y| {
+        let [r, g, b, _] = (x * 0x01f3_5a11 + y * 0x2b10_3717 + seed).to_le_bytes();
+        image::Rgba([r, g, b, 255])
+    });
+    let path = folder.join(name);
+    image.save(&path).unwrap();
+    fs::read(path).unwrap()
+}
+
+/// Gives the triangle a material with this base colour texture, of an image that is there.
+fn textured(model: &mut Gltf, info: serde_json::Value) {
+    let view = model.view(&pixels(&folder("textured"), "texels.png", 7));
+    model.json["images"] = json!([{ "bufferView": view, "mimeType": "image/png" }]);
+    model.json["textures"] = json!([{ "source": 0 }]);
+    model.json["materials"] = json!([{ "pbrMetallicRoughness": { "baseColorTexture": info } }]);
+    model.primitive()["material"] = json!(0);
+}
+
+/// A square as a `Quad` makes it, with texture coordinates.
+fn square() -> Gltf {
+    let mut model = Gltf::new();
+    let [a, b, d, c] = SQUARE;
+    let positions = model.floats("VEC3", &[a, b, c, d]);
+    let uvs = model.floats("VEC2", &[[0.0, 1.0], [1.0, 1.0], [1.0, 0.0], [0.0, 0.0]]);
+    let indices = model.accessor(5121, "SCALAR", 6, &[0, 1, 2, 0, 2, 3]);
+    model.json["meshes"] = json!([{ "primitives": [{
+        "attributes": { "POSITION": positions, "TEXCOORD_0": uvs }, "indices": indices, "material": 0
+    }] }]);
+    model
+}
+
+/// A scene of these fields besides a camera and a sky.
+fn scene_of(folder: &Path, fields: &str) -> Scene {
+    let path = folder.join("scene.ron");
+    let text = format!(
+        "(camera: (origin: (0, 0, 9), target: (0, 0, 0), fov: 40), sky: (1, 1, 1), {fields})"
+    );
+    fs::write(&path, text).unwrap();
+    load(&path)
+}
+
+/// Every texture of every extension, as a scene would write it.
+#[test]
+fn a_gltf_material_is_the_principled_one_that_it_says() {
+    let folder = folder("materials");
+    let names = ["a.png", "b.png", "c.png", "d.png"];
+    let images = [1, 2, 3, 4].map(|seed| pixels(&folder, names[seed as usize - 1], seed));
+    let mut model = square();
+    // In the file, beside it, in its JSON, and again beside it.
+    let view = model.view(&images[0]);
+    use base64::Engine;
+    let base64 = base64::engine::general_purpose::STANDARD.encode(&images[2]);
+    model.json["images"] = json!([
+        { "bufferView": view, "mimeType": "image/png" },
+        { "uri": "b.png" },
+        { "uri": format!("data:image/png;base64,{base64}") },
+        { "uri": "d.png" },
+    ]);
+    model.json["samplers"] = json!([
+        { "wrapS": 33071, "wrapT": 33648, "magFilter": 9728 },
+        { "minFilter": 9728 },
+    ]);
+    model.json["textures"] = json!([
+        { "source": 0, "sampler": 0 }, { "source": 1 }, { "source": 2, "sampler": 1 },
+        { "extensions": { "EXT_texture_webp": { "source": 3 } } },
+    ]);
+    let transform = json!({ "KHR_texture_transform": { "offset": [0.25, 0.5], "scale": [2, 3], "rotation": 0 } });
+    model.json["materials"] = json!([{
+        "pbrMetallicRoughness": {
+            "baseColorFactor": [0.5, 0.25, 1, 1], "metallicFactor": 0.75, "roughnessFactor": 0.5,
+            "baseColorTexture": { "index": 0, "extensions": transform },
+            "metallicRoughnessTexture": { "index": 1 },
+        },
+        "normalTexture": { "index": 2, "scale": 0.5, "extensions": transform },
+        "occlusionTexture": { "index": 1 },
+        "emissiveTexture": { "index": 3 }, "emissiveFactor": [1, 0.5, 0.25],
+        "extensions": {
+            "KHR_materials_emissive_strength": { "emissiveStrength": 4 },
+            "KHR_materials_ior": { "ior": 1.25 },
+            "KHR_materials_transmission": { "transmissionFactor": 0.5, "transmissionTexture": { "index": 2 } },
+            "KHR_materials_volume": { "thicknessFactor": 1 },
+            "KHR_materials_clearcoat": {
+                "clearcoatFactor": 0.5, "clearcoatTexture": { "index": 1 },
+                "clearcoatRoughnessFactor": 0.25, "clearcoatRoughnessTexture": { "index": 2 }
+            },
+            "KHR_materials_specular": {
+                "specularFactor": 0.75, "specularTexture": { "index": 3 },
+                "specularColorFactor": [2, 1, 0.5], "specularColorTexture": { "index": 1 }
+            },
+        },
+    }]);
+    fs::write(folder.join("model.glb"), model.glb()).unwrap();
+    let found = scene_of(&folder, "objects: [Model(file: \"model.glb\")]");
+    assert_eq!(found.notes, [""; 0]);
+    let lie = "scale: (2, 3), offset: (0.25, 0.5)";
+    let expected = scene_of(
+        &folder,
+        &format!(
+            r#"materials: {{ "all": Principled(
+                base_color: Texture(file: "a.png", factor: (0.5, 0.25, 1), {lie}, wrap: (Clamp, Mirror), filter: Nearest),
+                metallic: Texture(file: "b.png", factor: 0.75, channel: Blue),
+                roughness: Texture(file: "b.png", factor: 0.5, channel: Green),
+                normal: Texture(file: "c.png", factor: 0.5, {lie}),
+                emission: Texture(file: "d.png", factor: (4, 2, 1)),
+                ior: 1.25,
+                transmission: Texture(file: "c.png", factor: 0.5, channel: Red),
+                clearcoat: Texture(file: "b.png", factor: 0.5, channel: Red),
+                clearcoat_roughness: Texture(file: "c.png", factor: 0.25, channel: Green),
+                specular: Texture(file: "d.png", factor: 0.75, channel: Alpha),
+                specular_color: Texture(file: "b.png", factor: (2, 1, 0.5)),
+            ) }},
+            objects: [Quad(corner: (0, 0, 0), edge_u: (1, 0, 0), edge_v: (0, 1, 0), material: "all")]"#
+        ),
+    );
+    assert_eq!(found.images.len(), expected.images.len());
+    assert_eq!(found.hash(), expected.hash());
+    // Of an unlit surface nothing counts but its base colour.
+    model.json["materials"][0]["extensions"]["KHR_materials_unlit"] = json!({});
+    fs::write(folder.join("model.glb"), model.glb()).unwrap();
+    let found = scene_of(&folder, "objects: [Model(file: \"model.glb\")]");
+    let expected = scene_of(
+        &folder,
+        &format!(
+            r#"materials: {{ "all": Emissive(
+                radiance: Texture(file: "a.png", factor: (0.5, 0.25, 1), {lie}, wrap: (Clamp, Mirror), filter: Nearest),
+            ) }},
+            objects: [Quad(corner: (0, 0, 0), edge_u: (1, 0, 0), edge_v: (0, 1, 0), material: "all")]"#
+        ),
+    );
+    // A map that is not there does not bend.
+    assert!(found.images.len() == 1 && found.maps[&0] == expected.maps[&0]);
+    assert_eq!(found.hash(), expected.hash());
+}
+
+#[test]
+fn tangents_are_made_where_a_normal_map_needs_them() {
+    let folder = folder("tangents");
+    pixels(&folder, "a.png", 1);
+    let with = |mirrored: bool, tangents: bool| {
+        let mut model = square();
+        let normals = model.floats("VEC3", &[[0.0, 0.0, 1.0]; 4]);
+        model.primitive()["attributes"]["NORMAL"] = json!(normals);
+        if mirrored {
+            let uvs = [[1.0, 1.0], [0.0, 1.0], [0.0, 0.0], [1.0, 0.0]];
+            let uvs = model.floats("VEC2", &uvs);
+            model.primitive()["attributes"]["TEXCOORD_0"] = json!(uvs);
+        }
+        if tangents {
+            let side = if mirrored { -1.0 } else { 1.0 };
+            let tangents = model.floats("VEC4", &[[side, 0.0, 0.0, side]; 4]);
+            model.primitive()["attributes"]["TANGENT"] = json!(tangents);
+        }
+        model.json["images"] = json!([{ "uri": "a.png" }]);
+        model.json["textures"] = json!([{ "source": 0 }]);
+        model.json["materials"] = json!([{ "normalTexture": { "index": 0 } }]);
+        fs::write(folder.join("model.glb"), model.glb()).unwrap();
+        let scene = scene_of(&folder, "objects: [Model(file: \"model.glb\")]");
+        scene.meshes[0].tangents.clone()
+    };
+    for mirrored in [false, true] {
+        assert_eq!(with(mirrored, false), with(mirrored, true));
+    }
+}
+
+#[test]
+fn lights_of_a_file_are_those_of_a_scene() {
+    let folder = folder("lights");
+    let mut model = Gltf::triangle();
+    model.json["extensions"] = json!({ "KHR_lights_punctual": { "lights": [
+        { "type": "point", "intensity": 10, "color": [1, 0.5, 0.25] },
+        { "type": "directional", "intensity": 2 },
+        { "type": "spot", "intensity": 4, "spot": { "innerConeAngle": 0, "outerConeAngle": std::f64::consts::FRAC_PI_4 } },
+    ] } });
+    let light = |light: u32| json!({ "KHR_lights_punctual": { "light": light } });
+    model.json["scenes"][0]["nodes"] = json!([0, 1, 2, 3]);
+    model.json["nodes"] = json!([
+        { "mesh": 0 },
+        { "translation": [1, 2, 3], "extensions": light(0) },
+        // Half a turn about y: it shines along +z.
+        { "rotation": [0, 1, 0, 0], "extensions": light(1) },
+        { "translation": [0, 0, 5], "scale": [2, 2, 2], "extensions": light(2) },
+    ]);
+    let write = |model: &Gltf| fs::write(folder.join("model.glb"), model.glb()).unwrap();
+    write(&model);
+    let placed = "objects: [Model(file: \"model.glb\", translate: (0, 1, 0))]";
+    let found = scene_of(&folder, placed);
+    let expected = scene_of(
+        &folder,
+        "lights: [
+            Point(position: (1, 3, 3), intensity: (10, 5, 2.5)),
+            Directional(direction: (0, 0, 1), irradiance: (2, 2, 2)),
+            Spot(position: (0, 1, 5), direction: (0, 0, -1), intensity: (4, 4, 4), outer: 45),
+        ], objects: [Model(file: \"model.glb\", lights: false)]",
+    );
+    assert_eq!(found.lights.len(), 3);
+    for (found, expected) in found.lights.iter().zip(&expected.lights) {
+        assert!(alike(found, expected), "{found:?} is not {expected:?}");
+    }
+    // Lights of so many candela are those of so many watts.
+    for light in model.json["extensions"]["KHR_lights_punctual"]["lights"]
+        .as_array_mut()
+        .unwrap()
+    {
+        light["intensity"] = json!(light["intensity"].as_f64().unwrap() * 683.0);
+    }
+    write(&model);
+    let found = scene_of(&folder, placed);
+    for (found, expected) in found.lights.iter().zip(&expected.lights) {
+        assert!(alike(found, expected), "{found:?} is not {expected:?}");
+    }
+    assert!(
+        found.notes[0]
+            .ends_with("its lights are of 683 candela or lux for 1 here, as they are that bright")
+    );
+}
+
+fn alike(found: &Light, expected: &Light) -> bool {
+    let near = |a: Vec3, b: Vec3| a.distance(b) < 1e-5 * b.length();
+    match (found, expected) {
+        (
+            &Light::Point {
+                position,
+                intensity,
+            },
+            &Light::Point {
+                position: there,
+                intensity: strength,
+            },
+        ) => position == there && near(intensity, strength),
+        (
+            &Light::Directional {
+                direction,
+                irradiance,
+                angle_degrees,
+            },
+            &Light::Directional {
+                direction: towards,
+                irradiance: strength,
+                angle_degrees: 0.0,
+            },
+        ) => near(direction, towards) && near(irradiance, strength) && angle_degrees == 0.0,
+        (
+            &Light::Spot {
+                position,
+                direction,
+                intensity,
+                inner_degrees,
+                outer_degrees,
+            },
+            &Light::Spot {
+                position: there,
+                direction: towards,
+                intensity: strength,
+                inner_degrees: inner,
+                outer_degrees: outer,
+            },
+        ) => {
+            position == there
+                && near(direction, towards)
+                && near(intensity, strength)
+                && inner_degrees == inner
+                && (outer_degrees - outer).abs() < 1e-4
+        }
+        _ => false,
+    }
+}
+
+#[test]
+fn nodes_that_share_a_mesh_are_instances_of_it() {
+    let folder = folder("shared");
+    let mut model = Gltf::new();
+    let corners: Vec<[f32; 3]> = (0..16)
+        .map(|at| [(at % 4) as f32, (at / 4) as f32, 0.0])
+        .collect();
+    let squares = (0..12u8).filter(|at| at % 4 != 3);
+    let indices: Vec<u8> = squares
+        .flat_map(|a| [a, a + 1, a + 5, a, a + 5, a + 4])
+        .collect();
+    let positions = model.floats("VEC3", &corners);
+    let indices = model.accessor(5121, "SCALAR", indices.len(), &indices);
+    model.json["meshes"] = json!([{ "primitives": [
+        { "attributes": { "POSITION": positions }, "indices": indices }
+    ] }]);
+    let nodes =
+        (0..1000).map(|x| json!({ "mesh": 0, "translation": [x, 0, 0], "scale": [2, 1, 1] }));
+    model.json["nodes"] = nodes.collect();
+    model.json["scenes"][0]["nodes"] = (0..1000).collect();
+    fs::write(folder.join("model.glb"), model.glb()).unwrap();
+    let found = scene_of(
+        &folder,
+        "materials: { \"clay\": Diffuse(albedo: (0.5, 0.5, 0.5)) },
+         objects: [Model(file: \"model.glb\", material: \"clay\")]",
+    );
+    assert_eq!((found.meshes.len(), found.instances.len()), (1, 1000));
+    assert_eq!(triangles(&found).len(), 18_000);
+    assert_eq!(found.instances[999].position, Vec3::new(999.0, 0.0, 0.0));
+    assert_eq!(found.instances[999].axes, [Vec3::X * 2.0, Vec3::Y, Vec3::Z]);
+    // A file that stands in a scene twice has its meshes and images there once.
+    let twice =
+        "objects: [Model(file: \"model.glb\"), Model(file: \"model.glb\", translate: (0, 9, 0))]";
+    let twice = scene_of(&folder, twice);
+    assert_eq!((twice.meshes.len(), twice.instances.len()), (1, 2000));
+    assert_eq!(twice.materials.len(), 1);
+}
+
 /// Encoded by the reference encoders of Draco and meshopt: `tests/models/make.mjs`.
 #[test]
 fn compressed_meshes_are_those_that_were_compressed() {
@@ -704,6 +1117,111 @@ fn compressed_meshes_are_those_that_were_compressed() {
             let place = found.iter().position(near);
             found.swap_remove(place.unwrap_or_else(|| panic!("{name}: {triangle:?} is missing")));
         }
+    }
+}
+
+/// Two walls at a right angle: with a smoothing group their common edge is seen from between them, without it they are
+/// flat; an image's first row is its top.
+#[test]
+fn an_obj_file_is_smooth_where_it_says_so() {
+    let path = folder("smooth").join("model.obj");
+    let walls = "v 0 0 0\nv 0 1 0\nv 1 0 0\nv 0 0 1\nvt 0.25 1\nvt 0 0\n\
+                 s SMOOTH\nf 1/1 3/2 2/2\nf 1/1 2/2 4/2\n";
+    fs::write(&path, walls.replace("SMOOTH", "1")).unwrap();
+    let scene = load(&path);
+    let [mesh] = &scene.meshes[..] else {
+        panic!("{} meshes", scene.meshes.len())
+    };
+    assert_eq!(mesh.positions.len(), 4);
+    let between = Vec3::new(1.0, 0.0, 1.0).normalize();
+    let expected = [between, Vec3::Z, between, Vec3::X];
+    for (found, expected) in mesh.normals.iter().zip(expected) {
+        assert!(found.distance(expected) < 1e-6, "{found} is not {expected}");
+    }
+    assert_eq!(mesh.uvs, [[0.25, 0.0], [0.0, 1.0], [0.0, 1.0], [0.0, 1.0]]);
+    fs::write(&path, walls.replace("SMOOTH", "off")).unwrap();
+    assert!(load(&path).meshes.is_empty());
+}
+
+#[test]
+fn a_material_library_maps_to_what_it_means() {
+    let folder = folder("mtl");
+    pixels(&folder, "wood.png", 5);
+    image::RgbImage::from_pixel(2, 2, image::Rgb([128, 128, 255]))
+        .save(folder.join("bumps.png"))
+        .unwrap();
+    let cube = "mtllib model.mtl\nv 0 0 0\nv 1 0 0\nv 0 1 0\nvt 0 0\nvt 1 0\nvt 0 1\nusemtl it\nf 1/1 2/2 3/3\n";
+    fs::write(folder.join("model.obj"), cube).unwrap();
+    for (written, expected) in [
+        (
+            "Kd 0.5 0.25 1\nillum 1\nKs 1 1 1",
+            "Diffuse(albedo: (0.5, 0.25, 1))",
+        ),
+        ("illum 7\nNi 1.25", "Dielectric(ior: 1.25)"),
+        (
+            "Kd 0 0 0\nKs 1 0.5 0.25\nNs 6",
+            "Principled(metallic: 1, base_color: (1, 0.5, 0.25), roughness: 0.70710678)",
+        ),
+        (
+            "Kd 1 1 1\nKs 0.25 0.25 0.25\nNs 0",
+            "Principled(specular: 0.5, roughness: 1)",
+        ),
+        (
+            "Kd 1 1 1\nPr 0.25\nPm 1\nPc 0.5\nPcr 0.125",
+            "Principled(metallic: 1, roughness: 0.25, clearcoat: 0.5, clearcoat_roughness: 0.125)",
+        ),
+        (
+            "Kd 1 0.5 1\nKe 2 2 2",
+            "Emissive(radiance: (2, 2, 2), albedo: (1, 0.5, 1))",
+        ),
+        (
+            "map_Kd wood.png",
+            "Diffuse(albedo: Texture(file: \"wood.png\"))",
+        ),
+        (
+            "Kd 0 0 0\nmap_Kd -clamp on wood.png",
+            "Diffuse(albedo: Texture(file: \"wood.png\", wrap: Clamp))",
+        ),
+        (
+            "Kd 0.5 0.5 0.5\nmap_Kd -s 2 3 1 -o 0.25 0.5 wood.png",
+            "Diffuse(albedo: Texture(file: \"wood.png\", factor: 0.5, scale: (2, 3), offset: (0.25, -2.5)))",
+        ),
+        (
+            "Kd 1 1 1\nmap_Ke wood.png\nmap_Bump -bm 0.5 bumps.png",
+            "Emissive(radiance: Texture(file: \"wood.png\"), albedo: (1, 1, 1), normal: Texture(file: \"bumps.png\", factor: 0.5))",
+        ),
+        (
+            "Kd 1 1 1\nmap_Pr wood.png\nPm 0.5\nmap_Pm wood.png",
+            "Principled(roughness: Texture(file: \"wood.png\"), metallic: Texture(file: \"wood.png\", factor: 0.5))",
+        ),
+    ] {
+        fs::write(folder.join("model.mtl"), format!("newmtl it\n{written}\n")).unwrap();
+        let found = scene_of(&folder, "objects: [Model(file: \"model.obj\")]");
+        assert_eq!(found.notes, [""; 0], "{written}");
+        // The first one is that of faces without.
+        let fields = format!(
+            "materials: {{ \"none\": Diffuse(albedo: (0.8, 0.8, 0.8)), \"it\": {expected} }},
+             objects: [Model(file: \"model.obj\", material: \"it\")]"
+        );
+        let expected = scene_of(&folder, &fields);
+        assert_eq!(found.materials, expected.materials, "{written}");
+        assert_eq!(found.hash(), expected.hash(), "{written}");
+    }
+    for (written, note) in [
+        ("map_Kd gone.png", "gone.png: does not exist"),
+        (
+            "map_Kd C:\\wood.png",
+            "shown without map_Kd: names the file",
+        ),
+        (
+            "map_Bump wood.png",
+            "not shown: bumps by their heights (map_Bump)",
+        ),
+        ("d 0.5", "not shown: what is see-through (d, Tr)"),
+    ] {
+        fs::write(folder.join("model.mtl"), format!("newmtl it\n{written}\n")).unwrap();
+        let notes = load(&folder.join("model.obj")).notes.join("\n");
+        assert!(notes.contains(note), "{written}: {notes}");
     }
 }
 

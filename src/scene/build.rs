@@ -34,13 +34,14 @@ pub(super) fn scene(path: &Path, text: &str) -> Result<Scene, Error> {
         "Both, Lights or Bsdf",
         |_| Ok(()),
     )?;
-    let (lights, light_notes) = lights(source, &written.lights, settings.spp)?;
+    let (mut lights, light_notes) = lights(source, &written.lights, settings.spp)?;
     let materials = materials(source, &written.materials, settings.spp)?;
     let mut builder = Builder::new(source, materials, settings.spp);
     for (index, raw) in written.objects.0.iter().enumerate() {
         builder.object(&Object::new(object_name(index, raw), raw))?;
     }
-    let (geometry, materials, mut notes) = builder.finish();
+    let (geometry, materials, more_lights, mut notes) = builder.finish();
+    lights.extend(more_lights);
     let Geometry {
         triangles,
         spheres,

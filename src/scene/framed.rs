@@ -3,13 +3,14 @@
 //! Its file's own camera if it has one; else from three quarters, a little from above, with a floor under it. Where the
 //! file has no lights there is an even sky, and without a camera of its own a large lamp beside the one that looks.
 
-use std::{collections::BTreeMap, path::Path};
+use std::path::Path;
 
 use glam::{DAffine3, DVec3, Vec3};
 
 use super::{
     Camera, DirectLight, PixelFilter, Scene, Surface, Triangle,
     geometry::Geometry,
+    materials::Materials,
     mesh,
     model::{Model, ModelCamera},
     source::shown,
@@ -32,11 +33,15 @@ const LAMP_DISTANCE: f64 = 5.0;
 const LAMP_EDGE: f64 = 3.0;
 const LAMP_RADIANCE: f32 = 6.0;
 const SKY: Vec3 = Vec3::splat(0.6);
+/// Where the file has lights of its own.
+const SKY_BESIDE_LIGHTS: Vec3 = Vec3::splat(0.2);
 const FLOOR_ALBEDO: Vec3 = Vec3::splat(0.5);
 /// Half an edge of the floor over the model's radius.
 const FLOOR: f64 = 100.0;
 /// A model that is larger stands in the sky: its floor would not have a place.
 const FLOOR_LIMIT: f64 = 1e5;
+/// Points times instances up to which each is looked at to frame them, instead of the boxes around them.
+const EACH_POINT: usize = 1 << 26;
 
 /// How a model's picture follows its size: whatever that is, it shows the same.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -116,18 +121,25 @@ pub(super) fn scene(path: &Path) -> Result<Scene, Error> {
         problem,
     };
     let mut model = mesh::read_model(path).map_err(wrong)?;
-    let mut geometry = Geometry::default();
+    let (center, radius, floor) = extent(&model);
+    let (mut geometry, mut materials) = (Geometry::default(), Materials::default());
+    materials.adopt(&model, SPP).map_err(wrong)?;
+    let own = |material| material as u32;
     let flat = geometry
-        .push_model(&model, &DAffine3::IDENTITY, |material| material as u32)
+        .push_model(&mut model, &DAffine3::IDENTITY, own, &materials)
         .map_err(wrong)?;
     if flat > 0 {
         model.note(format!("{flat} triangles without area are left out"));
     }
-    if geometry.triangles.is_empty() {
+    if geometry.standing() == 0 {
         return Err(wrong("has no triangle with an area".to_owned()));
     }
-    let materials = model.materials.iter().map(Surface::from).collect();
-    let (center, radius, floor) = extent(&model);
+    let lights = model
+        .lights
+        .iter()
+        .map(|light| light.placed(&DAffine3::IDENTITY))
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(wrong)?;
     let framing = match &model.camera {
         Some(camera) => Framing::of(camera, radius),
         None => Framing::Around {
@@ -153,13 +165,17 @@ pub(super) fn scene(path: &Path) -> Result<Scene, Error> {
         tone: Tone::default(),
         camera: framing.camera(size),
         framing: Some(framing),
-        sky: SKY,
+        sky: if model.lights.is_empty() {
+            SKY
+        } else {
+            SKY_BESIDE_LIGHTS
+        },
         direct_light: DirectLight::Both,
-        lights: Vec::new(),
-        materials,
-        maps: BTreeMap::new(),
-        textures: Vec::new(),
-        images: Vec::new(),
+        lights,
+        materials: materials.surfaces,
+        maps: materials.maps,
+        textures: materials.library.textures,
+        images: materials.library.images,
         triangles: geometry.triangles,
         spheres: geometry.spheres,
         meshes: geometry.meshes,
@@ -179,15 +195,22 @@ pub(super) fn scene(path: &Path) -> Result<Scene, Error> {
 
 /// Of the model: a point in its middle, the farthest that anything is from there, and its lowest height.
 fn extent(model: &Model) -> (DVec3, f64, f64) {
-    let (low, high) = model.bounds().unwrap_or_default();
+    let points = |of: &mut dyn FnMut(DVec3)| {
+        for instance in &model.instances {
+            let mesh = &model.meshes[instance.mesh];
+            let mut take = |point: &Vec3| of(instance.transform.transform_point3(point.as_dvec3()));
+            if model.instances.len().saturating_mul(mesh.positions.len()) <= EACH_POINT {
+                mesh.positions.iter().for_each(&mut take);
+            } else {
+                mesh.corners().iter().for_each(&mut take);
+            }
+        }
+    };
+    let (mut low, mut high) = (DVec3::INFINITY, DVec3::NEG_INFINITY);
+    points(&mut |point| (low, high) = (low.min(point), high.max(point)));
     let center = (low + high) / 2.0;
     let mut farthest: f64 = 0.0;
-    for instance in &model.instances {
-        for &position in &model.meshes[instance.mesh].positions {
-            let point = instance.transform.transform_point3(position.as_dvec3());
-            farthest = farthest.max(point.distance_squared(center));
-        }
-    }
+    points(&mut |point| farthest = farthest.max(point.distance_squared(center)));
     (center, farthest.sqrt(), low.y)
 }
 

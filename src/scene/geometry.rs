@@ -3,8 +3,11 @@
 use glam::{DAffine3, DVec3, Vec3};
 
 use super::{
-    Instance, Mesh, Sphere, Triangle, memory,
-    model::{self, Model},
+    Instance, Mesh, Parameter, Sphere, Triangle,
+    materials::Materials,
+    memory,
+    model::{Model, ModelMesh, check_place},
+    places::placed,
     source::MAX_LENGTH,
     transform::Transform,
 };
@@ -110,48 +113,123 @@ impl Geometry {
         Ok(flat as u64)
     }
 
-    /// Adds all that a model shows, moved by `transform`, of materials that `material` gives for its own; how many
-    /// triangles have no area.
+    /// Adds all that a model shows, moved by `transform`, of the materials that `material` gives for its own; how many
+    /// triangles have no area. Where that pays, its meshes become meshes that instances place, of which it may be asked
+    /// for again.
     pub(super) fn push_model(
         &mut self,
-        model: &Model,
+        model: &mut Model,
         transform: &DAffine3,
         material: impl Fn(usize) -> u32,
+        materials: &Materials,
     ) -> Result<u64, String> {
+        let mut uses = vec![Uses::default(); model.meshes.len()];
+        for instance in &model.instances {
+            let uses = &mut uses[instance.mesh];
+            let material = material(instance.material);
+            uses.count += 1;
+            uses.mapped |= materials.maps.contains_key(&material);
+            uses.bent |= materials.has_map(material, Parameter::Normal);
+        }
         let mut flat = 0;
         for instance in &model.instances {
-            let mesh = &model.meshes[instance.mesh];
             let transform = *transform * instance.transform;
-            let mut moved = model::room(mesh.positions.len())?;
-            for &position in &mesh.positions {
-                let point = transform.transform_point3(position.as_dvec3());
-                if !(point.is_finite() && point.abs().max_element() <= MAX_LENGTH) {
-                    return Err(format!(
-                        "a vertex comes to lie at {point}, expected metres within 1e8 of 0"
-                    ));
-                }
-                moved.push(point);
+            let mesh = &mut model.meshes[instance.mesh];
+            let uses = &uses[instance.mesh];
+            for corner in mesh.corners() {
+                check_place(transform.transform_point3(corner.as_dvec3()), "a vertex")?;
             }
-            let mirrors = transform.matrix3.determinant() < 0.0;
-            for triangle in &mesh.triangles {
-                let [a, b, c] = triangle.map(|vertex| moved[vertex as usize]);
-                let corners = if mirrors { [a, c, b] } else { [a, b, c] };
-                flat += u64::from(!self.push_triangle(corners, material(instance.material))?);
+            let material = material(instance.material);
+            if mesh.number.is_none() && uses.pays_flat(mesh, material, materials) {
+                flat += self.push_flat(mesh, &transform, material)?;
+                continue;
+            }
+            let number = match mesh.number {
+                Some(number) => number,
+                None => {
+                    flat += mesh.leave_out(|corners| !has_area(corners));
+                    if mesh.triangles.is_empty() {
+                        continue;
+                    }
+                    mesh.settle_coordinates(uses.mapped, uses.bent)?;
+                    let number = self.push_mesh(mesh.take(material))?;
+                    mesh.number = Some(number);
+                    number
+                }
+            };
+            let own = self.meshes[number as usize].materials[0];
+            let other = (material != own).then_some(material);
+            // What is scaled to nothing is hidden.
+            if let Some(instance) = placed(number, &transform, other) {
+                self.push_instance(instance)?;
             }
         }
         Ok(flat)
     }
 
+    /// A mesh in one place as flat triangles; how many have no area.
+    fn push_flat(
+        &mut self,
+        mesh: &ModelMesh,
+        transform: &DAffine3,
+        material: u32,
+    ) -> Result<u64, String> {
+        let mut flat = 0;
+        let mirrors = transform.matrix3.determinant() < 0.0;
+        for triangle in &mesh.triangles {
+            let [a, b, c] = triangle.map(|vertex| {
+                transform.transform_point3(mesh.positions[vertex as usize].as_dvec3())
+            });
+            let corners = if mirrors { [a, c, b] } else { [a, b, c] };
+            flat += u64::from(!self.push_triangle(corners, material)?);
+        }
+        Ok(flat)
+    }
+
+    /// How much stands in the scene.
+    pub(super) fn standing(&self) -> usize {
+        self.triangles.len() + self.spheres.len() + self.instances.len()
+    }
+
     /// `Err` if so many more primitives have no index.
     pub(super) fn check_room(&self, more: usize) -> Result<(), String> {
         let in_meshes: usize = self.meshes.iter().map(|mesh| mesh.triangles.len()).sum();
-        let standing = self.triangles.len() + self.spheres.len() + self.instances.len();
-        match (in_meshes + standing).checked_add(more) {
+        match (in_meshes + self.standing()).checked_add(more) {
             Some(count) if count <= MAX_PRIMITIVES => Ok(()),
             _ => Err(format!(
                 "is too large: a scene has at most {MAX_PRIMITIVES} triangles, spheres and instances"
             )),
         }
+    }
+}
+
+/// How a model's mesh is used.
+#[derive(Clone, Copy, Default)]
+struct Uses {
+    count: u32,
+    /// Some material on it has textures.
+    mapped: bool,
+    /// Some material on it has a normal map.
+    bent: bool,
+}
+
+impl Uses {
+    /// Of triangles whose light is looked for, at most.
+    const LAMPS: u64 = 1 << 20;
+    /// Of a mesh whose place takes more memory than its triangles do.
+    const FEW: usize = 8;
+
+    /// Whether a mesh is better off as flat triangles in the scene: they are traced faster, and lamps are found.
+    fn pays_flat(&self, mesh: &ModelMesh, material: u32, materials: &Materials) -> bool {
+        if materials.maps.contains_key(&material) {
+            return false;
+        }
+        let triangles = mesh.triangles.len();
+        let shines = materials.surfaces[material as usize].radiance() != Vec3::ZERO;
+        if shines && u64::from(self.count) * triangles as u64 <= Self::LAMPS {
+            return true;
+        }
+        mesh.is_flat() && (self.count == 1 || triangles <= Self::FEW)
     }
 }
 

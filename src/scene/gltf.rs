@@ -6,6 +6,7 @@
 mod accessor;
 mod compressed;
 mod container;
+mod image;
 mod material;
 mod nodes;
 mod primitive;
@@ -16,23 +17,27 @@ use super::model::Model;
 use container::File;
 pub(super) use container::relative_path;
 
-/// Extensions that change nothing if they are passed over, or that are followed.
-const KNOWN: [&str; 15] = [
+/// Extensions that are followed, or change nothing if they are passed over.
+const KNOWN: [&str; 19] = [
     "EXT_mesh_gpu_instancing",
     "EXT_meshopt_compression",
+    "EXT_texture_webp",
+    "KHR_animation_pointer",
     "KHR_draco_mesh_compression",
     "KHR_lights_punctual",
+    "KHR_materials_clearcoat",
     "KHR_materials_emissive_strength",
     "KHR_materials_ior",
+    "KHR_materials_specular",
     "KHR_materials_transmission",
     "KHR_materials_unlit",
+    "KHR_materials_variants",
+    "KHR_materials_volume",
     "KHR_mesh_quantization",
-    "KHR_animation_pointer",
+    "KHR_texture_transform",
     "KHR_xmp",
     "KHR_xmp_json_ld",
     "MSFT_lod",
-    "EXT_lights_image_based",
-    "KHR_materials_variants",
 ];
 
 /// Reads a `.gltf` or `.glb` file and what it refers to. `Err` says what is wrong, and where in the file.

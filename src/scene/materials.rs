@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, HashMap};
 use glam::Vec3;
 
 use super::{
-    Maps, Masking, Metal, Parameter, Principled, Roughness, Surface, check_brightness,
+    Map, Maps, Masking, Metal, Parameter, Principled, Roughness, Surface, check_brightness,
     metals::METALS,
+    model::{Model, ModelMaterial},
     parameters::Parameters,
     source::{Extent, Object, Raw, Source, excerpt},
     text::{MaterialText, MaterialsText, PrincipledText},
@@ -22,6 +23,33 @@ pub(super) struct Materials {
     pub(super) surfaces: Vec<Surface>,
     pub(super) maps: BTreeMap<u32, Maps>,
     pub(super) library: Library,
+}
+
+impl Materials {
+    /// Takes in what a model is made of: the index of its first material. `Err` if one shines too bright for the film.
+    pub(super) fn adopt(&mut self, model: &Model, spp: u32) -> Result<u32, String> {
+        let textures = self.library.adopt(&model.library);
+        let first = self.surfaces.len() as u32;
+        for (index, ModelMaterial { surface, maps }) in (first..).zip(&model.materials) {
+            let mut maps = maps.clone();
+            let moved = |map: &mut Map| map.texture = textures[map.texture as usize];
+            maps.textures.values_mut().for_each(moved);
+            let emission = maps.textures.get(&Parameter::Emission);
+            let most = emission.map_or(1.0, |map| self.library.brightest(map.texture));
+            check_brightness(surface.radiance().max_element() * most, spp)?;
+            self.surfaces.push(*surface);
+            if !maps.textures.is_empty() {
+                self.maps.insert(index, maps);
+            }
+        }
+        Ok(first)
+    }
+
+    /// Whether a material has a texture for a parameter.
+    pub(super) fn has_map(&self, material: u32, parameter: Parameter) -> bool {
+        let maps = self.maps.get(&material);
+        maps.is_some_and(|maps| maps.textures.contains_key(&parameter))
+    }
 }
 
 pub(super) fn materials<'a>(

@@ -1,8 +1,10 @@
 //! A model: meshes, where they stand and what they are made of, as a file gives them.
 
-use glam::{DAffine3, DVec3, Vec2, Vec3, Vec4};
+use std::mem::take;
 
-use super::{Surface, memory};
+use glam::{DAffine3, DVec3, Vec3};
+
+use super::{Light, Maps, Mesh, Surface, memory, source::MAX_LENGTH, tangents, texture::Library};
 
 /// What a glTF, OBJ or PLY file holds.
 #[derive(Default)]
@@ -11,8 +13,11 @@ pub(super) struct Model {
     pub(super) instances: Vec<ModelInstance>,
     /// At least those that the instances name.
     pub(super) materials: Vec<ModelMaterial>,
+    /// What the materials' maps look at.
+    pub(super) library: Library,
     /// The first one that has a picture.
     pub(super) camera: Option<ModelCamera>,
+    pub(super) lights: Vec<ModelLight>,
     /// What the reader should know though it is no error, a line each.
     pub(super) notes: Vec<String>,
 }
@@ -24,11 +29,16 @@ pub(super) struct ModelMesh {
     pub(super) positions: Vec<Vec3>,
     /// Of length 1; without them the triangles are flat.
     pub(super) normals: Option<Vec<Vec3>>,
-    pub(super) uvs: Option<Vec<Vec2>>,
-    /// Along growing u, of length 1; w is the side of the bitangent, 1 or -1.
-    pub(super) tangents: Option<Vec<Vec4>>,
+    /// (0, 0) is the upper left of an image.
+    pub(super) uvs: Option<Vec<[f32; 2]>>,
+    /// Along growing u, of length 1; the last is the side of the bitangent, 1 or -1.
+    pub(super) tangents: Option<Vec<[f32; 4]>>,
     /// Counter-clockwise from the front.
     pub(super) triangles: Vec<[u32; 3]>,
+    /// Corners of the box around it.
+    pub(super) bounds: (Vec3, Vec3),
+    /// Its number in the scene, where its vertices went to.
+    pub(super) number: Option<u32>,
 }
 
 /// A mesh somewhere.
@@ -40,50 +50,30 @@ pub(super) struct ModelInstance {
     pub(super) transform: DAffine3,
 }
 
-/// What a surface is made of: glTF's metallic-roughness model and its extensions. Colours are linear sRGB.
+/// What a surface is made of, and the textures on it.
 #[derive(Clone, Debug)]
 pub(super) struct ModelMaterial {
-    pub(super) base_color: Vec3,
-    /// Shines with its base colour, and reflects nothing.
-    pub(super) unlit: bool,
-    pub(super) transmission: f32,
-    pub(super) ior: f32,
-    /// Radiance.
-    pub(super) emission: Vec3,
+    pub(super) surface: Surface,
+    pub(super) maps: Maps,
 }
 
 impl Default for ModelMaterial {
     /// What a surface without a material is made of: a light grey.
     fn default() -> Self {
-        ModelMaterial {
-            base_color: Vec3::splat(0.8),
-            unlit: false,
-            transmission: 0.0,
-            ior: 1.5,
-            emission: Vec3::ZERO,
+        Surface::Diffuse {
+            albedo: Vec3::splat(0.8),
+            one_sided: false,
         }
+        .into()
     }
 }
 
-impl From<&ModelMaterial> for Surface {
-    fn from(material: &ModelMaterial) -> Surface {
-        let emissive = |radiance, albedo| Surface::Emissive {
-            radiance,
-            albedo,
-            one_sided: false,
-        };
-        match material {
-            _ if material.unlit => emissive(material.base_color, Vec3::ZERO),
-            _ if material.emission != Vec3::ZERO => {
-                emissive(material.emission, material.base_color)
-            }
-            _ if material.transmission > 0.5 => Surface::Dielectric {
-                ior: material.ior.clamp(0.1, 10.0),
-            },
-            _ => Surface::Diffuse {
-                albedo: material.base_color,
-                one_sided: false,
-            },
+impl From<Surface> for ModelMaterial {
+    /// Without textures.
+    fn from(surface: Surface) -> Self {
+        ModelMaterial {
+            surface,
+            maps: Maps::default(),
         }
     }
 }
@@ -98,9 +88,74 @@ pub(super) struct ModelCamera {
     pub(super) aspect_ratio: Option<f64>,
 }
 
+/// A light without size.
+#[derive(Clone, Copy)]
+pub(super) struct ModelLight {
+    /// It stands at the origin and shines along -z.
+    pub(super) transform: DAffine3,
+    /// Of a point or spot its intensity, of a directional its irradiance; linear sRGB.
+    pub(super) strength: Vec3,
+    pub(super) kind: LightKind,
+}
+
+/// How a light shines.
+#[derive(Clone, Copy)]
+pub(super) enum LightKind {
+    Point,
+    /// Half-angles of the cone in which it is brightest, and of the one that it does not leave; radians.
+    Spot {
+        inner: f64,
+        outer: f64,
+    },
+    Directional,
+}
+
+impl ModelLight {
+    /// The light where the model stands. `Err` if that is too far away.
+    pub(super) fn placed(&self, place: &DAffine3) -> Result<Light, String> {
+        let transform = *place * self.transform;
+        let at = transform.translation;
+        check_place(at, "a light")?;
+        let along = transform.transform_vector3(DVec3::NEG_Z);
+        let direction = along.normalize_or(DVec3::NEG_Z).as_vec3();
+        Ok(match self.kind {
+            LightKind::Point => Light::Point {
+                position: at.as_vec3(),
+                intensity: self.strength,
+            },
+            LightKind::Spot { inner, outer } => Light::Spot {
+                position: at.as_vec3(),
+                direction,
+                intensity: self.strength,
+                inner_degrees: inner.to_degrees() as f32,
+                outer_degrees: (outer.to_degrees() as f32).min(90.0),
+            },
+            LightKind::Directional => Light::Directional {
+                direction,
+                irradiance: self.strength,
+                angle_degrees: 0.0,
+            },
+        })
+    }
+}
+
+/// `Err` if a point of the scene is too far away.
+pub(super) fn check_place(point: DVec3, what: &str) -> Result<(), String> {
+    if point.is_finite() && point.abs().max_element() <= MAX_LENGTH {
+        return Ok(());
+    }
+    Err(format!(
+        "{what} comes to lie at {point}, expected metres within 1e8 of 0"
+    ))
+}
+
 impl Model {
     /// Adds a mesh, and says which it is.
-    pub(super) fn push_mesh(&mut self, mesh: ModelMesh) -> usize {
+    pub(super) fn push_mesh(&mut self, mut mesh: ModelMesh) -> usize {
+        let nowhere = (Vec3::INFINITY, Vec3::NEG_INFINITY);
+        let around =
+            |(low, high): (Vec3, Vec3), &position: &Vec3| (low.min(position), high.max(position));
+        mesh.bounds = mesh.positions.iter().fold(nowhere, around);
         self.meshes.push(mesh);
         self.meshes.len() - 1
     }
@@ -110,19 +165,6 @@ impl Model {
         if !self.notes.contains(&note) {
             self.notes.push(note);
         }
-    }
-
-    /// The corners of the box around all that it shows; `None` if that is nothing.
-    pub(super) fn bounds(&self) -> Option<(DVec3, DVec3)> {
-        let mut bounds: Option<(DVec3, DVec3)> = None;
-        for instance in &self.instances {
-            for &position in &self.meshes[instance.mesh].positions {
-                let point = instance.transform.transform_point3(position.as_dvec3());
-                let (low, high) = bounds.get_or_insert((point, point));
-                (*low, *high) = (low.min(point), high.max(point));
-            }
-        }
-        bounds
     }
 }
 
@@ -136,6 +178,58 @@ pub(super) fn room<T>(items: usize) -> Result<Vec<T>, String> {
 }
 
 impl ModelMesh {
+    /// Whether its triangles look flat.
+    pub(super) fn is_flat(&self) -> bool {
+        self.normals.is_none()
+    }
+
+    /// The corners of the box around it.
+    pub(super) fn corners(&self) -> [Vec3; 8] {
+        let (low, high) = self.bounds;
+        std::array::from_fn(|corner| {
+            Vec3::from_array(std::array::from_fn(|axis| {
+                [low, high][corner >> axis & 1][axis]
+            }))
+        })
+    }
+
+    /// Leaves out triangles by their corners; how many.
+    pub(super) fn leave_out(&mut self, wrong: impl Fn(&[Vec3; 3]) -> bool) -> u64 {
+        let before = self.triangles.len();
+        let positions = &self.positions;
+        let corners = |triangle: &[u32; 3]| triangle.map(|vertex| positions[vertex as usize]);
+        self.triangles.retain(|triangle| !wrong(&corners(triangle)));
+        (before - self.triangles.len()) as u64
+    }
+
+    /// Its triangles and vertices, of this material, leaving it empty.
+    pub(super) fn take(&mut self, material: u32) -> Mesh {
+        Mesh {
+            positions: take(&mut self.positions),
+            triangles: take(&mut self.triangles),
+            materials: vec![material],
+            normals: self.normals.take().unwrap_or_default(),
+            uvs: self.uvs.take().unwrap_or_default(),
+            tangents: self.tangents.take().unwrap_or_default(),
+        }
+    }
+
+    /// Makes what its materials look at, if it is missing: by textures, and by normal maps among them. Without texture
+    /// coordinates all of the surface is where an image begins.
+    pub(super) fn settle_coordinates(&mut self, mapped: bool, bent: bool) -> Result<(), String> {
+        if mapped && self.uvs.is_none() {
+            let mut uvs = room(self.positions.len())?;
+            uvs.resize(self.positions.len(), [0.0; 2]);
+            self.uvs = Some(uvs);
+        }
+        if !bent {
+            self.tangents = None;
+        } else if self.tangents.is_none() && self.normals.is_some() {
+            tangents::make(self)?;
+        }
+        Ok(())
+    }
+
     /// Makes normals and tangents of length 1 and leaves out what cannot be used; returns what that was.
     pub(super) fn settle(&mut self) -> Vec<&'static str> {
         let mut left_out = Vec::new();
@@ -143,17 +237,19 @@ impl ModelMesh {
         if self.normals.take_if(|normals| !finite(normals)).is_some() {
             left_out.push("normals");
         }
-        let finite = |uvs: &Vec<Vec2>| uvs.iter().all(|uv| uv.is_finite());
+        let finite = |uvs: &Vec<[f32; 2]>| uvs.as_flattened().iter().all(|uv| uv.is_finite());
         if self.uvs.take_if(|uvs| !finite(uvs)).is_some() {
             left_out.push("texture coordinates");
         }
-        let usable =
-            |tangent: &Vec4| tangent.is_finite() && tangent.truncate().length_squared().is_normal();
+        let along = |&[x, y, z, _]: &[f32; 4]| Vec3::new(x, y, z);
+        let usable = |tangent: &[f32; 4]| {
+            !tangent[3].is_nan() && along(tangent).length_squared().is_normal()
+        };
         self.tangents
             .take_if(|tangents| !tangents.iter().all(usable));
         for tangent in self.tangents.iter_mut().flatten() {
-            let side = if tangent.w < 0.0 { -1.0 } else { 1.0 };
-            *tangent = tangent.truncate().normalize().extend(side);
+            let side = if tangent[3] < 0.0 { -1.0 } else { 1.0 };
+            *tangent = along(tangent).normalize().extend(side).to_array();
         }
         let Some(normals) = &mut self.normals else {
             return left_out;

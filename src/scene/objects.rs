@@ -1,15 +1,19 @@
 //! Objects become triangles and spheres.
 
-use std::path::PathBuf;
+use std::{
+    collections::{HashMap, hash_map::Entry},
+    path::{Path, PathBuf},
+};
 
-use glam::DVec3;
+use glam::{DAffine3, DVec3};
 
 use super::{
-    Instance, Sphere, Surface, check_brightness,
+    Instance, Light, Sphere,
     displaced_sphere::DisplacedSphere,
     geometry::{Geometry, MeshBuilder},
     materials::Materials,
     memory, mesh,
+    model::Model,
     places::{Grid, Scatter, indexed, instance},
     source::{Extent, Object, Raw, Source, excerpt, shown},
     text::{
@@ -43,7 +47,18 @@ pub(super) struct Builder<'s, 'a> {
     materials: Materials,
     spp: u32,
     geometry: Geometry,
+    /// What models' files brought.
+    lights: Vec<Light>,
+    /// By path.
+    models: HashMap<PathBuf, ReadModel>,
     notes: Vec<String>,
+}
+
+/// A model's file that was read.
+struct ReadModel {
+    model: Model,
+    /// Where its materials begin among the scene's, if they are.
+    first: Option<u32>,
 }
 
 impl<'s, 'a> Builder<'s, 'a> {
@@ -53,13 +68,15 @@ impl<'s, 'a> Builder<'s, 'a> {
             materials,
             spp,
             geometry: Geometry::default(),
+            lights: Vec::new(),
+            models: HashMap::new(),
             notes: Vec::new(),
         }
     }
 
-    /// The objects, what they are made of, and what there is to say of them.
-    pub(super) fn finish(self) -> (Geometry, Materials, Vec<String>) {
-        (self.geometry, self.materials, self.notes)
+    /// The objects, what they are made of, their lights, and what there is to say of them.
+    pub(super) fn finish(self) -> (Geometry, Materials, Vec<Light>, Vec<String>) {
+        (self.geometry, self.materials, self.lights, self.notes)
     }
 
     pub(super) fn object(&mut self, object: &Object<'a>) -> Result<(), Error> {
@@ -182,40 +199,64 @@ impl<'s, 'a> Builder<'s, 'a> {
         let source = self.source;
         let path = self.path(object, written.file)?;
         let (scale, rotate, translate) = (written.scale, written.rotate, written.translate);
-        let transform = read_transform(source, object, scale, rotate, translate)?;
-        let wrong = |problem: String| {
-            source.error(object, written.file, format!("{}: {problem}", shown(&path)))
-        };
-        let model = mesh::read_model(&path).map_err(wrong)?;
-        let material: Box<dyn Fn(usize) -> u32> = match written.material {
-            Some(raw) => {
-                let material = self.material(object, raw)?;
-                Box::new(move |_| material)
-            }
-            None => {
-                let first = self.materials.surfaces.len() as u32;
-                for material in &model.materials {
-                    let surface = Surface::from(material);
-                    check_brightness(surface.radiance().max_element(), self.spp).map_err(wrong)?;
-                    self.materials.surfaces.push(surface);
-                }
-                Box::new(move |material| first + material as u32)
-            }
-        };
-        let before = self.geometry.triangles.len();
+        let transform = read_transform(source, object, scale, rotate, translate)?.affine();
+        let other = written
+            .material
+            .map(|raw| self.material(object, raw))
+            .transpose()?;
+        let lights = written.lights.map_or(Ok(true), |raw| {
+            source.field(object, "lights", raw, "true or false", |_| true)
+        })?;
+        let before = self.geometry.standing();
         let flat = self
-            .geometry
-            .push_model(&model, &transform.affine(), material);
-        let flat = flat.map_err(wrong)?;
-        if self.geometry.triangles.len() == before {
-            let problem = "has no triangle with an area; check its vertices and the scale";
-            return Err(wrong(problem.to_owned()));
-        }
-        let file = shown(&path);
-        let notes = model.notes.iter().map(|note| format!("{file}: {note}"));
-        self.notes.extend(notes);
+            .place_model(&path, &transform, other, lights)
+            .and_then(|flat| {
+                if self.geometry.standing() > before {
+                    return Ok(flat);
+                }
+                Err("has no triangle with an area; check its vertices and the scale".to_owned())
+            })
+            .map_err(|problem| {
+                source.error(object, written.file, format!("{}: {problem}", shown(&path)))
+            })?;
         self.note_flat(object, flat);
         Ok(())
+    }
+
+    /// Shows a model's file, which is read once; how many triangles have no area.
+    fn place_model(
+        &mut self,
+        path: &Path,
+        transform: &DAffine3,
+        other: Option<u32>,
+        lights: bool,
+    ) -> Result<u64, String> {
+        let known = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let ReadModel { model, first } = match self.models.entry(known) {
+            Entry::Occupied(read) => read.into_mut(),
+            Entry::Vacant(place) => {
+                let model = mesh::read_model(path)?;
+                let file = shown(path);
+                let notes = model.notes.iter().map(|note| format!("{file}: {note}"));
+                self.notes.extend(notes);
+                place.insert(ReadModel { model, first: None })
+            }
+        };
+        if lights {
+            for light in &model.lights {
+                self.lights.push(light.placed(transform)?);
+            }
+        }
+        let (materials, geometry) = (&mut self.materials, &mut self.geometry);
+        if let Some(other) = other {
+            return geometry.push_model(model, transform, |_| other, materials);
+        }
+        let first = match *first {
+            Some(first) => first,
+            None => *first.insert(materials.adopt(model, self.spp)?),
+        };
+        let own = |material| first + material as u32;
+        geometry.push_model(model, transform, own, materials)
     }
 
     /// The path of a file that an object names.

@@ -87,10 +87,7 @@ impl<'m, 's, 'a> Parameters<'m, 's, 'a> {
         let expected = "(r, g, b), each 0 or more";
         let radiance = self.color(field, raw, Parameter::Emission, expected, Extent::FromZero)?;
         let most = match self.maps.textures.get(&Parameter::Emission) {
-            Some(map) => {
-                let texture = &self.library.textures[map.texture as usize];
-                self.library.images[texture.image as usize].brightest(texture.encoding)
-            }
+            Some(map) => self.library.brightest(map.texture),
             None => 1.0,
         };
         check_brightness(radiance.max_element() * most, spp)

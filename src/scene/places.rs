@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, f64::consts::PI};
 
-use glam::{DMat3, DVec3, Vec3};
+use glam::{DAffine3, DMat3, DVec3, Vec3};
 
 use super::{
     Instance, Mesh, Triangle, geometry::make_room, source::MAX_LENGTH, transform::Transform,
@@ -83,28 +83,36 @@ pub(super) fn instance(
     transform: &Transform,
     material: Option<u32>,
 ) -> Result<Instance, String> {
-    let axes = transform.affine().matrix3;
-    let [x, y, z] = [axes.x_axis, axes.y_axis, axes.z_axis];
-    let far = (x.abs() + y.abs() + z.abs()) * reach + transform.translate.abs();
+    let affine = transform.affine();
+    let axes = affine.matrix3;
+    let far = (axes.x_axis.abs() + axes.y_axis.abs() + axes.z_axis.abs()) * reach
+        + transform.translate.abs();
     if far.max_element() > MAX_LENGTH {
         return Err(format!("reaches to {far}, expected metres within 1e8 of 0"));
     }
-    let rounded = [x, y, z].map(DVec3::as_vec3);
-    let inverse =
-        DMat3::from_cols_array_2d(&rounded.map(|axis| axis.as_dvec3().to_array())).inverse();
+    placed(mesh, &affine, material)
+        .ok_or_else(|| "is scaled to nothing, expected a larger scale".to_owned())
+}
+
+/// The instance of a mesh in a place. `None` if nothing of it would be left.
+pub(super) fn placed(mesh: u32, place: &DAffine3, material: Option<u32>) -> Option<Instance> {
+    let DMat3 {
+        x_axis,
+        y_axis,
+        z_axis,
+    } = place.matrix3;
+    let axes = [x_axis, y_axis, z_axis].map(DVec3::as_vec3);
+    let inverse = DMat3::from_cols_array_2d(&axes.map(|axis| axis.as_dvec3().to_array())).inverse();
     let fits = |axis: DVec3| axis.is_finite() && axis.abs().max_element() < 1e15;
-    if ![inverse.x_axis, inverse.y_axis, inverse.z_axis]
+    [inverse.x_axis, inverse.y_axis, inverse.z_axis]
         .into_iter()
         .all(fits)
-    {
-        return Err("is scaled to nothing, expected a larger scale".to_owned());
-    }
-    Ok(Instance {
-        mesh,
-        axes: rounded,
-        position: transform.translate.as_vec3(),
-        material,
-    })
+        .then_some(Instance {
+            mesh,
+            axes,
+            position: place.translation.as_vec3(),
+            material,
+        })
 }
 
 /// Triangles that share the vertices that lie at one place.

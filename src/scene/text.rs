@@ -343,6 +343,8 @@ pub(super) struct ModelText<'a> {
     #[serde(default, deserialize_with = "given")]
     pub(super) material: Option<Raw<'a>>,
     #[serde(default, deserialize_with = "given")]
+    pub(super) lights: Option<Raw<'a>>,
+    #[serde(default, deserialize_with = "given")]
     pub(super) scale: Option<Raw<'a>>,
     #[serde(default, deserialize_with = "given")]
     pub(super) rotate: Option<Raw<'a>>,

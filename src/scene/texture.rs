@@ -175,6 +175,24 @@ impl Library {
         self.images.len() as u32 - 1
     }
 
+    /// Takes all of another library in: where its textures are now.
+    pub(super) fn adopt(&mut self, other: &Library) -> Vec<u32> {
+        let first = self.images.len() as u32;
+        self.images.extend(other.images.iter().cloned());
+        let moved = |texture: &Texture| Texture {
+            image: first + texture.image,
+            ..*texture
+        };
+        let moved = other.textures.iter().map(moved);
+        moved.map(|texture| self.texture(texture)).collect()
+    }
+
+    /// The largest number of a texture's colours.
+    pub(super) fn brightest(&self, texture: u32) -> f32 {
+        let texture = &self.textures[texture as usize];
+        self.images[texture.image as usize].brightest(texture.encoding)
+    }
+
     /// The index of a texture of one of the images.
     pub(super) fn texture(&mut self, texture: Texture) -> u32 {
         let known = self.textures.iter().position(|&known| known == texture);

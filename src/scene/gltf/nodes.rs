@@ -1,26 +1,30 @@
 //! The nodes of the scene: where the meshes, the camera and the lights are.
 
-use glam::{DAffine3, DMat4, DQuat, DVec3};
-use gltf::json::{Node, camera, validation::Checked};
+use std::collections::BTreeSet;
+
+use glam::{DAffine3, DMat4, DQuat, DVec3, Vec3};
+use gltf::json::{
+    Node, camera,
+    extensions::{root::KhrLightsPunctual, scene::khr_lights_punctual as punctual},
+    validation::Checked,
+};
 
 use super::{
     container::File,
     material,
     primitive::{Deformation, Primitives},
 };
-use crate::scene::model::{Model, ModelCamera, ModelInstance};
+use crate::{
+    film::TOO_BRIGHT,
+    scene::model::{LightKind, Model, ModelCamera, ModelInstance, ModelLight},
+};
 
 const INSTANCING: &str = "EXT_mesh_gpu_instancing";
 
 /// Adds what the file's scene shows.
 pub(super) fn place(file: &File, model: &mut Model) -> Result<(), String> {
     let tree = Tree::of(file)?;
-    for index in 0..file.root.materials.len() {
-        let material = material::read(file, index)
-            .map_err(|problem| format!("material {index}: {problem}"))?;
-        model.materials.push(material);
-    }
-    material::note_textures(file, model);
+    material::read(file, &materials(file, &tree), model)?;
     let mut primitives = Primitives::default();
     for &index in &tree.order {
         let node = &file.root.nodes[index];
@@ -32,8 +36,10 @@ pub(super) fn place(file: &File, model: &mut Model) -> Result<(), String> {
             model.camera = read_camera(file, camera.value(), transform, model).map_err(in_node)?;
         }
         let extensions = node.extensions.as_ref();
-        if extensions.is_some_and(|extensions| extensions.khr_lights_punctual.is_some()) {
-            model.note("not shown: points, spots and directional lights".to_owned());
+        let light = extensions.and_then(|extensions| extensions.khr_lights_punctual.as_ref());
+        if let Some(light) = light {
+            let light = read_light(file, light.light.value(), transform).map_err(in_node)?;
+            model.lights.push(light);
         }
         if let Some(mesh) = node.mesh {
             let placed = place_mesh(
@@ -48,7 +54,43 @@ pub(super) fn place(file: &File, model: &mut Model) -> Result<(), String> {
             placed.map_err(in_node)?;
         }
     }
+    dim(model);
     Ok(())
+}
+
+/// Brings lights and what surfaces emit to one measure. glTF has both in candela, but programs that know watts write
+/// lights of 683 lumens a watt beside surfaces as they are, and others write numbers that look right.
+fn dim(model: &mut Model) {
+    const LUMENS_PER_WATT: f32 = 683.0;
+    /// No light that looks right beside surfaces of 1 is as bright.
+    const PHOTOMETRIC: f32 = 200.0;
+    let brightest = model
+        .lights
+        .iter()
+        .map(|light| light.strength.max_element());
+    if brightest.fold(0.0, f32::max) < PHOTOMETRIC {
+        return;
+    }
+    for light in &mut model.lights {
+        light.strength /= LUMENS_PER_WATT;
+    }
+    model.note(
+        "its lights are of 683 candela or lux for 1 here, as they are that bright".to_owned(),
+    );
+}
+
+/// The materials that the scene's meshes name and that are there.
+fn materials(file: &File, tree: &Tree) -> Vec<usize> {
+    let root = &file.root;
+    let meshes = tree.order.iter().filter_map(|&node| root.nodes[node].mesh);
+    let meshes: BTreeSet<usize> = meshes.map(|mesh| mesh.value()).collect();
+    let meshes = meshes.into_iter().filter_map(|mesh| root.meshes.get(mesh));
+    let named = meshes.flat_map(|mesh| &mesh.primitives);
+    let named = named.filter_map(|primitive| Some(primitive.material?.value()));
+    let named: BTreeSet<usize> = named
+        .filter(|&index| index < root.materials.len())
+        .collect();
+    named.into_iter().collect()
 }
 
 /// The nodes of the scene and where they are.
@@ -327,4 +369,42 @@ fn read_camera(
             .filter(|&ratio| positive(ratio))
             .map(f64::from),
     }))
+}
+
+/// Intensities in candela and illuminances in lux, as the numbers that they are; see `dim`.
+fn read_light(file: &File, index: usize, transform: DAffine3) -> Result<ModelLight, String> {
+    let extensions = file.root.extensions.as_ref();
+    let written = extensions.and_then(|extensions| extensions.khr_lights_punctual.as_ref());
+    let light = written
+        .and_then(|KhrLightsPunctual { lights, .. }| lights.get(index))
+        .ok_or_else(|| format!("there is no light {index}"))?;
+    let wrong = |problem: String| format!("light {index}: {problem}");
+    let strength = Vec3::from_array(light.color) * light.intensity;
+    let shines = strength.is_finite() && strength.min_element() >= 0.0;
+    if !shines || strength.max_element() >= TOO_BRIGHT {
+        return Err(wrong(format!(
+            "its color times its intensity is {strength}, expected numbers from 0 to below {TOO_BRIGHT}"
+        )));
+    }
+    let kind = match light.type_ {
+        Checked::Valid(punctual::Type::Point) => LightKind::Point,
+        Checked::Valid(punctual::Type::Directional) => LightKind::Directional,
+        Checked::Valid(punctual::Type::Spot) => {
+            let spot = light.spot.clone().unwrap_or_default();
+            let inner = f64::from(spot.inner_cone_angle);
+            let outer = f64::from(spot.outer_cone_angle);
+            if !(0.0 <= inner && inner <= outer && outer <= std::f64::consts::FRAC_PI_2 + 1e-6) {
+                return Err(wrong(format!(
+                    "its cone is from {inner} to {outer}, expected 0 ≤ innerConeAngle ≤ outerConeAngle ≤ π/2"
+                )));
+            }
+            LightKind::Spot { inner, outer }
+        }
+        Checked::Invalid => return Err(wrong("is of no known type".to_owned())),
+    };
+    Ok(ModelLight {
+        transform,
+        strength,
+        kind,
+    })
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use glam::{DAffine3, DVec3, Vec2, Vec3, Vec4, Vec4Swizzles};
+use glam::{DAffine3, DVec3, Vec3};
 use gltf::json::{
     mesh::{Mode, MorphTarget, Primitive, Semantic},
     validation::Checked,
@@ -37,7 +37,7 @@ impl Primitives {
         deformation: &Deformation,
         model: &mut Model,
     ) -> Result<Option<usize>, String> {
-        let uv_set = material::uv_set(file, primitive, model);
+        let uv_set = material::uv_set(file, primitive);
         let moved = deformation.joints.is_some();
         let key = format!(
             "{:?} {:?} {:?} {:?} {:?} {:?} {uv_set}",
@@ -171,13 +171,9 @@ fn mesh(
         normals: attributes
             .floats(&Semantic::Normals)?
             .map(|normals| normals.into_iter().map(vec3).collect()),
-        uvs: attributes
-            .floats(&Semantic::TexCoords(uv_set))?
-            .map(|uvs| uvs.into_iter().map(Vec2::from_array).collect()),
-        tangents: attributes
-            .floats(&Semantic::Tangents)?
-            .map(|tangents| tangents.into_iter().map(Vec4::from_array).collect()),
-        triangles: Vec::new(),
+        uvs: attributes.floats(&Semantic::TexCoords(uv_set))?,
+        tangents: attributes.floats(&Semantic::Tangents)?,
+        ..ModelMesh::default()
     };
     for (target, &weight) in primitive.targets.iter().flatten().zip(deformation.weights) {
         morph(file, target, weight, &mut mesh)?;
@@ -297,7 +293,8 @@ fn morph(
             .iter_mut()
             .zip(offsets(accessor.value(), mesh.positions.len())?)
         {
-            *tangent += (offset * weight).extend(0.0);
+            let moved = Vec3::from_slice(tangent) + offset * weight;
+            *tangent = moved.extend(tangent[3]).to_array();
         }
     }
     Ok(())
@@ -347,7 +344,8 @@ fn skin(attributes: &Attributes, joints: &[DAffine3], mesh: &mut ModelMesh) -> R
             normals[vertex] = apply(normals[vertex]);
         }
         if let Some(tangents) = &mut mesh.tangents {
-            tangents[vertex] = apply(tangents[vertex].xyz()).extend(tangents[vertex].w);
+            let moved = apply(Vec3::from_slice(&tangents[vertex]));
+            tangents[vertex] = moved.extend(tangents[vertex][3]).to_array();
         }
     }
     Ok(())

@@ -2,10 +2,11 @@
 
 use std::{io::BufReader, path::Path};
 
-use glam::Vec3;
+use glam::{Vec2, Vec3};
 
 use super::{obj, read_line};
 use crate::scene::{
+    Channel, Encoding, Map, Maps, Parameter, Principled, Surface, Texture, Wrap,
     gltf::relative_path,
     model::{Model, ModelMaterial},
     source::{excerpt, open_plain, shown},
@@ -48,45 +49,294 @@ fn library(
 ) -> Result<(), String> {
     let mut reader = BufReader::new(open_plain(path, &["mtl"])?);
     let mut line = String::new();
-    let first = materials.len();
+    let mut written: Vec<(String, Written)> = Vec::new();
     let mut number = 0u64;
     loop {
         number += 1;
-        let more =
-            read_line(&mut reader, &mut line).map_err(|error| format!("line {number}: {error}"))?;
+        let within = |problem: String| format!("line {number}: {problem}");
+        let more = read_line(&mut reader, &mut line).map_err(|error| within(error.to_string()))?;
         if !more {
-            return Ok(());
+            break;
         }
         let code = line.split('#').next().unwrap_or_default().trim();
         let keyword = code.split_whitespace().next().unwrap_or_default();
         if keyword == "newmtl" {
             let name = obj::rest(code, keyword).to_owned();
-            materials.push((name, ModelMaterial::default()));
-        } else if let Some((_, material)) = materials[first..].last_mut() {
-            statement(keyword, code, material, model)
-                .map_err(|problem| format!("line {number}: {problem}"))?;
+            written.push((name, Written::default()));
+        } else if let Some((_, material)) = written.last_mut() {
+            let folder = path.parent().unwrap_or(Path::new(""));
+            material
+                .statement(keyword, code, folder, model)
+                .map_err(within)?;
+        }
+    }
+    materials.extend(
+        written
+            .into_iter()
+            .map(|(name, written)| (name, written.material())),
+    );
+    Ok(())
+}
+
+/// What a library says of a material.
+struct Written {
+    diffuse: Option<Vec3>,
+    specular: Vec3,
+    /// Phong's.
+    exponent: Option<f32>,
+    emission: Vec3,
+    ior: f32,
+    /// The model of illumination.
+    model: u32,
+    /// Those that came with physically based rendering.
+    roughness: Option<f32>,
+    metallic: Option<f32>,
+    clearcoat: Option<f32>,
+    clearcoat_roughness: f32,
+    maps: Maps,
+}
+
+impl Default for Written {
+    fn default() -> Self {
+        Written {
+            diffuse: None,
+            specular: Vec3::ZERO,
+            exponent: None,
+            emission: Vec3::ZERO,
+            ior: 1.5,
+            model: 2,
+            roughness: None,
+            metallic: None,
+            clearcoat: None,
+            clearcoat_roughness: 0.0,
+            maps: Maps::default(),
         }
     }
 }
 
-fn statement(
-    keyword: &str,
-    code: &str,
-    material: &mut ModelMaterial,
-    model: &mut Model,
-) -> Result<(), String> {
-    match keyword {
-        "Kd" => material.base_color = color(code)?.clamp(Vec3::ZERO, Vec3::ONE),
-        "Ke" => material.emission = color(code)?.max(Vec3::ZERO),
-        "Ni" => material.ior = number(code)?.clamp(1.0, 10.0),
-        // Glass, with or without ray tracing.
-        "illum" if matches!(number(code)?, 4.0 | 6.0 | 7.0 | 9.0) => material.transmission = 1.0,
-        _ if keyword.starts_with("map_") || matches!(keyword, "bump" | "norm" | "disp") => {
-            model.note(format!("not shown: textures ({})", excerpt(keyword)));
+impl Written {
+    fn statement(
+        &mut self,
+        keyword: &str,
+        code: &str,
+        folder: &Path,
+        model: &mut Model,
+    ) -> Result<(), String> {
+        use Encoding::{Linear, Srgb};
+        let part = |code: &str| number(code).map(|value| value.clamp(0.0, 1.0));
+        match keyword {
+            "Kd" => self.diffuse = Some(color(code)?.clamp(Vec3::ZERO, Vec3::ONE)),
+            "Ks" => self.specular = color(code)?.clamp(Vec3::ZERO, Vec3::ONE),
+            "Ke" => self.emission = color(code)?.max(Vec3::ZERO),
+            "Ns" => self.exponent = Some(number(code)?.max(0.0)),
+            "Ni" => self.ior = number(code)?.clamp(1.0, 10.0),
+            "illum" => self.model = number(code)?.clamp(0.0, 10.0) as u32,
+            "Pr" => self.roughness = Some(part(code)?),
+            "Pm" => self.metallic = Some(part(code)?),
+            "Pc" => self.clearcoat = Some(part(code)?),
+            "Pcr" => self.clearcoat_roughness = part(code)?,
+            "d" if number(code)? < 1.0 => note_see_through(model),
+            "Tr" if number(code)? > 0.0 => note_see_through(model),
+            "map_Kd" => self.map(code, keyword, Parameter::Color, Srgb, folder, model),
+            "map_Ks" => self.map(code, keyword, Parameter::SpecularColor, Srgb, folder, model),
+            "map_Ke" => self.map(code, keyword, Parameter::Emission, Srgb, folder, model),
+            "map_Pr" => self.map(code, keyword, Parameter::Roughness, Linear, folder, model),
+            "map_Pm" => self.map(code, keyword, Parameter::Metallic, Linear, folder, model),
+            "norm" | "map_Kn" | "map_Bump" | "map_bump" | "bump" => {
+                self.map(code, keyword, Parameter::Normal, Linear, folder, model);
+            }
+            // What scatters the light of nowhere.
+            "map_Ka" => {}
+            _ if keyword.starts_with("map_") || keyword == "disp" => {
+                model.note(format!("not shown: textures ({})", excerpt(keyword)));
+            }
+            _ => {}
         }
-        _ => {}
+        Ok(())
     }
-    Ok(())
+
+    /// Notes a texture; one that cannot be read is left out, and told.
+    fn map(
+        &mut self,
+        code: &str,
+        keyword: &str,
+        parameter: Parameter,
+        encoding: Encoding,
+        folder: &Path,
+        model: &mut Model,
+    ) {
+        let lie = Lie::of(obj::rest(code, keyword));
+        let opened = relative_path(lie.file).and_then(|file| {
+            let path = folder.join(file);
+            let image = model.library.open(&path);
+            image.map_err(|problem| format!("{}: {problem}", shown(&path)))
+        });
+        let image = match opened {
+            Ok(image) => image,
+            Err(problem) => return model.note(format!("shown without {keyword}: {problem}")),
+        };
+        if parameter == Parameter::Normal {
+            let mean = model.library.images[image as usize].mean(Encoding::Linear);
+            // A map of heights is grey; one of normals is blue, since most of it looks away from the surface.
+            if keyword != "norm" && keyword != "map_Kn" && mean.z < mean.x.max(mean.y) + 0.2 {
+                let what = "not shown: bumps by their heights";
+                return model.note(format!("{what} ({keyword}); bake them into a normal map"));
+            }
+            self.maps.bend = lie.bend;
+        }
+        let texture = Texture {
+            wrap: [lie.wrap; 2],
+            ..Texture::new(image, encoding)
+        };
+        // Its v grows upwards.
+        let offset = Vec2::new(lie.offset.x, 1.0 - lie.scale.y - lie.offset.y);
+        let texture = texture.transformed(lie.scale, 0.0, offset);
+        let map = Map {
+            texture: model.library.texture(texture),
+            channel: Channel::Red,
+        };
+        self.maps.textures.insert(parameter, map);
+    }
+
+    fn material(mut self) -> ModelMaterial {
+        let has = |parameter| self.maps.textures.contains_key(&parameter);
+        // A colour that would make the texture black is none.
+        let tinted = |color: Option<Vec3>, otherwise: Vec3, parameter| match color {
+            Some(color) if color != Vec3::ZERO || !has(parameter) => color,
+            _ if has(parameter) => Vec3::ONE,
+            _ => otherwise,
+        };
+        let diffuse = tinted(self.diffuse, Vec3::splat(0.8), Parameter::Color);
+        let emission = tinted(Some(self.emission), Vec3::ZERO, Parameter::Emission);
+        let by_texture = |value: Option<f32>, otherwise: f32, parameter| match value {
+            Some(value) => value,
+            None if has(parameter) => 1.0,
+            None => otherwise,
+        };
+        let metallic = by_texture(self.metallic, 0.0, Parameter::Metallic);
+        // Phong's exponent as the width of GGX: alpha² = 2 / (n + 2), and roughness² = alpha.
+        let blurred = |exponent: f32| (2.0 / (exponent + 2.0)).sqrt().sqrt();
+        let roughness = self.roughness.or(self.exponent.map(blurred));
+        let roughness = by_texture(roughness, 0.5, Parameter::Roughness);
+        let physical = self.roughness.is_some()
+            || self.metallic.is_some()
+            || self.clearcoat.is_some()
+            || has(Parameter::Roughness)
+            || has(Parameter::Metallic);
+        // Flat, and without highlights.
+        let glossy = !matches!(self.model, 0 | 1) && self.specular != Vec3::ZERO;
+        let principled = Principled {
+            base_color: diffuse,
+            metallic,
+            roughness,
+            ior: self.ior,
+            clearcoat: self.clearcoat.unwrap_or(0.0),
+            clearcoat_roughness: self.clearcoat_roughness,
+            emission,
+            ..Principled::default()
+        };
+        let most = self.specular.max_element();
+        let surface = match self.model {
+            // Glass, with or without ray tracing.
+            4 | 6 | 7 | 9 if !physical => Surface::Dielectric { ior: self.ior },
+            _ if physical => Surface::Principled(principled),
+            // What shows nothing but what it reflects is a metal.
+            _ if glossy && diffuse == Vec3::ZERO => Surface::Principled(Principled {
+                base_color: self.specular,
+                metallic: 1.0,
+                ..principled
+            }),
+            // A half is what a dielectric of index 1.5 reflects, as exporters write it.
+            _ if glossy => Surface::Principled(Principled {
+                ior: 1.5,
+                specular: (2.0 * most).min(1.0),
+                specular_color: self.specular / most,
+                ..principled
+            }),
+            _ if emission != Vec3::ZERO => Surface::Emissive {
+                radiance: emission,
+                albedo: diffuse,
+                one_sided: false,
+            },
+            _ => Surface::Diffuse {
+                albedo: diffuse,
+                one_sided: false,
+            },
+        };
+        let textures = &mut self.maps.textures;
+        match surface {
+            Surface::Principled(_) => {}
+            Surface::Dielectric { .. } => textures.retain(|&of, _| of == Parameter::Normal),
+            _ => textures.retain(|of, _| {
+                [Parameter::Color, Parameter::Emission, Parameter::Normal].contains(of)
+            }),
+        }
+        ModelMaterial {
+            surface,
+            maps: self.maps,
+        }
+    }
+}
+
+fn note_see_through(model: &mut Model) {
+    model.note("not shown: what is see-through (d, Tr)".to_owned());
+}
+
+/// How a texture lies on the surface: `-s 2 2 1 -o 0.5 wood.png`.
+struct Lie<'c> {
+    file: &'c str,
+    scale: Vec2,
+    offset: Vec2,
+    bend: f32,
+    wrap: Wrap,
+}
+
+impl<'c> Lie<'c> {
+    fn of(code: &'c str) -> Lie<'c> {
+        let mut lie = Lie {
+            file: code,
+            scale: Vec2::ONE,
+            offset: Vec2::ZERO,
+            bend: 1.0,
+            wrap: Wrap::Repeat,
+        };
+        // A word, and what stands behind it.
+        fn next(code: &str) -> Option<(&str, &str)> {
+            let code = code.trim_start();
+            let end = code.find(char::is_whitespace)?;
+            Some((&code[..end], code[end..].trim_start()))
+        }
+        while let Some((option, rest)) = next(lie.file).filter(|(word, _)| word.starts_with('-')) {
+            lie.file = rest;
+            let mut numbers = Vec::new();
+            while let Some((word, rest)) = next(lie.file).filter(|_| numbers.len() < 3)
+                && let Some(number) = word.parse().ok().filter(|n: &f32| n.abs() <= 1e8)
+            {
+                numbers.push(number);
+                lie.file = rest;
+            }
+            match (option, &numbers[..]) {
+                ("-s", &[u, ref rest @ ..]) => {
+                    lie.scale = Vec2::new(u, rest.first().copied().unwrap_or(1.0));
+                }
+                ("-o", &[u, ref rest @ ..]) => {
+                    lie.offset = Vec2::new(u, rest.first().copied().unwrap_or(0.0));
+                }
+                ("-bm", &[bend, ..]) => lie.bend = bend.clamp(-100.0, 100.0),
+                (_, []) => {
+                    // Of a word instead of numbers: `-clamp on`.
+                    if let Some((word, rest)) = next(lie.file) {
+                        if option == "-clamp" && word == "on" {
+                            lie.wrap = Wrap::Clamp;
+                        }
+                        lie.file = rest;
+                    }
+                }
+                _ => {}
+            }
+        }
+        lie
+    }
 }
 
 /// One number, or three.

@@ -201,7 +201,9 @@ impl Reading {
         for (material, flat, part) in self.parts {
             let mut mesh = part.mesh;
             if part.uvs.iter().any(Option::is_some) {
-                mesh.uvs = Some(part.uvs.iter().map(|uv| uv.unwrap_or_default()).collect());
+                // An image's first row is its top here, and its bottom in OBJ.
+                let from_top = |uv: &Option<Vec2>| uv.map_or([0.0; 2], |uv| [uv.x, 1.0 - uv.y]);
+                mesh.uvs = Some(part.uvs.iter().map(from_top).collect());
             }
             if !flat {
                 let normal = |(&normal, &vertex): (&Normal, &u32)| match normal {

@@ -22,7 +22,8 @@ pub(super) fn read(reader: &mut impl BufRead) -> Result<Model, String> {
             make_room(&mut normals)?;
             normals.push(vertex.normal);
             make_room(&mut uvs)?;
-            uvs.push(vertex.uv);
+            // From the image's top.
+            uvs.push([vertex.uv.x, 1.0 - vertex.uv.y]);
             colored |= vertex.colored;
             Ok(())
         }
@@ -54,7 +55,7 @@ pub(super) fn read(reader: &mut impl BufRead) -> Result<Model, String> {
     }
     // What a file does not give is NaN, and left out.
     mesh.normals = Some(normals).filter(|normals| normals.iter().any(|normal| !normal.is_nan()));
-    mesh.uvs = Some(uvs).filter(|uvs| uvs.iter().any(|uv| !uv.is_nan()));
+    mesh.uvs = Some(uvs).filter(|uvs| uvs.as_flattened().iter().any(|uv| !uv.is_nan()));
     let mut model = Model::default();
     for left_out in mesh.settle() {
         model.note(format!("not used: {left_out} that are not finite"));
