@@ -15,11 +15,11 @@ use std::{
 
 use clap::Parser;
 use raysieve::{
+    chart::survival,
     layers::Layers,
     output::{self, Look},
     renderer::{BackendChoice, Renderer, Settings},
     scene::Scene,
-    stats::Stats,
 };
 
 /// Renders the scenes of `scenes/` for their gallery.
@@ -107,7 +107,7 @@ fn render(path: &Path, arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let name = stem(path);
     let picture = format!("scenes/gallery/{name}.png");
     output::write_picture(picture.as_ref(), &part, look, &Layers::default())?;
-    fs::write(format!("scenes/gallery/{name}.svg"), chart(&name, stats))?;
+    fs::write(format!("scenes/gallery/{name}.svg"), survival(&name, stats))?;
     println!(
         "{name}: {} samples a pixel, {:.1} s on {}, film_hash {}",
         stats.spp,
@@ -160,74 +160,4 @@ fn title(name: &str) -> String {
         .flat_map(char::to_uppercase)
         .chain(letters)
         .collect()
-}
-
-/// Of the overlay: told apart by brightness and by blue against yellow.
-const SURVIVORS: &str = "#48cfad";
-const ENDED: &str = "#f09632";
-const MISSES: &str = "#8698be";
-
-/// A bar a bounce, as high as the part of the camera's rays that goes into it, of three parts.
-fn chart(name: &str, stats: &Stats) -> String {
-    const LEFT: f64 = 44.0;
-    const TOP: f64 = 40.0;
-    const WIDTH: f64 = 580.0;
-    const HEIGHT: f64 = 120.0;
-    let rows: Vec<_> = stats.bounces.iter().filter(|row| row.rays > 0).collect();
-    let all = rows.first().map_or(1, |row| row.rays) as f64;
-    let bar = (WIDTH / rows.len().max(1) as f64).min(48.0);
-    let [width, height] = stats.size;
-    let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"640\" height=\"200\" viewBox=\"0 0 640 200\" font-family=\"sans-serif\" \
-         font-size=\"11\">\n<rect width=\"640\" height=\"200\" rx=\"6\" fill=\"#0e1117\"/>\n\
-         <text x=\"{LEFT}\" y=\"18\" fill=\"#cdd3db\">{name}, {width} × {height}, {} samples a pixel, {:.2} rays a path</text>\n",
-        stats.spp,
-        stats.rays as f64 / all
-    );
-    let keys = [("survive", SURVIVORS), ("end", ENDED), ("leave", MISSES)];
-    for ((word, colour), x) in keys.into_iter().zip([448.0, 516.0, 566.0]) {
-        svg += &format!(
-            "<rect x=\"{x}\" y=\"10\" width=\"9\" height=\"9\" fill=\"{colour}\"/><text x=\"{}\" y=\"18\" fill=\"#cdd3db\">{word}</text>\n",
-            x + 13.0
-        );
-    }
-    for percent in [0, 50, 100] {
-        let y = TOP + HEIGHT * (1.0 - f64::from(percent) / 100.0);
-        svg += &format!(
-            "<path d=\"M{LEFT} {y}h{WIDTH}\" stroke=\"#3e4450\" stroke-width=\"0.5\"/><text x=\"{}\" y=\"{}\" fill=\"#8e97a4\" \
-             text-anchor=\"end\">{percent} %</text>\n",
-            LEFT - 6.0,
-            y + 4.0
-        );
-    }
-    let every = (rows.len() / 16 + 1) as u32;
-    for row in &rows {
-        let x = LEFT + bar * f64::from(row.bounce);
-        let mut y = TOP + HEIGHT;
-        let parts = [
-            (row.survivors, SURVIVORS),
-            (row.ended, ENDED),
-            (row.misses, MISSES),
-        ];
-        for (count, colour) in parts.into_iter().filter(|(count, _)| *count > 0) {
-            let part = HEIGHT * count as f64 / all;
-            y -= part;
-            svg += &format!(
-                "<rect x=\"{x:.2}\" y=\"{y:.2}\" width=\"{:.2}\" height=\"{part:.2}\" fill=\"{colour}\"/>\n",
-                bar * 0.88
-            );
-        }
-        if row.bounce.is_multiple_of(every) {
-            svg += &format!(
-                "<text x=\"{:.2}\" y=\"{}\" fill=\"#8e97a4\" text-anchor=\"middle\">{}</text>\n",
-                x + bar * 0.44,
-                TOP + HEIGHT + 15.0,
-                row.bounce
-            );
-        }
-    }
-    svg + &format!(
-        "<text x=\"{LEFT}\" y=\"193\" fill=\"#8e97a4\">bounce; film_hash {}</text>\n</svg>\n",
-        stats.film_hash
-    )
 }

@@ -36,7 +36,8 @@ use crate::headless::reading;
     name = "raysieve",
     version,
     override_usage = "raysieve SCENE [OPTIONS]\n       raysieve merge PART... -o FILE\n       \
-                      raysieve verify PICTURE [SCENE]\n       raysieve --list-devices",
+                      raysieve verify PICTURE [SCENE]\n       raysieve bench [SCENE...]\n       \
+                      raysieve --list-devices",
     max_term_width = 100,
     args_conflicts_with_subcommands = true,
     subcommand_negates_reqs = true,
@@ -123,6 +124,7 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     Merge(Merge),
     Verify(Verify),
+    Bench(Bench),
 }
 
 /// Adds up parts of a render, to the bits of one go
@@ -199,17 +201,117 @@ pub(crate) struct Verify {
     pub(crate) machine: Machine,
 }
 
+/// Measures what the sieve is worth: every strategy, bounce by bounce, beside none
+///
+/// Each scene is rendered with each strategy in turn, round after round, so that what disturbs the machine disturbs all
+/// alike. The tables are Markdown: the time of a frame and its spread, how many times as fast as without a sieve (off),
+/// and for every bounce the paths that live and the time of its stages. The film must be the same every time.
+#[derive(Args, Clone, Debug)]
+#[command(
+    override_usage = "raysieve bench [SCENE...] [OPTIONS]\n       raysieve bench --from FILE [OPTIONS]",
+    after_long_help = "\
+Examples:
+  raysieve bench
+          cornell, spheres and mesh of the folder scenes/, where they are
+  raysieve bench scenes/cornell.ron --size 1024x1024 --spp 256 --strategies look-back,off
+          one scene, and of the strategies only two
+  raysieve bench --json before.json
+  raysieve bench --compare before.json
+          before a change and after it: exit code 1 if a strategy is slower on a scene
+  raysieve bench --from before.json --plot before.svg
+          the tables once more and a chart, nothing measured
+
+When it is slower:
+  A strategy is slower where the median of its frames takes more than 5 % longer than it did, and the noise on top of
+  that. The noise of a run is three times the median absolute deviation of its frames, over their median: two standard
+  deviations of a normal distribution. Both runs' noise counts, as the root of the sum of squares. A run of one round
+  has no spread that could be measured, and counts as free of noise.
+
+What the rays alone are:
+  Rays over the time of their stage, which reads and writes the state of the paths too: intersect of bounce 0 for rays
+  from the camera, of bounce 1 for those that were scattered once, and shadow of all bounces."
+)]
+pub(crate) struct Bench {
+    /// Scenes to render, .ron files or models [default: cornell, spheres and mesh of ./scenes]
+    #[arg(value_name = "SCENE", value_parser = scene_path(), conflicts_with = "from")]
+    pub(crate) scenes: Vec<PathBuf>,
+
+    /// Picture size in pixels, such as 1024x1024 [default: the scene's]
+    #[arg(long, value_name = "WxH", value_parser = size, conflicts_with = "from")]
+    pub(crate) size: Option<(u32, u32)>,
+
+    /// Samples a pixel [default: what makes some 4 million paths a frame on the CPU, 256 million on a GPU]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), conflicts_with = "from")]
+    pub(crate) spp: Option<u32>,
+
+    /// Frames of each strategy that are measured
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000), default_value_t = 5,
+        conflicts_with = "from")]
+    pub(crate) rounds: u32,
+
+    /// Frames of each strategy before those, which do not count
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=1000), default_value_t = 1,
+        conflicts_with = "from")]
+    pub(crate) warm_up: u32,
+
+    /// Strategies to measure [default: all]
+    #[arg(long, value_name = "STRATEGIES", value_delimiter = ',', value_parser = strategy(), conflicts_with = "from")]
+    strategies: Vec<Strategy>,
+
+    #[command(flatten)]
+    device: Device,
+
+    /// Show what was measured before, a .json file that --json wrote, and measure nothing
+    #[arg(long, value_name = "FILE", value_parser = bench_path(),
+        conflicts_with_all = ["backend", "wave_size", "threads"])]
+    pub(crate) from: Option<PathBuf>,
+
+    /// Write what was measured, a .json file [default: none]
+    #[arg(long, value_name = "FILE", value_parser = bench_path(), help_heading = "Output")]
+    pub(crate) json: Option<PathBuf>,
+
+    /// Compare with what was measured before on the same machine, a .json file that --json wrote; exit code 1 if it is
+    /// slower now
+    #[arg(long, value_name = "FILE", value_parser = bench_path(), help_heading = "Output")]
+    pub(crate) compare: Option<PathBuf>,
+
+    /// Draw a chart of it, an .svg file [default: none]
+    #[arg(long, value_name = "FILE", value_parser = chart_path(), help_heading = "Output")]
+    pub(crate) plot: Option<PathBuf>,
+}
+
+impl Bench {
+    /// What is measured, in the order of the tables.
+    pub(crate) fn strategies(&self) -> Vec<Strategy> {
+        let all = Strategy::ALL.iter().copied();
+        all.filter(|strategy| self.strategies.is_empty() || self.strategies.contains(strategy))
+            .collect()
+    }
+
+    /// The scene on its backend, to be sieved by this strategy at first.
+    pub(crate) fn renderer(&self, scene: &Scene, strategy: Strategy) -> Result<Renderer, Error> {
+        self.device.renderer(scene, strategy)
+    }
+}
+
 /// What renders, and how; none of it changes the picture.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Machine {
-    /// Where to render: auto (the first usable GPU, else the CPU), cpu, cuda, or cuda:N (the GPU of number N)
-    #[arg(long, value_name = "BACKEND", value_parser = backend, default_value = "auto", help_heading = "Rendering")]
-    backend: BackendChoice,
+    #[command(flatten)]
+    device: Device,
 
     /// How the rays are sieved; any strategy gives the same picture
     #[arg(long, value_name = "STRATEGY", value_parser = strategy(), default_value_t,
         help_heading = "Rendering")]
     compaction: Strategy,
+}
+
+/// What renders, and how much of it.
+#[derive(Args, Clone, Debug)]
+struct Device {
+    /// Where to render: auto (the first usable GPU, else the CPU), cpu, cuda, or cuda:N (the GPU of number N)
+    #[arg(long, value_name = "BACKEND", value_parser = backend, default_value = "auto", help_heading = "Rendering")]
+    backend: BackendChoice,
 
     /// Paths in flight, per thread on the CPU and in all on a GPU; any number gives the same picture [default: what the
     /// backend is fastest with]
@@ -292,12 +394,14 @@ Examples:
   raysieve merge a.exr b.exr -o mesh.exr
           in two parts, which may come from two machines
   raysieve verify mesh.exr
-          renders it again and compares every bit";
+          renders it again and compares every bit
+  raysieve bench
+          what the sieve is worth on this machine, bounce by bounce";
 
 const EXIT_CODES: &str = "\
 Exit codes:
     0  done
-    1  the render failed, a file could not be written, or a picture does not hold
+    1  the render failed, a file could not be written, a picture does not hold, or a bench is slower than before
     2  wrong usage, or a wrong scene
   130  ended by Ctrl-C: the picture is written, with the samples that it has";
 
@@ -338,7 +442,7 @@ impl Arguments {
                 }
                 Ok(())
             }
-            (Some(Command::Verify(_)) | None, _) => Ok(()),
+            (Some(Command::Verify(_) | Command::Bench(_)) | None, _) => Ok(()),
         }
     }
 
@@ -429,9 +533,15 @@ impl Merge {
 impl Machine {
     /// The scene on its backend.
     pub(crate) fn renderer(&self, scene: &Scene) -> Result<Renderer, Error> {
+        self.device.renderer(scene, self.compaction)
+    }
+}
+
+impl Device {
+    fn renderer(&self, scene: &Scene, strategy: Strategy) -> Result<Renderer, Error> {
         let settings = Settings {
             backend: self.backend,
-            strategy: self.compaction,
+            strategy,
             wave_size: self.wave_size,
             threads: self.threads.map(usize::from),
         };
@@ -505,7 +615,7 @@ fn problem(error: &clap::Error) -> String {
     match (error.kind(), error.get(ContextKind::InvalidSubcommand)) {
         // Anything behind a scene that is no option.
         (ErrorKind::ArgumentConflict, Some(ContextValue::String(found))) => format!(
-            "'{found}' cannot stand there: one scene is rendered at a time, and merge or verify come first of all; see \
+            "'{found}' cannot stand there: one scene is rendered at a time, and merge, verify or bench come first of all; see \
              raysieve --help"
         ),
         _ => one_line(&error.to_string()),
@@ -571,6 +681,17 @@ fn part_path() -> impl TypedValueParser<Value = PathBuf> {
         |path| PictureFormat::of(path) == Some(PictureFormat::Exr),
         "an .exr file is expected: no other holds the film",
     )
+}
+
+fn bench_path() -> impl TypedValueParser<Value = PathBuf> {
+    path_ending(
+        |path| ends_with(path, "json"),
+        "what was measured is a .json file",
+    )
+}
+
+fn chart_path() -> impl TypedValueParser<Value = PathBuf> {
+    path_ending(|path| ends_with(path, "svg"), "a chart is an .svg file")
 }
 
 fn stats_path() -> impl TypedValueParser<Value = PathBuf> {

@@ -19,12 +19,20 @@ pub enum Error {
         /// What is wrong with it.
         problem: String,
     },
-    /// A picture that another render of the same samples does not confirm.
+    /// A picture, or a scene's film, that another render of the same samples does not confirm.
     #[error("{file}: does not hold: {problem}")]
     Refuted {
         /// The file, as it was given.
         file: String,
         /// What was expected and what was found.
+        problem: String,
+    },
+    /// Strategies that take longer than they did when the file was measured.
+    #[error("slower than in {file}: {problem}")]
+    Slower {
+        /// The file, as it was given.
+        file: String,
+        /// Which, and by how much.
         problem: String,
     },
     /// Something in a scene's text, or in a mesh that it names.
@@ -98,6 +106,7 @@ impl Error {
             | Error::TreeTooDeep { .. }
             | Error::Usage(_) => 2,
             Error::Refuted { .. }
+            | Error::Slower { .. }
             | Error::Write { .. }
             | Error::Signals(_)
             | Error::Window { .. }

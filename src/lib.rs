@@ -78,6 +78,7 @@ pub mod part;
 pub mod checkpoint;
 
 // What is shown of it and written.
+pub mod chart;
 pub mod devices;
 pub mod output;
 pub mod tone;

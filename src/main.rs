@@ -1,5 +1,6 @@
 //! The program: reads the command line, loads the scene, renders in a window or without one.
 
+mod bench;
 mod cli;
 mod headless;
 mod merge;
@@ -46,6 +47,7 @@ fn run(arguments: &Arguments) -> Result<Ending, Error> {
     match (&arguments.command, &arguments.scene) {
         (Some(Command::Merge(merge)), _) => merge::merge(merge).map(|()| Ending::Done),
         (Some(Command::Verify(verify)), _) => verify::verify(verify).map(|()| Ending::Done),
+        (Some(Command::Bench(arguments)), _) => bench::bench(arguments).map(|()| Ending::Done),
         (None, Some(scene)) if !arguments.list_devices => render(arguments, scene),
         _ => say(&devices::list()).map(|()| Ending::Done),
     }

@@ -185,7 +185,10 @@ fn png(file: &mut impl Write, picture: &Picture, stats: &Stats, look: Look) -> i
 }
 
 /// Writes a file whole or not at all: a name never has half a content, not even after a loss of power.
-pub(crate) fn write_whole(
+///
+/// # Errors
+/// [`Error::Write`]: what was there before is there still.
+pub fn write_whole(
     path: &Path,
     write: impl FnOnce(&mut BufWriter<&mut fs::File>) -> io::Result<()>,
 ) -> Result<(), Error> {

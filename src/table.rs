@@ -131,7 +131,7 @@ fn summary(stats: &Stats) -> String {
 }
 
 /// Digits in groups of three: 1,048,576.
-fn grouped(number: u64) -> String {
+pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (place, digit) in digits.chars().enumerate() {

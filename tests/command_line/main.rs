@@ -1,5 +1,6 @@
 //! The program as its users run it. No GPU and no display is shown to it.
 
+mod bench;
 mod checkpoint;
 mod files;
 mod interrupt;
@@ -23,6 +24,7 @@ fn main() {
     interrupt::add(&mut trials);
     parts::add(&mut trials);
     checkpoint::add(&mut trials);
+    bench::add(&mut trials);
     libtest_mimic::run(&Arguments::from_args(), trials).exit()
 }
 

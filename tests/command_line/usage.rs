@@ -48,6 +48,7 @@ fn help_teaches_every_option() {
         "--list-devices",
         "merge",
         "verify",
+        "bench",
     ];
     for option in options {
         assert!(text.contains(option), "{option} is missing in\n{text}");
@@ -80,7 +81,7 @@ fn wrong_usage_is_told_in_a_line() {
     let wrong: &[(&[&str], &[&str])] = &[
         (&[], &["SCENE", "--help"]),
         (&["a.ron", "b.ron"], &["'b.ron'", "one scene"]),
-        (&["merg", "a.exr"], &["'a.exr'", "merge or verify"]),
+        (&["merg", "a.exr"], &["'a.exr'", "merge, verify or bench"]),
         (&["a.ron", "merge", "a.exr"], &["'merge'", "first of all"]),
         (&["merge", "a.exr", "--spp", "3"], &["--spp"]),
         (&["verify"], &["PICTURE"]),

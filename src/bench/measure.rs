@@ -1,0 +1,179 @@
+//! The frames of a scene, strategy after strategy, round after round.
+
+use std::path::Path;
+
+use compaction::select::Strategy;
+use indicatif::ProgressBar;
+use raysieve::{
+    Error,
+    part::Samples,
+    renderer::Renderer,
+    scene::Scene,
+    stats::{BounceStats, Stats},
+};
+
+use super::results::{SceneResults, Timing, typical};
+use crate::{
+    backend_line,
+    cli::Bench,
+    headless::{PROGRESS_STEPS, progress_bar, reading},
+    note,
+};
+
+/// Paths of a frame, about, if nobody says how many samples: a second or two on most machines, a fraction of one on
+/// large GPUs.
+const PATHS_ON_CPU: u32 = 1 << 22;
+const PATHS_ON_CUDA: u32 = 1 << 28;
+
+/// Of all frames of all scenes.
+pub(super) struct Progress {
+    bar: ProgressBar,
+    scenes: usize,
+    scenes_done: usize,
+}
+
+impl Progress {
+    pub(super) fn new(scenes: usize) -> Progress {
+        Progress {
+            bar: progress_bar(PROGRESS_STEPS),
+            scenes,
+            scenes_done: 0,
+        }
+    }
+
+    /// Lets something be printed meanwhile.
+    pub(super) fn suspend<T>(&self, print: impl FnOnce() -> T) -> T {
+        self.bar.suspend(print)
+    }
+
+    /// So much of this scene is done, 0..=1.
+    fn set(&self, part: f64) {
+        let done = (self.scenes_done as f64 + part) / self.scenes as f64;
+        self.bar.set_position((done * PROGRESS_STEPS as f64) as u64);
+    }
+}
+
+/// Measures a scene. `refuse` sees all but the times before there are any.
+pub(super) fn scene(
+    path: &Path,
+    arguments: &Bench,
+    progress: &mut Progress,
+    refuse: impl FnOnce(&SceneResults) -> Result<(), Error>,
+) -> Result<SceneResults, Error> {
+    let strategies = arguments.strategies();
+    let mut scene = progress.suspend(|| reading(path, || Scene::load(path)))?;
+    scene.set_size(arguments.size.unwrap_or(scene.size));
+    scene.spp = arguments.spp.unwrap_or(1);
+    scene.check_settings()?;
+    let mut renderer = arguments.renderer(&scene, strategies[0])?;
+    let pixels = scene.size.0 * scene.size.1;
+    if arguments.spp.is_none() {
+        let paths = match renderer.stats().backend.as_str() {
+            "cpu" => PATHS_ON_CPU,
+            _ => PATHS_ON_CUDA,
+        };
+        scene.spp = paths.div_ceil(pixels);
+        scene.check_settings()?;
+    }
+    renderer.set_samples(&Samples::first(scene.spp, pixels))?;
+    progress.suspend(|| {
+        scene.notes.iter().for_each(|line| note(line));
+        note(&format!("{}: {}", path.display(), backend_line(&renderer)));
+    });
+    let mut results = described(&scene, &renderer);
+    refuse(&results)?;
+
+    let frames = frames(&mut renderer, &strategies, arguments, progress)?;
+    agree(&scene, &strategies, &frames)?;
+    let first = &frames[0][0];
+    results.film_hash.clone_from(&first.film_hash);
+    (results.paths, results.rays) = (first.paths, first.rays);
+    results.strategies = strategies
+        .iter()
+        .zip(&frames)
+        .map(|(strategy, frames)| Timing {
+            strategy: strategy.to_string(),
+            seconds: frames.iter().map(|frame| frame.seconds).collect(),
+            bounces: typical(frames),
+        })
+        .collect();
+    progress.scenes_done += 1;
+    progress.set(0.0);
+    Ok(results)
+}
+
+/// All but what was measured.
+fn described(scene: &Scene, renderer: &Renderer) -> SceneResults {
+    let stats = renderer.stats();
+    SceneResults {
+        scene: stats.scene,
+        scene_hash: renderer.identity().scene_hash,
+        backend: stats.backend,
+        device: stats.device,
+        size: stats.size,
+        spp: scene.spp,
+        seed: scene.seed,
+        max_bounces: scene.max_bounces,
+        film_hash: String::new(),
+        paths: 0,
+        rays: 0,
+        strategies: Vec::new(),
+    }
+}
+
+/// The statistics of every measured frame, by strategy. Every round begins with another strategy, so that none is always
+/// behind the same one.
+fn frames(
+    renderer: &mut Renderer,
+    strategies: &[Strategy],
+    arguments: &Bench,
+    progress: &Progress,
+) -> Result<Vec<Vec<Stats>>, Error> {
+    let rounds = arguments.warm_up + arguments.rounds;
+    let all = (rounds as usize * strategies.len()) as f64;
+    let mut frames = vec![Vec::new(); strategies.len()];
+    for round in 0..rounds {
+        for turn in 0..strategies.len() {
+            let place = (round as usize + turn) % strategies.len();
+            renderer.set_strategy(strategies[place])?;
+            renderer.restart()?;
+            while renderer.advance()? {
+                let done = (round as usize * strategies.len() + turn) as f64;
+                progress.set((done + renderer.progress()) / all);
+            }
+            let frame = renderer.finish()?;
+            if round >= arguments.warm_up {
+                frames[place].push(frame);
+            }
+        }
+    }
+    Ok(frames)
+}
+
+/// Whether all frames show the same, and counted the same.
+fn agree(scene: &Scene, strategies: &[Strategy], frames: &[Vec<Stats>]) -> Result<(), Error> {
+    let counts = |stats: &Stats| -> Vec<[u64; 4]> {
+        let row = |row: &BounceStats| [row.rays, row.hits, row.survivors, row.shadow_rays];
+        stats.bounces.iter().map(row).collect()
+    };
+    let (by, first) = (strategies[0], &frames[0][0]);
+    for (strategy, frames) in strategies.iter().zip(frames) {
+        for frame in frames {
+            let problem = if frame.film_hash != first.film_hash {
+                format!(
+                    "film_hash is {} by {by} and {} by {strategy}",
+                    first.film_hash, frame.film_hash
+                )
+            } else if counts(frame) != counts(first) {
+                format!("{by} and {strategy} count other rays")
+            } else {
+                continue;
+            };
+            return Err(Error::Refuted {
+                file: scene.path.display().to_string(),
+                problem,
+            });
+        }
+    }
+    Ok(())
+}

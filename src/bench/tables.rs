@@ -1,0 +1,264 @@
+//! Results as Markdown.
+
+use raysieve::stats::BounceStats;
+
+use super::results::{Results, SceneResults, Timing};
+use crate::table::grouped;
+
+/// Of a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Align {
+    Left,
+    Right,
+}
+
+/// What nothing can be said of.
+const NOTHING: &str = "–";
+
+/// The strategy that removes nothing.
+pub(super) const OFF: &str = "off";
+
+/// One scene: the frames of every strategy, then bounce by bounce.
+pub(super) fn of(scene: &SceneResults) -> String {
+    let [width, height] = scene.size;
+    let rounds = scene
+        .strategies
+        .first()
+        .map_or(0, |timing| timing.seconds.len());
+    format!(
+        "\n## {}\n\n{width}x{height}, {} samples a pixel, seed {}, at most {} bounces; {}, {}; {} {}; film_hash {}\n\n{}\n{}",
+        scene.scene,
+        grouped(scene.spp.into()),
+        scene.seed,
+        scene.max_bounces,
+        scene.backend,
+        scene.device,
+        rounds,
+        if rounds == 1 { "round" } else { "rounds" },
+        scene.film_hash,
+        frames(scene),
+        bounces(scene),
+    )
+}
+
+/// All scenes: how many times as fast as by `off` each strategy is.
+pub(super) fn summary(results: &Results) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    for timing in results.scenes.iter().flat_map(|scene| &scene.strategies) {
+        if !names.contains(&timing.strategy.as_str()) {
+            names.push(&timing.strategy);
+        }
+    }
+    let mut head = vec![("times as fast as off", Align::Left)];
+    head.extend(
+        names
+            .iter()
+            .filter(|name| **name != OFF)
+            .map(|name| (*name, Align::Right)),
+    );
+    head.extend([("off, ms", Align::Right), ("fastest, ms", Align::Right)]);
+    let rows = results.scenes.iter().map(|scene| {
+        let off = scene.timing(OFF);
+        let mut row = vec![scene.scene.clone()];
+        row.extend(names.iter().filter(|name| **name != OFF).map(|name| {
+            let both = off.zip(scene.timing(name));
+            both.map_or(NOTHING.to_owned(), |(off, timing)| {
+                format!("{:.2}", off.median() / timing.median())
+            })
+        }));
+        row.push(off.map_or(NOTHING.to_owned(), |off| milliseconds(off.median())));
+        row.push(fastest(scene).map_or(NOTHING.to_owned(), |timing| {
+            format!("{} ({})", milliseconds(timing.median()), timing.strategy)
+        }));
+        row
+    });
+    format!(
+        "\n## What the sieve is worth\n\n{}",
+        markdown(&head, &rows.collect::<Vec<_>>())
+    )
+}
+
+fn fastest(scene: &SceneResults) -> Option<&Timing> {
+    shortest(scene.strategies.iter())
+}
+
+/// The fastest that sieves; `off` if it is alone.
+pub(super) fn fastest_sieve(scene: &SceneResults) -> Option<&Timing> {
+    let sieves = scene
+        .strategies
+        .iter()
+        .filter(|timing| timing.strategy != OFF);
+    shortest(sieves).or_else(|| fastest(scene))
+}
+
+fn shortest<'a>(timings: impl Iterator<Item = &'a Timing>) -> Option<&'a Timing> {
+    timings.min_by(|a, b| a.median().total_cmp(&b.median()))
+}
+
+/// A row a strategy.
+fn frames(scene: &SceneResults) -> String {
+    let head = [
+        ("strategy", Align::Left),
+        ("frame, ms", Align::Right),
+        ("deviation", Align::Right),
+        ("least – most", Align::Right),
+        ("Mpaths/s", Align::Right),
+        ("Mrays/s", Align::Right),
+        ("times as fast as off", Align::Right),
+        ("pays from bounce", Align::Right),
+        ("primary, Mrays/s", Align::Right),
+        ("first bounce", Align::Right),
+        ("shadow", Align::Right),
+    ];
+    let off = scene.timing(OFF);
+    let rows = scene.strategies.iter().map(|timing| {
+        let seconds = timing.median();
+        let (least, most) = timing.range();
+        let against = off.map_or(NOTHING.to_owned(), |off| {
+            format!("{:.2}", off.median() / seconds)
+        });
+        let pays = off
+            .filter(|off| off.strategy != timing.strategy)
+            .and_then(|off| timing.faster_from(off));
+        let [primary, first_bounce] = [0, 1].map(|bounce| {
+            let row = timing.bounces.get(bounce);
+            rate(
+                row.map_or(0, |row| row.rays),
+                row.map_or(0.0, |row| row.intersect_ms),
+            )
+        });
+        let shadow_rays = timing
+            .bounces
+            .iter()
+            .map(|row| row.shadow_rays as f64)
+            .sum::<f64>();
+        let shadow_ms = timing.bounces.iter().map(|row| row.shadow_ms).sum();
+        vec![
+            timing.strategy.clone(),
+            milliseconds(seconds),
+            format!("± {}", milliseconds(timing.deviation())),
+            format!("{} – {}", milliseconds(least), milliseconds(most)),
+            figure(scene.paths as f64 / seconds / 1e6),
+            figure(scene.rays as f64 / seconds / 1e6),
+            against,
+            pays.map_or(NOTHING.to_owned(), |bounce| bounce.to_string()),
+            primary,
+            first_bounce,
+            rate(shadow_rays as u64, shadow_ms),
+        ]
+    });
+    markdown(&head, &rows.collect::<Vec<_>>())
+}
+
+/// A row a bounce: what lives, the time of each strategy, and the stages of `off` beside those of the fastest.
+fn bounces(scene: &SceneResults) -> String {
+    let Some(fastest) = fastest_sieve(scene) else {
+        return String::new();
+    };
+    let off = scene
+        .timing(OFF)
+        .filter(|off| off.strategy != fastest.strategy);
+    let mut head = vec![("bounce", Align::Right), ("live", Align::Right)];
+    head.extend(
+        scene
+            .strategies
+            .iter()
+            .map(|timing| (timing.strategy.as_str(), Align::Right)),
+    );
+    head.extend(["intersect", "shade", "shadow", "compact"].map(|stage| (stage, Align::Right)));
+    let live = fastest
+        .bounces
+        .iter()
+        .enumerate()
+        .filter(|(_, row)| row.rays > 0);
+    let rows = live.map(|(place, row)| {
+        let share = 100.0 * row.rays as f64 / scene.paths.max(1) as f64;
+        let mut cells = vec![row.bounce.to_string(), format!("{share:.1} %")];
+        cells.extend(scene.strategies.iter().map(|timing| {
+            let row = timing.bounces.get(place);
+            row.map_or(NOTHING.to_owned(), |row| figure(Timing::bounce_ms(row)))
+        }));
+        let off = off.and_then(|off| off.bounces.get(place));
+        let stages: [fn(&BounceStats) -> f64; 4] = [
+            |row| row.intersect_ms,
+            |row| row.shade_ms,
+            |row| row.shadow_ms,
+            |row| row.compact_ms,
+        ];
+        cells.extend(stages.map(|stage| match off {
+            Some(off) => format!("{} → {}", figure(stage(off)), figure(stage(row))),
+            None => figure(stage(row)),
+        }));
+        cells
+    });
+    let rows: Vec<_> = rows.collect();
+    let stages = match off {
+        Some(off) => format!("{} → {}", off.strategy, fastest.strategy),
+        None => fastest.strategy.clone(),
+    };
+    format!(
+        "Time of a bounce, ms; of its stages: {stages}.\n\n{}",
+        markdown(&head, &rows)
+    )
+}
+
+/// Millions a second.
+fn rate(count: u64, milliseconds: f64) -> String {
+    if count == 0 || milliseconds <= 0.0 {
+        return NOTHING.to_owned();
+    }
+    figure(count as f64 / milliseconds / 1e3)
+}
+
+pub(super) fn milliseconds(seconds: f64) -> String {
+    figure(seconds * 1e3)
+}
+
+/// With as many digits as are worth something.
+pub(super) fn figure(value: f64) -> String {
+    match value {
+        value if value >= 1e4 => grouped(value.round() as u64),
+        value if value >= 100.0 => format!("{value:.1}"),
+        value if value >= 1.0 => format!("{value:.2}"),
+        value => format!("{value:.3}"),
+    }
+}
+
+/// A table that is also one as plain text.
+pub(super) fn markdown(head: &[(&str, Align)], rows: &[Vec<String>]) -> String {
+    // A stroke in a file's name ends no cell.
+    let whole = |cells: &Vec<String>| cells.iter().map(|cell| cell.replace('|', "\\|")).collect();
+    let rows: Vec<Vec<String>> = rows.iter().map(whole).collect();
+    let widths: Vec<usize> = head
+        .iter()
+        .enumerate()
+        .map(|(column, (name, _))| {
+            let cells = rows.iter().map(|row| row[column].chars().count());
+            cells.chain([name.chars().count(), 3]).max().unwrap_or(0)
+        })
+        .collect();
+    let line = |cells: Vec<&str>| {
+        let padded = cells
+            .iter()
+            .zip(head)
+            .zip(&widths)
+            .map(|((cell, (_, align)), &width)| match align {
+                Align::Left => format!("{cell:<width$}"),
+                Align::Right => format!("{cell:>width$}"),
+            });
+        format!("| {} |\n", padded.collect::<Vec<_>>().join(" | "))
+    };
+    let mut text = line(head.iter().map(|(name, _)| *name).collect());
+    let rule = head
+        .iter()
+        .zip(&widths)
+        .map(|((_, align), &width)| match align {
+            Align::Left => "-".repeat(width + 2),
+            Align::Right => "-".repeat(width + 1) + ":",
+        });
+    text += &format!("|{}|\n", rule.collect::<Vec<_>>().join("|"));
+    for row in &rows {
+        text += &line(row.iter().map(String::as_str).collect());
+    }
+    text
+}
