@@ -30,7 +30,7 @@ pub(super) struct SunSky {
 
 impl SunSky {
     /// Towards the sun, of length 1.
-    pub(super) fn to_sun(&self) -> DVec3 {
+    pub(super) fn to_sun(self) -> DVec3 {
         let (sin, cos) = libm::sincos(self.elevation.to_radians());
         let (east, north) = libm::sincos(self.azimuth.to_radians());
         DVec3::new(east * cos, sin, -north * cos)
