@@ -285,7 +285,7 @@ pub const PLACED_SLACK: f32 = 4.0;
 /// What `visit` does, in a tree that leads into the trees of meshes. `test` takes a primitive's position, the instance that
 /// it is of, and the ray's origin and shear there.
 #[inline]
-fn visit_placed(
+pub(crate) fn visit_placed(
     scene: &PlacedScene,
     (origin, direction): (Vec3, Vec3),
     mut distance: f32,

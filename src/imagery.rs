@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::{
     maps::{
         MAP_CLEARCOAT, MAP_CLEARCOAT_ROUGHNESS, MAP_COLOR, MAP_EMISSION, MAP_METALLIC, MAP_NORMAL,
-        MAP_ROUGHNESS, MAP_SPECULAR, MAP_SPECULAR_COLOR, MAP_TRANSMISSION, Maps,
+        MAP_OPACITY, MAP_ROUGHNESS, MAP_SPECULAR, MAP_SPECULAR_COLOR, MAP_TRANSMISSION, Maps,
     },
     material::Material,
     scene::{self, Encoding, Filter, Image, Parameter, Scene, Texels, Wrap, memory},
@@ -38,6 +38,8 @@ impl Imagery {
             let mut packed = Maps {
                 emission: material.emission,
                 bend: written.bend,
+                opacity: written.opacity,
+                cutoff: written.cutoff,
                 ..Maps::default()
             };
             for (&parameter, map) in &written.textures {
@@ -73,6 +75,7 @@ fn place(parameter: Parameter) -> u32 {
         Parameter::ClearcoatRoughness => MAP_CLEARCOAT_ROUGHNESS,
         Parameter::Specular => MAP_SPECULAR,
         Parameter::SpecularColor => MAP_SPECULAR_COLOR,
+        Parameter::Opacity => MAP_OPACITY,
     }
 }
 

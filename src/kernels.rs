@@ -3,8 +3,8 @@
 use compaction::cuda::{Params, Source};
 
 use crate::{
-    bvh, energy, film, filter, instance, light, light_tree, maps, material, math, microfacet, path,
-    primitive, sampler, texture,
+    bvh, energy, film, filter, instance, light, light_tree, maps, material, math, microfacet,
+    opacity, path, primitive, sampler, texture,
 };
 
 /// Threads of a block, in every kernel of a stage.
@@ -87,6 +87,10 @@ const HEADERS: &[(&str, &str)] = &[
         include_str!("../kernels/shared/maps.cuh"),
     ),
     (
+        "kernels/shared/opacity.cuh",
+        include_str!("../kernels/shared/opacity.cuh"),
+    ),
+    (
         "kernels/shared/film.cuh",
         include_str!("../kernels/shared/film.cuh"),
     ),
@@ -164,6 +168,9 @@ pub(crate) fn stage_for<P: Params>(
         ("MAP_CLEARCOAT_ROUGHNESS", maps::MAP_CLEARCOAT_ROUGHNESS),
         ("MAP_SPECULAR", maps::MAP_SPECULAR),
         ("MAP_SPECULAR_COLOR", maps::MAP_SPECULAR_COLOR),
+        ("MAP_OPACITY", maps::MAP_OPACITY),
+        ("PATH_RAY", opacity::PATH_RAY),
+        ("LIGHT_RAY", opacity::LIGHT_RAY),
         ("FILTER_STEPS", filter::FILTER_STEPS),
         ("INSTANCE", primitive::INSTANCE),
         ("NO_INSTANCE", instance::NO_INSTANCE),

@@ -11,9 +11,13 @@ use rayon::prelude::*;
 use crate::{
     Error, bvh,
     camera::Camera,
+    instance::{NO_INSTANCE, placed_surface},
+    maps::material_at,
     math::dot,
-    path::{NO_PRIMITIVE, Span},
+    opacity::{PATH_RAY, nearest_veiled, veil_key},
+    path::{NO_PRIMITIVE, Span, pixel_and_sample},
     primitive::surface_at,
+    sampler::sampler,
     scene::Scene,
     stages::first_ray,
     world::World,
@@ -25,7 +29,8 @@ pub const SAMPLES: u32 = 16;
 /// What can be had beside a picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Layer {
-    /// `albedo.R`, `.G`, `.B`: the colour of what is hit; black where nothing is.
+    /// `albedo.R`, `.G`, `.B`: the colour of what is hit, textures and all; black where nothing is. What hides only a part of
+    /// what is behind it is hit as often as the render hits it.
     Albedo,
     /// `normal.X`, `.Y`, `.Z`: its shading normal in world space, on the camera's side, not of length 1 where it varies.
     Normal,
@@ -125,6 +130,7 @@ impl Layers {
 }
 
 fn features(world: &World, camera: &Camera, span: &Span, pixel: u32) -> Features {
+    let veils = world.veils();
     let (mut albedo, mut normal, mut depth, mut hits) = (DVec3::ZERO, DVec3::ZERO, 0.0, 0);
     for sample in 0..SAMPLES {
         let span = Span {
@@ -133,23 +139,37 @@ fn features(world: &World, camera: &Camera, span: &Span, pixel: u32) -> Features
             ..*span
         };
         let ray = first_ray(camera, &span, 0);
-        let hit = bvh::nearest(
-            &world.nodes,
-            &world.primitives,
-            world.surroundings.extent,
-            &ray,
-        );
+        let found = match &veils {
+            Some(veils) => {
+                let (pixel, sample) = pixel_and_sample(&span, 0);
+                let key = veil_key(sampler(span.seed, pixel, sample), 0, PATH_RAY);
+                nearest_veiled(veils, &ray, NO_INSTANCE, key)
+            }
+            None => bvh::nearest_placed(&world.placed_scene(), &ray, NO_INSTANCE),
+        };
+        let hit = found.hit;
         if hit.primitive == NO_PRIMITIVE {
             continue;
         }
-        let surface = surface_at(&world.primitives[hit.primitive as usize], &ray, &hit);
+        let primitive = &world.primitives[hit.primitive as usize];
+        let mut surface = match world.instances.get(found.instance as usize) {
+            Some(placed) => {
+                let (corners, vertices) = (&world.corners, &world.vertices);
+                placed_surface(placed, corners, vertices, primitive, &ray, &hit)
+            }
+            None => surface_at(primitive, &ray, &hit),
+        };
+        let mut material = world.materials[surface.material as usize];
+        if material.maps != 0 {
+            material = material_at(&world.imagery(), &material, &mut surface);
+        }
         let facing = if dot(surface.normal, ray.direction) > 0.0 {
             -1.0
         } else {
             1.0
         };
         hits += 1;
-        albedo += world.materials[surface.material as usize].color.as_dvec3();
+        albedo += material.color.as_dvec3();
         normal += (surface.shading * facing).as_dvec3();
         let along = dot(ray.direction, camera.forward);
         depth += f64::from(hit.distance) * f64::from(along);

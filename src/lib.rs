@@ -53,6 +53,7 @@ pub mod energy;
 pub mod bsdf;
 pub mod texture;
 pub mod maps;
+pub mod opacity;
 pub mod layers;
 pub mod environment;
 pub mod light;

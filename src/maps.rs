@@ -31,6 +31,8 @@ pub const MAP_CLEARCOAT_ROUGHNESS: u32 = 7;
 pub const MAP_SPECULAR: u32 = 8;
 /// In `Maps::of`: the place of the colour that it reflects head on.
 pub const MAP_SPECULAR_COLOR: u32 = 9;
+/// In `Maps::of`: the place of the opacity, which is looked up where rays are traced.
+pub const MAP_OPACITY: u32 = 10;
 
 shared! {
     /// The textures of a material.
@@ -44,6 +46,14 @@ shared! {
         pub of: [u32; 11],
         /// The places that have a texture, a bit each.
         pub used: u32,
+        /// Opacity where its texture is 1, 0..=1.
+        pub opacity: f32,
+        /// If above 0: what is as opaque hides all, the rest nothing.
+        pub cutoff: f32,
+        /// Unused.
+        pub _pad0: u32,
+        /// Unused.
+        pub _pad1: u32,
     }
 }
 
@@ -97,6 +107,15 @@ pub fn part_of(value: Texel, channel: u32) -> f32 {
     lesser(greater(number, 0.0), 1.0)
 }
 
+/// How much is hidden by what is so opaque, 0..=1.
+#[inline]
+pub fn cut(maps: &Maps, opacity: f32) -> f32 {
+    if maps.cutoff > 0.0 {
+        return if opacity >= maps.cutoff { 1.0 } else { 0.0 };
+    }
+    opacity
+}
+
 /// The normal by a normal map's value: red is to the right on the image, green up, blue away from the surface; all from
 /// −1 to 1 as 0 to 1.
 #[inline]
@@ -117,7 +136,7 @@ pub fn bent_normal(surface: &Surface, value: Vec3, bend: f32) -> Vec3 {
 pub fn material_at(imagery: &Imagery, material: &Material, surface: &mut Surface) -> Material {
     let maps = &imagery.maps[material.maps as usize];
     let mut here = *material;
-    let mut left = maps.used;
+    let mut left = maps.used & !(1 << MAP_OPACITY);
     while left != 0 {
         let place = left.trailing_zeros();
         left &= left - 1;

@@ -150,6 +150,13 @@
 //! with refractive indices for linear sRGB as of the renderer Tungsten, averages of measured spectra.
 //! A rough dielectric whose `ior` is within 0.001 of 1 bends nothing, and is taken for a smooth one.
 //!
+//! Every material takes two more fields:
+//!
+//! | field | what | default |
+//! |---|---|---|
+//! | `opacity` | part of the light that meets the surface, 0 to 1; the rest goes on as if there were none. A number, or a texture, of which `Alpha` counts if no `channel` is named | `1` |
+//! | `cutoff` | above 0, to 1: where the surface is at least as opaque it is there, elsewhere it is not: a cut-out | none |
+//!
 //! # Objects
 //!
 //! Every object but a `Model` has a `material`, by name. Coordinates lie within 1e8 m of 0. The front of a triangle is the side from

@@ -36,10 +36,12 @@ pub struct Kernels {
     intersect: Kernel<intersect::Arguments>,
     intersect_placed: Kernel<intersect::Arguments>,
     intersect_sky: Kernel<intersect::SkyArguments>,
+    intersect_veiled: Option<Kernel<intersect::VeiledArguments>>,
     shade: Kernel<shade::Arguments>,
     shade_placed: Kernel<shade::Arguments>,
     shadow: Kernel<shadow::Arguments>,
     shadow_placed: Kernel<shadow::Arguments>,
+    shadow_veiled: Option<Kernel<shadow::VeiledArguments>>,
     accumulate: Kernel<accumulate::Arguments>,
     resolve: Kernel<resolve::Arguments>,
 }
@@ -47,12 +49,24 @@ pub struct Kernels {
 impl Kernels {
     /// Loads them, compiled on this machine or shipped with the program.
     ///
-    /// `kinds` are those of the scene's materials.
+    /// `kinds` are those of the scene's materials; in a `veiled` one surfaces hide only a part of what is behind them.
     pub fn new(
         compiler: &Compiler,
         context: &Arc<CudaContext>,
         kinds: u32,
+        veiled: bool,
     ) -> Result<Kernels, Error> {
+        fn load_if<P: Params>(
+            needed: bool,
+            compiler: &Compiler,
+            context: &Arc<CudaContext>,
+            source: Source,
+            name: &'static str,
+        ) -> Result<Option<Kernel<P>>, Error> {
+            needed
+                .then(|| load(compiler, context, source, name))
+                .transpose()
+        }
         fn load<P: Params>(
             compiler: &Compiler,
             context: &Arc<CudaContext>,
@@ -69,10 +83,24 @@ impl Kernels {
             intersect: intersect.kernel("intersect")?,
             intersect_placed: intersect.kernel("intersect_placed")?,
             intersect_sky: intersect.kernel("intersect_sky")?,
+            intersect_veiled: load_if(
+                veiled,
+                compiler,
+                context,
+                intersect::veiled_source(),
+                "intersect_veiled",
+            )?,
             shade: shade.kernel("shade")?,
             shade_placed: shade.kernel("shade_placed")?,
             shadow: shadow.kernel("shadow")?,
             shadow_placed: shadow.kernel("shadow_placed")?,
+            shadow_veiled: load_if(
+                veiled,
+                compiler,
+                context,
+                shadow::veiled_source(),
+                "shadow_veiled",
+            )?,
             accumulate: load(compiler, context, accumulate::source(), "accumulate")?,
             resolve: load(compiler, context, resolve::source(), "resolve")?,
         })
@@ -84,9 +112,11 @@ pub fn sources() -> Vec<Source> {
     let mut sources = vec![
         generate::source(),
         intersect::source(),
+        intersect::veiled_source(),
         shade::source(ALL_KINDS),
         shade::source(PLAIN_KINDS),
         shadow::source(),
+        shadow::veiled_source(),
         accumulate::source(),
         resolve::source(),
     ];

@@ -10,8 +10,9 @@ use crate::{
     light::{BSDF_SAMPLES, LIGHT_SAMPLES, Lamp, Light, Lights, Surroundings},
     light_tree::LightNode,
     lighting::{Lighting, bounding_radius},
-    maps::{self, Maps},
+    maps::{self, MAP_OPACITY, Maps},
     material::{Material, OTHER_LIGHTS},
+    opacity::Veils,
     primitive::Primitive,
     scene::{DirectLight, Scene, memory},
     texture::Texture,
@@ -166,6 +167,18 @@ impl World {
     /// Whether kernels do that know only of triangles and spheres, each of one material all over.
     pub fn is_plain(&self) -> bool {
         self.instances.is_empty() && self.maps.is_empty()
+    }
+
+    /// What says how much surfaces hide, if any hides only a part of what is behind it.
+    pub fn veils(&self) -> Option<Veils<'_>> {
+        let veiled = |maps: &Maps| maps.opacity < 1.0 || maps.used & (1 << MAP_OPACITY) != 0;
+        self.maps.iter().skip(1).any(veiled).then(|| Veils {
+            scene: self.placed_scene(),
+            corners: &self.corners,
+            vertices: &self.vertices,
+            materials: &self.materials,
+            imagery: self.imagery(),
+        })
     }
 
     /// What lookups of textures read.

@@ -186,14 +186,18 @@ fn parts_with_another_clamp_do_not_add_up() {
 /// A wall across the view: its colour, its normal and its distance along the view, whatever pixel sees it.
 #[test]
 fn layers_stand_beside_a_part() {
-    let wall = |bottom: f32| {
+    let wall = |bottom: f32, before: &str| {
         scene(&format!(
             r#"(
                 size: (8, 6), spp: 3, sky: (1, 1, 1),
                 camera: (origin: (0, 0, 5), target: (0, 0, 0), fov: 40, filter: Gaussian()),
-                materials: {{ "clay": Diffuse(albedo: (0.7, 0.5, 0.3)) }},
+                materials: {{
+                    "clay": Diffuse(albedo: (0.7, 0.5, 0.3)),
+                    "hole": Diffuse(albedo: (1, 1, 1), opacity: 0.2, cutoff: 0.5),
+                }},
                 objects: [
                     Quad(corner: (-9, {bottom}, -1), edge_u: (18, 0, 0), edge_v: (0, 18, 0), material: "clay"),
+                    {before}
                 ],
             )"#
         ))
@@ -215,7 +219,10 @@ fn layers_stand_beside_a_part() {
             })
             .collect::<std::collections::HashMap<_, _>>()
     };
-    let found = channels(&wall(-9.0));
+    // What is not there hides nothing.
+    let hole =
+        r#"Quad(corner: (-9, -9, 0), edge_u: (18, 0, 0), edge_v: (0, 18, 0), material: "hole")"#;
+    let found = channels(&wall(-9.0, hole));
     let clay = [("albedo.R", 0.7), ("albedo.G", 0.5), ("albedo.B", 0.3)];
     let facing = [("normal.X", 0.0), ("normal.Y", 0.0), ("normal.Z", 1.0)];
     for (name, value) in clay.into_iter().chain(facing).chain([("depth.Z", 6.0)]) {
@@ -232,12 +239,22 @@ fn layers_stand_beside_a_part() {
         .collect();
     assert_eq!(found["samples"], samples);
     // Where the upper half alone sees the wall there is as deep a one, and nothing below.
-    let found = channels(&wall(0.0));
+    let found = channels(&wall(0.0, ""));
     let (above, below) = (4, 44);
     assert!((found["depth.Z"][above] - 6.0).abs() < 1e-5 && found["depth.Z"][below] == 0.0);
     assert!((found["albedo.R"][above] - 0.7).abs() < 1e-5 && found["albedo.R"][below] == 0.0);
     let edge = found["albedo.R"][2 * 8 + 4] / 0.7;
     assert!(edge > 0.5 && edge < 1.0, "{edge} of the row above the edge");
+    // Behind the foremost of two balls that stand in places.
+    let balls = r#"Instances(of: DisplacedSphere(rings: 64, segments: 64, amplitudes: (0, 0), material: "clay"), at: [(translate: (0, 0, 2)), (translate: (0, 0, -3))])"#;
+    let found = channels(&wall(0.0, balls));
+    for pixel in [2 * 8 + 3, 3 * 8 + 4] {
+        let (depth, albedo) = (found["depth.Z"][pixel], found["albedo.R"][pixel]);
+        assert!(
+            (2.0..2.2).contains(&depth) && (albedo - 0.7).abs() < 1e-5,
+            "{depth}, {albedo}"
+        );
+    }
 }
 
 /// Whatever becomes of a file, it is either refused or was not touched where it counts.

@@ -8,6 +8,10 @@ struct alignas(16) Maps {
     f32 bend;
     u32 of[11];
     u32 used;
+    f32 opacity;
+    f32 cutoff;
+    u32 _pad0;
+    u32 _pad1;
 };
 
 struct Imagery {
@@ -34,6 +38,11 @@ inline f32 part_of(Texel value, u32 channel) {
     return lesser(greater(number, 0.0f), 1.0f);
 }
 
+inline f32 cut(const Maps &maps, f32 opacity) {
+    if (maps.cutoff > 0.0f) return opacity >= maps.cutoff ? 1.0f : 0.0f;
+    return opacity;
+}
+
 inline Vec3 bent_normal(const Surface &surface, Vec3 value, f32 bend) {
     f32 right = (2.0f * value.x - 1.0f) * bend;
     f32 up = (2.0f * value.y - 1.0f) * bend;
@@ -48,7 +57,7 @@ inline Material material_at(const Imagery &imagery, const Material &material, Su
     const Maps &maps = imagery.maps[material.maps];
     Material here = material;
 #pragma unroll 1
-    for (u32 left = maps.used; left != 0; left &= left - 1) {
+    for (u32 left = maps.used & ~(1u << MAP_OPACITY); left != 0; left &= left - 1) {
         u32 place = trailing_zeros(left);
         u32 map = maps.of[place];
         Texel value = map_at(imagery, map, surface);

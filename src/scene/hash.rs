@@ -300,9 +300,18 @@ fn texture_hash(texture: &Texture, image: u128) -> [u8; 16] {
 
 fn maps_hash(material: [u8; 16], maps: &Maps, textures: &[[u8; 16]]) -> [u8; 16] {
     let mut hash = Words::default();
-    let Maps { textures: of, bend } = maps;
+    let Maps {
+        textures: of,
+        bend,
+        opacity,
+        cutoff,
+    } = maps;
     hash.0.update(&material);
     hash.floats([*bend]);
+    if (*opacity, *cutoff) != (1.0, 0.0) {
+        hash.0.update(b"opacity");
+        hash.floats([*opacity, *cutoff]);
+    }
     for (&parameter, map) in of {
         hash.0.update(&[parameter as u8, map.channel as u8]);
         hash.0.update(&textures[map.texture as usize]);

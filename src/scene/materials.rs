@@ -70,7 +70,7 @@ pub(super) fn materials<'a>(
         let surface = material(source, &object, &mut parameters, spp)?;
         let maps = parameters.maps;
         materials.surfaces.push(surface);
-        if !maps.textures.is_empty() {
+        if maps != Maps::default() {
             materials.maps.insert(index, maps);
         }
     }
@@ -163,6 +163,7 @@ fn principled<'a>(
         })
     };
     parameters.normal(written.normal)?;
+    parameters.opacity(written.opacity, written.cutoff)?;
     let default = Principled::default();
     let mut part = |field, raw: Option<Raw<'a>>, parameter, default| {
         raw.map_or(Ok(default), |raw| {
@@ -263,8 +264,11 @@ fn material<'a>(
             albedo,
             one_sided,
             normal,
+            opacity,
+            cutoff,
         } => {
             parameters.normal(normal)?;
+            parameters.opacity(opacity, cutoff)?;
             Surface::Diffuse {
                 albedo: parameters.part("albedo", albedo, Parameter::Color)?,
                 one_sided: flag(one_sided)?,
@@ -274,15 +278,24 @@ fn material<'a>(
             reflectance,
             one_sided,
             normal,
+            opacity,
+            cutoff,
         } => {
             parameters.normal(normal)?;
+            parameters.opacity(opacity, cutoff)?;
             Surface::Mirror {
                 reflectance: parameters.part("reflectance", reflectance, Parameter::Color)?,
                 one_sided: flag(one_sided)?,
             }
         }
-        MaterialText::Dielectric { ior, normal } => {
+        MaterialText::Dielectric {
+            ior,
+            normal,
+            opacity,
+            cutoff,
+        } => {
             parameters.normal(normal)?;
+            parameters.opacity(opacity, cutoff)?;
             Surface::Dielectric {
                 ior: index(source, object, ior)?,
             }
@@ -294,8 +307,11 @@ fn material<'a>(
             color,
             one_sided,
             normal,
+            opacity,
+            cutoff,
         } => {
             parameters.normal(normal)?;
+            parameters.opacity(opacity, cutoff)?;
             Surface::Conductor {
                 metal: metal(source, object, preset, eta, k, color)?,
                 one_sided: flag(one_sided)?,
@@ -311,8 +327,11 @@ fn material<'a>(
             energy_compensation,
             one_sided,
             normal,
+            opacity,
+            cutoff,
         } => {
             parameters.normal(normal)?;
+            parameters.opacity(opacity, cutoff)?;
             Surface::RoughConductor {
                 metal: metal(source, object, preset, eta, k, color)?,
                 roughness: roughness(source, object, alpha, masking, energy_compensation)?,
@@ -325,8 +344,11 @@ fn material<'a>(
             masking,
             energy_compensation,
             normal,
+            opacity,
+            cutoff,
         } => {
             parameters.normal(normal)?;
+            parameters.opacity(opacity, cutoff)?;
             Surface::RoughDielectric {
                 ior: index(source, object, ior)?,
                 roughness: roughness(source, object, alpha, masking, energy_compensation)?,
@@ -338,8 +360,11 @@ fn material<'a>(
             alpha,
             one_sided,
             normal,
+            opacity,
+            cutoff,
         } => {
             parameters.normal(normal)?;
+            parameters.opacity(opacity, cutoff)?;
             Surface::CoatedDiffuse {
                 albedo: parameters.part("albedo", albedo, Parameter::Color)?,
                 ior: ior.map_or(Ok(1.5), |raw| index(source, object, raw))?,
@@ -355,8 +380,11 @@ fn material<'a>(
             albedo,
             one_sided,
             normal,
+            opacity,
+            cutoff,
         } => {
             parameters.normal(normal)?;
+            parameters.opacity(opacity, cutoff)?;
             Surface::Emissive {
                 radiance: parameters.radiance("radiance", raw, spp)?,
                 albedo: albedo.map_or(Ok(Vec3::ZERO), |raw| {

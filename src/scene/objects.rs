@@ -160,7 +160,8 @@ impl<'s, 'a> Builder<'s, 'a> {
         polygons: &[[DVec3; 4]],
         material: u32,
     ) -> Result<(), Error> {
-        let textured = self.materials.maps.contains_key(&material);
+        let maps = self.materials.maps.get(&material);
+        let textured = maps.is_some_and(|maps| !maps.textures.is_empty());
         let flat: Result<u64, String> = if textured {
             self.geometry.push_upright(polygons, material)
         } else {

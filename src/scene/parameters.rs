@@ -114,6 +114,26 @@ impl<'m, 's, 'a> Parameters<'m, 's, 'a> {
         self.note("normal", &written, Parameter::Normal, Encoding::Linear)
     }
 
+    /// How much the surface hides, and what as good as all is.
+    pub(super) fn opacity(
+        &mut self,
+        raw: Option<Raw<'a>>,
+        cutoff: Option<Raw<'a>>,
+    ) -> Result<(), Error> {
+        if let Some(raw) = raw {
+            self.maps.opacity = self.fraction("opacity", raw, Parameter::Opacity)?;
+        }
+        if let Some(raw) = cutoff {
+            let expected = "a number above 0, to 1";
+            let valid = |part: f64| part as f32 > 0.0 && part <= 1.0;
+            let cutoff = self
+                .source
+                .number(self.object, "cutoff", raw, expected, valid)?;
+            self.maps.cutoff = cutoff as f32;
+        }
+        Ok(())
+    }
+
     fn color(
         &mut self,
         field: &str,
@@ -170,7 +190,11 @@ impl<'m, 's, 'a> Parameters<'m, 's, 'a> {
         let filter = self.word("filter", written.filter, Filter::Bilinear, expected)?;
         let wrap = self.wrap(written.wrap)?;
         let expected = "Red, Green, Blue or Alpha";
-        let channel = self.word("channel", written.channel, Channel::Red, expected)?;
+        let channel = match parameter {
+            Parameter::Opacity => Channel::Alpha,
+            _ => Channel::Red,
+        };
+        let channel = self.word("channel", written.channel, channel, expected)?;
         let scale = self.scale(written.scale)?;
         let offset = self.offset(written.offset)?;
         let degrees = match written.rotate {

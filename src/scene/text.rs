@@ -99,6 +99,10 @@ pub(super) enum MaterialText<'a> {
         one_sided: Option<Raw<'a>>,
         #[serde(default, deserialize_with = "given")]
         normal: Option<Raw<'a>>,
+        #[serde(default, deserialize_with = "given")]
+        opacity: Option<Raw<'a>>,
+        #[serde(default, deserialize_with = "given")]
+        cutoff: Option<Raw<'a>>,
     },
     Mirror {
         reflectance: Raw<'a>,
@@ -106,11 +110,19 @@ pub(super) enum MaterialText<'a> {
         one_sided: Option<Raw<'a>>,
         #[serde(default, deserialize_with = "given")]
         normal: Option<Raw<'a>>,
+        #[serde(default, deserialize_with = "given")]
+        opacity: Option<Raw<'a>>,
+        #[serde(default, deserialize_with = "given")]
+        cutoff: Option<Raw<'a>>,
     },
     Dielectric {
         ior: Raw<'a>,
         #[serde(default, deserialize_with = "given")]
         normal: Option<Raw<'a>>,
+        #[serde(default, deserialize_with = "given")]
+        opacity: Option<Raw<'a>>,
+        #[serde(default, deserialize_with = "given")]
+        cutoff: Option<Raw<'a>>,
     },
     Conductor {
         #[serde(default, deserialize_with = "given")]
@@ -125,6 +137,10 @@ pub(super) enum MaterialText<'a> {
         one_sided: Option<Raw<'a>>,
         #[serde(default, deserialize_with = "given")]
         normal: Option<Raw<'a>>,
+        #[serde(default, deserialize_with = "given")]
+        opacity: Option<Raw<'a>>,
+        #[serde(default, deserialize_with = "given")]
+        cutoff: Option<Raw<'a>>,
     },
     RoughConductor {
         #[serde(default, deserialize_with = "given")]
@@ -144,6 +160,10 @@ pub(super) enum MaterialText<'a> {
         one_sided: Option<Raw<'a>>,
         #[serde(default, deserialize_with = "given")]
         normal: Option<Raw<'a>>,
+        #[serde(default, deserialize_with = "given")]
+        opacity: Option<Raw<'a>>,
+        #[serde(default, deserialize_with = "given")]
+        cutoff: Option<Raw<'a>>,
     },
     RoughDielectric {
         ior: Raw<'a>,
@@ -154,6 +174,10 @@ pub(super) enum MaterialText<'a> {
         energy_compensation: Option<Raw<'a>>,
         #[serde(default, deserialize_with = "given")]
         normal: Option<Raw<'a>>,
+        #[serde(default, deserialize_with = "given")]
+        opacity: Option<Raw<'a>>,
+        #[serde(default, deserialize_with = "given")]
+        cutoff: Option<Raw<'a>>,
     },
     CoatedDiffuse {
         albedo: Raw<'a>,
@@ -165,6 +189,10 @@ pub(super) enum MaterialText<'a> {
         one_sided: Option<Raw<'a>>,
         #[serde(default, deserialize_with = "given")]
         normal: Option<Raw<'a>>,
+        #[serde(default, deserialize_with = "given")]
+        opacity: Option<Raw<'a>>,
+        #[serde(default, deserialize_with = "given")]
+        cutoff: Option<Raw<'a>>,
     },
     Principled(#[serde(borrow)] PrincipledText<'a>),
     Emissive {
@@ -175,6 +203,10 @@ pub(super) enum MaterialText<'a> {
         one_sided: Option<Raw<'a>>,
         #[serde(default, deserialize_with = "given")]
         normal: Option<Raw<'a>>,
+        #[serde(default, deserialize_with = "given")]
+        opacity: Option<Raw<'a>>,
+        #[serde(default, deserialize_with = "given")]
+        cutoff: Option<Raw<'a>>,
     },
 }
 
@@ -235,6 +267,10 @@ pub(super) struct PrincipledText<'a> {
     pub(super) emission: Option<Raw<'a>>,
     #[serde(default, deserialize_with = "given")]
     pub(super) normal: Option<Raw<'a>>,
+    #[serde(default, deserialize_with = "given")]
+    pub(super) opacity: Option<Raw<'a>>,
+    #[serde(default, deserialize_with = "given")]
+    pub(super) cutoff: Option<Raw<'a>>,
     #[serde(default, deserialize_with = "given")]
     pub(super) one_sided: Option<Raw<'a>>,
 }

@@ -94,6 +94,8 @@ pub enum Parameter {
     Specular,
     /// Of a principled material: in which colour it does, head on.
     SpecularColor,
+    /// Of any material: how much it hides of what is behind it.
+    Opacity,
 }
 
 /// A texture that scales a parameter: what the parameter is where the texture is 1 stands in the material.
@@ -112,6 +114,10 @@ pub struct Maps {
     pub textures: BTreeMap<Parameter, Map>,
     /// How far a normal map bends: 1 as it says, 0 not at all.
     pub bend: f32,
+    /// How much the surface hides of what is behind it, 0..=1, where its texture is 1.
+    pub opacity: f32,
+    /// If above 0: the surface hides all where it is at least as opaque, and nothing elsewhere.
+    pub cutoff: f32,
 }
 
 impl Default for Maps {
@@ -120,6 +126,8 @@ impl Default for Maps {
         Maps {
             textures: BTreeMap::new(),
             bend: 1.0,
+            opacity: 1.0,
+            cutoff: 0.0,
         }
     }
 }

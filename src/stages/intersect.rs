@@ -2,8 +2,9 @@
 //!
 //! Reads: queue, rays, throughputs, nodes, primitives, instances, the sky and what shines in it. Writes: hits by path, and of which instance they are;
 //! flags by lane, 1 for a hit; radiances of the rays that miss, which see the sky.
-//! A scene without instances has a kernel of its own, which does not ask for any; and a sky that is not even is added by
-//! one more, which takes registers that traversal needs.
+//! A scene without instances has a kernel of its own, which does not ask for any, and one with surfaces that hide only a
+//! part of what is behind them has another, which looks up their textures; a sky that is not even is added by one more,
+//! which takes registers that traversal needs.
 
 use compaction::cuda::{In, InOut, Source};
 
@@ -11,12 +12,17 @@ use crate::{
     Error,
     bvh::{self, Node},
     environment::{Environment, EnvironmentRow, EnvironmentTexel},
-    instance::Instance,
+    instance::{Corners, Instance, MeshVertex},
     kernels::stage,
     light::{Lamp, Surroundings, sky_light},
+    maps::Maps,
+    material::Material,
     math::clamped,
-    path::{Hit, NO_PATH, NO_PRIMITIVE, Ray, Rgb, Throughput},
+    opacity::{PATH_RAY, nearest_veiled, veil_key},
+    path::{Hit, NO_PATH, NO_PRIMITIVE, Ray, Rgb, Span, Throughput, pixel_and_sample},
     primitive::Primitive,
+    sampler::sampler,
+    texture::Texture,
     wave::{CpuWave, CudaWave, Stage, Wave, counts},
 };
 
@@ -33,6 +39,7 @@ fn on_cpu(wave: &mut CpuWave, bounce: u32) {
     let world = &*wave.world;
     let lights = world.lights();
     let most_light = world.surroundings.after(bounce).most_indirect;
+    let veils = world.veils();
     for lane in 0..wave.lanes(counts::rays(bounce)) {
         let path = wave.queue[lane];
         if path == NO_PATH {
@@ -45,7 +52,14 @@ fn on_cpu(wave: &mut CpuWave, bounce: u32) {
         let hit = if world.is_plain() {
             bvh::nearest(&world.nodes, &world.primitives, extent, &ray)
         } else {
-            let found = bvh::nearest_placed(&world.placed_scene(), &ray, wave.instances[slot]);
+            let from = wave.instances[slot];
+            let found = if let Some(veils) = &veils {
+                let (pixel, sample) = pixel_and_sample(&wave.span, path);
+                let key = veil_key(sampler(wave.span.seed, pixel, sample), bounce, PATH_RAY);
+                nearest_veiled(veils, &ray, from, key)
+            } else {
+                bvh::nearest_placed(&world.placed_scene(), &ray, from)
+            };
             wave.instances[slot] = found.instance;
             found.hit
         };
@@ -66,6 +80,30 @@ pub(super) type Arguments = (
     In<Primitive>,
     In<Instance>,
     Surroundings,
+    In<u32>,
+    In<u32>,
+    In<Ray>,
+    In<Throughput>,
+    InOut<Rgb>,
+    InOut<Hit>,
+    InOut<u32>,
+    InOut<u8>,
+);
+
+/// What the kernel takes of a scene with surfaces that hide only a part.
+pub(super) type VeiledArguments = (
+    In<Node>,
+    In<Primitive>,
+    In<Instance>,
+    In<Corners>,
+    In<MeshVertex>,
+    In<Material>,
+    In<Maps>,
+    In<Texture>,
+    In<u32>,
+    Surroundings,
+    Span,
+    u32,
     In<u32>,
     In<u32>,
     In<Ray>,
@@ -102,31 +140,69 @@ pub(super) fn source() -> Source {
     .kernel::<SkyArguments>("intersect_sky")
 }
 
+/// The file of the kernel of such scenes, which others do not load.
+pub(super) fn veiled_source() -> Source {
+    stage::<VeiledArguments>(
+        "kernels/intersect_veiled.cu",
+        include_str!("../../kernels/intersect_veiled.cu"),
+        "intersect_veiled",
+    )
+}
+
 fn on_cuda(wave: &mut CudaWave, bounce: u32) -> Result<(), Error> {
     let lanes = wave.lanes(counts::rays(bounce));
-    let kernel = if wave.is_plain {
-        &wave.kernels.intersect
+    if let Some(kernel) = &wave.kernels.intersect_veiled {
+        kernel.launch(
+            &wave.stream,
+            wave.over_lanes(),
+            (
+                wave.nodes.as_view(),
+                wave.primitives.as_view(),
+                wave.placed.as_view(),
+                wave.corners.as_view(),
+                wave.vertices.as_view(),
+                wave.materials.as_view(),
+                wave.maps.as_view(),
+                wave.textures.as_view(),
+                wave.texels.as_view(),
+                wave.surroundings.after(bounce),
+                wave.span,
+                bounce,
+                wave.counts.slice(lanes.clone()),
+                wave.queue.as_view(),
+                wave.rays.as_view(),
+                wave.throughputs.as_view(),
+                wave.radiances.as_view_mut(),
+                wave.hits.as_view_mut(),
+                wave.instances.as_view_mut(),
+                wave.flags.as_view_mut(),
+            ),
+        )?;
     } else {
-        &wave.kernels.intersect_placed
-    };
-    kernel.launch(
-        &wave.stream,
-        wave.over_lanes(),
-        (
-            wave.nodes.as_view(),
-            wave.primitives.as_view(),
-            wave.placed.as_view(),
-            wave.surroundings.after(bounce),
-            wave.counts.slice(lanes.clone()),
-            wave.queue.as_view(),
-            wave.rays.as_view(),
-            wave.throughputs.as_view(),
-            wave.radiances.as_view_mut(),
-            wave.hits.as_view_mut(),
-            wave.instances.as_view_mut(),
-            wave.flags.as_view_mut(),
-        ),
-    )?;
+        let kernel = if wave.is_plain {
+            &wave.kernels.intersect
+        } else {
+            &wave.kernels.intersect_placed
+        };
+        kernel.launch(
+            &wave.stream,
+            wave.over_lanes(),
+            (
+                wave.nodes.as_view(),
+                wave.primitives.as_view(),
+                wave.placed.as_view(),
+                wave.surroundings.after(bounce),
+                wave.counts.slice(lanes.clone()),
+                wave.queue.as_view(),
+                wave.rays.as_view(),
+                wave.throughputs.as_view(),
+                wave.radiances.as_view_mut(),
+                wave.hits.as_view_mut(),
+                wave.instances.as_view_mut(),
+                wave.flags.as_view_mut(),
+            ),
+        )?;
+    }
     if wave.surroundings.far_lights > 0 {
         wave.kernels.intersect_sky.launch(
             &wave.stream,

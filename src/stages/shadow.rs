@@ -1,17 +1,23 @@
 //! shadow: the rays towards the lights.
 //!
 //! Reads: queue, shadow rays by lane, nodes, primitives, instances. Writes: radiances of the paths whose shadow ray nothing blocks.
-//! Without a light there are no shadow rays, and nothing is done.
+//! Without a light there are no shadow rays, and nothing is done. Scenes with instances, and with surfaces that hide only a
+//! part of what is behind them, have kernels of their own.
 
 use compaction::cuda::{In, InOut, Source};
 
 use crate::{
     Error,
     bvh::{self, Node},
-    instance::Instance,
+    instance::{Corners, Instance, MeshVertex},
     kernels::stage,
-    path::{Rgb, ShadowRay},
+    maps::Maps,
+    material::Material,
+    opacity::{LIGHT_RAY, occluded_veiled, veil_key},
+    path::{Rgb, ShadowRay, Span, pixel_and_sample},
     primitive::Primitive,
+    sampler::sampler,
+    texture::Texture,
     wave::{CpuWave, CudaWave, Stage, Wave, counts},
 };
 
@@ -30,19 +36,28 @@ fn on_cpu(wave: &mut CpuWave, bounce: u32) {
         return;
     }
     let extent = world.surroundings.extent;
+    let veils = world.veils();
     for lane in 0..wave.lanes(counts::hits(bounce)) {
         let ray = &wave.shadow_rays[lane];
         if ray.distance == 0.0 {
             continue;
         }
+        let path = wave.queue[lane];
+        let slot = path as usize;
         let blocked = if world.is_plain() {
             bvh::occluded(&world.nodes, &world.primitives, extent, ray)
         } else {
-            let from = wave.instances[wave.queue[lane] as usize];
-            bvh::occluded_placed(&world.placed_scene(), ray, from, wave.light_instances[lane])
+            let (from, to) = (wave.instances[slot], wave.light_instances[lane]);
+            if let Some(veils) = &veils {
+                let (pixel, sample) = pixel_and_sample(&wave.span, path);
+                let key = veil_key(sampler(wave.span.seed, pixel, sample), bounce, LIGHT_RAY);
+                occluded_veiled(veils, ray, from, to, key)
+            } else {
+                bvh::occluded_placed(&world.placed_scene(), ray, from, to)
+            }
         };
         if !blocked {
-            wave.radiances[wave.queue[lane] as usize].rgb += ray.light;
+            wave.radiances[slot].rgb += ray.light;
         }
     }
 }
@@ -61,7 +76,29 @@ pub(super) type Arguments = (
     InOut<Rgb>,
 );
 
-/// The kernel's file.
+/// What the kernel takes of a scene with surfaces that hide only a part.
+pub(super) type VeiledArguments = (
+    In<Node>,
+    In<Primitive>,
+    In<Instance>,
+    In<Corners>,
+    In<MeshVertex>,
+    In<Material>,
+    In<Maps>,
+    In<Texture>,
+    In<u32>,
+    f32,
+    Span,
+    u32,
+    In<u32>,
+    In<u32>,
+    In<u32>,
+    In<u32>,
+    In<ShadowRay>,
+    InOut<Rgb>,
+);
+
+/// The kernels' file.
 pub(super) fn source() -> Source {
     stage::<Arguments>(
         "kernels/shadow.cu",
@@ -71,11 +108,47 @@ pub(super) fn source() -> Source {
     .kernel::<Arguments>("shadow_placed")
 }
 
+/// The file of the kernel of such scenes, which others do not load.
+pub(super) fn veiled_source() -> Source {
+    stage::<VeiledArguments>(
+        "kernels/shadow_veiled.cu",
+        include_str!("../../kernels/shadow_veiled.cu"),
+        "shadow_veiled",
+    )
+}
+
 fn on_cuda(wave: &mut CudaWave, bounce: u32) -> Result<(), Error> {
     if wave.surroundings.light_count == 0 {
         return Ok(());
     }
     let lanes = wave.lanes(counts::hits(bounce));
+    if let Some(kernel) = &wave.kernels.shadow_veiled {
+        kernel.launch(
+            &wave.stream,
+            wave.over_lanes(),
+            (
+                wave.nodes.as_view(),
+                wave.primitives.as_view(),
+                wave.placed.as_view(),
+                wave.corners.as_view(),
+                wave.vertices.as_view(),
+                wave.materials.as_view(),
+                wave.maps.as_view(),
+                wave.textures.as_view(),
+                wave.texels.as_view(),
+                wave.surroundings.extent,
+                wave.span,
+                bounce,
+                wave.counts.slice(lanes),
+                wave.queue.as_view(),
+                wave.instances.as_view(),
+                wave.light_instances.as_view(),
+                wave.shadow_rays.as_view(),
+                wave.radiances.as_view_mut(),
+            ),
+        )?;
+        return Ok(());
+    }
     let kernel = if wave.is_plain {
         &wave.kernels.shadow
     } else {

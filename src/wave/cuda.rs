@@ -154,7 +154,7 @@ impl CudaWave {
             .new_stream()
             .map_err(compaction::Error::driver("create a stream"))?;
         let compiler = Compiler::new().shipped(SHIPPED);
-        let kernels = Kernels::new(&compiler, &context, world.kinds)?;
+        let kernels = Kernels::new(&compiler, &context, world.kinds, world.veils().is_some())?;
         let select = Select::new(&compiler, &context, strategy)?;
         let paths = capacity as usize;
         let placed_paths = if world.is_plain() { 1 } else { paths };

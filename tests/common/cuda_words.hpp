@@ -12,7 +12,7 @@
 
 #define __global__
 #define __shared__ static
-#define __launch_bounds__(threads)
+#define __launch_bounds__(...)
 
 struct Extent {
     unsigned x;

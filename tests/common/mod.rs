@@ -129,6 +129,32 @@ pub(crate) fn placed_garden() -> Scene {
     garden
 }
 
+/// The garden with meshes in it, of which some are full of holes, and some show dimly what is behind them; balls and lamps
+/// too.
+pub(crate) fn veiled_garden() -> Scene {
+    let mut garden = placed_garden();
+    for (material, opacity, cutoff, texture) in [
+        (0, 1.0, 0.4, Some(0)),
+        (1, 0.7, 0.0, None),
+        (2, 0.8, 0.3, None),
+        (3, 0.9, 0.0, Some(3)),
+        (4, 0.5, 0.0, Some(1)),
+        (10, 0.6, 0.0, None),
+    ] {
+        let maps = garden.maps.entry(material).or_default();
+        maps.opacity = opacity;
+        maps.cutoff = cutoff;
+        if let Some(texture) = texture {
+            let map = Map {
+                texture,
+                channel: Channel::Alpha,
+            };
+            maps.textures.insert(Parameter::Opacity, map);
+        }
+    }
+    garden
+}
+
 /// Textures of every kind on the garden's materials but the glass.
 fn paint(garden: &mut Scene) {
     let mut random = Random(6);

@@ -8,6 +8,7 @@ mod energy;
 mod furnace;
 mod instances;
 mod lamps;
+mod opacity;
 mod scale;
 mod sides;
 mod skies;

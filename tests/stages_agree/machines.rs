@@ -220,17 +220,19 @@ pub(crate) struct Host {
 }
 
 /// The kernels, by their numbers in that program.
-const KERNELS: [&str; 12] = [
+const KERNELS: [&str; 14] = [
     "generate",
     "intersect",
     "intersect_placed",
     "intersect_sky",
+    "intersect_veiled",
     "shade",
     "shade_placed",
     "shade_plain",
     "shade_plain_placed",
     "shadow",
     "shadow_placed",
+    "shadow_veiled",
     "accumulate",
     "resolve",
 ];
@@ -260,7 +262,9 @@ impl Host {
         let cases = KERNELS.iter().enumerate();
         let cases: String = cases
             .map(|(number, kernel)| {
-                let stage = kernel.split('_').next().unwrap();
+                // Those have files of their own.
+                let veiled = kernel.ends_with("_veiled");
+                let stage = if veiled { kernel } else { kernel.split('_').next().unwrap() };
                 let plain = if kernel.contains("_plain") { "_plain" } else { "" };
                 let name = kernel.replace("_plain", "");
                 format!("            case {number}: stages::launch({stage}{plain}::{name}, request[1]); break;\n")
@@ -387,25 +391,51 @@ impl Host {
         let lanes = self.lanes(buffers, counts::rays(bounce));
         let world = self.setting.world.clone();
         let surroundings = world.surroundings.after(bounce);
-        let mut arguments = [
-            list(&world.nodes),
-            list(&world.primitives),
-            list(&world.instances),
-            value(&surroundings),
-            value(&lanes),
-            list(&buffers.queue),
-            list(&buffers.rays),
-            list(&buffers.throughputs),
-            list_mut(&mut buffers.radiances),
-            list_mut(&mut buffers.hits),
-            list_mut(&mut buffers.instances),
-            list_mut(&mut buffers.flags),
-        ];
-        self.launch(
-            self.variant("intersect", "intersect_placed"),
-            BLOCKS,
-            &mut arguments,
-        );
+        if world.veils().is_some() {
+            let mut arguments = [
+                list(&world.nodes),
+                list(&world.primitives),
+                list(&world.instances),
+                list(&world.corners),
+                list(&world.vertices),
+                list(&world.materials),
+                list(&world.maps),
+                list(&world.textures),
+                list(&world.texels),
+                value(&surroundings),
+                value(&buffers.span),
+                value(&bounce),
+                value(&lanes),
+                list(&buffers.queue),
+                list(&buffers.rays),
+                list(&buffers.throughputs),
+                list_mut(&mut buffers.radiances),
+                list_mut(&mut buffers.hits),
+                list_mut(&mut buffers.instances),
+                list_mut(&mut buffers.flags),
+            ];
+            self.launch("intersect_veiled", BLOCKS, &mut arguments);
+        } else {
+            let mut arguments = [
+                list(&world.nodes),
+                list(&world.primitives),
+                list(&world.instances),
+                value(&surroundings),
+                value(&lanes),
+                list(&buffers.queue),
+                list(&buffers.rays),
+                list(&buffers.throughputs),
+                list_mut(&mut buffers.radiances),
+                list_mut(&mut buffers.hits),
+                list_mut(&mut buffers.instances),
+                list_mut(&mut buffers.flags),
+            ];
+            self.launch(
+                self.variant("intersect", "intersect_placed"),
+                BLOCKS,
+                &mut arguments,
+            );
+        }
         if surroundings.far_lights == 0 {
             return;
         }
@@ -488,6 +518,30 @@ impl Host {
         let lanes = self.lanes(buffers, counts::hits(bounce));
         let world = self.setting.world.clone();
         if world.lights.is_empty() {
+            return;
+        }
+        if world.veils().is_some() {
+            let mut arguments = [
+                list(&world.nodes),
+                list(&world.primitives),
+                list(&world.instances),
+                list(&world.corners),
+                list(&world.vertices),
+                list(&world.materials),
+                list(&world.maps),
+                list(&world.textures),
+                list(&world.texels),
+                value(&world.surroundings.extent),
+                value(&buffers.span),
+                value(&bounce),
+                value(&lanes),
+                list(&buffers.queue),
+                list(&buffers.instances),
+                list(&buffers.light_instances),
+                list(&buffers.shadow_rays),
+                list_mut(&mut buffers.radiances),
+            ];
+            self.launch("shadow_veiled", BLOCKS, &mut arguments);
             return;
         }
         let mut arguments = [

@@ -14,7 +14,7 @@ mod machines;
 use std::sync::{Arc, OnceLock};
 
 use buffers::{Buffers, Turn, first};
-use common::{Random, garden, load, on_cpu, placed_garden, render, sized};
+use common::{Random, garden, load, on_cpu, placed_garden, render, sized, veiled_garden};
 use compaction::select::Strategy;
 use harness::{Gpu, Tests};
 use host::HostCompiler;
@@ -131,6 +131,7 @@ fn agrees_on_host(compiler: &HostCompiler, stage: &str) {
             garden(),
             garden_by_lens(),
             placed_garden(),
+            veiled_garden(),
         ]
         .map(|scene| setting(&scene, 48, 32))
         .into()
@@ -145,9 +146,12 @@ fn agrees_on_cuda(stage: &str) {
     let settings = SETTINGS.get_or_init(|| {
         let files = ["cornell", "spheres", "mesh"];
         let scenes = files.map(|name| load(format!("scenes/{name}.ron")));
-        let scenes = scenes
-            .into_iter()
-            .chain([garden(), garden_by_lens(), placed_garden()]);
+        let scenes = scenes.into_iter().chain([
+            garden(),
+            garden_by_lens(),
+            placed_garden(),
+            veiled_garden(),
+        ]);
         scenes.map(|scene| setting(&scene, 96, 64)).collect()
     });
     let strategies = if stage == "sieve" {
@@ -237,6 +241,7 @@ fn whole_loop(compiler: &HostCompiler) {
         load("tests/scenes/many_lights.ron"),
         garden(),
         garden_by_lens(),
+        veiled_garden(),
     ] {
         let scene = sized(scene, 40, 30, 5);
         let (width, height) = scene.size;

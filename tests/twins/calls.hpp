@@ -72,11 +72,12 @@ inline void read_scene(const char *path) {
 }
 
 // A scene with instances. In the file: each list after the number of its words.
-inline std::vector<Word> placed_nodes, placed_primitives, instances, corners, vertices;
+inline std::vector<Word> placed_nodes, placed_primitives, instances, corners, vertices, placed_materials, maps, textures, texels;
 
 inline void read_placed_scene(const char *path) {
     FILE *file = fopen(path, "rb");
-    for (auto *list : {&placed_nodes, &placed_primitives, &instances, &corners, &vertices}) {
+    for (auto *list : {&placed_nodes, &placed_primitives, &instances, &corners, &vertices, &placed_materials, &maps, &textures,
+                       &texels}) {
         Word count = 0;
         if (file == nullptr || fread(&count, sizeof count, 1, file) != 1) exit(3);
         list->resize(count);

@@ -22,7 +22,7 @@ use raysieve::{
     world::World,
 };
 
-use crate::common::{Random, garden, placed_garden};
+use crate::common::{Random, garden, veiled_garden};
 
 /// Numbers about which functions change their mind.
 const EDGES: [f32; 30] = [
@@ -101,7 +101,7 @@ impl Harvest {
         let mut harvest = Harvest {
             world: World::new(&scene).unwrap(),
             cameras: cameras(&scene.camera, width, height),
-            placed: World::new(&placed_garden()).unwrap(),
+            placed: World::new(&veiled_garden()).unwrap(),
             hits: Vec::new(),
             shadow_rays: Vec::new(),
             vectors: Vec::new(),

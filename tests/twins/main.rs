@@ -47,6 +47,7 @@ const INCLUDED: &[(&str, &str)] = &[
     ("film", "accumulate"),
     ("texture", "shade"),
     ("maps", "shade"),
+    ("opacity", "intersect_veiled"),
 ];
 
 /// A test that needs a C++ compiler.
@@ -60,7 +61,7 @@ fn main() {
             order::same_order,
         )
         .test("every_twin_has_a_case", order::every_twin_has_a_case);
-    let headers: [(&str, Body); 18] = [
+    let headers: [(&str, Body); 19] = [
         ("words_agree", |compiler| agree(compiler, "words")),
         ("math_agrees", |compiler| agree(compiler, "math")),
         ("sampler_agrees", |compiler| agree(compiler, "sampler")),
@@ -85,6 +86,7 @@ fn main() {
         ("film_agrees", |compiler| agree(compiler, "film")),
         ("texture_agrees", |compiler| agree(compiler, "texture")),
         ("maps_agree", |compiler| agree(compiler, "maps")),
+        ("opacity_agrees", |compiler| agree(compiler, "opacity")),
     ];
     for (name, body) in headers {
         tests = tests.needs("no C++ compiler", compiler.clone(), name, body);
@@ -200,12 +202,16 @@ fn scene_words() -> Vec<u8> {
 /// The scene with instances, as the program reads it.
 fn placed_scene_words() -> Vec<u8> {
     let world = &Harvest::get().placed;
-    let lists: [&[u32]; 5] = [
+    let lists: [&[u32]; 9] = [
         bytemuck::cast_slice(&world.nodes),
         bytemuck::cast_slice(&world.primitives),
         bytemuck::cast_slice(&world.instances),
         bytemuck::cast_slice(&world.corners),
         bytemuck::cast_slice(&world.vertices),
+        bytemuck::cast_slice(&world.materials),
+        bytemuck::cast_slice(&world.maps),
+        bytemuck::cast_slice(&world.textures),
+        &world.texels,
     ];
     lists
         .into_iter()

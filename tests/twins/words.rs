@@ -174,7 +174,9 @@ words_of! {
         start: u32, width: u32, height: u32, format: u32, u_by_u: f32, u_by_v: f32, u_at_zero: f32, wrap_u: u32, v_by_u: f32,
         v_by_v: f32, v_at_zero: f32, wrap_v: u32, filter: u32, _pad0: u32, _pad1: u32, _pad2: u32
     }
-    Maps { emission: Vec3, bend: f32, of: [u32; 11], used: u32 }
+    Maps {
+        emission: Vec3, bend: f32, of: [u32; 11], used: u32, opacity: f32, cutoff: f32, _pad0: u32, _pad1: u32
+    }
     Texel { rgb: Vec3, alpha: f32 }
     Neighbours { first: u32, second: u32, share: f32 }
 }
