@@ -160,6 +160,17 @@ inline unsigned __brev(unsigned word)
     return reversed;
 }
 
+inline int __vimax3_s32_relu(int a, int b, int c)
+{
+    int largest = a > b ? a : b;
+    largest = largest > c ? largest : c;
+    return largest > 0 ? largest : 0;
+}
+inline int __vimin3_s32(int a, int b, int c)
+{
+    int smallest = a < b ? a : b;
+    return smallest < c ? smallest : c;
+}
 inline unsigned __byte_perm(unsigned low, unsigned high, unsigned selector)
 {
     const uint64_t bytes = (uint64_t)high << 32 | low;

@@ -34,10 +34,14 @@ struct Group {
 
 inline f32 step(f32 direction, f32 slack) { return direction < 0.0f ? -slack : slack; }
 
-inline f32 inverse(f32 direction) {
-    constexpr f32 SMALLEST = 1.0f / 1.2089258e24f;
-    f32 magnitude = greater(fabsf(direction), SMALLEST);
-    return 1.0f / (direction < 0.0f ? -magnitude : magnitude);
+inline Vec3 inverse(Vec3 direction) {
+    f32 largest = greater(fabsf(direction.x), greater(fabsf(direction.y), fabsf(direction.z)));
+    f32 least = largest * (1.0f / 1099511627776.0f);
+    Vec3 magnitude = {greater(fabsf(direction.x), least), greater(fabsf(direction.y), least),
+                      greater(fabsf(direction.z), least)};
+    return {1.0f / (direction.x < 0.0f ? -magnitude.x : magnitude.x),
+            1.0f / (direction.y < 0.0f ? -magnitude.y : magnitude.y),
+            1.0f / (direction.z < 0.0f ? -magnitude.z : magnitude.z)};
 }
 
 inline f32 slack(Vec3 origin, f32 extent) {
@@ -48,10 +52,18 @@ inline f32 slack(Vec3 origin, f32 extent) {
 inline BoxRay box_ray(Vec3 origin, Vec3 direction, f32 slack) {
     Vec3 toward = {step(direction.x, slack), step(direction.y, slack), step(direction.z, slack)};
     u32 octant = (direction.x >= 0.0f ? 4 : 0) + (direction.y >= 0.0f ? 2 : 0) + (direction.z >= 0.0f ? 1 : 0);
-    return {origin + toward, origin - toward, {inverse(direction.x), inverse(direction.y), inverse(direction.z)}, octant};
+    return {origin + toward, origin - toward, inverse(direction), octant};
 }
 
 inline f32 spacing(u32 exponents, u32 axis) { return bits_to_float(((exponents >> (8 * axis)) & 255) << 23); }
+
+inline f32 first_plane(f32 corner, f32 origin, f32 inverse, f32 scale, f32 error) {
+    return (corner - origin) * inverse - scale + error * (1.0f / 4194304.0f);
+}
+
+inline f32 plane(const Bytes8 &numbers, u32 child, f32 scale, f32 first) {
+    return multiply_add(one_and_byte(child < 4 ? numbers.low : numbers.high, child & 3), scale, first);
+}
 
 inline u32 byte(const Bytes8 &bytes, u32 child) { return ((child < 4 ? bytes.low : bytes.high) >> (8 * (child & 3))) & 255; }
 
@@ -63,11 +75,15 @@ inline u32 shifts(u32 meta, u32 octant) {
 }
 
 inline u32 hit_children(const Node &node, const BoxRay &ray, f32 distance) {
-    f32 dx = spacing(node.exponents, 0) * ray.inverse.x;
-    f32 dy = spacing(node.exponents, 1) * ray.inverse.y;
-    f32 dz = spacing(node.exponents, 2) * ray.inverse.z;
-    Vec3 enter = (node.corner - ray.entering) * ray.inverse;
-    Vec3 leave = (node.corner - ray.leaving) * ray.inverse;
+    f32 dx = spacing(node.exponents, 0) * 32768.0f * ray.inverse.x;
+    f32 dy = spacing(node.exponents, 1) * 32768.0f * ray.inverse.y;
+    f32 dz = spacing(node.exponents, 2) * 32768.0f * ray.inverse.z;
+    f32 enter_x = first_plane(node.corner.x, ray.entering.x, ray.inverse.x, dx, -fabsf(dx));
+    f32 enter_y = first_plane(node.corner.y, ray.entering.y, ray.inverse.y, dy, -fabsf(dy));
+    f32 enter_z = first_plane(node.corner.z, ray.entering.z, ray.inverse.z, dz, -fabsf(dz));
+    f32 leave_x = first_plane(node.corner.x, ray.leaving.x, ray.inverse.x, dx, fabsf(dx));
+    f32 leave_y = first_plane(node.corner.y, ray.leaving.y, ray.inverse.y, dy, fabsf(dy));
+    f32 leave_z = first_plane(node.corner.z, ray.leaving.z, ray.inverse.z, dz, fabsf(dz));
     bool back_x = ray.inverse.x < 0.0f, back_y = ray.inverse.y < 0.0f, back_z = ray.inverse.z < 0.0f;
     Bytes8 near_x = back_x ? node.max_x : node.min_x, far_x = back_x ? node.min_x : node.max_x;
     Bytes8 near_y = back_y ? node.max_y : node.min_y, far_y = back_y ? node.min_y : node.max_y;
@@ -76,16 +92,12 @@ inline u32 hit_children(const Node &node, const BoxRay &ray, f32 distance) {
     u32 bits = 0;
 #pragma unroll
     for (u32 child = 0; child < 8; child++) {
-        f32 entered_x = multiply_add((f32)byte(near_x, child), dx, enter.x);
-        f32 left_x = multiply_add((f32)byte(far_x, child), dx, leave.x);
-        f32 entered_y = multiply_add((f32)byte(near_y, child), dy, enter.y);
-        f32 left_y = multiply_add((f32)byte(far_y, child), dy, leave.y);
-        f32 entered_z = multiply_add((f32)byte(near_z, child), dz, enter.z);
-        f32 left_z = multiply_add((f32)byte(far_z, child), dz, leave.z);
-        f32 entered = fmaxf(fmaxf(entered_x, entered_y), fmaxf(entered_z, 0.0f));
-        f32 left = fminf(fminf(left_x, left_y), fminf(left_z, distance));
+        f32 entered = largest_or_zero(plane(near_x, child, dx, enter_x), plane(near_y, child, dy, enter_y),
+                                      plane(near_z, child, dz, enter_z));
+        f32 left = smallest(plane(far_x, child, dx, leave_x), plane(far_y, child, dy, leave_y),
+                            plane(far_z, child, dz, leave_z));
         // A child that is not there has no bits.
-        if (entered <= left) bits |= (byte(node.meta, child) >> 5) << byte(shift, child);
+        if (entered <= left && entered <= distance) bits |= (byte(node.meta, child) >> 5) << byte(shift, child);
     }
     return bits;
 }

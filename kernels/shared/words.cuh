@@ -23,9 +23,39 @@ inline u32 reverse_bits(u32 word) {
 }
 #endif
 
-// a * b + c, rounded once where that is one instruction: for boxes alone, which may be seen with any rounding.
+// Below are operations for boxes alone, which may be seen with any rounding: each in as few instructions as the device has.
+
+// a * b + c, rounded once where that is one instruction.
 #if defined(__CUDACC__) && !defined(ROUND_TWICE)
 inline f32 multiply_add(f32 a, f32 b, f32 c) { return __fmaf_rn(a, b, c); }
 #else
 inline f32 multiply_add(f32 a, f32 b, f32 c) { return a * b + c; }
+#endif
+
+#ifdef __CUDACC__
+// 1 + the word's byte number `place` / 2^15. Moving a byte is cheaper than to convert it.
+inline f32 one_and_byte(u32 word, u32 place) {
+    return __uint_as_float(__byte_perm(word, 0x3f800000u, 0x7604u + (place << 4)));
+}
+// The largest of three and 0. Numbers from 0 on are in the order of their bits, and one below 0 is less than 0 in both.
+inline f32 largest_or_zero(f32 a, f32 b, f32 c) {
+    return __int_as_float(__vimax3_s32_relu(__float_as_int(a), __float_as_int(b), __float_as_int(c)));
+}
+// The smallest of three; where some are below 0, one of them.
+inline f32 smallest(f32 a, f32 b, f32 c) {
+    return __int_as_float(__vimin3_s32(__float_as_int(a), __float_as_int(b), __float_as_int(c)));
+}
+#else
+inline f32 one_and_byte(u32 word, u32 place) {
+    return bits_to_float(0x3f800000u | ((word >> (8 * place)) & 255) << 8);
+}
+inline f32 largest_or_zero(f32 a, f32 b, f32 c) {
+    f32 largest = a > b ? a : b;
+    largest = largest > c ? largest : c;
+    return largest > 0.0f ? largest : 0.0f;
+}
+inline f32 smallest(f32 a, f32 b, f32 c) {
+    f32 smallest = a < b ? a : b;
+    return smallest < c ? smallest : c;
+}
 #endif

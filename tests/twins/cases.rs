@@ -10,8 +10,8 @@ use raysieve::{
         reflected_once, resolve_layers, sample_layers, sample_rough, sample_specular, share,
     },
     bvh::{
-        BoxRay, Bytes8, Node, PlacedScene, box_ray, hit_children, inverse, nearest, nearest_placed,
-        occluded, occluded_placed, shift, slack, spacing, step,
+        BoxRay, Bytes8, Node, PlacedScene, box_ray, first_plane, hit_children, inverse, nearest,
+        nearest_placed, occluded, occluded_placed, plane, shift, slack, spacing, step,
     },
     camera::{Camera, aperture_point, camera_ray, film_point, filter_offset},
     energy::{directional, hemispherical, table_place},
@@ -235,6 +235,19 @@ fn words() -> Vec<Case> {
         ),
         twin!("words", "count_ones", |word: u32| word.count_ones()),
         twin!("words", "multiply_add", |a: f32, b: f32, c: f32| a * b + c),
+        twin!(
+            ("words", "one_and_byte", "one_and_byte"),
+            |inputs| (inputs.draw(), inputs.below(4) as u32),
+            |word: u32, place: u32| {
+                1.0 + f32::from(word.to_le_bytes()[place as usize]) / 32_768.0
+            }
+        ),
+        twin!("words", "largest_or_zero", |a: f32, b: f32, c: f32| {
+            greater(greater(greater(a, b), c), 0.0)
+        }),
+        twin!("words", "smallest", |a: f32, b: f32, c: f32| {
+            lesser(lesser(a, b), c)
+        }),
     ]
 }
 
@@ -799,7 +812,7 @@ fn bvh() -> Vec<Case> {
         twin!("bvh", "step", |direction: f32, slack: f32| step(
             direction, slack
         )),
-        twin!("bvh", "inverse", |direction: f32| inverse(direction)),
+        twin!("bvh", "inverse", |direction: Vec3| inverse(direction)),
         twin!("bvh", "slack", |origin: Vec3, extent: f32| slack(
             origin, extent
         )),
@@ -817,6 +830,20 @@ fn bvh() -> Vec<Case> {
             ("bvh", "byte", "byte"),
             |inputs| (inputs.draw(), inputs.below(8) as u32),
             |bytes: Bytes8, child: u32| u32::from(bytes[child as usize])
+        ),
+        twin!("bvh", "first_plane", |corner: f32,
+                                     origin: f32,
+                                     inverse: f32,
+                                     scale: f32,
+                                     error: f32| first_plane(
+            corner, origin, inverse, scale, error
+        )),
+        twin!(
+            ("bvh", "plane", "plane"),
+            |inputs| (inputs.draw(), inputs.below(8) as u32, inputs.draw(), inputs.draw()),
+            |numbers: Bytes8, child: u32, scale: f32, first: f32| {
+                plane(numbers[child as usize], scale, first)
+            }
         ),
         // Four children at once there.
         twin!(
