@@ -13,12 +13,17 @@ mod gltf;
 
 use gltf::Gltf;
 use rand::{Rng, RngExt, SeedableRng, rngs::StdRng};
-use raysieve::scene::{Image, Scene};
+use raysieve::{
+    scene::{Image, Scene},
+    world::World,
+};
 
-/// Each is damaged alone and read; a mesh through a scene that names it, a model by itself.
-const SEEDS: [&str; 13] = [
+/// Each is damaged alone and read; a mesh and an image through a scene that names it, a model by itself.
+const SEEDS: [&str; 15] = [
     "tests/scenes/every_field.ron",
     "tests/scenes/cornell_d8.ron",
+    "tests/scenes/instances.ron",
+    "tests/skies/window.hdr",
     "scenes/spheres.ron",
     "tests/meshes/pyramid_ascii.ply",
     "tests/meshes/pyramid_little.ply",
@@ -48,24 +53,34 @@ fn made() -> Vec<(String, Vec<u8>)> {
         ("model.mtl".to_owned(), mtl.into()),
         ("model.ply".to_owned(), ply.into()),
     ];
-    let image = image::DynamicImage::ImageRgb32F(image::Rgb32FImage::from_fn(8, 4, |x, y| {
-        image::Rgb([x as f32, y as f32 / 3.0, 0.5])
+    let floats = image::DynamicImage::from(image::Rgb32FImage::from_fn(8, 4, |x, y| {
+        image::Rgb([x as f32 / 8.0, y as f32 / 3.0, 0.5])
     }));
-    for (name, format) in [
-        ("image.exr", image::ImageFormat::OpenExr),
-        ("image.png", image::ImageFormat::Png),
-        ("image.hdr", image::ImageFormat::Hdr),
+    let bytes = image::DynamicImage::from(floats.to_rgb8());
+    let words = image::DynamicImage::from(floats.to_luma_alpha16());
+    for (name, image) in [
+        ("floats.exr", &floats),
+        ("floats.hdr", &floats),
+        ("bytes.png", &bytes),
+        ("words.png", &words),
+        ("bytes.jpg", &bytes),
+        ("bytes.webp", &bytes),
     ] {
-        let image = match format {
-            image::ImageFormat::Png => image::DynamicImage::from(image.to_rgb8()),
-            _ => image.clone(),
-        };
-        let mut bytes = io::Cursor::new(Vec::new());
-        image.write_to(&mut bytes, format).unwrap();
-        files.push((name.to_owned(), bytes.into_inner()));
+        let mut encoded = io::Cursor::new(Vec::new());
+        let format = image::ImageFormat::from_path(name).unwrap();
+        image.write_to(&mut encoded, format).unwrap();
+        files.push((name.to_owned(), encoded.into_inner()));
     }
     files
 }
+
+/// Shows an image in all ways.
+const IMAGES: &str = r#"(
+    camera: (origin: (0, 0, 3), target: (0, 0, 0), fov: 40),
+    lights: [Environment(file: "IMAGE")],
+    materials: { "m": Principled(base_color: Texture(file: "IMAGE"), roughness: Texture(file: "IMAGE", channel: Green)) },
+    objects: [Quad(corner: (0, 0, 0), edge_u: (1, 0, 0), edge_v: (0, 1, 0), material: "m")],
+)"#;
 
 /// What a reader may trip over, put in anywhere.
 const FRAGMENTS: [&str; 16] = [
@@ -91,12 +106,11 @@ const FRAGMENTS: [&str; 16] = [
 fn damaged_files_are_read_or_refused() {
     let cases: u32 = match std::env::var("RAYSIEVE_FUZZ_CASES") {
         Ok(cases) => cases.parse().expect("RAYSIEVE_FUZZ_CASES is a number"),
-        Err(_) => 1500,
+        Err(_) => 2000,
     };
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("scene_fuzz");
     fs::create_dir_all(&folder).unwrap();
-    let mut seeds = made();
-    seeds.extend(SEEDS.map(|path| (path.to_owned(), fs::read(path).expect(path))));
+    let seeds = seeds();
     let mut random = StdRng::seed_from_u64(20);
     let mut readable = 0;
     for case in 0..cases {
@@ -125,6 +139,44 @@ fn damaged_files_are_read_or_refused() {
     if let Some(peak) = peak_memory() {
         assert!(peak < 2 << 30, "took {peak} bytes");
     }
+}
+
+/// `cargo test --test scene_fuzz -- --ignored`: what `cargo fuzz` begins with, a folder for each target.
+#[test]
+#[ignore = "writes fuzz/corpus"]
+fn corpora_are_written() {
+    for kind in ["exr", "glb", "gltf", "hdr", "mtl", "obj", "ply", "ron"] {
+        let corpus = Path::new("fuzz/corpus").join(kind);
+        fs::create_dir_all(&corpus).unwrap();
+        let mut files = seeds();
+        for folder in [
+            "scenes",
+            "tests/meshes",
+            "tests/models",
+            "tests/reference",
+            "tests/scenes",
+            "tests/scenes_wrong",
+            "tests/skies",
+        ] {
+            for entry in fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_file() {
+                    files.push((path.display().to_string(), fs::read(path).unwrap()));
+                }
+            }
+        }
+        files.retain(|(path, bytes)| path.ends_with(&format!(".{kind}")) && bytes.len() < 1 << 15);
+        assert!(!files.is_empty(), "{kind}");
+        for (path, bytes) in files {
+            fs::write(corpus.join(path.replace('/', "_")), bytes).unwrap();
+        }
+    }
+}
+
+fn seeds() -> Vec<(String, Vec<u8>)> {
+    let mut seeds = made();
+    seeds.extend(SEEDS.map(|path| (path.to_owned(), fs::read(path).expect(path))));
+    seeds
 }
 
 fn damage(original: &[u8], random: &mut StdRng) -> Vec<u8> {
@@ -158,14 +210,24 @@ fn damage(original: &[u8], random: &mut StdRng) -> Vec<u8> {
     bytes
 }
 
-/// Reads the damaged file: a mesh by a scene that names it too.
+/// Reads the damaged file: a mesh by a scene that names it too, an image as a sky and as a texture.
 fn read_case(folder: &Path, original: &str, damaged: &[u8]) -> Result<(), String> {
     let kind = original.rsplit('.').next().unwrap();
     let case = folder.join(format!("case.{kind}"));
     let read = |path: &Path| Scene::load(path).map_err(|error| error.to_string());
-    match kind {
-        "exr" | "hdr" | "png" => return Image::decode(damaged).map(|_| ()),
-        _ => fs::write(&case, damaged).unwrap(),
+    fs::write(&case, damaged).unwrap();
+    if image::ImageFormat::from_extension(kind).is_some() {
+        let scene = folder.join("case.ron");
+        fs::write(&scene, IMAGES.replace("IMAGE", &format!("case.{kind}"))).unwrap();
+        let small = Image::decode(damaged).is_ok_and(|image| image.width * image.height < 1 << 16);
+        let scene = read(&scene)?;
+        return if small {
+            World::new(&scene)
+                .map(drop)
+                .map_err(|error| error.to_string())
+        } else {
+            Ok(())
+        };
     }
     if kind == "mtl" {
         let obj = folder.join("case.obj");

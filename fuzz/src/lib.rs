@@ -1,38 +1,48 @@
 //! Reads bytes as a file of some kind: that may fail with one line, and in no other way.
 
-use std::{fs, path::Path, sync::OnceLock};
+use std::{fs, panic, sync::OnceLock};
 
-use raysieve::{
-    part::Found,
-    scene::{Image, Scene},
-};
+use raysieve::{part::Found, scene::Scene};
 use tempfile::TempDir;
 
 /// The file of MTL's `mtllib`.
 const OBJ: &str = "mtllib case.mtl\nv 0 0 0\nv 1 0 0\nv 1 1 0\nusemtl red\nf 1 2 3\n";
 
+/// Shows an image in all ways.
+const IMAGES: &str = r#"(
+    camera: (origin: (0, 0, 3), target: (0, 0, 0), fov: 40),
+    lights: [Environment(file: "IMAGE")],
+    materials: { "m": Principled(base_color: Texture(file: "IMAGE"), roughness: Texture(file: "IMAGE")) },
+    objects: [Quad(corner: (0, 0, 0), edge_u: (1, 0, 0), edge_v: (0, 1, 0), material: "m")],
+)"#;
+
 /// Reads a file of this kind. Panics if it is refused in more than one line.
 pub fn read(kind: &str, bytes: &[u8]) {
     static FOLDER: OnceLock<TempDir> = OnceLock::new();
-    let folder = FOLDER.get_or_init(|| tempfile::tempdir().expect("a folder for the case"));
-    let case = folder.path().join(format!("case.{kind}"));
-    fs::write(&case, bytes).expect("the case is written");
-    let load = |path: &Path| Scene::load(path).map(drop).map_err(|error| error.to_string());
-    let refused = match kind {
-        "hdr" => Image::decode(bytes).map(drop),
-        "exr" => {
-            let part = Found::read(&case).map(drop);
-            let image = Image::decode(bytes).map(drop);
-            image.and(part.map_err(|error| error.to_string()))
-        }
-        "mtl" => {
-            let obj = folder.path().join("case.obj");
-            fs::write(&obj, OBJ).expect("the case is written");
-            load(&obj)
-        }
-        _ => load(&case),
+    let folder = FOLDER.get_or_init(|| {
+        // A decoder's panic is caught by who calls it; libfuzzer ends the process in its hook, before that.
+        panic::set_hook(Box::new(|panic| eprintln!("{panic}")));
+        tempfile::tempdir().expect("a folder for the case")
+    });
+    let file = |name: &str, bytes: &[u8]| {
+        let path = folder.path().join(name);
+        fs::write(&path, bytes).expect("the case is written");
+        path
     };
-    if let Err(problem) = refused {
-        assert!(!problem.contains(char::is_control), "{problem:?}");
+    let case = file(&format!("case.{kind}"), bytes);
+    let scene = match kind {
+        "hdr" | "exr" => file(
+            "case.ron",
+            IMAGES.replace("IMAGE", &format!("case.{kind}")).as_bytes(),
+        ),
+        "mtl" => file("case.obj", OBJ.as_bytes()),
+        _ => case.clone(),
+    };
+    let mut refusals = vec![Scene::load(&scene).err().map(|error| error.to_string())];
+    if kind == "exr" {
+        refusals.push(Found::read(&case).err().map(|error| error.to_string()));
+    }
+    for refusal in refusals.into_iter().flatten() {
+        assert!(!refusal.contains(char::is_control), "{refusal:?}");
     }
 }
