@@ -22,7 +22,7 @@ use raysieve::{
     window::{self, WindowOptions},
 };
 
-use crate::headless::reading;
+use crate::headless::{reading, telling};
 
 /// Renders a scene by wavefront path tracing, live in a window or into a picture.
 ///
@@ -545,15 +545,18 @@ impl Device {
             wave_size: self.wave_size,
             threads: self.threads.map(usize::from),
         };
-        Renderer::new(scene, &settings).map_err(|error| match (self.backend, error) {
-            (
-                BackendChoice::Cuda(number),
-                Error::Compaction(missing @ compaction::Error::NoDevice { .. }),
-            ) => Error::Setting {
-                setting: format!("--backend cuda:{number}"),
-                problem: format!("{missing}; use --backend cpu"),
-            },
-            (_, error) => error,
+        let what = format!("building the trees of {}", scene.path.display());
+        telling(what, || Renderer::new(scene, &settings)).map_err(|error| {
+            match (self.backend, error) {
+                (
+                    BackendChoice::Cuda(number),
+                    Error::Compaction(missing @ compaction::Error::NoDevice { .. }),
+                ) => Error::Setting {
+                    setting: format!("--backend cuda:{number}"),
+                    problem: format!("{missing}; use --backend cpu"),
+                },
+                (_, error) => error,
+            }
         })
     }
 }

@@ -198,11 +198,16 @@ pub(crate) fn progress_bar(steps: u64) -> ProgressBar {
 
 /// Reads a file, and says so on a terminal if it takes longer than a second.
 pub(crate) fn reading<T>(path: &Path, read: impl FnOnce() -> T) -> T {
+    telling(format!("reading {}", path.display()), read)
+}
+
+/// Does something, and says on a terminal what it is if it takes longer than a second.
+pub(crate) fn telling<T>(what: String, work: impl FnOnce() -> T) -> T {
     let line = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
-    if let Ok(style) = ProgressStyle::with_template("reading {msg}, {elapsed}") {
+    if let Ok(style) = ProgressStyle::with_template("{msg}, {elapsed}") {
         line.set_style(style);
     }
-    line.set_message(path.display().to_string());
+    line.set_message(what);
     let shown = &line;
     let (done, waiting) = mpsc::channel::<()>();
     let result = thread::scope(|scope| {
@@ -212,7 +217,7 @@ pub(crate) fn reading<T>(path: &Path, read: impl FnOnce() -> T) -> T {
                 shown.enable_steady_tick(PATIENCE);
             }
         });
-        let result = read();
+        let result = work();
         drop(done);
         result
     });
