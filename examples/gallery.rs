@@ -150,9 +150,12 @@ the models in `assets/models/`.
     Ok(text)
 }
 
-/// `many_lights` is "Many lights".
+/// `many_lights` is "Many lights", and `gltf_model` is "glTF model".
 fn title(name: &str) -> String {
     let words = name.replace('_', " ");
+    if let Some(rest) = words.strip_prefix("gltf") {
+        return format!("glTF{rest}");
+    }
     let mut letters = words.chars();
     letters
         .next()

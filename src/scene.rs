@@ -174,7 +174,7 @@
 //! | | `scale` | a number, or one for x, y and z; a negative one mirrors, and the front stays outside | `1` |
 //! | | `rotate` | degrees about x, then y, then z, after `scale` | `(0, 0, 0)` |
 //! | | `translate` | after `rotate` | `(0, 0, 0)` |
-//! | | `smooth` | shaded as if it were curved, by a normal at each vertex: the mean of its faces' | `false` |
+//! | | `smooth` | shaded as if it were curved, by a normal at each vertex: its file's, or else the mean of its faces' | `false` |
 //! | `Model` | `file` | a `.glb`, `.gltf`, `.obj` or `.ply`, relative to the scene's folder: see below | required |
 //! | | `material` | takes the place of the model's own; may be left out | the model's own |
 //! | | `lights` | whether the lights of its file shine | `true` |
@@ -193,7 +193,8 @@
 //! A `scatter` takes also `seed` (default `0`), `scale: (least, most)` (default `(1, 1)`) and `turn`, the most degrees that
 //! something is turned about +y (default `360`).
 //!
-//! Of a `Mesh` only positions and faces are read; normals are flat, and materials of the mesh's own are not used.
+//! Of a `Mesh` positions and faces are read, texture coordinates, and normals if it is `smooth`; materials of the mesh's own
+//! are not used.
 //! Polygons become fans of triangles from their first corner. Triangles without area cannot be hit and are left out;
 //! [`Scene::notes`] says how many.
 //!
@@ -208,29 +209,33 @@
 //! normals it is smooth; where a normal map needs tangents that the file lacks, they are made.
 //!
 //! Materials of glTF are `Principled` ones, with the extensions `emissive_strength`, `ior`, `specular`, `transmission`,
-//! `clearcoat`, `unlit` and `texture_transform`: what transmits is `thin` without a `volume`, and what is `unlit` is
-//! `Emissive`. Ambient occlusion is no light, and not looked at; a surface shows and scatters on both sides, and shines to
-//! its front. Of several sets of texture coordinates a material has one.
+//! `clearcoat`, `unlit`, `texture_transform` and `pbrSpecularGlossiness`: what transmits is `thin` without a `volume`, what
+//! is `unlit` is `Emissive`, and the alpha of the base colour is an `opacity`, with a `cutoff` where it is a mask. The
+//! colours of vertices multiply the material's, where it has no textures. Ambient occlusion is no light, and not looked at;
+//! a surface shows and scatters on both sides, and shines to its front. Of several sets of texture coordinates a material
+//! has one.
 //!
 //! Lights of glTF (`KHR_lights_punctual`) are in candela and lux, and what surfaces emit is in candela per square metre: in
 //! either, 1 is 1 here. Many programs mix these with watts, though. So where some light is of 200 or more, all lights are
 //! divided by 683, the lumens of a watt.
 //!
 //! Materials of MTL are `Diffuse` or `Emissive`, `Dielectric` where `illum` is that of glass, and `Principled` where they
-//! have highlights (`Ks`, `Ns`) or the fields of physically based rendering (`Pr`, `Pm`, `Pc`, `Pcr`). Textures are `map_Kd`,
-//! `map_Ks`, `map_Ke`, `map_Pr`, `map_Pm` and normal maps (`norm`, and `map_Bump` where its image is one). One that cannot
+//! have highlights (`Ks`, `Ns`) or the fields of physically based rendering (`Pr`, `Pm`, `Pc`, `Pcr`); `d` is their `opacity`. Textures are `map_Kd`,
+//! `map_Ks`, `map_Ke`, `map_d`, `map_Pr`, `map_Pm` and normal maps (`norm`, and `map_Bump` where its image is one). One that cannot
 //! be read is named in the notes.
 //!
 //! The path of a model may stand in the place of a scene's. It is then seen by its file's own camera, or else from three
-//! quarters, 35° to the right of +z and 20° from above, as a whole whatever the picture's size; under an even sky of 0.6,
-//! and where the file has no camera with a large lamp to the left and a grey floor under it, which lies lower than the
-//! model by a thousandth of its radius. Its picture has 960 × 540 pixels, or its camera's shape, and 64 samples each.
+//! quarters, 35° to the right of +z and 20° from above, as a whole whatever the picture's size. It stands in a grey room that
+//! gets lighter upwards, with a large soft box to the viewer's left, a narrow one to the right and one behind it; where its
+//! file has lights they are brighter than the room, and the picture is exposed for them. It has 960 × 540 pixels, or its
+//! camera's shape, 64 samples each, and the tone curve `Neutral`.
 //!
 //! A displaced sphere has `2 * rings * segments` triangles through the points
 //! `r (sin u cos v, cos u, sin u sin v)`, `r = 1 + a sin 9u cos 7v + b sin(31u + 1) sin 29v`, with u from 0 to π over
 //! the rings and v from 0 to 2π over the segments. At a pole r still depends on v: the points there lie apart along the
 //! axis, and the triangles between them are slivers. Where `b` is 0 they have no area and are left out.
 
+mod basis;
 mod build;
 mod camera;
 mod displaced_sphere;
@@ -249,10 +254,12 @@ mod objects;
 mod parameters;
 mod places;
 mod source;
+mod studio;
 mod sun_sky;
 mod tangents;
 mod text;
 mod texture;
+mod tint;
 mod transform;
 mod wording;
 

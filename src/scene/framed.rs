@@ -1,21 +1,22 @@
 //! A model on its own: framed and lit.
 //!
-//! Its file's own camera if it has one; else from three quarters, a little from above, with a floor under it. Where the
-//! file has no lights there is an even sky, and without a camera of its own a large lamp beside the one that looks.
+//! It is seen by its file's own camera if it has one, else from three quarters, a little from above; in the light of a
+//! studio, and of its file's lights.
 
 use std::path::Path;
 
 use glam::{DAffine3, DVec3, Vec3};
 
 use super::{
-    Camera, DirectLight, PixelFilter, Scene, Surface, Triangle,
+    Camera, DirectLight, Light, PixelFilter, Scene,
     geometry::Geometry,
     materials::Materials,
     mesh,
     model::{Model, ModelCamera},
     source::shown,
+    studio::studio,
 };
-use crate::{Error, tone::Tone};
+use crate::{Error, math::luminance, tone::Tone};
 
 const SIZE: (u32, u32) = (960, 540);
 const SPP: u32 = 64;
@@ -25,32 +26,23 @@ const MAX_BOUNCES: u32 = 8;
 const FROM: DVec3 = DVec3::new(0.539, 0.342, 0.7698);
 /// Of half the angle of view along the picture's shorter side: 14°.
 const TAN_HALF_FOV: f64 = 0.2493;
-/// Room around the model, over its radius.
-const MARGIN: f64 = 1.03;
-/// The lamp stands 40° to the left of +z, 50° above it, so many radii away; its edges are three radii long.
-const LAMP: DVec3 = DVec3::new(-0.4132, 0.766, 0.4924);
-const LAMP_DISTANCE: f64 = 5.0;
-const LAMP_EDGE: f64 = 3.0;
-const LAMP_RADIANCE: f32 = 6.0;
-const SKY: Vec3 = Vec3::splat(0.6);
-/// Where the file has lights of its own.
-const SKY_BESIDE_LIGHTS: Vec3 = Vec3::splat(0.2);
-const FLOOR_ALBEDO: Vec3 = Vec3::splat(0.5);
-/// Half an edge of the floor over the model's radius.
-const FLOOR: f64 = 100.0;
-/// A model that is larger stands in the sky: its floor would not have a place.
-const FLOOR_LIMIT: f64 = 1e5;
+/// Room around the model, over its size.
+const MARGIN: f64 = 1.06;
+/// How bright the studio is beside lights of the file's own.
+const BESIDE_LIGHTS: f32 = 0.3;
 /// Points times instances up to which each is looked at to frame them, instead of the boxes around them.
 const EACH_POINT: usize = 1 << 26;
 
 /// How a model's picture follows its size: whatever that is, it shows the same.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Framing {
-    /// The whole of a ball, from three quarters.
+    /// The whole of what is both in a box and in a ball about its middle, from three quarters.
     Around {
         /// Metres.
         center: Vec3,
-        /// Metres.
+        /// Half the box's edges along x, y and z, metres.
+        half_size: Vec3,
+        /// The ball's, metres.
         radius: f32,
     },
     /// What the file's own camera sees.
@@ -71,16 +63,30 @@ impl Framing {
             (2.0 * libm::atan(tan_half_width).to_degrees()).clamp(0.001, 179.999) as f32
         };
         match *self {
-            Framing::Around { center, radius } => {
-                let tan_half = TAN_HALF_FOV;
-                let sine = tan_half / (1.0 + tan_half * tan_half).sqrt();
-                let distance = f64::from(radius) * MARGIN / sine;
+            Framing::Around {
+                center,
+                half_size,
+                radius,
+            } => {
+                let tan_half_width = TAN_HALF_FOV * aspect_ratio.max(1.0);
+                let tan_half_height = tan_half_width / aspect_ratio;
+                let right = DVec3::Y.cross(FROM).normalize();
+                let up = FROM.cross(right);
+                // As far away as each corner is within the picture, or all of the ball.
+                let box_distance = (0..8).fold(0.0, |distance: f64, corner| {
+                    let sign = |axis: u32| if corner >> axis & 1 == 0 { -1.0 } else { 1.0 };
+                    let corner = half_size.as_dvec3() * DVec3::new(sign(0), sign(1), sign(2));
+                    let aside = (corner.dot(right).abs() / tan_half_width)
+                        .max(corner.dot(up).abs() / tan_half_height);
+                    distance.max(corner.dot(FROM) + MARGIN * aside)
+                });
+                let sine = TAN_HALF_FOV / (1.0 + TAN_HALF_FOV * TAN_HALF_FOV).sqrt();
+                let distance = box_distance.min(f64::from(radius) * MARGIN / sine);
                 Camera {
                     origin: (center.as_dvec3() + FROM * distance).as_vec3(),
                     target: center,
                     up: Vec3::Y,
-                    // The ball fits into the shorter side.
-                    fov_degrees: fov_degrees(tan_half * aspect_ratio.max(1.0)),
+                    fov_degrees: fov_degrees(tan_half_width),
                     lens: None,
                     filter: PixelFilter::default(),
                 }
@@ -121,7 +127,7 @@ pub(super) fn scene(path: &Path) -> Result<Scene, Error> {
         problem,
     };
     let mut model = mesh::read_model(path).map_err(wrong)?;
-    let (center, radius, floor) = extent(&model);
+    let (center, half_size, radius) = extent(&model);
     let (mut geometry, mut materials) = (Geometry::default(), Materials::default());
     materials.adopt(&model, SPP).map_err(wrong)?;
     let own = |material| material as u32;
@@ -134,16 +140,20 @@ pub(super) fn scene(path: &Path) -> Result<Scene, Error> {
     if geometry.standing() == 0 {
         return Err(wrong("has no triangle with an area".to_owned()));
     }
-    let lights = model
+    let mut lights = model
         .lights
         .iter()
         .map(|light| light.placed(&DAffine3::IDENTITY))
         .collect::<Result<Vec<_>, _>>()
         .map_err(wrong)?;
+    let irradiance = lights.iter().map(|light| irradiance(light, center));
+    let exposure_stops = (irradiance.sum::<f64>() / std::f64::consts::PI).max(1.0);
+    let exposure_stops = -libm::log2(exposure_stops).min(32.0) as f32;
     let framing = match &model.camera {
         Some(camera) => Framing::of(camera, radius),
         None => Framing::Around {
             center: center.as_vec3(),
+            half_size: half_size.as_vec3(),
             radius: radius as f32,
         },
     };
@@ -154,6 +164,14 @@ pub(super) fn scene(path: &Path) -> Result<Scene, Error> {
         ),
         None => SIZE,
     };
+    let camera = framing.camera(size);
+    let scale = if lights.is_empty() {
+        1.0
+    } else {
+        BESIDE_LIGHTS
+    };
+    let viewer = (camera.origin - camera.target).as_dvec3();
+    lights.push(Light::Environment(studio(viewer, scale)));
     let mut scene = Scene {
         path: path.to_owned(),
         size,
@@ -161,15 +179,11 @@ pub(super) fn scene(path: &Path) -> Result<Scene, Error> {
         max_bounces: MAX_BOUNCES,
         seed: 0,
         clamp_indirect: None,
-        exposure_stops: 0.0,
-        tone: Tone::default(),
-        camera: framing.camera(size),
+        exposure_stops,
+        tone: Tone::Neutral,
+        camera,
         framing: Some(framing),
-        sky: if model.lights.is_empty() {
-            SKY
-        } else {
-            SKY_BESIDE_LIGHTS
-        },
+        sky: Vec3::ZERO,
         direct_light: DirectLight::Both,
         lights,
         materials: materials.surfaces,
@@ -182,9 +196,6 @@ pub(super) fn scene(path: &Path) -> Result<Scene, Error> {
         instances: geometry.instances,
         notes: std::mem::take(&mut model.notes),
     };
-    if model.camera.is_none() {
-        add_floor_and_lamp(&mut scene, center, radius, floor);
-    }
     let file = shown(path);
     scene
         .notes
@@ -193,8 +204,8 @@ pub(super) fn scene(path: &Path) -> Result<Scene, Error> {
     Ok(scene)
 }
 
-/// Of the model: a point in its middle, the farthest that anything is from there, and its lowest height.
-fn extent(model: &Model) -> (DVec3, f64, f64) {
+/// The middle of the box around the model, half its edges, and the farthest that anything is from there.
+fn extent(model: &Model) -> (DVec3, DVec3, f64) {
     let points = |of: &mut dyn FnMut(DVec3)| {
         for instance in &model.instances {
             let mesh = &model.meshes[instance.mesh];
@@ -211,52 +222,25 @@ fn extent(model: &Model) -> (DVec3, f64, f64) {
     let center = (low + high) / 2.0;
     let mut farthest: f64 = 0.0;
     points(&mut |point| farthest = farthest.max(point.distance_squared(center)));
-    (center, farthest.sqrt(), low.y)
+    (center, (high - low) / 2.0, farthest.sqrt())
 }
 
-fn add_floor_and_lamp(scene: &mut Scene, center: DVec3, radius: f64, low: f64) {
-    let mut add = |corners: [DVec3; 4], surface: Surface| {
-        let material = scene.materials.len() as u32;
-        scene.materials.push(surface);
-        let [a, b, c, d] = corners.map(|corner| corner.as_vec3());
-        for vertices in [[a, b, c], [a, c, d]] {
-            scene.triangles.push(Triangle { vertices, material });
+/// What a light without a size gives a surface at a point that faces it.
+fn irradiance(light: &Light, point: DVec3) -> f64 {
+    match *light {
+        Light::Point {
+            position,
+            intensity,
         }
-    };
-    if radius <= FLOOR_LIMIT {
-        // What the model has as its own floor lies above.
-        let height = low - 1e-3 * radius;
-        let half = FLOOR * radius;
-        let corner = |x: f64, z: f64| DVec3::new(center.x + x * half, height, center.z + z * half);
-        add(
-            [
-                corner(-1.0, 1.0),
-                corner(1.0, 1.0),
-                corner(1.0, -1.0),
-                corner(-1.0, -1.0),
-            ],
-            Surface::Diffuse {
-                albedo: FLOOR_ALBEDO,
-                one_sided: false,
-            },
-        );
+        | Light::Spot {
+            position,
+            intensity,
+            ..
+        } => {
+            let distance2 = position.as_dvec3().distance_squared(point);
+            f64::from(luminance(intensity)) / distance2.max(1e-12)
+        }
+        Light::Directional { irradiance, .. } => luminance(irradiance).into(),
+        Light::Environment(_) => 0.0,
     }
-    let (u, v) = LAMP.any_orthonormal_pair();
-    let middle = center + LAMP * LAMP_DISTANCE * radius;
-    let half = LAMP_EDGE / 2.0 * radius;
-    let corner = |x: f64, y: f64| middle + (u * x + v * y) * half;
-    add(
-        // Towards the model.
-        [
-            corner(-1.0, -1.0),
-            corner(-1.0, 1.0),
-            corner(1.0, 1.0),
-            corner(1.0, -1.0),
-        ],
-        Surface::Emissive {
-            radiance: Vec3::splat(LAMP_RADIANCE),
-            albedo: Vec3::ZERO,
-            one_sided: true,
-        },
-    );
 }

@@ -1,6 +1,6 @@
 //! Where the triangles and spheres of all objects are collected.
 
-use glam::{DAffine3, DVec3, Vec3};
+use glam::{DAffine3, DMat3, DVec3, Vec3};
 
 use super::{
     Instance, Mesh, Parameter, Sphere, Triangle,
@@ -128,7 +128,7 @@ impl Geometry {
             let uses = &mut uses[instance.mesh];
             let material = material(instance.material);
             uses.count += 1;
-            uses.mapped |= materials.maps.contains_key(&material);
+            uses.mapped |= materials.is_textured(material);
             uses.bent |= materials.has_map(material, Parameter::Normal);
         }
         let mut flat = 0;
@@ -221,7 +221,7 @@ impl Uses {
 
     /// Whether a mesh is better off as flat triangles in the scene: they are traced faster, and lamps are found.
     fn pays_flat(&self, mesh: &ModelMesh, material: u32, materials: &Materials) -> bool {
-        if materials.maps.contains_key(&material) {
+        if materials.is_textured(material) {
             return false;
         }
         let triangles = mesh.triangles.len();
@@ -262,27 +262,57 @@ pub(super) fn check_finite(number: usize, position: DVec3) -> Result<(), String>
     }
 }
 
+/// What a file has at a corner of a face besides a position; NaN where it has nothing.
+#[derive(Clone, Copy)]
+pub(super) struct Corner {
+    pub(super) normal: Vec3,
+    /// (0, 0) is the upper left of an image.
+    pub(super) uv: [f32; 2],
+}
+
+impl Corner {
+    /// Without anything.
+    pub(super) const BARE: Corner = Corner {
+        normal: Vec3::NAN,
+        uv: [f32::NAN; 2],
+    };
+}
+
 /// Vertices and faces of one mesh, as its file gives them.
 pub(super) struct MeshBuilder<'g> {
     geometry: &'g mut Geometry,
     transform: Transform,
+    /// What normals are moved by.
+    turn: DMat3,
     material: u32,
     /// Transformed, metres.
     vertices: Vec<DVec3>,
-    corners: Vec<DVec3>,
+    face: Vec<(DVec3, Corner)>,
+    /// Whether what is at the corners is kept.
+    pub(super) attributes: bool,
+    /// Of each triangle.
+    corners: Vec<[Corner; 3]>,
     faces: u64,
     flat_triangles: u64,
     triangles_before: usize,
 }
 
 impl<'g> MeshBuilder<'g> {
-    pub(super) fn new(geometry: &'g mut Geometry, transform: Transform, material: u32) -> Self {
+    pub(super) fn new(
+        geometry: &'g mut Geometry,
+        transform: Transform,
+        material: u32,
+        attributes: bool,
+    ) -> Self {
         MeshBuilder {
             triangles_before: geometry.triangles.len(),
             geometry,
             transform,
+            turn: transform.affine().matrix3.inverse().transpose(),
             material,
             vertices: Vec::new(),
+            face: Vec::new(),
+            attributes,
             corners: Vec::new(),
             faces: 0,
             flat_triangles: 0,
@@ -303,12 +333,15 @@ impl<'g> MeshBuilder<'g> {
         Ok(())
     }
 
-    /// A polygon by the indices of its corners, from 0.
-    pub(super) fn push_face(&mut self, corners: impl Iterator<Item = i64>) -> Result<(), String> {
+    /// A polygon by the indices of its corners, from 0, and by what is there.
+    pub(super) fn push_face(
+        &mut self,
+        corners: impl Iterator<Item = (i64, Corner)>,
+    ) -> Result<(), String> {
         self.faces += 1;
         let (number, count) = (self.faces, self.vertices.len());
-        self.corners.clear();
-        for index in corners {
+        self.face.clear();
+        for (index, corner) in corners {
             let vertex = usize::try_from(index)
                 .ok()
                 .and_then(|index| self.vertices.get(index));
@@ -317,23 +350,35 @@ impl<'g> MeshBuilder<'g> {
                     "face {number} names vertex {index} (from 0), but there are {count} vertices"
                 )
             };
-            self.corners.push(*vertex.ok_or_else(missing)?);
+            self.face.push((*vertex.ok_or_else(missing)?, corner));
         }
-        if self.corners.len() < 3 {
+        let count = self.face.len();
+        if count < 3 {
             return Err(format!(
-                "face {number} has {} corners, expected 3 or more",
-                self.corners.len()
+                "face {number} has {count} corners, expected 3 or more"
             ));
         }
         if self.transform.mirrors() {
-            self.corners[1..].reverse();
+            self.face[1..].reverse();
         }
-        self.flat_triangles += self.geometry.push_polygon(&self.corners, self.material)?;
+        for second in 1..count - 1 {
+            let fan = [0, second, second + 1].map(|corner| self.face[corner]);
+            let (geometry, material) = (&mut *self.geometry, self.material);
+            if !geometry.push_triangle(fan.map(|(vertex, _)| vertex), material)? {
+                self.flat_triangles += 1;
+            } else if self.attributes {
+                make_room(&mut self.corners)?;
+                self.corners.push(fan.map(|(_, corner)| Corner {
+                    normal: (self.turn * corner.normal.as_dvec3()).normalize().as_vec3(),
+                    ..corner
+                }));
+            }
+        }
         Ok(())
     }
 
-    /// How many triangles were left out, if any is left.
-    pub(super) fn finish(self) -> Result<u64, String> {
+    /// How many triangles were left out, if any is left, and what is at the corners of the others.
+    pub(super) fn finish(self) -> Result<(u64, Vec<[Corner; 3]>), String> {
         if self.faces == 0 {
             return Err("has no faces, expected at least one triangle".to_owned());
         }
@@ -342,6 +387,6 @@ impl<'g> MeshBuilder<'g> {
                 "has no triangle with an area; check its vertices and the scale".to_owned(),
             );
         }
-        Ok(self.flat_triangles)
+        Ok((self.flat_triangles, self.corners))
     }
 }

@@ -18,7 +18,7 @@ use container::File;
 pub(super) use container::relative_path;
 
 /// Extensions that are followed, or change nothing if they are passed over.
-const KNOWN: [&str; 19] = [
+const KNOWN: [&str; 21] = [
     "EXT_mesh_gpu_instancing",
     "EXT_meshopt_compression",
     "EXT_texture_webp",
@@ -28,12 +28,14 @@ const KNOWN: [&str; 19] = [
     "KHR_materials_clearcoat",
     "KHR_materials_emissive_strength",
     "KHR_materials_ior",
+    "KHR_materials_pbrSpecularGlossiness",
     "KHR_materials_specular",
     "KHR_materials_transmission",
     "KHR_materials_unlit",
     "KHR_materials_variants",
     "KHR_materials_volume",
     "KHR_mesh_quantization",
+    "KHR_texture_basisu",
     "KHR_texture_transform",
     "KHR_xmp",
     "KHR_xmp_json_ld",

@@ -1,6 +1,6 @@
 //! Images from files and from bytes: textures, and skies.
 //!
-//! PNG (8 and 16 bits), JPEG, WebP, Radiance HDR and OpenEXR, told apart by their first bytes. Nothing is converted
+//! PNG (8 and 16 bits), JPEG, WebP, Radiance HDR, OpenEXR and Basis in KTX2, told apart by their first bytes. Nothing is converted
 //! here but grey to colour: what the numbers mean is the texture's to say.
 
 use std::{
@@ -14,12 +14,12 @@ use image::{DynamicImage, ImageDecoder, ImageFormat, ImageReader};
 use xxhash_rust::xxh3::Xxh3;
 
 use super::{
-    memory,
+    basis, memory,
     source::{excerpt, open_plain},
 };
 
 /// What images are called.
-pub(crate) const IMAGE_TYPES: [&str; 6] = ["png", "jpg", "jpeg", "webp", "hdr", "exr"];
+pub(crate) const IMAGE_TYPES: [&str; 7] = ["png", "jpg", "jpeg", "webp", "hdr", "exr", "ktx2"];
 /// Texels of an image that a few bytes may hold.
 const FREE_TEXELS: u64 = 1 << 24;
 /// More of them that each byte of the file may stand for: what deflate packs best, of texels of a byte.
@@ -112,7 +112,12 @@ fn decode(reader: impl BufRead + Seek, bytes: u64) -> Result<Image, String> {
         .unwrap_or_else(|_| Err("cannot be decoded; save it again by another program".to_owned()))
 }
 
-fn decode_checked(reader: impl BufRead + Seek, bytes: u64) -> Result<Image, String> {
+fn decode_checked(mut reader: impl BufRead + Seek, bytes: u64) -> Result<Image, String> {
+    let begin = reader.fill_buf();
+    let begin = begin.map_err(|error| format!("cannot be read: {error}"))?;
+    if begin.starts_with(basis::MAGIC) {
+        return decode_basis(reader, bytes);
+    }
     let damaged = |error: image::ImageError| {
         format!(
             "cannot be decoded: {}; save it again by another program",
@@ -133,7 +138,9 @@ fn decode_checked(reader: impl BufRead + Seek, bytes: u64) -> Result<Image, Stri
                 | ImageFormat::OpenExr
         )
     ) {
-        return Err("is no image of a known kind; expected PNG, JPEG, WebP, HDR or EXR".to_owned());
+        return Err(
+            "is no image of a known kind; expected PNG, JPEG, WebP, HDR, EXR or KTX2".to_owned(),
+        );
     }
     let decoder = reader.into_decoder().map_err(damaged)?;
     let (width, height) = decoder.dimensions();
@@ -144,6 +151,21 @@ fn decode_checked(reader: impl BufRead + Seek, bytes: u64) -> Result<Image, Stri
         width,
         height,
         texels,
+    })
+}
+
+fn decode_basis(mut reader: impl BufRead, bytes: u64) -> Result<Image, String> {
+    memory::check(bytes)?;
+    let mut file = Vec::new();
+    reader
+        .read_to_end(&mut file)
+        .map_err(|error| format!("cannot be read: {error}"))?;
+    let (width, height) = basis::size(&file)?;
+    check_size(width, height, 4, bytes)?;
+    Ok(Image {
+        width,
+        height,
+        texels: Texels::Bytes(basis::decode(&file)?),
     })
 }
 

@@ -38,11 +38,17 @@ impl Materials {
             let most = emission.map_or(1.0, |map| self.library.brightest(map.texture));
             check_brightness(surface.radiance().max_element() * most, spp)?;
             self.surfaces.push(*surface);
-            if !maps.textures.is_empty() {
+            if maps != Maps::default() {
                 self.maps.insert(index, maps);
             }
         }
         Ok(first)
+    }
+
+    /// Whether a material has textures.
+    pub(super) fn is_textured(&self, material: u32) -> bool {
+        let maps = self.maps.get(&material);
+        maps.is_some_and(|maps| !maps.textures.is_empty())
     }
 
     /// Whether a material has a texture for a parameter.

@@ -33,12 +33,18 @@ pub(super) struct ModelMesh {
     pub(super) uvs: Option<Vec<[f32; 2]>>,
     /// Along growing u, of length 1; the last is the side of the bitangent, 1 or -1.
     pub(super) tangents: Option<Vec<[f32; 4]>>,
+    /// Linear sRGB, by which a material's colour is multiplied.
+    pub(super) colors: Option<Vec<Vec3>>,
     /// Counter-clockwise from the front.
     pub(super) triangles: Vec<[u32; 3]>,
     /// Corners of the box around it.
     pub(super) bounds: (Vec3, Vec3),
     /// Its number in the scene, where its vertices went to.
     pub(super) number: Option<u32>,
+    /// The texture that its colours became.
+    pub(super) own_texture: Option<u32>,
+    /// Materials, and what its colours make of them.
+    pub(super) tints: Vec<(usize, usize)>,
 }
 
 /// A mesh somewhere.
@@ -240,6 +246,10 @@ impl ModelMesh {
         let finite = |uvs: &Vec<[f32; 2]>| uvs.as_flattened().iter().all(|uv| uv.is_finite());
         if self.uvs.take_if(|uvs| !finite(uvs)).is_some() {
             left_out.push("texture coordinates");
+        }
+        let finite = |colors: &Vec<Vec3>| colors.iter().all(|color| color.is_finite());
+        if self.colors.take_if(|colors| !finite(colors)).is_some() {
+            left_out.push("colors");
         }
         let along = |&[x, y, z, _]: &[f32; 4]| Vec3::new(x, y, z);
         let usable = |tangent: &[f32; 4]| {

@@ -10,7 +10,7 @@ use glam::{DAffine3, DVec3};
 use super::{
     Instance, Light, Sphere,
     displaced_sphere::DisplacedSphere,
-    geometry::{Geometry, MeshBuilder},
+    geometry::{Corner, Geometry, MeshBuilder},
     materials::Materials,
     memory, mesh,
     model::Model,
@@ -160,9 +160,7 @@ impl<'s, 'a> Builder<'s, 'a> {
         polygons: &[[DVec3; 4]],
         material: u32,
     ) -> Result<(), Error> {
-        let maps = self.materials.maps.get(&material);
-        let textured = maps.is_some_and(|maps| !maps.textures.is_empty());
-        let flat: Result<u64, String> = if textured {
+        let flat: Result<u64, String> = if self.materials.is_textured(material) {
             self.geometry.push_upright(polygons, material)
         } else {
             let mut each = polygons.iter();
@@ -178,22 +176,34 @@ impl<'s, 'a> Builder<'s, 'a> {
         Ok(())
     }
 
-    fn mesh(&mut self, object: &Object<'a>, written: &MeshText) -> Result<(), Error> {
-        let source = self.source;
-        if self.smooth(object, written.smooth)? {
+    fn mesh(&mut self, object: &Object<'a>, written: &MeshText<'a>) -> Result<(), Error> {
+        let material = self.material(object, written.material)?;
+        let smooth = self.smooth(object, written.smooth)?;
+        if smooth || self.materials.is_textured(material) {
             return self.smooth_object(object);
         }
+        self.flat_mesh(object, written, false).map(|_| ())
+    }
+
+    /// A mesh's triangles, and what its file has at their corners, if that is asked for.
+    fn flat_mesh(
+        &mut self,
+        object: &Object,
+        written: &MeshText,
+        attributes: bool,
+    ) -> Result<Vec<[Corner; 3]>, Error> {
+        let source = self.source;
         let path = self.path(object, written.file)?;
         let material = self.material(object, written.material)?;
         let (scale, rotate, translate) = (written.scale, written.rotate, written.translate);
         let transform = read_transform(source, object, scale, rotate, translate)?;
-        let mut builder = MeshBuilder::new(&mut self.geometry, transform, material);
+        let mut builder = MeshBuilder::new(&mut self.geometry, transform, material, attributes);
         let result = mesh::read(&path, &mut builder).and_then(|()| builder.finish());
-        let flat = result.map_err(|problem| {
+        let (flat, corners) = result.map_err(|problem| {
             source.error(object, written.file, format!("{}: {problem}", shown(&path)))
         })?;
         self.note_flat(object, flat);
-        Ok(())
+        Ok(corners)
     }
 
     fn model(&mut self, object: &Object, written: &ModelText) -> Result<(), Error> {
@@ -309,14 +319,10 @@ impl<'s, 'a> Builder<'s, 'a> {
     fn shape(&mut self, object: &Object<'a>) -> Result<(u32, f64), Error> {
         let source = self.source;
         let apart = std::mem::take(&mut self.geometry);
-        let smooth = match source.parse(object) {
+        let made = match source.parse(object) {
             Ok(ObjectText::Mesh(written)) => {
-                let plain = MeshText {
-                    smooth: None,
-                    ..written
-                };
-                self.mesh(object, &plain)
-                    .and_then(|()| self.smooth(object, written.smooth))
+                let corners = self.flat_mesh(object, &written, true);
+                corners.and_then(|corners| Ok((corners, self.smooth(object, written.smooth)?)))
             }
             Ok(ObjectText::DisplacedSphere(written)) => {
                 let plain = DisplacedSphereText {
@@ -324,7 +330,7 @@ impl<'s, 'a> Builder<'s, 'a> {
                     ..written
                 };
                 self.displaced_sphere(object, &plain)
-                    .and_then(|()| self.smooth(object, written.smooth))
+                    .and_then(|()| Ok((Vec::new(), self.smooth(object, written.smooth)?)))
             }
             Ok(_) => Err(source.error(
                 object,
@@ -335,7 +341,8 @@ impl<'s, 'a> Builder<'s, 'a> {
         };
         let shape = std::mem::replace(&mut self.geometry, apart);
         let wrong = |problem: String| source.error(object, object.raw, problem);
-        let mesh = indexed(&shape.triangles, smooth?).map_err(wrong)?;
+        let (corners, smooth) = made?;
+        let mesh = indexed(&shape.triangles, &corners, smooth).map_err(wrong)?;
         let reach = mesh.positions.iter().fold(0.0, |reach: f32, position| {
             reach.max(position.abs().max_element())
         });

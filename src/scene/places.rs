@@ -5,7 +5,10 @@ use std::{collections::HashMap, f64::consts::PI};
 use glam::{DAffine3, DMat3, DVec3, Vec3};
 
 use super::{
-    Instance, Mesh, Triangle, geometry::make_room, source::MAX_LENGTH, transform::Transform,
+    Instance, Mesh, Triangle,
+    geometry::{Corner, make_room},
+    source::MAX_LENGTH,
+    transform::Transform,
 };
 
 /// Places in a row, a layer or a block, about a centre.
@@ -115,35 +118,69 @@ pub(super) fn placed(mesh: u32, place: &DAffine3, material: Option<u32>) -> Opti
         })
 }
 
-/// Triangles that share the vertices that lie at one place.
-pub(super) fn indexed(triangles: &[Triangle], smooth: bool) -> Result<Mesh, String> {
+/// Triangles that share the vertices that lie at one place, and are alike there. What `corners` have is taken, if all of
+/// them have it: texture coordinates, and of a smooth mesh normals.
+pub(super) fn indexed(
+    triangles: &[Triangle],
+    corners: &[[Corner; 3]],
+    smooth: bool,
+) -> Result<Mesh, String> {
+    let all =
+        |has: fn(&Corner) -> bool| !corners.is_empty() && corners.as_flattened().iter().all(has);
+    let with_uvs = all(|corner| corner.uv[0].is_finite() && corner.uv[1].is_finite());
+    let with_normals = smooth && all(|corner| corner.normal.length_squared().is_normal());
     let mut mesh = Mesh::default();
-    let mut numbers: HashMap<[u32; 3], u32> = HashMap::new();
-    for triangle in triangles {
-        let mut corners = [0; 3];
-        for (corner, vertex) in corners.iter_mut().zip(triangle.vertices) {
+    let mut numbers: HashMap<[u32; 8], u32> = HashMap::new();
+    for (triangle, shared) in triangles.iter().enumerate() {
+        let mut vertices = [0; 3];
+        for (corner, vertex) in vertices.iter_mut().enumerate() {
+            let position = shared.vertices[corner];
+            let has = |has: bool| corners.get(triangle).filter(|_| has);
+            let [u, v] = has(with_uvs).map_or([0.0; 2], |corners| corners[corner].uv);
+            let normal = has(with_normals).map_or(Vec3::ZERO, |corners| corners[corner].normal);
+            let [x, y, z] = position.to_array();
+            let [a, b, c] = normal.to_array();
             // Both zeros are one place.
-            let bits = (vertex + 0.0).to_array().map(f32::to_bits);
+            let bits = [x, y, z, u, v, a, b, c].map(|number| (number + 0.0).to_bits());
             let next = mesh.positions.len() as u32;
-            *corner = *numbers.entry(bits).or_insert(next);
-            if *corner == next {
+            *vertex = *numbers.entry(bits).or_insert(next);
+            if *vertex == next {
                 make_room(&mut mesh.positions)?;
-                mesh.positions.push(vertex);
+                mesh.positions.push(position);
+                if with_uvs {
+                    make_room(&mut mesh.uvs)?;
+                    mesh.uvs.push([u, v]);
+                }
+                if with_normals {
+                    make_room(&mut mesh.normals)?;
+                    mesh.normals.push(normal.normalize());
+                }
             }
         }
         make_room(&mut mesh.triangles)?;
-        mesh.triangles.push(corners);
+        mesh.triangles.push(vertices);
     }
     mesh.materials = vec![triangles.first().map_or(0, |triangle| triangle.material)];
-    if smooth {
+    if smooth && !with_normals {
         mesh.normals = smooth_normals(&mesh);
     }
     Ok(mesh)
 }
 
-/// At each vertex the mean of its triangles' normals, each by its angle there (Thürmer & Wüthrich 1998).
+/// At each vertex the mean of its triangles' normals, each by its angle there (Thürmer & Wüthrich 1998); vertices that lie
+/// at one place have the same.
 fn smooth_normals(mesh: &Mesh) -> Vec<Vec3> {
-    let mut sums = vec![DVec3::ZERO; mesh.positions.len()];
+    let mut places: HashMap<[u32; 3], u32> = HashMap::new();
+    let place_of: Vec<u32> = mesh
+        .positions
+        .iter()
+        .map(|position| {
+            let bits = (*position + 0.0).to_array().map(f32::to_bits);
+            let next = places.len() as u32;
+            *places.entry(bits).or_insert(next)
+        })
+        .collect();
+    let mut sums = vec![DVec3::ZERO; places.len()];
     for corners in &mesh.triangles {
         let at = corners.map(|vertex| mesh.positions[vertex as usize].as_dvec3());
         let normal = (at[1] - at[0]).cross(at[2] - at[0]).normalize_or_zero();
@@ -152,10 +189,12 @@ fn smooth_normals(mesh: &Mesh) -> Vec<Vec3> {
             let to_next = (at[(corner + 1) % 3] - here).normalize_or_zero();
             let to_last = (at[(corner + 2) % 3] - here).normalize_or_zero();
             let angle = libm::acos(to_next.dot(to_last).clamp(-1.0, 1.0));
-            sums[corners[corner] as usize] += normal * angle.min(PI);
+            let place = place_of[corners[corner] as usize];
+            sums[place as usize] += normal * angle.min(PI);
         }
     }
-    sums.into_iter()
-        .map(|sum| sum.normalize_or(DVec3::Y).as_vec3())
+    place_of
+        .iter()
+        .map(|&place| sums[place as usize].normalize_or(DVec3::Y).as_vec3())
         .collect()
 }

@@ -195,6 +195,41 @@ impl Library {
         moved.map(|texture| self.texture(texture)).collect()
     }
 
+    /// The texture of roughness that one is whose alpha times `factor` is smoothness.
+    pub(super) fn rough(&mut self, texture: u32, factor: f32) -> u32 {
+        let texture = self.textures[texture as usize];
+        let image = &self.images[texture.image as usize];
+        let rough = |smooth: f32| {
+            let rough = 1.0 - (smooth * factor).clamp(0.0, 1.0);
+            [(rough * 255.0).round() as u8; 4]
+        };
+        let texels: Vec<[u8; 4]> = match &image.texels {
+            Texels::Bytes(texels) => {
+                let by_byte: Vec<_> = (0..=255).map(|byte| rough(byte as f32 / 255.0)).collect();
+                texels
+                    .iter()
+                    .map(|texel| by_byte[usize::from(texel[3])])
+                    .collect()
+            }
+            Texels::Words(texels) => {
+                let part = |texel: &[u16; 4]| f32::from(texel[3]) / 65535.0;
+                texels.iter().map(|texel| rough(part(texel))).collect()
+            }
+            Texels::Floats(texels) => texels.iter().map(|texel| rough(texel[3])).collect(),
+        };
+        let image = Image {
+            width: image.width,
+            height: image.height,
+            texels: Texels::Bytes(texels),
+        };
+        let image = self.image(image);
+        self.texture(Texture {
+            image,
+            encoding: Encoding::Linear,
+            ..texture
+        })
+    }
+
     /// The largest number of a texture's colours.
     pub(super) fn brightest(&self, texture: u32) -> f32 {
         let texture = &self.textures[texture as usize];
@@ -225,6 +260,15 @@ impl Image {
         // What is below 0 counts as 0, as it does where it is looked up.
         self.each_color(encoding, |color| sum += color.max(Vec3::ZERO).as_dvec3());
         (sum / (f64::from(self.width) * f64::from(self.height))).as_vec3()
+    }
+
+    /// Whether it hides all that is behind it.
+    pub(super) fn is_opaque(&self) -> bool {
+        match &self.texels {
+            Texels::Bytes(texels) => texels.iter().all(|texel| texel[3] == u8::MAX),
+            Texels::Words(texels) => texels.iter().all(|texel| texel[3] == u16::MAX),
+            Texels::Floats(texels) => texels.iter().all(|texel| texel[3] >= 1.0),
+        }
     }
 
     /// Calls `take` with every texel's colour, linear.

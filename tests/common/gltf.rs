@@ -99,8 +99,17 @@ impl Gltf {
     }
 }
 
+/// A PNG of two texels.
+const PIXELS: [u8; 74] = [
+    137, 80, 78, 71, 13, 10, 26, 10, 0, 0, 0, 13, 73, 72, 68, 82, 0, 0, 0, 2, 0, 0, 0, 1, 8, 6, 0,
+    0, 0, 244, 34, 127, 138, 0, 0, 0, 17, 73, 68, 65, 84, 120, 218, 99, 248, 207, 208, 240, 159,
+    243, 68, 138, 6, 0, 19, 104, 3, 220, 29, 250, 135, 216, 0, 0, 0, 0, 73, 69, 78, 68, 174, 66,
+    96, 130,
+];
+
 impl Gltf {
-    /// A little of all that is read: instances, a skin, a morph target, sparse and normalised numbers, a camera, a light.
+    /// A little of all that is read: instances, a skin, a morph target, sparse and normalised numbers, a camera, a light,
+    /// colours, textures.
     pub(crate) fn everything() -> Gltf {
         let mut gltf = Gltf::triangle();
         let indices = gltf.accessor(5121, "SCALAR", 4, &[0, 1, 2, 1]);
@@ -131,8 +140,23 @@ impl Gltf {
         gltf.json["extensions"] = json!({ "KHR_lights_punctual": { "lights": [
             { "type": "spot", "intensity": 10, "spot": { "innerConeAngle": 0.1, "outerConeAngle": 0.5 } }
         ] } });
+        let colors = gltf.accessor(
+            5121,
+            "VEC4",
+            3,
+            &[9, 255, 0, 255, 255, 9, 0, 255, 255, 9, 0, 255],
+        );
+        gltf.json["accessors"][colors]["normalized"] = json!(true);
+        gltf.json["meshes"][1]["primitives"][0]["attributes"]["COLOR_0"] = json!(colors);
+        let image = gltf.view(&PIXELS);
+        gltf.json["images"] = json!([{ "bufferView": image, "mimeType": "image/png" }]);
+        gltf.json["samplers"] = json!([{ "magFilter": 9728, "wrapS": 33071 }]);
+        gltf.json["textures"] = json!([{ "source": 0, "sampler": 0 }]);
+        let transform = json!({ "KHR_texture_transform": { "scale": [2, 1], "rotation": 1 } });
+        let texture = json!({ "index": 0, "extensions": transform });
         gltf.json["materials"] = json!([
-            { "pbrMetallicRoughness": { "baseColorFactor": [0.5, 0.5, 0.5, 1], "roughnessFactor": 0.5 },
+            { "pbrMetallicRoughness": { "baseColorFactor": [0.5, 0.5, 0.5, 1], "roughnessFactor": 0.5, "baseColorTexture": texture },
+              "normalTexture": texture, "alphaMode": "MASK", "alphaCutoff": 0.25,
               "extensions": { "KHR_materials_transmission": { "transmissionFactor": 1 }, "KHR_materials_ior": { "ior": 1.4 } } },
             { "emissiveFactor": [1, 0.5, 0], "extensions": { "KHR_materials_emissive_strength": { "emissiveStrength": 2 } } },
         ]);

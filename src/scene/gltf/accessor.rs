@@ -45,6 +45,12 @@ impl File {
             .map_err(|_| format!("accessor {index}: declares {} elements", accessor.count.0))
     }
 
+    /// Numbers an element.
+    pub(super) fn component_count(&self, index: usize) -> Result<usize, String> {
+        component_count(self.accessor(index)?)
+            .map_err(|problem| format!("accessor {index}: {problem}"))
+    }
+
     fn accessor(&self, index: usize) -> Result<&Accessor, String> {
         let accessor = self.root.accessors.get(index);
         accessor.ok_or_else(|| format!("there is no accessor {index}"))

@@ -125,6 +125,13 @@ impl Draco {
         Ok(indices)
     }
 
+    /// How many numbers it has for each vertex; `None` if the semantic is not stored so.
+    pub(super) fn components(&self, semantic: &str) -> Option<usize> {
+        let &id = self.attributes.get(semantic)?;
+        let attribute = self.mesh.attribute_by_unique_id(id)?;
+        Some(attribute.num_components().into())
+    }
+
     /// `N` numbers for each vertex; `None` if the semantic is not stored so.
     pub(super) fn floats<const N: usize>(
         &self,

@@ -5,7 +5,7 @@ use gltf::json::{
     Material, Value, extensions::texture::TextureTransform, material::AlphaMode, mesh::Primitive,
     texture::Info, validation::Checked,
 };
-use serde::de::DeserializeOwned;
+use serde::{Deserialize, de::DeserializeOwned};
 
 use super::{container::File, image::Images};
 use crate::scene::{
@@ -15,6 +15,7 @@ use crate::scene::{
 };
 
 const CLEARCOAT: &str = "KHR_materials_clearcoat";
+const GLOSSINESS: &str = "KHR_materials_pbrSpecularGlossiness";
 const TRANSFORM: &str = "KHR_texture_transform";
 
 /// Where a material looks at a texture.
@@ -28,24 +29,37 @@ pub(super) struct Slot {
     parameter: Parameter,
     channel: Channel,
     pub(super) encoding: Encoding,
+    /// The texture's alpha times this is smoothness, of which roughness is made.
+    smooth: Option<f32>,
 }
 
-/// Reads the materials that are named, and their textures.
+/// Reads the materials that are named, and their textures. The one behind the file's own is that of primitives without.
 pub(super) fn read(file: &File, named: &[usize], model: &mut Model) -> Result<(), String> {
     let within = |index: usize| move |problem: String| format!("material {index}: {problem}");
+    let count = file.root.materials.len();
+    let unnamed = named.contains(&count);
+    let named = || named.iter().copied().filter(|&index| index < count);
     let mut slots = Vec::new();
-    for &index in named {
+    for index in named() {
         let written = &file.root.materials[index];
         slots.push(slots_of(written).map_err(within(index))?);
     }
     let mut images = Images::read(file, slots.iter().flatten(), model)?;
-    let count = file.root.materials.len();
     model.materials.resize(count, ModelMaterial::default());
-    for (&index, slots) in named.iter().zip(&slots) {
+    if unnamed {
+        // As the file would have written it: nothing.
+        let unnamed = Principled {
+            metallic: 1.0,
+            roughness: 1.0,
+            ..Principled::default()
+        };
+        model.materials.push(Surface::Principled(unnamed).into());
+    }
+    for (index, slots) in named().zip(&slots) {
         let written = &file.root.materials[index];
         let mut material = surface(written, model).map_err(within(index))?;
         for slot in slots {
-            if slot.uv_set != uv_set_of(slots) {
+            if slot.uv_set != slots[0].uv_set {
                 model.note(format!(
                     "not shown: textures by a second set of texture coordinates ({})",
                     slot.field
@@ -55,6 +69,18 @@ pub(super) fn read(file: &File, named: &[usize], model: &mut Model) -> Result<()
             let texture = images
                 .texture(file, slot, model)
                 .map_err(|problem| within(index)(format!("{}: {problem}", slot.field)))?;
+            let texture = match slot.smooth {
+                Some(factor) => texture.map(|texture| model.library.rough(texture, factor)),
+                None => texture,
+            };
+            let opaque = |&texture: &u32| {
+                let texture = model.library.textures[texture as usize];
+                model.library.images[texture.image as usize].is_opaque()
+            };
+            let texture = match slot.parameter {
+                Parameter::Opacity => texture.filter(|texture| !opaque(texture)),
+                _ => texture,
+            };
             let channel = slot.channel;
             let map = texture.map(|texture| Map { texture, channel });
             if let Some(map) = map {
@@ -66,34 +92,13 @@ pub(super) fn read(file: &File, named: &[usize], model: &mut Model) -> Result<()
     Ok(())
 }
 
-/// The material of a primitive that names none.
-pub(super) fn default(file: &File, model: &mut Model) -> usize {
-    let index = file.root.materials.len();
-    if model.materials.len() == index {
-        // As the file would have written it: nothing.
-        model
-            .materials
-            .push(ModelMaterial::from(Surface::Principled(Principled {
-                metallic: 1.0,
-                roughness: 1.0,
-                ..Principled::default()
-            })));
-    }
-    index
-}
-
-/// Which texture coordinates of its vertices a primitive's material looks at.
-pub(super) fn uv_set(file: &File, primitive: &Primitive) -> u32 {
+/// Which texture coordinates of its vertices a primitive's material looks at, if it does at any.
+pub(super) fn uv_set(file: &File, primitive: &Primitive) -> Option<u32> {
     let material = primitive
         .material
-        .and_then(|material| file.root.materials.get(material.value()));
+        .and_then(|material| file.root.materials.get(material.value()))?;
     // What is wrong with the slots is said where the material is read.
-    let slots = material.and_then(|material| slots_of(material).ok());
-    slots.map_or(0, |slots| uv_set_of(&slots))
-}
-
-fn uv_set_of(slots: &[Slot]) -> u32 {
-    slots.first().map_or(0, |slot| slot.uv_set)
+    slots_of(material).ok()?.first().map(|slot| slot.uv_set)
 }
 
 /// All textures of a material that change something, that of its base colour first.
@@ -117,21 +122,27 @@ fn slots_of(written: &Material) -> Result<Vec<Slot>, String> {
         }));
     };
     let pbr = &written.pbr_metallic_roughness;
-    let field = "baseColorTexture";
+    let glossy = glossy(written)?;
+    let (field, info) = match &glossy {
+        Some(glossy) => ("diffuseTexture", glossy.diffuse_texture.as_ref()),
+        None => ("baseColorTexture", pbr.base_color_texture.as_ref()),
+    };
+    if is_veiled(written) {
+        add(field, info, Parameter::Opacity, Alpha, Srgb);
+    }
     if is_unlit(written) {
-        let info = pbr.base_color_texture.as_ref();
         add(field, info, Parameter::Emission, Red, Srgb);
         return Ok(slots);
     }
-    add(
-        field,
-        pbr.base_color_texture.as_ref(),
-        Parameter::Color,
-        Red,
-        Srgb,
-    );
+    add(field, info, Parameter::Color, Red, Srgb);
+    let field = "specularGlossinessTexture";
+    let info = glossy.as_ref();
+    let info = info.and_then(|glossy| glossy.specular_glossiness_texture.as_ref());
+    add(field, info, Parameter::SpecularColor, Red, Srgb);
+    add(field, info, Parameter::Roughness, Red, Linear);
     let field = "metallicRoughnessTexture";
     let info = pbr.metallic_roughness_texture.as_ref();
+    let info = info.filter(|_| glossy.is_none());
     add(field, info, Parameter::Roughness, Green, Linear);
     add(field, info, Parameter::Metallic, Blue, Linear);
     let info = written.emissive_texture.as_ref();
@@ -188,7 +199,41 @@ fn slots_of(written: &Material) -> Result<Vec<Slot>, String> {
             Linear,
         ));
     }
+    for slot in &mut slots {
+        if slot.field == "specularGlossinessTexture" && slot.parameter == Parameter::Roughness {
+            slot.smooth = glossy.as_ref().map(|glossy| glossy.glossiness_factor);
+        }
+    }
     Ok(slots)
+}
+
+/// What stood in the place of the metallic-roughness model in older files.
+#[derive(Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Glossy {
+    diffuse_factor: [f32; 4],
+    diffuse_texture: Option<Info>,
+    specular_factor: [f32; 3],
+    glossiness_factor: f32,
+    specular_glossiness_texture: Option<Info>,
+}
+
+impl Default for Glossy {
+    fn default() -> Self {
+        Glossy {
+            diffuse_factor: [1.0; 4],
+            diffuse_texture: None,
+            specular_factor: [1.0; 3],
+            glossiness_factor: 1.0,
+            specular_glossiness_texture: None,
+        }
+    }
+}
+
+fn glossy(written: &Material) -> Result<Option<Glossy>, String> {
+    let extensions = written.extensions.as_ref();
+    let glossy = extensions.and_then(|extensions| extensions.others.get(GLOSSINESS));
+    glossy.map(|glossy| parsed(glossy, GLOSSINESS)).transpose()
 }
 
 fn slot(
@@ -209,6 +254,7 @@ fn slot(
         parameter,
         channel,
         encoding,
+        smooth: None,
     }
 }
 
@@ -217,20 +263,39 @@ fn is_unlit(written: &Material) -> bool {
     extensions.is_some_and(|extensions| extensions.unlit.is_some())
 }
 
+/// Whether the alpha of its base colour says what it hides.
+fn is_veiled(written: &Material) -> bool {
+    !matches!(written.alpha_mode, Checked::Valid(AlphaMode::Opaque))
+}
+
 /// What the surface is made of, but for its textures.
 fn surface(written: &Material, model: &mut Model) -> Result<ModelMaterial, String> {
     let pbr = &written.pbr_metallic_roughness;
-    let [r, g, b, _] = pbr.base_color_factor.0;
-    let base_color = color("baseColorFactor", [r, g, b])?;
-    if !matches!(written.alpha_mode, Checked::Valid(AlphaMode::Opaque)) {
-        model.note("not shown: what is cut out or see-through by its alpha (alphaMode)".to_owned());
+    let glossy = glossy(written)?;
+    let (field, [r, g, b, alpha]) = match &glossy {
+        Some(glossy) => ("diffuseFactor", glossy.diffuse_factor),
+        None => ("baseColorFactor", pbr.base_color_factor.0),
+    };
+    let base_color = color(field, [r, g, b])?;
+    let mut maps = Maps::default();
+    if is_veiled(written) {
+        maps.opacity = part(field, alpha)?;
+    }
+    if let Checked::Valid(AlphaMode::Mask) = written.alpha_mode {
+        maps.cutoff = written.alpha_cutoff.map_or(0.5, |cutoff| cutoff.0);
+        // By one of 0 nothing is cut out, and by one above 1 all is.
+        if !(maps.cutoff > 0.0 && maps.cutoff <= 1.0) {
+            maps.opacity = if maps.cutoff > 1.0 { 0.0 } else { 1.0 };
+            maps.cutoff = 0.0;
+        }
     }
     if is_unlit(written) {
-        return Ok(ModelMaterial::from(Surface::Emissive {
+        let surface = Surface::Emissive {
             radiance: base_color,
             albedo: Vec3::ZERO,
             one_sided: false,
-        }));
+        };
+        return Ok(ModelMaterial { surface, maps });
     }
     let mut principled = Principled {
         base_color,
@@ -238,6 +303,16 @@ fn surface(written: &Material, model: &mut Model) -> Result<ModelMaterial, Strin
         roughness: part("roughnessFactor", pbr.roughness_factor.0)?,
         ..Principled::default()
     };
+    if let Some(glossy) = &glossy {
+        principled.metallic = 0.0;
+        let smooth = part("glossinessFactor", glossy.glossiness_factor)?;
+        principled.roughness = match glossy.specular_glossiness_texture {
+            Some(_) => 1.0,
+            None => 1.0 - smooth,
+        };
+        // An index of 1.5 reflects a 25th.
+        principled.specular_color = color("specularFactor", glossy.specular_factor)? * 25.0;
+    }
     let mut strength = 1.0;
     if let Some(extensions) = &written.extensions {
         if let Some(written) = &extensions.emissive_strength {
@@ -277,19 +352,15 @@ fn surface(written: &Material, model: &mut Model) -> Result<ModelMaterial, Strin
     }
     let emission = Vec3::from_array(written.emissive_factor.0) * strength;
     principled.emission = positive("emissiveFactor", emission)?;
-    let bend = written.normal_texture.as_ref().map_or(1.0, |map| map.scale);
-    if !(-100.0..=100.0).contains(&bend) {
+    maps.bend = written.normal_texture.as_ref().map_or(1.0, |map| map.scale);
+    if !(-100.0..=100.0).contains(&maps.bend) {
         return Err(format!(
-            "normalTexture: its scale is {bend}, expected a number from -100 to 100"
+            "normalTexture: its scale is {}, expected a number from -100 to 100",
+            maps.bend
         ));
     }
-    Ok(ModelMaterial {
-        surface: Surface::Principled(principled),
-        maps: Maps {
-            bend,
-            ..Maps::default()
-        },
-    })
+    let surface = Surface::Principled(principled);
+    Ok(ModelMaterial { surface, maps })
 }
 
 /// A field of an extension that the crate `gltf` does not know.

@@ -79,16 +79,21 @@ fn dim(model: &mut Model) {
     );
 }
 
-/// The materials that the scene's meshes name and that are there.
+/// The materials that the scene's meshes name and that are there, and one behind those where a primitive names none.
 fn materials(file: &File, tree: &Tree) -> Vec<usize> {
     let root = &file.root;
+    let count = root.materials.len();
     let meshes = tree.order.iter().filter_map(|&node| root.nodes[node].mesh);
     let meshes: BTreeSet<usize> = meshes.map(|mesh| mesh.value()).collect();
     let meshes = meshes.into_iter().filter_map(|mesh| root.meshes.get(mesh));
-    let named = meshes.flat_map(|mesh| &mesh.primitives);
-    let named = named.filter_map(|primitive| Some(primitive.material?.value()));
-    let named: BTreeSet<usize> = named
-        .filter(|&index| index < root.materials.len())
+    let primitives = meshes.flat_map(|mesh| &mesh.primitives);
+    let named: BTreeSet<usize> = primitives
+        .map(|primitive| {
+            primitive
+                .material
+                .map_or(count, |material| material.value())
+        })
+        .filter(|&index| index <= count)
         .collect();
     named.into_iter().collect()
 }
@@ -219,8 +224,9 @@ fn place_mesh(
         let material = match primitive.material {
             Some(material) if material.value() < file.root.materials.len() => material.value(),
             Some(material) => return Err(format!("there is no material {}", material.value())),
-            None => material::default(file, model),
+            None => file.root.materials.len(),
         };
+        let material = model.tinted(shape, material)?;
         // A node that is scaled to nothing is hidden.
         let seen = |transform: &&DAffine3| transform.matrix3.determinant().is_normal();
         model.instances.extend(

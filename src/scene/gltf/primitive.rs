@@ -38,9 +38,11 @@ impl Primitives {
         model: &mut Model,
     ) -> Result<Option<usize>, String> {
         let uv_set = material::uv_set(file, primitive);
+        let mapped = uv_set.is_some();
+        let uv_set = uv_set.unwrap_or(0);
         let moved = deformation.joints.is_some();
         let key = format!(
-            "{:?} {:?} {:?} {:?} {:?} {:?} {uv_set}",
+            "{:?} {:?} {:?} {:?} {:?} {:?} {uv_set} {mapped}",
             primitive.attributes,
             primitive.indices,
             primitive.mode,
@@ -96,6 +98,19 @@ impl<'f> Attributes<'f> {
             .attributes
             .get(&Checked::Valid(semantic.clone()))?;
         Some(index.value())
+    }
+
+    /// How many numbers it has for each vertex, if it has such.
+    fn components(&self, semantic: &Semantic) -> Result<Option<usize>, String> {
+        if let Some(draco) = &self.draco
+            && let Some(count) = draco.components(&semantic.to_string())
+        {
+            return Ok(Some(count));
+        }
+        let accessor = self.accessor(semantic);
+        accessor
+            .map(|accessor| self.file.component_count(accessor))
+            .transpose()
     }
 
     /// `N` numbers for each vertex, if it has such.
@@ -175,6 +190,7 @@ fn mesh(
         tangents: attributes.floats(&Semantic::Tangents)?,
         ..ModelMesh::default()
     };
+    mesh.colors = colors(&attributes)?;
     for (target, &weight) in primitive.targets.iter().flatten().zip(deformation.weights) {
         morph(file, target, weight, &mut mesh)?;
     }
@@ -203,14 +219,21 @@ fn mesh(
     for dropped in mesh.settle() {
         model.note(format!("not used: {dropped} that are not finite"));
     }
-    if primitive
-        .attributes
-        .keys()
-        .any(|semantic| matches!(semantic, Checked::Valid(Semantic::Colors(_))))
-    {
-        model.note("not shown: the colors of vertices".to_owned());
-    }
     Ok(Some(mesh))
+}
+
+/// The first colours of the vertices, without an opacity.
+fn colors(attributes: &Attributes) -> Result<Option<Vec<Vec3>>, String> {
+    let semantic = Semantic::Colors(0);
+    Ok(match attributes.components(&semantic)? {
+        Some(3) => attributes
+            .floats::<3>(&semantic)?
+            .map(|colors| colors.into_iter().map(Vec3::from_array).collect()),
+        Some(_) => attributes
+            .floats::<4>(&semantic)?
+            .map(|colors| colors.iter().map(|color| Vec3::from_slice(color)).collect()),
+        None => None,
+    })
 }
 
 /// Triples of corners, each of them there.

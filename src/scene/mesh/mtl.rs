@@ -86,6 +86,8 @@ struct Written {
     exponent: Option<f32>,
     emission: Vec3,
     ior: f32,
+    opacity: Option<f32>,
+    transparency: f32,
     /// The model of illumination.
     model: u32,
     /// Those that came with physically based rendering.
@@ -104,6 +106,8 @@ impl Default for Written {
             exponent: None,
             emission: Vec3::ZERO,
             ior: 1.5,
+            opacity: None,
+            transparency: 0.0,
             model: 2,
             roughness: None,
             metallic: None,
@@ -135,11 +139,13 @@ impl Written {
             "Pm" => self.metallic = Some(part(code)?),
             "Pc" => self.clearcoat = Some(part(code)?),
             "Pcr" => self.clearcoat_roughness = part(code)?,
-            "d" if number(code)? < 1.0 => note_see_through(model),
-            "Tr" if number(code)? > 0.0 => note_see_through(model),
+            // `d -halo 0.5` too.
+            "d" => self.opacity = Some(last(code)?.clamp(0.0, 1.0)),
+            "Tr" => self.transparency = last(code)?.clamp(0.0, 1.0),
             "map_Kd" => self.map(code, keyword, Parameter::Color, Srgb, folder, model),
             "map_Ks" => self.map(code, keyword, Parameter::SpecularColor, Srgb, folder, model),
             "map_Ke" => self.map(code, keyword, Parameter::Emission, Srgb, folder, model),
+            "map_d" => self.map(code, keyword, Parameter::Opacity, Linear, folder, model),
             "map_Pr" => self.map(code, keyword, Parameter::Roughness, Linear, folder, model),
             "map_Pm" => self.map(code, keyword, Parameter::Metallic, Linear, folder, model),
             "norm" | "map_Kn" | "map_Bump" | "map_bump" | "bump" => {
@@ -191,9 +197,13 @@ impl Written {
         // Its v grows upwards.
         let offset = Vec2::new(lie.offset.x, 1.0 - lie.scale.y - lie.offset.y);
         let texture = texture.transformed(lie.scale, 0.0, offset);
+        let is_opaque = model.library.images[image as usize].is_opaque();
         let map = Map {
             texture: model.library.texture(texture),
-            channel: Channel::Red,
+            channel: match parameter {
+                Parameter::Opacity if !is_opaque => Channel::Alpha,
+                _ => Channel::Red,
+            },
         };
         self.maps.textures.insert(parameter, map);
     }
@@ -263,12 +273,18 @@ impl Written {
                 one_sided: false,
             },
         };
+        self.maps.opacity = self.opacity.unwrap_or(1.0 - self.transparency);
         let textures = &mut self.maps.textures;
         match surface {
             Surface::Principled(_) => {}
-            Surface::Dielectric { .. } => textures.retain(|&of, _| of == Parameter::Normal),
+            // Glass is see-through as it is.
+            Surface::Dielectric { .. } => {
+                textures.retain(|&of, _| of == Parameter::Normal);
+                self.maps.opacity = 1.0;
+            }
             _ => textures.retain(|of, _| {
-                [Parameter::Color, Parameter::Emission, Parameter::Normal].contains(of)
+                use Parameter::{Color, Emission, Normal, Opacity};
+                [Color, Emission, Normal, Opacity].contains(of)
             }),
         }
         ModelMaterial {
@@ -276,10 +292,6 @@ impl Written {
             maps: self.maps,
         }
     }
-}
-
-fn note_see_through(model: &mut Model) {
-    model.note("not shown: what is see-through (d, Tr)".to_owned());
 }
 
 /// How a texture lies on the surface: `-s 2 2 1 -o 0.5 wood.png`.
@@ -362,7 +374,15 @@ fn color(code: &str) -> Result<Vec3, String> {
 }
 
 fn number(code: &str) -> Result<f32, String> {
-    let word = code.split_whitespace().nth(1).unwrap_or_default();
+    parsed(code, code.split_whitespace().nth(1))
+}
+
+fn last(code: &str) -> Result<f32, String> {
+    parsed(code, code.split_whitespace().skip(1).last())
+}
+
+fn parsed(code: &str, word: Option<&str>) -> Result<f32, String> {
+    let word = word.unwrap_or_default();
     let number: Option<f32> = word.parse().ok();
     number
         .filter(|number| number.is_finite())

@@ -33,6 +33,32 @@ pub(super) struct Corner<'l> {
     pub(super) normal: Option<&'l str>,
 }
 
+impl Corner<'_> {
+    /// Index from 0 of its normal, if it has one, of so many.
+    pub(super) fn normal_number(&self, count: usize) -> Result<Option<usize>, String> {
+        number_of(self.normal, count, ["normal", "normals"])
+    }
+
+    /// Index from 0 of its texture coordinate, if it has one, of so many.
+    pub(super) fn uv_number(&self, count: usize) -> Result<Option<usize>, String> {
+        number_of(
+            self.uv,
+            count,
+            ["texture coordinate", "texture coordinates"],
+        )
+    }
+}
+
+fn number_of(word: Option<&str>, count: usize, names: [&str; 2]) -> Result<Option<usize>, String> {
+    let Some(word) = word else { return Ok(None) };
+    index(word, count, names).map(Some).map_err(|problem| {
+        problem.unwrap_or_else(|| {
+            let (word, one) = (excerpt(word), names[0]);
+            format!("found `{word}`, expected the number of a {one}")
+        })
+    })
+}
+
 /// Reads all statements. `Err` names the line.
 pub(super) fn read(
     reader: &mut impl BufRead,
@@ -148,11 +174,7 @@ fn numbers<'a>(
 }
 
 /// An index from 0, written from 1, or backwards from -1. `Err(None)` if it is no number.
-pub(super) fn index(
-    word: &str,
-    count: usize,
-    [one, many]: [&str; 2],
-) -> Result<usize, Option<String>> {
+fn index(word: &str, count: usize, [one, many]: [&str; 2]) -> Result<usize, Option<String>> {
     let index: i64 = word.parse().map_err(|_| None)?;
     let count = count as i64;
     let from_zero = if index > 0 {

@@ -5,7 +5,7 @@ use std::{collections::HashMap, io::BufRead, path::Path};
 use glam::{DAffine3, Vec2, Vec3};
 
 use super::{
-    mtl,
+    from_top, mtl,
     obj::{self, Corner, Statement},
 };
 use crate::scene::{
@@ -135,21 +135,13 @@ impl Reading {
         }
         let mut keys: Vec<Key> = Vec::with_capacity(corners.len());
         for corner in corners {
-            let normal = match corner.normal {
-                Some(word) => {
-                    Normal::Given(index(word, self.normals.len(), ["normal", "normals"])? as u32)
-                }
+            let normal = match corner.normal_number(self.normals.len())? {
+                Some(number) => Normal::Given(number as u32),
                 None if self.smoothing != 0 => Normal::Smooth(self.smoothing),
                 None => Normal::Flat,
             };
-            let uv = match corner.uv {
-                Some(word) => Some(index(
-                    word,
-                    self.uvs.len(),
-                    ["texture coordinate", "texture coordinates"],
-                )? as u32),
-                None => None,
-            };
+            let uv = corner.uv_number(self.uvs.len())?;
+            let uv = uv.map(|number| number as u32);
             keys.push((corner.vertex as u32, uv, normal));
         }
         // A face is flat as a whole.
@@ -201,8 +193,7 @@ impl Reading {
         for (material, flat, part) in self.parts {
             let mut mesh = part.mesh;
             if part.uvs.iter().any(Option::is_some) {
-                // An image's first row is its top here, and its bottom in OBJ.
-                let from_top = |uv: &Option<Vec2>| uv.map_or([0.0; 2], |uv| [uv.x, 1.0 - uv.y]);
+                let from_top = |uv: &Option<Vec2>| uv.map_or([0.0; 2], from_top);
                 mesh.uvs = Some(part.uvs.iter().map(from_top).collect());
             }
             if !flat {
@@ -252,13 +243,4 @@ impl Part {
         self.known.insert(key, vertex);
         Ok(vertex)
     }
-}
-
-fn index(word: &str, count: usize, names: [&str; 2]) -> Result<usize, String> {
-    obj::index(word, count, names).map_err(|problem| {
-        problem.unwrap_or_else(|| {
-            let (word, one) = (excerpt(word), names[0]);
-            format!("found `{word}`, expected the number of a {one}")
-        })
-    })
 }

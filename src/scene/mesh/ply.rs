@@ -241,8 +241,8 @@ pub(super) struct Vertex {
     pub(super) position: DVec3,
     pub(super) normal: Vec3,
     pub(super) uv: Vec2,
-    /// Whether it has a colour.
-    pub(super) colored: bool,
+    /// By sRGB's curve, 0 to 1.
+    pub(super) color: Vec3,
 }
 
 impl PropertyAccess for Vertex {
@@ -251,11 +251,16 @@ impl PropertyAccess for Vertex {
             position: DVec3::NAN,
             normal: Vec3::NAN,
             uv: Vec2::NAN,
-            colored: false,
+            color: Vec3::NAN,
         }
     }
 
     fn set_property(&mut self, name: &str, property: Property) -> PropertyAccessResult {
+        let white = match property {
+            Property::UChar(_) => 255.0,
+            Property::UShort(_) => 65535.0,
+            _ => 1.0,
+        };
         let number = match property {
             Property::Char(value) => value.into(),
             Property::UChar(value) => value.into(),
@@ -276,7 +281,9 @@ impl PropertyAccess for Vertex {
             "nz" => self.normal.z = number as f32,
             "u" | "s" | "texture_u" => self.uv.x = number as f32,
             "v" | "t" | "texture_v" => self.uv.y = number as f32,
-            "red" => self.colored = true,
+            "red" | "r" | "diffuse_red" => self.color.x = (number / white) as f32,
+            "green" | "g" | "diffuse_green" => self.color.y = (number / white) as f32,
+            "blue" | "b" | "diffuse_blue" => self.color.z = (number / white) as f32,
             _ => return PropertyAccessResult::Ignored,
         }
         PropertyAccessResult::Set

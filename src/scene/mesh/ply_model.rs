@@ -2,18 +2,25 @@
 
 use std::io::BufRead;
 
-use glam::DAffine3;
+use glam::{DAffine3, Vec3};
 
-use super::ply::{self, Element};
-use crate::scene::{
-    geometry::{check_finite, make_room},
-    model::{Model, ModelInstance, ModelMaterial, ModelMesh},
+use super::{
+    from_top,
+    ply::{self, Element},
+};
+use crate::{
+    scene::{
+        Surface,
+        geometry::{check_finite, make_room},
+        model::{Model, ModelInstance, ModelMaterial, ModelMesh},
+    },
+    texture::srgb_value,
 };
 
 pub(super) fn read(reader: &mut impl BufRead) -> Result<Model, String> {
     let mut mesh = ModelMesh::default();
-    let (mut normals, mut uvs) = (Vec::new(), Vec::new());
-    let (mut colored, mut faces) = (false, 0u64);
+    let (mut normals, mut uvs, mut colors) = (Vec::new(), Vec::new(), Vec::new());
+    let mut faces = 0u64;
     ply::read(reader, |element| match element {
         Element::Vertex(vertex) => {
             check_finite(mesh.positions.len() + 1, vertex.position)?;
@@ -22,9 +29,12 @@ pub(super) fn read(reader: &mut impl BufRead) -> Result<Model, String> {
             make_room(&mut normals)?;
             normals.push(vertex.normal);
             make_room(&mut uvs)?;
-            // From the image's top.
-            uvs.push([vertex.uv.x, 1.0 - vertex.uv.y]);
-            colored |= vertex.colored;
+            uvs.push(from_top(vertex.uv));
+            if vertex.color.is_finite() || !colors.is_empty() {
+                make_room(&mut colors)?;
+                let linear = |part: f32| srgb_value(part.clamp(0.0, 1.0).into());
+                colors.push(vertex.color.map(linear));
+            }
             Ok(())
         }
         Element::Face(corners) => {
@@ -56,18 +66,23 @@ pub(super) fn read(reader: &mut impl BufRead) -> Result<Model, String> {
     // What a file does not give is NaN, and left out.
     mesh.normals = Some(normals).filter(|normals| normals.iter().any(|normal| !normal.is_nan()));
     mesh.uvs = Some(uvs).filter(|uvs| uvs.as_flattened().iter().any(|uv| !uv.is_nan()));
+    mesh.colors = Some(colors).filter(|colors| colors.len() == mesh.positions.len());
     let mut model = Model::default();
     for left_out in mesh.settle() {
         model.note(format!("not used: {left_out} that are not finite"));
     }
-    if colored {
-        model.note("not shown: the colors of vertices".to_owned());
-    }
-    model.materials.push(ModelMaterial::default());
+    model.materials.push(if mesh.colors.is_some() {
+        let albedo = Vec3::ONE;
+        let one_sided = false;
+        Surface::Diffuse { albedo, one_sided }.into()
+    } else {
+        ModelMaterial::default()
+    });
     let mesh = model.push_mesh(mesh);
+    let material = model.tinted(mesh, 0)?;
     model.instances.push(ModelInstance {
         mesh,
-        material: 0,
+        material,
         transform: DAffine3::IDENTITY,
     });
     Ok(model)
