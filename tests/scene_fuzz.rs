@@ -19,7 +19,7 @@ use raysieve::{
 };
 
 /// Each is damaged alone and read; a mesh and an image through a scene that names it, a model by itself.
-const SEEDS: [&str; 15] = [
+const SEEDS: [&str; 17] = [
     "tests/scenes/every_field.ron",
     "tests/scenes/cornell_d8.ron",
     "tests/scenes/instances.ron",
@@ -35,6 +35,8 @@ const SEEDS: [&str; 15] = [
     "tests/models/strip_draco.glb",
     "tests/models/strip_draco_sequential.glb",
     "tests/models/strip_meshopt.glb",
+    "tests/models/basis_etc1s.ktx2",
+    "tests/models/basis_uastc.ktx2",
 ];
 
 /// What is read beside those, made here.
@@ -216,7 +218,7 @@ fn read_case(folder: &Path, original: &str, damaged: &[u8]) -> Result<(), String
     let case = folder.join(format!("case.{kind}"));
     let read = |path: &Path| Scene::load(path).map_err(|error| error.to_string());
     fs::write(&case, damaged).unwrap();
-    if image::ImageFormat::from_extension(kind).is_some() {
+    if image::ImageFormat::from_extension(kind).is_some() || kind == "ktx2" {
         let scene = folder.join("case.ron");
         fs::write(&scene, IMAGES.replace("IMAGE", &format!("case.{kind}"))).unwrap();
         let small = Image::decode(damaged).is_ok_and(|image| image.width * image.height < 1 << 16);

@@ -6,8 +6,8 @@ use glam::DVec3;
 
 use super::Environment;
 
-const WIDTH: usize = 512;
-const HEIGHT: usize = 256;
+const WIDTH: usize = 256;
+const HEIGHT: usize = 128;
 /// Radiance below, at the horizon and above.
 const ROOM: [f64; 3] = [0.25, 0.55, 0.75];
 /// Over how much of a box's distance its edge fades.
