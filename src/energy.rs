@@ -16,9 +16,9 @@ use crate::{
 };
 
 /// Cosines of a row.
-pub const COSINES: u32 = 32;
+pub const COSINES: u32 = 48;
 /// Rows of a table.
-pub const ROUGHNESSES: u32 = 32;
+pub const ROUGHNESSES: u32 = 48;
 /// Means at the end of a row.
 pub const MEANS: u32 = 4;
 /// Numbers of a row: two functions of the cosine, then the means.
@@ -129,14 +129,15 @@ fn needed(material: &Material, rounds: bool) -> (Option<Facets>, Option<Facets>)
 }
 
 fn table(facets: Facets) -> Vec<f32> {
+    let points = points();
     let rows = (0..ROUGHNESSES).into_par_iter().flat_map_iter(|row| {
         let root = f64::from(row) / f64::from(ROUGHNESSES - 1);
-        table_row(facets, root * root)
+        table_row(facets, root * root, &points)
     });
     rows.collect()
 }
 
-fn table_row(facets: Facets, alpha: f64) -> Vec<f32> {
+fn table_row(facets: Facets, alpha: f64, points: &[Point]) -> Vec<f32> {
     let cosines = (0..COSINES).map(|column| {
         let root = f64::from(column) / f64::from(COSINES - 1);
         // Exactly at the horizon nothing is visible.
@@ -144,11 +145,10 @@ fn table_row(facets: Facets, alpha: f64) -> Vec<f32> {
     });
     let (mut first, mut second): (Vec<f64>, Vec<f64>) = cosines
         .map(|cosine| match facets {
-            Facets::Mirrors { correlated } => mirrors(cosine, alpha, correlated),
-            Facets::Glass { correlated, ior } => (
-                glass(cosine, alpha, 1.0 / f64::from(ior), correlated),
-                glass(cosine, alpha, f64::from(ior), correlated),
-            ),
+            Facets::Mirrors { correlated } => mirrors(cosine, alpha, correlated, points),
+            Facets::Glass { correlated, ior } => {
+                glass(cosine, alpha, ior.into(), correlated, points)
+            }
         })
         .unzip();
     if alpha == 0.0 {
@@ -180,35 +180,60 @@ fn mean(items: &[f64]) -> f64 {
     pieces.sum()
 }
 
-/// Steps of the quadratures, along and around.
-const STEPS: (u32, u32) = (64, 32);
+/// Points of a quadrature.
+const POINTS: u32 = 1024;
 
-/// Mean of a function over the facets that an eye sees; it gets the facet and the direction to the eye.
-fn over_facets(cosine: f64, alpha: f64, value: impl Fn(DVec3, DVec3) -> f64) -> f64 {
+/// One of them, for any eye.
+struct Point {
+    /// Part of the cap's height that lies above it.
+    drop: f64,
+    /// Direction around the cap's axis, of length 1.
+    round: DVec2,
+    weight: f64,
+}
+
+/// Points of half a cap, whose other half is its mirror image. A lattice by the golden ratio: total reflection ends
+/// somewhere among the facets, and a grid would meet that edge a row at a time.
+fn points() -> Vec<Point> {
+    const GOLDEN: f64 = 0.618_033_988_749_894_9;
+    let point = |index: u32| {
+        // Denser towards the rim: there are the few facets of a smooth surface that lose light.
+        let rest = 1.0 - (f64::from(index) + 0.5) / f64::from(POINTS);
+        let angle = std::f64::consts::PI * (0.5 + GOLDEN * f64::from(index)).fract();
+        Point {
+            drop: 1.0 - rest * rest * rest,
+            round: DVec2::new(libm::cos(angle), libm::sin(angle)),
+            weight: 3.0 * rest * rest / f64::from(POINTS),
+        }
+    };
+    (0..POINTS).map(point).collect()
+}
+
+/// Means of two functions over the facets that an eye sees; they get the facet and the direction to the eye.
+fn over_facets(
+    cosine: f64,
+    alpha: f64,
+    points: &[Point],
+    values: impl Fn(DVec3, DVec3) -> (f64, f64),
+) -> (f64, f64) {
     let eye = DVec3::new((1.0 - cosine * cosine).max(0.0).sqrt(), 0.0, cosine);
     let stretched = DVec3::new(eye.x * alpha, 0.0, eye.z).normalize();
     let height = 1.0 + stretched.z;
-    let (mut sum, mut whole) = (0.0, 0.0);
-    for along in 0..STEPS.0 {
-        // Denser towards the rim: there are the few facets of a smooth surface that lose light.
-        let rest = 1.0 - (f64::from(along) + 0.5) / f64::from(STEPS.0);
-        let weight = 3.0 * rest * rest;
-        let drop = (1.0 - rest * rest * rest) * height;
-        let radius = (drop * (2.0 - drop)).max(0.0).sqrt();
-        for around in 0..STEPS.1 {
-            // The other half is its mirror image.
-            let angle = std::f64::consts::PI * (f64::from(around) + 0.5) / f64::from(STEPS.1);
-            let round = DVec2::new(libm::cos(angle), libm::sin(angle)) * radius;
-            let facet = DVec3::new(
-                (round.x + stretched.x) * alpha,
-                round.y * alpha,
-                1.0 - drop + stretched.z,
-            );
-            sum += weight * value(facet.normalize(), eye);
-            whole += weight;
-        }
+    let (mut first, mut second, mut whole) = (0.0, 0.0, 0.0);
+    for point in points {
+        let drop = point.drop * height;
+        let round = point.round * (drop * (2.0 - drop)).max(0.0).sqrt();
+        let facet = DVec3::new(
+            (round.x + stretched.x) * alpha,
+            round.y * alpha,
+            1.0 - drop + stretched.z,
+        );
+        let values = values(facet.normalize(), eye);
+        first += point.weight * values.0;
+        second += point.weight * values.1;
+        whole += point.weight;
     }
-    sum / whole
+    (first / whole, second / whole)
 }
 
 fn root(cosine: f64, alpha: f64) -> f64 {
@@ -229,23 +254,20 @@ fn shadowing(cos_eye: f64, cos_light: f64, alpha: f64, correlated: bool) -> f64 
     }
 }
 
-fn mirrors(cosine: f64, alpha: f64, correlated: bool) -> (f64, f64) {
-    let seen = |facet: DVec3, eye: DVec3| {
-        let light = facet.z * 2.0 * eye.dot(facet) - eye.z;
-        shadowing(cosine, light, alpha, correlated)
-    };
-    let grazing = |facet: DVec3, eye: DVec3| {
-        seen(facet, eye) * (1.0 - eye.dot(facet)).clamp(0.0, 1.0).powi(5)
-    };
-    (
-        (1.0 - over_facets(cosine, alpha, seen)).max(0.0),
-        over_facets(cosine, alpha, grazing),
-    )
+/// What is lost, and what leaves weighted by Schlick.
+fn mirrors(cosine: f64, alpha: f64, correlated: bool, points: &[Point]) -> (f64, f64) {
+    let (all, grazing) = over_facets(cosine, alpha, points, |facet, eye| {
+        let cos_facet = eye.dot(facet);
+        let light = facet.z * 2.0 * cos_facet - eye.z;
+        let seen = shadowing(cosine, light, alpha, correlated);
+        (seen, seen * (1.0 - cos_facet).clamp(0.0, 1.0).powi(5))
+    });
+    ((1.0 - all).max(0.0), grazing)
 }
 
-/// `eta` is the index on the eye's side over the other.
-fn glass(cosine: f64, alpha: f64, eta: f64, correlated: bool) -> f64 {
-    let leaves = |facet: DVec3, eye: DVec3| {
+/// What is lost in front, and behind.
+fn glass(cosine: f64, alpha: f64, ior: f64, correlated: bool, points: &[Point]) -> (f64, f64) {
+    let leaves = |facet: DVec3, eye: DVec3, eta: f64| {
         let cos_in = eye.dot(facet);
         let (reflected, cos_out) = fresnel(cos_in, eta);
         let up = facet.z * 2.0 * cos_in - eye.z;
@@ -253,10 +275,13 @@ fn glass(cosine: f64, alpha: f64, eta: f64, correlated: bool) -> f64 {
         reflected * shadowing(cosine, up, alpha, correlated)
             + (1.0 - reflected) * shadowing(cosine, down, alpha, correlated)
     };
-    (1.0 - over_facets(cosine, alpha, leaves)).max(0.0)
+    let (front, back) = over_facets(cosine, alpha, points, |facet, eye| {
+        (leaves(facet, eye, 1.0 / ior), leaves(facet, eye, ior))
+    });
+    ((1.0 - front).max(0.0), (1.0 - back).max(0.0))
 }
 
-/// `material::fresnel` in double precision.
+/// `material::fresnel` in double precision: `eta` is the index on the eye's side over the other.
 fn fresnel(cos_in: f64, eta: f64) -> (f64, f64) {
     let sin2_out = eta * eta * (1.0 - cos_in * cos_in).max(0.0);
     if sin2_out >= 1.0 {

@@ -70,6 +70,7 @@ impl Shelf {
             normal,
             to_eye,
             index2: if front { 1.0 } else { ior2 },
+            beyond2: if front { ior2 } else { 1.0 },
         }
     }
 
@@ -90,6 +91,8 @@ pub(crate) struct Seen<'a> {
     to_eye: Vec3,
     /// Squared refractive index on the eye's side.
     pub(crate) index2: f64,
+    /// On the other side.
+    pub(crate) beyond2: f64,
 }
 
 impl Seen<'_> {
