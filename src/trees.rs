@@ -40,7 +40,7 @@ struct GrownMesh {
 pub(crate) fn build(scene: &Scene) -> Option<Trees> {
     let triangles = scene
         .triangles
-        .iter()
+        .par_iter()
         .map(|triangle| flat(triangle.vertices, triangle.material));
     let spheres = scene.spheres.iter().map(|sphere| Primitive {
         a: sphere.center,
@@ -49,7 +49,8 @@ pub(crate) fn build(scene: &Scene) -> Option<Trees> {
         kind: SPHERE,
         ..Primitive::default()
     });
-    let mut standing: Vec<Primitive> = triangles.chain(spheres).collect();
+    let mut standing: Vec<Primitive> = triangles.collect();
+    standing.extend(spheres);
     if scene.instances.is_empty() {
         number(&mut standing);
         let tree = bvh::build(&standing, STACK_SIZE)?;
@@ -138,9 +139,10 @@ fn flat([a, b, c]: [Vec3; 3], material: u32) -> Primitive {
 }
 
 fn number(primitives: &mut [Primitive]) {
-    for (number, primitive) in (0..).zip(primitives) {
-        primitive.number = number;
-    }
+    primitives
+        .par_iter_mut()
+        .enumerate()
+        .for_each(|(number, primitive)| primitive.number = number as u32);
 }
 
 /// A tree for each mesh, many at once.
@@ -152,7 +154,7 @@ fn grow(meshes: &[scene::Mesh]) -> Option<Vec<GrownMesh>> {
             let corner = |vertex: u32| mesh.positions[vertex as usize];
             let mut primitives: Vec<Primitive> = mesh
                 .triangles
-                .iter()
+                .par_iter()
                 .enumerate()
                 .map(|(number, &triangle)| flat(triangle.map(corner), material(number)))
                 .collect();
@@ -160,13 +162,13 @@ fn grow(meshes: &[scene::Mesh]) -> Option<Vec<GrownMesh>> {
             let tree = bvh::build(&primitives, STACK_SIZE)?;
             let corners = || {
                 mesh.triangles
-                    .iter()
-                    .flatten()
+                    .par_iter()
+                    .flatten_iter()
                     .map(|&vertex| corner(vertex))
             };
             Some(GrownMesh {
-                low: corners().fold(Vec3::INFINITY, Vec3::min),
-                high: corners().fold(Vec3::NEG_INFINITY, Vec3::max),
+                low: corners().reduce(|| Vec3::INFINITY, Vec3::min),
+                high: corners().reduce(|| Vec3::NEG_INFINITY, Vec3::max),
                 tree,
                 root: 0,
                 corners: 0,
