@@ -124,6 +124,9 @@ inline bool shade_path(const World &world, bool scatters, const Hit &hit, Vertex
         vertex.emitted = emission(world, hit, material.emission, vertex, cosine);
     }
     if (!scatters || (!front && material.one_sided == 1)) return false;
+    if ((KINDS & ABSORBING) != 0 && !front && max_component(material.absorption) > 0.0f) {
+        vertex.throughput.rgb = vertex.throughput.rgb * transmitted(material, hit.distance);
+    }
     f32 side = front ? 1.0f : -1.0f;
     surface.normal = surface.normal * side;
     surface.shading = PLACED ? consistent_normal(surface.shading * side, surface.normal, -vertex.ray.direction)

@@ -8,7 +8,7 @@ use crate::{
         MAP_OPACITY, MAP_ROUGHNESS, MAP_SPECULAR, MAP_SPECULAR_COLOR, MAP_TRANSMISSION, Maps,
     },
     material::Material,
-    scene::{self, Encoding, Filter, Image, Parameter, Scene, Texels, Wrap, memory},
+    scene::{self, Channel, Encoding, Filter, Image, Parameter, Scene, Texels, Wrap, memory},
     texture::{
         BILINEAR, CLAMP, FLOAT, LINEAR_8, LINEAR_16, MIRRORED_REPEAT, NEAREST, REPEAT, SRGB_8,
         SRGB_VALUES, Texture, srgb_value, srgb_values,
@@ -43,6 +43,15 @@ impl Imagery {
                 ..Maps::default()
             };
             for (&parameter, map) in &written.textures {
+                let texture = &scene.textures[map.texture as usize];
+                let image = &scene.images[texture.image as usize];
+                // Many files say of images without holes that they have some.
+                let says_nothing = parameter == Parameter::Opacity
+                    && map.channel == Channel::Alpha
+                    && image.is_opaque();
+                if says_nothing {
+                    continue;
+                }
                 let place = place(parameter);
                 packed.of[place as usize] = 4 * map.texture + map.channel as u32;
                 packed.used |= 1 << place;

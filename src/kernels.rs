@@ -132,6 +132,7 @@ pub(crate) fn stage_for<P: Params>(
         ("BSDF_SAMPLES", light::BSDF_SAMPLES),
         ("KINDS", kinds),
         ("OTHER_LIGHTS", material::OTHER_LIGHTS),
+        ("ABSORBING", material::ABSORBING),
         ("CONDUCTOR", material::CONDUCTOR),
         ("ROUGH_CONDUCTOR", material::ROUGH_CONDUCTOR),
         ("ROUGH_DIELECTRIC", material::ROUGH_DIELECTRIC),

@@ -4,13 +4,15 @@ use compaction::shared;
 use glam::Vec3;
 
 use crate::{
-    math::{dot, greater, normalize, square_to_disk, to_world},
+    math::{dot, greater, half_power, normalize, square_to_disk, to_world},
     microfacet::{MIN_ALPHA, fresnel_conductor},
     scene,
 };
 
 /// Beside the bits of materials' kinds: a scene has lights that are no surfaces, or so many that they have a tree.
 pub const OTHER_LIGHTS: u32 = 1 << 31;
+/// Beside the bits of materials' kinds: a material absorbs what goes through it.
+pub const ABSORBING: u32 = 1 << 30;
 /// `Material::kind`: Lambert's, of albedo `color`; shines with `emission` from its front.
 pub const DIFFUSE: u32 = 0;
 /// `Material::kind`: a perfect mirror that reflects `color`.
@@ -34,7 +36,8 @@ pub const ALL_KINDS: u32 = PLAIN_KINDS
     | 1 << ROUGH_CONDUCTOR
     | 1 << ROUGH_DIELECTRIC
     | 1 << LAYERED
-    | OTHER_LIGHTS;
+    | OTHER_LIGHTS
+    | ABSORBING;
 
 /// In `Material::flags`: facets shadow and mask each other by one height; else as if by two of their own.
 pub const CORRELATED: u32 = 1;
@@ -85,12 +88,8 @@ shared! {
         pub clearcoat_alpha: f32,
         /// Number of its maps, if textures scale its parameters; else 0.
         pub maps: u32,
-        /// Unused.
-        pub _pad0: u32,
-        /// Unused.
-        pub _pad1: u32,
-        /// Unused.
-        pub _pad2: u32,
+        /// Behind its front, what comes through a metre is ½ to this power; 0 where nothing is absorbed.
+        pub absorption: Vec3,
     }
 }
 
@@ -130,6 +129,16 @@ pub fn sample_cosine(normal: Vec3, u: f32, v: f32) -> (Vec3, f32) {
     let (x, y) = square_to_disk(u, v);
     let cosine = greater(0.0, 1.0 - x * x - y * y).sqrt();
     (normalize(to_world(normal, Vec3::new(x, y, cosine))), cosine)
+}
+
+/// Part of the light that is left of what went so far behind the material's front, metres (Beer & Lambert).
+#[inline]
+pub fn transmitted(material: &Material, distance: f32) -> Vec3 {
+    Vec3::new(
+        half_power(material.absorption.x * distance),
+        half_power(material.absorption.y * distance),
+        half_power(material.absorption.z * distance),
+    )
 }
 
 /// Weight of a sample drawn with density `drawn` that `other` could have drawn too: the power heuristic with exponent 2
@@ -188,6 +197,11 @@ fn rough(roughness: scene::Roughness, smooth: Material) -> Material {
     }
 }
 
+/// How often a metre halves the light, from the coefficient of absorption per metre.
+fn halvings(absorption: Vec3) -> Vec3 {
+    (absorption.as_dvec3() * std::f64::consts::LOG2_E).as_vec3()
+}
+
 fn layered(principled: &scene::Principled) -> Material {
     let &scene::Principled {
         base_color,
@@ -202,6 +216,7 @@ fn layered(principled: &scene::Principled) -> Material {
         clearcoat_roughness,
         emission,
         one_sided,
+        absorption,
     } = principled;
     let head_on = (ior - 1.0) / (ior + 1.0);
     let boundary = (specular_color * (head_on * head_on)).min(Vec3::ONE) * specular;
@@ -221,6 +236,11 @@ fn layered(principled: &scene::Principled) -> Material {
         transmission,
         clearcoat,
         clearcoat_alpha: greater(clearcoat_roughness * clearcoat_roughness, MIN_ALPHA),
+        absorption: if thin || transmission == 0.0 {
+            Vec3::ZERO
+        } else {
+            halvings(absorption)
+        },
         ..Material::default()
     }
 }
@@ -245,8 +265,9 @@ impl From<&scene::Surface> for Material {
                 one_sided: one_sided.into(),
                 ..plain(MIRROR, reflectance)
             },
-            scene::Surface::Dielectric { ior } => Material {
+            scene::Surface::Dielectric { ior, absorption } => Material {
                 ior,
+                absorption: halvings(absorption),
                 ..plain(DIELECTRIC, Vec3::ONE)
             },
             scene::Surface::Conductor {
@@ -265,14 +286,22 @@ impl From<&scene::Surface> for Material {
                 ..rough(roughness, metal(of, ROUGH_CONDUCTOR))
             },
             // Nothing is bent, so that no facet is seen.
-            scene::Surface::RoughDielectric { ior, .. } if (ior - 1.0).abs() < 1e-3 => Material {
+            scene::Surface::RoughDielectric {
+                ior, absorption, ..
+            } if (ior - 1.0).abs() < 1e-3 => Material {
                 ior,
+                absorption: halvings(absorption),
                 ..plain(DIELECTRIC, Vec3::ONE)
             },
-            scene::Surface::RoughDielectric { ior, roughness } => rough(
+            scene::Surface::RoughDielectric {
+                ior,
+                roughness,
+                absorption,
+            } => rough(
                 roughness,
                 Material {
                     ior,
+                    absorption: halvings(absorption),
                     ..plain(ROUGH_DIELECTRIC, Vec3::ONE)
                 },
             ),

@@ -150,6 +150,26 @@ pub fn arctan2(y: f32, x: f32) -> f32 {
     if y < 0.0 { -third } else { third }
 }
 
+/// ½ to the power of a number that is not negative, by a series about the nearest whole one: within 1.5 units in the last
+/// place, and 0 from 126 on.
+#[inline]
+pub fn half_power(x: f32) -> f32 {
+    let finite = x < 126.0;
+    if !finite {
+        return 0.0;
+    }
+    let power = greater(x, 0.0);
+    let nearest = (power + 0.5) as u32;
+    let t = nearest as f32 - power;
+    let near_1 = 1.0
+        + t * (0.693_147_2
+            + t * (0.240_226_5
+                + t * (0.055_504_11
+                    + t * (0.009_618_129
+                        + t * (0.001_333_355_8 + t * (0.000_154_035_3 + t * 0.000_015_252_734))))));
+    near_1 * f32::from_bits((127 - nearest) << 23)
+}
+
 /// A local direction (x, y, z) in the frame whose z axis is `normal` (Duff et al. 2017).
 #[inline]
 pub fn to_world(normal: Vec3, local: Vec3) -> Vec3 {

@@ -116,6 +116,7 @@
 //! | `Mirror` | `reflectance` | part of the light that is reflected, 0 to 1 | required |
 //! | | `one_sided` | as above | `false` |
 //! | `Dielectric` | `ior` | index of refraction inside over outside, 0.1 to 10; smooth, clear | required |
+//! | | `absorption` | `(color, distance)`: what is left of white light, 0 to 1, after so many metres behind the front | none |
 //! | `Conductor` | `preset` | a smooth metal by name: see below | one of the three |
 //! | | `eta`, `k` | its complex index of refraction, real and imaginary part per channel, each 0 to 100 | one of the three |
 //! | | `color` | its reflectance head on, 0 to 1 (Schlick) | one of the three |
@@ -125,7 +126,7 @@
 //! | | `masking` | `Separable` or `HeightCorrelated`: the form of Smith's term | `HeightCorrelated` |
 //! | | `energy_compensation` | light that hits several facets leaves, and is not lost | `true` |
 //! | `RoughDielectric` | `ior` | as of `Dielectric` | required |
-//! | | `alpha`, `masking`, `energy_compensation` | as above | |
+//! | | `alpha`, `masking`, `energy_compensation`, `absorption` | as above | |
 //! | `CoatedDiffuse` | `albedo` | as of `Diffuse`, below a clear boundary | required |
 //! | | `ior` | index of refraction of the boundary, 0.1 to 10 | `1.5` |
 //! | | `alpha` | its roughness, 0 to 1 | `0` |
@@ -137,6 +138,7 @@
 //! | | `specular` | strength of what is reflected by what is no metal and lets nothing through, 0 to 1 | `1` |
 //! | | `specular_color` | its tint head on, 0 to 100 | `(1, 1, 1)` |
 //! | | `transmission` | part of what is no metal that is clear, 0 to 1 | `0` |
+//! | | `absorption` | as of `Dielectric`, of what is clear and not `thin` | none |
 //! | | `thin` | a wall without a volume: light goes through without being bent | `false` |
 //! | | `clearcoat` | strength of a clear coat over everything, 0 to 1 | `0` |
 //! | | `clearcoat_roughness` | √alpha of the coat, 0 to 1 | `0` |
@@ -148,6 +150,8 @@
 //!
 //! Metals by name are "aluminium", "chromium", "copper", "gold", "iridium", "mercury", "nickel", "silver" and "tungsten",
 //! with refractive indices for linear sRGB as of the renderer Tungsten, averages of measured spectra.
+//! Absorption counts from where light meets the front of a closed body to where it next meets its back; what stands within
+//! the body ends it uncounted.
 //! A rough dielectric whose `ior` is within 0.001 of 1 bends nothing, and is taken for a smooth one.
 //!
 //! Every material takes two more fields:
@@ -450,6 +454,8 @@ pub enum Surface {
     Dielectric {
         /// Index of refraction inside over outside.
         ior: f32,
+        /// Coefficient of absorption inside, 1/m per channel.
+        absorption: Vec3,
     },
     /// A smooth metal.
     Conductor {
@@ -473,6 +479,8 @@ pub enum Surface {
         ior: f32,
         /// How they are spread.
         roughness: Roughness,
+        /// Coefficient of absorption inside, 1/m per channel.
+        absorption: Vec3,
     },
     /// An even base under a clear boundary of small facets (GGX).
     CoatedDiffuse {
@@ -498,8 +506,8 @@ pub enum Surface {
     },
 }
 
-/// The metallic-roughness material of glTF 2.0 with the extensions `ior`, `specular`, `transmission`, `clearcoat` and
-/// `emissive_strength`.
+/// The metallic-roughness material of glTF 2.0 with the extensions `ior`, `specular`, `transmission`, `volume`,
+/// `clearcoat` and `emissive_strength`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Principled {
     /// Reflectance of a metal, albedo of what is none, and what tints light that goes through; 0..=1.
@@ -526,6 +534,8 @@ pub struct Principled {
     pub emission: Vec3,
     /// Black from behind.
     pub one_sided: bool,
+    /// Coefficient of absorption behind its front, 1/m per channel, of what lets light through and is not thin.
+    pub absorption: Vec3,
 }
 
 impl Default for Principled {
@@ -543,6 +553,7 @@ impl Default for Principled {
             clearcoat_roughness: 0.0,
             emission: Vec3::ZERO,
             one_sided: false,
+            absorption: Vec3::ZERO,
         }
     }
 }
@@ -765,6 +776,14 @@ impl Light {
 }
 
 impl Surface {
+    /// The coefficient of absorption, 1/m, of what leaves so much of white light, 0..=1 per channel, over a distance in
+    /// metres.
+    pub fn absorption(left: Vec3, distance: f64) -> Vec3 {
+        // Black is as good as what leaves e⁻²⁰⁰.
+        let of = |left: f32| (-libm::log(f64::from(left)) / distance).min(200.0 / distance);
+        Vec3::from_array(left.to_array().map(|left| of(left) as f32))
+    }
+
     /// What it gives off to the front, W·sr⁻¹·m⁻² per channel.
     pub fn radiance(&self) -> Vec3 {
         match *self {

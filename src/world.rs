@@ -1,5 +1,7 @@
 //! A scene made ready to be traced.
 
+use glam::Vec3;
+
 use crate::{
     Error,
     bvh::{Node, PlacedScene},
@@ -11,7 +13,7 @@ use crate::{
     light_tree::LightNode,
     lighting::{Lighting, bounding_radius},
     maps::{self, MAP_OPACITY, Maps},
-    material::{Material, OTHER_LIGHTS},
+    material::{ABSORBING, Material, OTHER_LIGHTS},
     opacity::Veils,
     primitive::Primitive,
     scene::{DirectLight, Scene, memory},
@@ -33,7 +35,7 @@ pub struct World {
     pub vertices: Vec<MeshVertex>,
     /// By index.
     pub materials: Vec<Material>,
-    /// Kinds of the materials, a bit each, and `OTHER_LIGHTS`.
+    /// Kinds of the materials, a bit each, and `OTHER_LIGHTS` and `ABSORBING`.
     pub kinds: u32,
     /// Tables of what rough materials lose.
     pub energy: Vec<f32>,
@@ -84,6 +86,12 @@ impl World {
         let kinds = materials
             .iter()
             .fold(0, |kinds, each| kinds | 1 << each.kind);
+        let absorbs = |material: &Material| material.absorption != Vec3::ZERO;
+        let kinds = if materials.iter().any(absorbs) {
+            kinds | ABSORBING
+        } else {
+            kinds
+        };
         let energy = energy::tables(&mut materials);
         let imagery = Imagery::new(scene, &mut materials).map_err(|problem| Error::File {
             file: scene.path.display().to_string(),

@@ -734,7 +734,13 @@ fn an_obj_file_brings_its_materials() {
     let albedo = Vec3::new(0.5, 0.1, 0.1);
     assert!(matches!(of(0), Surface::Diffuse { albedo: found, .. } if found == albedo));
     assert_eq!(of(2).radiance(), Vec3::new(3.0, 2.0, 1.0));
-    assert_eq!(of(3), Surface::Dielectric { ior: 1.4 });
+    assert_eq!(
+        of(3),
+        Surface::Dielectric {
+            ior: 1.4,
+            absorption: Vec3::ZERO
+        }
+    );
     assert!(
         scene.notes[0]
             .ends_with("shown grey: faces of the materials nothing, which no library has")
@@ -1015,6 +1021,51 @@ fn alpha_is_opacity_where_the_material_says_so() {
         );
         assert_eq!(found.maps, expected.maps, "{mode} {alpha} {texture}");
         assert_eq!(found.hash(), expected.hash(), "{mode} {alpha} {texture}");
+    }
+}
+
+/// What absorbs, as a scene would write it.
+#[test]
+fn the_volume_of_a_gltf_material_absorbs_as_it_says() {
+    let folder = folder("volume");
+    let mut model = square();
+    let mut of = |volume: serde_json::Value| {
+        model.json["materials"] = json!([{ "extensions": {
+            "KHR_materials_transmission": { "transmissionFactor": 1 }, "KHR_materials_volume": volume
+        } }]);
+        fs::write(folder.join("model.glb"), model.glb()).unwrap();
+    };
+    let model = "objects: [Model(file: \"model.glb\")]";
+    for (volume, expected) in [
+        (
+            json!({ "thicknessFactor": 1, "attenuationColor": [1, 0.5, 0], "attenuationDistance": 0.25 }),
+            ", absorption: ((1, 0.5, 0), 0.25)",
+        ),
+        (
+            json!({ "thicknessFactor": 1, "attenuationColor": [0.5, 0.5, 0.5] }),
+            "",
+        ),
+    ] {
+        of(volume);
+        let found = scene_of(&folder, model);
+        assert_eq!(found.notes, [""; 0]);
+        let expected = scene_of(
+            &folder,
+            &format!(
+                "materials: {{ \"it\": Principled(metallic: 1, roughness: 1, transmission: 1{expected}) }},
+                 objects: [Quad(corner: (0, 0, 0), edge_u: (1, 0, 0), edge_v: (0, 1, 0), material: \"it\")]"
+            ),
+        );
+        assert_eq!(found.materials, expected.materials);
+        assert_eq!(found.hash(), expected.hash());
+    }
+    for distance in [0, -1] {
+        of(json!({ "thicknessFactor": 1, "attenuationDistance": distance }));
+        let error = Scene::load(&folder.join("model.glb"))
+            .unwrap_err()
+            .to_string();
+        let problem = format!("attenuationDistance is {distance}, expected a number above 0");
+        assert!(error.contains(&problem), "{error}");
     }
 }
 

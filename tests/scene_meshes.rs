@@ -348,7 +348,13 @@ fn the_furnaces_are_one_sphere_in_a_white_sky() {
                 one_sided: false,
             },
         ),
-        ("dielectric", Surface::Dielectric { ior: 1.5 }),
+        (
+            "dielectric",
+            Surface::Dielectric {
+                ior: 1.5,
+                absorption: Vec3::ZERO,
+            },
+        ),
     ];
     for (name, surface) in surfaces {
         let scene = load(&format!("tests/scenes/furnace_{name}.ron"));

@@ -19,9 +19,7 @@ struct alignas(16) Material {
     f32 clearcoat;
     f32 clearcoat_alpha;
     u32 maps;
-    u32 _pad0;
-    u32 _pad1;
-    u32 _pad2;
+    Vec3 absorption;
 };
 
 inline Vec3 reflect(Vec3 direction, Vec3 normal) {
@@ -54,6 +52,11 @@ inline CosineSample sample_cosine(Vec3 normal, f32 u, f32 v) {
     Pair disk = square_to_disk(u, v);
     f32 cosine = sqrtf(greater(0.0f, 1.0f - disk.x * disk.x - disk.y * disk.y));
     return {normalize(to_world(normal, {disk.x, disk.y, cosine})), cosine};
+}
+
+inline Vec3 transmitted(const Material &material, f32 distance) {
+    return {half_power(material.absorption.x * distance), half_power(material.absorption.y * distance),
+            half_power(material.absorption.z * distance)};
 }
 
 inline f32 power_heuristic(f32 drawn, f32 other) {

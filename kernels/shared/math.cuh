@@ -85,6 +85,21 @@ inline f32 arctan2(f32 y, f32 x) {
     return y < 0.0f ? -third : third;
 }
 
+inline f32 half_power(f32 x) {
+    bool finite = x < 126.0f;
+    if (!finite) return 0.0f;
+    f32 power = greater(x, 0.0f);
+    u32 nearest = (u32)(power + 0.5f);
+    f32 t = (f32)nearest - power;
+    f32 near_1 =
+        1.0f +
+        t * (0.6931472f +
+             t * (0.2402265f +
+                  t * (0.05550411f +
+                       t * (0.009618129f + t * (0.0013333558f + t * (0.0001540353f + t * 0.000015252734f))))));
+    return near_1 * bits_to_float((127 - nearest) << 23);
+}
+
 inline Vec3 to_world(Vec3 normal, Vec3 local) {
     f32 sign = normal.z >= 0.0f ? 1.0f : -1.0f;
     f32 a = -1.0f / (sign + normal.z);

@@ -216,9 +216,10 @@ fn material_hash(surface: &Surface) -> [u8; 16] {
             hash.0.update(&[1, one_sided.into()]);
             hash.vector(reflectance);
         }
-        Surface::Dielectric { ior } => {
+        Surface::Dielectric { ior, absorption } => {
             hash.0.update(&[2]);
             hash.floats([ior]);
+            hash.absorption(absorption);
         }
         Surface::Conductor { metal, one_sided } => {
             hash.0.update(&[4, one_sided.into()]);
@@ -233,10 +234,15 @@ fn material_hash(surface: &Surface) -> [u8; 16] {
             hash.metal(metal);
             hash.roughness(roughness);
         }
-        Surface::RoughDielectric { ior, roughness } => {
+        Surface::RoughDielectric {
+            ior,
+            roughness,
+            absorption,
+        } => {
             hash.0.update(&[6]);
             hash.floats([ior]);
             hash.roughness(roughness);
+            hash.absorption(absorption);
         }
         Surface::CoatedDiffuse {
             albedo,
@@ -261,6 +267,7 @@ fn material_hash(surface: &Surface) -> [u8; 16] {
             clearcoat_roughness,
             emission,
             one_sided,
+            absorption,
         }) => {
             hash.0.update(&[8, one_sided.into(), thin.into()]);
             hash.vector(base_color);
@@ -268,6 +275,7 @@ fn material_hash(surface: &Surface) -> [u8; 16] {
             hash.vector(specular_color);
             hash.floats([transmission, clearcoat, clearcoat_roughness]);
             hash.vector(emission);
+            hash.absorption(absorption);
         }
         Surface::Emissive {
             radiance,
@@ -369,6 +377,13 @@ impl Words {
                 self.0.update(&[1]);
                 self.vector(color);
             }
+        }
+    }
+
+    fn absorption(&mut self, absorption: Vec3) {
+        if absorption != Vec3::ZERO {
+            self.0.update(b"absorption");
+            self.vector(absorption);
         }
     }
 

@@ -156,6 +156,26 @@ fn fraction(source: &Source, object: &Object, field: &str, raw: Raw) -> Result<f
     Ok(part as f32)
 }
 
+/// What a body absorbs, by what it leaves.
+fn absorption(source: &Source, object: &Object, raw: Option<Raw>) -> Result<Vec3, Error> {
+    let Some(raw) = raw else {
+        return Ok(Vec3::ZERO);
+    };
+    let expected = "(color, distance): (r, g, b), each from 0 to 1, and metres from 1e-6 to 1e8";
+    let ((r, g, b), distance) = source.field(
+        object,
+        "absorption",
+        raw,
+        expected,
+        |&((r, g, b), distance): &((f64, f64, f64), f64)| {
+            let parts = [r, g, b].iter().all(|part| (0.0..=1.0).contains(part));
+            parts && (1e-6..=1e8).contains(&distance)
+        },
+    )?;
+    let left = Vec3::new(r as f32, g as f32, b as f32);
+    Ok(Surface::absorption(left, distance))
+}
+
 fn principled<'a>(
     source: &Source<'a>,
     object: &Object<'a>,
@@ -229,6 +249,7 @@ fn principled<'a>(
             parameters.radiance("emission", raw, spp)
         })?,
         one_sided: flag("one_sided", written.one_sided)?,
+        absorption: absorption(source, object, written.absorption)?,
     })
 }
 
@@ -296,6 +317,7 @@ fn material<'a>(
         }
         MaterialText::Dielectric {
             ior,
+            absorption: absorbed,
             normal,
             opacity,
             cutoff,
@@ -304,6 +326,7 @@ fn material<'a>(
             parameters.opacity(opacity, cutoff)?;
             Surface::Dielectric {
                 ior: index(source, object, ior)?,
+                absorption: absorption(source, object, absorbed)?,
             }
         }
         MaterialText::Conductor {
@@ -349,6 +372,7 @@ fn material<'a>(
             alpha,
             masking,
             energy_compensation,
+            absorption: absorbed,
             normal,
             opacity,
             cutoff,
@@ -358,6 +382,7 @@ fn material<'a>(
             Surface::RoughDielectric {
                 ior: index(source, object, ior)?,
                 roughness: roughness(source, object, alpha, masking, energy_compensation)?,
+                absorption: absorption(source, object, absorbed)?,
             }
         }
         MaterialText::CoatedDiffuse {

@@ -118,6 +118,8 @@ pub(super) enum MaterialText<'a> {
     Dielectric {
         ior: Raw<'a>,
         #[serde(default, deserialize_with = "given")]
+        absorption: Option<Raw<'a>>,
+        #[serde(default, deserialize_with = "given")]
         normal: Option<Raw<'a>>,
         #[serde(default, deserialize_with = "given")]
         opacity: Option<Raw<'a>>,
@@ -172,6 +174,8 @@ pub(super) enum MaterialText<'a> {
         masking: Option<Raw<'a>>,
         #[serde(default, deserialize_with = "given")]
         energy_compensation: Option<Raw<'a>>,
+        #[serde(default, deserialize_with = "given")]
+        absorption: Option<Raw<'a>>,
         #[serde(default, deserialize_with = "given")]
         normal: Option<Raw<'a>>,
         #[serde(default, deserialize_with = "given")]
@@ -265,6 +269,8 @@ pub(super) struct PrincipledText<'a> {
     pub(super) clearcoat_roughness: Option<Raw<'a>>,
     #[serde(default, deserialize_with = "given")]
     pub(super) emission: Option<Raw<'a>>,
+    #[serde(default, deserialize_with = "given")]
+    pub(super) absorption: Option<Raw<'a>>,
     #[serde(default, deserialize_with = "given")]
     pub(super) normal: Option<Raw<'a>>,
     #[serde(default, deserialize_with = "given")]

@@ -254,21 +254,21 @@ impl Image {
         most.max_element()
     }
 
+    /// Whether its alpha is 1 everywhere.
+    pub(crate) fn is_opaque(&self) -> bool {
+        match &self.texels {
+            Texels::Bytes(texels) => texels.iter().all(|texel| texel[3] == u8::MAX),
+            Texels::Words(texels) => texels.iter().all(|texel| texel[3] == u16::MAX),
+            Texels::Floats(texels) => texels.iter().all(|texel| texel[3] >= 1.0),
+        }
+    }
+
     /// The mean of its colours.
     pub(crate) fn mean(&self, encoding: Encoding) -> Vec3 {
         let mut sum = DVec3::ZERO;
         // What is below 0 counts as 0, as it does where it is looked up.
         self.each_color(encoding, |color| sum += color.max(Vec3::ZERO).as_dvec3());
         (sum / (f64::from(self.width) * f64::from(self.height))).as_vec3()
-    }
-
-    /// Whether it hides all that is behind it.
-    pub(super) fn is_opaque(&self) -> bool {
-        match &self.texels {
-            Texels::Bytes(texels) => texels.iter().all(|texel| texel[3] == u8::MAX),
-            Texels::Words(texels) => texels.iter().all(|texel| texel[3] == u16::MAX),
-            Texels::Floats(texels) => texels.iter().all(|texel| texel[3] >= 1.0),
-        }
     }
 
     /// Calls `take` with every texel's colour, linear.

@@ -24,7 +24,7 @@ use crate::{
     },
     light_tree::LightNode,
     maps::{Maps, emission_at, material_at},
-    material::{ALL_KINDS, Material, PLAIN_KINDS},
+    material::{ALL_KINDS, Material, PLAIN_KINDS, transmitted},
     math::{clamped, dot, lesser, max_component},
     path::{
         Hit, MOST_LIKELY, NO_PATH, NO_PRIMITIVE, ROULETTE_AFTER, Ray, Rgb, ShadowRay, Span,
@@ -142,6 +142,9 @@ fn shade_path<const PLACED: bool>(
     }
     if !scatters || (!front && material.one_sided == 1) {
         return false;
+    }
+    if !front && max_component(material.absorption) > 0.0 {
+        vertex.throughput.rgb *= transmitted(material, hit.distance);
     }
     let side = if front { 1.0 } else { -1.0 };
     let normal = surface.normal * side;

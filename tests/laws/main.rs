@@ -3,6 +3,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod absorption;
 mod counts;
 mod energy;
 mod furnace;

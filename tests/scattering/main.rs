@@ -130,7 +130,11 @@ pub(crate) fn metal(metal: Metal, roughness: Roughness) -> Surface {
 }
 
 pub(crate) fn glass(ior: f32, roughness: Roughness) -> Surface {
-    Surface::RoughDielectric { ior, roughness }
+    Surface::RoughDielectric {
+        ior,
+        roughness,
+        absorption: Vec3::ZERO,
+    }
 }
 
 pub(crate) fn gold() -> Metal {

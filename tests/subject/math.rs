@@ -4,7 +4,7 @@ use std::{f32::consts::FRAC_PI_4, ops::Range};
 
 use glam::Vec3;
 use raysieve::math::{
-    cos_small, dot, normalize, sin_cos_turns, sin_small, square_to_disk, to_world,
+    cos_small, dot, half_power, normalize, sin_cos_turns, sin_small, square_to_disk, to_world,
 };
 
 use crate::common::Random;
@@ -166,5 +166,31 @@ fn frames_are_orthonormal_about_any_normal() {
             "{normal}"
         );
         assert!((x.cross(y) - z).length() < 4e-6, "{normal}: left-handed");
+    }
+}
+
+#[test]
+fn halves_are_as_exact_as_they_claim() {
+    let mut random = Random(4);
+    let mut worst = 0.0_f64;
+    for _ in 0..2_000_000 {
+        let x = random.unit() * if random.unit() < 0.5 { 2.0 } else { 120.0 };
+        let exact = (-f64::from(x)).exp2();
+        worst = worst.max(units(half_power(x), exact));
+    }
+    println!("half_power: {worst} units in the last place");
+    assert!(worst < 1.5, "{worst}");
+    for power in 0..126 {
+        let power = power as f32;
+        assert_eq!(f64::from(half_power(power)), (-f64::from(power)).exp2());
+    }
+    for (x, expected) in [
+        (-1.0, 1.0),
+        (-f32::INFINITY, 1.0),
+        (126.0, 0.0),
+        (f32::INFINITY, 0.0),
+        (f32::NAN, 0.0),
+    ] {
+        assert_eq!(half_power(x), expected, "{x}");
     }
 }

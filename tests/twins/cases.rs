@@ -38,11 +38,11 @@ use raysieve::{
     maps::{
         Imagery, Maps, bent_normal, cut, emission_at, map_at, material_at, part_of, scaled, shining,
     },
-    material::{Material, fresnel, power_heuristic, reflect, refract, sample_cosine},
+    material::{Material, fresnel, power_heuristic, reflect, refract, sample_cosine, transmitted},
     math::{
-        arctan2, clamped, cos_small, cross, dot, greater, lesser, luminance, max_component,
-        normalize, offset_point, round_down, sin_cos_turns, sin_small, square_to_disk, to_local,
-        to_world,
+        arctan2, clamped, cos_small, cross, dot, greater, half_power, lesser, luminance,
+        max_component, normalize, offset_point, round_down, sin_cos_turns, sin_small,
+        square_to_disk, to_local, to_world,
     },
     microfacet::{fresnel_conductor, sample_facet, schlick, shadowing, smith_root, visible_facets},
     opacity::{
@@ -305,6 +305,7 @@ fn math() -> Vec<Case> {
         twin!("math", "cos_small", |x: f32| cos_small(x)),
         twin!("math", "sin_cos_turns", |turns: f32| sin_cos_turns(turns)),
         twin!("math", "arctan2", |y: f32, x: f32| arctan2(y, x)),
+        twin!("math", "half_power", |x: f32| half_power(x)),
         twin!("math", "to_world", |normal: Vec3, local: Vec3| to_world(
             normal, local
         )),
@@ -960,6 +961,17 @@ fn material() -> Vec<Case> {
             "material",
             "sample_cosine",
             |normal: Vec3, u: f32, v: f32| sample_cosine(normal, u, v)
+        ),
+        twin!(
+            ("material", "transmitted", "transmitted"),
+            |inputs| {
+                let material = Material {
+                    absorption: inputs.draw(),
+                    ..inputs.draw()
+                };
+                (material, inputs.draw())
+            },
+            |material: Material, distance: f32| transmitted(&material, distance)
         ),
         twin!("material", "power_heuristic", |drawn: f32, other: f32| {
             power_heuristic(drawn, other)

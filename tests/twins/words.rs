@@ -144,7 +144,7 @@ words_of! {
     Material {
         color: Vec3, kind: u32, emission: Vec3, ior: f32, eta: Vec3, alpha: f32, k: Vec3, flags: u32, one_sided: u32,
         table: u32, mirrors: u32, specular: f32, metallic: f32, transmission: f32, clearcoat: f32, clearcoat_alpha: f32,
-        maps: u32, _pad0: u32, _pad1: u32, _pad2: u32
+        maps: u32, absorption: Vec3
     }
     Bsdf {
         color: Vec3, kind: u32, index: Vec3, k: Vec3, eta: f32, alpha: f32, flags: u32, table: u32, back: u32, lost: f32,

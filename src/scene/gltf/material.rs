@@ -334,11 +334,18 @@ fn surface(written: &Material, model: &mut Model) -> Result<ModelMaterial, Strin
         let volume = extensions.volume.as_ref();
         let thin = volume.is_none_or(|volume| volume.thickness_factor.0 == 0.0);
         principled.thin = thin && principled.transmission > 0.0;
-        let absorbs = volume.is_some_and(|volume| {
-            volume.attenuation_distance.0.is_finite() && volume.attenuation_color.0 != [1.0; 3]
-        });
-        if absorbs && !thin && principled.transmission > 0.0 {
-            model.note("not shown: absorption (KHR_materials_volume)".to_owned());
+        if let Some(volume) = volume {
+            let left = color("attenuationColor", volume.attenuation_color.0)?;
+            let distance = volume.attenuation_distance.0;
+            if distance.is_nan() || distance <= 0.0 {
+                return Err(format!(
+                    "attenuationDistance is {distance}, expected a number above 0"
+                ));
+            }
+            if distance.is_finite() && left != Vec3::ONE {
+                // Less than a micrometre is no distance to see through.
+                principled.absorption = Surface::absorption(left, f64::from(distance.max(1e-6)));
+            }
         }
         if let Some(written) = extensions.others.get(CLEARCOAT) {
             let number = |field| value(written, field).map(Option::unwrap_or_default);

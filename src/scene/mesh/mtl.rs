@@ -248,7 +248,10 @@ impl Written {
         let most = self.specular.max_element();
         let surface = match self.model {
             // Glass, with or without ray tracing.
-            4 | 6 | 7 | 9 if !physical => Surface::Dielectric { ior: self.ior },
+            4 | 6 | 7 | 9 if !physical => Surface::Dielectric {
+                ior: self.ior,
+                absorption: Vec3::ZERO,
+            },
             _ if physical => Surface::Principled(principled),
             // What shows nothing but what it reflects is a metal.
             _ if glossy && diffuse == Vec3::ZERO => Surface::Principled(Principled {
