@@ -19,7 +19,7 @@ use crate::{
     path::{Span, rendered_pixel},
     picture::Picture,
     scene::memory,
-    stages::resolve,
+    stages::{megakernel, resolve},
     wave::{CpuWave, CudaWave, Report, Wave},
     wavefront::trace,
     world::World,
@@ -98,6 +98,8 @@ pub(crate) struct Spans {
     pub(crate) pixels: Pixels,
     pub(crate) seed: u32,
     pub(crate) wave_size: u32,
+    /// Whether each path is traced in one go, instead of a wave stage by stage.
+    pub(crate) by_megakernel: bool,
     pub(crate) next: AtomicU64,
     pub(crate) end: u64,
 }
@@ -316,6 +318,16 @@ impl Backend {
             .try_for_each(|wave| lock(wave).set_camera(camera, &film))
     }
 
+    /// Gets ready to trace paths in one go.
+    pub(crate) fn load_megakernel(&mut self) -> Result<(), Error> {
+        self.waves
+            .iter()
+            .try_for_each(|wave| match &mut *lock(wave) {
+                Wave::Cpu(_) => Ok(()),
+                Wave::Cuda(cuda) => cuda.load_megakernel(),
+            })
+    }
+
     /// Sieves by another strategy.
     pub(crate) fn set_strategy(&mut self, strategy: Strategy) -> Result<(), Error> {
         self.waves
@@ -337,7 +349,11 @@ fn render(wave: &mut Wave, spans: &Spans, deadline: Instant) -> Result<Vec<Repor
         let Some(span) = spans.deal() else {
             return Ok(reports);
         };
-        trace(wave, span)?;
+        if spans.by_megakernel {
+            megakernel(wave, span)?;
+        } else {
+            trace(wave, span)?;
+        }
         wave.depart()?;
     }
 }

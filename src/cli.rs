@@ -204,7 +204,7 @@ pub(crate) struct Verify {
 /// Measures what the sieve is worth: every strategy, bounce by bounce, beside none
 ///
 /// Each scene is rendered with each strategy in turn, round after round, so that what disturbs the machine disturbs all
-/// alike. The tables are Markdown: the time of a frame and its spread, how many times as fast as without a sieve (off),
+/// alike; and with a megakernel, which traces each path in one go, without stages and without a sieve. The tables are Markdown: the time of a frame and its spread, how many times as fast as without a sieve (off),
 /// and for every bounce the paths that live and the time of its stages. The film must be the same every time.
 #[derive(Args, Clone, Debug)]
 #[command(
@@ -254,9 +254,9 @@ pub(crate) struct Bench {
         conflicts_with = "from")]
     pub(crate) warm_up: u32,
 
-    /// Strategies to measure [default: all]
-    #[arg(long, value_name = "STRATEGIES", value_delimiter = ',', value_parser = strategy(), conflicts_with = "from")]
-    strategies: Vec<Strategy>,
+    /// Strategies to measure, and the megakernel [default: all]
+    #[arg(long, value_name = "STRATEGIES", value_delimiter = ',', value_parser = method(), conflicts_with = "from")]
+    strategies: Vec<Method>,
 
     #[command(flatten)]
     device: Device,
@@ -282,15 +282,36 @@ pub(crate) struct Bench {
 
 impl Bench {
     /// What is measured, in the order of the tables.
-    pub(crate) fn strategies(&self) -> Vec<Strategy> {
-        let all = Strategy::ALL.iter().copied();
-        all.filter(|strategy| self.strategies.is_empty() || self.strategies.contains(strategy))
-            .collect()
+    pub(crate) fn methods(&self) -> Vec<Method> {
+        let wanted =
+            |method: &Method| self.strategies.is_empty() || self.strategies.contains(method);
+        Method::all().filter(wanted).collect()
     }
 
-    /// The scene on its backend, to be sieved by this strategy at first.
-    pub(crate) fn renderer(&self, scene: &Scene, strategy: Strategy) -> Result<Renderer, Error> {
-        self.device.renderer(scene, strategy)
+    /// The scene on its backend.
+    pub(crate) fn renderer(&self, scene: &Scene) -> Result<Renderer, Error> {
+        self.device.renderer(scene, Strategy::default())
+    }
+}
+
+/// How a frame is rendered: stage by stage with a sieve of this strategy between them, or each path in one go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Method {
+    Sieve(Strategy),
+    Megakernel,
+}
+
+impl Method {
+    fn all() -> impl Iterator<Item = Method> {
+        let sieves = Strategy::ALL.iter().copied().map(Method::Sieve);
+        sieves.chain([Method::Megakernel])
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Method::Sieve(strategy) => strategy.name(),
+            Method::Megakernel => "megakernel",
+        }
     }
 }
 
@@ -730,6 +751,14 @@ fn size(text: &str) -> Result<(u32, u32), String> {
 fn strategy() -> impl TypedValueParser<Value = Strategy> {
     let names = Strategy::ALL.iter().map(|strategy| strategy.name());
     PossibleValuesParser::new(names).try_map(|name| name.parse::<Strategy>())
+}
+
+fn method() -> impl TypedValueParser<Value = Method> {
+    let names = Method::all().map(Method::name).collect::<Vec<_>>();
+    PossibleValuesParser::new(names).try_map(|name| {
+        let named = Method::all().find(|method| method.name() == name);
+        named.ok_or("no such strategy")
+    })
 }
 
 fn tone() -> impl TypedValueParser<Value = Tone> {

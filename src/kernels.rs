@@ -91,6 +91,18 @@ const HEADERS: &[(&str, &str)] = &[
         include_str!("../kernels/shared/opacity.cuh"),
     ),
     (
+        "kernels/shared/first_ray.cuh",
+        include_str!("../kernels/shared/first_ray.cuh"),
+    ),
+    (
+        "kernels/shared/shading.cuh",
+        include_str!("../kernels/shared/shading.cuh"),
+    ),
+    (
+        "kernels/shared/whole_path.cuh",
+        include_str!("../kernels/shared/whole_path.cuh"),
+    ),
+    (
         "kernels/shared/film.cuh",
         include_str!("../kernels/shared/film.cuh"),
     ),

@@ -35,6 +35,7 @@ pub struct Renderer {
     pixels: Pixels,
     /// (pixel, sample) pairs to render, in their order.
     range: Range<u64>,
+    by_megakernel: bool,
     /// Up to where they are on the film, or will be when the device gets there.
     done: u64,
     /// Counts and stage times so far.
@@ -69,6 +70,7 @@ impl Renderer {
             max_bounces: scene.max_bounces,
             pixels: Pixels::all(scene.size),
             range: Samples::first(scene.spp, width * height).stretches()[0].clone(),
+            by_megakernel: false,
             done: 0,
             stats,
             elapsed: Duration::ZERO,
@@ -92,6 +94,7 @@ impl Renderer {
             pixels: self.pixels,
             seed: self.seed,
             wave_size: self.backend.wave_size,
+            by_megakernel: self.by_megakernel,
             next: AtomicU64::new(self.done),
             end,
         };
@@ -216,7 +219,17 @@ impl Renderer {
     /// Goes on with another implementation of the sieve: the film stays, since the bits do not change.
     pub fn set_strategy(&mut self, strategy: Strategy) -> Result<(), Error> {
         self.backend.set_strategy(strategy)?;
+        self.by_megakernel = false;
         self.stats.compaction = strategy.to_string();
+        Ok(())
+    }
+
+    /// Goes on with one kernel that traces whole paths, without stages and without a sieve, until a strategy is set: the
+    /// film stays. The statistics then have no times of stages.
+    pub fn set_megakernel(&mut self) -> Result<(), Error> {
+        self.backend.load_megakernel()?;
+        self.by_megakernel = true;
+        self.stats.compaction = "megakernel".to_owned();
         Ok(())
     }
 

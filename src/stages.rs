@@ -3,6 +3,7 @@
 mod accumulate;
 mod generate;
 mod intersect;
+mod megakernel;
 mod resolve;
 mod shade;
 mod shadow;
@@ -20,6 +21,7 @@ pub use accumulate::accumulate;
 pub(crate) use generate::first_ray;
 pub use generate::generate;
 pub use intersect::intersect;
+pub use megakernel::{Megakernel, SceneKind, megakernel};
 pub use resolve::resolve;
 pub use shade::shade;
 pub use shadow::shadow;
@@ -119,6 +121,9 @@ pub fn sources() -> Vec<Source> {
         shadow::veiled_source(),
         accumulate::source(),
         resolve::source(),
+        megakernel::source(ALL_KINDS),
+        megakernel::source(PLAIN_KINDS),
+        megakernel::veiled_source(),
     ];
     sources.extend(Select::sources::<u32, u32>(Strategy::default()));
     sources

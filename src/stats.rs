@@ -114,7 +114,7 @@ impl Stats {
                 Stage::Sieve => &mut bounce.compact_ms,
                 Stage::Shade => &mut bounce.shade_ms,
                 Stage::Shadow => &mut bounce.shadow_ms,
-                Stage::Generate | Stage::Accumulate => continue,
+                Stage::Generate | Stage::Accumulate | Stage::Megakernel => continue,
             };
             *time += milliseconds * time_share;
         }

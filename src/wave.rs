@@ -55,6 +55,8 @@ pub enum Stage {
     Shadow,
     /// Samples onto the film.
     Accumulate,
+    /// All of it at once.
+    Megakernel,
 }
 
 /// What a wave counted, and how long each of its stages took.

@@ -25,6 +25,8 @@ const SHIPPED_CAPABILITIES: [u32; 5] = [75, 80, 86, 90, 120];
 const MOST_REGISTERS_TRAVERSING: u32 = 80;
 /// With more, fewer than 4.
 const MOST_REGISTERS: u32 = 128;
+/// With more, fewer than 3: the megakernel carries a whole path through traversal and shading.
+const MOST_REGISTERS_OF_PATHS: u32 = 168;
 
 fn main() {
     let nvrtc = || Nvrtc::find().map(Arc::new);
@@ -167,6 +169,7 @@ fn spills_nothing(source: &Source, kernels: &[Usage], capability: u32) {
             "intersect" | "intersect_placed" | "shadow" | "shadow_placed" => {
                 MOST_REGISTERS_TRAVERSING
             }
+            "megakernel" | "megakernel_placed" | "megakernel_veiled" => MOST_REGISTERS_OF_PATHS,
             _ => MOST_REGISTERS,
         };
         assert!((1..=most).contains(&usage.registers), "{case}");

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use compaction::select::Strategy;
 use indicatif::ProgressBar;
 use raysieve::{
     Error,
@@ -15,7 +14,7 @@ use raysieve::{
 use super::results::{SceneResults, Timing, typical};
 use crate::{
     backend_line,
-    cli::Bench,
+    cli::{Bench, Method},
     headless::{PROGRESS_STEPS, progress_bar, reading},
     note,
 };
@@ -60,12 +59,12 @@ pub(super) fn scene(
     progress: &mut Progress,
     refuse: impl FnOnce(&SceneResults) -> Result<(), Error>,
 ) -> Result<SceneResults, Error> {
-    let strategies = arguments.strategies();
+    let methods = arguments.methods();
     let mut scene = progress.suspend(|| reading(path, || Scene::load(path)))?;
     scene.set_size(arguments.size.unwrap_or(scene.size));
     scene.spp = arguments.spp.unwrap_or(1);
     scene.check_settings()?;
-    let mut renderer = arguments.renderer(&scene, strategies[0])?;
+    let mut renderer = arguments.renderer(&scene)?;
     let pixels = scene.size.0 * scene.size.1;
     if arguments.spp.is_none() {
         let paths = match renderer.stats().backend.as_str() {
@@ -83,16 +82,16 @@ pub(super) fn scene(
     let mut results = described(&scene, &renderer);
     refuse(&results)?;
 
-    let frames = frames(&mut renderer, &strategies, arguments, progress)?;
-    agree(&scene, &strategies, &frames)?;
+    let frames = frames(&mut renderer, &methods, arguments, progress)?;
+    agree(&scene, &methods, &frames)?;
     let first = &frames[0][0];
     results.film_hash.clone_from(&first.film_hash);
     (results.paths, results.rays) = (first.paths, first.rays);
-    results.strategies = strategies
+    results.strategies = methods
         .iter()
         .zip(&frames)
-        .map(|(strategy, frames)| Timing {
-            strategy: strategy.to_string(),
+        .map(|(method, frames)| Timing {
+            strategy: method.name().to_owned(),
             seconds: frames.iter().map(|frame| frame.seconds).collect(),
             bounces: typical(frames),
         })
@@ -125,20 +124,23 @@ fn described(scene: &Scene, renderer: &Renderer) -> SceneResults {
 /// behind the same one.
 fn frames(
     renderer: &mut Renderer,
-    strategies: &[Strategy],
+    methods: &[Method],
     arguments: &Bench,
     progress: &Progress,
 ) -> Result<Vec<Vec<Stats>>, Error> {
     let rounds = arguments.warm_up + arguments.rounds;
-    let all = (rounds as usize * strategies.len()) as f64;
-    let mut frames = vec![Vec::new(); strategies.len()];
+    let all = (rounds as usize * methods.len()) as f64;
+    let mut frames = vec![Vec::new(); methods.len()];
     for round in 0..rounds {
-        for turn in 0..strategies.len() {
-            let place = (round as usize + turn) % strategies.len();
-            renderer.set_strategy(strategies[place])?;
+        for turn in 0..methods.len() {
+            let place = (round as usize + turn) % methods.len();
+            match methods[place] {
+                Method::Sieve(strategy) => renderer.set_strategy(strategy)?,
+                Method::Megakernel => renderer.set_megakernel()?,
+            }
             renderer.restart()?;
             while renderer.advance()? {
-                let done = (round as usize * strategies.len() + turn) as f64;
+                let done = (round as usize * methods.len() + turn) as f64;
                 progress.set((done + renderer.progress()) / all);
             }
             let frame = renderer.finish()?;
@@ -151,21 +153,22 @@ fn frames(
 }
 
 /// Whether all frames show the same, and counted the same.
-fn agree(scene: &Scene, strategies: &[Strategy], frames: &[Vec<Stats>]) -> Result<(), Error> {
+fn agree(scene: &Scene, methods: &[Method], frames: &[Vec<Stats>]) -> Result<(), Error> {
     let counts = |stats: &Stats| -> Vec<[u64; 4]> {
         let row = |row: &BounceStats| [row.rays, row.hits, row.survivors, row.shadow_rays];
         stats.bounces.iter().map(row).collect()
     };
-    let (by, first) = (strategies[0], &frames[0][0]);
-    for (strategy, frames) in strategies.iter().zip(frames) {
+    let (by, first) = (methods[0].name(), &frames[0][0]);
+    for (method, frames) in methods.iter().zip(frames) {
+        let method = method.name();
         for frame in frames {
             let problem = if frame.film_hash != first.film_hash {
                 format!(
-                    "film_hash is {} by {by} and {} by {strategy}",
+                    "film_hash is {} by {by} and {} by {method}",
                     first.film_hash, frame.film_hash
                 )
             } else if counts(frame) != counts(first) {
-                format!("{by} and {strategy} count other rays")
+                format!("{by} and {method} count other rays")
             } else {
                 continue;
             };

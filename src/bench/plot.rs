@@ -91,7 +91,12 @@ fn bounces(svg: &mut Svg, top: f64, scene: &SceneResults, sieve: &Timing, off: O
     let longest = times.fold(f64::MIN_POSITIVE, f64::max);
     for part in [0.0, 0.5, 1.0] {
         let y = top + BOUNCES_HEIGHT * (1.0 - part);
-        svg.level(LEFT, y, BOUNCES_WIDTH, &figure(longest * part));
+        let time = if part == 0.0 {
+            "0".to_owned()
+        } else {
+            figure(longest * part)
+        };
+        svg.level(LEFT, y, BOUNCES_WIDTH, &time);
         let percent = format!("{:.0} %", 100.0 * part);
         svg.value(LEFT + BOUNCES_WIDTH + 36.0, y + 4.0, &percent);
     }
@@ -142,17 +147,17 @@ fn strategies(svg: &mut Svg, top: f64, scene: &SceneResults) {
     for (place, timing) in scene.strategies.iter().enumerate() {
         let y = top + STRATEGY_HEIGHT * place as f64;
         let length = STRATEGIES_WIDTH * speed(timing) / fastest;
-        let colour = if timing.strategy == OFF {
-            WITHOUT
-        } else {
-            WITH
+        let colour = match timing {
+            timing if timing.strategy == OFF => WITHOUT,
+            timing if timing.has_stages() => WITH,
+            _ => LIVE,
         };
         svg.value(STRATEGIES_LEFT - 6.0, y + 9.0, &timing.strategy);
         svg.bar(STRATEGIES_LEFT, y, length, STRATEGY_HEIGHT * 0.75, colour);
         svg.note(
             STRATEGIES_LEFT + length + 5.0,
             y + 9.0,
-            &figure(speed(timing)),
+            &format!("{:.2}", speed(timing)),
         );
     }
 }

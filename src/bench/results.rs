@@ -174,6 +174,11 @@ impl Timing {
         3.0 * self.deviation() / self.median()
     }
 
+    /// Whether the times of stages are known: a megakernel has none.
+    pub(super) fn has_stages(&self) -> bool {
+        self.bounces.iter().any(|row| Timing::bounce_ms(row) > 0.0)
+    }
+
     /// All stages of a bounce, milliseconds.
     pub(super) fn bounce_ms(row: &BounceStats) -> f64 {
         row.intersect_ms + row.shade_ms + row.shadow_ms + row.compact_ms
@@ -183,6 +188,9 @@ impl Timing {
     pub(super) fn faster_from(&self, other: &Timing) -> Option<u32> {
         let both = self.bounces.iter().zip(&other.bounces);
         let both: Vec<_> = both.filter(|(row, _)| row.rays > 0).collect();
+        if !(self.has_stages() && other.has_stages()) {
+            return None;
+        }
         let faster = both
             .iter()
             .rev()

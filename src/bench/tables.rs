@@ -87,7 +87,7 @@ pub(super) fn fastest_sieve(scene: &SceneResults) -> Option<&Timing> {
     let sieves = scene
         .strategies
         .iter()
-        .filter(|timing| timing.strategy != OFF);
+        .filter(|timing| timing.strategy != OFF && timing.has_stages());
     shortest(sieves).or_else(|| fastest(scene))
 }
 
@@ -158,10 +158,17 @@ fn bounces(scene: &SceneResults) -> String {
     let off = scene
         .timing(OFF)
         .filter(|off| off.strategy != fastest.strategy);
+    let by_stages: Vec<_> = scene
+        .strategies
+        .iter()
+        .filter(|timing| timing.has_stages())
+        .collect();
+    if by_stages.is_empty() {
+        return String::new();
+    }
     let mut head = vec![("bounce", Align::Right), ("live", Align::Right)];
     head.extend(
-        scene
-            .strategies
+        by_stages
             .iter()
             .map(|timing| (timing.strategy.as_str(), Align::Right)),
     );
@@ -174,7 +181,7 @@ fn bounces(scene: &SceneResults) -> String {
     let rows = live.map(|(place, row)| {
         let share = 100.0 * row.rays as f64 / scene.paths.max(1) as f64;
         let mut cells = vec![row.bounce.to_string(), format!("{share:.1} %")];
-        cells.extend(scene.strategies.iter().map(|timing| {
+        cells.extend(by_stages.iter().map(|timing| {
             let row = timing.bounces.get(place);
             row.map_or(NOTHING.to_owned(), |row| figure(Timing::bounce_ms(row)))
         }));

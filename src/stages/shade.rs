@@ -100,22 +100,22 @@ fn on_cpu<const PLACED: bool>(wave: &mut CpuWave, bounce: u32) {
 }
 
 /// A path where it hit, before and after it is shaded.
-struct Vertex {
-    numbers: Sampler,
-    bounce: u32,
+pub(super) struct Vertex {
+    pub(super) numbers: Sampler,
+    pub(super) bounce: u32,
     /// That was hit.
-    instance: u32,
-    ray: Ray,
-    throughput: Throughput,
-    emitted: Vec3,
-    shadow_ray: ShadowRay,
+    pub(super) instance: u32,
+    pub(super) ray: Ray,
+    pub(super) throughput: Throughput,
+    pub(super) emitted: Vec3,
+    pub(super) shadow_ray: ShadowRay,
     /// That the shadow ray goes to.
-    light_instance: u32,
+    pub(super) light_instance: u32,
 }
 
 /// Shades one path; whether it goes on.
 #[inline]
-fn shade_path<const PLACED: bool>(
+pub(super) fn shade_path<const PLACED: bool>(
     world: &World,
     scatters: bool,
     hit: &Hit,

@@ -23,7 +23,7 @@ use crate::{
     material::Material,
     path::{Hit, Ray, Rgb, ShadowRay, Span, Throughput},
     primitive::Primitive,
-    stages::Kernels,
+    stages::{Kernels, Megakernel, SceneKind},
     texture::Texture,
     world::World,
 };
@@ -37,6 +37,8 @@ pub struct CudaWave {
     pub stream: Arc<CudaStream>,
     /// The stages' kernels.
     pub kernels: Kernels,
+    /// Once it was asked for: [`CudaWave::load_megakernel`].
+    pub megakernel: Option<Megakernel>,
     /// The tree over the primitives.
     pub nodes: CudaSlice<Node>,
     /// In the trees' order.
@@ -113,6 +115,7 @@ pub struct CudaWave {
     pub workspace: Workspace,
     /// How the queue is sieved.
     pub strategy: Strategy,
+    scene: SceneKind,
     most_blocks: u32,
     context: Arc<CudaContext>,
     compiler: Compiler,
@@ -208,6 +211,12 @@ impl CudaWave {
             enqueued: VecDeque::new(),
             stream,
             kernels,
+            megakernel: None,
+            scene: SceneKind {
+                materials: world.kinds,
+                plain: world.is_plain(),
+                veiled: world.veils().is_some(),
+            },
             select,
             strategy,
             most_blocks: BLOCKS_PER_MULTIPROCESSOR * multiprocessors.unsigned_abs(),
@@ -304,6 +313,15 @@ impl CudaWave {
         self.workspace = Workspace::for_strategy(&self.stream, strategy, capacity)?;
         self.select = select;
         self.strategy = strategy;
+        Ok(())
+    }
+
+    /// Loads the kernel that traces whole paths, unless it is there.
+    pub fn load_megakernel(&mut self) -> Result<(), Error> {
+        if self.megakernel.is_none() {
+            let kernel = Megakernel::new(&self.compiler, &self.context, self.scene)?;
+            self.megakernel = Some(kernel);
+        }
         Ok(())
     }
 

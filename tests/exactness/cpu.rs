@@ -8,7 +8,7 @@ use raysieve::{
 
 use crate::{
     assert_equal,
-    common::{garden, load, on_cpu, render, sized, start},
+    common::{garden, load, on_cpu, render, sized, start, veiled_garden},
 };
 
 fn small_scenes() -> Vec<Scene> {
@@ -46,6 +46,33 @@ pub(crate) fn settings_do_not_matter() {
                     assert_equal(&stats, &expected, &format!("{settings:?}"));
                 }
             }
+        }
+    }
+}
+
+pub(crate) fn whole_paths_have_the_film_of_stages() {
+    let more = ["instances", "lights", "many_lights", "g_dof"];
+    let more = more.map(|name| sized(load(format!("tests/scenes/{name}.ron")), 24, 16, 5));
+    let veiled = sized(veiled_garden(), 24, 16, 5);
+    for scene in small_scenes().into_iter().chain(more).chain([veiled]) {
+        let (_, expected) = render(&scene, &on_cpu());
+        for wave_size in [1, 7, 1000, 100_000] {
+            let settings = Settings {
+                wave_size: Some(wave_size),
+                ..on_cpu()
+            };
+            let mut renderer = start(&scene, &settings);
+            renderer.set_megakernel().unwrap();
+            while renderer.advance().unwrap() {}
+            let case = format!("megakernel, waves of {wave_size}");
+            assert_equal(&renderer.finish().unwrap(), &expected, &case);
+            // Back to the loop.
+            renderer.restart().unwrap();
+            renderer.set_strategy(Strategy::default()).unwrap();
+            while renderer.advance().unwrap() {}
+            let stats = renderer.finish().unwrap();
+            assert_equal(&stats, &expected, &case);
+            assert!(stats.bounces[0].intersect_ms > 0.0);
         }
     }
 }

@@ -62,6 +62,11 @@ fn agrees_by(strategies: &[Strategy], scene: &Scene, wave_sizes: &[Option<u32>])
                 expected.scene
             );
         }
+        renderer.restart().unwrap();
+        renderer.set_megakernel().unwrap();
+        while renderer.advance().unwrap() {}
+        let case = format!("megakernel, waves of {wave_size:?}");
+        assert_equal(&renderer.finish().unwrap(), &expected, &case);
     }
 }
 

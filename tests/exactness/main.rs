@@ -18,6 +18,10 @@ fn main() {
             "threads_strategies_and_wave_sizes_do_not_matter",
             cpu::settings_do_not_matter,
         )
+        .test(
+            "whole_paths_have_the_film_of_stages",
+            cpu::whole_paths_have_the_film_of_stages,
+        )
         .test("all_ways_to_a_film_cross", matrix::holds_on_cpus)
         .test(
             "the_steps_of_a_render_do_not_matter",

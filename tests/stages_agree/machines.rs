@@ -220,7 +220,7 @@ pub(crate) struct Host {
 }
 
 /// The kernels, by their numbers in that program.
-const KERNELS: [&str; 14] = [
+const KERNELS: [&str; 19] = [
     "generate",
     "intersect",
     "intersect_placed",
@@ -235,6 +235,11 @@ const KERNELS: [&str; 14] = [
     "shadow_veiled",
     "accumulate",
     "resolve",
+    "megakernel",
+    "megakernel_placed",
+    "megakernel_plain",
+    "megakernel_plain_placed",
+    "megakernel_veiled",
 ];
 /// Blocks of a grid over a queue: some that divide nothing.
 const BLOCKS: u32 = 7;
@@ -561,6 +566,49 @@ impl Host {
             BLOCKS,
             &mut arguments,
         );
+    }
+
+    /// All paths in one go: the film and the counts.
+    pub(crate) fn megakernel(&mut self, buffers: &mut Buffers) {
+        let (span, camera) = (buffers.span, self.setting.camera);
+        let world = self.setting.world.clone();
+        let count_slots = buffers.counts.len() as u32;
+        let max_bounces = self.setting.max_bounces;
+        let mut arguments = [
+            list(&world.nodes),
+            list(&world.primitives),
+            list(&world.instances),
+            list(&world.corners),
+            list(&world.vertices),
+            list(&world.materials),
+            list(&world.maps),
+            list(&world.textures),
+            list(&world.texels),
+            list(&world.energy),
+            list(&world.lights),
+            list(&world.light_nodes),
+            list(&world.light_places),
+            value(&world.surroundings),
+            list(&world.lamps),
+            value(&world.environment),
+            list(&world.environment_rows),
+            list(&world.environment_texels),
+            value(&camera),
+            value(&span),
+            value(&max_bounces),
+            list_mut(&mut buffers.sums),
+            list_mut(&mut buffers.rejected),
+            list_mut(&mut buffers.counts),
+            value(&count_slots),
+        ];
+        let kernel = if world.veils().is_some() {
+            "megakernel_veiled"
+        } else if world.kinds & !PLAIN_KINDS == 0 {
+            self.variant("megakernel_plain", "megakernel_plain_placed")
+        } else {
+            self.variant("megakernel", "megakernel_placed")
+        };
+        self.launch(kernel, span.path_count, &mut arguments);
     }
 
     fn accumulate(&mut self, buffers: &mut Buffers) {

@@ -24,6 +24,7 @@ use raysieve::{
     film::film_hash,
     path::Span,
     scene::{Focus, Lens, PixelFilter, Scene},
+    wave::counts,
     world::World,
 };
 
@@ -66,6 +67,12 @@ fn main() {
         tests = tests.gpu(&format!("{stage}_agrees_on_cuda"), body);
     }
     tests
+        .needs(
+            "no C++ compiler",
+            compiler.clone(),
+            "whole_paths_by_a_host_compiler_have_the_cpus_film",
+            whole_paths,
+        )
         .needs(
             "no C++ compiler",
             compiler,
@@ -272,6 +279,47 @@ fn whole_loop(compiler: &HostCompiler) {
             .flat_map(|pixel| pixel.to_array())
             .collect();
         assert_eq!(first("channel", "picture", &expected, &channels), None);
+    }
+}
+
+/// The megakernel by the host's compiler, in scenes with its every variant.
+fn whole_paths(compiler: &HostCompiler) {
+    for scene in [
+        load("scenes/cornell.ron"),
+        load("scenes/spheres.ron"),
+        load("tests/scenes/lights.ron"),
+        load("tests/scenes/many_lights.ron"),
+        load("tests/scenes/instances.ron"),
+        garden_by_lens(),
+        placed_garden(),
+        veiled_garden(),
+    ] {
+        let scene = sized(scene, 40, 30, 5);
+        let (width, height) = scene.size;
+        let setting = setting(&scene, width, height);
+        let span = Span {
+            width,
+            pixel_count: width * height,
+            path_count: width * height * scene.spp,
+            seed: scene.seed,
+            ..Span::default()
+        };
+        let mut film = Buffers::new(span, setting.max_bounces, !setting.world.is_plain());
+        Host::new(compiler, &setting).megakernel(&mut film);
+        let (_, stats) = render(&scene, &on_cpu());
+        let hash = film_hash(width, height, &film.sums);
+        assert_eq!(hash, stats.film_hash, "{}", setting.name);
+        for row in &stats.bounces {
+            let counted = [
+                counts::rays,
+                counts::hits,
+                counts::shadow_rays,
+                counts::survivors,
+            ]
+            .map(|place| u64::from(film.counts[place(row.bounce)]));
+            let expected = [row.rays, row.hits, row.shadow_rays, row.survivors];
+            assert_eq!(counted, expected, "{}, bounce {}", setting.name, row.bounce);
+        }
     }
 }
 

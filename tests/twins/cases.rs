@@ -85,6 +85,56 @@ const EXCUSED: &[(&str, &str, &str)] = &[
         "visit_placed",
         "takes a function: nearest_placed and occluded_placed call it",
     ),
+    (
+        "first_ray",
+        "first_ray",
+        "is in a stage's room in Rust: stages_agree calls it by generate",
+    ),
+    (
+        "shading",
+        "emission",
+        "is in a stage's room in Rust: stages_agree calls it by shade",
+    ),
+    (
+        "shading",
+        "sent",
+        "is in a stage's room in Rust: stages_agree calls it by shade",
+    ),
+    (
+        "shading",
+        "connect_light",
+        "is in a stage's room in Rust: stages_agree calls it by shade",
+    ),
+    (
+        "shading",
+        "scatter",
+        "is in a stage's room in Rust: stages_agree calls it by shade",
+    ),
+    (
+        "shading",
+        "survives_roulette",
+        "is in a stage's room in Rust: stages_agree calls it by shade",
+    ),
+    (
+        "shading",
+        "shade_path",
+        "is in a stage's room in Rust: stages_agree calls it by shade",
+    ),
+    (
+        "whole_path",
+        "count",
+        "is in a stage's room in Rust: stages_agree calls it by megakernel",
+    ),
+    (
+        "whole_path",
+        "trace_path",
+        "is in a stage's room in Rust: stages_agree calls it by megakernel",
+    ),
+    (
+        "whole_path",
+        "trace_paths",
+        "is in a stage's room in Rust: stages_agree calls it by megakernel",
+    ),
     ("lanes", "first_lane", "asks the grid: the stages call it"),
     ("lanes", "lane_stride", "asks the grid: the stages call it"),
     ("lanes", "count_in_block", "asks the block: shade calls it"),

@@ -1,0 +1,139 @@
+// What happens where a ray hit, on one path: of shade, and of megakernel. Its CPU twin is in src/stages/shade.rs.
+#include "bsdf.cuh"
+#include "instance.cuh"
+#include "light.cuh"
+#include "maps.cuh"
+#include "sampler.cuh"
+#include "texture.cuh"
+
+struct World {
+    const Primitive *primitives;
+    const Instance *placed;
+    const Corners *corners;
+    const MeshVertex *vertices;
+    const Material *materials;
+    Imagery imagery;
+    const f32 *energy;
+    Lights lights;
+};
+
+struct Vertex {
+    Sampler numbers;
+    u32 bounce;
+    u32 instance;
+    Ray ray;
+    Throughput throughput;
+    Vec3 emitted;
+    ShadowRay shadow_ray;
+    u32 light_instance;
+};
+
+inline Vec3 emission(const World &world, const Hit &hit, Vec3 emitted, const Vertex &vertex, f32 cosine) {
+    Vec3 carried = vertex.throughput.rgb * emitted;
+    if (vertex.ray.pdf == 0.0f || vertex.instance != NO_INSTANCE) return carried;
+    Vec3 origin = vertex.ray.origin;
+    f32 share = emitter_share(world.lights, hit.primitive, origin);
+    f32 pdf = light_pdf(world.primitives[hit.primitive], share, origin, hit.distance, cosine);
+    return carried * sample_weight(world.lights.surroundings.strategies, BSDF_SAMPLES, vertex.ray.pdf, pdf);
+}
+
+inline Vec3 sent(const World &world, Vec3 origin, const LightSample &sample) {
+    const Primitive &primitive = world.primitives[sample.to];
+    const Material &material = world.materials[primitive.material];
+    if (material.maps == 0) return sample.radiance;
+    Ray ray = {origin, 0.0f, sample.direction, NO_PRIMITIVE};
+    TriangleHit met = hit_primitive(primitive, origin, ray.direction, shear(ray.direction), false);
+    Hit hit = {sample.distance, sample.to, met.u, met.v};
+    return emission_at(world.imagery, material, surface_at(primitive, ray, hit));
+}
+
+template <bool PLACED>
+inline void connect_light(const World &world, const Bsdf &bsdf, u32 primitive_left, const Surface &surface,
+                          Vertex &vertex) {
+    u32 choice = pair_bits(vertex.numbers, vertex.bounce, PAIR_CHOICE).x;
+    PairBits point = pair_bits(vertex.numbers, vertex.bounce, PAIR_LIGHT);
+    Start from = start(surface, 1.0f);
+    LightSample sample = sample_light(world.lights, from.origin, choice, point.x, point.y);
+    f32 cosine = dot(surface.normal, sample.direction), shaded = dot(surface.shading, sample.direction);
+    bool above = shaded > 0.0f && (cosine > 0.0f || from.lifted), below = shaded < 0.0f && cosine < 0.0f;
+    if (sample.distance <= 0.0f || !(above || below)) return;
+    if (below) from = start(surface, -1.0f);
+    Vec3 radiance = sample.radiance;
+    if (PLACED && sample.to != NO_PRIMITIVE) radiance = sent(world, from.origin, sample);
+    BsdfValue value = bsdf_value(world.energy, bsdf, surface.shading, -vertex.ray.direction, sample.direction);
+    f32 found = sample.only == 1 ? 0.0f : value.pdf;
+    f32 weight = sample_weight(world.lights.surroundings.strategies, LIGHT_SAMPLES, sample.pdf, found);
+    Vec3 light_here = vertex.throughput.rgb * value.color * radiance * (value.scale * weight / sample.pdf);
+    if (max_component(light_here) <= 0.0f) return;
+    vertex.shadow_ray.origin = from.origin;
+    vertex.shadow_ray.distance = sample.distance;
+    vertex.shadow_ray.direction = sample.direction;
+    vertex.shadow_ray.from = from.lifted ? NO_PRIMITIVE : primitive_left;
+    vertex.shadow_ray.to = sample.to;
+    vertex.shadow_ray.light = light_here;
+}
+
+template <bool PLACED>
+inline void scatter(const World &world, f32 choice, const Bsdf &bsdf, u32 primitive, const Surface &surface,
+                    Vertex &vertex) {
+    Vec3 to_eye = -vertex.ray.direction;
+    BsdfSample next;
+    if (is_specular(bsdf)) {
+        next = sample_specular(bsdf, surface.shading, to_eye, choice);
+    } else {
+        bool lit = world.lights.surroundings.light_count > 0;
+        if (lit) connect_light<PLACED>(world, bsdf, primitive, surface, vertex);
+        Pair numbers = pair(vertex.numbers, vertex.bounce, PAIR_BSDF);
+        next = bsdf_sample(world.energy, bsdf, surface.shading, to_eye, choice, numbers.x, numbers.y);
+    }
+    vertex.throughput.rgb = vertex.throughput.rgb * next.weight;
+    vertex.throughput.squeeze = vertex.throughput.squeeze * next.squeeze;
+    Start from = start(surface, next.side);
+    bool through = dot(surface.normal, next.direction) * next.side < 0.0f && !from.lifted;
+    if (through) vertex.throughput.rgb = {0.0f, 0.0f, 0.0f};
+    vertex.ray.origin = from.origin;
+    vertex.ray.from = from.lifted ? NO_PRIMITIVE : primitive;
+    vertex.ray.direction = next.direction;
+    vertex.ray.pdf = next.pdf;
+}
+
+inline bool survives_roulette(u32 bounce, f32 choice, Throughput &throughput) {
+    if (bounce + 1 < ROULETTE_AFTER) return true;
+    f32 chance = lesser(max_component(throughput.rgb) * throughput.squeeze, MOST_LIKELY);
+    throughput.rgb = throughput.rgb * (1.0f / chance);
+    return choice < chance;
+}
+
+template <bool PLACED>
+inline bool shade_path(const World &world, bool scatters, const Hit &hit, Vertex &vertex) {
+    Primitive primitive = world.primitives[hit.primitive];
+    Surface surface;
+    if (PLACED && vertex.instance != NO_INSTANCE) {
+        const Instance &placed = world.placed[vertex.instance];
+        surface = placed_surface(placed, world.corners, world.vertices, primitive, vertex.ray, hit);
+    } else {
+        surface = surface_at(primitive, vertex.ray, hit);
+    }
+    const Material &table = world.materials[surface.material];
+    Material material = table;
+    if (PLACED && table.maps != 0) material = material_at(world.imagery, table, surface);
+    f32 cosine = -dot(vertex.ray.direction, surface.normal);
+    bool front = cosine > 0.0f;
+    if (front && max_component(material.emission) > 0.0f) {
+        vertex.emitted = emission(world, hit, material.emission, vertex, cosine);
+    }
+    if (!scatters || (!front && material.one_sided == 1)) return false;
+    if ((KINDS & ABSORBING) != 0 && !front && max_component(material.absorption) > 0.0f) {
+        vertex.throughput.rgb = vertex.throughput.rgb * transmitted(material, hit.distance);
+    }
+    f32 side = front ? 1.0f : -1.0f;
+    surface.normal = surface.normal * side;
+    surface.shading = PLACED ? consistent_normal(surface.shading * side, surface.normal, -vertex.ray.direction)
+                             : surface.normal;
+    f32 cos_eye = -dot(vertex.ray.direction, surface.shading);
+    Pair choice = pair(vertex.numbers, vertex.bounce, PAIR_CHOICE);
+    Bsdf bsdf = bsdf_of(world.energy, material, cos_eye, front);
+    scatter<PLACED>(world, choice.x, bsdf, hit.primitive, surface, vertex);
+    return max_component(vertex.throughput.rgb) > 0.0f &&
+           survives_roulette(vertex.bounce, choice.y, vertex.throughput);
+}

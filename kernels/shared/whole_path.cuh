@@ -1,0 +1,96 @@
+// Whole paths, from the camera to the film: of megakernel, in scenes of every kind. Their CPU twin is in
+// src/stages/megakernel.rs.
+#include "bvh.cuh"
+#include "film.cuh"
+#include "first_ray.cuh"
+#include "opacity.cuh"
+#include "shading.cuh"
+
+// Counts of the first bounces are added up by the block, those of others at once.
+struct Tally {
+    u32 *block, *all;
+};
+
+inline void count(const Tally &tally, u32 place) {
+    atomicAdd(place < TALLY ? tally.block + place : tally.all + place, 1u);
+}
+
+template <bool PLACED, bool VEILED>
+inline Vec3 trace_path(const World &world, const Node *nodes, const Camera &camera, const Span &span, u32 max_bounces,
+                       u32 path, const Tally &tally) {
+    const Surroundings &surroundings = world.lights.surroundings;
+    f32 most = surroundings.most_indirect;
+    Veils veils = {{nodes, world.primitives, world.placed, surroundings.extent}, world.corners, world.vertices,
+                   world.materials, world.imagery};
+    PixelSample at = pixel_and_sample(span, path);
+    Sampler numbers = sampler(span.seed, at.pixel, at.sample);
+    Ray ray = first_ray(camera, span, path);
+    Throughput throughput = {{1.0f, 1.0f, 1.0f}, 1.0f};
+    Vec3 radiance = {0.0f, 0.0f, 0.0f};
+    bool scattered = false;
+    u32 instance = NO_INSTANCE;
+    for (u32 bounce = 0;; bounce++) {
+        u32 place = COUNTS_PER_BOUNCE * bounce;
+        count(tally, place);
+        Hit hit;
+        if (PLACED) {
+            PlacedHit found = VEILED ? nearest_veiled(veils, ray, instance, veil_key(numbers, bounce, PATH_RAY))
+                                     : nearest_placed(veils.scene, ray, instance);
+            instance = found.instance;
+            hit = found.hit;
+        } else {
+            hit = nearest(nodes, world.primitives, surroundings.extent, ray);
+        }
+        if (hit.primitive == NO_PRIMITIVE) {
+            Vec3 light = throughput.rgb * sky_light(world.lights, ray.direction, ray.pdf, scattered);
+            return radiance + (bounce >= 2 ? clamped(light, most) : light);
+        }
+        count(tally, place + HITS);
+        Vertex vertex = {numbers, bounce, instance, ray, throughput, {0.0f, 0.0f, 0.0f}, {}, NO_INSTANCE};
+        bool goes_on = shade_path<PLACED>(world, bounce < max_bounces, hit, vertex);
+        radiance = radiance + (bounce >= 2 ? clamped(vertex.emitted, most) : vertex.emitted);
+        if (vertex.shadow_ray.distance > 0.0f) {
+            count(tally, place + SHADOW_RAYS);
+            Vec3 light = vertex.shadow_ray.light;
+            if (bounce >= 1) light = clamped(light, most);
+            bool blocked;
+            if (VEILED) {
+                u32 key = veil_key(numbers, bounce, LIGHT_RAY);
+                blocked = occluded_veiled(veils, vertex.shadow_ray, instance, vertex.light_instance, key);
+            } else if (PLACED) {
+                blocked = occluded_placed(veils.scene, vertex.shadow_ray, instance, vertex.light_instance);
+            } else {
+                blocked = occluded(nodes, world.primitives, surroundings.extent, vertex.shadow_ray);
+            }
+            if (!blocked) radiance = radiance + light;
+        }
+        if (!goes_on) return radiance;
+        ray = vertex.ray;
+        throughput = vertex.throughput;
+        scattered = scattered || ray.pdf != 0.0f;
+    }
+}
+
+template <bool PLACED, bool VEILED>
+inline void trace_paths(const World &world, const Node *nodes, const Camera &camera, const Span &span, u32 max_bounces,
+                        u64 *sums, u64 *rejected, u32 *counts, u32 count_slots) {
+    __shared__ u32 block_counts[TALLY];
+    for (u32 place = threadIdx.x; place < TALLY; place += blockDim.x) block_counts[place] = 0;
+    __syncthreads();
+    u32 path = blockIdx.x * blockDim.x + threadIdx.x;
+    if (path < span.path_count) {
+        Vec3 sample = trace_path<PLACED, VEILED>(world, nodes, camera, span, max_bounces, path, {block_counts, counts});
+        if (is_exposable(sample)) {
+            u64 *pixel = sums + 3ull * pixel_and_sample(span, path).pixel;
+            atomicAdd(pixel, fixed_point(sample.x));
+            atomicAdd(pixel + 1, fixed_point(sample.y));
+            atomicAdd(pixel + 2, fixed_point(sample.z));
+        } else {
+            atomicAdd(rejected, 1ull);
+        }
+    }
+    __syncthreads();
+    for (u32 place = threadIdx.x; place < TALLY && place < count_slots; place += blockDim.x) {
+        if (block_counts[place] != 0) atomicAdd(counts + place, block_counts[place]);
+    }
+}
