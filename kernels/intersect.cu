@@ -7,7 +7,7 @@ template <bool PLACED>
 inline void intersect_lanes(const Node *nodes, const Primitive *primitives, const Instance *placed,
                             const Surroundings &surroundings, u32 count, const u32 *queue, const Ray *rays,
                             const Throughput *throughputs, Rgb *radiances, Hit *hits, u32 *instances, u8 *flags) {
-    for (u32 lane = first_lane(); lane < count; lane += lane_stride()) {
+    for (u32 lane = first_lane_apart(count); lane < count; lane += lane_stride()) {
         u32 path = queue[lane];
         if (path == NO_PATH) {
             flags[lane] = 0;

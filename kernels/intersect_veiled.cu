@@ -12,7 +12,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
     PlacedScene scene = {nodes, primitives, placed, surroundings.extent};
     Veils veils = {scene, corners, vertices, materials, {maps, textures, texels}};
     u32 count = *lanes;
-    for (u32 lane = first_lane(); lane < count; lane += lane_stride()) {
+    for (u32 lane = first_lane_apart(count); lane < count; lane += lane_stride()) {
         u32 path = queue[lane];
         if (path == NO_PATH) {
             flags[lane] = 0;

@@ -6,7 +6,7 @@ template <bool PLACED>
 inline void shadow_lanes(const Node *nodes, const Primitive *primitives, const Instance *placed, f32 extent, u32 count,
                          const u32 *queue, const u32 *instances, const u32 *light_instances,
                          const ShadowRay *shadow_rays, Rgb *radiances) {
-    for (u32 lane = first_lane(); lane < count; lane += lane_stride()) {
+    for (u32 lane = first_lane_apart(count); lane < count; lane += lane_stride()) {
         ShadowRay ray = shadow_rays[lane];
         if (ray.distance == 0.0f) continue;
         bool blocked;

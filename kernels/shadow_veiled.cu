@@ -10,7 +10,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
     PlacedScene scene = {nodes, primitives, placed, extent};
     Veils veils = {scene, corners, vertices, materials, {maps, textures, texels}};
     u32 count = *lanes;
-    for (u32 lane = first_lane(); lane < count; lane += lane_stride()) {
+    for (u32 lane = first_lane_apart(count); lane < count; lane += lane_stride()) {
         ShadowRay ray = shadow_rays[lane];
         if (ray.distance == 0.0f) continue;
         u32 path = queue[lane];

@@ -143,7 +143,7 @@ pub fn spacing(exponents: u32, axis: u32) -> f32 {
 /// large, with the sign of that side.
 #[inline]
 pub fn first_plane(corner: f32, origin: f32, inverse: f32, scale: f32, error: f32) -> f32 {
-    (corner - origin) * inverse - scale + error * (1.0 / 4_194_304.0)
+    error * (1.0 / 4_194_304.0) + ((corner - origin) * inverse - scale)
 }
 
 /// Distance to the plane of this number on the grid. The number is put into a float's bits below a 1, which takes no

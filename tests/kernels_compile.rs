@@ -23,6 +23,8 @@ const CAPABILITIES: [u32; 4] = [75, 80, 86, 90];
 const SHIPPED_CAPABILITIES: [u32; 5] = [75, 80, 86, 90, 120];
 /// With more, fewer than 6 blocks of 128 threads share a multiprocessor's 65,536, and traversal waits for memory often.
 const MOST_REGISTERS_TRAVERSING: u32 = 80;
+/// With more, fewer than 5: on the way through two levels.
+const MOST_REGISTERS_TRAVERSING_MORE: u32 = 96;
 /// With more, fewer than 4.
 const MOST_REGISTERS: u32 = 128;
 /// With more, fewer than 3: the megakernel carries a whole path through traversal and shading.
@@ -166,9 +168,8 @@ fn spills_nothing(source: &Source, kernels: &[Usage], capability: u32) {
             "{case}"
         );
         let most = match usage.kernel.as_str() {
-            "intersect" | "intersect_placed" | "shadow" | "shadow_placed" => {
-                MOST_REGISTERS_TRAVERSING
-            }
+            "intersect" | "shadow" => MOST_REGISTERS_TRAVERSING,
+            "intersect_placed" | "shadow_placed" => MOST_REGISTERS_TRAVERSING_MORE,
             "megakernel" | "megakernel_placed" | "megakernel_veiled" => MOST_REGISTERS_OF_PATHS,
             _ => MOST_REGISTERS,
         };

@@ -58,7 +58,8 @@ inline BoxRay box_ray(Vec3 origin, Vec3 direction, f32 slack) {
 inline f32 spacing(u32 exponents, u32 axis) { return bits_to_float(((exponents >> (8 * axis)) & 255) << 23); }
 
 inline f32 first_plane(f32 corner, f32 origin, f32 inverse, f32 scale, f32 error) {
-    return (corner - origin) * inverse - scale + error * (1.0f / 4194304.0f);
+    f32 first = multiply_add(corner - origin, inverse, -scale);
+    return multiply_add(error, 1.0f / 4194304.0f, first);
 }
 
 inline f32 plane(const Bytes8 &numbers, u32 child, f32 scale, f32 first) {

@@ -137,6 +137,11 @@ const EXCUSED: &[(&str, &str, &str)] = &[
     ),
     ("lanes", "first_lane", "asks the grid: the stages call it"),
     ("lanes", "lane_stride", "asks the grid: the stages call it"),
+    (
+        "lanes",
+        "first_lane_apart",
+        "asks the grid: the stages call it",
+    ),
     ("lanes", "count_in_block", "asks the block: shade calls it"),
 ];
 /// Excused where Rust is compiled for machines that multiply and add at once.
