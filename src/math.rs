@@ -162,7 +162,7 @@ pub fn half_power(x: f32) -> f32 {
     let nearest = (power + 0.5) as u32;
     let t = nearest as f32 - power;
     let near_1 = 1.0
-        + t * (0.693_147_2
+        + t * (std::f32::consts::LN_2
             + t * (0.240_226_5
                 + t * (0.055_504_11
                     + t * (0.009_618_129
