@@ -1,5 +1,5 @@
-"""make.py: writes what is too long to write by hand: depth_of_field.ron, many_lights.ron, and ring.ply and vase.glb in
-../assets/models/.
+"""make.py: writes what is too long to write by hand: depth_of_field.ron, many_lights.ron, ring.ply and vase.glb in
+../assets/models/, and the models and textures of sun_sky.ron in ../assets/models/court/.
 
 Needs nothing beyond Python 3. Run from anywhere; the same files come out every time.
 """
@@ -13,6 +13,7 @@ from pathlib import Path
 
 SCENES = Path(__file__).parent
 MODELS = SCENES.parent / "assets" / "models"
+COURT = MODELS / "court"
 
 
 def number(value):
@@ -338,9 +339,226 @@ def vase():
     return head + struct.pack("<I4s", len(text), b"JSON") + text + struct.pack("<I4s", len(blob), b"BIN\0") + bytes(blob)
 
 
+def mapped(vertices, faces):
+    """A PLY file of vertices (x, y, z, u, v) and triangles."""
+    header = (
+        "ply\nformat binary_little_endian 1.0\n"
+        f"element vertex {len(vertices)}\n"
+        + "".join(f"property float {name}\n" for name in ("x", "y", "z", "u", "v"))
+        + f"element face {len(faces)}\nproperty list uchar int vertex_indices\nend_header\n"
+    )
+    body = b"".join(struct.pack("<5f", *vertex) for vertex in vertices)
+    body += b"".join(struct.pack("<B3i", 3, *face) for face in faces)
+    return header.encode() + body
+
+
+def turned(profile, segments):
+    """A profile of (radius, y) from below upwards, around the y axis."""
+    vertices, faces = [], []
+    for segment in range(segments + 1):
+        angle = 2 * math.pi * segment / segments
+        cosine, sine = math.cos(angle), math.sin(angle)
+        vertices += [(r * sine, y, r * cosine, segment / segments, y) for r, y in profile]
+    for segment in range(segments):
+        for place in range(len(profile) - 1):
+            a = segment * len(profile) + place
+            b, c, d = a + len(profile), a + len(profile) + 1, a + 1
+            faces += [(a, b, c), (a, c, d)]
+    return mapped(vertices, faces)
+
+
+def bulge(radius, y, out, high, steps=6):
+    """Half a round moulding."""
+    angles = [math.pi * step / steps for step in range(steps + 1)]
+    return [(radius + out * math.sin(angle), y + high * (1 - math.cos(angle)) / 2) for angle in angles]
+
+
+def column():
+    """2.2 high, with its round base and capital; its plinth and abacus are boxes of the scene."""
+    shaft = [(0.15 - 0.02 * (step / 8) ** 1.6, 0.24 + 1.6 * step / 8) for step in range(9)]
+    capital = [(0.13 + 0.1 * (step / 8) ** 2.2, 1.92 + 0.28 * step / 8) for step in range(9)]
+    base = bulge(0.17, 0.0, 0.04, 0.1) + bulge(0.155, 0.14, 0.03, 0.07)
+    return turned(base + shaft + bulge(0.132, 1.86, 0.022, 0.05) + capital, 40)
+
+
+def pot():
+    """Open where it stands, and in its middle where a stem is."""
+    return turned([(0.19, 0), (0.27, 0.42), (0.31, 0.42), (0.31, 0.5), (0.27, 0.5), (0.26, 0.44), (0.02, 0.44)], 40)
+
+
+def arch():
+    """A bay of 2.4 by 1.7, 0.36 deep, over a slightly pointed arch; the middle of its foot is at x = 0, z = 0."""
+    half, top, deep, radius, steps = 1.2, 1.7, 0.18, 1.0, 40
+    vertices, faces = [], []
+
+    def quad(*corners):
+        first = len(vertices)
+        # Plaster lies on it by its places: 2 to an image.
+        vertices.extend((x, y, z, (x + z) / 2, (y + z) / 2) for x, y, z in corners)
+        faces.extend([(first, first + 1, first + 2), (first, first + 2, first + 3)])
+
+    curve = [(radius, 0.0)]
+    for step in range(1, steps):
+        angle = math.pi * step / steps
+        curve.append((radius * math.cos(angle), radius * math.sin(angle) * (1 + 0.12 * math.sin(angle) ** 6)))
+    curve.append((-radius, 0.0))
+    for (x0, y0), (x1, y1) in zip(curve, curve[1:]):
+        quad((x0, y0, deep), (x0, top, deep), (x1, top, deep), (x1, y1, deep))
+        quad((x0, y0, -deep), (x1, y1, -deep), (x1, top, -deep), (x0, top, -deep))
+        quad((x0, y0, deep), (x1, y1, deep), (x1, y1, -deep), (x0, y0, -deep))
+    for x0, x1 in ((-half, -radius), (radius, half)):
+        quad((x0, 0, deep), (x1, 0, deep), (x1, top, deep), (x0, top, deep))
+        quad((x1, 0, -deep), (x0, 0, -deep), (x0, top, -deep), (x1, top, -deep))
+        quad((x0, 0, -deep), (x1, 0, -deep), (x1, 0, deep), (x0, 0, deep))
+    return mapped(vertices, faces)
+
+
+def palm():
+    """The crown of a palm: fronds from the origin, whose leaflets are cut out of two strips each by frond.png."""
+    chance = random.Random(11)
+    vertices, faces = [], []
+    fronds, steps = 26, 12
+    for frond in range(fronds):
+        turn = 2 * math.pi * (frond * 0.618 + 0.03 * chance.random())
+        rise = math.radians(78 - 95 * frond / fronds + chance.uniform(-6, 6))
+        length, droop = chance.uniform(1.5, 1.9), math.radians(chance.uniform(75, 105))
+        out, up, spine = 0.0, 0.0, []
+        for step in range(steps + 1):
+            spine.append((out, up))
+            slope = rise - droop * (step / steps) ** 1.3
+            out += length / steps * math.cos(slope)
+            up += length / steps * math.sin(slope)
+        cosine, sine = math.cos(turn), math.sin(turn)
+        for side in (-1, 1):
+            first = len(vertices)
+            for step, (out, up) in enumerate(spine):
+                v = step / steps
+                for across in (0, 1):
+                    # The leaflets hang from the spine like a roof.
+                    aside, down = side * 0.34 * across, 0.16 * across
+                    x, z = out * cosine - aside * sine, out * sine + aside * cosine
+                    vertices.append((x, up - down, z, 0.5 + 0.5 * side * across, v))
+            for step in range(steps):
+                a = first + 2 * step
+                faces += [(a, a + 1, a + 3), (a, a + 3, a + 2)]
+    return mapped(vertices, faces)
+
+
+def bush():
+    """Leaves in a ball of radius 0.55, each cut out of a quad by leaf.png."""
+    chance = random.Random(12)
+    vertices, faces = [], []
+    for _ in range(900):
+        while True:
+            at = [chance.uniform(-1, 1) for _ in range(3)]
+            far = math.hypot(*at)
+            if 0.5 < far < 1:
+                break
+        along = [chance.gauss(0, 0.6) + a for a in at]
+        length = math.hypot(*along)
+        along = [a / length for a in along]
+        other = [chance.gauss(0, 1) for _ in range(3)]
+        dot = sum(a * b for a, b in zip(along, other))
+        other = [b - dot * a for a, b in zip(along, other)]
+        length = math.hypot(*other)
+        other = [b / length for b in other]
+        size, first = chance.uniform(0.1, 0.16), len(vertices)
+        for u, v in ((0, 0), (1, 0), (1, 1), (0, 1)):
+            place = [0.5 * a + size * (v * b + 0.6 * (u - 0.5) * c) for a, b, c in zip(at, along, other)]
+            vertices.append((*place, u, v))
+        faces += [(first, first + 1, first + 2), (first, first + 2, first + 3)]
+    return mapped(vertices, faces)
+
+
+def noise(u, v, cells, seed):
+    """From 0 to 1, smooth, and the same at u + 1 and v + 1."""
+    x, y = u * cells, v * cells
+    column, row = math.floor(x), math.floor(y)
+
+    def at(column, row):
+        number = (column % cells) * 374761393 + (row % cells) * 668265263 + seed * 2246822519
+        number = (number ^ (number >> 13)) * 1274126177 & 0xFFFFFFFF
+        return ((number ^ (number >> 16)) & 0xFFFF) / 0xFFFF
+
+    a, b = smooth(0, 1, x - column), smooth(0, 1, y - row)
+    below = at(column, row) * (1 - a) + at(column + 1, row) * a
+    return below * (1 - b) + (at(column, row + 1) * (1 - a) + at(column + 1, row + 1) * a) * b
+
+
+def rough(u, v, cells, seed):
+    return sum(noise(u, v, cells << octave, seed + octave) / 2 ** (octave + 1) for octave in range(3)) / 0.875
+
+
+def paving(u, v):
+    """Four rows of four slabs, each row half a slab from the one above it."""
+    row = math.floor(v * 4)
+    across = (u * 4 + 0.5 * (row % 2)) % 4
+    slab = math.floor(across)
+    edge = min(across - slab, slab + 1 - across, v * 4 - row, row + 1 - v * 4)
+    tint, warm = 0.78 + 0.22 * noise(slab / 4, row / 4, 4, 31), 0.06 * noise(slab / 4, row / 4, 4, 37) - 0.03
+    spots = 0.84 + 0.28 * rough(u, v, 12, 3)
+    joint = smooth(0.012, 0.028, edge)
+    return [(0.36 + joint * (tint * shade - 0.36)) * spots for shade in (0.83 + warm, 0.76, 0.66 - warm)]
+
+
+def plaster(u, v):
+    shade = 0.9 + 0.14 * rough(u, v, 4, 7) - 0.1 * smooth(0.55, 0.8, rough(u, v, 8, 17))
+    return [shade * channel for channel in (0.93, 0.85, 0.72)]
+
+
+def star(u, v):
+    """How far out from a star's middle in a cell around it: two squares, one on its corner."""
+    x, y = abs(u % 1 - 0.5), abs(v % 1 - 0.5)
+    return min(max(x, y), (x + y) / math.sqrt(2))
+
+
+def zellige(u, v):
+    """Stars of eight points in a cell, and crosses between them."""
+    inner, outer = star(u, v), star(u + 0.5, v + 0.5)
+    glaze = 0.85 + 0.25 * rough(u, v, 6, 23)
+    if inner < 0.12:
+        colour = (0.85, 0.62, 0.2)
+    elif inner < 0.25:
+        colour = (0.07, 0.22, 0.5)
+    elif outer < 0.2:
+        colour = (0.08, 0.42, 0.36)
+    else:
+        colour = (0.62, 0.3, 0.16)
+    line = max(smooth(0.018, 0.01, abs(inner - at)) for at in (0.12, 0.265))
+    line = max(line, smooth(0.018, 0.01, abs(outer - 0.21)))
+    return [glaze * (c * (1 - line) + w * line) for c, w in zip(colour, (0.9, 0.87, 0.8))]
+
+
+def lattice(u, v):
+    """White where there is wood."""
+    x, y = abs(u % 1 - 0.5), abs(v % 1 - 0.5)
+    inner = star(u, v)
+    wood = abs(inner - 0.3) < 0.05 or abs(star(u + 0.5, v + 0.5) - 0.13) < 0.035
+    wood = wood or (inner > 0.3 and min(x, y) < 0.035)
+    return (float(wood),) * 3
+
+
+def frond(u, v):
+    """White where there is leaf: v from the tip at 0 to the stem at 1, as the file's rows go."""
+    across, along = abs(2 * u - 1), 1 - v
+    reach = min(1, 5 * along) * (1 - 0.85 * max(0, along - 0.45) / 0.55)
+    place = (along * 15 - across * 2.4) % 1
+    leaflet = across < reach and abs(place - 0.5) < 0.3 * (1 - 0.8 * across / max(reach, 0.01)) and along > 0.08
+    return (float(leaflet or across < 0.04),) * 3
+
+
+def leaf_outline(u, v):
+    return (float(abs(u - 0.5) < 0.46 * math.sin(math.pi * (1 - v) ** 0.8) ** 0.9),) * 3
+
+
 if __name__ == "__main__":
-    MODELS.mkdir(parents=True, exist_ok=True)
+    COURT.mkdir(parents=True, exist_ok=True)
     (SCENES / "depth_of_field.ron").write_text(depth_of_field())
     (SCENES / "many_lights.ron").write_text(many_lights())
     (MODELS / "ring.ply").write_bytes(ring())
     (MODELS / "vase.glb").write_bytes(vase())
+    for shape in (column, pot, arch, palm, bush):
+        (COURT / f"{shape.__name__}.ply").write_bytes(shape())
+    for side, picture in ((512, paving), (256, plaster), (256, zellige), (256, lattice), (256, frond)):
+        (COURT / f"{picture.__name__}.png").write_bytes(png(side, picture))
+    (COURT / "leaf.png").write_bytes(png(64, leaf_outline))
