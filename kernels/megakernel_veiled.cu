@@ -1,4 +1,4 @@
-// megakernel, where surfaces hide only a part of what is behind them. Room: src/stages/megakernel.rs.
+// megakernel, where surfaces hide only a part of what is behind them, or instances shine. Room: src/stages/megakernel.rs.
 #include "shared/whole_path.cuh"
 
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, 3)

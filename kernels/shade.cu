@@ -52,7 +52,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, 4)
                        shadow_rays, light_instances, flags, shadow_ray_count);
 }
 
-extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, 4)
+// Where instances shine three do, with at most 168.
+extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, (KINDS & PLACED_LIGHTS) != 0 ? 3 : 4)
     shade_placed(const Primitive *primitives, const Instance *placed, const Corners *corners, const MeshVertex *vertices,
           const Material *materials, const Maps *maps, const Texture *textures, const u32 *image_texels,
           const f32 *energy, const Light *table, const LightNode *nodes, const u32 *places, Surroundings surroundings,

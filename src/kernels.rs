@@ -145,6 +145,7 @@ pub(crate) fn stage_for<P: Params>(
         ("KINDS", kinds),
         ("OTHER_LIGHTS", material::OTHER_LIGHTS),
         ("ABSORBING", material::ABSORBING),
+        ("PLACED_LIGHTS", material::PLACED_LIGHTS),
         ("CONDUCTOR", material::CONDUCTOR),
         ("ROUGH_CONDUCTOR", material::ROUGH_CONDUCTOR),
         ("ROUGH_DIELECTRIC", material::ROUGH_DIELECTRIC),

@@ -6,6 +6,8 @@
 //! far goes through a disk of the scene's radius. Where there are many, those that are somewhere are chosen by a tree
 //! instead, see [`light_tree`](crate::light_tree).
 
+use std::ops::Range;
+
 use compaction::shared;
 use glam::Vec3;
 
@@ -115,6 +117,12 @@ shared! {
         pub tree_lights: u32,
         /// Numbers, of `WHOLE`, that choose the tree.
         pub tree_share: u32,
+        /// Where the triangles of instances that shine stand among the primitives once more, each in its place in the world,
+        /// with its instance as its number; `NO_PRIMITIVE` where none does.
+        pub first_placed: u32,
+        /// Where the instances' entries begin among the lights' places: what is added to the position of a mesh's triangle
+        /// for that of its place in the world, or `NO_LIGHT` if the instance does not shine.
+        pub placed_entries: u32,
     }
 }
 
@@ -586,8 +594,12 @@ pub fn by_power(lights: &mut [(Light, f64)]) {
     }
 }
 
-/// The primitives that shine, in the scene's order, with their power.
-pub fn gather_lights(primitives: &[Primitive], materials: &[Material]) -> Vec<(Light, f64)> {
+/// The primitives that shine, in the scene's order, with their power; but for those at these positions, which are of meshes.
+pub fn gather_lights(
+    primitives: &[Primitive],
+    of_meshes: Range<usize>,
+    materials: &[Material],
+) -> Vec<(Light, f64)> {
     let power = |primitive: &Primitive| {
         let emission = f64::from(luminance(materials[primitive.material as usize].emission));
         let area = if primitive.kind == TRIANGLE {
@@ -604,7 +616,9 @@ pub fn gather_lights(primitives: &[Primitive], materials: &[Material]) -> Vec<(L
     };
     let mut shining: Vec<(Light, f64)> = (0u32..)
         .zip(primitives)
-        .filter(|(_, primitive)| primitive.kind != INSTANCE)
+        .filter(|&(of, primitive)| {
+            primitive.kind != INSTANCE && !of_meshes.contains(&(of as usize))
+        })
         .map(|(of, primitive)| {
             let light = Light {
                 of,

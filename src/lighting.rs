@@ -1,5 +1,7 @@
 //! What shines in a scene, made ready to be chosen from.
 
+use std::ops::Range;
+
 use glam::{DVec3, Vec3};
 
 use crate::{
@@ -38,9 +40,11 @@ pub(crate) struct Lighting {
 }
 
 impl Lighting {
-    /// Of a scene whose surfaces lie within a sphere of `radius`, metres.
+    /// Of a scene whose surfaces lie within a sphere of `radius`, metres. The primitives at `of_meshes` are lights where
+    /// instances place them alone.
     pub(crate) fn new(
         primitives: &[Primitive],
+        of_meshes: Range<usize>,
         materials: &[Material],
         lights: &[scene::Light],
         radius: f64,
@@ -63,7 +67,7 @@ impl Lighting {
         lamps.retain(|&(_, power)| power > 0.0);
         lamps.sort_by_key(|(lamp, _)| lamp.kind != SUN);
 
-        let mut somewhere = gather_lights(primitives, materials);
+        let mut somewhere = gather_lights(primitives, of_meshes, materials);
         let mut far = Vec::new();
         for (of, (lamp, power)) in (0..).zip(&lamps) {
             let light = Light {

@@ -13,6 +13,8 @@ use crate::{
 pub const OTHER_LIGHTS: u32 = 1 << 31;
 /// Beside the bits of materials' kinds: a material absorbs what goes through it.
 pub const ABSORBING: u32 = 1 << 30;
+/// Beside the bits of materials' kinds: instances shine.
+pub const PLACED_LIGHTS: u32 = 1 << 29;
 /// `Material::kind`: Lambert's, of albedo `color`; shines with `emission` from its front.
 pub const DIFFUSE: u32 = 0;
 /// `Material::kind`: a perfect mirror that reflects `color`.
@@ -30,7 +32,7 @@ pub const LAYERED: u32 = 6;
 
 /// Kinds that the plain kernel knows, a bit each: scenes of these alone are not slowed down by the others.
 pub const PLAIN_KINDS: u32 = 1 << DIFFUSE | 1 << MIRROR | 1 << DIELECTRIC;
-/// All kinds.
+/// All kinds; but instances that shine are rare, and slow every other scene with instances.
 pub const ALL_KINDS: u32 = PLAIN_KINDS
     | 1 << CONDUCTOR
     | 1 << ROUGH_CONDUCTOR

@@ -192,6 +192,9 @@
 //! | | `grid` | `(count: (x, y, z), spacing: (x, y, z), center: (x, y, z))`, about `center`, by default 0; or | |
 //! | | `scatter` | `(count: .., from: (x, y, z), to: (x, y, z))`, by chance within a box; see below | |
 //!
+//! Instances that shine are looked for as other lamps are, if they have no more than 1,048,576 triangles in all; more are found
+//! by the paths that meet them, and [`Scene::notes`] says so.
+//!
 //! `Instances` have one of `at`, `grid` and `scatter`. Memory grows with their number, some 250 bytes each, and not with
 //! their triangles. What stands in a place has been scaled, rotated and moved there as `of` says before the place does.
 //! A `scatter` takes also `seed` (default `0`), `scale: (least, most)` (default `(1, 1)`) and `turn`, the most degrees that
@@ -772,6 +775,43 @@ impl Light {
             }
             Light::Point { .. } | Light::Spot { .. } | Light::Directional { .. } => Vec3::ZERO,
         }
+    }
+}
+
+impl Scene {
+    /// The instances of which anything shines, by number.
+    pub(crate) fn shining_instances(&self) -> Vec<u32> {
+        let shines: Vec<bool> = self
+            .materials
+            .iter()
+            .map(|material| material.radiance() != Vec3::ZERO)
+            .collect();
+        let meshes: Vec<bool> = self
+            .meshes
+            .iter()
+            .map(|mesh| {
+                mesh.materials
+                    .iter()
+                    .any(|&material| shines[material as usize])
+            })
+            .collect();
+        (0..)
+            .zip(&self.instances)
+            .filter(|(_, instance)| match instance.material {
+                Some(material) => shines[material as usize],
+                None => meshes[instance.mesh as usize],
+            })
+            .map(|(number, _)| number)
+            .collect()
+    }
+
+    /// Triangles of those.
+    pub(crate) fn shining_triangles(&self) -> u64 {
+        let triangles = |&instance: &u32| {
+            let mesh = self.instances[instance as usize].mesh;
+            self.meshes[mesh as usize].triangles.len() as u64
+        };
+        self.shining_instances().iter().map(triangles).sum()
     }
 }
 

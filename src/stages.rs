@@ -29,7 +29,7 @@ pub use sieve::{Keep, sieve};
 
 use crate::{
     Error,
-    material::{ALL_KINDS, PLAIN_KINDS},
+    material::{ALL_KINDS, PLACED_LIGHTS, PLAIN_KINDS},
 };
 
 /// The stages' kernels on a GPU.
@@ -117,6 +117,7 @@ pub fn sources() -> Vec<Source> {
         intersect::veiled_source(),
         shade::source(ALL_KINDS),
         shade::source(PLAIN_KINDS),
+        shade::source(ALL_KINDS | PLACED_LIGHTS),
         shadow::source(),
         shadow::veiled_source(),
         accumulate::source(),

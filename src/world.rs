@@ -1,5 +1,7 @@
 //! A scene made ready to be traced.
 
+use std::ops::Range;
+
 use glam::Vec3;
 
 use crate::{
@@ -8,17 +10,19 @@ use crate::{
     energy,
     environment::{Environment, EnvironmentRow, EnvironmentTexel},
     imagery::Imagery,
-    instance::{Corners, Instance, MeshVertex},
+    instance::{Corners, Instance, MeshVertex, placed_triangle},
     light::{BSDF_SAMPLES, LIGHT_SAMPLES, Lamp, Light, Lights, Surroundings},
-    light_tree::LightNode,
+    light_tree::{LightNode, NO_LIGHT},
     lighting::{Lighting, bounding_radius},
     maps::{self, MAP_OPACITY, Maps},
-    material::{ABSORBING, Material, OTHER_LIGHTS},
+    material::{ABSORBING, Material, OTHER_LIGHTS, PLACED_LIGHTS},
+    math::max_component,
     opacity::Veils,
+    path::NO_PRIMITIVE,
     primitive::Primitive,
     scene::{DirectLight, Scene, memory},
     texture::Texture,
-    trees,
+    trees::{self, Trees},
 };
 
 /// All that the stages read of a scene, but for the camera.
@@ -66,6 +70,57 @@ pub struct World {
 /// Memory of a primitive while the tree is built, at its peak: measured on `DisplacedSphere`s of 1 to 3 million triangles.
 const BUILDING_BYTES: u64 = 288;
 
+/// Adds the triangles of instances that shine to the primitives, as they stand in the world. For each instance what is added
+/// to a triangle's position for that place, or `NO_LIGHT`; nothing where no instance shines, or too many do.
+fn place_lights(
+    scene: &Scene,
+    trees: &mut Trees,
+    standing: usize,
+    materials: &[Material],
+) -> Vec<u32> {
+    let placed = scene.shining_instances();
+    let shines = |primitive: &Primitive| {
+        max_component(materials[primitive.material as usize].emission) > 0.0
+    };
+    if placed.is_empty() || scene.shining_triangles() > MOST_PLACED_LIGHTS {
+        return Vec::new();
+    }
+    let mut first = standing;
+    let meshes: Vec<Range<usize>> = scene
+        .meshes
+        .iter()
+        .map(|mesh| {
+            let range = first..first + mesh.triangles.len();
+            first = range.end;
+            range
+        })
+        .collect();
+    let mut entries = vec![NO_LIGHT; scene.instances.len()];
+    for number in placed {
+        let instance = trees.instances[number as usize];
+        let of_mesh = meshes[scene.instances[number as usize].mesh as usize].clone();
+        let here: Vec<Primitive> = trees.primitives[of_mesh.clone()]
+            .iter()
+            .map(|triangle| Primitive {
+                number,
+                ..placed_triangle(&instance, triangle)
+            })
+            .collect();
+        if here.iter().any(shines) {
+            entries[number as usize] = (trees.primitives.len() - of_mesh.start) as u32;
+            trees.primitives.extend(here);
+        }
+    }
+    if entries.iter().all(|&entry| entry == NO_LIGHT) {
+        entries.clear();
+    }
+    entries
+}
+
+/// Triangles of instances that shine are looked for, each where it stands, if they are no more; else they are found by the
+/// paths that meet them. Some 300 bytes each.
+pub const MOST_PLACED_LIGHTS: u64 = 1 << 20;
+
 impl World {
     /// Builds the tree over the scene and gathers its lights. `Err` for primitives that no tree of bounded depth holds, or
     /// no memory.
@@ -79,7 +134,7 @@ impl World {
                 "the trees over its {primitive_count} triangles, spheres and instances {problem}; use smaller meshes"
             ),
         })?;
-        let trees = trees::build(scene).ok_or_else(|| Error::TreeTooDeep {
+        let mut trees = trees::build(scene).ok_or_else(|| Error::TreeTooDeep {
             scene: scene.path.clone(),
         })?;
         let mut materials: Vec<Material> = scene.materials.iter().map(Material::from).collect();
@@ -98,8 +153,27 @@ impl World {
             problem,
         })?;
         let radius = bounding_radius(scene);
-        let emitters = &trees.primitives[..standing];
-        let lighting = Lighting::new(emitters, &materials, &scene.lights, radius);
+        let of_meshes = standing..trees.primitives.len();
+        let placed = place_lights(scene, &mut trees, standing, &materials);
+        let emitters = if placed.is_empty() {
+            &trees.primitives[..standing]
+        } else {
+            &trees.primitives
+        };
+        let mut lighting = Lighting::new(
+            emitters,
+            of_meshes.clone(),
+            &materials,
+            &scene.lights,
+            radius,
+        );
+        let placed_entries = lighting.places.len() as u32;
+        let (kinds, first_placed) = if placed.is_empty() {
+            (kinds, NO_PRIMITIVE)
+        } else {
+            lighting.places.extend(placed);
+            (kinds | PLACED_LIGHTS, of_meshes.end as u32)
+        };
         let kinds = if lighting.has_others() {
             kinds | OTHER_LIGHTS
         } else {
@@ -120,6 +194,8 @@ impl World {
             sun_count: lighting.sun_count,
             tree_lights: lighting.tree_lights,
             tree_share: lighting.tree_share,
+            first_placed,
+            placed_entries,
         };
         Ok(World {
             nodes: trees.nodes,

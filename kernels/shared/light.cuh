@@ -36,6 +36,8 @@ struct Surroundings {
     u32 sun_count;
     u32 tree_lights;
     u32 tree_share;
+    u32 first_placed;
+    u32 placed_entries;
 };
 
 struct Lights {

@@ -28,23 +28,48 @@ struct Vertex {
     u32 light_instance;
 };
 
+inline u32 placed_entry(const World &world, u32 instance) {
+    const Surroundings &surroundings = world.lights.surroundings;
+    if ((KINDS & PLACED_LIGHTS) == 0 || surroundings.first_placed == NO_PRIMITIVE) return NO_LIGHT;
+    return world.lights.places[surroundings.placed_entries + instance];
+}
+
 inline Vec3 emission(const World &world, const Hit &hit, Vec3 emitted, const Vertex &vertex, f32 cosine) {
     Vec3 carried = vertex.throughput.rgb * emitted;
-    if (vertex.ray.pdf == 0.0f || vertex.instance != NO_INSTANCE) return carried;
+    if (vertex.ray.pdf == 0.0f) return carried;
+    u32 position = hit.primitive;
+    if (vertex.instance != NO_INSTANCE) {
+        u32 entry = placed_entry(world, vertex.instance);
+        if (entry == NO_LIGHT) return carried;
+        position += entry;
+    }
     Vec3 origin = vertex.ray.origin;
-    f32 share = emitter_share(world.lights, hit.primitive, origin);
-    f32 pdf = light_pdf(world.primitives[hit.primitive], share, origin, hit.distance, cosine);
+    f32 share = emitter_share(world.lights, position, origin);
+    f32 pdf = light_pdf(world.primitives[position], share, origin, hit.distance, cosine);
     return carried * sample_weight(world.lights.surroundings.strategies, BSDF_SAMPLES, vertex.ray.pdf, pdf);
 }
 
-inline Vec3 sent(const World &world, Vec3 origin, const LightSample &sample) {
-    const Primitive &primitive = world.primitives[sample.to];
-    const Material &material = world.materials[primitive.material];
+inline Vec3 sent(const World &world, Vec3 origin, const LightSample &sample, u32 to, u32 instance) {
+    const Material &material = world.materials[world.primitives[sample.to].material];
     if (material.maps == 0) return sample.radiance;
     Ray ray = {origin, 0.0f, sample.direction, NO_PRIMITIVE};
-    TriangleHit met = hit_primitive(primitive, origin, ray.direction, shear(ray.direction), false);
-    Hit hit = {sample.distance, sample.to, met.u, met.v};
-    return emission_at(world.imagery, material, surface_at(primitive, ray, hit));
+    bool places = (KINDS & PLACED_LIGHTS) != 0 && instance != NO_INSTANCE;
+    Vec3 local = origin, inward = ray.direction;
+    if (places) {
+        const Instance &placed = world.placed[instance];
+        local = enter(placed, origin - placed.position);
+        inward = enter(placed, ray.direction);
+    }
+    const Primitive &primitive = world.primitives[to];
+    TriangleHit met = hit_primitive(primitive, local, ray.direction, shear(inward), false);
+    Hit hit = {sample.distance, to, met.u, met.v};
+    Surface surface;
+    if (places) {
+        surface = placed_surface(world.placed[instance], world.corners, world.vertices, primitive, ray, hit);
+    } else {
+        surface = surface_at(primitive, ray, hit);
+    }
+    return emission_at(world.imagery, material, surface);
 }
 
 template <bool PLACED>
@@ -58,8 +83,14 @@ inline void connect_light(const World &world, const Bsdf &bsdf, u32 primitive_le
     bool above = shaded > 0.0f && (cosine > 0.0f || from.lifted), below = shaded < 0.0f && cosine < 0.0f;
     if (sample.distance <= 0.0f || !(above || below)) return;
     if (below) from = start(surface, -1.0f);
+    u32 to = sample.to, light_instance = NO_INSTANCE;
+    bool stands = (KINDS & PLACED_LIGHTS) == 0 || to < world.lights.surroundings.first_placed || to == NO_PRIMITIVE;
+    if (PLACED && !stands) {
+        light_instance = world.primitives[to].number;
+        to -= placed_entry(world, light_instance);
+    }
     Vec3 radiance = sample.radiance;
-    if (PLACED && sample.to != NO_PRIMITIVE) radiance = sent(world, from.origin, sample);
+    if (PLACED && to != NO_PRIMITIVE) radiance = sent(world, from.origin, sample, to, light_instance);
     BsdfValue value = bsdf_value(world.energy, bsdf, surface.shading, -vertex.ray.direction, sample.direction);
     f32 found = sample.only == 1 ? 0.0f : value.pdf;
     f32 weight = sample_weight(world.lights.surroundings.strategies, LIGHT_SAMPLES, sample.pdf, found);
@@ -69,7 +100,8 @@ inline void connect_light(const World &world, const Bsdf &bsdf, u32 primitive_le
     vertex.shadow_ray.distance = sample.distance;
     vertex.shadow_ray.direction = sample.direction;
     vertex.shadow_ray.from = from.lifted ? NO_PRIMITIVE : primitive_left;
-    vertex.shadow_ray.to = sample.to;
+    vertex.shadow_ray.to = to;
+    vertex.light_instance = light_instance;
     vertex.shadow_ray.light = light_here;
 }
 

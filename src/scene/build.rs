@@ -16,7 +16,7 @@ use super::{
     source::{Object, Raw, Source, excerpt},
     text::SceneText,
 };
-use crate::{Error, tone::Tone};
+use crate::{Error, tone::Tone, world::MOST_PLACED_LIGHTS};
 
 pub(super) fn scene(path: &Path, text: &str) -> Result<Scene, Error> {
     let source = &Source::new(path, text);
@@ -59,7 +59,7 @@ pub(super) fn scene(path: &Path, text: &str) -> Result<Scene, Error> {
     if sky == Vec3::ZERO && lights.is_empty() && !materials.iter().any(shines) {
         notes.push("nothing in the scene shines: the picture will be black".to_owned());
     }
-    Ok(Scene {
+    let mut scene = Scene {
         path: path.to_owned(),
         size: settings.size,
         spp: settings.spp,
@@ -82,7 +82,15 @@ pub(super) fn scene(path: &Path, text: &str) -> Result<Scene, Error> {
         meshes,
         instances,
         notes,
-    })
+    };
+    let shining = scene.shining_triangles();
+    if shining > MOST_PLACED_LIGHTS {
+        scene.notes.push(format!(
+            "{shining} triangles of instances shine, and paths find them by chance alone: the picture will be noisy; \
+             {MOST_PLACED_LIGHTS} can be looked for, so use a mesh of fewer triangles"
+        ));
+    }
+    Ok(scene)
 }
 
 /// The numbers that a scene gives and the command line may change.

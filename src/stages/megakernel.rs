@@ -24,11 +24,11 @@ use crate::{
     camera::Camera,
     environment::{Environment, EnvironmentRow, EnvironmentTexel},
     instance::{Corners, Instance, MeshVertex, NO_INSTANCE},
-    kernels::{BLOCK_THREADS, stage, stage_for},
+    kernels::{BLOCK_THREADS, stage_for},
     light::{Lamp, Light, Surroundings, sky_light},
     light_tree::LightNode,
     maps::Maps,
-    material::{ALL_KINDS, Material, PLAIN_KINDS},
+    material::{ALL_KINDS, Material, PLACED_LIGHTS, PLAIN_KINDS},
     math::clamped,
     opacity::{LIGHT_RAY, PATH_RAY, Veils, nearest_veiled, occluded_veiled, veil_key},
     path::{NO_PRIMITIVE, ShadowRay, Span, Throughput, pixel_and_sample},
@@ -198,12 +198,14 @@ pub(super) fn source(kinds: u32) -> Source {
     .kernel::<Arguments>("megakernel_placed")
 }
 
-/// The file of the kernel of scenes with surfaces that hide only a part of what is behind them.
+/// The file of the kernel of scenes with surfaces that hide only a part of what is behind them, or with instances that
+/// shine.
 pub(super) fn veiled_source() -> Source {
-    counting(stage::<Arguments>(
+    counting(stage_for::<Arguments>(
         "kernels/megakernel_veiled.cu",
         include_str!("../../kernels/megakernel_veiled.cu"),
         "megakernel_veiled",
+        ALL_KINDS | PLACED_LIGHTS,
     ))
 }
 
@@ -226,10 +228,12 @@ impl Megakernel {
         context: &Arc<CudaContext>,
         scene: SceneKind,
     ) -> Result<Megakernel, Error> {
-        let (source, name) = match scene {
-            SceneKind { veiled: true, .. } => (veiled_source(), "megakernel_veiled"),
-            SceneKind { plain: true, .. } => (source_for(scene.materials), "megakernel"),
-            _ => (source_for(scene.materials), "megakernel_placed"),
+        let (source, name) = if scene.veiled || scene.materials & PLACED_LIGHTS != 0 {
+            (veiled_source(), "megakernel_veiled")
+        } else if scene.plain {
+            (source_for(scene.materials), "megakernel")
+        } else {
+            (source_for(scene.materials), "megakernel_placed")
         };
         Ok(Megakernel(compiler.load(context, &source)?.kernel(name)?))
     }

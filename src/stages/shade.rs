@@ -15,16 +15,16 @@ use crate::{
     bsdf::{Bsdf, bsdf_of, bsdf_sample, bsdf_value, is_specular, sample_specular},
     environment::{Environment, EnvironmentRow, EnvironmentTexel},
     instance::{
-        Corners, Instance, MeshVertex, NO_INSTANCE, consistent_normal, placed_surface, start,
+        Corners, Instance, MeshVertex, NO_INSTANCE, consistent_normal, enter, placed_surface, start,
     },
     kernels::stage_for,
     light::{
         BSDF_SAMPLES, LIGHT_SAMPLES, Lamp, Light, LightSample, Surroundings, emitter_share,
         light_pdf, sample_light, sample_weight,
     },
-    light_tree::LightNode,
+    light_tree::{LightNode, NO_LIGHT},
     maps::{Maps, emission_at, material_at},
-    material::{ALL_KINDS, Material, PLAIN_KINDS, transmitted},
+    material::{ALL_KINDS, Material, PLACED_LIGHTS, PLAIN_KINDS, transmitted},
     math::{clamped, dot, lesser, max_component},
     path::{
         Hit, MOST_LIKELY, NO_PATH, NO_PRIMITIVE, ROULETTE_AFTER, Ray, Rgb, ShadowRay, Span,
@@ -170,15 +170,33 @@ pub(super) fn shade_path<const PLACED: bool>(
 #[inline]
 fn emission(world: &World, hit: &Hit, emitted: Vec3, vertex: &Vertex, cosine: f32) -> Vec3 {
     let carried = vertex.throughput.rgb * emitted;
-    if vertex.ray.pdf == 0.0 || vertex.instance != NO_INSTANCE {
+    if vertex.ray.pdf == 0.0 {
         return carried;
     }
+    let mut position = hit.primitive;
+    if vertex.instance != NO_INSTANCE {
+        let entry = placed_entry(world, vertex.instance);
+        if entry == NO_LIGHT {
+            return carried;
+        }
+        position += entry;
+    }
     let origin = vertex.ray.origin;
-    let share = emitter_share(&world.lights(), hit.primitive, origin);
-    let primitive = &world.primitives[hit.primitive as usize];
+    let share = emitter_share(&world.lights(), position, origin);
+    let primitive = &world.primitives[position as usize];
     let pdf = light_pdf(primitive, share, origin, hit.distance, cosine);
     let strategies = world.surroundings.strategies;
     carried * sample_weight(strategies, BSDF_SAMPLES, vertex.ray.pdf, pdf)
+}
+
+/// What leads from a mesh's triangle to where it stands in the world, if the instance is a light; else `NO_LIGHT`.
+#[inline]
+fn placed_entry(world: &World, instance: u32) -> u32 {
+    let surroundings = &world.surroundings;
+    if surroundings.first_placed == NO_PRIMITIVE {
+        return NO_LIGHT;
+    }
+    world.light_places[(surroundings.placed_entries + instance) as usize]
 }
 
 /// A light sample and the next ray, which leaves on one side both of the surface and of what it is shaded by, or has
@@ -240,8 +258,14 @@ fn connect_light<const PLACED: bool>(
     } else {
         (origin, lifted)
     };
-    let radiance = if PLACED && sample.to != NO_PRIMITIVE {
-        sent(world, origin, &sample)
+    let (mut to, mut light_instance) = (sample.to, NO_INSTANCE);
+    let stands = to < world.surroundings.first_placed || to == NO_PRIMITIVE;
+    if PLACED && !stands {
+        light_instance = world.primitives[to as usize].number;
+        to -= placed_entry(world, light_instance);
+    }
+    let radiance = if PLACED && to != NO_PRIMITIVE {
+        sent(world, origin, &sample, to, light_instance)
     } else {
         sample.radiance
     };
@@ -264,15 +288,16 @@ fn connect_light<const PLACED: bool>(
     vertex.shadow_ray.distance = sample.distance;
     vertex.shadow_ray.direction = sample.direction;
     vertex.shadow_ray.from = if lifted { NO_PRIMITIVE } else { primitive_left };
-    vertex.shadow_ray.to = sample.to;
+    vertex.shadow_ray.to = to;
+    vertex.light_instance = light_instance;
     vertex.shadow_ray.light = light_here;
 }
 
 /// What a surface, whose radiance may vary over it, sends from the point that a sample chose: the one that its ray meets.
 #[inline]
-fn sent(world: &World, origin: Vec3, sample: &LightSample) -> Vec3 {
-    let primitive = &world.primitives[sample.to as usize];
-    let material = &world.materials[primitive.material as usize];
+fn sent(world: &World, origin: Vec3, sample: &LightSample, to: u32, instance: u32) -> Vec3 {
+    let chosen = &world.primitives[sample.to as usize];
+    let material = &world.materials[chosen.material as usize];
     if material.maps == 0 {
         return sample.radiance;
     }
@@ -282,19 +307,28 @@ fn sent(world: &World, origin: Vec3, sample: &LightSample) -> Vec3 {
         direction: sample.direction,
         from: NO_PRIMITIVE,
     };
-    let shear = shear(ray.direction);
-    let (_, u, v) = hit_primitive(primitive, origin, ray.direction, &shear, false);
+    let (mut local, mut inward) = (origin, ray.direction);
+    if instance != NO_INSTANCE {
+        let placed = &world.instances[instance as usize];
+        local = enter(placed, origin - placed.position);
+        inward = enter(placed, ray.direction);
+    }
+    let primitive = &world.primitives[to as usize];
+    let (_, u, v) = hit_primitive(primitive, local, ray.direction, &shear(inward), false);
     let hit = Hit {
         distance: sample.distance,
-        primitive: sample.to,
+        primitive: to,
         u,
         v,
     };
-    emission_at(
-        &world.imagery(),
-        material,
-        &surface_at(primitive, &ray, &hit),
-    )
+    let surface = if instance == NO_INSTANCE {
+        surface_at(primitive, &ray, &hit)
+    } else {
+        let placed = &world.instances[instance as usize];
+        let (corners, vertices) = (&world.corners, &world.vertices);
+        placed_surface(placed, corners, vertices, primitive, &ray, &hit)
+    };
+    emission_at(&world.imagery(), material, &surface)
 }
 
 /// Ends dim paths by chance, and makes the others brighter by as much.
@@ -361,6 +395,8 @@ pub(super) fn source(kinds: u32) -> Source {
 pub(super) fn source_for(kinds: u32) -> Source {
     source(if kinds & !PLAIN_KINDS == 0 {
         PLAIN_KINDS
+    } else if kinds & PLACED_LIGHTS != 0 {
+        ALL_KINDS | PLACED_LIGHTS
     } else {
         ALL_KINDS
     })

@@ -1,7 +1,7 @@
 //! Kernel files through a host's C++ compiler: the device's functions without a device.
 
 use std::{
-    collections::BTreeSet,
+    collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
     process::Command,
@@ -38,18 +38,16 @@ impl HostCompiler {
     /// namespace of its name, `after`.
     pub(crate) fn build(&self, before: &str, after: &str) -> PathBuf {
         let mut text = format!("{CUDA_WORDS}{before}");
-        let mut built = BTreeSet::new();
+        let mut built = BTreeMap::new();
         for source in sources() {
             let stem = Path::new(source.path()).file_stem().unwrap();
             let stem = stem.to_str().unwrap();
             // The sieve is made of blocks and warps: its twin is the specification in `compaction`.
             if stem != "select" {
-                // The second of a stage's is for plain scenes.
-                let plain = if built.insert(stem.to_owned()) {
-                    ""
-                } else {
-                    "_plain"
-                };
+                // The second of a stage's is for plain scenes, the third for those where instances shine.
+                let of_stem: &mut usize = built.entry(stem.to_owned()).or_default();
+                let plain = ["", "_plain", "_lit"][*of_stem];
+                *of_stem += 1;
                 // A C function has one name in all namespaces.
                 let body = source.text().unwrap().replace("extern \"C\" ", "");
                 text += &format!("namespace {stem}{plain} {{\n{body}}}\n");

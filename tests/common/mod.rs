@@ -129,6 +129,22 @@ pub(crate) fn placed_garden() -> Scene {
     garden
 }
 
+/// The garden with meshes in it, of which some shine, unevenly.
+pub(crate) fn lit_garden() -> Scene {
+    let mut garden = placed_garden();
+    let lamp = 10;
+    for instance in garden.instances.iter_mut().step_by(6) {
+        instance.material = Some(lamp);
+    }
+    let map = Map {
+        texture: 2,
+        channel: Channel::Red,
+    };
+    let maps = garden.maps.entry(lamp).or_default();
+    maps.textures.insert(Parameter::Emission, map);
+    garden
+}
+
 /// The garden with meshes in it, of which some are full of holes, and some show dimly what is behind them; balls and lamps
 /// too.
 pub(crate) fn veiled_garden() -> Scene {

@@ -48,15 +48,7 @@ fn all_ways_to_find_light_converge_to_one_picture() {
             })
         });
     for (name, other) in [("lights", &lights), ("bsdf", &bsdf)] {
-        let (mut squares, mut worst) = (0.0, 0.0_f64);
-        for (both, other) in both.iter().zip(other) {
-            let z = (both.0 - other.0) / (both.1 + other.1).map(f64::sqrt);
-            squares += z.length_squared() / 3.0;
-            worst = worst.max(z.abs().max_element());
-        }
-        let rms = (squares / BLOCKS as f64).sqrt();
-        println!("{name}: rms {rms}, worst {worst}");
-        assert!(worst < 5.0 && rms < 1.6, "{name}: rms {rms}, worst {worst}");
+        expect_alike(name, &both, other);
     }
     let noise = |blocks: &[(DVec3, DVec3)]| -> f64 {
         blocks.iter().map(|block| block.1.element_sum()).sum()
@@ -64,6 +56,99 @@ fn all_ways_to_find_light_converge_to_one_picture() {
     let [of_both, of_lights, of_bsdf] = [&both, &lights, &bsdf].map(|blocks| noise(blocks));
     println!("variance: both {of_both}, lights {of_lights}, bsdf {of_bsdf}");
     assert!(of_both < of_lights && of_both < of_bsdf);
+}
+
+/// Lamps that stand in places, turned, mirrored and stretched, of one colour all over or not: found in all ways, and as bright
+/// as the same triangles that stand in the scene themselves.
+#[test]
+fn instances_that_shine_are_found_in_all_ways() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("halves.png");
+    image::RgbImage::from_fn(2, 1, |x, _| {
+        image::Rgb(if x == 0 {
+            [255, 40, 90]
+        } else {
+            [10, 200, 255]
+        })
+    })
+    .save(&file)
+    .unwrap();
+    let room = |lamp: &str, objects: &str| {
+        scene(&format!(
+            r#"(
+                size: (24, 24), spp: 12, max_bounces: 3, sky: (0.1, 0.1, 0.1),
+                camera: (origin: (0, 1, 4.5), target: (0, 0.3, 0), fov: 40),
+                materials: {{
+                    "floor": CoatedDiffuse(albedo: (0.6, 0.5, 0.4), alpha: 0.4),
+                    "wall": Diffuse(albedo: (0.3, 0.5, 0.7)),
+                    "gold": RoughConductor(preset: "gold", alpha: 0.4),
+                    "lamp": {lamp},
+                }},
+                objects: [
+                    Quad(corner: (-3, -0.6, 3), edge_u: (6, 0, 0), edge_v: (0, 0, -6), material: "floor"),
+                    Quad(corner: (-3, -0.6, -1.5), edge_u: (6, 0, 0), edge_v: (0, 4, 0), material: "wall"),
+                    Sphere(center: (-1, 0, 0), radius: 0.6, material: "gold"),
+                    {objects}
+                ],
+            )"#
+        ))
+    };
+    let ball = r#"DisplacedSphere(rings: 6, segments: 9, amplitudes: (0, 0), material: "lamp""#;
+    let placed = format!(
+        r#"Instances(of: {ball}), at: [
+            (scale: 0.4, translate: (1, 1.5, 0)),
+            (scale: (0.2, 0.2, -0.2), rotate: (0, 40, 0), translate: (-1.6, 0.9, 0.8)),
+        ])"#
+    );
+    // Mirrored, and turned by one of its segments, a ball is itself.
+    let flat = format!(
+        r#"{ball}, center: (1, 1.5, 0), radius: 0.4), {ball}, center: (-1.6, 0.9, 0.8), radius: 0.2)"#
+    );
+    let even = "Emissive(radiance: (6, 8, 10))";
+    let uneven =
+        format!("Emissive(radiance: Texture(file: {file:?}, factor: 10, filter: Nearest))");
+    let pane =
+        r#"Quad(corner: (-2, 2.4, -1), edge_u: (4, 0, 0), edge_v: (0, 0, 2.5), material: "lamp")"#;
+    let stands = room(even, &flat);
+    assert!(stands.instances.is_empty());
+    let stands = blocks(&stands);
+    for (case, room) in [
+        ("even", room(even, &placed)),
+        ("a pane of two colours", room(&uneven, pane)),
+    ] {
+        assert!(!room.instances.is_empty());
+        let [both, lights, bsdf] =
+            [DirectLight::Both, DirectLight::Lights, DirectLight::Bsdf].map(|direct_light| {
+                blocks(&Scene {
+                    direct_light,
+                    ..room.clone()
+                })
+            });
+        expect_alike(&format!("{case}, lights"), &both, &lights);
+        expect_alike(&format!("{case}, bsdf"), &both, &bsdf);
+        if case == "even" {
+            expect_alike("copies", &both, &stands);
+        }
+        let noise = |blocks: &[(DVec3, DVec3)]| -> f64 {
+            blocks.iter().map(|block| block.1.element_sum()).sum()
+        };
+        let [of_both, of_bsdf] = [&both, &bsdf].map(|blocks| noise(blocks));
+        println!("{case}: variance: both {of_both}, bsdf {of_bsdf}");
+        assert!(of_both < 0.5 * of_bsdf, "{case}: {of_both}, {of_bsdf}");
+    }
+}
+
+/// By a z-test of every block.
+fn expect_alike(name: &str, one: &[(DVec3, DVec3)], other: &[(DVec3, DVec3)]) {
+    let (mut squares, mut worst) = (0.0, 0.0_f64);
+    for (one, other) in one.iter().zip(other) {
+        let z = (one.0 - other.0) / (one.1 + other.1).map(f64::sqrt);
+        squares += z.length_squared() / 3.0;
+        worst = worst.max(z.abs().max_element());
+    }
+    let rms = (squares / BLOCKS as f64).sqrt();
+    println!("{name}: rms {rms}, worst {worst}");
+    assert!(worst < 5.0 && rms < 1.6, "{name}: rms {rms}, worst {worst}");
 }
 
 /// Mean and its variance, of each block of pixels.

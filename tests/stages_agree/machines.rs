@@ -17,7 +17,7 @@ use compaction::{
 use raysieve::{
     camera::Camera,
     film::Film,
-    material::PLAIN_KINDS,
+    material::{PLACED_LIGHTS, PLAIN_KINDS},
     stages::resolve,
     wave::{CpuWave, CudaWave, Wave, counts},
     world::World,
@@ -220,7 +220,7 @@ pub(crate) struct Host {
 }
 
 /// The kernels, by their numbers in that program.
-const KERNELS: [&str; 19] = [
+const KERNELS: [&str; 20] = [
     "generate",
     "intersect",
     "intersect_placed",
@@ -230,6 +230,7 @@ const KERNELS: [&str; 19] = [
     "shade_placed",
     "shade_plain",
     "shade_plain_placed",
+    "shade_lit_placed",
     "shadow",
     "shadow_placed",
     "shadow_veiled",
@@ -270,8 +271,9 @@ impl Host {
                 // Those have files of their own.
                 let veiled = kernel.ends_with("_veiled");
                 let stage = if veiled { kernel } else { kernel.split('_').next().unwrap() };
-                let plain = if kernel.contains("_plain") { "_plain" } else { "" };
-                let name = kernel.replace("_plain", "");
+                let made_for = ["_plain", "_lit"];
+                let plain = made_for.into_iter().find(|with| kernel.contains(with)).unwrap_or("");
+                let name = kernel.replace(plain, "");
                 format!("            case {number}: stages::launch({stage}{plain}::{name}, request[1]); break;\n")
             })
             .collect();
@@ -513,6 +515,8 @@ impl Host {
         let plain = world.kinds & !PLAIN_KINDS == 0;
         let kernel = if plain {
             self.variant("shade_plain", "shade_plain_placed")
+        } else if world.kinds & PLACED_LIGHTS != 0 {
+            "shade_lit_placed"
         } else {
             self.variant("shade", "shade_placed")
         };
@@ -601,7 +605,7 @@ impl Host {
             list_mut(&mut buffers.counts),
             value(&count_slots),
         ];
-        let kernel = if world.veils().is_some() {
+        let kernel = if world.veils().is_some() || world.kinds & PLACED_LIGHTS != 0 {
             "megakernel_veiled"
         } else if world.kinds & !PLAIN_KINDS == 0 {
             self.variant("megakernel_plain", "megakernel_plain_placed")

@@ -14,7 +14,9 @@ mod machines;
 use std::sync::{Arc, OnceLock};
 
 use buffers::{Buffers, Turn, first};
-use common::{Random, garden, load, on_cpu, placed_garden, render, sized, veiled_garden};
+use common::{
+    Random, garden, lit_garden, load, on_cpu, placed_garden, render, sized, veiled_garden,
+};
 use compaction::select::Strategy;
 use harness::{Gpu, Tests};
 use host::HostCompiler;
@@ -139,6 +141,7 @@ fn agrees_on_host(compiler: &HostCompiler, stage: &str) {
             garden_by_lens(),
             placed_garden(),
             veiled_garden(),
+            lit_garden(),
         ]
         .map(|scene| setting(&scene, 48, 32))
         .into()
@@ -158,6 +161,7 @@ fn agrees_on_cuda(stage: &str) {
             garden_by_lens(),
             placed_garden(),
             veiled_garden(),
+            lit_garden(),
         ]);
         scenes.map(|scene| setting(&scene, 96, 64)).collect()
     });
@@ -249,6 +253,7 @@ fn whole_loop(compiler: &HostCompiler) {
         garden(),
         garden_by_lens(),
         veiled_garden(),
+        lit_garden(),
     ] {
         let scene = sized(scene, 40, 30, 5);
         let (width, height) = scene.size;
@@ -293,6 +298,7 @@ fn whole_paths(compiler: &HostCompiler) {
         garden_by_lens(),
         placed_garden(),
         veiled_garden(),
+        lit_garden(),
     ] {
         let scene = sized(scene, 40, 30, 5);
         let (width, height) = scene.size;

@@ -32,7 +32,7 @@ fn sphere(center: Vec3, radius: f32) -> Primitive {
 
 /// What the light has of all chances per area, alone in the world.
 fn alone(light: &Primitive) -> f32 {
-    let mut lights = gather_lights(std::slice::from_ref(light), &[shining()]);
+    let mut lights = gather_lights(std::slice::from_ref(light), 0..0, &[shining()]);
     by_power(&mut lights);
     let &[(light, power)] = &lights[..] else {
         panic!("{lights:?}")
@@ -192,7 +192,7 @@ fn lights_are_chosen_by_their_power() {
     for (number, primitive) in (0..).zip(&mut primitives) {
         primitive.number = number;
     }
-    let mut lights = gather_lights(&primitives, &materials);
+    let mut lights = gather_lights(&primitives, 0..0, &materials);
     by_power(&mut lights);
     let lights: Vec<Light> = lights.into_iter().map(|(light, _)| light).collect();
     assert_eq!(

@@ -166,7 +166,8 @@ words_of! {
         _pad2: u32
     }
     Surroundings {
-        sky: Vec3, light_count: u32, inverse_power: f32, extent: f32, most_indirect: f32, strategies: u32, far_lights: u32, sun_count: u32, tree_lights: u32, tree_share: u32
+        sky: Vec3, light_count: u32, inverse_power: f32, extent: f32, most_indirect: f32, strategies: u32, far_lights: u32, sun_count: u32, tree_lights: u32, tree_share: u32,
+        first_placed: u32, placed_entries: u32
     }
     LightSample { direction: Vec3, distance: f32, pdf: f32, radiance: Vec3, to: u32, only: u32 }
     Sampler { sample: u32, key: u32 }
