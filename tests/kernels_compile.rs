@@ -33,7 +33,7 @@ const MOST_REGISTERS_TRAVERSING_MORE: u32 = 96;
 const MOST_REGISTERS: u32 = 128;
 /// With more, fewer than 3: the megakernel carries a whole path through traversal and shading.
 const MOST_REGISTERS_OF_PATHS: u32 = 168;
-/// With more, fewer than 3: scenes where instances shine are rare, and 128 would spill.
+/// With more, fewer than 3: what shades scenes where instances shine has no register to spare at 128.
 const MOST_REGISTERS_LIT: u32 = 168;
 
 fn main() {
