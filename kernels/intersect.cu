@@ -41,7 +41,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
                            instances, flags);
 }
 
-extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
+// Six blocks share a multiprocessor: faster than five, though a few bytes are spilled.
+extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, 6)
     intersect_placed(const Node *nodes, const Primitive *primitives, const Instance *placed,
                      Surroundings surroundings, const u32 *lanes, const u32 *queue, const Ray *rays,
                      const Throughput *throughputs, Rgb *radiances, Hit *hits, u32 *instances, u8 *flags) {

@@ -33,7 +33,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
                         radiances);
 }
 
-extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
+// Six blocks share a multiprocessor: faster than five, though a few bytes are spilled.
+extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, 6)
     shadow_placed(const Node *nodes, const Primitive *primitives, const Instance *placed, f32 extent, const u32 *lanes,
                   const u32 *queue, const u32 *instances, const u32 *light_instances, const ShadowRay *shadow_rays,
                   Rgb *radiances) {

@@ -1,4 +1,4 @@
-//! Every kernel file, through the compilers of the GPUs that are in use: it compiles, spills nothing, and computes as the
+//! Every kernel file, through the compilers of the GPUs that are in use: it compiles, fits, and computes as the
 //! CPU does.
 
 #[path = "../compaction/tests/common/mod.rs"]
@@ -27,8 +27,8 @@ const CAPABILITIES: [u32; 4] = [75, 80, 86, 90];
 const SHIPPED_CAPABILITIES: [u32; 5] = [75, 80, 86, 90, 120];
 /// With more, fewer than 6 blocks of 128 threads share a multiprocessor's 65,536, and traversal waits for memory often.
 const MOST_REGISTERS_TRAVERSING: u32 = 80;
-/// With more, fewer than 5: on the way through two levels.
-const MOST_REGISTERS_TRAVERSING_MORE: u32 = 96;
+/// What the way through two levels may keep in memory so that 6 blocks fit: 4 to 6 % faster than 5 without (BENCHMARKS.md).
+const MOST_SPILLED_PLACED: u32 = 32;
 /// With more, fewer than 4.
 const MOST_REGISTERS: u32 = 128;
 /// With more, fewer than 3: the megakernel carries a whole path through traversal and shading.
@@ -46,7 +46,7 @@ fn main() {
         )),
     });
     Tests::new()
-        .nvrtc("every_kernel_compiles_without_spills", compiles)
+        .nvrtc("every_kernel_compiles_and_fits", compiles)
         .nvrtc(
             "stages_neither_contract_nor_approximate",
             computes_as_the_cpu_does,
@@ -61,7 +61,7 @@ fn main() {
         .needs(
             "no ptxas",
             tools,
-            "what_ships_assembles_without_spills",
+            "what_ships_assembles_and_fits",
             assembles,
         )
         .run()
@@ -75,7 +75,7 @@ fn compiles(nvrtc: &Arc<Nvrtc>) {
             let compiled = nvrtc
                 .compile(&source, target)
                 .unwrap_or_else(|error| panic!("{error}"));
-            spills_nothing(&source, &compiled.usage(), capability);
+            spills_little(&source, &compiled.usage(), capability);
         }
     }
 }
@@ -155,12 +155,12 @@ fn assembles((nvrtc, ptxas): &(Arc<Nvrtc>, PathBuf)) {
                 image: image.clone(),
                 log,
             };
-            spills_nothing(&source, &assembled.usage(), capability);
+            spills_little(&source, &assembled.usage(), capability);
         }
     }
 }
 
-fn spills_nothing(source: &Source, kernels: &[Usage], capability: u32) {
+fn spills_little(source: &Source, kernels: &[Usage], capability: u32) {
     assert!(
         !kernels.is_empty(),
         "{}: no report for {capability}",
@@ -169,14 +169,14 @@ fn spills_nothing(source: &Source, kernels: &[Usage], capability: u32) {
     let lit = format!("KINDS = {};", ALL_KINDS | PLACED_LIGHTS);
     for usage in kernels {
         let case = format!("{} for {capability}: {usage:?}", source.path());
-        assert_eq!(
-            (usage.spill_store_bytes, usage.spill_load_bytes),
-            (0, 0),
-            "{case}"
-        );
+        let placed = matches!(usage.kernel.as_str(), "intersect_placed" | "shadow_placed");
+        let most_spilled = if placed { MOST_SPILLED_PLACED } else { 0 };
+        assert!(usage.spill_store_bytes <= most_spilled, "{case}");
+        assert!(usage.spill_load_bytes <= most_spilled, "{case}");
         let most = match usage.kernel.as_str() {
-            "intersect" | "shadow" => MOST_REGISTERS_TRAVERSING,
-            "intersect_placed" | "shadow_placed" => MOST_REGISTERS_TRAVERSING_MORE,
+            "intersect" | "intersect_placed" | "shadow" | "shadow_placed" => {
+                MOST_REGISTERS_TRAVERSING
+            }
             "megakernel" | "megakernel_placed" | "megakernel_veiled" => MOST_REGISTERS_OF_PATHS,
             "shade_placed" if source.text().unwrap().contains(&lit) => MOST_REGISTERS_LIT,
             _ => MOST_REGISTERS,

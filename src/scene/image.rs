@@ -10,6 +10,7 @@ use std::{
     path::Path,
 };
 
+use exr::meta::MetaData;
 use image::{DynamicImage, ImageDecoder, ImageFormat, ImageReader};
 use xxhash_rust::xxh3::Xxh3;
 
@@ -21,7 +22,7 @@ use super::{
 /// What images are called.
 pub(crate) const IMAGE_TYPES: [&str; 7] = ["png", "jpg", "jpeg", "webp", "hdr", "exr", "ktx2"];
 /// Texels of an image that a few bytes may hold.
-const FREE_TEXELS: u64 = 1 << 24;
+const FREE_TEXELS: u64 = 1 << 22;
 /// More of them that each byte of the file may stand for: what deflate packs best, of texels of a byte.
 const TEXELS_PER_BYTE: u64 = 1024;
 /// Texels a row, and rows.
@@ -118,12 +119,25 @@ fn decode_checked(mut reader: impl BufRead + Seek, bytes: u64) -> Result<Image, 
     if begin.starts_with(basis::MAGIC) {
         return decode_basis(reader, bytes);
     }
-    let damaged = |error: image::ImageError| {
+    let damaged = |error: String| {
         format!(
             "cannot be decoded: {}; save it again by another program",
-            excerpt(&error.to_string())
+            excerpt(&error)
         )
     };
+    if begin.starts_with(&exr::meta::magic_number::BYTES) {
+        // The decoder tells the size that is shown, and makes room for that of the data.
+        let meta = MetaData::read_from_buffered(&mut reader, false);
+        for layer in meta.map_err(|error| damaged(error.to_string()))?.headers {
+            let [width, height] = [layer.layer_size.0, layer.layer_size.1]
+                .map(|side| u32::try_from(side).unwrap_or(u32::MAX));
+            check_size(width, height, 16, bytes)?;
+        }
+        reader
+            .rewind()
+            .map_err(|error| format!("cannot be read: {error}"))?;
+    }
+    let damaged = |error: image::ImageError| damaged(error.to_string());
     let mut reader = ImageReader::new(reader)
         .with_guessed_format()
         .map_err(|error| format!("cannot be read: {error}"))?;
