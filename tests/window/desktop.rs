@@ -94,25 +94,19 @@ fn screen() -> (Child, String) {
     (xvfb, format!(":{}", number.trim()))
 }
 
-/// Starts openbox and waits until it manages windows: one that opens before it may stay hidden.
-fn manager(display: &str) -> Child {
-    let quiet = |tool: &str| {
-        let mut command = Command::new(tool);
-        command
-            .env("DISPLAY", display)
-            .stdout(Stdio::null())
-            .stderr(Stdio::null());
-        command
-    };
-    let manager = quiet("openbox").spawn().expect("openbox starts");
-    let is_there = || {
-        quiet("wmctrl")
-            .arg("-m")
-            .status()
-            .expect("wmctrl runs")
-            .success()
-    };
-    eventually("openbox manages windows", || is_there().then_some(()));
+/// Starts openbox and waits until it says in `folder` that it is ready: it calls itself the window manager a while before
+/// that, and a window that opens between may stay hidden for ever.
+fn manager(display: &str, folder: &Path) -> Child {
+    let ready = folder.join("openbox-is-ready");
+    let manager = Command::new("openbox")
+        .arg("--startup")
+        .arg(format!("touch {}", ready.display()))
+        .env("DISPLAY", display)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("openbox starts");
+    eventually("openbox manages windows", || ready.exists().then_some(()));
     manager
 }
 
@@ -134,7 +128,7 @@ impl Desktop {
         let folder = tempfile::tempdir().expect("a temporary folder");
         fs::write(folder.path().join("scene.ron"), scene).expect("the scene is written");
         let (xvfb, display) = screen();
-        let manager = manager(&display);
+        let manager = manager(&display, folder.path());
         let program = raysieve(folder.path())
             .env("DISPLAY", &display)
             .arg("scene.ron")
