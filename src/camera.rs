@@ -10,11 +10,11 @@ use glam::{DVec3, Vec3};
 use crate::{
     filter::{FILTER_STEPS, table},
     math::{normalize, square_to_disk},
-    scene,
+    scene::{self, Projection},
 };
 
 shared! {
-    /// A pinhole, or a thin lens.
+    /// A pinhole or a thin lens, or either before every point of the film.
     pub struct Camera {
         /// The lens's centre; world space, metres.
         pub origin: Vec3,
@@ -24,11 +24,11 @@ shared! {
         pub forward: Vec3,
         /// Film, rows.
         pub height: f32,
-        /// From the film's centre to the middle of its right edge.
+        /// From the film's centre to the middle of its right edge; metres of an orthographic camera.
         pub right: Vec3,
         /// Corners of the aperture; 0 if it is round.
         pub blades: u32,
-        /// From the film's centre to the middle of its upper edge.
+        /// From the film's centre to the middle of its upper edge, alike.
         pub up: Vec3,
         /// Along `forward` to the plane that is sharp, metres; 0 for a pinhole.
         pub focus_distance: f32,
@@ -38,8 +38,8 @@ shared! {
         pub filter_radius: f32,
         /// From the lens's centre to its upper rim, metres.
         pub lens_up: Vec3,
-        /// Unused.
-        pub _pad: u32,
+        /// 1 if all rays of the pinhole are parallel: an orthographic camera.
+        pub parallel: u32,
         /// A corner of the aperture, in radii to the right and upwards.
         pub corner: [f32; 2],
         /// Cosine and sine of the angle from one corner to the next.
@@ -120,32 +120,41 @@ pub fn aperture_point(camera: &Camera, u: f32, v: f32) -> (f32, f32) {
 }
 
 /// Origin and direction, of length 1, of the ray through a point of the film and, unless the camera is a pinhole, a point
-/// of the aperture.
+/// of the aperture. An orthographic camera has a pinhole or a lens for each point of the film, as far from its origin.
 #[inline]
 pub fn camera_ray(camera: &Camera, x: f32, y: f32, u: f32, v: f32) -> (Vec3, Vec3) {
     let right = camera.right * (2.0 * x / camera.width - 1.0);
     let up = camera.up * (1.0 - 2.0 * y / camera.height);
-    let through = camera.forward + right + up;
+    let (center, through) = if camera.parallel == 1 {
+        (camera.origin + right + up, camera.forward)
+    } else {
+        (camera.origin, camera.forward + right + up)
+    };
     if camera.focus_distance == 0.0 {
-        return (camera.origin, normalize(through));
+        return (center, normalize(through));
     }
     let (across, upwards) = aperture_point(camera, u, v);
     let shift = camera.lens_right * across + camera.lens_up * upwards;
     (
-        camera.origin + shift,
+        center + shift,
         normalize(through * camera.focus_distance - shift),
     )
 }
 
 impl Camera {
-    /// The scene's camera over a film of this size. The field of view is the horizontal one.
+    /// The scene's camera over a film of this size. The angle of view, or the width, is the horizontal one.
     pub fn new(camera: &scene::Camera, width: u32, height: u32) -> Camera {
         let origin = camera.origin.as_dvec3();
         let forward = (camera.target.as_dvec3() - origin).normalize();
         let right = forward.cross(camera.up.as_dvec3()).normalize();
         let up = right.cross(forward);
-        // `libm` and not the platform's library: the same bits on every machine.
-        let half_width = libm::tan(f64::from(camera.fov_degrees).to_radians() / 2.0);
+        let half_width = match camera.projection {
+            // `libm` and not the platform's library: the same bits on every machine.
+            Projection::Perspective { fov_degrees } => {
+                libm::tan(f64::from(fov_degrees).to_radians() / 2.0)
+            }
+            Projection::Orthographic { width } => f64::from(width) / 2.0,
+        };
         let half_height = half_width * f64::from(height) / f64::from(width);
         let pinhole = Camera {
             origin: camera.origin,
@@ -154,6 +163,7 @@ impl Camera {
             height: height as f32,
             right: (right * half_width).as_vec3(),
             up: (up * half_height).as_vec3(),
+            parallel: matches!(camera.projection, Projection::Orthographic { .. }).into(),
             ..Camera::default()
         };
         let camera_with_lens = match &camera.lens {

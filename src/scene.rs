@@ -49,14 +49,15 @@
 //! | `origin` | where the pinhole or the lens is | required |
 //! | `target` | a point that it looks at: the middle of the picture | required |
 //! | `up` | a direction that points up in the picture, not along the view | `(0, 1, 0)` |
-//! | `fov` | horizontal angle of view, degrees, 0.001 to 179.999 | required |
+//! | `fov` | horizontal angle of view, degrees, 0.001 to 179.999; or | required |
+//! | `width` | of an orthographic camera, whose rays are parallel and leave the plane through `origin`: how much it sees from left to right, metres | required |
 //! | `lens` | `(..)`: a thin lens instead of the pinhole, see below | none |
 //! | `filter` | how a pixel's samples are spread over the film, see below | `Box(radius: 0.5)` |
 //!
 //! | field of `lens` | what | default |
 //! |---|---|---|
 //! | `radius` | of the aperture, metres; or | required |
-//! | `f_stop` | focal length over the aperture's diameter, 0.1 to 1000, for the focal length at which a film 36 mm wide sees `fov` | required |
+//! | `f_stop` | focal length over the aperture's diameter, 0.1 to 1000, for the focal length at which a film 36 mm wide sees `fov`; not beside `width` | required |
 //! | `focus_distance` | from the lens along the view to the plane that is sharp, metres; or | the distance of `target` |
 //! | `focus_point` | a point of that plane, before the camera | `target` |
 //! | `blades` | the aperture is a regular polygon of 3 to 16 corners, on the circle of its radius; 0: it is round | `0` |
@@ -367,15 +368,30 @@ pub struct Camera {
     pub target: Vec3,
     /// Up in the picture, of any length, not along the view.
     pub up: Vec3,
-    /// Horizontal angle of view, 0.001..=179.999.
-    pub fov_degrees: f32,
+    /// How much it sees.
+    pub projection: Projection,
     /// A pinhole has none.
     pub lens: Option<Lens>,
     /// How a pixel's samples are spread over the film.
     pub filter: PixelFilter,
 }
 
-/// A thin lens: what is off its plane of focus is blurred.
+/// How a camera's rays leave it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Projection {
+    /// All from one point: what is farther away is seen smaller.
+    Perspective {
+        /// Horizontal angle of view, 0.001..=179.999.
+        fov_degrees: f32,
+    },
+    /// All in one direction, from the plane through `origin` on: what is farther away is seen as large.
+    Orthographic {
+        /// What is seen from the left edge of the picture to the right one, metres, above 0.
+        width: f32,
+    },
+}
+
+/// A thin lens: what is off its plane of focus is blurred. An orthographic camera has one before every point of its film.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Lens {
     /// Of the aperture, metres.

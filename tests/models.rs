@@ -11,7 +11,7 @@ mod gltf;
 use glam::Vec3;
 use gltf::{Gltf, SQUARE};
 use raysieve::{
-    scene::{Image, Light, Parameter, Scene, Surface, Texels},
+    scene::{Image, Light, Parameter, Projection, Scene, Surface, Texels},
     texture::{sample_texture, srgb_value},
     world::World,
 };
@@ -284,9 +284,36 @@ fn the_files_own_camera_is_taken() {
     // Whatever its width, its height shows the camera's angle.
     for size in [(1080, 540), (300, 600)] {
         scene.set_size(size);
-        let width = (scene.camera.fov_degrees.to_radians() / 2.0).tan();
+        let width = tan_half_width(&scene);
         let height = width * size.1 as f32 / size.0 as f32;
         assert!((height - 0.5f32.tan()).abs() < 1e-5, "{size:?}: {height}");
+    }
+}
+
+/// Of half the angle of view.
+fn tan_half_width(scene: &Scene) -> f32 {
+    let Projection::Perspective { fov_degrees } = scene.camera.projection else {
+        panic!("{:?}", scene.camera);
+    };
+    (fov_degrees.to_radians() / 2.0).tan()
+}
+
+#[test]
+fn the_files_own_camera_may_be_orthographic() {
+    let mut model = Gltf::triangle();
+    model.json["cameras"] = json!([{ "type": "orthographic",
+        "orthographic": { "xmag": 3.0, "ymag": 2.0, "znear": 0.1, "zfar": 100.0 } }]);
+    model.json["nodes"] =
+        json!([{ "mesh": 0, "children": [1] }, { "camera": 0, "translation": [0, 0, 5] }]);
+    let mut scene = model.load("orthographic");
+    assert!(scene.notes.is_empty(), "{:?}", scene.notes);
+    assert_eq!(scene.size, (810, 540));
+    for (size, expected) in [((810, 540), 6.0), ((540, 540), 4.0), ((100, 200), 2.0)] {
+        scene.set_size(size);
+        let Projection::Orthographic { width } = scene.camera.projection else {
+            panic!("{:?}", scene.camera);
+        };
+        assert!((width - expected).abs() < 1e-5, "{size:?}: {width}");
     }
 }
 
@@ -303,7 +330,7 @@ fn a_model_is_framed_in_a_picture_of_any_size() {
         let forward = (camera.target - camera.origin).normalize();
         let right = forward.cross(camera.up).normalize();
         let up = right.cross(forward);
-        let half_width = (camera.fov_degrees.to_radians() / 2.0).tan();
+        let half_width = tan_half_width(&scene);
         let half_height = half_width * size.1 as f32 / size.0 as f32;
         let mut reach: f32 = 0.0;
         for point in triangles(&scene).concat() {
@@ -359,7 +386,16 @@ fn a_model_is_an_object_of_a_scene() {
 #[test]
 fn wrong_models_are_told_what_is_wrong_and_where() {
     type Change = fn(&mut Gltf);
-    let cases: [(&str, Change, &str); 47] = [
+    let cases: [(&str, Change, &str); 48] = [
+        (
+            "a flat camera",
+            |m| {
+                m.json["cameras"] = json!([{ "type": "orthographic",
+                    "orthographic": { "xmag": 1.0, "ymag": 0.0, "znear": 0.1, "zfar": 100.0 } }]);
+                m.json["nodes"][0]["camera"] = json!(0);
+            },
+            "node 0: camera 0 has a ymag of 0, expected metres above 0 and up to 1e8",
+        ),
         (
             "no accessor",
             |m| m.primitive()["attributes"]["POSITION"] = json!(7),

@@ -11,7 +11,7 @@ use raysieve::{
     layers::{Layer, Layers},
     part::{Claim, Difference, Found, Packing, Part, Place, Portion, Samples, layers_of},
     renderer::Renderer,
-    scene::Scene,
+    scene::{Projection, Scene},
 };
 
 /// A mirror, a lamp and a wall.
@@ -153,8 +153,16 @@ fn the_hash_of_a_scene_is_that_of_what_it_shows() {
     }
     let mut moved = room();
     let before = moved.hash();
-    moved.camera.fov_degrees += 1e-4;
-    assert_ne!(moved.hash(), before);
+    let projections = [
+        Projection::Perspective {
+            fov_degrees: 40.0001,
+        },
+        Projection::Orthographic { width: 40.0 },
+    ];
+    for projection in projections {
+        moved.camera.projection = projection;
+        assert_ne!(moved.hash(), before);
+    }
 }
 
 #[test]

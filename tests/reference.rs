@@ -7,7 +7,7 @@ mod common;
 use std::path::Path;
 
 use common::{file, load, on_cpu, render, sized};
-use raysieve::scene::{Focus, Scene, Surface};
+use raysieve::scene::{Focus, Projection, Scene, Surface};
 
 /// The references have 32 x 32 blocks of so many pixels a side.
 const BLOCK: usize = 8;
@@ -129,7 +129,10 @@ fn a_lamp_brighter_by_two_percent_does_not_agree() {
 #[test]
 fn a_lens_wider_by_half_a_degree_does_not_agree() {
     let mut scene = cornell(7);
-    scene.camera.fov_degrees += 0.5;
+    let Projection::Perspective { fov_degrees } = &mut scene.camera.projection else {
+        panic!("no perspective");
+    };
+    *fov_degrees += 0.5;
     disagrees("a_cornell_d8", &scene);
 }
 

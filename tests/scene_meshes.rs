@@ -6,7 +6,7 @@ use std::{
 };
 
 use glam::Vec3;
-use raysieve::scene::{Camera, PixelFilter, Scene, Sphere, Surface, Triangle};
+use raysieve::scene::{Camera, PixelFilter, Projection, Scene, Sphere, Surface, Triangle};
 
 fn load(path: &str) -> Scene {
     Scene::load(Path::new(path)).unwrap_or_else(|error| panic!("{error}"))
@@ -259,7 +259,9 @@ fn the_cornell_box_has_the_numbers_of_its_model() {
         origin: Vec3::new(0.0, 0.0, 3.9),
         target: Vec3::ZERO,
         up: Vec3::Y,
-        fov_degrees: 39.3077,
+        projection: Projection::Perspective {
+            fov_degrees: 39.3077,
+        },
         lens: None,
         filter: PixelFilter::default(),
     };

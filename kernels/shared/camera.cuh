@@ -13,7 +13,7 @@ struct Camera {
     Vec3 lens_right;
     f32 filter_radius;
     Vec3 lens_up;
-    u32 _pad;
+    u32 parallel;
     f32 corner[2];
     f32 turn[2];
     f32 filter_values[33];
@@ -66,9 +66,11 @@ struct CameraRay {
 inline CameraRay camera_ray(const Camera &camera, f32 x, f32 y, f32 u, f32 v) {
     Vec3 right = camera.right * (2.0f * x / camera.width - 1.0f);
     Vec3 up = camera.up * (1.0f - 2.0f * y / camera.height);
-    Vec3 through = camera.forward + right + up;
-    if (camera.focus_distance == 0.0f) return {camera.origin, normalize(through)};
+    bool parallel = camera.parallel == 1;
+    Vec3 center = parallel ? camera.origin + right + up : camera.origin;
+    Vec3 through = parallel ? camera.forward : camera.forward + right + up;
+    if (camera.focus_distance == 0.0f) return {center, normalize(through)};
     Pair at = aperture_point(camera, u, v);
     Vec3 shift = camera.lens_right * at.x + camera.lens_up * at.y;
-    return {camera.origin + shift, normalize(through * camera.focus_distance - shift)};
+    return {center + shift, normalize(through * camera.focus_distance - shift)};
 }

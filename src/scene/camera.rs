@@ -3,7 +3,7 @@
 use glam::Vec3;
 
 use super::{
-    Camera, Focus, Lens, PixelFilter,
+    Camera, Focus, Lens, PixelFilter, Projection,
     source::{Object, Raw, Source},
     text::{CameraText, FilterText, LensText},
 };
@@ -17,9 +17,7 @@ pub(super) fn camera(source: &Source, object: &Object) -> Result<Camera, Error> 
         Some(raw) => source.position(object, "up", raw)?.as_vec3(),
         None => Vec3::Y,
     };
-    let degrees = "degrees from 0.001 to 179.999";
-    let has_picture = |fov: f64| (0.001..=179.999).contains(&fov);
-    let fov_degrees = source.number(object, "fov", written.fov, degrees, has_picture)? as f32;
+    let projection = projection(source, object, &written)?;
     if !(target - origin).length_squared().is_normal() {
         return Err(source.error(
             object,
@@ -50,7 +48,7 @@ pub(super) fn camera(source: &Source, object: &Object) -> Result<Camera, Error> 
         origin,
         target,
         up,
-        fov_degrees,
+        projection,
         lens: None,
         filter: PixelFilter::default(),
     };
@@ -61,6 +59,52 @@ pub(super) fn camera(source: &Source, object: &Object) -> Result<Camera, Error> 
         filter: written.filter.map_or(Ok(camera.filter), filter)?,
         ..camera
     })
+}
+
+fn projection(source: &Source, object: &Object, written: &CameraText) -> Result<Projection, Error> {
+    match (written.fov, written.width) {
+        (Some(_), Some(raw)) => Err(source.error(
+            object,
+            raw,
+            "width: stands beside fov; leave out one of the two",
+        )),
+        (Some(raw), None) => {
+            let degrees = "degrees from 0.001 to 179.999";
+            let has_picture = |fov: f64| (0.001..=179.999).contains(&fov);
+            let fov = source.number(object, "fov", raw, degrees, has_picture)?;
+            Ok(Projection::Perspective {
+                fov_degrees: fov as f32,
+            })
+        }
+        (None, Some(raw)) => Ok(Projection::Orthographic {
+            width: source.length(object, "width", raw)? as f32,
+        }),
+        (None, None) => Err(source.error(
+            object,
+            object.raw,
+            "the field `fov` is missing, or `width` of an orthographic camera",
+        )),
+    }
+}
+
+/// The angle of view, degrees, whose half has this tangent; within what a scene may have.
+pub(super) fn fov_degrees(tan_half: f64) -> f32 {
+    (2.0 * libm::atan(tan_half).to_degrees()).clamp(0.001, 179.999) as f32
+}
+
+impl Camera {
+    /// The camera that sees so many times as much from left to right.
+    pub(crate) fn widened(self, times: f64) -> Camera {
+        let projection = match self.projection {
+            Projection::Perspective { fov_degrees: fov } => Projection::Perspective {
+                fov_degrees: fov_degrees(libm::tan(f64::from(fov).to_radians() / 2.0) * times),
+            },
+            Projection::Orthographic { width } => Projection::Orthographic {
+                width: (f64::from(width) * times) as f32,
+            },
+        };
+        Camera { projection, ..self }
+    }
 }
 
 /// Width of the film for which a focal length is meant where only the angle of view is known, metres.
@@ -80,8 +124,15 @@ fn lens(source: &Source, object: &Object, camera: &Camera) -> Result<Lens, Error
         (None, Some(raw)) => {
             let valid = |stop: f64| (0.1..=1000.0).contains(&stop);
             let stop = source.number(object, "f_stop", raw, "a number from 0.1 to 1000", valid)?;
+            let Projection::Perspective { fov_degrees } = camera.projection else {
+                return Err(source.error(
+                    object,
+                    raw,
+                    "f_stop: an orthographic camera has no focal length; give the lens's radius",
+                ));
+            };
             let focal_length =
-                FILM_WIDTH / 2.0 / libm::tan(f64::from(camera.fov_degrees).to_radians() / 2.0);
+                FILM_WIDTH / 2.0 / libm::tan(f64::from(fov_degrees).to_radians() / 2.0);
             focal_length / stop / 2.0
         }
         (None, None) => {

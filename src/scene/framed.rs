@@ -8,11 +8,12 @@ use std::path::Path;
 use glam::{DAffine3, DVec3, Vec3};
 
 use super::{
-    Camera, DirectLight, Light, PixelFilter, Scene,
+    Camera, DirectLight, Light, PixelFilter, Projection, Scene,
+    camera::fov_degrees,
     geometry::Geometry,
     materials::Materials,
     mesh,
-    model::{Model, ModelCamera},
+    model::{Model, ModelCamera, ModelView},
     source::shown,
     studio::studio,
 };
@@ -47,10 +48,8 @@ pub enum Framing {
     },
     /// What the file's own camera sees.
     Camera {
-        /// The camera, but for its angle of view.
+        /// The camera, for a picture as high as wide.
         camera: Camera,
-        /// Tangent of half the vertical angle of view.
-        tan_half_height: f32,
     },
 }
 
@@ -58,10 +57,6 @@ impl Framing {
     /// The camera for a picture of this size.
     pub fn camera(&self, (width, height): (u32, u32)) -> Camera {
         let aspect_ratio = f64::from(width) / f64::from(height.max(1));
-        // The scene's angle of view is the horizontal one.
-        let fov_degrees = |tan_half_width: f64| {
-            (2.0 * libm::atan(tan_half_width).to_degrees()).clamp(0.001, 179.999) as f32
-        };
         match *self {
             Framing::Around {
                 center,
@@ -86,18 +81,14 @@ impl Framing {
                     origin: (center.as_dvec3() + FROM * distance).as_vec3(),
                     target: center,
                     up: Vec3::Y,
-                    fov_degrees: fov_degrees(tan_half_width),
+                    projection: Projection::Perspective {
+                        fov_degrees: fov_degrees(tan_half_width),
+                    },
                     lens: None,
                     filter: PixelFilter::default(),
                 }
             }
-            Framing::Camera {
-                camera,
-                tan_half_height,
-            } => Camera {
-                fov_degrees: fov_degrees(f64::from(tan_half_height) * aspect_ratio),
-                ..camera
-            },
+            Framing::Camera { camera } => camera.widened(aspect_ratio),
         }
     }
 
@@ -111,11 +102,17 @@ impl Framing {
                 origin: origin.as_vec3(),
                 target: (origin + axis(DVec3::NEG_Z) * distance).as_vec3(),
                 up: axis(DVec3::Y).as_vec3(),
-                fov_degrees: 0.0,
+                projection: match camera.view {
+                    ModelView::Perspective { yfov } => Projection::Perspective {
+                        fov_degrees: yfov.to_degrees() as f32,
+                    },
+                    ModelView::Orthographic { half_height } => Projection::Orthographic {
+                        width: (2.0 * half_height) as f32,
+                    },
+                },
                 lens: None,
                 filter: PixelFilter::default(),
             },
-            tan_half_height: libm::tan(camera.yfov / 2.0) as f32,
         }
     }
 }

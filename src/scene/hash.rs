@@ -5,7 +5,7 @@ use xxhash_rust::xxh3::Xxh3;
 
 use super::{
     Camera, DirectLight, Environment, Focus, Instance, Lens, Light, Maps, Masking, Mesh, Metal,
-    PixelFilter, Principled, Roughness, Scene, Sphere, Surface, Texture, Triangle,
+    PixelFilter, Principled, Projection, Roughness, Scene, Sphere, Surface, Texture, Triangle,
 };
 
 impl Scene {
@@ -183,7 +183,7 @@ pub(crate) fn scene_hash(surfaces: u128, camera: &Camera) -> String {
         origin,
         target,
         up,
-        fov_degrees,
+        projection,
         lens,
         filter,
     } = camera;
@@ -192,7 +192,13 @@ pub(crate) fn scene_hash(surfaces: u128, camera: &Camera) -> String {
     [origin, target, up]
         .into_iter()
         .for_each(|vector| hash.vector(vector));
-    hash.floats([fov_degrees]);
+    match projection {
+        Projection::Perspective { fov_degrees } => hash.floats([fov_degrees]),
+        Projection::Orthographic { width } => {
+            hash.0.update(b"orthographic");
+            hash.floats([width]);
+        }
+    }
     if let Some(lens) = &lens {
         hash.lens(lens);
     }

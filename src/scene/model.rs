@@ -84,14 +84,22 @@ impl From<Surface> for ModelMaterial {
     }
 }
 
-/// A pinhole camera that looks along its own -z, y up.
+/// A camera without a lens that looks along its own -z, y up.
 #[derive(Clone, Copy)]
 pub(super) struct ModelCamera {
     pub(super) transform: DAffine3,
-    /// Vertical angle of view, radians.
-    pub(super) yfov: f64,
+    pub(super) view: ModelView,
     /// Width over height of its picture.
     pub(super) aspect_ratio: Option<f64>,
+}
+
+/// How much a camera sees.
+#[derive(Clone, Copy)]
+pub(super) enum ModelView {
+    /// Vertical angle of view, radians.
+    Perspective { yfov: f64 },
+    /// Half of what it sees from bottom to top, metres.
+    Orthographic { half_height: f64 },
 }
 
 /// A light without size.

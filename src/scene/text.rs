@@ -46,7 +46,10 @@ pub(super) struct CameraText<'a> {
     pub(super) target: Raw<'a>,
     #[serde(default, deserialize_with = "given")]
     pub(super) up: Option<Raw<'a>>,
-    pub(super) fov: Raw<'a>,
+    #[serde(default, deserialize_with = "given")]
+    pub(super) fov: Option<Raw<'a>>,
+    #[serde(default, deserialize_with = "given")]
+    pub(super) width: Option<Raw<'a>>,
     #[serde(default, deserialize_with = "given")]
     pub(super) lens: Option<Raw<'a>>,
     #[serde(default, deserialize_with = "given")]

@@ -2,7 +2,7 @@
 
 use glam::{Quat, Vec3};
 
-use crate::scene::Camera;
+use crate::scene::{Camera, Projection};
 
 /// Where the scene's camera was, and where it has been moved to.
 pub(super) struct Orbit {
@@ -15,7 +15,7 @@ pub(super) struct Orbit {
 /// Short of the poles, where left and right are lost.
 const MAX_ELEVATION: f32 = 89.0;
 
-/// Nearest and farthest, in distances of the scene's camera from its target.
+/// Nearest and farthest, in distances of the scene's camera from its target, or in its widths.
 const NEAREST: f32 = 0.01;
 const FARTHEST: f32 = 100.0;
 
@@ -51,8 +51,16 @@ impl Orbit {
         self.camera.origin = self.camera.target + turned.normalize_or(direction) * distance;
     }
 
-    /// Multiplies the distance to the target.
+    /// Multiplies the distance to the target; of an orthographic camera, which would see the same from there, what it sees.
     pub(super) fn dolly(&mut self, factor: f32) {
+        if let (
+            Projection::Orthographic { width },
+            Projection::Orthographic { width: home_width },
+        ) = (&mut self.camera.projection, self.home.projection)
+        {
+            *width = (*width * factor).clamp(NEAREST * home_width, FARTHEST * home_width);
+            return;
+        }
         let from_target = self.camera.origin - self.camera.target;
         let home_distance = self.home.origin.distance(self.home.target);
         let distance = (from_target.length() * factor)
@@ -66,13 +74,6 @@ impl Orbit {
         if widening <= 1.0 {
             return self.camera;
         }
-        let half_width = (self.camera.fov_degrees.to_radians() / 2.0).tan() * widening;
-        Camera {
-            fov_degrees: (2.0 * half_width.atan()).to_degrees().min(MAX_FOV),
-            ..self.camera
-        }
+        self.camera.widened(widening.into())
     }
 }
-
-/// A pinhole sees less than a half space.
-const MAX_FOV: f32 = 179.0;

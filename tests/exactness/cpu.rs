@@ -51,7 +51,13 @@ pub(crate) fn settings_do_not_matter() {
 }
 
 pub(crate) fn whole_paths_have_the_film_of_stages() {
-    let more = ["instances", "lights", "many_lights", "g_dof"];
+    let more = [
+        "instances",
+        "lights",
+        "many_lights",
+        "g_dof",
+        "orthographic",
+    ];
     let more = more.map(|name| sized(load(format!("tests/scenes/{name}.ron")), 24, 16, 5));
     let veiled = sized(veiled_garden(), 24, 16, 5);
     for scene in small_scenes().into_iter().chain(more).chain([veiled]) {
@@ -116,7 +122,7 @@ pub(crate) fn restarts_forget() {
     let (_, expected) = render(&scene, &on_cpu());
     let mut renderer = long_render(&scene);
     let elsewhere = raysieve::scene::Camera {
-        fov_degrees: 20.0,
+        projection: raysieve::scene::Projection::Perspective { fov_degrees: 20.0 },
         ..scene.camera
     };
     let interruptions: [(&str, Interruption); 3] = [

@@ -10,6 +10,7 @@ mod furnace;
 mod instances;
 mod lamps;
 mod opacity;
+mod orthographic;
 mod scale;
 mod sides;
 mod skies;

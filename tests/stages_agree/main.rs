@@ -250,6 +250,7 @@ fn whole_loop(compiler: &HostCompiler) {
         load("scenes/spheres.ron"),
         load("tests/scenes/lights.ron"),
         load("tests/scenes/many_lights.ron"),
+        load("tests/scenes/orthographic.ron"),
         garden(),
         garden_by_lens(),
         veiled_garden(),

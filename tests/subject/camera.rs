@@ -3,15 +3,16 @@
 use glam::Vec3;
 use raysieve::{
     camera::{Camera, aperture_point, camera_ray, film_point, filter_offset},
-    scene::{self, Focus, Lens, PixelFilter},
+    scene::{self, Focus, Lens, PixelFilter, Projection},
 };
 
 fn camera(lens: Option<Lens>, filter: PixelFilter) -> Camera {
+    let projection = Projection::Perspective { fov_degrees: 50.0 };
     let camera = scene::Camera {
         origin: Vec3::new(1.0, 2.0, 3.0),
         target: Vec3::new(-2.0, 1.0, -4.0),
         up: Vec3::Y,
-        fov_degrees: 50.0,
+        projection,
         lens,
         filter,
     };

@@ -15,7 +15,7 @@ use raysieve::{
     path::{Hit, NO_PRIMITIVE, Ray, ShadowRay, Span},
     primitive::{Primitive, SPHERE, Shear, Surface, TRIANGLE, shear, surface_at},
     sampler::Sampler,
-    scene::{self, Focus, Lens, PixelFilter},
+    scene::{self, Focus, Lens, PixelFilter, Projection},
     stages::{Keep, generate, intersect, shade, shadow, sieve},
     texture::Texel,
     wave::{CpuWave, Wave},
@@ -154,7 +154,7 @@ impl Harvest {
     }
 }
 
-/// The scene's camera with every kind of lens and filter.
+/// The scene's camera, and an orthographic one there, with every kind of lens and filter.
 fn cameras(pinhole: &scene::Camera, width: u32, height: u32) -> Vec<Camera> {
     let lens = |blades| {
         Some(Lens {
@@ -173,16 +173,20 @@ fn cameras(pinhole: &scene::Camera, width: u32, height: u32) -> Vec<Camera> {
         },
         PixelFilter::BlackmanHarris { radius: 2.0 },
     ];
-    [None, lens(0), lens(5), lens(16)]
+    let orthographic = Projection::Orthographic { width: 3.0 };
+    let lenses = [None, lens(0), lens(5), lens(16)];
+    [pinhole.projection, orthographic]
         .into_iter()
-        .zip(filters)
-        .map(|(lens, filter)| {
-            let camera = scene::Camera {
-                lens,
-                filter,
-                ..*pinhole
-            };
-            Camera::new(&camera, width, height)
+        .flat_map(|projection| {
+            lenses.iter().zip(filters).map(move |(&lens, filter)| {
+                let camera = scene::Camera {
+                    projection,
+                    lens,
+                    filter,
+                    ..*pinhole
+                };
+                Camera::new(&camera, width, height)
+            })
         })
         .collect()
 }

@@ -123,7 +123,7 @@ words_of! {
     ShadowRay { origin: Vec3, distance: f32, direction: Vec3, from: u32, light: Vec3, to: u32 }
     Camera {
         origin: Vec3, width: f32, forward: Vec3, height: f32, right: Vec3, blades: u32, up: Vec3, focus_distance: f32,
-        lens_right: Vec3, filter_radius: f32, lens_up: Vec3, _pad: u32, corner: [f32; 2], turn: [f32; 2],
+        lens_right: Vec3, filter_radius: f32, lens_up: Vec3, parallel: u32, corner: [f32; 2], turn: [f32; 2],
         filter_values: [f32; 33], filter_sums: [f32; 33]
     }
     Primitive { a: Vec3, material: u32, b: Vec3, kind: u32, c: Vec3, number: u32 }

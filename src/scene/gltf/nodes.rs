@@ -16,7 +16,10 @@ use super::{
 };
 use crate::{
     film::TOO_BRIGHT,
-    scene::model::{LightKind, Model, ModelCamera, ModelInstance, ModelLight},
+    scene::{
+        model::{LightKind, Model, ModelCamera, ModelInstance, ModelLight, ModelView},
+        source::MAX_LENGTH,
+    },
 };
 
 const INSTANCING: &str = "EXT_mesh_gpu_instancing";
@@ -353,27 +356,43 @@ fn read_camera(
         .cameras
         .get(index)
         .ok_or_else(|| format!("there is no camera {index}"))?;
-    let perspective = match (&camera.type_, &camera.perspective) {
-        (Checked::Valid(camera::Type::Perspective), Some(perspective)) => perspective,
+    let positive = |value: f32| value.is_finite() && value > 0.0;
+    let (view, aspect_ratio) = match (&camera.type_, &camera.perspective, &camera.orthographic) {
+        (Checked::Valid(camera::Type::Perspective), Some(perspective), _) => {
+            let yfov = perspective.yfov;
+            if !positive(yfov) || f64::from(yfov) >= std::f64::consts::PI {
+                return Err(format!(
+                    "camera {index} has a yfov of {yfov}, expected radians between 0 and π"
+                ));
+            }
+            let ratio = perspective.aspect_ratio.filter(|&ratio| positive(ratio));
+            let view = ModelView::Perspective { yfov: yfov.into() };
+            (view, ratio.map(f64::from))
+        }
+        (Checked::Valid(camera::Type::Orthographic), _, Some(orthographic)) => {
+            let [half_width, half_height] = [("xmag", orthographic.xmag), ("ymag", orthographic.ymag)]
+                .map(|(field, length)| {
+                    let seen = (1e-8..=MAX_LENGTH).contains(&f64::from(length));
+                    let wrong = format!(
+                        "camera {index} has a {field} of {length}, expected metres above 0 and up to 1e8"
+                    );
+                    seen.then_some(f64::from(length)).ok_or(wrong)
+                });
+            let (half_width, half_height) = (half_width?, half_height?);
+            let view = ModelView::Orthographic { half_height };
+            (view, Some(half_width / half_height))
+        }
         _ => {
-            model.note(format!("camera {index} is orthographic and is not used"));
+            model.note(format!(
+                "not used: camera {index}, which is of no known type"
+            ));
             return Ok(None);
         }
     };
-    let positive = |value: f32| value.is_finite() && value > 0.0;
-    if !positive(perspective.yfov) || f64::from(perspective.yfov) >= std::f64::consts::PI {
-        return Err(format!(
-            "camera {index} has a yfov of {}, expected radians between 0 and π",
-            perspective.yfov
-        ));
-    }
     Ok(Some(ModelCamera {
         transform,
-        yfov: perspective.yfov.into(),
-        aspect_ratio: perspective
-            .aspect_ratio
-            .filter(|&ratio| positive(ratio))
-            .map(f64::from),
+        view,
+        aspect_ratio,
     }))
 }
 
