@@ -823,6 +823,8 @@ API cuEventRecord(void *event, void *stream)
     });
 }
 
+API cuEventRecordWithFlags(void *event, void *stream, unsigned) { return cuEventRecord(event, stream); }
+
 API cuEventSynchronize(void *) { return current->state; }
 API cuEventQuery(void *) { return current->state; }
 

@@ -2,15 +2,15 @@
 #include "shared/film.cuh"
 #include "shared/path.cuh"
 
-extern "C" __global__ void accumulate(Span span, const Rgb *radiances, u64 *sums, u64 *rejected) {
+extern "C" __global__ void accumulate(const Span *span, const Rgb *radiances, u64 *sums, u64 *rejected) {
     u32 path = blockIdx.x * blockDim.x + threadIdx.x;
-    if (path >= span.path_count) return;
+    if (path >= span->path_count) return;
     Vec3 sample = radiances[path].rgb;
     if (!is_exposable(sample)) {
         atomicAdd(rejected, 1ull);
         return;
     }
-    u64 *pixel = sums + 3ull * pixel_and_sample(span, path).pixel;
+    u64 *pixel = sums + 3ull * pixel_and_sample(*span, path).pixel;
     atomicAdd(pixel, fixed_point(sample.x));
     atomicAdd(pixel + 1, fixed_point(sample.y));
     atomicAdd(pixel + 2, fixed_point(sample.z));

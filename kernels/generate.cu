@@ -1,12 +1,12 @@
 // generate: the camera rays of a wave. Room: src/stages/generate.rs.
 #include "shared/first_ray.cuh"
 
-extern "C" __global__ void generate(Span span, Camera camera, Ray *rays, Throughput *throughputs, Rgb *radiances, u32 *queue,
-                                    u32 *counts, u32 count_slots) {
+extern "C" __global__ void generate(const Span *span, const Camera *camera, Ray *rays, Throughput *throughputs,
+                                    Rgb *radiances, u32 *queue, u32 *counts, u32 count_slots) {
     u32 path = blockIdx.x * blockDim.x + threadIdx.x;
-    if (path < count_slots) counts[path] = path == 0 ? span.path_count : 0;
-    if (path >= span.path_count) return;
-    rays[path] = first_ray(camera, span, path);
+    if (path < count_slots) counts[path] = path == 0 ? span->path_count : 0;
+    if (path >= span->path_count) return;
+    rays[path] = first_ray(*camera, *span, path);
     throughputs[path] = {{1.0f, 1.0f, 1.0f}, 1.0f};
     radiances[path] = {{0.0f, 0.0f, 0.0f}, 0};
     queue[path] = path;

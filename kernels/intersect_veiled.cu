@@ -6,8 +6,8 @@
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
     intersect_veiled(const Node *nodes, const Primitive *primitives, const Instance *placed, const Corners *corners,
                      const MeshVertex *vertices, const Material *materials, const Maps *maps, const Texture *textures,
-                     const u32 *texels, Surroundings surroundings, Span span, u32 bounce, const u32 *lanes,
-                     const u32 *queue, const Ray *rays, const Throughput *throughputs, Rgb *radiances, Hit *hits,
+                     const u32 *texels, Surroundings surroundings, const Span *span, u32 bounce,
+                     const u32 *lanes, const u32 *queue, const Ray *rays, const Throughput *throughputs, Rgb *radiances, Hit *hits,
                      u32 *instances, u8 *flags) {
     PlacedScene scene = {nodes, primitives, placed, surroundings.extent};
     Veils veils = {scene, corners, vertices, materials, {maps, textures, texels}};
@@ -18,8 +18,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
             flags[lane] = 0;
             continue;
         }
-        PixelSample at = pixel_and_sample(span, path);
-        u32 key = veil_key(sampler(span.seed, at.pixel, at.sample), bounce, PATH_RAY);
+        PixelSample at = pixel_and_sample(*span, path);
+        u32 key = veil_key(sampler(span->seed, at.pixel, at.sample), bounce, PATH_RAY);
         PlacedHit found = nearest_veiled(veils, rays[path], instances[path], key);
         bool missed = found.hit.primitive == NO_PRIMITIVE;
         // Where more than an even sky is there, intersect_sky adds it.

@@ -43,12 +43,12 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, 4)
           const Material *materials, const Maps *maps, const Texture *textures, const u32 *image_texels,
           const f32 *energy, const Light *table, const LightNode *nodes, const u32 *places, Surroundings surroundings,
           const Lamp *lamps, Environment environment, const EnvironmentRow *rows, const EnvironmentTexel *texels,
-          Span span, u32 bounce, u32 scatters, const u32 *lanes, const u32 *queue, const Hit *hits,
+          const Span *span, u32 bounce, u32 scatters, const u32 *lanes, const u32 *queue, const Hit *hits,
           const u32 *instances, Ray *rays, Throughput *throughputs, Rgb *radiances, ShadowRay *shadow_rays,
           u32 *light_instances, u8 *flags, u32 *shadow_ray_count) {
     Lights lights = {surroundings, primitives, materials, table, nodes, places, lamps, environment, rows, texels};
     World world = {primitives, placed, corners, vertices, materials, {maps, textures, image_texels}, energy, lights};
-    shade_lanes<false>(world, span, bounce, scatters != 0, *lanes, queue, hits, instances, rays, throughputs, radiances,
+    shade_lanes<false>(world, *span, bounce, scatters != 0, *lanes, queue, hits, instances, rays, throughputs, radiances,
                        shadow_rays, light_instances, flags, shadow_ray_count);
 }
 
@@ -58,11 +58,11 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, (KINDS & PLACED_LIGH
           const Material *materials, const Maps *maps, const Texture *textures, const u32 *image_texels,
           const f32 *energy, const Light *table, const LightNode *nodes, const u32 *places, Surroundings surroundings,
           const Lamp *lamps, Environment environment, const EnvironmentRow *rows, const EnvironmentTexel *texels,
-          Span span, u32 bounce, u32 scatters, const u32 *lanes, const u32 *queue, const Hit *hits,
+          const Span *span, u32 bounce, u32 scatters, const u32 *lanes, const u32 *queue, const Hit *hits,
           const u32 *instances, Ray *rays, Throughput *throughputs, Rgb *radiances, ShadowRay *shadow_rays,
           u32 *light_instances, u8 *flags, u32 *shadow_ray_count) {
     Lights lights = {surroundings, primitives, materials, table, nodes, places, lamps, environment, rows, texels};
     World world = {primitives, placed, corners, vertices, materials, {maps, textures, image_texels}, energy, lights};
-    shade_lanes<true>(world, span, bounce, scatters != 0, *lanes, queue, hits, instances, rays, throughputs, radiances,
+    shade_lanes<true>(world, *span, bounce, scatters != 0, *lanes, queue, hits, instances, rays, throughputs, radiances,
                        shadow_rays, light_instances, flags, shadow_ray_count);
 }

@@ -27,8 +27,9 @@ use crate::{
 
 /// Paths that a thread of the CPU has in flight: their state stays in its cache.
 const CPU_WAVE: u32 = 1 << 13;
-/// Paths that a GPU has in flight, if its memory holds them: enough to fill it in late bounces too.
+/// Paths that a GPU has in flight at first, and at most: see [`CudaWave::growing`].
 const CUDA_WAVE: u32 = 1 << 22;
+const MOST_CUDA_WAVE: u32 = 1 << 25;
 /// The part of a GPU's memory that a wave takes at most.
 const MEMORY_SHARE: u64 = 4;
 /// A path's number and a pixel's add up in 32 bits.
@@ -55,7 +56,7 @@ pub struct Settings {
     pub backend: BackendChoice,
     /// How the queue is sieved.
     pub strategy: Strategy,
-    /// Paths in flight: per thread on the CPU, in all on a GPU. By the memory if not given.
+    /// Paths in flight: per thread on the CPU, in all on a GPU. By memory and time if not given.
     pub wave_size: Option<u32>,
     /// Threads on the CPU. As many as it runs at once if not given.
     pub threads: Option<usize>,
@@ -97,7 +98,6 @@ pub(crate) struct Spans {
     pub(crate) width: u32,
     pub(crate) pixels: Pixels,
     pub(crate) seed: u32,
-    pub(crate) wave_size: u32,
     /// Whether each path is traced in one go, instead of a wave stage by stage.
     pub(crate) by_megakernel: bool,
     pub(crate) next: AtomicU64,
@@ -105,9 +105,9 @@ pub(crate) struct Spans {
 }
 
 impl Spans {
-    /// The next pairs; `None` when all are dealt.
-    fn deal(&self) -> Option<Span> {
-        let first = self.next.fetch_add(u64::from(self.wave_size), Relaxed);
+    /// The next pairs, so many at most; `None` when all are dealt.
+    fn deal(&self, paths: u32) -> Option<Span> {
+        let first = self.next.fetch_add(u64::from(paths), Relaxed);
         let left = self.end.checked_sub(first).filter(|&left| left > 0)?;
         let Pixels {
             count,
@@ -119,7 +119,7 @@ impl Spans {
             pixel_count: count,
             first_pixel: (first % u64::from(count)) as u32,
             first_sample: (first / u64::from(count)) as u32,
-            path_count: left.min(u64::from(self.wave_size)) as u32,
+            path_count: left.min(u64::from(paths)) as u32,
             seed: self.seed,
             skipped_pixels: skipped,
             pick,
@@ -131,8 +131,6 @@ impl Spans {
 pub(crate) struct Backend {
     waves: Vec<Mutex<Wave>>,
     pool: ThreadPool,
-    /// Paths of a wave.
-    pub(crate) wave_size: u32,
     /// `cpu` or `cuda`.
     pub(crate) name: &'static str,
     /// The processor's or the graphics card's name.
@@ -218,7 +216,6 @@ impl Backend {
         Ok(Backend {
             waves,
             pool,
-            wave_size,
             name: "cpu",
             device,
             reason,
@@ -239,9 +236,9 @@ impl Backend {
             .find(|device| device.ordinal == ordinal)
             .map_or(0, |device| device.memory_bytes);
         let fitting = memory / MEMORY_SHARE / CudaWave::BYTES_PER_PATH as u64;
-        let asked = settings.wave_size;
-        let wave_size = possible(asked.unwrap_or(CUDA_WAVE.min(fitting.max(1) as u32)))?;
-        let wave = CudaWave::new(
+        let most = u64::from(MOST_CUDA_WAVE).min(fitting.max(1)) as u32;
+        let wave_size = possible(settings.wave_size.unwrap_or(CUDA_WAVE.min(most)))?;
+        let mut wave = CudaWave::new(
             ordinal,
             world,
             camera,
@@ -249,6 +246,9 @@ impl Backend {
             wave_size,
             settings.strategy,
         )?;
+        if settings.wave_size.is_none() {
+            wave = wave.growing(most);
+        }
         let name = found
             .into_iter()
             .find(|device| device.ordinal == ordinal)
@@ -256,7 +256,6 @@ impl Backend {
         Ok(Backend {
             waves: vec![Mutex::new(Wave::Cuda(Box::new(wave)))],
             pool: threads(1)?,
-            wave_size,
             name: "cuda",
             device: format!("{} (cuda:{ordinal})", name.unwrap_or_default()),
             reason,
@@ -346,7 +345,7 @@ fn render(wave: &mut Wave, spans: &Spans, deadline: Instant) -> Result<Vec<Repor
         if Instant::now() >= deadline {
             return Ok(reports);
         }
-        let Some(span) = spans.deal() else {
+        let Some(span) = spans.deal(wave.next_paths()) else {
             return Ok(reports);
         };
         if spans.by_megakernel {

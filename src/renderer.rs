@@ -93,7 +93,6 @@ impl Renderer {
             width: self.size.0,
             pixels: self.pixels,
             seed: self.seed,
-            wave_size: self.backend.wave_size,
             by_megakernel: self.by_megakernel,
             next: AtomicU64::new(self.done),
             end,

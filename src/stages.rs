@@ -12,17 +12,18 @@ mod sieve;
 use std::sync::Arc;
 
 use compaction::{
-    cuda::{Compiler, Kernel, Params, Source},
+    cuda::{Compiler, Kernel, Module, Source},
     cudarc::driver::CudaContext,
     select::{Select, Strategy},
 };
+use rayon::prelude::*;
 
 pub use accumulate::accumulate;
 pub(crate) use generate::first_ray;
 pub use generate::generate;
 pub use intersect::intersect;
 pub use megakernel::{Megakernel, SceneKind, megakernel};
-pub use resolve::resolve;
+pub use resolve::{Shown, resolve};
 pub use shade::shade;
 pub use shadow::shadow;
 pub use sieve::{Keep, sieve};
@@ -58,55 +59,63 @@ impl Kernels {
         kinds: u32,
         veiled: bool,
     ) -> Result<Kernels, Error> {
-        fn load_if<P: Params>(
-            needed: bool,
-            compiler: &Compiler,
-            context: &Arc<CudaContext>,
-            source: Source,
-            name: &'static str,
-        ) -> Result<Option<Kernel<P>>, Error> {
-            needed
-                .then(|| load(compiler, context, source, name))
-                .transpose()
-        }
-        fn load<P: Params>(
-            compiler: &Compiler,
-            context: &Arc<CudaContext>,
-            source: Source,
-            name: &'static str,
-        ) -> Result<Kernel<P>, Error> {
-            Ok(compiler.load(context, &source)?.kernel(name)?)
-        }
-        let intersect = compiler.load(context, &intersect::source())?;
-        let shade = compiler.load(context, &shade::source_for(kinds))?;
-        let shadow = compiler.load(context, &shadow::source())?;
+        let (files, veiled_files) = rayon::join(
+            || {
+                let files = [
+                    generate::source(),
+                    intersect::source(),
+                    shade::source_for(kinds),
+                    shadow::source(),
+                    accumulate::source(),
+                    resolve::source(),
+                ];
+                side_by_side(compiler, context, files)
+            },
+            || {
+                let files = || [intersect::veiled_source(), shadow::veiled_source()];
+                veiled
+                    .then(|| side_by_side(compiler, context, files()))
+                    .transpose()
+            },
+        );
+        let [generate, intersect, shade, shadow, accumulate, resolve] = files?;
+        let (intersect_veiled, shadow_veiled) = match veiled_files? {
+            Some([intersect, shadow]) => (
+                Some(intersect.kernel("intersect_veiled")?),
+                Some(shadow.kernel("shadow_veiled")?),
+            ),
+            None => (None, None),
+        };
         Ok(Kernels {
-            generate: load(compiler, context, generate::source(), "generate")?,
+            generate: generate.kernel("generate")?,
             intersect: intersect.kernel("intersect")?,
             intersect_placed: intersect.kernel("intersect_placed")?,
             intersect_sky: intersect.kernel("intersect_sky")?,
-            intersect_veiled: load_if(
-                veiled,
-                compiler,
-                context,
-                intersect::veiled_source(),
-                "intersect_veiled",
-            )?,
+            intersect_veiled,
             shade: shade.kernel("shade")?,
             shade_placed: shade.kernel("shade_placed")?,
             shadow: shadow.kernel("shadow")?,
             shadow_placed: shadow.kernel("shadow_placed")?,
-            shadow_veiled: load_if(
-                veiled,
-                compiler,
-                context,
-                shadow::veiled_source(),
-                "shadow_veiled",
-            )?,
-            accumulate: load(compiler, context, accumulate::source(), "accumulate")?,
-            resolve: load(compiler, context, resolve::source(), "resolve")?,
+            shadow_veiled,
+            accumulate: accumulate.kernel("accumulate")?,
+            resolve: resolve.kernel("resolve")?,
         })
     }
+}
+
+/// Loads files, all at once: where they have to be compiled, that takes seconds.
+fn side_by_side<const COUNT: usize>(
+    compiler: &Compiler,
+    context: &Arc<CudaContext>,
+    files: [Source; COUNT],
+) -> Result<[Module; COUNT], Error> {
+    let modules = files
+        .par_iter()
+        .map(|file| compiler.load(context, file))
+        .collect::<Result<Vec<_>, _>>()?;
+    Ok(modules
+        .try_into()
+        .unwrap_or_else(|_| unreachable!("a module for each file")))
 }
 
 /// All kernel files of a render: the stages', and the sieve's.

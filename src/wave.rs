@@ -5,7 +5,7 @@ mod cuda;
 
 use std::{sync::Arc, time::Instant};
 
-use compaction::select::Strategy;
+use compaction::{cuda::Graph, select::Strategy};
 pub use cpu::CpuWave;
 pub use cuda::CudaWave;
 
@@ -13,6 +13,7 @@ use crate::{
     Error,
     camera::Camera,
     film::{Exposed, Film},
+    path::Span,
 };
 
 /// Where the counts of a wave stand: rays, hits, shadow rays of bounce 0, then of bounce 1, and so on; one bounce's
@@ -82,6 +83,65 @@ impl Wave {
         match self {
             Wave::Cpu(cpu) => cpu.max_bounces,
             Wave::Cuda(cuda) => cuda.max_bounces,
+        }
+    }
+
+    /// Paths that it should take on next.
+    pub fn next_paths(&self) -> u32 {
+        match self {
+            Wave::Cpu(cpu) => cpu.capacity(),
+            Wave::Cuda(cuda) => cuda.next_paths(),
+        }
+    }
+
+    /// Takes these paths on.
+    pub fn begin(&mut self, span: Span) -> Result<(), Error> {
+        match self {
+            Wave::Cpu(cpu) => cpu.begin(span),
+            Wave::Cuda(cuda) => cuda.begin(span)?,
+        }
+        Ok(())
+    }
+
+    /// Does the stages. On CUDA they are one launch where waves of one size follow each other.
+    pub fn run(&mut self, stages: fn(&mut Wave) -> Result<(), Error>) -> Result<(), Error> {
+        if self.run_as_graph(stages)? {
+            return Ok(());
+        }
+        self.start()?;
+        stages(self)
+    }
+
+    /// `false` where it has to be done stage by stage.
+    fn run_as_graph(&mut self, stages: fn(&mut Wave) -> Result<(), Error>) -> Result<bool, Error> {
+        let Wave::Cuda(cuda) = self else {
+            return Ok(false);
+        };
+        if !cuda.repeats() {
+            return Ok(false);
+        }
+        if cuda.launch_graph()? {
+            return Ok(true);
+        }
+        let stream = cuda.stream.clone();
+        let graph = Graph::record(&stream, || {
+            self.start()?;
+            stages(self)
+        });
+        match self {
+            Wave::Cpu(_) => Ok(false),
+            Wave::Cuda(cuda) => {
+                cuda.keep_graph(graph.ok());
+                cuda.launch_graph()
+            }
+        }
+    }
+
+    /// Starts the clock, behind all that is under way.
+    fn start(&mut self) -> Result<(), Error> {
+        match self {
+            Wave::Cpu(_) => Ok(()),
+            Wave::Cuda(cuda) => cuda.start(),
         }
     }
 

@@ -11,7 +11,8 @@
 //! accumulate   the wave's samples → film
 //! ```
 //!
-//! Once a frame `resolve` makes a picture of the film. Nothing here waits: on CUDA every call only enqueues.
+//! Once a frame `resolve` makes a picture of the film. Nothing here waits: on CUDA every call only enqueues. There the stages of a
+//! wave become one graph once they repeat, which the host launches as a whole.
 
 use crate::{
     Error,
@@ -22,7 +23,12 @@ use crate::{
 
 /// Traces the paths of `span` to their ends.
 pub fn trace(wave: &mut Wave, span: Span) -> Result<(), Error> {
-    generate(wave, span)?;
+    wave.begin(span)?;
+    wave.run(stages)
+}
+
+fn stages(wave: &mut Wave) -> Result<(), Error> {
+    generate(wave)?;
     for bounce in 0..=wave.max_bounces() {
         intersect(wave, bounce)?;
         sieve(wave, bounce, Keep::Hits)?;
@@ -30,5 +36,5 @@ pub fn trace(wave: &mut Wave, span: Span) -> Result<(), Error> {
         shadow(wave, bounce)?;
         sieve(wave, bounce, Keep::Survivors)?;
     }
-    accumulate(wave, span)
+    accumulate(wave)
 }

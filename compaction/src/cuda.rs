@@ -9,7 +9,7 @@
 //! A [`Kernel`] knows its argument types, so that a launch is an ordinary call.
 //!
 //! [`open`] gives a context, [`upload`] and [`download`] move data, a [`Mailbox`] brings small results back without
-//! stopping anybody, a [`Timeline`] measures. An [`Archive`] ships compiled kernels with a program, for machines that have
+//! stopping anybody, a [`Timeline`] measures, a [`Graph`] launches many kernels at once. An [`Archive`] ships compiled kernels with a program, for machines that have
 //! a driver and nothing else.
 //!
 //! ```no_run
@@ -49,6 +49,7 @@ mod archive;
 mod cache;
 mod compiler;
 mod device;
+mod graph;
 mod headers;
 mod image;
 mod kernel;
@@ -65,10 +66,13 @@ pub use cache::Cache;
 pub use compiler::Compiler;
 pub(crate) use device::multiprocessors;
 pub use device::{DeviceInfo, devices, driver_version, open};
+pub use graph::Graph;
 pub use image::{Image, Origin, Target};
 pub use kernel::{Kernel, Launch, Module};
 pub use mailbox::Mailbox;
-pub use memory::{download, reinterpret, reinterpret_mut, uninitialised, upload, zeroed};
+pub use memory::{
+    download, overwrite, reinterpret, reinterpret_mut, uninitialised, upload, zeroed,
+};
 pub(crate) use memory::{is_on, read_and_write};
 pub use nvrtc::{Compiled, Nvrtc, Usage};
 pub use params::{In, InOut, Param, Params};

@@ -13,23 +13,23 @@ use crate::{
 };
 
 /// Runs the stage.
-pub fn accumulate(wave: &mut Wave, span: Span) -> Result<(), Error> {
+pub fn accumulate(wave: &mut Wave) -> Result<(), Error> {
     match wave {
-        Wave::Cpu(cpu) => on_cpu(cpu, &span),
-        Wave::Cuda(cuda) => on_cuda(cuda, span)?,
+        Wave::Cpu(cpu) => on_cpu(cpu),
+        Wave::Cuda(cuda) => on_cuda(cuda)?,
     }
     wave.mark(Stage::Accumulate)
 }
 
-fn on_cpu(wave: &CpuWave, span: &Span) {
-    for path in 0..span.path_count {
-        let (pixel, _) = pixel_and_sample(span, path);
+fn on_cpu(wave: &CpuWave) {
+    for path in 0..wave.span.path_count {
+        let (pixel, _) = pixel_and_sample(&wave.span, path);
         wave.film.expose(pixel, wave.radiances[path as usize].rgb);
     }
 }
 
 /// What the kernel takes.
-pub(super) type Arguments = (Span, In<Rgb>, InOut<u64>, InOut<u64>);
+pub(super) type Arguments = (In<Span>, In<Rgb>, InOut<u64>, InOut<u64>);
 
 /// The kernel's file.
 pub(super) fn source() -> Source {
@@ -40,12 +40,12 @@ pub(super) fn source() -> Source {
     )
 }
 
-fn on_cuda(wave: &mut CudaWave, span: Span) -> Result<(), Error> {
+fn on_cuda(wave: &mut CudaWave) -> Result<(), Error> {
     wave.kernels.accumulate.launch(
         &wave.stream,
-        Launch::covering(span.path_count, BLOCK_THREADS),
+        Launch::covering(wave.span.path_count, BLOCK_THREADS),
         (
-            span,
+            wave.device_span.as_view(),
             wave.radiances.as_view(),
             wave.sums.as_view_mut(),
             wave.rejected.as_view_mut(),

@@ -5,7 +5,7 @@
 
 use glam::Vec3;
 
-use compaction::cuda::{InOut, Launch, Source};
+use compaction::cuda::{In, InOut, Launch, Source};
 
 use crate::{
     Error,
@@ -17,16 +17,16 @@ use crate::{
 };
 
 /// Runs the stage.
-pub fn generate(wave: &mut Wave, span: Span) -> Result<(), Error> {
+pub fn generate(wave: &mut Wave) -> Result<(), Error> {
     match wave {
-        Wave::Cpu(cpu) => on_cpu(cpu, span),
-        Wave::Cuda(cuda) => on_cuda(cuda, span)?,
+        Wave::Cpu(cpu) => on_cpu(cpu),
+        Wave::Cuda(cuda) => on_cuda(cuda)?,
     }
     wave.mark(Stage::Generate)
 }
 
-fn on_cpu(wave: &mut CpuWave, span: Span) {
-    wave.begin(span);
+fn on_cpu(wave: &mut CpuWave) {
+    let span = wave.span;
     for path in 0..span.path_count {
         let slot = path as usize;
         wave.rays[slot] = first_ray(&wave.camera, &span, path);
@@ -63,8 +63,8 @@ pub(crate) fn first_ray(camera: &Camera, span: &Span, path: u32) -> Ray {
 
 /// What the kernel takes.
 pub(super) type Arguments = (
-    Span,
-    Camera,
+    In<Span>,
+    In<Camera>,
     InOut<Ray>,
     InOut<Throughput>,
     InOut<Rgb>,
@@ -82,16 +82,15 @@ pub(super) fn source() -> Source {
     )
 }
 
-fn on_cuda(wave: &mut CudaWave, span: Span) -> Result<(), Error> {
-    wave.begin(span)?;
+fn on_cuda(wave: &mut CudaWave) -> Result<(), Error> {
     let count_slots = wave.counts.len() as u32;
-    let threads = span.path_count.max(count_slots);
+    let threads = wave.span.path_count.max(count_slots);
     wave.kernels.generate.launch(
         &wave.stream,
         Launch::covering(threads, BLOCK_THREADS),
         (
-            span,
-            wave.camera,
+            wave.device_span.as_view(),
+            wave.device_camera.as_view(),
             wave.rays.as_view_mut(),
             wave.throughputs.as_view_mut(),
             wave.radiances.as_view_mut(),

@@ -45,6 +45,7 @@ const TALLY: u32 = 96;
 /// Traces the paths of `span` to their ends, as [`trace`](crate::wavefront::trace) does. On a GPU its kernel must be
 /// loaded: [`CudaWave::load_megakernel`].
 pub fn megakernel(wave: &mut Wave, span: Span) -> Result<(), Error> {
+    wave.begin(span)?;
     match wave {
         Wave::Cpu(cpu) if cpu.world.is_plain() => on_cpu::<false>(cpu, span),
         Wave::Cpu(cpu) => on_cpu::<true>(cpu, span),
@@ -55,7 +56,6 @@ pub fn megakernel(wave: &mut Wave, span: Span) -> Result<(), Error> {
 
 /// Of a scene where meshes are placed, or of one without.
 fn on_cpu<const PLACED: bool>(wave: &mut CpuWave, span: Span) {
-    wave.begin(span);
     let world = &*wave.world;
     let veils = world.veils();
     for path in 0..span.path_count {
@@ -261,7 +261,7 @@ fn source_for(kinds: u32) -> Source {
 
 fn on_cuda(wave: &mut CudaWave, span: Span) -> Result<(), Error> {
     wave.load_megakernel()?;
-    wave.begin(span)?;
+    wave.start()?;
     let count_slots = wave.counts.len() as u32;
     let clear = compaction::Error::driver("clear the counts");
     wave.stream.memset_zeros(&mut wave.counts).map_err(clear)?;

@@ -2,12 +2,14 @@
 //!
 //! Reads: the film's sums, how many (pixel, sample) pairs they hold. Writes: the mean radiance of every pixel.
 
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, atomic::Ordering::Relaxed};
 
+use compaction::{
+    cuda::{In, InOut, Launch, Mailbox, Source, uninitialised},
+    cudarc::driver::{CudaSlice, CudaStream},
+};
 use glam::Vec3;
 use rayon::prelude::*;
-
-use compaction::cuda::{In, InOut, Launch, Source, download, uninitialised};
 
 use crate::{
     Error,
@@ -54,7 +56,15 @@ pub(super) fn source() -> Source {
 
 fn on_cuda(wave: &mut CudaWave, done: u64) -> Result<Picture, Error> {
     let pixel_count = wave.camera.pixel_count();
-    let mut channels = uninitialised::<f32>(&wave.stream, 3 * pixel_count as usize)?;
+    let len = 3 * pixel_count as usize;
+    let mut shown = match wave
+        .shown
+        .take()
+        .filter(|shown| shown.channels.len() == len)
+    {
+        Some(shown) => shown,
+        None => Shown::new(&wave.stream, len)?,
+    };
     wave.kernels.resolve.launch(
         &wave.stream,
         Launch::covering(3 * pixel_count, BLOCK_THREADS),
@@ -62,14 +72,31 @@ fn on_cuda(wave: &mut CudaWave, done: u64) -> Result<Picture, Error> {
             pixel_count,
             done,
             wave.sums.as_view(),
-            channels.as_view_mut(),
+            shown.channels.as_view_mut(),
         ),
     )?;
-    let channels = download::<f32>(&wave.stream, &channels)?;
+    shown.arrived.post(&wave.stream, shown.channels.as_view())?;
+    let channels = shown.arrived.wait()?;
     let pixels = channels.chunks_exact(3).map(Vec3::from_slice).collect();
+    wave.shown = Some(shown);
     Ok(Picture {
         width: wave.camera.width as u32,
         height: wave.camera.height as u32,
         pixels,
     })
+}
+
+/// A picture on its way to the host.
+pub struct Shown {
+    channels: CudaSlice<f32>,
+    arrived: Mailbox<f32>,
+}
+
+impl Shown {
+    fn new(stream: &Arc<CudaStream>, channels: usize) -> Result<Shown, Error> {
+        Ok(Shown {
+            channels: uninitialised(stream, channels)?,
+            arrived: Mailbox::new(stream.context(), channels)?,
+        })
+    }
 }

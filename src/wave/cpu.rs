@@ -99,12 +99,17 @@ impl CpuWave {
         }
     }
 
-    /// Starts the clock and the counts anew.
+    /// Takes these paths on: starts the clock and the counts anew.
     pub fn begin(&mut self, span: Span) {
         self.span = span;
         self.counts.fill(0);
         self.marks.clear();
         self.begun = Instant::now();
+    }
+
+    /// Paths that it has buffers for.
+    pub fn capacity(&self) -> u32 {
+        self.rays.len() as u32
     }
 
     /// Lanes of the queue, where `count` is the place of its number of live paths: by `off` it never gets shorter.

@@ -3,7 +3,10 @@
 use std::{collections::VecDeque, ops::Range, sync::Arc};
 
 use compaction::{
-    cuda::{Compiler, Launch, Mailbox, Timeline, download, open, uninitialised, upload, zeroed},
+    cuda::{
+        Compiler, Graph, Launch, Mailbox, Timeline, download, open, overwrite, uninitialised,
+        upload, zeroed,
+    },
     cudarc::driver::{CudaContext, CudaSlice, CudaStream, sys::CUdevice_attribute},
     select::{Select, Strategy, Workspace},
 };
@@ -23,13 +26,17 @@ use crate::{
     material::Material,
     path::{Hit, Ray, Rgb, ShadowRay, Span, Throughput},
     primitive::Primitive,
-    stages::{Kernels, Megakernel, SceneKind},
+    stages::{Kernels, Megakernel, SceneKind, Shown},
     texture::Texture,
     world::World,
 };
 
 /// Waves that are enqueued before the host waits for the oldest: the device never idles.
 const IN_FLIGHT: usize = 2;
+/// How long a wave takes about, that is free to grow: what it shows is no older, nobody waits longer for it to land.
+const MILLISECONDS: f64 = 32.0;
+/// Paths that it shrinks to at the least.
+const LEAST_PATHS: u32 = 1 << 18;
 
 /// Buffers of a wave in a GPU's memory. By path, unless they are called by lane: a lane is a place in the queue.
 pub struct CudaWave {
@@ -79,6 +86,8 @@ pub struct CudaWave {
     pub surroundings: Surroundings,
     /// The scene's camera.
     pub camera: Camera,
+    /// The same, where the kernels read it.
+    pub device_camera: CudaSlice<Camera>,
     /// Times that a path may scatter.
     pub max_bounces: u32,
     /// The film's sums, three channels a pixel.
@@ -87,6 +96,8 @@ pub struct CudaWave {
     pub rejected: CudaSlice<u64>,
     /// The paths' numbers.
     pub span: Span,
+    /// The same, where the kernels read them.
+    pub device_span: CudaSlice<Span>,
     /// The next ray.
     pub rays: CudaSlice<Ray>,
     /// The fraction of light that the path passes on.
@@ -115,19 +126,41 @@ pub struct CudaWave {
     pub workspace: Workspace,
     /// How the queue is sieved.
     pub strategy: Strategy,
+    /// The last picture's memory.
+    pub shown: Option<Shown>,
     scene: SceneKind,
     most_blocks: u32,
+    /// Whether waves become graphs.
+    records: bool,
+    /// Paths that there are buffers for.
+    capacity: u32,
+    /// See [`CudaWave::growing`].
+    growth: Option<Growth>,
     context: Arc<CudaContext>,
     compiler: Compiler,
     enqueued: VecDeque<Flight>,
     landed: Vec<Flight>,
 }
 
-/// A wave that is enqueued: its clock, and where its counts will be.
+/// What a wave that is free to grow keeps to.
+struct Growth {
+    /// Paths of the first wave of a film.
+    first: u32,
+    /// Paths at most.
+    most: u32,
+    /// Paths of the next wave.
+    next: u32,
+}
+
+/// A wave that is enqueued: its clock, where its counts will be, and what it is launched by.
 struct Flight {
     timeline: Timeline,
     stages: Vec<Stage>,
     counts: Mailbox<u32>,
+    /// Paths of the wave that the clock was started for last.
+    paths: u32,
+    /// All stages of such a wave with the clock's marks, once it was recorded.
+    graph: Option<Graph>,
 }
 
 impl CudaWave {
@@ -157,8 +190,11 @@ impl CudaWave {
             .new_stream()
             .map_err(compaction::Error::driver("create a stream"))?;
         let compiler = Compiler::new().shipped(SHIPPED);
-        let kernels = Kernels::new(&compiler, &context, world.kinds, world.veils().is_some())?;
-        let select = Select::new(&compiler, &context, strategy)?;
+        let (kernels, select) = rayon::join(
+            || Kernels::new(&compiler, &context, world.kinds, world.veils().is_some()),
+            || Select::new(&compiler, &context, strategy),
+        );
+        let (kernels, select) = (kernels?, select?);
         let paths = capacity as usize;
         let placed_paths = if world.is_plain() { 1 } else { paths };
         let flight = || -> Result<Flight, Error> {
@@ -166,6 +202,8 @@ impl CudaWave {
                 timeline: Timeline::new(&context, 3 + 5 * (max_bounces as usize + 1))?,
                 stages: Vec::new(),
                 counts: Mailbox::new(&context, counts::len(max_bounces))?,
+                paths: 0,
+                graph: None,
             })
         };
         Ok(CudaWave {
@@ -189,10 +227,12 @@ impl CudaWave {
             environment_texels: upload(&stream, &world.environment_texels)?,
             surroundings: world.surroundings,
             camera,
+            device_camera: upload(&stream, &[camera])?,
             max_bounces,
             sums: zeroed(&stream, 3 * camera.pixel_count() as usize)?,
             rejected: zeroed(&stream, 1)?,
             span: Span::default(),
+            device_span: zeroed(&stream, 1)?,
             rays: uninitialised(&stream, paths)?,
             throughputs: uninitialised(&stream, paths)?,
             radiances: uninitialised(&stream, paths)?,
@@ -219,29 +259,142 @@ impl CudaWave {
             },
             select,
             strategy,
+            shown: None,
             most_blocks: BLOCKS_PER_MULTIPROCESSOR * multiprocessors.unsigned_abs(),
+            records: true,
+            capacity,
+            growth: None,
             context,
             compiler,
         })
     }
 
-    /// The wave without its clock and without word of its counts: so it fits into a CUDA graph, which takes neither.
+    /// Lets waves grow up to so many paths, or shrink, to some 32 ms each. The larger they are, the less of their time goes
+    /// to late bounces, whose few rays leave most of the device idle.
+    pub fn growing(mut self, most: u32) -> CudaWave {
+        let first = self.capacity;
+        self.growth = Some(Growth {
+            first,
+            most,
+            next: first,
+        });
+        self
+    }
+
+    /// Paths that the next wave should have.
+    pub(super) fn next_paths(&self) -> u32 {
+        let held = self.capacity;
+        self.growth.as_ref().map_or(held, |growth| growth.next)
+    }
+
+    /// Sets the size of the next waves by the time that one of the present size took.
+    fn pace(&mut self, paths: u32, report: &Report) {
+        let milliseconds: f64 = report.times.iter().map(|&(_, time)| time).sum();
+        let held = self.capacity;
+        let Some(growth) = self.growth.as_mut().filter(|growth| growth.next == paths) else {
+            return;
+        };
+        let fitting = f64::from(paths) * MILLISECONDS / milliseconds.max(1e-3);
+        while growth.next < growth.most && 2.0 * f64::from(growth.next) <= fitting {
+            growth.next = growth.next.saturating_mul(2).min(growth.most);
+        }
+        while growth.next > LEAST_PATHS && f64::from(growth.next) > 2.0 * fitting {
+            growth.next /= 2;
+        }
+        let next = growth.next;
+        if next > held && self.make_room(next as usize).is_err() {
+            // Another program has the memory.
+            if let Some(growth) = &mut self.growth {
+                (growth.next, growth.most) = (held, held);
+            }
+        }
+    }
+
+    /// Buffers for so many paths, in the place of the old ones once the waves under way are done with those. On an error
+    /// some may be larger than they have to be.
+    fn make_room(&mut self, paths: usize) -> Result<(), Error> {
+        self.forget_graphs();
+        let stream = &self.stream;
+        self.workspace = Workspace::for_strategy(stream, self.strategy, paths)?;
+        self.rays = uninitialised(stream, paths)?;
+        self.throughputs = uninitialised(stream, paths)?;
+        self.radiances = uninitialised(stream, paths)?;
+        self.hits = uninitialised(stream, paths)?;
+        if !self.is_plain {
+            self.instances = uninitialised(stream, paths)?;
+            self.light_instances = uninitialised(stream, paths)?;
+        }
+        self.shadow_rays = uninitialised(stream, paths)?;
+        self.queue = uninitialised(stream, paths)?;
+        self.sieved = uninitialised(stream, paths)?;
+        self.flags = uninitialised(stream, paths)?;
+        self.capacity = paths as u32;
+        Ok(())
+    }
+
+    /// The wave without its clock, without word of its counts, and without graphs.
     pub fn untimed(mut self) -> CudaWave {
         self.landed.clear();
         self
     }
 
-    /// Starts a clock for the paths of `span`.
+    /// Takes these paths on.
     pub fn begin(&mut self, span: Span) -> Result<(), Error> {
         self.span = span;
-        let Some(mut flight) = self.landed.pop().or_else(|| self.enqueued.pop_front()) else {
-            return Ok(());
-        };
-        flight.stages.clear();
-        flight.timeline.restart();
-        flight.timeline.mark(&self.stream)?;
-        self.enqueued.push_back(flight);
+        overwrite(&self.stream, &[span], &mut self.device_span)?;
+        let flight = self.landed.pop().or_else(|| self.enqueued.pop_front());
+        self.enqueued.extend(flight);
         Ok(())
+    }
+
+    /// Starts the clock.
+    pub(crate) fn start(&mut self) -> Result<(), Error> {
+        if let Some(flight) = self.enqueued.back_mut() {
+            flight.paths = self.span.path_count;
+            flight.graph = None;
+            flight.stages.clear();
+            flight.timeline.restart();
+            flight.timeline.mark(&self.stream)?;
+        }
+        Ok(())
+    }
+
+    /// Whether the wave that began last was launched as a graph.
+    pub fn is_graph(&self) -> bool {
+        let flight = self.enqueued.back();
+        flight.is_some_and(|flight| flight.graph.is_some())
+    }
+
+    /// Whether the wave is of the size of the one before, by this clock.
+    pub(super) fn repeats(&self) -> bool {
+        let flight = self.enqueued.back();
+        self.records && flight.is_some_and(|flight| flight.paths == self.span.path_count)
+    }
+
+    /// Launches all stages by the graph that was recorded of them; `false` if there is none.
+    pub(super) fn launch_graph(&mut self) -> Result<bool, Error> {
+        let flight = self.enqueued.back_mut();
+        let Some(graph) = flight.and_then(|flight| flight.graph.as_mut()) else {
+            return Ok(false);
+        };
+        graph.launch()?;
+        Ok(true)
+    }
+
+    /// Keeps what was recorded of the stages. After a wave that could not be, none is recorded any more.
+    pub(super) fn keep_graph(&mut self, graph: Option<Graph>) {
+        self.records = graph.is_some();
+        if let Some(flight) = self.enqueued.back_mut() {
+            flight.graph = graph;
+        }
+    }
+
+    /// Forgets what was recorded: kernels or buffers are others now.
+    fn forget_graphs(&mut self) {
+        for flight in self.landed.iter_mut().chain(&mut self.enqueued) {
+            flight.graph = None;
+            flight.paths = 0;
+        }
     }
 
     pub(super) fn mark(&mut self, stage: Stage) -> Result<(), Error> {
@@ -278,8 +431,11 @@ impl CudaWave {
             .copied()
             .zip(times.into_iter().map(f64::from))
             .collect();
+        let paths = flight.paths;
         self.landed.push(flight);
-        Ok(Some(Report { counts, times }))
+        let report = Report { counts, times };
+        self.pace(paths, &report);
+        Ok(Some(report))
     }
 
     /// The film. Waits for all waves under way.
@@ -313,6 +469,7 @@ impl CudaWave {
         self.workspace = Workspace::for_strategy(&self.stream, strategy, capacity)?;
         self.select = select;
         self.strategy = strategy;
+        self.forget_graphs();
         Ok(())
     }
 
@@ -330,8 +487,13 @@ impl CudaWave {
         let channels = 3 * camera.pixel_count() as usize;
         if self.sums.len() != channels {
             self.sums = zeroed(&self.stream, channels)?;
+            self.forget_graphs();
+        }
+        if let Some(growth) = &mut self.growth {
+            growth.next = growth.next.min(growth.first);
         }
         self.camera = camera;
+        overwrite(&self.stream, &[camera], &mut self.device_camera)?;
         self.clear_film()
     }
 
@@ -339,6 +501,7 @@ impl CudaWave {
     pub fn set_film(&mut self, exposed: &Exposed) -> Result<(), Error> {
         self.sums = upload(&self.stream, &exposed.sums)?;
         self.rejected = upload(&self.stream, &[exposed.rejected])?;
+        self.forget_graphs();
         Ok(())
     }
 

@@ -3,11 +3,7 @@
 use std::{env, process::Command, sync::Arc};
 
 use compaction::{
-    cuda::{Compiler, Origin},
-    cudarc::driver::{
-        CudaGraph,
-        sys::{CUgraphInstantiate_flags, CUstreamCaptureMode},
-    },
+    cuda::{Compiler, Graph, Origin},
     select::Strategy,
 };
 use raysieve::{
@@ -18,7 +14,7 @@ use raysieve::{
     renderer::{BackendChoice, Renderer, Settings},
     scene::Scene,
     stages::sources,
-    wave::{CpuWave, CudaWave, Wave},
+    wave::{CpuWave, CudaWave, Report, Stage, Wave},
     wavefront::trace,
     world::World,
 };
@@ -186,7 +182,7 @@ struct Twins {
     span: Span,
 }
 
-fn twins(strategy: Strategy) -> Twins {
+fn twins(strategy: Strategy, capacity: u32) -> Twins {
     let scene = load("scenes/cornell.ron");
     let (width, height) = (96, 64);
     let camera = Camera::new(&scene.camera, width, height);
@@ -201,9 +197,7 @@ fn twins(strategy: Strategy) -> Twins {
         ..Span::default()
     };
     let (paths, bounces) = (span.path_count, scene.max_bounces);
-    let cuda = CudaWave::new(0, &world, camera, bounces, paths, strategy)
-        .unwrap()
-        .untimed();
+    let cuda = CudaWave::new(0, &world, camera, bounces, capacity, strategy).unwrap();
     let film = Arc::new(Film::new(span.pixel_count));
     Twins {
         cuda: Wave::Cuda(Box::new(cuda)),
@@ -219,56 +213,91 @@ fn twins(strategy: Strategy) -> Twins {
     }
 }
 
-/// Captures a wave, and what comes after it, into a graph. The driver refuses to capture a call that waits for the device:
-/// the capture fails.
-fn capture(wave: &mut Wave, span: Span, then: fn(&mut Wave) -> bool) -> Option<CudaGraph> {
-    let Wave::Cuda(cuda) = &*wave else {
-        panic!("a wave on a GPU")
-    };
-    let stream = cuda.stream.clone();
-    stream
-        .begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)
-        .unwrap();
-    let enqueued = trace(wave, span).is_ok() && then(wave);
-    // A capture ends whatever became of it.
-    let graph = stream
-        .end_capture(CUgraphInstantiate_flags(0))
-        .ok()
-        .flatten();
-    graph.filter(|_| enqueued)
-}
-
-/// The whole loop becomes one graph of the device, and replays.
+/// Waves of one size become a graph of the device, and replay; those of another size between them do not.
 pub(crate) fn waves_never_wait(_: &Gpu) {
     for &strategy in Strategy::ALL {
         let Twins {
             mut cuda,
             mut cpu,
             span,
-        } = twins(strategy);
-        let graph = capture(&mut cuda, span, |_| true)
-            .unwrap_or_else(|| panic!("{strategy}: a wave waits"));
-        let black = cuda.exposed().unwrap();
-        assert!(
-            black.sums.iter().all(|&sum| sum == 0),
-            "{strategy}: what is captured does not run"
-        );
-        for times in 1..=3 {
-            graph.launch().unwrap();
-            trace(&mut cpu, span).unwrap();
-            let (got, expected) = (cuda.exposed().unwrap(), cpu.exposed().unwrap());
-            assert!(expected.sums.iter().any(|&sum| sum > 0));
-            assert!(
-                got.sums == expected.sums,
-                "{strategy}: another film after {times} replays"
-            );
-            assert_eq!((got.rejected, expected.rejected), (0, 0));
+        } = twins(strategy, 20_000);
+        let half = Span {
+            path_count: span.path_count / 2,
+            ..span
+        };
+        let mut graphs = Vec::new();
+        for span in [span, span, span, span, half, span, span, span, span, span] {
+            for wave in [&mut cuda, &mut cpu] {
+                trace(wave, span).unwrap();
+                wave.depart().unwrap();
+            }
+            graphs.push(on_gpu(&cuda).is_graph());
+            let (got, expected) = (cuda.land().unwrap(), cpu.land().unwrap());
+            let (got, expected) = (got.unwrap(), expected.unwrap());
+            assert_eq!(got.counts, expected.counts, "{strategy}");
+            let stages = |report: &Report| -> Vec<Stage> {
+                report.times.iter().map(|&(stage, _)| stage).collect()
+            };
+            assert_eq!(stages(&got), stages(&expected), "{strategy}");
+            assert!(got.times.iter().all(|&(_, time)| time >= 0.0));
         }
+        assert_eq!(
+            graphs,
+            [
+                false, true, true, true, false, false, true, true, true, true
+            ],
+            "{strategy}"
+        );
+        let (got, expected) = (cuda.exposed().unwrap(), cpu.exposed().unwrap());
+        assert!(expected.sums.iter().any(|&sum| sum > 0));
+        assert!(got.sums == expected.sums, "{strategy}: another film");
+        assert_eq!((got.rejected, expected.rejected), (0, 0));
     }
 }
 
-/// The film is read by waiting.
+/// Waves that are free to grow are of many sizes, in buffers that are others from one to the next.
+pub(crate) fn waves_that_grow_agree(_: &Gpu) {
+    let Twins {
+        mut cpu, mut span, ..
+    } = twins(Strategy::default(), 20_000);
+    let Twins { cuda, .. } = twins(Strategy::default(), 500);
+    let Wave::Cuda(cuda) = cuda else {
+        panic!("a wave on a GPU")
+    };
+    let mut cuda = Wave::Cuda(Box::new(cuda.growing(8_000)));
+    trace(&mut cpu, span).unwrap();
+    let mut left = span.path_count;
+    let mut sizes = Vec::new();
+    while left > 0 {
+        span.path_count = cuda.next_paths().min(left);
+        sizes.push(span.path_count);
+        trace(&mut cuda, span).unwrap();
+        cuda.depart().unwrap();
+        if cuda.is_full() {
+            cuda.land().unwrap();
+        }
+        span.first_pixel += span.path_count;
+        left -= span.path_count;
+    }
+    let (got, expected) = (cuda.exposed().unwrap(), cpu.exposed().unwrap());
+    assert!(got.sums == expected.sums, "waves of {sizes:?} paths");
+    assert!(sizes.iter().all(|&size| size <= 8_000));
+}
+
+/// The film is read by waiting, which no graph can hold; the wave goes on without one.
 pub(crate) fn waiting_is_found_out(_: &Gpu) {
-    let Twins { mut cuda, span, .. } = twins(Strategy::default());
-    assert!(capture(&mut cuda, span, |wave| wave.exposed().is_ok()).is_none());
+    let Twins { cuda, span, .. } = twins(Strategy::default(), 20_000);
+    let mut cuda = cuda;
+    let stream = on_gpu(&cuda).stream.clone();
+    let graph = Graph::record(&stream, || cuda.exposed().map(drop));
+    assert!(graph.is_err());
+    trace(&mut cuda, span).unwrap();
+    assert!(cuda.exposed().unwrap().sums.iter().any(|&sum| sum > 0));
+}
+
+fn on_gpu(wave: &Wave) -> &CudaWave {
+    match wave {
+        Wave::Cuda(cuda) => cuda,
+        Wave::Cpu(_) => panic!("a wave on a GPU"),
+    }
 }

@@ -55,6 +55,7 @@ fn main() {
         )
         .gpu(cuda::DRIVER_ALONE, cuda::renders_with_a_driver_alone)
         .gpu("a_wave_never_waits", cuda::waves_never_wait)
+        .gpu("waves_that_grow_agree", cuda::waves_that_grow_agree)
         .gpu(
             "a_wave_that_waited_would_be_found_out",
             cuda::waiting_is_found_out,

@@ -59,12 +59,15 @@ impl Turn {
     /// The stage itself.
     pub(crate) fn run(self, wave: &mut Wave, span: Span) -> Result<(), Error> {
         match self {
-            Turn::Generate => generate(wave, span),
+            Turn::Generate => {
+                wave.begin(span)?;
+                generate(wave)
+            }
             Turn::Intersect(bounce) => intersect(wave, bounce),
             Turn::Sieve(bounce, keep) => sieve(wave, bounce, keep),
             Turn::Shade(bounce) => shade(wave, bounce),
             Turn::Shadow(bounce) => shadow(wave, bounce),
-            Turn::Accumulate => accumulate(wave, span),
+            Turn::Accumulate => accumulate(wave),
         }
     }
 }

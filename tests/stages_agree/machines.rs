@@ -4,6 +4,7 @@ use std::{
     io::{Read, Write},
     path::PathBuf,
     process::{Child, Command, Stdio},
+    slice::from_ref,
     sync::{Arc, OnceLock, atomic::Ordering::Relaxed},
 };
 
@@ -161,7 +162,7 @@ impl Cuda {
     fn load(&mut self, from: &Buffers) {
         let wave = self.wave();
         let stream = wave.stream.clone();
-        wave.span = from.span;
+        wave.begin(from.span).unwrap();
         wave.rays = upload(&stream, &from.rays).unwrap();
         wave.throughputs = upload(&stream, &from.throughputs).unwrap();
         wave.radiances = upload(&stream, &from.radiances).unwrap();
@@ -381,8 +382,8 @@ impl Host {
         let (span, camera) = (buffers.span, self.setting.camera);
         let count_slots = buffers.counts.len() as u32;
         let mut arguments = [
-            value(&span),
-            value(&camera),
+            list(from_ref(&span)),
+            list(from_ref(&camera)),
             list_mut(&mut buffers.rays),
             list_mut(&mut buffers.throughputs),
             list_mut(&mut buffers.radiances),
@@ -410,7 +411,7 @@ impl Host {
                 list(&world.textures),
                 list(&world.texels),
                 value(&surroundings),
-                value(&buffers.span),
+                list(from_ref(&buffers.span)),
                 value(&bounce),
                 value(&lanes),
                 list(&buffers.queue),
@@ -497,7 +498,7 @@ impl Host {
             value(&world.environment),
             list(&world.environment_rows),
             list(&world.environment_texels),
-            value(&buffers.span),
+            list(from_ref(&buffers.span)),
             value(&bounce),
             value(&scatters),
             value(&lanes),
@@ -541,7 +542,7 @@ impl Host {
                 list(&world.textures),
                 list(&world.texels),
                 value(&world.surroundings.extent),
-                value(&buffers.span),
+                list(from_ref(&buffers.span)),
                 value(&bounce),
                 value(&lanes),
                 list(&buffers.queue),
@@ -617,7 +618,7 @@ impl Host {
 
     fn accumulate(&mut self, buffers: &mut Buffers) {
         let mut arguments = [
-            value(&buffers.span),
+            list(from_ref(&buffers.span)),
             list(&buffers.radiances),
             list_mut(&mut buffers.sums),
             list_mut(&mut buffers.rejected),

@@ -107,7 +107,8 @@ impl Harvest {
             vectors: Vec::new(),
             numbers: Vec::new(),
         };
-        generate(&mut wave, span).unwrap();
+        wave.begin(span).unwrap();
+        generate(&mut wave).unwrap();
         for bounce in 0..=scene.max_bounces {
             intersect(&mut wave, bounce).unwrap();
             sieve(&mut wave, bounce, Keep::Hits).unwrap();

@@ -3,7 +3,8 @@
 use std::{mem::transmute, sync::Arc};
 
 use cudarc::driver::{
-    CudaSlice, CudaStream, CudaView, CudaViewMut, DevicePtr, DriverError, sys::CUresult,
+    CudaSlice, CudaStream, CudaView, CudaViewMut, DevicePtr, DevicePtrMut, DriverError,
+    sys::CUresult,
 };
 
 use super::kernel::check_stream;
@@ -82,15 +83,46 @@ pub fn zeroed<T: Shared>(stream: &Arc<CudaStream>, len: usize) -> Result<CudaSli
 /// As [`uninitialised`].
 pub fn upload<T: Shared>(stream: &Arc<CudaStream>, items: &[T]) -> Result<CudaSlice<T>> {
     let mut buffer = uninitialised(stream, items.len())?;
-    if !items.is_empty() {
-        stream
-            .memcpy_htod(items, &mut buffer)
-            .map_err(Error::driver(format!(
-                "upload {} bytes",
-                size_of_val(items)
-            )))?;
-    }
+    overwrite(stream, items, &mut buffer)?;
     Ok(buffer)
+}
+
+/// Writes these items over a buffer of as many, once the stream comes to it.
+///
+/// ```no_run
+/// # use compaction::cuda;
+/// # let stream = cuda::open(0)?.default_stream();
+/// let mut primes = cuda::upload(&stream, &[2_u32, 3, 5, 7])?;
+/// cuda::overwrite(&stream, &[11, 13, 17, 19], &mut primes)?;
+/// assert_eq!(cuda::download(&stream, &primes)?, [11, 13, 17, 19]);
+/// # Ok::<(), compaction::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// [`Error::LengthMismatch`]; [`Error::Driver`]; as [`Kernel::launch`](super::Kernel::launch) for a foreign buffer.
+pub fn overwrite<T: Shared>(
+    stream: &Arc<CudaStream>,
+    items: &[T],
+    buffer: &mut impl DevicePtrMut<T>,
+) -> Result<()> {
+    check_stream(stream, buffer.stream(), || "what is overwritten".to_owned())?;
+    if items.len() != buffer.len() {
+        return Err(Error::LengthMismatch {
+            what: "the items to overwrite a buffer with",
+            expected: buffer.len(),
+            got: items.len(),
+        });
+    }
+    if items.is_empty() {
+        return Ok(());
+    }
+    stream
+        .memcpy_htod(items, buffer)
+        .map_err(Error::driver(format!(
+            "upload {} bytes",
+            size_of_val(items)
+        )))
 }
 
 /// The items of a buffer, after all that its stream has to do before: this waits.

@@ -2,13 +2,16 @@
 
 use std::sync::Arc;
 
-use cudarc::driver::{CudaContext, CudaEvent, CudaStream, sys::CUevent_flags};
+use cudarc::driver::{
+    CudaContext, CudaEvent, CudaStream, DriverError,
+    sys::{self, CUevent_flags, CUevent_record_flags, CUstreamCaptureStatus},
+};
 
 use crate::error::{Error, Result};
 
 /// Marks on a stream, and the times between them as the GPU saw them. Marking waits for nothing.
 ///
-/// A timeline marks outside of graph captures.
+/// A mark that is recorded into a [`Graph`](super::Graph) is made anew by each launch of it.
 ///
 /// ```no_run
 /// use compaction::cuda::{self, Timeline};
@@ -92,9 +95,7 @@ impl Timeline {
         if self.marked == self.events.len() {
             self.events.push(new_event(&self.context)?);
         }
-        self.events[self.marked]
-            .record(stream)
-            .map_err(Error::driver("mark a time"))?;
+        record(&self.events[self.marked], stream).map_err(Error::driver("mark a time"))?;
         self.marked += 1;
         Ok(())
     }
@@ -124,6 +125,16 @@ impl Timeline {
             .collect::<std::result::Result<_, _>>()
             .map_err(Error::driver("read the time between marks"))
     }
+}
+
+fn record(event: &CudaEvent, stream: &CudaStream) -> std::result::Result<(), DriverError> {
+    if stream.capture_status()? == CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE {
+        return event.record(stream);
+    }
+    // Else a recorded event orders the graph's work, and is none of it.
+    let as_work = CUevent_record_flags::CU_EVENT_RECORD_EXTERNAL as u32;
+    // SAFETY: both are live, of a context that `capture_status` made this thread's; of two contexts the driver refuses.
+    unsafe { sys::cuEventRecordWithFlags(event.cu_event(), stream.cu_stream(), as_work).result() }
 }
 
 fn new_event(context: &Arc<CudaContext>) -> Result<CudaEvent> {
