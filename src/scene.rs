@@ -155,12 +155,35 @@
 //! the body ends it uncounted.
 //! A rough dielectric whose `ior` is within 0.001 of 1 bends nothing, and is taken for a smooth one.
 //!
-//! Every material takes two more fields:
+//! Every material takes three more fields:
 //!
 //! | field | what | default |
 //! |---|---|---|
 //! | `opacity` | part of the light that meets the surface, 0 to 1; the rest goes on as if there were none. A number, or a texture, of which `Alpha` counts if no `channel` is named | `1` |
 //! | `cutoff` | above 0, to 1: where the surface is at least as opaque it is there, elsewhere it is not: a cut-out | none |
+//! | `normal` | a texture, whose colours are directions that the surface faces: red to the right on the image, green up, blue away from the surface, 0 to 1 for −1 to 1 | none |
+//!
+//! # Textures
+//!
+//! In place of a colour (`albedo`, `reflectance`, `radiance`, `base_color`, `specular_color`, `emission`) or of a number of
+//! `Principled` from 0 to 1 may stand `Texture(file: "wood.png")`; and so for `opacity` and `normal`.
+//!
+//! | field of `Texture` | what | default |
+//! |---|---|---|
+//! | `file` | a `.png`, `.jpg`, `.webp`, `.bmp`, `.tga`, `.hdr`, `.exr` or `.ktx2`, relative to the scene's folder | required |
+//! | `factor` | what its values are multiplied by: a number or `(r, g, b)`, in the parameter's own range; of a normal map how far it bends, -100 to 100 | `1` |
+//! | `channel` | where a number is: `Red`, `Green`, `Blue` or `Alpha` | `Red`, of an `opacity` `Alpha` |
+//! | `encoding` | `Srgb` or `Linear`, of integers; floats are linear | `Srgb` of colours, else `Linear` |
+//! | `filter` | between texels: `Bilinear` or `Nearest` | `Bilinear` |
+//! | `wrap` | beyond the image's edges: `Repeat`, `Mirror` or `Clamp`, or two of them, `(across, down)` | `Repeat` |
+//! | `scale` | how often the image fits, or `(across, down)` | `1` |
+//! | `rotate` | degrees, by which the coordinates are turned and the image clockwise, after `scale` | `0` |
+//! | `offset` | `(right, down)`, in parts of the image, added to the coordinates last | `(0, 0)` |
+//!
+//! On a `Quad` an image's lower left is at `corner` and its lower right at the end of `edge_u`, and each face
+//! of a `Box` shows all of it. It is wrapped around a `Sphere`: its middle faces +z, its top edge is at +y. A mesh shows it by the texture
+//! coordinates of its file, whose v grows upwards, and by those of a glTF file, where it grows downwards; without any all
+//! of the surface is of one texel.
 //!
 //! # Objects
 //!
@@ -203,7 +226,7 @@
 //!
 //! Of a `Mesh` positions and faces are read, texture coordinates, and normals if it is `smooth`; materials of the mesh's own
 //! are not used.
-//! Polygons become fans of triangles from their first corner. Triangles without area cannot be hit and are left out;
+//! Polygons become triangles: a fan from their first corner, where they have no dents that it would leave. Triangles without area cannot be hit and are left out;
 //! [`Scene::notes`] says how many.
 //!
 //! # Models

@@ -97,6 +97,12 @@ fn a_buffer_may_be_in_the_file_in_a_uri_or_beside_it() {
     };
     fs::write(folder.join("the data.bin"), &model.binary).unwrap();
     assert_triangles(&load(&with_uri("the%20data.bin")), &TRIANGLE);
+    let marked = format!(
+        "\u{feff}{}",
+        fs::read_to_string(folder.join("model.gltf")).unwrap()
+    );
+    fs::write(folder.join("model.gltf"), marked).unwrap();
+    assert_triangles(&load(&folder.join("model.gltf")), &TRIANGLE);
     // The triangle's 36 bytes: 3f80 0000 is 1.0.
     let base64 = "AAAAAAAAAAAAAAAAAACAPwAAAAAAAAAAAAAAAAAAgD8AAAAA";
     let uri = format!("data:application/octet-stream;base64,{base64}");
@@ -123,6 +129,29 @@ fn a_buffer_may_be_in_the_file_in_a_uri_or_beside_it() {
             found.starts_with("buffer 0: ") && found.contains(problem),
             "{uri}: {found}"
         );
+    }
+}
+
+#[test]
+fn anything_may_stand_in_extras() {
+    for extras in [
+        json!({ "a": [1] }),
+        json!([1, 2]),
+        json!(3),
+        json!("x"),
+        json!(null),
+    ] {
+        let mut model = Gltf::triangle();
+        for place in [
+            "",
+            "/asset",
+            "/nodes/0",
+            "/meshes/0",
+            "/meshes/0/primitives/0",
+        ] {
+            model.json.pointer_mut(place).unwrap()["extras"] = extras.clone();
+        }
+        assert_eq!(triangles(&model.load("extras")).len(), 1, "{extras}");
     }
 }
 
@@ -641,7 +670,7 @@ fn wrong_models_are_told_what_is_wrong_and_where() {
                 textured(m, json!({ "index": 0 }));
                 m.json["images"] = json!([{ "bufferView": 0 }]);
             },
-            "image 0: is no image of a known kind; expected PNG, JPEG, WebP, HDR, EXR or KTX2",
+            "image 0: is no image of a known kind; expected PNG, JPEG, WebP, BMP, TGA, HDR, EXR or KTX2",
         ),
         (
             "transform",
@@ -1556,7 +1585,7 @@ fn a_material_library_maps_to_what_it_means() {
     for (written, note) in [
         ("map_Kd gone.png", "gone.png: does not exist"),
         (
-            "map_Kd C:\\wood.png",
+            "map_Kd C:\\gone.png",
             "shown without map_Kd: names the file",
         ),
         (

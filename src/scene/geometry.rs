@@ -6,6 +6,7 @@ use super::{
     Instance, Mesh, Parameter, Sphere, Triangle,
     materials::Materials,
     memory,
+    mesh::polygon,
     model::{Model, ModelMesh, check_place},
     places::placed,
     source::MAX_LENGTH,
@@ -288,6 +289,8 @@ pub(super) struct MeshBuilder<'g> {
     /// Transformed, metres.
     vertices: Vec<DVec3>,
     face: Vec<(DVec3, Corner)>,
+    /// Of the face.
+    triangles: Vec<[usize; 3]>,
     /// Whether what is at the corners is kept.
     pub(super) attributes: bool,
     /// Of each triangle.
@@ -312,6 +315,7 @@ impl<'g> MeshBuilder<'g> {
             material,
             vertices: Vec::new(),
             face: Vec::new(),
+            triangles: Vec::new(),
             attributes,
             corners: Vec::new(),
             faces: 0,
@@ -361,14 +365,16 @@ impl<'g> MeshBuilder<'g> {
         if self.transform.mirrors() {
             self.face[1..].reverse();
         }
-        for second in 1..count - 1 {
-            let fan = [0, second, second + 1].map(|corner| self.face[corner]);
+        let places = self.face.iter().map(|&(vertex, _)| vertex);
+        polygon::triangles(places, &mut self.triangles);
+        for triangle in &self.triangles {
+            let triangle = triangle.map(|corner| self.face[corner]);
             let (geometry, material) = (&mut *self.geometry, self.material);
-            if !geometry.push_triangle(fan.map(|(vertex, _)| vertex), material)? {
+            if !geometry.push_triangle(triangle.map(|(vertex, _)| vertex), material)? {
                 self.flat_triangles += 1;
             } else if self.attributes {
                 make_room(&mut self.corners)?;
-                self.corners.push(fan.map(|(_, corner)| Corner {
+                self.corners.push(triangle.map(|(_, corner)| Corner {
                     normal: (self.turn * corner.normal.as_dvec3()).normalize().as_vec3(),
                     ..corner
                 }));

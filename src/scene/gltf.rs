@@ -15,7 +15,6 @@ use std::path::Path;
 
 use super::model::Model;
 use container::File;
-pub(super) use container::relative_path;
 
 /// Extensions that are followed, or change nothing if they are passed over.
 const KNOWN: [&str; 21] = [

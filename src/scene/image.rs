@@ -1,6 +1,7 @@
 //! Images from files and from bytes: textures, and skies.
 //!
-//! PNG (8 and 16 bits), JPEG, WebP, Radiance HDR, OpenEXR and Basis in KTX2, told apart by their first bytes. Nothing is converted
+//! PNG (8 and 16 bits), JPEG, WebP, BMP, Radiance HDR, OpenEXR and Basis in KTX2, told apart by their first bytes, and TGA,
+//! by its name. Nothing is converted
 //! here but grey to colour: what the numbers mean is the texture's to say.
 
 use std::{
@@ -16,11 +17,13 @@ use xxhash_rust::xxh3::Xxh3;
 
 use super::{
     basis, memory,
-    source::{excerpt, open_plain},
+    source::{excerpt, file_type, open_plain},
 };
 
 /// What images are called.
-pub(crate) const IMAGE_TYPES: [&str; 7] = ["png", "jpg", "jpeg", "webp", "hdr", "exr", "ktx2"];
+pub(crate) const IMAGE_TYPES: [&str; 9] = [
+    "png", "jpg", "jpeg", "webp", "bmp", "tga", "hdr", "exr", "ktx2",
+];
 /// Texels of an image that a few bytes may hold.
 const FREE_TEXELS: u64 = 1 << 22;
 /// More of them that each byte of the file may stand for: what deflate packs best, of texels of a byte.
@@ -58,7 +61,8 @@ impl Image {
     pub fn open(path: &Path) -> Result<Image, String> {
         let file = open_plain(path, &IMAGE_TYPES)?;
         let bytes = file.metadata().map_or(0, |data| data.len());
-        decode(BufReader::with_capacity(1 << 16, file), bytes)
+        let named = (file_type(path) == "tga").then_some(ImageFormat::Tga);
+        decode(BufReader::with_capacity(1 << 16, file), bytes, named)
     }
 
     /// Decodes an image that lies in memory.
@@ -66,7 +70,7 @@ impl Image {
     /// # Errors
     /// As of [`Image::open`].
     pub fn decode(bytes: &[u8]) -> Result<Image, String> {
-        decode(Cursor::new(bytes), bytes.len() as u64)
+        decode(Cursor::new(bytes), bytes.len() as u64, None)
     }
 
     /// Hash of its size and texels.
@@ -106,14 +110,23 @@ impl fmt::Debug for Image {
     }
 }
 
-fn decode(reader: impl BufRead + Seek, bytes: u64) -> Result<Image, String> {
+/// `named` is the format of an image that begins like none.
+fn decode(
+    reader: impl BufRead + Seek,
+    bytes: u64,
+    named: Option<ImageFormat>,
+) -> Result<Image, String> {
     // Decoders have bugs, and a damaged image is no reason to die of one.
-    let decoded = catch_unwind(AssertUnwindSafe(|| decode_checked(reader, bytes)));
+    let decoded = catch_unwind(AssertUnwindSafe(|| decode_checked(reader, bytes, named)));
     decoded
         .unwrap_or_else(|_| Err("cannot be decoded; save it again by another program".to_owned()))
 }
 
-fn decode_checked(mut reader: impl BufRead + Seek, bytes: u64) -> Result<Image, String> {
+fn decode_checked(
+    mut reader: impl BufRead + Seek,
+    bytes: u64,
+    named: Option<ImageFormat>,
+) -> Result<Image, String> {
     let begin = reader.fill_buf();
     let begin = begin.map_err(|error| format!("cannot be read: {error}"))?;
     if begin.starts_with(basis::MAGIC) {
@@ -141,6 +154,9 @@ fn decode_checked(mut reader: impl BufRead + Seek, bytes: u64) -> Result<Image, 
     let mut reader = ImageReader::new(reader)
         .with_guessed_format()
         .map_err(|error| format!("cannot be read: {error}"))?;
+    if let (None, Some(named)) = (reader.format(), named) {
+        reader.set_format(named);
+    }
     reader.no_limits();
     if !matches!(
         reader.format(),
@@ -148,12 +164,15 @@ fn decode_checked(mut reader: impl BufRead + Seek, bytes: u64) -> Result<Image, 
             ImageFormat::Png
                 | ImageFormat::Jpeg
                 | ImageFormat::WebP
+                | ImageFormat::Bmp
+                | ImageFormat::Tga
                 | ImageFormat::Hdr
                 | ImageFormat::OpenExr
         )
     ) {
         return Err(
-            "is no image of a known kind; expected PNG, JPEG, WebP, HDR, EXR or KTX2".to_owned(),
+            "is no image of a known kind; expected PNG, JPEG, WebP, BMP, TGA, HDR, EXR or KTX2"
+                .to_owned(),
         );
     }
     let decoder = reader.into_decoder().map_err(damaged)?;

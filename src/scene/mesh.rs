@@ -1,24 +1,29 @@
 //! Meshes from files, alone and as models with what they are made of.
 
+mod beside;
 mod mtl;
 mod obj;
 mod obj_model;
 mod ply;
 mod ply_model;
+pub(super) mod polygon;
 
 use std::{
     io::{self, BufRead, BufReader, Read},
+    mem::take,
     path::Path,
 };
 
-use glam::Vec2;
+use glam::{Vec2, Vec3};
 
 use super::{
+    Surface,
     geometry::{Corner, MeshBuilder, make_room},
     gltf,
-    model::Model,
+    model::{Model, ModelMaterial},
     source::{file_type, open_plain},
 };
+use crate::texture::srgb_value;
 
 /// What a model's file may be.
 pub(super) const MODEL_TYPES: [&str; 4] = ["glb", "gltf", "obj", "ply"];
@@ -53,7 +58,7 @@ pub(super) fn read(path: &Path, mesh: &mut MeshBuilder) -> Result<(), String> {
             let (mut normals, mut uvs) = (Vec::new(), Vec::new());
             let mut face: Vec<(i64, Corner)> = Vec::new();
             obj::read(&mut reader, |statement| match statement {
-                obj::Statement::Vertex(position) => mesh.push_vertex(position),
+                obj::Statement::Vertex(position, _) => mesh.push_vertex(position),
                 obj::Statement::Normal(normal) if mesh.attributes => {
                     make_room(&mut normals)?;
                     normals.push(normal);
@@ -91,12 +96,23 @@ fn from_top(uv: Vec2) -> [f32; 2] {
     [uv.x, 1.0 - uv.y]
 }
 
+/// A colour of a vertex as files have it: 0 to 1, by sRGB's curve.
+fn linear(color: Vec3) -> Vec3 {
+    color.map(|part| srgb_value(part.clamp(0.0, 1.0).into()))
+}
+
+/// What a surface is made of of which nothing is known but the colours of its vertices.
+fn painted() -> ModelMaterial {
+    let (albedo, one_sided) = (Vec3::ONE, false);
+    Surface::Diffuse { albedo, one_sided }.into()
+}
+
 /// Reads a model's file and what it refers to.
 pub(super) fn read_model(path: &Path) -> Result<Model, String> {
+    open_plain(path, &MODEL_TYPES)?;
     match file_type(path).as_str() {
         "ply" => ply_model::read(&mut open(path)?),
         "obj" => obj_model::read(&mut open(path)?, path.parent().unwrap_or(Path::new(""))),
-        // It names all types where this is none of them.
         _ => gltf::read(path),
     }
 }
@@ -115,15 +131,21 @@ fn open(path: &Path) -> Result<BufReader<std::fs::File>, String> {
     Ok(reader)
 }
 
-/// Reads a line of text, without its end; `false` at the end of the file.
+/// Reads a line of text, without its end; `false` at the end of the file. Comments and names are of any encoding.
 fn read_line(reader: &mut impl BufRead, line: &mut String) -> io::Result<bool> {
-    line.clear();
-    let read = reader.take(MAX_LINE_BYTES).read_line(line)?;
-    if read as u64 == MAX_LINE_BYTES && !line.ends_with('\n') {
+    let mut bytes = take(line).into_bytes();
+    bytes.clear();
+    let read = reader.take(MAX_LINE_BYTES).read_until(b'\n', &mut bytes)?;
+    if read as u64 == MAX_LINE_BYTES && !bytes.ends_with(b"\n") {
         return Err(io::Error::other(format!(
             "a line is longer than {MAX_LINE_BYTES} bytes"
         )));
     }
+    if bytes.contains(&0) {
+        return Err(io::Error::other("is not text"));
+    }
+    *line = String::from_utf8(bytes)
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
     line.truncate(line.trim_end().len());
     Ok(read > 0)
 }

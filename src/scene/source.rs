@@ -7,7 +7,7 @@ use std::{
     fmt::Display,
     fs,
     io::{self, Read},
-    path::Path,
+    path::{Component, Path, PathBuf},
 };
 
 use glam::DVec3;
@@ -145,6 +145,28 @@ pub(super) fn open_plain(path: &Path, types: &[&str]) -> Result<fs::File, String
         return Err(format!("is of no known type; expected a {wanted} file"));
     }
     fs::File::open(path).map_err(cannot)
+}
+
+/// A file in the model's folder or below it. What would lead elsewhere is refused: a model may come from anywhere.
+pub(super) fn relative_path(name: &str) -> Result<PathBuf, String> {
+    const MAX_PATH_BYTES: usize = 4096;
+    let refused = |why: &str| Err(format!("names the file `{}`, {why}", excerpt(name)));
+    if name.is_empty() || name.len() > MAX_PATH_BYTES || name.contains(char::is_control) {
+        return refused("which is no name");
+    }
+    // Some programs on Windows write a backslash.
+    let path = PathBuf::from(name.replace('\\', "/"));
+    if name.contains(':') {
+        return refused("expected one in the model's folder; download it");
+    }
+    if path
+        .components()
+        .all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
+    {
+        Ok(path)
+    } else {
+        refused("expected one in the model's folder or below it, without `..`")
+    }
 }
 
 /// A file's extension in lower case, empty if there is none.

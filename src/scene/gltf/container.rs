@@ -4,7 +4,7 @@ use std::{
     borrow::Cow,
     fs,
     io::Read,
-    path::{Component, Path, PathBuf},
+    path::{Path, PathBuf},
 };
 
 use base64::{Engine, alphabet, engine::GeneralPurpose, engine::GeneralPurposeConfig};
@@ -13,7 +13,7 @@ use gltf::json::{self, Root};
 use super::compressed;
 use crate::scene::{
     memory, model,
-    source::{excerpt, file_type, open_plain, shown},
+    source::{excerpt, file_type, open_plain, relative_path, shown},
 };
 
 /// What a buffer beside the file may be named.
@@ -96,7 +96,7 @@ impl File {
         if let Some(data) = uri.strip_prefix("data:") {
             return embedded(data);
         }
-        let path = self.folder.join(relative_path(uri)?);
+        let path = self.folder.join(path_of(uri)?);
         let mut bytes = Vec::new();
         read_plain(&path, types, most, &mut bytes)
             .map_err(|problem| format!("{}: {problem}", shown(&path)))?;
@@ -143,6 +143,8 @@ impl File {
 }
 
 fn parse(text: &[u8]) -> Result<Root, String> {
+    // A byte order mark may stand there and be passed over.
+    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     memory::check((text.len() as u64).saturating_mul(PARSED_BYTES))
         .map_err(|problem| format!("its JSON {problem}"))?;
     json::deserialize::from_slice(text).map_err(|error| {
@@ -212,30 +214,13 @@ fn embedded(data: &str) -> Result<Vec<u8>, String> {
     }
 }
 
-/// A file in the model's folder or below it. What would lead elsewhere is refused: a model may come from anywhere.
-pub(in crate::scene) fn relative_path(uri: &str) -> Result<PathBuf, String> {
-    const MAX_PATH_BYTES: usize = 4096;
-    let refused = |why: &str| Err(format!("names the file `{}`, {why}", excerpt(uri)));
+/// A file in the model's folder or below it, by a URI.
+fn path_of(uri: &str) -> Result<PathBuf, String> {
     let bytes = percent_decoded(uri)?;
-    let Ok(name) = std::str::from_utf8(&bytes) else {
-        return refused("which is not UTF-8");
-    };
-    if name.is_empty() || name.len() > MAX_PATH_BYTES || name.contains(char::is_control) {
-        return refused("which is no name");
-    }
-    // Some programs on Windows write a backslash.
-    let path = PathBuf::from(name.replace('\\', "/"));
-    if name.contains(':') {
-        return refused("expected one in the model's folder; download it");
-    }
-    if path
-        .components()
-        .all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
-    {
-        Ok(path)
-    } else {
-        refused("expected one in the model's folder or below it, without `..`")
-    }
+    let name = std::str::from_utf8(&bytes);
+    let name =
+        name.map_err(|_| format!("names the file `{}`, which is not UTF-8", excerpt(uri)))?;
+    relative_path(name)
 }
 
 fn percent_decoded(text: &str) -> Result<Cow<'_, [u8]>, String> {

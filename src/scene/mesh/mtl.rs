@@ -1,45 +1,64 @@
 //! MTL: what the faces of an OBJ file are made of.
 
-use std::{io::BufReader, path::Path};
+use std::{
+    collections::HashSet,
+    io::BufReader,
+    path::{Path, PathBuf},
+};
 
 use glam::{Vec2, Vec3};
 
-use super::{obj, read_line};
+use super::{beside::Beside, obj, read_line};
 use crate::scene::{
     Channel, Encoding, Map, Maps, Parameter, Principled, Surface, Texture, Wrap,
-    gltf::relative_path,
     model::{Model, ModelMaterial},
     source::{excerpt, open_plain, shown},
 };
 
-/// Reads the libraries that a `mtllib` line names: the materials and their names. One that is missing is noted.
-pub(super) fn read(
-    folder: &Path,
-    names: &str,
-    model: &mut Model,
-) -> Result<Vec<(String, ModelMaterial)>, String> {
-    // One name with spaces is more common than two names.
-    let whole = relative_path(names)?;
-    let files = if folder.join(&whole).exists() {
-        vec![whole]
-    } else {
-        let each = names.split_whitespace().map(relative_path);
-        each.collect::<Result<_, _>>()?
-    };
-    let mut materials = Vec::new();
-    for file in files {
-        let path = folder.join(file);
-        if !path.exists() {
-            model.note(format!(
-                "{}: does not exist; its materials are missing",
-                shown(&path)
-            ));
-            continue;
+/// The libraries of an OBJ file.
+pub(super) struct Libraries {
+    beside: Beside,
+    read: HashSet<PathBuf>,
+}
+
+impl Libraries {
+    /// Of a file in that folder.
+    pub(super) fn new(folder: &Path) -> Self {
+        Libraries {
+            beside: Beside::new(folder),
+            read: HashSet::new(),
         }
-        library(&path, &mut materials, model)
-            .map_err(|problem| format!("{}: {problem}", shown(&path)))?;
     }
-    Ok(materials)
+
+    /// Reads those that a `mtllib` line names, each once for all lines: the materials and their names. One that is missing
+    /// is noted.
+    pub(super) fn read(
+        &mut self,
+        names: &str,
+        model: &mut Model,
+    ) -> Result<Vec<(String, ModelMaterial)>, String> {
+        // One name with spaces is more common than two names.
+        let whole = self.beside.file(names)?;
+        let files = if whole.exists() {
+            vec![whole]
+        } else {
+            let each = names.split_whitespace().map(|name| self.beside.file(name));
+            each.collect::<Result<_, _>>()?
+        };
+        let mut materials = Vec::new();
+        for path in files {
+            if !path.exists() {
+                model.note(format!(
+                    "{}: does not exist; its materials are missing",
+                    shown(&path)
+                ));
+            } else if self.read.insert(path.clone()) {
+                library(&path, &mut materials, model)
+                    .map_err(|problem| format!("{}: {problem}", shown(&path)))?;
+            }
+        }
+        Ok(materials)
+    }
 }
 
 fn library(
@@ -47,6 +66,7 @@ fn library(
     materials: &mut Vec<(String, ModelMaterial)>,
     model: &mut Model,
 ) -> Result<(), String> {
+    let mut beside = Beside::new(path.parent().unwrap_or(Path::new("")));
     let mut reader = BufReader::new(open_plain(path, &["mtl"])?);
     let mut line = String::new();
     let mut written: Vec<(String, Written)> = Vec::new();
@@ -64,9 +84,8 @@ fn library(
             let name = obj::rest(code, keyword).to_owned();
             written.push((name, Written::default()));
         } else if let Some((_, material)) = written.last_mut() {
-            let folder = path.parent().unwrap_or(Path::new(""));
             material
-                .statement(keyword, code, folder, model)
+                .statement(keyword, code, &mut beside, model)
                 .map_err(within)?;
         }
     }
@@ -123,7 +142,7 @@ impl Written {
         &mut self,
         keyword: &str,
         code: &str,
-        folder: &Path,
+        beside: &mut Beside,
         model: &mut Model,
     ) -> Result<(), String> {
         use Encoding::{Linear, Srgb};
@@ -142,14 +161,14 @@ impl Written {
             // `d -halo 0.5` too.
             "d" => self.opacity = Some(last(code)?.clamp(0.0, 1.0)),
             "Tr" => self.transparency = last(code)?.clamp(0.0, 1.0),
-            "map_Kd" => self.map(code, keyword, Parameter::Color, Srgb, folder, model),
-            "map_Ks" => self.map(code, keyword, Parameter::SpecularColor, Srgb, folder, model),
-            "map_Ke" => self.map(code, keyword, Parameter::Emission, Srgb, folder, model),
-            "map_d" => self.map(code, keyword, Parameter::Opacity, Linear, folder, model),
-            "map_Pr" => self.map(code, keyword, Parameter::Roughness, Linear, folder, model),
-            "map_Pm" => self.map(code, keyword, Parameter::Metallic, Linear, folder, model),
+            "map_Kd" => self.map(code, keyword, Parameter::Color, Srgb, beside, model),
+            "map_Ks" => self.map(code, keyword, Parameter::SpecularColor, Srgb, beside, model),
+            "map_Ke" => self.map(code, keyword, Parameter::Emission, Srgb, beside, model),
+            "map_d" => self.map(code, keyword, Parameter::Opacity, Linear, beside, model),
+            "map_Pr" => self.map(code, keyword, Parameter::Roughness, Linear, beside, model),
+            "map_Pm" => self.map(code, keyword, Parameter::Metallic, Linear, beside, model),
             "norm" | "map_Kn" | "map_Bump" | "map_bump" | "bump" => {
-                self.map(code, keyword, Parameter::Normal, Linear, folder, model);
+                self.map(code, keyword, Parameter::Normal, Linear, beside, model);
             }
             // What scatters the light of nowhere.
             "map_Ka" => {}
@@ -168,12 +187,11 @@ impl Written {
         keyword: &str,
         parameter: Parameter,
         encoding: Encoding,
-        folder: &Path,
+        beside: &mut Beside,
         model: &mut Model,
     ) {
         let lie = Lie::of(obj::rest(code, keyword));
-        let opened = relative_path(lie.file).and_then(|file| {
-            let path = folder.join(file);
+        let opened = beside.file_or_last(lie.file).and_then(|path| {
             let image = model.library.open(&path);
             image.map_err(|problem| format!("{}: {problem}", shown(&path)))
         });

@@ -11,7 +11,8 @@ use crate::scene::source::excerpt;
 
 /// What a line says.
 pub(super) enum Statement<'l> {
-    Vertex(DVec3),
+    /// Where it is, and its colour, 0 to 1 by sRGB's curve, if it has one.
+    Vertex(DVec3, Option<Vec3>),
     Normal(Vec3),
     Uv(Vec2),
     Face(&'l [Corner<'l>]),
@@ -102,12 +103,18 @@ fn read_statement(
     let mut words = code.split_whitespace();
     match words.next() {
         Some("v") => {
-            let [x, y, z] = numbers(words, code, "`v x y z`")?;
+            let position = numbers(&mut words, code, "`v x y z`")?;
+            // A single number would be a weight.
+            let color: Vec<f32> = words.map_while(|word| word.parse().ok()).collect();
+            let color = match color[..] {
+                [r, g, b] => Some(Vec3::new(r, g, b)),
+                _ => None,
+            };
             *vertex_count += 1;
-            take(Statement::Vertex(DVec3::new(x, y, z)))
+            take(Statement::Vertex(DVec3::from_array(position), color))
         }
         Some("vn") => {
-            let normal = numbers(words, code, "`vn x y z`")?;
+            let normal = numbers(&mut words, code, "`vn x y z`")?;
             take(Statement::Normal(DVec3::from_array(normal).as_vec3()))
         }
         Some("vt") => {
@@ -160,9 +167,9 @@ pub(super) fn rest<'l>(code: &'l str, keyword: &str) -> &'l str {
     code.strip_prefix(keyword).unwrap_or(code).trim()
 }
 
-/// Three numbers; after them a weight or a colour may stand.
+/// Three numbers; after them others may stand.
 fn numbers<'a>(
-    mut words: impl Iterator<Item = &'a str>,
+    words: &mut impl Iterator<Item = &'a str>,
     code: &str,
     expected: &str,
 ) -> Result<[f64; 3], String> {

@@ -1,22 +1,24 @@
 //! An OBJ file as a model: its faces by material, each with the normals and texture coordinates that they name.
 
-use std::{collections::HashMap, io::BufRead, path::Path};
+use std::{collections::HashMap, io::BufRead, mem::take, path::Path};
 
 use glam::{DAffine3, Vec2, Vec3};
 
 use super::{
-    from_top, mtl,
+    from_top, linear,
+    mtl::Libraries,
     obj::{self, Corner, Statement},
+    painted, polygon,
 };
 use crate::scene::{
     geometry::{check_finite, make_room},
-    model::{Model, ModelInstance, ModelMaterial, ModelMesh},
+    model::{Model, ModelInstance, ModelMaterial, ModelMesh, room},
     source::excerpt,
 };
 
 pub(super) fn read(reader: &mut impl BufRead, folder: &Path) -> Result<Model, String> {
-    let mut reading = Reading::new();
-    obj::read(reader, |statement| reading.take(statement, folder))?;
+    let mut reading = Reading::new(folder);
+    obj::read(reader, |statement| reading.take(statement))?;
     reading.finish()
 }
 
@@ -48,44 +50,61 @@ struct Part {
 struct Reading {
     model: Model,
     positions: Vec<Vec3>,
+    /// Of the vertices up to the last that has one; NaN where there is none.
+    colors: Vec<Vec3>,
     normals: Vec<Vec3>,
     uvs: Vec<Vec2>,
     /// By material, and whether it is flat; in the file's order.
     parts: Vec<(usize, bool, Part)>,
     part_of: HashMap<(usize, bool), usize>,
+    libraries: Libraries,
     materials: HashMap<String, usize>,
     material: usize,
     smoothing: u32,
     /// Sum of the normals around a vertex, weighted by area, by smoothing group.
     around: HashMap<(u32, u32), Vec3>,
     faces: u64,
+    /// Of the face that is read, by its corners.
+    triangles: Vec<[usize; 3]>,
     missing: Vec<String>,
 }
 
 impl Reading {
-    fn new() -> Self {
+    fn new(folder: &Path) -> Self {
         let mut model = Model::default();
         model.materials.push(ModelMaterial::default());
         Reading {
             model,
             positions: Vec::new(),
+            colors: Vec::new(),
             normals: Vec::new(),
             uvs: Vec::new(),
             parts: Vec::new(),
             part_of: HashMap::new(),
+            libraries: Libraries::new(folder),
             materials: HashMap::new(),
             material: 0,
             smoothing: 0,
             around: HashMap::new(),
             faces: 0,
+            triangles: Vec::new(),
             missing: Vec::new(),
         }
     }
 
-    fn take(&mut self, statement: Statement, folder: &Path) -> Result<(), String> {
+    fn take(&mut self, statement: Statement) -> Result<(), String> {
         match statement {
-            Statement::Vertex(position) => {
+            Statement::Vertex(position, color) => {
                 check_finite(self.positions.len() + 1, position)?;
+                if let Some(color) = color {
+                    // Those before it may have none.
+                    while self.colors.len() < self.positions.len() {
+                        make_room(&mut self.colors)?;
+                        self.colors.push(Vec3::NAN);
+                    }
+                    make_room(&mut self.colors)?;
+                    self.colors.push(color);
+                }
                 make_room(&mut self.positions)?;
                 self.positions.push(position.as_vec3());
             }
@@ -101,7 +120,7 @@ impl Reading {
             Statement::Smoothing(group) => self.smoothing = group,
             Statement::Material(name) => self.material = self.material_named(name),
             Statement::Libraries(names) => {
-                for material in mtl::read(folder, names, &mut self.model)? {
+                for material in self.libraries.read(names, &mut self.model)? {
                     let index = self.model.materials.len();
                     self.materials.insert(material.0, index);
                     self.model.materials.push(material.1);
@@ -149,8 +168,10 @@ impl Reading {
         if flat {
             keys.iter_mut().for_each(|key| key.2 = Normal::Flat);
         }
-        let triangles = (1..keys.len() - 1).map(|second| [0, second, second + 1]);
-        for triangle in triangles.clone() {
+        let places = keys.iter();
+        let places = places.map(|key| self.positions[key.0 as usize].as_dvec3());
+        polygon::triangles(places, &mut self.triangles);
+        for &triangle in &self.triangles {
             let [a, b, c] = triangle.map(|corner| self.positions[keys[corner].0 as usize]);
             let normal = (b - a).cross(c - a);
             for corner in triangle {
@@ -172,7 +193,7 @@ impl Reading {
             let uv = key.1.map(|uv| self.uvs[uv as usize]);
             vertices.push(part.vertex(key, self.positions[key.0 as usize], uv)?);
         }
-        for triangle in triangles {
+        for triangle in &self.triangles {
             make_room(&mut part.mesh.triangles)?;
             let triangle = triangle.map(|corner| vertices[corner]);
             part.mesh.triangles.push(triangle);
@@ -190,7 +211,7 @@ impl Reading {
                 self.missing.join(", ")
             ));
         }
-        for (material, flat, part) in self.parts {
+        for (material, flat, part) in take(&mut self.parts) {
             let mut mesh = part.mesh;
             if part.uvs.iter().any(Option::is_some) {
                 let from_top = |uv: &Option<Vec2>| uv.map_or([0.0; 2], from_top);
@@ -208,11 +229,19 @@ impl Reading {
                 };
                 mesh.normals = Some(part.normals.iter().zip(&part.sources).map(normal).collect());
             }
+            mesh.colors = self.colors_of(&part.sources)?;
             for left_out in mesh.settle() {
                 self.model
                     .note(format!("not used: {left_out} that are not finite"));
             }
+            let mut material = material;
+            // Without a material the surface has but its colours.
+            if mesh.colors.is_some() && material == 0 {
+                material = self.model.materials.len();
+                self.model.materials.push(painted());
+            }
             let mesh = self.model.push_mesh(mesh);
+            let material = self.model.tinted(mesh, material)?;
             self.model.instances.push(ModelInstance {
                 mesh,
                 material,
@@ -220,6 +249,22 @@ impl Reading {
             });
         }
         Ok(self.model)
+    }
+}
+
+impl Reading {
+    /// The colours of so many vertices of a mesh, if each has one.
+    fn colors_of(&self, sources: &[u32]) -> Result<Option<Vec<Vec3>>, String> {
+        let color = |&vertex: &u32| self.colors.get(vertex as usize).copied();
+        if !sources
+            .iter()
+            .all(|vertex| color(vertex).is_some_and(|color| color.is_finite()))
+        {
+            return Ok(None);
+        }
+        let mut colors = room(sources.len())?;
+        colors.extend(sources.iter().filter_map(color).map(linear));
+        Ok(Some(colors))
     }
 }
 

@@ -53,18 +53,18 @@ pub(super) fn read(
     Ok(())
 }
 
-/// The lines up to `end_header`, with their ends.
+/// The lines up to `end_header`, with their ends; comments are of any encoding.
 fn read_header_text(reader: &mut impl BufRead) -> Result<String, String> {
     let mut text = String::new();
+    let mut line = Vec::new();
     let mut limited = reader.take(MAX_HEADER_BYTES);
     loop {
-        let start = text.len();
+        line.clear();
         let read = limited
-            .read_line(&mut text)
-            .map_err(|error| match error.kind() {
-                io::ErrorKind::InvalidData => "is no PLY file: its header is not text".to_owned(),
-                _ => format!("cannot be read: {error}"),
-            })?;
+            .read_until(b'\n', &mut line)
+            .map_err(|error| format!("cannot be read: {error}"))?;
+        let start = text.len();
+        text.push_str(&String::from_utf8_lossy(&line));
         if start == 0 && text.trim_end() != "ply" {
             return Err("is no PLY file: it does not begin with a line `ply`".to_owned());
         }

@@ -2,25 +2,23 @@
 
 use std::io::BufRead;
 
-use glam::{DAffine3, Vec3};
+use glam::DAffine3;
 
 use super::{
-    from_top,
+    from_top, linear, painted,
     ply::{self, Element},
+    polygon,
 };
-use crate::{
-    scene::{
-        Surface,
-        geometry::{check_finite, make_room},
-        model::{Model, ModelInstance, ModelMaterial, ModelMesh},
-    },
-    texture::srgb_value,
+use crate::scene::{
+    geometry::{check_finite, make_room},
+    model::{Model, ModelInstance, ModelMaterial, ModelMesh},
 };
 
 pub(super) fn read(reader: &mut impl BufRead) -> Result<Model, String> {
     let mut mesh = ModelMesh::default();
     let (mut normals, mut uvs, mut colors) = (Vec::new(), Vec::new(), Vec::new());
     let mut faces = 0u64;
+    let (mut face, mut triangles) = (Vec::new(), Vec::new());
     ply::read(reader, |element| match element {
         Element::Vertex(vertex) => {
             check_finite(mesh.positions.len() + 1, vertex.position)?;
@@ -32,8 +30,7 @@ pub(super) fn read(reader: &mut impl BufRead) -> Result<Model, String> {
             uvs.push(from_top(vertex.uv));
             if vertex.color.is_finite() || !colors.is_empty() {
                 make_room(&mut colors)?;
-                let linear = |part: f32| srgb_value(part.clamp(0.0, 1.0).into());
-                colors.push(vertex.color.map(linear));
+                colors.push(linear(vertex.color));
             }
             Ok(())
         }
@@ -48,14 +45,22 @@ pub(super) fn read(reader: &mut impl BufRead) -> Result<Model, String> {
                         format!("face {faces} names vertex {index} (from 0), but there are {count} vertices")
                     })
             };
-            let [first, rest @ ..] = corners else {
-                return Err(format!("face {faces} has 0 corners, expected 3 or more"));
-            };
-            let first = vertex(first)?;
-            for edge in rest.windows(2) {
+            if corners.len() < 3 {
+                let count = corners.len();
+                return Err(format!(
+                    "face {faces} has {count} corners, expected 3 or more"
+                ));
+            }
+            face.clear();
+            for index in corners {
+                face.push(vertex(index)?);
+            }
+            let places = face.iter();
+            let places = places.map(|&vertex| mesh.positions[vertex as usize].as_dvec3());
+            polygon::triangles(places, &mut triangles);
+            for triangle in &triangles {
                 make_room(&mut mesh.triangles)?;
-                mesh.triangles
-                    .push([first, vertex(&edge[0])?, vertex(&edge[1])?]);
+                mesh.triangles.push(triangle.map(|corner| face[corner]));
             }
             Ok(())
         }
@@ -71,12 +76,9 @@ pub(super) fn read(reader: &mut impl BufRead) -> Result<Model, String> {
     for left_out in mesh.settle() {
         model.note(format!("not used: {left_out} that are not finite"));
     }
-    model.materials.push(if mesh.colors.is_some() {
-        let albedo = Vec3::ONE;
-        let one_sided = false;
-        Surface::Diffuse { albedo, one_sided }.into()
-    } else {
-        ModelMaterial::default()
+    model.materials.push(match mesh.colors {
+        Some(_) => painted(),
+        None => ModelMaterial::default(),
     });
     let mesh = model.push_mesh(mesh);
     let material = model.tinted(mesh, 0)?;
