@@ -32,6 +32,8 @@ const CUDA_WAVE: u32 = 1 << 22;
 const MOST_CUDA_WAVE: u32 = 1 << 25;
 /// The part of a GPU's memory that a wave takes at most.
 const MEMORY_SHARE: u64 = 4;
+/// Samples of a pixel that are traced side by side at most, as a binary logarithm.
+const MOST_TOGETHER: u32 = 2;
 /// A path's number and a pixel's add up in 32 bits.
 const MOST_PATHS: u32 = 1 << 31;
 /// How long the waves render before they show what they have.
@@ -107,22 +109,35 @@ pub(crate) struct Spans {
 impl Spans {
     /// The next pairs, so many at most; `None` when all are dealt.
     fn deal(&self, paths: u32) -> Option<Span> {
-        let first = self.next.fetch_add(u64::from(paths), Relaxed);
-        let left = self.end.checked_sub(first).filter(|&left| left > 0)?;
         let Pixels {
             count,
             skipped,
             pick,
         } = self.pixels;
+        let (count_64, paths) = (u64::from(count), u64::from(paths));
+        // Up to the end of a sample, if it gets that far: so the next span begins with the first tile.
+        let end = |first: u64| match (first + paths) / count_64 * count_64 {
+            whole if whole > first => whole.min(self.end),
+            _ => (first + paths).min(self.end),
+        };
+        let take = |first: u64| (first < self.end).then(|| end(first));
+        let first = self.next.fetch_update(Relaxed, Relaxed, take).ok()?;
+        let path_count = (end(first) - first) as u32;
         Some(Span {
             width: self.width,
             pixel_count: count,
             first_pixel: (first % u64::from(count)) as u32,
             first_sample: (first / u64::from(count)) as u32,
-            path_count: left.min(u64::from(paths)) as u32,
+            path_count,
             seed: self.seed,
             skipped_pixels: skipped,
             pick,
+            // Pixels that are picked have no neighbours.
+            tiled: u32::from(skipped == 0),
+            together: (path_count / count)
+                .checked_ilog2()
+                .unwrap_or(0)
+                .min(MOST_TOGETHER),
         })
     }
 }

@@ -129,6 +129,7 @@ pub(crate) fn stage_for<P: Params>(
         ("NO_PATH", path::NO_PATH),
         ("NO_PRIMITIVE", path::NO_PRIMITIVE),
         ("ROULETTE_AFTER", path::ROULETTE_AFTER),
+        ("TILE", path::TILE),
         ("PAIR_FILM", sampler::PAIR_FILM),
         ("PAIR_LENS", sampler::PAIR_LENS),
         ("PAIR_LIGHT", sampler::PAIR_LIGHT),

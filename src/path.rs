@@ -9,13 +9,15 @@ use crate::sampler::hash;
 pub const NO_PATH: u32 = u32::MAX;
 /// "No primitive": what a ray hit that hit nothing.
 pub const NO_PRIMITIVE: u32 = u32::MAX;
+/// Columns and rows of a tile.
+pub const TILE: u32 = 8;
 /// The highest chance that roulette gives a path to go on.
 pub const MOST_LIKELY: f32 = 0.95;
 /// Scatterings before Russian roulette sets in.
 pub const ROULETTE_AFTER: u32 = 5;
 
 shared! {
-    /// The (pixel, sample) pairs of one wave: all pixels of sample 0 in row order, then of sample 1, and so on.
+    /// The (pixel, sample) pairs of one wave: a stretch of all pixels of sample 0 in row order, then of sample 1, and so on.
     pub struct Span {
         /// Pixels a row.
         pub width: u32,
@@ -33,6 +35,10 @@ shared! {
         pub skipped_pixels: u32,
         /// Which ones those are.
         pub pick: u32,
+        /// How the pairs are dealt to the paths: 0 in their order, else tile by tile, see [`dealt_pair`].
+        pub tiled: u32,
+        /// Binary logarithm of how many samples of a pixel are next to each other then.
+        pub together: u32,
     }
 }
 
@@ -120,10 +126,39 @@ pub fn rendered_pixel(span: &Span, number: u32) -> u32 {
     first + hash(number ^ hash(span.pick)) % (next - first)
 }
 
+/// Which pair of the span a path has. Next to each other are some samples of a pixel, then the pixels of a tile, then the
+/// tiles of a band of rows: their rays go nearly the same way. What fills no group of samples is dealt sample by sample, what
+/// fills no band row by row.
+#[inline]
+pub fn dealt_pair(span: &Span, path: u32) -> u32 {
+    if span.tiled == 0 {
+        return path;
+    }
+    let mut together = span.together;
+    let mut pixels = span.pixel_count;
+    let group = pixels << together;
+    let mut first = path / group * group;
+    if span.path_count - first < group {
+        first += (path - first) / pixels * pixels;
+        pixels = pixels.min(span.path_count - first);
+        together = 0;
+    }
+    let mut pixel = (path - first) >> together;
+    let sample = (path - first) - (pixel << together);
+    let band = TILE * span.width;
+    let start = pixel / band * band;
+    if span.width % TILE == 0 && start + band <= pixels {
+        let tile = (pixel - start) / (TILE * TILE);
+        let within = (pixel - start) % (TILE * TILE);
+        pixel = start + within / TILE * span.width + tile * TILE + within % TILE;
+    }
+    first + sample * span.pixel_count + pixel
+}
+
 /// Pixel and sample of a path of a wave.
 #[inline]
 pub fn pixel_and_sample(span: &Span, path: u32) -> (u32, u32) {
-    let number = span.first_pixel + path;
+    let number = span.first_pixel + dealt_pair(span, path);
     (
         rendered_pixel(span, number % span.pixel_count),
         span.first_sample + number / span.pixel_count,

@@ -11,6 +11,8 @@ struct Span {
     u32 seed;
     u32 skipped_pixels;
     u32 pick;
+    u32 tiled;
+    u32 together;
 };
 
 struct alignas(16) Ray {
@@ -58,7 +60,30 @@ inline u32 rendered_pixel(const Span &span, u32 number) {
     return first + hash(number ^ hash(span.pick)) % (next - first);
 }
 
+inline u32 dealt_pair(const Span &span, u32 path) {
+    if (span.tiled == 0) return path;
+    u32 together = span.together;
+    u32 pixels = span.pixel_count;
+    u32 group = pixels << together;
+    u32 first = path / group * group;
+    if (span.path_count - first < group) {
+        first += (path - first) / pixels * pixels;
+        pixels = span.path_count - first < pixels ? span.path_count - first : pixels;
+        together = 0;
+    }
+    u32 pixel = (path - first) >> together;
+    u32 sample = (path - first) - (pixel << together);
+    u32 band = TILE * span.width;
+    u32 start = pixel / band * band;
+    if (span.width % TILE == 0 && start + band <= pixels) {
+        u32 tile = (pixel - start) / (TILE * TILE);
+        u32 within = (pixel - start) % (TILE * TILE);
+        pixel = start + within / TILE * span.width + tile * TILE + within % TILE;
+    }
+    return first + sample * span.pixel_count + pixel;
+}
+
 inline PixelSample pixel_and_sample(const Span &span, u32 path) {
-    u32 number = span.first_pixel + path;
+    u32 number = span.first_pixel + dealt_pair(span, path);
     return {rendered_pixel(span, number % span.pixel_count), span.first_sample + number / span.pixel_count};
 }

@@ -291,7 +291,9 @@ impl CudaWave {
     fn pace(&mut self, paths: u32, report: &Report) {
         let milliseconds: f64 = report.times.iter().map(|&(_, time)| time).sum();
         let held = self.capacity;
-        let Some(growth) = self.growth.as_mut().filter(|growth| growth.next == paths) else {
+        // Spans end with a sample of all pixels: a wave is smaller than it may be, but for the last by less than half.
+        let of_this_size = |growth: &&mut Growth| paths <= growth.next && paths > growth.next / 2;
+        let Some(growth) = self.growth.as_mut().filter(of_this_size) else {
             return;
         };
         let fitting = f64::from(paths) * MILLISECONDS / milliseconds.max(1e-3);

@@ -2,6 +2,7 @@
 
 use compaction::select::Strategy;
 use raysieve::{
+    path::{Span, dealt_pair, pixel_and_sample},
     renderer::{Renderer, Settings},
     scene::Scene,
 };
@@ -185,6 +186,52 @@ pub(crate) fn hashes_differ() {
     hashes.sort();
     hashes.dedup();
     assert_eq!(hashes.len(), others.len(), "{hashes:?}");
+}
+
+/// Whatever a wave begins and ends with, its paths have each of its pairs once; and neighbours see neighbouring pixels.
+pub(crate) fn every_pair_is_dealt_once() {
+    for width in [1_u32, 7, 8, 40] {
+        for height in [1, 8, 19] {
+            let pixel_count = width * height;
+            for path_count in [
+                1,
+                pixel_count - pixel_count / 3,
+                pixel_count,
+                7 * pixel_count - 1,
+            ] {
+                let most = (path_count / pixel_count).checked_ilog2().unwrap_or(0);
+                for together in 0..=most {
+                    let span = Span {
+                        width,
+                        pixel_count,
+                        path_count,
+                        tiled: 1,
+                        together,
+                        ..Span::default()
+                    };
+                    let mut dealt: Vec<u32> = (0..path_count)
+                        .map(|path| dealt_pair(&span, path))
+                        .collect();
+                    dealt.sort_unstable();
+                    assert!(dealt.into_iter().eq(0..path_count), "{span:?}");
+                }
+            }
+        }
+    }
+    let span = Span {
+        width: 40,
+        pixel_count: 40 * 19,
+        path_count: 4 * 40 * 19,
+        tiled: 1,
+        together: 2,
+        ..Span::default()
+    };
+    // A tile of 8 by 8 pixels, four samples each, after another.
+    for path in 0..40 * 8 * 4 {
+        let (pixel, sample) = pixel_and_sample(&span, path);
+        let tile = (pixel % 40 / 8, pixel / 40 / 8);
+        assert_eq!((tile, sample), ((path / 256, 0), path % 4), "path {path}");
+    }
 }
 
 /// A wave of no path would render for ever, and no memory holds the largest.

@@ -32,6 +32,7 @@ fn main() {
             "what_is_another_picture_has_another_hash",
             cpu::hashes_differ,
         )
+        .test("every_pair_is_dealt_once", cpu::every_pair_is_dealt_once)
         .test(
             "impossible_waves_are_refused",
             cpu::impossible_waves_are_refused,

@@ -109,8 +109,9 @@ fn setting(scene: &Scene, width: u32, height: u32) -> Setting {
     }
 }
 
-/// Waves that begin and end within a row and within a sample: of all pixels, and of a tenth of them.
-fn spans(setting: &Setting, path_count: u32) -> [Span; 2] {
+/// Waves that begin and end within a row and within a sample: of all pixels in their order and tile by tile, and of a tenth
+/// of them.
+fn spans(setting: &Setting, path_count: u32) -> [Span; 3] {
     let pixel_count = setting.camera.pixel_count();
     let whole = Span {
         width: setting.camera.width as u32,
@@ -127,7 +128,12 @@ fn spans(setting: &Setting, path_count: u32) -> [Span; 2] {
         pick: 11,
         ..whole
     };
-    [whole, tenth]
+    let tiled = Span {
+        tiled: 1,
+        together: (path_count / pixel_count).checked_ilog2().unwrap_or(0),
+        ..whole
+    };
+    [whole, tiled, tenth]
 }
 
 fn agrees_on_host(compiler: &HostCompiler, stage: &str) {

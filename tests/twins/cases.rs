@@ -49,7 +49,7 @@ use raysieve::{
         LIGHT_RAY, PATH_RAY, Veils, coordinates_at, meets, meets_light, met_blocks, nearer_met_hit,
         nearest_veiled, occluded_veiled, opacity_at, veil_key, veil_number,
     },
-    path::{Hit, NO_PRIMITIVE, Ray, ShadowRay, Span, pixel_and_sample, rendered_pixel},
+    path::{Hit, NO_PRIMITIVE, Ray, ShadowRay, Span, dealt_pair, pixel_and_sample, rendered_pixel},
     primitive::{
         Primitive, SPHERE, Shear, Surface, TRIANGLE, blocks, difference_of_products, hit_primitive,
         hit_sphere, hit_triangle, largest_coordinate, nearer_hit, point_error, shear,
@@ -447,6 +447,25 @@ fn span(inputs: &mut Inputs) -> Span {
     }
 }
 
+/// A wave of some rows or samples, and one of its paths.
+fn tiled(inputs: &mut Inputs) -> (Span, u32) {
+    let width = 1 + inputs.draw::<u32>() % 64;
+    let width = inputs.one_of(&[width, 8 * width]);
+    let pixel_count = width * (1 + inputs.draw::<u32>() % 64);
+    let path_count = 1 + inputs.draw::<u32>() % (10 * pixel_count);
+    let most_together = (path_count / pixel_count).checked_ilog2().unwrap_or(0);
+    let span = Span {
+        width,
+        pixel_count,
+        first_pixel: inputs.draw::<u32>() % pixel_count,
+        path_count,
+        tiled: inputs.one_of(&[0, 1, 1]),
+        together: inputs.draw::<u32>() % (1 + most_together),
+        ..Span::default()
+    };
+    (span, inputs.draw::<u32>() % path_count)
+}
+
 fn path() -> Vec<Case> {
     vec![
         twin!(
@@ -458,10 +477,20 @@ fn path() -> Vec<Case> {
             |span: Span, number: u32| rendered_pixel(&span, number)
         ),
         twin!(
+            ("path", "dealt_pair", "dealt_pair"),
+            tiled,
+            |span: Span, path: u32| dealt_pair(&span, path)
+        ),
+        twin!(
             ("path", "pixel_and_sample", "pixel_and_sample"),
             |inputs| {
-                let span = span(inputs);
-                let path = inputs.draw::<u32>().min(u32::MAX - span.first_pixel);
+                let (span, path) = if inputs.one_of(&[true, false]) {
+                    tiled(inputs)
+                } else {
+                    let span = span(inputs);
+                    let path = inputs.draw::<u32>().min(u32::MAX - span.first_pixel);
+                    (span, path)
+                };
                 // Sample numbers end at 2³² − 1.
                 let most = u32::MAX - (span.first_pixel + path) / span.pixel_count;
                 let first_sample = inputs.draw::<u32>().min(most);

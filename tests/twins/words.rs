@@ -116,7 +116,7 @@ words_of! {
     Vec3 { x: f32, y: f32, z: f32 }
     Span {
         width: u32, pixel_count: u32, first_pixel: u32, first_sample: u32, path_count: u32, seed: u32, skipped_pixels: u32,
-        pick: u32
+        pick: u32, tiled: u32, together: u32
     }
     Ray { origin: Vec3, pdf: f32, direction: Vec3, from: u32 }
     Hit { distance: f32, primitive: u32, u: f32, v: f32 }
