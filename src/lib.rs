@@ -86,4 +86,5 @@ pub mod tone;
 pub mod window;
 
 mod error;
+mod quiet;
 pub use error::Error;

@@ -12,11 +12,7 @@ mod screen;
 mod view;
 mod viewer;
 
-use std::{
-    any::Any,
-    panic::{self, AssertUnwindSafe},
-    time::Instant,
-};
+use std::time::Instant;
 
 use compaction::select::Strategy;
 use winit::{
@@ -27,7 +23,7 @@ use winit::{
 };
 
 use self::{keys::Action, viewer::Viewer};
-use crate::{Error, renderer::Renderer, scene::Scene, tone::Tone};
+use crate::{Error, quiet::quietly, renderer::Renderer, scene::Scene, tone::Tone};
 
 pub use keys::list as keys;
 
@@ -207,27 +203,6 @@ impl ApplicationHandler<Wake> for App<'_> {
         let until = viewer.wait_until(Instant::now());
         event_loop.set_control_flow(until.map_or(ControlFlow::Wait, ControlFlow::WaitUntil));
     }
-}
-
-/// Runs what may panic for want of a library, and makes the panic an error that says why.
-fn quietly<T>(work: impl FnOnce() -> T) -> Result<T, String> {
-    let hook = panic::take_hook();
-    panic::set_hook(Box::new(|_| {}));
-    let result = panic::catch_unwind(AssertUnwindSafe(work));
-    panic::set_hook(hook);
-    result.map_err(|panic| panic_text(&*panic))
-}
-
-/// A panic's message, in one line.
-fn panic_text(panic: &(dyn Any + Send)) -> String {
-    let text = panic
-        .downcast_ref::<String>()
-        .map(String::as_str)
-        .or_else(|| panic.downcast_ref::<&str>().copied());
-    text.unwrap_or("for no known reason")
-        .lines()
-        .collect::<Vec<_>>()
-        .join(" ")
 }
 
 /// The system's own words out of an error of winit, which puts the place in winit's source before them.

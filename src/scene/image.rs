@@ -7,7 +7,6 @@
 use std::{
     fmt,
     io::{BufRead, BufReader, Cursor, Seek},
-    panic::{AssertUnwindSafe, catch_unwind},
     path::Path,
 };
 
@@ -19,6 +18,7 @@ use super::{
     basis, memory,
     source::{excerpt, file_type, open_plain},
 };
+use crate::quiet::quietly;
 
 /// What images are called.
 pub(crate) const IMAGE_TYPES: [&str; 9] = [
@@ -117,7 +117,7 @@ fn decode(
     named: Option<ImageFormat>,
 ) -> Result<Image, String> {
     // Decoders have bugs, and a damaged image is no reason to die of one.
-    let decoded = catch_unwind(AssertUnwindSafe(|| decode_checked(reader, bytes, named)));
+    let decoded = quietly(|| decode_checked(reader, bytes, named));
     decoded
         .unwrap_or_else(|_| Err("cannot be decoded; save it again by another program".to_owned()))
 }

@@ -14,7 +14,9 @@ use compaction::select::Strategy;
 use winit::event_loop::EventLoopProxy;
 
 use super::{Wake, overlay::State};
-use crate::{Error, picture::Picture, renderer::Renderer, scene::Camera, stats::Stats};
+use crate::{
+    Error, picture::Picture, quiet::panic_text, renderer::Renderer, scene::Camera, stats::Stats,
+};
 
 /// What the window asks of the renderer.
 pub(super) enum Command {
@@ -114,7 +116,7 @@ impl RenderThread {
         drop(self.commands);
         self.thread
             .join()
-            .unwrap_or_else(|panic| Err(gone(&super::panic_text(&*panic))))
+            .unwrap_or_else(|panic| Err(gone(&panic_text(&*panic))))
     }
 }
 

@@ -12,7 +12,7 @@ use winit::{
     window::{Window, WindowAttributes},
 };
 
-use super::quietly;
+use crate::quiet::quietly;
 
 /// A window and the bytes that it shows, one pixel of the screen each.
 pub(super) struct Screen {

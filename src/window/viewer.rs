@@ -24,7 +24,7 @@ use super::{
     screen::Screen,
     view::{Shown, View},
 };
-use crate::{Error, output::Look, renderer::Renderer, scene::Scene};
+use crate::{Error, output::Look, quiet::panic_text, renderer::Renderer, scene::Scene};
 
 /// Everything behind an open window.
 pub(super) struct Viewer {
@@ -322,7 +322,7 @@ fn name(path: &Path) -> String {
 fn joined(save: JoinHandle<Result<PathBuf, Error>>) -> Result<PathBuf, Error> {
     save.join().unwrap_or_else(|panic| {
         Err(Error::Window {
-            problem: super::panic_text(&*panic),
+            problem: panic_text(&*panic),
         })
     })
 }

@@ -1,9 +1,6 @@
 //! What is stored compressed: buffer views by meshopt, meshes by Draco.
 
-use std::{
-    collections::BTreeMap,
-    panic::{AssertUnwindSafe, catch_unwind},
-};
+use std::collections::BTreeMap;
 
 use draco_core::{DecodeLimits, DecoderBuffer, Mesh, MeshDecoder};
 use gltf::json::{Value, mesh::Primitive};
@@ -13,7 +10,10 @@ use meshoptimizer_rs::{
 };
 
 use super::container::File;
-use crate::scene::{memory, model::room, source::excerpt};
+use crate::{
+    quiet::quietly,
+    scene::{memory, model::room, source::excerpt},
+};
 
 const MESHOPT: &str = "EXT_meshopt_compression";
 const DRACO: &str = "KHR_draco_mesh_compression";
@@ -68,7 +68,7 @@ pub(super) fn view(file: &File, index: usize) -> Result<Option<Vec<u8>>, String>
 
 /// What a decoder makes. Decoders have bugs, and a damaged file is no reason to die of one.
 fn unharmed<T>(name: &str, decode: impl FnOnce() -> T) -> Result<T, String> {
-    catch_unwind(AssertUnwindSafe(decode)).map_err(|_| format!("its {name} is damaged"))
+    quietly(decode).map_err(|_| format!("its {name} is damaged"))
 }
 
 /// A mesh that was stored compressed.
