@@ -76,6 +76,9 @@ fn made() -> Vec<(String, Vec<u8>)> {
     files
 }
 
+/// The file of MTL's `mtllib`.
+const OBJ: &str = "mtllib case.mtl\nv 0 0 0\nv 1 0 0\nv 1 1 0\nusemtl red\nf 1 2 3\n";
+
 /// Shows an image in all ways.
 const IMAGES: &str = r#"(
     camera: (origin: (0, 0, 3), target: (0, 0, 0), fov: 40),
@@ -147,7 +150,9 @@ fn damaged_files_are_read_or_refused() {
 #[test]
 #[ignore = "writes fuzz/corpus"]
 fn corpora_are_written() {
-    for kind in ["exr", "glb", "gltf", "hdr", "mtl", "obj", "ply", "ron"] {
+    for kind in [
+        "exr", "glb", "gltf", "hdr", "image", "mtl", "obj", "ply", "ron",
+    ] {
         let corpus = Path::new("fuzz/corpus").join(kind);
         fs::create_dir_all(&corpus).unwrap();
         let mut files = seeds();
@@ -167,7 +172,16 @@ fn corpora_are_written() {
                 }
             }
         }
-        files.retain(|(path, bytes)| path.ends_with(&format!(".{kind}")) && bytes.len() < 1 << 15);
+        let endings = match kind {
+            "image" => vec!["png", "jpg", "webp", "ktx2", "hdr", "exr"],
+            _ => vec![kind],
+        };
+        files.retain(|(path, bytes)| {
+            let named = endings
+                .iter()
+                .any(|ending| path.ends_with(&format!(".{ending}")));
+            named && bytes.len() < 1 << 15
+        });
         assert!(!files.is_empty(), "{kind}");
         for (path, bytes) in files {
             fs::write(corpus.join(path.replace('/', "_")), bytes).unwrap();
@@ -219,6 +233,11 @@ fn read_case(folder: &Path, original: &str, damaged: &[u8]) -> Result<(), String
     let read = |path: &Path| Scene::load(path).map_err(|error| error.to_string());
     fs::write(&case, damaged).unwrap();
     if image::ImageFormat::from_extension(kind).is_some() || kind == "ktx2" {
+        // And by the heights of its texels.
+        let library = format!("newmtl red\nmap_Bump case.{kind}\n");
+        fs::write(folder.join("case.mtl"), library).unwrap();
+        fs::write(folder.join("case.obj"), OBJ).unwrap();
+        read(&folder.join("case.obj"))?;
         let scene = folder.join("case.ron");
         fs::write(&scene, IMAGES.replace("IMAGE", &format!("case.{kind}"))).unwrap();
         let small = Image::decode(damaged).is_ok_and(|image| image.width * image.height < 1 << 16);
@@ -233,11 +252,7 @@ fn read_case(folder: &Path, original: &str, damaged: &[u8]) -> Result<(), String
     }
     if kind == "mtl" {
         let obj = folder.join("case.obj");
-        fs::write(
-            &obj,
-            "mtllib case.mtl\nv 0 0 0\nv 1 0 0\nv 1 1 0\nusemtl red\nf 1 2 3\n",
-        )
-        .unwrap();
+        fs::write(&obj, OBJ).unwrap();
         return read(&obj).map(|_| ());
     }
     if original.contains("pyramid") || original.contains("index") {

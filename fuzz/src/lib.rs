@@ -5,6 +5,8 @@ use std::{fs, panic, sync::OnceLock};
 use raysieve::{part::Found, scene::Scene};
 use tempfile::TempDir;
 
+/// Shows an image as a texture and as bumps.
+const BUMPS: &str = "newmtl red\nmap_Kd IMAGE\nmap_Bump -bm 2 IMAGE\n";
 /// The file of MTL's `mtllib`.
 const OBJ: &str = "mtllib case.mtl\nv 0 0 0\nv 1 0 0\nv 1 1 0\nusemtl red\nf 1 2 3\n";
 
@@ -29,12 +31,18 @@ pub fn read(kind: &str, bytes: &[u8]) {
         fs::write(&path, bytes).expect("the case is written");
         path
     };
-    let case = file(&format!("case.{kind}"), bytes);
+    // What it is says its content.
+    let ending = if kind == "image" { "png" } else { kind };
+    let case = file(&format!("case.{ending}"), bytes);
     let scene = match kind {
         "hdr" | "exr" => file(
             "case.ron",
             IMAGES.replace("IMAGE", &format!("case.{kind}")).as_bytes(),
         ),
+        "image" => {
+            file("case.mtl", BUMPS.replace("IMAGE", "case.png").as_bytes());
+            file("case.obj", OBJ.as_bytes())
+        }
         "mtl" => file("case.obj", OBJ.as_bytes()),
         _ => case.clone(),
     };
