@@ -311,7 +311,6 @@ def vase():
         "materials": [
             {
                 "name": "glaze and gold",
-                "doubleSided": True,
                 "pbrMetallicRoughness": {
                     "baseColorTexture": {"index": 0},
                     "metallicRoughnessTexture": {"index": 1},

@@ -13,7 +13,7 @@ use crate::{
         ROUGH_CONDUCTOR, ROUGH_DIELECTRIC, SATURATED, SCHLICK, THIN, fresnel, reflect, refract,
         sample_cosine,
     },
-    math::{INV_PI, dot, lesser, max_component, normalize},
+    math::{INV_PI, dot, greater, lesser, max_component, normalize},
     microfacet::{fresnel_conductor, sample_facet, schlick, shadowing, visible_facets},
 };
 
@@ -66,6 +66,8 @@ pub struct Bsdf {
     pub coat: f32,
     /// The coat's roughness.
     pub coat_alpha: f32,
+    /// The normal that the coat is shaded by, on the eye's side.
+    pub coat_normal: Vec3,
     /// Part of the light to the eye that comes from below the coat.
     pub uncoated: f32,
     /// Chance that a direction is drawn by the coat's facets.
@@ -177,6 +179,7 @@ pub fn resolve_layers(
     bsdf: &mut Bsdf,
     material: &Material,
     cos_eye: f32,
+    cos_coat: f32,
     front: bool,
 ) {
     let thin = bsdf.flags & THIN != 0;
@@ -222,7 +225,7 @@ pub fn resolve_layers(
     bsdf.uncoated = if inside || bsdf.coat <= 0.0 {
         1.0
     } else {
-        1.0 - bsdf.coat * reflected_once(tables, table, bsdf.coat_alpha, cos_eye, 0.04, 1.0)
+        1.0 - bsdf.coat * reflected_once(tables, table, bsdf.coat_alpha, cos_coat, 0.04, 1.0)
     };
     if bsdf.glass > 0.0 && thin {
         bsdf.table = table;
@@ -245,9 +248,16 @@ pub fn resolve_layers(
     bsdf.choose_even = bsdf.choose_facets + rest * evenly;
 }
 
-/// The material as it is seen from its front or its back; `cos_eye` is between its normal there and the eye.
+/// The material as it is seen from its front or its back; `cos_eye` is between its normal there and the eye, `cos_coat`
+/// between its coat's and the eye. The coat's normal is for the caller to put in.
 #[inline]
-pub fn bsdf_of(tables: &[f32], material: &Material, cos_eye: f32, front: bool) -> Bsdf {
+pub fn bsdf_of(
+    tables: &[f32],
+    material: &Material,
+    cos_eye: f32,
+    cos_coat: f32,
+    front: bool,
+) -> Bsdf {
     let mut bsdf = Bsdf {
         color: material.color,
         kind: material.kind,
@@ -276,6 +286,7 @@ pub fn bsdf_of(tables: &[f32], material: &Material, cos_eye: f32, front: bool) -
         glass: 0.0,
         coat: 0.0,
         coat_alpha: 0.0,
+        coat_normal: Vec3::ZERO,
         uncoated: 0.0,
         choose_coat: 0.0,
         choose_facets: 0.0,
@@ -288,7 +299,7 @@ pub fn bsdf_of(tables: &[f32], material: &Material, cos_eye: f32, front: bool) -
         compensate_glass(tables, &mut bsdf, cos_eye, front);
     }
     if bsdf.kind == LAYERED {
-        resolve_layers(tables, &mut bsdf, material, cos_eye, front);
+        resolve_layers(tables, &mut bsdf, material, cos_eye, cos_coat, front);
     }
     bsdf
 }
@@ -462,7 +473,11 @@ pub fn layered_value(
         pdf += (1.0 - bsdf.choose_even) * glass.pdf;
     }
     if bsdf.coat > 0.0 {
-        let outside = if reflects { cos_light } else { -cos_light };
+        let (coat_eye, coat_light) = (
+            dot(bsdf.coat_normal, to_eye),
+            dot(bsdf.coat_normal, to_light),
+        );
+        let outside = greater(if reflects { coat_light } else { -coat_light }, 0.0);
         let other = 1.0
             - bsdf.coat * reflected_once(tables, bsdf.mirrors, bsdf.coat_alpha, outside, 0.04, 1.0);
         if bsdf.choose_coat <= 0.0 {
@@ -471,11 +486,14 @@ pub fn layered_value(
                 color *= other;
             }
         } else if reflects {
-            let seen = 0.25 * visible_facets(normal, half, cos_eye, bsdf.coat_alpha);
-            let lit = shadowing(cos_eye, cos_light, bsdf.coat_alpha, correlated);
-            let coat = bsdf.coat * (0.04 + 0.96 * grazing) * (seen * lit);
-            color = color * lesser(bsdf.uncoated, other) + Vec3::splat(coat);
-            pdf += bsdf.choose_coat * seen;
+            color *= lesser(bsdf.uncoated, other);
+            if coat_eye > 0.0 && coat_light > 0.0 {
+                let seen = 0.25 * visible_facets(bsdf.coat_normal, half, coat_eye, bsdf.coat_alpha);
+                let lit = shadowing(coat_eye, coat_light, bsdf.coat_alpha, correlated);
+                let coat = bsdf.coat * (0.04 + 0.96 * grazing) * (seen * lit);
+                color += Vec3::splat(coat);
+                pdf += bsdf.choose_coat * seen;
+            }
         } else {
             color *= if bsdf.flags & THIN != 0 {
                 lesser(bsdf.uncoated, other)
@@ -604,10 +622,10 @@ pub fn sample_layers(
     if choice >= bsdf.choose_facets {
         return (sample_cosine(normal, u, v).0, 1.0);
     }
-    let alpha = if choice < bsdf.choose_coat {
-        bsdf.coat_alpha
+    let (normal, alpha) = if choice < bsdf.choose_coat {
+        (bsdf.coat_normal, bsdf.coat_alpha)
     } else {
-        bsdf.alpha
+        (normal, bsdf.alpha)
     };
     (
         reflect(-to_eye, sample_facet(normal, to_eye, alpha, u, v)),

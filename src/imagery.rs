@@ -4,8 +4,9 @@ use std::collections::HashMap;
 
 use crate::{
     maps::{
-        MAP_CLEARCOAT, MAP_CLEARCOAT_ROUGHNESS, MAP_COLOR, MAP_EMISSION, MAP_METALLIC, MAP_NORMAL,
-        MAP_OPACITY, MAP_ROUGHNESS, MAP_SPECULAR, MAP_SPECULAR_COLOR, MAP_TRANSMISSION, Maps,
+        MAP_CLEARCOAT, MAP_CLEARCOAT_ROUGHNESS, MAP_COAT_NORMAL, MAP_COLOR, MAP_EMISSION,
+        MAP_METALLIC, MAP_NORMAL, MAP_OPACITY, MAP_ROUGHNESS, MAP_SPECULAR, MAP_SPECULAR_COLOR,
+        MAP_TRANSMISSION, Maps,
     },
     material::Material,
     scene::{self, Channel, Encoding, Filter, Image, Parameter, Scene, Texels, Wrap, memory},
@@ -38,6 +39,7 @@ impl Imagery {
             let mut packed = Maps {
                 emission: material.emission,
                 bend: written.bend,
+                coat_bend: written.coat_bend,
                 opacity: written.opacity,
                 cutoff: written.cutoff,
                 ..Maps::default()
@@ -85,6 +87,7 @@ fn place(parameter: Parameter) -> u32 {
         Parameter::Specular => MAP_SPECULAR,
         Parameter::SpecularColor => MAP_SPECULAR_COLOR,
         Parameter::Opacity => MAP_OPACITY,
+        Parameter::ClearcoatNormal => MAP_COAT_NORMAL,
     }
 }
 
@@ -191,6 +194,7 @@ fn to_texture(texture: &scene::Texture, image: &Image, format: u32, start: u32) 
             Filter::Bilinear => BILINEAR,
             Filter::Nearest => NEAREST,
         },
+        second: texture.second.into(),
         ..Texture::default()
     }
 }

@@ -31,6 +31,8 @@ pub const COORDINATES: u32 = 2;
 pub const TANGENTS: u32 = 4;
 /// `Instance::holds`: its axes are left-handed.
 pub const LEFT_HANDED: u32 = 8;
+/// `Instance::holds`: its mesh has two texture coordinates. Behind each vertex stands one of which the second are read.
+pub const SECOND_COORDINATES: u32 = 16;
 
 shared! {
     /// A mesh in a place.
@@ -309,10 +311,13 @@ pub fn placed_surface(
         error: placed_error(placed, triangle),
         lift: Vec3::ZERO,
         shading: normal,
+        coat: normal,
         tangent: ab,
         handedness: 1.0,
         u: hit.u,
         v: 1.0 - hit.v,
+        second_u: hit.u,
+        second_v: 1.0 - hit.v,
         material: placed_material(placed, triangle),
     };
     if placed.holds & (NORMALS | COORDINATES) != 0 {
@@ -335,6 +340,15 @@ pub fn placed_surface(
         if placed.holds & COORDINATES != 0 {
             surface.u = a.u * first + b.u * hit.u + c.u * hit.v;
             surface.v = a.v * first + b.v * hit.u + c.v * hit.v;
+            surface.second_u = surface.u;
+            surface.second_v = surface.v;
+            if placed.holds & SECOND_COORDINATES != 0 {
+                let a = &vertices[at.a as usize + 1];
+                let b = &vertices[at.b as usize + 1];
+                let c = &vertices[at.c as usize + 1];
+                surface.second_u = a.u * first + b.u * hit.u + c.u * hit.v;
+                surface.second_v = a.v * first + b.v * hit.u + c.v * hit.v;
+            }
             if placed.holds & TANGENTS != 0 {
                 surface.tangent = a.tangent * first + b.tangent * hit.u + c.tangent * hit.v;
                 surface.handedness = at.handedness;
@@ -348,6 +362,7 @@ pub fn placed_surface(
             }
         }
     }
+    surface.coat = surface.shading;
     surface.tangent = tangent_at(leave(placed, surface.tangent), surface.shading);
     if placed.holds & LEFT_HANDED != 0 {
         surface.handedness = -surface.handedness;

@@ -32,7 +32,8 @@ pub enum Layer {
     /// `albedo.R`, `.G`, `.B`: the colour of what is hit, textures and all; black where nothing is. What hides only a part of
     /// what is behind it is hit as often as the render hits it.
     Albedo,
-    /// `normal.X`, `.Y`, `.Z`: its shading normal in world space, on the camera's side, not of length 1 where it varies.
+    /// `normal.X`, `.Y`, `.Z`: its shading normal in world space, on the camera's side, not of length 1 where it varies. It is
+    /// the surface's own, from wherever it is seen: not bent as it is for what would mirror the eye into the surface.
     Normal,
     /// `depth.Z`: metres along the view, of the rays that hit; 0 where none does.
     Depth,

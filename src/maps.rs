@@ -34,6 +34,9 @@ pub const MAP_SPECULAR_COLOR: u32 = 9;
 /// In `Maps::of`: the place of the opacity, which is looked up where rays are traced.
 pub const MAP_OPACITY: u32 = 10;
 
+/// In `Maps::of`: the place of the normal of its clear coat, which else is that of the surface.
+pub const MAP_COAT_NORMAL: u32 = 11;
+
 shared! {
     /// The textures of a material.
     #[repr(align(16))]
@@ -43,17 +46,15 @@ shared! {
         /// How far the normal map bends: 1 as it says, 0 not at all.
         pub bend: f32,
         /// By place: four times the number of a texture, and the channel of a single number.
-        pub of: [u32; 11],
+        pub of: [u32; 12],
         /// The places that have a texture, a bit each.
         pub used: u32,
         /// Opacity where its texture is 1, 0..=1.
         pub opacity: f32,
         /// If above 0: what is as opaque hides all, the rest nothing.
         pub cutoff: f32,
-        /// Unused.
-        pub _pad0: u32,
-        /// Unused.
-        pub _pad1: u32,
+        /// As `bend`, of the coat's normal map.
+        pub coat_bend: f32,
     }
 }
 
@@ -92,7 +93,12 @@ pub fn shining(radiance: Vec3, by: Vec3) -> Vec3 {
 #[inline]
 pub fn map_at(imagery: &Imagery, map: u32, surface: &Surface) -> Texel {
     let texture = &imagery.textures[(map >> 2) as usize];
-    sample_texture(imagery.texels, texture, surface.u, surface.v)
+    let (u, v) = if texture.second == 1 {
+        (surface.second_u, surface.second_v)
+    } else {
+        (surface.u, surface.v)
+    };
+    sample_texture(imagery.texels, texture, u, v)
 }
 
 /// A single number of a value, 0..=1.
@@ -116,22 +122,22 @@ pub fn cut(maps: &Maps, opacity: f32) -> f32 {
     opacity
 }
 
-/// The normal by a normal map's value: red is to the right on the image, green up, blue away from the surface; all from
+/// `normal`, the surface's own, by a normal map's value: red is to the right on the image, green up, blue away from the surface; all from
 /// −1 to 1 as 0 to 1.
 #[inline]
-pub fn bent_normal(surface: &Surface, value: Vec3, bend: f32) -> Vec3 {
+pub fn bent_normal(surface: &Surface, normal: Vec3, value: Vec3, bend: f32) -> Vec3 {
     let right = (2.0 * value.x - 1.0) * bend;
     let up = (2.0 * value.y - 1.0) * bend;
     if right == 0.0 && up == 0.0 {
-        return surface.shading;
+        return normal;
     }
     // Never into the surface.
     let away = greater(2.0 * value.z - 1.0, 1e-3);
-    let upwards = cross(surface.shading, surface.tangent) * surface.handedness;
-    normalize(surface.tangent * right + upwards * up + surface.shading * away)
+    let upwards = cross(normal, surface.tangent) * surface.handedness;
+    normalize(surface.tangent * right + upwards * up + normal * away)
 }
 
-/// A material that has maps, at a point of a surface, whose shading normal it bends.
+/// A material that has maps, at a point of a surface, whose shading normals it bends.
 #[inline]
 pub fn material_at(imagery: &Imagery, material: &Material, surface: &mut Surface) -> Material {
     let maps = &imagery.maps[material.maps as usize];
@@ -146,7 +152,12 @@ pub fn material_at(imagery: &Imagery, material: &Material, surface: &mut Surface
         match place {
             MAP_COLOR => here.color = scaled(here.color, value.rgb),
             MAP_EMISSION => here.emission = shining(maps.emission, value.rgb),
-            MAP_NORMAL => surface.shading = bent_normal(surface, value.rgb, maps.bend),
+            MAP_NORMAL => {
+                surface.shading = bent_normal(surface, surface.shading, value.rgb, maps.bend);
+            }
+            MAP_COAT_NORMAL => {
+                surface.coat = bent_normal(surface, surface.coat, value.rgb, maps.coat_bend);
+            }
             MAP_ROUGHNESS => here.alpha = greater(here.alpha * (part * part), MIN_ALPHA),
             MAP_METALLIC => here.metallic *= part,
             MAP_TRANSMISSION => here.transmission *= part,
@@ -160,6 +171,9 @@ pub fn material_at(imagery: &Imagery, material: &Material, surface: &mut Surface
             }
             _ => here.eta = scaled(here.eta, value.rgb),
         }
+    }
+    if maps.used & (1 << MAP_COAT_NORMAL) == 0 {
+        surface.coat = surface.shading;
     }
     here
 }

@@ -15,6 +15,8 @@ pub const OTHER_LIGHTS: u32 = 1 << 31;
 pub const ABSORBING: u32 = 1 << 30;
 /// Beside the bits of materials' kinds: instances shine.
 pub const PLACED_LIGHTS: u32 = 1 << 29;
+/// Beside the bits of materials' kinds: a coat has normals of its own.
+pub const COAT_NORMALS: u32 = 1 << 28;
 /// `Material::kind`: Lambert's, of albedo `color`; shines with `emission` from its front.
 pub const DIFFUSE: u32 = 0;
 /// `Material::kind`: a perfect mirror that reflects `color`.
@@ -32,7 +34,7 @@ pub const LAYERED: u32 = 6;
 
 /// Kinds that the plain kernel knows, a bit each: scenes of these alone are not slowed down by the others.
 pub const PLAIN_KINDS: u32 = 1 << DIFFUSE | 1 << MIRROR | 1 << DIELECTRIC;
-/// All kinds; but instances that shine are rare, and slow every other scene with instances.
+/// All kinds but what is rare, and slows every other scene with instances.
 pub const ALL_KINDS: u32 = PLAIN_KINDS
     | 1 << CONDUCTOR
     | 1 << ROUGH_CONDUCTOR
@@ -40,6 +42,9 @@ pub const ALL_KINDS: u32 = PLAIN_KINDS
     | 1 << LAYERED
     | OTHER_LIGHTS
     | ABSORBING;
+
+/// What is rare: scenes with any of it have kernels that know all.
+pub const RARE_KINDS: u32 = PLACED_LIGHTS | COAT_NORMALS;
 
 /// In `Material::flags`: facets shadow and mask each other by one height; else as if by two of their own.
 pub const CORRELATED: u32 = 1;
@@ -51,6 +56,8 @@ pub const SCHLICK: u32 = 4;
 pub const THIN: u32 = 8;
 /// In `Material::flags`: light that a boundary sends back into an even base is scattered there again.
 pub const SATURATED: u32 = 16;
+/// In `Material::flags`: shines to both sides; what goes to the back is found by the paths that meet it alone.
+pub const SHINES_BEHIND: u32 = 32;
 
 shared! {
     /// A surface's material.
@@ -60,7 +67,7 @@ shared! {
         pub color: Vec3,
         /// One of the kinds.
         pub kind: u32,
-        /// Radiance from the front, linear sRGB.
+        /// Radiance from the front, linear sRGB; see `SHINES_BEHIND`.
         pub emission: Vec3,
         /// Refractive index relative to the outside.
         pub ior: f32,
@@ -217,6 +224,7 @@ fn layered(principled: &scene::Principled) -> Material {
         clearcoat,
         clearcoat_roughness,
         emission,
+        both_sides,
         one_sided,
         absorption,
     } = principled;
@@ -232,7 +240,10 @@ fn layered(principled: &scene::Principled) -> Material {
         eta: boundary,
         specular,
         alpha: greater(roughness * roughness, MIN_ALPHA),
-        flags: CORRELATED + COMPENSATED + if thin { THIN } else { 0 },
+        flags: CORRELATED
+            + COMPENSATED
+            + if thin { THIN } else { 0 }
+            + if both_sides { SHINES_BEHIND } else { 0 },
         one_sided: one_sided.into(),
         metallic,
         transmission,
@@ -330,9 +341,11 @@ impl From<&scene::Surface> for Material {
                 radiance,
                 albedo,
                 one_sided,
+                both_sides,
             } => Material {
                 emission: radiance,
                 one_sided: one_sided.into(),
+                flags: if both_sides { SHINES_BEHIND } else { 0 },
                 ..plain(DIFFUSE, albedo)
             },
         }

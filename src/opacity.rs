@@ -9,8 +9,8 @@ use glam::Vec3;
 use crate::{
     bvh::{PlacedScene, visit_placed},
     instance::{
-        COORDINATES, Corners, MeshVertex, NO_INSTANCE, PlacedHit, enter, nearer_placed_hit,
-        placed_material,
+        COORDINATES, Corners, MeshVertex, NO_INSTANCE, PlacedHit, SECOND_COORDINATES, enter,
+        nearer_placed_hit, placed_material,
     },
     maps::{Imagery, MAP_OPACITY, cut, part_of},
     material::Material,
@@ -56,9 +56,9 @@ pub fn veil_number(key: u32, number: u32, instance: u32) -> f32 {
     unit(hash(key ^ hash(number ^ hash(instance))))
 }
 
-/// Texture coordinates where a ray meets a primitive.
+/// Texture coordinates where a ray meets a primitive; the second ones if `second` is 1.
 #[inline]
-pub fn coordinates_at(veils: &Veils, ray: &Ray, found: &PlacedHit) -> (f32, f32) {
+pub fn coordinates_at(veils: &Veils, ray: &Ray, found: &PlacedHit, second: u32) -> (f32, f32) {
     let hit = &found.hit;
     let primitive = &veils.scene.primitives[hit.primitive as usize];
     if primitive.kind == SPHERE {
@@ -69,9 +69,10 @@ pub fn coordinates_at(veils: &Veils, ray: &Ray, found: &PlacedHit) -> (f32, f32)
         let placed = &veils.scene.instances[found.instance as usize];
         if placed.holds & COORDINATES != 0 {
             let at = veils.corners[hit.primitive.wrapping_add(placed.corners) as usize];
-            let a = &veils.vertices[at.a as usize];
-            let b = &veils.vertices[at.b as usize];
-            let c = &veils.vertices[at.c as usize];
+            let next = second & u32::from(placed.holds & SECOND_COORDINATES != 0);
+            let a = &veils.vertices[(at.a + next) as usize];
+            let b = &veils.vertices[(at.b + next) as usize];
+            let c = &veils.vertices[(at.c + next) as usize];
             let first = 1.0 - hit.u - hit.v;
             return (
                 a.u * first + b.u * hit.u + c.u * hit.v,
@@ -99,9 +100,9 @@ pub fn opacity_at(veils: &Veils, ray: &Ray, found: &PlacedHit) -> f32 {
     if maps.used & (1 << MAP_OPACITY) == 0 {
         return cut(maps, maps.opacity);
     }
-    let (u, v) = coordinates_at(veils, ray, found);
     let map = maps.of[MAP_OPACITY as usize];
     let texture = &veils.imagery.textures[(map >> 2) as usize];
+    let (u, v) = coordinates_at(veils, ray, found, texture.second);
     let value = sample_texture(veils.imagery.texels, texture, u, v);
     cut(maps, maps.opacity * part_of(value, map & 3))
 }

@@ -62,6 +62,8 @@ pub struct Surface {
     /// The normal that the light sees: interpolated between vertices where they have one, of length 1, and on `normal`'s
     /// side.
     pub shading: Vec3,
+    /// The normal that a clear coat is shaded by, alike.
+    pub coat: Vec3,
     /// Along growing `u`: of length 1, and at a right angle to `shading`.
     pub tangent: Vec3,
     /// The direction of falling `v`, an image's up, is `cross(shading, tangent)` times this: 1 or −1.
@@ -70,6 +72,10 @@ pub struct Surface {
     pub u: f32,
     /// Texture coordinate, from an image's top to its bottom.
     pub v: f32,
+    /// A second coordinate, as `u`; equal to it where there is but one.
+    pub second_u: f32,
+    /// As `v`.
+    pub second_v: f32,
     /// Index of the material.
     pub material: u32,
 }
@@ -282,10 +288,13 @@ pub fn surface_at(primitive: &Primitive, ray: &Ray, hit: &Hit) -> Surface {
             error,
             lift: Vec3::ZERO,
             shading: normal,
+            coat: normal,
             tangent: sphere_tangent(normal),
             handedness: 1.0,
             u,
             v,
+            second_u: u,
+            second_v: v,
             material: primitive.material,
         };
     }
@@ -298,10 +307,13 @@ pub fn surface_at(primitive: &Primitive, ray: &Ray, hit: &Hit) -> Surface {
         error,
         lift: Vec3::ZERO,
         shading: normal,
+        coat: normal,
         tangent: normalize(ab),
         handedness: 1.0,
         u: hit.u,
         v: 1.0 - hit.v,
+        second_u: hit.u,
+        second_v: 1.0 - hit.v,
         material: primitive.material,
     }
 }

@@ -143,11 +143,14 @@
 //! | | `thin` | a wall without a volume: light goes through without being bent | `false` |
 //! | | `clearcoat` | strength of a clear coat over everything, 0 to 1 | `0` |
 //! | | `clearcoat_roughness` | √alpha of the coat, 0 to 1 | `0` |
+//! | | `clearcoat_normal` | `Texture(..)`: a normal map of the coat's own | `normal` |
 //! | | `emission` | light given off from the front, 0 or more | `(0, 0, 0)` |
+//! | | `both_sides` | the back gives it off too | `false` |
 //! | | `one_sided` | as above | `false` |
 //! | `Emissive` | `radiance` | light given off from the front, 0 or more | required |
 //! | | `albedo` | diffuse reflection of the lamp itself | `(0, 0, 0)` |
-//! | | `one_sided` | as above, for its reflection; it shines to the front only, in any case | `false` |
+//! | | `one_sided` | as above, for its reflection | `false` |
+//! | | `both_sides` | it shines to the back too; lamps that do are noisier there, as only paths that meet them find that light | `false` |
 //!
 //! Metals by name are "aluminium", "chromium", "copper", "gold", "iridium", "mercury", "nickel", "silver" and "tungsten",
 //! with refractive indices for linear sRGB as of the renderer Tungsten, averages of measured spectra.
@@ -236,15 +239,16 @@
 //! `EXT_meshopt_compression`) or quantised. What a file names beside itself lies in its folder or below it. What a file
 //! uses and is not shown is named in [`Scene::notes`]; a glTF file that requires it is refused.
 //!
-//! A mesh that stands in several places is stored once, and so is a file that several objects name. Where a mesh has
+//! A mesh that stands in several places is stored once, and so is a file that several objects name. Meshes that stand in one
+//! place each are one mesh to the renderer, if they are many. Where a mesh has
 //! normals it is smooth; where a normal map needs tangents that the file lacks, they are made.
 //!
 //! Materials of glTF are `Principled` ones, with the extensions `emissive_strength`, `ior`, `specular`, `transmission`,
 //! `clearcoat`, `unlit`, `texture_transform` and `pbrSpecularGlossiness`: what transmits is `thin` without a `volume`, what
 //! is `unlit` is `Emissive`, and the alpha of the base colour is an `opacity`, with a `cutoff` where it is a mask. The
-//! colours of vertices multiply the material's, where it has no textures. Ambient occlusion is no light, and not looked at;
-//! a surface shows and scatters on both sides, and shines to its front. Of several sets of texture coordinates a material
-//! has one.
+//! colours of vertices multiply the material's, and their alpha its opacity, where it has no textures. Ambient occlusion is no light, and not looked at;
+//! a surface shows and scatters on both sides, and shines to its front, and to its back where it is `doubleSided` or `unlit`.
+//! A material's textures lie by up to two sets of texture coordinates.
 //!
 //! Lights of glTF (`KHR_lights_punctual`) are in candela and lux, and what surfaces emit is in candela per square metre: in
 //! either, 1 is 1 here. Many programs mix these with watts, though. So where some light is of 200 or more, all lights are
@@ -252,8 +256,9 @@
 //!
 //! Materials of MTL are `Diffuse` or `Emissive`, `Dielectric` where `illum` is that of glass, and `Principled` where they
 //! have highlights (`Ks`, `Ns`) or the fields of physically based rendering (`Pr`, `Pm`, `Pc`, `Pcr`); `d` is their `opacity`. Textures are `map_Kd`,
-//! `map_Ks`, `map_Ke`, `map_d`, `map_Pr`, `map_Pm` and normal maps (`norm`, and `map_Bump` where its image is one). One that cannot
-//! be read is named in the notes.
+//! `map_Ks`, `map_Ke`, `map_d`, `map_Pr`, `map_Pm` and normal maps (`norm`, and `map_Bump` where its image is one). Of any other
+//! `map_Bump` the brightness is a height: white is a hundredth of the image's width above black, times `-bm`. One that cannot be
+//! read is named in the notes.
 //!
 //! The path of a model may stand in the place of a scene's. It is then seen by its file's own camera, or else from three
 //! quarters, 35° to the right of +z and 20° from above, as a whole whatever the picture's size. It stands in a grey room that
@@ -268,9 +273,11 @@
 
 mod basis;
 mod build;
+mod bumps;
 mod camera;
 mod displaced_sphere;
 mod framed;
+mod gather;
 mod geometry;
 mod gltf;
 mod hash;
@@ -543,8 +550,10 @@ pub enum Surface {
         radiance: Vec3,
         /// Part of the light that is scattered, 0..=1.
         albedo: Vec3,
-        /// Black from behind; else its back reflects too, without shining.
+        /// Black from behind; else its back reflects too.
         one_sided: bool,
+        /// Its back shines as its front does; light that goes there is found by paths that meet it alone.
+        both_sides: bool,
     },
 }
 
@@ -574,6 +583,8 @@ pub struct Principled {
     pub clearcoat_roughness: f32,
     /// Given off to the front, W·sr⁻¹·m⁻² per channel.
     pub emission: Vec3,
+    /// Given off to the back too; light that goes there is found by paths that meet it alone.
+    pub both_sides: bool,
     /// Black from behind.
     pub one_sided: bool,
     /// Coefficient of absorption behind its front, 1/m per channel, of what lets light through and is not thin.
@@ -594,6 +605,7 @@ impl Default for Principled {
             clearcoat: 0.0,
             clearcoat_roughness: 0.0,
             emission: Vec3::ZERO,
+            both_sides: false,
             one_sided: false,
             absorption: Vec3::ZERO,
         }
@@ -717,6 +729,8 @@ pub struct Mesh {
     pub normals: Vec<Vec3>,
     /// Texture coordinates by vertex, (0, 0) the upper left of an image; or none.
     pub uvs: Vec<[f32; 2]>,
+    /// A second set of them, which some textures may lie by; or none.
+    pub second_uvs: Vec<[f32; 2]>,
     /// By vertex as in glTF: x, y and z of length 1 along growing u; and 1 or −1, by which `cross(normal, tangent)` is
     /// multiplied to point up in an image. Or none.
     pub tangents: Vec<[f32; 4]>,

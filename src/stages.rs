@@ -30,7 +30,7 @@ pub use sieve::{Keep, sieve};
 
 use crate::{
     Error,
-    material::{ALL_KINDS, PLACED_LIGHTS, PLAIN_KINDS},
+    material::{ALL_KINDS, PLAIN_KINDS, RARE_KINDS},
 };
 
 /// The stages' kernels on a GPU.
@@ -126,7 +126,7 @@ pub fn sources() -> Vec<Source> {
         intersect::veiled_source(),
         shade::source(ALL_KINDS),
         shade::source(PLAIN_KINDS),
-        shade::source(ALL_KINDS | PLACED_LIGHTS),
+        shade::source(ALL_KINDS | RARE_KINDS),
         shadow::source(),
         shadow::veiled_source(),
         accumulate::source(),

@@ -62,12 +62,12 @@ shared! {
         pub wrap_v: u32,
         /// One of the filters.
         pub filter: u32,
+        /// 1 if it lies by a surface's second coordinates.
+        pub second: u32,
         /// Unused.
         pub _pad0: u32,
         /// Unused.
         pub _pad1: u32,
-        /// Unused.
-        pub _pad2: u32,
     }
 }
 

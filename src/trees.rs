@@ -8,7 +8,8 @@ use rayon::prelude::*;
 use crate::{
     bvh::{self, Node, PLACED_SLACK, STACK_SIZE, Tree},
     instance::{
-        COORDINATES, Corners, Instance, LEFT_HANDED, MeshVertex, NO_MATERIAL, NORMALS, TANGENTS,
+        COORDINATES, Corners, Instance, LEFT_HANDED, MeshVertex, NO_MATERIAL, NORMALS,
+        SECOND_COORDINATES, TANGENTS,
     },
     math::greater,
     primitive::{INSTANCE, Primitive, SPHERE, TRIANGLE},
@@ -264,6 +265,11 @@ fn holds(mesh: &scene::Mesh) -> u32 {
     bit(!mesh.normals.is_empty(), NORMALS)
         | bit(!mesh.uvs.is_empty(), COORDINATES)
         | bit(!mesh.tangents.is_empty(), TANGENTS)
+        | bit(has_second(mesh), SECOND_COORDINATES)
+}
+
+fn has_second(mesh: &scene::Mesh) -> bool {
+    !mesh.uvs.is_empty() && !mesh.second_uvs.is_empty()
 }
 
 /// What a mesh has at its vertices, and where its triangles have it, in its tree's order.
@@ -274,10 +280,12 @@ fn attributes(
     vertices: &mut Vec<MeshVertex>,
 ) {
     let first = vertices.len() as u32;
+    // See `SECOND_COORDINATES`.
+    let stride = if has_second(mesh) { 2 } else { 1 };
     let tangent = |vertex: usize| mesh.tangents.get(vertex).copied().unwrap_or([0.0; 4]);
     corners.extend(ordered.iter().map(|primitive| {
         let triangle = mesh.triangles[primitive.number as usize];
-        let [a, b, c] = triangle.map(|vertex| vertex + first);
+        let [a, b, c] = triangle.map(|vertex| stride * vertex + first);
         Corners {
             a,
             b,
@@ -285,14 +293,22 @@ fn attributes(
             handedness: tangent(triangle[0] as usize)[3],
         }
     }));
-    vertices.extend((0..mesh.positions.len()).map(|vertex| {
+    for vertex in 0..mesh.positions.len() {
         let [u, v] = mesh.uvs.get(vertex).copied().unwrap_or([0.0; 2]);
         let [x, y, z, _] = tangent(vertex);
-        MeshVertex {
+        vertices.push(MeshVertex {
             normal: mesh.normals.get(vertex).copied().unwrap_or(Vec3::ZERO),
             u,
             tangent: Vec3::new(x, y, z),
             v,
+        });
+        if stride == 2 {
+            let [u, v] = mesh.second_uvs[vertex];
+            vertices.push(MeshVertex {
+                u,
+                v,
+                ..MeshVertex::default()
+            });
         }
-    }));
+    }
 }

@@ -14,8 +14,8 @@ use crate::{
     light::{BSDF_SAMPLES, LIGHT_SAMPLES, Lamp, Light, Lights, Surroundings},
     light_tree::{LightNode, NO_LIGHT},
     lighting::{Lighting, bounding_radius},
-    maps::{self, MAP_OPACITY, Maps},
-    material::{ABSORBING, Material, OTHER_LIGHTS, PLACED_LIGHTS},
+    maps::{self, MAP_COAT_NORMAL, MAP_OPACITY, Maps},
+    material::{ABSORBING, COAT_NORMALS, Material, OTHER_LIGHTS, PLACED_LIGHTS},
     math::max_component,
     opacity::Veils,
     path::NO_PRIMITIVE,
@@ -152,6 +152,12 @@ impl World {
             file: scene.path.display().to_string(),
             problem,
         })?;
+        let coated = |maps: &Maps| maps.used & (1 << MAP_COAT_NORMAL) != 0;
+        let kinds = if imagery.maps.iter().any(coated) {
+            kinds | COAT_NORMALS
+        } else {
+            kinds
+        };
         let radius = bounding_radius(scene);
         let of_meshes = standing..trees.primitives.len();
         let placed = place_lights(scene, &mut trees, standing, &materials);

@@ -17,7 +17,7 @@ use compaction::cuda::{Archive, Compiled, Nvrtc, Source, Target, Usage};
 use harness::Tests;
 use raysieve::{
     kernels::SHIPPED,
-    material::{ALL_KINDS, PLACED_LIGHTS},
+    material::{ALL_KINDS, RARE_KINDS},
     stages::sources,
 };
 
@@ -166,7 +166,7 @@ fn spills_little(source: &Source, kernels: &[Usage], capability: u32) {
         "{}: no report for {capability}",
         source.path()
     );
-    let lit = format!("KINDS = {};", ALL_KINDS | PLACED_LIGHTS);
+    let lit = format!("KINDS = {};", ALL_KINDS | RARE_KINDS);
     for usage in kernels {
         let case = format!("{} for {capability}: {usage:?}", source.path());
         let placed = matches!(usage.kernel.as_str(), "intersect_placed" | "shadow_placed");

@@ -11,7 +11,10 @@ mod gltf;
 use glam::Vec3;
 use gltf::{Gltf, SQUARE};
 use raysieve::{
-    scene::{Image, Light, Parameter, Projection, Scene, Surface, Texels},
+    instance::placed_surface,
+    path::{Hit, Ray},
+    primitive,
+    scene::{Channel, Image, Light, Parameter, Projection, Scene, Surface, Texels},
     texture::{sample_texture, srgb_value},
     world::World,
 };
@@ -751,6 +754,19 @@ fn a_cut_off_file_is_refused_wherever_it_ends() {
 fn what_is_not_shown_is_told_once() {
     let mut model = Gltf::triangle();
     model.json["extensionsUsed"] = json!(["KHR_materials_unlit", "XX_teapots"]);
+    model.json["animations"] = json!([{ "channels": [], "samplers": [] }]);
+    model.json["scenes"] = json!([{ "nodes": [0] }, { "nodes": [] }]);
+    model.json["cameras"] =
+        json!([{ "type": "perspective", "perspective": { "yfov": 1.0, "znear": 0.1 } }]);
+    model.json["extensions"] = json!({ "KHR_lights_punctual": { "lights": [
+        { "type": "point", "range": 3 }
+    ] } });
+    let light = json!({ "KHR_lights_punctual": { "light": 0 } });
+    model.json["nodes"] = json!([
+        { "mesh": 0, "children": [1, 2] },
+        { "camera": 0, "extensions": light },
+        { "camera": 0, "extensions": light },
+    ]);
     textured(&mut model, json!({ "index": 0 }));
     let colors = model.floats("VEC3", &[[0.5; 3], [0.5; 3], [1.0; 3]]);
     model.primitive()["attributes"]["COLOR_0"] = json!(colors);
@@ -775,8 +791,12 @@ fn what_is_not_shown_is_told_once() {
         notes,
         [
             ": not shown: XX_teapots",
+            ": shown at rest: its animation does not play",
+            ": shown is scene 0 of 2, counted from 0",
             ": not shown: the colors of vertices that have textures too",
-            ": not shown: points and lines"
+            ": not shown: points and lines",
+            ": not used: the range of lights; they reach as far as light does",
+            ": seen by the first of its cameras",
         ]
     );
 }
@@ -942,7 +962,8 @@ fn a_gltf_material_is_the_principled_one_that_it_says() {
             "KHR_materials_volume": { "thicknessFactor": 1 },
             "KHR_materials_clearcoat": {
                 "clearcoatFactor": 0.5, "clearcoatTexture": { "index": 1 },
-                "clearcoatRoughnessFactor": 0.25, "clearcoatRoughnessTexture": { "index": 2 }
+                "clearcoatRoughnessFactor": 0.25, "clearcoatRoughnessTexture": { "index": 2 },
+                "clearcoatNormalTexture": { "index": 1, "scale": 0.25 }
             },
             "KHR_materials_specular": {
                 "specularFactor": 0.75, "specularTexture": { "index": 3 },
@@ -967,6 +988,7 @@ fn a_gltf_material_is_the_principled_one_that_it_says() {
                 transmission: Texture(file: "c.png", factor: 0.5, channel: Red),
                 clearcoat: Texture(file: "b.png", factor: 0.5, channel: Red),
                 clearcoat_roughness: Texture(file: "c.png", factor: 0.25, channel: Green),
+                clearcoat_normal: Texture(file: "b.png", factor: 0.25),
                 specular: Texture(file: "d.png", factor: 0.75, channel: Alpha),
                 specular_color: Texture(file: "b.png", factor: (2, 1, 0.5)),
             ) }},
@@ -975,6 +997,26 @@ fn a_gltf_material_is_the_principled_one_that_it_says() {
     );
     assert_eq!(found.images.len(), expected.images.len());
     assert_eq!(found.hash(), expected.hash());
+    // Where a coat has no normals of its own, those of the surface do not bend it.
+    let coat = &mut model.json["materials"][0]["extensions"]["KHR_materials_clearcoat"];
+    coat.as_object_mut()
+        .unwrap()
+        .remove("clearcoatNormalTexture");
+    model.json["materials"][0]["doubleSided"] = json!(true);
+    fs::write(folder.join("model.glb"), model.glb()).unwrap();
+    let found = scene_of(&folder, "objects: [Model(file: \"model.glb\")]");
+    let textures = &found.maps[&0].textures;
+    assert_eq!(
+        textures[&Parameter::ClearcoatNormal].texture,
+        textures[&Parameter::Normal].texture
+    );
+    assert_eq!((found.maps[&0].bend, found.maps[&0].coat_bend), (0.5, 0.0));
+    // A surface with two sides shines on both.
+    let shines = |scene: &Scene| match scene.materials[0] {
+        Surface::Principled(all) => all.both_sides,
+        _ => false,
+    };
+    assert!(shines(&found) && !shines(&expected));
     // Of an unlit surface nothing counts but its base colour.
     model.json["materials"][0]["extensions"]["KHR_materials_unlit"] = json!({});
     fs::write(folder.join("model.glb"), model.glb()).unwrap();
@@ -984,6 +1026,7 @@ fn a_gltf_material_is_the_principled_one_that_it_says() {
         &format!(
             r#"materials: {{ "all": Emissive(
                 radiance: Texture(file: "a.png", factor: (0.5, 0.25, 1), {lie}, wrap: (Clamp, Mirror), filter: Nearest),
+                both_sides: true,
             ) }},
             objects: [Quad(corner: (0, 0, 0), edge_u: (1, 0, 0), edge_v: (0, 1, 0), material: "all")]"#
         ),
@@ -991,6 +1034,206 @@ fn a_gltf_material_is_the_principled_one_that_it_says() {
     // A map that is not there does not bend.
     assert!(found.images.len() == 1 && found.maps[&0] == expected.maps[&0]);
     assert_eq!(found.hash(), expected.hash());
+}
+
+/// What the renderer sees of every triangle of a scene's instances before z = 50, at a point of it: where it is, its normals,
+/// the directions of its texture coordinates and these.
+fn surfaces(scene: &Scene) -> Vec<(u32, [Vec3; 5], [f32; 2])> {
+    let world = World::new(scene).unwrap();
+    let mut surfaces = Vec::new();
+    for (placed, instance) in world.instances.iter().zip(&scene.instances) {
+        let mesh = &scene.meshes[instance.mesh as usize];
+        let first = world.nodes[placed.root as usize].primitive_base;
+        for position in first..first + mesh.triangles.len() as u32 {
+            let triangle = &world.primitives[position as usize];
+            let (distance, primitive) = (1.0, position);
+            let hit = Hit {
+                distance,
+                primitive,
+                u: 0.25,
+                v: 0.25,
+            };
+            let ray = Ray {
+                direction: Vec3::new(0.3, 0.2, -0.9),
+                ..Ray::default()
+            };
+            let at = placed_surface(
+                placed,
+                &world.corners,
+                &world.vertices,
+                triangle,
+                &ray,
+                &hit,
+            );
+            let up = at.shading.cross(at.tangent) * at.handedness;
+            let vectors = [at.point, at.normal, at.shading, at.tangent, up];
+            surfaces.push((at.material, vectors, [at.u, at.v]));
+        }
+    }
+    surfaces.retain(|(_, vectors, _)| vectors[0].z < 50.0);
+    surfaces.sort_by(|a, b| {
+        let [a, b] = [a, b].map(|(_, vectors, _)| vectors[0].to_array());
+        a.partial_cmp(&b).unwrap()
+    });
+    surfaces
+}
+
+/// Of some with tangents, some without; turned, stretched, mirrored.
+#[test]
+fn many_meshes_with_a_place_each_are_one() {
+    let mut model = square();
+    let normals: [Vec3; 4] = std::array::from_fn(|corner| {
+        let [x, y] = [[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]][corner];
+        Vec3::new(0.3 * x, 0.3 * y, 1.0).normalize()
+    });
+    let normals = model.floats("VEC3", &normals.map(|normal| normal.to_array()));
+    model.primitive()["attributes"]["NORMAL"] = json!(normals);
+    let view = model.view(&pixels(&folder("gathered"), "texels.png", 7));
+    model.json["images"] = json!([{ "bufferView": view, "mimeType": "image/png" }]);
+    model.json["textures"] = json!([{ "source": 0 }]);
+    let texture = json!({ "index": 0 });
+    let plain = json!({ "pbrMetallicRoughness": { "baseColorTexture": texture } });
+    let bent = json!({ "pbrMetallicRoughness": { "baseColorTexture": texture }, "normalTexture": texture });
+    let shining = json!({ "emissiveFactor": [1, 1, 1], "emissiveTexture": texture });
+    let count = 11;
+    let mut materials: Vec<_> = (0..count - 1)
+        .map(|number| if number % 2 == 0 { &plain } else { &bent }.clone())
+        .collect();
+    materials.push(shining);
+    model.json["materials"] = json!(materials);
+    let mesh = model.json["meshes"][0].clone();
+    let (mut meshes, mut nodes) = (Vec::new(), Vec::new());
+    for number in 0..count {
+        let mut mesh = mesh.clone();
+        // Else they were one mesh in many places.
+        let [a, b, d, c] = SQUARE;
+        let positions = model.floats("VEC3", &[a, b, c, d]);
+        mesh["primitives"][0]["attributes"]["POSITION"] = json!(positions);
+        mesh["primitives"][0]["material"] = json!(number);
+        meshes.push(mesh);
+        let side = if number % 3 == 0 { -1.0 } else { 1.0 };
+        nodes.push(
+            json!({ "mesh": number, "translation": [number, 0.5, -1], "scale": [0.5 * side, 1, 2],
+            "rotation": [0.1 * f64::from(number), 0.3, 0.2, 0.9] }),
+        );
+    }
+    model.json["meshes"] = json!(meshes);
+    model.json["scenes"] = json!([{ "nodes": (0..count).collect::<Vec<_>>() }]);
+    model.json["nodes"] = json!(nodes);
+    let gathered = model.load("gathered");
+    // Those with tangents, those without, and the lamp.
+    assert_eq!((gathered.meshes.len(), gathered.instances.len()), (3, 3));
+    // In two places each they stay apart.
+    for number in 0..count {
+        nodes.push(json!({ "mesh": number, "translation": [0, 0, 100] }));
+    }
+    model.json["scenes"] = json!([{ "nodes": (0..2 * count).collect::<Vec<_>>() }]);
+    model.json["nodes"] = json!(nodes);
+    let apart = model.load("apart");
+    assert_eq!(apart.meshes.len(), 11);
+    let (found, expected) = (surfaces(&gathered), surfaces(&apart));
+    assert_eq!((found.len(), expected.len()), (22, 22));
+    for (found, expected) in found.iter().zip(expected) {
+        assert_eq!(found.0, expected.0);
+        for (found, expected) in found.1.iter().zip(expected.1) {
+            assert!(
+                found.distance(expected) < 2e-5,
+                "{found}, expected {expected}"
+            );
+        }
+        assert_eq!(found.2, expected.2);
+    }
+}
+
+/// Of two textures each lies by its own coordinates, and normal maps by those of the tangents.
+#[test]
+fn textures_of_a_material_lie_by_two_sets_of_coordinates() {
+    let folder = folder("sets");
+    fs::write(folder.join("a.png"), pixels(&folder, "a.png", 1)).unwrap();
+    let mut model = square();
+    let other = [[0.5, 0.25], [0.0, 0.25], [0.0, 0.75], [0.5, 0.75]];
+    let second = model.floats("VEC2", &other);
+    model.primitive()["attributes"]["TEXCOORD_1"] = json!(second);
+    model.json["images"] = json!([{ "uri": "a.png" }]);
+    model.json["textures"] = json!([{ "source": 0 }]);
+    let by_second = json!({ "index": 0, "texCoord": 1 });
+    model.json["materials"] = json!([{
+        "pbrMetallicRoughness": { "baseColorTexture": { "index": 0 }, "metallicRoughnessTexture": by_second },
+        "alphaMode": "MASK",
+    }]);
+    let load = |model: &Gltf| {
+        fs::write(folder.join("model.gltf"), model.text()).unwrap();
+        load(&folder.join("model.gltf"))
+    };
+    let lies_by_second = |scene: &Scene, parameter| {
+        let map = scene.maps[&0].textures[&parameter];
+        scene.textures[map.texture as usize].second
+    };
+    let scene = load(&model);
+    assert_eq!(scene.notes, [""; 0]);
+    assert_eq!(scene.meshes[0].second_uvs, other);
+    let expected = [(Parameter::Color, false), (Parameter::Roughness, true)];
+    for (parameter, second) in expected {
+        assert_eq!(lies_by_second(&scene, parameter), second, "{parameter:?}");
+    }
+    // The renderer looks each up where it lies.
+    let world = World::new(&scene).unwrap();
+    let placed = &world.instances[0];
+    for (u, v) in [(0.2, 0.1), (0.5, 0.4), (0.0, 1.0)] {
+        let position = (0..)
+            .find(|&at: &u32| world.primitives[at as usize].kind == primitive::TRIANGLE)
+            .unwrap();
+        let hit = Hit {
+            distance: 1.0,
+            primitive: position,
+            u,
+            v,
+        };
+        let ray = Ray {
+            direction: Vec3::NEG_Z,
+            ..Ray::default()
+        };
+        let triangle = &world.primitives[position as usize];
+        let surface = placed_surface(
+            placed,
+            &world.corners,
+            &world.vertices,
+            triangle,
+            &ray,
+            &hit,
+        );
+        let corners = scene.meshes[0].triangles[triangle.number as usize];
+        let at = |uvs: &[[f32; 2]], axis: usize| {
+            let [a, b, c] = corners.map(|corner| uvs[corner as usize][axis]);
+            a * (1.0 - u - v) + b * u + c * v
+        };
+        let mesh = &scene.meshes[0];
+        let found = [surface.u, surface.v, surface.second_u, surface.second_v];
+        let expected = [
+            at(&mesh.uvs, 0),
+            at(&mesh.uvs, 1),
+            at(&other, 0),
+            at(&other, 1),
+        ];
+        let apart = found
+            .iter()
+            .zip(expected)
+            .map(|(found, expected)| (found - expected).abs());
+        assert!(
+            apart.fold(0.0, f32::max) < 1e-6,
+            "{found:?}, expected {expected:?}"
+        );
+    }
+    model.json["materials"][0]["normalTexture"] = by_second;
+    let scene = load(&model);
+    assert_eq!(scene.notes, [""; 0]);
+    assert_eq!(scene.meshes[0].uvs, other);
+    assert!(lies_by_second(&scene, Parameter::Color) && !lies_by_second(&scene, Parameter::Normal));
+    model.json["materials"][0]["emissiveFactor"] = json!([1, 1, 1]);
+    model.json["materials"][0]["emissiveTexture"] = json!({ "index": 0, "texCoord": 2 });
+    let notes = load(&model).notes.join("\n");
+    let expected = "not shown: textures by a third set of texture coordinates (emissiveTexture)";
+    assert!(notes.contains(expected), "{notes}");
 }
 
 /// Of the model before metallic-roughness: what is smooth there is not rough here.
@@ -1409,6 +1652,34 @@ fn colors_of_vertices_multiply_those_of_the_material() {
         matches!(seen, Surface::Principled(all) if all.base_color == tint),
         "{seen:?}"
     );
+    // Their alpha counts where the material's does.
+    let hiding = model.floats("VEC4", &[[0.5, 0.25, 1.0, 0.5]; 4]);
+    model.primitive()["attributes"]["COLOR_0"] = json!(hiding);
+    assert!(model.load("colors").maps.is_empty());
+    model.json["materials"][0]["alphaMode"] = json!("BLEND");
+    let scene = model.load("colors");
+    let material = scene.triangles[0].material;
+    assert_eq!(scene.maps[&material].opacity, 0.5);
+    let hiding = model.floats(
+        "VEC4",
+        &[
+            [1.0; 4],
+            [1.0, 1.0, 1.0, 0.5],
+            [1.0; 4],
+            [1.0, 1.0, 1.0, 0.0],
+        ],
+    );
+    model.primitive()["attributes"]["COLOR_0"] = json!(hiding);
+    let scene = model.load("colors");
+    let maps = scene.maps.values().find(|maps| !maps.textures.is_empty());
+    let opacity = maps.unwrap().textures[&Parameter::Opacity];
+    assert_eq!(opacity.channel, Channel::Alpha);
+    let world = World::new(&scene).unwrap();
+    let texture = world.textures[opacity.texture as usize];
+    let [a, b, c] = scene.meshes[0].triangles[0]
+        .map(|corner| scene.meshes[0].uvs[corner as usize])
+        .map(|[u, v]| sample_texture(&world.texels, &texture, u, v).alpha);
+    assert_eq!([a, b, c], [1.0, 0.5, 1.0]);
     // Bytes of a PLY file are sRGB.
     let path = folder("colors").join("model.ply");
     let ply = "ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty float y\nproperty float z\n\
@@ -1588,14 +1859,47 @@ fn a_material_library_maps_to_what_it_means() {
             "map_Kd C:\\gone.png",
             "shown without map_Kd: names the file",
         ),
-        (
-            "map_Bump wood.png",
-            "not shown: bumps by their heights (map_Bump)",
-        ),
     ] {
         fs::write(folder.join("model.mtl"), format!("newmtl it\n{written}\n")).unwrap();
         let notes = load(&folder.join("model.obj")).notes.join("\n");
         assert!(notes.contains(note), "{written}: {notes}");
+    }
+}
+
+/// A ramp over three of four columns is a slope, up and down; by hand.
+#[test]
+fn bumps_by_their_heights_become_normals() {
+    let folder = folder("bumps");
+    image::GrayImage::from_fn(4, 2, |x, _| image::Luma([[0, 51, 102, 51][x as usize]]))
+        .save(folder.join("ramp.png"))
+        .unwrap();
+    let triangle = "mtllib model.mtl\nv 0 0 0\nv 1 0 0\nv 0 1 0\nvt 0 0\nvt 1 0\nvt 0 1\nusemtl it\nf 1/1 2/2 3/3\n";
+    fs::write(folder.join("model.obj"), triangle).unwrap();
+    // A fifth of a hundredth of the width a texel, which is a quarter of it: times 100, 0.8.
+    for (options, slopes) in [
+        ("-bm 100", [0.0, 0.8, 0.0, -0.8]),
+        ("-bm -50", [0.0, -0.4, 0.0, 0.4]),
+        ("-bm 100 -clamp on", [0.8, 0.8, 0.0, -0.8]),
+    ] {
+        let library = format!("newmtl it\nmap_Bump {options} ramp.png\n");
+        fs::write(folder.join("model.mtl"), library).unwrap();
+        let scene = load(&folder.join("model.obj"));
+        assert_eq!(scene.notes, [""; 0]);
+        let maps = scene.maps.values().next().unwrap();
+        assert_eq!(maps.bend, 1.0);
+        let texture = maps.textures[&Parameter::Normal].texture;
+        let image = &scene.images[scene.textures[texture as usize].image as usize];
+        let Texels::Words(texels) = &image.texels else {
+            panic!("{image:?}");
+        };
+        for (texel, slope) in texels.iter().zip(slopes.iter().chain(&slopes)) {
+            let [x, y, z, _] = texel.map(|word| f64::from(word) / 65535.0 * 2.0 - 1.0);
+            let apart = [x / z + slope, y / z].map(f64::abs);
+            assert!(
+                apart.iter().all(|&apart| apart < 2e-4),
+                "{options}: {texels:?}"
+            );
+        }
     }
 }
 

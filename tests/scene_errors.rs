@@ -182,6 +182,7 @@ fn changed_settings_are_checked_again() {
         radiance: [0.0, 2.0, 0.0].into(),
         albedo: [0.0; 3].into(),
         one_sided: true,
+        both_sides: false,
     });
     assert!(problem(&scene).starts_with("spp 1073741824: a radiance of 2 is too bright"));
     scene.spp = 1;

@@ -286,7 +286,8 @@ fn the_cornell_box_has_the_numbers_of_its_model() {
             Surface::Emissive {
                 radiance: Vec3::new(18.387, 13.9873, 6.75357),
                 albedo: white,
-                one_sided: true
+                one_sided: true,
+                both_sides: false,
             },
         ]
     );

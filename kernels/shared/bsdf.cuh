@@ -5,6 +5,8 @@
 
 // Kinds that a scene does not have are not compiled.
 #define HAS(kind) ((KINDS >> (kind) & 1u) != 0)
+// A coat's normal is that of the layers below, but in few scenes.
+#define COAT_NORMAL(bsdf, normal) ((KINDS & COAT_NORMALS) != 0 ? (bsdf).coat_normal : (normal))
 
 struct Bsdf {
     Vec3 color;
@@ -20,7 +22,9 @@ struct Bsdf {
     Vec3 again, below;
     f32 boundary, boundary_grazing;
     f32 glass;
-    f32 coat, coat_alpha, uncoated;
+    f32 coat, coat_alpha;
+    Vec3 coat_normal;
+    f32 uncoated;
     f32 choose_coat, choose_facets, choose_even;
 };
 
@@ -69,7 +73,8 @@ inline f32 reflected_once(const f32 *tables, u32 table, f32 alpha, f32 cosine, f
     return head_on * (1.0f - lost - at_grazing) + grazing * at_grazing;
 }
 
-inline void resolve_layers(const f32 *tables, Bsdf &bsdf, const Material &material, f32 cos_eye, bool front) {
+inline void resolve_layers(const f32 *tables, Bsdf &bsdf, const Material &material, f32 cos_eye, f32 cos_coat,
+                           bool front) {
     bool thin = (bsdf.flags & THIN) != 0;
     f32 alpha = bsdf.alpha;
     u32 table = bsdf.mirrors;
@@ -107,7 +112,7 @@ inline void resolve_layers(const f32 *tables, Bsdf &bsdf, const Material &materi
     bsdf.coat_alpha = material.clearcoat_alpha;
     bsdf.uncoated = inside || bsdf.coat <= 0.0f
                         ? 1.0f
-                        : 1.0f - bsdf.coat * reflected_once(tables, table, bsdf.coat_alpha, cos_eye, 0.04f, 1.0f);
+                        : 1.0f - bsdf.coat * reflected_once(tables, table, bsdf.coat_alpha, cos_coat, 0.04f, 1.0f);
     if (bsdf.glass > 0.0f && thin) {
         bsdf.table = table;
         bsdf.eta = 1.0f / material.ior;
@@ -128,7 +133,7 @@ inline void resolve_layers(const f32 *tables, Bsdf &bsdf, const Material &materi
     bsdf.choose_even = bsdf.choose_facets + rest * evenly;
 }
 
-inline Bsdf bsdf_of(const f32 *tables, const Material &material, f32 cos_eye, bool front) {
+inline Bsdf bsdf_of(const f32 *tables, const Material &material, f32 cos_eye, f32 cos_coat, bool front) {
     Bsdf bsdf = {};
     bsdf.color = material.color;
     bsdf.kind = material.kind;
@@ -144,7 +149,7 @@ inline Bsdf bsdf_of(const f32 *tables, const Material &material, f32 cos_eye, bo
     if (HAS(ROUGH_DIELECTRIC) && bsdf.kind == ROUGH_DIELECTRIC && compensated) {
         compensate_glass(tables, bsdf, cos_eye, front);
     }
-    if (HAS(LAYERED) && bsdf.kind == LAYERED) resolve_layers(tables, bsdf, material, cos_eye, front);
+    if (HAS(LAYERED) && bsdf.kind == LAYERED) resolve_layers(tables, bsdf, material, cos_eye, cos_coat, front);
     return bsdf;
 }
 
@@ -238,16 +243,21 @@ inline BsdfValue layered_value(const f32 *tables, const Bsdf &bsdf, Vec3 normal,
         pdf = pdf + (1.0f - bsdf.choose_even) * glass.pdf;
     }
     if (bsdf.coat > 0.0f) {
-        f32 outside = reflects ? cos_light : -cos_light;
+        Vec3 over = COAT_NORMAL(bsdf, normal);
+        f32 coat_eye = dot(over, to_eye), coat_light = dot(over, to_light);
+        f32 outside = greater(reflects ? coat_light : -coat_light, 0.0f);
         f32 other = 1.0f - bsdf.coat * reflected_once(tables, bsdf.mirrors, bsdf.coat_alpha, outside, 0.04f, 1.0f);
         if (bsdf.choose_coat <= 0.0f) {
             if (!reflects) color = color * other;
         } else if (reflects) {
-            f32 seen = 0.25f * visible_facets(normal, half, cos_eye, bsdf.coat_alpha);
-            f32 lit = shadowing(cos_eye, cos_light, bsdf.coat_alpha, correlated);
-            f32 coat = bsdf.coat * (0.04f + 0.96f * grazing) * (seen * lit);
-            color = color * lesser(bsdf.uncoated, other) + Vec3{coat, coat, coat};
-            pdf = pdf + bsdf.choose_coat * seen;
+            color = color * lesser(bsdf.uncoated, other);
+            if (coat_eye > 0.0f && coat_light > 0.0f) {
+                f32 seen = 0.25f * visible_facets(over, half, coat_eye, bsdf.coat_alpha);
+                f32 lit = shadowing(coat_eye, coat_light, bsdf.coat_alpha, correlated);
+                f32 coat = bsdf.coat * (0.04f + 0.96f * grazing) * (seen * lit);
+                color = color + Vec3{coat, coat, coat};
+                pdf = pdf + bsdf.choose_coat * seen;
+            }
         } else {
             color = color * ((bsdf.flags & THIN) != 0 ? lesser(bsdf.uncoated, other) : bsdf.uncoated);
         }
@@ -304,8 +314,9 @@ inline Way sample_layers(const Bsdf &bsdf, Vec3 normal, Vec3 to_eye, f32 choice,
         return sample_rough(bsdf, normal, to_eye, choice, u, v);
     }
     if (choice >= bsdf.choose_facets) return {sample_cosine(normal, u, v).direction, 1.0f};
-    f32 alpha = choice < bsdf.choose_coat ? bsdf.coat_alpha : bsdf.alpha;
-    return {reflect(-to_eye, sample_facet(normal, to_eye, alpha, u, v)), 1.0f};
+    bool coat = choice < bsdf.choose_coat;
+    f32 alpha = coat ? bsdf.coat_alpha : bsdf.alpha;
+    return {reflect(-to_eye, sample_facet(coat ? COAT_NORMAL(bsdf, normal) : normal, to_eye, alpha, u, v)), 1.0f};
 }
 
 inline BsdfSample bsdf_sample(const f32 *tables, const Bsdf &bsdf, Vec3 normal, Vec3 to_eye, f32 choice, f32 u, f32 v) {

@@ -144,8 +144,11 @@ inline Surface placed_surface(const Instance &placed, const Corners *corners, co
                        placed_error(placed, triangle),
                        {0.0f, 0.0f, 0.0f},
                        normal,
+                       normal,
                        ab,
                        1.0f,
+                       hit.u,
+                       1.0f - hit.v,
                        hit.u,
                        1.0f - hit.v,
                        placed_material(placed, triangle)};
@@ -166,6 +169,13 @@ inline Surface placed_surface(const Instance &placed, const Corners *corners, co
         if ((placed.holds & COORDINATES) != 0) {
             surface.u = a.u * first + b.u * hit.u + c.u * hit.v;
             surface.v = a.v * first + b.v * hit.u + c.v * hit.v;
+            surface.second_u = surface.u;
+            surface.second_v = surface.v;
+            if ((placed.holds & SECOND_COORDINATES) != 0) {
+                const MeshVertex &a = vertices[at.a + 1], &b = vertices[at.b + 1], &c = vertices[at.c + 1];
+                surface.second_u = a.u * first + b.u * hit.u + c.u * hit.v;
+                surface.second_v = a.v * first + b.v * hit.u + c.v * hit.v;
+            }
             if ((placed.holds & TANGENTS) != 0) {
                 surface.tangent = a.tangent * first + b.tangent * hit.u + c.tangent * hit.v;
                 surface.handedness = at.handedness;
@@ -179,6 +189,7 @@ inline Surface placed_surface(const Instance &placed, const Corners *corners, co
             }
         }
     }
+    surface.coat = surface.shading;
     surface.tangent = tangent_at(leave(placed, surface.tangent), surface.shading);
     if ((placed.holds & LEFT_HANDED) != 0) surface.handedness = -surface.handedness;
     return surface;

@@ -6,12 +6,11 @@
 struct alignas(16) Maps {
     Vec3 emission;
     f32 bend;
-    u32 of[11];
+    u32 of[12];
     u32 used;
     f32 opacity;
     f32 cutoff;
-    u32 _pad0;
-    u32 _pad1;
+    f32 coat_bend;
 };
 
 struct Imagery {
@@ -30,7 +29,10 @@ inline Vec3 shining(Vec3 radiance, Vec3 by) {
 }
 
 inline Texel map_at(const Imagery &imagery, u32 map, const Surface &surface) {
-    return sample_texture(imagery.texels, imagery.textures[map >> 2], surface.u, surface.v);
+    const Texture &texture = imagery.textures[map >> 2];
+    bool second = texture.second == 1;
+    return sample_texture(imagery.texels, texture, second ? surface.second_u : surface.u,
+                          second ? surface.second_v : surface.v);
 }
 
 inline f32 part_of(Texel value, u32 channel) {
@@ -43,13 +45,13 @@ inline f32 cut(const Maps &maps, f32 opacity) {
     return opacity;
 }
 
-inline Vec3 bent_normal(const Surface &surface, Vec3 value, f32 bend) {
+inline Vec3 bent_normal(const Surface &surface, Vec3 normal, Vec3 value, f32 bend) {
     f32 right = (2.0f * value.x - 1.0f) * bend;
     f32 up = (2.0f * value.y - 1.0f) * bend;
-    if (right == 0.0f && up == 0.0f) return surface.shading;
+    if (right == 0.0f && up == 0.0f) return normal;
     f32 away = greater(2.0f * value.z - 1.0f, 1e-3f);
-    Vec3 upwards = cross(surface.shading, surface.tangent) * surface.handedness;
-    return normalize(surface.tangent * right + upwards * up + surface.shading * away);
+    Vec3 upwards = cross(normal, surface.tangent) * surface.handedness;
+    return normalize(surface.tangent * right + upwards * up + normal * away);
 }
 
 // One lookup in the code, however many textures there are.
@@ -65,7 +67,12 @@ inline Material material_at(const Imagery &imagery, const Material &material, Su
         switch (place) {
         case MAP_COLOR: here.color = scaled(here.color, value.rgb); break;
         case MAP_EMISSION: here.emission = shining(maps.emission, value.rgb); break;
-        case MAP_NORMAL: surface.shading = bent_normal(surface, value.rgb, maps.bend); break;
+        case MAP_NORMAL: surface.shading = bent_normal(surface, surface.shading, value.rgb, maps.bend); break;
+        case MAP_COAT_NORMAL:
+            if ((KINDS & COAT_NORMALS) != 0) {
+                surface.coat = bent_normal(surface, surface.coat, value.rgb, maps.coat_bend);
+            }
+            break;
         case MAP_ROUGHNESS: here.alpha = greater(here.alpha * (part * part), MIN_ALPHA); break;
         case MAP_METALLIC: here.metallic = here.metallic * part; break;
         case MAP_TRANSMISSION: here.transmission = here.transmission * part; break;
@@ -80,6 +87,7 @@ inline Material material_at(const Imagery &imagery, const Material &material, Su
         default: here.eta = scaled(here.eta, value.rgb);
         }
     }
+    if ((maps.used & (1u << MAP_COAT_NORMAL)) == 0) surface.coat = surface.shading;
     return here;
 }
 

@@ -18,7 +18,7 @@ inline u32 veil_key(Sampler sampler, u32 bounce, u32 ray) {
 
 inline f32 veil_number(u32 key, u32 number, u32 instance) { return unit(hash(key ^ hash(number ^ hash(instance)))); }
 
-inline Pair coordinates_at(const Veils &veils, const Ray &ray, const PlacedHit &found) {
+inline Pair coordinates_at(const Veils &veils, const Ray &ray, const PlacedHit &found, u32 second) {
     const Hit &hit = found.hit;
     const Primitive &primitive = veils.scene.primitives[hit.primitive];
     if (primitive.kind == SPHERE) {
@@ -28,7 +28,9 @@ inline Pair coordinates_at(const Veils &veils, const Ray &ray, const PlacedHit &
         const Instance &placed = veils.scene.instances[found.instance];
         if ((placed.holds & COORDINATES) != 0) {
             Corners at = veils.corners[hit.primitive + placed.corners];
-            const MeshVertex &a = veils.vertices[at.a], &b = veils.vertices[at.b], &c = veils.vertices[at.c];
+            u32 next = second & ((placed.holds & SECOND_COORDINATES) != 0 ? 1u : 0u);
+            const MeshVertex &a = veils.vertices[at.a + next], &b = veils.vertices[at.b + next];
+            const MeshVertex &c = veils.vertices[at.c + next];
             f32 first = 1.0f - hit.u - hit.v;
             return {a.u * first + b.u * hit.u + c.u * hit.v, a.v * first + b.v * hit.u + c.v * hit.v};
         }
@@ -44,9 +46,10 @@ inline f32 opacity_at(const Veils &veils, const Ray &ray, const PlacedHit &found
     if (number == 0) return 1.0f;
     const Maps &maps = veils.imagery.maps[number];
     if ((maps.used & (1u << MAP_OPACITY)) == 0) return cut(maps, maps.opacity);
-    Pair at = coordinates_at(veils, ray, found);
     u32 map = maps.of[MAP_OPACITY];
-    Texel value = sample_texture(veils.imagery.texels, veils.imagery.textures[map >> 2], at.x, at.y);
+    const Texture &texture = veils.imagery.textures[map >> 2];
+    Pair at = coordinates_at(veils, ray, found, texture.second);
+    Texel value = sample_texture(veils.imagery.texels, texture, at.x, at.y);
     return cut(maps, maps.opacity * part_of(value, map & 3));
 }
 

@@ -21,9 +21,10 @@ struct Surface {
     f32 error;
     Vec3 lift;
     Vec3 shading;
+    Vec3 coat;
     Vec3 tangent;
     f32 handedness;
-    f32 u, v;
+    f32 u, v, second_u, second_v;
     u32 material;
 };
 
@@ -136,12 +137,13 @@ inline Surface surface_at(const Primitive &primitive, const Ray &ray, const Hit 
     if (primitive.kind == SPHERE) {
         Vec3 normal = normalize(ray.origin + ray.direction * hit.distance - primitive.a);
         Pair at = sphere_coordinates(normal);
-        return {primitive.a + normal * primitive.b.x, normal, error, {0.0f, 0.0f, 0.0f}, normal, sphere_tangent(normal), 1.0f, at.x, at.y,
-                primitive.material};
+        return {primitive.a + normal * primitive.b.x, normal, error, {0.0f, 0.0f, 0.0f}, normal, normal, sphere_tangent(normal),
+                1.0f, at.x, at.y, at.x, at.y, primitive.material};
     }
     Vec3 ab = primitive.b - primitive.a;
     Vec3 ac = primitive.c - primitive.a;
     Vec3 normal = normalize(cross(ab, ac));
-    return {primitive.a + ab * hit.u + ac * hit.v, normal, error, {0.0f, 0.0f, 0.0f}, normal, normalize(ab), 1.0f, hit.u, 1.0f - hit.v,
-            primitive.material};
+    f32 v = 1.0f - hit.v;
+    return {primitive.a + ab * hit.u + ac * hit.v, normal, error, {0.0f, 0.0f, 0.0f}, normal, normal, normalize(ab), 1.0f,
+            hit.u, v, hit.u, v, primitive.material};
 }

@@ -151,8 +151,12 @@ inline bool shade_path(const World &world, bool scatters, const Hit &hit, Vertex
     if (PLACED && table.maps != 0) material = material_at(world.imagery, table, surface);
     f32 cosine = -dot(vertex.ray.direction, surface.normal);
     bool front = cosine > 0.0f;
-    if (front && max_component(material.emission) > 0.0f) {
-        vertex.emitted = emission(world, hit, material.emission, vertex, cosine);
+    if (max_component(material.emission) > 0.0f) {
+        if (front) {
+            vertex.emitted = emission(world, hit, material.emission, vertex, cosine);
+        } else if ((material.flags & SHINES_BEHIND) != 0) {
+            vertex.emitted = vertex.throughput.rgb * material.emission;
+        }
     }
     if (!scatters || (!front && material.one_sided == 1)) return false;
     if ((KINDS & ABSORBING) != 0 && !front && max_component(material.absorption) > 0.0f) {
@@ -162,9 +166,15 @@ inline bool shade_path(const World &world, bool scatters, const Hit &hit, Vertex
     surface.normal = surface.normal * side;
     surface.shading = PLACED ? consistent_normal(surface.shading * side, surface.normal, -vertex.ray.direction)
                              : surface.normal;
-    f32 cos_eye = -dot(vertex.ray.direction, surface.shading);
+    f32 cos_eye = -dot(vertex.ray.direction, surface.shading), cos_coat = cos_eye;
+    if ((KINDS & COAT_NORMALS) != 0) {
+        surface.coat = PLACED ? consistent_normal(surface.coat * side, surface.normal, -vertex.ray.direction)
+                              : surface.normal;
+        cos_coat = -dot(vertex.ray.direction, surface.coat);
+    }
     Pair choice = pair(vertex.numbers, vertex.bounce, PAIR_CHOICE);
-    Bsdf bsdf = bsdf_of(world.energy, material, cos_eye, front);
+    Bsdf bsdf = bsdf_of(world.energy, material, cos_eye, cos_coat, front);
+    bsdf.coat_normal = surface.coat;
     scatter<PLACED>(world, choice.x, bsdf, hit.primitive, surface, vertex);
     return max_component(vertex.throughput.rgb) > 0.0f &&
            survives_roulette(vertex.bounce, choice.y, vertex.throughput);

@@ -15,9 +15,9 @@ struct alignas(16) Texture {
     f32 v_at_zero;
     u32 wrap_v;
     u32 filter;
+    u32 second;
     u32 _pad0;
     u32 _pad1;
-    u32 _pad2;
 };
 
 struct Texel {

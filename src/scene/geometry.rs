@@ -127,10 +127,19 @@ impl Geometry {
         let mut uses = vec![Uses::default(); model.meshes.len()];
         for instance in &model.instances {
             let uses = &mut uses[instance.mesh];
-            let material = material(instance.material);
             uses.count += 1;
-            uses.mapped |= materials.is_textured(material);
-            uses.bent |= materials.has_map(material, Parameter::Normal);
+            let mut parts = model.meshes[instance.mesh].parts.clone();
+            parts.dedup();
+            parts.push(instance.material as u32);
+            parts.sort_unstable();
+            parts.dedup();
+            for part in parts {
+                let material = material(part as usize);
+                uses.mapped |= materials.is_textured(material);
+                uses.bent |= [Parameter::Normal, Parameter::ClearcoatNormal]
+                    .iter()
+                    .any(|&parameter| materials.has_map(material, parameter));
+            }
         }
         let mut flat = 0;
         for instance in &model.instances {
@@ -140,26 +149,37 @@ impl Geometry {
             for corner in mesh.corners() {
                 check_place(transform.transform_point3(corner.as_dvec3()), "a vertex")?;
             }
-            let material = material(instance.material);
-            if mesh.number.is_none() && uses.pays_flat(mesh, material, materials) {
-                flat += self.push_flat(mesh, &transform, material)?;
+            let own = material(instance.material);
+            let gathered = !mesh.parts.is_empty();
+            if mesh.number.is_none() && !gathered && uses.pays_flat(mesh, own, materials) {
+                flat += self.push_flat(mesh, &transform, own)?;
                 continue;
             }
-            let number = match mesh.number {
-                Some(number) => number,
-                None => {
-                    flat += mesh.leave_out(|corners| !has_area(corners));
-                    if mesh.triangles.is_empty() {
-                        continue;
-                    }
-                    mesh.settle_coordinates(uses.mapped, uses.bent)?;
-                    let number = self.push_mesh(mesh.take(material))?;
-                    mesh.number = Some(number);
-                    number
+            if mesh.number.is_none() {
+                flat += mesh.leave_out(|corners| !has_area(corners));
+                if mesh.triangles.is_empty() {
+                    continue;
+                }
+                mesh.settle_coordinates(uses.mapped, uses.bent)?;
+            }
+            let wanted = mesh.materials(own, &material);
+            let (number, other) = match (mesh.number, &wanted[..]) {
+                (None, _) => (self.push_mesh(mesh.take(wanted))?, None),
+                (Some(number), _) if self.meshes[number as usize].materials == wanted => {
+                    (number, None)
+                }
+                (Some(number), &[only]) => (number, Some(only)),
+                // It was stored with a single material in the place of its own.
+                (Some(number), _) => {
+                    let stored = self.meshes[number as usize].clone();
+                    let own = Mesh {
+                        materials: wanted,
+                        ..stored
+                    };
+                    (self.push_mesh(own)?, None)
                 }
             };
-            let own = self.meshes[number as usize].materials[0];
-            let other = (material != own).then_some(material);
+            mesh.number = Some(number);
             // What is scaled to nothing is hidden.
             if let Some(instance) = placed(number, &transform, other) {
                 self.push_instance(instance)?;

@@ -62,6 +62,19 @@ pub(super) fn read(path: &Path) -> Result<Model, String> {
     if !used.is_empty() {
         model.note(format!("not shown: {}", used.join(", ")));
     }
+    let root = &file.root;
+    match root.animations.len() {
+        0 => {}
+        1 => model.note("shown at rest: its animation does not play".to_owned()),
+        count => model.note(format!(
+            "shown at rest: none of its {count} animations plays"
+        )),
+    }
+    if root.scenes.len() > 1 {
+        let shown = root.scene.map_or(0, |scene| scene.value());
+        let count = root.scenes.len();
+        model.note(format!("shown is scene {shown} of {count}, counted from 0"));
+    }
     nodes::place(&file, &mut model)?;
     if model.instances.is_empty() {
         return Err("has no triangles that can be shown".to_owned());

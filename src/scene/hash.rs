@@ -5,7 +5,8 @@ use xxhash_rust::xxh3::Xxh3;
 
 use super::{
     Camera, DirectLight, Environment, Focus, Instance, Lens, Light, Maps, Masking, Mesh, Metal,
-    PixelFilter, Principled, Projection, Roughness, Scene, Sphere, Surface, Texture, Triangle,
+    Parameter, PixelFilter, Principled, Projection, Roughness, Scene, Sphere, Surface, Texture,
+    Triangle,
 };
 
 impl Scene {
@@ -105,6 +106,7 @@ fn mesh_hash(mesh: &Mesh, by_index: &[[u8; 16]]) -> [u8; 16] {
         materials,
         normals,
         uvs,
+        second_uvs,
         tangents,
     } = mesh;
     let mut hash = Words::default();
@@ -114,6 +116,7 @@ fn mesh_hash(mesh: &Mesh, by_index: &[[u8; 16]]) -> [u8; 16] {
     }
     hash.number(uvs.len() as u64);
     uvs.iter().for_each(|uv| hash.floats(*uv));
+    second_uvs.iter().for_each(|uv| hash.floats(*uv));
     hash.number(tangents.len() as u64);
     tangents.iter().for_each(|tangent| hash.floats(*tangent));
     hash.number(triangles.len() as u64);
@@ -272,6 +275,7 @@ fn material_hash(surface: &Surface) -> [u8; 16] {
             clearcoat,
             clearcoat_roughness,
             emission,
+            both_sides,
             one_sided,
             absorption,
         }) => {
@@ -281,16 +285,19 @@ fn material_hash(surface: &Surface) -> [u8; 16] {
             hash.vector(specular_color);
             hash.floats([transmission, clearcoat, clearcoat_roughness]);
             hash.vector(emission);
+            hash.both_sides(both_sides);
             hash.absorption(absorption);
         }
         Surface::Emissive {
             radiance,
             albedo,
             one_sided,
+            both_sides,
         } => {
             hash.0.update(&[3, one_sided.into()]);
             hash.vector(radiance);
             hash.vector(albedo);
+            hash.both_sides(both_sides);
         }
     }
     hash.0.digest128().to_le_bytes()
@@ -303,12 +310,16 @@ fn texture_hash(texture: &Texture, image: u128) -> [u8; 16] {
         wrap: [across, down],
         filter,
         transform,
+        second,
     } = texture;
     let mut hash = Words::default();
     hash.0.update(&image.to_le_bytes());
     hash.0
         .update(&[encoding as u8, across as u8, down as u8, filter as u8]);
     hash.floats(transform.to_cols_array());
+    if second {
+        hash.0.update(b"second");
+    }
     hash.0.digest128().to_le_bytes()
 }
 
@@ -317,11 +328,15 @@ fn maps_hash(material: [u8; 16], maps: &Maps, textures: &[[u8; 16]]) -> [u8; 16]
     let Maps {
         textures: of,
         bend,
+        coat_bend,
         opacity,
         cutoff,
     } = maps;
     hash.0.update(&material);
     hash.floats([*bend]);
+    if of.contains_key(&Parameter::ClearcoatNormal) {
+        hash.floats([*coat_bend]);
+    }
     if (*opacity, *cutoff) != (1.0, 0.0) {
         hash.0.update(b"opacity");
         hash.floats([*opacity, *cutoff]);
@@ -383,6 +398,12 @@ impl Words {
                 self.0.update(&[1]);
                 self.vector(color);
             }
+        }
+    }
+
+    fn both_sides(&mut self, both_sides: bool) {
+        if both_sides {
+            self.0.update(b"both sides");
         }
     }
 

@@ -30,7 +30,7 @@ impl Materials {
     pub(super) fn adopt(&mut self, model: &Model, spp: u32) -> Result<u32, String> {
         let textures = self.library.adopt(&model.library);
         let first = self.surfaces.len() as u32;
-        for (index, ModelMaterial { surface, maps }) in (first..).zip(&model.materials) {
+        for (index, ModelMaterial { surface, maps, .. }) in (first..).zip(&model.materials) {
             let mut maps = maps.clone();
             let moved = |map: &mut Map| map.texture = textures[map.texture as usize];
             maps.textures.values_mut().for_each(moved);
@@ -189,6 +189,7 @@ fn principled<'a>(
         })
     };
     parameters.normal(written.normal)?;
+    parameters.clearcoat_normal(written.clearcoat_normal)?;
     parameters.opacity(written.opacity, written.cutoff)?;
     let default = Principled::default();
     let mut part = |field, raw: Option<Raw<'a>>, parameter, default| {
@@ -248,6 +249,7 @@ fn principled<'a>(
         emission: written.emission.map_or(Ok(default.emission), |raw| {
             parameters.radiance("emission", raw, spp)
         })?,
+        both_sides: flag("both_sides", written.both_sides)?,
         one_sided: flag("one_sided", written.one_sided)?,
         absorption: absorption(source, object, written.absorption)?,
     })
@@ -282,10 +284,11 @@ fn material<'a>(
     parameters: &mut Parameters<'_, '_, 'a>,
     spp: u32,
 ) -> Result<Surface, Error> {
-    let flag = |raw: Option<Raw>| match raw {
-        Some(raw) => source.field(object, "one_sided", raw, "true or false", |_| true),
+    let named_flag = |field: &str, raw: Option<Raw>| match raw {
+        Some(raw) => source.field(object, field, raw, "true or false", |_| true),
         None => Ok(false),
     };
+    let flag = |raw| named_flag("one_sided", raw);
     Ok(match source.parse(object)? {
         MaterialText::Diffuse {
             albedo,
@@ -409,6 +412,7 @@ fn material<'a>(
         MaterialText::Emissive {
             radiance: raw,
             albedo,
+            both_sides,
             one_sided,
             normal,
             opacity,
@@ -422,6 +426,7 @@ fn material<'a>(
                     parameters.part("albedo", raw, Parameter::Color)
                 })?,
                 one_sided: flag(one_sided)?,
+                both_sides: named_flag("both_sides", both_sides)?,
             }
         }
     })

@@ -14,7 +14,7 @@ use std::{
     path::Path,
 };
 
-use glam::{Vec2, Vec3};
+use glam::{Vec2, Vec3, Vec4};
 
 use super::{
     Surface,
@@ -97,8 +97,10 @@ fn from_top(uv: Vec2) -> [f32; 2] {
 }
 
 /// A colour of a vertex as files have it: 0 to 1, by sRGB's curve.
-fn linear(color: Vec3) -> Vec3 {
-    color.map(|part| srgb_value(part.clamp(0.0, 1.0).into()))
+fn linear(color: Vec3) -> Vec4 {
+    color
+        .map(|part| srgb_value(part.clamp(0.0, 1.0).into()))
+        .extend(1.0)
 }
 
 /// What a surface is made of of which nothing is known but the colours of its vertices.
@@ -110,11 +112,13 @@ fn painted() -> ModelMaterial {
 /// Reads a model's file and what it refers to.
 pub(super) fn read_model(path: &Path) -> Result<Model, String> {
     open_plain(path, &MODEL_TYPES)?;
-    match file_type(path).as_str() {
+    let mut model = match file_type(path).as_str() {
         "ply" => ply_model::read(&mut open(path)?),
         "obj" => obj_model::read(&mut open(path)?, path.parent().unwrap_or(Path::new(""))),
         _ => gltf::read(path),
-    }
+    }?;
+    model.gather()?;
+    Ok(model)
 }
 
 /// Opens a PLY or OBJ file that is not empty.

@@ -2,7 +2,7 @@
 
 use std::mem::take;
 
-use glam::{DAffine3, DVec3, Vec3};
+use glam::{DAffine3, DVec3, Vec3, Vec4};
 
 use super::{Light, Maps, Mesh, Surface, memory, source::MAX_LENGTH, tangents, texture::Library};
 
@@ -31,12 +31,16 @@ pub(super) struct ModelMesh {
     pub(super) normals: Option<Vec<Vec3>>,
     /// (0, 0) is the upper left of an image.
     pub(super) uvs: Option<Vec<[f32; 2]>>,
+    /// A second set of them.
+    pub(super) second_uvs: Option<Vec<[f32; 2]>>,
     /// Along growing u, of length 1; the last is the side of the bitangent, 1 or -1.
     pub(super) tangents: Option<Vec<[f32; 4]>>,
-    /// Linear sRGB, by which a material's colour is multiplied.
-    pub(super) colors: Option<Vec<Vec3>>,
+    /// Linear sRGB, by which a material's colour is multiplied, and its opacity by the last.
+    pub(super) colors: Option<Vec<Vec4>>,
     /// Counter-clockwise from the front.
     pub(super) triangles: Vec<[u32; 3]>,
+    /// The material of each triangle, of one that was gathered of several; else none, and instances say it.
+    pub(super) parts: Vec<u32>,
     /// Corners of the box around it.
     pub(super) bounds: (Vec3, Vec3),
     /// Its number in the scene, where its vertices went to.
@@ -61,6 +65,8 @@ pub(super) struct ModelInstance {
 pub(super) struct ModelMaterial {
     pub(super) surface: Surface,
     pub(super) maps: Maps,
+    /// Whether the alpha of its colours says what it hides.
+    pub(super) veiled: bool,
 }
 
 impl Default for ModelMaterial {
@@ -80,6 +86,7 @@ impl From<Surface> for ModelMaterial {
         ModelMaterial {
             surface,
             maps: Maps::default(),
+            veiled: false,
         }
     }
 }
@@ -212,18 +219,35 @@ impl ModelMesh {
         let before = self.triangles.len();
         let positions = &self.positions;
         let corners = |triangle: &[u32; 3]| triangle.map(|vertex| positions[vertex as usize]);
-        self.triangles.retain(|triangle| !wrong(&corners(triangle)));
+        let wrong = |triangle: &[u32; 3]| wrong(&corners(triangle));
+        if !self.parts.is_empty() {
+            let mut triangles = self.triangles.iter();
+            self.parts
+                .retain(|_| triangles.next().is_some_and(|triangle| !wrong(triangle)));
+        }
+        self.triangles.retain(|triangle| !wrong(triangle));
         (before - self.triangles.len()) as u64
     }
 
-    /// Its triangles and vertices, of this material, leaving it empty.
-    pub(super) fn take(&mut self, material: u32) -> Mesh {
+    /// Indices into the scene's materials, by triangle, or one for all: `own` unless it has parts, whose materials `of` gives.
+    pub(super) fn materials(&self, own: u32, of: impl Fn(usize) -> u32) -> Vec<u32> {
+        let mut materials: Vec<u32> = self.parts.iter().map(|&part| of(part as usize)).collect();
+        if materials.iter().all(|&material| material == materials[0]) {
+            let only = materials.first().copied().unwrap_or(own);
+            materials = vec![only];
+        }
+        materials
+    }
+
+    /// Its triangles and vertices, of one material or of one for each triangle, leaving it empty but for its parts.
+    pub(super) fn take(&mut self, materials: Vec<u32>) -> Mesh {
         Mesh {
             positions: take(&mut self.positions),
             triangles: take(&mut self.triangles),
-            materials: vec![material],
+            materials,
             normals: self.normals.take().unwrap_or_default(),
             uvs: self.uvs.take().unwrap_or_default(),
+            second_uvs: self.second_uvs.take().unwrap_or_default(),
             tangents: self.tangents.take().unwrap_or_default(),
         }
     }
@@ -252,10 +276,12 @@ impl ModelMesh {
             left_out.push("normals");
         }
         let finite = |uvs: &Vec<[f32; 2]>| uvs.as_flattened().iter().all(|uv| uv.is_finite());
-        if self.uvs.take_if(|uvs| !finite(uvs)).is_some() {
-            left_out.push("texture coordinates");
+        for uvs in [&mut self.uvs, &mut self.second_uvs] {
+            if uvs.take_if(|uvs| !finite(uvs)).is_some() {
+                left_out.push("texture coordinates");
+            }
         }
-        let finite = |colors: &Vec<Vec3>| colors.iter().all(|color| color.is_finite());
+        let finite = |colors: &Vec<Vec4>| colors.iter().all(|color| color.is_finite());
         if self.colors.take_if(|colors| !finite(colors)).is_some() {
             left_out.push("colors");
         }

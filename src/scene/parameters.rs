@@ -97,21 +97,47 @@ impl<'m, 's, 'a> Parameters<'m, 's, 'a> {
 
     /// A normal map; its factor is how far it bends.
     pub(super) fn normal(&mut self, raw: Option<Raw<'a>>) -> Result<(), Error> {
-        let Some(raw) = raw else { return Ok(()) };
+        if let Some(bend) = self.normal_map("normal", raw, Parameter::Normal)? {
+            self.maps.bend = bend;
+        }
+        Ok(())
+    }
+
+    /// The same, of a coat.
+    pub(super) fn clearcoat_normal(&mut self, raw: Option<Raw<'a>>) -> Result<(), Error> {
+        let bend = self.normal_map("clearcoat_normal", raw, Parameter::ClearcoatNormal)?;
+        if let Some(bend) = bend {
+            self.maps.coat_bend = bend;
+        }
+        Ok(())
+    }
+
+    /// How far it bends, if that is said.
+    fn normal_map(
+        &mut self,
+        field: &str,
+        raw: Option<Raw<'a>>,
+        parameter: Parameter,
+    ) -> Result<Option<f32>, Error> {
+        let Some(raw) = raw else { return Ok(None) };
         let Some(written) = self.written(raw)? else {
             let found = excerpt(raw.trim().get_ron());
-            let problem = format!("normal: found `{found}`, expected Texture(..)");
+            let problem = format!("{field}: found `{found}`, expected Texture(..)");
             return Err(self.source.error(self.object, raw, problem));
         };
-        if let Some(factor) = written.factor {
-            let valid = |bend: f64| (-100.0..=100.0).contains(&bend);
-            let expected = "a number from -100 to 100";
-            let bend = self
-                .source
-                .number(self.object, "factor", factor, expected, valid)?;
-            self.maps.bend = bend as f32;
-        }
-        self.note("normal", &written, Parameter::Normal, Encoding::Linear)
+        let bend = match written.factor {
+            Some(factor) => {
+                let valid = |bend: f64| (-100.0..=100.0).contains(&bend);
+                let expected = "a number from -100 to 100";
+                let bend = self
+                    .source
+                    .number(self.object, "factor", factor, expected, valid)?;
+                Some(bend as f32)
+            }
+            None => None,
+        };
+        self.note(field, &written, parameter, Encoding::Linear)?;
+        Ok(bend)
     }
 
     /// How much the surface hides, and what as good as all is.

@@ -19,6 +19,7 @@ pub(super) fn make(mesh: &mut ModelMesh) -> Result<(), String> {
     let (Some(normals), Some(uvs)) = (&mut mesh.normals, &mut mesh.uvs) else {
         return Ok(());
     };
+    let mut second_uvs = mesh.second_uvs.as_mut();
     let first = mesh.positions.len();
     let mut sides: Vec<f32> = room(first)?;
     sides.resize(first, 0.0);
@@ -46,6 +47,10 @@ pub(super) fn make(mesh: &mut ModelMesh) -> Result<(), String> {
                     normals.push(normals[at]);
                     make_room(uvs)?;
                     uvs.push(uvs[at]);
+                    if let Some(uvs) = &mut second_uvs {
+                        make_room(uvs)?;
+                        uvs.push(uvs[at]);
+                    }
                     make_room(&mut sides)?;
                     sides.push(side);
                 }

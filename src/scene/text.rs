@@ -207,6 +207,8 @@ pub(super) enum MaterialText<'a> {
         #[serde(default, deserialize_with = "given")]
         albedo: Option<Raw<'a>>,
         #[serde(default, deserialize_with = "given")]
+        both_sides: Option<Raw<'a>>,
+        #[serde(default, deserialize_with = "given")]
         one_sided: Option<Raw<'a>>,
         #[serde(default, deserialize_with = "given")]
         normal: Option<Raw<'a>>,
@@ -270,6 +272,10 @@ pub(super) struct PrincipledText<'a> {
     pub(super) clearcoat: Option<Raw<'a>>,
     #[serde(default, deserialize_with = "given")]
     pub(super) clearcoat_roughness: Option<Raw<'a>>,
+    #[serde(default, deserialize_with = "given")]
+    pub(super) clearcoat_normal: Option<Raw<'a>>,
+    #[serde(default, deserialize_with = "given")]
+    pub(super) both_sides: Option<Raw<'a>>,
     #[serde(default, deserialize_with = "given")]
     pub(super) emission: Option<Raw<'a>>,
     #[serde(default, deserialize_with = "given")]

@@ -9,7 +9,7 @@ use std::{
 use glam::{Affine2, DVec3, Vec2, Vec3};
 use serde::Deserialize;
 
-use super::{Image, Texels};
+use super::{Image, Texels, bumps};
 use crate::texture::srgb_value;
 
 /// An image as it lies on a surface.
@@ -25,6 +25,8 @@ pub struct Texture {
     pub filter: Filter,
     /// From the surface's coordinates to the image's: (0, 0) is its upper left corner, (1, 1) its lower right one.
     pub transform: Affine2,
+    /// Whether it lies by a mesh's second coordinates, if it has such.
+    pub second: bool,
 }
 
 /// What the numbers of an image are. Alpha is linear in any case.
@@ -37,7 +39,7 @@ pub enum Encoding {
 }
 
 /// How an image goes on beyond its edges.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Hash)]
 pub enum Wrap {
     /// Beside itself, again and again.
     Repeat,
@@ -96,6 +98,8 @@ pub enum Parameter {
     SpecularColor,
     /// Of any material: how much it hides of what is behind it.
     Opacity,
+    /// Of a principled material: as `Normal`, of its coat alone, which else has the surface's.
+    ClearcoatNormal,
 }
 
 /// A texture that scales a parameter: what the parameter is where the texture is 1 stands in the material.
@@ -114,6 +118,8 @@ pub struct Maps {
     pub textures: BTreeMap<Parameter, Map>,
     /// How far a normal map bends: 1 as it says, 0 not at all.
     pub bend: f32,
+    /// The same of the coat's.
+    pub coat_bend: f32,
     /// How much the surface hides of what is behind it, 0..=1, where its texture is 1.
     pub opacity: f32,
     /// If above 0: the surface hides all where it is at least as opaque, and nothing elsewhere.
@@ -126,6 +132,7 @@ impl Default for Maps {
         Maps {
             textures: BTreeMap::new(),
             bend: 1.0,
+            coat_bend: 1.0,
             opacity: 1.0,
             cutoff: 0.0,
         }
@@ -141,6 +148,7 @@ impl Texture {
             wrap: [Wrap::Repeat; 2],
             filter: Filter::Bilinear,
             transform: Affine2::IDENTITY,
+            second: false,
         }
     }
 
@@ -163,6 +171,8 @@ pub(super) struct Library {
     pub(super) images: Vec<Arc<Image>>,
     pub(super) textures: Vec<Texture>,
     by_path: HashMap<PathBuf, u32>,
+    /// Normal maps by their image of heights, the bits of its scale, and how it goes on.
+    bumps: HashMap<(u32, u32, Wrap), u32>,
 }
 
 impl Library {
@@ -228,6 +238,18 @@ impl Library {
             encoding: Encoding::Linear,
             ..texture
         })
+    }
+
+    /// The index of the normal map of an image of heights, times `scale`.
+    pub(super) fn bumps(&mut self, image: u32, scale: f32, wrap: Wrap) -> Result<u32, String> {
+        let key = (image, scale.to_bits(), wrap);
+        if let Some(&known) = self.bumps.get(&key) {
+            return Ok(known);
+        }
+        let normals = bumps::normals(&self.images[image as usize], scale, wrap)?;
+        let number = self.image(normals);
+        self.bumps.insert(key, number);
+        Ok(number)
     }
 
     /// The largest number of a texture's colours.

@@ -1,9 +1,9 @@
-//! Colours of vertices, which multiply those of a material: as textures that a mesh alone looks at.
+//! Colours of vertices, which multiply those of a material, and its opacity by their alpha: as textures that a mesh alone looks at.
 //!
 //! Each triangle has four texels of its own, the colours of its corners and a fourth so that what is between them
 //! bilinearly is what is between them on the triangle.
 
-use glam::Vec3;
+use glam::{Vec3, Vec4};
 
 use super::{
     Channel, Encoding, Image, Map, Parameter, Principled, Surface, Texels, Texture,
@@ -22,8 +22,15 @@ impl Model {
             return Ok(tinted);
         }
         let mut tinted = self.materials[material].clone();
-        let first = colors.first().copied().unwrap_or(Vec3::ONE);
-        if colors.iter().all(|&color| color == first) {
+        let first = colors.first().copied().unwrap_or(Vec4::ONE);
+        let hides = |color: &Vec4| color.w.clamp(0.0, 1.0);
+        let even = colors.iter().all(|color| hides(color) == hides(&first));
+        if tinted.veiled && even {
+            tinted.maps.opacity *= hides(&first);
+        }
+        let veiled = tinted.veiled && !even;
+        let first = first.truncate();
+        if !veiled && colors.iter().all(|color| color.truncate() == first) {
             multiply(&mut tinted, first);
         } else {
             if !tinted.maps.textures.is_empty() {
@@ -44,11 +51,14 @@ impl Model {
                 } => Parameter::Emission,
                 _ => Parameter::Color,
             };
-            let channel = Channel::Red;
-            tinted
-                .maps
-                .textures
-                .insert(parameter, Map { texture, channel });
+            let mut insert = |parameter, channel| {
+                let map = Map { texture, channel };
+                tinted.maps.textures.insert(parameter, map);
+            };
+            insert(parameter, Channel::Red);
+            if veiled {
+                insert(Parameter::Opacity, Channel::Alpha);
+            }
         }
         self.materials.push(tinted);
         let number = self.materials.len() - 1;
@@ -89,7 +99,7 @@ fn painted(mesh: &mut ModelMesh) -> Result<Image, String> {
         let (x, y) = (2 * (number % columns), 2 * (number / columns));
         let [a, b, c] = triangle.map(|vertex| colors[vertex as usize]);
         for (across, down, color) in [(0, 0, a), (1, 0, b), (0, 1, c), (1, 1, b + c - a)] {
-            texels[(y + down) * width + x + across] = color.extend(1.0).to_array();
+            texels[(y + down) * width + x + across] = color.to_array();
         }
         let middle = |at: usize, size: usize| ((at as f64 + 0.5) / size as f64) as f32;
         for (across, down) in [(0, 0), (1, 0), (0, 1)] {
@@ -109,6 +119,7 @@ fn painted(mesh: &mut ModelMesh) -> Result<Image, String> {
     }
     mesh.tangents = None;
     mesh.uvs = Some(uvs);
+    mesh.second_uvs = None;
     Ok(Image {
         width: width as u32,
         height: height as u32,

@@ -28,7 +28,7 @@ use crate::{
     light::{Lamp, Light, Surroundings, sky_light},
     light_tree::LightNode,
     maps::Maps,
-    material::{ALL_KINDS, Material, PLACED_LIGHTS, PLAIN_KINDS},
+    material::{ALL_KINDS, Material, PLAIN_KINDS, RARE_KINDS},
     math::clamped,
     opacity::{LIGHT_RAY, PATH_RAY, Veils, nearest_veiled, occluded_veiled, veil_key},
     path::{NO_PRIMITIVE, ShadowRay, Span, Throughput, pixel_and_sample},
@@ -205,7 +205,7 @@ pub(super) fn veiled_source() -> Source {
         "kernels/megakernel_veiled.cu",
         include_str!("../../kernels/megakernel_veiled.cu"),
         "megakernel_veiled",
-        ALL_KINDS | PLACED_LIGHTS,
+        ALL_KINDS | RARE_KINDS,
     ))
 }
 
@@ -228,7 +228,7 @@ impl Megakernel {
         context: &Arc<CudaContext>,
         scene: SceneKind,
     ) -> Result<Megakernel, Error> {
-        let (source, name) = if scene.veiled || scene.materials & PLACED_LIGHTS != 0 {
+        let (source, name) = if scene.veiled || scene.materials & RARE_KINDS != 0 {
             (veiled_source(), "megakernel_veiled")
         } else if scene.plain {
             (source_for(scene.materials), "megakernel")

@@ -24,7 +24,7 @@ use crate::{
     },
     light_tree::{LightNode, NO_LIGHT},
     maps::{Maps, emission_at, material_at},
-    material::{ALL_KINDS, Material, PLACED_LIGHTS, PLAIN_KINDS, transmitted},
+    material::{ALL_KINDS, Material, PLAIN_KINDS, RARE_KINDS, SHINES_BEHIND, transmitted},
     math::{clamped, dot, lesser, max_component},
     path::{
         Hit, MOST_LIKELY, NO_PATH, NO_PRIMITIVE, ROULETTE_AFTER, Ray, Rgb, ShadowRay, Span,
@@ -137,8 +137,12 @@ pub(super) fn shade_path<const PLACED: bool>(
     };
     let cosine = -dot(vertex.ray.direction, surface.normal);
     let front = cosine > 0.0;
-    if front && max_component(material.emission) > 0.0 {
-        vertex.emitted = emission(world, hit, material.emission, vertex, cosine);
+    if max_component(material.emission) > 0.0 {
+        if front {
+            vertex.emitted = emission(world, hit, material.emission, vertex, cosine);
+        } else if material.flags & SHINES_BEHIND != 0 {
+            vertex.emitted = vertex.throughput.rgb * material.emission;
+        }
     }
     if !scatters || (!front && material.one_sided == 1) {
         return false;
@@ -148,19 +152,26 @@ pub(super) fn shade_path<const PLACED: bool>(
     }
     let side = if front { 1.0 } else { -1.0 };
     let normal = surface.normal * side;
-    let shading = if PLACED {
-        consistent_normal(surface.shading * side, normal, -vertex.ray.direction)
+    let (shading, coat) = if PLACED {
+        let to_eye = -vertex.ray.direction;
+        (
+            consistent_normal(surface.shading * side, normal, to_eye),
+            consistent_normal(surface.coat * side, normal, to_eye),
+        )
     } else {
-        normal
+        (normal, normal)
     };
     let surface = Surface {
         normal,
         shading,
+        coat,
         ..surface
     };
     let cos_eye = -dot(vertex.ray.direction, surface.shading);
+    let cos_coat = -dot(vertex.ray.direction, surface.coat);
     let choice = pair(vertex.numbers, vertex.bounce, PAIR_CHOICE);
-    let bsdf = bsdf_of(&world.energy, material, cos_eye, front);
+    let mut bsdf = bsdf_of(&world.energy, material, cos_eye, cos_coat, front);
+    bsdf.coat_normal = surface.coat;
     scatter::<PLACED>(world, choice.0, &bsdf, hit.primitive, &surface, vertex);
     max_component(vertex.throughput.rgb) > 0.0
         && survives_roulette(vertex.bounce, choice.1, &mut vertex.throughput)
@@ -395,8 +406,8 @@ pub(super) fn source(kinds: u32) -> Source {
 pub(super) fn source_for(kinds: u32) -> Source {
     source(if kinds & !PLAIN_KINDS == 0 {
         PLAIN_KINDS
-    } else if kinds & PLACED_LIGHTS != 0 {
-        ALL_KINDS | PLACED_LIGHTS
+    } else if kinds & RARE_KINDS != 0 {
+        ALL_KINDS | RARE_KINDS
     } else {
         ALL_KINDS
     })

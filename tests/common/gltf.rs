@@ -108,8 +108,8 @@ const PIXELS: [u8; 74] = [
 ];
 
 impl Gltf {
-    /// A little of all that is read: instances, a skin, a morph target, sparse and normalised numbers, a camera, a light,
-    /// colours, textures.
+    /// A little of all that is read: instances, a skin, a morph target, sparse and normalised numbers, cameras, a light,
+    /// colours, textures by two sets of coordinates, a coat, and meshes enough to be gathered.
     pub(crate) fn everything() -> Gltf {
         let mut gltf = Gltf::triangle();
         let indices = gltf.accessor(5121, "SCALAR", 4, &[0, 1, 2, 1]);
@@ -135,8 +135,8 @@ impl Gltf {
             { "primitives": [{ "attributes": { "POSITION": 0 }, "material": 1 }] },
         ]);
         gltf.json["skins"] = json!([{ "joints": [2] }]);
-        gltf.json["cameras"] =
-            json!([{ "type": "perspective", "perspective": { "yfov": 1.0, "znear": 0.1 } }]);
+        gltf.json["cameras"] = json!([{ "type": "perspective", "perspective": { "yfov": 1.0, "znear": 0.1 } },
+                { "type": "orthographic", "orthographic": { "xmag": 2, "ymag": 1, "znear": 0, "zfar": 9 } }]);
         gltf.json["extensions"] = json!({ "KHR_lights_punctual": { "lights": [
             { "type": "spot", "intensity": 10, "spot": { "innerConeAngle": 0.1, "outerConeAngle": 0.5 } }
         ] } });
@@ -158,7 +158,11 @@ impl Gltf {
             { "pbrMetallicRoughness": { "baseColorFactor": [0.5, 0.5, 0.5, 1], "roughnessFactor": 0.5, "baseColorTexture": texture },
               "normalTexture": texture, "alphaMode": "MASK", "alphaCutoff": 0.25,
               "extensions": { "KHR_materials_transmission": { "transmissionFactor": 1 }, "KHR_materials_ior": { "ior": 1.4 } } },
-            { "emissiveFactor": [1, 0.5, 0], "extensions": { "KHR_materials_emissive_strength": { "emissiveStrength": 2 } } },
+            { "emissiveFactor": [1, 0.5, 0], "extensions": { "KHR_materials_emissive_strength": { "emissiveStrength": 2 } },
+              "doubleSided": true, "alphaMode": "BLEND" },
+            { "pbrMetallicRoughness": { "baseColorTexture": { "index": 0, "texCoord": 1 } }, "normalTexture": { "index": 0 },
+              "extensions": { "KHR_materials_clearcoat": { "clearcoatFactor": 1,
+                "clearcoatNormalTexture": { "index": 0, "scale": 0.5 } } } },
         ]);
         gltf.json["nodes"] = json!([
             { "children": [1, 2, 3, 4] },
@@ -166,8 +170,30 @@ impl Gltf {
             { "translation": [0, 0, 4], "rotation": [0, 0, 0.6, 0.8] },
             { "mesh": 1, "scale": [1, 2, 1], "extensions": { "EXT_mesh_gpu_instancing": {
                 "attributes": { "TRANSLATION": places } } } },
-            { "camera": 0, "extensions": { "KHR_lights_punctual": { "light": 0 } }, "translation": [0, 0, 9] },
+            { "camera": 1, "extensions": { "KHR_lights_punctual": { "light": 0 } }, "translation": [0, 0, 9] },
         ]);
+        // Of one kind, in a place each, one of them mirrored.
+        for number in 0..4 {
+            let attributes =
+                json!({ "POSITION": 0, "NORMAL": normals, "TEXCOORD_0": uvs, "TEXCOORD_1": uvs });
+            let meshes = gltf.json["meshes"].as_array_mut().unwrap();
+            let mode = [4, 5, 6, 4][number];
+            meshes.push(
+                json!({ "name": number, "primitives": [{ "attributes": attributes, "material": 2,
+                "mode": mode, "targets": [{ "POSITION": moves }] }], "weights": [number] }),
+            );
+            let mesh = meshes.len() - 1;
+            let nodes = gltf.json["nodes"].as_array_mut().unwrap();
+            let side = if number == 3 { -1 } else { 1 };
+            nodes.push(
+                json!({ "mesh": mesh, "translation": [number, 1, 0], "scale": [side, 1, 1] }),
+            );
+            let node = nodes.len() - 1;
+            nodes[0]["children"]
+                .as_array_mut()
+                .unwrap()
+                .push(json!(node));
+        }
         gltf
     }
 

@@ -8,8 +8,8 @@ use raysieve::{
     picture::Picture,
     renderer::{BackendChoice, Renderer, Settings},
     scene::{
-        Channel, Encoding, Filter, Image, Instance, Map, Mesh, Parameter, Scene, Texels, Texture,
-        Wrap,
+        Channel, Encoding, Filter, Image, Instance, Map, Mesh, Parameter, Scene, Surface, Texels,
+        Texture, Wrap,
     },
     stats::Stats,
 };
@@ -108,7 +108,10 @@ pub(crate) fn placed_garden() -> Scene {
         tangents: Vec::new(),
         ..ball.clone()
     });
-    garden.meshes.push(ball);
+    garden.meshes.push(Mesh {
+        second_uvs: ball.uvs.iter().map(|&[u, v]| [v, 2.0 * u]).collect(),
+        ..ball
+    });
     let mut random = Random(5);
     for number in 0..40 {
         let mut direction = || Vec3::new(random.signed(), random.signed(), random.signed());
@@ -129,7 +132,8 @@ pub(crate) fn placed_garden() -> Scene {
     garden
 }
 
-/// The garden with meshes in it, of which some shine, unevenly.
+/// The garden with meshes in it, of which some shine, unevenly, and some to both sides; and with coats that have normals of
+/// their own.
 pub(crate) fn lit_garden() -> Scene {
     let mut garden = placed_garden();
     let lamp = 10;
@@ -142,6 +146,24 @@ pub(crate) fn lit_garden() -> Scene {
     };
     let maps = garden.maps.entry(lamp).or_default();
     maps.textures.insert(Parameter::Emission, map);
+    let Surface::Emissive { both_sides, .. } = &mut garden.materials[lamp as usize] else {
+        panic!("no lamp");
+    };
+    *both_sides = true;
+    let (paint, film) = (8, 9);
+    for instance in garden.instances.iter_mut().skip(1).step_by(6) {
+        instance.material = Some(paint);
+    }
+    for (material, parameter, texture) in [
+        (paint, Parameter::Normal, 1),
+        (paint, Parameter::ClearcoatNormal, 0),
+        (film, Parameter::ClearcoatNormal, 1),
+    ] {
+        let maps = garden.maps.entry(material).or_default();
+        (maps.bend, maps.coat_bend) = (0.5, 0.7);
+        let channel = Channel::Red;
+        maps.textures.insert(parameter, Map { texture, channel });
+    }
     garden
 }
 
@@ -209,7 +231,10 @@ fn paint(garden: &mut Scene) {
             filter: Filter::Nearest,
             ..laid(2, Encoding::Linear)
         },
-        laid(1, Encoding::Srgb),
+        Texture {
+            second: true,
+            ..laid(1, Encoding::Srgb)
+        },
     ];
     for (material, parameter, texture) in [
         (0, Parameter::Color, 0),

@@ -4,7 +4,7 @@ use glam::Vec3;
 
 use crate::{
     common::{on_cpu, render, scene},
-    mean,
+    expect, mean, measure,
 };
 
 #[test]
@@ -84,5 +84,35 @@ fn one_sided_surfaces_are_black_from_behind() {
                 "{material}: {got_back} from behind"
             );
         }
+    }
+}
+
+/// What shines to both sides fills a room from behind as from the front: its light is found in another way, and is the same.
+#[test]
+fn the_back_of_a_lamp_with_two_sides_shines_as_its_front() {
+    let seen = |turned: bool, direct_light: &str| {
+        let edges = if turned {
+            "edge_u: (0, 0, 2), edge_v: (2, 0, 0)"
+        } else {
+            "edge_u: (2, 0, 0), edge_v: (0, 0, 2)"
+        };
+        measure(&scene(&format!(
+            r#"(
+                size: (8, 8), spp: 256, max_bounces: 3, direct_light: {direct_light},
+                camera: (origin: (0, 0.4, 3), target: (0, 0, 0), fov: 20),
+                materials: {{
+                    "lamp": Emissive(radiance: (1, 2, 3), both_sides: true),
+                    "floor": Diffuse(albedo: (0.5, 0.5, 0.5)),
+                }},
+                objects: [
+                    Quad(corner: (-1, 1, -1), {edges}, material: "lamp"),
+                    Quad(corner: (-3, 0, 3), edge_u: (6, 0, 0), edge_v: (0, 0, -6), material: "floor"),
+                ],
+            )"#
+        )))
+    };
+    let front = seen(false, "Both");
+    for (turned, direct_light) in [(true, "Both"), (true, "Lights"), (true, "Bsdf")] {
+        expect(&seen(turned, direct_light), front.mean, direct_light);
     }
 }

@@ -56,7 +56,11 @@ impl Shelf {
     }
 
     pub(crate) fn seen(&self, item: &Item, to_eye: Vec3, normal: Vec3, front: bool) -> Seen<'_> {
-        let bsdf = bsdf_of(&self.energy, &item.material, normal.dot(to_eye), front);
+        let cosine = normal.dot(to_eye);
+        let bsdf = Bsdf {
+            coat_normal: normal,
+            ..bsdf_of(&self.energy, &item.material, cosine, cosine, front)
+        };
         let ior2 = match item.surface {
             Surface::RoughDielectric { ior, .. }
             | Surface::Principled(Principled {

@@ -18,7 +18,7 @@ use compaction::{
 use raysieve::{
     camera::Camera,
     film::Film,
-    material::{PLACED_LIGHTS, PLAIN_KINDS},
+    material::{PLAIN_KINDS, RARE_KINDS},
     stages::resolve,
     wave::{CpuWave, CudaWave, Wave, counts},
     world::World,
@@ -516,7 +516,7 @@ impl Host {
         let plain = world.kinds & !PLAIN_KINDS == 0;
         let kernel = if plain {
             self.variant("shade_plain", "shade_plain_placed")
-        } else if world.kinds & PLACED_LIGHTS != 0 {
+        } else if world.kinds & RARE_KINDS != 0 {
             "shade_lit_placed"
         } else {
             self.variant("shade", "shade_placed")
@@ -606,7 +606,7 @@ impl Host {
             list_mut(&mut buffers.counts),
             value(&count_slots),
         ];
-        let kernel = if world.veils().is_some() || world.kinds & PLACED_LIGHTS != 0 {
+        let kernel = if world.veils().is_some() || world.kinds & RARE_KINDS != 0 {
             "megakernel_veiled"
         } else if world.kinds & !PLAIN_KINDS == 0 {
             self.variant("megakernel_plain", "megakernel_plain_placed")

@@ -1160,7 +1160,17 @@ fn facing(inputs: &mut Inputs) -> (Vec3, Vec3) {
 fn seen(inputs: &mut Inputs) -> (Bsdf, Vec3, Vec3) {
     let material: Material = inputs.draw();
     let (normal, to_eye) = facing(inputs);
-    let bsdf = bsdf_of(tables(), &material, dot(normal, to_eye), inputs.draw());
+    // A coat's normal is mostly that of the layers below, or about it.
+    let coat_normal = match inputs.below(4) {
+        0 => inputs.draw(),
+        1 => normalize(normal + inputs.direction() * 0.3),
+        _ => normal,
+    };
+    let (cos_eye, cos_coat) = (dot(normal, to_eye), dot(coat_normal, to_eye));
+    let bsdf = Bsdf {
+        coat_normal,
+        ..bsdf_of(tables(), &material, cos_eye, cos_coat, inputs.draw())
+    };
     (bsdf, normal, to_eye)
 }
 
@@ -1241,15 +1251,19 @@ fn bsdf() -> Vec<Case> {
             (
                 "bsdf",
                 "resolve_layers",
-                "+[](Bsdf bsdf, Material material, f32 cos_eye, bool front) {
-                    resolve_layers((const f32 *)calls::energy.data(), bsdf, material, cos_eye, front);
+                "+[](Bsdf bsdf, Material material, f32 cos_eye, f32 cos_coat, bool front) {
+                    resolve_layers((const f32 *)calls::energy.data(), bsdf, material, cos_eye, cos_coat, front);
                     return bsdf;
                 }"
             ),
-            |inputs| (seen(inputs).0, inputs.draw(), inputs.draw(), inputs.draw()),
-            |bsdf: Bsdf, material: Material, cos_eye: f32, front: bool| {
+            |inputs| {
+                let bsdf = seen(inputs).0;
+                let (cos_eye, cos_coat) = (inputs.draw(), inputs.draw());
+                (bsdf, inputs.draw(), cos_eye, cos_coat, inputs.draw())
+            },
+            |bsdf: Bsdf, material: Material, cos_eye: f32, cos_coat: f32, front: bool| {
                 let mut bsdf = bsdf;
-                resolve_layers(tables(), &mut bsdf, &material, cos_eye, front);
+                resolve_layers(tables(), &mut bsdf, &material, cos_eye, cos_coat, front);
                 bsdf
             }
         ),
@@ -1257,15 +1271,16 @@ fn bsdf() -> Vec<Case> {
             (
                 "bsdf",
                 "bsdf_of",
-                "+[](Material material, f32 cos_eye, bool front) {
-                    return bsdf_of((const f32 *)calls::energy.data(), material, cos_eye, front);
+                "+[](Material material, f32 cos_eye, f32 cos_coat, bool front) {
+                    return bsdf_of((const f32 *)calls::energy.data(), material, cos_eye, cos_coat, front);
                 }"
             ),
-            |inputs| (inputs.draw(), inputs.draw(), inputs.draw()),
-            |material: Material, cos_eye: f32, front: bool| bsdf_of(
+            |inputs| (inputs.draw(), inputs.draw(), inputs.draw(), inputs.draw()),
+            |material: Material, cos_eye: f32, cos_coat: f32, front: bool| bsdf_of(
                 tables(),
                 &material,
                 cos_eye,
+                cos_coat,
                 front
             )
         ),
@@ -2025,6 +2040,7 @@ fn drawn_texture(inputs: &mut Inputs) -> Texture {
         v_at_zero: inputs.draw(),
         wrap_v: inputs.one_of(&[REPEAT, MIRRORED_REPEAT, CLAMP]),
         filter: inputs.one_of(&[BILINEAR, NEAREST]),
+        second: inputs.below(2) as u32,
         ..Texture::default()
     }
 }
@@ -2105,10 +2121,10 @@ fn drawn_maps(inputs: &mut Inputs) -> (Maps, [Texture; 2], Material, Surface) {
         emission: inputs.draw(),
         bend: inputs.draw(),
         of: std::array::from_fn(|_| inputs.below(8) as u32),
-        used: inputs.below(1 << 11) as u32,
+        used: inputs.below(1 << 12) as u32,
         opacity: inputs.draw(),
         cutoff: inputs.draw(),
-        ..Maps::default()
+        coat_bend: inputs.draw(),
     };
     let material = Material {
         maps: 0,
@@ -2153,11 +2169,13 @@ fn maps() -> Vec<Case> {
             |inputs| (drawn_maps(inputs).0, inputs.draw()),
             |maps: Maps, opacity: f32| cut(&maps, opacity)
         ),
-        twin!("maps", "bent_normal", |surface: Surface,
-                                      value: Vec3,
-                                      bend: f32| bent_normal(
-            &surface, value, bend
-        )),
+        twin!(
+            "maps",
+            "bent_normal",
+            |surface: Surface, normal: Vec3, value: Vec3, bend: f32| bent_normal(
+                &surface, normal, value, bend
+            )
+        ),
         twin!(
             (
                 "maps",
@@ -2165,9 +2183,9 @@ fn maps() -> Vec<Case> {
                 with_texels!(
                     "Maps maps, calls::Several<Texture, 2> textures, Material material, Surface surface",
                     "[&] {
-                        struct Both { Material here; Vec3 shading; u32 zero; };
+                        struct All { Material here; Vec3 shading; Vec3 coat; u32 zero[2]; };
                         Material here = material_at({&maps, textures.items, texels}, material, surface);
-                        return Both{here, surface.shading, 0};
+                        return All{here, surface.shading, surface.coat, {0, 0}};
                     }()"
                 )
             ),
@@ -2180,7 +2198,7 @@ fn maps() -> Vec<Case> {
                 };
                 let mut surface = surface;
                 let here = material_at(&imagery, &material, &mut surface);
-                (here, surface.shading, 0_u32)
+                (here, surface.shading, surface.coat, [0_u32; 2])
             }
         ),
         twin!(
@@ -2295,14 +2313,14 @@ fn opacity() -> Vec<Case> {
             (
                 "opacity",
                 "coordinates_at",
-                with_veils!("Ray ray, Hit hit, u32 instance", "return coordinates_at(veils, ray, {hit, instance});")
+                with_veils!("Ray ray, Hit hit, u32 instance, u32 second", "return coordinates_at(veils, ray, {hit, instance}, second);")
             ),
             |inputs| {
                 let (extent, ray, _, found) = crossed(inputs);
-                (extent, ray, found.hit, found.instance)
+                (extent, ray, found.hit, found.instance, inputs.below(2) as u32)
             },
-            |extent: f32, ray: Ray, hit: Hit, instance: u32| {
-                coordinates_at(&veils(extent), &ray, &PlacedHit { hit, instance })
+            |extent: f32, ray: Ray, hit: Hit, instance: u32, second: u32| {
+                coordinates_at(&veils(extent), &ray, &PlacedHit { hit, instance }, second)
             }
         ),
         twin!(

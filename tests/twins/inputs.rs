@@ -584,7 +584,7 @@ impl Draw for Material {
             eta: inputs.draw(),
             alpha: inputs.draw(),
             k: inputs.draw(),
-            flags: inputs.below(32) as u32,
+            flags: inputs.below(64) as u32,
             specular: inputs.unit(),
             metallic: inputs.unit(),
             transmission: inputs.unit(),
@@ -622,8 +622,11 @@ impl Draw for Surface {
         let (ray, hit) = inputs.one_of(&inputs.harvest.hits);
         let primitive = &inputs.harvest.world.primitives[hit.primitive as usize];
         Surface {
+            coat: inputs.draw(),
             u: inputs.draw(),
             v: inputs.draw(),
+            second_u: inputs.draw(),
+            second_v: inputs.draw(),
             ..surface_at(primitive, &ray, &hit)
         }
     }

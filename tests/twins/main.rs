@@ -40,13 +40,13 @@ const INCLUDED: &[(&str, &str)] = &[
     ("material", "intersect"),
     ("microfacet", "shade"),
     ("energy", "shade"),
-    ("bsdf", "shade"),
+    ("bsdf", "shade_lit"),
     ("environment", "intersect"),
     ("light_tree", "intersect"),
     ("light", "intersect"),
     ("film", "accumulate"),
     ("texture", "shade"),
-    ("maps", "shade"),
+    ("maps", "shade_lit"),
     ("opacity", "intersect_veiled"),
 ];
 

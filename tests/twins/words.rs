@@ -129,7 +129,8 @@ words_of! {
     Primitive { a: Vec3, material: u32, b: Vec3, kind: u32, c: Vec3, number: u32 }
     Shear { axis: u32, x: f32, y: f32, z: f32 }
     Surface {
-        point: Vec3, normal: Vec3, error: f32, lift: Vec3, shading: Vec3, tangent: Vec3, handedness: f32, u: f32, v: f32, material: u32
+        point: Vec3, normal: Vec3, error: f32, lift: Vec3, shading: Vec3, coat: Vec3, tangent: Vec3, handedness: f32, u: f32, v: f32,
+        second_u: f32, second_v: f32, material: u32
     }
     Instance {
         inverse_x: Vec3, root: u32, inverse_y: Vec3, extent: f32, inverse_z: Vec3, material: u32, position: Vec3, holds: u32,
@@ -149,7 +150,7 @@ words_of! {
     Bsdf {
         color: Vec3, kind: u32, index: Vec3, k: Vec3, eta: f32, alpha: f32, flags: u32, table: u32, back: u32, lost: f32,
         lost_here: f32, lost_there: f32, through: f32, mirrors: u32, head_on: Vec3, grazing: f32, again: Vec3, below: Vec3,
-        boundary: f32, boundary_grazing: f32, glass: f32, coat: f32, coat_alpha: f32, uncoated: f32, choose_coat: f32,
+        boundary: f32, boundary_grazing: f32, glass: f32, coat: f32, coat_alpha: f32, coat_normal: Vec3, uncoated: f32, choose_coat: f32,
         choose_facets: f32, choose_even: f32
     }
     BsdfValue { color: Vec3, scale: f32, pdf: f32 }
@@ -173,10 +174,10 @@ words_of! {
     Sampler { sample: u32, key: u32 }
     Texture {
         start: u32, width: u32, height: u32, format: u32, u_by_u: f32, u_by_v: f32, u_at_zero: f32, wrap_u: u32, v_by_u: f32,
-        v_by_v: f32, v_at_zero: f32, wrap_v: u32, filter: u32, _pad0: u32, _pad1: u32, _pad2: u32
+        v_by_v: f32, v_at_zero: f32, wrap_v: u32, filter: u32, second: u32, _pad0: u32, _pad1: u32
     }
     Maps {
-        emission: Vec3, bend: f32, of: [u32; 11], used: u32, opacity: f32, cutoff: f32, _pad0: u32, _pad1: u32
+        emission: Vec3, bend: f32, of: [u32; 12], used: u32, opacity: f32, cutoff: f32, coat_bend: f32
     }
     Texel { rgb: Vec3, alpha: f32 }
     Neighbours { first: u32, second: u32, share: f32 }

@@ -54,6 +54,7 @@ impl Images {
         &mut self,
         file: &File,
         slot: &Slot,
+        second: bool,
         model: &mut Model,
     ) -> Result<Option<u32>, String> {
         let Some(source) = source(file, slot.texture)? else {
@@ -63,7 +64,10 @@ impl Images {
         let Some(&image) = self.numbers.get(&source) else {
             return Err(format!("there is no image {source}"));
         };
-        let mut texture = Texture::new(image, slot.encoding);
+        let mut texture = Texture {
+            second,
+            ..Texture::new(image, slot.encoding)
+        };
         if let Some(sampler) = file.root.textures[slot.texture].sampler {
             let index = sampler.value();
             let sampler = file.root.samplers.get(index);

@@ -57,17 +57,29 @@ pub(super) fn read(file: &File, named: &[usize], model: &mut Model) -> Result<()
     }
     for (index, slots) in named().zip(&slots) {
         let written = &file.root.materials[index];
-        let mut material = surface(written, model).map_err(within(index))?;
+        let mut material = surface(written).map_err(within(index))?;
         for slot in slots {
-            if slot.uv_set != slots[0].uv_set {
+            let set = sets(slots).iter().position(|&set| set == Some(slot.uv_set));
+            let Some(set) = set else {
                 model.note(format!(
-                    "not shown: textures by a second set of texture coordinates ({})",
+                    "not shown: textures by a third set of texture coordinates ({})",
+                    slot.field
+                ));
+                continue;
+            };
+            let bends = matches!(
+                slot.parameter,
+                Parameter::Normal | Parameter::ClearcoatNormal
+            );
+            if bends && set != 0 {
+                model.note(format!(
+                    "not shown: a second normal map by other texture coordinates ({})",
                     slot.field
                 ));
                 continue;
             }
             let texture = images
-                .texture(file, slot, model)
+                .texture(file, slot, set == 1, model)
                 .map_err(|problem| within(index)(format!("{}: {problem}", slot.field)))?;
             let texture = match slot.smooth {
                 Some(factor) => texture.map(|texture| model.library.rough(texture, factor)),
@@ -87,18 +99,49 @@ pub(super) fn read(file: &File, named: &[usize], model: &mut Model) -> Result<()
                 material.maps.textures.insert(slot.parameter, map);
             }
         }
+        smooth_coat(&mut material);
         model.materials[index] = material;
     }
     Ok(())
 }
 
 /// Which texture coordinates of its vertices a primitive's material looks at, if it does at any.
-pub(super) fn uv_set(file: &File, primitive: &Primitive) -> Option<u32> {
+pub(super) fn uv_sets(file: &File, primitive: &Primitive) -> [Option<u32>; 2] {
     let material = primitive
         .material
-        .and_then(|material| file.root.materials.get(material.value()))?;
+        .and_then(|material| file.root.materials.get(material.value()));
     // What is wrong with the slots is said where the material is read.
-    slots_of(material).ok()?.first().map(|slot| slot.uv_set)
+    let slots = material.and_then(|material| slots_of(material).ok());
+    sets(&slots.unwrap_or_default())
+}
+
+/// A coat without a normal map of its own is smooth, whatever that of the surface below: what the surface's map says of it
+/// counts for nothing.
+fn smooth_coat(material: &mut ModelMaterial) {
+    let Surface::Principled(Principled { clearcoat, .. }) = material.surface else {
+        return;
+    };
+    let textures = &mut material.maps.textures;
+    if let (Some(&map), true, false) = (
+        textures.get(&Parameter::Normal),
+        clearcoat > 0.0,
+        textures.contains_key(&Parameter::ClearcoatNormal),
+    ) {
+        textures.insert(Parameter::ClearcoatNormal, map);
+        material.maps.coat_bend = 0.0;
+    }
+}
+
+/// The sets of texture coordinates that these lie by: the first one is that of normal maps, which need its tangents.
+fn sets(slots: &[Slot]) -> [Option<u32>; 2] {
+    let bends = |slot: &&Slot| slot.parameter == Parameter::Normal;
+    let coat_bends = |slot: &&Slot| slot.parameter == Parameter::ClearcoatNormal;
+    let first = (slots.iter().find(bends))
+        .or_else(|| slots.iter().find(coat_bends))
+        .or_else(|| slots.first())
+        .map(|slot| slot.uv_set);
+    let mut others = slots.iter().map(|slot| Some(slot.uv_set));
+    [first, others.find(|&set| set != first).flatten()]
 }
 
 /// All textures of a material that change something, that of its base colour first.
@@ -199,6 +242,17 @@ fn slots_of(written: &Material) -> Result<Vec<Slot>, String> {
             Linear,
         ));
     }
+    if let Some(coat) = coat_normal(written)? {
+        slots.push(slot(
+            "clearcoatNormalTexture",
+            coat.index.value(),
+            coat.tex_coord,
+            coat.extensions.and_then(|all| all.texture_transform),
+            Parameter::ClearcoatNormal,
+            Red,
+            Linear,
+        ));
+    }
     for slot in &mut slots {
         if slot.field == "specularGlossinessTexture" && slot.parameter == Parameter::Roughness {
             slot.smooth = glossy.as_ref().map(|glossy| glossy.glossiness_factor);
@@ -227,6 +281,15 @@ impl Default for Glossy {
             glossiness_factor: 1.0,
             specular_glossiness_texture: None,
         }
+    }
+}
+
+/// The normal map of a coat.
+fn coat_normal(written: &Material) -> Result<Option<Info>, String> {
+    let extensions = written.extensions.as_ref();
+    match extensions.and_then(|extensions| extensions.others.get(CLEARCOAT)) {
+        Some(coat) => value(coat, "clearcoatNormalTexture"),
+        None => Ok(None),
     }
 }
 
@@ -269,7 +332,7 @@ fn is_veiled(written: &Material) -> bool {
 }
 
 /// What the surface is made of, but for its textures.
-fn surface(written: &Material, model: &mut Model) -> Result<ModelMaterial, String> {
+fn surface(written: &Material) -> Result<ModelMaterial, String> {
     let pbr = &written.pbr_metallic_roughness;
     let glossy = glossy(written)?;
     let (field, [r, g, b, alpha]) = match &glossy {
@@ -278,7 +341,8 @@ fn surface(written: &Material, model: &mut Model) -> Result<ModelMaterial, Strin
     };
     let base_color = color(field, [r, g, b])?;
     let mut maps = Maps::default();
-    if is_veiled(written) {
+    let mut veiled = is_veiled(written);
+    if veiled {
         maps.opacity = part(field, alpha)?;
     }
     if let Checked::Valid(AlphaMode::Mask) = written.alpha_mode {
@@ -287,6 +351,7 @@ fn surface(written: &Material, model: &mut Model) -> Result<ModelMaterial, Strin
         if !(maps.cutoff > 0.0 && maps.cutoff <= 1.0) {
             maps.opacity = if maps.cutoff > 1.0 { 0.0 } else { 1.0 };
             maps.cutoff = 0.0;
+            veiled = false;
         }
     }
     if is_unlit(written) {
@@ -294,8 +359,14 @@ fn surface(written: &Material, model: &mut Model) -> Result<ModelMaterial, Strin
             radiance: base_color,
             albedo: Vec3::ZERO,
             one_sided: false,
+            // Backs that are not `doubleSided` are for their renderers to leave out; here nothing is.
+            both_sides: true,
         };
-        return Ok(ModelMaterial { surface, maps });
+        return Ok(ModelMaterial {
+            surface,
+            maps,
+            veiled,
+        });
     }
     let mut principled = Principled {
         base_color,
@@ -352,22 +423,32 @@ fn surface(written: &Material, model: &mut Model) -> Result<ModelMaterial, Strin
             principled.clearcoat = part("clearcoatFactor", number("clearcoatFactor")?)?;
             let field = "clearcoatRoughnessFactor";
             principled.clearcoat_roughness = part(field, number(field)?)?;
-            if written.get("clearcoatNormalTexture").is_some() {
-                model.note("not shown: the normals of coats (clearcoatNormalTexture)".to_owned());
+            if let Some(map) = written.get("clearcoatNormalTexture") {
+                maps.coat_bend = value(map, "scale")?.unwrap_or(1.0);
+                bend_of("clearcoatNormalTexture", maps.coat_bend)?;
             }
         }
     }
     let emission = Vec3::from_array(written.emissive_factor.0) * strength;
     principled.emission = positive("emissiveFactor", emission)?;
+    principled.both_sides = written.double_sided && principled.emission != Vec3::ZERO;
     maps.bend = written.normal_texture.as_ref().map_or(1.0, |map| map.scale);
-    if !(-100.0..=100.0).contains(&maps.bend) {
-        return Err(format!(
-            "normalTexture: its scale is {}, expected a number from -100 to 100",
-            maps.bend
-        ));
-    }
+    bend_of("normalTexture", maps.bend)?;
     let surface = Surface::Principled(principled);
-    Ok(ModelMaterial { surface, maps })
+    Ok(ModelMaterial {
+        surface,
+        maps,
+        veiled,
+    })
+}
+
+fn bend_of(field: &str, scale: f32) -> Result<(), String> {
+    if (-100.0..=100.0).contains(&scale) {
+        return Ok(());
+    }
+    Err(format!(
+        "{field}: its scale is {scale}, expected a number from -100 to 100"
+    ))
 }
 
 /// A field of an extension that the crate `gltf` does not know.

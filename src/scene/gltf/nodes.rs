@@ -35,13 +35,20 @@ pub(super) fn place(file: &File, model: &mut Model) -> Result<(), String> {
             continue;
         };
         let in_node = |problem: String| format!("node {index}: {problem}");
-        if let (Some(camera), None) = (node.camera, model.camera) {
-            model.camera = read_camera(file, camera.value(), transform, model).map_err(in_node)?;
+        match (node.camera, model.camera) {
+            (Some(camera), None) => {
+                model.camera =
+                    read_camera(file, camera.value(), transform, model).map_err(in_node)?;
+            }
+            (Some(_), Some(_)) => {
+                model.note("seen by the first of its cameras".to_owned());
+            }
+            (None, _) => {}
         }
         let extensions = node.extensions.as_ref();
         let light = extensions.and_then(|extensions| extensions.khr_lights_punctual.as_ref());
         if let Some(light) = light {
-            let light = read_light(file, light.light.value(), transform).map_err(in_node)?;
+            let light = read_light(file, light.light.value(), transform, model).map_err(in_node)?;
             model.lights.push(light);
         }
         if let Some(mesh) = node.mesh {
@@ -397,7 +404,12 @@ fn read_camera(
 }
 
 /// Intensities in candela and illuminances in lux, as the numbers that they are; see `dim`.
-fn read_light(file: &File, index: usize, transform: DAffine3) -> Result<ModelLight, String> {
+fn read_light(
+    file: &File,
+    index: usize,
+    transform: DAffine3,
+    model: &mut Model,
+) -> Result<ModelLight, String> {
     let extensions = file.root.extensions.as_ref();
     let written = extensions.and_then(|extensions| extensions.khr_lights_punctual.as_ref());
     let light = written
@@ -410,6 +422,9 @@ fn read_light(file: &File, index: usize, transform: DAffine3) -> Result<ModelLig
         return Err(wrong(format!(
             "its color times its intensity is {strength}, expected numbers from 0 to below {TOO_BRIGHT}"
         )));
+    }
+    if light.range.is_some() {
+        model.note("not used: the range of lights; they reach as far as light does".to_owned());
     }
     let kind = match light.type_ {
         Checked::Valid(punctual::Type::Point) => LightKind::Point,

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use glam::{DAffine3, DVec3, Vec3};
+use glam::{DAffine3, DVec3, Vec3, Vec4};
 use gltf::json::{
     mesh::{Mode, MorphTarget, Primitive, Semantic},
     validation::Checked,
@@ -37,12 +37,10 @@ impl Primitives {
         deformation: &Deformation,
         model: &mut Model,
     ) -> Result<Option<usize>, String> {
-        let uv_set = material::uv_set(file, primitive);
-        let mapped = uv_set.is_some();
-        let uv_set = uv_set.unwrap_or(0);
+        let uv_sets = material::uv_sets(file, primitive);
         let moved = deformation.joints.is_some();
         let key = format!(
-            "{:?} {:?} {:?} {:?} {:?} {:?} {uv_set} {mapped}",
+            "{:?} {:?} {:?} {:?} {:?} {:?} {uv_sets:?}",
             primitive.attributes,
             primitive.indices,
             primitive.mode,
@@ -56,7 +54,7 @@ impl Primitives {
         if let (Some(&known), false) = (self.read.get(&key), moved) {
             return Ok(known);
         }
-        let mesh = mesh(file, primitive, deformation, uv_set, model)?;
+        let mesh = mesh(file, primitive, deformation, uv_sets, model)?;
         let index = mesh.map(|mesh| model.push_mesh(mesh));
         if !moved {
             self.read.insert(key, index);
@@ -160,7 +158,7 @@ fn mesh(
     file: &File,
     primitive: &Primitive,
     deformation: &Deformation,
-    uv_set: u32,
+    [uv_set, second_set]: [Option<u32>; 2],
     model: &mut Model,
 ) -> Result<Option<ModelMesh>, String> {
     let mode = match primitive.mode {
@@ -186,7 +184,11 @@ fn mesh(
         normals: attributes
             .floats(&Semantic::Normals)?
             .map(|normals| normals.into_iter().map(vec3).collect()),
-        uvs: attributes.floats(&Semantic::TexCoords(uv_set))?,
+        uvs: attributes.floats(&Semantic::TexCoords(uv_set.unwrap_or(0)))?,
+        second_uvs: match second_set {
+            Some(set) => attributes.floats(&Semantic::TexCoords(set))?,
+            None => None,
+        },
         tangents: attributes.floats(&Semantic::Tangents)?,
         ..ModelMesh::default()
     };
@@ -222,16 +224,17 @@ fn mesh(
     Ok(Some(mesh))
 }
 
-/// The first colours of the vertices, without an opacity.
-fn colors(attributes: &Attributes) -> Result<Option<Vec<Vec3>>, String> {
+/// The first colours of the vertices.
+fn colors(attributes: &Attributes) -> Result<Option<Vec<Vec4>>, String> {
     let semantic = Semantic::Colors(0);
     Ok(match attributes.components(&semantic)? {
-        Some(3) => attributes
-            .floats::<3>(&semantic)?
-            .map(|colors| colors.into_iter().map(Vec3::from_array).collect()),
+        Some(3) => attributes.floats::<3>(&semantic)?.map(|colors| {
+            let opaque = |&[r, g, b]: &[f32; 3]| Vec4::new(r, g, b, 1.0);
+            colors.iter().map(opaque).collect()
+        }),
         Some(_) => attributes
             .floats::<4>(&semantic)?
-            .map(|colors| colors.iter().map(|color| Vec3::from_slice(color)).collect()),
+            .map(|colors| colors.into_iter().map(Vec4::from_array).collect()),
         None => None,
     })
 }

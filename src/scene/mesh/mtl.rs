@@ -195,18 +195,25 @@ impl Written {
             let image = model.library.open(&path);
             image.map_err(|problem| format!("{}: {problem}", shown(&path)))
         });
+        let mut bend = lie.bend;
+        let opened = opened.and_then(|image| {
+            if parameter != Parameter::Normal || keyword == "norm" || keyword == "map_Kn" {
+                return Ok(image);
+            }
+            let mean = model.library.images[image as usize].mean(Encoding::Linear);
+            // A map of heights is grey; one of normals is blue, since most of it looks away from the surface.
+            if mean.z >= mean.x.max(mean.y) + 0.2 {
+                return Ok(image);
+            }
+            bend = 1.0;
+            model.library.bumps(image, lie.bend, lie.wrap)
+        });
         let image = match opened {
             Ok(image) => image,
             Err(problem) => return model.note(format!("shown without {keyword}: {problem}")),
         };
         if parameter == Parameter::Normal {
-            let mean = model.library.images[image as usize].mean(Encoding::Linear);
-            // A map of heights is grey; one of normals is blue, since most of it looks away from the surface.
-            if keyword != "norm" && keyword != "map_Kn" && mean.z < mean.x.max(mean.y) + 0.2 {
-                let what = "not shown: bumps by their heights";
-                return model.note(format!("{what} ({keyword}); bake them into a normal map"));
-            }
-            self.maps.bend = lie.bend;
+            self.maps.bend = bend;
         }
         let texture = Texture {
             wrap: [lie.wrap; 2],
@@ -288,6 +295,7 @@ impl Written {
                 radiance: emission,
                 albedo: diffuse,
                 one_sided: false,
+                both_sides: false,
             },
             _ => Surface::Diffuse {
                 albedo: diffuse,
@@ -311,6 +319,7 @@ impl Written {
         ModelMaterial {
             surface,
             maps: self.maps,
+            veiled: false,
         }
     }
 }

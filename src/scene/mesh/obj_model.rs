@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, io::BufRead, mem::take, path::Path};
 
-use glam::{DAffine3, Vec2, Vec3};
+use glam::{DAffine3, Vec2, Vec3, Vec4};
 
 use super::{
     from_top, linear,
@@ -254,7 +254,7 @@ impl Reading {
 
 impl Reading {
     /// The colours of so many vertices of a mesh, if each has one.
-    fn colors_of(&self, sources: &[u32]) -> Result<Option<Vec<Vec3>>, String> {
+    fn colors_of(&self, sources: &[u32]) -> Result<Option<Vec<Vec4>>, String> {
         let color = |&vertex: &u32| self.colors.get(vertex as usize).copied();
         if !sources
             .iter()
