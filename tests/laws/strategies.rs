@@ -58,6 +58,57 @@ fn all_ways_to_find_light_converge_to_one_picture() {
     assert!(of_both < of_lights && of_both < of_bsdf);
 }
 
+/// A coat whose normals are not those below it: its directions are drawn as densely as is said, and it sends on no more light
+/// than comes.
+#[test]
+fn coats_with_normals_of_their_own_are_as_bright_in_all_ways() {
+    let folder = tempfile::tempdir().unwrap();
+    let image = |name: &str, colors: [[u8; 3]; 2]| {
+        let file = folder.path().join(name);
+        image::RgbImage::from_fn(2, 1, |x, _| image::Rgb(colors[x as usize]))
+            .save(&file)
+            .unwrap();
+        format!("Texture(file: {file:?})")
+    };
+    let below = image("below.png", [[90, 150, 240], [170, 100, 240]]);
+    let coat = image("coat.png", [[150, 180, 230], [128, 128, 255]]);
+    let balls = |fields: &str, base_color: &str| {
+        scene(&format!(
+            r#"(
+                size: (24, 24), spp: 24, max_bounces: 2, {fields},
+                camera: (origin: (0, 1, 4.5), target: (0, 0.1, 0), fov: 30),
+                materials: {{
+                    "paint": Principled(base_color: {base_color}, roughness: 0.6, clearcoat: 1, clearcoat_roughness: 0.4, normal: {below}, clearcoat_normal: {coat}),
+                    "film": Principled(base_color: {base_color}, roughness: 0.6, transmission: 0.7, thin: true, clearcoat: 0.7, clearcoat_roughness: 0.5, clearcoat_normal: {coat}),
+                    "lamp": Emissive(radiance: (3, 4, 5)),
+                }},
+                objects: [
+                    Sphere(center: (-0.6, 0, 0), radius: 0.6, material: "paint"),
+                    Quad(corner: (0.1, -0.6, 0), edge_u: (1, 0, 0.3), edge_v: (0, 1.2, 0), material: "film"),
+                    Quad(corner: (-2, 2.4, -1), edge_u: (4, 0, 0), edge_v: (0, 0, 2.5), material: "lamp"),
+                ],
+            )"#
+        ))
+    };
+    let room = balls("sky: (0.1, 0.1, 0.1)", "(0.7, 0.3, 0.2)");
+    let [both, lights, bsdf] =
+        [DirectLight::Both, DirectLight::Lights, DirectLight::Bsdf].map(|direct_light| {
+            blocks(&Scene {
+                direct_light,
+                ..room.clone()
+            })
+        });
+    expect_alike("lights", &both, &lights);
+    expect_alike("bsdf", &both, &bsdf);
+    // In a white room nothing is brighter than it: a lamp of 1 in front of a sky of 1 is none.
+    let mut furnace = balls("sky: (1, 1, 1)", "(1, 1, 1)");
+    furnace.triangles.retain(|triangle| triangle.material != 2);
+    for (mean, variance) in blocks(&furnace) {
+        let most = (mean - 5.0 * variance.map(f64::sqrt)).max_element();
+        assert!(most <= 1.0, "{mean}");
+    }
+}
+
 /// Lamps that stand in places, turned, mirrored and stretched, of one colour all over or not: found in all ways, and as bright
 /// as the same triangles that stand in the scene themselves.
 #[test]
