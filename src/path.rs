@@ -147,7 +147,7 @@ pub fn dealt_pair(span: &Span, path: u32) -> u32 {
     let sample = (path - first) - (pixel << together);
     let band = TILE * span.width;
     let start = pixel / band * band;
-    if span.width % TILE == 0 && start + band <= pixels {
+    if span.width.is_multiple_of(TILE) && start + band <= pixels {
         let tile = (pixel - start) / (TILE * TILE);
         let within = (pixel - start) % (TILE * TILE);
         pixel = start + within / TILE * span.width + tile * TILE + within % TILE;
