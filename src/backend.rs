@@ -342,6 +342,13 @@ impl Backend {
             })
     }
 
+    /// Orders hits by the kind of material, or not.
+    pub(crate) fn set_partition(&mut self, partitions: bool) -> Result<(), Error> {
+        self.waves
+            .iter()
+            .try_for_each(|wave| lock(wave).set_partition(partitions))
+    }
+
     /// Sieves by another strategy.
     pub(crate) fn set_strategy(&mut self, strategy: Strategy) -> Result<(), Error> {
         self.waves

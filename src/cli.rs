@@ -254,7 +254,7 @@ pub(crate) struct Bench {
         conflicts_with = "from")]
     pub(crate) warm_up: u32,
 
-    /// Strategies to measure, and the megakernel [default: all]
+    /// Strategies to measure, a partition by material, and the megakernel [default: all]
     #[arg(long, value_name = "STRATEGIES", value_delimiter = ',', value_parser = method(), conflicts_with = "from")]
     strategies: Vec<Method>,
 
@@ -294,22 +294,25 @@ impl Bench {
     }
 }
 
-/// How a frame is rendered: stage by stage with a sieve of this strategy between them, or each path in one go.
+/// How a frame is rendered: stage by stage with a sieve between them, or each path in one go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Method {
     Sieve(Strategy),
+    /// By the default strategy, hits ordered by material before they are shaded.
+    Partition,
     Megakernel,
 }
 
 impl Method {
     fn all() -> impl Iterator<Item = Method> {
         let sieves = Strategy::ALL.iter().copied().map(Method::Sieve);
-        sieves.chain([Method::Megakernel])
+        sieves.chain([Method::Partition, Method::Megakernel])
     }
 
     pub(crate) fn name(self) -> &'static str {
         match self {
             Method::Sieve(strategy) => strategy.name(),
+            Method::Partition => "partition",
             Method::Megakernel => "megakernel",
         }
     }

@@ -130,6 +130,7 @@ pub(crate) fn stage_for<P: Params>(
         ("NO_PRIMITIVE", path::NO_PRIMITIVE),
         ("ROULETTE_AFTER", path::ROULETTE_AFTER),
         ("TILE", path::TILE),
+        ("NO_KIND", material::NO_KIND),
         ("PAIR_FILM", sampler::PAIR_FILM),
         ("PAIR_LENS", sampler::PAIR_LENS),
         ("PAIR_LIGHT", sampler::PAIR_LIGHT),

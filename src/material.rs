@@ -31,6 +31,10 @@ pub const ROUGH_CONDUCTOR: u32 = 4;
 pub const ROUGH_DIELECTRIC: u32 = 5;
 /// `Material::kind`: a coat over a mixture of metal, glass and an even base.
 pub const LAYERED: u32 = 6;
+/// Kinds that there are.
+pub const KIND_COUNT: u32 = LAYERED + 1;
+/// "No kind": of a lane without a path.
+pub const NO_KIND: u32 = 255;
 
 /// Kinds that the plain kernel knows, a bit each: scenes of these alone are not slowed down by the others.
 pub const PLAIN_KINDS: u32 = 1 << DIFFUSE | 1 << MIRROR | 1 << DIELECTRIC;

@@ -223,6 +223,12 @@ impl Renderer {
         Ok(())
     }
 
+    /// Goes on with hits ordered by the kind of material before they are shaded, or not: the film stays. Time spent on it
+    /// counts as the sieve's.
+    pub fn set_partition(&mut self, partitions: bool) -> Result<(), Error> {
+        self.backend.set_partition(partitions)
+    }
+
     /// Goes on with one kernel that traces whole paths, without stages and without a sieve, until a strategy is set: the
     /// film stays. The statistics then have no times of stages.
     pub fn set_megakernel(&mut self) -> Result<(), Error> {

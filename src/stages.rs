@@ -4,6 +4,7 @@ mod accumulate;
 mod generate;
 mod intersect;
 mod megakernel;
+mod partition;
 mod resolve;
 mod shade;
 mod shadow;
@@ -23,6 +24,7 @@ pub(crate) use generate::first_ray;
 pub use generate::generate;
 pub use intersect::intersect;
 pub use megakernel::{Megakernel, SceneKind, megakernel};
+pub use partition::{Partitioner, partition};
 pub use resolve::{Shown, resolve};
 pub use shade::shade;
 pub use shadow::shadow;
@@ -134,6 +136,7 @@ pub fn sources() -> Vec<Source> {
         megakernel::source(ALL_KINDS),
         megakernel::source(PLAIN_KINDS),
         megakernel::veiled_source(),
+        partition::source(),
     ];
     sources.extend(Select::sources::<u32, u32>(Strategy::default()));
     sources

@@ -208,6 +208,15 @@ impl Wave {
         Ok(())
     }
 
+    /// Orders hits by the kind of material from the next wave on, or no longer.
+    pub fn set_partition(&mut self, partitions: bool) -> Result<(), Error> {
+        match self {
+            Wave::Cpu(cpu) => cpu.partitions = partitions,
+            Wave::Cuda(cuda) => cuda.set_partition(partitions)?,
+        }
+        Ok(())
+    }
+
     /// Sieves by another strategy from the next wave on.
     pub fn set_strategy(&mut self, strategy: Strategy) -> Result<(), Error> {
         match self {

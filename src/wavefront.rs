@@ -5,6 +5,7 @@
 //! per bounce:
 //!   intersect  every live ray against the scene         → hit or miss, per ray
 //!   sieve      hits stay; misses leave with the sky's light
+//!   partition  hits of one kind of material side by side, where that is asked for
 //!   shade      hits: emission, a shadow ray, the next ray, roulette
 //!   shadow     shadow rays that nothing blocks add their light
 //!   sieve      live paths stay; ended ones leave
@@ -17,7 +18,7 @@
 use crate::{
     Error,
     path::Span,
-    stages::{Keep, accumulate, generate, intersect, shade, shadow, sieve},
+    stages::{Keep, accumulate, generate, intersect, partition, shade, shadow, sieve},
     wave::Wave,
 };
 
@@ -32,6 +33,7 @@ fn stages(wave: &mut Wave) -> Result<(), Error> {
     for bounce in 0..=wave.max_bounces() {
         intersect(wave, bounce)?;
         sieve(wave, bounce, Keep::Hits)?;
+        partition(wave, bounce)?;
         shade(wave, bounce)?;
         shadow(wave, bounce)?;
         sieve(wave, bounce, Keep::Survivors)?;

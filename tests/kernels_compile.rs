@@ -15,6 +15,7 @@ use std::{
 
 use compaction::cuda::{Archive, Compiled, Nvrtc, Source, Target, Usage};
 use harness::Tests;
+use rayon::prelude::*;
 use raysieve::{
     kernels::SHIPPED,
     material::{ALL_KINDS, RARE_KINDS},
@@ -71,18 +72,18 @@ fn compiles(nvrtc: &Arc<Nvrtc>) {
     for capability in CAPABILITIES {
         let target = Target::Cubin(capability);
         assert_eq!(nvrtc.target(capability), Some(target), "{nvrtc:?}");
-        for source in sources() {
+        sources().par_iter().for_each(|source| {
             let compiled = nvrtc
-                .compile(&source, target)
+                .compile(source, target)
                 .unwrap_or_else(|error| panic!("{error}"));
-            spills_little(&source, &compiled.usage(), capability);
-        }
+            spills_little(source, &compiled.usage(), capability);
+        });
     }
 }
 
 /// Rust rounds after every operation, and divides and takes roots exactly. So do kernels, but for boxes.
 fn computes_as_the_cpu_does(nvrtc: &Arc<Nvrtc>) {
-    for source in sources() {
+    sources().into_par_iter().for_each(|source| {
         let source = source.define("ROUND_TWICE", "1");
         let compiled = nvrtc.compile(&source, Target::Ptx(75)).unwrap();
         let ptx = String::from_utf8(compiled.image.bytes).unwrap();
@@ -99,7 +100,7 @@ fn computes_as_the_cpu_does(nvrtc: &Arc<Nvrtc>) {
             "{}: no kernel",
             source.path()
         );
-    }
+    });
 }
 
 fn what_ships_is_not_stale() {
@@ -128,13 +129,13 @@ fn what_ships_is_what_is_built(nvrtc: &Arc<Nvrtc>) {
 
 /// The PTX that ships, through a newer assembler, as a user's driver does it.
 fn assembles((nvrtc, ptxas): &(Arc<Nvrtc>, PathBuf)) {
-    let folder = tempfile::tempdir().unwrap();
-    let (input, output) = (
-        folder.path().join("kernel.ptx"),
-        folder.path().join("kernel.cubin"),
-    );
-    for source in sources() {
-        let image = nvrtc.compile(&source, Target::Ptx(75)).unwrap().image;
+    sources().par_iter().for_each(|source| {
+        let folder = tempfile::tempdir().unwrap();
+        let (input, output) = (
+            folder.path().join("kernel.ptx"),
+            folder.path().join("kernel.cubin"),
+        );
+        let image = nvrtc.compile(source, Target::Ptx(75)).unwrap().image;
         fs::write(&input, &image.bytes).unwrap();
         for capability in SHIPPED_CAPABILITIES {
             let run = Command::new(ptxas)
@@ -155,9 +156,9 @@ fn assembles((nvrtc, ptxas): &(Arc<Nvrtc>, PathBuf)) {
                 image: image.clone(),
                 log,
             };
-            spills_little(&source, &assembled.usage(), capability);
+            spills_little(source, &assembled.usage(), capability);
         }
-    }
+    });
 }
 
 fn spills_little(source: &Source, kernels: &[Usage], capability: u32) {

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use compaction::select::Strategy;
 use indicatif::ProgressBar;
 use raysieve::{
     Error,
@@ -134,8 +135,10 @@ fn frames(
     for round in 0..rounds {
         for turn in 0..methods.len() {
             let place = (round as usize + turn) % methods.len();
+            renderer.set_partition(methods[place] == Method::Partition)?;
             match methods[place] {
                 Method::Sieve(strategy) => renderer.set_strategy(strategy)?,
+                Method::Partition => renderer.set_strategy(Strategy::default())?,
                 Method::Megakernel => renderer.set_megakernel()?,
             }
             renderer.restart()?;

@@ -23,6 +23,8 @@ pub struct CpuWave {
     pub film: Arc<Film>,
     /// How the queue is sieved.
     pub strategy: Strategy,
+    /// Whether hits are ordered by the kind of material.
+    pub partitions: bool,
     /// Times that a path may scatter.
     pub max_bounces: u32,
     /// The paths' numbers.
@@ -80,6 +82,7 @@ impl CpuWave {
             camera,
             film,
             strategy,
+            partitions: false,
             max_bounces,
             span: Span::default(),
             rays: vec![Ray::default(); capacity],

@@ -26,7 +26,7 @@ use crate::{
     material::Material,
     path::{Hit, Ray, Rgb, ShadowRay, Span, Throughput},
     primitive::Primitive,
-    stages::{Kernels, Megakernel, SceneKind, Shown},
+    stages::{Kernels, Megakernel, Partitioner, SceneKind, Shown},
     texture::Texture,
     world::World,
 };
@@ -126,6 +126,8 @@ pub struct CudaWave {
     pub workspace: Workspace,
     /// How the queue is sieved.
     pub strategy: Strategy,
+    /// By what hits are ordered by the kind of material, if they are.
+    pub partitioner: Option<Partitioner>,
     /// The last picture's memory.
     pub shown: Option<Shown>,
     scene: SceneKind,
@@ -199,7 +201,7 @@ impl CudaWave {
         let placed_paths = if world.is_plain() { 1 } else { paths };
         let flight = || -> Result<Flight, Error> {
             Ok(Flight {
-                timeline: Timeline::new(&context, 3 + 5 * (max_bounces as usize + 1))?,
+                timeline: Timeline::new(&context, 3 + 6 * (max_bounces as usize + 1))?,
                 stages: Vec::new(),
                 counts: Mailbox::new(&context, counts::len(max_bounces))?,
                 paths: 0,
@@ -259,6 +261,7 @@ impl CudaWave {
             },
             select,
             strategy,
+            partitioner: None,
             shown: None,
             most_blocks: BLOCKS_PER_MULTIPROCESSOR * multiprocessors.unsigned_abs(),
             records: true,
@@ -331,6 +334,9 @@ impl CudaWave {
         self.sieved = uninitialised(stream, paths)?;
         self.flags = uninitialised(stream, paths)?;
         self.capacity = paths as u32;
+        if self.partitioner.is_some() {
+            self.partitioner = Some(self.new_partitioner()?);
+        }
         Ok(())
     }
 
@@ -462,6 +468,20 @@ impl CudaWave {
             count
         };
         place..place + 1
+    }
+
+    /// Orders hits by the kind of material from the next wave on, or no longer.
+    pub fn set_partition(&mut self, partitions: bool) -> Result<(), Error> {
+        if partitions != self.partitioner.is_some() {
+            self.partitioner = partitions.then(|| self.new_partitioner()).transpose()?;
+            self.forget_graphs();
+        }
+        Ok(())
+    }
+
+    fn new_partitioner(&self) -> Result<Partitioner, Error> {
+        let capacity = self.capacity as usize;
+        Partitioner::new(&self.compiler, &self.context, &self.stream, capacity)
     }
 
     /// Sieves by another strategy from the next wave on.

@@ -188,6 +188,30 @@ pub(crate) fn hashes_differ() {
     assert_eq!(hashes.len(), others.len(), "{hashes:?}");
 }
 
+/// Hits ordered by material are the same hits.
+pub(crate) fn partition_does_not_matter() {
+    partition_does_not_matter_by(&on_cpu());
+}
+
+pub(crate) fn partition_does_not_matter_by(settings: &Settings) {
+    let mut scenes = small_scenes();
+    scenes.push(sized(veiled_garden(), 24, 16, 5));
+    for scene in scenes {
+        let (_, expected) = render(&scene, &on_cpu());
+        let mut renderer = start(&scene, settings);
+        for &strategy in Strategy::ALL {
+            renderer.set_strategy(strategy).unwrap();
+            for partitions in [true, false] {
+                renderer.set_partition(partitions).unwrap();
+                renderer.restart().unwrap();
+                while renderer.advance().unwrap() {}
+                let case = format!("{strategy}, {partitions}");
+                assert_equal(&renderer.finish().unwrap(), &expected, &case);
+            }
+        }
+    }
+}
+
 /// Whatever a wave begins and ends with, its paths have each of its pairs once; and neighbours see neighbouring pixels.
 pub(crate) fn every_pair_is_dealt_once() {
     for width in [1_u32, 7, 8, 40] {

@@ -22,6 +22,7 @@ use raysieve::{
 use crate::{
     assert_equal,
     common::{load, on_cpu, render, scenes, sized, start},
+    cpu,
     harness::Gpu,
 };
 
@@ -253,6 +254,10 @@ pub(crate) fn waves_never_wait(_: &Gpu) {
         assert!(got.sums == expected.sums, "{strategy}: another film");
         assert_eq!((got.rejected, expected.rejected), (0, 0));
     }
+}
+
+pub(crate) fn partition_does_not_matter(_: &Gpu) {
+    cpu::partition_does_not_matter_by(&on_cuda(None));
 }
 
 /// Waves that are free to grow are of many sizes, in buffers that are others from one to the next.

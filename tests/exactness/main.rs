@@ -32,6 +32,10 @@ fn main() {
             "what_is_another_picture_has_another_hash",
             cpu::hashes_differ,
         )
+        .test(
+            "a_partition_by_material_does_not_matter",
+            cpu::partition_does_not_matter,
+        )
         .test("every_pair_is_dealt_once", cpu::every_pair_is_dealt_once)
         .test(
             "impossible_waves_are_refused",
@@ -55,6 +59,10 @@ fn main() {
             cuda::steps_do_not_matter,
         )
         .gpu(cuda::DRIVER_ALONE, cuda::renders_with_a_driver_alone)
+        .gpu(
+            "a_partition_by_material_does_not_matter_on_cuda",
+            cuda::partition_does_not_matter,
+        )
         .gpu("a_wave_never_waits", cuda::waves_never_wait)
         .gpu("waves_that_grow_agree", cuda::waves_that_grow_agree)
         .gpu(

@@ -6,6 +6,7 @@ use std::{
 };
 
 use flate2::{Compression, read::ZlibDecoder, write::ZlibEncoder};
+use rayon::prelude::*;
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::{
@@ -66,17 +67,12 @@ impl Archive {
     ///
     /// Those of [`Nvrtc::compile`].
     pub fn build(sources: &[Source], nvrtc: &Nvrtc) -> Result<Self> {
-        let mut images = BTreeMap::new();
-        for source in sources {
+        let image = |source: &Source| {
             let text = source.text()?;
-            images.insert(
-                key(&text, TARGET),
-                nvrtc
-                    .compile_text(source.path(), &text, TARGET)?
-                    .image
-                    .bytes,
-            );
-        }
+            let compiled = nvrtc.compile_text(source.path(), &text, TARGET)?;
+            Ok((key(&text, TARGET), compiled.image.bytes))
+        };
+        let images = sources.par_iter().map(image).collect::<Result<_>>()?;
         Ok(Self { images })
     }
 
