@@ -8,14 +8,14 @@
 
 use compaction::shared;
 use glam::Vec3;
-use obvhs::{Boundable, BvhBuildParams, aabb::Aabb, cwbvh::builder::build_cwbvh};
+use obvhs::{Boundable, BvhBuildParams, aabb::Aabb};
 
 use crate::{
     instance::{Instance, NO_INSTANCE, PlacedHit, enter, nearer_placed_hit, placed_blocks},
     math::{greater, lesser},
     path::{Hit, NO_PRIMITIVE, Ray, ShadowRay},
     primitive::{INSTANCE, Primitive, SPHERE, Shear, blocks, nearer_hit, shear},
-    trees::joined,
+    trees::{joined, ties},
 };
 
 /// Groups of nodes that wait while a ray is in another branch; a tree that needs more is refused when it is built.
@@ -505,7 +505,7 @@ pub(crate) struct Grown {
 
 /// Builds a tree, by one thread.
 pub(crate) fn grow(boxes: &[impl Boundable], params: BvhBuildParams) -> Grown {
-    let built = build_cwbvh(boxes, params, &mut std::time::Duration::default());
+    let built = ties::build(boxes, params);
     let nodes = built
         .nodes
         .iter()

@@ -1,6 +1,7 @@
 //! The trees of a scene: one over all that stands in it, and one for each mesh that instances place.
 
 pub(crate) mod joined;
+pub(crate) mod ties;
 
 use glam::{DMat3, DVec3, Vec3};
 use rayon::prelude::*;

@@ -394,6 +394,35 @@ fn no_ray_slips_through_an_edge_or_a_vertex() {
     }
 }
 
+/// In a row, at one place, at one place far away: neighbours that are all as good as one another. Joined one by one they
+/// would take minutes.
+#[test]
+fn what_is_all_alike_is_joined_at_once() {
+    let begun = std::time::Instant::now();
+    let row = |at: usize| sphere(Vec3::new(at as f32 * 2.0, 0.0, 0.0), 1.0);
+    let place = |_| sphere(Vec3::ZERO, 1.0);
+    let far = |_| sphere(Vec3::new(1e6, 0.0, 0.0), 0.25);
+    let count = 50_000;
+    let row = tree((0..count).map(row).collect());
+    let down = |tree: &Tree, x: f32| {
+        let origin = Vec3::new(x, 10.0, 0.25);
+        through_the_tree(tree, origin, Vec3::new(0.0, -1.0, 0.0)).primitive
+    };
+    for at in [0, 1, 777, count - 1] {
+        let hit = down(&row, at as f32 * 2.0);
+        assert_eq!(row.primitives[hit as usize].number, at as u32);
+    }
+    for (tree, x) in [
+        (tree((0..count).map(place).collect()), 0.0),
+        (tree((0..count).map(far).collect()), 1e6),
+    ] {
+        // Of equal hits the lowest number.
+        let hit = down(&tree, x);
+        assert_eq!(tree.primitives[hit as usize].number, 0);
+    }
+    assert!(begun.elapsed().as_secs() < 100, "{:?}", begun.elapsed());
+}
+
 #[test]
 fn the_tree_holds_every_primitive_once() {
     let mut random = Random(15);
