@@ -6,6 +6,12 @@
 //! The accepted hit is the nearest, by the primitives' own tests. Boxes only spare work: a ray sees every box larger by
 //! `slack`, so that rounding never hides the box that holds the hit.
 
+#[cfg(target_arch = "x86_64")]
+pub mod wide;
+#[cfg(not(target_arch = "x86_64"))]
+#[path = "bvh/narrow.rs"]
+pub mod wide;
+
 use compaction::shared;
 use glam::Vec3;
 use obvhs::{Boundable, BvhBuildParams, aabb::Aabb};
@@ -76,13 +82,13 @@ struct Group {
 }
 
 /// `slack` towards where the ray goes along an axis.
-#[inline]
+#[inline(always)]
 pub fn step(direction: f32, slack: f32) -> f32 {
     if direction < 0.0 { -slack } else { slack }
 }
 
 /// Per axis 1 / direction, without infinities: at most 2⁴⁰ / the largest.
-#[inline]
+#[inline(always)]
 pub fn inverse(direction: Vec3) -> Vec3 {
     let magnitude = direction.abs();
     let largest = greater(magnitude.x, greater(magnitude.y, magnitude.z));
@@ -103,7 +109,7 @@ pub fn inverse(direction: Vec3) -> Vec3 {
 }
 
 /// By how much a ray sees boxes larger. `extent` is the largest coordinate of what is in them.
-#[inline]
+#[inline(always)]
 pub fn slack(origin: Vec3, extent: f32) -> f32 {
     let reach = greater(
         extent,
@@ -114,7 +120,7 @@ pub fn slack(origin: Vec3, extent: f32) -> f32 {
 }
 
 /// Prepares a ray for `hit_children`.
-#[inline]
+#[inline(always)]
 pub fn box_ray(origin: Vec3, direction: Vec3, slack: f32) -> BoxRay {
     let toward = Vec3::new(
         step(direction.x, slack),

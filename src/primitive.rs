@@ -81,7 +81,7 @@ pub struct Surface {
 }
 
 /// The vector with its axes turned so that `axis` comes last.
-#[inline]
+#[inline(always)]
 pub fn turn(v: Vec3, axis: u32) -> Vec3 {
     match axis {
         0 => Vec3::new(v.y, v.z, v.x),
@@ -91,7 +91,7 @@ pub fn turn(v: Vec3, axis: u32) -> Vec3 {
 }
 
 /// Prepares a direction for `hit_triangle`.
-#[inline]
+#[inline(always)]
 pub fn shear(direction: Vec3) -> Shear {
     let (x, y, z) = (direction.x.abs(), direction.y.abs(), direction.z.abs());
     let axis = if x > y {
@@ -233,13 +233,13 @@ pub fn blocks(primitives: &[Primitive], position: u32, ray: &ShadowRay, shear: &
 }
 
 /// The largest of the three components, whatever their signs.
-#[inline]
+#[inline(always)]
 pub fn largest_coordinate(v: Vec3) -> f32 {
     greater(v.x.abs(), greater(v.y.abs(), v.z.abs()))
 }
 
 /// How far a point that is computed on the primitive may be off it, metres: some roundings of its largest coordinate.
-#[inline]
+#[inline(always)]
 pub fn point_error(primitive: &Primitive) -> f32 {
     let reach = if primitive.kind == SPHERE {
         largest_coordinate(primitive.a) + primitive.b.x
@@ -276,7 +276,7 @@ pub fn sphere_tangent(normal: Vec3) -> Vec3 {
 }
 
 /// The surface at a hit. A flat triangle's lower left is its first vertex, its second is to the right of it.
-#[inline]
+#[inline(always)]
 pub fn surface_at(primitive: &Primitive, ray: &Ray, hit: &Hit) -> Surface {
     let error = point_error(primitive);
     if primitive.kind == SPHERE {

@@ -1,12 +1,12 @@
 //! A scene made ready to be traced.
 
-use std::ops::Range;
+use std::{ops::Range, sync::OnceLock};
 
 use glam::Vec3;
 
 use crate::{
     Error,
-    bvh::{Node, PlacedScene},
+    bvh::{Node, PlacedScene, wide::Wide},
     energy,
     environment::{Environment, EnvironmentRow, EnvironmentTexel},
     imagery::Imagery,
@@ -65,6 +65,8 @@ pub struct World {
     pub environment_rows: Vec<EnvironmentRow>,
     /// The picture's texels.
     pub environment_texels: Vec<EnvironmentTexel>,
+    /// See [`World::wide`].
+    wide: OnceLock<Option<Wide>>,
 }
 
 /// Memory of a primitive while the tree is built, at its peak: measured on `DisplacedSphere`s of 1 to 3 million triangles.
@@ -223,6 +225,7 @@ impl World {
             environment: lighting.environment,
             environment_rows: lighting.tables.rows,
             environment_texels: lighting.tables.texels,
+            wide: OnceLock::new(),
         })
     }
 
@@ -241,6 +244,16 @@ impl World {
             rows: &self.environment_rows,
             texels: &self.environment_texels,
         }
+    }
+
+    /// The tree as this processor's vectors read it, made when it is first asked for. `None` where it has none, and where
+    /// there are instances or veils.
+    pub fn wide(&self) -> Option<&Wide> {
+        if !self.instances.is_empty() || self.veils().is_some() {
+            return None;
+        }
+        let make = || Wide::new(&self.nodes, &self.primitives, self.surroundings.extent);
+        self.wide.get_or_init(make).as_ref()
     }
 
     /// What rays are traced through where there are instances.

@@ -36,42 +36,61 @@ pub fn intersect(wave: &mut Wave, bounce: u32) -> Result<(), Error> {
 }
 
 fn on_cpu(wave: &mut CpuWave, bounce: u32) {
-    let world = &*wave.world;
-    let lights = world.lights();
-    let most_light = world.surroundings.after(bounce).most_indirect;
-    let veils = world.veils();
-    for lane in 0..wave.lanes(counts::rays(bounce)) {
-        let path = wave.queue[lane];
-        if path == NO_PATH {
-            wave.flags[lane] = 0;
-            continue;
+    let world = wave.world.clone();
+    let extent = world.surroundings.extent;
+    let queued = 0..wave.lanes(counts::rays(bounce));
+    if let Some(wide) = world.wide() {
+        let CpuWave {
+            queue, rays, hits, ..
+        } = wave;
+        wide.each_nearest(
+            &world.primitives,
+            rays,
+            paths(&queue[queued.clone()]),
+            #[inline(always)]
+            |slot, hit| hits[slot] = hit,
+        );
+    } else if world.is_plain() {
+        for slot in paths(&wave.queue[queued.clone()]) {
+            let ray = &wave.rays[slot];
+            wave.hits[slot] = bvh::nearest(&world.nodes, &world.primitives, extent, ray);
         }
-        let slot = path as usize;
-        let ray = wave.rays[slot];
-        let extent = world.surroundings.extent;
-        let hit = if world.is_plain() {
-            bvh::nearest(&world.nodes, &world.primitives, extent, &ray)
-        } else {
-            let from = wave.instances[slot];
+    } else {
+        let veils = world.veils();
+        for slot in paths(&wave.queue[queued.clone()]) {
+            let (ray, from) = (&wave.rays[slot], wave.instances[slot]);
             let found = if let Some(veils) = &veils {
-                let (pixel, sample) = pixel_and_sample(&wave.span, path);
+                let (pixel, sample) = pixel_and_sample(&wave.span, slot as u32);
                 let key = veil_key(sampler(wave.span.seed, pixel, sample), bounce, PATH_RAY);
-                nearest_veiled(veils, &ray, from, key)
+                nearest_veiled(veils, ray, from, key)
             } else {
-                bvh::nearest_placed(&world.placed_scene(), &ray, from)
+                bvh::nearest_placed(&world.placed_scene(), ray, from)
             };
             wave.instances[slot] = found.instance;
-            found.hit
-        };
-        let missed = hit.primitive == NO_PRIMITIVE;
-        if missed {
+            wave.hits[slot] = found.hit;
+        }
+    }
+
+    let lights = world.lights();
+    let most_light = world.surroundings.after(bounce).most_indirect;
+    for lane in queued {
+        let path = wave.queue[lane];
+        let slot = path as usize;
+        let hits = path != NO_PATH && wave.hits[slot].primitive != NO_PRIMITIVE;
+        wave.flags[lane] = u8::from(hits);
+        if path != NO_PATH && !hits {
+            let ray = &wave.rays[slot];
             let scattered = wave.radiances[slot].scattered == 1;
             let sky = sky_light(&lights, ray.direction, ray.pdf, scattered);
             wave.radiances[slot].rgb += clamped(wave.throughputs[slot].rgb * sky, most_light);
         }
-        wave.hits[slot] = hit;
-        wave.flags[lane] = u8::from(!missed);
     }
+}
+
+/// The slots of the paths in a queue.
+fn paths(queue: &[u32]) -> impl Iterator<Item = usize> {
+    let live = queue.iter().filter(|&&path| path != NO_PATH);
+    live.map(|&path| path as usize)
 }
 
 /// What the kernel takes.

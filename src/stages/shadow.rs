@@ -36,28 +36,37 @@ fn on_cpu(wave: &mut CpuWave, bounce: u32) {
         return;
     }
     let extent = world.surroundings.extent;
-    let veils = world.veils();
-    for lane in 0..wave.lanes(counts::hits(bounce)) {
-        let ray = &wave.shadow_rays[lane];
-        if ray.distance == 0.0 {
-            continue;
+    let hits = 0..wave.lanes(counts::hits(bounce));
+    let (queue, rays, radiances) = (&wave.queue, &wave.shadow_rays, &mut wave.radiances);
+    let mut add_unless = |lane: usize, blocked: bool| {
+        if !blocked {
+            radiances[queue[lane] as usize].rgb += rays[lane].light;
         }
-        let path = wave.queue[lane];
-        let slot = path as usize;
-        let blocked = if world.is_plain() {
-            bvh::occluded(&world.nodes, &world.primitives, extent, ray)
-        } else {
-            let (from, to) = (wave.instances[slot], wave.light_instances[lane]);
-            if let Some(veils) = &veils {
+    };
+    let lanes = hits.filter(|&lane| rays[lane].distance != 0.0);
+    if let Some(wide) = world.wide() {
+        wide.each_occluded(&world.primitives, rays, lanes, add_unless);
+    } else if world.is_plain() {
+        for lane in lanes {
+            let ray = &rays[lane];
+            add_unless(
+                lane,
+                bvh::occluded(&world.nodes, &world.primitives, extent, ray),
+            );
+        }
+    } else {
+        let veils = world.veils();
+        for lane in lanes {
+            let (ray, path) = (&rays[lane], queue[lane]);
+            let (from, to) = (wave.instances[path as usize], wave.light_instances[lane]);
+            let blocked = if let Some(veils) = &veils {
                 let (pixel, sample) = pixel_and_sample(&wave.span, path);
                 let key = veil_key(sampler(wave.span.seed, pixel, sample), bounce, LIGHT_RAY);
                 occluded_veiled(veils, ray, from, to, key)
             } else {
                 bvh::occluded_placed(&world.placed_scene(), ray, from, to)
-            }
-        };
-        if !blocked {
-            wave.radiances[slot].rgb += ray.light;
+            };
+            add_unless(lane, blocked);
         }
     }
 }

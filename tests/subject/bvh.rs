@@ -2,7 +2,7 @@
 
 use glam::Vec3;
 use raysieve::{
-    bvh::{STACK_SIZE, Tree, build, nearest, occluded},
+    bvh::{STACK_SIZE, Tree, build, nearest, occluded, wide::Wide},
     path::{Hit, NO_PRIMITIVE, Ray, ShadowRay},
     primitive::{Primitive, SPHERE, TRIANGLE, nearer_hit, shear},
 };
@@ -289,6 +289,83 @@ fn a_ray_is_blocked_by_what_is_nearer_than_its_end() {
             }
         }
         assert!(blocked > 100, "{name}");
+    }
+}
+
+/// Rays that leave what others hit, some of them along it.
+fn next_rays(tree: &Tree, random: &mut Random) -> Vec<Ray> {
+    let leave = |random: &mut Random, origin: Vec3, direction: Vec3| {
+        let hit = through_the_tree(tree, origin, direction);
+        if hit.primitive == NO_PRIMITIVE {
+            return None;
+        }
+        let primitive = &tree.primitives[hit.primitive as usize];
+        let directions = [point(random), primitive.b - primitive.a, direction];
+        let next = directions[random.word() as usize % 3].normalize();
+        let from = [hit.primitive, hit.primitive, NO_PRIMITIVE][random.word() as usize % 3];
+        next.is_finite().then(|| Ray {
+            from,
+            ..ray(origin + direction * hit.distance, next)
+        })
+    };
+    let first = rays(tree, random);
+    let next: Vec<Ray> = first
+        .iter()
+        .filter_map(|&(origin, direction)| leave(random, origin, direction))
+        .collect();
+    let first = first
+        .into_iter()
+        .map(|(origin, direction)| ray(origin, direction));
+    first.chain(next).collect()
+}
+
+/// Of an `f32` each all bits, so that −0 and 0 differ.
+fn bits(hit: &Hit) -> [u32; 4] {
+    [
+        hit.distance.to_bits(),
+        hit.primitive,
+        hit.u.to_bits(),
+        hit.v.to_bits(),
+    ]
+}
+
+#[test]
+fn the_tree_for_vectors_finds_what_the_tree_finds() {
+    let mut random = Random(16);
+    let mut count = 0;
+    while count < 1_000_000 {
+        for (name, primitives) in SCENES {
+            let tree = tree(primitives(&mut random));
+            let Some(wide) = Wide::new(&tree.nodes, &tree.primitives, tree.extent) else {
+                println!("skipped: this processor has no vectors of eight");
+                return;
+            };
+            let rays = next_rays(&tree, &mut random);
+            let mut found = Vec::new();
+            let all = 0..rays.len();
+            wide.each_nearest(&tree.primitives, &rays, all, |_, hit| found.push(hit));
+            let mut shadow_rays = Vec::new();
+            for (ray, found) in rays.iter().zip(&found) {
+                let expected = nearest(&tree.nodes, &tree.primitives, tree.extent, ray);
+                assert_eq!(bits(found), bits(&expected), "{name}: {ray:?}");
+                let far = [0.5, 1.0, 2.0, f32::INFINITY][random.word() as usize % 4];
+                shadow_rays.push(ShadowRay {
+                    from: ray.from,
+                    to: [NO_PRIMITIVE, found.primitive][random.word() as usize % 2],
+                    ..shadow_ray(ray.origin, ray.direction, found.distance.min(10.0) * far)
+                });
+            }
+            let mut blocked = Vec::new();
+            let all = 0..shadow_rays.len();
+            wide.each_occluded(&tree.primitives, &shadow_rays, all, |_, is| {
+                blocked.push(is)
+            });
+            for (ray, blocked) in shadow_rays.iter().zip(blocked) {
+                let expected = occluded(&tree.nodes, &tree.primitives, tree.extent, ray);
+                assert_eq!(blocked, expected, "{name}: {ray:?}");
+            }
+            count += rays.len() + shadow_rays.len();
+        }
     }
 }
 
