@@ -194,7 +194,7 @@ pub const DARK: LightSample = LightSample {
 
 /// Weight of a sample by `own` strategy, drawn with a density that is above 0, which the other strategy draws with density
 /// `other`: the power heuristic, unless one of them is left out, whose samples count where the other finds nothing.
-#[inline]
+#[inline(always)]
 pub fn sample_weight(strategies: u32, own: u32, drawn: f32, other: f32) -> f32 {
     if other > 0.0 && strategies & own == 0 {
         return 0.0;
@@ -287,7 +287,7 @@ pub fn light_pdf(
 }
 
 /// A point on a light that is a triangle, as of `sample_light`. `share` is what the light has of all power, per area.
-#[inline]
+#[inline(always)]
 pub fn sample_triangle(
     light: &Primitive,
     radiance: Vec3,

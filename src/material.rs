@@ -137,7 +137,7 @@ pub fn fresnel(cos_in: f32, eta: f32) -> (f32, f32) {
 }
 
 /// A direction about `normal` with density cos θ / π, and its cosine.
-#[inline]
+#[inline(always)]
 pub fn sample_cosine(normal: Vec3, u: f32, v: f32) -> (Vec3, f32) {
     let (x, y) = square_to_disk(u, v);
     let cosine = greater(0.0, 1.0 - x * x - y * y).sqrt();

@@ -11,13 +11,13 @@ pub const PI: f32 = std::f32::consts::PI;
 pub const INV_PI: f32 = std::f32::consts::FRAC_1_PI;
 
 /// The smaller of two; the second if they do not compare. (`f32::min` leaves the sign of zero open, and CUDA has a `min`.)
-#[inline]
+#[inline(always)]
 pub fn lesser(a: f32, b: f32) -> f32 {
     if a < b { a } else { b }
 }
 
 /// The larger of two; the second if they do not compare.
-#[inline]
+#[inline(always)]
 pub fn greater(a: f32, b: f32) -> f32 {
     if a > b { a } else { b }
 }
@@ -171,7 +171,7 @@ pub fn half_power(x: f32) -> f32 {
 }
 
 /// A local direction (x, y, z) in the frame whose z axis is `normal` (Duff et al. 2017).
-#[inline]
+#[inline(always)]
 pub fn to_world(normal: Vec3, local: Vec3) -> Vec3 {
     let sign = if normal.z >= 0.0 { 1.0 } else { -1.0 };
     let a = -1.0 / (sign + normal.z);
@@ -201,7 +201,7 @@ pub fn to_local(normal: Vec3, v: Vec3) -> Vec3 {
 }
 
 /// The unit square onto the unit disk, areas kept (Shirley & Chiu 1997).
-#[inline]
+#[inline(always)]
 pub fn square_to_disk(u: f32, v: f32) -> (f32, f32) {
     let x = 2.0 * u - 1.0;
     let y = 2.0 * v - 1.0;

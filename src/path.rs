@@ -159,6 +159,10 @@ pub fn dealt_pair(span: &Span, path: u32) -> u32 {
 #[inline]
 pub fn pixel_and_sample(span: &Span, path: u32) -> (u32, u32) {
     let number = span.first_pixel + dealt_pair(span, path);
+    // Most waves are of one sample, and a division takes the CPU long.
+    if number < span.pixel_count {
+        return (rendered_pixel(span, number), span.first_sample);
+    }
     (
         rendered_pixel(span, number % span.pixel_count),
         span.first_sample + number / span.pixel_count,

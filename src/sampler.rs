@@ -30,7 +30,7 @@ pub const PAIR_LENS: u32 = 1 << 16;
 pub const PAIRS_PER_BOUNCE: u32 = 3;
 
 /// A bijection of 32-bit words without visible structure (constants: C. Wellons, hash-prospector).
-#[inline]
+#[inline(always)]
 pub fn hash(word: u32) -> u32 {
     let mut x = word;
     x ^= x >> 16;
@@ -50,7 +50,7 @@ pub fn sampler(seed: u32, pixel: u32, sample: u32) -> Sampler {
 }
 
 /// Owen scrambling of a number whose bits are reversed: each bit is flipped by a hash of the bits below it.
-#[inline]
+#[inline(always)]
 pub fn scramble(reversed: u32, key: u32) -> u32 {
     let mut x = reversed;
     x ^= x.wrapping_mul(0x3d20_adea);
@@ -61,7 +61,7 @@ pub fn scramble(reversed: u32, key: u32) -> u32 {
 }
 
 /// Second Sobol dimension of an index, bits reversed: the index, a polynomial over GF(2) in z, at 1 + z.
-#[inline]
+#[inline(always)]
 pub fn pascal(index: u32) -> u32 {
     let mut x = index;
     x ^= (x >> 16) & 0x0000_ffff;
@@ -78,7 +78,7 @@ pub fn unit(bits: u32) -> f32 {
 }
 
 /// Two numbers of 32 bits.
-#[inline]
+#[inline(always)]
 pub fn pair_bits(sampler: Sampler, bounce: u32, pair: u32) -> (u32, u32) {
     let dimension = bounce.wrapping_mul(PAIRS_PER_BOUNCE).wrapping_add(pair);
     let key = hash(sampler.key ^ dimension.wrapping_mul(0x9e37_79b9));
@@ -89,7 +89,7 @@ pub fn pair_bits(sampler: Sampler, bounce: u32, pair: u32) -> (u32, u32) {
 }
 
 /// Two numbers in [0, 1), multiples of 2⁻²⁴.
-#[inline]
+#[inline(always)]
 pub fn pair(sampler: Sampler, bounce: u32, pair: u32) -> (f32, f32) {
     let (first, second) = pair_bits(sampler, bounce, pair);
     (unit(first), unit(second))

@@ -6,6 +6,9 @@
 //! Light sampling and BSDF sampling are combined by the power heuristic (Veach 1997); roulette by the throughput's
 //! largest channel, from the fifth scattering on.
 
+mod block;
+
+use block::Block;
 use glam::Vec3;
 
 use compaction::cuda::{In, InOut, Source};
@@ -49,52 +52,91 @@ pub fn shade(wave: &mut Wave, bounce: u32) -> Result<(), Error> {
 
 /// Of a scene where meshes are placed, or of one without.
 fn on_cpu<const PLACED: bool>(wave: &mut CpuWave, bounce: u32) {
-    let world = &*wave.world;
-    let scatters = bounce < wave.max_bounces;
-    let [most_emitted, most_connected] =
-        [bounce, bounce + 1].map(|scatterings| world.surroundings.after(scatterings).most_indirect);
+    let world = wave.world.clone();
+    // What is hit last only shines.
+    if PLACED || bounce == wave.max_bounces {
+        each_path(wave, bounce, |wave, lane, slot| {
+            shade_lane::<PLACED>(wave, &world, bounce, lane, slot);
+        });
+        return;
+    }
+    pulp::Arch::new().dispatch(
+        #[inline(always)]
+        || {
+            let mut block = Block::default();
+            each_path(
+                wave,
+                bounce,
+                #[inline(always)]
+                |wave, lane, slot| {
+                    if !block.takes(wave, &world, lane, slot) {
+                        shade_lane::<PLACED>(wave, &world, bounce, lane, slot);
+                    } else if block.is_full() {
+                        block.shade(wave, &world, bounce);
+                    }
+                },
+            );
+            block.shade(wave, &world, bounce);
+        },
+    );
+}
+
+/// Offers each path that hit, by its lane and slot, with nothing shaded yet.
+#[inline(always)]
+fn each_path(wave: &mut CpuWave, bounce: u32, mut shade: impl FnMut(&mut CpuWave, usize, usize)) {
     for lane in 0..wave.lanes(counts::hits(bounce)) {
         let path = wave.queue[lane];
         wave.shadow_rays[lane].distance = 0.0;
         wave.flags[lane] = 0;
-        if path == NO_PATH {
-            continue;
+        if path != NO_PATH {
+            shade(wave, lane, path as usize);
         }
-        let slot = path as usize;
-        let (pixel, sample) = pixel_and_sample(&wave.span, path);
-        let mut vertex = Vertex {
-            numbers: sampler(wave.span.seed, pixel, sample),
-            bounce,
-            instance: if PLACED {
-                wave.instances[slot]
-            } else {
-                NO_INSTANCE
-            },
-            ray: wave.rays[slot],
-            throughput: wave.throughputs[slot],
-            emitted: Vec3::ZERO,
-            shadow_ray: ShadowRay::default(),
-            light_instance: NO_INSTANCE,
+    }
+}
+
+/// Shades one path, and tells the wave.
+fn shade_lane<const PLACED: bool>(
+    wave: &mut CpuWave,
+    world: &World,
+    bounce: u32,
+    lane: usize,
+    slot: usize,
+) {
+    let scatters = bounce < wave.max_bounces;
+    let (pixel, sample) = pixel_and_sample(&wave.span, slot as u32);
+    let mut vertex = Vertex {
+        numbers: sampler(wave.span.seed, pixel, sample),
+        bounce,
+        instance: if PLACED {
+            wave.instances[slot]
+        } else {
+            NO_INSTANCE
+        },
+        ray: wave.rays[slot],
+        throughput: wave.throughputs[slot],
+        emitted: Vec3::ZERO,
+        shadow_ray: ShadowRay::default(),
+        light_instance: NO_INSTANCE,
+    };
+    let goes_on = shade_path::<PLACED>(world, scatters, &wave.hits[slot], &mut vertex);
+    let after = |scatterings| world.surroundings.after(scatterings).most_indirect;
+    wave.radiances[slot].rgb += clamped(vertex.emitted, after(bounce));
+    if vertex.shadow_ray.distance > 0.0 {
+        wave.shadow_rays[lane] = ShadowRay {
+            light: clamped(vertex.shadow_ray.light, after(bounce + 1)),
+            ..vertex.shadow_ray
         };
-        let goes_on = shade_path::<PLACED>(world, scatters, &wave.hits[slot], &mut vertex);
-        wave.radiances[slot].rgb += clamped(vertex.emitted, most_emitted);
-        if vertex.shadow_ray.distance > 0.0 {
-            wave.shadow_rays[lane] = ShadowRay {
-                light: clamped(vertex.shadow_ray.light, most_connected),
-                ..vertex.shadow_ray
-            };
-            if PLACED {
-                wave.light_instances[lane] = vertex.light_instance;
-            }
-            wave.counts[counts::shadow_rays(bounce)] += 1;
+        if PLACED {
+            wave.light_instances[lane] = vertex.light_instance;
         }
-        if goes_on {
-            wave.rays[slot] = vertex.ray;
-            wave.throughputs[slot] = vertex.throughput;
-            wave.flags[lane] = 1;
-            if vertex.ray.pdf != 0.0 {
-                wave.radiances[slot].scattered = 1;
-            }
+        wave.counts[counts::shadow_rays(bounce)] += 1;
+    }
+    if goes_on {
+        wave.rays[slot] = vertex.ray;
+        wave.throughputs[slot] = vertex.throughput;
+        wave.flags[lane] = 1;
+        if vertex.ray.pdf != 0.0 {
+            wave.radiances[slot].scattered = 1;
         }
     }
 }

@@ -1,0 +1,391 @@
+//! shade on the CPU, where most paths are: at diffuse triangles that do not shine, in scenes without textures.
+//!
+//! Some paths at once, by the subject's functions in loops over arrays, which the compiler makes vector instructions of.
+//! What each path gets is what [`shade_path`](super::shade_path) gives it, operation by operation.
+
+use glam::Vec3;
+
+use super::survives_roulette;
+use crate::{
+    bsdf::{BsdfValue, NO_VALUE},
+    light::{
+        EMITTER, LIGHT_SAMPLES, Light, LightSample, Lights, choose_light, sample_light,
+        sample_triangle, sample_weight,
+    },
+    material::{DIFFUSE, sample_cosine},
+    math::{INV_PI, clamped, dot, luminance, max_component, offset_point},
+    path::{Hit, Ray, ShadowRay, Throughput, pixel_and_sample},
+    primitive::{Primitive, TRIANGLE, surface_at},
+    sampler::{PAIR_BSDF, PAIR_CHOICE, PAIR_LIGHT, Sampler, pair, pair_bits, sampler, unit},
+    wave::{CpuWave, counts},
+    world::World,
+};
+
+/// Paths of a block.
+const PATHS: usize = 32;
+
+type Floats = [f32; PATHS];
+type Words = [u32; PATHS];
+
+/// Vectors of a block's paths.
+#[derive(Default)]
+struct Vectors {
+    x: Floats,
+    y: Floats,
+    z: Floats,
+}
+
+impl Vectors {
+    #[inline(always)]
+    fn of(&self, path: usize) -> Vec3 {
+        Vec3::new(self.x[path], self.y[path], self.z[path])
+    }
+
+    #[inline(always)]
+    fn set(&mut self, path: usize, v: Vec3) {
+        self.x[path] = v.x;
+        self.y[path] = v.y;
+        self.z[path] = v.z;
+    }
+}
+
+/// Paths that are shaded together.
+#[derive(Default)]
+pub(super) struct Block {
+    count: usize,
+    lanes: [usize; PATHS],
+    slots: [usize; PATHS],
+    one_sided: [bool; PATHS],
+    // What they bring.
+    pixels: Words,
+    keys: Words,
+    samples: Words,
+    directions: Vectors,
+    throughputs: Vectors,
+    u: Floats,
+    v: Floats,
+    a: Vectors,
+    b: Vectors,
+    c: Vectors,
+    colors: Vectors,
+    // Where they are.
+    front: [bool; PATHS],
+    normals: Vectors,
+    errors: Floats,
+    points: Vectors,
+    origins: Vectors,
+    // Of the light.
+    choices: Words,
+    light_u: Words,
+    light_v: Words,
+    light_a: Vectors,
+    light_b: Vectors,
+    light_c: Vectors,
+    radiances: Vectors,
+    shares: Floats,
+    towards: Vectors,
+    distances: Floats,
+    densities: Floats,
+    to: Words,
+    only: Words,
+    /// Where shadow rays start.
+    starts: Vectors,
+    connected: Vectors,
+    connects: [bool; PATHS],
+    // Of the next ray.
+    roulettes: Floats,
+    next: Vectors,
+    next_densities: Floats,
+    left: Vectors,
+}
+
+impl Block {
+    /// Whether there is room for no more.
+    pub(super) fn is_full(&self) -> bool {
+        self.count == PATHS
+    }
+
+    /// Takes a path in, if it is such a one.
+    #[inline(always)]
+    pub(super) fn takes(
+        &mut self,
+        wave: &CpuWave,
+        world: &World,
+        lane: usize,
+        slot: usize,
+    ) -> bool {
+        let hit = &wave.hits[slot];
+        let primitive = &world.primitives[hit.primitive as usize];
+        let material = &world.materials[primitive.material as usize];
+        let takes = primitive.kind == TRIANGLE
+            && material.kind == DIFFUSE
+            && material.emission == Vec3::ZERO
+            && material.absorption == Vec3::ZERO;
+        if !takes {
+            return false;
+        }
+        let at = self.count;
+        self.count += 1;
+        let (pixel, sample) = pixel_and_sample(&wave.span, slot as u32);
+        self.lanes[at] = lane;
+        self.slots[at] = slot;
+        self.one_sided[at] = material.one_sided == 1;
+        self.pixels[at] = pixel;
+        self.samples[at] = sample;
+        self.directions.set(at, wave.rays[slot].direction);
+        self.throughputs.set(at, wave.throughputs[slot].rgb);
+        self.u[at] = hit.u;
+        self.v[at] = hit.v;
+        self.a.set(at, primitive.a);
+        self.b.set(at, primitive.b);
+        self.c.set(at, primitive.c);
+        self.colors.set(at, material.color);
+        true
+    }
+
+    /// Shades them, and is empty.
+    #[inline(always)]
+    pub(super) fn shade(&mut self, wave: &mut CpuWave, world: &World, bounce: u32) {
+        self.find_surfaces(wave.span.seed);
+        self.draw(bounce);
+        if world.surroundings.light_count > 0 {
+            self.choose(&world.lights());
+            self.connect(world.surroundings.strategies);
+        }
+        self.scatter();
+        self.hand_over(wave, world, bounce);
+        self.count = 0;
+    }
+
+    #[inline(always)]
+    fn find_surfaces(&mut self, seed: u32) {
+        for at in 0..PATHS {
+            self.keys[at] = sampler(seed, self.pixels[at], self.samples[at]).key;
+        }
+        for at in 0..PATHS {
+            let primitive = Primitive {
+                a: self.a.of(at),
+                b: self.b.of(at),
+                c: self.c.of(at),
+                kind: TRIANGLE,
+                material: 0,
+                number: 0,
+            };
+            let direction = self.directions.of(at);
+            let ray = Ray {
+                origin: Vec3::ZERO,
+                pdf: 0.0,
+                direction,
+                from: 0,
+            };
+            let hit = Hit {
+                distance: 0.0,
+                primitive: 0,
+                u: self.u[at],
+                v: self.v[at],
+            };
+            let surface = surface_at(&primitive, &ray, &hit);
+            let front = -dot(direction, surface.normal) > 0.0;
+            let normal = surface.normal * if front { 1.0 } else { -1.0 };
+            self.front[at] = front;
+            self.normals.set(at, normal);
+            self.errors[at] = surface.error;
+            self.points.set(at, surface.point);
+            self.origins
+                .set(at, offset_point(surface.point, normal, surface.error));
+        }
+    }
+
+    /// Their random numbers.
+    #[inline(always)]
+    fn draw(&mut self, bounce: u32) {
+        for at in 0..PATHS {
+            let numbers = Sampler {
+                sample: self.samples[at],
+                key: self.keys[at],
+            };
+            (self.light_u[at], self.light_v[at]) = pair_bits(numbers, bounce, PAIR_LIGHT);
+        }
+        for at in 0..PATHS {
+            let numbers = Sampler {
+                sample: self.samples[at],
+                key: self.keys[at],
+            };
+            let (choice, roulette) = pair_bits(numbers, bounce, PAIR_CHOICE);
+            self.choices[at] = choice;
+            self.roulettes[at] = unit(roulette);
+        }
+        for at in 0..PATHS {
+            let numbers = Sampler {
+                sample: self.samples[at],
+                key: self.keys[at],
+            };
+            (self.u[at], self.v[at]) = pair(numbers, bounce, PAIR_BSDF);
+        }
+    }
+
+    /// Points on lights.
+    #[inline(always)]
+    fn choose(&mut self, lights: &Lights) {
+        let surroundings = &lights.surroundings;
+        let of_triangle = |light: &Light| {
+            light.kind == EMITTER && lights.primitives[light.of as usize].kind == TRIANGLE
+        };
+        if surroundings.tree_lights > 0 || !lights.table.iter().all(of_triangle) {
+            for at in 0..self.count {
+                let sample = sample_light(
+                    lights,
+                    self.origins.of(at),
+                    self.choices[at],
+                    self.light_u[at],
+                    self.light_v[at],
+                );
+                self.set_sample(at, &sample);
+                self.to[at] = sample.to;
+            }
+            return;
+        }
+        for at in 0..self.count {
+            let number = choose_light(
+                lights.table,
+                surroundings.light_count,
+                unit(self.choices[at]),
+            );
+            let light = lights.table[number as usize].of;
+            let primitive = &lights.primitives[light as usize];
+            let radiance = lights.materials[primitive.material as usize].emission;
+            self.light_a.set(at, primitive.a);
+            self.light_b.set(at, primitive.b);
+            self.light_c.set(at, primitive.c);
+            self.radiances.set(at, radiance);
+            self.shares[at] = luminance(radiance) * surroundings.inverse_power;
+            self.to[at] = light;
+        }
+        for at in 0..PATHS {
+            let light = Primitive {
+                a: self.light_a.of(at),
+                b: self.light_b.of(at),
+                c: self.light_c.of(at),
+                kind: TRIANGLE,
+                material: 0,
+                number: 0,
+            };
+            let sample = sample_triangle(
+                &light,
+                self.radiances.of(at),
+                self.shares[at],
+                self.origins.of(at),
+                unit(self.light_u[at]),
+                unit(self.light_v[at]),
+            );
+            self.set_sample(at, &sample);
+        }
+    }
+
+    #[inline(always)]
+    fn set_sample(&mut self, at: usize, sample: &LightSample) {
+        self.towards.set(at, sample.direction);
+        self.distances[at] = sample.distance;
+        self.densities[at] = sample.pdf;
+        self.radiances.set(at, sample.radiance);
+        self.only[at] = sample.only;
+    }
+
+    /// What the light samples would bring.
+    #[inline(always)]
+    fn connect(&mut self, strategies: u32) {
+        for at in 0..PATHS {
+            let (normal, direction) = (self.normals.of(at), self.towards.of(at));
+            let cosine = dot(normal, direction);
+            let (above, below) = (cosine > 0.0, cosine < 0.0);
+            let side = if below { -1.0 } else { 1.0 };
+            let origin = offset_point(self.points.of(at), normal * side, self.errors[at]);
+            self.starts.set(at, origin);
+            let value = if cosine <= 0.0 {
+                NO_VALUE
+            } else {
+                let pdf = cosine * INV_PI;
+                BsdfValue {
+                    color: self.colors.of(at),
+                    scale: pdf,
+                    pdf,
+                }
+            };
+            let found = if self.only[at] == 1 { 0.0 } else { value.pdf };
+            let weight = sample_weight(strategies, LIGHT_SAMPLES, self.densities[at], found);
+            let light = self.throughputs.of(at)
+                * value.color
+                * self.radiances.of(at)
+                * (value.scale * weight / self.densities[at]);
+            self.connected.set(at, light);
+            let dark = max_component(light) <= 0.0 || self.distances[at] <= 0.0;
+            self.connects[at] = (above || below) && !dark;
+        }
+    }
+
+    /// The next rays.
+    #[inline(always)]
+    fn scatter(&mut self) {
+        for at in 0..PATHS {
+            let normal = self.normals.of(at);
+            let (direction, cosine) = sample_cosine(normal, self.u[at], self.v[at]);
+            let weight = if cosine > 0.0 {
+                self.colors.of(at)
+            } else {
+                Vec3::ZERO
+            };
+            let left = self.throughputs.of(at) * weight;
+            let behind = dot(normal, direction) < 0.0;
+            self.next.set(at, direction);
+            self.next_densities[at] = cosine * INV_PI;
+            self.left.set(at, if behind { Vec3::ZERO } else { left });
+        }
+    }
+
+    /// Their results to the wave.
+    #[inline(always)]
+    fn hand_over(&self, wave: &mut CpuWave, world: &World, bounce: u32) {
+        let [most_emitted, most_connected] = [bounce, bounce + 1]
+            .map(|scatterings| world.surroundings.after(scatterings).most_indirect);
+        let lit = world.surroundings.light_count > 0;
+        let nothing = clamped(Vec3::ZERO, most_emitted);
+        for at in 0..self.count {
+            let (lane, slot) = (self.lanes[at], self.slots[at]);
+            wave.radiances[slot].rgb += nothing;
+            if !self.front[at] && self.one_sided[at] {
+                continue;
+            }
+            let from = wave.hits[slot].primitive;
+            if lit && self.connects[at] && self.distances[at] > 0.0 {
+                wave.shadow_rays[lane] = ShadowRay {
+                    origin: self.starts.of(at),
+                    distance: self.distances[at],
+                    direction: self.towards.of(at),
+                    from,
+                    light: clamped(self.connected.of(at), most_connected),
+                    to: self.to[at],
+                };
+                wave.counts[counts::shadow_rays(bounce)] += 1;
+            }
+            let mut throughput = Throughput {
+                rgb: self.left.of(at),
+                ..wave.throughputs[slot]
+            };
+            let goes_on = max_component(throughput.rgb) > 0.0
+                && survives_roulette(bounce, self.roulettes[at], &mut throughput);
+            if goes_on {
+                wave.rays[slot] = Ray {
+                    origin: self.origins.of(at),
+                    pdf: self.next_densities[at],
+                    direction: self.next.of(at),
+                    from,
+                };
+                wave.throughputs[slot] = throughput;
+                wave.flags[lane] = 1;
+                if self.next_densities[at] != 0.0 {
+                    wave.radiances[slot].scattered = 1;
+                }
+            }
+        }
+    }
+}
