@@ -8,7 +8,7 @@ use compaction::cuda::{In, InOut, Launch, Source};
 use crate::{
     Error,
     kernels::{BLOCK_THREADS, stage},
-    path::{Rgb, Span, pixel_and_sample},
+    path::{Rgb, Span},
     wave::{CpuWave, CudaWave, Stage, Wave},
 };
 
@@ -22,9 +22,9 @@ pub fn accumulate(wave: &mut Wave) -> Result<(), Error> {
 }
 
 fn on_cpu(wave: &CpuWave) {
-    for path in 0..wave.span.path_count {
-        let (pixel, _) = pixel_and_sample(&wave.span, path);
-        wave.film.expose(pixel, wave.radiances[path as usize].rgb);
+    let paths = wave.pairs.iter().zip(&wave.radiances);
+    for (&(pixel, _), radiance) in paths.take(wave.span.path_count as usize) {
+        wave.film.expose(pixel, radiance.rgb);
     }
 }
 

@@ -19,7 +19,7 @@ use crate::{
     material::Material,
     math::clamped,
     opacity::{PATH_RAY, nearest_veiled, veil_key},
-    path::{Hit, NO_PATH, NO_PRIMITIVE, Ray, Rgb, Span, Throughput, pixel_and_sample},
+    path::{Hit, NO_PATH, NO_PRIMITIVE, Ray, Rgb, Span, Throughput},
     primitive::Primitive,
     sampler::sampler,
     texture::Texture,
@@ -60,7 +60,7 @@ fn on_cpu(wave: &mut CpuWave, bounce: u32) {
         for slot in paths(&wave.queue[queued.clone()]) {
             let (ray, from) = (&wave.rays[slot], wave.instances[slot]);
             let found = if let Some(veils) = &veils {
-                let (pixel, sample) = pixel_and_sample(&wave.span, slot as u32);
+                let (pixel, sample) = wave.pairs[slot];
                 let key = veil_key(sampler(wave.span.seed, pixel, sample), bounce, PATH_RAY);
                 nearest_veiled(veils, ray, from, key)
             } else {

@@ -31,7 +31,7 @@ use crate::{
     math::{clamped, dot, lesser, max_component},
     path::{
         Hit, MOST_LIKELY, NO_PATH, NO_PRIMITIVE, ROULETTE_AFTER, Ray, Rgb, ShadowRay, Span,
-        Throughput, pixel_and_sample,
+        Throughput,
     },
     primitive::{Primitive, Surface, hit_primitive, shear, surface_at},
     sampler::{PAIR_BSDF, PAIR_CHOICE, PAIR_LIGHT, Sampler, pair, pair_bits, sampler},
@@ -103,7 +103,7 @@ fn shade_lane<const PLACED: bool>(
     slot: usize,
 ) {
     let scatters = bounce < wave.max_bounces;
-    let (pixel, sample) = pixel_and_sample(&wave.span, slot as u32);
+    let (pixel, sample) = wave.pairs[slot];
     let mut vertex = Vertex {
         numbers: sampler(wave.span.seed, pixel, sample),
         bounce,

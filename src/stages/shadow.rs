@@ -14,7 +14,7 @@ use crate::{
     maps::Maps,
     material::Material,
     opacity::{LIGHT_RAY, occluded_veiled, veil_key},
-    path::{Rgb, ShadowRay, Span, pixel_and_sample},
+    path::{Rgb, ShadowRay, Span},
     primitive::Primitive,
     sampler::sampler,
     texture::Texture,
@@ -60,7 +60,7 @@ fn on_cpu(wave: &mut CpuWave, bounce: u32) {
             let (ray, path) = (&rays[lane], queue[lane]);
             let (from, to) = (wave.instances[path as usize], wave.light_instances[lane]);
             let blocked = if let Some(veils) = &veils {
-                let (pixel, sample) = pixel_and_sample(&wave.span, path);
+                let (pixel, sample) = wave.pairs[path as usize];
                 let key = veil_key(sampler(wave.span.seed, pixel, sample), bounce, LIGHT_RAY);
                 occluded_veiled(veils, ray, from, to, key)
             } else {

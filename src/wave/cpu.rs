@@ -9,7 +9,7 @@ use crate::{
     camera::Camera,
     film::Film,
     instance::NO_INSTANCE,
-    path::{Hit, Ray, Rgb, ShadowRay, Span, Throughput},
+    path::{Hit, Ray, Rgb, ShadowRay, Span, Throughput, pixel_and_sample},
     world::World,
 };
 
@@ -29,6 +29,8 @@ pub struct CpuWave {
     pub max_bounces: u32,
     /// The paths' numbers.
     pub span: Span,
+    /// Pixel and sample.
+    pub pairs: Vec<(u32, u32)>,
     /// The next ray.
     pub rays: Vec<Ray>,
     /// The fraction of light that the path passes on.
@@ -63,7 +65,7 @@ impl CpuWave {
         + size_of::<Rgb>()
         + size_of::<Hit>()
         + size_of::<ShadowRay>()
-        + 4 * size_of::<u32>()
+        + 6 * size_of::<u32>()
         + size_of::<u8>();
 
     /// Buffers for waves of up to `capacity` paths.
@@ -85,6 +87,7 @@ impl CpuWave {
             partitions: false,
             max_bounces,
             span: Span::default(),
+            pairs: vec![(0, 0); capacity],
             rays: vec![Ray::default(); capacity],
             throughputs: vec![Throughput::default(); capacity],
             radiances: vec![Rgb::default(); capacity],
@@ -105,6 +108,10 @@ impl CpuWave {
     /// Takes these paths on: starts the clock and the counts anew.
     pub fn begin(&mut self, span: Span) {
         self.span = span;
+        // Once: it takes divisions.
+        for (path, pair) in (0..span.path_count).zip(&mut self.pairs) {
+            *pair = pixel_and_sample(&span, path);
+        }
         self.counts.fill(0);
         self.marks.clear();
         self.begun = Instant::now();

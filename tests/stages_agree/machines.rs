@@ -75,7 +75,7 @@ impl Cpu {
     fn load(&mut self, from: &Buffers) {
         let wave = self.wave();
         let from = from.clone();
-        wave.span = from.span;
+        wave.begin(from.span);
         wave.rays = from.rays;
         wave.throughputs = from.throughputs;
         wave.radiances = from.radiances;

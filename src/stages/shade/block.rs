@@ -14,7 +14,7 @@ use crate::{
     },
     material::{DIFFUSE, sample_cosine},
     math::{INV_PI, clamped, dot, luminance, max_component, offset_point},
-    path::{Hit, Ray, ShadowRay, Throughput, pixel_and_sample},
+    path::{Hit, Ray, ShadowRay, Throughput},
     primitive::{Primitive, TRIANGLE, surface_at},
     sampler::{PAIR_BSDF, PAIR_CHOICE, PAIR_LIGHT, Sampler, pair, pair_bits, sampler, unit},
     wave::{CpuWave, counts},
@@ -126,7 +126,7 @@ impl Block {
         }
         let at = self.count;
         self.count += 1;
-        let (pixel, sample) = pixel_and_sample(&wave.span, slot as u32);
+        let (pixel, sample) = wave.pairs[slot];
         self.lanes[at] = lane;
         self.slots[at] = slot;
         self.one_sided[at] = material.one_sided == 1;
