@@ -88,16 +88,19 @@ fn bench_measures_every_strategy_of_one_film() {
     assert_eq!(scenes.len(), 2);
     let text = stdout(&output);
     let strategies = compaction::select::Strategy::ALL.iter();
-    for name in strategies.map(|s| s.name()).chain(["megakernel"]) {
+    for name in strategies
+        .map(|s| s.name())
+        .chain(["partition", "megakernel"])
+    {
         let rows = text.matches(&format!("| {name} ")).count();
         assert!(rows >= 2, "{name} is missing in\n{text}");
     }
     for scene in scenes {
         let strategies = scene["strategies"].as_array().unwrap();
-        // And the megakernel, which has no stages.
+        // And hits ordered by material, and the megakernel, which has no stages.
         assert_eq!(
             strategies.len(),
-            compaction::select::Strategy::ALL.len() + 1
+            compaction::select::Strategy::ALL.len() + 2
         );
         assert_eq!(strategies.last().unwrap()["strategy"], "megakernel");
         assert_eq!(scene["paths"], 24 * 16 * 2);
