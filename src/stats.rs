@@ -63,7 +63,8 @@ pub struct BounceStats {
     pub survivors: u64,
     /// Rays sent towards a light.
     pub shadow_rays: u64,
-    /// Time of the stages, milliseconds; `compact_ms` is both sieves.
+    /// Time of the stages, milliseconds; `compact_ms` is both sieves, and the partition where there is
+    /// one.
     pub intersect_ms: f64,
     /// See `intersect_ms`.
     pub shade_ms: f64,
