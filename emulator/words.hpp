@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <string.h>
+#include <time.h>
 
 #include <utility>
 
@@ -365,6 +366,12 @@ inline void ptx_ld_global_nc_u64(T &value, const T *place)
     value = *place;
 }
 
+inline void ptx_mov_u64(unsigned long long &nanoseconds)
+{
+    timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    nanoseconds = now.tv_sec * 1000000000ull + now.tv_nsec;
+}
 inline void ptx_prefetch_global_L2(const void *) {}
 inline void ptx_cp_async_bulk_prefetch_L2_global(const void *, unsigned) {}
 inline void ptx_fence_mbarrier_init_release_cluster() {}

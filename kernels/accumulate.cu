@@ -1,8 +1,10 @@
 // accumulate: the wave's samples onto the film. Room: src/stages/accumulate.rs.
+#include "shared/clock.cuh"
 #include "shared/film.cuh"
 #include "shared/path.cuh"
 
-extern "C" __global__ void accumulate(const Span *span, const Rgb *radiances, u64 *sums, u64 *rejected) {
+extern "C" __global__ void accumulate(const Span *span, const Rgb *radiances, u64 *sums, u64 *rejected, u64 *began) {
+    stamp(began);
     u32 path = blockIdx.x * blockDim.x + threadIdx.x;
     if (path >= span->path_count) return;
     Vec3 sample = radiances[path].rgb;

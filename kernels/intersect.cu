@@ -1,5 +1,6 @@
 // intersect: every live ray against the scene. Room: src/stages/intersect.rs.
 #include "shared/bvh.cuh"
+#include "shared/clock.cuh"
 #include "shared/lanes.cuh"
 #include "shared/light.cuh"
 
@@ -36,7 +37,8 @@ inline void intersect_lanes(const Node *nodes, const Primitive *primitives, cons
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
     intersect(const Node *nodes, const Primitive *primitives, const Instance *placed, Surroundings surroundings,
               const u32 *lanes, const u32 *queue, const Ray *rays, const Throughput *throughputs, Rgb *radiances,
-              Hit *hits, u32 *instances, u8 *flags) {
+              Hit *hits, u32 *instances, u8 *flags, u64 *began) {
+    stamp(began);
     intersect_lanes<false>(nodes, primitives, placed, surroundings, *lanes, queue, rays, throughputs, radiances, hits,
                            instances, flags);
 }
@@ -45,7 +47,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, 6)
     intersect_placed(const Node *nodes, const Primitive *primitives, const Instance *placed,
                      Surroundings surroundings, const u32 *lanes, const u32 *queue, const Ray *rays,
-                     const Throughput *throughputs, Rgb *radiances, Hit *hits, u32 *instances, u8 *flags) {
+                     const Throughput *throughputs, Rgb *radiances, Hit *hits, u32 *instances, u8 *flags, u64 *began) {
+    stamp(began);
     intersect_lanes<true>(nodes, primitives, placed, surroundings, *lanes, queue, rays, throughputs, radiances, hits,
                           instances, flags);
 }

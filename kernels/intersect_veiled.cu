@@ -1,4 +1,5 @@
 // intersect, where surfaces hide only a part of what is behind them. Room: src/stages/intersect.rs.
+#include "shared/clock.cuh"
 #include "shared/lanes.cuh"
 #include "shared/light.cuh"
 #include "shared/opacity.cuh"
@@ -8,7 +9,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
                      const MeshVertex *vertices, const Material *materials, const Maps *maps, const Texture *textures,
                      const u32 *texels, Surroundings surroundings, const Span *span, u32 bounce,
                      const u32 *lanes, const u32 *queue, const Ray *rays, const Throughput *throughputs, Rgb *radiances, Hit *hits,
-                     u32 *instances, u8 *flags) {
+                     u32 *instances, u8 *flags, u64 *began) {
+    stamp(began);
     PlacedScene scene = {nodes, primitives, placed, surroundings.extent};
     Veils veils = {scene, corners, vertices, materials, {maps, textures, texels}};
     u32 count = *lanes;

@@ -1,4 +1,5 @@
 // shade: what happens where a ray hit. Room: src/stages/shade.rs.
+#include "shared/clock.cuh"
 #include "shared/lanes.cuh"
 #include "shared/shading.cuh"
 
@@ -45,7 +46,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, 4)
           const Lamp *lamps, Environment environment, const EnvironmentRow *rows, const EnvironmentTexel *texels,
           const Span *span, u32 bounce, u32 scatters, const u32 *lanes, const u32 *queue, const Hit *hits,
           const u32 *instances, Ray *rays, Throughput *throughputs, Rgb *radiances, ShadowRay *shadow_rays,
-          u32 *light_instances, u8 *flags, u32 *shadow_ray_count) {
+          u32 *light_instances, u8 *flags, u32 *shadow_ray_count, u64 *began) {
+    stamp(began);
     Lights lights = {surroundings, primitives, materials, table, nodes, places, lamps, environment, rows, texels};
     World world = {primitives, placed, corners, vertices, materials, {maps, textures, image_texels}, energy, lights};
     shade_lanes<false>(world, *span, bounce, scatters != 0, *lanes, queue, hits, instances, rays, throughputs, radiances,
@@ -60,7 +62,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, (KINDS & PLACED_LIGH
           const Lamp *lamps, Environment environment, const EnvironmentRow *rows, const EnvironmentTexel *texels,
           const Span *span, u32 bounce, u32 scatters, const u32 *lanes, const u32 *queue, const Hit *hits,
           const u32 *instances, Ray *rays, Throughput *throughputs, Rgb *radiances, ShadowRay *shadow_rays,
-          u32 *light_instances, u8 *flags, u32 *shadow_ray_count) {
+          u32 *light_instances, u8 *flags, u32 *shadow_ray_count, u64 *began) {
+    stamp(began);
     Lights lights = {surroundings, primitives, materials, table, nodes, places, lamps, environment, rows, texels};
     World world = {primitives, placed, corners, vertices, materials, {maps, textures, image_texels}, energy, lights};
     shade_lanes<true>(world, *span, bounce, scatters != 0, *lanes, queue, hits, instances, rays, throughputs, radiances,

@@ -1,5 +1,6 @@
 // shadow: the rays towards the lights. Room: src/stages/shadow.rs.
 #include "shared/bvh.cuh"
+#include "shared/clock.cuh"
 #include "shared/lanes.cuh"
 
 template <bool PLACED>
@@ -28,7 +29,8 @@ inline void shadow_lanes(const Node *nodes, const Primitive *primitives, const I
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
     shadow(const Node *nodes, const Primitive *primitives, const Instance *placed, f32 extent, const u32 *lanes,
            const u32 *queue, const u32 *instances, const u32 *light_instances, const ShadowRay *shadow_rays,
-           Rgb *radiances) {
+           Rgb *radiances, u64 *began) {
+    stamp(began);
     shadow_lanes<false>(nodes, primitives, placed, extent, *lanes, queue, instances, light_instances, shadow_rays,
                         radiances);
 }
@@ -37,7 +39,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, 6)
     shadow_placed(const Node *nodes, const Primitive *primitives, const Instance *placed, f32 extent, const u32 *lanes,
                   const u32 *queue, const u32 *instances, const u32 *light_instances, const ShadowRay *shadow_rays,
-                  Rgb *radiances) {
+                  Rgb *radiances, u64 *began) {
+    stamp(began);
     shadow_lanes<true>(nodes, primitives, placed, extent, *lanes, queue, instances, light_instances, shadow_rays,
                        radiances);
 }

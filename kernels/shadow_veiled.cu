@@ -1,4 +1,5 @@
 // shadow, where surfaces hide only a part of what is behind them. Room: src/stages/shadow.rs.
+#include "shared/clock.cuh"
 #include "shared/lanes.cuh"
 #include "shared/opacity.cuh"
 
@@ -6,7 +7,9 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
     shadow_veiled(const Node *nodes, const Primitive *primitives, const Instance *placed, const Corners *corners,
                   const MeshVertex *vertices, const Material *materials, const Maps *maps, const Texture *textures,
                   const u32 *texels, f32 extent, const Span *span, u32 bounce, const u32 *lanes,
-                  const u32 *queue, const u32 *instances, const u32 *light_instances, const ShadowRay *shadow_rays, Rgb *radiances) {
+                  const u32 *queue, const u32 *instances, const u32 *light_instances, const ShadowRay *shadow_rays, Rgb *radiances,
+                  u64 *began) {
+    stamp(began);
     PlacedScene scene = {nodes, primitives, placed, extent};
     Veils veils = {scene, corners, vertices, materials, {maps, textures, texels}};
     u32 count = *lanes;

@@ -23,6 +23,10 @@ const HEADERS: &[(&str, &str)] = &[
         include_str!("../kernels/shared/lanes.cuh"),
     ),
     (
+        "kernels/shared/clock.cuh",
+        include_str!("../kernels/shared/clock.cuh"),
+    ),
+    (
         "kernels/shared/math.cuh",
         include_str!("../kernels/shared/math.cuh"),
     ),

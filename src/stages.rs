@@ -33,6 +33,7 @@ pub use sieve::{Keep, sieve};
 use crate::{
     Error,
     material::{ALL_KINDS, PLAIN_KINDS, RARE_KINDS},
+    wave::clock,
 };
 
 /// The stages' kernels on a GPU.
@@ -48,6 +49,7 @@ pub struct Kernels {
     shadow_placed: Kernel<shadow::Arguments>,
     shadow_veiled: Option<Kernel<shadow::VeiledArguments>>,
     accumulate: Kernel<accumulate::Arguments>,
+    pub(crate) clock_stamp: Kernel<clock::Arguments>,
     resolve: Kernel<resolve::Arguments>,
 }
 
@@ -70,6 +72,7 @@ impl Kernels {
                     shadow::source(),
                     accumulate::source(),
                     resolve::source(),
+                    clock::source(),
                 ];
                 side_by_side(compiler, context, files)
             },
@@ -80,7 +83,15 @@ impl Kernels {
                     .transpose()
             },
         );
-        let [generate, intersect, shade, shadow, accumulate, resolve] = files?;
+        let [
+            generate,
+            intersect,
+            shade,
+            shadow,
+            accumulate,
+            resolve,
+            clock,
+        ] = files?;
         let (intersect_veiled, shadow_veiled) = match veiled_files? {
             Some([intersect, shadow]) => (
                 Some(intersect.kernel("intersect_veiled")?),
@@ -101,6 +112,7 @@ impl Kernels {
             shadow_veiled,
             accumulate: accumulate.kernel("accumulate")?,
             resolve: resolve.kernel("resolve")?,
+            clock_stamp: clock.kernel("clock_stamp")?,
         })
     }
 }
@@ -133,6 +145,7 @@ pub fn sources() -> Vec<Source> {
         shadow::veiled_source(),
         accumulate::source(),
         resolve::source(),
+        clock::source(),
         megakernel::source(ALL_KINDS),
         megakernel::source(PLAIN_KINDS),
         megakernel::veiled_source(),

@@ -1,5 +1,6 @@
 //! The buffers of a wave, on either backend.
 
+pub(crate) mod clock;
 mod cpu;
 mod cuda;
 
@@ -108,7 +109,6 @@ impl Wave {
         if self.run_as_graph(stages)? {
             return Ok(());
         }
-        self.start()?;
         stages(self)
     }
 
@@ -124,10 +124,7 @@ impl Wave {
             return Ok(true);
         }
         let stream = cuda.stream.clone();
-        let graph = Graph::record(&stream, || {
-            self.start()?;
-            stages(self)
-        });
+        let graph = Graph::record(&stream, || stages(self));
         match self {
             Wave::Cpu(_) => Ok(false),
             Wave::Cuda(cuda) => {
@@ -137,28 +134,18 @@ impl Wave {
         }
     }
 
-    /// Starts the clock, behind all that is under way.
-    fn start(&mut self) -> Result<(), Error> {
-        match self {
-            Wave::Cpu(_) => Ok(()),
-            Wave::Cuda(cuda) => cuda.start(),
+    /// Notes that the stage is done. On CUDA its kernel does.
+    pub(crate) fn mark(&mut self, stage: Stage) {
+        if let Wave::Cpu(cpu) = self {
+            cpu.marks.push((stage, Instant::now()));
         }
     }
 
-    /// Notes that the stage is done (on CUDA: when the device gets there).
-    pub fn mark(&mut self, stage: Stage) -> Result<(), Error> {
-        match self {
-            Wave::Cpu(cpu) => cpu.marks.push((stage, Instant::now())),
-            Wave::Cuda(cuda) => cuda.mark(stage)?,
-        }
-        Ok(())
-    }
-
-    /// After the last stage: lets the counts be read.
+    /// After the last stage: lets its report be read.
     pub fn depart(&mut self) -> Result<(), Error> {
         match self {
             Wave::Cpu(cpu) => cpu.landed = true,
-            Wave::Cuda(cuda) => cuda.post_counts()?,
+            Wave::Cuda(cuda) => cuda.post_report()?,
         }
         Ok(())
     }

@@ -1,6 +1,7 @@
 // Whole paths, from the camera to the film: of megakernel, in scenes of every kind. Their CPU twin is in
 // src/stages/megakernel.rs.
 #include "bvh.cuh"
+#include "clock.cuh"
 #include "film.cuh"
 #include "first_ray.cuh"
 #include "opacity.cuh"

@@ -7,12 +7,19 @@ inline u32 reverse_bits(u32 word) { return __brev(word); }
 inline u32 leading_zeros(u32 word) { return __clz(word); }
 inline u32 trailing_zeros(u32 word) { return __ffs(word) - 1; }
 inline u32 count_ones(u32 word) { return __popc(word); }
+// Nanoseconds since some moment.
+inline u64 device_time() {
+    u64 now;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now)::"memory");
+    return now;
+}
 #else
 inline f32 bits_to_float(u32 bits) { return __builtin_bit_cast(f32, bits); }
 inline u32 float_to_bits(f32 value) { return __builtin_bit_cast(u32, value); }
 inline u32 leading_zeros(u32 word) { return word == 0 ? 32 : __builtin_clz(word); }
 inline u32 trailing_zeros(u32 word) { return __builtin_ctz(word); }
 inline u32 count_ones(u32 word) { return __builtin_popcount(word); }
+inline u64 device_time() { return 1; }
 inline u32 reverse_bits(u32 word) {
     u32 x = word;
     x = (x >> 16) | (x << 16);

@@ -9,7 +9,7 @@ use crate::{
     Error,
     kernels::{BLOCK_THREADS, stage},
     path::{Rgb, Span},
-    wave::{CpuWave, CudaWave, Stage, Wave},
+    wave::{CpuWave, CudaWave, Stage, Wave, clock},
 };
 
 /// Runs the stage.
@@ -18,7 +18,8 @@ pub fn accumulate(wave: &mut Wave) -> Result<(), Error> {
         Wave::Cpu(cpu) => on_cpu(cpu),
         Wave::Cuda(cuda) => on_cuda(cuda)?,
     }
-    wave.mark(Stage::Accumulate)
+    wave.mark(Stage::Accumulate);
+    Ok(())
 }
 
 fn on_cpu(wave: &CpuWave) {
@@ -29,7 +30,7 @@ fn on_cpu(wave: &CpuWave) {
 }
 
 /// What the kernel takes.
-pub(super) type Arguments = (In<Span>, In<Rgb>, InOut<u64>, InOut<u64>);
+pub(super) type Arguments = (In<Span>, In<Rgb>, InOut<u64>, InOut<u64>, InOut<u64>);
 
 /// The kernel's file.
 pub(super) fn source() -> Source {
@@ -49,7 +50,8 @@ fn on_cuda(wave: &mut CudaWave) -> Result<(), Error> {
             wave.radiances.as_view(),
             wave.sums.as_view_mut(),
             wave.rejected.as_view_mut(),
+            wave.stamps.slice_mut(clock::accumulate(wave.max_bounces)),
         ),
     )?;
-    Ok(())
+    clock::stamp(wave, clock::end(wave.max_bounces))
 }

@@ -22,7 +22,8 @@ pub fn generate(wave: &mut Wave) -> Result<(), Error> {
         Wave::Cpu(cpu) => on_cpu(cpu),
         Wave::Cuda(cuda) => on_cuda(cuda)?,
     }
-    wave.mark(Stage::Generate)
+    wave.mark(Stage::Generate);
+    Ok(())
 }
 
 fn on_cpu(wave: &mut CpuWave) {
@@ -71,6 +72,8 @@ pub(super) type Arguments = (
     InOut<u32>,
     InOut<u32>,
     u32,
+    InOut<u64>,
+    u32,
 );
 
 /// The kernel's file.
@@ -84,7 +87,8 @@ pub(super) fn source() -> Source {
 
 fn on_cuda(wave: &mut CudaWave) -> Result<(), Error> {
     let count_slots = wave.counts.len() as u32;
-    let threads = wave.span.path_count.max(count_slots);
+    let stamp_count = wave.stamps.len() as u32;
+    let threads = wave.span.path_count.max(count_slots).max(stamp_count);
     wave.kernels.generate.launch(
         &wave.stream,
         Launch::covering(threads, BLOCK_THREADS),
@@ -97,6 +101,8 @@ fn on_cuda(wave: &mut CudaWave) -> Result<(), Error> {
             wave.queue.as_view_mut(),
             wave.counts.as_view_mut(),
             count_slots,
+            wave.stamps.as_view_mut(),
+            stamp_count,
         ),
     )?;
     Ok(())

@@ -23,7 +23,7 @@ use crate::{
     primitive::Primitive,
     sampler::sampler,
     texture::Texture,
-    wave::{CpuWave, CudaWave, Stage, Wave, counts},
+    wave::{CpuWave, CudaWave, Stage, Wave, clock, counts},
 };
 
 /// Runs the stage.
@@ -32,7 +32,8 @@ pub fn intersect(wave: &mut Wave, bounce: u32) -> Result<(), Error> {
         Wave::Cpu(cpu) => on_cpu(cpu, bounce),
         Wave::Cuda(cuda) => on_cuda(cuda, bounce)?,
     }
-    wave.mark(Stage::Intersect)
+    wave.mark(Stage::Intersect);
+    Ok(())
 }
 
 fn on_cpu(wave: &mut CpuWave, bounce: u32) {
@@ -107,6 +108,7 @@ pub(super) type Arguments = (
     InOut<Hit>,
     InOut<u32>,
     InOut<u8>,
+    InOut<u64>,
 );
 
 /// What the kernel takes of a scene with surfaces that hide only a part.
@@ -131,6 +133,7 @@ pub(super) type VeiledArguments = (
     InOut<Hit>,
     InOut<u32>,
     InOut<u8>,
+    InOut<u64>,
 );
 
 /// What the kernel takes that adds the sky, if it is not even.
@@ -170,6 +173,7 @@ pub(super) fn veiled_source() -> Source {
 
 fn on_cuda(wave: &mut CudaWave, bounce: u32) -> Result<(), Error> {
     let lanes = wave.lanes(counts::rays(bounce));
+    let began = clock::intersect(bounce);
     if let Some(kernel) = &wave.kernels.intersect_veiled {
         kernel.launch(
             &wave.stream,
@@ -195,6 +199,7 @@ fn on_cuda(wave: &mut CudaWave, bounce: u32) -> Result<(), Error> {
                 wave.hits.as_view_mut(),
                 wave.instances.as_view_mut(),
                 wave.flags.as_view_mut(),
+                wave.stamps.slice_mut(began.clone()),
             ),
         )?;
     } else {
@@ -219,6 +224,7 @@ fn on_cuda(wave: &mut CudaWave, bounce: u32) -> Result<(), Error> {
                 wave.hits.as_view_mut(),
                 wave.instances.as_view_mut(),
                 wave.flags.as_view_mut(),
+                wave.stamps.slice_mut(began.clone()),
             ),
         )?;
     }

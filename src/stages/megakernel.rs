@@ -35,7 +35,7 @@ use crate::{
     primitive::Primitive,
     sampler::sampler,
     texture::Texture,
-    wave::{CpuWave, CudaWave, Stage, Wave, counts},
+    wave::{CpuWave, CudaWave, Stage, Wave, clock, counts},
     world::World,
 };
 
@@ -51,7 +51,8 @@ pub fn megakernel(wave: &mut Wave, span: Span) -> Result<(), Error> {
         Wave::Cpu(cpu) => on_cpu::<true>(cpu, span),
         Wave::Cuda(cuda) => on_cuda(cuda, span)?,
     }
-    wave.mark(Stage::Megakernel)
+    wave.mark(Stage::Megakernel);
+    Ok(())
 }
 
 /// Of a scene where meshes are placed, or of one without.
@@ -185,6 +186,7 @@ type Arguments = (
     InOut<u64>,
     InOut<u32>,
     u32,
+    InOut<u64>,
 );
 
 /// The kernels' file, for scenes of these kinds of materials.
@@ -261,10 +263,12 @@ fn source_for(kinds: u32) -> Source {
 
 fn on_cuda(wave: &mut CudaWave, span: Span) -> Result<(), Error> {
     wave.load_megakernel()?;
-    wave.start()?;
     let count_slots = wave.counts.len() as u32;
     let clear = compaction::Error::driver("clear the counts");
-    wave.stream.memset_zeros(&mut wave.counts).map_err(clear)?;
+    wave.stream
+        .memset_zeros(&mut wave.counts)
+        .and_then(|()| wave.stream.memset_zeros(&mut wave.stamps))
+        .map_err(clear)?;
     let Some(Megakernel(kernel)) = &wave.megakernel else {
         return Ok(());
     };
@@ -297,7 +301,8 @@ fn on_cuda(wave: &mut CudaWave, span: Span) -> Result<(), Error> {
             wave.rejected.as_view_mut(),
             wave.counts.as_view_mut(),
             count_slots,
+            wave.stamps.slice_mut(clock::megakernel(wave.max_bounces)),
         ),
     )?;
-    Ok(())
+    clock::stamp(wave, clock::end(wave.max_bounces))
 }

@@ -29,7 +29,8 @@ pub fn partition(wave: &mut Wave, bounce: u32) -> Result<(), Error> {
         Wave::Cuda(cuda) if cuda.partitioner.is_some() => on_cuda(cuda, bounce)?,
         _ => return Ok(()),
     }
-    wave.mark(Stage::Sieve)
+    wave.mark(Stage::Sieve);
+    Ok(())
 }
 
 fn on_cpu(wave: &mut CpuWave, bounce: u32) -> Result<(), Error> {

@@ -36,7 +36,7 @@ use crate::{
     primitive::{Primitive, Surface, hit_primitive, shear, surface_at},
     sampler::{PAIR_BSDF, PAIR_CHOICE, PAIR_LIGHT, Sampler, pair, pair_bits, sampler},
     texture::Texture,
-    wave::{CpuWave, CudaWave, Stage, Wave, counts},
+    wave::{CpuWave, CudaWave, Stage, Wave, clock, counts},
     world::World,
 };
 
@@ -47,7 +47,8 @@ pub fn shade(wave: &mut Wave, bounce: u32) -> Result<(), Error> {
         Wave::Cpu(cpu) => on_cpu::<true>(cpu, bounce),
         Wave::Cuda(cuda) => on_cuda(cuda, bounce)?,
     }
-    wave.mark(Stage::Shade)
+    wave.mark(Stage::Shade);
+    Ok(())
 }
 
 /// Of a scene where meshes are placed, or of one without.
@@ -431,6 +432,7 @@ pub(super) type Arguments = (
     InOut<u32>,
     InOut<u8>,
     InOut<u32>,
+    InOut<u64>,
 );
 
 /// The kernel's file, for scenes of these kinds of materials.
@@ -499,6 +501,7 @@ fn on_cuda(wave: &mut CudaWave, bounce: u32) -> Result<(), Error> {
             wave.light_instances.as_view_mut(),
             wave.flags.as_view_mut(),
             uncounted.slice_mut(..1),
+            wave.stamps.slice_mut(clock::shade(bounce)),
         ),
     )?;
     Ok(())

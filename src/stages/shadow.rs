@@ -18,7 +18,7 @@ use crate::{
     primitive::Primitive,
     sampler::sampler,
     texture::Texture,
-    wave::{CpuWave, CudaWave, Stage, Wave, counts},
+    wave::{CpuWave, CudaWave, Stage, Wave, clock, counts},
 };
 
 /// Runs the stage.
@@ -27,7 +27,8 @@ pub fn shadow(wave: &mut Wave, bounce: u32) -> Result<(), Error> {
         Wave::Cpu(cpu) => on_cpu(cpu, bounce),
         Wave::Cuda(cuda) => on_cuda(cuda, bounce)?,
     }
-    wave.mark(Stage::Shadow)
+    wave.mark(Stage::Shadow);
+    Ok(())
 }
 
 fn on_cpu(wave: &mut CpuWave, bounce: u32) {
@@ -83,6 +84,7 @@ pub(super) type Arguments = (
     In<u32>,
     In<ShadowRay>,
     InOut<Rgb>,
+    InOut<u64>,
 );
 
 /// What the kernel takes of a scene with surfaces that hide only a part.
@@ -105,6 +107,7 @@ pub(super) type VeiledArguments = (
     In<u32>,
     In<ShadowRay>,
     InOut<Rgb>,
+    InOut<u64>,
 );
 
 /// The kernels' file.
@@ -131,6 +134,7 @@ fn on_cuda(wave: &mut CudaWave, bounce: u32) -> Result<(), Error> {
         return Ok(());
     }
     let lanes = wave.lanes(counts::hits(bounce));
+    let began = clock::shadow(bounce);
     if let Some(kernel) = &wave.kernels.shadow_veiled {
         kernel.launch(
             &wave.stream,
@@ -154,6 +158,7 @@ fn on_cuda(wave: &mut CudaWave, bounce: u32) -> Result<(), Error> {
                 wave.light_instances.as_view(),
                 wave.shadow_rays.as_view(),
                 wave.radiances.as_view_mut(),
+                wave.stamps.slice_mut(began.clone()),
             ),
         )?;
         return Ok(());
@@ -177,6 +182,7 @@ fn on_cuda(wave: &mut CudaWave, bounce: u32) -> Result<(), Error> {
             wave.light_instances.as_view(),
             wave.shadow_rays.as_view(),
             wave.radiances.as_view_mut(),
+            wave.stamps.slice_mut(began.clone()),
         ),
     )?;
     Ok(())

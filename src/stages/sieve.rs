@@ -3,11 +3,13 @@
 //! Reads: queue, flags by lane. Writes: the queue of the flagged paths, and their count. By the strategy `off` the queue
 //! keeps its length, with `NO_PATH` in the lanes that fell through.
 
+use std::ops::Range;
+
 use compaction::Count;
 
 use crate::{
     Error,
-    wave::{CpuWave, CudaWave, Stage, Wave, counts},
+    wave::{CpuWave, CudaWave, Stage, Wave, clock, counts},
 };
 
 /// Which paths stay.
@@ -27,6 +29,14 @@ impl Keep {
             Keep::Survivors => (counts::hits(bounce), counts::survivors(bounce)),
         }
     }
+
+    /// Where a wave on a GPU keeps the time at which it begins.
+    fn began(self, bounce: u32) -> Range<usize> {
+        match self {
+            Keep::Hits => clock::sieve_hits(bounce),
+            Keep::Survivors => clock::sieve_survivors(bounce),
+        }
+    }
 }
 
 /// Runs the stage.
@@ -34,9 +44,13 @@ pub fn sieve(wave: &mut Wave, bounce: u32, keep: Keep) -> Result<(), Error> {
     let (before, after) = keep.counts(bounce);
     match wave {
         Wave::Cpu(cpu) => on_cpu(cpu, before, after)?,
-        Wave::Cuda(cuda) => on_cuda(cuda, before, after)?,
+        Wave::Cuda(cuda) => {
+            clock::stamp(cuda, keep.began(bounce))?;
+            on_cuda(cuda, before, after)?;
+        }
     }
-    wave.mark(Stage::Sieve)
+    wave.mark(Stage::Sieve);
+    Ok(())
 }
 
 fn on_cpu(wave: &mut CpuWave, before: usize, after: usize) -> Result<(), Error> {

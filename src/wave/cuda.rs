@@ -4,14 +4,13 @@ use std::{collections::VecDeque, ops::Range, sync::Arc};
 
 use compaction::{
     cuda::{
-        Compiler, Graph, Launch, Mailbox, Timeline, download, open, overwrite, uninitialised,
-        upload, zeroed,
+        Compiler, Graph, Launch, Mailbox, download, open, overwrite, uninitialised, upload, zeroed,
     },
     cudarc::driver::{CudaContext, CudaSlice, CudaStream, sys::CUdevice_attribute},
     select::{Select, Strategy, Workspace},
 };
 
-use super::{Report, Stage, counts};
+use super::{Report, clock, counts};
 use crate::{
     Error,
     bvh::Node,
@@ -120,6 +119,8 @@ pub struct CudaWave {
     pub flags: CudaSlice<u8>,
     /// See [`counts`].
     pub counts: CudaSlice<u32>,
+    /// When its stages began, in the device's nanoseconds.
+    pub stamps: CudaSlice<u64>,
     /// The sieve.
     pub select: Select,
     /// The sieve's own memory.
@@ -154,15 +155,29 @@ struct Growth {
     next: u32,
 }
 
-/// A wave that is enqueued: its clock, where its counts will be, and what it is launched by.
+/// A wave that is enqueued: where its report will be, and what it is launched by.
 struct Flight {
-    timeline: Timeline,
-    stages: Vec<Stage>,
+    stamps: Mailbox<u64>,
     counts: Mailbox<u32>,
-    /// Paths of the wave that the clock was started for last.
+    /// Paths of the wave.
     paths: u32,
-    /// All stages of such a wave with the clock's marks, once it was recorded.
+    /// Whether it had as many the last time.
+    repeats: bool,
+    /// All stages of such a wave, once it was recorded.
     graph: Option<Graph>,
+}
+
+impl Flight {
+    /// For a wave of so many paths. A graph of another size is of no more use.
+    fn of(self, paths: u32) -> Flight {
+        let repeats = paths == self.paths;
+        Flight {
+            paths,
+            repeats,
+            graph: self.graph.filter(|_| repeats),
+            ..self
+        }
+    }
 }
 
 impl CudaWave {
@@ -201,10 +216,10 @@ impl CudaWave {
         let placed_paths = if world.is_plain() { 1 } else { paths };
         let flight = || -> Result<Flight, Error> {
             Ok(Flight {
-                timeline: Timeline::new(&context, 3 + 6 * (max_bounces as usize + 1))?,
-                stages: Vec::new(),
+                stamps: Mailbox::new(&context, clock::len(max_bounces))?,
                 counts: Mailbox::new(&context, counts::len(max_bounces))?,
                 paths: 0,
+                repeats: false,
                 graph: None,
             })
         };
@@ -246,6 +261,7 @@ impl CudaWave {
             sieved: uninitialised(&stream, paths)?,
             flags: uninitialised(&stream, paths)?,
             counts: zeroed(&stream, counts::len(max_bounces))?,
+            stamps: zeroed(&stream, clock::len(max_bounces))?,
             workspace: Workspace::for_strategy(&stream, strategy, capacity as usize)?,
             landed: (0..IN_FLIGHT)
                 .map(|_| flight())
@@ -340,30 +356,13 @@ impl CudaWave {
         Ok(())
     }
 
-    /// The wave without its clock, without word of its counts, and without graphs.
-    pub fn untimed(mut self) -> CudaWave {
-        self.landed.clear();
-        self
-    }
-
     /// Takes these paths on.
     pub fn begin(&mut self, span: Span) -> Result<(), Error> {
         self.span = span;
         overwrite(&self.stream, &[span], &mut self.device_span)?;
         let flight = self.landed.pop().or_else(|| self.enqueued.pop_front());
-        self.enqueued.extend(flight);
-        Ok(())
-    }
-
-    /// Starts the clock.
-    pub(crate) fn start(&mut self) -> Result<(), Error> {
-        if let Some(flight) = self.enqueued.back_mut() {
-            flight.paths = self.span.path_count;
-            flight.graph = None;
-            flight.stages.clear();
-            flight.timeline.restart();
-            flight.timeline.mark(&self.stream)?;
-        }
+        self.enqueued
+            .extend(flight.map(|flight| flight.of(span.path_count)));
         Ok(())
     }
 
@@ -373,10 +372,10 @@ impl CudaWave {
         flight.is_some_and(|flight| flight.graph.is_some())
     }
 
-    /// Whether the wave is of the size of the one before, by this clock.
+    /// Whether the wave is of the size of the one before.
     pub(super) fn repeats(&self) -> bool {
         let flight = self.enqueued.back();
-        self.records && flight.is_some_and(|flight| flight.paths == self.span.path_count)
+        self.records && flight.is_some_and(|flight| flight.repeats)
     }
 
     /// Launches all stages by the graph that was recorded of them; `false` if there is none.
@@ -405,18 +404,11 @@ impl CudaWave {
         }
     }
 
-    pub(super) fn mark(&mut self, stage: Stage) -> Result<(), Error> {
-        if let Some(flight) = self.enqueued.back_mut() {
-            flight.stages.push(stage);
-            flight.timeline.mark(&self.stream)?;
-        }
-        Ok(())
-    }
-
-    /// Sends the counts of the wave that was enqueued last to the host, behind all its work.
-    pub fn post_counts(&mut self) -> Result<(), Error> {
+    /// Sends the counts and stamps of the wave that was enqueued last to the host, behind all its work.
+    pub fn post_report(&mut self) -> Result<(), Error> {
         if let Some(flight) = self.enqueued.back_mut() {
             flight.counts.post(&self.stream, self.counts.as_view())?;
+            flight.stamps.post(&self.stream, self.stamps.as_view())?;
         }
         Ok(())
     }
@@ -431,17 +423,12 @@ impl CudaWave {
         let Some(flight) = self.enqueued.pop_front() else {
             return Ok(None);
         };
-        let counts = flight.counts.wait()?.to_vec();
-        let times = flight.timeline.milliseconds()?;
-        let times = flight
-            .stages
-            .iter()
-            .copied()
-            .zip(times.into_iter().map(f64::from))
-            .collect();
+        let report = Report {
+            counts: flight.counts.wait()?.to_vec(),
+            times: clock::times(flight.stamps.wait()?, self.max_bounces),
+        };
         let paths = flight.paths;
         self.landed.push(flight);
-        let report = Report { counts, times };
         self.pace(paths, &report);
         Ok(Some(report))
     }

@@ -149,7 +149,7 @@ impl Cuda {
             paths,
             setting.strategy,
         );
-        Cuda(Wave::Cuda(Box::new(wave.unwrap().untimed())))
+        Cuda(Wave::Cuda(Box::new(wave.unwrap())))
     }
 
     fn wave(&mut self) -> &mut CudaWave {
@@ -381,6 +381,7 @@ impl Host {
     fn generate(&mut self, buffers: &mut Buffers) {
         let (span, camera) = (buffers.span, self.setting.camera);
         let count_slots = buffers.counts.len() as u32;
+        let mut stamps = [0_u64];
         let mut arguments = [
             list(from_ref(&span)),
             list(from_ref(&camera)),
@@ -390,12 +391,15 @@ impl Host {
             list_mut(&mut buffers.queue),
             list_mut(&mut buffers.counts),
             value(&count_slots),
+            list_mut(&mut stamps),
+            value(&1_u32),
         ];
         let threads = span.path_count.max(count_slots);
         self.launch("generate", threads, &mut arguments);
     }
 
     fn intersect(&mut self, buffers: &mut Buffers, bounce: u32) {
+        let mut began = [0_u64];
         let lanes = self.lanes(buffers, counts::rays(bounce));
         let world = self.setting.world.clone();
         let surroundings = world.surroundings.after(bounce);
@@ -421,6 +425,7 @@ impl Host {
                 list_mut(&mut buffers.hits),
                 list_mut(&mut buffers.instances),
                 list_mut(&mut buffers.flags),
+                list_mut(&mut began),
             ];
             self.launch("intersect_veiled", BLOCKS, &mut arguments);
         } else {
@@ -437,6 +442,7 @@ impl Host {
                 list_mut(&mut buffers.hits),
                 list_mut(&mut buffers.instances),
                 list_mut(&mut buffers.flags),
+                list_mut(&mut began),
             ];
             self.launch(
                 self.variant("intersect", "intersect_placed"),
@@ -476,6 +482,7 @@ impl Host {
     }
 
     fn shade(&mut self, buffers: &mut Buffers, bounce: u32) {
+        let mut began = [0_u64];
         let lanes = self.lanes(buffers, counts::hits(bounce));
         let world = self.setting.world.clone();
         let scatters = u32::from(bounce < self.setting.max_bounces);
@@ -512,6 +519,7 @@ impl Host {
             list_mut(&mut buffers.light_instances),
             list_mut(&mut buffers.flags),
             list_mut(&mut buffers.counts[shadow_rays..=shadow_rays]),
+            list_mut(&mut began),
         ];
         let plain = world.kinds & !PLAIN_KINDS == 0;
         let kernel = if plain {
@@ -525,6 +533,7 @@ impl Host {
     }
 
     fn shadow(&mut self, buffers: &mut Buffers, bounce: u32) {
+        let mut began = [0_u64];
         let lanes = self.lanes(buffers, counts::hits(bounce));
         let world = self.setting.world.clone();
         if world.lights.is_empty() {
@@ -550,6 +559,7 @@ impl Host {
                 list(&buffers.light_instances),
                 list(&buffers.shadow_rays),
                 list_mut(&mut buffers.radiances),
+                list_mut(&mut began),
             ];
             self.launch("shadow_veiled", BLOCKS, &mut arguments);
             return;
@@ -565,6 +575,7 @@ impl Host {
             list(&buffers.light_instances),
             list(&buffers.shadow_rays),
             list_mut(&mut buffers.radiances),
+            list_mut(&mut began),
         ];
         self.launch(
             self.variant("shadow", "shadow_placed"),
@@ -575,6 +586,7 @@ impl Host {
 
     /// All paths in one go: the film and the counts.
     pub(crate) fn megakernel(&mut self, buffers: &mut Buffers) {
+        let mut began = [0_u64];
         let (span, camera) = (buffers.span, self.setting.camera);
         let world = self.setting.world.clone();
         let count_slots = buffers.counts.len() as u32;
@@ -605,6 +617,7 @@ impl Host {
             list_mut(&mut buffers.rejected),
             list_mut(&mut buffers.counts),
             value(&count_slots),
+            list_mut(&mut began),
         ];
         let kernel = if world.veils().is_some() || world.kinds & RARE_KINDS != 0 {
             "megakernel_veiled"
@@ -617,11 +630,13 @@ impl Host {
     }
 
     fn accumulate(&mut self, buffers: &mut Buffers) {
+        let mut began = [0_u64];
         let mut arguments = [
             list(from_ref(&buffers.span)),
             list(&buffers.radiances),
             list_mut(&mut buffers.sums),
             list_mut(&mut buffers.rejected),
+            list_mut(&mut began),
         ];
         self.launch("accumulate", buffers.span.path_count, &mut arguments);
     }

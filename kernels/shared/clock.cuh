@@ -1,0 +1,7 @@
+// When stages begin, by the device's clock: see src/wave/clock.rs.
+#include "words.cuh"
+
+// Every thread calls it before its work; the first one of all keeps the time.
+inline void stamp(u64 *began) {
+    if (blockIdx.x == 0 && threadIdx.x == 0) *began = device_time();
+}
