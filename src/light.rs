@@ -594,10 +594,13 @@ pub fn by_power(lights: &mut [(Light, f64)]) {
     }
 }
 
-/// The primitives that shine, in the scene's order, with their power; but for those at these positions, which are of meshes.
+/// The primitives that shine, with their power, but for those at these positions, which are of meshes. First those that stand
+/// in the scene, in its order; then the triangles of its instances, instance by instance, in the order of their mesh.
+/// `twins` has for each instance by how much its triangles stand behind those of its mesh.
 pub fn gather_lights(
     primitives: &[Primitive],
     of_meshes: Range<usize>,
+    twins: &[u32],
     materials: &[Material],
 ) -> Vec<(Light, f64)> {
     let power = |primitive: &Primitive| {
@@ -629,7 +632,16 @@ pub fn gather_lights(
         })
         .filter(|&(_, power)| power > 0.0)
         .collect();
-    // So that the tree's order does not matter.
-    shining.sort_by_key(|(light, _)| primitives[light.of as usize].number);
+    // So that the order of no tree matters.
+    shining.sort_by_key(|&(Light { of, .. }, _)| {
+        let number = primitives[of as usize].number;
+        let behind = twins.get(number as usize);
+        let behind = behind.filter(|_| of as usize >= of_meshes.end);
+        behind
+            .map(|behind| (number, primitives[(of - behind) as usize].number))
+            .map_or((false, number, 0), |(instance, triangle)| {
+                (true, instance, triangle)
+            })
+    });
     shining
 }

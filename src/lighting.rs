@@ -41,10 +41,11 @@ pub(crate) struct Lighting {
 
 impl Lighting {
     /// Of a scene whose surfaces lie within a sphere of `radius`, metres. The primitives at `of_meshes` are lights where
-    /// instances place them alone.
+    /// instances place them alone: as their `twins`, see [`gather_lights`].
     pub(crate) fn new(
         primitives: &[Primitive],
         of_meshes: Range<usize>,
+        twins: &[u32],
         materials: &[Material],
         lights: &[scene::Light],
         radius: f64,
@@ -67,7 +68,7 @@ impl Lighting {
         lamps.retain(|&(_, power)| power > 0.0);
         lamps.sort_by_key(|(lamp, _)| lamp.kind != SUN);
 
-        let mut somewhere = gather_lights(primitives, of_meshes, materials);
+        let mut somewhere = gather_lights(primitives, of_meshes, twins, materials);
         let mut far = Vec::new();
         for (of, (lamp, power)) in (0..).zip(&lamps) {
             let light = Light {

@@ -276,6 +276,7 @@ mod build;
 mod bumps;
 mod camera;
 mod displaced_sphere;
+mod flattened;
 mod framed;
 mod gather;
 mod geometry;

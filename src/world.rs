@@ -70,7 +70,7 @@ pub struct World {
 }
 
 /// Memory of a primitive while the tree is built, at its peak: measured on `DisplacedSphere`s of 1 to 3 million triangles.
-const BUILDING_BYTES: u64 = 288;
+pub(crate) const BUILDING_BYTES: u64 = 288;
 
 /// Adds the triangles of instances that shine to the primitives, as they stand in the world. For each instance what is added
 /// to a triangle's position for that place, or `NO_LIGHT`; nothing where no instance shines, or too many do.
@@ -171,6 +171,7 @@ impl World {
         let mut lighting = Lighting::new(
             emitters,
             of_meshes.clone(),
+            &placed,
             &materials,
             &scene.lights,
             radius,

@@ -178,6 +178,75 @@ fn nodes_stand_where_their_parents_and_transforms_put_them() {
     );
 }
 
+/// As shadows and labels are: scaled to nothing along one axis. What is scaled to a line or a point is hidden.
+#[test]
+fn what_is_scaled_to_a_plane_is_shown_as_one() {
+    let mut model = Gltf::triangle();
+    model.json["scenes"] = json!([{ "nodes": [0, 1, 2, 3] }]);
+    model.json["nodes"] = json!([
+        { "mesh": 0, "scale": [2, 3, 0], "translation": [0, 0, 5] },
+        { "mesh": 0, "scale": [1, 0, 0] },
+        { "mesh": 0, "scale": [0, 0, 0] },
+        { "children": [4], "scale": [1, 0, 1] },
+        { "mesh": 0, "rotation": [0.5, 0, 0, 0.75f64.sqrt()] },
+    ]);
+    // Turned by 60° about x, and what is left of that on the ground.
+    let half = 0.75f32.sqrt();
+    let found = model.load("planes");
+    assert_triangles(
+        &found,
+        &[
+            [[0.0, 0.0, 5.0], [2.0, 0.0, 5.0], [0.0, 3.0, 5.0]],
+            [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, half]],
+        ],
+    );
+    // With a texture too, which needs its coordinates.
+    textured(&mut model, json!({ "index": 0 }));
+    let uvs = model.floats("VEC2", &[[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]);
+    model.primitive()["attributes"]["TEXCOORD_0"] = json!(uvs);
+    let scene = model.load("planes");
+    assert_eq!(triangles(&scene), triangles(&found));
+    assert!(
+        scene.meshes.iter().all(|mesh| mesh.uvs.len() == 3),
+        "{:?}",
+        scene.meshes
+    );
+}
+
+#[test]
+fn a_matrix_that_is_no_transform_is_told_once() {
+    let mut model = Gltf::triangle();
+    let with_row = |row: [f32; 4]| {
+        let mut matrix = [0.0; 16];
+        for axis in 0..4 {
+            matrix[5 * axis] = 1.0;
+            matrix[4 * axis + 3] = row[axis];
+        }
+        json!({ "mesh": 0, "matrix": matrix })
+    };
+    model.json["scenes"] = json!([{ "nodes": [0, 1] }]);
+    for (row, note) in [
+        ([0.0, 0.0, 0.0, 1.0], None),
+        ([1e-6, 0.0, 0.0, 0.999_999], None),
+        (
+            [0.0, 0.0, 0.5, 1.0],
+            Some(
+                "not used: the last row of a matrix, [0.0, 0.0, 0.5, 1.0] of node 0, expected [0, 0, 0, 1]",
+            ),
+        ),
+    ] {
+        model.json["nodes"] = json!([with_row(row), with_row(row)]);
+        let scene = model.load("rows");
+        assert_triangles(&scene, &[TRIANGLE[0]; 2]);
+        let notes: Vec<&String> = scene.notes.iter().collect();
+        assert_eq!(notes.len(), usize::from(note.is_some()), "{notes:?}");
+        assert!(
+            notes.iter().all(|found| found.ends_with(note.unwrap())),
+            "{notes:?}"
+        );
+    }
+}
+
 #[test]
 fn strips_and_fans_turn_the_same_way() {
     let z = |[x, y, _]: [f32; 3]| -> [f32; 3] { [x, y, 0.0] };

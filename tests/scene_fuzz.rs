@@ -43,17 +43,30 @@ const SEEDS: [&str; 17] = [
 fn made() -> Vec<(String, Vec<u8>)> {
     let obj = "mtllib case.mtl\nv 0 0 0\nv 1 0 0\nv 1 1 0\nvn 0 0 1\nvt 0 1\nusemtl red\ns 1\nf 1/1/1 2/1/1 3/1/1\n\
                usemtl lamp\nf -3 -2 -1\n";
-    let mtl = "newmtl red\nKd 0.5 0.1 0.1\nNs 40\nillum 2\nnewmtl lamp\nKe 3 2 1\nNi 1.5\nd 0.5\n";
+    let mtl = "newmtl red\nKd 0.5 0.1 0.1\nKs xyz 0.4 0.5 0.6\nNs 40\nillum 2\nnewmtl lamp\nKe 3 2 1\nNi 1.5\nd 0.5\n";
     let ply = "ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty float y\nproperty float z\n\
                property float nx\nproperty float ny\nproperty float nz\nproperty float s\nproperty float t\n\
                property uchar red\nelement face 1\nproperty list uchar int vertex_indices\nend_header\n\
                0 0 0 0 0 1 0 0 9\n1 0 0 0 0 1 1 0 9\n0 1 0 0 0 1 0 1 9\n3 0 1 2\n";
+    let position = "property float x\nproperty float y\nproperty float z\n";
+    let faces = format!(
+        "ply\nformat ascii 1.0\ncomment TextureFile case.png\nelement vertex 3\n{position}element face 2\n\
+         property list uchar int vertex_indices\nproperty list uchar float texcoord\nproperty int texnumber\n\
+         property uchar red\nproperty uchar green\nproperty uchar blue\nend_header\n\
+         0 0 0\n1 0 0\n0 1 0\n3 0 1 2 6 0 0 1 0 0 1 0 9 8 7\n3 2 1 0 0 -1 9 8 7\n"
+    );
+    let strips = format!(
+        "ply\rformat ascii 1.0\relement vertex 4\r{position}element tristrips 1\r\
+         property list int int vertex_indices\rend_header\r0 0 0\r1 0 0\r0 1 0\r1 1 0\r8 0 1 2 3 -1 2 1 3\r"
+    );
     let mut files = vec![
         ("everything.gltf".to_owned(), Gltf::everything().text()),
         ("everything.glb".to_owned(), Gltf::everything().glb()),
         ("model.obj".to_owned(), obj.into()),
         ("model.mtl".to_owned(), mtl.into()),
         ("model.ply".to_owned(), ply.into()),
+        ("faces.ply".to_owned(), faces.into()),
+        ("strips.ply".to_owned(), strips.replace('\n', "\r").into()),
     ];
     let floats = image::DynamicImage::from(image::Rgb32FImage::from_fn(8, 4, |x, y| {
         image::Rgb([x as f32 / 8.0, y as f32 / 3.0, 0.5])

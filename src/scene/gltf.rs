@@ -76,6 +76,7 @@ pub(super) fn read(path: &Path) -> Result<Model, String> {
         model.note(format!("shown is scene {shown} of {count}, counted from 0"));
     }
     nodes::place(&file, &mut model)?;
+    model.lay_flat()?;
     if model.instances.is_empty() {
         return Err("has no triangles that can be shown".to_owned());
     }

@@ -37,7 +37,7 @@ pub(super) fn read(path: &Path, mesh: &mut MeshBuilder) -> Result<(), String> {
     match file_type(path).as_str() {
         "ply" => {
             let mut at: Vec<Corner> = Vec::new();
-            ply::read(&mut reader, |element| match element {
+            ply::File::open(reader)?.read(|element| match element {
                 ply::Element::Vertex(vertex) => {
                     if mesh.attributes {
                         make_room(&mut at)?;
@@ -48,10 +48,16 @@ pub(super) fn read(path: &Path, mesh: &mut MeshBuilder) -> Result<(), String> {
                     }
                     mesh.push_vertex(vertex.position)
                 }
-                ply::Element::Face(corners) => mesh.push_face(corners.iter().map(|&index| {
-                    let at = usize::try_from(index).ok().and_then(|index| at.get(index));
-                    (index, at.copied().unwrap_or(Corner::BARE))
-                })),
+                ply::Element::Face(face) => {
+                    mesh.push_face(face.corners.iter().enumerate().map(|(corner, &index)| {
+                        let at = usize::try_from(index).ok().and_then(|index| at.get(index));
+                        let mut at = at.copied().unwrap_or(Corner::BARE);
+                        if let Some(&uv) = face.uvs.get(corner) {
+                            at.uv = from_top(uv);
+                        }
+                        (index, at)
+                    }))
+                }
             })
         }
         _ => {
@@ -112,9 +118,10 @@ fn painted() -> ModelMaterial {
 /// Reads a model's file and what it refers to.
 pub(super) fn read_model(path: &Path) -> Result<Model, String> {
     open_plain(path, &MODEL_TYPES)?;
+    let folder = path.parent().unwrap_or(Path::new(""));
     let mut model = match file_type(path).as_str() {
-        "ply" => ply_model::read(&mut open(path)?),
-        "obj" => obj_model::read(&mut open(path)?, path.parent().unwrap_or(Path::new(""))),
+        "ply" => ply_model::read(open(path)?, folder),
+        "obj" => obj_model::read(&mut open(path)?, folder),
         _ => gltf::read(path),
     }?;
     model.gather()?;
@@ -135,12 +142,20 @@ fn open(path: &Path) -> Result<BufReader<std::fs::File>, String> {
     Ok(reader)
 }
 
-/// Reads a line of text, without its end; `false` at the end of the file. Comments and names are of any encoding.
-fn read_line(reader: &mut impl BufRead, line: &mut String) -> io::Result<bool> {
+/// What ends the lines of a text that was not read from yet: of old programs a carriage return alone.
+fn line_end(reader: &mut impl BufRead) -> io::Result<u8> {
+    let start = reader.fill_buf()?;
+    let old = start.contains(&b'\r') && !start.contains(&b'\n');
+    Ok(if old { b'\r' } else { b'\n' })
+}
+
+/// Reads a line of text that ends with `end`, without it; `false` at the end of the file. Comments and names are of any
+/// encoding.
+fn read_line(reader: &mut impl BufRead, end: u8, line: &mut String) -> io::Result<bool> {
     let mut bytes = take(line).into_bytes();
     bytes.clear();
-    let read = reader.take(MAX_LINE_BYTES).read_until(b'\n', &mut bytes)?;
-    if read as u64 == MAX_LINE_BYTES && !bytes.ends_with(b"\n") {
+    let read = reader.take(MAX_LINE_BYTES).read_until(end, &mut bytes)?;
+    if read as u64 == MAX_LINE_BYTES && !bytes.ends_with(&[end]) {
         return Err(io::Error::other(format!(
             "a line is longer than {MAX_LINE_BYTES} bytes"
         )));

@@ -56,7 +56,7 @@ pub(super) struct ModelMesh {
 pub(super) struct ModelInstance {
     pub(super) mesh: usize,
     pub(super) material: usize,
-    /// Finite, and with an inverse.
+    /// Finite; with an inverse, once flat ones are laid where they are.
     pub(super) transform: DAffine3,
 }
 

@@ -23,7 +23,7 @@ use super::{
     transform::{Transform, rotate_y},
     wording::alternatives,
 };
-use crate::Error;
+use crate::{Error, world::BUILDING_BYTES};
 
 /// Longer than any system takes, short enough to be shown.
 pub(super) const MAX_PATH_BYTES: usize = 4096;
@@ -393,7 +393,9 @@ impl<'s, 'a> Builder<'s, 'a> {
 
     /// `Err` if so many places do not fit, before they fill the memory.
     fn check_places(&self, object: &Object, at: Raw, count: u32) -> Result<(), Error> {
-        let bytes = u64::from(count) * size_of::<Instance>() as u64;
+        // They are kept until there is a tree over them.
+        let each = size_of::<Instance>() as u64 + BUILDING_BYTES;
+        let bytes = u64::from(count) * each;
         self.geometry
             .check_room(count as usize)
             .and_then(|()| memory::check(bytes))

@@ -58,7 +58,7 @@ impl SunSky {
             let passed = libm::exp(-mass * (air + aerosol + ozone));
             sum += eye(nanometres) * (black_body(nanometres, 5772.0) * seen * passed * step);
         }
-        to_rgb(sum).max(DVec3::ZERO)
+        xyz_to_rgb(sum).max(DVec3::ZERO)
     }
 
     /// The sky without the sun, by longitude and latitude, and below it the ground that both light.
@@ -179,7 +179,7 @@ fn eye(nanometres: f64) -> DVec3 {
 }
 
 /// CIE XYZ as linear sRGB (IEC 61966-2-1).
-fn to_rgb(xyz: DVec3) -> DVec3 {
+pub(super) fn xyz_to_rgb(xyz: DVec3) -> DVec3 {
     DVec3::new(
         DVec3::new(3.2406, -1.5372, -0.4986).dot(xyz),
         DVec3::new(-0.9689, 1.8758, 0.0415).dot(xyz),

@@ -4,12 +4,13 @@ use std::f64::consts::TAU;
 
 use glam::Vec3;
 use raysieve::{
-    light::{Light, by_power, choose_light, gather_lights, light_pdf, sample_emitter},
+    light::{EMITTER, Light, by_power, choose_light, gather_lights, light_pdf, sample_emitter},
     material::Material,
     primitive::{Primitive, SPHERE, TRIANGLE},
+    world::World,
 };
 
-use crate::common::Random;
+use crate::common::{Random, lit_garden};
 
 const COUNT: u32 = 1 << 17;
 const CELLS: usize = 8;
@@ -32,7 +33,7 @@ fn sphere(center: Vec3, radius: f32) -> Primitive {
 
 /// What the light has of all chances per area, alone in the world.
 fn alone(light: &Primitive) -> f32 {
-    let mut lights = gather_lights(std::slice::from_ref(light), 0..0, &[shining()]);
+    let mut lights = gather_lights(std::slice::from_ref(light), 0..0, &[], &[shining()]);
     by_power(&mut lights);
     let &[(light, power)] = &lights[..] else {
         panic!("{lights:?}")
@@ -192,7 +193,7 @@ fn lights_are_chosen_by_their_power() {
     for (number, primitive) in (0..).zip(&mut primitives) {
         primitive.number = number;
     }
-    let mut lights = gather_lights(&primitives, 0..0, &materials);
+    let mut lights = gather_lights(&primitives, 0..0, &[], &materials);
     by_power(&mut lights);
     let lights: Vec<Light> = lights.into_iter().map(|(light, _)| light).collect();
     assert_eq!(
@@ -210,4 +211,40 @@ fn lights_are_chosen_by_their_power() {
         assert!((f64::from(count) - expected).abs() <= 2.0, "{chosen:?}");
     }
     assert_eq!(choose_light(&lights, 3, 1.0 - f32::EPSILON), 2);
+}
+
+/// Whatever order the trees have: what stands in the scene, then instance by instance the triangles as their mesh lists them.
+#[test]
+fn lights_are_in_the_scenes_order() {
+    let scene = lit_garden();
+    let world = World::new(&scene).unwrap();
+    let shines = |material: u32| world.materials[material as usize].emission != Vec3::ZERO;
+    let flat = scene.triangles.iter().filter(|each| shines(each.material));
+    let flat = flat.map(|triangle| triangle.vertices[0]);
+    let spheres = scene.spheres.iter().filter(|each| shines(each.material));
+    let mut expected: Vec<Vec3> = flat.chain(spheres.map(|sphere| sphere.center)).collect();
+    let standing = expected.len();
+    for instance in &scene.instances {
+        let mesh = &scene.meshes[instance.mesh as usize];
+        for (number, triangle) in mesh.triangles.iter().enumerate() {
+            let of_mesh = mesh.materials[number.min(mesh.materials.len() - 1)];
+            if shines(instance.material.unwrap_or(of_mesh)) {
+                let [x, y, z] = mesh.positions[triangle[0] as usize].to_array();
+                let [across, up, along] = instance.axes;
+                expected.push(instance.position + across * x + up * y + along * z);
+            }
+        }
+    }
+    assert!(expected.len() > standing + 100, "{}", expected.len());
+    let found: Vec<Vec3> = world
+        .lights
+        .iter()
+        .filter(|light| light.kind == EMITTER)
+        .map(|light| world.primitives[light.of as usize].a)
+        .collect();
+    assert_eq!(found.len(), expected.len());
+    for (number, (found, expected)) in found.iter().zip(&expected).enumerate() {
+        let apart = found.distance(*expected);
+        assert!(apart < 1e-4, "light {number}: {found} is not {expected}");
+    }
 }

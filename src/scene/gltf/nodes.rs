@@ -17,6 +17,7 @@ use super::{
 use crate::{
     film::TOO_BRIGHT,
     scene::{
+        flattened::is_seen,
         model::{LightKind, Model, ModelCamera, ModelInstance, ModelLight, ModelView},
         source::MAX_LENGTH,
     },
@@ -35,6 +36,7 @@ pub(super) fn place(file: &File, model: &mut Model) -> Result<(), String> {
             continue;
         };
         let in_node = |problem: String| format!("node {index}: {problem}");
+        check_matrix(node.matrix.as_ref(), &format!("node {index}"), model);
         match (node.camera, model.camera) {
             (Some(camera), None) => {
                 model.camera =
@@ -190,6 +192,21 @@ fn local_transform(node: &Node) -> Result<DAffine3, String> {
     ))
 }
 
+/// Notes the first matrix that is more than a transform in space: what makes it more is passed over.
+fn check_matrix(matrix: Option<&[f32; 16]>, of: &str, model: &mut Model) {
+    const NOTE: &str = "not used: the last row of a matrix";
+    let Some(matrix) = matrix else { return };
+    let row = [matrix[3], matrix[7], matrix[11], matrix[15]];
+    let off = row.iter().zip([0.0, 0.0, 0.0, 1.0]);
+    // Programs that multiply matrices leave their rounding there.
+    if off.map(|(is, due)| (is - due).abs()).all(|off| off <= 1e-4) {
+        return;
+    }
+    if !model.notes.iter().any(|note| note.starts_with(NOTE)) {
+        model.note(format!("{NOTE}, {row:?} of {of}, expected [0, 0, 0, 1]"));
+    }
+}
+
 fn unit_quaternion(rotation: [f32; 4]) -> Result<DQuat, String> {
     let rotation = DQuat::from_array(rotation.map(f64::from));
     if rotation.is_finite() && rotation.length_squared().is_normal() {
@@ -211,7 +228,7 @@ fn place_mesh(
     let missing = || format!("there is no mesh {mesh}");
     let written = file.root.meshes.get(mesh).ok_or_else(missing)?;
     let joints = match node.skin {
-        Some(skin) => joints(file, skin.value(), tree)?,
+        Some(skin) => joints(file, skin.value(), tree, model)?,
         None => None,
     };
     let deformation = Deformation {
@@ -238,11 +255,10 @@ fn place_mesh(
         };
         let material = model.tinted(shape, material)?;
         // A node that is scaled to nothing is hidden.
-        let seen = |transform: &&DAffine3| transform.matrix3.determinant().is_normal();
         model.instances.extend(
             transforms
                 .iter()
-                .filter(seen)
+                .filter(|transform| is_seen(transform))
                 .map(|&transform| ModelInstance {
                     mesh: shape,
                     material,
@@ -315,13 +331,21 @@ fn copies(file: &File, node: &Node, transform: DAffine3) -> Result<Vec<DAffine3>
 }
 
 /// What a skin's joints do to the vertices at rest; `None` if a joint is not in the scene.
-fn joints(file: &File, skin: usize, tree: &Tree) -> Result<Option<Vec<DAffine3>>, String> {
+fn joints(
+    file: &File,
+    skin: usize,
+    tree: &Tree,
+    model: &mut Model,
+) -> Result<Option<Vec<DAffine3>>, String> {
     let missing = || format!("there is no skin {skin}");
     let written = file.root.skins.get(skin).ok_or_else(missing)?;
     let bound = match written.inverse_bind_matrices {
         Some(accessor) => Some(file.floats::<16>(accessor.value())?),
         None => None,
     };
+    for matrix in bound.iter().flatten() {
+        check_matrix(Some(matrix), &format!("skin {skin}"), model);
+    }
     let mut joints = Vec::new();
     for (index, joint) in written.joints.iter().enumerate() {
         let transform = tree.transforms.get(joint.value()).ok_or_else(|| {

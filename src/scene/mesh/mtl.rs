@@ -8,11 +8,12 @@ use std::{
 
 use glam::{Vec2, Vec3};
 
-use super::{beside::Beside, obj, read_line};
+use super::{beside::Beside, line_end, obj, read_line};
 use crate::scene::{
     Channel, Encoding, Map, Maps, Parameter, Principled, Surface, Texture, Wrap,
     model::{Model, ModelMaterial},
     source::{excerpt, open_plain, shown},
+    sun_sky::xyz_to_rgb,
 };
 
 /// The libraries of an OBJ file.
@@ -71,10 +72,12 @@ fn library(
     let mut line = String::new();
     let mut written: Vec<(String, Written)> = Vec::new();
     let mut number = 0u64;
+    let end = line_end(&mut reader).map_err(|error| format!("cannot be read: {error}"))?;
     loop {
         number += 1;
         let within = |problem: String| format!("line {number}: {problem}");
-        let more = read_line(&mut reader, &mut line).map_err(|error| within(error.to_string()))?;
+        let more =
+            read_line(&mut reader, end, &mut line).map_err(|error| within(error.to_string()))?;
         if !more {
             break;
         }
@@ -148,6 +151,9 @@ impl Written {
         use Encoding::{Linear, Srgb};
         let part = |code: &str| number(code).map(|value| value.clamp(0.0, 1.0));
         match keyword {
+            "Kd" | "Ks" | "Ke" if code.split_whitespace().nth(1) == Some("spectral") => {
+                model.note(format!("not used: colors by spectra ({keyword} spectral)"));
+            }
             "Kd" => self.diffuse = Some(color(code)?.clamp(Vec3::ZERO, Vec3::ONE)),
             "Ks" => self.specular = color(code)?.clamp(Vec3::ZERO, Vec3::ONE),
             "Ke" => self.emission = color(code)?.max(Vec3::ZERO),
@@ -381,17 +387,20 @@ impl<'c> Lie<'c> {
     }
 }
 
-/// One number, or three.
+/// One number, or three; of sRGB, or behind `xyz` of CIE XYZ.
 fn color(code: &str) -> Result<Vec3, String> {
-    let numbers: Vec<f32> = code
-        .split_whitespace()
-        .skip(1)
-        .map_while(|word| word.parse().ok())
-        .collect();
+    let mut words = code.split_whitespace().skip(1).peekable();
+    let xyz = words.next_if_eq(&"xyz").is_some();
+    let numbers: Vec<f32> = words.map_while(|word| word.parse().ok()).collect();
     let color = match numbers[..] {
         [r, g, b, ..] => Vec3::new(r, g, b),
         [grey, ..] => Vec3::splat(grey),
         [] => Vec3::NAN,
+    };
+    let color = if xyz {
+        xyz_to_rgb(color.as_dvec3()).as_vec3()
+    } else {
+        color
     };
     if color.is_finite() {
         Ok(color)

@@ -6,7 +6,7 @@ use std::io::BufRead;
 
 use glam::{DVec3, Vec2, Vec3};
 
-use super::read_line;
+use super::{line_end, read_line};
 use crate::scene::source::excerpt;
 
 /// What a line says.
@@ -69,10 +69,11 @@ pub(super) fn read(
     let mut statement = String::new();
     let mut vertex_count = 0;
     let mut number = 0u64;
+    let end = line_end(reader).map_err(|error| format!("cannot be read: {error}"))?;
     loop {
         number += 1;
         let more =
-            read_line(reader, &mut line).map_err(|error| format!("line {number}: {error}"))?;
+            read_line(reader, end, &mut line).map_err(|error| format!("line {number}: {error}"))?;
         // A backslash carries a statement on to the next line.
         let carried_on = line.strip_suffix('\\');
         statement.push_str(carried_on.unwrap_or(&line));

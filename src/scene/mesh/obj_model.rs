@@ -1,6 +1,11 @@
 //! An OBJ file as a model: its faces by material, each with the normals and texture coordinates that they name.
 
-use std::{collections::HashMap, io::BufRead, mem::take, path::Path};
+use std::{
+    collections::{BTreeSet, HashMap},
+    io::BufRead,
+    mem::take,
+    path::Path,
+};
 
 use glam::{DAffine3, Vec2, Vec3, Vec4};
 
@@ -21,6 +26,9 @@ pub(super) fn read(reader: &mut impl BufRead, folder: &Path) -> Result<Model, St
     obj::read(reader, |statement| reading.take(statement))?;
     reading.finish()
 }
+
+/// Missing materials that are told by name.
+const MOST_NAMED: usize = 8;
 
 /// How a corner's normal comes about.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -58,7 +66,9 @@ struct Reading {
     parts: Vec<(usize, bool, Part)>,
     part_of: HashMap<(usize, bool), usize>,
     libraries: Libraries,
+    /// By name; those that no library had yet are grey until one has.
     materials: HashMap<String, usize>,
+    waiting: BTreeSet<String>,
     material: usize,
     smoothing: u32,
     /// Sum of the normals around a vertex, weighted by area, by smoothing group.
@@ -66,7 +76,6 @@ struct Reading {
     faces: u64,
     /// Of the face that is read, by its corners.
     triangles: Vec<[usize; 3]>,
-    missing: Vec<String>,
 }
 
 impl Reading {
@@ -83,12 +92,12 @@ impl Reading {
             part_of: HashMap::new(),
             libraries: Libraries::new(folder),
             materials: HashMap::new(),
+            waiting: BTreeSet::new(),
             material: 0,
             smoothing: 0,
             around: HashMap::new(),
             faces: 0,
             triangles: Vec::new(),
-            missing: Vec::new(),
         }
     }
 
@@ -120,10 +129,13 @@ impl Reading {
             Statement::Smoothing(group) => self.smoothing = group,
             Statement::Material(name) => self.material = self.material_named(name),
             Statement::Libraries(names) => {
-                for material in self.libraries.read(names, &mut self.model)? {
-                    let index = self.model.materials.len();
-                    self.materials.insert(material.0, index);
-                    self.model.materials.push(material.1);
+                for (name, material) in self.libraries.read(names, &mut self.model)? {
+                    if self.waiting.remove(&name) {
+                        self.model.materials[self.materials[&name]] = material;
+                    } else {
+                        self.materials.insert(name, self.model.materials.len());
+                        self.model.materials.push(material);
+                    }
                 }
             }
         }
@@ -131,16 +143,14 @@ impl Reading {
     }
 
     fn material_named(&mut self, name: &str) -> usize {
-        match self.materials.get(name) {
-            Some(&material) => material,
-            None => {
-                let name = excerpt(name);
-                if !self.missing.contains(&name) && self.missing.len() < 8 {
-                    self.missing.push(name);
-                }
-                0
-            }
+        if let Some(&material) = self.materials.get(name) {
+            return material;
         }
+        let material = self.model.materials.len();
+        self.model.materials.push(ModelMaterial::default());
+        self.materials.insert(name.to_owned(), material);
+        self.waiting.insert(name.to_owned());
+        material
     }
 
     fn face(&mut self, corners: &[Corner]) -> Result<(), String> {
@@ -205,10 +215,17 @@ impl Reading {
         if self.faces == 0 {
             return Err("has no faces, expected at least one triangle".to_owned());
         }
-        if !self.missing.is_empty() {
+        let missing: BTreeSet<usize> = self
+            .waiting
+            .iter()
+            .map(|name| self.materials[name])
+            .collect();
+        if !missing.is_empty() {
+            let names = self.waiting.iter().take(MOST_NAMED);
+            let names: Vec<String> = names.map(|name| excerpt(name)).collect();
             self.model.note(format!(
                 "shown grey: faces of the materials {}, which no library has",
-                self.missing.join(", ")
+                names.join(", ")
             ));
         }
         for (material, flat, part) in take(&mut self.parts) {
@@ -236,7 +253,8 @@ impl Reading {
             }
             let mut material = material;
             // Without a material the surface has but its colours.
-            if mesh.colors.is_some() && material == 0 {
+            let unknown = material == 0 || missing.contains(&material);
+            if mesh.colors.is_some() && unknown {
                 material = self.model.materials.len();
                 self.model.materials.push(painted());
             }

@@ -1,153 +1,82 @@
-//! Stanford PLY: vertices from `vertex`, polygons from `face`; other elements and properties are passed over.
+//! Stanford PLY: vertices from `vertex`, polygons from `face`, strips of triangles from `tristrips`; other elements and
+//! properties are passed over.
 //!
 //! Elements are read one by one, so that memory grows with what a file holds and not with what its header declares.
 
-use std::io::{self, BufRead, Read};
+mod header;
+
+use std::io::{self, BufRead};
 
 use glam::{DVec3, Vec2, Vec3};
 use ply_rs_bw::{
-    parser::{ParseError, Parser, Reader},
-    ply::{
-        ElementDef, Encoding, Header, Property, PropertyAccess, PropertyAccessResult, PropertyType,
-        ScalarType,
-    },
+    parser::{ParseError, Parser},
+    ply::{ElementDef, Encoding, Header, Property, PropertyAccess, PropertyAccessResult},
 };
 
 use super::read_line;
 use crate::scene::source::excerpt;
 
-const MAX_HEADER_BYTES: u64 = 1 << 20;
+/// A file whose header was read.
+pub(super) struct File<R> {
+    reader: R,
+    header: Header,
+    /// Of lines of text.
+    line_end: u8,
+    header_lines: u64,
+    /// Files of images that the header names, by number.
+    pub(super) images: Vec<String>,
+    /// Whether its faces have colours, texture coordinates or numbers of images.
+    pub(super) faces_differ: bool,
+}
 
 /// What the file lists.
 pub(super) enum Element<'e> {
     Vertex(&'e Vertex),
-    /// Indices of its corners, from 0, as they are stored.
-    Face(&'e [i64]),
+    Face(&'e Face),
 }
 
-/// Reads all vertices and faces. `Err` names the place.
-pub(super) fn read(
-    reader: &mut impl BufRead,
-    mut take: impl FnMut(Element) -> Result<(), String>,
-) -> Result<(), String> {
-    let text = read_header_text(reader)?;
-    let header = Parser::<Passed>::new()
-        .read_header(&mut Reader::new(text.as_bytes()))
-        .map_err(|error| header_problem(&text, &error))?;
-    check_header(&text, &header)?;
-    let mut line_number = text.lines().count() as u64;
-    for element in header.elements.values() {
-        let mut elements = Elements {
-            reader: &mut *reader,
-            encoding: header.encoding,
-            element,
-            line_number,
-        };
-        match element.name.as_str() {
-            "vertex" => elements.read(|vertex: Vertex| take(Element::Vertex(&vertex)))?,
-            "face" => elements.read(|face: Face| take(Element::Face(&face.corners()?)))?,
-            _ => elements.read(|_: Passed| Ok(()))?,
-        }
-        line_number = elements.line_number;
+impl<R: BufRead> File<R> {
+    /// Reads the header.
+    pub(super) fn open(mut reader: R) -> Result<File<R>, String> {
+        let (text, line_end) = header::text(&mut reader)?;
+        let header = header::parsed(&text)?;
+        Ok(File {
+            reader,
+            line_end,
+            header_lines: text.lines().count() as u64,
+            images: header::images(&text),
+            faces_differ: header::faces_differ(&header),
+            header,
+        })
     }
-    Ok(())
-}
 
-/// The lines up to `end_header`, with their ends; comments are of any encoding.
-fn read_header_text(reader: &mut impl BufRead) -> Result<String, String> {
-    let mut text = String::new();
-    let mut line = Vec::new();
-    let mut limited = reader.take(MAX_HEADER_BYTES);
-    loop {
-        line.clear();
-        let read = limited
-            .read_until(b'\n', &mut line)
-            .map_err(|error| format!("cannot be read: {error}"))?;
-        let start = text.len();
-        text.push_str(&String::from_utf8_lossy(&line));
-        if start == 0 && text.trim_end() != "ply" {
-            return Err("is no PLY file: it does not begin with a line `ply`".to_owned());
-        }
-        match text[start..].trim() {
-            "end_header" => return Ok(text),
-            _ if read == 0 => {
-                return Err("its header does not end: there is no line `end_header`".to_owned());
+    /// Reads all vertices and faces; of strips each triangle is a face. `Err` names the place.
+    pub(super) fn read(
+        &mut self,
+        mut take: impl FnMut(Element) -> Result<(), String>,
+    ) -> Result<(), String> {
+        let mut line_number = self.header_lines;
+        for element in self.header.elements.values() {
+            let mut elements = Elements {
+                reader: &mut self.reader,
+                encoding: self.header.encoding,
+                element,
+                line_end: self.line_end,
+                line_number,
+            };
+            match element.name.as_str() {
+                "vertex" => elements.read(|vertex: Vertex| take(Element::Vertex(&vertex)))?,
+                "face" => elements.read(|face: Face| take(Element::Face(face.checked()?)))?,
+                "tristrips" => elements.read(|strips: Face| {
+                    strips
+                        .triangles()
+                        .try_for_each(|face| take(Element::Face(&face)))
+                })?,
+                _ => elements.read(|_: Passed| Ok(()))?,
             }
-            _ => {}
+            line_number = elements.line_number;
         }
-    }
-}
-
-fn header_problem(text: &str, error: &ParseError) -> String {
-    let found = error
-        .line()
-        .and_then(|number| Some((number, text.lines().nth(number.checked_sub(1)?)?)));
-    match found {
-        Some((number, line)) => format!(
-            "line {number}: found `{}`, which is no line of a PLY header",
-            excerpt(line)
-        ),
-        None => format!("its header is wrong: {}", excerpt(&error.to_string())),
-    }
-}
-
-/// What the parser would take but read wrongly, or for ever.
-fn check_header(text: &str, header: &Header) -> Result<(), String> {
-    let lines = |word| {
-        text.lines()
-            .filter(|line| line.split_whitespace().next() == Some(word))
-            .count()
-    };
-    let properties: usize = header
-        .elements
-        .values()
-        .map(|element| element.properties.len())
-        .sum();
-    if lines("element") != header.elements.len() || lines("property") != properties {
-        return Err(
-            "its header gives two elements, or two properties of one, the same name".to_owned(),
-        );
-    }
-    let known = |element: &ElementDef, property: &str, list: bool| {
-        let found = element
-            .properties
-            .get(property)
-            .map(|property| &property.data_type);
-        match found {
-            Some(PropertyType::Scalar(_)) => !list,
-            Some(PropertyType::List(_, ScalarType::Float | ScalarType::Double)) | None => false,
-            Some(PropertyType::List(..)) => list,
-        }
-    };
-    match header.elements.get("vertex") {
-        Some(vertex)
-            if ["x", "y", "z"]
-                .iter()
-                .all(|name| known(vertex, name, false)) => {}
-        _ => return Err("expected an element `vertex` with the properties x, y and z".to_owned()),
-    }
-    match header.elements.get("face") {
-        Some(face) if Face::LISTS.iter().any(|name| known(face, name, true)) => {}
-        _ => {
-            return Err(
-                "expected an element `face` with a list of whole numbers `vertex_indices`"
-                    .to_owned(),
-            );
-        }
-    }
-    if header.elements.get_index_of("face") < header.elements.get_index_of("vertex") {
-        return Err("has its faces before its vertices, expected the vertices first".to_owned());
-    }
-    match header
-        .elements
-        .values()
-        .find(|element| element.properties.is_empty() && element.count > 0)
-    {
-        Some(element) => Err(format!(
-            "its element `{}` has no properties",
-            excerpt(&element.name)
-        )),
-        None => Ok(()),
+        Ok(())
     }
 }
 
@@ -156,6 +85,7 @@ struct Elements<'r, R> {
     reader: &'r mut R,
     encoding: Encoding,
     element: &'r ElementDef,
+    line_end: u8,
     /// Of the last line read, from 1.
     line_number: u64,
 }
@@ -188,7 +118,7 @@ impl<R: BufRead> Elements<'_, R> {
     /// The next line that is not blank.
     fn next_line(&mut self, line: &mut String) -> Result<(), ParseError> {
         loop {
-            if !read_line(self.reader, line)? {
+            if !read_line(self.reader, self.line_end, line)? {
                 return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
             }
             self.line_number += 1;
@@ -256,21 +186,8 @@ impl PropertyAccess for Vertex {
     }
 
     fn set_property(&mut self, name: &str, property: Property) -> PropertyAccessResult {
-        let white = match property {
-            Property::UChar(_) => 255.0,
-            Property::UShort(_) => 65535.0,
-            _ => 1.0,
-        };
-        let number = match property {
-            Property::Char(value) => value.into(),
-            Property::UChar(value) => value.into(),
-            Property::Short(value) => value.into(),
-            Property::UShort(value) => value.into(),
-            Property::Int(value) => value.into(),
-            Property::UInt(value) => value.into(),
-            Property::Float(value) => value.into(),
-            Property::Double(value) => value,
-            _ => return PropertyAccessResult::Ignored,
+        let Some((number, white)) = number(&property) else {
+            return PropertyAccessResult::Ignored;
         };
         match name {
             "x" => self.position.x = number,
@@ -290,39 +207,138 @@ impl PropertyAccess for Vertex {
     }
 }
 
-/// The list of a face's vertices, as it is stored.
-struct Face(Option<Property>);
+/// A face, and what the file says of it alone.
+pub(super) struct Face {
+    /// Indices of its corners, from 0, as they are stored.
+    pub(super) corners: Vec<i64>,
+    /// At each of its corners, or none.
+    pub(super) uvs: Vec<Vec2>,
+    /// By sRGB's curve, 0 to 1; NaN where it has none.
+    pub(super) color: Vec3,
+    /// Number of its image, from 0; none has -1.
+    pub(super) image: i64,
+}
 
 impl Face {
     /// Both names are in use.
     const LISTS: [&str; 2] = ["vertex_indices", "vertex_index"];
+    /// What a face may have besides its corners.
+    const OWN: [&str; 8] = [
+        "texcoord",
+        "texnumber",
+        "red",
+        "green",
+        "blue",
+        "diffuse_red",
+        "diffuse_green",
+        "diffuse_blue",
+    ];
 
-    fn corners(self) -> Result<Vec<i64>, String> {
-        fn widened<T: Into<i64>>(indices: Vec<T>) -> Vec<i64> {
-            indices.into_iter().map(Into::into).collect()
+    fn checked(&self) -> Result<&Face, String> {
+        let (corners, uvs) = (self.corners.len(), self.uvs.len());
+        if uvs == 0 || uvs == corners {
+            return Ok(self);
         }
-        match self.0 {
-            Some(Property::ListChar(indices)) => Ok(widened(indices)),
-            Some(Property::ListUChar(indices)) => Ok(widened(indices)),
-            Some(Property::ListShort(indices)) => Ok(widened(indices)),
-            Some(Property::ListUShort(indices)) => Ok(widened(indices)),
-            Some(Property::ListInt(indices)) => Ok(widened(indices)),
-            Some(Property::ListUInt(indices)) => Ok(widened(indices)),
-            _ => Err("a face has no list of vertices".to_owned()),
-        }
+        Err(format!(
+            "a face has texture coordinates for {uvs} corners, expected {corners}"
+        ))
+    }
+
+    /// The triangles of strips that negative indices part. Every other one turns the other way, and those that only lead
+    /// from strip to strip are left out.
+    fn triangles(&self) -> impl Iterator<Item = Face> {
+        let strips = self.corners.split(|&index| index < 0);
+        strips.flat_map(|strip| {
+            let triangles = strip.windows(3).enumerate();
+            triangles.filter_map(|(number, window)| {
+                let [a, b, c] = [window[0], window[1], window[2]];
+                let corners = if number % 2 == 0 {
+                    vec![a, b, c]
+                } else {
+                    vec![a, c, b]
+                };
+                let seen = a != b && b != c && c != a;
+                seen.then(|| Face {
+                    corners,
+                    ..Face::new()
+                })
+            })
+        })
     }
 }
 
 impl PropertyAccess for Face {
     fn new() -> Self {
-        Face(None)
+        Face {
+            corners: Vec::new(),
+            uvs: Vec::new(),
+            color: Vec3::NAN,
+            image: 0,
+        }
     }
 
     fn set_property(&mut self, name: &str, property: Property) -> PropertyAccessResult {
-        if !Face::LISTS.contains(&name) {
-            return PropertyAccessResult::Ignored;
+        if Face::LISTS.contains(&name) {
+            self.corners = indices(property);
+            return PropertyAccessResult::Set;
         }
-        self.0 = Some(property);
+        if name == "texcoord" {
+            let pairs = |numbers: Vec<f32>| {
+                let pairs = numbers.chunks(2);
+                pairs
+                    .map(|pair| Vec2::new(pair[0], *pair.get(1).unwrap_or(&f32::NAN)))
+                    .collect()
+            };
+            self.uvs = match property {
+                Property::ListFloat(numbers) => pairs(numbers),
+                Property::ListDouble(numbers) => {
+                    pairs(numbers.into_iter().map(|number| number as f32).collect())
+                }
+                _ => return PropertyAccessResult::Ignored,
+            };
+            return PropertyAccessResult::Set;
+        }
+        let Some((number, white)) = number(&property) else {
+            return PropertyAccessResult::Ignored;
+        };
+        match name {
+            "red" | "diffuse_red" => self.color.x = (number / white) as f32,
+            "green" | "diffuse_green" => self.color.y = (number / white) as f32,
+            "blue" | "diffuse_blue" => self.color.z = (number / white) as f32,
+            "texnumber" => self.image = number as i64,
+            _ => return PropertyAccessResult::Ignored,
+        }
         PropertyAccessResult::Set
+    }
+}
+
+/// A single number, and what is white where it is a colour.
+fn number(property: &Property) -> Option<(f64, f64)> {
+    Some(match *property {
+        Property::Char(value) => (value.into(), 1.0),
+        Property::UChar(value) => (value.into(), 255.0),
+        Property::Short(value) => (value.into(), 1.0),
+        Property::UShort(value) => (value.into(), 65535.0),
+        Property::Int(value) => (value.into(), 1.0),
+        Property::UInt(value) => (value.into(), 1.0),
+        Property::Float(value) => (value.into(), 1.0),
+        Property::Double(value) => (value, 1.0),
+        _ => return None,
+    })
+}
+
+/// A list of whole numbers.
+fn indices(property: Property) -> Vec<i64> {
+    fn widened<T: Into<i64>>(indices: Vec<T>) -> Vec<i64> {
+        indices.into_iter().map(Into::into).collect()
+    }
+    match property {
+        Property::ListChar(indices) => widened(indices),
+        Property::ListUChar(indices) => widened(indices),
+        Property::ListShort(indices) => widened(indices),
+        Property::ListUShort(indices) => widened(indices),
+        Property::ListInt(indices) => widened(indices),
+        Property::ListUInt(indices) => widened(indices),
+        _ => Vec::new(),
     }
 }

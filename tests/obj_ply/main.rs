@@ -1,5 +1,8 @@
 //! OBJ and PLY files as people have them.
 
+mod faces;
+mod materials;
+
 use std::{
     fs,
     path::{Path, PathBuf},
