@@ -29,8 +29,8 @@ fuzz() {
         -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -max_len=16384 \
         -artifact_prefix="$work/findings/$kind/" "$work/corpora/$kind" "$corpus/$kind" \
         > "$work/$kind.log" 2>&1
-    # Seconds of all cores that it used: of this shell's children.
-    times | tail -n 1 > "$work/$kind.times"
+    # Seconds of all cores that it used: in the second line, of this shell's children. A pipe would be another shell.
+    times > "$work/$kind.times"
 }
 
 for kind in "${kinds[@]}"; do
@@ -41,7 +41,7 @@ wait
 
 for kind in "${kinds[@]}"; do
     last=$(grep -a '^#[0-9]*: cov: ' "$work/$kind.log" | tail -n 1)
-    cores=$(awk '{ for (i = 1; i <= 2; i++) { split($i, t, /[ms]/); sum += 60 * t[1] + t[2] } } END { printf "%.1f", sum }' \
+    cores=$(awk 'NR == 2 { for (i = 1; i <= 2; i++) { split($i, t, /[ms]/); sum += 60 * t[1] + t[2] } } END { printf "%.1f", sum }' \
         "$work/$kind.times")
     found=$(find "$work/findings/$kind" -type f | wc -l)
     echo "$kind: ${last:-no progress: $(tail -n 1 "$work/$kind.log" | cut -c 1-200)}; $jobs jobs, $seconds s, $cores core-seconds, $found findings"

@@ -227,8 +227,8 @@
 //! A `scatter` takes also `seed` (default `0`), `scale: (least, most)` (default `(1, 1)`) and `turn`, the most degrees that
 //! something is turned about +y (default `360`).
 //!
-//! Of a `Mesh` positions and faces are read, texture coordinates, and normals if it is `smooth`; materials of the mesh's own
-//! are not used.
+//! Of a `Mesh` positions and faces are read, strips of triangles, texture coordinates, and normals if it is `smooth`; materials
+//! and colours of the mesh's own are not used.
 //! Polygons become triangles: a fan from their first corner, where they have no dents that it would leave. Triangles without area cannot be hit and are left out;
 //! [`Scene::notes`] says how many.
 //!
@@ -240,7 +240,8 @@
 //! uses and is not shown is named in [`Scene::notes`]; a glTF file that requires it is refused.
 //!
 //! A mesh that stands in several places is stored once, and so is a file that several objects name. Meshes that stand in one
-//! place each are one mesh to the renderer, if they are many. Where a mesh has
+//! place each are one mesh to the renderer, if they are many. What a node scales to nothing along one axis is shown as the
+//! plane that is left of it. Where a mesh has
 //! normals it is smooth; where a normal map needs tangents that the file lacks, they are made.
 //!
 //! Materials of glTF are `Principled` ones, with the extensions `emissive_strength`, `ior`, `specular`, `transmission`,
@@ -248,7 +249,11 @@
 //! is `unlit` is `Emissive`, and the alpha of the base colour is an `opacity`, with a `cutoff` where it is a mask. The
 //! colours of vertices multiply the material's, and their alpha its opacity, where it has no textures. Ambient occlusion is no light, and not looked at;
 //! a surface shows and scatters on both sides, and shines to its front, and to its back where it is `doubleSided` or `unlit`.
-//! A material's textures lie by up to two sets of texture coordinates.
+//! A material's textures lie by up to two sets of texture coordinates. What a `volume` absorbs is by the way through the body
+//! itself: of its thickness it counts only whether it is 0, which is a wall, and `thicknessTexture` not at all.
+//!
+//! A PLY file shows the colours of its vertices, or else of its faces; or the images that its header names
+//! (`comment TextureFile`), by texture coordinates of its vertices or of its faces (`texcoord`, `texnumber`).
 //!
 //! Lights of glTF (`KHR_lights_punctual`) are in candela and lux, and what surfaces emit is in candela per square metre: in
 //! either, 1 is 1 here. Many programs mix these with watts, though. So where some light is of 200 or more, all lights are

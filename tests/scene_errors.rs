@@ -65,6 +65,41 @@ fn every_wrong_scene_gives_the_message_beside_it() {
     assert!(wrong.is_empty(), "\n{wrong}");
 }
 
+/// Places whose transforms alone would fit: the tree over them would not, and is thought of before they are made.
+#[test]
+#[cfg(target_os = "linux")]
+fn places_that_do_not_fit_are_refused_at_once() {
+    let memory = fs::read_to_string("/proc/meminfo").unwrap();
+    let line = memory.lines().find(|line| line.starts_with("MemAvailable"));
+    let kilobytes: u64 = line
+        .unwrap()
+        .split_whitespace()
+        .nth(1)
+        .unwrap()
+        .parse()
+        .unwrap();
+    let count = (kilobytes * 1024 / 150).min(1 << 31);
+    let path = scratch("places.ron");
+    let of = "DisplacedSphere(rings: 4, segments: 6, material: \"m\")";
+    for places in [
+        format!("scatter: (count: {count}, from: (0, 0, 0), to: (1, 1, 1))"),
+        format!("grid: (count: ({count}, 1, 1), spacing: (0, 0, 0))"),
+    ] {
+        let text = format!(
+            "(camera: (origin: (0, 0, 3), target: (0, 0, 0), fov: 40), materials: {{ \"m\": Diffuse(albedo: \
+             (1, 1, 1)) }}, objects: [Instances(of: {of}, {places})])"
+        );
+        fs::write(&path, text).unwrap();
+        let begun = std::time::Instant::now();
+        let found = message(&path);
+        assert!(
+            found.contains("object 1 (Instances): is too large for memory: needs "),
+            "{found}"
+        );
+        assert!(begun.elapsed().as_secs() < 5, "{:?}", begun.elapsed());
+    }
+}
+
 #[test]
 fn a_scene_that_is_not_there_or_no_plain_ron_file_is_refused() {
     for (path, problem) in [
