@@ -100,6 +100,9 @@
 //! A `SunSky` is an environment too, and its sun a directional light of 0.533 degrees: L. Hosek & A. Wilkie's model of a
 //! clear day (2012), and a sun that is dimmed and reddened by the same haze, by air and by ozone.
 //!
+//! Of an EXR file the first layer with `R`, `G` and `B` is shown; else `Y`, channels such as `beauty.R`, or the only one
+//! there is. An HDR file may begin at any corner and be of XYZ; its `EXPOSURE` changes nothing.
+//!
 //! A sky's picture shows, u from the left and v from the top, what is in the direction
 //! (sin 2πu sin πv, cos πv, −cos 2πu sin πv): its middle is +z, its quarters are +x and −x. Values stand at the pixels'
 //! centres and are bilinear between them. Below 0 they count as 0; infinite ones, NaN, and those that are not below 2²⁴

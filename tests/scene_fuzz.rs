@@ -86,7 +86,37 @@ fn made() -> Vec<(String, Vec<u8>)> {
         image.write_to(&mut encoded, format).unwrap();
         files.push((name.to_owned(), encoded.into_inner()));
     }
+    let texels: Vec<u8> = (0..32).flat_map(|at| [9, 7 * at, 99, 129]).collect();
+    for (name, format, size) in [
+        ("columns.hdr", "rgbe", "+X 8 +Y 4"),
+        ("xyz.hdr", "xyze", "+Y 4 -X 8"),
+    ] {
+        let header = format!("#?RGBE\nFORMAT=32-bit_rle_{format}\n\n{size}\n");
+        files.push((name.to_owned(), [header.as_bytes(), &texels].concat()));
+    }
+    files.extend(
+        [("grey.exr", "Y"), ("named.exr", "a.RGB")]
+            .map(|(name, channels)| (name.to_owned(), exr_of(channels))),
+    );
     files
+}
+
+/// An EXR picture of a channel for each capital letter, behind the same beginning.
+fn exr_of(channels: &str) -> Vec<u8> {
+    use exr::prelude::{AnyChannel, AnyChannels, FlatSamples, Image, SmallVec, WritableImage};
+    let (prefix, letters) =
+        channels.split_at(channels.len() - channels.matches(char::is_uppercase).count());
+    let channel = |letter: char| {
+        let samples = FlatSamples::F32((0..32).map(|at| at as f32 / 32.0).collect());
+        AnyChannel::new(format!("{prefix}{letter}").as_str(), samples)
+    };
+    let list: SmallVec<[AnyChannel<FlatSamples>; 4]> = letters.chars().map(channel).collect();
+    let mut file = io::Cursor::new(Vec::new());
+    Image::from_channels((8, 4), AnyChannels::sort(list))
+        .write()
+        .to_buffered(&mut file)
+        .unwrap();
+    file.into_inner()
 }
 
 /// The file of MTL's `mtllib`.

@@ -1,8 +1,11 @@
 //! Images from files and from bytes: textures, and skies.
 //!
 //! PNG (8 and 16 bits), JPEG, WebP, BMP, Radiance HDR, OpenEXR and Basis in KTX2, told apart by their first bytes, and TGA,
-//! by its name. Nothing is converted
-//! here but grey to colour: what the numbers mean is the texture's to say.
+//! by its name. Nothing is converted here but grey to colour, and CIE XYZ to sRGB: what the numbers mean is the texture's to
+//! say.
+
+mod open_exr;
+mod radiance;
 
 use std::{
     fmt,
@@ -10,7 +13,6 @@ use std::{
     path::Path,
 };
 
-use exr::meta::MetaData;
 use image::{DynamicImage, ImageDecoder, ImageFormat, ImageReader};
 use xxhash_rust::xxh3::Xxh3;
 
@@ -132,25 +134,21 @@ fn decode_checked(
     if begin.starts_with(basis::MAGIC) {
         return decode_basis(reader, bytes);
     }
-    let damaged = |error: String| {
-        format!(
-            "cannot be decoded: {}; save it again by another program",
-            excerpt(&error)
-        )
+    let floats = if begin.starts_with(&exr::meta::magic_number::BYTES) {
+        Some(open_exr::decode(&mut reader, bytes)?)
+    } else if begin.starts_with(radiance::MAGIC) {
+        Some(radiance::decode(&mut reader, bytes)?)
+    } else {
+        None
     };
-    if begin.starts_with(&exr::meta::magic_number::BYTES) {
-        // The decoder tells the size that is shown, and makes room for that of the data.
-        let meta = MetaData::read_from_buffered(&mut reader, false);
-        for layer in meta.map_err(|error| damaged(error.to_string()))?.headers {
-            let [width, height] = [layer.layer_size.0, layer.layer_size.1]
-                .map(|side| u32::try_from(side).unwrap_or(u32::MAX));
-            check_size(width, height, 16, bytes)?;
-        }
-        reader
-            .rewind()
-            .map_err(|error| format!("cannot be read: {error}"))?;
+    if let Some((width, height, texels)) = floats {
+        return Ok(Image {
+            width,
+            height,
+            texels,
+        });
     }
-    let damaged = |error: image::ImageError| damaged(error.to_string());
+    let damaged = |error: image::ImageError| damaged(&error.to_string());
     let mut reader = ImageReader::new(reader)
         .with_guessed_format()
         .map_err(|error| format!("cannot be read: {error}"))?;
@@ -166,8 +164,6 @@ fn decode_checked(
                 | ImageFormat::WebP
                 | ImageFormat::Bmp
                 | ImageFormat::Tga
-                | ImageFormat::Hdr
-                | ImageFormat::OpenExr
         )
     ) {
         return Err(
@@ -185,6 +181,13 @@ fn decode_checked(
         height,
         texels,
     })
+}
+
+fn damaged(error: &str) -> String {
+    format!(
+        "cannot be decoded: {}; save it again by another program",
+        excerpt(error)
+    )
 }
 
 fn decode_basis(mut reader: impl BufRead, bytes: u64) -> Result<Image, String> {
@@ -231,18 +234,22 @@ fn texels(image: DynamicImage) -> Result<Texels, String> {
         | DynamicImage::ImageRgb16(_)
         | DynamicImage::ImageRgba16(_) => Texels::Words(quads(&image.into_rgba16())),
         _ => {
-            let width = image.width() as usize;
-            let texels = quads(&image.into_rgba32f());
-            let wrong = |texel: &[f32; 4]| !texel.iter().all(|channel| channel.is_finite());
-            if let Some(at) = texels.iter().position(wrong) {
-                return Err(format!(
-                    "its texel in column {} of row {} is {:?}, expected finite numbers",
-                    at % width + 1,
-                    at / width + 1,
-                    texels[at]
-                ));
-            }
-            Texels::Floats(texels)
+            let width = image.width();
+            floats(width, quads(&image.into_rgba32f()))?
         }
     })
+}
+
+/// `Err` names the first texel that is not finite.
+fn floats(width: u32, texels: Vec<[f32; 4]>) -> Result<Texels, String> {
+    let wrong = |texel: &[f32; 4]| !texel.iter().all(|channel| channel.is_finite());
+    match texels.iter().position(wrong) {
+        Some(at) => Err(format!(
+            "its texel in column {} of row {} is {:?}, expected finite numbers",
+            at % width as usize + 1,
+            at / width as usize + 1,
+            texels[at]
+        )),
+        None => Ok(Texels::Floats(texels)),
+    }
 }
