@@ -135,9 +135,9 @@ fn time_nearest(name: &str, world: &World, wide: Option<&Wide>, rays: &[Ray]) ->
     let extent = world.surroundings.extent;
     if let Some(wide) = wide {
         time(name, rays, |rays| {
-            let mut hits = Vec::with_capacity(rays.len());
+            let mut hits = vec![Hit::default(); rays.len()];
             let all = 0..rays.len();
-            wide.each_nearest(&world.primitives, rays, all, |_, hit| hits.push(hit));
+            wide.each_nearest(&world.primitives, rays, all, |at, hit| hits[at] = hit);
             hits
         });
     }
@@ -151,9 +151,9 @@ fn time_occluded(world: &World, wide: Option<&Wide>, rays: &[ShadowRay]) {
     let extent = world.surroundings.extent;
     if let Some(wide) = wide {
         time("shadow", rays, |rays| {
-            let mut blocked = Vec::with_capacity(rays.len());
+            let mut blocked = vec![false; rays.len()];
             let all = 0..rays.len();
-            wide.each_occluded(&world.primitives, rays, all, |_, is| blocked.push(is));
+            wide.each_occluded(&world.primitives, rays, all, |at, is| blocked[at] = is);
             blocked
         });
     }

@@ -62,6 +62,11 @@ mod lighting;
 pub mod film;
 mod filter;
 pub mod math;
+#[cfg(target_arch = "x86_64")]
+pub mod vectors;
+#[cfg(not(target_arch = "x86_64"))]
+#[path = "vectors/none.rs"]
+pub mod vectors;
 
 // The loop.
 pub mod path;

@@ -23,6 +23,7 @@ use crate::{
     scene::{DirectLight, Scene, memory},
     texture::Texture,
     trees::{self, Trees},
+    vectors::Vectors,
 };
 
 /// All that the stages read of a scene, but for the camera.
@@ -247,13 +248,21 @@ impl World {
         }
     }
 
-    /// The tree as this processor's vectors read it, made when it is first asked for. `None` where it has none, and where
+    /// The scene as this processor's vectors read it, made when it is first asked for. `None` where it has none, and where
     /// there are instances or veils.
     pub fn wide(&self) -> Option<&Wide> {
         if !self.instances.is_empty() || self.veils().is_some() {
             return None;
         }
-        let make = || Wide::new(&self.nodes, &self.primitives, self.surroundings.extent);
+        let make = || {
+            let vectors = Vectors::best()?;
+            Wide::new(
+                vectors,
+                &self.nodes,
+                &self.primitives,
+                self.surroundings.extent,
+            )
+        };
         self.wide.get_or_init(make).as_ref()
     }
 

@@ -1,9 +1,10 @@
-//! On processors of other kinds than x86-64 there is no tree by vectors of eight.
+//! On processors of other kinds than x86-64 there are no vectors.
 
 use crate::{
     bvh::Node,
     path::{Hit, Ray, ShadowRay},
     primitive::Primitive,
+    vectors::Vectors,
 };
 
 /// None there is.
@@ -11,7 +12,17 @@ pub enum Wide {}
 
 impl Wide {
     /// `None`.
-    pub fn new(_: &[Node], _: &[Primitive], _: f32) -> Option<Wide> {
+    pub fn new(_: Vectors, _: &[Node], _: &[Primitive], _: f32) -> Option<Wide> {
+        None
+    }
+
+    /// `None`.
+    pub fn list(_: Vectors, _: &[Primitive]) -> Option<Wide> {
+        None
+    }
+
+    /// `None`.
+    pub fn tree(_: Vectors, _: &[Node], _: &[Primitive], _: f32) -> Option<Wide> {
         None
     }
 

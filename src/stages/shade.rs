@@ -36,6 +36,7 @@ use crate::{
     primitive::{Primitive, Surface, hit_primitive, shear, surface_at},
     sampler::{PAIR_BSDF, PAIR_CHOICE, PAIR_LIGHT, Sampler, pair, pair_bits, sampler},
     texture::Texture,
+    vectors::by_vectors,
     wave::{CpuWave, CudaWave, Stage, Wave, clock, counts},
     world::World,
 };
@@ -61,7 +62,7 @@ fn on_cpu<const PLACED: bool>(wave: &mut CpuWave, bounce: u32) {
         });
         return;
     }
-    pulp::Arch::new().dispatch(
+    by_vectors(
         #[inline(always)]
         || {
             let mut block = Block::default();
