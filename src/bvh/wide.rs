@@ -4,10 +4,12 @@
 //! eight primitives and whose nodes are filled up again from below: one ray goes through it by vectors of eight. Small ones
 //! are a list, and go by vectors of rays. Hits are the twin's to the last bit in both.
 
+mod beam;
 mod block;
 mod build;
 mod flat;
 mod tree;
+mod triangles;
 
 use self::{block::Way, flat::Flat, tree::Tree};
 use crate::{
@@ -84,11 +86,11 @@ impl Wide {
             ),
             (Shape::Tree(tree), Vectors::Eight(simd)) => simd.vectorize(
                 #[inline(always)]
-                || tree.each_nearest(simd, primitives, rays, places, tell),
+                || tree.each_nearest((simd, simd), primitives, rays, places, tell),
             ),
             (Shape::Tree(tree), Vectors::Sixteen(simd)) => simd.vectorize(
                 #[inline(always)]
-                || tree.each_nearest(*simd, primitives, rays, places, tell),
+                || tree.each_nearest((simd, *simd), primitives, rays, places, tell),
             ),
         }
     }
@@ -113,11 +115,11 @@ impl Wide {
             ),
             (Shape::Tree(tree), Vectors::Eight(simd)) => simd.vectorize(
                 #[inline(always)]
-                || tree.each_occluded(simd, primitives, rays, places, tell),
+                || tree.each_occluded((simd, simd), primitives, rays, places, tell),
             ),
             (Shape::Tree(tree), Vectors::Sixteen(simd)) => simd.vectorize(
                 #[inline(always)]
-                || tree.each_occluded(*simd, primitives, rays, places, tell),
+                || tree.each_occluded((simd, *simd), primitives, rays, places, tell),
             ),
         }
     }

@@ -13,6 +13,7 @@ use crate::{
     kernels::{BLOCK_THREADS, stage},
     path::{NO_PRIMITIVE, Ray, Rgb, Span, Throughput, pixel_and_sample},
     sampler::{PAIR_FILM, PAIR_LENS, pair, sampler},
+    vectors::by_vectors,
     wave::{CpuWave, CudaWave, Stage, Wave},
 };
 
@@ -26,11 +27,29 @@ pub fn generate(wave: &mut Wave) -> Result<(), Error> {
     Ok(())
 }
 
+/// Paths that are made together, in loops that the compiler makes vector instructions of.
+const TOGETHER: usize = 32;
+
 fn on_cpu(wave: &mut CpuWave) {
-    let span = wave.span;
-    for path in 0..span.path_count {
+    by_vectors(
+        #[inline(always)]
+        || {
+            let camera = wave.camera;
+            if camera.focus_distance == 0.0 && camera.filter_radius == 0.0 {
+                // The same said once more, for the compiler: it leaves out what lenses and filters need.
+                let pinhole = Camera {
+                    focus_distance: 0.0,
+                    filter_radius: 0.0,
+                    ..camera
+                };
+                first_rays(wave, &pinhole);
+            } else {
+                first_rays(wave, &camera);
+            }
+        },
+    );
+    for path in 0..wave.span.path_count {
         let slot = path as usize;
-        wave.rays[slot] = first_ray(&wave.camera, &span, path);
         wave.throughputs[slot] = Throughput {
             rgb: Vec3::ONE,
             squeeze: 1.0,
@@ -38,7 +57,53 @@ fn on_cpu(wave: &mut CpuWave) {
         wave.radiances[slot] = Rgb::default();
         wave.queue[slot] = path;
     }
-    wave.counts[0] = span.path_count;
+    wave.counts[0] = wave.span.path_count;
+}
+
+/// What `first_ray` makes for each path.
+#[inline(always)]
+fn first_rays(wave: &mut CpuWave, camera: &Camera) {
+    let Span { width, seed, .. } = wave.span;
+    let paths = ..wave.span.path_count as usize;
+    let (mut pixels, mut samples) = ([0; TOGETHER], [0; TOGETHER]);
+    let (mut columns, mut rows) = ([0; TOGETHER], [0; TOGETHER]);
+    let (mut us, mut vs) = ([0.0; TOGETHER], [0.0; TOGETHER]);
+    let (mut lens_us, mut lens_vs) = ([0.0; TOGETHER], [0.0; TOGETHER]);
+    let mut origins = [[0.0; TOGETHER]; 3];
+    let mut directions = [[0.0; TOGETHER]; 3];
+    let pairs = wave.pairs[paths].chunks(TOGETHER);
+    for (pairs, rays) in pairs.zip(wave.rays[paths].chunks_mut(TOGETHER)) {
+        for (at, &(pixel, sample)) in pairs.iter().enumerate() {
+            (pixels[at], samples[at]) = (pixel, sample);
+            (columns[at], rows[at]) = (pixel % width, pixel / width);
+        }
+        for at in 0..TOGETHER {
+            let numbers = sampler(seed, pixels[at], samples[at]);
+            (us[at], vs[at]) = pair(numbers, 0, PAIR_FILM);
+        }
+        if camera.focus_distance != 0.0 {
+            for at in 0..TOGETHER {
+                let numbers = sampler(seed, pixels[at], samples[at]);
+                (lens_us[at], lens_vs[at]) = pair(numbers, 0, PAIR_LENS);
+            }
+        }
+        for at in 0..TOGETHER {
+            let (x, y) = film_point(camera, columns[at], rows[at], us[at], vs[at]);
+            let (origin, direction) = camera_ray(camera, x, y, lens_us[at], lens_vs[at]);
+            for axis in 0..3 {
+                origins[axis][at] = origin[axis];
+                directions[axis][at] = direction[axis];
+            }
+        }
+        for (at, ray) in rays.iter_mut().enumerate() {
+            *ray = Ray {
+                origin: Vec3::new(origins[0][at], origins[1][at], origins[2][at]),
+                pdf: 0.0,
+                direction: Vec3::new(directions[0][at], directions[1][at], directions[2][at]),
+                from: NO_PRIMITIVE,
+            };
+        }
+    }
 }
 
 /// The first ray of a path.

@@ -3,9 +3,10 @@
 use glam::Vec3;
 use pulp::Simd;
 
+use super::triangles::hit_triangles;
 use crate::{
     path::{NO_PRIMITIVE, Ray, ShadowRay},
-    primitive::{difference_of_products, shear, turn},
+    primitive::{shear, turn},
     vectors::{Floats, Lanes, Mask},
 };
 
@@ -15,9 +16,6 @@ const ROOM: usize = 64;
 
 /// As `turn` turns them.
 pub(super) const AXES: [[usize; 3]; 4] = [[1, 2, 0], [2, 0, 1], [0, 1, 2], [0, 1, 2]];
-
-/// Beyond it a product of `hit_triangle` keeps its sign, and is not 0, if it is computed anew in double precision.
-const SURE: f32 = 1e-30;
 
 /// A ray, or a shadow ray.
 pub(super) struct Way {
@@ -54,10 +52,10 @@ impl From<&ShadowRay> for Way {
     }
 }
 
-/// Rays whose direction's longest axis is the same; vectors turned as it says.
+/// Rays, in the order that they came in, whose direction's longest axis is the same; vectors turned as it says.
 #[derive(Clone)]
 #[repr(align(64))]
-struct Bucket {
+pub(super) struct Bucket {
     origins: [[f32; ROOM]; 3],
     directions: [[f32; ROOM]; 3],
     distances: [f32; ROOM],
@@ -68,7 +66,7 @@ struct Bucket {
 }
 
 impl Bucket {
-    const EMPTY: Bucket = Bucket {
+    pub(super) const EMPTY: Bucket = Bucket {
         origins: [[0.0; ROOM]; 3],
         directions: [[1.0; ROOM]; 3],
         distances: [0.0; ROOM],
@@ -77,6 +75,58 @@ impl Bucket {
         places: [0; ROOM],
         count: 0,
     };
+
+    /// Takes a ray in.
+    #[inline(always)]
+    pub(super) fn push(&mut self, way: &Way, place: usize, axis: u32) {
+        let (origin, direction) = (turn(way.origin, axis), turn(way.direction, axis));
+        let at = self.count % ROOM;
+        self.origins[0][at] = origin.x;
+        self.origins[1][at] = origin.y;
+        self.origins[2][at] = origin.z;
+        self.directions[0][at] = direction.x;
+        self.directions[1][at] = direction.y;
+        self.directions[2][at] = direction.z;
+        self.distances[at] = way.distance;
+        self.from[at] = way.from;
+        self.to[at] = way.to;
+        self.places[at] = place;
+        self.count = at + 1;
+    }
+
+    /// Has its rays traced, whose longest axis this is.
+    #[inline(always)]
+    pub(super) fn empty<S: Lanes>(
+        &mut self,
+        simd: S,
+        axis: usize,
+        mut trace: impl FnMut(&Block<S>),
+    ) {
+        for (number, places) in self.places[..self.count].chunks(S::F32_LANES).enumerate() {
+            let floats = |row: &[f32; ROOM]| S::as_simd_f32s(row).0[number];
+            let words = |row: &[u32; ROOM]| S::as_simd_u32s(row).0[number];
+            let [ox, oy, oz] = &self.origins;
+            let [dx, dy, dz] = &self.directions;
+            let (dx, dy, dz) = (floats(dx), floats(dy), floats(dz));
+            let (dx, dy, dz) = (Floats(simd, dx), Floats(simd, dy), Floats(simd, dz));
+            trace(&Block {
+                simd,
+                axis,
+                origin: [
+                    Floats(simd, floats(ox)),
+                    Floats(simd, floats(oy)),
+                    Floats(simd, floats(oz)),
+                ],
+                direction: [dx, dy, dz],
+                distance: Floats(simd, floats(&self.distances)),
+                shears: [dx / dz, dy / dz, Floats::all(simd, 1.0) / dz],
+                from: words(&self.from),
+                to: words(&self.to),
+                places,
+            });
+        }
+        self.count = 0;
+    }
 }
 
 /// Rays of one longest axis, one a lane.
@@ -102,66 +152,29 @@ pub(super) fn each<S: Lanes>(
     way: impl Fn(usize) -> Way,
     mut trace: impl FnMut(&Block<S>),
 ) {
-    let mut buckets = [const { Bucket::EMPTY }; 3];
+    let mut buckets = [const { Bucket::EMPTY }; 4];
     for place in places {
-        let Way {
-            origin,
-            direction,
-            distance,
-            from,
-            to,
-        } = way(place);
-        let axis = shear(direction).axis;
-        let bucket = &mut buckets[axis as usize];
-        let (origin, direction) = (turn(origin, axis), turn(direction, axis));
-        let at = bucket.count % ROOM;
-        for k in 0..3 {
-            bucket.origins[k][at] = origin[k];
-            bucket.directions[k][at] = direction[k];
-        }
-        bucket.distances[at] = distance;
-        bucket.from[at] = from;
-        bucket.to[at] = to;
-        bucket.places[at] = place;
-        bucket.count = at + 1;
+        let way = way(place);
+        let axis = shear(way.direction).axis;
+        let bucket = &mut buckets[axis as usize & 3];
+        bucket.push(&way, place, axis);
         if bucket.count == ROOM {
-            empty(simd, bucket, axis as usize, &mut trace);
+            bucket.empty(
+                simd,
+                axis as usize,
+                #[inline(always)]
+                |block: &Block<S>| trace(block),
+            );
         }
     }
     for (axis, bucket) in buckets.iter_mut().enumerate() {
-        empty(simd, bucket, axis, &mut trace);
-    }
-}
-
-#[inline(always)]
-fn empty<S: Lanes>(simd: S, bucket: &mut Bucket, axis: usize, trace: &mut impl FnMut(&Block<S>)) {
-    for (number, places) in bucket.places[..bucket.count]
-        .chunks(S::F32_LANES)
-        .enumerate()
-    {
-        let floats = |row: &[f32; ROOM]| S::as_simd_f32s(row).0[number];
-        let words = |row: &[u32; ROOM]| S::as_simd_u32s(row).0[number];
-        let [ox, oy, oz] = &bucket.origins;
-        let [dx, dy, dz] = &bucket.directions;
-        let (dx, dy, dz) = (floats(dx), floats(dy), floats(dz));
-        let (dx, dy, dz) = (Floats(simd, dx), Floats(simd, dy), Floats(simd, dz));
-        trace(&Block {
+        bucket.empty(
             simd,
             axis,
-            origin: [
-                Floats(simd, floats(ox)),
-                Floats(simd, floats(oy)),
-                Floats(simd, floats(oz)),
-            ],
-            direction: [dx, dy, dz],
-            distance: Floats(simd, floats(&bucket.distances)),
-            shears: [dx / dz, dy / dz, Floats::all(simd, 1.0) / dz],
-            from: words(&bucket.from),
-            to: words(&bucket.to),
-            places,
-        });
+            #[inline(always)]
+            |block: &Block<S>| trace(block),
+        );
     }
-    bucket.count = 0;
 }
 
 impl<S: Lanes> Block<'_, S> {
@@ -180,45 +193,14 @@ impl<S: Lanes> Block<'_, S> {
         Floats::all(self.simd, x)
     }
 
-    /// What `hit_triangle` finds: which rays meet it ahead; the distances, and the weights of the second and third corner.
-    /// `None` if none does.
+    /// See [`hit_triangles`].
     #[inline(always)]
     pub(super) fn hit_triangle(
         &self,
-        [a, b, c]: [&[Floats<S>; 3]; 3],
+        corners: [&[Floats<S>; 3]; 3],
+        most: Floats<S>,
     ) -> Option<(Mask<S>, [Floats<S>; 3])> {
-        let ([ax, ay, az], [bx, by, bz], [cx, cy, cz]) = (*a, *b, *c);
-        let zero = self.all(0.0);
-        let mut u = cx * by - cy * bx;
-        let mut v = ax * cy - ay * cx;
-        let mut w = bx * ay - by * ax;
-        let least = u.lesser(v).lesser(w);
-        let most = u.greater(v).greater(w);
-        let surely_outside = least.below(self.all(-SURE)) & self.all(SURE).below(most);
-        if surely_outside.bits() == S::ALL {
-            return None;
-        }
-        let on_edge = (u.equals(zero) | v.equals(zero) | w.equals(zero)) & !surely_outside;
-        if on_edge.any() {
-            on_edges(
-                on_edge.bits(),
-                [
-                    [&cx, &by, &cy, &bx],
-                    [&ax, &cy, &ay, &cx],
-                    [&bx, &ay, &by, &ax],
-                ],
-                [&mut u, &mut v, &mut w],
-            );
-        }
-        // Where any of them is no number, neither is the distance.
-        let least = u.lesser(v).lesser(w);
-        let most = u.greater(v).greater(w);
-        let outside = least.below(zero) & zero.below(most);
-        let determinant = u + v + w;
-        let inverse = self.all(1.0) / determinant;
-        let along = (u * az + v * bz + w * cz) * self.shears[2] * inverse;
-        let hit = zero.below(along) & !(outside | determinant.equals(zero));
-        Some((hit, [along, v * inverse, w * inverse]))
+        hit_triangles(corners, self.shears[2], most)
     }
 
     /// What `hit_sphere` finds: which rays meet it ahead, and the distances.
@@ -254,7 +236,7 @@ impl<S: Lanes> Block<'_, S> {
 
     /// What `turn` made of a vector, turned back.
     #[inline(always)]
-    fn turned_back(&self, [a, b, c]: &[Floats<S>; 3]) -> Three<S> {
+    pub(super) fn turned_back(&self, [a, b, c]: &[Floats<S>; 3]) -> Three<S> {
         match self.axis {
             0 => (*c, *a, *b),
             1 => (*b, *c, *a),
@@ -282,22 +264,4 @@ type Three<S> = (Floats<S>, Floats<S>, Floats<S>);
 #[inline(always)]
 fn dot<S: Simd>(a: Three<S>, b: Three<S>) -> Floats<S> {
     a.0 * b.0 + a.1 * b.1 + a.2 * b.2
-}
-
-/// Of lanes where a product of `hit_triangle` is 0: all of them anew, of double precision.
-#[cold]
-#[inline(never)]
-pub(super) fn on_edges<S: Simd>(
-    on_edge: u32,
-    factors: [[&Floats<S>; 4]; 3],
-    products: [&mut Floats<S>; 3],
-) {
-    for (product, factors) in products.into_iter().zip(factors) {
-        for (lane, product) in product.lanes_mut().iter_mut().enumerate() {
-            if on_edge >> lane & 1 == 1 {
-                let [a, b, c, d] = factors.map(|factor| factor.lanes()[lane]);
-                *product = difference_of_products(a, b, c, d);
-            }
-        }
-    }
 }

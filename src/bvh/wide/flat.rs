@@ -97,7 +97,7 @@ impl Flat {
                         v = hit_v.where_or(nearer, v);
                         let number = simd.splat_u32s(number as u32);
                         numbers = simd.select_u32s(nearer.1, number, numbers);
-                        true
+                        Some(best)
                     },
                 );
                 // There are infinitely many numbers beyond the largest, but no hit.
@@ -143,7 +143,7 @@ impl Flat {
                     |_, position, hit, [along, ..]| {
                         let blocks = hit & along.below(block.distance) & !block.goes_to(position);
                         blocked |= blocks.bits();
-                        blocked & rays != rays
+                        (blocked & rays != rays).then_some(block.distance)
                     },
                 );
                 for (lane, &place) in block.places.iter().enumerate() {
@@ -157,49 +157,44 @@ impl Flat {
         vec![Corner([Floats::all(simd, 0.0); 3]); self.vertices.len()]
     }
 
-    /// Tells of each thing that rays meet its number here, its position, which rays do, where, and at which weights; as long
-    /// as that returns `true`.
+    /// Tells of each thing that rays meet its number here, its position, which rays do, where, and at which weights. What
+    /// that returns is how far rays are followed from then on; `None` ends it.
     #[inline(always)]
     fn each_hit<S: Lanes>(
         &self,
         block: &Block<S>,
         corners: &mut [Corner<S>],
-        mut tell: impl FnMut(usize, u32, Mask<S>, [Floats<S>; 3]) -> bool,
+        mut tell: impl FnMut(usize, u32, Mask<S>, [Floats<S>; 3]) -> Option<Floats<S>>,
     ) {
         for (corner, vertex) in corners.iter_mut().zip(&self.vertices) {
             corner.0 = block.corner(vertex);
         }
+        let mut most = block.distance;
         for (number, thing) in self.things.iter().enumerate() {
-            let goes_on = match thing {
+            let (position, hit, found) = match *thing {
                 Thing::Triangle {
-                    corners: of,
+                    corners: [a, b, c],
                     position,
                 } => {
-                    match block.hit_triangle(of.map(|corner| &corners[corner].0)) {
-                        // A ray that leaves a plane does not come back to it.
-                        Some((hit, found)) => {
-                            tell(number, *position, hit & !block.leaves(*position), found)
-                        }
-                        None => true,
-                    }
+                    let (a, b, c) = (&corners[a].0, &corners[b].0, &corners[c].0);
+                    let Some((hit, found)) = block.hit_triangle([a, b, c], most) else {
+                        continue;
+                    };
+                    // A ray that leaves a plane does not come back to it.
+                    (position, hit & !block.leaves(position), found)
                 }
                 Thing::Sphere {
-                    center,
+                    ref center,
                     radius,
                     position,
                 } => {
-                    let leaves = block.leaves(*position);
-                    let (hit, along) = block.hit_sphere(center, *radius, leaves);
-                    tell(
-                        number,
-                        *position,
-                        hit,
-                        [along, block.all(0.0), block.all(0.0)],
-                    )
+                    let (hit, along) = block.hit_sphere(center, radius, block.leaves(position));
+                    (position, hit, [along, block.all(0.0), block.all(0.0)])
                 }
             };
-            if !goes_on {
-                return;
+            match tell(number, position, hit, found) {
+                Some(now) => most = now,
+                None => return,
             }
         }
     }

@@ -3,19 +3,25 @@
 //! Boxes are the primitives' own, in `f32`. What is accepted is the twin's to the last bit: triangles are tested by the same
 //! operations in the same order, eight side by side, and spheres by the very function.
 
+use std::cell::RefCell;
+
 use glam::Vec3;
 use pulp::{f32x8, u32x8, x86::V3};
 
-use super::block::{AXES, on_edges};
+use super::{
+    beam::is_beam,
+    block::{AXES, Block, Bucket, Way},
+    triangles::hit_triangles,
+};
 use crate::{
     bvh::{box_ray, slack},
     path::{Hit, NO_PRIMITIVE, Ray, ShadowRay},
     primitive::{Primitive, Shear, blocks, nearer_hit, shear, turn},
-    vectors::{Floats, Mask},
+    vectors::{Floats, Lanes, Mask},
 };
 
 /// Eight numbers.
-type Eight = Floats<V3>;
+pub(super) type Eight = Floats<V3>;
 
 /// In a child's word: it is a packet, whose number the lower bits are.
 pub(super) const PACKET: u32 = 1 << 31;
@@ -57,74 +63,143 @@ pub(super) struct Tree {
     pub(super) waiting: usize,
 }
 
+impl Packet {
+    /// Primitives that it holds.
+    #[inline(always)]
+    pub(super) fn count(&self) -> usize {
+        let [first, others @ ..] = lanes(&self.positions);
+        1 + others.iter().take_while(|&other| other != first).count()
+    }
+
+    /// A corner of a triangle.
+    #[inline(always)]
+    pub(super) fn corner(&self, corner: usize, lane: usize) -> [f32; 3] {
+        let corners: &[[[f32; LANES]; 3]; 3] = bytemuck::cast_ref(&self.corners);
+        let [x, y, z] = &corners[corner];
+        [x[lane], y[lane], z[lane]]
+    }
+}
+
+/// What can be held against the boxes of a node.
+pub(super) trait Probe {
+    /// Which children it meets before `distance`, and where it enters them.
+    fn met(&self, node: &WideNode, distance: f32) -> (u32, Eight);
+}
+
 impl Tree {
     #[inline(always)]
-    pub(super) fn each_nearest(
+    pub(super) fn each_nearest<S: Lanes>(
         &self,
-        simd: V3,
+        (simd, eight): (S, V3),
         primitives: &[Primitive],
         rays: &[Ray],
         places: impl Iterator<Item = usize>,
-        mut tell: impl FnMut(usize, Hit),
+        tell: impl FnMut(usize, Hit),
     ) {
-        self.each_prepared(
+        let tell = &RefCell::new(tell);
+        self.each(
+            simd,
             places,
             #[inline(always)]
-            |place| (rays[place].origin, rays[place].direction),
+            |place| Way::from(&rays[place]),
+            #[inline(always)]
+            |block, stack| {
+                self.nearest_of_beam(eight, block, stack, primitives, &mut *tell.borrow_mut());
+            },
             #[inline(always)]
             |place, prepared, stack| {
-                let ray = WideRay::new(simd, prepared, rays[place].from);
-                tell(place, self.nearest(stack, primitives, &rays[place], &ray));
+                let ray = WideRay::new(eight, prepared, rays[place].from);
+                let hit = self.nearest(stack, primitives, &rays[place], &ray);
+                (tell.borrow_mut())(place, hit);
             },
         );
     }
 
     #[inline(always)]
-    pub(super) fn each_occluded(
+    pub(super) fn each_occluded<S: Lanes>(
         &self,
-        simd: V3,
+        (simd, eight): (S, V3),
         primitives: &[Primitive],
         rays: &[ShadowRay],
         places: impl Iterator<Item = usize>,
-        mut tell: impl FnMut(usize, bool),
+        tell: impl FnMut(usize, bool),
     ) {
-        self.each_prepared(
+        let tell = &RefCell::new(tell);
+        self.each(
+            simd,
             places,
             #[inline(always)]
-            |place| (rays[place].origin, rays[place].direction),
+            |place| Way::from(&rays[place]),
+            #[inline(always)]
+            |block, stack| {
+                self.occluded_of_beam(eight, block, stack, primitives, &mut *tell.borrow_mut());
+            },
             #[inline(always)]
             |place, prepared, stack| {
-                let ray = WideRay::new(simd, prepared, rays[place].from);
-                tell(place, self.occluded(stack, primitives, &rays[place], &ray));
+                let ray = WideRay::new(eight, prepared, rays[place].from);
+                let blocked = self.occluded(stack, primitives, &rays[place], &ray);
+                (tell.borrow_mut())(place, blocked);
             },
         );
     }
 
-    /// Makes rays ready, some at once, and has each traced.
+    /// Has rays traced: those that follow each other and are a beam together, the others alone.
     #[inline(always)]
-    fn each_prepared(
+    fn each<S: Lanes>(
         &self,
+        simd: S,
         mut places: impl Iterator<Item = usize>,
-        ray: impl Fn(usize) -> (Vec3, Vec3),
-        mut trace: impl FnMut(usize, &Prepared, &mut [u64]),
+        way: impl Fn(usize) -> Way,
+        mut together: impl FnMut(&Block<S>, &mut [u64]),
+        mut alone: impl FnMut(usize, &Prepared, &mut [u64]),
     ) {
         let mut stack = vec![0; self.waiting + 1];
         let mut taken = [0; PREPARED];
+        let mut beam = Bucket::EMPTY;
         let (mut origins, mut directions) = ([[0.0; PREPARED]; 3], [[0.0; PREPARED]; 3]);
         let mut prepared = [Prepared::default(); PREPARED];
         loop {
             let mut count = 0;
             for (at, place) in taken.iter_mut().zip(&mut places) {
-                let (origin, direction) = ray(place);
                 *at = place;
-                for axis in 0..3 {
-                    origins[axis][count] = origin[axis];
-                    directions[axis][count] = direction[axis];
-                }
                 count += 1;
             }
             if count == 0 {
                 return;
+            }
+            let mut alone_count = 0;
+            let mut first = 0;
+            while first < count {
+                let end = count.min(first + S::F32_LANES);
+                if end - first == S::F32_LANES && is_beam(&taken[first..end], &way, self.extent) {
+                    let axis = shear(way(taken[first]).direction).axis;
+                    for &place in &taken[first..end] {
+                        beam.push(&way(place), place, axis);
+                    }
+                    beam.empty(
+                        simd,
+                        axis as usize,
+                        #[inline(always)]
+                        |block: &Block<S>| together(block, &mut stack),
+                    );
+                } else {
+                    for at in first..end {
+                        let place = taken[at];
+                        let Way {
+                            origin, direction, ..
+                        } = way(place);
+                        taken[alone_count] = place;
+                        for axis in 0..3 {
+                            origins[axis][alone_count] = origin[axis];
+                            directions[axis][alone_count] = direction[axis];
+                        }
+                        alone_count += 1;
+                    }
+                }
+                first = end;
+            }
+            if alone_count == 0 {
+                continue;
             }
             // All of them, that the compiler makes vector instructions of it.
             for (at, prepared) in prepared.iter_mut().enumerate() {
@@ -133,10 +208,16 @@ impl Tree {
                 let [x, y, z] = [0, 1, 2].map(|axis| directions[axis][at]);
                 *prepared = Prepared::new(origin, Vec3::new(x, y, z), self.extent);
             }
-            for (&place, prepared) in taken[..count].iter().zip(&prepared) {
-                trace(place, prepared, &mut stack);
+            for (&place, prepared) in taken[..alone_count].iter().zip(&prepared) {
+                alone(place, prepared, &mut stack);
             }
         }
+    }
+
+    /// Of the packet that this child is.
+    #[inline(always)]
+    pub(super) fn packet(&self, child: u32) -> &Packet {
+        &self.packets[(child & !(PACKET | OTHERS)) as usize]
     }
 
     #[inline(always)]
@@ -159,7 +240,7 @@ impl Tree {
             f32::MAX,
             #[inline(always)]
             |child| {
-                let packet = &self.packets[(child & !(PACKET | OTHERS)) as usize];
+                let packet = self.packet(child);
                 if child & OTHERS == 0 {
                     wide.nearer_hits(packet, primitives, &mut best);
                 } else {
@@ -188,7 +269,7 @@ impl Tree {
             ray.distance,
             #[inline(always)]
             |child| {
-                let packet = &self.packets[(child & !(PACKET | OTHERS)) as usize];
+                let packet = self.packet(child);
                 blocked = if child & OTHERS == 0 {
                     wide.any_blocks(packet, ray)
                 } else {
@@ -202,13 +283,13 @@ impl Tree {
         blocked
     }
 
-    /// Offers the packets of every box that the ray meets before `distance`, the nearest first; `test` returns the distance
+    /// Offers the packets of every box that is met before `distance`, the nearest first; `test` returns the distance
     /// from then on, a negative one to end the visit.
     #[inline(always)]
-    fn visit(
+    pub(super) fn visit(
         &self,
         stack: &mut [u64],
-        ray: &WideRay,
+        probe: &impl Probe,
         mut distance: f32,
         mut test: impl FnMut(u32) -> f32,
     ) {
@@ -222,7 +303,7 @@ impl Tree {
                 }
             } else {
                 let node = &self.nodes[child as usize];
-                let (mut met, entered) = ray.met(node, distance);
+                let (mut met, entered) = probe.met(node, distance);
                 if met != 0 {
                     let slot = met.trailing_zeros() as usize & 7;
                     met &= met - 1;
@@ -230,6 +311,7 @@ impl Tree {
                     if met == 0 {
                         continue;
                     }
+                    let entered = entered.lanes();
                     let key = |slot: usize| {
                         u64::from(entered[slot].to_bits()) << 32 | u64::from(node.children[slot])
                     };
@@ -270,7 +352,7 @@ impl Tree {
 }
 
 #[inline(always)]
-fn lanes(vector: &u32x8) -> &[u32; LANES] {
+pub(super) fn lanes(vector: &u32x8) -> &[u32; LANES] {
     bytemuck::cast_ref(vector)
 }
 
@@ -324,6 +406,19 @@ struct WideRay {
     from: u32x8,
 }
 
+impl Probe for WideRay {
+    #[inline(always)]
+    fn met(&self, node: &WideNode, distance: f32) -> (u32, Eight) {
+        let x = self.slab(node, 0, self.down[0] & 1);
+        let y = self.slab(node, 1, self.down[1] & 1);
+        let z = self.slab(node, 2, self.down[2] & 1);
+        // What is no number comes first, where it counts for nothing.
+        let entered = x.0.greater(y.0).greater(z.0.greater(self.splat(0.0)));
+        let left = x.1.lesser(y.1).lesser(z.1.lesser(self.splat(distance)));
+        (entered.up_to(left).bits() & node.held, entered)
+    }
+}
+
 impl WideRay {
     #[inline(always)]
     fn new(simd: V3, prepared: &Prepared, from: u32) -> WideRay {
@@ -341,21 +436,6 @@ impl WideRay {
             shears: all(simd, Vec3::new(shear.x, shear.y, shear.z)),
             from: simd.splat_u32x8(from),
         }
-    }
-
-    /// Which children it meets before `distance`, and where it enters them.
-    #[inline(always)]
-    fn met(&self, node: &WideNode, distance: f32) -> (u32, [f32; LANES]) {
-        let x = self.slab(node, 0, self.down[0] & 1);
-        let y = self.slab(node, 1, self.down[1] & 1);
-        let z = self.slab(node, 2, self.down[2] & 1);
-        // What is no number comes first, where it counts for nothing.
-        let entered = x.0.greater(y.0).greater(z.0.greater(self.splat(0.0)));
-        let left = x.1.lesser(y.1).lesser(z.1.lesser(self.splat(distance)));
-        (
-            entered.up_to(left).bits() & node.held,
-            bytemuck::cast(entered.1),
-        )
     }
 
     /// Where it enters and leaves the children's extents along an axis.
@@ -376,50 +456,24 @@ impl WideRay {
 
     /// A triangle's corner as of `hit_triangle`.
     #[inline(always)]
-    fn corner(&self, corner: &[f32x8; 3]) -> (Eight, Eight, Eight) {
+    fn corner(&self, corner: &[f32x8; 3]) -> [Eight; 3] {
         let [shear_x, shear_y, _] = self.shears;
         let x = Floats(self.simd, corner[self.axes[0]]) - self.origin[0];
         let y = Floats(self.simd, corner[self.axes[1]]) - self.origin[1];
         let z = Floats(self.simd, corner[self.axes[2]]) - self.origin[2];
-        (x - shear_x * z, y - shear_y * z, z)
+        [x - shear_x * z, y - shear_y * z, z]
     }
 
-    /// What `hit_triangle` finds of each: which are hit in front of the ray, no further than `distance`; the distances, and
-    /// the weights of the second and third corner.
+    /// What `hit_triangle` finds of each, a little beyond `distance` at the furthest: see [`hit_triangles`].
     #[inline(always)]
-    fn hit_triangles(&self, packet: &Packet, distance: f32) -> (u32, [Eight; 3]) {
-        let zero = self.splat(0.0);
-        let (ax, ay, az) = self.corner(&packet.corners[0]);
-        let (bx, by, bz) = self.corner(&packet.corners[1]);
-        let (cx, cy, cz) = self.corner(&packet.corners[2]);
-        let mut u = cx * by - cy * bx;
-        let mut v = ax * cy - ay * cx;
-        let mut w = bx * ay - by * ax;
-        let on_edge = u.equals(zero) | v.equals(zero) | w.equals(zero);
-        if on_edge.any() {
-            on_edges(
-                on_edge.bits(),
-                [
-                    [&cx, &by, &cy, &bx],
-                    [&ax, &cy, &ay, &cx],
-                    [&bx, &ay, &by, &ax],
-                ],
-                [&mut u, &mut v, &mut w],
-            );
-        }
-        // Where any of them is no number, neither is the distance.
-        let least = u.lesser(v).lesser(w);
-        let most = u.greater(v).greater(w);
-        let inside = !(least.below(zero) & zero.below(most));
-        if !inside.any() {
-            return (0, [zero; 3]);
-        }
-        let determinant = u + v + w;
-        let inverse = self.splat(1.0) / determinant;
-        let along = (u * az + v * bz + w * cz) * self.shears[2] * inverse;
-        let ahead = zero.below(along) & along.up_to(self.splat(distance));
-        let hit = inside & ahead & !(determinant.equals(zero) | self.are(packet, self.from));
-        (hit.bits(), [along, v * inverse, w * inverse])
+    fn hit_packet(&self, packet: &Packet, distance: f32) -> Option<(Mask<V3>, [Eight; 3])> {
+        let (a, b, c) = (
+            self.corner(&packet.corners[0]),
+            self.corner(&packet.corners[1]),
+            self.corner(&packet.corners[2]),
+        );
+        let (hit, found) = hit_triangles([&a, &b, &c], self.shears[2], self.splat(distance))?;
+        Some((hit & !self.are(packet, self.from), found))
     }
 
     /// Which of the packet's primitives it is.
@@ -434,10 +488,10 @@ impl WideRay {
     /// What `nearer_hit` does with each.
     #[inline(always)]
     fn nearer_hits(&self, packet: &Packet, primitives: &[Primitive], best: &mut Hit) {
-        let (mut hit, [distances, us, vs]) = self.hit_triangles(packet, best.distance);
-        if hit == 0 {
+        let Some((hit, [distances, us, vs])) = self.hit_packet(packet, best.distance) else {
             return;
-        }
+        };
+        let mut hit = hit.bits();
         let (distances, us, vs) = (distances.lanes(), us.lanes(), vs.lanes());
         while hit != 0 {
             let lane = hit.trailing_zeros() as usize & 7;
@@ -463,13 +517,12 @@ impl WideRay {
     /// Whether `blocks` is true of any.
     #[inline(always)]
     fn any_blocks(&self, packet: &Packet, ray: &ShadowRay) -> bool {
-        let (hit, [along, ..]) = self.hit_triangles(packet, ray.distance);
-        if hit == 0 {
+        let Some((hit, [along, ..])) = self.hit_packet(packet, ray.distance) else {
             return false;
-        }
+        };
         let to = self.simd.splat_u32x8(ray.to);
         let blocks = along.below(self.splat(ray.distance)) & !self.are(packet, to);
-        hit & blocks.bits() != 0
+        (hit & blocks).any()
     }
 }
 
