@@ -14,12 +14,14 @@ use compaction::select::Strategy;
 use raysieve::{
     Error,
     layers::Layer,
+    live,
     output::{self, Look, PictureFormat},
     part::{Place, Samples},
     renderer::{BackendChoice, Renderer, Settings},
     scene::Scene,
+    serve::Address,
     tone::Tone,
-    window::{self, WindowOptions},
+    window::WindowOptions,
 };
 
 use crate::headless::{reading, telling};
@@ -83,6 +85,13 @@ pub(crate) struct Arguments {
     /// Open no window, even with a display
     #[arg(long, help_heading = "Output")]
     headless: bool,
+
+    /// Show the render on a page for browsers, at an address and port of this machine such as 127.0.0.1:8080, and
+    /// open no window; other machines reach only another address, such as 0.0.0.0:8080, with the token that the
+    /// printed URL has [default: a free port of this machine alone]
+    #[arg(long, value_name = "ADDR", num_args = 0..=1, default_missing_value = "0",
+        conflicts_with_all = ["samples", "checkpoint", "layers"], help_heading = "Output")]
+    pub(crate) serve: Option<Address>,
 
     /// Picture to write: .png (8-bit sRGB) or .exr (linear 32-bit float); implies --headless [default: ./SCENE.png]
     #[arg(short, long, value_name = "FILE", value_parser = picture_path(), help_heading = "Output")]
@@ -411,6 +420,8 @@ Examples:
           into a picture in linear light, with its statistics
   raysieve scenes/mesh.ron --backend cpu --compaction off --headless --overlay
           into mesh.png with the statistics drawn on it, on the CPU and without a sieve
+  raysieve scenes/cornell.ron --serve 127.0.0.1:8080
+          on a page for browsers, also through a tunnel: ssh -L 8080:localhost:8080 HOST
   raysieve scenes/mesh.ron --spp 100000 -o mesh.exr --checkpoint mesh-so-far.exr
           a long one: whatever ends it, the same command goes on with it
   raysieve scenes/mesh.ron --samples 0..32 -o a.exr
@@ -475,6 +486,11 @@ impl Arguments {
         !self.headless && self.output.is_none() && self.checkpoint.is_none()
     }
 
+    /// Whether a picture is asked for, or all that there would be.
+    pub(crate) fn writes_picture(&self) -> bool {
+        self.output.is_some() || self.serve.is_none() && !self.wants_window()
+    }
+
     /// The scene, with what the command line says otherwise, and the samples to render of it.
     pub(crate) fn load_scene(&self, path: &Path) -> Result<(Scene, Samples), Error> {
         let mut scene = reading(path, || Scene::load(path))?;
@@ -507,11 +523,10 @@ impl Arguments {
         self.machine.renderer(scene)
     }
 
-    /// How a window begins.
+    /// How a window begins, or a page.
     pub(crate) fn window_options(&self, look: Look) -> WindowOptions {
         WindowOptions {
-            exposure_stops: look.exposure_stops,
-            tone: look.tone,
+            look,
             strategy: self.machine.compaction,
             keep_size: self.size.is_some(),
         }
@@ -630,9 +645,9 @@ impl Outputs {
 }
 
 fn keys_of_the_window() -> String {
-    let mut text = "In the window:".to_owned();
-    for (key, action) in window::keys() {
-        text.push_str(&format!("\n  {key:<12}{action}"));
+    let mut text = "In the window, and on the page of --serve:".to_owned();
+    for (key, action) in live::controls() {
+        text.push_str(&format!("\n  {key:<16}{action}"));
     }
     text
 }

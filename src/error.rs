@@ -83,6 +83,12 @@ pub enum Error {
         /// The cause.
         problem: String,
     },
+    /// A page that could not be served.
+    #[error("page: {problem}")]
+    Serve {
+        /// The cause.
+        problem: String,
+    },
     /// The GPU, or the sieve on it.
     #[error(transparent)]
     Compaction(#[from] compaction::Error),
@@ -110,6 +116,7 @@ impl Error {
             | Error::Write { .. }
             | Error::Signals(_)
             | Error::Window { .. }
+            | Error::Serve { .. }
             | Error::Compaction(_) => 1,
         }
     }

@@ -1,7 +1,7 @@
 //! A render without a window: progress, Ctrl-C, the files and the table at the end.
 
 use std::{
-    fmt,
+    fmt, mem,
     path::Path,
     process,
     sync::{
@@ -24,7 +24,9 @@ use raysieve::{
     part::Part,
     renderer::Renderer,
     scene::Scene,
+    serve::Server,
     stats::Stats,
+    window::WindowOptions,
 };
 
 use crate::{Ending, cli::Outputs, note, say, table};
@@ -88,6 +90,40 @@ pub(crate) fn render(
         stats.spp
     ));
     Ok(Ending::Interrupted)
+}
+
+/// Shows the render on a page until a signal ends it; then writes the picture, if one is asked for, and prints the table.
+pub(crate) fn serve(
+    server: Server,
+    renderer: Renderer,
+    scene: &Scene,
+    options: WindowOptions,
+    writes_picture: bool,
+    outputs: &Outputs,
+) -> Result<Ending, Error> {
+    let stopper = server.stopper();
+    on_signal(move || stopper.stop())?;
+    note(&format!("page: {}", server.url()));
+    let mut renderer = server.run(renderer, scene, options.strategy, options.look)?;
+    if !writes_picture {
+        return report(renderer, outputs).map(|()| Ending::Done);
+    }
+    // A preview, or less than a sample, is not what was asked for.
+    let (width, height) = scene.size;
+    if renderer.stats().size != [width, height] {
+        renderer.set_size(width, height)?;
+    }
+    while renderer.stats().spp == 0 && renderer.advance()? {}
+    let stats = finish(&mut renderer, outputs, &Layers::trace(scene, &[])?)?;
+    if stats.spp < scene.spp {
+        note(&format!(
+            "{} has {} of {} samples a pixel",
+            outputs.picture.display(),
+            stats.spp,
+            scene.spp
+        ));
+    }
+    Ok(Ending::Done)
 }
 
 /// On the progress bar.
@@ -171,17 +207,24 @@ fn write_stats(stats: &Stats, outputs: &Outputs) -> Result<(), Error> {
         .map_or(Ok(()), |path| output::write_stats(path, stats))
 }
 
-/// Turns true at the first SIGINT, SIGTERM or SIGHUP. A second one ends the process at once.
+/// Turns true at the first signal.
 fn watch_for_signals() -> Result<Arc<AtomicBool>, Error> {
     let interrupted = Arc::new(AtomicBool::new(false));
     let seen = Arc::clone(&interrupted);
+    on_signal(move || seen.store(true, Ordering::Relaxed))?;
+    Ok(interrupted)
+}
+
+/// Calls `first` at the first SIGINT, SIGTERM or SIGHUP. A second one ends the process at once.
+fn on_signal(first: impl Fn() + Send + 'static) -> Result<(), Error> {
+    let mut came = false;
     ctrlc::set_handler(move || {
-        if seen.swap(true, Ordering::Relaxed) {
+        if mem::replace(&mut came, true) {
             process::exit(Ending::Interrupted as i32);
         }
+        first();
     })
-    .map_err(|error| Error::Signals(error.to_string()))?;
-    Ok(interrupted)
+    .map_err(|error| Error::Signals(error.to_string()))
 }
 
 pub(crate) const PROGRESS_STEPS: u64 = 10_000;

@@ -86,7 +86,9 @@ pub mod checkpoint;
 // What is shown of it and written.
 pub mod chart;
 pub mod devices;
+pub mod live;
 pub mod output;
+pub mod serve;
 pub mod tone;
 pub mod window;
 

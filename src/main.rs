@@ -20,6 +20,7 @@ use raysieve::{
     checkpoint::{Beginning, Checkpoint},
     devices, output,
     renderer::Renderer,
+    serve::Server,
     window::{self, Outcome},
 };
 
@@ -56,14 +57,26 @@ fn run(arguments: &Arguments) -> Result<Ending, Error> {
 fn render(arguments: &Arguments, scene: &Path) -> Result<Ending, Error> {
     let mut outputs = arguments.outputs(scene);
     outputs.check_stats()?;
-    if !arguments.wants_window() {
+    if arguments.writes_picture() {
         outputs.check_picture()?;
     }
+    // Before the scene is read, which may take long.
+    let server = arguments.serve.map(Server::bind).transpose()?;
     let (scene, samples) = arguments.load_scene(scene)?;
     outputs.look = arguments.look(&scene);
     scene.notes.iter().for_each(|line| note(line));
     let mut renderer = arguments.renderer(&scene)?;
     note(&backend_line(&renderer));
+    if let Some(server) = server {
+        return headless::serve(
+            server,
+            renderer,
+            &scene,
+            arguments.window_options(outputs.look),
+            arguments.writes_picture(),
+            &outputs,
+        );
+    }
     if !arguments.wants_window() {
         renderer.set_samples(&samples)?;
         let checkpoint = match arguments.checkpoint() {

@@ -70,7 +70,7 @@ pub fn write_picture(path: &Path, part: &Part, look: Look, layers: &Layers) -> R
 
 /// Writes `picture` as a PNG, with where it came from as text chunks: program, scene, samples, seed and film hash.
 pub fn write_png(path: &Path, picture: &Picture, stats: &Stats, look: Look) -> Result<(), Error> {
-    write_whole(path, |file| png(file, picture, stats, look))
+    write_whole(path, |file| encode_png(file, picture, stats, look))
 }
 
 /// Writes the statistics as JSON.
@@ -153,7 +153,13 @@ fn not_written(path: &Path, error: &io::Error) -> Error {
     }
 }
 
-fn png(file: &mut impl Write, picture: &Picture, stats: &Stats, look: Look) -> io::Result<()> {
+/// What `write_png` writes.
+pub(crate) fn encode_png(
+    file: &mut impl Write,
+    picture: &Picture,
+    stats: &Stats,
+    look: Look,
+) -> io::Result<()> {
     let mut rgba = tone::to_srgb8(picture, look.exposure_stops, look.tone);
     if look.overlay {
         overlay::draw(&mut rgba, picture.width, picture.height, stats);

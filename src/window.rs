@@ -1,12 +1,9 @@
 //! The window: the picture as it is rendered, its statistics over it, and the keys.
 //!
-//! The event loop never waits for the renderer, which has a thread of its own (`render_thread`); what comes from
-//! either goes through the `viewer`, which changes the `view`, and the view is drawn to the `screen`.
+//! The event loop never waits for the renderer, which has a thread of its own (`live`); what comes from either goes
+//! through the `viewer`, which changes the `view`, and the view is drawn to the `screen`.
 
-mod keys;
-mod orbit;
 pub mod overlay;
-mod render_thread;
 mod save;
 mod screen;
 mod view;
@@ -17,23 +14,27 @@ use std::time::Instant;
 use compaction::select::Strategy;
 use winit::{
     application::ApplicationHandler,
-    event::{ElementState, KeyEvent, MouseButton, WindowEvent},
+    event::{ElementState, KeyEvent, WindowEvent},
     event_loop::{ActiveEventLoop, ControlFlow, EventLoop, EventLoopProxy},
+    keyboard::{Key, NamedKey},
     window::WindowId,
 };
 
-use self::{keys::Action, viewer::Viewer};
-use crate::{Error, quiet::quietly, renderer::Renderer, scene::Scene, tone::Tone};
-
-pub use keys::list as keys;
+use self::viewer::Viewer;
+use crate::{
+    Error,
+    live::{self, Told},
+    output::Look,
+    quiet::quietly,
+    renderer::Renderer,
+    scene::Scene,
+};
 
 /// How the window begins.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WindowOptions {
-    /// Brightness doubles with every stop.
-    pub exposure_stops: f32,
-    /// How what is brighter than the screen is shown.
-    pub tone: Tone,
+    /// How the light is shown; the statistics lie over it in any case.
+    pub look: Look,
     /// The strategy that the renderer was made with.
     pub strategy: Strategy,
     /// Keeps the picture's size whatever the window's; else the picture is rendered in the window's size.
@@ -106,14 +107,10 @@ pub fn run(renderer: Renderer, scene: &Scene, options: WindowOptions) -> Result<
 
 /// What wakes the event loop besides the user.
 enum Wake {
-    /// There is a new picture.
-    Frame,
-    /// The renderer has something to say.
-    Note(String),
+    /// The render thread.
+    Render(Told),
     /// A picture has been written, or could not be.
     Saved,
-    /// The render thread has ended.
-    Ended,
 }
 
 struct App<'a> {
@@ -157,10 +154,10 @@ impl ApplicationHandler<Wake> for App<'_> {
             return;
         };
         match wake {
-            Wake::Frame => viewer.update(),
-            Wake::Note(note) => viewer.say(note),
+            Wake::Render(Told::Frame) => viewer.update(),
+            Wake::Render(Told::Note(note)) => viewer.say(note),
+            Wake::Render(Told::Ended) => event_loop.exit(),
             Wake::Saved => viewer.report_saves(),
-            Wake::Ended => event_loop.exit(),
         }
     }
 
@@ -173,11 +170,9 @@ impl ApplicationHandler<Wake> for App<'_> {
             WindowEvent::RedrawRequested => viewer.draw(),
             WindowEvent::Resized(size) => viewer.resize(size),
             WindowEvent::CursorMoved { position, .. } => viewer.move_cursor(position),
-            WindowEvent::MouseInput {
-                button: MouseButton::Left,
-                state,
-                ..
-            } => viewer.drag(state.is_pressed()),
+            WindowEvent::MouseInput { button, state, .. } => {
+                viewer.press(button, state.is_pressed());
+            }
             WindowEvent::MouseWheel { delta, .. } => viewer.scroll(delta),
             WindowEvent::KeyboardInput {
                 event:
@@ -187,11 +182,16 @@ impl ApplicationHandler<Wake> for App<'_> {
                         ..
                     },
                 ..
-            } => match keys::action(&logical_key) {
-                Some(Action::Quit) => event_loop.exit(),
-                Some(action) => viewer.act(action),
-                None => {}
-            },
+            } => {
+                let action =
+                    chord(&logical_key, viewer.shift()).and_then(|chord| live::action(&chord));
+                if action.is_some_and(|action| !viewer.act(action)) {
+                    event_loop.exit();
+                }
+            }
+            WindowEvent::ModifiersChanged(modifiers) => {
+                viewer.hold_shift(modifiers.state().shift_key());
+            }
             _ => {}
         }
     }
@@ -203,6 +203,29 @@ impl ApplicationHandler<Wake> for App<'_> {
         let until = viewer.wait_until(Instant::now());
         event_loop.set_control_flow(until.map_or(ControlFlow::Wait, ControlFlow::WaitUntil));
     }
+}
+
+/// The key's name in the table of controls, if it may stand there.
+fn chord(key: &Key, shift: bool) -> Option<String> {
+    let name = match key {
+        Key::Character(letter) => return Some(letter.to_string()),
+        Key::Named(NamedKey::Space) => return Some(" ".to_owned()),
+        Key::Named(NamedKey::ArrowLeft) => "ArrowLeft",
+        Key::Named(NamedKey::ArrowRight) => "ArrowRight",
+        Key::Named(NamedKey::ArrowUp) => "ArrowUp",
+        Key::Named(NamedKey::ArrowDown) => "ArrowDown",
+        Key::Named(NamedKey::PageUp) => "PageUp",
+        Key::Named(NamedKey::PageDown) => "PageDown",
+        Key::Named(NamedKey::Home) => "Home",
+        Key::Named(NamedKey::Escape) => "Escape",
+        Key::Named(NamedKey::F1) => "F1",
+        _ => return None,
+    };
+    Some(if shift {
+        format!("Shift+{name}")
+    } else {
+        name.to_owned()
+    })
 }
 
 /// The system's own words out of an error of winit, which puts the place in winit's source before them.

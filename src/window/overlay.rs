@@ -10,9 +10,10 @@ use content::{
     natural_width, parts, rows,
 };
 
-use crate::stats::{BounceStats, Stats};
-
-pub(super) use content::State;
+use crate::{
+    live::State,
+    stats::{BounceStats, Stats},
+};
 
 /// Draws the statistics of a render on its picture, RGBA with rows from the top, of any size.
 ///

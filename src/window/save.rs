@@ -6,9 +6,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::view::Shown;
 use crate::{
     Error,
+    live::Shown,
     output::{self, Look},
 };
 

@@ -1,48 +1,32 @@
 //! What the window shows: the latest picture, developed and fitted, and what is laid over it.
 
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use rayon::{ThreadPool, prelude::*};
 
-use super::{
-    keys,
-    overlay::{Overlay, State, scale_for},
-    render_thread::Frame,
-};
+use super::overlay::{Overlay, scale_for};
 use crate::{
+    live::{self, Frame, Shown},
+    output::Look,
     picture::Picture,
-    stats::Stats,
-    tone::{self, Tone},
+    tone,
 };
 
 /// What is shown and how: `update` and the switches change it, `draw` puts it into bytes.
 pub(super) struct View {
     frame: Option<Shown>,
-    exposure_stops: f32,
-    tone: Tone,
     overlay: Overlay,
     shows_stats: bool,
     shows_keys: bool,
     message: Option<(String, Instant)>,
     /// The picture in the window's size, without what is laid over it; `None` when it is out of date.
     backdrop: Option<Backdrop>,
-    /// The renderer keeps the common pool busy, and a job there would wait for its wave.
     pool: ThreadPool,
-}
-
-/// A frame whose picture others may hold too.
-#[derive(Clone)]
-pub(super) struct Shown {
-    pub(super) picture: Arc<Picture>,
-    pub(super) stats: Stats,
-    pub(super) state: State,
 }
 
 struct Backdrop {
     size: (u32, u32),
+    look: Look,
     rgba: Vec<u8>,
 }
 
@@ -51,42 +35,21 @@ const MESSAGE_TIME: Duration = Duration::from_secs(3);
 /// Around a picture that has not the window's shape.
 const BORDER: [u8; 4] = [24, 26, 30, 255];
 
-/// More do not make a picture's few milliseconds shorter.
-const MAX_THREADS: usize = 4;
-
 impl View {
-    pub(super) fn new(
-        exposure_stops: f32,
-        tone: Tone,
-    ) -> Result<Self, rayon::ThreadPoolBuildError> {
-        let threads = rayon::current_num_threads().min(MAX_THREADS);
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .build()?;
+    pub(super) fn new() -> Result<Self, rayon::ThreadPoolBuildError> {
         Ok(Self {
             frame: None,
-            exposure_stops,
-            tone,
             overlay: Overlay::new(1.0),
             shows_stats: true,
             shows_keys: false,
             message: None,
             backdrop: None,
-            pool,
+            pool: live::developing_threads()?,
         })
     }
 
     pub(super) fn update(&mut self, frame: Frame) {
-        let Frame {
-            picture,
-            stats,
-            state,
-        } = frame;
-        self.frame = Some(Shown {
-            picture: Arc::new(picture),
-            stats,
-            state,
-        });
+        self.frame = Some(frame.into());
         self.backdrop = None;
     }
 
@@ -97,25 +60,6 @@ impl View {
 
     pub(super) fn frame(&self) -> Option<&Shown> {
         self.frame.as_ref()
-    }
-
-    pub(super) fn exposure_stops(&self) -> f32 {
-        self.exposure_stops
-    }
-
-    pub(super) fn expose(&mut self, stops: f32) {
-        self.exposure_stops = (self.exposure_stops + stops).clamp(-MAX_STOPS, MAX_STOPS);
-        self.backdrop = None;
-    }
-
-    pub(super) fn tone(&self) -> Tone {
-        self.tone
-    }
-
-    pub(super) fn next_tone(&mut self) {
-        let now = Tone::ALL.iter().position(|&tone| tone == self.tone);
-        self.tone = Tone::ALL[now.map_or(0, |now| now + 1) % Tone::ALL.len()];
-        self.backdrop = None;
     }
 
     pub(super) fn shows_stats(&self) -> bool {
@@ -141,17 +85,18 @@ impl View {
     }
 
     /// Fills a window of `size` pixels; `scale` is the screen's.
-    pub(super) fn draw(&mut self, rgba: &mut [u8], size: (u32, u32), scale: f32) {
+    pub(super) fn draw(&mut self, rgba: &mut [u8], size: (u32, u32), scale: f32, look: Look) {
         match self.frame.as_ref() {
             Some(frame) => {
                 let fresh = self
                     .backdrop
                     .take()
-                    .filter(|backdrop| backdrop.size == size);
+                    .filter(|backdrop| backdrop.size == size && backdrop.look == look);
                 let backdrop = fresh.unwrap_or_else(|| {
-                    let develop = || develop(&frame.picture, self.exposure_stops, self.tone, size);
+                    let develop = || develop(&frame.picture, look, size);
                     Backdrop {
                         size,
+                        look,
                         rgba: self.pool.install(develop),
                     }
                 });
@@ -170,7 +115,7 @@ impl View {
             self.overlay
                 .draw_stats(rgba, size, &frame.stats, frame.state);
         }
-        let keys: Vec<_> = keys::list().filter(|_| self.shows_keys).collect();
+        let keys: Vec<_> = live::controls().filter(|_| self.shows_keys).collect();
         if self.shows_keys {
             self.overlay.draw_keys(rgba, size, &keys);
         }
@@ -180,17 +125,9 @@ impl View {
     }
 }
 
-/// Of exposure, up and down.
-const MAX_STOPS: f32 = 20.0;
-
 /// The picture in 8 bits, as large as it fits into the window and in its middle.
-fn develop(
-    picture: &Picture,
-    exposure_stops: f32,
-    tone: Tone,
-    (width, height): (u32, u32),
-) -> Vec<u8> {
-    let developed = tone::to_srgb8(picture, exposure_stops, tone);
+fn develop(picture: &Picture, look: Look, (width, height): (u32, u32)) -> Vec<u8> {
+    let developed = tone::to_srgb8(picture, look.exposure_stops, look.tone);
     if (picture.width, picture.height) == (width, height) {
         return developed;
     }

@@ -1,50 +1,50 @@
 //! The open window: what the user does becomes commands to the renderer and changes of the view.
 
 use std::{
-    f64::consts::PI,
     path::{Path, PathBuf},
     thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
 
-use compaction::select::Strategy;
 use winit::{
     dpi::{PhysicalPosition, PhysicalSize},
-    event::MouseScrollDelta,
+    event::{MouseButton, MouseScrollDelta},
     event_loop::{ActiveEventLoop, EventLoopProxy},
 };
 
-use super::{
-    Wake, WindowOptions,
-    keys::Action,
-    orbit::Orbit,
-    overlay::{State, figures},
-    render_thread::{Command, RenderThread},
-    save::save,
-    screen::Screen,
-    view::{Shown, View},
+use super::{Wake, WindowOptions, overlay::figures, save::save, screen::Screen, view::View};
+use crate::{
+    Error,
+    live::{Action, Local, Motion, Session, Shown, State},
+    output::Look,
+    quiet::panic_text,
+    renderer::Renderer,
+    scene::Scene,
 };
-use crate::{Error, output::Look, quiet::panic_text, renderer::Renderer, scene::Scene};
 
 /// Everything behind an open window.
 pub(super) struct Viewer {
     screen: Screen,
     view: View,
-    orbit: Orbit,
-    render: RenderThread,
+    session: Session,
     wake: EventLoopProxy<Wake>,
     scene: PathBuf,
-    /// Of the picture that is rendered, pixels.
-    size: (u32, u32),
     follows_window: bool,
     /// When the window will have kept its size for long enough to render in it.
     settled: Option<Instant>,
-    strategy: Strategy,
-    paused: bool,
     cursor: PhysicalPosition<f64>,
-    dragging: bool,
+    dragging: Option<Drag>,
+    /// Whether the key is held.
+    shift: bool,
     titled: Option<Instant>,
     saves: Vec<JoinHandle<Result<PathBuf, Error>>>,
+}
+
+/// What the hand holds.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Drag {
+    Turn,
+    Pan,
 }
 
 /// A window that is being resized is rendered once it holds still.
@@ -52,11 +52,6 @@ const SETTLE_TIME: Duration = Duration::from_millis(200);
 
 /// The title is for reading.
 const TITLE_INTERVAL: Duration = Duration::from_millis(500);
-
-const EXPOSURE_STEP: f32 = 0.5;
-
-/// Of the distance to the target, for a notch of the wheel.
-const DOLLY_FACTOR: f64 = 0.9;
 
 /// Of a touch pad, for what a notch of the wheel is.
 const NOTCH_PIXELS: f64 = 50.0;
@@ -75,33 +70,28 @@ impl Viewer {
             &format!("{} – raysieve", name(&scene.path)),
             scene.size,
         )
-        .and_then(|screen| {
-            Ok((
-                screen,
-                View::new(options.exposure_stops, options.tone)
-                    .map_err(|error| error.to_string())?,
-            ))
-        });
+        .and_then(|screen| Ok((screen, View::new().map_err(|error| error.to_string())?)));
         let (screen, view) = match parts {
             Ok(parts) => parts,
             Err(reason) => return Err((renderer, reason)),
         };
-        let render = RenderThread::start(renderer, scene.spp, screen.interval(), wake.clone())
+        let told = wake.clone();
+        // Fails only when the window is gone.
+        let tell = move |what| drop(told.send_event(Wake::Render(what)));
+        let WindowOptions { strategy, look, .. } = options;
+        let session = Session::start(renderer, scene, strategy, look, screen.interval(), tell)
             .map_err(|(renderer, error)| (renderer, error.to_string()))?;
         let mut viewer = Self {
-            orbit: Orbit::new(scene.camera, scene.size),
-            render,
+            session,
             screen,
             view,
             wake,
             scene: scene.path.clone(),
-            size: scene.size,
             follows_window: !options.keep_size,
             settled: None,
-            strategy: options.strategy,
-            paused: false,
             cursor: PhysicalPosition::default(),
-            dragging: false,
+            dragging: None,
+            shift: false,
             titled: None,
             saves: Vec::new(),
         };
@@ -109,58 +99,63 @@ impl Viewer {
         Ok(viewer)
     }
 
-    pub(super) fn act(&mut self, action: Action) {
+    /// Does it; `false` if that is to end.
+    pub(super) fn act(&mut self, action: Action) -> bool {
         match action {
-            Action::Overlay => self.view.switch_stats(),
-            Action::Keys => self.view.switch_keys(),
-            Action::NextStrategy => self.next_strategy(),
-            Action::Pause => {
-                self.paused = !self.paused;
-                self.render.send(Command::Pause(self.paused));
+            Action::Render(change) => {
+                if let Some(message) = self.session.act(change) {
+                    self.say(message);
+                }
+                self.titled = None;
             }
-            Action::Restart => self.render.send(Command::Restart),
-            Action::Brighter => self.expose(EXPOSURE_STEP),
-            Action::Darker => self.expose(-EXPOSURE_STEP),
-            Action::NextTone => {
-                self.view.next_tone();
-                self.say(format!("tone curve: {}", self.view.tone().name()));
-            }
-            Action::Save => self.save(),
-            Action::Home => {
-                self.orbit.reset();
-                self.look();
-            }
-            // The event loop's.
-            Action::Quit => {}
+            Action::Screen(Local::Overlay) => self.view.switch_stats(),
+            Action::Screen(Local::Keys) => self.view.switch_keys(),
+            Action::Screen(Local::Save) => self.save(),
+            Action::Screen(Local::Quit) => return false,
         }
         self.screen.refresh();
+        true
     }
 
-    pub(super) fn drag(&mut self, dragging: bool) {
-        self.dragging = dragging;
+    pub(super) fn hold_shift(&mut self, held: bool) {
+        self.shift = held;
+    }
+
+    pub(super) fn shift(&self) -> bool {
+        self.shift
+    }
+
+    pub(super) fn press(&mut self, button: MouseButton, pressed: bool) {
+        let drag = match button {
+            MouseButton::Left if self.shift => Drag::Pan,
+            MouseButton::Left => Drag::Turn,
+            MouseButton::Right | MouseButton::Middle => Drag::Pan,
+            _ => return,
+        };
+        self.dragging = pressed.then_some(drag);
     }
 
     pub(super) fn move_cursor(&mut self, to: PhysicalPosition<f64>) {
         let from = std::mem::replace(&mut self.cursor, to);
-        if self.dragging {
-            // The hand turns the scene: the camera goes the other way.
-            let (width, height) = self.screen.size();
-            let half_turn = PI / f64::from(width.min(height));
-            self.orbit.turn(
-                ((from.x - to.x) * half_turn) as f32,
-                ((to.y - from.y) * half_turn) as f32,
-            );
-            self.look();
+        let (width, height) = self.screen.size();
+        let side = f64::from(width.min(height));
+        let (right, down) = (
+            ((to.x - from.x) / side) as f32,
+            ((to.y - from.y) / side) as f32,
+        );
+        match self.dragging {
+            Some(Drag::Turn) => self.move_camera(Motion::Turn(right, down)),
+            Some(Drag::Pan) => self.move_camera(Motion::Pan(right, down)),
+            None => {}
         }
     }
 
     pub(super) fn scroll(&mut self, delta: MouseScrollDelta) {
         let notches = match delta {
-            MouseScrollDelta::LineDelta(_, lines) => f64::from(lines),
-            MouseScrollDelta::PixelDelta(pixels) => pixels.y / NOTCH_PIXELS,
+            MouseScrollDelta::LineDelta(_, lines) => lines,
+            MouseScrollDelta::PixelDelta(pixels) => (pixels.y / NOTCH_PIXELS) as f32,
         };
-        self.orbit.dolly(DOLLY_FACTOR.powf(notches) as f32);
-        self.look();
+        self.move_camera(Motion::Dolly(notches));
     }
 
     pub(super) fn resize(&mut self, size: PhysicalSize<u32>) {
@@ -170,7 +165,7 @@ impl Viewer {
 
     /// Takes the renderer's newest picture.
     pub(super) fn update(&mut self) {
-        let Some(frame) = self.render.take_frame() else {
+        let Some(frame) = self.session.take_frame() else {
             return;
         };
         self.view.update(frame);
@@ -217,14 +212,15 @@ impl Viewer {
     }
 
     pub(super) fn draw(&mut self) {
-        let (size, scale) = (self.screen.size(), self.screen.scale());
-        self.screen.show(|rgba| self.view.draw(rgba, size, scale));
+        let (size, scale, look) = (self.screen.size(), self.screen.scale(), self.session.look());
+        self.screen
+            .show(|rgba| self.view.draw(rgba, size, scale, look));
     }
 
     /// Closes the window, waits for what is still at work, and takes the renderer back.
     pub(super) fn close(self) -> Result<Box<Renderer>, Error> {
         drop(self.screen);
-        let renderer = self.render.finish();
+        let renderer = self.session.finish();
         let saved: Vec<_> = self.saves.into_iter().map(joined).collect();
         saved
             .into_iter()
@@ -232,35 +228,16 @@ impl Viewer {
             .and(renderer)
     }
 
-    fn look(&mut self) {
+    fn move_camera(&mut self, motion: Motion) {
         self.titled = None;
-        self.render.send(Command::View {
-            camera: self.orbit.camera(self.size),
-            size: self.size,
-        });
+        self.session.move_camera(motion);
     }
 
     fn follow_window(&mut self) {
-        if self.follows_window && self.size != self.screen.size() {
-            self.size = self.screen.size();
-            self.look();
+        if self.follows_window {
+            self.titled = None;
+            self.session.set_size(self.screen.size());
         }
-    }
-
-    fn next_strategy(&mut self) {
-        let all = Strategy::ALL;
-        let now = all
-            .iter()
-            .position(|&strategy| strategy == self.strategy)
-            .unwrap_or(0);
-        self.strategy = all[(now + 1) % all.len()];
-        self.say(format!("sieve: {}", self.strategy));
-        self.render.send(Command::Strategy(self.strategy));
-    }
-
-    fn expose(&mut self, stops: f32) {
-        self.view.expose(stops);
-        self.say(format!("exposure {:+.1} stops", self.view.exposure_stops()));
     }
 
     fn save(&mut self) {
@@ -268,9 +245,8 @@ impl Viewer {
             return;
         };
         let look = Look {
-            exposure_stops: self.view.exposure_stops(),
-            tone: self.view.tone(),
             overlay: self.view.shows_stats(),
+            ..self.session.look()
         };
         let (scene, wake) = (self.scene.clone(), self.wake.clone());
         let save = thread::Builder::new()

@@ -3,18 +3,10 @@
 use std::path::Path;
 
 use super::{canvas::Colour, figures};
-use crate::stats::{BounceStats, Stats};
-
-/// How far the render is.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(in crate::window) enum State {
-    /// Samples are being added, up to so many a pixel; `progress` is from 0 to 1.
-    Rendering { samples: u32, progress: f64 },
-    /// It stands still before so many samples a pixel are there.
-    Paused { samples: u32, progress: f64 },
-    /// Nothing more will come.
-    Done,
-}
+use crate::{
+    live::State,
+    stats::{BounceStats, Stats},
+};
 
 pub(super) const BRIGHT: Colour = [240, 243, 247];
 pub(super) const PLAIN: Colour = [205, 211, 219];

@@ -51,6 +51,36 @@ impl Orbit {
         self.camera.origin = self.camera.target + turned.normalize_or(direction) * distance;
     }
 
+    /// Moves camera and target by parts of what the shorter side of a picture of this size sees of the target.
+    pub(super) fn pan(&mut self, right: f32, up: f32, (width, height): (u32, u32)) {
+        let Camera {
+            origin,
+            target,
+            up: pole,
+            projection,
+            ..
+        } = self.camera((width, height));
+        let from_target = origin - target;
+        let seen_width = match projection {
+            Projection::Perspective { fov_degrees } => {
+                2.0 * from_target.length() * libm::tanf(fov_degrees.to_radians() / 2.0)
+            }
+            Projection::Orthographic { width } => width,
+        };
+        let seen = seen_width * width.min(height) as f32 / width as f32;
+        let direction = from_target.normalize_or(Vec3::Z);
+        let rightwards = pole
+            .cross(direction)
+            .normalize_or(direction.any_orthonormal_vector());
+        let upwards = direction.cross(rightwards);
+        let wanted = target + (rightwards * right + upwards * up) * seen;
+        let home_distance = self.home.origin.distance(self.home.target);
+        let from_home = (wanted - self.home.target).clamp_length_max(FARTHEST * home_distance);
+        let moved = self.home.target + from_home - target;
+        self.camera.origin += moved;
+        self.camera.target += moved;
+    }
+
     /// Multiplies the distance to the target; of an orthographic camera, which would see the same from there, what it sees.
     pub(super) fn dolly(&mut self, factor: f32) {
         if let (

@@ -1,24 +1,20 @@
 //! The renderer on a thread of its own: commands go in, the latest picture comes out, and neither side waits.
 
 use std::{
-    io,
-    sync::{
-        Arc, Mutex, PoisonError,
-        mpsc::{self, Receiver, Sender},
-    },
+    io, mem,
+    sync::{Arc, Condvar, Mutex, PoisonError, mpsc},
     thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
 
 use compaction::select::Strategy;
-use winit::event_loop::EventLoopProxy;
+use serde::Serialize;
 
-use super::{Wake, overlay::State};
 use crate::{
     Error, picture::Picture, quiet::panic_text, renderer::Renderer, scene::Camera, stats::Stats,
 };
 
-/// What the window asks of the renderer.
+/// What is asked of the renderer.
 pub(super) enum Command {
     View { camera: Camera, size: (u32, u32) },
     Strategy(Strategy),
@@ -26,44 +22,67 @@ pub(super) enum Command {
     Restart,
 }
 
-/// A picture and how it came about.
-pub(super) struct Frame {
-    pub(super) picture: Picture,
-    pub(super) stats: Stats,
-    pub(super) state: State,
+/// What the thread tells.
+pub(crate) enum Told {
+    /// There is a new picture.
+    Frame,
+    /// The renderer has something to say.
+    Note(String),
+    /// The thread has ended.
+    Ended,
 }
 
-/// The window's end. Dropping it without `finish` lets the thread end by itself.
-pub(super) struct RenderThread {
-    commands: Sender<Command>,
+/// How far the render is.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum State {
+    /// Samples are being added, up to so many a pixel; `progress` is from 0 to 1.
+    Rendering { samples: u32, progress: f64 },
+    /// It stands still before so many samples a pixel are there.
+    Paused { samples: u32, progress: f64 },
+    /// Nothing more will come.
+    Done,
+}
+
+/// A picture and how it came about.
+pub(crate) struct Frame {
+    pub(crate) picture: Picture,
+    pub(crate) stats: Stats,
+    pub(crate) state: State,
+}
+
+/// The end of those who look. Dropping it lets the thread end by itself.
+pub(crate) struct RenderThread {
+    orders: OrdersSender,
     latest: Arc<Mutex<Option<Frame>>>,
     thread: JoinHandle<Result<Box<Renderer>, Error>>,
 }
 
 impl RenderThread {
-    /// Starts to render up to `samples` a pixel; pictures come no faster than one per `interval`. Gives the renderer
-    /// back if the system has no thread left.
+    /// Starts to render up to `samples` a pixel; pictures come no faster than one per `interval`, and `tell` hears of
+    /// them on the thread. Gives the renderer back if the system has no thread left.
     pub(super) fn start(
         renderer: Box<Renderer>,
         samples: u32,
         interval: Duration,
-        wake: EventLoopProxy<Wake>,
+        tell: impl Fn(Told) + Send + 'static,
     ) -> Result<Self, (Box<Renderer>, io::Error)> {
-        let (commands, received) = mpsc::channel();
+        let orders = OrdersSender::default();
+        let received = OrdersReceiver(orders.0.clone());
         let (hand_over, handed_over) = mpsc::channel::<Box<Renderer>>();
         let latest = Arc::new(Mutex::new(None));
         let slot = latest.clone();
         let thread = thread::Builder::new()
             .name("render".to_owned())
             .spawn(move || {
-                // Also when the renderer panics, so that the window does not outlive it.
-                let _ended = WakeOnDrop(wake.clone());
+                // Also when the renderer panics, so that nobody waits for it.
+                let teller = Teller(tell);
                 let Ok(renderer) = handed_over.recv() else {
                     return Err(gone("nothing to render"));
                 };
                 let outlet = Outlet {
                     slot,
-                    wake,
+                    teller,
                     interval,
                     published: None,
                     waiting: Some(Instant::now()),
@@ -75,7 +94,7 @@ impl RenderThread {
                     renderer,
                     stats,
                     samples,
-                    commands: received,
+                    orders: received,
                     outlet,
                     paused,
                     done,
@@ -89,7 +108,7 @@ impl RenderThread {
                 // It listens.
                 let _ = hand_over.send(renderer);
                 Ok(Self {
-                    commands,
+                    orders,
                     latest,
                     thread,
                 })
@@ -98,9 +117,9 @@ impl RenderThread {
         }
     }
 
-    /// The thread may have ended with an error: then nobody listens, and `Wake::Ended` is on its way.
+    /// The thread may have ended with an error: then nobody listens, and `Told::Ended` is on its way.
     pub(super) fn send(&self, command: Command) {
-        let _ = self.commands.send(command);
+        self.orders.0.change(|orders| orders.add(command));
     }
 
     /// The newest picture, once.
@@ -113,7 +132,7 @@ impl RenderThread {
 
     /// Ends the thread after the wave that it is at, and takes the renderer back.
     pub(super) fn finish(self) -> Result<Box<Renderer>, Error> {
-        drop(self.commands);
+        drop(self.orders);
         self.thread
             .join()
             .unwrap_or_else(|panic| Err(gone(&panic_text(&*panic))))
@@ -126,11 +145,11 @@ fn gone(why: &str) -> Error {
     }
 }
 
-struct WakeOnDrop(EventLoopProxy<Wake>);
+struct Teller<T: Fn(Told)>(T);
 
-impl Drop for WakeOnDrop {
+impl<T: Fn(Told)> Drop for Teller<T> {
     fn drop(&mut self) {
-        let _ = self.0.send_event(Wake::Ended);
+        (self.0)(Told::Ended);
     }
 }
 
@@ -141,25 +160,14 @@ struct Orders {
     strategy: Option<Strategy>,
     paused: Option<bool>,
     restart: bool,
+    any: bool,
+    /// Those who look are gone.
+    closed: bool,
 }
 
 impl Orders {
-    /// `None` when the window is gone. Waits for a command if there is nothing else to do.
-    fn collect(commands: &Receiver<Command>, idle: bool) -> Option<Self> {
-        let mut orders = Self::default();
-        if idle {
-            orders.add(commands.recv().ok()?);
-        }
-        loop {
-            match commands.try_recv() {
-                Ok(command) => orders.add(command),
-                Err(mpsc::TryRecvError::Empty) => return Some(orders),
-                Err(mpsc::TryRecvError::Disconnected) => return None,
-            }
-        }
-    }
-
     fn add(&mut self, command: Command) {
+        self.any = true;
         match command {
             Command::View { camera, size } => self.view = Some((camera, size)),
             Command::Strategy(strategy) => self.strategy = Some(strategy),
@@ -169,13 +177,51 @@ impl Orders {
     }
 }
 
-struct Work {
+/// Where orders wait: however many come, they take the room of one.
+#[derive(Default)]
+struct Counter {
+    orders: Mutex<Orders>,
+    changed: Condvar,
+}
+
+impl Counter {
+    fn change(&self, change: impl FnOnce(&mut Orders)) {
+        change(&mut self.orders.lock().unwrap_or_else(PoisonError::into_inner));
+        self.changed.notify_one();
+    }
+}
+
+#[derive(Default)]
+struct OrdersSender(Arc<Counter>);
+
+impl Drop for OrdersSender {
+    fn drop(&mut self) {
+        self.0.change(|orders| orders.closed = true);
+    }
+}
+
+struct OrdersReceiver(Arc<Counter>);
+
+impl OrdersReceiver {
+    /// `None` when those who look are gone. Waits for an order if there is nothing else to do.
+    fn collect(&self, idle: bool) -> Option<Orders> {
+        let orders = self.0.orders.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut orders = self
+            .0
+            .changed
+            .wait_while(orders, |orders| idle && !orders.any && !orders.closed)
+            .unwrap_or_else(PoisonError::into_inner);
+        (!orders.closed).then(|| mem::take(&mut *orders))
+    }
+}
+
+struct Work<T: Fn(Told)> {
     renderer: Box<Renderer>,
     /// After the last wave.
     stats: Stats,
     samples: u32,
-    commands: Receiver<Command>,
-    outlet: Outlet,
+    orders: OrdersReceiver,
+    outlet: Outlet<T>,
     paused: bool,
     done: bool,
     /// Paths a second, of late; 0 if not known.
@@ -190,9 +236,9 @@ const PREVIEW_SECONDS: f64 = 0.08;
 /// Columns and rows of the picture for one of its preview.
 const MAX_REDUCTION: f64 = 8.0;
 
-impl Work {
+impl<T: Fn(Told)> Work<T> {
     fn run(mut self) -> Result<Box<Renderer>, Error> {
-        while let Some(orders) = Orders::collect(&self.commands, !self.is_working()) {
+        while let Some(orders) = self.orders.collect(!self.is_working()) {
             let changed = self.obey(orders)?;
             if self.is_working() {
                 self.done = !self.renderer.advance()?;
@@ -278,7 +324,7 @@ impl Work {
         if let Some(strategy) = orders.strategy {
             // A strategy may need what this machine lacks; the one before it goes on.
             if let Err(error) = self.renderer.set_strategy(strategy) {
-                let _ = self.outlet.wake.send_event(Wake::Note(error.to_string()));
+                (self.outlet.teller.0)(Told::Note(error.to_string()));
             }
             changed = true;
         }
@@ -287,10 +333,10 @@ impl Work {
     }
 }
 
-/// Where pictures leave for the window.
-struct Outlet {
+/// Where pictures leave for those who look.
+struct Outlet<T: Fn(Told)> {
     slot: Arc<Mutex<Option<Frame>>>,
-    wake: EventLoopProxy<Wake>,
+    teller: Teller<T>,
     interval: Duration,
     published: Option<Instant>,
     /// Since when there is a view that has not been shown.
@@ -305,7 +351,7 @@ const PATIENCE: Duration = Duration::from_millis(300);
 /// Between two pictures lies so many times what a picture takes.
 const PICTURE_SPACING: u32 = 4;
 
-impl Outlet {
+impl<T: Fn(Told)> Outlet<T> {
     fn is_due(&self, samples: u32) -> bool {
         self.published
             .is_none_or(|published| published.elapsed() >= self.pause)
@@ -323,8 +369,7 @@ impl Outlet {
             .unwrap_or_else(PoisonError::into_inner)
             .replace(frame);
         if unseen.is_none() {
-            // Fails only when the window is gone.
-            let _ = self.wake.send_event(Wake::Frame);
+            (self.teller.0)(Told::Frame);
         }
         self.pause = self.interval.max(begun.elapsed() * PICTURE_SPACING);
         self.published = Some(Instant::now());

@@ -1,0 +1,78 @@
+// What a hand does to the picture: mouse, touch and keys become messages, at most some a frame of the screen.
+
+// Pixels of a wheel's notch where the browser counts in pixels, and lines where in lines.
+const NOTCH = [100, 3, 1];
+
+/** Calls `send` with what the hand does, and `act` with what a key of the `controls` asks for. */
+export function follow(picture, send, act) {
+  const pointers = new Map();
+  const motion = { turn: [0, 0], pan: [0, 0], zoom: 1, dolly: 0 };
+  let waiting = false;
+  let pans = false;
+
+  const tell = () => {
+    waiting = false;
+    for (const way of ["turn", "pan"]) {
+      if (motion[way].some(Boolean)) send({ [way]: motion[way] });
+      motion[way] = [0, 0];
+    }
+    if (motion.zoom !== 1) send({ zoom: motion.zoom });
+    if (motion.dolly) send({ dolly: motion.dolly });
+    motion.zoom = 1;
+    motion.dolly = 0;
+  };
+  const soon = () => {
+    if (!waiting) requestAnimationFrame(tell);
+    waiting = true;
+  };
+  // In the shorter side of the picture.
+  const add = (way, x, y) => {
+    const side = Math.min(picture.clientWidth, picture.clientHeight) || 1;
+    motion[way][0] += x / side;
+    motion[way][1] += y / side;
+    soon();
+  };
+  const middleAndSpan = () => {
+    const [a, b] = pointers.values();
+    return [(a.x + b.x) / 2, (a.y + b.y) / 2, Math.hypot(a.x - b.x, a.y - b.y)];
+  };
+
+  picture.addEventListener("pointerdown", (event) => {
+    picture.setPointerCapture(event.pointerId);
+    pointers.set(event.pointerId, { x: event.clientX, y: event.clientY });
+    pans = event.button !== 0 || event.shiftKey;
+  });
+  picture.addEventListener("pointermove", (event) => {
+    const from = pointers.get(event.pointerId);
+    if (!from) return;
+    const to = { x: event.clientX, y: event.clientY };
+    if (pointers.size === 1) {
+      pointers.set(event.pointerId, to);
+      add(pans ? "pan" : "turn", to.x - from.x, to.y - from.y);
+    } else if (pointers.size === 2) {
+      // Two fingers hold two points of the picture.
+      const [x, y, span] = middleAndSpan();
+      pointers.set(event.pointerId, to);
+      const [newX, newY, newSpan] = middleAndSpan();
+      add("pan", newX - x, newY - y);
+      if (span > 0 && newSpan > 0) motion.zoom *= newSpan / span;
+    }
+  });
+  for (const end of ["pointerup", "pointercancel"]) {
+    picture.addEventListener(end, (event) => pointers.delete(event.pointerId));
+  }
+  picture.addEventListener("contextmenu", (event) => event.preventDefault());
+  picture.addEventListener("wheel", (event) => {
+    event.preventDefault();
+    motion.dolly -= event.deltaY / NOTCH[event.deltaMode];
+    soon();
+  }, { passive: false });
+
+  document.addEventListener("keydown", (event) => {
+    // What has a use for the key of its own keeps it.
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("select, dialog")) return;
+    if (event.target.closest("button") && (event.key === " " || event.key === "Enter")) return;
+    const chord = event.key.length > 1 && event.shiftKey ? `Shift+${event.key}` : event.key;
+    if (act(chord)) event.preventDefault();
+  });
+}

@@ -1,0 +1,548 @@
+//! The page in Chromium, as a hand and an eye find it.
+
+use std::{
+    env, fs,
+    net::TcpListener,
+    path::PathBuf,
+    process::{Child, Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use fantoccini::{
+    Client, ClientBuilder, Locator,
+    actions::{
+        Actions, InputSource, MOUSE_BUTTON_LEFT, MouseActions, PointerAction, TouchActions,
+        WheelAction, WheelActions,
+    },
+};
+use hyper_util::client::legacy::connect::HttpConnector;
+use image::RgbImage;
+use libtest_mimic::Trial;
+use serde_json::{Value, json};
+
+use crate::{
+    add_if,
+    program::{ENDLESS, PATIENCE, Program},
+    viewer::difference,
+};
+
+pub(crate) fn add(trials: &mut Vec<Trial>) {
+    let missing = ["chromium", "chromedriver"]
+        .iter()
+        .find(|program| Command::new(program).arg("--version").output().is_err())
+        .map(|program| format!("{program} is not here"));
+    let no_axe = missing.clone().or_else(|| {
+        axe()
+            .is_none()
+            .then(|| "AXE_CORE names no axe.min.js".to_owned())
+    });
+    for missing in missing.iter().chain(&no_axe) {
+        eprintln!("skipped: {missing}");
+    }
+    let tests: [(&str, fn()); 5] = [
+        (
+            "dragging_the_page_moves_the_picture",
+            dragging_the_page_moves_the_picture,
+        ),
+        (
+            "keys_and_buttons_of_the_page_do_what_they_say",
+            keys_and_buttons_of_the_page_do_what_they_say,
+        ),
+        (
+            "figures_of_the_page_are_those_of_stats",
+            figures_of_the_page_are_those_of_stats,
+        ),
+        (
+            "a_phone_shows_all_and_follows_fingers",
+            a_phone_shows_all_and_follows_fingers,
+        ),
+        (
+            "the_page_comes_back_and_hides_its_token",
+            the_page_comes_back_and_hides_its_token,
+        ),
+    ];
+    for (name, test) in tests {
+        add_if(trials, missing.clone(), name, test);
+    }
+    let accessible = "nothing_of_the_page_is_closed_to_anyone";
+    add_if(
+        trials,
+        no_axe,
+        accessible,
+        nothing_of_the_page_is_closed_to_anyone,
+    );
+}
+
+/// Mean difference of the channels below which two sights are of one view: noise and scaling, no more.
+const ALIKE: f64 = 5.0;
+
+fn dragging_the_page_moves_the_picture() {
+    let program = Program::start(&["--spp", "16", "--size", "320x240"]);
+    browse(DESK, async |browser| {
+        browser.open(&program.url).await;
+        let home = browser.still().await;
+        browser.drag((0.3, 0.5), (0.6, 0.45)).await;
+        let turned = browser
+            .sight_that(|sight| difference(sight, &home) > ALIKE)
+            .await;
+        browser.press("0").await;
+        browser
+            .sight_that(|sight| difference(sight, &home) < ALIKE)
+            .await;
+        // Shift, and the target moves.
+        browser
+            .run("document.getElementById('picture').focus()")
+            .await;
+        browser.press("\u{e008}\u{e012}\u{e012}\u{e008}").await;
+        let panned = browser
+            .sight_that(|sight| difference(sight, &home) > ALIKE)
+            .await;
+        assert!(difference(&panned, &turned) > ALIKE);
+        browser.press("0").await;
+        browser
+            .sight_that(|sight| difference(sight, &home) < ALIKE)
+            .await;
+        let mut wheel = WheelActions::new("wheel".to_owned());
+        wheel.push(WheelAction::Scroll {
+            x: 300,
+            y: 300,
+            delta_x: 0,
+            delta_y: -500,
+            duration: None,
+        });
+        browser.client.perform_actions(wheel).await.unwrap();
+        browser
+            .sight_that(|sight| difference(sight, &home) > ALIKE)
+            .await;
+    });
+}
+
+fn keys_and_buttons_of_the_page_do_what_they_say() {
+    let program = Program::start(&ENDLESS);
+    browse(DESK, async |browser| {
+        browser.open(&program.url).await;
+        browser.said("#state", "rendering").await;
+        browser.press(" ").await;
+        browser.said("#state", "paused").await;
+        let pressed = "return document.querySelector('[data-action=pause]').ariaPressed";
+        assert_eq!(browser.run(pressed).await, "true");
+        browser.click("[data-action=pause]").await;
+        browser.said("#state", "rendering").await;
+        browser.press("e").await;
+        browser.said("#exposure", "+0.5 stops").await;
+        browser.click("[data-action=darker]").await;
+        browser.click("[data-action=darker]").await;
+        browser.said("#exposure", "−0.5 stops").await;
+        browser.press("t").await;
+        browser.said("#said", "tone curve: agx").await;
+        browser.click("#strategy option[value=atomic]").await;
+        browser.said("#said", "sieve: atomic").await;
+        let chosen = "return document.getElementById('strategy').value";
+        assert_eq!(browser.run(chosen).await, "atomic");
+        browser.run("document.activeElement.blur()").await;
+        let panel = "return document.getElementById('panel').checkVisibility()";
+        browser.press("h").await;
+        assert_eq!(browser.run(panel).await, false);
+        browser.press("h").await;
+        assert_eq!(browser.run(panel).await, true);
+        let keys = "return document.getElementById('keys').open";
+        browser.press("?").await;
+        assert_eq!(browser.run(keys).await, true);
+        let listed = browser
+            .run("return document.querySelectorAll('#keys dt').length")
+            .await;
+        assert!(listed.as_u64() > Some(10), "{listed}");
+        browser.press("\u{e00c}").await;
+        assert_eq!(browser.run(keys).await, false);
+    });
+}
+
+fn figures_of_the_page_are_those_of_stats() {
+    let program = Program::start(&["--spp", "7"]);
+    browse(DESK, async |browser| {
+        browser.open(&program.url).await;
+        browser.said("#state", "done").await;
+        let stats: Value = serde_json::from_str(program.get("/stats.json", &[]).text()).unwrap();
+        let table = |id: &str| {
+            format!(
+                "return [...document.querySelectorAll('#{id} tbody tr')].map((row) => [...row.cells].slice(2)\
+                 .map((cell) => Number(cell.title)))"
+            )
+        };
+        for (id, fields) in [
+            ("counts", ["rays", "survivors", "ended", "misses"]),
+            (
+                "times",
+                ["intersect_ms", "compact_ms", "shade_ms", "shadow_ms"],
+            ),
+        ] {
+            let bounces = stats["bounces"].as_array().unwrap();
+            let wanted: Vec<Vec<f64>> = bounces
+                .iter()
+                .map(|bounce| fields.map(|field| bounce[field].as_f64().unwrap()).to_vec())
+                .collect();
+            let shown: Vec<Vec<f64>> =
+                serde_json::from_value(browser.run(&table(id)).await).unwrap();
+            assert_eq!(shown, wanted, "{id}");
+        }
+        for (id, field) in [
+            ("rays", "rays_per_second"),
+            ("paths", "paths_per_second"),
+            ("seconds", "seconds"),
+        ] {
+            let shown = browser
+                .run(&format!(
+                    "return Number(document.getElementById('{id}').title)"
+                ))
+                .await;
+            assert_eq!(shown.as_f64(), stats[field].as_f64(), "{field}");
+        }
+        browser.said("#samples", "7 samples").await;
+        browser.said("#scene", "scene.ron").await;
+        // A count as it is read: three digits and a unit.
+        let first = "return document.querySelector('#counts tbody tr').cells[2].textContent";
+        assert_eq!(browser.run(first).await, "134K");
+    });
+}
+
+fn a_phone_shows_all_and_follows_fingers() {
+    let program = Program::start(&["--spp", "16", "--size", "320x240"]);
+    browse(PHONE, async |browser| {
+        browser.open(&program.url).await;
+        let home = browser.still().await;
+        let wide = "return document.documentElement.scrollWidth <= innerWidth";
+        assert_eq!(
+            browser.run(wide).await,
+            true,
+            "nothing sticks out to the right"
+        );
+        let outside = "return [...document.querySelectorAll('button, select, td, th, p, h1')].filter((one) => \
+                       one.checkVisibility() && (one.getBoundingClientRect().right > innerWidth \
+                       || one.scrollWidth > one.clientWidth + 1)).map((one) => one.outerHTML)";
+        assert_eq!(browser.run(outside).await, json!([]), "nothing is cut off");
+        let sizes = "return [...document.querySelectorAll('button, select')].filter((one) => one.checkVisibility())\
+                     .map((one) => one.getBoundingClientRect().height)";
+        let sizes: Vec<f64> = serde_json::from_value(browser.run(sizes).await).unwrap();
+        assert!(
+            sizes.iter().all(|height| *height >= 40.0),
+            "large enough for a finger: {sizes:?}"
+        );
+        let [left, top, width, height] = browser.picture().await;
+        assert!(
+            (width / height - 4.0 / 3.0).abs() < 0.02,
+            "{width} × {height}: the picture keeps its shape"
+        );
+        let finger = |name: &str, from: f64, to: f64| {
+            let y = top + height / 2.0;
+            TouchActions::new(name.to_owned())
+                .then(PointerAction::MoveTo {
+                    duration: None,
+                    x: left + width * from,
+                    y,
+                })
+                .then(PointerAction::Down {
+                    button: MOUSE_BUTTON_LEFT,
+                })
+                .then(PointerAction::MoveTo {
+                    duration: Some(Duration::from_millis(200)),
+                    x: left + width * to,
+                    y,
+                })
+                .then(PointerAction::Up {
+                    button: MOUSE_BUTTON_LEFT,
+                })
+        };
+        browser
+            .client
+            .perform_actions(finger("finger", 0.3, 0.7))
+            .await
+            .unwrap();
+        browser
+            .sight_that(|sight| difference(sight, &home) > ALIKE)
+            .await;
+        browser.click("[data-action=home]").await;
+        browser
+            .sight_that(|sight| difference(sight, &home) < ALIKE)
+            .await;
+        let two = Actions::from(finger("finger", 0.45, 0.2)).and(finger("thumb", 0.55, 0.8));
+        browser.client.perform_actions(two).await.unwrap();
+        browser
+            .sight_that(|sight| difference(sight, &home) > ALIKE)
+            .await;
+    });
+}
+
+fn the_page_comes_back_and_hides_its_token() {
+    let program = Program::start_at("0.0.0.0:0", &["--spp", "16", "--size", "320x240"]);
+    let url = format!("http://{}/?token={}", program.address(), program.token());
+    browse(DESK, async |browser| {
+        browser.open(&url).await;
+        let home = browser.still().await;
+        let shown = browser.client.current_url().await.unwrap();
+        assert_eq!(shown.query(), None, "the address bar shows no token");
+        browser.drag((0.3, 0.5), (0.6, 0.5)).await;
+        let turned = browser
+            .sight_that(|sight| difference(sight, &home) > ALIKE)
+            .await;
+        browser.client.refresh().await.unwrap();
+        browser.said("#state", "done").await;
+        browser
+            .sight_that(|sight| difference(sight, &turned) < ALIKE)
+            .await;
+    });
+}
+
+fn nothing_of_the_page_is_closed_to_anyone() {
+    let program = Program::start(&["--clamp-indirect", "2"]);
+    let axe = fs::read_to_string(axe().unwrap()).unwrap();
+    for screen in [DESK, DARK, PHONE] {
+        browse(screen, async |browser| {
+            browser.open(&program.url).await;
+            browser.said("#state", "done").await;
+            for opened in [false, true] {
+                if opened {
+                    browser.press("?").await;
+                }
+                browser.run(&format!("{axe}; window.axe = axe")).await;
+                let script = "axe.run().then(arguments[0], (error) => arguments[0](String(error)))";
+                let found = browser
+                    .client
+                    .execute_async(script, Vec::new())
+                    .await
+                    .unwrap();
+                let rules = found["passes"].as_array().expect("a report").len();
+                assert!(rules > 15, "axe looked at it: {rules} rules passed");
+                let faults: Vec<String> = found["violations"]
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .map(|fault| {
+                        format!(
+                            "{} {}: {}",
+                            fault["impact"], fault["help"], fault["nodes"][0]["html"]
+                        )
+                    })
+                    .collect();
+                assert_eq!(faults, Vec::<String>::new(), "{screen:?}, dialog {opened}");
+            }
+        });
+    }
+}
+
+/// What checks for accessibility: a script that does not come with this repository.
+fn axe() -> Option<PathBuf> {
+    env::var_os("AXE_CORE")
+        .map(PathBuf::from)
+        .filter(|path| path.is_file())
+}
+
+/// What a browser shows on.
+#[derive(Clone, Copy, Debug)]
+struct Screen {
+    width: u32,
+    height: u32,
+    /// Small pixels, and fingers.
+    is_phone: bool,
+    is_dark: bool,
+}
+
+const DESK: Screen = Screen {
+    width: 1280,
+    height: 800,
+    is_phone: false,
+    is_dark: false,
+};
+
+const DARK: Screen = Screen {
+    is_dark: true,
+    ..DESK
+};
+
+const PHONE: Screen = Screen {
+    width: 390,
+    height: 844,
+    is_phone: true,
+    is_dark: false,
+};
+
+/// A browser and the driver behind it.
+struct Browser {
+    client: Client,
+    driver: Driver,
+}
+
+struct Driver(Child);
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Opens a browser for as long as `look` takes.
+fn browse(screen: Screen, look: impl AsyncFnOnce(&Browser)) {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let browser = Browser::start(screen).await;
+        look(&browser).await;
+        let Browser { client, driver } = browser;
+        client.close().await.unwrap();
+        drop(driver);
+    });
+}
+
+impl Browser {
+    async fn start(screen: Screen) -> Self {
+        let Screen { width, height, .. } = screen;
+        // The port is free, and nobody else takes it at once.
+        let port = TcpListener::bind("127.0.0.1:0")
+            .unwrap()
+            .local_addr()
+            .unwrap()
+            .port();
+        let driver = Command::new("chromedriver")
+            .arg(format!("--port={port}"))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let driver = Driver(driver);
+        let mut options = json!({ "args": [
+            "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+            format!("--window-size={width},{height}"),
+            format!("--blink-settings=preferredColorScheme={}", u8::from(!screen.is_dark)),
+        ] });
+        if screen.is_phone {
+            options["mobileEmulation"] = json!({ "deviceMetrics": {
+                "width": width, "height": height, "pixelRatio": 2.0, "touch": true,
+            } });
+        }
+        let capabilities = json!({
+            "goog:chromeOptions": options,
+        });
+        let Value::Object(capabilities) = capabilities else {
+            unreachable!("an object");
+        };
+        let begun = Instant::now();
+        loop {
+            let connected = ClientBuilder::new(HttpConnector::new())
+                .capabilities(capabilities.clone())
+                .connect(&format!("http://127.0.0.1:{port}"))
+                .await;
+            match connected {
+                Ok(client) => return Self { client, driver },
+                Err(error) => assert!(begun.elapsed() < PATIENCE, "{error}"),
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    }
+
+    async fn open(&self, url: &str) {
+        self.client.goto(url).await.unwrap();
+        self.run("document.body.click()").await;
+    }
+
+    async fn run(&self, script: &str) -> Value {
+        self.client.execute(script, Vec::new()).await.unwrap()
+    }
+
+    async fn click(&self, selector: &str) {
+        let found = self
+            .client
+            .wait()
+            .for_element(Locator::Css(selector))
+            .await
+            .unwrap();
+        found.click().await.unwrap();
+    }
+
+    /// Keys, as to whom nothing is chosen.
+    async fn press(&self, keys: &str) {
+        let body = self.client.active_element().await.unwrap();
+        body.send_keys(keys).await.unwrap();
+    }
+
+    /// Waits until an element says it.
+    async fn said(&self, selector: &str, wanted: &str) {
+        let begun = Instant::now();
+        let script = format!("return document.querySelector('{selector}').textContent");
+        loop {
+            let text = self.run(&script).await;
+            if text == wanted {
+                return;
+            }
+            assert!(
+                begun.elapsed() < PATIENCE,
+                "{selector} says {text}, not {wanted}"
+            );
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    /// Left, top, width and height of the picture's element.
+    async fn picture(&self) -> [f64; 4] {
+        let script = "const {x, y, width, height} = document.getElementById('picture').getBoundingClientRect(); \
+                      return [x, y, width, height]";
+        serde_json::from_value(self.run(script).await).unwrap()
+    }
+
+    /// With the left button, in parts of the picture.
+    async fn drag(&self, from: (f64, f64), to: (f64, f64)) {
+        let [left, top, width, height] = self.picture().await;
+        let place = |(x, y): (f64, f64), milliseconds| PointerAction::MoveTo {
+            duration: Some(Duration::from_millis(milliseconds)),
+            x: left + x * width,
+            y: top + y * height,
+        };
+        let hand = MouseActions::new("mouse".to_owned())
+            .then(place(from, 0))
+            .then(PointerAction::Down {
+                button: MOUSE_BUTTON_LEFT,
+            })
+            .then(place(to, 200))
+            .then(PointerAction::Up {
+                button: MOUSE_BUTTON_LEFT,
+            });
+        self.client.perform_actions(hand).await.unwrap();
+    }
+
+    /// What is seen of the picture, small enough that noise hardly counts.
+    async fn sight(&self) -> RgbImage {
+        let shot = self
+            .client
+            .find(Locator::Id("picture"))
+            .await
+            .unwrap()
+            .screenshot()
+            .await
+            .unwrap();
+        let shot = image::load_from_memory(&shot).unwrap().into_rgb8();
+        image::imageops::thumbnail(&shot, 64, 48)
+    }
+
+    async fn sight_that(&self, is_wanted: impl Fn(&RgbImage) -> bool) -> RgbImage {
+        let begun = Instant::now();
+        loop {
+            let sight = self.sight().await;
+            if is_wanted(&sight) {
+                return sight;
+            }
+            assert!(begun.elapsed() < PATIENCE, "the page never shows it");
+        }
+    }
+
+    /// The picture once the render is done.
+    async fn still(&self) -> RgbImage {
+        self.said("#state", "done").await;
+        self.sight_that(|sight| {
+            sight
+                .pixels()
+                .any(|pixel| pixel[0] != sight.get_pixel(0, 0)[0])
+        })
+        .await
+    }
+}

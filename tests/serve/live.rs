@@ -1,0 +1,452 @@
+//! What viewers see, and what they may do.
+
+use std::{
+    fs,
+    sync::mpsc,
+    thread,
+    time::{Duration, Instant},
+};
+
+use image::RgbImage;
+use libtest_mimic::Trial;
+use serde_json::Value;
+use tungstenite::{Message, protocol::frame::coding::CloseCode};
+
+use crate::{
+    add_tests,
+    program::{ENDLESS, PATIENCE, Program, folder, raysieve},
+    viewer::{Heard, Viewer, difference},
+};
+
+pub(crate) fn add(trials: &mut Vec<Trial>) {
+    add_tests!(
+        trials,
+        pictures_follow_the_hand_and_come_home,
+        a_picture_that_stands_still_is_exact,
+        figures_are_those_of_stats,
+        every_control_does_something,
+        all_see_what_one_does,
+        coming_back_in_the_middle_goes_on,
+        a_paused_render_shows_its_picture_to_who_comes,
+        a_viewer_that_stalls_slows_nobody_and_grows_nothing,
+        a_flood_of_orders_is_one_order,
+        what_is_not_understood_ends_its_viewer_alone,
+    );
+}
+
+/// JPEG and noise differ by less, other views by more.
+const ALIKE: f64 = 6.0;
+
+fn pictures_follow_the_hand_and_come_home() {
+    let program = Program::start(&["--spp", "16"]);
+    let mut viewer = Viewer::join(&program);
+    let home = still(&mut viewer);
+    assert_eq!(home.dimensions(), (160, 120));
+    let motions = [
+        r#"{"turn":[0.25,-0.05]}"#,
+        r#"{"pan":[0.3,0.1]}"#,
+        r#"{"dolly":5}"#,
+        r#"{"zoom":0.5}"#,
+        r#"{"act":"turn-left"}"#,
+        r#"{"act":"pan-up"}"#,
+        r#"{"act":"nearer"}"#,
+    ];
+    for motion in motions {
+        viewer.say(motion);
+        let moved = still_that(&mut viewer, |picture| *picture != home);
+        assert_eq!(moved.dimensions(), (160, 120), "{motion}");
+        viewer.say(r#"{"act":"home"}"#);
+        // To the bit.
+        still_that(&mut viewer, |picture| *picture == home);
+    }
+    // The scene goes with the hand, by as much.
+    viewer.say(r#"{"pan":[0.25,0]}"#);
+    let moved = still_that(&mut viewer, |picture| *picture != home);
+    let shifted = |x: u32, y: u32| (home.get_pixel(x, y), moved.get_pixel(x + 30, y));
+    let (mut alike, mut all) = (0, 0);
+    for (x, y) in (20..110).flat_map(|x| (50..90).map(move |y| (x, y))) {
+        let (from, to) = shifted(x, y);
+        all += 1;
+        alike += u32::from(from.0.iter().zip(to.0).all(|(a, b)| a.abs_diff(b) < 40));
+    }
+    assert!(
+        alike * 10 > all * 8,
+        "{alike} of {all} pixels went with the hand"
+    );
+}
+
+/// The picture once nothing changes.
+fn still(viewer: &mut Viewer) -> RgbImage {
+    still_that(viewer, |_| true)
+}
+
+/// The first of the pictures that stand still that is as wanted.
+fn still_that(viewer: &mut Viewer, is_wanted: impl Fn(&RgbImage) -> bool) -> RgbImage {
+    let begun = Instant::now();
+    loop {
+        let picture = viewer.encoded();
+        if picture.starts_with(b"\x89PNG") {
+            let picture = image::load_from_memory(&picture).unwrap().into_rgb8();
+            if is_wanted(&picture) {
+                return picture;
+            }
+        }
+        assert!(begun.elapsed() < PATIENCE);
+    }
+}
+
+fn a_picture_that_stands_still_is_exact() {
+    let program = Program::start(&["--exposure", "0.5", "--tone", "agx"]);
+    let mut viewer = Viewer::join(&program);
+    let seen = still(&mut viewer);
+    let saved = program.get("/picture.png", &[]);
+    assert_eq!(saved.header("content-type"), Some("image/png"));
+    assert_eq!(
+        saved.header("content-disposition"),
+        Some("attachment; filename=\"scene.png\"")
+    );
+    let saved = image::load_from_memory(&saved.body).unwrap().into_rgb8();
+    let folder = folder();
+    let headless = [
+        "scene.ron",
+        "--backend",
+        "cpu",
+        "--exposure",
+        "0.5",
+        "--tone",
+        "agx",
+        "-o",
+        "a.png",
+    ];
+    assert!(
+        raysieve(folder.path())
+            .args(headless)
+            .output()
+            .unwrap()
+            .status
+            .success()
+    );
+    let written = image::open(folder.path().join("a.png"))
+        .unwrap()
+        .into_rgb8();
+    assert!(seen == written, "what is seen is what would be written");
+    assert!(saved == written, "what is saved is what would be written");
+}
+
+fn figures_are_those_of_stats() {
+    let program = Program::start(&[
+        "--compaction",
+        "scan-scatter",
+        "--seed",
+        "7",
+        "--clamp-indirect",
+        "2",
+    ]);
+    let mut viewer = Viewer::join(&program);
+    let status = viewer.status_that(|status| status["state"] == "done");
+    let answer: Value = serde_json::from_str(program.get("/stats.json", &[]).text()).unwrap();
+    assert_eq!(status["stats"], answer, "one set of figures");
+    let folder = folder();
+    let headless = [
+        "scene.ron",
+        "--backend",
+        "cpu",
+        "--threads",
+        "1",
+        "--compaction",
+        "scan-scatter",
+        "--seed",
+        "7",
+        "--clamp-indirect",
+        "2",
+        "-o",
+        "a.png",
+        "--stats",
+        "a.json",
+    ];
+    assert!(
+        raysieve(folder.path())
+            .args(headless)
+            .output()
+            .unwrap()
+            .status
+            .success()
+    );
+    let written = fs::read(folder.path().join("a.json")).unwrap();
+    let written: Value = serde_json::from_slice(&written).unwrap();
+    // Times differ from run to run, and the hash is the finished film's.
+    let counted = |stats: &Value| {
+        let mut stats = stats.clone();
+        let fields = stats.as_object_mut().unwrap();
+        for time in [
+            "seconds",
+            "paths_per_second",
+            "rays_per_second",
+            "film_hash",
+        ] {
+            assert!(fields.remove(time).is_some(), "{time}");
+        }
+        for bounce in fields["bounces"].as_array_mut().unwrap() {
+            for stage in ["intersect_ms", "shade_ms", "shadow_ms", "compact_ms"] {
+                let time = bounce.as_object_mut().unwrap().remove(stage);
+                assert!(time.is_some_and(|time| time.is_f64()), "{stage}");
+            }
+        }
+        stats
+    };
+    assert_eq!(counted(&answer), counted(&written));
+}
+
+fn every_control_does_something() {
+    let program = Program::start(&["--spp", "100000"]);
+    let mut viewer = Viewer::join(&program);
+    viewer.status_that(|status| status["stats"]["spp"].as_u64() > Some(0));
+    let controls = viewer.greeting["controls"].as_array().unwrap().clone();
+    let mut own = Vec::new();
+    for (_, action) in controls.iter().flat_map(|control| {
+        let keys = control["keys"].as_array().unwrap();
+        keys.iter().map(|key| (key[0].clone(), key[1].clone()))
+    }) {
+        match action["render"].as_str() {
+            Some(change) => viewer.say(&format!(r#"{{"act":"{change}"}}"#)),
+            None => own.push(action["screen"].as_str().unwrap().to_owned()),
+        }
+    }
+    // The page has a function for each of its own.
+    own.sort();
+    own.dedup();
+    let page = program.get("/view.js", &[]);
+    for action in &own {
+        assert!(page.text().contains(&format!("  {action}: ")), "{action}");
+    }
+    assert!(
+        !own.contains(&"quit".to_owned()),
+        "a page does not end the program"
+    );
+    viewer.say(r#"{"act":"restart"}"#);
+    let mut told = |message: &str, field: fn(&Value) -> &Value, wanted: &str| {
+        viewer.say(message);
+        viewer.status_that(|status| field(status) == wanted);
+    };
+    for strategy in viewer_list(&program, "strategies") {
+        told(
+            &format!(r#"{{"strategy":"{strategy}"}}"#),
+            |status| &status["stats"]["compaction"],
+            &strategy,
+        );
+    }
+    for tone in viewer_list(&program, "tones") {
+        told(
+            &format!(r#"{{"tone":"{tone}"}}"#),
+            |status| &status["tone"],
+            &tone,
+        );
+    }
+    let before = viewer.status["exposure_stops"].as_f64().unwrap();
+    viewer.say(r#"{"act":"brighter"}"#);
+    viewer.status_that(|status| status["exposure_stops"] == before + 0.5);
+    viewer.say(r#"{"act":"pause"}"#);
+    viewer.status_that(|status| status["state"]["paused"]["samples"] == 100_000);
+    viewer.say(r#"{"act":"pause"}"#);
+    viewer.status_that(|status| status["state"]["rendering"]["progress"].as_f64() > Some(0.0));
+}
+
+fn viewer_list(program: &Program, name: &str) -> Vec<String> {
+    let viewer = Viewer::join(program);
+    let list = viewer.greeting[name].as_array().unwrap();
+    list.iter()
+        .map(|one| one.as_str().unwrap().to_owned())
+        .collect()
+}
+
+fn all_see_what_one_does() {
+    let program = Program::start(&["--spp", "16"]);
+    let (mut one, mut other) = (Viewer::join(&program), Viewer::join(&program));
+    let home = still(&mut one);
+    one.status_that(|status| status["viewers"] == 2);
+    one.say(r#"{"turn":[0.3,0]}"#);
+    let seen = other.picture_that(|picture| difference(picture, &home) > ALIKE);
+    one.picture_that(|picture| difference(picture, &seen) < ALIKE);
+    drop(other);
+    one.status_that(|status| status["viewers"] == 1);
+}
+
+fn coming_back_in_the_middle_goes_on() {
+    let program = Program::start(&ENDLESS);
+    let mut first = Viewer::join(&program);
+    first.say(r#"{"turn":[0.3,0]}"#);
+    first.say(r#"{"tone":"aces"}"#);
+    let before = first.status_that(|status| {
+        status["stats"]["spp"].as_u64() > Some(20) && status["tone"] == "aces"
+    });
+    let picture = first.picture_that(|_| true);
+    drop(first);
+    let mut again = Viewer::join(&program);
+    let same = again.picture_that(|_| true);
+    assert!(
+        difference(&same, &picture) < ALIKE,
+        "the view stays where it was moved to"
+    );
+    let after = again.status_that(|status| status["stats"]["spp"].is_u64());
+    assert!(
+        after["stats"]["spp"].as_u64() >= before["stats"]["spp"].as_u64(),
+        "it did not begin again"
+    );
+    assert_eq!(after["tone"], "aces");
+}
+
+fn a_paused_render_shows_its_picture_to_who_comes() {
+    let program = Program::start(&ENDLESS);
+    let mut viewer = Viewer::join(&program);
+    viewer.status_that(|status| status["stats"]["spp"].as_u64() > Some(2));
+    viewer.say(r#"{"act":"pause"}"#);
+    viewer.status_that(|status| status["state"]["paused"].is_object());
+    drop(viewer);
+    thread::sleep(Duration::from_millis(200));
+    let mut late = Viewer::join(&program);
+    late.picture_that(|picture| picture.dimensions() == (160, 120));
+    let before = late.status_that(|status| status["stats"].is_object());
+    thread::sleep(Duration::from_millis(300));
+    late.say(r#"{"act":"brighter"}"#);
+    let after = late.status_that(|status| status["exposure_stops"] == 0.5);
+    assert_eq!(
+        after["stats"]["spp"], before["stats"]["spp"],
+        "it stands still"
+    );
+    // Another view is shown all the same, and stands still.
+    late.say(r#"{"turn":[0.4,0]}"#);
+    let moved = late.status_that(|status| status["stats"]["spp"] != before["stats"]["spp"]);
+    assert!(moved["state"]["paused"].is_object());
+}
+
+/// Pictures that each viewer shall see beside a stalled one.
+const PICTURES: usize = 60;
+
+fn a_viewer_that_stalls_slows_nobody_and_grows_nothing() {
+    let program = Program::start(&[
+        "--size",
+        "640x480",
+        "--spp",
+        "10000000",
+        "--max-bounces",
+        "0",
+    ]);
+    // One reads nothing at all, one reads and shows nothing.
+    let deaf = Viewer::join(&program);
+    let mut blind = Viewer::join(&program);
+    let (done, finished) = mpsc::channel();
+    let rates: Vec<Duration> = thread::scope(|scope| {
+        for _ in 0..10 {
+            let (done, program) = (done.clone(), &program);
+            scope.spawn(move || {
+                let mut viewer = Viewer::join(program);
+                viewer.encoded();
+                let begun = Instant::now();
+                for _ in 0..PICTURES {
+                    viewer.encoded();
+                }
+                done.send(begun.elapsed()).unwrap();
+            });
+        }
+        let memory = program.memory();
+        let rates = (0..10)
+            .map(|_| finished.recv_timeout(PATIENCE).expect("pictures"))
+            .collect();
+        let grown = program.memory().saturating_sub(memory);
+        // Some pictures of 1.2 MB while they are developed, and ten viewers' buffers; not 600 pictures.
+        assert!(grown < 64 << 20, "{} MB more", grown >> 20);
+        rates
+    });
+    println!("{PICTURES} pictures took {rates:?}");
+    assert!(rates.iter().all(|took| *took < PATIENCE / 2), "{rates:?}");
+    // Two pictures were sent to the one that shows none, and no third.
+    let mut sent = 0;
+    blind
+        .socket
+        .get_ref()
+        .set_read_timeout(Some(Duration::from_millis(500)))
+        .unwrap();
+    while let Ok(message) = blind.socket.read() {
+        sent += usize::from(message.is_binary());
+    }
+    assert_eq!(sent, 2);
+    drop(deaf);
+}
+
+fn a_flood_of_orders_is_one_order() {
+    let program = Program::start(&ENDLESS);
+    let mut viewer = Viewer::join(&program);
+    let memory = program.memory();
+    for step in 0..50_000 {
+        let message = format!(r#"{{"turn":[{},0.0]}}"#, f64::from(step % 7) * 1e-3);
+        viewer.socket.write(Message::text(message)).unwrap();
+        if step % 100 == 0 {
+            viewer.socket.flush().unwrap();
+        }
+    }
+    viewer.say(r#"{"tone":"neutral"}"#);
+    viewer.status_that(|status| status["tone"] == "neutral");
+    viewer.picture_that(|_| true);
+    let grown = program.memory().saturating_sub(memory);
+    assert!(grown < 32 << 20, "{} MB more", grown >> 20);
+}
+
+fn what_is_not_understood_ends_its_viewer_alone() {
+    let mut program = Program::start(&ENDLESS);
+    let mut watcher = Viewer::join(&program);
+    let nonsense = [
+        "",
+        "{",
+        "null",
+        "[]",
+        "{}",
+        "\"quit\"",
+        r#"{"act":"quit"}"#,
+        r#"{"act":"no-such"}"#,
+        r#"{"turn":[0.1]}"#,
+        r#"{"turn":[1e999,0]}"#,
+        r#"{"turn":["a","b"]}"#,
+        r#"{"dolly":null}"#,
+        r#"{"strategy":"none"}"#,
+        r#"{"tone":"sepia"}"#,
+        r#"{"shown":1,"act":"pause"}"#,
+    ];
+    for message in nonsense {
+        let mut viewer = Viewer::join(&program);
+        viewer.say(message);
+        let farewell = loop {
+            if let Heard::Farewell(why) = viewer.hear() {
+                break why;
+            }
+        };
+        let (code, why) = farewell.expect("a reason");
+        assert_eq!(code, CloseCode::Policy, "{message}");
+        assert!(!why.is_empty(), "{message}");
+    }
+    // Too long, or not text: cut off in whatever way.
+    for message in [
+        Message::text("x".repeat(100_000)),
+        Message::binary(vec![0; 16]),
+    ] {
+        let mut viewer = Viewer::join(&program);
+        viewer.socket.send(message).unwrap();
+        while viewer.socket.read().is_ok() {}
+    }
+    // Numbers that a hand never gives, but JSON does.
+    for message in [
+        r#"{"turn":[1e38,-1e38]}"#,
+        r#"{"pan":[-1e38,1e38]}"#,
+        r#"{"dolly":1e38}"#,
+        r#"{"dolly":-1e38}"#,
+        r#"{"zoom":0}"#,
+        r#"{"zoom":-1e38}"#,
+        r#"{"zoom":1e39}"#,
+        r#"{"pan":[1e39,-1e39]}"#,
+    ] {
+        watcher.say(message);
+        watcher.picture_that(|picture| picture.width() > 0);
+    }
+    watcher.say(r#"{"act":"home"}"#);
+    watcher.picture_that(|_| true);
+    assert!(program.is_running());
+}

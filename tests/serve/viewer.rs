@@ -1,0 +1,149 @@
+//! A viewer that is no browser.
+
+use std::{net::TcpStream, time::Instant};
+
+use image::RgbImage;
+use serde_json::Value;
+use tungstenite::{
+    Error, Message, WebSocket, client::IntoClientRequest, http::HeaderValue,
+    protocol::frame::coding::CloseCode,
+};
+
+use crate::program::{PATIENCE, Program};
+
+/// A connection like a page's.
+pub(crate) struct Viewer {
+    pub(crate) socket: WebSocket<TcpStream>,
+    /// The newest figures and settings.
+    pub(crate) status: Value,
+    pub(crate) greeting: Value,
+}
+
+/// What the program says.
+pub(crate) enum Heard {
+    Picture(Vec<u8>),
+    Status,
+    Farewell(Option<(CloseCode, String)>),
+}
+
+impl Viewer {
+    /// Comes to look.
+    pub(crate) fn join(program: &Program) -> Self {
+        Self::join_with(program, &[]).expect("a place")
+    }
+
+    /// With more of the head; `Err` has the status of the refusal.
+    pub(crate) fn join_with(program: &Program, head: &[(&'static str, &str)]) -> Result<Self, u16> {
+        let url = format!("ws://{}/live", program.address());
+        let mut request = url.into_client_request().unwrap();
+        for &(name, value) in head {
+            request
+                .headers_mut()
+                .insert(name, HeaderValue::from_str(value).unwrap());
+        }
+        match tungstenite::client(request, program.connect()) {
+            Ok((socket, _)) => {
+                let mut viewer = Self {
+                    socket,
+                    status: Value::Null,
+                    greeting: Value::Null,
+                };
+                let Ok(Message::Text(greeting)) = viewer.socket.read() else {
+                    panic!("no greeting");
+                };
+                viewer.greeting = serde_json::from_str(&greeting).unwrap();
+                Ok(viewer)
+            }
+            Err(tungstenite::HandshakeError::Failure(Error::Http(answer))) => {
+                Err(answer.status().as_u16())
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    pub(crate) fn say(&mut self, message: &str) {
+        self.socket.send(Message::text(message)).unwrap();
+    }
+
+    /// What comes next; it answers a picture as a page does that shows it.
+    pub(crate) fn hear(&mut self) -> Heard {
+        let begun = Instant::now();
+        loop {
+            // The program's pulse is no news.
+            assert!(begun.elapsed() < PATIENCE, "it says nothing");
+            match self.socket.read() {
+                Ok(Message::Binary(picture)) => {
+                    // It may be the last.
+                    let _ = self.socket.send(Message::text("\"shown\""));
+                    return Heard::Picture(picture.into());
+                }
+                Ok(Message::Text(status)) => {
+                    self.status = serde_json::from_str(&status).unwrap();
+                    return Heard::Status;
+                }
+                Ok(Message::Close(why)) => {
+                    return Heard::Farewell(why.map(|why| (why.code, why.reason.to_string())));
+                }
+                Ok(_) => {}
+                Err(error) => panic!("{error}"),
+            }
+        }
+    }
+
+    /// The next picture.
+    pub(crate) fn encoded(&mut self) -> Vec<u8> {
+        loop {
+            match self.hear() {
+                Heard::Picture(picture) => return picture,
+                Heard::Status => {}
+                Heard::Farewell(why) => panic!("farewell: {why:?}"),
+            }
+        }
+    }
+
+    /// Pictures until one is as wanted.
+    #[track_caller]
+    pub(crate) fn picture_that(&mut self, is_wanted: impl Fn(&RgbImage) -> bool) -> RgbImage {
+        let begun = Instant::now();
+        loop {
+            let picture = image::load_from_memory(&self.encoded())
+                .unwrap()
+                .into_rgb8();
+            if is_wanted(&picture) {
+                return picture;
+            }
+            assert!(begun.elapsed() < PATIENCE, "no such picture");
+        }
+    }
+
+    /// Figures until they are as wanted.
+    #[track_caller]
+    pub(crate) fn status_that(&mut self, is_wanted: impl Fn(&Value) -> bool) -> Value {
+        let begun = Instant::now();
+        while !is_wanted(&self.status) {
+            if let Heard::Farewell(why) = self.hear() {
+                panic!("farewell: {why:?}");
+            }
+            assert!(
+                begun.elapsed() < PATIENCE,
+                "no such figures: {}",
+                self.status
+            );
+        }
+        self.status.clone()
+    }
+}
+
+/// Mean of the channels' differences, of 255; all of it if the sizes differ.
+pub(crate) fn difference(a: &RgbImage, b: &RgbImage) -> f64 {
+    if a.dimensions() != b.dimensions() {
+        return 255.0;
+    }
+    let sum: u64 = a
+        .as_raw()
+        .iter()
+        .zip(b.as_raw())
+        .map(|(a, b)| u64::from(a.abs_diff(*b)))
+        .sum();
+    sum as f64 / a.as_raw().len() as f64
+}
