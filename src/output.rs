@@ -70,7 +70,9 @@ pub fn write_picture(path: &Path, part: &Part, look: Look, layers: &Layers) -> R
 
 /// Writes `picture` as a PNG, with where it came from as text chunks: program, scene, samples, seed and film hash.
 pub fn write_png(path: &Path, picture: &Picture, stats: &Stats, look: Look) -> Result<(), Error> {
-    write_whole(path, |file| encode_png(file, picture, stats, look))
+    write_whole(path, |file| {
+        encode_png(file, picture, stats, look, png::Compression::default())
+    })
 }
 
 /// Writes the statistics as JSON.
@@ -153,12 +155,13 @@ fn not_written(path: &Path, error: &io::Error) -> Error {
     }
 }
 
-/// What `write_png` writes.
+/// The bytes of a PNG, in more or less time.
 pub(crate) fn encode_png(
     file: &mut impl Write,
     picture: &Picture,
     stats: &Stats,
     look: Look,
+    compression: png::Compression,
 ) -> io::Result<()> {
     let mut rgba = tone::to_srgb8(picture, look.exposure_stops, look.tone);
     if look.overlay {
@@ -170,6 +173,7 @@ pub(crate) fn encode_png(
         .collect();
 
     let mut encoder = png::Encoder::new(file, picture.width, picture.height);
+    encoder.set_compression(compression);
     encoder.set_color(png::ColorType::Rgb);
     encoder.set_depth(png::BitDepth::Eight);
     encoder.set_source_srgb(png::SrgbRenderingIntent::Perceptual);

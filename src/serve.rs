@@ -127,6 +127,11 @@ impl Server {
             ..
         } = self;
         let bell = Arc::default();
+        // The page has the figures beside the picture.
+        let look = Look {
+            overlay: false,
+            ..look
+        };
         let session = Session::start(
             Box::new(renderer),
             scene,

@@ -26,10 +26,12 @@ pub(super) fn passing(shown: &Shown, look: Look) -> Result<Bytes, String> {
     Ok(jpeg.into())
 }
 
-/// For one that stays: a PNG, to the bit the one that would be saved.
+/// For one that stays: a PNG of the pixels that would be saved. A third larger than one packed well, and there in a
+/// tenth of the time.
 pub(super) fn exact(shown: &Shown, look: Look) -> Result<Bytes, String> {
-    let mut png = Vec::new();
-    output::encode_png(&mut png, &shown.picture, &shown.stats, look)
+    let mut bytes = Vec::new();
+    let Shown { picture, stats, .. } = shown;
+    output::encode_png(&mut bytes, picture, stats, look, png::Compression::Fast)
         .map_err(|error| error.to_string())?;
-    Ok(png.into())
+    Ok(bytes.into())
 }

@@ -39,6 +39,7 @@ fn help_teaches_every_option() {
         "--wave-size",
         "--threads",
         "--headless",
+        "--serve",
         "-o, --output",
         "--stats",
         "--overlay",
@@ -55,7 +56,7 @@ fn help_teaches_every_option() {
     }
     for part in [
         "Examples:",
-        "In the window:",
+        "In the window, and on the page of --serve:",
         "Exit codes:",
         "[default: auto]",
         "look-back, ",

@@ -208,8 +208,8 @@ impl Desktop {
         ]);
     }
 
-    /// Drags with the left button from the middle of the window.
-    pub(crate) fn drag(&self, right: i32, down: i32) {
+    /// Drags with a button of this number from the middle of the window.
+    pub(crate) fn drag(&self, button: &str, right: i32, down: i32) {
         let shot = self.shot();
         let (x, y) = (
             (shot.width() / 2).to_string(),
@@ -222,7 +222,7 @@ impl Desktop {
             &x,
             &y,
             "mousedown",
-            "1",
+            button,
         ]);
         for _ in 0..4 {
             self.hand(&[
@@ -233,7 +233,7 @@ impl Desktop {
                 &(down / 4).to_string(),
             ]);
         }
-        self.hand(&["mouseup", "1"]);
+        self.hand(&["mouseup", button]);
     }
 
     /// Turns the wheel towards the user.

@@ -198,8 +198,16 @@ fn mouse_moves_the_camera_and_home_brings_it_back() {
         desktop.press(&["0"]);
         desktop.until_same(&home, "the picture of the scene's own camera");
     };
-    desktop.drag(120, 40);
+    desktop.drag("1", 120, 40);
     moved("the scene turned");
+    desktop.drag("3", 120, 40);
+    moved("the scene moved aside");
+    desktop.press(&["Right", "Right", "Up"]);
+    moved("the scene turned by keys");
+    desktop.press(&["shift+Left", "shift+Left", "shift+Down"]);
+    moved("the scene moved aside by keys");
+    desktop.press(&["Next", "Next", "Next"]);
+    moved("the scene from farther away by keys");
     desktop.wheel_back(5);
     moved("the scene from farther away");
 }

@@ -1,0 +1,100 @@
+//! Looks at a page that `raysieve SCENE --serve` serves on this machine, as a browser does, and tells how many pictures
+//! come, how large they are, and how long one takes that answers a hand:
+//! `cargo run --example page_speed -- 127.0.0.1:8080 [SECONDS]`.
+
+use std::{
+    env,
+    error::Error,
+    io::ErrorKind,
+    net::TcpStream,
+    time::{Duration, Instant},
+};
+
+use tungstenite::{Message, WebSocket};
+
+/// Without a picture for so long, none is on its way.
+const QUIET: Duration = Duration::from_millis(700);
+
+/// Motions whose answer is timed.
+const MOTIONS: usize = 20;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let address = arguments
+        .first()
+        .ok_or("name an address, such as 127.0.0.1:8080")?;
+    let seconds = arguments
+        .get(1)
+        .map_or(Ok(10.0), |seconds| seconds.parse())?;
+    let stream = TcpStream::connect(address)?;
+    let (mut page, _) = tungstenite::client(format!("ws://{address}/live"), stream)?;
+
+    picture(&mut page)?;
+    let (begun, mut lengths) = (Instant::now(), Vec::new());
+    while begun.elapsed().as_secs_f64() < seconds {
+        lengths.push(picture(&mut page)?.ok_or("no pictures come: is the render done?")?);
+    }
+    let rate = lengths.len() as f64 / begun.elapsed().as_secs_f64();
+    lengths.sort();
+    let middle = lengths[lengths.len() / 2];
+    println!(
+        "{rate:.1} pictures a second, {} kB each in the median",
+        middle / 1000
+    );
+
+    // While a hand moves without a rest.
+    let (begun, mut moved) = (Instant::now(), 0);
+    while begun.elapsed().as_secs_f64() < seconds {
+        page.send(Message::text(r#"{"turn":[0.002,0]}"#))?;
+        moved += usize::from(picture(&mut page)?.is_some());
+    }
+    let rate = f64::from(moved as u32) / begun.elapsed().as_secs_f64();
+    println!("{rate:.1} pictures a second while a hand moves");
+
+    page.send(Message::text(r#"{"act":"pause"}"#))?;
+    let mut answers = Vec::new();
+    for _ in 0..MOTIONS {
+        while picture(&mut page)?.is_some() {}
+        let begun = Instant::now();
+        page.send(Message::text(r#"{"turn":[0.01,0]}"#))?;
+        if picture(&mut page)?.is_some() {
+            answers.push(begun.elapsed());
+        }
+    }
+    page.send(Message::text(r#"{"act":"pause"}"#))?;
+    answers.sort();
+    let milliseconds = |part: usize| {
+        let answer = answers.get(part * answers.len().saturating_sub(1) / 4);
+        answer.map_or(f64::NAN, |answer| answer.as_secs_f64() * 1e3)
+    };
+    println!(
+        "from a motion to its picture {:.1} ms in the median, half of all within {:.1} to {:.1} ms ({} of {MOTIONS} answered)",
+        milliseconds(2),
+        milliseconds(1),
+        milliseconds(3),
+        answers.len()
+    );
+    Ok(())
+}
+
+/// The next picture's bytes; `None` if there is none for a while.
+fn picture(page: &mut WebSocket<TcpStream>) -> Result<Option<usize>, Box<dyn Error>> {
+    let begun = Instant::now();
+    while let Some(left) = QUIET
+        .checked_sub(begun.elapsed())
+        .filter(|left| !left.is_zero())
+    {
+        page.get_ref().set_read_timeout(Some(left))?;
+        match page.read() {
+            Ok(Message::Binary(bytes)) => {
+                page.send(Message::text("\"shown\""))?;
+                return Ok(Some(bytes.len()));
+            }
+            Ok(_) => {}
+            Err(tungstenite::Error::Io(error))
+                if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(None)
+}
