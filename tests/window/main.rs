@@ -172,6 +172,8 @@ fn pause_holds_and_restart_begins_again() {
     eventually("some samples are there", || (samples() >= 8).then_some(()));
     desktop.press(&["space"]);
     desktop.until_title("paused");
+    // The window is drawn a moment after its title.
+    thread::sleep(Duration::from_millis(500));
     let held = samples();
     let picture = desktop.shot();
     thread::sleep(Duration::from_millis(700));
