@@ -36,9 +36,6 @@ const MEMORY_SHARE: u64 = 4;
 const MOST_TOGETHER: u32 = 2;
 /// A path's number and a pixel's add up in 32 bits.
 const MOST_PATHS: u32 = 1 << 31;
-/// How long the waves render before they show what they have.
-const SLICE: Duration = Duration::from_millis(50);
-
 /// Where a scene is rendered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BackendChoice {
@@ -277,9 +274,9 @@ impl Backend {
         })
     }
 
-    /// Deals spans to all waves for a while, or until none is left; what the waves counted that have landed.
-    pub(crate) fn advance(&mut self, spans: &Spans) -> Result<Vec<Report>, Error> {
-        let deadline = Instant::now() + SLICE;
+    /// Deals spans to all waves for so long, or until none is left; what the waves counted that have landed.
+    pub(crate) fn advance(&mut self, spans: &Spans, slice: Duration) -> Result<Vec<Report>, Error> {
+        let deadline = Instant::now() + slice;
         let waves = &self.waves;
         let reports = self
             .pool

@@ -22,6 +22,9 @@ use crate::{
     world::World,
 };
 
+/// How long the waves render before they show what they have. The shorter, the more of a processor waits for the last wave.
+const SLICE: Duration = Duration::from_millis(50);
+
 /// A scene that is being rendered.
 pub struct Renderer {
     backend: Backend,
@@ -87,6 +90,11 @@ impl Renderer {
 
     /// Renders for some 50 ms; `false` when all samples are done.
     pub fn advance(&mut self) -> Result<bool, Error> {
+        self.advance_for(SLICE)
+    }
+
+    /// Renders for at least so long, until the waves that began in it end; `false` when all samples are done.
+    pub fn advance_for(&mut self, slice: Duration) -> Result<bool, Error> {
         let end = self.range.end;
         let begun = Instant::now();
         let spans = Spans {
@@ -97,7 +105,7 @@ impl Renderer {
             next: AtomicU64::new(self.done),
             end,
         };
-        let reports = self.backend.advance(&spans)?;
+        let reports = self.backend.advance(&spans, slice)?;
         self.done = spans.next.into_inner().min(end);
         self.add(&reports);
         if self.done == end {

@@ -7,6 +7,7 @@
 
 mod access;
 mod address;
+mod bell;
 mod connections;
 mod encode;
 mod hub;
@@ -14,18 +15,12 @@ mod messages;
 mod pages;
 mod viewer;
 
-use std::{
-    io,
-    net::{SocketAddr, TcpListener},
-    sync::Arc,
-    thread,
-    time::Duration,
-};
+use std::{io, net::TcpListener, sync::Arc, thread, time::Duration};
 
 use compaction::select::Strategy;
 use tokio::sync::watch;
 
-use self::{access::Access, hub::Hub};
+use self::{access::Access, bell::Bell, hub::Hub};
 use crate::{
     Error, live::Session, output::Look, quiet::panic_text, renderer::Renderer, scene::Scene,
 };
@@ -126,7 +121,7 @@ impl Server {
             stopper,
             ..
         } = self;
-        let bell = Arc::default();
+        let bell = Arc::<Bell>::default();
         // The page has the figures beside the picture.
         let look = Look {
             overlay: false,
@@ -138,7 +133,7 @@ impl Server {
             strategy,
             look,
             INTERVAL,
-            hub::teller(&bell),
+            bell::teller(&bell),
         )
         .map_err(|(_, error)| serve(&error))?;
         let hub = Arc::new(Hub::new(session, scene, bell, stopper.0));
@@ -183,12 +178,5 @@ fn serve_pages(listener: TcpListener, access: Access, hub: &Arc<Hub>) -> Result<
 fn serve(problem: &impl ToString) -> Error {
     Error::Serve {
         problem: problem.to_string(),
-    }
-}
-
-/// A free port of this machine's own.
-impl Default for Address {
-    fn default() -> Self {
-        Address::from(SocketAddr::from(([127, 0, 0, 1], 0)))
     }
 }

@@ -2,6 +2,7 @@
 
 use std::{
     io, mem,
+    ops::RangeInclusive,
     sync::{Arc, Condvar, Mutex, PoisonError, mpsc},
     thread::{self, JoinHandle},
     time::{Duration, Instant},
@@ -241,7 +242,7 @@ impl<T: Fn(Told)> Work<T> {
         while let Some(orders) = self.orders.collect(!self.is_working()) {
             let changed = self.obey(orders)?;
             if self.is_working() {
-                self.done = !self.renderer.advance()?;
+                self.done = !self.renderer.advance_for(self.outlet.slice())?;
                 self.stats = self.renderer.stats();
                 self.speed = self.stats.paths_per_second;
             }
@@ -351,7 +352,17 @@ const PATIENCE: Duration = Duration::from_millis(300);
 /// Between two pictures lies so many times what a picture takes.
 const PICTURE_SPACING: u32 = 4;
 
+/// What the renderer works at least before it is asked again, and at most.
+const SLICES: RangeInclusive<Duration> = Duration::from_millis(8)..=Duration::from_millis(50);
+
 impl<T: Fn(Told)> Outlet<T> {
+    /// Until the next picture is due.
+    fn slice(&self) -> Duration {
+        let shown = self.published.map_or(Duration::ZERO, |at| at.elapsed());
+        let left = self.pause.saturating_sub(shown);
+        left.clamp(*SLICES.start(), *SLICES.end())
+    }
+
     fn is_due(&self, samples: u32) -> bool {
         self.published
             .is_none_or(|published| published.elapsed() >= self.pause)

@@ -5,7 +5,7 @@
 
 use std::{
     mem::{self, Discriminant},
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -14,11 +14,12 @@ use rayon::ThreadPool;
 use tokio::sync::watch;
 
 use super::{
+    bell::{Bell, lock},
     encode,
     messages::{Asked, Status},
 };
 use crate::{
-    live::{Motion, Session, Shown, State, Told},
+    live::{Motion, Session, Shown, State},
     output::Look,
     scene::Scene,
     stats::Stats,
@@ -38,23 +39,8 @@ pub(super) struct Hub {
     viewers: watch::Sender<usize>,
     stop: watch::Sender<bool>,
     scene: String,
-}
-
-/// Wakes the developing thread.
-#[derive(Default)]
-pub(super) struct Bell {
-    rung: Mutex<Rung>,
-    changed: Condvar,
-}
-
-/// What happened since it was last seen to.
-#[derive(Default)]
-struct Rung {
-    frame: bool,
-    /// Of viewers or of what they set.
-    change: bool,
-    note: Option<String>,
-    ended: bool,
+    /// To encode a picture that is saved: one at a time is enough.
+    pub(super) saving: tokio::sync::Mutex<()>,
 }
 
 /// Between two sums of the figures: they are for reading.
@@ -62,46 +48,6 @@ const STATUS_INTERVAL: Duration = Duration::from_millis(200);
 
 /// A picture that stood still for so long is sent exactly.
 const SETTLE_TIME: Duration = Duration::from_millis(250);
-
-/// What the render thread tells the hub by.
-pub(super) fn teller(bell: &Arc<Bell>) -> impl Fn(Told) + Send + 'static {
-    let bell = bell.clone();
-    move |told| {
-        bell.ring(|rung| match told {
-            Told::Frame => rung.frame = true,
-            Told::Note(note) => rung.note = Some(note),
-            Told::Ended => rung.ended = true,
-        });
-    }
-}
-
-impl Bell {
-    fn ring(&self, change: impl FnOnce(&mut Rung)) {
-        change(&mut lock(&self.rung));
-        self.changed.notify_one();
-    }
-
-    /// Waits until it is rung, or for so long.
-    fn wait(&self, until: Option<Instant>) -> Rung {
-        let silent =
-            |rung: &mut Rung| !(rung.frame || rung.change || rung.note.is_some() || rung.ended);
-        let rung = lock(&self.rung);
-        let mut rung = match until {
-            Some(until) => {
-                let wait = until.saturating_duration_since(Instant::now());
-                self.changed
-                    .wait_timeout_while(rung, wait, silent)
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .0
-            }
-            None => self
-                .changed
-                .wait_while(rung, silent)
-                .unwrap_or_else(PoisonError::into_inner),
-        };
-        mem::take(&mut *rung)
-    }
-}
 
 impl Hub {
     pub(super) fn new(
@@ -125,6 +71,7 @@ impl Hub {
                 .unwrap_or_default()
                 .to_string_lossy()
                 .into_owned(),
+            saving: tokio::sync::Mutex::default(),
         }
     }
 
@@ -335,8 +282,4 @@ impl Drop for Place {
         self.0.viewers.send_modify(|viewers| *viewers -= 1);
         self.0.bell.ring(|rung| rung.change = true);
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -106,11 +106,13 @@ async fn live(State(hub): State<Arc<Hub>>, request: Request) -> Response {
 }
 
 async fn picture(State(hub): State<Arc<Hub>>) -> Response {
+    let turn = hub.saving.lock().await;
     let Some((shown, look)) = hub.shown() else {
         return refusal(StatusCode::NOT_FOUND, "there is no picture yet");
     };
     // Takes long enough to hold up the others.
     let encoded = tokio::task::spawn_blocking(move || encode::exact(&shown, look)).await;
+    drop(turn);
     match encoded {
         Ok(Ok(png)) => {
             let name: String = hub
