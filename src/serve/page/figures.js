@@ -111,7 +111,7 @@ const times = new Table(at("times"), TIMES, threeDigits);
 export function showFigures({ stats, state, size, viewers }) {
   const scene = stats.scene.split(/[\\/]/).pop();
   write(at("scene"), scene);
-  write(at("device"), `${stats.backend}: ${stats.device} · ${size[0]} × ${size[1]}`);
+  write(at("device"), `${stats.backend}: ${stats.device} · ${size[0]}\u00a0×\u00a0${size[1]}`);
   const going = state.rendering ?? state.paused;
   const samples = going ? `${stats.spp} of ${going.samples} samples` : `${stats.spp} samples`;
   write(at("samples"), samples);
