@@ -1,0 +1,281 @@
+//! How surfaces scatter.
+
+use glam::Vec3;
+use raysieve::{
+    bsdf::{
+        Bsdf, NO_VALUE, bsdf_of, bsdf_sample, bsdf_value, compensate_glass, compensate_metal,
+        glass_value, is_specular, layered_value, metal_reflectance, metal_value, reflected_again,
+        reflected_once, resolve_layers, sample_layers, sample_rough, sample_specular, share,
+    },
+    material::{Material, reflect},
+    math::{dot, normalize},
+};
+
+use super::{
+    Case,
+    energy::{table, tables},
+    twin,
+};
+use crate::inputs::Inputs;
+
+/// A normal and a direction to the eye, mostly on the normal's side.
+fn facing(inputs: &mut Inputs) -> (Vec3, Vec3) {
+    let (normal, to_eye): (Vec3, Vec3) = (inputs.draw(), inputs.draw());
+    let behind = dot(normal, to_eye) < 0.0 && inputs.below(8) > 0;
+    (normal, if behind { -to_eye } else { to_eye })
+}
+
+/// A material as it was hit, with a normal and a direction to the eye.
+fn seen(inputs: &mut Inputs) -> (Bsdf, Vec3, Vec3) {
+    let material: Material = inputs.draw();
+    let (normal, to_eye) = facing(inputs);
+    // A coat's normal is mostly that of the layers below, or about it.
+    let coat_normal = match inputs.below(4) {
+        0 => inputs.draw(),
+        1 => normalize(normal + inputs.direction() * 0.3),
+        _ => normal,
+    };
+    let (cos_eye, cos_coat) = (dot(normal, to_eye), dot(coat_normal, to_eye));
+    let bsdf = Bsdf {
+        coat_normal,
+        ..bsdf_of(tables(), &material, cos_eye, cos_coat, inputs.draw())
+    };
+    (bsdf, normal, to_eye)
+}
+
+/// The same, with a direction to a light.
+fn lit_surface(inputs: &mut Inputs) -> (Bsdf, Vec3, Vec3, Vec3) {
+    let (bsdf, normal, to_eye) = seen(inputs);
+    let to_light = match inputs.below(4) {
+        0 => inputs.draw(),
+        // About where light is reflected to.
+        1 => normalize(reflect(-to_eye, normal) + inputs.direction() * 0.01),
+        _ => inputs.direction(),
+    };
+    (bsdf, normal, to_eye, to_light)
+}
+
+/// The same, with numbers to sample with.
+fn sampled_surface(inputs: &mut Inputs) -> (Bsdf, Vec3, Vec3, f32, f32, f32) {
+    let (bsdf, normal, to_eye) = seen(inputs);
+    let (choice, u, v) = (inputs.unit(), inputs.unit(), inputs.unit());
+    (bsdf, normal, to_eye, choice, u, v)
+}
+
+pub(super) fn cases() -> Vec<Case> {
+    vec![
+        Case::new(("bsdf", "no_value", "no_value"), |_| (), |()| NO_VALUE),
+        twin!("bsdf", "share", |part: f32, whole: f32| share(part, whole)),
+        twin!(
+            (
+                "bsdf",
+                "compensate_metal",
+                "+[](Bsdf bsdf, f32 cos_eye) {
+                    compensate_metal((const f32 *)calls::energy.data(), bsdf, cos_eye);
+                    return bsdf;
+                }"
+            ),
+            |inputs| (seen(inputs).0, inputs.draw()),
+            |bsdf: Bsdf, cos_eye: f32| {
+                let mut bsdf = bsdf;
+                compensate_metal(tables(), &mut bsdf, cos_eye);
+                bsdf
+            }
+        ),
+        twin!(
+            (
+                "bsdf",
+                "compensate_glass",
+                "+[](Bsdf bsdf, f32 cos_eye, bool front) {
+                    compensate_glass((const f32 *)calls::energy.data(), bsdf, cos_eye, front);
+                    return bsdf;
+                }"
+            ),
+            |inputs| (seen(inputs).0, inputs.draw(), inputs.draw()),
+            |bsdf: Bsdf, cos_eye: f32, front: bool| {
+                let mut bsdf = bsdf;
+                compensate_glass(tables(), &mut bsdf, cos_eye, front);
+                bsdf
+            }
+        ),
+        twin!(
+            (
+                "bsdf",
+                "reflected_once",
+                "+[](u32 table, f32 alpha, f32 cosine, f32 head_on, f32 grazing) {
+                    return reflected_once((const f32 *)calls::energy.data(), table, alpha, cosine, head_on, grazing);
+                }"
+            ),
+            |inputs| (table(inputs), inputs.draw(), inputs.draw(), inputs.draw(), inputs.draw()),
+            |table: u32, alpha: f32, cosine: f32, head_on: f32, grazing: f32| reflected_once(
+                tables(),
+                table,
+                alpha,
+                cosine,
+                head_on,
+                grazing
+            )
+        ),
+        twin!(
+            (
+                "bsdf",
+                "resolve_layers",
+                "+[](Bsdf bsdf, Material material, f32 cos_eye, f32 cos_coat, bool front) {
+                    resolve_layers((const f32 *)calls::energy.data(), bsdf, material, cos_eye, cos_coat, front);
+                    return bsdf;
+                }"
+            ),
+            |inputs| {
+                let bsdf = seen(inputs).0;
+                let (cos_eye, cos_coat) = (inputs.draw(), inputs.draw());
+                (bsdf, inputs.draw(), cos_eye, cos_coat, inputs.draw())
+            },
+            |bsdf: Bsdf, material: Material, cos_eye: f32, cos_coat: f32, front: bool| {
+                let mut bsdf = bsdf;
+                resolve_layers(tables(), &mut bsdf, &material, cos_eye, cos_coat, front);
+                bsdf
+            }
+        ),
+        twin!(
+            (
+                "bsdf",
+                "bsdf_of",
+                "+[](Material material, f32 cos_eye, f32 cos_coat, bool front) {
+                    return bsdf_of((const f32 *)calls::energy.data(), material, cos_eye, cos_coat, front);
+                }"
+            ),
+            |inputs| (inputs.draw(), inputs.draw(), inputs.draw(), inputs.draw()),
+            |material: Material, cos_eye: f32, cos_coat: f32, front: bool| bsdf_of(
+                tables(),
+                &material,
+                cos_eye,
+                cos_coat,
+                front
+            )
+        ),
+        twin!(
+            ("bsdf", "is_specular", "is_specular"),
+            |inputs| (seen(inputs).0,),
+            |bsdf: Bsdf| is_specular(&bsdf)
+        ),
+        twin!(
+            ("bsdf", "metal_reflectance", "metal_reflectance"),
+            |inputs| (seen(inputs).0, inputs.draw()),
+            |bsdf: Bsdf, cosine: f32| metal_reflectance(&bsdf, cosine)
+        ),
+        twin!("bsdf", "reflected_again", |mean: f32, lost: f32| {
+            reflected_again(mean, lost)
+        }),
+        twin!(
+            (
+                "bsdf",
+                "metal_value",
+                "+[](Bsdf bsdf, Vec3 normal, Vec3 to_eye, Vec3 to_light) {
+                    return metal_value((const f32 *)calls::energy.data(), bsdf, normal, to_eye, to_light);
+                }"
+            ),
+            lit_surface,
+            |bsdf: Bsdf, normal: Vec3, to_eye: Vec3, to_light: Vec3| metal_value(
+                tables(),
+                &bsdf,
+                normal,
+                to_eye,
+                to_light
+            )
+        ),
+        twin!(
+            (
+                "bsdf",
+                "glass_value",
+                "+[](Bsdf bsdf, Vec3 normal, Vec3 to_eye, Vec3 to_light) {
+                    return glass_value((const f32 *)calls::energy.data(), bsdf, normal, to_eye, to_light);
+                }"
+            ),
+            lit_surface,
+            |bsdf: Bsdf, normal: Vec3, to_eye: Vec3, to_light: Vec3| glass_value(
+                tables(),
+                &bsdf,
+                normal,
+                to_eye,
+                to_light
+            )
+        ),
+        twin!(
+            (
+                "bsdf",
+                "layered_value",
+                "+[](Bsdf bsdf, Vec3 normal, Vec3 to_eye, Vec3 to_light) {
+                    return layered_value((const f32 *)calls::energy.data(), bsdf, normal, to_eye, to_light);
+                }"
+            ),
+            lit_surface,
+            |bsdf: Bsdf, normal: Vec3, to_eye: Vec3, to_light: Vec3| layered_value(
+                tables(),
+                &bsdf,
+                normal,
+                to_eye,
+                to_light
+            )
+        ),
+        twin!(
+            (
+                "bsdf",
+                "bsdf_value",
+                "+[](Bsdf bsdf, Vec3 normal, Vec3 to_eye, Vec3 to_light) {
+                    return bsdf_value((const f32 *)calls::energy.data(), bsdf, normal, to_eye, to_light);
+                }"
+            ),
+            lit_surface,
+            |bsdf: Bsdf, normal: Vec3, to_eye: Vec3, to_light: Vec3| bsdf_value(
+                tables(),
+                &bsdf,
+                normal,
+                to_eye,
+                to_light
+            )
+        ),
+        twin!(
+            ("bsdf", "sample_specular", "sample_specular"),
+            |inputs| {
+                let (bsdf, normal, to_eye) = seen(inputs);
+                (bsdf, normal, to_eye, inputs.unit())
+            },
+            |bsdf: Bsdf, normal: Vec3, to_eye: Vec3, choice: f32| sample_specular(
+                &bsdf, normal, to_eye, choice
+            )
+        ),
+        twin!(
+            ("bsdf", "sample_rough", "sample_rough"),
+            sampled_surface,
+            |bsdf: Bsdf, normal: Vec3, to_eye: Vec3, choice: f32, u: f32, v: f32| sample_rough(
+                &bsdf, normal, to_eye, choice, u, v
+            )
+        ),
+        twin!(
+            ("bsdf", "sample_layers", "sample_layers"),
+            sampled_surface,
+            |bsdf: Bsdf, normal: Vec3, to_eye: Vec3, choice: f32, u: f32, v: f32| sample_layers(
+                &bsdf, normal, to_eye, choice, u, v
+            )
+        ),
+        twin!(
+            (
+                "bsdf",
+                "bsdf_sample",
+                "+[](Bsdf bsdf, Vec3 normal, Vec3 to_eye, f32 choice, f32 u, f32 v) {
+                    return bsdf_sample((const f32 *)calls::energy.data(), bsdf, normal, to_eye, choice, u, v);
+                }"
+            ),
+            sampled_surface,
+            |bsdf: Bsdf, normal: Vec3, to_eye: Vec3, choice: f32, u: f32, v: f32| bsdf_sample(
+                tables(),
+                &bsdf,
+                normal,
+                to_eye,
+                choice,
+                u,
+                v
+            )
+        ),
+    ]
+}

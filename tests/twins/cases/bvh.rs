@@ -1,0 +1,177 @@
+//! Trees of boxes.
+
+use glam::Vec3;
+use raysieve::{
+    bvh::{
+        BoxRay, Bytes8, Node, PlacedScene, box_ray, first_plane, hit_children, inverse, nearest,
+        nearest_placed, occluded, occluded_placed, plane, shift, slack, spacing, step,
+    },
+    path::{NO_PRIMITIVE, Ray, ShadowRay},
+};
+
+use super::{Case, twin};
+use crate::inputs::{Harvest, Inputs};
+
+/// A node of the scene or drawn, and a ray of finite numbers: boxes may be seen as anything by a ray that is no ray.
+fn node_and_ray(inputs: &mut Inputs) -> (Node, BoxRay, f32) {
+    let (ray, hit) = inputs.one_of(&inputs.harvest.hits);
+    let mut node: Node = inputs.draw();
+    if inputs.draw() {
+        let exponents = [0, 8, 16].map(|bits| (97 + inputs.below(60) as u32) << bits);
+        let mut bytes = || inputs.draw::<Bytes8>();
+        node = Node {
+            exponents: exponents.iter().sum(),
+            meta: bytes(),
+            min_x: bytes(),
+            max_x: bytes(),
+            min_y: bytes(),
+            max_y: bytes(),
+            min_z: bytes(),
+            max_z: bytes(),
+            ..node
+        };
+    }
+    let direction = inputs.draw();
+    let distance = inputs.one_of(&[f32::MAX, hit.distance, 1e-3]);
+    let extent = inputs.harvest.world.surroundings.extent;
+    let boxes = box_ray(
+        ray.origin,
+        inputs.one_of(&[ray.direction, direction]),
+        slack(ray.origin, extent),
+    );
+    (node, boxes, distance)
+}
+
+pub(super) fn cases() -> Vec<Case> {
+    vec![
+        twin!("bvh", "step", |direction: f32, slack: f32| step(
+            direction, slack
+        )),
+        twin!("bvh", "inverse", |direction: Vec3| inverse(direction)),
+        twin!("bvh", "slack", |origin: Vec3, extent: f32| slack(
+            origin, extent
+        )),
+        twin!(
+            "bvh",
+            "box_ray",
+            |origin: Vec3, direction: Vec3, slack: f32| box_ray(origin, direction, slack)
+        ),
+        twin!(
+            ("bvh", "spacing", "spacing"),
+            |inputs| (inputs.draw(), inputs.one_of(&[0, 1, 2])),
+            |exponents: u32, axis: u32| spacing(exponents, axis)
+        ),
+        twin!(
+            ("bvh", "byte", "byte"),
+            |inputs| (inputs.draw(), inputs.below(8) as u32),
+            |bytes: Bytes8, child: u32| u32::from(bytes[child as usize])
+        ),
+        twin!("bvh", "first_plane", |corner: f32,
+                                     origin: f32,
+                                     inverse: f32,
+                                     scale: f32,
+                                     error: f32| first_plane(
+            corner, origin, inverse, scale, error
+        )),
+        twin!(
+            ("bvh", "plane", "plane"),
+            |inputs| (inputs.draw(), inputs.below(8) as u32, inputs.draw(), inputs.draw()),
+            |numbers: Bytes8, child: u32, scale: f32, first: f32| {
+                plane(numbers[child as usize], scale, first)
+            }
+        ),
+        // Four children at once there.
+        twin!(
+            ("bvh", "shifts", "shifts"),
+            |inputs| (inputs.draw(), inputs.below(8) as u32),
+            |meta: u32, octant: u32| {
+                let bytes = meta.to_le_bytes();
+                u32::from_le_bytes(bytes.map(|meta| shift(u32::from(meta), octant) as u8))
+            }
+        ),
+        twin!(
+            ("bvh", "hit_children", "hit_children"),
+            node_and_ray,
+            |node: Node, ray: BoxRay, distance: f32| hit_children(&node, &ray, distance)
+        ),
+        twin!(
+            (
+                "bvh",
+                "nearest",
+                "+[](f32 extent, Ray ray) {
+                    return nearest((const Node *)calls::nodes.data(), (const Primitive *)calls::primitives.data(), extent, ray);
+                }"
+            ),
+            |inputs| (inputs.harvest.world.surroundings.extent, inputs.draw()),
+            |extent: f32, ray: Ray| {
+                let world = &Harvest::get().world;
+                nearest(&world.nodes, &world.primitives, extent, &ray)
+            }
+        ),
+        twin!(
+            (
+                "bvh",
+                "occluded",
+                "+[](f32 extent, ShadowRay ray) {
+                    return occluded((const Node *)calls::nodes.data(), (const Primitive *)calls::primitives.data(), extent, ray);
+                }"
+            ),
+            |inputs| (inputs.harvest.world.surroundings.extent, inputs.draw()),
+            |extent: f32, ray: ShadowRay| {
+                let world = &Harvest::get().world;
+                occluded(&world.nodes, &world.primitives, extent, &ray)
+            }
+        ),
+        twin!(
+            (
+                "bvh",
+                "nearest_placed",
+                "+[](f32 extent, Ray ray, u32 from) {
+                    PlacedScene scene = {(const Node *)calls::placed_nodes.data(), (const Primitive *)calls::placed_primitives.data(),
+                                         (const Instance *)calls::instances.data(), extent};
+                    PlacedHit best = nearest_placed(scene, ray, from);
+                    Hit hit = best.hit;
+                    return calls::Several<u32, 5>{{float_to_bits(hit.distance), hit.primitive, float_to_bits(hit.u),
+                                                   float_to_bits(hit.v), best.instance}};
+                }"
+            ),
+            |inputs| {
+                let (ray, from) = inputs.placed_ray();
+                (inputs.harvest.placed.surroundings.extent, ray, from)
+            },
+            |extent: f32, ray: Ray, from: u32| {
+                let scene = Harvest::get().placed.placed_scene();
+                nearest_placed(&PlacedScene { extent, ..scene }, &ray, from)
+            }
+        ),
+        twin!(
+            (
+                "bvh",
+                "occluded_placed",
+                "+[](f32 extent, ShadowRay ray, u32 from, u32 to) {
+                    PlacedScene scene = {(const Node *)calls::placed_nodes.data(), (const Primitive *)calls::placed_primitives.data(),
+                                         (const Instance *)calls::instances.data(), extent};
+                    return occluded_placed(scene, ray, from, to);
+                }"
+            ),
+            |inputs| {
+                let (ray, from) = inputs.placed_ray();
+                let (_, _, position) = inputs.placed();
+                let to = inputs.below(inputs.harvest.placed.instances.len()) as u32;
+                let ray = ShadowRay {
+                    origin: ray.origin,
+                    direction: ray.direction,
+                    distance: inputs.draw(),
+                    from: ray.from,
+                    to: inputs.one_of(&[NO_PRIMITIVE, position]),
+                    ..ShadowRay::default()
+                };
+                (inputs.harvest.placed.surroundings.extent, ray, from, to)
+            },
+            |extent: f32, ray: ShadowRay, from: u32, to: u32| {
+                let scene = Harvest::get().placed.placed_scene();
+                occluded_placed(&PlacedScene { extent, ..scene }, &ray, from, to)
+            }
+        ),
+    ]
+}

@@ -1,0 +1,134 @@
+//! Pictures of the sky.
+
+use glam::Vec3;
+use raysieve::environment::{
+    Environment, EnvironmentRow, EnvironmentTexel, environment_at, fraction_between, row_at,
+    sample_environment, texel_at, texel_of,
+};
+
+use super::{Case, twin};
+use crate::inputs::Inputs;
+
+/// A picture of 4 texels by 2, some of them black, and its tables.
+type Picture = (Environment, [EnvironmentRow; 2], [EnvironmentTexel; 8]);
+
+pub(super) fn picture(inputs: &mut Inputs) -> Picture {
+    let whole = inputs.draw::<u32>();
+    let mut sums = |count: usize| {
+        let mut sums: [u32; 4] = std::array::from_fn(|_| inputs.draw());
+        sums[count - 1] = sums[count - 1].max(1);
+        sums[..count].sort_unstable();
+        sums
+    };
+    let (upper, lower, rows) = (sums(4), sums(4), sums(2));
+    let cumulative = [upper, lower].concat();
+    let texels = std::array::from_fn(|texel| EnvironmentTexel {
+        radiance: inputs.draw(),
+        cumulative: cumulative[texel],
+    });
+    let edges = inputs.one_of(&[[1.0, 0.0, -1.0], [1.0, 0.999_999, 0.5]]);
+    let rows = std::array::from_fn(|row| EnvironmentRow {
+        cumulative: rows[row],
+        density: inputs.draw(),
+        top: edges[row],
+        bottom: edges[row + 1],
+    });
+    let environment = Environment {
+        width: 4,
+        height: 2,
+        turns: inputs.one_of(&[0.0, 0.25, 0.999_999_94, whole as f32 / 4_294_967_808.0]),
+        chance: inputs.draw(),
+    };
+    (environment, rows, texels)
+}
+
+pub(super) fn cases() -> Vec<Case> {
+    vec![
+        twin!(
+            ("environment", "texel_of", "texel_of"),
+            |inputs| (inputs.draw(), 1 + inputs.below(1 << 17) as u32),
+            |coordinate: f32, count: u32| texel_of(coordinate, count)
+        ),
+        twin!(
+            (
+                "environment",
+                "row_at",
+                "+[](calls::Several<EnvironmentRow, 2> rows, u32 height, u32 target) {
+                    return row_at(rows.items, height, target);
+                }"
+            ),
+            |inputs| {
+                let (_, rows, _) = picture(inputs);
+                let target = inputs.draw::<u32>() % rows[1].cumulative;
+                (rows, 1 + inputs.below(2) as u32, target)
+            },
+            |rows: [EnvironmentRow; 2], height: u32, target: u32| row_at(&rows, height, target)
+        ),
+        twin!(
+            (
+                "environment",
+                "texel_at",
+                "+[](calls::Several<EnvironmentTexel, 8> texels, u32 start, u32 width, u32 target) {
+                    return texel_at(texels.items, start, width, target);
+                }"
+            ),
+            |inputs| {
+                let (_, _, texels) = picture(inputs);
+                let start = inputs.one_of(&[0, 4]);
+                let width = 1 + inputs.below(4) as u32;
+                let target = inputs.draw::<u32>() % texels[start as usize + 3].cumulative;
+                (texels, start, width, target)
+            },
+            |texels: [EnvironmentTexel; 8], start: u32, width: u32, target: u32| texel_at(
+                &texels, start, width, target
+            )
+        ),
+        twin!(
+            ("environment", "fraction_between", "fraction_between"),
+            |inputs| {
+                let mut places: [u32; 3] = std::array::from_fn(|_| inputs.draw());
+                places.sort_unstable();
+                let place = u64::from(places[1]) << 32 | u64::from(inputs.draw::<u32>());
+                (place, places[0], places[2])
+            },
+            |place: u64, before: u32, after: u32| fraction_between(place, before, after)
+        ),
+        twin!(
+            (
+                "environment",
+                "sample_environment",
+                "+[](Environment environment, calls::Several<EnvironmentRow, 2> rows,
+                     calls::Several<EnvironmentTexel, 8> texels, u32 u, u32 v) {
+                    return sample_environment(environment, rows.items, texels.items, u, v);
+                }"
+            ),
+            |inputs| {
+                let (environment, rows, texels) = picture(inputs);
+                (environment, rows, texels, inputs.draw(), inputs.draw())
+            },
+            |environment: Environment,
+             rows: [EnvironmentRow; 2],
+             texels: [EnvironmentTexel; 8],
+             u: u32,
+             v: u32| sample_environment(&environment, &rows, &texels, u, v)
+        ),
+        twin!(
+            (
+                "environment",
+                "environment_at",
+                "+[](Environment environment, calls::Several<EnvironmentRow, 2> rows,
+                     calls::Several<EnvironmentTexel, 8> texels, Vec3 direction) {
+                    return environment_at(environment, rows.items, texels.items, direction);
+                }"
+            ),
+            |inputs| {
+                let (environment, rows, texels) = picture(inputs);
+                (environment, rows, texels, inputs.draw())
+            },
+            |environment: Environment,
+             rows: [EnvironmentRow; 2],
+             texels: [EnvironmentTexel; 8],
+             direction: Vec3| environment_at(&environment, &rows, &texels, direction)
+        ),
+    ]
+}

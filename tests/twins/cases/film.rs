@@ -1,0 +1,36 @@
+//! What the film holds.
+
+use glam::Vec3;
+use raysieve::film::{TOO_BRIGHT, fixed_point, is_exposable, mean, samples_of};
+
+use super::{Case, twin};
+
+pub(super) fn cases() -> Vec<Case> {
+    vec![
+        twin!("film", "is_exposable", |sample: Vec3| is_exposable(sample)),
+        // Of what is exposable.
+        twin!(
+            ("film", "fixed_point", "fixed_point"),
+            |inputs| loop {
+                let value: f32 = inputs.draw();
+                if (0.0..TOO_BRIGHT).contains(&value) {
+                    break (value,);
+                }
+            },
+            |value: f32| fixed_point(value)
+        ),
+        twin!("film", "mean", |sum: u64, samples: u32| mean(sum, samples)),
+        twin!(
+            ("film", "samples_of", "samples_of"),
+            |inputs| {
+                let pixel_count = inputs.draw::<u32>().max(1);
+                (
+                    inputs.draw::<u32>() % pixel_count,
+                    pixel_count,
+                    inputs.draw(),
+                )
+            },
+            |pixel: u32, pixel_count: u32, done: u64| samples_of(pixel, pixel_count, done)
+        ),
+    ]
+}

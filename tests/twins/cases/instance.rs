@@ -1,0 +1,216 @@
+//! Meshes in places.
+
+use glam::Vec3;
+use raysieve::{
+    instance::{
+        Instance, NO_INSTANCE, PlacedHit, consistent_normal, enter, leave, leave_normal, lift,
+        nearer_placed_hit, on_side, placed_blocks, placed_error, placed_material, placed_surface,
+        placed_triangle, start, tangent_at,
+    },
+    path::{Hit, Ray, ShadowRay},
+    primitive::{Primitive, Shear, Surface, nearer_hit, shear, surface_at},
+};
+
+use super::{Case, primitive::nothing, twin};
+use crate::inputs::Harvest;
+
+pub(super) fn cases() -> Vec<Case> {
+    vec![
+        twin!(
+            ("instance", "enter", "enter"),
+            |inputs| (inputs.placed().0, inputs.draw()),
+            |placed: Instance, v: Vec3| enter(&placed, v)
+        ),
+        twin!(
+            ("instance", "leave", "leave"),
+            |inputs| (inputs.placed().0, inputs.draw()),
+            |placed: Instance, v: Vec3| leave(&placed, v)
+        ),
+        twin!(
+            ("instance", "leave_normal", "leave_normal"),
+            |inputs| (inputs.placed().0, inputs.draw()),
+            |placed: Instance, normal: Vec3| leave_normal(&placed, normal)
+        ),
+        nearer_placed_hit_case(),
+        placed_blocks_case(),
+        twin!(
+            ("instance", "placed_error", "placed_error"),
+            |inputs| {
+                let (placed, _, _) = inputs.placed();
+                (placed, inputs.draw())
+            },
+            |placed: Instance, triangle: Primitive| placed_error(&placed, &triangle)
+        ),
+        twin!(
+            ("instance", "placed_material", "placed_material"),
+            |inputs| {
+                let (placed, triangle, _) = inputs.placed();
+                (placed, triangle)
+            },
+            |placed: Instance, triangle: Primitive| placed_material(&placed, &triangle)
+        ),
+        twin!(
+            ("instance", "placed_triangle", "placed_triangle"),
+            |inputs| {
+                let (placed, triangle, _) = inputs.placed();
+                (placed, triangle)
+            },
+            |placed: Instance, triangle: Primitive| placed_triangle(&placed, &triangle)
+        ),
+        twin!("instance", "on_side", |smooth: Vec3, normal: Vec3| on_side(
+            smooth, normal
+        )),
+        twin!(
+            "instance",
+            "consistent_normal",
+            |shading: Vec3, normal: Vec3, to_eye: Vec3| consistent_normal(shading, normal, to_eye)
+        ),
+        twin!("instance", "lift", |from_vertex: Vec3, normal: Vec3| lift(
+            from_vertex,
+            normal
+        )),
+        twin!(
+            (
+                "instance",
+                "start",
+                "+[](Surface surface, f32 side) {
+                    struct Started {
+                        Vec3 origin;
+                        u32 lifted;
+                    };
+                    Start started = start(surface, side);
+                    return Started{started.origin, started.lifted};
+                }"
+            ),
+            |inputs| {
+                let (ray, hit) = inputs.one_of(&inputs.harvest.hits);
+                let primitive = inputs.harvest.world.primitives[hit.primitive as usize];
+                let lift = inputs.draw();
+                let surface = Surface {
+                    lift: inputs.one_of(&[Vec3::ZERO, lift]),
+                    ..surface_at(&primitive, &ray, &hit)
+                };
+                (surface, inputs.one_of(&[1.0, -1.0]))
+            },
+            |surface: Surface, side: f32| start(&surface, side)
+        ),
+        twin!("instance", "tangent_at", |tangent: Vec3, normal: Vec3| {
+            tangent_at(tangent, normal)
+        }),
+        twin!(
+            (
+                "instance",
+                "placed_surface",
+                "+[](Instance placed, Primitive triangle, Ray ray, Hit hit) {
+                    return placed_surface(placed, (const Corners *)calls::corners.data(),
+                                          (const MeshVertex *)calls::vertices.data(), triangle, ray, hit);
+                }"
+            ),
+            |inputs| {
+                let (placed, triangle, primitive) = inputs.placed();
+                let (u, v) = (inputs.unit(), inputs.unit());
+                let ray = inputs.draw();
+                let hit: Hit = inputs.draw();
+                let inside = Hit {
+                    u: u.min(1.0 - v),
+                    v: v.min(1.0 - u),
+                    ..hit
+                };
+                let hit = inputs.one_of(&[hit, inside, inside]);
+                (placed, triangle, ray, Hit { primitive, ..hit })
+            },
+            |placed: Instance, triangle: Primitive, ray: Ray, hit: Hit| {
+                let world = &Harvest::get().placed;
+                placed_surface(&placed, &world.corners, &world.vertices, &triangle, &ray, &hit)
+            }
+        ),
+    ]
+}
+
+fn nearer_placed_hit_case() -> Case {
+    twin!(
+        (
+            "instance",
+            "nearer_placed_hit",
+            "+[](calls::Several<Primitive, 3> several, u32 position, u32 instance, Ray ray, u32 from, Shear shear, calls::Several<u32, 5> given) {
+                PlacedHit best = {{bits_to_float(given.items[0]), given.items[1], bits_to_float(given.items[2]),
+                                   bits_to_float(given.items[3])}, given.items[4]};
+                nearer_placed_hit(several.items, position, instance, ray.origin, ray, from, shear, best);
+                Hit hit = best.hit;
+                return calls::Several<u32, 5>{{float_to_bits(hit.distance), hit.primitive, float_to_bits(hit.u),
+                                               float_to_bits(hit.v), best.instance}};
+            }"
+        ),
+        |inputs| {
+            let (several, origin, direction) = inputs.several();
+            let ray = Ray {
+                origin,
+                direction,
+                from: inputs.position_or_none(),
+                ..Ray::default()
+            };
+            let instances = [NO_INSTANCE, 0, 1];
+            let instance = inputs.one_of(&instances);
+            let mut best = PlacedHit {
+                hit: nothing(),
+                instance: inputs.one_of(&instances),
+            };
+            if inputs.draw() {
+                nearer_hit(&several, 0, &ray, &shear(direction), &mut best.hit);
+            }
+            best.hit.primitive = inputs.position_or_none();
+            let position = inputs.one_of(&[0, 1, 1, 2]);
+            let from = inputs.one_of(&instances);
+            (several, position, instance, ray, from, shear(direction), best)
+        },
+        |several: [Primitive; 3],
+         position: u32,
+         instance: u32,
+         ray: Ray,
+         from: u32,
+         shear: Shear,
+         best: PlacedHit| {
+            let mut best = best;
+            let at = (position, instance, ray.origin);
+            nearer_placed_hit(&several, at, &ray, from, &shear, &mut best);
+            best
+        }
+    )
+}
+
+fn placed_blocks_case() -> Case {
+    twin!(
+        (
+            "instance",
+            "placed_blocks",
+            "+[](calls::Several<Primitive, 3> several, u32 position, u32 instance, ShadowRay ray, u32 from, u32 to, Shear shear) {
+                return placed_blocks(several.items, position, instance, ray.origin, ray, from, to, shear);
+            }"
+        ),
+        |inputs| {
+            let (several, origin, direction) = inputs.several();
+            let ray = ShadowRay {
+                origin,
+                direction,
+                distance: inputs.draw(),
+                from: inputs.position_or_none(),
+                to: inputs.position_or_none(),
+                ..ShadowRay::default()
+            };
+            let mut instance = || inputs.one_of(&[NO_INSTANCE, 0, 1]);
+            let (at, from, to) = (instance(), instance(), instance());
+            let position = inputs.one_of(&[0, 0, 1, 2]);
+            (several, position, at, ray, from, to, shear(direction))
+        },
+        |several: [Primitive; 3],
+         position: u32,
+         instance: u32,
+         ray: ShadowRay,
+         from: u32,
+         to: u32,
+         shear: Shear| {
+            let at = (position, instance, ray.origin);
+            placed_blocks(&several, at, &ray, (from, to), &shear)
+        }
+    )
+}

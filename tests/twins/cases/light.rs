@@ -1,0 +1,349 @@
+//! Light samples and their densities.
+
+use glam::Vec3;
+use raysieve::{
+    environment::{Environment, EnvironmentRow, EnvironmentTexel},
+    light::{
+        DARK, DISTANT, EMITTER, ENVIRONMENT, LAMP, Lamp, Light, Lights, POINT, SPOT, SUN,
+        Surroundings, choose_light, cone_height, emitter_share, light_pdf, sample_emitter,
+        sample_lamp, sample_light, sample_sphere, sample_triangle, sample_weight, seen_from,
+        share_of_width, sky_light, sphere_area, spot_falloff,
+    },
+    light_tree::{LightNode, NO_LIGHT, WHOLE},
+    primitive::{Primitive, SPHERE, TRIANGLE},
+};
+
+use super::{Case, environment::picture, light_tree::tree_and_point, twin};
+use crate::inputs::{Harvest, Inputs};
+
+fn lamp(inputs: &mut Inputs) -> Lamp {
+    let direction = inputs.direction();
+    Lamp {
+        position: inputs.draw(),
+        kind: inputs.one_of(&[POINT, SPOT, DISTANT, SUN]),
+        direction: inputs.one_of(&[direction, Vec3::Y]),
+        chance: inputs.draw(),
+        radiance: inputs.draw(),
+        inner: inputs.draw(),
+        outer: inputs.draw(),
+        ..Lamp::default()
+    }
+}
+
+/// All that `Lights` holds but for the scene's surfaces.
+type Shining = (
+    Surroundings,
+    [Light; 5],
+    [LightNode; 5],
+    [Lamp; 2],
+    Environment,
+    [EnvironmentRow; 2],
+    [EnvironmentTexel; 8],
+);
+
+fn lights_of(inputs: &mut Inputs) -> Shining {
+    let (environment, rows, texels) = picture(inputs);
+    let (nodes, trails, _) = tree_and_point(inputs);
+    let lamps = [lamp(inputs), lamp(inputs)];
+    let tree_lights = inputs.one_of(&[0, 3]);
+    let share = 1 + inputs.draw::<u32>() % (WHOLE - 1);
+    let surroundings = Surroundings {
+        light_count: tree_lights + 1 + inputs.below(2) as u32,
+        sun_count: inputs.below(3) as u32,
+        tree_lights,
+        tree_share: if tree_lights == 0 {
+            0
+        } else {
+            inputs.one_of(&[share, WHOLE])
+        },
+        ..inputs.draw()
+    };
+    let mut cumulative: [f32; 5] = std::array::from_fn(|_| inputs.unit());
+    cumulative.sort_by(f32::total_cmp);
+    let primitives = inputs.harvest.world.primitives.len();
+    let table = std::array::from_fn(|place| {
+        let kind = inputs.one_of(&[EMITTER, LAMP, ENVIRONMENT]);
+        let count = if kind == EMITTER { primitives } else { 2 };
+        Light {
+            of: inputs.below(count) as u32,
+            kind,
+            cumulative: cumulative[place],
+            trail: trails[place % 3],
+        }
+    });
+    (surroundings, table, nodes, lamps, environment, rows, texels)
+}
+
+/// Of C++: the arguments that are `Shining`, and `lights` made of them.
+macro_rules! with_shining {
+    ($arguments:literal, $body:literal) => {
+        concat!(
+            "+[](Surroundings surroundings, calls::Several<Light, 5> table, calls::Several<LightNode, 5> nodes,
+                 calls::Several<Lamp, 2> lamps, Environment environment, calls::Several<EnvironmentRow, 2> rows,
+                 calls::Several<EnvironmentTexel, 8> texels, ",
+            $arguments,
+            ") {
+                Lights lights = {surroundings, (const Primitive *)calls::primitives.data(),
+                                 (const Material *)calls::materials.data(), table.items, nodes.items, nullptr,
+                                 lamps.items, environment, rows.items, texels.items};
+                ",
+            $body,
+            "
+            }"
+        )
+    };
+}
+
+pub(super) fn lights(shining: &Shining) -> Lights<'_> {
+    let (surroundings, table, nodes, lamps, environment, rows, texels) = shining;
+    let world = &Harvest::get().world;
+    Lights {
+        surroundings: *surroundings,
+        primitives: &world.primitives,
+        materials: &world.materials,
+        table,
+        nodes,
+        places: &[],
+        lamps,
+        environment: *environment,
+        rows,
+        texels,
+    }
+}
+
+/// A primitive of this kind as a light, its radiance, its share, and a point with a place on it.
+fn lit(inputs: &mut Inputs, kind: u32) -> (Primitive, Vec3, f32, Vec3, f32, f32) {
+    let light = loop {
+        let (primitive, _, _) = inputs.met();
+        if primitive.kind == kind {
+            break primitive;
+        }
+    };
+    let (u, v) = (inputs.unit(), inputs.unit());
+    (light, inputs.draw(), inputs.draw(), inputs.draw(), u, v)
+}
+
+pub(super) fn cases() -> Vec<Case> {
+    vec![
+        Case::new(("light", "dark", "dark"), |_| (), |()| DARK),
+        twin!(
+            ("light", "sample_weight", "sample_weight"),
+            |inputs| (
+                inputs.below(4) as u32,
+                1 + inputs.below(2) as u32,
+                inputs.draw(),
+                inputs.draw()
+            ),
+            |strategies: u32, own: u32, drawn: f32, other: f32| sample_weight(
+                strategies, own, drawn, other
+            )
+        ),
+        twin!(
+            (
+                "light",
+                "choose_light",
+                "+[](calls::Several<Light, 8> lights, u32 light_count, f32 u) {
+                    return choose_light(lights.items, light_count, u);
+                }"
+            ),
+            |inputs| {
+                let mut shares: [f32; 8] = std::array::from_fn(|_| inputs.unit());
+                shares.sort_by(f32::total_cmp);
+                let lights = shares.map(|cumulative| Light {
+                    cumulative,
+                    ..Light::default()
+                });
+                let u = inputs.one_of(&[shares[3], shares[7]]);
+                let u = inputs.one_of(&[u, u.next_down(), 0.0, 0.999_999_94]);
+                let drawn = inputs.unit();
+                let light_count = 1 + inputs.below(8) as u32;
+                (lights, light_count, inputs.one_of(&[u, drawn]))
+            },
+            |lights: [Light; 8], light_count: u32, u: f32| choose_light(&lights, light_count, u)
+        ),
+        twin!("light", "cone_height", |radius: f32, distance2: f32| {
+            cone_height(radius, distance2)
+        }),
+        twin!("light", "sphere_area", |radius: f32| sphere_area(radius)),
+        twin!(
+            ("light", "share_of_width", "share_of_width"),
+            |inputs| (inputs.draw(), inputs.draw::<u32>() % (WHOLE + 1)),
+            |primitive: Primitive, width: u32| share_of_width(&primitive, width)
+        ),
+        twin!(
+            (
+                "light",
+                "emitter_share",
+                "+[](Surroundings surroundings, calls::Several<Primitive, 3> primitives,
+                     calls::Several<Light, 3> table, calls::Several<LightNode, 5> nodes,
+                     calls::Several<u32, 3> places, u32 position, Vec3 origin) {
+                    Lights lights = {surroundings, primitives.items, (const Material *)calls::materials.data(),
+                                     table.items, nodes.items, places.items, nullptr, {}, nullptr, nullptr};
+                    return emitter_share(lights, position, origin);
+                }"
+            ),
+            |inputs| {
+                let (surroundings, ..) = lights_of(inputs);
+                let (nodes, trails, point) = tree_and_point(inputs);
+                let table = trails.map(|trail| Light {
+                    trail,
+                    ..Light::default()
+                });
+                let places = [0, inputs.one_of(&[1, NO_LIGHT]), 2];
+                let (primitives, _, _) = inputs.several();
+                let position = inputs.below(3) as u32;
+                (surroundings, primitives, table, nodes, places, position, point)
+            },
+            |surroundings: Surroundings,
+             primitives: [Primitive; 3],
+             table: [Light; 3],
+             nodes: [LightNode; 5],
+             places: [u32; 3],
+             position: u32,
+             origin: Vec3| {
+                let lights = Lights {
+                    surroundings,
+                    primitives: &primitives,
+                    materials: &Harvest::get().world.materials,
+                    table: &table,
+                    nodes: &nodes,
+                    places: &places,
+                    lamps: &[],
+                    environment: Environment::default(),
+                    rows: &[],
+                    texels: &[],
+                };
+                emitter_share(&lights, position, origin)
+            }
+        ),
+        twin!(
+            "light",
+            "light_pdf",
+            |primitive: Primitive, share: f32, origin: Vec3, distance: f32, cosine: f32| {
+                light_pdf(&primitive, share, origin, distance, cosine)
+            }
+        ),
+        twin!(
+            ("light", "sample_triangle", "sample_triangle"),
+            |inputs| lit(inputs, TRIANGLE),
+            |light: Primitive, radiance: Vec3, share: f32, origin: Vec3, u: f32, v: f32| {
+                sample_triangle(&light, radiance, share, origin, u, v)
+            }
+        ),
+        twin!(
+            ("light", "sample_sphere", "sample_sphere"),
+            |inputs| lit(inputs, SPHERE),
+            |light: Primitive, radiance: Vec3, share: f32, origin: Vec3, u: f32, v: f32| {
+                sample_sphere(&light, radiance, share, origin, u, v)
+            }
+        ),
+        twin!(
+            "light",
+            "sample_emitter",
+            |primitive: Primitive, radiance: Vec3, share: f32, origin: Vec3, u: f32, v: f32| {
+                sample_emitter(&primitive, radiance, share, origin, u, v)
+            }
+        ),
+        twin!(
+            ("light", "spot_falloff", "spot_falloff"),
+            |inputs| (lamp(inputs), inputs.draw()),
+            |lamp: Lamp, cosine: f32| spot_falloff(&lamp, cosine)
+        ),
+        twin!(
+            ("light", "sample_lamp", "sample_lamp"),
+            |inputs| {
+                let (u, v) = (inputs.unit(), inputs.unit());
+                (lamp(inputs), inputs.draw(), inputs.draw(), u, v)
+            },
+            |lamp: Lamp, chance: f32, origin: Vec3, u: f32, v: f32| sample_lamp(
+                &lamp, chance, origin, u, v
+            )
+        ),
+        twin!(
+            (
+                "light",
+                "sample_light",
+                with_shining!(
+                    "Vec3 origin, u32 choice, u32 u, u32 v",
+                    "return sample_light(lights, origin, choice, u, v);"
+                )
+            ),
+            |inputs| {
+                let (surroundings, table, nodes, lamps, environment, rows, texels) = lights_of(inputs);
+                (
+                    surroundings,
+                    table,
+                    nodes,
+                    lamps,
+                    environment,
+                    rows,
+                    texels,
+                    inputs.draw(),
+                    inputs.draw(),
+                    inputs.draw(),
+                    inputs.draw(),
+                )
+            },
+            |surroundings: Surroundings,
+             table: [Light; 5],
+             nodes: [LightNode; 5],
+             lamps: [Lamp; 2],
+             environment: Environment,
+             rows: [EnvironmentRow; 2],
+             texels: [EnvironmentTexel; 8],
+             origin: Vec3,
+             choice: u32,
+             u: u32,
+             v: u32| {
+                let shining = (surroundings, table, nodes, lamps, environment, rows, texels);
+                sample_light(&lights(&shining), origin, choice, u, v)
+            }
+        ),
+        twin!(
+            "light",
+            "seen_from",
+            |strategies: u32, radiance: Vec3, light_pdf: f32, ray_pdf: f32, scattered: bool| {
+                seen_from(strategies, radiance, light_pdf, ray_pdf, scattered)
+            }
+        ),
+        twin!(
+            (
+                "light",
+                "sky_light",
+                with_shining!(
+                    "Vec3 direction, f32 ray_pdf, bool scattered",
+                    "return sky_light(lights, direction, ray_pdf, scattered);"
+                )
+            ),
+            |inputs| {
+                let (surroundings, table, nodes, lamps, environment, rows, texels) = lights_of(inputs);
+                let drawn = inputs.draw();
+                (
+                    surroundings,
+                    table,
+                    nodes,
+                    lamps,
+                    environment,
+                    rows,
+                    texels,
+                    inputs.one_of(&[lamps[0].direction, lamps[1].direction, drawn, drawn]),
+                    inputs.draw(),
+                    inputs.draw(),
+                )
+            },
+            |surroundings: Surroundings,
+             table: [Light; 5],
+             nodes: [LightNode; 5],
+             lamps: [Lamp; 2],
+             environment: Environment,
+             rows: [EnvironmentRow; 2],
+             texels: [EnvironmentTexel; 8],
+             direction: Vec3,
+             ray_pdf: f32,
+             scattered: bool| {
+                let shining = (surroundings, table, nodes, lamps, environment, rows, texels);
+                sky_light(&lights(&shining), direction, ray_pdf, scattered)
+            }
+        ),
+    ]
+}

@@ -1,0 +1,103 @@
+//! Choosing among many lights.
+
+use glam::Vec3;
+use raysieve::light_tree::{
+    Bounded, LightNode, WHOLE, first_width, importance, light_of_number, light_tree, width_of_light,
+};
+
+use super::{Case, twin};
+use crate::inputs::Inputs;
+
+/// A light as the tree sees it: of a surface, a point or a sphere, near or far.
+fn bounded(inputs: &mut Inputs) -> Bounded {
+    let middle = inputs.one_of(&inputs.harvest.hits).0.origin.as_dvec3();
+    let low =
+        middle + inputs.direction().as_dvec3() * f64::from(2f32.powi(inputs.below(8) as i32 - 4));
+    let reach = inputs.one_of(&[0.0, 1e-3, 0.1, 1.0]) * f64::from(inputs.unit());
+    let side = inputs.one_of(&[
+        glam::DVec3::ONE,
+        glam::DVec3::X,
+        glam::DVec3::new(1.0, 0.0, 1.0),
+    ]);
+    Bounded {
+        low,
+        high: low + side * reach,
+        axis: inputs.direction().as_dvec3().normalize(),
+        angle: inputs.one_of(&[0.0, 0.3, 2.0, std::f64::consts::PI]),
+        intensity: f64::from(inputs.unit()) + 1e-6,
+    }
+}
+
+/// A tree over three lights, their trails, and a point.
+pub(super) fn tree_and_point(inputs: &mut Inputs) -> ([LightNode; 5], [u32; 3], Vec3) {
+    let lights: [Bounded; 3] = std::array::from_fn(|_| bounded(inputs));
+    let (mut nodes, trails) = light_tree(&lights);
+    let drawn = inputs.draw();
+    let middle = ((lights[0].low + lights[0].high) / 2.0).as_vec3();
+    let near = inputs.one_of(&inputs.harvest.hits).0.origin;
+    let point = inputs.one_of(&[drawn, middle, near, near, near, near]);
+    if inputs.below(8) == 0 {
+        let node = inputs.below(5);
+        nodes[node].intensity = inputs.draw::<f32>().abs();
+        nodes[node].spread = inputs.draw();
+    }
+    (nodes.try_into().unwrap(), trails.try_into().unwrap(), point)
+}
+
+pub(super) fn cases() -> Vec<Case> {
+    vec![
+        twin!(
+            ("light_tree", "importance", "importance"),
+            |inputs| {
+                let (nodes, _, point) = tree_and_point(inputs);
+                (inputs.one_of(&nodes), point)
+            },
+            |node: LightNode, point: Vec3| importance(&node, point)
+        ),
+        // Of importances that are not all 0.
+        twin!(
+            ("light_tree", "first_width", "first_width"),
+            |inputs| {
+                let mut number = || inputs.draw::<f32>().abs().min(1e30);
+                let (first, second) = (number(), number().max(1e-30));
+                let (first, second) = inputs.one_of(&[(first, second), (second, first)]);
+                (first, second, inputs.draw::<u32>() % (WHOLE + 1))
+            },
+            |first: f32, second: f32, width: u32| first_width(first, second, width)
+        ),
+        twin!(
+            (
+                "light_tree",
+                "light_of_number",
+                "+[](calls::Several<LightNode, 5> nodes, Vec3 point, u32 place, u32 width) {
+                    return light_of_number(nodes.items, point, place, width);
+                }"
+            ),
+            |inputs| {
+                let (nodes, _, point) = tree_and_point(inputs);
+                let width = 1 + inputs.draw::<u32>() % WHOLE;
+                (nodes, point, inputs.draw::<u32>() % width, width)
+            },
+            |nodes: [LightNode; 5], point: Vec3, place: u32, width: u32| light_of_number(
+                &nodes, point, place, width
+            )
+        ),
+        twin!(
+            (
+                "light_tree",
+                "width_of_light",
+                "+[](calls::Several<LightNode, 5> nodes, Vec3 point, u32 trail, u32 width) {
+                    return width_of_light(nodes.items, point, trail, width);
+                }"
+            ),
+            |inputs| {
+                let (nodes, trails, point) = tree_and_point(inputs);
+                let width = 1 + inputs.draw::<u32>() % WHOLE;
+                (nodes, point, inputs.one_of(&trails), width)
+            },
+            |nodes: [LightNode; 5], point: Vec3, trail: u32, width: u32| width_of_light(
+                &nodes, point, trail, width
+            )
+        ),
+    ]
+}

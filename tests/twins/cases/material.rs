@@ -1,0 +1,45 @@
+//! What all materials share.
+
+use glam::Vec3;
+use raysieve::material::{
+    Material, fresnel, power_heuristic, reflect, refract, sample_cosine, transmitted,
+};
+
+use super::{Case, twin};
+
+pub(super) fn cases() -> Vec<Case> {
+    vec![
+        twin!("material", "reflect", |direction: Vec3, normal: Vec3| {
+            reflect(direction, normal)
+        }),
+        twin!(
+            "material",
+            "refract",
+            |direction: Vec3, normal: Vec3, eta: f32, cos_in: f32, cos_out: f32| refract(
+                direction, normal, eta, cos_in, cos_out
+            )
+        ),
+        twin!("material", "fresnel", |cos_in: f32, eta: f32| fresnel(
+            cos_in, eta
+        )),
+        twin!(
+            "material",
+            "sample_cosine",
+            |normal: Vec3, u: f32, v: f32| sample_cosine(normal, u, v)
+        ),
+        twin!(
+            ("material", "transmitted", "transmitted"),
+            |inputs| {
+                let material = Material {
+                    absorption: inputs.draw(),
+                    ..inputs.draw()
+                };
+                (material, inputs.draw())
+            },
+            |material: Material, distance: f32| transmitted(&material, distance)
+        ),
+        twin!("material", "power_heuristic", |drawn: f32, other: f32| {
+            power_heuristic(drawn, other)
+        }),
+    ]
+}

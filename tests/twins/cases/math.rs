@@ -1,0 +1,82 @@
+//! Arithmetic and vectors.
+
+use glam::Vec3;
+use raysieve::math::{
+    arctan2, clamped, cos_small, cross, dot, greater, half_power, lesser, luminance, max_component,
+    normalize, offset_point, round_down, sin_cos_turns, sin_small, square_to_disk, to_local,
+    to_world,
+};
+
+use super::{Case, twin};
+
+pub(super) fn cases() -> Vec<Case> {
+    vec![
+        twin!("math", "operator+", |a: Vec3, b: Vec3| a + b),
+        twin!(
+            (
+                "math",
+                "operator-",
+                "static_cast<Vec3 (*)(Vec3, Vec3)>(operator-)"
+            ),
+            |inputs| (inputs.draw(), inputs.draw()),
+            |a: Vec3, b: Vec3| a - b
+        ),
+        twin!(
+            (
+                "math",
+                "operator*",
+                "static_cast<Vec3 (*)(Vec3, Vec3)>(operator*)"
+            ),
+            |inputs| (inputs.draw(), inputs.draw()),
+            |a: Vec3, b: Vec3| a * b
+        ),
+        twin!(
+            (
+                "math",
+                "operator*",
+                "static_cast<Vec3 (*)(Vec3, f32)>(operator*)"
+            ),
+            |inputs| (inputs.draw(), inputs.draw()),
+            |v: Vec3, s: f32| v * s
+        ),
+        twin!(
+            (
+                "math",
+                "operator-",
+                "static_cast<Vec3 (*)(Vec3)>(operator-)"
+            ),
+            |inputs| (inputs.draw(),),
+            |v: Vec3| -v
+        ),
+        twin!("math", "lesser", |a: f32, b: f32| lesser(a, b)),
+        twin!("math", "greater", |a: f32, b: f32| greater(a, b)),
+        twin!("math", "round_down", |value: f32| round_down(value)),
+        twin!("math", "dot", |a: Vec3, b: Vec3| dot(a, b)),
+        twin!("math", "cross", |a: Vec3, b: Vec3| cross(a, b)),
+        twin!("math", "normalize", |v: Vec3| normalize(v)),
+        twin!("math", "max_component", |v: Vec3| max_component(v)),
+        twin!("math", "clamped", |light: Vec3, most: f32| clamped(
+            light, most
+        )),
+        twin!("math", "luminance", |v: Vec3| luminance(v)),
+        twin!("math", "sin_small", |x: f32| sin_small(x)),
+        twin!("math", "cos_small", |x: f32| cos_small(x)),
+        twin!("math", "sin_cos_turns", |turns: f32| sin_cos_turns(turns)),
+        twin!("math", "arctan2", |y: f32, x: f32| arctan2(y, x)),
+        twin!("math", "half_power", |x: f32| half_power(x)),
+        twin!("math", "to_world", |normal: Vec3, local: Vec3| to_world(
+            normal, local
+        )),
+        twin!("math", "to_local", |normal: Vec3, v: Vec3| to_local(
+            normal, v
+        )),
+        twin!("math", "square_to_disk", |u: f32, v: f32| square_to_disk(
+            u, v
+        )),
+        twin!(
+            "math",
+            "offset_point",
+            |point: Vec3, normal: Vec3, error: f32| offset_point(point, normal, error)
+        ),
+    ]
+}

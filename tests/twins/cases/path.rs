@@ -1,0 +1,79 @@
+//! Paths and where they stand in a wave.
+
+use raysieve::path::{Span, dealt_pair, pixel_and_sample, rendered_pixel};
+
+use super::{Case, twin};
+use crate::inputs::Inputs;
+
+/// Pictures have at most 2³⁰ pixels.
+fn span(inputs: &mut Inputs) -> Span {
+    let pixel_count = 1 + (inputs.draw::<u32>() >> 3);
+    let skipped = inputs.draw::<u32>() >> 3;
+    Span {
+        pixel_count,
+        first_pixel: inputs.draw::<u32>() % pixel_count,
+        skipped_pixels: inputs.one_of(&[0, 1, skipped]),
+        pick: inputs.draw(),
+        ..Span::default()
+    }
+}
+
+/// A wave of some rows or samples, and one of its paths.
+fn tiled(inputs: &mut Inputs) -> (Span, u32) {
+    let width = 1 + inputs.draw::<u32>() % 64;
+    let width = inputs.one_of(&[width, 8 * width]);
+    let pixel_count = width * (1 + inputs.draw::<u32>() % 64);
+    let path_count = 1 + inputs.draw::<u32>() % (10 * pixel_count);
+    let most_together = (path_count / pixel_count).checked_ilog2().unwrap_or(0);
+    let span = Span {
+        width,
+        pixel_count,
+        first_pixel: inputs.draw::<u32>() % pixel_count,
+        path_count,
+        tiled: inputs.one_of(&[0, 1, 1]),
+        together: inputs.draw::<u32>() % (1 + most_together),
+        ..Span::default()
+    };
+    (span, inputs.draw::<u32>() % path_count)
+}
+
+pub(super) fn cases() -> Vec<Case> {
+    vec![
+        twin!(
+            ("path", "rendered_pixel", "rendered_pixel"),
+            |inputs| {
+                let span = span(inputs);
+                (span, inputs.draw::<u32>() % span.pixel_count)
+            },
+            |span: Span, number: u32| rendered_pixel(&span, number)
+        ),
+        twin!(
+            ("path", "dealt_pair", "dealt_pair"),
+            tiled,
+            |span: Span, path: u32| dealt_pair(&span, path)
+        ),
+        twin!(
+            ("path", "pixel_and_sample", "pixel_and_sample"),
+            |inputs| {
+                let (span, path) = if inputs.one_of(&[true, false]) {
+                    tiled(inputs)
+                } else {
+                    let span = span(inputs);
+                    let path = inputs.draw::<u32>().min(u32::MAX - span.first_pixel);
+                    (span, path)
+                };
+                // Sample numbers end at 2³² − 1.
+                let most = u32::MAX - (span.first_pixel + path) / span.pixel_count;
+                let first_sample = inputs.draw::<u32>().min(most);
+                (
+                    Span {
+                        first_sample,
+                        ..span
+                    },
+                    path,
+                )
+            },
+            |span: Span, path: u32| pixel_and_sample(&span, path)
+        ),
+    ]
+}

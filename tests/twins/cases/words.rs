@@ -1,0 +1,45 @@
+//! Words and their bits.
+
+use raysieve::math::{greater, lesser};
+
+use super::{Case, twin};
+
+pub(super) fn cases() -> Vec<Case> {
+    vec![
+        twin!("words", "bits_to_float", |bits: u32| f32::from_bits(bits)),
+        // All NaNs are one here.
+        twin!(
+            ("words", "float_to_bits", "float_to_bits"),
+            |inputs| loop {
+                let value: f32 = inputs.draw();
+                if !value.is_nan() {
+                    break (value,);
+                }
+            },
+            |value: f32| value.to_bits()
+        ),
+        twin!("words", "reverse_bits", |word: u32| word.reverse_bits()),
+        twin!("words", "leading_zeros", |word: u32| word.leading_zeros()),
+        // Never asked for of 0.
+        twin!(
+            ("words", "trailing_zeros", "trailing_zeros"),
+            |inputs| (inputs.draw::<u32>().max(1),),
+            |word: u32| word.trailing_zeros()
+        ),
+        twin!("words", "count_ones", |word: u32| word.count_ones()),
+        twin!("words", "multiply_add", |a: f32, b: f32, c: f32| a * b + c),
+        twin!(
+            ("words", "one_and_byte", "one_and_byte"),
+            |inputs| (inputs.draw(), inputs.below(4) as u32),
+            |word: u32, place: u32| {
+                1.0 + f32::from(word.to_le_bytes()[place as usize]) / 32_768.0
+            }
+        ),
+        twin!("words", "largest_or_zero", |a: f32, b: f32, c: f32| {
+            greater(greater(greater(a, b), c), 0.0)
+        }),
+        twin!("words", "smallest", |a: f32, b: f32, c: f32| {
+            lesser(lesser(a, b), c)
+        }),
+    ]
+}
