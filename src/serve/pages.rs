@@ -111,7 +111,7 @@ async fn picture(State(hub): State<Arc<Hub>>) -> Response {
         return refusal(StatusCode::NOT_FOUND, "there is no picture yet");
     };
     // Takes long enough to hold up the others.
-    let encoded = tokio::task::spawn_blocking(move || encode::exact(&shown, look)).await;
+    let encoded = tokio::task::spawn_blocking(move || encode::png(&shown, look)).await;
     drop(turn);
     match encoded {
         Ok(Ok(png)) => {

@@ -88,7 +88,7 @@ fn a_stalled_viewer_does_not_hold_up_the_end() {
     ]);
     let deaf = Viewer::join(&program);
     let mut viewer = Viewer::join(&program);
-    viewer.encoded();
+    viewer.picture();
     let (code, said, _) = program.interrupt();
     assert_eq!(code, Some(0), "{said}");
     drop(deaf);

@@ -90,11 +90,11 @@ impl Viewer {
         }
     }
 
-    /// The next picture.
-    pub(crate) fn encoded(&mut self) -> Vec<u8> {
+    /// The next picture, and whether it is exact.
+    pub(crate) fn picture(&mut self) -> (RgbImage, bool) {
         loop {
             match self.hear() {
-                Heard::Picture(picture) => return picture,
+                Heard::Picture(strips) => return read(&strips),
                 Heard::Status => {}
                 Heard::Farewell(why) => panic!("farewell: {why:?}"),
             }
@@ -106,9 +106,7 @@ impl Viewer {
     pub(crate) fn picture_that(&mut self, is_wanted: impl Fn(&RgbImage) -> bool) -> RgbImage {
         let begun = Instant::now();
         loop {
-            let picture = image::load_from_memory(&self.encoded())
-                .unwrap()
-                .into_rgb8();
+            let (picture, _) = self.picture();
             if is_wanted(&picture) {
                 return picture;
             }
@@ -132,6 +130,22 @@ impl Viewer {
         }
         self.status.clone()
     }
+}
+
+/// Strips from the top, each behind its length.
+fn read(mut strips: &[u8]) -> (RgbImage, bool) {
+    let is_exact = strips[4..].starts_with(b"\x89PNG");
+    let (mut width, mut rows) = (0, Vec::new());
+    while let Some((length, rest)) = strips.split_first_chunk() {
+        let (strip, rest) = rest.split_at(u32::from_le_bytes(*length) as usize);
+        let strip = image::load_from_memory(strip).unwrap().into_rgb8();
+        width = strip.width();
+        rows.extend_from_slice(strip.as_raw());
+        strips = rest;
+    }
+    let height = rows.len() as u32 / (3 * width);
+    let picture = RgbImage::from_raw(width, height, rows).expect("strips of one width");
+    (picture, is_exact)
 }
 
 /// Mean of the channels' differences, of 255; all of it if the sizes differ.

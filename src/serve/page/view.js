@@ -5,7 +5,7 @@ import { follow } from "./hand.js";
 
 const at = (id) => document.getElementById(id);
 const picture = at("picture");
-const screen = picture.getContext("bitmaprenderer");
+const screen = picture.getContext("2d", { alpha: false });
 const keys = new Map();
 let socket;
 let version;
@@ -34,11 +34,11 @@ function connect(pause = 500) {
   const place = new URL("/live", location.href);
   place.protocol = place.protocol.replace("http", "ws");
   socket = new WebSocket(place);
-  socket.binaryType = "blob";
+  socket.binaryType = "arraybuffer";
   // One after the other, in the order in which they came.
   let shown = Promise.resolve();
   socket.addEventListener("message", ({ data }) => {
-    if (data instanceof Blob) {
+    if (data instanceof ArrayBuffer) {
       shown = shown.then(() => show(data)).finally(() => send("shown"));
     } else {
       hear(JSON.parse(data));
@@ -54,11 +54,26 @@ function connect(pause = 500) {
   });
 }
 
-async function show(encoded) {
-  const bitmap = await createImageBitmap(encoded);
-  if (picture.width !== bitmap.width) picture.width = bitmap.width;
-  if (picture.height !== bitmap.height) picture.height = bitmap.height;
-  screen.transferFromImageBitmap(bitmap);
+/** Shows strips, one below the other: each an image behind its length. */
+async function show(strips) {
+  const lengths = new DataView(strips);
+  const images = [];
+  for (let place = 0; place < strips.byteLength;) {
+    const begin = place + 4;
+    place = begin + lengths.getUint32(place, true);
+    images.push(createImageBitmap(new Blob([new Uint8Array(strips, begin, place - begin)])));
+  }
+  const bitmaps = await Promise.all(images);
+  const { width } = bitmaps[0];
+  const height = bitmaps.reduce((sum, bitmap) => sum + bitmap.height, 0);
+  if (picture.width !== width) picture.width = width;
+  if (picture.height !== height) picture.height = height;
+  let top = 0;
+  for (const bitmap of bitmaps) {
+    screen.drawImage(bitmap, 0, top);
+    top += bitmap.height;
+    bitmap.close();
+  }
 }
 
 function hear(message) {
