@@ -13,6 +13,7 @@
 #define __global__
 #define __shared__ static
 #define __launch_bounds__(...)
+#define __noinline__
 
 struct Extent {
     unsigned x;
