@@ -8,10 +8,16 @@ mod beam;
 mod block;
 mod build;
 mod flat;
+mod ray;
+mod search;
 mod tree;
 mod triangles;
 
-use self::{block::Way, flat::Flat, tree::Tree};
+use self::{
+    flat::Flat,
+    search::{Nearest, Occluded, Search},
+    tree::Tree,
+};
 use crate::{
     bvh::Node,
     path::{Hit, Ray, ShadowRay},
@@ -74,25 +80,7 @@ impl Wide {
         places: impl Iterator<Item = usize>,
         tell: impl FnMut(usize, Hit),
     ) {
-        let way = |place: usize| Way::from(&rays[place]);
-        match (&self.shape, self.vectors) {
-            (Shape::Flat(flat), Vectors::Eight(simd)) => simd.vectorize(
-                #[inline(always)]
-                || flat.each_nearest(simd, places, way, tell),
-            ),
-            (Shape::Flat(flat), Vectors::Sixteen(simd)) => simd.vectorize(
-                #[inline(always)]
-                || flat.each_nearest(simd, places, way, tell),
-            ),
-            (Shape::Tree(tree), Vectors::Eight(simd)) => simd.vectorize(
-                #[inline(always)]
-                || tree.each_nearest((simd, simd), primitives, rays, places, tell),
-            ),
-            (Shape::Tree(tree), Vectors::Sixteen(simd)) => simd.vectorize(
-                #[inline(always)]
-                || tree.each_nearest((simd, *simd), primitives, rays, places, tell),
-            ),
-        }
+        self.each::<Nearest>(primitives, rays, places, tell);
     }
 
     /// Tells of the rays at each of these places, in any order, what [`bvh::occluded`](crate::bvh::occluded) finds.
@@ -103,23 +91,33 @@ impl Wide {
         places: impl Iterator<Item = usize>,
         tell: impl FnMut(usize, bool),
     ) {
-        let way = |place: usize| Way::from(&rays[place]);
+        self.each::<Occluded>(primitives, rays, places, tell);
+    }
+
+    #[inline(always)]
+    fn each<Q: Search>(
+        &self,
+        primitives: &[Primitive],
+        rays: &[Q::Ray],
+        places: impl Iterator<Item = usize>,
+        tell: impl FnMut(usize, Q::Found),
+    ) {
         match (&self.shape, self.vectors) {
             (Shape::Flat(flat), Vectors::Eight(simd)) => simd.vectorize(
                 #[inline(always)]
-                || flat.each_occluded(simd, places, way, tell),
+                || flat.each::<Q, _>(simd, rays, places, tell),
             ),
             (Shape::Flat(flat), Vectors::Sixteen(simd)) => simd.vectorize(
                 #[inline(always)]
-                || flat.each_occluded(simd, places, way, tell),
+                || flat.each::<Q, _>(simd, rays, places, tell),
             ),
             (Shape::Tree(tree), Vectors::Eight(simd)) => simd.vectorize(
                 #[inline(always)]
-                || tree.each_occluded((simd, simd), primitives, rays, places, tell),
+                || tree.each::<Q, _>((simd, simd), primitives, rays, places, tell),
             ),
             (Shape::Tree(tree), Vectors::Sixteen(simd)) => simd.vectorize(
                 #[inline(always)]
-                || tree.each_occluded((simd, *simd), primitives, rays, places, tell),
+                || tree.each::<Q, _>((simd, *simd), primitives, rays, places, tell),
             ),
         }
     }

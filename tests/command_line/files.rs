@@ -10,8 +10,8 @@ use raysieve::{
 use serde_json::Value;
 
 use crate::{
-    add_if, add_tests, assert_done, assert_refused, folder, names, program, scene, small_render,
-    stderr, stdout, without_gpu_and_display,
+    add_if, add_tests, assert_done, assert_refused, folder, names, program, raysieve, scene,
+    small_render, stderr, stdout, without_gpu_and_display,
 };
 
 pub(crate) fn add(trials: &mut Vec<Trial>) {
@@ -25,6 +25,7 @@ pub(crate) fn add(trials: &mut Vec<Trial>) {
         the_table_shows_the_figures_of_the_statistics,
         what_changes_the_look_does_not_change_the_film,
         what_changes_the_work_does_not_change_the_film,
+        the_length_of_vectors_does_not_change_the_film,
         a_place_that_cannot_be_written_is_found_before_the_render,
         an_old_file_is_replaced_and_a_link_is_kept,
         a_link_to_a_file_that_is_yet_to_be_made_is_kept,
@@ -367,6 +368,33 @@ fn what_changes_the_work_does_not_change_the_film() {
             reference == hash_and_picture(&work),
             "{work:?} changes the film"
         );
+    }
+}
+
+/// On a processor that lacks the longer ones, the same is done twice.
+fn the_length_of_vectors_does_not_change_the_film() {
+    // Few triangles, few spheres, and a tree.
+    for (name, size) in [
+        ("cornell.ron", "40x36"),
+        ("spheres.ron", "40x36"),
+        ("mesh.ron", "160x88"),
+    ] {
+        let hash = |most: &str| {
+            let folder = folder();
+            let output = raysieve(folder.path())
+                .env("RAYSIEVE_VECTORS", most)
+                .arg(scene(name))
+                .args(["--backend", "cpu", "--size", size, "--spp", "2"])
+                .args(["--headless", "--stats", "a.json"])
+                .output()
+                .expect("the program starts");
+            assert_done(&output);
+            statistics(&folder.path().join("a.json"))["film_hash"].clone()
+        };
+        let alone = hash("1");
+        for most in ["8", "16", ""] {
+            assert_eq!(hash(most), alone, "{name}, {most:?} lanes");
+        }
     }
 }
 

@@ -317,7 +317,24 @@ fn next_rays(tree: &Tree, random: &mut Random) -> Vec<Ray> {
     let first = first
         .into_iter()
         .map(|(origin, direction)| ray(origin, direction));
-    first.chain(next).collect()
+    let alone: Vec<Ray> = first.chain(next).collect();
+    let beams: Vec<Ray> = (0..400)
+        .flat_map(|_| beam(&alone[random.word() as usize % alone.len()], random))
+        .collect();
+    // Beams first: they follow each other where vectors begin.
+    beams.into_iter().chain(alone).collect()
+}
+
+/// Rays that nearly go the way of one, some from its very origin, some exactly its way.
+fn beam(ray: &Ray, random: &mut Random) -> Vec<Ray> {
+    let wide = [0.0, 1e-6, 1e-3][random.word() as usize % 3];
+    let apart = [0.0, 1e-3][random.word() as usize % 2];
+    let near = |random: &mut Random| Ray {
+        origin: ray.origin + point(random) * apart,
+        direction: (ray.direction + point(random) * wide).normalize(),
+        ..*ray
+    };
+    (0..16).map(|_| near(random)).collect()
 }
 
 /// Of an `f32` each all bits, so that −0 and 0 differ.
@@ -349,7 +366,7 @@ fn by_vectors(tree: &Tree) -> Vec<(&'static str, Wide)> {
 fn by_vectors_rays_find_what_they_find_one_by_one() {
     let mut random = Random(16);
     let mut count = 0;
-    while count < 500_000 {
+    while count < 1_000_000 {
         for (name, primitives) in SCENES {
             let tree = tree(primitives(&mut random));
             let rays = next_rays(&tree, &mut random);

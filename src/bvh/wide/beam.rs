@@ -6,7 +6,7 @@ use pulp::{f32x8, x86::V3};
 
 use super::{
     block::{Block, Way},
-    tree::{Eight, OTHERS, Packet, Probe, Tree, WideNode, lanes},
+    tree::{Eight, OTHERS, Packet, Probe, Tree, Visit, WideNode, lanes},
 };
 use crate::{
     bvh::{inverse, slack},
@@ -153,10 +153,10 @@ impl Tree {
         let [mut u, mut v] = [block.all(0.0); 2];
         let beam = Beam::new(simd, block, self.extent);
         let mut furthest = f32::MAX;
-        self.visit(
-            stack,
+        let mut visit = Visit::new(stack, furthest);
+        while self.step(
+            &mut visit,
             &beam,
-            furthest,
             #[inline(always)]
             |child| {
                 let packet = self.packet(child);
@@ -165,7 +165,7 @@ impl Tree {
                     let lane = waiting.trailing_zeros() as usize & 7;
                     waiting &= waiting - 1;
                     let position = lanes(&packet.positions)[lane];
-                    let met = block.meets(child, packet, lane, primitives, best);
+                    let met = block.meets(child, packet, lane, primitives);
                     let Some((hit, [along, hit_u, hit_v])) = met else {
                         continue;
                     };
@@ -193,7 +193,7 @@ impl Tree {
                 furthest = block.simd.reduce_max_f32s(best.1).min(f32::MAX);
                 furthest
             },
-        );
+        ) {}
         // There are infinitely many numbers beyond the largest, but no hit.
         let best = best.lesser(block.all(f32::MAX));
         let found: &[u32] = bytemuck::cast_slice(std::slice::from_ref(&found));
@@ -223,10 +223,10 @@ impl Tree {
         let mut blocked = 0;
         let furthest = block.simd.reduce_max_f32s(block.distance.1);
         let beam = Beam::new(simd, block, self.extent);
-        self.visit(
-            stack,
+        let mut visit = Visit::new(stack, furthest);
+        while self.step(
+            &mut visit,
             &beam,
-            furthest,
             #[inline(always)]
             |child| {
                 let packet = self.packet(child);
@@ -235,7 +235,7 @@ impl Tree {
                     let lane = waiting.trailing_zeros() as usize & 7;
                     waiting &= waiting - 1;
                     let position = lanes(&packet.positions)[lane];
-                    let met = block.meets(child, packet, lane, primitives, block.distance);
+                    let met = block.meets(child, packet, lane, primitives);
                     if let Some((hit, [along, ..])) = met {
                         let blocks = hit & along.below(block.distance) & !block.goes_to(position);
                         blocked |= blocks.bits();
@@ -243,7 +243,7 @@ impl Tree {
                 }
                 if blocked == S::ALL { -1.0 } else { furthest }
             },
-        );
+        ) {}
         for (lane, &place) in block.places.iter().enumerate() {
             tell(place, blocked >> lane & 1 == 1);
         }
@@ -272,7 +272,6 @@ impl<S: Lanes> Block<'_, S> {
         packet: &Packet,
         lane: usize,
         primitives: &[Primitive],
-        most: Floats<S>,
     ) -> Option<(Mask<S>, [Floats<S>; 3])> {
         let position = lanes(&packet.positions)[lane];
         let leaves = self.leaves(position);
@@ -289,7 +288,7 @@ impl<S: Lanes> Block<'_, S> {
             self.corner(&packet.corner(1, lane)),
             self.corner(&packet.corner(2, lane)),
         );
-        let (hit, found) = self.hit_triangle([&a, &b, &c], most)?;
+        let (hit, found) = self.hit_triangle([&a, &b, &c])?;
         // A ray that leaves a plane does not come back to it.
         Some((hit & !leaves, found))
     }

@@ -198,9 +198,8 @@ impl<S: Lanes> Block<'_, S> {
     pub(super) fn hit_triangle(
         &self,
         corners: [&[Floats<S>; 3]; 3],
-        most: Floats<S>,
     ) -> Option<(Mask<S>, [Floats<S>; 3])> {
-        hit_triangles(corners, self.shears[2], most)
+        hit_triangles(corners, self.shears[2])
     }
 
     /// What `hit_sphere` finds: which rays meet it ahead, and the distances.

@@ -3,7 +3,10 @@
 
 use std::collections::HashMap;
 
-use super::block::{Block, Way, each};
+use super::{
+    block::{Block, each},
+    search::Search,
+};
 use crate::{
     path::{Hit, NO_PRIMITIVE},
     primitive::{Primitive, SPHERE, TRIANGLE},
@@ -33,7 +36,7 @@ enum Thing {
 /// Corners of the triangles as a block's rays see them.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
-struct Corner<S: Lanes>([Floats<S>; 3]);
+pub(super) struct Corner<S: Lanes>([Floats<S>; 3]);
 
 impl Flat {
     /// `None` for primitives of other kinds.
@@ -67,109 +70,106 @@ impl Flat {
         Some(Flat { vertices, things })
     }
 
+    /// Has rays traced, in any order.
     #[inline(always)]
-    pub(super) fn each_nearest<S: Lanes>(
+    pub(super) fn each<Q: Search, S: Lanes>(
         &self,
         simd: S,
+        rays: &[Q::Ray],
         places: impl Iterator<Item = usize>,
-        way: impl Fn(usize) -> Way,
-        mut tell: impl FnMut(usize, Hit),
+        mut tell: impl FnMut(usize, Q::Found),
     ) {
-        let mut corners = self.corners(simd);
+        let mut corners = vec![Corner([Floats::all(simd, 0.0); 3]); self.vertices.len()];
         each(
             simd,
             places,
-            way,
+            |place| Q::way(&rays[place]),
             #[inline(always)]
-            |block| {
-                let mut best = block.distance;
-                let mut numbers = simd.splat_u32s(NO_PRIMITIVE);
-                let [mut u, mut v] = [block.all(0.0); 2];
-                self.each_hit(
-                    block,
-                    &mut corners,
-                    #[inline(always)]
-                    |number, _, hit, [along, hit_u, hit_v]| {
-                        // Of equal ones the first, whose number is the lowest.
-                        let nearer = hit & along.below(best);
-                        best = along.where_or(nearer, best);
-                        u = hit_u.where_or(nearer, u);
-                        v = hit_v.where_or(nearer, v);
-                        let number = simd.splat_u32s(number as u32);
-                        numbers = simd.select_u32s(nearer.1, number, numbers);
-                        Some(best)
-                    },
-                );
-                // There are infinitely many numbers beyond the largest, but no hit.
-                let best = best.lesser(block.all(f32::MAX));
-                let numbers: &[u32] = bytemuck::cast_slice(std::slice::from_ref(&numbers));
-                for (lane, &place) in block.places.iter().enumerate() {
-                    let thing = self.things.get(numbers[lane] as usize);
-                    tell(
-                        place,
-                        Hit {
-                            distance: best.lanes()[lane],
-                            primitive: thing.map_or(NO_PRIMITIVE, Thing::position),
-                            u: u.lanes()[lane],
-                            v: v.lanes()[lane],
-                        },
-                    );
-                }
-            },
+            |block| Q::in_list(self, block, &mut corners, &mut tell),
         );
     }
 
+    /// Tells what each ray of a block hits.
     #[inline(always)]
-    pub(super) fn each_occluded<S: Lanes>(
+    pub(super) fn nearest<S: Lanes>(
         &self,
-        simd: S,
-        places: impl Iterator<Item = usize>,
-        way: impl Fn(usize) -> Way,
-        mut tell: impl FnMut(usize, bool),
+        block: &Block<S>,
+        corners: &mut [Corner<S>],
+        tell: &mut impl FnMut(usize, Hit),
     ) {
-        let mut corners = self.corners(simd);
-        each(
-            simd,
-            places,
-            way,
+        let simd = block.simd;
+        let mut best = block.distance;
+        let mut numbers = simd.splat_u32s(NO_PRIMITIVE);
+        let [mut u, mut v] = [block.all(0.0); 2];
+        self.each_hit(
+            block,
+            corners,
             #[inline(always)]
-            |block| {
-                let rays = S::ALL >> (S::F32_LANES - block.places.len());
-                let mut blocked = 0;
-                self.each_hit(
-                    block,
-                    &mut corners,
-                    #[inline(always)]
-                    |_, position, hit, [along, ..]| {
-                        let blocks = hit & along.below(block.distance) & !block.goes_to(position);
-                        blocked |= blocks.bits();
-                        (blocked & rays != rays).then_some(block.distance)
-                    },
-                );
-                for (lane, &place) in block.places.iter().enumerate() {
-                    tell(place, blocked >> lane & 1 == 1);
-                }
+            |number, _, hit, [along, hit_u, hit_v]| {
+                // Of equal ones the first, whose number is the lowest.
+                let nearer = hit & along.below(best);
+                best = along.where_or(nearer, best);
+                u = hit_u.where_or(nearer, u);
+                v = hit_v.where_or(nearer, v);
+                let number = simd.splat_u32s(number as u32);
+                numbers = simd.select_u32s(nearer.1, number, numbers);
+                true
             },
         );
+        // There are infinitely many numbers beyond the largest, but no hit.
+        let best = best.lesser(block.all(f32::MAX));
+        let numbers: &[u32] = bytemuck::cast_slice(std::slice::from_ref(&numbers));
+        for (lane, &place) in block.places.iter().enumerate() {
+            let thing = self.things.get(numbers[lane] as usize);
+            tell(
+                place,
+                Hit {
+                    distance: best.lanes()[lane],
+                    primitive: thing.map_or(NO_PRIMITIVE, Thing::position),
+                    u: u.lanes()[lane],
+                    v: v.lanes()[lane],
+                },
+            );
+        }
     }
 
-    fn corners<S: Lanes>(&self, simd: S) -> Vec<Corner<S>> {
-        vec![Corner([Floats::all(simd, 0.0); 3]); self.vertices.len()]
+    /// Tells which rays of a block are blocked.
+    #[inline(always)]
+    pub(super) fn occluded<S: Lanes>(
+        &self,
+        block: &Block<S>,
+        corners: &mut [Corner<S>],
+        tell: &mut impl FnMut(usize, bool),
+    ) {
+        let rays = S::ALL >> (S::F32_LANES - block.places.len());
+        let mut blocked = 0;
+        self.each_hit(
+            block,
+            corners,
+            #[inline(always)]
+            |_, position, hit, [along, ..]| {
+                let blocks = hit & along.below(block.distance) & !block.goes_to(position);
+                blocked |= blocks.bits();
+                blocked & rays != rays
+            },
+        );
+        for (lane, &place) in block.places.iter().enumerate() {
+            tell(place, blocked >> lane & 1 == 1);
+        }
     }
 
-    /// Tells of each thing that rays meet its number here, its position, which rays do, where, and at which weights. What
-    /// that returns is how far rays are followed from then on; `None` ends it.
+    /// Tells of each thing that rays meet its number here, its position, which rays do, where, and at which weights; as long
+    /// as that returns `true`.
     #[inline(always)]
     fn each_hit<S: Lanes>(
         &self,
         block: &Block<S>,
         corners: &mut [Corner<S>],
-        mut tell: impl FnMut(usize, u32, Mask<S>, [Floats<S>; 3]) -> Option<Floats<S>>,
+        mut tell: impl FnMut(usize, u32, Mask<S>, [Floats<S>; 3]) -> bool,
     ) {
         for (corner, vertex) in corners.iter_mut().zip(&self.vertices) {
             corner.0 = block.corner(vertex);
         }
-        let mut most = block.distance;
         for (number, thing) in self.things.iter().enumerate() {
             let (position, hit, found) = match *thing {
                 Thing::Triangle {
@@ -177,7 +177,7 @@ impl Flat {
                     position,
                 } => {
                     let (a, b, c) = (&corners[a].0, &corners[b].0, &corners[c].0);
-                    let Some((hit, found)) = block.hit_triangle([a, b, c], most) else {
+                    let Some((hit, found)) = block.hit_triangle([a, b, c]) else {
                         continue;
                     };
                     // A ray that leaves a plane does not come back to it.
@@ -192,9 +192,8 @@ impl Flat {
                     (position, hit, [along, block.all(0.0), block.all(0.0)])
                 }
             };
-            match tell(number, position, hit, found) {
-                Some(now) => most = now,
-                None => return,
+            if !tell(number, position, hit, found) {
+                return;
             }
         }
     }

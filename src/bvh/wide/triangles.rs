@@ -7,18 +7,13 @@ use crate::{
 
 /// Beyond it a product of `hit_triangle` keeps its sign, and is not 0, if it is computed anew in double precision.
 const SURE: f32 = 1e-30;
-/// What roundings may shift a distance by, and more.
-const ROUNDINGS: f32 = 1.0 + 1.0 / 524_288.0;
-/// Below it products lose bits.
-const TINY: f32 = 1e-37;
 
-/// Which are hit ahead, a little beyond `most` at the furthest; the distances, and the weights of the second and third
-/// corner. `None` if none is. `a`, `b` and `c` are the corners, sheared; `scale` is the shear's `z`.
+/// Which are hit ahead; the distances, and the weights of the second and third corner. `None` if surely none is. `a`, `b`
+/// and `c` are the corners, sheared; `scale` is the shear's `z`.
 #[inline(always)]
 pub(super) fn hit_triangles<S: Lanes>(
     [a, b, c]: [&[Floats<S>; 3]; 3],
     scale: Floats<S>,
-    most: Floats<S>,
 ) -> Option<(Mask<S>, [Floats<S>; 3])> {
     let ([ax, ay, az], [bx, by, bz], [cx, cy, cz]) = (*a, *b, *c);
     let simd = scale.0;
@@ -44,19 +39,10 @@ pub(super) fn hit_triangles<S: Lanes>(
     }
     let determinant = u + v + w;
     let height = (u * az + v * bz + w * cz) * scale;
-    // Division takes long, and most are behind the ray, or too far.
-    let zero = Floats::all(simd, 0.0);
-    let upwards = zero.below(determinant);
-    let ahead = height.where_or(upwards, -height);
-    let size = determinant.where_or(upwards, -determinant);
-    let reach = size.times_plus(most * Floats::all(simd, ROUNDINGS), Floats::all(simd, TINY));
-    if !(inside & zero.below(ahead) & ahead.up_to(reach)).any() {
-        return None;
-    }
     let inverse = Floats::all(simd, 1.0) / determinant;
     let along = height * inverse;
     Some((
-        inside & zero.below(along),
+        inside & Floats::all(simd, 0.0).below(along),
         [along, v * inverse, w * inverse],
     ))
 }
