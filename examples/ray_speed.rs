@@ -1,6 +1,6 @@
 //! Times rays alone on the CPU: `cargo run --example ray_speed -- [SCENE]`, a bumpy sphere of 500,000 triangles if it is not
 //! said. Primary rays, rays that leave where they hit by the cosine, and shadow rays from there to one point, by all
-//! threads; through the tree for vectors of eight, and through the one that the GPU reads. The best of 7 rounds.
+//! threads; by vectors as long as the processor has them (`RAYSIEVE_VECTORS`), and through the one that the GPU reads. The best of 7 rounds.
 
 use std::{env, fs, path::PathBuf, time::Instant};
 
@@ -46,7 +46,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         begun.elapsed().as_secs_f64()
     );
     if wide.is_none() {
-        println!("skipped: this processor has no vectors of eight");
+        println!("skipped: this processor has no vectors that are known here");
     }
 
     let camera = Camera::new(&scene.camera, SIDE, SIDE);

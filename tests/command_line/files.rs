@@ -426,7 +426,7 @@ fn a_place_that_cannot_be_written_is_found_before_the_render() {
 }
 
 fn small_render_of(settings: &[&str], folder: &Path, more: &[&str]) -> std::process::Output {
-    let mut command = crate::raysieve(folder);
+    let mut command = raysieve(folder);
     command
         .arg(scene("spheres.ron"))
         .args(["--backend", "cpu", "--headless"])
