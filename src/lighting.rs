@@ -109,7 +109,8 @@ impl Lighting {
         };
         let mut far_share = 1.0;
         if somewhere.len() >= TREE_FROM {
-            far_share = lighting.plant(primitives, materials, &lamps, &mut somewhere, near_power);
+            let tree_share = share_of_tree(near_power * inverse_power, far.is_empty());
+            far_share = lighting.plant(primitives, materials, &lamps, &mut somewhere, tree_share);
             by_power(&mut far);
         } else {
             somewhere.append(&mut far);
@@ -153,7 +154,7 @@ impl Lighting {
         materials: &[Material],
         lamps: &[(Lamp, f64)],
         lights: &mut [(Light, f64)],
-        near_power: f64,
+        tree_share: u32,
     ) -> f64 {
         let bounded: Vec<Bounded> = lights
             .iter()
@@ -176,15 +177,18 @@ impl Lighting {
                 self.places[light.of as usize] = place;
             }
         }
-        let whole = f64::from(WHOLE);
-        // At least one number each, if anything is infinitely far.
-        let share = whole * near_power * self.inverse_power;
-        self.tree_share = if share < whole {
-            share.clamp(1.0, whole - 1.0) as u32
-        } else {
-            WHOLE
-        };
-        1.0 - f64::from(self.tree_share) / whole
+        self.tree_share = tree_share;
+        1.0 - f64::from(tree_share) / f64::from(WHOLE)
+    }
+}
+
+/// Of `WHOLE` numbers, how many choose the tree, which has this part of all power: all of them if there is nothing else,
+/// whatever the part was rounded to; else at least one is for each.
+fn share_of_tree(part: f64, is_all: bool) -> u32 {
+    if is_all {
+        WHOLE
+    } else {
+        (f64::from(WHOLE) * part).clamp(1.0, f64::from(WHOLE - 1)) as u32
     }
 }
 

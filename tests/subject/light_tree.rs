@@ -234,3 +234,29 @@ fn many_lights_of_all_kinds_become_a_tree() {
         .collect();
     assert_eq!(placed, [0]);
 }
+
+/// One number that chose none of them would be one path in 2³¹ that looks for a light where there is none.
+#[test]
+fn a_tree_of_all_lights_gets_every_number() {
+    let mut random = Random(43);
+    for count in 8..60 {
+        let points: String = (0..count)
+            .map(|step| {
+                let intensity = 0.1 + 30.0 * random.unit();
+                format!("Point(position: ({step}, 3, 0), intensity: ({intensity}, 1, 1)), ")
+            })
+            .collect();
+        let scene: Scene = scene(&format!(
+            r#"(
+                camera: (origin: (0, 0, 5), target: (0, 0, 0), fov: 40),
+                lights: [{points}],
+                materials: {{ "m": Diffuse(albedo: (0.5, 0.5, 0.5)) }},
+                objects: [Sphere(center: (0, 0, 0), radius: 1, material: "m")],
+            )"#
+        ));
+        let surroundings = World::new(&scene).unwrap().surroundings;
+        assert_eq!(surroundings.light_count, count);
+        assert_eq!(surroundings.tree_lights, count);
+        assert_eq!(surroundings.tree_share, WHOLE, "{count} lights");
+    }
+}
