@@ -70,7 +70,8 @@ impl Archive {
         let image = |source: &Source| {
             let text = source.text()?;
             let compiled = nvrtc.compile_text(source.path(), &text, TARGET)?;
-            Ok((key(&text, TARGET), compiled.image.bytes))
+            let ptx = without_call_numbers(&compiled.image.bytes);
+            Ok((key(&text, TARGET), ptx))
         };
         let images = sources.par_iter().map(image).collect::<Result<_>>()?;
         Ok(Self { images })
@@ -201,4 +202,14 @@ fn split_image(content: &[u8]) -> Option<(u128, &[u8], &[u8])> {
     let length = usize::try_from(u64::from_le_bytes(*length)).ok()?;
     let (image, after) = content.split_at_checked(length)?;
     Some((u128::from_le_bytes(*key), image, after))
+}
+
+/// NVRTC numbers calls through all that a process compiles, in comments. Without these a source is the same bytes each time.
+fn without_call_numbers(ptx: &[u8]) -> Vec<u8> {
+    const COMMENT: &[u8] = b"// callseq";
+    let lines = ptx.split(|&byte| byte == b'\n').map(|line| {
+        let comment = line.windows(COMMENT.len()).position(|part| part == COMMENT);
+        &line[..comment.unwrap_or(line.len())]
+    });
+    lines.collect::<Vec<_>>().join(&b'\n')
 }
