@@ -3,6 +3,6 @@
 
 // Every thread calls it before its work; the first one of all keeps the time. A call: within the kernel it would cost
 // traversal registers to the end.
-__noinline__ inline void stamp(u64 *began) {
+inline __noinline__ void stamp(u64 *began) {
     if (blockIdx.x == 0 && threadIdx.x == 0) *began = device_time();
 }
