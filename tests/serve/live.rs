@@ -220,6 +220,10 @@ fn every_control_does_something() {
         !own.contains(&"quit".to_owned()),
         "a page does not end the program"
     );
+    // One of them was the pause. Two at once would be none.
+    viewer.status_that(|status| status["state"]["paused"].is_object());
+    viewer.say(r#"{"act":"pause"}"#);
+    viewer.status_that(|status| status["state"]["rendering"].is_object());
     viewer.say(r#"{"act":"restart"}"#);
     let mut told = |message: &str, field: fn(&Value) -> &Value, wanted: &str| {
         viewer.say(message);
