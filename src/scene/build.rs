@@ -6,11 +6,11 @@ use glam::Vec3;
 use serde::de::DeserializeOwned;
 
 use super::{
-    CLAMPS, DirectLight, Scene, Surface,
+    DirectLight, Scene, Surface,
     camera::camera,
-    check_max_bounces, check_size, check_spp,
     geometry::Geometry,
     lights::lights,
+    limits::{CLAMPS, check_max_bounces, check_size, check_spp},
     materials::{Materials, materials, radiance},
     objects::{Builder, object_name},
     source::{Object, Raw, Source, excerpt},

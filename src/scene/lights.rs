@@ -3,8 +3,9 @@
 use glam::{DVec3, Vec3};
 
 use super::{
-    Environment, Light, check_brightness,
+    Environment, Light,
     image::{Image, Texels},
+    limits::check_brightness,
     memory,
     source::{Extent, Object, Raw, Source, excerpt, shown},
     sun_sky::{Moment, SUN_DEGREES, SunSky, sun_at},

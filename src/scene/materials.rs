@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, HashMap};
 use glam::Vec3;
 
 use super::{
-    Map, Maps, Masking, Metal, Parameter, Principled, Roughness, Surface, check_brightness,
+    Map, Maps, Masking, Metal, Parameter, Principled, Roughness, Surface,
+    limits::check_brightness,
     metals::METALS,
     model::{Model, ModelMaterial},
     parameters::Parameters,

@@ -4,7 +4,8 @@ use glam::{DVec3, Vec2, Vec3};
 use serde::de::DeserializeOwned;
 
 use super::{
-    Channel, Encoding, Filter, Map, Maps, Parameter, Texture, Wrap, check_brightness,
+    Channel, Encoding, Filter, Map, Maps, Parameter, Texture, Wrap,
+    limits::check_brightness,
     objects::MAX_PATH_BYTES,
     source::{Extent, Object, Raw, Source, excerpt, shown},
     text::{ParameterText, TextureText},
