@@ -38,7 +38,7 @@ use crate::headless::{reading, telling};
     name = "raysieve",
     version,
     override_usage = "raysieve SCENE [OPTIONS]\n       raysieve merge PART... -o FILE\n       \
-                      raysieve verify PICTURE [SCENE]\n       raysieve bench [SCENE...]\n       \
+                      raysieve verify PICTURE [SCENE]\n       raysieve inspect SCENE X,Y\n       raysieve bench [SCENE...]\n       \
                       raysieve --list-devices",
     max_term_width = 100,
     args_conflicts_with_subcommands = true,
@@ -53,26 +53,12 @@ pub(crate) struct Arguments {
     #[arg(value_name = "SCENE", value_parser = scene_path(), required_unless_present = "list_devices")]
     pub(crate) scene: Option<PathBuf>,
 
-    /// Picture size in pixels, such as 1920x1080 [default: the scene's]
-    #[arg(long, value_name = "WxH", value_parser = size, help_heading = "Rendering")]
-    size: Option<(u32, u32)>,
-
     /// Samples a pixel [default: the scene's]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Rendering")]
     spp: Option<u32>,
 
-    /// Times that a path may scatter; 0 shows only what the camera sees shine [default: the scene's]
-    #[arg(long, value_name = "N", help_heading = "Rendering")]
-    max_bounces: Option<u32>,
-
-    /// Most that light scattered more than once may add to a sample, against bright specks; the picture gets darker by
-    /// what is cut off [default: the scene's, else no limit]
-    #[arg(long, value_name = "RADIANCE", value_parser = clamp, help_heading = "Rendering")]
-    clamp_indirect: Option<f32>,
-
-    /// Seed of all random numbers: another seed, other noise [default: the scene's]
-    #[arg(long, value_name = "N", help_heading = "Rendering")]
-    seed: Option<u32>,
+    #[command(flatten)]
+    settings: SceneArguments,
 
     /// Samples to render of every pixel, from A on and before B, to be merged with others; implies --headless
     /// [default: 0..SPP]
@@ -133,6 +119,7 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     Merge(Merge),
     Verify(Verify),
+    Inspect(Inspect),
     Bench(Bench),
 }
 
@@ -208,6 +195,83 @@ pub(crate) struct Verify {
 
     #[command(flatten)]
     pub(crate) machine: Machine,
+}
+
+/// Tells what happened to one path, bounce by bounce
+///
+/// Where it went, what it met, what it carried, what light it found and what the light that it looked for brought; and
+/// where the sieve took it out, and why. Its light is, to the last bit, the sample that a render puts onto the film.
+#[derive(Args, Clone, Debug)]
+#[command(
+    override_usage = "raysieve inspect SCENE X,Y [OPTIONS]",
+    after_long_help = "\
+Examples:
+  raysieve inspect scenes/cornell.ron 256,300
+          the first path of the pixel in column 256 and row 300, from the upper left
+  raysieve inspect scenes/cornell.ron 256,300 --sample 63 --json path.json
+          the last of 64, and into a file"
+)]
+pub(crate) struct Inspect {
+    /// Scene that it is in, a .ron file or a model
+    #[arg(value_name = "SCENE", value_parser = scene_path())]
+    pub(crate) scene: PathBuf,
+
+    /// Pixel that it is of: column and row from the upper left, such as 256,300
+    #[arg(value_name = "X,Y", value_parser = pixel)]
+    pub(crate) pixel: (u32, u32),
+
+    /// Which of the pixel's samples it is, from 0
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) sample: u32,
+
+    #[command(flatten)]
+    settings: SceneArguments,
+
+    /// Write it to this file too, a .json file [default: none]
+    #[arg(long, value_name = "FILE", value_parser = track_path(), help_heading = "Output")]
+    pub(crate) json: Option<PathBuf>,
+}
+
+impl Inspect {
+    /// The scene, with what the command line says otherwise.
+    pub(crate) fn load_scene(&self) -> Result<Scene, Error> {
+        self.settings.load(&self.scene, None)
+    }
+}
+
+/// What of a scene the command line may say otherwise, but for its samples.
+#[derive(Args, Clone, Debug)]
+struct SceneArguments {
+    /// Picture size in pixels, such as 1920x1080 [default: the scene's]
+    #[arg(long, value_name = "WxH", value_parser = size, help_heading = "Rendering")]
+    size: Option<(u32, u32)>,
+
+    /// Times that a path may scatter; 0 shows only what the camera sees shine [default: the scene's]
+    #[arg(long, value_name = "N", help_heading = "Rendering")]
+    max_bounces: Option<u32>,
+
+    /// Most that light scattered more than once may add to a sample, against bright specks; the picture gets darker by
+    /// what is cut off [default: the scene's, else no limit]
+    #[arg(long, value_name = "RADIANCE", value_parser = clamp, help_heading = "Rendering")]
+    clamp_indirect: Option<f32>,
+
+    /// Seed of all random numbers: another seed, other noise [default: the scene's]
+    #[arg(long, value_name = "N", help_heading = "Rendering")]
+    seed: Option<u32>,
+}
+
+impl SceneArguments {
+    /// The scene, with what is said here otherwise, and so many samples.
+    fn load(&self, path: &Path, spp: Option<u32>) -> Result<Scene, Error> {
+        let mut scene = reading(path, || Scene::load(path))?;
+        scene.set_size(self.size.unwrap_or(scene.size));
+        scene.spp = spp.unwrap_or(scene.spp);
+        scene.max_bounces = self.max_bounces.unwrap_or(scene.max_bounces);
+        scene.seed = self.seed.unwrap_or(scene.seed);
+        scene.clamp_indirect = self.clamp_indirect.or(scene.clamp_indirect);
+        scene.check_settings()?;
+        Ok(scene)
+    }
 }
 
 /// Measures what the sieve is worth: every strategy, bounce by bounce, beside none
@@ -430,6 +494,8 @@ Examples:
           in two parts, which may come from two machines
   raysieve verify mesh.exr
           renders it again and compares every bit
+  raysieve inspect scenes/cornell.ron 256,300
+          why a pixel looks as it does: one of its paths, bounce by bounce
   raysieve bench
           what the sieve is worth on this machine, bounce by bounce";
 
@@ -477,7 +543,9 @@ impl Arguments {
                 }
                 Ok(())
             }
-            (Some(Command::Verify(_) | Command::Bench(_)) | None, _) => Ok(()),
+            (Some(Command::Verify(_) | Command::Inspect(_) | Command::Bench(_)) | None, _) => {
+                Ok(())
+            }
         }
     }
 
@@ -493,13 +561,7 @@ impl Arguments {
 
     /// The scene, with what the command line says otherwise, and the samples to render of it.
     pub(crate) fn load_scene(&self, path: &Path) -> Result<(Scene, Samples), Error> {
-        let mut scene = reading(path, || Scene::load(path))?;
-        scene.set_size(self.size.unwrap_or(scene.size));
-        scene.spp = self.spp.unwrap_or(scene.spp);
-        scene.max_bounces = self.max_bounces.unwrap_or(scene.max_bounces);
-        scene.seed = self.seed.unwrap_or(scene.seed);
-        scene.clamp_indirect = self.clamp_indirect.or(scene.clamp_indirect);
-        scene.check_settings()?;
+        let mut scene = self.settings.load(path, self.spp)?;
         let pixel_count = scene.size.0 * scene.size.1;
         let samples = match &self.samples {
             None => Samples::first(scene.spp, pixel_count),
@@ -528,7 +590,7 @@ impl Arguments {
         WindowOptions {
             look,
             strategy: self.machine.compaction,
-            keep_size: self.size.is_some(),
+            keep_size: self.settings.size.is_some(),
         }
     }
 
@@ -657,7 +719,7 @@ fn problem(error: &clap::Error) -> String {
     match (error.kind(), error.get(ContextKind::InvalidSubcommand)) {
         // Anything behind a scene that is no option.
         (ErrorKind::ArgumentConflict, Some(ContextValue::String(found))) => format!(
-            "'{found}' cannot stand there: one scene is rendered at a time, and merge, verify or bench come first of all; see \
+            "'{found}' cannot stand there: one scene is rendered at a time, and merge, verify, inspect or bench come first of all; see \
              raysieve --help"
         ),
         _ => one_line(&error.to_string()),
@@ -736,6 +798,10 @@ fn chart_path() -> impl TypedValueParser<Value = PathBuf> {
     path_ending(|path| ends_with(path, "svg"), "a chart is an .svg file")
 }
 
+fn track_path() -> impl TypedValueParser<Value = PathBuf> {
+    path_ending(|path| ends_with(path, "json"), "a path is a .json file")
+}
+
 fn stats_path() -> impl TypedValueParser<Value = PathBuf> {
     path_ending(
         |path| ends_with(path, "json"),
@@ -784,6 +850,15 @@ fn tone() -> impl TypedValueParser<Value = Tone> {
     PossibleValuesParser::new(names).try_map(|name| {
         let named = Tone::ALL.into_iter().find(|tone| tone.name() == name);
         named.ok_or("no such curve")
+    })
+}
+
+fn pixel(text: &str) -> Result<(u32, u32), String> {
+    let pixel = text
+        .split_once(',')
+        .and_then(|(column, row)| Some((column.trim().parse().ok()?, row.trim().parse().ok()?)));
+    pixel.ok_or_else(|| {
+        "column and row from the upper left are expected, such as 256,300".to_owned()
     })
 }
 

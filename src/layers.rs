@@ -11,12 +11,10 @@ use rayon::prelude::*;
 use crate::{
     Error, bvh,
     camera::Camera,
-    instance::{NO_INSTANCE, placed_surface},
-    maps::material_at,
+    instance::NO_INSTANCE,
     math::dot,
     opacity::{PATH_RAY, nearest_veiled, veil_key},
     path::{NO_PRIMITIVE, Span, pixel_and_sample},
-    primitive::surface_at,
     sampler::sampler,
     scene::Scene,
     stages::first_ray,
@@ -152,18 +150,7 @@ fn features(world: &World, camera: &Camera, span: &Span, pixel: u32) -> Features
         if hit.primitive == NO_PRIMITIVE {
             continue;
         }
-        let primitive = &world.primitives[hit.primitive as usize];
-        let mut surface = match world.instances.get(found.instance as usize) {
-            Some(placed) => {
-                let (corners, vertices) = (&world.corners, &world.vertices);
-                placed_surface(placed, corners, vertices, primitive, &ray, &hit)
-            }
-            None => surface_at(primitive, &ray, &hit),
-        };
-        let mut material = world.materials[surface.material as usize];
-        if material.maps != 0 {
-            material = material_at(&world.imagery(), &material, &mut surface);
-        }
+        let (surface, material) = world.seen(&ray, &hit, found.instance);
         let facing = if dot(surface.normal, ray.direction) > 0.0 {
             -1.0
         } else {

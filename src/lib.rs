@@ -82,6 +82,7 @@ pub mod renderer;
 pub mod stats;
 pub mod part;
 pub mod checkpoint;
+pub mod track;
 
 // What is shown of it and written.
 pub mod chart;

@@ -3,6 +3,7 @@
 mod bench;
 mod cli;
 mod headless;
+mod inspect;
 mod merge;
 mod table;
 mod verify;
@@ -48,6 +49,7 @@ fn run(arguments: &Arguments) -> Result<Ending, Error> {
     match (&arguments.command, &arguments.scene) {
         (Some(Command::Merge(merge)), _) => merge::merge(merge).map(|()| Ending::Done),
         (Some(Command::Verify(verify)), _) => verify::verify(verify).map(|()| Ending::Done),
+        (Some(Command::Inspect(inspect)), _) => inspect::inspect(inspect).map(|()| Ending::Done),
         (Some(Command::Bench(arguments)), _) => bench::bench(arguments).map(|()| Ending::Done),
         (None, Some(scene)) if !arguments.list_devices => render(arguments, scene),
         _ => say(&devices::list()).map(|()| Ending::Done),

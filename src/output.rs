@@ -9,6 +9,7 @@ use std::{
     path::{Path, PathBuf, is_separator},
 };
 
+use serde::Serialize;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::{
@@ -77,8 +78,13 @@ pub fn write_png(path: &Path, picture: &Picture, stats: &Stats, look: Look) -> R
 
 /// Writes the statistics as JSON.
 pub fn write_stats(path: &Path, stats: &Stats) -> Result<(), Error> {
+    write_json(path, stats)
+}
+
+/// Writes what it is given as JSON, whole or not at all.
+pub fn write_json(path: &Path, what: &impl Serialize) -> Result<(), Error> {
     write_whole(path, |file| {
-        serde_json::to_writer_pretty(&mut *file, stats)?;
+        serde_json::to_writer_pretty(&mut *file, what)?;
         file.write_all(b"\n")
     })
 }

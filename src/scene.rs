@@ -366,6 +366,8 @@ pub struct Scene {
     pub lights: Vec<Light>,
     /// What the objects are made of, in the file's order.
     pub materials: Vec<Surface>,
+    /// Their names, of those that have one; empty ones for the others.
+    pub material_names: Vec<String>,
     /// Textures that scale parameters of materials, by the material's index.
     pub maps: BTreeMap<u32, Maps>,
     /// Images as they lie on surfaces.

@@ -26,6 +26,7 @@ pub use intersect::intersect;
 pub use megakernel::{Megakernel, SceneKind, megakernel};
 pub use partition::{Partitioner, partition};
 pub use resolve::{Shown, resolve};
+pub(crate) use shade::ended_by_roulette;
 pub use shade::shade;
 pub use shadow::shadow;
 pub use sieve::{Keep, sieve};

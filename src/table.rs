@@ -73,8 +73,8 @@ fn total(bounces: &[BounceStats]) -> BounceStats {
 }
 
 /// Columns flush right, two spaces between them.
-fn aligned(rows: &[[String; 12]]) -> String {
-    let widths: [usize; 12] =
+pub(crate) fn aligned<const COLUMNS: usize>(rows: &[[String; COLUMNS]]) -> String {
+    let widths: [usize; COLUMNS] =
         std::array::from_fn(|column| rows.iter().map(|row| row[column].len()).max().unwrap_or(0));
     let mut text = String::new();
     for row in rows {

@@ -10,16 +10,16 @@ use crate::{
     energy,
     environment::{Environment, EnvironmentRow, EnvironmentTexel},
     imagery::Imagery,
-    instance::{Corners, Instance, MeshVertex, placed_triangle},
+    instance::{Corners, Instance, MeshVertex, placed_surface, placed_triangle},
     light::{BSDF_SAMPLES, LIGHT_SAMPLES, Lamp, Light, Lights, Surroundings},
     light_tree::{LightNode, NO_LIGHT},
     lighting::{Lighting, bounding_radius},
-    maps::{self, MAP_COAT_NORMAL, MAP_OPACITY, Maps},
+    maps::{self, MAP_COAT_NORMAL, MAP_OPACITY, Maps, material_at},
     material::{ABSORBING, COAT_NORMALS, Material, OTHER_LIGHTS, PLACED_LIGHTS},
     math::max_component,
     opacity::Veils,
-    path::NO_PRIMITIVE,
-    primitive::Primitive,
+    path::{Hit, NO_PRIMITIVE, Ray},
+    primitive::{Primitive, Surface, surface_at},
     scene::{DirectLight, Scene, memory},
     texture::Texture,
     trees::{self, Trees},
@@ -301,5 +301,22 @@ impl World {
             textures: &self.textures,
             texels: &self.texels,
         }
+    }
+
+    /// The surface that a ray hit, and what it is made of there, textures and all.
+    pub(crate) fn seen(&self, ray: &Ray, hit: &Hit, instance: u32) -> (Surface, Material) {
+        let primitive = &self.primitives[hit.primitive as usize];
+        let mut surface = match self.instances.get(instance as usize) {
+            Some(placed) => {
+                let (corners, vertices) = (&self.corners, &self.vertices);
+                placed_surface(placed, corners, vertices, primitive, ray, hit)
+            }
+            None => surface_at(primitive, ray, hit),
+        };
+        let mut material = self.materials[surface.material as usize];
+        if material.maps != 0 {
+            material = material_at(&self.imagery(), &material, &mut surface);
+        }
+        (surface, material)
     }
 }

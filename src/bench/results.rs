@@ -1,10 +1,6 @@
 //! What was measured, and its file.
 
-use std::{
-    fs,
-    io::{Read, Write},
-    path::Path,
-};
+use std::{fs, io::Read, path::Path};
 
 use raysieve::{
     Error, output,
@@ -70,10 +66,7 @@ impl Results {
 
     /// Whole or not at all.
     pub(super) fn write(&self, path: &Path) -> Result<(), Error> {
-        output::write_whole(path, |file| {
-            serde_json::to_writer_pretty(&mut *file, self)?;
-            file.write_all(b"\n")
-        })
+        output::write_json(path, self)
     }
 
     /// What [`Results::write`] wrote.

@@ -50,6 +50,7 @@ pub(super) fn scene(path: &Path, text: &str) -> Result<Scene, Error> {
     } = geometry;
     let Materials {
         surfaces: materials,
+        titles: material_names,
         maps,
         library,
         ..
@@ -74,6 +75,7 @@ pub(super) fn scene(path: &Path, text: &str) -> Result<Scene, Error> {
         direct_light,
         lights,
         materials,
+        material_names,
         maps,
         textures: library.textures,
         images: library.images,

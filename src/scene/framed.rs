@@ -184,6 +184,7 @@ pub(super) fn scene(path: &Path) -> Result<Scene, Error> {
         direct_light: DirectLight::Both,
         lights,
         materials: materials.surfaces,
+        material_names: materials.titles,
         maps: materials.maps,
         textures: materials.library.textures,
         images: materials.library.images,

@@ -22,6 +22,8 @@ use crate::{Error, microfacet::MIN_ALPHA};
 pub(super) struct Materials {
     pub(super) names: HashMap<String, u32>,
     pub(super) surfaces: Vec<Surface>,
+    /// By index.
+    pub(super) titles: Vec<String>,
     pub(super) maps: BTreeMap<u32, Maps>,
     pub(super) library: Library,
 }
@@ -31,7 +33,13 @@ impl Materials {
     pub(super) fn adopt(&mut self, model: &Model, spp: u32) -> Result<u32, String> {
         let textures = self.library.adopt(&model.library);
         let first = self.surfaces.len() as u32;
-        for (index, ModelMaterial { surface, maps, .. }) in (first..).zip(&model.materials) {
+        for (index, material) in (first..).zip(&model.materials) {
+            let ModelMaterial {
+                name,
+                surface,
+                maps,
+                ..
+            } = material;
             let mut maps = maps.clone();
             let moved = |map: &mut Map| map.texture = textures[map.texture as usize];
             maps.textures.values_mut().for_each(moved);
@@ -39,6 +47,7 @@ impl Materials {
             let most = emission.map_or(1.0, |map| self.library.brightest(map.texture));
             check_brightness(surface.radiance().max_element() * most, spp)?;
             self.surfaces.push(*surface);
+            self.titles.push(name.clone());
             if maps != Maps::default() {
                 self.maps.insert(index, maps);
             }
@@ -70,6 +79,7 @@ pub(super) fn materials<'a>(
         let object = Object::new(format!("material {}", index + 1), key);
         let name: String = source.field(&object, "name", key, "a text in quotes", |_| true)?;
         let object = Object::new(format!("material {name:?}"), raw);
+        materials.titles.push(name.clone());
         if materials.names.insert(name, index).is_some() {
             return Err(source.error(&object, key, "is given twice, expected another name"));
         }

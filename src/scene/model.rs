@@ -63,6 +63,8 @@ pub(super) struct ModelInstance {
 /// What a surface is made of, and the textures on it.
 #[derive(Clone, Debug)]
 pub(super) struct ModelMaterial {
+    /// Empty if it has none.
+    pub(super) name: String,
     pub(super) surface: Surface,
     pub(super) maps: Maps,
     /// Whether the alpha of its colours says what it hides.
@@ -84,6 +86,7 @@ impl From<Surface> for ModelMaterial {
     /// Without textures.
     fn from(surface: Surface) -> Self {
         ModelMaterial {
+            name: String::new(),
             surface,
             maps: Maps::default(),
             veiled: false,

@@ -105,21 +105,7 @@ fn shade_lane<const PLACED: bool>(
     slot: usize,
 ) {
     let scatters = bounce < wave.max_bounces;
-    let (pixel, sample) = wave.pairs[slot];
-    let mut vertex = Vertex {
-        numbers: sampler(wave.span.seed, pixel, sample),
-        bounce,
-        instance: if PLACED {
-            wave.instances[slot]
-        } else {
-            NO_INSTANCE
-        },
-        ray: wave.rays[slot],
-        throughput: wave.throughputs[slot],
-        emitted: Vec3::ZERO,
-        shadow_ray: ShadowRay::default(),
-        light_instance: NO_INSTANCE,
-    };
+    let mut vertex = Vertex::of::<PLACED>(wave, bounce, slot);
     let goes_on = shade_path::<PLACED>(world, scatters, &wave.hits[slot], &mut vertex);
     let after = |scatterings| world.surroundings.after(scatterings).most_indirect;
     wave.radiances[slot].rgb += clamped(vertex.emitted, after(bounce));
@@ -155,6 +141,45 @@ pub(super) struct Vertex {
     pub(super) shadow_ray: ShadowRay,
     /// That the shadow ray goes to.
     pub(super) light_instance: u32,
+}
+
+impl Vertex {
+    /// Of a path that hit.
+    fn of<const PLACED: bool>(wave: &CpuWave, bounce: u32, slot: usize) -> Vertex {
+        let (pixel, sample) = wave.pairs[slot];
+        Vertex {
+            numbers: sampler(wave.span.seed, pixel, sample),
+            bounce,
+            instance: if PLACED {
+                wave.instances[slot]
+            } else {
+                NO_INSTANCE
+            },
+            ray: wave.rays[slot],
+            throughput: wave.throughputs[slot],
+            emitted: Vec3::ZERO,
+            shadow_ray: ShadowRay::default(),
+            light_instance: NO_INSTANCE,
+        }
+    }
+}
+
+/// Whether a path that hit is about to be ended by roulette, which the stage does not tell.
+pub(crate) fn ended_by_roulette(wave: &CpuWave, bounce: u32, slot: usize) -> bool {
+    fn ends<const PLACED: bool>(wave: &CpuWave, bounce: u32, slot: usize) -> bool {
+        let mut vertex = Vertex::of::<PLACED>(wave, bounce, slot);
+        let scatters = bounce < wave.max_bounces;
+        let before = vertex.ray.origin;
+        let goes_on = shade_path::<PLACED>(&wave.world, scatters, &wave.hits[slot], &mut vertex);
+        // A path that scattered has another ray.
+        let scattered = vertex.ray.origin != before;
+        !goes_on && scattered && max_component(vertex.throughput.rgb) > 0.0
+    }
+    if wave.world.is_plain() {
+        ends::<false>(wave, bounce, slot)
+    } else {
+        ends::<true>(wave, bounce, slot)
+    }
 }
 
 /// Shades one path; whether it goes on.

@@ -3,6 +3,7 @@
 mod bench;
 mod checkpoint;
 mod files;
+mod inspect;
 mod interrupt;
 mod parts;
 mod usage;
@@ -25,6 +26,7 @@ fn main() {
     parts::add(&mut trials);
     checkpoint::add(&mut trials);
     bench::add(&mut trials);
+    inspect::add(&mut trials);
     libtest_mimic::run(&Arguments::from_args(), trials).exit()
 }
 

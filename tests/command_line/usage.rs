@@ -49,6 +49,7 @@ fn help_teaches_every_option() {
         "--list-devices",
         "merge",
         "verify",
+        "inspect",
         "bench",
     ];
     for option in options {

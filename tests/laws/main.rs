@@ -15,6 +15,7 @@ mod scale;
 mod sides;
 mod skies;
 mod strategies;
+mod tracks;
 
 use common::{on_cpu, render, scene};
 use glam::DVec3;

@@ -333,6 +333,7 @@ fn is_veiled(written: &Material) -> bool {
 
 /// What the surface is made of, but for its textures.
 fn surface(written: &Material) -> Result<ModelMaterial, String> {
+    let name = written.name.clone().unwrap_or_default();
     let pbr = &written.pbr_metallic_roughness;
     let glossy = glossy(written)?;
     let (field, [r, g, b, alpha]) = match &glossy {
@@ -363,6 +364,7 @@ fn surface(written: &Material) -> Result<ModelMaterial, String> {
             both_sides: true,
         };
         return Ok(ModelMaterial {
+            name,
             surface,
             maps,
             veiled,
@@ -436,6 +438,7 @@ fn surface(written: &Material) -> Result<ModelMaterial, String> {
     bend_of("normalTexture", maps.bend)?;
     let surface = Surface::Principled(principled);
     Ok(ModelMaterial {
+        name,
         surface,
         maps,
         veiled,

@@ -95,7 +95,7 @@ fn library(
     materials.extend(
         written
             .into_iter()
-            .map(|(name, written)| (name, written.material())),
+            .map(|(name, written)| (name.clone(), written.material(name))),
     );
     Ok(())
 }
@@ -239,7 +239,7 @@ impl Written {
         self.maps.textures.insert(parameter, map);
     }
 
-    fn material(mut self) -> ModelMaterial {
+    fn material(mut self, name: String) -> ModelMaterial {
         let has = |parameter| self.maps.textures.contains_key(&parameter);
         // A colour that would make the texture black is none.
         let tinted = |color: Option<Vec3>, otherwise: Vec3, parameter| match color {
@@ -323,6 +323,7 @@ impl Written {
             }),
         }
         ModelMaterial {
+            name,
             surface,
             maps: self.maps,
             veiled: false,

@@ -1,0 +1,73 @@
+//! One path, told bounce by bounce.
+
+use std::fs;
+
+use libtest_mimic::Trial;
+use serde_json::Value;
+
+use crate::{add_tests, assert_done, assert_refused, folder, names, run, scene, stdout};
+
+pub(crate) fn add(trials: &mut Vec<Trial>) {
+    add_tests!(
+        trials,
+        a_path_is_told_bounce_by_bounce,
+        a_pixel_that_is_not_there_is_told_in_a_line,
+    );
+}
+
+fn a_path_is_told_bounce_by_bounce() {
+    let folder = folder();
+    let scene = scene("cornell.ron");
+    let scene = scene.to_str().expect("a path in UTF-8");
+    let told = run(
+        folder.path(),
+        [
+            "inspect",
+            scene,
+            "100,400",
+            "--sample",
+            "5",
+            "--json",
+            "path.json",
+        ],
+    );
+    assert_done(&told);
+    let text = stdout(&told);
+    for part in [
+        "pixel 100,400 of 512x512, sample 5, seed 0",
+        "front of \"white\"",
+        "sieved     after bounce ",
+        "radiance   (",
+    ] {
+        assert!(text.contains(part), "{part} is missing in\n{text}");
+    }
+    let file = fs::read(folder.path().join("path.json")).expect("the path was written");
+    let track: Value = serde_json::from_slice(&file).expect("it is JSON");
+    let vertices = track["vertices"].as_array().expect("it has vertices");
+    assert_eq!(track["pixel"], serde_json::json!([100, 400]));
+    assert_eq!(vertices[0]["met"]["material"], "white");
+    // A line each, below their head.
+    let lines = text.lines().skip_while(|line| !line.starts_with("bounce"));
+    assert_eq!(
+        lines.skip(1).take_while(|line| !line.is_empty()).count(),
+        vertices.len()
+    );
+    assert_eq!(
+        names(folder.path()),
+        ["path.json"],
+        "nothing else is written"
+    );
+}
+
+fn a_pixel_that_is_not_there_is_told_in_a_line() {
+    let folder = folder();
+    let scene = scene("cornell.ron");
+    let scene = scene.to_str().expect("a path in UTF-8");
+    let told = run(folder.path(), ["inspect", scene, "512,0"]);
+    assert_refused(&told, 2, &["pixel 512,0", "columns 0 to 511"]);
+    for wrong in ["7", "7,", "-1,3", "a,b", "1,2,3"] {
+        let told = run(folder.path(), ["inspect", scene, wrong]);
+        assert_refused(&told, 2, &["'X,Y'"]);
+    }
+    assert!(names(folder.path()).is_empty());
+}
