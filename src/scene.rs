@@ -284,6 +284,7 @@ mod build;
 mod bumps;
 mod camera;
 mod displaced_sphere;
+mod edit;
 mod flattened;
 mod framed;
 mod gather;
@@ -323,6 +324,7 @@ use std::{
 
 use glam::Vec3;
 
+pub use edit::save_camera;
 pub use framed::Framing;
 pub(crate) use hash::scene_hash;
 pub use image::{Image, Texels};

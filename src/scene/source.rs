@@ -7,6 +7,7 @@ use std::{
     fmt::Display,
     fs,
     io::{self, Read},
+    ops::Range,
     path::{Component, Path, PathBuf},
 };
 
@@ -317,6 +318,13 @@ impl<'a> Source<'a> {
     /// Where a slice of the text begins.
     fn offset(&self, slice: &str) -> usize {
         (slice.as_ptr() as usize).saturating_sub(self.text.as_ptr() as usize)
+    }
+
+    /// Where a value stands in the text, without what is around it.
+    pub(super) fn place(&self, raw: Raw) -> Range<usize> {
+        let value = raw.trim().get_ron();
+        let start = self.offset(value);
+        start..start + value.len()
     }
 
     fn error_at(&self, offset: usize, object: &str, problem: impl Display) -> Error {

@@ -1,0 +1,158 @@
+//! A camera that a hand has moved, written back into its scene.
+
+use std::{fs, path::PathBuf};
+
+use glam::Vec3;
+use raysieve::{
+    Error,
+    scene::{Camera, Focus, Projection, Scene, save_camera},
+};
+
+/// A scene of this camera, in a file of the test's name.
+fn written(name: &str, camera: &str) -> PathBuf {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("scene_camera");
+    fs::create_dir_all(&folder).unwrap();
+    let path = folder.join(format!("{name}.ron"));
+    let text = format!(
+        "// What it is.\n(\n    camera: {camera},\n    // Grey.\n    sky: (1, 1, 1), /* as it is */\n    \
+         objects: [Model(file: \"box.ply\", scale: (1, 1, 1e0))],\n)\n"
+    );
+    let ply = "ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty float y\nproperty float z\n\
+               element face 1\nproperty list uchar int vertex_indices\nend_header\n0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n";
+    fs::write(folder.join("box.ply"), ply).unwrap();
+    fs::write(&path, text).unwrap();
+    path
+}
+
+fn camera(path: &PathBuf) -> Camera {
+    Scene::load(path)
+        .unwrap_or_else(|error| panic!("{error}"))
+        .camera
+}
+
+const MOVED: (Vec3, Vec3) = (
+    Vec3::new(0.1, -2.3e-7, 1234.567),
+    Vec3::new(1.0 / 3.0, 0.0, -5.0),
+);
+
+fn moved(camera: Camera) -> Camera {
+    let (origin, target) = MOVED;
+    Camera {
+        origin,
+        target,
+        ..camera
+    }
+}
+
+#[test]
+fn only_the_numbers_that_changed_are_written() {
+    let path = written(
+        "comments",
+        "( // seen\n        origin: (0, 1, 5), // from here\n        target: /* there */ (0, 1, 0),\n        fov: 40, \
+         filter: Gaussian(radius: 2),\n    )",
+    );
+    let before = fs::read_to_string(&path).unwrap();
+    let wanted = moved(camera(&path));
+    save_camera(&path, &wanted).unwrap();
+    assert_eq!(camera(&path), wanted);
+    let expected = before
+        .replace("(0, 1, 5)", "(0.1, -0.00000023, 1234.567)")
+        .replace("(0, 1, 0)", "(0.33333334, 0, -5)");
+    assert_eq!(fs::read_to_string(&path).unwrap(), expected);
+    // Once more the same: nothing changes.
+    save_camera(&path, &wanted).unwrap();
+    assert_eq!(fs::read_to_string(&path).unwrap(), expected);
+}
+
+#[test]
+fn what_is_sharp_stays_sharp() {
+    for (name, lens) in [
+        ("by_target", "(radius: 0.1)"),
+        ("by_stop", "(f_stop: 2.8, blades: 6, /* */)"),
+        ("by_distance", "(focus_distance: 3, radius: 0.1)"),
+        (
+            "by_point",
+            "(radius: 0.1, focus_point: (0, 1, 1), rotation: 10)",
+        ),
+    ] {
+        let path = written(
+            name,
+            &format!("(origin: (0, 1, 5), lens: {lens}, fov: 30, target: (0, 1, 0))"),
+        );
+        let mut wanted = camera(&path);
+        wanted.origin.x = 0.7;
+        wanted.target.z = -2.25;
+        save_camera(&path, &wanted).unwrap();
+        assert_eq!(camera(&path), wanted, "{name}");
+    }
+}
+
+#[test]
+fn an_orthographic_camera_keeps_what_it_sees_and_its_up() {
+    let path = written("flat", "(origin: (0, 1, 5), target: (0, 1, 0), width: 3)");
+    let wanted = Camera {
+        projection: Projection::Orthographic { width: 0.3 },
+        up: Vec3::new(0.0, 0.5, 0.25),
+        ..moved(camera(&path))
+    };
+    save_camera(&path, &wanted).unwrap();
+    assert_eq!(camera(&path), wanted);
+}
+
+#[test]
+fn the_text_of_a_camera_is_that_camera() {
+    for (name, text) in [
+        ("pinhole", "(origin: (0, 1, 5), target: (0, 1, 0), fov: 40)"),
+        (
+            "wide",
+            "(origin: (0, 1, 5), target: (0, 1, 0), up: (0, 1, 1), width: 4.5)",
+        ),
+        (
+            "lens",
+            "(origin: (0, 1, 5), target: (0, 1, 0), fov: 40, lens: (f_stop: 1.4, blades: 7, rotation: 12.5))",
+        ),
+    ] {
+        let first = moved(camera(&written(name, text)));
+        let ron = first.to_ron();
+        let value = ron
+            .strip_prefix("camera: ")
+            .and_then(|text| text.strip_suffix(','));
+        let again = written(&format!("{name}_again"), value.expect("a field of a scene"));
+        assert_eq!(camera(&again), first, "{ron}");
+    }
+}
+
+#[test]
+fn what_cannot_be_written_stays_as_it_was() {
+    let path = written("other", "(origin: (0, 1, 5), target: (0, 1, 0), fov: 40)");
+    let before = fs::read_to_string(&path).unwrap();
+    let kept = || assert_eq!(fs::read_to_string(&path).unwrap(), before);
+    let lens = camera(&written(
+        "with_lens",
+        "(origin: (0, 1, 5), target: (0, 1, 0), fov: 40, lens: (radius: 1))",
+    ));
+    assert!(matches!(
+        lens.lens.map(|lens| lens.focus),
+        Some(Focus::Point(_))
+    ));
+    for (wanted, told) in [
+        (lens, "load the scene again"),
+        (
+            Camera {
+                target: camera(&path).origin,
+                ..camera(&path)
+            },
+            "target: is the origin too",
+        ),
+    ] {
+        let error = save_camera(&path, &wanted).expect_err("it cannot be said there");
+        assert!(error.to_string().contains(told), "{error}");
+        kept();
+    }
+    let model = path.with_file_name("box.ply");
+    let error = save_camera(&model, &lens).expect_err("a model has no text");
+    assert!(matches!(error, Error::File { .. }), "{error}");
+    fs::write(&path, "(camera: 7").unwrap();
+    save_camera(&path, &lens).expect_err("no scene any more");
+    assert_eq!(fs::read_to_string(&path).unwrap(), "(camera: 7");
+}
