@@ -60,7 +60,7 @@ fn cells((bounce, vertex): (u32, &Vertex)) -> [String; 6] {
         what,
         triple(vertex.throughput.to_array(), 4),
         light(vertex.found.to_array()),
-        vertex.light_sample.as_ref().map_or_else(String::new, probe),
+        vertex.light_sample.as_ref().map_or("-".to_owned(), probe),
     ]
 }
 

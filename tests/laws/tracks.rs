@@ -82,7 +82,8 @@ fn a_track_is_a_way_through_the_scene() {
                 let [here, next] = pair else { unreachable!() };
                 let met = here.met.as_ref().expect("a path goes on from a hit");
                 let off = (met.position - next.origin).length();
-                assert!(off < 1e-2 * extent(met.position), "{name}: {pair:?}");
+                // Rays leave smooth meshes from the curve that their normals stand for.
+                assert!(off < 5e-2 * extent(met.position), "{name}: {pair:?}");
                 assert!((met.normal.length() - 1.0).abs() < 1e-3, "{name}: {met:?}");
                 assert!(
                     !met.material.is_empty() || name.ends_with("gltf_model.ron"),
