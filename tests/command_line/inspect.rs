@@ -24,9 +24,9 @@ fn a_path_is_told_bounce_by_bounce() {
         [
             "inspect",
             scene,
-            "100,400",
+            "256,300",
             "--sample",
-            "5",
+            "3",
             "--json",
             "path.json",
         ],
@@ -34,7 +34,7 @@ fn a_path_is_told_bounce_by_bounce() {
     assert_done(&told);
     let text = stdout(&told);
     for part in [
-        "pixel 100,400 of 512x512, sample 5, seed 0",
+        "pixel 256,300 of 512x512, sample 3, seed 0",
         "front of \"white\"",
         "sieved     after bounce ",
         "radiance   (",
@@ -44,7 +44,7 @@ fn a_path_is_told_bounce_by_bounce() {
     let file = fs::read(folder.path().join("path.json")).expect("the path was written");
     let track: Value = serde_json::from_slice(&file).expect("it is JSON");
     let vertices = track["vertices"].as_array().expect("it has vertices");
-    assert_eq!(track["pixel"], serde_json::json!([100, 400]));
+    assert_eq!(track["pixel"], serde_json::json!([256, 300]));
     assert_eq!(vertices[0]["met"]["material"], "white");
     // A line each, below their head.
     let lines = text.lines().skip_while(|line| !line.starts_with("bounce"));
@@ -67,7 +67,7 @@ fn a_pixel_that_is_not_there_is_told_in_a_line() {
     assert_refused(&told, 2, &["pixel 512,0", "columns 0 to 511"]);
     for wrong in ["7", "7,", "-1,3", "a,b", "1,2,3"] {
         let told = run(folder.path(), ["inspect", scene, wrong]);
-        assert_refused(&told, 2, &["'X,Y'"]);
+        assert_refused(&told, 2, &["'<X,Y>'"]);
     }
     assert!(names(folder.path()).is_empty());
 }

@@ -83,7 +83,7 @@ fn wrong_usage_is_told_in_a_line() {
     let wrong: &[(&[&str], &[&str])] = &[
         (&[], &["SCENE", "--help"]),
         (&["a.ron", "b.ron"], &["'b.ron'", "one scene"]),
-        (&["merg", "a.exr"], &["'a.exr'", "merge, verify or bench"]),
+        (&["merg", "a.exr"], &["'a.exr'", "come first of all"]),
         (&["a.ron", "merge", "a.exr"], &["'merge'", "first of all"]),
         (&["merge", "a.exr", "--spp", "3"], &["--spp"]),
         (&["verify"], &["PICTURE"]),
