@@ -1,14 +1,18 @@
 //! The command line: what may be asked for, checked before any work.
 
+mod farm;
+
 use std::{
+    ops::Range,
     path::{Path, PathBuf},
     time::Duration,
 };
 
 use clap::{
-    Args, CommandFactory, FromArgMatches, Parser, Subcommand,
+    ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand,
     builder::{PathBufValueParser, PossibleValuesParser, TypedValueParser},
     error::{ContextKind, ContextValue, ErrorKind},
+    parser::ValueSource,
 };
 use compaction::select::Strategy;
 use raysieve::{
@@ -24,6 +28,7 @@ use raysieve::{
     window::WindowOptions,
 };
 
+pub(crate) use self::farm::{Engine, Farm};
 use crate::headless::{reading, telling};
 
 /// Renders a scene by wavefront path tracing, live in a window or into a picture.
@@ -38,8 +43,8 @@ use crate::headless::{reading, telling};
     name = "raysieve",
     version,
     override_usage = "raysieve SCENE [OPTIONS]\n       raysieve merge PART... -o FILE\n       \
-                      raysieve verify PICTURE [SCENE]\n       raysieve inspect SCENE X,Y\n       raysieve bench [SCENE...]\n       \
-                      raysieve --list-devices",
+                      raysieve verify PICTURE [SCENE]\n       raysieve inspect SCENE X,Y\n       \
+                      raysieve farm SCENE -o FILE\n       raysieve bench [SCENE...]\n       raysieve --list-devices",
     max_term_width = 100,
     args_conflicts_with_subcommands = true,
     subcommand_negates_reqs = true,
@@ -64,6 +69,11 @@ pub(crate) struct Arguments {
     /// [default: 0..SPP]
     #[arg(long, value_name = "A..B", value_parser = sample_range, requires = "output", help_heading = "Rendering")]
     samples: Option<SampleRange>,
+
+    /// Render only what has this scene_hash, as an .exr of it says: a scene that was changed is refused [default: as it
+    /// is]
+    #[arg(long, value_name = "HASH", value_parser = scene_hash, help_heading = "Rendering")]
+    scene_hash: Option<String>,
 
     #[command(flatten)]
     machine: Machine,
@@ -120,6 +130,7 @@ pub(crate) enum Command {
     Merge(Merge),
     Verify(Verify),
     Inspect(Inspect),
+    Farm(Farm),
     Bench(Bench),
 }
 
@@ -151,6 +162,18 @@ pub(crate) struct Merge {
     /// Let samples be missing between the parts
     #[arg(long)]
     pub(crate) allow_gaps: bool,
+
+    /// Samples that the parts must be together, no fewer and no more, such as 0..64 [default: what they are]
+    #[arg(long, value_name = "A..B", value_parser = whole_range, conflicts_with = "allow_gaps")]
+    samples: Option<Range<Place>>,
+
+    /// Merge only parts that show the scene of this scene_hash [default: that of the first]
+    #[arg(long, value_name = "HASH", value_parser = scene_hash)]
+    pub(crate) scene_hash: Option<String>,
+
+    /// Wait until the parts are there and hold the samples of --samples
+    #[arg(long, requires = "samples")]
+    pub(crate) wait: bool,
 
     /// Statistics of all parts together to write, a .json file [default: none]
     #[arg(long, value_name = "FILE", value_parser = stats_path())]
@@ -492,6 +515,8 @@ Examples:
   raysieve scenes/mesh.ron --samples 32..64 -o b.exr
   raysieve merge a.exr b.exr -o mesh.exr
           in two parts, which may come from two machines
+  raysieve farm scenes/mesh.ron --spp 65536 --parts 64 -o mesh.exr
+          in 64 parts on the machines of a Slurm cluster
   raysieve verify mesh.exr
           renders it again and compares every bit
   raysieve inspect scenes/cornell.ron 256,300
@@ -517,7 +542,17 @@ pub(crate) fn read() -> Result<Option<Arguments>, Error> {
             keys_of_the_window()
         ))
         .try_get_matches();
-    match matches.and_then(|matches| Arguments::from_arg_matches(&matches)) {
+    let arguments = matches.and_then(|matches| {
+        let mut arguments = Arguments::from_arg_matches(&matches)?;
+        if let (Some(Command::Farm(farm)), Some(("farm", given))) =
+            (&mut arguments.command, matches.subcommand())
+        {
+            farm.machine = given_options::<Machine>(given);
+            farm.changed = given_options::<SceneArguments>(given);
+        }
+        Ok(arguments)
+    });
+    match arguments {
         Ok(arguments) => arguments.check().map(|()| Some(arguments)),
         Err(error) if error.use_stderr() => Err(Error::Usage(problem(&error))),
         Err(help) => {
@@ -526,6 +561,38 @@ pub(crate) fn read() -> Result<Option<Arguments>, Error> {
             Ok(None)
         }
     }
+}
+
+/// The options of a group as they were given, to be given again.
+fn given_options<Group: Args>(matches: &ArgMatches) -> Vec<String> {
+    let group = Group::augment_args(clap::Command::new("group"));
+    let mut words = Vec::new();
+    for option in group.get_arguments() {
+        let (id, name) = (option.get_id().as_str(), option.get_long());
+        if let Some(name) = name
+            && matches.value_source(id) == Some(ValueSource::CommandLine)
+        {
+            words.push(format!("--{name}"));
+            let values = matches.get_raw(id).into_iter().flatten();
+            words.extend(values.map(|value| value.to_string_lossy().into_owned()));
+        }
+    }
+    words
+}
+
+/// Whether the scene is the one that was asked for.
+fn check_hash(scene: &Scene, expected: &str) -> Result<(), Error> {
+    let found = scene.hash();
+    if found == expected {
+        return Ok(());
+    }
+    Err(Error::File {
+        file: scene.path.display().to_string(),
+        problem: format!(
+            "has scene_hash {found}, not {expected}: it or its files have changed since; put back what was there, or \
+             render what is there now anew"
+        ),
+    })
 }
 
 impl Arguments {
@@ -543,6 +610,7 @@ impl Arguments {
                 }
                 Ok(())
             }
+            (Some(Command::Farm(farm)), _) => farm.check(),
             (Some(Command::Verify(_) | Command::Inspect(_) | Command::Bench(_)) | None, _) => {
                 Ok(())
             }
@@ -562,6 +630,9 @@ impl Arguments {
     /// The scene, with what the command line says otherwise, and the samples to render of it.
     pub(crate) fn load_scene(&self, path: &Path) -> Result<(Scene, Samples), Error> {
         let mut scene = self.settings.load(path, self.spp)?;
+        if let Some(expected) = &self.scene_hash {
+            check_hash(&scene, expected)?;
+        }
         let pixel_count = scene.size.0 * scene.size.1;
         let samples = match &self.samples {
             None => Samples::first(scene.spp, pixel_count),
@@ -621,6 +692,12 @@ impl Arguments {
 }
 
 impl Merge {
+    /// The samples that the parts must be together, of a picture of so many pixels.
+    pub(crate) fn samples(&self, pixel_count: u32) -> Result<Option<Samples>, Error> {
+        let of = |range: &Range<Place>| samples_between(range.start, range.end, pixel_count);
+        self.samples.as_ref().map(of).transpose()
+    }
+
     /// The files to write.
     pub(crate) fn outputs(&self) -> Outputs {
         Outputs {
@@ -666,23 +743,29 @@ impl SampleRange {
     /// These samples of the scene.
     fn of(&self, scene: &Scene, pixel_count: u32) -> Result<Samples, Error> {
         let place = |sample| Place { sample, pixel: 0 };
-        let start = self.start.unwrap_or(place(0));
-        let end = self.end.unwrap_or(place(scene.spp.into()));
-        let problem = match Samples::new(start..end, pixel_count) {
-            Some(samples) if !samples.is_empty() => return Ok(samples),
-            _ if start >= end => "a range ends after it begins, such as 0..16".to_owned(),
-            _ => {
-                format!(
-                    "samples have the numbers 0 to 4294967295, and a picture the pixels 0 to {}",
-                    pixel_count - 1
-                )
-            }
-        };
-        Err(Error::Setting {
-            setting: format!("--samples {start}..{end}"),
-            problem,
-        })
+        samples_between(
+            self.start.unwrap_or(place(0)),
+            self.end.unwrap_or(place(scene.spp.into())),
+            pixel_count,
+        )
     }
+}
+
+fn samples_between(start: Place, end: Place, pixel_count: u32) -> Result<Samples, Error> {
+    let problem = match Samples::new(start..end, pixel_count) {
+        Some(samples) if !samples.is_empty() => return Ok(samples),
+        _ if start >= end => "a range ends after it begins, such as 0..16".to_owned(),
+        _ => {
+            format!(
+                "samples have the numbers 0 to 4294967295, and a picture the pixels 0 to {}",
+                pixel_count - 1
+            )
+        }
+    };
+    Err(Error::Setting {
+        setting: format!("--samples {start}..{end}"),
+        problem,
+    })
 }
 
 /// The files that a render is to leave.
@@ -719,8 +802,8 @@ fn problem(error: &clap::Error) -> String {
     match (error.kind(), error.get(ContextKind::InvalidSubcommand)) {
         // Anything behind a scene that is no option.
         (ErrorKind::ArgumentConflict, Some(ContextValue::String(found))) => format!(
-            "'{found}' cannot stand there: one scene is rendered at a time, and merge, verify, inspect or bench come first of all; see \
-             raysieve --help"
+            "'{found}' cannot stand there: one scene is rendered at a time, and merge, verify, inspect, farm or bench come first \
+             of all; see raysieve --help"
         ),
         _ => one_line(&error.to_string()),
     }
@@ -873,6 +956,25 @@ fn sample_range(text: &str) -> Result<SampleRange, String> {
     match range {
         Some((start, end)) => Ok(SampleRange { start, end }),
         None => Err("two numbers of samples are expected, such as 0..16".to_owned()),
+    }
+}
+
+fn whole_range(text: &str) -> Result<Range<Place>, String> {
+    match sample_range(text)? {
+        SampleRange {
+            start: Some(start),
+            end: Some(end),
+        } => Ok(start..end),
+        _ => Err("both ends are expected, such as 0..16".to_owned()),
+    }
+}
+
+fn scene_hash(text: &str) -> Result<String, String> {
+    let is_hash = text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if is_hash {
+        Ok(text.to_ascii_lowercase())
+    } else {
+        Err("32 hexadecimal digits are expected, the scene_hash of an .exr".to_owned())
     }
 }
 

@@ -74,6 +74,14 @@ pub enum Error {
         /// The cause and what to do.
         problem: String,
     },
+    /// A render on many machines that did not come to its end, or did not begin.
+    #[error("{what}: {problem}")]
+    Farm {
+        /// The part, job or program.
+        what: String,
+        /// The cause and what to do.
+        problem: String,
+    },
     /// The system does not let the program listen to Ctrl-C.
     #[error("Ctrl-C cannot be listened to: {0}")]
     Signals(String),
@@ -114,6 +122,7 @@ impl Error {
             Error::Refuted { .. }
             | Error::Slower { .. }
             | Error::Write { .. }
+            | Error::Farm { .. }
             | Error::Signals(_)
             | Error::Window { .. }
             | Error::Serve { .. }

@@ -50,7 +50,13 @@ pub(crate) fn render(
     let rendered = advance_until(&mut renderer, &interrupted, &progress, checkpoint.as_mut());
     progress.finish_and_clear();
     let done = rendered?;
-    if let Some(keeper) = &mut checkpoint {
+    // Where the picture goes there is the checkpoint until all samples are there. It alone knows whether somebody else has
+    // come further meanwhile, such as another job for the same part.
+    let is_picture = |keeper: &Keeper| keeper.file.path() == outputs.picture;
+    let is_picture = checkpoint.as_ref().is_some_and(is_picture);
+    if let Some(keeper) = &mut checkpoint
+        && !(done && is_picture)
+    {
         // Before the files, so that one that cannot be written costs no render.
         keeper.write(&mut renderer, &progress, "");
     }
@@ -62,6 +68,14 @@ pub(crate) fn render(
     if renderer.progress() == 0.0 {
         note(&format!(
             "raysieve: interrupted before the first sample; {picture} is not written"
+        ));
+        return Ok(Ending::Interrupted);
+    }
+    if is_picture {
+        let stats = report(&mut renderer, outputs)?;
+        note(&format!(
+            "raysieve: interrupted after {} of {spp} samples a pixel; the same command goes on from {picture}",
+            stats.spp
         ));
         return Ok(Ending::Interrupted);
     }
@@ -106,7 +120,7 @@ pub(crate) fn serve(
     note(&format!("page: {}", server.url()));
     let mut renderer = server.run(renderer, scene, options.strategy, options.look)?;
     if !writes_picture {
-        return report(renderer, outputs).map(|()| Ending::Done);
+        return report(&mut renderer, outputs).map(|_| Ending::Done);
     }
     // A preview, or less than a sample, is not what was asked for.
     let (width, height) = scene.size;
@@ -194,10 +208,11 @@ pub(crate) fn write_files(part: &Part, outputs: &Outputs, layers: &Layers) -> Re
 }
 
 /// What is left to do when a window has closed: the table and the statistics' file.
-pub(crate) fn report(mut renderer: Renderer, outputs: &Outputs) -> Result<(), Error> {
+pub(crate) fn report(renderer: &mut Renderer, outputs: &Outputs) -> Result<Stats, Error> {
     let stats = renderer.finish()?;
     say(&table::of(&stats))?;
-    write_stats(&stats, outputs)
+    write_stats(&stats, outputs)?;
+    Ok(stats)
 }
 
 fn write_stats(stats: &Stats, outputs: &Outputs) -> Result<(), Error> {
@@ -232,7 +247,7 @@ pub(crate) const PROGRESS_STEPS: u64 = 10_000;
 /// Draws on the standard error, and only if that is a terminal.
 pub(crate) fn progress_bar(steps: u64) -> ProgressBar {
     let bar = ProgressBar::new(steps).with_finish(ProgressFinish::AndClear);
-    if let Ok(style) = ProgressStyle::with_template("{wide_bar} {percent:>3} %{time_left}") {
+    if let Ok(style) = ProgressStyle::with_template("{msg}{wide_bar} {percent:>3} %{time_left}") {
         bar.set_style(style.with_key("time_left", time_left));
     }
     bar.enable_steady_tick(Duration::from_millis(200));

@@ -2,6 +2,7 @@
 
 mod bench;
 mod cli;
+mod farm;
 mod headless;
 mod inspect;
 mod merge;
@@ -50,6 +51,7 @@ fn run(arguments: &Arguments) -> Result<Ending, Error> {
         (Some(Command::Merge(merge)), _) => merge::merge(merge).map(|()| Ending::Done),
         (Some(Command::Verify(verify)), _) => verify::verify(verify).map(|()| Ending::Done),
         (Some(Command::Inspect(inspect)), _) => inspect::inspect(inspect).map(|()| Ending::Done),
+        (Some(Command::Farm(arguments)), _) => farm::farm(arguments).map(|()| Ending::Done),
         (Some(Command::Bench(arguments)), _) => bench::bench(arguments).map(|()| Ending::Done),
         (None, Some(scene)) if !arguments.list_devices => render(arguments, scene),
         _ => say(&devices::list()).map(|()| Ending::Done),
@@ -88,7 +90,9 @@ fn render(arguments: &Arguments, scene: &Path) -> Result<Ending, Error> {
         return headless::render(renderer, &scene, arguments.layers(), &outputs, checkpoint);
     }
     match window::run(renderer, &scene, arguments.window_options(outputs.look))? {
-        Outcome::Closed { renderer } => headless::report(renderer, &outputs).map(|()| Ending::Done),
+        Outcome::Closed { mut renderer } => {
+            headless::report(&mut renderer, &outputs).map(|_| Ending::Done)
+        }
         Outcome::NoWindow { renderer, reason } => {
             note(&format!(
                 "no window: {reason}; rendering into {}",

@@ -1,9 +1,15 @@
 //! `raysieve merge`: parts of a render become one.
 
+use std::{
+    path::PathBuf,
+    thread,
+    time::{Duration, Instant},
+};
+
 use raysieve::{
     Error,
     layers::{Layer, Layers},
-    part::{Claim, Part, check_parts, layers_of},
+    part::{Claim, Part, Samples, check_parts, layers_of},
 };
 
 use crate::{
@@ -17,9 +23,21 @@ pub(crate) fn merge(arguments: &Merge) -> Result<(), Error> {
     let outputs = arguments.outputs();
     outputs.check_picture()?;
     outputs.check_stats()?;
-    let mut claims = Vec::new();
+    let claims = if arguments.wait {
+        wait(arguments)?
+    } else {
+        let read = |path: &PathBuf| Ok((path.clone(), Claim::read(path)?));
+        let claims: Vec<(PathBuf, Claim)> = arguments
+            .parts
+            .iter()
+            .map(read)
+            .collect::<Result<_, Error>>()?;
+        if let Some(problem) = check(arguments, &claims)? {
+            return Err(problem);
+        }
+        claims
+    };
     for path in &arguments.parts {
-        claims.push((path.clone(), Claim::read(path)?));
         let layers: Vec<&str> = layers_of(path)?.into_iter().map(Layer::name).collect();
         if !layers.is_empty() {
             note(&format!(
@@ -29,7 +47,6 @@ pub(crate) fn merge(arguments: &Merge) -> Result<(), Error> {
             ));
         }
     }
-    check_parts(&claims, arguments.allow_gaps)?;
 
     let progress = progress_bar(claims.len() as u64);
     let mut merged: Option<Part> = None;
@@ -49,4 +66,88 @@ pub(crate) fn merge(arguments: &Merge) -> Result<(), Error> {
     merged.map_or(Ok(()), |part| {
         headless::write_files(&part, &outputs, &Layers::default())
     })
+}
+
+/// Whether the parts add up to what is asked for. What is missing is told apart from what is wrong: it may come yet.
+fn check(arguments: &Merge, claims: &[(PathBuf, Claim)]) -> Result<Option<Error>, Error> {
+    let [(_, first), ..] = claims else {
+        return Ok(None);
+    };
+    let other_scene = |(_, claim): &&(PathBuf, Claim)| {
+        let expected = arguments.scene_hash.as_ref();
+        expected.is_some_and(|expected| *expected != claim.identity.scene_hash)
+    };
+    if let Some((path, claim)) = claims.iter().find(other_scene) {
+        return Err(Error::File {
+            file: path.display().to_string(),
+            problem: format!(
+                "shows another scene than is asked for: its scene_hash is {}; leave it out and render its samples again",
+                claim.identity.scene_hash
+            ),
+        });
+    }
+    let expected = arguments.samples(first.identity.size.0 * first.identity.size.1)?;
+    check_parts(claims, arguments.allow_gaps || expected.is_some())?;
+    match expected {
+        None => Ok(None),
+        Some(expected) => check_samples(claims, &expected),
+    }
+}
+
+/// Looks at the parts again and again, until nothing is missing.
+fn wait(arguments: &Merge) -> Result<Vec<(PathBuf, Claim)>, Error> {
+    let mut told: Vec<PathBuf> = Vec::new();
+    loop {
+        let begun = Instant::now();
+        let mut claims = Vec::new();
+        for path in &arguments.parts {
+            match Claim::read(path) {
+                Ok(claim) => claims.push((path.clone(), claim)),
+                // Who renders it puts it aside and begins anew.
+                Err(error @ Error::Damaged { .. }) => {
+                    if !told.contains(path) {
+                        note(&format!("waiting for another: {error}"));
+                        told.push(path.clone());
+                    }
+                }
+                Err(_) if !path.exists() => {}
+                Err(error) => return Err(error),
+            }
+        }
+        let missing = check(arguments, &claims)?;
+        if missing.is_none() && claims.len() == arguments.parts.len() {
+            return Ok(claims);
+        }
+        thread::sleep(PAUSE.max(begun.elapsed() * SPARING));
+    }
+}
+
+/// Between two looks, and the part of the time that they may take, the other way round.
+const PAUSE: Duration = Duration::from_secs(2);
+const SPARING: u32 = 9;
+
+/// Whether these are the samples of all parts together: what is missing, or `Err` with what is too much.
+fn check_samples(claims: &[(PathBuf, Claim)], expected: &Samples) -> Result<Option<Error>, Error> {
+    let told = |problem: String| Error::Setting {
+        setting: format!("--samples {expected}"),
+        problem,
+    };
+    let mut missing = expected.clone();
+    for (path, claim) in claims {
+        let foreign = claim.samples.without(expected);
+        if !foreign.is_empty() {
+            let problem = format!(
+                "{} holds samples {foreign} too; leave it out",
+                path.display()
+            );
+            return Err(told(problem));
+        }
+        missing = missing.without(&claim.samples);
+    }
+    let first = missing.each().next();
+    Ok(first.map(|first| {
+        told(format!(
+            "samples {first} are in none of the parts; render them with --samples {first}"
+        ))
+    }))
 }

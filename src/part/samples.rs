@@ -166,6 +166,22 @@ impl Samples {
         both
     }
 
+    /// What `other` does not hold.
+    pub fn without(&self, other: &Samples) -> Samples {
+        let mut left = Samples::of_pairs(0..0, self.pixel_count);
+        for own in &self.stretches {
+            let mut start = own.start;
+            for taken in &other.stretches {
+                left.stretches
+                    .extend(Some(start..taken.start.min(own.end)).filter(|free| !free.is_empty()));
+                start = start.max(taken.end);
+            }
+            left.stretches
+                .extend(Some(start..own.end).filter(|free| !free.is_empty()));
+        }
+        left
+    }
+
     /// What is missing between the first and the last.
     pub fn gaps(&self) -> Samples {
         let between = |pair: &[Range<u64>]| pair[0].end..pair[1].start;
@@ -267,6 +283,22 @@ mod tests {
             assert_eq!(Some(&samples.of_every_pixel()), fewest, "{text}");
             assert_eq!(Some(&samples.of_any_pixel()), most, "{text}");
             assert_eq!(samples.len(), u64::from(counts.iter().sum::<u32>()));
+        }
+    }
+
+    #[test]
+    fn what_another_holds_is_taken_away() {
+        for (own, other, left) in [
+            ("0..8", "", "0..8"),
+            ("0..8", "0..8", ""),
+            ("0..8", "2..3, 4+5..6", "0..2, 3..4+5, 6..8"),
+            ("2..4, 6..8", "0..3, 7..9", "3..4, 6..7"),
+            ("2..4, 6..8", "3..7", "2..3, 7..8"),
+            ("2..4", "0..1, 5..6", "2..4"),
+            ("", "0..1", ""),
+        ] {
+            let left_over = samples(own).without(&samples(other));
+            assert_eq!(left_over.to_string(), left, "{own} without {other}");
         }
     }
 

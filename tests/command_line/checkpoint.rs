@@ -15,8 +15,8 @@ use crate::{
     add_if, add_tests, assert_done, assert_refused,
     files::statistics,
     folder,
-    interrupt::{end, is_writing, mounting, signal, small_disk, start},
-    names, program, raysieve, scene, small_render, stderr,
+    interrupt::{end, is_writing, signal, small_disk, start},
+    mounting, names, program, raysieve, scene, small_render, stderr,
 };
 
 /// A render whose checkpoint is written at its end alone.

@@ -12,7 +12,7 @@ use std::{
 use libtest_mimic::Trial;
 
 use crate::{
-    add_if, add_tests, assert_refused, folder, names, program, raysieve, scene,
+    add_if, add_tests, assert_refused, disk, folder, mounting, names, program, raysieve, scene,
     without_gpu_and_display,
 };
 
@@ -227,24 +227,10 @@ fn a_file_that_may_not_grow_leaves_the_old_one() {
     );
 }
 
-/// Mounts 64 KiB of memory as `disk` in a namespace of its own, then runs `$@` there.
-const SMALL_DISK: &str = "mkdir disk && mount -t tmpfs -o size=64k none disk && cd disk && echo old >a.exr && \"$@\"; \
-                          code=$?; cat a.exr; ls -A; exit $code";
-
+/// Runs `$@` on a disk of 64 KiB that has an old picture.
 pub(crate) fn small_disk(folder: &Path) -> Command {
-    let mut command = Command::new("unshare");
-    without_gpu_and_display(&mut command).current_dir(folder);
-    command.args(["--map-root-user", "--mount", "sh", "-c", SMALL_DISK, "sh"]);
-    command
-}
-
-pub(crate) fn mounting() -> Result<(), String> {
-    let folder = folder();
-    match small_disk(folder.path()).arg("true").output() {
-        Ok(tried) if tried.status.success() => Ok(()),
-        Ok(tried) => Err(String::from_utf8_lossy(&tried.stderr).trim().to_owned()),
-        Err(error) => Err(format!("unshare: {error}")),
-    }
+    let script = "echo old >a.exr && \"$@\"; code=$?; cat a.exr; ls -A; exit $code";
+    disk(folder, "64k", script)
 }
 
 fn a_full_disk_leaves_the_old_file() {

@@ -51,6 +51,8 @@ fn help_teaches_every_option() {
         "verify",
         "inspect",
         "bench",
+        "farm",
+        "--scene-hash",
     ];
     for option in options {
         assert!(text.contains(option), "{option} is missing in\n{text}");

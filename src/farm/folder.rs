@@ -1,0 +1,163 @@
+//! The folder beside the picture: `box.farm` for `box.exr`.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use raysieve::{Error, output};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+
+use super::{
+    plan::{Plan, absolute_path, script_text},
+    scripts::{Script, part_file, part_log},
+};
+
+/// Where everything of a farm is but its picture.
+pub(super) struct Folder {
+    path: PathBuf,
+    /// As it was given.
+    pub(super) picture: PathBuf,
+}
+
+/// What was submitted last.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Jobs {
+    /// The array of the parts, if any were missing.
+    pub(super) parts: Option<String>,
+    /// One level of merging after the other.
+    pub(super) merges: Vec<String>,
+}
+
+impl Jobs {
+    /// The numbers of them all.
+    pub(super) fn all(&self) -> Vec<&str> {
+        let parts = self.parts.iter().map(String::as_str);
+        parts
+            .chain(self.merges.iter().map(String::as_str))
+            .collect()
+    }
+}
+
+const PLAN: &str = "farm.json";
+const JOBS: &str = "jobs.json";
+
+impl Folder {
+    /// That of the picture.
+    pub(super) fn beside(picture: &Path) -> Folder {
+        Folder {
+            path: picture.with_extension("farm"),
+            picture: picture.to_owned(),
+        }
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// As scripts say it.
+    pub(super) fn absolute(&self) -> Result<String, Error> {
+        script_text(&absolute_path(&self.path)?)
+    }
+
+    /// The picture's name, as seen from the folder.
+    pub(super) fn picture_from_here(&self) -> Result<String, Error> {
+        let name = self.picture.file_name().unwrap_or_default();
+        script_text(&Path::new("..").join(name))
+    }
+
+    /// What is under way there; `None` if nothing is.
+    pub(super) fn plan(&self) -> Result<Option<Plan>, Error> {
+        match (self.read(PLAN)?, fs::symlink_metadata(&self.path)) {
+            (None, Ok(_)) => Err(self.refused("is there and is no farm; move it away")),
+            (plan, _) => Ok(plan),
+        }
+    }
+
+    /// What was submitted last; `None` if nothing was.
+    pub(super) fn jobs(&self) -> Result<Option<Jobs>, Error> {
+        self.read(JOBS)
+    }
+
+    fn read<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, Error> {
+        let path = self.path.join(name);
+        let refused = |problem: String| Error::File {
+            file: path.display().to_string(),
+            problem,
+        };
+        let text = match fs::read(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) if error.kind() == io::ErrorKind::NotADirectory => return Ok(None),
+            Err(error) => return Err(refused(format!("cannot be read: {error}"))),
+        };
+        serde_json::from_slice(&text).map(Some).map_err(|error| {
+            refused(format!(
+                "is not as it was written: {error}; move the folder away to begin anew"
+            ))
+        })
+    }
+
+    pub(super) fn part(&self, part: u32) -> PathBuf {
+        self.path.join(part_file(part))
+    }
+
+    /// What a part's job said.
+    pub(super) fn log_of_part(&self, part: u32) -> PathBuf {
+        self.path.join(part_log(part))
+    }
+
+    /// Writes down what is to be done, and the scripts that do it.
+    pub(super) fn write(&self, plan: &Plan, scripts: &[Script]) -> Result<(), Error> {
+        for folder in ["", "parts", "merged", "logs"] {
+            let path = self.path.join(folder);
+            match fs::create_dir(&path) {
+                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                    return Err(Error::Write {
+                        path,
+                        problem: format!("cannot be made: {error}; name another place"),
+                    });
+                }
+                _ => {}
+            }
+        }
+        for script in scripts {
+            self.write_file(&script.name, script.text.as_bytes())?;
+        }
+        self.write_json(PLAN, plan)
+    }
+
+    pub(super) fn write_jobs(&self, jobs: &Jobs) -> Result<(), Error> {
+        self.write_json(JOBS, jobs)
+    }
+
+    fn write_json<T: Serialize>(&self, name: &str, content: &T) -> Result<(), Error> {
+        let mut text = serde_json::to_vec_pretty(content).map_err(|error| Error::Write {
+            path: self.path.join(name),
+            problem: format!("not written: {error}"),
+        })?;
+        text.push(b'\n');
+        self.write_file(name, &text)
+    }
+
+    fn write_file(&self, name: &str, text: &[u8]) -> Result<(), Error> {
+        output::write_whole(&self.path.join(name), |file| {
+            io::Write::write_all(file, text)
+        })
+    }
+
+    pub(super) fn refused(&self, problem: &str) -> Error {
+        Error::File {
+            file: self.path.display().to_string(),
+            problem: problem.to_owned(),
+        }
+    }
+
+    /// The command that goes on with what is there.
+    pub(super) fn command(&self) -> String {
+        let picture = self.picture.display().to_string();
+        let quoted = shlex::try_quote(&picture).map_or(picture.clone(), |text| text.into_owned());
+        format!("raysieve farm -o {quoted}")
+    }
+}

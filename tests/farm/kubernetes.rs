@@ -1,0 +1,237 @@
+//! The manifest: whether Kubernetes would take it, and whether what it runs is what Slurm runs.
+
+use std::{
+    fs,
+    path::Path,
+    process::{Child, Command, Stdio},
+};
+
+use k8s_openapi::api::batch::v1::Job;
+use libtest_mimic::Trial;
+use serde_json::Value;
+
+use crate::{
+    add_tests, assert_done,
+    program::without_gpu_and_display,
+    scripts::{assert_bits, begin, farm, scene_folder},
+    stdout,
+};
+
+pub(crate) fn add(trials: &mut Vec<Trial>) {
+    add_tests!(
+        trials,
+        the_manifest_is_of_the_published_schema,
+        containers_run_what_slurm_runs,
+        containers_end_with_the_bits_of_one_go,
+    );
+}
+
+/// The Jobs of a manifest. Types of the published schema read and write each, and nothing may be lost on the way: no field
+/// has a wrong name, place or type.
+fn jobs(manifest: &str) -> Vec<Job> {
+    let documents: Vec<Value> = serde_saphyr::from_multiple(manifest).unwrap();
+    documents
+        .into_iter()
+        .map(|document| {
+            let job: Job = serde_json::from_value(document.clone()).unwrap();
+            assert_eq!(serde_json::to_value(&job).unwrap(), document);
+            job
+        })
+        .collect()
+}
+
+/// What the only container of a Job runs: its shell's script.
+fn script(job: &Job) -> String {
+    let pod = job.spec.as_ref().unwrap().template.spec.as_ref().unwrap();
+    let [container] = &pod.containers[..] else {
+        panic!("one container is expected");
+    };
+    assert_eq!(container.command.as_ref().unwrap(), &["/bin/sh", "-c"]);
+    let [script] = &container.args.as_ref().unwrap()[..] else {
+        panic!("one script is expected");
+    };
+    script.clone()
+}
+
+fn the_manifest_is_of_the_published_schema() {
+    let folder = scene_folder();
+    let output = farm(
+        folder.path(),
+        &[
+            "box.ron",
+            "--parts",
+            "7",
+            "--fan-in",
+            "3",
+            "-o",
+            "Out_put.v2.exr",
+            "--engine",
+            "kubernetes",
+            "--image",
+            "registry/image:1",
+            "--claim",
+            "files",
+            "--gpus-per-task",
+            "2",
+            "--cpus-per-task",
+            "8",
+            "--dry-run",
+        ],
+    );
+    assert_done(&output);
+    let jobs = jobs(&stdout(&output));
+    let names: Vec<&str> = jobs
+        .iter()
+        .map(|job| job.metadata.name.as_deref().unwrap())
+        .collect();
+    assert_eq!(
+        names,
+        [
+            "raysieve-out-put-v2",
+            "raysieve-out-put-v2-merge-1",
+            "raysieve-out-put-v2-merge"
+        ]
+    );
+    let counts: Vec<_> = jobs
+        .iter()
+        .map(|job| job.spec.as_ref().unwrap().completions)
+        .collect();
+    assert_eq!(counts, [Some(7), Some(3), None]);
+    let spec = jobs[0].spec.as_ref().unwrap();
+    assert_eq!(spec.completion_mode.as_deref(), Some("Indexed"));
+    let limits = |job: &Job| {
+        let pod = job.spec.as_ref().unwrap().template.spec.as_ref().unwrap();
+        let limits = pod.containers[0]
+            .resources
+            .as_ref()
+            .and_then(|resources| resources.limits.clone());
+        limits.map(|limits| {
+            limits
+                .into_iter()
+                .map(|(name, limit)| (name, limit.0))
+                .collect::<Vec<_>>()
+        })
+    };
+    let asked = [("cpu", "8"), ("nvidia.com/gpu", "2")]
+        .map(|(name, count)| (name.to_owned(), count.to_owned()));
+    assert_eq!(limits(&jobs[0]), Some(asked.to_vec()));
+    // Who waits takes nothing that is waited for.
+    assert_eq!(limits(&jobs[1]), None);
+    let pod = spec.template.spec.as_ref().unwrap();
+    let volume = &pod.volumes.as_ref().unwrap()[0];
+    assert_eq!(
+        volume.persistent_volume_claim.as_ref().unwrap().claim_name,
+        "files"
+    );
+    let mount = &pod.containers[0].volume_mounts.as_ref().unwrap()[0];
+    assert_eq!(Path::new(&mount.mount_path), folder.path());
+    assert!(!folder.path().join("Out_put.v2.farm").exists());
+}
+
+/// From the file of a part to the end of its command line.
+fn render_lines(script: &str) -> &str {
+    let start = script.find("file=parts/").unwrap();
+    let length = script[start..].find("-o \"$file\"").unwrap();
+    let end = start + length;
+    let line_end = script[end..].find('\n').unwrap();
+    &script[start..end + line_end]
+}
+
+fn containers_run_what_slurm_runs() {
+    let folder = scene_folder();
+    let common = [
+        "box.ron",
+        "--parts",
+        "7",
+        "-o",
+        "out.exr",
+        "--every",
+        "7s",
+        "--backend",
+        "cpu",
+        "--program",
+        "/x/raysieve",
+    ];
+    let printed = |engine: &[&str]| {
+        let output = farm(folder.path(), &[&common, engine, &["--dry-run"]].concat());
+        assert_done(&output);
+        stdout(&output)
+    };
+    let slurm = printed(&[]);
+    let jobs = jobs(&printed(&[
+        "--engine",
+        "kubernetes",
+        "--image",
+        "image",
+        "--claim",
+        "claim",
+    ]));
+    assert_eq!(render_lines(&script(&jobs[0])), render_lines(&slurm));
+    // The merge too, but for its waiting.
+    let merge = |script: &str| {
+        let start = script.find("next=0").unwrap();
+        let line = script[start..].find(" merge \"$@\"").unwrap();
+        let end = script[start + line..].find('\n').unwrap();
+        script[start..start + line + end].to_owned()
+    };
+    let container = script(&jobs[1]);
+    assert_eq!(
+        merge(&container),
+        merge(&slurm[slurm.find("merge.sh <==").unwrap()..])
+    );
+    assert!(container.ends_with("exec \"$@\" --wait\n"), "{container}");
+}
+
+/// A container, as far as a shell is one.
+fn start(script: &str, index: u32) -> Child {
+    let mut shell = Command::new("/bin/sh");
+    without_gpu_and_display(&mut shell)
+        .args(["-c", script])
+        .current_dir("/")
+        .env("JOB_COMPLETION_INDEX", index.to_string())
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped());
+    shell.spawn().unwrap()
+}
+
+fn containers_end_with_the_bits_of_one_go() {
+    let folder = scene_folder();
+    let folder = folder.path();
+    let jobs = jobs(&stdout(&begin(folder, "5")));
+    let [parts, merge] = &jobs[..] else {
+        panic!("two Jobs are expected");
+    };
+    // As Kubernetes does, all at once: who merges is there first.
+    let merging = start(&script(merge), 0);
+    let fail = |output: std::process::Output| panic!("{}", String::from_utf8_lossy(&output.stderr));
+    for index in [4, 2, 0, 1, 3] {
+        assert!(!folder.join("out.exr").exists());
+        let output = start(&script(parts), index).wait_with_output().unwrap();
+        if !output.status.success() {
+            fail(output);
+        }
+    }
+    let output = merging.wait_with_output().unwrap();
+    if !output.status.success() {
+        fail(output);
+    }
+    assert_bits(folder, &[]);
+    // Applied again, nothing is rendered twice.
+    let before = fs::metadata(folder.join("out.farm/parts/00003.exr"))
+        .unwrap()
+        .modified()
+        .unwrap();
+    let again = farm(folder, &["-o", "out.exr"]);
+    assert_done(&again);
+    assert!(
+        stdout(&again).starts_with("out.exr has samples 0..14"),
+        "{}",
+        stdout(&again)
+    );
+    let after = fs::metadata(folder.join("out.farm/parts/00003.exr"))
+        .unwrap()
+        .modified()
+        .unwrap();
+    assert_eq!(before, after);
+}
