@@ -130,7 +130,7 @@ pub(crate) enum Command {
     Merge(Merge),
     Verify(Verify),
     Inspect(Inspect),
-    Farm(Farm),
+    Farm(Box<Farm>),
     Bench(Bench),
 }
 

@@ -212,8 +212,8 @@ impl Farm {
         named.chain(self.sbatch.iter().cloned()).collect()
     }
 
-    /// Image, claim and the folder where its volume is; `None` unless Kubernetes is to run them.
-    pub(crate) fn container(&self) -> Result<Option<(&str, &str, Option<&Path>)>, Error> {
+    /// Image and claim; `None` unless Kubernetes is to run them.
+    pub(crate) fn container(&self) -> Result<Option<(&str, &str)>, Error> {
         let needed = |option: &str| {
             Error::Usage(format!(
                 "--engine kubernetes needs {option}; see raysieve farm --help"
@@ -223,7 +223,7 @@ impl Farm {
             (Engine::Slurm, ..) => Ok(None),
             (_, None, _) => Err(needed("--image")),
             (_, _, None) => Err(needed("--claim")),
-            (_, Some(image), Some(claim)) => Ok(Some((image, claim, self.mount.as_deref()))),
+            (_, Some(image), Some(claim)) => Ok(Some((image, claim))),
         }
     }
 }

@@ -245,11 +245,11 @@ impl Plan {
 }
 
 fn container(arguments: &Farm) -> Result<Option<Container>, Error> {
-    let Some((image, claim, mount)) = arguments.container()? else {
+    let Some((image, claim)) = arguments.container()? else {
         return Ok(None);
     };
     let picture = absolute_path(&arguments.output)?;
-    let mount = match mount {
+    let mount = match &arguments.mount {
         Some(mount) => absolute_path(mount)?,
         None => picture.parent().unwrap_or(&picture).to_owned(),
     };
