@@ -1,11 +1,8 @@
 //! What renders: a wave a thread on the CPU, or one large wave on a GPU, dealt spans of samples as they finish.
 
-use std::{
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, Ordering::Relaxed},
-    },
-    time::{Duration, Instant},
+use std::sync::{
+    Arc, Mutex, MutexGuard, PoisonError,
+    atomic::{AtomicU64, Ordering::Relaxed},
 };
 
 use compaction::{cuda::devices, select::Strategy};
@@ -20,7 +17,7 @@ use crate::{
     picture::Picture,
     scene::memory,
     stages::{megakernel, resolve},
-    wave::{CpuWave, CudaWave, Report, Wave},
+    wave::{CpuWave, CudaWave, Pace, Report, Wave},
     wavefront::trace,
     world::World,
 };
@@ -210,14 +207,18 @@ impl Backend {
         let (world, film) = (Arc::new(world), Arc::new(Film::new(camera.pixel_count())));
         let wave = |_| {
             let (world, film) = (world.clone(), film.clone());
-            Mutex::new(Wave::Cpu(Box::new(CpuWave::new(
+            let mut wave = CpuWave::new(
                 world,
                 camera,
                 film,
                 max_bounces,
                 wave_size,
                 settings.strategy,
-            ))))
+            );
+            if settings.wave_size.is_none() {
+                wave = wave.shrinking();
+            }
+            Mutex::new(Wave::Cpu(Box::new(wave)))
         };
         let waves = (0..count).map(wave).collect();
         let device = format!(
@@ -274,13 +275,17 @@ impl Backend {
         })
     }
 
-    /// Deals spans to all waves for so long, or until none is left; what the waves counted that have landed.
-    pub(crate) fn advance(&mut self, spans: &Spans, slice: Duration) -> Result<Vec<Report>, Error> {
-        let deadline = Instant::now() + slice;
+    /// Deals spans to all waves until that is enough, by what is dealt, or none is left; what the waves counted that have
+    /// landed.
+    pub(crate) fn advance(
+        &mut self,
+        spans: &Spans,
+        enough: &(dyn Fn(u64) -> bool + Sync),
+    ) -> Result<Vec<Report>, Error> {
         let waves = &self.waves;
         let reports = self
             .pool
-            .broadcast(|thread| render(&mut lock(&waves[thread.index()]), spans, deadline));
+            .broadcast(|thread| render(&mut lock(&waves[thread.index()]), spans, enough));
         let reports: Result<Vec<Vec<Report>>, Error> = reports.into_iter().collect();
         Ok(reports?.into_iter().flatten().collect())
     }
@@ -295,6 +300,13 @@ impl Backend {
             }
         }
         Ok(reports)
+    }
+
+    /// Keeps to this from the next wave on.
+    pub(crate) fn set_pace(&mut self, pace: Pace) {
+        for wave in &self.waves {
+            lock(wave).set_pace(pace);
+        }
     }
 
     /// The part of the wall clock that a stage's time stands for: so many waves run side by side.
@@ -354,14 +366,18 @@ impl Backend {
     }
 }
 
-/// Traces spans until the deadline, or until none is left. On CUDA some waves are still under way when it returns.
-fn render(wave: &mut Wave, spans: &Spans, deadline: Instant) -> Result<Vec<Report>, Error> {
+/// Traces spans until that is enough, or until none is left. On CUDA some waves may still be under way when it returns.
+fn render(
+    wave: &mut Wave,
+    spans: &Spans,
+    enough: &(dyn Fn(u64) -> bool + Sync),
+) -> Result<Vec<Report>, Error> {
     let mut reports = Vec::new();
     loop {
-        if wave.is_full() {
+        while wave.is_full() {
             reports.extend(wave.land()?);
         }
-        if Instant::now() >= deadline {
+        if enough(spans.next.load(Relaxed)) {
             return Ok(reports);
         }
         let Some(span) = spans.deal(wave.next_paths()) else {

@@ -2,12 +2,22 @@
 
 use crate::stats::Stats;
 
-/// Of the overlay: told apart by brightness and by blue against yellow.
-pub const SURVIVORS: &str = "#48cfad";
+/// What became of rays, in charts, over the picture and on the page: colours by Okabe & Ito (2008), which colour-blind eyes
+/// tell apart.
+pub const SURVIVORS: &str = "#009e73";
 /// See [`SURVIVORS`].
-pub const ENDED: &str = "#f09632";
+pub const ENDED: &str = "#e69f00";
 /// See [`SURVIVORS`].
-pub const MISSES: &str = "#8698be";
+pub const MISSES: &str = "#56b4e9";
+
+/// The stages of a bounce: other colours of the same, and grey.
+pub const INTERSECT: &str = "#0072b2";
+/// See [`INTERSECT`].
+pub const SIEVE: &str = "#d55e00";
+/// See [`INTERSECT`].
+pub const SHADE: &str = "#cc79a7";
+/// See [`INTERSECT`].
+pub const SHADOW: &str = "#8c8c8c";
 
 /// Of what is read first, and of the rest.
 const TEXT: &str = "#cdd3db";

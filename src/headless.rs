@@ -29,7 +29,7 @@ use raysieve::{
     window::WindowOptions,
 };
 
-use crate::{Ending, cli::Outputs, note, say, table};
+use crate::{Ending, cli::Outputs, note, progress::Progress, say, table};
 
 /// Renders all samples, or as many as there are when a signal ends it; writes the files, prints the table.
 pub(crate) fn render(
@@ -43,12 +43,14 @@ pub(crate) fn render(
     let interrupted = watch_for_signals()?;
     let layers = Layers::trace(scene, layers)?;
     let mut checkpoint = checkpoint.map(|file| Keeper { file, told: None });
-    let progress = progress_bar(PROGRESS_STEPS);
-    // What a checkpoint brought says nothing of the time that is left.
-    progress.set_position(position(&renderer));
-    progress.reset_eta();
-    let rendered = advance_until(&mut renderer, &interrupted, &progress, checkpoint.as_mut());
-    progress.finish_and_clear();
+    let mut progress = Progress::new(&renderer);
+    let rendered = advance_until(
+        &mut renderer,
+        &interrupted,
+        &mut progress,
+        checkpoint.as_mut(),
+    );
+    progress.finish();
     let done = rendered?;
     // Where the picture goes there is the checkpoint until all samples are there. It alone knows whether somebody else has
     // come further meanwhile, such as another job for the same part.
@@ -140,23 +142,18 @@ pub(crate) fn serve(
     Ok(Ending::Done)
 }
 
-/// On the progress bar.
-fn position(renderer: &Renderer) -> u64 {
-    (renderer.progress() * PROGRESS_STEPS as f64) as u64
-}
-
 /// `false` if it was interrupted before the last sample.
 fn advance_until(
     renderer: &mut Renderer,
     interrupted: &AtomicBool,
-    progress: &ProgressBar,
+    progress: &mut Progress,
     mut checkpoint: Option<&mut Keeper>,
 ) -> Result<bool, Error> {
     while !interrupted.load(Ordering::Relaxed) {
         if !renderer.advance()? {
             return Ok(true);
         }
-        progress.set_position(position(renderer));
+        progress.update(renderer)?;
         if let Some(keeper) = &mut checkpoint
             && keeper.file.is_due()
         {
@@ -174,7 +171,7 @@ struct Keeper {
 }
 
 impl Keeper {
-    fn write(&mut self, renderer: &mut Renderer, progress: &ProgressBar, what_then: &str) {
+    fn write(&mut self, renderer: &mut Renderer, progress: &Progress, what_then: &str) {
         let problem = self
             .file
             .write(renderer)
@@ -183,7 +180,7 @@ impl Keeper {
         if let Some(problem) = &problem
             && self.told.as_ref() != Some(problem)
         {
-            progress.suspend(|| note(&format!("checkpoint: {problem}{what_then}")));
+            progress.say(&format!("checkpoint: {problem}{what_then}"));
         }
         self.told = problem;
     }
@@ -286,7 +283,7 @@ pub(crate) fn telling<T>(what: String, work: impl FnOnce() -> T) -> T {
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Nothing can be said of it before the first wave is done.
-fn time_left(state: &ProgressState, text: &mut dyn fmt::Write) {
+pub(crate) fn time_left(state: &ProgressState, text: &mut dyn fmt::Write) {
     if state.pos() > 0 {
         let _ = write!(text, ", {:#} left", HumanDuration(state.eta()));
     }

@@ -88,6 +88,7 @@ pub mod track;
 pub mod chart;
 pub mod devices;
 pub mod live;
+pub mod noise;
 pub mod output;
 pub mod serve;
 pub mod tone;

@@ -6,12 +6,18 @@
 
 mod controls;
 mod orbit;
+mod orders;
+mod outlet;
+mod recent;
 mod render_thread;
+mod rivals;
 mod session;
 
 pub use controls::list as controls;
 pub(crate) use controls::{Action, CONTROLS, Change, Control, Local, action};
+pub(crate) use recent::{Recent, RecentBounce};
 pub(crate) use render_thread::{Frame, State, Told};
+pub(crate) use rivals::{Against, Rival};
 pub(crate) use session::{Motion, Session};
 
 use std::sync::Arc;
@@ -25,6 +31,7 @@ use crate::{picture::Picture, stats::Stats};
 pub(crate) struct Shown {
     pub(crate) picture: Arc<Picture>,
     pub(crate) stats: Stats,
+    pub(crate) recent: Recent,
     pub(crate) state: State,
 }
 
@@ -33,12 +40,14 @@ impl From<Frame> for Shown {
         let Frame {
             picture,
             stats,
+            recent,
             state,
         } = frame;
         let picture = Arc::new(picture);
         Self {
             picture,
             stats,
+            recent,
             state,
         }
     }

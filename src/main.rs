@@ -6,6 +6,7 @@ mod farm;
 mod headless;
 mod inspect;
 mod merge;
+mod progress;
 mod table;
 mod verify;
 

@@ -71,8 +71,24 @@ pub fn write_picture(path: &Path, part: &Part, look: Look, layers: &Layers) -> R
 
 /// Writes `picture` as a PNG, with where it came from as text chunks: program, scene, samples, seed and film hash.
 pub fn write_png(path: &Path, picture: &Picture, stats: &Stats, look: Look) -> Result<(), Error> {
+    write_png_under(path, picture, stats, look, |rgba| {
+        if look.overlay {
+            overlay::draw(rgba, picture.width, picture.height, stats);
+        }
+    })
+}
+
+/// The same, under what is laid over its bytes, RGBA from the top.
+pub(crate) fn write_png_under(
+    path: &Path,
+    picture: &Picture,
+    stats: &Stats,
+    look: Look,
+    lay_over: impl FnOnce(&mut [u8]),
+) -> Result<(), Error> {
+    let compression = png::Compression::default();
     write_whole(path, |file| {
-        encode_png(file, picture, stats, look, png::Compression::default())
+        encode_png(file, picture, stats, look, compression, lay_over)
     })
 }
 
@@ -161,18 +177,17 @@ fn not_written(path: &Path, error: &io::Error) -> Error {
     }
 }
 
-/// The bytes of a PNG, in more or less time.
+/// The bytes of a PNG under what is laid over it, in more or less time.
 pub(crate) fn encode_png(
     file: &mut impl Write,
     picture: &Picture,
     stats: &Stats,
     look: Look,
     compression: png::Compression,
+    lay_over: impl FnOnce(&mut [u8]),
 ) -> io::Result<()> {
     let mut rgba = tone::to_srgb8(picture, look.exposure_stops, look.tone);
-    if look.overlay {
-        overlay::draw(&mut rgba, picture.width, picture.height, stats);
-    }
+    lay_over(&mut rgba);
     let rgb: Vec<u8> = rgba
         .chunks_exact(4)
         .flat_map(|pixel| [pixel[0], pixel[1], pixel[2]])

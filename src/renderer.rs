@@ -18,7 +18,7 @@ use crate::{
     picture::Picture,
     scene::{self, Scene, scene_hash},
     stats::Stats,
-    wave::Report,
+    wave::{Pace, Report},
     world::World,
 };
 
@@ -95,7 +95,18 @@ impl Renderer {
 
     /// Renders for at least so long, until the waves that began in it end; `false` when all samples are done.
     pub fn advance_for(&mut self, slice: Duration) -> Result<bool, Error> {
-        let end = self.range.end;
+        let deadline = Instant::now() + slice;
+        self.advance_until(&|_| Instant::now() >= deadline)
+    }
+
+    /// Renders until that is enough, which is asked before each wave, by the samples that every pixel then has; `false`
+    /// when all are done.
+    pub(crate) fn advance_until(
+        &mut self,
+        enough: &(dyn Fn(u32) -> bool + Sync),
+    ) -> Result<bool, Error> {
+        let Range { start, end } = self.range;
+        let pixel_count = self.pixel_count();
         let begun = Instant::now();
         let spans = Spans {
             width: self.size.0,
@@ -105,7 +116,10 @@ impl Renderer {
             next: AtomicU64::new(self.done),
             end,
         };
-        let reports = self.backend.advance(&spans, slice)?;
+        let enough = |dealt: u64| {
+            enough(Samples::of_pairs(start..dealt.min(end), pixel_count).of_every_pixel())
+        };
+        let reports = self.backend.advance(&spans, &enough)?;
         self.done = spans.next.into_inner().min(end);
         self.add(&reports);
         if self.done == end {
@@ -113,6 +127,11 @@ impl Renderer {
         }
         self.elapsed += begun.elapsed();
         Ok(self.done < end)
+    }
+
+    /// Keeps to this from the next wave on.
+    pub(crate) fn set_pace(&mut self, pace: Pace) {
+        self.backend.set_pace(pace);
     }
 
     /// Part of the samples that is done, 0..=1.

@@ -122,11 +122,6 @@ impl Server {
             ..
         } = self;
         let bell = Arc::<Bell>::default();
-        // The page has the figures beside the picture.
-        let look = Look {
-            overlay: false,
-            ..look
-        };
         let session = Session::start(
             Box::new(renderer),
             scene,

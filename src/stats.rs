@@ -63,6 +63,9 @@ pub struct BounceStats {
     pub survivors: u64,
     /// Rays sent towards a light.
     pub shadow_rays: u64,
+    /// Lanes launched for the rays: more than those where some had none. 0 where nobody counted.
+    #[serde(default)]
+    pub lanes: u64,
     /// Time of the stages, milliseconds; `compact_ms` is both sieves, and the partition where there is
     /// one.
     pub intersect_ms: f64,
@@ -72,6 +75,36 @@ pub struct BounceStats {
     pub shadow_ms: f64,
     /// See `intersect_ms`.
     pub compact_ms: f64,
+}
+
+impl BounceStats {
+    /// Adds another's counts and times.
+    pub fn add(&mut self, other: &BounceStats) {
+        let counts = [
+            (&mut self.rays, other.rays),
+            (&mut self.hits, other.hits),
+            (&mut self.misses, other.misses),
+            (&mut self.ended, other.ended),
+            (&mut self.survivors, other.survivors),
+            (&mut self.shadow_rays, other.shadow_rays),
+            (&mut self.lanes, other.lanes),
+        ];
+        for (count, more) in counts {
+            *count = count.saturating_add(more);
+        }
+        self.intersect_ms += other.intersect_ms;
+        self.shade_ms += other.shade_ms;
+        self.shadow_ms += other.shadow_ms;
+        self.compact_ms += other.compact_ms;
+    }
+
+    /// Part of the rays that does not go on, 0 of none.
+    pub fn removed(&self) -> f64 {
+        if self.rays == 0 {
+            return 0.0;
+        }
+        1.0 - self.survivors as f64 / self.rays as f64
+    }
 }
 
 impl Stats {
@@ -102,6 +135,7 @@ impl Stats {
             row.survivors += count(counts::survivors(row.bounce));
             row.misses = row.rays - row.hits;
             row.ended = row.hits - row.survivors;
+            row.lanes += report.lanes.get(row.bounce as usize).unwrap_or(&0);
         }
         let mut row = 0;
         for &(stage, milliseconds) in times.by_ref() {
@@ -124,21 +158,7 @@ impl Stats {
     /// Adds what was counted for other samples of the same picture, and the time that they took.
     pub fn add_part(&mut self, other: &Stats) {
         for (row, more) in self.bounces.iter_mut().zip(&other.bounces) {
-            let counts = [
-                (&mut row.rays, more.rays),
-                (&mut row.hits, more.hits),
-                (&mut row.misses, more.misses),
-                (&mut row.ended, more.ended),
-                (&mut row.survivors, more.survivors),
-                (&mut row.shadow_rays, more.shadow_rays),
-            ];
-            for (count, more) in counts {
-                *count = count.saturating_add(more);
-            }
-            row.intersect_ms += more.intersect_ms;
-            row.shade_ms += more.shade_ms;
-            row.shadow_ms += more.shadow_ms;
-            row.compact_ms += more.compact_ms;
+            row.add(more);
         }
         let names = [
             (&mut self.backend, &other.backend),
@@ -155,6 +175,15 @@ impl Stats {
         }
         self.rejected_samples = self.rejected_samples.saturating_add(other.rejected_samples);
         self.settle(self.seconds + other.seconds);
+    }
+
+    /// All bounces as one.
+    pub fn total(&self) -> BounceStats {
+        let mut total = BounceStats::default();
+        for row in &self.bounces {
+            total.add(row);
+        }
+        total
     }
 
     /// Sums up the rows, over so many seconds.

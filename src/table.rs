@@ -4,7 +4,7 @@ use raysieve::stats::{BounceStats, Stats};
 
 /// A row per bounce and one for all of them, then what the figures belong to.
 pub(crate) fn of(stats: &Stats) -> String {
-    let total = total(&stats.bounces);
+    let total = stats.total();
     let mut rows = vec![HEAD.map(str::to_owned)];
     // A path that may scatter a thousand times seldom does: rows without rays say nothing.
     rows.extend(
@@ -16,6 +16,39 @@ pub(crate) fn of(stats: &Stats) -> String {
     );
     rows.push(cells("all", &total));
     aligned(&rows) + &summary(stats)
+}
+
+/// The same while it is rendered, in the width of a terminal: times are for one sample a pixel, milliseconds.
+pub(crate) fn in_place(stats: &Stats) -> String {
+    let samples = stats.paths as f64 / stats.size.map(f64::from).iter().product::<f64>();
+    let row = |label: &str, row: &BounceStats| {
+        let time = |milliseconds: f64| format!("{:.3}", milliseconds / samples.max(1e-9));
+        [
+            label.to_owned(),
+            grouped(row.rays),
+            format!("{:.1} %", 100.0 * row.removed()),
+            time(row.intersect_ms),
+            time(row.compact_ms),
+            time(row.shade_ms),
+            time(row.shadow_ms),
+        ]
+    };
+    let head = [
+        "bounce",
+        "rays",
+        "removed",
+        "intersect ms",
+        "sieve",
+        "shade",
+        "shadow",
+    ];
+    let bounces = stats.bounces.iter().filter(|row| row.rays > 0);
+    let rows: Vec<_> = [head.map(str::to_owned)]
+        .into_iter()
+        .chain(bounces.map(|bounce| row(&bounce.bounce.to_string(), bounce)))
+        .chain([row("all", &stats.total())])
+        .collect();
+    aligned(&rows)
 }
 
 const HEAD: [&str; 12] = [
@@ -34,11 +67,6 @@ const HEAD: [&str; 12] = [
 ];
 
 fn cells(label: &str, row: &BounceStats) -> [String; 12] {
-    let removed = if row.rays == 0 {
-        0.0
-    } else {
-        100.0 * (1.0 - row.survivors as f64 / row.rays as f64)
-    };
     [
         label.to_owned(),
         grouped(row.rays),
@@ -46,30 +74,13 @@ fn cells(label: &str, row: &BounceStats) -> [String; 12] {
         grouped(row.misses),
         grouped(row.ended),
         grouped(row.survivors),
-        format!("{removed:.1} %"),
+        format!("{:.1} %", 100.0 * row.removed()),
         grouped(row.shadow_rays),
         format!("{:.1}", row.intersect_ms),
         format!("{:.1}", row.shade_ms),
         format!("{:.1}", row.shadow_ms),
         format!("{:.1}", row.compact_ms),
     ]
-}
-
-fn total(bounces: &[BounceStats]) -> BounceStats {
-    let mut total = BounceStats::default();
-    for row in bounces {
-        total.rays += row.rays;
-        total.hits += row.hits;
-        total.misses += row.misses;
-        total.ended += row.ended;
-        total.survivors += row.survivors;
-        total.shadow_rays += row.shadow_rays;
-        total.intersect_ms += row.intersect_ms;
-        total.shade_ms += row.shade_ms;
-        total.shadow_ms += row.shadow_ms;
-        total.compact_ms += row.compact_ms;
-    }
-    total
 }
 
 /// Columns flush right, two spaces between them.

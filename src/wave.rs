@@ -3,12 +3,14 @@
 pub(crate) mod clock;
 mod cpu;
 mod cuda;
+mod pace;
 
 use std::{sync::Arc, time::Instant};
 
 use compaction::{cuda::Graph, select::Strategy};
 pub use cpu::CpuWave;
 pub use cuda::CudaWave;
+pub(crate) use pace::Pace;
 
 use crate::{
     Error,
@@ -66,8 +68,17 @@ pub enum Stage {
 pub struct Report {
     /// See [`counts`].
     pub counts: Vec<u32>,
+    /// Lanes launched for the rays of each bounce.
+    pub lanes: Vec<u64>,
     /// In the order of the loop, with milliseconds.
     pub times: Vec<(Stage, f64)>,
+}
+
+impl Report {
+    /// Of all stages.
+    fn milliseconds(&self) -> f64 {
+        self.times.iter().map(|&(_, time)| time).sum()
+    }
 }
 
 /// A wave of paths on its way through the loop.
@@ -90,7 +101,7 @@ impl Wave {
     /// Paths that it should take on next.
     pub fn next_paths(&self) -> u32 {
         match self {
-            Wave::Cpu(cpu) => cpu.capacity(),
+            Wave::Cpu(cpu) => cpu.next_paths(),
             Wave::Cuda(cuda) => cuda.next_paths(),
         }
     }
@@ -148,6 +159,14 @@ impl Wave {
             Wave::Cuda(cuda) => cuda.post_report()?,
         }
         Ok(())
+    }
+
+    /// Keeps to this from the next wave on.
+    pub(crate) fn set_pace(&mut self, pace: Pace) {
+        match self {
+            Wave::Cpu(cpu) => cpu.set_pace(pace),
+            Wave::Cuda(cuda) => cuda.set_pace(pace),
+        }
     }
 
     /// Whether a wave must land before the next can be traced.

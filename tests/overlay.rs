@@ -22,6 +22,7 @@ fn stats(bounces: u32) -> Stats {
             ended: hits - survivors,
             survivors,
             shadow_rays: hits,
+            lanes: rays,
             intersect_ms: milliseconds,
             shade_ms: milliseconds / 2.0,
             shadow_ms: milliseconds / 3.0,

@@ -123,7 +123,7 @@ pub(crate) static CONTROLS: [Control; 14] = [
     .button("Home"),
     control(
         "h",
-        "hide or show the statistics",
+        "statistics: all, a few, none",
         &[("h", Screen(Local::Overlay))],
     ),
     control(

@@ -1,27 +1,22 @@
 //! The renderer on a thread of its own: commands go in, the latest picture comes out, and neither side waits.
 
 use std::{
-    io, mem,
-    ops::RangeInclusive,
-    sync::{Arc, Condvar, Mutex, PoisonError, mpsc},
+    io,
+    sync::{PoisonError, mpsc},
     thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
 
-use compaction::select::Strategy;
 use serde::Serialize;
 
-use crate::{
-    Error, picture::Picture, quiet::panic_text, renderer::Renderer, scene::Camera, stats::Stats,
+use super::{
+    orders::{Command, Orders, OrdersReceiver, OrdersSender},
+    outlet::{Outlet, Slot},
+    recent::{Recent, Recorder},
 };
-
-/// What is asked of the renderer.
-pub(super) enum Command {
-    View { camera: Camera, size: (u32, u32) },
-    Strategy(Strategy),
-    Pause(bool),
-    Restart,
-}
+use crate::{
+    Error, picture::Picture, quiet::panic_text, renderer::Renderer, stats::Stats, wave::Pace,
+};
 
 /// What the thread tells.
 pub(crate) enum Told {
@@ -49,13 +44,14 @@ pub(crate) enum State {
 pub(crate) struct Frame {
     pub(crate) picture: Picture,
     pub(crate) stats: Stats,
+    pub(crate) recent: Recent,
     pub(crate) state: State,
 }
 
 /// The end of those who look. Dropping it lets the thread end by itself.
 pub(crate) struct RenderThread {
     orders: OrdersSender,
-    latest: Arc<Mutex<Option<Frame>>>,
+    latest: Slot,
     thread: JoinHandle<Result<Box<Renderer>, Error>>,
 }
 
@@ -69,38 +65,32 @@ impl RenderThread {
         tell: impl Fn(Told) + Send + 'static,
     ) -> Result<Self, (Box<Renderer>, io::Error)> {
         let orders = OrdersSender::default();
-        let received = OrdersReceiver(orders.0.clone());
+        let received = orders.receiver();
         let (hand_over, handed_over) = mpsc::channel::<Box<Renderer>>();
-        let latest = Arc::new(Mutex::new(None));
+        let latest = Slot::default();
         let slot = latest.clone();
         let thread = thread::Builder::new()
             .name("render".to_owned())
             .spawn(move || {
-                // Also when the renderer panics, so that nobody waits for it.
-                let teller = Teller(tell);
+                let outlet = Outlet::new(slot, tell, interval);
                 let Ok(renderer) = handed_over.recv() else {
                     return Err(gone("nothing to render"));
-                };
-                let outlet = Outlet {
-                    slot,
-                    teller,
-                    interval,
-                    published: None,
-                    waiting: Some(Instant::now()),
-                    pause: interval,
                 };
                 let stats = renderer.stats();
                 let (paused, done) = (false, false);
                 Work {
                     renderer,
                     stats,
+                    recorder: Recorder::default(),
                     samples,
                     orders: received,
                     outlet,
+                    interval,
                     paused,
                     done,
                     speed: 0.0,
                     preview_of: None,
+                    moved: Instant::now(),
                 }
                 .run()
             });
@@ -120,7 +110,7 @@ impl RenderThread {
 
     /// The thread may have ended with an error: then nobody listens, and `Told::Ended` is on its way.
     pub(super) fn send(&self, command: Command) {
-        self.orders.0.change(|orders| orders.add(command));
+        self.orders.send(command);
     }
 
     /// The newest picture, once.
@@ -146,93 +136,35 @@ fn gone(why: &str) -> Error {
     }
 }
 
-struct Teller<T: Fn(Told)>(T);
-
-impl<T: Fn(Told)> Drop for Teller<T> {
-    fn drop(&mut self) {
-        (self.0)(Told::Ended);
-    }
-}
-
-/// All commands that came while a wave was rendered, as one: of several views only the last is rendered.
-#[derive(Default)]
-struct Orders {
-    view: Option<(Camera, (u32, u32))>,
-    strategy: Option<Strategy>,
-    paused: Option<bool>,
-    restart: bool,
-    any: bool,
-    /// Those who look are gone.
-    closed: bool,
-}
-
-impl Orders {
-    fn add(&mut self, command: Command) {
-        self.any = true;
-        match command {
-            Command::View { camera, size } => self.view = Some((camera, size)),
-            Command::Strategy(strategy) => self.strategy = Some(strategy),
-            Command::Pause(paused) => self.paused = Some(paused),
-            Command::Restart => self.restart = true,
-        }
-    }
-}
-
-/// Where orders wait: however many come, they take the room of one.
-#[derive(Default)]
-struct Counter {
-    orders: Mutex<Orders>,
-    changed: Condvar,
-}
-
-impl Counter {
-    fn change(&self, change: impl FnOnce(&mut Orders)) {
-        change(&mut self.orders.lock().unwrap_or_else(PoisonError::into_inner));
-        self.changed.notify_one();
-    }
-}
-
-#[derive(Default)]
-struct OrdersSender(Arc<Counter>);
-
-impl Drop for OrdersSender {
-    fn drop(&mut self) {
-        self.0.change(|orders| orders.closed = true);
-    }
-}
-
-struct OrdersReceiver(Arc<Counter>);
-
-impl OrdersReceiver {
-    /// `None` when those who look are gone. Waits for an order if there is nothing else to do.
-    fn collect(&self, idle: bool) -> Option<Orders> {
-        let orders = self.0.orders.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut orders = self
-            .0
-            .changed
-            .wait_while(orders, |orders| idle && !orders.any && !orders.closed)
-            .unwrap_or_else(PoisonError::into_inner);
-        (!orders.closed).then(|| mem::take(&mut *orders))
-    }
-}
-
 struct Work<T: Fn(Told)> {
     renderer: Box<Renderer>,
     /// After the last wave.
     stats: Stats,
+    recorder: Recorder,
     samples: u32,
     orders: OrdersReceiver,
     outlet: Outlet<T>,
+    interval: Duration,
     paused: bool,
     done: bool,
     /// Paths a second, of late; 0 if not known.
     speed: f64,
     /// The size that is wanted, while a smaller picture is rendered ahead of it.
     preview_of: Option<(u32, u32)>,
+    /// When the view was changed last.
+    moved: Instant,
 }
 
-/// What a picture may take for the view to follow a hand; where it takes more, a smaller one comes first.
-const PREVIEW_SECONDS: f64 = 0.08;
+/// A view that has stood still for so long is looked at, no longer moved.
+const STILL: Duration = Duration::from_secs(1);
+
+/// A wave's part of the time between two pictures: of a view that is moved, whose next motion waits for it, and of one that
+/// stands still, which larger waves render faster.
+const MOVING_SHARE: u32 = 8;
+const STILL_SHARE: u32 = 3;
+
+/// The longest that a hand does not feel between two pictures. Where one takes more, a smaller one comes first.
+const SMOOTH: Duration = Duration::from_millis(33);
 
 /// Columns and rows of the picture for one of its preview.
 const MAX_REDUCTION: f64 = 8.0;
@@ -242,32 +174,56 @@ impl<T: Fn(Told)> Work<T> {
         while let Some(orders) = self.orders.collect(!self.is_working()) {
             let changed = self.obey(orders)?;
             if self.is_working() {
-                self.done = !self.renderer.advance_for(self.outlet.slice())?;
-                self.stats = self.renderer.stats();
-                self.speed = self.stats.paths_per_second;
+                self.work()?;
             }
-            let preview_of = self.preview_of.take_if(|_| self.stats.spp > 0);
-            if changed
-                || preview_of.is_some()
-                || !self.is_working()
-                || self.outlet.is_due(self.stats.spp)
-            {
-                let begun = Instant::now();
-                let picture = self.renderer.picture()?;
-                self.outlet.publish(
-                    Frame {
-                        picture,
-                        stats: self.stats.clone(),
-                        state: self.state(),
-                    },
-                    begun,
-                );
-            }
-            if let Some(size) = preview_of {
-                self.render_in(size)?;
+            if changed || !self.is_working() || self.outlet.beat().is_due(self.stats.spp) {
+                self.publish()?;
+                if let Some(size) = self.preview_of.take_if(|_| self.stats.spp > 0) {
+                    self.render_in(size)?;
+                }
             }
         }
+        self.renderer.set_pace(Pace::Steady);
         Ok(self.renderer)
+    }
+
+    /// Renders until there is something to show or to obey.
+    fn work(&mut self) -> Result<(), Error> {
+        let is_still = self.moved.elapsed() >= STILL;
+        let share = if is_still { STILL_SHARE } else { MOVING_SHARE };
+        self.renderer.set_pace(Pace::Watched(self.interval / share));
+        let (orders, beat, paused) = (&self.orders, self.outlet.beat(), self.paused);
+        let enough = |samples: u32| {
+            // Each view that was begun gets its first sample, however fast the next ones come.
+            let begun = samples > 0 || !beat.is_waiting();
+            orders.closed()
+                || begun && (orders.any() || paused && samples > 0)
+                || beat.is_due(samples)
+        };
+        self.done = !self.renderer.advance_until(&enough)?;
+        self.stats = self.renderer.stats();
+        self.speed = self.stats.paths_per_second;
+        let is_preview = self.preview_of.is_some();
+        self.recorder.add(&self.stats, is_still && !is_preview);
+        Ok(())
+    }
+
+    fn publish(&mut self) -> Result<(), Error> {
+        let begun = Instant::now();
+        let frame = Frame {
+            picture: self.renderer.picture()?,
+            stats: self.stats.clone(),
+            recent: self.recorder.recent(&self.stats, self.size()),
+            state: self.state(),
+        };
+        self.outlet.publish(frame, begun);
+        Ok(())
+    }
+
+    /// Of the picture that is wanted.
+    fn size(&self) -> (u32, u32) {
+        let [width, height] = self.stats.size;
+        self.preview_of.unwrap_or((width, height))
     }
 
     /// Begins again in another size.
@@ -275,6 +231,7 @@ impl<T: Fn(Told)> Work<T> {
         if self.stats.size != [width, height] {
             self.renderer.set_size(width, height)?;
             self.stats = self.renderer.stats();
+            self.recorder.begin_film(false);
         }
         self.done = false;
         Ok(())
@@ -283,7 +240,8 @@ impl<T: Fn(Told)> Work<T> {
     /// The size of a picture that is there soon, if one of `size` is not.
     fn preview(&self, (width, height): (u32, u32)) -> Option<(u32, u32)> {
         let seconds = f64::from(width) * f64::from(height) / self.speed;
-        let reduction = (seconds / PREVIEW_SECONDS).sqrt().ceil().min(MAX_REDUCTION);
+        let smooth = self.interval.max(SMOOTH).as_secs_f64();
+        let reduction = (seconds / smooth).sqrt().ceil().min(MAX_REDUCTION);
         let reduced = |length: u32| ((f64::from(length) / reduction).round() as u32).max(1);
         (self.speed > 0.0 && reduction > 1.0).then(|| (reduced(width), reduced(height)))
     }
@@ -310,13 +268,16 @@ impl<T: Fn(Told)> Work<T> {
             self.preview_of = preview.map(|_| size);
             self.render_in(preview.unwrap_or(size))?;
             self.renderer.set_camera(camera)?;
+            self.recorder.begin_film(true);
+            self.moved = Instant::now();
         }
         if orders.restart {
             self.renderer.restart()?;
+            self.recorder.begin_film(false);
         }
         if orders.view.is_some() || orders.restart {
             self.done = false;
-            self.outlet.waiting.get_or_insert_with(Instant::now);
+            self.outlet.wait();
         }
         if let Some(paused) = orders.paused {
             changed = self.paused != paused;
@@ -327,63 +288,10 @@ impl<T: Fn(Told)> Work<T> {
             if let Err(error) = self.renderer.set_strategy(strategy) {
                 (self.outlet.teller.0)(Told::Note(error.to_string()));
             }
+            self.recorder.set_strategy();
             changed = true;
         }
         self.stats = self.renderer.stats();
         Ok(changed)
-    }
-}
-
-/// Where pictures leave for those who look.
-struct Outlet<T: Fn(Told)> {
-    slot: Arc<Mutex<Option<Frame>>>,
-    teller: Teller<T>,
-    interval: Duration,
-    published: Option<Instant>,
-    /// Since when there is a view that has not been shown.
-    waiting: Option<Instant>,
-    /// To the next picture.
-    pause: Duration,
-}
-
-/// A view that has not one sample everywhere after so long is shown as it is.
-const PATIENCE: Duration = Duration::from_millis(300);
-
-/// Between two pictures lies so many times what a picture takes.
-const PICTURE_SPACING: u32 = 4;
-
-/// What the renderer works at least before it is asked again, and at most.
-const SLICES: RangeInclusive<Duration> = Duration::from_millis(8)..=Duration::from_millis(50);
-
-impl<T: Fn(Told)> Outlet<T> {
-    /// Until the next picture is due.
-    fn slice(&self) -> Duration {
-        let shown = self.published.map_or(Duration::ZERO, |at| at.elapsed());
-        let left = self.pause.saturating_sub(shown);
-        left.clamp(*SLICES.start(), *SLICES.end())
-    }
-
-    fn is_due(&self, samples: u32) -> bool {
-        self.published
-            .is_none_or(|published| published.elapsed() >= self.pause)
-            && (samples > 0
-                || self
-                    .waiting
-                    .is_some_and(|since| since.elapsed() >= PATIENCE))
-    }
-
-    /// `begun` is when the making of the frame began.
-    fn publish(&mut self, frame: Frame, begun: Instant) {
-        let unseen = self
-            .slot
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .replace(frame);
-        if unseen.is_none() {
-            (self.teller.0)(Told::Frame);
-        }
-        self.pause = self.interval.max(begun.elapsed() * PICTURE_SPACING);
-        self.published = Some(Instant::now());
-        self.waiting = None;
     }
 }

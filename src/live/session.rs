@@ -7,7 +7,8 @@ use compaction::select::Strategy;
 use super::{
     controls::Change,
     orbit::Orbit,
-    render_thread::{Command, Frame, RenderThread, Told},
+    orders::Command,
+    render_thread::{Frame, RenderThread, Told},
 };
 use crate::{Error, output::Look, renderer::Renderer, scene::Scene, tone::Tone};
 

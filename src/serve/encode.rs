@@ -47,8 +47,16 @@ pub(super) fn exact(shown: &Shown, look: Look) -> Result<Bytes, String> {
 pub(super) fn png(shown: &Shown, look: Look) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
     let Shown { picture, stats, .. } = shown;
-    output::encode_png(&mut bytes, picture, stats, look, png::Compression::Fast)
-        .map_err(|error| error.to_string())?;
+    // The page has the figures beside the picture.
+    output::encode_png(
+        &mut bytes,
+        picture,
+        stats,
+        look,
+        png::Compression::Fast,
+        |_| {},
+    )
+    .map_err(|error| error.to_string())?;
     Ok(bytes)
 }
 

@@ -232,6 +232,7 @@ impl Hub {
         let said = lock(&self.said);
         let status = Status {
             stats: &shown.stats,
+            recent: &shown.recent,
             state: shown.state,
             size: lock(&self.session).size(),
             exposure_stops: look.exposure_stops,

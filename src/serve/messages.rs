@@ -4,7 +4,7 @@ use compaction::select::Strategy;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    live::{CONTROLS, Change, Control, State},
+    live::{CONTROLS, Change, Control, Recent, State},
     stats::Stats,
     tone::Tone,
 };
@@ -55,6 +55,8 @@ impl Greeting {
 #[derive(Serialize)]
 pub(super) struct Status<'a> {
     pub(super) stats: &'a Stats,
+    /// Of the last seconds.
+    pub(super) recent: &'a Recent,
     pub(super) state: State,
     /// Of the picture; a preview is smaller.
     pub(super) size: (u32, u32),

@@ -17,6 +17,7 @@ use super::{
     hub::Hub,
     viewer,
 };
+use crate::chart;
 
 /// A file of the page: its path, its kind and its text.
 type File = (&'static str, &'static str, &'static str);
@@ -50,6 +51,21 @@ const FILES: [File; 6] = [
     ),
 ];
 
+/// The colours of what rays became and of what the stages took, as the rest of the program has them.
+fn colours() -> String {
+    let colours = [
+        ("survivors", chart::SURVIVORS),
+        ("ended", chart::ENDED),
+        ("misses", chart::MISSES),
+        ("intersect", chart::INTERSECT),
+        ("sieve", chart::SIEVE),
+        ("shade", chart::SHADE),
+        ("shadow", chart::SHADOW),
+    ];
+    let set = colours.map(|(name, colour)| format!("  --{name}: {colour};\n"));
+    format!(":root {{\n{}}}\n", set.concat())
+}
+
 /// All pages, for those who may see them.
 pub(super) fn router(hub: Arc<Hub>, access: Access) -> Router {
     let mut pages = Router::new();
@@ -59,7 +75,9 @@ pub(super) fn router(hub: Arc<Hub>, access: Access) -> Router {
             get(async move || ([(header::CONTENT_TYPE, kind)], text)),
         );
     }
+    let css = [(header::CONTENT_TYPE, "text/css; charset=utf-8")];
     pages
+        .route("/colours.css", get(async move || (css, colours())))
         .route("/live", get(live))
         .route("/picture.png", get(picture))
         .route("/stats.json", get(stats))

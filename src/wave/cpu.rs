@@ -4,7 +4,10 @@ use std::{sync::Arc, time::Instant};
 
 use compaction::select::Strategy;
 
-use super::{Report, Stage, counts};
+use super::{
+    Report, Stage, counts,
+    pace::{Growth, Pace},
+};
 use crate::{
     camera::Camera,
     film::Film,
@@ -56,7 +59,13 @@ pub struct CpuWave {
     pub(super) marks: Vec<(Stage, Instant)>,
     pub(super) landed: bool,
     begun: Instant,
+    /// See [`CpuWave::shrinking`].
+    growth: Option<Growth>,
+    pace: Pace,
 }
+
+/// Paths that a wave shrinks to at the least.
+const LEAST_PATHS: u32 = 1 << 10;
 
 impl CpuWave {
     /// Memory of a path in flight.
@@ -102,7 +111,32 @@ impl CpuWave {
             marks: Vec::new(),
             landed: false,
             begun: Instant::now(),
+            growth: None,
+            pace: Pace::default(),
         }
+    }
+
+    /// Lets waves shrink where its paths take long, to some 32 ms each, unless somebody looks.
+    pub(crate) fn shrinking(mut self) -> CpuWave {
+        let most = self.capacity();
+        self.growth = Some(Growth {
+            first: most,
+            least: LEAST_PATHS.min(most),
+            most,
+            next: most,
+        });
+        self
+    }
+
+    /// Keeps to this from the next wave on.
+    pub(crate) fn set_pace(&mut self, pace: Pace) {
+        self.pace = pace;
+    }
+
+    /// Paths that the next wave should have.
+    pub(super) fn next_paths(&self) -> u32 {
+        let held = self.capacity();
+        self.growth.as_ref().map_or(held, |growth| growth.next)
     }
 
     /// Takes these paths on: starts the clock and the counts anew.
@@ -132,17 +166,24 @@ impl CpuWave {
         lanes as usize
     }
 
-    /// What the last wave counted.
-    pub fn report(&self) -> Report {
+    /// What the last wave counted. Sets the size of the next.
+    pub fn report(&mut self) -> Report {
         let mut last = self.begun;
         let times = self.marks.iter().map(|&(stage, at)| {
             let milliseconds = at.duration_since(last).as_secs_f64() * 1e3;
             last = at;
             (stage, milliseconds)
         });
-        Report {
+        let report = Report {
             times: times.collect(),
             counts: self.counts.clone(),
+            lanes: (0..=self.max_bounces)
+                .map(|bounce| self.lanes(counts::rays(bounce)) as u64)
+                .collect(),
+        };
+        if let Some(growth) = &mut self.growth {
+            growth.settle(self.span.path_count, report.milliseconds(), self.pace);
         }
+        report
     }
 }

@@ -10,7 +10,10 @@ use compaction::{
     select::{Select, Strategy, Workspace},
 };
 
-use super::{Report, clock, counts};
+use super::{
+    Report, clock, counts,
+    pace::{Growth, MOST_IN_FLIGHT, Pace},
+};
 use crate::{
     Error,
     bvh::Node,
@@ -30,10 +33,6 @@ use crate::{
     world::World,
 };
 
-/// Waves that are enqueued before the host waits for the oldest: the device never idles.
-const IN_FLIGHT: usize = 2;
-/// How long a wave takes about, that is free to grow: what it shows is no older, nobody waits longer for it to land.
-const MILLISECONDS: f64 = 32.0;
 /// Paths that it shrinks to at the least.
 const LEAST_PATHS: u32 = 1 << 18;
 
@@ -139,20 +138,11 @@ pub struct CudaWave {
     capacity: u32,
     /// See [`CudaWave::growing`].
     growth: Option<Growth>,
+    pace: Pace,
     context: Arc<CudaContext>,
     compiler: Compiler,
     enqueued: VecDeque<Flight>,
     landed: Vec<Flight>,
-}
-
-/// What a wave that is free to grow keeps to.
-struct Growth {
-    /// Paths of the first wave of a film.
-    first: u32,
-    /// Paths at most.
-    most: u32,
-    /// Paths of the next wave.
-    next: u32,
 }
 
 /// A wave that is enqueued: where its report will be, and what it is launched by.
@@ -263,7 +253,7 @@ impl CudaWave {
             counts: zeroed(&stream, counts::len(max_bounces))?,
             stamps: zeroed(&stream, clock::len(max_bounces))?,
             workspace: Workspace::for_strategy(&stream, strategy, capacity as usize)?,
-            landed: (0..IN_FLIGHT)
+            landed: (0..MOST_IN_FLIGHT)
                 .map(|_| flight())
                 .collect::<Result<_, Error>>()?,
             enqueued: VecDeque::new(),
@@ -283,17 +273,19 @@ impl CudaWave {
             records: true,
             capacity,
             growth: None,
+            pace: Pace::default(),
             context,
             compiler,
         })
     }
 
-    /// Lets waves grow up to so many paths, or shrink, to some 32 ms each. The larger they are, the less of their time goes
+    /// Lets waves grow up to so many paths, or shrink, to some 32 ms each, unless somebody looks. The larger they are, the less of their time goes
     /// to late bounces, whose few rays leave most of the device idle.
     pub fn growing(mut self, most: u32) -> CudaWave {
         let first = self.capacity;
         self.growth = Some(Growth {
             first,
+            least: LEAST_PATHS,
             most,
             next: first,
         });
@@ -306,22 +298,18 @@ impl CudaWave {
         self.growth.as_ref().map_or(held, |growth| growth.next)
     }
 
-    /// Sets the size of the next waves by the time that one of the present size took.
-    fn pace(&mut self, paths: u32, report: &Report) {
-        let milliseconds: f64 = report.times.iter().map(|&(_, time)| time).sum();
-        let held = self.capacity;
-        // Spans end with a sample of all pixels: a wave is smaller than it may be, but for the last by less than half.
-        let of_this_size = |growth: &&mut Growth| paths <= growth.next && paths > growth.next / 2;
-        let Some(growth) = self.growth.as_mut().filter(of_this_size) else {
+    /// Keeps to this from the next wave on.
+    pub(crate) fn set_pace(&mut self, pace: Pace) {
+        self.pace = pace;
+    }
+
+    /// Sets the size of the next waves by the time that this one took.
+    fn settle(&mut self, paths: u32, report: &Report) {
+        let (held, pace) = (self.capacity, self.pace);
+        let Some(growth) = self.growth.as_mut() else {
             return;
         };
-        let fitting = f64::from(paths) * MILLISECONDS / milliseconds.max(1e-3);
-        while growth.next < growth.most && 2.0 * f64::from(growth.next) <= fitting {
-            growth.next = growth.next.saturating_mul(2).min(growth.most);
-        }
-        while growth.next > LEAST_PATHS && f64::from(growth.next) > 2.0 * fitting {
-            growth.next /= 2;
-        }
+        growth.settle(paths, report.milliseconds(), pace);
         let next = growth.next;
         if next > held && self.make_room(next as usize).is_err() {
             // Another program has the memory.
@@ -415,7 +403,7 @@ impl CudaWave {
 
     /// Whether the host should land a wave before it enqueues another.
     pub fn is_full(&self) -> bool {
-        self.landed.is_empty()
+        self.enqueued.len() >= self.pace.in_flight()
     }
 
     /// Waits for the oldest wave that is enqueued; `None` if none is.
@@ -423,13 +411,15 @@ impl CudaWave {
         let Some(flight) = self.enqueued.pop_front() else {
             return Ok(None);
         };
+        let counts = flight.counts.wait()?.to_vec();
         let report = Report {
-            counts: flight.counts.wait()?.to_vec(),
+            lanes: self.launched(&counts),
+            counts,
             times: clock::times(flight.stamps.wait()?, self.max_bounces),
         };
         let paths = flight.paths;
         self.landed.push(flight);
-        self.pace(paths, &report);
+        self.settle(paths, &report);
         Ok(Some(report))
     }
 
@@ -442,8 +432,24 @@ impl CudaWave {
 
     /// A grid over the lanes of the queue, whose length the device alone knows.
     pub fn over_lanes(&self) -> Launch {
-        let covering = self.span.path_count.div_ceil(BLOCK_THREADS);
-        Launch::blocks(covering.min(self.most_blocks), BLOCK_THREADS)
+        Launch::blocks(self.blocks_over(self.span.path_count), BLOCK_THREADS)
+    }
+
+    fn blocks_over(&self, paths: u32) -> u32 {
+        paths.div_ceil(BLOCK_THREADS).min(self.most_blocks)
+    }
+
+    /// Threads that went over the rays of each bounce of a wave that counted this: grids of one size, as often as it takes.
+    fn launched(&self, counts: &[u32]) -> Vec<u64> {
+        let paths = counts[counts::rays(0)];
+        let grid = u64::from(self.blocks_over(paths) * BLOCK_THREADS);
+        let lanes = |bounce: u32| match self.strategy {
+            Strategy::Off => paths,
+            _ => counts[counts::rays(bounce)],
+        };
+        (0..=self.max_bounces)
+            .map(|bounce| u64::from(lanes(bounce)).div_ceil(grid).max(1) * grid)
+            .collect()
     }
 
     /// Where the counts hold the lanes of the queue, when `count` is the place of its number of live paths: by `off` the
@@ -499,7 +505,7 @@ impl CudaWave {
             self.forget_graphs();
         }
         if let Some(growth) = &mut self.growth {
-            growth.next = growth.next.min(growth.first);
+            growth.begin_film(camera.pixel_count(), self.pace);
         }
         self.camera = camera;
         overwrite(&self.stream, &[camera], &mut self.device_camera)?;

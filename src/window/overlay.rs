@@ -1,51 +1,80 @@
 //! The statistics laid over the picture: on the CPU, into its bytes, so that a saved picture can carry them.
 
 mod canvas;
+mod columns;
 mod content;
 pub(super) mod figures;
+mod marks;
+#[cfg(test)]
+mod tests;
 
 use canvas::{Area, Canvas, Colour, TypeFace};
-use content::{
-    ACCENT, BRIGHT, Column, DIM, Group, LABEL_WIDTH, Line, PLAIN, Row, fitting_columns,
-    natural_width, parts, rows,
-};
+use columns::{Cell, Column, Entry, LABEL_WIDTH, STAGES, fitting_columns, natural_width};
+use content::{ACCENT, BRIGHT, DIM, Line, PLAIN, Row, rows};
+use marks::{BAR_HEIGHT, GRAPH_HEIGHT, ROW_GAP};
 
 use crate::{
-    live::State,
-    stats::{BounceStats, Stats},
+    live::{Recent, State},
+    stats::Stats,
 };
 
 /// Draws the statistics of a render on its picture, RGBA with rows from the top, of any size.
 ///
 /// What does not fit is left out: columns first, then late bounces, with a line that says how many.
 pub fn draw(rgba: &mut [u8], width: u32, height: u32, stats: &Stats) {
-    Overlay::new(scale_for(width, height)).draw_stats(rgba, (width, height), stats, State::Done);
+    let pixels = stats.size.map(f64::from).iter().product();
+    let recent = Recent::of(stats, pixels);
+    Overlay::new(scale_for(width, height)).draw_stats(
+        rgba,
+        (width, height),
+        stats,
+        &recent,
+        State::Done,
+        Detail::Full,
+    );
+}
+
+/// How much of the statistics is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Detail {
+    None,
+    /// What is rendered and how fast, and a bar a bounce.
+    Short,
+    Full,
+}
+
+impl Detail {
+    /// The next one, in turn.
+    pub(super) fn next(self) -> Self {
+        match self {
+            Self::Full => Self::Short,
+            Self::Short => Self::None,
+            Self::None => Self::Full,
+        }
+    }
 }
 
 /// The size of text, in units of a screen with no scaling, that can be read when the whole picture is looked at.
-pub(super) fn scale_for(width: u32, height: u32) -> f32 {
+pub(crate) fn scale_for(width: u32, height: u32) -> f32 {
     (width.min(height) as f32 / 1080.0).max(1.0)
 }
 
 /// Draws panels in one size of text.
-pub(super) struct Overlay {
+pub(crate) struct Overlay {
     scale: f32,
     type_face: TypeFace,
 }
 
 const PANEL: Colour = [14, 17, 23];
-const PANEL_OPACITY: f32 = 0.8;
+const PANEL_OPACITY: f32 = 0.86;
 /// Of what may lie over the panel.
 const BOX_OPACITY: f32 = 0.95;
-const TRACK: Colour = [62, 68, 80];
 /// Lengths at scale 1, pixels.
 const MARGIN: f32 = 9.0;
 const RADIUS: f32 = 6.0;
-const BAR_HEIGHT: f32 = 3.0;
-const ROW_GAP: f32 = 4.0;
 
 impl Overlay {
-    pub(super) fn new(scale: f32) -> Self {
+    pub(crate) fn new(scale: f32) -> Self {
         Self {
             scale,
             type_face: TypeFace::new(scale),
@@ -57,17 +86,20 @@ impl Overlay {
     }
 
     /// The statistics, in the upper left corner.
-    pub(super) fn draw_stats(
+    pub(crate) fn draw_stats(
         &mut self,
         rgba: &mut [u8],
         size: (u32, u32),
         stats: &Stats,
+        recent: &Recent,
         state: State,
+        detail: Detail,
     ) {
         let mut canvas = Canvas::new(rgba, size.0, size.1);
         let margin = self.margin(&canvas);
         let cells = natural_width().min((canvas.width() - 4 * margin) / self.type_face.cell_width);
-        let rows = self.fitted(rows(stats, state), canvas.height() - 4 * margin);
+        let rows = rows(stats, recent, state, detail);
+        let rows = self.fitted(rows, canvas.height() - 4 * margin);
         let height: i32 = rows.iter().map(|row| self.row_height(row)).sum();
         if cells < 1 || height == 0 {
             return;
@@ -81,8 +113,14 @@ impl Overlay {
         };
         canvas.panel(panel, self.pixels(RADIUS).min(margin), PANEL, PANEL_OPACITY);
 
-        let columns = fitting_columns(cells);
-        let first_rays = stats.bounces.first().map_or(0, |bounce| bounce.rays);
+        let table = Table {
+            columns: fitting_columns(cells),
+            first_rays: stats.bounces.first().map_or(0, |bounce| bounce.rays),
+            longest: rows.iter().fold(0.0, |longest, row| match row {
+                Row::Bounce(entry) => entry.microseconds().max(longest),
+                _ => longest,
+            }),
+        };
         let mut area = Area {
             x: 2 * margin,
             y: 2 * margin,
@@ -91,31 +129,32 @@ impl Overlay {
         };
         for row in &rows {
             area.height = self.row_height(row);
-            match row {
-                Row::Text(left, right) => self.text(&mut canvas, area, left, right),
-                Row::Progress(progress) => self.progress(&mut canvas, area, *progress),
-                Row::Groups => self.groups(&mut canvas, area, &columns),
-                Row::Headings => self.cells(&mut canvas, area, "", &columns, |column| {
-                    let colour = if column.colour == PLAIN {
-                        DIM
-                    } else {
-                        column.colour
-                    };
-                    (colour, column.heading.to_owned())
-                }),
-                Row::Bounce(bounce) => {
-                    self.bar(&mut canvas, area, bounce, first_rays);
-                    self.figures(
-                        &mut canvas,
-                        area,
-                        &bounce.bounce.to_string(),
-                        &columns,
-                        bounce,
-                    );
-                }
-                Row::Total(total) => self.figures(&mut canvas, area, "Σ", &columns, total),
-            }
+            self.row(&mut canvas, area, row, &table);
             area.y += area.height;
+        }
+    }
+
+    fn row(&mut self, canvas: &mut Canvas<'_>, area: Area, row: &Row<'_>, table: &Table) {
+        let bar = Area {
+            y: area.y + area.height - self.pixels(ROW_GAP),
+            height: self.pixels(BAR_HEIGHT),
+            ..area
+        };
+        match row {
+            Row::Text(left, right) => self.text(canvas, area, left, right),
+            Row::Progress(progress) => self.progress(canvas, area, *progress),
+            Row::Graph(course) => self.graph(canvas, area, course),
+            Row::Legend => self.legend(canvas, area),
+            Row::Headings => self.headings(canvas, area, table),
+            Row::Bounce(entry) => {
+                self.bar(canvas, bar, &entry.stats, table.first_rays);
+                let number = entry.stats.bounce.to_string();
+                self.figures(canvas, area, &number, table, entry, table.longest);
+            }
+            Row::Bar(bounce) => self.bar(canvas, bar, bounce, table.first_rays),
+            Row::Total(entry) => {
+                self.figures(canvas, area, "Σ", table, entry, entry.microseconds());
+            }
         }
     }
 
@@ -207,6 +246,10 @@ impl Overlay {
         }
     }
 
+    fn line_height(&self) -> i32 {
+        self.type_face.line_height
+    }
+
     fn pixels(&self, length: f32) -> i32 {
         (length * self.scale).round() as i32
     }
@@ -220,14 +263,20 @@ impl Overlay {
     fn row_height(&self, row: &Row<'_>) -> i32 {
         match row {
             Row::Progress(_) => self.pixels(BAR_HEIGHT + 2.0 * ROW_GAP),
-            Row::Bounce(_) => self.type_face.line_height + self.pixels(ROW_GAP),
+            Row::Bounce(_) => self.line_height() + self.pixels(ROW_GAP),
+            Row::Bar(_) => self.pixels(BAR_HEIGHT + ROW_GAP / 2.0),
+            Row::Graph(_) => self.line_height() + self.pixels(GRAPH_HEIGHT + ROW_GAP),
             _ => self.type_face.line_height,
         }
     }
 
-    /// Without the late bounces, then without the table, then without the last lines, for which there is no room.
+    /// Without the graph, then without the late bounces, then without the table, then without the last lines, for which
+    /// there is no room.
     fn fitted<'a>(&self, mut rows: Vec<Row<'a>>, room: i32) -> Vec<Row<'a>> {
         let height_of = |rows: &[Row<'_>]| rows.iter().map(|row| self.row_height(row)).sum::<i32>();
+        if height_of(&rows) > room {
+            rows.retain(|row| !matches!(row, Row::Graph(_)));
+        }
         let bounces = rows
             .iter()
             .filter(|row| matches!(row, Row::Bounce(_)))
@@ -244,11 +293,12 @@ impl Overlay {
             rows.remove(last);
             left_out += 1;
         }
-        if left_out == bounces {
+        if left_out == bounces && bounces > 0 {
             rows.retain(|row| matches!(row, Row::Text(..)));
         } else if left_out > 0 {
             let note = Row::Text(vec![(DIM, format!("… {left_out} more"))], Line::new());
-            rows.insert(rows.len() - 1, note);
+            let total = rows.iter().position(|row| matches!(row, Row::Total(_)));
+            rows.insert(total.unwrap_or(rows.len()), note);
         }
         while height_of(&rows) > room && rows.pop().is_some() {}
         rows
@@ -284,92 +334,120 @@ impl Overlay {
         }
     }
 
-    fn progress(&self, canvas: &mut Canvas<'_>, area: Area, progress: f64) {
-        let line = Area {
-            y: area.y + self.pixels(ROW_GAP),
-            height: self.pixels(BAR_HEIGHT - 1.0).max(1),
+    /// The table's name, and the stages' colours; the words that have room.
+    fn legend(&mut self, canvas: &mut Canvas<'_>, area: Area) {
+        let cell = self.type_face.cell_width;
+        let words: i32 = STAGES
+            .iter()
+            .map(|(name, _)| name.chars().count() as i32 + 3)
+            .sum();
+        let mut x = area.x + area.width - (words - 1) * cell;
+        let left = vec![(DIM, "rays of each bounce".to_owned())];
+        if x < area.x {
+            return self.text(canvas, area, &left, &Line::new());
+        }
+        let room = Area {
+            width: x - area.x,
             ..area
         };
-        canvas.fill(line, TRACK, 1.0);
-        let width = (f64::from(area.width) * progress.clamp(0.0, 1.0)).round() as i32;
-        canvas.fill(Area { width, ..line }, ACCENT, 1.0);
+        if room.width >= left[0].1.chars().count() as i32 * cell {
+            self.text(canvas, room, &left, &Line::new());
+        }
+        for (name, colour) in STAGES {
+            self.swatch(canvas, x, area.y, colour);
+            canvas.text(&mut self.type_face, x + 2 * cell, area.y, DIM, name);
+            x += (name.chars().count() as i32 + 3) * cell;
+        }
     }
 
-    /// The groups' names, above their columns.
-    fn groups(&mut self, canvas: &mut Canvas<'_>, area: Area, columns: &[(&'static Column, i32)]) {
-        let name = |group: Group| {
-            let is_there = columns.iter().any(|(column, _)| column.group == group);
-            if is_there {
-                vec![(DIM, group.name().to_owned())]
-            } else {
-                Line::new()
-            }
+    /// A square of a colour, in a character's place and the half of the next.
+    fn swatch(&self, canvas: &mut Canvas<'_>, x: i32, y: i32, colour: Colour) {
+        let side = self.pixels(8.0);
+        let area = Area {
+            x: x + self.pixels(2.0),
+            y: y + (self.line_height() - side) / 2,
+            width: side,
+            height: side,
         };
-        self.text(canvas, area, &name(Group::Rays), &name(Group::Time));
+        canvas.fill(area, colour, 1.0);
     }
 
+    fn headings(&mut self, canvas: &mut Canvas<'_>, area: Area, table: &Table) {
+        self.cells(canvas, area, "", table, |overlay, canvas, area, column| {
+            let cell = overlay.type_face.cell_width;
+            let x = area.x + area.width - column.heading.chars().count() as i32 * cell;
+            canvas.text(&mut overlay.type_face, x, area.y, DIM, column.heading);
+            if let Some(colour) = column.colour {
+                overlay.swatch(canvas, x - 2 * cell, area.y, colour);
+            }
+        });
+    }
+
+    /// A line of the table; a full bar of times stands for `longest` microseconds.
     fn figures(
         &mut self,
         canvas: &mut Canvas<'_>,
         area: Area,
         label: &str,
-        columns: &[(&'static Column, i32)],
-        bounce: &BounceStats,
+        table: &Table,
+        entry: &Entry,
+        longest: f64,
     ) {
-        self.cells(canvas, area, label, columns, |column| {
-            (column.colour, (column.figure)(bounce))
-        });
+        self.cells(
+            canvas,
+            area,
+            label,
+            table,
+            |overlay, canvas, area, column| {
+                let cell = overlay.type_face.cell_width;
+                match column.cell {
+                    Cell::Figure(figure) => {
+                        let text = figure(entry);
+                        let x = area.x + area.width - text.chars().count() as i32 * cell;
+                        canvas.text(&mut overlay.type_face, x, area.y, PLAIN, &text);
+                    }
+                    Cell::Times => {
+                        let bar = Area {
+                            x: area.x + cell,
+                            width: area.width - cell,
+                            height: overlay.line_height(),
+                            ..area
+                        };
+                        overlay.times(canvas, bar, entry, longest);
+                    }
+                }
+            },
+        );
     }
 
-    /// A line of the table, every cell right-aligned.
+    /// A line of the table, cell by cell.
     fn cells(
         &mut self,
         canvas: &mut Canvas<'_>,
         area: Area,
         label: &str,
-        columns: &[(&'static Column, i32)],
-        text_of: impl Fn(&'static Column) -> (Colour, String),
+        table: &Table,
+        draw: impl Fn(&mut Self, &mut Canvas<'_>, Area, &'static Column),
     ) {
         let cell = self.type_face.cell_width;
         let label_x = area.x + (LABEL_WIDTH - label.chars().count() as i32) * cell;
         canvas.text(&mut self.type_face, label_x, area.y, DIM, label);
-        let mut right = LABEL_WIDTH;
-        for &(column, width) in columns {
-            right += width;
-            let (colour, text) = text_of(column);
-            let x = area.x + (right - text.chars().count() as i32) * cell;
-            canvas.text(&mut self.type_face, x, area.y, colour, &text);
+        let mut x = area.x + LABEL_WIDTH * cell;
+        for &(column, width) in &table.columns {
+            let width = width * cell;
+            draw(self, canvas, Area { x, width, ..area }, column);
+            x += width;
         }
     }
+}
 
-    /// What became of the bounce's rays, against the rays of the first.
-    fn bar(&self, canvas: &mut Canvas<'_>, area: Area, bounce: &BounceStats, first_rays: u64) {
-        let height = self.pixels(BAR_HEIGHT);
-        let bar = Area {
-            y: area.y + self.type_face.line_height,
-            height,
-            ..area
-        };
-        canvas.fill(bar, TRACK, 0.45);
-        let end_of = |rays: u64| {
-            (f64::from(area.width) * rays as f64 / first_rays.max(1) as f64).ceil() as i32
-        };
-        let (mut rays, mut x) = (0, 0);
-        for (part, colour) in parts(bounce) {
-            rays += part;
-            let end = end_of(rays).min(area.width);
-            canvas.fill(
-                Area {
-                    x: area.x + x,
-                    width: end - x,
-                    ..bar
-                },
-                colour,
-                1.0,
-            );
-            x = end;
-        }
-    }
+/// What the rows of the table have in common.
+struct Table {
+    columns: Vec<(&'static Column, i32)>,
+    /// Of the first bounce, which a full bar of rays stands for.
+    first_rays: u64,
+    /// Microseconds of the bounce that takes longest.
+    longest: f64,
 }
 
 /// The first characters of `text`, and a sign that there were more.

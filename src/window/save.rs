@@ -6,16 +6,40 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use super::overlay::{Detail, Overlay, scale_for};
 use crate::{
     Error,
-    live::Shown,
+    live::{Shown, State},
     output::{self, Look},
 };
 
-/// Writes the picture as `<scene>-001.png`, or the next number that is free, and says where.
-pub(super) fn save(scene: &Path, frame: &Shown, look: Look) -> Result<PathBuf, Error> {
+/// Writes the picture as `<scene>-001.png`, or the next number that is free, with its statistics in so much detail, and
+/// says where.
+pub(super) fn save(
+    scene: &Path,
+    frame: &Shown,
+    look: Look,
+    detail: Detail,
+) -> Result<PathBuf, Error> {
     let path = claim(scene)?;
-    output::write_png(&path, &frame.picture, &frame.stats, look).inspect_err(|_| {
+    let Shown {
+        picture,
+        stats,
+        recent,
+        ..
+    } = frame;
+    let size = (picture.width, picture.height);
+    let lay_over = |rgba: &mut [u8]| {
+        Overlay::new(scale_for(size.0, size.1)).draw_stats(
+            rgba,
+            size,
+            stats,
+            recent,
+            State::Done,
+            detail,
+        );
+    };
+    output::write_png_under(&path, picture, stats, look, lay_over).inspect_err(|_| {
         // The empty file that held the place.
         let _ = std::fs::remove_file(&path);
     })?;

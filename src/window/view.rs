@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use rayon::{ThreadPool, prelude::*};
 
-use super::overlay::{Overlay, scale_for};
+use super::overlay::{Detail, Overlay, scale_for};
 use crate::{
     live::{self, Frame, Shown},
     output::Look,
@@ -16,7 +16,7 @@ use crate::{
 pub(super) struct View {
     frame: Option<Shown>,
     overlay: Overlay,
-    shows_stats: bool,
+    detail: Detail,
     shows_keys: bool,
     message: Option<(String, Instant)>,
     /// The picture in the window's size, without what is laid over it; `None` when it is out of date.
@@ -40,7 +40,7 @@ impl View {
         Ok(Self {
             frame: None,
             overlay: Overlay::new(1.0),
-            shows_stats: true,
+            detail: Detail::Full,
             shows_keys: false,
             message: None,
             backdrop: None,
@@ -62,12 +62,12 @@ impl View {
         self.frame.as_ref()
     }
 
-    pub(super) fn shows_stats(&self) -> bool {
-        self.shows_stats
+    pub(super) fn detail(&self) -> Detail {
+        self.detail
     }
 
-    pub(super) fn switch_stats(&mut self) {
-        self.shows_stats = !self.shows_stats;
+    pub(super) fn switch_detail(&mut self) {
+        self.detail = self.detail.next();
     }
 
     pub(super) fn switch_keys(&mut self) {
@@ -109,11 +109,15 @@ impl View {
         if self.overlay.scale() != scale {
             self.overlay = Overlay::new(scale);
         }
-        if self.shows_stats
-            && let Some(frame) = &self.frame
+        if let Some(Shown {
+            stats,
+            recent,
+            state,
+            ..
+        }) = &self.frame
         {
             self.overlay
-                .draw_stats(rgba, size, &frame.stats, frame.state);
+                .draw_stats(rgba, size, stats, recent, *state, self.detail);
         }
         let keys: Vec<_> = live::controls().filter(|_| self.shows_keys).collect();
         if self.shows_keys {

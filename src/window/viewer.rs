@@ -16,7 +16,6 @@ use super::{Wake, WindowOptions, overlay::figures, save::save, screen::Screen, v
 use crate::{
     Error,
     live::{Action, Local, Motion, Session, Shown, State},
-    output::Look,
     quiet::panic_text,
     renderer::Renderer,
     scene::Scene,
@@ -108,7 +107,7 @@ impl Viewer {
                 }
                 self.titled = None;
             }
-            Action::Screen(Local::Overlay) => self.view.switch_stats(),
+            Action::Screen(Local::Overlay) => self.view.switch_detail(),
             Action::Screen(Local::Keys) => self.view.switch_keys(),
             Action::Screen(Local::Save) => self.save(),
             Action::Screen(Local::Quit) => return false,
@@ -244,15 +243,12 @@ impl Viewer {
         let Some(frame) = self.view.frame().cloned() else {
             return;
         };
-        let look = Look {
-            overlay: self.view.shows_stats(),
-            ..self.session.look()
-        };
+        let (look, detail) = (self.session.look(), self.view.detail());
         let (scene, wake) = (self.scene.clone(), self.wake.clone());
         let save = thread::Builder::new()
             .name("save".to_owned())
             .spawn(move || {
-                let saved = save(&scene, &frame, look);
+                let saved = save(&scene, &frame, look, detail);
                 let _ = wake.send_event(Wake::Saved);
                 saved
             });
@@ -263,7 +259,13 @@ impl Viewer {
     }
 
     fn update_title(&mut self) {
-        let Some(Shown { stats, state, .. }) = self.view.frame() else {
+        let Some(Shown {
+            stats,
+            recent,
+            state,
+            ..
+        }) = self.view.frame()
+        else {
             return;
         };
         let rests = !matches!(state, State::Rendering { .. });
@@ -279,7 +281,10 @@ impl Viewer {
             State::Paused { samples, .. } => format!("{} of {samples} samples, paused", stats.spp),
             State::Done => format!("{} samples", stats.spp),
         };
-        let speed = figures::millions(stats.paths_per_second);
+        let speed = figures::millions(match state {
+            State::Done => stats.paths_per_second,
+            _ => recent.paths_per_second,
+        });
         self.screen.set_title(&format!(
             "{} – {samples} – {speed} Mpaths/s – raysieve",
             name(&self.scene)

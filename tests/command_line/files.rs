@@ -198,6 +198,7 @@ fn statistics_have_the_documented_keys_and_obey_their_laws() {
         "ended",
         "survivors",
         "shadow_rays",
+        "lanes",
         "intersect_ms",
         "shade_ms",
         "shadow_ms",

@@ -8,6 +8,7 @@ mod interrupt;
 mod parts;
 #[path = "../common/program.rs"]
 mod program;
+mod progress;
 mod usage;
 
 use libtest_mimic::Arguments;
@@ -22,6 +23,7 @@ fn main() {
     files::add(&mut trials);
     interrupt::add(&mut trials);
     parts::add(&mut trials);
+    progress::add(&mut trials);
     checkpoint::add(&mut trials);
     bench::add(&mut trials);
     inspect::add(&mut trials);

@@ -31,6 +31,7 @@ fn files_of_the_page_are_served_under_a_strict_policy() {
     let files = [
         ("/", "text/html; charset=utf-8"),
         ("/style.css", "text/css; charset=utf-8"),
+        ("/colours.css", "text/css; charset=utf-8"),
         ("/view.js", "text/javascript; charset=utf-8"),
         ("/hand.js", "text/javascript; charset=utf-8"),
         ("/figures.js", "text/javascript; charset=utf-8"),

@@ -1,29 +1,18 @@
 //! The page in Chromium, as a hand and an eye find it.
 
-use std::{
-    env, fs,
-    net::TcpListener,
-    path::PathBuf,
-    process::{Child, Command, Stdio},
-    time::{Duration, Instant},
-};
+use std::{env, fs, path::PathBuf, process::Command, time::Duration};
 
-use fantoccini::{
-    Client, ClientBuilder, Locator,
-    actions::{
-        Actions, InputSource, MOUSE_BUTTON_LEFT, MouseActions, PointerAction, TouchActions,
-        WheelAction, WheelActions,
-    },
+use fantoccini::actions::{
+    Actions, InputSource, MOUSE_BUTTON_LEFT, PointerAction, TouchActions, WheelAction, WheelActions,
 };
-use hyper_util::client::legacy::connect::HttpConnector;
-use image::RgbImage;
 use libtest_mimic::Trial;
 use serde_json::{Value, json};
 
 use crate::{
     add_if,
-    program::{ENDLESS, PATIENCE, Program},
-    viewer::difference,
+    chromium::{DARK, DESK, PHONE, browse},
+    program::{ENDLESS, Program},
+    viewer::{Viewer, difference},
 };
 
 pub(crate) fn add(trials: &mut Vec<Trial>) {
@@ -39,7 +28,7 @@ pub(crate) fn add(trials: &mut Vec<Trial>) {
     for missing in missing.iter().chain(&no_axe) {
         eprintln!("skipped: {missing}");
     }
-    let tests: [(&str, fn()); 5] = [
+    let tests: [(&str, fn()); 6] = [
         (
             "dragging_the_page_moves_the_picture",
             dragging_the_page_moves_the_picture,
@@ -51,6 +40,10 @@ pub(crate) fn add(trials: &mut Vec<Trial>) {
         (
             "figures_of_the_page_are_those_of_stats",
             figures_of_the_page_are_those_of_stats,
+        ),
+        (
+            "speed_and_strategies_are_told_as_they_come",
+            speed_and_strategies_are_told_as_they_come,
         ),
         (
             "a_phone_shows_all_and_follows_fingers",
@@ -163,24 +156,32 @@ fn figures_of_the_page_are_those_of_stats() {
         browser.open(&program.url).await;
         browser.said("#state", "done").await;
         let stats: Value = serde_json::from_str(program.get("/stats.json", &[]).text()).unwrap();
+        let mut viewer = Viewer::join(&program);
+        let status = viewer.status_that(|status| status["state"] == "done");
         let table = |id: &str| {
             format!(
                 "return [...document.querySelectorAll('#{id} tbody tr')].map((row) => [...row.cells].slice(2)\
                  .map((cell) => Number(cell.title)))"
             )
         };
-        for (id, fields) in [
-            ("counts", ["rays", "survivors", "ended", "misses"]),
-            (
-                "times",
-                ["intersect_ms", "compact_ms", "shade_ms", "shadow_ms"],
-            ),
+        let rows = |figures: &Value, fields: &[&str]| -> Vec<Vec<f64>> {
+            let bounces = figures["bounces"].as_array().unwrap().iter();
+            let row = |bounce: &Value| {
+                let figures = fields.iter().map(|field| bounce[field].as_f64().unwrap());
+                figures.collect()
+            };
+            bounces.map(row).collect()
+        };
+        let removed = rows(&status["recent"], &["removed"]);
+        let mut counted = rows(&stats, &["rays", "survivors", "ended", "misses"]);
+        for (row, removed) in counted.iter_mut().zip(removed) {
+            row.extend(removed);
+        }
+        let timed = ["intersect_us", "sieve_us", "shade_us", "shadow_us"];
+        for (id, wanted) in [
+            ("counts", counted),
+            ("times", rows(&status["recent"], &timed)),
         ] {
-            let bounces = stats["bounces"].as_array().unwrap();
-            let wanted: Vec<Vec<f64>> = bounces
-                .iter()
-                .map(|bounce| fields.map(|field| bounce[field].as_f64().unwrap()).to_vec())
-                .collect();
             let shown: Vec<Vec<f64>> =
                 serde_json::from_value(browser.run(&table(id)).await).unwrap();
             assert_eq!(shown, wanted, "{id}");
@@ -202,6 +203,40 @@ fn figures_of_the_page_are_those_of_stats() {
         // A count as it is read: three digits and a unit.
         let first = "return document.querySelector('#counts tbody tr').cells[2].textContent";
         assert_eq!(browser.run(first).await, "134K");
+    });
+}
+
+fn speed_and_strategies_are_told_as_they_come() {
+    let program = Program::start(&ENDLESS);
+    browse(DESK, async |browser| {
+        browser.open(&program.url).await;
+        let course =
+            "return document.querySelector('#course path').getAttribute('d').split('L').length";
+        browser
+            .until(course, |points| points.as_u64() > Some(20))
+            .await;
+        let words = browser
+            .run("return document.getElementById('course-text').textContent")
+            .await;
+        assert!(
+            words.as_str().unwrap().contains("million rays a second"),
+            "{words}"
+        );
+        let hidden = "return document.getElementById('rivals').hidden";
+        assert_eq!(browser.run(hidden).await, true, "one has no rival");
+        browser.click("#strategy option[value=off]").await;
+        let told = "return [...document.querySelectorAll('#rivals tbody tr')].map((row) => \
+                    [...row.cells].map((cell) => cell.textContent))";
+        let first = browser.until(told, |rows| rows[0][0] == "off").await;
+        assert_eq!(first[1][0], "look-back");
+        browser
+            .until(told, |rows| {
+                let verdict = rows[1][2].as_str().unwrap_or_default();
+                ["faster", "slower", "as fast"]
+                    .iter()
+                    .any(|word| verdict.ends_with(word))
+            })
+            .await;
     });
 }
 
@@ -334,215 +369,4 @@ fn axe() -> Option<PathBuf> {
     env::var_os("AXE_CORE")
         .map(PathBuf::from)
         .filter(|path| path.is_file())
-}
-
-/// What a browser shows on.
-#[derive(Clone, Copy, Debug)]
-struct Screen {
-    width: u32,
-    height: u32,
-    /// Small pixels, and fingers.
-    is_phone: bool,
-    is_dark: bool,
-}
-
-const DESK: Screen = Screen {
-    width: 1280,
-    height: 800,
-    is_phone: false,
-    is_dark: false,
-};
-
-const DARK: Screen = Screen {
-    is_dark: true,
-    ..DESK
-};
-
-const PHONE: Screen = Screen {
-    width: 390,
-    height: 844,
-    is_phone: true,
-    is_dark: false,
-};
-
-/// A browser and the driver behind it.
-struct Browser {
-    client: Client,
-    driver: Driver,
-}
-
-struct Driver(Child);
-
-impl Drop for Driver {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-/// Opens a browser for as long as `look` takes.
-fn browse(screen: Screen, look: impl AsyncFnOnce(&Browser)) {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .unwrap();
-    runtime.block_on(async {
-        let browser = Browser::start(screen).await;
-        look(&browser).await;
-        let Browser { client, driver } = browser;
-        client.close().await.unwrap();
-        drop(driver);
-    });
-}
-
-impl Browser {
-    async fn start(screen: Screen) -> Self {
-        let Screen { width, height, .. } = screen;
-        // The port is free, and nobody else takes it at once.
-        let port = TcpListener::bind("127.0.0.1:0")
-            .unwrap()
-            .local_addr()
-            .unwrap()
-            .port();
-        let driver = Command::new("chromedriver")
-            .arg(format!("--port={port}"))
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let driver = Driver(driver);
-        let mut options = json!({ "args": [
-            "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
-            format!("--window-size={width},{height}"),
-            format!("--blink-settings=preferredColorScheme={}", u8::from(!screen.is_dark)),
-        ] });
-        if screen.is_phone {
-            options["mobileEmulation"] = json!({ "deviceMetrics": {
-                "width": width, "height": height, "pixelRatio": 2.0, "touch": true,
-            } });
-        }
-        let capabilities = json!({
-            "goog:chromeOptions": options,
-        });
-        let Value::Object(capabilities) = capabilities else {
-            unreachable!("an object");
-        };
-        let begun = Instant::now();
-        loop {
-            let connected = ClientBuilder::new(HttpConnector::new())
-                .capabilities(capabilities.clone())
-                .connect(&format!("http://127.0.0.1:{port}"))
-                .await;
-            match connected {
-                Ok(client) => return Self { client, driver },
-                Err(error) => assert!(begun.elapsed() < PATIENCE, "{error}"),
-            }
-            tokio::time::sleep(Duration::from_millis(100)).await;
-        }
-    }
-
-    async fn open(&self, url: &str) {
-        self.client.goto(url).await.unwrap();
-        self.run("document.body.click()").await;
-    }
-
-    async fn run(&self, script: &str) -> Value {
-        self.client.execute(script, Vec::new()).await.unwrap()
-    }
-
-    async fn click(&self, selector: &str) {
-        let found = self
-            .client
-            .wait()
-            .for_element(Locator::Css(selector))
-            .await
-            .unwrap();
-        found.click().await.unwrap();
-    }
-
-    /// Keys, as to whom nothing is chosen.
-    async fn press(&self, keys: &str) {
-        let body = self.client.active_element().await.unwrap();
-        body.send_keys(keys).await.unwrap();
-    }
-
-    /// Waits until an element says it.
-    async fn said(&self, selector: &str, wanted: &str) {
-        let begun = Instant::now();
-        let script = format!("return document.querySelector('{selector}').textContent");
-        loop {
-            let text = self.run(&script).await;
-            if text == wanted {
-                return;
-            }
-            assert!(
-                begun.elapsed() < PATIENCE,
-                "{selector} says {text}, not {wanted}"
-            );
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    }
-
-    /// Left, top, width and height of the picture's element.
-    async fn picture(&self) -> [f64; 4] {
-        let script = "const {x, y, width, height} = document.getElementById('picture').getBoundingClientRect(); \
-                      return [x, y, width, height]";
-        serde_json::from_value(self.run(script).await).unwrap()
-    }
-
-    /// With the left button, in parts of the picture.
-    async fn drag(&self, from: (f64, f64), to: (f64, f64)) {
-        let [left, top, width, height] = self.picture().await;
-        let place = |(x, y): (f64, f64), milliseconds| PointerAction::MoveTo {
-            duration: Some(Duration::from_millis(milliseconds)),
-            x: left + x * width,
-            y: top + y * height,
-        };
-        let hand = MouseActions::new("mouse".to_owned())
-            .then(place(from, 0))
-            .then(PointerAction::Down {
-                button: MOUSE_BUTTON_LEFT,
-            })
-            .then(place(to, 200))
-            .then(PointerAction::Up {
-                button: MOUSE_BUTTON_LEFT,
-            });
-        self.client.perform_actions(hand).await.unwrap();
-    }
-
-    /// What is seen of the picture, small enough that noise hardly counts.
-    async fn sight(&self) -> RgbImage {
-        let shot = self
-            .client
-            .find(Locator::Id("picture"))
-            .await
-            .unwrap()
-            .screenshot()
-            .await
-            .unwrap();
-        let shot = image::load_from_memory(&shot).unwrap().into_rgb8();
-        image::imageops::thumbnail(&shot, 64, 48)
-    }
-
-    async fn sight_that(&self, is_wanted: impl Fn(&RgbImage) -> bool) -> RgbImage {
-        let begun = Instant::now();
-        loop {
-            let sight = self.sight().await;
-            if is_wanted(&sight) {
-                return sight;
-            }
-            assert!(begun.elapsed() < PATIENCE, "the page never shows it");
-        }
-    }
-
-    /// The picture once the render is done.
-    async fn still(&self) -> RgbImage {
-        self.said("#state", "done").await;
-        self.sight_that(|sight| {
-            sight
-                .pixels()
-                .any(|pixel| pixel[0] != sight.get_pixel(0, 0)[0])
-        })
-        .await
-    }
 }

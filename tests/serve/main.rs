@@ -3,6 +3,7 @@
 
 mod access;
 mod browser;
+mod chromium;
 mod ending;
 mod live;
 mod program;

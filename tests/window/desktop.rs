@@ -125,12 +125,18 @@ pub(crate) struct Desktop {
 impl Desktop {
     /// Opens the scene's window.
     pub(crate) fn open(scene: &str, arguments: &[&str]) -> Self {
+        Self::open_with(scene, arguments, &[])
+    }
+
+    /// The same, with more in the program's environment.
+    pub(crate) fn open_with(scene: &str, arguments: &[&str], environment: &[(&str, &str)]) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         fs::write(folder.path().join("scene.ron"), scene).expect("the scene is written");
         let (xvfb, display) = screen();
         let manager = manager(&display, folder.path());
         let program = raysieve(folder.path())
             .env("DISPLAY", &display)
+            .envs(environment.iter().copied())
             .arg("scene.ron")
             .args(arguments)
             .stdout(Stdio::null())

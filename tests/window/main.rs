@@ -65,6 +65,10 @@ fn main() {
             given_size_stays_and_is_fitted,
         ),
         on_a_desktop(
+            "statistics_grow_with_the_scale_of_the_screen",
+            statistics_grow_with_the_scale_of_the_screen,
+        ),
+        on_a_desktop(
             "finished_window_is_idle_until_it_is_closed",
             finished_window_is_idle_until_it_is_closed,
         ),
@@ -118,12 +122,16 @@ fn window_shows_what_it_saves() {
     desktop.until_same(&full, "the picture with the statistics");
 
     desktop.press(&["h"]);
+    let short = desktop.save();
+    desktop.until_same(&short, "the picture with a few figures");
+    desktop.press(&["h"]);
     let bare = desktop.save();
     desktop.until_same(&bare, "the picture alone");
-    let covered = differing_pixels(&full, &bare);
+    let [all, few] = [&full, &short].map(|shown| differing_pixels(shown, &bare));
+    assert!(all > 40_000, "the statistics cover only {all} pixels");
     assert!(
-        covered > 40_000,
-        "the statistics cover only {covered} pixels"
+        (5_000..all / 2).contains(&few),
+        "a few cover {few} of {all}"
     );
 
     desktop.press(&["h"]);
@@ -140,7 +148,7 @@ fn keys_change_what_is_shown() {
         first_line(shot) != first_line(&full)
     });
 
-    desktop.press(&["h"]);
+    desktop.press(&["h", "h"]);
     let bare = desktop.save();
     desktop.press(&["question"]);
     desktop.until_shown("the list of keys", |shot| {
@@ -192,7 +200,7 @@ fn pause_holds_and_restart_begins_again() {
 fn mouse_moves_the_camera_and_home_brings_it_back() {
     let desktop = Desktop::open(SCENE, &[]);
     desktop.until_title("scene.ron – 4 samples");
-    desktop.press(&["h"]);
+    desktop.press(&["h", "h"]);
     let home = desktop.save();
     let moved = |what: &str| {
         // More than a message covers.
@@ -233,7 +241,7 @@ fn render_follows_the_size_of_the_window() {
 fn given_size_stays_and_is_fitted() {
     let desktop = Desktop::open(SCENE, &["--size", "240x160"]);
     desktop.until_title("scene.ron – 4 samples");
-    desktop.press(&["h"]);
+    desktop.press(&["h", "h"]);
     desktop.resize(480, 500);
     let saved = desktop.save();
     assert_eq!(saved.dimensions(), (240, 160));
@@ -242,6 +250,29 @@ fn given_size_stays_and_is_fitted() {
         shot.dimensions() == (480, 500)
             && *image::imageops::crop_imm(shot, 0, 90, 480, 320).to_image() == *twice
     });
+}
+
+/// A screen of twice as many pixels shows the same, twice as large.
+fn statistics_grow_with_the_scale_of_the_screen() {
+    let covered = |scale: &str| {
+        let variable = [("WINIT_X11_SCALE_FACTOR", scale)];
+        let desktop = Desktop::open_with(SCENE, &["--size", "400x300"], &variable);
+        desktop.until_title("scene.ron – 4 samples");
+        desktop.resize(1000, 750);
+        desktop.until_shown("a window of this size", |shot| {
+            shot.dimensions() == (1000, 750)
+        });
+        thread::sleep(Duration::from_millis(500));
+        let full = desktop.shot();
+        desktop.press(&["h", "h"]);
+        desktop.until_shown("the picture alone", |shot| {
+            differing_pixels(shot, &full) > 10_000
+        });
+        thread::sleep(Duration::from_millis(500));
+        differing_pixels(&desktop.shot(), &full)
+    };
+    let [once, twice] = ["1", "2"].map(covered);
+    assert!(2 * twice > 5 * once, "{once} pixels, then {twice}");
 }
 
 fn finished_window_is_idle_until_it_is_closed() {

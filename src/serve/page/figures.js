@@ -1,16 +1,19 @@
-// The figures as tables: the same that `--stats` writes. A cell's title has all of its digits.
+// The figures as tables: counts are those that `--stats` writes, speeds and times are of the last seconds. A cell's title
+// has all of its digits.
 
+// Field, heading, colour, how it is written: what has a colour is a part of the bar.
 const COUNTS = [
-  ["rays"],
-  ["survivors", "survivors"],
-  ["ended", "ended"],
-  ["misses", "misses"],
+  ["rays", "rays"],
+  ["survivors", "survive", "survivors"],
+  ["ended", "end", "ended"],
+  ["misses", "miss", "misses"],
+  ["removed", "removed", undefined, percent],
 ];
 const TIMES = [
-  ["intersect_ms", "intersect"],
-  ["compact_ms", "sieve"],
-  ["shade_ms", "shade"],
-  ["shadow_ms", "shadow"],
+  ["intersect_us", "intersect", "intersect"],
+  ["sieve_us", "sieve", "sieve"],
+  ["shade_us", "shade", "shade"],
+  ["shadow_us", "shadow", "shadow"],
 ];
 
 const compact = new Intl.NumberFormat("en", {
@@ -22,6 +25,21 @@ const count = (value) => (value < 1000 ? String(value) : compact.format(value));
 function threeDigits(value) {
   const decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
   return value.toLocaleString("en", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
+}
+
+function percent(part) {
+  return `${(100 * part).toFixed(1)}\u00a0%`;
+}
+
+/** With its unit. */
+function microseconds(value) {
+  let unit = "µs";
+  for (const [larger, factor] of [["ms", 1000], ["s", 1000], ["min", 60], ["h", 60]]) {
+    if (value < 999.5) break;
+    value /= factor;
+    unit = larger;
+  }
+  return `${threeDigits(value)}\u00a0${unit}`;
 }
 
 function duration(seconds) {
@@ -49,10 +67,10 @@ class Table {
   constructor(table, columns, format) {
     this.columns = columns;
     this.format = format;
-    this.parts = columns.filter(([, colour]) => colour);
-    const heads = columns.map(([field, colour]) => {
+    this.parts = columns.filter(([, , colour]) => colour);
+    const heads = columns.map(([, heading, colour]) => {
       const swatch = colour ? [element("i", { className: colour })] : [];
-      return element("th", { scope: "col" }, ...swatch, colour ?? field);
+      return element("th", { scope: "col" }, ...swatch, heading);
     });
     this.body = element("tbody");
     this.total = this.row("Σ", "all bounces");
@@ -65,7 +83,7 @@ class Table {
   }
 
   row(label, name) {
-    const bars = this.parts.map(([, colour]) => element("i", { className: colour }));
+    const bars = this.parts.map(([, , colour]) => element("i", { className: colour }));
     const track = element("div", { className: "track", ariaHidden: "true" }, ...bars);
     const head = element("th", { scope: "row" }, label);
     head.ariaLabel = name;
@@ -77,8 +95,8 @@ class Table {
 
   /** `whole` is what a full bar stands for. */
   fill(row, values, whole) {
-    this.columns.forEach(([field], place) => {
-      write(row.cells[place + 2], this.format(values[field]), String(values[field]));
+    this.columns.forEach(([field, , , format = this.format], place) => {
+      write(row.cells[place + 2], format(values[field]), String(values[field]));
     });
     const bars = row.querySelectorAll(".track i");
     this.parts.forEach(([field], place) => {
@@ -86,16 +104,16 @@ class Table {
     });
   }
 
-  update(bounces) {
+  /** `total` has what is no sum. */
+  update(bounces, total) {
     while (this.body.rows.length > bounces.length) this.body.deleteRow(-1);
     while (this.body.rows.length < bounces.length) {
       const number = String(this.body.rows.length);
       this.body.append(this.row(number, `bounce ${number}`));
     }
     const of = (values) => this.parts.reduce((sum, [field]) => sum + values[field], 0);
-    const total = {};
     for (const [field] of this.columns) {
-      total[field] = bounces.reduce((sum, bounce) => sum + bounce[field], 0);
+      total[field] ??= bounces.reduce((sum, bounce) => sum + bounce[field], 0);
     }
     const longest = Math.max(...bounces.map(of));
     bounces.forEach((bounce, place) => this.fill(this.body.rows[place], bounce, longest));
@@ -105,10 +123,50 @@ class Table {
 
 const at = (id) => document.getElementById(id);
 const counts = new Table(at("counts"), COUNTS, count);
-const times = new Table(at("times"), TIMES, threeDigits);
+const times = new Table(at("times"), TIMES, microseconds);
+
+const millions = (perSecond) => threeDigits(perSecond / 1e6);
+
+// Points of the course's whole width.
+const POINTS = 100;
+
+/** Rays a second over the last ten seconds, from zero to the most, the newest at the right. */
+function showCourse(course) {
+  const most = Math.max(...course, 0);
+  const of = course.length;
+  const height = (rate) => (most > 0 ? 96 - (94 * rate) / most : 96).toFixed(1);
+  const line = course.map((rate, place) => `L${POINTS - of + place + 0.5} ${height(rate)}`);
+  // Around the picture's corners, so that nothing but the course is seen of the line.
+  const path = of ? `M${POINTS - of} 110 ${line.join("")}L110 ${height(course[of - 1])} 110 110Z` : "";
+  at("course").querySelector("path").setAttribute("d", path);
+  const range = of ? `${millions(Math.min(...course))} to ${millions(most)}` : "nothing yet";
+  write(at("most"), of ? `most ${millions(most)}` : "");
+  at("course-text").textContent = of
+    ? `Between ${range} million rays a second over the last ten seconds, now ${millions(course[of - 1])}`
+    : range;
+}
+
+/** What can be said of a strategy against the one that renders now. */
+function verdict(against) {
+  const texts = { itself: "now", "not-enough": "not enough yet", alike: "as fast" };
+  if (texts[against]) return texts[against];
+  const [[how, by]] = Object.entries(against);
+  return `${percent(by)} ${how}`;
+}
+
+function showRivals(rivals) {
+  const table = at("rivals");
+  table.hidden = rivals.length < 2;
+  table.tBodies[0].replaceChildren(...rivals.map(({ strategy, rays_per_second: speed, against }) =>
+    element(
+      "tr", {}, element("th", { scope: "row" }, strategy),
+      element("td", { title: String(speed) }, speed > 0 ? millions(speed) : "–"),
+      element("td", {}, verdict(against)),
+    )));
+}
 
 /** Shows a status of the render. */
-export function showFigures({ stats, state, size, viewers }) {
+export function showFigures({ stats, recent, state, size, viewers }) {
   const scene = stats.scene.split(/[\\/]/).pop();
   write(at("scene"), scene);
   write(at("device"), `${stats.backend}: ${stats.device} · ${size[0]}\u00a0×\u00a0${size[1]}`);
@@ -118,8 +176,10 @@ export function showFigures({ stats, state, size, viewers }) {
   const others = viewers > 1 ? ` · ${viewers} viewers` : "";
   write(at("state"), (state.paused ? "paused" : going ? "rendering" : "done") + others);
   at("done").value = going ? going.progress : 1;
-  write(at("paths"), threeDigits(stats.paths_per_second / 1e6), String(stats.paths_per_second));
-  write(at("rays"), threeDigits(stats.rays_per_second / 1e6), String(stats.rays_per_second));
+  const speed = going ? recent : stats;
+  write(at("paths"), millions(speed.paths_per_second), String(speed.paths_per_second));
+  write(at("rays"), millions(speed.rays_per_second), String(speed.rays_per_second));
+  write(at("lanes"), percent(recent.lane_use), String(recent.lane_use));
   write(at("seconds"), duration(stats.seconds), String(stats.seconds));
   document.title = `${scene} – ${samples} – raysieve`;
 
@@ -132,6 +192,14 @@ export function showFigures({ stats, state, size, viewers }) {
   }
   at("warnings").replaceChildren(...warnings.map((warning) => element("li", {}, warning)));
 
-  counts.update(stats.bounces);
-  times.update(stats.bounces);
+  const sum = (field) => stats.bounces.reduce((all, bounce) => all + bounce[field], 0);
+  const removed = sum("rays") > 0 ? 1 - sum("survivors") / sum("rays") : 0;
+  const bounces = stats.bounces.map((bounce, place) => ({ ...recent.bounces[place], ...bounce }));
+  // Paths that may scatter a thousand times seldom do.
+  const last = bounces.findLastIndex(({ rays }) => rays > 0);
+  const shown = last < 0 ? bounces : bounces.slice(0, last + 1);
+  counts.update(shown, { removed });
+  times.update(shown, {});
+  showCourse(recent.course);
+  showRivals(recent.rivals);
 }

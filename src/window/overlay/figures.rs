@@ -1,4 +1,4 @@
-//! Numbers as the overlay writes them: three digits and a unit, five characters at most.
+//! Numbers as the overlay writes them: three digits and a unit, six characters at most.
 
 /// A count: `999`, `1.23k`, `16.8M`.
 pub(super) fn count(count: u64) -> String {
@@ -17,14 +17,11 @@ pub(super) fn count(count: u64) -> String {
     three_digits(value) + prefix
 }
 
-/// A time: plain below a second, then with its unit.
-pub(super) fn milliseconds(milliseconds: f64) -> String {
-    if milliseconds < ROUNDS_TO_1000 {
-        return three_digits(milliseconds);
-    }
-    let mut value = milliseconds / 1000.0;
-    let mut unit = "s";
-    for (larger, factor) in [("m", 60.0), ("h", 60.0), ("d", 24.0)] {
+/// A time: `7.25µs`, `1.50ms`, `12.0s`.
+pub(super) fn microseconds(microseconds: f64) -> String {
+    let mut value = microseconds;
+    let mut unit = "µs";
+    for (larger, factor) in [("ms", 1e3), ("s", 1e3), ("m", 60.0), ("h", 60.0)] {
         if value < ROUNDS_TO_1000 {
             break;
         }
@@ -32,6 +29,11 @@ pub(super) fn milliseconds(milliseconds: f64) -> String {
         unit = larger;
     }
     three_digits(value) + unit
+}
+
+/// A part: `7.3 %`.
+pub(super) fn percent(part: f64) -> String {
+    format!("{:.1} %", 100.0 * part)
 }
 
 /// Millions a second, without the unit.
