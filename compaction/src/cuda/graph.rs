@@ -1,6 +1,6 @@
 //! Work that a stream does again and again, launched as a whole.
 
-use std::sync::Arc;
+use std::{mem, sync::Arc};
 
 use cudarc::driver::{
     CudaGraph, CudaStream, DriverError,
@@ -42,6 +42,24 @@ pub struct Graph(CudaGraph);
 // launches them takes `&mut self`, and nothing else uses them.
 unsafe impl Send for Graph {}
 
+/// A stream that is recorded. It ends whatever becomes of that: a panic too would leave the stream without use.
+struct Capture<'a>(&'a Arc<CudaStream>);
+
+impl Capture<'_> {
+    fn end(self) -> std::result::Result<Option<CudaGraph>, DriverError> {
+        let stream = self.0;
+        mem::forget(self);
+        stream.end_capture(CUgraphInstantiate_flags(0))
+    }
+}
+
+impl Drop for Capture<'_> {
+    fn drop(&mut self) {
+        // What was recorded is of no use.
+        let _ = self.0.end_capture(CUgraphInstantiate_flags(0));
+    }
+}
+
 impl Graph {
     /// Records what `enqueue` puts onto the stream, which is not the default stream. None of it is done yet.
     ///
@@ -57,7 +75,8 @@ impl Graph {
     ///
     /// # Errors
     ///
-    /// Those of `enqueue`; [`Error::Driver`] where one of its calls cannot be part of a graph. The stream is as before.
+    /// Those of `enqueue`; [`Error::Driver`] where one of its calls cannot be part of a graph. The stream is as before, after
+    /// a panic of `enqueue` too.
     pub fn record<E: From<Error>>(
         stream: &Arc<CudaStream>,
         enqueue: impl FnOnce() -> std::result::Result<(), E>,
@@ -66,9 +85,9 @@ impl Graph {
         stream
             .begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)
             .map_err(recording())?;
+        let capture = Capture(stream);
         let enqueued = enqueue();
-        // A capture ends whatever became of it.
-        let graph = stream.end_capture(CUgraphInstantiate_flags(0));
+        let graph = capture.end();
         enqueued?;
         let lost = DriverError(CUresult::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
         let graph = graph

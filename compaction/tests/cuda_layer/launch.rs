@@ -1,9 +1,12 @@
 //! Kernels on a GPU, and what is around them: buffers, times, results.
 
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
 use compaction::{
     Error,
     cuda::{
-        self, Archive, Cache, Compiler, In, InOut, Launch, Mailbox, Nvrtc, Origin, Source, Timeline,
+        self, Archive, Cache, Compiler, Graph, In, InOut, Launch, Mailbox, Nvrtc, Origin, Source,
+        Timeline,
     },
     cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode},
 };
@@ -224,6 +227,29 @@ pub(crate) fn capture(gpu: &Gpu) {
     // Thirty-two threads add to the same word without order: each launch adds one at least.
     let counted = cuda::download(&gpu.stream, &counter).unwrap()[0];
     assert!((15..=15 * 32).contains(&counted), "{counted}");
+}
+
+/// The stream works as before, and can be recorded again.
+pub(crate) fn panicking_record(gpu: &Gpu) {
+    let kernel = count_up(gpu);
+    let mut counter = cuda::zeroed::<u32>(&gpu.stream, 1).unwrap();
+    let mut count = || {
+        let once = Launch::covering(1, 1);
+        kernel.launch(&gpu.stream, once, (counter.as_view_mut(),))
+    };
+    let unwound = catch_unwind(AssertUnwindSafe(|| {
+        Graph::record(&gpu.stream, || {
+            count()?;
+            resume_unwind(Box::new("no reason"));
+            #[expect(unreachable_code, reason = "says what type of errors there would be")]
+            Ok::<(), Error>(())
+        })
+    }));
+    assert!(unwound.is_err());
+    count().unwrap();
+    let mut graph = Graph::record(&gpu.stream, &mut count).unwrap();
+    graph.launch().unwrap();
+    assert_eq!(cuda::download(&gpu.stream, &counter).unwrap(), [2]);
 }
 
 pub(crate) fn out_of_memory(gpu: &Gpu) {

@@ -112,6 +112,7 @@ fn run_tests() {
         .gpu("a_timeline_has_a_time_between_marks", launch::timeline)
         .gpu("a_mailbox_gives_what_was_posted_last", launch::mailbox)
         .gpu("a_captured_launch_repeats", launch::capture)
+        .gpu("a_recording_ends_by_a_panic_too", launch::panicking_record)
         .gpu(
             "too_large_a_buffer_says_how_much_is_free",
             launch::out_of_memory,
