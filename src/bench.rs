@@ -6,12 +6,15 @@ mod plot;
 mod results;
 mod tables;
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::atomic::Ordering,
+};
 
 use raysieve::{Error, output};
-use results::Results;
+use results::{Results, SceneResults};
 
-use crate::{cli::Bench, say};
+use crate::{Ending, cli::Bench, headless::watch_for_signals, note, say};
 
 /// What is measured if nobody says what: a closed room, an open scene, and one of many triangles.
 const SCENES: [&str; 3] = [
@@ -20,8 +23,9 @@ const SCENES: [&str; 3] = [
     "scenes/mesh.ron",
 ];
 
-/// Measures the scenes, or reads what was measured; prints it, writes the files, compares.
-pub(crate) fn bench(arguments: &Bench) -> Result<(), Error> {
+/// Measures the scenes, or reads what was measured; prints it, writes the files, compares. After a signal it does so with
+/// what was measured up to then.
+pub(crate) fn bench(arguments: &Bench) -> Result<Ending, Error> {
     for path in [&arguments.json, &arguments.plot].into_iter().flatten() {
         output::check_place(path)?;
     }
@@ -29,19 +33,28 @@ pub(crate) fn bench(arguments: &Bench) -> Result<(), Error> {
         Some(path) => Some((path, Results::read(path)?)),
         None => None,
     };
-    let results = match &arguments.from {
+    let (results, interrupted) = match &arguments.from {
         Some(path) => {
             let results = Results::read(path)?;
             for scene in &results.scenes {
                 say(&tables::of(scene))?;
             }
-            results
+            (results, false)
         }
         None => measure(
             arguments,
             old.as_ref().map(|(path, old)| (path.as_path(), old)),
         )?,
     };
+    let ending = if interrupted {
+        note(&format!("raysieve: interrupted; {}", results.extent()));
+        Ending::Interrupted
+    } else {
+        Ending::Done
+    };
+    if results.scenes.is_empty() {
+        return Ok(ending);
+    }
     say(&tables::summary(&results))?;
     if let Some(path) = &arguments.json {
         results.write(path)?;
@@ -49,30 +62,36 @@ pub(crate) fn bench(arguments: &Bench) -> Result<(), Error> {
     if let Some(path) = &arguments.plot {
         plot::write(path, &results)?;
     }
-    match old {
-        Some((path, old)) => {
-            let comparison = compare::compare(&results, &old, path)?;
-            say(&comparison.table(path))?;
-            comparison.check(path)
-        }
-        None => Ok(()),
+    if let Some((path, old)) = old {
+        let comparison = compare::compare(&results, &old, path)?;
+        say(&comparison.table(path))?;
+        comparison.check(path)?;
     }
+    Ok(ending)
 }
 
-/// Each scene is printed when it is done. One that cannot be compared with `old` is refused before it is measured.
-fn measure(arguments: &Bench, old: Option<(&Path, &Results)>) -> Result<Results, Error> {
+/// Each scene is printed when it is done. One that cannot be compared with `old` is refused before it is measured. With
+/// what was measured, whether a signal cut it short.
+fn measure(arguments: &Bench, old: Option<(&Path, &Results)>) -> Result<(Results, bool), Error> {
+    let interrupted = watch_for_signals()?;
     let scenes = scenes(arguments)?;
     let mut results = Results::new();
     let mut progress = measure::Progress::new(scenes.len());
     for path in &scenes {
-        let scene = measure::scene(path, arguments, &mut progress, |scene| match old {
+        let refuse = |scene: &SceneResults| match old {
             Some((path, old)) => compare::comparable(scene, old, path).map(|_| ()),
             None => Ok(()),
-        })?;
-        progress.suspend(|| say(&tables::of(&scene)))?;
-        results.scenes.push(scene);
+        };
+        let scene = measure::scene(path, arguments, &mut progress, refuse, &interrupted)?;
+        if let Some(scene) = scene {
+            progress.suspend(|| say(&tables::of(&scene)))?;
+            results.scenes.push(scene);
+        }
+        if interrupted.load(Ordering::Relaxed) {
+            break;
+        }
     }
-    Ok(results)
+    Ok((results, interrupted.load(Ordering::Relaxed)))
 }
 
 fn scenes(arguments: &Bench) -> Result<Vec<PathBuf>, Error> {

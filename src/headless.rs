@@ -220,7 +220,7 @@ fn write_stats(stats: &Stats, outputs: &Outputs) -> Result<(), Error> {
 }
 
 /// Turns true at the first signal.
-fn watch_for_signals() -> Result<Arc<AtomicBool>, Error> {
+pub(crate) fn watch_for_signals() -> Result<Arc<AtomicBool>, Error> {
     let interrupted = Arc::new(AtomicBool::new(false));
     let seen = Arc::clone(&interrupted);
     on_signal(move || seen.store(true, Ordering::Relaxed))?;

@@ -53,7 +53,7 @@ fn run(arguments: &Arguments) -> Result<Ending, Error> {
         (Some(Command::Verify(verify)), _) => verify::verify(verify).map(|()| Ending::Done),
         (Some(Command::Inspect(inspect)), _) => inspect::inspect(inspect).map(|()| Ending::Done),
         (Some(Command::Farm(arguments)), _) => farm::farm(arguments).map(|()| Ending::Done),
-        (Some(Command::Bench(arguments)), _) => bench::bench(arguments).map(|()| Ending::Done),
+        (Some(Command::Bench(arguments)), _) => bench::bench(arguments),
         (None, Some(scene)) if !arguments.list_devices => render(arguments, scene),
         _ => say(&devices::list()).map(|()| Ending::Done),
     }

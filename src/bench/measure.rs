@@ -1,13 +1,16 @@
 //! The frames of a scene, strategy after strategy, round after round.
 
-use std::path::Path;
+use std::{
+    path::Path,
+    sync::atomic::{AtomicBool, Ordering},
+};
 
 use compaction::select::Strategy;
 use indicatif::ProgressBar;
 use raysieve::{
     Error,
     part::Samples,
-    renderer::Renderer,
+    renderer::{Partition, Renderer},
     scene::Scene,
     stats::{BounceStats, Stats},
 };
@@ -53,13 +56,15 @@ impl Progress {
     }
 }
 
-/// Measures a scene. `refuse` sees all but the times before there are any.
+/// Measures a scene, as far as it gets until a signal; `None` if not one round was done. `refuse` sees all but the times
+/// before there are any.
 pub(super) fn scene(
     path: &Path,
     arguments: &Bench,
     progress: &mut Progress,
     refuse: impl FnOnce(&SceneResults) -> Result<(), Error>,
-) -> Result<SceneResults, Error> {
+    interrupted: &AtomicBool,
+) -> Result<Option<SceneResults>, Error> {
     let methods = arguments.methods();
     let mut scene = progress.suspend(|| reading(path, || Scene::load(path)))?;
     scene.set_size(arguments.size.unwrap_or(scene.size));
@@ -83,7 +88,10 @@ pub(super) fn scene(
     let mut results = described(&scene, &renderer);
     refuse(&results)?;
 
-    let frames = frames(&mut renderer, &methods, arguments, progress)?;
+    let frames = frames(&mut renderer, &methods, arguments, progress, interrupted)?;
+    if frames.iter().any(Vec::is_empty) {
+        return Ok(None);
+    }
     agree(&scene, &methods, &frames)?;
     let first = &frames[0][0];
     results.film_hash.clone_from(&first.film_hash);
@@ -99,7 +107,7 @@ pub(super) fn scene(
         .collect();
     progress.scenes_done += 1;
     progress.set(0.0);
-    Ok(results)
+    Ok(Some(results))
 }
 
 /// All but what was measured.
@@ -121,13 +129,14 @@ fn described(scene: &Scene, renderer: &Renderer) -> SceneResults {
     }
 }
 
-/// The statistics of every measured frame, by strategy. Every round begins with another strategy, so that none is always
-/// behind the same one.
+/// The statistics of every measured frame, by strategy, of whole rounds. Every round begins with another strategy, so that
+/// none is always behind the same one.
 fn frames(
     renderer: &mut Renderer,
     methods: &[Method],
     arguments: &Bench,
     progress: &Progress,
+    interrupted: &AtomicBool,
 ) -> Result<Vec<Vec<Stats>>, Error> {
     let rounds = arguments.warm_up + arguments.rounds;
     let all = (rounds as usize * methods.len()) as f64;
@@ -135,7 +144,10 @@ fn frames(
     for round in 0..rounds {
         for turn in 0..methods.len() {
             let place = (round as usize + turn) % methods.len();
-            renderer.set_partition(methods[place] == Method::Partition)?;
+            renderer.set_partition(match methods[place] {
+                Method::Partition => Partition::On,
+                Method::Sieve(_) | Method::Megakernel => Partition::Off,
+            })?;
             match methods[place] {
                 Method::Sieve(strategy) => renderer.set_strategy(strategy)?,
                 Method::Partition => renderer.set_strategy(Strategy::default())?,
@@ -143,6 +155,11 @@ fn frames(
             }
             renderer.restart()?;
             while renderer.advance()? {
+                if interrupted.load(Ordering::Relaxed) {
+                    let whole = frames.iter().map(Vec::len).min().unwrap_or(0);
+                    frames.iter_mut().for_each(|frames| frames.truncate(whole));
+                    return Ok(frames);
+                }
                 let done = (round as usize * methods.len() + turn) as f64;
                 progress.set((done + renderer.progress()) / all);
             }

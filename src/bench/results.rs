@@ -64,6 +64,21 @@ impl Results {
         }
     }
 
+    /// How much was measured, in words.
+    pub(super) fn extent(&self) -> String {
+        let scenes = self.scenes.iter();
+        let rounds: Vec<String> = scenes
+            .map(|scene| match scene.rounds() {
+                1 => format!("{}: 1 round", scene.scene),
+                rounds => format!("{}: {rounds} rounds", scene.scene),
+            })
+            .collect();
+        if rounds.is_empty() {
+            return "before the first round was measured, so nothing is written".to_owned();
+        }
+        format!("measured are {}", rounds.join(", "))
+    }
+
     /// Whole or not at all.
     pub(super) fn write(&self, path: &Path) -> Result<(), Error> {
         output::write_json(path, self)
@@ -115,6 +130,13 @@ impl SceneResults {
         self.strategies
             .iter()
             .find(|timing| timing.strategy == strategy)
+    }
+
+    /// Frames of each strategy.
+    pub(super) fn rounds(&self) -> usize {
+        self.strategies
+            .first()
+            .map_or(0, |timing| timing.seconds.len())
     }
 
     fn check(&self) -> Result<(), String> {

@@ -21,10 +21,7 @@ pub(super) const OFF: &str = "off";
 /// One scene: the frames of every strategy, then bounce by bounce.
 pub(super) fn of(scene: &SceneResults) -> String {
     let [width, height] = scene.size;
-    let rounds = scene
-        .strategies
-        .first()
-        .map_or(0, |timing| timing.seconds.len());
+    let rounds = scene.rounds();
     format!(
         "\n## {}\n\n{width}x{height}, {} samples a pixel, seed {}, at most {} bounces; {}, {}; {} {}; film_hash {}\n\n{}\n{}",
         scene.scene,

@@ -2,16 +2,19 @@
 
 use std::{
     fs,
+    io::{BufRead, BufReader},
     path::Path,
     process::{Output, Stdio},
+    thread,
+    time::Duration,
 };
 
 use libtest_mimic::Trial;
 use serde_json::{Value, json};
 
 use crate::{
-    add_tests, assert_done, assert_refused, files::statistics, folder, names, raysieve, run, scene,
-    stderr, stdout,
+    add_tests, assert_done, assert_refused, files::statistics, folder, interrupt::signal, names,
+    raysieve, run, scene, stderr, stdout,
 };
 
 pub(crate) fn add(trials: &mut Vec<Trial>) {
@@ -27,6 +30,7 @@ pub(crate) fn add(trials: &mut Vec<Trial>) {
         bench_without_scenes_says_so,
         bench_is_not_told_two_things,
         bench_into_a_closed_pipe_is_no_error,
+        bench_ended_by_a_signal_writes_whole_rounds,
     );
 }
 
@@ -396,4 +400,69 @@ fn bench_into_a_closed_pipe_is_no_error() {
         .expect("the program starts");
     drop(child.stdout.take());
     assert_done(&child.wait_with_output().expect("the program ends"));
+}
+
+/// A bench that a signal ends half a second after it said where it renders.
+fn interrupted(folder: &Path, spp: &str) -> Output {
+    let mut child = raysieve(folder)
+        .arg("bench")
+        .args([scene("cornell.ron"), scene("spheres.ron")])
+        .args(["--backend", "cpu", "--size", "64x48", "--spp", spp])
+        .args(["--strategies", "look-back,off", "--rounds", "1000"])
+        .args(["--json", "a.json", "--plot", "a.svg"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let mut first = String::new();
+    BufReader::with_capacity(1, child.stderr.as_mut().expect("a pipe"))
+        .read_line(&mut first)
+        .expect("a line");
+    assert!(first.contains("cornell.ron: backend: cpu"), "{first}");
+    thread::sleep(Duration::from_millis(500));
+    signal(&child, "INT");
+    child.wait_with_output().expect("the program ends")
+}
+
+fn bench_ended_by_a_signal_writes_whole_rounds() {
+    let folder = folder();
+    let output = interrupted(folder.path(), "8");
+    assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
+    let written = fs::read(folder.path().join("a.json")).expect("the results are there");
+    let written: Value = serde_json::from_slice(&written).expect("the results are JSON");
+    let [cornell] = &written["scenes"].as_array().expect("scenes")[..] else {
+        panic!("{written}");
+    };
+    let rounds: Vec<usize> = cornell["strategies"]
+        .as_array()
+        .expect("strategies")
+        .iter()
+        .map(|timing| timing["seconds"].as_array().expect("times").len())
+        .collect();
+    assert!((1..1000).contains(&rounds[0]), "{rounds:?}");
+    assert_eq!(rounds, [rounds[0]; 2]);
+    let rounds = format!("{} round", rounds[0]);
+    let told = format!(
+        "raysieve: interrupted; measured are {}: {rounds}",
+        scene("cornell.ron").display()
+    );
+    assert!(stderr(&output).contains(&told), "{}", stderr(&output));
+    assert!(stdout(&output).contains(&rounds), "{}", stdout(&output));
+    assert_eq!(names(folder.path()), ["a.json", "a.svg"]);
+    // What was written is as good as any.
+    let again = raysieve(folder.path())
+        .args(["bench", "--from", "a.json"])
+        .output()
+        .expect("the program starts");
+    assert_done(&again);
+
+    fs::remove_file(folder.path().join("a.json")).expect("a file");
+    fs::remove_file(folder.path().join("a.svg")).expect("a file");
+    let output = interrupted(folder.path(), "1000000");
+    assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
+    let told =
+        "raysieve: interrupted; before the first round was measured, so nothing is written\n";
+    assert_eq!(stderr(&output), told);
+    assert_eq!(stdout(&output), "");
+    assert!(names(folder.path()).is_empty());
 }
