@@ -153,6 +153,7 @@ pub(crate) fn stage_for<P: Params>(
         ("ABSORBING", material::ABSORBING),
         ("PLACED_LIGHTS", material::PLACED_LIGHTS),
         ("COAT_NORMALS", material::COAT_NORMALS),
+        ("TWO_COORDINATES", material::TWO_COORDINATES),
         ("SHINES_BEHIND", material::SHINES_BEHIND),
         ("CONDUCTOR", material::CONDUCTOR),
         ("ROUGH_CONDUCTOR", material::ROUGH_CONDUCTOR),

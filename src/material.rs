@@ -17,6 +17,8 @@ pub const ABSORBING: u32 = 1 << 30;
 pub const PLACED_LIGHTS: u32 = 1 << 29;
 /// Beside the bits of materials' kinds: a coat has normals of its own.
 pub const COAT_NORMALS: u32 = 1 << 28;
+/// Beside the bits of materials' kinds: a texture lies by a surface's second coordinates.
+pub const TWO_COORDINATES: u32 = 1 << 27;
 /// `Material::kind`: Lambert's, of albedo `color`; shines with `emission` from its front.
 pub const DIFFUSE: u32 = 0;
 /// `Material::kind`: a perfect mirror that reflects `color`.
@@ -48,7 +50,7 @@ pub const ALL_KINDS: u32 = PLAIN_KINDS
     | ABSORBING;
 
 /// What is rare: scenes with any of it have kernels that know all.
-pub const RARE_KINDS: u32 = PLACED_LIGHTS | COAT_NORMALS;
+pub const RARE_KINDS: u32 = PLACED_LIGHTS | COAT_NORMALS | TWO_COORDINATES;
 
 /// In `Material::flags`: facets shadow and mask each other by one height; else as if by two of their own.
 pub const CORRELATED: u32 = 1;

@@ -15,7 +15,9 @@ use crate::{
     light_tree::{LightNode, NO_LIGHT},
     lighting::{Lighting, bounding_radius},
     maps::{self, MAP_COAT_NORMAL, MAP_OPACITY, Maps, material_at},
-    material::{ABSORBING, COAT_NORMALS, Material, OTHER_LIGHTS, PLACED_LIGHTS},
+    material::{
+        ABSORBING, COAT_NORMALS, KIND_COUNT, Material, OTHER_LIGHTS, PLACED_LIGHTS, TWO_COORDINATES,
+    },
     math::max_component,
     opacity::Veils,
     path::{Hit, NO_PRIMITIVE, Ray},
@@ -161,6 +163,11 @@ impl World {
         } else {
             kinds
         };
+        let kinds = if imagery.textures.iter().any(|texture| texture.second == 1) {
+            kinds | TWO_COORDINATES
+        } else {
+            kinds
+        };
         let radius = bounding_radius(scene);
         let of_meshes = standing..trees.primitives.len();
         let placed = place_lights(scene, &mut trees, standing, &materials);
@@ -280,6 +287,11 @@ impl World {
     /// Whether kernels do that know only of triangles and spheres, each of one material all over.
     pub fn is_plain(&self) -> bool {
         self.instances.is_empty() && self.maps.is_empty()
+    }
+
+    /// How many kinds of materials there are.
+    pub fn kind_count(&self) -> u32 {
+        (self.kinds & ((1 << KIND_COUNT) - 1)).count_ones()
     }
 
     /// What says how much surfaces hide, if any hides only a part of what is behind it.

@@ -171,7 +171,7 @@ inline Surface placed_surface(const Instance &placed, const Corners *corners, co
             surface.v = a.v * first + b.v * hit.u + c.v * hit.v;
             surface.second_u = surface.u;
             surface.second_v = surface.v;
-            if ((placed.holds & SECOND_COORDINATES) != 0) {
+            if ((KINDS & TWO_COORDINATES) != 0 && (placed.holds & SECOND_COORDINATES) != 0) {
                 const MeshVertex &a = vertices[at.a + 1], &b = vertices[at.b + 1], &c = vertices[at.c + 1];
                 surface.second_u = a.u * first + b.u * hit.u + c.u * hit.v;
                 surface.second_v = a.v * first + b.v * hit.u + c.v * hit.v;

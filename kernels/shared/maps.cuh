@@ -30,7 +30,7 @@ inline Vec3 shining(Vec3 radiance, Vec3 by) {
 
 inline Texel map_at(const Imagery &imagery, u32 map, const Surface &surface) {
     const Texture &texture = imagery.textures[map >> 2];
-    bool second = texture.second == 1;
+    bool second = (KINDS & TWO_COORDINATES) != 0 && texture.second == 1;
     return sample_texture(imagery.texels, texture, second ? surface.second_u : surface.u,
                           second ? surface.second_v : surface.v);
 }

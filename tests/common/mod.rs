@@ -132,10 +132,11 @@ pub(crate) fn placed_garden() -> Scene {
     garden
 }
 
-/// The garden with meshes in it, of which some shine, unevenly, and some to both sides; and with coats that have normals of
-/// their own.
+/// The garden with meshes in it, of which some shine, unevenly, and some to both sides; with coats that have normals of
+/// their own, and with a texture that lies by second coordinates.
 pub(crate) fn lit_garden() -> Scene {
     let mut garden = placed_garden();
+    garden.textures[3].second = true;
     let lamp = 10;
     for instance in garden.instances.iter_mut().step_by(6) {
         instance.material = Some(lamp);
@@ -168,9 +169,10 @@ pub(crate) fn lit_garden() -> Scene {
 }
 
 /// The garden with meshes in it, of which some are full of holes, and some show dimly what is behind them; balls and lamps
-/// too.
+/// too. A texture lies by second coordinates.
 pub(crate) fn veiled_garden() -> Scene {
     let mut garden = placed_garden();
+    garden.textures[3].second = true;
     for (material, opacity, cutoff, texture) in [
         (0, 1.0, 0.4, Some(0)),
         (1, 0.7, 0.0, None),
@@ -231,10 +233,7 @@ fn paint(garden: &mut Scene) {
             filter: Filter::Nearest,
             ..laid(2, Encoding::Linear)
         },
-        Texture {
-            second: true,
-            ..laid(1, Encoding::Srgb)
-        },
+        laid(1, Encoding::Srgb),
     ];
     for (material, parameter, texture) in [
         (0, Parameter::Color, 0),

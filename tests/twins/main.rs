@@ -35,7 +35,7 @@ const INCLUDED: &[(&str, &str)] = &[
     ("camera", "generate"),
     ("path", "generate"),
     ("primitive", "intersect"),
-    ("instance", "intersect"),
+    ("instance", "shade_lit"),
     ("bvh", "intersect"),
     ("material", "intersect"),
     ("microfacet", "shade"),
