@@ -137,6 +137,48 @@ impl Probe for Beam {
     }
 }
 
+/// The nearest hits of a beam's rays so far.
+struct Nearest<S: Lanes> {
+    distance: Floats<S>,
+    primitive: S::u32s,
+    u: Floats<S>,
+    v: Floats<S>,
+}
+
+impl<S: Lanes> Nearest<S> {
+    /// Takes what is nearer, and of what is as near the lower number.
+    #[inline(always)]
+    fn take(
+        &mut self,
+        position: u32,
+        hit: Mask<S>,
+        [along, hit_u, hit_v]: [Floats<S>; 3],
+        primitives: &[Primitive],
+    ) {
+        let simd = along.0;
+        let even = (hit & along.equals(self.distance)).bits();
+        if even != 0 {
+            let found: &mut [u32] =
+                bytemuck::cast_slice_mut(std::slice::from_mut(&mut self.primitive));
+            let number = |position: u32| primitives[position as usize].number;
+            for (lane, found) in found.iter_mut().enumerate() {
+                let tie = even >> lane & 1 == 1 && *found != NO_PRIMITIVE;
+                if tie && number(position) < number(*found) {
+                    *found = position;
+                    self.u.lanes_mut()[lane] = hit_u.lanes()[lane];
+                    self.v.lanes_mut()[lane] = hit_v.lanes()[lane];
+                }
+            }
+        }
+        let nearer = hit & along.below(self.distance);
+        self.distance = along.where_or(nearer, self.distance);
+        self.u = hit_u.where_or(nearer, self.u);
+        self.v = hit_v.where_or(nearer, self.v);
+        let all = simd.splat_u32s(position);
+        self.primitive = simd.select_u32s(nearer.1, all, self.primitive);
+    }
+}
+
 impl Tree {
     /// Tells what each ray of a beam hits.
     #[inline(always)]
@@ -148,63 +190,36 @@ impl Tree {
         primitives: &[Primitive],
         tell: &mut impl FnMut(usize, Hit),
     ) {
-        let mut best = block.distance;
-        let mut found = block.simd.splat_u32s(NO_PRIMITIVE);
-        let [mut u, mut v] = [block.all(0.0); 2];
-        let beam = Beam::new(simd, block, self.extent);
-        let mut furthest = f32::MAX;
-        let mut visit = Visit::new(stack, furthest);
-        while self.step(
-            &mut visit,
-            &beam,
-            #[inline(always)]
-            |child| {
-                let packet = self.packet(child);
-                let mut waiting = packet.waiting(child, &beam, furthest);
-                while waiting != 0 {
-                    let lane = waiting.trailing_zeros() as usize & 7;
-                    waiting &= waiting - 1;
-                    let position = lanes(&packet.positions)[lane];
-                    let met = block.meets(child, packet, lane, primitives);
-                    let Some((hit, [along, hit_u, hit_v])) = met else {
-                        continue;
-                    };
-                    let even = (hit & along.equals(best)).bits();
-                    if even != 0 {
-                        let found: &mut [u32] =
-                            bytemuck::cast_slice_mut(std::slice::from_mut(&mut found));
-                        let number = |position: u32| primitives[position as usize].number;
-                        for (lane, found) in found.iter_mut().enumerate() {
-                            let tie = even >> lane & 1 == 1 && *found != NO_PRIMITIVE;
-                            if tie && number(position) < number(*found) {
-                                *found = position;
-                                u.lanes_mut()[lane] = hit_u.lanes()[lane];
-                                v.lanes_mut()[lane] = hit_v.lanes()[lane];
-                            }
-                        }
-                    }
-                    let nearer = hit & along.below(best);
-                    best = along.where_or(nearer, best);
-                    u = hit_u.where_or(nearer, u);
-                    v = hit_v.where_or(nearer, v);
-                    let all = block.simd.splat_u32s(position);
-                    found = block.simd.select_u32s(nearer.1, all, found);
-                }
-                furthest = block.simd.reduce_max_f32s(best.1).min(f32::MAX);
-                furthest
-            },
-        ) {}
+        let mut best = Nearest {
+            distance: block.distance,
+            primitive: block.simd.splat_u32s(NO_PRIMITIVE),
+            u: block.all(0.0),
+            v: block.all(0.0),
+        };
+        self.each_hit_of_beam(
+            (simd, f32::MAX),
+            block,
+            stack,
+            primitives,
+            &mut best,
+            (
+                #[inline(always)]
+                |best, position, hit, found| best.take(position, hit, found, primitives),
+                #[inline(always)]
+                |best| block.simd.reduce_max_f32s(best.distance.1).min(f32::MAX),
+            ),
+        );
         // There are infinitely many numbers beyond the largest, but no hit.
-        let best = best.lesser(block.all(f32::MAX));
-        let found: &[u32] = bytemuck::cast_slice(std::slice::from_ref(&found));
+        let distance = best.distance.lesser(block.all(f32::MAX));
+        let primitive: &[u32] = bytemuck::cast_slice(std::slice::from_ref(&best.primitive));
         for (lane, &place) in block.places.iter().enumerate() {
             tell(
                 place,
                 Hit {
-                    distance: best.lanes()[lane],
-                    primitive: found[lane],
-                    u: u.lanes()[lane],
-                    v: v.lanes()[lane],
+                    distance: distance.lanes()[lane],
+                    primitive: primitive[lane],
+                    u: best.u.lanes()[lane],
+                    v: best.v.lanes()[lane],
                 },
             );
         }
@@ -220,8 +235,44 @@ impl Tree {
         primitives: &[Primitive],
         tell: &mut impl FnMut(usize, bool),
     ) {
-        let mut blocked = 0;
         let furthest = block.simd.reduce_max_f32s(block.distance.1);
+        let mut blocked = 0;
+        self.each_hit_of_beam(
+            (simd, furthest),
+            block,
+            stack,
+            primitives,
+            &mut blocked,
+            (
+                #[inline(always)]
+                |blocked, position, hit, [along, ..]| {
+                    let blocks = hit & along.below(block.distance) & !block.goes_to(position);
+                    *blocked |= blocks.bits();
+                },
+                #[inline(always)]
+                |&blocked| if blocked == S::ALL { -1.0 } else { furthest },
+            ),
+        );
+        for (lane, &place) in block.places.iter().enumerate() {
+            tell(place, blocked >> lane & 1 == 1);
+        }
+    }
+
+    /// Takes into `found` each primitive that rays of a beam meet within the furthest distance: its position, which rays do,
+    /// where, and at which weights. After each packet `follow` says how far that is from then on, negative to end it.
+    #[inline(always)]
+    fn each_hit_of_beam<S: Lanes, F>(
+        &self,
+        (simd, mut furthest): (V3, f32),
+        block: &Block<S>,
+        stack: &mut [u64],
+        primitives: &[Primitive],
+        found: &mut F,
+        (take, follow): (
+            impl Fn(&mut F, u32, Mask<S>, [Floats<S>; 3]),
+            impl Fn(&F) -> f32,
+        ),
+    ) {
         let beam = Beam::new(simd, block, self.extent);
         let mut visit = Visit::new(stack, furthest);
         while self.step(
@@ -235,18 +286,14 @@ impl Tree {
                     let lane = waiting.trailing_zeros() as usize & 7;
                     waiting &= waiting - 1;
                     let position = lanes(&packet.positions)[lane];
-                    let met = block.meets(child, packet, lane, primitives);
-                    if let Some((hit, [along, ..])) = met {
-                        let blocks = hit & along.below(block.distance) & !block.goes_to(position);
-                        blocked |= blocks.bits();
+                    if let Some((hit, met)) = block.meets(child, packet, lane, primitives) {
+                        take(found, position, hit, met);
                     }
                 }
-                if blocked == S::ALL { -1.0 } else { furthest }
+                furthest = follow(found);
+                furthest
             },
         ) {}
-        for (lane, &place) in block.places.iter().enumerate() {
-            tell(place, blocked >> lane & 1 == 1);
-        }
     }
 }
 

@@ -26,9 +26,9 @@ pub(super) struct Way {
     pub(super) to: u32,
 }
 
-impl From<&Ray> for Way {
+impl From<Ray> for Way {
     #[inline(always)]
-    fn from(ray: &Ray) -> Way {
+    fn from(ray: Ray) -> Way {
         Way {
             origin: ray.origin,
             direction: ray.direction,
@@ -39,9 +39,9 @@ impl From<&Ray> for Way {
     }
 }
 
-impl From<&ShadowRay> for Way {
+impl From<ShadowRay> for Way {
     #[inline(always)]
-    fn from(ray: &ShadowRay) -> Way {
+    fn from(ray: ShadowRay) -> Way {
         Way {
             origin: ray.origin,
             direction: ray.direction,

@@ -83,7 +83,7 @@ impl Flat {
         each(
             simd,
             places,
-            |place| Q::way(&rays[place]),
+            |place| rays[place].into(),
             #[inline(always)]
             |block| Q::in_list(self, block, &mut corners, &mut tell),
         );

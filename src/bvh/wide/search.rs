@@ -16,10 +16,8 @@ use crate::{
 
 /// A question to the rays.
 pub(super) trait Search {
-    type Ray;
+    type Ray: Copy + Into<Way>;
     type Found: Copy;
-
-    fn way(ray: &Self::Ray) -> Way;
 
     /// What is found before anything is tested, and how far that is.
     fn begin(ray: &Self::Ray) -> (Self::Found, f32);
@@ -59,11 +57,6 @@ pub(super) struct Nearest;
 impl Search for Nearest {
     type Ray = Ray;
     type Found = Hit;
-
-    #[inline(always)]
-    fn way(ray: &Ray) -> Way {
-        Way::from(ray)
-    }
 
     #[inline(always)]
     fn begin(_: &Ray) -> (Hit, f32) {
@@ -125,11 +118,6 @@ pub(super) struct Occluded;
 impl Search for Occluded {
     type Ray = ShadowRay;
     type Found = bool;
-
-    #[inline(always)]
-    fn way(ray: &ShadowRay) -> Way {
-        Way::from(ray)
-    }
 
     #[inline(always)]
     fn begin(ray: &ShadowRay) -> (bool, f32) {

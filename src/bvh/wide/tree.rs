@@ -122,7 +122,7 @@ impl Tree {
         let mut beam = Bucket::EMPTY;
         let (mut origins, mut directions) = ([[0.0; PREPARED]; 3], [[0.0; PREPARED]; 3]);
         let mut prepared = [Prepared::default(); PREPARED];
-        let way = |place: usize| Q::way(&rays[place]);
+        let way = |place: usize| -> Way { rays[place].into() };
         loop {
             let mut count = 0;
             for (at, place) in taken.iter_mut().zip(&mut places) {
@@ -174,7 +174,8 @@ impl Tree {
             }
             for (&place, prepared) in taken[..alone].iter().zip(&prepared) {
                 let ray = &rays[place];
-                let wide = WideRay::new(eight, prepared, Q::way(ray).from);
+                let Way { from, .. } = (*ray).into();
+                let wide = WideRay::new(eight, prepared, from);
                 let (mut found, distance) = Q::begin(ray);
                 let mut visit = Visit::new(&mut stack, distance);
                 while self.step(
