@@ -17,7 +17,7 @@ use crate::{
     picture::Picture,
     scene::memory,
     stages::{megakernel, resolve},
-    wave::{CpuWave, CudaWave, Pace, Report, Wave},
+    wave::{CpuWave, CudaWave, Pace, Partition, Report, Wave},
     wavefront::trace,
     world::World,
 };
@@ -52,6 +52,8 @@ pub struct Settings {
     pub backend: BackendChoice,
     /// How the queue is sieved.
     pub strategy: Strategy,
+    /// Whether hits are ordered by the kind of material before they are shaded.
+    pub partition: Partition,
     /// Paths in flight: per thread on the CPU, in all on a GPU. By memory and time if not given.
     pub wave_size: Option<u32>,
     /// Threads on the CPU. As many as it runs at once if not given.
@@ -151,6 +153,17 @@ pub(crate) struct Backend {
 impl Backend {
     /// The backend that the settings choose, with the scene on it.
     pub(crate) fn new(
+        world: World,
+        camera: Camera,
+        max_bounces: u32,
+        settings: &Settings,
+    ) -> Result<Backend, Error> {
+        let mut backend = Backend::of_choice(world, camera, max_bounces, settings)?;
+        backend.set_partition(settings.partition)?;
+        Ok(backend)
+    }
+
+    fn of_choice(
         world: World,
         camera: Camera,
         max_bounces: u32,
@@ -351,11 +364,16 @@ impl Backend {
             })
     }
 
-    /// Orders hits by the kind of material, or not.
-    pub(crate) fn set_partition(&mut self, partitions: bool) -> Result<(), Error> {
+    /// Orders hits by the kind of material, or not, or finds out whether to.
+    pub(crate) fn set_partition(&mut self, partition: Partition) -> Result<(), Error> {
         self.waves
             .iter()
-            .try_for_each(|wave| lock(wave).set_partition(partitions))
+            .try_for_each(|wave| lock(wave).set_partition(partition))
+    }
+
+    /// See [`Wave::partition`].
+    pub(crate) fn partition(&self) -> (bool, Option<f64>) {
+        lock(&self.waves[0]).partition()
     }
 
     /// Sieves by another strategy.

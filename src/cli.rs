@@ -21,7 +21,7 @@ use raysieve::{
     live,
     output::{self, Look, PictureFormat},
     part::{Place, Samples},
-    renderer::{BackendChoice, Renderer, Settings},
+    renderer::{BackendChoice, Partition, Renderer, Settings},
     scene::Scene,
     serve::Address,
     tone::Tone,
@@ -323,6 +323,9 @@ When it is slower:
   deviations of a normal distribution. Both runs' noise counts, as the root of the sum of squares. A run of one round
   has no spread that could be measured, and counts as free of noise.
 
+Ctrl-C:
+  Ends it after the rounds that are whole: their tables are printed, and the files written of them.
+
 What the rays alone are:
   Rays over the time of their stage, which reads and writes the state of the paths too: intersect of bounce 0 for rays
   from the camera, of bounce 1 for those that were scattered once, and shadow of all bounces."
@@ -386,7 +389,8 @@ impl Bench {
 
     /// The scene on its backend.
     pub(crate) fn renderer(&self, scene: &Scene) -> Result<Renderer, Error> {
-        self.device.renderer(scene, Strategy::default())
+        self.device
+            .renderer(scene, Strategy::default(), Partition::Off)
     }
 }
 
@@ -424,6 +428,12 @@ pub(crate) struct Machine {
     #[arg(long, value_name = "STRATEGY", value_parser = strategy(), default_value_t,
         help_heading = "Rendering")]
     compaction: Strategy,
+
+    /// Order hits by the kind of material before they are shaded: auto (on a GPU where it pays, as a few waves tell), on
+    /// or off; the picture is the same
+    #[arg(long, value_name = "WHEN", value_parser = partition(), default_value = Partition::default().name(),
+        help_heading = "Rendering")]
+    order_hits: Partition,
 }
 
 /// What renders, and how much of it.
@@ -711,15 +721,22 @@ impl Merge {
 impl Machine {
     /// The scene on its backend.
     pub(crate) fn renderer(&self, scene: &Scene) -> Result<Renderer, Error> {
-        self.device.renderer(scene, self.compaction)
+        self.device
+            .renderer(scene, self.compaction, self.order_hits)
     }
 }
 
 impl Device {
-    fn renderer(&self, scene: &Scene, strategy: Strategy) -> Result<Renderer, Error> {
+    fn renderer(
+        &self,
+        scene: &Scene,
+        strategy: Strategy,
+        partition: Partition,
+    ) -> Result<Renderer, Error> {
         let settings = Settings {
             backend: self.backend,
             strategy,
+            partition,
             wave_size: self.wave_size,
             threads: self.threads.map(usize::from),
         };
@@ -925,6 +942,14 @@ fn method() -> impl TypedValueParser<Value = Method> {
     PossibleValuesParser::new(names).try_map(|name| {
         let named = Method::all().find(|method| method.name() == name);
         named.ok_or("no such strategy")
+    })
+}
+
+fn partition() -> impl TypedValueParser<Value = Partition> {
+    let names = Partition::ALL.map(Partition::name);
+    PossibleValuesParser::new(names).try_map(|name| {
+        let named = Partition::ALL.into_iter().find(|one| one.name() == name);
+        named.ok_or("no such order")
     })
 }
 

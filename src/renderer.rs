@@ -8,7 +8,6 @@ use std::{
 
 use compaction::select::Strategy;
 
-pub use crate::backend::{BackendChoice, Settings};
 use crate::{
     Error,
     backend::{Backend, Pixels, Spans},
@@ -20,6 +19,10 @@ use crate::{
     stats::Stats,
     wave::{Pace, Report},
     world::World,
+};
+pub use crate::{
+    backend::{BackendChoice, Settings},
+    wave::Partition,
 };
 
 /// How long the waves render before they show what they have. The shorter, the more of a processor waits for the last wave.
@@ -250,10 +253,10 @@ impl Renderer {
         Ok(())
     }
 
-    /// Goes on with hits ordered by the kind of material before they are shaded, or not: the film stays. Time spent on it
-    /// counts as the sieve's.
-    pub fn set_partition(&mut self, partitions: bool) -> Result<(), Error> {
-        self.backend.set_partition(partitions)
+    /// Goes on with hits ordered by the kind of material before they are shaded, or not, or where it pays: the film stays.
+    /// Time spent on it counts as the sieve's.
+    pub fn set_partition(&mut self, partition: Partition) -> Result<(), Error> {
+        self.backend.set_partition(partition)
     }
 
     /// Goes on with one kernel that traces whole paths, without stages and without a sieve, until a strategy is set: the
@@ -281,6 +284,9 @@ impl Renderer {
         let samples = self.taken();
         stats.spp = samples.of_every_pixel();
         stats.sample_range = samples.to_string();
+        let (orders, gain) = self.backend.partition();
+        stats.partition = if orders { "on" } else { "off" }.to_owned();
+        stats.partition_gain = gain;
         stats.settle(self.elapsed.as_secs_f64());
         stats
     }

@@ -26,6 +26,12 @@ pub struct Stats {
     pub clamp_indirect: Option<f32>,
     /// The strategy of the sieve.
     pub compaction: String,
+    /// Whether hits are ordered by the kind of material before they are shaded: `on` or `off`.
+    #[serde(default)]
+    pub partition: String,
+    /// Where both were tried: how many times as fast a wave is that orders them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub partition_gain: Option<f64>,
     /// Time spent rendering, without loading and without pauses; of merged parts the sum.
     pub seconds: f64,
     /// Camera paths traced: samples over all pixels.
@@ -118,6 +124,16 @@ impl Stats {
             .collect()
     }
 
+    /// How the queue is sieved, in a few words.
+    pub fn sieve(&self) -> String {
+        let ordered = if self.partition == "on" {
+            ", hits by material"
+        } else {
+            ""
+        };
+        format!("{}{ordered}", self.compaction)
+    }
+
     /// Forgets all counts and times.
     pub fn clear(&mut self) {
         self.bounces = Stats::rows(self.bounces.len() as u32 - 1);
@@ -164,6 +180,7 @@ impl Stats {
             (&mut self.backend, &other.backend),
             (&mut self.device, &other.device),
             (&mut self.compaction, &other.compaction),
+            (&mut self.partition, &other.partition),
         ];
         for (names, more) in names {
             for name in more.split("; ") {
@@ -172,6 +189,9 @@ impl Stats {
                     names.push_str(name);
                 }
             }
+        }
+        if self.partition_gain != other.partition_gain {
+            self.partition_gain = None;
         }
         self.rejected_samples = self.rejected_samples.saturating_add(other.rejected_samples);
         self.settle(self.seconds + other.seconds);

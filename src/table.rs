@@ -100,6 +100,19 @@ pub(crate) fn aligned<const COLUMNS: usize>(rows: &[[String; COLUMNS]]) -> Strin
     text
 }
 
+/// How the queue is sieved, and what is known of its order.
+fn sieve(stats: &Stats) -> String {
+    let sieve = stats.sieve();
+    match stats.partition_gain {
+        Some(gain) if gain > 1.0 => format!("{sieve}: {:.0} % faster", 100.0 * (gain - 1.0)),
+        Some(gain) => format!(
+            "{sieve}; hits by material would be {:.0} % slower",
+            100.0 * (1.0 - gain)
+        ),
+        None => sieve,
+    }
+}
+
 fn summary(stats: &Stats) -> String {
     let [width, height] = stats.size;
     let range = if stats.sample_range == format!("0..{}", stats.spp) {
@@ -119,7 +132,7 @@ fn summary(stats: &Stats) -> String {
         stats.seed,
         stats.backend,
         stats.device,
-        stats.compaction,
+        sieve(stats),
         stats.seconds,
         grouped(stats.paths),
         stats.paths_per_second / 1e6,

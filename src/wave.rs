@@ -3,7 +3,10 @@
 pub(crate) mod clock;
 mod cpu;
 mod cuda;
+mod flight;
 mod pace;
+mod reach;
+mod trial;
 
 use std::{sync::Arc, time::Instant};
 
@@ -11,6 +14,7 @@ use compaction::{cuda::Graph, select::Strategy};
 pub use cpu::CpuWave;
 pub use cuda::CudaWave;
 pub(crate) use pace::Pace;
+pub use trial::{Partition, Timed, Trial};
 
 use crate::{
     Error,
@@ -214,13 +218,21 @@ impl Wave {
         Ok(())
     }
 
-    /// Orders hits by the kind of material from the next wave on, or no longer.
-    pub fn set_partition(&mut self, partitions: bool) -> Result<(), Error> {
+    /// Orders hits by the kind of material from the next wave on, or no longer, or finds out whether to.
+    pub fn set_partition(&mut self, partition: Partition) -> Result<(), Error> {
         match self {
-            Wave::Cpu(cpu) => cpu.partitions = partitions,
-            Wave::Cuda(cuda) => cuda.set_partition(partitions)?,
+            Wave::Cpu(cpu) => cpu.partitions = partition == Partition::On,
+            Wave::Cuda(cuda) => cuda.set_partition(partition)?,
         }
         Ok(())
+    }
+
+    /// Whether hits are ordered so, and how many times as fast that is, once both were timed.
+    pub fn partition(&self) -> (bool, Option<f64>) {
+        match self {
+            Wave::Cpu(cpu) => (cpu.partitions, None),
+            Wave::Cuda(cuda) => (cuda.trial().orders(), cuda.trial().gain()),
+        }
     }
 
     /// Sieves by another strategy from the next wave on.

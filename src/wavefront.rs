@@ -5,7 +5,7 @@
 //! per bounce:
 //!   intersect  every live ray against the scene         → hit or miss, per ray
 //!   sieve      hits stay; misses leave with the sky's light
-//!   partition  hits of one kind of material side by side, where that is asked for
+//!   partition  hits of one kind of material side by side, where that pays
 //!   shade      hits: emission, a shadow ray, the next ray, roulette
 //!   shadow     shadow rays that nothing blocks add their light
 //!   sieve      live paths stay; ended ones leave

@@ -177,7 +177,7 @@ fn on_cuda(wave: &mut CudaWave, bounce: u32) -> Result<(), Error> {
     if let Some(kernel) = &wave.kernels.intersect_veiled {
         kernel.launch(
             &wave.stream,
-            wave.over_lanes(),
+            wave.over_lanes(bounce),
             (
                 wave.nodes.as_view(),
                 wave.primitives.as_view(),
@@ -210,7 +210,7 @@ fn on_cuda(wave: &mut CudaWave, bounce: u32) -> Result<(), Error> {
         };
         kernel.launch(
             &wave.stream,
-            wave.over_lanes(),
+            wave.over_lanes(bounce),
             (
                 wave.nodes.as_view(),
                 wave.primitives.as_view(),
@@ -231,7 +231,7 @@ fn on_cuda(wave: &mut CudaWave, bounce: u32) -> Result<(), Error> {
     if wave.surroundings.far_lights > 0 {
         wave.kernels.intersect_sky.launch(
             &wave.stream,
-            wave.over_lanes(),
+            wave.over_lanes(bounce),
             (
                 wave.surroundings.after(bounce),
                 wave.lamps.as_view(),

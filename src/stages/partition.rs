@@ -26,7 +26,7 @@ use crate::{
 pub fn partition(wave: &mut Wave, bounce: u32) -> Result<(), Error> {
     match wave {
         Wave::Cpu(cpu) if cpu.partitions => on_cpu(cpu, bounce)?,
-        Wave::Cuda(cuda) if cuda.partitioner.is_some() => on_cuda(cuda, bounce)?,
+        Wave::Cuda(cuda) if cuda.orders => on_cuda(cuda, bounce)?,
         _ => return Ok(()),
     }
     wave.mark(Stage::Sieve);
@@ -118,7 +118,7 @@ impl Partitioner {
 
 fn on_cuda(wave: &mut CudaWave, bounce: u32) -> Result<(), Error> {
     let lanes = wave.lanes(counts::hits(bounce));
-    let grid = wave.over_lanes();
+    let grid = wave.over_lanes(bounce);
     let Some(by) = &mut wave.partitioner else {
         return Ok(());
     };

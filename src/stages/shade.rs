@@ -485,7 +485,7 @@ pub(super) fn source_for(kinds: u32) -> Source {
 
 fn on_cuda(wave: &mut CudaWave, bounce: u32) -> Result<(), Error> {
     let lanes = wave.lanes(counts::hits(bounce));
-    let grid = wave.over_lanes();
+    let grid = wave.over_lanes(bounce);
     let (counted, mut uncounted) = wave.counts.split_at_mut(counts::shadow_rays(bounce));
     let kernel = if wave.is_plain {
         &wave.kernels.shade

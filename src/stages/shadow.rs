@@ -138,7 +138,7 @@ fn on_cuda(wave: &mut CudaWave, bounce: u32) -> Result<(), Error> {
     if let Some(kernel) = &wave.kernels.shadow_veiled {
         kernel.launch(
             &wave.stream,
-            wave.over_lanes(),
+            wave.over_lanes(bounce),
             (
                 wave.nodes.as_view(),
                 wave.primitives.as_view(),
@@ -170,7 +170,7 @@ fn on_cuda(wave: &mut CudaWave, bounce: u32) -> Result<(), Error> {
     };
     kernel.launch(
         &wave.stream,
-        wave.over_lanes(),
+        wave.over_lanes(bounce),
         (
             wave.nodes.as_view(),
             wave.primitives.as_view(),

@@ -3,16 +3,17 @@
 use std::{collections::VecDeque, ops::Range, sync::Arc};
 
 use compaction::{
-    cuda::{
-        Compiler, Graph, Launch, Mailbox, download, open, overwrite, uninitialised, upload, zeroed,
-    },
+    cuda::{Compiler, Graph, Launch, download, open, overwrite, uninitialised, upload, zeroed},
     cudarc::driver::{CudaContext, CudaSlice, CudaStream, sys::CUdevice_attribute},
     select::{Select, Strategy, Workspace},
 };
 
 use super::{
     Report, clock, counts,
+    flight::{Flight, Shape},
     pace::{Growth, MOST_IN_FLIGHT, Pace},
+    reach::Reach,
+    trial::{Partition, Timed, Trial},
 };
 use crate::{
     Error,
@@ -126,12 +127,18 @@ pub struct CudaWave {
     pub workspace: Workspace,
     /// How the queue is sieved.
     pub strategy: Strategy,
-    /// By what hits are ordered by the kind of material, if they are.
+    /// By what hits are ordered by the kind of material, where some waves do.
     pub partitioner: Option<Partitioner>,
+    /// Whether the wave that began last does.
+    pub orders: bool,
     /// The last picture's memory.
     pub shown: Option<Shown>,
     scene: SceneKind,
-    most_blocks: u32,
+    multiprocessors: u32,
+    trial: Trial,
+    reach: Reach,
+    /// Bounces of the wave that began last that many paths may come to, the first ones.
+    busy_bounces: u32,
     /// Whether waves become graphs.
     records: bool,
     /// Paths that there are buffers for.
@@ -143,31 +150,6 @@ pub struct CudaWave {
     compiler: Compiler,
     enqueued: VecDeque<Flight>,
     landed: Vec<Flight>,
-}
-
-/// A wave that is enqueued: where its report will be, and what it is launched by.
-struct Flight {
-    stamps: Mailbox<u64>,
-    counts: Mailbox<u32>,
-    /// Paths of the wave.
-    paths: u32,
-    /// Whether it had as many the last time.
-    repeats: bool,
-    /// All stages of such a wave, once it was recorded.
-    graph: Option<Graph>,
-}
-
-impl Flight {
-    /// For a wave of so many paths. A graph of another size is of no more use.
-    fn of(self, paths: u32) -> Flight {
-        let repeats = paths == self.paths;
-        Flight {
-            paths,
-            repeats,
-            graph: self.graph.filter(|_| repeats),
-            ..self
-        }
-    }
 }
 
 impl CudaWave {
@@ -204,15 +186,6 @@ impl CudaWave {
         let (kernels, select) = (kernels?, select?);
         let paths = capacity as usize;
         let placed_paths = if world.is_plain() { 1 } else { paths };
-        let flight = || -> Result<Flight, Error> {
-            Ok(Flight {
-                stamps: Mailbox::new(&context, clock::len(max_bounces))?,
-                counts: Mailbox::new(&context, counts::len(max_bounces))?,
-                paths: 0,
-                repeats: false,
-                graph: None,
-            })
-        };
         Ok(CudaWave {
             nodes: upload(&stream, &world.nodes)?,
             primitives: upload(&stream, &world.primitives)?,
@@ -254,7 +227,7 @@ impl CudaWave {
             stamps: zeroed(&stream, clock::len(max_bounces))?,
             workspace: Workspace::for_strategy(&stream, strategy, capacity as usize)?,
             landed: (0..MOST_IN_FLIGHT)
-                .map(|_| flight())
+                .map(|_| Flight::new(&context, max_bounces))
                 .collect::<Result<_, Error>>()?,
             enqueued: VecDeque::new(),
             stream,
@@ -268,8 +241,12 @@ impl CudaWave {
             select,
             strategy,
             partitioner: None,
+            orders: false,
             shown: None,
-            most_blocks: BLOCKS_PER_MULTIPROCESSOR * multiprocessors.unsigned_abs(),
+            multiprocessors: multiprocessors.unsigned_abs(),
+            trial: Trial::new(Partition::Off, world.kind_count(), strategy),
+            reach: Reach::of_all(max_bounces),
+            busy_bounces: max_bounces + 1,
             records: true,
             capacity,
             growth: None,
@@ -348,16 +325,49 @@ impl CudaWave {
     pub fn begin(&mut self, span: Span) -> Result<(), Error> {
         self.span = span;
         overwrite(&self.stream, &[span], &mut self.device_span)?;
+        self.orders = self.begin_order()?;
+        // By `off` every bounce has the lanes of all paths.
+        self.busy_bounces = if self.strategy == Strategy::Off {
+            self.max_bounces + 1
+        } else {
+            self.reach.bounces()
+        };
+        let shape = Shape {
+            paths: span.path_count,
+            orders: self.orders,
+            busy_bounces: self.busy_bounces,
+        };
         let flight = self.landed.pop().or_else(|| self.enqueued.pop_front());
-        self.enqueued
-            .extend(flight.map(|flight| flight.of(span.path_count)));
+        self.enqueued.extend(flight.map(|mut flight| {
+            flight.begin(shape);
+            flight
+        }));
         Ok(())
+    }
+
+    /// Whether the wave that begins orders its hits; if so, there is what it needs for it.
+    fn begin_order(&mut self) -> Result<bool, Error> {
+        let orders = self.trial.begin();
+        if orders && self.partitioner.is_none() {
+            match self.new_partitioner() {
+                Ok(partitioner) => self.partitioner = Some(partitioner),
+                Err(error) if self.trial.choice() == Partition::On => return Err(error),
+                Err(_) => {
+                    // Another program has the memory.
+                    self.trial.give_up();
+                    return Ok(false);
+                }
+            }
+        }
+        if !self.trial.may_order() {
+            self.drop_partitioner();
+        }
+        Ok(orders)
     }
 
     /// Whether the wave that began last was launched as a graph.
     pub fn is_graph(&self) -> bool {
-        let flight = self.enqueued.back();
-        flight.is_some_and(|flight| flight.graph.is_some())
+        self.enqueued.back().is_some_and(Flight::is_graph)
     }
 
     /// Whether the wave is of the size of the one before.
@@ -369,7 +379,7 @@ impl CudaWave {
     /// Launches all stages by the graph that was recorded of them; `false` if there is none.
     pub(super) fn launch_graph(&mut self) -> Result<bool, Error> {
         let flight = self.enqueued.back_mut();
-        let Some(graph) = flight.and_then(|flight| flight.graph.as_mut()) else {
+        let Some(graph) = flight.and_then(Flight::graph) else {
             return Ok(false);
         };
         graph.launch()?;
@@ -380,15 +390,14 @@ impl CudaWave {
     pub(super) fn keep_graph(&mut self, graph: Option<Graph>) {
         self.records = graph.is_some();
         if let Some(flight) = self.enqueued.back_mut() {
-            flight.graph = graph;
+            flight.keep(graph);
         }
     }
 
     /// Forgets what was recorded: kernels or buffers are others now.
     fn forget_graphs(&mut self) {
         for flight in self.landed.iter_mut().chain(&mut self.enqueued) {
-            flight.graph = None;
-            flight.paths = 0;
+            flight.forget();
         }
     }
 
@@ -413,12 +422,20 @@ impl CudaWave {
         };
         let counts = flight.counts.wait()?.to_vec();
         let report = Report {
-            lanes: self.launched(&counts),
+            lanes: self.launched(&counts, flight.shape.busy_bounces),
             counts,
             times: clock::times(flight.stamps.wait()?, self.max_bounces),
         };
-        let paths = flight.paths;
+        let (Shape { paths, orders, .. }, repeats) = (flight.shape, flight.repeats);
         self.landed.push(flight);
+        self.reach
+            .learn(paths, &report.counts, self.multiprocessors);
+        self.trial.learn(Timed {
+            paths,
+            orders,
+            repeats,
+            milliseconds: report.milliseconds(),
+        });
         self.settle(paths, &report);
         Ok(Some(report))
     }
@@ -430,25 +447,38 @@ impl CudaWave {
         Ok(Exposed { sums, rejected })
     }
 
-    /// A grid over the lanes of the queue, whose length the device alone knows.
-    pub fn over_lanes(&self) -> Launch {
-        Launch::blocks(self.blocks_over(self.span.path_count), BLOCK_THREADS)
+    /// A grid over the lanes of the queue, whose length the device alone knows: a small one where none are expected.
+    pub fn over_lanes(&self, bounce: u32) -> Launch {
+        let blocks = self.blocks_over(self.span.path_count, self.is_busy(bounce));
+        Launch::blocks(blocks, BLOCK_THREADS)
     }
 
-    fn blocks_over(&self, paths: u32) -> u32 {
-        paths.div_ceil(BLOCK_THREADS).min(self.most_blocks)
+    fn blocks_over(&self, paths: u32, busy: bool) -> u32 {
+        let each = if busy { BLOCKS_PER_MULTIPROCESSOR } else { 1 };
+        paths
+            .div_ceil(BLOCK_THREADS)
+            .min(each * self.multiprocessors)
     }
 
-    /// Threads that went over the rays of each bounce of a wave that counted this: grids of one size, as often as it takes.
-    fn launched(&self, counts: &[u32]) -> Vec<u64> {
+    /// Whether paths are expected in a bounce.
+    pub fn is_busy(&self, bounce: u32) -> bool {
+        bounce < self.busy_bounces
+    }
+
+    /// Threads that went over the rays of each bounce of a wave that counted this, and of which so many bounces were
+    /// expected to be busy: grids of one size, as often as it takes.
+    fn launched(&self, counts: &[u32], busy_bounces: u32) -> Vec<u64> {
         let paths = counts[counts::rays(0)];
-        let grid = u64::from(self.blocks_over(paths) * BLOCK_THREADS);
         let lanes = |bounce: u32| match self.strategy {
             Strategy::Off => paths,
             _ => counts[counts::rays(bounce)],
         };
         (0..=self.max_bounces)
-            .map(|bounce| u64::from(lanes(bounce)).div_ceil(grid).max(1) * grid)
+            .map(|bounce| {
+                let blocks = self.blocks_over(paths, bounce < busy_bounces);
+                let grid = u64::from(blocks * BLOCK_THREADS);
+                u64::from(lanes(bounce)).div_ceil(grid).max(1) * grid
+            })
             .collect()
     }
 
@@ -463,13 +493,27 @@ impl CudaWave {
         place..place + 1
     }
 
-    /// Orders hits by the kind of material from the next wave on, or no longer.
-    pub fn set_partition(&mut self, partitions: bool) -> Result<(), Error> {
-        if partitions != self.partitioner.is_some() {
-            self.partitioner = partitions.then(|| self.new_partitioner()).transpose()?;
-            self.forget_graphs();
+    /// Orders hits by the kind of material from the next wave on, or no longer, or finds out whether to.
+    pub fn set_partition(&mut self, partition: Partition) -> Result<(), Error> {
+        self.trial.choose(partition);
+        if partition == Partition::On && self.partitioner.is_none() {
+            self.partitioner = Some(self.new_partitioner()?);
         }
         Ok(())
+    }
+
+    /// What became of it.
+    pub fn trial(&self) -> &Trial {
+        &self.trial
+    }
+
+    /// Gives its memory back, which graphs of waves that order hits may name.
+    fn drop_partitioner(&mut self) {
+        if self.partitioner.take().is_some() {
+            for flight in self.landed.iter_mut().chain(&mut self.enqueued) {
+                flight.forget_ordered();
+            }
+        }
     }
 
     fn new_partitioner(&self) -> Result<Partitioner, Error> {
@@ -484,6 +528,7 @@ impl CudaWave {
         self.workspace = Workspace::for_strategy(&self.stream, strategy, capacity)?;
         self.select = select;
         self.strategy = strategy;
+        self.trial.set_strategy(strategy);
         self.forget_graphs();
         Ok(())
     }
@@ -506,6 +551,9 @@ impl CudaWave {
         }
         if let Some(growth) = &mut self.growth {
             growth.begin_film(camera.pixel_count(), self.pace);
+        }
+        if camera != self.camera {
+            self.trial.look_anew();
         }
         self.camera = camera;
         overwrite(&self.stream, &[camera], &mut self.device_camera)?;

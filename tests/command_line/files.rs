@@ -181,6 +181,7 @@ fn statistics_have_the_documented_keys_and_obey_their_laws() {
         "sample_range",
         "seed",
         "compaction",
+        "partition",
         "seconds",
         "paths",
         "rays",
@@ -222,6 +223,7 @@ fn statistics_have_the_documented_keys_and_obey_their_laws() {
     );
     assert_eq!(statistics["sample_range"], "0..3");
     assert_eq!(statistics["compaction"], "look-back");
+    assert_eq!(statistics["partition"], "off");
     assert_eq!(statistics["rejected_samples"], 0);
     let hash = statistics["film_hash"].as_str().expect("a text");
     assert!(
@@ -364,6 +366,7 @@ fn what_changes_the_work_does_not_change_the_film() {
         ["--threads", "1"],
         ["--threads", "3"],
         ["--compaction", "off"],
+        ["--order-hits", "on"],
     ] {
         assert!(
             reference == hash_and_picture(&work),

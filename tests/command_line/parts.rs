@@ -86,6 +86,7 @@ fn parts_add_up_to_the_bits_of_one_go() {
         "sample_range",
         "seed",
         "compaction",
+        "partition",
         "paths",
         "rays",
         "rejected_samples",

@@ -36,6 +36,7 @@ fn help_teaches_every_option() {
         "--seed",
         "--samples",
         "--compaction",
+        "--order-hits",
         "--wave-size",
         "--threads",
         "--headless",
@@ -133,6 +134,10 @@ fn wrong_usage_is_told_in_a_line() {
         (
             &["a.ron", "--compaction", "zip"],
             &["zip", "look-back", "atomic", "off"],
+        ),
+        (
+            &["a.ron", "--order-hits", "never"],
+            &["never", "auto", "on", "off"],
         ),
         (&["a.ron", "-o", "a.jpg"], &["a.jpg", ".png", ".exr"]),
         (&["a.ron", "-o", "a"], &["'a'", ".png", ".exr"]),

@@ -3,7 +3,7 @@
 use compaction::select::Strategy;
 use raysieve::{
     path::{Span, dealt_pair, pixel_and_sample},
-    renderer::{Renderer, Settings},
+    renderer::{Partition, Renderer, Settings},
     scene::Scene,
 };
 
@@ -201,11 +201,11 @@ pub(crate) fn partition_does_not_matter_by(settings: &Settings) {
         let mut renderer = start(&scene, settings);
         for &strategy in Strategy::ALL {
             renderer.set_strategy(strategy).unwrap();
-            for partitions in [true, false] {
-                renderer.set_partition(partitions).unwrap();
+            for partition in [Partition::On, Partition::Off] {
+                renderer.set_partition(partition).unwrap();
                 renderer.restart().unwrap();
                 while renderer.advance().unwrap() {}
-                let case = format!("{strategy}, {partitions}");
+                let case = format!("{strategy}, {}", partition.name());
                 assert_equal(&renderer.finish().unwrap(), &expected, &case);
             }
         }

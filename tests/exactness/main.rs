@@ -8,6 +8,7 @@ mod harness;
 mod cpu;
 mod cuda;
 mod matrix;
+mod trial;
 
 use harness::Tests;
 use raysieve::stats::{BounceStats, Stats};
@@ -36,6 +37,19 @@ fn main() {
             "a_partition_by_material_does_not_matter",
             cpu::partition_does_not_matter,
         )
+        .test("a_trial_keeps_what_is_faster", trial::keeps_what_is_faster)
+        .test(
+            "a_trial_waits_until_waves_are_steady",
+            trial::waits_until_waves_are_steady,
+        )
+        .test(
+            "a_trial_gives_up_where_sizes_change",
+            trial::gives_up_where_sizes_change,
+        )
+        .test(
+            "nothing_is_tried_that_cannot_pay",
+            trial::tries_nothing_that_cannot_pay,
+        )
         .test("every_pair_is_dealt_once", cpu::every_pair_is_dealt_once)
         .test(
             "impossible_waves_are_refused",
@@ -62,6 +76,10 @@ fn main() {
         .gpu(
             "a_partition_by_material_does_not_matter_on_cuda",
             cuda::partition_does_not_matter,
+        )
+        .gpu(
+            "a_trial_by_the_way_has_the_cpus_film",
+            trial::has_the_cpus_film,
         )
         .gpu("a_wave_never_waits", cuda::waves_never_wait)
         .gpu("waves_that_grow_agree", cuda::waves_that_grow_agree)

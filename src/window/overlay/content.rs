@@ -101,7 +101,7 @@ fn head<'a>(stats: &Stats, recent: &Recent, state: State) -> Vec<Row<'a>> {
                 (ACCENT, scene),
                 dim(&format!("  {width} × {height}  {time}")),
             ],
-            vec![dim("sieve "), bright(stats.compaction.clone())],
+            vec![dim("sieve "), bright(stats.sieve())],
         ),
         Row::Text(
             vec![
