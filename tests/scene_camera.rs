@@ -1,6 +1,9 @@
 //! A camera that a hand has moved, written back into its scene.
 
-use std::{fs, path::PathBuf};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use glam::Vec3;
 use raysieve::{
@@ -24,7 +27,7 @@ fn written(name: &str, camera: &str) -> PathBuf {
     path
 }
 
-fn camera(path: &PathBuf) -> Camera {
+fn camera(path: &Path) -> Camera {
     Scene::load(path)
         .unwrap_or_else(|error| panic!("{error}"))
         .camera
