@@ -88,6 +88,16 @@ impl Svg {
         );
     }
 
+    /// A line through these points.
+    pub fn line(&mut self, points: impl IntoIterator<Item = (f64, f64)>, colour: &str) {
+        let points = points.into_iter().map(|(x, y)| format!("{x:.2},{y:.2}"));
+        let points: Vec<String> = points.collect();
+        self.0 += &format!(
+            "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.5\"/>\n",
+            points.join(" ")
+        );
+    }
+
     /// The file's text.
     pub fn finish(self) -> String {
         self.0 + "</svg>\n"
