@@ -277,7 +277,11 @@ impl CudaWave {
 
     /// Keeps to this from the next wave on.
     pub(crate) fn set_pace(&mut self, pace: Pace) {
+        let somebody_comes = self.pace == Pace::Steady && pace != Pace::Steady;
         self.pace = pace;
+        if let Some(growth) = self.growth.as_mut().filter(|_| somebody_comes) {
+            growth.begin_film(self.camera.pixel_count(), pace);
+        }
     }
 
     /// Sets the size of the next waves by the time that this one took.
