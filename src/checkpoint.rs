@@ -126,24 +126,30 @@ impl Checkpoint {
         written
     }
 
+    /// Whether the file is as this render left it, or gone.
+    fn check_own(&self) -> io::Result<()> {
+        let found = stamp(&self.path)?;
+        if found.is_some() && found != self.stamp {
+            return Err(io::Error::other(
+                "another program has changed the file since",
+            ));
+        }
+        Ok(())
+    }
+
     fn write_part(&mut self, renderer: &mut Renderer) -> Result<(), Error> {
         let part = renderer.part()?;
         if part.claim.samples.is_empty() || self.samples.as_ref() == Some(&part.claim.samples) {
             return Ok(());
         }
-        let failed = |problem| Error::Write {
+        // Before it is encoded, which takes a while, and again right before it gets its name.
+        self.check_own().map_err(|error| Error::Write {
             path: self.path.clone(),
-            problem,
-        };
-        let found = stamp(&self.path).map_err(|error| failed(format!("not written: {error}")))?;
-        if found.is_some() && found != self.stamp {
-            return Err(failed(
-                "not written: another program has changed the file since; name another checkpoint"
-                    .to_owned(),
-            ));
-        }
-        part.write(&self.path, Packing::Fast)?;
-        self.stamp = stamp(&self.path).ok().flatten();
+            problem: format!("not written: {error}; name another checkpoint"),
+        })?;
+        let made = part.replace(&self.path, Packing::Fast, || self.check_own())?;
+        // Of the file that was made: another may have taken its place by now.
+        self.stamp = stamp_of(&made).ok();
         self.samples = Some(part.claim.samples);
         Ok(())
     }
@@ -159,10 +165,14 @@ fn not_used(path: &Path, problem: &str) -> Error {
 /// `None` if there is no file.
 fn stamp(path: &Path) -> io::Result<Option<Stamp>> {
     match fs::metadata(path) {
-        Ok(found) => Ok(Some((found.modified()?, found.len()))),
+        Ok(found) => stamp_of(&found).map(Some),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
     }
+}
+
+fn stamp_of(found: &fs::Metadata) -> io::Result<Stamp> {
+    Ok((found.modified()?, found.len()))
 }
 
 /// Renames a file to the first free of `NAME.damaged`, `NAME.damaged-2`, and so on.

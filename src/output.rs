@@ -223,6 +223,16 @@ pub fn write_whole(
     path: &Path,
     write: impl FnOnce(&mut BufWriter<&mut fs::File>) -> io::Result<()>,
 ) -> Result<(), Error> {
+    replace(path, write, || Ok(())).map(drop)
+}
+
+/// As [`write_whole`], if `may` says so when all is written and only its name is missing. What the new file is like then:
+/// by the time that anybody could ask for it, it may have been replaced.
+pub(crate) fn replace(
+    path: &Path,
+    write: impl FnOnce(&mut BufWriter<&mut fs::File>) -> io::Result<()>,
+    may: impl FnOnce() -> io::Result<()>,
+) -> Result<fs::Metadata, Error> {
     let target = through_links(path);
     let written = unfinished_beside(&target).and_then(|mut unfinished| {
         let mut file = BufWriter::with_capacity(1 << 20, unfinished.as_file_mut());
@@ -234,8 +244,11 @@ pub fn write_whole(
         }
         // Else a loss of power could leave the new name with no content, and then the folder with the old name.
         unfinished.as_file().sync_all()?;
+        let made = unfinished.as_file().metadata()?;
+        may()?;
         unfinished.persist(&target)?;
-        sync_folder(folder_of(&target))
+        sync_folder(folder_of(&target))?;
+        Ok(made)
     });
     written.map_err(|error| not_written(path, &error))
 }

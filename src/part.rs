@@ -47,7 +47,10 @@ mod file;
 mod samples;
 mod verify;
 
-use std::path::{Path, PathBuf};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
 
 use rayon::prelude::*;
 
@@ -167,7 +170,7 @@ impl Part {
     /// # Errors
     /// [`Error::Write`].
     pub fn write(&self, path: &Path, packing: Packing) -> Result<(), Error> {
-        file::write(self, path, packing, &Layers::default())
+        self.write_with(path, packing, &Layers::default())
     }
 
     /// Writes the part to `path` as [`Part::write`] does, with these layers, of a picture of its size, beside it.
@@ -175,7 +178,21 @@ impl Part {
     /// # Errors
     /// [`Error::Write`].
     pub fn write_with(&self, path: &Path, packing: Packing, layers: &Layers) -> Result<(), Error> {
-        file::write(self, path, packing, layers)
+        file::write(self, path, packing, layers, || Ok(())).map(drop)
+    }
+
+    /// Writes the part to `path` as [`Part::write`] does, if `may` says so when only its name is missing; what the new file
+    /// is like.
+    ///
+    /// # Errors
+    /// [`Error::Write`], also with what `may` says.
+    pub(crate) fn replace(
+        &self,
+        path: &Path,
+        packing: Packing,
+        may: impl FnOnce() -> io::Result<()>,
+    ) -> Result<fs::Metadata, Error> {
+        file::write(self, path, packing, &Layers::default(), may)
     }
 
     /// Adds the samples of another part.

@@ -1,8 +1,8 @@
 //! A part as an EXR.
 
 use std::{
-    fs::File,
-    io::{self, BufReader, Read, Seek},
+    fs::{File, Metadata},
+    io::{self, BufReader, BufWriter, Read, Seek},
     path::Path,
 };
 
@@ -27,7 +27,7 @@ use crate::{
     Error,
     film::Exposed,
     layers::{Layer, Layers},
-    output::write_whole,
+    output::replace,
     picture::Picture,
     scene::memory,
     stats::Stats,
@@ -105,14 +105,15 @@ const ATTRIBUTES: [&str; 8] = [
 ];
 const CHECKSUM: &str = "checksum";
 
-/// Writes the part, whole or not at all.
+/// Writes the part, whole or not at all, if `may` says so at the last moment: see [`replace`].
 pub(super) fn write(
     part: &Part,
     path: &Path,
     packing: Packing,
     layers: &Layers,
-) -> Result<(), Error> {
-    write_whole(path, |file| {
+    may: impl FnOnce() -> io::Result<()>,
+) -> Result<Metadata, Error> {
+    let encode = |file: &mut BufWriter<&mut File>| {
         let (width, height) = part.claim.identity.size;
         let encoding = match packing {
             Packing::Small => Encoding::SMALL_LOSSLESS,
@@ -127,7 +128,8 @@ pub(super) fn write(
             AnyChannels::sort(channels.collect()),
         ));
         image.write().to_buffered(file).map_err(io_error)
-    })
+    };
+    replace(path, encode, may)
 }
 
 fn film_channels(part: &Part) -> impl Iterator<Item = AnyChannel<FlatSamples>> {

@@ -328,12 +328,7 @@ fn of_two_jobs_for_one_part_neither_takes_back_what_the_other_did() {
     signal(&silent, "-TERM");
     let silent = silent.wait_with_output().unwrap();
     assert_eq!(silent.status.code(), Some(130), "{}", stderr(&silent));
-    assert!(
-        stderr(&silent).contains("another program has changed the file"),
-        "{}",
-        stderr(&silent)
-    );
-    assert!(Part::read(&file).unwrap() == whole);
+    assert!(Part::read(&file).unwrap() == whole, "{}", stderr(&silent));
     assert_eq!(names(folder.path()), ["a.exr"]);
 }
 
