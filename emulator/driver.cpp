@@ -48,6 +48,26 @@ const int SEED = setting("EMULATED_SEED", 1);
 // Seconds in which some block has to end.
 const int PATIENCE = setting("EMULATED_PATIENCE", 120);
 
+// A number for some of the devices: "1:400,2:90" is 400 for device 1.
+std::map<int, long> by_device(const char *name)
+{
+    std::map<int, long> numbers;
+    for (const char *text = getenv(name); text && *text;) {
+        int device, read = 0;
+        long number;
+        if (sscanf(text, "%d:%ld%n", &device, &number, &read) != 2) {
+            fprintf(stderr, "emulated GPU: %s: DEVICE:NUMBER is expected where \"%s\" is\n", name, text);
+            exit(2);
+        }
+        numbers[device] = number;
+        text += read + (text[read] == ',');
+    }
+    return numbers;
+}
+
+// Launches after which a device fails, and microseconds that each of its launches takes longer.
+const std::map<int, long> FAILURES = by_device("EMULATED_FAILURES"), DELAYS = by_device("EMULATED_DELAYS");
+
 constexpr unsigned WARP = 32, MOST_THREADS = 1024;
 constexpr size_t STACK = 256 << 10, PAGE = 4096, DEVICE_MEMORY = 6ull << 30;
 // What memory holds that nobody wrote.
@@ -513,6 +533,7 @@ struct Device {
     size_t used = 0;
     // Once a kernel was wrong, nothing works any more.
     std::atomic<Result> state{SUCCESS};
+    std::atomic<long> launches{0};
 };
 
 Device devices[8];
@@ -521,6 +542,7 @@ thread_local Device *current = &devices[0];
 using Work = std::function<Result()>;
 
 struct Stream {
+    Device *device = current;
     bool is_capturing = false;
     std::vector<Work> captured;
 };
@@ -530,19 +552,27 @@ struct Graph {
 };
 
 struct Event {
+    Device *device = current;
     std::chrono::steady_clock::time_point at = std::chrono::steady_clock::now();
 };
 
-Stream default_stream;
+// Each of them belongs to the device whose turn it is.
+thread_local Stream default_stream;
 
-Stream &stream_of(void *stream) { return (uintptr_t)stream > 2 ? *(Stream *)stream : default_stream; }
+Stream &stream_of(void *stream)
+{
+    if ((uintptr_t)stream > 2) return *(Stream *)stream;
+    default_stream.device = current;
+    return default_stream;
+}
 
 // Does work at once, or keeps it for a graph. That a stream's order is kept needs nothing more.
 Result submit(void *stream, Work work)
 {
-    if (current->state != SUCCESS) return current->state;
-    if (!stream_of(stream).is_capturing) return work();
-    stream_of(stream).captured.push_back(std::move(work));
+    Stream &queue = stream_of(stream);
+    if (queue.device->state != SUCCESS) return queue.device->state;
+    if (!queue.is_capturing) return work();
+    queue.captured.push_back(std::move(work));
     return SUCCESS;
 }
 
@@ -557,6 +587,15 @@ struct Allocation {
 
 std::mutex memory;
 std::map<uint64_t, Allocation> allocations;
+
+// What its memory held is lost.
+void fail(Device &device)
+{
+    std::lock_guard<std::mutex> lock(memory);
+    device.state = LAUNCH_FAILED;
+    for (const auto &[address, it] : allocations)
+        if (it.device == &device) memset((void *)address, POISON, std::min<size_t>(it.bytes, 64 << 20));
+}
 
 Result allocate(uint64_t *address, size_t bytes)
 {
@@ -750,11 +789,11 @@ API cuStreamDestroy_v2(void *stream)
 
 API cuStreamSynchronize(void *stream)
 {
-    return stream_of(stream).is_capturing ? STREAM_CAPTURE_UNSUPPORTED : current->state.load();
+    return stream_of(stream).is_capturing ? STREAM_CAPTURE_UNSUPPORTED : stream_of(stream).device->state.load();
 }
 
 API cuStreamQuery(void *stream) { return cuStreamSynchronize(stream); }
-API cuStreamWaitEvent(void *, void *, unsigned) { return current->state; }
+API cuStreamWaitEvent(void *stream, void *, unsigned) { return stream_of(stream).device->state; }
 
 API cuStreamIsCapturing(void *stream, int *status)
 {
@@ -825,8 +864,8 @@ API cuEventRecord(void *event, void *stream)
 
 API cuEventRecordWithFlags(void *event, void *stream, unsigned) { return cuEventRecord(event, stream); }
 
-API cuEventSynchronize(void *) { return current->state; }
-API cuEventQuery(void *) { return current->state; }
+API cuEventSynchronize(void *event) { return ((Event *)event)->device->state; }
+API cuEventQuery(void *event) { return cuEventSynchronize(event); }
 
 API cuEventElapsedTime(float *milliseconds, void *from, void *to)
 {
@@ -882,6 +921,24 @@ API cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *stream)
 API cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void *stream)
 {
     return submit(stream, [=] {
+        memmove((void *)to, (void *)from, bytes);
+        return SUCCESS;
+    });
+}
+
+API cuDeviceCanAccessPeer(int *can, int from, int to)
+{
+    *can = from != to && !getenv("EMULATED_NO_PEERS");
+    return SUCCESS;
+}
+
+API cuCtxEnablePeerAccess(void *peer, unsigned) { return peer == current ? INVALID_DEVICE : SUCCESS; }
+
+API cuMemcpyPeerAsync(uint64_t to, void *to_device, uint64_t from, void *from_device, size_t bytes, void *stream)
+{
+    return submit(stream, [=] {
+        for (const void *end : {to_device, from_device})
+            if (((Device *)end)->state != SUCCESS) return ((Device *)end)->state.load();
         memmove((void *)to, (void *)from, bytes);
         return SUCCESS;
     });
@@ -967,8 +1024,17 @@ API cuLaunchKernel(
         values.emplace_back((*size + sizeof(Chunk) - 1) / sizeof(Chunk));
         memcpy((void *)values.back().data(), arguments[values.size() - 1], *size);
     }
-    Device *device = current;
+    Device *device = stream_of(stream).device;
     return submit(stream, [=]() mutable {
+        // Nothing is done any more of a graph in which one failed.
+        if (device->state != SUCCESS) return SUCCESS;
+        const int ordinal = (int)(device - devices);
+        const auto delay = DELAYS.find(ordinal), failure = FAILURES.find(ordinal);
+        if (delay != DELAYS.end()) std::this_thread::sleep_for(std::chrono::microseconds(delay->second));
+        if (failure != FAILURES.end() && device->launches++ == failure->second) {
+            fail(*device);
+            return SUCCESS;
+        }
         std::vector<void *> places;
         for (auto &value : values) places.push_back(value.data());
         Launch launch;
@@ -978,7 +1044,7 @@ API cuLaunchKernel(
         launch.dynamic_bytes = dynamic_bytes;
         launch.arguments = places.data();
         // As on a GPU, whoever synchronises hears of it.
-        if (!multiprocessors().run(launch)) device->state = LAUNCH_FAILED;
+        if (!multiprocessors().run(launch)) fail(*device);
         return SUCCESS;
     });
 }

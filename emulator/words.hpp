@@ -61,6 +61,7 @@ inline float4 make_float4(float x, float y, float z, float w) { return {x, y, z,
 
 // -------------------------------------------------------------------------------------------------------------- blocks
 
+[[noreturn]] inline void __trap() { emulated_fail("trap"); }
 inline void __syncthreads() { emulated_barrier(0); }
 inline int __syncthreads_count(int predicate) { return (int)emulated_barrier(predicate != 0); }
 inline int __syncthreads_or(int predicate) { return emulated_barrier(predicate != 0) != 0; }

@@ -1,5 +1,5 @@
 //! Times single frames, one sample a pixel, from "begin again" to the samples on the film and to the picture in this
-//! machine's memory: `cargo run --example frame_latency -- [SCENE] [WIDTHxHEIGHT] [cpu|cuda]`.
+//! machine's memory: `cargo run --example frame_latency -- [SCENE] [WIDTHxHEIGHT] [BACKEND]`.
 
 use std::{
     env,
@@ -8,7 +8,7 @@ use std::{
 };
 
 use raysieve::{
-    renderer::{BackendChoice, Renderer, Settings},
+    renderer::{Renderer, Settings},
     scene::Scene,
 };
 
@@ -27,11 +27,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     scene.set_size((width.parse()?, height.parse()?));
     scene.spp = 1;
     scene.check_settings()?;
-    let backend = match arguments.get(2).map(String::as_str) {
-        Some("cpu") => BackendChoice::Cpu,
-        Some("cuda") => BackendChoice::Cuda(0),
-        _ => BackendChoice::Auto,
-    };
+    let backend = arguments.get(2).map_or("auto", String::as_str).parse()?;
     let settings = Settings {
         backend,
         ..Settings::default()

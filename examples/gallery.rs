@@ -27,8 +27,8 @@ use raysieve::{
 struct Arguments {
     /// Scenes to render, such as cornell [default: all]
     scenes: Vec<String>,
-    /// auto, cpu, cuda or cuda:N
-    #[arg(long, default_value = "auto", value_parser = backend)]
+    /// As of `raysieve --backend`
+    #[arg(long, default_value_t)]
     backend: BackendChoice,
     /// Samples a pixel, as a multiple of the scene's own
     #[arg(long, default_value_t = 1.0)]
@@ -59,19 +59,6 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn backend(text: &str) -> Result<BackendChoice, String> {
-    match text.split_once(':') {
-        None if text == "auto" => Ok(BackendChoice::Auto),
-        None if text == "cpu" => Ok(BackendChoice::Cpu),
-        None if text == "cuda" => Ok(BackendChoice::Cuda(0)),
-        Some(("cuda", number)) => number
-            .parse()
-            .map(BackendChoice::Cuda)
-            .map_err(|_| "cuda:N expects a number".to_owned()),
-        _ => Err("known are auto, cpu, cuda and cuda:N".to_owned()),
-    }
-}
-
 fn stem(path: &Path) -> String {
     path.file_stem()
         .unwrap_or_default()
@@ -92,7 +79,7 @@ fn render(path: &Path, arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     scene.spp = (f64::from(scene.spp) * arguments.quality).ceil().max(1.0) as u32;
     scene.check_settings()?;
     let settings = Settings {
-        backend: arguments.backend,
+        backend: arguments.backend.clone(),
         ..Settings::default()
     };
     let mut renderer = Renderer::new(&scene, &settings)?;

@@ -439,8 +439,9 @@ pub(crate) struct Machine {
 /// What renders, and how much of it.
 #[derive(Args, Clone, Debug)]
 struct Device {
-    /// Where to render: auto (the first usable GPU, else the CPU), cpu, cuda, or cuda:N (the GPU of number N)
-    #[arg(long, value_name = "BACKEND", value_parser = backend, default_value = "auto", help_heading = "Rendering")]
+    /// Where to render: auto (the first usable GPU, else the CPU), cpu, cuda:all (all GPUs side by side), cuda:N (the
+    /// GPU of number N, 0 if not said) or cuda:N,N (some of them)
+    #[arg(long, value_name = "BACKEND", value_parser = str::parse::<BackendChoice>, default_value = "auto", help_heading = "Rendering")]
     backend: BackendChoice,
 
     /// Paths in flight, per thread on the CPU and in all on a GPU; any number gives the same picture [default: what the
@@ -517,6 +518,8 @@ Examples:
           into a picture in linear light, with its statistics
   raysieve scenes/mesh.ron --backend cpu --compaction off --headless --overlay
           into mesh.png with the statistics drawn on it, on the CPU and without a sieve
+  raysieve scenes/mesh.ron --backend cuda:all -o mesh.exr
+          on all GPUs of the machine, to the bits of one
   raysieve scenes/cornell.ron --serve 127.0.0.1:8080
           on a page for browsers, also through a tunnel: ssh -L 8080:localhost:8080 HOST
   raysieve scenes/mesh.ron --spp 100000 -o mesh.exr --checkpoint mesh-so-far.exr
@@ -734,20 +737,21 @@ impl Device {
         partition: Partition,
     ) -> Result<Renderer, Error> {
         let settings = Settings {
-            backend: self.backend,
+            backend: self.backend.clone(),
             strategy,
             partition,
             wave_size: self.wave_size,
             threads: self.threads.map(usize::from),
+            keep_every: None,
         };
         let what = format!("building the trees of {}", scene.path.display());
         telling(what, || Renderer::new(scene, &settings)).map_err(|error| {
-            match (self.backend, error) {
+            match (&self.backend, error) {
                 (
-                    BackendChoice::Cuda(number),
+                    BackendChoice::Cuda(_) | BackendChoice::SomeCuda(_) | BackendChoice::AllCuda,
                     Error::Compaction(missing @ compaction::Error::NoDevice { .. }),
                 ) => Error::Setting {
-                    setting: format!("--backend cuda:{number}"),
+                    setting: format!("--backend {}", self.backend),
                     problem: format!("{missing}; use --backend cpu"),
                 },
                 (_, error) => error,
@@ -907,18 +911,6 @@ fn stats_path() -> impl TypedValueParser<Value = PathBuf> {
         |path| ends_with(path, "json"),
         "statistics are a .json file",
     )
-}
-
-fn backend(text: &str) -> Result<BackendChoice, String> {
-    match text.split_once(':') {
-        None if text == "auto" => Ok(BackendChoice::Auto),
-        None if text == "cpu" => Ok(BackendChoice::Cpu),
-        None if text == "cuda" => Ok(BackendChoice::Cuda(0)),
-        Some(("cuda", number)) => number.parse().map(BackendChoice::Cuda).map_err(|_| {
-            "the number of a GPU is expected after \"cuda:\", such as cuda:0".to_owned()
-        }),
-        _ => Err("known are auto, cpu, cuda and cuda:N".to_owned()),
-    }
 }
 
 fn size(text: &str) -> Result<(u32, u32), String> {

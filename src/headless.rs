@@ -51,6 +51,13 @@ pub(crate) fn render(
         checkpoint.as_mut(),
     );
     progress.finish();
+    tell_notes(&mut renderer, |line| progress.say(line));
+    if rendered.is_err()
+        && renderer.has_fallen()
+        && let Some(keeper) = &mut checkpoint
+    {
+        keeper.rescue(&mut renderer, &progress);
+    }
     let done = rendered?;
     // Where the picture goes there is the checkpoint until all samples are there. It alone knows whether somebody else has
     // come further meanwhile, such as another job for the same part.
@@ -153,6 +160,7 @@ fn advance_until(
         if !renderer.advance()? {
             return Ok(true);
         }
+        tell_notes(renderer, |line| progress.say(line));
         progress.update(renderer)?;
         if let Some(keeper) = &mut checkpoint
             && keeper.file.is_due()
@@ -161,6 +169,13 @@ fn advance_until(
         }
     }
     Ok(renderer.progress() >= 1.0)
+}
+
+/// Says what happened that a user should know.
+pub(crate) fn tell_notes(renderer: &mut Renderer, say: impl Fn(&str)) {
+    for line in renderer.take_notes() {
+        say(&format!("raysieve: {line}"));
+    }
 }
 
 /// Keeps the checkpoint. What it cannot write ends no render.
@@ -183,6 +198,17 @@ impl Keeper {
             progress.say(&format!("checkpoint: {problem}{what_then}"));
         }
         self.told = problem;
+    }
+
+    /// Writes what is left after all GPUs have failed.
+    fn rescue(&mut self, renderer: &mut Renderer, progress: &Progress) {
+        self.write(renderer, progress, "");
+        if self.told.is_none() && renderer.progress() > 0.0 {
+            note(&format!(
+                "checkpoint: {} has what was brought to safety; the same command goes on from there",
+                self.file.path().display()
+            ));
+        }
     }
 }
 

@@ -63,6 +63,7 @@ use crate::{
     film::{Exposed, film_hash, mean},
     layers::Layers,
     picture::Picture,
+    stages::gather,
     stats::Stats,
 };
 
@@ -208,7 +209,7 @@ impl Part {
         if let Some(difference) = other.claim.identity.difference(identity) {
             return Err(difference);
         }
-        let (sums, more) = (&mut self.exposed.sums, &other.exposed.sums);
+        let (sums, more) = (&self.exposed.sums, &other.exposed.sums);
         let fits = |(sum, &more): (&u64, &u64)| sum.checked_add(more).is_some();
         if !sums.par_iter().zip(more).all(fits) {
             return Err("is too bright: the film cannot hold the sum".to_owned());
@@ -216,15 +217,12 @@ impl Part {
         samples
             .add(&other.claim.samples)
             .map_err(|both| format!("holds samples {both} too"))?;
-        sums.par_iter_mut()
-            .zip(more)
-            .for_each(|(sum, &more)| *sum += more);
-        self.exposed.rejected = self.exposed.rejected.saturating_add(other.exposed.rejected);
+        gather(&mut self.exposed, &other.exposed);
         let (width, height) = identity.size;
         stats.add_part(&other.claim.stats);
         stats.spp = samples.of_every_pixel();
         stats.sample_range = samples.to_string();
-        stats.film_hash = film_hash(width, height, sums);
+        stats.film_hash = film_hash(width, height, &self.exposed.sums);
         Ok(())
     }
 

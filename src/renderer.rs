@@ -1,6 +1,7 @@
 //! A render in progress: the scene on its backend, the film, and how far it has come.
 
 use std::{
+    mem,
     ops::Range,
     sync::atomic::AtomicU64,
     time::{Duration, Instant},
@@ -10,14 +11,14 @@ use compaction::select::Strategy;
 
 use crate::{
     Error,
-    backend::{Backend, Pixels, Spans},
+    backend::{Backend, Pixels, Plan, Spans},
     camera::Camera,
     film::{Exposed, film_hash},
     part::{Claim, Identity, Part, SOFTWARE, Samples},
     picture::Picture,
     scene::{self, Scene, scene_hash},
-    stats::Stats,
-    wave::{Pace, Report},
+    stats::{DeviceStats, Stats},
+    wave::Pace,
     world::World,
 };
 pub use crate::{
@@ -47,6 +48,8 @@ pub struct Renderer {
     /// Counts and stage times so far.
     stats: Stats,
     elapsed: Duration,
+    /// See [`Renderer::take_notes`].
+    notes: Vec<String>,
 }
 
 impl Renderer {
@@ -58,7 +61,8 @@ impl Renderer {
         let stats = Stats {
             scene: scene.path.display().to_string(),
             backend: backend.name.to_owned(),
-            device: backend.device.clone(),
+            device: device_line(&backend.devices),
+            devices: DeviceStats::of(&backend.devices),
             size: [width, height],
             seed: scene.seed,
             clamp_indirect: scene.clamp_indirect,
@@ -80,15 +84,29 @@ impl Renderer {
             done: 0,
             stats,
             elapsed: Duration::ZERO,
+            notes: Vec::new(),
         })
     }
 
     /// What it renders on, and why on that.
     pub fn backend_line(&self) -> String {
+        let device = device_line(&self.backend.devices);
         match &self.backend.reason {
-            Some(reason) => format!("{}: {}", self.backend.device, reason),
-            None => self.backend.device.clone(),
+            Some(reason) => format!("{device}: {reason}"),
+            None => device,
         }
+    }
+
+    /// What happened since the last time that a user should know, a line each: a GPU that has failed, and whose samples
+    /// others render.
+    pub fn take_notes(&mut self) -> Vec<String> {
+        mem::take(&mut self.notes)
+    }
+
+    /// Whether all of several GPUs have failed. Then there is a film nevertheless, of samples that were brought to safety
+    /// before: [`Renderer::part`].
+    pub fn has_fallen(&mut self) -> bool {
+        self.backend.fallen().is_some()
     }
 
     /// Renders for some 50 ms; `false` when all samples are done.
@@ -112,19 +130,21 @@ impl Renderer {
         let pixel_count = self.pixel_count();
         let begun = Instant::now();
         let spans = Spans {
-            width: self.size.0,
-            pixels: self.pixels,
-            seed: self.seed,
-            by_megakernel: self.by_megakernel,
+            plan: Plan {
+                width: self.size.0,
+                pixels: self.pixels,
+                seed: self.seed,
+                by_megakernel: self.by_megakernel,
+            },
             next: AtomicU64::new(self.done),
             end,
         };
         let enough = |dealt: u64| {
             enough(Samples::of_pairs(start..dealt.min(end), pixel_count).of_every_pixel())
         };
-        let reports = self.backend.advance(&spans, &enough)?;
+        let advanced = self.backend.advance(&spans, &enough);
         self.done = spans.next.into_inner().min(end);
-        self.add(&reports);
+        self.counting(advanced)?;
         if self.done == end {
             self.land()?;
         }
@@ -149,15 +169,13 @@ impl Renderer {
     /// Begins again from the first sample, with the film black.
     pub fn restart(&mut self) -> Result<(), Error> {
         let (width, height) = self.size;
-        // What is under way belongs to the film that goes.
-        self.backend.land()?;
-        self.backend
-            .set_camera(Camera::new(&self.view, width, height))?;
         self.done = self.range.start;
         self.elapsed = Duration::ZERO;
         self.stats.size = [width, height];
         self.stats.clear();
-        Ok(())
+        let camera = Camera::new(&self.view, width, height);
+        let begun = self.backend.set_camera(camera, self.range.start);
+        self.counting(begun)
     }
 
     /// Renders these samples and no others; begins again. `Err` unless they are one stretch.
@@ -208,14 +226,14 @@ impl Renderer {
                 setting: format!("part with samples {}", part.claim.samples),
                 problem,
             })?;
-        self.backend.land()?;
-        self.backend.set_film(&part.exposed)?;
         let Claim { samples, stats, .. } = &part.claim;
         self.done = samples.stretches()[0].end;
         self.elapsed = Duration::try_from_secs_f64(stats.seconds).unwrap_or_default();
         self.stats.bounces.clone_from(&stats.bounces);
+        self.stats.devices.clone_from(&stats.devices);
         self.stats.rejected_samples = stats.rejected_samples;
-        Ok(())
+        let begun = self.backend.set_film(&part.exposed, self.done);
+        self.counting(begun)
     }
 
     /// What keeps the render from going on from a part, in words.
@@ -247,7 +265,8 @@ impl Renderer {
 
     /// Goes on with another implementation of the sieve: the film stays, since the bits do not change.
     pub fn set_strategy(&mut self, strategy: Strategy) -> Result<(), Error> {
-        self.backend.set_strategy(strategy)?;
+        let set = self.backend.set_strategy(strategy);
+        self.counting(set)?;
         self.by_megakernel = false;
         self.stats.compaction = strategy.to_string();
         Ok(())
@@ -256,13 +275,15 @@ impl Renderer {
     /// Goes on with hits ordered by the kind of material before they are shaded, or not, or where it pays: the film stays.
     /// Time spent on it counts as the sieve's.
     pub fn set_partition(&mut self, partition: Partition) -> Result<(), Error> {
-        self.backend.set_partition(partition)
+        let set = self.backend.set_partition(partition);
+        self.counting(set)
     }
 
     /// Goes on with one kernel that traces whole paths, without stages and without a sieve, until a strategy is set: the
     /// film stays. The statistics then have no times of stages.
     pub fn set_megakernel(&mut self) -> Result<(), Error> {
-        self.backend.load_megakernel()?;
+        let loaded = self.backend.load_megakernel();
+        self.counting(loaded)?;
         self.by_megakernel = true;
         self.stats.compaction = "megakernel".to_owned();
         Ok(())
@@ -272,7 +293,8 @@ impl Renderer {
     pub fn picture(&mut self) -> Result<Picture, Error> {
         // The stage knows films that begin at a first pixel.
         if self.range.start.is_multiple_of(self.pixel_count().into()) {
-            self.backend.resolve(self.done - self.range.start)
+            let picture = self.backend.resolve(self.done - self.range.start);
+            self.counting(picture)
         } else {
             Ok(self.part()?.picture())
         }
@@ -315,7 +337,8 @@ impl Renderer {
     /// What is on the film. Waits for what is under way.
     pub(crate) fn exposed(&mut self) -> Result<Exposed, Error> {
         self.land()?;
-        let exposed = self.backend.exposed()?;
+        let exposed = self.backend.exposed();
+        let exposed = self.counting(exposed)?;
         self.stats.rejected_samples = exposed.rejected;
         Ok(exposed)
     }
@@ -338,18 +361,60 @@ impl Renderer {
     }
 
     fn land(&mut self) -> Result<(), Error> {
-        let reports = self.backend.land()?;
-        self.add(&reports);
-        Ok(())
+        let landed = self.backend.land();
+        self.counting(landed)
     }
 
-    fn add(&mut self, reports: &[Report]) {
-        for report in reports {
-            self.stats.add(report, self.backend.time_share());
+    /// Takes what was counted meanwhile into the statistics, whatever came of it.
+    fn counting<T>(&mut self, result: Result<T, Error>) -> Result<T, Error> {
+        let counts = self.backend.take_counts();
+        let devices = &self.backend.devices;
+        for counted in &counts.added {
+            self.stats.add(
+                &devices[counted.device],
+                &counted.report,
+                counted.time_share,
+            );
         }
+        for counted in &counts.withdrawn {
+            self.stats.withdraw(
+                &devices[counted.device],
+                &counted.report,
+                counted.time_share,
+            );
+        }
+        for (device, line) in counts.failures {
+            self.stats.fail(&devices[device]);
+            self.notes.push(line);
+        }
+        if let Some(done) = self.backend.fallen() {
+            self.done = done;
+        }
+        result
     }
 
     fn pixel_count(&self) -> u32 {
         self.size.0 * self.size.1
     }
+}
+
+/// All devices in one line, those of one name together: `2 × NVIDIA H200 (cuda:0, cuda:1)`.
+fn device_line(devices: &[String]) -> String {
+    let mut alike: Vec<(&str, Vec<&str>)> = Vec::new();
+    for device in devices {
+        let (name, place) = match device.strip_suffix(')').and_then(|d| d.rsplit_once(" (")) {
+            Some((name, place)) if devices.len() > 1 => (name, place),
+            _ => (device.as_str(), ""),
+        };
+        match alike.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, places)) => places.push(place),
+            None => alike.push((name, vec![place])),
+        }
+    }
+    let line = |(name, places): &(&str, Vec<&str>)| match places[..] {
+        [""] => (*name).to_owned(),
+        [place] => format!("{name} ({place})"),
+        _ => format!("{} × {name} ({})", places.len(), places.join(", ")),
+    };
+    alike.iter().map(line).collect::<Vec<_>>().join("; ")
 }

@@ -1,6 +1,7 @@
 //! The stages of the loop, a room each: its contract, its body on the CPU, its launch on CUDA.
 
 mod accumulate;
+mod gather;
 mod generate;
 mod intersect;
 mod megakernel;
@@ -20,11 +21,13 @@ use compaction::{
 use rayon::prelude::*;
 
 pub use accumulate::accumulate;
+pub use gather::{gather, gather_on_cuda};
 pub(crate) use generate::first_ray;
 pub use generate::generate;
 pub use intersect::intersect;
 pub use megakernel::{Megakernel, SceneKind, megakernel};
 pub use partition::{Partitioner, partition};
+pub(crate) use resolve::develop;
 pub use resolve::{Shown, resolve};
 pub(crate) use shade::ended_by_roulette;
 pub use shade::shade;
@@ -51,6 +54,7 @@ pub struct Kernels {
     shadow_veiled: Option<Kernel<shadow::VeiledArguments>>,
     accumulate: Kernel<accumulate::Arguments>,
     pub(crate) clock_stamp: Kernel<clock::Arguments>,
+    gather: Kernel<gather::Arguments>,
     resolve: Kernel<resolve::Arguments>,
 }
 
@@ -72,6 +76,7 @@ impl Kernels {
                     shade::source_for(kinds),
                     shadow::source(),
                     accumulate::source(),
+                    gather::source(),
                     resolve::source(),
                     clock::source(),
                 ];
@@ -90,6 +95,7 @@ impl Kernels {
             shade,
             shadow,
             accumulate,
+            gather,
             resolve,
             clock,
         ] = files?;
@@ -112,6 +118,7 @@ impl Kernels {
             shadow_placed: shadow.kernel("shadow_placed")?,
             shadow_veiled,
             accumulate: accumulate.kernel("accumulate")?,
+            gather: gather.kernel("gather")?,
             resolve: resolve.kernel("resolve")?,
             clock_stamp: clock.kernel("clock_stamp")?,
         })
@@ -145,6 +152,7 @@ pub fn sources() -> Vec<Source> {
         shadow::source(),
         shadow::veiled_source(),
         accumulate::source(),
+        gather::source(),
         resolve::source(),
         clock::source(),
         megakernel::source(ALL_KINDS),

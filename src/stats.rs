@@ -48,6 +48,34 @@ pub struct Stats {
     pub film_hash: String,
     /// One row per bounce, the camera's rays first.
     pub bounces: Vec<BounceStats>,
+    /// Who traced them: the CPU, or each GPU.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub devices: Vec<DeviceStats>,
+}
+
+/// What one of several that render together did.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct DeviceStats {
+    /// The processor's name, or a graphics card's and its number.
+    pub device: String,
+    /// Camera paths that it traced, of those on the film.
+    pub paths: u64,
+    /// Those over all seconds of the render: its share of `paths_per_second`.
+    pub paths_per_second: f64,
+    /// Whether it failed, and the others had to go on without it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub failed: bool,
+}
+
+impl DeviceStats {
+    /// Devices of these names, before they have done anything.
+    pub fn of(names: &[String]) -> Vec<DeviceStats> {
+        let device = |name: &String| DeviceStats {
+            device: name.clone(),
+            ..DeviceStats::default()
+        };
+        names.iter().map(device).collect()
+    }
 }
 
 /// One bounce, summed over all paths.
@@ -138,17 +166,51 @@ impl Stats {
     pub fn clear(&mut self) {
         self.bounces = Stats::rows(self.bounces.len() as u32 - 1);
         self.rejected_samples = 0;
+        for device in &mut self.devices {
+            device.paths = 0;
+        }
     }
 
-    /// Adds what a wave counted, and this part of its stages' times.
-    pub fn add(&mut self, report: &Report, time_share: f64) {
+    /// Adds what a wave of this device counted, and this part of its stages' times.
+    pub fn add(&mut self, device: &str, report: &Report, time_share: f64) {
+        self.change(device, report, time_share, u64::saturating_add);
+    }
+
+    /// Takes back what was added for a wave whose film has been lost.
+    pub fn withdraw(&mut self, device: &str, report: &Report, time_share: f64) {
+        self.change(device, report, -time_share, u64::saturating_sub);
+    }
+
+    /// A device has failed, and the others go on without it.
+    pub fn fail(&mut self, device: &str) {
+        self.device(device).failed = true;
+    }
+
+    fn device(&mut self, name: &str) -> &mut DeviceStats {
+        let known = self.devices.iter().position(|known| known.device == name);
+        let place = known.unwrap_or_else(|| {
+            self.devices.extend(DeviceStats::of(&[name.to_owned()]));
+            self.devices.len() - 1
+        });
+        &mut self.devices[place]
+    }
+
+    fn change(
+        &mut self,
+        device: &str,
+        report: &Report,
+        time_share: f64,
+        changed: fn(u64, u64) -> u64,
+    ) {
         let mut times = report.times.iter();
+        let count = |place: usize| u64::from(report.counts[place]);
+        let device = self.device(device);
+        device.paths = changed(device.paths, count(counts::rays(0)));
         for row in &mut self.bounces {
-            let count = |place: usize| u64::from(report.counts[place]);
-            row.rays += count(counts::rays(row.bounce));
-            row.hits += count(counts::hits(row.bounce));
-            row.shadow_rays += count(counts::shadow_rays(row.bounce));
-            row.survivors += count(counts::survivors(row.bounce));
+            row.rays = changed(row.rays, count(counts::rays(row.bounce)));
+            row.hits = changed(row.hits, count(counts::hits(row.bounce)));
+            row.shadow_rays = changed(row.shadow_rays, count(counts::shadow_rays(row.bounce)));
+            row.survivors = changed(row.survivors, count(counts::survivors(row.bounce)));
             row.misses = row.rays - row.hits;
             row.ended = row.hits - row.survivors;
             row.lanes += report.lanes.get(row.bounce as usize).unwrap_or(&0);
@@ -167,7 +229,8 @@ impl Stats {
                 Stage::Shadow => &mut bounce.shadow_ms,
                 Stage::Generate | Stage::Accumulate | Stage::Megakernel => continue,
             };
-            *time += milliseconds * time_share;
+            // What is taken back may have been rounded otherwise.
+            *time = (*time + milliseconds * time_share).max(0.0);
         }
     }
 
@@ -192,6 +255,11 @@ impl Stats {
         }
         if self.partition_gain != other.partition_gain {
             self.partition_gain = None;
+        }
+        for more in &other.devices {
+            let device = self.device(&more.device);
+            device.paths = device.paths.saturating_add(more.paths);
+            device.failed |= more.failed;
         }
         self.rejected_samples = self.rejected_samples.saturating_add(other.rejected_samples);
         self.settle(self.seconds + other.seconds);
@@ -224,5 +292,8 @@ impl Stats {
         };
         self.paths_per_second = per_second(self.paths);
         self.rays_per_second = per_second(self.rays);
+        for device in &mut self.devices {
+            device.paths_per_second = per_second(device.paths);
+        }
     }
 }

@@ -139,6 +139,15 @@ fn summary(stats: &Stats) -> String {
         grouped(stats.rays),
         stats.rays_per_second / 1e6,
     );
+    for device in stats.devices.iter().filter(|_| stats.devices.len() > 1) {
+        text.push_str(&format!(
+            "             {}: {} paths, {:.2} Mpaths/s{}\n",
+            device.device,
+            grouped(device.paths),
+            device.paths_per_second / 1e6,
+            if device.failed { "; has failed" } else { "" }
+        ));
+    }
     if let Some(most) = stats.clamp_indirect {
         text.push_str(&format!(
             "clamped      indirect light to {most}: the picture is darker than it should be\n"

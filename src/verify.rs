@@ -14,7 +14,7 @@ use raysieve::{
 use crate::{
     backend_line,
     cli::Verify,
-    headless::{PROGRESS_STEPS, progress_bar, reading},
+    headless::{PROGRESS_STEPS, progress_bar, reading, tell_notes},
     note, say,
 };
 
@@ -47,6 +47,7 @@ pub(crate) fn verify(arguments: &Verify) -> Result<(), Error> {
     let difference = found.verify(&mut renderer, portion, |done| {
         progress.set_position((done * PROGRESS_STEPS as f64) as u64);
     })?;
+    tell_notes(&mut renderer, |line| progress.suspend(|| note(line)));
     progress.finish_and_clear();
     if let Some(difference) = difference {
         return Err(refuted(format!(

@@ -9,7 +9,7 @@
 //! A [`Kernel`] knows its argument types, so that a launch is an ordinary call.
 //!
 //! [`open`] gives a context, [`upload`] and [`download`] move data, a [`Mailbox`] brings small results back without
-//! stopping anybody, a [`Timeline`] measures, a [`Graph`] launches many kernels at once. An [`Archive`] ships compiled kernels with a program, for machines that have
+//! stopping anybody, a [`Crossing`] moves them to another GPU, a [`Timeline`] measures, a [`Graph`] launches many kernels at once. An [`Archive`] ships compiled kernels with a program, for machines that have
 //! a driver and nothing else.
 //!
 //! ```no_run
@@ -48,6 +48,7 @@
 mod archive;
 mod cache;
 mod compiler;
+mod crossing;
 mod device;
 mod graph;
 mod headers;
@@ -64,6 +65,7 @@ mod timeline;
 pub use archive::Archive;
 pub use cache::Cache;
 pub use compiler::Compiler;
+pub use crossing::Crossing;
 pub(crate) use device::multiprocessors;
 pub use device::{DeviceInfo, devices, driver_version, open};
 pub use graph::Graph;

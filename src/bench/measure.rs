@@ -24,7 +24,7 @@ use crate::{
 };
 
 /// Paths of a frame, about, if nobody says how many samples: a second or two on most machines, a fraction of one on
-/// large GPUs.
+/// large GPUs, of which each has as many.
 const PATHS_ON_CPU: u32 = 1 << 22;
 const PATHS_ON_CUDA: u32 = 1 << 28;
 
@@ -73,9 +73,10 @@ pub(super) fn scene(
     let mut renderer = arguments.renderer(&scene)?;
     let pixels = scene.size.0 * scene.size.1;
     if arguments.spp.is_none() {
-        let paths = match renderer.stats().backend.as_str() {
+        let stats = renderer.stats();
+        let paths = match stats.backend.as_str() {
             "cpu" => PATHS_ON_CPU,
-            _ => PATHS_ON_CUDA,
+            _ => PATHS_ON_CUDA.saturating_mul(stats.devices.len() as u32),
         };
         scene.spp = paths.div_ceil(pixels);
         scene.check_settings()?;
@@ -162,6 +163,11 @@ fn frames(
                 }
                 let done = (round as usize * methods.len() + turn) as f64;
                 progress.set((done + renderer.progress()) / all);
+            }
+            // What is measured with fewer GPUs says nothing of all of them.
+            if let Some(line) = renderer.take_notes().into_iter().next() {
+                let reason = line;
+                return Err(compaction::Error::NoDevice { reason }.into());
             }
             let frame = renderer.finish()?;
             if round >= arguments.warm_up {

@@ -175,6 +175,9 @@ impl<T: Fn(Told)> Work<T> {
             let changed = self.obey(orders)?;
             if self.is_working() {
                 self.work()?;
+                for line in self.renderer.take_notes() {
+                    (self.outlet.teller.0)(Told::Note(line));
+                }
             }
             if changed || !self.is_working() || self.outlet.beat().is_due(self.stats.spp) {
                 self.publish()?;

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::{Found, Part, bits};
-use crate::{Error, backend::Pixels, film::Exposed, renderer::Renderer};
+use crate::{Error, backend::Pixels, film::Exposed, renderer::Renderer, stages::gather};
 
 /// How much of a picture is rendered again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,9 +83,7 @@ impl Found {
             }
             before += share;
             let more = renderer.exposed()?;
-            let sums = exposed.sums.par_iter_mut().zip(&more.sums);
-            sums.for_each(|(sum, &more)| *sum = sum.wrapping_add(more));
-            exposed.rejected += more.rejected;
+            gather(&mut exposed, &more);
         }
         let expected = Part {
             claim: self.claim.clone(),

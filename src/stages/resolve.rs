@@ -6,13 +6,15 @@ use std::sync::{Arc, atomic::Ordering::Relaxed};
 
 use compaction::{
     cuda::{In, InOut, Launch, Mailbox, Source, uninitialised},
-    cudarc::driver::{CudaSlice, CudaStream},
+    cudarc::driver::{CudaSlice, CudaStream, CudaView},
 };
 use glam::Vec3;
 use rayon::prelude::*;
 
+use super::Kernels;
 use crate::{
     Error,
+    camera::Camera,
     film::{mean, samples_of},
     kernels::{BLOCK_THREADS, stage},
     picture::Picture,
@@ -55,33 +57,43 @@ pub(super) fn source() -> Source {
 }
 
 fn on_cuda(wave: &mut CudaWave, done: u64) -> Result<Picture, Error> {
-    let pixel_count = wave.camera.pixel_count();
+    let mut shown = wave.shown.take();
+    let (stream, sums) = (&wave.stream, wave.sums.as_view());
+    let picture = develop(&wave.kernels, stream, &wave.camera, sums, done, &mut shown);
+    wave.shown = shown;
+    picture
+}
+
+/// Runs the stage on a GPU, over the sums of a film that is looked at through this camera. `shown` is what the picture
+/// before was shown by, and is kept for the next.
+pub(crate) fn develop(
+    kernels: &Kernels,
+    stream: &Arc<CudaStream>,
+    camera: &Camera,
+    sums: CudaView<'_, u64>,
+    done: u64,
+    shown: &mut Option<Shown>,
+) -> Result<Picture, Error> {
+    let pixel_count = camera.pixel_count();
     let len = 3 * pixel_count as usize;
-    let mut shown = match wave
-        .shown
-        .take()
-        .filter(|shown| shown.channels.len() == len)
-    {
+    let mut on_its_way = match shown.take().filter(|shown| shown.channels.len() == len) {
         Some(shown) => shown,
-        None => Shown::new(&wave.stream, len)?,
+        None => Shown::new(stream, len)?,
     };
-    wave.kernels.resolve.launch(
-        &wave.stream,
+    kernels.resolve.launch(
+        stream,
         Launch::covering(3 * pixel_count, BLOCK_THREADS),
-        (
-            pixel_count,
-            done,
-            wave.sums.as_view(),
-            shown.channels.as_view_mut(),
-        ),
+        (pixel_count, done, sums, on_its_way.channels.as_view_mut()),
     )?;
-    shown.arrived.post(&wave.stream, shown.channels.as_view())?;
-    let channels = shown.arrived.wait()?;
+    on_its_way
+        .arrived
+        .post(stream, on_its_way.channels.as_view())?;
+    let channels = on_its_way.arrived.wait()?;
     let pixels = bytemuck::cast_slice(channels).to_vec();
-    wave.shown = Some(shown);
+    *shown = Some(on_its_way);
     Ok(Picture {
-        width: wave.camera.width as u32,
-        height: wave.camera.height as u32,
+        width: camera.width as u32,
+        height: camera.height as u32,
         pixels,
     })
 }

@@ -3,6 +3,7 @@
 mod bench;
 mod checkpoint;
 mod files;
+mod gpus;
 mod inspect;
 mod interrupt;
 mod parts;
@@ -27,5 +28,6 @@ fn main() {
     checkpoint::add(&mut trials);
     bench::add(&mut trials);
     inspect::add(&mut trials);
+    gpus::add(&mut trials);
     libtest_mimic::run(&Arguments::from_args(), trials).exit()
 }

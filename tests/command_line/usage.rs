@@ -125,8 +125,14 @@ fn wrong_usage_is_told_in_a_line() {
         (&["a.ron", "--exposure", "33"], &["--exposure", "-32 to 32"]),
         (
             &["a.ron", "--backend", "metal"],
-            &["metal", "auto, cpu, cuda and cuda:N"],
+            &["metal", "auto, cpu, cuda, cuda:N, cuda:N,N and cuda:all"],
         ),
+        (
+            &["a.ron", "--backend", "cuda:0,2,0"],
+            &["cuda:0,2,0", "GPU 0 is named twice"],
+        ),
+        (&["a.ron", "--backend", "cuda:0,"], &["cuda:0,", "cuda:all"]),
+        (&["a.ron", "--backend", "cuda:"], &["cuda:all"]),
         (
             &["a.ron", "--backend", "cuda:first"],
             &["cuda:first", "cuda:0"],
@@ -178,7 +184,7 @@ fn a_scene_that_cannot_be_read_is_told_in_a_line() {
 
 fn cuda_without_a_gpu_says_what_to_do() {
     let folder = folder();
-    for backend in ["cuda", "cuda:0", "cuda:7"] {
+    for backend in ["cuda", "cuda:0", "cuda:7", "cuda:0,1", "cuda:all"] {
         let output = raysieve(folder.path())
             .arg(scene("spheres.ron"))
             .args([

@@ -7,6 +7,7 @@ mod harness;
 
 mod cpu;
 mod cuda;
+mod gpus;
 mod matrix;
 mod trial;
 
@@ -86,6 +87,36 @@ fn main() {
         .gpu(
             "a_wave_that_waited_would_be_found_out",
             cuda::waiting_is_found_out,
+        )
+        .needs(
+            "no two GPUs",
+            gpus::several(),
+            "several_gpus_have_the_cpus_film",
+            gpus::have_the_cpus_film,
+        )
+        .needs(
+            "no two GPUs",
+            gpus::several(),
+            "several_gpus_hold_at_any_time",
+            gpus::hold_at_any_time,
+        )
+        .needs(
+            "no two GPUs",
+            gpus::several(),
+            "several_gpus_are_named_as_they_are",
+            gpus::are_named_as_they_are,
+        )
+        .needs(
+            "no two GPUs",
+            gpus::several(),
+            gpus::UNEVEN,
+            gpus::faster_ones_do_more,
+        )
+        .needs(
+            "no two GPUs",
+            gpus::several(),
+            gpus::FAILING,
+            gpus::that_fail_are_left_out,
         )
         .run()
 }

@@ -17,9 +17,9 @@ use compaction::{
 };
 use raysieve::{
     camera::Camera,
-    film::Film,
+    film::{Exposed, Film},
     material::{PLAIN_KINDS, RARE_KINDS},
-    stages::resolve,
+    stages::{gather, gather_on_cuda, resolve},
     wave::{CpuWave, CudaWave, Wave, counts},
     world::World,
 };
@@ -47,6 +47,21 @@ pub(crate) trait Machine {
     fn run(&mut self, turn: Turn, before: &Buffers) -> Buffers;
     /// All channels of the picture of a film that holds the first `done` pairs.
     fn resolve(&mut self, film: &Buffers, done: u64) -> Vec<f32>;
+    /// The sum of two films.
+    fn gather(&mut self, film: &Exposed, more: &Exposed) -> Exposed;
+}
+
+/// A film as the kernel takes it.
+fn listed(film: &Exposed) -> Vec<u64> {
+    [film.sums.as_slice(), &[film.rejected]].concat()
+}
+
+fn exposed(mut list: Vec<u64>) -> Exposed {
+    let rejected = list.pop().unwrap();
+    Exposed {
+        sums: list,
+        rejected,
+    }
 }
 
 /// The CPU backend.
@@ -123,6 +138,12 @@ impl Machine for Cpu {
     fn resolve(&mut self, film: &Buffers, done: u64) -> Vec<f32> {
         self.load(film);
         channels(&mut self.0, done)
+    }
+
+    fn gather(&mut self, film: &Exposed, more: &Exposed) -> Exposed {
+        let mut sum = film.clone();
+        gather(&mut sum, more);
+        sum
     }
 }
 
@@ -212,6 +233,17 @@ impl Machine for Cuda {
         self.load(film);
         channels(&mut self.0, done)
     }
+
+    fn gather(&mut self, film: &Exposed, more: &Exposed) -> Exposed {
+        let wave = self.wave();
+        let stream = &wave.stream;
+        let (mut film, more) = (
+            upload(stream, &listed(film)).unwrap(),
+            upload(stream, &listed(more)).unwrap(),
+        );
+        gather_on_cuda(&wave.kernels, stream, film.as_view_mut(), more.as_view()).unwrap();
+        exposed(download(stream, &film).unwrap())
+    }
 }
 
 /// The kernels by a host's C++ compiler, in a process of their own. Its grids are of some blocks of one thread.
@@ -221,7 +253,7 @@ pub(crate) struct Host {
 }
 
 /// The kernels, by their numbers in that program.
-const KERNELS: [&str; 20] = [
+const KERNELS: [&str; 21] = [
     "generate",
     "intersect",
     "intersect_placed",
@@ -236,6 +268,7 @@ const KERNELS: [&str; 20] = [
     "shadow_placed",
     "shadow_veiled",
     "accumulate",
+    "gather",
     "resolve",
     "megakernel",
     "megakernel_placed",
@@ -373,6 +406,14 @@ impl Machine for Host {
         ];
         self.launch("resolve", film.sums.len() as u32, &mut arguments);
         channels
+    }
+
+    fn gather(&mut self, film: &Exposed, more: &Exposed) -> Exposed {
+        let (mut film, more) = (listed(film), listed(more));
+        let count = film.len() as u32;
+        let mut arguments = [value(&count), list(&more), list_mut(&mut film)];
+        self.launch("gather", count, &mut arguments);
+        exposed(film)
     }
 }
 

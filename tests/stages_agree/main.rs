@@ -23,26 +23,27 @@ use host::HostCompiler;
 use machines::{Cpu, Cuda, Host, Machine, Setting};
 use raysieve::{
     camera::Camera,
-    film::film_hash,
+    film::{Exposed, film_hash},
     path::Span,
     scene::{Focus, Lens, PixelFilter, Scene},
     wave::counts,
     world::World,
 };
 
-const STAGES: [&str; 7] = [
+const STAGES: [&str; 8] = [
     "generate",
     "intersect",
     "sieve",
     "shade",
     "shadow",
     "accumulate",
+    "gather",
     "resolve",
 ];
 
 fn main() {
     let compiler = HostCompiler::find();
-    let on_host: [fn(&HostCompiler); 7] = [
+    let on_host: [fn(&HostCompiler); 8] = [
         |compiler| agrees_on_host(compiler, STAGES[0]),
         |compiler| agrees_on_host(compiler, STAGES[1]),
         |compiler| agrees_on_host(compiler, STAGES[2]),
@@ -50,8 +51,9 @@ fn main() {
         |compiler| agrees_on_host(compiler, STAGES[4]),
         |compiler| agrees_on_host(compiler, STAGES[5]),
         |compiler| agrees_on_host(compiler, STAGES[6]),
+        |compiler| agrees_on_host(compiler, STAGES[7]),
     ];
-    let on_cuda: [fn(&Gpu); 7] = [
+    let on_cuda: [fn(&Gpu); 8] = [
         |_| agrees_on_cuda(STAGES[0]),
         |_| agrees_on_cuda(STAGES[1]),
         |_| agrees_on_cuda(STAGES[2]),
@@ -59,6 +61,7 @@ fn main() {
         |_| agrees_on_cuda(STAGES[4]),
         |_| agrees_on_cuda(STAGES[5]),
         |_| agrees_on_cuda(STAGES[6]),
+        |_| agrees_on_cuda(STAGES[7]),
     ];
     let mut tests = Tests::new().test("a_difference_is_named", differences_are_named);
     for (stage, body) in STAGES.iter().zip(on_host) {
@@ -211,6 +214,24 @@ fn agree_in(setting: &Setting, stage: &str, span: Span, other: &mut dyn Machine)
         buffers = after(setting, turn, &mut cpu, &buffers);
     }
     assert!(buffers.sums.iter().any(|&sum| sum > 0), "a black film");
+    if stage == "gather" {
+        turns += 1;
+        let film = Exposed {
+            sums: buffers.sums.clone(),
+            rejected: 11,
+        };
+        // The same, and what no film should hold.
+        let mut word = || random.word();
+        let odd = Exposed {
+            sums: film.sums.iter().map(|_| word()).collect(),
+            rejected: u64::MAX,
+        };
+        for more in [&film, &odd] {
+            let (ours, theirs) = (cpu.gather(&film, more), other.gather(&film, more));
+            assert!(ours == theirs, "gather, {}: another sum", setting.name);
+            assert!(ours != film);
+        }
+    }
     if stage == "resolve" {
         for done in [0, 7, u64::from(span.path_count), 1 << 40] {
             turns += 1;

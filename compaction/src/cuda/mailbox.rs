@@ -122,6 +122,24 @@ impl<T: Shared> Mailbox<T> {
         Ok(())
     }
 
+    /// Whether the items that were posted last are here.
+    ///
+    /// ```no_run
+    /// # use compaction::cuda::{self, Mailbox};
+    /// let mailbox = Mailbox::<u32>::new(&cuda::open(0)?, 1)?;
+    /// assert!(mailbox.has_arrived()?); // nothing was posted
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Driver`] for what failed on the stream before.
+    pub fn has_arrived(&self) -> Result<bool> {
+        self.arrived
+            .try_is_complete()
+            .map_err(Error::driver("ask for what was posted"))
+    }
+
     /// The items that were posted last, as soon as they are here; none before the first post.
     ///
     /// ```no_run

@@ -239,7 +239,7 @@ fn address<T>(view: &impl DevicePtr<T>) -> u64 {
 }
 
 /// The error for `asked` bytes that were not given, with what the device says of its memory.
-fn refused(stream: &CudaStream, asked: usize, error: DriverError) -> Error {
+pub(super) fn refused(stream: &CudaStream, asked: usize, error: DriverError) -> Error {
     match stream.context().mem_get_info() {
         Ok((free, total)) if error.0 == CUresult::CUDA_ERROR_OUT_OF_MEMORY || asked > total => {
             Error::OutOfMemory { asked, free, total }

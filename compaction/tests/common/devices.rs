@@ -11,6 +11,7 @@ use compaction::{
 };
 
 /// What `calls` put onto the stream, as a graph.
+#[allow(dead_code, reason = "not every test program records graphs")]
 pub(crate) fn capture(stream: &Arc<CudaStream>, calls: impl FnOnce()) -> CudaGraph {
     stream
         .begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED)

@@ -3,6 +3,9 @@
 mod border;
 #[path = "../common/mod.rs"]
 mod common;
+mod crossing;
+#[path = "../common/devices.rs"]
+mod devices;
 mod launch;
 mod layers;
 mod machine;
@@ -111,6 +114,13 @@ fn run_tests() {
         .gpu("ptx_for_turing_runs_here", launch::shipped_runs)
         .gpu("a_timeline_has_a_time_between_marks", launch::timeline)
         .gpu("a_mailbox_gives_what_was_posted_last", launch::mailbox)
+        .gpu("what_crosses_within_a_gpu_arrives", crossing::within)
+        .needs(
+            "no two GPUs",
+            devices::two_gpus(),
+            "what_crosses_to_another_gpu_arrives",
+            crossing::between,
+        )
         .gpu("a_captured_launch_repeats", launch::capture)
         .gpu("a_recording_ends_by_a_panic_too", launch::panicking_record)
         .gpu(

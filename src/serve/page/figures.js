@@ -183,6 +183,13 @@ export function showFigures({ stats, recent, state, size, viewers }) {
   write(at("seconds"), duration(stats.seconds), String(stats.seconds));
   document.title = `${scene} – ${samples} – raysieve`;
 
+  const devices = stats.devices?.length > 1 ? stats.devices : [];
+  at("devices").replaceChildren(...devices.map((device) => element(
+    "li", { title: `${device.paths} paths` },
+    `${device.device}: ${count(device.paths)} paths, ${threeDigits(device.paths_per_second / 1e6)} Mpaths/s`,
+    device.failed ? ", has failed" : "",
+  )));
+
   const warnings = [];
   if (stats.rejected_samples > 0) {
     warnings.push(`${count(stats.rejected_samples)} samples rejected: not finite or too bright`);

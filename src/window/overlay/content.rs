@@ -48,6 +48,7 @@ pub(super) fn rows<'a>(
     if detail == Detail::Full {
         let device = vec![dim(&stats.backend), dim(": "), plain(&stats.device)];
         rows.push(Row::Text(device, Line::new()));
+        rows.extend(devices(stats));
     }
     rows.extend(warnings(stats));
     rows.push(Row::Progress(match state {
@@ -119,6 +120,27 @@ fn head<'a>(stats: &Stats, recent: &Recent, state: State) -> Vec<Row<'a>> {
             ],
         ),
     ]
+}
+
+/// Each of several, with its share.
+fn devices<'a>(stats: &Stats) -> impl Iterator<Item = Row<'a>> {
+    let several = stats.devices.iter().filter(|_| stats.devices.len() > 1);
+    several.map(|device| {
+        let failed = if device.failed { "  failed" } else { "" };
+        Row::Text(
+            vec![
+                dim("  "),
+                plain(&device.device),
+                (WARNING, failed.to_owned()),
+            ],
+            vec![
+                bright(figures::count(device.paths)),
+                plain(" paths  "),
+                bright(figures::millions(device.paths_per_second)),
+                plain(" Mpaths/s"),
+            ],
+        )
+    })
 }
 
 fn warnings<'a>(stats: &Stats) -> Vec<Row<'a>> {

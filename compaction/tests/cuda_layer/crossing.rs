@@ -1,0 +1,67 @@
+//! From one GPU to another.
+
+use std::sync::Arc;
+
+use compaction::{
+    cuda::{Crossing, download, upload},
+    cudarc::driver::CudaContext,
+};
+
+use crate::{common::Gpu, devices::is_refused};
+
+/// Within a GPU it is a copy like others.
+pub(crate) fn within(gpu: &Gpu) {
+    cross(&gpu.context, &gpu.context);
+}
+
+pub(crate) fn between([here, there]: &[Arc<CudaContext>; 2]) {
+    cross(here, there);
+    cross(there, here);
+}
+
+fn cross(from: &Arc<CudaContext>, to: &Arc<CudaContext>) {
+    let (from, to) = (from.new_stream().unwrap(), to.new_stream().unwrap());
+    let mut crossing = Crossing::<u64>::new(&from, &to, 100_001).unwrap();
+    assert!(crossing.has_arrived().unwrap());
+    assert!(crossing.wait().unwrap().is_empty());
+    for round in 1..=5_u64 {
+        let items: Vec<u64> = (0..100_000).map(|item| item * round).collect();
+        let (items_there, last) = (upload(&from, &items).unwrap(), upload(&from, &[round]));
+        let last = last.unwrap();
+        crossing
+            .post(&from, &[items_there.as_view(), last.as_view()])
+            .unwrap();
+        // What is copied is what was there when the stream came to it.
+        let after = upload(&from, &[0_u64; 7]).unwrap();
+        drop((items_there, after));
+        let arrived = download(&to, &crossing.wait().unwrap()).unwrap();
+        assert!(crossing.has_arrived().unwrap());
+        assert_eq!(arrived, [items, vec![round]].concat());
+    }
+    let few = upload(&from, &[1_u64, 2, 3]).unwrap();
+    crossing
+        .post(&from, &[few.slice(1..), few.slice(..0)])
+        .unwrap();
+    assert_eq!(download(&to, &crossing.wait().unwrap()).unwrap(), [2, 3]);
+    crossing.post(&from, &[]).unwrap();
+    assert!(crossing.wait().unwrap().is_empty());
+
+    let many = upload(&from, &[0_u64; 100_002]).unwrap();
+    is_refused(
+        crossing.post(&from, &[many.as_view()]),
+        "crossing: room for 100001 items where up to 100002 may be written",
+    );
+    let other = from.context().new_stream().unwrap();
+    is_refused(
+        crossing.post(&other, &[few.as_view()]),
+        "what is to cross was allocated on another stream",
+    );
+    if from.context() != to.context() {
+        is_refused(
+            crossing.post(&to, &[few.as_view()]),
+            "a crossing from one GPU to another belongs to another CUDA context",
+        );
+    }
+    // What is on its way when it is dropped does nobody harm.
+    crossing.post(&from, &[many.slice(..100_000)]).unwrap();
+}

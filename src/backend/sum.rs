@@ -1,0 +1,191 @@
+//! The sum of all GPUs' films, in the memory of one of them.
+
+use std::sync::Arc;
+
+use compaction::{
+    cuda::{Crossing, Mailbox, download, upload, zeroed},
+    cudarc::driver::{CudaSlice, CudaStream},
+};
+use rayon::prelude::*;
+
+use crate::{
+    Error,
+    camera::Camera,
+    film::Exposed,
+    picture::Picture,
+    stages::{Kernels, Shown, develop, gather_on_cuda},
+    wave::CudaWave,
+};
+
+/// A film that others are added to: three sums a pixel, and behind them how many samples were rejected.
+///
+/// It has a stream of its own, which goes before the waves of its GPU: whoever waits for it waits for no wave.
+pub(super) struct Sum {
+    /// Which worker's GPU it is on.
+    pub(super) home: usize,
+    stream: Arc<CudaStream>,
+    film: CudaSlice<u64>,
+    /// Sums and a number of the largest film that there is room for on the ways to it.
+    room: usize,
+    /// From each worker's GPU to this one.
+    crossings: Vec<Option<Crossing<u64>>>,
+    /// The sum on its way to the host.
+    kept: Mailbox<u64>,
+    /// The last picture's memory.
+    shown: Option<Shown>,
+}
+
+impl Sum {
+    /// A sum of this, or a black one, on the GPU of the worker `home`. `waves` are the workers', with none for those that
+    /// have failed.
+    pub(super) fn new(
+        home: usize,
+        on: &CudaWave,
+        waves: &[Option<&CudaWave>],
+        film: Option<&[u64]>,
+    ) -> Result<Sum, Error> {
+        let context = on.stream.context();
+        // The number is cut to the highest priority that there is.
+        let stream = context
+            .new_stream_with_priority(i32::MIN)
+            .map_err(compaction::Error::driver("create a stream"))?;
+        let len = len(&on.camera);
+        let crossing = |wave: &Option<&CudaWave>| {
+            wave.map(|wave| Crossing::new(&wave.stream, &stream, len))
+                .transpose()
+        };
+        Ok(Sum {
+            home,
+            room: len,
+            film: match film {
+                Some(film) => upload(&stream, film)?,
+                None => zeroed(&stream, len)?,
+            },
+            crossings: waves.iter().map(crossing).collect::<Result<_, _>>()?,
+            kept: Mailbox::new(context, len)?,
+            shown: None,
+            stream,
+        })
+    }
+
+    /// Whether it has room for a film of this size.
+    pub(super) fn fits(&self, camera: &Camera) -> bool {
+        len(camera) <= self.room
+    }
+
+    /// Bytes of the film.
+    pub(super) fn bytes(&self) -> usize {
+        self.film.num_bytes()
+    }
+
+    /// Whether its GPU still works. Waits for what that has to do here.
+    pub(super) fn is_alive(&self) -> bool {
+        self.stream.synchronize().is_ok()
+    }
+
+    /// Puts this into the place of what was there, or a black film for this camera.
+    pub(super) fn set(&mut self, camera: &Camera, film: Option<&[u64]>) -> Result<(), Error> {
+        self.film = match film {
+            Some(film) => upload(&self.stream, film)?,
+            None => zeroed(&self.stream, len(camera))?,
+        };
+        Ok(())
+    }
+
+    /// Sends a worker's film here, behind all its waves, which leaves it black.
+    pub(super) fn send(&mut self, worker: usize, wave: &mut CudaWave) -> Result<(), Error> {
+        if let Some(crossing) = &mut self.crossings[worker] {
+            let film = [wave.sums.as_view(), wave.rejected.as_view()];
+            crossing.post(&wave.stream, &film)?;
+            wave.clear_film()?;
+        }
+        Ok(())
+    }
+
+    /// Whether the worker's film is here. `Err` is the worker's failure.
+    pub(super) fn has_arrived(&self, worker: usize) -> Result<bool, Error> {
+        match &self.crossings[worker] {
+            Some(crossing) => Ok(crossing.has_arrived()?),
+            None => Ok(true),
+        }
+    }
+
+    /// Waits for the worker's film. `Err` is the worker's failure.
+    pub(super) fn wait(&self, worker: usize) -> Result<(), Error> {
+        match &self.crossings[worker] {
+            Some(crossing) => Ok(crossing.wait().map(drop)?),
+            None => Ok(()),
+        }
+    }
+
+    /// Adds films that are here, and returns when that is done. `kernels` are those of its own GPU.
+    pub(super) fn add(&mut self, kernels: &Kernels, workers: &[usize]) -> Result<(), Error> {
+        for &worker in workers {
+            if let Some(crossing) = &self.crossings[worker] {
+                let (film, more) = (self.film.as_view_mut(), crossing.wait()?);
+                gather_on_cuda(kernels, &self.stream, film, more)?;
+            }
+        }
+        self.stream
+            .synchronize()
+            .map_err(compaction::Error::driver("add up the GPUs' films"))?;
+        Ok(())
+    }
+
+    /// The worker's GPU has failed.
+    pub(super) fn cut_off(&mut self, worker: usize) {
+        self.crossings[worker] = None;
+    }
+
+    /// Begins to send all that is here now to the host.
+    pub(super) fn keep(&mut self) -> Result<(), Error> {
+        Ok(self.kept.post(&self.stream, self.film.as_view())?)
+    }
+
+    /// What was sent to the host last, once it is there, in the place of what is in `film`; `false` until then.
+    pub(super) fn kept(&self, film: &mut Option<Vec<u64>>) -> Result<bool, Error> {
+        if !self.kept.has_arrived()? {
+            return Ok(false);
+        }
+        let arrived = self.kept.wait()?;
+        let film = film.get_or_insert_default();
+        film.resize(arrived.len(), 0);
+        let parts = film
+            .par_chunks_mut(1 << 16)
+            .zip(arrived.par_chunks(1 << 16));
+        parts.for_each(|(film, arrived)| film.copy_from_slice(arrived));
+        Ok(true)
+    }
+
+    /// As a picture of a film that holds the first `done` pairs. `wave` is that of its own GPU.
+    pub(super) fn picture(&mut self, wave: &CudaWave, done: u64) -> Result<Picture, Error> {
+        let sums = self.film.slice(..self.film.len() - 1);
+        let (kernels, camera) = (&wave.kernels, &wave.camera);
+        develop(kernels, &self.stream, camera, sums, done, &mut self.shown)
+    }
+
+    /// What is on it.
+    pub(super) fn exposed(&self) -> Result<Exposed, Error> {
+        Ok(exposed(download(&self.stream, &self.film)?))
+    }
+}
+
+/// Sums and a number of a picture of this size.
+pub(super) fn len(camera: &Camera) -> usize {
+    3 * camera.pixel_count() as usize + 1
+}
+
+/// The same, as the rest of the program has it.
+pub(super) fn exposed(mut film: Vec<u64>) -> Exposed {
+    let rejected = film.pop().unwrap_or(0);
+    Exposed {
+        sums: film,
+        rejected,
+    }
+}
+
+/// And back.
+pub(super) fn list(exposed: &Exposed) -> Vec<u64> {
+    let number = [exposed.rejected];
+    [exposed.sums.as_slice(), &number].concat()
+}

@@ -1,0 +1,353 @@
+//! On several GPUs at once, of which some may fail. Where there is one alone these tests are skipped.
+
+use std::{env, process::Command, time::Duration};
+
+use compaction::{
+    cuda::{Compiler, Launch, Source, devices, open},
+    select::Strategy,
+};
+use raysieve::{
+    part::Part,
+    renderer::{BackendChoice, Renderer, Settings},
+    scene::Scene,
+    stats::Stats,
+};
+
+use crate::{
+    assert_equal,
+    common::{garden, load, on_cpu, render, sized, start},
+};
+
+/// The names of the tests that begin themselves again, since a GPU that has failed does nothing more for its process.
+pub(crate) const FAILING: &str = "gpus_that_fail_are_left_out";
+pub(crate) const UNEVEN: &str = "faster_gpus_do_more";
+
+/// What such a copy is to do: which GPUs fail, such as `1@3,0@9`: GPU 1 after the third step of the render, GPU 0 after the
+/// ninth.
+const CASE: &str = "RAYSIEVE_TEST_GPUS";
+
+/// How many GPUs there are, if there are several.
+pub(crate) fn several() -> Result<usize, String> {
+    match devices().map(|found| found.len()) {
+        Ok(1) => Err("there is one GPU alone".to_owned()),
+        Ok(count) => Ok(count),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+fn is_emulated() -> bool {
+    devices().unwrap()[0].name.starts_with("Emulated")
+}
+
+fn on(gpus: &[usize], wave_size: Option<u32>) -> Settings {
+    Settings {
+        backend: BackendChoice::SomeCuda(gpus.to_vec()),
+        wave_size,
+        // A render of a test is over before two seconds are.
+        keep_every: Some(Duration::from_millis(2)),
+        ..Settings::default()
+    }
+}
+
+/// The part holds what the CPU renders of these samples.
+fn assert_holds(scene: &Scene, part: &Part, case: &str) {
+    let paths: u64 = part.claim.stats.devices.iter().map(|gpu| gpu.paths).sum();
+    assert_eq!(
+        paths, part.claim.stats.paths,
+        "{case}: {:?}",
+        part.claim.stats.devices
+    );
+    if part.claim.samples.is_empty() {
+        assert_eq!(part.claim.stats.paths, 0, "{case}");
+        return;
+    }
+    let mut cpu = start(scene, &on_cpu());
+    cpu.set_samples(&part.claim.samples).unwrap();
+    while cpu.advance().unwrap() {}
+    assert_equal(&part.claim.stats, &cpu.finish().unwrap(), case);
+}
+
+pub(crate) fn have_the_cpus_film(&count: &usize) {
+    let scenes = [
+        load("scenes/cornell.ron"),
+        load("scenes/spheres.ron"),
+        garden(),
+    ];
+    let mut sets = vec![vec![0, 1], vec![1, 0], (0..count).collect()];
+    if count > 2 {
+        sets.push(vec![2, 0]);
+    }
+    for scene in scenes.map(|scene| sized(scene, 24, 16, 5)) {
+        let (picture, expected) = render(&scene, &on_cpu());
+        for gpus in &sets {
+            for wave_size in [Some(33), Some(1000), None] {
+                let mut renderer = start(&scene, &on(gpus, wave_size));
+                for &strategy in Strategy::ALL {
+                    let case = format!("{strategy} on {gpus:?}, waves of {wave_size:?}");
+                    renderer.restart().unwrap();
+                    renderer.set_strategy(strategy).unwrap();
+                    assert_renders(&mut renderer, &expected, &case);
+                    assert!(
+                        renderer.picture().unwrap() == picture,
+                        "{case}: another picture"
+                    );
+                }
+                let case = format!("megakernel on {gpus:?}, waves of {wave_size:?}");
+                renderer.restart().unwrap();
+                renderer.set_megakernel().unwrap();
+                assert_renders(&mut renderer, &expected, &case);
+            }
+        }
+    }
+}
+
+fn assert_renders(renderer: &mut Renderer, expected: &Stats, case: &str) {
+    while renderer.advance().unwrap() {}
+    let stats = renderer.finish().unwrap();
+    assert_equal(&stats, expected, case);
+    let paths: u64 = stats.devices.iter().map(|gpu| gpu.paths).sum();
+    assert_eq!(paths, stats.paths, "{case}: {:?}", stats.devices);
+    assert_eq!(renderer.take_notes(), Vec::<String>::new(), "{case}");
+}
+
+/// What is looked at, written down and taken up again in the middle of a render is what the samples so far are.
+pub(crate) fn hold_at_any_time(&count: &usize) {
+    let scene = sized(
+        load("scenes/cornell.ron"),
+        48,
+        32,
+        if is_emulated() { 8 } else { 64 },
+    );
+    let all: Vec<usize> = (0..count).collect();
+    let mut renderer = start(&scene, &on(&all, Some(200)));
+    let mut other = start(&scene, &on(&[1, 0], Some(300)));
+    let mut steps = 0;
+    while renderer.advance_for(Duration::from_millis(3)).unwrap() {
+        steps += 1;
+        if steps % 3 == 1 {
+            let part = renderer.part().unwrap();
+            assert_holds(&scene, &part, &format!("step {steps}"));
+            assert!(
+                renderer.picture().unwrap() == part.picture(),
+                "step {steps}"
+            );
+        }
+        if steps == 4 {
+            other.resume(&renderer.part().unwrap()).unwrap();
+        }
+        if steps == 6 {
+            renderer.set_size(31, 33).unwrap();
+            renderer.advance_for(Duration::from_millis(3)).unwrap();
+            renderer.set_size(48, 32).unwrap();
+        }
+    }
+    assert!(steps > 6, "too short a render: {steps} steps");
+    assert_holds(&scene, &renderer.part().unwrap(), "all");
+    while other.advance().unwrap() {}
+    let part = other.part().unwrap();
+    let names: Vec<&str> = part
+        .claim
+        .stats
+        .devices
+        .iter()
+        .map(|gpu| &*gpu.device)
+        .collect();
+    assert_eq!(names.len(), count, "{names:?}");
+    assert_holds(&scene, &part, "resumed");
+}
+
+pub(crate) fn are_named_as_they_are(&count: &usize) {
+    let scene = sized(load("scenes/cornell.ron"), 8, 8, 1);
+    for (gpus, words) in [
+        (vec![0, 1, 0], "backend cuda:0,1,0: GPU 0 is named twice"),
+        (vec![], "no GPU is named"),
+        (
+            vec![0, count],
+            &*format!(
+                "there is no device {count}, only devices 0 to {}",
+                count - 1
+            ),
+        ),
+    ] {
+        let Err(error) = Renderer::new(&scene, &on(&gpus, None)) else {
+            panic!("{gpus:?} are no GPUs")
+        };
+        let said = error.to_string();
+        assert!(said.contains(words) && !said.contains('\n'), "{said}");
+    }
+    let settings = Settings {
+        backend: BackendChoice::AllCuda,
+        ..Settings::default()
+    };
+    let line = start(&scene, &settings).backend_line();
+    assert!(
+        line.contains(&format!("{count} × ")) || line.contains("; "),
+        "{line}"
+    );
+    for number in 0..count {
+        assert!(line.contains(&format!("cuda:{number}")), "{line}");
+    }
+}
+
+/// A GPU that takes longer for everything gets less of it.
+pub(crate) fn faster_ones_do_more(_: &usize) {
+    if !is_emulated() {
+        return println!("skipped: no GPU here is slower than another");
+    }
+    if env::var_os(CASE).is_none() {
+        return again(UNEVEN, "", &[("EMULATED_DELAYS", "1:20000")]);
+    }
+    let scene = sized(load("scenes/cornell.ron"), 32, 32, 8);
+    let (_, expected) = render(&scene, &on_cpu());
+    let mut renderer = start(&scene, &on(&[0, 1], Some(256)));
+    assert_renders(&mut renderer, &expected, "one is slow");
+    let devices = renderer.stats().devices;
+    assert!(devices[0].paths > 2 * devices[1].paths, "{devices:?}");
+}
+
+/// Each case in a process of its own.
+pub(crate) fn that_fail_are_left_out(&count: &usize) {
+    if let Ok(case) = env::var(CASE) {
+        return fails(&case, count);
+    }
+    // The one that has the sum, another one, one after the other; at once, soon, and late.
+    let mut cases = ["0@1", "1@1", "1@4", "0@9", "1@12"]
+        .map(str::to_owned)
+        .to_vec();
+    if count > 2 {
+        cases.push("2@3,0@6".to_owned());
+        cases.push("0@5,1@8".to_owned());
+    }
+    for after in [2, 7] {
+        let all = (0..count).map(|gpu| format!("{gpu}@{}", after + gpu));
+        cases.push(all.collect::<Vec<_>>().join(","));
+    }
+    for case in &cases {
+        again(FAILING, case, &[]);
+    }
+    if is_emulated() {
+        // In the middle of a wave, and when films move.
+        for failures in ["1:3", "0:57", "1:140", "0:333", "1:700", "0:1001,1:900"] {
+            let is_last = failures.contains(',') && count == 2;
+            again(
+                FAILING,
+                if is_last { "all" } else { "any" },
+                &[("EMULATED_FAILURES", failures)],
+            );
+        }
+    }
+}
+
+/// Runs this test alone in another process.
+fn again(test: &str, case: &str, more: &[(&str, &str)]) {
+    let child = Command::new(env::current_exe().unwrap())
+        .args(["--exact", test])
+        .env(CASE, case)
+        .envs(more.iter().copied())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&child.stdout).into_owned()
+        + &String::from_utf8_lossy(&child.stderr);
+    assert!(
+        child.status.success() && said.contains("1 passed"),
+        "{case} {more:?}: {said}"
+    );
+}
+
+/// Renders while GPUs fail.
+fn fails(case: &str, count: usize) {
+    let by_step: Vec<(usize, usize)> = case
+        .split(',')
+        .filter_map(|failure| failure.split_once('@'))
+        .map(|(gpu, step)| (gpu.parse().unwrap(), step.parse().unwrap()))
+        .collect();
+    // So long that all of it happens before the end.
+    let scene = match is_emulated() {
+        true => sized(load("scenes/cornell.ron"), 48, 32, 12),
+        false => sized(load("scenes/cornell.ron"), 96, 64, 512),
+    };
+    let wave_size = if is_emulated() { 300 } else { 4000 };
+    let all: Vec<usize> = (0..count).collect();
+    let mut renderer = start(&scene, &on(&all, Some(wave_size)));
+    let mut notes = Vec::new();
+    let mut step = 0;
+    let ended = loop {
+        match renderer.advance_for(Duration::from_millis(3)) {
+            Ok(true) => {}
+            Ok(false) => break Ok(()),
+            Err(error) => break Err(error),
+        }
+        notes.extend(renderer.take_notes());
+        step += 1;
+        for (gpu, _) in by_step.iter().filter(|&&(_, at)| at == step) {
+            trap(*gpu);
+        }
+        if step % 4 == 0
+            && let Err(error) = renderer.picture()
+        {
+            break Err(error);
+        }
+    };
+    let latest = by_step.iter().map(|&(_, at)| at).max().unwrap_or(0);
+    assert!(step >= latest, "the render is over after {step} steps");
+    let part = renderer.part().unwrap();
+    notes.extend(renderer.take_notes());
+    println!(
+        "{case}: {step} steps, samples {}, {notes:?}",
+        part.claim.samples
+    );
+    assert_holds(&scene, &part, case);
+    assert!(renderer.picture().is_ok() || ended.is_err());
+    let failed = part
+        .claim
+        .stats
+        .devices
+        .iter()
+        .filter(|gpu| gpu.failed)
+        .count();
+    assert_eq!(notes.len(), failed, "{notes:?}");
+    for note in &notes {
+        assert!(note.contains("(cuda:") && !note.contains('\n'), "{note}");
+    }
+    if case == "all" || by_step.len() == count {
+        assert!(ended.is_err() && renderer.has_fallen());
+        assert_eq!(failed, count - 1, "the last one's failure is the render's");
+        assert!(renderer.advance().is_err() && renderer.restart().is_err());
+        // And what is left is as it was.
+        assert!(
+            renderer
+                .part()
+                .unwrap()
+                .exposed
+                .sums
+                .iter()
+                .all(|&sum| sum == 0)
+        );
+        return;
+    }
+    ended.unwrap();
+    assert!(!renderer.has_fallen());
+    assert_eq!(part.claim.samples, renderer.samples());
+    if case != "any" {
+        assert_eq!(failed, by_step.len());
+    }
+    // The rest goes on with other renders.
+    renderer.restart().unwrap();
+    while renderer.advance().unwrap() {}
+    assert_holds(&scene, &renderer.part().unwrap(), case);
+}
+
+/// Lets a GPU fail, in a way that nothing is done on it any more.
+fn trap(gpu: usize) {
+    let context = open(gpu).unwrap();
+    let stream = context.new_stream().unwrap();
+    let text = "extern \"C\" __global__ void fail(u32 when) { if (when == threadIdx.x) __trap(); }";
+    let source = Source::new("fail.cu", text).kernel::<(u32,)>("fail");
+    let kernel = Compiler::new()
+        .load(&context, &source)
+        .unwrap()
+        .kernel::<(u32,)>("fail")
+        .unwrap();
+    kernel.launch(&stream, Launch::blocks(1, 32), (3,)).unwrap();
+    assert!(stream.synchronize().is_err(), "GPU {gpu} works");
+}
