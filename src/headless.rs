@@ -119,7 +119,7 @@ pub(crate) fn render(
 pub(crate) fn serve(
     server: Server,
     renderer: Renderer,
-    scene: &Scene,
+    scene: &Arc<Scene>,
     options: WindowOptions,
     writes_picture: bool,
     outputs: &Outputs,

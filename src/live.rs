@@ -5,6 +5,7 @@
 //! frames in its own way.
 
 mod controls;
+mod inspection;
 mod orbit;
 mod orders;
 mod outlet;
@@ -15,6 +16,7 @@ mod session;
 
 pub use controls::list as controls;
 pub(crate) use controls::{Action, CONTROLS, Change, Control, Local, action};
+pub(crate) use inspection::Inspected;
 pub(crate) use recent::{Recent, RecentBounce};
 pub(crate) use render_thread::{Frame, State, Told};
 pub(crate) use rivals::{Against, Rival};

@@ -14,6 +14,7 @@ use std::{
     io::{self, Write},
     path::Path,
     process::ExitCode,
+    sync::Arc,
     time::Duration,
 };
 
@@ -69,6 +70,7 @@ fn render(arguments: &Arguments, scene: &Path) -> Result<Ending, Error> {
     let server = arguments.serve.map(Server::bind).transpose()?;
     let (scene, samples) = arguments.load_scene(scene)?;
     outputs.look = arguments.look(&scene);
+    let scene = Arc::new(scene);
     scene.notes.iter().for_each(|line| note(line));
     let mut renderer = arguments.renderer(&scene)?;
     note(&backend_line(&renderer));

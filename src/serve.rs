@@ -111,7 +111,7 @@ impl Server {
     pub fn run(
         self,
         renderer: Renderer,
-        scene: &Scene,
+        scene: &Arc<Scene>,
         strategy: Strategy,
         look: Look,
     ) -> Result<Renderer, Error> {

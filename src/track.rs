@@ -3,6 +3,8 @@
 //! The path is traced again, on the CPU whatever rendered it, by the stages of the loop: its light has the bits of the sample
 //! that is on the film.
 
+mod sketch;
+
 use std::{fmt, sync::Arc};
 
 use compaction::select::Strategy;
@@ -21,6 +23,8 @@ use crate::{
     wave::{CpuWave, Wave, counts},
     world::World,
 };
+
+pub use sketch::{Flight, Stroke};
 
 /// Looks at the paths of a scene, one at a time.
 pub struct Inspector {
@@ -153,6 +157,11 @@ impl Inspector {
         };
         inspector.look(&scene.camera, scene.size);
         Ok(inspector)
+    }
+
+    /// What it looks through.
+    pub fn camera(&self) -> &Camera {
+        &self.camera
     }
 
     /// Looks from elsewhere, at a picture of this size.

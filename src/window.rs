@@ -9,7 +9,7 @@ mod screen;
 mod view;
 mod viewer;
 
-use std::time::Instant;
+use std::{sync::Arc, time::Instant};
 
 use compaction::select::Strategy;
 use winit::{
@@ -60,7 +60,11 @@ pub enum Outcome {
 /// Renders the scene in a window until the user closes it. To be called from the main thread, once.
 ///
 /// `Err` is what ended the renderer, or the loss of the window in the middle.
-pub fn run(renderer: Renderer, scene: &Scene, options: WindowOptions) -> Result<Outcome, Error> {
+pub fn run(
+    renderer: Renderer,
+    scene: &Arc<Scene>,
+    options: WindowOptions,
+) -> Result<Outcome, Error> {
     // Without its keyboard library winit panics.
     let event_loop = quietly(|| EventLoop::with_user_event().build())
         .and_then(|event_loop| event_loop.map_err(|error| os_text(&error.to_string())));
@@ -114,7 +118,7 @@ enum Wake {
 }
 
 struct App<'a> {
-    scene: &'a Scene,
+    scene: &'a Arc<Scene>,
     options: WindowOptions,
     wake: EventLoopProxy<Wake>,
     stage: Stage,
@@ -156,6 +160,7 @@ impl ApplicationHandler<Wake> for App<'_> {
         match wake {
             Wake::Render(Told::Frame) => viewer.update(),
             Wake::Render(Told::Note(note)) => viewer.say(note),
+            Wake::Render(Told::Inspected(inspected)) => viewer.show_path(*inspected),
             Wake::Render(Told::Ended) => event_loop.exit(),
             Wake::Saved => viewer.report_saves(),
         }

@@ -27,6 +27,9 @@ pub(crate) enum Change {
     Nearer,
     Farther,
     Home,
+    Undo,
+    TellCamera,
+    KeepCamera,
     NextStrategy,
     Pause,
     Restart,
@@ -86,7 +89,7 @@ impl Control {
 use Action::{Render, Screen};
 
 /// All there is to do, in the order of the list.
-pub(crate) static CONTROLS: [Control; 14] = [
+pub(crate) static CONTROLS: [Control; 18] = [
     control(
         "drag, arrows",
         "orbit about the target",
@@ -121,6 +124,23 @@ pub(crate) static CONTROLS: [Control; 14] = [
         &[("0", Render(Change::Home)), ("Home", Render(Change::Home))],
     )
     .button("Home"),
+    control(
+        "u",
+        "undo the last move of the camera",
+        &[("u", Render(Change::Undo))],
+    )
+    .button("Undo"),
+    control(
+        "k",
+        "tell the camera, as a scene has it",
+        &[("k", Render(Change::TellCamera))],
+    ),
+    control(
+        "K",
+        "keep it in the scene's file",
+        &[("K", Render(Change::KeepCamera))],
+    ),
+    control("click", "one path of a pixel, bounce by bounce", &[]),
     control(
         "h",
         "statistics: all, a few, none",

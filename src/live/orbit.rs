@@ -33,6 +33,16 @@ impl Orbit {
         self.camera = self.home;
     }
 
+    /// Where it is, by the scene's own frame.
+    pub(super) fn framed(&self) -> Camera {
+        self.camera
+    }
+
+    /// Puts it where it once was.
+    pub(super) fn put(&mut self, camera: Camera) {
+        self.camera = camera;
+    }
+
     /// Moves the camera around its target, radians to the right and upwards.
     pub(super) fn turn(&mut self, right: f32, up: f32) {
         let pole = self.camera.up.normalize_or(Vec3::Y);

@@ -10,6 +10,7 @@ use std::{
 use serde::Serialize;
 
 use super::{
+    inspection::Inspected,
     orders::{Command, Orders, OrdersReceiver, OrdersSender},
     outlet::{Outlet, Slot},
     recent::{Recent, Recorder},
@@ -24,6 +25,8 @@ pub(crate) enum Told {
     Frame,
     /// The renderer has something to say.
     Note(String),
+    /// A path that was asked for.
+    Inspected(Box<Inspected>),
     /// The thread has ended.
     Ended,
 }

@@ -1,21 +1,40 @@
 //! What a hand does to a render: it becomes commands to the renderer, and a look to show its pictures in.
 
-use std::{f32::consts::PI, io, time::Duration};
+use std::{
+    f32::consts::PI,
+    io,
+    path::PathBuf,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use compaction::select::Strategy;
 
 use super::{
     controls::Change,
+    inspection::{Inspection, Question},
     orbit::Orbit,
     orders::Command,
     render_thread::{Frame, RenderThread, Told},
 };
-use crate::{Error, output::Look, renderer::Renderer, scene::Scene, tone::Tone};
+use crate::{
+    Error,
+    output::Look,
+    renderer::Renderer,
+    scene::{Camera, Scene, save_camera},
+    tone::Tone,
+};
 
 /// The camera that a hand has moved, and the rest of what it has set.
 pub(crate) struct Session {
     render: RenderThread,
+    inspection: Inspection,
+    /// The scene's file.
+    path: PathBuf,
     orbit: Orbit,
+    /// Where the camera was before each move, the last one last.
+    past: Vec<Camera>,
+    moved: Option<Instant>,
     /// Of the picture that is rendered, pixels.
     size: (u32, u32),
     strategy: Strategy,
@@ -35,6 +54,11 @@ pub(crate) enum Motion {
     /// Nearer, until what is at the target is seen so many times as large.
     Zoom(f32),
 }
+
+/// Moves that follow each other sooner are one.
+const GESTURE: Duration = Duration::from_millis(500);
+
+const MOST_UNDONE: usize = 1000;
 
 const EXPOSURE_STEP: f32 = 0.5;
 
@@ -57,14 +81,18 @@ impl Session {
     /// `tell` hears of them on the render thread. Gives the renderer back if the system has no thread left.
     pub(crate) fn start(
         renderer: Box<Renderer>,
-        scene: &Scene,
+        scene: &Arc<Scene>,
         strategy: Strategy,
         look: Look,
         interval: Duration,
-        tell: impl Fn(Told) + Send + 'static,
+        tell: impl Fn(Told) + Clone + Send + 'static,
     ) -> Result<Self, (Box<Renderer>, io::Error)> {
         Ok(Self {
-            render: RenderThread::start(renderer, scene.spp, interval, tell)?,
+            render: RenderThread::start(renderer, scene.spp, interval, tell.clone())?,
+            inspection: Inspection::new(scene.clone(), tell),
+            path: scene.path.clone(),
+            past: Vec::new(),
+            moved: None,
             orbit: Orbit::new(scene.camera, scene.size),
             size: scene.size,
             strategy,
@@ -87,10 +115,14 @@ impl Session {
             Change::Nearer => self.move_camera(Motion::Dolly(1.0)),
             Change::Farther => self.move_camera(Motion::Dolly(-1.0)),
             Change::Home => {
+                self.remember();
                 self.orbit.reset();
                 self.render_view();
                 None
             }
+            Change::Undo => self.undo(),
+            Change::TellCamera => Some(self.orbit.framed().to_ron()),
+            Change::KeepCamera => Some(self.keep_camera()),
             Change::NextStrategy => self.set_strategy(next(Strategy::ALL, self.strategy)),
             Change::Pause => {
                 self.paused = !self.paused;
@@ -109,6 +141,7 @@ impl Session {
 
     /// Follows the hand, which sees that without a word.
     pub(crate) fn move_camera(&mut self, motion: Motion) -> Option<String> {
+        self.remember();
         // The scene goes with the hand, so the camera goes the other way; a hand's second axis points down.
         match motion {
             Motion::Turn(right, down) => {
@@ -128,6 +161,57 @@ impl Session {
         }
         self.render_view();
         None
+    }
+
+    /// Asks what became of the last sample of a pixel: `Told::Inspected`, or a note, is the answer. The pixel is one of
+    /// a picture of `size`, which has so many whole samples.
+    pub(crate) fn inspect(
+        &self,
+        pixel: (u32, u32),
+        size: (u32, u32),
+        samples: u32,
+    ) -> Option<String> {
+        let question = Question {
+            camera: self.orbit.camera(size),
+            size,
+            pixel,
+            sample: samples.saturating_sub(1),
+        };
+        match self.inspection.ask(question) {
+            Ok(true) => None,
+            Ok(false) => Some("still at the last path".to_owned()),
+            Err(error) => Some(format!("no path: {error}")),
+        }
+    }
+
+    /// Before the camera moves: keeps where it was, once for a movement of the hand.
+    fn remember(&mut self) {
+        let now = Instant::now();
+        let goes_on = self.moved.is_some_and(|moved| now - moved < GESTURE);
+        self.moved = Some(now);
+        if !goes_on {
+            if self.past.len() == MOST_UNDONE {
+                self.past.remove(0);
+            }
+            self.past.push(self.orbit.framed());
+        }
+    }
+
+    fn undo(&mut self) -> Option<String> {
+        let Some(camera) = self.past.pop() else {
+            return Some("nothing to undo".to_owned());
+        };
+        self.moved = None;
+        self.orbit.put(camera);
+        self.render_view();
+        None
+    }
+
+    fn keep_camera(&self) -> String {
+        match save_camera(&self.path, &self.orbit.framed()) {
+            Ok(()) => format!("the camera is kept in {}", self.path.display()),
+            Err(error) => error.to_string(),
+        }
     }
 
     pub(crate) fn set_strategy(&mut self, strategy: Strategy) -> Option<String> {
@@ -152,6 +236,11 @@ impl Session {
     /// Of the picture that is rendered, pixels; a preview is smaller.
     pub(crate) fn size(&self) -> (u32, u32) {
         self.size
+    }
+
+    /// What a picture of this size is seen through.
+    pub(crate) fn camera(&self, size: (u32, u32)) -> Camera {
+        self.orbit.camera(size)
     }
 
     /// How pictures are to be shown.

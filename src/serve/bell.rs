@@ -6,7 +6,7 @@ use std::{
     time::Instant,
 };
 
-use crate::live::Told;
+use crate::live::{Inspected, Told};
 
 /// Wakes the developing thread.
 #[derive(Default)]
@@ -22,16 +22,18 @@ pub(super) struct Rung {
     /// Of viewers or of what they set.
     pub(super) change: bool,
     pub(super) note: Option<String>,
+    pub(super) inspected: Option<Box<Inspected>>,
     pub(super) ended: bool,
 }
 
 /// What the render thread tells the hub by.
-pub(super) fn teller(bell: &Arc<Bell>) -> impl Fn(Told) + Send + 'static {
+pub(super) fn teller(bell: &Arc<Bell>) -> impl Fn(Told) + Clone + Send + 'static {
     let bell = bell.clone();
     move |told| {
         bell.ring(|rung| match told {
             Told::Frame => rung.frame = true,
             Told::Note(note) => rung.note = Some(note),
+            Told::Inspected(inspected) => rung.inspected = Some(inspected),
             Told::Ended => rung.ended = true,
         });
     }
@@ -45,8 +47,10 @@ impl Bell {
 
     /// Waits until it is rung, or for so long.
     pub(super) fn wait(&self, until: Option<Instant>) -> Rung {
-        let silent =
-            |rung: &mut Rung| !(rung.frame || rung.change || rung.note.is_some() || rung.ended);
+        let silent = |rung: &mut Rung| {
+            let news = rung.note.is_some() || rung.inspected.is_some();
+            !(rung.frame || rung.change || rung.ended || news)
+        };
         let rung = lock(&self.rung);
         let mut rung = match until {
             Some(until) => {

@@ -5,6 +5,7 @@ mod columns;
 mod content;
 pub(super) mod figures;
 mod marks;
+mod path;
 #[cfg(test)]
 mod tests;
 

@@ -6,7 +6,7 @@ use rayon::{ThreadPool, prelude::*};
 
 use super::overlay::{Detail, Overlay, scale_for};
 use crate::{
-    live::{self, Frame, Shown},
+    live::{self, Frame, Inspected, Session, Shown},
     output::Look,
     picture::Picture,
     tone,
@@ -15,6 +15,7 @@ use crate::{
 /// What is shown and how: `update` and the switches change it, `draw` puts it into bytes.
 pub(super) struct View {
     frame: Option<Shown>,
+    path: Option<Inspected>,
     overlay: Overlay,
     detail: Detail,
     shows_keys: bool,
@@ -39,6 +40,7 @@ impl View {
     pub(super) fn new() -> Result<Self, rayon::ThreadPoolBuildError> {
         Ok(Self {
             frame: None,
+            path: None,
             overlay: Overlay::new(1.0),
             detail: Detail::Full,
             shows_keys: false,
@@ -51,6 +53,10 @@ impl View {
     pub(super) fn update(&mut self, frame: Frame) {
         self.frame = Some(frame.into());
         self.backdrop = None;
+    }
+
+    pub(super) fn show_path(&mut self, path: Inspected) {
+        self.path = Some(path);
     }
 
     /// Takes away a message whose time is over, and says whether it did.
@@ -85,7 +91,14 @@ impl View {
     }
 
     /// Fills a window of `size` pixels; `scale` is the screen's.
-    pub(super) fn draw(&mut self, rgba: &mut [u8], size: (u32, u32), scale: f32, look: Look) {
+    pub(super) fn draw(
+        &mut self,
+        rgba: &mut [u8],
+        size: (u32, u32),
+        scale: f32,
+        look: Look,
+        session: &Session,
+    ) {
         match self.frame.as_ref() {
             Some(frame) => {
                 let fresh = self
@@ -119,6 +132,11 @@ impl View {
             self.overlay
                 .draw_stats(rgba, size, stats, recent, *state, self.detail);
         }
+        let seen = |path: &&Inspected| session.camera(path.size) == path.camera;
+        if let Some(path) = self.path.as_ref().filter(seen) {
+            let fitted = Fitted::new(path.size, size);
+            self.overlay.draw_path(rgba, size, path, &fitted);
+        }
         let keys: Vec<_> = live::controls().filter(|_| self.shows_keys).collect();
         if self.shows_keys {
             self.overlay.draw_keys(rgba, size, &keys);
@@ -129,21 +147,67 @@ impl View {
     }
 }
 
+/// Where a picture lies in a window: as large as it fits, in the middle. Pixels of the window.
+pub(super) struct Fitted {
+    picture: (u32, u32),
+    pub(super) left: u32,
+    pub(super) top: u32,
+    pub(super) width: u32,
+    pub(super) height: u32,
+}
+
+impl Fitted {
+    pub(super) fn new(picture: (u32, u32), (width, height): (u32, u32)) -> Self {
+        let enlarge =
+            (f64::from(width) / f64::from(picture.0)).min(f64::from(height) / f64::from(picture.1));
+        let fitted = |length: u32, room: u32| {
+            ((f64::from(length) * enlarge).round() as u32).clamp(1, room.max(1))
+        };
+        let (fitted_width, fitted_height) = (fitted(picture.0, width), fitted(picture.1, height));
+        Self {
+            picture,
+            left: width.saturating_sub(fitted_width) / 2,
+            top: height.saturating_sub(fitted_height) / 2,
+            width: fitted_width,
+            height: fitted_height,
+        }
+    }
+
+    /// The picture's pixel at a place in the window.
+    pub(super) fn pixel(&self, x: f64, y: f64) -> Option<(u32, u32)> {
+        let along = |place: f64, begin: u32, length: u32, pixels: u32| {
+            let part = (place - f64::from(begin)) / f64::from(length);
+            (0.0..1.0)
+                .contains(&part)
+                .then(|| ((part * f64::from(pixels)) as u32).min(pixels - 1))
+        };
+        let (columns, rows) = self.picture;
+        Some((
+            along(x, self.left, self.width, columns)?,
+            along(y, self.top, self.height, rows)?,
+        ))
+    }
+
+    /// Where in the window a place of the picture is.
+    pub(super) fn place(&self, [x, y]: [f32; 2]) -> [f32; 2] {
+        let (columns, rows) = self.picture;
+        [
+            self.left as f32 + x * self.width as f32 / columns as f32,
+            self.top as f32 + y * self.height as f32 / rows as f32,
+        ]
+    }
+}
+
 /// The picture in 8 bits, as large as it fits into the window and in its middle.
 fn develop(picture: &Picture, look: Look, (width, height): (u32, u32)) -> Vec<u8> {
     let developed = tone::to_srgb8(picture, look.exposure_stops, look.tone);
     if (picture.width, picture.height) == (width, height) {
         return developed;
     }
-    let enlarge = (f64::from(width) / f64::from(picture.width))
-        .min(f64::from(height) / f64::from(picture.height));
-    let fitted = |length: u32, room: u32| {
-        ((f64::from(length) * enlarge).round() as u32).clamp(1, room) as usize
-    };
-    let (fitted_width, fitted_height) =
-        (fitted(picture.width, width), fitted(picture.height, height));
+    let fitted = Fitted::new((picture.width, picture.height), (width, height));
+    let (fitted_width, fitted_height) = (fitted.width as usize, fitted.height as usize);
+    let (left, top) = (fitted.left as usize, fitted.top as usize);
     let (width, height) = (width as usize, height as usize);
-    let (left, top) = ((width - fitted_width) / 2, (height - fitted_height) / 2);
     let (source, _) = developed.as_chunks::<4>();
     let source_width = picture.width as usize;
     let columns: Vec<_> = (0..fitted_width)

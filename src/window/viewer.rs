@@ -1,7 +1,9 @@
 //! The open window: what the user does becomes commands to the renderer and changes of the view.
 
 use std::{
+    io::{self, Write},
     path::{Path, PathBuf},
+    sync::Arc,
     thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
@@ -12,10 +14,16 @@ use winit::{
     event_loop::{ActiveEventLoop, EventLoopProxy},
 };
 
-use super::{Wake, WindowOptions, overlay::figures, save::save, screen::Screen, view::View};
+use super::{
+    Wake, WindowOptions,
+    overlay::figures,
+    save::save,
+    screen::Screen,
+    view::{Fitted, View},
+};
 use crate::{
     Error,
-    live::{Action, Local, Motion, Session, Shown, State},
+    live::{Action, Change, Inspected, Local, Motion, Session, Shown, State},
     quiet::panic_text,
     renderer::Renderer,
     scene::Scene,
@@ -33,6 +41,8 @@ pub(super) struct Viewer {
     settled: Option<Instant>,
     cursor: PhysicalPosition<f64>,
     dragging: Option<Drag>,
+    /// Where the left button went down, while the hand has not moved from there.
+    pressed: Option<PhysicalPosition<f64>>,
     /// Whether the key is held.
     shift: bool,
     titled: Option<Instant>,
@@ -52,6 +62,9 @@ const SETTLE_TIME: Duration = Duration::from_millis(200);
 /// The title is for reading.
 const TITLE_INTERVAL: Duration = Duration::from_millis(500);
 
+/// A hand that presses a button moves no farther, pixels at scale 1.
+const CLICK_PIXELS: f64 = 4.0;
+
 /// Of a touch pad, for what a notch of the wheel is.
 const NOTCH_PIXELS: f64 = 50.0;
 
@@ -60,7 +73,7 @@ impl Viewer {
     pub(super) fn open(
         event_loop: &ActiveEventLoop,
         renderer: Box<Renderer>,
-        scene: &Scene,
+        scene: &Arc<Scene>,
         options: WindowOptions,
         wake: EventLoopProxy<Wake>,
     ) -> Result<Self, (Box<Renderer>, String)> {
@@ -90,6 +103,7 @@ impl Viewer {
             settled: None,
             cursor: PhysicalPosition::default(),
             dragging: None,
+            pressed: None,
             shift: false,
             titled: None,
             saves: Vec::new(),
@@ -103,6 +117,10 @@ impl Viewer {
         match action {
             Action::Render(change) => {
                 if let Some(message) = self.session.act(change) {
+                    if change == Change::TellCamera {
+                        // To be pasted. Nobody may be there to read it.
+                        let _ = writeln!(io::stdout(), "{message}");
+                    }
                     self.say(message);
                 }
                 self.titled = None;
@@ -132,9 +150,23 @@ impl Viewer {
             _ => return,
         };
         self.dragging = pressed.then_some(drag);
+        let clicked = self.pressed.take().is_some() && !pressed;
+        if drag == Drag::Turn && pressed {
+            self.pressed = Some(self.cursor);
+        } else if drag == Drag::Turn && clicked {
+            self.inspect();
+        }
     }
 
     pub(super) fn move_cursor(&mut self, to: PhysicalPosition<f64>) {
+        if let Some(pressed) = self.pressed {
+            if (to.x - pressed.x).hypot(to.y - pressed.y)
+                < CLICK_PIXELS * f64::from(self.screen.scale())
+            {
+                return;
+            }
+            self.pressed = None;
+        }
         let from = std::mem::replace(&mut self.cursor, to);
         let (width, height) = self.screen.size();
         let side = f64::from(width.min(height));
@@ -170,6 +202,24 @@ impl Viewer {
         self.view.update(frame);
         self.screen.refresh();
         self.update_title();
+    }
+
+    /// Shows a path for as long as the camera stays where it is.
+    pub(super) fn show_path(&mut self, inspected: Inspected) {
+        self.view.show_path(inspected);
+        self.screen.refresh();
+    }
+
+    /// Asks for the last path of the pixel under the cursor.
+    fn inspect(&mut self) {
+        let Some(samples) = self.view.frame().map(|shown| shown.stats.spp) else {
+            return;
+        };
+        let size = self.session.size();
+        let at = Fitted::new(size, self.screen.size()).pixel(self.cursor.x, self.cursor.y);
+        if let Some(message) = at.and_then(|pixel| self.session.inspect(pixel, size, samples)) {
+            self.say(message);
+        }
     }
 
     pub(super) fn say(&mut self, message: String) {
@@ -213,7 +263,7 @@ impl Viewer {
     pub(super) fn draw(&mut self) {
         let (size, scale, look) = (self.screen.size(), self.screen.scale(), self.session.look());
         self.screen
-            .show(|rgba| self.view.draw(rgba, size, scale, look));
+            .show(|rgba| self.view.draw(rgba, size, scale, look, &self.session));
     }
 
     /// Closes the window, waits for what is still at work, and takes the renderer back.

@@ -117,6 +117,39 @@ impl<'a> Canvas<'a> {
         }
     }
 
+    /// A line of this width with round ends.
+    pub(super) fn line(&mut self, from: [f32; 2], to: [f32; 2], width: f32, colour: Colour) {
+        let room = [self.width as f32, self.height as f32];
+        let Some((from, to)) = clipped(from, to, room, width) else {
+            return;
+        };
+        let along = [to[0] - from[0], to[1] - from[1]];
+        let length = along[0].mul_add(along[0], along[1] * along[1]).max(1e-9);
+        let bounds = |axis: usize| {
+            let (low, high) = (from[axis].min(to[axis]), from[axis].max(to[axis]));
+            ((low - width).floor() as i32, (high + width).ceil() as i32)
+        };
+        let ((left, right), (top, bottom)) = (bounds(0), bounds(1));
+        for y in top.max(0)..=bottom.min(self.height() - 1) {
+            for x in left.max(0)..=right.min(self.width() - 1) {
+                let away = [x as f32 + 0.5 - from[0], y as f32 + 0.5 - from[1]];
+                let part = (away[0] * along[0] + away[1] * along[1]) / length;
+                let part = part.clamp(0.0, 1.0);
+                let distance = (away[0] - part * along[0]).hypot(away[1] - part * along[1]);
+                let inside = (width / 2.0 + 0.5 - distance).clamp(0.0, 1.0);
+                if inside > 0.0 {
+                    let pixel = Area {
+                        x,
+                        y,
+                        width: 1,
+                        height: 1,
+                    };
+                    self.fill(pixel, colour, inside);
+                }
+            }
+        }
+    }
+
     /// One line of text; `x` is its left edge and `y` the top of its cells.
     pub(super) fn text(
         &mut self,
@@ -160,6 +193,31 @@ impl<'a> Canvas<'a> {
         let row = y as usize * self.width;
         &mut self.rgba[4 * (row + left)..4 * (row + right)]
     }
+}
+
+/// The part of a line that lies on the picture or less than its width beside it (Liang & Barsky 1984).
+fn clipped(
+    from: [f32; 2],
+    to: [f32; 2],
+    room: [f32; 2],
+    width: f32,
+) -> Option<([f32; 2], [f32; 2])> {
+    let (mut first, mut last) = (0.0_f32, 1.0_f32);
+    for axis in 0..2 {
+        let along = to[axis] - from[axis];
+        let (low, high) = (-width - from[axis], room[axis] + width - from[axis]);
+        if along == 0.0 {
+            if low > 0.0 || high < 0.0 {
+                return None;
+            }
+            continue;
+        }
+        let (enters, leaves) = (low / along, high / along);
+        first = first.max(enters.min(leaves));
+        last = last.min(enters.max(leaves));
+    }
+    let at = |part: f32| [0, 1].map(|axis| from[axis] + part * (to[axis] - from[axis]));
+    (first < last).then(|| (at(first), at(last)))
 }
 
 fn to_256ths(opacity: f32) -> u16 {
