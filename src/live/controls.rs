@@ -140,7 +140,10 @@ pub(crate) static CONTROLS: [Control; 18] = [
         "keep it in the scene's file",
         &[("K", Render(Change::KeepCamera))],
     ),
-    control("click", "one path of a pixel, bounce by bounce", &[]),
+    Control {
+        on_page: false,
+        ..control("click", "one path of a pixel, bounce by bounce", &[])
+    },
     control(
         "h",
         "statistics: all, a few, none",

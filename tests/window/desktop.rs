@@ -139,7 +139,7 @@ impl Desktop {
             .envs(environment.iter().copied())
             .arg("scene.ron")
             .args(arguments)
-            .stdout(Stdio::null())
+            .stdout(fs::File::create(folder.path().join("output")).expect("a file for output"))
             .stderr(fs::File::create(folder.path().join("errors")).expect("a file for errors"))
             .spawn()
             .expect("raysieve starts");
@@ -174,6 +174,16 @@ impl Desktop {
     /// What the program said on its error stream.
     pub(crate) fn errors(&self) -> String {
         fs::read_to_string(self.folder.path().join("errors")).unwrap_or_default()
+    }
+
+    /// What it said on its output.
+    pub(crate) fn output(&self) -> String {
+        fs::read_to_string(self.folder.path().join("output")).unwrap_or_default()
+    }
+
+    /// The scene's text, as it is now.
+    pub(crate) fn scene(&self) -> String {
+        fs::read_to_string(self.folder.path().join("scene.ron")).expect("the scene is there")
     }
 
     pub(crate) fn title(&self) -> String {
@@ -240,6 +250,13 @@ impl Desktop {
             ]);
         }
         self.hand(&["mouseup", button]);
+    }
+
+    /// Presses and lets go of the left button, pixels from the window's upper left.
+    pub(crate) fn click(&self, x: u32, y: u32) {
+        let (x, y) = (x.to_string(), y.to_string());
+        self.hand(&["mousemove", "--window", &self.window, &x, &y]);
+        self.hand(&["click", "1"]);
     }
 
     /// Turns the wheel towards the user.

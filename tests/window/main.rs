@@ -57,6 +57,14 @@ fn main() {
             mouse_moves_the_camera_and_home_brings_it_back,
         ),
         on_a_desktop(
+            "a_click_shows_a_path_until_the_camera_moves",
+            a_click_shows_a_path_until_the_camera_moves,
+        ),
+        on_a_desktop(
+            "the_camera_is_told_and_kept_and_undone",
+            the_camera_is_told_and_kept_and_undone,
+        ),
+        on_a_desktop(
             "render_follows_the_size_of_the_window",
             render_follows_the_size_of_the_window,
         ),
@@ -220,6 +228,68 @@ fn mouse_moves_the_camera_and_home_brings_it_back() {
     moved("the scene from farther away by keys");
     desktop.wheel_back(5);
     moved("the scene from farther away");
+}
+
+fn a_click_shows_a_path_until_the_camera_moves() {
+    let desktop = Desktop::open(SCENE, &[]);
+    desktop.until_title("scene.ron – 4 samples");
+    desktop.press(&["h", "h"]);
+    let bare = desktop.save();
+    desktop.until_same(&bare, "the picture alone");
+
+    // The ground, lit from the sky: the path and the panel with its bounces.
+    desktop.click(240, 300);
+    desktop.until_shown("a path", |shot| differing_pixels(shot, &bare) > 5_000);
+    let path = desktop.shot();
+    let lines = |shot: &RgbImage| {
+        let is_line = |pixel: &&image::Rgb<u8>| pixel.0 == [255, 213, 110];
+        shot.pixels().filter(is_line).count()
+    };
+    assert!(
+        lines(&path) > lines(&bare) + 20,
+        "{} yellow pixels",
+        lines(&path)
+    );
+    assert_eq!(desktop.save(), bare, "a path is not saved with the picture");
+
+    desktop.drag("1", 40, 0);
+    eventually("the path is gone", || {
+        desktop.until_title("scene.ron – 4 samples");
+        let moved = desktop.save();
+        (differing_pixels(&desktop.shot(), &moved) == 0 && moved != bare).then_some(())
+    });
+}
+
+fn the_camera_is_told_and_kept_and_undone() {
+    let desktop = Desktop::open(SCENE, &[]);
+    desktop.until_title("scene.ron – 4 samples");
+    desktop.press(&["h", "h"]);
+    let home = desktop.save();
+    desktop.drag("1", 60, -20);
+    desktop.until_shown("another view", |shot| differing_pixels(shot, &home) > 5_000);
+
+    desktop.press(&["k"]);
+    let told = eventually("the camera is told", || {
+        let output = desktop.output();
+        output.starts_with("camera: (origin: (").then_some(output)
+    });
+    desktop.press(&["K"]);
+    let kept = eventually("the camera is kept", || {
+        Some(desktop.scene()).filter(|scene| scene != SCENE)
+    });
+    let origin = told
+        .split_once("origin: ")
+        .and_then(|(_, rest)| rest.split_once("), "));
+    let (origin, _) = origin.expect("it has an origin");
+    let expected = SCENE.replace("(0, 1, 5)", &format!("{origin})"));
+    assert_eq!(kept, expected, "only the numbers that changed");
+
+    desktop.press(&["u"]);
+    desktop.until_title("scene.ron – 4 samples");
+    desktop.until_shown("the view before", |shot| {
+        differing_pixels(shot, &home) < 20_000
+    });
+    desktop.until_same(&home, "the view before, to the bit");
 }
 
 fn render_follows_the_size_of_the_window() {
