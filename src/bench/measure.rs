@@ -155,11 +155,15 @@ fn frames(
                 Method::Megakernel => renderer.set_megakernel()?,
             }
             renderer.restart()?;
-            while renderer.advance()? {
+            loop {
+                // Also before a frame that is done at once.
                 if interrupted.load(Ordering::Relaxed) {
                     let whole = frames.iter().map(Vec::len).min().unwrap_or(0);
                     frames.iter_mut().for_each(|frames| frames.truncate(whole));
                     return Ok(frames);
+                }
+                if !renderer.advance()? {
+                    break;
                 }
                 let done = (round as usize * methods.len() + turn) as f64;
                 progress.set((done + renderer.progress()) / all);

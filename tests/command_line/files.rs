@@ -176,6 +176,7 @@ fn statistics_have_the_documented_keys_and_obey_their_laws() {
         "scene",
         "backend",
         "device",
+        "devices",
         "size",
         "spp",
         "sample_range",

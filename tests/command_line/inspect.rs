@@ -65,7 +65,7 @@ fn a_pixel_that_is_not_there_is_told_in_a_line() {
     let scene = scene.to_str().expect("a path in UTF-8");
     let told = run(folder.path(), ["inspect", scene, "512,0"]);
     assert_refused(&told, 2, &["pixel 512,0", "columns 0 to 511"]);
-    for wrong in ["7", "7,", "-1,3", "a,b", "1,2,3"] {
+    for wrong in ["7", "7,", "1.5,3", "a,b", "1,2,3"] {
         let told = run(folder.path(), ["inspect", scene, wrong]);
         assert_refused(&told, 2, &["'<X,Y>'"]);
     }
