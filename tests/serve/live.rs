@@ -183,6 +183,10 @@ fn figures_are_those_of_stats() {
         ] {
             assert!(fields.remove(time).is_some(), "{time}");
         }
+        for device in fields["devices"].as_array_mut().unwrap() {
+            let speed = device.as_object_mut().unwrap().remove("paths_per_second");
+            assert!(speed.is_some_and(|speed| speed.is_f64()));
+        }
         for bounce in fields["bounces"].as_array_mut().unwrap() {
             for stage in ["intersect_ms", "shade_ms", "shadow_ms", "compact_ms"] {
                 let time = bounce.as_object_mut().unwrap().remove(stage);
@@ -266,11 +270,10 @@ fn all_see_what_one_does() {
     let home = still(&mut one);
     one.status_that(|status| status["viewers"] == 2);
     one.say(r#"{"turn":[0.3,0]}"#);
-    let seen = other.picture_that(|picture| {
-        // No preview, which may be gone when the other looks.
-        picture.dimensions() == home.dimensions() && difference(picture, &home) > ALIKE
-    });
-    one.picture_that(|picture| difference(picture, &seen) < ALIKE);
+    let seen = still_that(&mut other, |picture| *picture != home);
+    assert!(difference(&seen, &home) > ALIKE);
+    // To the bit.
+    still_that(&mut one, |picture| *picture == seen);
     drop(other);
     one.status_that(|status| status["viewers"] == 1);
 }
