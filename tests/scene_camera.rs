@@ -18,11 +18,11 @@ fn written(name: &str, camera: &str) -> PathBuf {
     let path = folder.join(format!("{name}.ron"));
     let text = format!(
         "// What it is.\n(\n    camera: {camera},\n    // Grey.\n    sky: (1, 1, 1), /* as it is */\n    \
-         objects: [Model(file: \"box.ply\", scale: (1, 1, 1e0))],\n)\n"
+         objects: [Model(file: \"{name}.ply\", scale: (1, 1, 1e0))],\n)\n"
     );
     let ply = "ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty float y\nproperty float z\n\
                element face 1\nproperty list uchar int vertex_indices\nend_header\n0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n";
-    fs::write(folder.join("box.ply"), ply).unwrap();
+    fs::write(folder.join(format!("{name}.ply")), ply).unwrap();
     fs::write(&path, text).unwrap();
     path
 }
@@ -152,7 +152,7 @@ fn what_cannot_be_written_stays_as_it_was() {
         assert!(error.to_string().contains(told), "{error}");
         kept();
     }
-    let model = path.with_file_name("box.ply");
+    let model = path.with_file_name("other.ply");
     let error = save_camera(&model, &lens).expect_err("a model has no text");
     assert!(matches!(error, Error::File { .. }), "{error}");
     fs::write(&path, "(camera: 7").unwrap();

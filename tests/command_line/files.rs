@@ -176,7 +176,6 @@ fn statistics_have_the_documented_keys_and_obey_their_laws() {
         "scene",
         "backend",
         "device",
-        "devices",
         "size",
         "spp",
         "sample_range",
@@ -191,6 +190,7 @@ fn statistics_have_the_documented_keys_and_obey_their_laws() {
         "rejected_samples",
         "film_hash",
         "bounces",
+        "devices",
     ];
     let row_keys = [
         "bounce",
