@@ -22,9 +22,9 @@ use raysieve::{
     stages::sources,
 };
 
-/// Compute capabilities of Turing, Ampere twice, and Hopper.
-const CAPABILITIES: [u32; 4] = [75, 80, 86, 90];
-/// Those that the shipped PTX becomes machine code for on a user's machine: Blackwell too.
+/// Compute capabilities that NVRTC makes machine code for here: Turing and Hopper, the oldest and the newest that it knows.
+const CAPABILITIES: [u32; 2] = [75, 90];
+/// Those that the shipped PTX becomes machine code for on a user's machine: Turing, Ampere twice, Hopper, Blackwell.
 const SHIPPED_CAPABILITIES: [u32; 5] = [75, 80, 86, 90, 120];
 /// With more, fewer than 6 blocks of 128 threads share a multiprocessor's 65,536, and traversal waits for memory often.
 const MOST_REGISTERS_TRAVERSING: u32 = 80;
@@ -37,15 +37,14 @@ const MOST_REGISTERS_OF_PATHS: u32 = 168;
 /// With more, fewer than 3: what shades scenes where instances shine has no register to spare at 128.
 const MOST_REGISTERS_LIT: u32 = 168;
 
-/// Capabilities that a file is compiled for here. Megakernels are for `raysieve bench` alone and take longer than all other
-/// kernels: the oldest and the newest have to do.
-fn tried<'a>(source: &Source, capabilities: &'a [u32]) -> impl Iterator<Item = u32> + 'a {
+/// Capabilities that a file's PTX is assembled for here. Megakernels are for `raysieve bench` alone and take longer than all
+/// other kernels: the oldest and the newest have to do.
+fn assembled_for(source: &Source) -> impl Iterator<Item = u32> {
     let every = !source.path().starts_with("kernels/megakernel");
-    let last = capabilities.len() - 1;
-    let capabilities = capabilities.iter().enumerate();
-    capabilities
-        .filter(move |&(place, _)| every || place == 0 || place == last)
-        .map(|(_, &capability)| capability)
+    let last = SHIPPED_CAPABILITIES.len() - 1;
+    (0..=last)
+        .filter(move |&place| every || place == 0 || place == last)
+        .map(|place| SHIPPED_CAPABILITIES[place])
 }
 
 fn main() {
@@ -81,7 +80,7 @@ fn main() {
 
 fn compiles(nvrtc: &Arc<Nvrtc>) {
     sources().par_iter().for_each(|source| {
-        for capability in tried(source, &CAPABILITIES) {
+        for capability in CAPABILITIES {
             let target = Target::Cubin(capability);
             assert_eq!(nvrtc.target(capability), Some(target), "{nvrtc:?}");
             let compiled = nvrtc
@@ -148,7 +147,7 @@ fn assembles((nvrtc, ptxas): &(Arc<Nvrtc>, PathBuf)) {
         );
         let image = nvrtc.compile(source, Target::Ptx(75)).unwrap().image;
         fs::write(&input, &image.bytes).unwrap();
-        for capability in tried(source, &SHIPPED_CAPABILITIES) {
+        for capability in assembled_for(source) {
             let run = Command::new(ptxas)
                 .args(["-v", &format!("--gpu-name=sm_{capability}"), "-o"])
                 .args([&output, &input])

@@ -89,7 +89,8 @@ pub(crate) fn develop(
         .arrived
         .post(stream, on_its_way.channels.as_view())?;
     let channels = on_its_way.arrived.wait()?;
-    let pixels = bytemuck::cast_slice(channels).to_vec();
+    // By all threads: what is written for the first time has to be found by the system, page by page.
+    let pixels = bytemuck::cast_slice(channels).par_iter().copied().collect();
     *shown = Some(on_its_way);
     Ok(Picture {
         width: camera.width as u32,
