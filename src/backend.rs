@@ -377,12 +377,12 @@ impl Backend {
     }
 
     /// The film as a picture, with the first `done` pairs on it.
-    pub(crate) fn resolve(&mut self, done: u64) -> Result<Picture, Error> {
+    pub(crate) fn resolve(&mut self, done: u64, picture: &mut Picture) -> Result<(), Error> {
         match &mut self.engine {
             Engine::Waves(waves) => waves
                 .pool
-                .install(|| resolve(&mut lock(&waves.waves[0]), done)),
-            Engine::Gpus(gpus) => gpus.resolve(done),
+                .install(|| resolve(&mut lock(&waves.waves[0]), done, picture)),
+            Engine::Gpus(gpus) => gpus.resolve(done, picture),
         }
     }
 

@@ -45,7 +45,6 @@ impl From<Frame> for Shown {
             recent,
             state,
         } = frame;
-        let picture = Arc::new(picture);
         Self {
             picture,
             stats,

@@ -3,7 +3,7 @@
 use glam::Vec3;
 
 /// Mean radiance per pixel, linear sRGB, rows from the top.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Picture {
     /// Pixels a row.
     pub width: u32,

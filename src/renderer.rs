@@ -291,12 +291,22 @@ impl Renderer {
 
     /// The film as a picture: the mean of the samples so far.
     pub fn picture(&mut self) -> Result<Picture, Error> {
+        let mut picture = Picture::default();
+        self.picture_into(&mut picture)?;
+        Ok(picture)
+    }
+
+    /// The same in the memory of a picture before it. New memory, which the system has to find page by page, takes longer to
+    /// fill than a GPU takes for the picture.
+    pub fn picture_into(&mut self, picture: &mut Picture) -> Result<(), Error> {
         // The stage knows films that begin at a first pixel.
         if self.range.start.is_multiple_of(self.pixel_count().into()) {
-            let picture = self.backend.resolve(self.done - self.range.start);
-            self.counting(picture)
+            let done = self.done - self.range.start;
+            let resolved = self.backend.resolve(done, picture);
+            self.counting(resolved)
         } else {
-            Ok(self.part()?.picture())
+            *picture = self.part()?.picture();
+            Ok(())
         }
     }
 

@@ -628,7 +628,7 @@ impl Gpus {
     /// Does something with the sum of everything.
     fn with_sum<T>(
         &mut self,
-        work: impl Fn(&mut Sum, &CudaWave) -> Result<T, Error>,
+        mut work: impl FnMut(&mut Sum, &CudaWave) -> Result<T, Error>,
     ) -> Result<T, Error> {
         loop {
             self.gather()?;
@@ -645,8 +645,8 @@ impl Gpus {
     }
 
     /// The film as a picture, with the first `done` pairs on it.
-    pub(super) fn resolve(&mut self, done: u64) -> Result<Picture, Error> {
-        self.with_sum(|sum, on| sum.picture(on, done))
+    pub(super) fn resolve(&mut self, done: u64, picture: &mut Picture) -> Result<(), Error> {
+        self.with_sum(|sum, on| sum.develop(on, done, picture))
     }
 
     /// The film itself; if all have failed, what is left of it.

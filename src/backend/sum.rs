@@ -158,10 +158,16 @@ impl Sum {
     }
 
     /// As a picture of a film that holds the first `done` pairs. `wave` is that of its own GPU.
-    pub(super) fn picture(&mut self, wave: &CudaWave, done: u64) -> Result<Picture, Error> {
+    pub(super) fn develop(
+        &mut self,
+        wave: &CudaWave,
+        done: u64,
+        picture: &mut Picture,
+    ) -> Result<(), Error> {
         let sums = self.film.slice(..self.film.len() - 1);
         let (kernels, camera) = (&wave.kernels, &wave.camera);
-        develop(kernels, &self.stream, camera, sums, done, &mut self.shown)
+        let (stream, shown) = (&self.stream, &mut self.shown);
+        develop(kernels, stream, camera, sums, done, shown, picture)
     }
 
     /// What is on it.

@@ -2,7 +2,7 @@
 
 use std::{
     io,
-    sync::{PoisonError, mpsc},
+    sync::{Arc, PoisonError, mpsc},
     thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
@@ -45,7 +45,7 @@ pub(crate) enum State {
 
 /// A picture and how it came about.
 pub(crate) struct Frame {
-    pub(crate) picture: Picture,
+    pub(crate) picture: Arc<Picture>,
     pub(crate) stats: Stats,
     pub(crate) recent: Recent,
     pub(crate) state: State,
@@ -85,6 +85,7 @@ impl RenderThread {
                     renderer,
                     stats,
                     recorder: Recorder::default(),
+                    pictures: Vec::new(),
                     samples,
                     orders: received,
                     outlet,
@@ -144,6 +145,8 @@ struct Work<T: Fn(Told)> {
     /// After the last wave.
     stats: Stats,
     recorder: Recorder,
+    /// The last ones: when nobody holds one any more, the next is made in its memory.
+    pictures: Vec<Arc<Picture>>,
     samples: u32,
     orders: OrdersReceiver,
     outlet: Outlet<T>,
@@ -168,6 +171,9 @@ const STILL_SHARE: u32 = 3;
 
 /// The longest that a hand does not feel between two pictures. Where one takes more, a smaller one comes first.
 const SMOOTH: Duration = Duration::from_millis(33);
+
+/// One is shown, one waits to be, one is being made, and one is being saved.
+const MOST_PICTURES: usize = 4;
 
 /// Columns and rows of the picture for one of its preview.
 const MAX_REDUCTION: f64 = 8.0;
@@ -217,13 +223,27 @@ impl<T: Fn(Told)> Work<T> {
     fn publish(&mut self) -> Result<(), Error> {
         let begun = Instant::now();
         let frame = Frame {
-            picture: self.renderer.picture()?,
+            picture: self.picture()?,
             stats: self.stats.clone(),
             recent: self.recorder.recent(&self.stats, self.size()),
             state: self.state(),
         };
         self.outlet.publish(frame, begun);
         Ok(())
+    }
+
+    fn picture(&mut self) -> Result<Arc<Picture>, Error> {
+        let free = self
+            .pictures
+            .iter_mut()
+            .position(|held| Arc::get_mut(held).is_some());
+        let mut picture = free.map_or_else(Arc::default, |at| self.pictures.swap_remove(at));
+        self.renderer.picture_into(Arc::make_mut(&mut picture))?;
+        self.pictures.push(picture.clone());
+        // Whoever holds more than these keeps them for long.
+        let too_many = self.pictures.len().saturating_sub(MOST_PICTURES);
+        self.pictures.drain(..too_many);
+        Ok(picture)
     }
 
     /// Of the picture that is wanted.

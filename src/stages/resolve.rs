@@ -21,15 +21,16 @@ use crate::{
     wave::{CpuWave, CudaWave, Wave},
 };
 
-/// Runs the stage over a film that holds the first `done` pairs.
-pub fn resolve(wave: &mut Wave, done: u64) -> Result<Picture, Error> {
+/// Runs the stage over a film that holds the first `done` pairs, into the memory of a picture that is not needed any more.
+pub fn resolve(wave: &mut Wave, done: u64, picture: &mut Picture) -> Result<(), Error> {
     match wave {
-        Wave::Cpu(cpu) => Ok(on_cpu(cpu, done)),
-        Wave::Cuda(cuda) => on_cuda(cuda, done),
+        Wave::Cpu(cpu) => on_cpu(cpu, done, picture),
+        Wave::Cuda(cuda) => return on_cuda(cuda, done, picture),
     }
+    Ok(())
 }
 
-fn on_cpu(wave: &CpuWave, done: u64) -> Picture {
+fn on_cpu(wave: &CpuWave, done: u64, picture: &mut Picture) {
     let (width, height) = (wave.camera.width as u32, wave.camera.height as u32);
     let pixel = |pixel: u32| {
         let samples = samples_of(pixel, width * height, done);
@@ -37,11 +38,11 @@ fn on_cpu(wave: &CpuWave, done: u64) -> Picture {
         let channel = |index: usize| mean(wave.film.sums[first + index].load(Relaxed), samples);
         Vec3::new(channel(0), channel(1), channel(2))
     };
-    Picture {
-        width,
-        height,
-        pixels: (0..width * height).into_par_iter().map(pixel).collect(),
-    }
+    (picture.width, picture.height) = (width, height);
+    (0..width * height)
+        .into_par_iter()
+        .map(pixel)
+        .collect_into_vec(&mut picture.pixels);
 }
 
 /// What the kernel takes.
@@ -56,12 +57,13 @@ pub(super) fn source() -> Source {
     )
 }
 
-fn on_cuda(wave: &mut CudaWave, done: u64) -> Result<Picture, Error> {
+fn on_cuda(wave: &mut CudaWave, done: u64, picture: &mut Picture) -> Result<(), Error> {
     let mut shown = wave.shown.take();
     let (stream, sums) = (&wave.stream, wave.sums.as_view());
-    let picture = develop(&wave.kernels, stream, &wave.camera, sums, done, &mut shown);
+    let (kernels, camera) = (&wave.kernels, &wave.camera);
+    let developed = develop(kernels, stream, camera, sums, done, &mut shown, picture);
     wave.shown = shown;
-    picture
+    developed
 }
 
 /// Runs the stage on a GPU, over the sums of a film that is looked at through this camera. `shown` is what the picture
@@ -73,7 +75,8 @@ pub(crate) fn develop(
     sums: CudaView<'_, u64>,
     done: u64,
     shown: &mut Option<Shown>,
-) -> Result<Picture, Error> {
+    picture: &mut Picture,
+) -> Result<(), Error> {
     let pixel_count = camera.pixel_count();
     let len = 3 * pixel_count as usize;
     let mut on_its_way = match shown.take().filter(|shown| shown.channels.len() == len) {
@@ -89,14 +92,14 @@ pub(crate) fn develop(
         .arrived
         .post(stream, on_its_way.channels.as_view())?;
     let channels = on_its_way.arrived.wait()?;
-    // By all threads: what is written for the first time has to be found by the system, page by page.
-    let pixels = bytemuck::cast_slice(channels).par_iter().copied().collect();
+    (picture.width, picture.height) = (camera.width as u32, camera.height as u32);
+    // By all threads: one alone takes longer than the picture takes to arrive.
+    bytemuck::cast_slice(channels)
+        .par_iter()
+        .copied()
+        .collect_into_vec(&mut picture.pixels);
     *shown = Some(on_its_way);
-    Ok(Picture {
-        width: camera.width as u32,
-        height: camera.height as u32,
-        pixels,
-    })
+    Ok(())
 }
 
 /// A picture on its way to the host.

@@ -19,6 +19,7 @@ use raysieve::{
     camera::Camera,
     film::{Exposed, Film},
     material::{PLAIN_KINDS, RARE_KINDS},
+    picture::Picture,
     stages::{gather, gather_on_cuda, resolve},
     wave::{CpuWave, CudaWave, Wave, counts},
     world::World,
@@ -148,7 +149,8 @@ impl Machine for Cpu {
 }
 
 fn channels(wave: &mut Wave, done: u64) -> Vec<f32> {
-    let picture = resolve(wave, done).unwrap();
+    let mut picture = Picture::default();
+    resolve(wave, done, &mut picture).unwrap();
     picture
         .pixels
         .iter()
