@@ -7,7 +7,7 @@
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
     intersect_veiled(const Node *nodes, const Primitive *primitives, const Instance *placed, const Corners *corners,
                      const MeshVertex *vertices, const Material *materials, const Maps *maps, const Texture *textures,
-                     const u32 *texels, Surroundings surroundings, const Span *span, u32 bounce,
+                     const u32 *texels, Surroundings surroundings, const Span *span, const u32 *list, u32 bounce,
                      const u32 *lanes, const u32 *queue, const Ray *rays, const Throughput *throughputs, Rgb *radiances, Hit *hits,
                      u32 *instances, u8 *flags, u64 *began) {
     stamp(began);
@@ -20,7 +20,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
             flags[lane] = 0;
             continue;
         }
-        PixelSample at = pixel_and_sample(*span, path);
+        PixelSample at = pixel_and_sample(*span, list, path);
         u32 key = veil_key(sampler(span->seed, at.pixel, at.sample), bounce, PATH_RAY);
         PlacedHit found = nearest_veiled(veils, rays[path], instances[path], key);
         bool missed = found.hit.primitive == NO_PRIMITIVE;

@@ -6,10 +6,11 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, 3)
                       const MeshVertex *vertices, const Material *materials, const Maps *maps, const Texture *textures,
                       const u32 *image_texels, const f32 *energy, const Light *table, const LightNode *light_nodes,
                       const u32 *places, Surroundings surroundings, const Lamp *lamps, Environment environment,
-                      const EnvironmentRow *rows, const EnvironmentTexel *texels, Camera camera, Span span, u32 max_bounces,
-                      u64 *sums, u64 *rejected, u32 *counts, u32 count_slots, u64 *began) {
+                      const EnvironmentRow *rows, const EnvironmentTexel *texels, Camera camera, Span span,
+                      const u32 *list, u32 max_bounces,
+                      u64 *sums, u64 *rejected, u32 *taken, u32 *counts, u32 count_slots, u64 *began) {
     stamp(began);
     Lights lights = {surroundings, primitives, materials, table, light_nodes, places, lamps, environment, rows, texels};
     World world = {primitives, placed, corners, vertices, materials, {maps, textures, image_texels}, energy, lights};
-    trace_paths<true, true>(world, nodes, camera, span, max_bounces, sums, rejected, counts, count_slots);
+    trace_paths<true, true>(world, nodes, camera, span, list, max_bounces, sums, rejected, taken, counts, count_slots);
 }

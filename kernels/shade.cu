@@ -4,7 +4,7 @@
 #include "shared/shading.cuh"
 
 template <bool PLACED>
-inline void shade_lanes(const World &world, const Span &span, u32 bounce, bool scatters, u32 count, const u32 *queue,
+inline void shade_lanes(const World &world, const Span &span, const u32 *list, u32 bounce, bool scatters, u32 count, const u32 *queue,
                         const Hit *hits, const u32 *instances, Ray *rays, Throughput *throughputs, Rgb *radiances,
                         ShadowRay *shadow_rays, u32 *light_instances, u8 *flags, u32 *shadow_ray_count) {
     u32 cast = 0;
@@ -12,7 +12,7 @@ inline void shade_lanes(const World &world, const Span &span, u32 bounce, bool s
         u32 path = queue[lane];
         bool goes_on = false, casts = false;
         if (path != NO_PATH) {
-            PixelSample at = pixel_and_sample(span, path);
+            PixelSample at = pixel_and_sample(span, list, path);
             Sampler numbers = sampler(span.seed, at.pixel, at.sample);
             u32 instance = PLACED ? instances[path] : NO_INSTANCE;
             Vertex vertex = {numbers, bounce, instance, rays[path], throughputs[path], {0.0f, 0.0f, 0.0f}, {}, NO_INSTANCE};
@@ -44,13 +44,13 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, 4)
           const Material *materials, const Maps *maps, const Texture *textures, const u32 *image_texels,
           const f32 *energy, const Light *table, const LightNode *nodes, const u32 *places, Surroundings surroundings,
           const Lamp *lamps, Environment environment, const EnvironmentRow *rows, const EnvironmentTexel *texels,
-          const Span *span, u32 bounce, u32 scatters, const u32 *lanes, const u32 *queue, const Hit *hits,
+          const Span *span, const u32 *list, u32 bounce, u32 scatters, const u32 *lanes, const u32 *queue, const Hit *hits,
           const u32 *instances, Ray *rays, Throughput *throughputs, Rgb *radiances, ShadowRay *shadow_rays,
           u32 *light_instances, u8 *flags, u32 *shadow_ray_count, u64 *began) {
     stamp(began);
     Lights lights = {surroundings, primitives, materials, table, nodes, places, lamps, environment, rows, texels};
     World world = {primitives, placed, corners, vertices, materials, {maps, textures, image_texels}, energy, lights};
-    shade_lanes<false>(world, *span, bounce, scatters != 0, *lanes, queue, hits, instances, rays, throughputs, radiances,
+    shade_lanes<false>(world, *span, list, bounce, scatters != 0, *lanes, queue, hits, instances, rays, throughputs, radiances,
                        shadow_rays, light_instances, flags, shadow_ray_count);
 }
 
@@ -60,12 +60,12 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, (KINDS & PLACED_LIGH
           const Material *materials, const Maps *maps, const Texture *textures, const u32 *image_texels,
           const f32 *energy, const Light *table, const LightNode *nodes, const u32 *places, Surroundings surroundings,
           const Lamp *lamps, Environment environment, const EnvironmentRow *rows, const EnvironmentTexel *texels,
-          const Span *span, u32 bounce, u32 scatters, const u32 *lanes, const u32 *queue, const Hit *hits,
+          const Span *span, const u32 *list, u32 bounce, u32 scatters, const u32 *lanes, const u32 *queue, const Hit *hits,
           const u32 *instances, Ray *rays, Throughput *throughputs, Rgb *radiances, ShadowRay *shadow_rays,
           u32 *light_instances, u8 *flags, u32 *shadow_ray_count, u64 *began) {
     stamp(began);
     Lights lights = {surroundings, primitives, materials, table, nodes, places, lamps, environment, rows, texels};
     World world = {primitives, placed, corners, vertices, materials, {maps, textures, image_texels}, energy, lights};
-    shade_lanes<true>(world, *span, bounce, scatters != 0, *lanes, queue, hits, instances, rays, throughputs, radiances,
+    shade_lanes<true>(world, *span, list, bounce, scatters != 0, *lanes, queue, hits, instances, rays, throughputs, radiances,
                        shadow_rays, light_instances, flags, shadow_ray_count);
 }

@@ -12,7 +12,7 @@ use std::{
 use crate::{
     Error,
     output::{clear_unfinished, through_links},
-    part::{Packing, Part, Samples},
+    part::{Claim, Packing, Part, Samples},
     renderer::Renderer,
 };
 
@@ -26,8 +26,8 @@ pub struct Checkpoint {
     /// Until the next.
     pause: Duration,
     written_at: Instant,
-    /// What it holds.
-    samples: Option<Samples>,
+    /// What it holds, and of how many paths.
+    held: Option<(Samples, u64)>,
     /// The file as this render left it; `None` if there was none.
     stamp: Option<Stamp>,
 }
@@ -69,7 +69,7 @@ impl Checkpoint {
             every,
             pause: every,
             written_at: Instant::now(),
-            samples: None,
+            held: None,
             stamp,
         };
         if stamp.is_none() {
@@ -81,7 +81,7 @@ impl Checkpoint {
                     not_used(path, &format!("is of another render: it {difference}"))
                 })?;
                 renderer.resume(&part)?;
-                checkpoint.samples = Some(part.claim.samples.clone());
+                checkpoint.held = Some(held(&part));
                 Beginning::After(part.claim.samples)
             }
             Err(Error::Damaged { problem, .. }) => {
@@ -139,7 +139,8 @@ impl Checkpoint {
 
     fn write_part(&mut self, renderer: &mut Renderer) -> Result<(), Error> {
         let part = renderer.part()?;
-        if part.claim.samples.is_empty() || self.samples.as_ref() == Some(&part.claim.samples) {
+        let held = held(&part);
+        if part.claim.samples.is_empty() || self.held.as_ref() == Some(&held) {
             return Ok(());
         }
         // Before it is encoded, which takes a while, and again right before it gets its name.
@@ -150,9 +151,15 @@ impl Checkpoint {
         let made = part.replace(&self.path, Packing::Fast, || self.check_own())?;
         // Of the file that was made: another may have taken its place by now.
         self.stamp = stamp_of(&made).ok();
-        self.samples = Some(part.claim.samples);
+        self.held = Some(held);
         Ok(())
     }
+}
+
+/// What is told of a film: where pixels get samples until they are good, those that all have are soon all there.
+fn held(part: &Part) -> (Samples, u64) {
+    let Claim { samples, stats, .. } = &part.claim;
+    (samples.clone(), stats.paths)
 }
 
 fn not_used(path: &Path, problem: &str) -> Error {

@@ -62,6 +62,12 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Rendering")]
     spp: Option<u32>,
 
+    /// Stop at each pixel that is good enough: at an estimated error of this part of what it shows, such as 0.01, 0.0001
+    /// to 1; after --spp samples at the latest [default: every pixel gets --spp]
+    #[arg(long, value_name = "ERROR", value_parser = noise, allow_negative_numbers = true, conflicts_with = "samples",
+        help_heading = "Rendering")]
+    noise: Option<f32>,
+
     #[command(flatten)]
     settings: SceneArguments,
 
@@ -518,6 +524,8 @@ Examples:
           into a picture in linear light, with its statistics
   raysieve scenes/mesh.ron --backend cpu --compaction off --headless --overlay
           into mesh.png with the statistics drawn on it, on the CPU and without a sieve
+  raysieve scenes/cornell.ron --noise 0.01 --spp 16384 -o box.exr
+          until each pixel is about 1 % from the truth, or has 16384 samples
   raysieve scenes/mesh.ron --backend cuda:all -o mesh.exr
           on all GPUs of the machine, to the bits of one
   raysieve scenes/cornell.ron --serve 127.0.0.1:8080
@@ -666,7 +674,11 @@ impl Arguments {
 
     /// The scene on its backend.
     pub(crate) fn renderer(&self, scene: &Scene) -> Result<Renderer, Error> {
-        self.machine.renderer(scene)
+        let mut renderer = self.machine.renderer(scene)?;
+        if self.noise.is_some() {
+            renderer.set_noise(self.noise)?;
+        }
+        Ok(renderer)
     }
 
     /// How a window begins, or a page.
@@ -1019,6 +1031,13 @@ fn duration(text: &str) -> Result<Duration, String> {
 }
 
 const MAX_DURATION: Duration = Duration::from_secs(365 * 24 * 3600);
+
+fn noise(text: &str) -> Result<f32, String> {
+    match text.parse() {
+        Ok(error) if (1e-4..=1.0).contains(&error) => Ok(error),
+        _ => Err("a relative error from 0.0001 to 1 is expected, such as 0.01".to_owned()),
+    }
+}
 
 fn clamp(text: &str) -> Result<f32, String> {
     match text.parse() {

@@ -2,7 +2,10 @@
 //!
 //! Integers add up to the same whatever the order, so the film's bits do not depend on who adds first.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{
+    OnceLock,
+    atomic::{AtomicU32, AtomicU64, Ordering::Relaxed},
+};
 
 use glam::Vec3;
 use xxhash_rust::xxh3::Xxh3;
@@ -56,6 +59,8 @@ pub struct Film {
     pub sums: Vec<AtomicU64>,
     /// Samples that were not exposable.
     pub rejected: AtomicU64,
+    /// Samples of each pixel, where pixels get samples until they are good.
+    taken: OnceLock<Vec<AtomicU32>>,
 }
 
 impl Film {
@@ -67,6 +72,7 @@ impl Film {
         Film {
             sums,
             rejected: AtomicU64::new(0),
+            taken: OnceLock::new(),
         }
     }
 
@@ -79,11 +85,26 @@ impl Film {
                 .map(|&sum| AtomicU64::new(sum))
                 .collect(),
             rejected: AtomicU64::new(exposed.rejected),
+            taken: OnceLock::new(),
         }
+    }
+
+    /// Counts the samples of each pixel from now on, each of which has so many; unless it does so already.
+    pub(crate) fn count_from(&self, taken: impl Iterator<Item = u32>) {
+        self.taken
+            .get_or_init(|| taken.map(AtomicU32::new).collect());
+    }
+
+    /// Samples of each pixel, where they are counted.
+    pub(crate) fn taken(&self) -> Option<&[AtomicU32]> {
+        self.taken.get().map(Vec::as_slice)
     }
 
     /// Adds one sample to its pixel.
     pub fn expose(&self, pixel: u32, sample: Vec3) {
+        if let Some(taken) = self.taken() {
+            taken[pixel as usize].fetch_add(1, Relaxed);
+        }
         if !is_exposable(sample) {
             self.rejected.fetch_add(1, Relaxed);
             return;

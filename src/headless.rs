@@ -70,7 +70,13 @@ pub(crate) fn render(
         keeper.write(&mut renderer, &progress, "");
     }
     if done {
-        finish(&mut renderer, outputs, &layers)?;
+        let stats = finish(&mut renderer, outputs, &layers)?;
+        if let Some(noise) = stats.noise.filter(|noise| noise.unfinished > 0) {
+            note(&format!(
+                "raysieve: {} pixels have {spp} samples and are not good enough yet; a larger --spp lets them go on",
+                table::grouped(noise.unfinished.into())
+            ));
+        }
         return Ok(Ending::Done);
     }
     let picture = outputs.picture.display();
@@ -83,14 +89,14 @@ pub(crate) fn render(
     if is_picture {
         let stats = report(&mut renderer, outputs)?;
         note(&format!(
-            "raysieve: interrupted after {} of {spp} samples a pixel; the same command goes on from {picture}",
-            stats.spp
+            "raysieve: interrupted after {}; the same command goes on from {picture}",
+            so_far(&stats, spp)
         ));
         return Ok(Ending::Interrupted);
     }
     let stats = finish(&mut renderer, outputs, &layers)?;
     let pixels = stats.size.map(u64::from).iter().product::<u64>();
-    let begun = if stats.paths > u64::from(stats.spp) * pixels {
+    let begun = if stats.noise.is_none() && stats.paths > u64::from(stats.spp) * pixels {
         ", some pixels one more"
     } else {
         ""
@@ -100,6 +106,9 @@ pub(crate) fn render(
             "; the same command goes on from {}",
             keeper.file.path().display()
         ),
+        (None, Some(PictureFormat::Exr)) if stats.noise.is_some() => {
+            format!("; to go on from it: --checkpoint {picture}")
+        }
         (None, Some(PictureFormat::Exr)) => {
             format!(
                 "; to be merged with it: --samples {}",
@@ -109,10 +118,22 @@ pub(crate) fn render(
         (None, _) => String::new(),
     };
     note(&format!(
-        "raysieve: interrupted; {picture} has {} of {spp} samples a pixel{begun}{rest}",
-        stats.spp
+        "raysieve: interrupted; {picture} has {}{begun}{rest}",
+        so_far(&stats, spp)
     ));
     Ok(Ending::Interrupted)
+}
+
+/// How much of a render there is.
+fn so_far(stats: &Stats, spp: u32) -> String {
+    match &stats.noise {
+        Some(noise) => format!(
+            "{:.1} samples a pixel, and {} of its pixels are not good enough yet",
+            noise.mean_samples,
+            table::grouped(noise.unfinished.into())
+        ),
+        None => format!("{} of {spp} samples a pixel", stats.spp),
+    }
 }
 
 /// Shows the render on a page until a signal ends it; then writes the picture, if one is asked for, and prints the table.
@@ -138,7 +159,7 @@ pub(crate) fn serve(
     }
     while renderer.stats().spp == 0 && renderer.advance()? {}
     let stats = finish(&mut renderer, outputs, &Layers::trace(scene, &[])?)?;
-    if stats.spp < scene.spp {
+    if stats.spp < scene.spp && stats.noise.is_none() {
         note(&format!(
             "{} has {} of {} samples a pixel",
             outputs.picture.display(),

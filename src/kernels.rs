@@ -3,8 +3,8 @@
 use compaction::cuda::{Params, Source};
 
 use crate::{
-    bvh, energy, film, filter, instance, light, light_tree, maps, material, math, microfacet,
-    opacity, path, primitive, sampler, texture,
+    bvh, energy, film, filter, history, instance, light, light_tree, maps, material, math,
+    microfacet, opacity, path, primitive, sampler, texture,
 };
 
 /// Threads of a block, in every kernel of a stage.
@@ -110,6 +110,10 @@ const HEADERS: &[(&str, &str)] = &[
         "kernels/shared/film.cuh",
         include_str!("../kernels/shared/film.cuh"),
     ),
+    (
+        "kernels/shared/history.cuh",
+        include_str!("../kernels/shared/history.cuh"),
+    ),
 ];
 
 /// A stage's kernel file, with the kernel `name` of the arguments `P`.
@@ -212,6 +216,7 @@ pub(crate) fn stage_for<P: Params>(
         ("SPOT", light::SPOT),
         ("DISTANT", light::DISTANT),
         ("SUN", light::SUN),
+        ("ENOUGH", history::ENOUGH),
     ];
     let numbers = [
         ("PI", math::PI),
@@ -223,6 +228,12 @@ pub(crate) fn stage_for<P: Params>(
         ("MOST_LIKELY", path::MOST_LIKELY),
         ("PLACED_SLACK", bvh::PLACED_SLACK),
         ("SEEN_AT_MOST", light::SEEN_AT_MOST),
+        ("REMEMBERED", history::REMEMBERED),
+        ("MEAN_DISTANCE", history::MEAN_DISTANCE),
+        ("UNSEEN", history::UNSEEN),
+        ("CAUTION", history::CAUTION),
+        ("ERROR_UNITS", history::ERROR_UNITS),
+        ("MOST_ERROR", history::MOST_ERROR),
     ];
     let source = Source::new(path, text).headers(HEADERS);
     let source = constants.iter().fold(source, |source, &(name, value)| {

@@ -137,10 +137,10 @@ fn features(world: &World, camera: &Camera, span: &Span, pixel: u32) -> Features
             first_sample: sample,
             ..*span
         };
-        let ray = first_ray(camera, &span, 0);
+        let ray = first_ray(camera, &span, &[], 0);
         let found = match &veils {
             Some(veils) => {
-                let (pixel, sample) = pixel_and_sample(&span, 0);
+                let (pixel, sample) = pixel_and_sample(&span, &[], 0);
                 let key = veil_key(sampler(span.seed, pixel, sample), 0, PATH_RAY);
                 nearest_veiled(veils, &ray, NO_INSTANCE, key)
             }

@@ -70,6 +70,9 @@ pub mod vectors;
 
 // The loop.
 pub mod path;
+pub mod history;
+pub mod ledger;
+pub mod rounds;
 pub mod stages;
 pub mod wave;
 pub mod wavefront;

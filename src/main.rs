@@ -122,9 +122,13 @@ fn begin(path: &Path, every: Duration, renderer: &mut Renderer) -> Result<Checkp
     let path = path.display();
     match beginning {
         Beginning::Anew => {}
-        Beginning::After(samples) => note(&format!(
-            "checkpoint: {path}, going on after samples {samples}"
-        )),
+        Beginning::After(samples) => {
+            let after = match renderer.stats().noise {
+                Some(noise) => format!("{:.1} samples a pixel", noise.mean_samples),
+                None => format!("samples {samples}"),
+            };
+            note(&format!("checkpoint: {path}, going on after {after}"));
+        }
         Beginning::Damaged { kept, problem } => note(&format!(
             "checkpoint: {path} is damaged: {problem}; it is kept as {}, and the render begins anew",
             kept.display()

@@ -9,6 +9,14 @@
 //! | `film.high.R`, `.G`, `.B` | uint | upper half of the film's 64-bit sum |
 //! | `film.low.R`, `.G`, `.B` | uint | lower half |
 //!
+//! A render whose pixels get samples until they are good keeps more beside it, see [`Ledger`], and goes on from it:
+//!
+//! | channel | type | what |
+//! |---|---|---|
+//! | `film.taken` | uint | samples of the pixel |
+//! | `film.round.high.R`, `film.round.low.R`, and so on | uint | what the film's sums have gained since the pixel was judged last |
+//! | `film.variance`, `film.error`, `film.good` | float, float, uint | see [`History`](crate::history::History) |
+//!
 //! On request there are [`Layers`] too, in channels of their own: see [`Layer`](crate::layers::Layer). They are no part of
 //! the film: parts add up without them, and what adds them up leaves them out.
 //!
@@ -62,7 +70,9 @@ use crate::{
     Error,
     film::{Exposed, film_hash, mean},
     layers::Layers,
+    ledger::Ledger,
     picture::Picture,
+    rounds::Goal,
     stages::gather,
     stats::Stats,
 };
@@ -83,6 +93,8 @@ pub struct Identity {
     pub max_bounces: u32,
     /// What indirect light is clamped to, if it is.
     pub clamp_indirect: Option<f32>,
+    /// When its pixels are good enough, if they get no more samples then.
+    pub goal: Option<Goal>,
     /// The program that took the samples, and its version: see [`SOFTWARE`].
     pub software: String,
 }
@@ -111,6 +123,14 @@ impl Identity {
                 "has clamp_indirect {}, not {}",
                 words(self.clamp_indirect),
                 words(other.clamp_indirect)
+            ))
+        } else if self.goal != other.goal {
+            let words =
+                |goal: Option<Goal>| goal.map_or("none".to_owned(), |goal| goal.to_string());
+            Some(format!(
+                "has noise {}, not {}",
+                words(self.goal),
+                words(other.goal)
             ))
         } else if self.scene_hash != other.scene_hash {
             Some(format!(
@@ -155,6 +175,8 @@ pub struct Part {
     pub claim: Claim,
     /// The film's integers.
     pub exposed: Exposed,
+    /// What is known of its pixels, if they get samples until they are good.
+    pub ledger: Option<Ledger>,
 }
 
 impl Part {
@@ -209,6 +231,9 @@ impl Part {
         if let Some(difference) = other.claim.identity.difference(identity) {
             return Err(difference);
         }
+        if let Some(goal) = identity.goal {
+            return Err(format!("has noise {goal}, {STANDS_ALONE}"));
+        }
         let (sums, more) = (&self.exposed.sums, &other.exposed.sums);
         let fits = |(sum, &more): (&u64, &u64)| sum.checked_add(more).is_some();
         if !sums.par_iter().zip(more).all(fits) {
@@ -239,9 +264,17 @@ impl Part {
         }
     }
 
+    /// Samples of a pixel.
+    fn samples_of(&self, pixel: u32) -> u32 {
+        match &self.ledger {
+            Some(ledger) => ledger.taken[pixel as usize],
+            None => self.claim.samples.of_pixel(pixel),
+        }
+    }
+
     /// What a pixel of the picture shows.
     fn pixel(&self, pixel: u32) -> [f32; 3] {
-        let samples = self.claim.samples.of_pixel(pixel);
+        let samples = self.samples_of(pixel);
         let first = 3 * pixel as usize;
         [0, 1, 2].map(|channel| mean(self.exposed.sums[first + channel], samples))
     }
@@ -257,6 +290,7 @@ impl Found {
             claim,
             exposed,
             picture,
+            ledger,
         } = self;
         let (width, height) = claim.identity.size;
         let hash = film_hash(width, height, &exposed.sums);
@@ -267,7 +301,19 @@ impl Found {
             );
             return Err(Error::damaged(path, &problem));
         }
-        let part = Part { claim, exposed };
+        if let (Some(ledger), Some(noise)) = (&ledger, &claim.stats.noise)
+            && (ledger.hash() != noise.ledger_hash
+                || ledger.taken.iter().min() != Some(&claim.stats.spp)
+                || ledger.taken.iter().max() != Some(&noise.most_samples))
+        {
+            let problem = "what it keeps of its pixels' noise is not what it says";
+            return Err(Error::damaged(path, problem));
+        }
+        let part = Part {
+            claim,
+            exposed,
+            ledger,
+        };
         let pixels = picture.pixels.par_iter().zip(0..width * height);
         let altered =
             pixels.find_first(|&(shown, pixel)| bits(shown.to_array()) != bits(part.pixel(pixel)));
@@ -285,6 +331,9 @@ impl Found {
 fn bits(color: [f32; 3]) -> [u32; 3] {
     color.map(f32::to_bits)
 }
+
+/// Why a film of this kind is no part of another.
+const STANDS_ALONE: &str = "and which samples its pixels have hangs on all that they had before: such a film does not add up with another";
 
 /// Whether parts add up, each with its path: of one render, none of their samples twice, and none missing between them
 /// unless gaps are allowed.
@@ -305,6 +354,10 @@ pub fn check_parts(parts: &[(PathBuf, Claim)], allow_gaps: bool) -> Result<(), E
                 "{difference} as {}; merge parts of one render",
                 first.display()
             );
+            return Err(refused(path, problem));
+        }
+        if let Some(goal) = claim.identity.goal {
+            let problem = format!("has noise {goal}, {STANDS_ALONE}; merge it alone");
             return Err(refused(path, problem));
         }
     }

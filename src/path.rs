@@ -39,6 +39,8 @@ shared! {
         pub tiled: u32,
         /// Binary logarithm of how many samples of a pixel are next to each other then.
         pub together: u32,
+        /// 1 where the pixels that are rendered are those of a list, else 0.
+        pub listed: u32,
     }
 }
 
@@ -114,9 +116,13 @@ shared! {
     }
 }
 
-/// A pixel that is rendered, by its number among those: one by chance out of each of as many stretches of the picture.
+/// A pixel that is rendered, by its number among those: the list's, or one by chance out of each of as many stretches of
+/// the picture. Where nothing is listed the list may be empty.
 #[inline]
-pub fn rendered_pixel(span: &Span, number: u32) -> u32 {
+pub fn rendered_pixel(span: &Span, list: &[u32], number: u32) -> u32 {
+    if span.listed != 0 {
+        return list[number as usize];
+    }
     if span.skipped_pixels == 0 {
         return number;
     }
@@ -128,7 +134,7 @@ pub fn rendered_pixel(span: &Span, number: u32) -> u32 {
 
 /// Which pair of the span a path has. Next to each other are some samples of a pixel, then the pixels of a tile, then the
 /// tiles of a band of rows: their rays go nearly the same way. What fills no group of samples is dealt sample by sample, what
-/// fills no band row by row.
+/// fills no band row by row. Pixels of a list are dealt in its order.
 #[inline]
 pub fn dealt_pair(span: &Span, path: u32) -> u32 {
     if span.tiled == 0 {
@@ -147,7 +153,7 @@ pub fn dealt_pair(span: &Span, path: u32) -> u32 {
     let sample = (path - first) - (pixel << together);
     let band = TILE * span.width;
     let start = pixel / band * band;
-    if span.width.is_multiple_of(TILE) && start + band <= pixels {
+    if span.listed == 0 && span.width.is_multiple_of(TILE) && start + band <= pixels {
         let tile = (pixel - start) / (TILE * TILE);
         let within = (pixel - start) % (TILE * TILE);
         pixel = start + within / TILE * span.width + tile * TILE + within % TILE;
@@ -157,14 +163,14 @@ pub fn dealt_pair(span: &Span, path: u32) -> u32 {
 
 /// Pixel and sample of a path of a wave.
 #[inline]
-pub fn pixel_and_sample(span: &Span, path: u32) -> (u32, u32) {
+pub fn pixel_and_sample(span: &Span, list: &[u32], path: u32) -> (u32, u32) {
     let number = span.first_pixel + dealt_pair(span, path);
     // Most waves are of one sample, and a division takes the CPU long.
     if number < span.pixel_count {
-        return (rendered_pixel(span, number), span.first_sample);
+        return (rendered_pixel(span, list, number), span.first_sample);
     }
     (
-        rendered_pixel(span, number % span.pixel_count),
+        rendered_pixel(span, list, number % span.pixel_count),
         span.first_sample + number / span.pixel_count,
     )
 }

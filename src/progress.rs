@@ -49,7 +49,7 @@ impl Progress {
     pub(crate) fn update(&mut self, renderer: &mut Renderer) -> Result<(), Error> {
         self.bar.set_position(position(renderer));
         let stats = renderer.stats();
-        if self.noise.wants(stats.spp) {
+        if stats.noise.is_none() && self.noise.wants(stats.spp) {
             self.noise.look(stats.spp, &renderer.picture()?);
         }
         if self.bar.is_hidden() {
@@ -83,8 +83,8 @@ impl Progress {
             format!(", {} left", HumanDuration(left))
         });
         format!(
-            "raysieve: {} samples a pixel, {:.0} %{left}{}",
-            stats.spp,
+            "raysieve: {}, {:.0} %{left}{}",
+            told_samples(stats),
             100.0 * progress,
             self.told_noise(stats)
         )
@@ -92,15 +92,19 @@ impl Progress {
 
     fn told_noise(&self, stats: &Stats) -> String {
         let percent = |noise: f64| format!(", noise about {:.2} %", 100.0 * noise);
-        self.noise.at(stats.spp).map(percent).unwrap_or_default()
+        let noise = match &stats.noise {
+            Some(noise) => noise.estimated,
+            None => self.noise.at(stats.spp),
+        };
+        noise.map(percent).unwrap_or_default()
     }
 
     /// As many rows as the terminal has room for.
     fn table(&self, stats: &Stats) -> String {
         let (rows, columns) = Term::stderr().size();
         let head = format!(
-            "{} samples a pixel, {:.2} Mrays/s{}\n",
-            stats.spp,
+            "{}, {:.2} Mrays/s{}\n",
+            told_samples(stats),
             stats.rays_per_second / 1e6,
             self.told_noise(stats)
         );
@@ -111,6 +115,21 @@ impl Progress {
         let lines: Vec<String> = text.lines().take(room).map(cut).collect();
         lines.join("\n")
     }
+}
+
+/// How many samples there are, and how many pixels need more if not all get them.
+fn told_samples(stats: &Stats) -> String {
+    let Some(noise) = &stats.noise else {
+        return format!("{} samples a pixel", stats.spp);
+    };
+    let pixels: f64 = stats.size.map(f64::from).iter().product();
+    // Not 100 before all are.
+    let finished = 100.0 * (1.0 - f64::from(noise.unfinished) / pixels);
+    format!(
+        "{:.1} samples a pixel, {:.1} % of the pixels good enough",
+        noise.mean_samples,
+        (10.0 * finished).floor() / 10.0
+    )
 }
 
 /// On the bar.

@@ -1,5 +1,7 @@
 //! A render in progress: the scene on its backend, the film, and how far it has come.
 
+mod uneven;
+
 use std::{
     mem,
     ops::Range,
@@ -16,6 +18,7 @@ use crate::{
     film::{Exposed, film_hash},
     part::{Claim, Identity, Part, SOFTWARE, Samples},
     picture::Picture,
+    rounds::{Goal, Rounds},
     scene::{self, Scene, scene_hash},
     stats::{DeviceStats, Stats},
     wave::Pace,
@@ -45,6 +48,12 @@ pub struct Renderer {
     by_megakernel: bool,
     /// Up to where they are on the film, or will be when the device gets there.
     done: u64,
+    /// Of the scene: what is dark depends on it.
+    exposure_stops: f32,
+    /// When pixels are good enough, if they get no more samples then.
+    goal: Option<Goal>,
+    /// And how far they are. Then `done` says nothing.
+    rounds: Option<Rounds>,
     /// Counts and stage times so far.
     stats: Stats,
     elapsed: Duration,
@@ -82,6 +91,9 @@ impl Renderer {
             range: Samples::first(scene.spp, width * height).stretches()[0].clone(),
             by_megakernel: false,
             done: 0,
+            exposure_stops: scene.exposure_stops,
+            goal: None,
+            rounds: None,
             stats,
             elapsed: Duration::ZERO,
             notes: Vec::new(),
@@ -126,6 +138,9 @@ impl Renderer {
         &mut self,
         enough: &(dyn Fn(u32) -> bool + Sync),
     ) -> Result<bool, Error> {
+        if self.rounds.is_some() {
+            return self.advance_rounds(enough);
+        }
         let Range { start, end } = self.range;
         let pixel_count = self.pixel_count();
         let begun = Instant::now();
@@ -133,6 +148,8 @@ impl Renderer {
             plan: Plan {
                 width: self.size.0,
                 pixels: self.pixels,
+                listed: false,
+                first_sample: 0,
                 seed: self.seed,
                 by_megakernel: self.by_megakernel,
             },
@@ -159,6 +176,9 @@ impl Renderer {
 
     /// Part of the samples that is done, 0..=1.
     pub fn progress(&self) -> f64 {
+        if let Some(rounds) = &self.rounds {
+            return rounds.progress();
+        }
         let Range { start, end } = self.range;
         if start == end {
             return 1.0;
@@ -175,10 +195,12 @@ impl Renderer {
         self.stats.clear();
         let camera = Camera::new(&self.view, width, height);
         let begun = self.backend.set_camera(camera, self.range.start);
-        self.counting(begun)
+        self.counting(begun)?;
+        self.begin_rounds()
     }
 
-    /// Renders these samples and no others; begins again. `Err` unless they are one stretch.
+    /// Renders these samples and no others; begins again. `Err` unless they are one stretch, or the first ones where pixels
+    /// get samples until they are good: see [`Renderer::set_noise`].
     pub fn set_samples(&mut self, samples: &Samples) -> Result<(), Error> {
         let [range] = samples.stretches() else {
             return Err(Error::Setting {
@@ -187,6 +209,7 @@ impl Renderer {
                     .to_owned(),
             });
         };
+        self.check_range(self.goal, range)?;
         self.pixels = Pixels::all(self.size);
         self.range = range.clone();
         self.restart()
@@ -211,7 +234,7 @@ impl Renderer {
         Samples::of_pairs(self.range.clone(), self.pixel_count())
     }
 
-    /// Those of them that are not done.
+    /// Those of them that are not done; of some use only where every pixel gets all samples.
     pub fn samples_left(&self) -> Samples {
         Samples::of_pairs(self.done..self.range.end, self.pixel_count())
     }
@@ -227,19 +250,23 @@ impl Renderer {
                 problem,
             })?;
         let Claim { samples, stats, .. } = &part.claim;
-        self.done = samples.stretches()[0].end;
+        self.done = samples.stretches().first().map_or(0, |held| held.end);
         self.elapsed = Duration::try_from_secs_f64(stats.seconds).unwrap_or_default();
         self.stats.bounces.clone_from(&stats.bounces);
         self.stats.devices.clone_from(&stats.devices);
         self.stats.rejected_samples = stats.rejected_samples;
         let begun = self.backend.set_film(&part.exposed, self.done);
-        self.counting(begun)
+        self.counting(begun)?;
+        self.resume_rounds(part)
     }
 
     /// What keeps the render from going on from a part, in words.
     pub(crate) fn check_resume(&self, claim: &Claim) -> Result<(), String> {
         if let Some(difference) = claim.identity.difference(&self.identity()) {
             return Err(difference);
+        }
+        if self.goal.is_some() {
+            return self.check_rounds(claim);
         }
         match claim.samples.stretches() {
             [held] if held.start == self.range.start && held.end <= self.range.end => Ok(()),
@@ -300,8 +327,9 @@ impl Renderer {
     /// fill than a GPU takes for the picture.
     pub fn picture_into(&mut self, picture: &mut Picture) -> Result<(), Error> {
         // The stage knows films that begin at a first pixel.
-        if self.range.start.is_multiple_of(self.pixel_count().into()) {
-            let done = self.done - self.range.start;
+        if self.rounds.is_some() || self.range.start.is_multiple_of(self.pixel_count().into()) {
+            // Rounds know by themselves what is done.
+            let done = self.done.saturating_sub(self.range.start);
             let resolved = self.backend.resolve(done, picture);
             self.counting(resolved)
         } else {
@@ -319,6 +347,7 @@ impl Renderer {
         let (orders, gain) = self.backend.partition();
         stats.partition = if orders { "on" } else { "off" }.to_owned();
         stats.partition_gain = gain;
+        stats.noise = self.noise_stats();
         stats.settle(self.elapsed.as_secs_f64());
         stats
     }
@@ -332,16 +361,24 @@ impl Renderer {
     /// The film so far, with what it is of. Waits for what is under way.
     pub fn part(&mut self) -> Result<Part, Error> {
         let exposed = self.exposed()?;
-        let stats = Stats {
+        let ledger = self.ledger()?;
+        let mut stats = Stats {
             film_hash: film_hash(self.size.0, self.size.1, &exposed.sums),
             ..self.stats()
         };
+        if let (Some(noise), Some(ledger)) = (&mut stats.noise, &ledger) {
+            noise.ledger_hash = ledger.hash();
+        }
         let claim = Claim {
             identity: self.identity(),
             samples: self.taken(),
             stats,
         };
-        Ok(Part { claim, exposed })
+        Ok(Part {
+            claim,
+            exposed,
+            ledger,
+        })
     }
 
     /// What is on the film. Waits for what is under way.
@@ -361,12 +398,16 @@ impl Renderer {
             seed: self.seed,
             max_bounces: self.max_bounces,
             clamp_indirect: self.stats.clamp_indirect,
+            goal: self.goal,
             software: SOFTWARE.to_owned(),
         }
     }
 
     /// The samples so far.
     fn taken(&self) -> Samples {
+        if let Some(rounds) = &self.rounds {
+            return Samples::first(rounds.of_every_pixel(), self.pixel_count());
+        }
         Samples::of_pairs(self.range.start..self.done, self.pixel_count())
     }
 

@@ -4,6 +4,7 @@ mod accumulate;
 mod gather;
 mod generate;
 mod intersect;
+mod judge;
 mod megakernel;
 mod partition;
 mod resolve;
@@ -25,9 +26,11 @@ pub use gather::{gather, gather_on_cuda};
 pub(crate) use generate::first_ray;
 pub use generate::generate;
 pub use intersect::intersect;
+pub(crate) use judge::{Arguments as JudgeArguments, TALLIED, source as judge_source};
+pub use judge::{Verdict, judge};
 pub use megakernel::{Megakernel, SceneKind, megakernel};
 pub use partition::{Partitioner, partition};
-pub(crate) use resolve::develop;
+pub(crate) use resolve::{Held, develop};
 pub use resolve::{Shown, resolve};
 pub(crate) use shade::ended_by_roulette;
 pub use shade::shade;
@@ -56,6 +59,7 @@ pub struct Kernels {
     pub(crate) clock_stamp: Kernel<clock::Arguments>,
     gather: Kernel<gather::Arguments>,
     resolve: Kernel<resolve::Arguments>,
+    resolve_uneven: Kernel<resolve::UnevenArguments>,
 }
 
 impl Kernels {
@@ -120,6 +124,7 @@ impl Kernels {
             accumulate: accumulate.kernel("accumulate")?,
             gather: gather.kernel("gather")?,
             resolve: resolve.kernel("resolve")?,
+            resolve_uneven: resolve.kernel("resolve_uneven")?,
             clock_stamp: clock.kernel("clock_stamp")?,
         })
     }
@@ -153,6 +158,7 @@ pub fn sources() -> Vec<Source> {
         shadow::veiled_source(),
         accumulate::source(),
         gather::source(),
+        judge::source(),
         resolve::source(),
         clock::source(),
         megakernel::source(ALL_KINDS),

@@ -44,6 +44,9 @@ pub struct Stats {
     pub rays_per_second: f64,
     /// Samples that were not finite, or too bright for the film, and therefore not added.
     pub rejected_samples: u64,
+    /// Where pixels get samples until they are good: what was wanted, and what there is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub noise: Option<NoiseStats>,
     /// Hash of the film's integers, in hexadecimal digits: two renders are equal if it is equal.
     pub film_hash: String,
     /// One row per bounce, the camera's rays first.
@@ -51,6 +54,28 @@ pub struct Stats {
     /// Who traced them: the CPU, or each GPU.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub devices: Vec<DeviceStats>,
+}
+
+/// How noisy a picture is whose pixels get samples until they are good.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct NoiseStats {
+    /// Error that is good enough, relative to what a pixel shows and [`NoiseStats::dark`].
+    pub wanted: f32,
+    /// What darkness is compared with: radiance, three channels together.
+    pub dark: f32,
+    /// Estimated error of the picture, the mean of its pixels'; none before there were enough samples for an estimate.
+    pub estimated: Option<f64>,
+    /// Pixels that are not good enough yet.
+    pub unfinished: u32,
+    /// Samples of a pixel, in the mean.
+    pub mean_samples: f64,
+    /// Samples that some pixel has, and none has more.
+    pub most_samples: u32,
+    /// Rounds of samples after which pixels were judged.
+    pub round: u32,
+    /// Hash of what is known of each pixel; empty while it is rendered.
+    #[serde(default)]
+    pub ledger_hash: String,
 }
 
 /// What one of several that render together did.

@@ -1,6 +1,6 @@
 //! The statistics of a render as text.
 
-use raysieve::stats::{BounceStats, Stats};
+use raysieve::stats::{BounceStats, NoiseStats, Stats};
 
 /// A row per bounce and one for all of them, then what the figures belong to.
 pub(crate) fn of(stats: &Stats) -> String {
@@ -115,7 +115,11 @@ fn sieve(stats: &Stats) -> String {
 
 fn summary(stats: &Stats) -> String {
     let [width, height] = stats.size;
-    let range = if stats.sample_range == format!("0..{}", stats.spp) {
+    let samples = match &stats.noise {
+        Some(noise) => format!("{} to {}", stats.spp, grouped(noise.most_samples.into())),
+        None => grouped(stats.spp.into()),
+    };
+    let range = if stats.noise.is_some() || stats.sample_range == format!("0..{}", stats.spp) {
         String::new()
     } else {
         format!(" ({})", stats.sample_range)
@@ -128,7 +132,7 @@ fn summary(stats: &Stats) -> String {
          paths        {}, {:.2} Mpaths/s\n\
          rays         {}, {:.2} Mrays/s\n",
         stats.scene,
-        grouped(stats.spp.into()),
+        samples,
         stats.seed,
         stats.backend,
         stats.device,
@@ -148,6 +152,9 @@ fn summary(stats: &Stats) -> String {
             if device.failed { "; has failed" } else { "" }
         ));
     }
+    if let Some(noise) = &stats.noise {
+        text.push_str(&format!("noise        {}\n", of_noise(noise, stats.size)));
+    }
     if let Some(most) = stats.clamp_indirect {
         text.push_str(&format!(
             "clamped      indirect light to {most}: the picture is darker than it should be\n"
@@ -161,6 +168,27 @@ fn summary(stats: &Stats) -> String {
     }
     text.push_str(&format!("film_hash    {}\n", stats.film_hash));
     text
+}
+
+/// What pixels have that get samples until they are good: "0.93 % estimated, 1.00 % wanted; ..".
+pub(crate) fn of_noise(noise: &NoiseStats, [width, height]: [u32; 2]) -> String {
+    let percent = |error: f64| format!("{:.2} %", 100.0 * error);
+    let estimated = noise.estimated.map_or("not estimated".to_owned(), |error| {
+        format!("{} estimated", percent(error))
+    });
+    let left = match noise.unfinished {
+        0 => "all pixels are good enough".to_owned(),
+        left => format!(
+            "{} of {} pixels are not good enough yet",
+            grouped(left.into()),
+            grouped(u64::from(width) * u64::from(height))
+        ),
+    };
+    format!(
+        "{estimated}, {} wanted; {left}; {:.1} samples a pixel in the mean",
+        percent(noise.wanted.into()),
+        noise.mean_samples
+    )
 }
 
 /// Digits in groups of three: 1,048,576.

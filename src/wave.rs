@@ -6,6 +6,7 @@ mod cuda;
 mod flight;
 mod pace;
 mod reach;
+mod rounds;
 mod trial;
 
 use std::{sync::Arc, time::Instant};
@@ -14,6 +15,7 @@ use compaction::{cuda::Graph, select::Strategy};
 pub use cpu::CpuWave;
 pub use cuda::CudaWave;
 pub(crate) use pace::Pace;
+pub use rounds::CudaRounds;
 pub use trial::{Partition, Timed, Trial};
 
 use crate::{

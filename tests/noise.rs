@@ -4,9 +4,11 @@ use std::{path::Path, time::Duration};
 
 use raysieve::{
     noise::{Noise, mean_difference},
+    part::{Place, Samples},
     picture::Picture,
     renderer::{BackendChoice, Renderer, Settings},
     scene::Scene,
+    stats::{NoiseStats, Stats},
 };
 
 /// A picture of so many samples a pixel, and the pictures of each doubling on the way.
@@ -101,4 +103,127 @@ fn independent_samples_are_told_to_a_hundredth() {
     assert!((told / error - 1.0).abs() < 0.01, "{told} for {error}");
     // A quarter of the error takes sixteen times the samples.
     assert!((noise.at(1024).unwrap() / told - 0.25).abs() < 1e-9);
+}
+
+/// Renders a scene to a noise: the renderer when that is done, and what it tells.
+fn to_noise(mut scene: Scene, side: u32, spp: u32, noise: f32) -> (Renderer, Stats) {
+    scene.set_size((side, side));
+    scene.spp = spp;
+    let settings = Settings {
+        backend: BackendChoice::Cpu,
+        ..Settings::default()
+    };
+    let mut renderer = Renderer::new(&scene, &settings).unwrap();
+    renderer.set_noise(Some(noise)).unwrap();
+    while renderer.advance().unwrap() {}
+    let stats = renderer.finish().unwrap();
+    (renderer, stats)
+}
+
+fn told(stats: &Stats) -> &NoiseStats {
+    stats.noise.as_ref().unwrap()
+}
+
+/// Distance from the truth over what is shown and what is dark, as the goal says, in the mean.
+fn error(shown: &Picture, truth: &Picture, dark: f32) -> f64 {
+    let sum = |pixel: glam::Vec3| f64::from(pixel.x + pixel.y + pixel.z);
+    let pixels = shown.pixels.iter().zip(&truth.pixels);
+    let errors =
+        pixels.map(|(&shown, &truth)| sum((shown - truth).abs()) / (sum(truth) + f64::from(dark)));
+    errors.sum::<f64>() / truth.pixels.len() as f64
+}
+
+#[test]
+fn pixels_stop_at_the_error_that_is_asked_for() {
+    for path in ["scenes/cornell.ron", "scenes/spheres.ron"] {
+        let (_, truth) = render(path, 2048, 1);
+        let scene = Scene {
+            seed: 5,
+            ..Scene::load(Path::new(path)).unwrap()
+        };
+        let wanted = 0.06;
+        let (mut renderer, stats) = to_noise(scene, SIDE, 4096, wanted);
+        let noise = told(&stats);
+        assert_eq!(noise.unfinished, 0, "{path}: {noise:?}");
+        let estimated = noise.estimated.unwrap();
+        let error = error(&renderer.picture().unwrap(), &truth, noise.dark);
+        println!("{path}: {error}, {noise:?}");
+        assert!(error < f64::from(wanted), "{path}: {error}, {noise:?}");
+        assert!(estimated < f64::from(wanted), "{path}: {noise:?}");
+        assert!(
+            (0.8..3.0).contains(&(estimated / error)),
+            "{path}: {error}, {noise:?}"
+        );
+        // Some pixels need more than others.
+        assert!(
+            f64::from(noise.most_samples) > 2.0 * noise.mean_samples,
+            "{noise:?}"
+        );
+        let counts = renderer.sample_counts().unwrap();
+        let taken: u64 = counts.iter().map(|&count| u64::from(count)).sum();
+        assert_eq!(taken, stats.paths);
+    }
+}
+
+fn of_text(text: &str) -> Scene {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("scene.ron");
+    std::fs::write(&path, text).unwrap();
+    Scene::load(&path).unwrap()
+}
+
+#[test]
+fn what_has_no_noise_is_done_at_once() {
+    let black = r#"(
+        camera: (origin: (0, 0, 5), target: (0, 0, 0), fov: 40),
+        materials: { "clay": Diffuse(albedo: (0.7, 0.5, 0.3)) },
+        objects: [Sphere(center: (0, 0, 0), radius: 1, material: "clay")],
+    )"#;
+    for scene in [
+        of_text(black),
+        Scene::load(Path::new("tests/scenes/furnace_diffuse.ron")).unwrap(),
+    ] {
+        let name = scene.path.display().to_string();
+        let (_, stats) = to_noise(scene, 16, 1 << 20, 0.02);
+        let noise = told(&stats);
+        assert_eq!(noise.unfinished, 0, "{name}: {noise:?}");
+        assert!(noise.most_samples <= 192, "{name}: {noise:?}");
+        assert!(noise.estimated.unwrap() < 0.02, "{name}: {noise:?}");
+    }
+}
+
+#[test]
+fn what_never_gets_good_has_all_samples() {
+    let scene = Scene::load(Path::new("scenes/cornell.ron")).unwrap();
+    let (mut renderer, stats) = to_noise(scene, 24, 100, 1e-4);
+    let noise = told(&stats);
+    assert_eq!((noise.unfinished, noise.most_samples), (24 * 24, 100));
+    assert_eq!((stats.spp, stats.paths), (100, 100 * 24 * 24));
+    assert!(noise.estimated.unwrap() > 1e-4);
+    // Those of a render that is not judged.
+    renderer.set_noise(None).unwrap();
+    while renderer.advance().unwrap() {}
+    assert_eq!(renderer.finish().unwrap().film_hash, stats.film_hash);
+}
+
+#[test]
+fn what_cannot_be_asked_for_is_refused() {
+    let scene = Scene::load(Path::new("scenes/cornell.ron")).unwrap();
+    let (mut renderer, before) = to_noise(scene, 8, 16, 0.5);
+    for wrong in [0.0, -1.0, f32::NAN, f32::INFINITY, 1e-9, 1.5] {
+        let refused = renderer.set_noise(Some(wrong)).unwrap_err();
+        assert_eq!(
+            refused.to_string(),
+            format!("noise {wrong}: a relative error from 0.0001 to 1 can be asked for")
+        );
+    }
+    // Nothing is lost by it.
+    assert_eq!(renderer.finish().unwrap(), before);
+    let place = |sample| Place { sample, pixel: 0 };
+    let later = Samples::new(place(2)..place(4), 64).unwrap();
+    let refused = renderer.set_samples(&later).unwrap_err().to_string();
+    assert!(
+        refused.starts_with("samples 2..4: to a noise "),
+        "{refused}"
+    );
 }

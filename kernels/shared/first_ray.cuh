@@ -3,8 +3,8 @@
 #include "path.cuh"
 #include "sampler.cuh"
 
-inline Ray first_ray(const Camera &camera, const Span &span, u32 path) {
-    PixelSample at = pixel_and_sample(span, path);
+inline Ray first_ray(const Camera &camera, const Span &span, const u32 *list, u32 path) {
+    PixelSample at = pixel_and_sample(span, list, path);
     Sampler numbers = sampler(span.seed, at.pixel, at.sample);
     Pair within = pair(numbers, 0, PAIR_FILM);
     Pair film = film_point(camera, at.pixel % span.width, at.pixel / span.width, within.x, within.y);

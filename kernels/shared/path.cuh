@@ -13,6 +13,7 @@ struct Span {
     u32 pick;
     u32 tiled;
     u32 together;
+    u32 listed;
 };
 
 struct alignas(16) Ray {
@@ -52,7 +53,8 @@ struct PixelSample {
     u32 pixel, sample;
 };
 
-inline u32 rendered_pixel(const Span &span, u32 number) {
+inline u32 rendered_pixel(const Span &span, const u32 *list, u32 number) {
+    if (span.listed != 0) return list[number];
     if (span.skipped_pixels == 0) return number;
     u64 all = (u64)span.pixel_count + span.skipped_pixels;
     u32 first = (u32)(number * all / span.pixel_count);
@@ -75,7 +77,7 @@ inline u32 dealt_pair(const Span &span, u32 path) {
     u32 sample = (path - first) - (pixel << together);
     u32 band = TILE * span.width;
     u32 start = pixel / band * band;
-    if (span.width % TILE == 0 && start + band <= pixels) {
+    if (span.listed == 0 && span.width % TILE == 0 && start + band <= pixels) {
         u32 tile = (pixel - start) / (TILE * TILE);
         u32 within = (pixel - start) % (TILE * TILE);
         pixel = start + within / TILE * span.width + tile * TILE + within % TILE;
@@ -83,7 +85,8 @@ inline u32 dealt_pair(const Span &span, u32 path) {
     return first + sample * span.pixel_count + pixel;
 }
 
-inline PixelSample pixel_and_sample(const Span &span, u32 path) {
+inline PixelSample pixel_and_sample(const Span &span, const u32 *list, u32 path) {
     u32 number = span.first_pixel + dealt_pair(span, path);
-    return {rendered_pixel(span, number % span.pixel_count), span.first_sample + number / span.pixel_count};
+    u32 pixel = rendered_pixel(span, list, number % span.pixel_count);
+    return {pixel, span.first_sample + number / span.pixel_count};
 }

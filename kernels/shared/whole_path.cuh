@@ -17,15 +17,15 @@ inline void count(const Tally &tally, u32 place) {
 }
 
 template <bool PLACED, bool VEILED>
-inline Vec3 trace_path(const World &world, const Node *nodes, const Camera &camera, const Span &span, u32 max_bounces,
-                       u32 path, const Tally &tally) {
+inline Vec3 trace_path(const World &world, const Node *nodes, const Camera &camera, const Span &span, const u32 *list,
+                       u32 max_bounces, u32 path, const Tally &tally) {
     const Surroundings &surroundings = world.lights.surroundings;
     f32 most = surroundings.most_indirect;
     Veils veils = {{nodes, world.primitives, world.placed, surroundings.extent}, world.corners, world.vertices,
                    world.materials, world.imagery};
-    PixelSample at = pixel_and_sample(span, path);
+    PixelSample at = pixel_and_sample(span, list, path);
     Sampler numbers = sampler(span.seed, at.pixel, at.sample);
-    Ray ray = first_ray(camera, span, path);
+    Ray ray = first_ray(camera, span, list, path);
     Throughput throughput = {{1.0f, 1.0f, 1.0f}, 1.0f};
     Vec3 radiance = {0.0f, 0.0f, 0.0f};
     bool scattered = false;
@@ -73,16 +73,18 @@ inline Vec3 trace_path(const World &world, const Node *nodes, const Camera &came
 }
 
 template <bool PLACED, bool VEILED>
-inline void trace_paths(const World &world, const Node *nodes, const Camera &camera, const Span &span, u32 max_bounces,
-                        u64 *sums, u64 *rejected, u32 *counts, u32 count_slots) {
+inline void trace_paths(const World &world, const Node *nodes, const Camera &camera, const Span &span, const u32 *list,
+                        u32 max_bounces, u64 *sums, u64 *rejected, u32 *taken, u32 *counts, u32 count_slots) {
     __shared__ u32 block_counts[TALLY];
     for (u32 place = threadIdx.x; place < TALLY; place += blockDim.x) block_counts[place] = 0;
     __syncthreads();
     u32 path = blockIdx.x * blockDim.x + threadIdx.x;
     if (path < span.path_count) {
-        Vec3 sample = trace_path<PLACED, VEILED>(world, nodes, camera, span, max_bounces, path, {block_counts, counts});
+        Vec3 sample = trace_path<PLACED, VEILED>(world, nodes, camera, span, list, max_bounces, path, {block_counts, counts});
+        u32 number = pixel_and_sample(span, list, path).pixel;
+        if (span.listed != 0) atomicAdd(taken + number, 1u);
         if (is_exposable(sample)) {
-            u64 *pixel = sums + 3ull * pixel_and_sample(span, path).pixel;
+            u64 *pixel = sums + 3ull * number;
             atomicAdd(pixel, fixed_point(sample.x));
             atomicAdd(pixel + 1, fixed_point(sample.y));
             atomicAdd(pixel + 2, fixed_point(sample.z));

@@ -43,7 +43,7 @@ impl Pixels {
             pick: self.pick,
             ..Span::default()
         };
-        (0..self.count).map(move |number| rendered_pixel(&span, number))
+        (0..self.count).map(move |number| rendered_pixel(&span, &[], number))
     }
 }
 
@@ -52,6 +52,10 @@ impl Pixels {
 pub(crate) struct Plan {
     pub(crate) width: u32,
     pub(crate) pixels: Pixels,
+    /// Whether those are on the waves' list.
+    pub(crate) listed: bool,
+    /// Of the first pair.
+    pub(crate) first_sample: u32,
     pub(crate) seed: u32,
     /// Whether each path is traced in one go, instead of a wave stage by stage.
     pub(crate) by_megakernel: bool,
@@ -81,7 +85,7 @@ impl Plan {
             width: self.width,
             pixel_count: count,
             first_pixel: (pairs.start % u64::from(count)) as u32,
-            first_sample: (pairs.start / u64::from(count)) as u32,
+            first_sample: self.first_sample + (pairs.start / u64::from(count)) as u32,
             path_count,
             seed: self.seed,
             skipped_pixels: skipped,
@@ -92,6 +96,7 @@ impl Plan {
                 .checked_ilog2()
                 .unwrap_or(0)
                 .min(MOST_TOGETHER),
+            listed: self.listed.into(),
         };
         if self.by_megakernel {
             megakernel(wave, span)?;

@@ -13,7 +13,7 @@ use crate::{
     camera::Camera,
     film::Exposed,
     picture::Picture,
-    stages::{Kernels, Shown, develop, gather_on_cuda},
+    stages::{Held, Kernels, Shown, develop, gather_on_cuda},
     wave::CudaWave,
 };
 
@@ -167,7 +167,8 @@ impl Sum {
         let sums = self.film.slice(..self.film.len() - 1);
         let (kernels, camera) = (&wave.kernels, &wave.camera);
         let (stream, shown) = (&self.stream, &mut self.shown);
-        develop(kernels, stream, camera, sums, done, shown, picture)
+        let held = Held::First(done);
+        develop(kernels, stream, camera, sums, held, shown, picture)
     }
 
     /// What is on it.

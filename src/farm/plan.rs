@@ -156,6 +156,7 @@ impl Plan {
             seed: self.seed,
             max_bounces: self.max_bounces,
             clamp_indirect: self.clamp_indirect,
+            goal: None,
             software: self.software.clone(),
         }
     }

@@ -26,9 +26,12 @@ use super::{Claim, Identity, Part, Samples};
 use crate::{
     Error,
     film::Exposed,
+    history::History,
     layers::{Layer, Layers},
+    ledger::Ledger,
     output::replace,
     picture::Picture,
+    rounds::Goal,
     scene::memory,
     stats::Stats,
 };
@@ -51,6 +54,8 @@ pub struct Found {
     pub exposed: Exposed,
     /// What anyone sees who opens it.
     pub picture: Picture,
+    /// What is known of its pixels, if they get samples until they are good.
+    pub ledger: Option<Ledger>,
 }
 
 impl Found {
@@ -62,19 +67,17 @@ impl Found {
         let reader = open(path)?;
         let claim = claim(path, &reader)?;
         let (width, height) = claim.identity.size;
-        memory::check(u64::from(width) * u64::from(height) * BYTES_PER_PIXEL)
+        let bytes = BYTES_PER_PIXEL + claim.identity.goal.map_or(0, |_| MORE_BYTES_PER_PIXEL);
+        memory::check(u64::from(width) * u64::from(height) * bytes)
             .map_err(|problem| refused(path, problem))?;
-        let (exposed, picture) = content(path, reader, &claim)?;
-        Ok(Found {
-            claim,
-            exposed,
-            picture,
-        })
+        content(path, reader, claim)
     }
 }
 
 /// Of the film's three 64-bit sums and the picture's three floats.
 const BYTES_PER_PIXEL: u64 = 3 * 8 + 3 * 4;
+/// Of a ledger.
+const MORE_BYTES_PER_PIXEL: u64 = 4 + 3 * 8 + 3 * 4;
 
 /// In the order of the alphabet, as a file holds them.
 const CHANNELS: [(&str, SampleType); 9] = [
@@ -89,8 +92,42 @@ const CHANNELS: [(&str, SampleType); 9] = [
     ("film.low.R", SampleType::U32),
 ];
 
-/// As [`CHANNELS`].
-type Pixel = (f32, f32, f32, u32, u32, u32, u32, u32, u32);
+/// Those that there are besides where pixels get samples until they are good.
+const LEDGER_CHANNELS: [(&str, SampleType); 10] = [
+    ("film.error", SampleType::F32),
+    ("film.good", SampleType::U32),
+    ("film.round.high.B", SampleType::U32),
+    ("film.round.high.G", SampleType::U32),
+    ("film.round.high.R", SampleType::U32),
+    ("film.round.low.B", SampleType::U32),
+    ("film.round.low.G", SampleType::U32),
+    ("film.round.low.R", SampleType::U32),
+    ("film.taken", SampleType::U32),
+    ("film.variance", SampleType::F32),
+];
+
+/// As [`CHANNELS`], and as [`LEDGER_CHANNELS`].
+type Pixel = (
+    f32,
+    f32,
+    f32,
+    u32,
+    u32,
+    u32,
+    u32,
+    u32,
+    u32,
+    f32,
+    u32,
+    u32,
+    u32,
+    u32,
+    u32,
+    u32,
+    u32,
+    u32,
+    f32,
+);
 
 /// As the attributes stand in a file and in its checksum.
 const ATTRIBUTES: [&str; 8] = [
@@ -120,7 +157,9 @@ pub(super) fn write(
             Packing::Fast => Encoding::UNCOMPRESSED,
         };
         let attributes = attributes(&part.claim)?;
-        let channels = film_channels(part).chain(layer_channels(part, layers));
+        let channels = film_channels(part)
+            .chain(ledger_channels(part))
+            .chain(layer_channels(part, layers));
         let image = Image::from_layer(exr::image::Layer::new(
             (width as usize, height as usize),
             attributes,
@@ -138,10 +177,7 @@ fn film_channels(part: &Part) -> impl Iterator<Item = AnyChannel<FlatSamples>> {
         let values = (0..pixel_count).map(|pixel| part.pixel(pixel)[channel]);
         FlatSamples::F32(values.collect())
     };
-    let half = |channel: usize, shift: u32| {
-        let sums = part.exposed.sums.as_chunks::<3>().0.iter();
-        FlatSamples::U32(sums.map(|sums| (sums[channel] >> shift) as u32).collect())
-    };
+    let half = |channel: usize, shift: u32| half(&part.exposed.sums, channel, shift);
     // Blue, green, red: as CHANNELS.
     let samples = [
         shown(2),
@@ -154,9 +190,43 @@ fn film_channels(part: &Part) -> impl Iterator<Item = AnyChannel<FlatSamples>> {
         half(1, 0),
         half(0, 0),
     ];
-    let names = CHANNELS.map(|(name, _)| name);
-    names.into_iter().zip(samples).map(|(name, samples)| {
+    named(CHANNELS.iter().zip(samples))
+}
+
+/// A half of each sum of a channel.
+fn half(sums: &[u64], channel: usize, shift: u32) -> FlatSamples {
+    let sums = sums.as_chunks::<3>().0.iter();
+    FlatSamples::U32(sums.map(|sums| (sums[channel] >> shift) as u32).collect())
+}
+
+fn named<'a>(
+    channels: impl Iterator<Item = (&'a (&'a str, SampleType), FlatSamples)>,
+) -> impl Iterator<Item = AnyChannel<FlatSamples>> {
+    channels.map(|((name, _), samples)| {
         AnyChannel::new(Text::from_slice_unchecked(name.as_bytes()), samples)
+    })
+}
+
+fn ledger_channels(part: &Part) -> impl Iterator<Item = AnyChannel<FlatSamples>> {
+    part.ledger.iter().flat_map(|ledger| {
+        let gained = part.exposed.sums.iter().zip(&ledger.marks);
+        let gained: Vec<u64> = gained.map(|(sum, mark)| sum.wrapping_sub(*mark)).collect();
+        let half = |channel: usize, shift: u32| half(&gained, channel, shift);
+        let histories = ledger.histories.iter();
+        // As LEDGER_CHANNELS.
+        let samples = [
+            FlatSamples::F32(histories.clone().map(|history| history.error).collect()),
+            FlatSamples::U32(histories.clone().map(|history| history.good).collect()),
+            half(2, 32),
+            half(1, 32),
+            half(0, 32),
+            half(2, 0),
+            half(1, 0),
+            half(0, 0),
+            FlatSamples::U32(ledger.taken.clone()),
+            FlatSamples::F32(histories.map(|history| history.variance).collect()),
+        ];
+        named(LEDGER_CHANNELS.iter().zip(samples))
     })
 }
 
@@ -167,7 +237,7 @@ fn layer_channels(part: &Part, layers: &Layers) -> impl Iterator<Item = AnyChann
         channels.map(move |(number, name)| {
             let samples = match layer {
                 Layer::Samples => {
-                    let counts = (0..pixel_count).map(|pixel| part.claim.samples.of_pixel(pixel));
+                    let counts = (0..pixel_count).map(|pixel| part.samples_of(pixel));
                     FlatSamples::U32(counts.collect())
                 }
                 _ => FlatSamples::F32(layers.channel(layer, number)),
@@ -313,7 +383,21 @@ fn understood(
     let channels = header.channels.list.iter();
     let found = channels.filter(|channel| layer(channel.name.as_slice()).is_none());
     let found = found.map(|channel| (channel.name.as_slice(), channel.sample_type));
-    let expected = CHANNELS.map(|(name, kind)| (name.as_bytes(), kind));
+    let stats: Stats = serde_json::from_str(statistics).ok()?;
+    let goal = stats.noise.as_ref().map(|noise| Goal {
+        noise: noise.wanted,
+        dark: noise.dark,
+    });
+    if goal.is_some_and(|goal| !goal.is_possible()) {
+        return None;
+    }
+    let mut expected = CHANNELS.to_vec();
+    if goal.is_some() {
+        expected.extend(LEDGER_CHANNELS);
+        // As a file holds them.
+        expected.sort_unstable_by_key(|&(name, _)| name);
+    }
+    let expected = expected.iter().map(|&(name, kind)| (name.as_bytes(), kind));
     let sampled =
         |channel: &exr::meta::attribute::ChannelDescription| channel.sampling == Vec2(1, 1);
     if !found.eq(expected) || !header.channels.list.iter().all(sampled) || header.deep {
@@ -323,13 +407,13 @@ fn understood(
     let size = (u32::try_from(width).ok()?, u32::try_from(height).ok()?);
     crate::scene::check_sides(size).ok()?;
     let pixel_count = size.0 * size.1;
-    let stats: Stats = serde_json::from_str(statistics).ok()?;
     let identity = Identity {
         scene_hash: scene_hash.clone(),
         size,
         seed: seed.parse().ok()?,
         max_bounces: max_bounces.parse().ok()?,
         clamp_indirect: stats.clamp_indirect,
+        goal,
         software,
     };
     let samples = Samples::parse(sample_range, pixel_count)?;
@@ -383,24 +467,24 @@ pub fn layers_of(path: &Path) -> Result<Vec<Layer>, Error> {
     Ok(layers)
 }
 
-fn content<R: Read + Seek>(
-    path: &Path,
-    reader: Reader<R>,
-    claim: &Claim,
-) -> Result<(Exposed, Picture), Error> {
+fn content<R: Read + Seek>(path: &Path, reader: Reader<R>, claim: Claim) -> Result<Found, Error> {
     let (width, height) = claim.identity.size;
     let pixel_count = claim.identity.pixel_count() as usize;
     let names = CHANNELS.map(|(name, _)| name);
+    let ledger_names = LEDGER_CHANNELS.map(|(name, _)| name);
+    let has_ledger = claim.identity.goal.is_some();
     let create = |_: Vec2<usize>, _: &_| {
         let picture = Picture {
             width,
             height,
             pixels: vec![Vec3::ZERO; pixel_count],
         };
-        (vec![0_u64; 3 * pixel_count], picture)
+        let ledger = has_ledger.then(|| Ledger::new(width * height));
+        (vec![0_u64; 3 * pixel_count], picture, ledger)
     };
-    let set = move |(sums, picture): &mut (Vec<u64>, Picture), at: Vec2<usize>, pixel: Pixel| {
-        let (blue, green, red, high_b, high_g, high_r, low_b, low_g, low_r) = pixel;
+    type Content = (Vec<u64>, Picture, Option<Ledger>);
+    let set = move |(sums, picture, ledger): &mut Content, at: Vec2<usize>, pixel: Pixel| {
+        let (blue, green, red, high_b, high_g, high_r, low_b, low_g, low_r, ..) = pixel;
         let at = at.y() * width as usize + at.x();
         let (Some(shown), Some(sums)) = (
             picture.pixels.get_mut(at),
@@ -410,7 +494,21 @@ fn content<R: Read + Seek>(
         };
         *shown = Vec3::new(red, green, blue);
         let halves = [(high_r, low_r), (high_g, low_g), (high_b, low_b)];
-        *sums = halves.map(|(high, low)| (u64::from(high) << 32) | u64::from(low));
+        let whole = |(high, low): (u32, u32)| (u64::from(high) << 32) | u64::from(low);
+        *sums = halves.map(whole);
+        let Some(ledger) = ledger else { return };
+        let (.., error, good, high_b, high_g, high_r, low_b, low_g, low_r, taken, variance) = pixel;
+        let gained = [(high_r, low_r), (high_g, low_g), (high_b, low_b)].map(whole);
+        let marks = &mut ledger.marks.as_chunks_mut::<3>().0[at];
+        for ((mark, sum), gained) in marks.iter_mut().zip(sums).zip(gained) {
+            *mark = sum.wrapping_sub(gained);
+        }
+        ledger.taken[at] = taken;
+        ledger.histories[at] = History {
+            variance,
+            error,
+            good,
+        };
     };
     let image = exr::image::read::read()
         .no_deep_data()
@@ -425,14 +523,29 @@ fn content<R: Read + Seek>(
         .required(names[6])
         .required(names[7])
         .required(names[8])
+        .optional(ledger_names[0], 0.0_f32)
+        .optional(ledger_names[1], 0_u32)
+        .optional(ledger_names[2], 0_u32)
+        .optional(ledger_names[3], 0_u32)
+        .optional(ledger_names[4], 0_u32)
+        .optional(ledger_names[5], 0_u32)
+        .optional(ledger_names[6], 0_u32)
+        .optional(ledger_names[7], 0_u32)
+        .optional(ledger_names[8], 0_u32)
+        .optional(ledger_names[9], 0.0_f32)
         .collect_pixels(create, set)
         .first_valid_layer()
         .all_attributes()
         .from_chunks(reader)
         .map_err(|error| unreadable(path, error))?;
-    let (sums, picture) = image.layer_data.channel_data.pixels;
+    let (sums, picture, ledger) = image.layer_data.channel_data.pixels;
     let rejected = claim.stats.rejected_samples;
-    Ok((Exposed { sums, rejected }, picture))
+    Ok(Found {
+        claim,
+        exposed: Exposed { sums, rejected },
+        picture,
+        ledger,
+    })
 }
 
 fn io_error(error: exr::error::Error) -> io::Error {

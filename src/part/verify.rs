@@ -3,7 +3,10 @@
 use rayon::prelude::*;
 
 use super::{Found, Part, bits};
-use crate::{Error, backend::Pixels, film::Exposed, renderer::Renderer, stages::gather};
+use crate::{
+    Error, backend::Pixels, film::Exposed, history::History, ledger::Ledger, renderer::Renderer,
+    stages::gather,
+};
 
 /// How much of a picture is rendered again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,9 +53,10 @@ impl Found {
             setting: "verify".to_owned(),
             problem,
         };
-        // Another version is no reason not to try.
+        // Another version is no reason not to try, and what is good enough the picture says.
         let own = super::Identity {
             software: identity.software.clone(),
+            goal: identity.goal,
             ..renderer.identity()
         };
         if let Some(difference) = own.difference(identity) {
@@ -74,6 +78,19 @@ impl Found {
             sums: vec![0; 3 * all as usize],
             rejected: 0,
         };
+        let pixels_again: Vec<u32> = pixels.list().collect();
+        if let Some(ledger) = &self.ledger {
+            renderer.set_rounds(&self.claim, ledger, pixels)?;
+            while renderer.advance()? {
+                progress(renderer.progress());
+            }
+            let expected = Part {
+                claim: self.claim.clone(),
+                exposed: renderer.exposed()?,
+                ledger: renderer.ledger()?,
+            };
+            return Ok(self.difference(&expected, &pixels_again));
+        }
         let (total, mut before) = (self.claim.samples.len() as f64, 0.0);
         for stretch in self.claim.samples.each() {
             renderer.set_pixels(&stretch, pixels)?;
@@ -88,21 +105,40 @@ impl Found {
         let expected = Part {
             claim: self.claim.clone(),
             exposed,
+            ledger: None,
         };
-        let pixels: Vec<u32> = pixels.list().collect();
-        Ok(self.difference(&expected, &pixels))
+        Ok(self.difference(&expected, &pixels_again))
     }
 
     fn difference(&self, expected: &Part, pixels: &[u32]) -> Option<Difference> {
         let sums = |exposed: &Exposed, pixel: u32| exposed.sums.as_chunks::<3>().0[pixel as usize];
         let shown = |pixel: u32| self.picture.pixels[pixel as usize].to_array();
+        // Of a pixel that gets samples until it is good: how many, and why.
+        let known = |ledger: &Option<Ledger>, pixel: u32| {
+            let ledger = ledger.as_ref()?;
+            let pixel = pixel as usize;
+            Some((ledger.taken[pixel], ledger.histories[pixel]))
+        };
         let looks_right = |pixel: u32| bits(shown(pixel)) == bits(expected.pixel(pixel));
         let differs = |pixel: &&u32| {
             let pixel = **pixel;
-            sums(&self.exposed, pixel) != sums(&expected.exposed, pixel) || !looks_right(pixel)
+            sums(&self.exposed, pixel) != sums(&expected.exposed, pixel)
+                || known(&self.ledger, pixel) != known(&expected.ledger, pixel)
+                || !looks_right(pixel)
         };
         let &first = pixels.par_iter().find_first(differs)?;
-        let (expected, found) = if looks_right(first) {
+        let (should_know, knows) = (known(&expected.ledger, first), known(&self.ledger, first));
+        let (expected, found) = if let (Some(should_know), Some(knows)) = (should_know, knows)
+            && should_know != knows
+        {
+            let text = |(taken, history): (u32, History)| {
+                format!(
+                    "{taken} samples, of an estimated error of {}",
+                    history.error
+                )
+            };
+            (text(should_know), text(knows))
+        } else if looks_right(first) {
             let text = |[red, green, blue]: [u64; 3]| format!("{red} {green} {blue} on the film");
             (
                 text(sums(&expected.exposed, first)),

@@ -1,6 +1,7 @@
 //! accumulate: the wave's samples onto the film.
 //!
-//! Reads: span, radiances. Writes: the film's sums, and the number of samples that it rejects.
+//! Reads: span, list, radiances. Writes: the film's sums, and the number of samples that it rejects; where pixels are listed,
+//! how many each has.
 //! A path's light is summed along the path, in order; only whole samples reach the film.
 
 use compaction::cuda::{In, InOut, Launch, Source};
@@ -30,7 +31,15 @@ fn on_cpu(wave: &CpuWave) {
 }
 
 /// What the kernel takes.
-pub(super) type Arguments = (In<Span>, In<Rgb>, InOut<u64>, InOut<u64>, InOut<u64>);
+pub(super) type Arguments = (
+    In<Span>,
+    In<u32>,
+    In<Rgb>,
+    InOut<u64>,
+    InOut<u64>,
+    InOut<u32>,
+    InOut<u64>,
+);
 
 /// The kernel's file.
 pub(super) fn source() -> Source {
@@ -47,9 +56,11 @@ fn on_cuda(wave: &mut CudaWave) -> Result<(), Error> {
         Launch::covering(wave.span.path_count, BLOCK_THREADS),
         (
             wave.device_span.as_view(),
+            wave.list.as_view(),
             wave.radiances.as_view(),
             wave.sums.as_view_mut(),
             wave.rejected.as_view_mut(),
+            wave.taken.as_view_mut(),
             wave.stamps.slice_mut(clock::accumulate(wave.max_bounces)),
         ),
     )?;

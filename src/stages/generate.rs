@@ -1,6 +1,6 @@
 //! generate: the camera rays of a wave.
 //!
-//! Reads: span, camera. Writes: rays, throughputs, radiances, the queue of all paths, the count of rays of bounce 0.
+//! Reads: span, list, camera. Writes: rays, throughputs, radiances, the queue of all paths, the count of rays of bounce 0.
 //! A pixel's samples are spread over it by the camera's filter, and over the lens.
 
 use glam::Vec3;
@@ -108,8 +108,8 @@ fn first_rays(wave: &mut CpuWave, camera: &Camera) {
 
 /// The first ray of a path.
 #[inline]
-pub(crate) fn first_ray(camera: &Camera, span: &Span, path: u32) -> Ray {
-    let (pixel, sample) = pixel_and_sample(span, path);
+pub(crate) fn first_ray(camera: &Camera, span: &Span, list: &[u32], path: u32) -> Ray {
+    let (pixel, sample) = pixel_and_sample(span, list, path);
     let numbers = sampler(span.seed, pixel, sample);
     let (u, v) = pair(numbers, 0, PAIR_FILM);
     let (x, y) = film_point(camera, pixel % span.width, pixel / span.width, u, v);
@@ -130,6 +130,7 @@ pub(crate) fn first_ray(camera: &Camera, span: &Span, path: u32) -> Ray {
 /// What the kernel takes.
 pub(super) type Arguments = (
     In<Span>,
+    In<u32>,
     In<Camera>,
     InOut<Ray>,
     InOut<Throughput>,
@@ -159,6 +160,7 @@ fn on_cuda(wave: &mut CudaWave) -> Result<(), Error> {
         Launch::covering(threads, BLOCK_THREADS),
         (
             wave.device_span.as_view(),
+            wave.list.as_view(),
             wave.device_camera.as_view(),
             wave.rays.as_view_mut(),
             wave.throughputs.as_view_mut(),

@@ -58,6 +58,7 @@ pub fn megakernel(wave: &mut Wave, span: Span) -> Result<(), Error> {
 /// Of a scene where meshes are placed, or of one without.
 fn on_cpu<const PLACED: bool>(wave: &mut CpuWave, span: Span) {
     let world = &*wave.world;
+    let list = wave.list.clone();
     let veils = world.veils();
     for path in 0..span.path_count {
         let paths = Paths {
@@ -65,10 +66,12 @@ fn on_cpu<const PLACED: bool>(wave: &mut CpuWave, span: Span) {
             veils: veils.as_ref(),
             camera: &wave.camera,
             span: &span,
+            list: &list,
             max_bounces: wave.max_bounces,
         };
         let sample = trace_path::<PLACED>(&paths, path, &mut wave.counts);
-        wave.film.expose(pixel_and_sample(&span, path).0, sample);
+        wave.film
+            .expose(pixel_and_sample(&span, &list, path).0, sample);
     }
 }
 
@@ -78,6 +81,7 @@ struct Paths<'a> {
     veils: Option<&'a Veils<'a>>,
     camera: &'a Camera,
     span: &'a Span,
+    list: &'a [u32],
     max_bounces: u32,
 }
 
@@ -88,12 +92,13 @@ fn trace_path<const PLACED: bool>(paths: &Paths, path: u32, counts: &mut [u32]) 
         veils,
         camera,
         span,
+        list,
         max_bounces,
     } = *paths;
     let extent = world.surroundings.extent;
-    let (pixel, sample) = pixel_and_sample(span, path);
+    let (pixel, sample) = pixel_and_sample(span, list, path);
     let numbers = sampler(span.seed, pixel, sample);
-    let mut ray = first_ray(camera, span, path);
+    let mut ray = first_ray(camera, span, list, path);
     let mut throughput = Throughput {
         rgb: Vec3::ONE,
         squeeze: 1.0,
@@ -181,9 +186,11 @@ type Arguments = (
     In<EnvironmentTexel>,
     Camera,
     Span,
+    In<u32>,
     u32,
     InOut<u64>,
     InOut<u64>,
+    InOut<u32>,
     InOut<u32>,
     u32,
     InOut<u64>,
@@ -296,9 +303,11 @@ fn on_cuda(wave: &mut CudaWave, span: Span) -> Result<(), Error> {
             wave.environment_texels.as_view(),
             wave.camera,
             span,
+            wave.list.as_view(),
             wave.max_bounces,
             wave.sums.as_view_mut(),
             wave.rejected.as_view_mut(),
+            wave.taken.as_view_mut(),
             wave.counts.as_view_mut(),
             count_slots,
             wave.stamps.slice_mut(clock::megakernel(wave.max_bounces)),

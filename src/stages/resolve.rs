@@ -1,6 +1,7 @@
 //! resolve: the film as a picture, once a frame.
 //!
-//! Reads: the film's sums, how many (pixel, sample) pairs they hold. Writes: the mean radiance of every pixel.
+//! Reads: the film's sums, how many (pixel, sample) pairs they hold, or how many samples each pixel has where that is counted.
+//! Writes: the mean radiance of every pixel.
 
 use std::sync::{Arc, atomic::Ordering::Relaxed};
 
@@ -21,7 +22,8 @@ use crate::{
     wave::{CpuWave, CudaWave, Wave},
 };
 
-/// Runs the stage over a film that holds the first `done` pairs, into the memory of a picture that is not needed any more.
+/// Runs the stage over a film that holds the first `done` pairs, unless it counts the samples of each pixel itself; into the
+/// memory of a picture that is not needed any more.
 pub fn resolve(wave: &mut Wave, done: u64, picture: &mut Picture) -> Result<(), Error> {
     match wave {
         Wave::Cpu(cpu) => on_cpu(cpu, done, picture),
@@ -33,7 +35,10 @@ pub fn resolve(wave: &mut Wave, done: u64, picture: &mut Picture) -> Result<(), 
 fn on_cpu(wave: &CpuWave, done: u64, picture: &mut Picture) {
     let (width, height) = (wave.camera.width as u32, wave.camera.height as u32);
     let pixel = |pixel: u32| {
-        let samples = samples_of(pixel, width * height, done);
+        let samples = match wave.film.taken() {
+            Some(taken) => taken[pixel as usize].load(Relaxed),
+            None => samples_of(pixel, width * height, done),
+        };
         let first = 3 * pixel as usize;
         let channel = |index: usize| mean(wave.film.sums[first + index].load(Relaxed), samples);
         Vec3::new(channel(0), channel(1), channel(2))
@@ -48,6 +53,9 @@ fn on_cpu(wave: &CpuWave, done: u64, picture: &mut Picture) {
 /// What the kernel takes.
 pub(super) type Arguments = (u32, u64, In<u64>, InOut<f32>);
 
+/// What the kernel takes of a film that counts the samples of each pixel.
+pub(super) type UnevenArguments = (u32, In<u32>, In<u64>, InOut<f32>);
+
 /// The kernel's file.
 pub(super) fn source() -> Source {
     stage::<Arguments>(
@@ -55,15 +63,29 @@ pub(super) fn source() -> Source {
         include_str!("../../kernels/resolve.cu"),
         "resolve",
     )
+    .kernel::<UnevenArguments>("resolve_uneven")
 }
 
 fn on_cuda(wave: &mut CudaWave, done: u64, picture: &mut Picture) -> Result<(), Error> {
     let mut shown = wave.shown.take();
     let (stream, sums) = (&wave.stream, wave.sums.as_view());
     let (kernels, camera) = (&wave.kernels, &wave.camera);
-    let developed = develop(kernels, stream, camera, sums, done, &mut shown, picture);
+    let held = if wave.rounds.is_some() {
+        Held::Counted(wave.taken.as_view())
+    } else {
+        Held::First(done)
+    };
+    let developed = develop(kernels, stream, camera, sums, held, &mut shown, picture);
     wave.shown = shown;
     developed
+}
+
+/// Which samples a film holds.
+pub(crate) enum Held<'a> {
+    /// The first so many pairs.
+    First(u64),
+    /// Of each pixel the first so many.
+    Counted(CudaView<'a, u32>),
 }
 
 /// Runs the stage on a GPU, over the sums of a film that is looked at through this camera. `shown` is what the picture
@@ -73,7 +95,7 @@ pub(crate) fn develop(
     stream: &Arc<CudaStream>,
     camera: &Camera,
     sums: CudaView<'_, u64>,
-    done: u64,
+    held: Held<'_>,
     shown: &mut Option<Shown>,
     picture: &mut Picture,
 ) -> Result<(), Error> {
@@ -83,11 +105,18 @@ pub(crate) fn develop(
         Some(shown) => shown,
         None => Shown::new(stream, len)?,
     };
-    kernels.resolve.launch(
-        stream,
-        Launch::covering(3 * pixel_count, BLOCK_THREADS),
-        (pixel_count, done, sums, on_its_way.channels.as_view_mut()),
-    )?;
+    let launch = Launch::covering(3 * pixel_count, BLOCK_THREADS);
+    let channels = on_its_way.channels.as_view_mut();
+    match held {
+        Held::First(done) => {
+            let arguments = (pixel_count, done, sums, channels);
+            kernels.resolve.launch(stream, launch, arguments)?;
+        }
+        Held::Counted(taken) => {
+            let arguments = (pixel_count, taken, sums, channels);
+            kernels.resolve_uneven.launch(stream, launch, arguments)?;
+        }
+    }
     on_its_way
         .arrived
         .post(stream, on_its_way.channels.as_view())?;

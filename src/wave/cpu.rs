@@ -12,6 +12,7 @@ use crate::{
     camera::Camera,
     film::Film,
     instance::NO_INSTANCE,
+    ledger::Ledger,
     path::{Hit, Ray, Rgb, ShadowRay, Span, Throughput, pixel_and_sample},
     world::World,
 };
@@ -32,6 +33,10 @@ pub struct CpuWave {
     pub max_bounces: u32,
     /// The paths' numbers.
     pub span: Span,
+    /// The pixels that are rendered, where the span says that they are listed.
+    pub list: Arc<[u32]>,
+    /// What is known of the pixels, where they get samples until they are good, and by the wave that judges them.
+    pub(crate) ledger: Option<Box<Ledger>>,
     /// Pixel and sample.
     pub pairs: Vec<(u32, u32)>,
     /// The next ray.
@@ -96,6 +101,8 @@ impl CpuWave {
             partitions: false,
             max_bounces,
             span: Span::default(),
+            list: Arc::default(),
+            ledger: None,
             pairs: vec![(0, 0); capacity],
             rays: vec![Ray::default(); capacity],
             throughputs: vec![Throughput::default(); capacity],
@@ -144,7 +151,7 @@ impl CpuWave {
         self.span = span;
         // Once: it takes divisions.
         for (path, pair) in (0..span.path_count).zip(&mut self.pairs) {
-            *pair = pixel_and_sample(&span, path);
+            *pair = pixel_and_sample(&span, &self.list, path);
         }
         self.counts.fill(0);
         self.marks.clear();

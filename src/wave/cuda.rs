@@ -13,6 +13,7 @@ use super::{
     flight::{Flight, Shape},
     pace::{Growth, MOST_IN_FLIGHT, Pace},
     reach::Reach,
+    rounds::CudaRounds,
     trial::{Partition, Timed, Trial},
 };
 use crate::{
@@ -93,6 +94,12 @@ pub struct CudaWave {
     pub sums: CudaSlice<u64>,
     /// One number: samples that were not exposable.
     pub rejected: CudaSlice<u64>,
+    /// How many samples each pixel has, where pixels get samples until they are good; else one number of no use.
+    pub taken: CudaSlice<u32>,
+    /// What more there is then.
+    pub rounds: Option<CudaRounds>,
+    /// The pixels that are rendered, where the span says that they are listed; else one number of no use.
+    pub list: CudaSlice<u32>,
     /// The paths' numbers.
     pub span: Span,
     /// The same, where the kernels read them.
@@ -146,8 +153,8 @@ pub struct CudaWave {
     /// See [`CudaWave::growing`].
     growth: Option<Growth>,
     pace: Pace,
-    context: Arc<CudaContext>,
-    compiler: Compiler,
+    pub(super) context: Arc<CudaContext>,
+    pub(super) compiler: Compiler,
     enqueued: VecDeque<Flight>,
     landed: Vec<Flight>,
 }
@@ -211,6 +218,9 @@ impl CudaWave {
             max_bounces,
             sums: zeroed(&stream, 3 * camera.pixel_count() as usize)?,
             rejected: zeroed(&stream, 1)?,
+            taken: zeroed(&stream, 1)?,
+            rounds: None,
+            list: zeroed(&stream, 1)?,
             span: Span::default(),
             device_span: zeroed(&stream, 1)?,
             rays: uninitialised(&stream, paths)?,
@@ -399,7 +409,7 @@ impl CudaWave {
     }
 
     /// Forgets what was recorded: kernels or buffers are others now.
-    fn forget_graphs(&mut self) {
+    pub(super) fn forget_graphs(&mut self) {
         for flight in self.landed.iter_mut().chain(&mut self.enqueued) {
             flight.forget();
         }

@@ -6,6 +6,7 @@ mod files;
 mod gpus;
 mod inspect;
 mod interrupt;
+mod noise;
 mod parts;
 #[path = "../common/program.rs"]
 mod program;
@@ -25,6 +26,7 @@ fn main() {
     interrupt::add(&mut trials);
     parts::add(&mut trials);
     progress::add(&mut trials);
+    noise::add(&mut trials);
     checkpoint::add(&mut trials);
     bench::add(&mut trials);
     inspect::add(&mut trials);

@@ -252,7 +252,7 @@ pub(crate) fn every_pair_is_dealt_once() {
     };
     // A tile of 8 by 8 pixels, four samples each, after another.
     for path in 0..40 * 8 * 4 {
-        let (pixel, sample) = pixel_and_sample(&span, path);
+        let (pixel, sample) = pixel_and_sample(&span, &[], path);
         let tile = (pixel % 40 / 8, pixel / 40 / 8);
         assert_eq!((tile, sample), ((path / 256, 0), path % 4), "path {path}");
     }

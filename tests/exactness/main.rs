@@ -5,6 +5,7 @@ mod common;
 #[path = "../../compaction/tests/common/mod.rs"]
 mod harness;
 
+mod adaptive;
 mod cpu;
 mod cuda;
 mod gpus;
@@ -30,6 +31,15 @@ fn main() {
             cpu::steps_do_not_matter,
         )
         .test("a_restart_forgets_everything", cpu::restarts_forget)
+        .test(
+            "to_a_noise_threads_strategies_and_wave_sizes_do_not_matter",
+            adaptive::settings_do_not_matter,
+        )
+        .test("to_a_noise_a_render_resumes_in_a_round", adaptive::resumes)
+        .test(
+            "to_a_noise_a_render_goes_on_with_more_samples",
+            adaptive::more_samples_go_on,
+        )
         .test(
             "what_is_another_picture_has_another_hash",
             cpu::hashes_differ,
@@ -67,6 +77,10 @@ fn main() {
         .gpu(
             "a_large_picture_has_the_cpus_film_on_cuda",
             cuda::a_large_picture_has_the_cpus_film,
+        )
+        .gpu(
+            "to_a_noise_the_film_is_the_cpus_on_cuda",
+            adaptive::has_the_cpus_film,
         )
         .gpu("all_ways_to_a_film_cross_on_cuda", matrix::holds_on_gpus)
         .gpu(

@@ -278,6 +278,8 @@ const KERNELS: [&str; 21] = [
     "megakernel_plain_placed",
     "megakernel_veiled",
 ];
+/// What stands where pixels are not listed.
+const NO_LIST: [u32; 1] = [0];
 /// Blocks of a grid over a queue: some that divide nothing.
 const BLOCKS: u32 = 7;
 
@@ -427,6 +429,7 @@ impl Host {
         let mut stamps = [0_u64];
         let mut arguments = [
             list(from_ref(&span)),
+            list(&NO_LIST),
             list(from_ref(&camera)),
             list_mut(&mut buffers.rays),
             list_mut(&mut buffers.throughputs),
@@ -459,6 +462,7 @@ impl Host {
                 list(&world.texels),
                 value(&surroundings),
                 list(from_ref(&buffers.span)),
+                list(&NO_LIST),
                 value(&bounce),
                 value(&lanes),
                 list(&buffers.queue),
@@ -549,6 +553,7 @@ impl Host {
             list(&world.environment_rows),
             list(&world.environment_texels),
             list(from_ref(&buffers.span)),
+            list(&NO_LIST),
             value(&bounce),
             value(&scatters),
             value(&lanes),
@@ -595,6 +600,7 @@ impl Host {
                 list(&world.texels),
                 value(&world.surroundings.extent),
                 list(from_ref(&buffers.span)),
+                list(&NO_LIST),
                 value(&bounce),
                 value(&lanes),
                 list(&buffers.queue),
@@ -629,7 +635,7 @@ impl Host {
 
     /// All paths in one go: the film and the counts.
     pub(crate) fn megakernel(&mut self, buffers: &mut Buffers) {
-        let mut began = [0_u64];
+        let (mut began, mut taken) = ([0_u64], NO_LIST);
         let (span, camera) = (buffers.span, self.setting.camera);
         let world = self.setting.world.clone();
         let count_slots = buffers.counts.len() as u32;
@@ -655,9 +661,11 @@ impl Host {
             list(&world.environment_texels),
             value(&camera),
             value(&span),
+            list(&NO_LIST),
             value(&max_bounces),
             list_mut(&mut buffers.sums),
             list_mut(&mut buffers.rejected),
+            list_mut(&mut taken),
             list_mut(&mut buffers.counts),
             value(&count_slots),
             list_mut(&mut began),
@@ -673,12 +681,14 @@ impl Host {
     }
 
     fn accumulate(&mut self, buffers: &mut Buffers) {
-        let mut began = [0_u64];
+        let (mut began, mut taken) = ([0_u64], NO_LIST);
         let mut arguments = [
             list(from_ref(&buffers.span)),
+            list(&NO_LIST),
             list(&buffers.radiances),
             list_mut(&mut buffers.sums),
             list_mut(&mut buffers.rejected),
+            list_mut(&mut taken),
             list_mut(&mut began),
         ];
         self.launch("accumulate", buffers.span.path_count, &mut arguments);

@@ -6,6 +6,7 @@ mod camera;
 mod energy;
 mod environment;
 mod film;
+mod history;
 mod instance;
 mod light;
 mod light_tree;
@@ -228,6 +229,7 @@ pub(crate) fn cases() -> Vec<Case> {
         light_tree::cases(),
         light::cases(),
         film::cases(),
+        history::cases(),
         texture::cases(),
         maps::cases(),
         opacity::cases(),

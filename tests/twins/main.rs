@@ -45,6 +45,7 @@ const INCLUDED: &[(&str, &str)] = &[
     ("light_tree", "intersect"),
     ("light", "intersect"),
     ("film", "accumulate"),
+    ("history", "judge"),
     ("texture", "shade"),
     ("maps", "shade_lit"),
     ("opacity", "intersect_veiled"),
@@ -61,7 +62,7 @@ fn main() {
             order::same_order,
         )
         .test("every_twin_has_a_case", order::every_twin_has_a_case);
-    let headers: [(&str, Body); 19] = [
+    let headers: [(&str, Body); 20] = [
         ("words_agree", |compiler| agree(compiler, "words")),
         ("math_agrees", |compiler| agree(compiler, "math")),
         ("sampler_agrees", |compiler| agree(compiler, "sampler")),
@@ -84,6 +85,7 @@ fn main() {
         }),
         ("light_agrees", |compiler| agree(compiler, "light")),
         ("film_agrees", |compiler| agree(compiler, "film")),
+        ("history_agrees", |compiler| agree(compiler, "history")),
         ("texture_agrees", |compiler| agree(compiler, "texture")),
         ("maps_agree", |compiler| agree(compiler, "maps")),
         ("opacity_agrees", |compiler| agree(compiler, "opacity")),

@@ -8,6 +8,7 @@ use raysieve::{
     bvh::{BoxRay, Node},
     camera::Camera,
     environment::{Environment, EnvironmentRow, EnvironmentTexel, Sight},
+    history::{History, Round},
     instance::{Instance, PlacedHit},
     light::{Lamp, Light, LightSample, Surroundings},
     light_tree::{Chosen, LightNode},
@@ -116,8 +117,10 @@ words_of! {
     Vec3 { x: f32, y: f32, z: f32 }
     Span {
         width: u32, pixel_count: u32, first_pixel: u32, first_sample: u32, path_count: u32, seed: u32, skipped_pixels: u32,
-        pick: u32, tiled: u32, together: u32
+        pick: u32, tiled: u32, together: u32, listed: u32
     }
+    History { variance: f32, error: f32, good: u32 }
+    Round { noise: f32, dark: f32, number: u32, before: u32, after: u32, limit: u32 }
     Ray { origin: Vec3, pdf: f32, direction: Vec3, from: u32 }
     Hit { distance: f32, primitive: u32, u: f32, v: f32 }
     ShadowRay { origin: Vec3, distance: f32, direction: Vec3, from: u32, light: Vec3, to: u32 }

@@ -106,7 +106,7 @@ impl<T: Shared> Param for InOut<T> {
     }
 }
 
-/// The parameters of a kernel: a tuple of up to thirty-two [`Param`]s.
+/// The parameters of a kernel: a tuple of up to thirty-three [`Param`]s.
 ///
 /// ```
 /// use compaction::cuda::{In, InOut, Params};
@@ -162,7 +162,7 @@ macro_rules! params_up_to {
     };
 }
 params_up_to!([A 0] B 1 C 2 D 3 E 4 F 5 G 6 H 7 I 8 J 9 K 10 L 11 M 12 N 13 O 14 P 15 Q 16 R 17 S 18 T 19 U 20 V 21 W 22 X 23
-    Y 24 Z 25 Aa 26 Ab 27 Ac 28 Ad 29 Ae 30 Af 31);
+    Y 24 Z 25 Aa 26 Ab 27 Ac 28 Ad 29 Ae 30 Af 31 Ag 32);
 
 mod sealed {
     pub trait Sealed {}

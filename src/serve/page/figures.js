@@ -165,6 +165,14 @@ function showRivals(rivals) {
     )));
 }
 
+/** Where pixels get samples until they are good: how good they are. */
+function noiseOf({ noise, size }) {
+  const part = (error) => `${(100 * error).toFixed(2)}\u00a0%`;
+  const estimated = noise.estimated === null ? "–" : part(noise.estimated);
+  const done = Math.floor(1000 * (1 - noise.unfinished / (size[0] * size[1]))) / 10;
+  return `noise ${estimated} of ${part(noise.wanted)}, ${done.toFixed(1)}\u00a0% of the pixels done`;
+}
+
 /** Shows a status of the render. */
 export function showFigures({ stats, recent, state, size, viewers }) {
   const scene = stats.scene.split(/[\\/]/).pop();
@@ -172,7 +180,7 @@ export function showFigures({ stats, recent, state, size, viewers }) {
   write(at("device"), `${stats.backend}: ${stats.device} · ${size[0]}\u00a0×\u00a0${size[1]}`);
   const going = state.rendering ?? state.paused;
   const samples = going ? `${stats.spp} of ${going.samples} samples` : `${stats.spp} samples`;
-  write(at("samples"), samples);
+  write(at("samples"), stats.noise ? `${samples}, ${noiseOf(stats)}` : samples);
   const others = viewers > 1 ? ` · ${viewers} viewers` : "";
   write(at("state"), (state.paused ? "paused" : going ? "rendering" : "done") + others);
   at("done").value = going ? going.progress : 1;

@@ -50,6 +50,7 @@ pub(super) fn rows<'a>(
         rows.push(Row::Text(device, Line::new()));
         rows.extend(devices(stats));
     }
+    rows.extend(noise(stats));
     rows.extend(warnings(stats));
     rows.push(Row::Progress(match state {
         State::Rendering { progress, .. } | State::Paused { progress, .. } => progress,
@@ -141,6 +142,25 @@ fn devices<'a>(stats: &Stats) -> impl Iterator<Item = Row<'a>> {
             ],
         )
     })
+}
+
+/// Where pixels get samples until they are good: how good they are.
+fn noise<'a>(stats: &Stats) -> Option<Row<'a>> {
+    let noise = stats.noise.as_ref()?;
+    let percent = |error: f64| format!("{:.2} %", 100.0 * error);
+    let pixels: f64 = stats.size.map(f64::from).iter().product();
+    let done = 1.0 - f64::from(noise.unfinished) / pixels;
+    Some(Row::Text(
+        vec![
+            dim("noise "),
+            bright(noise.estimated.map_or("–".to_owned(), percent)),
+            dim(&format!(" of {}", percent(noise.wanted.into()))),
+        ],
+        vec![
+            bright(format!("{:.1} %", (1000.0 * done).floor() / 10.0)),
+            plain(" of the pixels done"),
+        ],
+    ))
 }
 
 fn warnings<'a>(stats: &Stats) -> Vec<Row<'a>> {

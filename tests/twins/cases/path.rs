@@ -1,12 +1,26 @@
 //! Paths and where they stand in a wave.
 
+use std::array;
+
 use raysieve::path::{Span, dealt_pair, pixel_and_sample, rendered_pixel};
 
 use super::{Case, twin};
 use crate::inputs::Inputs;
 
+/// Pixels of a list.
+const LISTED: usize = 8;
+
 /// Pictures have at most 2³⁰ pixels.
 fn span(inputs: &mut Inputs) -> Span {
+    if inputs.one_of(&[true, false]) {
+        let pixel_count = 1 + inputs.draw::<u32>() % LISTED as u32;
+        return Span {
+            pixel_count,
+            first_pixel: inputs.draw::<u32>() % pixel_count,
+            listed: 1,
+            ..Span::default()
+        };
+    }
     let pixel_count = 1 + (inputs.draw::<u32>() >> 3);
     let skipped = inputs.draw::<u32>() >> 3;
     Span {
@@ -20,9 +34,9 @@ fn span(inputs: &mut Inputs) -> Span {
 
 /// A wave of some rows or samples, and one of its paths.
 fn tiled(inputs: &mut Inputs) -> (Span, u32) {
-    let width = 1 + inputs.draw::<u32>() % 64;
+    let width = 1 + inputs.draw::<u32>() % inputs.one_of(&[4, 64]);
     let width = inputs.one_of(&[width, 8 * width]);
-    let pixel_count = width * (1 + inputs.draw::<u32>() % 64);
+    let pixel_count = width * (1 + inputs.draw::<u32>() % inputs.one_of(&[2, 64]));
     let path_count = 1 + inputs.draw::<u32>() % (10 * pixel_count);
     let most_together = (path_count / pixel_count).checked_ilog2().unwrap_or(0);
     let span = Span {
@@ -32,6 +46,8 @@ fn tiled(inputs: &mut Inputs) -> (Span, u32) {
         path_count,
         tiled: inputs.one_of(&[0, 1, 1]),
         together: inputs.draw::<u32>() % (1 + most_together),
+        // Where there is no list of so many only the order is asked for.
+        listed: u32::from(pixel_count <= LISTED as u32 && inputs.one_of(&[true, false])),
         ..Span::default()
     };
     (span, inputs.draw::<u32>() % path_count)
@@ -40,12 +56,22 @@ fn tiled(inputs: &mut Inputs) -> (Span, u32) {
 pub(super) fn cases() -> Vec<Case> {
     vec![
         twin!(
-            ("path", "rendered_pixel", "rendered_pixel"),
+            (
+                "path",
+                "rendered_pixel",
+                "+[](Span span, calls::Several<u32, 8> list, u32 number) {
+                    return rendered_pixel(span, list.items, number);
+                }"
+            ),
             |inputs| {
                 let span = span(inputs);
-                (span, inputs.draw::<u32>() % span.pixel_count)
+                (
+                    span,
+                    array::from_fn(|_| inputs.draw()),
+                    inputs.draw::<u32>() % span.pixel_count,
+                )
             },
-            |span: Span, number: u32| rendered_pixel(&span, number)
+            |span: Span, list: [u32; LISTED], number: u32| rendered_pixel(&span, &list, number)
         ),
         twin!(
             ("path", "dealt_pair", "dealt_pair"),
@@ -53,7 +79,13 @@ pub(super) fn cases() -> Vec<Case> {
             |span: Span, path: u32| dealt_pair(&span, path)
         ),
         twin!(
-            ("path", "pixel_and_sample", "pixel_and_sample"),
+            (
+                "path",
+                "pixel_and_sample",
+                "+[](Span span, calls::Several<u32, 8> list, u32 path) {
+                    return pixel_and_sample(span, list.items, path);
+                }"
+            ),
             |inputs| {
                 let (span, path) = if inputs.one_of(&[true, false]) {
                     tiled(inputs)
@@ -70,10 +102,11 @@ pub(super) fn cases() -> Vec<Case> {
                         first_sample,
                         ..span
                     },
+                    array::from_fn(|_| inputs.draw()),
                     path,
                 )
             },
-            |span: Span, path: u32| pixel_and_sample(&span, path)
+            |span: Span, list: [u32; LISTED], path: u32| pixel_and_sample(&span, &list, path)
         ),
     ]
 }

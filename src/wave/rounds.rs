@@ -1,0 +1,152 @@
+//! What a wave keeps of pixels that get samples until they are good.
+
+use std::sync::{Arc, atomic::Ordering::Relaxed};
+
+use compaction::{
+    cuda::{Compiler, Kernel, download, overwrite, zeroed},
+    cudarc::driver::{CudaContext, CudaSlice, CudaStream},
+    select::{Select, Strategy, Workspace},
+};
+
+use super::{CudaWave, Wave};
+use crate::{
+    Error,
+    history::History,
+    ledger::Ledger,
+    stages::{JudgeArguments, TALLIED, judge_source},
+};
+
+/// The same in a GPU's memory, but for how many samples each pixel has; and what the stage `judge` needs.
+pub struct CudaRounds {
+    pub(crate) judge: Kernel<JudgeArguments>,
+    /// The film's sums when its pixels were judged last.
+    pub(crate) marks: CudaSlice<u64>,
+    pub(crate) histories: CudaSlice<History>,
+    /// By place on the list: 1 if the pixel stays.
+    pub(crate) flags: CudaSlice<u8>,
+    /// The next list.
+    pub(crate) left: CudaSlice<u32>,
+    /// Its length.
+    pub(crate) count: CudaSlice<u32>,
+    pub(crate) tally: CudaSlice<u64>,
+    /// Keeps the order, whatever the waves' sieve does: which pairs a stretch of a round has hangs on it.
+    pub(crate) select: Select,
+    pub(crate) workspace: Workspace,
+}
+
+impl CudaRounds {
+    fn new(
+        compiler: &Compiler,
+        context: &Arc<CudaContext>,
+        stream: &Arc<CudaStream>,
+        pixel_count: usize,
+        listed: usize,
+    ) -> Result<CudaRounds, Error> {
+        let strategy = Strategy::LookBack;
+        Ok(CudaRounds {
+            judge: compiler.load(context, &judge_source())?.kernel("judge")?,
+            marks: zeroed(stream, 3 * pixel_count)?,
+            histories: zeroed(stream, pixel_count)?,
+            flags: zeroed(stream, listed)?,
+            left: zeroed(stream, listed)?,
+            count: zeroed(stream, 1)?,
+            tally: zeroed(stream, TALLIED)?,
+            select: Select::new(compiler, context, strategy)?,
+            workspace: Workspace::for_strategy(stream, strategy, listed)?,
+        })
+    }
+}
+
+impl CudaWave {
+    /// The pixels on this list get samples until they are good, and each has what the ledger says, or none yet.
+    pub(crate) fn begin_rounds(
+        &mut self,
+        list: &[u32],
+        ledger: Option<&Ledger>,
+    ) -> Result<(), Error> {
+        let pixel_count = self.camera.pixel_count() as usize;
+        let fits = |rounds: &CudaRounds| {
+            rounds.histories.len() == pixel_count && rounds.left.len() == list.len()
+        };
+        let stream = self.stream.clone();
+        if !self.rounds.as_ref().is_some_and(fits) {
+            self.forget_graphs();
+            self.rounds = None;
+            let (compiler, context) = (&self.compiler, &self.context);
+            let rounds = CudaRounds::new(compiler, context, &stream, pixel_count, list.len())?;
+            self.rounds = Some(rounds);
+            self.taken = zeroed(&stream, pixel_count)?;
+            self.list = zeroed(&stream, list.len())?;
+        }
+        overwrite(&stream, list, &mut self.list)?;
+        let Some(rounds) = &mut self.rounds else {
+            return Ok(());
+        };
+        if let Some(ledger) = ledger {
+            overwrite(&stream, &ledger.taken, &mut self.taken)?;
+            overwrite(&stream, &ledger.marks, &mut rounds.marks)?;
+            overwrite(&stream, &ledger.histories, &mut rounds.histories)?;
+            return Ok(());
+        }
+        stream
+            .memset_zeros(&mut self.taken)
+            .and_then(|()| stream.memset_zeros(&mut rounds.marks))
+            .and_then(|()| stream.memset_zeros(&mut rounds.histories))
+            .map_err(compaction::Error::driver(
+                "clear what is known of the pixels",
+            ))?;
+        Ok(())
+    }
+
+    fn end_rounds(&mut self) -> Result<(), Error> {
+        if self.rounds.take().is_some() {
+            self.forget_graphs();
+            self.taken = zeroed(&self.stream, 1)?;
+            self.list = zeroed(&self.stream, 1)?;
+        }
+        Ok(())
+    }
+
+    fn ledger(&self) -> Result<Option<Ledger>, Error> {
+        let Some(rounds) = &self.rounds else {
+            return Ok(None);
+        };
+        Ok(Some(Ledger {
+            taken: download(&self.stream, &self.taken)?,
+            marks: download(&self.stream, &rounds.marks)?,
+            histories: download(&self.stream, &rounds.histories)?,
+        }))
+    }
+}
+
+impl Wave {
+    /// Every pixel gets all samples from now on, on another film.
+    pub(crate) fn end_rounds(&mut self) -> Result<(), Error> {
+        match self {
+            Wave::Cpu(cpu) => {
+                cpu.list = Arc::default();
+                cpu.ledger = None;
+            }
+            Wave::Cuda(cuda) => cuda.end_rounds()?,
+        }
+        Ok(())
+    }
+
+    /// What is known of the pixels, by the wave that judges them, if they get samples until they are good. Waits for all
+    /// waves under way.
+    pub(crate) fn ledger(&self) -> Result<Option<Ledger>, Error> {
+        match self {
+            Wave::Cpu(cpu) => Ok(cpu.ledger.as_deref().map(|ledger| Ledger {
+                taken: cpu
+                    .film
+                    .taken()
+                    .unwrap_or_default()
+                    .iter()
+                    .map(|taken| taken.load(Relaxed))
+                    .collect(),
+                ..ledger.clone()
+            })),
+            Wave::Cuda(cuda) => cuda.ledger(),
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! Where pixels get samples until they are good, too: which ones they get depends on these alone.
+
+use std::time::Duration;
+
+use compaction::select::Strategy;
+use raysieve::{
+    part::{Packing, Part},
+    renderer::{BackendChoice, Renderer, Settings},
+    scene::Scene,
+    stats::Stats,
+};
+
+use crate::{
+    assert_equal,
+    common::{garden, load, on_cpu, sized, start, veiled_garden},
+    harness::Gpu,
+};
+
+/// Some pixels are good early, some after a while, some never.
+const NOISE: f32 = 0.12;
+
+fn scenes() -> [Scene; 2] {
+    [
+        sized(load("scenes/cornell.ron"), 24, 16, 144),
+        sized(garden(), 20, 16, 100),
+    ]
+}
+
+fn to_noise(scene: &Scene, settings: &Settings) -> Renderer {
+    let mut renderer = start(scene, settings);
+    renderer.set_noise(Some(NOISE)).unwrap();
+    renderer
+}
+
+fn finished(renderer: &mut Renderer) -> Stats {
+    while renderer.advance().unwrap() {}
+    renderer.finish().unwrap()
+}
+
+/// The same film, by the same samples, and the same is known of all pixels.
+fn assert_same(got: &Stats, expected: &Stats, case: &str) {
+    assert_equal(got, expected, case);
+    assert_eq!(got.noise, expected.noise, "{}, {case}", expected.scene);
+}
+
+fn expected_of(scene: &Scene) -> Stats {
+    let expected = finished(&mut to_noise(scene, &on_cpu()));
+    let noise = expected.noise.as_ref().unwrap();
+    let pixels = scene.size.0 * scene.size.1;
+    assert!(expected.spp < noise.most_samples, "{noise:?}");
+    assert!((1..pixels).contains(&noise.unfinished), "{noise:?}");
+    expected
+}
+
+/// All strategies, sizes of a wave, and whole paths.
+fn agrees(scene: &Scene, settings: &Settings, wave_sizes: &[Option<u32>]) {
+    let expected = expected_of(scene);
+    let (sizes, strategies) = (wave_sizes.iter().cycle(), Strategy::ALL.iter().cycle());
+    let cases = Strategy::ALL.len().max(wave_sizes.len());
+    for (&wave_size, &strategy) in sizes.zip(strategies).take(cases) {
+        let settings = Settings {
+            strategy,
+            wave_size,
+            ..settings.clone()
+        };
+        let case = format!("{settings:?}");
+        let mut renderer = to_noise(scene, &settings);
+        assert_same(&finished(&mut renderer), &expected, &case);
+    }
+    let mut renderer = to_noise(scene, settings);
+    renderer.set_megakernel().unwrap();
+    assert_same(&finished(&mut renderer), &expected, "whole paths");
+    // To all samples, and back again.
+    renderer.set_noise(None).unwrap();
+    let all = finished(&mut renderer);
+    assert_eq!((all.spp, &all.noise), (scene.spp, &None));
+    renderer.set_noise(Some(NOISE)).unwrap();
+    renderer.set_size(scene.size.0 + 3, 5).unwrap();
+    renderer.advance().unwrap();
+    renderer.set_size(scene.size.0, scene.size.1).unwrap();
+    assert_same(&finished(&mut renderer), &expected, "back again");
+}
+
+pub(crate) fn settings_do_not_matter() {
+    for scene in scenes() {
+        for threads in [1, 3] {
+            let settings = Settings {
+                threads: Some(threads),
+                ..on_cpu()
+            };
+            agrees(&scene, &settings, &[Some(7), Some(1000), None]);
+        }
+    }
+}
+
+pub(crate) fn has_the_cpus_film(_: &Gpu) {
+    let on_cuda = Settings {
+        backend: BackendChoice::Cuda(0),
+        ..Settings::default()
+    };
+    let veiled = sized(veiled_garden(), 12, 8, 80);
+    for scene in scenes().into_iter().chain([veiled]) {
+        agrees(&scene, &on_cuda, &[Some(333), None, Some(5000)]);
+    }
+    resumes_on(&[on_cuda, on_cpu()]);
+}
+
+/// Cut short over and over, in the middle of rounds, and through a file: to the bits of one go.
+pub(crate) fn resumes() {
+    resumes_on(&[on_cpu()]);
+}
+
+fn resumes_on(machines: &[Settings]) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("part.exr");
+    let scene = &scenes()[0];
+    let expected = expected_of(scene);
+    let mut left: Option<Part> = None;
+    let (mut cuts, mut within) = (0, 0);
+    for settings in machines.iter().cycle() {
+        let settings = Settings {
+            // Not one round, and no whole samples of one.
+            wave_size: Some(1999 + cuts),
+            threads: Some(1),
+            ..settings.clone()
+        };
+        let mut renderer = to_noise(scene, &settings);
+        if let Some(part) = &left {
+            renderer.resume(part).unwrap();
+        }
+        let goes_on = renderer.advance_for(Duration::ZERO).unwrap()
+            && renderer.advance_for(Duration::from_millis(2)).unwrap();
+        let counts = renderer.sample_counts().unwrap();
+        let part = renderer.part().unwrap();
+        let stats = &part.claim.stats;
+        let noise = stats.noise.as_ref().unwrap();
+        let taken: u64 = counts.iter().map(|&count| u64::from(count)).sum();
+        assert_eq!(taken, stats.paths);
+        assert_eq!(counts.iter().max(), Some(&noise.most_samples));
+        assert_eq!(counts.iter().min(), Some(&stats.spp));
+        within += u32::from(noise.most_samples % 16 != 0);
+        if !goes_on {
+            assert_same(stats, &expected, &format!("{cuts} cuts"));
+            assert_eq!(renderer.progress(), 1.0);
+            break;
+        }
+        assert!(renderer.progress() < 1.0);
+        cuts += 1;
+        part.write(&path, Packing::Fast).unwrap();
+        let read = Part::read(&path).unwrap();
+        assert_eq!(read.exposed, part.exposed);
+        assert_eq!(read.ledger, part.ledger);
+        assert_eq!(read.picture(), renderer.picture().unwrap());
+        left = Some(read);
+    }
+    assert!(cuts > 2 && within > 0, "{cuts} cuts, {within} in a round");
+}
+
+/// With more samples a render that had too few for some pixels goes on to what it would have been.
+pub(crate) fn more_samples_go_on() {
+    let few = &scenes()[0];
+    let more = Scene {
+        spp: 300,
+        ..few.clone()
+    };
+    let expected = expected_of(&more);
+    for spp in [128, few.spp, 15] {
+        let few = Scene { spp, ..few.clone() };
+        let mut renderer = to_noise(&few, &on_cpu());
+        finished(&mut renderer);
+        let part = renderer.part().unwrap();
+        let mut renderer = to_noise(&more, &on_cpu());
+        renderer.resume(&part).unwrap();
+        assert_same(&finished(&mut renderer), &expected, &format!("from {spp}"));
+    }
+    // But not with fewer.
+    let mut renderer = to_noise(&more, &on_cpu());
+    finished(&mut renderer);
+    let part = renderer.part().unwrap();
+    let refused = to_noise(few, &on_cpu()).resume(&part).unwrap_err();
+    assert!(
+        refused
+            .to_string()
+            .contains("has pixels with 300 samples, more than 144"),
+        "{refused}"
+    );
+}
