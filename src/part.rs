@@ -51,6 +51,7 @@
 //! # Ok::<(), raysieve::Error>(())
 //! ```
 
+mod channels;
 mod file;
 mod samples;
 mod verify;

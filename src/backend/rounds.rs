@@ -1,0 +1,91 @@
+//! Pixels that get samples until they are good.
+
+use std::sync::Arc;
+
+use super::{Backend, Engine, Waves, lock};
+use crate::{
+    Error,
+    history::Round,
+    ledger::Ledger,
+    stages::{Verdict, judge},
+    wave::Wave,
+};
+
+impl Backend {
+    /// Gives samples to the pixels on this list until they are good, on the film as it is; `ledger` is what is known of all
+    /// pixels, nothing if it is not given.
+    pub(crate) fn begin_rounds(
+        &mut self,
+        list: &[u32],
+        ledger: Option<&Ledger>,
+    ) -> Result<(), Error> {
+        match &mut self.engine {
+            Engine::Waves(waves) => waves.begin_rounds(list, ledger),
+            Engine::Gpus(_) => Err(Error::Setting {
+                setting: "noise".to_owned(),
+                problem:
+                    "pixels are judged on one GPU; name one, such as cuda:0, or leave out --noise"
+                        .to_owned(),
+            }),
+        }
+    }
+
+    /// Gives all samples to every pixel again.
+    pub(crate) fn end_rounds(&mut self) -> Result<(), Error> {
+        self.each(|wave| wave.end_rounds())
+    }
+
+    /// Judges the first `listed` pixels of the list, which had this round, and keeps those on it that need more.
+    pub(crate) fn judge(&mut self, round: &Round, listed: u32) -> Result<Verdict, Error> {
+        match &mut self.engine {
+            Engine::Waves(waves) => waves.judge(round, listed),
+            Engine::Gpus(_) => Ok(Verdict::default()),
+        }
+    }
+
+    /// What is known of all pixels, if they get samples until they are good.
+    pub(crate) fn ledger(&mut self) -> Result<Option<Ledger>, Error> {
+        match &mut self.engine {
+            Engine::Waves(waves) => lock(&waves.waves[0]).ledger(),
+            Engine::Gpus(_) => Ok(None),
+        }
+    }
+}
+
+impl Waves {
+    fn begin_rounds(&mut self, list: &[u32], ledger: Option<&Ledger>) -> Result<(), Error> {
+        let list: Arc<[u32]> = list.into();
+        for (number, wave) in self.waves.iter().enumerate() {
+            match &mut *lock(wave) {
+                Wave::Cpu(cpu) => {
+                    cpu.list = list.clone();
+                    if number == 0 {
+                        let known = ledger.cloned();
+                        let ledger = known.unwrap_or_else(|| Ledger::new(cpu.camera.pixel_count()));
+                        cpu.film.count_from(ledger.taken.iter().copied());
+                        cpu.ledger = Some(Box::new(ledger));
+                    }
+                }
+                Wave::Cuda(cuda) => cuda.begin_rounds(&list, ledger)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// The first wave judges, for all of them.
+    fn judge(&mut self, round: &Round, listed: u32) -> Result<Verdict, Error> {
+        let judged = self
+            .pool
+            .install(|| judge(&mut lock(&self.waves[0]), round, listed))?;
+        let list = match &*lock(&self.waves[0]) {
+            Wave::Cpu(cpu) => cpu.list.clone(),
+            Wave::Cuda(_) => return Ok(judged),
+        };
+        for wave in &self.waves[1..] {
+            if let Wave::Cpu(cpu) = &mut *lock(wave) {
+                cpu.list = list.clone();
+            }
+        }
+        Ok(judged)
+    }
+}
