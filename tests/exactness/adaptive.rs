@@ -143,7 +143,7 @@ fn resumes_on(machines: &[Settings]) {
         assert_eq!(taken, stats.paths);
         assert_eq!(counts.iter().max(), Some(&noise.most_samples));
         assert_eq!(counts.iter().min(), Some(&stats.spp));
-        within += u32::from(noise.most_samples % 16 != 0);
+        within += u32::from(!noise.most_samples.is_multiple_of(16));
         if !goes_on {
             assert_same(stats, &expected, &format!("{cuts} cuts"));
             assert_eq!(renderer.progress(), 1.0);
