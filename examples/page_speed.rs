@@ -27,6 +27,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         .get(1)
         .map_or(Ok(10.0), |seconds| seconds.parse())?;
     let stream = TcpStream::connect(address)?;
+    // As browsers do: what a hand asks for does not wait for the answer to what was shown.
+    stream.set_nodelay(true)?;
     let (mut page, _) = tungstenite::client(format!("ws://{address}/live"), stream)?;
 
     picture(&mut page)?;
@@ -57,22 +59,25 @@ fn main() -> Result<(), Box<dyn Error>> {
         while picture(&mut page)?.is_some() {}
         let begun = Instant::now();
         page.send(Message::text(r#"{"turn":[0.01,0]}"#))?;
-        if picture(&mut page)?.is_some() {
-            answers.push(begun.elapsed());
+        if let Some(bytes) = picture(&mut page)? {
+            answers.push((begun.elapsed(), bytes));
         }
     }
     page.send(Message::text(r#"{"act":"pause"}"#))?;
     answers.sort();
     let milliseconds = |part: usize| {
         let answer = answers.get(part * answers.len().saturating_sub(1) / 4);
-        answer.map_or(f64::NAN, |answer| answer.as_secs_f64() * 1e3)
+        answer.map_or(f64::NAN, |(answer, _)| answer.as_secs_f64() * 1e3)
     };
+    let bytes: usize = answers.iter().map(|&(_, bytes)| bytes).sum();
     println!(
-        "from a motion to its picture {:.1} ms in the median, half of all within {:.1} to {:.1} ms ({} of {MOTIONS} answered)",
+        "from a motion to its picture {:.1} ms in the median, half of all within {:.1} to {:.1} ms ({} of {MOTIONS} answered, \
+         {} kB each in the mean)",
         milliseconds(2),
         milliseconds(1),
         milliseconds(3),
-        answers.len()
+        answers.len(),
+        bytes / answers.len().max(1) / 1000
     );
     Ok(())
 }
