@@ -19,6 +19,16 @@ pub const SHADE: &str = "#cc79a7";
 /// See [`INTERSECT`].
 pub const SHADOW: &str = "#8c8c8c";
 
+/// The lines of one path over the picture: where it went, its last ray that met nothing, rays towards lights, and those of
+/// them that something blocked.
+pub const PATH: &str = "#ffd56e";
+/// See [`PATH`].
+pub const MISSED: &str = "#98a1ae";
+/// See [`PATH`].
+pub const LIGHT: &str = "#56b4e9";
+/// See [`PATH`].
+pub const BLOCKED: &str = "#d55e00";
+
 /// Of what is read first, and of the rest.
 const TEXT: &str = "#cdd3db";
 const FAINT_TEXT: &str = "#8e97a4";

@@ -1,6 +1,7 @@
 //! The command line: what may be asked for, checked before any work.
 
 mod farm;
+mod values;
 
 use std::{
     ops::Range,
@@ -10,7 +11,6 @@ use std::{
 
 use clap::{
     ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand,
-    builder::{PathBufValueParser, PossibleValuesParser, TypedValueParser},
     error::{ContextKind, ContextValue, ErrorKind},
     parser::ValueSource,
 };
@@ -18,17 +18,22 @@ use compaction::select::Strategy;
 use raysieve::{
     Error,
     layers::Layer,
-    live,
+    live::{self, ViewOptions},
     output::{self, Look, PictureFormat},
     part::{Place, Samples},
     renderer::{BackendChoice, Partition, Renderer, Settings},
-    scene::Scene,
+    scene::{Changes, Scene},
     serve::Address,
+    sight::Sight,
     tone::Tone,
-    window::WindowOptions,
 };
 
 pub(crate) use self::farm::{Engine, Farm};
+use self::values::{
+    bench_path, chart_path, clamp, duration, exposure, method, noise, part_path, partition,
+    percentage, picture_path, pixel, sample_range, scene_hash, scene_path, sight, size, stats_path,
+    strategy, tone, track_path, whole_range,
+};
 use crate::headless::{reading, telling};
 
 /// Renders a scene by wavefront path tracing, live in a window or into a picture.
@@ -94,6 +99,11 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "ADDR", num_args = 0..=1, default_missing_value = "0",
         conflicts_with_all = ["samples", "checkpoint", "layers"], help_heading = "Output")]
     pub(crate) serve: Option<Address>,
+
+    /// Show something else than the light, in false colours, in the window, on the page or as a PNG
+    #[arg(long = "view", value_name = "VIEW", value_parser = sight(), default_value = Sight::default().name(),
+        help_heading = "Output")]
+    sight: Sight,
 
     /// Picture to write: .png (8-bit sRGB) or .exr (linear 32-bit float); implies --headless [default: ./SCENE.png]
     #[arg(short, long, value_name = "FILE", value_parser = picture_path(), help_heading = "Output")]
@@ -293,13 +303,19 @@ impl SceneArguments {
     /// The scene, with what is said here otherwise, and so many samples.
     fn load(&self, path: &Path, spp: Option<u32>) -> Result<Scene, Error> {
         let mut scene = reading(path, || Scene::load(path))?;
-        scene.set_size(self.size.unwrap_or(scene.size));
-        scene.spp = spp.unwrap_or(scene.spp);
-        scene.max_bounces = self.max_bounces.unwrap_or(scene.max_bounces);
-        scene.seed = self.seed.unwrap_or(scene.seed);
-        scene.clamp_indirect = self.clamp_indirect.or(scene.clamp_indirect);
-        scene.check_settings()?;
+        scene.change(&self.changes(spp))?;
         Ok(scene)
+    }
+
+    /// What is said here, and so many samples.
+    fn changes(&self, spp: Option<u32>) -> Changes {
+        Changes {
+            size: self.size,
+            spp,
+            max_bounces: self.max_bounces,
+            clamp_indirect: self.clamp_indirect,
+            seed: self.seed,
+        }
     }
 }
 
@@ -629,6 +645,14 @@ impl Arguments {
                         output.display()
                     )));
                 }
+                if self.sight != Sight::Light
+                    && PictureFormat::of(output) == Some(PictureFormat::Exr)
+                {
+                    return Err(Error::Usage(format!(
+                        "--view is for a .png, and {} holds the light as it is; leave it out or name a .png",
+                        output.display()
+                    )));
+                }
                 Ok(())
             }
             (Some(Command::Farm(farm)), _) => farm.check(),
@@ -682,11 +706,16 @@ impl Arguments {
     }
 
     /// How a window begins, or a page.
-    pub(crate) fn window_options(&self, look: Look) -> WindowOptions {
-        WindowOptions {
+    pub(crate) fn view_options(&self, look: Look) -> ViewOptions {
+        ViewOptions {
             look,
+            sight: self.sight,
             strategy: self.machine.compaction,
             keep_size: self.settings.size.is_some(),
+            changes: self.settings.changes(self.spp),
+            noise: self.noise,
+            // Who wants one scene alone wants no other.
+            watches: self.scene_hash.is_none(),
         }
     }
 
@@ -712,6 +741,7 @@ impl Arguments {
             picture: self.output.clone().unwrap_or_else(named_by_scene),
             stats: self.stats.clone(),
             look: self.look.look(Look::default()),
+            sight: self.sight,
         }
     }
 }
@@ -729,6 +759,7 @@ impl Merge {
             picture: self.output.clone(),
             stats: self.stats.clone(),
             look: self.look.look(Look::default()),
+            sight: Sight::Light,
         }
     }
 }
@@ -808,6 +839,7 @@ pub(crate) struct Outputs {
     pub(crate) picture: PathBuf,
     pub(crate) stats: Option<PathBuf>,
     pub(crate) look: Look,
+    pub(crate) sight: Sight,
 }
 
 impl Outputs {
@@ -827,6 +859,8 @@ fn keys_of_the_window() -> String {
     for (key, action) in live::controls() {
         text.push_str(&format!("\n  {key:<16}{action}"));
     }
+    text.push_str("\n\nKept for the next window, where the platform keeps settings ($XDG_CONFIG_HOME/raysieve/window.ron):");
+    text.push_str("\n  how much of the statistics is shown, and the size that a window was given");
     text
 }
 
@@ -861,194 +895,4 @@ fn one_line(message: &str) -> String {
         line.push_str(part.strip_prefix("tip: ").unwrap_or(part));
     }
     line + "; see raysieve --help"
-}
-
-/// A path, in any encoding, that ends as it should.
-fn path_ending(
-    good: fn(&Path) -> bool,
-    otherwise: &'static str,
-) -> impl TypedValueParser<Value = PathBuf> {
-    PathBufValueParser::new().try_map(move |path| {
-        if good(&path) {
-            Ok(path)
-        } else {
-            Err(otherwise)
-        }
-    })
-}
-
-fn ends_with(path: &Path, ending: &str) -> bool {
-    path.extension()
-        .is_some_and(|found| found.eq_ignore_ascii_case(ending))
-}
-
-fn scene_path() -> impl TypedValueParser<Value = PathBuf> {
-    path_ending(
-        Scene::is_named,
-        "a scene is a .ron file, or a model: .glb, .gltf, .obj or .ply",
-    )
-}
-
-fn picture_path() -> impl TypedValueParser<Value = PathBuf> {
-    path_ending(
-        |path| PictureFormat::of(path).is_some(),
-        "a picture is a .png or an .exr file",
-    )
-}
-
-fn part_path() -> impl TypedValueParser<Value = PathBuf> {
-    path_ending(
-        |path| PictureFormat::of(path) == Some(PictureFormat::Exr),
-        "an .exr file is expected: no other holds the film",
-    )
-}
-
-fn bench_path() -> impl TypedValueParser<Value = PathBuf> {
-    path_ending(
-        |path| ends_with(path, "json"),
-        "what was measured is a .json file",
-    )
-}
-
-fn chart_path() -> impl TypedValueParser<Value = PathBuf> {
-    path_ending(|path| ends_with(path, "svg"), "a chart is an .svg file")
-}
-
-fn track_path() -> impl TypedValueParser<Value = PathBuf> {
-    path_ending(|path| ends_with(path, "json"), "a path is a .json file")
-}
-
-fn stats_path() -> impl TypedValueParser<Value = PathBuf> {
-    path_ending(
-        |path| ends_with(path, "json"),
-        "statistics are a .json file",
-    )
-}
-
-fn size(text: &str) -> Result<(u32, u32), String> {
-    let sides = text
-        .split_once('x')
-        .and_then(|(width, height)| Some((width.parse().ok()?, height.parse().ok()?)));
-    match sides {
-        Some((0, _) | (_, 0)) => Err("a picture has at least one pixel a side".to_owned()),
-        Some(sides) => Ok(sides),
-        None => Err("width and height in pixels are expected, such as 1920x1080".to_owned()),
-    }
-}
-
-fn strategy() -> impl TypedValueParser<Value = Strategy> {
-    let names = Strategy::ALL.iter().map(|strategy| strategy.name());
-    PossibleValuesParser::new(names).try_map(|name| name.parse::<Strategy>())
-}
-
-fn method() -> impl TypedValueParser<Value = Method> {
-    let names = Method::all().map(Method::name).collect::<Vec<_>>();
-    PossibleValuesParser::new(names).try_map(|name| {
-        let named = Method::all().find(|method| method.name() == name);
-        named.ok_or("no such strategy")
-    })
-}
-
-fn partition() -> impl TypedValueParser<Value = Partition> {
-    let names = Partition::ALL.map(Partition::name);
-    PossibleValuesParser::new(names).try_map(|name| {
-        let named = Partition::ALL.into_iter().find(|one| one.name() == name);
-        named.ok_or("no such order")
-    })
-}
-
-fn tone() -> impl TypedValueParser<Value = Tone> {
-    let names = Tone::ALL.map(Tone::name);
-    PossibleValuesParser::new(names).try_map(|name| {
-        let named = Tone::ALL.into_iter().find(|tone| tone.name() == name);
-        named.ok_or("no such curve")
-    })
-}
-
-fn pixel(text: &str) -> Result<(u32, u32), String> {
-    let pixel = text
-        .split_once(',')
-        .and_then(|(column, row)| Some((column.trim().parse().ok()?, row.trim().parse().ok()?)));
-    pixel.ok_or_else(|| {
-        "column and row from the upper left are expected, such as 256,300".to_owned()
-    })
-}
-
-fn sample_range(text: &str) -> Result<SampleRange, String> {
-    let place = |text: &str| match text {
-        "" => Some(None),
-        text => text.parse().ok().map(Some),
-    };
-    let range = text
-        .split_once("..")
-        .and_then(|(start, end)| Some((place(start)?, place(end)?)));
-    match range {
-        Some((start, end)) => Ok(SampleRange { start, end }),
-        None => Err("two numbers of samples are expected, such as 0..16".to_owned()),
-    }
-}
-
-fn whole_range(text: &str) -> Result<Range<Place>, String> {
-    match sample_range(text)? {
-        SampleRange {
-            start: Some(start),
-            end: Some(end),
-        } => Ok(start..end),
-        _ => Err("both ends are expected, such as 0..16".to_owned()),
-    }
-}
-
-fn scene_hash(text: &str) -> Result<String, String> {
-    let is_hash = text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-    if is_hash {
-        Ok(text.to_ascii_lowercase())
-    } else {
-        Err("32 hexadecimal digits are expected, the scene_hash of an .exr".to_owned())
-    }
-}
-
-fn percentage(text: &str) -> Result<f64, String> {
-    let percent = text
-        .strip_suffix('%')
-        .and_then(|text| text.parse::<f64>().ok());
-    percent
-        .filter(|percent| *percent > 0.0 && *percent <= 100.0)
-        .map(|percent| percent / 100.0)
-        .ok_or_else(|| "a part above 0% and up to 100% is expected, such as 10%".to_owned())
-}
-
-fn duration(text: &str) -> Result<Duration, String> {
-    let units = [("ms", 1e-3), ("s", 1.0), ("m", 60.0), ("h", 3600.0)];
-    let of_unit = |(unit, seconds): (&str, f64)| {
-        Some(text.strip_suffix(unit)?.parse::<f64>().ok()? * seconds)
-    };
-    let seconds = units.into_iter().find_map(of_unit);
-    // As a number may be written: also "inf", "nan" and "-0".
-    let duration = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    duration
-        .filter(|duration| *duration <= MAX_DURATION)
-        .ok_or_else(|| "a time up to a year is expected, such as 30s, 5m or 2h".to_owned())
-}
-
-const MAX_DURATION: Duration = Duration::from_secs(365 * 24 * 3600);
-
-fn noise(text: &str) -> Result<f32, String> {
-    match text.parse() {
-        Ok(error) if (1e-4..=1.0).contains(&error) => Ok(error),
-        _ => Err("a relative error from 0.0001 to 1 is expected, such as 0.01".to_owned()),
-    }
-}
-
-fn clamp(text: &str) -> Result<f32, String> {
-    match text.parse() {
-        Ok(most) if (1e-6..=1e6).contains(&most) => Ok(most),
-        _ => Err("a radiance from 1e-6 to 1e6 is expected".to_owned()),
-    }
-}
-
-fn exposure(text: &str) -> Result<f32, String> {
-    match text.parse() {
-        Ok(stops) if (-32.0..=32.0).contains(&stops) => Ok(stops),
-        _ => Err("a number of stops from -32 to 32 is expected".to_owned()),
-    }
 }

@@ -20,13 +20,14 @@ use raysieve::{
     Error,
     checkpoint::Checkpoint,
     layers::{Layer, Layers},
+    live::ViewOptions,
     output::{self, PictureFormat},
     part::Part,
     renderer::Renderer,
     scene::Scene,
     serve::Server,
+    sight::{Sight, Sighting},
     stats::Stats,
-    window::WindowOptions,
 };
 
 use crate::{Ending, cli::Outputs, note, progress::Progress, say, table};
@@ -70,7 +71,7 @@ pub(crate) fn render(
         keeper.write(&mut renderer, &progress, "");
     }
     if done {
-        let stats = finish(&mut renderer, outputs, &layers)?;
+        let stats = finish(&mut renderer, scene, outputs, &layers)?;
         if let Some(noise) = stats.noise.filter(|noise| noise.unfinished > 0) {
             note(&format!(
                 "raysieve: {} pixels have {spp} samples and are not good enough yet; a larger --spp lets them go on",
@@ -94,7 +95,7 @@ pub(crate) fn render(
         ));
         return Ok(Ending::Interrupted);
     }
-    let stats = finish(&mut renderer, outputs, &layers)?;
+    let stats = finish(&mut renderer, scene, outputs, &layers)?;
     let pixels = stats.size.map(u64::from).iter().product::<u64>();
     let begun = if stats.noise.is_none() && stats.paths > u64::from(stats.spp) * pixels {
         ", some pixels one more"
@@ -141,14 +142,14 @@ pub(crate) fn serve(
     server: Server,
     renderer: Renderer,
     scene: &Arc<Scene>,
-    options: WindowOptions,
+    options: ViewOptions,
     writes_picture: bool,
     outputs: &Outputs,
 ) -> Result<Ending, Error> {
     let stopper = server.stopper();
     on_signal(move || stopper.stop())?;
     note(&format!("page: {}", server.url()));
-    let mut renderer = server.run(renderer, scene, options.strategy, options.look)?;
+    let (mut renderer, scene) = server.run(renderer, scene, options)?;
     if !writes_picture {
         return report(&mut renderer, outputs).map(|_| Ending::Done);
     }
@@ -158,7 +159,7 @@ pub(crate) fn serve(
         renderer.set_size(width, height)?;
     }
     while renderer.stats().spp == 0 && renderer.advance()? {}
-    let stats = finish(&mut renderer, outputs, &Layers::trace(scene, &[])?)?;
+    let stats = finish(&mut renderer, &scene, outputs, &Layers::trace(&scene, &[])?)?;
     if stats.spp < scene.spp && stats.noise.is_none() {
         note(&format!(
             "{} has {} of {} samples a pixel",
@@ -234,16 +235,36 @@ impl Keeper {
 }
 
 /// Writes the files and prints the table.
-fn finish(renderer: &mut Renderer, outputs: &Outputs, layers: &Layers) -> Result<Stats, Error> {
+fn finish(
+    renderer: &mut Renderer,
+    scene: &Scene,
+    outputs: &Outputs,
+    layers: &Layers,
+) -> Result<Stats, Error> {
+    let counts = match outputs.sight {
+        Sight::Samples => renderer.sample_counts()?,
+        _ => Vec::new(),
+    };
     let part = renderer.part()?;
-    write_files(&part, outputs, layers)?;
+    let samples = part.claim.samples.of_every_pixel();
+    let sighting = Sighting::measure(scene, outputs.sight, samples, &counts)?;
+    write_files(&part, outputs, layers, sighting.as_ref())?;
     Ok(part.claim.stats)
 }
 
 /// Writes the files and prints the table, the table even if a file cannot be written.
-pub(crate) fn write_files(part: &Part, outputs: &Outputs, layers: &Layers) -> Result<(), Error> {
+pub(crate) fn write_files(
+    part: &Part,
+    outputs: &Outputs,
+    layers: &Layers,
+    sighting: Option<&Sighting>,
+) -> Result<(), Error> {
     let stats = &part.claim.stats;
-    let picture_written = output::write_picture(&outputs.picture, part, outputs.look, layers);
+    let (picture, look) = (&outputs.picture, outputs.look);
+    let picture_written = match sighting {
+        Some(sighting) => output::write_sighting(picture, sighting, stats, look),
+        None => output::write_picture(picture, part, look, layers),
+    };
     let stats_written = write_stats(stats, outputs);
     say(&table::of(stats))?;
     picture_written?;

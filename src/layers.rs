@@ -5,7 +5,7 @@
 
 use std::str::FromStr;
 
-use glam::DVec3;
+use glam::{DVec3, Vec3};
 use rayon::prelude::*;
 
 use crate::{
@@ -14,7 +14,7 @@ use crate::{
     instance::NO_INSTANCE,
     math::dot,
     opacity::{PATH_RAY, nearest_veiled, veil_key},
-    path::{NO_PRIMITIVE, Span, pixel_and_sample},
+    path::{Hit, NO_PRIMITIVE, Ray, Span, pixel_and_sample},
     sampler::sampler,
     scene::Scene,
     stages::first_ray,
@@ -146,21 +146,13 @@ fn features(world: &World, camera: &Camera, span: &Span, pixel: u32) -> Features
             }
             None => bvh::nearest_placed(&world.placed_scene(), &ray, NO_INSTANCE),
         };
-        let hit = found.hit;
-        if hit.primitive == NO_PRIMITIVE {
-            continue;
+        let seen = first_seen(world, camera, &ray, &found.hit, found.instance);
+        if let Some(seen) = seen {
+            hits += 1;
+            albedo += seen.albedo.as_dvec3();
+            normal += seen.normal.as_dvec3();
+            depth += seen.depth;
         }
-        let (surface, material) = world.seen(&ray, &hit, found.instance);
-        let facing = if dot(surface.normal, ray.direction) > 0.0 {
-            -1.0
-        } else {
-            1.0
-        };
-        hits += 1;
-        albedo += material.color.as_dvec3();
-        normal += (surface.shading * facing).as_dvec3();
-        let along = dot(ray.direction, camera.forward);
-        depth += f64::from(hit.distance) * f64::from(along);
     }
     let mean = |sum: DVec3| (sum / f64::from(SAMPLES)).as_vec3().to_array();
     Features {
@@ -168,4 +160,38 @@ fn features(world: &World, camera: &Camera, span: &Span, pixel: u32) -> Features
         normal: mean(normal),
         depth: (depth / f64::from(hits.max(1))) as f32,
     }
+}
+
+/// What a camera's ray hit.
+pub(crate) struct FirstSeen {
+    pub(crate) albedo: Vec3,
+    /// Shading normal, on the camera's side.
+    pub(crate) normal: Vec3,
+    /// Metres along the view.
+    pub(crate) depth: f64,
+}
+
+/// What a camera's ray hit, if it did.
+pub(crate) fn first_seen(
+    world: &World,
+    camera: &Camera,
+    ray: &Ray,
+    hit: &Hit,
+    instance: u32,
+) -> Option<FirstSeen> {
+    if hit.primitive == NO_PRIMITIVE {
+        return None;
+    }
+    let (surface, material) = world.seen(ray, hit, instance);
+    let facing = if dot(surface.normal, ray.direction) > 0.0 {
+        -1.0
+    } else {
+        1.0
+    };
+    let along = dot(ray.direction, camera.forward);
+    Some(FirstSeen {
+        albedo: material.color,
+        normal: surface.shading * facing,
+        depth: f64::from(hit.distance) * f64::from(along),
+    })
 }

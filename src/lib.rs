@@ -94,6 +94,7 @@ pub mod live;
 pub mod noise;
 pub mod output;
 pub mod serve;
+pub mod sight;
 pub mod tone;
 pub mod window;
 

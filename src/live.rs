@@ -6,6 +6,8 @@
 
 mod controls;
 mod inspection;
+mod loader;
+mod materials;
 mod orbit;
 mod orders;
 mod outlet;
@@ -13,25 +15,57 @@ mod recent;
 mod render_thread;
 mod rivals;
 mod session;
+mod sights;
+mod study;
 
 pub use controls::list as controls;
-pub(crate) use controls::{Action, CONTROLS, Change, Control, Local, action};
+pub(crate) use controls::{Action, CONTROLS, Change, Control, FAST, Local, Way, action};
 pub(crate) use inspection::Inspected;
+pub(crate) use materials::Listed;
 pub(crate) use recent::{Recent, RecentBounce};
 pub(crate) use render_thread::{Frame, State, Told};
 pub(crate) use rivals::{Against, Rival};
-pub(crate) use session::{Motion, Session};
+pub(crate) use session::{Motion, News, Session};
 
 use std::sync::Arc;
 
+use compaction::select::Strategy;
 use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 
-use crate::{picture::Picture, stats::Stats};
+use crate::{
+    output::{Developed, Look},
+    picture::Picture,
+    scene::Changes,
+    sight::{Sight, Sighting},
+    stats::Stats,
+    tone,
+};
+
+/// How a render begins that is looked at.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ViewOptions {
+    /// How the light is shown.
+    pub look: Look,
+    /// Or what is shown in its place.
+    pub sight: Sight,
+    /// The strategy that the renderer was made with.
+    pub strategy: Strategy,
+    /// What the scene was changed by, and is again when its file changes.
+    pub changes: Changes,
+    /// The error that is good enough, which the renderer stops at.
+    pub noise: Option<f32>,
+    /// Shows what is saved of the scene's files.
+    pub watches: bool,
+    /// Keeps the picture's size whatever the window's; else the picture is rendered in the window's size.
+    pub keep_size: bool,
+}
 
 /// A frame whose picture others may hold too.
 #[derive(Clone)]
 pub(crate) struct Shown {
     pub(crate) picture: Arc<Picture>,
+    /// Samples of each pixel, if they were asked for.
+    pub(crate) counts: Option<Arc<Vec<u32>>>,
     pub(crate) stats: Stats,
     pub(crate) recent: Recent,
     pub(crate) state: State,
@@ -41,15 +75,35 @@ impl From<Frame> for Shown {
     fn from(frame: Frame) -> Self {
         let Frame {
             picture,
+            counts,
             stats,
             recent,
             state,
         } = frame;
         Self {
             picture,
+            counts: counts.map(Arc::new),
             stats,
             recent,
             state,
+        }
+    }
+}
+
+impl Shown {
+    /// What is seen of it, in eight bits: its light, or false colours in the place of that.
+    pub(crate) fn developed(&self, look: Look, sighting: Option<&Sighting>) -> Developed {
+        match sighting {
+            Some(sighting) => Developed {
+                size: sighting.size,
+                rgba: sighting.rgba.clone(),
+                sight: sighting.sight,
+            },
+            None => Developed {
+                size: (self.picture.width, self.picture.height),
+                rgba: tone::to_srgb8(&self.picture, look.exposure_stops, look.tone),
+                sight: Sight::Light,
+            },
         }
     }
 }

@@ -79,7 +79,7 @@ fn render(arguments: &Arguments, scene: &Path) -> Result<Ending, Error> {
             server,
             renderer,
             &scene,
-            arguments.window_options(outputs.look),
+            arguments.view_options(outputs.look),
             arguments.writes_picture(),
             &outputs,
         );
@@ -92,7 +92,7 @@ fn render(arguments: &Arguments, scene: &Path) -> Result<Ending, Error> {
         };
         return headless::render(renderer, &scene, arguments.layers(), &outputs, checkpoint);
     }
-    match window::run(renderer, &scene, arguments.window_options(outputs.look))? {
+    match window::run(renderer, &scene, arguments.view_options(outputs.look))? {
         Outcome::Closed { mut renderer } => {
             headless::report(&mut renderer, &outputs).map(|_| Ending::Done)
         }

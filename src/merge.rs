@@ -64,7 +64,7 @@ pub(crate) fn merge(arguments: &Merge) -> Result<(), Error> {
     }
     progress.finish_and_clear();
     merged.map_or(Ok(()), |part| {
-        headless::write_files(&part, &outputs, &Layers::default())
+        headless::write_files(&part, &outputs, &Layers::default(), None)
     })
 }
 

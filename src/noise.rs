@@ -28,7 +28,7 @@ const MOST_PIXELS: usize = 1 << 18;
 const STRIDES: [usize; 5] = [1, 7, 61, 509, 4093];
 
 /// Of the picture's mean: what darkness is compared with.
-const DARK: f64 = 0.01;
+pub(crate) const DARK: f64 = 0.01;
 
 impl Noise {
     /// Nothing is known yet.

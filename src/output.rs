@@ -17,6 +17,7 @@ use crate::{
     layers::Layers,
     part::{Packing, Part, SOFTWARE},
     picture::Picture,
+    sight::{Sight, Sighting},
     stats::Stats,
     tone::{self, Tone},
     window::overlay,
@@ -71,25 +72,54 @@ pub fn write_picture(path: &Path, part: &Part, look: Look, layers: &Layers) -> R
 
 /// Writes `picture` as a PNG, with where it came from as text chunks: program, scene, samples, seed and film hash.
 pub fn write_png(path: &Path, picture: &Picture, stats: &Stats, look: Look) -> Result<(), Error> {
-    write_png_under(path, picture, stats, look, |rgba| {
-        if look.overlay {
-            overlay::draw(rgba, picture.width, picture.height, stats);
-        }
-    })
+    let mut developed = Developed {
+        size: (picture.width, picture.height),
+        rgba: tone::to_srgb8(picture, look.exposure_stops, look.tone),
+        sight: Sight::Light,
+    };
+    if look.overlay {
+        overlay::draw(&mut developed.rgba, picture.width, picture.height, stats);
+    }
+    write_developed(path, &developed, stats)
 }
 
-/// The same, under what is laid over its bytes, RGBA from the top.
-pub(crate) fn write_png_under(
+/// Writes false colours as a PNG, under their scale; with the statistics too if the look says so.
+pub fn write_sighting(
     path: &Path,
-    picture: &Picture,
+    sighting: &Sighting,
     stats: &Stats,
     look: Look,
-    lay_over: impl FnOnce(&mut [u8]),
+) -> Result<(), Error> {
+    let mut developed = Developed {
+        size: sighting.size,
+        rgba: sighting.rgba.clone(),
+        sight: sighting.sight,
+    };
+    let (width, height) = sighting.size;
+    overlay::draw_legend(&mut developed.rgba, width, height, &sighting.legend);
+    if look.overlay {
+        overlay::draw(&mut developed.rgba, width, height, stats);
+    }
+    write_developed(path, &developed, stats)
+}
+
+/// A picture in eight bits a channel.
+pub(crate) struct Developed {
+    pub(crate) size: (u32, u32),
+    /// Opaque, rows from the top.
+    pub(crate) rgba: Vec<u8>,
+    /// What it shows.
+    pub(crate) sight: Sight,
+}
+
+/// Writes what has been developed as a PNG, with where it came from.
+pub(crate) fn write_developed(
+    path: &Path,
+    developed: &Developed,
+    stats: &Stats,
 ) -> Result<(), Error> {
     let compression = png::Compression::default();
-    write_whole(path, |file| {
-        encode_png(file, picture, stats, look, compression, lay_over)
-    })
+    write_whole(path, |file| encode_png(file, developed, stats, compression))
 }
 
 /// Writes the statistics as JSON.
@@ -177,23 +207,21 @@ fn not_written(path: &Path, error: &io::Error) -> Error {
     }
 }
 
-/// The bytes of a PNG under what is laid over it, in more or less time.
+/// The bytes of a PNG, in more or less time.
 pub(crate) fn encode_png(
     file: &mut impl Write,
-    picture: &Picture,
+    developed: &Developed,
     stats: &Stats,
-    look: Look,
     compression: png::Compression,
-    lay_over: impl FnOnce(&mut [u8]),
 ) -> io::Result<()> {
-    let mut rgba = tone::to_srgb8(picture, look.exposure_stops, look.tone);
-    lay_over(&mut rgba);
-    let rgb: Vec<u8> = rgba
-        .chunks_exact(4)
-        .flat_map(|pixel| [pixel[0], pixel[1], pixel[2]])
-        .collect();
+    let (pixels, _) = developed.rgba.as_chunks::<4>();
+    let rgb = pixels
+        .iter()
+        .flat_map(|&[red, green, blue, _]| [red, green, blue]);
+    let rgb: Vec<u8> = rgb.collect();
 
-    let mut encoder = png::Encoder::new(file, picture.width, picture.height);
+    let (width, height) = developed.size;
+    let mut encoder = png::Encoder::new(file, width, height);
     encoder.set_compression(compression);
     encoder.set_color(png::ColorType::Rgb);
     encoder.set_depth(png::BitDepth::Eight);
@@ -206,7 +234,9 @@ pub(crate) fn encode_png(
         ("seed", stats.seed.to_string()),
         ("film_hash", stats.film_hash.clone()),
     ];
-    for (name, text) in texts {
+    let is_light = developed.sight == Sight::Light;
+    let view = (!is_light).then(|| ("view", developed.sight.name().to_owned()));
+    for (name, text) in texts.into_iter().chain(view) {
         encoder.add_itxt_chunk(name.to_owned(), text)?;
     }
     let mut writer = encoder.write_header()?;

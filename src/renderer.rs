@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use compaction::select::Strategy;
+use compaction::{cuda::devices, select::Strategy};
 
 use crate::{
     Error,
@@ -35,6 +35,7 @@ const SLICE: Duration = Duration::from_millis(50);
 /// A scene that is being rendered.
 pub struct Renderer {
     backend: Backend,
+    settings: Settings,
     view: scene::Camera,
     surfaces_hash: u128,
     size: (u32, u32),
@@ -81,6 +82,7 @@ impl Renderer {
         };
         Ok(Renderer {
             backend,
+            settings: settings.clone(),
             view: scene.camera,
             surfaces_hash: scene.surfaces_hash(),
             size: scene.size,
@@ -107,6 +109,21 @@ impl Renderer {
             Some(reason) => format!("{device}: {reason}"),
             None => device,
         }
+    }
+
+    /// What puts another scene where this one is: on the same device, even if nobody named it.
+    pub fn settings(&self) -> Settings {
+        let mut settings = self.settings.clone();
+        if settings.backend == BackendChoice::Auto {
+            let first = devices()
+                .ok()
+                .and_then(|found| Some(found.first()?.ordinal));
+            settings.backend = match first {
+                Some(ordinal) if self.backend.name == "cuda" => BackendChoice::Cuda(ordinal),
+                _ => BackendChoice::Cpu,
+            };
+        }
+        settings
     }
 
     /// What happened since the last time that a user should know, a line each: a GPU that has failed, and whose samples

@@ -283,8 +283,10 @@ mod basis;
 mod build;
 mod bumps;
 mod camera;
+mod changes;
 mod displaced_sphere;
 mod edit;
+mod files;
 mod flattened;
 mod framed;
 mod gather;
@@ -292,6 +294,7 @@ mod geometry;
 mod gltf;
 mod hash;
 mod image;
+mod knobs;
 mod lamp;
 mod lights;
 mod limits;
@@ -324,10 +327,13 @@ use std::{
 
 use glam::Vec3;
 
-pub use edit::save_camera;
+pub use changes::Changes;
+pub use edit::{materials_to_ron, save_camera, save_view};
+pub use files::SceneFile;
 pub use framed::Framing;
 pub(crate) use hash::scene_hash;
 pub use image::{Image, Texels};
+pub use knobs::Knob;
 pub use lamp::{Environment, Light};
 pub(crate) use limits::check_sides;
 pub use shape::{Instance, Mesh, Sphere, Triangle};
@@ -386,6 +392,8 @@ pub struct Scene {
     pub instances: Vec<Instance>,
     /// What the reader of the file should know though it is no error, a line each.
     pub notes: Vec<String>,
+    /// What was looked for to read it.
+    pub files: Vec<SceneFile>,
 }
 
 /// Which samples find light. All converge to one picture; both together have the least noise.
@@ -407,6 +415,16 @@ impl Scene {
     /// # Errors
     /// [`Error::File`] if it cannot be read, [`Error::Scene`] with the place of the first thing in it that is wrong.
     pub fn load(path: &Path) -> Result<Scene, Error> {
+        let (scene, files) = Scene::load_noting(path);
+        Ok(Scene { files, ..scene? })
+    }
+
+    /// The same, with the files that were looked for, whatever came of it.
+    pub(crate) fn load_noting(path: &Path) -> (Result<Scene, Error>, Vec<SceneFile>) {
+        files::noting(|| Scene::read(path))
+    }
+
+    fn read(path: &Path) -> Result<Scene, Error> {
         if mesh::MODEL_TYPES.contains(&source::file_type(path).as_str()) {
             return framed::scene(path);
         }

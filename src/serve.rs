@@ -17,12 +17,15 @@ mod viewer;
 
 use std::{io, net::TcpListener, sync::Arc, thread, time::Duration};
 
-use compaction::select::Strategy;
 use tokio::sync::watch;
 
 use self::{access::Access, bell::Bell, hub::Hub};
 use crate::{
-    Error, live::Session, output::Look, quiet::panic_text, renderer::Renderer, scene::Scene,
+    Error,
+    live::{Session, ViewOptions},
+    quiet::panic_text,
+    renderer::Renderer,
+    scene::Scene,
 };
 
 pub use address::Address;
@@ -104,7 +107,7 @@ impl Server {
     }
 
     /// Renders the scene and shows it until it is stopped, whether the render is done or not; gives the renderer back
-    /// with what is on its film, which may be a preview's. The renderer was made with this strategy.
+    /// with what is on its film, which may be a preview's, and the scene as its file was last.
     ///
     /// # Errors
     /// What ended the renderer; [`Error::Serve`] when the system has no threads left.
@@ -112,9 +115,8 @@ impl Server {
         self,
         renderer: Renderer,
         scene: &Arc<Scene>,
-        strategy: Strategy,
-        look: Look,
-    ) -> Result<Renderer, Error> {
+        options: ViewOptions,
+    ) -> Result<(Renderer, Arc<Scene>), Error> {
         let Server {
             listener,
             access,
@@ -125,13 +127,12 @@ impl Server {
         let session = Session::start(
             Box::new(renderer),
             scene,
-            strategy,
-            look,
+            options,
             INTERVAL,
             bell::teller(&bell),
         )
         .map_err(|(_, error)| serve(&error))?;
-        let hub = Arc::new(Hub::new(session, scene, bell, stopper.0));
+        let hub = Arc::new(Hub::new(session, bell, stopper.0));
         let pool = crate::live::developing_threads().map_err(|error| serve(&error))?;
         let developing = hub.clone();
         let developer = thread::Builder::new()
@@ -143,10 +144,12 @@ impl Server {
         let developed = developer.join();
         // The pages' tasks are gone with their runtime.
         let hub = Arc::into_inner(hub).ok_or_else(|| serve(&"a viewer did not end"))?;
-        let renderer = hub.into_session().finish()?;
+        let session = hub.into_session();
+        let scene = session.scene().clone();
+        let renderer = session.finish()?;
         served?;
         developed.map_err(|panic| serve(&panic_text(&*panic)))?;
-        Ok(*renderer)
+        Ok((*renderer, scene))
     }
 }
 

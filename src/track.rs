@@ -147,16 +147,19 @@ impl Inspector {
     /// # Errors
     /// As [`World::new`].
     pub fn new(scene: &Scene) -> Result<Inspector, Error> {
-        let mut inspector = Inspector {
-            world: Arc::new(World::new(scene)?),
+        Ok(Inspector::within(Arc::new(World::new(scene)?), scene))
+    }
+
+    /// Looks at the paths of a scene whose world is there.
+    pub(crate) fn within(world: Arc<World>, scene: &Scene) -> Inspector {
+        Inspector {
+            world,
             camera: Camera::new(&scene.camera, scene.size.0, scene.size.1),
             size: scene.size,
             seed: scene.seed,
             max_bounces: scene.max_bounces,
             materials: scene.material_names.clone(),
-        };
-        inspector.look(&scene.camera, scene.size);
-        Ok(inspector)
+        }
     }
 
     /// What it looks through.

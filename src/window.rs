@@ -6,12 +6,12 @@
 pub mod overlay;
 mod save;
 mod screen;
+mod settings;
 mod view;
 mod viewer;
 
 use std::{sync::Arc, time::Instant};
 
-use compaction::select::Strategy;
 use winit::{
     application::ApplicationHandler,
     event::{ElementState, KeyEvent, WindowEvent},
@@ -23,23 +23,11 @@ use winit::{
 use self::viewer::Viewer;
 use crate::{
     Error,
-    live::{self, Told},
-    output::Look,
+    live::{Told, ViewOptions},
     quiet::quietly,
     renderer::Renderer,
     scene::Scene,
 };
-
-/// How the window begins.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct WindowOptions {
-    /// How the light is shown; the statistics lie over it in any case.
-    pub look: Look,
-    /// The strategy that the renderer was made with.
-    pub strategy: Strategy,
-    /// Keeps the picture's size whatever the window's; else the picture is rendered in the window's size.
-    pub keep_size: bool,
-}
 
 /// How a window ended.
 pub enum Outcome {
@@ -60,11 +48,7 @@ pub enum Outcome {
 /// Renders the scene in a window until the user closes it. To be called from the main thread, once.
 ///
 /// `Err` is what ended the renderer, or the loss of the window in the middle.
-pub fn run(
-    renderer: Renderer,
-    scene: &Arc<Scene>,
-    options: WindowOptions,
-) -> Result<Outcome, Error> {
+pub fn run(renderer: Renderer, scene: &Arc<Scene>, options: ViewOptions) -> Result<Outcome, Error> {
     // Without its keyboard library winit panics.
     let event_loop = quietly(|| EventLoop::with_user_event().build())
         .and_then(|event_loop| event_loop.map_err(|error| os_text(&error.to_string())));
@@ -119,7 +103,7 @@ enum Wake {
 
 struct App<'a> {
     scene: &'a Arc<Scene>,
-    options: WindowOptions,
+    options: ViewOptions,
     wake: EventLoopProxy<Wake>,
     stage: Stage,
 }
@@ -159,8 +143,10 @@ impl ApplicationHandler<Wake> for App<'_> {
         };
         match wake {
             Wake::Render(Told::Frame) => viewer.update(),
+            Wake::Render(Told::Sight) => viewer.update_sight(),
             Wake::Render(Told::Note(note)) => viewer.say(note),
             Wake::Render(Told::Inspected(inspected)) => viewer.show_path(*inspected),
+            Wake::Render(Told::News(news)) => viewer.hear(news),
             Wake::Render(Told::Ended) => event_loop.exit(),
             Wake::Saved => viewer.report_saves(),
         }
@@ -171,6 +157,7 @@ impl ApplicationHandler<Wake> for App<'_> {
             return;
         };
         match event {
+            WindowEvent::DroppedFile(path) => viewer.open_file(path),
             WindowEvent::CloseRequested | WindowEvent::Destroyed => event_loop.exit(),
             WindowEvent::RedrawRequested => viewer.draw(),
             WindowEvent::Resized(size) => viewer.resize(size),
@@ -180,23 +167,26 @@ impl ApplicationHandler<Wake> for App<'_> {
             }
             WindowEvent::MouseWheel { delta, .. } => viewer.scroll(delta),
             WindowEvent::KeyboardInput {
-                event:
-                    KeyEvent {
-                        logical_key,
-                        state: ElementState::Pressed,
-                        ..
-                    },
+                event: KeyEvent {
+                    logical_key, state, ..
+                },
                 ..
             } => {
-                let action =
-                    chord(&logical_key, viewer.shift()).and_then(|chord| live::action(&chord));
-                if action.is_some_and(|action| !viewer.act(action)) {
+                let Some(chord) = chord(&logical_key, viewer.shift()) else {
+                    return;
+                };
+                if state == ElementState::Released {
+                    viewer.release(&chord);
+                } else if viewer
+                    .action(&chord)
+                    .is_some_and(|action| !viewer.act(action))
+                {
                     event_loop.exit();
                 }
             }
-            WindowEvent::ModifiersChanged(modifiers) => {
-                viewer.hold_shift(modifiers.state().shift_key());
-            }
+            WindowEvent::ModifiersChanged(modifiers) => viewer.hold(modifiers.state()),
+            // Keys that are let go elsewhere are not heard of.
+            WindowEvent::Focused(false) => viewer.release_all(),
             _ => {}
         }
     }

@@ -1,6 +1,7 @@
-//! A camera that a hand has moved, written back into its scene.
+//! A camera that a hand has moved and materials that it has turned, written back into their scene.
 
 use std::{
+    collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
 };
@@ -8,7 +9,9 @@ use std::{
 use glam::Vec3;
 use raysieve::{
     Error,
-    scene::{Camera, Focus, Projection, Scene, save_camera},
+    scene::{
+        Camera, Focus, Knob, Projection, Scene, Surface, materials_to_ron, save_camera, save_view,
+    },
 };
 
 /// A scene of this camera, in a file of the test's name.
@@ -87,7 +90,129 @@ fn what_is_sharp_stays_sharp() {
         wanted.target.z = -2.25;
         save_camera(&path, &wanted).unwrap();
         assert_eq!(camera(&path), wanted, "{name}");
+        // Until something else is to be.
+        let lens = wanted.lens.as_mut().unwrap();
+        lens.focus = match lens.focus {
+            Focus::Distance(_) => Focus::Distance(2.125),
+            Focus::Point(_) => Focus::Point(Vec3::new(0.1, 0.2, 0.3)),
+        };
+        save_camera(&path, &wanted).unwrap();
+        assert_eq!(camera(&path), wanted, "{name}");
     }
+}
+
+/// A scene of this line of materials, of which the first is "one".
+fn of_material(name: &str, material: &str) -> PathBuf {
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("scene_camera");
+    fs::create_dir_all(&path).unwrap();
+    image::RgbImage::new(1, 1).save(path.join("a.png")).unwrap();
+    let path = path.join(format!("{name}.ron"));
+    let text = format!(
+        "(\n    camera: (origin: (0, 1, 5), target: (0, 1, 0), fov: 40),\n    materials: {{\n        // First.\n        \
+         \"one\": {material}, // so\n        \"two\": Diffuse(albedo: (0, 0, 0)),\n    }},\n    objects: [\n        \
+         Sphere(center: (0, 0, 0), radius: 1, material: \"one\"),\n    ],\n)\n"
+    );
+    fs::write(&path, text).unwrap();
+    path
+}
+
+#[test]
+fn of_materials_only_the_numbers_that_changed_are_written() {
+    let knobs = [
+        (Knob::Roughness, 0.25),
+        (Knob::Red, 0.5),
+        (Knob::Strength, 6.0),
+    ];
+    for (name, before, after) in [
+        (
+            "diffuse",
+            "Diffuse(/* grey */ albedo: (0.7, 0.25, 1), one_sided: true)",
+            "Diffuse(/* grey */ albedo: (0.5, 0.25, 1), one_sided: true)",
+        ),
+        (
+            "preset",
+            "RoughConductor(preset: \"gold\", alpha: 0.125)",
+            "RoughConductor(preset: \"gold\", alpha: 0.25)",
+        ),
+        (
+            "default",
+            "CoatedDiffuse(albedo: (0, 0, 0))",
+            "CoatedDiffuse(alpha: 0.25, albedo: (0.5, 0, 0))",
+        ),
+        (
+            "all_by_default",
+            "Principled( /* nothing ( */ )",
+            "Principled(base_color: (0.5, 1, 1), emission: (6, 6, 6), roughness: 0.25,  /* nothing ( */ )",
+        ),
+        (
+            "textured",
+            "Principled(base_color: Texture(file: \"a.png\"), roughness: Texture(factor: 0.5, file: \"a.png\"),)",
+            "Principled(emission: (6, 6, 6), base_color: Texture(file: \"a.png\", factor: (0.5, 1, 1)), \
+             roughness: Texture(factor: 0.25, file: \"a.png\"),)",
+        ),
+        (
+            "lamp",
+            "Emissive(radiance: (1, 0, 3))",
+            "Emissive(radiance: (2, 0, 6))",
+        ),
+        ("glass", "Dielectric(ior: 1.5)", "Dielectric(ior: 1.5)"),
+    ] {
+        let path = of_material(name, before);
+        let text = fs::read_to_string(&path).unwrap();
+        let scene = Scene::load(&path).unwrap_or_else(|error| panic!("{error}"));
+        let turn = |surface: Surface, &(knob, value): &(Knob, f32)| {
+            surface.with_knob(knob, value).unwrap_or(surface)
+        };
+        let wanted = knobs.iter().fold(scene.materials[0], turn);
+        let turned = BTreeMap::from([("one".to_owned(), wanted)]);
+        let told = materials_to_ron(&path, &turned).unwrap();
+        assert_eq!(told, format!("\"one\": {after},"), "{name}");
+        assert_eq!(
+            fs::read_to_string(&path).unwrap(),
+            text,
+            "{name}: only told"
+        );
+        save_view(&path, &scene.camera, &turned).unwrap();
+        let kept = fs::read_to_string(&path).unwrap();
+        assert_eq!(kept, text.replace(before, after), "{name}");
+        assert_eq!(Scene::load(&path).unwrap().materials[0], wanted, "{name}");
+        save_view(&path, &scene.camera, &turned).unwrap();
+        assert_eq!(
+            fs::read_to_string(&path).unwrap(),
+            kept,
+            "{name}: once more"
+        );
+    }
+}
+
+#[test]
+fn knobs_stay_within_what_a_scene_may_have() {
+    let path = of_material(
+        "knobs",
+        "RoughConductor(color: (0.5, 0.5, 0.5), alpha: 0.5)",
+    );
+    let surface = Scene::load(&path).unwrap().materials[0];
+    for (knob, value, expected) in [
+        (Knob::Roughness, -1.0, 0.001),
+        (Knob::Roughness, 7.0, 1.0),
+        (Knob::Blue, f32::NAN, 0.0),
+        (Knob::Green, f32::INFINITY, 1.0),
+    ] {
+        let turned = surface.with_knob(knob, value).unwrap();
+        assert_eq!(turned.knob(knob), Some(expected), "{knob:?} {value}");
+    }
+    assert_eq!(surface.knob(Knob::Strength), None);
+    assert_eq!(surface.with_knob(Knob::Strength, 1.0), None);
+    let gone = BTreeMap::from([("three".to_owned(), surface)]);
+    let camera = Scene::load(&path).unwrap().camera;
+    let error = save_view(&path, &camera, &gone).expect_err("there is none");
+    assert!(error.to_string().contains("material \"three\""), "{error}");
+    let other = BTreeMap::from([("two".to_owned(), surface)]);
+    let error = save_view(&path, &camera, &other).expect_err("it is of another kind");
+    assert!(
+        error.to_string().contains("load the scene again"),
+        "{error}"
+    );
 }
 
 #[test]

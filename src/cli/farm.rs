@@ -8,7 +8,10 @@ use std::{
 use clap::{Args, ValueEnum};
 use raysieve::{Error, scene::Scene};
 
-use super::{Machine, SceneArguments, duration, part_path, scene_path};
+use super::{
+    Machine, SceneArguments,
+    values::{duration, part_path, scene_path},
+};
 
 /// Renders a scene in parts on many machines, by Slurm or by Kubernetes, to the bits of one go
 ///

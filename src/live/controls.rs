@@ -1,5 +1,6 @@
 //! Which key does what, in the window and on the page.
 
+use glam::Vec3;
 use serde::{Deserialize, Serialize};
 
 /// What a key or a button asks for.
@@ -10,7 +11,38 @@ pub(crate) enum Action {
     Render(Change),
     /// Of what one of them sees.
     Screen(Local),
+    /// Of where the camera is, for as long as a key is held.
+    Fly(Way),
 }
+
+/// Where a camera flies to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Way {
+    Forward,
+    Back,
+    Left,
+    Right,
+    Up,
+    Down,
+}
+
+impl Way {
+    /// To the right, upwards and ahead.
+    pub(crate) fn direction(self) -> Vec3 {
+        match self {
+            Way::Forward => Vec3::Z,
+            Way::Back => Vec3::NEG_Z,
+            Way::Left => Vec3::NEG_X,
+            Way::Right => Vec3::X,
+            Way::Up => Vec3::Y,
+            Way::Down => Vec3::NEG_Y,
+        }
+    }
+}
+
+/// How much faster it flies with Shift.
+pub(crate) const FAST: f32 = 4.0;
 
 /// What is changed of the render.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,6 +58,7 @@ pub(crate) enum Change {
     PanDown,
     Nearer,
     Farther,
+    Fly,
     Home,
     Undo,
     TellCamera,
@@ -36,6 +69,13 @@ pub(crate) enum Change {
     Brighter,
     Darker,
     NextTone,
+    NextSight,
+    Light,
+    NextMaterial,
+    LastMaterial,
+    NextKnob,
+    More,
+    Less,
 }
 
 /// What is changed of one screen, or done with what it shows.
@@ -86,10 +126,10 @@ impl Control {
     }
 }
 
-use Action::{Render, Screen};
+use Action::{Fly, Render, Screen};
 
 /// All there is to do, in the order of the list.
-pub(crate) static CONTROLS: [Control; 18] = [
+pub(crate) static CONTROLS: [Control; 24] = [
     control(
         "drag, arrows",
         "orbit about the target",
@@ -118,6 +158,19 @@ pub(crate) static CONTROLS: [Control; 18] = [
             ("PageDown", Render(Change::Farther)),
         ],
     ),
+    control("g", "fly, or orbit again", &[("g", Render(Change::Fly))]).button("Fly"),
+    control(
+        "w a s d, r f",
+        "fly on, aside, up and down; faster with Shift",
+        &[
+            ("w", Fly(Way::Forward)),
+            ("s", Fly(Way::Back)),
+            ("a", Fly(Way::Left)),
+            ("d", Fly(Way::Right)),
+            ("r", Fly(Way::Up)),
+            ("f", Fly(Way::Down)),
+        ],
+    ),
     control(
         "0, Home",
         "the scene's own camera",
@@ -126,24 +179,39 @@ pub(crate) static CONTROLS: [Control; 18] = [
     .button("Home"),
     control(
         "u",
-        "undo the last move of the camera",
+        "undo the last move, or change of a material",
         &[("u", Render(Change::Undo))],
     )
     .button("Undo"),
     control(
+        "m, M",
+        "next material, the one before",
+        &[
+            ("m", Render(Change::NextMaterial)),
+            ("M", Render(Change::LastMaterial)),
+        ],
+    ),
+    control(
+        "p, [ and ]",
+        "its next number, less and more of it",
+        &[
+            ("p", Render(Change::NextKnob)),
+            ("[", Render(Change::Less)),
+            ("]", Render(Change::More)),
+        ],
+    ),
+    control(
         "k",
-        "tell the camera, as a scene has it",
+        "tell camera and changed materials, as a scene has them",
         &[("k", Render(Change::TellCamera))],
     ),
     control(
         "K",
-        "keep it in the scene's file",
+        "keep them in the scene's file",
         &[("K", Render(Change::KeepCamera))],
     ),
-    Control {
-        on_page: false,
-        ..control("click", "one path of a pixel, bounce by bounce", &[])
-    },
+    control("Ctrl + click", "focus there, through a lens", &[]),
+    control("click", "one path of a pixel, bounce by bounce", &[]),
     control(
         "h",
         "statistics: all, a few, none",
@@ -174,6 +242,15 @@ pub(crate) static CONTROLS: [Control; 18] = [
     .button("Darker"),
     control("t", "next tone curve", &[("t", Render(Change::NextTone))]),
     control(
+        "v, V",
+        "next view in false colours, the light",
+        &[
+            ("v", Render(Change::NextSight)),
+            ("V", Render(Change::Light)),
+        ],
+    )
+    .button("View"),
+    control(
         "s",
         "save the picture as PNG",
         &[("s", Screen(Local::Save))],
@@ -195,11 +272,15 @@ pub(crate) static CONTROLS: [Control; 18] = [
     },
 ];
 
-/// What a key press asks for, if anything.
-pub(crate) fn action(pressed: &str) -> Option<Action> {
-    let mut keys = CONTROLS.iter().flat_map(|control| control.keys);
-    keys.find(|(key, _)| *key == pressed)
-        .map(|(_, action)| *action)
+/// What a key press asks for, if anything; some keys mean something else to a camera that flies.
+pub(crate) fn action(pressed: &str, flying: bool) -> Option<Action> {
+    let keys = || CONTROLS.iter().flat_map(|control| control.keys);
+    let flies = |action: Action| matches!(action, Fly(_));
+    // Shift makes it faster, and capital letters of the keys.
+    let way = keys().find(|(key, action)| flies(*action) && key.eq_ignore_ascii_case(pressed));
+    let other = || keys().find(|(key, action)| !flies(*action) && *key == pressed);
+    let found = way.filter(|_| flying).or_else(other);
+    found.map(|(_, action)| *action)
 }
 
 /// Every key of the window, and the mouse, each with what it does.

@@ -9,9 +9,10 @@ use std::{
     thread,
 };
 
-use super::render_thread::Told;
+use super::{render_thread::Told, session::News, study::Study};
 use crate::{
-    scene::{Camera, Scene},
+    Error,
+    scene::Camera,
     track::{Inspector, Stroke, Track},
 };
 
@@ -32,37 +33,49 @@ pub(super) struct Question {
     /// Column and row.
     pub(super) pixel: (u32, u32),
     pub(super) sample: u32,
+    pub(super) wanted: Answer,
+}
+
+/// What is to be told of a path.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Answer {
+    /// All of it.
+    Path,
+    /// What it met first.
+    Focus,
 }
 
 /// Looks at paths of the scene, one at a time.
 pub(super) struct Inspection {
-    scene: Arc<Scene>,
-    /// Made for the first question: trees take time and memory.
-    inspector: Arc<Mutex<Option<Inspector>>>,
+    study: Arc<Study>,
     /// Whether one is at work.
     busy: Arc<AtomicBool>,
     tell: Arc<Mutex<dyn Fn(Told) + Send>>,
 }
 
 impl Inspection {
-    pub(super) fn new(scene: Arc<Scene>, tell: impl Fn(Told) + Send + 'static) -> Self {
+    pub(super) fn new(study: Arc<Study>, tell: impl Fn(Told) + Send + 'static) -> Self {
         Self {
-            scene,
-            inspector: Arc::default(),
+            study,
             busy: Arc::default(),
             tell: Arc::new(Mutex::new(tell)),
         }
     }
 
-    /// Answers by `Told::Inspected`, or a note; `false` if it is still at the last one.
+    /// Looks at another scene from now on.
+    pub(super) fn set_scene(&mut self, study: Arc<Study>) {
+        self.study = study;
+    }
+
+    /// Answers by `Told::Inspected`, `News::Focus`, or a note; `false` if it is still at the last one.
     pub(super) fn ask(&self, question: Question) -> io::Result<bool> {
         if self.busy.swap(true, Relaxed) {
             return Ok(false);
         }
-        let (scene, inspector) = (self.scene.clone(), self.inspector.clone());
+        let study = self.study.clone();
         let (busy, tell) = (Busy(self.busy.clone()), self.tell.clone());
         let work = move || {
-            let answer = answer(&scene, &inspector, &question);
+            let answer = answer(&study, &question);
             drop(busy);
             tell.lock().unwrap_or_else(PoisonError::into_inner)(answer);
         };
@@ -80,33 +93,36 @@ impl Drop for Busy {
     }
 }
 
-fn answer(scene: &Scene, inspector: &Mutex<Option<Inspector>>, question: &Question) -> Told {
+fn answer(study: &Study, question: &Question) -> Told {
+    answered(study, question).unwrap_or_else(|error| Told::Note(error.to_string()))
+}
+
+fn answered(study: &Study, question: &Question) -> Result<Told, Error> {
     let Question {
         camera,
         size,
         pixel,
         sample,
-    } = question;
-    let mut held = inspector.lock().unwrap_or_else(PoisonError::into_inner);
-    let traced = match held.take() {
-        Some(inspector) => Ok(inspector),
-        None => Inspector::new(scene),
+        wanted,
+    } = *question;
+    let mut inspector = Inspector::within(study.world()?, &study.scene);
+    inspector.look(&camera, size);
+    let track = inspector.track(pixel, sample)?;
+    if wanted == Answer::Focus {
+        let met = track
+            .vertices
+            .first()
+            .and_then(|vertex| vertex.met.as_ref());
+        return Ok(match met {
+            Some(met) => Told::News(News::Focus(met.position)),
+            None => Told::Note("nothing is there to focus on".to_owned()),
+        });
     }
-    .and_then(|mut inspector| {
-        inspector.look(camera, *size);
-        let track = inspector.track(*pixel, *sample);
-        let strokes = track.as_ref().map(|track| track.sketch(inspector.camera()));
-        let strokes = strokes.unwrap_or_default();
-        *held = Some(inspector);
-        track.map(|track| Inspected {
-            track,
-            strokes,
-            size: *size,
-            camera: *camera,
-        })
-    });
-    match traced {
-        Ok(inspected) => Told::Inspected(Box::new(inspected)),
-        Err(error) => Told::Note(error.to_string()),
-    }
+    let strokes = track.sketch(inspector.camera());
+    Ok(Told::Inspected(Box::new(Inspected {
+        track,
+        strokes,
+        size,
+        camera,
+    })))
 }

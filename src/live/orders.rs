@@ -7,13 +7,20 @@ use std::{
 
 use compaction::select::Strategy;
 
-use crate::scene::Camera;
+use crate::{renderer::Renderer, scene::Camera};
 
 /// What is asked of the renderer.
 pub(super) enum Command {
-    View { camera: Camera, size: (u32, u32) },
+    View {
+        camera: Camera,
+        size: (u32, u32),
+    },
+    /// Another one takes the place of the one at work, for so many samples a pixel; a view follows.
+    Renderer(Box<Renderer>, u32),
     Strategy(Strategy),
     Pause(bool),
+    /// Whether frames are to have the samples of each pixel.
+    Counts(bool),
     Restart,
 }
 
@@ -21,8 +28,10 @@ pub(super) enum Command {
 #[derive(Default)]
 pub(super) struct Orders {
     pub(super) view: Option<(Camera, (u32, u32))>,
+    pub(super) renderer: Option<(Box<Renderer>, u32)>,
     pub(super) strategy: Option<Strategy>,
     pub(super) paused: Option<bool>,
+    pub(super) counts: Option<bool>,
     pub(super) restart: bool,
     any: bool,
     /// Those who look are gone.
@@ -34,8 +43,10 @@ impl Orders {
         self.any = true;
         match command {
             Command::View { camera, size } => self.view = Some((camera, size)),
+            Command::Renderer(renderer, samples) => self.renderer = Some((renderer, samples)),
             Command::Strategy(strategy) => self.strategy = Some(strategy),
             Command::Pause(paused) => self.paused = Some(paused),
+            Command::Counts(counts) => self.counts = Some(counts),
             Command::Restart => self.restart = true,
         }
     }

@@ -14,6 +14,7 @@ use super::{
     orders::{Command, Orders, OrdersReceiver, OrdersSender},
     outlet::{Outlet, Slot},
     recent::{Recent, Recorder},
+    session::News,
 };
 use crate::{
     Error, picture::Picture, quiet::panic_text, renderer::Renderer, stats::Stats, wave::Pace,
@@ -27,6 +28,10 @@ pub(crate) enum Told {
     Note(String),
     /// A path that was asked for.
     Inspected(Box<Inspected>),
+    /// There are new false colours.
+    Sight,
+    /// What the session is to hear.
+    News(News),
     /// The thread has ended.
     Ended,
 }
@@ -46,6 +51,8 @@ pub(crate) enum State {
 /// A picture and how it came about.
 pub(crate) struct Frame {
     pub(crate) picture: Arc<Picture>,
+    /// Samples of each pixel, if they are asked for.
+    pub(crate) counts: Option<Vec<u32>>,
     pub(crate) stats: Stats,
     pub(crate) recent: Recent,
     pub(crate) state: State,
@@ -91,6 +98,7 @@ impl RenderThread {
                     outlet,
                     interval,
                     paused,
+                    counts: false,
                     done,
                     speed: 0.0,
                     preview_of: None,
@@ -152,6 +160,8 @@ struct Work<T: Fn(Told)> {
     outlet: Outlet<T>,
     interval: Duration,
     paused: bool,
+    /// Whether frames have the samples of each pixel.
+    counts: bool,
     done: bool,
     /// Paths a second, of late; 0 if not known.
     speed: f64,
@@ -224,6 +234,10 @@ impl<T: Fn(Told)> Work<T> {
         let begun = Instant::now();
         let frame = Frame {
             picture: self.picture()?,
+            counts: self
+                .counts
+                .then(|| self.renderer.sample_counts())
+                .transpose()?,
             stats: self.stats.clone(),
             recent: self.recorder.recent(&self.stats, self.size()),
             state: self.state(),
@@ -289,6 +303,12 @@ impl<T: Fn(Told)> Work<T> {
     /// Whether the shown figures changed though the film did not.
     fn obey(&mut self, orders: Orders) -> Result<bool, Error> {
         let mut changed = false;
+        if let Some((renderer, samples)) = orders.renderer {
+            self.renderer = renderer;
+            self.samples = samples;
+            self.stats = self.renderer.stats();
+            self.recorder = Recorder::default();
+        }
         if let Some((camera, size)) = orders.view {
             let preview = self.preview(size);
             self.preview_of = preview.map(|_| size);
@@ -305,8 +325,12 @@ impl<T: Fn(Told)> Work<T> {
             self.done = false;
             self.outlet.wait();
         }
+        if let Some(counts) = orders.counts {
+            changed = self.counts != counts;
+            self.counts = counts;
+        }
         if let Some(paused) = orders.paused {
-            changed = self.paused != paused;
+            changed |= self.paused != paused;
             self.paused = paused;
         }
         if let Some(strategy) = orders.strategy {

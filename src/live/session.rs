@@ -1,27 +1,36 @@
 //! What a hand does to a render: it becomes commands to the renderer, and a look to show its pictures in.
 
+mod scenes;
+mod turning;
+
 use std::{
     f32::consts::PI,
     io,
-    path::PathBuf,
     sync::Arc,
     time::{Duration, Instant},
 };
 
 use compaction::select::Strategy;
+use glam::Vec3;
 
 use super::{
+    Shown, ViewOptions,
     controls::Change,
-    inspection::{Inspection, Question},
+    inspection::{Answer, Inspection, Question},
+    loader::{Loaded, Loader},
+    materials::Materials,
     orbit::Orbit,
     orders::Command,
     render_thread::{Frame, RenderThread, Told},
+    sights::{Sights, Wanted},
+    study::Study,
 };
 use crate::{
     Error,
     output::Look,
     renderer::Renderer,
-    scene::{Camera, Scene, save_camera},
+    scene::{Camera, Scene, Surface},
+    sight::{Sight, Sighting},
     tone::Tone,
 };
 
@@ -29,17 +38,40 @@ use crate::{
 pub(crate) struct Session {
     render: RenderThread,
     inspection: Inspection,
-    /// The scene's file.
-    path: PathBuf,
+    loader: Option<Loader>,
+    study: Arc<Study>,
+    sights: Sights,
+    sight: Sight,
+    scene: Arc<Scene>,
+    /// Why the scene's files cannot be rendered as they are now.
+    trouble: Option<String>,
     orbit: Orbit,
-    /// Where the camera was before each move, the last one last.
-    past: Vec<Camera>,
-    moved: Option<Instant>,
+    materials: Materials,
+    /// What was before each change, the last one last.
+    past: Vec<Step>,
+    /// What the hand does, and when it did last.
+    gesture: Option<(Gesture, Instant)>,
     /// Of the picture that is rendered, pixels.
     size: (u32, u32),
     strategy: Strategy,
     paused: bool,
+    flying: bool,
     look: Look,
+}
+
+/// What can be undone.
+enum Step {
+    /// Where the camera was.
+    View(Camera),
+    /// What a material was, by its place in the scene.
+    Material(usize, Surface),
+}
+
+/// What follows each other soon is one.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Gesture {
+    View,
+    Material(usize),
 }
 
 /// Of the hand, in the picture's shorter side, to the right and downwards: the scene follows it.
@@ -53,9 +85,22 @@ pub(crate) enum Motion {
     Dolly(f32),
     /// Nearer, until what is at the target is seen so many times as large.
     Zoom(f32),
+    /// With the target, to the right, upwards and ahead: so many seconds at the speed that takes a camera from its place in
+    /// the scene to its target in two.
+    Fly(Vec3),
 }
 
-/// Moves that follow each other sooner are one.
+/// What others have found out for a session.
+pub(crate) enum News {
+    /// A scene that is to be shown from now on.
+    Loaded(Box<Loaded>),
+    /// Why the scene's files cannot be rendered as they are now.
+    Trouble(String),
+    /// What is to be sharp: a point that was seen.
+    Focus(Vec3),
+}
+
+/// What follows sooner is of one gesture.
 const GESTURE: Duration = Duration::from_millis(500);
 
 const MOST_UNDONE: usize = 1000;
@@ -72,33 +117,63 @@ const DOLLY_FACTOR: f32 = 0.9;
 const MAX_NOTCHES: f32 = 100.0;
 const MAX_SIDES: f32 = 100.0;
 const MAX_ZOOM: f32 = 1000.0;
+const MAX_SECONDS: f32 = 10.0;
 
 /// Of the shorter side, for a key: 7.5 degrees of a turn.
 const KEY_STEP: f32 = 1.0 / 24.0;
 
 impl Session {
-    /// Starts to render; the renderer was made with this strategy. Pictures come no faster than one per `interval`, and
+    /// Starts to render. Pictures come no faster than one per `interval`, and
     /// `tell` hears of them on the render thread. Gives the renderer back if the system has no thread left.
     pub(crate) fn start(
         renderer: Box<Renderer>,
         scene: &Arc<Scene>,
-        strategy: Strategy,
-        look: Look,
+        options: ViewOptions,
         interval: Duration,
         tell: impl Fn(Told) + Clone + Send + 'static,
     ) -> Result<Self, (Box<Renderer>, io::Error)> {
-        Ok(Self {
-            render: RenderThread::start(renderer, scene.spp, interval, tell.clone())?,
-            inspection: Inspection::new(scene.clone(), tell),
-            path: scene.path.clone(),
+        let ViewOptions {
+            look,
+            sight,
+            strategy,
+            changes,
+            noise,
+            watches,
+            ..
+        } = options;
+        let settings = renderer.settings();
+        let render = RenderThread::start(renderer, scene.spp, interval, tell.clone())?;
+        // Without it the scene is shown as it was read.
+        let loader = Loader::start(
+            scene.clone(),
+            (changes, noise),
+            settings,
+            watches,
+            tell.clone(),
+        )
+        .ok();
+        let study = Arc::new(Study::new(scene.clone()));
+        let mut session = Self {
+            render,
+            inspection: Inspection::new(study.clone(), tell.clone()),
+            loader,
+            study,
+            sights: Sights::new(tell),
+            sight,
+            scene: scene.clone(),
+            trouble: None,
+            materials: Materials::new(scene.clone()),
             past: Vec::new(),
-            moved: None,
+            gesture: None,
             orbit: Orbit::new(scene.camera, scene.size),
             size: scene.size,
             strategy,
             paused: false,
+            flying: false,
             look,
-        })
+        };
+        session.measure();
+        Ok(session)
     }
 
     /// Does it, and says what a user would else not see.
@@ -114,6 +189,11 @@ impl Session {
             Change::PanDown => self.move_camera(Motion::Pan(0.0, -KEY_STEP)),
             Change::Nearer => self.move_camera(Motion::Dolly(1.0)),
             Change::Farther => self.move_camera(Motion::Dolly(-1.0)),
+            Change::Fly => {
+                self.flying = !self.flying;
+                let way = if self.flying { "fly" } else { "orbit" };
+                Some(format!("the camera can {way} now"))
+            }
             Change::Home => {
                 self.remember();
                 self.orbit.reset();
@@ -121,8 +201,13 @@ impl Session {
                 None
             }
             Change::Undo => self.undo(),
-            Change::TellCamera => Some(self.orbit.framed().to_ron()),
-            Change::KeepCamera => Some(self.keep_camera()),
+            Change::TellCamera => Some(self.told()),
+            Change::KeepCamera => Some(self.keep_view()),
+            Change::NextMaterial => self.materials.choose(&self.scene, true),
+            Change::LastMaterial => self.materials.choose(&self.scene, false),
+            Change::NextKnob => self.materials.choose_knob(&self.scene),
+            Change::More => self.step_material(1.0),
+            Change::Less => self.step_material(-1.0),
             Change::NextStrategy => self.set_strategy(next(Strategy::ALL, self.strategy)),
             Change::Pause => {
                 self.paused = !self.paused;
@@ -135,6 +220,8 @@ impl Session {
             }
             Change::Brighter => self.expose(EXPOSURE_STEP),
             Change::Darker => self.expose(-EXPOSURE_STEP),
+            Change::NextSight => self.set_sight(next(&Sight::ALL, self.sight)),
+            Change::Light => self.set_sight(Sight::Light),
             Change::NextTone => self.set_tone(next(&Tone::ALL, self.look.tone)),
         }
     }
@@ -144,6 +231,9 @@ impl Session {
         self.remember();
         // The scene goes with the hand, so the camera goes the other way; a hand's second axis points down.
         match motion {
+            Motion::Turn(right, down) if self.flying => {
+                self.orbit.look(in_sides(right), in_sides(down));
+            }
             Motion::Turn(right, down) => {
                 self.orbit.turn(-in_sides(right) * PI, in_sides(down) * PI);
             }
@@ -157,6 +247,10 @@ impl Session {
             Motion::Zoom(times) => {
                 self.orbit
                     .dolly(1.0 / times.clamp(1.0 / MAX_ZOOM, MAX_ZOOM));
+            }
+            Motion::Fly(seconds) => {
+                let most = Vec3::splat(MAX_SECONDS);
+                self.orbit.fly(seconds.clamp(-most, most) / 2.0);
             }
         }
         self.render_view();
@@ -176,7 +270,32 @@ impl Session {
             size,
             pixel,
             sample: samples.saturating_sub(1),
+            wanted: Answer::Path,
         };
+        self.ask(question)
+    }
+
+    /// Asks for what is seen in a pixel of a picture of `size`, to make it sharp: `News::Focus`, or a note, is the answer.
+    pub(crate) fn focus(&self, pixel: (u32, u32), size: (u32, u32)) -> Option<String> {
+        let camera = self.orbit.camera(size);
+        if camera.lens.is_none() {
+            let advice = "the camera has no lens that could be focused; give it one, such as lens: (radius: 0.05)";
+            return Some(advice.to_owned());
+        }
+        self.ask(Question {
+            // As through a pinhole: what is not sharp is seen in many places.
+            camera: Camera {
+                lens: None,
+                ..camera
+            },
+            size,
+            pixel,
+            sample: 0,
+            wanted: Answer::Focus,
+        })
+    }
+
+    fn ask(&self, question: Question) -> Option<String> {
         match self.inspection.ask(question) {
             Ok(true) => None,
             Ok(false) => Some("still at the last path".to_owned()),
@@ -186,31 +305,40 @@ impl Session {
 
     /// Before the camera moves: keeps where it was, once for a movement of the hand.
     fn remember(&mut self) {
+        let before = Step::View(self.orbit.framed());
+        self.remember_step(Gesture::View, before);
+    }
+
+    fn remember_step(&mut self, gesture: Gesture, before: Step) {
         let now = Instant::now();
-        let goes_on = self.moved.is_some_and(|moved| now - moved < GESTURE);
-        self.moved = Some(now);
-        if !goes_on {
+        let goes_on = |(last, at): (Gesture, Instant)| last == gesture && now - at < GESTURE;
+        let is_new = !self.gesture.is_some_and(goes_on);
+        self.gesture = Some((gesture, now));
+        if is_new {
             if self.past.len() == MOST_UNDONE {
                 self.past.remove(0);
             }
-            self.past.push(self.orbit.framed());
+            self.past.push(before);
         }
     }
 
     fn undo(&mut self) -> Option<String> {
-        let Some(camera) = self.past.pop() else {
-            return Some("nothing to undo".to_owned());
-        };
-        self.moved = None;
-        self.orbit.put(camera);
-        self.render_view();
-        None
-    }
-
-    fn keep_camera(&self) -> String {
-        match save_camera(&self.path, &self.orbit.framed()) {
-            Ok(()) => format!("the camera is kept in {}", self.path.display()),
-            Err(error) => error.to_string(),
+        self.gesture = None;
+        match self.past.pop() {
+            Some(Step::View(camera)) => {
+                self.orbit.put(camera);
+                self.render_view();
+                None
+            }
+            Some(Step::Material(index, surface)) => {
+                let scene = self.with_material(index, surface);
+                self.put_scene(scene);
+                Some(format!(
+                    "material {:?} is as before",
+                    self.scene.material_names[index]
+                ))
+            }
+            None => Some("nothing to undo".to_owned()),
         }
     }
 
@@ -223,6 +351,30 @@ impl Session {
     pub(crate) fn set_tone(&mut self, tone: Tone) -> Option<String> {
         self.look.tone = tone;
         Some(format!("tone curve: {}", tone.name()))
+    }
+
+    pub(crate) fn set_sight(&mut self, sight: Sight) -> Option<String> {
+        self.sight = sight;
+        self.measure();
+        Some(format!("view: {}", self.sight.name()))
+    }
+
+    /// What is shown in the place of the light.
+    pub(crate) fn sight(&self) -> Sight {
+        self.sight
+    }
+
+    /// The false colours of a picture, if they are wanted and there are any by now.
+    pub(crate) fn sighting(&self, shown: &Shown) -> Option<Arc<Sighting>> {
+        match self.sight {
+            Sight::Light => None,
+            Sight::Samples => {
+                let [width, height] = shown.stats.size;
+                let counts = shown.counts.as_ref()?;
+                Some(Arc::new(Sighting::of_samples((width, height), counts)))
+            }
+            _ => self.sights.seen(shown.stats.spp),
+        }
     }
 
     /// Renders in another size.
@@ -258,11 +410,29 @@ impl Session {
         self.render.finish()
     }
 
-    fn render_view(&self) {
+    fn render_view(&mut self) {
         self.render.send(Command::View {
             camera: self.orbit.camera(self.size),
             size: self.size,
         });
+        self.measure();
+    }
+
+    /// Has the false colours measured of what is looked at now.
+    fn measure(&mut self) {
+        let counts = self.sight == Sight::Samples;
+        self.render.send(Command::Counts(counts));
+        let is_measured = !matches!(self.sight, Sight::Light | Sight::Samples);
+        let wanted = is_measured.then(|| Wanted {
+            study: self.study.clone(),
+            camera: self.orbit.camera(self.size),
+            size: self.size,
+            sight: self.sight,
+        });
+        if self.sights.want(wanted).is_err() {
+            // The system has no thread left for it.
+            self.sight = Sight::Light;
+        }
     }
 
     fn expose(&mut self, stops: f32) -> Option<String> {

@@ -84,6 +84,7 @@ pub(super) fn scene(path: &Path, text: &str) -> Result<Scene, Error> {
         meshes,
         instances,
         notes,
+        files: Vec::new(),
     };
     let shining = scene.shining_triangles();
     if shining > MOST_PLACED_LIGHTS {

@@ -1,11 +1,14 @@
-//! Another camera in a scene's text: numbers are exchanged, and all else stays as it was written, comments too.
+//! Another camera and other materials in a scene's text: numbers are exchanged, and all else stays as it was written,
+//! comments too.
 
-use std::{ops::Range, path::Path};
+mod materials;
+
+use std::{collections::BTreeMap, ops::Range, path::Path};
 
 use glam::Vec3;
 
 use super::{
-    Camera, Focus, Lens, Projection,
+    Camera, Focus, Lens, Projection, Surface,
     camera::camera,
     source::{Object, Raw, Source, read_scene_file, shown},
     text::{CameraText, LensText, SceneText},
@@ -18,6 +21,18 @@ use crate::{Error, output};
 /// [`Error::File`] if the file holds no camera or cannot be read, [`Error::Scene`] if it is no scene any more,
 /// [`Error::Write`] if it cannot be written: then it is as it was.
 pub fn save_camera(path: &Path, camera: &Camera) -> Result<(), Error> {
+    save_view(path, camera, &BTreeMap::new())
+}
+
+/// The same, with other numbers of these materials.
+///
+/// # Errors
+/// The same, and [`Error::File`] where a material is not written there, or is another one.
+pub fn save_view(
+    path: &Path,
+    camera: &Camera,
+    materials: &BTreeMap<String, Surface>,
+) -> Result<(), Error> {
     if !super::Scene::is_named(path) || super::source::file_type(path) != "ron" {
         return Err(Error::File {
             file: shown(path),
@@ -27,9 +42,25 @@ pub fn save_camera(path: &Path, camera: &Camera) -> Result<(), Error> {
     }
     let text = read_scene_file(path)?;
     let text = with_camera(path, &text, camera)?;
+    let text = materials::with_materials(path, &text, materials)?;
     output::write_whole(path, |file| {
         std::io::Write::write_all(file, text.as_bytes())
     })
+}
+
+/// These materials as they stand in the scene's file but for these numbers, a line each: `"gold": RoughConductor(..),`.
+///
+/// # Errors
+/// As of [`save_view`], but that nothing is written.
+pub fn materials_to_ron(
+    path: &Path,
+    materials: &BTreeMap<String, Surface>,
+) -> Result<String, Error> {
+    if materials.is_empty() {
+        return Ok(String::new());
+    }
+    let text = materials::with_materials(path, &read_scene_file(path)?, materials)?;
+    materials::written(path, &text, materials)
 }
 
 impl Camera {
@@ -108,6 +139,7 @@ fn with_camera(path: &Path, text: &str, wanted: &Camera) -> Result<String, Error
     }
     if let (Some(raw), Some(lens)) = (fields.lens, &wanted.lens) {
         let lens_fields: LensText = source.parse(&Object::new("lens", raw))?;
+        let is_new = held.lens.is_some_and(|held| held.focus != lens.focus);
         match lens_fields.focus_distance.or(lens_fields.focus_point) {
             // It is where the target is.
             None if lens.focus == Focus::Point(wanted.target) => {}
@@ -116,8 +148,10 @@ fn with_camera(path: &Path, text: &str, wanted: &Camera) -> Result<String, Error
                 last.into_iter()
                     .for_each(|raw| edits.insert(raw, format!(", {}", focus(lens))));
             }
-            // It does not move with the camera.
-            Some(_) => {}
+            Some(raw) => edits.exchange(raw, is_new, || match lens.focus {
+                Focus::Distance(metres) => metres.to_string(),
+                Focus::Point(point) => triple(point),
+            }),
         }
     }
     let text = edits.done(text);
@@ -149,6 +183,14 @@ impl Edits<'_, '_> {
         if differs {
             self.edits.push((self.source.place(raw), by()));
         }
+    }
+
+    /// As the first of a value's fields.
+    fn begin(&mut self, value: Raw, text: String) {
+        let place = self.source.place(value);
+        let opened = value.trim().get_ron().find('(').map_or(0, |open| open + 1);
+        let start = place.start + opened;
+        self.edits.push((start..start, text));
     }
 
     fn insert(&mut self, behind: Raw, text: String) {

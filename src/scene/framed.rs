@@ -193,6 +193,7 @@ pub(super) fn scene(path: &Path) -> Result<Scene, Error> {
         meshes: geometry.meshes,
         instances: geometry.instances,
         notes: std::mem::take(&mut model.notes),
+        files: Vec::new(),
     };
     let file = shown(path);
     scene

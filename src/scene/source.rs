@@ -15,7 +15,7 @@ use glam::DVec3;
 use ron::{Options, extensions::Extensions, value::RawValue};
 use serde::{Deserialize, de::DeserializeOwned};
 
-use super::wording;
+use super::{files, wording};
 use crate::Error;
 
 /// A value as it stands in the text.
@@ -125,6 +125,7 @@ pub(super) fn read_scene_file(path: &Path) -> Result<String, Error> {
 
 /// Opens a file only if it is a plain one of a known type: a pipe would hang, a device might never end.
 pub(super) fn open_plain(path: &Path, types: &[&str]) -> Result<fs::File, String> {
+    files::note(path);
     let cannot = |error: io::Error| match error.kind() {
         io::ErrorKind::NotFound => "does not exist; check the path".to_owned(),
         io::ErrorKind::PermissionDenied => "may not be read; check its permissions".to_owned(),

@@ -6,7 +6,7 @@ use std::{
     time::Instant,
 };
 
-use crate::live::{Inspected, Told};
+use crate::live::{Inspected, News, Told};
 
 /// Wakes the developing thread.
 #[derive(Default)]
@@ -19,10 +19,14 @@ pub(super) struct Bell {
 #[derive(Default)]
 pub(super) struct Rung {
     pub(super) frame: bool,
+    /// New false colours.
+    pub(super) sight: bool,
     /// Of viewers or of what they set.
     pub(super) change: bool,
     pub(super) note: Option<String>,
     pub(super) inspected: Option<Box<Inspected>>,
+    /// In the order in which they came: a scene may be without a renderer since the one before it has it.
+    pub(super) news: Vec<News>,
     pub(super) ended: bool,
 }
 
@@ -32,8 +36,10 @@ pub(super) fn teller(bell: &Arc<Bell>) -> impl Fn(Told) + Clone + Send + 'static
     move |told| {
         bell.ring(|rung| match told {
             Told::Frame => rung.frame = true,
+            Told::Sight => rung.sight = true,
             Told::Note(note) => rung.note = Some(note),
             Told::Inspected(inspected) => rung.inspected = Some(inspected),
+            Told::News(news) => rung.news.push(news),
             Told::Ended => rung.ended = true,
         });
     }
@@ -49,7 +55,8 @@ impl Bell {
     pub(super) fn wait(&self, until: Option<Instant>) -> Rung {
         let silent = |rung: &mut Rung| {
             let news = rung.note.is_some() || rung.inspected.is_some();
-            !(rung.frame || rung.change || rung.ended || news)
+            let news = news || !rung.news.is_empty();
+            !(rung.frame || rung.sight || rung.change || rung.ended || news)
         };
         let rung = lock(&self.rung);
         let mut rung = match until {

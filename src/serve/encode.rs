@@ -5,7 +5,10 @@ use axum::body::Bytes;
 use jpeg_encoder::{ColorType, Encoder, EncodingError, SamplingFactor};
 use rayon::prelude::*;
 
-use crate::{live::Shown, output, output::Look, tone};
+use crate::{
+    output::{self, Developed},
+    stats::Stats,
+};
 
 /// Noise is still to be seen, blocks are not.
 const QUALITY: u8 = 85;
@@ -14,15 +17,14 @@ const QUALITY: u8 = 85;
 const STRIP_ROWS: usize = 16 * 9;
 
 /// For a picture that the next one replaces soon: JPEGs, with colours at half the resolution, encoded side by side.
-pub(super) fn passing(shown: &Shown, look: Look) -> Result<Bytes, String> {
-    let picture = &shown.picture;
-    let Ok(width) = u16::try_from(picture.width) else {
+pub(super) fn passing(developed: &Developed, stats: &Stats) -> Result<Bytes, String> {
+    let Ok(width) = u16::try_from(developed.size.0) else {
         // Wider than the format goes.
-        return exact(shown, look);
+        return exact(developed, stats);
     };
-    let rgba = tone::to_srgb8(picture, look.exposure_stops, look.tone);
     let row_bytes = 4 * usize::from(width);
-    let strips: Result<Vec<Vec<u8>>, EncodingError> = rgba
+    let strips: Result<Vec<Vec<u8>>, EncodingError> = developed
+        .rgba
         .par_chunks(STRIP_ROWS * row_bytes)
         .map(|strip| {
             let rows = (strip.len() / row_bytes) as u16;
@@ -39,24 +41,15 @@ pub(super) fn passing(shown: &Shown, look: Look) -> Result<Bytes, String> {
 }
 
 /// For one that stays: a PNG of the pixels that would be saved, in one strip.
-pub(super) fn exact(shown: &Shown, look: Look) -> Result<Bytes, String> {
-    png(shown, look).map(|png| joined(&[png]))
+pub(super) fn exact(developed: &Developed, stats: &Stats) -> Result<Bytes, String> {
+    png(developed, stats).map(|png| joined(&[png]))
 }
 
 /// A PNG to save. A third larger than one packed well, and there in a tenth of the time.
-pub(super) fn png(shown: &Shown, look: Look) -> Result<Vec<u8>, String> {
+pub(super) fn png(developed: &Developed, stats: &Stats) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
-    let Shown { picture, stats, .. } = shown;
-    // The page has the figures beside the picture.
-    output::encode_png(
-        &mut bytes,
-        picture,
-        stats,
-        look,
-        png::Compression::Fast,
-        |_| {},
-    )
-    .map_err(|error| error.to_string())?;
+    output::encode_png(&mut bytes, developed, stats, png::Compression::Fast)
+        .map_err(|error| error.to_string())?;
     Ok(bytes)
 }
 

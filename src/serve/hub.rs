@@ -10,20 +10,23 @@ use std::{
 };
 
 use axum::{body::Bytes, extract::ws::Utf8Bytes};
+use glam::Vec3;
 use rayon::ThreadPool;
 use tokio::sync::watch;
 
 use super::{
     bell::{Bell, lock},
     encode,
-    messages::{Asked, Status},
+    messages::{Asked, Materials, Path, Status},
 };
 use crate::{
-    live::{Motion, Session, Shown, State},
-    output::Look,
-    scene::Scene,
+    live::{Inspected, Motion, Session, Shown, State},
+    output::{Developed, Look},
+    scene::{Camera, Scene},
+    sight::{Legend, Sight, Sighting},
     stats::Stats,
     tone::Tone,
+    window::overlay,
 };
 
 /// One render and all who look at it.
@@ -36,9 +39,11 @@ pub(super) struct Hub {
     /// Empty while there is none.
     pictures: watch::Sender<Bytes>,
     statuses: watch::Sender<Utf8Bytes>,
+    /// Empty before the first.
+    paths: watch::Sender<Utf8Bytes>,
+    materials: watch::Sender<Utf8Bytes>,
     viewers: watch::Sender<usize>,
     stop: watch::Sender<bool>,
-    scene: String,
     /// To encode a picture that is saved: one at a time is enough.
     pub(super) saving: tokio::sync::Mutex<()>,
 }
@@ -50,12 +55,7 @@ const STATUS_INTERVAL: Duration = Duration::from_millis(200);
 const SETTLE_TIME: Duration = Duration::from_millis(250);
 
 impl Hub {
-    pub(super) fn new(
-        session: Session,
-        scene: &Scene,
-        bell: Arc<Bell>,
-        stop: watch::Sender<bool>,
-    ) -> Self {
+    pub(super) fn new(session: Session, bell: Arc<Bell>, stop: watch::Sender<bool>) -> Self {
         Self {
             session: Mutex::new(session),
             shown: Mutex::new(None),
@@ -63,14 +63,10 @@ impl Hub {
             bell,
             pictures: watch::Sender::default(),
             statuses: watch::Sender::default(),
+            paths: watch::Sender::default(),
+            materials: watch::Sender::default(),
             viewers: watch::Sender::new(0),
             stop,
-            scene: scene
-                .path
-                .file_stem()
-                .unwrap_or_default()
-                .to_string_lossy()
-                .into_owned(),
             saving: tokio::sync::Mutex::default(),
         }
     }
@@ -89,10 +85,21 @@ impl Hub {
             Asked::Pan(right, down) => session.move_camera(Motion::Pan(right, down)),
             Asked::Dolly(notches) => session.move_camera(Motion::Dolly(notches)),
             Asked::Zoom(times) => session.move_camera(Motion::Zoom(times)),
+            Asked::Fly(right, up, ahead) => {
+                session.move_camera(Motion::Fly(Vec3::new(right, up, ahead)))
+            }
+            Asked::Focus(column, row) => session.focus((column, row), session.size()),
+            Asked::Inspect(column, row) => {
+                let samples = lock(&self.shown).as_ref().map(|shown| shown.stats.spp);
+                let size = session.size();
+                samples.and_then(|samples| session.inspect((column, row), size, samples))
+            }
             Asked::Strategy(name) => {
                 let strategy = name.parse().map_err(|_| "no such strategy")?;
                 session.set_strategy(strategy)
             }
+            Asked::Material(index, numbers) => session.turn_material(index, &numbers)?,
+            Asked::Sight(name) => session.set_sight(name.parse()?),
             Asked::Tone(name) => {
                 let tone = Tone::ALL.into_iter().find(|tone| tone.name() == name);
                 session.set_tone(tone.ok_or("no such tone curve")?)
@@ -118,15 +125,37 @@ impl Hub {
         statuses
     }
 
-    /// The newest picture and the look in which it is shown.
-    pub(super) fn shown(&self) -> Option<(Shown, Look)> {
-        let look = lock(&self.session).look();
-        lock(&self.shown).clone().map(|shown| (shown, look))
+    pub(super) fn materials(&self) -> watch::Receiver<Utf8Bytes> {
+        let mut materials = self.materials.subscribe();
+        materials.mark_changed();
+        materials
+    }
+
+    pub(super) fn paths(&self) -> watch::Receiver<Utf8Bytes> {
+        let mut paths = self.paths.subscribe();
+        paths.mark_changed();
+        paths
+    }
+
+    /// The newest picture as it is shown, its scale of colours on it where it has one, and what it is of.
+    pub(super) fn developed(&self) -> Option<(Developed, Stats)> {
+        let shown = lock(&self.shown).clone()?;
+        let session = lock(&self.session);
+        let (look, sighting) = (session.look(), session.sighting(&shown));
+        drop(session);
+        let mut developed = shown.developed(look, sighting.as_deref());
+        if let Some(sighting) = sighting {
+            let (width, height) = developed.size;
+            overlay::draw_legend(&mut developed.rgba, width, height, &sighting.legend);
+        }
+        Some((developed, shown.stats))
     }
 
     /// The scene's name, for a picture's.
-    pub(super) fn scene(&self) -> &str {
-        &self.scene
+    pub(super) fn scene(&self) -> String {
+        let session = lock(&self.session);
+        let name = session.scene().path.file_stem().unwrap_or_default();
+        name.to_string_lossy().into_owned()
     }
 
     /// Counts a viewer, as long as what comes back is kept; `None` if there are too many.
@@ -173,11 +202,26 @@ impl Hub {
                 self.stop.send_replace(true);
                 return;
             }
-            if let Some(note) = rung.note {
+            let mut note = rung.note;
+            for news in rung.news {
+                note = lock(&self.session).hear(news).or(note);
+                desk.status_due = Some(Instant::now());
+            }
+            if let Some(note) = note {
                 let mut said = lock(&self.said);
                 *said = (said.0 + 1, note);
                 desk.status_due = Some(Instant::now());
             }
+            if let Some(inspected) = rung.inspected {
+                self.show_path(Some(&inspected));
+                desk.path = Some((inspected.camera, inspected.size));
+            }
+            let moved =
+                |(camera, size): &mut (Camera, _)| lock(&self.session).camera(*size) != *camera;
+            if desk.path.take_if(moved).is_some() {
+                self.show_path(None);
+            }
+            self.list_materials(&mut desk);
             let frame = lock(&self.session).take_frame();
             let look = lock(&self.session).look();
             let has_new = frame.is_some();
@@ -186,23 +230,41 @@ impl Hub {
             }
             let viewers = *self.viewers.borrow();
             if viewers == 0 {
-                desk = Desk::default();
+                desk = Desk {
+                    path: desk.path,
+                    listed: desk.listed,
+                    ..Desk::default()
+                };
                 self.pictures.send_replace(Bytes::new());
                 continue;
             }
             let Some(shown) = lock(&self.shown).clone() else {
                 continue;
             };
-            if has_new || desk.look != Some(look) {
+            let sight = lock(&self.session).sight();
+            if has_new || rung.sight || desk.sight != Some(sight) {
+                let sighting = lock(&self.session).sighting(&shown);
+                let is_same = match (&sighting, &desk.sighting) {
+                    (Some(new), Some(old)) => Arc::ptr_eq(new, old),
+                    (None, None) => !has_new,
+                    _ => false,
+                };
+                if !is_same || desk.sight != Some(sight) {
+                    desk.look = None;
+                }
+                (desk.sighting, desk.sight) = (sighting, Some(sight));
+            }
+            let developed = || shown.developed(look, desk.sighting.as_deref());
+            if desk.look != Some(look) {
+                self.publish(pool.install(|| encode::passing(&developed(), &shown.stats)));
                 desk.look = Some(look);
-                self.publish(pool.install(|| encode::passing(&shown, look)));
                 let rests = !matches!(shown.state, State::Rendering { .. });
                 desk.exact_due = rests.then(|| Instant::now() + SETTLE_TIME);
             } else if is_due(desk.exact_due) {
+                self.publish(pool.install(|| encode::exact(&developed(), &shown.stats)));
                 desk.exact_due = None;
-                self.publish(pool.install(|| encode::exact(&shown, look)));
             }
-            if rung.change || desk.state != Some(mem::discriminant(&shown.state)) {
+            if rung.change || rung.sight || desk.state != Some(mem::discriminant(&shown.state)) {
                 desk.status_due = Some(Instant::now());
             } else if has_new {
                 desk.status_due.get_or_insert(
@@ -214,8 +276,33 @@ impl Hub {
                 desk.status_due = None;
                 desk.summed_up = Some(Instant::now());
                 desk.state = Some(mem::discriminant(&shown.state));
-                self.tell(&shown, look, viewers);
+                let legend = desk.sighting.as_ref().map(|sighting| &sighting.legend);
+                self.tell(&shown, look, viewers, legend);
             }
+        }
+    }
+
+    /// Lists the materials where they are others than they were.
+    fn list_materials(&self, desk: &mut Desk) {
+        let session = lock(&self.session);
+        let scene = session.scene();
+        if desk
+            .listed
+            .as_ref()
+            .is_some_and(|listed| Arc::ptr_eq(listed, scene))
+        {
+            return;
+        }
+        desk.listed = Some(scene.clone());
+        let materials = session.listed_materials().collect();
+        if let Ok(text) = serde_json::to_string(&Materials { materials }) {
+            self.materials.send_replace(text.into());
+        }
+    }
+
+    fn show_path(&self, inspected: Option<&Inspected>) {
+        if let Ok(text) = serde_json::to_string(&Path::of(inspected)) {
+            self.paths.send_replace(text.into());
         }
     }
 
@@ -228,17 +315,22 @@ impl Hub {
         }
     }
 
-    fn tell(&self, shown: &Shown, look: Look, viewers: usize) {
+    fn tell(&self, shown: &Shown, look: Look, viewers: usize, legend: Option<&Legend>) {
         let said = lock(&self.said);
+        let session = lock(&self.session);
         let status = Status {
             stats: &shown.stats,
             recent: &shown.recent,
             state: shown.state,
-            size: lock(&self.session).size(),
+            size: session.size(),
             exposure_stops: look.exposure_stops,
             tone: look.tone.name(),
+            sight: session.sight().name(),
+            legend,
+            flying: session.is_flying(),
             viewers,
             said: (said.0, &said.1),
+            trouble: session.trouble(),
         };
         if let Ok(text) = serde_json::to_string(&status) {
             self.statuses.send_replace(text.into());
@@ -256,10 +348,16 @@ impl Hub {
 struct Desk {
     /// In which the last picture went out.
     look: Option<Look>,
+    sight: Option<Sight>,
+    sighting: Option<Arc<Sighting>>,
     exact_due: Option<Instant>,
     status_due: Option<Instant>,
     summed_up: Option<Instant>,
     state: Option<Discriminant<State>>,
+    /// Of the picture over which a path is shown.
+    path: Option<(Camera, (u32, u32))>,
+    /// Whose materials are listed.
+    listed: Option<Arc<Scene>>,
 }
 
 impl Desk {

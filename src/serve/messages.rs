@@ -4,9 +4,12 @@ use compaction::select::Strategy;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    live::{CONTROLS, Change, Control, Recent, State},
+    live::{CONTROLS, Change, Control, FAST, Inspected, Listed, Recent, State},
+    scene::Knob,
+    sight::{Legend, Sight},
     stats::Stats,
     tone::Tone,
+    track::{Stroke, Track},
 };
 
 /// What a page may say.
@@ -23,8 +26,18 @@ pub(super) enum Asked {
     Dolly(f32),
     /// What two fingers grew the picture by.
     Zoom(f32),
+    /// See [`Motion::Fly`](crate::live::Motion::Fly).
+    Fly(f32, f32, f32),
+    /// A click on a pixel that is to be sharp.
+    Focus(u32, u32),
+    /// A click on a pixel of the picture, column and row from the upper left.
+    Inspect(u32, u32),
     Strategy(String),
     Tone(String),
+    /// By its name.
+    Sight(String),
+    /// Numbers of the material at this place of the list.
+    Material(usize, Vec<(Knob, f32)>),
 }
 
 /// What a page hears first.
@@ -35,6 +48,9 @@ pub(super) struct Greeting {
     controls: Vec<&'static Control>,
     strategies: Vec<&'static str>,
     tones: Vec<&'static str>,
+    sights: Vec<&'static str>,
+    /// How much faster the camera flies with Shift.
+    fast: f32,
 }
 
 impl Greeting {
@@ -47,6 +63,8 @@ impl Greeting {
                 .map(|strategy| strategy.name())
                 .collect(),
             tones: Tone::ALL.iter().map(|tone| tone.name()).collect(),
+            sights: Sight::ALL.iter().map(|sight| sight.name()).collect(),
+            fast: FAST,
         }
     }
 }
@@ -62,7 +80,50 @@ pub(super) struct Status<'a> {
     pub(super) size: (u32, u32),
     pub(super) exposure_stops: f32,
     pub(super) tone: &'static str,
+    pub(super) sight: &'static str,
+    /// What its colours mean, once there are any.
+    pub(super) legend: Option<&'a Legend>,
+    /// Whether keys fly it and hands look around.
+    pub(super) flying: bool,
     pub(super) viewers: usize,
     /// What happened last, and how many things had happened before it.
     pub(super) said: (u64, &'a str),
+    /// Why the scene's files cannot be rendered as they are now.
+    pub(super) trouble: Option<&'a str>,
+}
+
+/// What a page hears when somebody has asked for a path, and when it is no longer of the view.
+#[derive(Serialize)]
+pub(super) struct Path<'a> {
+    path: Option<PathShown<'a>>,
+}
+
+#[derive(Serialize)]
+struct PathShown<'a> {
+    track: &'a Track,
+    /// In pixels of a picture of this size.
+    strokes: &'a [Stroke],
+    size: (u32, u32),
+    /// Why the sieve took it out, in words.
+    end: String,
+}
+
+impl<'a> Path<'a> {
+    pub(super) fn of(inspected: Option<&'a Inspected>) -> Self {
+        let shown = |inspected: &'a Inspected| PathShown {
+            track: &inspected.track,
+            strokes: &inspected.strokes,
+            size: inspected.size,
+            end: inspected.track.end.to_string(),
+        };
+        Self {
+            path: inspected.map(shown),
+        }
+    }
+}
+
+/// What a page hears when materials have changed.
+#[derive(Serialize)]
+pub(super) struct Materials<'a> {
+    pub(super) materials: Vec<Listed<'a>>,
 }

@@ -22,7 +22,7 @@ use crate::chart;
 /// A file of the page: its path, its kind and its text.
 type File = (&'static str, &'static str, &'static str);
 
-const FILES: [File; 6] = [
+const FILES: [File; 8] = [
     (
         "/",
         "text/html; charset=utf-8",
@@ -49,9 +49,19 @@ const FILES: [File; 6] = [
         "text/javascript; charset=utf-8",
         include_str!("page/figures.js"),
     ),
+    (
+        "/materials.js",
+        "text/javascript; charset=utf-8",
+        include_str!("page/materials.js"),
+    ),
+    (
+        "/path.js",
+        "text/javascript; charset=utf-8",
+        include_str!("page/path.js"),
+    ),
 ];
 
-/// The colours of what rays became and of what the stages took, as the rest of the program has them.
+/// The colours of what rays became, of what the stages took and of paths, as the rest of the program has them.
 fn colours() -> String {
     let colours = [
         ("survivors", chart::SURVIVORS),
@@ -61,6 +71,10 @@ fn colours() -> String {
         ("sieve", chart::SIEVE),
         ("shade", chart::SHADE),
         ("shadow", chart::SHADOW),
+        ("path", chart::PATH),
+        ("missed", chart::MISSED),
+        ("light", chart::LIGHT),
+        ("blocked", chart::BLOCKED),
     ];
     let set = colours.map(|(name, colour)| format!("  --{name}: {colour};\n"));
     format!(":root {{\n{}}}\n", set.concat())
@@ -125,14 +139,17 @@ async fn live(State(hub): State<Arc<Hub>>, request: Request) -> Response {
 
 async fn picture(State(hub): State<Arc<Hub>>) -> Response {
     let turn = hub.saving.lock().await;
-    let Some((shown, look)) = hub.shown() else {
-        return refusal(StatusCode::NOT_FOUND, "there is no picture yet");
-    };
+    let of = hub.clone();
     // Takes long enough to hold up the others.
-    let encoded = tokio::task::spawn_blocking(move || encode::png(&shown, look)).await;
+    let encode = move || {
+        of.developed()
+            .map(|(developed, stats)| encode::png(&developed, &stats))
+    };
+    let encoded = tokio::task::spawn_blocking(encode).await;
     drop(turn);
     match encoded {
-        Ok(Ok(png)) => {
+        Ok(None) => refusal(StatusCode::NOT_FOUND, "there is no picture yet"),
+        Ok(Some(Ok(png))) => {
             let name: String = hub
                 .scene()
                 .chars()
@@ -148,7 +165,7 @@ async fn picture(State(hub): State<Arc<Hub>>) -> Response {
             ];
             (headers, png).into_response()
         }
-        Ok(Err(_)) | Err(_) => refusal(
+        Ok(Some(Err(_))) | Err(_) => refusal(
             StatusCode::INTERNAL_SERVER_ERROR,
             "the picture could not be encoded",
         ),

@@ -60,6 +60,7 @@ async fn show(
     let greeting = serde_json::to_string(&Greeting::new()).ok()?;
     sink.send(Message::Text(greeting.into())).await.ok()?;
     let (mut pictures, mut statuses) = (hub.pictures(), hub.statuses());
+    let (mut paths, mut materials) = (hub.paths(), hub.materials());
     let mut sent = 0_u64;
     // Since when it owes an answer; and when it last was sent anything.
     let (mut waiting, mut pulse) = (Instant::now(), Instant::now());
@@ -81,6 +82,23 @@ async fn show(
                     continue;
                 }
                 Message::Text(status)
+            }
+            news = paths.changed() => {
+                news.ok()?;
+                let path = paths.borrow_and_update().clone();
+                // Before the first click.
+                if path.is_empty() {
+                    continue;
+                }
+                Message::Text(path)
+            }
+            news = materials.changed() => {
+                news.ok()?;
+                let materials = materials.borrow_and_update().clone();
+                if materials.is_empty() {
+                    continue;
+                }
+                Message::Text(materials)
             }
             news = pictures.changed(), if on_their_way < ON_THEIR_WAY => {
                 news.ok()?;

@@ -4,6 +4,7 @@ mod canvas;
 mod columns;
 mod content;
 pub(super) mod figures;
+mod legend;
 mod marks;
 mod path;
 #[cfg(test)]
@@ -11,11 +12,14 @@ mod tests;
 
 use canvas::{Area, Canvas, Colour, TypeFace};
 use columns::{Cell, Column, Entry, LABEL_WIDTH, STAGES, fitting_columns, natural_width};
-use content::{ACCENT, BRIGHT, DIM, Line, PLAIN, Row, rows};
+use content::{ACCENT, BRIGHT, DIM, Line, PLAIN, Row, WARNING, rows};
 use marks::{BAR_HEIGHT, GRAPH_HEIGHT, ROW_GAP};
+
+use serde::{Deserialize, Serialize};
 
 use crate::{
     live::{Recent, State},
+    sight::Legend,
     stats::Stats,
 };
 
@@ -35,12 +39,19 @@ pub fn draw(rgba: &mut [u8], width: u32, height: u32, stats: &Stats) {
     );
 }
 
+/// Draws what false colours mean on their picture, RGBA with rows from the top, of any size.
+pub fn draw_legend(rgba: &mut [u8], width: u32, height: u32, legend: &Legend) {
+    Overlay::new(scale_for(width, height)).draw_legend(rgba, (width, height), legend);
+}
+
 /// How much of the statistics is shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) enum Detail {
     None,
     /// What is rendered and how fast, and a bar a bounce.
     Short,
+    #[default]
     Full,
 }
 
@@ -187,28 +198,37 @@ impl Overlay {
         self.text_box(&mut canvas, top, cells, &lines);
     }
 
-    /// One line at the lower edge, or above so many lines of keys.
-    pub(super) fn draw_message(
+    /// What is said, and whether it is of something wrong, at the lower edge, or above so many lines of keys.
+    pub(super) fn draw_messages(
         &mut self,
         rgba: &mut [u8],
         size: (u32, u32),
-        message: &str,
+        messages: &[(&str, bool)],
         keys: usize,
     ) {
         let mut canvas = Canvas::new(rgba, size.0, size.1);
         let margin = self.margin(&canvas);
+        let room = (canvas.width() - 4 * margin) / self.type_face.cell_width;
+        let lines: Vec<Line> = messages
+            .iter()
+            .flat_map(|(message, is_wrong)| {
+                let colour = if *is_wrong { WARNING } else { BRIGHT };
+                let room = room.max(1) as usize;
+                let lines = message.lines().flat_map(move |line| wrapped(line, room));
+                lines.map(move |line| vec![(colour, line)])
+            })
+            .collect();
+        let longest = lines.iter().map(|line| line[0].1.chars().count()).max();
+        let Some(longest) = longest else {
+            return;
+        };
         let below = if keys > 0 {
             self.box_height(&canvas, keys) + margin
         } else {
             0
         };
-        let top = canvas.height() - below - margin - self.box_height(&canvas, 1);
-        self.text_box(
-            &mut canvas,
-            top,
-            message.chars().count() as i32,
-            &[vec![(BRIGHT, message.to_owned())]],
-        );
+        let top = canvas.height() - below - margin - self.box_height(&canvas, lines.len());
+        self.text_box(&mut canvas, top, longest as i32, &lines);
     }
 
     fn box_height(&self, canvas: &Canvas<'_>, lines: usize) -> i32 {
@@ -460,4 +480,33 @@ fn cut(text: &str, length: i32) -> String {
         return String::new();
     };
     text.chars().take(kept).chain(['…']).collect()
+}
+
+/// A text in lines of so many characters at most, between words where there are any.
+fn wrapped(text: &str, room: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let mut word: Vec<char> = word.chars().collect();
+        let last = lines.len() - 1;
+        let length = lines[last].chars().count();
+        if length > 0 && length + 1 + word.len() <= room {
+            lines[last].push(' ');
+        } else if length > 0 {
+            lines.push(String::new());
+        }
+        while word.len() > room {
+            let rest = word.split_off(room);
+            lines
+                .last_mut()
+                .into_iter()
+                .for_each(|line| line.extend(&word));
+            lines.push(String::new());
+            word = rest;
+        }
+        lines
+            .last_mut()
+            .into_iter()
+            .for_each(|line| line.extend(&word));
+    }
+    lines
 }

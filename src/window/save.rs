@@ -11,35 +11,35 @@ use crate::{
     Error,
     live::{Shown, State},
     output::{self, Look},
+    sight::Sighting,
 };
 
-/// Writes the picture as `<scene>-001.png`, or the next number that is free, with its statistics in so much detail, and
-/// says where.
+/// Writes the picture as `<scene>-001.png`, or the next number that is free, as it is shown, with its statistics in so much detail,
+/// and says where.
 pub(super) fn save(
     scene: &Path,
     frame: &Shown,
+    sighting: Option<&Sighting>,
     look: Look,
     detail: Detail,
 ) -> Result<PathBuf, Error> {
     let path = claim(scene)?;
-    let Shown {
-        picture,
+    let Shown { stats, recent, .. } = frame;
+    let mut developed = frame.developed(look, sighting);
+    let size = developed.size;
+    let mut overlay = Overlay::new(scale_for(size.0, size.1));
+    overlay.draw_stats(
+        &mut developed.rgba,
+        size,
         stats,
         recent,
-        ..
-    } = frame;
-    let size = (picture.width, picture.height);
-    let lay_over = |rgba: &mut [u8]| {
-        Overlay::new(scale_for(size.0, size.1)).draw_stats(
-            rgba,
-            size,
-            stats,
-            recent,
-            State::Done,
-            detail,
-        );
-    };
-    output::write_png_under(&path, picture, stats, look, lay_over).inspect_err(|_| {
+        State::Done,
+        detail,
+    );
+    if let Some(sighting) = sighting {
+        overlay.draw_legend(&mut developed.rgba, size, &sighting.legend);
+    }
+    output::write_developed(&path, &developed, stats).inspect_err(|_| {
         // The empty file that held the place.
         let _ = std::fs::remove_file(&path);
     })?;

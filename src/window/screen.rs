@@ -39,15 +39,20 @@ const MONITOR_SHARE: f64 = 0.9;
 const SMALLEST: LogicalSize<u32> = LogicalSize::new(160, 120);
 
 impl Screen {
-    /// A window for a picture of so many pixels, or why there can be none.
+    /// A window for a picture of so many pixels, or of a size in units of the screen; or why there can be none.
     pub(super) fn open(
         event_loop: &ActiveEventLoop,
         title: &str,
         picture: (u32, u32),
+        wanted: Option<(f64, f64)>,
     ) -> Result<Self, String> {
+        let size = match wanted {
+            Some((width, height)) => LogicalSize::new(width, height),
+            None => initial_size(event_loop, picture),
+        };
         let attributes = WindowAttributes::default()
             .with_title(title)
-            .with_inner_size(initial_size(event_loop, picture))
+            .with_inner_size(size)
             .with_min_inner_size(SMALLEST);
         let window = event_loop
             .create_window(attributes)
@@ -85,6 +90,13 @@ impl Screen {
     /// Pixels.
     pub(super) fn size(&self) -> (u32, u32) {
         self.size
+    }
+
+    /// In units of the screen.
+    pub(super) fn logical_size(&self) -> (f64, f64) {
+        let (width, height) = self.size;
+        let scale = f64::from(self.scale());
+        (f64::from(width) / scale, f64::from(height) / scale)
     }
 
     /// Pixels per unit of text and distance.

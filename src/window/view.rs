@@ -1,20 +1,24 @@
 //! What the window shows: the latest picture, developed and fitted, and what is laid over it.
 
-use std::time::{Duration, Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use rayon::{ThreadPool, prelude::*};
 
 use super::overlay::{Detail, Overlay, scale_for};
 use crate::{
     live::{self, Frame, Inspected, Session, Shown},
-    output::Look,
-    picture::Picture,
-    tone,
+    output::{Developed, Look},
+    sight::Sighting,
 };
 
 /// What is shown and how: `update` and the switches change it, `draw` puts it into bytes.
 pub(super) struct View {
     frame: Option<Shown>,
+    /// In the place of the frame's light.
+    sighting: Option<Arc<Sighting>>,
     path: Option<Inspected>,
     overlay: Overlay,
     detail: Detail,
@@ -37,12 +41,13 @@ const MESSAGE_TIME: Duration = Duration::from_secs(3);
 const BORDER: [u8; 4] = [24, 26, 30, 255];
 
 impl View {
-    pub(super) fn new() -> Result<Self, rayon::ThreadPoolBuildError> {
+    pub(super) fn new(detail: Detail) -> Result<Self, rayon::ThreadPoolBuildError> {
         Ok(Self {
             frame: None,
+            sighting: None,
             path: None,
             overlay: Overlay::new(1.0),
-            detail: Detail::Full,
+            detail,
             shows_keys: false,
             message: None,
             backdrop: None,
@@ -52,7 +57,26 @@ impl View {
 
     pub(super) fn update(&mut self, frame: Frame) {
         self.frame = Some(frame.into());
-        self.backdrop = None;
+        if self.sighting.is_none() {
+            self.backdrop = None;
+        }
+    }
+
+    /// Shows this in the place of the light, or the light.
+    pub(super) fn set_sighting(&mut self, sighting: Option<Arc<Sighting>>) {
+        let is_same = match (&sighting, &self.sighting) {
+            (Some(new), Some(old)) => Arc::ptr_eq(new, old),
+            (None, None) => true,
+            _ => false,
+        };
+        if !is_same {
+            self.sighting = sighting;
+            self.backdrop = None;
+        }
+    }
+
+    pub(super) fn sighting(&self) -> Option<&Arc<Sighting>> {
+        self.sighting.as_ref()
     }
 
     pub(super) fn show_path(&mut self, path: Inspected) {
@@ -106,7 +130,8 @@ impl View {
                     .take()
                     .filter(|backdrop| backdrop.size == size && backdrop.look == look);
                 let backdrop = fresh.unwrap_or_else(|| {
-                    let develop = || develop(&frame.picture, look, size);
+                    let sighting = self.sighting.as_deref();
+                    let develop = || fit(frame.developed(look, sighting), size);
                     Backdrop {
                         size,
                         look,
@@ -132,6 +157,9 @@ impl View {
             self.overlay
                 .draw_stats(rgba, size, stats, recent, *state, self.detail);
         }
+        if let Some(sighting) = &self.sighting {
+            self.overlay.draw_legend(rgba, size, &sighting.legend);
+        }
         let seen = |path: &&Inspected| session.camera(path.size) == path.camera;
         if let Some(path) = self.path.as_ref().filter(seen) {
             let fitted = Fitted::new(path.size, size);
@@ -141,9 +169,13 @@ impl View {
         if self.shows_keys {
             self.overlay.draw_keys(rgba, size, &keys);
         }
-        if let Some((message, _)) = &self.message {
-            self.overlay.draw_message(rgba, size, message, keys.len());
-        }
+        let trouble = session.trouble().map(|trouble| (trouble, true));
+        let message = self
+            .message
+            .as_ref()
+            .map(|(message, _)| (&**message, false));
+        let said: Vec<_> = trouble.into_iter().chain(message).collect();
+        self.overlay.draw_messages(rgba, size, &said, keys.len());
     }
 }
 
@@ -198,18 +230,18 @@ impl Fitted {
     }
 }
 
-/// The picture in 8 bits, as large as it fits into the window and in its middle.
-fn develop(picture: &Picture, look: Look, (width, height): (u32, u32)) -> Vec<u8> {
-    let developed = tone::to_srgb8(picture, look.exposure_stops, look.tone);
-    if (picture.width, picture.height) == (width, height) {
-        return developed;
+/// The picture as large as it fits into the window and in its middle.
+fn fit(developed: Developed, (width, height): (u32, u32)) -> Vec<u8> {
+    let picture = developed.size;
+    if picture == (width, height) {
+        return developed.rgba;
     }
-    let fitted = Fitted::new((picture.width, picture.height), (width, height));
+    let fitted = Fitted::new(picture, (width, height));
     let (fitted_width, fitted_height) = (fitted.width as usize, fitted.height as usize);
     let (left, top) = (fitted.left as usize, fitted.top as usize);
     let (width, height) = (width as usize, height as usize);
-    let (source, _) = developed.as_chunks::<4>();
-    let source_width = picture.width as usize;
+    let (source, _) = developed.rgba.as_chunks::<4>();
+    let source_width = picture.0 as usize;
     let columns: Vec<_> = (0..fitted_width)
         .map(|x| footprint(x, fitted_width, source_width))
         .collect();
@@ -221,7 +253,7 @@ fn develop(picture: &Picture, look: Look, (width, height): (u32, u32)) -> Vec<u8
         .take(fitted_height)
         .enumerate();
     area.for_each(|(y, row)| {
-        let rows = footprint(y, fitted_height, picture.height as usize);
+        let rows = footprint(y, fitted_height, picture.1 as usize);
         let (pixels, _) = row.as_chunks_mut::<4>();
         for (pixel, columns) in pixels[left..left + fitted_width].iter_mut().zip(&columns) {
             *pixel = mean(

@@ -8,22 +8,28 @@ use std::{
     time::{Duration, Instant},
 };
 
+use glam::Vec3;
 use winit::{
     dpi::{PhysicalPosition, PhysicalSize},
     event::{MouseButton, MouseScrollDelta},
     event_loop::{ActiveEventLoop, EventLoopProxy},
+    keyboard::ModifiersState,
 };
 
 use super::{
-    Wake, WindowOptions,
+    Wake,
     overlay::figures,
     save::save,
     screen::Screen,
+    settings::Settings,
     view::{Fitted, View},
 };
 use crate::{
     Error,
-    live::{Action, Change, Inspected, Local, Motion, Session, Shown, State},
+    live::{
+        self, Action, Change, Inspected, Local, Motion, News, Session, Shown, State, ViewOptions,
+        Way,
+    },
     quiet::panic_text,
     renderer::Renderer,
     scene::Scene,
@@ -32,10 +38,12 @@ use crate::{
 /// Everything behind an open window.
 pub(super) struct Viewer {
     screen: Screen,
+    /// As they were kept, and the size that the window has had since.
+    settings: Settings,
+    opened_size: (f64, f64),
     view: View,
     session: Session,
     wake: EventLoopProxy<Wake>,
-    scene: PathBuf,
     follows_window: bool,
     /// When the window will have kept its size for long enough to render in it.
     settled: Option<Instant>,
@@ -43,8 +51,9 @@ pub(super) struct Viewer {
     dragging: Option<Drag>,
     /// Where the left button went down, while the hand has not moved from there.
     pressed: Option<PhysicalPosition<f64>>,
-    /// Whether the key is held.
-    shift: bool,
+    modifiers: ModifiersState,
+    /// Where keys are held to that fly, and since when that has not been flown.
+    flown: Vec<(Way, Instant)>,
     titled: Option<Instant>,
     saves: Vec<JoinHandle<Result<PathBuf, Error>>>,
 }
@@ -74,15 +83,20 @@ impl Viewer {
         event_loop: &ActiveEventLoop,
         renderer: Box<Renderer>,
         scene: &Arc<Scene>,
-        options: WindowOptions,
+        options: ViewOptions,
         wake: EventLoopProxy<Wake>,
     ) -> Result<Self, (Box<Renderer>, String)> {
+        let settings = Settings::load();
         let parts = Screen::open(
             event_loop,
             &format!("{} – raysieve", name(&scene.path)),
             scene.size,
+            settings.size.filter(|_| !options.keep_size),
         )
-        .and_then(|screen| Ok((screen, View::new().map_err(|error| error.to_string())?)));
+        .and_then(|screen| {
+            let view = View::new(settings.statistics).map_err(|error| error.to_string())?;
+            Ok((screen, view))
+        });
         let (screen, view) = match parts {
             Ok(parts) => parts,
             Err(reason) => return Err((renderer, reason)),
@@ -90,21 +104,22 @@ impl Viewer {
         let told = wake.clone();
         // Fails only when the window is gone.
         let tell = move |what| drop(told.send_event(Wake::Render(what)));
-        let WindowOptions { strategy, look, .. } = options;
-        let session = Session::start(renderer, scene, strategy, look, screen.interval(), tell)
+        let session = Session::start(renderer, scene, options, screen.interval(), tell)
             .map_err(|(renderer, error)| (renderer, error.to_string()))?;
         let mut viewer = Self {
+            settings,
+            opened_size: screen.logical_size(),
             session,
             screen,
             view,
             wake,
-            scene: scene.path.clone(),
             follows_window: !options.keep_size,
             settled: None,
             cursor: PhysicalPosition::default(),
             dragging: None,
             pressed: None,
-            shift: false,
+            modifiers: ModifiersState::empty(),
+            flown: Vec::new(),
             titled: None,
             saves: Vec::new(),
         };
@@ -124,6 +139,13 @@ impl Viewer {
                     self.say(message);
                 }
                 self.titled = None;
+                self.update_sight();
+            }
+            Action::Fly(way) => {
+                // A key that is held is pressed again and again.
+                if self.flown.iter().all(|(held, _)| *held != way) {
+                    self.flown.push((way, Instant::now()));
+                }
             }
             Action::Screen(Local::Overlay) => self.view.switch_detail(),
             Action::Screen(Local::Keys) => self.view.switch_keys(),
@@ -134,17 +156,47 @@ impl Viewer {
         true
     }
 
-    pub(super) fn hold_shift(&mut self, held: bool) {
-        self.shift = held;
+    /// Modifiers that are held from now on.
+    pub(super) fn hold(&mut self, modifiers: ModifiersState) {
+        self.modifiers = modifiers;
     }
 
     pub(super) fn shift(&self) -> bool {
-        self.shift
+        self.modifiers.shift_key()
+    }
+
+    /// What a key asks for, if anything.
+    pub(super) fn action(&self, chord: &str) -> Option<Action> {
+        live::action(chord, self.session.is_flying())
+    }
+
+    /// A key is let go.
+    pub(super) fn release(&mut self, chord: &str) {
+        if let Some(Action::Fly(way)) = live::action(chord, true) {
+            self.flown.retain(|(held, _)| *held != way);
+        }
+    }
+
+    pub(super) fn release_all(&mut self) {
+        self.flown.clear();
+    }
+
+    /// Goes on where keys are held to, as far as in the time since the last time.
+    fn fly(&mut self, now: Instant) {
+        let speed = if self.shift() { live::FAST } else { 1.0 };
+        let mut by = Vec3::ZERO;
+        for (way, since) in &mut self.flown {
+            by += way.direction() * (now - *since).as_secs_f32() * speed;
+            *since = now;
+        }
+        if by != Vec3::ZERO {
+            self.move_camera(Motion::Fly(by));
+        }
     }
 
     pub(super) fn press(&mut self, button: MouseButton, pressed: bool) {
         let drag = match button {
-            MouseButton::Left if self.shift => Drag::Pan,
+            MouseButton::Left if self.shift() => Drag::Pan,
             MouseButton::Left => Drag::Turn,
             MouseButton::Right | MouseButton::Middle => Drag::Pan,
             _ => return,
@@ -200,8 +252,16 @@ impl Viewer {
             return;
         };
         self.view.update(frame);
-        self.screen.refresh();
+        self.update_sight();
         self.update_title();
+    }
+
+    /// Takes the newest false colours.
+    pub(super) fn update_sight(&mut self) {
+        let shown = self.view.frame();
+        let sighting = shown.and_then(|shown| self.session.sighting(shown));
+        self.view.set_sighting(sighting);
+        self.screen.refresh();
     }
 
     /// Shows a path for as long as the camera stays where it is.
@@ -210,14 +270,38 @@ impl Viewer {
         self.screen.refresh();
     }
 
-    /// Asks for the last path of the pixel under the cursor.
+    /// Does what the session is told.
+    pub(super) fn hear(&mut self, news: News) {
+        if let Some(message) = self.session.hear(news) {
+            self.say(message);
+        }
+        self.follow_window();
+        self.titled = None;
+        self.screen.refresh();
+    }
+
+    /// Opens a file that was dropped on the window.
+    pub(super) fn open_file(&mut self, path: PathBuf) {
+        let message = self.session.open_file(path);
+        self.say(message);
+    }
+
+    /// Asks for the last path of the pixel under the cursor, or for what is there to focus on.
     fn inspect(&mut self) {
         let Some(samples) = self.view.frame().map(|shown| shown.stats.spp) else {
             return;
         };
         let size = self.session.size();
         let at = Fitted::new(size, self.screen.size()).pixel(self.cursor.x, self.cursor.y);
-        if let Some(message) = at.and_then(|pixel| self.session.inspect(pixel, size, samples)) {
+        let Some(pixel) = at else {
+            return;
+        };
+        let message = if self.modifiers.control_key() {
+            self.session.focus(pixel, size)
+        } else {
+            self.session.inspect(pixel, size, samples)
+        };
+        if let Some(message) = message {
             self.say(message);
         }
     }
@@ -247,12 +331,15 @@ impl Viewer {
             self.settled = None;
             self.follow_window();
         }
+        self.fly(now);
+        let flies_on = (!self.flown.is_empty()).then(|| now + self.screen.interval());
         if self.view.update_message(now) {
             self.screen.refresh();
         }
         [
             self.screen.wait_until(now),
             self.settled,
+            flies_on,
             self.view.message_until(),
         ]
         .into_iter()
@@ -268,6 +355,7 @@ impl Viewer {
 
     /// Closes the window, waits for what is still at work, and takes the renderer back.
     pub(super) fn close(self) -> Result<Box<Renderer>, Error> {
+        self.keep_settings();
         drop(self.screen);
         let renderer = self.session.finish();
         let saved: Vec<_> = self.saves.into_iter().map(joined).collect();
@@ -275,6 +363,23 @@ impl Viewer {
             .into_iter()
             .try_for_each(|save| save.map(drop))
             .and(renderer)
+    }
+
+    /// Keeps what somebody has set for the next time.
+    fn keep_settings(&self) {
+        let size = self.screen.logical_size();
+        let resized = self.follows_window && size != self.opened_size;
+        let settings = Settings {
+            statistics: self.view.detail(),
+            size: if resized {
+                Some(size)
+            } else {
+                self.settings.size
+            },
+        };
+        if settings != self.settings {
+            settings.save();
+        }
     }
 
     fn move_camera(&mut self, motion: Motion) {
@@ -294,11 +399,12 @@ impl Viewer {
             return;
         };
         let (look, detail) = (self.session.look(), self.view.detail());
-        let (scene, wake) = (self.scene.clone(), self.wake.clone());
+        let sighting = self.view.sighting().cloned();
+        let (scene, wake) = (self.session.scene().path.clone(), self.wake.clone());
         let save = thread::Builder::new()
             .name("save".to_owned())
             .spawn(move || {
-                let saved = save(&scene, &frame, look, detail);
+                let saved = save(&scene, &frame, sighting.as_deref(), look, detail);
                 let _ = wake.send_event(Wake::Saved);
                 saved
             });
@@ -337,7 +443,7 @@ impl Viewer {
         });
         self.screen.set_title(&format!(
             "{} – {samples} – {speed} Mpaths/s – raysieve",
-            name(&self.scene)
+            name(&self.session.scene().path)
         ));
         self.titled = Some(Instant::now());
     }

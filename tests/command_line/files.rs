@@ -351,7 +351,12 @@ fn hash_and_picture(arguments: &[&str]) -> (String, Vec<u8>) {
 
 fn what_changes_the_look_does_not_change_the_film() {
     let (hash, plain) = hash_and_picture(&[]);
-    for look in [["--overlay", "--exposure=0"], ["--exposure", "-1.5"]] {
+    for look in [
+        ["--overlay", "--exposure=0"],
+        ["--exposure", "-1.5"],
+        ["--view", "cost"],
+        ["--view", "samples"],
+    ] {
         let (again, changed) = hash_and_picture(&look);
         assert_eq!(hash, again, "{look:?}");
         assert!(plain != changed, "{look:?} changes nothing");
@@ -488,7 +493,7 @@ fn a_link_to_a_file_that_is_yet_to_be_made_is_kept() {}
 
 fn what_changes_no_exr_is_not_taken_for_one() {
     let folder = folder();
-    for look in ["--overlay", "--exposure=0"] {
+    for look in ["--overlay", "--exposure=0", "--view=depth"] {
         let output = small_render(folder.path(), &["-o", "a.exr", look]);
         let option = look.split('=').next().expect("an option");
         assert_refused(&output, 2, &[option, "a.exr", ".png"]);

@@ -44,6 +44,7 @@ fn help_teaches_every_option() {
         "-o, --output",
         "--stats",
         "--overlay",
+        "--view",
         "--exposure",
         "--checkpoint",
         "--every",
@@ -122,6 +123,7 @@ fn wrong_usage_is_told_in_a_line() {
             &["a.ron", "--exposure", "NaN"],
             &["--exposure", "-32 to 32"],
         ),
+        (&["a.ron", "--view", "heat"], &["--view", "'heat'", "cost"]),
         (&["a.ron", "--exposure", "33"], &["--exposure", "-32 to 32"]),
         (
             &["a.ron", "--backend", "metal"],

@@ -13,6 +13,7 @@ mod opacity;
 mod orthographic;
 mod scale;
 mod sides;
+mod sights;
 mod skies;
 mod strategies;
 mod tracks;

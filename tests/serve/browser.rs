@@ -28,7 +28,7 @@ pub(crate) fn add(trials: &mut Vec<Trial>) {
     for missing in missing.iter().chain(&no_axe) {
         eprintln!("skipped: {missing}");
     }
-    let tests: [(&str, fn()); 6] = [
+    let tests: [(&str, fn()); 7] = [
         (
             "dragging_the_page_moves_the_picture",
             dragging_the_page_moves_the_picture,
@@ -36,6 +36,10 @@ pub(crate) fn add(trials: &mut Vec<Trial>) {
         (
             "keys_and_buttons_of_the_page_do_what_they_say",
             keys_and_buttons_of_the_page_do_what_they_say,
+        ),
+        (
+            "a_click_on_the_page_shows_a_path",
+            a_click_on_the_page_shows_a_path,
         ),
         (
             "figures_of_the_page_are_those_of_stats",
@@ -147,6 +151,43 @@ fn keys_and_buttons_of_the_page_do_what_they_say() {
         assert!(listed.as_u64() > Some(10), "{listed}");
         browser.press("\u{e00c}").await;
         assert_eq!(browser.run(keys).await, false);
+    });
+}
+
+fn a_click_on_the_page_shows_a_path() {
+    let program = Program::start(&["--spp", "16"]);
+    browse(DESK, async |browser| {
+        browser.open(&program.url).await;
+        browser.still().await;
+        // The ball: a pixel left of the middle.
+        browser.drag((0.378, 0.504), (0.378, 0.504)).await;
+        browser
+            .until(
+                "return document.getElementById('path-title').textContent",
+                |title| title == "A path of pixel 60,60, sample 15",
+            )
+            .await;
+        let met = "return [...document.querySelectorAll('#path tbody tr')].map((row) => row.cells[1].textContent)";
+        let met = browser.run(met).await;
+        assert_eq!(met[0], "red", "{met}");
+        let drawn = "return document.querySelectorAll('#strokes line:not(.edge)').length";
+        assert!(browser.run(drawn).await.as_u64() > Some(1));
+        // The mark lies where the hand was.
+        let mark = "const {x, y, width, height} = document.querySelector('#strokes .mark').getBoundingClientRect(); \
+                    return [x + width / 2, y + height / 2]";
+        let mark: [f64; 2] = serde_json::from_value(browser.run(mark).await).unwrap();
+        let [left, top, width, height] = browser.picture().await;
+        let hand = [left + 0.378 * width, top + 0.504 * height];
+        let apart = (mark[0] - hand[0]).hypot(mark[1] - hand[1]);
+        assert!(apart < width / 160.0, "{mark:?} is far from {hand:?}");
+
+        browser.press("\u{e014}").await;
+        browser
+            .until("return document.getElementById('path').hidden", |hidden| {
+                hidden == true
+            })
+            .await;
+        assert_eq!(browser.run(drawn).await, 0);
     });
 }
 
@@ -334,6 +375,13 @@ fn nothing_of_the_page_is_closed_to_anyone() {
         browse(screen, async |browser| {
             browser.open(&program.url).await;
             browser.said("#state", "done").await;
+            // With a path and false colours.
+            browser.drag((0.4, 0.5), (0.4, 0.5)).await;
+            browser.press("v").await;
+            for id in ["path", "legend"] {
+                let hidden = format!("return document.getElementById('{id}').hidden");
+                browser.until(&hidden, |hidden| hidden == false).await;
+            }
             for opened in [false, true] {
                 if opened {
                     browser.press("?").await;

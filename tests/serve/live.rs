@@ -14,7 +14,7 @@ use tungstenite::{Message, protocol::frame::coding::CloseCode};
 
 use crate::{
     add_tests,
-    program::{ENDLESS, PATIENCE, Program, folder, raysieve},
+    program::{ENDLESS, PATIENCE, Program, SCENE, folder, raysieve},
     viewer::{Heard, Viewer, difference},
 };
 
@@ -26,6 +26,10 @@ pub(crate) fn add(trials: &mut Vec<Trial>) {
         figures_are_those_of_stats,
         every_control_does_something,
         all_see_what_one_does,
+        false_colours_come_with_their_scale_and_go_again,
+        materials_are_turned_and_undone_and_kept,
+        a_camera_flies_and_focuses,
+        a_click_tells_the_path_of_a_sample_until_the_view_moves,
         coming_back_in_the_middle_goes_on,
         a_paused_render_shows_its_picture_to_who_comes,
         a_viewer_that_stalls_slows_nobody_and_grows_nothing,
@@ -76,12 +80,12 @@ fn pictures_follow_the_hand_and_come_home() {
 }
 
 /// The picture once nothing changes.
-fn still(viewer: &mut Viewer) -> RgbImage {
+pub(crate) fn still(viewer: &mut Viewer) -> RgbImage {
     still_that(viewer, |_| true)
 }
 
 /// The first of the pictures that stand still that is as wanted.
-fn still_that(viewer: &mut Viewer, is_wanted: impl Fn(&RgbImage) -> bool) -> RgbImage {
+pub(crate) fn still_that(viewer: &mut Viewer, is_wanted: impl Fn(&RgbImage) -> bool) -> RgbImage {
     let begun = Instant::now();
     loop {
         let (picture, is_exact) = viewer.picture();
@@ -210,6 +214,8 @@ fn every_control_does_something() {
     }) {
         match action["render"].as_str() {
             Some(change) => viewer.say(&format!(r#"{{"act":"{change}"}}"#)),
+            // What flies is a motion.
+            None if action["fly"].is_string() => viewer.say(r#"{"fly":[0.1,0.1,0.1]}"#),
             None => own.push(action["screen"].as_str().unwrap().to_owned()),
         }
     }
@@ -456,4 +462,177 @@ fn what_is_not_understood_ends_its_viewer_alone() {
     watcher.say(r#"{"act":"home"}"#);
     watcher.picture_that(|_| true);
     assert!(program.is_running());
+}
+
+fn a_click_tells_the_path_of_a_sample_until_the_view_moves() {
+    let program = Program::start(&["--spp", "4"]);
+    let mut viewer = Viewer::join(&program);
+    viewer.status_that(|status| status["state"] == "done");
+    viewer.say(r#"{"inspect":[60,70]}"#);
+    let path = viewer.path_that(|path| !path.is_null());
+    let inspect = [
+        "inspect",
+        "scene.ron",
+        "60,70",
+        "--sample",
+        "3",
+        "--json",
+        "a.json",
+    ];
+    let told = raysieve(program.folder.path())
+        .args(inspect)
+        .output()
+        .unwrap();
+    assert!(told.status.success());
+    let file = fs::read_to_string(program.folder.path().join("a.json")).unwrap();
+    let track: Value = serde_json::from_str(&file).unwrap();
+    assert_eq!(path["track"], track, "the last sample of the pixel");
+    assert_eq!(path["size"], serde_json::json!([160, 120]));
+    assert!(!path["strokes"].as_array().unwrap().is_empty());
+
+    // Who comes later sees it too.
+    let mut other = Viewer::join(&program);
+    assert_eq!(other.path_that(|path| !path.is_null()), path);
+    other.say(r#"{"inspect":[160,0]}"#);
+    other.status_that(|status| {
+        let said = status["said"][1].as_str().unwrap_or_default();
+        said.contains("pixel 160,0")
+    });
+    other.say(r#"{"turn":[0.2,0]}"#);
+    viewer.path_that(Value::is_null);
+    other.path_that(Value::is_null);
+}
+
+fn false_colours_come_with_their_scale_and_go_again() {
+    let program = Program::start(&["--spp", "4", "--view", "noise"]);
+    let mut viewer = Viewer::join(&program);
+    let noise = viewer.status_that(|status| !status["legend"].is_null());
+    assert_eq!(noise["sight"], "noise");
+    assert_eq!(noise["legend"]["ticks"][0][1], "0.1 %");
+    viewer.say(r#"{"sight":"light"}"#);
+    viewer.status_that(|status| status["legend"].is_null());
+    let light = still(&mut viewer);
+    let hash = |viewer: &mut Viewer| {
+        let status = viewer.status_that(|status| status["state"] == "done");
+        status["stats"]["rays"].clone()
+    };
+    let rays = hash(&mut viewer);
+    let sights = viewer_list(&program, "sights");
+    assert_eq!(sights.len(), 8);
+    let mut seen = vec![light.clone()];
+    for sight in &sights[1..] {
+        viewer.say(&format!(r#"{{"sight":"{sight}"}}"#));
+        viewer.status_that(|status| status["sight"] == **sight && !status["legend"].is_null());
+        let picture = still_that(&mut viewer, |picture| !seen.contains(picture));
+        assert_eq!(picture.dimensions(), (160, 120), "{sight}");
+        seen.push(picture);
+    }
+    // A path is told of what is seen in any colours, and the view moves in them.
+    viewer.say(r#"{"inspect":[60,70]}"#);
+    viewer.path_that(|path| !path.is_null());
+    let depth = seen.pop().unwrap();
+    viewer.say(r#"{"turn":[0.3,0]}"#);
+    still_that(&mut viewer, |picture| difference(picture, &depth) > ALIKE);
+    viewer.say(r#"{"act":"home"}"#);
+    viewer.say(r#"{"act":"light"}"#);
+    still_that(&mut viewer, |picture| *picture == light);
+    assert_eq!(hash(&mut viewer), rays, "the render did not notice");
+}
+
+fn materials_are_turned_and_undone_and_kept() {
+    let program = Program::start(&["--spp", "4"]);
+    let mut viewer = Viewer::join(&program);
+    let home = still(&mut viewer);
+    let listed = viewer.materials.clone();
+    assert_eq!(listed[0]["name"], "red");
+    assert_eq!(listed[0]["index"], 0);
+    assert!(listed[0]["roughness"].is_null(), "{listed}");
+    viewer.say(r#"{"material":[0,[["red",0.0],["blue",0.75]]]}"#);
+    let blue = still_that(&mut viewer, |picture| *picture != home);
+    viewer.status_that(|status| status["state"] == "done");
+    assert_eq!(
+        viewer.materials[0]["color"],
+        serde_json::json!([0.0, 0.2, 0.75])
+    );
+    viewer.say(r#"{"act":"undo"}"#);
+    still_that(&mut viewer, |picture| *picture == home);
+    // By keys: its first number is red.
+    viewer.say(r#"{"act":"next-material"}"#);
+    viewer.say(r#"{"act":"more"}"#);
+    viewer.status_that(|status| status["said"][1] == "material \"red\": red 0.75");
+    viewer.say(r#"{"act":"undo"}"#);
+    still_that(&mut viewer, |picture| *picture == home);
+
+    viewer.say(r#"{"material":[0,[["red",0.0],["blue",0.75]]]}"#);
+    still_that(&mut viewer, |picture| *picture == blue);
+    viewer.say(r#"{"act":"tell-camera"}"#);
+    let status = viewer.status_that(|status| status["said"][1].to_string().contains("camera: ("));
+    let told = status["said"][1].as_str().unwrap();
+    assert!(
+        told.contains("\"red\": Diffuse(albedo: (0, 0.2, 0.75)),"),
+        "{told}"
+    );
+    viewer.say(r#"{"act":"keep-camera"}"#);
+    viewer.status_that(|status| status["said"][1].to_string().contains("materials are kept"));
+    let scene = program.folder.path().join("scene.ron");
+    let kept = fs::read_to_string(&scene).unwrap();
+    assert_eq!(kept, SCENE.replace("(0.7, 0.2, 0.1)", "(0, 0.2, 0.75)"));
+    fs::write(&scene, SCENE).unwrap();
+    still_that(&mut viewer, |picture| *picture == home);
+    viewer.say(r#"{"material":[9,[["red",0.0]]]}"#);
+    assert!(matches!(
+        last_words(&mut viewer),
+        Some((CloseCode::Policy, _))
+    ));
+}
+
+fn last_words(viewer: &mut Viewer) -> Option<(CloseCode, String)> {
+    loop {
+        if let Heard::Farewell(why) = viewer.hear() {
+            return why;
+        }
+    }
+}
+
+fn a_camera_flies_and_focuses() {
+    let program = Program::start(&["--spp", "16"]);
+    let mut viewer = Viewer::join(&program);
+    let home = still(&mut viewer);
+    viewer.say(r#"{"act":"fly"}"#);
+    viewer.status_that(|status| status["flying"] == true);
+    for fly in ["[0.2,0,0]", "[0,0.2,0]", "[0,0,0.5]"] {
+        viewer.say(&format!(r#"{{"fly":{fly}}}"#));
+        still_that(&mut viewer, |picture| difference(picture, &home) > ALIKE);
+        viewer.say(r#"{"act":"home"}"#);
+        still_that(&mut viewer, |picture| *picture == home);
+    }
+    // It looks around where it is: what was in the middle goes with the hand.
+    viewer.say(r#"{"turn":[0.25,0]}"#);
+    still_that(&mut viewer, |picture| difference(picture, &home) > ALIKE);
+    viewer.say(r#"{"act":"tell-camera"}"#);
+    let told = |viewer: &mut Viewer| {
+        let status = viewer.status_that(|status| status["said"][1].to_string().contains("camera:"));
+        status["said"][1].as_str().unwrap().to_owned()
+    };
+    assert!(told(&mut viewer).contains("origin: (0, 1, 5)"));
+    viewer.say(r#"{"act":"home"}"#);
+    viewer.say(r#"{"act":"fly"}"#);
+    viewer.status_that(|status| status["flying"] == false);
+    viewer.say(r#"{"focus":[60,60]}"#);
+    viewer.status_that(|status| status["said"][1].to_string().contains("no lens"));
+
+    // The ball is some four metres away, and nine are sharp.
+    let scene = SCENE.replace("fov: 40", "fov: 40, lens: (radius: 0.3, focus_distance: 9)");
+    fs::write(program.folder.path().join("scene.ron"), scene).unwrap();
+    let blurred = still_that(&mut viewer, |picture| *picture != home);
+    viewer.say(r#"{"focus":[56,52]}"#);
+    viewer.status_that(|status| {
+        let said = status["said"][1].as_str().unwrap_or_default();
+        said.starts_with("focus at 4.2") || said.starts_with("focus at 4.3")
+    });
+    still_that(&mut viewer, |picture| difference(picture, &blurred) > 1.0);
+    viewer.say(r#"{"act":"undo"}"#);
+    still_that(&mut viewer, |picture| *picture == blurred);
+    viewer.say(r#"{"focus":[1,1]}"#);
+    viewer.status_that(|status| status["said"][1].to_string().contains("nothing is there"));
 }

@@ -8,6 +8,7 @@ mod ending;
 mod live;
 mod program;
 mod viewer;
+mod watch;
 
 use libtest_mimic::{Arguments, Trial};
 
@@ -15,6 +16,7 @@ fn main() {
     let mut trials = Vec::new();
     access::add(&mut trials);
     live::add(&mut trials);
+    watch::add(&mut trials);
     ending::add(&mut trials);
     browser::add(&mut trials);
 

@@ -17,6 +17,9 @@ pub(crate) struct Viewer {
     /// The newest figures and settings.
     pub(crate) status: Value,
     pub(crate) greeting: Value,
+    /// The path over the picture, if any.
+    pub(crate) path: Value,
+    pub(crate) materials: Value,
 }
 
 /// What the program says.
@@ -47,6 +50,8 @@ impl Viewer {
                     socket,
                     status: Value::Null,
                     greeting: Value::Null,
+                    path: Value::Null,
+                    materials: Value::Null,
                 };
                 let Ok(Message::Text(greeting)) = viewer.socket.read() else {
                     panic!("no greeting");
@@ -77,8 +82,15 @@ impl Viewer {
                     let _ = self.socket.send(Message::text("\"shown\""));
                     return Heard::Picture(picture.into());
                 }
-                Ok(Message::Text(status)) => {
-                    self.status = serde_json::from_str(&status).unwrap();
+                Ok(Message::Text(text)) => {
+                    let mut told: Value = serde_json::from_str(&text).unwrap();
+                    if let Some(path) = told.get_mut("path") {
+                        self.path = path.take();
+                    } else if let Some(materials) = told.get_mut("materials") {
+                        self.materials = materials.take();
+                    } else {
+                        self.status = told;
+                    }
                     return Heard::Status;
                 }
                 Ok(Message::Close(why)) => {
@@ -112,6 +124,19 @@ impl Viewer {
             }
             assert!(begun.elapsed() < PATIENCE, "no such picture");
         }
+    }
+
+    /// What is told until the path is as wanted.
+    #[track_caller]
+    pub(crate) fn path_that(&mut self, is_wanted: impl Fn(&Value) -> bool) -> Value {
+        let begun = Instant::now();
+        while !is_wanted(&self.path) {
+            if let Heard::Farewell(why) = self.hear() {
+                panic!("farewell: {why:?}");
+            }
+            assert!(begun.elapsed() < PATIENCE, "no such path: {}", self.path);
+        }
+        self.path.clone()
     }
 
     /// Figures until they are as wanted.

@@ -12,6 +12,8 @@ use std::{
 
 use image::RgbImage;
 
+use crate::drop::drop_uris;
+
 /// What has to be installed, and the Debian package that it is in.
 const TOOLS: [(&str, &str); 5] = [
     ("Xvfb", "xvfb"),
@@ -46,7 +48,10 @@ pub(crate) fn raysieve(folder: &Path) -> Command {
     let built = PathBuf::from(env!("CARGO_BIN_EXE_raysieve"));
     let mut command =
         Command::new(std::env::var_os("CARGO_BIN_EXE_raysieve").map_or(built, PathBuf::from));
-    command.current_dir(folder).env("XDG_RUNTIME_DIR", folder);
+    command
+        .current_dir(folder)
+        .env("XDG_RUNTIME_DIR", folder)
+        .env("XDG_CONFIG_HOME", folder.join("config"));
     for variable in ["DISPLAY", "WAYLAND_DISPLAY", "WAYLAND_SOCKET"] {
         command.env_remove(variable);
     }
@@ -181,6 +186,20 @@ impl Desktop {
         fs::read_to_string(self.folder.path().join("output")).unwrap_or_default()
     }
 
+    /// Saves another text as the scene's.
+    pub(crate) fn write_scene(&self, text: &str) {
+        fs::write(self.folder.path().join("scene.ron"), text).expect("the scene is written");
+    }
+
+    /// Writes a file of this name, and drops it on the window.
+    pub(crate) fn drop_file(&self, name: &str, text: &str) {
+        let path = self.folder.path().join(name);
+        fs::write(&path, text).expect("it is written");
+        let uri = format!("file://{}\r\n", path.display()).replace(' ', "%20");
+        let window = self.window.parse().expect("the window's number");
+        drop_uris(&self.display, window, &uri);
+    }
+
     /// The scene's text, as it is now.
     pub(crate) fn scene(&self) -> String {
         fs::read_to_string(self.folder.path().join("scene.ron")).expect("the scene is there")
@@ -202,6 +221,13 @@ impl Desktop {
     /// Presses keys, by their X11 names.
     pub(crate) fn press(&self, keys: &[&str]) {
         self.hand(&[&["key", "--delay", "60"], keys].concat());
+    }
+
+    /// Holds keys for a while.
+    pub(crate) fn hold(&self, keys: &str, time: Duration) {
+        self.hand(&["keydown", keys]);
+        thread::sleep(time);
+        self.hand(&["keyup", keys]);
     }
 
     pub(crate) fn resize(&self, width: u32, height: u32) {

@@ -2,6 +2,7 @@
 //! mouse. Where the tools for that are missing, its tests count as ignored, with the reason.
 
 mod desktop;
+mod drop;
 
 use std::{fs, thread, time::Duration};
 
@@ -57,6 +58,10 @@ fn main() {
             mouse_moves_the_camera_and_home_brings_it_back,
         ),
         on_a_desktop(
+            "a_camera_flies_while_keys_are_held",
+            a_camera_flies_while_keys_are_held,
+        ),
+        on_a_desktop(
             "a_click_shows_a_path_until_the_camera_moves",
             a_click_shows_a_path_until_the_camera_moves,
         ),
@@ -65,12 +70,21 @@ fn main() {
             the_camera_is_told_and_kept_and_undone,
         ),
         on_a_desktop(
+            "a_mistake_in_the_file_is_told_over_the_picture",
+            a_mistake_in_the_file_is_told_over_the_picture,
+        ),
+        on_a_desktop("a_dropped_file_is_opened", a_dropped_file_is_opened),
+        on_a_desktop(
             "render_follows_the_size_of_the_window",
             render_follows_the_size_of_the_window,
         ),
         on_a_desktop(
             "given_size_stays_and_is_fitted",
             given_size_stays_and_is_fitted,
+        ),
+        on_a_desktop(
+            "what_was_set_is_there_the_next_time",
+            what_was_set_is_there_the_next_time,
         ),
         on_a_desktop(
             "statistics_grow_with_the_scale_of_the_screen",
@@ -165,6 +179,23 @@ fn keys_change_what_is_shown() {
     desktop.press(&["F1"]);
     desktop.until_same(&bare, "the picture alone");
 
+    for _ in 0..2 {
+        desktop.press(&["v"]);
+        let before = desktop.shot();
+        desktop.until_shown("false colours, and their scale", |shot| {
+            differing_pixels(shot, &bare) > 100_000 && shot.get_pixel(12, 348).0[0] < 90
+        });
+        desktop.press(&["v"]);
+        desktop.until_shown("the next ones", |shot| {
+            differing_pixels(shot, &before) > 50_000
+        });
+    }
+    desktop.press(&["V"]);
+    desktop.until_shown("the light again", |shot| {
+        differing_pixels(shot, &bare) < 30_000
+    });
+    desktop.until_same(&bare, "the picture alone");
+
     desktop.press(&["plus", "e"]);
     let bright = desktop.save();
     desktop.press(&["E", "minus", "minus", "minus"]);
@@ -230,6 +261,35 @@ fn mouse_moves_the_camera_and_home_brings_it_back() {
     moved("the scene from farther away");
 }
 
+fn a_camera_flies_while_keys_are_held() {
+    let desktop = Desktop::open(SCENE, &[]);
+    desktop.until_title("scene.ron – 4 samples");
+    desktop.press(&["h", "h"]);
+    let home = desktop.save();
+    desktop.press(&["g"]);
+    // What is said of it goes by itself.
+    desktop.until_shown("what is said", |shot| *shot != home);
+    desktop.until_same(&home, "the picture alone");
+    for (key, way) in [
+        ("w", "nearer"),
+        ("d", "to the right"),
+        ("Shift+a", "to the left"),
+    ] {
+        desktop.hold(key, Duration::from_millis(300));
+        desktop.until_shown(way, |shot| differing_pixels(shot, &home) > 40_000);
+        thread::sleep(Duration::from_secs(1));
+        desktop.until_title("scene.ron – 4 samples");
+        let there = desktop.shot();
+        thread::sleep(Duration::from_millis(300));
+        assert!(desktop.shot() == there, "it stands still");
+        desktop.press(&["0"]);
+        desktop.until_same(&home, "the picture of the scene's own camera");
+    }
+    desktop.press(&["g"]);
+    desktop.press(&["w"]);
+    desktop.until_same(&home, "the same, since w flies no more");
+}
+
 fn a_click_shows_a_path_until_the_camera_moves() {
     let desktop = Desktop::open(SCENE, &[]);
     desktop.until_title("scene.ron – 4 samples");
@@ -289,6 +349,52 @@ fn the_camera_is_told_and_kept_and_undone() {
     desktop.until_same(&home, "the view before, to the bit");
 }
 
+fn a_mistake_in_the_file_is_told_over_the_picture() {
+    let desktop = Desktop::open(SCENE, &[]);
+    desktop.until_title("scene.ron – 4 samples");
+    desktop.press(&["h", "h"]);
+    let bare = desktop.save();
+    desktop.until_same(&bare, "the picture alone");
+    desktop.write_scene(&SCENE.replace("albedo", "albeda"));
+    desktop.until_shown("what is wrong, over the picture", |shot| {
+        (2_000..100_000).contains(&differing_pixels(shot, &bare))
+    });
+    let told = desktop.shot();
+    // Longer than a message that goes by itself.
+    thread::sleep(Duration::from_secs(4));
+    desktop.until_same(&told, "it still");
+    assert_eq!(desktop.errors().matches("did you mean").count(), 1);
+    desktop.write_scene(SCENE);
+    desktop.until_same(&bare, "the picture alone again");
+    desktop.write_scene(&SCENE.replace("(0.7, 0.2, 0.1)", "(0.1, 0.2, 0.7)"));
+    desktop.until_shown("another colour", |shot| {
+        differing_pixels(shot, &bare) > 10_000
+    });
+}
+
+fn a_dropped_file_is_opened() {
+    let desktop = Desktop::open(SCENE, &[]);
+    desktop.until_title("scene.ron – 4 samples");
+    let other = SCENE
+        .replace("(0, 1, 5)", "(2, 1, 5)")
+        .replace("spp: 4", "spp: 5");
+    desktop.drop_file("no scene.txt", "nothing");
+    eventually("it is refused in one line", || {
+        desktop.errors().contains("no scene.txt").then_some(())
+    });
+    desktop.drop_file("the other.ron", &other);
+    desktop.until_title("the other.ron – 5 samples");
+    // It is watched from now on, and the one before is not.
+    desktop.write_scene("gone");
+    desktop.drop_file("the other.ron", &other.replace("spp: 5", "spp: 6"));
+    desktop.until_title("the other.ron – 6 samples");
+    assert!(
+        !desktop.errors().contains("scene.ron"),
+        "{}",
+        desktop.errors()
+    );
+}
+
 fn render_follows_the_size_of_the_window() {
     let desktop = Desktop::open(SCENE, &[]);
     desktop.until_title("scene.ron – 4 samples");
@@ -317,6 +423,59 @@ fn given_size_stays_and_is_fitted() {
         shot.dimensions() == (480, 500)
             && *image::imageops::crop_imm(shot, 0, 90, 480, 320).to_image() == *twice
     });
+}
+
+fn what_was_set_is_there_the_next_time() {
+    let config = tempfile::tempdir().unwrap();
+    let config = config.path();
+    let kept = config.join("raysieve/window.ron");
+    let open = || {
+        let variable = [("XDG_CONFIG_HOME", config.to_str().unwrap())];
+        let desktop = Desktop::open_with(SCENE, &[], &variable);
+        desktop.until_title("scene.ron – 4 samples");
+        desktop
+    };
+    let close = |mut desktop: Desktop| {
+        desktop.press(&["q"]);
+        assert_eq!(desktop.until_ended().code(), Some(0));
+        desktop.errors()
+    };
+    // Nothing is kept of who has set nothing.
+    close(open());
+    assert!(!kept.exists());
+    let desktop = open();
+    desktop.press(&["h", "h"]);
+    desktop.resize(700, 300);
+    eventually("a picture in the window's size", || {
+        (desktop.save().dimensions() == (700, 300)).then_some(())
+    });
+    close(desktop);
+    assert!(kept.exists());
+    let desktop = open();
+    desktop.until_shown("a window of that size", |shot| {
+        shot.dimensions() == (700, 300)
+    });
+    let bare = desktop.save();
+    desktop.until_same(&bare, "the picture without statistics");
+    close(desktop);
+
+    // Garbage is a line, and nothing else.
+    fs::write(&kept, "(statistics: many").unwrap();
+    let desktop = open();
+    assert_eq!(desktop.save().dimensions(), (480, 360));
+    desktop.press(&["h"]);
+    fs::remove_file(&kept).unwrap();
+    fs::create_dir(&kept).unwrap();
+    let said = close(desktop);
+    let lines: Vec<&str> = said
+        .lines()
+        .filter(|line| line.contains("window.ron"))
+        .collect();
+    assert_eq!(lines.len(), 2, "{said}");
+    assert!(
+        lines[0].contains("not understood") && lines[1].contains("not written"),
+        "{said}"
+    );
 }
 
 /// A screen of twice as many pixels shows the same, twice as large.

@@ -12,7 +12,7 @@ use gltf::json::{self, Root};
 
 use super::compressed;
 use crate::scene::{
-    memory, model,
+    files, memory, model,
     source::{excerpt, file_type, open_plain, relative_path, shown},
 };
 
@@ -89,6 +89,15 @@ impl File {
         }
         bytes.truncate(declared as usize);
         Ok(Some(bytes))
+    }
+
+    /// Notes the file that a URI leads to, which another thread will read.
+    pub(super) fn note(&self, uri: &str) {
+        if !uri.starts_with("data:")
+            && let Ok(path) = path_of(uri)
+        {
+            files::note(&self.folder.join(path));
+        }
     }
 
     /// What a URI leads to, if that is in it or beside the file; of a file no more than so many bytes are read.

@@ -34,6 +34,11 @@ impl Images {
             .filter_map(|slot| source(file, slot.texture).ok().flatten())
             .collect();
         let wanted: Vec<usize> = wanted.into_iter().collect();
+        for &index in &wanted {
+            if let Some(uri) = &file.root.images[index].uri {
+                file.note(uri);
+            }
+        }
         let decoded: Vec<Result<Image, String>> = wanted
             .par_iter()
             .map(|&index| {

@@ -3,12 +3,17 @@
 // Pixels of a wheel's notch where the browser counts in pixels, and lines where in lines.
 const NOTCH = [100, 3, 1];
 
-/** Calls `send` with what the hand does, and `act` with what a key of the `controls` asks for. */
-export function follow(picture, send, act) {
+// A hand that presses a button moves no farther, pixels.
+const CLICK = 4;
+
+/** Calls `send` with what the hand does, `act` with the key that it presses, and `click` with where it clicks. */
+export function follow(picture, send, act, click) {
   const pointers = new Map();
   const motion = { turn: [0, 0], pan: [0, 0], zoom: 1, dolly: 0 };
   let waiting = false;
   let pans = false;
+  // Where the hand went down, while it has not moved from there.
+  let pressed;
 
   const tell = () => {
     waiting = false;
@@ -41,11 +46,14 @@ export function follow(picture, send, act) {
     picture.setPointerCapture(event.pointerId);
     pointers.set(event.pointerId, { x: event.clientX, y: event.clientY });
     pans = event.button !== 0 || event.shiftKey;
+    pressed = pans || pointers.size > 1 ? undefined : { x: event.clientX, y: event.clientY };
   });
   picture.addEventListener("pointermove", (event) => {
     const from = pointers.get(event.pointerId);
     if (!from) return;
     const to = { x: event.clientX, y: event.clientY };
+    if (pressed && Math.hypot(to.x - pressed.x, to.y - pressed.y) < CLICK) return;
+    pressed = undefined;
     if (pointers.size === 1) {
       pointers.set(event.pointerId, to);
       add(pans ? "pan" : "turn", to.x - from.x, to.y - from.y);
@@ -57,6 +65,10 @@ export function follow(picture, send, act) {
       add("pan", newX - x, newY - y);
       if (span > 0 && newSpan > 0) motion.zoom *= newSpan / span;
     }
+  });
+  picture.addEventListener("pointerup", (event) => {
+    if (pressed) click(event);
+    pressed = undefined;
   });
   for (const end of ["pointerup", "pointercancel"]) {
     picture.addEventListener(end, (event) => pointers.delete(event.pointerId));
@@ -70,9 +82,9 @@ export function follow(picture, send, act) {
 
   document.addEventListener("keydown", (event) => {
     // What has a use for the key of its own keeps it.
-    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("select, dialog")) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("select, input, dialog")) return;
     if (event.target.closest("button") && (event.key === " " || event.key === "Enter")) return;
     const chord = event.key.length > 1 && event.shiftKey ? `Shift+${event.key}` : event.key;
-    if (act(chord)) event.preventDefault();
+    if (act(chord, event)) event.preventDefault();
   });
 }

@@ -12,7 +12,7 @@ pub(super) const BRIGHT: Colour = [240, 243, 247];
 pub(super) const PLAIN: Colour = [205, 211, 219];
 pub(super) const DIM: Colour = [152, 161, 174];
 pub(super) const ACCENT: Colour = [255, 213, 110];
-const WARNING: Colour = [255, 140, 120];
+pub(super) const WARNING: Colour = [255, 140, 120];
 
 /// Text in pieces of one colour each.
 pub(super) type Line = Vec<(Colour, String)>;

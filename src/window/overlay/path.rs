@@ -6,14 +6,16 @@ use super::{
     content::{ACCENT, BRIGHT, DIM, PLAIN},
 };
 use crate::{
+    chart,
     live::Inspected,
     track::{Flight, Track, Vertex},
     window::view::Fitted,
 };
 
-/// Of Okabe & Ito's colours.
-const LIGHT: Colour = colour("#56b4e9");
-const BLOCKED: Colour = colour("#d55e00");
+const PATH: Colour = colour(chart::PATH);
+const MISSED: Colour = colour(chart::MISSED);
+const LIGHT: Colour = colour(chart::LIGHT);
+const BLOCKED: Colour = colour(chart::BLOCKED);
 const EDGE: Colour = [14, 17, 23];
 
 /// Of the lines at scale 1, pixels.
@@ -77,8 +79,8 @@ impl Overlay {
 
 fn shown(what: Flight) -> Colour {
     match what {
-        Flight::Path => ACCENT,
-        Flight::Missed => DIM,
+        Flight::Path => PATH,
+        Flight::Missed => MISSED,
         Flight::Light => LIGHT,
         Flight::Blocked => BLOCKED,
     }

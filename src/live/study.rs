@@ -1,0 +1,32 @@
+//! A scene as the CPU's own tracers look at it: made ready once, when it is first asked for.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::{Error, scene::Scene, world::World};
+
+/// A scene, and its world.
+pub(super) struct Study {
+    pub(super) scene: Arc<Scene>,
+    /// Trees take time and memory.
+    world: Mutex<Option<Arc<World>>>,
+}
+
+impl Study {
+    pub(super) fn new(scene: Arc<Scene>) -> Self {
+        Self {
+            scene,
+            world: Mutex::default(),
+        }
+    }
+
+    /// The world, which may have to be made; who comes meanwhile waits for it.
+    pub(super) fn world(&self) -> Result<Arc<World>, Error> {
+        let mut world = self.world.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(world) = &*world {
+            return Ok(world.clone());
+        }
+        let made = Arc::new(World::new(&self.scene)?);
+        *world = Some(made.clone());
+        Ok(made)
+    }
+}

@@ -1,0 +1,177 @@
+//! The scene's files are changed while people look.
+
+use std::{fs, path::Path, thread, time::Duration};
+
+use image::RgbImage;
+use libtest_mimic::Trial;
+use serde_json::Value;
+
+use crate::{
+    add_tests,
+    live::{still, still_that},
+    program::{Program, SCENE},
+    viewer::Viewer,
+};
+
+pub(crate) fn add(trials: &mut Vec<Trial>) {
+    add_tests!(
+        trials,
+        saved_changes_appear_and_the_view_stays,
+        mistakes_are_told_over_the_picture_until_they_are_mended,
+        meshes_and_images_are_watched_too,
+        a_camera_that_is_kept_does_not_jump,
+    );
+}
+
+fn other_scene() -> String {
+    SCENE.replace("(0.7, 0.2, 0.1)", "(0.1, 0.2, 0.7)")
+}
+
+fn saved_changes_appear_and_the_view_stays() {
+    let program = Program::start(&["--spp", "4", "--seed", "3"]);
+    let scene = program.folder.path().join("scene.ron");
+    let mut viewer = Viewer::join(&program);
+    let home = still(&mut viewer);
+    viewer.say(r#"{"turn":[0.25,-0.05]}"#);
+    let turned = still_that(&mut viewer, |picture| *picture != home);
+    viewer.say(r#"{"act":"brighter"}"#);
+    let bright = still_that(&mut viewer, |picture| *picture != turned);
+
+    fs::write(&scene, other_scene()).unwrap();
+    let blue = still_that(&mut viewer, |picture| *picture != bright);
+    let status = viewer.status_that(|status| status["state"] == "done");
+    assert_eq!(status["stats"]["seed"], 3, "what was asked for holds");
+    assert_eq!(status["exposure_stops"], 0.5, "and what was set");
+    // As an editor that writes another file and renames it.
+    fs::write(scene.with_extension("new"), SCENE).unwrap();
+    fs::rename(scene.with_extension("new"), &scene).unwrap();
+    // The same view, to the bit.
+    still_that(&mut viewer, |picture| *picture == bright);
+    assert_ne!(blue, bright);
+    viewer.say(r#"{"act":"darker"}"#);
+    viewer.say(r#"{"act":"home"}"#);
+    still_that(&mut viewer, |picture| *picture == home);
+
+    // What the file asks for is taken: another camera, by who has not moved it, another size, more light.
+    let other = SCENE
+        .replace("(160, 120)", "(120, 160), exposure: 1")
+        .replace("(0, 1, 5)", "(1, 1, 5)");
+    fs::write(&scene, other).unwrap();
+    still_that(&mut viewer, |picture| picture.dimensions() == (120, 160));
+    let status = viewer.status_that(|status| status["size"] == serde_json::json!([120, 160]));
+    assert_eq!(status["exposure_stops"], 1.0);
+}
+
+fn mistakes_are_told_over_the_picture_until_they_are_mended() {
+    let mut program = Program::start(&[]);
+    let scene = program.folder.path().join("scene.ron");
+    let mut viewer = Viewer::join(&program);
+    let home = still(&mut viewer);
+    let trouble = |viewer: &mut Viewer, words: &str| {
+        let told = |status: &Value| {
+            let trouble = status["trouble"].as_str().unwrap_or_default();
+            trouble.contains(words)
+        };
+        let status = viewer.status_that(told);
+        let trouble = status["trouble"].as_str().unwrap();
+        assert_eq!(trouble.lines().count(), 1, "{trouble}");
+    };
+    // Half of it, as a slow editor leaves it for a while.
+    fs::write(&scene, &SCENE[..SCENE.len() / 2]).unwrap();
+    trouble(&mut viewer, "scene.ron:");
+    viewer.say(r#"{"turn":[0.25,0]}"#);
+    let turned = still_that(&mut viewer, |picture| *picture != home);
+    fs::write(&scene, SCENE.replace("albedo", "albeda")).unwrap();
+    trouble(&mut viewer, "did you mean");
+    fs::write(&scene, [0xff; 100]).unwrap();
+    trouble(&mut viewer, "not UTF-8");
+    fs::remove_file(&scene).unwrap();
+    trouble(&mut viewer, "does not exist");
+    fs::write(&scene, SCENE.replace("spp: 4", "spp: 4, max_bounces: 9999")).unwrap();
+    trouble(&mut viewer, "max_bounces");
+    fs::remove_file(&scene).unwrap();
+    fs::write(&scene, SCENE).unwrap();
+    viewer.status_that(|status| status["trouble"].is_null());
+    viewer.say(r#"{"act":"home"}"#);
+    still_that(&mut viewer, |picture| *picture == home);
+    assert_ne!(turned, home);
+    let (code, said, _) = program.interrupt();
+    assert_eq!(code, Some(0), "{said}");
+    for words in ["did you mean", "not UTF-8", "does not exist"] {
+        let lines = said.lines().filter(|line| line.contains(words));
+        assert_eq!(lines.count(), 1, "{words} is said once: {said}");
+    }
+}
+
+fn meshes_and_images_are_watched_too() {
+    let program = Program::start(&[]);
+    let folder = program.folder.path();
+    let mut viewer = Viewer::join(&program);
+    let home = still(&mut viewer);
+    fs::create_dir(folder.join("parts")).unwrap();
+    let triangle = |height: u32| {
+        format!("v -2 0 1\nv 2 0 1\nv 0 {height} 1\nvt 0 0\nvt 1 0\nvt 0 1\nf 1/1 2/2 3/3\n")
+    };
+    fs::write(folder.join("parts/a.obj"), triangle(2)).unwrap();
+    paint(&folder.join("parts/a.png"), [255, 0, 0]);
+    let scene = SCENE
+        .replace(
+            "objects: [",
+            "objects: [Mesh(file: \"parts/a.obj\", material: \"painted\"),",
+        )
+        .replace(
+            "materials: {",
+            "materials: { \"painted\": Diffuse(albedo: Texture(file: \"parts/a.png\")),",
+        );
+    fs::write(folder.join("scene.ron"), scene).unwrap();
+    let small = still_that(&mut viewer, |picture| *picture != home);
+    fs::write(folder.join("parts/a.obj"), triangle(3)).unwrap();
+    let large = still_that(&mut viewer, |picture| *picture != small);
+    paint(&folder.join("parts/a.png"), [0, 255, 0]);
+    let green = still_that(&mut viewer, |picture| *picture != large);
+    let sum = |picture: &RgbImage, channel: usize| -> u64 {
+        picture
+            .pixels()
+            .map(|pixel| u64::from(pixel[channel]))
+            .sum()
+    };
+    assert!(sum(&green, 1) > sum(&large, 1) && sum(&green, 0) < sum(&large, 0));
+    fs::remove_file(folder.join("parts/a.obj")).unwrap();
+    viewer.status_that(|status| status["trouble"].to_string().contains("a.obj"));
+    fs::write(folder.join("parts/a.obj"), triangle(3)).unwrap();
+    viewer.status_that(|status| status["trouble"].is_null());
+}
+
+fn paint(path: &Path, colour: [u8; 3]) {
+    RgbImage::from_pixel(4, 4, image::Rgb(colour))
+        .save(path)
+        .unwrap();
+}
+
+fn a_camera_that_is_kept_does_not_jump() {
+    let program = Program::start(&["--spp", "100000"]);
+    let mut viewer = Viewer::join(&program);
+    viewer.status_that(|status| status["stats"]["spp"].as_u64() > Some(0));
+    viewer.say(r#"{"turn":[0.25,-0.05]}"#);
+    viewer.say(r#"{"act":"keep-camera"}"#);
+    viewer.status_that(|status| status["said"][1].to_string().contains("is kept in"));
+    let spp = |status: &Value| status["stats"]["spp"].as_u64().unwrap();
+    let begun = spp(&viewer.status_that(|status| status["stats"]["size"][0] == 160));
+    let mut most = begun;
+    // Longer than it takes to see that the file has changed.
+    let until = std::time::Instant::now() + Duration::from_millis(800);
+    while std::time::Instant::now() < until {
+        viewer.hear();
+        let now = spp(&viewer.status);
+        assert!(now >= most, "it began again: {most} samples, then {now}");
+        most = now;
+    }
+    viewer.say(r#"{"act":"pause"}"#);
+    viewer.status_that(|status| !status["state"]["paused"].is_null());
+    let held = still(&mut viewer);
+    viewer.say(r#"{"act":"home"}"#);
+    thread::sleep(Duration::from_millis(300));
+    // The scene's own camera is the one that is in its file: but for the samples the same.
+    let home = still(&mut viewer);
+    assert!(crate::viewer::difference(&held, &home) < 12.0);
+}
