@@ -65,8 +65,30 @@ std::map<int, long> by_device(const char *name)
     return numbers;
 }
 
-// Launches after which a device fails, and microseconds that each of its launches takes longer.
-const std::map<int, long> FAILURES = by_device("EMULATED_FAILURES"), DELAYS = by_device("EMULATED_DELAYS");
+// Launches after which a device fails, those after which it hangs, and microseconds that each of its launches takes longer.
+const std::map<int, long> FAILURES = by_device("EMULATED_FAILURES"), HANGS = by_device("EMULATED_HANGS"),
+                          DELAYS = by_device("EMULATED_DELAYS");
+// Whether a failure takes all devices of the process.
+const bool ALL_FALL = getenv("EMULATED_ALL_FALL");
+
+// The devices that the process sees, by their numbers for it: all, or those that CUDA_VISIBLE_DEVICES names by UUID, which
+// are none if it is empty. Its other forms are for real ones.
+std::vector<int> visible_devices()
+{
+    std::vector<int> visible;
+    const char *text = getenv("CUDA_VISIBLE_DEVICES");
+    for (text = text ? strstr(text, "GPU-") : nullptr; text; text = strstr(text + 1, "GPU-")) {
+        unsigned first_byte;
+        if (sscanf(text, "GPU-%2x", &first_byte) == 1 && first_byte >= 1 && (int)first_byte <= DEVICES)
+            visible.push_back((int)first_byte - 1);
+    }
+    text = getenv("CUDA_VISIBLE_DEVICES");
+    if (!visible.empty() || (text && !*text)) return visible;
+    for (int device = 0; device < DEVICES; device++) visible.push_back(device);
+    return visible;
+}
+
+const std::vector<int> VISIBLE = visible_devices();
 
 constexpr unsigned WARP = 32, MOST_THREADS = 1024;
 constexpr size_t STACK = 256 << 10, PAGE = 4096, DEVICE_MEMORY = 6ull << 30;
@@ -523,6 +545,7 @@ enum Result : int {
     INVALID_IMAGE = 200,
     INVALID_CONTEXT = 201,
     NOT_FOUND = 500,
+    NOT_READY = 600,
     LAUNCH_FAILED = 719,
     NOT_SUPPORTED = 801,
     STREAM_CAPTURE_UNSUPPORTED = 900,
@@ -533,7 +556,15 @@ struct Device {
     size_t used = 0;
     // Once a kernel was wrong, nothing works any more.
     std::atomic<Result> state{SUCCESS};
+    // What it is given is never done.
+    std::atomic<bool> hangs{false};
     std::atomic<long> launches{0};
+
+    // For what returns when all is done.
+    void finish() const
+    {
+        while (hangs) pause();
+    }
 };
 
 Device devices[8];
@@ -554,6 +585,7 @@ struct Graph {
 struct Event {
     Device *device = current;
     std::chrono::steady_clock::time_point at = std::chrono::steady_clock::now();
+    std::atomic<bool> never{false};  // it waits for a device that hangs
 };
 
 // Each of them belongs to the device whose turn it is.
@@ -571,7 +603,7 @@ Result submit(void *stream, Work work)
 {
     Stream &queue = stream_of(stream);
     if (queue.device->state != SUCCESS) return queue.device->state;
-    if (!queue.is_capturing) return work();
+    if (!queue.is_capturing) return queue.device->hangs ? SUCCESS : work();
     queue.captured.push_back(std::move(work));
     return SUCCESS;
 }
@@ -595,12 +627,19 @@ void fail(Device &device)
     device.state = LAUNCH_FAILED;
     for (const auto &[address, it] : allocations)
         if (it.device == &device) memset((void *)address, POISON, std::min<size_t>(it.bytes, 64 << 20));
+    if (!ALL_FALL) return;
+    // The others hear of it a moment later. Their kernels may be at their memory, which nobody reads from then on.
+    std::thread([] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        for (Device &other : devices) other.state = LAUNCH_FAILED;
+    }).detach();
 }
 
 Result allocate(uint64_t *address, size_t bytes)
 {
     std::lock_guard<std::mutex> lock(memory);
     if (bytes == 0) return INVALID_VALUE;
+    current->finish();
     if (current->state != SUCCESS) return current->state;
     if (bytes > DEVICE_MEMORY - current->used) return OUT_OF_MEMORY;
     const size_t room = (bytes + 255) / 256 * 256, mapped = (room + PAGE - 1) / PAGE * PAGE + PAGE;
@@ -677,6 +716,7 @@ API cuGetErrorName(Result result, const char **name)
         case INVALID_IMAGE: *name = "CUDA_ERROR_INVALID_IMAGE"; break;
         case INVALID_CONTEXT: *name = "CUDA_ERROR_INVALID_CONTEXT"; break;
         case NOT_FOUND: *name = "CUDA_ERROR_NOT_FOUND"; break;
+        case NOT_READY: *name = "CUDA_ERROR_NOT_READY"; break;
         case LAUNCH_FAILED: *name = "CUDA_ERROR_LAUNCH_FAILED"; break;
         case NOT_SUPPORTED: *name = "CUDA_ERROR_NOT_SUPPORTED"; break;
         case STREAM_CAPTURE_UNSUPPORTED: *name = "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED"; break;
@@ -692,14 +732,15 @@ API cuGetErrorString(Result result, const char **text) { return cuGetErrorName(r
 
 API cuDeviceGetCount(int *count)
 {
-    *count = DEVICES;
+    *count = (int)VISIBLE.size();
     return SUCCESS;
 }
 
 API cuDeviceGet(int *device, int ordinal)
 {
-    *device = ordinal;
-    return ordinal >= 0 && ordinal < DEVICES ? SUCCESS : INVALID_DEVICE;
+    if (ordinal < 0 || ordinal >= (int)VISIBLE.size()) return INVALID_DEVICE;
+    *device = VISIBLE[(size_t)ordinal];
+    return SUCCESS;
 }
 
 API cuDeviceGetName(char *name, int length, int)
@@ -755,7 +796,11 @@ API cuDevicePrimaryCtxRetain(void **context, int device)
     return SUCCESS;
 }
 
-API cuDevicePrimaryCtxRelease_v2(int) { return SUCCESS; }
+API cuDevicePrimaryCtxRelease_v2(int device)
+{
+    devices[device].finish();
+    return SUCCESS;
+}
 
 API cuCtxSetCurrent(void *context)
 {
@@ -769,7 +814,11 @@ API cuCtxGetCurrent(void **context)
     return SUCCESS;
 }
 
-API cuCtxSynchronize() { return current->state; }
+API cuCtxSynchronize()
+{
+    current->finish();
+    return current->state;
+}
 
 // ------------------------------------------------------------------------------------------------------------- streams
 
@@ -789,10 +838,12 @@ API cuStreamDestroy_v2(void *stream)
 
 API cuStreamSynchronize(void *stream)
 {
-    return stream_of(stream).is_capturing ? STREAM_CAPTURE_UNSUPPORTED : stream_of(stream).device->state.load();
+    if (stream_of(stream).is_capturing) return STREAM_CAPTURE_UNSUPPORTED;
+    stream_of(stream).device->finish();
+    return stream_of(stream).device->state;
 }
 
-API cuStreamQuery(void *stream) { return cuStreamSynchronize(stream); }
+API cuStreamQuery(void *stream) { return stream_of(stream).device->hangs ? NOT_READY : cuStreamSynchronize(stream); }
 API cuStreamWaitEvent(void *stream, void *, unsigned) { return stream_of(stream).device->state; }
 
 API cuStreamIsCapturing(void *stream, int *status)
@@ -856,6 +907,7 @@ API cuEventDestroy_v2(void *event)
 
 API cuEventRecord(void *event, void *stream)
 {
+    ((Event *)event)->never = stream_of(stream).device->hangs.load();
     return submit(stream, [event] {
         ((Event *)event)->at = std::chrono::steady_clock::now();
         return SUCCESS;
@@ -864,8 +916,13 @@ API cuEventRecord(void *event, void *stream)
 
 API cuEventRecordWithFlags(void *event, void *stream, unsigned) { return cuEventRecord(event, stream); }
 
-API cuEventSynchronize(void *event) { return ((Event *)event)->device->state; }
-API cuEventQuery(void *event) { return cuEventSynchronize(event); }
+API cuEventSynchronize(void *event)
+{
+    while (((Event *)event)->never) pause();
+    return ((Event *)event)->device->state;
+}
+
+API cuEventQuery(void *event) { return ((Event *)event)->never ? NOT_READY : cuEventSynchronize(event); }
 
 API cuEventElapsedTime(float *milliseconds, void *from, void *to)
 {
@@ -879,7 +936,11 @@ API cuEventElapsedTime_v2(float *milliseconds, void *from, void *to) { return cu
 
 API cuMemAlloc_v2(uint64_t *address, size_t bytes) { return allocate(address, bytes); }
 API cuMemAllocAsync(uint64_t *address, size_t bytes, void *) { return allocate(address, bytes); }
-API cuMemFree_v2(uint64_t address) { return release(address); }
+API cuMemFree_v2(uint64_t address)
+{
+    current->finish();
+    return release(address);
+}
 API cuMemFreeAsync(uint64_t address, void *) { return release(address); }
 
 API cuMemGetInfo_v2(size_t *free, size_t *total)
@@ -898,6 +959,7 @@ API cuMemHostAlloc(void **memory, size_t bytes, unsigned)
 
 API cuMemFreeHost(void *memory)
 {
+    for (const Device &device : devices) device.finish();
     free(memory);
     return SUCCESS;
 }
@@ -1027,11 +1089,16 @@ API cuLaunchKernel(
     Device *device = stream_of(stream).device;
     return submit(stream, [=]() mutable {
         // Nothing is done any more of a graph in which one failed.
-        if (device->state != SUCCESS) return SUCCESS;
+        if (device->state != SUCCESS || device->hangs) return SUCCESS;
         const int ordinal = (int)(device - devices);
-        const auto delay = DELAYS.find(ordinal), failure = FAILURES.find(ordinal);
+        const auto delay = DELAYS.find(ordinal), failure = FAILURES.find(ordinal), hang = HANGS.find(ordinal);
+        const long number = device->launches++;
         if (delay != DELAYS.end()) std::this_thread::sleep_for(std::chrono::microseconds(delay->second));
-        if (failure != FAILURES.end() && device->launches++ == failure->second) {
+        if (hang != HANGS.end() && number == hang->second) {
+            device->hangs = true;
+            return SUCCESS;
+        }
+        if (failure != FAILURES.end() && number == failure->second) {
             fail(*device);
             return SUCCESS;
         }

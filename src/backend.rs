@@ -1,17 +1,16 @@
 //! What renders: a wave a thread on the CPU, or one large wave on each of some GPUs, dealt spans of samples as they finish.
 
 mod gpus;
+mod held;
 mod lots;
 mod rounds;
+mod settings;
 mod spans;
 mod sum;
 
 use std::{
-    fmt::{self, Display, Formatter},
     mem,
-    str::FromStr,
     sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::Ordering::Relaxed},
-    time::Duration,
 };
 
 use compaction::{
@@ -19,6 +18,7 @@ use compaction::{
     select::Strategy,
 };
 use gpus::Gpus;
+use held::{Held, MayHang};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::{
@@ -32,6 +32,7 @@ use crate::{
     wave::{CpuWave, CudaWave, Pace, Partition, Report, Wave},
     world::World,
 };
+pub use settings::{BackendChoice, Gpu, Settings};
 pub(crate) use spans::{Pixels, Plan, Spans};
 
 /// Paths that a thread of the CPU has in flight: their state stays in its cache.
@@ -43,102 +44,6 @@ const MOST_CUDA_WAVE: u32 = 1 << 25;
 const MEMORY_SHARE: u64 = 4;
 /// A path's number and a pixel's add up in 32 bits.
 const MOST_PATHS: u32 = 1 << 31;
-/// Where a scene is rendered.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum BackendChoice {
-    /// The first usable GPU, else the CPU.
-    #[default]
-    Auto,
-    /// The CPU.
-    Cpu,
-    /// The GPU of this number.
-    Cuda(usize),
-    /// The GPUs of these numbers, side by side.
-    SomeCuda(Vec<usize>),
-    /// All GPUs, side by side.
-    AllCuda,
-}
-
-impl BackendChoice {
-    /// Whether each GPU that it names is named once, and any at all.
-    fn check(&self) -> Result<(), String> {
-        let BackendChoice::SomeCuda(numbers) = self else {
-            return Ok(());
-        };
-        let twice = |place: &usize| numbers[..*place].contains(&numbers[*place]);
-        match (0..numbers.len()).find(twice) {
-            _ if numbers.is_empty() => Err("no GPU is named; name one, such as cuda:0".to_owned()),
-            Some(place) => Err(format!(
-                "GPU {} is named twice; name each once",
-                numbers[place]
-            )),
-            None => Ok(()),
-        }
-    }
-}
-
-impl FromStr for BackendChoice {
-    type Err = String;
-
-    /// `auto`, `cpu`, `cuda`, `cuda:1`, `cuda:0,2`, `cuda:all`.
-    fn from_str(text: &str) -> Result<BackendChoice, String> {
-        let choice = match text.split_once(':') {
-            None if text == "auto" => BackendChoice::Auto,
-            None if text == "cpu" => BackendChoice::Cpu,
-            None if text == "cuda" => BackendChoice::Cuda(0),
-            Some(("cuda", "all")) => BackendChoice::AllCuda,
-            Some(("cuda", numbers)) => {
-                let numbers: Result<Vec<usize>, _> = numbers.split(',').map(str::parse).collect();
-                match numbers.as_deref() {
-                    Ok([number]) => BackendChoice::Cuda(*number),
-                    Ok(numbers) => BackendChoice::SomeCuda(numbers.to_vec()),
-                    Err(_) => {
-                        return Err(
-                            "numbers of GPUs, or all, are expected after \"cuda:\", such as \
-                             cuda:0, cuda:0,2 or cuda:all"
-                                .to_owned(),
-                        );
-                    }
-                }
-            }
-            _ => return Err("known are auto, cpu, cuda, cuda:N, cuda:N,N and cuda:all".to_owned()),
-        };
-        choice.check().map(|()| choice)
-    }
-}
-
-impl Display for BackendChoice {
-    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
-        match self {
-            BackendChoice::Auto => formatter.write_str("auto"),
-            BackendChoice::Cpu => formatter.write_str("cpu"),
-            BackendChoice::Cuda(number) => write!(formatter, "cuda:{number}"),
-            BackendChoice::SomeCuda(numbers) => {
-                let numbers: Vec<String> = numbers.iter().map(usize::to_string).collect();
-                write!(formatter, "cuda:{}", numbers.join(","))
-            }
-            BackendChoice::AllCuda => formatter.write_str("cuda:all"),
-        }
-    }
-}
-
-/// How a scene is rendered; none of it changes the picture.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Settings {
-    /// Where.
-    pub backend: BackendChoice,
-    /// How the queue is sieved.
-    pub strategy: Strategy,
-    /// Whether hits are ordered by the kind of material before they are shaded.
-    pub partition: Partition,
-    /// Paths in flight: per thread on the CPU, in all on a GPU. By memory and time if not given.
-    pub wave_size: Option<u32>,
-    /// Threads on the CPU. As many as it runs at once if not given.
-    pub threads: Option<usize>,
-    /// How often several GPUs bring what they have to safety: so much is lost at most when one fails, and rendered again by
-    /// the others. Every two seconds if not given, less often where a film takes long to cross.
-    pub keep_every: Option<Duration>,
-}
 
 /// What was counted by waves, and by whom.
 #[derive(Debug, Default)]
@@ -147,8 +52,18 @@ pub(crate) struct Counts {
     pub(crate) added: Vec<Counted>,
     /// Of waves that landed before, and whose film has been lost since.
     pub(crate) withdrawn: Vec<Counted>,
-    /// Devices that have failed and are left out, each with a line that says so.
-    pub(crate) failures: Vec<(usize, String)>,
+    /// Devices that have failed.
+    pub(crate) failures: Vec<Failure>,
+}
+
+/// A device has failed.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    /// Which of the backend's.
+    pub(crate) device: usize,
+    pub(crate) problem: String,
+    /// Whether there are others that render what it had.
+    pub(crate) others_go_on: bool,
 }
 
 /// What a wave counted.
@@ -163,11 +78,13 @@ pub(crate) struct Counted {
 
 /// What renders.
 pub(crate) struct Backend {
-    engine: Engine,
+    engine: Held<Engine>,
     /// `cpu` or `cuda`.
     pub(crate) name: &'static str,
     /// The processor's or the graphics cards' names, each with what it is asked for by.
     pub(crate) devices: Vec<String>,
+    /// The graphics cards, with those that are left out.
+    pub(crate) gpus: Vec<Gpu>,
     /// Why this one, if nobody asked for it.
     pub(crate) reason: Option<String>,
 }
@@ -184,6 +101,15 @@ struct Waves {
     waves: Vec<Mutex<Wave>>,
     pool: ThreadPool,
     landed: Vec<Counted>,
+}
+
+impl MayHang for Engine {
+    fn hangs(&self) -> bool {
+        match self {
+            Engine::Waves(waves) => waves.hangs(),
+            Engine::Gpus(gpus) => gpus.hangs(),
+        }
+    }
 }
 
 impl Backend {
@@ -293,9 +219,10 @@ impl Backend {
             if count == 1 { "thread" } else { "threads" }
         );
         Ok(Backend {
-            engine: Engine::Waves(Waves::new(waves, pool)),
+            engine: Held::new(Engine::Waves(Waves::new(waves, pool))),
             name: "cpu",
             devices: vec![device],
+            gpus: Vec::new(),
             reason,
         })
     }
@@ -309,19 +236,33 @@ impl Backend {
         settings: &Settings,
     ) -> Result<Backend, Error> {
         let found = devices()?;
-        let (engine, devices) = if let [ordinal] = *ordinals {
-            let (wave, device) = new_wave(&found, ordinal, world, camera, max_bounces, settings)?;
-            let waves = vec![Mutex::new(Wave::Cuda(Box::new(wave)))];
-            (Engine::Waves(Waves::new(waves, threads(1)?)), vec![device])
-        } else {
-            let gpus = Gpus::new(&found, ordinals, world, camera, max_bounces, settings)?;
-            let names = gpus.names();
-            (Engine::Gpus(Box::new(gpus)), names)
+        let gpus = chosen(&found, ordinals, &settings.gpus);
+        let working = gpus.iter().filter(|(_, gpu)| gpu.failure.is_none());
+        let working: Vec<(usize, String)> = working
+            .map(|(ordinal, gpu)| (*ordinal, gpu.name.clone()))
+            .collect();
+        let engine = match (&working[..], &settings.gpus[..]) {
+            ([], _) => {
+                return Err(Error::Compaction(compaction::Error::NoDevice {
+                    reason: "all of those that rendered have failed".to_owned(),
+                }));
+            }
+            ([(ordinal, _)], []) => {
+                let wave = new_wave(&found, *ordinal, world, camera, max_bounces, settings)?;
+                let waves = vec![Mutex::new(Wave::Cuda(Box::new(wave)))];
+                Engine::Waves(Waves::new(waves, threads(1)?))
+            }
+            // Also for the last that is left: what it has is kept safe.
+            _ => {
+                let gpus = Gpus::new(&found, &working, world, camera, max_bounces, settings)?;
+                Engine::Gpus(Box::new(gpus))
+            }
         };
         Ok(Backend {
-            engine,
+            engine: Held::new(engine),
             name: "cuda",
-            devices,
+            devices: working.into_iter().map(|(_, name)| name).collect(),
+            gpus: gpus.into_iter().map(|(_, gpu)| gpu).collect(),
             reason: None,
         })
     }
@@ -332,7 +273,7 @@ impl Backend {
         spans: &Spans,
         enough: &(dyn Fn(u64) -> bool + Sync),
     ) -> Result<(), Error> {
-        match &mut self.engine {
+        match &mut *self.engine {
             Engine::Waves(waves) => waves.advance(spans, enough),
             Engine::Gpus(gpus) => gpus.advance(spans, enough),
         }
@@ -340,7 +281,7 @@ impl Backend {
 
     /// Keeps to this from the next wave on.
     pub(crate) fn set_pace(&mut self, pace: Pace) {
-        match &mut self.engine {
+        match &mut *self.engine {
             Engine::Waves(waves) => {
                 for wave in &waves.waves {
                     lock(wave).set_pace(pace);
@@ -352,7 +293,7 @@ impl Backend {
 
     /// Waits for all waves under way.
     pub(crate) fn land(&mut self) -> Result<(), Error> {
-        match &mut self.engine {
+        match &mut *self.engine {
             Engine::Waves(waves) => waves.land(),
             Engine::Gpus(gpus) => gpus.land(),
         }
@@ -360,7 +301,7 @@ impl Backend {
 
     /// What waves that have landed counted since the last time.
     pub(crate) fn take_counts(&mut self) -> Counts {
-        match &mut self.engine {
+        match &mut *self.engine {
             Engine::Waves(waves) => Counts {
                 added: mem::take(&mut waves.landed),
                 ..Counts::default()
@@ -371,7 +312,7 @@ impl Backend {
 
     /// If all of several GPUs have failed: up to where the pairs are on the film that is left.
     pub(crate) fn fallen(&mut self) -> Option<u64> {
-        match &mut self.engine {
+        match &mut *self.engine {
             Engine::Waves(_) => None,
             Engine::Gpus(gpus) => gpus.fallen(),
         }
@@ -379,7 +320,7 @@ impl Backend {
 
     /// The film as a picture, with the first `done` pairs on it.
     pub(crate) fn resolve(&mut self, done: u64, picture: &mut Picture) -> Result<(), Error> {
-        match &mut self.engine {
+        match &mut *self.engine {
             Engine::Waves(waves) => waves
                 .pool
                 .install(|| resolve(&mut lock(&waves.waves[0]), done, picture)),
@@ -389,7 +330,7 @@ impl Backend {
 
     /// Puts this onto the film, which has the pairs up to `done`, in place of what was there.
     pub(crate) fn set_film(&mut self, exposed: &Exposed, done: u64) -> Result<(), Error> {
-        match &mut self.engine {
+        match &mut *self.engine {
             Engine::Waves(waves) => {
                 let film = Arc::new(Film::of(exposed));
                 waves.begin_again(|wave| wave.set_film(&film))
@@ -400,7 +341,7 @@ impl Backend {
 
     /// The film itself.
     pub(crate) fn exposed(&mut self) -> Result<Exposed, Error> {
-        match &mut self.engine {
+        match &mut *self.engine {
             Engine::Waves(waves) => lock(&waves.waves[0]).exposed(),
             Engine::Gpus(gpus) => gpus.exposed(),
         }
@@ -408,7 +349,7 @@ impl Backend {
 
     /// Looks through another camera, at a black film that begins with the pair `first`.
     pub(crate) fn set_camera(&mut self, camera: Camera, first: u64) -> Result<(), Error> {
-        match &mut self.engine {
+        match &mut *self.engine {
             Engine::Waves(waves) => {
                 let film = Arc::new(Film::new(camera.pixel_count()));
                 waves.begin_again(|wave| wave.set_camera(camera, &film))
@@ -430,11 +371,11 @@ impl Backend {
         self.each(|wave| wave.set_partition(partition))
     }
 
-    /// See [`Wave::partition`]; of several GPUs the first one's that works.
-    pub(crate) fn partition(&self) -> (bool, Option<f64>) {
-        match &self.engine {
-            Engine::Waves(waves) => lock(&waves.waves[0]).partition(),
-            Engine::Gpus(gpus) => gpus.partition(),
+    /// See [`Wave::partition`]; of each device that works, with its place among them.
+    pub(crate) fn partitions(&self) -> Vec<(usize, (bool, Option<f64>))> {
+        match &*self.engine {
+            Engine::Waves(waves) => vec![(0, lock(&waves.waves[0]).partition())],
+            Engine::Gpus(gpus) => gpus.partitions(),
         }
     }
 
@@ -444,7 +385,7 @@ impl Backend {
     }
 
     fn each(&mut self, work: impl Fn(&mut Wave) -> Result<(), Error>) -> Result<(), Error> {
-        match &mut self.engine {
+        match &mut *self.engine {
             Engine::Waves(waves) => waves.each(work),
             Engine::Gpus(gpus) => gpus.each(work),
         }
@@ -458,6 +399,13 @@ impl Waves {
             pool,
             landed: Vec::new(),
         }
+    }
+
+    fn hangs(&self) -> bool {
+        self.waves.iter().any(|wave| match &*lock(wave) {
+            Wave::Cpu(_) => false,
+            Wave::Cuda(cuda) => cuda.hangs(),
+        })
     }
 
     fn advance(
@@ -534,7 +482,34 @@ fn render(
     }
 }
 
-/// A wave on a GPU of those that were found, and what that is called.
+/// The GPUs of these numbers, or those that an earlier process knew, each with the number that it has for the driver now.
+fn chosen(found: &[DeviceInfo], ordinals: &[usize], known: &[Gpu]) -> Vec<(usize, Gpu)> {
+    let of_number = |&ordinal: &usize| {
+        let device = found.iter().find(|device| device.ordinal == ordinal);
+        let (name, uuid) = device.map_or(("", ""), |device| (&device.name, &device.uuid));
+        let gpu = Gpu {
+            name: format!("{name} (cuda:{ordinal})"),
+            uuid: uuid.to_owned(),
+            failure: None,
+        };
+        (ordinal, gpu)
+    };
+    let again = |known: &Gpu| {
+        let mut gpu = known.clone();
+        let device = found.iter().find(|device| device.uuid == gpu.uuid);
+        if device.is_none() {
+            let gone = || "the driver knows it no more".to_owned();
+            gpu.failure.get_or_insert_with(gone);
+        }
+        (device.map_or(0, |device| device.ordinal), gpu)
+    };
+    match known {
+        [] => ordinals.iter().map(of_number).collect(),
+        known => known.iter().map(again).collect(),
+    }
+}
+
+/// A wave on a GPU of those that were found.
 fn new_wave(
     found: &[DeviceInfo],
     ordinal: usize,
@@ -542,7 +517,7 @@ fn new_wave(
     camera: Camera,
     max_bounces: u32,
     settings: &Settings,
-) -> Result<(CudaWave, String), Error> {
+) -> Result<CudaWave, Error> {
     let device = found.iter().find(|device| device.ordinal == ordinal);
     let memory = device.map_or(0, |device| device.memory_bytes);
     let fitting = memory / MEMORY_SHARE / CudaWave::BYTES_PER_PATH as u64;
@@ -555,12 +530,12 @@ fn new_wave(
         max_bounces,
         wave_size,
         settings.strategy,
-    )?;
+    )?
+    .patient(settings.patience());
     if settings.wave_size.is_none() {
         wave = wave.growing(most);
     }
-    let name = device.map_or("", |device| &device.name);
-    Ok((wave, format!("{name} (cuda:{ordinal})")))
+    Ok(wave)
 }
 
 /// A panic in another thread leaves a wave as it was between two stages: the next span overwrites it.

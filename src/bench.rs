@@ -14,7 +14,7 @@ use std::{
 use raysieve::{Error, output};
 use results::{Results, SceneResults};
 
-use crate::{Ending, cli::Bench, headless::watch_for_signals, note, say};
+use crate::{Ending, cli::Bench, note, say, signals::Signals};
 
 /// What is measured if nobody says what: a closed room, an open scene, and one of many triangles.
 const SCENES: [&str; 3] = [
@@ -73,7 +73,8 @@ pub(crate) fn bench(arguments: &Bench) -> Result<Ending, Error> {
 /// Each scene is printed when it is done. One that cannot be compared with `old` is refused before it is measured. With
 /// what was measured, whether a signal cut it short.
 fn measure(arguments: &Bench, old: Option<(&Path, &Results)>) -> Result<(Results, bool), Error> {
-    let interrupted = watch_for_signals()?;
+    let signals = Signals::watch()?;
+    let interrupted = signals.came();
     let scenes = scenes(arguments)?;
     let mut results = Results::new();
     let mut progress = measure::Progress::new(scenes.len());
@@ -82,7 +83,7 @@ fn measure(arguments: &Bench, old: Option<(&Path, &Results)>) -> Result<(Results
             Some((path, old)) => compare::comparable(scene, old, path).map(|_| ()),
             None => Ok(()),
         };
-        let scene = measure::scene(path, arguments, &mut progress, refuse, &interrupted)?;
+        let scene = measure::scene(path, arguments, &mut progress, refuse, interrupted)?;
         if let Some(scene) = scene {
             progress.suspend(|| say(&tables::of(&scene)))?;
             results.scenes.push(scene);

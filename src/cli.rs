@@ -21,7 +21,7 @@ use raysieve::{
     live::{self, ViewOptions},
     output::{self, Look, PictureFormat},
     part::{Place, Samples},
-    renderer::{BackendChoice, Partition, Renderer, Settings},
+    renderer::{BackendChoice, Gpu, Partition, Renderer, Settings},
     scene::{Changes, Scene},
     serve::Address,
     sight::Sight,
@@ -384,7 +384,7 @@ pub(crate) struct Bench {
 
     /// Show what was measured before, a .json file that --json wrote, and measure nothing
     #[arg(long, value_name = "FILE", value_parser = bench_path(),
-        conflicts_with_all = ["backend", "wave_size", "threads"])]
+        conflicts_with_all = ["backend", "wave_size", "threads", "patience", "keep_every"])]
     pub(crate) from: Option<PathBuf>,
 
     /// Write what was measured, a .json file [default: none]
@@ -411,8 +411,8 @@ impl Bench {
 
     /// The scene on its backend.
     pub(crate) fn renderer(&self, scene: &Scene) -> Result<Renderer, Error> {
-        self.device
-            .renderer(scene, Strategy::default(), Partition::Off)
+        let (strategy, partition) = (Strategy::default(), Partition::Off);
+        self.device.renderer(scene, strategy, partition, &[])
     }
 }
 
@@ -474,6 +474,16 @@ struct Device {
     /// Threads of the CPU, 1 to 1024 [default: one for each that it runs at a time]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024), help_heading = "Rendering")]
     threads: Option<u16>,
+
+    /// Time that a wave gets on a GPU before that counts as hung, and is left out where there are others, such as 30s or
+    /// 2m; a wave gets a hundred times what the last one took if that is more [default: 30s]
+    #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "Rendering")]
+    patience: Option<Duration>,
+
+    /// Time between two copies of what several GPUs have rendered to this machine's memory, such as 2s: as much is rendered
+    /// again at most when one fails [default: 2s, more where that takes long]
+    #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "Rendering")]
+    keep_every: Option<Duration>,
 }
 
 /// How a PNG shows the light.
@@ -696,9 +706,9 @@ impl Arguments {
         self.checkpoint.as_deref().map(|path| (path, self.every))
     }
 
-    /// The scene on its backend.
-    pub(crate) fn renderer(&self, scene: &Scene) -> Result<Renderer, Error> {
-        let mut renderer = self.machine.renderer(scene)?;
+    /// The scene on its backend; on those of these GPUs that have not failed, if an earlier start has left any.
+    pub(crate) fn renderer(&self, scene: &Scene, gpus: &[Gpu]) -> Result<Renderer, Error> {
+        let mut renderer = self.machine.renderer_on(scene, gpus)?;
         if self.noise.is_some() {
             renderer.set_noise(self.noise)?;
         }
@@ -767,8 +777,12 @@ impl Merge {
 impl Machine {
     /// The scene on its backend.
     pub(crate) fn renderer(&self, scene: &Scene) -> Result<Renderer, Error> {
-        self.device
-            .renderer(scene, self.compaction, self.order_hits)
+        self.renderer_on(scene, &[])
+    }
+
+    fn renderer_on(&self, scene: &Scene, gpus: &[Gpu]) -> Result<Renderer, Error> {
+        let (strategy, partition) = (self.compaction, self.order_hits);
+        self.device.renderer(scene, strategy, partition, gpus)
     }
 }
 
@@ -778,6 +792,7 @@ impl Device {
         scene: &Scene,
         strategy: Strategy,
         partition: Partition,
+        gpus: &[Gpu],
     ) -> Result<Renderer, Error> {
         let settings = Settings {
             backend: self.backend.clone(),
@@ -785,7 +800,9 @@ impl Device {
             partition,
             wave_size: self.wave_size,
             threads: self.threads.map(usize::from),
-            keep_every: None,
+            keep_every: self.keep_every,
+            patience: self.patience,
+            gpus: gpus.to_vec(),
         };
         let what = format!("building the trees of {}", scene.path.display());
         telling(what, || Renderer::new(scene, &settings)).map_err(|error| {

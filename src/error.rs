@@ -97,6 +97,14 @@ pub enum Error {
         /// The cause.
         problem: String,
     },
+    /// One of several GPUs.
+    #[error("{gpu}: {problem}")]
+    Gpu {
+        /// Such as `NVIDIA H200 (cuda:1)`.
+        gpu: String,
+        /// What was being done, and what the driver says.
+        problem: String,
+    },
     /// The GPU, or the sieve on it.
     #[error(transparent)]
     Compaction(#[from] compaction::Error),
@@ -108,6 +116,11 @@ impl Error {
             file: path.display().to_string(),
             problem: problem.to_owned(),
         }
+    }
+
+    /// Whether a GPU has not done in time what it was given.
+    pub(crate) fn is_hang(&self) -> bool {
+        matches!(self, Error::Compaction(compaction::Error::Hangs { .. }))
     }
 
     /// What the process ends with: 2 for wrong usage or a wrong scene, 1 for a render that failed.
@@ -126,6 +139,7 @@ impl Error {
             | Error::Signals(_)
             | Error::Window { .. }
             | Error::Serve { .. }
+            | Error::Gpu { .. }
             | Error::Compaction(_) => 1,
         }
     }

@@ -16,7 +16,7 @@ use rayon::prelude::*;
 use raysieve::{Error, output, part::Part};
 
 use self::{
-    folder::{Folder, Jobs},
+    folder::{Array, Folder, Jobs},
     plan::Plan,
     scripts::Script,
     status::Survey,
@@ -136,22 +136,27 @@ fn damaged(plan: &Plan, folder: &Folder) -> Vec<u32> {
 fn submit(plan: &Plan, folder: &Folder, missing: &[u32]) -> Result<(), Error> {
     let jobs = slurm::submit(plan, folder, missing)?;
     let Jobs { parts, merges } = &jobs;
-    if let Some(job) = parts {
-        for &part in missing {
-            // What it said before is no longer the last word. A part without a log has said nothing.
-            let log = OpenOptions::new()
-                .append(true)
-                .open(folder.log_of_part(part));
-            if let Ok(mut log) = log {
-                let _ = writeln!(log, "submitted again, as job {job}_{part}");
-            }
+    for &part in missing {
+        // What it said before is no longer the last word. A part without a log has said nothing.
+        let array = parts.iter().rev().find(|array| array.first <= part);
+        let log = OpenOptions::new()
+            .append(true)
+            .open(folder.log_of_part(part));
+        if let (Some(Array { job, first }), Ok(mut log)) = (array, log) {
+            let _ = writeln!(log, "submitted again, as job {job}_{}", part - first);
         }
-        say(&format!(
-            "{} of {} parts: job {job}\n",
-            missing.len(),
-            plan.parts
-        ))?;
     }
-    say(&format!("merge: job {}\n", merges.join(", ")))?;
+    if !parts.is_empty() {
+        let (missing, all) = (missing.len(), plan.parts);
+        say(&format!("{missing} of {all} parts: {}\n", words(parts)))?;
+    }
+    say(&format!("merge: {}\n", words(merges.iter().flatten())))?;
     say(&format!("follow them: {} --status\n", folder.command()))
+}
+
+/// `job 12`, or `jobs 12, 13`.
+fn words<'a>(arrays: impl IntoIterator<Item = &'a Array>) -> String {
+    let jobs: Vec<&str> = arrays.into_iter().map(|array| array.job.as_str()).collect();
+    let word = if jobs.len() == 1 { "job" } else { "jobs" };
+    format!("{word} {}", jobs.join(", "))
 }

@@ -1,9 +1,8 @@
 //! A render without a window: progress, Ctrl-C, the files and the table at the end.
 
 use std::{
-    fmt, mem,
+    env, fmt,
     path::Path,
-    process,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -20,17 +19,26 @@ use raysieve::{
     Error,
     checkpoint::Checkpoint,
     layers::{Layer, Layers},
-    live::ViewOptions,
+    live::{Fallen, Standing, ViewOptions},
     output::{self, PictureFormat},
     part::Part,
     renderer::Renderer,
     scene::Scene,
-    serve::Server,
+    serve::{Outcome, Server},
     sight::{Sight, Sighting},
     stats::Stats,
 };
 
-use crate::{Ending, cli::Outputs, note, progress::Progress, say, table};
+use crate::{
+    Ending,
+    again::{self, Legacy},
+    cli::Outputs,
+    note,
+    progress::Progress,
+    say,
+    signals::Signals,
+    table,
+};
 
 /// Renders all samples, or as many as there are when a signal ends it; writes the files, prints the table.
 pub(crate) fn render(
@@ -39,27 +47,41 @@ pub(crate) fn render(
     layers: &[Layer],
     outputs: &Outputs,
     checkpoint: Option<Checkpoint>,
+    signals: &Signals,
 ) -> Result<Ending, Error> {
     let spp = scene.spp;
-    let interrupted = watch_for_signals()?;
     let layers = Layers::trace(scene, layers)?;
     let mut checkpoint = checkpoint.map(|file| Keeper { file, told: None });
     let mut progress = Progress::new(&renderer);
     let rendered = advance_until(
         &mut renderer,
-        &interrupted,
+        signals.came(),
         &mut progress,
         checkpoint.as_mut(),
     );
     progress.finish();
     tell_notes(&mut renderer, |line| progress.say(line));
-    if rendered.is_err()
-        && renderer.has_fallen()
-        && let Some(keeper) = &mut checkpoint
-    {
-        keeper.rescue(&mut renderer, &progress);
-    }
-    let done = rendered?;
+    let done = match rendered {
+        Err(error) if renderer.has_fallen() => {
+            let is_kept = checkpoint
+                .as_mut()
+                .is_some_and(|keeper| keeper.rescue(&mut renderer, &progress));
+            if !signals.came().load(Ordering::Relaxed) {
+                let legacy = Legacy {
+                    film_folder: (!is_kept).then(|| output::folder_of(&outputs.picture).to_owned()),
+                    ..Legacy::default()
+                };
+                again::go_on(&mut renderer, legacy);
+                if let Some(keeper) = checkpoint.filter(|_| is_kept) {
+                    keeper.tell_rescued(&renderer);
+                }
+                return Err(error);
+            }
+            // It is to end anyway, with what there is.
+            false
+        }
+        rendered => rendered?,
+    };
     // Where the picture goes there is the checkpoint until all samples are there. It alone knows whether somebody else has
     // come further meanwhile, such as another job for the same part.
     let is_picture = |keeper: &Keeper| keeper.file.path() == outputs.picture;
@@ -142,14 +164,34 @@ pub(crate) fn serve(
     server: Server,
     renderer: Renderer,
     scene: &Arc<Scene>,
-    options: ViewOptions,
+    (options, standing): (ViewOptions, Option<Standing>),
     writes_picture: bool,
     outputs: &Outputs,
+    signals: &Signals,
 ) -> Result<Ending, Error> {
     let stopper = server.stopper();
-    on_signal(move || stopper.stop())?;
+    signals.then(move || stopper.stop());
     note(&format!("page: {}", server.url()));
-    let (mut renderer, scene) = server.run(renderer, scene, options)?;
+    let seat = server.seat().clone();
+    let (mut renderer, scene) = match server.run(renderer, scene, options, standing)? {
+        Outcome::Stopped(renderer, scene) => (*renderer, scene),
+        Outcome::Fallen(fallen) => {
+            let Fallen {
+                mut renderer,
+                error,
+                standing,
+            } = *fallen;
+            if !signals.came().load(Ordering::Relaxed) {
+                let legacy = Legacy {
+                    film_folder: Some(env::temp_dir()),
+                    standing: Some(standing),
+                    seat: Some(seat),
+                };
+                again::go_on(&mut renderer, legacy);
+            }
+            return Err(error);
+        }
+    };
     if !writes_picture {
         return report(&mut renderer, outputs).map(|_| Ending::Done);
     }
@@ -222,10 +264,14 @@ impl Keeper {
         self.told = problem;
     }
 
-    /// Writes what is left after all GPUs have failed.
-    fn rescue(&mut self, renderer: &mut Renderer, progress: &Progress) {
+    /// Writes what is left after all GPUs have failed; whether it is written.
+    fn rescue(&mut self, renderer: &mut Renderer, progress: &Progress) -> bool {
         self.write(renderer, progress, "");
-        if self.told.is_none() && renderer.progress() > 0.0 {
+        self.told.is_none()
+    }
+
+    fn tell_rescued(&self, renderer: &Renderer) {
+        if renderer.progress() > 0.0 {
             note(&format!(
                 "checkpoint: {} has what was brought to safety; the same command goes on from there",
                 self.file.path().display()
@@ -285,26 +331,6 @@ fn write_stats(stats: &Stats, outputs: &Outputs) -> Result<(), Error> {
         .stats
         .as_deref()
         .map_or(Ok(()), |path| output::write_stats(path, stats))
-}
-
-/// Turns true at the first signal.
-pub(crate) fn watch_for_signals() -> Result<Arc<AtomicBool>, Error> {
-    let interrupted = Arc::new(AtomicBool::new(false));
-    let seen = Arc::clone(&interrupted);
-    on_signal(move || seen.store(true, Ordering::Relaxed))?;
-    Ok(interrupted)
-}
-
-/// Calls `first` at the first SIGINT, SIGTERM or SIGHUP. A second one ends the process at once.
-fn on_signal(first: impl Fn() + Send + 'static) -> Result<(), Error> {
-    let mut came = false;
-    ctrlc::set_handler(move || {
-        if mem::replace(&mut came, true) {
-            process::exit(Ending::Interrupted as i32);
-        }
-        first();
-    })
-    .map_err(|error| Error::Signals(error.to_string()))
 }
 
 pub(crate) const PROGRESS_STEPS: u64 = 10_000;

@@ -16,6 +16,7 @@ mod render_thread;
 mod rivals;
 mod session;
 mod sights;
+mod standing;
 mod study;
 
 pub use controls::list as controls;
@@ -23,9 +24,10 @@ pub(crate) use controls::{Action, CONTROLS, Change, Control, FAST, Local, Way, a
 pub(crate) use inspection::Inspected;
 pub(crate) use materials::Listed;
 pub(crate) use recent::{Recent, RecentBounce};
-pub(crate) use render_thread::{Frame, State, Told};
+pub(crate) use render_thread::{Ended, Frame, State, Told};
 pub(crate) use rivals::{Against, Rival};
 pub(crate) use session::{Motion, News, Session};
+pub use standing::{Fallen, Standing};
 
 use std::sync::Arc;
 

@@ -1,5 +1,6 @@
 //! The program: reads the command line, loads the scene, renders in a window or without one.
 
+mod again;
 mod bench;
 mod cli;
 mod farm;
@@ -7,10 +8,12 @@ mod headless;
 mod inspect;
 mod merge;
 mod progress;
+mod signals;
 mod table;
 mod verify;
 
 use std::{
+    env,
     io::{self, Write},
     path::Path,
     process::ExitCode,
@@ -18,15 +21,19 @@ use std::{
     time::Duration,
 };
 
+use again::{Again, Legacy};
 use cli::{Arguments, Command};
 use raysieve::{
     Error,
     checkpoint::{Beginning, Checkpoint},
-    devices, output,
+    devices,
+    live::Fallen,
+    output,
     renderer::Renderer,
     serve::Server,
     window::{self, Outcome},
 };
+use signals::Signals;
 
 /// How a run ended that did not fail; the number is the exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,35 +73,74 @@ fn render(arguments: &Arguments, scene: &Path) -> Result<Ending, Error> {
     if arguments.writes_picture() {
         outputs.check_picture()?;
     }
+    let has_window = arguments.serve.is_none() && arguments.wants_window();
+    // Before anything else: what was safe is not to be lost by a signal.
+    let signals = match Again::is_expected() && !has_window {
+        true => Some(Signals::watch()?),
+        false => None,
+    };
+    let mut again = Again::read()?;
     // Before the scene is read, which may take long.
-    let server = arguments.serve.map(Server::bind).transpose()?;
+    let seat = again.as_ref().and_then(|again| again.seat().cloned());
+    let server = match (arguments.serve, seat) {
+        (Some(_), Some(seat)) => Some(Server::bind_again(seat)?),
+        (address, _) => address.map(Server::bind).transpose()?,
+    };
     let (scene, samples) = arguments.load_scene(scene)?;
     outputs.look = arguments.look(&scene);
     let scene = Arc::new(scene);
     scene.notes.iter().for_each(|line| note(line));
-    let mut renderer = arguments.renderer(&scene)?;
+    let left = again.as_ref().map_or(&[][..], Again::gpus);
+    let mut renderer = match (arguments.renderer(&scene, left), again) {
+        (Err(Error::Gpu { gpu, problem }), Some(again)) => {
+            return Err(again.without(&gpu, &problem));
+        }
+        (renderer, found) => {
+            again = found;
+            renderer?
+        }
+    };
     note(&backend_line(&renderer));
-    if let Some(server) = server {
-        return headless::serve(
-            server,
-            renderer,
-            &scene,
-            arguments.view_options(outputs.look),
-            arguments.writes_picture(),
-            &outputs,
-        );
-    }
-    if !arguments.wants_window() {
+    let watch = || signals.map_or_else(Signals::watch, Ok);
+    let options = arguments.view_options(outputs.look);
+    if server.is_none() && !has_window {
         renderer.set_samples(&samples)?;
         let checkpoint = match arguments.checkpoint() {
             Some((path, every)) => Some(begin(path, every, &mut renderer)?),
             None => None,
         };
-        return headless::render(renderer, &scene, arguments.layers(), &outputs, checkpoint);
+        if let Some(again) = again {
+            again.resume(&scene, &mut renderer)?;
+        }
+        let layers = arguments.layers();
+        return headless::render(renderer, &scene, layers, &outputs, checkpoint, &watch()?);
     }
-    match window::run(renderer, &scene, arguments.view_options(outputs.look))? {
+    let standing = match again {
+        Some(again) => again.resume(&scene, &mut renderer)?,
+        None => None,
+    };
+    if let Some(server) = server {
+        let writes = arguments.writes_picture();
+        let view = (options, standing);
+        return headless::serve(server, renderer, &scene, view, writes, &outputs, &watch()?);
+    }
+    match window::run(renderer, &scene, options, standing)? {
         Outcome::Closed { mut renderer } => {
             headless::report(&mut renderer, &outputs).map(|_| Ending::Done)
+        }
+        Outcome::Fallen(fallen) => {
+            let Fallen {
+                mut renderer,
+                error,
+                standing,
+            } = *fallen;
+            let legacy = Legacy {
+                film_folder: Some(env::temp_dir()),
+                standing: Some(standing),
+                seat: None,
+            };
+            again::go_on(&mut renderer, legacy);
+            Err(error)
         }
         Outcome::NoWindow { renderer, reason } => {
             note(&format!(
@@ -102,7 +148,7 @@ fn render(arguments: &Arguments, scene: &Path) -> Result<Ending, Error> {
                 outputs.picture.display()
             ));
             outputs.check_picture()?;
-            headless::render(renderer, &scene, &[], &outputs, None)
+            headless::render(renderer, &scene, &[], &outputs, None, &watch()?)
         }
     }
 }

@@ -9,7 +9,7 @@ use std::{
     path::{Path, PathBuf, is_separator},
 };
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::{
@@ -47,7 +47,7 @@ impl PictureFormat {
 }
 
 /// How linear light becomes the eight bits of a PNG. An EXR is as the film is, and takes no look.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Look {
     /// Brightness doubles with every stop.
     pub exposure_stops: f32,
@@ -353,7 +353,8 @@ pub(crate) fn through_links(path: &Path) -> PathBuf {
     path.to_owned()
 }
 
-pub(crate) fn folder_of(path: &Path) -> &Path {
+/// Where a file is, or is to be.
+pub fn folder_of(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if folder.as_os_str().is_empty() => Path::new("."),
         Some(folder) => folder,

@@ -25,7 +25,7 @@ use crate::{
     world::World,
 };
 pub use crate::{
-    backend::{BackendChoice, Settings},
+    backend::{BackendChoice, Gpu, Settings},
     wave::Partition,
 };
 
@@ -60,6 +60,8 @@ pub struct Renderer {
     elapsed: Duration,
     /// See [`Renderer::take_notes`].
     notes: Vec<String>,
+    /// See [`Renderer::to_blame`].
+    to_blame: Option<usize>,
 }
 
 impl Renderer {
@@ -68,11 +70,15 @@ impl Renderer {
         let (width, height) = scene.size;
         let camera = Camera::new(&scene.camera, width, height);
         let backend = Backend::new(World::new(scene)?, camera, scene.max_bounces, settings)?;
+        let names = match &settings.gpus[..] {
+            [] => backend.devices.clone(),
+            known => known.iter().map(|gpu| gpu.name.clone()).collect(),
+        };
         let stats = Stats {
             scene: scene.path.display().to_string(),
             backend: backend.name.to_owned(),
-            device: device_line(&backend.devices),
-            devices: DeviceStats::of(&backend.devices),
+            device: device_line(&names),
+            devices: DeviceStats::of(&names),
             size: [width, height],
             seed: scene.seed,
             clamp_indirect: scene.clamp_indirect,
@@ -80,7 +86,7 @@ impl Renderer {
             bounces: Stats::rows(scene.max_bounces),
             ..Stats::default()
         };
-        Ok(Renderer {
+        let mut renderer = Renderer {
             backend,
             settings: settings.clone(),
             view: scene.camera,
@@ -99,7 +105,10 @@ impl Renderer {
             stats,
             elapsed: Duration::ZERO,
             notes: Vec::new(),
-        })
+            to_blame: None,
+        };
+        renderer.mark_failed();
+        Ok(renderer)
     }
 
     /// What it renders on, and why on that.
@@ -132,10 +141,53 @@ impl Renderer {
         mem::take(&mut self.notes)
     }
 
-    /// Whether all of several GPUs have failed. Then there is a film nevertheless, of samples that were brought to safety
-    /// before: [`Renderer::part`].
+    /// Whether none of several GPUs is left that works: each has failed, or one has and took all others along, as a driver
+    /// does with a kernel that crashes. Then there is a film nevertheless, of samples that were brought to safety before:
+    /// [`Renderer::part`].
+    ///
+    /// This process then has no use of any GPU, but another one may go on where this one was: with
+    /// [`Settings::gpus`] as [`Renderer::gpus`] says, it leaves out the one to blame, and [`Renderer::resume`] takes the
+    /// part. As each start leaves out one more, that comes to an end.
+    ///
+    /// ```no_run
+    /// use raysieve::{part::{Packing, Part}, renderer::{Gpu, Renderer, Settings}, scene::Scene};
+    ///
+    /// /// Renders, if it can; else leaves a part and the GPUs to go on with, for a new process that calls this again.
+    /// fn render(scene: &Scene, gpus: Vec<Gpu>, part: Option<&Part>) -> Result<Option<Vec<Gpu>>, raysieve::Error> {
+    ///     let mut renderer = Renderer::new(scene, &Settings { gpus, ..Settings::default() })?;
+    ///     if let Some(part) = part {
+    ///         renderer.resume(part)?;
+    ///     }
+    ///     let error = loop {
+    ///         match renderer.advance() {
+    ///             Ok(true) => {}
+    ///             Ok(false) => {
+    ///                 renderer.part()?.write("whole.exr".as_ref(), Packing::Small)?;
+    ///                 return Ok(None);
+    ///             }
+    ///             Err(error) => break error,
+    ///         }
+    ///     };
+    ///     if !renderer.has_fallen() || renderer.gpus().iter().all(|gpu| gpu.failure.is_some()) {
+    ///         return Err(error);
+    ///     }
+    ///     renderer.part()?.write("safe.exr".as_ref(), Packing::Fast)?;
+    ///     Ok(Some(renderer.gpus().to_vec()))
+    /// }
+    /// ```
     pub fn has_fallen(&mut self) -> bool {
         self.backend.fallen().is_some()
+    }
+
+    /// Of GPUs that fell together the one that failed: the one whose own call said so first.
+    pub fn to_blame(&self) -> Option<&Gpu> {
+        self.to_blame.and_then(|place| self.backend.gpus.get(place))
+    }
+
+    /// The GPUs that it was begun on, those that an earlier process left out among them, and which of them have failed. Of
+    /// those that fell together only the one to blame has.
+    pub fn gpus(&self) -> &[Gpu] {
+        &self.backend.gpus
     }
 
     /// Renders for some 50 ms; `false` when all samples are done.
@@ -251,6 +303,14 @@ impl Renderer {
         Samples::of_pairs(self.range.clone(), self.pixel_count())
     }
 
+    /// Those of them that are done.
+    pub fn samples_done(&self) -> Samples {
+        if let Some(rounds) = &self.rounds {
+            return Samples::first(rounds.of_every_pixel(), self.pixel_count());
+        }
+        Samples::of_pairs(self.range.start..self.done, self.pixel_count())
+    }
+
     /// Those of them that are not done; of some use only where every pixel gets all samples.
     pub fn samples_left(&self) -> Samples {
         Samples::of_pairs(self.done..self.range.end, self.pixel_count())
@@ -272,6 +332,7 @@ impl Renderer {
         self.stats.bounces.clone_from(&stats.bounces);
         self.stats.devices.clone_from(&stats.devices);
         self.stats.rejected_samples = stats.rejected_samples;
+        self.mark_failed();
         let begun = self.backend.set_film(&part.exposed, self.done);
         self.counting(begun)?;
         self.resume_rounds(part)
@@ -358,12 +419,15 @@ impl Renderer {
     /// Counts and times so far, with an empty `film_hash`: see [`Renderer::finish`].
     pub fn stats(&self) -> Stats {
         let mut stats = self.stats.clone();
-        let samples = self.taken();
+        let samples = self.samples_done();
         stats.spp = samples.of_every_pixel();
         stats.sample_range = samples.to_string();
-        let (orders, gain) = self.backend.partition();
-        stats.partition = if orders { "on" } else { "off" }.to_owned();
-        stats.partition_gain = gain;
+        let partitions = self.backend.partitions();
+        stats.set_partitions(
+            partitions.into_iter().map(|(device, (orders, gain))| {
+                (self.backend.devices[device].as_str(), orders, gain)
+            }),
+        );
         stats.noise = self.noise_stats();
         stats.settle(self.elapsed.as_secs_f64());
         stats
@@ -388,7 +452,7 @@ impl Renderer {
         }
         let claim = Claim {
             identity: self.identity(),
-            samples: self.taken(),
+            samples: self.samples_done(),
             stats,
         };
         Ok(Part {
@@ -420,14 +484,6 @@ impl Renderer {
         }
     }
 
-    /// The samples so far.
-    fn taken(&self) -> Samples {
-        if let Some(rounds) = &self.rounds {
-            return Samples::first(rounds.of_every_pixel(), self.pixel_count());
-        }
-        Samples::of_pairs(self.range.start..self.done, self.pixel_count())
-    }
-
     fn land(&mut self) -> Result<(), Error> {
         let landed = self.backend.land();
         self.counting(landed)
@@ -451,14 +507,32 @@ impl Renderer {
                 counted.time_share,
             );
         }
-        for (device, line) in counts.failures {
-            self.stats.fail(&devices[device]);
-            self.notes.push(line);
+        for failure in counts.failures {
+            let (name, problem) = (&devices[failure.device], failure.problem);
+            self.stats.fail(name);
+            if failure.others_go_on {
+                self.notes.push(format!(
+                    "{name} has failed and is left out; the others render what it had: {problem}"
+                ));
+            }
+            let place = self.backend.gpus.iter().position(|gpu| gpu.name == *name);
+            if let Some(place) = place {
+                self.backend.gpus[place].failure = Some(problem);
+                self.to_blame = (!failure.others_go_on).then_some(place);
+            }
         }
         if let Some(done) = self.backend.fallen() {
             self.done = done;
         }
         result
+    }
+
+    /// Says in the statistics which GPUs were left out.
+    fn mark_failed(&mut self) {
+        let gpus = self.backend.gpus.iter();
+        for gpu in gpus.filter(|gpu| gpu.failure.is_some()) {
+            self.stats.fail(&gpu.name);
+        }
     }
 
     fn pixel_count(&self) -> u32 {

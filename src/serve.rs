@@ -15,14 +15,21 @@ mod messages;
 mod pages;
 mod viewer;
 
-use std::{io, net::TcpListener, sync::Arc, thread, time::Duration};
+use std::{
+    io,
+    net::{SocketAddr, TcpListener},
+    sync::Arc,
+    thread,
+    time::Duration,
+};
 
+use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 
 use self::{access::Access, bell::Bell, hub::Hub};
 use crate::{
     Error,
-    live::{Session, ViewOptions},
+    live::{Fallen, Session, Standing, ViewOptions},
     quiet::panic_text,
     renderer::Renderer,
     scene::Scene,
@@ -34,8 +41,24 @@ pub use address::Address;
 pub struct Server {
     listener: TcpListener,
     access: Access,
+    seat: Seat,
     url: String,
     stopper: Stopper,
+}
+
+/// A server's address and its token: another one that is bound there again is the same to browsers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Seat {
+    address: SocketAddr,
+    token: Option<String>,
+}
+
+/// How a page ended.
+pub enum Outcome {
+    /// It was stopped. On its film is what it has rendered, which may be a preview's, of the scene as its file was last.
+    Stopped(Box<Renderer>, Arc<Scene>),
+    /// All GPUs have failed at once, before it was stopped.
+    Fallen(Box<Fallen>),
 }
 
 /// Ends a server from another thread.
@@ -61,6 +84,18 @@ impl Server {
     /// # Errors
     /// [`Error::Setting`] when the place is taken, or not this machine's.
     pub fn bind(address: Address) -> Result<Server, Error> {
+        Server::bind_with(address, None)
+    }
+
+    /// Takes a place again that another process had.
+    ///
+    /// # Errors
+    /// As [`Server::bind`].
+    pub fn bind_again(seat: Seat) -> Result<Server, Error> {
+        Server::bind_with(seat.address.into(), seat.token)
+    }
+
+    fn bind_with(address: Address, token: Option<String>) -> Result<Server, Error> {
         let refused = |problem: String| Error::Setting {
             setting: format!("--serve {address}"),
             problem,
@@ -83,13 +118,17 @@ impl Server {
         let unusable = |error: io::Error| refused(format!("{error}; name another"));
         listener.set_nonblocking(true).map_err(unusable)?;
         let bound = listener.local_addr().map_err(unusable)?;
-        let access = Access::new(bound).map_err(|error| {
+        let access = Access::new(bound, token).map_err(|error| {
             refused(format!(
                 "no token: {error}; serve on 127.0.0.1, without one"
             ))
         })?;
         Ok(Server {
             url: access.url(bound),
+            seat: Seat {
+                address: bound,
+                token: access.token().map(str::to_owned),
+            },
             listener,
             access,
             stopper: Stopper(watch::Sender::new(false)),
@@ -101,13 +140,18 @@ impl Server {
         &self.url
     }
 
+    /// Its place, to be taken again.
+    pub fn seat(&self) -> &Seat {
+        &self.seat
+    }
+
     /// What ends it.
     pub fn stopper(&self) -> Stopper {
         self.stopper.clone()
     }
 
-    /// Renders the scene and shows it until it is stopped, whether the render is done or not; gives the renderer back
-    /// with what is on its film, which may be a preview's, and the scene as its file was last.
+    /// Renders the scene, as it stands if the renderer was [prepared](Standing::restore) for that, and shows it until it is
+    /// stopped, whether the render is done or not; gives the renderer back.
     ///
     /// # Errors
     /// What ended the renderer; [`Error::Serve`] when the system has no threads left.
@@ -116,7 +160,8 @@ impl Server {
         renderer: Renderer,
         scene: &Arc<Scene>,
         options: ViewOptions,
-    ) -> Result<(Renderer, Arc<Scene>), Error> {
+        standing: Option<Standing>,
+    ) -> Result<Outcome, Error> {
         let Server {
             listener,
             access,
@@ -128,6 +173,7 @@ impl Server {
             Box::new(renderer),
             scene,
             options,
+            standing,
             INTERVAL,
             bell::teller(&bell),
         )
@@ -146,10 +192,20 @@ impl Server {
         let hub = Arc::into_inner(hub).ok_or_else(|| serve(&"a viewer did not end"))?;
         let session = hub.into_session();
         let scene = session.scene().clone();
-        let renderer = session.finish()?;
+        let standing = session.standing();
+        let ended = session.finish()?;
         served?;
         developed.map_err(|panic| serve(&panic_text(&*panic)))?;
-        Ok((*renderer, scene))
+        let mut renderer = ended.renderer;
+        match ended.error {
+            None => Ok(Outcome::Stopped(renderer, scene)),
+            Some(error) if renderer.has_fallen() => Ok(Outcome::Fallen(Box::new(Fallen {
+                renderer: *renderer,
+                error,
+                standing,
+            }))),
+            Some(error) => Err(error),
+        }
     }
 }
 

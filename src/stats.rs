@@ -26,10 +26,10 @@ pub struct Stats {
     pub clamp_indirect: Option<f32>,
     /// The strategy of the sieve.
     pub compaction: String,
-    /// Whether hits are ordered by the kind of material before they are shaded: `on` or `off`.
+    /// Whether hits are ordered by the kind of material before they are shaded: `on` or `off`; both where devices differ.
     #[serde(default)]
     pub partition: String,
-    /// Where both were tried: how many times as fast a wave is that orders them.
+    /// Where both were tried: how many times as fast a wave is that orders them. Of several devices each has its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub partition_gain: Option<f64>,
     /// Time spent rendering, without loading and without pauses; of merged parts the sum.
@@ -87,6 +87,12 @@ pub struct DeviceStats {
     pub paths: u64,
     /// Those over all seconds of the render: its share of `paths_per_second`.
     pub paths_per_second: f64,
+    /// Of several: whether it orders hits by the kind of material, `on` or `off`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub partition: String,
+    /// Where it tried both: how many times as fast a wave is that orders them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub partition_gain: Option<f64>,
     /// Whether it failed, and the others had to go on without it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub failed: bool,
@@ -179,10 +185,10 @@ impl Stats {
 
     /// How the queue is sieved, in a few words.
     pub fn sieve(&self) -> String {
-        let ordered = if self.partition == "on" {
-            ", hits by material"
-        } else {
-            ""
+        let ordered = match self.partition.as_str() {
+            "on" => ", hits by material",
+            "" | "off" => "",
+            _ => ", hits by material in part",
         };
         format!("{}{ordered}", self.compaction)
     }
@@ -204,6 +210,28 @@ impl Stats {
     /// Takes back what was added for a wave whose film has been lost.
     pub fn withdraw(&mut self, device: &str, report: &Report, time_share: f64) {
         self.change(device, report, -time_share, u64::saturating_sub);
+    }
+
+    /// Says which devices order hits by the kind of material, and what they found that to be worth.
+    pub(crate) fn set_partitions<'a>(
+        &mut self,
+        partitions: impl Iterator<Item = (&'a str, bool, Option<f64>)>,
+    ) {
+        let word = |orders: bool| if orders { "on" } else { "off" };
+        let all: Vec<_> = partitions.collect();
+        self.partition_gain = None;
+        if let [(_, orders, gain)] = all[..] {
+            self.partition = word(orders).to_owned();
+            self.partition_gain = gain;
+            return;
+        }
+        let some = |wanted: bool| all.iter().any(|&(_, orders, _)| orders == wanted);
+        let words = [true, false].into_iter().filter(|&wanted| some(wanted));
+        self.partition = words.map(word).collect::<Vec<_>>().join("; ");
+        for (name, orders, gain) in all {
+            let device = self.device(name);
+            (device.partition, device.partition_gain) = (word(orders).to_owned(), gain);
+        }
     }
 
     /// A device has failed, and the others go on without it.

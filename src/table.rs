@@ -102,14 +102,18 @@ pub(crate) fn aligned<const COLUMNS: usize>(rows: &[[String; COLUMNS]]) -> Strin
 
 /// How the queue is sieved, and what is known of its order.
 fn sieve(stats: &Stats) -> String {
-    let sieve = stats.sieve();
-    match stats.partition_gain {
-        Some(gain) if gain > 1.0 => format!("{sieve}: {:.0} % faster", 100.0 * (gain - 1.0)),
+    stats.sieve() + &worth(stats.partition_gain)
+}
+
+/// What an order of hits is worth, where that is known.
+fn worth(partition_gain: Option<f64>) -> String {
+    match partition_gain {
+        Some(gain) if gain > 1.0 => format!(": {:.0} % faster", 100.0 * (gain - 1.0)),
         Some(gain) => format!(
-            "{sieve}; hits by material would be {:.0} % slower",
+            "; hits by material would be {:.0} % slower",
             100.0 * (1.0 - gain)
         ),
-        None => sieve,
+        None => String::new(),
     }
 }
 
@@ -145,10 +149,16 @@ fn summary(stats: &Stats) -> String {
     );
     for device in stats.devices.iter().filter(|_| stats.devices.len() > 1) {
         text.push_str(&format!(
-            "             {}: {} paths, {:.2} Mpaths/s{}\n",
+            "             {}: {} paths, {:.2} Mpaths/s{}{}{}\n",
             device.device,
             grouped(device.paths),
             device.paths_per_second / 1e6,
+            if device.partition == "on" {
+                "; hits by material"
+            } else {
+                ""
+            },
+            worth(device.partition_gain),
             if device.failed { "; has failed" } else { "" }
         ));
     }

@@ -9,12 +9,12 @@ mod curves;
 
 use glam::Vec3;
 use rayon::prelude::*;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::picture::Picture;
 
 /// How light beyond a screen's range is brought into it. Out come linear sRGB channels, to be clipped to 0..=1.
-#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq, Serialize)]
 pub enum Tone {
     /// Not at all: each channel clips.
     #[default]

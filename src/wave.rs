@@ -5,6 +5,7 @@ mod cpu;
 mod cuda;
 mod flight;
 mod pace;
+pub(crate) mod patience;
 mod reach;
 mod rounds;
 mod trial;

@@ -23,7 +23,7 @@ use winit::{
 use self::viewer::Viewer;
 use crate::{
     Error,
-    live::{Told, ViewOptions},
+    live::{Ended, Fallen, Standing, Told, ViewOptions},
     quiet::quietly,
     renderer::Renderer,
     scene::Scene,
@@ -36,6 +36,8 @@ pub enum Outcome {
         /// With what it has rendered.
         renderer: Renderer,
     },
+    /// All GPUs have failed at once, before the user closed it.
+    Fallen(Box<Fallen>),
     /// There was none: nothing has been rendered.
     NoWindow {
         /// As it was given.
@@ -45,10 +47,16 @@ pub enum Outcome {
     },
 }
 
-/// Renders the scene in a window until the user closes it. To be called from the main thread, once.
+/// Renders the scene in a window until the user closes it; from how it stood, if the renderer was
+/// [prepared](Standing::restore) for that. To be called from the main thread, once.
 ///
 /// `Err` is what ended the renderer, or the loss of the window in the middle.
-pub fn run(renderer: Renderer, scene: &Arc<Scene>, options: ViewOptions) -> Result<Outcome, Error> {
+pub fn run(
+    renderer: Renderer,
+    scene: &Arc<Scene>,
+    options: ViewOptions,
+    standing: Option<Standing>,
+) -> Result<Outcome, Error> {
     // Without its keyboard library winit panics.
     let event_loop = quietly(|| EventLoop::with_user_event().build())
         .and_then(|event_loop| event_loop.map_err(|error| os_text(&error.to_string())));
@@ -60,7 +68,9 @@ pub fn run(renderer: Renderer, scene: &Arc<Scene>, options: ViewOptions) -> Resu
     let mut app = App {
         scene,
         options,
+        standing,
         wake,
+        closed: false,
         stage: Stage::Waiting(Box::new(renderer)),
     };
     let ended = event_loop.run_app(&mut app).map_err(|error| Error::Window {
@@ -68,10 +78,19 @@ pub fn run(renderer: Renderer, scene: &Arc<Scene>, options: ViewOptions) -> Resu
     });
     match app.stage {
         Stage::Open(viewer) => {
-            let renderer = viewer.close()?;
-            ended.map(|()| Outcome::Closed {
-                renderer: *renderer,
-            })
+            let (Ended { renderer, error }, standing) = viewer.close()?;
+            let mut renderer = *renderer;
+            match error {
+                None => ended.map(|()| Outcome::Closed { renderer }),
+                Some(error) if !app.closed && renderer.has_fallen() => {
+                    Ok(Outcome::Fallen(Box::new(Fallen {
+                        renderer,
+                        error,
+                        standing,
+                    })))
+                }
+                Some(error) => Err(error),
+            }
         }
         Stage::NoWindow(renderer, reason) => Ok(Outcome::NoWindow {
             renderer: *renderer,
@@ -104,7 +123,11 @@ enum Wake {
 struct App<'a> {
     scene: &'a Arc<Scene>,
     options: ViewOptions,
+    /// Until the window opens.
+    standing: Option<Standing>,
     wake: EventLoopProxy<Wake>,
+    /// Whether the user has closed it.
+    closed: bool,
     stage: Stage,
 }
 
@@ -124,6 +147,7 @@ impl ApplicationHandler<Wake> for App<'_> {
                     renderer,
                     self.scene,
                     self.options,
+                    self.standing.take(),
                     self.wake.clone(),
                 ) {
                     Ok(viewer) => Stage::Open(Box::new(viewer)),
@@ -158,7 +182,10 @@ impl ApplicationHandler<Wake> for App<'_> {
         };
         match event {
             WindowEvent::DroppedFile(path) => viewer.open_file(path),
-            WindowEvent::CloseRequested | WindowEvent::Destroyed => event_loop.exit(),
+            WindowEvent::CloseRequested | WindowEvent::Destroyed => {
+                self.closed = true;
+                event_loop.exit();
+            }
             WindowEvent::RedrawRequested => viewer.draw(),
             WindowEvent::Resized(size) => viewer.resize(size),
             WindowEvent::CursorMoved { position, .. } => viewer.move_cursor(position),
@@ -181,6 +208,7 @@ impl ApplicationHandler<Wake> for App<'_> {
                     .action(&chord)
                     .is_some_and(|action| !viewer.act(action))
                 {
+                    self.closed = true;
                     event_loop.exit();
                 }
             }

@@ -58,6 +58,7 @@ mod mailbox;
 mod memory;
 mod nvrtc;
 mod params;
+mod patience;
 mod search;
 mod source;
 mod timeline;
@@ -78,6 +79,7 @@ pub use memory::{
 pub(crate) use memory::{is_on, read_and_write};
 pub use nvrtc::{Compiled, Nvrtc, Usage};
 pub use params::{In, InOut, Param, Params};
+pub use patience::{is_alive, rest};
 pub use source::Source;
 pub(crate) use source::in_quotes;
 pub use timeline::Timeline;

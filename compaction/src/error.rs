@@ -215,6 +215,14 @@ pub enum Error {
         /// What is wrong with it.
         reason: String,
     },
+    /// A GPU has not done in a given time what it was given.
+    #[error("{doing}: nothing for {seconds} s: the GPU hangs")]
+    Hangs {
+        /// What was being done.
+        doing: &'static str,
+        /// How long it was waited for.
+        seconds: f64,
+    },
     /// The CUDA driver refuses.
     #[error("{doing}: {}", in_words(source))]
     Driver {

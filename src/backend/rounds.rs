@@ -19,7 +19,7 @@ impl Backend {
         list: &[u32],
         ledger: Option<&Ledger>,
     ) -> Result<(), Error> {
-        match &mut self.engine {
+        match &mut *self.engine {
             Engine::Waves(waves) => waves.begin_rounds(list, ledger),
             Engine::Gpus(_) => Err(Error::Setting {
                 setting: "noise".to_owned(),
@@ -37,7 +37,7 @@ impl Backend {
 
     /// Judges the first `listed` pixels of the list, which had this round, and keeps those on it that need more.
     pub(crate) fn judge(&mut self, round: &Round, listed: u32) -> Result<Verdict, Error> {
-        match &mut self.engine {
+        match &mut *self.engine {
             Engine::Waves(waves) => waves.judge(round, listed),
             Engine::Gpus(_) => Ok(Verdict::default()),
         }
@@ -45,7 +45,7 @@ impl Backend {
 
     /// What is known of all pixels, if they get samples until they are good.
     pub(crate) fn ledger(&mut self) -> Result<Option<Ledger>, Error> {
-        match &mut self.engine {
+        match &mut *self.engine {
             Engine::Waves(waves) => lock(&waves.waves[0]).ledger(),
             Engine::Gpus(_) => Ok(None),
         }

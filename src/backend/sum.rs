@@ -1,9 +1,9 @@
 //! The sum of all GPUs' films, in the memory of one of them.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use compaction::{
-    cuda::{Crossing, Mailbox, download, upload, zeroed},
+    cuda::{Crossing, Mailbox, download, rest, upload, zeroed},
     cudarc::driver::{CudaSlice, CudaStream},
 };
 use rayon::prelude::*;
@@ -33,6 +33,8 @@ pub(super) struct Sum {
     kept: Mailbox<u64>,
     /// The last picture's memory.
     shown: Option<Shown>,
+    /// For what takes a GPU no time worth naming.
+    patience: Duration,
 }
 
 impl Sum {
@@ -43,6 +45,7 @@ impl Sum {
         on: &CudaWave,
         waves: &[Option<&CudaWave>],
         film: Option<&[u64]>,
+        patience: Duration,
     ) -> Result<Sum, Error> {
         let context = on.stream.context();
         // The number is cut to the highest priority that there is.
@@ -64,6 +67,7 @@ impl Sum {
             crossings: waves.iter().map(crossing).collect::<Result<_, _>>()?,
             kept: Mailbox::new(context, len)?,
             shown: None,
+            patience,
             stream,
         })
     }
@@ -80,7 +84,7 @@ impl Sum {
 
     /// Whether its GPU still works. Waits for what that has to do here.
     pub(super) fn is_alive(&self) -> bool {
-        self.stream.synchronize().is_ok()
+        rest(&self.stream, self.patience).is_ok()
     }
 
     /// Puts this into the place of what was there, or a black film for this camera.
@@ -95,6 +99,8 @@ impl Sum {
     /// Sends a worker's film here, behind all its waves, which leaves it black.
     pub(super) fn send(&mut self, worker: usize, wave: &mut CudaWave) -> Result<(), Error> {
         if let Some(crossing) = &mut self.crossings[worker] {
+            // What follows waits for it without an end.
+            rest(&self.stream, self.patience)?;
             let film = [wave.sums.as_view(), wave.rejected.as_view()];
             crossing.post(&wave.stream, &film)?;
             wave.clear_film()?;
@@ -113,7 +119,7 @@ impl Sum {
     /// Waits for the worker's film. `Err` is the worker's failure.
     pub(super) fn wait(&self, worker: usize) -> Result<(), Error> {
         match &self.crossings[worker] {
-            Some(crossing) => Ok(crossing.wait().map(drop)?),
+            Some(crossing) => Ok(crossing.wait_for(self.patience).map(drop)?),
             None => Ok(()),
         }
     }
@@ -126,10 +132,7 @@ impl Sum {
                 gather_on_cuda(kernels, &self.stream, film, more)?;
             }
         }
-        self.stream
-            .synchronize()
-            .map_err(compaction::Error::driver("add up the GPUs' films"))?;
-        Ok(())
+        Ok(rest(&self.stream, self.patience)?)
     }
 
     /// The worker's GPU has failed.
@@ -166,7 +169,7 @@ impl Sum {
     ) -> Result<(), Error> {
         let sums = self.film.slice(..self.film.len() - 1);
         let (kernels, camera) = (&wave.kernels, &wave.camera);
-        let (stream, shown) = (&self.stream, &mut self.shown);
+        let (stream, shown) = ((&self.stream, self.patience), &mut self.shown);
         let held = Held::First(done);
         develop(kernels, stream, camera, sums, held, shown, picture)
     }
@@ -175,6 +178,18 @@ impl Sum {
     pub(super) fn exposed(&self) -> Result<Exposed, Error> {
         Ok(exposed(download(&self.stream, &self.film)?))
     }
+}
+
+/// Whether a GPU still does what it is asked: it adds up some numbers.
+pub(super) fn try_out(wave: &CudaWave, patience: Duration) -> Result<bool, Error> {
+    let numbers: Vec<u64> = (0..1 << 12).collect();
+    let mut sum = upload(&wave.stream, &numbers)?;
+    let more = upload(&wave.stream, &numbers)?;
+    let (film, more) = (sum.as_view_mut(), more.as_view());
+    gather_on_cuda(&wave.kernels, &wave.stream, film, more)?;
+    rest(&wave.stream, patience)?;
+    let doubled = numbers.iter().map(|number| 2 * number);
+    Ok(download(&wave.stream, &sum)?.into_iter().eq(doubled))
 }
 
 /// Sums and a number of a picture of this size.

@@ -21,22 +21,31 @@ pub(super) struct Folder {
 }
 
 /// What was submitted last.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Jobs {
-    /// The array of the parts, if any were missing.
-    pub(super) parts: Option<String>,
-    /// One level of merging after the other.
-    pub(super) merges: Vec<String>,
+    /// The arrays of the parts, if any were missing.
+    pub(super) parts: Vec<Array>,
+    /// Those of one level of merging after the other.
+    pub(super) merges: Vec<Vec<Array>>,
+}
+
+/// An array of tasks, or as many of a level's as fit into one.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Array {
+    /// Its number for Slurm.
+    pub(super) job: String,
+    /// What its task 0 is of its level.
+    pub(super) first: u32,
 }
 
 impl Jobs {
     /// The numbers of them all.
     pub(super) fn all(&self) -> Vec<&str> {
-        let parts = self.parts.iter().map(String::as_str);
-        parts
-            .chain(self.merges.iter().map(String::as_str))
-            .collect()
+        let merges = self.merges.iter().flatten();
+        let all = self.parts.iter().chain(merges);
+        all.map(|array| array.job.as_str()).collect()
     }
 }
 

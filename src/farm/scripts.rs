@@ -19,9 +19,29 @@ pub(super) fn part_file(part: u32) -> String {
     format!("parts/{part:05}.exr")
 }
 
+/// Tasks of an array that scripts name, which know nothing of a cluster: as many as have logs of one length.
+pub(super) const MOST_TASKS: u32 = 10_u32.pow(LOG_DIGITS);
+/// Digits of the number in the name of a log.
+const LOG_DIGITS: u32 = 5;
+
+/// The logs of an array, in the folder, as sbatch names them: of those tasks of a level that come from `first` on, `most`
+/// at most, which is a power of ten.
+pub(super) fn logs_of_array(stem: &str, first: u32, most: u32) -> String {
+    let own = most.ilog10();
+    let width = (LOG_DIGITS - own) as usize;
+    let before = match first / most {
+        0 if width == 0 => String::new(),
+        number => format!("{number:0width$}"),
+    };
+    match own {
+        0 => format!("logs/{stem}{before}.log"),
+        own => format!("logs/{stem}{before}%{own}a.log"),
+    }
+}
+
 /// The log of a part's job, in the folder.
 pub(super) fn part_log(part: u32) -> String {
-    format!("logs/{part:05}.log")
+    format!("logs/{part:0width$}.log", width = LOG_DIGITS as usize)
 }
 
 /// One level of merging: so many jobs, each of which merges so many files of the level before.
@@ -65,7 +85,11 @@ impl Level {
             if self.is_last() {
                 "logs/merge.log".to_owned()
             } else {
-                format!("logs/{}-{job:05}.log", self.stem())
+                format!(
+                    "logs/{}-{job:0width$}.log",
+                    self.stem(),
+                    width = LOG_DIGITS as usize
+                )
             }
         })
     }
@@ -205,7 +229,7 @@ fn part_script(plan: &Plan, folder: &Folder) -> Result<Script, Error> {
     } = plan;
     let mut options = vec![
         format!("--array=0-{}", parts - 1),
-        "--output=logs/%5a.log".to_owned(),
+        format!("--output={}", logs_of_array("", 0, MOST_TASKS)),
         format!("--signal=B:USR1@{}", lead_seconds(plan)),
     ];
     options.extend(gpus_per_task.map(|count| format!("--gpus-per-task={count}")));
@@ -218,9 +242,10 @@ fn part_script(plan: &Plan, folder: &Folder) -> Result<Script, Error> {
         text: format!(
             "\
 #!/bin/sh
-# One part of {parts}. By hand, in this folder: sbatch part.sh; of some parts alone: sbatch --array=3,7 part.sh
+# One part of {parts}. By hand, in this folder: sbatch part.sh; of some parts alone: sbatch --array=3,7 part.sh; where an
+# array has 1000 tasks at most, of parts 1000 to 1999: sbatch --array=0-999 --output=logs/01%3a.log part.sh 1000
 {head}
-part=$SLURM_ARRAY_TASK_ID
+part=$((${{1:-0}} + SLURM_ARRAY_TASK_ID))
 {set_render}
 # USR1 comes before the time is over: the render then writes down how far it is, and goes on when the part's turn comes
 # again. TERM comes from scancel or from whoever needs the machine, and reaches the render by itself.
@@ -265,9 +290,12 @@ fn merge_script(plan: &Plan, folder: &Folder, level: Level) -> Result<Script, Er
         (
             vec![
                 format!("--array=0-{}", level.jobs() - 1),
-                format!("--output=logs/{stem}-%5a.log"),
+                format!(
+                    "--output={}",
+                    logs_of_array(&format!("{stem}-"), 0, MOST_TASKS)
+                ),
             ],
-            "job=$SLURM_ARRAY_TASK_ID\n",
+            "job=$((${1:-0} + SLURM_ARRAY_TASK_ID))\n",
             "a group of files each",
         )
     };

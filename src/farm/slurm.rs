@@ -9,19 +9,16 @@ use std::{
 use raysieve::Error;
 
 use super::{
-    folder::{Folder, Jobs},
+    folder::{Array, Folder, Jobs},
     plan::Plan,
-    scripts::{array, levels},
+    scripts::{MOST_TASKS, array, levels, logs_of_array},
 };
 
 /// Submits the parts that are missing, and what merges them all behind them.
 pub(super) fn submit(plan: &Plan, folder: &Folder, missing: &[u32]) -> Result<Jobs, Error> {
-    check_array_size(plan)?;
-    let mut jobs = Jobs {
-        parts: None,
-        merges: Vec::new(),
-    };
-    let submitted = submit_all(plan, folder, missing, &mut jobs)
+    let most = most_tasks()?;
+    let mut jobs = Jobs::default();
+    let submitted = submit_all(plan, folder, missing, most, &mut jobs)
         // Known as soon as they are there, so that nobody submits them twice.
         .and_then(|()| folder.write_jobs(&jobs));
     if let Err(error) = submitted {
@@ -43,22 +40,62 @@ pub(super) fn submit(plan: &Plan, folder: &Folder, missing: &[u32]) -> Result<Jo
     Ok(jobs)
 }
 
-fn submit_all(plan: &Plan, folder: &Folder, missing: &[u32], jobs: &mut Jobs) -> Result<(), Error> {
-    if !missing.is_empty() {
-        let array = format!("--array={}", array(missing));
-        let job = sbatch(folder, &[&array, "part.sh"])?;
-        jobs.parts = Some(job);
-    }
+fn submit_all(
+    plan: &Plan,
+    folder: &Folder,
+    missing: &[u32],
+    most: u32,
+    jobs: &mut Jobs,
+) -> Result<(), Error> {
+    let logs = |first: u32| logs_of_array("", first, most);
+    submit_arrays(folder, "part.sh", missing, most, logs, &[], &mut jobs.parts)?;
     for level in levels(plan) {
-        let script = level.script_name();
-        let job = match jobs.all().last() {
-            None => sbatch(folder, &[&script])?,
-            Some(before) => {
-                let after = format!("--dependency=afterok:{before}");
-                sbatch(folder, &[&after, "--kill-on-invalid-dep=yes", &script])?
-            }
+        let before = jobs.merges.last().unwrap_or(&jobs.parts);
+        let before: Vec<&str> = before.iter().map(|array| array.job.as_str()).collect();
+        let after = format!("--dependency=afterok:{}", before.join(":"));
+        let after: &[&str] = match before[..] {
+            [] => &[],
+            _ => &[&after, "--kill-on-invalid-dep=yes"],
         };
-        jobs.merges.push(job);
+        let script = level.script_name();
+        let mut submitted = Vec::new();
+        let all = if level.is_last() {
+            sbatch(folder, &[after, &[&script]].concat()).map(|job| {
+                submitted.push(Array { job, first: 0 });
+            })
+        } else {
+            let tasks: Vec<u32> = (0..level.jobs()).collect();
+            let stem = format!("{}-", level.stem());
+            let logs = |first: u32| logs_of_array(&stem, first, most);
+            submit_arrays(folder, &script, &tasks, most, logs, after, &mut submitted)
+        };
+        jobs.merges.push(submitted);
+        all?;
+    }
+    Ok(())
+}
+
+/// Submits these tasks of a script, in as many arrays as it takes, each of which is told what its task 0 is.
+fn submit_arrays(
+    folder: &Folder,
+    script: &str,
+    tasks: &[u32],
+    most: u32,
+    logs: impl Fn(u32) -> String,
+    more: &[&str],
+    submitted: &mut Vec<Array>,
+) -> Result<(), Error> {
+    for tasks in tasks.chunk_by(|one, next| one / most == next / most) {
+        let first = tasks[0] / most * most;
+        let own: Vec<u32> = tasks.iter().map(|task| task - first).collect();
+        let [own, logs] = [
+            format!("--array={}", array(&own)),
+            format!("--output={}", logs(first)),
+        ];
+        let told = first.to_string();
+        let words = [&[own.as_str(), &logs], more, &[script, &told]].concat();
+        let job = sbatch(folder, &words)?;
+        submitted.push(Array { job, first });
     }
     Ok(())
 }
@@ -78,21 +115,21 @@ fn sbatch(folder: &Folder, words: &[&str]) -> Result<String, Error> {
     Ok(job.to_owned())
 }
 
-/// A cluster has a limit of its own, which sbatch does not name.
-fn check_array_size(plan: &Plan) -> Result<(), Error> {
+/// Tasks of an array: as many as the cluster allows, and a power of ten, so that the tasks of several arrays have the logs
+/// that those of one would have.
+fn most_tasks() -> Result<u32, Error> {
     let config = ask(&["scontrol", "show", "config"], None)?;
     let most = config.lines().find_map(|line| {
         let (name, value) = line.split_once('=')?;
         (name.trim() == "MaxArraySize").then(|| value.trim().parse::<u32>().ok())?
     });
-    match most {
-        Some(most) if plan.parts > most => Err(Error::Setting {
-            setting: format!("--parts {}", plan.parts),
-            problem: format!(
-                "this cluster's arrays have {most} tasks at most (MaxArraySize); use no more parts, or ask who runs it"
-            ),
+    match most.map(u32::checked_ilog10) {
+        Some(Some(digits)) => Ok(10_u32.pow(digits).min(MOST_TASKS)),
+        Some(None) => Err(Error::Farm {
+            what: "scontrol show config".to_owned(),
+            problem: "this cluster runs no arrays (MaxArraySize is 0); ask who runs it".to_owned(),
         }),
-        _ => Ok(()),
+        None => Ok(MOST_TASKS),
     }
 }
 
@@ -145,10 +182,17 @@ impl Queue {
         self.tasks.get(&(job.to_owned(), number)).copied()
     }
 
-    /// The tasks of a job.
-    pub(super) fn tasks(&self, job: &str) -> impl Iterator<Item = Task> {
-        let of_job = self.tasks.iter().filter(move |((of, _), _)| of == job);
-        of_job.map(|(_, &task)| task)
+    /// The same, by its number in a level whose tasks are in these arrays.
+    pub(super) fn task_of(&self, arrays: &[Array], number: u32) -> Option<Task> {
+        let array = arrays.iter().rev().find(|array| array.first <= number)?;
+        self.task(&array.job, Some(number - array.first))
+    }
+
+    /// The tasks of some arrays.
+    pub(super) fn tasks(&self, arrays: &[Array]) -> impl Iterator<Item = Task> {
+        let is_of = |job: &String| arrays.iter().any(|array| array.job == *job);
+        let of_arrays = self.tasks.iter().filter(move |((job, _), _)| is_of(job));
+        of_arrays.map(|(_, &task)| task)
     }
 
     /// Whether any of them may still come to something.

@@ -86,16 +86,13 @@ fn queue(plan: &Plan, jobs: Option<&Jobs>) -> Option<Queue> {
 }
 
 fn message(queue: &Option<Queue>, jobs: Option<&Jobs>) -> String {
-    let (
-        Some(queue),
-        Some(Jobs {
-            parts: Some(job), ..
-        }),
-    ) = (queue, jobs)
-    else {
+    let (Some(queue), Some(Jobs { parts, .. })) = (queue, jobs) else {
         return String::new();
     };
-    let count = |wanted: Task| queue.tasks(job).filter(|task| *task == wanted).count();
+    if parts.is_empty() {
+        return String::new();
+    }
+    let count = |wanted: Task| queue.tasks(parts).filter(|task| *task == wanted).count();
     format!("{} run, {} wait ", count(Task::Runs), count(Task::Waits))
 }
 
@@ -188,8 +185,9 @@ impl Survey {
             Some(_) => None,
         };
         let of_parts = |part: u32| {
-            let job = jobs.parts.as_deref()?;
-            failed(queue.task(job, Some(part)), &folder.log_of_part(part))
+            let task = queue.task_of(&jobs.parts, part);
+            let was_submitted = !jobs.parts.is_empty();
+            was_submitted.then(|| failed(task, &folder.log_of_part(part)))?
         };
         let missing = self.missing();
         if !missing.is_empty() {
@@ -198,11 +196,13 @@ impl Survey {
         // What has been merged already counts as done, and is forgotten when Slurm likes.
         let merges = levels(plan).into_iter().zip(&jobs.merges);
         merges
-            .flat_map(|(level, job)| {
-                let logs = level.logs().enumerate();
-                logs.map(move |(number, log)| {
-                    let number = (!level.is_last()).then_some(number as u32);
-                    (queue.task(job, number), log, level.is_last())
+            .flat_map(|(level, arrays)| {
+                (0..).zip(level.logs()).map(move |(number, log)| {
+                    let task = match &arrays[..] {
+                        [array] if level.is_last() => queue.task(&array.job, None),
+                        arrays => queue.task_of(arrays, number),
+                    };
+                    (task, log, level.is_last())
                 })
             })
             .filter(|(task, _, is_last)| task.is_some() || *is_last)

@@ -58,19 +58,27 @@ pub(crate) struct Frame {
     pub(crate) state: State,
 }
 
+/// What has become of a render.
+pub(crate) struct Ended {
+    pub(crate) renderer: Box<Renderer>,
+    /// What ended it, if it did not end because nobody looks any more.
+    pub(crate) error: Option<Error>,
+}
+
 /// The end of those who look. Dropping it lets the thread end by itself.
 pub(crate) struct RenderThread {
     orders: OrdersSender,
     latest: Slot,
-    thread: JoinHandle<Result<Box<Renderer>, Error>>,
+    thread: JoinHandle<Result<Ended, Error>>,
 }
 
 impl RenderThread {
-    /// Starts to render up to `samples` a pixel; pictures come no faster than one per `interval`, and `tell` hears of
+    /// Starts to render up to `samples` a pixel, unless `paused`; pictures come no faster than one per `interval`, and `tell` hears of
     /// them on the thread. Gives the renderer back if the system has no thread left.
     pub(super) fn start(
         renderer: Box<Renderer>,
         samples: u32,
+        paused: bool,
         interval: Duration,
         tell: impl Fn(Told) + Send + 'static,
     ) -> Result<Self, (Box<Renderer>, io::Error)> {
@@ -87,8 +95,7 @@ impl RenderThread {
                     return Err(gone("nothing to render"));
                 };
                 let stats = renderer.stats();
-                let (paused, done) = (false, false);
-                Work {
+                let work = Work {
                     renderer,
                     stats,
                     recorder: Recorder::default(),
@@ -99,12 +106,12 @@ impl RenderThread {
                     interval,
                     paused,
                     counts: false,
-                    done,
+                    done: false,
                     speed: 0.0,
                     preview_of: None,
                     moved: Instant::now(),
-                }
-                .run()
+                };
+                Ok(work.run())
             });
         match thread {
             Ok(thread) => {
@@ -134,7 +141,7 @@ impl RenderThread {
     }
 
     /// Ends the thread after the wave that it is at, and takes the renderer back.
-    pub(super) fn finish(self) -> Result<Box<Renderer>, Error> {
+    pub(super) fn finish(self) -> Result<Ended, Error> {
         drop(self.orders);
         self.thread
             .join()
@@ -189,7 +196,21 @@ const MOST_PICTURES: usize = 4;
 const MAX_REDUCTION: f64 = 8.0;
 
 impl<T: Fn(Told)> Work<T> {
-    fn run(mut self) -> Result<Box<Renderer>, Error> {
+    fn run(mut self) -> Ended {
+        let error = self.follow().err();
+        self.renderer.set_pace(Pace::Steady);
+        Ended {
+            renderer: self.renderer,
+            error,
+        }
+    }
+
+    /// Does what is asked until those who look are gone.
+    fn follow(&mut self) -> Result<(), Error> {
+        // What a process before this one has rendered.
+        if self.stats.spp > 0 {
+            self.publish()?;
+        }
         while let Some(orders) = self.orders.collect(!self.is_working()) {
             let changed = self.obey(orders)?;
             if self.is_working() {
@@ -205,8 +226,7 @@ impl<T: Fn(Told)> Work<T> {
                 }
             }
         }
-        self.renderer.set_pace(Pace::Steady);
-        Ok(self.renderer)
+        Ok(())
     }
 
     /// Renders until there is something to show or to obey.

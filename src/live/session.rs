@@ -21,8 +21,9 @@ use super::{
     materials::Materials,
     orbit::Orbit,
     orders::Command,
-    render_thread::{Frame, RenderThread, Told},
+    render_thread::{Ended, Frame, RenderThread, Told},
     sights::{Sights, Wanted},
+    standing::Standing,
     study::Study,
 };
 use crate::{
@@ -123,12 +124,13 @@ const MAX_SECONDS: f32 = 10.0;
 const KEY_STEP: f32 = 1.0 / 24.0;
 
 impl Session {
-    /// Starts to render. Pictures come no faster than one per `interval`, and
+    /// Starts to render, as it stands if the renderer was prepared for that. Pictures come no faster than one per `interval`, and
     /// `tell` hears of them on the render thread. Gives the renderer back if the system has no thread left.
     pub(crate) fn start(
         renderer: Box<Renderer>,
         scene: &Arc<Scene>,
         options: ViewOptions,
+        standing: Option<Standing>,
         interval: Duration,
         tell: impl Fn(Told) + Clone + Send + 'static,
     ) -> Result<Self, (Box<Renderer>, io::Error)> {
@@ -141,8 +143,22 @@ impl Session {
             watches,
             ..
         } = options;
+        let standing = standing.unwrap_or_else(|| Standing::new(scene, strategy, look));
+        let orbit = standing.orbit(scene);
+        let Standing {
+            past,
+            size,
+            strategy,
+            paused,
+            look,
+            note,
+            ..
+        } = standing;
         let settings = renderer.settings();
-        let render = RenderThread::start(renderer, scene.spp, interval, tell.clone())?;
+        let render = RenderThread::start(renderer, scene.spp, paused, interval, tell.clone())?;
+        if let Some(note) = note {
+            tell(Told::Note(note));
+        }
         // Without it the scene is shown as it was read.
         let loader = Loader::start(
             scene.clone(),
@@ -163,17 +179,37 @@ impl Session {
             scene: scene.clone(),
             trouble: None,
             materials: Materials::new(scene.clone()),
-            past: Vec::new(),
+            past: past.into_iter().map(Step::View).collect(),
             gesture: None,
-            orbit: Orbit::new(scene.camera, scene.size),
-            size: scene.size,
+            orbit,
+            size,
             strategy,
-            paused: false,
+            paused,
             flying: false,
             look,
         };
         session.measure();
         Ok(session)
+    }
+
+    /// How it stands.
+    pub(crate) fn standing(&self) -> Standing {
+        let steps = self.past.iter();
+        let past = steps.filter_map(|step| match step {
+            Step::View(camera) => Some(*camera),
+            // What was not written down goes with the process.
+            Step::Material(..) => None,
+        });
+        let past = past.collect();
+        Standing {
+            camera: self.orbit.framed(),
+            past,
+            size: self.size,
+            strategy: self.strategy,
+            paused: self.paused,
+            look: self.look,
+            note: None,
+        }
     }
 
     /// Does it, and says what a user would else not see.
@@ -406,7 +442,7 @@ impl Session {
     }
 
     /// Ends the render after the wave that it is at, and takes the renderer back.
-    pub(crate) fn finish(self) -> Result<Box<Renderer>, Error> {
+    pub(crate) fn finish(self) -> Result<Ended, Error> {
         self.render.finish()
     }
 

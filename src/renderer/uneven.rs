@@ -46,7 +46,7 @@ impl Renderer {
         if let Some(ledger) = self.ledger()? {
             return Ok(ledger.taken);
         }
-        let taken = self.taken();
+        let taken = self.samples_done();
         let pixels = 0..self.pixel_count();
         Ok(pixels.map(|pixel| taken.of_pixel(pixel)).collect())
     }

@@ -1,15 +1,19 @@
 //! Where a scene is seen from.
 
 use glam::Vec3;
+use serde::{Deserialize, Serialize};
 
 /// A pinhole camera, or one with a thin lens.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Camera {
     /// The pinhole, or the lens's centre, metres.
+    #[serde(with = "numbers")]
     pub origin: Vec3,
     /// Seen in the middle of the picture; not `origin`.
+    #[serde(with = "numbers")]
     pub target: Vec3,
     /// Up in the picture, of any length, not along the view.
+    #[serde(with = "numbers")]
     pub up: Vec3,
     /// How much it sees.
     pub projection: Projection,
@@ -20,7 +24,7 @@ pub struct Camera {
 }
 
 /// How a camera's rays leave it.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Projection {
     /// All from one point: what is farther away is seen smaller.
     Perspective {
@@ -35,7 +39,7 @@ pub enum Projection {
 }
 
 /// A thin lens: what is off its plane of focus is blurred. An orthographic camera has one before every point of its film.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Lens {
     /// Of the aperture, metres.
     pub radius: f32,
@@ -48,16 +52,16 @@ pub struct Lens {
 }
 
 /// Where a lens's plane of focus is.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Focus {
     /// So far from the lens, along the view, metres.
     Distance(f32),
     /// Through this point, wherever the camera is moved.
-    Point(Vec3),
+    Point(#[serde(with = "numbers")] Vec3),
 }
 
 /// How the light that falls around a pixel's middle counts for it: the same along x and along y. Radii are in pixels.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum PixelFilter {
     /// Evenly.
     Box {
@@ -92,5 +96,19 @@ impl PixelFilter {
             | PixelFilter::Gaussian { radius, .. }
             | PixelFilter::BlackmanHarris { radius } => radius,
         }
+    }
+}
+
+/// A vector as three numbers.
+mod numbers {
+    use glam::Vec3;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(vector: &Vec3, to: S) -> Result<S::Ok, S::Error> {
+        vector.to_array().serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec3, D::Error> {
+        <[f32; 3]>::deserialize(from).map(Vec3::from_array)
     }
 }

@@ -29,17 +29,23 @@ struct Token {
 const TOKEN_BYTES: usize = 24;
 
 impl Access {
-    pub(super) fn new(bound: SocketAddr) -> Result<Self, impl fmt::Display> {
+    /// By this token, or a new one.
+    pub(super) fn new(bound: SocketAddr, token: Option<String>) -> Result<Self, impl fmt::Display> {
         if bound.ip().is_loopback() {
             return Ok(Self { token: None });
         }
-        let mut random = [0; TOKEN_BYTES];
-        getrandom::fill(&mut random).map(|()| Self {
+        let text = token.map_or_else(new_token, Ok)?;
+        Ok::<_, getrandom::Error>(Self {
             token: Some(Token {
-                text: BASE64_URL_SAFE_NO_PAD.encode(random),
+                text,
                 cookie: format!("raysieve-{}", bound.port()),
             }),
         })
+    }
+
+    /// What is asked for, if anything is.
+    pub(super) fn token(&self) -> Option<&str> {
+        self.token.as_ref().map(|token| token.text.as_str())
     }
 
     /// What to open in a browser.
@@ -95,6 +101,11 @@ impl Access {
         let host = text(headers, header::HOST);
         origin.is_some_and(|(_, origin)| Some(origin) == host)
     }
+}
+
+fn new_token() -> Result<String, getrandom::Error> {
+    let mut random = [0; TOKEN_BYTES];
+    getrandom::fill(&mut random).map(|()| BASE64_URL_SAFE_NO_PAD.encode(random))
 }
 
 impl Token {

@@ -3,7 +3,10 @@
 //! Reads: the film's sums, how many (pixel, sample) pairs they hold, or how many samples each pixel has where that is counted.
 //! Writes: the mean radiance of every pixel.
 
-use std::sync::{Arc, atomic::Ordering::Relaxed};
+use std::{
+    sync::{Arc, atomic::Ordering::Relaxed},
+    time::Duration,
+};
 
 use compaction::{
     cuda::{In, InOut, Launch, Mailbox, Source, uninitialised},
@@ -68,8 +71,9 @@ pub(super) fn source() -> Source {
 
 fn on_cuda(wave: &mut CudaWave, done: u64, picture: &mut Picture) -> Result<(), Error> {
     let mut shown = wave.shown.take();
-    let (stream, sums) = (&wave.stream, wave.sums.as_view());
-    let (kernels, camera) = (&wave.kernels, &wave.camera);
+    let sums = wave.sums.as_view();
+    let (stream, kernels, camera) = (&wave.stream, &wave.kernels, &wave.camera);
+    let stream = (stream, wave.patience());
     let held = if wave.rounds.is_some() {
         Held::Counted(wave.taken.as_view())
     } else {
@@ -77,7 +81,7 @@ fn on_cuda(wave: &mut CudaWave, done: u64, picture: &mut Picture) -> Result<(), 
     };
     let developed = develop(kernels, stream, camera, sums, held, &mut shown, picture);
     wave.shown = shown;
-    developed
+    wave.noticing(developed)
 }
 
 /// Which samples a film holds.
@@ -89,10 +93,10 @@ pub(crate) enum Held<'a> {
 }
 
 /// Runs the stage on a GPU, over the sums of a film that is looked at through this camera. `shown` is what the picture
-/// before was shown by, and is kept for the next.
+/// before was shown by, and is kept for the next. Waits for so long at most for what the stream has to do.
 pub(crate) fn develop(
     kernels: &Kernels,
-    stream: &Arc<CudaStream>,
+    (stream, patience): (&Arc<CudaStream>, Duration),
     camera: &Camera,
     sums: CudaView<'_, u64>,
     held: Held<'_>,
@@ -101,10 +105,12 @@ pub(crate) fn develop(
 ) -> Result<(), Error> {
     let pixel_count = camera.pixel_count();
     let len = 3 * pixel_count as usize;
-    let mut on_its_way = match shown.take().filter(|shown| shown.channels.len() == len) {
+    let on_its_way = match shown.take().filter(|shown| shown.channels.len() == len) {
         Some(shown) => shown,
         None => Shown::new(stream, len)?,
     };
+    // Kept, too, where nothing comes: what is dropped is waited for.
+    let on_its_way = shown.insert(on_its_way);
     let launch = Launch::covering(3 * pixel_count, BLOCK_THREADS);
     let channels = on_its_way.channels.as_view_mut();
     match held {
@@ -120,14 +126,13 @@ pub(crate) fn develop(
     on_its_way
         .arrived
         .post(stream, on_its_way.channels.as_view())?;
-    let channels = on_its_way.arrived.wait()?;
+    let channels = on_its_way.arrived.wait_for(patience)?;
     (picture.width, picture.height) = (camera.width as u32, camera.height as u32);
     // By all threads: one alone takes longer than the picture takes to arrive.
     bytemuck::cast_slice(channels)
         .par_iter()
         .copied()
         .collect_into_vec(&mut picture.pixels);
-    *shown = Some(on_its_way);
     Ok(())
 }
 

@@ -1,6 +1,6 @@
 //! A wave in a GPU's memory.
 
-use std::{collections::VecDeque, ops::Range, sync::Arc};
+use std::{collections::VecDeque, ops::Range, sync::Arc, time::Duration};
 
 use compaction::{
     cuda::{Compiler, Graph, Launch, download, open, overwrite, uninitialised, upload, zeroed},
@@ -12,6 +12,7 @@ use super::{
     Report, clock, counts,
     flight::{Flight, Shape},
     pace::{Growth, MOST_IN_FLIGHT, Pace},
+    patience::Patience,
     reach::Reach,
     rounds::CudaRounds,
     trial::{Partition, Timed, Trial},
@@ -153,6 +154,8 @@ pub struct CudaWave {
     /// See [`CudaWave::growing`].
     growth: Option<Growth>,
     pace: Pace,
+    patience: Patience,
+    hangs: bool,
     pub(super) context: Arc<CudaContext>,
     pub(super) compiler: Compiler,
     enqueued: VecDeque<Flight>,
@@ -261,6 +264,8 @@ impl CudaWave {
             capacity,
             growth: None,
             pace: Pace::default(),
+            patience: Patience::new(max_bounces),
+            hangs: false,
             context,
             compiler,
         })
@@ -277,6 +282,29 @@ impl CudaWave {
             next: first,
         });
         self
+    }
+
+    /// Gives each wave so much time at the least, before the GPU counts as hung.
+    pub fn patient(mut self, least: Duration) -> CudaWave {
+        self.patience.set_least(least);
+        self
+    }
+
+    /// What all that is under way may take.
+    pub(crate) fn patience(&self) -> Duration {
+        let paths = self.enqueued.iter().map(|flight| flight.shape.paths);
+        self.patience.of(paths.map(f64::from).sum())
+    }
+
+    /// Whether something that it was given did not come in time. Then it must not be dropped, which would wait for it.
+    pub(crate) fn hangs(&self) -> bool {
+        self.hangs
+    }
+
+    /// Takes note of what came of a wait.
+    pub(crate) fn noticing<T>(&mut self, result: Result<T, Error>) -> Result<T, Error> {
+        self.hangs |= matches!(&result, Err(error) if error.is_hang());
+        result
     }
 
     /// Paths that the next wave should have.
@@ -431,17 +459,24 @@ impl CudaWave {
 
     /// Waits for the oldest wave that is enqueued; `None` if none is.
     pub fn land(&mut self) -> Result<Option<Report>, Error> {
+        let Some(flight) = self.enqueued.front() else {
+            return Ok(None);
+        };
+        let paths = f64::from(flight.shape.paths);
+        let came = flight.arrived(self.patience.of(paths), self.max_bounces);
+        // One that does not come stays where it is.
+        let (counts, times) = self.noticing(came)?;
         let Some(flight) = self.enqueued.pop_front() else {
             return Ok(None);
         };
-        let counts = flight.counts.wait()?.to_vec();
         let report = Report {
             lanes: self.launched(&counts, flight.shape.busy_bounces),
             counts,
-            times: clock::times(flight.stamps.wait()?, self.max_bounces),
+            times,
         };
         let (Shape { paths, orders, .. }, repeats) = (flight.shape, flight.repeats);
         self.landed.push(flight);
+        self.patience.learn(paths, report.milliseconds());
         self.reach
             .learn(paths, &report.counts, self.multiprocessors);
         self.trial.learn(Timed {

@@ -1,13 +1,13 @@
 //! A wave that is enqueued on a GPU: where its report will be, and what it is launched by.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use compaction::{
     cuda::{Graph, Mailbox},
     cudarc::driver::CudaContext,
 };
 
-use super::{clock, counts};
+use super::{Stage, clock, counts};
 use crate::Error;
 
 /// What a graph can launch again: waves that differ in none of it.
@@ -33,6 +33,9 @@ pub(super) struct Flight {
     known: [Known; 2],
 }
 
+/// What a wave reports: its counts, and the milliseconds of its stages.
+type Told = (Vec<u32>, Vec<(Stage, f64)>);
+
 #[derive(Default)]
 struct Known {
     /// Whether there was one.
@@ -50,6 +53,13 @@ impl Flight {
             repeats: false,
             known: Default::default(),
         })
+    }
+
+    /// Waits for the wave's report, for so long at most.
+    pub(super) fn arrived(&self, patience: Duration, max_bounces: u32) -> Result<Told, Error> {
+        let counts = self.counts.wait_for(patience)?.to_vec();
+        let stamps = self.stamps.wait_for(patience)?;
+        Ok((counts, clock::times(stamps, max_bounces)))
     }
 
     /// Begins a wave. Graphs of waves of another size are of no more use.

@@ -27,8 +27,8 @@ use super::{
 use crate::{
     Error,
     live::{
-        self, Action, Change, Inspected, Local, Motion, News, Session, Shown, State, ViewOptions,
-        Way,
+        self, Action, Change, Ended, Inspected, Local, Motion, News, Session, Shown, Standing,
+        State, ViewOptions, Way,
     },
     quiet::panic_text,
     renderer::Renderer,
@@ -84,14 +84,19 @@ impl Viewer {
         renderer: Box<Renderer>,
         scene: &Arc<Scene>,
         options: ViewOptions,
+        standing: Option<Standing>,
         wake: EventLoopProxy<Wake>,
     ) -> Result<Self, (Box<Renderer>, String)> {
         let settings = Settings::load();
+        // That of the window before, if there was one.
+        let kept = standing.as_ref().map(Standing::size);
         let parts = Screen::open(
             event_loop,
             &format!("{} – raysieve", name(&scene.path)),
-            scene.size,
-            settings.size.filter(|_| !options.keep_size),
+            kept.unwrap_or(scene.size),
+            settings
+                .size
+                .filter(|_| !options.keep_size && kept.is_none()),
         )
         .and_then(|screen| {
             let view = View::new(settings.statistics).map_err(|error| error.to_string())?;
@@ -104,7 +109,7 @@ impl Viewer {
         let told = wake.clone();
         // Fails only when the window is gone.
         let tell = move |what| drop(told.send_event(Wake::Render(what)));
-        let session = Session::start(renderer, scene, options, screen.interval(), tell)
+        let session = Session::start(renderer, scene, options, standing, screen.interval(), tell)
             .map_err(|(renderer, error)| (renderer, error.to_string()))?;
         let mut viewer = Self {
             settings,
@@ -354,15 +359,16 @@ impl Viewer {
     }
 
     /// Closes the window, waits for what is still at work, and takes the renderer back.
-    pub(super) fn close(self) -> Result<Box<Renderer>, Error> {
+    pub(super) fn close(self) -> Result<(Ended, Standing), Error> {
         self.keep_settings();
         drop(self.screen);
-        let renderer = self.session.finish();
+        let standing = self.session.standing();
+        let ended = self.session.finish().map(|ended| (ended, standing));
         let saved: Vec<_> = self.saves.into_iter().map(joined).collect();
         saved
             .into_iter()
             .try_for_each(|save| save.map(drop))
-            .and(renderer)
+            .and(ended)
     }
 
     /// Keeps what somebody has set for the next time.

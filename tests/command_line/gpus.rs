@@ -1,13 +1,20 @@
 //! Several GPUs, where there are several: real ones or, by `emulator/run`, emulated ones.
 
-use std::process::{Command, Output, Stdio};
+use std::{
+    io::{BufRead, BufReader},
+    path::Path,
+    process::{Command, Output, Stdio},
+};
 
 use compaction::cuda::devices;
 use libtest_mimic::Trial;
 
 use crate::{
-    add_if, assert_done, assert_refused, files::statistics, folder, program, raysieve, scene,
-    stderr, stdout,
+    add_if, assert_done, assert_refused,
+    files::statistics,
+    folder,
+    interrupt::{end, signal},
+    names, program, raysieve, scene, stderr, stdout,
 };
 
 pub(crate) fn add(trials: &mut Vec<Trial>) {
@@ -36,6 +43,23 @@ pub(crate) fn add(trials: &mut Vec<Trial>) {
             "when_all_gpus_fail_the_checkpoint_has_what_was_safe",
             when_all_gpus_fail_the_checkpoint_has_what_was_safe,
         ),
+        (
+            "gpus_that_fall_together_are_outlived",
+            gpus_that_fall_together_are_outlived,
+        ),
+        (
+            "gpus_that_fall_one_after_the_other_come_to_an_end",
+            gpus_that_fall_one_after_the_other_come_to_an_end,
+        ),
+        (
+            "a_signal_ends_gpus_that_began_again",
+            a_signal_ends_gpus_that_began_again,
+        ),
+        ("a_gpu_that_hangs_is_left_out", a_gpu_that_hangs_is_left_out),
+        (
+            "what_gpus_were_left_is_as_it_was_written",
+            what_gpus_were_left_is_as_it_was_written,
+        ),
     ] {
         add_if(trials, emulated.clone(), name, test);
     }
@@ -55,12 +79,7 @@ const SMALL: [&str; 10] = [
 ];
 
 /// The Cornell box, with all GPUs in sight.
-fn render(
-    folder: &std::path::Path,
-    backend: &str,
-    environment: &[(&str, &str)],
-    more: &[&str],
-) -> Output {
+fn render(folder: &Path, backend: &str, environment: &[(&str, &str)], more: &[&str]) -> Output {
     Command::new(program())
         .current_dir(folder)
         .stdin(Stdio::null())
@@ -73,7 +92,7 @@ fn render(
         .expect("the program starts")
 }
 
-fn film_hash(folder: &std::path::Path) -> String {
+fn film_hash(folder: &Path) -> String {
     statistics(&folder.join("a.json"))["film_hash"].to_string()
 }
 
@@ -170,6 +189,7 @@ fn when_all_gpus_fail_the_checkpoint_has_what_was_safe() {
             .arg(scene("cornell.ron"))
             .args(["--backend", backend])
             .args(&long)
+            .env_remove("CUDA_VISIBLE_DEVICES")
             .envs(environment.iter().copied());
         command.output().expect("the program starts")
     };
@@ -179,8 +199,13 @@ fn when_all_gpus_fail_the_checkpoint_has_what_was_safe() {
         ("EMULATED_FAILURES", "0:1200,1:1500"),
     ];
     let output = render("cuda:0,1", &failing);
-    assert_refused(&output, 1, &["CUDA_ERROR_LAUNCH_FAILED"]);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
     let said = stderr(&output);
+    let last = said.lines().last().unwrap_or_default();
+    assert!(
+        last.starts_with("raysieve: Emulated GPU (cuda:") && last.contains("LAUNCH_FAILED"),
+        "{said}"
+    );
     assert!(
         said.contains("checkpoint: c.exr has what was brought to safety"),
         "{said}"
@@ -197,4 +222,204 @@ fn when_all_gpus_fail_the_checkpoint_has_what_was_safe() {
         .output()
         .expect("the program starts");
     assert_done(&verified);
+}
+
+/// A driver as 580, which takes all GPUs of a process with one that fails.
+const ALL_FALL: (&str, &str) = ("EMULATED_ALL_FALL", "1");
+
+/// What is told of GPUs that are left out, a line each.
+fn left_out(output: &Output) -> Vec<String> {
+    let said = stderr(output);
+    let told = said.lines().filter(|line| line.contains("is left out"));
+    told.map(str::to_owned).collect()
+}
+
+/// Which devices the statistics know, and whether they have failed.
+fn devices_of(folder: &Path) -> Vec<(String, bool)> {
+    let stats = statistics(&folder.join("a.json"));
+    let devices = stats["devices"].as_array().expect("a list of GPUs");
+    let device = |device: &serde_json::Value| {
+        let name = device["device"].as_str().expect("a name").to_owned();
+        (name, device["failed"] == true)
+    };
+    devices.iter().map(device).collect()
+}
+
+fn gpus_that_fall_together_are_outlived() {
+    let folder = folder();
+    assert_done(&render(folder.path(), "cpu", &[], &[]));
+    let expected = film_hash(folder.path());
+    let all = |failed: usize| -> Vec<(String, bool)> {
+        let device = |gpu| (format!("Emulated GPU (cuda:{gpu})"), gpu == failed);
+        (0..3).map(device).collect()
+    };
+    // In the middle, from what is safe; and before anything is.
+    for (failures, slow, failed) in [("1:400", "0:1000,1:1000,2:1000", 1), ("0:2", "", 0)] {
+        let environment = [
+            ALL_FALL,
+            ("EMULATED_FAILURES", failures),
+            ("EMULATED_DELAYS", slow),
+        ];
+        let more = ["--samples", "0..8", "--keep-every", "20ms"];
+        let output = render(folder.path(), "cuda:all", &environment, &more);
+        assert_done(&output);
+        assert_eq!(film_hash(folder.path()), expected, "{failures}");
+        let told = left_out(&output);
+        let begin = format!("raysieve: Emulated GPU (cuda:{failed}) has failed and is left out");
+        assert!(
+            matches!(&told[..], [line] if line.starts_with(&begin) && line.contains("LAUNCH_FAILED")),
+            "{failures}: {told:?}"
+        );
+        assert_eq!(
+            told[0].contains("after samples 0.."),
+            failed == 1,
+            "{told:?}"
+        );
+        assert_eq!(devices_of(folder.path()), all(failed), "{failures}");
+        let stats = statistics(&folder.path().join("a.json"));
+        assert_eq!(stats["paths"], 48 * 32 * 8);
+        let said = stderr(&output);
+        assert!(
+            said.contains("backend: cuda, 2 × Emulated GPU"),
+            "{failures}: {said}"
+        );
+        // Nothing stays that a start left to the next.
+        assert_eq!(names(folder.path()), ["a.exr", "a.json"]);
+    }
+    let verified = raysieve(folder.path())
+        .args(["verify", "a.exr", "--backend", "cpu"])
+        .output()
+        .expect("the program starts");
+    assert_done(&verified);
+}
+
+fn gpus_that_fall_one_after_the_other_come_to_an_end() {
+    let folder = folder();
+    assert_done(&render(folder.path(), "cpu", &[], &[]));
+    let expected = film_hash(folder.path());
+    let checkpoint = [
+        "--checkpoint",
+        "c.exr",
+        "--every",
+        "1h",
+        "--keep-every",
+        "20ms",
+    ];
+    let two = [ALL_FALL, ("EMULATED_FAILURES", "2:200,0:400")];
+    let output = render(folder.path(), "cuda:all", &two, &checkpoint);
+    assert_done(&output);
+    assert_eq!(film_hash(folder.path()), expected);
+    let told = left_out(&output);
+    assert!(
+        told.len() == 2 && told[0].contains("(cuda:2)") && told[1].contains("(cuda:0)"),
+        "{told:?}"
+    );
+    let failed: Vec<bool> = devices_of(folder.path()).iter().map(|gpu| gpu.1).collect();
+    assert_eq!(failed, [true, false, true]);
+
+    // And with the last one what is safe is left.
+    let three = [
+        ALL_FALL,
+        ("EMULATED_FAILURES", "0:900,1:500,2:300"),
+        ("EMULATED_DELAYS", "0:500,1:500,2:500"),
+    ];
+    std::fs::remove_file(folder.path().join("c.exr")).expect("a checkpoint");
+    std::fs::remove_file(folder.path().join("a.exr")).expect("a picture");
+    let long = [&checkpoint[..], &["--samples", "0..1000"]].concat();
+    let output = render(folder.path(), "cuda:all", &three, &long);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    let told = left_out(&output);
+    assert!(
+        told.len() == 2 && told[0].contains("(cuda:2)") && told[1].contains("(cuda:1)"),
+        "{told:?}"
+    );
+    let said = stderr(&output);
+    let last = said.lines().last().unwrap_or_default();
+    assert!(
+        last.starts_with("raysieve: Emulated GPU (cuda:0): "),
+        "{said}"
+    );
+    assert!(
+        said.contains("checkpoint: c.exr has what was brought to safety"),
+        "{said}"
+    );
+    assert_eq!(names(folder.path()), ["a.json", "c.exr"]);
+    let verified = raysieve(folder.path())
+        .args(["verify", "c.exr", "--backend", "cpu"])
+        .output()
+        .expect("the program starts");
+    assert_done(&verified);
+}
+
+fn a_signal_ends_gpus_that_began_again() {
+    let folder = folder();
+    let mut child = Command::new(program())
+        .current_dir(folder.path())
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .arg(scene("cornell.ron"))
+        .args(["--backend", "cuda:all", "--keep-every", "20ms"])
+        .args(&SMALL[..8])
+        .args(["--spp", "1000000"])
+        .envs([ALL_FALL, ("EMULATED_FAILURES", "1:400")])
+        .spawn()
+        .expect("the program starts");
+    let mut said = BufReader::with_capacity(1, child.stderr.as_mut().expect("a pipe"));
+    let mut heard = String::new();
+    // As soon as it has begun again.
+    while !heard.contains("is left out") {
+        assert_ne!(said.read_line(&mut heard).expect("UTF-8"), 0, "{heard}");
+    }
+    while heard.matches("backend: ").count() < 2 {
+        assert_ne!(said.read_line(&mut heard).expect("UTF-8"), 0, "{heard}");
+    }
+    signal(&child, "INT");
+    let (code, last) = end(child);
+    assert_eq!(code, Some(130), "{heard}{last}");
+    assert!(last.contains("interrupted; a.exr has"), "{last}");
+    assert_eq!(names(folder.path()), ["a.exr", "a.json"]);
+    let part = raysieve::part::Part::read(&folder.path().join("a.exr")).expect("a part");
+    assert_eq!(part.claim.stats.paths, part.claim.samples.len());
+}
+
+fn a_gpu_that_hangs_is_left_out() {
+    let folder = folder();
+    assert_done(&render(folder.path(), "cpu", &[], &[]));
+    let expected = film_hash(folder.path());
+    let hangs = [("EMULATED_HANGS", "0:300")];
+    let more = ["--patience", "500ms", "--keep-every", "20ms"];
+    let output = render(folder.path(), "cuda:all", &hangs, &more);
+    assert_done(&output);
+    assert_eq!(film_hash(folder.path()), expected);
+    let told = left_out(&output);
+    assert!(
+        matches!(&told[..], [line] if line.contains("(cuda:0)") && line.contains("the GPU hangs")),
+        "{told:?}"
+    );
+    // Alone it ends the render, and the program.
+    let output = render(folder.path(), "cuda:0", &hangs, &more[..2]);
+    assert_refused(&output, 1, &["the GPU hangs"]);
+}
+
+fn what_gpus_were_left_is_as_it_was_written() {
+    let folder = folder();
+    let again = |content: &str| {
+        let file = folder.path().join("left.json");
+        std::fs::write(&file, content).expect("a file");
+        let environment = [("RAYSIEVE_AGAIN", file.to_str().expect("UTF-8"))];
+        render(folder.path(), "cuda:0,1", &environment, &[])
+    };
+    assert_refused(
+        &again("no state"),
+        2,
+        &[
+            "left.json",
+            "is not as it was written",
+            "without the variable RAYSIEVE_AGAIN",
+        ],
+    );
+    // What was left to another process.
+    let other = r#"{"process": 1, "gpus": [], "film": null, "standing": null, "seat": null}"#;
+    assert_done(&again(other));
 }

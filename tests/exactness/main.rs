@@ -132,6 +132,12 @@ fn main() {
             gpus::FAILING,
             gpus::that_fail_are_left_out,
         )
+        .needs(
+            "no two GPUs",
+            gpus::several(),
+            gpus::FALLING,
+            gpus::that_fall_together_are_outlived,
+        )
         .run()
 }
 

@@ -55,7 +55,7 @@ fn find(name: &str) -> Option<PathBuf> {
 }
 
 impl Cluster {
-    pub(crate) fn start() -> Cluster {
+    pub(crate) fn start(more: &str) -> Cluster {
         let alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         // A socket's path is short.
         let folder = tempfile::Builder::new().prefix("slurm-").tempdir().unwrap();
@@ -75,7 +75,7 @@ impl Cluster {
         }
         fs::write(path("munge/key"), [7; 64]).unwrap();
         fs::set_permissions(path("munge/key"), fs::Permissions::from_mode(0o600)).unwrap();
-        fs::write(path("slurm.conf"), config(folder.path())).unwrap();
+        fs::write(path("slurm.conf"), config(folder.path()) + more).unwrap();
         let mut cluster = Cluster {
             folder,
             daemons: Vec::new(),

@@ -57,7 +57,7 @@ fn job(said: &str) -> String {
 }
 
 fn ends_with_the_bits_of_one_go_whatever_fails() {
-    let mut cluster = Cluster::start();
+    let mut cluster = Cluster::start("");
     let spheres = scene("spheres.ron");
     let spheres = spheres.to_str().unwrap();
     // Some seconds for each part on one core.
@@ -185,7 +185,8 @@ const SCENE: &str = r#"(
 const OLDER: &str = "#!/bin/sh\n[ \"$1\" = --version ] && [ -e older ] && echo raysieve 0.0.1 && exit\nexec PROGRAM \"$@\"\n";
 
 fn names_what_failed_and_goes_on() {
-    let cluster = Cluster::start();
+    // Arrays of a single task: as many of them as parts.
+    let cluster = Cluster::start("MaxArraySize=2\n");
     let work = cluster.work();
     fs::write(work.join("box.ron"), SCENE).unwrap();
     let older = work.join("older.sh");
@@ -226,7 +227,7 @@ fn names_what_failed_and_goes_on() {
     ]);
     assert_done(&submitted);
     assert!(
-        stdout(&submitted).starts_with("4 of 4 parts: job "),
+        stdout(&submitted).starts_with("4 of 4 parts: jobs "),
         "{}",
         stdout(&submitted)
     );

@@ -5,6 +5,7 @@ mod access;
 mod browser;
 mod chromium;
 mod ending;
+mod gpus;
 mod live;
 mod program;
 mod viewer;
@@ -19,6 +20,7 @@ fn main() {
     watch::add(&mut trials);
     ending::add(&mut trials);
     browser::add(&mut trials);
+    gpus::add(&mut trials);
 
     libtest_mimic::run(&Arguments::from_args(), trials).exit()
 }

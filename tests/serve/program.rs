@@ -67,39 +67,61 @@ pub(crate) fn folder() -> TempDir {
 impl Program {
     /// Serves at an address, with more arguments.
     pub(crate) fn start_at(address: &str, arguments: &[&str]) -> Self {
+        Self::start_on(
+            &["--backend", "cpu", "--threads", "1"],
+            address,
+            arguments,
+            &[],
+        )
+    }
+
+    /// The same, on another machine than the CPU.
+    pub(crate) fn start_on(
+        machine: &[&str],
+        address: &str,
+        arguments: &[&str],
+        environment: &[(&str, &str)],
+    ) -> Self {
         let folder = folder();
         let mut child = raysieve(folder.path())
-            .args([
-                "scene.ron",
-                "--backend",
-                "cpu",
-                "--threads",
-                "1",
-                "--serve",
-                address,
-            ])
+            .arg("scene.ron")
+            .args(machine)
+            .args(["--serve", address])
             .args(arguments)
+            .envs(environment.iter().copied())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        let mut said = BufReader::new(child.stderr.take().unwrap());
-        let mut heard = String::new();
-        let url = loop {
-            let mut line = String::new();
-            said.read_line(&mut line).unwrap();
-            assert!(!line.is_empty(), "no page: {heard}");
-            if let Some(url) = line.strip_prefix("page: ") {
-                break url.trim_end().to_owned();
-            }
-            heard += &line;
-        };
-        Self {
+        let said = BufReader::new(child.stderr.take().unwrap());
+        let mut program = Self {
             child,
             said,
             folder,
-            url,
+            url: String::new(),
+        };
+        program.hear_page();
+        program
+    }
+
+    /// Waits for a line of what it says that has these words.
+    pub(crate) fn hear_that(&mut self, words: &str) -> String {
+        let mut heard = String::new();
+        loop {
+            let mut line = String::new();
+            self.said.read_line(&mut line).unwrap();
+            assert!(!line.is_empty(), "no {words}: {heard}");
+            if line.contains(words) {
+                return line;
+            }
+            heard += &line;
         }
+    }
+
+    /// Waits until it says where its page is.
+    pub(crate) fn hear_page(&mut self) {
+        let line = self.hear_that("page: ");
+        self.url = line.trim_end().trim_start_matches("page: ").to_owned();
     }
 
     /// On a free port of this machine's own.

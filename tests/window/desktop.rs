@@ -158,22 +158,23 @@ impl Desktop {
             saves,
             folder,
         };
-        desktop.window = eventually("the window opens", || {
-            if let Some(status) = desktop
-                .program
-                .try_wait()
-                .expect("the program can be asked")
-            {
-                panic!("raysieve ended, {status}: {}", desktop.errors());
+        desktop.find_window();
+        desktop
+    }
+
+    /// Waits for the program's window.
+    pub(crate) fn find_window(&mut self) {
+        self.window = eventually("the window opens", || {
+            if let Some(status) = self.program.try_wait().expect("the program can be asked") {
+                panic!("raysieve ended, {status}: {}", self.errors());
             }
-            let found = desktop.ask(
+            let found = self.ask(
                 "xdotool",
                 &["search", "--onlyvisible", "--name", "raysieve"],
             );
             found.lines().next().map(str::to_owned)
         });
-        desktop.hand(&["windowactivate", "--sync", &desktop.window]);
-        desktop
+        self.hand(&["windowactivate", "--sync", &self.window]);
     }
 
     /// What the program said on its error stream.

@@ -6,6 +6,7 @@ mod drop;
 
 use std::{fs, thread, time::Duration};
 
+use compaction::cuda::devices;
 use desktop::{Desktop, eventually, missing, raysieve};
 use image::RgbImage;
 use libtest_mimic::{Arguments, Trial};
@@ -48,6 +49,14 @@ fn main() {
             no_display_is_said_and_the_picture_written,
         ),
         on_a_desktop("window_shows_what_it_saves", window_shows_what_it_saves),
+        match is_emulated() {
+            true => on_a_desktop("gpus_that_fall_are_outlived", gpus_that_fall_are_outlived),
+            false => Trial::test("gpus_that_fall_are_outlived", || {
+                Err("no emulated GPUs, see emulator/run".into())
+            })
+            .with_kind("no emulated GPUs")
+            .with_ignored_flag(true),
+        },
         on_a_desktop("keys_change_what_is_shown", keys_change_what_is_shown),
         on_a_desktop(
             "pause_holds_and_restart_begins_again",
@@ -158,6 +167,58 @@ fn window_shows_what_it_saves() {
 
     desktop.press(&["h"]);
     desktop.until_same(&full, "the statistics again");
+}
+
+/// Whether there are several GPUs that fail when they are asked to.
+fn is_emulated() -> bool {
+    devices().is_ok_and(|found| found.len() > 1 && found[0].name.starts_with("Emulated"))
+}
+
+fn gpus_that_fall_are_outlived() {
+    let small = SCENE.replace("(480, 360)", "(160, 120)");
+    let falls = [
+        ("EMULATED_ALL_FALL", "1"),
+        ("EMULATED_FAILURES", "1:600"),
+        ("CUDA_VISIBLE_DEVICES", "0,1,2"),
+    ];
+    let arguments = [
+        "--backend",
+        "cuda:all",
+        "--spp",
+        "1000000",
+        "--keep-every",
+        "50ms",
+        "--wave-size",
+        "2048",
+    ];
+    let mut desktop = Desktop::open_with(&small, &arguments, &falls);
+    let cameras = |desktop: &Desktop| -> Vec<String> {
+        let output = desktop.output();
+        let cameras = output.lines().filter(|line| line.starts_with("camera: "));
+        cameras.map(str::to_owned).collect()
+    };
+    desktop.press(&["Right", "Up", "k"]);
+    eventually("the camera is told", || cameras(&desktop).pop());
+    eventually("the program has begun again", || {
+        (desktop.errors().matches("backend: cuda").count() == 2).then_some(())
+    });
+    let said = desktop.errors();
+    assert!(
+        said.contains("raysieve: Emulated GPU (cuda:1) has failed and is left out"),
+        "{said}"
+    );
+    assert!(
+        said.contains("backend: cuda, 2 × Emulated GPU (cuda:0, cuda:2)"),
+        "{said}"
+    );
+    desktop.find_window();
+    desktop.press(&["k"]);
+    let told = eventually("the camera is told again", || {
+        Some(cameras(&desktop)).filter(|told| told.len() == 2)
+    });
+    assert_eq!(told[0], told[1], "the view stays");
+    desktop.close();
+    assert!(desktop.until_ended().success(), "{}", desktop.errors());
 }
 
 fn keys_change_what_is_shown() {

@@ -1,6 +1,6 @@
 //! Items on their way from one GPU's memory to another's.
 
-use std::{mem::ManuallyDrop, sync::Arc};
+use std::{mem::ManuallyDrop, sync::Arc, time::Duration};
 
 use cudarc::driver::{
     CudaContext, CudaEvent, CudaSlice, CudaStream, CudaView, DevicePtr, DeviceSlice, DriverError,
@@ -8,7 +8,7 @@ use cudarc::driver::{
     sys::{self, CUevent_flags},
 };
 
-use super::{kernel::check_stream, memory::refused};
+use super::{kernel::check_stream, memory::refused, patience::complete};
 use crate::{
     error::{Error, Result},
     layout::Shared,
@@ -42,6 +42,8 @@ pub struct Crossing<T: Shared> {
     arrived: CudaEvent,
     to: Arc<CudaStream>,
 }
+
+const WAITING: &str = "wait for what crosses to another GPU";
 
 impl<T: Shared> Crossing<T> {
     /// A way for up to `len` items at a time, from the GPU of one stream to that of another, to be read there on that
@@ -183,9 +185,28 @@ impl<T: Shared> Crossing<T> {
     ///
     /// [`Error::Driver`] for what failed on the first stream before.
     pub fn wait(&self) -> Result<CudaView<'_, T>> {
-        self.arrived
-            .synchronize()
-            .map_err(Error::driver("wait for what crosses to another GPU"))?;
+        self.arrived.synchronize().map_err(Error::driver(WAITING))?;
+        Ok(self.items.slice(..self.posted))
+    }
+
+    /// The same, but waits for so long at most, not counting the time in which the process is suspended. A crossing on
+    /// which something never arrives must not be dropped, which would wait for ever.
+    ///
+    /// ```no_run
+    /// # use std::time::Duration;
+    /// # use compaction::cuda::{self, Crossing};
+    /// # let (here, there) = (cuda::open(0)?.default_stream(), cuda::open(1)?.default_stream());
+    /// # let mut crossing = Crossing::<u32>::new(&there, &here, 3)?;
+    /// crossing.post(&there, &[cuda::upload(&there, &[7_u32])?.as_view()])?;
+    /// assert_eq!(crossing.wait_for(Duration::from_secs(30))?.len(), 1);
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Hangs`] if it takes longer; as [`Crossing::wait`].
+    pub fn wait_for(&self, patience: Duration) -> Result<CudaView<'_, T>> {
+        complete(&self.arrived, WAITING, patience)?;
         Ok(self.items.slice(..self.posted))
     }
 }

@@ -28,6 +28,8 @@ pub struct DeviceInfo {
     pub ordinal: usize,
     /// Its name, "NVIDIA H200".
     pub name: String,
+    /// What it is known by wherever it is: `GPU-` and 32 hexadecimal digits, as `CUDA_VISIBLE_DEVICES` takes it.
+    pub uuid: String,
     /// Bytes of memory.
     pub memory_bytes: u64,
     /// (9, 0) for 9.0.
@@ -142,6 +144,11 @@ fn describe(ordinal: usize) -> std::result::Result<DeviceInfo, DriverError> {
     Ok(DeviceInfo {
         ordinal,
         name: result::device::get_name(device)?,
+        uuid: uuid_text(
+            result::device::get_uuid(device)?
+                .bytes
+                .map(|byte| byte as u8),
+        ),
         // SAFETY: as above.
         memory_bytes: unsafe { result::device::total_mem(device) }? as u64,
         compute_capability: (
@@ -150,6 +157,13 @@ fn describe(ordinal: usize) -> std::result::Result<DeviceInfo, DriverError> {
         ),
         multiprocessors: attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
     })
+}
+
+/// As the driver's own tools write it.
+fn uuid_text(bytes: [u8; 16]) -> String {
+    let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    let groups = [0..8, 8..12, 12..16, 16..20, 20..32].map(|group| &digits[group]);
+    format!("GPU-{}", groups.join("-"))
 }
 
 /// How many multiprocessors a GPU has.

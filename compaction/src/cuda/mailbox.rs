@@ -1,12 +1,12 @@
 //! Small results on their way from the device to the host.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use cudarc::driver::{
     CudaContext, CudaEvent, CudaStream, CudaView, DeviceSlice, PinnedHostSlice, sys::CUevent_flags,
 };
 
-use super::kernel::check_stream;
+use super::{kernel::check_stream, patience::complete};
 use crate::{
     error::{Error, Result},
     layout::Shared,
@@ -159,6 +159,32 @@ impl<T: Shared> Mailbox<T> {
         self.arrived
             .synchronize()
             .map_err(Error::driver("wait for what was posted"))?;
+        self.posted()
+    }
+
+    /// The same, but waits for so long at most, not counting the time in which the process is suspended. A mailbox that
+    /// something never comes to must not be dropped, which would wait for ever.
+    ///
+    /// ```no_run
+    /// # use std::time::Duration;
+    /// # use compaction::cuda::{self, Mailbox};
+    /// # let context = cuda::open(0)?;
+    /// # let stream = context.default_stream();
+    /// # let mut mailbox = Mailbox::<u32>::new(&context, 1)?;
+    /// mailbox.post(&stream, cuda::upload(&stream, &[7_u32])?.as_view())?;
+    /// assert_eq!(mailbox.wait_for(Duration::from_secs(30))?, [7]);
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Hangs`] if it takes longer; as [`Mailbox::wait`].
+    pub fn wait_for(&self, patience: Duration) -> Result<&[T]> {
+        complete(&self.arrived, "wait for what was posted", patience)?;
+        self.posted()
+    }
+
+    fn posted(&self) -> Result<&[T]> {
         let items = self
             .items
             .as_slice()

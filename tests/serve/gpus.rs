@@ -1,0 +1,90 @@
+//! The page on several GPUs, emulated by `emulator/run`: real ones do not fail when they are asked to.
+
+use compaction::cuda::devices;
+use libtest_mimic::Trial;
+
+use crate::{add_if, program::Program, viewer::Viewer};
+
+pub(crate) fn add(trials: &mut Vec<Trial>) {
+    let missing = match devices() {
+        Ok(found) if found.len() < 2 => Some("there is one GPU alone".to_owned()),
+        Ok(found) if found[0].name.starts_with("Emulated") => None,
+        Ok(_) => Some("no real GPU fails when it is asked to".to_owned()),
+        Err(error) => Some(error.to_string()),
+    };
+    add_if(
+        trials,
+        missing,
+        "a_page_outlives_gpus_that_fall_together",
+        a_page_outlives_gpus_that_fall_together,
+    );
+}
+
+/// The camera, as it is told when somebody asks for it; another one than that.
+fn camera(viewer: &mut Viewer, other_than: &str) -> String {
+    viewer.say(r#"{"act":"tell-camera"}"#);
+    let is_told = |said: &str| said.contains("origin") && said != other_than;
+    let status = viewer.status_that(|status| status["said"][1].as_str().is_some_and(is_told));
+    status["said"][1].as_str().unwrap().to_owned()
+}
+
+fn a_page_outlives_gpus_that_fall_together() {
+    // With a token, which stays as well.
+    let mut program = Program::start_on(
+        &["--backend", "cuda:all"],
+        "0.0.0.0:0",
+        &[
+            "--spp",
+            "1000000",
+            "--size",
+            "48x32",
+            "--keep-every",
+            "50ms",
+            "--wave-size",
+            "512",
+        ],
+        &[
+            ("EMULATED_ALL_FALL", "1"),
+            ("EMULATED_FAILURES", "1:600"),
+            ("CUDA_VISIBLE_DEVICES", "0,1,2"),
+        ],
+    );
+    let cookie = format!("raysieve-{}={}", program.port(), program.token());
+    let join = |program: &Program| Viewer::join_with(program, &[("cookie", &cookie)]).unwrap();
+    let mut viewer = join(&program);
+    viewer.say(r#"{"turn":[0.3,0.1]}"#);
+    viewer.say(r#"{"tone":"aces"}"#);
+    viewer.say(r#"{"strategy":"off"}"#);
+    viewer.say(r#"{"act":"brighter"}"#);
+    let seen = camera(&mut viewer, "");
+    // It hears of the end, and comes back.
+    let url = program.url.clone();
+    let told = program.hear_that("is left out");
+    assert!(
+        told.contains("raysieve: Emulated GPU (cuda:1) has failed and is left out"),
+        "{told}"
+    );
+    program.hear_page();
+    assert_eq!(program.url, url);
+    let mut viewer = join(&program);
+    let status = viewer.status_that(|status| status["stats"]["spp"].as_u64() > Some(0));
+    assert!(
+        status["said"][1]
+            .as_str()
+            .unwrap()
+            .contains("(cuda:1) has failed"),
+        "{status}"
+    );
+    assert_eq!(status["tone"], "aces");
+    assert_eq!(status["exposure_stops"], 0.5);
+    assert_eq!(status["stats"]["compaction"], "off");
+    let failed = |number: usize| status["stats"]["devices"][number]["failed"] == true;
+    assert_eq!([0, 1, 2].map(failed), [false, true, false]);
+    assert_eq!(camera(&mut viewer, ""), seen);
+    // And back to where it was before the hand came.
+    viewer.say(r#"{"act":"undo"}"#);
+    camera(&mut viewer, &seen);
+    drop(viewer);
+    let (code, said, _) = program.interrupt();
+    assert_eq!(code, Some(0), "{said}");
+}
