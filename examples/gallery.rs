@@ -89,6 +89,7 @@ fn render(path: &Path, arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         exposure_stops: scene.exposure_stops,
         tone: scene.tone,
         overlay: false,
+        denoise: false,
     };
     let stats = &part.claim.stats;
     let name = stem(path);

@@ -28,7 +28,7 @@ use crate::{
     film::{Exposed, Film},
     picture::Picture,
     scene::memory,
-    stages::resolve,
+    stages::{Preview, denoise, remember, resolve},
     wave::{CpuWave, CudaWave, Pace, Partition, Report, Wave},
     world::World,
 };
@@ -325,6 +325,26 @@ impl Backend {
                 .pool
                 .install(|| resolve(&mut lock(&waves.waves[0]), done, picture)),
             Engine::Gpus(gpus) => gpus.resolve(done, picture),
+        }
+    }
+
+    /// Keeps the film, with the first `done` pairs on it, to tell by it the noise of later ones.
+    pub(crate) fn remember(&mut self, done: u64) -> Result<(), Error> {
+        match &mut self.engine {
+            Engine::Waves(waves) => waves
+                .pool
+                .install(|| remember(&mut lock(&waves.waves[0]), done)),
+            Engine::Gpus(gpus) => gpus.remember(done),
+        }
+    }
+
+    /// The film, with the first `done` pairs on it, as a picture with less noise, if that is known.
+    pub(crate) fn denoise(&mut self, done: u64, preview: &mut Preview) -> Result<bool, Error> {
+        match &mut self.engine {
+            Engine::Waves(waves) => waves
+                .pool
+                .install(|| denoise(&mut lock(&waves.waves[0]), done, preview)),
+            Engine::Gpus(gpus) => gpus.denoise(done, preview),
         }
     }
 

@@ -109,7 +109,8 @@ pub(crate) struct Arguments {
     #[arg(short, long, value_name = "FILE", value_parser = picture_path(), help_heading = "Output")]
     output: Option<PathBuf>,
 
-    /// Layers of what the camera sees first to write beside the picture into the .exr: albedo, normal, depth, samples
+    /// Layers to write beside the picture into the .exr: of what the camera sees first albedo, normal and depth; samples;
+    /// and denoised, the picture with less noise
     #[arg(
         long,
         value_name = "LAYERS",
@@ -125,6 +126,11 @@ pub(crate) struct Arguments {
 
     #[command(flatten)]
     look: LookArguments,
+
+    /// Show a preview with less noise in the window, on the page and as the PNG, which says so; an .exr has the light as
+    /// it is
+    #[arg(long, help_heading = "Output")]
+    denoise: bool,
 
     /// Write the film to this .exr from time to time, and go on from there when started again; implies --headless
     #[arg(long, value_name = "FILE", value_parser = part_path(), help_heading = "Output")]
@@ -512,6 +518,7 @@ impl LookArguments {
             exposure_stops: self.exposure.unwrap_or(own.exposure_stops),
             tone: self.tone.unwrap_or(own.tone),
             overlay: self.overlay,
+            denoise: own.denoise,
         }
     }
 
@@ -648,6 +655,13 @@ impl Arguments {
             (Some(Command::Merge(merge)), _) => merge.look.check(&merge.output),
             (None, Some(output)) => {
                 self.look.check(output)?;
+                if self.denoise && PictureFormat::of(output) == Some(PictureFormat::Exr) {
+                    return Err(Error::Usage(format!(
+                        "--denoise is for a .png, and {} holds the light as it is; use --layers denoised to add the \
+                         preview to it, or name a .png",
+                        output.display()
+                    )));
+                }
                 if !self.layers.is_empty() && PictureFormat::of(output) == Some(PictureFormat::Png)
                 {
                     return Err(Error::Usage(format!(
@@ -735,6 +749,7 @@ impl Arguments {
             exposure_stops: scene.exposure_stops,
             tone: scene.tone,
             overlay: false,
+            denoise: self.denoise,
         })
     }
 

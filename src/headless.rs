@@ -50,7 +50,10 @@ pub(crate) fn render(
     signals: &Signals,
 ) -> Result<Ending, Error> {
     let spp = scene.spp;
-    let layers = Layers::trace(scene, layers)?;
+    let mut layers = Layers::trace(scene, layers)?;
+    if wants_preview(outputs, &layers) {
+        renderer.keep_for_previews();
+    }
     let mut checkpoint = checkpoint.map(|file| Keeper { file, told: None });
     let mut progress = Progress::new(&renderer);
     let rendered = advance_until(
@@ -93,7 +96,7 @@ pub(crate) fn render(
         keeper.write(&mut renderer, &progress, "");
     }
     if done {
-        let stats = finish(&mut renderer, scene, outputs, &layers)?;
+        let stats = finish(&mut renderer, scene, outputs, &mut layers)?;
         if let Some(noise) = stats.noise.filter(|noise| noise.unfinished > 0) {
             note(&format!(
                 "raysieve: {} pixels have {spp} samples and are not good enough yet; a larger --spp lets them go on",
@@ -117,7 +120,7 @@ pub(crate) fn render(
         ));
         return Ok(Ending::Interrupted);
     }
-    let stats = finish(&mut renderer, scene, outputs, &layers)?;
+    let stats = finish(&mut renderer, scene, outputs, &mut layers)?;
     let pixels = stats.size.map(u64::from).iter().product::<u64>();
     let begun = if stats.noise.is_none() && stats.paths > u64::from(stats.spp) * pixels {
         ", some pixels one more"
@@ -201,7 +204,12 @@ pub(crate) fn serve(
         renderer.set_size(width, height)?;
     }
     while renderer.stats().spp == 0 && renderer.advance()? {}
-    let stats = finish(&mut renderer, &scene, outputs, &Layers::trace(&scene, &[])?)?;
+    let stats = finish(
+        &mut renderer,
+        &scene,
+        outputs,
+        &mut Layers::trace(&scene, &[])?,
+    )?;
     if stats.spp < scene.spp && stats.noise.is_none() {
         note(&format!(
             "{} has {} of {} samples a pixel",
@@ -280,12 +288,17 @@ impl Keeper {
     }
 }
 
+/// Whether there is to be a picture with less noise.
+fn wants_preview(outputs: &Outputs, layers: &Layers) -> bool {
+    outputs.look.denoise || layers.wanted.contains(&Layer::Denoised)
+}
+
 /// Writes the files and prints the table.
 fn finish(
     renderer: &mut Renderer,
     scene: &Scene,
     outputs: &Outputs,
-    layers: &Layers,
+    layers: &mut Layers,
 ) -> Result<Stats, Error> {
     let counts = match outputs.sight {
         Sight::Samples => renderer.sample_counts()?,
@@ -294,6 +307,20 @@ fn finish(
     let part = renderer.part()?;
     let samples = part.claim.samples.of_every_pixel();
     let sighting = Sighting::measure(scene, outputs.sight, samples, &counts)?;
+    if wants_preview(outputs, layers) {
+        layers.set_preview(renderer.preview()?);
+        let picture = outputs.picture.display();
+        note(&match layers.preview() {
+            Some(_) if outputs.look.denoise => format!(
+                "raysieve: {picture} shows a denoised preview, not what was rendered; an .exr would hold that"
+            ),
+            Some(_) => format!("raysieve: {picture} has a denoised preview beside the picture"),
+            None => format!(
+                "raysieve: {picture} is without a denoised preview: what noise it has is told by twice the samples of \
+                 some earlier time, two a pixel at least"
+            ),
+        });
+    }
     write_files(&part, outputs, layers, sighting.as_ref())?;
     Ok(part.claim.stats)
 }
@@ -305,7 +332,10 @@ pub(crate) fn write_files(
     layers: &Layers,
     sighting: Option<&Sighting>,
 ) -> Result<(), Error> {
-    let stats = &part.claim.stats;
+    let stats = &Stats {
+        denoise_ms: layers.preview().map(|preview| preview.milliseconds),
+        ..part.claim.stats.clone()
+    };
     let (picture, look) = (&outputs.picture, outputs.look);
     let picture_written = match sighting {
         Some(sighting) => output::write_sighting(picture, sighting, stats, look),

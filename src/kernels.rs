@@ -114,6 +114,10 @@ const HEADERS: &[(&str, &str)] = &[
         "kernels/shared/history.cuh",
         include_str!("../kernels/shared/history.cuh"),
     ),
+    (
+        "kernels/shared/confidence.cuh",
+        include_str!("../kernels/shared/confidence.cuh"),
+    ),
 ];
 
 /// A stage's kernel file, with the kernel `name` of the arguments `P`.
@@ -236,14 +240,22 @@ pub(crate) fn stage_for<P: Params>(
         ("MOST_ERROR", history::MOST_ERROR),
     ];
     let source = Source::new(path, text).headers(HEADERS);
+    with(source, &constants, &numbers).kernel::<P>(name)
+}
+
+/// A kernel file with these numbers given into it.
+pub(crate) fn with(
+    source: Source,
+    constants: &[(&'static str, u32)],
+    numbers: &[(&'static str, f32)],
+) -> Source {
     let source = constants.iter().fold(source, |source, &(name, value)| {
         source.constant(name, value)
     });
     // Rust writes a number so that it reads back as the same bits.
-    let source = numbers.iter().fold(source, |source, &(name, value)| {
+    numbers.iter().fold(source, |source, &(name, value)| {
         source.define(name, &format!("{value:?}f"))
-    });
-    source.kernel::<P>(name)
+    })
 }
 
 /// Kernels that ship with the program: a machine with nothing but a driver renders by them.

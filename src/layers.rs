@@ -17,7 +17,7 @@ use crate::{
     path::{Hit, NO_PRIMITIVE, Ray, Span, pixel_and_sample},
     sampler::sampler,
     scene::Scene,
-    stages::first_ray,
+    stages::{Preview, first_ray},
     world::World,
 };
 
@@ -37,11 +37,19 @@ pub enum Layer {
     Depth,
     /// `samples`: how many samples the picture has there.
     Samples,
+    /// `denoised.R`, `.G`, `.B`: the picture with less noise, a [`Preview`].
+    Denoised,
 }
 
 impl Layer {
     /// All.
-    pub const ALL: [Layer; 4] = [Layer::Albedo, Layer::Normal, Layer::Depth, Layer::Samples];
+    pub const ALL: [Layer; 5] = [
+        Layer::Albedo,
+        Layer::Normal,
+        Layer::Depth,
+        Layer::Samples,
+        Layer::Denoised,
+    ];
 
     /// As the command line names it.
     pub fn name(self) -> &'static str {
@@ -50,6 +58,7 @@ impl Layer {
             Layer::Normal => "normal",
             Layer::Depth => "depth",
             Layer::Samples => "samples",
+            Layer::Denoised => "denoised",
         }
     }
 
@@ -60,6 +69,7 @@ impl Layer {
             Layer::Normal => &["normal.X", "normal.Y", "normal.Z"],
             Layer::Depth => &["depth.Z"],
             Layer::Samples => &["samples"],
+            Layer::Denoised => &["denoised.R", "denoised.G", "denoised.B"],
         }
     }
 }
@@ -69,7 +79,7 @@ impl FromStr for Layer {
 
     fn from_str(name: &str) -> Result<Layer, String> {
         let named = Layer::ALL.into_iter().find(|layer| layer.name() == name);
-        named.ok_or_else(|| "known are albedo, normal, depth and samples".to_owned())
+        named.ok_or_else(|| "known are albedo, normal, depth, samples and denoised".to_owned())
     }
 }
 
@@ -79,6 +89,7 @@ pub struct Layers {
     /// Which of them a file is to get.
     pub wanted: Vec<Layer>,
     pixels: Vec<Features>,
+    preview: Option<Preview>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -97,10 +108,12 @@ impl Layers {
         let mut layers = Layers {
             wanted: wanted.to_vec(),
             pixels: Vec::new(),
+            preview: None,
         };
         layers.wanted.sort();
         layers.wanted.dedup();
-        if layers.wanted.iter().any(|&layer| layer != Layer::Samples) {
+        let of_the_scene = |layer: &Layer| !matches!(layer, Layer::Samples | Layer::Denoised);
+        if layers.wanted.iter().any(of_the_scene) {
             let (width, height) = scene.size;
             let world = World::new(scene)?;
             let camera = Camera::new(&scene.camera, width, height);
@@ -117,14 +130,35 @@ impl Layers {
         Ok(layers)
     }
 
+    /// Adds the picture with less noise; without one, [`Layer::Denoised`] is left out of a file.
+    pub fn set_preview(&mut self, preview: Option<Preview>) {
+        self.preview = preview;
+    }
+
+    /// The picture with less noise, if there is one.
+    pub fn preview(&self) -> Option<&Preview> {
+        self.preview.as_ref()
+    }
+
     /// The floats of a layer's channel of this number; none for [`Layer::Samples`], which is counted by the film.
     pub(crate) fn channel(&self, layer: Layer, number: usize) -> Vec<f32> {
-        let value = |pixel: &Features| match layer {
-            Layer::Albedo => pixel.albedo[number],
-            Layer::Normal => pixel.normal[number],
-            Layer::Depth | Layer::Samples => pixel.depth,
+        let of = |value: fn(&Features, usize) -> f32| {
+            let values = self.pixels.iter().map(|pixel| value(pixel, number));
+            values.collect()
         };
-        self.pixels.iter().map(value).collect()
+        match layer {
+            Layer::Albedo => of(|pixel, number| pixel.albedo[number]),
+            Layer::Normal => of(|pixel, number| pixel.normal[number]),
+            Layer::Depth => of(|pixel, _| pixel.depth),
+            Layer::Samples => Vec::new(),
+            Layer::Denoised => {
+                let pixels = self
+                    .preview
+                    .iter()
+                    .flat_map(|preview| &preview.picture.pixels);
+                pixels.map(|pixel| pixel[number]).collect()
+            }
+        }
     }
 }
 

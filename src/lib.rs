@@ -19,6 +19,7 @@
 //!                             accumulate                       samples onto the film
 //!                                  │
 //!                               resolve                        the film as a picture, once a frame
+//!                               denoise                        the same with less noise, on request
 //! ```
 //!
 //! [`wavefront`] is that loop. It runs on the CPU and on CUDA, and gives the same bits on both: the film depends on the
@@ -60,6 +61,7 @@ pub mod light;
 pub mod light_tree;
 mod lighting;
 pub mod film;
+pub mod confidence;
 mod filter;
 pub mod math;
 #[cfg(target_arch = "x86_64")]

@@ -39,6 +39,7 @@ use crate::{
     picture::Picture,
     scene::Changes,
     sight::{Sight, Sighting},
+    stages::Preview,
     stats::Stats,
     tone,
 };
@@ -68,9 +69,32 @@ pub(crate) struct Shown {
     pub(crate) picture: Arc<Picture>,
     /// Samples of each pixel, if they were asked for.
     pub(crate) counts: Option<Arc<Vec<u32>>>,
+    /// With less noise, if that is asked for.
+    pub(crate) preview: Option<Arc<Preview>>,
     pub(crate) stats: Stats,
     pub(crate) recent: Recent,
     pub(crate) state: State,
+}
+
+impl Shown {
+    /// The picture to be seen in this look.
+    fn seen(&self, look: Look) -> &Picture {
+        self.preview_in(look)
+            .map_or(&self.picture, |preview| &preview.picture)
+    }
+
+    /// The statistics of that picture, which say if it is a preview; false colours in its place are none.
+    pub(crate) fn stats_in(&self, look: Look, in_false_colours: bool) -> Stats {
+        let preview = self.preview_in(look).filter(|_| !in_false_colours);
+        Stats {
+            denoise_ms: preview.map(|preview| preview.milliseconds),
+            ..self.stats.clone()
+        }
+    }
+
+    fn preview_in(&self, look: Look) -> Option<&Preview> {
+        self.preview.as_deref().filter(|_| look.denoise)
+    }
 }
 
 impl From<Frame> for Shown {
@@ -78,6 +102,7 @@ impl From<Frame> for Shown {
         let Frame {
             picture,
             counts,
+            preview,
             stats,
             recent,
             state,
@@ -85,6 +110,7 @@ impl From<Frame> for Shown {
         Self {
             picture,
             counts: counts.map(Arc::new),
+            preview,
             stats,
             recent,
             state,
@@ -103,7 +129,7 @@ impl Shown {
             },
             None => Developed {
                 size: (self.picture.width, self.picture.height),
-                rgba: tone::to_srgb8(&self.picture, look.exposure_stops, look.tone),
+                rgba: tone::to_srgb8(self.seen(look), look.exposure_stops, look.tone),
                 sight: Sight::Light,
             },
         }

@@ -55,13 +55,24 @@ pub struct Look {
     pub tone: Tone,
     /// Draws the statistics on the picture.
     pub overlay: bool,
+    /// Shows a preview with less noise, where there is one, instead of what was rendered.
+    pub denoise: bool,
 }
 
-/// Writes what is on a film in the format of the path's ending: a PNG of what it shows, or an EXR that is a
-/// [`part`](crate::part), with layers if there are any.
+/// Writes what is on a film in the format of the path's ending: a PNG of what it shows, or of the preview that the layers
+/// have if the look is for that, or an EXR that is a [`part`](crate::part), with layers if there are any.
 pub fn write_picture(path: &Path, part: &Part, look: Look, layers: &Layers) -> Result<(), Error> {
     match PictureFormat::of(path) {
-        Some(PictureFormat::Png) => write_png(path, &part.picture(), &part.claim.stats, look),
+        Some(PictureFormat::Png) => match layers.preview().filter(|_| look.denoise) {
+            Some(preview) => {
+                let stats = Stats {
+                    denoise_ms: Some(preview.milliseconds),
+                    ..part.claim.stats.clone()
+                };
+                write_png(path, &preview.picture, &stats, look)
+            }
+            None => write_png(path, &part.picture(), &part.claim.stats, look),
+        },
         Some(PictureFormat::Exr) => part.write_with(path, Packing::Small, layers),
         None => Err(refused(
             path,
@@ -70,7 +81,8 @@ pub fn write_picture(path: &Path, part: &Part, look: Look, layers: &Layers) -> R
     }
 }
 
-/// Writes `picture` as a PNG, with where it came from as text chunks: program, scene, samples, seed and film hash.
+/// Writes `picture` as a PNG, with where it came from as text chunks: program, scene, samples, seed and film hash; and that
+/// it is a preview, if the statistics say so.
 pub fn write_png(path: &Path, picture: &Picture, stats: &Stats, look: Look) -> Result<(), Error> {
     let mut developed = Developed {
         size: (picture.width, picture.height),
@@ -236,7 +248,9 @@ pub(crate) fn encode_png(
     ];
     let is_light = developed.sight == Sight::Light;
     let view = (!is_light).then(|| ("view", developed.sight.name().to_owned()));
-    for (name, text) in texts.into_iter().chain(view) {
+    let preview = ("preview", "denoised".to_owned());
+    let preview = stats.denoise_ms.filter(|_| is_light).map(|_| preview);
+    for (name, text) in texts.into_iter().chain(view).chain(preview) {
         encoder.add_itxt_chunk(name.to_owned(), text)?;
     }
     let mut writer = encoder.write_header()?;

@@ -20,6 +20,7 @@ use crate::{
     picture::Picture,
     rounds::{Goal, Rounds},
     scene::{self, Scene, scene_hash},
+    stages::Preview,
     stats::{DeviceStats, Stats},
     wave::Pace,
     world::World,
@@ -58,6 +59,8 @@ pub struct Renderer {
     /// Counts and stage times so far.
     stats: Stats,
     elapsed: Duration,
+    /// See [`Renderer::keep_for_previews`].
+    keeps_earlier: bool,
     /// See [`Renderer::take_notes`].
     notes: Vec<String>,
     /// See [`Renderer::to_blame`].
@@ -104,6 +107,7 @@ impl Renderer {
             rounds: None,
             stats,
             elapsed: Duration::ZERO,
+            keeps_earlier: false,
             notes: Vec::new(),
             to_blame: None,
         };
@@ -212,6 +216,8 @@ impl Renderer {
         }
         let Range { start, end } = self.range;
         let pixel_count = self.pixel_count();
+        let doubling = self.next_doubling();
+        let end = doubling.map_or(end, |doubling| doubling.min(end));
         let begun = Instant::now();
         let spans = Spans {
             plan: Plan {
@@ -231,11 +237,72 @@ impl Renderer {
         let advanced = self.backend.advance(&spans, &enough);
         self.done = spans.next.into_inner().min(end);
         self.counting(advanced)?;
-        if self.done == end {
+        if self.done == self.range.end {
             self.land()?;
         }
         self.elapsed += begun.elapsed();
-        Ok(self.done < end)
+        if doubling == Some(self.done) {
+            self.remember();
+        }
+        Ok(self.done < self.range.end)
+    }
+
+    /// From now on keeps, beside the film, what it held at some fewer samples, as [`Renderer::preview`] needs it: one or
+    /// two films more of the backend's memory, copied each time that the samples have doubled. A film that is no longer
+    /// black tells its noise by the samples that come from now on.
+    pub fn keep_for_previews(&mut self) {
+        if !self.keeps_earlier {
+            self.keeps_earlier = true;
+            self.remember();
+        }
+    }
+
+    /// The film as a picture with less noise: a preview, and not what was rendered. It is the mean over as many pixels as
+    /// look alike by their noise (see [`confidence`](crate::confidence)), and nears the film's own picture as samples are
+    /// added. `None` while its noise is not known: with less than two samples a pixel, without
+    /// [`Renderer::keep_for_previews`], or where pixels stop at a noise.
+    ///
+    /// If that was asked for before the first sample, the bits depend on the scene, the size, the seed and the samples
+    /// alone, as those of the film.
+    pub fn preview(&mut self) -> Result<Option<Preview>, Error> {
+        let mut preview = Preview::default();
+        let made = self.preview_into(&mut preview)?;
+        Ok(made.then_some(preview))
+    }
+
+    /// The same in the memory of a preview before it; `false` while the noise is not known.
+    pub fn preview_into(&mut self, preview: &mut Preview) -> Result<bool, Error> {
+        if !self.is_even() {
+            return Ok(false);
+        }
+        let made = self.backend.denoise(self.done - self.range.start, preview);
+        self.counting(made)
+    }
+
+    /// The next number of pairs, a power of two for every pixel, at which the film is kept.
+    fn next_doubling(&self) -> Option<u64> {
+        let Range { start, end } = self.range;
+        let pixel_count = u64::from(self.pixel_count());
+        let samples = (self.done - start) / pixel_count;
+        let pairs = (samples + 1)
+            .next_power_of_two()
+            .saturating_mul(pixel_count);
+        let next = start.saturating_add(pairs);
+        (self.keeps_earlier && self.is_even() && next < end).then_some(next)
+    }
+
+    /// Keeps what is on the film, once every pixel has a sample. Where there is no room for it, previews are what is given
+    /// up.
+    fn remember(&mut self) {
+        let done = self.done - self.range.start;
+        if done < self.pixel_count().into() || !self.is_even() {
+            return;
+        }
+        let kept = self.backend.remember(done);
+        if let Err(error) = self.counting(kept) {
+            self.keeps_earlier = false;
+            self.notes.push(format!("no more previews: {error}"));
+        }
     }
 
     /// Keeps to this from the next wave on.
@@ -335,7 +402,11 @@ impl Renderer {
         self.mark_failed();
         let begun = self.backend.set_film(&part.exposed, self.done);
         self.counting(begun)?;
-        self.resume_rounds(part)
+        self.resume_rounds(part)?;
+        if self.keeps_earlier {
+            self.remember();
+        }
+        Ok(())
     }
 
     /// What keeps the render from going on from a part, in words.
@@ -533,6 +604,12 @@ impl Renderer {
         for gpu in gpus.filter(|gpu| gpu.failure.is_some()) {
             self.stats.fail(&gpu.name);
         }
+    }
+
+    /// Whether the samples are those of previews: of all pixels alike, from a first one on.
+    fn is_even(&self) -> bool {
+        let begins = self.range.start.is_multiple_of(self.pixel_count().into());
+        begins && self.rounds.is_none()
     }
 
     fn pixel_count(&self) -> u32 {

@@ -1,6 +1,7 @@
 //! The stages of the loop, a room each: its contract, its body on the CPU, its launch on CUDA.
 
 mod accumulate;
+mod denoise;
 mod gather;
 mod generate;
 mod intersect;
@@ -18,10 +19,13 @@ use compaction::{
     cuda::{Compiler, Kernel, Module, Source},
     cudarc::driver::CudaContext,
     select::{Select, Strategy},
+    summed_area::SummedArea,
 };
 use rayon::prelude::*;
 
 pub use accumulate::accumulate;
+pub(crate) use denoise::Earlier;
+pub use denoise::{Denoiser, Preview, denoise, remember};
 pub use gather::{gather, gather_on_cuda};
 pub(crate) use generate::first_ray;
 pub use generate::generate;
@@ -160,6 +164,7 @@ pub fn sources() -> Vec<Source> {
         gather::source(),
         judge::source(),
         resolve::source(),
+        denoise::source(),
         clock::source(),
         megakernel::source(ALL_KINDS),
         megakernel::source(PLAIN_KINDS),
@@ -167,5 +172,6 @@ pub fn sources() -> Vec<Source> {
         partition::source(),
     ];
     sources.extend(Select::sources::<u32, u32>(Strategy::default()));
+    sources.extend(SummedArea::<u64>::sources());
     sources
 }

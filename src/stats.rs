@@ -47,6 +47,9 @@ pub struct Stats {
     /// Where pixels get samples until they are good: what was wanted, and what there is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub noise: Option<NoiseStats>,
+    /// Where a preview with less noise is shown, or written: milliseconds that it took to `denoise` the picture.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub denoise_ms: Option<f64>,
     /// Hash of the film's integers, in hexadecimal digits: two renders are equal if it is equal.
     pub film_hash: String,
     /// One row per bounce, the camera's rays first.

@@ -170,6 +170,11 @@ fn summary(stats: &Stats) -> String {
             "clamped      indirect light to {most}: the picture is darker than it should be\n"
         ));
     }
+    if let Some(milliseconds) = stats.denoise_ms {
+        text.push_str(&format!(
+            "denoise      {milliseconds:.2} ms, for a preview\n"
+        ));
+    }
     if stats.rejected_samples > 0 {
         text.push_str(&format!(
             "rejected     {} samples, not finite or too bright\n",

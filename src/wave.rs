@@ -206,6 +206,7 @@ impl Wave {
             Wave::Cpu(cpu) => {
                 cpu.camera = camera;
                 cpu.film = film.clone();
+                cpu.earlier.forget();
             }
             Wave::Cuda(cuda) => cuda.set_camera(camera)?,
         }
@@ -215,7 +216,10 @@ impl Wave {
     /// Goes on with this film: itself in this machine's memory, or what is on it in a GPU's.
     pub fn set_film(&mut self, film: &Arc<Film>) -> Result<(), Error> {
         match self {
-            Wave::Cpu(cpu) => cpu.film = film.clone(),
+            Wave::Cpu(cpu) => {
+                cpu.film = film.clone();
+                cpu.earlier.forget();
+            }
             Wave::Cuda(cuda) => cuda.set_film(&film.exposed())?,
         }
         Ok(())

@@ -12,6 +12,7 @@ use raysieve::{
     part::{Claim, Difference, Found, Packing, Part, Place, Portion, Samples, layers_of},
     renderer::Renderer,
     scene::{Projection, Scene},
+    stages::Preview,
 };
 
 /// A mirror, a lamp and a wall.
@@ -214,7 +215,11 @@ fn layers_stand_beside_a_part() {
     let path = folder.path().join("layers.exr");
     let channels = |scene: &Scene| {
         let part = rendered(&mut start(scene, &on_cpu()), place(0, 0)..place(2, 30));
-        let layers = Layers::trace(scene, &Layer::ALL).unwrap();
+        let mut layers = Layers::trace(scene, &Layer::ALL).unwrap();
+        layers.set_preview(Some(Preview {
+            picture: part.picture(),
+            milliseconds: 1.0,
+        }));
         part.write_with(&path, Packing::Small, &layers).unwrap();
         assert_eq!(Part::read(&path).unwrap().exposed, part.exposed);
         assert_eq!(layers_of(&path).unwrap(), Layer::ALL);

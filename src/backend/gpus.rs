@@ -38,6 +38,7 @@ use crate::{
     camera::Camera,
     film::Exposed,
     picture::Picture,
+    stages::Preview,
     wave::{CudaWave, Pace, Wave},
     world::World,
 };
@@ -205,6 +206,16 @@ impl Gpus {
     /// The film as a picture, with the first `done` pairs on it.
     pub(super) fn resolve(&mut self, done: u64, picture: &mut Picture) -> Result<(), Error> {
         self.with_sum(|sum, on| sum.develop(on, done, picture))
+    }
+
+    /// Keeps the film, with the first `done` pairs on it, to tell by it the noise of later ones.
+    pub(super) fn remember(&mut self, done: u64) -> Result<(), Error> {
+        self.with_sum(|sum, on| sum.remember(on, done))
+    }
+
+    /// The film, with the first `done` pairs on it, as a picture with less noise, if that is known.
+    pub(super) fn denoise(&mut self, done: u64, preview: &mut Preview) -> Result<bool, Error> {
+        self.with_sum(|sum, on| sum.denoise(on, done, preview))
     }
 
     /// The film itself; if all have failed, what is left of it.

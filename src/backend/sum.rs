@@ -13,7 +13,7 @@ use crate::{
     camera::Camera,
     film::Exposed,
     picture::Picture,
-    stages::{Held, Kernels, Shown, develop, gather_on_cuda},
+    stages::{Denoiser, Held, Kernels, Preview, Shown, develop, gather_on_cuda},
     wave::CudaWave,
 };
 
@@ -35,6 +35,8 @@ pub(super) struct Sum {
     shown: Option<Shown>,
     /// For what takes a GPU no time worth naming.
     patience: Duration,
+    /// Once previews were asked for.
+    denoiser: Option<Denoiser>,
 }
 
 impl Sum {
@@ -68,6 +70,7 @@ impl Sum {
             kept: Mailbox::new(context, len)?,
             shown: None,
             patience,
+            denoiser: None,
             stream,
         })
     }
@@ -89,6 +92,9 @@ impl Sum {
 
     /// Puts this into the place of what was there, or a black film for this camera.
     pub(super) fn set(&mut self, camera: &Camera, film: Option<&[u64]>) -> Result<(), Error> {
+        if let Some(denoiser) = &mut self.denoiser {
+            denoiser.forget();
+        }
         self.film = match film {
             Some(film) => upload(&self.stream, film)?,
             None => zeroed(&self.stream, len(camera))?,
@@ -172,6 +178,35 @@ impl Sum {
         let (stream, shown) = ((&self.stream, self.patience), &mut self.shown);
         let held = Held::First(done);
         develop(kernels, stream, camera, sums, held, shown, picture)
+    }
+
+    /// Keeps a film that holds the first `done` pairs. `wave` is that of its own GPU.
+    pub(super) fn remember(&mut self, wave: &CudaWave, done: u64) -> Result<(), Error> {
+        let mut denoiser = match self.denoiser.take() {
+            Some(denoiser) => denoiser,
+            None => wave.new_denoiser()?,
+        };
+        let sums = self.film.slice(..self.film.len() - 1);
+        let kept = denoiser.remember(&self.stream, sums, done);
+        self.denoiser = Some(denoiser);
+        kept
+    }
+
+    /// As a picture with less noise, if that is known.
+    pub(super) fn denoise(
+        &mut self,
+        wave: &CudaWave,
+        done: u64,
+        preview: &mut Preview,
+    ) -> Result<bool, Error> {
+        let sums = self.film.slice(..self.film.len() - 1);
+        match &mut self.denoiser {
+            Some(denoiser) => {
+                let stream = (&self.stream, self.patience);
+                denoiser.denoise(stream, &wave.camera, sums, done, preview)
+            }
+            None => Ok(false),
+        }
     }
 
     /// What is on it.

@@ -76,6 +76,7 @@ pub(crate) enum Change {
     NextKnob,
     More,
     Less,
+    Denoise,
 }
 
 /// What is changed of one screen, or done with what it shows.
@@ -129,7 +130,7 @@ impl Control {
 use Action::{Fly, Render, Screen};
 
 /// All there is to do, in the order of the list.
-pub(crate) static CONTROLS: [Control; 24] = [
+pub(crate) static CONTROLS: [Control; 25] = [
     control(
         "drag, arrows",
         "orbit about the target",
@@ -250,6 +251,12 @@ pub(crate) static CONTROLS: [Control; 24] = [
         ],
     )
     .button("View"),
+    control(
+        "n",
+        "denoised preview; what is saved is not",
+        &[("n", Render(Change::Denoise))],
+    )
+    .button("Denoise"),
     control(
         "s",
         "save the picture as PNG",

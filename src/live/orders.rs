@@ -21,6 +21,7 @@ pub(super) enum Command {
     Pause(bool),
     /// Whether frames are to have the samples of each pixel.
     Counts(bool),
+    Denoise(bool),
     Restart,
 }
 
@@ -32,6 +33,7 @@ pub(super) struct Orders {
     pub(super) strategy: Option<Strategy>,
     pub(super) paused: Option<bool>,
     pub(super) counts: Option<bool>,
+    pub(super) denoises: Option<bool>,
     pub(super) restart: bool,
     any: bool,
     /// Those who look are gone.
@@ -47,6 +49,7 @@ impl Orders {
             Command::Strategy(strategy) => self.strategy = Some(strategy),
             Command::Pause(paused) => self.paused = Some(paused),
             Command::Counts(counts) => self.counts = Some(counts),
+            Command::Denoise(denoises) => self.denoises = Some(denoises),
             Command::Restart => self.restart = true,
         }
     }

@@ -17,7 +17,8 @@ use super::{
     session::News,
 };
 use crate::{
-    Error, picture::Picture, quiet::panic_text, renderer::Renderer, stats::Stats, wave::Pace,
+    Error, picture::Picture, quiet::panic_text, renderer::Renderer, stages::Preview, stats::Stats,
+    wave::Pace,
 };
 
 /// What the thread tells.
@@ -53,6 +54,8 @@ pub(crate) struct Frame {
     pub(crate) picture: Arc<Picture>,
     /// Samples of each pixel, if they are asked for.
     pub(crate) counts: Option<Vec<u32>>,
+    /// With less noise, if that is asked for.
+    pub(crate) preview: Option<Arc<Preview>>,
     pub(crate) stats: Stats,
     pub(crate) recent: Recent,
     pub(crate) state: State,
@@ -73,12 +76,14 @@ pub(crate) struct RenderThread {
 }
 
 impl RenderThread {
-    /// Starts to render up to `samples` a pixel, unless `paused`; pictures come no faster than one per `interval`, and `tell` hears of
-    /// them on the thread. Gives the renderer back if the system has no thread left.
+    /// Starts to render up to `samples` a pixel, unless `paused`, with or without previews of less noise; pictures come no
+    /// faster than one per `interval`, and `tell` hears of them on the thread. Gives the renderer back if the system has no
+    /// thread left.
     pub(super) fn start(
         renderer: Box<Renderer>,
         samples: u32,
         paused: bool,
+        denoises: bool,
         interval: Duration,
         tell: impl Fn(Told) + Send + 'static,
     ) -> Result<Self, (Box<Renderer>, io::Error)> {
@@ -91,15 +96,17 @@ impl RenderThread {
             .name("render".to_owned())
             .spawn(move || {
                 let outlet = Outlet::new(slot, tell, interval);
-                let Ok(renderer) = handed_over.recv() else {
+                let Ok(mut renderer) = handed_over.recv() else {
                     return Err(gone("nothing to render"));
                 };
+                renderer.keep_for_previews();
                 let stats = renderer.stats();
                 let work = Work {
                     renderer,
                     stats,
                     recorder: Recorder::default(),
-                    pictures: Vec::new(),
+                    pictures: Shelf::default(),
+                    previews: Shelf::default(),
                     samples,
                     orders: received,
                     outlet,
@@ -110,6 +117,8 @@ impl RenderThread {
                     speed: 0.0,
                     preview_of: None,
                     moved: Instant::now(),
+                    denoises,
+                    preview_time: Duration::ZERO,
                 };
                 Ok(work.run())
             });
@@ -155,13 +164,35 @@ fn gone(why: &str) -> Error {
     }
 }
 
+/// The last pictures of a kind: when nobody holds one any more, the next is made in its memory.
+#[derive(Default)]
+struct Shelf<T>(Vec<Arc<T>>);
+
+/// One is shown, one waits to be, one is being made, and one is being saved.
+const MOST_PICTURES: usize = 4;
+
+impl<T: Default> Shelf<T> {
+    fn take(&mut self) -> Arc<T> {
+        let mut held = self.0.iter_mut();
+        let free = held.position(|held| Arc::get_mut(held).is_some());
+        free.map_or_else(Arc::default, |at| self.0.swap_remove(at))
+    }
+
+    fn put(&mut self, made: &Arc<T>) {
+        self.0.push(made.clone());
+        // Whoever holds more than these keeps them for long.
+        let too_many = self.0.len().saturating_sub(MOST_PICTURES);
+        self.0.drain(..too_many);
+    }
+}
+
 struct Work<T: Fn(Told)> {
     renderer: Box<Renderer>,
     /// After the last wave.
     stats: Stats,
     recorder: Recorder,
-    /// The last ones: when nobody holds one any more, the next is made in its memory.
-    pictures: Vec<Arc<Picture>>,
+    pictures: Shelf<Picture>,
+    previews: Shelf<Preview>,
     samples: u32,
     orders: OrdersReceiver,
     outlet: Outlet<T>,
@@ -176,6 +207,9 @@ struct Work<T: Fn(Told)> {
     preview_of: Option<(u32, u32)>,
     /// When the view was changed last.
     moved: Instant,
+    denoises: bool,
+    /// What it took the last time, with all that a picture waits for.
+    preview_time: Duration,
 }
 
 /// A view that has stood still for so long is looked at, no longer moved.
@@ -188,9 +222,6 @@ const STILL_SHARE: u32 = 3;
 
 /// The longest that a hand does not feel between two pictures. Where one takes more, a smaller one comes first.
 const SMOOTH: Duration = Duration::from_millis(33);
-
-/// One is shown, one waits to be, one is being made, and one is being saved.
-const MOST_PICTURES: usize = 4;
 
 /// Columns and rows of the picture for one of its preview.
 const MAX_REDUCTION: f64 = 8.0;
@@ -258,6 +289,7 @@ impl<T: Fn(Told)> Work<T> {
                 .counts
                 .then(|| self.renderer.sample_counts())
                 .transpose()?,
+            preview: self.denoised(),
             stats: self.stats.clone(),
             recent: self.recorder.recent(&self.stats, self.size()),
             state: self.state(),
@@ -267,17 +299,31 @@ impl<T: Fn(Told)> Work<T> {
     }
 
     fn picture(&mut self) -> Result<Arc<Picture>, Error> {
-        let free = self
-            .pictures
-            .iter_mut()
-            .position(|held| Arc::get_mut(held).is_some());
-        let mut picture = free.map_or_else(Arc::default, |at| self.pictures.swap_remove(at));
+        let mut picture = self.pictures.take();
         self.renderer.picture_into(Arc::make_mut(&mut picture))?;
-        self.pictures.push(picture.clone());
-        // Whoever holds more than these keeps them for long.
-        let too_many = self.pictures.len().saturating_sub(MOST_PICTURES);
-        self.pictures.drain(..too_many);
+        self.pictures.put(&picture);
         Ok(picture)
+    }
+
+    /// The picture with less noise, if that is asked for and there soon enough: one that takes longer than the time
+    /// between two pictures waits until the view stands still.
+    fn denoised(&mut self) -> Option<Arc<Preview>> {
+        let stands = !self.is_working() || self.moved.elapsed() >= STILL;
+        if !self.denoises || !stands && self.preview_time > self.interval {
+            return None;
+        }
+        let begun = Instant::now();
+        let mut preview = self.previews.take();
+        let made = self.renderer.preview_into(Arc::make_mut(&mut preview));
+        self.preview_time = begun.elapsed();
+        self.previews.put(&preview);
+        let made = made.unwrap_or_else(|error| {
+            // There may be no memory for it; the render goes on.
+            self.denoises = false;
+            (self.outlet.teller.0)(Told::Note(format!("no preview: {error}")));
+            false
+        });
+        made.then_some(preview)
     }
 
     /// Of the picture that is wanted.
@@ -352,6 +398,10 @@ impl<T: Fn(Told)> Work<T> {
         if let Some(paused) = orders.paused {
             changed |= self.paused != paused;
             self.paused = paused;
+        }
+        if let Some(denoises) = orders.denoises {
+            changed |= self.denoises != denoises;
+            self.denoises = denoises;
         }
         if let Some(strategy) = orders.strategy {
             // A strategy may need what this machine lacks; the one before it goes on.

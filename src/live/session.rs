@@ -155,7 +155,8 @@ impl Session {
             ..
         } = standing;
         let settings = renderer.settings();
-        let render = RenderThread::start(renderer, scene.spp, paused, interval, tell.clone())?;
+        let (spp, denoises) = (scene.spp, look.denoise);
+        let render = RenderThread::start(renderer, spp, paused, denoises, interval, tell.clone())?;
         if let Some(note) = note {
             tell(Told::Note(note));
         }
@@ -258,6 +259,7 @@ impl Session {
             Change::Darker => self.expose(-EXPOSURE_STEP),
             Change::NextSight => self.set_sight(next(&Sight::ALL, self.sight)),
             Change::Light => self.set_sight(Sight::Light),
+            Change::Denoise => self.denoise(),
             Change::NextTone => self.set_tone(next(&Tone::ALL, self.look.tone)),
         }
     }
@@ -411,6 +413,17 @@ impl Session {
             }
             _ => self.sights.seen(shown.stats.spp),
         }
+    }
+
+    fn denoise(&mut self) -> Option<String> {
+        self.look.denoise = !self.look.denoise;
+        self.render.send(Command::Denoise(self.look.denoise));
+        let shown = if self.look.denoise {
+            "denoised preview, from two samples a pixel on"
+        } else {
+            "the picture as it is rendered"
+        };
+        Some(shown.to_owned())
     }
 
     /// Renders in another size.

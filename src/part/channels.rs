@@ -122,7 +122,8 @@ pub(super) fn layer_channels(
     layers: &Layers,
 ) -> impl Iterator<Item = AnyChannel<FlatSamples>> {
     let pixel_count = part.claim.identity.pixel_count();
-    layers.wanted.iter().flat_map(move |&layer| {
+    let there = |layer: &&Layer| **layer != Layer::Denoised || layers.preview().is_some();
+    layers.wanted.iter().filter(there).flat_map(move |&layer| {
         let channels = layer.channels().iter().enumerate();
         channels.map(move |(number, name)| {
             let samples = match layer {

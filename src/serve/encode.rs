@@ -40,12 +40,12 @@ pub(super) fn passing(developed: &Developed, stats: &Stats) -> Result<Bytes, Str
         .map_err(|error| error.to_string())
 }
 
-/// For one that stays: a PNG of the pixels that would be saved, in one strip.
+/// For one that stays: a PNG, in one strip.
 pub(super) fn exact(developed: &Developed, stats: &Stats) -> Result<Bytes, String> {
     png(developed, stats).map(|png| joined(&[png]))
 }
 
-/// A PNG to save. A third larger than one packed well, and there in a tenth of the time.
+/// A PNG. A third larger than one packed well, and there in a tenth of the time.
 pub(super) fn png(developed: &Developed, stats: &Stats) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
     output::encode_png(&mut bytes, developed, stats, png::Compression::Fast)

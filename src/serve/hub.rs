@@ -141,7 +141,12 @@ impl Hub {
     pub(super) fn developed(&self) -> Option<(Developed, Stats)> {
         let shown = lock(&self.shown).clone()?;
         let session = lock(&self.session);
-        let (look, sighting) = (session.look(), session.sighting(&shown));
+        // What is saved is what was rendered.
+        let look = Look {
+            denoise: false,
+            ..session.look()
+        };
+        let sighting = session.sighting(&shown);
         drop(session);
         let mut developed = shown.developed(look, sighting.as_deref());
         if let Some(sighting) = sighting {
@@ -255,13 +260,14 @@ impl Hub {
                 (desk.sighting, desk.sight) = (sighting, Some(sight));
             }
             let developed = || shown.developed(look, desk.sighting.as_deref());
+            let stats = shown.stats_in(look, desk.sighting.is_some());
             if desk.look != Some(look) {
-                self.publish(pool.install(|| encode::passing(&developed(), &shown.stats)));
+                self.publish(pool.install(|| encode::passing(&developed(), &stats)));
                 desk.look = Some(look);
                 let rests = !matches!(shown.state, State::Rendering { .. });
                 desk.exact_due = rests.then(|| Instant::now() + SETTLE_TIME);
             } else if is_due(desk.exact_due) {
-                self.publish(pool.install(|| encode::exact(&developed(), &shown.stats)));
+                self.publish(pool.install(|| encode::exact(&developed(), &stats)));
                 desk.exact_due = None;
             }
             if rung.change || rung.sight || desk.state != Some(mem::discriminant(&shown.state)) {
@@ -319,7 +325,7 @@ impl Hub {
         let said = lock(&self.said);
         let session = lock(&self.session);
         let status = Status {
-            stats: &shown.stats,
+            stats: &shown.stats_in(look, legend.is_some()),
             recent: &shown.recent,
             state: shown.state,
             size: session.size(),
@@ -328,6 +334,7 @@ impl Hub {
             sight: session.sight().name(),
             legend,
             flying: session.is_flying(),
+            denoise: look.denoise,
             viewers,
             said: (said.0, &said.1),
             trouble: session.trouble(),
@@ -339,7 +346,10 @@ impl Hub {
 
     /// The newest figures, as `--stats` writes them.
     pub(super) fn stats(&self) -> Option<Stats> {
-        lock(&self.shown).as_ref().map(|shown| shown.stats.clone())
+        let look = lock(&self.session).look();
+        lock(&self.shown)
+            .as_ref()
+            .map(|shown| shown.stats_in(look, false))
     }
 }
 

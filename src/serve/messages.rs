@@ -85,6 +85,8 @@ pub(super) struct Status<'a> {
     pub(super) legend: Option<&'a Legend>,
     /// Whether keys fly it and hands look around.
     pub(super) flying: bool,
+    /// Whether previews of less noise are asked for; the statistics say if the picture is one.
+    pub(super) denoise: bool,
     pub(super) viewers: usize,
     /// What happened last, and how many things had happened before it.
     pub(super) said: (u64, &'a str),

@@ -10,7 +10,7 @@ use std::{
 
 use compaction::{
     cuda::{In, InOut, Launch, Mailbox, Source, uninitialised},
-    cudarc::driver::{CudaSlice, CudaStream, CudaView},
+    cudarc::driver::{CudaSlice, CudaStream, CudaView, CudaViewMut},
 };
 use glam::Vec3;
 use rayon::prelude::*;
@@ -96,7 +96,7 @@ pub(crate) enum Held<'a> {
 /// before was shown by, and is kept for the next. Waits for so long at most for what the stream has to do.
 pub(crate) fn develop(
     kernels: &Kernels,
-    (stream, patience): (&Arc<CudaStream>, Duration),
+    stream: (&Arc<CudaStream>, Duration),
     camera: &Camera,
     sums: CudaView<'_, u64>,
     held: Held<'_>,
@@ -104,36 +104,20 @@ pub(crate) fn develop(
     picture: &mut Picture,
 ) -> Result<(), Error> {
     let pixel_count = camera.pixel_count();
-    let len = 3 * pixel_count as usize;
-    let on_its_way = match shown.take().filter(|shown| shown.channels.len() == len) {
-        Some(shown) => shown,
-        None => Shown::new(stream, len)?,
-    };
-    // Kept, too, where nothing comes: what is dropped is waited for.
-    let on_its_way = shown.insert(on_its_way);
-    let launch = Launch::covering(3 * pixel_count, BLOCK_THREADS);
-    let channels = on_its_way.channels.as_view_mut();
-    match held {
-        Held::First(done) => {
-            let arguments = (pixel_count, done, sums, channels);
-            kernels.resolve.launch(stream, launch, arguments)?;
+    let size = (camera.width as u32, camera.height as u32);
+    Shown::deliver(shown, stream, size, picture, |channels| {
+        let launch = Launch::covering(3 * pixel_count, BLOCK_THREADS);
+        match held {
+            Held::First(done) => {
+                let arguments = (pixel_count, done, sums, channels);
+                kernels.resolve.launch(stream.0, launch, arguments)
+            }
+            Held::Counted(taken) => {
+                let arguments = (pixel_count, taken, sums, channels);
+                kernels.resolve_uneven.launch(stream.0, launch, arguments)
+            }
         }
-        Held::Counted(taken) => {
-            let arguments = (pixel_count, taken, sums, channels);
-            kernels.resolve_uneven.launch(stream, launch, arguments)?;
-        }
-    }
-    on_its_way
-        .arrived
-        .post(stream, on_its_way.channels.as_view())?;
-    let channels = on_its_way.arrived.wait_for(patience)?;
-    (picture.width, picture.height) = (camera.width as u32, camera.height as u32);
-    // By all threads: one alone takes longer than the picture takes to arrive.
-    bytemuck::cast_slice(channels)
-        .par_iter()
-        .copied()
-        .collect_into_vec(&mut picture.pixels);
-    Ok(())
+    })
 }
 
 /// A picture on its way to the host.
@@ -143,6 +127,36 @@ pub struct Shown {
 }
 
 impl Shown {
+    /// Lets `develop` write the channels of a picture of this size, and waits until they are here; for so long at most for
+    /// what the stream has to do.
+    pub(super) fn deliver(
+        shown: &mut Option<Shown>,
+        (stream, patience): (&Arc<CudaStream>, Duration),
+        (width, height): (u32, u32),
+        picture: &mut Picture,
+        develop: impl FnOnce(CudaViewMut<'_, f32>) -> compaction::Result<()>,
+    ) -> Result<(), Error> {
+        let len = 3 * width as usize * height as usize;
+        let on_its_way = match shown.take().filter(|shown| shown.channels.len() == len) {
+            Some(shown) => shown,
+            None => Shown::new(stream, len)?,
+        };
+        // Kept, too, where nothing comes: what is dropped is waited for.
+        let on_its_way = shown.insert(on_its_way);
+        develop(on_its_way.channels.as_view_mut())?;
+        on_its_way
+            .arrived
+            .post(stream, on_its_way.channels.as_view())?;
+        let channels = on_its_way.arrived.wait_for(patience)?;
+        (picture.width, picture.height) = (width, height);
+        // By all threads: one alone takes longer than the picture takes to arrive.
+        bytemuck::cast_slice(channels)
+            .par_iter()
+            .copied()
+            .collect_into_vec(&mut picture.pixels);
+        Ok(())
+    }
+
     fn new(stream: &Arc<CudaStream>, channels: usize) -> Result<Shown, Error> {
         Ok(Shown {
             channels: uninitialised(stream, channels)?,

@@ -14,6 +14,7 @@ use crate::{
     instance::NO_INSTANCE,
     ledger::Ledger,
     path::{Hit, Ray, Rgb, ShadowRay, Span, Throughput, pixel_and_sample},
+    stages::Earlier,
     world::World,
 };
 
@@ -61,6 +62,8 @@ pub struct CpuWave {
     pub flags: Vec<u8>,
     /// See [`counts`].
     pub counts: Vec<u32>,
+    /// Of this wave's film, where previews are asked for.
+    pub(crate) earlier: Earlier<Vec<u64>>,
     pub(super) marks: Vec<(Stage, Instant)>,
     pub(super) landed: bool,
     begun: Instant,
@@ -115,6 +118,7 @@ impl CpuWave {
             sieved: vec![0; capacity],
             flags: vec![0; capacity],
             counts: vec![0; counts::len(max_bounces)],
+            earlier: Earlier::default(),
             marks: Vec::new(),
             landed: false,
             begun: Instant::now(),

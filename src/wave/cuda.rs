@@ -31,7 +31,7 @@ use crate::{
     material::Material,
     path::{Hit, Ray, Rgb, ShadowRay, Span, Throughput},
     primitive::Primitive,
-    stages::{Kernels, Megakernel, Partitioner, SceneKind, Shown},
+    stages::{Denoiser, Kernels, Megakernel, Partitioner, SceneKind, Shown},
     texture::Texture,
     world::World,
 };
@@ -141,6 +141,8 @@ pub struct CudaWave {
     pub orders: bool,
     /// The last picture's memory.
     pub shown: Option<Shown>,
+    /// Once previews were asked for.
+    pub denoiser: Option<Denoiser>,
     scene: SceneKind,
     multiprocessors: u32,
     trial: Trial,
@@ -256,6 +258,7 @@ impl CudaWave {
             partitioner: None,
             orders: false,
             shown: None,
+            denoiser: None,
             multiprocessors: multiprocessors.unsigned_abs(),
             trial: Trial::new(Partition::Off, world.kind_count(), strategy),
             reach: Reach::of_all(max_bounces),
@@ -591,8 +594,21 @@ impl CudaWave {
         Ok(())
     }
 
+    /// What previews are made by, on this GPU.
+    pub(crate) fn new_denoiser(&self) -> Result<Denoiser, Error> {
+        Denoiser::new(&self.compiler, &self.context)
+    }
+
+    /// Forgets what the film held before.
+    fn forget_earlier(&mut self) {
+        if let Some(denoiser) = &mut self.denoiser {
+            denoiser.forget();
+        }
+    }
+
     /// Looks through another camera, at a black film.
     pub fn set_camera(&mut self, camera: Camera) -> Result<(), Error> {
+        self.forget_earlier();
         let channels = 3 * camera.pixel_count() as usize;
         if self.sums.len() != channels {
             self.sums = zeroed(&self.stream, channels)?;
@@ -611,6 +627,7 @@ impl CudaWave {
 
     /// Puts this onto the film, in place of what was there.
     pub fn set_film(&mut self, exposed: &Exposed) -> Result<(), Error> {
+        self.forget_earlier();
         self.sums = upload(&self.stream, &exposed.sums)?;
         self.rejected = upload(&self.stream, &[exposed.rejected])?;
         self.forget_graphs();

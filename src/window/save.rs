@@ -25,6 +25,11 @@ pub(super) fn save(
 ) -> Result<PathBuf, Error> {
     let path = claim(scene)?;
     let Shown { stats, recent, .. } = frame;
+    // What is saved is what was rendered.
+    let look = Look {
+        denoise: false,
+        ..look
+    };
     let mut developed = frame.developed(look, sighting);
     let size = developed.size;
     let mut overlay = Overlay::new(scale_for(size.0, size.1));

@@ -147,15 +147,11 @@ impl View {
         if self.overlay.scale() != scale {
             self.overlay = Overlay::new(scale);
         }
-        if let Some(Shown {
-            stats,
-            recent,
-            state,
-            ..
-        }) = &self.frame
-        {
+        if let Some(shown) = &self.frame {
+            let (stats, Shown { recent, state, .. }) =
+                (shown.stats_in(look, self.sighting.is_some()), shown);
             self.overlay
-                .draw_stats(rgba, size, stats, recent, *state, self.detail);
+                .draw_stats(rgba, size, &stats, recent, *state, self.detail);
         }
         if let Some(sighting) = &self.sighting {
             self.overlay.draw_legend(rgba, size, &sighting.legend);

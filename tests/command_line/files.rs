@@ -51,7 +51,7 @@ pub(crate) fn statistics(path: &Path) -> Value {
         .expect("the statistics are JSON")
 }
 
-fn linear(path: &Path) -> Picture {
+pub(crate) fn linear(path: &Path) -> Picture {
     let exr = image::open(path).expect("the EXR opens").into_rgb32f();
     let (width, height) = exr.dimensions();
     let pixels = exr.pixels().map(|pixel| pixel.0.into()).collect();

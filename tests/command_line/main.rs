@@ -2,6 +2,7 @@
 
 mod bench;
 mod checkpoint;
+mod denoise;
 mod files;
 mod gpus;
 mod inspect;
@@ -29,6 +30,7 @@ fn main() {
     noise::add(&mut trials);
     checkpoint::add(&mut trials);
     bench::add(&mut trials);
+    denoise::add(&mut trials);
     inspect::add(&mut trials);
     gpus::add(&mut trials);
     libtest_mimic::run(&Arguments::from_args(), trials).exit()

@@ -42,8 +42,8 @@ impl HostCompiler {
         for source in sources() {
             let stem = Path::new(source.path()).file_stem().unwrap();
             let stem = stem.to_str().unwrap();
-            // The sieve is made of blocks and warps: its twin is the specification in `compaction`.
-            if stem != "select" {
+            // These are made of blocks and warps: their twins are the specifications in `compaction`.
+            if !["select", "summed_area"].contains(&stem) {
                 // The second of a stage's is for plain scenes, the third for those where instances shine.
                 let of_stem: &mut usize = built.entry(stem.to_owned()).or_default();
                 let plain = ["", "_plain", "_lit"][*of_stem];

@@ -10,6 +10,7 @@ mod cpu;
 mod cuda;
 mod gpus;
 mod matrix;
+mod previews;
 mod trial;
 
 use harness::Tests;
@@ -82,6 +83,10 @@ fn main() {
             "to_a_noise_the_film_is_the_cpus_on_cuda",
             adaptive::has_the_cpus_film,
         )
+        .gpu(
+            "previews_are_the_cpus_on_cuda",
+            previews::are_the_cpus_on_cuda,
+        )
         .gpu("all_ways_to_a_film_cross_on_cuda", matrix::holds_on_gpus)
         .gpu(
             "the_steps_of_a_render_do_not_matter_on_cuda",
@@ -107,6 +112,12 @@ fn main() {
             gpus::several(),
             "several_gpus_have_the_cpus_film",
             gpus::have_the_cpus_film,
+        )
+        .needs(
+            "no two GPUs",
+            gpus::several(),
+            "previews_of_several_gpus_are_the_cpus",
+            previews::are_the_cpus_on_several,
         )
         .needs(
             "no two GPUs",

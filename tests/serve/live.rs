@@ -30,6 +30,7 @@ pub(crate) fn add(trials: &mut Vec<Trial>) {
         materials_are_turned_and_undone_and_kept,
         a_camera_flies_and_focuses,
         a_click_tells_the_path_of_a_sample_until_the_view_moves,
+        a_preview_is_marked_and_not_saved,
         coming_back_in_the_middle_goes_on,
         a_paused_render_shows_its_picture_to_who_comes,
         a_viewer_that_stalls_slows_nobody_and_grows_nothing,
@@ -132,6 +133,29 @@ fn a_picture_that_stands_still_is_exact() {
         .into_rgb8();
     assert!(seen == written, "what is seen is what would be written");
     assert!(saved == written, "what is saved is what would be written");
+}
+
+fn a_preview_is_marked_and_not_saved() {
+    let program = Program::start(&["--spp", "8"]);
+    let mut viewer = Viewer::join(&program);
+    let plain = still(&mut viewer);
+    let saved = || {
+        image::load_from_memory(&program.get("/picture.png", &[]).body)
+            .unwrap()
+            .into_rgb8()
+    };
+    assert!(saved() == plain);
+    viewer.say(r#"{"act":"denoise"}"#);
+    let status = viewer.status_that(|status| status["stats"]["denoise_ms"].is_f64());
+    assert_eq!(status["denoise"], true);
+    let preview = still_that(&mut viewer, |picture| *picture != plain);
+    assert!(difference(&preview, &plain) < ALIKE);
+    let stats: Value = serde_json::from_str(program.get("/stats.json", &[]).text()).unwrap();
+    assert!(stats["denoise_ms"].is_f64());
+    assert!(saved() == plain, "what is saved is what was rendered");
+    viewer.say(r#"{"act":"denoise"}"#);
+    viewer.status_that(|status| status["stats"].get("denoise_ms").is_none());
+    still_that(&mut viewer, |picture| *picture == plain);
 }
 
 fn figures_are_those_of_stats() {

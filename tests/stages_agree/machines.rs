@@ -14,13 +14,15 @@ use compaction::{
     cudarc::driver::{CudaSlice, CudaStream},
     layout::Shared,
     select::Strategy,
+    summed_area::cpu::specification,
 };
 use raysieve::{
     camera::Camera,
+    confidence::TABLES,
     film::{Exposed, Film},
     material::{PLAIN_KINDS, RARE_KINDS},
     picture::Picture,
-    stages::{gather, gather_on_cuda, resolve},
+    stages::{Preview, denoise, gather, gather_on_cuda, remember, resolve},
     wave::{CpuWave, CudaWave, Wave, counts},
     world::World,
 };
@@ -48,6 +50,8 @@ pub(crate) trait Machine {
     fn run(&mut self, turn: Turn, before: &Buffers) -> Buffers;
     /// All channels of the picture of a film that holds the first `done` pairs.
     fn resolve(&mut self, film: &Buffers, done: u64) -> Vec<f32>;
+    /// All channels of the preview of a film that holds the first `done` pairs, after another that held fewer.
+    fn denoise(&mut self, first: (&[u64], u64), film: (&[u64], u64)) -> Vec<f32>;
     /// The sum of two films.
     fn gather(&mut self, film: &Exposed, more: &Exposed) -> Exposed;
 }
@@ -141,6 +145,10 @@ impl Machine for Cpu {
         channels(&mut self.0, done)
     }
 
+    fn denoise(&mut self, first: (&[u64], u64), film: (&[u64], u64)) -> Vec<f32> {
+        denoised(&mut self.0, first, film)
+    }
+
     fn gather(&mut self, film: &Exposed, more: &Exposed) -> Exposed {
         let mut sum = film.clone();
         gather(&mut sum, more);
@@ -151,11 +159,41 @@ impl Machine for Cpu {
 fn channels(wave: &mut Wave, done: u64) -> Vec<f32> {
     let mut picture = Picture::default();
     resolve(wave, done, &mut picture).unwrap();
-    picture
-        .pixels
-        .iter()
-        .flat_map(|pixel| pixel.to_array())
-        .collect()
+    listed_channels(&picture)
+}
+
+fn listed_channels(picture: &Picture) -> Vec<f32> {
+    let channels = picture.pixels.iter().flat_map(|pixel| pixel.to_array());
+    channels.collect()
+}
+
+fn denoised(wave: &mut Wave, first: (&[u64], u64), film: (&[u64], u64)) -> Vec<f32> {
+    let camera = match wave {
+        Wave::Cpu(wave) => wave.camera,
+        Wave::Cuda(wave) => wave.camera,
+    };
+    // Forgets what it was given before.
+    let black = Arc::new(Film::new(camera.pixel_count()));
+    wave.set_camera(camera, &black).unwrap();
+    let mut preview = Preview::default();
+    assert!(!denoise(wave, film.1, &mut preview).unwrap());
+    put(wave, first.0);
+    remember(wave, first.1).unwrap();
+    put(wave, film.0);
+    assert!(denoise(wave, film.1, &mut preview).unwrap());
+    listed_channels(&preview.picture)
+}
+
+/// These sums onto its film.
+fn put(wave: &mut Wave, sums: &[u64]) {
+    match wave {
+        Wave::Cpu(wave) => {
+            for (sum, &value) in wave.film.sums.iter().zip(sums) {
+                sum.store(value, Relaxed);
+            }
+        }
+        Wave::Cuda(wave) => wave.sums = upload(&wave.stream, sums).unwrap(),
+    }
 }
 
 /// The CUDA backend.
@@ -236,6 +274,10 @@ impl Machine for Cuda {
         channels(&mut self.0, done)
     }
 
+    fn denoise(&mut self, first: (&[u64], u64), film: (&[u64], u64)) -> Vec<f32> {
+        denoised(&mut self.0, first, film)
+    }
+
     fn gather(&mut self, film: &Exposed, more: &Exposed) -> Exposed {
         let wave = self.wave();
         let stream = &wave.stream;
@@ -255,7 +297,7 @@ pub(crate) struct Host {
 }
 
 /// The kernels, by their numbers in that program.
-const KERNELS: [&str; 21] = [
+const KERNELS: [&str; 23] = [
     "generate",
     "intersect",
     "intersect_placed",
@@ -272,6 +314,8 @@ const KERNELS: [&str; 21] = [
     "accumulate",
     "gather",
     "resolve",
+    "denoise",
+    "denoise_items",
     "megakernel",
     "megakernel_placed",
     "megakernel_plain",
@@ -409,6 +453,39 @@ impl Machine for Host {
             list_mut(&mut channels),
         ];
         self.launch("resolve", film.sums.len() as u32, &mut arguments);
+        channels
+    }
+
+    fn denoise(
+        &mut self,
+        (first, first_done): (&[u64], u64),
+        (film, done): (&[u64], u64),
+    ) -> Vec<f32> {
+        let pixel_count = film.len() as u32 / 3;
+        let camera = self.setting.camera;
+        let (width, height) = (camera.width as u32, camera.height as u32);
+        let mut lights = vec![f32::NAN; film.len()];
+        let mut items = vec![0_u64; (TABLES * pixel_count) as usize];
+        let mut arguments = [
+            value(&pixel_count),
+            value(&done),
+            value(&first_done),
+            list(film),
+            list(first),
+            list_mut(&mut lights),
+            list_mut(&mut items),
+        ];
+        self.launch("denoise_items", pixel_count, &mut arguments);
+        let tables = specification(&items, width as usize);
+        let mut channels = vec![f32::NAN; film.len()];
+        let mut arguments = [
+            value(&width),
+            value(&height),
+            list(&lights),
+            list(&tables),
+            list_mut(&mut channels),
+        ];
+        self.launch("denoise", pixel_count, &mut arguments);
         channels
     }
 

@@ -10,6 +10,7 @@ mod host;
 
 mod buffers;
 mod machines;
+mod previews;
 
 use std::sync::{Arc, OnceLock};
 
@@ -30,7 +31,7 @@ use raysieve::{
     world::World,
 };
 
-const STAGES: [&str; 8] = [
+const STAGES: [&str; 9] = [
     "generate",
     "intersect",
     "sieve",
@@ -39,11 +40,12 @@ const STAGES: [&str; 8] = [
     "accumulate",
     "gather",
     "resolve",
+    "denoise",
 ];
 
 fn main() {
     let compiler = HostCompiler::find();
-    let on_host: [fn(&HostCompiler); 8] = [
+    let on_host: [fn(&HostCompiler); 9] = [
         |compiler| agrees_on_host(compiler, STAGES[0]),
         |compiler| agrees_on_host(compiler, STAGES[1]),
         |compiler| agrees_on_host(compiler, STAGES[2]),
@@ -52,8 +54,11 @@ fn main() {
         |compiler| agrees_on_host(compiler, STAGES[5]),
         |compiler| agrees_on_host(compiler, STAGES[6]),
         |compiler| agrees_on_host(compiler, STAGES[7]),
+        |compiler| {
+            previews::agree(|setting| Box::new(Host::new(compiler, setting)));
+        },
     ];
-    let on_cuda: [fn(&Gpu); 8] = [
+    let on_cuda: [fn(&Gpu); 9] = [
         |_| agrees_on_cuda(STAGES[0]),
         |_| agrees_on_cuda(STAGES[1]),
         |_| agrees_on_cuda(STAGES[2]),
@@ -62,6 +67,7 @@ fn main() {
         |_| agrees_on_cuda(STAGES[5]),
         |_| agrees_on_cuda(STAGES[6]),
         |_| agrees_on_cuda(STAGES[7]),
+        |_| previews::agree(|setting| Box::new(Cuda::new(setting, 1))),
     ];
     let mut tests = Tests::new().test("a_difference_is_named", differences_are_named);
     for (stage, body) in STAGES.iter().zip(on_host) {

@@ -3,6 +3,7 @@
 mod bsdf;
 mod bvh;
 mod camera;
+mod confidence;
 mod energy;
 mod environment;
 mod film;
@@ -95,6 +96,41 @@ const EXCUSED: &[(&str, &str, &str)] = &[
         "whole_path",
         "trace_paths",
         "is in a stage's room in Rust: stages_agree calls it by megakernel",
+    ),
+    (
+        "confidence",
+        "light_at",
+        "reads tables: stages_agree calls it by denoise",
+    ),
+    (
+        "confidence",
+        "corner",
+        "reads tables: stages_agree calls it by denoise",
+    ),
+    (
+        "confidence",
+        "sum_in",
+        "reads tables: stages_agree calls it by denoise",
+    ),
+    (
+        "confidence",
+        "estimate_in",
+        "reads tables: stages_agree calls it by denoise",
+    ),
+    (
+        "confidence",
+        "stands_out",
+        "reads tables: stages_agree calls it by denoise",
+    ),
+    (
+        "confidence",
+        "widest",
+        "reads tables: stages_agree calls it by denoise",
+    ),
+    (
+        "confidence",
+        "smoothed",
+        "reads tables: stages_agree calls it by denoise",
     ),
     ("lanes", "first_lane", "asks the grid: the stages call it"),
     ("lanes", "lane_stride", "asks the grid: the stages call it"),
@@ -230,6 +266,7 @@ pub(crate) fn cases() -> Vec<Case> {
         light::cases(),
         film::cases(),
         history::cases(),
+        confidence::cases(),
         texture::cases(),
         maps::cases(),
         opacity::cases(),

@@ -46,6 +46,7 @@ const INCLUDED: &[(&str, &str)] = &[
     ("light", "intersect"),
     ("film", "accumulate"),
     ("history", "judge"),
+    ("confidence", "denoise"),
     ("texture", "shade"),
     ("maps", "shade_lit"),
     ("opacity", "intersect_veiled"),
@@ -62,7 +63,7 @@ fn main() {
             order::same_order,
         )
         .test("every_twin_has_a_case", order::every_twin_has_a_case);
-    let headers: [(&str, Body); 20] = [
+    let headers: [(&str, Body); 21] = [
         ("words_agree", |compiler| agree(compiler, "words")),
         ("math_agrees", |compiler| agree(compiler, "math")),
         ("sampler_agrees", |compiler| agree(compiler, "sampler")),
@@ -86,6 +87,9 @@ fn main() {
         ("light_agrees", |compiler| agree(compiler, "light")),
         ("film_agrees", |compiler| agree(compiler, "film")),
         ("history_agrees", |compiler| agree(compiler, "history")),
+        ("confidence_agrees", |compiler| {
+            agree(compiler, "confidence")
+        }),
         ("texture_agrees", |compiler| agree(compiler, "texture")),
         ("maps_agree", |compiler| agree(compiler, "maps")),
         ("opacity_agrees", |compiler| agree(compiler, "opacity")),

@@ -7,6 +7,7 @@ use raysieve::{
     bsdf::{Bsdf, BsdfSample, BsdfValue},
     bvh::{BoxRay, Node},
     camera::Camera,
+    confidence::{Estimate, Window},
     environment::{Environment, EnvironmentRow, EnvironmentTexel, Sight},
     history::{History, Round},
     instance::{Instance, PlacedHit},
@@ -184,6 +185,8 @@ words_of! {
     }
     Texel { rgb: Vec3, alpha: f32 }
     Neighbours { first: u32, second: u32, share: f32 }
+    Estimate { light: Vec3, noise: f32, deviation: f32 }
+    Window { left: u32, top: u32, right: u32, bottom: u32 }
 }
 
 macro_rules! words_of_tuples {

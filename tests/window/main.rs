@@ -59,6 +59,10 @@ fn main() {
         },
         on_a_desktop("keys_change_what_is_shown", keys_change_what_is_shown),
         on_a_desktop(
+            "a_preview_is_marked_and_not_saved",
+            a_preview_is_marked_and_not_saved,
+        ),
+        on_a_desktop(
             "pause_holds_and_restart_begins_again",
             pause_holds_and_restart_begins_again,
         ),
@@ -266,6 +270,28 @@ fn keys_change_what_is_shown() {
         1.2 * shades[0] < shades[1] && 1.2 * shades[1] < shades[2],
         "brightness {shades:?}"
     );
+}
+
+fn a_preview_is_marked_and_not_saved() {
+    let desktop = Desktop::open(SCENE, &[]);
+    desktop.until_title("scene.ron – 4 samples");
+    desktop.press(&["h"]);
+    let plain = desktop.save();
+    desktop.until_same(&plain, "the picture with a few figures");
+    desktop.press(&["n"]);
+    // The message that it begins with is over the picture for a while.
+    thread::sleep(Duration::from_secs(4));
+    let marked = |shot: &RgbImage| {
+        let changed = differing_pixels(shot, &plain);
+        let warns =
+            |pixel: &&image::Rgb<u8>| pixel.0[0] > 220 && pixel.0[2] < 150 && pixel.0[1] < 160;
+        changed > 2_000 && shot.pixels().filter(warns).count() > 100
+    };
+    desktop.until_shown("a smoother picture, and what it is", marked);
+    let saved = desktop.save();
+    assert_eq!(differing_pixels(&saved, &plain), 0, "the picture as it is");
+    desktop.press(&["n"]);
+    desktop.until_same(&plain, "the picture as it is");
 }
 
 fn pause_holds_and_restart_begins_again() {

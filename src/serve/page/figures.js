@@ -205,6 +205,9 @@ export function showFigures({ stats, recent, state, size, viewers }) {
   if (stats.clamp_indirect !== undefined) {
     warnings.push(`indirect light clamped to ${stats.clamp_indirect}: darker than it is`);
   }
+  if (stats.denoise_ms !== undefined) {
+    warnings.push(`denoised preview, ${microseconds(1e3 * stats.denoise_ms)}: not what is rendered`);
+  }
   at("warnings").replaceChildren(...warnings.map((warning) => element("li", {}, warning)));
 
   const sum = (field) => stats.bounces.reduce((all, bounce) => all + bounce[field], 0);

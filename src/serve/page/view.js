@@ -184,6 +184,8 @@ function update(status) {
   pause?.setAttribute("aria-pressed", String(Boolean(status.state.paused)));
   const trouble = status.trouble ?? "";
   if (at("trouble").textContent !== trouble) at("trouble").textContent = trouble;
+  const denoise = at("buttons").querySelector("[data-action=denoise]");
+  denoise?.setAttribute("aria-pressed", String(status.denoise));
   const [count, text] = status.said;
   if (count > heard) say(text, 3000);
   heard = count;

@@ -176,6 +176,11 @@ fn warnings<'a>(stats: &Stats) -> Vec<Row<'a>> {
             "indirect light clamped to {most}: darker than it is"
         ));
     }
+    if let Some(milliseconds) = stats.denoise_ms {
+        warnings.push(format!(
+            "denoised preview, denoise {milliseconds:.1} ms: not what is rendered"
+        ));
+    }
     warnings
         .into_iter()
         .map(|warning| Row::Text(vec![(WARNING, warning)], Line::new()))

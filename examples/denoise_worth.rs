@@ -1,0 +1,145 @@
+//! What the denoised preview is worth and what it costs, as a Markdown table: `cargo run --release --example denoise_worth
+//! -- [--backend cuda] [--size WxH] [--reference N] [SCENE...]`. Each scene at some numbers of samples: the error of the
+//! picture and of its preview, both against a reference of another seed with many samples, and the time of the stage.
+//!
+//! Error is `noise::mean_difference`; squared error is relative too, |x − truth|² ÷ (truth² + a hundredth of its mean);
+//! FLIP is the mean of what people see (Andersson et al. 2020), with the scene's exposure and tone curve.
+
+use std::{error::Error, path::PathBuf};
+
+use clap::Parser;
+use glam::Vec3;
+use nv_flip::{DEFAULT_PIXELS_PER_DEGREE, FlipImageRgb8, FlipPool, flip};
+use raysieve::{
+    noise::mean_difference,
+    output::{Look, write_png},
+    picture::Picture,
+    renderer::{BackendChoice, Renderer, Settings},
+    scene::Scene,
+    tone,
+};
+
+/// Compares previews with the pictures that they are of.
+#[derive(Parser)]
+struct Arguments {
+    /// Scenes to render
+    #[arg(default_values = ["scenes/cornell.ron", "scenes/spheres.ron", "scenes/mesh.ron", "scenes/rough_glass.ron"])]
+    scenes: Vec<PathBuf>,
+    /// Where
+    #[arg(long, default_value = "auto")]
+    backend: BackendChoice,
+    /// Of the picture, pixels
+    #[arg(long, default_value = "1920x1080")]
+    size: String,
+    /// Samples a pixel
+    #[arg(long, value_delimiter = ',', default_values_t = [2, 4, 16, 64, 256])]
+    spp: Vec<u32>,
+    /// Samples a pixel of the reference
+    #[arg(long, default_value_t = 16_384)]
+    reference: u32,
+    /// Times that the stage is timed
+    #[arg(long, default_value_t = 21)]
+    rounds: usize,
+    /// A folder for the pictures and their previews, as PNG
+    #[arg(long)]
+    keep: Option<PathBuf>,
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments = Arguments::parse();
+    let (width, height) = arguments
+        .size
+        .split_once('x')
+        .ok_or("a size is WIDTHxHEIGHT")?;
+    let size = (width.parse()?, height.parse()?);
+    let settings = Settings {
+        backend: arguments.backend.clone(),
+        ..Settings::default()
+    };
+    println!(
+        "| scene | samples | error % | preview | squared | preview | FLIP | preview | denoise ms | least to most |"
+    );
+    println!("|---|---|---|---|---|---|---|---|---|---|");
+    for path in &arguments.scenes {
+        let mut scene = Scene::load(path)?;
+        scene.set_size(size);
+        let name = path.file_stem().unwrap_or_default().display().to_string();
+        let truth = render(&mut scene, arguments.reference, 1, &settings)?.picture()?;
+        for &spp in &arguments.spp {
+            let mut renderer = render(&mut scene, spp, 2, &settings)?;
+            let picture = renderer.picture()?;
+            let mut times = Vec::new();
+            let mut preview = picture.clone();
+            for _ in 0..arguments.rounds.max(1) {
+                let made = renderer.preview()?.ok_or("a preview takes two samples")?;
+                times.push(made.milliseconds);
+                preview = made.picture;
+            }
+            times.sort_by(f64::total_cmp);
+            let pair = |measure: &dyn Fn(&Picture) -> f64| (measure(&picture), measure(&preview));
+            let error = pair(&|one| 100.0 * mean_difference(one, &truth));
+            let squared = pair(&|one| squared_error(one, &truth));
+            let seen = pair(&|one| seen_error(one, &truth, &scene));
+            println!(
+                "| {name} | {spp} | {:.2} | {:.2} | {:.5} | {:.5} | {:.4} | {:.4} | {:.3} | {:.3} to {:.3} |",
+                error.0,
+                error.1,
+                squared.0,
+                squared.1,
+                seen.0,
+                seen.1,
+                times[times.len() / 2],
+                times[0],
+                times[times.len() - 1],
+            );
+            if let Some(folder) = &arguments.keep {
+                let look = Look {
+                    exposure_stops: scene.exposure_stops,
+                    tone: scene.tone,
+                    ..Look::default()
+                };
+                let stats = renderer.stats();
+                let file = |what: &str| folder.join(format!("{name}-{spp}-{what}.png"));
+                write_png(&file("picture"), &picture, &stats, look)?;
+                write_png(&file("preview"), &preview, &stats, look)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn render(
+    scene: &mut Scene,
+    spp: u32,
+    seed: u32,
+    settings: &Settings,
+) -> Result<Renderer, raysieve::Error> {
+    (scene.spp, scene.seed) = (spp, seed);
+    scene.check_settings()?;
+    let mut renderer = Renderer::new(scene, settings)?;
+    renderer.keep_for_previews();
+    while renderer.advance()? {}
+    Ok(renderer)
+}
+
+fn squared_error(picture: &Picture, truth: &Picture) -> f64 {
+    let square = |light: Vec3| f64::from(light.length_squared());
+    let count = truth.pixels.len() as f64;
+    let mean = truth.pixels.iter().copied().map(square).sum::<f64>() / count;
+    let pixels = picture.pixels.iter().zip(&truth.pixels);
+    let relative = pixels.map(|(&one, &truth)| square(one - truth) / (square(truth) + 0.01 * mean));
+    relative.sum::<f64>() / count
+}
+
+fn seen_error(picture: &Picture, truth: &Picture, scene: &Scene) -> f64 {
+    let image = |picture: &Picture| {
+        let rgba = tone::to_srgb8(picture, scene.exposure_stops, scene.tone);
+        let pixels = rgba.chunks_exact(4);
+        let rgb: Vec<u8> = pixels
+            .flat_map(|pixel| [pixel[0], pixel[1], pixel[2]])
+            .collect();
+        FlipImageRgb8::with_data(picture.width, picture.height, &rgb)
+    };
+    let map = flip(image(truth), image(picture), DEFAULT_PIXELS_PER_DEGREE);
+    f64::from(FlipPool::from_image(&map).mean())
+}

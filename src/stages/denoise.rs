@@ -1,0 +1,291 @@
+//! denoise: the film as a picture whose noise is smoothed, a preview, on request.
+//!
+//! Reads: the film's sums, those of an earlier time, how many (pixel, sample) pairs either holds. Writes: a picture.
+//! How: `confidence`. The picture and its noise become integers, those summed-area tables, and each pixel finds in them
+//! the windows that it is the mean of. It depends on the two films alone: the bits are the same on every backend.
+
+mod earlier;
+
+use std::{
+    sync::{Arc, atomic::Ordering::Relaxed},
+    time::{Duration, Instant},
+};
+
+use compaction::{
+    cuda::{Compiler, In, InOut, Kernel, Launch, Source, Timeline, uninitialised},
+    cudarc::driver::{CudaContext, CudaSlice, CudaStream, CudaView},
+    summed_area::{self, SummedArea, Workspace},
+};
+use glam::Vec3;
+use rayon::prelude::*;
+
+pub(crate) use self::earlier::Earlier;
+use super::Shown;
+use crate::{
+    Error,
+    camera::Camera,
+    confidence::{
+        self, NOISE_TABLE, TABLES, Tables, noise_of, smoothed, tabled_light, tabled_noise,
+    },
+    film::{mean, samples_of},
+    kernels::{BLOCK_THREADS, stage, with},
+    picture::Picture,
+    wave::{CpuWave, Wave},
+};
+
+/// A picture with less noise than the film has, and what it cost.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Preview {
+    /// It is not what was rendered.
+    pub picture: Picture,
+    /// Time that the stage took where it ran.
+    pub milliseconds: f64,
+}
+
+/// Keeps the film, which holds the first `done` pairs, for a later [`denoise`].
+pub fn remember(wave: &mut Wave, done: u64) -> Result<(), Error> {
+    match wave {
+        Wave::Cpu(cpu) => {
+            let sums = cpu.film.sums.par_iter().map(|sum| sum.load(Relaxed));
+            cpu.earlier.keep(done, sums.collect());
+            Ok(())
+        }
+        Wave::Cuda(cuda) => {
+            let mut denoiser = match cuda.denoiser.take() {
+                Some(denoiser) => denoiser,
+                None => cuda.new_denoiser()?,
+            };
+            let kept = denoiser.remember(&cuda.stream, cuda.sums.as_view(), done);
+            cuda.denoiser = Some(denoiser);
+            kept
+        }
+    }
+}
+
+/// Runs the stage over a film that holds the first `done` pairs, into the memory of a preview that is not needed any more.
+/// `false` as long as no earlier film tells its noise.
+pub fn denoise(wave: &mut Wave, done: u64, preview: &mut Preview) -> Result<bool, Error> {
+    match wave {
+        Wave::Cpu(cpu) => on_cpu(cpu, done, preview),
+        Wave::Cuda(cuda) => {
+            let patience = cuda.patience();
+            let Some(denoiser) = &mut cuda.denoiser else {
+                return Ok(false);
+            };
+            let (sums, stream) = (cuda.sums.as_view(), (&cuda.stream, patience));
+            denoiser.denoise(stream, &cuda.camera, sums, done, preview)
+        }
+    }
+}
+
+fn on_cpu(wave: &CpuWave, done: u64, preview: &mut Preview) -> Result<bool, Error> {
+    let Some((first_done, first_sums)) = wave.earlier.before(done) else {
+        return Ok(false);
+    };
+    let begun = Instant::now();
+    let (width, height) = (wave.camera.width as u32, wave.camera.height as u32);
+    let pixel_count = width * height;
+    let item = |pixel: u32| {
+        let samples = samples_of(pixel, pixel_count, done);
+        let first_samples = samples_of(pixel, pixel_count, first_done);
+        let means = [0, 1, 2].map(|channel| {
+            let place = 3 * pixel as usize + channel;
+            let (sum, first) = (wave.film.sums[place].load(Relaxed), first_sums[place]);
+            let rest = mean(sum.wrapping_sub(first), samples.wrapping_sub(first_samples));
+            [mean(sum, samples), mean(first, first_samples), rest]
+        });
+        let of = |part: usize| Vec3::from(means.map(|means| means[part]));
+        let noise = noise_of(of(1), of(2), first_samples, samples);
+        (of(0), noise)
+    };
+    let (lights, noises): (Vec<Vec3>, Vec<f32>) =
+        (0..pixel_count).into_par_iter().map(item).unzip();
+    let mut items = vec![0; TABLES as usize * lights.len()];
+    let tables = items.par_chunks_mut(lights.len()).enumerate();
+    tables.for_each(|(table, items)| match table as u32 {
+        NOISE_TABLE => {
+            let noises = items.iter_mut().zip(&noises);
+            noises.for_each(|(item, &noise)| *item = tabled_noise(noise));
+        }
+        channel => {
+            let lights = items.iter_mut().zip(&lights);
+            lights.for_each(|(item, light)| *item = tabled_light(light[channel as usize]));
+        }
+    });
+    let mut sums = vec![0; items.len()];
+    let rows = TABLES as usize * height as usize;
+    summed_area::cpu::table(&items, (width as usize, rows), &mut sums)?;
+    let tables = Tables {
+        width,
+        height,
+        lights: bytemuck::cast_slice(&lights),
+        sums: &sums,
+    };
+    let pixel = |pixel: u32| smoothed(&tables, pixel % width, pixel / width);
+    let picture = &mut preview.picture;
+    (picture.width, picture.height) = (width, height);
+    (0..pixel_count)
+        .into_par_iter()
+        .map(pixel)
+        .collect_into_vec(&mut picture.pixels);
+    preview.milliseconds = begun.elapsed().as_secs_f64() * 1e3;
+    Ok(true)
+}
+
+/// What the kernel of the tables' items takes.
+type ItemsArguments = (u32, u64, u64, In<u64>, In<u64>, InOut<f32>, InOut<u64>);
+/// What the kernel of the picture takes.
+type Arguments = (u32, u32, In<f32>, In<u64>, InOut<f32>);
+
+/// The kernels' file.
+pub(super) fn source() -> Source {
+    let path = "kernels/denoise.cu";
+    let text = include_str!("../../kernels/denoise.cu");
+    let constants = [
+        ("WINDOWS", confidence::WINDOWS),
+        ("NOISE_RADIUS", confidence::NOISE_RADIUS),
+        ("FEW_PIXELS", confidence::FEW_PIXELS),
+        ("RED_TABLE", confidence::RED_TABLE),
+        ("GREEN_TABLE", confidence::GREEN_TABLE),
+        ("BLUE_TABLE", confidence::BLUE_TABLE),
+        ("NOISE_TABLE", NOISE_TABLE),
+    ];
+    let numbers = [
+        ("TOLERANCE", confidence::TOLERANCE),
+        ("SPECK_TOLERANCE", confidence::SPECK_TOLERANCE),
+        ("LEAST_NOISE", confidence::LEAST_NOISE),
+        ("MOST_TABLED", confidence::MOST_TABLED),
+        ("MOST_NOISE", confidence::MOST_NOISE),
+        ("NOISE_SCALE", confidence::NOISE_SCALE),
+    ];
+    let source =
+        stage::<Arguments>(path, text, "denoise").kernel::<ItemsArguments>("denoise_items");
+    with(source, &constants, &numbers)
+}
+
+/// The stage on a GPU: its kernels, the films that it remembers, and its memory.
+pub struct Denoiser {
+    items: Kernel<ItemsArguments>,
+    denoise: Kernel<Arguments>,
+    summed_area: SummedArea<u64>,
+    earlier: Earlier<CudaSlice<u64>>,
+    room: Option<Room>,
+    timeline: Timeline,
+}
+
+/// What the stage needs of memory for pictures of one size.
+struct Room {
+    size: (u32, u32),
+    lights: CudaSlice<f32>,
+    items: CudaSlice<u64>,
+    sums: CudaSlice<u64>,
+    workspace: Workspace<u64>,
+    shown: Option<Shown>,
+}
+
+impl Room {
+    fn new(stream: &Arc<CudaStream>, size: (u32, u32)) -> Result<Room, Error> {
+        let (width, height) = size;
+        let pixels = width as usize * height as usize;
+        let items = TABLES as usize * pixels;
+        Ok(Room {
+            size,
+            lights: uninitialised(stream, 3 * pixels)?,
+            items: uninitialised(stream, items)?,
+            sums: uninitialised(stream, items)?,
+            workspace: Workspace::with_capacity(stream, (width, TABLES * height))?,
+            shown: None,
+        })
+    }
+}
+
+impl Denoiser {
+    /// Loads its kernels, compiled on this machine or shipped with the program.
+    pub(crate) fn new(compiler: &Compiler, context: &Arc<CudaContext>) -> Result<Denoiser, Error> {
+        let module = compiler.load(context, &source())?;
+        Ok(Denoiser {
+            items: module.kernel("denoise_items")?,
+            denoise: module.kernel("denoise")?,
+            summed_area: SummedArea::new(compiler, context, summed_area::Strategy::default())?,
+            earlier: Earlier::default(),
+            room: None,
+            timeline: Timeline::new(context, 2)?,
+        })
+    }
+
+    /// Keeps these sums, of the first `done` pairs.
+    pub(crate) fn remember(
+        &mut self,
+        stream: &Arc<CudaStream>,
+        sums: CudaView<'_, u64>,
+        done: u64,
+    ) -> Result<(), Error> {
+        let mut kept = uninitialised(stream, sums.len())?;
+        stream
+            .memcpy_dtod(&sums, &mut kept)
+            .map_err(compaction::Error::driver("keep a film"))?;
+        self.earlier.keep(done, kept);
+        Ok(())
+    }
+
+    /// Forgets all films.
+    pub(crate) fn forget(&mut self) {
+        self.earlier.forget();
+    }
+
+    /// Runs the stage over the sums of a film that is looked at through this camera. Waits for so long at most for what the
+    /// stream has to do.
+    pub(crate) fn denoise(
+        &mut self,
+        (stream, patience): (&Arc<CudaStream>, Duration),
+        camera: &Camera,
+        sums: CudaView<'_, u64>,
+        done: u64,
+        preview: &mut Preview,
+    ) -> Result<bool, Error> {
+        let Some((first_done, first_sums)) = self.earlier.before(done) else {
+            return Ok(false);
+        };
+        let size @ (width, height) = (camera.width as u32, camera.height as u32);
+        let room = match self.room.take().filter(|room| room.size == size) {
+            Some(room) => room,
+            None => Room::new(stream, size)?,
+        };
+        // Kept, too, where nothing comes: what is dropped is waited for.
+        let room = self.room.insert(room);
+        self.timeline.restart();
+        self.timeline.mark(stream)?;
+        let over_pixels = Launch::covering(width * height, BLOCK_THREADS);
+        let (items, lights) = (room.items.as_view_mut(), room.lights.as_view_mut());
+        let first_sums = first_sums.as_view();
+        let pixel_count = width * height;
+        let arguments = (
+            pixel_count,
+            done,
+            first_done,
+            sums,
+            first_sums,
+            lights,
+            items,
+        );
+        self.items.launch(stream, over_pixels, arguments)?;
+        self.summed_area.table(
+            stream,
+            &room.items.as_view(),
+            (width, TABLES * height),
+            &mut room.sums.as_view_mut(),
+            &mut room.workspace,
+        )?;
+        let (lights, tables) = (room.lights.as_view(), room.sums.as_view());
+        let (denoise, timeline) = (&self.denoise, &mut self.timeline);
+        let (shown, picture) = (&mut room.shown, &mut preview.picture);
+        Shown::deliver(shown, (stream, patience), size, picture, |channels| {
+            let arguments = (width, height, lights, tables, channels);
+            denoise.launch(stream, over_pixels, arguments)?;
+            timeline.mark(stream)
+        })?;
+        let times = self.timeline.milliseconds()?;
+        preview.milliseconds = times.into_iter().map(f64::from).sum();
+        Ok(true)
+    }
+}

@@ -1,0 +1,90 @@
+//! `--denoise`: a preview is marked as one wherever it is, and the light is kept as it is.
+
+use std::{fs, path::Path};
+
+use libtest_mimic::Trial;
+
+use crate::{
+    add_tests, assert_done, assert_refused,
+    files::{linear, statistics},
+    folder, run, scene, small_render, stderr, stdout,
+};
+
+pub(crate) fn add(trials: &mut Vec<Trial>) {
+    add_tests!(
+        trials,
+        a_preview_says_that_it_is_one,
+        an_exr_has_the_light_as_it_is,
+        what_has_no_preview_says_so,
+    );
+}
+
+/// Whether a PNG says of itself that it is a preview.
+fn is_marked(path: &Path) -> bool {
+    let decoder = png::Decoder::new(std::io::BufReader::new(fs::File::open(path).unwrap()));
+    let reader = decoder.read_info().unwrap();
+    let mut texts = reader.info().utf8_text.iter();
+    texts.any(|text| text.keyword == "preview" && text.get_text().unwrap() == "denoised")
+}
+
+fn a_preview_says_that_it_is_one() {
+    let folder = folder();
+    let at = |name: &str| folder.path().join(name);
+    let plain = small_render(folder.path(), &["-o", "plain.png", "--stats", "plain.json"]);
+    let more = ["-o", "a.png", "--denoise", "--stats", "a.json"];
+    let shown = small_render(folder.path(), &more);
+    assert_done(&plain);
+    assert_done(&shown);
+    assert!(!is_marked(&at("plain.png")) && is_marked(&at("a.png")));
+    assert!(stderr(&shown).contains("a.png shows a denoised preview, not what was rendered"));
+    assert!(stdout(&shown).contains("\ndenoise  ") && !stdout(&plain).contains("\ndenoise  "));
+    let (plain, shown) = (statistics(&at("plain.json")), statistics(&at("a.json")));
+    assert!(shown["denoise_ms"].as_f64().unwrap() > 0.0);
+    assert!(plain.get("denoise_ms").is_none());
+    assert_eq!(plain["film_hash"], shown["film_hash"]);
+    assert_ne!(
+        fs::read(at("plain.png")).unwrap(),
+        fs::read(at("a.png")).unwrap()
+    );
+}
+
+fn an_exr_has_the_light_as_it_is() {
+    let folder = folder();
+    let refused = small_render(folder.path(), &["-o", "a.exr", "--denoise"]);
+    assert_refused(&refused, 2, &["--denoise", "a.exr", "--layers denoised"]);
+    assert_done(&small_render(folder.path(), &["-o", "plain.exr"]));
+    let layers = ["-o", "a.exr", "--layers", "samples,denoised"];
+    let beside = small_render(folder.path(), &layers);
+    assert_done(&beside);
+    assert!(stderr(&beside).contains("a.exr has a denoised preview beside the picture"));
+    let at = |name: &str| folder.path().join(name);
+    assert_eq!(linear(&at("a.exr")), linear(&at("plain.exr")));
+    let image = exr::prelude::read_first_flat_layer_from_file(at("a.exr")).unwrap();
+    let channel = |name: &str| {
+        let channels = image.layer_data.channel_data.list.iter();
+        let channel = channels.clone().find(|channel| channel.name.eq(name));
+        let values = channel.expect(name).sample_data.values_as_f32();
+        values.collect::<Vec<f32>>()
+    };
+    assert_ne!(channel("denoised.R"), channel("R"));
+    assert_eq!(channel("denoised.B").len(), 48 * 32);
+}
+
+fn what_has_no_preview_says_so() {
+    let folder = folder();
+    let at = |name: &str| folder.path().join(name);
+    let path = scene("spheres.ron");
+    let path = path.to_str().unwrap();
+    let once = [path, "--backend", "cpu", "--size", "48x32", "--spp", "1"];
+    let render = |more: &[&str]| run(folder.path(), once.iter().chain(more));
+    assert_done(&render(&["-o", "plain.png"]));
+    let one = render(&["-o", "a.png", "--denoise", "--stats", "a.json"]);
+    assert_done(&one);
+    assert!(stderr(&one).contains("a.png is without a denoised preview"));
+    assert!(!is_marked(&at("a.png")));
+    assert!(statistics(&at("a.json")).get("denoise_ms").is_none());
+    assert_eq!(
+        fs::read(at("plain.png")).unwrap(),
+        fs::read(at("a.png")).unwrap()
+    );
+}
