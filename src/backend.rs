@@ -330,7 +330,7 @@ impl Backend {
 
     /// Keeps the film, with the first `done` pairs on it, to tell by it the noise of later ones.
     pub(crate) fn remember(&mut self, done: u64) -> Result<(), Error> {
-        match &mut self.engine {
+        match &mut *self.engine {
             Engine::Waves(waves) => waves
                 .pool
                 .install(|| remember(&mut lock(&waves.waves[0]), done)),
@@ -340,7 +340,7 @@ impl Backend {
 
     /// The film, with the first `done` pairs on it, as a picture with less noise, if that is known.
     pub(crate) fn denoise(&mut self, done: u64, preview: &mut Preview) -> Result<bool, Error> {
-        match &mut self.engine {
+        match &mut *self.engine {
             Engine::Waves(waves) => waves
                 .pool
                 .install(|| denoise(&mut lock(&waves.waves[0]), done, preview)),
