@@ -347,6 +347,13 @@ impl Session {
         self.remember_step(Gesture::View, before);
     }
 
+    /// Before the camera is changed by no movement: a step of its own, however soon it comes.
+    fn remember_apart(&mut self) {
+        self.gesture = None;
+        self.remember();
+        self.gesture = None;
+    }
+
     fn remember_step(&mut self, gesture: Gesture, before: Step) {
         let now = Instant::now();
         let goes_on = |(last, at): (Gesture, Instant)| last == gesture && now - at < GESTURE;

@@ -37,7 +37,7 @@ impl Session {
                 None
             }
             News::Focus(point) => {
-                self.remember();
+                self.remember_apart();
                 let focused = self.orbit.focus_on(point);
                 self.render_view();
                 focused.map(|metres| format!("focus at {metres:.3} m"))
