@@ -12,7 +12,7 @@ use std::{
 
 use raysieve::{
     Error,
-    live::Standing,
+    live::{Fallen, Standing},
     output::write_json,
     part::{Packing, Part},
     renderer::{Gpu, Renderer},
@@ -147,6 +147,22 @@ impl Drop for Again {
             ));
         }
     }
+}
+
+/// The same as [`go_on`] for a render that people looked at, on a page where there is a seat: its error, where it returns.
+pub(crate) fn go_on_shown(fallen: Fallen, seat: Option<Seat>) -> Error {
+    let Fallen {
+        mut renderer,
+        error,
+        standing,
+    } = fallen;
+    let legacy = Legacy {
+        film_folder: Some(env::temp_dir()),
+        standing: Some(standing),
+        seat,
+    };
+    go_on(&mut renderer, legacy);
+    error
 }
 
 /// After all GPUs have fallen: starts the program again with those that are left. Returns only where that cannot be, which

@@ -1,7 +1,7 @@
 //! A render without a window: progress, Ctrl-C, the files and the table at the end.
 
 use std::{
-    env, fmt,
+    fmt,
     path::Path,
     sync::{
         Arc,
@@ -19,7 +19,7 @@ use raysieve::{
     Error,
     checkpoint::Checkpoint,
     layers::{Layer, Layers},
-    live::{Fallen, Standing, ViewOptions},
+    live::{Standing, ViewOptions},
     output::{self, PictureFormat},
     part::Part,
     renderer::Renderer,
@@ -179,20 +179,11 @@ pub(crate) fn serve(
     let (mut renderer, scene) = match server.run(renderer, scene, options, standing)? {
         Outcome::Stopped(renderer, scene) => (*renderer, scene),
         Outcome::Fallen(fallen) => {
-            let Fallen {
-                mut renderer,
-                error,
-                standing,
-            } = *fallen;
-            if !signals.came().load(Ordering::Relaxed) {
-                let legacy = Legacy {
-                    film_folder: Some(env::temp_dir()),
-                    standing: Some(standing),
-                    seat: Some(seat),
-                };
-                again::go_on(&mut renderer, legacy);
-            }
-            return Err(error);
+            return Err(if signals.came().load(Ordering::Relaxed) {
+                fallen.error
+            } else {
+                again::go_on_shown(*fallen, Some(seat))
+            });
         }
     };
     if !writes_picture {

@@ -13,7 +13,6 @@ mod table;
 mod verify;
 
 use std::{
-    env,
     io::{self, Write},
     path::Path,
     process::ExitCode,
@@ -21,14 +20,12 @@ use std::{
     time::Duration,
 };
 
-use again::{Again, Legacy};
+use again::Again;
 use cli::{Arguments, Command};
 use raysieve::{
     Error,
     checkpoint::{Beginning, Checkpoint},
-    devices,
-    live::Fallen,
-    output,
+    devices, output,
     renderer::Renderer,
     serve::Server,
     window::{self, Outcome},
@@ -128,20 +125,7 @@ fn render(arguments: &Arguments, scene: &Path) -> Result<Ending, Error> {
         Outcome::Closed { mut renderer } => {
             headless::report(&mut renderer, &outputs).map(|_| Ending::Done)
         }
-        Outcome::Fallen(fallen) => {
-            let Fallen {
-                mut renderer,
-                error,
-                standing,
-            } = *fallen;
-            let legacy = Legacy {
-                film_folder: Some(env::temp_dir()),
-                standing: Some(standing),
-                seat: None,
-            };
-            again::go_on(&mut renderer, legacy);
-            Err(error)
-        }
+        Outcome::Fallen(fallen) => Err(again::go_on_shown(*fallen, None)),
         Outcome::NoWindow { renderer, reason } => {
             note(&format!(
                 "no window: {reason}; rendering into {}",

@@ -217,11 +217,7 @@ fn when_all_gpus_fail_the_checkpoint_has_what_was_safe() {
         "{samples}"
     );
 
-    let verified = raysieve(folder.path())
-        .args(["verify", "c.exr", "--backend", "cpu"])
-        .output()
-        .expect("the program starts");
-    assert_done(&verified);
+    assert_verified(folder.path(), "c.exr");
 }
 
 /// A driver as 580, which takes all GPUs of a process with one that fails.
@@ -286,8 +282,12 @@ fn gpus_that_fall_together_are_outlived() {
         // Nothing stays that a start left to the next.
         assert_eq!(names(folder.path()), ["a.exr", "a.json"]);
     }
-    let verified = raysieve(folder.path())
-        .args(["verify", "a.exr", "--backend", "cpu"])
+    assert_verified(folder.path(), "a.exr");
+}
+
+fn assert_verified(folder: &Path, picture: &str) {
+    let verified = raysieve(folder)
+        .args(["verify", picture, "--backend", "cpu"])
         .output()
         .expect("the program starts");
     assert_done(&verified);
@@ -344,11 +344,7 @@ fn gpus_that_fall_one_after_the_other_come_to_an_end() {
         "{said}"
     );
     assert_eq!(names(folder.path()), ["a.json", "c.exr"]);
-    let verified = raysieve(folder.path())
-        .args(["verify", "c.exr", "--backend", "cpu"])
-        .output()
-        .expect("the program starts");
-    assert_done(&verified);
+    assert_verified(folder.path(), "c.exr");
 }
 
 fn a_signal_ends_gpus_that_began_again() {
