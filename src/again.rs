@@ -51,10 +51,32 @@ pub(crate) struct Again {
 /// What is to be left besides the GPUs.
 #[derive(Default)]
 pub(crate) struct Legacy {
-    /// Where the film is to be kept, if no checkpoint has it.
-    pub(crate) film_folder: Option<PathBuf>,
+    pub(crate) film: Film,
     pub(crate) standing: Option<Standing>,
     pub(crate) seat: Option<Seat>,
+}
+
+/// Where the next start finds what was rendered.
+#[derive(Default)]
+pub(crate) enum Film {
+    /// It begins anew.
+    #[default]
+    Nowhere,
+    InCheckpoint,
+    /// In a file in this folder.
+    In(PathBuf),
+}
+
+/// Makes the renderer, on the GPUs that an earlier start has left, if there was one: whatever else it left comes with it.
+pub(crate) fn renderer(
+    again: Option<Again>,
+    make: impl FnOnce(&[Gpu]) -> Result<Renderer, Error>,
+) -> Result<(Renderer, Option<Again>), Error> {
+    let left = again.as_ref().map_or(&[][..], |again| &again.state.gpus);
+    match (make(left), again) {
+        (Err(Error::Gpu { gpu, problem }), Some(again)) => Err(again.without(&gpu, &problem)),
+        (renderer, again) => Ok((renderer?, again)),
+    }
 }
 
 impl Again {
@@ -87,18 +109,13 @@ impl Again {
         Ok(Some(Again { file, state, film }))
     }
 
-    /// Those that have failed among them.
-    pub(crate) fn gpus(&self) -> &[Gpu] {
-        &self.state.gpus
-    }
-
     /// Where a page was.
     pub(crate) fn seat(&self) -> Option<&Seat> {
         self.state.seat.as_ref()
     }
 
     /// Leaves out one more, which has failed before it rendered anything. Returns only where that cannot be.
-    pub(crate) fn without(mut self, gpu: &str, problem: &str) -> Error {
+    fn without(mut self, gpu: &str, problem: &str) -> Error {
         let failed = self.state.gpus.iter_mut().find(|known| known.name == gpu);
         if let Some(failed) = failed {
             failed.failure = Some(problem.to_owned());
@@ -157,7 +174,7 @@ pub(crate) fn go_on_shown(fallen: Fallen, seat: Option<Seat>) -> Error {
         standing,
     } = fallen;
     let legacy = Legacy {
-        film_folder: Some(env::temp_dir()),
+        film: Film::In(env::temp_dir()),
         standing: Some(standing),
         seat,
     };
@@ -181,15 +198,16 @@ pub(crate) fn go_on(renderer: &mut Renderer, legacy: Legacy) {
     if left(&state.gpus).next().is_none() {
         return;
     }
-    let after = match renderer.samples_done() {
-        done if done.is_empty() => String::new(),
-        done => format!(", after samples {done}"),
+    let after = match (&legacy.film, renderer.samples_done()) {
+        (Film::Nowhere, _) => String::new(),
+        (_, done) if done.is_empty() => String::new(),
+        (_, done) => format!(", after samples {done}"),
     };
     let line = told(&name, failure.as_deref().unwrap_or_default(), &after);
     if let Some(standing) = &mut state.standing {
         standing.say(line.clone());
     }
-    if let Some(folder) = &legacy.film_folder
+    if let Film::In(folder) = &legacy.film
         && !after.is_empty()
     {
         match write_film(renderer, folder) {

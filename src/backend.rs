@@ -508,7 +508,7 @@ fn chosen(found: &[DeviceInfo], ordinals: &[usize], known: &[Gpu]) -> Vec<(usize
         let device = found.iter().find(|device| device.ordinal == ordinal);
         let (name, uuid) = device.map_or(("", ""), |device| (&device.name, &device.uuid));
         let gpu = Gpu {
-            name: format!("{name} (cuda:{ordinal})"),
+            name: Gpu::name(name, ordinal),
             uuid: uuid.to_owned(),
             failure: None,
         };

@@ -6,10 +6,7 @@ mod plot;
 mod results;
 mod tables;
 
-use std::{
-    path::{Path, PathBuf},
-    sync::atomic::Ordering,
-};
+use std::path::{Path, PathBuf};
 
 use raysieve::{Error, output};
 use results::{Results, SceneResults};
@@ -33,27 +30,24 @@ pub(crate) fn bench(arguments: &Bench) -> Result<Ending, Error> {
         Some(path) => Some((path, Results::read(path)?)),
         None => None,
     };
-    let (results, interrupted) = match &arguments.from {
+    let (results, ended) = match &arguments.from {
         Some(path) => {
             let results = Results::read(path)?;
             for scene in &results.scenes {
                 say(&tables::of(scene))?;
             }
-            (results, false)
+            (results, Ok(Ending::Done))
         }
         None => measure(
             arguments,
             old.as_ref().map(|(path, old)| (path.as_path(), old)),
-        )?,
+        ),
     };
-    let ending = if interrupted {
+    if matches!(ended, Ok(Ending::Interrupted)) {
         note(&format!("raysieve: interrupted; {}", results.extent()));
-        Ending::Interrupted
-    } else {
-        Ending::Done
-    };
+    }
     if results.scenes.is_empty() {
-        return Ok(ending);
+        return ended;
     }
     say(&tables::summary(&results))?;
     if let Some(path) = &arguments.json {
@@ -62,6 +56,7 @@ pub(crate) fn bench(arguments: &Bench) -> Result<Ending, Error> {
     if let Some(path) = &arguments.plot {
         plot::write(path, &results)?;
     }
+    let ending = ended?;
     if let Some((path, old)) = old {
         let comparison = compare::compare(&results, &old, path)?;
         say(&comparison.table(path))?;
@@ -70,29 +65,37 @@ pub(crate) fn bench(arguments: &Bench) -> Result<Ending, Error> {
     Ok(ending)
 }
 
-/// Each scene is printed when it is done. One that cannot be compared with `old` is refused before it is measured. With
-/// what was measured, whether a signal cut it short.
-fn measure(arguments: &Bench, old: Option<(&Path, &Results)>) -> Result<(Results, bool), Error> {
-    let signals = Signals::watch()?;
-    let interrupted = signals.came();
-    let scenes = scenes(arguments)?;
+/// Each scene is printed when it is done. One that cannot be compared with `old` is refused before it is measured. What was
+/// measured, also before an error, and how it ended.
+fn measure(arguments: &Bench, old: Option<(&Path, &Results)>) -> (Results, Result<Ending, Error>) {
     let mut results = Results::new();
+    let ended = measure_into(&mut results, arguments, old);
+    (results, ended)
+}
+
+fn measure_into(
+    results: &mut Results,
+    arguments: &Bench,
+    old: Option<(&Path, &Results)>,
+) -> Result<Ending, Error> {
+    let signals = Signals::watch()?;
+    let scenes = scenes(arguments)?;
     let mut progress = measure::Progress::new(scenes.len());
     for path in &scenes {
         let refuse = |scene: &SceneResults| match old {
             Some((path, old)) => compare::comparable(scene, old, path).map(|_| ()),
             None => Ok(()),
         };
-        let scene = measure::scene(path, arguments, &mut progress, refuse, interrupted)?;
+        let scene = measure::scene(path, arguments, &mut progress, refuse, signals.came())?;
         if let Some(scene) = scene {
             progress.suspend(|| say(&tables::of(&scene)))?;
             results.scenes.push(scene);
         }
-        if interrupted.load(Ordering::Relaxed) {
-            break;
+        if signals.have_come() {
+            return Ok(Ending::Interrupted);
         }
     }
-    Ok((results, interrupted.load(Ordering::Relaxed)))
+    Ok(Ending::Done)
 }
 
 fn scenes(arguments: &Bench) -> Result<Vec<PathBuf>, Error> {

@@ -790,12 +790,8 @@ impl Merge {
 }
 
 impl Machine {
-    /// The scene on its backend.
-    pub(crate) fn renderer(&self, scene: &Scene) -> Result<Renderer, Error> {
-        self.renderer_on(scene, &[])
-    }
-
-    fn renderer_on(&self, scene: &Scene, gpus: &[Gpu]) -> Result<Renderer, Error> {
+    /// The scene on its backend; on those of these GPUs that have not failed, if an earlier start has left any.
+    pub(crate) fn renderer_on(&self, scene: &Scene, gpus: &[Gpu]) -> Result<Renderer, Error> {
         let (strategy, partition) = (self.compaction, self.order_hits);
         self.device.renderer(scene, strategy, partition, gpus)
     }

@@ -118,6 +118,14 @@ impl Error {
         }
     }
 
+    /// All of it in one line, whatever letters the names in it have. Only what a compiler says of a kernel has several.
+    pub fn line(&self) -> String {
+        match self {
+            Error::Gpu { .. } | Error::Compaction(_) => self.to_string(),
+            error => escaped(&error.to_string()),
+        }
+    }
+
     /// Whether a GPU has not done in time what it was given.
     pub(crate) fn is_hang(&self) -> bool {
         matches!(self, Error::Compaction(compaction::Error::Hangs { .. }))
@@ -143,4 +151,17 @@ impl Error {
             | Error::Compaction(_) => 1,
         }
     }
+}
+
+/// A text on one line, whatever characters it holds.
+pub(crate) fn escaped(text: &str) -> String {
+    text.chars()
+        .flat_map(|c| {
+            if c.is_control() {
+                c.escape_debug().collect()
+            } else {
+                vec![c]
+            }
+        })
+        .collect()
 }

@@ -10,8 +10,6 @@ mod scripts;
 mod slurm;
 mod status;
 
-use std::{fs::OpenOptions, io::Write};
-
 use rayon::prelude::*;
 use raysieve::{Error, output, part::Part};
 
@@ -22,33 +20,42 @@ use self::{
     status::Survey,
 };
 use crate::{
+    Ending,
     cli::{Engine, Farm},
     headless::telling,
     note, say,
+    signals::Signals,
 };
 
 /// Submits the render, or what is missing of it; or follows it, or prints what would be submitted.
-pub(crate) fn farm(arguments: &Farm) -> Result<(), Error> {
+pub(crate) fn farm(arguments: &Farm) -> Result<Ending, Error> {
     let folder = Folder::beside(&arguments.output);
     let plan = plan(arguments, &folder)?;
     if arguments.status {
-        return status::follow(&plan, &folder);
+        return status::follow(&plan, &folder).map(|()| Ending::Done);
     }
     let scripts = scripts(&plan, &folder)?;
     if arguments.dry_run {
-        return print(&folder, &scripts);
+        return print(&folder, &scripts).map(|()| Ending::Done);
     }
     output::check_place(&folder.picture)?;
     if let Some(claim) = plan.finished(&folder.picture) {
-        return status::tell(&folder, &claim);
+        return status::tell(&folder, &claim).map(|()| Ending::Done);
     }
     match plan.engine {
         Engine::Kubernetes => {
             check_parts(&plan, &folder)?;
             folder.write(&plan, &scripts)?;
-            scripts.iter().try_for_each(|script| say(&script.text))
+            let mut texts = scripts.iter().map(|script| &script.text);
+            texts.try_for_each(|text| say(text)).map(|()| Ending::Done)
         }
         Engine::Slurm => {
+            let Some(_alone) = folder.lock()? else {
+                return Err(folder.refused(&format!(
+                    "is being submitted by another raysieve just now; follow it by {} --status",
+                    folder.command()
+                )));
+            };
             slurm::check_idle(&folder)?;
             let missing = check_parts(&plan, &folder)?;
             folder.write(&plan, &scripts)?;
@@ -61,6 +68,9 @@ pub(crate) fn farm(arguments: &Farm) -> Result<(), Error> {
 fn plan(arguments: &Farm, folder: &Folder) -> Result<Plan, Error> {
     let path = folder.path().display();
     match (&arguments.scene, folder.plan()?) {
+        (Some(_), None) if arguments.status => Err(Error::Usage(format!(
+            "there is no {path} to follow: nothing was submitted; leave out --status to do that"
+        ))),
         (Some(scene), stored) => {
             let plan = Plan::new(arguments, scene)?;
             match stored.and_then(|stored| plan.difference(&stored)) {
@@ -133,25 +143,18 @@ fn damaged(plan: &Plan, folder: &Folder) -> Vec<u32> {
     (0..plan.parts).into_par_iter().filter(is_damaged).collect()
 }
 
-fn submit(plan: &Plan, folder: &Folder, missing: &[u32]) -> Result<(), Error> {
-    let jobs = slurm::submit(plan, folder, missing)?;
+fn submit(plan: &Plan, folder: &Folder, missing: &[u32]) -> Result<Ending, Error> {
+    let Some(jobs) = slurm::submit(plan, folder, missing, &Signals::watch()?)? else {
+        note("raysieve: interrupted; what was submitted is withdrawn");
+        return Ok(Ending::Interrupted);
+    };
     let Jobs { parts, merges } = &jobs;
-    for &part in missing {
-        // What it said before is no longer the last word. A part without a log has said nothing.
-        let array = parts.iter().rev().find(|array| array.first <= part);
-        let log = OpenOptions::new()
-            .append(true)
-            .open(folder.log_of_part(part));
-        if let (Some(Array { job, first }), Ok(mut log)) = (array, log) {
-            let _ = writeln!(log, "submitted again, as job {job}_{}", part - first);
-        }
-    }
     if !parts.is_empty() {
         let (missing, all) = (missing.len(), plan.parts);
         say(&format!("{missing} of {all} parts: {}\n", words(parts)))?;
     }
     say(&format!("merge: {}\n", words(merges.iter().flatten())))?;
-    say(&format!("follow them: {} --status\n", folder.command()))
+    say(&format!("follow them: {} --status\n", folder.command())).map(|()| Ending::Done)
 }
 
 /// `job 12`, or `jobs 12, 13`.

@@ -31,7 +31,7 @@ use raysieve::{
 
 use crate::{
     Ending,
-    again::{self, Legacy},
+    again::{self, Film, Legacy},
     cli::Outputs,
     note,
     progress::Progress,
@@ -69,9 +69,13 @@ pub(crate) fn render(
             let is_kept = checkpoint
                 .as_mut()
                 .is_some_and(|keeper| keeper.rescue(&mut renderer, &progress));
-            if !signals.came().load(Ordering::Relaxed) {
+            if !signals.have_come() {
+                let film = match is_kept {
+                    true => Film::InCheckpoint,
+                    false => Film::In(output::folder_of(&outputs.picture).to_owned()),
+                };
                 let legacy = Legacy {
-                    film_folder: (!is_kept).then(|| output::folder_of(&outputs.picture).to_owned()),
+                    film,
                     ..Legacy::default()
                 };
                 again::go_on(&mut renderer, legacy);
@@ -179,7 +183,7 @@ pub(crate) fn serve(
     let (mut renderer, scene) = match server.run(renderer, scene, options, standing)? {
         Outcome::Stopped(renderer, scene) => (*renderer, scene),
         Outcome::Fallen(fallen) => {
-            return Err(if signals.came().load(Ordering::Relaxed) {
+            return Err(if signals.have_come() {
                 fallen.error
             } else {
                 again::go_on_shown(*fallen, Some(seat))

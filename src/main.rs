@@ -41,12 +41,13 @@ enum Ending {
 }
 
 fn main() -> ExitCode {
+    signals::outlive_file_limits();
     match cli::read()
         .and_then(|arguments| arguments.map_or(Ok(Ending::Done), |arguments| run(&arguments)))
     {
         Ok(ending) => ExitCode::from(ending as u8),
         Err(error) => {
-            note(&format!("raysieve: {error}"));
+            note(&format!("raysieve: {}", error.line()));
             ExitCode::from(error.exit_code())
         }
     }
@@ -57,7 +58,7 @@ fn run(arguments: &Arguments) -> Result<Ending, Error> {
         (Some(Command::Merge(merge)), _) => merge::merge(merge).map(|()| Ending::Done),
         (Some(Command::Verify(verify)), _) => verify::verify(verify).map(|()| Ending::Done),
         (Some(Command::Inspect(inspect)), _) => inspect::inspect(inspect).map(|()| Ending::Done),
-        (Some(Command::Farm(arguments)), _) => farm::farm(arguments).map(|()| Ending::Done),
+        (Some(Command::Farm(arguments)), _) => farm::farm(arguments),
         (Some(Command::Bench(arguments)), _) => bench::bench(arguments),
         (None, Some(scene)) if !arguments.list_devices => render(arguments, scene),
         _ => say(&devices::list()).map(|()| Ending::Done),
@@ -76,7 +77,7 @@ fn render(arguments: &Arguments, scene: &Path) -> Result<Ending, Error> {
         true => Some(Signals::watch()?),
         false => None,
     };
-    let mut again = Again::read()?;
+    let again = Again::read()?;
     // Before the scene is read, which may take long.
     let seat = again.as_ref().and_then(|again| again.seat().cloned());
     let server = match (arguments.serve, seat) {
@@ -87,16 +88,7 @@ fn render(arguments: &Arguments, scene: &Path) -> Result<Ending, Error> {
     outputs.look = arguments.look(&scene);
     let scene = Arc::new(scene);
     scene.notes.iter().for_each(|line| note(line));
-    let left = again.as_ref().map_or(&[][..], Again::gpus);
-    let mut renderer = match (arguments.renderer(&scene, left), again) {
-        (Err(Error::Gpu { gpu, problem }), Some(again)) => {
-            return Err(again.without(&gpu, &problem));
-        }
-        (renderer, found) => {
-            again = found;
-            renderer?
-        }
-    };
+    let (mut renderer, again) = again::renderer(again, |left| arguments.renderer(&scene, left))?;
     note(&backend_line(&renderer));
     let watch = || signals.map_or_else(Signals::watch, Ok);
     let options = arguments.view_options(outputs.look);

@@ -4,6 +4,7 @@
 //! synced. A crash, a full disk, a kill or a loss of power leaves what was there before.
 
 use std::{
+    ffi::OsStr,
     fs,
     io::{self, BufWriter, Write},
     path::{Path, PathBuf, is_separator},
@@ -208,9 +209,10 @@ fn refused(path: &Path, problem: &str) -> Error {
 
 fn not_written(path: &Path, error: &io::Error) -> Error {
     let remedy = match error.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
             "free some space or name another place"
         }
+        io::ErrorKind::FileTooLarge => "allow larger files (ulimit -f) or name another place",
         _ => "name another place",
     };
     Error::Write {
@@ -344,12 +346,19 @@ pub(crate) fn clear_unfinished(path: &Path) {
     }
 }
 
+/// Whether a file of this name is what a process left that was killed while it wrote another.
+pub fn is_unfinished(name: &OsStr) -> bool {
+    let name = name.to_string_lossy();
+    name.starts_with(BEGUN) && name.ends_with(UNFINISHED)
+}
+
+const BEGUN: &str = ".raysieve-";
 const UNFINISHED: &str = ".tmp";
 
 /// Short, so that it fits where the target's own name does.
 fn unfinished_prefix(target: &Path) -> String {
     let name = target.file_name().unwrap_or_default();
-    format!(".raysieve-{:016x}-", xxh3_64(name.as_encoded_bytes()))
+    format!("{BEGUN}{:016x}-", xxh3_64(name.as_encoded_bytes()))
 }
 
 /// The file itself where `path` is a symbolic link to it, also if it is yet to be made, so that renaming does not replace

@@ -12,6 +12,20 @@ use raysieve::Error;
 
 use crate::Ending;
 
+/// Has a write beyond what a file may have (`ulimit -f`) fail as on a full disk: else the system ends the process, with all
+/// that it has rendered. Threads have this from the one that starts them, so it comes before any.
+pub(crate) fn outlive_file_limits() {
+    #[cfg(unix)]
+    {
+        use nix::sys::signal::{SigSet, Signal};
+
+        let mut signals = SigSet::empty();
+        signals.add(Signal::SIGXFSZ);
+        // Where that cannot be, it is as it would have been.
+        let _ = signals.thread_block();
+    }
+}
+
 /// Whether somebody wants the program to end: by SIGINT, SIGTERM or SIGHUP. A second one ends the process at once.
 #[derive(Default)]
 pub(crate) struct Signals {
@@ -40,6 +54,11 @@ impl Signals {
         })
         .map_err(|error| Error::Signals(error.to_string()))?;
         Ok(signals)
+    }
+
+    /// Whether one came.
+    pub(crate) fn have_come(&self) -> bool {
+        self.came.load(Ordering::Relaxed)
     }
 
     /// Turns true at the first.

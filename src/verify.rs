@@ -12,6 +12,7 @@ use raysieve::{
 };
 
 use crate::{
+    again::{self, Again, Legacy},
     backend_line,
     cli::Verify,
     headless::{PROGRESS_STEPS, progress_bar, reading, tell_notes},
@@ -38,7 +39,9 @@ pub(crate) fn verify(arguments: &Verify) -> Result<(), Error> {
             claim.identity.software
         ));
     }
-    let mut renderer = arguments.machine.renderer(&scene)?;
+    let again = Again::read()?;
+    let (mut renderer, _again) =
+        again::renderer(again, |left| arguments.machine.renderer_on(&scene, left))?;
     note(&backend_line(&renderer));
 
     let (width, height) = claim.identity.size;
@@ -46,9 +49,13 @@ pub(crate) fn verify(arguments: &Verify) -> Result<(), Error> {
     let progress = progress_bar(PROGRESS_STEPS);
     let difference = found.verify(&mut renderer, portion, |done| {
         progress.set_position((done * PROGRESS_STEPS as f64) as u64);
-    })?;
+    });
     tell_notes(&mut renderer, |line| progress.suspend(|| note(line)));
     progress.finish_and_clear();
+    if difference.is_err() && renderer.has_fallen() {
+        again::go_on(&mut renderer, Legacy::default());
+    }
+    let difference = difference?;
     if let Some(difference) = difference {
         return Err(refuted(format!(
             "{} of {compared} differ, the first at x {}, y {}: expected {}, found {}",

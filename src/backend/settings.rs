@@ -132,3 +132,19 @@ pub struct Gpu {
     /// Why it failed, if it did. A GPU that the driver took along with another one has not failed.
     pub failure: Option<String>,
 }
+
+impl Gpu {
+    /// The number in its name, by which `--backend` asks for it.
+    pub fn number(&self) -> &str {
+        let number = self.name.rsplit_once(NUMBER_BEGINS);
+        number.map_or("", |(_, number)| number.trim_end_matches(NUMBER_ENDS))
+    }
+
+    /// The name of the device of this kind and number.
+    pub(super) fn name(kind: &str, ordinal: usize) -> String {
+        format!("{kind}{NUMBER_BEGINS}{ordinal}{NUMBER_ENDS}")
+    }
+}
+
+const NUMBER_BEGINS: &str = " (cuda:";
+const NUMBER_ENDS: char = ')';

@@ -89,7 +89,8 @@ pub(super) fn scene(
     let mut results = described(&scene, &renderer);
     refuse(&results)?;
 
-    let frames = frames(&mut renderer, &methods, arguments, progress, interrupted)?;
+    let frames = frames(&mut renderer, &methods, arguments, progress, interrupted)
+        .map_err(|error| failed_gpu(&renderer).unwrap_or(error))?;
     if frames.iter().any(Vec::is_empty) {
         return Ok(None);
     }
@@ -168,10 +169,8 @@ fn frames(
                 let done = (round as usize * methods.len() + turn) as f64;
                 progress.set((done + renderer.progress()) / all);
             }
-            // What is measured with fewer GPUs says nothing of all of them.
-            if let Some(line) = renderer.take_notes().into_iter().next() {
-                let reason = line;
-                return Err(compaction::Error::NoDevice { reason }.into());
+            if let Some(error) = failed_gpu(renderer) {
+                return Err(error);
             }
             let frame = renderer.finish()?;
             if round >= arguments.warm_up {
@@ -180,6 +179,25 @@ fn frames(
         }
     }
     Ok(frames)
+}
+
+/// If one of several GPUs has failed: what is measured without it says nothing of all of them.
+fn failed_gpu(renderer: &Renderer) -> Option<Error> {
+    let gpus = renderer.gpus();
+    let failed = gpus.iter().find(|gpu| gpu.failure.is_some())?;
+    let others = gpus.iter().filter(|gpu| gpu.failure.is_none());
+    let others: Vec<&str> = others.map(|gpu| gpu.number()).collect();
+    let backend = match &others[..] {
+        [] => "cpu".to_owned(),
+        others => format!("cuda:{}", others.join(",")),
+    };
+    Some(Error::Gpu {
+        gpu: failed.name.clone(),
+        problem: format!(
+            "has failed: {}; measure without it, by --backend {backend}",
+            failed.failure.as_deref().unwrap_or_default()
+        ),
+    })
 }
 
 /// Whether all frames show the same, and counted the same.

@@ -1,7 +1,8 @@
 //! The folder beside the picture: `box.farm` for `box.exr`.
 
 use std::{
-    fs, io,
+    fs::{self, DirEntry, File, TryLockError},
+    io::{self, Write},
     path::{Path, PathBuf},
 };
 
@@ -79,8 +80,43 @@ impl Folder {
     /// What is under way there; `None` if nothing is.
     pub(super) fn plan(&self) -> Result<Option<Plan>, Error> {
         match (self.read(PLAN)?, fs::symlink_metadata(&self.path)) {
-            (None, Ok(_)) => Err(self.refused("is there and is no farm; move it away")),
+            (None, Ok(_)) if !self.is_blank() => {
+                Err(self.refused("is there and is no farm; move it away"))
+            }
             (plan, _) => Ok(plan),
+        }
+    }
+
+    /// Whether it is a folder as a farm that could not even be written down leaves it.
+    fn is_blank(&self) -> bool {
+        let is_nothing = |entry: io::Result<DirEntry>| {
+            entry.is_ok_and(|entry| output::is_unfinished(&entry.file_name()))
+        };
+        fs::read_dir(&self.path).is_ok_and(|mut entries| entries.all(is_nothing))
+    }
+
+    /// Keeps it for this process, while that has what is returned; `None` if another has it. Where the file system knows no
+    /// locks it is everybody's.
+    pub(super) fn lock(&self) -> Result<Option<File>, Error> {
+        self.make("")?;
+        let Ok(folder) = File::open(&self.path) else {
+            return Err(self.refused("cannot be opened; name another place"));
+        };
+        match folder.try_lock() {
+            Err(TryLockError::WouldBlock) => Ok(None),
+            _ => Ok(Some(folder)),
+        }
+    }
+
+    /// Makes it, or a folder in it, if it is not there.
+    fn make(&self, name: &str) -> Result<(), Error> {
+        let path = self.path.join(name);
+        match fs::create_dir(&path) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(Error::Write {
+                path,
+                problem: format!("cannot be made: {error}; name another place"),
+            }),
+            _ => Ok(()),
         }
     }
 
@@ -117,24 +153,27 @@ impl Folder {
         self.path.join(part_log(part))
     }
 
-    /// Writes down what is to be done, and the scripts that do it.
+    /// What the jobs of these parts said before is no longer their last word. One without a log has said nothing.
+    pub(super) fn go_on_in_logs(&self, parts: &[u32]) {
+        for &part in parts {
+            let log = File::options().append(true).open(self.log_of_part(part));
+            // A log that cannot be written to only tells less.
+            let _ = log.and_then(|mut log| log.write_all(b"to be submitted again\n"));
+        }
+    }
+
+    /// Writes down what is to be done, and the scripts that do it. The first is the plan: with it whatever ends this is gone
+    /// on from.
     pub(super) fn write(&self, plan: &Plan, scripts: &[Script]) -> Result<(), Error> {
-        for folder in ["", "parts", "merged", "logs"] {
-            let path = self.path.join(folder);
-            match fs::create_dir(&path) {
-                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-                    return Err(Error::Write {
-                        path,
-                        problem: format!("cannot be made: {error}; name another place"),
-                    });
-                }
-                _ => {}
-            }
+        self.make("")?;
+        self.write_json(PLAN, plan)?;
+        for folder in ["parts", "merged", "logs"] {
+            self.make(folder)?;
         }
         for script in scripts {
             self.write_file(&script.name, script.text.as_bytes())?;
         }
-        self.write_json(PLAN, plan)
+        Ok(())
     }
 
     pub(super) fn write_jobs(&self, jobs: &Jobs) -> Result<(), Error> {
@@ -151,9 +190,7 @@ impl Folder {
     }
 
     fn write_file(&self, name: &str, text: &[u8]) -> Result<(), Error> {
-        output::write_whole(&self.path.join(name), |file| {
-            io::Write::write_all(file, text)
-        })
+        output::write_whole(&self.path.join(name), |file| file.write_all(text))
     }
 
     pub(super) fn refused(&self, problem: &str) -> Error {

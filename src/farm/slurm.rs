@@ -13,91 +13,123 @@ use super::{
     plan::Plan,
     scripts::{MOST_TASKS, array, levels, logs_of_array},
 };
+use crate::signals::Signals;
 
-/// Submits the parts that are missing, and what merges them all behind them.
-pub(super) fn submit(plan: &Plan, folder: &Folder, missing: &[u32]) -> Result<Jobs, Error> {
-    let most = most_tasks()?;
-    let mut jobs = Jobs::default();
-    let submitted = submit_all(plan, folder, missing, most, &mut jobs)
-        // Known as soon as they are there, so that nobody submits them twice.
-        .and_then(|()| folder.write_jobs(&jobs));
-    if let Err(error) = submitted {
-        let mut withdrawn = jobs.all();
-        if !withdrawn.is_empty() {
-            withdrawn.insert(0, "scancel");
-            let words = withdrawn.join(" ");
-            if ask(&withdrawn, None).is_err() {
-                return Err(Error::Farm {
-                    what: words,
-                    problem: format!(
-                        "did not work, do it by hand: what was submitted has no end: {error}"
-                    ),
-                });
-            }
-        }
-        return Err(error);
-    }
-    Ok(jobs)
-}
-
-fn submit_all(
+/// Submits the parts that are missing, and what merges them all behind them. `None` if a signal came meanwhile: then, as
+/// after an error, what was submitted is withdrawn.
+pub(super) fn submit(
     plan: &Plan,
     folder: &Folder,
     missing: &[u32],
-    most: u32,
-    jobs: &mut Jobs,
-) -> Result<(), Error> {
-    let logs = |first: u32| logs_of_array("", first, most);
-    submit_arrays(folder, "part.sh", missing, most, logs, &[], &mut jobs.parts)?;
-    for level in levels(plan) {
-        let before = jobs.merges.last().unwrap_or(&jobs.parts);
-        let before: Vec<&str> = before.iter().map(|array| array.job.as_str()).collect();
-        let after = format!("--dependency=afterok:{}", before.join(":"));
-        let after: &[&str] = match before[..] {
-            [] => &[],
-            _ => &[&after, "--kill-on-invalid-dep=yes"],
-        };
-        let script = level.script_name();
-        let mut submitted = Vec::new();
-        let all = if level.is_last() {
-            sbatch(folder, &[after, &[&script]].concat()).map(|job| {
-                submitted.push(Array { job, first: 0 });
-            })
-        } else {
-            let tasks: Vec<u32> = (0..level.jobs()).collect();
-            let stem = format!("{}-", level.stem());
-            let logs = |first: u32| logs_of_array(&stem, first, most);
-            submit_arrays(folder, &script, &tasks, most, logs, after, &mut submitted)
-        };
-        jobs.merges.push(submitted);
-        all?;
+    signals: &Signals,
+) -> Result<Option<Jobs>, Error> {
+    let mut submission = Submission {
+        folder,
+        most: most_tasks()?,
+        jobs: Jobs::default(),
+        signals,
+    };
+    // Before any of them can have said anything.
+    folder.go_on_in_logs(missing);
+    let submitted = submission.all(plan, missing);
+    let jobs = submission.jobs;
+    if matches!(submitted, Ok(true)) {
+        return Ok(Some(jobs));
     }
-    Ok(())
+    let mut withdrawn = jobs.all();
+    if !withdrawn.is_empty() {
+        withdrawn.insert(0, "scancel");
+        let words = withdrawn.join(" ");
+        if let Err(error) = ask(&withdrawn, None) {
+            let reason = submitted.err().unwrap_or(error);
+            return Err(Error::Farm {
+                what: words,
+                problem: format!(
+                    "did not work, do it by hand: what was submitted has no end: {reason}"
+                ),
+            });
+        }
+    }
+    submitted.map(|_| None)
 }
 
-/// Submits these tasks of a script, in as many arrays as it takes, each of which is told what its task 0 is.
-fn submit_arrays(
-    folder: &Folder,
-    script: &str,
-    tasks: &[u32],
+/// What is submitted one after the other.
+struct Submission<'a> {
+    folder: &'a Folder,
+    /// Tasks of an array.
     most: u32,
-    logs: impl Fn(u32) -> String,
-    more: &[&str],
-    submitted: &mut Vec<Array>,
-) -> Result<(), Error> {
-    for tasks in tasks.chunk_by(|one, next| one / most == next / most) {
-        let first = tasks[0] / most * most;
-        let own: Vec<u32> = tasks.iter().map(|task| task - first).collect();
-        let [own, logs] = [
-            format!("--array={}", array(&own)),
-            format!("--output={}", logs(first)),
-        ];
-        let told = first.to_string();
-        let words = [&[own.as_str(), &logs], more, &[script, &told]].concat();
-        let job = sbatch(folder, &words)?;
-        submitted.push(Array { job, first });
+    /// So far.
+    jobs: Jobs,
+    signals: &'a Signals,
+}
+
+impl Submission<'_> {
+    /// `false` if a signal came.
+    fn all(&mut self, plan: &Plan, missing: &[u32]) -> Result<bool, Error> {
+        if !self.arrays("part.sh", "", missing, &[])? {
+            return Ok(false);
+        }
+        for level in levels(plan) {
+            let before = self.jobs.merges.last().unwrap_or(&self.jobs.parts);
+            let before: Vec<&str> = before.iter().map(|array| array.job.as_str()).collect();
+            let after = format!("--dependency=afterok:{}", before.join(":"));
+            let after: &[&str] = match before[..] {
+                [] => &[],
+                _ => &[&after, "--kill-on-invalid-dep=yes"],
+            };
+            let script = level.script_name();
+            self.jobs.merges.push(Vec::new());
+            let goes_on = if level.is_last() {
+                self.job(0, &[after, &[&script]].concat())?
+            } else {
+                let tasks: Vec<u32> = (0..level.jobs()).collect();
+                self.arrays(&script, &format!("{}-", level.stem()), &tasks, after)?
+            };
+            if !goes_on {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
-    Ok(())
+
+    /// Submits these tasks of a script, in as many arrays as it takes, each of which is told what its task 0 is. Their logs
+    /// begin with `stem`. `false` if a signal came.
+    fn arrays(
+        &mut self,
+        script: &str,
+        stem: &str,
+        tasks: &[u32],
+        more: &[&str],
+    ) -> Result<bool, Error> {
+        let most = self.most;
+        for tasks in tasks.chunk_by(|one, next| one / most == next / most) {
+            let first = tasks[0] / most * most;
+            let own: Vec<u32> = tasks.iter().map(|task| task - first).collect();
+            let [own, logs] = [
+                format!("--array={}", array(&own)),
+                format!("--output={}", logs_of_array(stem, first, most)),
+            ];
+            let told = first.to_string();
+            if !self.job(
+                first,
+                &[&[own.as_str(), &logs], more, &[script, &told]].concat(),
+            )? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// One job of the parts, or of the last level of merging that has begun. `false` if a signal came.
+    fn job(&mut self, first: u32, words: &[&str]) -> Result<bool, Error> {
+        let job = sbatch(self.folder, words)?;
+        let level = self.jobs.merges.last_mut();
+        let place = level.unwrap_or(&mut self.jobs.parts);
+        place.push(Array { job, first });
+        // Known as soon as it is there, so that nobody submits it twice, whatever ends this.
+        self.folder.write_jobs(&self.jobs)?;
+        Ok(!self.signals.have_come())
+    }
 }
 
 /// The number of the job.
@@ -257,6 +289,9 @@ fn ask(words: &[&str], folder: Option<&Folder>) -> Result<String, Error> {
     if let Some(folder) = folder {
         command.current_dir(folder.path());
     }
+    // Ctrl-C is this process's own affair: what was submitted has a number then.
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(&mut command, 0);
     let Output {
         status,
         stdout,

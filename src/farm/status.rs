@@ -33,6 +33,15 @@ pub(super) fn follow(plan: &Plan, folder: &Folder) -> Result<(), Error> {
     let total = plan.samples(0..plan.parts).len() as f64;
     let mut survey = Survey::new(plan);
     let mut told = Failures::new();
+    if plan.engine == Engine::Slurm
+        && folder.jobs()?.is_none()
+        && plan.finished(&folder.picture).is_none()
+    {
+        note(&format!(
+            "nothing was submitted by raysieve, which {} does; waiting for what somebody submits by hand",
+            folder.command()
+        ));
+    }
     loop {
         let begun = Instant::now();
         if let Some(claim) = plan.finished(&folder.picture) {

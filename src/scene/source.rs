@@ -16,7 +16,7 @@ use ron::{Options, extensions::Extensions, value::RawValue};
 use serde::{Deserialize, de::DeserializeOwned};
 
 use super::{files, wording};
-use crate::Error;
+use crate::{Error, error::escaped};
 
 /// A value as it stands in the text.
 pub(super) type Raw<'a> = &'a RawValue;
@@ -181,18 +181,6 @@ pub(super) fn file_type(path: &Path) -> String {
 /// A path on one line, whatever characters it holds.
 pub(super) fn shown(path: &Path) -> String {
     escaped(&path.display().to_string())
-}
-
-fn escaped(text: &str) -> String {
-    text.chars()
-        .flat_map(|c| {
-            if c.is_control() {
-                c.escape_debug().collect()
-            } else {
-                vec![c]
-            }
-        })
-        .collect()
 }
 
 /// The beginning of a piece of text, on one line.

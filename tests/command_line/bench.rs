@@ -31,6 +31,7 @@ pub(crate) fn add(trials: &mut Vec<Trial>) {
         bench_is_not_told_two_things,
         bench_into_a_closed_pipe_is_no_error,
         bench_ended_by_a_signal_writes_whole_rounds,
+        bench_that_fails_writes_what_it_has,
     );
 }
 
@@ -465,4 +466,13 @@ fn bench_ended_by_a_signal_writes_whole_rounds() {
     assert_eq!(stderr(&output), told);
     assert_eq!(stdout(&output), "");
     assert!(names(folder.path()).is_empty());
+}
+
+fn bench_that_fails_writes_what_it_has() {
+    let folder = folder();
+    let output = measured(folder.path(), &["missing.ron", "--json", "a.json"]);
+    assert_refused(&output, 2, &["missing.ron", "does not exist"]);
+    let results = statistics(&folder.path().join("a.json"));
+    let scenes = results["scenes"].as_array().expect("scenes");
+    assert_eq!(scenes.len(), 2);
 }

@@ -3,7 +3,7 @@
 use std::{
     fs,
     path::Path,
-    process::{Output, Stdio},
+    process::{Command, Output, Stdio},
     thread,
     time::Duration,
 };
@@ -16,7 +16,8 @@ use crate::{
     files::statistics,
     folder,
     interrupt::{end, is_writing, signal, small_disk, start},
-    mounting, names, program, raysieve, scene, small_render, stderr,
+    mounting, names, program, raysieve, scene, small_render, stderr, stdout,
+    without_gpu_and_display,
 };
 
 /// A render whose checkpoint is written at its end alone.
@@ -42,6 +43,7 @@ pub(crate) fn add(trials: &mut Vec<Trial>) {
         a_foreign_checkpoint_is_refused_and_stays,
         a_checkpoint_that_another_wrote_is_not_overwritten,
         a_checkpoint_that_cannot_be_made_is_found_before_the_render,
+        a_limit_on_the_size_of_files_is_told_in_a_line,
     );
     add_if(
         trials,
@@ -65,7 +67,7 @@ const LONG: [&str; 10] = [
     "so-far.exr",
 ];
 
-fn long_render(folder: &Path) -> std::process::Command {
+fn long_render(folder: &Path) -> Command {
     let mut command = raysieve(folder);
     command
         .arg(scene("spheres.ron"))
@@ -448,4 +450,28 @@ fn hash_of_size() -> String {
         .output();
     assert_done(&output.expect("the program starts"));
     hash(folder.path(), "a.exr")
+}
+
+/// Where there is one, the system would end the process that comes to it.
+fn a_limit_on_the_size_of_files_is_told_in_a_line() {
+    let folder = folder();
+    let output = without_gpu_and_display(&mut Command::new("sh"))
+        .current_dir(folder.path())
+        .args(["-c", "ulimit -f 16; exec \"$@\"", "sh"])
+        .arg(program())
+        .arg(scene("spheres.ron"))
+        .args(["--backend", "cpu", "--size", "64x48", "--spp", "3"])
+        .args(["-o", "a.exr", "--checkpoint", "c.exr", "--every", "0s"])
+        .output()
+        .expect("a shell");
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    let said = stderr(&output);
+    let last = said.lines().last().unwrap_or_default();
+    assert!(
+        last.starts_with("raysieve: a.exr: not written: ") && last.contains("ulimit -f"),
+        "{said}"
+    );
+    assert!(said.contains("checkpoint: c.exr: not written: "), "{said}");
+    assert!(stdout(&output).contains("film_hash"), "{}", stdout(&output));
+    assert_eq!(names(folder.path()), [""; 0]);
 }

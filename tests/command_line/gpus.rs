@@ -57,6 +57,10 @@ pub(crate) fn add(trials: &mut Vec<Trial>) {
         ),
         ("a_gpu_that_hangs_is_left_out", a_gpu_that_hangs_is_left_out),
         (
+            "a_picture_is_verified_by_the_gpus_that_are_left",
+            a_picture_is_verified_by_the_gpus_that_are_left,
+        ),
+        (
             "what_gpus_were_left_is_as_it_was_written",
             what_gpus_were_left_is_as_it_was_written,
         ),
@@ -176,7 +180,48 @@ fn a_gpu_that_fails_is_told_in_a_line() {
         .envs(failing)
         .output()
         .expect("the program starts");
-    assert_refused(&bench, 1, &["Emulated GPU (cuda:0) has failed"]);
+    assert_refused(
+        &bench,
+        1,
+        &[
+            "Emulated GPU (cuda:0): has failed",
+            "measure without it, by --backend cuda:1",
+        ],
+    );
+}
+
+fn a_picture_is_verified_by_the_gpus_that_are_left() {
+    let folder = folder();
+    assert_done(&render(folder.path(), "cpu", &[], &[]));
+    let verify = |picture: &str, environment: &[(&str, &str)]| {
+        let mut command = Command::new(program());
+        command
+            .current_dir(folder.path())
+            .args(["verify", picture, "--backend", "cuda:all"])
+            .args(["--wave-size", "256", "--patience", "3s"])
+            .envs(environment.iter().copied());
+        command.output().expect("the program starts")
+    };
+    let fallen = [ALL_FALL, ("EMULATED_FAILURES", "2:200,0:300")];
+    let output = verify("a.exr", &fallen);
+    assert_done(&output);
+    let told = left_out(&output);
+    assert!(
+        matches!(&told[..], [one, two] if one.contains("(cuda:2)") && two.contains("(cuda:0)")),
+        "{told:?}"
+    );
+    // It begins anew, whatever was done.
+    assert!(!told[0].contains("after samples"), "{told:?}");
+    assert!(stdout(&output).starts_with("a.exr holds: 1536 pixels"));
+
+    let output = verify("a.exr", &[("EMULATED_HANGS", "1:200")]);
+    assert_done(&output);
+    let told = left_out(&output);
+    assert!(
+        matches!(&told[..], [line] if line.contains("(cuda:1)") && line.contains("hangs")),
+        "{told:?}"
+    );
+    assert_eq!(names(folder.path()), ["a.exr", "a.json"]);
 }
 
 fn when_all_gpus_fail_the_checkpoint_has_what_was_safe() {

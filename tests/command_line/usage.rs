@@ -19,6 +19,7 @@ pub(crate) fn add(trials: &mut Vec<Trial>) {
         auto_without_a_gpu_renders_on_the_cpu_and_says_why,
         devices_are_listed_or_missed_with_a_reason,
         a_closed_pipe_is_no_error,
+        a_name_of_several_lines_is_told_in_one,
     );
 }
 
@@ -255,4 +256,23 @@ fn a_closed_pipe_is_no_error() {
     let output = child.wait_with_output().expect("the program ends");
     assert_done(&output);
     assert_eq!(names(folder.path()), ["spheres.png"]);
+}
+
+fn a_name_of_several_lines_is_told_in_one() {
+    let folder = folder();
+    let name = "a\nb\u{1b}[31m.exr";
+    let place = format!("{name}/c.exr");
+    let box_scene = scene("cornell.ron");
+    let box_scene = box_scene.to_str().expect("a path of text");
+    let refused: [&[&str]; 4] = [
+        &["verify", name],
+        &["merge", name, "-o", "c.exr"],
+        &[box_scene, "-o", &place],
+        &["farm", box_scene, "-o", name],
+    ];
+    for arguments in refused {
+        let output = run(folder.path(), arguments);
+        assert_refused(&output, 2, &["a\\nb\\u{1b}[31m."]);
+        assert_eq!(stderr(&output).lines().count(), 1, "{}", stderr(&output));
+    }
 }

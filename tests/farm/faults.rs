@@ -34,6 +34,12 @@ pub(crate) fn add(trials: &mut Vec<Trial>) {
         "a_full_disk_costs_no_part",
         a_full_disk_costs_no_part,
     );
+    add_if(
+        trials,
+        mounting(),
+        "a_farm_that_found_no_room_begins_again",
+        a_farm_that_found_no_room_begins_again,
+    );
 }
 
 /// These samples of the scene, into a file that is its own checkpoint.
@@ -292,7 +298,7 @@ fn long_part(folder: &Path) -> Child {
         .unwrap()
 }
 
-fn signal(child: &Child, name: &str) {
+pub(crate) fn signal(child: &Child, name: &str) {
     let pid = child.id().to_string();
     assert!(
         Command::new("kill")
@@ -384,4 +390,31 @@ fn a_full_disk_costs_no_part() {
         stderr(&output)
     );
     assert_bits(folder.path(), &["--size", "40x40"]);
+}
+
+/// What it has begun is its own, and in nobody's way.
+fn a_farm_that_found_no_room_begins_again() {
+    let folder = scene_folder();
+    let farm = format!(
+        "'{}' farm box.ron --parts 7 -o out.exr --engine kubernetes --image image --claim claim >manifest",
+        program().display()
+    );
+    // Room for nothing, then for the plan and not for all that belongs to it.
+    let script = format!(
+        "cp ../box.ron .; dd if=/dev/zero of=full bs=1k 2>/dev/null; {farm}; echo none $?; \
+         ls -A out.farm; rm full; dd if=/dev/zero of=full bs=1k count=44 2>/dev/null; {farm}; echo some $?; \
+         rm full; {farm}; echo all $?; ls -A out.farm"
+    );
+    let output = disk(folder.path(), "64k", &script).output().unwrap();
+    let told = (stdout(&output), stderr(&output));
+    assert!(told.0.starts_with("none 1\nsome "), "{told:?}");
+    assert!(
+        told.0
+            .ends_with("all 0\nfarm.json\nlogs\nmanifest.yaml\nmerged\nparts\n"),
+        "{told:?}"
+    );
+    assert!(
+        told.1.contains("out.farm/farm.json: not written: No space"),
+        "{told:?}"
+    );
 }

@@ -7,6 +7,7 @@ mod kubernetes;
 mod program;
 mod scripts;
 mod slurm;
+mod submission;
 
 use libtest_mimic::Arguments;
 use program::{
@@ -20,5 +21,6 @@ fn main() {
     scripts::add(&mut trials);
     kubernetes::add(&mut trials);
     faults::add(&mut trials);
+    submission::add(&mut trials);
     libtest_mimic::run(&Arguments::from_args(), trials).exit()
 }

@@ -339,7 +339,7 @@ fn another_render_is_refused() {
         &["box.ron", "shows another scene"],
     );
     // What is in the way and no farm.
-    fs::create_dir(folder.join("new.farm")).unwrap();
+    fs::create_dir_all(folder.join("new.farm/parts")).unwrap();
     fs::write(folder.join("file.farm"), "").unwrap();
     for name in ["new", "file"] {
         let picture = format!("{name}.exr");
