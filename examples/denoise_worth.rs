@@ -5,7 +5,7 @@
 //! Error is `noise::mean_difference`; squared error is relative too, |x − truth|² ÷ (truth² + a hundredth of its mean);
 //! FLIP is the mean of what people see (Andersson et al. 2020), with the scene's exposure and tone curve.
 
-use std::{error::Error, path::PathBuf};
+use std::{error::Error, fs, path::PathBuf};
 
 use clap::Parser;
 use glam::Vec3;
@@ -52,6 +52,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         .split_once('x')
         .ok_or("a size is WIDTHxHEIGHT")?;
     let size = (width.parse()?, height.parse()?);
+    if let Some(folder) = &arguments.keep {
+        fs::create_dir_all(folder)?;
+    }
     let settings = Settings {
         backend: arguments.backend.clone(),
         ..Settings::default()
