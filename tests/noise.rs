@@ -227,3 +227,116 @@ fn what_cannot_be_asked_for_is_refused() {
         "{refused}"
     );
 }
+
+/// Side of the pictures that are compared with a long render, and of their tiles.
+const LAW_SIDE: usize = 16;
+const LAW_TILE: usize = 4;
+
+/// What each tile of a picture shows, channels and pixels added up, and the whole picture behind them.
+fn tiles(picture: &Picture) -> Vec<f64> {
+    let across = LAW_SIDE / LAW_TILE;
+    let mut tiles = vec![0.0; across * across + 1];
+    for (place, pixel) in picture.pixels.iter().enumerate() {
+        let (x, y) = (place % LAW_SIDE, place / LAW_SIDE);
+        let light = f64::from(pixel.x + pixel.y + pixel.z);
+        tiles[y / LAW_TILE * across + x / LAW_TILE] += light;
+        tiles[across * across] += light;
+    }
+    tiles
+}
+
+/// The mean of pictures by independent seeds, tile by tile, and the squared standard error of that.
+fn mean_of(pictures: &[Vec<f64>]) -> Vec<(f64, f64)> {
+    let count = pictures.len() as f64;
+    let of_tile = |tile: usize| {
+        let mean = pictures.iter().map(|tiles| tiles[tile]).sum::<f64>() / count;
+        let apart = pictures.iter().map(|tiles| (tiles[tile] - mean).powi(2));
+        (mean, apart.sum::<f64>() / (count - 1.0) / count)
+    };
+    (0..pictures[0].len()).map(of_tile).collect()
+}
+
+/// What stopping early biases: a pixel that has missed its bright paths stops, so light is lost. A film is only as good as
+/// this law: less than a tenth of the noise that was asked for is lost where light is found often, of the picture and, but
+/// for chance, of each tile; and a film of as many samples for every pixel, held to the same test, loses none.
+#[test]
+fn stopping_early_loses_less_than_a_tenth_of_the_noise() {
+    let wanted = 0.1;
+    let scene = |seed| Scene {
+        seed,
+        ..Scene::load(Path::new("scenes/cornell.ron")).unwrap()
+    };
+    let even = |seed, spp| {
+        let mut scene = scene(seed);
+        scene.set_size((LAW_SIDE as u32, LAW_SIDE as u32));
+        scene.spp = spp;
+        let settings = Settings {
+            backend: BackendChoice::Cpu,
+            ..Settings::default()
+        };
+        let mut renderer = Renderer::new(&scene, &settings).unwrap();
+        while renderer.advance().unwrap() {}
+        tiles(&renderer.picture().unwrap())
+    };
+    let truth = mean_of(
+        &(0..4)
+            .map(|seed| even(1000 + seed, 2048))
+            .collect::<Vec<_>>(),
+    );
+    let mut taken = 0.0;
+    let stopped = (0..SEEDS).map(|seed| {
+        let (mut renderer, stats) = to_noise(scene(seed), LAW_SIDE as u32, 1 << 16, wanted);
+        assert_eq!(told(&stats).unfinished, 0);
+        taken += told(&stats).mean_samples / f64::from(SEEDS);
+        tiles(&renderer.picture().unwrap())
+    });
+    let stopped = mean_of(&stopped.collect::<Vec<_>>());
+    let even = mean_of(
+        &(0..SEEDS)
+            .map(|seed| even(seed, taken as u32))
+            .collect::<Vec<_>>(),
+    );
+    // By what part a tile is too bright, and how far chance takes that.
+    let against_truth = |shown: &[(f64, f64)]| -> Vec<(f64, f64)> {
+        let tiles = shown.iter().zip(&truth);
+        tiles
+            .map(|(shown, truth)| {
+                (
+                    (shown.0 - truth.0) / truth.0,
+                    (shown.1 + truth.1).sqrt() / truth.0,
+                )
+            })
+            .collect()
+    };
+    let z_of = |&(bias, error): &(f64, f64)| bias / error;
+    for (name, shown) in [("even", &even), ("stopped", &stopped)] {
+        let found = against_truth(shown);
+        let (whole, tiles) = found.split_last().unwrap();
+        let squares: f64 = tiles.iter().map(|tile| z_of(tile).powi(2)).sum();
+        println!(
+            "{name}: {:.3} % too bright, z {:.1}; tiles {:.2} root mean square of z, from {:.2} % to {:.2} %",
+            100.0 * whole.0,
+            z_of(whole),
+            (squares / tiles.len() as f64).sqrt(),
+            100.0 * tiles.iter().map(|tile| tile.0).fold(1.0, f64::min),
+            100.0 * tiles.iter().map(|tile| tile.0).fold(-1.0, f64::max),
+        );
+        let least = if name == "even" {
+            0.0
+        } else {
+            -0.1 * f64::from(wanted)
+        };
+        // Chance alone does not decide.
+        assert!(whole.1 < 0.02 * f64::from(wanted), "{name}: {whole:?}");
+        for tile in &found {
+            let room = 4.0 * tile.1;
+            assert!(
+                (least - room..room).contains(&tile.0),
+                "{name}: {tile:?} of {found:?}"
+            );
+        }
+    }
+}
+
+/// Renders of each kind.
+const SEEDS: u32 = 32;

@@ -18,6 +18,10 @@ impl Renderer {
     ///
     /// What is dark is compared with a hundredth of white, by the scene's own exposure: see [`Goal`].
     ///
+    /// Stopping early biases: a pixel that has missed its bright paths seems good, so that pictures are a little too dark, by
+    /// less than a tenth of this error where light is found often, and by more where it is not (BENCHMARKS.md, "Until it is
+    /// good"). A film of as many samples for every pixel has no such bias.
+    ///
     /// # Errors
     /// [`Error::Setting`] for another number, on several GPUs, and where other samples than the first are rendered.
     pub fn set_noise(&mut self, noise: Option<f32>) -> Result<(), Error> {
