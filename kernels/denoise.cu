@@ -1,5 +1,6 @@
 // denoise: the film as a picture whose noise is smoothed. Room: src/stages/denoise.rs.
 #include "shared/confidence.cuh"
+#include "shared/history.cuh"
 
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
     denoise_items(u32 pixel_count, u64 done, u64 first_done, const u64 *sums, const u64 *first_sums, f32 *lights,
@@ -17,6 +18,21 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
         items[channel * (u64)pixel_count + pixel] = tabled_light(light[channel]);
     }
     f32 noise = noise_of({first[0], first[1], first[2]}, {rest[0], rest[1], rest[2]}, first_samples, samples);
+    items[NOISE_TABLE * (u64)pixel_count + pixel] = tabled_noise(noise);
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
+    denoise_judged_items(u32 pixel_count, const u32 *taken, const History *histories, const u64 *sums, f32 *lights,
+                         u64 *items) {
+    u32 pixel = blockIdx.x * blockDim.x + threadIdx.x;
+    if (pixel >= pixel_count) return;
+    u32 samples = taken[pixel];
+    for (u32 channel = 0; channel < 3; channel++) {
+        f32 light = mean(sums[3 * (u64)pixel + channel], samples);
+        lights[3 * (u64)pixel + channel] = light;
+        items[channel * (u64)pixel_count + pixel] = tabled_light(light);
+    }
+    f32 noise = noise_known(histories[pixel].variance, samples);
     items[NOISE_TABLE * (u64)pixel_count + pixel] = tabled_noise(noise);
 }
 

@@ -651,6 +651,13 @@ fn check_hash(scene: &Scene, expected: &str) -> Result<(), Error> {
 
 impl Arguments {
     fn check(&self) -> Result<(), Error> {
+        let is_picture = self.command.is_none() && self.serve.is_none() && self.writes_picture();
+        if is_picture && self.denoise && self.sight != Sight::Light {
+            return Err(Error::Usage(format!(
+                "--denoise is for the light, and with --view {} the picture shows something else; leave one of them out",
+                self.sight.name()
+            )));
+        }
         match (&self.command, &self.output) {
             (Some(Command::Merge(merge)), _) => merge.look.check(&merge.output),
             (None, Some(output)) => {

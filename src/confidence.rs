@@ -11,7 +11,8 @@
 //! novel anisotropic local polynomial estimator based on directional multiscale optimizations", 2004).
 //!
 //! Windows are sums of squares 1, 2, 4, 8 and 16 pixels wide, cut off at the picture's edges: four reads of a summed-area
-//! table for each channel and for the noise, which is that of `noise`: two parts of a pixel's samples differ by it.
+//! table for each channel and for the noise, which is that of `noise`: two parts of a pixel's samples differ by it. Where
+//! pixels get samples until they are good, it is what they are judged by.
 //! The tables hold integers, so that sums have the same bits in whatever order they were added; they wrap around, and
 //! a window's own sum has room.
 //!
@@ -117,6 +118,16 @@ pub fn noise_of(first: Vec3, rest: Vec3, first_samples: u32, samples: u32) -> f3
     let all = samples as f32;
     let weight = first_samples as f32 / all * ((samples - first_samples) as f32 / all);
     dot(apart, apart) * weight
+}
+
+/// The same from what is known of a sample's variance where pixels get samples until they are good (see
+/// [`history`](crate::history)).
+#[inline]
+pub fn noise_known(variance: f32, samples: u32) -> f32 {
+    if samples == 0 {
+        return 0.0;
+    }
+    variance / samples as f32
 }
 
 /// Of some pixels, from their sum in the table.

@@ -285,7 +285,8 @@ impl Keeper {
 
 /// Whether there is to be a picture with less noise.
 fn wants_preview(outputs: &Outputs, layers: &Layers) -> bool {
-    outputs.look.denoise || layers.wanted.contains(&Layer::Denoised)
+    let shows = outputs.look.denoise && outputs.sight == Sight::Light;
+    shows || layers.wanted.contains(&Layer::Denoised)
 }
 
 /// Writes the files and prints the table.
@@ -310,6 +311,10 @@ fn finish(
                 "raysieve: {picture} shows a denoised preview, not what was rendered; an .exr would hold that"
             ),
             Some(_) => format!("raysieve: {picture} has a denoised preview beside the picture"),
+            None if part.claim.stats.noise.is_some() => format!(
+                "raysieve: {picture} is without a denoised preview: with --noise it is known from 32 samples a pixel on what \
+                 noise it has"
+            ),
             None => format!(
                 "raysieve: {picture} is without a denoised preview: what noise it has is told by twice the samples of \
                  some earlier time, two a pixel at least"

@@ -99,16 +99,19 @@ pub fn error_units(error: f32) -> u64 {
     (lesser(error, MOST_ERROR) * ERROR_UNITS) as u64
 }
 
-/// Samples that the pixel still needs by its error, up to the limit.
+/// Samples that the pixel still needs by its error, up to the limit: until it is good, as cautiously judged as after as many
+/// rounds again, and for the rounds that must find it so.
 #[inline]
 pub fn samples_to_go(history: &History, round: &Round) -> u64 {
-    let times = history.error / round.noise;
-    let after = round.after as f32;
-    let wanted = greater(after * (times * times), UNSEEN / round.noise);
-    let wanted = lesser(wanted, round.limit as f32);
-    if wanted > after {
-        (wanted - after) as u64
+    let (before, after) = (round.before as f32, round.after as f32);
+    let cautious = 1.0 + CAUTION / (2.0 * round.number as f32);
+    let times = history.error * cautious / round.noise;
+    let wanted = greater(after * (times * times), UNSEEN * cautious / round.noise);
+    let again = if history.good < ENOUGH {
+        (ENOUGH - history.good) as f32
     } else {
-        0
-    }
+        0.0
+    };
+    let missing = greater(wanted - after, 0.0) + again * greater(after - before, 0.0);
+    lesser(missing, greater(round.limit as f32 - after, 0.0)) as u64
 }

@@ -16,9 +16,9 @@ use crate::{
 pub(crate) struct Progress {
     bar: ProgressBar,
     noise: Noise,
-    /// When the render began, and how far it was then: what a checkpoint brought says nothing of the time that is left.
-    begun: Instant,
-    first: f64,
+    /// When it was known first how far the render is, and how far it was then: what a checkpoint brought says nothing of the
+    /// time that is left.
+    known: Option<(Instant, f64)>,
     /// When it was told of last.
     told: Instant,
 }
@@ -34,20 +34,33 @@ impl Progress {
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style.with_key("time_left", time_left));
         }
-        bar.set_position(position(renderer));
-        bar.reset_eta();
-        Self {
+        let mut progress = Self {
             bar,
             noise: Noise::new(),
-            begun: Instant::now(),
-            first: renderer.progress(),
+            known: None,
             told: Instant::now(),
+        };
+        progress.set_position(renderer);
+        progress
+    }
+
+    /// On the bar, once that is known.
+    fn set_position(&mut self, renderer: &Renderer) {
+        if !renderer.knows_progress() {
+            return;
+        }
+        let progress = renderer.progress();
+        self.bar
+            .set_position((progress * PROGRESS_STEPS as f64) as u64);
+        if self.known.is_none() {
+            self.known = Some((Instant::now(), progress));
+            self.bar.reset_eta();
         }
     }
 
     /// Looks at the render again.
     pub(crate) fn update(&mut self, renderer: &mut Renderer) -> Result<(), Error> {
-        self.bar.set_position(position(renderer));
+        self.set_position(renderer);
         let stats = renderer.stats();
         if stats.noise.is_none() && self.noise.wants(stats.spp) {
             self.noise.look(stats.spp, &renderer.picture()?);
@@ -76,16 +89,12 @@ impl Progress {
 
     /// Samples, time left, noise.
     fn line(&self, renderer: &Renderer, stats: &Stats) -> String {
-        let progress = renderer.progress();
-        let left = self.begun.elapsed().as_secs_f64() * (1.0 - progress)
-            / (progress - self.first).max(f64::MIN_POSITIVE);
-        let left = Duration::try_from_secs_f64(left.round()).map_or(String::new(), |left| {
-            format!(", {} left", HumanDuration(left))
-        });
+        let left = self
+            .known
+            .map_or(String::new(), |known| told_left(known, renderer.progress()));
         format!(
-            "raysieve: {}, {:.0} %{left}{}",
+            "raysieve: {}{left}{}",
             told_samples(stats),
-            100.0 * progress,
             self.told_noise(stats)
         )
     }
@@ -132,7 +141,12 @@ fn told_samples(stats: &Stats) -> String {
     )
 }
 
-/// On the bar.
-fn position(renderer: &Renderer) -> u64 {
-    (renderer.progress() * PROGRESS_STEPS as f64) as u64
+/// How far a render is, and the time that is left, from when it was so far.
+fn told_left((known, first): (Instant, f64), progress: f64) -> String {
+    let left = known.elapsed().as_secs_f64() * (1.0 - progress)
+        / (progress - first).max(f64::MIN_POSITIVE);
+    let left = Duration::try_from_secs_f64(left.round()).map_or(String::new(), |left| {
+        format!(", {} left", HumanDuration(left))
+    });
+    format!(", {:.0} %{left}", 100.0 * progress)
 }

@@ -259,8 +259,9 @@ impl Renderer {
 
     /// The film as a picture with less noise: a preview, and not what was rendered. It is the mean over as many pixels as
     /// look alike by their noise (see [`confidence`](crate::confidence)), and nears the film's own picture as samples are
-    /// added. `None` while its noise is not known: with less than two samples a pixel, without
-    /// [`Renderer::keep_for_previews`], or where pixels stop at a noise.
+    /// added. `None` while its noise is not known: with less than two samples a pixel, or without
+    /// [`Renderer::keep_for_previews`]. Where pixels stop at a noise, it is known from what they are judged by: after the
+    /// first two rounds, of 16 samples a pixel each, and without being kept.
     ///
     /// If that was asked for before the first sample, the bits depend on the scene, the size, the seed and the samples
     /// alone, as those of the film.
@@ -272,7 +273,11 @@ impl Renderer {
 
     /// The same in the memory of a preview before it; `false` while the noise is not known.
     pub fn preview_into(&mut self, preview: &mut Preview) -> Result<bool, Error> {
-        if !self.is_even() {
+        let is_known = match &self.rounds {
+            Some(rounds) => rounds.know_noise(),
+            None => self.is_even(),
+        };
+        if !is_known {
             return Ok(false);
         }
         let made = self.backend.denoise(self.done - self.range.start, preview);
@@ -308,6 +313,12 @@ impl Renderer {
     /// Keeps to this from the next wave on.
     pub(crate) fn set_pace(&mut self, pace: Pace) {
         self.backend.set_pace(pace);
+    }
+
+    /// Whether what is left is known: where pixels stop at a noise, from when it is. Until then [`Renderer::progress`] is of
+    /// the samples that they get at the most.
+    pub fn knows_progress(&self) -> bool {
+        self.rounds.as_ref().is_none_or(Rounds::know_progress)
     }
 
     /// Part of the samples that is done, 0..=1.

@@ -227,6 +227,8 @@ impl Rounds {
     /// The one that was judged last.
     fn last_round(&self) -> Round {
         Round {
+            number: self.number.saturating_sub(1),
+            before: samples_after(self.number.saturating_sub(1)) as u32,
             after: self.first_sample(),
             ..self.round()
         }
@@ -267,6 +269,11 @@ impl Rounds {
         self.before + self.done
     }
 
+    /// Whether it is known how many samples pixels still need, be it since they get all that they may have.
+    pub(crate) fn know_progress(&self) -> bool {
+        self.know_noise() || samples_after(2) > u64::from(self.limit)
+    }
+
     /// Part of the samples that are done, by those that pixels still seem to need.
     pub(crate) fn progress(&self) -> f64 {
         if self.are_over() {
@@ -278,10 +285,16 @@ impl Rounds {
         (taken / (taken + left.max(in_round)).max(1.0)).min(0.9999)
     }
 
+    /// Whether pixels were judged by a round and those before it.
+    pub(crate) fn know_noise(&self) -> bool {
+        self.number > 1
+    }
+
     /// Estimated error of the picture, the mean of its pixels'; `None` before there is one.
     pub(crate) fn error(&self) -> Option<f64> {
         let errors = (self.done_error + self.left_error) as f64;
-        (self.number > 1).then(|| errors / f64::from(ERROR_UNITS) / f64::from(self.pixel_count))
+        self.know_noise()
+            .then(|| errors / f64::from(ERROR_UNITS) / f64::from(self.pixel_count))
     }
 }
 

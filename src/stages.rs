@@ -24,8 +24,8 @@ use compaction::{
 use rayon::prelude::*;
 
 pub use accumulate::accumulate;
-pub(crate) use denoise::Earlier;
 pub use denoise::{Denoiser, Preview, denoise, remember};
+pub(crate) use denoise::{Earlier, Told};
 pub use gather::{gather, gather_on_cuda};
 pub(crate) use generate::first_ray;
 pub use generate::generate;

@@ -120,8 +120,11 @@ fn worth(partition_gain: Option<f64>) -> String {
 fn summary(stats: &Stats) -> String {
     let [width, height] = stats.size;
     let samples = match &stats.noise {
-        Some(noise) => format!("{} to {}", stats.spp, grouped(noise.most_samples.into())),
-        None => grouped(stats.spp.into()),
+        Some(noise) if noise.most_samples > stats.spp => {
+            let most = grouped(noise.most_samples.into());
+            format!("{} to {most}", grouped(stats.spp.into()))
+        }
+        _ => grouped(stats.spp.into()),
     };
     let range = if stats.noise.is_some() || stats.sample_range == format!("0..{}", stats.spp) {
         String::new()
@@ -200,9 +203,9 @@ pub(crate) fn of_noise(noise: &NoiseStats, [width, height]: [u32; 2]) -> String 
         ),
     };
     format!(
-        "{estimated}, {} wanted; {left}; {:.1} samples a pixel in the mean",
+        "{estimated}, {} wanted; {left}; {} samples a pixel in the mean",
         percent(noise.wanted.into()),
-        noise.mean_samples
+        grouped_tenths(noise.mean_samples)
     )
 }
 
@@ -217,4 +220,10 @@ pub(crate) fn grouped(number: u64) -> String {
         text.push(digit);
     }
     text
+}
+
+/// The same with one digit behind the point: 7,168.0.
+fn grouped_tenths(number: f64) -> String {
+    let tenths = (10.0 * number).round() as u64;
+    format!("{}.{}", grouped(tenths / 10), tenths % 10)
 }

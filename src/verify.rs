@@ -68,12 +68,23 @@ pub(crate) fn verify(arguments: &Verify) -> Result<(), Error> {
         error => error,
     })?;
     say(&format!(
-        "{} holds: {compared}, samples {} of {}, film_hash {}\n",
+        "{} holds: {compared}, {} of {}, film_hash {}\n",
         path.display(),
-        claim.samples,
+        samples_in_words(&claim),
         scene.path.display(),
         claim.stats.film_hash
     ))
+}
+
+/// Which samples there are, where pixels have different numbers of them too.
+fn samples_in_words(claim: &Claim) -> String {
+    match &claim.stats.noise {
+        Some(noise) if noise.most_samples > claim.stats.spp => format!(
+            "{} to {} samples a pixel",
+            claim.stats.spp, noise.most_samples
+        ),
+        _ => format!("samples {}", claim.samples),
+    }
 }
 
 /// What to render again, and that in words.

@@ -223,6 +223,24 @@ fn previews_do_not_change_the_film() {
     assert_eq!(hash, plain.finish().unwrap().film_hash);
 }
 
+/// Where pixels get samples until they are good, what they are judged by tells their noise.
+#[test]
+fn a_preview_to_a_noise_is_nearer_to_the_truth() {
+    let truth = start_and_finish(&small("scenes/cornell.ron", 2048, 1));
+    let mut renderer = start(&small("scenes/cornell.ron", 1 << 16, 2), &on_cpu());
+    for (noise, at_most) in [(0.3, 0.85), (0.15, 0.9)] {
+        renderer.set_noise(Some(noise)).unwrap();
+        assert_eq!(renderer.preview().unwrap(), None, "nothing was judged");
+        while renderer.advance().unwrap() {}
+        let (picture, preview) = both(&mut renderer);
+        let error = |picture: &Picture| mean_difference(picture, &truth);
+        let ratio = error(&preview) / error(&picture);
+        println!("to {noise}: {ratio:.3} of the picture's error");
+        assert!(ratio < at_most, "to {noise}: {ratio}");
+        assert!(mean(&preview).cmple(mean(&picture) * 1.01).all());
+    }
+}
+
 /// A render that goes on from a part knows the noise of what comes after it.
 #[test]
 fn a_resumed_render_has_a_preview() {

@@ -29,6 +29,11 @@ inline f32 noise_of(Vec3 first, Vec3 rest, u32 first_samples, u32 samples) {
     return dot(apart, apart) * weight;
 }
 
+inline f32 noise_known(f32 variance, u32 samples) {
+    if (samples == 0) return 0.0f;
+    return variance / (f32)samples;
+}
+
 inline f32 mean_light(u64 sum, u32 pixels) { return (f32)sum / (SCALE * (f32)pixels); }
 
 inline f32 mean_noise(u64 sum, u32 pixels) { return (f32)sum / (NOISE_SCALE * (f32)pixels); }

@@ -36,9 +36,11 @@ inline bool is_done(const History &history) { return history.good >= ENOUGH; }
 inline u64 error_units(f32 error) { return (u64)(lesser(error, MOST_ERROR) * ERROR_UNITS); }
 
 inline u64 samples_to_go(const History &history, const Round &round) {
-    f32 times = history.error / round.noise;
-    f32 after = (f32)round.after;
-    f32 wanted = greater(after * (times * times), UNSEEN / round.noise);
-    wanted = lesser(wanted, (f32)round.limit);
-    return wanted > after ? (u64)(wanted - after) : 0;
+    f32 before = (f32)round.before, after = (f32)round.after;
+    f32 cautious = 1.0f + CAUTION / (2.0f * (f32)round.number);
+    f32 times = history.error * cautious / round.noise;
+    f32 wanted = greater(after * (times * times), UNSEEN * cautious / round.noise);
+    f32 again = history.good < ENOUGH ? (f32)(ENOUGH - history.good) : 0.0f;
+    f32 missing = greater(wanted - after, 0.0f) + again * greater(after - before, 0.0f);
+    return (u64)lesser(missing, greater((f32)round.limit - after, 0.0f));
 }

@@ -55,20 +55,8 @@ impl Backend {
 impl Waves {
     fn begin_rounds(&mut self, list: &[u32], ledger: Option<&Ledger>) -> Result<(), Error> {
         let list: Arc<[u32]> = list.into();
-        for (number, wave) in self.waves.iter().enumerate() {
-            match &mut *lock(wave) {
-                Wave::Cpu(cpu) => {
-                    cpu.list = list.clone();
-                    if number == 0 {
-                        let known = ledger.cloned();
-                        let ledger = known.unwrap_or_else(|| Ledger::new(cpu.camera.pixel_count()));
-                        cpu.film.count_from(ledger.taken.iter().copied());
-                        cpu.ledger = Some(Box::new(ledger));
-                    }
-                }
-                Wave::Cuda(cuda) => cuda.begin_rounds(&list, ledger)?,
-            }
-        }
+        lock(&self.waves[0]).begin_rounds(&list, ledger)?;
+        self.share_list(&list);
         Ok(())
     }
 
@@ -81,11 +69,16 @@ impl Waves {
             Wave::Cpu(cpu) => cpu.list.clone(),
             Wave::Cuda(_) => return Ok(judged),
         };
+        self.share_list(&list);
+        Ok(judged)
+    }
+
+    /// With the waves that do not judge.
+    fn share_list(&self, list: &Arc<[u32]>) {
         for wave in &self.waves[1..] {
             if let Wave::Cpu(cpu) = &mut *lock(wave) {
                 cpu.list = list.clone();
             }
         }
-        Ok(judged)
     }
 }

@@ -13,7 +13,7 @@ use crate::{
     camera::Camera,
     film::Exposed,
     picture::Picture,
-    stages::{Denoiser, Held, Kernels, Preview, Shown, develop, gather_on_cuda},
+    stages::{Denoiser, Held, Kernels, Preview, Shown, Told, develop, gather_on_cuda},
     wave::CudaWave,
 };
 
@@ -203,7 +203,8 @@ impl Sum {
         match &mut self.denoiser {
             Some(denoiser) => {
                 let stream = (&self.stream, self.patience);
-                denoiser.denoise(stream, &wave.camera, sums, done, preview)
+                let told = Told::Earlier(done);
+                denoiser.denoise(stream, &wave.camera, sums, told, preview)
             }
             None => Ok(false),
         }

@@ -426,7 +426,7 @@ impl Session {
         self.look.denoise = !self.look.denoise;
         self.render.send(Command::Denoise(self.look.denoise));
         let shown = if self.look.denoise {
-            "denoised preview, from two samples a pixel on"
+            "denoised preview, once the noise is known"
         } else {
             "the picture as it is rendered"
         };

@@ -1,8 +1,9 @@
 //! denoise: the film as a picture whose noise is smoothed, a preview, on request.
 //!
-//! Reads: the film's sums, those of an earlier time, how many (pixel, sample) pairs either holds. Writes: a picture.
+//! Reads: the film's sums, those of an earlier time, how many (pixel, sample) pairs either holds; where pixels get samples
+//! until they are good, how many each has and what it was judged by instead. Writes: a picture.
 //! How: `confidence`. The picture and its noise become integers, those summed-area tables, and each pixel finds in them
-//! the windows that it is the mean of. It depends on the two films alone: the bits are the same on every backend.
+//! the windows that it is the mean of. It depends on these alone: the bits are the same on every backend.
 
 mod earlier;
 
@@ -25,12 +26,14 @@ use crate::{
     Error,
     camera::Camera,
     confidence::{
-        self, NOISE_TABLE, TABLES, Tables, noise_of, smoothed, tabled_light, tabled_noise,
+        self, NOISE_TABLE, TABLES, Tables, noise_known, noise_of, smoothed, tabled_light,
+        tabled_noise,
     },
     film::{mean, samples_of},
+    history::History,
     kernels::{BLOCK_THREADS, stage, with},
     picture::Picture,
-    wave::{CpuWave, Wave},
+    wave::{CpuWave, CudaWave, Wave},
 };
 
 /// A picture with less noise than the film has, and what it cost.
@@ -62,53 +65,79 @@ pub fn remember(wave: &mut Wave, done: u64) -> Result<(), Error> {
     }
 }
 
-/// Runs the stage over a film that holds the first `done` pairs, into the memory of a preview that is not needed any more.
-/// `false` as long as no earlier film tells its noise.
+/// Runs the stage over a film that holds the first `done` pairs, or that counts the samples of each pixel itself, into the
+/// memory of a preview that is not needed any more. `false` as long as no earlier film tells its noise; where pixels are
+/// judged, two rounds are to be over.
 pub fn denoise(wave: &mut Wave, done: u64, preview: &mut Preview) -> Result<bool, Error> {
     match wave {
         Wave::Cpu(cpu) => on_cpu(cpu, done, preview),
-        Wave::Cuda(cuda) => {
-            let patience = cuda.patience();
-            let Some(denoiser) = &mut cuda.denoiser else {
-                return Ok(false);
-            };
-            let (sums, stream) = (cuda.sums.as_view(), (&cuda.stream, patience));
-            denoiser.denoise(stream, &cuda.camera, sums, done, preview)
-        }
+        Wave::Cuda(cuda) => on_cuda(cuda, done, preview),
     }
 }
 
 fn on_cpu(wave: &CpuWave, done: u64, preview: &mut Preview) -> Result<bool, Error> {
-    let Some((first_done, first_sums)) = wave.earlier.before(done) else {
+    let begun = Instant::now();
+    let pixels = 0..wave.camera.pixel_count();
+    let counted = wave.ledger.as_ref().zip(wave.film.taken());
+    let (lights, noises): (Vec<Vec3>, Vec<f32>) = if let Some((ledger, taken)) = counted {
+        let item = |pixel: u32| {
+            let samples = taken[pixel as usize].load(Relaxed);
+            let first = 3 * pixel as usize;
+            let channel = |index: usize| mean(wave.film.sums[first + index].load(Relaxed), samples);
+            let light = Vec3::new(channel(0), channel(1), channel(2));
+            let known = &ledger.histories[pixel as usize];
+            (light, noise_known(known.variance, samples))
+        };
+        pixels.into_par_iter().map(item).unzip()
+    } else if let Some(earlier) = wave.earlier.before(done) {
+        let item = |pixel| item_after(earlier, wave, done, pixel);
+        pixels.into_par_iter().map(item).unzip()
+    } else {
         return Ok(false);
     };
-    let begun = Instant::now();
+    smooth(wave, &lights, &noises, &mut preview.picture)?;
+    preview.milliseconds = begun.elapsed().as_secs_f64() * 1e3;
+    Ok(true)
+}
+
+/// A pixel's light and its noise, by what the film held earlier.
+fn item_after(
+    (first_done, first_sums): (u64, &Vec<u64>),
+    wave: &CpuWave,
+    done: u64,
+    pixel: u32,
+) -> (Vec3, f32) {
+    let pixel_count = wave.camera.pixel_count();
+    let samples = samples_of(pixel, pixel_count, done);
+    let first_samples = samples_of(pixel, pixel_count, first_done);
+    let means = [0, 1, 2].map(|channel| {
+        let place = 3 * pixel as usize + channel;
+        let (sum, first) = (wave.film.sums[place].load(Relaxed), first_sums[place]);
+        let rest = mean(sum.wrapping_sub(first), samples.wrapping_sub(first_samples));
+        [mean(sum, samples), mean(first, first_samples), rest]
+    });
+    let of = |part: usize| Vec3::from(means.map(|means| means[part]));
+    let noise = noise_of(of(1), of(2), first_samples, samples);
+    (of(0), noise)
+}
+
+/// The picture of these lights, each with its noise.
+fn smooth(
+    wave: &CpuWave,
+    lights: &[Vec3],
+    noises: &[f32],
+    picture: &mut Picture,
+) -> Result<(), Error> {
     let (width, height) = (wave.camera.width as u32, wave.camera.height as u32);
-    let pixel_count = width * height;
-    let item = |pixel: u32| {
-        let samples = samples_of(pixel, pixel_count, done);
-        let first_samples = samples_of(pixel, pixel_count, first_done);
-        let means = [0, 1, 2].map(|channel| {
-            let place = 3 * pixel as usize + channel;
-            let (sum, first) = (wave.film.sums[place].load(Relaxed), first_sums[place]);
-            let rest = mean(sum.wrapping_sub(first), samples.wrapping_sub(first_samples));
-            [mean(sum, samples), mean(first, first_samples), rest]
-        });
-        let of = |part: usize| Vec3::from(means.map(|means| means[part]));
-        let noise = noise_of(of(1), of(2), first_samples, samples);
-        (of(0), noise)
-    };
-    let (lights, noises): (Vec<Vec3>, Vec<f32>) =
-        (0..pixel_count).into_par_iter().map(item).unzip();
     let mut items = vec![0; TABLES as usize * lights.len()];
     let tables = items.par_chunks_mut(lights.len()).enumerate();
     tables.for_each(|(table, items)| match table as u32 {
         NOISE_TABLE => {
-            let noises = items.iter_mut().zip(&noises);
+            let noises = items.iter_mut().zip(noises);
             noises.for_each(|(item, &noise)| *item = tabled_noise(noise));
         }
         channel => {
-            let lights = items.iter_mut().zip(&lights);
+            let lights = items.iter_mut().zip(lights);
             lights.for_each(|(item, light)| *item = tabled_light(light[channel as usize]));
         }
     });
@@ -118,22 +147,22 @@ fn on_cpu(wave: &CpuWave, done: u64, preview: &mut Preview) -> Result<bool, Erro
     let tables = Tables {
         width,
         height,
-        lights: bytemuck::cast_slice(&lights),
+        lights: bytemuck::cast_slice(lights),
         sums: &sums,
     };
     let pixel = |pixel: u32| smoothed(&tables, pixel % width, pixel / width);
-    let picture = &mut preview.picture;
     (picture.width, picture.height) = (width, height);
-    (0..pixel_count)
+    (0..width * height)
         .into_par_iter()
         .map(pixel)
         .collect_into_vec(&mut picture.pixels);
-    preview.milliseconds = begun.elapsed().as_secs_f64() * 1e3;
-    Ok(true)
+    Ok(())
 }
 
 /// What the kernel of the tables' items takes.
 type ItemsArguments = (u32, u64, u64, In<u64>, In<u64>, InOut<f32>, InOut<u64>);
+/// The same of pixels that were judged.
+type JudgedItemsArguments = (u32, In<u32>, In<History>, In<u64>, InOut<f32>, InOut<u64>);
 /// What the kernel of the picture takes.
 type Arguments = (u32, u32, In<f32>, In<u64>, InOut<f32>);
 
@@ -158,14 +187,41 @@ pub(super) fn source() -> Source {
         ("MOST_NOISE", confidence::MOST_NOISE),
         ("NOISE_SCALE", confidence::NOISE_SCALE),
     ];
-    let source =
-        stage::<Arguments>(path, text, "denoise").kernel::<ItemsArguments>("denoise_items");
+    let source = stage::<Arguments>(path, text, "denoise")
+        .kernel::<ItemsArguments>("denoise_items")
+        .kernel::<JudgedItemsArguments>("denoise_judged_items");
     with(source, &constants, &numbers)
+}
+
+fn on_cuda(wave: &mut CudaWave, done: u64, preview: &mut Preview) -> Result<bool, Error> {
+    if wave.denoiser.is_none() && wave.rounds.is_some() {
+        wave.denoiser = Some(wave.new_denoiser()?);
+    }
+    let patience = wave.patience();
+    let Some(denoiser) = &mut wave.denoiser else {
+        return Ok(false);
+    };
+    let (sums, stream) = (wave.sums.as_view(), (&wave.stream, patience));
+    let told = match &wave.rounds {
+        Some(rounds) => Told::Judged(wave.taken.as_view(), rounds.histories.as_view()),
+        None => Told::Earlier(done),
+    };
+    let denoised = denoiser.denoise(stream, &wave.camera, sums, told, preview);
+    wave.noticing(denoised)
+}
+
+/// What tells a film's noise.
+pub(crate) enum Told<'a> {
+    /// What it held earlier; now it holds the first so many pairs.
+    Earlier(u64),
+    /// What its pixels were judged by, of which each has so many samples.
+    Judged(CudaView<'a, u32>, CudaView<'a, History>),
 }
 
 /// The stage on a GPU: its kernels, the films that it remembers, and its memory.
 pub struct Denoiser {
     items: Kernel<ItemsArguments>,
+    judged_items: Kernel<JudgedItemsArguments>,
     denoise: Kernel<Arguments>,
     summed_area: SummedArea<u64>,
     earlier: Earlier<CudaSlice<u64>>,
@@ -205,6 +261,7 @@ impl Denoiser {
         let module = compiler.load(context, &source())?;
         Ok(Denoiser {
             items: module.kernel("denoise_items")?,
+            judged_items: module.kernel("denoise_judged_items")?,
             denoise: module.kernel("denoise")?,
             summed_area: SummedArea::new(compiler, context, summed_area::Strategy::default())?,
             earlier: Earlier::default(),
@@ -240,11 +297,12 @@ impl Denoiser {
         (stream, patience): (&Arc<CudaStream>, Duration),
         camera: &Camera,
         sums: CudaView<'_, u64>,
-        done: u64,
+        told: Told<'_>,
         preview: &mut Preview,
     ) -> Result<bool, Error> {
-        let Some((first_done, first_sums)) = self.earlier.before(done) else {
-            return Ok(false);
+        let earlier = match told {
+            Told::Earlier(done) => self.earlier.before(done),
+            Told::Judged(..) => None,
         };
         let size @ (width, height) = (camera.width as u32, camera.height as u32);
         let room = match self.room.take().filter(|room| room.size == size) {
@@ -255,20 +313,29 @@ impl Denoiser {
         let room = self.room.insert(room);
         self.timeline.restart();
         self.timeline.mark(stream)?;
-        let over_pixels = Launch::covering(width * height, BLOCK_THREADS);
-        let (items, lights) = (room.items.as_view_mut(), room.lights.as_view_mut());
-        let first_sums = first_sums.as_view();
         let pixel_count = width * height;
-        let arguments = (
-            pixel_count,
-            done,
-            first_done,
-            sums,
-            first_sums,
-            lights,
-            items,
-        );
-        self.items.launch(stream, over_pixels, arguments)?;
+        let over_pixels = Launch::covering(pixel_count, BLOCK_THREADS);
+        let (items, lights) = (room.items.as_view_mut(), room.lights.as_view_mut());
+        match (told, earlier) {
+            (Told::Judged(taken, histories), _) => {
+                let arguments = (pixel_count, taken, histories, sums, lights, items);
+                self.judged_items.launch(stream, over_pixels, arguments)?;
+            }
+            (Told::Earlier(done), Some((first_done, first_sums))) => {
+                let first_sums = first_sums.as_view();
+                let arguments = (
+                    pixel_count,
+                    done,
+                    first_done,
+                    sums,
+                    first_sums,
+                    lights,
+                    items,
+                );
+                self.items.launch(stream, over_pixels, arguments)?;
+            }
+            (Told::Earlier(_), None) => return Ok(false),
+        }
         self.summed_area.table(
             stream,
             &room.items.as_view(),

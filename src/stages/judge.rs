@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use compaction::{
     Count,
-    cuda::{In, InOut, Launch, Source, download},
+    cuda::{In, InOut, Launch, Source, download, rest},
     select::Strategy,
 };
 use glam::Vec3;
@@ -58,7 +58,10 @@ impl Verdict {
 pub fn judge(wave: &mut Wave, round: &Round, listed: u32) -> Result<Verdict, Error> {
     match wave {
         Wave::Cpu(cpu) => on_cpu(cpu, round, listed as usize),
-        Wave::Cuda(cuda) => on_cuda(cuda, round, listed),
+        Wave::Cuda(cuda) => {
+            let judged = on_cuda(cuda, round, listed);
+            cuda.noticing(judged)
+        }
     }
 }
 
@@ -129,6 +132,7 @@ pub(crate) fn source() -> Source {
 }
 
 fn on_cuda(wave: &mut CudaWave, round: &Round, listed: u32) -> Result<Verdict, Error> {
+    let patience = wave.patience();
     let Some(rounds) = &mut wave.rounds else {
         return Ok(Verdict::default());
     };
@@ -164,6 +168,8 @@ fn on_cuda(wave: &mut CudaWave, round: &Round, listed: u32) -> Result<Verdict, E
     stream
         .memcpy_dtod(&rounds.left, &mut wave.list)
         .map_err(compaction::Error::driver("keep the list of pixels"))?;
+    // What is copied to the host is waited for without an end.
+    rest(stream, patience)?;
     let count = download(stream, &rounds.count)?;
     let tally = download(stream, &rounds.tally)?;
     Ok(Verdict::new(count[0] as usize, &tally))

@@ -59,11 +59,7 @@ impl CudaRounds {
 
 impl CudaWave {
     /// The pixels on this list get samples until they are good, and each has what the ledger says, or none yet.
-    pub(crate) fn begin_rounds(
-        &mut self,
-        list: &[u32],
-        ledger: Option<&Ledger>,
-    ) -> Result<(), Error> {
+    fn begin_rounds(&mut self, list: &[u32], ledger: Option<&Ledger>) -> Result<(), Error> {
         let pixel_count = self.camera.pixel_count() as usize;
         let fits = |rounds: &CudaRounds| {
             rounds.histories.len() == pixel_count && rounds.left.len() == list.len()
@@ -120,6 +116,26 @@ impl CudaWave {
 }
 
 impl Wave {
+    /// Gives samples to the pixels on this list until they are good, and judges them; each has what the ledger says, or none
+    /// yet. The film is one that counts them so, or does not yet count at all.
+    pub fn begin_rounds(
+        &mut self,
+        list: &Arc<[u32]>,
+        ledger: Option<&Ledger>,
+    ) -> Result<(), Error> {
+        match self {
+            Wave::Cpu(cpu) => {
+                let known = ledger.cloned();
+                let ledger = known.unwrap_or_else(|| Ledger::new(cpu.camera.pixel_count()));
+                cpu.film.count_from(ledger.taken.iter().copied());
+                cpu.list = list.clone();
+                cpu.ledger = Some(Box::new(ledger));
+            }
+            Wave::Cuda(cuda) => cuda.begin_rounds(list, ledger)?,
+        }
+        Ok(())
+    }
+
     /// Every pixel gets all samples from now on, on another film.
     pub(crate) fn end_rounds(&mut self) -> Result<(), Error> {
         match self {
@@ -134,7 +150,7 @@ impl Wave {
 
     /// What is known of the pixels, by the wave that judges them, if they get samples until they are good. Waits for all
     /// waves under way.
-    pub(crate) fn ledger(&self) -> Result<Option<Ledger>, Error> {
+    pub fn ledger(&self) -> Result<Option<Ledger>, Error> {
         match self {
             Wave::Cpu(cpu) => Ok(cpu.ledger.as_deref().map(|ledger| Ledger {
                 taken: cpu

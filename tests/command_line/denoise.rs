@@ -16,6 +16,8 @@ pub(crate) fn add(trials: &mut Vec<Trial>) {
         a_preview_says_that_it_is_one,
         an_exr_has_the_light_as_it_is,
         what_has_no_preview_says_so,
+        pixels_that_stop_at_a_noise_have_a_preview,
+        a_picture_in_false_colours_takes_no_preview,
     );
 }
 
@@ -59,15 +61,67 @@ fn an_exr_has_the_light_as_it_is() {
     assert!(stderr(&beside).contains("a.exr has a denoised preview beside the picture"));
     let at = |name: &str| folder.path().join(name);
     assert_eq!(linear(&at("a.exr")), linear(&at("plain.exr")));
-    let image = exr::prelude::read_first_flat_layer_from_file(at("a.exr")).unwrap();
-    let channel = |name: &str| {
-        let channels = image.layer_data.channel_data.list.iter();
-        let channel = channels.clone().find(|channel| channel.name.eq(name));
-        let values = channel.expect(name).sample_data.values_as_f32();
-        values.collect::<Vec<f32>>()
-    };
+    let channel = |name: &str| channel(&at("a.exr"), name);
     assert_ne!(channel("denoised.R"), channel("R"));
     assert_eq!(channel("denoised.B").len(), 48 * 32);
+}
+
+fn pixels_that_stop_at_a_noise_have_a_preview() {
+    let folder = folder();
+    let at = |name: &str| folder.path().join(name);
+    let path = scene("cornell.ron");
+    let to_noise = |spp: &str, more: &[&str]| {
+        let path = path.to_str().unwrap();
+        let arguments = ["--backend", "cpu", "--size", "24x24", "--noise", "0.3"];
+        let all = [&[path, "--spp", spp][..], &arguments, more].concat();
+        run(folder.path(), all)
+    };
+    for (name, more) in [
+        ("a.png", &["--denoise"][..]),
+        ("a.exr", &["--layers", "denoised"]),
+    ] {
+        let stats = ["-o", name, "--stats", "a.json"];
+        let shown = to_noise("64", &[&stats[..], more].concat());
+        assert_done(&shown);
+        assert!(!stderr(&shown).contains("without a denoised preview"));
+        assert!(statistics(&at("a.json"))["denoise_ms"].as_f64().unwrap() > 0.0);
+    }
+    assert!(is_marked(&at("a.png")));
+    assert_ne!(
+        channel(&at("a.exr"), "denoised.R"),
+        channel(&at("a.exr"), "R")
+    );
+    // Two rounds are to be over.
+    let few = to_noise("31", &["-o", "b.png", "--denoise"]);
+    assert_done(&few);
+    assert!(stderr(&few).contains(
+        "b.png is without a denoised preview: with --noise it is known from 32 samples a pixel on what noise it has"
+    ));
+    assert!(!is_marked(&at("b.png")));
+}
+
+fn a_picture_in_false_colours_takes_no_preview() {
+    let folder = folder();
+    let refused = small_render(
+        folder.path(),
+        &["-o", "a.png", "--denoise", "--view", "samples"],
+    );
+    let told =
+        "--denoise is for the light, and with --view samples the picture shows something else";
+    assert_refused(&refused, 2, &[told]);
+    assert!(!folder.path().join("a.png").exists());
+}
+
+/// A channel of an EXR.
+fn channel(path: &Path, name: &str) -> Vec<f32> {
+    let image = exr::prelude::read_first_flat_layer_from_file(path).unwrap();
+    let channels = image.layer_data.channel_data.list.iter();
+    let channel = channels.clone().find(|channel| channel.name.eq(name));
+    channel
+        .expect(name)
+        .sample_data
+        .values_as_f32()
+        .collect::<Vec<f32>>()
 }
 
 fn what_has_no_preview_says_so() {

@@ -84,13 +84,22 @@ const SMALL: [&str; 10] = [
 
 /// The Cornell box, with all GPUs in sight.
 fn render(folder: &Path, backend: &str, environment: &[(&str, &str)], more: &[&str]) -> Output {
+    render_with(folder, backend, environment, &[&SMALL[..], more].concat())
+}
+
+/// The same with none but these arguments.
+fn render_with(
+    folder: &Path,
+    backend: &str,
+    environment: &[(&str, &str)],
+    arguments: &[&str],
+) -> Output {
     Command::new(program())
         .current_dir(folder)
         .stdin(Stdio::null())
         .arg(scene("cornell.ron"))
         .args(["--backend", backend])
-        .args(SMALL)
-        .args(more)
+        .args(arguments)
         .envs(environment.iter().copied())
         .output()
         .expect("the program starts")
@@ -440,6 +449,23 @@ fn a_gpu_that_hangs_is_left_out() {
     );
     // Alone it ends the render, and the program.
     let output = render(folder.path(), "cuda:0", &hangs, &more[..2]);
+    assert_refused(&output, 1, &["the GPU hangs"]);
+    // So it does where rounds are judged: each is one wave here, and what waits for it is the judge.
+    let rounds = [
+        "--size",
+        "24x16",
+        "--wave-size",
+        "65536",
+        "--noise",
+        "0.001",
+    ];
+    let end = ["--spp", "8000", "-o", "b.exr", "--patience", "500ms"];
+    let output = render_with(
+        folder.path(),
+        "cuda:0",
+        &hangs,
+        &[&rounds[..], &end].concat(),
+    );
     assert_refused(&output, 1, &["the GPU hangs"]);
 }
 

@@ -99,6 +99,11 @@ fn a_render_with_too_few_samples_says_so_and_goes_on_with_more() {
         "{said}"
     );
     assert!(stdout(&few).contains(" of 384 pixels are not good enough yet; "));
+    // No pixel is done, and so none has another number of samples.
+    let none = to_noise(folder, "0.0001", &["--spp", "20", "-o", "n.png"]);
+    assert_done(&none);
+    let told = stdout(&none);
+    assert!(told.contains("24x16, 20 samples a pixel, seed 0"), "{told}");
     let more = with("200");
     assert_done(&more);
     assert!(
@@ -143,7 +148,12 @@ fn a_film_of_uneven_samples_is_verified_and_stands_alone() {
     assert_done(&to_noise(folder, "0.1", &["--spp", "150", "-o", "a.exr"]));
     for more in [&[][..], &["--pixels", "20%", "--pick", "3"]] {
         let arguments = [&["verify", "a.exr", "--backend", "cpu"][..], more].concat();
-        assert_done(&run(folder, arguments));
+        let verified = run(folder, arguments);
+        assert_done(&verified);
+        let stats = read(folder, "a.exr").claim.stats;
+        let most = stats.noise.expect("rounds").most_samples;
+        let told = format!("{} to {most} samples a pixel of ", stats.spp);
+        assert!(stdout(&verified).contains(&told), "{}", stdout(&verified));
     }
     // Alone it becomes a picture, but with another no film.
     assert_done(&run(folder, ["merge", "a.exr", "-o", "a.png"]));

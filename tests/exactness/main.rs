@@ -42,6 +42,10 @@ fn main() {
             adaptive::more_samples_go_on,
         )
         .test(
+            "previews_to_a_noise_have_the_same_bits_every_time",
+            previews::to_noise_have_the_same_bits_every_time,
+        )
+        .test(
             "what_is_another_picture_has_another_hash",
             cpu::hashes_differ,
         )
@@ -86,6 +90,10 @@ fn main() {
         .gpu(
             "previews_are_the_cpus_on_cuda",
             previews::are_the_cpus_on_cuda,
+        )
+        .gpu(
+            "previews_to_a_noise_are_the_cpus_on_cuda",
+            previews::to_noise_are_the_cpus_on_cuda,
         )
         .gpu("all_ways_to_a_film_cross_on_cuda", matrix::holds_on_gpus)
         .gpu(

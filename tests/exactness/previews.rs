@@ -2,15 +2,20 @@
 
 use compaction::select::Strategy;
 use raysieve::{
+    part::Samples,
     picture::Picture,
     renderer::{BackendChoice, Renderer, Settings},
     scene::Scene,
+    stages::Preview,
 };
 
 use crate::{
     common::{garden, load, on_cpu, sized, start},
     harness::Gpu,
 };
+
+/// Of the pictures that stop at a noise.
+const PIXELS: u32 = 20 * 13;
 
 fn scenes() -> [Scene; 3] {
     let scenes = [
@@ -37,6 +42,70 @@ pub(crate) fn are_the_cpus_on_several(&count: &usize) {
         &BackendChoice::SomeCuda((0..count).collect()),
         &[Strategy::default()],
     );
+}
+
+/// Where pixels stop at a noise, too: in the middle of a round, and when all is done.
+fn to_noise(renderer: &mut Renderer) -> [Picture; 2] {
+    let mut shown = |samples: u32| {
+        renderer
+            .set_samples(&Samples::first(samples, PIXELS))
+            .unwrap();
+        while renderer.advance().unwrap() {}
+        renderer.preview().unwrap().expect("a preview").picture
+    };
+    [shown(41), shown(100)]
+}
+
+pub(crate) fn to_noise_are_the_cpus_on_cuda(_: &Gpu) {
+    agree_to_noise(&Settings {
+        backend: BackendChoice::Cuda(0),
+        ..Settings::default()
+    });
+}
+
+pub(crate) fn to_noise_have_the_same_bits_every_time() {
+    for threads in [1, 3] {
+        agree_to_noise(&Settings {
+            threads: Some(threads),
+            ..on_cpu()
+        });
+    }
+}
+
+fn agree_to_noise(settings: &Settings) {
+    for scene in scenes() {
+        let scene = sized(scene, 20, 13, 100);
+        let renderer = |settings: &Settings| {
+            let mut renderer = start(&scene, settings);
+            renderer.set_noise(Some(0.3)).unwrap();
+            renderer
+        };
+        let expected = to_noise(&mut renderer(&on_cpu()));
+        for wave_size in [Some(700), None] {
+            let settings = Settings {
+                wave_size,
+                ..settings.clone()
+            };
+            let mut renderer = renderer(&settings);
+            let case = format!("{}, {settings:?}", scene.path.display());
+            assert!(
+                to_noise(&mut renderer) == expected,
+                "{case}: another preview"
+            );
+            // Behind a part it is known at once.
+            let shown = renderer.preview().unwrap();
+            let part = renderer.part().unwrap();
+            renderer.restart().unwrap();
+            assert_eq!(renderer.preview().unwrap(), None, "{case}");
+            renderer.resume(&part).unwrap();
+            let again = renderer.preview().unwrap();
+            let picture = |preview: Option<Preview>| preview.expect("a preview").picture;
+            assert!(
+                picture(again) == picture(shown),
+                "{case}: another behind a part"
+            );
+        }
+    }
 }
 
 fn are_the_cpus(backend: &BackendChoice, strategies: &[Strategy]) {

@@ -70,7 +70,7 @@ fn exposed(mut list: Vec<u64>) -> Exposed {
 }
 
 /// The CPU backend.
-pub(crate) struct Cpu(Wave);
+pub(crate) struct Cpu(pub(crate) Wave);
 
 impl Cpu {
     pub(crate) fn new(setting: &Setting, paths: u32) -> Cpu {
@@ -162,7 +162,7 @@ fn channels(wave: &mut Wave, done: u64) -> Vec<f32> {
     listed_channels(&picture)
 }
 
-fn listed_channels(picture: &Picture) -> Vec<f32> {
+pub(crate) fn listed_channels(picture: &Picture) -> Vec<f32> {
     let channels = picture.pixels.iter().flat_map(|pixel| pixel.to_array());
     channels.collect()
 }
@@ -185,7 +185,7 @@ fn denoised(wave: &mut Wave, first: (&[u64], u64), film: (&[u64], u64)) -> Vec<f
 }
 
 /// These sums onto its film.
-fn put(wave: &mut Wave, sums: &[u64]) {
+pub(crate) fn put(wave: &mut Wave, sums: &[u64]) {
     match wave {
         Wave::Cpu(wave) => {
             for (sum, &value) in wave.film.sums.iter().zip(sums) {
@@ -197,7 +197,7 @@ fn put(wave: &mut Wave, sums: &[u64]) {
 }
 
 /// The CUDA backend.
-pub(crate) struct Cuda(Wave);
+pub(crate) struct Cuda(pub(crate) Wave);
 
 impl Cuda {
     pub(crate) fn new(setting: &Setting, paths: u32) -> Cuda {
@@ -297,7 +297,7 @@ pub(crate) struct Host {
 }
 
 /// The kernels, by their numbers in that program.
-const KERNELS: [&str; 23] = [
+const KERNELS: [&str; 25] = [
     "generate",
     "intersect",
     "intersect_placed",
@@ -316,6 +316,8 @@ const KERNELS: [&str; 23] = [
     "resolve",
     "denoise",
     "denoise_items",
+    "denoise_judged_items",
+    "judge",
     "megakernel",
     "megakernel_placed",
     "megakernel_plain",
@@ -328,20 +330,20 @@ const NO_LIST: [u32; 1] = [0];
 const BLOCKS: u32 = 7;
 
 /// What a kernel takes.
-enum Argument<'a> {
+pub(crate) enum Argument<'a> {
     In(&'a [u8]),
     InOut(&'a mut [u8]),
 }
 
-fn value<T: Pod>(of: &T) -> Argument<'_> {
+pub(crate) fn value<T: Pod>(of: &T) -> Argument<'_> {
     Argument::In(bytes_of(of))
 }
 
-fn list<T: Pod>(of: &[T]) -> Argument<'_> {
+pub(crate) fn list<T: Pod>(of: &[T]) -> Argument<'_> {
     Argument::In(cast_slice(of))
 }
 
-fn list_mut<T: Pod>(of: &mut [T]) -> Argument<'_> {
+pub(crate) fn list_mut<T: Pod>(of: &mut [T]) -> Argument<'_> {
     Argument::InOut(cast_slice_mut(of))
 }
 
@@ -382,7 +384,7 @@ impl Host {
         }
     }
 
-    fn launch(&mut self, kernel: &str, blocks: u32, arguments: &mut [Argument]) {
+    pub(crate) fn launch(&mut self, kernel: &str, blocks: u32, arguments: &mut [Argument]) {
         let number = KERNELS.iter().position(|&known| known == kernel).unwrap();
         let stdin = self.child.stdin.as_mut().unwrap();
         let mut send = |bytes: &[u8]| stdin.write_all(bytes).unwrap();
@@ -402,6 +404,23 @@ impl Host {
                 stdout.read_exact(bytes).unwrap();
             }
         }
+    }
+
+    /// The picture of what the tables are made of.
+    pub(crate) fn smooth(&mut self, lights: &[f32], items: &[u64]) -> Vec<f32> {
+        let camera = self.setting.camera;
+        let (width, height) = (camera.width as u32, camera.height as u32);
+        let tables = specification(items, width as usize);
+        let mut channels = vec![f32::NAN; lights.len()];
+        let mut arguments = [
+            value(&width),
+            value(&height),
+            list(lights),
+            list(&tables),
+            list_mut(&mut channels),
+        ];
+        self.launch("denoise", width * height, &mut arguments);
+        channels
     }
 
     /// The kernel of a scene without instances, or that of one with some.
@@ -462,8 +481,6 @@ impl Machine for Host {
         (film, done): (&[u64], u64),
     ) -> Vec<f32> {
         let pixel_count = film.len() as u32 / 3;
-        let camera = self.setting.camera;
-        let (width, height) = (camera.width as u32, camera.height as u32);
         let mut lights = vec![f32::NAN; film.len()];
         let mut items = vec![0_u64; (TABLES * pixel_count) as usize];
         let mut arguments = [
@@ -476,17 +493,7 @@ impl Machine for Host {
             list_mut(&mut items),
         ];
         self.launch("denoise_items", pixel_count, &mut arguments);
-        let tables = specification(&items, width as usize);
-        let mut channels = vec![f32::NAN; film.len()];
-        let mut arguments = [
-            value(&width),
-            value(&height),
-            list(&lights),
-            list(&tables),
-            list_mut(&mut channels),
-        ];
-        self.launch("denoise", pixel_count, &mut arguments);
-        channels
+        self.smooth(&lights, &items)
     }
 
     fn gather(&mut self, film: &Exposed, more: &Exposed) -> Exposed {

@@ -11,6 +11,7 @@ mod host;
 mod buffers;
 mod machines;
 mod previews;
+mod rounds;
 
 use std::sync::{Arc, OnceLock};
 
@@ -31,7 +32,7 @@ use raysieve::{
     world::World,
 };
 
-const STAGES: [&str; 9] = [
+const STAGES: [&str; 10] = [
     "generate",
     "intersect",
     "sieve",
@@ -41,11 +42,12 @@ const STAGES: [&str; 9] = [
     "gather",
     "resolve",
     "denoise",
+    "judge",
 ];
 
 fn main() {
     let compiler = HostCompiler::find();
-    let on_host: [fn(&HostCompiler); 9] = [
+    let on_host: [fn(&HostCompiler); 10] = [
         |compiler| agrees_on_host(compiler, STAGES[0]),
         |compiler| agrees_on_host(compiler, STAGES[1]),
         |compiler| agrees_on_host(compiler, STAGES[2]),
@@ -56,9 +58,11 @@ fn main() {
         |compiler| agrees_on_host(compiler, STAGES[7]),
         |compiler| {
             previews::agree(|setting| Box::new(Host::new(compiler, setting)));
+            rounds::previews_agree(|setting| Box::new(Host::new(compiler, setting)));
         },
+        |compiler| rounds::agree(|setting| Box::new(Host::new(compiler, setting))),
     ];
-    let on_cuda: [fn(&Gpu); 9] = [
+    let on_cuda: [fn(&Gpu); 10] = [
         |_| agrees_on_cuda(STAGES[0]),
         |_| agrees_on_cuda(STAGES[1]),
         |_| agrees_on_cuda(STAGES[2]),
@@ -67,7 +71,11 @@ fn main() {
         |_| agrees_on_cuda(STAGES[5]),
         |_| agrees_on_cuda(STAGES[6]),
         |_| agrees_on_cuda(STAGES[7]),
-        |_| previews::agree(|setting| Box::new(Cuda::new(setting, 1))),
+        |_| {
+            previews::agree(|setting| Box::new(Cuda::new(setting, 1)));
+            rounds::previews_agree(|setting| Box::new(Cuda::new(setting, 1)));
+        },
+        |_| rounds::agree(|setting| Box::new(Cuda::new(setting, 1))),
     ];
     let mut tests = Tests::new().test("a_difference_is_named", differences_are_named);
     for (stage, body) in STAGES.iter().zip(on_host) {

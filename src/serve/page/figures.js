@@ -179,7 +179,8 @@ export function showFigures({ stats, recent, state, size, viewers }) {
   write(at("scene"), scene);
   write(at("device"), `${stats.backend}: ${stats.device} · ${size[0]}\u00a0×\u00a0${size[1]}`);
   const going = state.rendering ?? state.paused;
-  const samples = going ? `${stats.spp} of ${going.samples} samples` : `${stats.spp} samples`;
+  const has = stats.noise ? stats.noise.mean_samples.toFixed(1) : stats.spp;
+  const samples = going ? `${has} of ${going.samples} samples` : `${has} samples`;
   write(at("samples"), stats.noise ? `${samples}, ${noiseOf(stats)}` : samples);
   const others = viewers > 1 ? ` · ${viewers} viewers` : "";
   write(at("state"), (state.paused ? "paused" : going ? "rendering" : "done") + others);

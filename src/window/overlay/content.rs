@@ -87,10 +87,14 @@ fn head<'a>(stats: &Stats, recent: &Recent, state: State) -> Vec<Row<'a>> {
         .file_name()
         .map_or(stats.scene.clone(), |name| name.to_string_lossy().into());
     let [width, height] = stats.size;
+    let has = match &stats.noise {
+        Some(noise) => format!("{:.1}", noise.mean_samples),
+        None => stats.spp.to_string(),
+    };
     let (samples, tag) = match state {
-        State::Rendering { samples, .. } => (format!("{} of {samples}", stats.spp), ""),
-        State::Paused { samples, .. } => (format!("{} of {samples}", stats.spp), "paused  "),
-        State::Done => (stats.spp.to_string(), ""),
+        State::Rendering { samples, .. } => (format!("{has} of {samples}"), ""),
+        State::Paused { samples, .. } => (format!("{has} of {samples}"), "paused  "),
+        State::Done => (has, ""),
     };
     let (paths, rays) = match state {
         State::Done => (stats.paths_per_second, stats.rays_per_second),

@@ -2,8 +2,8 @@
 
 use glam::Vec3;
 use raysieve::confidence::{
-    Estimate, Window, agree, estimate, mean_light, mean_noise, noise_of, pixels_in, tabled_light,
-    tabled_noise, window_around, window_towards,
+    Estimate, Window, agree, estimate, mean_light, mean_noise, noise_known, noise_of, pixels_in,
+    tabled_light, tabled_noise, window_around, window_towards,
 };
 
 use super::{Case, twin};
@@ -66,6 +66,11 @@ pub(super) fn cases() -> Vec<Case> {
             |first: Vec3, rest: Vec3, first_samples: u32, samples: u32| {
                 noise_of(first, rest, first_samples, samples)
             }
+        ),
+        twin!(
+            "confidence",
+            "noise_known",
+            |variance: f32, samples: u32| { noise_known(variance, samples) }
         ),
         twin!("confidence", "mean_light", |sum: u64, pixels: u32| {
             mean_light(sum, pixels)
