@@ -196,6 +196,8 @@ impl Backend {
                 setting: format!("wave size {wave_size}"),
                 problem,
             })?;
+        // Now, before anything is timed.
+        pool.install(|| world.wide());
         let (world, film) = (Arc::new(world), Arc::new(Film::new(camera.pixel_count())));
         let wave = |_| {
             let (world, film) = (world.clone(), film.clone());

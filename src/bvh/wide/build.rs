@@ -4,6 +4,7 @@ use bytemuck::{Zeroable, cast};
 use glam::Vec3;
 use obvhs::Boundable;
 use pulp::f32x8;
+use rayon::prelude::*;
 
 use super::tree::{LANES, OTHERS, PACKET, Packet, Tree, WideNode};
 use crate::{
@@ -77,39 +78,38 @@ impl Tree {
     }
 
     fn lay_out(&mut self, parts: Vec<Parts>, primitives: &[Primitive]) {
-        self.nodes.push(WideNode::EMPTY);
-        // Parts that become nodes, where, and how many children wait on the way there.
-        let mut ways = vec![(0, 0, 0)];
-        while let Some((from, to, waiting)) = ways.pop() {
+        let mut packets = Vec::new();
+        // For each node from which parts it is made, and its children's words.
+        let mut made = vec![(0, [0; LANES])];
+        // Nodes whose children have no words yet, and how many children wait on the way there.
+        let mut ways = vec![(0, 0)];
+        while let Some((node, waiting)) = ways.pop() {
+            let from: usize = made[node].0;
             let waiting: usize = waiting + parts[from].len();
             self.waiting = self.waiting.max(waiting);
-            let mut node = WideNode::EMPTY;
-            for (slot, &(bounds, part)) in parts[from].iter().enumerate() {
-                node.held |= 1 << slot;
-                node.children[slot] = match part {
+            for (slot, &(_, part)) in parts[from].iter().enumerate() {
+                made[node].1[slot] = match part {
                     Part::Node(from) => {
-                        let to = self.nodes.len();
-                        self.nodes.push(WideNode::EMPTY);
-                        ways.push((from as usize, to, waiting));
-                        to as u32
+                        let child = made.len();
+                        made.push((from as usize, [0; LANES]));
+                        ways.push((child, waiting));
+                        child as u32
                     }
                     Part::Packet {
                         positions,
                         triangles,
                         ..
                     } => {
-                        let number = self.packets.len() as u32;
-                        self.packets.push(Packet::new(positions, primitives));
-                        PACKET | if triangles { 0 } else { OTHERS } | number
+                        packets.push(positions);
+                        PACKET | if triangles { 0 } else { OTHERS } | (packets.len() - 1) as u32
                     }
                 };
-                for axis in 0..3 {
-                    set(&mut node.planes[0][axis], slot, bounds.low[axis]);
-                    set(&mut node.planes[1][axis], slot, bounds.high[axis]);
-                }
             }
-            self.nodes[to] = node;
         }
+        let node = |&(from, children): &(usize, _)| WideNode::new(&parts[from], children);
+        let packet = |&positions: &_| Packet::new(positions, primitives);
+        self.nodes = made.par_iter().map(node).collect();
+        self.packets = packets.par_iter().map(packet).collect();
     }
 }
 
@@ -120,6 +120,21 @@ impl WideNode {
         children: [0; LANES],
         held: 0,
     };
+
+    fn new(parts: &Parts, children: [u32; LANES]) -> WideNode {
+        let mut node = WideNode {
+            children,
+            ..WideNode::EMPTY
+        };
+        for (slot, (bounds, _)) in parts.iter().enumerate() {
+            node.held |= 1 << slot;
+            for axis in 0..3 {
+                set(&mut node.planes[0][axis], slot, bounds.low[axis]);
+                set(&mut node.planes[1][axis], slot, bounds.high[axis]);
+            }
+        }
+        node
+    }
 }
 
 const fn splat(x: f32) -> f32x8 {
@@ -150,66 +165,81 @@ impl Packet {
     }
 }
 
-/// For each node the parts that it becomes a node of: its leaves put together where that costs less, and children opened,
-/// the largest first, while there is room.
+/// For each node the parts that it becomes a node of. `None` if a node stands before its parent.
 fn gathered(nodes: &[Node], primitives: &[Primitive]) -> Option<Vec<Parts>> {
+    let mut depths = vec![0; nodes.len()];
+    let mut levels: Vec<Vec<usize>> = Vec::new();
+    for (index, node) in nodes.iter().enumerate() {
+        let depth = depths[index];
+        if depth == levels.len() {
+            levels.push(Vec::new());
+        }
+        levels.get_mut(depth)?.push(index);
+        for child in children(node) {
+            if child <= index {
+                return None;
+            }
+            *depths.get_mut(child)? = depth + 1;
+        }
+    }
     let mut all: Vec<Parts> = vec![Parts::new(); nodes.len()];
     let mut bounds = vec![Bounds::NONE; nodes.len()];
-    for index in (0..nodes.len()).rev() {
-        let node = &nodes[index];
-        let imask = node.exponents >> 24;
-        let mut parts = Parts::new();
-        for (slot, meta) in node.meta.into_iter().enumerate() {
-            let meta = u32::from(meta);
-            if imask >> slot & 1 == 1 {
-                let rank = (imask & ((1 << slot) - 1)).count_ones();
-                let child = (node.child_base + rank) as usize;
-                // Children stand behind their parents.
-                if child <= index || child >= nodes.len() {
-                    return None;
-                }
-                match all[child][..] {
-                    [only] => parts.push(only),
-                    _ => parts.push((bounds[child], Part::Node(child as u32))),
-                }
-            } else {
-                let first = node.primitive_base + (meta & 31);
-                let count = (meta >> 5).count_ones();
-                if count == 0 {
-                    continue;
-                }
-                let mut leaf = (
-                    Bounds::NONE,
-                    Part::Packet {
-                        positions: [first; LANES],
-                        count: count as u8,
-                        triangles: true,
-                    },
-                );
-                for offset in 0..count {
-                    let primitive = &primitives[(first + offset) as usize];
-                    leaf.0 = leaf.0.union(Bounds::of(primitive));
-                    if let Part::Packet {
-                        positions,
-                        triangles,
-                        ..
-                    } = &mut leaf.1
-                    {
-                        positions[offset as usize] = first + offset;
-                        *triangles &= primitive.kind == TRIANGLE;
-                    }
-                }
-                parts.push(leaf);
-            }
+    for level in levels.iter().rev() {
+        let parts = |&index: &usize| parts_of(&nodes[index], primitives, &all, &bounds);
+        let made: Vec<Parts> = level.par_iter().map(parts).collect();
+        for (&index, parts) in level.iter().zip(made) {
+            let join = |bounds: Bounds, &(part, _): &(Bounds, Part)| bounds.union(part);
+            bounds[index] = parts.iter().fold(Bounds::NONE, join);
+            all[index] = parts;
         }
-        put_together(&mut parts);
-        open(&mut parts, &all);
-        bounds[index] = parts
-            .iter()
-            .fold(Bounds::NONE, |bounds, &(part, _)| bounds.union(part));
-        all[index] = parts;
     }
     Some(all)
+}
+
+/// Numbers of the nodes below a node.
+fn children(node: &Node) -> impl Iterator<Item = usize> {
+    let base = node.child_base as usize;
+    base..base + (node.exponents >> 24).count_ones() as usize
+}
+
+/// A node's leaves, put together where that costs less, and its children, opened, the largest first, while there is room.
+fn parts_of(node: &Node, primitives: &[Primitive], all: &[Parts], bounds: &[Bounds]) -> Parts {
+    let imask = node.exponents >> 24;
+    let mut below = children(node);
+    let mut parts = Parts::new();
+    for (slot, meta) in node.meta.into_iter().enumerate() {
+        let meta = u32::from(meta);
+        if imask >> slot & 1 == 1 {
+            let child = below.next().unwrap_or_default();
+            match all[child][..] {
+                [only] => parts.push(only),
+                _ => parts.push((bounds[child], Part::Node(child as u32))),
+            }
+            continue;
+        }
+        let first = node.primitive_base + (meta & 31);
+        let count = (meta >> 5).count_ones();
+        if count == 0 {
+            continue;
+        }
+        let (mut around, mut triangles) = (Bounds::NONE, true);
+        let mut positions = [first; LANES];
+        for (slot, position) in positions.iter_mut().zip(first..first + count) {
+            let primitive = &primitives[position as usize];
+            *slot = position;
+            around = around.union(Bounds::of(primitive));
+            triangles &= primitive.kind == TRIANGLE;
+        }
+        let leaf = Part::Packet {
+            positions,
+            count: count as u8,
+            triangles,
+        };
+        parts.push((around, leaf));
+    }
+    put_together(&mut parts);
+    open(&mut parts, all);
+    parts
 }
 
 /// Puts packets together, those first whose common box is least larger than both: a packet costs the same whether it is
