@@ -307,7 +307,7 @@ pub(crate) fn bounding_radius(scene: &scene::Scene) -> f64 {
     let mut all = Bounds::default();
     let corners = scene.triangles.iter().flat_map(|each| each.vertices);
     corners.for_each(|corner| all.add(corner.as_dvec3()));
-    for sphere in &scene.spheres {
+    for sphere in scene.spheres.iter() {
         let radius = f64::from(sphere.radius);
         all.add(sphere.center.as_dvec3() - radius);
         all.add(sphere.center.as_dvec3() + radius);
@@ -323,7 +323,7 @@ pub(crate) fn bounding_radius(scene: &scene::Scene) -> f64 {
             bounds
         })
         .collect();
-    for instance in &scene.instances {
+    for instance in scene.instances.iter() {
         let mesh = &meshes[instance.mesh as usize];
         let [x, y, z] = instance.axes.map(Vec3::as_dvec3);
         for corner in 0..8 {

@@ -21,7 +21,7 @@ mod study;
 
 pub use controls::list as controls;
 pub(crate) use controls::{Action, CONTROLS, Change, Control, FAST, Local, Way, action};
-pub(crate) use inspection::Inspected;
+pub(crate) use inspection::{Inspected, Vantage};
 pub(crate) use materials::Listed;
 pub(crate) use recent::{Recent, RecentBounce};
 pub(crate) use render_thread::{Ended, Frame, State, Told};

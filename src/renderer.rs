@@ -5,7 +5,7 @@ mod uneven;
 use std::{
     mem,
     ops::Range,
-    sync::atomic::AtomicU64,
+    sync::{Arc, Weak, atomic::AtomicU64},
     time::{Duration, Instant},
 };
 
@@ -22,6 +22,7 @@ use crate::{
     scene::{self, Scene, scene_hash},
     stages::Preview,
     stats::{DeviceStats, Stats},
+    trees::Trees,
     wave::Pace,
     world::World,
 };
@@ -37,6 +38,8 @@ const SLICE: Duration = Duration::from_millis(50);
 pub struct Renderer {
     backend: Backend,
     settings: Settings,
+    /// See [`Renderer::trees`].
+    trees: Weak<Trees>,
     view: scene::Camera,
     surfaces_hash: u128,
     size: (u32, u32),
@@ -70,9 +73,20 @@ pub struct Renderer {
 impl Renderer {
     /// Puts the scene on the backend. `Err` when there is no such backend, or too little memory.
     pub fn new(scene: &Scene, settings: &Settings) -> Result<Renderer, Error> {
+        Renderer::within(Arc::new(Trees::of(scene)?), scene, settings)
+    }
+
+    /// The same, with the scene's trees.
+    pub(crate) fn within(
+        trees: Arc<Trees>,
+        scene: &Scene,
+        settings: &Settings,
+    ) -> Result<Renderer, Error> {
         let (width, height) = scene.size;
         let camera = Camera::new(&scene.camera, width, height);
-        let backend = Backend::new(World::new(scene)?, camera, scene.max_bounces, settings)?;
+        let kept = Arc::downgrade(&trees);
+        let world = World::within(trees, scene)?;
+        let backend = Backend::new(world, camera, scene.max_bounces, settings)?;
         let names = match &settings.gpus[..] {
             [] => backend.devices.clone(),
             known => known.iter().map(|gpu| gpu.name.clone()).collect(),
@@ -92,6 +106,7 @@ impl Renderer {
         let mut renderer = Renderer {
             backend,
             settings: settings.clone(),
+            trees: kept,
             view: scene.camera,
             surfaces_hash: scene.surfaces_hash(),
             size: scene.size,
@@ -113,6 +128,11 @@ impl Renderer {
         };
         renderer.mark_failed();
         Ok(renderer)
+    }
+
+    /// The scene's trees, if it renders by them here: a GPU has its own.
+    pub(crate) fn trees(&self) -> Option<Arc<Trees>> {
+        self.trees.upgrade()
     }
 
     /// What it renders on, and why on that.

@@ -383,13 +383,13 @@ pub struct Scene {
     /// What the textures are of.
     pub images: Vec<Arc<Image>>,
     /// All flat objects, in the file's order.
-    pub triangles: Vec<Triangle>,
+    pub triangles: Arc<Vec<Triangle>>,
     /// All spheres, in the file's order.
-    pub spheres: Vec<Sphere>,
+    pub spheres: Arc<Vec<Sphere>>,
     /// Shapes that instances place, each stored once.
-    pub meshes: Vec<Mesh>,
+    pub meshes: Arc<Vec<Mesh>>,
     /// Where meshes stand, in the file's order.
-    pub instances: Vec<Instance>,
+    pub instances: Arc<Vec<Instance>>,
     /// What the reader of the file should know though it is no error, a line each.
     pub notes: Vec<String>,
     /// What was looked for to read it.

@@ -1,6 +1,6 @@
 //! A scene made ready to be traced.
 
-use std::{ops::Range, sync::OnceLock};
+use std::{ops::Range, sync::Arc};
 
 use glam::Vec3;
 
@@ -22,7 +22,7 @@ use crate::{
     opacity::Veils,
     path::{Hit, NO_PRIMITIVE, Ray},
     primitive::{Primitive, Surface, surface_at},
-    scene::{DirectLight, Scene, memory},
+    scene::{DirectLight, Scene},
     texture::Texture,
     trees::{self, Trees},
     vectors::Vectors,
@@ -31,15 +31,15 @@ use crate::{
 /// All that the stages read of a scene, but for the camera.
 pub struct World {
     /// The tree over all that stands in the scene, its root first; then those of the meshes.
-    pub nodes: Vec<Node>,
+    pub nodes: Arc<Vec<Node>>,
     /// In the trees' order.
-    pub primitives: Vec<Primitive>,
+    pub primitives: Arc<Vec<Primitive>>,
     /// Where meshes stand, by number.
-    pub instances: Vec<Instance>,
+    pub instances: Arc<Vec<Instance>>,
     /// Of the meshes' triangles, where a mesh has more than positions.
-    pub corners: Vec<Corners>,
+    pub corners: Arc<Vec<Corners>>,
     /// What the meshes have at their vertices besides positions.
-    pub vertices: Vec<MeshVertex>,
+    pub vertices: Arc<Vec<MeshVertex>>,
     /// By index.
     pub materials: Vec<Material>,
     /// Kinds of the materials, a bit each, and `OTHER_LIGHTS` and `ABSORBING`.
@@ -68,20 +68,16 @@ pub struct World {
     pub environment_rows: Vec<EnvironmentRow>,
     /// The picture's texels.
     pub environment_texels: Vec<EnvironmentTexel>,
-    /// See [`World::wide`].
-    wide: OnceLock<Option<Wide>>,
+    /// All that does not depend on what things are made of.
+    trees: Arc<Trees>,
 }
 
-/// Memory of a primitive at its peak: while the tree is built, and while a processor with vectors makes its own of it, which
-/// takes 262 bytes in all; measured on `DisplacedSphere`s of 1 to 4 million triangles.
-pub(crate) const BUILDING_BYTES: u64 = 288;
-
-/// Adds the triangles of instances that shine to the primitives, as they stand in the world. For each instance what is added
-/// to a triangle's position for that place, or `NO_LIGHT`; nothing where no instance shines, or too many do.
+/// Adds the triangles of instances that shine to the trees' primitives, as they stand in the world. For each instance what
+/// is added to a triangle's position for that place, or `NO_LIGHT`; nothing where no instance shines, or too many do.
 fn place_lights(
     scene: &Scene,
-    trees: &mut Trees,
-    standing: usize,
+    trees: &Trees,
+    primitives: &mut Arc<Vec<Primitive>>,
     materials: &[Material],
 ) -> Vec<u32> {
     let placed = scene.shining_instances();
@@ -91,7 +87,7 @@ fn place_lights(
     if placed.is_empty() || scene.shining_triangles() > MOST_PLACED_LIGHTS {
         return Vec::new();
     }
-    let mut first = standing;
+    let mut first = trees::standing(scene);
     let meshes: Vec<Range<usize>> = scene
         .meshes
         .iter()
@@ -113,8 +109,9 @@ fn place_lights(
             })
             .collect();
         if here.iter().any(shines) {
-            entries[number as usize] = (trees.primitives.len() - of_mesh.start) as u32;
-            trees.primitives.extend(here);
+            let primitives = Arc::make_mut(primitives);
+            entries[number as usize] = (primitives.len() - of_mesh.start) as u32;
+            primitives.extend(here);
         }
     }
     if entries.iter().all(|&entry| entry == NO_LIGHT) {
@@ -131,18 +128,11 @@ impl World {
     /// Builds the tree over the scene and gathers its lights. `Err` for primitives that no tree of bounded depth holds, or
     /// no memory.
     pub fn new(scene: &Scene) -> Result<World, Error> {
-        let in_meshes: usize = scene.meshes.iter().map(|mesh| mesh.triangles.len()).sum();
-        let standing = scene.triangles.len() + scene.spheres.len() + scene.instances.len();
-        let primitive_count = standing + in_meshes;
-        memory::check(primitive_count as u64 * BUILDING_BYTES).map_err(|problem| Error::File {
-            file: scene.path.display().to_string(),
-            problem: format!(
-                "the trees over its {primitive_count} triangles, spheres and instances {problem}; use smaller meshes"
-            ),
-        })?;
-        let mut trees = trees::build(scene).ok_or_else(|| Error::TreeTooDeep {
-            scene: scene.path.clone(),
-        })?;
+        World::within(Arc::new(Trees::of(scene)?), scene)
+    }
+
+    /// The same, with the scene's trees.
+    pub(crate) fn within(trees: Arc<Trees>, scene: &Scene) -> Result<World, Error> {
         let mut materials: Vec<Material> = scene.materials.iter().map(Material::from).collect();
         let kinds = materials
             .iter()
@@ -170,12 +160,14 @@ impl World {
             kinds
         };
         let radius = bounding_radius(scene);
+        let standing = trees::standing(scene);
         let of_meshes = standing..trees.primitives.len();
-        let placed = place_lights(scene, &mut trees, standing, &materials);
+        let mut primitives = trees.primitives.clone();
+        let placed = place_lights(scene, &trees, &mut primitives, &materials);
         let emitters = if placed.is_empty() {
-            &trees.primitives[..standing]
+            &primitives[..standing]
         } else {
-            &trees.primitives
+            &primitives
         };
         let mut lighting = Lighting::new(
             emitters,
@@ -216,11 +208,11 @@ impl World {
             placed_entries,
         };
         Ok(World {
-            nodes: trees.nodes,
-            primitives: trees.primitives,
-            instances: trees.instances,
-            corners: trees.corners,
-            vertices: trees.vertices,
+            nodes: trees.nodes.clone(),
+            primitives,
+            instances: trees.instances.clone(),
+            corners: trees.corners.clone(),
+            vertices: trees.vertices.clone(),
             materials,
             kinds,
             energy,
@@ -235,7 +227,7 @@ impl World {
             environment: lighting.environment,
             environment_rows: lighting.tables.rows,
             environment_texels: lighting.tables.texels,
-            wide: OnceLock::new(),
+            trees,
         })
     }
 
@@ -271,7 +263,7 @@ impl World {
                 self.surroundings.extent,
             )
         };
-        self.wide.get_or_init(make).as_ref()
+        self.trees.wide.get_or_init(make).as_ref()
     }
 
     /// What rays are traced through where there are instances.

@@ -265,7 +265,7 @@ pub(crate) static CONTROLS: [Control; 25] = [
     .button("Save"),
     control(
         "?, F1",
-        "hide or show these keys",
+        "show these keys, and hide them",
         &[("?", Screen(Local::Keys)), ("F1", Screen(Local::Keys))],
     )
     .button("Keys"),

@@ -3,7 +3,7 @@
 use std::{
     io,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, PoisonError, Weak,
         atomic::{AtomicBool, Ordering::Relaxed},
     },
     thread,
@@ -20,10 +20,17 @@ use crate::{
 pub(crate) struct Inspected {
     pub(crate) track: Track,
     pub(crate) strokes: Vec<Stroke>,
-    /// Of that picture, pixels.
+    pub(crate) vantage: Vantage,
+}
+
+/// What was looked at, and from where.
+#[derive(Clone)]
+pub(crate) struct Vantage {
+    /// Of the picture, pixels.
     pub(crate) size: (u32, u32),
-    /// That it was seen through.
-    pub(crate) camera: Camera,
+    pub(super) camera: Camera,
+    /// Whoever shows a path keeps no scene by it that has gone.
+    pub(super) study: Weak<Study>,
 }
 
 /// Which path.
@@ -93,11 +100,11 @@ impl Drop for Busy {
     }
 }
 
-fn answer(study: &Study, question: &Question) -> Told {
+fn answer(study: &Arc<Study>, question: &Question) -> Told {
     answered(study, question).unwrap_or_else(|error| Told::Note(error.to_string()))
 }
 
-fn answered(study: &Study, question: &Question) -> Result<Told, Error> {
+fn answered(study: &Arc<Study>, question: &Question) -> Result<Told, Error> {
     let Question {
         camera,
         size,
@@ -122,7 +129,10 @@ fn answered(study: &Study, question: &Question) -> Result<Told, Error> {
     Ok(Told::Inspected(Box::new(Inspected {
         track,
         strokes,
-        size,
-        camera,
+        vantage: Vantage {
+            size,
+            camera,
+            study: Arc::downgrade(study),
+        },
     })))
 }

@@ -22,19 +22,27 @@ use notify_debouncer_mini::{
     notify::{self, RecommendedWatcher, RecursiveMode},
 };
 
-use super::{render_thread::Told, session::News};
+use super::{
+    materials::{turned, with_turned},
+    render_thread::Told,
+    session::News,
+};
 use crate::{
     Error,
     output::folder_of,
     renderer::{Renderer, Settings},
     scene::{Changes, Scene, SceneFile},
+    trees::Trees,
 };
 
 /// A scene that has been read.
 pub(crate) struct Loaded {
+    /// As its file has it.
+    pub(super) read: Arc<Scene>,
+    /// The same, with what was turned of its materials.
     pub(super) scene: Arc<Scene>,
-    /// With the scene on it; `None` where the one that is at work shows the same but for the camera.
-    pub(super) renderer: Option<Box<Renderer>>,
+    /// With the scene on it, and its trees; `None` where the one that is at work shows the same but for the camera.
+    pub(super) renderer: Option<(Box<Renderer>, Arc<Trees>)>,
     pub(super) why: Why,
 }
 
@@ -58,6 +66,8 @@ enum Asked {
     Open(PathBuf),
     /// A scene that was made of the other one, which was read last.
     Turn(Arc<Scene>, Arc<Scene>),
+    /// The same, which is in the file now.
+    Keep(Arc<Scene>, Arc<Scene>),
     End,
 }
 
@@ -68,6 +78,7 @@ impl Loader {
     /// Watches the files of the scene, if `watches` says so. `tell` hears of it on the thread: `Told::News`, or a note.
     pub(super) fn start(
         scene: Arc<Scene>,
+        trees: Option<Arc<Trees>>,
         (changes, noise): (Changes, Option<f32>),
         settings: Settings,
         watches: bool,
@@ -80,6 +91,8 @@ impl Loader {
         let work = Work {
             files: scene.files.clone(),
             read: scene.clone(),
+            turned: scene.clone(),
+            trees: trees.map(|trees| (scene.clone(), trees)),
             scene,
             changes,
             noise,
@@ -105,6 +118,11 @@ impl Loader {
     pub(super) fn turn(&self, scene: Arc<Scene>, read: Arc<Scene>) {
         let _ = self.0.send(Asked::Turn(scene, read));
     }
+
+    /// A scene whose materials are others than those of the one that was read has been written into its file.
+    pub(super) fn keep(&self, scene: Arc<Scene>, read: Arc<Scene>) {
+        let _ = self.0.send(Asked::Keep(scene, read));
+    }
 }
 
 impl Drop for Loader {
@@ -116,8 +134,12 @@ impl Drop for Loader {
 struct Work<T: Fn(Told)> {
     /// The last one that could be read.
     read: Arc<Scene>,
+    /// The same, as it was turned last.
+    turned: Arc<Scene>,
     /// The last one that was put on a renderer.
     scene: Arc<Scene>,
+    /// Of the last scene that had others, and that: they outlive a change of its materials.
+    trees: Option<(Arc<Scene>, Arc<Trees>)>,
     files: Vec<SceneFile>,
     changes: Changes,
     /// See [`Renderer::set_noise`].
@@ -133,9 +155,13 @@ impl<T: Fn(Told)> Work<T> {
         self.watch();
         while let Ok(mut order) = asked.recv() {
             // Of several that were turned only the last is shown.
-            while let Asked::Turn(..) = order
-                && let Ok(next) = asked.try_recv()
-            {
+            while let Asked::Turn(turned, read) = &order {
+                if Arc::ptr_eq(read, &self.read) {
+                    self.turned = turned.clone();
+                }
+                let Ok(next) = asked.try_recv() else {
+                    break;
+                };
                 if !matches!(next, Asked::Look) {
                     order = next;
                 } else if self.have_files_changed() {
@@ -150,19 +176,32 @@ impl<T: Fn(Told)> Work<T> {
                 Asked::Look => {}
                 Asked::Open(path) => self.load(&path, Why::Opened),
                 Asked::Turn(scene, read) if Arc::ptr_eq(&read, &self.read) => self.turn(scene),
+                Asked::Keep(scene, read) if Arc::ptr_eq(&read, &self.read) => {
+                    self.read = scene.clone();
+                    self.turned = scene.clone();
+                    // It may have come right behind the last turn.
+                    if !Arc::ptr_eq(&scene, &self.scene) {
+                        self.turn(scene);
+                    }
+                }
                 // It has been read anew meanwhile.
-                Asked::Turn(..) => {}
+                Asked::Turn(..) | Asked::Keep(..) => {}
                 Asked::End => return,
             }
         }
     }
 
-    fn renderer(&self, scene: &Scene) -> Result<Box<Renderer>, Error> {
-        let mut renderer = Renderer::new(scene, &self.settings)?;
+    fn renderer(&mut self, scene: &Arc<Scene>) -> Result<(Box<Renderer>, Arc<Trees>), Error> {
+        let trees = match &self.trees {
+            Some((of, trees)) if scene.has_shapes_of(of) => trees.clone(),
+            _ => Arc::new(Trees::of(scene)?),
+        };
+        self.trees = Some((scene.clone(), trees.clone()));
+        let mut renderer = Renderer::within(trees.clone(), scene, &self.settings)?;
         if self.noise.is_some() {
             renderer.set_noise(self.noise)?;
         }
-        Ok(Box::new(renderer))
+        Ok((Box::new(renderer), trees))
     }
 
     fn have_files_changed(&self) -> bool {
@@ -174,6 +213,7 @@ impl<T: Fn(Told)> Work<T> {
             Ok(renderer) => {
                 self.scene = scene.clone();
                 (self.tell)(Told::News(News::Loaded(Box::new(Loaded {
+                    read: self.read.clone(),
                     scene,
                     renderer: Some(renderer),
                     why: Why::Turned,
@@ -200,7 +240,8 @@ impl<T: Fn(Told)> Work<T> {
         match loaded {
             Ok(loaded) => {
                 self.scene = loaded.scene.clone();
-                self.read = loaded.scene.clone();
+                self.turned = loaded.scene.clone();
+                self.read = loaded.read.clone();
                 (self.tell)(Told::News(News::Loaded(Box::new(loaded))));
             }
             Err(error) => {
@@ -215,8 +256,14 @@ impl<T: Fn(Told)> Work<T> {
         }
     }
 
-    fn loaded(&self, mut scene: Scene, why: Why) -> Result<Loaded, Error> {
-        scene.change(&self.changes)?;
+    fn loaded(&mut self, mut read: Scene, why: Why) -> Result<Loaded, Error> {
+        read.change(&self.changes)?;
+        read.share_shapes(&self.read);
+        let read = Arc::new(read);
+        let scene = match why {
+            Why::Opened => read.clone(),
+            Why::Changed | Why::Turned => with_turned(&read, &turned(&self.read, &self.turned)),
+        };
         let renderer = if why == Why::Changed && renders_alike(&scene, &self.scene) {
             None
         } else {
@@ -226,7 +273,8 @@ impl<T: Fn(Told)> Work<T> {
             scene.notes.iter().for_each(|note| say(note));
         }
         Ok(Loaded {
-            scene: Arc::new(scene),
+            read,
+            scene,
             renderer,
             why,
         })

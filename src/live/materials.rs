@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::scene::{Knob, Scene, Surface};
 
@@ -23,6 +23,14 @@ pub(crate) struct Listed<'a> {
     roughness: Option<f32>,
     color: Option<[f32; 3]>,
     strength: Option<f32>,
+}
+
+/// A material that is not as its file says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Turned {
+    name: String,
+    read: Surface,
+    now: Surface,
 }
 
 /// Of a key: of numbers from 0 to 1, and of light.
@@ -90,11 +98,37 @@ impl Materials {
 
     /// The materials that are others than they were read, by their names.
     pub(super) fn turned(&self, scene: &Scene) -> BTreeMap<String, Surface> {
-        let pairs = scene.materials.iter().zip(&self.read.materials);
-        let turned = pairs.enumerate().filter(|(_, (now, read))| now != read);
-        turned
-            .map(|(index, (now, _))| (name(scene, index).to_owned(), *now))
-            .collect()
+        let turned = turned(&self.read, scene).into_iter();
+        turned.map(|Turned { name, now, .. }| (name, now)).collect()
+    }
+}
+
+/// What is turned of a scene that was read.
+pub(super) fn turned(read: &Scene, scene: &Scene) -> Vec<Turned> {
+    let pairs = scene.materials.iter().zip(&read.materials);
+    let turned = pairs.enumerate().filter(|(_, (now, read))| now != read);
+    let turned = turned.map(|(index, (&now, &read))| Turned {
+        name: name(scene, index).to_owned(),
+        read,
+        now,
+    });
+    turned.collect()
+}
+
+/// A scene that was read anew, or by another process, with what was turned before: of those materials that its file has as
+/// it had them then. As it was read if nothing is left of that, or it cannot be rendered so.
+pub(super) fn with_turned(read: &Arc<Scene>, turned: &[Turned]) -> Arc<Scene> {
+    let mut scene = Scene::clone(read);
+    for (surface, name) in scene.materials.iter_mut().zip(&read.material_names) {
+        let of_this = |turned: &&Turned| turned.name == *name && turned.read == *surface;
+        if let Some(turned) = turned.iter().find(of_this) {
+            *surface = turned.now;
+        }
+    }
+    if scene.materials == read.materials || scene.check_settings().is_err() {
+        read.clone()
+    } else {
+        Arc::new(scene)
     }
 }
 

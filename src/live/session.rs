@@ -5,7 +5,7 @@ mod turning;
 
 use std::{
     f32::consts::PI,
-    io,
+    io, ptr,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -16,9 +16,9 @@ use glam::Vec3;
 use super::{
     Shown, ViewOptions,
     controls::Change,
-    inspection::{Answer, Inspection, Question},
+    inspection::{Answer, Inspection, Question, Vantage},
     loader::{Loaded, Loader},
-    materials::Materials,
+    materials::{Materials, turned},
     orbit::Orbit,
     orders::Command,
     render_thread::{Ended, Frame, RenderThread, Told},
@@ -152,9 +152,10 @@ impl Session {
             paused,
             look,
             note,
+            turned,
             ..
         } = standing;
-        let settings = renderer.settings();
+        let (settings, trees) = (renderer.settings(), renderer.trees());
         let (spp, denoises) = (scene.spp, look.denoise);
         let render = RenderThread::start(renderer, spp, paused, denoises, interval, tell.clone())?;
         if let Some(note) = note {
@@ -163,13 +164,14 @@ impl Session {
         // Without it the scene is shown as it was read.
         let loader = Loader::start(
             scene.clone(),
+            trees.clone(),
             (changes, noise),
             settings,
             watches,
             tell.clone(),
         )
         .ok();
-        let study = Arc::new(Study::new(scene.clone()));
+        let study = Arc::new(Study::new(scene.clone(), trees));
         let mut session = Self {
             render,
             inspection: Inspection::new(study.clone(), tell.clone()),
@@ -190,6 +192,7 @@ impl Session {
             look,
         };
         session.measure();
+        session.turn_again(&turned);
         Ok(session)
     }
 
@@ -198,7 +201,7 @@ impl Session {
         let steps = self.past.iter();
         let past = steps.filter_map(|step| match step {
             Step::View(camera) => Some(*camera),
-            // What was not written down goes with the process.
+            // Its scene may be another one by then.
             Step::Material(..) => None,
         });
         let past = past.collect();
@@ -209,6 +212,7 @@ impl Session {
             strategy: self.strategy,
             paused: self.paused,
             look: self.look,
+            turned: turned(&self.materials.read, &self.scene),
             note: None,
         }
     }
@@ -377,7 +381,7 @@ impl Session {
             }
             Some(Step::Material(index, surface)) => {
                 let scene = self.with_material(index, surface);
-                self.put_scene(scene);
+                self.put_scene(Arc::new(scene));
                 Some(format!(
                     "material {:?} is as before",
                     self.scene.material_names[index]
@@ -446,9 +450,10 @@ impl Session {
         self.size
     }
 
-    /// What a picture of this size is seen through.
-    pub(crate) fn camera(&self, size: (u32, u32)) -> Camera {
-        self.orbit.camera(size)
+    /// Whether what was looked at is still what is seen from there.
+    pub(crate) fn is_at(&self, vantage: &Vantage) -> bool {
+        self.orbit.camera(vantage.size) == vantage.camera
+            && ptr::eq(vantage.study.as_ptr(), Arc::as_ptr(&self.study))
     }
 
     /// How pictures are to be shown.

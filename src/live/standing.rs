@@ -3,7 +3,7 @@
 use compaction::select::Strategy;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
-use super::orbit::Orbit;
+use super::{materials::Turned, orbit::Orbit};
 use crate::{
     Error,
     output::Look,
@@ -25,6 +25,9 @@ pub struct Standing {
     pub(super) strategy: Strategy,
     pub(super) paused: bool,
     pub(super) look: Look,
+    /// Of materials that were turned, and are in no file.
+    #[serde(default)]
+    pub(super) turned: Vec<Turned>,
     /// What is said to those who look when they see it first.
     pub(super) note: Option<String>,
 }
@@ -49,6 +52,7 @@ impl Standing {
             strategy,
             paused: false,
             look,
+            turned: Vec::new(),
             note: None,
         }
     }

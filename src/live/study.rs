@@ -2,19 +2,21 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::{Error, scene::Scene, world::World};
+use crate::{Error, scene::Scene, trees::Trees, world::World};
 
 /// A scene, and its world.
 pub(super) struct Study {
     pub(super) scene: Arc<Scene>,
-    /// Trees take time and memory.
+    /// Those of the scene, if the renderer has any: they take time and memory.
+    trees: Option<Arc<Trees>>,
     world: Mutex<Option<Arc<World>>>,
 }
 
 impl Study {
-    pub(super) fn new(scene: Arc<Scene>) -> Self {
+    pub(super) fn new(scene: Arc<Scene>, trees: Option<Arc<Trees>>) -> Self {
         Self {
             scene,
+            trees,
             world: Mutex::default(),
         }
     }
@@ -25,7 +27,10 @@ impl Study {
         if let Some(world) = &*world {
             return Ok(world.clone());
         }
-        let made = Arc::new(World::new(&self.scene)?);
+        let made = Arc::new(match &self.trees {
+            Some(trees) => World::within(trees.clone(), &self.scene)?,
+            None => World::new(&self.scene)?,
+        });
         *world = Some(made.clone());
         Ok(made)
     }

@@ -1,6 +1,6 @@
 //! From a scene's text to a checked scene.
 
-use std::path::Path;
+use std::{path::Path, sync::Arc};
 
 use glam::Vec3;
 use serde::de::DeserializeOwned;
@@ -79,10 +79,10 @@ pub(super) fn scene(path: &Path, text: &str) -> Result<Scene, Error> {
         maps,
         textures: library.textures,
         images: library.images,
-        triangles,
-        spheres,
-        meshes,
-        instances,
+        triangles: Arc::new(triangles),
+        spheres: Arc::new(spheres),
+        meshes: Arc::new(meshes),
+        instances: Arc::new(instances),
         notes,
         files: Vec::new(),
     };

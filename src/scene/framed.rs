@@ -3,7 +3,7 @@
 //! It is seen by its file's own camera if it has one, else from three quarters, a little from above; in the light of a
 //! studio, and of its file's lights.
 
-use std::path::Path;
+use std::{path::Path, sync::Arc};
 
 use glam::{DAffine3, DVec3, Vec3};
 
@@ -188,10 +188,10 @@ pub(super) fn scene(path: &Path) -> Result<Scene, Error> {
         maps: materials.maps,
         textures: materials.library.textures,
         images: materials.library.images,
-        triangles: geometry.triangles,
-        spheres: geometry.spheres,
-        meshes: geometry.meshes,
-        instances: geometry.instances,
+        triangles: Arc::new(geometry.triangles),
+        spheres: Arc::new(geometry.spheres),
+        meshes: Arc::new(geometry.meshes),
+        instances: Arc::new(geometry.instances),
         notes: std::mem::take(&mut model.notes),
         files: Vec::new(),
     };

@@ -32,7 +32,7 @@ impl Scene {
             DirectLight::Bsdf => hash.number(2),
         }
         hash.number(self.triangles.len() as u64);
-        for &Triangle { vertices, material } in &self.triangles {
+        for &Triangle { vertices, material } in self.triangles.iter() {
             let [a, b, c] = vertices;
             hash.floats([a.x, a.y, a.z, b.x, b.y, b.z, c.x, c.y, c.z]);
             hash.0.update(&materials[material as usize]);
@@ -42,7 +42,7 @@ impl Scene {
             center,
             radius,
             material,
-        } in &self.spheres
+        } in self.spheres.iter()
         {
             hash.floats([center.x, center.y, center.z, radius]);
             hash.0.update(&materials[material as usize]);
@@ -86,7 +86,7 @@ impl Scene {
             axes,
             position,
             material,
-        } in &self.instances
+        } in self.instances.iter()
         {
             hash.0.update(&meshes[mesh as usize]);
             axes.into_iter().for_each(|axis| hash.vector(axis));

@@ -23,7 +23,7 @@ use super::{
     transform::{Transform, rotate_y},
     wording::alternatives,
 };
-use crate::{Error, world::BUILDING_BYTES};
+use crate::{Error, trees::BUILDING_BYTES};
 
 /// Longer than any system takes, short enough to be shown.
 pub(super) const MAX_PATH_BYTES: usize = 4096;

@@ -1,6 +1,9 @@
 //! What stands in a scene.
 
+use std::sync::Arc;
+
 use glam::Vec3;
+use rayon::prelude::*;
 
 use super::Scene;
 
@@ -45,6 +48,48 @@ pub struct Mesh {
     pub tangents: Vec<[f32; 4]>,
 }
 
+impl Mesh {
+    fn is_same(&self, other: &Mesh) -> bool {
+        let Mesh {
+            positions,
+            triangles,
+            materials,
+            normals,
+            uvs,
+            second_uvs,
+            tangents,
+        } = self;
+        same_vectors(positions, &other.positions)
+            && *triangles == other.triangles
+            && *materials == other.materials
+            && same_vectors(normals, &other.normals)
+            && same_floats(uvs, &other.uvs)
+            && same_floats(second_uvs, &other.second_uvs)
+            && same_floats(tangents, &other.tangents)
+    }
+}
+
+/// Whether all of one list are those of the other.
+fn same<T: Sync>(
+    one: &Arc<Vec<T>>,
+    other: &Arc<Vec<T>>,
+    is_same: impl Fn(&T, &T) -> bool + Sync,
+) -> bool {
+    let each = || one.par_iter().zip(other.par_iter());
+    Arc::ptr_eq(one, other)
+        || one.len() == other.len() && each().all(|(one, other)| is_same(one, other))
+}
+
+fn same_vectors(one: &[Vec3], other: &[Vec3]) -> bool {
+    let bits = |vector: &Vec3| vector.to_array().map(f32::to_bits);
+    one.len() == other.len() && one.iter().map(bits).eq(other.iter().map(bits))
+}
+
+fn same_floats<const N: usize>(one: &[[f32; N]], other: &[[f32; N]]) -> bool {
+    let bits = |floats: &[f32; N]| floats.map(f32::to_bits);
+    one.len() == other.len() && one.iter().map(bits).eq(other.iter().map(bits))
+}
+
 /// A mesh in a place.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Instance {
@@ -60,6 +105,32 @@ pub struct Instance {
 }
 
 impl Scene {
+    /// Shares what stands in the other one if that is the same.
+    pub(crate) fn share_shapes(&mut self, other: &Scene) {
+        if self.has_shapes_of(other) {
+            self.triangles = other.triangles.clone();
+            self.spheres = other.spheres.clone();
+            self.meshes = other.meshes.clone();
+            self.instances = other.instances.clone();
+        }
+    }
+
+    /// Whether the same stands in both, to the last bit, of materials of the same numbers: then the trees of one are those
+    /// of the other.
+    pub(crate) fn has_shapes_of(&self, other: &Scene) -> bool {
+        same(&self.triangles, &other.triangles, |one, other| {
+            same_vectors(&one.vertices, &other.vertices) && one.material == other.material
+        }) && same(&self.spheres, &other.spheres, |one, other| {
+            same_vectors(&[one.center], &[other.center])
+                && one.radius.to_bits() == other.radius.to_bits()
+                && one.material == other.material
+        }) && same(&self.instances, &other.instances, |one, other| {
+            same_vectors(&one.axes, &other.axes)
+                && same_vectors(&[one.position], &[other.position])
+                && (one.mesh, one.material) == (other.mesh, other.material)
+        }) && same(&self.meshes, &other.meshes, Mesh::is_same)
+    }
+
     /// The instances of which anything shines, by number.
     pub(crate) fn shining_instances(&self) -> Vec<u32> {
         let shines: Vec<bool> = self
@@ -77,7 +148,7 @@ impl Scene {
             })
             .collect();
         (0..)
-            .zip(&self.instances)
+            .zip(self.instances.iter())
             .filter(|(_, instance)| match instance.material {
                 Some(material) => shines[material as usize],
                 None => meshes[instance.mesh as usize],

@@ -1,13 +1,17 @@
 //! What surfaces do with light.
 
 use glam::Vec3;
+use serde::{Deserialize, Serialize};
+
+use super::view::numbers;
 
 /// What a surface does with light; colours are linear sRGB.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Surface {
     /// Scatters evenly to all sides (Lambert).
     Diffuse {
         /// Part of the light that is scattered, 0..=1.
+        #[serde(with = "numbers")]
         albedo: Vec3,
         /// Black from behind.
         one_sided: bool,
@@ -15,6 +19,7 @@ pub enum Surface {
     /// Reflects in one direction.
     Mirror {
         /// Part of the light that is reflected, 0..=1.
+        #[serde(with = "numbers")]
         reflectance: Vec3,
         /// Black from behind.
         one_sided: bool,
@@ -24,6 +29,7 @@ pub enum Surface {
         /// Index of refraction inside over outside.
         ior: f32,
         /// Coefficient of absorption inside, 1/m per channel.
+        #[serde(with = "numbers")]
         absorption: Vec3,
     },
     /// A smooth metal.
@@ -49,11 +55,13 @@ pub enum Surface {
         /// How they are spread.
         roughness: Roughness,
         /// Coefficient of absorption inside, 1/m per channel.
+        #[serde(with = "numbers")]
         absorption: Vec3,
     },
     /// An even base under a clear boundary of small facets (GGX).
     CoatedDiffuse {
         /// Part of the light that the base scatters, 0..=1.
+        #[serde(with = "numbers")]
         albedo: Vec3,
         /// Index of refraction of the boundary.
         ior: f32,
@@ -67,8 +75,10 @@ pub enum Surface {
     /// Shines to the front, and reflects like `Diffuse`.
     Emissive {
         /// W·sr⁻¹·m⁻² per channel.
+        #[serde(with = "numbers")]
         radiance: Vec3,
         /// Part of the light that is scattered, 0..=1.
+        #[serde(with = "numbers")]
         albedo: Vec3,
         /// Black from behind; else its back reflects too.
         one_sided: bool,
@@ -79,9 +89,10 @@ pub enum Surface {
 
 /// The metallic-roughness material of glTF 2.0 with the extensions `ior`, `specular`, `transmission`, `volume`,
 /// `clearcoat` and `emissive_strength`.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Principled {
     /// Reflectance of a metal, albedo of what is none, and what tints light that goes through; 0..=1.
+    #[serde(with = "numbers")]
     pub base_color: Vec3,
     /// Part that is metal, 0..=1.
     pub metallic: f32,
@@ -92,6 +103,7 @@ pub struct Principled {
     /// Strength of the reflection of what is no metal, 0..=1; of no effect on what goes through.
     pub specular: f32,
     /// Its tint head on, 0 or more.
+    #[serde(with = "numbers")]
     pub specular_color: Vec3,
     /// Part of what is no metal that light goes through, 0..=1.
     pub transmission: f32,
@@ -102,12 +114,14 @@ pub struct Principled {
     /// The square root of its GGX alpha, 0..=1.
     pub clearcoat_roughness: f32,
     /// Given off to the front, W·sr⁻¹·m⁻² per channel.
+    #[serde(with = "numbers")]
     pub emission: Vec3,
     /// Given off to the back too; light that goes there is found by paths that meet it alone.
     pub both_sides: bool,
     /// Black from behind.
     pub one_sided: bool,
     /// Coefficient of absorption behind its front, 1/m per channel, of what lets light through and is not thin.
+    #[serde(with = "numbers")]
     pub absorption: Vec3,
 }
 
@@ -133,21 +147,23 @@ impl Default for Principled {
 }
 
 /// What a metal reflects.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Metal {
     /// By Fresnel's equations for a complex refractive index.
     Index {
         /// Real part per channel, 0 or more.
+        #[serde(with = "numbers")]
         eta: Vec3,
         /// Imaginary part, 0 or more.
+        #[serde(with = "numbers")]
         k: Vec3,
     },
     /// By Schlick's approximation, from this head on to 1 at grazing angles.
-    Color(Vec3),
+    Color(#[serde(with = "numbers")] Vec3),
 }
 
 /// How facets are spread, and what is made of light that hits several.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Roughness {
     /// GGX alpha, 0.001..=1: about the root mean square slope.
     pub alpha: f32,
@@ -158,7 +174,7 @@ pub struct Roughness {
 }
 
 /// How facets hide each other from the eye and from the light (Smith).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Masking {
     /// From each as if it had nothing to do with the other.
     Separable,

@@ -100,15 +100,20 @@ impl PixelFilter {
 }
 
 /// A vector as three numbers.
-mod numbers {
+pub(super) mod numbers {
     use glam::Vec3;
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-    pub(super) fn serialize<S: Serializer>(vector: &Vec3, to: S) -> Result<S::Ok, S::Error> {
+    pub(in crate::scene) fn serialize<S: Serializer>(
+        vector: &Vec3,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
         vector.to_array().serialize(to)
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec3, D::Error> {
+    pub(in crate::scene) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Vec3, D::Error> {
         <[f32; 3]>::deserialize(from).map(Vec3::from_array)
     }
 }

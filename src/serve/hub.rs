@@ -20,9 +20,9 @@ use super::{
     messages::{Asked, Materials, Path, Status},
 };
 use crate::{
-    live::{Inspected, Motion, Session, Shown, State},
+    live::{Inspected, Motion, Session, Shown, State, Vantage},
     output::{Developed, Look},
-    scene::{Camera, Scene},
+    scene::Scene,
     sight::{Legend, Sight, Sighting},
     stats::Stats,
     tone::Tone,
@@ -219,11 +219,10 @@ impl Hub {
             }
             if let Some(inspected) = rung.inspected {
                 self.show_path(Some(&inspected));
-                desk.path = Some((inspected.camera, inspected.size));
+                desk.path = Some(inspected.vantage.clone());
             }
-            let moved =
-                |(camera, size): &mut (Camera, _)| lock(&self.session).camera(*size) != *camera;
-            if desk.path.take_if(moved).is_some() {
+            let gone = |vantage: &mut Vantage| !lock(&self.session).is_at(vantage);
+            if desk.path.take_if(gone).is_some() {
                 self.show_path(None);
             }
             self.list_materials(&mut desk);
@@ -364,8 +363,8 @@ struct Desk {
     status_due: Option<Instant>,
     summed_up: Option<Instant>,
     state: Option<Discriminant<State>>,
-    /// Of the picture over which a path is shown.
-    path: Option<(Camera, (u32, u32))>,
+    /// Of the path that is shown.
+    path: Option<Vantage>,
     /// Whose materials are listed.
     listed: Option<Arc<Scene>>,
 }

@@ -115,7 +115,7 @@ impl<'a> Path<'a> {
         let shown = |inspected: &'a Inspected| PathShown {
             track: &inspected.track,
             strokes: &inspected.strokes,
-            size: inspected.size,
+            size: inspected.vantage.size,
             end: inspected.track.end.to_string(),
         };
         Self {

@@ -1,6 +1,6 @@
 //! The statistics laid over the picture: on the CPU, into its bytes, so that a saved picture can carry them.
 
-mod canvas;
+pub(super) mod canvas;
 mod columns;
 mod content;
 pub(super) mod figures;
@@ -9,10 +9,11 @@ mod marks;
 mod path;
 #[cfg(test)]
 mod tests;
+mod words;
 
 use canvas::{Area, Canvas, Colour, TypeFace};
 use columns::{Cell, Column, Entry, LABEL_WIDTH, STAGES, fitting_columns, natural_width};
-use content::{ACCENT, BRIGHT, DIM, Line, PLAIN, Row, WARNING, rows};
+use content::{DIM, Line, PLAIN, Row, rows};
 use marks::{BAR_HEIGHT, GRAPH_HEIGHT, ROW_GAP};
 
 use serde::{Deserialize, Serialize};
@@ -41,7 +42,7 @@ pub fn draw(rgba: &mut [u8], width: u32, height: u32, stats: &Stats) {
 
 /// Draws what false colours mean on their picture, RGBA with rows from the top, of any size.
 pub fn draw_legend(rgba: &mut [u8], width: u32, height: u32, legend: &Legend) {
-    Overlay::new(scale_for(width, height)).draw_legend(rgba, (width, height), legend);
+    Overlay::new(scale_for(width, height)).draw_legend(rgba, (width, height), legend, &[]);
 }
 
 /// How much of the statistics is shown.
@@ -167,103 +168,6 @@ impl Overlay {
             Row::Total(entry) => {
                 self.figures(canvas, area, "Σ", table, entry, entry.microseconds());
             }
-        }
-    }
-
-    /// A list of keys and what they do, at the lower edge.
-    pub(super) fn draw_keys(&mut self, rgba: &mut [u8], size: (u32, u32), keys: &[(&str, &str)]) {
-        let widest = |column: &[usize]| column.iter().copied().max().unwrap_or(0);
-        let left = widest(
-            &keys
-                .iter()
-                .map(|(key, _)| key.chars().count())
-                .collect::<Vec<_>>(),
-        );
-        let right = widest(
-            &keys
-                .iter()
-                .map(|(_, what)| what.chars().count())
-                .collect::<Vec<_>>(),
-        );
-        let lines = keys.iter().map(|(key, what)| {
-            vec![
-                (ACCENT, format!("{key:<left$}  ")),
-                (PLAIN, (*what).to_owned()),
-            ]
-        });
-        let lines: Vec<Line> = lines.collect();
-        let mut canvas = Canvas::new(rgba, size.0, size.1);
-        let cells = (left + 2 + right) as i32;
-        let top = canvas.height() - self.margin(&canvas) - self.box_height(&canvas, lines.len());
-        self.text_box(&mut canvas, top, cells, &lines);
-    }
-
-    /// What is said, and whether it is of something wrong, at the lower edge, or above so many lines of keys.
-    pub(super) fn draw_messages(
-        &mut self,
-        rgba: &mut [u8],
-        size: (u32, u32),
-        messages: &[(&str, bool)],
-        keys: usize,
-    ) {
-        let mut canvas = Canvas::new(rgba, size.0, size.1);
-        let margin = self.margin(&canvas);
-        let room = (canvas.width() - 4 * margin) / self.type_face.cell_width;
-        let lines: Vec<Line> = messages
-            .iter()
-            .flat_map(|(message, is_wrong)| {
-                let colour = if *is_wrong { WARNING } else { BRIGHT };
-                let room = room.max(1) as usize;
-                let lines = message.lines().flat_map(move |line| wrapped(line, room));
-                lines.map(move |line| vec![(colour, line)])
-            })
-            .collect();
-        let longest = lines.iter().map(|line| line[0].1.chars().count()).max();
-        let Some(longest) = longest else {
-            return;
-        };
-        let below = if keys > 0 {
-            self.box_height(&canvas, keys) + margin
-        } else {
-            0
-        };
-        let top = canvas.height() - below - margin - self.box_height(&canvas, lines.len());
-        self.text_box(&mut canvas, top, longest as i32, &lines);
-    }
-
-    fn box_height(&self, canvas: &Canvas<'_>, lines: usize) -> i32 {
-        lines as i32 * self.type_face.line_height + 2 * self.margin(canvas)
-    }
-
-    /// Lines on a panel of their own, centred from left to right.
-    fn text_box(&mut self, canvas: &mut Canvas<'_>, top: i32, cells: i32, lines: &[Line]) {
-        let margin = self.margin(canvas);
-        let cells = cells.min((canvas.width() - 4 * margin) / self.type_face.cell_width);
-        let width = cells * self.type_face.cell_width;
-        let x = (canvas.width() - width) / 2;
-        let height = self.box_height(canvas, lines.len());
-        let panel = Area {
-            x: x - margin,
-            y: top,
-            width: width + 2 * margin,
-            height,
-        };
-        canvas.panel(panel, self.pixels(RADIUS).min(margin), PANEL, BOX_OPACITY);
-        for (line, y) in lines
-            .iter()
-            .zip((top + margin..).step_by(self.type_face.line_height as usize))
-        {
-            self.text(
-                canvas,
-                Area {
-                    x,
-                    y,
-                    width,
-                    height: self.type_face.line_height,
-                },
-                line,
-                &Line::new(),
-            );
         }
     }
 
@@ -480,33 +384,4 @@ fn cut(text: &str, length: i32) -> String {
         return String::new();
     };
     text.chars().take(kept).chain(['…']).collect()
-}
-
-/// A text in lines of so many characters at most, between words where there are any.
-fn wrapped(text: &str, room: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split(' ') {
-        let mut word: Vec<char> = word.chars().collect();
-        let last = lines.len() - 1;
-        let length = lines[last].chars().count();
-        if length > 0 && length + 1 + word.len() <= room {
-            lines[last].push(' ');
-        } else if length > 0 {
-            lines.push(String::new());
-        }
-        while word.len() > room {
-            let rest = word.split_off(room);
-            lines
-                .last_mut()
-                .into_iter()
-                .for_each(|line| line.extend(&word));
-            lines.push(String::new());
-            word = rest;
-        }
-        lines
-            .last_mut()
-            .into_iter()
-            .for_each(|line| line.extend(&word));
-    }
-    lines
 }

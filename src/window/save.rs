@@ -42,7 +42,7 @@ pub(super) fn save(
         detail,
     );
     if let Some(sighting) = sighting {
-        overlay.draw_legend(&mut developed.rgba, size, &sighting.legend);
+        overlay.draw_legend(&mut developed.rgba, size, &sighting.legend, &[]);
     }
     output::write_developed(&path, &developed, stats).inspect_err(|_| {
         // The empty file that held the place.

@@ -7,7 +7,7 @@ use std::{
 
 use rayon::{ThreadPool, prelude::*};
 
-use super::overlay::{Detail, Overlay, scale_for};
+use super::overlay::{Detail, Overlay, canvas::Area, scale_for};
 use crate::{
     live::{self, Frame, Inspected, Session, Shown},
     output::{Developed, Look},
@@ -22,7 +22,9 @@ pub(super) struct View {
     path: Option<Inspected>,
     overlay: Overlay,
     detail: Detail,
-    shows_keys: bool,
+    /// Which page of the list of keys is shown, if any, and how many there were of it when it was drawn.
+    keys: Option<usize>,
+    key_pages: usize,
     message: Option<(String, Instant)>,
     /// The picture in the window's size, without what is laid over it; `None` when it is out of date.
     backdrop: Option<Backdrop>,
@@ -35,7 +37,9 @@ struct Backdrop {
     rgba: Vec<u8>,
 }
 
+/// That a message stays at least, and for each of its characters: a long one takes time to read.
 const MESSAGE_TIME: Duration = Duration::from_secs(3);
+const CHARACTER_TIME: Duration = Duration::from_millis(60);
 
 /// Around a picture that has not the window's shape.
 const BORDER: [u8; 4] = [24, 26, 30, 255];
@@ -48,7 +52,8 @@ impl View {
             path: None,
             overlay: Overlay::new(1.0),
             detail,
-            shows_keys: false,
+            keys: None,
+            key_pages: 1,
             message: None,
             backdrop: None,
             pool: live::developing_threads()?,
@@ -100,13 +105,16 @@ impl View {
         self.detail = self.detail.next();
     }
 
+    /// Shows the next page of the list of keys, or hides it.
     pub(super) fn switch_keys(&mut self) {
-        self.shows_keys = !self.shows_keys;
+        let next = self.keys.map_or(0, |page| page + 1);
+        self.keys = (next < self.key_pages || self.keys.is_none()).then_some(next);
     }
 
     /// Shows a line for a while.
     pub(super) fn say(&mut self, message: String) {
-        self.message = Some((message, Instant::now() + MESSAGE_TIME));
+        let reading = CHARACTER_TIME * message.chars().count().try_into().unwrap_or(u32::MAX);
+        self.message = Some((message, Instant::now() + MESSAGE_TIME.max(reading)));
     }
 
     /// When the message goes.
@@ -153,25 +161,35 @@ impl View {
             self.overlay
                 .draw_stats(rgba, size, &stats, recent, *state, self.detail);
         }
-        if let Some(sighting) = &self.sighting {
-            self.overlay.draw_legend(rgba, size, &sighting.legend);
-        }
-        let seen = |path: &&Inspected| session.camera(path.size) == path.camera;
-        if let Some(path) = self.path.as_ref().filter(seen) {
-            let fitted = Fitted::new(path.size, size);
-            self.overlay.draw_path(rgba, size, path, &fitted);
-        }
-        let keys: Vec<_> = live::controls().filter(|_| self.shows_keys).collect();
-        if self.shows_keys {
-            self.overlay.draw_keys(rgba, size, &keys);
-        }
+        self.path.take_if(|path| !session.is_at(&path.vantage));
+        let taken = self.draw_corners(rgba, size);
         let trouble = session.trouble().map(|trouble| (trouble, true));
         let message = self
             .message
             .as_ref()
             .map(|(message, _)| (&**message, false));
         let said: Vec<_> = trouble.into_iter().chain(message).collect();
-        self.overlay.draw_messages(rgba, size, &said, keys.len());
+        self.overlay.draw_messages(rgba, size, &said, &taken);
+    }
+
+    /// What lies along the lower edge, each where the others are not; the keys hide what is there. Says where they are.
+    fn draw_corners(&mut self, rgba: &mut [u8], size: (u32, u32)) -> Vec<Area> {
+        let mut taken = Vec::new();
+        if let Some(path) = &self.path {
+            let fitted = Fitted::new(path.vantage.size, size);
+            taken.push(self.overlay.draw_path(rgba, size, path, &fitted));
+        }
+        if let Some(sighting) = &self.sighting {
+            let legend = &sighting.legend;
+            taken.extend(self.overlay.draw_legend(rgba, size, legend, &taken));
+        }
+        if let Some(page) = self.keys {
+            let keys: Vec<_> = live::controls().collect();
+            let drawn = self.overlay.draw_keys(rgba, size, &keys, page);
+            (self.keys, self.key_pages) = (Some(drawn.page), drawn.pages);
+            taken = vec![drawn.panel];
+        }
+        taken
     }
 }
 

@@ -149,6 +149,8 @@ fn keys_and_buttons_of_the_page_do_what_they_say() {
             .run("return document.querySelectorAll('#keys dt').length")
             .await;
         assert!(listed.as_u64() > Some(10), "{listed}");
+        let scrolled = "return document.getElementById('keys').scrollTop";
+        assert_eq!(browser.run(scrolled).await, 0, "it begins with the first");
         browser.press("\u{e00c}").await;
         assert_eq!(browser.run(keys).await, false);
     });
@@ -296,6 +298,16 @@ fn a_phone_shows_all_and_follows_fingers() {
                        one.checkVisibility() && (one.getBoundingClientRect().right > innerWidth \
                        || one.scrollWidth > one.clientWidth + 1)).map((one) => one.outerHTML)";
         assert_eq!(browser.run(outside).await, json!([]), "nothing is cut off");
+        let cut = "return [...document.querySelectorAll('#settings select')].filter((one) => {\
+                   const free = one.cloneNode();\
+                   free.append(one.selectedOptions[0].cloneNode(true));\
+                   free.style = 'position: absolute; width: max-content';\
+                   one.parentElement.append(free);\
+                   const wanted = free.offsetWidth;\
+                   free.remove();\
+                   return wanted > one.offsetWidth;\
+                   }).map((one) => one.id)";
+        assert_eq!(browser.run(cut).await, json!([]), "nor is what is chosen");
         let sizes = "return [...document.querySelectorAll('button, select')].filter((one) => one.checkVisibility())\
                      .map((one) => one.getBoundingClientRect().height)";
         let sizes: Vec<f64> = serde_json::from_value(browser.run(sizes).await).unwrap();

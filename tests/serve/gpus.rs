@@ -56,7 +56,9 @@ fn a_page_outlives_gpus_that_fall_together() {
     viewer.say(r#"{"tone":"aces"}"#);
     viewer.say(r#"{"strategy":"off"}"#);
     viewer.say(r#"{"act":"brighter"}"#);
+    viewer.say(r#"{"material":[0,[["blue",0.75]]]}"#);
     let seen = camera(&mut viewer, "");
+    assert!(seen.contains("0.75"), "{seen}");
     // It hears of the end, and comes back.
     let url = program.url.clone();
     let told = program.hear_that("is left out");

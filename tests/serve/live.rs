@@ -522,9 +522,18 @@ fn a_click_tells_the_path_of_a_sample_until_the_view_moves() {
         let said = status["said"][1].as_str().unwrap_or_default();
         said.contains("pixel 160,0")
     });
-    other.say(r#"{"turn":[0.2,0]}"#);
-    viewer.path_that(Value::is_null);
-    other.path_that(Value::is_null);
+    // It goes with the material that it met, and with the view.
+    let paths = |view: &str, viewer: &mut Viewer, other: &mut Viewer| {
+        other.say(view);
+        viewer.path_that(Value::is_null);
+        other.path_that(Value::is_null);
+    };
+    paths(r#"{"material":[0,[["red",0.1]]]}"#, &mut viewer, &mut other);
+    other.say(r#"{"inspect":[60,70]}"#);
+    let met_another = |path: &Value| !path.is_null() && path["track"] != track;
+    other.path_that(met_another);
+    viewer.path_that(met_another);
+    paths(r#"{"turn":[0.2,0]}"#, &mut viewer, &mut other);
 }
 
 fn false_colours_come_with_their_scale_and_go_again() {

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::{
     add_tests,
     live::{still, still_that},
-    program::{Program, SCENE},
+    program::{Program, SCENE, raysieve},
     viewer::Viewer,
 };
 
@@ -20,6 +20,7 @@ pub(crate) fn add(trials: &mut Vec<Trial>) {
         mistakes_are_told_over_the_picture_until_they_are_mended,
         meshes_and_images_are_watched_too,
         a_camera_that_is_kept_does_not_jump,
+        materials_change_alone,
     );
 }
 
@@ -174,4 +175,79 @@ fn a_camera_that_is_kept_does_not_jump() {
     // The scene's own camera is the one that is in its file: but for the samples the same.
     let home = still(&mut viewer);
     assert!(crate::viewer::difference(&held, &home) < 12.0);
+}
+
+/// Meshes in their places, one of them a lamp, and a sphere.
+const MESHES: &str = r#"(
+    size: (160, 120), spp: 4, max_bounces: 3,
+    camera: (origin: (0, 1, 5), target: (0, 0.5, 0), fov: 40),
+    sky: (0.1, 0.1, 0.1),
+    materials: {
+        "clay": Diffuse(albedo: (0.7, 0.5, 0.3)),
+        "gold": RoughConductor(preset: "gold", alpha: 0.3),
+        "lamp": Emissive(radiance: (5, 4, 3)),
+    },
+    objects: [
+        Instances(
+            of: DisplacedSphere(rings: 12, segments: 24, radius: 0.5, material: "clay"),
+            at: [(translate: (-1, 0.5, 0)), (translate: (0, 1.8, 0), scale: 0.4, material: "lamp")],
+        ),
+        Sphere(center: (1, 0.5, 0), radius: 0.5, material: "gold"),
+        Quad(corner: (-3, 0, 3), edge_u: (6, 0, 0), edge_v: (0, 0, -6), material: "clay"),
+    ],
+)"#;
+
+/// The scene's trees outlive their materials; the film is that of a scene that is read afresh all the same.
+fn materials_change_alone() {
+    let mut program = Program::start(&["--spp", "4"]);
+    let scene = program.folder.path().join("scene.ron");
+    let mut viewer = Viewer::join(&program);
+    let other = still(&mut viewer);
+    fs::write(&scene, MESHES).unwrap();
+    let first = still_that(&mut viewer, |picture| *picture != other);
+
+    // A hand turns two of them, what shines among them, and the file says otherwise of a third, and has a comment more.
+    viewer.say(r#"{"material":[0,[["red",0.1],["blue",0.9]]]}"#);
+    viewer.say(r#"{"material":[2,[["strength",9]]]}"#);
+    let turned = still_that(&mut viewer, |picture| *picture != first);
+    let saved = MESHES.replace("alpha: 0.3", "alpha: 0.05");
+    fs::write(&scene, format!("// Of meshes.\n{saved}")).unwrap();
+    still_that(&mut viewer, |picture| *picture != turned);
+    viewer.status_that(|status| {
+        let said = status["said"][1].as_str().unwrap_or_default();
+        said.contains("but for the materials that were turned")
+    });
+    let materials = viewer.materials.clone();
+    assert_eq!(materials[0]["color"], serde_json::json!([0.1, 0.5, 0.9]));
+    assert_eq!(materials[1]["roughness"], 0.05, "{materials}");
+    assert_eq!(materials[2]["strength"], 9.0, "{materials}");
+
+    viewer.say(r#"{"act":"keep-camera"}"#);
+    viewer.status_that(|status| status["said"][1].to_string().contains("materials are kept"));
+    assert!(fs::read_to_string(&scene).unwrap().contains("9"));
+    viewer.status_that(|status| status["state"] == "done");
+    drop(viewer);
+    let (code, said, printed) = program.interrupt();
+    assert_eq!(code, Some(0), "{said}");
+    let fresh = raysieve(program.folder.path())
+        .args([
+            "scene.ron",
+            "--backend",
+            "cpu",
+            "--spp",
+            "4",
+            "-o",
+            "fresh.exr",
+        ])
+        .output()
+        .unwrap();
+    assert_eq!(
+        hash(&printed),
+        hash(&String::from_utf8_lossy(&fresh.stdout))
+    );
+}
+
+fn hash(printed: &str) -> &str {
+    let line = printed.lines().find(|line| line.starts_with("film_hash"));
+    line.unwrap_or_else(|| panic!("no film_hash: {printed}"))
 }

@@ -79,6 +79,10 @@ fn main() {
             a_click_shows_a_path_until_the_camera_moves,
         ),
         on_a_desktop(
+            "what_is_said_hides_no_figures",
+            what_is_said_hides_no_figures,
+        ),
+        on_a_desktop(
             "the_camera_is_told_and_kept_and_undone",
             the_camera_is_told_and_kept_and_undone,
         ),
@@ -241,6 +245,14 @@ fn keys_change_what_is_shown() {
     desktop.until_shown("the list of keys", |shot| {
         differing_pixels(shot, &bare) > 30_000
     });
+    // It is longer than the window, and has pages; none of them is cut.
+    let first = desktop.shot();
+    assert!(is_same_above(&first, &bare, 4), "a page lies in the window");
+    desktop.press(&["F1"]);
+    desktop.until_shown("the next page", |shot| {
+        differing_pixels(shot, &bare) > 5_000 && differing_pixels(shot, &first) > 5_000
+    });
+    assert!(is_same_above(&desktop.shot(), &bare, 4));
     desktop.press(&["F1"]);
     desktop.until_same(&bare, "the picture alone");
 
@@ -402,6 +414,44 @@ fn a_click_shows_a_path_until_the_camera_moves() {
     let moved = desktop.save();
     assert_ne!(moved, bare);
     desktop.until_same(&moved, "the picture without the path");
+}
+
+fn what_is_said_hides_no_figures() {
+    let desktop = Desktop::open(SCENE, &[]);
+    desktop.until_title("scene.ron – 4 samples");
+    desktop.press(&["h", "h"]);
+    let bare = desktop.save();
+    desktop.until_same(&bare, "the picture alone");
+    desktop.click(150, 200);
+    desktop.until_shown("a path", |shot| differing_pixels(shot, &bare) > 5_000);
+    let path = desktop.shot();
+    // What became of the path stands in the lower right corner.
+    let figures = |shot: &RgbImage| image::imageops::crop_imm(shot, 280, 290, 190, 60).to_image();
+    assert_ne!(figures(&path), figures(&bare));
+    desktop.press(&["g"]);
+    desktop.until_shown("that it flies", |shot| {
+        differing_pixels(shot, &path) > 1_000
+    });
+    assert_eq!(figures(&desktop.shot()), figures(&path));
+
+    // Its scale of colours lies beside it, or above.
+    desktop.until_same(&path, "the path alone");
+    desktop.press(&["v"]);
+    desktop.until_shown("false colours", |shot| {
+        differing_pixels(shot, &path) > 100_000
+    });
+    let shot = desktop.shot();
+    // The panel lets something of the colours through.
+    let words = |shot: &RgbImage| -> Vec<bool> {
+        let figures = figures(shot);
+        figures.pixels().map(|pixel| pixel.0[0] > 140).collect()
+    };
+    let (now, before) = (words(&shot), words(&path));
+    let others = now
+        .iter()
+        .zip(&before)
+        .filter(|(now, before)| now != before);
+    assert!(others.count() < 60, "the figures stand there as before");
 }
 
 fn the_camera_is_told_and_kept_and_undone() {
@@ -626,6 +676,14 @@ fn differing_pixels(one: &RgbImage, other: &RgbImage) -> usize {
 }
 
 /// Of the statistics: the scene and the strategy.
+/// Whether so many rows from the top are the same.
+fn is_same_above(one: &RgbImage, other: &RgbImage, rows: u32) -> bool {
+    let rows = |picture: &RgbImage| {
+        image::imageops::crop_imm(picture, 0, 0, picture.width(), rows).to_image()
+    };
+    rows(one) == rows(other)
+}
+
 fn first_line(picture: &RgbImage) -> Vec<u8> {
     image::imageops::crop_imm(picture, 0, 0, picture.width(), 34)
         .to_image()

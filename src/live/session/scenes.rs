@@ -6,13 +6,14 @@ use super::{News, Session, Step};
 use crate::{
     live::{
         loader::{Loaded, Why},
-        materials::{Listed, Materials, listed},
+        materials::{Listed, Materials, listed, turned},
         orbit::Orbit,
         orders::Command,
         study::Study,
     },
     renderer::Renderer,
     scene::Scene,
+    trees::Trees,
 };
 
 impl Session {
@@ -54,24 +55,29 @@ impl Session {
     /// the file says otherwise than before is taken.
     fn show(&mut self, loaded: Loaded) -> Option<String> {
         let Loaded {
+            read,
             scene,
             renderer,
             why,
         } = loaded;
+        let replaced = renderer.is_some();
+        if let Some((renderer, trees)) = renderer {
+            self.study_anew(scene.clone(), trees);
+            self.put_on(renderer, &scene);
+        }
         if why == Why::Turned {
-            if let Some(renderer) = renderer {
-                self.study_anew(scene.clone());
-                self.put_on(renderer, &scene);
-                self.render_view();
-            }
+            self.render_view();
             return None;
         }
         let opened = why == Why::Opened;
+        // With what has been turned while it was read.
+        let turned = turned(&self.materials.read, &self.scene);
         let before = mem::replace(&mut self.scene, scene.clone());
         self.trouble = None;
-        self.materials = Materials::new(scene.clone());
-        self.past.retain(|step| matches!(step, Step::View(_)));
-        self.study_anew(scene.clone());
+        self.materials = Materials::new(read);
+        if scene.material_names != before.material_names {
+            self.past.retain(|step| matches!(step, Step::View(_)));
+        }
         let seen = self.orbit.camera(self.size);
         if opened {
             self.orbit = Orbit::new(scene.camera, scene.size);
@@ -88,20 +94,23 @@ impl Session {
         if opened || scene.size != before.size {
             self.size = scene.size;
         }
-        let replaced = renderer.is_some();
-        if let Some(renderer) = renderer {
-            self.put_on(renderer, &scene);
-        }
         if replaced || seen != self.orbit.camera(self.size) {
             self.render_view();
         } else {
             self.measure();
         }
-        replaced.then(|| format!("{} is as its file is now", scene.path.display()))
+        if !opened {
+            self.turn_again(&turned);
+        }
+        let but = match self.materials.turned(&self.scene).is_empty() {
+            true => "",
+            false => ", but for the materials that were turned",
+        };
+        replaced.then(|| format!("{} is as its file is now{but}", scene.path.display()))
     }
 
-    fn study_anew(&mut self, scene: Arc<Scene>) {
-        self.study = Arc::new(Study::new(scene));
+    fn study_anew(&mut self, scene: Arc<Scene>, trees: Arc<Trees>) {
+        self.study = Arc::new(Study::new(scene, Some(trees)));
         self.inspection.set_scene(self.study.clone());
     }
 

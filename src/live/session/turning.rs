@@ -1,9 +1,12 @@
 //! What a hand makes of the materials, and what is told and kept of that.
 
-use std::sync::Arc;
+use std::{mem, sync::Arc};
 
 use super::{Gesture, Session, Step};
-use crate::scene::{Knob, Scene, Surface, materials_to_ron, save_view};
+use crate::{
+    live::materials::{Turned, with_turned},
+    scene::{Knob, Scene, Surface, materials_to_ron, save_view},
+};
 
 impl Session {
     /// Sets numbers of a material, by its place in the scene, and renders it once that is on a renderer.
@@ -29,7 +32,7 @@ impl Session {
             return Some(error.to_string());
         }
         self.remember_step(Gesture::Material(index), Step::Material(index, before));
-        self.put_scene(scene);
+        self.put_scene(Arc::new(scene));
         None
     }
 
@@ -40,10 +43,18 @@ impl Session {
     }
 
     /// Has a scene rendered that differs from the one that was read by its materials.
-    pub(super) fn put_scene(&mut self, scene: Scene) {
-        self.scene = Arc::new(scene);
+    pub(super) fn put_scene(&mut self, scene: Arc<Scene>) {
+        self.scene = scene;
         if let Some(loader) = &self.loader {
             loader.turn(self.scene.clone(), self.materials.read.clone());
+        }
+    }
+
+    /// Turns materials again as they were turned before, of a scene that has been read since.
+    pub(super) fn turn_again(&mut self, turned: &[Turned]) {
+        let scene = with_turned(&self.materials.read, turned);
+        if scene.materials != self.scene.materials {
+            self.put_scene(scene);
         }
     }
 
@@ -79,6 +90,10 @@ impl Session {
             Ok(()) => {
                 // What the file says now moves no view that has been moved on or back meanwhile.
                 self.orbit.settle(camera);
+                let read = mem::replace(&mut self.materials.read, self.scene.clone());
+                if let Some(loader) = &self.loader {
+                    loader.keep(self.scene.clone(), read);
+                }
                 format!("{what} in {}", path.display())
             }
             Err(error) => error.to_string(),

@@ -32,7 +32,12 @@ const own = {
   save: () => {
     Object.assign(document.createElement("a"), { href: "/picture.png", download: "" }).click();
   },
-  keys: () => (at("keys").open ? at("keys").close() : at("keys").showModal()),
+  keys: () => {
+    if (at("keys").open) return at("keys").close();
+    at("keys").showModal();
+    // The button that takes the focus is behind the last one.
+    at("keys").scrollTop = 0;
+  },
 };
 
 const act = (action) => (action.render ? send({ act: action.render }) : own[action.screen]());

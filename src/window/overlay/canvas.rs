@@ -27,11 +27,29 @@ const fn byte(high: u8, low: u8) -> u8 {
 
 /// Pixels; may reach over the edge.
 #[derive(Clone, Copy)]
-pub(super) struct Area {
+pub(in crate::window) struct Area {
     pub(super) x: i32,
     pub(super) y: i32,
     pub(super) width: i32,
     pub(super) height: i32,
+}
+
+impl Area {
+    /// As high above its place as it must be to lie apart from what is there by a margin; where it was if there is no room.
+    pub(super) fn above(self, taken: &[Area], margin: i32) -> Area {
+        let mut free = self;
+        while let Some(other) = taken.iter().find(|other| free.meets(other)) {
+            free.y = other.y - margin - free.height;
+        }
+        if free.y < 0 { self } else { free }
+    }
+
+    fn meets(&self, other: &Area) -> bool {
+        self.x < other.x + other.width
+            && other.x < self.x + self.width
+            && self.y < other.y + other.height
+            && other.y < self.y + self.height
+    }
 }
 
 pub(super) struct Canvas<'a> {

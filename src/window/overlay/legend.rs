@@ -12,8 +12,14 @@ const CELLS: i32 = 44;
 const BAR_HEIGHT: f32 = 12.0;
 
 impl Overlay {
-    /// The scale of a picture in false colours.
-    pub(crate) fn draw_legend(&mut self, rgba: &mut [u8], size: (u32, u32), legend: &Legend) {
+    /// The scale of a picture in false colours, above what is there, on a panel that it says.
+    pub(in crate::window) fn draw_legend(
+        &mut self,
+        rgba: &mut [u8],
+        size: (u32, u32),
+        legend: &Legend,
+        taken: &[Area],
+    ) -> Option<Area> {
         let mut canvas = Canvas::new(rgba, size.0, size.1);
         let margin = self.margin(&canvas);
         let cell = self.type_face.cell_width;
@@ -21,7 +27,7 @@ impl Overlay {
         let wanted = longest.into_iter().fold(CELLS, i32::max);
         let cells = wanted.min((canvas.width() - 4 * margin) / cell);
         if cells < 1 {
-            return;
+            return None;
         }
         let (line, bar_height) = (self.line_height(), self.pixels(BAR_HEIGHT));
         let has_bar = !legend.bar.is_empty();
@@ -33,6 +39,7 @@ impl Overlay {
             width: cells * cell + 2 * margin,
             height,
         };
+        let panel = panel.above(taken, margin);
         canvas.panel(panel, self.pixels(RADIUS).min(margin), PANEL, PANEL_OPACITY);
         let mut area = Area {
             x: panel.x + margin,
@@ -49,6 +56,7 @@ impl Overlay {
         }
         let note = vec![(DIM, legend.note.clone())];
         self.text(&mut canvas, area, &note, &Line::new());
+        Some(panel)
     }
 
     /// The bar, and its numbers below it.

@@ -22,18 +22,20 @@ const EDGE: Colour = [14, 17, 23];
 const STROKE: f32 = 2.0;
 const EDGE_STROKE: f32 = 4.0;
 
-/// Bounces that are told of; what came behind them is a line.
+/// Bounces that are told of, where there is room for them; what came behind them is a line.
 const MOST_LINES: usize = 16;
+/// Of what is told besides bounces.
+const OTHER_LINES: i32 = 4;
 
 impl Overlay {
-    /// The path's lines, and in the lower right corner what became of it.
+    /// The path's lines, and in the lower right corner what became of it, on a panel that it says.
     pub(in crate::window) fn draw_path(
         &mut self,
         rgba: &mut [u8],
         size: (u32, u32),
         inspected: &Inspected,
         fitted: &Fitted,
-    ) {
+    ) -> Area {
         let mut canvas = Canvas::new(rgba, size.0, size.1);
         // Dark edges first: lines are seen on any ground.
         for (width, on_edge) in [(EDGE_STROKE, true), (STROKE, false)] {
@@ -47,10 +49,12 @@ impl Overlay {
         let at = fitted.place([column as f32 + 0.5, row as f32 + 0.5]);
         canvas.line(at, at, 3.0 * STROKE * self.scale, EDGE);
         canvas.line(at, at, 2.0 * STROKE * self.scale, BRIGHT);
-        self.tell(&mut canvas, &lines(&inspected.track));
+        let room = (canvas.height() - 4 * self.margin(&canvas)) / self.line_height() - OTHER_LINES;
+        let most = usize::try_from(room).unwrap_or(0).min(MOST_LINES);
+        self.tell(&mut canvas, &lines(&inspected.track, most))
     }
 
-    fn tell(&mut self, canvas: &mut Canvas<'_>, lines: &[Line]) {
+    fn tell(&mut self, canvas: &mut Canvas<'_>, lines: &[Line]) -> Area {
         let margin = self.margin(canvas);
         let length = |line: &Line| line.iter().map(|(_, text)| text.chars().count()).sum();
         let longest: usize = lines.iter().map(length).max().unwrap_or(0);
@@ -74,6 +78,7 @@ impl Overlay {
             self.text(canvas, area, line, &Line::new());
             area.y += area.height;
         }
+        panel
     }
 }
 
@@ -86,15 +91,17 @@ fn shown(what: Flight) -> Colour {
     }
 }
 
-fn lines(track: &Track) -> Vec<Line> {
+/// With so many bounces at most.
+fn lines(track: &Track, most: usize) -> Vec<Line> {
     let [column, row] = track.pixel;
     let mut lines = vec![vec![
         (BRIGHT, format!("pixel {column},{row}")),
         (DIM, format!("  sample {}", track.sample)),
     ]];
-    lines.extend(track.vertices.iter().enumerate().take(MOST_LINES).map(line));
-    if let Some(more) = track.vertices.len().checked_sub(MOST_LINES + 1) {
-        lines.push(vec![(DIM, format!("... {} more", more + 1))]);
+    lines.extend(track.vertices.iter().enumerate().take(most).map(line));
+    if track.vertices.len() > most {
+        let more = track.vertices.len() - most;
+        lines.push(vec![(DIM, format!("... {more} more"))]);
     }
     let [r, g, b] = track.radiance.to_array();
     lines.push(vec![
