@@ -150,7 +150,7 @@ fn a_box_is_twelve_triangles_with_their_fronts_outside() {
     assert_eq!(scene.triangles.len(), 12);
     assert_close(volume(&scene), 6.0, 1e-5);
     let center = Vec3::new(1.0, 2.0, 3.0);
-    for triangle in &scene.triangles {
+    for triangle in scene.triangles.iter() {
         assert!(
             normal(triangle).dot(triangle.vertices[0] - center) > 0.0,
             "{triangle:?}"

@@ -16,7 +16,7 @@ use crate::{folder, gltf::SQUARE, pixels, square};
 fn surfaces(scene: &Scene) -> Vec<(u32, [Vec3; 5], [f32; 2])> {
     let world = World::new(scene).unwrap();
     let mut surfaces = Vec::new();
-    for (placed, instance) in world.instances.iter().zip(&scene.instances) {
+    for (placed, instance) in world.instances.iter().zip(scene.instances.iter()) {
         let mesh = &scene.meshes[instance.mesh as usize];
         let first = world.nodes[placed.root as usize].primitive_base;
         for position in first..first + mesh.triangles.len() as u32 {

@@ -27,7 +27,7 @@ fn square(comments: &str, faces: &str) -> String {
 /// The albedo of the one surface that a ray along -z meets at a point.
 fn color_at(scene: &Scene, at: Vec2) -> Vec3 {
     let world = World::new(scene).unwrap();
-    for instance in &scene.instances {
+    for instance in scene.instances.iter() {
         let mesh = &scene.meshes[instance.mesh as usize];
         for (number, triangle) in mesh.triangles.iter().enumerate() {
             let corners = triangle.map(|vertex| mesh.positions[vertex as usize].truncate());

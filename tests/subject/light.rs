@@ -224,7 +224,7 @@ fn lights_are_in_the_scenes_order() {
     let spheres = scene.spheres.iter().filter(|each| shines(each.material));
     let mut expected: Vec<Vec3> = flat.chain(spheres.map(|sphere| sphere.center)).collect();
     let standing = expected.len();
-    for instance in &scene.instances {
+    for instance in scene.instances.iter() {
         let mesh = &scene.meshes[instance.mesh as usize];
         for (number, triangle) in mesh.triangles.iter().enumerate() {
             let of_mesh = mesh.materials[number.min(mesh.materials.len() - 1)];
