@@ -95,7 +95,7 @@ pub(crate) fn garden() -> Scene {
 pub(crate) fn placed_garden() -> Scene {
     let mut garden = garden();
     let ball = ball(8, 12, 0);
-    garden.meshes.push(Mesh {
+    Arc::make_mut(&mut garden.meshes).push(Mesh {
         normals: Vec::new(),
         tangents: Vec::new(),
         materials: (0..ball.triangles.len() as u32)
@@ -103,12 +103,12 @@ pub(crate) fn placed_garden() -> Scene {
             .collect(),
         ..ball.clone()
     });
-    garden.meshes.push(Mesh {
+    Arc::make_mut(&mut garden.meshes).push(Mesh {
         uvs: Vec::new(),
         tangents: Vec::new(),
         ..ball.clone()
     });
-    garden.meshes.push(Mesh {
+    Arc::make_mut(&mut garden.meshes).push(Mesh {
         second_uvs: ball.uvs.iter().map(|&[u, v]| [v, 2.0 * u]).collect(),
         ..ball
     });
@@ -121,7 +121,7 @@ pub(crate) fn placed_garden() -> Scene {
             Vec3::new(0.0, 0.3, 0.1),
             Vec3::new(0.0, -0.1, if number % 2 == 0 { 0.4 } else { -0.4 }),
         ];
-        garden.instances.push(Instance {
+        Arc::make_mut(&mut garden.instances).push(Instance {
             mesh: number % 3,
             axes: axes.map(|axis| axis * if number % 5 == 0 { 0.1 } else { 0.6 }),
             position: at * Vec3::new(2.5, 0.8, 2.0),
@@ -138,7 +138,7 @@ pub(crate) fn lit_garden() -> Scene {
     let mut garden = placed_garden();
     garden.textures[3].second = true;
     let lamp = 10;
-    for instance in garden.instances.iter_mut().step_by(6) {
+    for instance in Arc::make_mut(&mut garden.instances).iter_mut().step_by(6) {
         instance.material = Some(lamp);
     }
     let map = Map {
@@ -152,7 +152,11 @@ pub(crate) fn lit_garden() -> Scene {
     };
     *both_sides = true;
     let (paint, film) = (8, 9);
-    for instance in garden.instances.iter_mut().skip(1).step_by(6) {
+    for instance in Arc::make_mut(&mut garden.instances)
+        .iter_mut()
+        .skip(1)
+        .step_by(6)
+    {
         instance.material = Some(paint);
     }
     for (material, parameter, texture) in [

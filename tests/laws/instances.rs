@@ -1,5 +1,7 @@
 //! A mesh in a place is the mesh, moved there; however it is turned, stretched or mirrored, and however large.
 
+use std::sync::Arc;
+
 use glam::{DVec3, Vec3};
 use raysieve::{
     bvh::{nearest, nearest_placed},
@@ -123,7 +125,7 @@ fn room_of_instances(size: f64, at: DVec3, wall: &str, sky: f32) -> Scene {
         at.z,
         0.2 * size
     ));
-    room.meshes.push(Mesh {
+    Arc::make_mut(&mut room.meshes).push(Mesh {
         positions: [(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)]
             .map(|(x, y)| Vec3::new(x, y, 0.0))
             .into(),
@@ -144,7 +146,7 @@ fn room_of_instances(size: f64, at: DVec3, wall: &str, sky: f32) -> Scene {
                 let across = f64::from(number / 8) - 3.5;
                 let center = at - inward * half + (u * along + v * across) * step;
                 let reach = step / 2.0 * (1.0 + 1e-5);
-                room.instances.push(Instance {
+                Arc::make_mut(&mut room.instances).push(Instance {
                     mesh: 0,
                     axes: [u * reach, v * reach, inward * reach].map(DVec3::as_vec3),
                     position: center.as_vec3(),
@@ -196,13 +198,13 @@ fn white_instances_under_a_white_sky_are_white() {
             -2.0 * scale,
             0.5 * scale
         ));
-        white.meshes.push(Mesh {
+        Arc::make_mut(&mut white.meshes).push(Mesh {
             normals: Vec::new(),
             ..ball(12, 16, 0)
         });
         for (turn, mirror) in [(0.3, 1.0), (-0.8, -1.0)] {
             let (sin, cos) = f32::sin_cos(turn);
-            white.instances.push(Instance {
+            Arc::make_mut(&mut white.instances).push(Instance {
                 mesh: 0,
                 axes: [
                     Vec3::new(cos, sin, 0.0) * scale,
@@ -243,8 +245,8 @@ fn the_shadow_on_a_coarse_smooth_ball_ends_as_on_a_round_one() {
     };
     let round = lit("Sphere(center: (0, 0, 0), radius: 1, material: \"clay\"),");
     let mut coarse = lit("");
-    coarse.meshes.push(ball(8, 12, 0));
-    coarse.instances.push(Instance {
+    Arc::make_mut(&mut coarse.meshes).push(ball(8, 12, 0));
+    Arc::make_mut(&mut coarse.instances).push(Instance {
         mesh: 0,
         axes: [Vec3::X, Vec3::Y, Vec3::Z],
         position: Vec3::ZERO,
