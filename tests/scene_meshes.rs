@@ -75,7 +75,7 @@ fn ply_in_its_three_encodings_and_obj_give_the_same_triangles() {
         [d, top, a],
     ];
     assert_eq!(
-        ascii.triangles,
+        *ascii.triangles,
         expected.map(|vertices| Triangle {
             vertices,
             material: 0
@@ -191,7 +191,7 @@ fn the_displaced_sphere_of_a_million_triangles_is_closed_and_faces_outwards() {
         .sum();
     assert!(area.length() < 1e-4, "{area}");
     let closed = Scene {
-        triangles: sphere.to_vec(),
+        triangles: sphere.to_vec().into(),
         ..scene.clone()
     };
     assert_close(volume(&closed), displaced_volume(), 2e-3);
@@ -366,7 +366,7 @@ fn the_furnaces_are_one_sphere_in_a_white_sky() {
             (Vec3::ONE, &[surface][..])
         );
         assert_eq!(
-            scene.spheres,
+            *scene.spheres,
             [Sphere {
                 center: Vec3::ZERO,
                 radius: 1.0,
