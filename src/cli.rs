@@ -31,8 +31,8 @@ use raysieve::{
 pub(crate) use self::farm::{Engine, Farm};
 use self::values::{
     bench_path, chart_path, clamp, duration, exposure, method, noise, part_path, partition,
-    percentage, picture_path, pixel, sample_range, scene_hash, scene_path, sight, size, stats_path,
-    strategy, tone, track_path, whole_range,
+    patience, percentage, picture_path, pixel, sample_range, scene_hash, scene_path, sight, size,
+    stats_path, strategy, tone, track_path, whole_range,
 };
 use crate::headless::{reading, telling};
 
@@ -482,8 +482,9 @@ struct Device {
     threads: Option<u16>,
 
     /// Time that a wave gets on a GPU before that counts as hung, and is left out where there are others, such as 30s or
-    /// 2m; a wave gets a hundred times what the last one took if that is more [default: 30s]
-    #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "Rendering")]
+    /// 2m; a wave gets a hundred times what the last one took if that is more, and the first a second for a million rays
+    /// [default: 30s]
+    #[arg(long, value_name = "TIME", value_parser = patience, help_heading = "Rendering")]
     patience: Option<Duration>,
 
     /// Time between two copies of what several GPUs have rendered to this machine's memory, such as 2s: as much is rendered

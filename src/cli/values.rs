@@ -186,6 +186,15 @@ pub(super) fn duration(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| "a time up to a year is expected, such as 30s, 5m or 2h".to_owned())
 }
 
+/// A GPU that works must not count as one that hangs: the least is what a busy machine may keep it waiting.
+pub(super) fn patience(text: &str) -> Result<Duration, String> {
+    let patience = duration(text).ok();
+    patience
+        .filter(|patience| *patience >= LEAST_PATIENCE)
+        .ok_or_else(|| "a time from 100ms to a year is expected, such as 30s or 2m".to_owned())
+}
+
+const LEAST_PATIENCE: Duration = Duration::from_millis(100);
 const MAX_DURATION: Duration = Duration::from_secs(365 * 24 * 3600);
 
 pub(super) fn noise(text: &str) -> Result<f32, String> {

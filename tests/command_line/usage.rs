@@ -115,6 +115,10 @@ fn wrong_usage_is_told_in_a_line() {
         (&["a.ron", "--spp"], &["--spp"]),
         (&["a.ron", "--seed", "-1"], &["-1"]),
         (
+            &["a.ron", "--patience", "0s"],
+            &["--patience", "from 100ms"],
+        ),
+        (
             &["a.ron", "--max-bounces", "4294967296"],
             &["--max-bounces", "4294967296"],
         ),
