@@ -53,6 +53,8 @@ impl Gauge {
         size: (u32, u32),
         sight: Sight,
     ) -> Gauge {
+        // Now: it is made by all threads, and one that waits for them in the middle of a pass might be asked for it again.
+        world.wide();
         Gauge {
             world,
             camera: Camera::new(camera, size.0, size.1),
