@@ -125,7 +125,7 @@ fn resumes_on(machines: &[Settings]) {
     for settings in machines.iter().cycle() {
         let settings = Settings {
             // Not one round, and no whole samples of one.
-            wave_size: Some(1999 + cuts),
+            wave_size: Some(2999 + cuts),
             threads: Some(1),
             ..settings.clone()
         };
@@ -133,10 +133,10 @@ fn resumes_on(machines: &[Settings]) {
         if let Some(part) = &left {
             renderer.resume(part).unwrap();
         }
-        // A GPU is through all of it in some milliseconds.
+        // A wave at a time: a GPU has begun one when it is asked, a CPU begins none later, and takes longer for it.
         let is_slow = matches!(settings.backend, BackendChoice::Cpu);
         let goes_on = renderer.advance_for(Duration::ZERO).unwrap()
-            && (!is_slow || renderer.advance_for(Duration::from_millis(2)).unwrap());
+            && (!is_slow || renderer.advance_for(Duration::from_micros(200)).unwrap());
         let counts = renderer.sample_counts().unwrap();
         let part = renderer.part().unwrap();
         let stats = &part.claim.stats;
