@@ -340,3 +340,47 @@ fn stopping_early_loses_less_than_a_tenth_of_the_noise() {
 
 /// Renders of each kind.
 const SEEDS: u32 = 32;
+
+/// What is left is told by what pixels lack, so that it neither jumps nor falls back.
+#[test]
+fn progress_to_a_noise_is_about_what_is_done() {
+    let mut scene = Scene::load(Path::new("scenes/cornell.ron")).unwrap();
+    scene.set_size((SIDE, SIDE));
+    scene.spp = 1 << 16;
+    let settings = Settings {
+        backend: BackendChoice::Cpu,
+        wave_size: Some(SIDE * SIDE),
+        threads: Some(1),
+        ..Settings::default()
+    };
+    let mut renderer = Renderer::new(&scene, &settings).unwrap();
+    assert!(renderer.knows_progress(), "all samples for all pixels");
+    renderer.set_noise(Some(0.12)).unwrap();
+    assert!(!renderer.knows_progress());
+    let mut told = Vec::new();
+    while renderer.advance_for(STEP).unwrap() {
+        let paths = renderer.stats().paths as f64;
+        if renderer.knows_progress() {
+            told.push((renderer.progress(), paths));
+        } else {
+            assert!(paths <= f64::from(33 * SIDE * SIDE), "{paths}");
+        }
+    }
+    assert_eq!(renderer.progress(), 1.0);
+    let all = renderer.finish().unwrap().paths as f64;
+    assert!(told.len() > 20, "{told:?}");
+    for pair in told.windows(2) {
+        assert!(pair[1].0 > pair[0].0 - 0.05, "{told:?}");
+    }
+    for (progress, paths) in &told {
+        let ratio = progress / (paths / all);
+        assert!((0.6..1.5).contains(&ratio), "{progress}, {paths} of {all}");
+    }
+    // With fewer samples than tell a noise, they are what is left.
+    renderer.set_noise(None).unwrap();
+    renderer
+        .set_samples(&Samples::first(31, SIDE * SIDE))
+        .unwrap();
+    renderer.set_noise(Some(0.12)).unwrap();
+    assert!(renderer.knows_progress());
+}

@@ -215,7 +215,7 @@ fn a_file_that_may_not_grow_leaves_the_old_one() {
     let mut shell = Command::new("sh");
     without_gpu_and_display(&mut shell).current_dir(folder.path());
     let output = shell.args(["-c", &line]).output().expect("a shell");
-    assert_refused(&output, 1, &["a.exr", "not written", "free some space"]);
+    assert_refused(&output, 1, &["a.exr", "not written", "ulimit -f"]);
     assert_eq!(
         fs::read(folder.path().join("a.exr")).expect("the old file"),
         b"old"

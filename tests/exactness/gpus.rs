@@ -325,7 +325,7 @@ fn outlives(folder: &Path, count: usize) {
 fn long_scene() -> Scene {
     match is_emulated() {
         true => sized(load("scenes/cornell.ron"), 32, 24, 12),
-        false => sized(load("scenes/cornell.ron"), 96, 64, 4096),
+        false => sized(load("scenes/cornell.ron"), 96, 64, 16_384),
     }
 }
 
