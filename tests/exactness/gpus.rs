@@ -325,7 +325,7 @@ fn outlives(folder: &Path, count: usize) {
 fn long_scene() -> Scene {
     match is_emulated() {
         true => sized(load("scenes/cornell.ron"), 32, 24, 12),
-        false => sized(load("scenes/cornell.ron"), 96, 64, 16_384),
+        false => sized(load("scenes/cornell.ron"), 96, 64, 4096),
     }
 }
 
@@ -383,7 +383,10 @@ fn fails(case: &str, count: usize) {
         }
     };
     let latest = by_step.iter().map(|&(_, at)| at).max().unwrap_or(0);
-    assert!(step >= latest, "the render is over after {step} steps");
+    assert!(
+        ended.is_err() || step >= latest,
+        "the render is over after {step} steps"
+    );
     let part = renderer.part().unwrap();
     notes.extend(renderer.take_notes());
     println!(
