@@ -10,7 +10,7 @@ mod settings;
 mod view;
 mod viewer;
 
-use std::{sync::Arc, time::Instant};
+use std::{sync::Arc, thread::ThreadId, time::Instant};
 
 use winit::{
     application::ApplicationHandler,
@@ -116,8 +116,8 @@ pub fn run(
 enum Wake {
     /// The render thread.
     Render(Told),
-    /// A picture has been written, or could not be.
-    Saved,
+    /// By this thread a picture has been written, or could not be.
+    Saved(ThreadId),
 }
 
 struct App<'a> {
@@ -172,7 +172,7 @@ impl ApplicationHandler<Wake> for App<'_> {
             Wake::Render(Told::Inspected(inspected)) => viewer.show_path(*inspected),
             Wake::Render(Told::News(news)) => viewer.hear(news),
             Wake::Render(Told::Ended) => event_loop.exit(),
-            Wake::Saved => viewer.report_saves(),
+            Wake::Saved(thread) => viewer.report_save(thread),
         }
     }
 

@@ -4,7 +4,7 @@ use std::{
     io::{self, Write},
     path::{Path, PathBuf},
     sync::Arc,
-    thread::{self, JoinHandle},
+    thread::{self, JoinHandle, ThreadId},
     time::{Duration, Instant},
 };
 
@@ -316,18 +316,17 @@ impl Viewer {
         self.screen.refresh();
     }
 
-    /// Says where the pictures went that have been written since.
-    pub(super) fn report_saves(&mut self) {
-        for save in self
-            .saves
-            .extract_if(.., |save| save.is_finished())
-            .collect::<Vec<_>>()
-        {
-            self.say(match joined(save) {
-                Ok(path) => format!("saved {} beside the scene", name(&path)),
-                Err(error) => error.to_string(),
-            });
-        }
+    /// Says where the picture went that this thread has written: it tells so as the last thing that it does.
+    pub(super) fn report_save(&mut self, thread: ThreadId) {
+        let mut saves = self.saves.iter();
+        let Some(place) = saves.position(|save| save.thread().id() == thread) else {
+            return;
+        };
+        let saved = joined(self.saves.swap_remove(place));
+        self.say(match saved {
+            Ok(path) => format!("saved {} beside the scene", name(&path)),
+            Err(error) => error.to_string(),
+        });
     }
 
     /// Does what is due, and says when there is more to do.
@@ -411,7 +410,7 @@ impl Viewer {
             .name("save".to_owned())
             .spawn(move || {
                 let saved = save(&scene, &frame, sighting.as_deref(), look, detail);
-                let _ = wake.send_event(Wake::Saved);
+                let _ = wake.send_event(Wake::Saved(thread::current().id()));
                 saved
             });
         match save {

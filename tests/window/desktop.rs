@@ -321,6 +321,15 @@ impl Desktop {
         self.until_shown(&format!("the window shows {what}"), |shot| shot == expected);
     }
 
+    /// What it shows once that stays: a shot may be of a picture that is half drawn.
+    pub(crate) fn still(&self) -> RgbImage {
+        eventually("the window shows one picture", || {
+            let shot = self.shot();
+            thread::sleep(Duration::from_millis(300));
+            (self.shot() == shot).then_some(shot)
+        })
+    }
+
     /// Presses `s` and reads the picture once it is whole.
     pub(crate) fn save(&self) -> RgbImage {
         self.saves.set(self.saves.get() + 1);

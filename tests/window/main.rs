@@ -421,12 +421,11 @@ fn what_is_said_hides_no_figures() {
     desktop.until_title("scene.ron – 4 samples");
     desktop.press(&["h", "h"]);
     let bare = desktop.save();
-    // Else it would come over what is looked at next.
     desktop.until_shown("where it is saved", |shot| *shot != bare);
     desktop.until_same(&bare, "the picture alone");
     desktop.click(150, 200);
     desktop.until_shown("a path", |shot| differing_pixels(shot, &bare) > 5_000);
-    let path = desktop.shot();
+    let path = desktop.still();
     // What became of the path stands in the lower right corner.
     let figures = |shot: &RgbImage| image::imageops::crop_imm(shot, 280, 290, 190, 60).to_image();
     assert_ne!(figures(&path), figures(&bare));
