@@ -133,7 +133,7 @@ fn resumes_on(machines: &[Settings]) {
         if let Some(part) = &left {
             renderer.resume(part).unwrap();
         }
-        // A wave at a time: a GPU has begun one when it is asked, a CPU begins none later, and takes longer for it.
+        // One wave: a GPU renders one however little time it gets, a CPU begins none once its time is over.
         let is_slow = matches!(settings.backend, BackendChoice::Cpu);
         let goes_on = renderer.advance_for(Duration::ZERO).unwrap()
             && (!is_slow || renderer.advance_for(Duration::from_micros(200)).unwrap());
