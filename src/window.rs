@@ -193,6 +193,16 @@ impl ApplicationHandler<Wake> for App<'_> {
                 viewer.press(button, state.is_pressed());
             }
             WindowEvent::MouseWheel { delta, .. } => viewer.scroll(delta),
+            // Of a key that was held when the window came to the front: it was meant for another one.
+            WindowEvent::KeyboardInput {
+                event:
+                    KeyEvent {
+                        state: ElementState::Pressed,
+                        ..
+                    },
+                is_synthetic: true,
+                ..
+            } => {}
             WindowEvent::KeyboardInput {
                 event: KeyEvent {
                     logical_key, state, ..

@@ -174,7 +174,17 @@ impl Desktop {
             );
             found.lines().next().map(str::to_owned)
         });
+        self.activate();
+    }
+
+    /// Brings the window to the front, where keys go.
+    pub(crate) fn activate(&self) {
         self.hand(&["windowactivate", "--sync", &self.window]);
+    }
+
+    /// Takes it away from there.
+    pub(crate) fn iconify(&self) {
+        self.hand(&["windowminimize", "--sync", &self.window]);
     }
 
     /// What the program said on its error stream.
@@ -226,8 +236,16 @@ impl Desktop {
 
     /// Holds keys for a while.
     pub(crate) fn hold(&self, keys: &str, time: Duration) {
-        self.hand(&["keydown", keys]);
+        self.key_down(keys);
         thread::sleep(time);
+        self.key_up(keys);
+    }
+
+    pub(crate) fn key_down(&self, keys: &str) {
+        self.hand(&["keydown", keys]);
+    }
+
+    pub(crate) fn key_up(&self, keys: &str) {
         self.hand(&["keyup", keys]);
     }
 

@@ -59,6 +59,10 @@ fn main() {
         },
         on_a_desktop("keys_change_what_is_shown", keys_change_what_is_shown),
         on_a_desktop(
+            "a_key_held_for_another_window_does_nothing",
+            a_key_held_for_another_window_does_nothing,
+        ),
+        on_a_desktop(
             "a_preview_is_marked_and_not_saved",
             a_preview_is_marked_and_not_saved,
         ),
@@ -282,6 +286,22 @@ fn keys_change_what_is_shown() {
         1.2 * shades[0] < shades[1] && 1.2 * shades[1] < shades[2],
         "brightness {shades:?}"
     );
+}
+
+fn a_key_held_for_another_window_does_nothing() {
+    let mut desktop = Desktop::open(SCENE, &[]);
+    desktop.until_title("scene.ron – 4 samples");
+    desktop.iconify();
+    desktop.key_down("q");
+    desktop.activate();
+    desktop.key_up("q");
+    // It hears those that are meant for it, after that one.
+    desktop.press(&["k"]);
+    eventually("the camera is told", || {
+        desktop.output().contains("camera: ").then_some(())
+    });
+    desktop.press(&["q"]);
+    assert!(desktop.until_ended().success(), "{}", desktop.errors());
 }
 
 fn a_preview_is_marked_and_not_saved() {
