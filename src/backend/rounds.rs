@@ -43,6 +43,14 @@ impl Backend {
         }
     }
 
+    /// How many samples each pixel has, if they get samples until they are good.
+    pub(crate) fn taken(&mut self) -> Result<Vec<u32>, Error> {
+        match &mut *self.engine {
+            Engine::Waves(waves) => lock(&waves.waves[0]).taken(),
+            Engine::Gpus(_) => Ok(Vec::new()),
+        }
+    }
+
     /// What is known of all pixels, if they get samples until they are good.
     pub(crate) fn ledger(&mut self) -> Result<Option<Ledger>, Error> {
         match &mut *self.engine {

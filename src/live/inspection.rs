@@ -34,7 +34,7 @@ pub(crate) struct Vantage {
 }
 
 /// Which path.
-pub(super) struct Question {
+pub(crate) struct Question {
     pub(super) camera: Camera,
     pub(super) size: (u32, u32),
     /// Column and row.

@@ -7,6 +7,7 @@ use std::{
 
 use compaction::select::Strategy;
 
+use super::inspection::Question;
 use crate::{renderer::Renderer, scene::Camera};
 
 /// What is asked of the renderer.
@@ -23,6 +24,8 @@ pub(super) enum Command {
     Counts(bool),
     Denoise(bool),
     Restart,
+    /// Which sample was the last of a pixel.
+    LastSample(Question),
 }
 
 /// All commands that came while a wave was rendered, as one: of several views only the last is rendered.
@@ -35,6 +38,7 @@ pub(super) struct Orders {
     pub(super) counts: Option<bool>,
     pub(super) denoises: Option<bool>,
     pub(super) restart: bool,
+    pub(super) last_sample: Option<Question>,
     any: bool,
     /// Those who look are gone.
     closed: bool,
@@ -51,6 +55,7 @@ impl Orders {
             Command::Counts(counts) => self.counts = Some(counts),
             Command::Denoise(denoises) => self.denoises = Some(denoises),
             Command::Restart => self.restart = true,
+            Command::LastSample(question) => self.last_sample = Some(question),
         }
     }
 }

@@ -10,7 +10,7 @@ use std::{
 use serde::Serialize;
 
 use super::{
-    inspection::Inspected,
+    inspection::{Inspected, Question},
     orders::{Command, Orders, OrdersReceiver, OrdersSender},
     outlet::{Outlet, Slot},
     recent::{Recent, Recorder},
@@ -412,6 +412,23 @@ impl<T: Fn(Told)> Work<T> {
             changed = true;
         }
         self.stats = self.renderer.stats();
+        if let Some(question) = orders.last_sample {
+            let sample = self.last_sample(&question)?;
+            let news = News::Ask(Question { sample, ..question });
+            (self.outlet.teller.0)(Told::News(news));
+        }
         Ok(changed)
+    }
+
+    /// Of the pixel in question. A picture of another size, ahead of the one that is wanted, knows no more than what all of
+    /// its pixels have.
+    fn last_sample(&mut self, question: &Question) -> Result<u32, Error> {
+        let (size, (column, row)) = (question.size, question.pixel);
+        let is_on_film = self.stats.size == [size.0, size.1] && column < size.0 && row < size.1;
+        let samples = match is_on_film {
+            true => self.renderer.samples_of(row * size.0 + column)?,
+            false => self.stats.spp,
+        };
+        Ok(samples.saturating_sub(1))
     }
 }

@@ -99,6 +99,8 @@ pub(crate) enum News {
     Trouble(String),
     /// What is to be sharp: a point that was seen.
     Focus(Vec3),
+    /// What was asked of a path, whose number is known now.
+    Ask(Question),
 }
 
 /// What follows sooner is of one gesture.
@@ -299,22 +301,16 @@ impl Session {
         None
     }
 
-    /// Asks what became of the last sample of a pixel: `Told::Inspected`, or a note, is the answer. The pixel is one of
-    /// a picture of `size`, which has so many whole samples.
-    pub(crate) fn inspect(
-        &self,
-        pixel: (u32, u32),
-        size: (u32, u32),
-        samples: u32,
-    ) -> Option<String> {
-        let question = Question {
+    /// Asks what became of the last sample of a pixel of a picture of `size`: `Told::Inspected`, or a note, is the answer.
+    /// The film says which one that was, behind the wave under way.
+    pub(crate) fn inspect(&self, pixel: (u32, u32), size: (u32, u32)) {
+        self.render.send(Command::LastSample(Question {
             camera: self.orbit.camera(size),
             size,
             pixel,
-            sample: samples.saturating_sub(1),
+            sample: 0,
             wanted: Answer::Path,
-        };
-        self.ask(question)
+        }));
     }
 
     /// Asks for what is seen in a pixel of a picture of `size`, to make it sharp: `News::Focus`, or a note, is the answer.
@@ -337,6 +333,7 @@ impl Session {
         })
     }
 
+    /// Has it answered, unless it says why not.
     fn ask(&self, question: Question) -> Option<String> {
         match self.inspection.ask(question) {
             Ok(true) => None,

@@ -47,12 +47,27 @@ impl Renderer {
 
     /// Samples of each pixel so far, rows from the top. Waits for what is under way.
     pub fn sample_counts(&mut self) -> Result<Vec<u32>, Error> {
-        if let Some(ledger) = self.ledger()? {
-            return Ok(ledger.taken);
+        if self.rounds.is_some() {
+            return self.taken();
         }
         let taken = self.samples_done();
         let pixels = 0..self.pixel_count();
         Ok(pixels.map(|pixel| taken.of_pixel(pixel)).collect())
+    }
+
+    /// The same of one pixel.
+    pub(crate) fn samples_of(&mut self, pixel: u32) -> Result<u32, Error> {
+        if self.rounds.is_some() {
+            return Ok(self.taken()?[pixel as usize]);
+        }
+        Ok(self.samples_done().of_pixel(pixel))
+    }
+
+    /// The same of all pixels, where they are judged.
+    fn taken(&mut self) -> Result<Vec<u32>, Error> {
+        self.land()?;
+        let taken = self.backend.taken();
+        self.counting(taken)
     }
 
     /// Whether these pairs can be rendered to this goal.

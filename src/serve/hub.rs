@@ -90,9 +90,8 @@ impl Hub {
             }
             Asked::Focus(column, row) => session.focus((column, row), session.size()),
             Asked::Inspect(column, row) => {
-                let samples = lock(&self.shown).as_ref().map(|shown| shown.stats.spp);
-                let size = session.size();
-                samples.and_then(|samples| session.inspect((column, row), size, samples))
+                session.inspect((column, row), session.size());
+                None
             }
             Asked::Strategy(name) => {
                 let strategy = name.parse().map_err(|_| "no such strategy")?;

@@ -152,17 +152,29 @@ impl Wave {
     /// waves under way.
     pub fn ledger(&self) -> Result<Option<Ledger>, Error> {
         match self {
-            Wave::Cpu(cpu) => Ok(cpu.ledger.as_deref().map(|ledger| Ledger {
-                taken: cpu
-                    .film
-                    .taken()
-                    .unwrap_or_default()
-                    .iter()
-                    .map(|taken| taken.load(Relaxed))
-                    .collect(),
-                ..ledger.clone()
-            })),
+            Wave::Cpu(cpu) => {
+                let known = cpu.ledger.as_deref();
+                known
+                    .map(|ledger| {
+                        Ok(Ledger {
+                            taken: self.taken()?,
+                            ..ledger.clone()
+                        })
+                    })
+                    .transpose()
+            }
             Wave::Cuda(cuda) => cuda.ledger(),
+        }
+    }
+
+    /// How many samples each pixel has, if they get samples until they are good. Waits for all waves under way.
+    pub(crate) fn taken(&self) -> Result<Vec<u32>, Error> {
+        match self {
+            Wave::Cpu(cpu) => {
+                let taken = cpu.film.taken().unwrap_or_default().iter();
+                Ok(taken.map(|taken| taken.load(Relaxed)).collect())
+            }
+            Wave::Cuda(cuda) => Ok(download(&cuda.stream, &cuda.taken)?),
         }
     }
 }

@@ -293,20 +293,14 @@ impl Viewer {
 
     /// Asks for the last path of the pixel under the cursor, or for what is there to focus on.
     fn inspect(&mut self) {
-        let Some(samples) = self.view.frame().map(|shown| shown.stats.spp) else {
-            return;
-        };
         let size = self.session.size();
         let at = Fitted::new(size, self.screen.size()).pixel(self.cursor.x, self.cursor.y);
         let Some(pixel) = at else {
             return;
         };
-        let message = if self.modifiers.control_key() {
-            self.session.focus(pixel, size)
-        } else {
-            self.session.inspect(pixel, size, samples)
-        };
-        if let Some(message) = message {
+        if !self.modifiers.control_key() {
+            self.session.inspect(pixel, size);
+        } else if let Some(message) = self.session.focus(pixel, size) {
             self.say(message);
         }
     }

@@ -9,6 +9,11 @@ use std::{
 
 use image::RgbImage;
 use libtest_mimic::Trial;
+use raysieve::{
+    renderer::{BackendChoice, Renderer, Settings},
+    scene::Scene,
+    track::Inspector,
+};
 use serde_json::Value;
 use tungstenite::{Message, protocol::frame::coding::CloseCode};
 
@@ -30,6 +35,7 @@ pub(crate) fn add(trials: &mut Vec<Trial>) {
         materials_are_turned_and_undone_and_kept,
         a_camera_flies_and_focuses,
         a_click_tells_the_path_of_a_sample_until_the_view_moves,
+        a_click_tells_the_last_path_of_its_own_pixel,
         a_preview_is_marked_and_not_saved,
         coming_back_in_the_middle_goes_on,
         a_paused_render_shows_its_picture_to_who_comes,
@@ -534,6 +540,41 @@ fn a_click_tells_the_path_of_a_sample_until_the_view_moves() {
     other.path_that(met_another);
     viewer.path_that(met_another);
     paths(r#"{"turn":[0.2,0]}"#, &mut viewer, &mut other);
+}
+
+/// Where pixels stop at a noise, each has a last sample of its own.
+fn a_click_tells_the_last_path_of_its_own_pixel() {
+    let to_noise = ["--noise", "0.1", "--spp", "400", "--size", "40x30"];
+    let program = Program::start(&to_noise);
+    let mut viewer = Viewer::join(&program);
+    viewer.status_that(|status| status["state"] == "done");
+    let mut scene = Scene::load(&program.folder.path().join("scene.ron")).unwrap();
+    scene.set_size((40, 30));
+    scene.spp = 400;
+    let on_cpu = Settings {
+        backend: BackendChoice::Cpu,
+        ..Settings::default()
+    };
+    let mut renderer = Renderer::new(&scene, &on_cpu).unwrap();
+    renderer.set_noise(Some(0.1)).unwrap();
+    while renderer.advance().unwrap() {}
+    let counts = renderer.sample_counts().unwrap();
+    let inspector = Inspector::new(&scene).unwrap();
+    let mut numbers: Vec<u32> = counts.clone();
+    numbers.sort_unstable();
+    numbers.dedup();
+    assert!(numbers.len() > 2, "{numbers:?}");
+    for number in numbers {
+        let pixel = counts.iter().position(|&count| count == number).unwrap() as u32;
+        let (column, row) = (pixel % 40, pixel / 40);
+        viewer.say(&format!(r#"{{"inspect":[{column},{row}]}}"#));
+        let asked = serde_json::json!([column, row]);
+        let path = viewer.path_that(|path| path["track"]["pixel"] == asked);
+        let track = inspector.track((column, row), number - 1).unwrap();
+        let track: Value = serde_json::from_str(&serde_json::to_string(&track).unwrap()).unwrap();
+        assert_eq!(path["track"]["sample"], number - 1, "pixel {column},{row}");
+        assert_eq!(path["track"], track, "pixel {column},{row}");
+    }
 }
 
 fn false_colours_come_with_their_scale_and_go_again() {

@@ -43,6 +43,7 @@ impl Session {
                 self.render_view();
                 focused.map(|metres| format!("focus at {metres:.3} m"))
             }
+            News::Ask(question) => self.ask(question),
         }
     }
 
