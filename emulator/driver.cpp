@@ -68,6 +68,8 @@ std::map<int, long> by_device(const char *name)
 // Launches after which a device fails, those after which it hangs, and microseconds that each of its launches takes longer.
 const std::map<int, long> FAILURES = by_device("EMULATED_FAILURES"), HANGS = by_device("EMULATED_HANGS"),
                           DELAYS = by_device("EMULATED_DELAYS");
+// Milliseconds after which a device that fails says so itself. Until then what it was given is not done.
+const std::map<int, long> LATE = by_device("EMULATED_LATE");
 // Whether a failure takes all devices of the process.
 const bool ALL_FALL = getenv("EMULATED_ALL_FALL");
 
@@ -563,7 +565,7 @@ struct Device {
     // For what returns when all is done.
     void finish() const
     {
-        while (hangs) pause();
+        while (hangs) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
 };
 
@@ -585,7 +587,7 @@ struct Graph {
 struct Event {
     Device *device = current;
     std::chrono::steady_clock::time_point at = std::chrono::steady_clock::now();
-    std::atomic<bool> never{false};  // it waits for a device that hangs
+    std::atomic<bool> never{false};  // it waits for its device, while that hangs
 };
 
 // Each of them belongs to the device whose turn it is.
@@ -623,15 +625,28 @@ std::map<uint64_t, Allocation> allocations;
 // What its memory held is lost.
 void fail(Device &device)
 {
+    const auto late = LATE.find((int)(&device - devices));
+    const long silence = late == LATE.end() ? 0 : late->second;
     std::lock_guard<std::mutex> lock(memory);
-    device.state = LAUNCH_FAILED;
+    if (silence == 0)
+        device.state = LAUNCH_FAILED;
+    else
+        device.hangs = true;
     for (const auto &[address, it] : allocations)
         if (it.device == &device) memset((void *)address, POISON, std::min<size_t>(it.bytes, 64 << 20));
+    if (silence != 0) {
+        std::thread([&device, silence] {
+            std::this_thread::sleep_for(std::chrono::milliseconds(silence));
+            device.state = LAUNCH_FAILED;
+            device.hangs = false;
+        }).detach();
+    }
     if (!ALL_FALL) return;
     // The others hear of it a moment later. Their kernels may be at their memory, which nobody reads from then on.
-    std::thread([] {
+    std::thread([&device] {
         std::this_thread::sleep_for(std::chrono::milliseconds(10));
-        for (Device &other : devices) other.state = LAUNCH_FAILED;
+        for (Device &other : devices)
+            if (&other != &device) other.state = LAUNCH_FAILED;
     }).detach();
 }
 
@@ -918,11 +933,15 @@ API cuEventRecordWithFlags(void *event, void *stream, unsigned) { return cuEvent
 
 API cuEventSynchronize(void *event)
 {
-    while (((Event *)event)->never) pause();
+    if (((Event *)event)->never) ((Event *)event)->device->finish();
     return ((Event *)event)->device->state;
 }
 
-API cuEventQuery(void *event) { return ((Event *)event)->never ? NOT_READY : cuEventSynchronize(event); }
+API cuEventQuery(void *event)
+{
+    const bool waits = ((Event *)event)->never && ((Event *)event)->device->hangs;
+    return waits ? NOT_READY : cuEventSynchronize(event);
+}
 
 API cuEventElapsedTime(float *milliseconds, void *from, void *to)
 {

@@ -1,8 +1,9 @@
 //! The program starts itself again in place when all GPUs of its process have fallen: the same process and the same command
 //! to whoever started it, with the GPUs that are left, and with what was safe.
 //!
-//! What one start leaves to the next is a file, which an environment variable names, and a part beside it. Each start leaves
-//! out one GPU more, so that it comes to an end.
+//! What one start leaves to the next is a file, which an environment variable names, and a part beside it. It leaves out a
+//! GPU that has failed, or one that is suspected (see [`Renderer::to_blame`]), which is back once another one has failed for
+//! certain. That comes to an end, since no GPUs are started together twice.
 
 use std::{
     env, fs, io,
@@ -116,15 +117,14 @@ impl Again {
 
     /// Leaves out one more, which has failed before it rendered anything. Returns only where that cannot be.
     fn without(mut self, gpu: &str, problem: &str) -> Error {
-        let failed = self.state.gpus.iter_mut().find(|known| known.name == gpu);
-        if let Some(failed) = failed {
-            failed.failure = Some(problem.to_owned());
-        }
+        let before = self.state.gpus.clone();
+        Gpu::leave_out(&mut self.state.gpus, gpu, problem);
         let error = Error::Gpu {
             gpu: gpu.to_owned(),
             problem: problem.to_owned(),
         };
-        let line = told(gpu, problem, "");
+        let what = format!("{gpu} has failed and is left out");
+        let line = told(&what, &before, &self.state.gpus, "", problem);
         if let Some(standing) = &mut self.state.standing {
             standing.say(line.clone());
         }
@@ -185,7 +185,7 @@ pub(crate) fn go_on_shown(fallen: Fallen, seat: Option<Seat>) -> Error {
 /// After all GPUs have fallen: starts the program again with those that are left. Returns only where that cannot be, which
 /// it says unless none is left.
 pub(crate) fn go_on(renderer: &mut Renderer, legacy: Legacy) {
-    let Some(Gpu { name, failure, .. }) = renderer.to_blame().cloned() else {
+    let Some(to_blame) = renderer.to_blame().cloned() else {
         return;
     };
     let mut state = State {
@@ -203,7 +203,16 @@ pub(crate) fn go_on(renderer: &mut Renderer, legacy: Legacy) {
         (_, done) if done.is_empty() => String::new(),
         (_, done) => format!(", after samples {done}"),
     };
-    let line = told(&name, failure.as_deref().unwrap_or_default(), &after);
+    let what = match to_blame.is_suspect {
+        true => format!(
+            "GPUs have fallen together, and which it was is not known; {} is suspected and is left out",
+            to_blame.name
+        ),
+        false => format!("{} has failed and is left out", to_blame.name),
+    };
+    let before = renderer.settings().gpus;
+    let problem = to_blame.failure.unwrap_or_default();
+    let line = told(&what, &before, &state.gpus, &after, &problem);
     if let Some(standing) = &mut state.standing {
         standing.say(line.clone());
     }
@@ -224,10 +233,19 @@ fn left(gpus: &[Gpu]) -> impl Iterator<Item = &str> {
     works.map(|gpu| gpu.uuid.as_str())
 }
 
-fn told(gpu: &str, problem: &str, after: &str) -> String {
-    format!(
-        "{gpu} has failed and is left out; the program starts again with the others{after}: {problem}"
-    )
+/// In a line: what happened, and who renders from now on. Who was left out before and is not now was only suspected.
+fn told(what: &str, before: &[Gpu], gpus: &[Gpu], after: &str, problem: &str) -> String {
+    let is_back = |known: &&Gpu| {
+        let now = gpus.iter().find(|gpu| gpu.uuid == known.uuid);
+        known.failure.is_some() && now.is_some_and(|gpu| gpu.failure.is_none())
+    };
+    let back = before.iter().filter(is_back);
+    let back: Vec<&str> = back.map(|gpu| &*gpu.name).collect();
+    let others = match back[..] {
+        [] => "the others".to_owned(),
+        _ => format!("the others, {} among them again", back.join(", ")),
+    };
+    format!("{what}; the program starts again with {others}{after}: {problem}")
 }
 
 fn refuse(problem: &str) {

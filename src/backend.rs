@@ -3,6 +3,7 @@
 mod gpus;
 mod held;
 mod lots;
+mod roster;
 mod rounds;
 mod settings;
 mod spans;
@@ -32,7 +33,8 @@ use crate::{
     wave::{CpuWave, CudaWave, Pace, Partition, Report, Wave},
     world::World,
 };
-pub use settings::{BackendChoice, Gpu, Settings};
+pub use roster::Gpu;
+pub use settings::{BackendChoice, Settings};
 pub(crate) use spans::{Pixels, Plan, Spans};
 
 /// Paths that a thread of the CPU has in flight: their state stays in its cache.
@@ -56,14 +58,13 @@ pub(crate) struct Counts {
     pub(crate) failures: Vec<Failure>,
 }
 
-/// A device has failed.
+/// Devices, by their places among the backend's, that have failed, and what they said.
 #[derive(Debug)]
-pub(crate) struct Failure {
-    /// Which of the backend's.
-    pub(crate) device: usize,
-    pub(crate) problem: String,
-    /// Whether there are others that render what it had.
-    pub(crate) others_go_on: bool,
+pub(crate) enum Failure {
+    /// Others render what it had.
+    One(usize, String),
+    /// None is left that works: one of these has failed. The first to say so is the first.
+    Last(Vec<(usize, String)>),
 }
 
 /// What a wave counted.
@@ -238,7 +239,7 @@ impl Backend {
         settings: &Settings,
     ) -> Result<Backend, Error> {
         let found = devices()?;
-        let gpus = chosen(&found, ordinals, &settings.gpus);
+        let gpus = chosen(&found, ordinals, &settings.gpus)?;
         let working = gpus.iter().filter(|(_, gpu)| gpu.failure.is_none());
         let working: Vec<(usize, String)> = working
             .map(|(ordinal, gpu)| (*ordinal, gpu.name.clone()))
@@ -505,7 +506,12 @@ fn render(
 }
 
 /// The GPUs of these numbers, or those that an earlier process knew, each with the number that it has for the driver now.
-fn chosen(found: &[DeviceInfo], ordinals: &[usize], known: &[Gpu]) -> Vec<(usize, Gpu)> {
+/// `Err` for one that is gone where others are only suspected: they are to be taken back, and this process may not see them.
+fn chosen(
+    found: &[DeviceInfo],
+    ordinals: &[usize],
+    known: &[Gpu],
+) -> Result<Vec<(usize, Gpu)>, Error> {
     let of_number = |&ordinal: &usize| {
         let device = found.iter().find(|device| device.ordinal == ordinal);
         let (name, uuid) = device.map_or(("", ""), |device| (&device.name, &device.uuid));
@@ -513,20 +519,28 @@ fn chosen(found: &[DeviceInfo], ordinals: &[usize], known: &[Gpu]) -> Vec<(usize
             name: Gpu::name(name, ordinal),
             uuid: uuid.to_owned(),
             failure: None,
+            is_suspect: false,
         };
         (ordinal, gpu)
     };
+    let are_suspected = known.iter().any(|gpu| gpu.is_suspect);
     let again = |known: &Gpu| {
         let mut gpu = known.clone();
         let device = found.iter().find(|device| device.uuid == gpu.uuid);
-        if device.is_none() {
-            let gone = || "the driver knows it no more".to_owned();
-            gpu.failure.get_or_insert_with(gone);
+        if device.is_none() && gpu.failure.is_none() {
+            let problem = "the driver knows it no more".to_owned();
+            if are_suspected {
+                return Err(Error::Gpu {
+                    gpu: gpu.name,
+                    problem,
+                });
+            }
+            gpu.failure = Some(problem);
         }
-        (device.map_or(0, |device| device.ordinal), gpu)
+        Ok((device.map_or(0, |device| device.ordinal), gpu))
     };
     match known {
-        [] => ordinals.iter().map(of_number).collect(),
+        [] => Ok(ordinals.iter().map(of_number).collect()),
         known => known.iter().map(again).collect(),
     }
 }

@@ -13,7 +13,7 @@ use compaction::{cuda::devices, select::Strategy};
 
 use crate::{
     Error,
-    backend::{Backend, Pixels, Plan, Spans},
+    backend::{Backend, Failure, Pixels, Plan, Spans},
     camera::Camera,
     film::{Exposed, film_hash},
     part::{Claim, Identity, Part, SOFTWARE, Samples},
@@ -171,7 +171,8 @@ impl Renderer {
     ///
     /// This process then has no use of any GPU, but another one may go on where this one was: with
     /// [`Settings::gpus`] as [`Renderer::gpus`] says, it leaves out the one to blame, and [`Renderer::resume`] takes the
-    /// part. As each start leaves out one more, that comes to an end.
+    /// part. Where several fell together that is a suspicion; once another one has failed alone, it is taken back. So it may
+    /// take several starts until the right one is left out, which come to an end.
     ///
     /// ```no_run
     /// use raysieve::{part::{Packing, Part}, renderer::{Gpu, Renderer, Settings}, scene::Scene};
@@ -203,13 +204,14 @@ impl Renderer {
         self.backend.fallen().is_some()
     }
 
-    /// Of GPUs that fell together the one that failed: the one whose own call said so first.
+    /// Of GPUs that fell together the one whose own call said so first, which [is a suspect](Gpu::is_suspect); or the last one,
+    /// which fell alone.
     pub fn to_blame(&self) -> Option<&Gpu> {
         self.to_blame.and_then(|place| self.backend.gpus.get(place))
     }
 
-    /// The GPUs that it was begun on, those that an earlier process left out among them, and which of them have failed. Of
-    /// those that fell together only the one to blame has.
+    /// The GPUs that it was begun on, those that an earlier process left out among them, and which of them are to be left out
+    /// from now on. Of those that fell together only the one to blame is.
     pub fn gpus(&self) -> &[Gpu] {
         &self.backend.gpus
     }
@@ -609,19 +611,27 @@ impl Renderer {
                 counted.time_share,
             );
         }
+        let has_failed = !counts.failures.is_empty();
         for failure in counts.failures {
-            let (name, problem) = (&devices[failure.device], failure.problem);
-            self.stats.fail(name);
-            if failure.others_go_on {
-                self.notes.push(format!(
-                    "{name} has failed and is left out; the others render what it had: {problem}"
-                ));
+            match failure {
+                Failure::One(device, problem) => {
+                    let name = &devices[device];
+                    self.notes.push(format!(
+                        "{name} has failed and is left out; the others render what it had: {problem}"
+                    ));
+                    Gpu::lose(&mut self.backend.gpus, name, &problem);
+                }
+                Failure::Last(fallen) => {
+                    let named = |(device, problem): (usize, _)| (&*devices[device], problem);
+                    let fallen: Vec<(&str, String)> = fallen.into_iter().map(named).collect();
+                    let gpus = &mut self.backend.gpus;
+                    self.to_blame = gpus.iter().position(|gpu| gpu.name == fallen[0].0);
+                    Gpu::fall(gpus, &fallen);
+                }
             }
-            let place = self.backend.gpus.iter().position(|gpu| gpu.name == *name);
-            if let Some(place) = place {
-                self.backend.gpus[place].failure = Some(problem);
-                self.to_blame = (!failure.others_go_on).then_some(place);
-            }
+        }
+        if has_failed {
+            self.mark_failed();
         }
         if let Some(done) = self.backend.fallen() {
             self.done = done;
@@ -629,11 +639,14 @@ impl Renderer {
         result
     }
 
-    /// Says in the statistics which GPUs were left out.
+    /// Says in the statistics which GPUs are left out. Those that an earlier process left out may have been taken back.
     fn mark_failed(&mut self) {
-        let gpus = self.backend.gpus.iter();
-        for gpu in gpus.filter(|gpu| gpu.failure.is_some()) {
-            self.stats.fail(&gpu.name);
+        let is_begun_again = !self.settings.gpus.is_empty();
+        for gpu in &self.backend.gpus {
+            let is_left_out = gpu.failure.is_some();
+            if is_left_out || is_begun_again {
+                self.stats.set_failed(&gpu.name, is_left_out);
+            }
         }
     }
 

@@ -96,7 +96,7 @@ pub struct DeviceStats {
     /// Where it tried both: how many times as fast a wave is that orders them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub partition_gain: Option<f64>,
-    /// Whether it failed, and the others had to go on without it.
+    /// Whether it failed, or is suspected, and the others had to go on without it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub failed: bool,
 }
@@ -237,9 +237,9 @@ impl Stats {
         }
     }
 
-    /// A device has failed, and the others go on without it.
-    pub fn fail(&mut self, device: &str) {
-        self.device(device).failed = true;
+    /// A device has failed, and the others go on without it; or it has not.
+    pub fn set_failed(&mut self, device: &str, failed: bool) {
+        self.device(device).failed = failed;
     }
 
     fn device(&mut self, name: &str) -> &mut DeviceStats {

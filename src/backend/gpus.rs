@@ -70,6 +70,8 @@ pub(super) struct Gpus {
     /// See [`Settings::patience`].
     patience: Duration,
     counts: Counts,
+    /// Who failed while others went on, when, and what it said.
+    dropped: Vec<(Instant, usize, String)>,
     /// None is left that works.
     has_fallen: bool,
     /// For one that hangs.
@@ -138,6 +140,7 @@ impl Gpus {
             keep_every: settings.keep_every,
             patience,
             counts: Counts::default(),
+            dropped: Vec::new(),
             has_fallen: false,
             hangs: false,
         })

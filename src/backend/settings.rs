@@ -6,10 +6,9 @@ use std::{
     time::Duration,
 };
 
-use compaction::select::Strategy;
-use serde::{Deserialize, Serialize};
-
+use super::roster::Gpu;
 use crate::wave::{Partition, patience};
+use compaction::select::Strategy;
 
 /// Where a scene is rendered.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -121,30 +120,3 @@ impl Settings {
         self.patience.unwrap_or(patience::LEAST)
     }
 }
-
-/// A GPU that renders, or did.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Gpu {
-    /// As statistics name it: `NVIDIA H200 (cuda:1)`.
-    pub name: String,
-    /// What it is known by in any process: see [`DeviceInfo::uuid`](compaction::cuda::DeviceInfo::uuid).
-    pub uuid: String,
-    /// Why it failed, if it did. A GPU that the driver took along with another one has not failed.
-    pub failure: Option<String>,
-}
-
-impl Gpu {
-    /// The number in its name, by which `--backend` asks for it.
-    pub fn number(&self) -> &str {
-        let number = self.name.rsplit_once(NUMBER_BEGINS);
-        number.map_or("", |(_, number)| number.trim_end_matches(NUMBER_ENDS))
-    }
-
-    /// The name of the device of this kind and number.
-    pub(super) fn name(kind: &str, ordinal: usize) -> String {
-        format!("{kind}{NUMBER_BEGINS}{ordinal}{NUMBER_ENDS}")
-    }
-}
-
-const NUMBER_BEGINS: &str = " (cuda:";
-const NUMBER_ENDS: char = ')';

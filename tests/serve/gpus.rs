@@ -63,7 +63,7 @@ fn a_page_outlives_gpus_that_fall_together() {
     let url = program.url.clone();
     let told = program.hear_that("is left out");
     assert!(
-        told.contains("raysieve: Emulated GPU (cuda:1) has failed and is left out"),
+        told.contains("Emulated GPU (cuda:1) is suspected and is left out"),
         "{told}"
     );
     program.hear_page();
@@ -74,7 +74,7 @@ fn a_page_outlives_gpus_that_fall_together() {
         status["said"][1]
             .as_str()
             .unwrap()
-            .contains("(cuda:1) has failed"),
+            .contains("(cuda:1) is suspected"),
         "{status}"
     );
     assert_eq!(status["tone"], "aces");

@@ -216,7 +216,7 @@ fn gpus_that_fall_are_outlived() {
     });
     let said = desktop.errors();
     assert!(
-        said.contains("raysieve: Emulated GPU (cuda:1) has failed and is left out"),
+        said.contains("Emulated GPU (cuda:1) is suspected and is left out"),
         "{said}"
     );
     assert!(

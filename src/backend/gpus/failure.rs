@@ -21,6 +21,8 @@ use crate::{
 
 /// After a failure: until then the driver has told the process whatever else has become of it.
 const MOMENT: Duration = Duration::from_millis(100);
+/// Who failed so shortly before all others fell may have taken them along, or been taken along first.
+const AFTERMATH: Duration = Duration::from_secs(5);
 
 impl Gpus {
     /// Deals with those that have failed, and renders again what was lost with them.
@@ -43,12 +45,13 @@ impl Gpus {
     pub(super) fn settle(&mut self) -> Result<bool, Error> {
         while let Some(first) = self.first_failed() {
             let Some(next) = self.left() else {
-                return Err(self.fall(first));
+                return Err(self.fall());
             };
             let worker = of(&mut self.workers[first]);
-            let State::Failed(error, _) = mem::replace(&mut worker.state, State::Dropped) else {
+            let State::Failed(error, at) = mem::replace(&mut worker.state, State::Dropped) else {
                 continue;
             };
+            self.dropped.push((at, first, error.to_string()));
             self.leaving = None;
             let mut lost = worker.lots.lose_film();
             self.sum.cut_off(first);
@@ -56,11 +59,8 @@ impl Gpus {
                 lost.extend(self.lose_sum());
             }
             self.lose(lost);
-            self.counts.failures.push(Failure {
-                device: first,
-                problem: error.to_string(),
-                others_go_on: true,
-            });
+            let failure = Failure::One(first, error.to_string());
+            self.counts.failures.push(failure);
             if first == self.sum.home {
                 self.move_sum(next);
             }
@@ -90,30 +90,41 @@ impl Gpus {
             .position(|worker| worker.is_working() && is_alive(&worker.cuda().stream))
     }
 
-    /// All have failed at once, or the last one has: nothing more is asked of any. What is safe is left. The error is that
-    /// of the first, which is to blame.
-    fn fall(&mut self, first: usize) -> Error {
-        let mut lost = Vec::new();
-        let mut problem = String::new();
+    /// All have failed at once, or the last one has: nothing more is asked of any. What is safe is left.
+    fn fall(&mut self) -> Error {
+        let (mut lost, mut silent, mut failed) = (Vec::new(), Vec::new(), Vec::new());
         for worker in self.workers.iter_mut().map(of) {
             lost.extend(worker.lots.lose_film());
             lost.extend(worker.lots.lose_sum());
-            let state = mem::replace(&mut worker.state, State::Dropped);
-            if let State::Failed(error, _) = state {
-                self.hangs |= error.is_hang();
-                if worker.number == first {
-                    problem = error.to_string();
-                }
+            match mem::replace(&mut worker.state, State::Dropped) {
+                State::Failed(error, at) => failed.push((at, worker.number, error)),
+                State::Working => silent.push(worker.number),
+                State::Dropped => {}
             }
         }
+        self.hangs = failed.iter().any(|(.., error)| error.is_hang());
+        if self.hangs {
+            // It took nobody along: the others are left since the driver would wait for it.
+            failed.retain(|(.., error)| error.is_hang());
+            silent.clear();
+        }
+        failed.sort_by_key(|&(at, ..)| at);
+        let mut fallen = Vec::new();
+        if let Some(&(began, ..)) = failed.first().filter(|_| !self.hangs) {
+            let is_late = |at| began.saturating_duration_since(at) < AFTERMATH;
+            self.dropped.retain(|&(at, ..)| is_late(at));
+            let dropped = self.dropped.drain(..);
+            fallen.extend(dropped.map(|(_, number, problem)| (number, problem)));
+        }
+        let said = |(_, number, error): &(_, usize, Error)| (*number, error.to_string());
+        fallen.extend(failed.iter().map(said));
+        let said = |number| (number, "fell with the others".to_owned());
+        fallen.extend(silent.into_iter().map(said));
         self.lose(lost);
         (self.lost, self.leaving, self.keeping) = (Mutex::default(), None, None);
         self.has_fallen = true;
-        self.counts.failures.push(Failure {
-            device: first,
-            problem: problem.clone(),
-            others_go_on: false,
-        });
+        let (first, problem) = fallen[0].clone();
+        self.counts.failures.push(Failure::Last(fallen));
         Error::Gpu {
             gpu: self.names[first].clone(),
             problem,
