@@ -362,10 +362,11 @@ impl Renderer {
         self.elapsed = Duration::ZERO;
         self.stats.size = [width, height];
         self.stats.clear();
+        let had_rounds = self.reset_rounds();
         let camera = Camera::new(&self.view, width, height);
         let begun = self.backend.set_camera(camera, self.range.start);
         self.counting(begun)?;
-        self.begin_rounds()
+        self.begin_rounds(had_rounds)
     }
 
     /// Renders these samples and no others; begins again. `Err` unless they are one stretch, or the first ones where pixels
@@ -634,7 +635,10 @@ impl Renderer {
             self.mark_failed();
         }
         if let Some(done) = self.backend.fallen() {
-            self.done = done;
+            match &mut self.rounds {
+                Some(rounds) => rounds.set_done(done),
+                None => self.done = done,
+            }
         }
         result
     }

@@ -30,7 +30,9 @@ pub use gather::{gather, gather_on_cuda};
 pub(crate) use generate::first_ray;
 pub use generate::generate;
 pub use intersect::intersect;
-pub(crate) use judge::{Arguments as JudgeArguments, TALLIED, source as judge_source};
+pub(crate) use judge::{
+    Arguments as JudgeArguments, TALLIED, judge_on_cuda, source as judge_source,
+};
 pub use judge::{Verdict, judge};
 pub use megakernel::{Megakernel, SceneKind, megakernel};
 pub use partition::{Partitioner, partition};

@@ -2,10 +2,12 @@
 //! and the sum is copied to the host: when a GPU fails, what was only on its film, or only on the sum, is rendered by the
 //! others.
 //!
-//! `dealer` says who deals, `worker` who works, `safety` what keeps safe, and `failure` what becomes of those that fail.
+//! `dealer` says who deals, `worker` who works, `safety` what keeps safe, `failure` what becomes of those that fail, and
+//! `rounds` how they judge together which pixels need more.
 
 mod dealer;
 mod failure;
+mod rounds;
 mod safety;
 mod worker;
 
@@ -21,6 +23,7 @@ use std::{
 use compaction::cuda::DeviceInfo;
 use rayon::ThreadPool;
 
+pub(super) use self::rounds::Begun;
 use self::{
     safety::{Keeping, Safe},
     worker::{Worker, lock, of},
@@ -63,6 +66,8 @@ pub(super) struct Gpus {
     /// Up to where pairs are on the sum, once all that is on its way has arrived there.
     leaving: Option<u64>,
     keeping: Option<Keeping>,
+    /// Memory for the film and the pixels of the next round.
+    spare: (Vec<u64>, Begun),
     /// When the sum was sent to the host last.
     kept_at: Instant,
     /// See [`Settings::keep_every`].
@@ -136,6 +141,7 @@ impl Gpus {
             safe: Safe::default(),
             leaving: None,
             keeping: None,
+            spare: Default::default(),
             kept_at: Instant::now(),
             keep_every: settings.keep_every,
             patience,
@@ -208,7 +214,11 @@ impl Gpus {
 
     /// The film as a picture, with the first `done` pairs on it.
     pub(super) fn resolve(&mut self, done: u64, picture: &mut Picture) -> Result<(), Error> {
-        self.with_sum(|sum, on| sum.develop(on, done, picture))
+        let taken = self.taken();
+        self.with_sum(|sum, on| {
+            sum.count(taken.as_deref())?;
+            sum.develop(on, done, picture)
+        })
     }
 
     /// Keeps the film, with the first `done` pairs on it, to tell by it the noise of later ones.
@@ -218,7 +228,11 @@ impl Gpus {
 
     /// The film, with the first `done` pairs on it, as a picture with less noise, if that is known.
     pub(super) fn denoise(&mut self, done: u64, preview: &mut Preview) -> Result<bool, Error> {
-        self.with_sum(|sum, on| sum.denoise(on, done, preview))
+        let taken = self.taken();
+        self.with_sum(|sum, on| {
+            sum.count(taken.as_deref())?;
+            sum.denoise(on, done, preview)
+        })
     }
 
     /// The film itself; if all have failed, what is left of it.
@@ -262,7 +276,11 @@ impl Gpus {
         self.counts.added.clear();
         self.counts.withdrawn.clear();
         self.done = done;
-        self.safe = Safe { film, done };
+        self.safe = Safe {
+            film,
+            done,
+            round: None,
+        };
         self.settle()?;
         self.check()?;
         let home = self.sum.home;

@@ -7,39 +7,39 @@ use crate::{
     Error,
     history::Round,
     ledger::Ledger,
+    rounds::Rounds,
     stages::{Verdict, judge},
     wave::Wave,
 };
 
 impl Backend {
-    /// Gives samples to the pixels on this list until they are good, on the film as it is; `ledger` is what is known of all
-    /// pixels, nothing if it is not given.
+    /// Gives samples to the pixels on this list until they are good, on the film as it is, from where `rounds` are; `ledger`
+    /// is what is known of all pixels, nothing if it is not given.
     pub(crate) fn begin_rounds(
         &mut self,
+        rounds: &Rounds,
         list: &[u32],
         ledger: Option<&Ledger>,
     ) -> Result<(), Error> {
         match &mut *self.engine {
             Engine::Waves(waves) => waves.begin_rounds(list, ledger),
-            Engine::Gpus(_) => Err(Error::Setting {
-                setting: "noise".to_owned(),
-                problem:
-                    "pixels are judged on one GPU; name one, such as cuda:0, or leave out --noise"
-                        .to_owned(),
-            }),
+            Engine::Gpus(gpus) => gpus.begin_rounds(rounds, list, ledger),
         }
     }
 
     /// Gives all samples to every pixel again.
     pub(crate) fn end_rounds(&mut self) -> Result<(), Error> {
-        self.each(|wave| wave.end_rounds())
+        match &mut *self.engine {
+            Engine::Waves(waves) => waves.each(Wave::end_rounds),
+            Engine::Gpus(gpus) => gpus.end_rounds(),
+        }
     }
 
     /// Judges the first `listed` pixels of the list, which had this round, and keeps those on it that need more.
     pub(crate) fn judge(&mut self, round: &Round, listed: u32) -> Result<Verdict, Error> {
         match &mut *self.engine {
             Engine::Waves(waves) => waves.judge(round, listed),
-            Engine::Gpus(_) => Ok(Verdict::default()),
+            Engine::Gpus(gpus) => gpus.judge(round),
         }
     }
 
@@ -47,7 +47,7 @@ impl Backend {
     pub(crate) fn taken(&mut self) -> Result<Vec<u32>, Error> {
         match &mut *self.engine {
             Engine::Waves(waves) => lock(&waves.waves[0]).taken(),
-            Engine::Gpus(_) => Ok(Vec::new()),
+            Engine::Gpus(gpus) => Ok(gpus.taken().unwrap_or_default()),
         }
     }
 
@@ -55,7 +55,7 @@ impl Backend {
     pub(crate) fn ledger(&mut self) -> Result<Option<Ledger>, Error> {
         match &mut *self.engine {
             Engine::Waves(waves) => lock(&waves.waves[0]).ledger(),
-            Engine::Gpus(_) => Ok(None),
+            Engine::Gpus(gpus) => Ok(gpus.ledger()),
         }
     }
 }

@@ -1,12 +1,14 @@
 //! The sum of all GPUs' films, in the memory of one of them.
 
+mod rounds;
+
 use std::{sync::Arc, time::Duration};
 
 use compaction::{
     cuda::{Crossing, Mailbox, download, rest, upload, zeroed},
     cudarc::driver::{CudaSlice, CudaStream},
 };
-use rayon::prelude::*;
+use rounds::{Judging, copy};
 
 use crate::{
     Error,
@@ -37,6 +39,8 @@ pub(super) struct Sum {
     patience: Duration,
     /// Once previews were asked for.
     denoiser: Option<Denoiser>,
+    /// Where pixels get samples until they are good.
+    judging: Option<Judging>,
 }
 
 impl Sum {
@@ -71,6 +75,7 @@ impl Sum {
             shown: None,
             patience,
             denoiser: None,
+            judging: None,
             stream,
         })
     }
@@ -157,16 +162,11 @@ impl Sum {
             return Ok(false);
         }
         let arrived = self.kept.wait()?;
-        let film = film.get_or_insert_default();
-        film.resize(arrived.len(), 0);
-        let parts = film
-            .par_chunks_mut(1 << 16)
-            .zip(arrived.par_chunks(1 << 16));
-        parts.for_each(|(film, arrived)| film.copy_from_slice(arrived));
+        copy(arrived, film.get_or_insert_default());
         Ok(true)
     }
 
-    /// As a picture of a film that holds the first `done` pairs. `wave` is that of its own GPU.
+    /// As a picture of a film that holds the first `done` pairs, unless its pixels were counted. `wave` is that of its own GPU.
     pub(super) fn develop(
         &mut self,
         wave: &CudaWave,
@@ -176,7 +176,10 @@ impl Sum {
         let sums = self.film.slice(..self.film.len() - 1);
         let (kernels, camera) = (&wave.kernels, &wave.camera);
         let (stream, shown) = ((&self.stream, self.patience), &mut self.shown);
-        let held = Held::First(done);
+        let held = match &self.judging {
+            Some(judging) => Held::Counted(judging.taken.as_view()),
+            None => Held::First(done),
+        };
         develop(kernels, stream, camera, sums, held, shown, picture)
     }
 
@@ -200,10 +203,18 @@ impl Sum {
         preview: &mut Preview,
     ) -> Result<bool, Error> {
         let sums = self.film.slice(..self.film.len() - 1);
+        if self.denoiser.is_none() && self.judging.is_some() {
+            self.denoiser = Some(wave.new_denoiser()?);
+        }
+        let told = match &self.judging {
+            Some(Judging { taken, rounds, .. }) => {
+                Told::Judged(taken.as_view(), rounds.histories.as_view())
+            }
+            None => Told::Earlier(done),
+        };
         match &mut self.denoiser {
             Some(denoiser) => {
                 let stream = (&self.stream, self.patience);
-                let told = Told::Earlier(done);
                 denoiser.denoise(stream, &wave.camera, sums, told, preview)
             }
             None => Ok(false),

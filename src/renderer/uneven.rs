@@ -23,7 +23,7 @@ impl Renderer {
     /// good"). A film of as many samples for every pixel has no such bias.
     ///
     /// # Errors
-    /// [`Error::Setting`] for another number, on several GPUs, and where other samples than the first are rendered.
+    /// [`Error::Setting`] for another number, and where other samples than the first are rendered.
     pub fn set_noise(&mut self, noise: Option<f32>) -> Result<(), Error> {
         if let Some(wrong) = noise.filter(|noise| !Goal::NOISE.contains(noise)) {
             return Err(Error::Setting {
@@ -39,8 +39,8 @@ impl Renderer {
         self.check_range(goal, &self.range)?;
         let before = mem::replace(&mut self.goal, goal);
         let begun = self.restart();
-        if begun.is_err() && self.rounds.is_none() {
-            self.goal = before;
+        if begun.is_err() && before.is_none() {
+            (self.goal, self.rounds) = (None, None);
         }
         begun
     }
@@ -87,19 +87,24 @@ impl Renderer {
         })
     }
 
-    /// Behind a black film.
-    pub(super) fn begin_rounds(&mut self) -> Result<(), Error> {
-        let Some(goal) = self.goal else {
-            if self.rounds.take().is_some() {
-                self.backend.end_rounds()?;
-            }
-            return Ok(());
+    /// Before the first sample again; whether there were rounds before.
+    pub(super) fn reset_rounds(&mut self) -> bool {
+        let rounds = self.goal.map(|goal| self.first_round(goal));
+        mem::replace(&mut self.rounds, rounds).is_some()
+    }
+
+    fn first_round(&self, goal: Goal) -> Rounds {
+        Rounds::new(goal, self.limit(), self.pixels.count)
+    }
+
+    /// Behind a black film, where there may have been rounds before.
+    pub(super) fn begin_rounds(&mut self, had_rounds: bool) -> Result<(), Error> {
+        let begun = match &self.rounds {
+            Some(rounds) => self.backend.begin_rounds(rounds, &self.list(), None),
+            None if had_rounds => self.backend.end_rounds(),
+            None => Ok(()),
         };
-        let list = self.list();
-        let begun = self.backend.begin_rounds(&list, None);
-        self.counting(begun)?;
-        self.rounds = Some(Rounds::new(goal, self.limit(), list.len() as u32));
-        Ok(())
+        self.counting(begun)
     }
 
     /// Behind the part's film.
@@ -109,14 +114,11 @@ impl Renderer {
         else {
             return Ok(());
         };
-        let list = self.list();
-        let begun = self
-            .backend
-            .begin_rounds(&ledger.unfinished(&list), Some(ledger));
-        self.counting(begun)?;
-        let rounds = Rounds::new(goal, self.limit(), list.len() as u32);
-        self.rounds = Some(rounds.resumed(noise.round, ledger));
-        Ok(())
+        let list = ledger.unfinished(&self.list());
+        let rounds = self.first_round(goal).resumed(noise.round, ledger);
+        let begun = self.backend.begin_rounds(&rounds, &list, Some(ledger));
+        self.rounds = Some(rounds);
+        self.counting(begun)
     }
 
     /// What keeps this render from going on from a part to the same goal, in words.

@@ -4,11 +4,15 @@
 //! those that need more: stream compaction, which keeps their order.
 //! A pixel is judged by its own samples alone, so the film does not depend on who renders which pixels, or when.
 
-use std::sync::atomic::Ordering::Relaxed;
+use std::{
+    sync::{Arc, atomic::Ordering::Relaxed},
+    time::Duration,
+};
 
 use compaction::{
     Count,
     cuda::{In, InOut, Launch, Source, download, rest},
+    cudarc::driver::{CudaSlice, CudaStream, CudaView},
     select::Strategy,
 };
 use glam::Vec3;
@@ -19,7 +23,7 @@ use crate::{
     film::mean,
     history::{History, Round, error_units, is_done, judged, samples_to_go},
     kernels::{BLOCK_THREADS, stage},
-    wave::{CpuWave, CudaWave, Wave},
+    wave::{CpuWave, CudaRounds, CudaWave, Wave},
 };
 
 /// Where the tally has the errors of pixels that the round has done, of those that it has left, and the samples that these
@@ -132,11 +136,25 @@ pub(crate) fn source() -> Source {
 }
 
 fn on_cuda(wave: &mut CudaWave, round: &Round, listed: u32) -> Result<Verdict, Error> {
-    let patience = wave.patience();
-    let Some(rounds) = &mut wave.rounds else {
-        return Ok(Verdict::default());
-    };
-    let stream = &wave.stream;
+    let stream = (&wave.stream, wave.patience());
+    match &mut wave.rounds {
+        Some(rounds) => {
+            let sums = wave.sums.as_view();
+            judge_on_cuda(stream, rounds, &mut wave.list, sums, round, listed)
+        }
+        None => Ok(Verdict::default()),
+    }
+}
+
+/// Runs the stage on a GPU, over the sums of a film. Waits for so long at most for what the stream has to do.
+pub(crate) fn judge_on_cuda(
+    (stream, patience): (&Arc<CudaStream>, Duration),
+    rounds: &mut CudaRounds,
+    list: &mut CudaSlice<u32>,
+    sums: CudaView<'_, u64>,
+    round: &Round,
+    listed: u32,
+) -> Result<Verdict, Error> {
     stream
         .memset_zeros(&mut rounds.tally)
         .map_err(compaction::Error::driver("clear the tally"))?;
@@ -147,8 +165,8 @@ fn on_cuda(wave: &mut CudaWave, round: &Round, listed: u32) -> Result<Verdict, E
         (
             *round,
             listed,
-            wave.list.as_view(),
-            wave.sums.as_view(),
+            list.as_view(),
+            sums,
             rounds.marks.as_view_mut(),
             rounds.histories.as_view_mut(),
             rounds.flags.as_view_mut(),
@@ -157,7 +175,7 @@ fn on_cuda(wave: &mut CudaWave, round: &Round, listed: u32) -> Result<Verdict, E
     )?;
     rounds.select.items(
         stream,
-        &wave.list.slice(pixels),
+        &list.slice(pixels),
         &rounds.flags.slice(pixels),
         Count::Given(listed),
         &mut rounds.left.slice_mut(pixels),
@@ -166,7 +184,7 @@ fn on_cuda(wave: &mut CudaWave, round: &Round, listed: u32) -> Result<Verdict, E
     )?;
     // Graphs of waves name the list's place.
     stream
-        .memcpy_dtod(&rounds.left, &mut wave.list)
+        .memcpy_dtod(&rounds.left, list)
         .map_err(compaction::Error::driver("keep the list of pixels"))?;
     // What is copied to the host is waited for without an end.
     rest(stream, patience)?;

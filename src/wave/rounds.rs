@@ -1,10 +1,13 @@
 //! What a wave keeps of pixels that get samples until they are good.
 
-use std::sync::{Arc, atomic::Ordering::Relaxed};
+use std::{
+    sync::{Arc, atomic::Ordering::Relaxed},
+    time::Duration,
+};
 
 use compaction::{
-    cuda::{Compiler, Kernel, download, overwrite, zeroed},
-    cudarc::driver::{CudaContext, CudaSlice, CudaStream},
+    cuda::{Compiler, Kernel, download, overwrite, rest, zeroed},
+    cudarc::driver::{CudaContext, CudaSlice, CudaStream, DriverError},
     select::{Select, Strategy, Workspace},
 };
 
@@ -55,51 +58,88 @@ impl CudaRounds {
             workspace: Workspace::for_strategy(stream, strategy, listed)?,
         })
     }
+
+    /// Whether it has room for so many pixels, of which so many are listed at most.
+    pub(crate) fn fits(&self, pixel_count: usize, listed: usize) -> bool {
+        self.histories.len() == pixel_count && self.left.len() == listed
+    }
+
+    /// Takes what is known of the pixels into the place of what was, or that nothing is.
+    pub(crate) fn know(
+        &mut self,
+        stream: &Arc<CudaStream>,
+        ledger: Option<&Ledger>,
+    ) -> Result<(), Error> {
+        if let Some(ledger) = ledger {
+            overwrite(stream, &ledger.marks, &mut self.marks)?;
+            overwrite(stream, &ledger.histories, &mut self.histories)?;
+            return Ok(());
+        }
+        stream
+            .memset_zeros(&mut self.marks)
+            .and_then(|()| stream.memset_zeros(&mut self.histories))
+            .map_err(forget())?;
+        Ok(())
+    }
+}
+
+fn forget() -> impl FnOnce(DriverError) -> compaction::Error {
+    compaction::Error::driver("clear what is known of the pixels")
 }
 
 impl CudaWave {
     /// The pixels on this list get samples until they are good, and each has what the ledger says, or none yet.
     fn begin_rounds(&mut self, list: &[u32], ledger: Option<&Ledger>) -> Result<(), Error> {
         let pixel_count = self.camera.pixel_count() as usize;
-        let fits = |rounds: &CudaRounds| {
-            rounds.histories.len() == pixel_count && rounds.left.len() == list.len()
-        };
         let stream = self.stream.clone();
-        if !self.rounds.as_ref().is_some_and(fits) {
-            self.forget_graphs();
-            self.rounds = None;
-            let (compiler, context) = (&self.compiler, &self.context);
-            let rounds = CudaRounds::new(compiler, context, &stream, pixel_count, list.len())?;
-            self.rounds = Some(rounds);
-            self.taken = zeroed(&stream, pixel_count)?;
-            self.list = zeroed(&stream, list.len())?;
-        }
-        overwrite(&stream, list, &mut self.list)?;
-        let Some(rounds) = &mut self.rounds else {
-            return Ok(());
+        let mut rounds = match self.rounds.take() {
+            Some(rounds) if rounds.fits(pixel_count, list.len()) => rounds,
+            _ => self.new_rounds(&stream, pixel_count, list.len())?,
         };
-        if let Some(ledger) = ledger {
-            overwrite(&stream, &ledger.taken, &mut self.taken)?;
-            overwrite(&stream, &ledger.marks, &mut rounds.marks)?;
-            overwrite(&stream, &ledger.histories, &mut rounds.histories)?;
-            return Ok(());
+        rounds.know(&stream, ledger)?;
+        self.rounds = Some(rounds);
+        self.set_list(list)?;
+        match ledger {
+            Some(ledger) => overwrite(&stream, &ledger.taken, &mut self.taken)?,
+            None => stream.memset_zeros(&mut self.taken).map_err(forget())?,
         }
-        stream
-            .memset_zeros(&mut self.taken)
-            .and_then(|()| stream.memset_zeros(&mut rounds.marks))
-            .and_then(|()| stream.memset_zeros(&mut rounds.histories))
-            .map_err(compaction::Error::driver(
-                "clear what is known of the pixels",
-            ))?;
         Ok(())
     }
 
-    fn end_rounds(&mut self) -> Result<(), Error> {
-        if self.rounds.take().is_some() {
+    /// What judges pixels on this GPU.
+    pub(crate) fn new_rounds(
+        &self,
+        stream: &Arc<CudaStream>,
+        pixel_count: usize,
+        listed: usize,
+    ) -> Result<CudaRounds, Error> {
+        CudaRounds::new(&self.compiler, &self.context, stream, pixel_count, listed)
+    }
+
+    /// Lets the pixels on this list have the next samples, which another one judges. Waits for so long at most for what is
+    /// under way.
+    pub(crate) fn list_pixels(&mut self, list: &[u32], patience: Duration) -> Result<(), Error> {
+        rest(&self.stream, patience)?;
+        self.set_list(list)
+    }
+
+    /// Where it fits graphs of waves may go on: they name the list's place.
+    fn set_list(&mut self, list: &[u32]) -> Result<(), Error> {
+        let pixel_count = self.camera.pixel_count() as usize;
+        if self.taken.len() != pixel_count || self.list.len() < list.len() {
             self.forget_graphs();
-            self.taken = zeroed(&self.stream, 1)?;
-            self.list = zeroed(&self.stream, 1)?;
+            self.taken = zeroed(&self.stream, pixel_count)?;
+            self.list = zeroed(&self.stream, list.len())?;
         }
+        let place = &mut self.list.slice_mut(..list.len());
+        Ok(overwrite(&self.stream, list, place)?)
+    }
+
+    fn end_rounds(&mut self) -> Result<(), Error> {
+        self.rounds = None;
+        self.forget_graphs();
+        self.taken = zeroed(&self.stream, 1)?;
+        self.list = zeroed(&self.stream, 1)?;
         Ok(())
     }
 

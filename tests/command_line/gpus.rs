@@ -18,19 +18,10 @@ use crate::{
 };
 
 pub(crate) fn add(trials: &mut Vec<Trial>) {
-    let found = devices().map_err(|error| error.to_string());
-    let several = found.and_then(|found| match &found[..] {
-        [_] => Err("there is one GPU alone".to_owned()),
-        [first, ..] => Ok(first.name.starts_with("Emulated")),
-        [] => Err("there is no GPU".to_owned()),
-    });
-    let emulated = several.clone().and_then(|emulated| match emulated {
-        true => Ok(()),
-        false => Err("no real GPU fails when it is asked to".to_owned()),
-    });
+    let emulated = only_emulated();
     add_if(
         trials,
-        several.map(drop),
+        found().map(drop),
         "all_gpus_render_one_picture",
         all_gpus_render_one_picture,
     );
@@ -73,6 +64,24 @@ pub(crate) fn add(trials: &mut Vec<Trial>) {
     }
 }
 
+/// Whether there are several, and whether those are emulated.
+pub(crate) fn found() -> Result<bool, String> {
+    let found = devices().map_err(|error| error.to_string());
+    found.and_then(|found| match &found[..] {
+        [_] => Err("there is one GPU alone".to_owned()),
+        [first, ..] => Ok(first.name.starts_with("Emulated")),
+        [] => Err("there is no GPU".to_owned()),
+    })
+}
+
+/// Whether there are several that fail when they are asked to.
+pub(crate) fn only_emulated() -> Result<(), String> {
+    found().and_then(|emulated| match emulated {
+        true => Ok(()),
+        false => Err("no real GPU fails when it is asked to".to_owned()),
+    })
+}
+
 const SMALL: [&str; 10] = [
     "--size",
     "48x32",
@@ -92,7 +101,7 @@ fn render(folder: &Path, backend: &str, environment: &[(&str, &str)], more: &[&s
 }
 
 /// The same with none but these arguments.
-fn render_with(
+pub(crate) fn render_with(
     folder: &Path,
     backend: &str,
     environment: &[(&str, &str)],
@@ -279,10 +288,10 @@ fn when_all_gpus_fail_the_checkpoint_has_what_was_safe() {
 }
 
 /// A driver as 580, which takes all GPUs of a process with one that fails.
-const ALL_FALL: (&str, &str) = ("EMULATED_ALL_FALL", "1");
+pub(crate) const ALL_FALL: (&str, &str) = ("EMULATED_ALL_FALL", "1");
 
 /// What is told of GPUs that are left out, a line each.
-fn left_out(output: &Output) -> Vec<String> {
+pub(crate) fn left_out(output: &Output) -> Vec<String> {
     let said = stderr(output);
     let told = said.lines().filter(|line| line.contains("is left out"));
     told.map(str::to_owned).collect()
@@ -345,7 +354,7 @@ fn gpus_that_fall_together_are_outlived() {
     assert_verified(folder.path(), "a.exr");
 }
 
-fn assert_verified(folder: &Path, picture: &str) {
+pub(crate) fn assert_verified(folder: &Path, picture: &str) {
     let verified = raysieve(folder)
         .args(["verify", picture, "--backend", "cpu"])
         .output()

@@ -8,6 +8,7 @@ mod gpus;
 mod inspect;
 mod interrupt;
 mod noise;
+mod noise_on_gpus;
 mod parts;
 #[path = "../common/program.rs"]
 mod program;
@@ -33,5 +34,6 @@ fn main() {
     denoise::add(&mut trials);
     inspect::add(&mut trials);
     gpus::add(&mut trials);
+    noise_on_gpus::add(&mut trials);
     libtest_mimic::run(&Arguments::from_args(), trials).exit()
 }

@@ -19,31 +19,31 @@ use crate::{
 /// Some pixels are good early, some after a while, some never.
 const NOISE: f32 = 0.12;
 
-fn scenes() -> [Scene; 2] {
+pub(crate) fn scenes() -> [Scene; 2] {
     [
         sized(load("scenes/cornell.ron"), 16, 12, 144),
         sized(garden(), 12, 10, 100),
     ]
 }
 
-fn to_noise(scene: &Scene, settings: &Settings) -> Renderer {
+pub(crate) fn to_noise(scene: &Scene, settings: &Settings) -> Renderer {
     let mut renderer = start(scene, settings);
     renderer.set_noise(Some(NOISE)).unwrap();
     renderer
 }
 
-fn finished(renderer: &mut Renderer) -> Stats {
+pub(crate) fn finished(renderer: &mut Renderer) -> Stats {
     while renderer.advance().unwrap() {}
     renderer.finish().unwrap()
 }
 
 /// The same film, by the same samples, and the same is known of all pixels.
-fn assert_same(got: &Stats, expected: &Stats, case: &str) {
+pub(crate) fn assert_same(got: &Stats, expected: &Stats, case: &str) {
     assert_equal(got, expected, case);
     assert_eq!(got.noise, expected.noise, "{}, {case}", expected.scene);
 }
 
-fn expected_of(scene: &Scene) -> Stats {
+pub(crate) fn expected_of(scene: &Scene) -> Stats {
     let expected = finished(&mut to_noise(scene, &on_cpu()));
     let noise = expected.noise.as_ref().unwrap();
     let pixels = scene.size.0 * scene.size.1;
@@ -53,7 +53,12 @@ fn expected_of(scene: &Scene) -> Stats {
 }
 
 /// Each of these strategies with one of these sizes of a wave, and whole paths.
-fn agrees(scene: &Scene, settings: &Settings, strategies: &[Strategy], wave_sizes: &[Option<u32>]) {
+pub(crate) fn agrees(
+    scene: &Scene,
+    settings: &Settings,
+    strategies: &[Strategy],
+    wave_sizes: &[Option<u32>],
+) {
     let expected = expected_of(scene);
     for (&wave_size, &strategy) in wave_sizes.iter().cycle().zip(strategies) {
         let settings = Settings {
@@ -110,12 +115,23 @@ pub(crate) fn has_the_cpus_film(_: &Gpu) {
     resumes_on(&[on_cuda, on_cpu()]);
 }
 
+/// Renders a little, and something at least; whether there is more.
+pub(crate) fn step(renderer: &mut Renderer) -> bool {
+    let done = renderer.progress();
+    loop {
+        let goes_on = renderer.advance_for(Duration::from_micros(100)).unwrap();
+        if !goes_on || renderer.progress() != done {
+            return goes_on;
+        }
+    }
+}
+
 /// Cut short over and over, in the middle of rounds, and through a file: to the bits of one go.
 pub(crate) fn resumes() {
     resumes_on(&[on_cpu()]);
 }
 
-fn resumes_on(machines: &[Settings]) {
+pub(crate) fn resumes_on(machines: &[Settings]) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("part.exr");
     let scene = &scenes()[0];
@@ -133,10 +149,7 @@ fn resumes_on(machines: &[Settings]) {
         if let Some(part) = &left {
             renderer.resume(part).unwrap();
         }
-        // One wave: a GPU renders one however little time it gets, a CPU begins none once its time is over.
-        let is_slow = matches!(settings.backend, BackendChoice::Cpu);
-        let goes_on = renderer.advance_for(Duration::ZERO).unwrap()
-            && (!is_slow || renderer.advance_for(Duration::from_micros(200)).unwrap());
+        let goes_on = step(&mut renderer);
         let counts = renderer.sample_counts().unwrap();
         let part = renderer.part().unwrap();
         let stats = &part.claim.stats;

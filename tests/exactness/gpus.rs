@@ -26,7 +26,7 @@ pub(crate) const UNEVEN: &str = "faster_gpus_do_more";
 
 /// What such a copy is to do: which GPUs fail, such as `1@3,0@9`: GPU 1 after the third step of the render, GPU 0 after the
 /// ninth.
-const CASE: &str = "RAYSIEVE_TEST_GPUS";
+pub(crate) const CASE: &str = "RAYSIEVE_TEST_GPUS";
 
 /// How many GPUs there are, if there are several.
 pub(crate) fn several() -> Result<usize, String> {
@@ -37,11 +37,11 @@ pub(crate) fn several() -> Result<usize, String> {
     }
 }
 
-fn is_emulated() -> bool {
+pub(crate) fn is_emulated() -> bool {
     devices().unwrap()[0].name.starts_with("Emulated")
 }
 
-fn on(gpus: &[usize], wave_size: Option<u32>) -> Settings {
+pub(crate) fn on(gpus: &[usize], wave_size: Option<u32>) -> Settings {
     Settings {
         backend: BackendChoice::SomeCuda(gpus.to_vec()),
         wave_size,
@@ -360,7 +360,7 @@ fn scene_pairs(scene: &Scene) -> u64 {
 }
 
 /// Runs this test alone in another process.
-fn again(test: &str, case: &str, more: &[(&str, &str)]) {
+pub(crate) fn again(test: &str, case: &str, more: &[(&str, &str)]) {
     let child = Command::new(env::current_exe().unwrap())
         .args(["--exact", test])
         .env(CASE, case)

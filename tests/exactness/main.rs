@@ -11,6 +11,7 @@ mod cuda;
 mod gpus;
 mod matrix;
 mod previews;
+mod rounds_of_gpus;
 mod trial;
 
 use harness::Tests;
@@ -156,6 +157,24 @@ fn main() {
             gpus::several(),
             gpus::FALLING,
             gpus::that_fall_together_are_outlived,
+        )
+        .needs(
+            "no two GPUs",
+            gpus::several(),
+            "several_gpus_have_the_cpus_rounds",
+            rounds_of_gpus::are_the_cpus,
+        )
+        .needs(
+            "no two GPUs",
+            gpus::several(),
+            rounds_of_gpus::FAILING,
+            rounds_of_gpus::go_on_without_those_that_fail,
+        )
+        .needs(
+            "no two GPUs",
+            gpus::several(),
+            rounds_of_gpus::FALLING,
+            rounds_of_gpus::are_safe_when_all_fall,
         )
         .run()
 }

@@ -45,7 +45,7 @@ impl Dealer<'_> {
         let (share, count) = (self.shares[worker], u64::from(plan.pixels.count));
         let part = |pairs: u64| (pairs as f64 * share).ceil() as u64;
         self.spans.deal(|left| {
-            if left.start < count {
+            if plan.first_sample == 0 && left.start < count {
                 // The first sample of a view is soon there if all are at it.
                 most.min(part(count))
             } else {

@@ -157,7 +157,14 @@ impl Gpus {
             })
             .collect();
         let Some(on) = waves[home] else { return };
-        match Sum::new(home, on, &waves, self.safe.film.as_deref(), self.patience) {
+        let film = self.safe.film.as_deref();
+        let moved = Sum::new(home, on, &waves, film, self.patience).and_then(|mut sum| {
+            if let Some(round) = &self.safe.round {
+                sum.begin_rounds(on, round)?;
+            }
+            Ok(sum)
+        });
+        match moved {
             Ok(sum) => self.sum = sum,
             Err(error) => {
                 drop(workers);

@@ -1,13 +1,14 @@
 //! What keeps safe: films go to the sum, and the sum to the host.
 
 use std::{
-    sync::Mutex,
+    sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
 
 use super::{
     super::sum::Sum,
     Gpus,
+    rounds::Begun,
     worker::{State, Worker, lock, of},
 };
 use crate::{
@@ -29,6 +30,8 @@ pub(super) struct Safe {
     pub(super) film: Option<Vec<u64>>,
     /// Up to where it has the pairs.
     pub(super) done: u64,
+    /// Of which round those are, where pixels get samples until they are good.
+    pub(super) round: Option<Arc<Begun>>,
 }
 
 /// The sum is on its way to the host.
