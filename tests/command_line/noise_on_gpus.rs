@@ -121,6 +121,17 @@ fn gpus_that_fail_in_a_round_are_outlived() {
             .filter(|line| line.contains("after samples 0.."));
         assert_eq!(after.count(), starts, "{told:?}");
     }
+    // One that hangs, maybe while it judges, is left to the driver.
+    let hangs = [("EMULATED_HANGS", "0:300")];
+    let more = ["--patience", "500ms", "--keep-every", "20ms"];
+    let output = to_noise(folder, "cuda:all", &hangs, &more);
+    assert_done(&output);
+    assert_eq!(outcome(folder), expected);
+    let told = left_out(&output);
+    assert!(
+        matches!(&told[..], [line] if line.contains("the GPU hangs")),
+        "{told:?}"
+    );
     assert_eq!(names(folder), ["a.exr", "a.json", "c.exr"]);
     assert_verified(folder, "a.exr");
 }

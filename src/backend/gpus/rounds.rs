@@ -62,7 +62,13 @@ impl Gpus {
         });
         self.safe.round = Some(begun.clone());
         (self.done, self.safe.done) = (rounds.done(), rounds.done());
-        self.with_sum(|sum, on| sum.begin_rounds(on, &begun))?;
+        let ready = self.with_sum(|sum, on| sum.begin_rounds(on, &begun));
+        if ready.is_err() && self.fallen().is_none() {
+            // There is no room for them.
+            self.safe.round = None;
+            self.sum.end_rounds();
+        }
+        ready?;
         self.hand_list_out();
         self.make_good()
     }
