@@ -324,9 +324,7 @@ impl Backend {
     /// The film as a picture, with the first `done` pairs on it.
     pub(crate) fn resolve(&mut self, done: u64, picture: &mut Picture) -> Result<(), Error> {
         match &mut *self.engine {
-            Engine::Waves(waves) => waves
-                .pool
-                .install(|| resolve(&mut lock(&waves.waves[0]), done, picture)),
+            Engine::Waves(waves) => waves.with_first(|wave| resolve(wave, done, picture)),
             Engine::Gpus(gpus) => gpus.resolve(done, picture),
         }
     }
@@ -334,9 +332,7 @@ impl Backend {
     /// Keeps the film, with the first `done` pairs on it, to tell by it the noise of later ones.
     pub(crate) fn remember(&mut self, done: u64) -> Result<(), Error> {
         match &mut *self.engine {
-            Engine::Waves(waves) => waves
-                .pool
-                .install(|| remember(&mut lock(&waves.waves[0]), done)),
+            Engine::Waves(waves) => waves.with_first(|wave| remember(wave, done)),
             Engine::Gpus(gpus) => gpus.remember(done),
         }
     }
@@ -344,9 +340,7 @@ impl Backend {
     /// The film, with the first `done` pairs on it, as a picture with less noise, if that is known.
     pub(crate) fn denoise(&mut self, done: u64, preview: &mut Preview) -> Result<bool, Error> {
         match &mut *self.engine {
-            Engine::Waves(waves) => waves
-                .pool
-                .install(|| denoise(&mut lock(&waves.waves[0]), done, preview)),
+            Engine::Waves(waves) => waves.with_first(|wave| denoise(wave, done, preview)),
             Engine::Gpus(gpus) => gpus.denoise(done, preview),
         }
     }
@@ -421,6 +415,17 @@ impl Waves {
             waves,
             pool,
             landed: Vec::new(),
+        }
+    }
+
+    /// Does this to the first wave: by the threads that render where those are the processor's, else by all.
+    fn with_first<R: Send>(&self, work: impl FnOnce(&mut Wave) -> R + Send) -> R {
+        let first = &self.waves[0];
+        let is_on_cpu = matches!(&*lock(first), Wave::Cpu(_));
+        if is_on_cpu {
+            self.pool.install(|| work(&mut lock(first)))
+        } else {
+            work(&mut lock(first))
         }
     }
 

@@ -589,7 +589,7 @@ impl Renderer {
         }
     }
 
-    fn land(&mut self) -> Result<(), Error> {
+    pub(crate) fn land(&mut self) -> Result<(), Error> {
         let landed = self.backend.land();
         self.counting(landed)
     }

@@ -282,6 +282,8 @@ impl<T: Fn(Told)> Work<T> {
     }
 
     fn publish(&mut self) -> Result<(), Error> {
+        // What is still rendered is no part of a picture's time.
+        self.renderer.land()?;
         let begun = Instant::now();
         let frame = Frame {
             picture: self.picture()?,
