@@ -4,7 +4,7 @@
 //! Of the environment `RAYSIEVE_VECTORS`, 16, 8 or 1, says how many lanes are taken at most: so that what other processors
 //! do can be tried on one that has them all.
 
-use std::{env, sync::OnceLock};
+use std::{arch::x86_64::__m256, env, sync::OnceLock};
 
 use pulp::{
     Simd,
@@ -55,13 +55,19 @@ pub(crate) fn by_vectors<T>(work: impl FnOnce() -> T) -> T {
     }
 }
 
-/// Vectors whose masks can be had as bits.
+/// Lanes of the longest vectors.
+pub(crate) const MOST_LANES: usize = 16;
+
+/// Vectors whose masks can be had as bits, and that can be filled from rows.
 pub(crate) trait Lanes: Simd {
     /// A bit for each lane.
     const ALL: u32 = u32::MAX >> (32 - Self::F32_LANES);
 
     /// A bit for each lane.
     fn bits(self, mask: Self::m32s) -> u32;
+
+    /// Of a row for each lane the first numbers, the second ones, and so on.
+    fn columns(self, row: impl Fn(usize) -> [f32; 8]) -> [Self::f32s; 8];
 }
 
 impl Lanes for V3 {
@@ -69,12 +75,67 @@ impl Lanes for V3 {
     fn bits(self, mask: Self::m32s) -> u32 {
         self.avx._mm256_movemask_ps(bytemuck::cast(mask)) as u32
     }
+
+    /// By pairs of rows, of pairs, and of halves.
+    #[inline(always)]
+    fn columns(self, row: impl Fn(usize) -> [f32; 8]) -> [Self::f32s; 8] {
+        let avx = self.avx;
+        let [a, b, c, d] = fours(self, [row(0), row(1), row(2), row(3)]);
+        let [e, f, g, h] = fours(self, [row(4), row(5), row(6), row(7)]);
+        [
+            bytemuck::cast(avx._mm256_permute2f128_ps::<0x20>(a, e)),
+            bytemuck::cast(avx._mm256_permute2f128_ps::<0x20>(b, f)),
+            bytemuck::cast(avx._mm256_permute2f128_ps::<0x20>(c, g)),
+            bytemuck::cast(avx._mm256_permute2f128_ps::<0x20>(d, h)),
+            bytemuck::cast(avx._mm256_permute2f128_ps::<0x31>(a, e)),
+            bytemuck::cast(avx._mm256_permute2f128_ps::<0x31>(b, f)),
+            bytemuck::cast(avx._mm256_permute2f128_ps::<0x31>(c, g)),
+            bytemuck::cast(avx._mm256_permute2f128_ps::<0x31>(d, h)),
+        ]
+    }
+}
+
+/// What is made of four rows of eight, in either half: their first numbers, their second ones, and so on.
+#[inline(always)]
+fn fours(simd: V3, [a, b, c, d]: [[f32; 8]; 4]) -> [__m256; 4] {
+    let avx = simd.avx;
+    let (a, b): (__m256, __m256) = (bytemuck::cast(a), bytemuck::cast(b));
+    let (c, d): (__m256, __m256) = (bytemuck::cast(c), bytemuck::cast(d));
+    let (low, high) = (avx._mm256_unpacklo_ps(a, b), avx._mm256_unpackhi_ps(a, b));
+    let (next_low, next_high) = (avx._mm256_unpacklo_ps(c, d), avx._mm256_unpackhi_ps(c, d));
+    [
+        avx._mm256_shuffle_ps::<0x44>(low, next_low),
+        avx._mm256_shuffle_ps::<0xee>(low, next_low),
+        avx._mm256_shuffle_ps::<0x44>(high, next_high),
+        avx._mm256_shuffle_ps::<0xee>(high, next_high),
+    ]
 }
 
 impl Lanes for V4 {
     #[inline(always)]
     fn bits(self, mask: Self::m32s) -> u32 {
         u32::from(mask.0)
+    }
+
+    #[inline(always)]
+    fn columns(self, row: impl Fn(usize) -> [f32; 8]) -> [Self::f32s; 8] {
+        let first = (*self).columns(
+            #[inline(always)]
+            |lane| row(lane),
+        );
+        let last = (*self).columns(
+            #[inline(always)]
+            |lane| row(lane + 8),
+        );
+        let mut columns = [self.splat_f32s(0.0); 8];
+        for (column, (first, last)) in columns.iter_mut().zip(first.into_iter().zip(last)) {
+            let wide = self.avx512f._mm512_castps256_ps512(bytemuck::cast(first));
+            let both = self
+                .avx512dq
+                ._mm512_insertf32x8::<1>(wide, bytemuck::cast(last));
+            *column = bytemuck::cast(both);
+        }
+        columns
     }
 }
 

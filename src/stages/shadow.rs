@@ -5,6 +5,7 @@
 //! part of what is behind them, have kernels of their own.
 
 use compaction::cuda::{In, InOut, Source};
+use glam::Vec3;
 
 use crate::{
     Error,
@@ -39,10 +40,10 @@ fn on_cpu(wave: &mut CpuWave, bounce: u32) {
     let extent = world.surroundings.extent;
     let hits = 0..wave.lanes(counts::hits(bounce));
     let (queue, rays, radiances) = (&wave.queue, &wave.shadow_rays, &mut wave.radiances);
+    // Nothing is added, rather than not added: whether a ray is blocked would be guessed wrongly for many.
     let mut add_unless = |lane: usize, blocked: bool| {
-        if !blocked {
-            radiances[queue[lane] as usize].rgb += rays[lane].light;
-        }
+        let light = rays[lane].light;
+        radiances[queue[lane] as usize].rgb += if blocked { Vec3::ZERO } else { light };
     };
     let lanes = hits.filter(|&lane| rays[lane].distance != 0.0);
     if let Some(wide) = world.wide() {

@@ -1,18 +1,16 @@
 //! A ray in each lane: what `primitive` does with one, for all of them at once, by the same operations in the same order.
 
+use std::mem::offset_of;
+
 use glam::Vec3;
 use pulp::Simd;
 
 use super::triangles::hit_triangles;
 use crate::{
     path::{NO_PRIMITIVE, Ray, ShadowRay},
-    primitive::{shear, turn},
-    vectors::{Floats, Lanes, Mask},
+    primitive::shear,
+    vectors::{Floats, Lanes, MOST_LANES, Mask},
 };
-
-/// Rays of one axis that are gathered before they are traced: a vector is read only when its lanes have left the processor's
-/// store buffer.
-const ROOM: usize = 64;
 
 /// As `turn` turns them.
 pub(super) const AXES: [[usize; 3]; 4] = [[1, 2, 0], [2, 0, 1], [0, 1, 2], [0, 1, 2]];
@@ -21,9 +19,7 @@ pub(super) const AXES: [[usize; 3]; 4] = [[1, 2, 0], [2, 0, 1], [0, 1, 2], [0, 1
 pub(super) struct Way {
     pub(super) origin: Vec3,
     pub(super) direction: Vec3,
-    pub(super) distance: f32,
     pub(super) from: u32,
-    pub(super) to: u32,
 }
 
 impl From<Ray> for Way {
@@ -32,9 +28,7 @@ impl From<Ray> for Way {
         Way {
             origin: ray.origin,
             direction: ray.direction,
-            distance: f32::INFINITY,
             from: ray.from,
-            to: NO_PRIMITIVE,
         }
     }
 }
@@ -45,87 +39,63 @@ impl From<ShadowRay> for Way {
         Way {
             origin: ray.origin,
             direction: ray.direction,
-            distance: ray.distance,
             from: ray.from,
-            to: ray.to,
         }
     }
 }
 
-/// Rays, in the order that they came in, whose direction's longest axis is the same; vectors turned as it says.
-#[derive(Clone)]
-#[repr(align(64))]
-pub(super) struct Bucket {
-    origins: [[f32; ROOM]; 3],
-    directions: [[f32; ROOM]; 3],
-    distances: [f32; ROOM],
-    from: [u32; ROOM],
-    to: [u32; ROOM],
-    places: [usize; ROOM],
-    count: usize,
-}
+/// A ray, or a shadow ray, in memory.
+pub(super) trait Row: Copy {
+    /// The numbers of its origin, one, those of its direction, and the bits of the primitive that it leaves.
+    fn row(&self) -> [f32; 8];
 
-impl Bucket {
-    pub(super) const EMPTY: Bucket = Bucket {
-        origins: [[0.0; ROOM]; 3],
-        directions: [[1.0; ROOM]; 3],
-        distances: [0.0; ROOM],
-        from: [NO_PRIMITIVE; ROOM],
-        to: [NO_PRIMITIVE; ROOM],
-        places: [0; ROOM],
-        count: 0,
-    };
-
-    /// Takes a ray in.
-    #[inline(always)]
-    pub(super) fn push(&mut self, way: &Way, place: usize, axis: u32) {
-        let (origin, direction) = (turn(way.origin, axis), turn(way.direction, axis));
-        let at = self.count % ROOM;
-        self.origins[0][at] = origin.x;
-        self.origins[1][at] = origin.y;
-        self.origins[2][at] = origin.z;
-        self.directions[0][at] = direction.x;
-        self.directions[1][at] = direction.y;
-        self.directions[2][at] = direction.z;
-        self.distances[at] = way.distance;
-        self.from[at] = way.from;
-        self.to[at] = way.to;
-        self.places[at] = place;
-        self.count = at + 1;
-    }
-
-    /// Has its rays traced, whose longest axis this is.
-    #[inline(always)]
-    pub(super) fn empty<S: Lanes>(
-        &mut self,
+    /// Where some of them end: how far away, and at which primitive. `column` has the fourth number of each one's row.
+    fn ends<S: Lanes>(
         simd: S,
-        axis: usize,
-        mut trace: impl FnMut(&Block<S>),
-    ) {
-        for (number, places) in self.places[..self.count].chunks(S::F32_LANES).enumerate() {
-            let floats = |row: &[f32; ROOM]| S::as_simd_f32s(row).0[number];
-            let words = |row: &[u32; ROOM]| S::as_simd_u32s(row).0[number];
-            let [ox, oy, oz] = &self.origins;
-            let [dx, dy, dz] = &self.directions;
-            let (dx, dy, dz) = (floats(dx), floats(dy), floats(dz));
-            let (dx, dy, dz) = (Floats(simd, dx), Floats(simd, dy), Floats(simd, dz));
-            trace(&Block {
-                simd,
-                axis,
-                origin: [
-                    Floats(simd, floats(ox)),
-                    Floats(simd, floats(oy)),
-                    Floats(simd, floats(oz)),
-                ],
-                direction: [dx, dy, dz],
-                distance: Floats(simd, floats(&self.distances)),
-                shears: [dx / dz, dy / dz, Floats::all(simd, 1.0) / dz],
-                from: words(&self.from),
-                to: words(&self.to),
-                places,
-            });
-        }
-        self.count = 0;
+        column: S::f32s,
+        ray: impl Fn(usize) -> Self,
+    ) -> (Floats<S>, S::u32s);
+}
+
+const _: () = assert!(offset_of!(Ray, origin) == 0 && offset_of!(ShadowRay, origin) == 0);
+const _: () = assert!(offset_of!(ShadowRay, distance) == 12 && offset_of!(ShadowRay, to) == 44);
+const _: () = assert!(offset_of!(Ray, direction) == 16 && offset_of!(ShadowRay, direction) == 16);
+const _: () = assert!(offset_of!(Ray, from) == 28 && offset_of!(ShadowRay, from) == 28);
+
+impl Row for Ray {
+    #[inline(always)]
+    fn row(&self) -> [f32; 8] {
+        bytemuck::cast(*self)
+    }
+
+    #[inline(always)]
+    fn ends<S: Lanes>(simd: S, _: S::f32s, _: impl Fn(usize) -> Ray) -> (Floats<S>, S::u32s) {
+        let nowhere = simd.splat_u32s(NO_PRIMITIVE);
+        (Floats::all(simd, f32::INFINITY), nowhere)
+    }
+}
+
+impl Row for ShadowRay {
+    #[inline(always)]
+    fn row(&self) -> [f32; 8] {
+        let [row @ .., _, _, _, _]: [f32; 12] = bytemuck::cast(*self);
+        row
+    }
+
+    #[inline(always)]
+    fn ends<S: Lanes>(
+        simd: S,
+        column: S::f32s,
+        ray: impl Fn(usize) -> ShadowRay,
+    ) -> (Floats<S>, S::u32s) {
+        let [.., to] = simd.columns(
+            #[inline(always)]
+            |lane| {
+                let [_, _, _, _, row @ ..]: [f32; 12] = bytemuck::cast(ray(lane));
+                row
+            },
+        );
+        (Floats(simd, column), simd.transmute_u32s_f32s(to))
     }
 }
 
@@ -144,36 +114,75 @@ pub(super) struct Block<'a, S: Lanes> {
     pub(super) places: &'a [usize],
 }
 
-/// Has rays traced, some of one axis at once, in any order.
+/// Longest axes, there and back: rays that go the other way meet other triangles.
+const WAYS: usize = 8;
+
+/// Has rays traced, some that go one way at once, in any order.
 #[inline(always)]
-pub(super) fn each<S: Lanes>(
+pub(super) fn each<S: Lanes, R: Row + Into<Way>>(
     simd: S,
+    rays: &[R],
     places: impl Iterator<Item = usize>,
-    way: impl Fn(usize) -> Way,
     mut trace: impl FnMut(&Block<S>),
 ) {
-    let mut buckets = [const { Bucket::EMPTY }; 4];
+    let mut waiting = [([0; MOST_LANES], 0); WAYS];
     for place in places {
-        let way = way(place);
-        let axis = shear(way.direction).axis;
-        let bucket = &mut buckets[axis as usize & 3];
-        bucket.push(&way, place, axis);
-        if bucket.count == ROOM {
-            bucket.empty(
-                simd,
-                axis as usize,
-                #[inline(always)]
-                |block: &Block<S>| trace(block),
-            );
+        let Way { direction, .. } = rays[place].into();
+        let axis = shear(direction).axis as usize % 3;
+        // By bits: what is read at an axis would be a branch, guessed wrongly for many.
+        let [x, y, z] = [
+            direction.x.to_bits() >> 31,
+            direction.y.to_bits() >> 31,
+            direction.z.to_bits() >> 31,
+        ];
+        let back = (x | y << 1 | z << 2) >> axis & 1;
+        let (waiting, count) = &mut waiting[2 * axis + back as usize];
+        waiting[*count % MOST_LANES] = place;
+        *count += 1;
+        if *count == S::F32_LANES {
+            trace(&Block::new(simd, axis, rays, &waiting[..S::F32_LANES]));
+            *count = 0;
         }
     }
-    for (axis, bucket) in buckets.iter_mut().enumerate() {
-        bucket.empty(
+    for (way, (waiting, count)) in waiting.iter().enumerate() {
+        if *count > 0 {
+            trace(&Block::new(simd, way / 2, rays, &waiting[..*count]));
+        }
+    }
+}
+
+impl<'a, S: Lanes> Block<'a, S> {
+    /// Of the rays at these places, at least one and no more than lanes, whose direction's longest axis this is.
+    #[inline(always)]
+    pub(super) fn new<R: Row>(
+        simd: S,
+        axis: usize,
+        rays: &[R],
+        places: &'a [usize],
+    ) -> Block<'a, S> {
+        let [ox, oy, oz, column, x, y, z, from] = simd.columns(
+            #[inline(always)]
+            |lane| in_lane(rays, places, lane).row(),
+        );
+        let direction = turned_vectors(simd, axis, [x, y, z]);
+        let [dx, dy, dz] = direction;
+        let (distance, to) = R::ends(
+            simd,
+            column,
+            #[inline(always)]
+            |lane| in_lane(rays, places, lane),
+        );
+        Block {
             simd,
             axis,
-            #[inline(always)]
-            |block: &Block<S>| trace(block),
-        );
+            origin: turned_vectors(simd, axis, [ox, oy, oz]),
+            direction,
+            distance,
+            shears: [dx / dz, dy / dz, Floats::all(simd, 1.0) / dz],
+            from: simd.transmute_u32s_f32s(from),
+            to,
+            places,
+        }
     }
 }
 
@@ -255,6 +264,23 @@ impl<S: Lanes> Block<'_, S> {
     pub(super) fn goes_to(&self, position: u32) -> Mask<S> {
         let all = self.simd.splat_u32s(position);
         Mask(self.simd, self.simd.equal_u32s(self.to, all))
+    }
+}
+
+/// The ray of a lane; those that have none get the last one's.
+#[inline(always)]
+fn in_lane<R: Row>(rays: &[R], places: &[usize], lane: usize) -> R {
+    rays[places[lane.min(places.len() - 1)]]
+}
+
+/// As `turn` turns a vector.
+#[inline(always)]
+fn turned_vectors<S: Lanes>(simd: S, axis: usize, [x, y, z]: [S::f32s; 3]) -> [Floats<S>; 3] {
+    let (x, y, z) = (Floats(simd, x), Floats(simd, y), Floats(simd, z));
+    match axis {
+        0 => [y, z, x],
+        1 => [z, x, y],
+        _ => [x, y, z],
     }
 }
 

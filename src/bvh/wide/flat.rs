@@ -82,8 +82,8 @@ impl Flat {
         let mut corners = vec![Corner([Floats::all(simd, 0.0); 3]); self.vertices.len()];
         each(
             simd,
+            rays,
             places,
-            |place| rays[place].into(),
             #[inline(always)]
             |block| Q::in_list(self, block, &mut corners, &mut tell),
         );

@@ -3,7 +3,7 @@
 use pulp::x86::V3;
 
 use super::{
-    block::{Block, Way},
+    block::{Block, Row, Way},
     flat::{Corner, Flat},
     ray::WideRay,
     tree::{OTHERS, Tree, lanes},
@@ -16,7 +16,7 @@ use crate::{
 
 /// A question to the rays.
 pub(super) trait Search {
-    type Ray: Copy + Into<Way>;
+    type Ray: Row + Into<Way>;
     type Found: Copy;
 
     /// What is found before anything is tested, and how far that is.

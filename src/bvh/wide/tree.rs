@@ -8,7 +8,7 @@ use pulp::{f32x8, u32x8, x86::V3};
 
 use super::{
     beam::is_beam,
-    block::{Bucket, Way},
+    block::{Block, Way},
     ray::{Prepared, WideRay},
     search::Search,
 };
@@ -119,7 +119,6 @@ impl Tree {
     ) {
         let mut stack = vec![0; self.waiting + 1];
         let mut taken = [0; PREPARED];
-        let mut beam = Bucket::EMPTY;
         let (mut origins, mut directions) = ([[0.0; PREPARED]; 3], [[0.0; PREPARED]; 3]);
         let mut prepared = [Prepared::default(); PREPARED];
         let way = |place: usize| -> Way { rays[place].into() };
@@ -138,15 +137,8 @@ impl Tree {
                 let end = count.min(first + S::F32_LANES);
                 if end - first == S::F32_LANES && is_beam(&taken[first..end], way, self.extent) {
                     let axis = shear(way(taken[first]).direction).axis;
-                    for &place in &taken[first..end] {
-                        beam.push(&way(place), place, axis);
-                    }
-                    beam.empty(
-                        simd,
-                        axis as usize,
-                        #[inline(always)]
-                        |block| Q::of_beam(self, eight, block, &mut stack, primitives, &mut tell),
-                    );
+                    let block = Block::new(simd, axis as usize, rays, &taken[first..end]);
+                    Q::of_beam(self, eight, &block, &mut stack, primitives, &mut tell);
                 } else {
                     for at in first..end {
                         let place = taken[at];

@@ -24,6 +24,9 @@ use crate::{
 /// Paths of a block.
 const PATHS: usize = 32;
 
+/// Lights that are gone through one by one, for all paths at once, at most.
+const FEW_LIGHTS: usize = 8;
+
 type Floats = [f32; PATHS];
 type Words = [u32; PATHS];
 
@@ -69,7 +72,8 @@ pub(super) struct Block {
     c: Vectors,
     colors: Vectors,
     // Where they are.
-    front: [bool; PATHS],
+    /// Whether that side is not black.
+    shows: [bool; PATHS],
     normals: Vectors,
     errors: Floats,
     points: Vectors,
@@ -93,10 +97,12 @@ pub(super) struct Block {
     connected: Vectors,
     connects: [bool; PATHS],
     // Of the next ray.
+    squeezes: Floats,
     roulettes: Floats,
     next: Vectors,
     next_densities: Floats,
     left: Vectors,
+    goes_on: [bool; PATHS],
 }
 
 impl Block {
@@ -133,7 +139,9 @@ impl Block {
         self.pixels[at] = pixel;
         self.samples[at] = sample;
         self.directions.set(at, wave.rays[slot].direction);
-        self.throughputs.set(at, wave.throughputs[slot].rgb);
+        let throughput = wave.throughputs[slot];
+        self.throughputs.set(at, throughput.rgb);
+        self.squeezes[at] = throughput.squeeze;
         self.u[at] = hit.u;
         self.v[at] = hit.v;
         self.a.set(at, primitive.a);
@@ -149,11 +157,14 @@ impl Block {
         self.find_surfaces(wave.span.seed);
         self.draw(bounce);
         if world.surroundings.light_count > 0 {
+            let most = world.surroundings.after(bounce + 1).most_indirect;
             self.choose(&world.lights());
-            self.connect(world.surroundings.strategies);
+            self.connect(world.surroundings.strategies, most);
+            self.send_shadow_rays(wave, bounce);
         }
         self.scatter();
-        self.hand_over(wave, world, bounce);
+        self.play_roulette(bounce);
+        self.send_rays(wave);
         self.count = 0;
     }
 
@@ -187,7 +198,7 @@ impl Block {
             let surface = surface_at(&primitive, &ray, &hit);
             let front = -dot(direction, surface.normal) > 0.0;
             let normal = surface.normal * if front { 1.0 } else { -1.0 };
-            self.front[at] = front;
+            self.shows[at] = front | !self.one_sided[at];
             self.normals.set(at, normal);
             self.errors[at] = surface.error;
             self.points.set(at, surface.point);
@@ -245,21 +256,20 @@ impl Block {
             }
             return;
         }
-        for at in 0..self.count {
-            let number = choose_light(
-                lights.table,
-                surroundings.light_count,
-                unit(self.choices[at]),
-            );
-            let light = lights.table[number as usize].of;
-            let primitive = &lights.primitives[light as usize];
-            let radiance = lights.materials[primitive.material as usize].emission;
-            self.light_a.set(at, primitive.a);
-            self.light_b.set(at, primitive.b);
-            self.light_c.set(at, primitive.c);
-            self.radiances.set(at, radiance);
-            self.shares[at] = luminance(radiance) * surroundings.inverse_power;
-            self.to[at] = light;
+        if lights.table.len() <= FEW_LIGHTS {
+            self.choose_of_few(lights);
+        } else {
+            for at in 0..self.count {
+                let choice = unit(self.choices[at]);
+                let number = choose_light(lights.table, surroundings.light_count, choice);
+                let chosen = Chosen::new(lights, number);
+                self.light_a.set(at, chosen.primitive.a);
+                self.light_b.set(at, chosen.primitive.b);
+                self.light_c.set(at, chosen.primitive.c);
+                self.radiances.set(at, chosen.radiance);
+                self.shares[at] = chosen.share;
+                self.to[at] = chosen.position;
+            }
         }
         for at in 0..PATHS {
             let light = Primitive {
@@ -282,6 +292,41 @@ impl Block {
         }
     }
 
+    /// What [`choose_light`] chooses: which of the lights is no branch that has to be guessed.
+    #[inline(always)]
+    fn choose_of_few(&mut self, lights: &Lights) {
+        let mut numbers = [0; PATHS];
+        for before in &lights.table[..lights.surroundings.light_count as usize - 1] {
+            for at in 0..PATHS {
+                numbers[at] += u32::from(unit(self.choices[at]) >= before.cumulative);
+            }
+        }
+        for number in 0..lights.surroundings.light_count {
+            let chosen = Chosen::new(lights, number);
+            let mut masks = [0; PATHS];
+            for at in 0..PATHS {
+                masks[at] = u32::from(numbers[at] == number).wrapping_neg();
+            }
+            let chosen_vectors = [
+                (&mut self.light_a, chosen.primitive.a),
+                (&mut self.light_b, chosen.primitive.b),
+                (&mut self.light_c, chosen.primitive.c),
+                (&mut self.radiances, chosen.radiance),
+            ];
+            for (Vectors { x, y, z }, vector) in chosen_vectors {
+                for at in 0..PATHS {
+                    x[at] = blended(masks[at], vector.x, x[at]);
+                    y[at] = blended(masks[at], vector.y, y[at]);
+                    z[at] = blended(masks[at], vector.z, z[at]);
+                }
+            }
+            for at in 0..PATHS {
+                self.shares[at] = blended(masks[at], chosen.share, self.shares[at]);
+                self.to[at] ^= (self.to[at] ^ chosen.position) & masks[at];
+            }
+        }
+    }
+
     #[inline(always)]
     fn set_sample(&mut self, at: usize, sample: &LightSample) {
         self.towards.set(at, sample.direction);
@@ -291,9 +336,9 @@ impl Block {
         self.only[at] = sample.only;
     }
 
-    /// What the light samples would bring.
+    /// What the light samples would bring, `most` at most.
     #[inline(always)]
-    fn connect(&mut self, strategies: u32) {
+    fn connect(&mut self, strategies: u32, most: f32) {
         for at in 0..PATHS {
             let (normal, direction) = (self.normals.of(at), self.towards.of(at));
             let cosine = dot(normal, direction);
@@ -317,9 +362,10 @@ impl Block {
                 * value.color
                 * self.radiances.of(at)
                 * (value.scale * weight / self.densities[at]);
-            self.connected.set(at, light);
-            let dark = max_component(light) <= 0.0 || self.distances[at] <= 0.0;
-            self.connects[at] = (above || below) && !dark;
+            self.connected.set(at, clamped(light, most));
+            let dark = max_component(light) <= 0.0;
+            let connects = (above | below) & !dark & (self.distances[at] > 0.0);
+            self.connects[at] = connects & self.shows[at];
         }
     }
 
@@ -342,50 +388,97 @@ impl Block {
         }
     }
 
-    /// Their results to the wave.
+    /// Which of them go on, and with how much.
     #[inline(always)]
-    fn hand_over(&self, wave: &mut CpuWave, world: &World, bounce: u32) {
-        let [most_emitted, most_connected] = [bounce, bounce + 1]
-            .map(|scatterings| world.surroundings.after(scatterings).most_indirect);
-        let lit = world.surroundings.light_count > 0;
-        let nothing = clamped(Vec3::ZERO, most_emitted);
-        for at in 0..self.count {
-            let (lane, slot) = (self.lanes[at], self.slots[at]);
-            wave.radiances[slot].rgb += nothing;
-            if !self.front[at] && self.one_sided[at] {
-                continue;
-            }
-            let from = wave.hits[slot].primitive;
-            if lit && self.connects[at] && self.distances[at] > 0.0 {
-                wave.shadow_rays[lane] = ShadowRay {
-                    origin: self.starts.of(at),
-                    distance: self.distances[at],
-                    direction: self.towards.of(at),
-                    from,
-                    light: clamped(self.connected.of(at), most_connected),
-                    to: self.to[at],
-                };
-                wave.counts[counts::shadow_rays(bounce)] += 1;
-            }
+    fn play_roulette(&mut self, bounce: u32) {
+        for at in 0..PATHS {
             let mut throughput = Throughput {
                 rgb: self.left.of(at),
-                ..wave.throughputs[slot]
+                squeeze: self.squeezes[at],
             };
-            let goes_on = max_component(throughput.rgb) > 0.0
-                && survives_roulette(bounce, self.roulettes[at], &mut throughput);
-            if goes_on {
-                wave.rays[slot] = Ray {
-                    origin: self.origins.of(at),
-                    pdf: self.next_densities[at],
-                    direction: self.next.of(at),
-                    from,
-                };
-                wave.throughputs[slot] = throughput;
-                wave.flags[lane] = 1;
-                if self.next_densities[at] != 0.0 {
-                    wave.radiances[slot].scattered = 1;
-                }
-            }
+            let lit = max_component(throughput.rgb) > 0.0;
+            let survives = survives_roulette(bounce, self.roulettes[at], &mut throughput);
+            self.left.set(at, throughput.rgb);
+            self.goes_on[at] = lit & survives & self.shows[at];
+        }
+    }
+
+    #[inline(always)]
+    fn send_shadow_rays(&self, wave: &mut CpuWave, bounce: u32) {
+        let (paths, count) = self.numbers_of(&self.connects);
+        for &at in &paths[..count] {
+            wave.shadow_rays[self.lanes[at]] = ShadowRay {
+                origin: self.starts.of(at),
+                distance: self.distances[at],
+                direction: self.towards.of(at),
+                from: wave.hits[self.slots[at]].primitive,
+                light: self.connected.of(at),
+                to: self.to[at],
+            };
+        }
+        wave.counts[counts::shadow_rays(bounce)] += count as u32;
+    }
+
+    #[inline(always)]
+    fn send_rays(&self, wave: &mut CpuWave) {
+        let (paths, count) = self.numbers_of(&self.goes_on);
+        for &at in &paths[..count] {
+            let (slot, pdf) = (self.slots[at], self.next_densities[at]);
+            wave.rays[slot] = Ray {
+                origin: self.origins.of(at),
+                pdf,
+                direction: self.next.of(at),
+                from: wave.hits[slot].primitive,
+            };
+            wave.throughputs[slot] = Throughput {
+                rgb: self.left.of(at),
+                squeeze: self.squeezes[at],
+            };
+            wave.radiances[slot].scattered |= u32::from(pdf != 0.0);
+            wave.flags[self.lanes[at]] = 1;
+        }
+    }
+
+    /// The paths of which this is true, and how many: without a branch, which would be guessed wrongly for many.
+    #[inline(always)]
+    fn numbers_of(&self, chosen: &[bool; PATHS]) -> ([usize; PATHS], usize) {
+        let (mut numbers, mut count) = ([0; PATHS], 0);
+        for (number, &is) in chosen[..self.count].iter().enumerate() {
+            numbers[count % PATHS] = number;
+            count += usize::from(is);
+        }
+        (numbers, count)
+    }
+}
+
+/// The one where the mask's bits are, else the other. By bits: a choice between them would store some lanes only, which is
+/// slow.
+#[inline(always)]
+fn blended(mask: u32, one: f32, other: f32) -> f32 {
+    let (one, other) = (one.to_bits(), other.to_bits());
+    f32::from_bits(other ^ ((one ^ other) & mask))
+}
+
+/// A triangle that shines.
+struct Chosen<'a> {
+    primitive: &'a Primitive,
+    position: u32,
+    radiance: Vec3,
+    /// Probability that it is chosen, over its area.
+    share: f32,
+}
+
+impl<'a> Chosen<'a> {
+    #[inline(always)]
+    fn new(lights: &Lights<'a>, number: u32) -> Chosen<'a> {
+        let position = lights.table[number as usize].of;
+        let primitive = &lights.primitives[position as usize];
+        let radiance = lights.materials[primitive.material as usize].emission;
+        Chosen {
+            primitive,
+            position,
+            radiance,
+            share: luminance(radiance) * lights.surroundings.inverse_power,
         }
     }
 }
