@@ -70,6 +70,9 @@ const std::map<int, long> FAILURES = by_device("EMULATED_FAILURES"), HANGS = by_
                           DELAYS = by_device("EMULATED_DELAYS");
 // Milliseconds after which a device that fails says so itself. Until then what it was given is not done.
 const std::map<int, long> LATE = by_device("EMULATED_LATE");
+// Which of a device's openings never ends, or is refused: 0 is its context, others are modules. And MiB of memory.
+const std::map<int, long> STUCK = by_device("EMULATED_STUCK"), REFUSED = by_device("EMULATED_REFUSED"),
+                          MEMORY = by_device("EMULATED_MEMORY");
 // Whether a failure takes all devices of the process.
 const bool ALL_FALL = getenv("EMULATED_ALL_FALL");
 
@@ -93,7 +96,7 @@ std::vector<int> visible_devices()
 const std::vector<int> VISIBLE = visible_devices();
 
 constexpr unsigned WARP = 32, MOST_THREADS = 1024;
-constexpr size_t STACK = 256 << 10, PAGE = 4096, DEVICE_MEMORY = 6ull << 30;
+constexpr size_t STACK = 256 << 10, PAGE = 4096;
 // What memory holds that nobody wrote.
 constexpr int POISON = 0xcd;
 
@@ -543,6 +546,7 @@ enum Result : int {
     SUCCESS = 0,
     INVALID_VALUE = 1,
     OUT_OF_MEMORY = 2,
+    DEVICE_UNAVAILABLE = 46,
     INVALID_DEVICE = 101,
     INVALID_IMAGE = 200,
     INVALID_CONTEXT = 201,
@@ -560,7 +564,7 @@ struct Device {
     std::atomic<Result> state{SUCCESS};
     // What it is given is never done.
     std::atomic<bool> hangs{false};
-    std::atomic<long> launches{0};
+    std::atomic<long> launches{0}, modules{0};
 
     // For what returns when all is done.
     void finish() const
@@ -571,6 +575,20 @@ struct Device {
 
 Device devices[8];
 thread_local Device *current = &devices[0];
+
+size_t memory_of(int device)
+{
+    const auto mebibytes = MEMORY.find(device);
+    return mebibytes == MEMORY.end() ? 6ull << 30 : (size_t)mebibytes->second << 20;
+}
+
+// The context of a device is opening 0, modules are the others.
+Result open(int device, long number)
+{
+    const auto stuck = STUCK.find(device), refused = REFUSED.find(device);
+    while (stuck != STUCK.end() && number == stuck->second) pause();
+    return refused != REFUSED.end() && number == refused->second ? DEVICE_UNAVAILABLE : SUCCESS;
+}
 
 using Work = std::function<Result()>;
 
@@ -656,7 +674,7 @@ Result allocate(uint64_t *address, size_t bytes)
     if (bytes == 0) return INVALID_VALUE;
     current->finish();
     if (current->state != SUCCESS) return current->state;
-    if (bytes > DEVICE_MEMORY - current->used) return OUT_OF_MEMORY;
+    if (bytes > memory_of((int)(current - devices)) - current->used) return OUT_OF_MEMORY;
     const size_t room = (bytes + 255) / 256 * 256, mapped = (room + PAGE - 1) / PAGE * PAGE + PAGE;
     char *pages = (char *)mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (pages == MAP_FAILED) return OUT_OF_MEMORY;
@@ -727,6 +745,7 @@ API cuGetErrorName(Result result, const char **name)
         case SUCCESS: *name = "CUDA_SUCCESS"; break;
         case INVALID_VALUE: *name = "CUDA_ERROR_INVALID_VALUE"; break;
         case OUT_OF_MEMORY: *name = "CUDA_ERROR_OUT_OF_MEMORY"; break;
+        case DEVICE_UNAVAILABLE: *name = "CUDA_ERROR_DEVICE_UNAVAILABLE"; break;
         case INVALID_DEVICE: *name = "CUDA_ERROR_INVALID_DEVICE"; break;
         case INVALID_IMAGE: *name = "CUDA_ERROR_INVALID_IMAGE"; break;
         case INVALID_CONTEXT: *name = "CUDA_ERROR_INVALID_CONTEXT"; break;
@@ -764,9 +783,9 @@ API cuDeviceGetName(char *name, int length, int)
     return SUCCESS;
 }
 
-API cuDeviceTotalMem_v2(size_t *bytes, int)
+API cuDeviceTotalMem_v2(size_t *bytes, int device)
 {
-    *bytes = DEVICE_MEMORY;
+    *bytes = memory_of(device);
     return SUCCESS;
 }
 
@@ -808,7 +827,7 @@ API cuDeviceGetUuid_v2(char *uuid, int device) { return cuDeviceGetUuid(uuid, de
 API cuDevicePrimaryCtxRetain(void **context, int device)
 {
     *context = &devices[device];
-    return SUCCESS;
+    return open(device, 0);
 }
 
 API cuDevicePrimaryCtxRelease_v2(int device)
@@ -965,8 +984,8 @@ API cuMemFreeAsync(uint64_t address, void *) { return release(address); }
 API cuMemGetInfo_v2(size_t *free, size_t *total)
 {
     std::lock_guard<std::mutex> lock(memory);
-    *free = DEVICE_MEMORY - current->used;
-    *total = DEVICE_MEMORY;
+    *total = memory_of((int)(current - devices));
+    *free = *total - current->used;
     return SUCCESS;
 }
 
@@ -1043,6 +1062,7 @@ API cuMemsetD8_v2(uint64_t at, unsigned char value, size_t bytes) { return cuMem
 // The image is the path of a library, by this emulator's NVRTC.
 API cuModuleLoadData(void **module, const void *image)
 {
+    if (const Result refused = open((int)(current - devices), ++current->modules)) return refused;
     constexpr char MARK[] = "emulated ";
     if (strncmp((const char *)image, MARK, sizeof MARK - 1) != 0) return INVALID_IMAGE;
     void *library = dlopen((const char *)image + sizeof MARK - 1, RTLD_NOW | RTLD_LOCAL);

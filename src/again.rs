@@ -16,7 +16,7 @@ use raysieve::{
     live::{Fallen, Standing},
     output::write_json,
     part::{Packing, Part},
-    renderer::{Gpu, Renderer},
+    renderer::{BackendChoice, Gpu, Renderer},
     scene::Scene,
     serve::Seat,
 };
@@ -68,16 +68,64 @@ pub(crate) enum Film {
     In(PathBuf),
 }
 
-/// Makes the renderer, on the GPUs that an earlier start has left, if there was one: whatever else it left comes with it.
+/// Makes the renderer, on the GPUs that an earlier start has left, if there was one: whatever else it left comes with it. If
+/// one fails before it rendered anything, it starts again with the others: if there was an earlier start, or if it is to
+/// render on all, whichever there are.
 pub(crate) fn renderer(
-    again: Option<Again>,
+    mut again: Option<Again>,
+    backend: &BackendChoice,
     make: impl FnOnce(&[Gpu]) -> Result<Renderer, Error>,
 ) -> Result<(Renderer, Option<Again>), Error> {
-    let left = again.as_ref().map_or(&[][..], |again| &again.state.gpus);
-    match (make(left), again) {
-        (Err(Error::Gpu { gpu, problem }), Some(again)) => Err(again.without(&gpu, &problem)),
-        (renderer, again) => Ok((renderer?, again)),
+    let known = again.as_ref().map_or(&[][..], |again| &again.state.gpus);
+    // Now: once one hangs, the driver may answer nothing.
+    let all = match backend {
+        BackendChoice::AllCuda if again.is_none() => Gpu::all().unwrap_or_default(),
+        _ => Vec::new(),
+    };
+    let error = match make(known) {
+        Ok(renderer) => return Ok((renderer, again)),
+        Err(error) => error,
+    };
+    if let Error::Gpu {
+        gpu,
+        problem,
+        leaves_others: true,
+    } = &error
+    {
+        match &mut again {
+            Some(again) => {
+                let _ = fs::remove_file(&again.file);
+                start_without(&mut again.state, gpu, problem);
+            }
+            None if !all.is_empty() => start_without(&mut State::of(all), gpu, problem),
+            None => {}
+        }
     }
+    Err(error)
+}
+
+impl State {
+    fn of(gpus: Vec<Gpu>) -> State {
+        State {
+            process: process::id(),
+            gpus,
+            film: None,
+            standing: None,
+            seat: None,
+        }
+    }
+}
+
+/// Leaves out one more, which has failed before it rendered anything. Returns only where that cannot be.
+fn start_without(state: &mut State, gpu: &str, problem: &str) {
+    let before = state.gpus.clone();
+    Gpu::leave_out(&mut state.gpus, gpu, problem);
+    let what = format!("{gpu} has failed and is left out");
+    let line = told(&what, &before, &state.gpus, "", problem);
+    if let Some(standing) = &mut state.standing {
+        standing.say(line.clone());
+    }
+    start(state, &line);
 }
 
 impl Again {
@@ -113,24 +161,6 @@ impl Again {
     /// Where a page was.
     pub(crate) fn seat(&self) -> Option<&Seat> {
         self.state.seat.as_ref()
-    }
-
-    /// Leaves out one more, which has failed before it rendered anything. Returns only where that cannot be.
-    fn without(mut self, gpu: &str, problem: &str) -> Error {
-        let before = self.state.gpus.clone();
-        Gpu::leave_out(&mut self.state.gpus, gpu, problem);
-        let error = Error::Gpu {
-            gpu: gpu.to_owned(),
-            problem: problem.to_owned(),
-        };
-        let what = format!("{gpu} has failed and is left out");
-        let line = told(&what, &before, &self.state.gpus, "", problem);
-        if let Some(standing) = &mut self.state.standing {
-            standing.say(line.clone());
-        }
-        let _ = fs::remove_file(&self.file);
-        start(&self.state, &line);
-        error
     }
 
     /// Lets the renderer go on where the other one was, if it has not come as far by itself. Of a render that people look
@@ -189,11 +219,9 @@ pub(crate) fn go_on(renderer: &mut Renderer, legacy: Legacy) {
         return;
     };
     let mut state = State {
-        process: process::id(),
-        gpus: renderer.gpus().to_vec(),
-        film: None,
         standing: legacy.standing,
         seat: legacy.seat,
+        ..State::of(renderer.gpus().to_vec())
     };
     if left(&state.gpus).next().is_none() {
         return;

@@ -3,6 +3,7 @@
 mod gpus;
 mod held;
 mod lots;
+mod opening;
 mod roster;
 mod rounds;
 mod settings;
@@ -20,6 +21,7 @@ use compaction::{
 };
 use gpus::Gpus;
 use held::{Held, MayHang};
+use opening::Opening;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::{
@@ -30,7 +32,7 @@ use crate::{
     picture::Picture,
     scene::memory,
     stages::{Preview, denoise, remember, resolve},
-    wave::{CpuWave, CudaWave, Pace, Partition, Report, Wave},
+    wave::{CpuWave, Pace, Partition, Report, Wave},
     world::World,
 };
 pub use roster::Gpu;
@@ -39,11 +41,6 @@ pub(crate) use spans::{Pixels, Plan, Spans};
 
 /// Paths that a thread of the CPU has in flight: their state stays in its cache.
 const CPU_WAVE: u32 = 1 << 13;
-/// Paths that a GPU has in flight at first, and at most: see [`CudaWave::growing`].
-const CUDA_WAVE: u32 = 1 << 22;
-const MOST_CUDA_WAVE: u32 = 1 << 25;
-/// The part of a GPU's memory that a wave takes at most.
-const MEMORY_SHARE: u64 = 4;
 /// A path's number and a pixel's add up in 32 bits.
 const MOST_PATHS: u32 = 1 << 31;
 
@@ -125,13 +122,14 @@ impl Backend {
             setting: format!("backend {}", settings.backend),
             problem,
         })?;
+        let world = Arc::new(world);
         let mut backend = Backend::of_choice(world, camera, max_bounces, settings)?;
         backend.set_partition(settings.partition)?;
         Ok(backend)
     }
 
     fn of_choice(
-        world: World,
+        world: Arc<World>,
         camera: Camera,
         max_bounces: u32,
         settings: &Settings,
@@ -153,7 +151,7 @@ impl Backend {
     }
 
     fn auto(
-        world: World,
+        world: Arc<World>,
         camera: Camera,
         max_bounces: u32,
         settings: &Settings,
@@ -183,7 +181,7 @@ impl Backend {
     }
 
     fn cpu(
-        world: World,
+        world: Arc<World>,
         camera: Camera,
         max_bounces: u32,
         settings: &Settings,
@@ -199,7 +197,7 @@ impl Backend {
             })?;
         // Now, before anything is timed.
         pool.install(|| world.wide());
-        let (world, film) = (Arc::new(world), Arc::new(Film::new(camera.pixel_count())));
+        let film = Arc::new(Film::new(camera.pixel_count()));
         let wave = |_| {
             let (world, film) = (world.clone(), film.clone());
             let mut wave = CpuWave::new(
@@ -233,39 +231,38 @@ impl Backend {
     /// On these GPUs.
     fn cuda(
         ordinals: &[usize],
-        world: &World,
+        world: &Arc<World>,
         camera: Camera,
         max_bounces: u32,
         settings: &Settings,
     ) -> Result<Backend, Error> {
         let found = devices()?;
-        let gpus = chosen(&found, ordinals, &settings.gpus)?;
-        let working = gpus.iter().filter(|(_, gpu)| gpu.failure.is_none());
-        let working: Vec<(usize, String)> = working
-            .map(|(ordinal, gpu)| (*ordinal, gpu.name.clone()))
-            .collect();
-        let engine = match (&working[..], &settings.gpus[..]) {
-            ([], _) => {
-                return Err(Error::Compaction(compaction::Error::NoDevice {
-                    reason: "all of those that rendered have failed".to_owned(),
-                }));
-            }
-            ([(ordinal, _)], []) => {
-                let wave = new_wave(&found, *ordinal, world, camera, max_bounces, settings)?;
-                let waves = vec![Mutex::new(Wave::Cuda(Box::new(wave)))];
-                Engine::Waves(Waves::new(waves, threads(1)?))
-            }
+        let mut gpus = chosen(&found, ordinals, &settings.gpus)?;
+        let opening = Opening {
+            found: &found,
+            world,
+            camera,
+            max_bounces,
+            settings,
+        };
+        let waves = opening.open(&mut gpus)?;
+        let gpus: Vec<Gpu> = gpus.into_iter().map(|(_, gpu)| gpu).collect();
+        let working = gpus.iter().filter(|gpu| gpu.failure.is_none());
+        let devices: Vec<String> = working.map(|gpu| gpu.name.clone()).collect();
+        let engine = if gpus.len() == 1 && settings.gpus.is_empty() {
+            let waves = waves.into_iter().map(Box::new).map(Wave::Cuda);
+            let waves = waves.map(Mutex::new).collect();
+            Engine::Waves(Waves::new(waves, threads(1)?))
+        } else {
             // Also for the last that is left: what it has is kept safe.
-            _ => {
-                let gpus = Gpus::new(&found, &working, world, camera, max_bounces, settings)?;
-                Engine::Gpus(Box::new(gpus))
-            }
+            let gpus = Gpus::new(waves, devices.clone(), camera, settings)?;
+            Engine::Gpus(Box::new(gpus))
         };
         Ok(Backend {
             engine: Held::new(engine),
             name: "cuda",
-            devices: working.into_iter().map(|(_, name)| name).collect(),
-            gpus: gpus.into_iter().map(|(_, gpu)| gpu).collect(),
+            devices,
+            gpus,
             reason: None,
         })
     }
@@ -510,6 +507,16 @@ fn render(
     }
 }
 
+impl Gpu {
+    /// All that the driver knows, in the order of their numbers.
+    pub fn all() -> Result<Vec<Gpu>, Error> {
+        let found = devices()?;
+        let all: Vec<usize> = found.iter().map(|device| device.ordinal).collect();
+        let all = chosen(&found, &all, &[])?;
+        Ok(all.into_iter().map(|(_, gpu)| gpu).collect())
+    }
+}
+
 /// The GPUs of these numbers, or those that an earlier process knew, each with the number that it has for the driver now.
 /// `Err` for one that is gone where others are only suspected: they are to be taken back, and this process may not see them.
 fn chosen(
@@ -538,6 +545,7 @@ fn chosen(
                 return Err(Error::Gpu {
                     gpu: gpu.name,
                     problem,
+                    leaves_others: true,
                 });
             }
             gpu.failure = Some(problem);
@@ -548,35 +556,6 @@ fn chosen(
         [] => Ok(ordinals.iter().map(of_number).collect()),
         known => known.iter().map(again).collect(),
     }
-}
-
-/// A wave on a GPU of those that were found.
-fn new_wave(
-    found: &[DeviceInfo],
-    ordinal: usize,
-    world: &World,
-    camera: Camera,
-    max_bounces: u32,
-    settings: &Settings,
-) -> Result<CudaWave, Error> {
-    let device = found.iter().find(|device| device.ordinal == ordinal);
-    let memory = device.map_or(0, |device| device.memory_bytes);
-    let fitting = memory / MEMORY_SHARE / CudaWave::BYTES_PER_PATH as u64;
-    let most = u64::from(MOST_CUDA_WAVE).min(fitting.max(1)) as u32;
-    let wave_size = possible(settings.wave_size.unwrap_or(CUDA_WAVE.min(most)))?;
-    let mut wave = CudaWave::new(
-        ordinal,
-        world,
-        camera,
-        max_bounces,
-        wave_size,
-        settings.strategy,
-    )?
-    .patient(settings.patience());
-    if settings.wave_size.is_none() {
-        wave = wave.growing(most);
-    }
-    Ok(wave)
 }
 
 /// A panic in another thread leaves a wave as it was between two stages: the next span overwrites it.

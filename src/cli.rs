@@ -482,8 +482,8 @@ struct Device {
     threads: Option<u16>,
 
     /// Time that a wave gets on a GPU before that counts as hung, and is left out where there are others, such as 30s or
-    /// 2m; a wave gets a hundred times what the last one took if that is more, and the first a second for a million rays
-    /// [default: 30s]
+    /// 2m; a wave gets a hundred times what the last one took if that is more, and the first a second for a million rays;
+    /// the same for each step in which a GPU is opened [default: 30s]
     #[arg(long, value_name = "TIME", value_parser = patience, help_heading = "Rendering")]
     patience: Option<Duration>,
 
@@ -729,6 +729,10 @@ impl Arguments {
     }
 
     /// The scene on its backend; on those of these GPUs that have not failed, if an earlier start has left any.
+    pub(crate) fn backend(&self) -> &BackendChoice {
+        self.machine.backend()
+    }
+
     pub(crate) fn renderer(&self, scene: &Scene, gpus: &[Gpu]) -> Result<Renderer, Error> {
         let mut renderer = self.machine.renderer_on(scene, gpus)?;
         if self.noise.is_some() {
@@ -799,6 +803,10 @@ impl Merge {
 
 impl Machine {
     /// The scene on its backend; on those of these GPUs that have not failed, if an earlier start has left any.
+    pub(crate) fn backend(&self) -> &BackendChoice {
+        &self.device.backend
+    }
+
     pub(crate) fn renderer_on(&self, scene: &Scene, gpus: &[Gpu]) -> Result<Renderer, Error> {
         let (strategy, partition) = (self.compaction, self.order_hits);
         self.device.renderer(scene, strategy, partition, gpus)

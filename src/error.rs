@@ -104,6 +104,8 @@ pub enum Error {
         gpu: String,
         /// What was being done, and what the driver says.
         problem: String,
+        /// Whether another process may go on with the others: this one, or nothing of its GPUs, cannot.
+        leaves_others: bool,
     },
     /// The GPU, or the sieve on it.
     #[error(transparent)]

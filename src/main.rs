@@ -88,7 +88,8 @@ fn render(arguments: &Arguments, scene: &Path) -> Result<Ending, Error> {
     outputs.look = arguments.look(&scene);
     let scene = Arc::new(scene);
     scene.notes.iter().for_each(|line| note(line));
-    let (mut renderer, again) = again::renderer(again, |left| arguments.renderer(&scene, left))?;
+    let make = |left: &[_]| arguments.renderer(&scene, left);
+    let (mut renderer, again) = again::renderer(again, arguments.backend(), make)?;
     note(&backend_line(&renderer));
     let watch = || signals.map_or_else(Signals::watch, Ok);
     let options = arguments.view_options(outputs.look);

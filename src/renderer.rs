@@ -87,9 +87,9 @@ impl Renderer {
         let kept = Arc::downgrade(&trees);
         let world = World::within(trees, scene)?;
         let backend = Backend::new(world, camera, scene.max_bounces, settings)?;
-        let names = match &settings.gpus[..] {
+        let names = match &backend.gpus[..] {
             [] => backend.devices.clone(),
-            known => known.iter().map(|gpu| gpu.name.clone()).collect(),
+            gpus => gpus.iter().map(|gpu| gpu.name.clone()).collect(),
         };
         let stats = Stats {
             scene: scene.path.display().to_string(),
@@ -127,6 +127,9 @@ impl Renderer {
             to_blame: None,
         };
         renderer.mark_failed();
+        if settings.gpus.is_empty() {
+            renderer.tell_left_out();
+        }
         Ok(renderer)
     }
 
@@ -641,6 +644,18 @@ impl Renderer {
             }
         }
         result
+    }
+
+    /// Tells of GPUs that could not be opened; they stay left out for the scenes that come after this one.
+    fn tell_left_out(&mut self) {
+        let gpus = self.backend.gpus.iter();
+        for (gpu, problem) in gpus.filter_map(|gpu| Some((gpu, gpu.failure.as_ref()?))) {
+            self.notes.push(format!(
+                "{} cannot be used and is left out; the others render: {problem}",
+                gpu.name
+            ));
+            self.settings.gpus.clone_from(&self.backend.gpus);
+        }
     }
 
     /// Says in the statistics which GPUs are left out. Those that an earlier process left out may have been taken back.

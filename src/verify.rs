@@ -40,8 +40,8 @@ pub(crate) fn verify(arguments: &Verify) -> Result<(), Error> {
         ));
     }
     let again = Again::read()?;
-    let (mut renderer, _again) =
-        again::renderer(again, |left| arguments.machine.renderer_on(&scene, left))?;
+    let make = |left: &[_]| arguments.machine.renderer_on(&scene, left);
+    let (mut renderer, _again) = again::renderer(again, arguments.machine.backend(), make)?;
     note(&backend_line(&renderer));
 
     let (width, height) = claim.identity.size;

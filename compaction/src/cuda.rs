@@ -62,6 +62,7 @@ mod patience;
 mod search;
 mod source;
 mod timeline;
+mod watch;
 
 pub use archive::Archive;
 pub use cache::Cache;
@@ -83,3 +84,4 @@ pub use patience::{is_alive, rest};
 pub use source::Source;
 pub(crate) use source::in_quotes;
 pub use timeline::Timeline;
+pub use watch::{Watch, Watcher};

@@ -14,13 +14,10 @@ mod worker;
 use std::{
     mem,
     ops::Range,
-    panic::resume_unwind,
     sync::{Mutex, atomic::Ordering::Relaxed},
-    thread,
     time::{Duration, Instant},
 };
 
-use compaction::cuda::DeviceInfo;
 use rayon::ThreadPool;
 
 pub(super) use self::rounds::Begun;
@@ -31,7 +28,7 @@ use self::{
 use super::{
     Counts, Settings,
     held::MayHang,
-    new_wave,
+    opening::of_gpu,
     spans::{Plan, Spans},
     sum::{self, Sum},
     threads,
@@ -43,7 +40,6 @@ use crate::{
     picture::Picture,
     stages::Preview,
     wave::{CudaWave, Pace, Wave},
-    world::World,
 };
 
 /// GPUs that render one film.
@@ -84,43 +80,35 @@ pub(super) struct Gpus {
 }
 
 impl Gpus {
-    /// The GPUs of these numbers and names, of those that were found, with the scene on each of them.
+    /// GPUs of these names, with the scene on each of them.
     pub(super) fn new(
-        found: &[DeviceInfo],
-        chosen: &[(usize, String)],
-        world: &World,
+        waves: Vec<CudaWave>,
+        names: Vec<String>,
         camera: Camera,
-        max_bounces: u32,
         settings: &Settings,
     ) -> Result<Gpus, Error> {
-        let waves = thread::scope(|scope| {
-            let make = |(ordinal, name): &(usize, String)| {
-                let (ordinal, name) = (*ordinal, name.clone());
-                scope.spawn(move || {
-                    new_wave(found, ordinal, world, camera, max_bounces, settings)
-                        .map_err(|error| of_gpu(&name, error))
-                })
-            };
-            let threads: Vec<_> = chosen.iter().map(make).collect();
-            let join = |thread: thread::ScopedJoinHandle<_>| match thread.join() {
-                Ok(made) => made,
-                Err(panic) => resume_unwind(panic),
-            };
-            threads
-                .into_iter()
-                .map(join)
-                .collect::<Result<Vec<CudaWave>, Error>>()
-        })?;
         let patience = settings.patience();
         if !settings.gpus.is_empty() {
             // After one has failed: one after the other, so that it is known whose fault it is.
-            for (wave, (_, name)) in waves.iter().zip(chosen) {
-                if !sum::try_out(wave, patience).map_err(|error| of_gpu(name, error))? {
-                    return Err(Error::Gpu {
+            for (wave, name) in waves.iter().zip(&names) {
+                let error = match sum::try_out(wave, patience) {
+                    Ok(true) => continue,
+                    Ok(false) => Error::Gpu {
                         gpu: name.clone(),
                         problem: "adds up numbers wrongly".to_owned(),
-                    });
-                }
+                        leaves_others: true,
+                    },
+                    Err(error) => {
+                        let hangs = error.is_hang();
+                        let error = of_gpu(name, error, true);
+                        if hangs {
+                            // The driver would wait for it.
+                            mem::forget(waves);
+                        }
+                        error
+                    }
+                };
+                return Err(error);
             }
         }
         let all: Vec<_> = waves.iter().map(Some).collect();
@@ -132,7 +120,7 @@ impl Gpus {
         Ok(Gpus {
             pool: threads(workers.len())?,
             workers,
-            names: chosen.iter().map(|(_, name)| name.clone()).collect(),
+            names,
             camera,
             sum,
             lost: Mutex::default(),
@@ -324,16 +312,5 @@ impl Gpus {
 impl MayHang for Gpus {
     fn hangs(&self) -> bool {
         self.hangs
-    }
-}
-
-/// Says which GPU it was, unless there is none.
-fn of_gpu(name: &str, error: Error) -> Error {
-    match error {
-        Error::Compaction(compaction::Error::NoDevice { .. }) => error,
-        other => Error::Gpu {
-            gpu: name.to_owned(),
-            problem: other.to_string(),
-        },
     }
 }

@@ -106,7 +106,7 @@ pub struct Settings {
     /// the others. Every two seconds if not given, less often where a film takes long to cross.
     pub keep_every: Option<Duration>,
     /// How long a GPU may take for a wave at the least before it counts as hung; it gets many times what waves of its size
-    /// took if that is more. 30 seconds if not given.
+    /// took if that is more. It also gets so much for each step in which it is opened. 30 seconds if not given.
     pub patience: Option<Duration>,
     /// What an earlier process of the same render knew of its GPUs: [`Renderer::gpus`](crate::renderer::Renderer::gpus).
     /// Those that failed there are left out, and the others keep their names, whatever their numbers are now. Empty for a

@@ -193,6 +193,7 @@ fn failed_gpu(renderer: &Renderer) -> Option<Error> {
     };
     Some(Error::Gpu {
         gpu: failed.name.clone(),
+        leaves_others: false,
         problem: format!(
             "has failed: {}; measure without it, by --backend {backend}",
             failed.failure.as_deref().unwrap_or_default()

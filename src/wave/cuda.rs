@@ -3,7 +3,9 @@
 use std::{collections::VecDeque, ops::Range, sync::Arc, time::Duration};
 
 use compaction::{
-    cuda::{Compiler, Graph, Launch, download, open, overwrite, uninitialised, upload, zeroed},
+    cuda::{
+        Compiler, Graph, Launch, Watch, download, open, overwrite, uninitialised, upload, zeroed,
+    },
     cudarc::driver::{CudaContext, CudaSlice, CudaStream, sys::CUdevice_attribute},
     select::{Select, Strategy, Workspace},
 };
@@ -36,6 +38,8 @@ use crate::{
     world::World,
 };
 
+/// What the scene may take to get to a GPU, however large it is.
+const UPLOAD: Duration = Duration::from_secs(600);
 /// Paths that it shrinks to at the least.
 const LEAST_PATHS: u32 = 1 << 18;
 
@@ -183,14 +187,28 @@ impl CudaWave {
         capacity: u32,
         strategy: Strategy,
     ) -> Result<CudaWave, Error> {
-        let context = open(ordinal)?;
+        let watch = Watch::default();
+        let camera = (camera, max_bounces);
+        CudaWave::watched(ordinal, world, camera, capacity, strategy, &watch)
+    }
+
+    /// The same; `watch` knows of each call of the driver that may never return.
+    pub(crate) fn watched(
+        ordinal: usize,
+        world: &World,
+        (camera, max_bounces): (Camera, u32),
+        capacity: u32,
+        strategy: Strategy,
+        watch: &Watch,
+    ) -> Result<CudaWave, Error> {
+        let context = watch.over("open the GPU", Duration::ZERO, || open(ordinal))?;
         let multiprocessors = context
             .attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)
             .map_err(compaction::Error::driver("count the multiprocessors"))?;
         let stream = context
             .new_stream()
             .map_err(compaction::Error::driver("create a stream"))?;
-        let compiler = Compiler::new().shipped(SHIPPED);
+        let compiler = Compiler::new().shipped(SHIPPED).watched(watch);
         let (kernels, select) = rayon::join(
             || Kernels::new(&compiler, &context, world.kinds, world.veils().is_some()),
             || Select::new(&compiler, &context, strategy),
@@ -198,80 +216,83 @@ impl CudaWave {
         let (kernels, select) = (kernels?, select?);
         let paths = capacity as usize;
         let placed_paths = if world.is_plain() { 1 } else { paths };
-        Ok(CudaWave {
-            nodes: upload(&stream, &world.nodes)?,
-            primitives: upload(&stream, &world.primitives)?,
-            placed: upload(&stream, &world.instances)?,
-            is_plain: world.is_plain(),
-            corners: upload(&stream, &world.corners)?,
-            vertices: upload(&stream, &world.vertices)?,
-            materials: upload(&stream, &world.materials)?,
-            energy: upload(&stream, &world.energy)?,
-            maps: upload(&stream, &world.maps)?,
-            textures: upload(&stream, &world.textures)?,
-            texels: upload(&stream, &world.texels)?,
-            lights: upload(&stream, &world.lights)?,
-            light_nodes: upload(&stream, &world.light_nodes)?,
-            light_places: upload(&stream, &world.light_places)?,
-            lamps: upload(&stream, &world.lamps)?,
-            environment: world.environment,
-            environment_rows: upload(&stream, &world.environment_rows)?,
-            environment_texels: upload(&stream, &world.environment_texels)?,
-            surroundings: world.surroundings,
-            camera,
-            device_camera: upload(&stream, &[camera])?,
-            max_bounces,
-            sums: zeroed(&stream, 3 * camera.pixel_count() as usize)?,
-            rejected: zeroed(&stream, 1)?,
-            taken: zeroed(&stream, 1)?,
-            rounds: None,
-            list: zeroed(&stream, 1)?,
-            span: Span::default(),
-            device_span: zeroed(&stream, 1)?,
-            rays: uninitialised(&stream, paths)?,
-            throughputs: uninitialised(&stream, paths)?,
-            radiances: uninitialised(&stream, paths)?,
-            hits: uninitialised(&stream, paths)?,
-            instances: uninitialised(&stream, placed_paths)?,
-            light_instances: uninitialised(&stream, placed_paths)?,
-            shadow_rays: uninitialised(&stream, paths)?,
-            queue: uninitialised(&stream, paths)?,
-            sieved: uninitialised(&stream, paths)?,
-            flags: uninitialised(&stream, paths)?,
-            counts: zeroed(&stream, counts::len(max_bounces))?,
-            stamps: zeroed(&stream, clock::len(max_bounces))?,
-            workspace: Workspace::for_strategy(&stream, strategy, capacity as usize)?,
-            landed: (0..MOST_IN_FLIGHT)
-                .map(|_| Flight::new(&context, max_bounces))
-                .collect::<Result<_, Error>>()?,
-            enqueued: VecDeque::new(),
-            stream,
-            kernels,
-            megakernel: None,
-            scene: SceneKind {
-                materials: world.kinds,
-                plain: world.is_plain(),
-                veiled: world.veils().is_some(),
-            },
-            select,
-            strategy,
-            partitioner: None,
-            orders: false,
-            shown: None,
-            denoiser: None,
-            multiprocessors: multiprocessors.unsigned_abs(),
-            trial: Trial::new(Partition::Off, world.kind_count(), strategy),
-            reach: Reach::of_all(max_bounces),
-            busy_bounces: max_bounces + 1,
-            records: true,
-            capacity,
-            growth: None,
-            pace: Pace::default(),
-            patience: Patience::new(max_bounces),
-            hangs: false,
-            context,
-            compiler,
-        })
+        let put = || {
+            Ok(CudaWave {
+                nodes: upload(&stream, &world.nodes)?,
+                primitives: upload(&stream, &world.primitives)?,
+                placed: upload(&stream, &world.instances)?,
+                is_plain: world.is_plain(),
+                corners: upload(&stream, &world.corners)?,
+                vertices: upload(&stream, &world.vertices)?,
+                materials: upload(&stream, &world.materials)?,
+                energy: upload(&stream, &world.energy)?,
+                maps: upload(&stream, &world.maps)?,
+                textures: upload(&stream, &world.textures)?,
+                texels: upload(&stream, &world.texels)?,
+                lights: upload(&stream, &world.lights)?,
+                light_nodes: upload(&stream, &world.light_nodes)?,
+                light_places: upload(&stream, &world.light_places)?,
+                lamps: upload(&stream, &world.lamps)?,
+                environment: world.environment,
+                environment_rows: upload(&stream, &world.environment_rows)?,
+                environment_texels: upload(&stream, &world.environment_texels)?,
+                surroundings: world.surroundings,
+                camera,
+                device_camera: upload(&stream, &[camera])?,
+                max_bounces,
+                sums: zeroed(&stream, 3 * camera.pixel_count() as usize)?,
+                rejected: zeroed(&stream, 1)?,
+                taken: zeroed(&stream, 1)?,
+                rounds: None,
+                list: zeroed(&stream, 1)?,
+                span: Span::default(),
+                device_span: zeroed(&stream, 1)?,
+                rays: uninitialised(&stream, paths)?,
+                throughputs: uninitialised(&stream, paths)?,
+                radiances: uninitialised(&stream, paths)?,
+                hits: uninitialised(&stream, paths)?,
+                instances: uninitialised(&stream, placed_paths)?,
+                light_instances: uninitialised(&stream, placed_paths)?,
+                shadow_rays: uninitialised(&stream, paths)?,
+                queue: uninitialised(&stream, paths)?,
+                sieved: uninitialised(&stream, paths)?,
+                flags: uninitialised(&stream, paths)?,
+                counts: zeroed(&stream, counts::len(max_bounces))?,
+                stamps: zeroed(&stream, clock::len(max_bounces))?,
+                workspace: Workspace::for_strategy(&stream, strategy, capacity as usize)?,
+                landed: (0..MOST_IN_FLIGHT)
+                    .map(|_| Flight::new(&context, max_bounces))
+                    .collect::<Result<_, Error>>()?,
+                enqueued: VecDeque::new(),
+                stream,
+                kernels,
+                megakernel: None,
+                scene: SceneKind {
+                    materials: world.kinds,
+                    plain: world.is_plain(),
+                    veiled: world.veils().is_some(),
+                },
+                select,
+                strategy,
+                partitioner: None,
+                orders: false,
+                shown: None,
+                denoiser: None,
+                multiprocessors: multiprocessors.unsigned_abs(),
+                trial: Trial::new(Partition::Off, world.kind_count(), strategy),
+                reach: Reach::of_all(max_bounces),
+                busy_bounces: max_bounces + 1,
+                records: true,
+                capacity,
+                growth: None,
+                pace: Pace::default(),
+                patience: Patience::new(max_bounces),
+                hangs: false,
+                context,
+                compiler,
+            })
+        };
+        watch.over("put the scene on the GPU", UPLOAD, put)
     }
 
     /// Lets waves grow up to so many paths, or shrink, to some 32 ms each, unless somebody looks. The larger they are, the less of their time goes

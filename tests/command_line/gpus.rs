@@ -14,7 +14,7 @@ use crate::{
     files::statistics,
     folder,
     interrupt::{end, signal},
-    names, program, raysieve, scene, stderr, stdout,
+    names, opening, program, raysieve, scene, stderr, stdout,
 };
 
 pub(crate) fn add(trials: &mut Vec<Trial>) {
@@ -25,6 +25,7 @@ pub(crate) fn add(trials: &mut Vec<Trial>) {
         "all_gpus_render_one_picture",
         all_gpus_render_one_picture,
     );
+    opening::add(trials, &emulated);
     for (name, test) in [
         (
             "a_gpu_that_fails_is_told_in_a_line",
@@ -96,7 +97,12 @@ const SMALL: [&str; 10] = [
 ];
 
 /// The Cornell box, with all GPUs in sight.
-fn render(folder: &Path, backend: &str, environment: &[(&str, &str)], more: &[&str]) -> Output {
+pub(crate) fn render(
+    folder: &Path,
+    backend: &str,
+    environment: &[(&str, &str)],
+    more: &[&str],
+) -> Output {
     render_with(folder, backend, environment, &[&SMALL[..], more].concat())
 }
 
@@ -118,7 +124,7 @@ pub(crate) fn render_with(
         .expect("the program starts")
 }
 
-fn film_hash(folder: &Path) -> String {
+pub(crate) fn film_hash(folder: &Path) -> String {
     statistics(&folder.join("a.json"))["film_hash"].to_string()
 }
 
@@ -298,7 +304,7 @@ pub(crate) fn left_out(output: &Output) -> Vec<String> {
 }
 
 /// Which devices the statistics know, and whether they have failed.
-fn devices_of(folder: &Path) -> Vec<(String, bool)> {
+pub(crate) fn devices_of(folder: &Path) -> Vec<(String, bool)> {
     let stats = statistics(&folder.join("a.json"));
     let devices = stats["devices"].as_array().expect("a list of GPUs");
     let device = |device: &serde_json::Value| {

@@ -9,6 +9,7 @@ mod inspect;
 mod interrupt;
 mod noise;
 mod noise_on_gpus;
+mod opening;
 mod parts;
 #[path = "../common/program.rs"]
 mod program;

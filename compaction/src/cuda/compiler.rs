@@ -1,6 +1,9 @@
 //! From source to kernels, by three layers.
 
-use std::sync::{Arc, OnceLock};
+use std::{
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use cudarc::driver::CudaContext;
 
@@ -11,8 +14,12 @@ use super::{
     kernel::Module,
     nvrtc::Nvrtc,
     source::Source,
+    watch::Watch,
 };
 use crate::error::{Error, Result};
+
+/// What PTX takes to load at the most: the driver compiles it, on the processor, which may have much else to do.
+const PTX: Duration = Duration::from_secs(120);
 
 /// Finds or makes the code of a [`Source`] for a GPU.
 ///
@@ -36,6 +43,7 @@ pub struct Compiler {
     cache: Cache,
     nvrtc: Choice,
     shipped: std::result::Result<Arc<Archive>, String>,
+    watch: Watch,
 }
 
 #[derive(Clone, Debug)]
@@ -65,6 +73,7 @@ impl Compiler {
             cache: Cache::standard(),
             nvrtc: Choice::Found,
             shipped: Err("no compiled kernels ship".to_owned()),
+            watch: Watch::default(),
         }
     }
 
@@ -112,6 +121,19 @@ impl Compiler {
         self
     }
 
+    /// Lets this know of the calls by which the driver loads kernels.
+    ///
+    /// ```
+    /// use compaction::cuda::{Compiler, Watch};
+    ///
+    /// let watch = Watch::default();
+    /// let compiler = Compiler::new().watched(&watch);
+    /// ```
+    pub fn watched(mut self, watch: &Watch) -> Self {
+        self.watch = watch.clone();
+        self
+    }
+
     /// Loads a source's kernels into a GPU.
     ///
     /// An image that the driver refuses, such as one by an NVRTC that is newer than the driver, is passed over for the
@@ -140,7 +162,13 @@ impl Compiler {
             .map_err(Error::driver("ask the device for its compute capability"))?;
         let capability = (10 * major + minor).max(0) as u32;
         self.first(source, capability, |image, origin| {
-            Module::new(context, source, image, origin)
+            let least = match image.target {
+                Target::Cubin(_) => Duration::ZERO,
+                Target::Ptx(_) => PTX,
+            };
+            self.watch.over("load kernels", least, || {
+                Module::new(context, source, image, origin)
+            })
         })
     }
 

@@ -64,7 +64,7 @@ fn mark(stream: &Arc<CudaStream>) -> std::result::Result<CudaEvent, cudarc::driv
 
 /// Waits for an event, for so long at most.
 pub(super) fn complete(event: &CudaEvent, doing: &'static str, patience: Duration) -> Result<()> {
-    let (mut waited, mut asked) = (Duration::ZERO, Instant::now());
+    let (mut waited, mut wait) = (Duration::ZERO, Wait::default());
     while !event.try_is_complete().map_err(Error::driver(doing))? {
         if waited >= patience {
             return Err(Error::Hangs {
@@ -77,9 +77,33 @@ pub(super) fn complete(event: &CudaEvent, doing: &'static str, patience: Duratio
         } else {
             thread::sleep((waited / NAPS).clamp(SHORTEST_NAP, LONGEST_NAP));
         }
-        let now = Instant::now();
-        waited += (now - asked).min(LONGEST_STEP);
-        asked = now;
+        waited = wait.so_far();
     }
     Ok(())
+}
+
+/// How long somebody has been waiting who asks again and again.
+#[derive(Debug)]
+pub(super) struct Wait {
+    waited: Duration,
+    asked: Instant,
+}
+
+impl Default for Wait {
+    fn default() -> Self {
+        Self {
+            waited: Duration::ZERO,
+            asked: Instant::now(),
+        }
+    }
+}
+
+impl Wait {
+    /// Since it began, without the time in which the process was suspended.
+    pub(super) fn so_far(&mut self) -> Duration {
+        let now = Instant::now();
+        self.waited += (now - self.asked).min(LONGEST_STEP);
+        self.asked = now;
+        self.waited
+    }
 }

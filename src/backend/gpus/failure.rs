@@ -128,6 +128,7 @@ impl Gpus {
         Error::Gpu {
             gpu: self.names[first].clone(),
             problem,
+            leaves_others: self.names.len() > 1,
         }
     }
 
