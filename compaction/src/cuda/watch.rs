@@ -44,6 +44,15 @@ struct Call {
 
 impl Watch {
     /// Makes a call that is under way until it returns, and may take `least` however short somebody's patience is.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use compaction::cuda::Watch;
+    ///
+    /// let watch = Watch::default();
+    /// assert_eq!(watch.over("add", Duration::ZERO, || 1 + 2), 3);
+    /// ```
     pub fn over<T>(&self, doing: &'static str, least: Duration, call: impl FnOnce() -> T) -> T {
         let mut calls = self.calls();
         let number = calls.begun;
@@ -65,6 +74,20 @@ impl Watch {
 }
 
 /// Looks at a [`Watch`] again and again.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use compaction::cuda::{Watch, Watcher};
+///
+/// let watch = Watch::default();
+/// let mut watcher = Watcher::new(&watch);
+/// assert!(watcher.look(Duration::ZERO).is_ok());
+/// watch.over("wait", Duration::ZERO, || {
+///     let hangs = watcher.look(Duration::ZERO).unwrap_err();
+///     assert_eq!(hangs.to_string(), "wait: nothing for 0 s: the GPU hangs");
+/// });
+/// ```
 #[derive(Debug)]
 pub struct Watcher {
     watch: Watch,
@@ -74,12 +97,27 @@ pub struct Watcher {
 
 impl Watcher {
     /// Has seen nothing yet.
+    ///
+    /// ```
+    /// use compaction::cuda::{Watch, Watcher};
+    ///
+    /// let watcher = Watcher::new(&Watch::default());
+    /// ```
     pub fn new(watch: &Watch) -> Self {
         let watch = watch.clone();
         Self { watch, seen: None }
     }
 
     /// Has a look. Time in which the process was suspended does not count, if it looks ten times a second.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use compaction::cuda::{Watch, Watcher};
+    ///
+    /// let mut watcher = Watcher::new(&Watch::default());
+    /// assert!(watcher.look(Duration::from_secs(1)).is_ok());
+    /// ```
     ///
     /// # Errors
     ///
