@@ -434,7 +434,7 @@ fn gpus_that_are_wrongly_suspected_are_taken_back() {
         let environment = [
             ALL_FALL,
             ("EMULATED_FAILURES", "1:120"),
-            ("EMULATED_LATE", "1:500"),
+            ("EMULATED_LATE", "1:1500"),
             ("EMULATED_DELAYS", "0:500,1:500,2:500"),
         ];
         let more = ["--keep-every", "20ms"];
