@@ -37,8 +37,16 @@ pub(crate) fn merge(arguments: &Merge) -> Result<(), Error> {
         }
         claims
     };
+    // How many samples there are the sum knows itself.
+    let mut layers_kept = Layers::default();
     for path in &arguments.parts {
-        let layers: Vec<&str> = layers_of(path)?.into_iter().map(Layer::name).collect();
+        let (kept, layers): (Vec<Layer>, Vec<Layer>) = layers_of(path)?
+            .into_iter()
+            .partition(|layer| *layer == Layer::Samples);
+        if layers_kept.wanted.is_empty() {
+            layers_kept.wanted = kept;
+        }
+        let layers: Vec<&str> = layers.into_iter().map(Layer::name).collect();
         if !layers.is_empty() {
             note(&format!(
                 "{}: its layers {} are left out: a render of the scene with --layers has them",
@@ -64,7 +72,7 @@ pub(crate) fn merge(arguments: &Merge) -> Result<(), Error> {
     }
     progress.finish_and_clear();
     merged.map_or(Ok(()), |part| {
-        headless::write_files(&part, &outputs, &Layers::default(), None)
+        headless::write_files(&part, &outputs, &layers_kept, None)
     })
 }
 

@@ -1,6 +1,7 @@
 //! The jobs as one manifest of Kubernetes: an Indexed Job for the parts, and a Job for each level of merging.
 
 use raysieve::Error;
+use xxhash_rust::xxh3::xxh3_64;
 
 use super::{
     folder::Folder,
@@ -20,13 +21,29 @@ pub(super) fn manifest(
             "has a dollar sign in its path, which Kubernetes would take for a variable; name another",
         ));
     }
+    let name = unique(&name(folder), plan, container, &here);
     let here = format!("cd {} && mkdir -p parts merged || exit 2\n", quoted(&here));
-    let mut text = parts(plan, container, &name(folder), &here);
+    let mut text = parts(plan, container, &name, &here);
     for level in levels(plan) {
         let set_merge = set_merge(plan, folder, level)?;
-        text += &merge(container, &name(folder), &here, level, &set_merge);
+        text += &merge(container, &name, &here, level, &set_merge);
     }
     Ok(text)
+}
+
+/// The name with what tells this farm from others of a namespace: where its folder is, and what it renders. The same farm
+/// keeps its name.
+fn unique(name: &str, plan: &Plan, container: &Container, here: &str) -> String {
+    let (width, height) = plan.size;
+    let own = [
+        &container.claim,
+        here,
+        &plan.scene_hash,
+        &format!("{width}x{height} {} {}", plan.spp, plan.seed),
+    ];
+    // A text of JSON keeps the words apart.
+    let own = serde_json::json!(own).to_string();
+    format!("{name}-{:08x}", xxh3_64(own.as_bytes()) as u32)
 }
 
 fn parts(plan: &Plan, container: &Container, name: &str, here: &str) -> String {

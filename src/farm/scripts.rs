@@ -329,7 +329,8 @@ fn head(plan: &Plan, folder: &Folder, suffix: &str, options: Vec<String>) -> Res
 
 /// Of the jobs: letters and digits of the picture's name, as any engine takes them.
 pub(super) fn name(folder: &Folder) -> String {
-    const LONGEST: usize = 40;
+    // So that with all that is put behind it it is one of the 63 letters that Kubernetes takes.
+    const LONGEST: usize = 30;
     let stem = folder.picture.file_stem().unwrap_or_default();
     let stem = stem.to_string_lossy().to_ascii_lowercase();
     let letters = stem

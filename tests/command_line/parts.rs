@@ -20,6 +20,7 @@ pub(crate) fn add(trials: &mut Vec<Trial>) {
         parts_that_do_not_add_up_are_refused_by_both_names,
         gaps_may_be_allowed,
         one_part_becomes_a_picture,
+        what_is_merged_keeps_how_many_samples_there_are,
         wrong_ranges_are_told_in_a_line,
         a_changed_mesh_is_another_scene,
         a_picture_is_verified_or_refuted,
@@ -234,6 +235,64 @@ fn one_part_becomes_a_picture() {
         &["cut.exr", "damaged"],
     );
     assert!(!folder.join("b.exr").exists());
+}
+
+fn what_is_merged_keeps_how_many_samples_there_are() {
+    let folder = folder();
+    let folder = folder.path();
+    let render = |more: &[&str]| assert_done(&small_render(folder, more));
+    render(&["--samples", "..1+700", "--layers", "samples", "-o", "a.exr"]);
+    render(&[
+        "--samples",
+        "1+700..",
+        "--layers",
+        "samples,depth",
+        "-o",
+        "b.exr",
+    ]);
+    render(&["--layers", "samples", "-o", "one.exr"]);
+    let scene = scene("spheres.ron");
+    let until = [
+        scene.to_str().expect("UTF-8"),
+        "--backend",
+        "cpu",
+        "--size",
+        "24x16",
+    ];
+    let good = [
+        "--spp",
+        "65536",
+        "--noise",
+        "0.2",
+        "--layers",
+        "samples",
+        "-o",
+        "noise.exr",
+    ];
+    assert_done(&run(folder, [until.as_slice(), &good].concat()));
+    let samples = |name: &str| -> Vec<f32> {
+        let image = exr::prelude::read_first_flat_layer_from_file(folder.join(name));
+        let channels = image.expect("a picture").layer_data.channel_data.list;
+        let mut channels = channels.into_iter();
+        let channel = channels.find(|channel| channel.name.eq("samples"));
+        let samples = channel.expect("samples").sample_data;
+        samples.values_as_f32().collect()
+    };
+    let merged = merge(folder, &["a.exr", "b.exr", "-o", "ab.exr"]);
+    assert_done(&merged);
+    let said = stderr(&merged);
+    assert!(
+        said.contains("b.exr: its layers depth are left out"),
+        "{said}"
+    );
+    assert!(!said.contains("samples are left out"), "{said}");
+    assert_eq!(samples("ab.exr"), samples("one.exr"));
+    let merged = merge(folder, &["noise.exr", "-o", "again.exr"]);
+    assert_done(&merged);
+    assert!(!stderr(&merged).contains("left out"));
+    let counts = samples("noise.exr");
+    assert!(counts.iter().any(|count| *count != counts[0]), "{counts:?}");
+    assert_eq!(samples("again.exr"), counts);
 }
 
 fn wrong_ranges_are_told_in_a_line() {

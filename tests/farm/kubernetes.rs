@@ -21,6 +21,7 @@ pub(crate) fn add(trials: &mut Vec<Trial>) {
     add_tests!(
         trials,
         the_manifest_is_of_the_published_schema,
+        farms_of_one_name_stand_beside_each_other,
         containers_run_what_slurm_runs,
         containers_end_with_the_bits_of_one_go,
     );
@@ -84,13 +85,14 @@ fn the_manifest_is_of_the_published_schema() {
         .iter()
         .map(|job| job.metadata.name.as_deref().unwrap())
         .collect();
+    let own = names[0].strip_prefix("raysieve-out-put-v2-").unwrap();
+    assert!(
+        own.len() == 8 && u32::from_str_radix(own, 16).is_ok(),
+        "{own}"
+    );
     assert_eq!(
-        names,
-        [
-            "raysieve-out-put-v2",
-            "raysieve-out-put-v2-merge-1",
-            "raysieve-out-put-v2-merge"
-        ]
+        names[1..],
+        ["merge-1", "merge"].map(|end| format!("{}-{end}", names[0]))
     );
     let counts: Vec<_> = jobs
         .iter()
@@ -126,6 +128,40 @@ fn the_manifest_is_of_the_published_schema() {
     let mount = &pod.containers[0].volume_mounts.as_ref().unwrap()[0];
     assert_eq!(Path::new(&mount.mount_path), folder.path());
     assert!(!folder.path().join("Out_put.v2.farm").exists());
+}
+
+fn farms_of_one_name_stand_beside_each_other() {
+    let (one, other) = (scene_folder(), scene_folder());
+    let longest = format!("{}.exr", "long".repeat(40));
+    let name = |folder: &Path, picture: &str, more: &[&str]| {
+        let arguments = ["box.ron", "--parts", "7", "--fan-in", "3", "-o", picture];
+        let engine = ["--engine", "kubernetes", "--image", "image", "--claim"];
+        let output = farm(
+            folder,
+            &[&arguments[..], &engine, more, &["--dry-run"]].concat(),
+        );
+        assert_done(&output);
+        let jobs = jobs(&stdout(&output)).into_iter();
+        let names: Vec<String> = jobs.filter_map(|job| job.metadata.name).collect();
+        // With a part's number of five digits it is still the name of a host.
+        assert!(
+            names.iter().all(|name| name.len() + "-12345".len() <= 63),
+            "{names:?}"
+        );
+        names[0].clone()
+    };
+    let names = [
+        name(one.path(), "box.exr", &["files"]),
+        name(other.path(), "box.exr", &["files"]),
+        name(one.path(), "box.exr", &["others"]),
+        name(one.path(), "box.exr", &["files", "--spp", "77"]),
+        name(one.path(), "box.exr", &["files", "--size", "9x9"]),
+        name(one.path(), &longest, &["files"]),
+    ];
+    for (place, name) in names.iter().enumerate() {
+        assert!(!names[..place].contains(name), "{names:?}");
+    }
+    assert_eq!(name(one.path(), "box.exr", &["files"]), names[0]);
 }
 
 /// From the file of a part to the end of its command line.
