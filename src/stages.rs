@@ -1,6 +1,7 @@
 //! The stages of the loop, a room each: its contract, its body on the CPU, its launch on CUDA.
 
 mod accumulate;
+mod count;
 mod denoise;
 mod gather;
 mod generate;
@@ -24,6 +25,9 @@ use compaction::{
 use rayon::prelude::*;
 
 pub use accumulate::accumulate;
+pub(crate) use count::{
+    Arguments as CountArguments, Reached, count, count_on_cuda, source as count_source,
+};
 pub use denoise::{Denoiser, Preview, denoise, remember};
 pub(crate) use denoise::{Earlier, Told};
 pub use gather::{gather, gather_on_cuda};
@@ -165,6 +169,7 @@ pub fn sources() -> Vec<Source> {
         accumulate::source(),
         gather::source(),
         judge::source(),
+        count::source(),
         resolve::source(),
         denoise::source(),
         clock::source(),

@@ -202,9 +202,9 @@ impl Gpus {
 
     /// The film as a picture, with the first `done` pairs on it.
     pub(super) fn resolve(&mut self, done: u64, picture: &mut Picture) -> Result<(), Error> {
-        let taken = self.taken();
+        let reached = self.reached();
         self.with_sum(|sum, on| {
-            sum.count(taken.as_deref())?;
+            reached.map_or(Ok(()), |reached| sum.count(reached))?;
             sum.develop(on, done, picture)
         })
     }
@@ -216,9 +216,9 @@ impl Gpus {
 
     /// The film, with the first `done` pairs on it, as a picture with less noise, if that is known.
     pub(super) fn denoise(&mut self, done: u64, preview: &mut Preview) -> Result<bool, Error> {
-        let taken = self.taken();
+        let reached = self.reached();
         self.with_sum(|sum, on| {
-            sum.count(taken.as_deref())?;
+            reached.map_or(Ok(()), |reached| sum.count(reached))?;
             sum.denoise(on, done, preview)
         })
     }

@@ -16,7 +16,7 @@ use crate::{
     Error,
     history::History,
     ledger::Ledger,
-    stages::{JudgeArguments, TALLIED, judge_source},
+    stages::{CountArguments, JudgeArguments, TALLIED, count_source, judge_source},
 };
 
 /// The same in a GPU's memory, but for how many samples each pixel has; and what the stage `judge` needs.
@@ -104,6 +104,12 @@ impl CudaWave {
             None => stream.memset_zeros(&mut self.taken).map_err(forget())?,
         }
         Ok(())
+    }
+
+    /// What counts the samples of pixels whose round others have a part in.
+    pub(crate) fn new_counter(&self) -> Result<Kernel<CountArguments>, Error> {
+        let module = self.compiler.load(&self.context, &count_source())?;
+        Ok(module.kernel("count")?)
     }
 
     /// What judges pixels on this GPU.

@@ -12,7 +12,13 @@ use super::{
     Gpus,
     worker::{Worker, of},
 };
-use crate::{Error, history, ledger::Ledger, rounds::Rounds, stages::Verdict, wave::Wave};
+use crate::{
+    Error, history,
+    ledger::Ledger,
+    rounds::Rounds,
+    stages::{Reached, Verdict, count},
+    wave::Wave,
+};
 
 /// How pixels stood when the round under way began.
 #[derive(Default)]
@@ -37,12 +43,12 @@ impl Begun {
     /// Samples of each pixel then. They follow from the list, so that no GPU has to be asked.
     fn taken(&self, done: u64) -> Vec<u32> {
         let mut taken = self.ledger.taken.clone();
-        let listed = (self.list.len() as u64).max(1);
-        let (samples, more) = ((done / listed) as u32, (done % listed) as usize);
-        for (place, &pixel) in self.list.iter().enumerate() {
-            taken[pixel as usize] = self.first_sample + samples + u32::from(place < more);
-        }
+        count(&self.list, self.reached(done), &mut taken);
         taken
+    }
+
+    fn reached(&self, done: u64) -> Reached {
+        Reached::new(self.first_sample, self.list.len() as u32, done)
     }
 }
 
@@ -86,13 +92,14 @@ impl Gpus {
         };
         // Until all of it is here nothing of what was safe goes.
         let (mut film, mut next) = mem::take(&mut self.spare);
-        let listed = begun.list.len() as u32;
-        let verdict = self.with_sum(|sum, _| sum.judge(round, listed, &mut film, &mut next))?;
+        let whole = begun.reached(self.done);
+        let verdict = self.with_sum(|sum, _| {
+            sum.count(whole)?;
+            sum.judge(round, &mut film, &mut next)
+        })?;
         next.first_sample = round.after;
         next.ledger.taken.clone_from(&begun.ledger.taken);
-        for &pixel in &begun.list {
-            next.ledger.taken[pixel as usize] = round.after;
-        }
+        count(&begun.list, whole, &mut next.ledger.taken);
         drop(begun);
         let film_before = self.safe.film.replace(film).unwrap_or_default();
         let before = self.safe.round.replace(Arc::new(next));
@@ -119,6 +126,12 @@ impl Gpus {
     pub(in crate::backend) fn taken(&self) -> Option<Vec<u32>> {
         let begun = self.safe.round.as_ref()?;
         Some(begun.taken(self.on_film()))
+    }
+
+    /// How far the round is, if there are any.
+    pub(super) fn reached(&self) -> Option<Reached> {
+        let begun = self.safe.round.as_ref()?;
+        Some(begun.reached(self.on_film()))
     }
 
     /// Up to where pairs are on the film that is left, or on that of all GPUs.

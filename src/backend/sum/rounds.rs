@@ -1,7 +1,7 @@
 //! The sum's pixels are judged where it is.
 
 use compaction::{
-    cuda::{Mailbox, overwrite, upload, zeroed},
+    cuda::{Kernel, Mailbox, overwrite, upload},
     cudarc::driver::CudaSlice,
 };
 use rayon::prelude::*;
@@ -10,15 +10,17 @@ use super::{super::gpus::Begun, Sum};
 use crate::{
     Error,
     history::{History, Round},
-    stages::{Verdict, judge_on_cuda},
+    stages::{CountArguments, Reached, Verdict, count_on_cuda, judge_on_cuda},
     wave::{CudaRounds, CudaWave},
 };
 
 /// What it takes to judge them.
 pub(super) struct Judging {
     pub(super) rounds: CudaRounds,
-    /// Those that have the round.
+    count: Kernel<CountArguments>,
+    /// Those that have the round: the first `listed`.
     list: CudaSlice<u32>,
+    listed: usize,
     /// Samples of each pixel, by [`Sum::count`].
     pub(super) taken: CudaSlice<u32>,
     /// On their way to the host.
@@ -38,12 +40,16 @@ impl Sum {
         let judging = match self.judging.take().filter(fits) {
             Some(mut judging) => {
                 overwrite(&self.stream, &begun.list, &mut judging.list)?;
+                overwrite(&self.stream, &begun.ledger.taken, &mut judging.taken)?;
+                judging.listed = listed;
                 judging
             }
             None => Judging {
                 rounds: on.new_rounds(&self.stream, pixel_count, listed)?,
+                count: on.new_counter()?,
                 list: upload(&self.stream, &begun.list)?,
-                taken: zeroed(&self.stream, pixel_count)?,
+                listed,
+                taken: upload(&self.stream, &begun.ledger.taken)?,
                 histories: Mailbox::new(self.stream.context(), pixel_count)?,
                 left: Mailbox::new(self.stream.context(), listed)?,
             },
@@ -58,12 +64,11 @@ impl Sum {
         self.judging = None;
     }
 
-    /// Judges the first `listed` pixels of the list, which had this round. The film, the list that is left and what is known
-    /// then come here, in the place of what was in `film` and `next`.
+    /// Judges the pixels of the list, which had this round. The film, the list that is left and what is known then come here,
+    /// in the place of what was in `film` and `next`.
     pub(in crate::backend) fn judge(
         &mut self,
         round: &Round,
-        listed: u32,
         film: &mut Vec<u64>,
         next: &mut Begun,
     ) -> Result<Verdict, Error> {
@@ -73,10 +78,12 @@ impl Sum {
         let (stream, patience) = (&self.stream, self.patience);
         let sums = self.film.slice(..self.film.len() - 1);
         let (rounds, list) = (&mut judging.rounds, &mut judging.list);
+        let listed = judging.listed as u32;
         let verdict = judge_on_cuda((stream, patience), rounds, list, sums, round, listed)?;
         self.kept.post(stream, self.film.as_view())?;
         judging.histories.post(stream, rounds.histories.as_view())?;
-        let left = list.slice(..verdict.left as usize);
+        judging.listed = verdict.left as usize;
+        let left = list.slice(..judging.listed);
         judging.left.post(stream, left)?;
         let sums = self.kept.wait_for(patience)?;
         copy(sums, film);
@@ -88,12 +95,20 @@ impl Sum {
         Ok(verdict)
     }
 
-    /// Says how many samples each pixel has, where they are judged.
-    pub(in crate::backend) fn count(&mut self, taken: Option<&[u32]>) -> Result<(), Error> {
-        if let (Some(judging), Some(taken)) = (&mut self.judging, taken) {
-            overwrite(&self.stream, taken, &mut judging.taken)?;
-        }
-        Ok(())
+    /// Says how many samples the pixels of the list have, by how far their round is.
+    pub(in crate::backend) fn count(&mut self, reached: Reached) -> Result<(), Error> {
+        let Some(Judging {
+            count,
+            list,
+            listed,
+            taken,
+            ..
+        }) = &mut self.judging
+        else {
+            return Ok(());
+        };
+        let list = list.slice(..*listed);
+        count_on_cuda(count, &self.stream, list, reached, taken.as_view_mut())
     }
 }
 
