@@ -118,7 +118,7 @@ pub(crate) fn are_safe_when_all_fall(_: &usize) {
     if !is_emulated() {
         return println!("skipped: no real GPU fails when it is asked to");
     }
-    for failures in ["1:250", "0:270", "0:330", "1:410", "0:490", "1:600"] {
+    for failures in ["1:250", "0:270", "0:330", "1:410", "0:450", "1:430"] {
         let environment = [
             ("EMULATED_FAILURES", failures),
             ("EMULATED_ALL_FALL", "1"),
