@@ -118,6 +118,10 @@ impl Lanes for V4 {
     }
 
     #[inline(always)]
+    #[expect(
+        clippy::redundant_closure,
+        reason = "a closure of one's own is inlined for certain"
+    )]
     fn columns(self, row: impl Fn(usize) -> [f32; 8]) -> [Self::f32s; 8] {
         let first = (*self).columns(
             #[inline(always)]

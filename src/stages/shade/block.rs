@@ -294,6 +294,10 @@ impl Block {
 
     /// What [`choose_light`] chooses: which of the lights is no branch that has to be guessed.
     #[inline(always)]
+    #[expect(
+        clippy::needless_range_loop,
+        reason = "all arrays are walked side by side, as the lanes of vectors"
+    )]
     fn choose_of_few(&mut self, lights: &Lights) {
         let mut numbers = [0; PATHS];
         for before in &lights.table[..lights.surroundings.light_count as usize - 1] {
