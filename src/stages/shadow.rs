@@ -22,6 +22,9 @@ use crate::{
     wave::{CpuWave, CudaWave, Stage, Wave, clock, counts},
 };
 
+/// What can be added to any radiance and leaves its bits.
+const NOTHING: Vec3 = Vec3::splat(-0.0);
+
 /// Runs the stage.
 pub fn shadow(wave: &mut Wave, bounce: u32) -> Result<(), Error> {
     match wave {
@@ -40,10 +43,10 @@ fn on_cpu(wave: &mut CpuWave, bounce: u32) {
     let extent = world.surroundings.extent;
     let hits = 0..wave.lanes(counts::hits(bounce));
     let (queue, rays, radiances) = (&wave.queue, &wave.shadow_rays, &mut wave.radiances);
-    // Nothing is added, rather than not added: whether a ray is blocked would be guessed wrongly for many.
+    // Whether a ray is blocked would be guessed wrongly for many: what leaves every sum as it is, -0 too, is added instead.
     let mut add_unless = |lane: usize, blocked: bool| {
         let light = rays[lane].light;
-        radiances[queue[lane] as usize].rgb += if blocked { Vec3::ZERO } else { light };
+        radiances[queue[lane] as usize].rgb += if blocked { NOTHING } else { light };
     };
     let lanes = hits.filter(|&lane| rays[lane].distance != 0.0);
     if let Some(wide) = world.wide() {

@@ -164,6 +164,7 @@ impl Block {
         }
         self.scatter();
         self.play_roulette(bounce);
+        self.add_emission(wave);
         self.send_rays(wave);
         self.count = 0;
     }
@@ -421,6 +422,14 @@ impl Block {
             };
         }
         wave.counts[counts::shadow_rays(bounce)] += count as u32;
+    }
+
+    /// None, as these surfaces are black: what is left of it is that -0 becomes 0.
+    #[inline(always)]
+    fn add_emission(&self, wave: &mut CpuWave) {
+        for &slot in &self.slots[..self.count] {
+            wave.radiances[slot].rgb += Vec3::ZERO;
+        }
     }
 
     #[inline(always)]
