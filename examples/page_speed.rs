@@ -7,6 +7,7 @@ use std::{
     error::Error,
     io::ErrorKind,
     net::TcpStream,
+    thread::sleep,
     time::{Duration, Instant},
 };
 
@@ -14,6 +15,9 @@ use tungstenite::{Message, WebSocket};
 
 /// Without a picture for so long, none is on its way.
 const QUIET: Duration = Duration::from_millis(700);
+
+/// With a server that is not there yet.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Motions whose answer is timed.
 const MOTIONS: usize = 20;
@@ -26,12 +30,20 @@ fn main() -> Result<(), Box<dyn Error>> {
     let seconds = arguments
         .get(1)
         .map_or(Ok(10.0), |seconds| seconds.parse())?;
-    let stream = TcpStream::connect(address)?;
+    let begun = Instant::now();
+    // It may be started with the server.
+    let stream = loop {
+        match TcpStream::connect(address) {
+            Err(_) if begun.elapsed() < PATIENCE => sleep(Duration::from_millis(1)),
+            connected => break connected?,
+        }
+    };
     // As browsers do: what a hand asks for does not wait for the answer to what was shown.
     stream.set_nodelay(true)?;
     let (mut page, _) = tungstenite::client(format!("ws://{address}/live"), stream)?;
 
     picture(&mut page)?;
+    println!("first picture after {:.2} s", begun.elapsed().as_secs_f64());
     let (begun, mut lengths) = (Instant::now(), Vec::new());
     while begun.elapsed().as_secs_f64() < seconds {
         lengths.push(picture(&mut page)?.ok_or("no pictures come: is the render done?")?);

@@ -1,37 +1,27 @@
-//! Times how long the tree over a scene takes to build, by number of threads:
-//! `cargo run --release --example tree_speed -- [TRIANGLES]`, ten million if it is not said.
+//! Times how long the trees of a scene take to build, by number of threads:
+//! `cargo run --release --example tree_speed -- [SCENE | TRIANGLES]`, a sphere of ten million if it is not said.
 
-use std::{env, fs, time::Instant};
+use std::{
+    env, fs, io,
+    path::{Path, PathBuf},
+    time::Instant,
+};
 
 use rayon::ThreadPoolBuilder;
 use raysieve::{scene::Scene, world::World};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let triangles = env::args()
-        .nth(1)
-        .map_or(Ok(1e7), |count| count.parse::<f64>())?;
-    // Two triangles for each square between the rings and segments.
-    let side = (triangles / 2.0).sqrt().clamp(2.0, 1e4).ceil();
+    let what = env::args().nth(1).unwrap_or_else(|| "1e7".to_owned());
     let folder = tempfile::tempdir()?;
-    let path = folder.path().join("sphere.ron");
-    fs::write(
-        &path,
-        format!(
-            r#"(
-                camera: (origin: (0, 2, 5), target: (0, 0, 0), fov: 40),
-                materials: {{ "clay": Diffuse(albedo: (0.7, 0.5, 0.3)) }},
-                objects: [DisplacedSphere(
-                    rings: {side}, segments: {side}, amplitudes: (0.08, 0.03), material: "clay",
-                )],
-            )"#
-        ),
-    )?;
+    let path = match what.parse() {
+        Ok(triangles) => sphere(folder.path(), triangles)?,
+        Err(_) => PathBuf::from(what),
+    };
     let scene = Scene::load(&path)?;
-    let millions = scene.triangles.len() as f64 / 1e6;
-    println!(
-        "{} triangles: threads, seconds, seconds a million",
-        scene.triangles.len()
-    );
+    let meshes = scene.meshes.iter().map(|mesh| mesh.triangles.len());
+    let triangles = scene.triangles.len() + meshes.sum::<usize>();
+    let millions = triangles as f64 / 1e6;
+    println!("{triangles} triangles: threads, seconds, seconds a million");
     let cores = std::thread::available_parallelism()?.get();
     let mut threads = 1;
     while threads <= cores {
@@ -52,4 +42,24 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         };
     }
     Ok(())
+}
+
+/// Writes a scene of about so many triangles.
+fn sphere(folder: &Path, triangles: f64) -> io::Result<PathBuf> {
+    // Two triangles for each square between the rings and segments.
+    let side = (triangles / 2.0).sqrt().clamp(2.0, 1e4).ceil();
+    let path = folder.join("sphere.ron");
+    fs::write(
+        &path,
+        format!(
+            r#"(
+                camera: (origin: (0, 2, 5), target: (0, 0, 0), fov: 40),
+                materials: {{ "clay": Diffuse(albedo: (0.7, 0.5, 0.3)) }},
+                objects: [DisplacedSphere(
+                    rings: {side}, segments: {side}, amplitudes: (0.08, 0.03), material: "clay",
+                )],
+            )"#
+        ),
+    )?;
+    Ok(path)
 }

@@ -1,5 +1,6 @@
 //! What renders: a wave a thread on the CPU, or one large wave on each of some GPUs, dealt spans of samples as they finish.
 
+mod ahead;
 mod gpus;
 mod held;
 mod lots;
@@ -35,6 +36,7 @@ use crate::{
     wave::{CpuWave, Pace, Partition, Report, Wave},
     world::World,
 };
+pub use ahead::Ahead;
 pub use roster::Gpu;
 pub use settings::{BackendChoice, Settings};
 pub(crate) use spans::{Pixels, Plan, Spans};

@@ -1,7 +1,7 @@
 //! The tree over the primitives, and the way of a ray through it. Twin: `kernels/shared/bvh.cuh`.
 //!
 //! Compressed wide bounding volume hierarchy (Ylitie, Karras & Laine 2017): eight children a node, their boxes in eight
-//! bits a plane on the node's own grid, 80 bytes in all. Built by `obvhs`; its nodes interleave the planes by axis.
+//! bits a plane on the node's own grid, 80 bytes in all. They are collapsed from a binary tree that `obvhs` builds.
 //!
 //! The accepted hit is the nearest, by the primitives' own tests. Boxes only spare work: a ray sees every box larger by
 //! `slack`, so that rounding never hides the box that holds the hit.
@@ -14,14 +14,15 @@ pub mod wide;
 
 use compaction::shared;
 use glam::Vec3;
-use obvhs::{Boundable, BvhBuildParams, aabb::Aabb};
+use obvhs::{Boundable, aabb::Aabb};
+use rayon::prelude::*;
 
 use crate::{
     instance::{Instance, NO_INSTANCE, PlacedHit, enter, nearer_placed_hit, placed_blocks},
     math::{greater, lesser},
     path::{Hit, NO_PRIMITIVE, Ray, ShadowRay},
     primitive::{INSTANCE, Primitive, SPHERE, Shear, blocks, nearer_hit, shear},
-    trees::{joined, ties},
+    trees::parts,
 };
 
 /// Groups of nodes that wait while a ray is in another branch; a tree that needs more is refused when it is built.
@@ -496,12 +497,29 @@ pub(crate) fn reach(primitive: &Primitive) -> f32 {
     bounds.min.abs().max(bounds.max.abs()).max_element()
 }
 
-/// Builds the tree, by all cores. `None` if the primitives lie so that more groups than `stack_size` would wait.
+/// Builds the tree, by all cores; how many there are does not matter to it. `None` if the primitives lie so that more groups
+/// than `stack_size` would wait.
 pub fn build(primitives: &[Primitive], stack_size: u32) -> Option<Tree> {
-    joined::build(primitives, stack_size)
+    let Grown { nodes, order } = parts::build(primitives);
+    let waiting = most_waiting(&nodes);
+    if waiting > stack_size {
+        return None;
+    }
+    let extent = primitives.par_iter().map(reach).reduce(|| 0.0, greater);
+    let ordered = order
+        .par_iter()
+        .map(|&index| primitives[index as usize])
+        .collect();
+    Some(Tree {
+        nodes,
+        primitives: ordered,
+        extent,
+        waiting,
+    })
 }
 
 /// A tree without its primitives.
+#[derive(Default)]
 pub(crate) struct Grown {
     /// The root first.
     pub(crate) nodes: Vec<Node>,
@@ -509,34 +527,23 @@ pub(crate) struct Grown {
     pub(crate) order: Vec<u32>,
 }
 
-/// Builds a tree, by one thread.
-pub(crate) fn grow(boxes: &[impl Boundable], params: BvhBuildParams) -> Grown {
-    let built = ties::build(boxes, params);
-    let nodes = built
-        .nodes
-        .iter()
-        .map(|node| Node {
-            corner: Vec3::from_array(node.p.to_array()),
-            exponents: u32::from_le_bytes([node.e[0], node.e[1], node.e[2], node.imask]),
-            child_base: node.child_base_idx,
-            primitive_base: node.primitive_base_idx,
-            meta: node.child_meta,
-            min_x: node.child_min_x,
-            max_x: node.child_max_x,
-            min_y: node.child_min_y,
-            max_y: node.child_max_y,
-            min_z: node.child_min_z,
-            max_z: node.child_max_z,
-        })
-        .collect();
-    Grown {
-        nodes,
-        order: built.primitive_indices,
+impl Grown {
+    /// Puts a tree's root at a place that is kept for it, and all else behind what is there.
+    pub(crate) fn append(&mut self, other: Grown, place: usize) {
+        let (rest, first) = (self.nodes.len() as u32, self.order.len() as u32);
+        let mut moved = other.nodes.into_iter().map(|node| Node {
+            child_base: (node.child_base + rest).wrapping_sub(1),
+            primitive_base: node.primitive_base + first,
+            ..node
+        });
+        self.nodes[place] = moved.next().unwrap_or_default();
+        self.nodes.extend(moved);
+        self.order.extend(other.order);
     }
 }
 
 /// The most groups that wait at once: on a way down, one for each node with child nodes besides the one that is taken.
-pub(crate) fn most_waiting(nodes: &[Node]) -> u32 {
+fn most_waiting(nodes: &[Node]) -> u32 {
     let mut most = 0;
     let mut ways = vec![(0, 0)];
     while let Some((index, waiting)) = ways.pop() {

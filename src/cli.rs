@@ -728,11 +728,12 @@ impl Arguments {
         self.checkpoint.as_deref().map(|path| (path, self.every))
     }
 
-    /// The scene on its backend; on those of these GPUs that have not failed, if an earlier start has left any.
+    /// Where to render.
     pub(crate) fn backend(&self) -> &BackendChoice {
         self.machine.backend()
     }
 
+    /// The scene on its backend; on those of these GPUs that have not failed, if an earlier start has left any.
     pub(crate) fn renderer(&self, scene: &Scene, gpus: &[Gpu]) -> Result<Renderer, Error> {
         let mut renderer = self.machine.renderer_on(scene, gpus)?;
         if self.noise.is_some() {
@@ -802,11 +803,12 @@ impl Merge {
 }
 
 impl Machine {
-    /// The scene on its backend; on those of these GPUs that have not failed, if an earlier start has left any.
+    /// Where to render.
     pub(crate) fn backend(&self) -> &BackendChoice {
         &self.device.backend
     }
 
+    /// The scene on its backend; on those of these GPUs that have not failed, if an earlier start has left any.
     pub(crate) fn renderer_on(&self, scene: &Scene, gpus: &[Gpu]) -> Result<Renderer, Error> {
         let (strategy, partition) = (self.compaction, self.order_hits);
         self.device.renderer(scene, strategy, partition, gpus)

@@ -26,7 +26,7 @@ use raysieve::{
     Error,
     checkpoint::{Beginning, Checkpoint},
     devices, output,
-    renderer::Renderer,
+    renderer::{Ahead, Renderer},
     serve::Server,
     window::{self, Outcome},
 };
@@ -84,12 +84,15 @@ fn render(arguments: &Arguments, scene: &Path) -> Result<Ending, Error> {
         (Some(_), Some(seat)) => Some(Server::bind_again(seat)?),
         (address, _) => address.map(Server::bind).transpose()?,
     };
+    // Where GPUs have failed, which of them are well is not known here.
+    let ahead = again.is_none().then(|| Ahead::open(arguments.backend()));
     let (scene, samples) = arguments.load_scene(scene)?;
     outputs.look = arguments.look(&scene);
     let scene = Arc::new(scene);
     scene.notes.iter().for_each(|line| note(line));
     let make = |left: &[_]| arguments.renderer(&scene, left);
     let (mut renderer, again) = again::renderer(again, arguments.backend(), make)?;
+    drop(ahead);
     note(&backend_line(&renderer));
     let watch = || signals.map_or_else(Signals::watch, Ok);
     let options = arguments.view_options(outputs.look);

@@ -27,7 +27,7 @@ use crate::{
     world::World,
 };
 pub use crate::{
-    backend::{BackendChoice, Gpu, Settings},
+    backend::{Ahead, BackendChoice, Gpu, Settings},
     wave::Partition,
 };
 

@@ -8,11 +8,9 @@
 use std::borrow::Cow;
 
 use obvhs::{
-    Boundable, BvhBuildParams,
     aabb::Aabb,
-    bvh2::reinsertion::ReinsertionOptimizer,
-    cwbvh::{CwBvh, bvh2_to_cwbvh::bvh2_to_cwbvh},
-    ploc::PlocBuilder,
+    bvh2::{Bvh2, reinsertion::ReinsertionOptimizer},
+    ploc::{PlocBuilder, PlocSearchDistance, SortPrecision},
 };
 
 /// Of a box's size.
@@ -25,30 +23,57 @@ const MANY: usize = 4096;
 /// One of so many is a part that is looked at.
 const PARTS: usize = 8;
 
-/// Builds a wide tree over boxes, of which there is one or more.
-pub(crate) fn build(boxes: &[impl Boundable], params: BvhBuildParams) -> CwBvh {
-    let boxes: Vec<Aabb> = boxes.iter().map(Boundable::aabb).collect();
-    let apart = if boxes.len() >= MANY && many_alike(&boxes) {
-        Cow::from(moved(&boxes))
-    } else {
-        Cow::from(&boxes)
-    };
-    let mut tree = PlocBuilder::with_capacity(boxes.len()).build(
-        params.ploc_search_distance,
-        &apart,
-        (0..boxes.len() as u32).collect(),
-        params.sort_precision,
-        params.search_depth_threshold,
-    );
-    for node in &mut tree.nodes {
-        if node.is_leaf() {
-            let index = tree.primitive_indices[node.first_index as usize];
-            node.set_aabb(boxes[index as usize]);
+/// How much is done for a good tree.
+#[derive(Clone, Copy)]
+pub(crate) enum Effort {
+    /// Where there are many boxes.
+    Usual,
+    /// Where there are few, and all rays meet them.
+    Most,
+}
+
+/// Builds trees one after the other, in the same memory.
+#[derive(Default)]
+pub(crate) struct Builder {
+    clusters: PlocBuilder,
+    optimizer: ReinsertionOptimizer,
+    tree: Bvh2,
+}
+
+impl Builder {
+    /// Builds a binary tree over boxes, of which there is one or more, each in a leaf of its own.
+    pub(crate) fn build(&mut self, boxes: &[Aabb], effort: Effort) -> &Bvh2 {
+        let alike = boxes.len() >= MANY && many_alike(boxes);
+        let apart = if alike {
+            Cow::from(moved(boxes))
+        } else {
+            Cow::from(boxes)
+        };
+        let tree = &mut self.tree;
+        self.clusters.build_with_bvh(
+            tree,
+            PlocSearchDistance::Medium,
+            &apart,
+            (0..boxes.len() as u32).collect(),
+            SortPrecision::U64,
+            0,
+        );
+        if alike {
+            for node in &mut tree.nodes {
+                if node.is_leaf() {
+                    let index = tree.primitive_indices[node.first_index as usize];
+                    node.set_aabb(boxes[index as usize]);
+                }
+            }
+            tree.refit_all();
         }
+        let reinserted = match effort {
+            Effort::Usual => 0.1,
+            Effort::Most => 1.0,
+        };
+        self.optimizer.run(tree, reinserted, None);
+        tree
     }
-    tree.refit_all();
-    ReinsertionOptimizer::default().run(&mut tree, params.reinsertion_batch_ratio, None);
-    bvh2_to_cwbvh(&tree, params.max_prims_per_leaf.clamp(1, 3), true, false)
 }
 
 /// Whether a part of all boxes is of one size, to some thousandth (Misra & Gries 1982).

@@ -563,3 +563,61 @@ fn the_tree_holds_every_primitive_once() {
         assert_eq!(numbers, (0..count).collect::<Vec<_>>(), "{name}");
     }
 }
+
+/// Two triangles a square, of a sheet with waves.
+fn sheet(side: u32) -> Vec<Primitive> {
+    let corner = |x: u32, y: u32| {
+        let at = Vec3::new(x as f32, y as f32, 0.0) / side as f32;
+        at.with_z((at.x * 40.0).sin() * (at.y * 30.0).cos() * 0.05)
+    };
+    let squares = (0..side).flat_map(|y| (0..side).map(move |x| (x, y)));
+    squares
+        .flat_map(|(x, y)| {
+            let [a, b] = [corner(x, y), corner(x + 1, y)];
+            let [c, d] = [corner(x, y + 1), corner(x + 1, y + 1)];
+            [triangle(a, b, c), triangle(b, d, c)]
+        })
+        .collect()
+}
+
+/// As many as all cores work on together, in a tree that is built at once and in one that is joined.
+#[test]
+fn a_large_tree_is_the_same_by_any_number_of_threads() {
+    for side in [800, 1100] {
+        let primitives = sheet(side);
+        let by = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+            let pool = pool.build().unwrap();
+            pool.install(|| tree(primitives.clone()))
+        };
+        let once = by(1);
+        for threads in [2, 7] {
+            let again = by(threads);
+            assert!(
+                bytemuck::cast_slice::<_, u8>(&once.nodes)
+                    == bytemuck::cast_slice::<_, u8>(&again.nodes),
+                "{side}: another tree by {threads} threads"
+            );
+            assert!(
+                bytemuck::cast_slice::<_, u8>(&once.primitives)
+                    == bytemuck::cast_slice::<_, u8>(&again.primitives),
+                "{side}: another order by {threads} threads"
+            );
+        }
+        let mut seen = vec![false; primitives.len()];
+        once.primitives
+            .iter()
+            .for_each(|primitive| seen[primitive.number as usize] = true);
+        assert!(seen.into_iter().all(|seen| seen), "{side}");
+        let mut random = Random(17);
+        for _ in 0..20 {
+            let origin = Vec3::new(random.signed(), random.signed(), 1.0);
+            let direction = (Vec3::new(0.5, 0.5, 0.0) - origin).normalize();
+            assert_eq!(
+                through_the_tree(&once, origin, direction),
+                one_by_one(&once, origin, direction),
+                "{side}: from {origin} along {direction}"
+            );
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! GPUs are opened while the scene is still being read.
+
+use std::{sync::mpsc, thread};
+
+use compaction::cuda::{devices, open};
+
+use super::BackendChoice;
+
+/// GPUs that stay open until this is dropped: a [`Renderer`](crate::renderer::Renderer) that is made meanwhile need not wait
+/// for the driver.
+///
+/// ```no_run
+/// use raysieve::{renderer::{Ahead, BackendChoice, Renderer, Settings}, scene::Scene};
+///
+/// let settings = Settings { backend: BackendChoice::AllCuda, ..Settings::default() };
+/// let ahead = Ahead::open(&settings.backend);
+/// let scene = Scene::load("scenes/mesh.ron")?;
+/// let renderer = Renderer::new(&scene, &settings)?;
+/// drop(ahead);
+/// # Ok::<(), raysieve::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Ahead(#[expect(dead_code, reason = "it is there to be dropped")] mpsc::Sender<()>);
+
+impl Ahead {
+    /// Has the GPUs of a choice opened by another thread, and does not wait for it. Those that cannot be opened are left to
+    /// the renderer to tell of.
+    pub fn open(choice: &BackendChoice) -> Ahead {
+        let (held, dropped) = mpsc::channel();
+        let choice = choice.clone();
+        // Nobody waits for this thread: from a GPU that is broken the driver may never come back.
+        thread::spawn(move || {
+            let all = || devices().unwrap_or_default().into_iter();
+            let all = || all().map(|device| device.ordinal);
+            let ordinals: Vec<usize> = match choice {
+                BackendChoice::Cpu => Vec::new(),
+                BackendChoice::Cuda(ordinal) => vec![ordinal],
+                BackendChoice::SomeCuda(ordinals) => ordinals,
+                BackendChoice::Auto => all().take(1).collect(),
+                BackendChoice::AllCuda => all().collect(),
+            };
+            let opened: Vec<_> = ordinals.into_iter().map(open).collect();
+            // It ends with an error, once the other end is gone.
+            let _ = dropped.recv();
+            drop(opened);
+        });
+        Ahead(held)
+    }
+}
