@@ -14,7 +14,7 @@ use super::BackendChoice;
 ///
 /// let settings = Settings { backend: BackendChoice::AllCuda, ..Settings::default() };
 /// let ahead = Ahead::open(&settings.backend);
-/// let scene = Scene::load("scenes/mesh.ron")?;
+/// let scene = Scene::load("scenes/mesh.ron".as_ref())?;
 /// let renderer = Renderer::new(&scene, &settings)?;
 /// drop(ahead);
 /// # Ok::<(), raysieve::Error>(())

@@ -433,7 +433,7 @@ fn gpus_that_are_wrongly_suspected_are_taken_back() {
     for (backend, count) in [("cuda:0,1", 2), ("cuda:all", 3)] {
         let environment = [
             ALL_FALL,
-            ("EMULATED_FAILURES", "1:120"),
+            ("EMULATED_FAILURES", "1:40"),
             ("EMULATED_LATE", "1:1500"),
             ("EMULATED_DELAYS", "0:500,1:500,2:500"),
         ];
