@@ -532,7 +532,8 @@ impl Grown {
     pub(crate) fn append(&mut self, other: Grown, place: usize) {
         let (rest, first) = (self.nodes.len() as u32, self.order.len() as u32);
         let mut moved = other.nodes.into_iter().map(|node| Node {
-            child_base: (node.child_base + rest).wrapping_sub(1),
+            // The root is not among the others.
+            child_base: node.child_base + rest - 1,
             primitive_base: node.primitive_base + first,
             ..node
         });

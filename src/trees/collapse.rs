@@ -1,5 +1,5 @@
-//! A binary tree becomes one of eight children a node, at the least cost that its boxes allow (Ylitie, Karras & Laine 2017,
-//! section 3.2), by all cores.
+//! A binary tree becomes one of eight children a node, at the least cost that its boxes allow (Ylitie, Karras & Laine 2017), by
+//! all cores.
 //!
 //! The binary tree comes as branches, and the tree above them. They only say who computes: costs are those of the whole, and a
 //! node of the wide tree may start anywhere in a branch.
@@ -12,8 +12,8 @@ use crate::bvh::{Grown, Node};
 
 /// The most primitives of a leaf: as many as a child's `meta` can say.
 const LEAF_MOST: u32 = 3;
-/// What a ray's test of a primitive costs, where that of a node costs 1. With the paper's 0.3 leaves hold more, and rays are
-/// up to a seventh slower on a GPU.
+/// What a ray's test of a primitive costs, where that of a node costs 1. With 0.3 leaves hold more, and frames take up to a
+/// seventh longer on a GPU.
 const PRIMITIVE_COST: f32 = 1.0;
 
 /// Collapses a tree whose primitives are the numbers of branches, with these.
@@ -135,7 +135,7 @@ fn of_primitive(end: &Fork) -> Costs {
     }
 }
 
-/// The paper's equations 1 to 3.
+/// The paper's C(n, i): as a leaf, as a node, or as boxes that are shared out between the children.
 fn decide(fork: &mut Fork, left: &Costs, right: &Costs) -> Costs {
     let area = fork.half_area();
     let primitives = left.primitives + right.primitives;

@@ -32,8 +32,8 @@ pub(crate) fn build(primitives: &[Primitive]) -> Grown {
         let boxes: Vec<Aabb> = part.iter().map(of).collect();
         let tree = builder.build(&boxes, Effort::Usual);
         let roots = branches(tree, wanted);
-        let boxes = roots.iter().map(|&root| *tree.nodes[root as usize].aabb());
-        let of_branches: Vec<Aabb> = boxes.collect();
+        let of_branch = |&root: &u32| *tree.nodes[root as usize].aabb();
+        let of_branches: Vec<Aabb> = roots.iter().map(of_branch).collect();
         let number = |index: u32| part[index as usize];
         (Binary::of(tree, &roots, number), of_branches)
     };

@@ -1,4 +1,4 @@
-//! Trees over boxes that are as far from one neighbour as from another: in a row, or at one place.
+//! Binary trees, also over boxes that are as far from one neighbour as from another: in a row, or at one place.
 //!
 //! A box joins the neighbour that it would make the smallest box with, if that one would join it too (Meister & Bittner
 //! 2018). Where all neighbours are as good as one another a single pair joins in each pass over all, and a row of a million
