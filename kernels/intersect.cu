@@ -4,7 +4,6 @@
 #include "shared/lanes.cuh"
 #include "shared/light.cuh"
 
-template <bool PLACED>
 inline void intersect_lanes(const Node *nodes, const Primitive *primitives, const Instance *placed,
                             const Surroundings &surroundings, u32 count, const u32 *queue, const Ray *rays,
                             const Throughput *throughputs, Rgb *radiances, Hit *hits, u32 *instances, u8 *flags) {
@@ -34,37 +33,12 @@ inline void intersect_lanes(const Node *nodes, const Primitive *primitives, cons
     }
 }
 
-extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
-    intersect(const Node *nodes, const Primitive *primitives, const Instance *placed, Surroundings surroundings,
-              const u32 *lanes, const u32 *queue, const Ray *rays, const Throughput *throughputs, Rgb *radiances,
-              Hit *hits, u32 *instances, u8 *flags, u64 *began) {
+// On the way through two levels six blocks share a multiprocessor: faster than five, though a few bytes are spilled.
+extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, PLACED ? 6 : 0)
+    KERNEL(const Node *nodes, const Primitive *primitives, const Instance *placed, Surroundings surroundings,
+           const u32 *lanes, const u32 *queue, const Ray *rays, const Throughput *throughputs, Rgb *radiances, Hit *hits,
+           u32 *instances, u8 *flags, u64 *began) {
     stamp(began);
-    intersect_lanes<false>(nodes, primitives, placed, surroundings, *lanes, queue, rays, throughputs, radiances, hits,
-                           instances, flags);
-}
-
-// Six blocks share a multiprocessor: faster than five, though a few bytes are spilled.
-extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, 6)
-    intersect_placed(const Node *nodes, const Primitive *primitives, const Instance *placed,
-                     Surroundings surroundings, const u32 *lanes, const u32 *queue, const Ray *rays,
-                     const Throughput *throughputs, Rgb *radiances, Hit *hits, u32 *instances, u8 *flags, u64 *began) {
-    stamp(began);
-    intersect_lanes<true>(nodes, primitives, placed, surroundings, *lanes, queue, rays, throughputs, radiances, hits,
-                          instances, flags);
-}
-
-extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
-    intersect_sky(Surroundings surroundings, const Lamp *lamps, Environment environment, const EnvironmentRow *rows,
-                  const EnvironmentTexel *texels, const u32 *lanes, const u32 *queue, const u8 *flags, const Ray *rays,
-                  const Throughput *throughputs, Rgb *radiances) {
-    Lights lights = {surroundings, nullptr, nullptr, nullptr, nullptr, nullptr, lamps, environment, rows, texels};
-    u32 count = *lanes;
-    for (u32 lane = first_lane(); lane < count; lane += lane_stride()) {
-        u32 path = queue[lane];
-        if (path == NO_PATH || flags[lane] == 1) continue;
-        Ray ray = rays[path];
-        Rgb radiance = radiances[path];
-        Vec3 sky = sky_light(lights, ray.direction, ray.pdf, radiance.scattered == 1);
-        radiances[path].rgb = radiance.rgb + clamped(throughputs[path].rgb * sky, surroundings.most_indirect);
-    }
+    intersect_lanes(nodes, primitives, placed, surroundings, *lanes, queue, rays, throughputs, radiances, hits, instances,
+                    flags);
 }

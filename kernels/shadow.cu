@@ -3,10 +3,13 @@
 #include "shared/clock.cuh"
 #include "shared/lanes.cuh"
 
-template <bool PLACED>
-inline void shadow_lanes(const Node *nodes, const Primitive *primitives, const Instance *placed, f32 extent, u32 count,
-                         const u32 *queue, const u32 *instances, const u32 *light_instances,
-                         const ShadowRay *shadow_rays, Rgb *radiances) {
+// On the way through two levels six blocks share a multiprocessor: faster than five, though a few bytes are spilled.
+extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, PLACED ? 6 : 0)
+    KERNEL(const Node *nodes, const Primitive *primitives, const Instance *placed, f32 extent, const u32 *lanes,
+           const u32 *queue, const u32 *instances, const u32 *light_instances, const ShadowRay *shadow_rays,
+           Rgb *radiances, u64 *began) {
+    stamp(began);
+    u32 count = *lanes;
     for (u32 lane = first_lane_apart(count); lane < count; lane += lane_stride()) {
         ShadowRay ray = shadow_rays[lane];
         if (ray.distance == 0.0f) continue;
@@ -24,23 +27,4 @@ inline void shadow_lanes(const Node *nodes, const Primitive *primitives, const I
             radiances[path].rgb = radiances[path].rgb + light;
         }
     }
-}
-
-extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
-    shadow(const Node *nodes, const Primitive *primitives, const Instance *placed, f32 extent, const u32 *lanes,
-           const u32 *queue, const u32 *instances, const u32 *light_instances, const ShadowRay *shadow_rays,
-           Rgb *radiances, u64 *began) {
-    stamp(began);
-    shadow_lanes<false>(nodes, primitives, placed, extent, *lanes, queue, instances, light_instances, shadow_rays,
-                        radiances);
-}
-
-// Six blocks share a multiprocessor: faster than five, though a few bytes are spilled.
-extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, 6)
-    shadow_placed(const Node *nodes, const Primitive *primitives, const Instance *placed, f32 extent, const u32 *lanes,
-                  const u32 *queue, const u32 *instances, const u32 *light_instances, const ShadowRay *shadow_rays,
-                  Rgb *radiances, u64 *began) {
-    stamp(began);
-    shadow_lanes<true>(nodes, primitives, placed, extent, *lanes, queue, instances, light_instances, shadow_rays,
-                       radiances);
 }

@@ -126,11 +126,23 @@ pub(crate) fn stage<P: Params>(
     text: &'static str,
     name: &'static str,
 ) -> Source {
-    stage_for::<P>(path, text, name, material::ALL_KINDS)
+    of_kinds::<P>(path, text, name, material::ALL_KINDS)
 }
 
-/// The same, for scenes of some kinds of materials alone.
+/// The same, of which there is one kernel for each kind of scene: `name` is this one's, `kinds` are those of the materials that
+/// it knows, and whether it knows of instances and maps says `placed`.
 pub(crate) fn stage_for<P: Params>(
+    path: &'static str,
+    text: &'static str,
+    name: &'static str,
+    (kinds, placed): (u32, bool),
+) -> Source {
+    of_kinds::<P>(path, text, name, kinds)
+        .define("KERNEL", name)
+        .constant("PLACED", u32::from(placed))
+}
+
+fn of_kinds<P: Params>(
     path: &'static str,
     text: &'static str,
     name: &'static str,

@@ -10,6 +10,7 @@ mod judge;
 mod megakernel;
 mod partition;
 mod resolve;
+mod scene_kind;
 mod shade;
 mod shadow;
 mod sieve;
@@ -33,38 +34,32 @@ pub(crate) use denoise::{Earlier, Told};
 pub use gather::{gather, gather_on_cuda};
 pub(crate) use generate::first_ray;
 pub use generate::generate;
+use intersect::Intersect;
 pub use intersect::intersect;
 pub(crate) use judge::{
     Arguments as JudgeArguments, TALLIED, judge_on_cuda, source as judge_source,
 };
 pub use judge::{Verdict, judge};
-pub use megakernel::{Megakernel, SceneKind, megakernel};
+pub use megakernel::{Megakernel, megakernel};
 pub use partition::{Partitioner, partition};
 pub(crate) use resolve::{Held, develop};
 pub use resolve::{Shown, resolve};
+pub use scene_kind::SceneKind;
 pub(crate) use shade::ended_by_roulette;
 pub use shade::shade;
+use shadow::Shadow;
 pub use shadow::shadow;
 pub use sieve::{Keep, sieve};
 
-use crate::{
-    Error,
-    material::{ALL_KINDS, PLAIN_KINDS, RARE_KINDS},
-    wave::clock,
-};
+use crate::{Error, wave::clock};
 
-/// The stages' kernels on a GPU.
+/// The stages' kernels on a GPU, those that a scene needs.
 pub struct Kernels {
     generate: Kernel<generate::Arguments>,
-    intersect: Kernel<intersect::Arguments>,
-    intersect_placed: Kernel<intersect::Arguments>,
-    intersect_sky: Kernel<intersect::SkyArguments>,
-    intersect_veiled: Option<Kernel<intersect::VeiledArguments>>,
+    intersect: Intersect,
+    intersect_sky: Option<Kernel<intersect::SkyArguments>>,
     shade: Kernel<shade::Arguments>,
-    shade_placed: Kernel<shade::Arguments>,
-    shadow: Kernel<shadow::Arguments>,
-    shadow_placed: Kernel<shadow::Arguments>,
-    shadow_veiled: Option<Kernel<shadow::VeiledArguments>>,
+    shadow: Option<Shadow>,
     accumulate: Kernel<accumulate::Arguments>,
     pub(crate) clock_stamp: Kernel<clock::Arguments>,
     gather: Kernel<gather::Arguments>,
@@ -74,63 +69,47 @@ pub struct Kernels {
 
 impl Kernels {
     /// Loads them, compiled on this machine or shipped with the program.
-    ///
-    /// `kinds` are those of the scene's materials; in a `veiled` one surfaces hide only a part of what is behind them.
     pub fn new(
         compiler: &Compiler,
         context: &Arc<CudaContext>,
-        kinds: u32,
-        veiled: bool,
+        scene: SceneKind,
     ) -> Result<Kernels, Error> {
-        let (files, veiled_files) = rayon::join(
-            || {
-                let files = [
-                    generate::source(),
-                    intersect::source(),
-                    shade::source_for(kinds),
-                    shadow::source(),
-                    accumulate::source(),
-                    gather::source(),
-                    resolve::source(),
-                    clock::source(),
-                ];
-                side_by_side(compiler, context, files)
-            },
-            || {
-                let files = || [intersect::veiled_source(), shadow::veiled_source()];
-                veiled
-                    .then(|| side_by_side(compiler, context, files()))
-                    .transpose()
-            },
-        );
-        let [
-            generate,
-            intersect,
-            shade,
-            shadow,
-            accumulate,
-            gather,
-            resolve,
-            clock,
-        ] = files?;
-        let (intersect_veiled, shadow_veiled) = match veiled_files? {
-            Some([intersect, shadow]) => (
-                Some(intersect.kernel("intersect_veiled")?),
-                Some(shadow.kernel("shadow_veiled")?),
-            ),
-            None => (None, None),
-        };
+        let (
+            [
+                generate,
+                intersect,
+                shade,
+                accumulate,
+                gather,
+                resolve,
+                clock,
+            ],
+            [sky, shadow],
+        ) = side_by_side(
+            compiler,
+            context,
+            [
+                generate::source(),
+                intersect::source_for(scene),
+                shade::source_for(scene),
+                accumulate::source(),
+                gather::source(),
+                resolve::source(),
+                clock::source(),
+            ],
+            [
+                scene.far_lights.then(intersect::sky_source),
+                scene.lights.then(|| shadow::source_for(scene)),
+            ],
+        )?;
+        let sky = sky.map(|sky| sky.kernel("intersect_sky"));
+        let shadow = shadow.map(|shadow| Shadow::of(&shadow, scene));
         Ok(Kernels {
             generate: generate.kernel("generate")?,
-            intersect: intersect.kernel("intersect")?,
-            intersect_placed: intersect.kernel("intersect_placed")?,
-            intersect_sky: intersect.kernel("intersect_sky")?,
-            intersect_veiled,
-            shade: shade.kernel("shade")?,
-            shade_placed: shade.kernel("shade_placed")?,
-            shadow: shadow.kernel("shadow")?,
-            shadow_placed: shadow.kernel("shadow_placed")?,
-            shadow_veiled,
+            intersect: Intersect::of(&intersect, scene)?,
+            intersect_sky: sky.transpose()?,
+            shade: shade.kernel(shade::name_for(scene))?,
+            shadow: shadow.transpose()?,
             accumulate: accumulate.kernel("accumulate")?,
             gather: gather.kernel("gather")?,
             resolve: resolve.kernel("resolve")?,
@@ -140,32 +119,37 @@ impl Kernels {
     }
 }
 
-/// Loads files, all at once: where they have to be compiled, that takes seconds.
-fn side_by_side<const COUNT: usize>(
+/// Loads files, and those that are wanted of others, all at once: where they have to be compiled, that takes seconds.
+fn side_by_side<const COUNT: usize, const OTHERS: usize>(
     compiler: &Compiler,
     context: &Arc<CudaContext>,
     files: [Source; COUNT],
-) -> Result<[Module; COUNT], Error> {
-    let modules = files
-        .par_iter()
-        .map(|file| compiler.load(context, file))
-        .collect::<Result<Vec<_>, _>>()?;
-    Ok(modules
-        .try_into()
-        .unwrap_or_else(|_| unreachable!("a module for each file")))
+    others: [Option<Source>; OTHERS],
+) -> Result<([Module; COUNT], [Option<Module>; OTHERS]), Error> {
+    let load = |file: &Source| compiler.load(context, file);
+    let (files, others) = rayon::join(
+        || files.par_iter().map(load).collect::<Result<Vec<_>, _>>(),
+        || {
+            let load = |file: &Option<Source>| file.as_ref().map(load).transpose();
+            others.par_iter().map(load).collect::<Result<Vec<_>, _>>()
+        },
+    );
+    let one_each = "a module for each file";
+    Ok((
+        files?
+            .try_into()
+            .unwrap_or_else(|_| unreachable!("{one_each}")),
+        others?
+            .try_into()
+            .unwrap_or_else(|_| unreachable!("{one_each}")),
+    ))
 }
 
-/// All kernel files of a render: the stages', and the sieve's.
+/// All kernel files of a render: the stages', for each kind of scene, and the sieve's.
 pub fn sources() -> Vec<Source> {
     let mut sources = vec![
         generate::source(),
-        intersect::source(),
-        intersect::veiled_source(),
-        shade::source(ALL_KINDS),
-        shade::source(PLAIN_KINDS),
-        shade::source(ALL_KINDS | RARE_KINDS),
-        shadow::source(),
-        shadow::veiled_source(),
+        intersect::sky_source(),
         accumulate::source(),
         gather::source(),
         judge::source(),
@@ -173,12 +157,26 @@ pub fn sources() -> Vec<Source> {
         resolve::source(),
         denoise::source(),
         clock::source(),
-        megakernel::source(ALL_KINDS),
-        megakernel::source(PLAIN_KINDS),
-        megakernel::veiled_source(),
         partition::source(),
     ];
-    sources.extend(Select::sources::<u32, u32>(Strategy::default()));
+    let of_scenes = [
+        intersect::source_for,
+        shade::source_for,
+        shadow::source_for,
+        megakernel::source_for,
+    ];
+    for source_for in of_scenes {
+        for source in SceneKind::each().map(source_for) {
+            // Kinds of scenes share kernels.
+            let same = |other: &Source| other.kernel_names().eq(source.kernel_names());
+            if !sources.iter().any(same) {
+                sources.push(source);
+            }
+        }
+    }
+    sources.extend(Select::sources::<u32, u32>(Strategy::LookBack));
+    // With that of `atomic`, which is in the same file.
+    sources.extend(Select::sources::<u32, u32>(Strategy::Off));
     sources.extend(SummedArea::<u64>::sources());
     sources
 }

@@ -13,17 +13,14 @@ use std::{
     sync::Arc,
 };
 
-use compaction::cuda::{Archive, Compiled, Nvrtc, Source, Target, Usage};
+use compaction::cuda::{Archive, Cache, Compiled, Compiler, Nvrtc, Source, Target, Usage};
 use harness::Tests;
 use rayon::prelude::*;
-use raysieve::{
-    kernels::SHIPPED,
-    material::{ALL_KINDS, RARE_KINDS},
-    stages::sources,
-};
+use raysieve::{kernels::SHIPPED, stages::sources};
 
-/// Compute capabilities that NVRTC makes machine code for here: Turing and Hopper, the oldest and the newest that it knows.
-const CAPABILITIES: [u32; 2] = [75, 90];
+/// The compute capability that NVRTC makes machine code for here: Hopper, the newest that it knows. Older ones are assembled
+/// from what ships.
+const CAPABILITY: u32 = 90;
 /// Those that the shipped PTX becomes machine code for on a user's machine: Turing, Ampere twice, Hopper, Blackwell.
 const SHIPPED_CAPABILITIES: [u32; 5] = [75, 80, 86, 90, 120];
 /// With more, fewer than 6 blocks of 128 threads share a multiprocessor's 65,536, and traversal waits for memory often.
@@ -35,7 +32,7 @@ const MOST_REGISTERS: u32 = 128;
 /// With more, fewer than 3: the megakernel carries a whole path through traversal and shading.
 const MOST_REGISTERS_OF_PATHS: u32 = 168;
 /// With more, fewer than 3: what shades scenes where instances shine has no register to spare at 128.
-const MOST_REGISTERS_LIT: u32 = 168;
+const MOST_REGISTERS_RARE: u32 = 168;
 
 /// Capabilities that a file's PTX is assembled for here. Megakernels are for `raysieve bench` alone and take longer than all
 /// other kernels: the oldest and the newest have to do.
@@ -48,9 +45,7 @@ fn assembled_for(source: &Source) -> impl Iterator<Item = u32> {
 }
 
 fn main() {
-    let nvrtc = || Nvrtc::find().map(Arc::new);
-    let tools = nvrtc().and_then(|nvrtc| Ok((nvrtc, find_ptxas()?)));
-    let shipping = nvrtc().and_then(|nvrtc| match nvrtc.version() {
+    let shipping = Nvrtc::find().and_then(|nvrtc| match nvrtc.version() {
         (12, 2) => Ok(nvrtc),
         (major, minor) => Err(format!(
             "what ships is by NVRTC 12.2, and here is {major}.{minor}"
@@ -71,7 +66,7 @@ fn main() {
         )
         .needs(
             "no ptxas",
-            tools,
+            find_ptxas(),
             "what_ships_assembles_and_fits",
             assembles,
         )
@@ -80,14 +75,12 @@ fn main() {
 
 fn compiles(nvrtc: &Arc<Nvrtc>) {
     sources().par_iter().for_each(|source| {
-        for capability in CAPABILITIES {
-            let target = Target::Cubin(capability);
-            assert_eq!(nvrtc.target(capability), Some(target), "{nvrtc:?}");
-            let compiled = nvrtc
-                .compile(source, target)
-                .unwrap_or_else(|error| panic!("{error}"));
-            spills_little(source, &compiled.usage(), capability);
-        }
+        let target = Target::Cubin(CAPABILITY);
+        assert_eq!(nvrtc.target(CAPABILITY), Some(target), "{nvrtc:?}");
+        let compiled = nvrtc
+            .compile(source, target)
+            .unwrap_or_else(|error| panic!("{error}"));
+        spills_little(source, &compiled.usage(), CAPABILITY);
     });
 }
 
@@ -129,7 +122,7 @@ fn what_ships_is_not_stale() {
     );
 }
 
-fn what_ships_is_what_is_built(nvrtc: &Arc<Nvrtc>) {
+fn what_ships_is_what_is_built(nvrtc: &Nvrtc) {
     let built = Archive::build(&sources(), nvrtc).unwrap();
     assert!(
         Archive::open(SHIPPED).unwrap() == built,
@@ -138,14 +131,18 @@ fn what_ships_is_what_is_built(nvrtc: &Arc<Nvrtc>) {
 }
 
 /// The PTX that ships, through a newer assembler, as a user's driver does it.
-fn assembles((nvrtc, ptxas): &(Arc<Nvrtc>, PathBuf)) {
+fn assembles(ptxas: &PathBuf) {
+    let shipped = Compiler::new()
+        .shipped(SHIPPED)
+        .nvrtc(None)
+        .cache(Cache::off());
     sources().par_iter().for_each(|source| {
         let folder = tempfile::tempdir().unwrap();
         let (input, output) = (
             folder.path().join("kernel.ptx"),
             folder.path().join("kernel.cubin"),
         );
-        let image = nvrtc.compile(source, Target::Ptx(75)).unwrap().image;
+        let (image, _) = shipped.image(source, 75).unwrap();
         fs::write(&input, &image.bytes).unwrap();
         for capability in assembled_for(source) {
             let run = Command::new(ptxas)
@@ -177,7 +174,6 @@ fn spills_little(source: &Source, kernels: &[Usage], capability: u32) {
         "{}: no report for {capability}",
         source.path()
     );
-    let lit = format!("KINDS = {};", ALL_KINDS | RARE_KINDS);
     for usage in kernels {
         let case = format!("{} for {capability}: {usage:?}", source.path());
         let placed = matches!(usage.kernel.as_str(), "intersect_placed" | "shadow_placed");
@@ -188,8 +184,8 @@ fn spills_little(source: &Source, kernels: &[Usage], capability: u32) {
             "intersect" | "intersect_placed" | "shadow" | "shadow_placed" => {
                 MOST_REGISTERS_TRAVERSING
             }
-            "megakernel" | "megakernel_placed" | "megakernel_veiled" => MOST_REGISTERS_OF_PATHS,
-            "shade_placed" if source.text().unwrap().contains(&lit) => MOST_REGISTERS_LIT,
+            "shade_rare_placed" => MOST_REGISTERS_RARE,
+            kernel if kernel.starts_with("megakernel") => MOST_REGISTERS_OF_PATHS,
             _ => MOST_REGISTERS,
         };
         assert!((1..=most).contains(&usage.registers), "{case}");

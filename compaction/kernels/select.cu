@@ -4,120 +4,12 @@
 // block takes a tile and reads its flags in whole lines; the places of the survivors are gathered in shared memory in
 // order, and from there the results leave in whole lines as well.
 
-#include "extent.cuh"
-#include "tile.cuh"
-#include "value.cuh"
+#include "kept.cuh"
 
 // Few items: short tiles, for many multiprocessors, and a look far back, for all tiles start at once.
 constexpr u32 FEW_ROWS = 1, FEW_WINDOWS = 2;
 // Many items: long tiles, for fewer tickets and looks.
 constexpr u32 MANY_ROWS = 2, MANY_WINDOWS = 1;
-
-// --------------------------------------------------------------------------------------------------- what a tile gives
-
-// Writes value(0), value(1), ... to `to`, neighbours by neighbours, in vectors of 16 bytes.
-template <class Value>
-__device__ __forceinline__ void write_words(Word *to, u32 count, Value value)
-{
-    constexpr u32 WIDTH = sizeof(uint4) / sizeof(Word);
-    const u32 head = min(count, (u32)(-(u64)to / sizeof(Word) % WIDTH));
-    if (threadIdx.x < head) to[threadIdx.x] = value(threadIdx.x);
-    u32 at = head + WIDTH * threadIdx.x;
-    for (; at + WIDTH <= count; at += WIDTH * BLOCK_THREADS) {
-        if constexpr (IS_LONG)
-            *(ulonglong2 *)(to + at) = {value(at), value(at + 1)};
-        else
-            *(uint4 *)(to + at) = {value(at), value(at + 1), value(at + 2), value(at + 3)};
-    }
-    for (; at < count; at++) to[at] = value(at);
-}
-
-template <u32 ROWS, class Order>
-__device__ __forceinline__ void keep_indices(
-    const u8 *__restrict__ flags, Tile tile, Word first_index, Word *__restrict__ out, Order &order)
-{
-    __shared__ u16 kept[ROWS * TILE_ITEMS];
-    const auto found = find_survivors<ROWS>(flags, tile);
-    order.announce(found.total);
-    gather_places(found, kept);
-    const Word begin = order.begin(found.total), first = first_index + tile.first;
-    write_words(out + begin, found.total, [&](u32 rank) { return first + kept[rank]; });
-}
-
-// Copies the kept items of a tile in parts of one vector each, PARTS an item. The first batch is under way while the
-// order looks for the place.
-template <u32 PARTS, class Part, class Order>
-__device__ __forceinline__ void copy_kept(
-    const Part *__restrict__ items, const u16 *kept, u32 survivors, Part *__restrict__ out, Order &order)
-{
-    constexpr u32 BATCH = PARTS == 1 && sizeof(Part) <= 4 ? 8 : sizeof(Part) <= 8 ? 4 : 2, STEP = BATCH * BLOCK_THREADS;
-    const u32 count = survivors * PARTS;
-    Part batch[BATCH];
-    const auto load = [&](u32 first) {
-#pragma unroll
-        for (u32 each = 0; each < BATCH; each++) {
-            const u32 part = first + each * BLOCK_THREADS;
-            if (part < count) batch[each] = items[kept[part / PARTS] * PARTS + part % PARTS];
-        }
-    };
-    load(threadIdx.x);
-    out += (u64)order.begin(survivors) * PARTS;
-    for (u32 first = threadIdx.x; first < count; first += STEP) {
-        if (first != threadIdx.x) load(first);
-#pragma unroll
-        for (u32 each = 0; each < BATCH; each++) {
-            const u32 part = first + each * BLOCK_THREADS;
-            if (part < count) out[part] = batch[each];
-        }
-    }
-}
-
-// Copies the kept items of a tile by vectors of BYTES bytes if both buffers lie on them, else by narrower ones.
-template <u32 BYTES, class Order>
-__device__ __forceinline__ void copy_kept_by(
-    const u8 *__restrict__ items, const u16 *kept, u32 survivors, u8 *__restrict__ out, Order &order)
-{
-    using Wide = typename Vector<BYTES>::type;
-    constexpr u32 NARROWER = BYTES / 4 > ITEM_ALIGN ? BYTES / 4 : ITEM_ALIGN;
-    if (BYTES == ITEM_ALIGN || (is_aligned(items, BYTES) && is_aligned(out, BYTES)))
-        copy_kept<ITEM_BYTES / BYTES>((const Wide *)items, kept, survivors, (Wide *)out, order);
-    else if constexpr (BYTES != ITEM_ALIGN)
-        copy_kept_by<NARROWER>(items, kept, survivors, out, order);
-}
-
-// The widest vectors that items are made of.
-constexpr u32 ITEM_VECTOR = (ITEM_BYTES & -ITEM_BYTES) < WIDEST_VECTOR ? ITEM_BYTES & -ITEM_BYTES : WIDEST_VECTOR;
-
-// Items are read once it is known which are kept: whole sectors of dropped ones are never loaded.
-template <u32 ROWS, class Order>
-__device__ __forceinline__ void keep_items(
-    const u8 *__restrict__ items, const u8 *__restrict__ flags, Tile tile, u8 *__restrict__ out, Order &order)
-{
-    __shared__ u16 kept[ROWS * TILE_ITEMS];
-    const auto found = find_survivors<ROWS>(flags, tile);
-    order.announce(found.total);
-    gather_places(found, kept);
-    __syncthreads();
-    copy_kept_by<ITEM_VECTOR>(items + (u64)tile.first * ITEM_BYTES, kept, found.total, out, order);
-}
-
-// Writes every part of the tile's items, PARTS an item, those of dropped items as `blank`, and counts the kept items.
-template <u32 PARTS, class Value, class ValueAt>
-__device__ __forceinline__ void blank_dropped(
-    const u8 *__restrict__ flags, u64 begin, Tile tile, Value *__restrict__ out, AppendSoFar &order, Value blank,
-    ValueAt value)
-{
-    const u64 first = begin + tile.first;
-    u32 kept = 0;
-    for (u32 place = threadIdx.x; place < tile.items * PARTS; place += BLOCK_THREADS) {
-        const bool keep = flags[first + place / PARTS] != 0;
-        kept += keep && place % PARTS == 0;
-        out[first * PARTS + place] = keep ? value(first * PARTS + place) : blank;
-    }
-    order.announce(block_sum_of_warps(warp_sum(kept)).total);
-}
-
-// ------------------------------------------------------------------------------------------------------------- kernels
 
 template <u32 ROWS, u32 WINDOWS, class Keep>
 __device__ __forceinline__ void look_back(
@@ -134,21 +26,6 @@ __device__ __forceinline__ void look_back(
         keep(tile_at(index, items, ITEMS), order);
     });
 }
-
-// For indices there are no items to read.
-#define SELECT_PARAMS                                                                                             \
-    const u8 *items, const u8 *flags, const Word *count, Extent extent, u8 *out, Word *selected, u64 *workspace
-
-// How many blocks a multiprocessor holds. Left to itself, ptxas squeezes some kernels so that they spill.
-#if __CUDA_ARCH__ < 900
-constexpr u32 LEAST_BLOCKS = 2, LEAST_WIDE_BLOCKS = 2;
-#elif __CUDA_ARCH__ < 1200
-constexpr u32 LEAST_BLOCKS = IS_LONG ? 3 : 4, LEAST_WIDE_BLOCKS = ITEM_VECTOR > 8 ? 3 : LEAST_BLOCKS;
-#else
-constexpr u32 LEAST_BLOCKS = 3, LEAST_WIDE_BLOCKS = 3;
-#endif
-#define SELECT(name) extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, LEAST_BLOCKS) name
-#define SELECT_WIDE(name) extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, LEAST_WIDE_BLOCKS) name
 
 SELECT(select_indices_look_back)(SELECT_PARAMS)
 {
@@ -182,42 +59,4 @@ SELECT(select_many_items_look_back)(SELECT_PARAMS)
         flags + first, count, extent, selected, workspace, [&](Tile tile, auto &order) {
             keep_items<MANY_ROWS>(items + first * ITEM_BYTES, flags + first, tile, out, order);
         });
-}
-
-// A tile by the number of its block.
-__device__ __forceinline__ Tile own_tile(const Word *count, const Extent &extent, u64 *workspace)
-{
-    return tile_at(blockIdx.x, extent.item_count(count, (Control *)workspace), TILE_ITEMS);
-}
-
-SELECT(select_indices_atomic)(SELECT_PARAMS)
-{
-    const Tile tile = own_tile(count, extent, workspace);
-    AppendSoFar order = appending(extent, selected, workspace);
-    const Word first = extent.begin();
-    keep_indices<1>(flags + first, tile, first, (Word *)out, order);
-}
-
-SELECT_WIDE(select_items_atomic)(SELECT_PARAMS)
-{
-    const Tile tile = own_tile(count, extent, workspace);
-    AppendSoFar order = appending(extent, selected, workspace);
-    const u64 first = extent.begin();
-    keep_items<1>(items + first * ITEM_BYTES, flags + first, tile, out, order);
-}
-
-SELECT(select_indices_off)(SELECT_PARAMS)
-{
-    const Tile tile = own_tile(count, extent, workspace);
-    AppendSoFar order = appending(extent, selected, workspace);
-    blank_dropped<1>(flags, extent.begin(), tile, (Word *)out, order, ~(Word)0, [](u64 index) { return (Word)index; });
-}
-
-SELECT(select_items_off)(SELECT_PARAMS)
-{
-    const Tile tile = own_tile(count, extent, workspace);
-    AppendSoFar order = appending(extent, selected, workspace);
-    blank_dropped<ITEM_PARTS>(
-        flags, extent.begin(), tile, (Part *)out, order, all_ones(),
-        [&](u64 part) { return ((const Part *)items)[part]; });
 }

@@ -72,7 +72,6 @@ inline Vec3 sent(const World &world, Vec3 origin, const LightSample &sample, u32
     return emission_at(world.imagery, material, surface);
 }
 
-template <bool PLACED>
 inline void connect_light(const World &world, const Bsdf &bsdf, u32 primitive_left, const Surface &surface,
                           Vertex &vertex) {
     u32 choice = pair_bits(vertex.numbers, vertex.bounce, PAIR_CHOICE).x;
@@ -105,7 +104,6 @@ inline void connect_light(const World &world, const Bsdf &bsdf, u32 primitive_le
     vertex.shadow_ray.light = light_here;
 }
 
-template <bool PLACED>
 inline void scatter(const World &world, f32 choice, const Bsdf &bsdf, u32 primitive, const Surface &surface,
                     Vertex &vertex) {
     Vec3 to_eye = -vertex.ray.direction;
@@ -114,7 +112,7 @@ inline void scatter(const World &world, f32 choice, const Bsdf &bsdf, u32 primit
         next = sample_specular(bsdf, surface.shading, to_eye, choice);
     } else {
         bool lit = world.lights.surroundings.light_count > 0;
-        if (lit) connect_light<PLACED>(world, bsdf, primitive, surface, vertex);
+        if (lit) connect_light(world, bsdf, primitive, surface, vertex);
         Pair numbers = pair(vertex.numbers, vertex.bounce, PAIR_BSDF);
         next = bsdf_sample(world.energy, bsdf, surface.shading, to_eye, choice, numbers.x, numbers.y);
     }
@@ -136,7 +134,6 @@ inline bool survives_roulette(u32 bounce, f32 choice, Throughput &throughput) {
     return choice < chance;
 }
 
-template <bool PLACED>
 inline bool shade_path(const World &world, bool scatters, const Hit &hit, Vertex &vertex) {
     Primitive primitive = world.primitives[hit.primitive];
     Surface surface;
@@ -175,7 +172,7 @@ inline bool shade_path(const World &world, bool scatters, const Hit &hit, Vertex
     Pair choice = pair(vertex.numbers, vertex.bounce, PAIR_CHOICE);
     Bsdf bsdf = bsdf_of(world.energy, material, cos_eye, cos_coat, front);
     bsdf.coat_normal = surface.coat;
-    scatter<PLACED>(world, choice.x, bsdf, hit.primitive, surface, vertex);
+    scatter(world, choice.x, bsdf, hit.primitive, surface, vertex);
     return max_component(vertex.throughput.rgb) > 0.0f &&
            survives_roulette(vertex.bounce, choice.y, vertex.throughput);
 }

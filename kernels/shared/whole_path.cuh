@@ -1,5 +1,4 @@
-// Whole paths, from the camera to the film: of megakernel, in scenes of every kind. Their CPU twin is in
-// src/stages/megakernel.rs.
+// Whole paths, from the camera to the film. Their CPU twin is in src/stages/megakernel.rs.
 #include "bvh.cuh"
 #include "clock.cuh"
 #include "film.cuh"
@@ -16,7 +15,6 @@ inline void count(const Tally &tally, u32 place) {
     atomicAdd(place < TALLY ? tally.block + place : tally.all + place, 1u);
 }
 
-template <bool PLACED, bool VEILED>
 inline Vec3 trace_path(const World &world, const Node *nodes, const Camera &camera, const Span &span, const u32 *list,
                        u32 max_bounces, u32 path, const Tally &tally) {
     const Surroundings &surroundings = world.lights.surroundings;
@@ -48,7 +46,7 @@ inline Vec3 trace_path(const World &world, const Node *nodes, const Camera &came
         }
         count(tally, place + HITS);
         Vertex vertex = {numbers, bounce, instance, ray, throughput, {0.0f, 0.0f, 0.0f}, {}, NO_INSTANCE};
-        bool goes_on = shade_path<PLACED>(world, bounce < max_bounces, hit, vertex);
+        bool goes_on = shade_path(world, bounce < max_bounces, hit, vertex);
         radiance = radiance + (bounce >= 2 ? clamped(vertex.emitted, most) : vertex.emitted);
         if (vertex.shadow_ray.distance > 0.0f) {
             count(tally, place + SHADOW_RAYS);
@@ -72,7 +70,6 @@ inline Vec3 trace_path(const World &world, const Node *nodes, const Camera &came
     }
 }
 
-template <bool PLACED, bool VEILED>
 inline void trace_paths(const World &world, const Node *nodes, const Camera &camera, const Span &span, const u32 *list,
                         u32 max_bounces, u64 *sums, u64 *rejected, u32 *taken, u32 *counts, u32 count_slots) {
     __shared__ u32 block_counts[TALLY];
@@ -80,7 +77,7 @@ inline void trace_paths(const World &world, const Node *nodes, const Camera &cam
     __syncthreads();
     u32 path = blockIdx.x * blockDim.x + threadIdx.x;
     if (path < span.path_count) {
-        Vec3 sample = trace_path<PLACED, VEILED>(world, nodes, camera, span, list, max_bounces, path, {block_counts, counts});
+        Vec3 sample = trace_path(world, nodes, camera, span, list, max_bounces, path, {block_counts, counts});
         u32 number = pixel_and_sample(span, list, path).pixel;
         if (span.listed != 0) atomicAdd(taken + number, 1u);
         if (is_exposable(sample)) {

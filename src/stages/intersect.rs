@@ -6,17 +6,18 @@
 //! part of what is behind them has another, which looks up their textures; a sky that is not even is added by one more,
 //! which takes registers that traversal needs.
 
-use compaction::cuda::{In, InOut, Source};
+use compaction::cuda::{In, InOut, Kernel, Module, Source};
 
+use super::SceneKind;
 use crate::{
     Error,
     bvh::{self, Node},
     environment::{Environment, EnvironmentRow, EnvironmentTexel},
     instance::{Corners, Instance, MeshVertex},
-    kernels::stage,
+    kernels::{stage, stage_for},
     light::{Lamp, Surroundings, sky_light},
     maps::Maps,
-    material::Material,
+    material::{ALL_KINDS, Material},
     math::clamped,
     opacity::{PATH_RAY, nearest_veiled, veil_key},
     path::{Hit, NO_PATH, NO_PRIMITIVE, Ray, Rgb, Span, Throughput},
@@ -152,31 +153,64 @@ pub(super) type SkyArguments = (
     InOut<Rgb>,
 );
 
-/// The kernels' file.
-pub(super) fn source() -> Source {
-    stage::<Arguments>(
-        "kernels/intersect.cu",
-        include_str!("../../kernels/intersect.cu"),
-        "intersect",
-    )
-    .kernel::<Arguments>("intersect_placed")
-    .kernel::<SkyArguments>("intersect_sky")
+/// The kernel that is made for a kind of scene.
+pub(super) enum Intersect {
+    Opaque(Kernel<Arguments>),
+    Veiled(Kernel<VeiledArguments>),
 }
 
-/// The file of the kernel of such scenes, which others do not load.
-pub(super) fn veiled_source() -> Source {
-    stage::<VeiledArguments>(
-        "kernels/intersect_veiled.cu",
-        include_str!("../../kernels/intersect_veiled.cu"),
-        "intersect_veiled",
+impl Intersect {
+    /// Out of the file that is loaded for such scenes.
+    pub(super) fn of(file: &Module, scene: SceneKind) -> Result<Intersect, Error> {
+        let name = name_for(scene);
+        Ok(if scene.veiled {
+            Intersect::Veiled(file.kernel(name)?)
+        } else {
+            Intersect::Opaque(file.kernel(name)?)
+        })
+    }
+}
+
+fn name_for(scene: SceneKind) -> &'static str {
+    match (scene.veiled, scene.placed) {
+        (true, _) => "intersect_veiled",
+        (_, true) => "intersect_placed",
+        _ => "intersect",
+    }
+}
+
+/// The file of the kernel that is made for such scenes.
+pub(super) fn source_for(scene: SceneKind) -> Source {
+    let name = name_for(scene);
+    if scene.veiled {
+        return stage::<VeiledArguments>(
+            "kernels/intersect_veiled.cu",
+            include_str!("../../kernels/intersect_veiled.cu"),
+            name,
+        );
+    }
+    stage_for::<Arguments>(
+        "kernels/intersect.cu",
+        include_str!("../../kernels/intersect.cu"),
+        name,
+        (ALL_KINDS, scene.placed),
+    )
+}
+
+/// The file of the kernel that adds the sky, where it is not even.
+pub(super) fn sky_source() -> Source {
+    stage::<SkyArguments>(
+        "kernels/intersect_sky.cu",
+        include_str!("../../kernels/intersect_sky.cu"),
+        "intersect_sky",
     )
 }
 
 fn on_cuda(wave: &mut CudaWave, bounce: u32) -> Result<(), Error> {
     let lanes = wave.lanes(counts::rays(bounce));
     let began = clock::intersect(bounce);
-    if let Some(kernel) = &wave.kernels.intersect_veiled {
-        kernel.launch(
+    match &wave.kernels.intersect {
+        Intersect::Veiled(kernel) => kernel.launch(
             &wave.stream,
             wave.over_lanes(bounce),
             (
@@ -201,16 +235,10 @@ fn on_cuda(wave: &mut CudaWave, bounce: u32) -> Result<(), Error> {
                 wave.hits.as_view_mut(),
                 wave.instances.as_view_mut(),
                 wave.flags.as_view_mut(),
-                wave.stamps.slice_mut(began.clone()),
+                wave.stamps.slice_mut(began),
             ),
-        )?;
-    } else {
-        let kernel = if wave.is_plain {
-            &wave.kernels.intersect
-        } else {
-            &wave.kernels.intersect_placed
-        };
-        kernel.launch(
+        )?,
+        Intersect::Opaque(kernel) => kernel.launch(
             &wave.stream,
             wave.over_lanes(bounce),
             (
@@ -226,12 +254,12 @@ fn on_cuda(wave: &mut CudaWave, bounce: u32) -> Result<(), Error> {
                 wave.hits.as_view_mut(),
                 wave.instances.as_view_mut(),
                 wave.flags.as_view_mut(),
-                wave.stamps.slice_mut(began.clone()),
+                wave.stamps.slice_mut(began),
             ),
-        )?;
+        )?,
     }
-    if wave.surroundings.far_lights > 0 {
-        wave.kernels.intersect_sky.launch(
+    if let Some(kernel) = &wave.kernels.intersect_sky {
+        kernel.launch(
             &wave.stream,
             wave.over_lanes(bounce),
             (

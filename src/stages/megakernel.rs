@@ -15,6 +15,7 @@ use compaction::{
 };
 
 use super::{
+    SceneKind,
     generate::first_ray,
     shade::{Vertex, shade_path},
 };
@@ -196,35 +197,41 @@ type Arguments = (
     InOut<u64>,
 );
 
-/// The kernels' file, for scenes of these kinds of materials.
-pub(super) fn source(kinds: u32) -> Source {
-    counting(stage_for::<Arguments>(
+/// Whether a scene gets the kernel of those with surfaces that hide only a part of what is behind them: with what is rare it
+/// does, too.
+fn is_veiled(scene: SceneKind) -> bool {
+    scene.veiled || scene.materials & RARE_KINDS != 0
+}
+
+fn name_for(scene: SceneKind) -> &'static str {
+    match (scene.known_materials(), scene.placed) {
+        _ if is_veiled(scene) => "megakernel_veiled",
+        (PLAIN_KINDS, false) => "megakernel_plain",
+        (PLAIN_KINDS, true) => "megakernel_plain_placed",
+        (_, false) => "megakernel",
+        (_, true) => "megakernel_placed",
+    }
+}
+
+/// The file of the kernel that is made for such scenes.
+pub(super) fn source_for(scene: SceneKind) -> Source {
+    let veiled = is_veiled(scene);
+    let made_for = if veiled {
+        (ALL_KINDS | RARE_KINDS, true)
+    } else {
+        (scene.known_materials(), scene.placed)
+    };
+    stage_for::<Arguments>(
         "kernels/megakernel.cu",
         include_str!("../../kernels/megakernel.cu"),
-        "megakernel",
-        kinds,
-    ))
-    .kernel::<Arguments>("megakernel_placed")
-}
-
-/// The file of the kernel of scenes with surfaces that hide only a part of what is behind them, or with instances that
-/// shine.
-pub(super) fn veiled_source() -> Source {
-    counting(stage_for::<Arguments>(
-        "kernels/megakernel_veiled.cu",
-        include_str!("../../kernels/megakernel_veiled.cu"),
-        "megakernel_veiled",
-        ALL_KINDS | RARE_KINDS,
-    ))
-}
-
-/// Tells where the counts stand.
-fn counting(source: Source) -> Source {
-    source
-        .constant("TALLY", TALLY)
-        .constant("COUNTS_PER_BOUNCE", counts::rays(1) as u32)
-        .constant("HITS", counts::hits(0) as u32)
-        .constant("SHADOW_RAYS", counts::shadow_rays(0) as u32)
+        name_for(scene),
+        made_for,
+    )
+    .constant("VEILED", u32::from(veiled))
+    .constant("TALLY", TALLY)
+    .constant("COUNTS_PER_BOUNCE", counts::rays(1) as u32)
+    .constant("HITS", counts::hits(0) as u32)
+    .constant("SHADOW_RAYS", counts::shadow_rays(0) as u32)
 }
 
 /// The kernel on a GPU, for scenes of one kind.
@@ -237,35 +244,9 @@ impl Megakernel {
         context: &Arc<CudaContext>,
         scene: SceneKind,
     ) -> Result<Megakernel, Error> {
-        let (source, name) = if scene.veiled || scene.materials & RARE_KINDS != 0 {
-            (veiled_source(), "megakernel_veiled")
-        } else if scene.plain {
-            (source_for(scene.materials), "megakernel")
-        } else {
-            (source_for(scene.materials), "megakernel_placed")
-        };
-        Ok(Megakernel(compiler.load(context, &source)?.kernel(name)?))
+        let file = compiler.load(context, &source_for(scene))?;
+        Ok(Megakernel(file.kernel(name_for(scene))?))
     }
-}
-
-/// What says which kernel a scene needs.
-#[derive(Clone, Copy, Debug)]
-pub struct SceneKind {
-    /// Kinds of its materials.
-    pub materials: u32,
-    /// See [`World::is_plain`].
-    pub plain: bool,
-    /// See [`World::veils`].
-    pub veiled: bool,
-}
-
-/// The smallest of those that ship that knows these kinds.
-fn source_for(kinds: u32) -> Source {
-    source(if kinds & !PLAIN_KINDS == 0 {
-        PLAIN_KINDS
-    } else {
-        ALL_KINDS
-    })
 }
 
 fn on_cuda(wave: &mut CudaWave, span: Span) -> Result<(), Error> {

@@ -129,7 +129,7 @@ fn on_cuda(wave: &mut CudaWave, bounce: u32) -> Result<(), Error> {
             wave.primitives.as_view(),
             wave.placed.as_view(),
             wave.materials.as_view(),
-            u32::from(!wave.is_plain),
+            u32::from(wave.scene.placed),
             wave.counts.slice(lanes.clone()),
             wave.queue.as_view(),
             wave.hits.as_view(),

@@ -13,6 +13,7 @@ use glam::Vec3;
 
 use compaction::cuda::{In, InOut, Source};
 
+use super::SceneKind;
 use crate::{
     Error,
     bsdf::{Bsdf, bsdf_of, bsdf_sample, bsdf_value, is_specular, sample_specular},
@@ -27,7 +28,7 @@ use crate::{
     },
     light_tree::{LightNode, NO_LIGHT},
     maps::{Maps, emission_at, material_at},
-    material::{ALL_KINDS, Material, PLAIN_KINDS, RARE_KINDS, SHINES_BEHIND, transmitted},
+    material::{ALL_KINDS, Material, PLAIN_KINDS, SHINES_BEHIND, transmitted},
     math::{clamped, dot, lesser, max_component},
     path::{
         Hit, MOST_LIKELY, NO_PATH, NO_PRIMITIVE, ROULETTE_AFTER, Ray, Rgb, ShadowRay, Span,
@@ -462,38 +463,32 @@ pub(super) type Arguments = (
     InOut<u64>,
 );
 
-/// The kernel's file, for scenes of these kinds of materials.
-pub(super) fn source(kinds: u32) -> Source {
+/// The kernel that is made for such scenes.
+pub(super) fn name_for(scene: SceneKind) -> &'static str {
+    match (scene.known_materials(), scene.placed) {
+        (PLAIN_KINDS, false) => "shade_plain",
+        (PLAIN_KINDS, true) => "shade_plain_placed",
+        (_, false) => "shade",
+        (ALL_KINDS, true) => "shade_placed",
+        _ => "shade_rare_placed",
+    }
+}
+
+/// Its file.
+pub(super) fn source_for(scene: SceneKind) -> Source {
     stage_for::<Arguments>(
         "kernels/shade.cu",
         include_str!("../../kernels/shade.cu"),
-        "shade",
-        kinds,
+        name_for(scene),
+        (scene.known_materials(), scene.placed),
     )
-    .kernel::<Arguments>("shade_placed")
-}
-
-/// The smallest of those that ship that knows these kinds.
-pub(super) fn source_for(kinds: u32) -> Source {
-    source(if kinds & !PLAIN_KINDS == 0 {
-        PLAIN_KINDS
-    } else if kinds & RARE_KINDS != 0 {
-        ALL_KINDS | RARE_KINDS
-    } else {
-        ALL_KINDS
-    })
 }
 
 fn on_cuda(wave: &mut CudaWave, bounce: u32) -> Result<(), Error> {
     let lanes = wave.lanes(counts::hits(bounce));
     let grid = wave.over_lanes(bounce);
     let (counted, mut uncounted) = wave.counts.split_at_mut(counts::shadow_rays(bounce));
-    let kernel = if wave.is_plain {
-        &wave.kernels.shade
-    } else {
-        &wave.kernels.shade_placed
-    };
-    kernel.launch(
+    wave.kernels.shade.launch(
         &wave.stream,
         grid,
         (

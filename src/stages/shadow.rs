@@ -4,16 +4,17 @@
 //! Without a light there are no shadow rays, and nothing is done. Scenes with instances, and with surfaces that hide only a
 //! part of what is behind them, have kernels of their own.
 
-use compaction::cuda::{In, InOut, Source};
+use compaction::cuda::{In, InOut, Kernel, Module, Source};
 use glam::Vec3;
 
+use super::SceneKind;
 use crate::{
     Error,
     bvh::{self, Node},
     instance::{Corners, Instance, MeshVertex},
-    kernels::stage,
+    kernels::{stage, stage_for},
     maps::Maps,
-    material::Material,
+    material::{ALL_KINDS, Material},
     opacity::{LIGHT_RAY, occluded_veiled, veil_key},
     path::{Rgb, ShadowRay, Span},
     primitive::Primitive,
@@ -115,33 +116,58 @@ pub(super) type VeiledArguments = (
     InOut<u64>,
 );
 
-/// The kernels' file.
-pub(super) fn source() -> Source {
-    stage::<Arguments>(
-        "kernels/shadow.cu",
-        include_str!("../../kernels/shadow.cu"),
-        "shadow",
-    )
-    .kernel::<Arguments>("shadow_placed")
+/// The kernel that is made for a kind of scene.
+pub(super) enum Shadow {
+    Opaque(Kernel<Arguments>),
+    Veiled(Kernel<VeiledArguments>),
 }
 
-/// The file of the kernel of such scenes, which others do not load.
-pub(super) fn veiled_source() -> Source {
-    stage::<VeiledArguments>(
-        "kernels/shadow_veiled.cu",
-        include_str!("../../kernels/shadow_veiled.cu"),
-        "shadow_veiled",
+impl Shadow {
+    /// Out of the file that is loaded for such scenes.
+    pub(super) fn of(file: &Module, scene: SceneKind) -> Result<Shadow, Error> {
+        let name = name_for(scene);
+        Ok(if scene.veiled {
+            Shadow::Veiled(file.kernel(name)?)
+        } else {
+            Shadow::Opaque(file.kernel(name)?)
+        })
+    }
+}
+
+fn name_for(scene: SceneKind) -> &'static str {
+    match (scene.veiled, scene.placed) {
+        (true, _) => "shadow_veiled",
+        (_, true) => "shadow_placed",
+        _ => "shadow",
+    }
+}
+
+/// The file of the kernel that is made for such scenes.
+pub(super) fn source_for(scene: SceneKind) -> Source {
+    let name = name_for(scene);
+    if scene.veiled {
+        return stage::<VeiledArguments>(
+            "kernels/shadow_veiled.cu",
+            include_str!("../../kernels/shadow_veiled.cu"),
+            name,
+        );
+    }
+    stage_for::<Arguments>(
+        "kernels/shadow.cu",
+        include_str!("../../kernels/shadow.cu"),
+        name,
+        (ALL_KINDS, scene.placed),
     )
 }
 
 fn on_cuda(wave: &mut CudaWave, bounce: u32) -> Result<(), Error> {
-    if wave.surroundings.light_count == 0 {
+    let Some(kernel) = &wave.kernels.shadow else {
         return Ok(());
-    }
+    };
     let lanes = wave.lanes(counts::hits(bounce));
     let began = clock::shadow(bounce);
-    if let Some(kernel) = &wave.kernels.shadow_veiled {
-        kernel.launch(
+    match kernel {
+        Shadow::Veiled(kernel) => kernel.launch(
             &wave.stream,
             wave.over_lanes(bounce),
             (
@@ -164,32 +190,26 @@ fn on_cuda(wave: &mut CudaWave, bounce: u32) -> Result<(), Error> {
                 wave.light_instances.as_view(),
                 wave.shadow_rays.as_view(),
                 wave.radiances.as_view_mut(),
-                wave.stamps.slice_mut(began.clone()),
+                wave.stamps.slice_mut(began),
             ),
-        )?;
-        return Ok(());
+        )?,
+        Shadow::Opaque(kernel) => kernel.launch(
+            &wave.stream,
+            wave.over_lanes(bounce),
+            (
+                wave.nodes.as_view(),
+                wave.primitives.as_view(),
+                wave.placed.as_view(),
+                wave.surroundings.extent,
+                wave.counts.slice(lanes),
+                wave.queue.as_view(),
+                wave.instances.as_view(),
+                wave.light_instances.as_view(),
+                wave.shadow_rays.as_view(),
+                wave.radiances.as_view_mut(),
+                wave.stamps.slice_mut(began),
+            ),
+        )?,
     }
-    let kernel = if wave.is_plain {
-        &wave.kernels.shadow
-    } else {
-        &wave.kernels.shadow_placed
-    };
-    kernel.launch(
-        &wave.stream,
-        wave.over_lanes(bounce),
-        (
-            wave.nodes.as_view(),
-            wave.primitives.as_view(),
-            wave.placed.as_view(),
-            wave.surroundings.extent,
-            wave.counts.slice(lanes),
-            wave.queue.as_view(),
-            wave.instances.as_view(),
-            wave.light_instances.as_view(),
-            wave.shadow_rays.as_view(),
-            wave.radiances.as_view_mut(),
-            wave.stamps.slice_mut(began.clone()),
-        ),
-    )?;
     Ok(())
 }

@@ -57,8 +57,6 @@ pub struct CudaWave {
     pub primitives: CudaSlice<Primitive>,
     /// Where meshes stand, by number.
     pub placed: CudaSlice<Instance>,
-    /// See [`World::is_plain`].
-    pub is_plain: bool,
     /// Of the meshes' triangles, where a mesh has more than positions.
     pub corners: CudaSlice<Corners>,
     /// What the meshes have at their vertices besides positions.
@@ -147,7 +145,8 @@ pub struct CudaWave {
     pub shown: Option<Shown>,
     /// Once previews were asked for.
     pub denoiser: Option<Denoiser>,
-    scene: SceneKind,
+    /// What its kernels are made for.
+    pub scene: SceneKind,
     multiprocessors: u32,
     trial: Trial,
     reach: Reach,
@@ -209,19 +208,19 @@ impl CudaWave {
             .new_stream()
             .map_err(compaction::Error::driver("create a stream"))?;
         let compiler = Compiler::new().shipped(SHIPPED).watched(watch);
+        let scene = SceneKind::of(world);
         let (kernels, select) = rayon::join(
-            || Kernels::new(&compiler, &context, world.kinds, world.veils().is_some()),
+            || Kernels::new(&compiler, &context, scene),
             || Select::new(&compiler, &context, strategy),
         );
         let (kernels, select) = (kernels?, select?);
         let paths = capacity as usize;
-        let placed_paths = if world.is_plain() { 1 } else { paths };
+        let placed_paths = if scene.placed { paths } else { 1 };
         let put = || {
             Ok(CudaWave {
                 nodes: upload(&stream, &world.nodes)?,
                 primitives: upload(&stream, &world.primitives)?,
                 placed: upload(&stream, &world.instances)?,
-                is_plain: world.is_plain(),
                 corners: upload(&stream, &world.corners)?,
                 vertices: upload(&stream, &world.vertices)?,
                 materials: upload(&stream, &world.materials)?,
@@ -267,11 +266,7 @@ impl CudaWave {
                 stream,
                 kernels,
                 megakernel: None,
-                scene: SceneKind {
-                    materials: world.kinds,
-                    plain: world.is_plain(),
-                    veiled: world.veils().is_some(),
-                },
+                scene,
                 select,
                 strategy,
                 partitioner: None,
@@ -372,7 +367,7 @@ impl CudaWave {
         self.throughputs = uninitialised(stream, paths)?;
         self.radiances = uninitialised(stream, paths)?;
         self.hits = uninitialised(stream, paths)?;
-        if !self.is_plain {
+        if self.scene.placed {
             self.instances = uninitialised(stream, paths)?;
             self.light_instances = uninitialised(stream, paths)?;
         }

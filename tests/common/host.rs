@@ -1,12 +1,12 @@
 //! Kernel files through a host's C++ compiler: the device's functions without a device.
 
 use std::{
-    collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
     process::Command,
 };
 
+use compaction::cuda::Source;
 use raysieve::stages::sources;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -15,6 +15,12 @@ const CUDA_WORDS: &str = include_str!("cuda_words.hpp");
 
 /// No product and sum becomes one operation, as in Rust and as by `--fmad=false`.
 const OPTIONS: &[&str] = &["-std=c++17", "-O2", "-ffp-contract=off", "-w"];
+
+/// All kernel files but those that are made of blocks and warps: the twins of those are specifications in `compaction`.
+pub(crate) fn stage_sources() -> impl Iterator<Item = Source> {
+    let of_stages = |source: &Source| source.path().starts_with("kernels/");
+    sources().into_iter().filter(of_stages)
+}
 
 /// A C++ compiler of this machine.
 #[derive(Clone, Debug)]
@@ -35,23 +41,14 @@ impl HostCompiler {
     }
 
     /// Builds a program, unless it is there already: `before`, each stage's file with its headers and its checks in a
-    /// namespace of its name, `after`.
+    /// namespace of its first kernel's name, `after`.
     pub(crate) fn build(&self, before: &str, after: &str) -> PathBuf {
         let mut text = format!("{CUDA_WORDS}{before}");
-        let mut built = BTreeMap::new();
-        for source in sources() {
-            let stem = Path::new(source.path()).file_stem().unwrap();
-            let stem = stem.to_str().unwrap();
-            // These are made of blocks and warps: their twins are the specifications in `compaction`.
-            if !["select", "summed_area"].contains(&stem) {
-                // The second of a stage's is for plain scenes, the third for those where instances shine.
-                let of_stem: &mut usize = built.entry(stem.to_owned()).or_default();
-                let plain = ["", "_plain", "_lit"][*of_stem];
-                *of_stem += 1;
-                // A C function has one name in all namespaces.
-                let body = source.text().unwrap().replace("extern \"C\" ", "");
-                text += &format!("namespace {stem}{plain} {{\n{body}}}\n");
-            }
+        for source in stage_sources() {
+            let name = source.kernel_names().next().unwrap();
+            // A C function has one name in all namespaces, and so has a macro.
+            let body = source.text().unwrap().replace("extern \"C\" ", "");
+            text += &format!("namespace {name} {{\n{body}}}\n#undef KERNEL\n");
         }
         text += &format!("#line 1 \"the program\"\n{after}");
         let made_of = [&self.version, text.as_bytes(), OPTIONS.concat().as_bytes()].concat();

@@ -29,7 +29,7 @@ use raysieve::{
 
 use crate::{
     buffers::{Buffers, Turn, sieved_counts},
-    host::HostCompiler,
+    host::{HostCompiler, stage_sources},
 };
 
 /// A scene, a camera and a way to sieve, and what they are to be traced with.
@@ -296,34 +296,6 @@ pub(crate) struct Host {
     child: Child,
 }
 
-/// The kernels, by their numbers in that program.
-const KERNELS: [&str; 25] = [
-    "generate",
-    "intersect",
-    "intersect_placed",
-    "intersect_sky",
-    "intersect_veiled",
-    "shade",
-    "shade_placed",
-    "shade_plain",
-    "shade_plain_placed",
-    "shade_lit_placed",
-    "shadow",
-    "shadow_placed",
-    "shadow_veiled",
-    "accumulate",
-    "gather",
-    "resolve",
-    "denoise",
-    "denoise_items",
-    "denoise_judged_items",
-    "judge",
-    "megakernel",
-    "megakernel_placed",
-    "megakernel_plain",
-    "megakernel_plain_placed",
-    "megakernel_veiled",
-];
 /// What stands where pixels are not listed.
 const NO_LIST: [u32; 1] = [0];
 /// Blocks of a grid over a queue: some that divide nothing.
@@ -347,18 +319,21 @@ pub(crate) fn list_mut<T: Pod>(of: &mut [T]) -> Argument<'_> {
     Argument::InOut(cast_slice_mut(of))
 }
 
+/// The kernels, by their numbers in that program; and the first one's name of each one's file.
+fn kernels() -> impl Iterator<Item = (&'static str, &'static str)> {
+    stage_sources().flat_map(|source| {
+        let first = source.kernel_names().next().unwrap();
+        let of_file: Vec<_> = source.kernel_names().map(|name| (first, name)).collect();
+        of_file
+    })
+}
+
 impl Host {
     pub(crate) fn new(compiler: &HostCompiler, setting: &Setting) -> Host {
-        let cases = KERNELS.iter().enumerate();
-        let cases: String = cases
-            .map(|(number, kernel)| {
-                // Those have files of their own.
-                let veiled = kernel.ends_with("_veiled");
-                let stage = if veiled { kernel } else { kernel.split('_').next().unwrap() };
-                let made_for = ["_plain", "_lit"];
-                let plain = made_for.into_iter().find(|with| kernel.contains(with)).unwrap_or("");
-                let name = kernel.replace(plain, "");
-                format!("            case {number}: stages::launch({stage}{plain}::{name}, request[1]); break;\n")
+        let cases: String = kernels()
+            .enumerate()
+            .map(|(number, (file, kernel))| {
+                format!("            case {number}: stages::launch({file}::{kernel}, request[1]); break;\n")
             })
             .collect();
         let main = format!(
@@ -385,7 +360,7 @@ impl Host {
     }
 
     pub(crate) fn launch(&mut self, kernel: &str, blocks: u32, arguments: &mut [Argument]) {
-        let number = KERNELS.iter().position(|&known| known == kernel).unwrap();
+        let number = kernels().position(|(_, known)| known == kernel).unwrap();
         let stdin = self.child.stdin.as_mut().unwrap();
         let mut send = |bytes: &[u8]| stdin.write_all(bytes).unwrap();
         send(bytes_of(&[number as u32, blocks]));
@@ -657,7 +632,7 @@ impl Host {
         let kernel = if plain {
             self.variant("shade_plain", "shade_plain_placed")
         } else if world.kinds & RARE_KINDS != 0 {
-            "shade_lit_placed"
+            "shade_rare_placed"
         } else {
             self.variant("shade", "shade_placed")
         };

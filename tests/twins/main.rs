@@ -27,7 +27,7 @@ use harness::Tests;
 use host::HostCompiler;
 use inputs::Harvest;
 
-/// Subjects, and a stage whose file includes them.
+/// Subjects, and a kernel whose file includes them.
 const INCLUDED: &[(&str, &str)] = &[
     ("words", "generate"),
     ("math", "generate"),
@@ -35,12 +35,12 @@ const INCLUDED: &[(&str, &str)] = &[
     ("camera", "generate"),
     ("path", "generate"),
     ("primitive", "intersect"),
-    ("instance", "shade_lit"),
+    ("instance", "shade_rare_placed"),
     ("bvh", "intersect"),
     ("material", "intersect"),
     ("microfacet", "shade"),
     ("energy", "shade"),
-    ("bsdf", "shade_lit"),
+    ("bsdf", "shade_rare_placed"),
     ("environment", "intersect"),
     ("light_tree", "intersect"),
     ("light", "intersect"),
@@ -48,7 +48,7 @@ const INCLUDED: &[(&str, &str)] = &[
     ("history", "judge"),
     ("confidence", "denoise"),
     ("texture", "shade"),
-    ("maps", "shade_lit"),
+    ("maps", "shade_rare_placed"),
     ("opacity", "intersect_veiled"),
 ];
 

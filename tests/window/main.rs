@@ -517,7 +517,11 @@ fn a_mistake_in_the_file_is_told_over_the_picture() {
     desktop.until_shown("what is wrong, over the picture", |shot| {
         (2_000..100_000).contains(&differing_pixels(shot, &bare))
     });
-    let told = desktop.shot();
+    // The file may be looked at before it is written whole.
+    eventually("it is what is wrong", || {
+        desktop.errors().contains("did you mean").then_some(())
+    });
+    let told = desktop.still();
     // Longer than a message that goes by itself.
     thread::sleep(Duration::from_secs(4));
     desktop.until_same(&told, "it still");

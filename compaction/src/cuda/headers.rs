@@ -18,6 +18,7 @@ headers!(
     "order.cuh",
     "extent.cuh",
     "tile.cuh",
+    "kept.cuh",
     "stripes.cuh",
     "scan_counts.cuh",
     "vector.cuh",

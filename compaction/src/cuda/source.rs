@@ -248,6 +248,19 @@ impl Source {
         Ok(text)
     }
 
+    /// The kernels that are declared, in the order of their [declarations](Self::kernel).
+    ///
+    /// ```
+    /// use compaction::cuda::{InOut, Source};
+    ///
+    /// let text = r#"extern "C" __global__ void write(u32 *items) { items[0] = 1; }"#;
+    /// let source = Source::new("write.cu", text).kernel::<(InOut<u32>,)>("write");
+    /// assert!(source.kernel_names().eq(["write"]));
+    /// ```
+    pub fn kernel_names(&self) -> impl Iterator<Item = &'static str> {
+        self.kernels.iter().map(|declared| declared.name)
+    }
+
     pub(super) fn kernels(&self) -> &[Declared] {
         &self.kernels
     }

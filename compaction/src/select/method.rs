@@ -157,17 +157,16 @@ pub(crate) fn item_constants<T>(source: Source) -> Source {
 /// The kernel file of a strategy, for indices and items of `T`'s size and alignment.
 pub(super) fn source<T: Shared, W: CountWord>(strategy: Strategy) -> Source {
     match strategy {
-        Strategy::LookBack | Strategy::Atomic | Strategy::Off => {
-            with_constants::<T, W>(file!("select.cu"))
-                .kernel::<Keep<W>>("select_indices_look_back")
-                .kernel::<Keep<W>>("select_items_look_back")
-                .kernel::<Keep<W>>("select_many_indices_look_back")
-                .kernel::<Keep<W>>("select_many_items_look_back")
-                .kernel::<Keep<W>>("select_indices_atomic")
-                .kernel::<Keep<W>>("select_items_atomic")
-                .kernel::<Keep<W>>("select_indices_off")
-                .kernel::<Keep<W>>("select_items_off")
-        }
+        Strategy::LookBack => with_constants::<T, W>(file!("select.cu"))
+            .kernel::<Keep<W>>("select_indices_look_back")
+            .kernel::<Keep<W>>("select_items_look_back")
+            .kernel::<Keep<W>>("select_many_indices_look_back")
+            .kernel::<Keep<W>>("select_many_items_look_back"),
+        Strategy::Atomic | Strategy::Off => with_constants::<T, W>(file!("select_append.cu"))
+            .kernel::<Keep<W>>("select_indices_atomic")
+            .kernel::<Keep<W>>("select_items_atomic")
+            .kernel::<Keep<W>>("select_indices_off")
+            .kernel::<Keep<W>>("select_items_off"),
         Strategy::CountScanScatter => with_constants::<T, W>(file!("select_count_scan_scatter.cu"))
             .kernel::<CountGroups<W>>("select_count_blocks")
             .kernel::<ScanGroups<W>>("select_scan_blocks")

@@ -1,0 +1,59 @@
+// select: keeps what is flagged, by blocks that wait for no other. `atomic`: survivors of a tile in order, tiles as they
+// come. `off`: everything stays where it is, and what is dropped becomes blank. Contract and source:
+// compaction/src/select.rs.
+
+#include "kept.cuh"
+
+// Writes every part of the tile's items, PARTS an item, those of dropped items as `blank`, and counts the kept items.
+template <u32 PARTS, class Value, class ValueAt>
+__device__ __forceinline__ void blank_dropped(
+    const u8 *__restrict__ flags, u64 begin, Tile tile, Value *__restrict__ out, AppendSoFar &order, Value blank,
+    ValueAt value)
+{
+    const u64 first = begin + tile.first;
+    u32 kept = 0;
+    for (u32 place = threadIdx.x; place < tile.items * PARTS; place += BLOCK_THREADS) {
+        const bool keep = flags[first + place / PARTS] != 0;
+        kept += keep && place % PARTS == 0;
+        out[first * PARTS + place] = keep ? value(first * PARTS + place) : blank;
+    }
+    order.announce(block_sum_of_warps(warp_sum(kept)).total);
+}
+
+// A tile by the number of its block.
+__device__ __forceinline__ Tile own_tile(const Word *count, const Extent &extent, u64 *workspace)
+{
+    return tile_at(blockIdx.x, extent.item_count(count, (Control *)workspace), TILE_ITEMS);
+}
+
+SELECT(select_indices_atomic)(SELECT_PARAMS)
+{
+    const Tile tile = own_tile(count, extent, workspace);
+    AppendSoFar order = appending(extent, selected, workspace);
+    const Word first = extent.begin();
+    keep_indices<1>(flags + first, tile, first, (Word *)out, order);
+}
+
+SELECT_WIDE(select_items_atomic)(SELECT_PARAMS)
+{
+    const Tile tile = own_tile(count, extent, workspace);
+    AppendSoFar order = appending(extent, selected, workspace);
+    const u64 first = extent.begin();
+    keep_items<1>(items + first * ITEM_BYTES, flags + first, tile, out, order);
+}
+
+SELECT(select_indices_off)(SELECT_PARAMS)
+{
+    const Tile tile = own_tile(count, extent, workspace);
+    AppendSoFar order = appending(extent, selected, workspace);
+    blank_dropped<1>(flags, extent.begin(), tile, (Word *)out, order, ~(Word)0, [](u64 index) { return (Word)index; });
+}
+
+SELECT(select_items_off)(SELECT_PARAMS)
+{
+    const Tile tile = own_tile(count, extent, workspace);
+    AppendSoFar order = appending(extent, selected, workspace);
+    blank_dropped<ITEM_PARTS>(
+        flags, extent.begin(), tile, (Part *)out, order, all_ones(),
+        [&](u64 part) { return ((const Part *)items)[part]; });
+}
