@@ -22,7 +22,7 @@ use crate::{
     math::{greater, lesser},
     path::{Hit, NO_PRIMITIVE, Ray, ShadowRay},
     primitive::{INSTANCE, Primitive, SPHERE, Shear, blocks, nearer_hit, shear},
-    trees::parts,
+    trees::parts::{self, Reinserted},
 };
 
 /// Groups of nodes that wait while a ray is in another branch; a tree that needs more is refused when it is built.
@@ -500,11 +500,15 @@ pub(crate) fn reach(primitive: &Primitive) -> f32 {
 /// Builds the tree, by all cores; how many there are does not matter to it. `None` if the primitives lie so that more groups
 /// than `stack_size` would wait.
 pub fn build(primitives: &[Primitive], stack_size: u32) -> Option<Tree> {
-    let Grown { nodes, order } = parts::build(primitives);
-    let waiting = most_waiting(&nodes);
-    if waiting > stack_size {
-        return None;
-    }
+    // What lies around one another costs least in a tree that is too deep; without reinsertion it is as deep as passes made it.
+    let (Grown { nodes, order }, waiting) = [Reinserted::SOME, Reinserted::NONE]
+        .into_iter()
+        .map(|reinserted| {
+            let grown = parts::build(primitives, reinserted);
+            let waiting = most_waiting(&grown.nodes);
+            (grown, waiting)
+        })
+        .find(|&(_, waiting)| waiting <= stack_size)?;
     let extent = primitives.par_iter().map(reach).reduce(|| 0.0, greater);
     let ordered = order
         .par_iter()

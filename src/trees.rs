@@ -1,8 +1,8 @@
 //! The trees of a scene: one over all that stands in it, and one for each mesh that instances place.
 
+pub(crate) mod clusters;
 pub(crate) mod collapse;
 pub(crate) mod parts;
-pub(crate) mod ties;
 
 use std::sync::{Arc, OnceLock};
 

@@ -5,13 +5,13 @@
 //! is built anew, and with more effort, so that nothing is seen of where the parts were cut. How many threads there are does
 //! not matter to the tree.
 
-use glam::{UVec3, Vec3};
+use glam::{DVec3, UVec3};
 use obvhs::{Boundable, aabb::Aabb, bvh2::Bvh2};
 use rayon::prelude::*;
 
 use super::{
+    clusters::Builder,
     collapse::{Binary, collapse},
-    ties::{Builder, Effort},
 };
 use crate::{bvh::Grown, primitive::Primitive};
 
@@ -22,15 +22,34 @@ const MOST_PARTS: usize = 256;
 const BRANCHES: usize = 64;
 const MOST_BRANCHES: usize = 4096;
 
+/// What is done for a good tree: which share of nodes is inserted again, where they cost less.
+#[derive(Clone, Copy)]
+pub(crate) struct Reinserted {
+    of_parts: f32,
+    /// Of the nodes that all rays meet.
+    above: f32,
+}
+
+impl Reinserted {
+    pub(crate) const SOME: Reinserted = Reinserted {
+        of_parts: 0.1,
+        above: 1.0,
+    };
+    pub(crate) const NONE: Reinserted = Reinserted {
+        of_parts: 0.0,
+        above: 0.0,
+    };
+}
+
 /// Builds a tree over one primitive or more.
-pub(crate) fn build(primitives: &[Primitive]) -> Grown {
+pub(crate) fn build(primitives: &[Primitive], reinserted: Reinserted) -> Grown {
     let order = along_the_curve(primitives);
     let part_count = order.len().div_ceil(PART).min(MOST_PARTS);
     let wanted = BRANCHES.min(MOST_BRANCHES / part_count);
     let of_part = |builder: &mut Builder, part: &[u32]| {
         let of = |&index: &u32| primitives[index as usize].aabb();
         let boxes: Vec<Aabb> = part.iter().map(of).collect();
-        let tree = builder.build(&boxes, Effort::Usual);
+        let tree = builder.build(&boxes, reinserted.of_parts);
         let roots = branches(tree, wanted);
         let of_branch = |&root: &u32| *tree.nodes[root as usize].aabb();
         let of_branches: Vec<Aabb> = roots.iter().map(of_branch).collect();
@@ -42,7 +61,7 @@ pub(crate) fn build(primitives: &[Primitive]) -> Grown {
         .map_init(Builder::default, of_part)
         .unzip();
     let mut builder = Builder::default();
-    let above = builder.build(&boxes.concat(), Effort::Most);
+    let above = builder.build(&boxes.concat(), reinserted.above);
     collapse(Binary::of(above, &[0], |index| index), branches)
 }
 
@@ -64,26 +83,25 @@ fn branches(tree: &Bvh2, wanted: usize) -> Vec<u32> {
     roots
 }
 
-/// The numbers of the primitives in the order in which a Morton curve meets their middles.
-fn along_the_curve(primitives: &[Primitive]) -> Vec<u32> {
-    let middle = |primitive: &Primitive| {
-        let bounds = primitive.aabb();
-        Vec3::from((bounds.min + bounds.max) * 0.5)
-    };
-    let (low, high) = primitives
+/// Numbers in the order in which a Morton curve meets the middles of what they are of.
+pub(super) fn along_the_curve<T: Boundable + Sync>(items: &[T]) -> Vec<u32> {
+    let all = items
         .par_iter()
-        .map(|primitive| (middle(primitive), middle(primitive)))
-        .reduce(
-            || (Vec3::INFINITY, Vec3::NEG_INFINITY),
-            |(low, high), (other_low, other_high)| (low.min(other_low), high.max(other_high)),
-        );
+        .map(Boundable::aabb)
+        .reduce(Aabb::empty, |all, one| all.union(&one));
     // 21 bits an axis.
-    let steps = ((1 << 21) as f32 - 1.0) / (high - low).max(Vec3::splat(f32::MIN_POSITIVE));
-    let mut coded: Vec<(u64, u32)> = primitives
+    let (low, most) = (all.min.as_dvec3(), f64::from((1 << 21) - 1));
+    let steps = (most + 1.0)
+        / all
+            .diagonal()
+            .as_dvec3()
+            .max(DVec3::splat(f64::MIN_POSITIVE));
+    let mut coded: Vec<(u64, u32)> = items
         .par_iter()
         .enumerate()
-        .map(|(number, primitive)| {
-            let UVec3 { x, y, z } = ((middle(primitive) - low) * steps).as_uvec3();
+        .map(|(number, item)| {
+            let place = (item.aabb().center().as_dvec3() - low) * steps;
+            let UVec3 { x, y, z } = place.min(DVec3::splat(most)).as_uvec3();
             let code = spread(x) | spread(y) << 1 | spread(z) << 2;
             (code, number as u32)
         })

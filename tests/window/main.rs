@@ -512,6 +512,7 @@ fn a_mistake_in_the_file_is_told_over_the_picture() {
     desktop.until_title("scene.ron – 4 samples");
     desktop.press(&["h", "h"]);
     let bare = desktop.save();
+    desktop.until_shown("where it is saved", |shot| *shot != bare);
     desktop.until_same(&bare, "the picture alone");
     desktop.write_scene(&SCENE.replace("albedo", "albeda"));
     desktop.until_shown("what is wrong, over the picture", |shot| {
