@@ -1,7 +1,7 @@
 //! The tree over the primitives, and the way of a ray through it. Twin: `kernels/shared/bvh.cuh`.
 //!
 //! Compressed wide bounding volume hierarchy (Ylitie, Karras & Laine 2017): eight children a node, their boxes in eight
-//! bits a plane on the node's own grid, 80 bytes in all. They are collapsed from a binary tree that `obvhs` builds.
+//! bits a plane on the node's own grid, 80 bytes in all. They are collapsed from a binary tree (`trees`).
 //!
 //! The accepted hit is the nearest, by the primitives' own tests. Boxes only spare work: a ray sees every box larger by
 //! `slack`, so that rounding never hides the box that holds the hit.

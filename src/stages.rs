@@ -145,6 +145,16 @@ fn side_by_side<const COUNT: usize, const OTHERS: usize>(
     ))
 }
 
+/// The files of the kernels that are made for a kind of scene.
+pub fn sources_for(scene: SceneKind) -> [Source; 4] {
+    [
+        intersect::source_for(scene),
+        shade::source_for(scene),
+        shadow::source_for(scene),
+        megakernel::source_for(scene),
+    ]
+}
+
 /// All kernel files of a render: the stages', for each kind of scene, and the sieve's.
 pub fn sources() -> Vec<Source> {
     let mut sources = vec![
@@ -159,19 +169,11 @@ pub fn sources() -> Vec<Source> {
         clock::source(),
         partition::source(),
     ];
-    let of_scenes = [
-        intersect::source_for,
-        shade::source_for,
-        shadow::source_for,
-        megakernel::source_for,
-    ];
-    for source_for in of_scenes {
-        for source in SceneKind::each().map(source_for) {
-            // Kinds of scenes share kernels.
-            let same = |other: &Source| other.kernel_names().eq(source.kernel_names());
-            if !sources.iter().any(same) {
-                sources.push(source);
-            }
+    for source in SceneKind::each().into_iter().flat_map(sources_for) {
+        // Kinds of scenes share kernels.
+        let same = |other: &Source| other.kernel_names().eq(source.kernel_names());
+        if !sources.iter().any(same) {
+            sources.push(source);
         }
     }
     sources.extend(Select::sources::<u32, u32>(Strategy::LookBack));

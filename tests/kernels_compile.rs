@@ -16,7 +16,11 @@ use std::{
 use compaction::cuda::{Archive, Cache, Compiled, Compiler, Nvrtc, Source, Target, Usage};
 use harness::Tests;
 use rayon::prelude::*;
-use raysieve::{kernels::SHIPPED, stages::sources};
+use raysieve::{
+    kernels::SHIPPED,
+    material::{ALL_KINDS, RARE_KINDS},
+    stages::{SceneKind, sources, sources_for},
+};
 
 /// The compute capability that NVRTC makes machine code for here: Hopper, the newest that it knows. Older ones are assembled
 /// from what ships.
@@ -58,6 +62,10 @@ fn main() {
             computes_as_the_cpu_does,
         )
         .test("what_ships_is_not_stale", what_ships_is_not_stale)
+        .test(
+            "what_ships_is_for_every_kind_of_scene",
+            what_ships_is_for_every_kind_of_scene,
+        )
         .needs(
             "no NVRTC 12.2",
             shipping,
@@ -120,6 +128,36 @@ fn what_ships_is_not_stale() {
         sources.len(),
         "kernels/shipped.bin holds what nobody loads"
     );
+}
+
+/// Of a scene that has one kind of material, or one that is rare besides.
+fn what_ships_is_for_every_kind_of_scene() {
+    let archive = Archive::open(SHIPPED).unwrap();
+    let bits = |kinds: u32| {
+        (0..32)
+            .map(|bit| 1 << bit)
+            .filter(move |bit| kinds & bit != 0)
+    };
+    for common in bits(ALL_KINDS) {
+        for rare in bits(RARE_KINDS).chain([0]) {
+            for (placed, veiled) in [(false, false), (true, false), (true, true)] {
+                // What is rare takes maps or instances.
+                if rare != 0 && !placed {
+                    continue;
+                }
+                let scene = SceneKind {
+                    materials: common | rare,
+                    placed,
+                    veiled,
+                    far_lights: true,
+                    lights: true,
+                };
+                let sources = sources_for(scene);
+                let missing = archive.missing(&sources).unwrap();
+                assert!(missing.is_empty(), "{scene:?}: {missing:?}");
+            }
+        }
+    }
 }
 
 fn what_ships_is_what_is_built(nvrtc: &Nvrtc) {

@@ -42,6 +42,11 @@ impl Materials {
         Self { read, chosen: None }
     }
 
+    /// Which one keys turn, by its place in the scene.
+    pub(super) fn chosen(&self) -> Option<usize> {
+        self.chosen.map(|(index, _)| index)
+    }
+
     /// Goes to the next material that has something to turn, or the one before.
     pub(super) fn choose(&mut self, scene: &Scene, forwards: bool) -> Option<String> {
         let knob = |index: usize| Some((index, first_knob(scene, index)?));

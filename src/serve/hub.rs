@@ -286,20 +286,19 @@ impl Hub {
         }
     }
 
-    /// Lists the materials where they are others than they were.
+    /// Lists the materials where they are others than they were, or keys turn another one.
     fn list_materials(&self, desk: &mut Desk) {
         let session = lock(&self.session);
-        let scene = session.scene();
-        if desk
-            .listed
-            .as_ref()
-            .is_some_and(|listed| Arc::ptr_eq(listed, scene))
-        {
+        let (scene, chosen) = (session.scene(), session.chosen_material());
+        let is_same = |(listed, turned): &(Arc<Scene>, Option<usize>)| {
+            Arc::ptr_eq(listed, scene) && *turned == chosen
+        };
+        if desk.listed.as_ref().is_some_and(is_same) {
             return;
         }
-        desk.listed = Some(scene.clone());
+        desk.listed = Some((scene.clone(), chosen));
         let materials = session.listed_materials().collect();
-        if let Ok(text) = serde_json::to_string(&Materials { materials }) {
+        if let Ok(text) = serde_json::to_string(&Materials { materials, chosen }) {
             self.materials.send_replace(text.into());
         }
     }
@@ -364,8 +363,8 @@ struct Desk {
     state: Option<Discriminant<State>>,
     /// Of the path that is shown.
     path: Option<Vantage>,
-    /// Whose materials are listed.
-    listed: Option<Arc<Scene>>,
+    /// Whose materials are listed, and which one keys turn.
+    listed: Option<(Arc<Scene>, Option<usize>)>,
 }
 
 impl Desk {

@@ -124,8 +124,10 @@ impl<'a> Path<'a> {
     }
 }
 
-/// What a page hears when materials have changed.
+/// What a page hears when materials have changed, or keys turn another one.
 #[derive(Serialize)]
 pub(super) struct Materials<'a> {
     pub(super) materials: Vec<Listed<'a>>,
+    /// Which one keys turn, by its place in the scene.
+    pub(super) chosen: Option<usize>,
 }

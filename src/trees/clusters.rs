@@ -1,9 +1,9 @@
-//! Binary trees over boxes, by locally-ordered clustering (Meister & Bittner 2018) and reinsertion (Meister & Bittner 2017).
+//! Binary trees over boxes, by locally-ordered clustering and by reinsertion (both Meister & Bittner 2018).
 //!
-//! The boxes stand along a Morton curve. In each pass a box looks for the neighbour, up to [`REACH`] places away, that it would
-//! make the smallest box with, and two that have found each other are joined. Of boxes that are in a row, at one place or around
-//! one another nearly all would rather join another one than that one them, a pair would be joined in each pass over all, and a
-//! row of a million would take hours: where few are, all are joined with who stands beside them.
+//! The boxes stand along a Morton curve. In each pass a box chooses the neighbour, up to [`REACH`] places away, that it would
+//! make the smallest box with, and two that have chosen each other are joined. Boxes in a row, at one place or around one another
+//! may nearly all choose one that has chosen another. Then a pass would join a single pair, and a row of a million boxes would take
+//! hours. So where few have chosen each other, all are joined with who stands beside them.
 
 use obvhs::{
     aabb::Aabb,
@@ -18,9 +18,9 @@ use crate::{
 
 /// How many places away a neighbour is at most: with more, trees are hardly better.
 const REACH: usize = 14;
-/// Rows of costs that are kept: those of the boxes within reach, by a number that divides easily.
-const ROWS: usize = REACH.next_power_of_two();
-/// One of so many boxes, at least, is to find its neighbour in a pass; usually a third do.
+/// Rows of costs that are kept: a box's and those of the ones within reach, by a number that divides easily.
+const ROWS: usize = (REACH + 1).next_power_of_two();
+/// For so many boxes there is to be a pair at least that has chosen each other; usually there is one for three or four.
 const FEW: usize = 16;
 
 /// Builds trees one after the other, in the same memory.
@@ -66,8 +66,11 @@ impl Builder {
         let mut free = tree.nodes.len();
         let mut passes = 0;
         while self.clusters.roots.len() > 1 {
-            by_vectors(|| self.clusters.choose(&mut self.choices));
-            if joined_by(&self.choices) * FEW < self.choices.len() {
+            by_vectors(
+                #[inline(always)]
+                || self.clusters.choose(&mut self.choices),
+            );
+            if pairs(&self.choices) * FEW < self.choices.len() {
                 beside(&mut self.choices);
             }
             self.joined.clear();
@@ -93,7 +96,7 @@ impl Builder {
 }
 
 /// How many pairs of clusters have chosen each other.
-fn joined_by(choices: &[u32]) -> usize {
+fn pairs(choices: &[u32]) -> usize {
     let mutual =
         |&(number, &choice): &(u32, &u32)| choice < number && choices[choice as usize] == number;
     (0..).zip(choices).filter(mutual).count()
@@ -126,6 +129,7 @@ impl Clusters {
     }
 
     /// Tells with which one each would be the smallest box; of those that are as small, with the last one.
+    #[inline(always)]
     fn choose(&mut self, choices: &mut Vec<u32>) {
         let count = self.roots.len();
         for axis in 0..3 {

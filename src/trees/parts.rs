@@ -5,7 +5,7 @@
 //! is built anew, and with more effort, so that nothing is seen of where the parts were cut. How many threads there are does
 //! not matter to the tree.
 
-use glam::{DVec3, UVec3};
+use glam::UVec3;
 use obvhs::{Boundable, aabb::Aabb, bvh2::Bvh2};
 use rayon::prelude::*;
 
@@ -85,29 +85,30 @@ fn branches(tree: &Bvh2, wanted: usize) -> Vec<u32> {
 
 /// Numbers in the order in which a Morton curve meets the middles of what they are of.
 pub(super) fn along_the_curve<T: Boundable + Sync>(items: &[T]) -> Vec<u32> {
+    // A part is one thread's.
+    let items = items.par_iter().with_min_len(PART);
+    let middle = |item: &T| item.aabb().center();
     let all = items
-        .par_iter()
-        .map(Boundable::aabb)
+        .clone()
+        .map(|item| Aabb::new(middle(item), middle(item)))
         .reduce(Aabb::empty, |all, one| all.union(&one));
-    // 21 bits an axis.
-    let (low, most) = (all.min.as_dvec3(), f64::from((1 << 21) - 1));
-    let steps = (most + 1.0)
-        / all
-            .diagonal()
-            .as_dvec3()
-            .max(DVec3::splat(f64::MIN_POSITIVE));
+    // 21 bits an axis, of steps that are as long along each: what is flat is sorted by where it is wide.
+    let longest = f64::from(all.diagonal().max_element().max(f32::MIN_POSITIVE));
+    let (low, steps) = (all.min.as_dvec3(), f64::from((1 << 21) - 1) / longest);
     let mut coded: Vec<(u64, u32)> = items
-        .par_iter()
         .enumerate()
         .map(|(number, item)| {
-            let place = (item.aabb().center().as_dvec3() - low) * steps;
-            let UVec3 { x, y, z } = place.min(DVec3::splat(most)).as_uvec3();
+            let UVec3 { x, y, z } = ((middle(item).as_dvec3() - low) * steps).as_uvec3();
             let code = spread(x) | spread(y) << 1 | spread(z) << 2;
             (code, number as u32)
         })
         .collect();
-    coded.par_sort_unstable();
-    coded.par_iter().map(|&(_, number)| number).collect()
+    if coded.len() > PART {
+        coded.par_sort_unstable();
+    } else {
+        coded.sort_unstable();
+    }
+    coded.into_iter().map(|(_, number)| number).collect()
 }
 
 /// 21 bits, each with two zeros behind it.

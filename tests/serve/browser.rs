@@ -137,6 +137,11 @@ fn keys_and_buttons_of_the_page_do_what_they_say() {
         let chosen = "return document.getElementById('strategy').value";
         assert_eq!(browser.run(chosen).await, "atomic");
         browser.run("document.activeElement.blur()").await;
+        // The list goes where keys go.
+        browser.press("m").await;
+        browser.press("m").await;
+        let listed = "return document.getElementById('material').value";
+        browser.until(listed, |name| name == "white").await;
         let panel = "return document.getElementById('panel').checkVisibility()";
         browser.press("h").await;
         assert_eq!(browser.run(panel).await, false);

@@ -631,9 +631,18 @@ fn materials_are_turned_and_undone_and_kept() {
     viewer.say(r#"{"act":"undo"}"#);
     still_that(&mut viewer, |picture| *picture == home);
     // By keys: its first number is red.
+    assert!(viewer.chosen_material.is_null());
     viewer.say(r#"{"act":"next-material"}"#);
     viewer.say(r#"{"act":"more"}"#);
     viewer.status_that(|status| status["said"][1] == "material \"red\": red 0.75");
+    while viewer.chosen_material != 0 {
+        viewer.hear();
+    }
+    viewer.say(r#"{"act":"next-material"}"#);
+    while viewer.chosen_material != 1 {
+        viewer.hear();
+    }
+    assert_eq!(viewer.materials[1]["name"], "white");
     viewer.say(r#"{"act":"undo"}"#);
     still_that(&mut viewer, |picture| *picture == home);
 

@@ -20,6 +20,7 @@ pub(crate) struct Viewer {
     /// The path over the picture, if any.
     pub(crate) path: Value,
     pub(crate) materials: Value,
+    pub(crate) chosen_material: Value,
 }
 
 /// What the program says.
@@ -52,6 +53,7 @@ impl Viewer {
                     greeting: Value::Null,
                     path: Value::Null,
                     materials: Value::Null,
+                    chosen_material: Value::Null,
                 };
                 let Ok(Message::Text(greeting)) = viewer.socket.read() else {
                     panic!("no greeting");
@@ -88,6 +90,7 @@ impl Viewer {
                         self.path = path.take();
                     } else if let Some(materials) = told.get_mut("materials") {
                         self.materials = materials.take();
+                        self.chosen_material = told["chosen"].take();
                     } else {
                         self.status = told;
                     }

@@ -319,18 +319,23 @@ pub(crate) fn list_mut<T: Pod>(of: &mut [T]) -> Argument<'_> {
     Argument::InOut(cast_slice_mut(of))
 }
 
-/// The kernels, by their numbers in that program; and the first one's name of each one's file.
-fn kernels() -> impl Iterator<Item = (&'static str, &'static str)> {
-    stage_sources().flat_map(|source| {
-        let first = source.kernel_names().next().unwrap();
-        let of_file: Vec<_> = source.kernel_names().map(|name| (first, name)).collect();
-        of_file
+/// The kernels, by their numbers in that program: the name of the first one in each one's file, and its own.
+fn kernels() -> &'static [(&'static str, &'static str)] {
+    static KERNELS: OnceLock<Vec<(&str, &str)>> = OnceLock::new();
+    KERNELS.get_or_init(|| {
+        let mut kernels = Vec::new();
+        for source in stage_sources() {
+            let first = source.kernel_names().next().unwrap();
+            kernels.extend(source.kernel_names().map(|name| (first, name)));
+        }
+        kernels
     })
 }
 
 impl Host {
     pub(crate) fn new(compiler: &HostCompiler, setting: &Setting) -> Host {
         let cases: String = kernels()
+            .iter()
             .enumerate()
             .map(|(number, (file, kernel))| {
                 format!("            case {number}: stages::launch({file}::{kernel}, request[1]); break;\n")
@@ -360,7 +365,10 @@ impl Host {
     }
 
     pub(crate) fn launch(&mut self, kernel: &str, blocks: u32, arguments: &mut [Argument]) {
-        let number = kernels().position(|(_, known)| known == kernel).unwrap();
+        let number = kernels()
+            .iter()
+            .position(|&(_, known)| known == kernel)
+            .unwrap();
         let stdin = self.child.stdin.as_mut().unwrap();
         let mut send = |bytes: &[u8]| stdin.write_all(bytes).unwrap();
         send(bytes_of(&[number as u32, blocks]));

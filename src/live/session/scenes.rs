@@ -126,6 +126,11 @@ impl Session {
         listed(&self.scene)
     }
 
+    /// Which of them keys turn, by its place in the scene.
+    pub(crate) fn chosen_material(&self) -> Option<usize> {
+        self.materials.chosen()
+    }
+
     /// The scene that is shown.
     pub(crate) fn scene(&self) -> &Arc<Scene> {
         &self.scene

@@ -3,6 +3,8 @@
 const at = (id) => document.getElementById(id);
 
 let listed = [];
+// What keys turn, by its place in the scene.
+let byKeys = null;
 
 // sRGB's curve and back, of one channel.
 const encoded = (value) => (value <= 0.0031308 ? 12.92 * value : 1.055 * value ** (1 / 2.4) - 0.055);
@@ -26,13 +28,16 @@ function show() {
   }
 }
 
-/** Takes a new list. */
-export function list(materials) {
+/** Takes a new list, and goes to the material that keys turn if that is another one than before. */
+export function list(materials, chosenByKeys) {
   const names = (all) => JSON.stringify(all.map(({ name }) => name));
   const isNew = names(materials) !== names(listed);
   listed = materials;
   at("materials").hidden = !materials.length;
   if (isNew) at("material").replaceChildren(...materials.map(({ name }) => new Option(name, name)));
+  const place = materials.findIndex(({ index }) => index === chosenByKeys);
+  if (chosenByKeys !== byKeys && place >= 0) at("material").selectedIndex = place;
+  byKeys = chosenByKeys;
   show();
 }
 

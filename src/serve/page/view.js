@@ -95,7 +95,7 @@ function hear(message) {
     if (!version) build(message);
     version = message.version;
   } else if (message.materials) {
-    list(message.materials);
+    list(message.materials, message.chosen);
   } else if ("path" in message) {
     showPath(message.path);
   } else {
