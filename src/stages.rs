@@ -34,7 +34,6 @@ pub(crate) use denoise::{Earlier, Told};
 pub use gather::{gather, gather_on_cuda};
 pub(crate) use generate::first_ray;
 pub use generate::generate;
-use intersect::Intersect;
 pub use intersect::intersect;
 pub(crate) use judge::{
     Arguments as JudgeArguments, TALLIED, judge_on_cuda, source as judge_source,
@@ -44,10 +43,10 @@ pub use megakernel::{Megakernel, megakernel};
 pub use partition::{Partitioner, partition};
 pub(crate) use resolve::{Held, develop};
 pub use resolve::{Shown, resolve};
+use scene_kind::MadeFor;
 pub use scene_kind::SceneKind;
 pub(crate) use shade::ended_by_roulette;
 pub use shade::shade;
-use shadow::Shadow;
 pub use shadow::shadow;
 pub use sieve::{Keep, sieve};
 
@@ -56,10 +55,10 @@ use crate::{Error, wave::clock};
 /// The stages' kernels on a GPU, those that a scene needs.
 pub struct Kernels {
     generate: Kernel<generate::Arguments>,
-    intersect: Intersect,
+    intersect: MadeFor<intersect::Arguments, intersect::VeiledArguments>,
     intersect_sky: Option<Kernel<intersect::SkyArguments>>,
     shade: Kernel<shade::Arguments>,
-    shadow: Option<Shadow>,
+    shadow: Option<MadeFor<shadow::Arguments, shadow::VeiledArguments>>,
     accumulate: Kernel<accumulate::Arguments>,
     pub(crate) clock_stamp: Kernel<clock::Arguments>,
     gather: Kernel<gather::Arguments>,
@@ -103,10 +102,10 @@ impl Kernels {
             ],
         )?;
         let sky = sky.map(|sky| sky.kernel("intersect_sky"));
-        let shadow = shadow.map(|shadow| Shadow::of(&shadow, scene));
+        let shadow = shadow.map(|shadow| MadeFor::of(scene, &shadow, shadow::name_for(scene)));
         Ok(Kernels {
             generate: generate.kernel("generate")?,
-            intersect: Intersect::of(&intersect, scene)?,
+            intersect: MadeFor::of(scene, &intersect, intersect::name_for(scene))?,
             intersect_sky: sky.transpose()?,
             shade: shade.kernel(shade::name_for(scene))?,
             shadow: shadow.transpose()?,

@@ -6,9 +6,9 @@
 //! part of what is behind them has another, which looks up their textures; a sky that is not even is added by one more,
 //! which takes registers that traversal needs.
 
-use compaction::cuda::{In, InOut, Kernel, Module, Source};
+use compaction::cuda::{In, InOut, Source};
 
-use super::SceneKind;
+use super::{SceneKind, scene_kind::MadeFor};
 use crate::{
     Error,
     bvh::{self, Node},
@@ -153,25 +153,8 @@ pub(super) type SkyArguments = (
     InOut<Rgb>,
 );
 
-/// The kernel that is made for a kind of scene.
-pub(super) enum Intersect {
-    Opaque(Kernel<Arguments>),
-    Veiled(Kernel<VeiledArguments>),
-}
-
-impl Intersect {
-    /// Out of the file that is loaded for such scenes.
-    pub(super) fn of(file: &Module, scene: SceneKind) -> Result<Intersect, Error> {
-        let name = name_for(scene);
-        Ok(if scene.veiled {
-            Intersect::Veiled(file.kernel(name)?)
-        } else {
-            Intersect::Opaque(file.kernel(name)?)
-        })
-    }
-}
-
-fn name_for(scene: SceneKind) -> &'static str {
+/// The kernel that is made for such scenes.
+pub(super) fn name_for(scene: SceneKind) -> &'static str {
     match (scene.veiled, scene.placed) {
         (true, _) => "intersect_veiled",
         (_, true) => "intersect_placed",
@@ -179,7 +162,7 @@ fn name_for(scene: SceneKind) -> &'static str {
     }
 }
 
-/// The file of the kernel that is made for such scenes.
+/// Its file.
 pub(super) fn source_for(scene: SceneKind) -> Source {
     let name = name_for(scene);
     if scene.veiled {
@@ -210,7 +193,7 @@ fn on_cuda(wave: &mut CudaWave, bounce: u32) -> Result<(), Error> {
     let lanes = wave.lanes(counts::rays(bounce));
     let began = clock::intersect(bounce);
     match &wave.kernels.intersect {
-        Intersect::Veiled(kernel) => kernel.launch(
+        MadeFor::Veiled(kernel) => kernel.launch(
             &wave.stream,
             wave.over_lanes(bounce),
             (
@@ -238,7 +221,7 @@ fn on_cuda(wave: &mut CudaWave, bounce: u32) -> Result<(), Error> {
                 wave.stamps.slice_mut(began),
             ),
         )?,
-        Intersect::Opaque(kernel) => kernel.launch(
+        MadeFor::Opaque(kernel) => kernel.launch(
             &wave.stream,
             wave.over_lanes(bounce),
             (

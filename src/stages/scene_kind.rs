@@ -1,7 +1,10 @@
 //! What says which kernels a scene needs. Many are made for scenes of some kind alone: what a scene lacks would take
 //! registers, and a compiler's time before the first picture.
 
+use compaction::cuda::{Kernel, Module, Params};
+
 use crate::{
+    Error,
     material::{ALL_KINDS, PLAIN_KINDS, RARE_KINDS},
     world::World,
 };
@@ -19,6 +22,23 @@ pub struct SceneKind {
     pub far_lights: bool,
     /// Whether there is what shadow rays are cast to.
     pub lights: bool,
+}
+
+/// A kernel for scenes of one kind: where surfaces hide only a part of what is behind them it takes more.
+pub(super) enum MadeFor<Opaque: Params, Veiled: Params> {
+    Opaque(Kernel<Opaque>),
+    Veiled(Kernel<Veiled>),
+}
+
+impl<Opaque: Params, Veiled: Params> MadeFor<Opaque, Veiled> {
+    /// Out of the file that is loaded for such scenes.
+    pub(super) fn of(scene: SceneKind, file: &Module, name: &'static str) -> Result<Self, Error> {
+        Ok(if scene.veiled {
+            MadeFor::Veiled(file.kernel(name)?)
+        } else {
+            MadeFor::Opaque(file.kernel(name)?)
+        })
+    }
 }
 
 impl SceneKind {

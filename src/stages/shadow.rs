@@ -4,10 +4,10 @@
 //! Without a light there are no shadow rays, and nothing is done. Scenes with instances, and with surfaces that hide only a
 //! part of what is behind them, have kernels of their own.
 
-use compaction::cuda::{In, InOut, Kernel, Module, Source};
+use compaction::cuda::{In, InOut, Source};
 use glam::Vec3;
 
-use super::SceneKind;
+use super::{SceneKind, scene_kind::MadeFor};
 use crate::{
     Error,
     bvh::{self, Node},
@@ -116,25 +116,8 @@ pub(super) type VeiledArguments = (
     InOut<u64>,
 );
 
-/// The kernel that is made for a kind of scene.
-pub(super) enum Shadow {
-    Opaque(Kernel<Arguments>),
-    Veiled(Kernel<VeiledArguments>),
-}
-
-impl Shadow {
-    /// Out of the file that is loaded for such scenes.
-    pub(super) fn of(file: &Module, scene: SceneKind) -> Result<Shadow, Error> {
-        let name = name_for(scene);
-        Ok(if scene.veiled {
-            Shadow::Veiled(file.kernel(name)?)
-        } else {
-            Shadow::Opaque(file.kernel(name)?)
-        })
-    }
-}
-
-fn name_for(scene: SceneKind) -> &'static str {
+/// The kernel that is made for such scenes.
+pub(super) fn name_for(scene: SceneKind) -> &'static str {
     match (scene.veiled, scene.placed) {
         (true, _) => "shadow_veiled",
         (_, true) => "shadow_placed",
@@ -142,7 +125,7 @@ fn name_for(scene: SceneKind) -> &'static str {
     }
 }
 
-/// The file of the kernel that is made for such scenes.
+/// Its file.
 pub(super) fn source_for(scene: SceneKind) -> Source {
     let name = name_for(scene);
     if scene.veiled {
@@ -167,7 +150,7 @@ fn on_cuda(wave: &mut CudaWave, bounce: u32) -> Result<(), Error> {
     let lanes = wave.lanes(counts::hits(bounce));
     let began = clock::shadow(bounce);
     match kernel {
-        Shadow::Veiled(kernel) => kernel.launch(
+        MadeFor::Veiled(kernel) => kernel.launch(
             &wave.stream,
             wave.over_lanes(bounce),
             (
@@ -193,7 +176,7 @@ fn on_cuda(wave: &mut CudaWave, bounce: u32) -> Result<(), Error> {
                 wave.stamps.slice_mut(began),
             ),
         )?,
-        Shadow::Opaque(kernel) => kernel.launch(
+        MadeFor::Opaque(kernel) => kernel.launch(
             &wave.stream,
             wave.over_lanes(bounce),
             (
