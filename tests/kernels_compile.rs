@@ -13,7 +13,7 @@ use std::{
     sync::Arc,
 };
 
-use compaction::cuda::{Archive, Cache, Compiled, Compiler, Nvrtc, Source, Target, Usage};
+use compaction::cuda::{Archive, Cache, Compiled, Compiler, Image, Nvrtc, Source, Target, Usage};
 use harness::Tests;
 use rayon::prelude::*;
 use raysieve::{
@@ -22,11 +22,10 @@ use raysieve::{
     stages::{SceneKind, sources, sources_for},
 };
 
-/// The compute capability that NVRTC makes machine code for here: Hopper, the newest that it knows. Older ones are assembled
-/// from what ships.
-const CAPABILITY: u32 = 90;
-/// Those that the shipped PTX becomes machine code for on a user's machine: Turing, Ampere twice, Hopper, Blackwell.
-const SHIPPED_CAPABILITIES: [u32; 5] = [75, 80, 86, 90, 120];
+/// The version of NVRTC that what ships is by.
+const SHIPPING: (i32, i32) = (12, 2);
+/// Those that the shipped PTX becomes machine code for on a user's machine: Blackwell, twice.
+const ASSEMBLED_FOR: [u32; 2] = [100, 120];
 /// With more, fewer than 6 blocks of 128 threads share a multiprocessor's 65,536, and traversal waits for memory often.
 const MOST_REGISTERS_TRAVERSING: u32 = 80;
 /// What the way through two levels may keep in memory so that 6 blocks fit: 4 to 6 % faster than 5 without (BENCHMARKS.md).
@@ -38,23 +37,7 @@ const MOST_REGISTERS_OF_PATHS: u32 = 168;
 /// With more, fewer than 3: what shades scenes where instances shine has no register to spare at 128.
 const MOST_REGISTERS_RARE: u32 = 168;
 
-/// Capabilities that a file's PTX is assembled for here. Megakernels are for `raysieve bench` alone and take longer than all
-/// other kernels: the oldest and the newest have to do.
-fn assembled_for(source: &Source) -> impl Iterator<Item = u32> {
-    let every = !source.path().starts_with("kernels/megakernel");
-    let last = SHIPPED_CAPABILITIES.len() - 1;
-    (0..=last)
-        .filter(move |&place| every || place == 0 || place == last)
-        .map(|place| SHIPPED_CAPABILITIES[place])
-}
-
 fn main() {
-    let shipping = Nvrtc::find().and_then(|nvrtc| match nvrtc.version() {
-        (12, 2) => Ok(nvrtc),
-        (major, minor) => Err(format!(
-            "what ships is by NVRTC 12.2, and here is {major}.{minor}"
-        )),
-    });
     Tests::new()
         .nvrtc("every_kernel_compiles_and_fits", compiles)
         .nvrtc(
@@ -67,12 +50,6 @@ fn main() {
             what_ships_is_for_every_kind_of_scene,
         )
         .needs(
-            "no NVRTC 12.2",
-            shipping,
-            "what_ships_is_what_is_built",
-            what_ships_is_what_is_built,
-        )
-        .needs(
             "no ptxas",
             find_ptxas(),
             "what_ships_assembles_and_fits",
@@ -81,15 +58,52 @@ fn main() {
         .run()
 }
 
+/// For every target that they ship for; and what ships is just that.
 fn compiles(nvrtc: &Arc<Nvrtc>) {
+    let ships = nvrtc.version() == SHIPPING;
+    if !ships {
+        eprintln!("skipped: whether it ships, which is by NVRTC {SHIPPING:?} and not by {nvrtc:?}");
+    }
+    let shipped = shipped();
     sources().par_iter().for_each(|source| {
-        let target = Target::Cubin(CAPABILITY);
-        assert_eq!(nvrtc.target(CAPABILITY), Some(target), "{nvrtc:?}");
-        let compiled = nvrtc
-            .compile(source, target)
-            .unwrap_or_else(|error| panic!("{error}"));
-        spills_little(source, &compiled.usage(), CAPABILITY);
+        for target in Archive::TARGETS {
+            let compiled = nvrtc
+                .compile(source, target)
+                .unwrap_or_else(|error| panic!("{error}"));
+            let same = match target {
+                Target::Cubin(capability) => {
+                    spills_little(source, &compiled.usage(), capability);
+                    let (image, _) = shipped.image(source, capability).unwrap();
+                    !ships || image == compiled.image
+                }
+                Target::Ptx(_) => {
+                    let (image, _) = shipped.image(source, ASSEMBLED_FOR[0]).unwrap();
+                    // NVRTC numbers calls in comments.
+                    !ships || code(&image).eq(code(&compiled.image))
+                }
+            };
+            assert!(
+                same,
+                "kernels/shipped.bin: {} for {target} is not what NVRTC makes; run `cargo run --example ship_kernels`",
+                source.path()
+            );
+        }
     });
+}
+
+/// What ships, and nothing else.
+fn shipped() -> Compiler {
+    Compiler::new()
+        .shipped(SHIPPED)
+        .nvrtc(None)
+        .cache(Cache::off())
+}
+
+/// The lines of PTX without what is commented.
+fn code(ptx: &Image) -> impl Iterator<Item = &str> {
+    let text = str::from_utf8(&ptx.bytes).expect("PTX is text");
+    text.lines()
+        .map(|line| line.split("//").next().unwrap_or(line).trim_end())
 }
 
 /// Rust rounds after every operation, and divides and takes roots exactly. So do kernels, but for boxes.
@@ -97,17 +111,13 @@ fn computes_as_the_cpu_does(nvrtc: &Arc<Nvrtc>) {
     sources().into_par_iter().for_each(|source| {
         let source = source.define("ROUND_TWICE", "1");
         let compiled = nvrtc.compile(&source, Target::Ptx(75)).unwrap();
-        let ptx = String::from_utf8(compiled.image.bytes).unwrap();
-        let code = ptx
-            .lines()
-            .map(|line| line.split("//").next().unwrap_or(line));
-        for line in code {
+        for line in code(&compiled.image) {
             for wrong in ["fma.", ".ftz", ".approx", "div.full"] {
                 assert!(!line.contains(wrong), "{}: {line}", source.path());
             }
         }
         assert!(
-            ptx.contains(".visible .entry"),
+            code(&compiled.image).any(|line| line.contains(".visible .entry")),
             "{}: no kernel",
             source.path()
         );
@@ -160,29 +170,19 @@ fn what_ships_is_for_every_kind_of_scene() {
     }
 }
 
-fn what_ships_is_what_is_built(nvrtc: &Nvrtc) {
-    let built = Archive::build(&sources(), nvrtc).unwrap();
-    assert!(
-        Archive::open(SHIPPED).unwrap() == built,
-        "kernels/shipped.bin is not what NVRTC 12.2 makes; run `cargo run --example ship_kernels`"
-    );
-}
-
 /// The PTX that ships, through a newer assembler, as a user's driver does it.
 fn assembles(ptxas: &PathBuf) {
-    let shipped = Compiler::new()
-        .shipped(SHIPPED)
-        .nvrtc(None)
-        .cache(Cache::off());
+    let shipped = shipped();
     sources().par_iter().for_each(|source| {
         let folder = tempfile::tempdir().unwrap();
         let (input, output) = (
             folder.path().join("kernel.ptx"),
             folder.path().join("kernel.cubin"),
         );
-        let (image, _) = shipped.image(source, 75).unwrap();
+        let (image, _) = shipped.image(source, ASSEMBLED_FOR[0]).unwrap();
+        assert_eq!(image.target, Target::Ptx(75));
         fs::write(&input, &image.bytes).unwrap();
-        for capability in assembled_for(source) {
+        for capability in ASSEMBLED_FOR {
             let run = Command::new(ptxas)
                 .args(["-v", &format!("--gpu-name=sm_{capability}"), "-o"])
                 .args([&output, &input])

@@ -10,23 +10,20 @@ use rayon::prelude::*;
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::{
-    image::{Image, Target, key},
+    image::{Image, Target, source_key},
     nvrtc::Nvrtc,
     source::Source,
 };
 use crate::error::{Error, Result};
 
 /// Begins every archive; another format has another.
-const MAGIC: &[u8; 8] = b"kernels1";
-
-/// What ships: PTX for Turing, which every GPU since and every driver that NVRTC's version knows turns into its own.
-const TARGET: Target = Target::Ptx(75);
+const MAGIC: &[u8; 8] = b"kernels2";
 
 /// Compiled kernels that ship with a program: for a machine with a driver and nothing else.
 ///
-/// Each image is kept under the key of the text it was compiled from, so that an image of another text is never used;
-/// a test of the program asserts that [`missing`](Self::missing) is empty. PTX made by NVRTC 12.2 is good for every
-/// driver since 535.
+/// Of each source there may be machine code, which is loaded as it is, and PTX, which the driver compiles. They are kept under
+/// the key of the text that they were compiled from, so that an image of another text is never used; a test of the program
+/// asserts that [`missing`](Self::missing) is empty. What NVRTC 12.2 makes is good for every driver since 535.
 ///
 /// ```no_run
 /// use compaction::cuda::{Archive, Compiler, Nvrtc, Source};
@@ -35,8 +32,8 @@ const TARGET: Target = Target::Ptx(75);
 /// let sources = [Source::new("nothing.cu", r#"extern "C" __global__ void nothing() {}"#)];
 ///
 /// // Once, by its author:
-/// let archive = Archive::build(&sources, &Nvrtc::find()?)?;
-/// std::fs::write("shipped.bin", archive.to_bytes()?)?;
+/// let archive = Archive::build(&sources, &Archive::TARGETS, &Nvrtc::find()?)?;
+/// std::fs::write("shipped.bin", archive.to_bytes())?;
 ///
 /// // In its tests:
 /// assert!(Archive::open(&std::fs::read("shipped.bin")?)?.missing(&sources)?.is_empty());
@@ -47,34 +44,56 @@ const TARGET: Target = Target::Ptx(75);
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Archive {
-    images: BTreeMap<u128, Vec<u8>>,
+    /// By the keys of the texts.
+    sources: BTreeMap<u128, Images>,
 }
 
+/// The images of a source, compressed one by one, so that nobody waits for those that are not needed.
+type Images = BTreeMap<Target, Vec<u8>>;
+
 impl Archive {
-    /// Compiles sources into an archive.
+    /// For every GPU since Turing: machine code for Turing, for Ampere and Ada, and for Hopper, and PTX for those that came after.
+    pub const TARGETS: [Target; 4] = [
+        Target::Cubin(75),
+        Target::Cubin(80),
+        Target::Cubin(90),
+        Target::Ptx(75),
+    ];
+
+    /// Compiles each source for each target into an archive.
     ///
     /// ```
-    /// use compaction::cuda::{Archive, Nvrtc, Source};
+    /// use compaction::cuda::{Archive, Nvrtc, Source, Target};
     ///
     /// let source = Source::new("nothing.cu", r#"extern "C" __global__ void nothing() {}"#);
     /// if let Ok(nvrtc) = Nvrtc::find() {
-    ///     assert_eq!(Archive::build(&[source], &nvrtc)?.len(), 1);
+    ///     assert_eq!(Archive::build(&[source], &[Target::Ptx(75)], &nvrtc)?.len(), 1);
     /// }
     /// # Ok::<(), compaction::Error>(())
     /// ```
     ///
     /// # Errors
     ///
-    /// Those of [`Nvrtc::compile`].
-    pub fn build(sources: &[Source], nvrtc: &Nvrtc) -> Result<Self> {
-        let image = |source: &Source| {
+    /// Those of [`Nvrtc::compile`], which may not know a target; [`Error::Archive`] if the compression fails.
+    pub fn build(sources: &[Source], targets: &[Target], nvrtc: &Nvrtc) -> Result<Self> {
+        let images = |source: &Source| {
             let text = source.text()?;
-            let compiled = nvrtc.compile_text(source.path(), &text, TARGET)?;
-            let ptx = without_call_numbers(&compiled.image.bytes);
-            Ok((key(&text, TARGET), ptx))
+            let image = |&target: &Target| {
+                let bytes = nvrtc
+                    .compile_text(source.path(), &text, target)?
+                    .image
+                    .bytes;
+                let packed = match target {
+                    Target::Cubin(_) => packed(&bytes),
+                    Target::Ptx(_) => packed(&without_call_numbers(&bytes)),
+                };
+                Ok((target, packed?))
+            };
+            let images = targets.iter().map(image).collect::<Result<_>>()?;
+            Ok((source_key(&text), images))
         };
-        let images = sources.par_iter().map(image).collect::<Result<_>>()?;
-        Ok(Self { images })
+        let sources = sources.par_iter().map(images).collect::<Result<_>>()?;
+        Ok(Self { sources })
     }
 
     /// The archive in a file's bytes.
@@ -82,7 +101,7 @@ impl Archive {
     /// ```
     /// use compaction::cuda::Archive;
     ///
-    /// let error = Archive::open(b"kernels1, once").unwrap_err();
+    /// let error = Archive::open(b"kernels2, once").unwrap_err();
     /// assert_eq!(error.to_string(), "the archive of compiled kernels cannot be read: it ends early");
     /// ```
     ///
@@ -96,25 +115,24 @@ impl Archive {
         let rest = bytes
             .strip_prefix(MAGIC)
             .ok_or_else(|| damaged("it does not begin as one"))?;
-        let (checksum, packed) = rest
+        let (checksum, mut rest) = rest
             .split_first_chunk::<16>()
             .ok_or_else(|| damaged("it ends early"))?;
-        if xxh3_128(packed) != u128::from_le_bytes(*checksum) {
+        if xxh3_128(rest) != u128::from_le_bytes(*checksum) {
             return Err(damaged("its checksum is not that of its content"));
         }
-        let mut content = Vec::new();
-        ZlibDecoder::new(packed)
-            .read_to_end(&mut content)
-            .map_err(|error| damaged(&error.to_string()))?;
-        let mut images = BTreeMap::new();
-        let mut rest = content.as_slice();
+        let mut sources = BTreeMap::<u128, Images>::new();
         while !rest.is_empty() {
-            let (key, image, after) =
-                split_image(rest).ok_or_else(|| damaged("an image ends early"))?;
-            images.insert(key, image.to_vec());
-            rest = after;
+            let (key, target, image) =
+                split_image(&mut rest).ok_or_else(|| damaged("an image ends early"))?;
+            let target = Target::from_bytes(target)
+                .ok_or_else(|| damaged("an image is of no known kind"))?;
+            sources
+                .entry(key)
+                .or_default()
+                .insert(target, image.to_vec());
         }
-        Ok(Self { images })
+        Ok(Self { sources })
     }
 
     /// The bytes of a file that [`open`](Self::open) reads. Equal archives have equal bytes.
@@ -123,30 +141,28 @@ impl Archive {
     /// use compaction::cuda::Archive;
     ///
     /// let archive = Archive::default();
-    /// assert_eq!(Archive::open(&archive.to_bytes()?)?, archive);
+    /// assert_eq!(Archive::open(&archive.to_bytes())?, archive);
     /// # Ok::<(), compaction::Error>(())
     /// ```
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Archive`] if the compression fails.
-    pub fn to_bytes(&self) -> Result<Vec<u8>> {
-        let failed = |error: std::io::Error| Error::Archive {
-            reason: error.to_string(),
-        };
-        let mut encoder = ZlibEncoder::new(Vec::new(), Compression::best());
-        for (key, image) in &self.images {
-            encoder.write_all(&key.to_le_bytes()).map_err(failed)?;
-            encoder
-                .write_all(&(image.len() as u64).to_le_bytes())
-                .map_err(failed)?;
-            encoder.write_all(image).map_err(failed)?;
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut content = Vec::new();
+        for (key, images) in &self.sources {
+            for (target, image) in images {
+                content.extend(key.to_le_bytes());
+                content.extend(target.to_bytes());
+                content.extend((image.len() as u64).to_le_bytes());
+                content.extend(image);
+            }
         }
-        let packed = encoder.finish().map_err(failed)?;
-        Ok([MAGIC.as_slice(), &xxh3_128(&packed).to_le_bytes(), &packed].concat())
+        [
+            MAGIC.as_slice(),
+            &xxh3_128(&content).to_le_bytes(),
+            &content,
+        ]
+        .concat()
     }
 
-    /// The sources that the archive has no image of, by path: those that changed since it was built.
+    /// The sources that the archive has no images of, by path: those that changed since it was built.
     ///
     /// ```
     /// use compaction::cuda::{Archive, Source};
@@ -162,46 +178,70 @@ impl Archive {
     pub fn missing<'a>(&self, sources: &'a [Source]) -> Result<Vec<&'a str>> {
         let mut missing = Vec::new();
         for source in sources {
-            if self.image(&source.text()?).is_none() {
+            if !self.sources.contains_key(&source_key(&source.text()?)) {
                 missing.push(source.path());
             }
         }
         Ok(missing)
     }
 
-    /// The number of images.
+    /// The number of sources.
     ///
     /// ```
     /// assert_eq!(compaction::cuda::Archive::default().len(), 0);
     /// ```
     pub fn len(&self) -> usize {
-        self.images.len()
+        self.sources.len()
     }
 
-    /// Whether there is no image.
+    /// Whether there is no source.
     ///
     /// ```
     /// assert!(compaction::cuda::Archive::default().is_empty());
     /// ```
     pub fn is_empty(&self) -> bool {
-        self.images.is_empty()
+        self.sources.is_empty()
     }
 
-    pub(super) fn image(&self, text: &str) -> Option<Image> {
-        self.images.get(&key(text, TARGET)).map(|bytes| Image {
-            target: TARGET,
-            bytes: bytes.clone(),
-        })
+    /// The images of a source's text that run on GPUs of a compute capability, the one that suits them best first.
+    pub(super) fn images(&self, text: &str, capability: u32) -> impl Iterator<Item = Image> {
+        let images = self.sources.get(&source_key(text)).into_iter().flatten();
+        // Behind PTX comes machine code, by capability.
+        images
+            .rev()
+            .filter(move |(target, _)| target.runs_on(capability))
+            .filter_map(|(&target, packed)| {
+                let bytes = unpacked(packed)?;
+                Some(Image { target, bytes })
+            })
     }
 }
 
-/// Key, image, and what comes after.
-fn split_image(content: &[u8]) -> Option<(u128, &[u8], &[u8])> {
-    let (key, content) = content.split_first_chunk::<16>()?;
-    let (length, content) = content.split_first_chunk::<8>()?;
+fn packed(image: &[u8]) -> Result<Vec<u8>> {
+    let mut encoder = ZlibEncoder::new(Vec::new(), Compression::best());
+    encoder
+        .write_all(image)
+        .and_then(|()| encoder.finish())
+        .map_err(|error| Error::Archive {
+            reason: error.to_string(),
+        })
+}
+
+fn unpacked(packed: &[u8]) -> Option<Vec<u8>> {
+    let mut image = Vec::new();
+    ZlibDecoder::new(packed).read_to_end(&mut image).ok()?;
+    Some(image)
+}
+
+/// Takes an image off what is left: the key of its source, its target, its compressed bytes.
+fn split_image<'a>(rest: &mut &'a [u8]) -> Option<(u128, [u8; 5], &'a [u8])> {
+    let (key, after) = rest.split_first_chunk::<16>()?;
+    let (target, after) = after.split_first_chunk::<5>()?;
+    let (length, after) = after.split_first_chunk::<8>()?;
     let length = usize::try_from(u64::from_le_bytes(*length)).ok()?;
-    let (image, after) = content.split_at_checked(length)?;
-    Some((u128::from_le_bytes(*key), image, after))
+    let (image, after) = after.split_at_checked(length)?;
+    *rest = after;
+    Some((u128::from_le_bytes(*key), *target, image))
 }
 
 /// NVRTC numbers calls through all that a process compiles, in comments. Without these a source is the same bytes each time.

@@ -102,12 +102,7 @@ fn store(folder: &Path, key: u128, image: &Image) -> io::Result<()> {
 
 /// Magic, checksum of the rest, kind, compute capability, bytes.
 fn encode(image: &Image) -> Vec<u8> {
-    let (kind, capability) = match image.target {
-        Target::Ptx(capability) => (b'P', capability),
-        Target::Cubin(capability) => (b'C', capability),
-    };
-    let mut content = vec![kind];
-    content.extend(capability.to_le_bytes());
+    let mut content = image.target.to_bytes().to_vec();
     content.extend(&image.bytes);
     [
         MAGIC.as_slice(),
@@ -122,14 +117,8 @@ fn decode(file: &[u8]) -> Option<Image> {
     if xxh3_128(content) != u128::from_le_bytes(*checksum) {
         return None;
     }
-    let (kind, content) = content.split_first()?;
-    let (capability, bytes) = content.split_first_chunk::<4>()?;
-    let capability = u32::from_le_bytes(*capability);
-    let target = match kind {
-        b'P' => Target::Ptx(capability),
-        b'C' => Target::Cubin(capability),
-        _ => return None,
-    };
+    let (target, bytes) = content.split_first_chunk()?;
+    let target = Target::from_bytes(*target)?;
     Some(Image {
         target,
         bytes: bytes.to_vec(),

@@ -83,9 +83,8 @@ impl Compiler {
     /// use compaction::cuda::{Archive, Compiler};
     ///
     /// // In a program: `include_bytes!("shipped.bin")`.
-    /// let archive = Archive::default().to_bytes()?;
+    /// let archive = Archive::default().to_bytes();
     /// let compiler = Compiler::new().shipped(&archive);
-    /// # Ok::<(), compaction::Error>(())
     /// ```
     pub fn shipped(mut self, archive: &[u8]) -> Self {
         self.shipped = Archive::open(archive)
@@ -219,7 +218,7 @@ impl Compiler {
                     "{nvrtc:?} no longer knows compute capability {capability}"
                 )),
             });
-        let refused = match target {
+        let mut refused = match target {
             Err(reason) => Err(reason),
             Ok((nvrtc, target)) => {
                 let image = nvrtc.compile_text(source.path(), &text, target)?.image;
@@ -232,13 +231,15 @@ impl Compiler {
                 }
             }
         };
-        if let Some(image) = self
-            .shipped
-            .as_ref()
-            .ok()
-            .and_then(|archive| archive.image(&text))
+        let shipped = self.shipped.as_ref().ok();
+        for image in shipped
+            .into_iter()
+            .flat_map(|archive| archive.images(&text, capability))
         {
-            return accept(&image, Origin::Shipped);
+            match accept(&image, Origin::Shipped) {
+                Ok(accepted) => return Ok(accepted),
+                Err(error) => refused = Ok(error),
+            }
         }
         Err(refused.unwrap_or_else(|reason| Error::NoCompiler {
             kernel: source.path().to_owned(),

@@ -12,12 +12,43 @@ use super::nvrtc::OPTIONS;
 /// assert_eq!(Target::Ptx(75).to_string(), "compute_75");
 /// assert_eq!(Target::Cubin(90).to_string(), "sm_90");
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Target {
     /// PTX, which the driver turns into machine code for any GPU from this one on.
     Ptx(u32),
     /// Machine code for GPUs of this architecture.
     Cubin(u32),
+}
+
+impl Target {
+    /// As files hold it: kind, compute capability.
+    pub(super) fn to_bytes(self) -> [u8; 5] {
+        let (kind, capability) = match self {
+            Self::Ptx(capability) => (b'P', capability),
+            Self::Cubin(capability) => (b'C', capability),
+        };
+        let [a, b, c, d] = capability.to_le_bytes();
+        [kind, a, b, c, d]
+    }
+
+    /// The inverse of [`to_bytes`](Self::to_bytes); `None` if they are of no kind.
+    pub(super) fn from_bytes([kind, capability @ ..]: [u8; 5]) -> Option<Self> {
+        let capability = u32::from_le_bytes(capability);
+        match kind {
+            b'P' => Some(Self::Ptx(capability)),
+            b'C' => Some(Self::Cubin(capability)),
+            _ => None,
+        }
+    }
+
+    /// Whether GPUs of a compute capability run it: machine code is good for later ones of the same major number, PTX for all
+    /// later ones.
+    pub(super) fn runs_on(self, capability: u32) -> bool {
+        match self {
+            Self::Ptx(least) => least <= capability,
+            Self::Cubin(least) => least <= capability && least / 10 == capability / 10,
+        }
+    }
 }
 
 impl std::fmt::Display for Target {
@@ -79,12 +110,16 @@ pub struct Image {
 
 /// Names what an image is compiled from and for: equal keys, equal images.
 pub(super) fn key(text: &str, target: Target) -> u128 {
-    let parts = [&target.to_string(), &OPTIONS.join(" "), text];
+    hash(&[&target.to_string(), &OPTIONS.join(" "), text])
+}
+
+/// Names what images for any target are compiled from.
+pub(super) fn source_key(text: &str) -> u128 {
+    hash(&[&OPTIONS.join(" "), text])
+}
+
+fn hash(parts: &[&str]) -> u128 {
     // Lengths keep the parts apart.
-    xxh3_128(
-        parts
-            .map(|part| format!("{}:{part}", part.len()))
-            .concat()
-            .as_bytes(),
-    )
+    let apart = |part: &&str| format!("{}:{part}", part.len());
+    xxh3_128(parts.iter().map(apart).collect::<String>().as_bytes())
 }

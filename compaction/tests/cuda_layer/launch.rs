@@ -6,7 +6,7 @@ use compaction::{
     Error,
     cuda::{
         self, Archive, Cache, Compiler, Graph, In, InOut, Launch, Mailbox, Nvrtc, Origin, Source,
-        Timeline,
+        Target, Timeline,
     },
     cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode},
 };
@@ -123,22 +123,16 @@ pub(crate) fn shipped_runs(gpu: &Gpu) {
     if cuda::driver_version() < Some(nvrtc.version()) {
         return eprintln!("skipped: the driver is older than {nvrtc:?} and knows none of its PTX");
     }
-    let bytes = Archive::build(&[move_parcels()], &nvrtc)
-        .unwrap()
-        .to_bytes()
-        .unwrap();
-    let compiler = Compiler::new()
-        .cache(Cache::off())
-        .nvrtc(None)
-        .shipped(&bytes);
-    assert_eq!(
-        compiler
-            .load(&gpu.context, &move_parcels())
-            .unwrap()
-            .origin(),
-        Origin::Shipped
-    );
-    check_moves(gpu, &compiler);
+    for targets in [Archive::TARGETS.as_slice(), &[Target::Ptx(75)]] {
+        let archive = Archive::build(&[move_parcels()], targets, &nvrtc).unwrap();
+        let compiler = Compiler::new()
+            .cache(Cache::off())
+            .nvrtc(None)
+            .shipped(&archive.to_bytes());
+        let module = compiler.load(&gpu.context, &move_parcels()).unwrap();
+        assert_eq!(module.origin(), Origin::Shipped);
+        check_moves(gpu, &compiler);
+    }
 }
 
 const COUNT_UP: &str = "extern \"C\" __global__ void count_up(u32 *counter) { counter[0] += 1; }";

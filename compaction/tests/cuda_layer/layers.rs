@@ -151,23 +151,33 @@ pub(crate) fn unwritable_cache(nvrtc: &Arc<Nvrtc>) {
 }
 
 pub(crate) fn archive_serves(nvrtc: &Arc<Nvrtc>) {
-    let bytes = Archive::build(&[move_parcels()], nvrtc)
+    let bytes = Archive::build(&[move_parcels()], &Archive::TARGETS, nvrtc)
         .unwrap()
-        .to_bytes()
-        .unwrap();
+        .to_bytes();
     let compiler = Compiler::new()
         .cache(Cache::off())
         .nvrtc(None)
         .shipped(&bytes);
-    let (image, origin) = compiler.image(&move_parcels(), 120).unwrap();
-    assert_eq!((image.target, origin), (Target::Ptx(75), Origin::Shipped));
-    assert_eq!(
-        image,
-        nvrtc
-            .compile(&move_parcels(), Target::Ptx(75))
-            .unwrap()
-            .image
-    );
+    let (turing, ampere, hopper) = (Target::Cubin(75), Target::Cubin(80), Target::Cubin(90));
+    for (capability, target) in [
+        (75, turing),
+        (80, ampere),
+        (86, ampere),
+        (89, ampere),
+        (90, hopper),
+        // Another generation's machine code does not run there.
+        (100, Target::Ptx(75)),
+        (120, Target::Ptx(75)),
+    ] {
+        let (image, origin) = compiler.image(&move_parcels(), capability).unwrap();
+        assert_eq!(origin, Origin::Shipped, "{capability}");
+        assert_eq!(
+            image,
+            nvrtc.compile(&move_parcels(), target).unwrap().image,
+            "{capability}"
+        );
+    }
+    assert!(compiler.image(&move_parcels(), 70).is_err());
     let message = compiler
         .image(&move_parcels().constant("OTHER", 1), 120)
         .unwrap_err()
@@ -176,7 +186,7 @@ pub(crate) fn archive_serves(nvrtc: &Arc<Nvrtc>) {
 }
 
 pub(crate) fn archive_stale(nvrtc: &Arc<Nvrtc>) {
-    let archive = Archive::build(&[move_parcels()], nvrtc).unwrap();
+    let archive = Archive::build(&[move_parcels()], &Archive::TARGETS, nvrtc).unwrap();
     assert_eq!(archive.len(), 1);
     assert!(archive.missing(&[move_parcels()]).unwrap().is_empty());
     let changed = move_with(PARCEL_FIELDS, &MOVE.replace("+= 1;", "+= 2;"));
@@ -191,19 +201,14 @@ pub(crate) fn archive_reproducible(nvrtc: &Arc<Nvrtc>) {
     let sources = [move_parcels(), other];
     let mut reversed = sources.clone();
     reversed.reverse();
-    let bytes = Archive::build(&sources, nvrtc).unwrap().to_bytes().unwrap();
-    assert_eq!(
-        bytes,
-        Archive::build(&reversed, nvrtc)
-            .unwrap()
-            .to_bytes()
-            .unwrap()
-    );
-    assert_eq!(Archive::open(&bytes).unwrap().to_bytes().unwrap(), bytes);
+    let build = |sources: &[Source]| Archive::build(sources, &Archive::TARGETS, nvrtc).unwrap();
+    let bytes = build(&sources).to_bytes();
+    assert_eq!(bytes, build(&reversed).to_bytes());
+    assert_eq!(Archive::open(&bytes).unwrap().to_bytes(), bytes);
 }
 
 pub(crate) fn damaged_archive() {
-    let bytes = Archive::default().to_bytes().unwrap();
+    let bytes = Archive::default().to_bytes();
     assert!(Archive::open(&bytes).unwrap().is_empty());
     for end in 0..bytes.len() {
         assert!(
@@ -225,7 +230,7 @@ pub(crate) fn no_compiler() {
     for compiler in [
         Compiler::new(),
         Compiler::new().shipped(b"no archive"),
-        Compiler::new().shipped(&empty_archive()),
+        Compiler::new().shipped(&Archive::default().to_bytes()),
     ] {
         let compiler = compiler.cache(Cache::off()).nvrtc(None);
         let message = compiler.image(&move_parcels(), 90).unwrap_err().to_string();
@@ -235,8 +240,4 @@ pub(crate) fn no_compiler() {
             "{message}"
         );
     }
-}
-
-fn empty_archive() -> Vec<u8> {
-    Archive::default().to_bytes().unwrap()
 }

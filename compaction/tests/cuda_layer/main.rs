@@ -111,7 +111,7 @@ fn run_tests() {
             "a_buffer_of_another_stream_is_refused",
             launch::foreign_stream,
         )
-        .gpu("ptx_for_turing_runs_here", launch::shipped_runs)
+        .gpu("what_ships_runs_here", launch::shipped_runs)
         .gpu("a_timeline_has_a_time_between_marks", launch::timeline)
         .gpu("a_mailbox_gives_what_was_posted_last", launch::mailbox)
         .gpu("what_crosses_within_a_gpu_arrives", crossing::within)
