@@ -9,7 +9,8 @@ use clap::{Args, ValueEnum};
 use raysieve::{Error, scene::Scene};
 
 use super::{
-    Machine, SceneArguments,
+    machine::Machine,
+    scene::SceneArguments,
     values::{duration, part_path, scene_path},
 };
 

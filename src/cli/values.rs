@@ -12,7 +12,7 @@ use raysieve::{
     output::PictureFormat, part::Place, renderer::Partition, scene::Scene, sight::Sight, tone::Tone,
 };
 
-use super::{Method, SampleRange};
+use super::{bench::Method, scene::SampleRange};
 
 /// A path, in any encoding, that ends as it should.
 pub(super) fn path_ending(
