@@ -8,7 +8,7 @@ mod tables;
 
 use std::path::{Path, PathBuf};
 
-use raysieve::{Error, output};
+use raysieve::{Error, output, scene::Scene};
 use results::{Results, SceneResults};
 
 use crate::{Ending, cli::Bench, note, say, signals::Signals};
@@ -30,6 +30,9 @@ pub(crate) fn bench(arguments: &Bench) -> Result<Ending, Error> {
         Some(path) => Some((path, Results::read(path)?)),
         None => None,
     };
+    if let (Some((path, old)), None) = (&old, &arguments.from) {
+        compare::check_methods(&arguments.methods(), old, path)?;
+    }
     let (results, ended) = match &arguments.from {
         Some(path) => {
             let results = Results::read(path)?;
@@ -80,6 +83,10 @@ fn measure_into(
 ) -> Result<Ending, Error> {
     let signals = Signals::watch()?;
     let scenes = scenes(arguments)?;
+    // What is wrong with a later one is told before hours go by; the first is read at once.
+    for path in &scenes[1..] {
+        Scene::load(path)?;
+    }
     let mut progress = measure::Progress::new(scenes.len());
     for path in &scenes {
         let refuse = |scene: &SceneResults| match old {

@@ -206,7 +206,8 @@ Exit codes:
     0  done
     1  the render failed, a file could not be written, a picture does not hold, or a bench is slower than before
     2  wrong usage, or a wrong scene
-  130  ended by Ctrl-C: the picture is written, with the samples that it has";
+  130  ended by Ctrl-C: the picture is written, with the samples that it has; a second Ctrl-C
+       ends it at once, without; a page of --serve ends with 0";
 
 /// Reads the command line; `None` if it asked for the help or the version, which are then printed.
 pub(crate) fn read() -> Result<Option<Arguments>, Error> {

@@ -88,6 +88,12 @@ fn render(arguments: &Arguments, scene: &Path) -> Result<Ending, Error> {
     let ahead = again.is_none().then(|| Ahead::open(arguments.backend()));
     let (scene, samples) = arguments.load_scene(scene)?;
     outputs.look = arguments.look(&scene);
+    if arguments.writes_picture() {
+        outputs.check_apart(&scene)?;
+    }
+    if let Some((path, _)) = arguments.checkpoint() {
+        output::check_apart(path, &scene)?;
+    }
     let scene = Arc::new(scene);
     scene.notes.iter().for_each(|line| note(line));
     let make = |left: &[_]| arguments.renderer(&scene, left);
@@ -128,6 +134,7 @@ fn render(arguments: &Arguments, scene: &Path) -> Result<Ending, Error> {
                 outputs.picture.display()
             ));
             outputs.check_picture()?;
+            outputs.check_apart(&scene)?;
             headless::render(renderer, &scene, &[], &outputs, None, &watch()?)
         }
     }

@@ -18,6 +18,7 @@ use crate::{
     layers::Layers,
     part::{Packing, Part, SOFTWARE},
     picture::Picture,
+    scene::{Scene, SceneFile},
     sight::{Sight, Sighting},
     stats::Stats,
     tone::{self, Tone},
@@ -157,6 +158,25 @@ pub fn check_place(path: &Path) -> Result<(), Error> {
         .and_then(|()| check_folder(folder_of(&target)))
         .and_then(|()| check_beside(&target))
         .map_err(|problem| refused(path, &problem))
+}
+
+/// Finds before the render that its file would take the place of one that the scene is made of.
+pub fn check_apart(path: &Path, scene: &Scene) -> Result<(), Error> {
+    // What is not there yet is nobody's.
+    let Ok(target) = fs::canonicalize(path) else {
+        return Ok(());
+    };
+    let is_read = |file: &SceneFile| fs::canonicalize(&file.path).is_ok_and(|read| read == target);
+    if !scene.files.iter().any(is_read) {
+        return Ok(());
+    }
+    Err(Error::File {
+        file: path.display().to_string(),
+        problem: format!(
+            "is read by the scene {}, and what is written would take its place; name another file to write",
+            scene.path.display()
+        ),
+    })
 }
 
 fn check_folder(folder: &Path) -> Result<(), String> {

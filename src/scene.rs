@@ -29,7 +29,7 @@
 //! | `spp` | samples a pixel, from 1 | `64` |
 //! | `max_bounces` | how often a path may scatter, 0 to 1024; 0 shows only what the camera sees shine | `8` |
 //! | `seed` | of every random number, 0 to 2³²−1 | `0` |
-//! | `clamp_indirect` | what light that was scattered more than once may add to a sample at most, in any channel, above 0: fewer bright specks, and a picture that is too dark by what they hold | none: nothing is clamped |
+//! | `clamp_indirect` | what light that was scattered more than once may add to a sample at most, in any channel, 1e-6 to 1e6: fewer bright specks, and a picture that is too dark by what they hold | none: nothing is clamped |
 //! | `exposure` | of the picture and the window, stops, -32 to 32: one more is twice as bright | `0` |
 //! | `tone` | their tone curve, see [`Tone`]: `Srgb`, `AgX`, `Aces` or `Neutral` | `Srgb` |
 //! | `camera` | see below | required |

@@ -1,16 +1,17 @@
 //! Ctrl-C and its like.
 
 use std::{
-    mem, process,
+    process,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
+    time::{Duration, Instant},
 };
 
 use raysieve::Error;
 
-use crate::Ending;
+use crate::{Ending, note};
 
 /// Has a write beyond what a file may have (`ulimit -f`) fail as on a full disk: else the system ends the process, with all
 /// that it has rendered. Threads have this from the one that starts them, so it comes before any.
@@ -26,7 +27,10 @@ pub(crate) fn outlive_file_limits() {
     }
 }
 
-/// Whether somebody wants the program to end: by SIGINT, SIGTERM or SIGHUP. A second one ends the process at once.
+/// One that comes so soon after the first is the same wish: `timeout` and others send it to the process and to its group.
+const SAME_WISH: Duration = Duration::from_secs(1);
+
+/// Whether somebody wants the program to end: by SIGINT, SIGTERM or SIGHUP. A second one, later, ends the process at once.
 #[derive(Default)]
 pub(crate) struct Signals {
     came: Arc<AtomicBool>,
@@ -41,11 +45,16 @@ impl Signals {
     pub(crate) fn watch() -> Result<Signals, Error> {
         let signals = Signals::default();
         let (came, then) = (signals.came.clone(), signals.then.clone());
-        let mut is_second = false;
+        let mut first: Option<Instant> = None;
         ctrlc::set_handler(move || {
-            if mem::replace(&mut is_second, true) {
-                process::exit(Ending::Interrupted as i32);
+            if let Some(first) = first {
+                if first.elapsed() > SAME_WISH {
+                    note("raysieve: ended at once; what was not written yet is lost");
+                    process::exit(Ending::Interrupted as i32);
+                }
+                return;
             }
+            first = Some(Instant::now());
             let then = then.lock().unwrap_or_else(PoisonError::into_inner);
             came.store(true, Ordering::Relaxed);
             if let Some(then) = &*then {

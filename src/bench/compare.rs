@@ -8,6 +8,7 @@ use super::{
     results::{Results, SceneResults},
     tables::{Align, markdown},
 };
+use crate::cli::Method;
 
 /// What may be lost beyond the noise.
 const TOLERANCE: f64 = 0.05;
@@ -121,13 +122,29 @@ pub(super) fn compare(new: &Results, old: &Results, path: &Path) -> Result<Compa
         }
     }
     if comparison.rows.is_empty() {
-        return Err(Error::File {
-            file: path.display().to_string(),
-            problem: "has no scene and strategy that was measured now; name those that it has"
-                .to_owned(),
-        });
+        return Err(nothing_in_common(path));
     }
     Ok(comparison)
+}
+
+/// Finds before anything is measured that by none of these methods anything was measured before.
+pub(super) fn check_methods(methods: &[Method], old: &Results, path: &Path) -> Result<(), Error> {
+    let was_measured = |method: &Method| {
+        let mut scenes = old.scenes.iter();
+        scenes.any(|scene| scene.timing(method.name()).is_some())
+    };
+    match methods.iter().any(was_measured) {
+        true => Ok(()),
+        false => Err(nothing_in_common(path)),
+    }
+}
+
+fn nothing_in_common(path: &Path) -> Error {
+    Error::File {
+        file: path.display().to_string(),
+        problem: "has no scene and strategy that is measured now; name those that it has"
+            .to_owned(),
+    }
 }
 
 impl Comparison {

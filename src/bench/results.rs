@@ -90,6 +90,12 @@ impl Results {
             file: path.display().to_string(),
             problem,
         };
+        // A pipe would hang.
+        if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+            return Err(refused(
+                "is no plain file; name one that raysieve bench --json wrote".to_owned(),
+            ));
+        }
         let mut text = Vec::new();
         fs::File::open(path)
             .and_then(|file| file.take(MOST_BYTES + 1).read_to_end(&mut text))

@@ -36,17 +36,20 @@ Examples:
           the tables once more and a chart, nothing measured
 
 When it is slower:
-  A strategy is slower where the median of its frames takes more than 5 % longer than it did, and the noise on top of
-  that. The noise of a run is three times the median absolute deviation of its frames, over their median: two standard
-  deviations of a normal distribution. Both runs' noise counts, as the root of the sum of squares. A run of one round
-  has no spread that could be measured, and counts as free of noise.
+  A strategy is slower where the median of its frames takes more than 5 % longer than it did, and
+  the noise on top of that. The noise of a run is three times the median absolute deviation of its
+  frames, over their median: two standard deviations of a normal distribution. Both runs' noise
+  counts, as the root of the sum of squares. A run of one round has no spread that could be
+  measured, and counts as free of noise.
 
 Ctrl-C:
-  Ends it after the rounds that are whole: their tables are printed, and the files written of them.
+  Ends it after the rounds that are whole: their tables are printed, and the files written of
+  them.
 
 What the rays alone are:
-  Rays over the time of their stage, which reads and writes the state of the paths too: intersect of bounce 0 for rays
-  from the camera, of bounce 1 for those that were scattered once, and shadow of all bounces."
+  Rays over the time of their stage, which reads and writes the state of the paths too: intersect
+  of bounce 0 for rays from the camera, of bounce 1 for those that were scattered once, and shadow
+  of all bounces."
 )]
 pub(crate) struct Bench {
     /// Scenes to render, .ron files or models [default: cornell, spheres and mesh of ./scenes]

@@ -6,6 +6,7 @@ use clap::Args;
 use raysieve::{
     Error,
     output::{self, Look, PictureFormat},
+    scene::Scene,
     sight::Sight,
     tone::Tone,
 };
@@ -79,5 +80,10 @@ impl Outputs {
     /// Finds before the render what would keep the statistics from being written after it.
     pub(crate) fn check_stats(&self) -> Result<(), Error> {
         self.stats.as_deref().map_or(Ok(()), output::check_place)
+    }
+
+    /// Finds before the render that the picture would take the place of what the scene is made of.
+    pub(crate) fn check_apart(&self, scene: &Scene) -> Result<(), Error> {
+        output::check_apart(&self.picture, scene)
     }
 }

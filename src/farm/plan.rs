@@ -6,7 +6,7 @@ use std::{
 };
 
 use raysieve::{
-    Error,
+    Error, output,
     part::{Claim, Identity, Place, SOFTWARE, Samples},
     scene::Scene,
 };
@@ -76,6 +76,7 @@ impl Plan {
     /// What the command line asks for.
     pub(super) fn new(arguments: &Farm, path: &Path) -> Result<Plan, Error> {
         let scene = arguments.load_scene(path)?;
+        output::check_apart(&arguments.output, &scene)?;
         let parts = arguments
             .parts
             .unwrap_or_else(|| DEFAULT_PARTS.min(scene.spp));

@@ -105,7 +105,7 @@ impl<'s, 'a> Builder<'s, 'a> {
                 material,
             } => {
                 let center = source.position(object, "center", center)?;
-                let expected = "(x, y, z) in metres, each above 0";
+                let expected = "(x, y, z) in metres, each from 1e-15 to 1e8";
                 let half_size =
                     source.triple(object, "half_size", half_size, expected, Extent::Length)?;
                 let degrees = match rotate_y {

@@ -251,7 +251,7 @@ impl<'a> Source<'a> {
 
     /// A field that is a length, metres.
     pub(super) fn length(&self, object: &Object, field: &str, raw: Raw) -> Result<f64, Error> {
-        self.number(object, field, raw, "metres above 0, up to 1e8", |value| {
+        self.number(object, field, raw, "metres from 1e-15 to 1e8", |value| {
             Extent::Length.holds(value)
         })
     }
@@ -283,7 +283,7 @@ impl<'a> Source<'a> {
 
     /// A field that is one factor, or one for each axis.
     pub(super) fn scale(&self, object: &Object, field: &str, raw: Raw) -> Result<DVec3, Error> {
-        let expected = "a factor that is not 0, or three of them, each within 1e8";
+        let expected = "a factor of either sign from 1e-15 to 1e8, or three of them";
         match ron::from_str(raw.get_ron()) {
             Ok(factor) if Extent::Factor.holds(factor) => Ok(DVec3::splat(factor)),
             _ => self.triple(object, field, raw, expected, Extent::Factor),

@@ -4,7 +4,7 @@ use std::{
     fs,
     io::{BufRead, BufReader},
     path::Path,
-    process::{Output, Stdio},
+    process::{Command, Output, Stdio},
     thread,
     time::Duration,
 };
@@ -32,6 +32,8 @@ pub(crate) fn add(trials: &mut Vec<Trial>) {
         bench_into_a_closed_pipe_is_no_error,
         bench_ended_by_a_signal_writes_whole_rounds,
         bench_that_fails_writes_what_it_has,
+        bench_finds_what_is_wrong_before_it_measures,
+        bench_refuses_a_pipe,
     );
 }
 
@@ -470,9 +472,55 @@ fn bench_ended_by_a_signal_writes_whole_rounds() {
 
 fn bench_that_fails_writes_what_it_has() {
     let folder = folder();
-    let output = measured(folder.path(), &["missing.ron", "--json", "a.json"]);
-    assert_refused(&output, 2, &["missing.ron", "does not exist"]);
+    // The second scene was measured in another size.
+    let mut old = results();
+    old["scenes"][0]["scene"] = json!(scene("spheres.ron"));
+    write(folder.path(), "old.json", &old);
+    let output = measured(
+        folder.path(),
+        &["--json", "a.json", "--compare", "old.json"],
+    );
+    assert_refused(&output, 2, &["old.json", "cannot be compared"]);
     let results = statistics(&folder.path().join("a.json"));
     let scenes = results["scenes"].as_array().expect("scenes");
-    assert_eq!(scenes.len(), 2);
+    assert_eq!(scenes.len(), 1);
 }
+
+fn bench_finds_what_is_wrong_before_it_measures() {
+    let folder = folder();
+    fs::write(folder.path().join("wrong.ron"), "(camera:").expect("a scene");
+    for (wrong, told) in [
+        ("missing.ron", "does not exist"),
+        ("wrong.ron", "wrong.ron"),
+    ] {
+        let output = measured(folder.path(), &[wrong, "--json", "a.json"]);
+        assert_refused(&output, 2, &[wrong, told]);
+    }
+    write(folder.path(), "old.json", &results());
+    let others = ["--strategies", "hole-filling", "--compare", "old.json"];
+    let output = measured(
+        folder.path(),
+        &[&others[..], &["--json", "a.json"]].concat(),
+    );
+    assert_refused(&output, 2, &["old.json", "has no scene and strategy"]);
+    assert!(!folder.path().join("a.json").exists());
+}
+
+#[cfg(unix)]
+fn bench_refuses_a_pipe() {
+    let folder = folder();
+    let made = Command::new("mkfifo")
+        .arg(folder.path().join("pipe.json"))
+        .status();
+    assert!(made.is_ok_and(|made| made.success()));
+    for option in ["--from", "--compare"] {
+        let output = raysieve(folder.path())
+            .args(["bench", option, "pipe.json"])
+            .output()
+            .expect("the program starts");
+        assert_refused(&output, 2, &["pipe.json", "is no plain file"]);
+    }
+}
+
+#[cfg(not(unix))]
+fn bench_refuses_a_pipe() {}

@@ -29,6 +29,7 @@ pub(crate) fn add(trials: &mut Vec<Trial>) {
         a_place_that_cannot_be_written_is_found_before_the_render,
         an_old_file_is_replaced_and_a_link_is_kept,
         a_link_to_a_file_that_is_yet_to_be_made_is_kept,
+        what_a_scene_is_made_of_is_never_written_over,
         what_changes_no_exr_is_not_taken_for_one,
         progress_is_not_shown_in_a_pipe,
     );
@@ -490,6 +491,68 @@ fn a_link_to_a_file_that_is_yet_to_be_made_is_kept() {
 
 #[cfg(not(unix))]
 fn a_link_to_a_file_that_is_yet_to_be_made_is_kept() {}
+
+/// A picture named by its scene, or by `-o`, whatever way leads there; and a checkpoint.
+fn what_a_scene_is_made_of_is_never_written_over() {
+    let folder = folder();
+    let at = |name: &str| folder.path().join(name);
+    let scene = r#"(
+        camera: (origin: (0, 0, 5), target: (0, 0, 0), fov: 40),
+        sky: (1, 1, 1),
+        materials: { "wood": Diffuse(albedo: Texture(file: "wood.png")) },
+        objects: [Sphere(center: (0, 0, 0), radius: 1, material: "wood")],
+    )"#;
+    fs::write(at("wood.ron"), scene).expect("a scene");
+    image::RgbImage::new(4, 4)
+        .save(at("wood.png"))
+        .expect("a texture");
+    let before = fs::read(at("wood.png")).expect("the texture");
+    let render = |arguments: &[&str]| {
+        raysieve(folder.path())
+            .args([
+                "wood.ron",
+                "--size",
+                "8x8",
+                "--spp",
+                "1",
+                "--backend",
+                "cpu",
+            ])
+            .args(arguments)
+            .output()
+            .expect("the program starts")
+    };
+    let told = &["wood.png: is read by the scene wood.ron", "name another"];
+    assert_refused(&render(&["--headless"]), 2, told);
+    assert_refused(&render(&["-o", "wood.png"]), 2, told);
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink("wood.png", at("link.png")).expect("a link");
+        assert_refused(
+            &render(&["-o", "./link.png"]),
+            2,
+            &["link.png: is read by the scene"],
+        );
+    }
+    assert_eq!(fs::read(at("wood.png")).expect("the texture"), before);
+    assert_done(&render(&["-o", "other.png"]));
+    // Light of a sky that was rendered itself.
+    assert_done(&render(&["-o", "sky.exr"]));
+    let lit = scene.replace(
+        "sky: (1, 1, 1)",
+        r#"lights: [Environment(file: "sky.exr")]"#,
+    );
+    fs::write(at("wood.ron"), lit).expect("a scene");
+    let before = fs::read(at("sky.exr")).expect("the sky");
+    let told = &["sky.exr: is read by the scene wood.ron"];
+    assert_refused(&render(&["-o", "sky.exr"]), 2, told);
+    assert_refused(
+        &render(&["-o", "a.exr", "--checkpoint", "sky.exr"]),
+        2,
+        told,
+    );
+    assert_eq!(fs::read(at("sky.exr")).expect("the sky"), before);
+}
 
 fn what_changes_no_exr_is_not_taken_for_one() {
     let folder = folder();

@@ -21,6 +21,7 @@ pub(crate) fn add(trials: &mut Vec<Trial>) {
         trials,
         a_signal_leaves_the_picture_so_far_and_says_its_samples,
         a_second_signal_ends_at_once,
+        signals_close_together_are_one,
         a_kill_while_writing_leaves_the_old_file,
         a_file_that_may_not_grow_leaves_the_old_one,
         a_folder_that_vanishes_is_told_in_a_line,
@@ -138,15 +139,29 @@ fn a_second_signal_ends_at_once() {
     ];
     let child = start(folder.path(), &wave);
     signal(&child, "INT");
-    thread::sleep(Duration::from_millis(200));
+    thread::sleep(Duration::from_millis(1200));
     signal(&child, "INT");
-    let (code, _) = end(child);
+    let (code, said) = end(child);
     assert_eq!(code, Some(130));
+    assert!(said.contains("ended at once"), "{said}");
     assert!(
         names(folder.path()).is_empty(),
         "nothing is written: {:?}",
         names(folder.path())
     );
+}
+
+/// As of `timeout`, which sends one to the process and one to its group.
+fn signals_close_together_are_one() {
+    for _ in 0..3 {
+        let folder = folder();
+        let child = start(folder.path(), &["--size", "512x512", "-o", "a.exr"]);
+        signal(&child, "INT");
+        signal(&child, "INT");
+        let (code, said) = end(child);
+        assert_eq!(code, Some(130), "{said}");
+        assert_eq!(names(folder.path()), ["a.exr"]);
+    }
 }
 
 fn a_kill_while_writing_leaves_the_old_file() {
