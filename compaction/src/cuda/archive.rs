@@ -206,7 +206,7 @@ impl Archive {
     /// The images of a source's text that run on GPUs of a compute capability, the one that suits them best first.
     pub(super) fn images(&self, text: &str, capability: u32) -> impl Iterator<Item = Image> {
         let images = self.sources.get(&source_key(text)).into_iter().flatten();
-        // Behind PTX comes machine code, by capability.
+        // Targets are sorted: PTX, then machine code by capability.
         images
             .rev()
             .filter(move |(target, _)| target.runs_on(capability))
