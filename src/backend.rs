@@ -293,8 +293,8 @@ impl Backend {
         }
     }
 
-    /// Waits for all waves under way.
-    pub(crate) fn land(&mut self) -> Result<(), Error> {
+    /// Waits for all waves under way; whether there were any.
+    pub(crate) fn land(&mut self) -> Result<bool, Error> {
         match &mut *self.engine {
             Engine::Waves(waves) => waves.land(),
             Engine::Gpus(gpus) => gpus.land(),
@@ -450,7 +450,7 @@ impl Waves {
         Ok(())
     }
 
-    fn land(&mut self) -> Result<(), Error> {
+    fn land(&mut self) -> Result<bool, Error> {
         let mut reports = Vec::new();
         for wave in &self.waves {
             let mut wave = lock(wave);
@@ -458,8 +458,9 @@ impl Waves {
                 reports.push(report);
             }
         }
+        let any = !reports.is_empty();
         self.count(reports);
-        Ok(())
+        Ok(any)
     }
 
     fn count(&mut self, reports: Vec<Report>) {

@@ -261,11 +261,11 @@ impl Renderer {
         };
         let advanced = self.backend.advance(&spans, &enough);
         self.done = spans.next.into_inner().min(end);
+        self.elapsed += begun.elapsed();
         self.counting(advanced)?;
         if self.done == self.range.end {
             self.land()?;
         }
-        self.elapsed += begun.elapsed();
         if doubling == Some(self.done) {
             self.remember();
         }
@@ -305,6 +305,7 @@ impl Renderer {
         if !is_known {
             return Ok(false);
         }
+        self.land()?;
         let made = self.backend.denoise(self.done - self.range.start, preview);
         self.counting(made)
     }
@@ -512,6 +513,7 @@ impl Renderer {
     /// The same in the memory of a picture before it. New memory, which the system has to find page by page, takes longer to
     /// fill than a GPU takes for the picture.
     pub fn picture_into(&mut self, picture: &mut Picture) -> Result<(), Error> {
+        self.land()?;
         // The stage knows films that begin at a first pixel.
         if self.rounds.is_some() || self.range.start.is_multiple_of(self.pixel_count().into()) {
             // Rounds know by themselves what is done.
@@ -592,9 +594,14 @@ impl Renderer {
         }
     }
 
+    /// Waits for what is under way, which is time of the render.
     pub(crate) fn land(&mut self) -> Result<(), Error> {
+        let begun = Instant::now();
         let landed = self.backend.land();
-        self.counting(landed)
+        if let Ok(true) = landed {
+            self.elapsed += begun.elapsed();
+        }
+        self.counting(landed).map(drop)
     }
 
     /// Takes what was counted meanwhile into the statistics, whatever came of it.

@@ -177,19 +177,22 @@ impl Gpus {
         1.0 / working.filter(|worker| worker.is_working()).count().max(1) as f64
     }
 
-    /// Waits for all waves under way, and brings everything onto the sum.
-    pub(super) fn land(&mut self) -> Result<(), Error> {
+    /// Waits for all waves under way, and brings everything onto the sum; whether there were any.
+    pub(super) fn land(&mut self) -> Result<bool, Error> {
         if self.fallen().is_some() {
-            return Ok(());
+            return Ok(false);
         }
-        let time_share = self.time_share();
+        let (time_share, mut any) = (self.time_share(), false);
         for worker in self.workers.iter_mut().map(of) {
             worker.attempt(|worker| {
-                while worker.land(time_share)? {}
+                while worker.land(time_share)? {
+                    any = true;
+                }
                 Ok(())
             });
         }
-        self.gather()
+        self.gather()?;
+        Ok(any)
     }
 
     /// What has been counted since the last time.

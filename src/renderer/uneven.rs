@@ -168,7 +168,11 @@ impl Renderer {
         let begun = Instant::now();
         let advanced = self.advance_within_rounds(enough);
         self.elapsed += begun.elapsed();
-        advanced
+        let goes_on = advanced?;
+        if !goes_on {
+            self.land()?;
+        }
+        Ok(goes_on)
     }
 
     fn advance_within_rounds(
@@ -213,7 +217,6 @@ impl Renderer {
                 rounds.go_on(verdict);
             }
         }
-        self.land()?;
         Ok(false)
     }
 

@@ -1,6 +1,6 @@
 //! On a GPU, and without it ignored.
 
-use std::{env, process::Command, sync::Arc};
+use std::{env, process::Command, sync::Arc, time::Duration};
 
 use compaction::{
     cuda::{Compiler, Graph, Origin},
@@ -14,6 +14,7 @@ use raysieve::{
     renderer::{BackendChoice, Renderer, Settings},
     scene::Scene,
     stages::sources,
+    stats::BounceStats,
     wave::{CpuWave, CudaWave, Report, Stage, Wave},
     wavefront::trace,
     world::World,
@@ -287,6 +288,21 @@ pub(crate) fn waves_that_grow_agree(_: &Gpu) {
     let (got, expected) = (cuda.exposed().unwrap(), cpu.exposed().unwrap());
     assert!(got.sums == expected.sums, "waves of {sizes:?} paths");
     assert!(sizes.iter().all(|&size| size <= 8_000));
+}
+
+/// However often it was looked at meanwhile.
+pub(crate) fn times_cover_their_stages(_: &Gpu) {
+    let scene = sized(load("scenes/cornell.ron"), 1024, 1024, 256);
+    let mut renderer = start(&scene, &on_cuda(None));
+    while renderer.advance_for(Duration::from_millis(5)).unwrap() {
+        renderer.picture().unwrap();
+    }
+    let stats = renderer.finish().unwrap();
+    let of_bounce =
+        |row: &BounceStats| row.intersect_ms + row.shade_ms + row.shadow_ms + row.compact_ms;
+    let stages: f64 = stats.bounces.iter().map(of_bounce).sum();
+    let whole = 1000.0 * stats.seconds;
+    assert!(stages <= whole, "stages of {stages} ms in {whole} ms");
 }
 
 /// The film is read by waiting, which no graph can hold; the wave goes on without one.

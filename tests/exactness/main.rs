@@ -113,6 +113,10 @@ fn main() {
         .gpu("a_wave_never_waits", cuda::waves_never_wait)
         .gpu("waves_that_grow_agree", cuda::waves_that_grow_agree)
         .gpu(
+            "a_render_takes_as_long_as_its_stages",
+            cuda::times_cover_their_stages,
+        )
+        .gpu(
             "a_wave_that_waited_would_be_found_out",
             cuda::waiting_is_found_out,
         )
