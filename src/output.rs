@@ -150,9 +150,11 @@ pub fn write_json(path: &Path, what: &impl Serialize) -> Result<(), Error> {
 }
 
 /// Finds before the render what would keep its file from being written after it: a folder that is missing or sealed, a
-/// name that is a folder or too long, a file that may not be written.
+/// name that is a folder or too long, a file that may not be written. What a process left there that was killed is cleared
+/// away.
 pub fn check_place(path: &Path) -> Result<(), Error> {
     let target = through_links(path);
+    clear_unfinished(path);
     check_folder(folder_of(path))
         .and_then(|()| check_file(path))
         .and_then(|()| check_folder(folder_of(&target)))
@@ -345,10 +347,13 @@ fn unfinished_beside(target: &Path) -> io::Result<tempfile::NamedTempFile> {
         // As any new file: the umask takes away what the user wants taken away.
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
-    builder.tempfile_in(folder_of(target))
+    let unfinished = builder.tempfile_in(folder_of(target))?;
+    // For `clear_unfinished`. Where files cannot be locked, that removes what somebody still writes.
+    let _ = unfinished.as_file().try_lock();
+    Ok(unfinished)
 }
 
-/// Removes what a process left that was killed while it wrote this file.
+/// Removes what a process left that was killed while it wrote this file; what another still writes stays.
 pub(crate) fn clear_unfinished(path: &Path) {
     let target = through_links(path);
     let prefix = unfinished_prefix(&target);
@@ -359,11 +364,19 @@ pub(crate) fn clear_unfinished(path: &Path) {
     {
         let name = entry.file_name();
         let name = name.to_string_lossy();
-        if name.starts_with(&prefix) && name.ends_with(UNFINISHED) {
+        if name.starts_with(&prefix) && name.ends_with(UNFINISHED) && !is_held(&entry.path()) {
             // One that cannot be removed harms nobody.
             let _ = fs::remove_file(entry.path());
         }
     }
+}
+
+/// Whether a process that lives has locked this file.
+fn is_held(path: &Path) -> bool {
+    // Network file systems lock only what may be written.
+    let opened = fs::OpenOptions::new().write(true).open(path);
+    let locked = opened.map(|file| file.try_lock());
+    matches!(locked, Ok(Err(fs::TryLockError::WouldBlock)))
 }
 
 /// Whether a file of this name is what a process left that was killed while it wrote another.

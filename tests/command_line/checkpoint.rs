@@ -3,7 +3,7 @@
 use std::{
     fs,
     path::Path,
-    process::{Command, Output, Stdio},
+    process::{Child, Command, Output, Stdio},
     thread,
     time::Duration,
 };
@@ -37,6 +37,7 @@ pub(crate) fn add(trials: &mut Vec<Trial>) {
         trials,
         a_render_that_is_killed_again_and_again_ends_with_the_bits_of_one_go,
         what_a_kill_left_half_written_is_cleared_away,
+        what_another_still_writes_is_not_cleared_away,
         ctrl_c_leaves_a_checkpoint_to_go_on_from,
         a_render_can_go_on_with_more_samples,
         a_damaged_checkpoint_is_kept_aside,
@@ -152,30 +153,36 @@ fn a_render_that_is_killed_again_and_again_ends_with_the_bits_of_one_go() {
     );
 }
 
+/// 75 MB, which take a while to reach the disk.
+const LARGE: [&str; 6] = [
+    "--backend",
+    "cpu",
+    "--size",
+    "2048x1024",
+    "--max-bounces",
+    "0",
+];
+
 fn what_a_kill_left_half_written_is_cleared_away() {
-    let folder = folder();
-    let folder = folder.path();
-    let render = |spp: &str| {
-        let mut command = raysieve(folder);
-        command.arg(scene("spheres.ron")).args([
-            "--backend",
-            "cpu",
-            "--size",
-            "2048x1024",
-            "--max-bounces",
-            "0",
+    left_half_written(
+        &[
             "--spp",
-            spp,
+            "1000",
             "--every",
             "0s",
             "--checkpoint",
             "c.exr",
             "-o",
             "a.png",
-        ]);
-        command.stdout(Stdio::null()).stderr(Stdio::null());
-        command
-    };
+        ],
+        &["a.png", "c.exr"],
+    );
+    left_half_written(&["--spp", "1", "-o", "a.exr"], &["a.exr"]);
+}
+
+fn left_half_written(arguments: &[&str], written: &[&str]) {
+    let folder = folder();
+    let folder = folder.path();
     let unfinished = || {
         names(folder)
             .into_iter()
@@ -183,24 +190,51 @@ fn what_a_kill_left_half_written_is_cleared_away() {
             .count()
     };
     for _ in 0..5 {
-        let mut child = render("1000").spawn().expect("the program starts");
-        // 75 MB take a while to reach the disk.
+        let mut child = start_large(folder, arguments);
         while !is_writing(folder) {
             assert!(
                 child.try_wait().expect("a child").is_none(),
-                "it ended without a checkpoint"
+                "it ended without a file"
             );
         }
         child.kill().expect("it can be killed");
         child.wait().expect("a child");
         if unfinished() > 0 {
-            let _ = fs::remove_file(folder.join("c.exr"));
-            assert!(render("1").status().expect("the program starts").success());
-            assert_eq!(names(folder), ["a.png", "c.exr"]);
+            for name in written {
+                let _ = fs::remove_file(folder.join(name));
+            }
+            let again = [&["--spp", "1"], &arguments[2..]].concat();
+            let mut child = start_large(folder, &again);
+            assert!(child.wait().expect("a child").success());
+            assert_eq!(names(folder), written);
             return;
         }
     }
-    panic!("no kill came while a checkpoint was being written");
+    panic!("no kill came while a file was being written: {arguments:?}");
+}
+
+fn start_large(folder: &Path, arguments: &[&str]) -> Child {
+    let mut command = raysieve(folder);
+    command
+        .arg(scene("spheres.ron"))
+        .args(LARGE)
+        .args(arguments)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    command.spawn().expect("the program starts")
+}
+
+fn what_another_still_writes_is_not_cleared_away() {
+    let folder = folder();
+    let folder = folder.path();
+    let mut first = start_large(folder, &["--spp", "1", "-o", "a.exr"]);
+    while !is_writing(folder) {
+        assert!(first.try_wait().expect("a child").is_none(), "it ended");
+    }
+    let mut second = start_large(folder, &["--spp", "1", "-o", "a.exr"]);
+    assert!(first.wait().expect("a child").success());
+    assert!(second.wait().expect("a child").success());
+    assert_eq!(names(folder), ["a.exr"]);
 }
 
 fn ctrl_c_leaves_a_checkpoint_to_go_on_from() {
