@@ -1062,9 +1062,9 @@ API cuMemsetD8_v2(uint64_t at, unsigned char value, size_t bytes) { return cuMem
 // The image is the path of a library, by this emulator's NVRTC.
 API cuModuleLoadData(void **module, const void *image)
 {
-    if (const Result refused = open((int)(current - devices), ++current->modules)) return refused;
     constexpr char MARK[] = "emulated ";
     if (strncmp((const char *)image, MARK, sizeof MARK - 1) != 0) return INVALID_IMAGE;
+    if (const Result refused = open((int)(current - devices), ++current->modules)) return refused;
     void *library = dlopen((const char *)image + sizeof MARK - 1, RTLD_NOW | RTLD_LOCAL);
     if (!library) {
         fprintf(stderr, "emulated GPU: %s\n", dlerror());

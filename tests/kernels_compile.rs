@@ -23,13 +23,15 @@ use raysieve::{
 };
 
 /// The version of NVRTC that what ships is by.
-const SHIPPING: (i32, i32) = (12, 2);
+const SHIPPING: (i32, i32) = (12, 8);
 /// Those that the shipped PTX becomes machine code for on a user's machine: Blackwell, twice.
 const ASSEMBLED_FOR: [u32; 2] = [100, 120];
 /// With more, fewer than 6 blocks of 128 threads share a multiprocessor's 65,536, and traversal waits for memory often.
 const MOST_REGISTERS_TRAVERSING: u32 = 80;
 /// What the way through two levels may keep in memory so that 6 blocks fit: 4 to 6 % faster than 5 without (BENCHMARKS.md).
 const MOST_SPILLED_PLACED: u32 = 32;
+/// What the sieve of many items may keep there so that 4 blocks of 512 threads fit. Without, few items take longer (BENCHMARKS.md).
+const MOST_SPILLED_OF_MANY: u32 = 16;
 /// With more, fewer than 4.
 const MOST_REGISTERS: u32 = 128;
 /// With more, fewer than 3: the megakernel carries a whole path through traversal and shading.
@@ -215,7 +217,11 @@ fn spills_little(source: &Source, kernels: &[Usage], capability: u32) {
     for usage in kernels {
         let case = format!("{} for {capability}: {usage:?}", source.path());
         let placed = matches!(usage.kernel.as_str(), "intersect_placed" | "shadow_placed");
-        let most_spilled = if placed { MOST_SPILLED_PLACED } else { 0 };
+        let most_spilled = match usage.kernel.as_str() {
+            _ if placed => MOST_SPILLED_PLACED,
+            "select_many_items_look_back" => MOST_SPILLED_OF_MANY,
+            _ => 0,
+        };
         assert!(usage.spill_store_bytes <= most_spilled, "{case}");
         assert!(usage.spill_load_bytes <= most_spilled, "{case}");
         let most = match usage.kernel.as_str() {

@@ -1,4 +1,4 @@
-//! The third layer: compiled kernels that ship with a program.
+//! Compiled kernels that ship with a program: a layer of the compiler.
 
 use std::{
     collections::BTreeMap,
@@ -23,7 +23,10 @@ const MAGIC: &[u8; 8] = b"kernels2";
 ///
 /// Of each source there may be machine code, which is loaded as it is, and PTX, which the driver compiles. They are kept under
 /// the key of the text that they were compiled from, so that an image of another text is never used; a test of the program
-/// asserts that [`missing`](Self::missing) is empty. What NVRTC 12.2 makes is good for every driver since 535.
+/// asserts that [`missing`](Self::missing) is empty.
+///
+/// Drivers take machine code by any NVRTC of their major version, and PTX by one that is not newer than they are: what 12.8
+/// makes is machine code for every driver since 535, and PTX for those since 570, which newer GPUs need anyway.
 ///
 /// ```no_run
 /// use compaction::cuda::{Archive, Compiler, Nvrtc, Source};

@@ -1,4 +1,4 @@
-//! The first layer: what this machine compiled before.
+//! What this machine compiled before: a layer of the compiler.
 
 use std::{
     env, fs,

@@ -1,4 +1,4 @@
-//! From source to kernels, by three layers.
+//! From source to kernels, by four layers.
 
 use std::{
     sync::{Arc, OnceLock},
@@ -23,9 +23,10 @@ const PTX: Duration = Duration::from_secs(120);
 
 /// Finds or makes the code of a [`Source`] for a GPU.
 ///
-/// Three layers are asked in turn: the [`Cache`] of what this machine compiled before; [`Nvrtc`], which compiles for the
-/// very GPU, if this machine has it; the [`Archive`] that ships with the program. The key of an image is the whole
-/// expanded text, the options and the target, so no layer gives an image of another source.
+/// Four layers are asked in turn: the machine code for the very GPU in the [`Archive`] that ships with the program; the
+/// [`Cache`] of what this machine compiled before; [`Nvrtc`], which compiles for the very GPU, if this machine has it; what
+/// else of the archive runs there. The key of an image is the whole expanded text, the options and the target, so no layer
+/// gives an image of another source.
 ///
 /// A clone shares nothing that changes; operations keep one, to compile for other item types when they are first needed.
 ///
@@ -77,7 +78,7 @@ impl Compiler {
         }
     }
 
-    /// Uses the bytes of an [`Archive`] as the third layer. Bytes that are none are said to be so when they are needed.
+    /// Uses the bytes of an [`Archive`] as the first layer and the last. Bytes that are none are said to be so when they are needed.
     ///
     /// ```
     /// use compaction::cuda::{Archive, Compiler};
@@ -202,7 +203,20 @@ impl Compiler {
         accept: impl Fn(&Image, Origin) -> Result<T>,
     ) -> Result<T> {
         let text = source.text()?;
-        let key = key(&text, Target::Cubin(capability));
+        let target = Target::Cubin(capability);
+        let mut refused = None;
+        let mut shipped = self
+            .shipped
+            .iter()
+            .flat_map(|archive| archive.images(&text, capability))
+            .peekable();
+        if let Some(image) = shipped.next_if(|image| image.target == target) {
+            match accept(&image, Origin::Shipped) {
+                Ok(accepted) => return Ok(accepted),
+                Err(error) => refused = Some(error),
+            }
+        }
+        let key = key(&text, target);
         if let Some(accepted) = self
             .cache
             .read(key)
@@ -210,7 +224,7 @@ impl Compiler {
         {
             return Ok(accepted);
         }
-        let target = self
+        let compiling = self
             .found()
             .and_then(|nvrtc| match nvrtc.target(capability) {
                 Some(target) => Ok((nvrtc, target)),
@@ -218,8 +232,9 @@ impl Compiler {
                     "{nvrtc:?} no longer knows compute capability {capability}"
                 )),
             });
-        let mut refused = match target {
-            Err(reason) => Err(reason),
+        let mut missing = String::new();
+        match compiling {
+            Err(reason) => missing = reason,
             Ok((nvrtc, target)) => {
                 let image = nvrtc.compile_text(source.path(), &text, target)?.image;
                 match accept(&image, Origin::Nvrtc) {
@@ -227,25 +242,21 @@ impl Compiler {
                         self.cache.write(key, &image);
                         return Ok(accepted);
                     }
-                    Err(error) => Ok(error),
+                    Err(error) => refused = Some(error),
                 }
             }
-        };
-        let shipped = self.shipped.as_ref().ok();
-        for image in shipped
-            .into_iter()
-            .flat_map(|archive| archive.images(&text, capability))
-        {
+        }
+        for image in shipped {
             match accept(&image, Origin::Shipped) {
                 Ok(accepted) => return Ok(accepted),
-                Err(error) => refused = Ok(error),
+                Err(error) => refused = Some(error),
             }
         }
-        Err(refused.unwrap_or_else(|reason| Error::NoCompiler {
+        Err(refused.unwrap_or_else(|| Error::NoCompiler {
             kernel: source.path().to_owned(),
             reason: match &self.shipped {
-                Ok(_) => format!("it is not among those that ship with the program, and {reason}"),
-                Err(absent) => format!("{absent}, and {reason}"),
+                Ok(_) => format!("it is not among those that ship with the program, and {missing}"),
+                Err(absent) => format!("{absent}, and {missing}"),
             },
         }))
     }

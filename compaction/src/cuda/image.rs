@@ -61,7 +61,7 @@ impl std::fmt::Display for Target {
     }
 }
 
-/// Where an [`Image`] comes from: the three layers, in the order that they are asked.
+/// Which of a [`Compiler`](super::Compiler)'s layers an [`Image`] comes from.
 ///
 /// ```
 /// use compaction::cuda::Origin;

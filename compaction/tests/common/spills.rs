@@ -2,15 +2,32 @@
 
 use compaction::cuda::{Nvrtc, Source, Target};
 
-/// No kernel needs memory for its registers, on any architecture that this NVRTC knows among those supported.
-#[allow(dead_code, reason = "not every test program has kernels for all GPUs")]
-pub(crate) fn compile_without_spills(nvrtc: &Nvrtc, sources: &[Source]) {
-    compile_without_spills_on(&[75, 80, 86, 90, 120], nvrtc, sources);
+/// Bytes that a thread may keep in memory for want of registers: so few cost less than the blocks that more registers would
+/// keep off a multiprocessor.
+const FEW: u32 = 16;
+/// As above, on GPUs that no kernel was timed on.
+const FEW_WHERE_UNTIMED: u32 = 192;
+const OLDEST_UNTIMED: u32 = 100;
+
+/// Kernels compile without warnings and need little memory for their registers, on any of these architectures that this NVRTC
+/// knows.
+#[allow(dead_code, reason = "kernels of some test programs spill more")]
+pub(crate) fn compile_with_few_spills(capabilities: &[u32], nvrtc: &Nvrtc, sources: &[Source]) {
+    compile_with_spills_up_to(FEW, capabilities, nvrtc, sources);
 }
 
-/// As above, on GPUs of these compute capabilities.
-pub(crate) fn compile_without_spills_on(capabilities: &[u32], nvrtc: &Nvrtc, sources: &[Source]) {
+/// As above, up to so many bytes.
+pub(crate) fn compile_with_spills_up_to(
+    most: u32,
+    capabilities: &[u32],
+    nvrtc: &Nvrtc,
+    sources: &[Source],
+) {
     for &capability in capabilities {
+        let most = match capability {
+            OLDEST_UNTIMED.. => FEW_WHERE_UNTIMED,
+            _ => most,
+        };
         let Some(target) = nvrtc.target(capability) else {
             continue;
         };
@@ -18,12 +35,20 @@ pub(crate) fn compile_without_spills_on(capabilities: &[u32], nvrtc: &Nvrtc, sou
             let compiled = nvrtc
                 .compile(source, target)
                 .unwrap_or_else(|error| panic!("{error}"));
+            assert!(
+                !compiled.log.contains("warning"),
+                "{} for {target}: {}",
+                source.path(),
+                compiled.log
+            );
             if let Target::Ptx(_) = target {
                 continue;
             }
-            for kernel in compiled.usage() {
-                assert_eq!(kernel.spill_store_bytes, 0, "{kernel:?} for {target}");
-                assert_eq!(kernel.spill_load_bytes, 0, "{kernel:?} for {target}");
+            let usage = compiled.usage();
+            assert!(!usage.is_empty(), "no report: {}", compiled.log);
+            for kernel in usage {
+                let spilled = kernel.spill_store_bytes.max(kernel.spill_load_bytes);
+                assert!(spilled <= most, "{kernel:?} for {target}");
             }
         }
     }

@@ -177,6 +177,21 @@ pub(crate) fn archive_serves(nvrtc: &Arc<Nvrtc>) {
             "{capability}"
         );
     }
+    // What suits the very GPU is preferred to a compiler, and a compiler to what only runs there.
+    let compiling = compiler.clone().nvrtc(Some(nvrtc.clone()));
+    for (capability, origin) in [
+        (80, Origin::Shipped),
+        (86, Origin::Nvrtc),
+        (90, Origin::Shipped),
+    ] {
+        assert_eq!(
+            compiling.image(&move_parcels(), capability).unwrap().1,
+            origin,
+            "{capability}"
+        );
+    }
+    let other = compiling.image(&move_parcels().constant("OTHER", 1), 90);
+    assert_eq!(other.unwrap().1, Origin::Nvrtc);
     assert!(compiler.image(&move_parcels(), 70).is_err());
     let message = compiler
         .image(&move_parcels().constant("OTHER", 1), 120)

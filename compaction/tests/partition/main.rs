@@ -150,7 +150,7 @@ fn main() {
             "the_cpu_refuses_what_does_not_fit",
             refuses_what_does_not_fit,
         )
-        .nvrtc("kernels_compile_without_spills", compile_without_spills)
+        .nvrtc("kernels_compile_with_few_spills", compile_with_few_spills)
         .gpu("cuda_puts_selected_first", cuda::puts_selected_first)
         .gpu("cuda_orders_classes", cuda::orders_classes)
         .gpu(
@@ -396,7 +396,7 @@ fn refuses_what_does_not_fit() {
     assert_eq!(out, [7; 3]);
 }
 
-fn compile_without_spills(nvrtc: &Arc<Nvrtc>) {
+fn compile_with_few_spills(nvrtc: &Arc<Nvrtc>) {
     let sources = [
         Partition::sources::<u32>(),
         Partition::sources::<Odd>(),
@@ -404,5 +404,5 @@ fn compile_without_spills(nvrtc: &Arc<Nvrtc>) {
         Classes::sources(16).unwrap(),
         Classes::sources(256).unwrap(),
     ];
-    spills::compile_without_spills(nvrtc, &sources.concat());
+    spills::compile_with_few_spills(&[75, 80, 86, 90, 120], nvrtc, &sources.concat());
 }

@@ -6,6 +6,8 @@ mod common;
 mod guarded;
 #[path = "../common/random.rs"]
 mod random;
+#[path = "../common/spills.rs"]
+mod spills;
 
 mod cuda;
 mod huge;
@@ -13,7 +15,7 @@ mod huge;
 use std::{ops::Range, sync::Arc};
 
 use compaction::{
-    cuda::{Nvrtc, Target},
+    cuda::Nvrtc,
     radix_sort::{Key, Order, RadixSort, Strategy, TILE_ITEMS, cpu},
 };
 
@@ -412,7 +414,6 @@ fn refuses_what_does_not_fit() {
     assert_eq!((out, values_out), ([7; 3], [7; 3]));
 }
 
-/// For every architecture that this NVRTC knows among those supported.
 fn compile_with_few_spills(nvrtc: &Arc<Nvrtc>) {
     let sources = Strategy::ALL.iter().flat_map(|&strategy| {
         [
@@ -422,20 +423,6 @@ fn compile_with_few_spills(nvrtc: &Arc<Nvrtc>) {
         ]
     });
     let sources: Vec<_> = sources.flatten().collect();
-    for capability in [75, 80, 86, 90, 120] {
-        for source in &sources {
-            let Some(target) = nvrtc.target(capability) else {
-                continue;
-            };
-            let compiled = nvrtc
-                .compile(source, target)
-                .unwrap_or_else(|error| panic!("{error}"));
-            if let Target::Cubin(_) = target {
-                for kernel in compiled.usage() {
-                    // With fewer registers a thread spills, with fewer threads a multiprocessor idles, which costs more.
-                    assert!(kernel.spill_store_bytes <= 128, "{kernel:?} for {target}");
-                }
-            }
-        }
-    }
+    // With fewer registers a thread spills, with fewer threads a multiprocessor idles, which costs more.
+    spills::compile_with_spills_up_to(128, &[75, 80, 86, 90, 120], nvrtc, &sources);
 }

