@@ -347,13 +347,30 @@ fn unfinished_beside(target: &Path) -> io::Result<tempfile::NamedTempFile> {
         // As any new file: the umask takes away what the user wants taken away.
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
-    let unfinished = builder.tempfile_in(folder_of(target))?;
-    // For `clear_unfinished`. Where files cannot be locked, that removes what somebody still writes.
-    let _ = unfinished.as_file().try_lock();
-    Ok(unfinished)
+    loop {
+        let unfinished = builder.tempfile_in(folder_of(target))?;
+        // So that nobody takes it for what is left of a process that was killed; who did before it was locked has removed it.
+        let locked = unfinished.as_file().try_lock();
+        if !matches!(locked, Err(fs::TryLockError::WouldBlock)) && !is_removed(&unfinished)? {
+            return Ok(unfinished);
+        }
+    }
 }
 
-/// Removes what a process left that was killed while it wrote this file; what another still writes stays.
+#[cfg(unix)]
+fn is_removed(unfinished: &tempfile::NamedTempFile) -> io::Result<bool> {
+    use std::os::unix::fs::MetadataExt;
+    Ok(unfinished.as_file().metadata()?.nlink() == 0)
+}
+
+/// What is open cannot be removed.
+#[cfg(not(unix))]
+fn is_removed(_: &tempfile::NamedTempFile) -> io::Result<bool> {
+    Ok(false)
+}
+
+/// Removes what a process left that was killed while it wrote this file. What another still writes stays, and so does what
+/// cannot be locked, of which nobody knows.
 pub(crate) fn clear_unfinished(path: &Path) {
     let target = through_links(path);
     let prefix = unfinished_prefix(&target);
@@ -364,19 +381,19 @@ pub(crate) fn clear_unfinished(path: &Path) {
     {
         let name = entry.file_name();
         let name = name.to_string_lossy();
-        if name.starts_with(&prefix) && name.ends_with(UNFINISHED) && !is_held(&entry.path()) {
-            // One that cannot be removed harms nobody.
-            let _ = fs::remove_file(entry.path());
+        let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
+        if is_file && name.starts_with(&prefix) && name.ends_with(UNFINISHED) {
+            // One that stays harms nobody.
+            let _ = remove_if_left(&entry.path());
         }
     }
 }
 
-/// Whether a process that lives has locked this file.
-fn is_held(path: &Path) -> bool {
+fn remove_if_left(path: &Path) -> io::Result<()> {
     // Network file systems lock only what may be written.
-    let opened = fs::OpenOptions::new().write(true).open(path);
-    let locked = opened.map(|file| file.try_lock());
-    matches!(locked, Ok(Err(fs::TryLockError::WouldBlock)))
+    let unfinished = fs::OpenOptions::new().write(true).open(path)?;
+    unfinished.try_lock()?;
+    fs::remove_file(path)
 }
 
 /// Whether a file of this name is what a process left that was killed while it wrote another.

@@ -267,6 +267,7 @@ impl Renderer {
             self.land()?;
         }
         if doubling == Some(self.done) {
+            self.land()?;
             self.remember();
         }
         Ok(self.done < self.range.end)

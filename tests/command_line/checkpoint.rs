@@ -231,10 +231,19 @@ fn what_another_still_writes_is_not_cleared_away() {
     while !is_writing(folder) {
         assert!(first.try_wait().expect("a child").is_none(), "it ended");
     }
+    let unfinished = names(folder).remove(0);
     let mut second = start_large(folder, &["--spp", "1", "-o", "a.exr"]);
     assert!(first.wait().expect("a child").success());
     assert!(second.wait().expect("a child").success());
     assert_eq!(names(folder), ["a.exr"]);
+    // And what is no file keeps nobody waiting.
+    let piped = Command::new("mkfifo")
+        .arg(folder.join(&unfinished))
+        .status();
+    assert!(piped.expect("mkfifo").success());
+    let mut third = start_large(folder, &["--spp", "1", "-o", "a.exr"]);
+    assert!(third.wait().expect("a child").success());
+    assert_eq!(names(folder), [&unfinished, "a.exr"]);
 }
 
 fn ctrl_c_leaves_a_checkpoint_to_go_on_from() {

@@ -25,8 +25,8 @@ const MAGIC: &[u8; 8] = b"kernels2";
 /// the key of the text that they were compiled from, so that an image of another text is never used; a test of the program
 /// asserts that [`missing`](Self::missing) is empty.
 ///
-/// Drivers take machine code by any NVRTC of their major version, and PTX by one that is not newer than they are: what 12.8
-/// makes is machine code for every driver since 535, and PTX for those since 570, which newer GPUs need anyway.
+/// Drivers take machine code by any NVRTC of their major version or an older one, and PTX by one that is not newer than they are:
+/// what 12.8 makes is machine code for every driver since 535, and PTX for those since 570, which newer GPUs need anyway.
 ///
 /// ```no_run
 /// use compaction::cuda::{Archive, Compiler, Nvrtc, Source};

@@ -204,6 +204,7 @@ impl Compiler {
     ) -> Result<T> {
         let text = source.text()?;
         let target = Target::Cubin(capability);
+        // Why the driver does not take the best that there is.
         let mut refused = None;
         let mut shipped = self
             .shipped
@@ -213,7 +214,7 @@ impl Compiler {
         if let Some(image) = shipped.next_if(|image| image.target == target) {
             match accept(&image, Origin::Shipped) {
                 Ok(accepted) => return Ok(accepted),
-                Err(error) => refused = Some(error),
+                Err(error) => _ = refused.get_or_insert(error),
             }
         }
         let key = key(&text, target);
@@ -242,20 +243,22 @@ impl Compiler {
                         self.cache.write(key, &image);
                         return Ok(accepted);
                     }
-                    Err(error) => refused = Some(error),
+                    Err(error) => _ = refused.get_or_insert(error),
                 }
             }
         }
         for image in shipped {
             match accept(&image, Origin::Shipped) {
                 Ok(accepted) => return Ok(accepted),
-                Err(error) => refused = Some(error),
+                Err(error) => _ = refused.get_or_insert(error),
             }
         }
         Err(refused.unwrap_or_else(|| Error::NoCompiler {
             kernel: source.path().to_owned(),
             reason: match &self.shipped {
-                Ok(_) => format!("it is not among those that ship with the program, and {missing}"),
+                Ok(_) => format!(
+                    "it is not among those that ship with the program for this GPU, and {missing}"
+                ),
                 Err(absent) => format!("{absent}, and {missing}"),
             },
         }))

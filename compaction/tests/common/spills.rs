@@ -5,9 +5,9 @@ use compaction::cuda::{Nvrtc, Source, Target};
 /// Bytes that a thread may keep in memory for want of registers: so few cost less than the blocks that more registers would
 /// keep off a multiprocessor.
 const FEW: u32 = 16;
-/// As above, on GPUs that no kernel was timed on.
-const FEW_WHERE_UNTIMED: u32 = 192;
-const OLDEST_UNTIMED: u32 = 100;
+/// As above, on GPUs that came after all that a kernel was timed on.
+const FEW_ON_LATER: u32 = 192;
+const OLDEST_LATER: u32 = 100;
 
 /// Kernels compile without warnings and need little memory for their registers, on any of these architectures that this NVRTC
 /// knows.
@@ -25,7 +25,7 @@ pub(crate) fn compile_with_spills_up_to(
 ) {
     for &capability in capabilities {
         let most = match capability {
-            OLDEST_UNTIMED.. => FEW_WHERE_UNTIMED,
+            OLDEST_LATER.. => FEW_ON_LATER,
             _ => most,
         };
         let Some(target) = nvrtc.target(capability) else {

@@ -1,4 +1,4 @@
-//! The way from a kernel's source to its launch: the border to Rust, compiling, the three layers, launching.
+//! The way from a kernel's source to its launch: the border to Rust, compiling, the four layers, launching.
 
 mod border;
 #[path = "../common/mod.rs"]
