@@ -166,8 +166,8 @@ pub fn sources() -> Vec<Source> {
         resolve::source(),
         denoise::source(),
         clock::source(),
-        partition::source(),
     ];
+    sources.extend(partition::sources());
     for source in SceneKind::each().into_iter().flat_map(sources_for) {
         // Kinds of scenes share kernels.
         let same = |other: &Source| other.kernel_names().eq(source.kernel_names());

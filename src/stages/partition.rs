@@ -76,14 +76,20 @@ type KindArguments = (
 /// What the kernel takes that orders the queue.
 type QueueArguments = (In<u32>, In<u32>, In<u32>, InOut<u32>);
 
-/// The kernels' file.
-pub(super) fn source() -> Source {
+/// The stage's own kernels.
+fn source() -> Source {
     stage::<KindArguments>(
         "kernels/partition.cu",
         include_str!("../../kernels/partition.cu"),
         "partition_kinds",
     )
     .kernel::<QueueArguments>("partition_queue")
+}
+
+/// The files of all that it takes.
+pub(super) fn sources() -> impl Iterator<Item = Source> {
+    let classes = Classes::sources(KIND_COUNT).into_iter().flatten();
+    classes.chain([source()])
 }
 
 /// What a wave on a GPU partitions by.

@@ -11,7 +11,7 @@ use raysieve::{
     film::Film,
     kernels::SHIPPED,
     path::Span,
-    renderer::{BackendChoice, Renderer, Settings},
+    renderer::{BackendChoice, Partition, Renderer, Settings},
     scene::Scene,
     stages::sources,
     stats::BounceStats,
@@ -175,6 +175,12 @@ pub(crate) fn renders_with_a_driver_alone(gpu: &Gpu) {
         &sized(load("scenes/cornell.ron"), 160, 90, 4),
         &[None],
     );
+    let metals = sized(load("scenes/metals.ron"), 160, 90, 4);
+    let (_, expected) = render(&metals, &on_cpu());
+    let mut renderer = start(&metals, &on_cuda(None));
+    renderer.set_partition(Partition::On).unwrap();
+    while renderer.advance().unwrap() {}
+    assert_equal(&renderer.finish().unwrap(), &expected, "ordered hits");
 }
 
 /// A wave on the GPU, the same on the CPU, and the paths to trace.
