@@ -78,7 +78,8 @@ impl Compiler {
         }
     }
 
-    /// Uses the bytes of an [`Archive`] as the first layer and the last. Bytes that are none are said to be so when they are needed.
+    /// Uses the bytes of an [`Archive`] as the first layer and the last. Bytes that are none are said to be so when they are
+    /// needed.
     ///
     /// ```
     /// use compaction::cuda::{Archive, Compiler};
