@@ -1,8 +1,8 @@
 //! The scene as a processor with vectors reads it.
 //!
-//! Large scenes are a tree, made from the nodes of [`bvh`](crate::bvh), whose leaves are put together to packets of up to
-//! eight primitives and whose nodes are filled up again from below: one ray goes through it by vectors of eight. Small ones
-//! are a list, and go by vectors of rays. Hits are the twin's to the last bit in both.
+//! Large scenes are a tree, made from the nodes of [`bvh`](crate::bvh), whose nodes have as many children as a vector has
+//! lanes, and whose leaves are packets of up to as many primitives: one ray goes through it by vectors. Small ones are a
+//! list, and go by vectors of rays. Hits are the twin's to the last bit in both.
 
 mod beam;
 mod block;
@@ -12,6 +12,8 @@ mod ray;
 mod search;
 mod tree;
 mod triangles;
+
+use pulp::x86::{V3, V4};
 
 use self::{
     flat::Flat,
@@ -29,14 +31,12 @@ use crate::{
 const MOST_FLAT: usize = 64;
 
 /// Triangles and spheres, made ready for rays.
-pub struct Wide {
-    vectors: Vectors,
-    shape: Shape,
-}
+pub struct Wide(Shape);
 
 enum Shape {
-    Flat(Flat),
-    Tree(Tree),
+    Flat(Vectors, Flat),
+    Eight(V3, Tree<V3>),
+    Sixteen(V4, Tree<V4>),
 }
 
 impl Wide {
@@ -57,8 +57,8 @@ impl Wide {
 
     /// As a list, however many they are.
     pub fn list(vectors: Vectors, primitives: &[Primitive]) -> Option<Wide> {
-        let shape = Shape::Flat(Flat::new(primitives)?);
-        Some(Wide { vectors, shape })
+        let flat = Flat::new(primitives)?;
+        Some(Wide(Shape::Flat(vectors, flat)))
     }
 
     /// As a tree, however few they are.
@@ -68,8 +68,10 @@ impl Wide {
         primitives: &[Primitive],
         extent: f32,
     ) -> Option<Wide> {
-        let shape = Shape::Tree(Tree::new(nodes, primitives, extent)?);
-        Some(Wide { vectors, shape })
+        Some(Wide(match vectors {
+            Vectors::Eight(simd) => Shape::Eight(simd, Tree::new(nodes, primitives, extent)?),
+            Vectors::Sixteen(simd) => Shape::Sixteen(simd, Tree::new(nodes, primitives, extent)?),
+        }))
     }
 
     /// Tells of the rays at each of these places, in any order, what [`bvh::nearest`](crate::bvh::nearest) finds.
@@ -102,22 +104,22 @@ impl Wide {
         places: impl Iterator<Item = usize>,
         tell: impl FnMut(usize, Q::Found),
     ) {
-        match (&self.shape, self.vectors) {
-            (Shape::Flat(flat), Vectors::Eight(simd)) => simd.vectorize(
+        match &self.0 {
+            Shape::Flat(Vectors::Eight(simd), flat) => simd.vectorize(
                 #[inline(always)]
-                || flat.each::<Q, _>(simd, rays, places, tell),
+                || flat.each::<Q, _>(*simd, rays, places, tell),
             ),
-            (Shape::Flat(flat), Vectors::Sixteen(simd)) => simd.vectorize(
+            Shape::Flat(Vectors::Sixteen(simd), flat) => simd.vectorize(
                 #[inline(always)]
-                || flat.each::<Q, _>(simd, rays, places, tell),
+                || flat.each::<Q, _>(*simd, rays, places, tell),
             ),
-            (Shape::Tree(tree), Vectors::Eight(simd)) => simd.vectorize(
+            Shape::Eight(simd, tree) => simd.vectorize(
                 #[inline(always)]
-                || tree.each::<Q, _>((simd, simd), primitives, rays, places, tell),
+                || tree.each::<Q>(*simd, primitives, rays, places, tell),
             ),
-            (Shape::Tree(tree), Vectors::Sixteen(simd)) => simd.vectorize(
+            Shape::Sixteen(simd, tree) => simd.vectorize(
                 #[inline(always)]
-                || tree.each::<Q, _>((simd, *simd), primitives, rays, places, tell),
+                || tree.each::<Q>(*simd, primitives, rays, places, tell),
             ),
         }
     }

@@ -8,6 +8,7 @@ use glam::Vec3;
 use obvhs::bvh2::Bvh2;
 use rayon::prelude::*;
 
+use super::shares::Shares;
 use crate::bvh::{Grown, Node};
 
 /// The most primitives of a leaf: as many as a child's `meta` can say.
@@ -40,8 +41,8 @@ struct Fork {
     high: Vec3,
     /// Where the tree ends, the primitive; in the tree above, the branch.
     held: u32,
-    /// Of two to eight boxes for it, how many are its left child's; 0 if they are not worth more than one fewer.
-    left: [u8; 7],
+    /// Of two to eight boxes for it.
+    shares: Shares<7>,
     /// Whether the primitives below are a leaf where it is one box.
     leaf: bool,
 }
@@ -50,13 +51,6 @@ impl Fork {
     fn half_area(&self) -> f32 {
         let size = self.high - self.low;
         (size.x + size.y) * size.z + size.x * size.y
-    }
-
-    /// How many of so many boxes for it are its left and its right child's. `None` if it is one box.
-    fn shares(&self, boxes: u8) -> Option<(u8, u8)> {
-        let shared = |boxes: u8| (self.left[usize::from(boxes) - 2], boxes);
-        let (left, boxes) = (2..=boxes).rev().map(shared).find(|&(left, _)| left != 0)?;
-        Some((left, boxes - left))
     }
 }
 
@@ -102,7 +96,7 @@ impl Binary {
                     right: 0,
                     high: node.aabb().max.into(),
                     held,
-                    left: [0; 7],
+                    shares: Shares::NONE,
                     leaf: true,
                 });
             }
@@ -144,25 +138,11 @@ fn decide(fork: &mut Fork, left: &Costs, right: &Costs) -> Costs {
     } else {
         f32::INFINITY
     };
-    let shared = |boxes: usize, other: (f32, u8)| {
-        (1..boxes).fold(other, |best, share| {
-            let cost = left.by_boxes[share - 1] + right.by_boxes[boxes - share - 1];
-            if cost < best.0 {
-                (cost, share as u8)
-            } else {
-                best
-            }
-        })
-    };
-    let (children, share) = shared(8, (f32::INFINITY, 1));
-    fork.left[6] = share;
-    fork.leaf = leaf < children + area;
-    let mut by_boxes = [leaf.min(children + area); 7];
-    for boxes in 2..8 {
-        let (cost, share) = shared(boxes, (by_boxes[boxes - 2], 0));
-        by_boxes[boxes - 1] = cost;
-        fork.left[boxes - 2] = share;
-    }
+    let (shares, by_boxes) = Shares::decide(&left.by_boxes, &right.by_boxes, 8, |children| {
+        fork.leaf = leaf < children + area;
+        leaf.min(children + area)
+    });
+    fork.shares = shares;
     Costs {
         by_boxes,
         primitives,
@@ -223,7 +203,7 @@ impl Forest {
 
     /// Adds the boxes that stand for what is below a fork, at most so many.
     fn gather(&self, at: At, boxes: u8, gathered: &mut Vec<At>) {
-        let shares = self.fork(at).shares(boxes);
+        let shares = self.fork(at).shares.of(boxes);
         if let (Some((left, right)), Some(shares)) = (self.children(at), shares) {
             self.gather(left, shares.0, gathered);
             self.gather(right, shares.1, gathered);
@@ -289,7 +269,7 @@ impl Forest {
                 continue;
             }
             gathered.clear();
-            match (self.children(at), self.fork(at).shares(8)) {
+            match (self.children(at), self.fork(at).shares.of(8)) {
                 (Some((left, right)), Some(shares)) => {
                     self.gather(left, shares.0, &mut gathered);
                     self.gather(right, shares.1, &mut gathered);

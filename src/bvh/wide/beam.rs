@@ -2,11 +2,10 @@
 //! are told from each other at the triangles.
 
 use glam::Vec3;
-use pulp::{f32x8, x86::V3};
 
 use super::{
     block::{Block, Way},
-    tree::{Eight, OTHERS, Packet, Probe, Tree, Visit, WideNode, lanes},
+    tree::{OTHERS, Packet, Probe, Tree, Visit, WideNode, first_lane},
 };
 use crate::{
     bvh::{inverse, slack},
@@ -39,21 +38,22 @@ pub(super) fn is_beam(places: &[usize], way: impl Fn(usize) -> Way, extent: f32)
 }
 
 /// What the rays of a block are within.
-struct Beam {
-    simd: V3,
+struct Beam<S: Lanes> {
+    simd: S,
     /// Per axis 1 where it goes down: it enters boxes by their largest planes.
     down: [usize; 3],
     /// 1 / direction, of two ends.
-    inverse: [[Eight; 3]; 2],
+    inverse: [[Floats<S>; 3]; 2],
     /// The furthest origin, moved along the direction by the slack: from where planes are entered first.
-    enters: [Eight; 3],
+    enters: [Floats<S>; 3],
     /// The other end, moved against the direction.
-    leaves: [Eight; 3],
+    leaves: [Floats<S>; 3],
 }
 
-impl Beam {
+impl<S: Lanes> Beam<S> {
     #[inline(always)]
-    fn new<S: Lanes>(simd: V3, block: &Block<S>, extent: f32) -> Beam {
+    fn new(block: &Block<S>, extent: f32) -> Beam<S> {
+        let simd = block.simd;
         let origins = block.turned_back(&block.origin);
         let directions = block.turned_back(&block.direction);
         let (low, high) = (least(origins), largest(origins));
@@ -76,7 +76,7 @@ impl Beam {
 
     /// Where its first ray enters and its last ray leaves the extents of boxes along an axis.
     #[inline(always)]
-    fn slab(&self, planes: &[[f32x8; 3]; 2], axis: usize) -> (Eight, Eight) {
+    fn slab(&self, planes: &[[S::f32s; 3]; 2], axis: usize) -> (Floats<S>, Floats<S>) {
         let near = self.down[axis] & 1;
         let to_near = Floats(self.simd, planes[near][axis]) - self.enters[axis];
         let to_far = Floats(self.simd, planes[1 - near][axis]) - self.leaves[axis];
@@ -88,10 +88,10 @@ impl Beam {
     }
 }
 
-impl Beam {
+impl<S: Lanes> Beam<S> {
     /// Which boxes it meets before `distance`, and where it enters them.
     #[inline(always)]
-    fn met_boxes(&self, planes: &[[f32x8; 3]; 2], distance: f32) -> (u32, Eight) {
+    fn met_boxes(&self, planes: &[[S::f32s; 3]; 2], distance: f32) -> (u32, Floats<S>) {
         let all = [
             self.slab(planes, 0),
             self.slab(planes, 1),
@@ -109,7 +109,7 @@ impl Beam {
 
     /// Which triangles of a packet it may hit before `distance`.
     #[inline(always)]
-    fn near(&self, packet: &Packet, distance: f32) -> u32 {
+    fn near(&self, packet: &Packet<S>, distance: f32) -> u32 {
         let (x, y, z) = (
             self.extent(packet, 0),
             self.extent(packet, 1),
@@ -120,7 +120,7 @@ impl Beam {
     }
 
     #[inline(always)]
-    fn extent(&self, packet: &Packet, axis: usize) -> (f32x8, f32x8) {
+    fn extent(&self, packet: &Packet<S>, axis: usize) -> (S::f32s, S::f32s) {
         let [a, b, c] = &packet.corners;
         let a = Floats(self.simd, a[axis]);
         let b = Floats(self.simd, b[axis]);
@@ -129,9 +129,9 @@ impl Beam {
     }
 }
 
-impl Probe for Beam {
+impl<S: Lanes> Probe<S> for Beam<S> {
     #[inline(always)]
-    fn met(&self, node: &WideNode, distance: f32) -> (u32, Eight) {
+    fn met(&self, node: &WideNode<S>, distance: f32) -> (u32, Floats<S>) {
         let (met, entered) = self.met_boxes(&node.planes, distance);
         (met & node.held, entered)
     }
@@ -179,12 +179,11 @@ impl<S: Lanes> Nearest<S> {
     }
 }
 
-impl Tree {
+impl<S: Lanes> Tree<S> {
     /// Tells what each ray of a beam hits.
     #[inline(always)]
-    pub(super) fn nearest_of_beam<S: Lanes>(
+    pub(super) fn nearest_of_beam(
         &self,
-        simd: V3,
         block: &Block<S>,
         stack: &mut [u64],
         primitives: &[Primitive],
@@ -197,7 +196,7 @@ impl Tree {
             v: block.all(0.0),
         };
         self.each_hit_of_beam(
-            (simd, f32::MAX),
+            f32::MAX,
             block,
             stack,
             primitives,
@@ -227,9 +226,8 @@ impl Tree {
 
     /// Tells which rays of a beam are blocked.
     #[inline(always)]
-    pub(super) fn occluded_of_beam<S: Lanes>(
+    pub(super) fn occluded_of_beam(
         &self,
-        simd: V3,
         block: &Block<S>,
         stack: &mut [u64],
         primitives: &[Primitive],
@@ -238,7 +236,7 @@ impl Tree {
         let furthest = block.simd.reduce_max_f32s(block.distance.1);
         let mut blocked = 0;
         self.each_hit_of_beam(
-            (simd, furthest),
+            furthest,
             block,
             stack,
             primitives,
@@ -261,9 +259,9 @@ impl Tree {
     /// Takes into `found` each primitive that rays of a beam meet within the furthest distance: its position, which rays do,
     /// where, and at which weights. After each packet `follow` says how far that is from then on, negative to end it.
     #[inline(always)]
-    fn each_hit_of_beam<S: Lanes, F>(
+    fn each_hit_of_beam<F>(
         &self,
-        (simd, mut furthest): (V3, f32),
+        mut furthest: f32,
         block: &Block<S>,
         stack: &mut [u64],
         primitives: &[Primitive],
@@ -273,7 +271,7 @@ impl Tree {
             impl Fn(&F) -> f32,
         ),
     ) {
-        let beam = Beam::new(simd, block, self.extent);
+        let beam = Beam::new(block, self.extent);
         let mut visit = Visit::new(stack, furthest);
         while self.step(
             &mut visit,
@@ -283,9 +281,9 @@ impl Tree {
                 let packet = self.packet(child);
                 let mut waiting = packet.waiting(child, &beam, furthest);
                 while waiting != 0 {
-                    let lane = waiting.trailing_zeros() as usize & 7;
+                    let lane = first_lane::<S>(waiting);
                     waiting &= waiting - 1;
-                    let position = lanes(&packet.positions)[lane];
+                    let position = packet.position(lane);
                     if let Some((hit, met)) = block.meets(child, packet, lane, primitives) {
                         take(found, position, hit, met);
                     }
@@ -297,11 +295,11 @@ impl Tree {
     }
 }
 
-impl Packet {
+impl<S: Lanes> Packet<S> {
     /// Lanes of the primitives that rays of the beam may hit.
     #[inline(always)]
-    fn waiting(&self, child: u32, beam: &Beam, distance: f32) -> u32 {
-        let all = 255 >> (8 - self.count());
+    fn waiting(&self, child: u32, beam: &Beam<S>, distance: f32) -> u32 {
+        let all = S::ALL >> (S::F32_LANES - self.count());
         if child & OTHERS != 0 {
             all
         } else {
@@ -316,11 +314,11 @@ impl<S: Lanes> Block<'_, S> {
     fn meets(
         &self,
         child: u32,
-        packet: &Packet,
+        packet: &Packet<S>,
         lane: usize,
         primitives: &[Primitive],
     ) -> Option<(Mask<S>, [Floats<S>; 3])> {
-        let position = lanes(&packet.positions)[lane];
+        let position = packet.position(lane);
         let leaves = self.leaves(position);
         if child & OTHERS != 0 {
             let primitive = &primitives[position as usize];
@@ -362,7 +360,7 @@ fn largest<S: Lanes>((x, y, z): (Floats<S>, Floats<S>, Floats<S>)) -> Vec3 {
 }
 
 #[inline(always)]
-fn all(simd: V3, v: Vec3) -> [Eight; 3] {
+fn all<S: Lanes>(simd: S, v: Vec3) -> [Floats<S>; 3] {
     [
         Floats::all(simd, v.x),
         Floats::all(simd, v.y),

@@ -1,19 +1,23 @@
-//! The tree for vectors from the tree that the GPU reads.
+//! The tree for vectors from the tree that the GPU reads, whose nodes are taken apart to pairs and put together again at the
+//! least cost: to nodes of as many children as a vector has lanes, and packets of up to as many primitives.
 
-use bytemuck::{Zeroable, cast};
+use bytemuck::Zeroable;
 use glam::Vec3;
 use obvhs::Boundable;
-use pulp::f32x8;
 use rayon::prelude::*;
 
-use super::tree::{LANES, OTHERS, PACKET, Packet, Tree, WideNode};
+use super::tree::{OTHERS, PACKET, Packet, Tree, WideNode};
 use crate::{
     bvh::Node,
     primitive::{Primitive, TRIANGLE},
+    trees::shares::Shares,
+    vectors::{Lanes, MOST_LANES},
 };
 
-/// By which part of their areas the common box of two packets may be larger than both.
-const SPREAD: f32 = 0.5;
+/// What a ray's test of a packet of triangles costs, where that of a node costs 1. Between 0.3 and 2 rays are as fast.
+const PACKET_COST: f32 = 1.0;
+/// The same of each primitive of another kind: they are tested one after the other.
+const OTHER_COST: f32 = 1.0;
 
 #[derive(Clone, Copy)]
 struct Bounds {
@@ -22,11 +26,6 @@ struct Bounds {
 }
 
 impl Bounds {
-    const NONE: Bounds = Bounds {
-        low: Vec3::INFINITY,
-        high: Vec3::NEG_INFINITY,
-    };
-
     fn of(primitive: &Primitive) -> Bounds {
         let bounds = primitive.aabb();
         Bounds {
@@ -48,152 +47,233 @@ impl Bounds {
     }
 }
 
-/// What becomes a child.
+/// What has a box.
 #[derive(Clone, Copy)]
 enum Part {
-    /// The parts of this node of the tree that it is made from.
-    Node(u32),
-    /// Primitives.
-    Packet {
-        positions: [u32; LANES],
-        count: u8,
-        triangles: bool,
-    },
+    /// The primitive at this position.
+    Primitive(u32),
+    /// Of this node the fork of this number.
+    Fork { node: u32, number: u8 },
 }
 
-type Parts = Vec<(Bounds, Part)>;
+/// Two parts that are joined.
+struct Fork {
+    parts: [Part; 2],
+    bounds: Bounds,
+    shares: Shares<{ MOST_LANES - 1 }>,
+    /// Whether it is a packet where it is one box.
+    packet: bool,
+}
 
-impl Tree {
-    /// The tree of these nodes.
-    pub(super) fn new(nodes: &[Node], primitives: &[Primitive], extent: f32) -> Option<Tree> {
-        let mut tree = Tree {
-            nodes: Vec::new(),
-            packets: Vec::new(),
-            extent,
-            waiting: 0,
+/// What is below a box.
+#[derive(Clone, Copy)]
+struct Below {
+    part: Part,
+    bounds: Bounds,
+    /// What it costs to trace rays through it, by one box and more.
+    costs: [f32; MOST_LANES - 1],
+    /// How many, but no more than one beyond a packet's most.
+    triangles: u8,
+    others: u8,
+}
+
+impl Below {
+    fn primitive(position: u32, primitive: &Primitive) -> Below {
+        let mut below = Below {
+            part: Part::Primitive(position),
+            bounds: Bounds::of(primitive),
+            costs: [0.0; MOST_LANES - 1],
+            triangles: u8::from(primitive.kind == TRIANGLE),
+            others: u8::from(primitive.kind != TRIANGLE),
         };
-        let parts = gathered(nodes, primitives)?;
-        tree.lay_out(parts, primitives);
-        Some(tree)
+        below.costs = [below.packet_cost(1); MOST_LANES - 1];
+        below
     }
 
-    fn lay_out(&mut self, parts: Vec<Parts>, primitives: &[Primitive]) {
-        let mut packets = Vec::new();
-        // For each node from which parts it is made, and its children's words.
-        let mut made = vec![(0, [0; LANES])];
-        // Nodes whose children have no words yet, and how many children wait on the way there.
-        let mut ways = vec![(0, 0)];
-        while let Some((node, waiting)) = ways.pop() {
-            let from: usize = made[node].0;
-            let waiting: usize = waiting + parts[from].len();
-            self.waiting = self.waiting.max(waiting);
-            for (slot, &(_, part)) in parts[from].iter().enumerate() {
-                made[node].1[slot] = match part {
-                    Part::Node(from) => {
-                        let child = made.len();
-                        made.push((from as usize, [0; LANES]));
-                        ways.push((child, waiting));
-                        child as u32
-                    }
-                    Part::Packet {
-                        positions,
-                        triangles,
-                        ..
-                    } => {
-                        packets.push(positions);
-                        PACKET | if triangles { 0 } else { OTHERS } | (packets.len() - 1) as u32
-                    }
-                };
+    /// What a packet of all that is below costs, of at most so many.
+    fn packet_cost(&self, most: u8) -> f32 {
+        match (self.triangles, self.others) {
+            (count, 0) if count <= most => PACKET_COST * self.bounds.area(),
+            (0, count) if count <= most => OTHER_COST * f32::from(count) * self.bounds.area(),
+            _ => f32::INFINITY,
+        }
+    }
+}
+
+/// A binary tree over primitives.
+struct Binary<'a> {
+    primitives: &'a [Primitive],
+    /// Children of a node, and primitives of a packet, at most.
+    lanes: u8,
+    /// Of each node of the tree that it is made from.
+    forks: Vec<Box<[Fork]>>,
+    /// Of all. `None` where there is no primitive.
+    root: Option<Part>,
+}
+
+impl Binary<'_> {
+    /// Takes these nodes apart. `None` if one stands before its parent.
+    fn of<'a>(nodes: &[Node], primitives: &'a [Primitive], lanes: u8) -> Option<Binary<'a>> {
+        let mut depths = vec![0; nodes.len()];
+        let mut levels: Vec<Vec<usize>> = Vec::new();
+        for (index, node) in nodes.iter().enumerate() {
+            let depth = depths[index];
+            if depth == levels.len() {
+                levels.push(Vec::new());
+            }
+            levels.get_mut(depth)?.push(index);
+            for child in children(node) {
+                if child <= index {
+                    return None;
+                }
+                *depths.get_mut(child)? = depth + 1;
             }
         }
-        let node = |&(from, children): &(usize, _)| WideNode::new(&parts[from], children);
-        let packet = |&positions: &_| Packet::new(positions, primitives);
-        self.nodes = made.par_iter().map(node).collect();
-        self.packets = packets.par_iter().map(packet).collect();
-    }
-}
-
-impl WideNode {
-    /// No ray meets any of these.
-    const EMPTY: WideNode = WideNode {
-        planes: [[splat(f32::INFINITY); 3], [splat(f32::NEG_INFINITY); 3]],
-        children: [0; LANES],
-        held: 0,
-    };
-
-    fn new(parts: &Parts, children: [u32; LANES]) -> WideNode {
-        let mut node = WideNode {
-            children,
-            ..WideNode::EMPTY
+        let mut binary = Binary {
+            primitives,
+            lanes,
+            forks: nodes.iter().map(|_| Box::default()).collect(),
+            root: None,
         };
-        for (slot, (bounds, _)) in parts.iter().enumerate() {
-            node.held |= 1 << slot;
-            for axis in 0..3 {
-                set(&mut node.planes[0][axis], slot, bounds.low[axis]);
-                set(&mut node.planes[1][axis], slot, bounds.high[axis]);
+        let mut below: Vec<Option<Below>> = vec![None; nodes.len()];
+        for level in levels.iter().rev() {
+            let forked = |&index: &usize| binary.forked(index as u32, &nodes[index], &below);
+            let forked: Vec<_> = level.par_iter().map(forked).collect();
+            for (&index, (forks, of_node)) in level.iter().zip(forked) {
+                binary.forks[index] = forks;
+                below[index] = of_node;
             }
         }
-        node
+        binary.root = below.first()?.map(|below| below.part);
+        Some(binary)
     }
-}
 
-const fn splat(x: f32) -> f32x8 {
-    f32x8(x, x, x, x, x, x, x, x)
-}
+    /// A node's forks, of each leaf and then of all its children, and what is below it.
+    fn forked(
+        &self,
+        index: u32,
+        node: &Node,
+        below: &[Option<Below>],
+    ) -> (Box<[Fork]>, Option<Below>) {
+        let imask = node.exponents >> 24;
+        let mut nodes = children(node);
+        let mut forks = Vec::new();
+        let mut all = Vec::with_capacity(node.meta.len());
+        for (slot, meta) in node.meta.into_iter().enumerate() {
+            let meta = u32::from(meta);
+            if imask >> slot & 1 == 1 {
+                all.extend(nodes.next().and_then(|child| below[child]));
+                continue;
+            }
+            let first = node.primitive_base + (meta & 31);
+            let leaf = (first..first + (meta >> 5).count_ones())
+                .map(|position| Below::primitive(position, &self.primitives[position as usize]));
+            all.extend(self.joined(index, leaf.collect(), &mut forks));
+        }
+        let all = self.joined(index, all, &mut forks);
+        (forks.into(), all)
+    }
 
-fn set(vector: &mut f32x8, lane: usize, value: f32) {
-    let mut lanes: [f32; LANES] = cast(*vector);
-    lanes[lane] = value;
-    *vector = cast(lanes);
-}
+    /// All together, those two joined first whose common box is the smallest. `None` if there are none.
+    fn joined(&self, node: u32, mut all: Vec<Below>, forks: &mut Vec<Fork>) -> Option<Below> {
+        while all.len() > 1 {
+            let mut best = (f32::INFINITY, 0, 1);
+            for second in 1..all.len() {
+                for first in 0..second {
+                    let area = all[first].bounds.union(all[second].bounds).area();
+                    if area < best.0 {
+                        best = (area, first, second);
+                    }
+                }
+            }
+            let (_, first, second) = best;
+            let other = all.swap_remove(second);
+            let number = forks.len() as u8;
+            let (fork, below) = self.join([&all[first], &other], Part::Fork { node, number });
+            forks.push(fork);
+            all[first] = below;
+        }
+        all.pop()
+    }
 
-impl Packet {
-    fn new(positions: [u32; LANES], primitives: &[Primitive]) -> Packet {
-        let mut packet = Packet {
-            corners: [[f32x8::zeroed(); 3]; 3],
-            positions: cast(positions),
+    /// Two together, which are `part` then.
+    fn join(&self, [first, second]: [&Below; 2], part: Part) -> (Fork, Below) {
+        let most = self.lanes + 1;
+        let mut below = Below {
+            part,
+            bounds: first.bounds.union(second.bounds),
+            costs: first.costs,
+            triangles: most.min(first.triangles + second.triangles),
+            others: most.min(first.others + second.others),
         };
-        for (lane, position) in positions.into_iter().enumerate() {
-            let Primitive { a, b, c, .. } = primitives[position as usize];
-            for (corner, vertex) in packet.corners.iter_mut().zip([a, b, c]) {
-                for (axis, along) in corner.iter_mut().enumerate() {
-                    set(along, lane, vertex[axis]);
+        let as_packet = below.packet_cost(self.lanes);
+        let mut packet = true;
+        let one_box = |children: f32| {
+            let as_node = children + below.bounds.area();
+            packet = as_packet < as_node;
+            as_packet.min(as_node)
+        };
+        let most = usize::from(self.lanes);
+        let (shares, costs) = Shares::decide(&first.costs, &second.costs, most, one_box);
+        below.costs = costs;
+        let fork = Fork {
+            parts: [first.part, second.part],
+            bounds: below.bounds,
+            shares,
+            packet,
+        };
+        (fork, below)
+    }
+
+    fn fork(&self, node: u32, number: u8) -> &Fork {
+        &self.forks[node as usize][usize::from(number)]
+    }
+
+    fn bounds(&self, part: Part) -> Bounds {
+        match part {
+            Part::Primitive(position) => Bounds::of(&self.primitives[position as usize]),
+            Part::Fork { node, number } => self.fork(node, number).bounds,
+        }
+    }
+
+    fn is_packet(&self, part: Part) -> bool {
+        match part {
+            Part::Primitive(_) => true,
+            Part::Fork { node, number } => self.fork(node, number).packet,
+        }
+    }
+
+    /// The children of a node for this part.
+    fn children(&self, part: Part) -> Vec<Part> {
+        let mut children = Vec::with_capacity(usize::from(self.lanes));
+        self.share_out(part, self.lanes, &mut children);
+        children
+    }
+
+    /// Adds the parts that get a box of their own, where there are so many for this one.
+    fn share_out(&self, part: Part, boxes: u8, parts: &mut Vec<Part>) {
+        if let Part::Fork { node, number } = part
+            && let fork = self.fork(node, number)
+            && let Some((of_first, of_second)) = fork.shares.of(boxes)
+        {
+            self.share_out(fork.parts[0], of_first, parts);
+            self.share_out(fork.parts[1], of_second, parts);
+        } else {
+            parts.push(part);
+        }
+    }
+
+    /// Adds the positions of the primitives of a part.
+    fn positions(&self, part: Part, positions: &mut Vec<u32>) {
+        match part {
+            Part::Primitive(position) => positions.push(position),
+            Part::Fork { node, number } => {
+                for part in self.fork(node, number).parts {
+                    self.positions(part, positions);
                 }
             }
         }
-        packet
     }
-}
-
-/// For each node the parts that it becomes a node of. `None` if a node stands before its parent.
-fn gathered(nodes: &[Node], primitives: &[Primitive]) -> Option<Vec<Parts>> {
-    let mut depths = vec![0; nodes.len()];
-    let mut levels: Vec<Vec<usize>> = Vec::new();
-    for (index, node) in nodes.iter().enumerate() {
-        let depth = depths[index];
-        if depth == levels.len() {
-            levels.push(Vec::new());
-        }
-        levels.get_mut(depth)?.push(index);
-        for child in children(node) {
-            if child <= index {
-                return None;
-            }
-            *depths.get_mut(child)? = depth + 1;
-        }
-    }
-    let mut all: Vec<Parts> = vec![Parts::new(); nodes.len()];
-    let mut bounds = vec![Bounds::NONE; nodes.len()];
-    for level in levels.iter().rev() {
-        let parts = |&index: &usize| parts_of(&nodes[index], primitives, &all, &bounds);
-        let made: Vec<Parts> = level.par_iter().map(parts).collect();
-        for (&index, parts) in level.iter().zip(made) {
-            let join = |bounds: Bounds, &(part, _): &(Bounds, Part)| bounds.union(part);
-            bounds[index] = parts.iter().fold(Bounds::NONE, join);
-            all[index] = parts;
-        }
-    }
-    Some(all)
 }
 
 /// Numbers of the nodes below a node.
@@ -202,122 +282,106 @@ fn children(node: &Node) -> impl Iterator<Item = usize> {
     base..base + (node.exponents >> 24).count_ones() as usize
 }
 
-/// A node's leaves, put together where that costs less, and its children, opened, the largest first, while there is room.
-fn parts_of(node: &Node, primitives: &[Primitive], all: &[Parts], bounds: &[Bounds]) -> Parts {
-    let imask = node.exponents >> 24;
-    let mut below = children(node);
-    let mut parts = Parts::new();
-    for (slot, meta) in node.meta.into_iter().enumerate() {
-        let meta = u32::from(meta);
-        if imask >> slot & 1 == 1 {
-            let child = below.next().unwrap_or_default();
-            match all[child][..] {
-                [only] => parts.push(only),
-                _ => parts.push((bounds[child], Part::Node(child as u32))),
-            }
-            continue;
-        }
-        let first = node.primitive_base + (meta & 31);
-        let count = (meta >> 5).count_ones();
-        if count == 0 {
-            continue;
-        }
-        let (mut around, mut triangles) = (Bounds::NONE, true);
-        let mut positions = [first; LANES];
-        for (slot, position) in positions.iter_mut().zip(first..first + count) {
-            let primitive = &primitives[position as usize];
-            *slot = position;
-            around = around.union(Bounds::of(primitive));
-            triangles &= primitive.kind == TRIANGLE;
-        }
-        let leaf = Part::Packet {
-            positions,
-            count: count as u8,
-            triangles,
+impl<S: Lanes> Tree<S> {
+    /// The tree of these nodes.
+    pub(super) fn new(nodes: &[Node], primitives: &[Primitive], extent: f32) -> Option<Tree<S>> {
+        let mut tree = Tree {
+            nodes: Vec::new(),
+            packets: Vec::new(),
+            extent,
+            waiting: 0,
         };
-        parts.push((around, leaf));
+        tree.lay_out(&Binary::of(nodes, primitives, S::F32_LANES as u8)?);
+        Some(tree)
     }
-    put_together(&mut parts);
-    open(&mut parts, all);
-    parts
-}
 
-/// Puts packets together, those first whose common box is least larger than both: a packet costs the same whether it is
-/// full or not, and a ray meets a box by its area.
-fn put_together(parts: &mut Parts) {
-    loop {
-        let mut best: Option<(f32, usize, usize)> = None;
-        for second in 1..parts.len() {
-            for first in 0..second {
-                let Some(_) = joined(&parts[first].1, &parts[second].1) else {
-                    continue;
+    fn lay_out(&mut self, binary: &Binary) {
+        let mut packets = Vec::new();
+        // Each node's children, and their words.
+        let of_root = binary.root.map_or(Vec::new(), |root| binary.children(root));
+        let mut made = vec![(of_root, [0; MOST_LANES])];
+        // Nodes whose children have no words yet, and how many children wait on the way there.
+        let mut ways = vec![(0, 0)];
+        while let Some((node, waiting)) = ways.pop() {
+            let waiting: usize = waiting + made[node].0.len();
+            self.waiting = self.waiting.max(waiting);
+            for slot in 0..made[node].0.len() {
+                let part = made[node].0[slot];
+                made[node].1[slot] = if binary.is_packet(part) {
+                    let mut positions = Vec::with_capacity(S::F32_LANES);
+                    binary.positions(part, &mut positions);
+                    let first = &binary.primitives[positions[0] as usize];
+                    let others = if first.kind == TRIANGLE { 0 } else { OTHERS };
+                    packets.push(positions);
+                    PACKET | others | (packets.len() - 1) as u32
+                } else {
+                    let child = made.len();
+                    made.push((binary.children(part), [0; MOST_LANES]));
+                    ways.push((child, waiting));
+                    child as u32
                 };
-                let (a, b) = (parts[first].0, parts[second].0);
-                let growth = a.union(b).area() - a.area() - b.area();
-                if best.is_none_or(|(least, ..)| growth < least) {
-                    best = Some((growth, first, second));
+            }
+        }
+        let node = |(parts, words): &(Vec<Part>, [u32; MOST_LANES])| {
+            WideNode::new(parts.iter().map(|&part| binary.bounds(part)), words)
+        };
+        let packet = |positions: &Vec<u32>| Packet::new(positions, binary.primitives);
+        self.nodes = made.par_iter().map(node).collect();
+        self.packets = packets.par_iter().map(packet).collect();
+    }
+}
+
+impl<S: Lanes> WideNode<S> {
+    /// Of these children's boxes and words. No ray meets the boxes that there are beyond.
+    fn new(boxes: impl Iterator<Item = Bounds>, words: &[u32; MOST_LANES]) -> WideNode<S> {
+        let mut node = WideNode {
+            planes: [[S::f32s::zeroed(); 3]; 2],
+            children: S::u32s::zeroed(),
+            held: 0,
+        };
+        let [least, largest] = &mut node.planes;
+        for axis in 0..3 {
+            bytemuck::cast_slice_mut(std::slice::from_mut(&mut least[axis])).fill(f32::INFINITY);
+            bytemuck::cast_slice_mut(std::slice::from_mut(&mut largest[axis]))
+                .fill(f32::NEG_INFINITY);
+        }
+        bytemuck::cast_slice_mut(std::slice::from_mut(&mut node.children))
+            .copy_from_slice(&words[..S::F32_LANES]);
+        for (slot, Bounds { low, high }) in boxes.enumerate() {
+            node.held |= 1 << slot;
+            for axis in 0..3 {
+                set::<S>(&mut node.planes[0][axis], slot, low[axis]);
+                set::<S>(&mut node.planes[1][axis], slot, high[axis]);
+            }
+        }
+        node
+    }
+}
+
+impl<S: Lanes> Packet<S> {
+    /// Of the primitives at these positions, at least one.
+    fn new(positions: &[u32], primitives: &[Primitive]) -> Packet<S> {
+        let mut packet = Packet {
+            corners: [[S::f32s::zeroed(); 3]; 3],
+            positions: S::u32s::zeroed(),
+        };
+        let all: &mut [u32] = bytemuck::cast_slice_mut(std::slice::from_mut(&mut packet.positions));
+        all.fill(positions[0]);
+        all[..positions.len()].copy_from_slice(positions);
+        for lane in 0..S::F32_LANES {
+            let position = packet.position(lane);
+            let Primitive { a, b, c, .. } = primitives[position as usize];
+            for (corner, vertex) in packet.corners.iter_mut().zip([a, b, c]) {
+                for (axis, along) in corner.iter_mut().enumerate() {
+                    set::<S>(along, lane, vertex[axis]);
                 }
             }
         }
-        let Some((growth, first, second)) = best else {
-            return;
-        };
-        if growth > SPREAD * (parts[first].0.area() + parts[second].0.area()) {
-            return;
-        }
-        let (bounds, part) = parts.swap_remove(second);
-        if let Some(joined) = joined(&parts[first].1, &part) {
-            parts[first] = (parts[first].0.union(bounds), joined);
-        }
+        packet
     }
 }
 
-fn joined(a: &Part, b: &Part) -> Option<Part> {
-    let (
-        &Part::Packet {
-            mut positions,
-            count,
-            triangles,
-        },
-        &Part::Packet {
-            positions: added,
-            count: more,
-            triangles: too,
-        },
-    ) = (a, b)
-    else {
-        return None;
-    };
-    if triangles != too || usize::from(count + more) > LANES {
-        return None;
-    }
-    let (first, end) = (usize::from(count), usize::from(count + more));
-    positions[first..end].copy_from_slice(&added[..end - first]);
-    Some(Part::Packet {
-        positions,
-        count: count + more,
-        triangles,
-    })
-}
-
-/// Puts the parts of a child in its place, of the largest that fits, as long as one does.
-fn open(parts: &mut Parts, all: &[Parts]) {
-    loop {
-        let room = LANES + 1 - parts.len();
-        let fitting = parts
-            .iter()
-            .enumerate()
-            .filter_map(|(slot, (bounds, part))| match part {
-                Part::Node(child) if all[*child as usize].len() <= room => {
-                    Some((slot, *child, bounds.area()))
-                }
-                _ => None,
-            });
-        let Some((slot, child, _)) = fitting.max_by(|a, b| a.2.total_cmp(&b.2)) else {
-            return;
-        };
-        parts.swap_remove(slot);
-        parts.extend_from_slice(&all[child as usize]);
-        put_together(parts);
-    }
+fn set<S: Lanes>(vector: &mut S::f32s, lane: usize, value: f32) {
+    let lanes: &mut [f32] = bytemuck::cast_slice_mut(std::slice::from_mut(vector));
+    lanes[lane] = value;
 }

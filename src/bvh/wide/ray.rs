@@ -1,18 +1,17 @@
-//! One ray, against eight boxes at once and against eight triangles.
+//! One ray, against a box in each lane at once and against a triangle in each.
 
 use glam::Vec3;
-use pulp::{f32x8, u32x8, x86::V3};
 
 use super::{
     block::AXES,
-    tree::{Eight, Packet, Probe, WideNode, lanes},
+    tree::{Packet, Probe, WideNode, first_lane},
     triangles::hit_triangles,
 };
 use crate::{
     bvh::{box_ray, slack},
     path::{Hit, NO_PRIMITIVE, ShadowRay},
     primitive::{Primitive, Shear, shear, turn},
-    vectors::{Floats, Mask},
+    vectors::{Floats, Lanes, Mask},
 };
 
 /// A ray made ready.
@@ -50,24 +49,24 @@ impl Prepared {
 }
 
 /// A ray in all lanes.
-pub(super) struct WideRay {
-    simd: V3,
+pub(super) struct WideRay<S: Lanes> {
+    simd: S,
     pub(super) shear: Shear,
     /// Per axis 1 where it goes down: it enters boxes by their largest planes.
     down: [usize; 3],
-    inverse: [Eight; 3],
-    enters: [Eight; 3],
-    leaves: [Eight; 3],
+    inverse: [Floats<S>; 3],
+    enters: [Floats<S>; 3],
+    leaves: [Floats<S>; 3],
     /// Axes of the shear.
     axes: [usize; 3],
-    origin: [Eight; 3],
-    shears: [Eight; 3],
-    from: u32x8,
+    origin: [Floats<S>; 3],
+    shears: [Floats<S>; 3],
+    from: S::u32s,
 }
 
-impl Probe for WideRay {
+impl<S: Lanes> Probe<S> for WideRay<S> {
     #[inline(always)]
-    fn met(&self, node: &WideNode, distance: f32) -> (u32, Eight) {
+    fn met(&self, node: &WideNode<S>, distance: f32) -> (u32, Floats<S>) {
         let x = self.slab(node, 0, self.down[0] & 1);
         let y = self.slab(node, 1, self.down[1] & 1);
         let z = self.slab(node, 2, self.down[2] & 1);
@@ -78,9 +77,9 @@ impl Probe for WideRay {
     }
 }
 
-impl WideRay {
+impl<S: Lanes> WideRay<S> {
     #[inline(always)]
-    pub(super) fn new(simd: V3, prepared: &Prepared, from: u32) -> WideRay {
+    pub(super) fn new(simd: S, prepared: &Prepared, from: u32) -> WideRay<S> {
         let Prepared { inverse, shear, .. } = prepared;
         let sign = |x: f32| (x < 0.0) as usize;
         WideRay {
@@ -93,13 +92,13 @@ impl WideRay {
             axes: AXES[shear.axis as usize & 3],
             origin: all(simd, prepared.origin),
             shears: all(simd, Vec3::new(shear.x, shear.y, shear.z)),
-            from: simd.splat_u32x8(from),
+            from: simd.splat_u32s(from),
         }
     }
 
     /// Where it enters and leaves the children's extents along an axis.
     #[inline(always)]
-    fn slab(&self, node: &WideNode, axis: usize, near: usize) -> (Eight, Eight) {
+    fn slab(&self, node: &WideNode<S>, axis: usize, near: usize) -> (Floats<S>, Floats<S>) {
         let entering = Floats(self.simd, node.planes[near][axis]);
         let leaving = Floats(self.simd, node.planes[1 - near][axis]);
         (
@@ -109,13 +108,13 @@ impl WideRay {
     }
 
     #[inline(always)]
-    fn splat(&self, x: f32) -> Eight {
+    fn splat(&self, x: f32) -> Floats<S> {
         Floats::all(self.simd, x)
     }
 
     /// A triangle's corner as of `hit_triangle`.
     #[inline(always)]
-    fn corner(&self, corner: &[f32x8; 3]) -> [Eight; 3] {
+    fn corner(&self, corner: &[S::f32s; 3]) -> [Floats<S>; 3] {
         let [shear_x, shear_y, _] = self.shears;
         let x = Floats(self.simd, corner[self.axes[0]]) - self.origin[0];
         let y = Floats(self.simd, corner[self.axes[1]]) - self.origin[1];
@@ -125,7 +124,7 @@ impl WideRay {
 
     /// What `hit_triangle` finds of each: see [`hit_triangles`].
     #[inline(always)]
-    fn hit_packet(&self, packet: &Packet) -> Option<(Mask<V3>, [Eight; 3])> {
+    fn hit_packet(&self, packet: &Packet<S>) -> Option<(Mask<S>, [Floats<S>; 3])> {
         let (a, b, c) = (
             self.corner(&packet.corners[0]),
             self.corner(&packet.corners[1]),
@@ -137,25 +136,22 @@ impl WideRay {
 
     /// Which of the packet's primitives it is.
     #[inline(always)]
-    fn are(&self, packet: &Packet, position: u32x8) -> Mask<V3> {
-        Mask(
-            self.simd,
-            self.simd.cmp_eq_u32x8(packet.positions, position),
-        )
+    fn are(&self, packet: &Packet<S>, position: S::u32s) -> Mask<S> {
+        Mask(self.simd, self.simd.equal_u32s(packet.positions, position))
     }
 
     /// What `nearer_hit` does with each.
     #[inline(always)]
-    pub(super) fn nearer_hits(&self, packet: &Packet, primitives: &[Primitive], best: &mut Hit) {
+    pub(super) fn nearer_hits(&self, packet: &Packet<S>, primitives: &[Primitive], best: &mut Hit) {
         let Some((hit, [distances, us, vs])) = self.hit_packet(packet) else {
             return;
         };
         let mut hit = (hit & distances.up_to(self.splat(best.distance))).bits();
         let (distances, us, vs) = (distances.lanes(), us.lanes(), vs.lanes());
         while hit != 0 {
-            let lane = hit.trailing_zeros() as usize & 7;
+            let lane = first_lane::<S>(hit);
             hit &= hit - 1;
-            let (distance, position) = (distances[lane], lanes(&packet.positions)[lane]);
+            let (distance, position) = (distances[lane], packet.position(lane));
             if distance > best.distance {
                 continue;
             }
@@ -175,18 +171,18 @@ impl WideRay {
 
     /// Whether `blocks` is true of any.
     #[inline(always)]
-    pub(super) fn any_blocks(&self, packet: &Packet, ray: &ShadowRay) -> bool {
+    pub(super) fn any_blocks(&self, packet: &Packet<S>, ray: &ShadowRay) -> bool {
         let Some((hit, [along, ..])) = self.hit_packet(packet) else {
             return false;
         };
-        let to = self.simd.splat_u32x8(ray.to);
+        let to = self.simd.splat_u32s(ray.to);
         let blocks = along.below(self.splat(ray.distance)) & !self.are(packet, to);
         (hit & blocks).any()
     }
 }
 
 #[inline(always)]
-fn all(simd: V3, v: Vec3) -> [Eight; 3] {
+fn all<S: Lanes>(simd: S, v: Vec3) -> [Floats<S>; 3] {
     [
         Floats::all(simd, v.x),
         Floats::all(simd, v.y),

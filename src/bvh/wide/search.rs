@@ -1,12 +1,10 @@
 //! What is asked of rays: what they hit first, or whether anything is in their way.
 
-use pulp::x86::V3;
-
 use super::{
     block::{Block, Row, Way},
     flat::{Corner, Flat},
     ray::WideRay,
-    tree::{OTHERS, Tree, lanes},
+    tree::{OTHERS, Tree, numbers},
 };
 use crate::{
     path::{Hit, NO_PRIMITIVE, Ray, ShadowRay},
@@ -23,10 +21,10 @@ pub(super) trait Search {
     fn begin(ray: &Self::Ray) -> (Self::Found, f32);
 
     /// Tests a packet against a ray that goes alone; how far it is followed from then on, negative to end it.
-    fn test(
-        tree: &Tree,
+    fn test<S: Lanes>(
+        tree: &Tree<S>,
         child: u32,
-        wide: &WideRay,
+        wide: &WideRay<S>,
         ray: &Self::Ray,
         primitives: &[Primitive],
         found: &mut Self::Found,
@@ -34,8 +32,7 @@ pub(super) trait Search {
 
     /// Tells what is found of each ray of a beam.
     fn of_beam<S: Lanes>(
-        tree: &Tree,
-        simd: V3,
+        tree: &Tree<S>,
         block: &Block<S>,
         stack: &mut [u64],
         primitives: &[Primitive],
@@ -70,10 +67,10 @@ impl Search for Nearest {
     }
 
     #[inline(always)]
-    fn test(
-        tree: &Tree,
+    fn test<S: Lanes>(
+        tree: &Tree<S>,
         child: u32,
-        wide: &WideRay,
+        wide: &WideRay<S>,
         ray: &Ray,
         primitives: &[Primitive],
         best: &mut Hit,
@@ -82,7 +79,7 @@ impl Search for Nearest {
         if child & OTHERS == 0 {
             wide.nearer_hits(packet, primitives, best);
         } else {
-            for &position in lanes(&packet.positions) {
+            for &position in numbers(&packet.positions) {
                 nearer_hit(primitives, position, ray, &wide.shear, best);
             }
         }
@@ -91,14 +88,13 @@ impl Search for Nearest {
 
     #[inline(always)]
     fn of_beam<S: Lanes>(
-        tree: &Tree,
-        simd: V3,
+        tree: &Tree<S>,
         block: &Block<S>,
         stack: &mut [u64],
         primitives: &[Primitive],
         tell: &mut impl FnMut(usize, Hit),
     ) {
-        tree.nearest_of_beam(simd, block, stack, primitives, tell);
+        tree.nearest_of_beam(block, stack, primitives, tell);
     }
 
     #[inline(always)]
@@ -125,10 +121,10 @@ impl Search for Occluded {
     }
 
     #[inline(always)]
-    fn test(
-        tree: &Tree,
+    fn test<S: Lanes>(
+        tree: &Tree<S>,
         child: u32,
-        wide: &WideRay,
+        wide: &WideRay<S>,
         ray: &ShadowRay,
         primitives: &[Primitive],
         blocked: &mut bool,
@@ -137,7 +133,7 @@ impl Search for Occluded {
         *blocked = if child & OTHERS == 0 {
             wide.any_blocks(packet, ray)
         } else {
-            lanes(&packet.positions)
+            numbers(&packet.positions)
                 .iter()
                 .any(|&position| blocks(primitives, position, ray, &wide.shear))
         };
@@ -146,14 +142,13 @@ impl Search for Occluded {
 
     #[inline(always)]
     fn of_beam<S: Lanes>(
-        tree: &Tree,
-        simd: V3,
+        tree: &Tree<S>,
         block: &Block<S>,
         stack: &mut [u64],
         primitives: &[Primitive],
         tell: &mut impl FnMut(usize, bool),
     ) {
-        tree.occluded_of_beam(simd, block, stack, primitives, tell);
+        tree.occluded_of_beam(block, stack, primitives, tell);
     }
 
     #[inline(always)]

@@ -1,10 +1,10 @@
 //! The tree, and the way of a ray or of a beam through it.
 //!
-//! Nodes have eight boxes, the primitives' own, in `f32`, which are met or missed at once; below them are packets of up to
-//! eight primitives.
+//! A node has a box for each lane of a vector, the primitives' own, in `f32`, which are met or missed at once; below are
+//! packets of up to as many primitives.
 
+use bytemuck::Pod;
 use glam::Vec3;
-use pulp::{f32x8, u32x8, x86::V3};
 
 use super::{
     beam::is_beam,
@@ -17,70 +17,72 @@ use crate::{
     vectors::{Floats, Lanes},
 };
 
-/// Eight numbers.
-pub(super) type Eight = Floats<V3>;
-
 /// In a child's word: it is a packet, whose number the lower bits are.
 pub(super) const PACKET: u32 = 1 << 31;
 /// Besides: its primitives are no triangles.
 pub(super) const OTHERS: u32 = 1 << 30;
-/// Lanes of a vector.
-pub(super) const LANES: usize = 8;
 /// Rays that are made ready at once.
 const PREPARED: usize = 32;
 
-/// Eight boxes, each of a child. A ray that is no numbers meets all that there are.
+/// Boxes, each of a child. A ray that is no numbers meets all that there are.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
-pub(super) struct WideNode {
+pub(super) struct WideNode<S: Lanes> {
     /// Least, then largest x, y, z.
-    pub(super) planes: [[f32x8; 3]; 2],
+    pub(super) planes: [[S::f32s; 3]; 2],
     /// Number of a node, or see `PACKET`.
-    pub(super) children: [u32; LANES],
+    pub(super) children: S::u32s,
     /// A bit for each lane that has a child.
     pub(super) held: u32,
 }
 
-/// Up to eight primitives; in lanes that lack the first stands once more.
+/// Primitives, as many as there are lanes at most; in lanes that lack the first stands once more.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
-pub(super) struct Packet {
+pub(super) struct Packet<S: Lanes> {
     /// Of triangles x, y, z of each vertex.
-    pub(super) corners: [[f32x8; 3]; 3],
+    pub(super) corners: [[S::f32s; 3]; 3],
     /// Among the primitives.
-    pub(super) positions: u32x8,
+    pub(super) positions: S::u32s,
 }
 
 /// The tree.
-pub(super) struct Tree {
-    pub(super) nodes: Vec<WideNode>,
-    pub(super) packets: Vec<Packet>,
+pub(super) struct Tree<S: Lanes> {
+    pub(super) nodes: Vec<WideNode<S>>,
+    pub(super) packets: Vec<Packet<S>>,
     pub(super) extent: f32,
     /// Children that wait at most.
     pub(super) waiting: usize,
 }
 
-impl Packet {
+impl<S: Lanes> Packet<S> {
     /// Primitives that it holds.
     #[inline(always)]
     pub(super) fn count(&self) -> usize {
-        let [first, others @ ..] = lanes(&self.positions);
-        1 + others.iter().take_while(|&other| other != first).count()
+        let others = numbers(&self.positions)[1..].iter();
+        1 + others
+            .take_while(|&&other| other != self.position(0))
+            .count()
+    }
+
+    /// Of a primitive.
+    #[inline(always)]
+    pub(super) fn position(&self, lane: usize) -> u32 {
+        numbers(&self.positions)[lane]
     }
 
     /// A corner of a triangle.
     #[inline(always)]
     pub(super) fn corner(&self, corner: usize, lane: usize) -> [f32; 3] {
-        let corners: &[[[f32; LANES]; 3]; 3] = bytemuck::cast_ref(&self.corners);
-        let [x, y, z] = &corners[corner];
-        [x[lane], y[lane], z[lane]]
+        let [x, y, z] = &self.corners[corner];
+        [x, y, z].map(|along| f32::from_bits(numbers(along)[lane]))
     }
 }
 
 /// What can be held against the boxes of a node.
-pub(super) trait Probe {
+pub(super) trait Probe<S: Lanes> {
     /// Which children it meets before `distance`, and where it enters them.
-    fn met(&self, node: &WideNode, distance: f32) -> (u32, Eight);
+    fn met(&self, node: &WideNode<S>, distance: f32) -> (u32, Floats<S>);
 }
 
 /// How far a ray or a beam has come.
@@ -106,12 +108,12 @@ impl Visit<'_> {
     }
 }
 
-impl Tree {
+impl<S: Lanes> Tree<S> {
     /// Has rays traced: those that follow each other and are a beam together, the others alone.
     #[inline(always)]
-    pub(super) fn each<Q: Search, S: Lanes>(
+    pub(super) fn each<Q: Search>(
         &self,
-        (simd, eight): (S, V3),
+        simd: S,
         primitives: &[Primitive],
         rays: &[Q::Ray],
         mut places: impl Iterator<Item = usize>,
@@ -138,7 +140,7 @@ impl Tree {
                 if end - first == S::F32_LANES && is_beam(&taken[first..end], way, self.extent) {
                     let axis = shear(way(taken[first]).direction).axis;
                     let block = Block::new(simd, axis as usize, rays, &taken[first..end]);
-                    Q::of_beam(self, eight, &block, &mut stack, primitives, &mut tell);
+                    Q::of_beam(self, &block, &mut stack, primitives, &mut tell);
                 } else {
                     for at in first..end {
                         let place = taken[at];
@@ -167,7 +169,7 @@ impl Tree {
             for (&place, prepared) in taken[..alone].iter().zip(&prepared) {
                 let ray = &rays[place];
                 let Way { from, .. } = (*ray).into();
-                let wide = WideRay::new(eight, prepared, from);
+                let wide = WideRay::new(simd, prepared, from);
                 let (mut found, distance) = Q::begin(ray);
                 let mut visit = Visit::new(&mut stack, distance);
                 while self.step(
@@ -183,7 +185,7 @@ impl Tree {
 
     /// Of the packet that this child is.
     #[inline(always)]
-    pub(super) fn packet(&self, child: u32) -> &Packet {
+    pub(super) fn packet(&self, child: u32) -> &Packet<S> {
         &self.packets[(child & !(PACKET | OTHERS)) as usize]
     }
 
@@ -193,7 +195,7 @@ impl Tree {
     pub(super) fn step(
         &self,
         visit: &mut Visit,
-        probe: &impl Probe,
+        probe: &impl Probe<S>,
         test: impl FnOnce(u32) -> f32,
     ) -> bool {
         let stack = &mut *visit.stack;
@@ -206,21 +208,22 @@ impl Tree {
             let node = &self.nodes[visit.child as usize];
             let (mut met, entered) = probe.met(node, visit.distance);
             if met != 0 {
-                let slot = met.trailing_zeros() as usize & 7;
+                let children = numbers(&node.children);
+                let slot = first_lane::<S>(met);
                 met &= met - 1;
-                visit.child = node.children[slot];
+                visit.child = children[slot];
                 if met == 0 {
                     return true;
                 }
                 let entered = entered.lanes();
                 let key = |slot: usize| {
-                    u64::from(entered[slot].to_bits()) << 32 | u64::from(node.children[slot])
+                    u64::from(entered[slot].to_bits()) << 32 | u64::from(children[slot])
                 };
                 let mut nearest = key(slot);
                 let floor = visit.height;
                 let mut height = floor;
                 while met != 0 {
-                    let slot = met.trailing_zeros() as usize & 7;
+                    let slot = first_lane::<S>(met);
                     met &= met - 1;
                     let mut further = key(slot);
                     if further < nearest {
@@ -253,7 +256,14 @@ impl Tree {
     }
 }
 
+/// The numbers in a vector.
 #[inline(always)]
-pub(super) fn lanes(vector: &u32x8) -> &[u32; LANES] {
-    bytemuck::cast_ref(vector)
+pub(super) fn numbers<V: Pod>(vector: &V) -> &[u32] {
+    bytemuck::cast_slice(std::slice::from_ref(vector))
+}
+
+/// The first lane of those that have a bit.
+#[inline(always)]
+pub(super) fn first_lane<S: Lanes>(bits: u32) -> usize {
+    bits.trailing_zeros() as usize & (S::F32_LANES - 1)
 }
