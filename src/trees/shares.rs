@@ -10,9 +10,9 @@ pub(crate) struct Shares<const N: usize> {
 impl<const N: usize> Shares<N> {
     pub(crate) const NONE: Shares<N> = Shares { first: [0; N] };
 
-    /// Shares them out, where a node has up to `most` of them. What it costs to trace rays through the children is known by
-    /// one to `N` boxes, and returned so of the fork: the paper's C(n, i). `one_box` gives it by one box, from what
-    /// it costs by those of a node.
+    /// Shares them out at the least cost, where a node has up to `most` of them, two to `N + 1`. `first` and `second` are what
+    /// it costs to trace rays through either child by one to `N` boxes, the paper's C(n, i); the same of the fork is returned.
+    /// By one box it costs what `one_box` makes of its cost by the boxes of a node.
     #[inline]
     pub(crate) fn decide(
         first: &[f32; N],

@@ -79,24 +79,26 @@ struct Below {
 
 impl Below {
     fn primitive(position: u32, primitive: &Primitive) -> Below {
-        let mut below = Below {
+        let bounds = Bounds::of(primitive);
+        let is_triangle = primitive.kind == TRIANGLE;
+        let cost = if is_triangle { PACKET_COST } else { OTHER_COST };
+        Below {
             part: Part::Primitive(position),
-            bounds: Bounds::of(primitive),
-            costs: [0.0; MOST_LANES - 1],
-            triangles: u8::from(primitive.kind == TRIANGLE),
-            others: u8::from(primitive.kind != TRIANGLE),
-        };
-        below.costs = [below.packet_cost(1); MOST_LANES - 1];
-        below
+            bounds,
+            costs: [cost * bounds.area(); MOST_LANES - 1],
+            triangles: u8::from(is_triangle),
+            others: u8::from(!is_triangle),
+        }
     }
 
-    /// What a packet of all that is below costs, of at most so many.
-    fn packet_cost(&self, most: u8) -> f32 {
-        match (self.triangles, self.others) {
-            (count, 0) if count <= most => PACKET_COST * self.bounds.area(),
-            (0, count) if count <= most => OTHER_COST * f32::from(count) * self.bounds.area(),
-            _ => f32::INFINITY,
-        }
+    /// What a packet of all that is below costs. `None` if there is none that holds so much, or holds both kinds.
+    fn packet_cost(&self, most: u8) -> Option<f32> {
+        let cost = match (self.triangles, self.others) {
+            (count, 0) if count <= most => PACKET_COST,
+            (0, count) if count <= most => OTHER_COST * f32::from(count),
+            _ => return None,
+        };
+        Some(cost * self.bounds.area())
     }
 }
 
@@ -206,12 +208,14 @@ impl Binary<'_> {
             triangles: most.min(first.triangles + second.triangles),
             others: most.min(first.others + second.others),
         };
-        let as_packet = below.packet_cost(self.lanes);
-        let mut packet = true;
+        let mut packet = false;
         let one_box = |children: f32| {
             let as_node = children + below.bounds.area();
-            packet = as_packet < as_node;
-            as_packet.min(as_node)
+            // Points and lines cost nothing in either.
+            let as_packet = below.packet_cost(self.lanes);
+            let cheaper = as_packet.filter(|&cost| cost <= as_node);
+            packet = cheaper.is_some();
+            cheaper.unwrap_or(as_node)
         };
         let most = usize::from(self.lanes);
         let (shares, costs) = Shares::decide(&first.costs, &second.costs, most, one_box);
