@@ -5,6 +5,7 @@ use glam::Vec3;
 
 use super::{
     block::{Block, Way},
+    ray::all,
     tree::{OTHERS, Packet, Probe, Tree, Visit, WideNode, first_lane},
 };
 use crate::{
@@ -357,13 +358,4 @@ fn largest<S: Lanes>((x, y, z): (Floats<S>, Floats<S>, Floats<S>)) -> Vec3 {
         simd.reduce_max_f32s(y.1),
         simd.reduce_max_f32s(z.1),
     )
-}
-
-#[inline(always)]
-fn all<S: Lanes>(simd: S, v: Vec3) -> [Floats<S>; 3] {
-    [
-        Floats::all(simd, v.x),
-        Floats::all(simd, v.y),
-        Floats::all(simd, v.z),
-    ]
 }

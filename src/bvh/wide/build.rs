@@ -1,7 +1,7 @@
 //! The tree for vectors from the tree that the GPU reads, whose nodes are taken apart to pairs and put together again at the
 //! least cost: to nodes of as many children as a vector has lanes, and packets of up to as many primitives.
 
-use bytemuck::Zeroable;
+use bytemuck::{Pod, Zeroable};
 use glam::Vec3;
 use obvhs::Boundable;
 use rayon::prelude::*;
@@ -345,17 +345,15 @@ impl<S: Lanes> WideNode<S> {
         };
         let [least, largest] = &mut node.planes;
         for axis in 0..3 {
-            bytemuck::cast_slice_mut(std::slice::from_mut(&mut least[axis])).fill(f32::INFINITY);
-            bytemuck::cast_slice_mut(std::slice::from_mut(&mut largest[axis]))
-                .fill(f32::NEG_INFINITY);
+            lanes_mut(&mut least[axis]).fill(f32::INFINITY);
+            lanes_mut(&mut largest[axis]).fill(f32::NEG_INFINITY);
         }
-        bytemuck::cast_slice_mut(std::slice::from_mut(&mut node.children))
-            .copy_from_slice(&words[..S::F32_LANES]);
+        lanes_mut(&mut node.children).copy_from_slice(&words[..S::F32_LANES]);
         for (slot, Bounds { low, high }) in boxes.enumerate() {
             node.held |= 1 << slot;
             for axis in 0..3 {
-                set::<S>(&mut node.planes[0][axis], slot, low[axis]);
-                set::<S>(&mut node.planes[1][axis], slot, high[axis]);
+                lanes_mut(&mut least[axis])[slot] = low[axis];
+                lanes_mut(&mut largest[axis])[slot] = high[axis];
             }
         }
         node
@@ -369,7 +367,7 @@ impl<S: Lanes> Packet<S> {
             corners: [[S::f32s::zeroed(); 3]; 3],
             positions: S::u32s::zeroed(),
         };
-        let all: &mut [u32] = bytemuck::cast_slice_mut(std::slice::from_mut(&mut packet.positions));
+        let all = lanes_mut(&mut packet.positions);
         all.fill(positions[0]);
         all[..positions.len()].copy_from_slice(positions);
         for lane in 0..S::F32_LANES {
@@ -377,7 +375,7 @@ impl<S: Lanes> Packet<S> {
             let Primitive { a, b, c, .. } = primitives[position as usize];
             for (corner, vertex) in packet.corners.iter_mut().zip([a, b, c]) {
                 for (axis, along) in corner.iter_mut().enumerate() {
-                    set::<S>(along, lane, vertex[axis]);
+                    lanes_mut(along)[lane] = vertex[axis];
                 }
             }
         }
@@ -385,7 +383,6 @@ impl<S: Lanes> Packet<S> {
     }
 }
 
-fn set<S: Lanes>(vector: &mut S::f32s, lane: usize, value: f32) {
-    let lanes: &mut [f32] = bytemuck::cast_slice_mut(std::slice::from_mut(vector));
-    lanes[lane] = value;
+fn lanes_mut<V: Pod, T: Pod>(vector: &mut V) -> &mut [T] {
+    bytemuck::cast_slice_mut(std::slice::from_mut(vector))
 }

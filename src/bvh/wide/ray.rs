@@ -181,8 +181,9 @@ impl<S: Lanes> WideRay<S> {
     }
 }
 
+/// Each coordinate in all lanes.
 #[inline(always)]
-fn all<S: Lanes>(simd: S, v: Vec3) -> [Floats<S>; 3] {
+pub(super) fn all<S: Lanes>(simd: S, v: Vec3) -> [Floats<S>; 3] {
     [
         Floats::all(simd, v.x),
         Floats::all(simd, v.y),
