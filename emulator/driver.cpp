@@ -1,5 +1,5 @@
-// A CUDA driver whose devices are this processor. A launch's blocks run on a few threads of the host, one block on one at a
-// time; a block's threads are fibers, switched where one waits for others.
+// An emulated CUDA driver whose devices are this processor. A few threads of the host run a launch's blocks, one block per
+// thread at a time. The threads of a block are fibers, which switch where one waits for others.
 
 #include <algorithm>
 #include <atomic>
@@ -42,13 +42,13 @@ int setting(const char *name, int otherwise)
 
 const int DEVICES = setting("EMULATED_DEVICES", 1);
 const int CAPABILITY = setting("EMULATED_CAPABILITY", 90);
-// Blocks that run at once, one on a multiprocessor.
+// Number of blocks that run at once, one per multiprocessor.
 const int MULTIPROCESSORS = std::max(1, setting("EMULATED_MULTIPROCESSORS", 3));
 const int SEED = setting("EMULATED_SEED", 1);
-// Seconds in which some block has to end.
+// Seconds without the end of any block after which a launch counts as hanging.
 const int PATIENCE = setting("EMULATED_PATIENCE", 120);
 
-// A number for some of the devices: "1:400,2:90" is 400 for device 1.
+// Parses a number per device: "1:400,2:90" is 400 for device 1 and 90 for device 2.
 std::map<int, long> by_device(const char *name)
 {
     std::map<int, long> numbers;
@@ -56,7 +56,7 @@ std::map<int, long> by_device(const char *name)
         int device, read = 0;
         long number;
         if (sscanf(text, "%d:%ld%n", &device, &number, &read) != 2) {
-            fprintf(stderr, "emulated GPU: %s: DEVICE:NUMBER is expected where \"%s\" is\n", name, text);
+            fprintf(stderr, "emulated GPU: %s: expected DEVICE:NUMBER, found \"%s\"\n", name, text);
             exit(2);
         }
         numbers[device] = number;
@@ -65,19 +65,18 @@ std::map<int, long> by_device(const char *name)
     return numbers;
 }
 
-// Launches after which a device fails, those after which it hangs, and microseconds that each of its launches takes longer.
+// Number of the launch at which a device fails, or hangs, and additional microseconds per launch.
 const std::map<int, long> FAILURES = by_device("EMULATED_FAILURES"), HANGS = by_device("EMULATED_HANGS"),
                           DELAYS = by_device("EMULATED_DELAYS");
-// Milliseconds after which a device that fails says so itself. Until then what it was given is not done.
-const std::map<int, long> LATE = by_device("EMULATED_LATE");
-// Which of a device's openings never ends, or is refused: 0 is its context, others are modules. And MiB of memory.
+// Number of the creation call that never returns, or fails: 0 is the device's context, others are modules. And MiB of
+// memory.
 const std::map<int, long> STUCK = by_device("EMULATED_STUCK"), REFUSED = by_device("EMULATED_REFUSED"),
                           MEMORY = by_device("EMULATED_MEMORY");
-// Whether a failure takes all devices of the process.
+// Whether a failure disables all devices of the process.
 const bool ALL_FALL = getenv("EMULATED_ALL_FALL");
 
-// The devices that the process sees, by their numbers for it: all, or those that CUDA_VISIBLE_DEVICES names by UUID, which
-// are none if it is empty. Its other forms are for real ones.
+// Returns the devices that the process sees, in its order: all, or those that CUDA_VISIBLE_DEVICES lists by UUID; none if
+// it is empty. Its other forms are ignored.
 std::vector<int> visible_devices()
 {
     std::vector<int> visible;
@@ -97,7 +96,7 @@ const std::vector<int> VISIBLE = visible_devices();
 
 constexpr unsigned WARP = 32, MOST_THREADS = 1024;
 constexpr size_t STACK = 256 << 10, PAGE = 4096;
-// What memory holds that nobody wrote.
+// Byte value of memory that has not been written.
 constexpr int POISON = 0xcd;
 
 // -------------------------------------------------------------------------------------------------------------- fibers
@@ -128,9 +127,9 @@ emulated_switch:
 
 Context context_at(char *stack, unsigned thread, void (*begin)())
 {
-    // Neighbours' tops are not to fall on the same lines of the cache.
+    // Offsets keep the tops of neighbouring stacks on different cache lines.
     void **top = (void **)(stack + STACK - 64 - thread % 64 * 192);
-    *--top = nullptr;  // where `begin` would return to; it does not
+    *--top = nullptr;  // return address of `begin`, which does not return
     *--top = (void *)begin;
     for (int kept = 0; kept < 6; kept++) *--top = nullptr;
     return top;
@@ -154,7 +153,7 @@ Context context_at(char *stack, unsigned, void (*begin)())
 
 struct Module {
     void *library;
-    size_t shared_bytes;  // of static shared memory, and of all that dynamic may take
+    size_t shared_bytes;  // static shared memory plus the maximum of dynamic shared memory
     void *(*dynamic_shared)(size_t *bytes);
 };
 
@@ -173,7 +172,7 @@ struct Launch {
     std::atomic<uint64_t> next{0}, ended{0};
     std::atomic<bool> has_failed{false};
 
-    // Says the first cause only.
+    // Reports the first cause only.
     void fail(const std::string &cause)
     {
         if (!has_failed.exchange(true)) say("", cause);
@@ -202,14 +201,14 @@ struct Meeting {
     bool is_open = false;
     Word word;
     unsigned mask, arrived;
-    // What they gave, this time and the last, and who has yet to read it.
+    // The lanes' values of this meeting and of the last, and the lanes that have yet to read them.
     unsigned turn = 0, unread[2] = {};
     uint64_t values[2][WARP];
 };
 
 struct Warp {
     unsigned alive = 0;
-    // By the lowest lane: masks of lanes that wait at once have no lane in common.
+    // Indexed by the lowest lane of the mask: masks of simultaneous meetings are disjoint.
     Meeting meetings[WARP];
 };
 
@@ -221,7 +220,7 @@ struct Fiber {
     Warp *warp;
     unsigned lane;
     State state;
-    unsigned sum;  // a barrier's
+    unsigned sum;  // of the values at a barrier
 };
 
 struct Copy {
@@ -258,7 +257,7 @@ void open_barrier(Block &block)
     block.at_barrier = block.sum = 0;
 }
 
-// Lets the lanes go on if all are there that are alive.
+// Releases the lanes if all living ones have arrived.
 void close_meeting(Block &block, Warp &warp, Meeting &meeting)
 {
     if (!meeting.is_open || (meeting.mask & warp.alive & ~meeting.arrived) != 0) return;
@@ -283,7 +282,7 @@ void begin()
     for (;;) leave();
 }
 
-// Does each copy with this chance, in percent, or all of one fiber's.
+// Executes each pending copy with this probability in percent, or all copies of one fiber.
 void copy(Block &block, unsigned chance, const Fiber *asker)
 {
     auto is_done = [&](const Copy &copy) {
@@ -304,9 +303,9 @@ void say_deadlock(Block &block)
                           std::to_string(at_meetings) + " for lanes of their warp, and no other is left to run");
 }
 
-// What a thread of the host needs to run blocks, one after the other.
+// Memory of a host thread for running blocks one after another.
 struct Room {
-    // Stacks, each above a page that nobody may touch.
+    // Stacks, each above an inaccessible guard page.
     char *stacks = (char *)mmap(
         nullptr, MOST_THREADS * (STACK + PAGE), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     unsigned usable = 0;
@@ -352,7 +351,7 @@ void run_block(Launch &launch, uint64_t number, Room &room)
         fiber.state = State::READY;
     }
     for (unsigned pass = 1; block.alive != 0 && !launch.has_failed; pass++) {
-        // No order of threads is promised: from anywhere on, upwards or downwards.
+        // CUDA promises no order of threads: start anywhere, in either direction.
         const unsigned from = block.random() % threads, step = block.random() % 2 ? 1 : threads - 1;
         bool has_run = !block.copies.empty();
         for (unsigned turn = 0, thread = from; turn < threads && !launch.has_failed; turn++, thread = (thread + step) % threads) {
@@ -365,31 +364,31 @@ void run_block(Launch &launch, uint64_t number, Room &room)
         }
         copy(block, 50, nullptr);
         if (!has_run) say_deadlock(block);
-        // What it waits for may be up to a block that has no core.
+        // The block may wait for another one that has no core at the moment.
         if (pass % 64 == 0) std::this_thread::yield();
     }
     copy(block, 100, nullptr);
     running = nullptr;
     if (dynamic && std::count(dynamic + launch.dynamic_bytes, dynamic + launch.dynamic_bytes + fence, (char)FENCE) != (long)fence)
-        launch.fail(block.place, false, "writes behind its dynamic shared memory");
+        launch.fail(block.place, false, "writes beyond its dynamic shared memory");
 }
 
 // ------------------------------------------------------------------------------------------------------ multiprocessors
 
 struct sigaction handler_before;
 
-// A kernel that touched a page that is nobody's cannot go on, nor can the process: its fiber holds no way back.
+// A kernel accessed an inaccessible page. Neither it nor the process can continue, because its fiber cannot return.
 void touched_nothing(int signal, siginfo_t *, void *)
 {
     if (!running) {
         sigaction(signal, &handler_before, nullptr);
         return;
     }
-    running->launch->fail(running->place, true, "touches memory that is nobody's");
+    running->launch->fail(running->place, true, "invalid memory access");
     _exit(1);
 }
 
-// Has this thread hear of it on a stack of its own, for a fiber's may be what ran out.
+// Installs the signal handler with its own stack, because the fiber's stack may have overflowed.
 void hear_of_faults()
 {
     stack_t stack = {};
@@ -407,14 +406,14 @@ void hear_of_faults()
 
 class Multiprocessors {
 public:
-    // Runs a grid to its end. False if it failed.
+    // Runs a grid to its end. Returns false if it failed.
     bool run(Launch &launch)
     {
         std::lock_guard<std::mutex> one_at_a_time(whole);
         const uint64_t blocks = (uint64_t)launch.grid.x * launch.grid.y * launch.grid.z;
         launch.order.resize(blocks);
         for (uint64_t at = 0; at < blocks; at++) launch.order[at] = at;
-        // No order of blocks is promised: each starts among its neighbours.
+        // CUDA promises no order of blocks: each swaps places with a near one.
         for (uint64_t at = 0; at < blocks; at++)
             std::swap(launch.order[at], launch.order[at + random() % std::min<uint64_t>(blocks - at, 7)]);
         std::unique_lock<std::mutex> lock(mutex);
@@ -427,8 +426,8 @@ public:
         while (!end.wait_for(lock, std::chrono::seconds(PATIENCE), [&] { return busy == 0; })) {
             const uint64_t ended = launch.ended;
             if (ended == ended_before || launch.has_failed) {
-                launch.fail("hangs: no block has ended for " + std::to_string(PATIENCE) + " s");
-                // A thread that does not even poll cannot be stopped.
+                launch.fail("timeout: no block has ended for " + std::to_string(PATIENCE) + " s");
+                // A thread that does not poll cannot be stopped.
                 if (!end.wait_for(lock, std::chrono::seconds(2), [&] { return busy == 0; })) _exit(1);
                 break;
             }
@@ -470,7 +469,7 @@ private:
 
 Multiprocessors &multiprocessors()
 {
-    // Never taken down: its threads wait until the process ends.
+    // Never destroyed: its threads wait until the process ends.
     static Multiprocessors *const all = new Multiprocessors;
     return *all;
 }
@@ -496,10 +495,10 @@ const uint64_t *emulated_meet(Word word, unsigned mask, uint64_t value)
 {
     Block &block = *running;
     Fiber &fiber = *block.current;
-    if ((mask >> fiber.lane & 1) == 0) emulated_fail("a lane calls a word of the warp with a mask that lacks it");
+    if ((mask >> fiber.lane & 1) == 0) emulated_fail("a lane executes a warp operation with a mask that does not contain it");
     Meeting &meeting = fiber.warp->meetings[__builtin_ctz(mask)];
     if (!meeting.is_open) {
-        // Others opened it, or were too slow to read what they gave the time before the last.
+        // Wait while other lanes have yet to read the values of the meeting before the last.
         while (!meeting.is_open && meeting.unread[meeting.turn ^ 1] != 0) leave();
     }
     if (!meeting.is_open) {
@@ -508,11 +507,11 @@ const uint64_t *emulated_meet(Word word, unsigned mask, uint64_t value)
         meeting.mask = mask;
         meeting.arrived = 0;
         meeting.turn ^= 1;
-        // What a lane that is not there gives is not defined.
+        // Values of absent lanes are undefined.
         if ((mask & fiber.warp->alive) != ~0u) memset(meeting.values[meeting.turn], POISON, sizeof meeting.values[0]);
     }
-    if (meeting.mask != mask) emulated_fail("lanes meet with different masks");
-    if (meeting.word != word) emulated_fail("lanes meet at different words of the warp");
+    if (meeting.mask != mask) emulated_fail("lanes of a warp operation have different masks");
+    if (meeting.word != word) emulated_fail("lanes execute different warp operations");
     const unsigned turn = meeting.turn;
     meeting.values[turn][fiber.lane] = value;
     meeting.arrived |= 1u << fiber.lane;
@@ -560,13 +559,13 @@ enum Result : int {
 
 struct Device {
     size_t used = 0;
-    // Once a kernel was wrong, nothing works any more.
+    // After a failed kernel every call returns its error.
     std::atomic<Result> state{SUCCESS};
-    // What it is given is never done.
+    // If set, submitted work is never executed.
     std::atomic<bool> hangs{false};
     std::atomic<long> launches{0}, modules{0};
 
-    // For what returns when all is done.
+    // Called by functions that return when all work is done.
     void finish() const
     {
         while (hangs) std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -582,7 +581,7 @@ size_t memory_of(int device)
     return mebibytes == MEMORY.end() ? 6ull << 30 : (size_t)mebibytes->second << 20;
 }
 
-// The context of a device is opening 0, modules are the others.
+// Applies the settings STUCK and REFUSED to the creation of a device's context (number 0) or of a module (from 1).
 Result open(int device, long number)
 {
     const auto stuck = STUCK.find(device), refused = REFUSED.find(device);
@@ -605,10 +604,10 @@ struct Graph {
 struct Event {
     Device *device = current;
     std::chrono::steady_clock::time_point at = std::chrono::steady_clock::now();
-    std::atomic<bool> never{false};  // it waits for its device, while that hangs
+    std::atomic<bool> never{false};  // waits for its device forever, because that hangs
 };
 
-// Each of them belongs to the device whose turn it is.
+// The default stream belongs to the current device.
 thread_local Stream default_stream;
 
 Stream &stream_of(void *stream)
@@ -618,7 +617,7 @@ Stream &stream_of(void *stream)
     return default_stream;
 }
 
-// Does work at once, or keeps it for a graph. That a stream's order is kept needs nothing more.
+// Executes work immediately, or records it in a graph. That alone preserves the order of a stream.
 Result submit(void *stream, Work work)
 {
     Stream &queue = stream_of(stream);
@@ -630,7 +629,7 @@ Result submit(void *stream, Work work)
 
 // -------------------------------------------------------------------------------------------------------------- memory
 
-// An allocation lies before a page that nobody may touch, and is itself gone once it is freed.
+// An allocation ends at an inaccessible page, and becomes inaccessible itself when it is freed.
 struct Allocation {
     char *pages;
     size_t mapped, bytes, room;  // `room` ends at that page
@@ -640,27 +639,15 @@ struct Allocation {
 std::mutex memory;
 std::map<uint64_t, Allocation> allocations;
 
-// What its memory held is lost.
+// Marks a device as failed and discards its memory.
 void fail(Device &device)
 {
-    const auto late = LATE.find((int)(&device - devices));
-    const long silence = late == LATE.end() ? 0 : late->second;
     std::lock_guard<std::mutex> lock(memory);
-    if (silence == 0)
-        device.state = LAUNCH_FAILED;
-    else
-        device.hangs = true;
+    device.state = LAUNCH_FAILED;
     for (const auto &[address, it] : allocations)
         if (it.device == &device) memset((void *)address, POISON, std::min<size_t>(it.bytes, 64 << 20));
-    if (silence != 0) {
-        std::thread([&device, silence] {
-            std::this_thread::sleep_for(std::chrono::milliseconds(silence));
-            device.state = LAUNCH_FAILED;
-            device.hangs = false;
-        }).detach();
-    }
     if (!ALL_FALL) return;
-    // The others hear of it a moment later. Their kernels may be at their memory, which nobody reads from then on.
+    // The other devices fail a moment later. Their kernels may still use their memory, which is not read any more.
     std::thread([&device] {
         std::this_thread::sleep_for(std::chrono::milliseconds(10));
         for (Device &other : devices)
@@ -680,7 +667,7 @@ Result allocate(uint64_t *address, size_t bytes)
     if (pages == MAP_FAILED) return OUT_OF_MEMORY;
     mprotect(pages + mapped - PAGE, PAGE, PROT_NONE);
     char *start = pages + mapped - PAGE - room;
-    // A huge one costs memory only where it is used.
+    // Only the start of a huge allocation is poisoned, so that it costs memory only where it is used.
     memset(start, POISON, std::min<size_t>(bytes, 64 << 20));
     memset(pages, FENCE, (size_t)(start - pages));
     memset(start + bytes, FENCE, room - bytes);
@@ -700,7 +687,7 @@ Result release(uint64_t address)
     const long before = start - it.pages, behind = (long)(it.room - it.bytes);
     const bool is_whole = std::count(it.pages, start, (char)FENCE) == before && std::count(fence, fence + behind, (char)FENCE) == behind;
     if (!is_whole) {
-        fprintf(stderr, "emulated GPU: something wrote next to an allocation of %zu bytes\n", it.bytes);
+        fprintf(stderr, "emulated GPU: out-of-bounds write next to an allocation of %zu bytes\n", it.bytes);
         it.device->state = LAUNCH_FAILED;
     }
     it.device->used -= it.bytes;
@@ -792,24 +779,24 @@ API cuDeviceTotalMem_v2(size_t *bytes, int device)
 API cuDeviceGetAttribute(int *value, int attribute, int)
 {
     switch (attribute) {
-        case 1:   // threads in a block
-        case 2:   // its width
-        case 3:   // its height
-        case 39:  // threads on a multiprocessor
+        case 1:   // threads per block
+        case 2:   // width of a block
+        case 3:   // height of a block
+        case 39:  // threads per multiprocessor
             *value = MOST_THREADS;
             return SUCCESS;
-        case 4: *value = 64; return SUCCESS;          // its depth
-        case 5: *value = 0x7fffffff; return SUCCESS;  // a grid's width
-        case 6:                                       // its height
-        case 7: *value = 65535; return SUCCESS;       // its depth
-        case 8: *value = 48 << 10; return SUCCESS;    // shared memory of a block
+        case 4: *value = 64; return SUCCESS;          // depth of a block
+        case 5: *value = 0x7fffffff; return SUCCESS;  // width of a grid
+        case 6:                                       // height of a grid
+        case 7: *value = 65535; return SUCCESS;       // depth of a grid
+        case 8: *value = 48 << 10; return SUCCESS;    // shared memory per block
         case 10: *value = WARP; return SUCCESS;
-        case 12:  // registers of a block, and of a multiprocessor
+        case 12:  // registers per block, and per multiprocessor
         case 82: *value = 65536; return SUCCESS;
         case 16: *value = MULTIPROCESSORS; return SUCCESS;
         case 75: *value = CAPABILITY / 10; return SUCCESS;
         case 76: *value = CAPABILITY % 10; return SUCCESS;
-        case 81:  // shared memory of a multiprocessor, and what a block gets of it that asks
+        case 81:  // shared memory per multiprocessor, and per block by opt-in
         case 97: *value = CAPABILITY >= 90 ? 227 << 10 : 64 << 10; return SUCCESS;
         case 115: *value = 1; return SUCCESS;  // memory pools
         default: *value = 0; return SUCCESS;
@@ -1059,7 +1046,7 @@ API cuMemsetD8_v2(uint64_t at, unsigned char value, size_t bytes) { return cuMem
 
 // ------------------------------------------------------------------------------------------------------------- kernels
 
-// The image is the path of a library, by this emulator's NVRTC.
+// The image is the path of a library compiled by the emulated NVRTC.
 API cuModuleLoadData(void **module, const void *image)
 {
     constexpr char MARK[] = "emulated ";
@@ -1076,7 +1063,7 @@ API cuModuleLoadData(void **module, const void *image)
 
 API cuModuleLoadDataEx(void **module, const void *image, unsigned, int *, void **) { return cuModuleLoadData(module, image); }
 
-// A module stays: graphs that were captured may still name its functions.
+// Modules are never unloaded, because captured graphs may still refer to their functions.
 API cuModuleUnload(void *) { return SUCCESS; }
 
 API cuModuleGetFunction(void **function, void *module, const char *name)
@@ -1089,7 +1076,7 @@ API cuModuleGetFunction(void **function, void *module, const char *name)
 
 API cuFuncGetAttribute(int *value, int attribute, void *)
 {
-    // Threads a block, and registers.
+    // Maximum threads per block, and registers per thread.
     *value = attribute == 0 ? MOST_THREADS : attribute == 4 ? 32 : 0;
     return SUCCESS;
 }
@@ -1116,7 +1103,7 @@ API cuLaunchKernel(
     const uint64_t threads = (uint64_t)block_x * block_y * block_z;
     if (threads == 0 || threads > MOST_THREADS || grid_x == 0 || grid_y == 0 || grid_z == 0) return INVALID_VALUE;
     if (grid_y > 65535 || grid_z > 65535 || dynamic_bytes > (CAPABILITY >= 90 ? 227u << 10 : 64u << 10)) return INVALID_VALUE;
-    // Taken along as they are now.
+    // Arguments are copied at the time of the launch.
     struct alignas(16) Chunk {
         char bytes[16];
     };
@@ -1127,7 +1114,7 @@ API cuLaunchKernel(
     }
     Device *device = stream_of(stream).device;
     return submit(stream, [=]() mutable {
-        // Nothing is done any more of a graph in which one failed.
+        // After a failed launch the rest of a graph is skipped.
         if (device->state != SUCCESS || device->hangs) return SUCCESS;
         const int ordinal = (int)(device - devices);
         const auto delay = DELAYS.find(ordinal), failure = FAILURES.find(ordinal), hang = HANGS.find(ordinal);
@@ -1149,7 +1136,7 @@ API cuLaunchKernel(
         launch.block = block;
         launch.dynamic_bytes = dynamic_bytes;
         launch.arguments = places.data();
-        // As on a GPU, whoever synchronises hears of it.
+        // As on a GPU, the next synchronising call reports the failure.
         if (!multiprocessors().run(launch)) fail(*device);
         return SUCCESS;
     });

@@ -1,4 +1,4 @@
-// What kernels, compiled by a host's compiler, and the driver that runs them share.
+// Declarations shared by kernels, compiled by a host compiler, and the driver that runs them.
 #pragma once
 
 #include <stddef.h>
@@ -10,21 +10,21 @@ struct Three {
     unsigned x, y, z;
 };
 
-// Where a thread stands.
+// Position of a thread: its index and its block's, with the sizes of block and grid.
 struct Place {
     Three thread, block, block_size, grid_size;
 };
 
-// A kernel: what calls it with pointers to its arguments, and the arguments' sizes, with a 0 behind.
+// A kernel: a function that calls it with pointers to its arguments, and the arguments' sizes, terminated by 0.
 struct Kernel {
     void (*call)(void **arguments);
     const size_t *sizes;
 };
 
-// Words at which threads wait for each other. Those who meet have to be at the same one.
+// Kinds of warp operations at which lanes wait for each other. Lanes that meet must execute the same kind.
 enum Word : unsigned { SYNC, SHUFFLE, BALLOT, MATCH, REDUCE };
 
-// A barrier in shared memory, in the 64 bits that PTX gives it.
+// An mbarrier in shared memory, in the 64 bits that PTX reserves for it.
 struct Barrier {
     unsigned short arrivals, phase : 1, awaited : 15;
     int bytes;
@@ -56,16 +56,17 @@ static_assert(sizeof(Barrier) == 8, "a barrier has 64 bits");
 extern "C" {
 #pragma GCC visibility push(default)
 const emulated::Place *emulated_place();
-// Waits for all threads of the block that have not ended; the sum of what each gives.
+// Waits for all threads of the block that have not ended. Returns the sum of their values.
 unsigned emulated_barrier(unsigned value);
-// Waits for those lanes of the mask that have not ended. What each gave, until this thread waits again.
+// Waits for the lanes of the mask that have not ended. Returns each lane's value, valid until this thread waits again.
 const uint64_t *emulated_meet(emulated::Word word, unsigned mask, uint64_t value);
-// Lets others go on: this thread looks for what another has yet to write.
+// Lets other threads run, because this one polls for a value that another has yet to write.
 void emulated_poll();
-// Begins a copy. It is done some time before its barrier turns or, without one, before `emulated_copied` returns.
+// Starts an asynchronous copy, which completes before its barrier's phase ends or, without a barrier, before
+// `emulated_copied` returns.
 void emulated_copy(void *to, const void *from, unsigned bytes, emulated::Barrier *barrier);
 void emulated_copied();
-// Ends the launch: the kernel is wrong.
+// Ends the launch with an error of the kernel.
 [[noreturn]] void emulated_fail(const char *cause);
 #pragma GCC visibility pop
 }

@@ -1,4 +1,4 @@
-// An NVRTC whose machine code is the host's: it rewrites what g++ does not know, and has g++ make a library of it.
+// An emulated NVRTC: it rewrites what g++ does not accept and compiles the result to a shared library of the host.
 
 #include <cstdint>
 #include <cstdio>
@@ -30,7 +30,7 @@ struct Program {
 
 // ----------------------------------------------------------------------------------------------------------- rewriting
 
-// The end of the string that begins at `at`, behind its closing quotation mark.
+// Returns the position after the closing quotation mark of the string that begins at `at`.
 size_t string_end(const std::string &text, size_t at)
 {
     for (at++; at < text.size() && text[at] != '"'; at++)
@@ -38,7 +38,7 @@ size_t string_end(const std::string &text, size_t at)
     return at + 1;
 }
 
-// The end of what is in brackets from `at` on, behind the closing one.
+// Returns the position after the bracket that closes the one at `at`.
 size_t bracket_end(const std::string &text, size_t at)
 {
     int depth = 0;
@@ -55,7 +55,7 @@ size_t bracket_end(const std::string &text, size_t at)
     return text.size();
 }
 
-// The instructions' names in PTX, in letters that a C++ name may have.
+// Returns the names of the instructions in a PTX text as a C++ identifier.
 std::string instructions(const std::string &ptx)
 {
     std::istringstream statements(std::regex_replace(ptx, std::regex("\\\\[nt]|[{};]|@!?\\w+"), "\n"));
@@ -63,14 +63,14 @@ std::string instructions(const std::string &ptx)
     for (std::string statement; std::getline(statements, statement);) {
         std::istringstream words(statement);
         std::string name;
-        // What begins otherwise declares a register, or is an operand.
+        // Anything else declares a register or is an operand.
         if (words >> name && isalpha((unsigned char)name[0]))
             all += (all.empty() ? "" : "__") + std::regex_replace(name, std::regex("::|\\."), "_");
     }
     return all;
 }
 
-// `asm volatile("name …" : "=r"(a) : "r"(b))` is `ptx_name(a, b)`.
+// Translates `asm volatile("name …" : "=r"(a) : "r"(b))` to `ptx_name(a, b)`.
 std::string call_of(const std::string &within)
 {
     std::string ptx, operands;
@@ -105,7 +105,7 @@ std::string without_asm(const std::string &text)
     return plain.append(from, text.end());
 }
 
-// Dynamic shared memory is an array of `words.hpp`; a kernel's name for it is a pointer.
+// Replaces declarations of dynamic shared memory by pointers to the array in `words.hpp`.
 std::string without_dynamic_shared(const std::string &text)
 {
     static const std::regex DECLARED("extern\\s+__shared__\\s+(?:\\w+\\([^)]*\\)\\s+)?(\\w+)\\s+(\\w+)\\s*\\[\\s*\\]");
@@ -115,7 +115,7 @@ std::string without_dynamic_shared(const std::string &text)
 
 // ----------------------------------------------------------------------------------------------------------- compiling
 
-// Where this library lies, and `words.hpp` beside it.
+// Returns the folder of this library and of `words.hpp`.
 std::string folder()
 {
     Dl_info here;
@@ -134,7 +134,7 @@ std::string read(const std::string &path)
 
 std::string quoted(const std::string &path) { return "'" + std::regex_replace(path, std::regex("'"), "'\\''") + "'"; }
 
-// Runs a command of the shell. What it says is put behind `log`.
+// Runs a shell command and appends its output to `log`.
 bool succeeds(const std::string &command, std::string &log)
 {
     FILE *pipe = popen((command + " 2>&1").c_str(), "r");
@@ -163,7 +163,7 @@ std::set<std::string> kernels_in(const std::string &expanded)
     return names;
 }
 
-// Compiles into `library`.
+// Compiles a program to the shared library at `library`. Returns whether that succeeded.
 bool compile(Program &program, const std::string &capability, const std::string &library)
 {
     const std::string source = library + ".cpp", expanded = library + ".ii", made = library + ".new";
@@ -231,7 +231,7 @@ API Status nvrtcDestroyProgram(Program **program)
     return SUCCESS;
 }
 
-// The code is the path of a library, which stays for whoever asks for the same.
+// The compiled code is the path of a library, which is kept and reused for the same program.
 API Status nvrtcCompileProgram(Program *program, int count, const char **options)
 {
     std::string capability = "75";

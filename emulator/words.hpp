@@ -1,4 +1,4 @@
-// CUDA's words for a host's compiler. Stands before every kernel file.
+// CUDA's keywords, types and intrinsics for a host compiler. It is prepended to every kernel file.
 #pragma once
 
 #include <math.h>
@@ -19,11 +19,11 @@
 #define __noinline__ __attribute__((noinline))
 #define __launch_bounds__(...)
 #define __grid_constant__
-// nvcc takes an alignment anywhere before a type, g++ only as an attribute of its own.
+// nvcc accepts `alignas` anywhere before a type, g++ only as an attribute.
 #define alignas(bytes) __attribute__((aligned(bytes)))
 #define __align__(bytes) alignas(bytes)
 #define __constant__ static
-// A block runs on one thread of the host, so what is the thread's is the block's.
+// A block runs on one thread of the host, so thread-local variables belong to the block.
 #define __shared__ static thread_local
 
 #define threadIdx (emulated_place()->thread)
@@ -211,7 +211,7 @@ inline T __ldg(const T *place)
     return *place;
 }
 
-// The second argument is of the first one's type, whatever was written.
+// Makes the type of the second argument that of the first.
 template <class T>
 struct EmulatedSame {
     using Type = T;
@@ -280,7 +280,7 @@ inline T atomicMin(T *place, typename EmulatedSame<T>::Type value)
 
 namespace emulated {
 
-// Shared memory's address 0 is this byte's.
+// Address 0 of shared memory is that of this byte.
 inline thread_local char origin;
 
 #ifdef EMULATED_DYNAMIC_SHARED
@@ -308,7 +308,7 @@ inline size_t __cvta_generic_to_shared(const void *pointer)
 
 // ----------------------------------------------------------------------------------------------------------------- PTX
 
-// An `asm` is a call of the function by its instructions' names, with its outputs and inputs.
+// An `asm` statement becomes a call of the function named after its instructions, with its outputs and inputs.
 
 inline void ptx_dp4a_u32_u32(unsigned &result, unsigned left, unsigned right, unsigned sum)
 {
@@ -316,7 +316,7 @@ inline void ptx_dp4a_u32_u32(unsigned &result, unsigned left, unsigned right, un
     result = sum;
 }
 
-// The lanes of a warp whose words have a bit of the mask set, or not, as this lane's.
+// Finds the lanes of a warp whose words agree with this lane's in a bit of the mask.
 inline void ptx_and_b32__setp_ne_u32__vote_ballot_sync_b32__not_b32(unsigned &votes, unsigned word, unsigned mask)
 {
     const bool is_set = (word & mask) != 0;
@@ -324,7 +324,7 @@ inline void ptx_and_b32__setp_ne_u32__vote_ballot_sync_b32__not_b32(unsigned &vo
     votes = is_set ? set : ~set;
 }
 
-// Whoever reads so waits, most of the time, for what another writes.
+// A thread that reads this way usually polls for a value that another writes.
 template <class T>
 inline void ptx_ld_relaxed_gpu_global_u64(T &value, const T *place)
 {
@@ -332,7 +332,7 @@ inline void ptx_ld_relaxed_gpu_global_u64(T &value, const T *place)
     value = __atomic_load_n(place, __ATOMIC_RELAXED);
 }
 
-// Four loads: together they are no single one, on a GPU neither.
+// Four separate loads: on a GPU, too, they are not atomic together.
 inline void ptx_ld_relaxed_gpu_global_v4_u32(unsigned &x, unsigned &y, unsigned &z, unsigned &w, const void *place)
 {
     emulated_poll();
@@ -435,7 +435,7 @@ struct Entry<function> {
 
 #define EMULATED_API extern "C" __attribute__((visibility("default")))
 
-// The driver asks where the dynamic shared memory lies, and by that brings all of the thread's into being.
+// Returns the address of dynamic shared memory to the driver. The call also creates the thread's static variables.
 EMULATED_API void *emulated_dynamic_shared(size_t *bytes)
 {
     emulated::origin = 0;

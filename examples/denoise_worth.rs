@@ -1,9 +1,10 @@
-//! What the denoised preview is worth and what it costs, as a Markdown table: `cargo run --release --example denoise_worth
-//! -- [--backend cuda] [--size WxH] [--reference N] [SCENE...]`. Each scene at some numbers of samples: the error of the
-//! picture and of its preview, both against a reference of another seed with many samples, and the time of the stage.
+//! Prints the benefit and the cost of denoising as a Markdown table: `cargo run --release --example denoise_worth --
+//! [--backend cuda] [--size WxH] [--reference N] [SCENE...]`.
 //!
-//! Error is `noise::mean_difference`; squared error is relative too, |x − truth|² ÷ (truth² + a hundredth of its mean);
-//! FLIP is the mean of what people see (Andersson et al. 2020), with the scene's exposure and tone curve.
+//! For each scene and number of samples it prints the errors of the image and of the denoised image, both against a
+//! reference of another seed, and the time of the stage. Error is `noise::mean_difference`. Squared error is |x −
+//! truth|² ÷ (truth² + 1 % of its mean). FLIP is the mean perceptual difference (Andersson et al. 2020) with the
+//! scene's exposure and tone curve.
 
 use std::{error::Error, fs, path::PathBuf};
 
@@ -11,36 +12,37 @@ use clap::Parser;
 use glam::Vec3;
 use nv_flip::{DEFAULT_PIXELS_PER_DEGREE, FlipImageRgb8, FlipPool, flip};
 use raysieve::{
-    noise::mean_difference,
-    output::{Look, write_png},
-    picture::Picture,
-    renderer::{BackendChoice, Renderer, Settings},
+    adaptive::noise_estimate::mean_difference,
+    picture::{Picture, tone},
+    render::{
+        output::{Look, write_png},
+        renderer::{BackendChoice, Renderer, Settings},
+    },
     scene::Scene,
-    tone,
 };
 
-/// Compares previews with the pictures that they are of.
+/// Compares denoised images with the originals
 #[derive(Parser)]
 struct Arguments {
     /// Scenes to render
     #[arg(default_values = ["scenes/cornell.ron", "scenes/spheres.ron", "scenes/mesh.ron", "scenes/rough_glass.ron"])]
     scenes: Vec<PathBuf>,
-    /// Where
+    /// Backend to render with
     #[arg(long, default_value = "auto")]
     backend: BackendChoice,
-    /// Of the picture, pixels
+    /// Image size in pixels
     #[arg(long, default_value = "1920x1080")]
     size: String,
-    /// Samples a pixel
+    /// Samples per pixel
     #[arg(long, value_delimiter = ',', default_values_t = [2, 4, 16, 64, 256])]
     spp: Vec<u32>,
-    /// Samples a pixel of the reference
+    /// Samples per pixel of the reference
     #[arg(long, default_value_t = 16_384)]
     reference: u32,
-    /// Times that the stage is timed
+    /// How often the stage is timed
     #[arg(long, default_value_t = 21)]
     rounds: usize,
-    /// A folder for the pictures and their previews, as PNG
+    /// Folder for the images and denoised images, as PNG
     #[arg(long)]
     keep: Option<PathBuf>,
 }
@@ -50,7 +52,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (width, height) = arguments
         .size
         .split_once('x')
-        .ok_or("a size is WIDTHxHEIGHT")?;
+        .ok_or("expected a size as WIDTHxHEIGHT")?;
     let size = (width.parse()?, height.parse()?);
     if let Some(folder) = &arguments.keep {
         fs::create_dir_all(folder)?;
@@ -60,7 +62,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         ..Settings::default()
     };
     println!(
-        "| scene | samples | error % | preview | squared | preview | FLIP | preview | denoise ms | least to most |"
+        "| scene | samples | error % | denoised | squared | denoised | FLIP | denoised | denoise ms | min to max |"
     );
     println!("|---|---|---|---|---|---|---|---|---|---|");
     for path in &arguments.scenes {
@@ -74,7 +76,9 @@ fn main() -> Result<(), Box<dyn Error>> {
             let mut times = Vec::new();
             let mut preview = picture.clone();
             for _ in 0..arguments.rounds.max(1) {
-                let made = renderer.preview()?.ok_or("a preview takes two samples")?;
+                let made = renderer
+                    .preview()?
+                    .ok_or("a denoised image needs two samples")?;
                 times.push(made.milliseconds);
                 preview = made.picture;
             }
@@ -103,14 +107,15 @@ fn main() -> Result<(), Box<dyn Error>> {
                 };
                 let stats = renderer.stats();
                 let file = |what: &str| folder.join(format!("{name}-{spp}-{what}.png"));
-                write_png(&file("picture"), &picture, &stats, look)?;
-                write_png(&file("preview"), &preview, &stats, look)?;
+                write_png(&file("picture"), &picture, &stats, look, &|_, _| {})?;
+                write_png(&file("preview"), &preview, &stats, look, &|_, _| {})?;
             }
         }
     }
     Ok(())
 }
 
+/// Renders a scene with this number of samples and seed.
 fn render(
     scene: &mut Scene,
     spp: u32,
@@ -125,6 +130,7 @@ fn render(
     Ok(renderer)
 }
 
+/// Returns the mean relative squared error of an image.
 fn squared_error(picture: &Picture, truth: &Picture) -> f64 {
     let square = |light: Vec3| f64::from(light.length_squared());
     let count = truth.pixels.len() as f64;
@@ -134,6 +140,7 @@ fn squared_error(picture: &Picture, truth: &Picture) -> f64 {
     relative.sum::<f64>() / count
 }
 
+/// Returns the mean FLIP error of an image as displayed.
 fn seen_error(picture: &Picture, truth: &Picture, scene: &Scene) -> f64 {
     let image = |picture: &Picture| {
         let rgba = tone::to_srgb8(picture, scene.exposure_stops, scene.tone);

@@ -1,5 +1,5 @@
-//! Times single frames, one sample a pixel, from "begin again" to the samples on the film and to the picture in this
-//! machine's memory: `cargo run --example frame_latency -- [SCENE] [WIDTHxHEIGHT] [BACKEND]`.
+//! Times single frames of one sample per pixel, from the restart until the samples are on the film, and until the image
+//! is in host memory: `cargo run --example frame_latency -- [SCENE] [WIDTHxHEIGHT] [BACKEND]`.
 
 use std::{
     env,
@@ -8,12 +8,14 @@ use std::{
 };
 
 use raysieve::{
-    renderer::{Renderer, Settings},
+    render::renderer::{Renderer, Settings},
     scene::Scene,
+    wave::Stage,
 };
 
-/// Frames whose times are not counted: kernels load, caches fill.
+/// Number of frames that are not counted, while kernels load and caches fill.
 const WARM_UP: usize = 20;
+/// Number of frames that are timed.
 const FRAMES: usize = 200;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -22,7 +24,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         .first()
         .map_or("scenes/cornell.ron", String::as_str);
     let size = arguments.get(1).map_or("512x512", String::as_str);
-    let (width, height) = size.split_once('x').ok_or("a size is WIDTHxHEIGHT")?;
+    let (width, height) = size
+        .split_once('x')
+        .ok_or("expected a size as WIDTHxHEIGHT")?;
     let mut scene = Scene::load(Path::new(path))?;
     scene.set_size((width.parse()?, height.parse()?));
     scene.spp = 1;
@@ -46,29 +50,33 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             shown.push(begun.elapsed());
         }
     }
-    for (what, times) in [("on the film", on_film), ("as a picture", shown)] {
+    for (what, times) in [("on the film", on_film), ("as an image", shown)] {
         println!("{what:<14} {}", quartiles(times));
     }
-    println!("\nbounce     rays   intersect   sieve   shade   shadow, ms of the last frame");
+    let stages = Stage::OF_BOUNCE.map(|stage| format!("{:>9}", stage.label()));
+    println!(
+        "\nbounce     rays {}, ms of the last frame",
+        stages.join(" ")
+    );
     for bounce in renderer.stats().bounces {
         println!(
-            "{:>6} {:>8} {:>11.4} {:>7.4} {:>7.4} {:>8.4}",
+            "{:>6} {:>8} {}",
             bounce.bounce,
             bounce.rays,
-            bounce.intersect_ms,
-            bounce.compact_ms,
-            bounce.shade_ms,
-            bounce.shadow_ms
+            Stage::OF_BOUNCE
+                .map(|stage| format!("{:>9.4}", bounce.time(stage)))
+                .join(" ")
         );
     }
     Ok(())
 }
 
+/// Formats median, quartiles and minimum.
 fn quartiles(mut times: Vec<Duration>) -> String {
     times.sort();
     let at = |part: usize| times[part * (times.len() - 1) / 4].as_secs_f64() * 1e3;
     format!(
-        "median {:.3} ms, half of all within {:.3} to {:.3} ms, least {:.3} ms",
+        "median {:.3} ms, quartiles {:.3} to {:.3} ms, min {:.3} ms",
         at(2),
         at(1),
         at(3),

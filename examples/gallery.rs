@@ -1,9 +1,8 @@
-//! The gallery: renders every scene of `scenes/` into a picture and a chart of what became of its rays, and writes
-//! `scenes/README.md` around them.
+//! Renders every scene of `scenes/` to an image and a chart of its paths per bounce, and writes `scenes/README.md`.
 //!
-//! From the repository's root: `cargo run --release --example gallery`, with `-- --backend cuda` for a GPU, and with names
-//! of scenes for some of them only. Any backend gives the same files. Where there is no cargo, the program itself does it
-//! from a folder with `scenes/` and `assets/` in it.
+//! Run from the repository's root: `cargo run --release --example gallery`, with `-- --backend cuda` for a GPU, and
+//! with names of scenes to render only those. Any backend gives the same files. Without cargo, run the built example in
+//! a folder with `scenes/` and `assets/`.
 
 use std::{
     error::Error,
@@ -15,27 +14,29 @@ use std::{
 
 use clap::Parser;
 use raysieve::{
-    chart::survival,
-    layers::Layers,
-    output::{self, Look},
-    renderer::{BackendChoice, Renderer, Settings},
+    inspect::aovs::Aovs,
+    render::{
+        output::{self, Look},
+        renderer::{BackendChoice, Renderer, Settings},
+    },
     scene::Scene,
 };
+use raysieve_viewer::{chart::survival, overlay};
 
-/// Renders the scenes of `scenes/` for their gallery.
+/// Renders the gallery of the scenes in `scenes/`
 #[derive(Parser)]
 struct Arguments {
     /// Scenes to render, such as cornell [default: all]
     scenes: Vec<String>,
-    /// As of `raysieve --backend`
+    /// Backend to render with, as for `raysieve --backend`
     #[arg(long, default_value_t)]
     backend: BackendChoice,
-    /// Samples a pixel, as a multiple of the scene's own
+    /// Samples per pixel, as a multiple of the scene's own
     #[arg(long, default_value_t = 1.0)]
     quality: f64,
 }
 
-/// Pictures are as large as they may be within these sides.
+/// Maximum width and height of the images in pixels; each is as large as fits.
 const LARGEST: (u32, u32) = (640, 400);
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -59,6 +60,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
+/// Returns the name of a scene: its file name without the extension.
 fn stem(path: &Path) -> String {
     path.file_stem()
         .unwrap_or_default()
@@ -66,7 +68,7 @@ fn stem(path: &Path) -> String {
         .into_owned()
 }
 
-/// Writes a scene's picture and chart.
+/// Writes the image and the chart of a scene.
 fn render(path: &Path, arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let begun = Instant::now();
     let mut scene = Scene::load(path)?;
@@ -91,13 +93,19 @@ fn render(path: &Path, arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         overlay: false,
         denoise: false,
     };
-    let stats = &part.claim.stats;
+    let stats = &part.header.stats;
     let name = stem(path);
     let picture = format!("scenes/gallery/{name}.png");
-    output::write_picture(picture.as_ref(), &part, look, &Layers::default())?;
+    output::write_picture(
+        picture.as_ref(),
+        &part,
+        look,
+        &Aovs::default(),
+        &|developed, stats| overlay::annotate(developed, stats, look),
+    )?;
     fs::write(format!("scenes/gallery/{name}.svg"), survival(&name, stats))?;
     println!(
-        "{name}: {} samples a pixel, {:.1} s on {}, film_hash {}",
+        "{name}: {} samples per pixel, {:.1} s on {}, film_hash {}",
         stats.spp,
         begun.elapsed().as_secs_f64(),
         stats.backend,
@@ -106,18 +114,18 @@ fn render(path: &Path, arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The README of all scenes: each says in the comment at its head why it is there.
+/// Returns the text of `scenes/README.md`, with the comment at the head of each scene's file.
 fn readme(scenes: &[PathBuf]) -> Result<String, Box<dyn Error>> {
     let mut text = "\
 # Scenes
 
-Each is here for a reason, which its file tells in its first lines. Below a picture is what became of its paths: of all
-rays from the camera, those that go into each bounce, and of these the part that survives it, ends at a surface, or
-leaves for the sky. The sieve removes what ends and what leaves.
+The first lines of each file say why the scene is here. The chart below an image shows what happened to its paths. For each
+bounce it shows the fraction of camera rays that enter it. Of these it shows how many survive, end at a surface, or
+miss the scene. Compaction removes the paths that end or miss.
 
-Pictures, charts and this text are made by `cargo run --release --example gallery` (`-- --help` tells how to choose the
-scenes and the backend); any backend makes the same. `make.py` writes the scenes that are too long to write by hand, and
-the models in `assets/models/`.
+`cargo run --release --example gallery` writes the images, the charts and this text. `-- --help` lists its options for scenes
+and backends, and every backend gives the same files. `make.py` writes the scenes that are too long to write by hand, and the
+models in `assets/models/`.
 "
     .to_owned();
     for path in scenes {
@@ -130,7 +138,7 @@ the models in `assets/models/`.
             .collect();
         write!(
             text,
-            "\n## {}\n\n{}\n\n[![{name}](gallery/{name}.png)]({name}.ron)\n\n![its paths, bounce by bounce](gallery/{name}.svg)\n",
+            "\n## {}\n\n{}\n\n[![{name}](gallery/{name}.png)]({name}.ron)\n\n![paths by bounce](gallery/{name}.svg)\n",
             title(&name),
             comment.join("\n")
         )?;
@@ -138,7 +146,7 @@ the models in `assets/models/`.
     Ok(text)
 }
 
-/// `many_lights` is "Many lights", and `gltf_model` is "glTF model".
+/// Returns the heading of a scene: `many_lights` becomes "Many lights", `gltf_model` "glTF model".
 fn title(name: &str) -> String {
     let words = name.replace('_', " ");
     if let Some(rest) = words.strip_prefix("gltf") {

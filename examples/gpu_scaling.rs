@@ -1,53 +1,57 @@
-//! What more GPUs are worth: each scene by 1, 2, 4 … of this machine's, frame after frame in turn, as a Markdown table.
-//! `cargo run --release --example gpu_scaling -- [--size WxH] [--spp N] [--rounds N] [SCENE...]`. The film must be the same
-//! every time. A frame's time is from "begin again" to the whole film on one GPU.
+//! Measures the speedup with several GPUs as a Markdown table: each scene on 1, 2, 4, … of this machine's GPUs,
+//! alternating frame by frame. `cargo run --release --example gpu_scaling -- [--size WxH] [--spp N] [--rounds N]
+//! [SCENE...]`.
+//!
+//! The film must be the same every time. A frame's time is from the restart until the whole film is on one GPU.
 
 use std::{error::Error, path::PathBuf};
 
 use clap::Parser;
 use compaction::cuda::devices;
 use raysieve::{
-    renderer::{BackendChoice, Renderer, Settings},
+    render::renderer::{BackendChoice, Renderer, Settings},
     scene::Scene,
 };
 
-/// Renders scenes by more and more GPUs.
+/// Renders scenes on increasing numbers of GPUs
 #[derive(Parser)]
 struct Arguments {
     /// Scenes to render
     #[arg(default_values = ["scenes/cornell.ron", "scenes/mesh.ron"])]
     scenes: Vec<PathBuf>,
-    /// Of the picture, pixels
+    /// Image size in pixels
     #[arg(long, default_value = "2048x2048")]
     size: String,
-    /// Samples a pixel; by default some seconds of one GPU
+    /// Samples per pixel; the default takes some seconds on one GPU
     #[arg(long, default_value_t = 2048)]
     spp: u32,
-    /// Frames by each number of GPUs that are measured
+    /// Number of frames to measure for each number of GPUs
     #[arg(long, default_value_t = 5)]
     rounds: usize,
-    /// Paths in flight on a GPU, instead of what it is fastest with
+    /// Paths in flight on a GPU [default: the fastest]
     #[arg(long)]
     wave_size: Option<u32>,
 }
 
-/// What so many GPUs did.
+/// Measurements with one number of GPUs.
 struct Case {
+    /// Number of GPUs.
     gpus: usize,
     renderer: Renderer,
+    /// Time of each measured frame.
     seconds: Vec<f64>,
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments = Arguments::parse();
     let sides = arguments.size.split_once('x');
-    let (width, height) = sides.ok_or("a size is WIDTHxHEIGHT")?;
+    let (width, height) = sides.ok_or("expected a size as WIDTHxHEIGHT")?;
     let size = (width.parse()?, height.parse()?);
     let found = devices()?.len();
     let gpus = |doublings: u32| (1 << doublings).min(found);
     let mut numbers: Vec<usize> = (0..=found.ilog2() + 1).map(gpus).collect();
     numbers.dedup();
-    println!("| scene | GPUs | seconds | least to most | Mpaths/s | of linear | film_hash |");
+    println!("| scene | GPUs | seconds | min to max | Mpaths/s | efficiency | film_hash |");
     println!("|---|---|---|---|---|---|---|");
     for path in &arguments.scenes {
         let mut scene = Scene::load(path)?;
@@ -67,7 +71,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             })
         };
         let mut cases: Vec<Case> = numbers.iter().map(case).collect::<Result<_, _>>()?;
-        // The first round is to load kernels and to let clocks rise.
+        // The first round loads kernels and lets clocks rise; it is not measured.
         for round in 0..=arguments.rounds {
             for case in &mut cases {
                 case.renderer.restart()?;
@@ -84,7 +88,9 @@ fn main() -> Result<(), Box<dyn Error>> {
             let expected = film_hash.get_or_insert_with(|| stats.film_hash.clone());
             if *expected != stats.film_hash {
                 let (gpus, hash) = (case.gpus, stats.film_hash);
-                return Err(format!("film_hash is {hash} by {gpus} GPUs, not {expected}").into());
+                return Err(
+                    format!("film_hash is {hash} on {gpus} GPUs, expected {expected}").into(),
+                );
             }
             case.seconds.sort_by(f64::total_cmp);
             let at = |place: usize| case.seconds.get(place).copied().unwrap_or(f64::NAN);

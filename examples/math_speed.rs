@@ -1,42 +1,42 @@
-//! Times the subject's own functions beside the standard library's: `cargo run --release --example math_speed`.
+//! Compares the speed of the renderer's `sin_small` and `cos_small` with the standard library: `cargo run --release
+//! --example math_speed`.
 
 use std::{f32::consts::FRAC_PI_4, hint::black_box, time::Instant};
 
 use raysieve::math::{cos_small, sin_small};
 
-/// Angles of one run: few enough for the first cache.
+/// Number of angles per run; they fit in the first-level cache.
 const ANGLES: usize = 2048;
-/// Runs between two looks at the clock.
+/// Number of runs per measurement.
 const RUNS: usize = 500;
-/// Pairs of measurements, ours and theirs in turn.
+/// Number of pairs of measurements, alternating between the two functions.
 const PAIRS: usize = 51;
 
 fn main() {
-    println!(
-        "nanoseconds a call, medians of {PAIRS}: ours, the standard library's, ours over theirs"
-    );
+    println!("nanoseconds per call, medians of {PAIRS}: raysieve, standard library, ratio");
     compare(
-        "sine, one after the other",
+        "sine, serial",
         |angles| chain(angles, sin_small),
         |angles| chain(angles, f32::sin),
     );
     compare(
-        "cosine, one after the other",
+        "cosine, serial",
         |angles| chain(angles, cos_small),
         |angles| chain(angles, f32::cos),
     );
     compare(
-        "sine, side by side",
+        "sine, independent",
         |angles| sum(angles, sin_small),
         |angles| sum(angles, f32::sin),
     );
     compare(
-        "cosine, side by side",
+        "cosine, independent",
         |angles| sum(angles, cos_small),
         |angles| sum(angles, f32::cos),
     );
 }
 
+/// Prints the medians of both functions and of their ratio.
 fn compare(name: &str, ours: impl Fn(&[f32]) -> f32, theirs: impl Fn(&[f32]) -> f32) {
     let angle = |index: usize| FRAC_PI_4 * ((index * 977 % ANGLES) as f32 / 1024.0 - 1.0);
     let angles: Vec<f32> = (0..ANGLES).map(angle).collect();
@@ -55,6 +55,7 @@ fn compare(name: &str, ours: impl Fn(&[f32]) -> f32, theirs: impl Fn(&[f32]) -> 
     );
 }
 
+/// Returns the time per call.
 fn nanoseconds(angles: &[f32], work: &impl Fn(&[f32]) -> f32) -> f64 {
     let begun = Instant::now();
     for _ in 0..RUNS {
@@ -63,13 +64,13 @@ fn nanoseconds(angles: &[f32], work: &impl Fn(&[f32]) -> f32) -> f64 {
     begun.elapsed().as_secs_f64() * 1e9 / (RUNS * ANGLES) as f64
 }
 
-/// Calls that wait for one another: each angle depends on the result before it, by nothing.
+/// Calls the function serially: each angle depends on the previous result, without being changed by it.
 fn chain<F: Fn(f32) -> f32>(angles: &[f32], function: F) -> f32 {
     let step = |last: f32, &angle: &f32| function(angle + 0.0 * last);
     angles.iter().fold(0.0, step)
 }
 
-/// Calls that do not.
+/// Calls the function on independent angles.
 fn sum<F: Fn(f32) -> f32>(angles: &[f32], function: F) -> f32 {
     let mut sums = [0.0; 8];
     for angles in angles.chunks_exact(8) {

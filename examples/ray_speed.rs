@@ -1,26 +1,31 @@
-//! Times rays alone on the CPU: `cargo run --example ray_speed -- [SCENE]`, a bumpy sphere of 500,000 triangles if it is not
-//! said. Primary rays, rays that leave where they hit by the cosine, and shadow rays from there to one point, by all
-//! threads; by vectors as long as the processor has them (`RAYSIEVE_VECTORS`), and through the one that the GPU reads. The best of 7 rounds.
+//! Measures the speed of ray traversal on the CPU: `cargo run --example ray_speed -- [SCENE]`. Without a scene it uses
+//! a displaced sphere of 500,000 triangles.
+//!
+//! It traces camera rays, cosine-distributed rays from their hits, and shadow rays from there to one point, on all
+//! threads. Each set is traced by SIMD traversal (limited by `RAYSIEVE_VECTORS`) and through the BVH that GPUs use; the
+//! best of 7 rounds counts.
 
 use std::{env, fs, path::PathBuf, time::Instant};
 
 use glam::Vec3;
 use rayon::prelude::*;
 use raysieve::{
-    bvh::{nearest, occluded, wide::Wide},
+    accel::{
+        bvh::{nearest, occluded, wide::SimdScene},
+        primitive::surface_at,
+    },
     camera::{Camera, camera_ray},
-    material::sample_cosine,
+    device::render_scene::RenderScene,
     math::offset_point,
     path::{Hit, NO_PRIMITIVE, Ray, ShadowRay},
-    primitive::surface_at,
     sampler::{pair, sampler},
     scene::Scene,
-    world::World,
+    shading::material::sample_cosine,
 };
 
-/// Pixels a row, and rows.
+/// Width and height of the image in pixels.
 const SIDE: u32 = 1024;
-/// Rays that a thread takes at once.
+/// Number of rays that a thread takes at once.
 const TAKEN: usize = 1 << 13;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -34,19 +39,19 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
     };
     let scene = Scene::load(&path)?;
-    let world = World::new(&scene)?;
+    let world = RenderScene::new(&scene)?;
     if !world.instances.is_empty() {
-        return Err("instances have a tree of another kind".into());
+        return Err("scenes with instances are not supported".into());
     }
     let begun = Instant::now();
-    let wide = world.wide();
+    let wide = world.simd_scene();
     println!(
-        "{} triangles and spheres, the tree for vectors made in {:.2} s",
+        "{} triangles and spheres, SIMD tree built in {:.2} s",
         world.primitives.len(),
         begun.elapsed().as_secs_f64()
     );
     if wide.is_none() {
-        println!("skipped: this processor has no vectors that are known here");
+        println!("skipped SIMD traversal: this processor has no supported vector instructions");
     }
 
     let camera = Camera::new(&scene.camera, SIDE, SIDE);
@@ -59,7 +64,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 origin,
                 pdf: 0.0,
                 direction,
-                from: NO_PRIMITIVE,
+                from_primitive: NO_PRIMITIVE,
             }
         })
         .collect();
@@ -84,7 +89,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             origin,
             pdf: 0.0,
             direction: sample_cosine(normal, u, v).0,
-            from: hit.primitive,
+            from_primitive: hit.primitive,
         });
         let way = light - origin;
         if way.dot(normal) > 0.0 {
@@ -92,8 +97,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 origin,
                 distance: way.length(),
                 direction: way.normalize(),
-                from: hit.primitive,
-                to: NO_PRIMITIVE,
+                from_primitive: hit.primitive,
+                to_primitive: NO_PRIMITIVE,
                 light: Vec3::ONE,
             });
         }
@@ -103,6 +108,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
+/// The default scene.
 const SPHERE: &str = r#"(
     camera: (origin: (0, 2, 5), target: (0, 0, 0), fov: 40),
     materials: { "clay": Diffuse(albedo: (0.7, 0.5, 0.3)) },
@@ -111,7 +117,7 @@ const SPHERE: &str = r#"(
     )],
 )"#;
 
-/// The results of all rays, and prints how many a second.
+/// Traces all rays, prints the rate and returns the results.
 fn time<R: Copy + Sync, F: Send>(
     name: &str,
     rays: &[R],
@@ -131,7 +137,13 @@ fn time<R: Copy + Sync, F: Send>(
     results
 }
 
-fn time_nearest(name: &str, world: &World, wide: Option<&Wide>, rays: &[Ray]) -> Vec<Hit> {
+/// Measures nearest-hit queries and returns the hits.
+fn time_nearest(
+    name: &str,
+    world: &RenderScene,
+    wide: Option<&SimdScene>,
+    rays: &[Ray],
+) -> Vec<Hit> {
     let extent = world.surroundings.extent;
     if let Some(wide) = wide {
         time(name, rays, |rays| {
@@ -141,13 +153,14 @@ fn time_nearest(name: &str, world: &World, wide: Option<&Wide>, rays: &[Ray]) ->
             hits
         });
     }
-    time(&format!("{name}, as the GPU"), rays, |rays| {
+    time(&format!("{name}, GPU tree"), rays, |rays| {
         let find = |ray| nearest(&world.nodes, &world.primitives, extent, ray);
         rays.iter().map(find).collect()
     })
 }
 
-fn time_occluded(world: &World, wide: Option<&Wide>, rays: &[ShadowRay]) {
+/// Measures occlusion queries.
+fn time_occluded(world: &RenderScene, wide: Option<&SimdScene>, rays: &[ShadowRay]) {
     let extent = world.surroundings.extent;
     if let Some(wide) = wide {
         time("shadow", rays, |rays| {
@@ -157,7 +170,7 @@ fn time_occluded(world: &World, wide: Option<&Wide>, rays: &[ShadowRay]) {
             blocked
         });
     }
-    time("shadow, as the GPU", rays, |rays| {
+    time("shadow, GPU tree", rays, |rays| {
         let find = |ray| occluded(&world.nodes, &world.primitives, extent, ray);
         rays.iter().map(find).collect()
     });

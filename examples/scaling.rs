@@ -1,7 +1,7 @@
-//! What a render on many GPUs loses, from 1 to 10,000 of them: the model of docs/scaling.md.
+//! Predicts the efficiency of renders on 1 to 10,000 GPUs with the model of docs/benchmarks/scaling.md.
 //!
-//! `cargo run --example scaling` reads docs/scaling.ron, prints the tables and draws docs/scaling.svg.
-//! `cargo run --example scaling -- --measure SCENE WIDTHxHEIGHT` measures the inputs that a CPU can.
+//! `cargo run --example scaling` reads docs/scaling.ron, prints the tables and draws docs/scaling.svg. `cargo run
+//! --example scaling -- --measure SCENE WIDTHxHEIGHT` measures those inputs that a CPU can.
 
 use std::{
     env, fs,
@@ -10,24 +10,27 @@ use std::{
 };
 
 use raysieve::{
-    chart::{ENDED, MISSES, SURVIVORS, Svg},
-    part::{Packing, Part, Place, Samples},
-    renderer::{BackendChoice, Renderer, Settings},
+    render::{
+        part::{Packing, Part, SamplePosition, Samples},
+        renderer::{BackendChoice, Renderer, Settings},
+    },
     scene::Scene,
 };
+use raysieve_viewer::chart::{ENDED, MISSES, SURVIVORS, Svg};
 use serde::Deserialize;
 
 const INPUTS: &str = "docs/scaling.ron";
 const CHART: &str = "docs/scaling.svg";
+/// Numbers of GPUs in the table.
 const GPUS: [u32; 9] = [1, 2, 4, 8, 64, 512, 1000, 4096, 10_000];
-/// Work of a picture in hours of one GPU.
+/// Amounts of work: hours on one GPU, name and colour in the chart.
 const WORKS: [(f64, &str, &str); 3] = [
     (10.0, "10 hours of a GPU", MISSES),
     (240.0, "10 days", ENDED),
     (8760.0, "a year", SURVIVORS),
 ];
 
-/// See docs/scaling.ron.
+/// Inputs of the model, see docs/scaling.ron for units and meanings.
 #[derive(Deserialize)]
 struct Inputs {
     measured: Measured,
@@ -60,44 +63,53 @@ struct Assumed {
     fan_in: u32,
 }
 
-/// How the work is dealt.
+/// A way to organise a render.
 #[derive(Clone, Copy)]
 struct Ways {
-    /// The scene is read once a node, and not once a GPU.
+    /// The scene is read once per node instead of once per GPU.
     once_a_node: bool,
-    /// The merge is a tree, and not one job.
+    /// Parts are merged by a tree of jobs instead of one job.
     tree: bool,
+    /// Size of the scene's files in bytes.
     scene_bytes: f64,
 }
 
-/// Where the time of a render goes, seconds.
+/// Time of a render by cause, in seconds.
 struct Times {
+    /// Number of parts (not a time).
     parts: u32,
+    /// Rendering.
     work: f64,
+    /// Starting tasks and jobs in the cluster.
     engine: f64,
+    /// Starting processes and the first waves.
     start: f64,
+    /// Reading the scene.
     scene: f64,
+    /// Writing parts and checkpoints.
     files: f64,
+    /// Merging parts.
     merge: f64,
 }
 
 impl Times {
+    /// Returns the total time in seconds.
     fn whole(&self) -> f64 {
         self.work + self.engine + self.start + self.scene + self.files + self.merge
     }
 
-    /// Of linear speed, 0..=1: what one GPU would take that did nothing but render, over all that these took.
+    /// Returns the efficiency, 0..=1: the time of ideal linear scaling over the predicted time.
     fn efficiency(&self, gpu_seconds: f64, gpus: u32) -> f64 {
         gpu_seconds / f64::from(gpus) / self.whole()
     }
 }
 
 impl Inputs {
-    /// A render of so much work on so many GPUs.
+    /// Predicts a render of `gpu_seconds` of work on one GPU by this number of GPUs.
     fn times(&self, gpu_seconds: f64, gpus: u32, ways: Ways) -> Times {
         let (measured, assumed) = (&self.measured, &self.assumed);
         let count = f64::from(gpus);
-        // As many parts for each GPU as keep a part's time below what is wanted.
+        // As many parts per GPU as keep each below the desired time.
         let rounds = (gpu_seconds / count / assumed.part_time).ceil().max(1.0);
         let parts = rounds * count;
         let readers = if ways.once_a_node {
@@ -108,7 +120,7 @@ impl Inputs {
         let checkpoints = (gpu_seconds / count / assumed.checkpoint_every).floor();
         let checkpoint = measured.checkpoint_bytes * count / assumed.storage;
         let written = measured.part_write + measured.part_bytes * count / assumed.storage;
-        // What is written while the GPU waits.
+        // Files written while the GPU waits.
         let files = checkpoints * checkpoint + rounds * written;
         let (levels, group) = if ways.tree {
             tree(parts, f64::from(assumed.fan_in))
@@ -136,7 +148,7 @@ impl Inputs {
     }
 }
 
-/// Levels of a merge, and files that a job of it takes.
+/// Returns the number of levels of a merge tree, and of files that each of its jobs merges.
 fn tree(parts: f64, fan_in: f64) -> (f64, f64) {
     let levels = (parts.ln() / fan_in.ln()).ceil().max(1.0);
     (levels, parts.powf(1.0 / levels).ceil())
@@ -153,6 +165,7 @@ fn main() -> Outcome {
     }
 }
 
+/// Prints the tables and draws the chart.
 fn predict() -> Outcome {
     let inputs: Inputs = ron::from_str(&fs::read_to_string(INPUTS)?)?;
     let small = Ways {
@@ -164,7 +177,7 @@ fn predict() -> Outcome {
         scene_bytes: inputs.assumed.large_scene,
         ..small
     };
-    println!("Part of linear speed, %:\n");
+    println!("Efficiency, %:\n");
     let names = WORKS.map(|(_, name, _)| name);
     println!("| GPUs | {} |", names.join(" | "));
     println!("|---:|{}", "---:|".repeat(WORKS.len()));
@@ -217,7 +230,7 @@ fn predict() -> Outcome {
     }
     let paths = hours * 3600.0 * inputs.measured.paths_per_second;
     println!(
-        "\n{name} are {:.0} samples a pixel of 2048², at {:.0} million paths a second.",
+        "\n{name} are {:.0} samples per pixel of 2048², at {:.0} million paths per second.",
         paths / f64::from(2048 * 2048),
         inputs.measured.paths_per_second / 1e6
     );
@@ -232,7 +245,7 @@ fn predict() -> Outcome {
     Ok(())
 }
 
-/// Efficiency over the number of GPUs, a curve for each amount of work.
+/// Draws efficiency over the number of GPUs, one curve per amount of work.
 fn chart(inputs: &Inputs, ways: Ways) -> String {
     const LEFT: f64 = 56.0;
     const TOP: f64 = 44.0;
@@ -243,7 +256,7 @@ fn chart(inputs: &Inputs, ways: Ways) -> String {
     svg.title(
         LEFT,
         18.0,
-        "Part of linear speed, by the model of docs/scaling.md",
+        "Efficiency, by the model of docs/benchmarks/scaling.md",
     );
     let place = |gpus: f64, part: f64| {
         (
@@ -283,9 +296,10 @@ fn chart(inputs: &Inputs, ways: Ways) -> String {
     svg.finish()
 }
 
-/// Rounds of which the fastest counts: nothing but other work on the machine makes one slower.
+/// Number of rounds of which the fastest counts, because other work on the machine only slows down.
 const ROUNDS: usize = 5;
 
+/// Runs a piece of work several times and returns the result of the fastest run with its time.
 fn fastest<T>(
     mut work: impl FnMut() -> Result<T, Box<dyn std::error::Error>>,
 ) -> Result<(T, Duration), Box<dyn std::error::Error>> {
@@ -294,15 +308,18 @@ fn fastest<T>(
         let begun = Instant::now();
         let made = work()?;
         let time = begun.elapsed();
-        if best.as_ref().is_none_or(|(_, least)| time < *least) {
+        if best.as_ref().is_none_or(|(_, shortest)| time < *shortest) {
             best = Some((made, time));
         }
     }
     best.ok_or_else(|| "no round".into())
 }
 
+/// Prints the measured inputs of the model.
 fn measure(path: &str, size: &str) -> Outcome {
-    let (width, height) = size.split_once('x').ok_or("a size is WIDTHxHEIGHT")?;
+    let (width, height) = size
+        .split_once('x')
+        .ok_or("expected a size as WIDTHxHEIGHT")?;
     let size = (width.parse()?, height.parse()?);
     let settings = Settings {
         backend: BackendChoice::Cpu,
@@ -328,7 +345,7 @@ fn measure(path: &str, size: &str) -> Outcome {
     let folder = tempfile::tempdir()?;
     let mut files = Vec::new();
     for sample in 0..2 {
-        let place = |sample| Place { sample, pixel: 0 };
+        let place = |sample| SamplePosition { sample, pixel: 0 };
         let samples = Samples::new(
             place(sample)..place(sample + 1),
             scene.size.0 * scene.size.1,

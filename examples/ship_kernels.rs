@@ -1,7 +1,7 @@
 //! Compiles the kernels that ship with the program: `cargo run --example ship_kernels`.
 //!
-//! Needs NVRTC 12.8: `pip install nvidia-cuda-nvrtc-cu12==12.8.93`. Every driver from 535 on takes its machine code, and its
-//! PTX those from 570 on, which GPUs that came after Hopper need anyway.
+//! Needs NVRTC 12.8: `pip install nvidia-cuda-nvrtc-cu12==12.8.93`. Drivers from 535 on load its machine code, those
+//! from 570 on also its PTX, which GPUs newer than Hopper need.
 
 use std::{error::Error, fs, path::Path};
 
@@ -13,7 +13,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     if nvrtc.version() != (12, 8) {
         let (major, minor) = nvrtc.version();
         return Err(format!(
-            "{}: is NVRTC {major}.{minor}; the kernels ship as 12.8 makes them",
+            "{}: found NVRTC {major}.{minor}, but the shipped kernels need 12.8",
             nvrtc.path().display()
         )
         .into());

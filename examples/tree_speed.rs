@@ -1,5 +1,5 @@
-//! Times how long the trees of a scene take to build, by number of threads:
-//! `cargo run --release --example tree_speed -- [SCENE | TRIANGLES]`, a sphere of ten million if it is not said.
+//! Times the building of a scene's BVHs by number of threads: `cargo run --release --example tree_speed -- [SCENE |
+//! TRIANGLES]`. The default is a sphere of ten million triangles.
 
 use std::{
     env, fs, io,
@@ -8,7 +8,7 @@ use std::{
 };
 
 use rayon::ThreadPoolBuilder;
-use raysieve::{scene::Scene, world::World};
+use raysieve::{device::render_scene::RenderScene, scene::Scene};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let what = env::args().nth(1).unwrap_or_else(|| "1e7".to_owned());
@@ -21,13 +21,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let meshes = scene.meshes.iter().map(|mesh| mesh.triangles.len());
     let triangles = scene.triangles.len() + meshes.sum::<usize>();
     let millions = triangles as f64 / 1e6;
-    println!("{triangles} triangles: threads, seconds, seconds a million");
+    println!("{triangles} triangles: threads, seconds, seconds per million");
     let cores = std::thread::available_parallelism()?.get();
     let mut threads = 1;
     while threads <= cores {
         let pool = ThreadPoolBuilder::new().num_threads(threads).build()?;
         let begun = Instant::now();
-        let world = pool.install(|| World::new(&scene))?;
+        let world = pool.install(|| RenderScene::new(&scene))?;
         let seconds = begun.elapsed().as_secs_f64();
         println!(
             "{threads:>4} {seconds:>8.2} {:>8.3}   {} nodes",
@@ -44,9 +44,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Writes a scene of about so many triangles.
+/// Writes a scene of about this many triangles and returns its path.
 fn sphere(folder: &Path, triangles: f64) -> io::Result<PathBuf> {
-    // Two triangles for each square between the rings and segments.
+    // Two triangles for each quad between the rings and segments.
     let side = (triangles / 2.0).sqrt().clamp(2.0, 1e4).ceil();
     let path = folder.join("sphere.ron");
     fs::write(

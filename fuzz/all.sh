@@ -1,9 +1,9 @@
 #!/bin/bash
-# all.sh SECONDS: fuzzes all kinds of files at once, on all cores, for so long.
+# all.sh SECONDS: runs all fuzz targets at once, on all cores, for the given time.
 #
-# Reads the targets from bin/, each with its corpus/KIND, beside this script (or from $BIN and $CORPUS). Writes to $OUT
-# (else out/): summary.txt, a line a target; findings.tar.xz, what crashed, hung or took too much memory; corpora.tar.xz,
-# what the corpora grew to.
+# Reads the targets from bin/ and their corpora from corpus/KIND beside this script (or from $BIN and $CORPUS). Writes to
+# $OUT (default: out/): summary.txt with a line per target; findings.tar.xz with the inputs that crashed, hung or used too
+# much memory; corpora.tar.xz with the grown corpora.
 set -u
 seconds=${1:?usage: all.sh SECONDS}
 here=$(cd "$(dirname "$0")" && pwd)
@@ -17,7 +17,7 @@ out=$(cd "$out" && pwd)
 work=$(mktemp -d -p "$([ -w /dev/shm ] && echo /dev/shm || echo /tmp)" fuzz.XXXXXX)
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/tmp"
-# Each process on one core, its files in memory.
+# Each process uses one core and keeps its files in memory.
 export RAYON_NUM_THREADS=1 TMPDIR=$work/tmp
 jobs=$(($(nproc) / ${#kinds[@]}))
 [ "$jobs" -ge 1 ] || jobs=1
@@ -29,12 +29,12 @@ fuzz() {
         -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -max_len=16384 \
         -artifact_prefix="$work/findings/$kind/" "$work/corpora/$kind" "$corpus/$kind" \
         > "$work/$kind.log" 2>&1
-    # Seconds of all cores that it used: in the second line, of this shell's children. A pipe would be another shell.
+    # Its second line has the CPU times of this shell's children; a pipe would start another shell.
     times > "$work/$kind.times"
 }
 
 for kind in "${kinds[@]}"; do
-    # A shell of its own, whose `times` are this target's.
+    # A separate shell, so that `times` reports this target alone.
     (fuzz "$kind") &
 done
 wait
@@ -45,7 +45,7 @@ for kind in "${kinds[@]}"; do
         "$work/$kind.times")
     found=$(find "$work/findings/$kind" -type f | wc -l)
     echo "$kind: ${last:-no progress: $(tail -n 1 "$work/$kind.log" | cut -c 1-200)}; $jobs jobs, $seconds s, $cores core-seconds, $found findings"
-    # What the first findings said.
+    # The most frequent messages of the findings.
     grep -a -E 'panicked at|ERROR: libFuzzer|^assertion' "$work/$kind.log" | sort | uniq -c | sort -rn | head -n 40 \
         > "$work/findings/$kind.messages"
     tail -c 200000 "$work/$kind.log" > "$work/findings/$kind.log"

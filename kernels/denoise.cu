@@ -1,9 +1,9 @@
-// denoise: the film as a picture whose noise is smoothed. Room: src/stages/denoise.rs.
-#include "shared/confidence.cuh"
-#include "shared/history.cuh"
+// denoise: resolves the film to a picture and smooths its noise. Stage: src/stages/denoise.rs.
+#include "shared/adaptive_window.cuh"
+#include "shared/pixel_noise.cuh"
 
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
-    denoise_items(u32 pixel_count, u64 done, u64 first_done, const u64 *sums, const u64 *first_sums, f32 *lights,
+    denoise_items(u32 pixel_count, u64 done, const u64 *sums, u64 first_done, const u64 *first_sums, f32 *lights,
                   u64 *items) {
     u32 pixel = blockIdx.x * blockDim.x + threadIdx.x;
     if (pixel >= pixel_count) return;
@@ -22,7 +22,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
-    denoise_judged_items(u32 pixel_count, const u32 *taken, const History *histories, const u64 *sums, f32 *lights,
+    denoise_judged_items(u32 pixel_count, const u32 *taken, const PixelNoise *histories, const u64 *sums, f32 *lights,
                          u64 *items) {
     u32 pixel = blockIdx.x * blockDim.x + threadIdx.x;
     if (pixel >= pixel_count) return;
@@ -37,10 +37,10 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
-    denoise(u32 width, u32 height, const f32 *lights, const u64 *tables, f32 *picture) {
+    denoise(u32 width, const f32 *lights, u32 height, const u64 *tables, f32 *picture) {
     u32 pixel = blockIdx.x * blockDim.x + threadIdx.x;
     if (pixel >= width * height) return;
-    Vec3 light = smoothed({width, height, lights, tables}, pixel % width, pixel / width);
+    Vec3 light = denoise_pixel({width, height, lights, tables}, pixel % width, pixel / width);
     f32 *to = picture + 3 * (u64)pixel;
     to[0] = light.x;
     to[1] = light.y;

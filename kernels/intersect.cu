@@ -1,44 +1,41 @@
-// intersect: every live ray against the scene. Room: src/stages/intersect.rs.
-#include "shared/bvh.cuh"
+// intersect: finds the nearest hit of every live ray. Stage: src/stages/intersect.rs.
 #include "shared/clock.cuh"
+#include "shared/device_scene.cuh"
 #include "shared/lanes.cuh"
-#include "shared/light.cuh"
+#include "shared/path_buffers.cuh"
 
-inline void intersect_lanes(const Node *nodes, const Primitive *primitives, const Instance *placed,
-                            const Surroundings &surroundings, u32 count, const u32 *queue, const Ray *rays,
-                            const Throughput *throughputs, Rgb *radiances, Hit *hits, u32 *instances, u8 *flags) {
+inline void intersect_lanes(const DeviceScene &scene, const PathBuffers &paths, u32 count) {
     for (u32 lane = first_lane_apart(count); lane < count; lane += lane_stride()) {
-        u32 path = queue[lane];
+        u32 path = paths.queue[lane];
         if (path == NO_PATH) {
-            flags[lane] = 0;
+            paths.flags[lane] = 0;
             continue;
         }
-        Ray ray = rays[path];
+        Ray ray = paths.rays[path];
         Hit hit;
         if (PLACED) {
-            PlacedHit found = nearest_placed({nodes, primitives, placed, surroundings.extent}, ray, instances[path]);
-            instances[path] = found.instance;
+            InstanceHit found = nearest_instanced(instanced_scene(scene), ray, paths.instances[path]);
+            paths.instances[path] = found.instance;
             hit = found.hit;
         } else {
-            hit = nearest(nodes, primitives, surroundings.extent, ray);
+            hit = nearest(scene.nodes, scene.primitives, scene.light_params.extent, ray);
         }
         bool missed = hit.primitive == NO_PRIMITIVE;
-        // Where more than an even sky is there, intersect_sky adds it.
-        if (missed && surroundings.far_lights == 0) {
-            Vec3 light = throughputs[path].rgb * surroundings.sky;
-            radiances[path].rgb = radiances[path].rgb + clamped(light, surroundings.most_indirect);
+        // If there is more than a constant sky, intersect_sky adds its light.
+        if (missed && scene.light_params.far_lights == 0) {
+            Vec3 light = paths.throughputs[path].rgb * scene.light_params.sky;
+            paths.radiances[path].rgb = paths.radiances[path].rgb + clamped(light, scene.light_params.max_indirect);
         }
-        hits[path] = hit;
-        flags[lane] = missed ? 0 : 1;
+        paths.hits[path] = hit;
+        paths.flags[lane] = missed ? 0 : 1;
     }
 }
 
-// On the way through two levels six blocks share a multiprocessor: faster than five, though a few bytes are spilled.
+// Parameters that stay in constant memory save the few bytes that were spilled otherwise.
+// With instances, six blocks share a multiprocessor: faster than five, although a few bytes are spilled.
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, PLACED ? 6 : 0)
-    KERNEL(const Node *nodes, const Primitive *primitives, const Instance *placed, Surroundings surroundings,
-           const u32 *lanes, const u32 *queue, const Ray *rays, const Throughput *throughputs, Rgb *radiances, Hit *hits,
-           u32 *instances, u8 *flags, u64 *began) {
+    KERNEL(const __grid_constant__ DeviceScene scene, const __grid_constant__ PathBuffers paths, u32 bounce,
+           const u32 *lanes, u64 *began) {
     stamp(began);
-    intersect_lanes(nodes, primitives, placed, surroundings, *lanes, queue, rays, throughputs, radiances, hits, instances,
-                    flags);
+    intersect_lanes(scene, paths, *lanes);
 }

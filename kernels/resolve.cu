@@ -1,4 +1,4 @@
-// resolve: the film as a picture. Room: src/stages/resolve.rs.
+// resolve: the film as a picture. Stage: src/stages/resolve.rs.
 #include "shared/film.cuh"
 
 extern "C" __global__ void resolve(u32 pixel_count, u64 done, const u64 *sums, f32 *picture) {

@@ -1,30 +1,29 @@
-// shadow: the rays towards the lights. Room: src/stages/shadow.rs.
-#include "shared/bvh.cuh"
+// shadow: tests the rays towards lights, and adds the light of those that nothing blocks. Stage: src/stages/shadow.rs.
 #include "shared/clock.cuh"
+#include "shared/device_scene.cuh"
 #include "shared/lanes.cuh"
+#include "shared/path_buffers.cuh"
 
-// On the way through two levels six blocks share a multiprocessor: faster than five, though a few bytes are spilled.
+// With instances, six blocks share a multiprocessor: faster than five, although a few bytes are spilled.
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, PLACED ? 6 : 0)
-    KERNEL(const Node *nodes, const Primitive *primitives, const Instance *placed, f32 extent, const u32 *lanes,
-           const u32 *queue, const u32 *instances, const u32 *light_instances, const ShadowRay *shadow_rays,
-           Rgb *radiances, u64 *began) {
+    KERNEL(DeviceScene scene, PathBuffers paths, u32 bounce, const u32 *lanes, u64 *began) {
     stamp(began);
     u32 count = *lanes;
     for (u32 lane = first_lane_apart(count); lane < count; lane += lane_stride()) {
-        ShadowRay ray = shadow_rays[lane];
+        ShadowRay ray = paths.shadow_rays[lane];
         if (ray.distance == 0.0f) continue;
         bool blocked;
         if (PLACED) {
-            u32 from = instances[queue[lane]];
-            blocked = occluded_placed({nodes, primitives, placed, extent}, ray, from, light_instances[lane]);
+            u32 from = paths.instances[paths.queue[lane]];
+            blocked = occluded_instanced(instanced_scene(scene), ray, from, paths.light_instances[lane]);
         } else {
-            blocked = occluded(nodes, primitives, extent, ray);
+            blocked = occluded(scene.nodes, scene.primitives, scene.light_params.extent, ray);
         }
         if (!blocked) {
-            u32 path = queue[lane];
-            // Read again rather than kept in registers on the way through two levels.
-            Vec3 light = PLACED ? shadow_rays[lane].light : ray.light;
-            radiances[path].rgb = radiances[path].rgb + light;
+            u32 path = paths.queue[lane];
+            // Read again instead of kept in registers during the traversal of instances.
+            Vec3 light = PLACED ? paths.shadow_rays[lane].light : ray.light;
+            paths.radiances[path].rgb = paths.radiances[path].rgb + light;
         }
     }
 }

@@ -1,7 +1,8 @@
-"""make.py: writes what is too long to write by hand: depth_of_field.ron, many_lights.ron, ring.ply and vase.glb in
-../assets/models/, and the models and textures of sun_sky.ron in ../assets/models/court/.
+"""Writes the scene files and models that are too long to write by hand.
 
-Needs nothing beyond Python 3. Run from anywhere; the same files come out every time.
+These are depth_of_field.ron and many_lights.ron in this folder, ring.ply and vase.glb in ../assets/models/, and the models
+and textures of sun_sky.ron in ../assets/models/court/. The script needs only Python 3, runs from any folder, and writes the
+same bytes every time.
 """
 import colorsys
 import json
@@ -52,8 +53,8 @@ def depth_of_field():
         objects.append(
             f'Sphere(center: {triple(at)}, radius: 0.045, material: "lamp {chance.randrange(len(lamps))}"),'
         )
-    return f"""// Marbles on a table, by a lens at f/1.4 whose aperture has six blades. Only a hand's breadth of the table is sharp; each
-// lamp behind it shows the aperture's shape.
+    return f"""// Marbles on a table, seen through a lens with an aperture of six blades. Only a narrow strip of the table is in focus. Each
+// lamp behind it shows the shape of the aperture.
 (
     size: (1024, 640),
     spp: 256,
@@ -95,12 +96,12 @@ def many_lights():
     for row in range(side):
         for column in range(side):
             x, z = (column - side / 2 + 0.5) * gap, -row * gap
-            # Two waves that run across the field.
+            # The sum of two waves across the field.
             swell = math.sin(0.9 * x + 0.5 * z) + 0.7 * math.sin(0.4 * x - 0.8 * z)
             y = 0.62 + 0.26 * swell
             hue = int(hues * (0.5 + 0.23 * swell + row / side / 3)) % hues
             objects.append(f'Sphere(center: {triple((x, y, z))}, radius: 0.04, material: "lamp {hue}"),')
-    return f"""// {side * side} lamps of {hues} colours above a dark floor, among mirrors: which lamp a light sample goes to decides how noisy it is.
+    return f"""// {side * side} lamps of {hues} colours above a dark floor with mirrors. The noise depends on which lamp each light sample chooses.
 (
     size: (1024, 640),
     spp: 256,
@@ -128,10 +129,10 @@ def many_lights():
 
 
 def ring():
-    """A band of 1,024 segments with a rounded rim, around the y axis: radius 1, 0.7 high, 0.08 thick."""
+    """Returns a binary PLY file of a ring around the y axis: 1,024 segments, radius 1, height 0.7, thickness 0.08, rounded rim."""
     segments, inner, outer, height = 1024, 0.96, 1.04, 0.7
     rim = (outer - inner) / 2
-    # The profile from the bottom inside upwards, over the rim, and down outside.
+    # The profile runs up the inside, over the rim and down the outside.
     profile = [(inner, 0.0), (inner, height - rim)]
     for step in range(1, 16):
         angle = math.pi * (1 - step / 16)
@@ -161,14 +162,14 @@ def smooth(low, high, value):
 
 
 def png(side, pixel):
-    """An 8-bit RGB picture; pixel(u, v) gives three numbers from 0 to 1."""
+    """Returns a square 8-bit RGB PNG file; `pixel(u, v)` returns three values from 0 to 1."""
     rows = bytearray()
     for row in range(side):
         line = bytearray()
         for column in range(side):
             colour = pixel((column + 0.5) / side, (row + 0.5) / side)
             line += bytes(round(255 * min(max(channel, 0), 1)) for channel in colour)
-        # Each byte less the one of the pixel before: smooth pictures pack better.
+        # The PNG filter "Sub" stores differences between neighbouring pixels, which compress better in smooth images.
         rows.append(1)
         rows += bytes((line[at] - (line[at - 3] if at >= 3 else 0)) & 255 for at in range(len(line)))
 
@@ -179,12 +180,12 @@ def png(side, pixel):
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows, 9)) + chunk(b"IEND", b"")
 
 
-# The vase's ornament, over u around it and v from its foot to its lip.
+# The ornament of the vase: u runs around it, and v runs from the foot (0) to the lip (1).
 LEAVES, BANDS = 12, (0.16, 0.74)
 
 
 def leaf(u, v):
-    """1 within a leaf, 0 outside; leaves stand side by side between the bands."""
+    """Returns 1 inside a leaf and 0 outside, with a smooth edge; the leaves are side by side between the bands."""
     across = abs((u * LEAVES) % 1 - 0.5)
     along = (v - 0.2) / 0.5
     if not 0 < along < 1:
@@ -194,7 +195,7 @@ def leaf(u, v):
 
 
 def vein(u, v):
-    """1 along a leaf's middle and its side veins."""
+    """Returns 1 along the middle vein of a leaf, up to 0.7 along its side veins, and 0 elsewhere."""
     across = abs((u * LEAVES) % 1 - 0.5)
     side = abs(((v - 0.5 * across) * 22) % 1 - 0.5)
     return leaf(u, v) * max(smooth(0.03, 0.015, across), 0.7 * smooth(0.1, 0.05, side))
@@ -210,7 +211,7 @@ def height(u, v):
 
 
 def vase():
-    """A vase with all of glTF's maps: base colour, metallic and roughness, normal, occlusion, emission."""
+    """Returns a GLB file of a vase with all core glTF textures: base colour, metallic and roughness, normal, occlusion, emission."""
     around, along = 160, 120
     profile = []
     for step in range(along + 1):
@@ -285,7 +286,7 @@ def vase():
         accessor = {"bufferView": floats(rows), "componentType": 5126, "count": len(rows), "type": kinds[len(rows[0])]}
         if rows is positions:
             accessor |= {"min": [min(axis) for axis in zip(*rows)], "max": [max(axis) for axis in zip(*rows)]}
-            # As they are once they have been rounded.
+            # The bounds must equal the positions after rounding to 32-bit floats.
             for bound in ("min", "max"):
                 accessor[bound] = list(struct.unpack("<3f", struct.pack("<3f", *accessor[bound])))
         accessors.append(accessor)
@@ -339,7 +340,7 @@ def vase():
 
 
 def mapped(vertices, faces):
-    """A PLY file of vertices (x, y, z, u, v) and triangles."""
+    """Returns a binary PLY file of vertices (x, y, z, u, v) and triangles."""
     header = (
         "ply\nformat binary_little_endian 1.0\n"
         f"element vertex {len(vertices)}\n"
@@ -352,7 +353,7 @@ def mapped(vertices, faces):
 
 
 def turned(profile, segments):
-    """A profile of (radius, y) from below upwards, around the y axis."""
+    """Rotates a profile of (radius, y) points, ordered from bottom to top, around the y axis."""
     vertices, faces = [], []
     for segment in range(segments + 1):
         angle = 2 * math.pi * segment / segments
@@ -367,13 +368,13 @@ def turned(profile, segments):
 
 
 def bulge(radius, y, out, high, steps=6):
-    """Half a round moulding."""
+    """Returns the profile of half a round moulding, as (radius, y) points."""
     angles = [math.pi * step / steps for step in range(steps + 1)]
     return [(radius + out * math.sin(angle), y + high * (1 - math.cos(angle)) / 2) for angle in angles]
 
 
 def column():
-    """2.2 high, with its round base and capital; its plinth and abacus are boxes of the scene."""
+    """Returns a PLY file of a column, 2.2 high, with a round base and capital; the scene adds plinth and abacus as boxes."""
     shaft = [(0.15 - 0.02 * (step / 8) ** 1.6, 0.24 + 1.6 * step / 8) for step in range(9)]
     capital = [(0.13 + 0.1 * (step / 8) ** 2.2, 1.92 + 0.28 * step / 8) for step in range(9)]
     base = bulge(0.17, 0.0, 0.04, 0.1) + bulge(0.155, 0.14, 0.03, 0.07)
@@ -381,18 +382,18 @@ def column():
 
 
 def pot():
-    """Open where it stands, and in its middle where a stem is."""
+    """Returns a PLY file of a pot that is open at the bottom and at the stem."""
     return turned([(0.19, 0), (0.27, 0.42), (0.31, 0.42), (0.31, 0.5), (0.27, 0.5), (0.26, 0.44), (0.02, 0.44)], 40)
 
 
 def arch():
-    """A bay of 2.4 by 1.7, 0.36 deep, over a slightly pointed arch; the middle of its foot is at x = 0, z = 0."""
+    """Returns a PLY file of a bay, 2.4 wide, 1.7 high and 0.36 deep, with a slightly pointed arch centred at x = 0, z = 0."""
     half, top, deep, radius, steps = 1.2, 1.7, 0.18, 1.0, 40
     vertices, faces = [], []
 
     def quad(*corners):
         first = len(vertices)
-        # Plaster lies on it by its places: 2 to an image.
+        # The plaster texture is mapped by position and repeats every 2 units.
         vertices.extend((x, y, z, (x + z) / 2, (y + z) / 2) for x, y, z in corners)
         faces.extend([(first, first + 1, first + 2), (first, first + 2, first + 3)])
 
@@ -413,7 +414,7 @@ def arch():
 
 
 def palm():
-    """The crown of a palm: fronds from the origin, whose leaflets are cut out of two strips each by frond.png."""
+    """Returns a PLY file of a palm crown at the origin. Each frond is two strips, and frond.png cuts out the leaflets."""
     chance = random.Random(11)
     vertices, faces = [], []
     fronds, steps = 26, 12
@@ -433,7 +434,7 @@ def palm():
             for step, (out, up) in enumerate(spine):
                 v = step / steps
                 for across in (0, 1):
-                    # The leaflets hang from the spine like a roof.
+                    # The two strips slope down from the spine like a roof.
                     aside, down = side * 0.34 * across, 0.16 * across
                     x, z = out * cosine - aside * sine, out * sine + aside * cosine
                     vertices.append((x, up - down, z, 0.5 + 0.5 * side * across, v))
@@ -444,7 +445,7 @@ def palm():
 
 
 def bush():
-    """Leaves in a ball of radius 0.55, each cut out of a quad by leaf.png."""
+    """Returns a PLY file of a bush, about 0.55 in radius. Each leaf is a quad, and leaf.png cuts out its shape."""
     chance = random.Random(12)
     vertices, faces = [], []
     for _ in range(900):
@@ -470,7 +471,7 @@ def bush():
 
 
 def noise(u, v, cells, seed):
-    """From 0 to 1, smooth, and the same at u + 1 and v + 1."""
+    """Returns smooth value noise from 0 to 1 with period 1 in u and v."""
     x, y = u * cells, v * cells
     column, row = math.floor(x), math.floor(y)
 
@@ -489,7 +490,7 @@ def rough(u, v, cells, seed):
 
 
 def paving(u, v):
-    """Four rows of four slabs, each row half a slab from the one above it."""
+    """Returns the colour of a pavement of four rows of four slabs; neighbouring rows are offset by half a slab."""
     row = math.floor(v * 4)
     across = (u * 4 + 0.5 * (row % 2)) % 4
     slab = math.floor(across)
@@ -506,13 +507,13 @@ def plaster(u, v):
 
 
 def star(u, v):
-    """How far out from a star's middle in a cell around it: two squares, one on its corner."""
+    """Returns the size of the eight-pointed star through the point, centred in its unit cell; the star is the union of two squares."""
     x, y = abs(u % 1 - 0.5), abs(v % 1 - 0.5)
     return min(max(x, y), (x + y) / math.sqrt(2))
 
 
 def zellige(u, v):
-    """Stars of eight points in a cell, and crosses between them."""
+    """Returns the colour of tiles with eight-pointed stars and crosses between them."""
     inner, outer = star(u, v), star(u + 0.5, v + 0.5)
     glaze = 0.85 + 0.25 * rough(u, v, 6, 23)
     if inner < 0.12:
@@ -529,7 +530,7 @@ def zellige(u, v):
 
 
 def lattice(u, v):
-    """White where there is wood."""
+    """Returns white where there is wood and black in the openings."""
     x, y = abs(u % 1 - 0.5), abs(v % 1 - 0.5)
     inner = star(u, v)
     wood = abs(inner - 0.3) < 0.05 or abs(star(u + 0.5, v + 0.5) - 0.13) < 0.035
@@ -538,7 +539,7 @@ def lattice(u, v):
 
 
 def frond(u, v):
-    """White where there is leaf: v from the tip at 0 to the stem at 1, as the file's rows go."""
+    """Returns white inside the frond and black outside; v runs from the tip (0) to the stem (1), like the rows of the file."""
     across, along = abs(2 * u - 1), 1 - v
     reach = min(1, 5 * along) * (1 - 0.85 * max(0, along - 0.45) / 0.55)
     place = (along * 15 - across * 2.4) % 1

@@ -1,118 +1,66 @@
-//! Everything that can go wrong, each in one line: the object, the cause, what to do.
+//! The renderer's error type. Every message is one line that names the object, the cause and the remedy.
 
-/// Why a scene could not be read or rendered.
+use crate::scene::escaped;
+
+/// An error of reading or rendering a scene, or of writing its image.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A file that is missing, cannot be read, or is not of the kind that is needed.
+    /// A file is missing, cannot be read, or has the wrong type or contents.
     #[error("{file}: {problem}")]
     File {
-        /// The file, as it was given.
+        /// Path of the file as the user gave it.
         file: String,
-        /// The cause and what to do.
+        /// Cause and remedy.
         problem: String,
     },
-    /// A part of a render that is not as it was written.
-    #[error("{file}: is damaged or was altered: {problem}; render it again")]
+    /// A file written by the renderer, such as a part of a render, is corrupt or was modified.
+    #[error("{file}: is damaged or was modified: {problem}; render it again")]
     Damaged {
-        /// The file, as it was given.
+        /// Path of the file as the user gave it.
         file: String,
-        /// What is wrong with it.
+        /// The inconsistency that was found.
         problem: String,
     },
-    /// A picture, or a scene's film, that another render of the same samples does not confirm.
-    #[error("{file}: does not hold: {problem}")]
-    Refuted {
-        /// The file, as it was given.
-        file: String,
-        /// What was expected and what was found.
-        problem: String,
-    },
-    /// Strategies that take longer than they did when the file was measured.
-    #[error("slower than in {file}: {problem}")]
-    Slower {
-        /// The file, as it was given.
-        file: String,
-        /// Which, and by how much.
-        problem: String,
-    },
-    /// Something in a scene's text, or in a mesh that it names.
-    #[error("{file}:{line}:{column}: {object}: {problem}")]
-    Scene {
-        /// The scene's file, as it was given.
-        file: String,
-        /// From 1.
-        line: usize,
-        /// In characters, from 1.
-        column: usize,
-        /// What is wrong there, such as `material "glass"` or `object 3 (Sphere)`.
-        object: String,
-        /// What was found, and what was expected.
-        problem: String,
-    },
-    /// A setting that a scene cannot be rendered with.
+    /// A scene cannot be read, checked or saved.
+    #[error(transparent)]
+    Scene(#[from] crate::scene::Error),
+    /// A render setting is out of range.
     #[error("{setting}: {problem}")]
     Setting {
         /// The setting and its value, such as `size 0x480`.
         setting: String,
-        /// The cause and what to do.
+        /// Cause and remedy.
         problem: String,
     },
-    /// Primitives that lie so that no tree of bounded depth holds them.
-    #[error("{}: its surfaces lie so close together that no tree over them is shallow enough; leave out doubled surfaces", scene.display())]
+    /// The acceleration structure over the scene's primitives exceeds its maximum depth.
+    #[error("{}: the bounding volume hierarchy is too deep, because many surfaces coincide; remove duplicate surfaces", scene.display())]
     TreeTooDeep {
-        /// The scene's file.
+        /// Path of the scene file.
         scene: std::path::PathBuf,
     },
-    /// What was asked for on the command line.
-    #[error("{0}")]
-    Usage(String),
-    /// A file that could not be written.
+    /// A file could not be written.
     #[error("{}: {problem}", path.display())]
     Write {
-        /// The file, as it was given.
+        /// Path of the file as the user gave it.
         path: std::path::PathBuf,
-        /// The cause and what to do.
+        /// Cause and remedy.
         problem: String,
     },
-    /// A render on many machines that did not come to its end, or did not begin.
-    #[error("{what}: {problem}")]
-    Farm {
-        /// The part, job or program.
-        what: String,
-        /// The cause and what to do.
-        problem: String,
-    },
-    /// The system does not let the program listen to Ctrl-C.
-    #[error("Ctrl-C cannot be listened to: {0}")]
-    Signals(String),
-    /// A window that failed while it was open.
-    #[error("window: {problem}")]
-    Window {
-        /// The cause.
-        problem: String,
-    },
-    /// A page that could not be served.
-    #[error("page: {problem}")]
-    Serve {
-        /// The cause.
-        problem: String,
-    },
-    /// One of several GPUs.
+    /// A GPU failed.
     #[error("{gpu}: {problem}")]
     Gpu {
-        /// Such as `NVIDIA H200 (cuda:1)`.
+        /// Name of the GPU, such as `NVIDIA H200 (cuda:1)`.
         gpu: String,
-        /// What was being done, and what the driver says.
+        /// The operation that failed, and the driver's message.
         problem: String,
-        /// Whether another process may go on with the others: this one, or nothing of its GPUs, cannot.
-        leaves_others: bool,
     },
-    /// The GPU, or the sieve on it.
+    /// A GPU operation or a primitive of `compaction` failed.
     #[error(transparent)]
     Compaction(#[from] compaction::Error),
 }
 
 impl Error {
+    /// Returns [`Error::Damaged`] for the file at `path`.
     pub(crate) fn damaged(path: &std::path::Path, problem: &str) -> Error {
         Error::Damaged {
             file: path.display().to_string(),
@@ -120,7 +68,9 @@ impl Error {
         }
     }
 
-    /// All of it in one line, whatever letters the names in it have. Only what a compiler says of a kernel has several.
+    /// Returns the message with control characters escaped, so that it is one line.
+    ///
+    /// Messages of GPUs are returned as they are, because a kernel compiler's log has several lines.
     pub fn line(&self) -> String {
         match self {
             Error::Gpu { .. } | Error::Compaction(_) => self.to_string(),
@@ -128,42 +78,24 @@ impl Error {
         }
     }
 
-    /// Whether a GPU has not done in time what it was given.
+    /// Returns `true` if a GPU did not finish its work before the timeout.
     pub(crate) fn is_hang(&self) -> bool {
-        matches!(self, Error::Compaction(compaction::Error::Hangs { .. }))
+        matches!(self, Error::Compaction(compaction::Error::Timeout { .. }))
     }
 
-    /// What the process ends with: 2 for wrong usage or a wrong scene, 1 for a render that failed.
+    /// Returns the exit code of a program that ends with this error: 2 for a wrong scene, file or setting, 1 for a failure
+    /// while running.
     pub fn exit_code(&self) -> u8 {
         match self {
-            Error::File { .. }
-            | Error::Damaged { .. }
-            | Error::Scene { .. }
-            | Error::Setting { .. }
-            | Error::TreeTooDeep { .. }
-            | Error::Usage(_) => 2,
-            Error::Refuted { .. }
-            | Error::Slower { .. }
+            Error::Scene(crate::scene::Error::Write { .. })
             | Error::Write { .. }
-            | Error::Farm { .. }
-            | Error::Signals(_)
-            | Error::Window { .. }
-            | Error::Serve { .. }
             | Error::Gpu { .. }
             | Error::Compaction(_) => 1,
+            Error::Scene(_)
+            | Error::File { .. }
+            | Error::Damaged { .. }
+            | Error::Setting { .. }
+            | Error::TreeTooDeep { .. } => 2,
         }
     }
-}
-
-/// A text on one line, whatever characters it holds.
-pub(crate) fn escaped(text: &str) -> String {
-    text.chars()
-        .flat_map(|c| {
-            if c.is_control() {
-                c.escape_debug().collect()
-            } else {
-                vec![c]
-            }
-        })
-        .collect()
 }

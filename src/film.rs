@@ -1,6 +1,7 @@
-//! The film: sums of samples in fixed point. Twin: `kernels/shared/film.cuh`.
+//! The film: sums of samples in fixed point. Twin: `kernels/shared/film.cuh`. Imports only the scene
+//! crate.
 //!
-//! Integers add up to the same whatever the order, so the film's bits do not depend on who adds first.
+//! Integer addition is associative, so the film's bits do not depend on the order in which samples are added.
 
 use std::sync::{
     OnceLock,
@@ -10,25 +11,26 @@ use std::sync::{
 use glam::Vec3;
 use xxhash_rust::xxh3::Xxh3;
 
-/// A radiance of 1 on the film.
+/// Scale of the film's fixed-point sums: a radiance of 1 is 2³² units.
 pub const SCALE: f32 = 4_294_967_296.0;
-/// Samples from here on, in any channel, are rejected: the film has room for many more, but not for any number.
-pub const TOO_BRIGHT: f32 = 16_777_216.0;
+pub use crate::scene::limits::SAMPLE_LIMIT;
 
-/// Whether a sample can go onto the film: finite, not negative, not too bright.
+/// Returns whether the film accepts a sample: every channel is at least 0 and below [`SAMPLE_LIMIT`], and none is NaN.
 #[inline]
 pub fn is_exposable(sample: Vec3) -> bool {
-    let good = |value: f32| (0.0..TOO_BRIGHT).contains(&value);
+    let good = |value: f32| (0.0..SAMPLE_LIMIT).contains(&value);
     good(sample.x) && good(sample.y) && good(sample.z)
 }
 
-/// A channel of a sample in the film's units. `SCALE` is a power of two: only bits below the film's last are lost.
+/// Converts one channel of an accepted sample to fixed point. `SCALE` is a power of two, so only bits below one unit
+/// are lost.
 #[inline]
 pub fn fixed_point(value: f32) -> u64 {
     (value * SCALE) as u64
 }
 
-/// Mean of a pixel's channel over its samples; 0 before the first.
+/// Returns the mean radiance of one channel of a pixel, from its fixed-point sum and number of samples; 0 without
+/// samples.
 #[inline]
 pub fn mean(sum: u64, samples: u32) -> f32 {
     if samples == 0 {
@@ -37,34 +39,35 @@ pub fn mean(sum: u64, samples: u32) -> f32 {
     (sum as f64 / (f64::from(SCALE) * f64::from(samples))) as f32
 }
 
-/// Samples that a pixel has after the first `done` (pixel, sample) pairs.
+/// Returns the number of samples that a pixel has after the first `done` (pixel, sample) pairs, in the order of
+/// [`Span`](crate::path::Span): all pixels get one sample before any gets the next.
 #[inline]
 pub fn samples_of(pixel: u32, pixel_count: u32, done: u64) -> u32 {
     let (full, rest) = (done / u64::from(pixel_count), done % u64::from(pixel_count));
     full as u32 + u32::from(u64::from(pixel) < rest)
 }
 
-/// A film's sums, three channels a pixel, and how many samples it rejected.
+/// A copy of a film: its sums and the number of rejected samples.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Exposed {
-    /// Rows from the top.
+pub struct FilmSums {
+    /// Fixed-point sums, three channels per pixel, in row-major order from the top.
     pub sums: Vec<u64>,
-    /// Samples that were not exposable.
+    /// Number of samples that the film rejected, see [`is_exposable`].
     pub rejected: u64,
 }
 
-/// A film in this machine's memory, shared by the threads that expose it.
+/// A film in host memory, shared by the threads that add samples to it.
 pub struct Film {
-    /// Three channels a pixel, rows from the top.
+    /// Fixed-point sums, three channels per pixel, in row-major order from the top.
     pub sums: Vec<AtomicU64>,
-    /// Samples that were not exposable.
+    /// Number of samples that the film rejected, see [`is_exposable`].
     pub rejected: AtomicU64,
-    /// Samples of each pixel, where pixels get samples until they are good.
+    /// Number of samples of each pixel; set only in adaptive renders.
     taken: OnceLock<Vec<AtomicU32>>,
 }
 
 impl Film {
-    /// A black film.
+    /// Creates a black film without samples.
     pub fn new(pixel_count: u32) -> Film {
         let sums = (0..3 * pixel_count as usize)
             .map(|_| AtomicU64::new(0))
@@ -76,8 +79,8 @@ impl Film {
         }
     }
 
-    /// A film with this on it.
-    pub fn of(exposed: &Exposed) -> Film {
+    /// Creates a film from a copy of another. It does not count the samples of each pixel.
+    pub fn of(exposed: &FilmSums) -> Film {
         Film {
             sums: exposed
                 .sums
@@ -89,18 +92,18 @@ impl Film {
         }
     }
 
-    /// Counts the samples of each pixel from now on, each of which has so many; unless it does so already.
+    /// Starts to count the samples of each pixel, from these initial counts. Does nothing if the film already counts.
     pub(crate) fn count_from(&self, taken: impl Iterator<Item = u32>) {
         self.taken
             .get_or_init(|| taken.map(AtomicU32::new).collect());
     }
 
-    /// Samples of each pixel, where they are counted.
+    /// Returns the number of samples of each pixel, or `None` if they are not counted.
     pub(crate) fn taken(&self) -> Option<&[AtomicU32]> {
         self.taken.get().map(Vec::as_slice)
     }
 
-    /// Adds one sample to its pixel.
+    /// Adds one sample to a pixel, given by its row-major index, or counts it as rejected.
     pub fn expose(&self, pixel: u32, sample: Vec3) {
         if let Some(taken) = self.taken() {
             taken[pixel as usize].fetch_add(1, Relaxed);
@@ -115,17 +118,17 @@ impl Film {
         }
     }
 
-    /// What is on it.
-    pub fn exposed(&self) -> Exposed {
+    /// Returns a copy of the sums and the number of rejected samples.
+    pub fn exposed(&self) -> FilmSums {
         let sums = self.sums.iter().map(|sum| sum.load(Relaxed)).collect();
-        Exposed {
+        FilmSums {
             sums,
             rejected: self.rejected.load(Relaxed),
         }
     }
 }
 
-/// Hash of a film's size and integers, 32 hexadecimal digits (XXH3, 128 bits).
+/// Returns the hash of a film's size and sums as 32 hexadecimal digits (XXH3, 128 bits).
 pub fn film_hash(width: u32, height: u32, sums: &[u64]) -> String {
     let mut hash = Xxh3::new();
     hash.update(&width.to_le_bytes());

@@ -1,5 +1,5 @@
-//! A wavefront path tracer that sieves its rays: every bounce, the rays that missed and the paths that ended leave the
-//! batch by stream compaction.
+//! A wavefront path tracer that sieves its rays: after every bounce, stream compaction removes the rays that missed and
+//! the paths that ended.
 //!
 //! ```text
 //!                     a wave of (pixel, sample) pairs
@@ -8,25 +8,25 @@
 //!                                  │
 //!        ┌────────────────────► intersect ──► miss: the sky's light
 //!        │                         │
-//!        │                       sieve                         hits stay
+//!        │                      compact                        hits stay
 //!        │                         │
 //!        │                       shade ─────► emission, a shadow ray, the next ray
 //!        │                         │
 //!        │                       shadow ────► light that nothing blocks
 //!        │                         │
-//!        └──── live paths ◄───── sieve                         ended paths leave
+//!        └──── live paths ◄───── compact                       ended paths leave
 //!                                  │
 //!                             accumulate                       samples onto the film
 //!                                  │
-//!                               resolve                        the film as a picture, once a frame
-//!                               denoise                        the same with less noise, on request
+//!                               resolve                        the film as an image, once per frame
+//!                               denoise                        the image with less noise, on request
 //! ```
 //!
-//! [`wavefront`] is that loop. It runs on the CPU and on CUDA, and gives the same bits on both: the film depends on the
-//! scene, the size, the seed and the samples, and on nothing else.
+//! [`wavefront`] is that loop. It runs on the CPU and on CUDA and gives the same bits on both: the film depends only on
+//! the scene, the size, the seed and the samples.
 //!
 //! ```no_run
-//! use raysieve::{renderer::{Renderer, Settings}, scene::Scene};
+//! use raysieve::{render::renderer::{Renderer, Settings}, scene::Scene};
 //!
 //! let scene = Scene::load("scenes/cornell.ron".as_ref())?;
 //! let mut renderer = Renderer::new(&scene, &Settings::default())?;
@@ -35,71 +35,28 @@
 //! # Ok::<(), raysieve::Error>(())
 //! ```
 
-// What is rendered.
-pub mod scene;
-pub mod world;
-mod imagery;
-
-// The subject, in the order that light meets it backwards: plain functions on one item. Each has a twin in
-// `kernels/shared/`.
-pub mod camera;
-pub mod sampler;
-pub mod bvh;
-pub mod primitive;
-pub mod instance;
-mod trees;
-pub mod material;
-pub mod microfacet;
-pub mod energy;
-pub mod bsdf;
-pub mod texture;
-pub mod maps;
-pub mod opacity;
-pub mod layers;
-pub mod environment;
-pub mod light;
-pub mod light_tree;
-mod lighting;
-pub mod film;
-pub mod confidence;
-mod filter;
-pub mod math;
-#[cfg(target_arch = "x86_64")]
-pub mod vectors;
-#[cfg(not(target_arch = "x86_64"))]
-#[path = "vectors/none.rs"]
-pub mod vectors;
-
-// The loop.
-pub mod path;
-pub mod history;
-pub mod ledger;
-pub mod rounds;
-pub mod stages;
-pub mod wave;
-pub mod wavefront;
-
-// A render, and what is told of it.
-mod backend;
-pub mod kernels;
-pub mod picture;
-pub mod renderer;
-pub mod stats;
-pub mod part;
-pub mod checkpoint;
-pub mod track;
-
-// What is shown of it and written.
-pub mod chart;
-pub mod devices;
-pub mod live;
-pub mod noise;
-pub mod output;
-pub mod serve;
-pub mod sight;
-pub mod tone;
-pub mod window;
+// The modules in dependency order: each imports only those above it, and the test `module_order` fails otherwise.
+pub use raysieve_scene as scene;
 
 mod error;
-mod quiet;
 pub use error::Error;
+
+pub mod math;
+pub mod sampler;
+pub mod path;
+pub mod picture;
+pub mod film;
+pub mod camera;
+pub mod accel;
+pub mod shading;
+pub mod lights;
+pub mod adaptive;
+pub mod device;
+pub mod wave;
+pub mod stages;
+pub mod wavefront;
+pub mod inspect;
+mod backend;
+pub mod render;
+
+pub use backend::devices;

@@ -1,7 +1,7 @@
-//! Arithmetic of the subject. Twin: `kernels/shared/math.cuh`.
+//! Arithmetic of the per-item code. Twin: `kernels/shared/math.cuh`. Imports no other module.
 //!
-//! Only + − × ÷ √, comparisons and conversions, in one written order, so that both machines round alike. `glam` stores
-//! the vectors and adds and scales them; whatever sums several products is spelt out here.
+//! It uses only + − × ÷ √, comparisons and conversions, in one fixed order, so that both backends round alike. `glam`
+//! stores the vectors, adds and scales them; operations that sum several products are written out here.
 
 use glam::Vec3;
 
@@ -10,23 +10,23 @@ pub const PI: f32 = std::f32::consts::PI;
 /// 1/π, rounded to `f32`.
 pub const INV_PI: f32 = std::f32::consts::FRAC_1_PI;
 
-/// The smaller of two; the second if they do not compare. (`f32::min` leaves the sign of zero open, and CUDA has a `min`.)
+/// Returns the smaller of two numbers, or `b` if they do not compare. (`f32::min` leaves the sign of zero open, and
+/// CUDA has a `min` of its own.)
 #[inline(always)]
-pub fn lesser(a: f32, b: f32) -> f32 {
+pub fn min_f32(a: f32, b: f32) -> f32 {
     if a < b { a } else { b }
 }
 
-/// The larger of two; the second if they do not compare.
+/// Returns the larger of two numbers, or `b` if they do not compare.
 #[inline(always)]
-pub fn greater(a: f32, b: f32) -> f32 {
+pub fn max_f32(a: f32, b: f32) -> f32 {
     if a > b { a } else { b }
 }
 
-/// The largest whole number that is not above the value; the value itself if it is no number. (`f32::floor` may be a
-/// library's.)
+/// Returns the largest integer that is not above the value, or NaN for NaN. (`f32::floor` may call a library.)
 #[inline]
 pub fn round_down(value: f32) -> f32 {
-    // Beyond this all are whole, and most are no `i32`.
+    // All larger values are integers, and most do not fit an `i32`.
     let small = value.abs() < 8_388_608.0;
     if !small {
         return value;
@@ -39,13 +39,13 @@ pub fn round_down(value: f32) -> f32 {
     }
 }
 
-/// Inner product.
+/// Returns the dot product of two vectors.
 #[inline]
 pub fn dot(a: Vec3, b: Vec3) -> f32 {
     a.x * b.x + a.y * b.y + a.z * b.z
 }
 
-/// Right-handed vector product.
+/// Returns the right-handed cross product of two vectors.
 #[inline]
 pub fn cross(a: Vec3, b: Vec3) -> Vec3 {
     Vec3::new(
@@ -55,43 +55,45 @@ pub fn cross(a: Vec3, b: Vec3) -> Vec3 {
     )
 }
 
-/// The vector's direction, of length 1.
+/// Returns the vector scaled to length 1. The components are NaN for the zero vector.
 #[inline]
 pub fn normalize(v: Vec3) -> Vec3 {
     v * (1.0 / dot(v, v).sqrt())
 }
 
-/// The largest of the three components.
+/// Returns the largest of the three components.
 #[inline]
 pub fn max_component(v: Vec3) -> f32 {
-    greater(v.x, greater(v.y, v.z))
+    max_f32(v.x, max_f32(v.y, v.z))
 }
 
-/// Light dimmed until its largest channel is no more than `most`.
+/// Scales a radiance down so that its largest channel is at most `most`. Keeps its hue.
 #[inline]
-pub fn clamped(light: Vec3, most: f32) -> Vec3 {
+pub fn clamped(light: Vec3, max: f32) -> Vec3 {
     let largest = max_component(light);
-    if largest > most {
-        light * (most / largest)
+    if largest > max {
+        light * (max / largest)
     } else {
         light
     }
 }
 
-/// Relative luminance of linear sRGB (ITU-R BT.709).
+/// Returns the relative luminance of a linear sRGB colour (ITU-R BT.709 weights).
 #[inline]
 pub fn luminance(v: Vec3) -> f32 {
     0.2126 * v.x + 0.7152 * v.y + 0.0722 * v.z
 }
 
-/// Sine of an angle of at most π/4, by its series: within 1.13 units in the last place.
+/// Returns the sine of an angle in radians of magnitude at most π/4, within 1.13 units in the last place (Taylor
+/// series).
 #[inline]
 pub fn sin_small(x: f32) -> f32 {
     let s = x * x;
     x * (1.0 + s * (-1.0 / 6.0 + s * (1.0 / 120.0 + s * (-1.0 / 5040.0 + s * (1.0 / 362_880.0)))))
 }
 
-/// Cosine of an angle of at most π/4, by its series: within 1.13 units in the last place.
+/// Returns the cosine of an angle in radians of magnitude at most π/4, within 1.13 units in the last place (Taylor
+/// series).
 #[inline]
 pub fn cos_small(x: f32) -> f32 {
     let s = x * x;
@@ -101,10 +103,11 @@ pub fn cos_small(x: f32) -> f32 {
                 + s * (-1.0 / 720.0 + s * (1.0 / 40_320.0 + s * (-1.0 / 3_628_800.0)))))
 }
 
-/// Sine and cosine of an angle of so many full turns, 0..=1: each within 2.5 units in the last place.
+/// Returns sine and cosine of an angle given in full turns, each within 2.5 units in the last place. `turns` is clamped
+/// to 0..=1.
 #[inline]
 pub fn sin_cos_turns(turns: f32) -> (f32, f32) {
-    let quarters = 4.0 * lesser(greater(turns, 0.0), 1.0);
+    let quarters = 4.0 * min_f32(max_f32(turns, 0.0), 1.0);
     let nearest = (quarters + 0.5) as u32;
     let angle = (quarters - nearest as f32) * (0.5 * PI);
     let (sine, cosine) = (sin_small(angle), cos_small(angle));
@@ -116,8 +119,11 @@ pub fn sin_cos_turns(turns: f32) -> (f32, f32) {
     }
 }
 
-/// The angle of the point (x, y) about the origin, −π to π, 0 at the origin itself: within 3 units in the last place.
-/// The arctangent of an angle of at most π/8 is a polynomial, fitted for the least relative error; greater ones are turned.
+/// Returns the angle of the point (x, y) about the origin in radians, −π to π, within 3 units in the last place; 0 at
+/// the origin.
+///
+/// The arctangent of ratios up to tan(π/8) is a polynomial fitted for the least relative error; larger ratios are
+/// rotated by π/4 first.
 #[inline]
 pub fn arctan2(y: f32, x: f32) -> f32 {
     let (across, along) = (y.abs(), x.abs());
@@ -150,15 +156,15 @@ pub fn arctan2(y: f32, x: f32) -> f32 {
     if y < 0.0 { -third } else { third }
 }
 
-/// ½ to the power of a number that is not negative, by a series about the nearest whole one: within 1.5 units in the last
-/// place, and 0 from 126 on.
+/// Returns 2⁻ˣ for x ≥ 0, within 1.5 units in the last place; 0 from x = 126 on. Negative x count as 0, and NaN gives
+/// 0.
 #[inline]
 pub fn half_power(x: f32) -> f32 {
     let finite = x < 126.0;
     if !finite {
         return 0.0;
     }
-    let power = greater(x, 0.0);
+    let power = max_f32(x, 0.0);
     let nearest = (power + 0.5) as u32;
     let t = nearest as f32 - power;
     let near_1 = 1.0
@@ -170,9 +176,10 @@ pub fn half_power(x: f32) -> f32 {
     near_1 * f32::from_bits((127 - nearest) << 23)
 }
 
-/// A local direction (x, y, z) in the frame whose z axis is `normal` (Duff et al. 2017).
+/// Transforms a direction from the local frame whose z axis is `normal` (of length 1) to world space (Duff et al.
+/// 2017).
 #[inline(always)]
-pub fn to_world(normal: Vec3, local: Vec3) -> Vec3 {
+pub fn local_to_world(normal: Vec3, local: Vec3) -> Vec3 {
     let sign = if normal.z >= 0.0 { 1.0 } else { -1.0 };
     let a = -1.0 / (sign + normal.z);
     let b = normal.x * normal.y * a;
@@ -185,7 +192,7 @@ pub fn to_world(normal: Vec3, local: Vec3) -> Vec3 {
     tangent * local.x + bitangent * local.y + normal * local.z
 }
 
-/// A direction in the frame whose z axis is `normal`: what `to_world` takes back.
+/// Transforms a direction from world space to the local frame whose z axis is `normal`; the inverse of [`local_to_world`].
 #[inline]
 pub fn to_local(normal: Vec3, v: Vec3) -> Vec3 {
     let sign = if normal.z >= 0.0 { 1.0 } else { -1.0 };
@@ -200,7 +207,7 @@ pub fn to_local(normal: Vec3, v: Vec3) -> Vec3 {
     Vec3::new(dot(tangent, v), dot(bitangent, v), dot(normal, v))
 }
 
-/// The unit square onto the unit disk, areas kept (Shirley & Chiu 1997).
+/// Maps the unit square to the unit disk, preserving areas (concentric map, Shirley & Chiu 1997).
 #[inline(always)]
 pub fn square_to_disk(u: f32, v: f32) -> (f32, f32) {
     let x = 2.0 * u - 1.0;
@@ -217,8 +224,10 @@ pub fn square_to_disk(u: f32, v: f32) -> (f32, f32) {
     }
 }
 
-/// A point away from a surface, by the length that the point may be off. `normal` is of length 1 and points to the side
-/// that a ray leaves on.
+/// Returns a ray's origin: `point` moved along `normal` by `error`, the distance by which the point may miss the
+/// surface.
+///
+/// `normal` has length 1 and points to the side on which the ray leaves.
 #[inline]
 pub fn offset_point(point: Vec3, normal: Vec3, error: f32) -> Vec3 {
     point + normal * error

@@ -1,123 +1,135 @@
-//! What travels: the structs that cross the border to the GPU. Twin: `kernels/shared/path.cuh`.
+//! Path state: the structs that both backends share, and the mapping from paths to pixels and samples. Twin:
+//! `kernels/shared/path.cuh`.
+//!
+//! Imports only `sampler`.
 
 use compaction::shared;
 use glam::Vec3;
 
 use crate::sampler::hash;
 
-/// "No path": what a queue holds where the strategy `off` left a dead lane.
+/// Queue entry without a path. The strategy `off`, which does not compact, leaves it in place of ended paths.
 pub const NO_PATH: u32 = u32::MAX;
-/// "No primitive": what a ray hit that hit nothing.
+/// `Hit::primitive` of a ray that hit nothing; also used wherever a primitive's index is absent.
 pub const NO_PRIMITIVE: u32 = u32::MAX;
-/// Columns and rows of a tile.
+/// Width and height of a tile, in pixels. Paths may be scheduled tile by tile so that neighbouring rays are coherent.
 pub const TILE: u32 = 8;
-/// The highest chance that roulette gives a path to go on.
-pub const MOST_LIKELY: f32 = 0.95;
-/// Scatterings before Russian roulette sets in.
-pub const ROULETTE_AFTER: u32 = 5;
+/// Highest probability with which Russian roulette lets a path survive.
+pub const MAX_SURVIVAL: f32 = 0.95;
+/// The scattering event, counted from 1, at which Russian roulette begins.
+pub const ROULETTE_START: u32 = 5;
 
 shared! {
-    /// The (pixel, sample) pairs of one wave: a stretch of all pixels of sample 0 in row order, then of sample 1, and so on.
+    /// The (pixel, sample) pairs of one wave, and how they are assigned to its paths.
+    ///
+    /// The pairs are consecutive in the order: all rendered pixels of one sample, then all of the next sample.
     pub struct Span {
-        /// Pixels a row.
+        /// Width of the image in pixels.
         pub width: u32,
-        /// Pixels that are rendered.
+        /// Number of pixels that are rendered: all pixels of the image, a random subset of them, or those of a list.
         pub pixel_count: u32,
-        /// Which of them path 0 belongs to.
+        /// Index, among the rendered pixels, of the pixel of path 0.
         pub first_pixel: u32,
-        /// Sample of path 0.
+        /// Sample number, within its pixel, of path 0.
         pub first_sample: u32,
-        /// Paths of the wave.
+        /// Number of paths in the wave, one per (pixel, sample) pair.
         pub path_count: u32,
         /// Seed of every random number.
         pub seed: u32,
-        /// Pixels of the picture that are not rendered: 0 where it is rendered whole.
+        /// Number of pixels of the image that are not rendered; 0 if the image is rendered completely.
         pub skipped_pixels: u32,
-        /// Which ones those are.
-        pub pick: u32,
-        /// How the pairs are dealt to the paths: 0 in their order, else tile by tile, see [`dealt_pair`].
+        /// Seed that selects which pixels are rendered if some are skipped.
+        pub pick_seed: u32,
+        /// Scheduling of pairs: 0 assigns them to paths in order; any other value assigns them tile by tile, see
+        /// [`scheduled_pair`].
         pub tiled: u32,
-        /// Binary logarithm of how many samples of a pixel are next to each other then.
-        pub together: u32,
-        /// 1 where the pixels that are rendered are those of a list, else 0.
+        /// Base-2 logarithm of the number of samples of a pixel that get adjacent paths if `tiled` is not 0.
+        pub log2_samples_together: u32,
+        /// 1 if the rendered pixels are given by a list, otherwise 0.
         pub listed: u32,
     }
 }
 
 shared! {
-    /// The next ray of a path.
+    /// The ray that a path traces next.
     #[repr(align(16))]
     pub struct Ray {
-        /// World space, metres.
+        /// Origin in world space, metres.
         pub origin: Vec3,
-        /// Density with which the direction was drawn, per steradian; 0 if it was the only one possible.
+        /// Probability density of the direction, per steradian of solid angle; 0 for a camera ray or a delta
+        /// distribution (mirror, smooth glass).
         pub pdf: f32,
-        /// World space, of length 1.
+        /// Direction in world space, of length 1.
         pub direction: Vec3,
-        /// Position of the primitive that it leaves, which it does not hit there again; `NO_PRIMITIVE` from the camera.
-        pub from: u32,
+        /// Index of the primitive that the ray leaves, to avoid hitting it again at the origin; `NO_PRIMITIVE` from the
+        /// camera.
+        pub from_primitive: u32,
     }
 }
 
 shared! {
-    /// Where a ray hit.
+    /// The intersection of a ray with a primitive, or the absence of one.
     #[repr(align(16))]
     pub struct Hit {
-        /// Distance from the ray's origin, metres.
+        /// Distance from the ray's origin to the hit in metres.
         pub distance: f32,
-        /// Position among the primitives, or `NO_PRIMITIVE`.
+        /// Index of the primitive, or `NO_PRIMITIVE` if nothing was hit.
         pub primitive: u32,
-        /// Weight of a triangle's second vertex, 0..=1.
+        /// Barycentric weight of a triangle's second vertex, 0..=1; 0 on a sphere.
         pub u: f32,
-        /// Weight of its third vertex.
+        /// Barycentric weight of a triangle's third vertex, 0..=1; 0 on a sphere.
         pub v: f32,
     }
 }
 
 shared! {
-    /// Light that a path gathered, per linear sRGB channel.
+    /// Radiance that a path has gathered so far.
     #[repr(align(16))]
-    pub struct Rgb {
-        /// Radiance.
+    pub struct PathRadiance {
+        /// Radiance in linear sRGB.
         pub rgb: Vec3,
-        /// 1 once the path met more than mirrors and glass.
+        /// 1 after the path's first non-specular scattering event (anything but smooth mirrors and glass), before that
+        /// 0.
         pub scattered: u32,
     }
 }
 
 shared! {
-    /// The fraction of light that a path passes on.
+    /// Throughput of a path: the product of BSDF times cosine over pdf along it, as `beta` in pbrt.
     #[repr(align(16))]
     pub struct Throughput {
-        /// Per linear sRGB channel.
+        /// Throughput in linear sRGB.
         pub rgb: Vec3,
-        /// Squared refractive index of where the path is, over that of where it began: radiance grows by it on the way
-        /// into a medium, and a path is no brighter for that.
-        pub squeeze: f32,
+        /// pbrt's `etaScale`: the squared refractive index of the current medium over that of the first one. Russian
+        /// roulette multiplies `rgb` by it, so that the radiance scaling of refraction does not affect survival.
+        pub eta_scale: f32,
     }
 }
 
 shared! {
-    /// A ray towards a light, with what it brings if nothing is in its way.
+    /// A ray from a surface to a sampled point of a light, with the radiance to add if nothing blocks it.
     #[repr(align(16))]
     pub struct ShadowRay {
-        /// World space, metres.
+        /// Origin in world space, metres.
         pub origin: Vec3,
-        /// To the light, metres; 0 if there is no such ray.
+        /// Distance to the light in metres; `f32::MAX` for a light at infinity; 0 if there is no shadow ray.
         pub distance: f32,
-        /// World space, of length 1.
+        /// Direction in world space, of length 1.
         pub direction: Vec3,
-        /// Position of the primitive that it leaves.
-        pub from: u32,
-        /// Radiance that it adds to the path's sample.
+        /// Index of the primitive that the ray leaves, or `NO_PRIMITIVE`.
+        pub from_primitive: u32,
+        /// Contribution to the path's sample if unoccluded, in linear sRGB: throughput times BSDF, cosine, radiance and
+        /// MIS weight, over the light sample's pdf.
         pub light: Vec3,
-        /// Position of the primitive that it goes to, which is not in its way.
-        pub to: u32,
+        /// Index of the light's primitive, which does not block the ray; `NO_PRIMITIVE` if the light is not a surface.
+        pub to_primitive: u32,
     }
 }
 
-/// A pixel that is rendered, by its number among those: the list's, or one by chance out of each of as many stretches of
-/// the picture. Where nothing is listed the list may be empty.
+/// Returns the row-major index in the image of the rendered pixel with this number, `0..span.pixel_count`.
+///
+/// Looks up `list` if `span.listed` is 1; `list` may be empty otherwise. If pixels are skipped, divides the image into
+/// `pixel_count` stretches and picks one random pixel of each.
 #[inline]
 pub fn rendered_pixel(span: &Span, list: &[u32], number: u32) -> u32 {
     if span.listed != 0 {
@@ -129,28 +141,30 @@ pub fn rendered_pixel(span: &Span, list: &[u32], number: u32) -> u32 {
     let all = u64::from(span.pixel_count) + u64::from(span.skipped_pixels);
     let first = (u64::from(number) * all / u64::from(span.pixel_count)) as u32;
     let next = ((u64::from(number) + 1) * all / u64::from(span.pixel_count)) as u32;
-    first + hash(number ^ hash(span.pick)) % (next - first)
+    first + hash(number ^ hash(span.pick_seed)) % (next - first)
 }
 
-/// Which pair of the span a path has. Next to each other are some samples of a pixel, then the pixels of a tile, then the
-/// tiles of a band of rows: their rays go nearly the same way. What fills no group of samples is dealt sample by sample, what
-/// fills no band row by row. Pixels of a list are dealt in its order.
+/// Returns the index within `span` of the (pixel, sample) pair that is scheduled on a path.
+///
+/// Adjacent paths get several samples of one pixel, then the pixels of a tile, then the tiles of a band of rows,
+/// because such rays are coherent. Groups of samples that the span does not fill are assigned sample by sample, and
+/// incomplete bands row by row. Pixels of a list keep its order.
 #[inline]
-pub fn dealt_pair(span: &Span, path: u32) -> u32 {
+pub fn scheduled_pair(span: &Span, path: u32) -> u32 {
     if span.tiled == 0 {
         return path;
     }
-    let mut together = span.together;
+    let mut log2_samples_together = span.log2_samples_together;
     let mut pixels = span.pixel_count;
-    let group = pixels << together;
+    let group = pixels << log2_samples_together;
     let mut first = path / group * group;
     if span.path_count - first < group {
         first += (path - first) / pixels * pixels;
         pixels = pixels.min(span.path_count - first);
-        together = 0;
+        log2_samples_together = 0;
     }
-    let mut pixel = (path - first) >> together;
-    let sample = (path - first) - (pixel << together);
+    let mut pixel = (path - first) >> log2_samples_together;
+    let sample = (path - first) - (pixel << log2_samples_together);
     let band = TILE * span.width;
     let start = pixel / band * band;
     if span.listed == 0 && span.width.is_multiple_of(TILE) && start + band <= pixels {
@@ -161,11 +175,13 @@ pub fn dealt_pair(span: &Span, path: u32) -> u32 {
     first + sample * span.pixel_count + pixel
 }
 
-/// Pixel and sample of a path of a wave.
+/// Returns the row-major pixel index and the sample number of a path of the wave.
+///
+/// The span must end at or before sample 2³² − 1, the last one, so that no sum overflows.
 #[inline]
 pub fn pixel_and_sample(span: &Span, list: &[u32], path: u32) -> (u32, u32) {
-    let number = span.first_pixel + dealt_pair(span, path);
-    // Most waves are of one sample, and a division takes the CPU long.
+    let number = span.first_pixel + scheduled_pair(span, path);
+    // Most waves hold one sample per pixel, and an integer division is slow on a CPU.
     if number < span.pixel_count {
         return (rendered_pixel(span, list, number), span.first_sample);
     }

@@ -1,35 +1,36 @@
-//! Random numbers: Owen-scrambled Sobol points. Twin: `kernels/shared/sampler.cuh`.
+//! Quasi-random numbers: Owen-scrambled Sobol points. Twin: `kernels/shared/sampler.cuh`. Imports no other module.
 //!
-//! A number is a pure function of (seed, pixel, sample, bounce, dimension). Dimensions come in pairs: each pair is the
+//! A number is a pure function of (seed, pixel, sample, bounce, dimension). Dimensions come in pairs. Each pair is the
 //! first two dimensions of the Sobol sequence, a (0, 2)-sequence in base 2, with its sample numbers shuffled and its
 //! coordinates scrambled by a hash that acts as nested uniform (Owen) scrambling.
 //!
-//! Source: B. Burley, Practical Hash-based Owen Scrambling, JCGT 9(4), 2020; the hash is N. Vegdahl's of 2021; the second
-//! dimension by the Pascal matrix's butterfly instead of a table.
+//! Source: B. Burley, Practical Hash-based Owen Scrambling, JCGT 9(4), 2020; the hash is N. Vegdahl's of 2021. The
+//! second dimension uses the butterfly of the Pascal matrix instead of a table.
 
-/// What the random numbers of one sample depend on.
+/// State of the sampler for one sample of one pixel. It does not change as numbers are drawn.
 #[derive(Clone, Copy, Debug)]
 pub struct Sampler {
-    /// Number of the sample within its pixel.
+    /// Sample number within its pixel, from 0.
     pub sample: u32,
-    /// Hash of seed and pixel.
+    /// Hash of the seed and the pixel index.
     pub key: u32,
 }
 
-/// The pair that places a sample on its pixel.
+/// Pair of dimensions (of bounce 0) that chooses the sample's position on the film.
 pub const PAIR_FILM: u32 = 0;
-/// First pair of a bounce: a point on a light.
+/// Pair of dimensions, in each bounce, that chooses the point on a light.
 pub const PAIR_LIGHT: u32 = 1;
-/// Second: the next direction.
+/// Pair of dimensions, in each bounce, that chooses the direction of a BSDF sample.
 pub const PAIR_BSDF: u32 = 2;
-/// Third: which light or lobe, and roulette.
+/// Pair of dimensions, in each bounce, for discrete choices: the first chooses light and BSDF lobe, the second decides
+/// Russian roulette.
 pub const PAIR_CHOICE: u32 = 3;
-/// The pair that places a sample on the lens: behind those of all bounces.
+/// Pair of dimensions (of bounce 0) that chooses the sample's position on the lens; beyond the pairs of all bounces.
 pub const PAIR_LENS: u32 = 1 << 16;
-/// Pairs a bounce.
+/// Number of pairs of dimensions that each bounce uses.
 pub const PAIRS_PER_BOUNCE: u32 = 3;
 
-/// A bijection of 32-bit words without visible structure (constants: C. Wellons, hash-prospector).
+/// Returns a well-mixed, bijective hash of a 32-bit word (constants: C. Wellons, hash-prospector).
 #[inline(always)]
 pub fn hash(word: u32) -> u32 {
     let mut x = word;
@@ -40,7 +41,7 @@ pub fn hash(word: u32) -> u32 {
     x ^ (x >> 16)
 }
 
-/// The sampler of one sample of one pixel.
+/// Returns the sampler for one sample of one pixel, given by its row-major index.
 #[inline]
 pub fn sampler(seed: u32, pixel: u32, sample: u32) -> Sampler {
     Sampler {
@@ -49,7 +50,8 @@ pub fn sampler(seed: u32, pixel: u32, sample: u32) -> Sampler {
     }
 }
 
-/// Owen scrambling of a number whose bits are reversed: each bit is flipped by a hash of the bits below it.
+/// Owen-scrambles a number given with its bits reversed: flips each bit by a hash of the lower bits, which are the more
+/// significant ones. The result is still reversed.
 #[inline(always)]
 pub fn scramble(reversed: u32, key: u32) -> u32 {
     let mut x = reversed;
@@ -60,7 +62,8 @@ pub fn scramble(reversed: u32, key: u32) -> u32 {
     x ^ x.wrapping_mul(0x53a2_2864)
 }
 
-/// Second Sobol dimension of an index, bits reversed: the index, a polynomial over GF(2) in z, at 1 + z.
+/// Returns the second Sobol dimension of an index, with its bits reversed. The index, taken as a polynomial over GF(2)
+/// in z, is evaluated at 1 + z.
 #[inline(always)]
 pub fn pascal(index: u32) -> u32 {
     let mut x = index;
@@ -71,13 +74,13 @@ pub fn pascal(index: u32) -> u32 {
     x ^ ((x >> 1) & 0x5555_5555)
 }
 
-/// 32 random bits as a number in [0, 1).
+/// Maps 32 random bits to [0, 1), in multiples of 2⁻²⁴.
 #[inline]
 pub fn unit(bits: u32) -> f32 {
     (bits >> 8) as f32 * (1.0 / 16_777_216.0)
 }
 
-/// Two numbers of 32 bits.
+/// Returns the two 32-bit numbers of a pair of dimensions, one of the `PAIR_` constants, at a bounce.
 #[inline(always)]
 pub fn pair_bits(sampler: Sampler, bounce: u32, pair: u32) -> (u32, u32) {
     let dimension = bounce.wrapping_mul(PAIRS_PER_BOUNCE).wrapping_add(pair);
@@ -88,7 +91,7 @@ pub fn pair_bits(sampler: Sampler, bounce: u32, pair: u32) -> (u32, u32) {
     (first.reverse_bits(), second.reverse_bits())
 }
 
-/// Two numbers in [0, 1), multiples of 2⁻²⁴.
+/// Returns the two numbers of a pair of dimensions at a bounce, in [0, 1), multiples of 2⁻²⁴.
 #[inline(always)]
 pub fn pair(sampler: Sampler, bounce: u32, pair: u32) -> (f32, f32) {
     let (first, second) = pair_bits(sampler, bounce, pair);

@@ -1,8 +1,8 @@
-//! Each scene, small, gives the film that it gave before: `tests/golden/SCENE.hash`, to the bit.
+//! Renders each scene at a small size and compares the film's hash with `tests/golden/SCENE.hash`.
 //!
-//! `tests/golden/SCENE.png` shows that film. Where the hash differs, `golden/SCENE.png` in the target folder shows what
-//! was expected, the difference as FLIP sees it (Andersson et al. 2020), and what came. If what came is right:
-//! `UPDATE_GOLDEN=1 cargo test --test golden` makes it what is expected, and fails all the same.
+//! `tests/golden/SCENE.png` shows the expected film. If the hash differs, `golden/SCENE.png` in the target folder shows
+//! the expected image, the difference by FLIP (Andersson et al. 2020), and the actual image. If the change is intended,
+//! `UPDATE_GOLDEN=1 cargo test --test golden` replaces the expected files; that run fails all the same.
 
 use std::{
     env, fs,
@@ -13,19 +13,24 @@ use image::RgbImage;
 use libtest_mimic::{Arguments, Trial};
 use nv_flip::{DEFAULT_PIXELS_PER_DEGREE, FlipImageRgb8, FlipPool, flip, magma_lut};
 use raysieve::{
-    layers::Layers,
-    output::{self, Look},
-    renderer::{BackendChoice, Renderer, Settings},
+    inspect::aovs::Aovs,
+    render::{
+        output::{self, Look},
+        renderer::{BackendChoice, Renderer, Settings},
+        stats::Stats,
+    },
     scene::Scene,
-    stats::Stats,
 };
 
+/// Width and height of the renders in pixels.
 const SIZE: (u32, u32) = (128, 128);
+/// Samples per pixel of the renders.
 const SPP: u32 = 16;
-/// Golden pictures stay in the repository for ever.
+/// Largest size of a golden image in bytes; each version stays in the repository's history.
 const MAX_BYTES: u64 = 64 << 10;
-/// Of `tests/scenes`: what no scene of the gallery shows.
+/// Scenes of `tests/scenes` that cover features missing from the gallery in `scenes`.
 const MORE: [&str; 1] = ["orthographic"];
+/// The command that accepts the current films.
 const UPDATE: &str = "UPDATE_GOLDEN=1 cargo test --test golden";
 
 fn main() {
@@ -36,13 +41,13 @@ fn main() {
         .iter()
         .map(|scene| {
             let scene = scene.clone();
-            Trial::test(format!("{scene}_is_as_it_was"), move || {
-                Ok(is_as_it_was(&scene)?)
+            Trial::test(format!("{scene}_matches_golden"), move || {
+                Ok(matches_golden(&scene)?)
             })
         })
         .collect();
     trials.push(Trial::test(
-        "every_golden_film_has_its_scene_and_its_picture",
+        "every_scene_has_its_golden_hash_and_image",
         move || {
             assert!(!scenes.is_empty());
             assert_eq!(stems("tests/golden", "hash"), scenes);
@@ -72,8 +77,8 @@ fn main() {
     libtest_mimic::run(&Arguments::from_args(), trials).exit()
 }
 
-/// Renders the scene and compares.
-fn is_as_it_was(scene: &str) -> Result<(), String> {
+/// Renders a scene and compares it with the golden files; the error describes the difference.
+fn matches_golden(scene: &str) -> Result<(), String> {
     let golden = Path::new("tests/golden").join(scene);
     let (golden_hash, golden_picture) =
         (golden.with_extension("hash"), golden.with_extension("png"));
@@ -84,7 +89,7 @@ fn is_as_it_was(scene: &str) -> Result<(), String> {
         hash.and(fs::copy(&actual, &golden_picture).map(drop))
             .map_err(|error| error.to_string())?;
         return Err(format!(
-            "{} is made anew: look at it, then test without UPDATE_GOLDEN",
+            "{} was replaced: check it, then run the test without UPDATE_GOLDEN",
             golden_picture.display()
         ));
     }
@@ -101,7 +106,7 @@ fn is_as_it_was(scene: &str) -> Result<(), String> {
         .len();
     if bytes > MAX_BYTES {
         return Err(format!(
-            "{} has {bytes} bytes, {MAX_BYTES} are allowed",
+            "{} has {bytes} bytes; at most {MAX_BYTES} are allowed",
             golden_picture.display()
         ));
     }
@@ -110,7 +115,7 @@ fn is_as_it_was(scene: &str) -> Result<(), String> {
         return Ok(());
     }
     let what = if same_film {
-        "the film is as it was, its picture is not: the tone mapping differs".to_owned()
+        "the film is unchanged but its image is not: the tone mapping differs".to_owned()
     } else {
         format!(
             "film_hash {}, expected {}",
@@ -119,15 +124,15 @@ fn is_as_it_was(scene: &str) -> Result<(), String> {
         )
     };
     Err(format!(
-        "{scene}: {what}\n{}\nif it is right: {UPDATE}",
+        "{scene}: {what}\n{}\nif the change is intended: {UPDATE}",
         difference(scene, &expected, &actual)?
     ))
 }
 
-/// Renders the scene on the CPU into a PNG.
+/// Renders a scene on the CPU to a PNG file and returns the statistics.
 fn render(scene: &str, picture: &Path) -> Result<Stats, String> {
     let render = || {
-        // From the repository's root, so that the PNG tells no other path.
+        // The path is relative to the repository's root, so that the PNG contains no machine-specific path.
         let folder = if MORE.contains(&scene) {
             "tests/scenes"
         } else {
@@ -148,13 +153,20 @@ fn render(scene: &str, picture: &Path) -> Result<Stats, String> {
         )?;
         while renderer.advance()? {}
         let part = renderer.part()?;
-        output::write_picture(picture, &part, Look::default(), &Layers::default())?;
-        Ok(part.claim.stats)
+        output::write_picture(
+            picture,
+            &part,
+            Look::default(),
+            &Aovs::default(),
+            &|_, _| {},
+        )?;
+        Ok(part.header.stats)
     };
     render().map_err(|error: raysieve::Error| error.to_string())
 }
 
-/// Writes expected, difference and actual side by side; says where, and how far they are apart.
+/// Writes the expected image, the difference and the actual image side by side; returns a description of the
+/// difference.
 fn difference(scene: &str, expected: &RgbImage, actual: &RgbImage) -> Result<String, String> {
     if expected.dimensions() != actual.dimensions() {
         return Err(format!(
@@ -193,14 +205,14 @@ fn difference(scene: &str, expected: &RgbImage, actual: &RgbImage) -> Result<Str
     ))
 }
 
-/// `golden` in the target folder.
+/// Returns the folder `golden` in the target folder, for images of failed comparisons.
 fn artefacts() -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("golden");
     fs::create_dir_all(&folder).expect("a folder in the target folder");
     folder
 }
 
-/// The names without their ending of the files in `folder` that have it, sorted.
+/// Returns the sorted names, without extension, of the files in `folder` whose extension is `ending`.
 fn stems(folder: &str, ending: &str) -> Vec<String> {
     let entries = fs::read_dir(folder)
         .into_iter()

@@ -17,9 +17,9 @@ use compaction::cuda::{Archive, Cache, Compiled, Compiler, Image, Nvrtc, Source,
 use harness::Tests;
 use rayon::prelude::*;
 use raysieve::{
-    kernels::SHIPPED,
-    material::{ALL_KINDS, RARE_KINDS},
-    stages::{SceneKind, sources, sources_for},
+    device::kernels::SHIPPED,
+    shading::material::{ALL_KINDS, RARE_KINDS},
+    stages::{KernelVariant, sources, sources_for},
 };
 
 /// The version of NVRTC that what ships is by.
@@ -28,9 +28,9 @@ const SHIPPING: (i32, i32) = (12, 8);
 const ASSEMBLED_FOR: [u32; 2] = [100, 120];
 /// With more, fewer than 6 blocks of 128 threads share a multiprocessor's 65,536, and traversal waits for memory often.
 const MOST_REGISTERS_TRAVERSING: u32 = 80;
-/// What the way through two levels may keep in memory so that 6 blocks fit: 4 to 6 % faster than 5 without (BENCHMARKS.md).
+/// What the way through two levels may keep in memory so that 6 blocks fit: 4 to 6 % faster than 5 without (docs/experiments/003-two-level-occupancy.md).
 const MOST_SPILLED_PLACED: u32 = 32;
-/// What the sieve of many items may keep there so that 4 blocks of 512 threads fit. Without, few items take longer (BENCHMARKS.md).
+/// What the sieve of many items may keep there so that 4 blocks of 512 threads fit. Without, few items take longer (docs/experiments/042-register-spills.md).
 const MOST_SPILLED_OF_MANY: u32 = 16;
 /// With more, fewer than 4.
 const MOST_REGISTERS: u32 = 128;
@@ -46,6 +46,14 @@ fn main() {
             "stages_neither_contract_nor_approximate",
             computes_as_the_cpu_does,
         )
+        .test(
+            "kernels_take_few_arguments_of_different_types",
+            kernels_take_few_arguments_of_different_types,
+        )
+        .test(
+            "kernels_receive_only_the_constants_they_use",
+            kernels_receive_only_the_constants_they_use,
+        )
         .test("what_ships_is_not_stale", what_ships_is_not_stale)
         .test(
             "what_ships_is_for_every_kind_of_scene",
@@ -58,6 +66,60 @@ fn main() {
             assembles,
         )
         .run()
+}
+
+/// Maximum number of arguments of a stage's kernel.
+const MAX_ARGUMENTS: usize = 12;
+
+/// Returns the sources of the stages' kernels, without those of `compaction`.
+fn stage_sources() -> impl Iterator<Item = Source> {
+    let of_stages = |source: &Source| source.path().starts_with("kernels/");
+    sources().into_iter().filter(of_stages)
+}
+
+/// A kernel takes at most [`MAX_ARGUMENTS`], and no two adjacent ones of the same type, so that a wrong order does not
+/// compile.
+fn kernels_take_few_arguments_of_different_types() {
+    for source in stage_sources() {
+        let text = source.text().unwrap();
+        let mut signatures = 0;
+        for line in text.lines() {
+            let Some((kernel, types)) = line.split_once(": argument types in Rust are (") else {
+                continue;
+            };
+            signatures += 1;
+            let types: Vec<&str> = types.split(')').next().unwrap().split(", ").collect();
+            assert!(types.len() <= MAX_ARGUMENTS, "{kernel}: {types:?}");
+            let differ = types.windows(2).all(|pair| pair[0] != pair[1]);
+            assert!(differ, "{kernel}: {types:?}");
+        }
+        assert_eq!(
+            signatures,
+            source.kernel_names().count(),
+            "{}",
+            source.path()
+        );
+    }
+}
+
+/// Adding a constant must not change, and so invalidate, kernels that do not use it.
+fn kernels_receive_only_the_constants_they_use() {
+    for source in stage_sources() {
+        let text = source.text().unwrap();
+        let code: String = text
+            .lines()
+            .map(|line| line.split("//").next().unwrap_or(line).to_owned() + "\n")
+            .collect();
+        for line in code.lines() {
+            let constant = line
+                .strip_prefix("constexpr u32 ")
+                .and_then(|rest| rest.split_once(" = "));
+            let Some((name, _)) = constant else { continue };
+            let words = code.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+            let uses = words.filter(|word| *word == name).count();
+            assert!(uses > 1, "{}: {name} is not used", source.path());
+        }
+    }
 }
 
 /// For every target that they ship for; and what ships is just that.
@@ -152,15 +214,15 @@ fn what_ships_is_for_every_kind_of_scene() {
     };
     for common in bits(ALL_KINDS) {
         for rare in bits(RARE_KINDS).chain([0]) {
-            for (placed, veiled) in [(false, false), (true, false), (true, true)] {
+            for (placed, alpha_tested) in [(false, false), (true, false), (true, true)] {
                 // What is rare takes maps or instances.
                 if rare != 0 && !placed {
                     continue;
                 }
-                let scene = SceneKind {
+                let scene = KernelVariant {
                     materials: common | rare,
                     placed,
-                    veiled,
+                    alpha_tested,
                     far_lights: true,
                     lights: true,
                 };

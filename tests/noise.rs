@@ -1,18 +1,21 @@
-//! What a render says of its own noise, against the error that it has.
+//! Tests of noise estimates and of adaptive sampling to a noise target, against the true error.
 
 use std::{path::Path, time::Duration};
 
 use raysieve::{
-    noise::{Noise, mean_difference},
-    part::{Place, Samples},
+    adaptive::noise_estimate::{NoiseEstimator, mean_difference},
     picture::Picture,
-    renderer::{BackendChoice, Renderer, Settings},
+    render::{
+        part::{SamplePosition, Samples},
+        renderer::{BackendChoice, Renderer, Settings},
+        stats::{NoiseStats, Stats},
+    },
     scene::Scene,
-    stats::{NoiseStats, Stats},
 };
 
-/// A picture of so many samples a pixel, and the pictures of each doubling on the way.
-fn render(path: &str, spp: u32, seed: u32) -> (Noise, Picture) {
+/// Renders `spp` samples per pixel and returns the noise estimate and the image; the estimate is updated at each
+/// doubling.
+fn render(path: &str, spp: u32, seed: u32) -> (NoiseEstimator, Picture) {
     let mut scene = Scene::load(Path::new(path)).unwrap();
     scene.set_size((SIDE, SIDE));
     (scene.spp, scene.seed) = (spp, seed);
@@ -20,12 +23,12 @@ fn render(path: &str, spp: u32, seed: u32) -> (Noise, Picture) {
     let settings = Settings {
         backend: BackendChoice::Cpu,
         threads: Some(1),
-        // One sample a wave.
+        // One sample per wave.
         wave_size: Some(SIDE * SIDE),
         ..Settings::default()
     };
     let mut renderer = Renderer::new(&scene, &settings).unwrap();
-    let mut noise = Noise::new();
+    let mut noise = NoiseEstimator::new();
     loop {
         let goes_on = renderer.advance_for(STEP).unwrap();
         let samples = renderer.stats().spp;
@@ -38,14 +41,14 @@ fn render(path: &str, spp: u32, seed: u32) -> (Noise, Picture) {
     }
 }
 
-/// Of the pictures.
+/// Width and height of the test images in pixels.
 const SIDE: u32 = 40;
 
-/// Shorter than a wave.
+/// Time limit of one step; shorter than a wave, so that every step is one wave.
 const STEP: Duration = Duration::from_micros(50);
 
 #[test]
-fn estimates_are_about_the_true_error() {
+fn estimates_are_close_to_the_true_error() {
     for path in ["scenes/cornell.ron", "scenes/spheres.ron"] {
         let (_, truth) = render(path, 2048, 1);
         for spp in [16, 64] {
@@ -65,8 +68,8 @@ fn estimates_are_about_the_true_error() {
 }
 
 #[test]
-fn independent_samples_are_told_to_a_hundredth() {
-    // Uniform numbers: the mean of n has the variance 1/(12 n).
+fn estimates_of_independent_samples_are_accurate_to_one_percent() {
+    // The mean of n uniform numbers has the variance 1/(12 n).
     let mut state = 1_u64;
     let mut random = || {
         state = state
@@ -76,7 +79,7 @@ fn independent_samples_are_told_to_a_hundredth() {
     };
     let pixels = 40_000;
     let mut sums = vec![glam::Vec3::ZERO; pixels];
-    let mut noise = Noise::new();
+    let mut noise = NoiseEstimator::new();
     assert_eq!(noise.at(1), None);
     let mut last = None;
     for samples in 1..=64 {
@@ -101,11 +104,11 @@ fn independent_samples_are_told_to_a_hundredth() {
     let error = mean_difference(&last.unwrap(), &grey);
     let told = noise.at(64).unwrap();
     assert!((told / error - 1.0).abs() < 0.01, "{told} for {error}");
-    // A quarter of the error takes sixteen times the samples.
+    // A quarter of the error needs sixteen times the samples.
     assert!((noise.at(1024).unwrap() / told - 0.25).abs() < 1e-9);
 }
 
-/// Renders a scene to a noise: the renderer when that is done, and what it tells.
+/// Renders a scene to a noise target and returns the finished renderer with its statistics.
 fn to_noise(mut scene: Scene, side: u32, spp: u32, noise: f32) -> (Renderer, Stats) {
     scene.set_size((side, side));
     scene.spp = spp;
@@ -124,7 +127,7 @@ fn told(stats: &Stats) -> &NoiseStats {
     stats.noise.as_ref().unwrap()
 }
 
-/// Distance from the truth over what is shown and what is dark, as the goal says, in the mean.
+/// Returns the mean error relative to the brightness plus `dark`, the measure that the noise target uses.
 fn error(shown: &Picture, truth: &Picture, dark: f32) -> f64 {
     let sum = |pixel: glam::Vec3| f64::from(pixel.x + pixel.y + pixel.z);
     let pixels = shown.pixels.iter().zip(&truth.pixels);
@@ -134,7 +137,7 @@ fn error(shown: &Picture, truth: &Picture, dark: f32) -> f64 {
 }
 
 #[test]
-fn pixels_stop_at_the_error_that_is_asked_for() {
+fn pixels_stop_at_the_requested_error() {
     for path in ["scenes/cornell.ron", "scenes/spheres.ron"] {
         let (_, truth) = render(path, 2048, 1);
         let scene = Scene {
@@ -144,7 +147,7 @@ fn pixels_stop_at_the_error_that_is_asked_for() {
         let wanted = 0.06;
         let (mut renderer, stats) = to_noise(scene, SIDE, 4096, wanted);
         let noise = told(&stats);
-        assert_eq!(noise.unfinished, 0, "{path}: {noise:?}");
+        assert_eq!(noise.unconverged_pixels, 0, "{path}: {noise:?}");
         let estimated = noise.estimated.unwrap();
         let error = error(&renderer.picture().unwrap(), &truth, noise.dark);
         println!("{path}: {error}, {noise:?}");
@@ -154,9 +157,9 @@ fn pixels_stop_at_the_error_that_is_asked_for() {
             (0.8..3.0).contains(&(estimated / error)),
             "{path}: {error}, {noise:?}"
         );
-        // Some pixels need more than others.
+        // Some pixels need more samples than others.
         assert!(
-            f64::from(noise.most_samples) > 2.0 * noise.mean_samples,
+            f64::from(noise.max_samples) > 2.0 * noise.mean_samples,
             "{noise:?}"
         );
         let counts = renderer.sample_counts().unwrap();
@@ -173,7 +176,7 @@ fn of_text(text: &str) -> Scene {
 }
 
 #[test]
-fn what_has_no_noise_is_done_at_once() {
+fn a_scene_without_noise_finishes_at_once() {
     let black = r#"(
         camera: (origin: (0, 0, 5), target: (0, 0, 0), fov: 40),
         materials: { "clay": Diffuse(albedo: (0.7, 0.5, 0.3)) },
@@ -186,28 +189,31 @@ fn what_has_no_noise_is_done_at_once() {
         let name = scene.path.display().to_string();
         let (_, stats) = to_noise(scene, 16, 1 << 20, 0.02);
         let noise = told(&stats);
-        assert_eq!(noise.unfinished, 0, "{name}: {noise:?}");
-        assert!(noise.most_samples <= 192, "{name}: {noise:?}");
+        assert_eq!(noise.unconverged_pixels, 0, "{name}: {noise:?}");
+        assert!(noise.max_samples <= 192, "{name}: {noise:?}");
         assert!(noise.estimated.unwrap() < 0.02, "{name}: {noise:?}");
     }
 }
 
 #[test]
-fn what_never_gets_good_has_all_samples() {
+fn pixels_that_never_converge_get_all_samples() {
     let scene = Scene::load(Path::new("scenes/cornell.ron")).unwrap();
     let (mut renderer, stats) = to_noise(scene, 24, 100, 1e-4);
     let noise = told(&stats);
-    assert_eq!((noise.unfinished, noise.most_samples), (24 * 24, 100));
+    assert_eq!(
+        (noise.unconverged_pixels, noise.max_samples),
+        (24 * 24, 100)
+    );
     assert_eq!((stats.spp, stats.paths), (100, 100 * 24 * 24));
     assert!(noise.estimated.unwrap() > 1e-4);
-    // Those of a render that is not judged.
+    // The film equals that of a render without a noise target.
     renderer.set_noise(None).unwrap();
     while renderer.advance().unwrap() {}
     assert_eq!(renderer.finish().unwrap().film_hash, stats.film_hash);
 }
 
 #[test]
-fn what_cannot_be_asked_for_is_refused() {
+fn invalid_noise_targets_are_refused() {
     let scene = Scene::load(Path::new("scenes/cornell.ron")).unwrap();
     let (mut renderer, before) = to_noise(scene, 8, 16, 0.5);
     for wrong in [0.0, -1.0, f32::NAN, f32::INFINITY, 1e-9, 1.5] {
@@ -217,9 +223,9 @@ fn what_cannot_be_asked_for_is_refused() {
             format!("noise {wrong}: a relative error from 0.0001 to 1 can be asked for")
         );
     }
-    // Nothing is lost by it.
+    // The refusal does not disturb the render.
     assert_eq!(renderer.finish().unwrap(), before);
-    let place = |sample| Place { sample, pixel: 0 };
+    let place = |sample| SamplePosition { sample, pixel: 0 };
     let later = Samples::new(place(2)..place(4), 64).unwrap();
     let refused = renderer.set_samples(&later).unwrap_err().to_string();
     assert!(
@@ -228,11 +234,12 @@ fn what_cannot_be_asked_for_is_refused() {
     );
 }
 
-/// Side of the pictures that are compared with a long render, and of their tiles.
+/// Side in pixels of the images that are compared with a long render.
 const LAW_SIDE: usize = 16;
+/// Side in pixels of the tiles of those images.
 const LAW_TILE: usize = 4;
 
-/// What each tile of a picture shows, channels and pixels added up, and the whole picture behind them.
+/// Returns the sum of all channels over each tile of an image, followed by that of the whole image.
 fn tiles(picture: &Picture) -> Vec<f64> {
     let across = LAW_SIDE / LAW_TILE;
     let mut tiles = vec![0.0; across * across + 1];
@@ -245,7 +252,7 @@ fn tiles(picture: &Picture) -> Vec<f64> {
     tiles
 }
 
-/// The mean of pictures by independent seeds, tile by tile, and the squared standard error of that.
+/// Returns the mean over independent seeds and its squared standard error, for each tile.
 fn mean_of(pictures: &[Vec<f64>]) -> Vec<(f64, f64)> {
     let count = pictures.len() as f64;
     let of_tile = |tile: usize| {
@@ -256,11 +263,12 @@ fn mean_of(pictures: &[Vec<f64>]) -> Vec<(f64, f64)> {
     (0..pictures[0].len()).map(of_tile).collect()
 }
 
-/// What stopping early biases: a pixel that has missed its bright paths stops, so light is lost. A film is only as good as
-/// this law: less than a tenth of the noise that was asked for is lost where light is found often, of the picture and, but
-/// for chance, of each tile; and a film of as many samples for every pixel, held to the same test, loses none.
+/// Stopping early is biased: a pixel that has missed its bright paths stops and loses their light.
+///
+/// The loss must be less than a tenth of the requested noise, for the image and, within statistical error, for each
+/// tile. A film with equal samples per pixel passes the same test without any loss.
 #[test]
-fn stopping_early_loses_less_than_a_tenth_of_the_noise() {
+fn bias_of_stopping_early_is_below_a_tenth_of_the_noise() {
     let wanted = 0.1;
     let scene = |seed| Scene {
         seed,
@@ -286,7 +294,7 @@ fn stopping_early_loses_less_than_a_tenth_of_the_noise() {
     let mut taken = 0.0;
     let stopped = (0..SEEDS).map(|seed| {
         let (mut renderer, stats) = to_noise(scene(seed), LAW_SIDE as u32, 1 << 16, wanted);
-        assert_eq!(told(&stats).unfinished, 0);
+        assert_eq!(told(&stats).unconverged_pixels, 0);
         taken += told(&stats).mean_samples / f64::from(SEEDS);
         tiles(&renderer.picture().unwrap())
     });
@@ -296,7 +304,7 @@ fn stopping_early_loses_less_than_a_tenth_of_the_noise() {
             .map(|seed| even(seed, taken as u32))
             .collect::<Vec<_>>(),
     );
-    // By what part a tile is too bright, and how far chance takes that.
+    // Relative excess of a tile's brightness, and its standard error.
     let against_truth = |shown: &[(f64, f64)]| -> Vec<(f64, f64)> {
         let tiles = shown.iter().zip(&truth);
         tiles
@@ -326,7 +334,7 @@ fn stopping_early_loses_less_than_a_tenth_of_the_noise() {
         } else {
             -0.1 * f64::from(wanted)
         };
-        // Chance alone does not decide.
+        // The standard error must be small enough for the test to mean something.
         assert!(whole.1 < 0.02 * f64::from(wanted), "{name}: {whole:?}");
         for tile in &found {
             let room = 4.0 * tile.1;
@@ -338,12 +346,12 @@ fn stopping_early_loses_less_than_a_tenth_of_the_noise() {
     }
 }
 
-/// Renders of each kind.
+/// Number of renders of each kind, each with its own seed.
 const SEEDS: u32 = 32;
 
-/// What is left is told by what pixels lack, so that it neither jumps nor falls back.
+/// Progress is derived from the samples that pixels still lack, so it neither jumps nor decreases.
 #[test]
-fn progress_to_a_noise_is_about_what_is_done() {
+fn progress_to_a_noise_target_is_steady_and_realistic() {
     let mut scene = Scene::load(Path::new("scenes/cornell.ron")).unwrap();
     scene.set_size((SIDE, SIDE));
     scene.spp = 1 << 16;
@@ -376,7 +384,7 @@ fn progress_to_a_noise_is_about_what_is_done() {
         let ratio = progress / (paths / all);
         assert!((0.6..1.5).contains(&ratio), "{progress}, {paths} of {all}");
     }
-    // With fewer samples than tell a noise, they are what is left.
+    // A render with too few samples for a noise estimate reports the fraction of its samples.
     renderer.set_noise(None).unwrap();
     renderer
         .set_samples(&Samples::first(31, SIDE * SIDE))

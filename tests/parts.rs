@@ -1,4 +1,4 @@
-//! Parts in memory and in files: what is written is read, what is damaged is not, what is forged is found.
+//! Tests of parts (partial renders) in memory and in files: round trips, detection of damage, and verification.
 
 mod common;
 
@@ -8,14 +8,19 @@ use common::{Random, on_cpu, scene, start};
 use raysieve::{
     Error,
     film::film_hash,
-    layers::{Layer, Layers},
-    part::{Claim, Difference, Found, Packing, Part, Place, Portion, Samples, layers_of},
-    renderer::Renderer,
+    inspect::aovs::{Aov, Aovs},
+    render::{
+        part::{
+            Difference, Packing, Part, PartFile, PartHeader, Portion, SamplePosition, Samples,
+            aovs_of,
+        },
+        renderer::Renderer,
+    },
     scene::{Projection, Scene},
     stages::Preview,
 };
 
-/// A mirror, a lamp and a wall.
+/// Returns a small scene with a mirror, a light and a wall.
 fn room() -> Scene {
     scene(
         r#"(
@@ -35,11 +40,11 @@ fn room() -> Scene {
     )
 }
 
-fn place(sample: u64, pixel: u32) -> Place {
-    Place { sample, pixel }
+fn place(sample: u64, pixel: u32) -> SamplePosition {
+    SamplePosition { sample, pixel }
 }
 
-fn rendered(renderer: &mut Renderer, samples: std::ops::Range<Place>) -> Part {
+fn rendered(renderer: &mut Renderer, samples: std::ops::Range<SamplePosition>) -> Part {
     let (width, height) = renderer.identity().size;
     let samples = Samples::new(samples, width * height).unwrap();
     renderer.set_samples(&samples).unwrap();
@@ -52,12 +57,12 @@ fn whole(scene: &Scene) -> Part {
 }
 
 #[test]
-fn what_is_written_is_read() {
+fn a_written_part_reads_back_identically() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.exr");
     let scene = room();
     let mut renderer = start(&scene, &on_cpu());
-    // The last sample that there is, too.
+    // Includes the last sample number that exists.
     let ranges = [
         place(0, 0)..place(6, 0),
         place(2, 5)..place(3, 1),
@@ -68,15 +73,15 @@ fn what_is_written_is_read() {
         for packing in [Packing::Small, Packing::Fast] {
             part.write(&path, packing).unwrap();
             let read = Part::read(&path).unwrap();
-            assert_eq!(read.exposed, part.exposed);
-            assert_eq!(read.claim.samples, part.claim.samples);
-            assert_eq!(read.claim.identity, part.claim.identity);
+            assert_eq!(read.film, part.film);
+            assert_eq!(read.header.samples, part.header.samples);
+            assert_eq!(read.header.identity, part.header.identity);
             assert_eq!(
-                read.claim.stats.bounces.len(),
-                part.claim.stats.bounces.len()
+                read.header.stats.bounces.len(),
+                part.header.stats.bounces.len()
             );
-            assert_eq!(Claim::read(&path).unwrap(), read.claim);
-            // Any reader of pictures sees the same.
+            assert_eq!(PartHeader::read(&path).unwrap(), read.header);
+            // A general EXR reader sees the same image.
             let picture = image::open(&path).unwrap().into_rgb32f();
             let shown: Vec<[f32; 3]> = picture.pixels().map(|pixel| pixel.0).collect();
             let expected: Vec<[f32; 3]> = part
@@ -90,15 +95,15 @@ fn what_is_written_is_read() {
     }
 }
 
-/// Another sample is another film: else all of the above would be easy.
+/// Different samples give different films; otherwise the round-trip tests would prove nothing.
 #[test]
-fn every_sample_has_its_own_numbers() {
+fn every_sample_gives_another_film() {
     let mut renderer = start(&room(), &on_cpu());
     let samples = [0, 1, 2, 65_536, (1 << 32) - 2, (1 << 32) - 1];
     let mut hashes: Vec<String> = samples
         .iter()
         .map(|&sample| rendered(&mut renderer, place(sample, 0)..place(sample + 1, 0)))
-        .map(|part| part.claim.stats.film_hash)
+        .map(|part| part.header.stats.film_hash)
         .collect();
     hashes.sort();
     hashes.dedup();
@@ -106,7 +111,7 @@ fn every_sample_has_its_own_numbers() {
 }
 
 #[test]
-fn the_hash_of_a_scene_is_that_of_what_it_shows() {
+fn the_scene_hash_depends_only_on_what_the_scene_shows() {
     let text = |more: &str, materials: &str, radius: &str| {
         format!(
             r#"(camera: (origin: (0, 2, 5), target: (0, 0, 0), fov: 40), {more}
@@ -125,7 +130,7 @@ fn the_hash_of_a_scene_is_that_of_what_it_shows() {
         |more: &str, materials: &str, radius: &str| scene(&text(more, materials, radius)).hash();
     let expected = hash("", &format!("{a}, {b}"), "1");
     assert_eq!(expected.len(), 32);
-    // Settings, order and number of materials, words.
+    // Settings, unused materials, their order, and comments do not matter.
     let unused = r#""c": Diffuse(albedo: (0, 0, 0))"#;
     assert_eq!(
         hash(
@@ -167,7 +172,7 @@ fn the_hash_of_a_scene_is_that_of_what_it_shows() {
 }
 
 #[test]
-fn parts_with_another_clamp_do_not_add_up() {
+fn parts_with_different_clamps_do_not_merge() {
     let folder = tempfile::tempdir().unwrap();
     let clamped = |most| {
         whole(&Scene {
@@ -184,17 +189,17 @@ fn parts_with_another_clamp_do_not_add_up() {
         on.add(&off).unwrap_err(),
         "has clamp_indirect none, not 0.5"
     );
-    // A file says so too.
+    // The clamp is stored in the file, too.
     let path = folder.path().join("clamped.exr");
     on.write(&path, Packing::Small).unwrap();
     let read = Part::read(&path).unwrap();
-    assert_eq!(read.claim.identity, on.claim.identity);
-    assert_eq!(read.exposed, on.exposed);
+    assert_eq!(read.header.identity, on.header.identity);
+    assert_eq!(read.film, on.film);
 }
 
-/// A wall across the view: its colour, its normal and its distance along the view, whatever pixel sees it.
+/// The AOVs of a wall seen face on are its colour, normal and depth at every pixel.
 #[test]
-fn layers_stand_beside_a_part() {
+fn a_part_stores_its_aovs() {
     let wall = |bottom: f32, before: &str| {
         scene(&format!(
             r#"(
@@ -215,14 +220,14 @@ fn layers_stand_beside_a_part() {
     let path = folder.path().join("layers.exr");
     let channels = |scene: &Scene| {
         let part = rendered(&mut start(scene, &on_cpu()), place(0, 0)..place(2, 30));
-        let mut layers = Layers::trace(scene, &Layer::ALL).unwrap();
+        let mut layers = Aovs::trace(scene, &Aov::ALL).unwrap();
         layers.set_preview(Some(Preview {
             picture: part.picture(),
             milliseconds: 1.0,
         }));
         part.write_with(&path, Packing::Small, &layers).unwrap();
-        assert_eq!(Part::read(&path).unwrap().exposed, part.exposed);
-        assert_eq!(layers_of(&path).unwrap(), Layer::ALL);
+        assert_eq!(Part::read(&path).unwrap().film, part.film);
+        assert_eq!(aovs_of(&path).unwrap(), Aov::ALL);
         let image = exr::prelude::read_first_flat_layer_from_file(&path).unwrap();
         let channels = image.layer_data.channel_data.list.into_iter();
         channels
@@ -232,7 +237,7 @@ fn layers_stand_beside_a_part() {
             })
             .collect::<std::collections::HashMap<_, _>>()
     };
-    // What is not there hides nothing.
+    // A fully transparent surface does not appear in the AOVs.
     let hole =
         r#"Quad(corner: (-9, -9, 0), edge_u: (18, 0, 0), edge_v: (0, 18, 0), material: "hole")"#;
     let found = channels(&wall(-9.0, hole));
@@ -246,19 +251,19 @@ fn layers_stand_beside_a_part() {
             );
         }
     }
-    // Two whole samples and the first 30 of the 48 pixels of a third.
+    // Two whole samples, and the first 30 of the 48 pixels of a third.
     let samples: Vec<f32> = (0..48)
         .map(|pixel| if pixel < 30 { 3.0 } else { 2.0 })
         .collect();
     assert_eq!(found["samples"], samples);
-    // Where the upper half alone sees the wall there is as deep a one, and nothing below.
+    // Where only the upper half sees the wall, its depth is unchanged there and missing below.
     let found = channels(&wall(0.0, ""));
     let (above, below) = (4, 44);
     assert!((found["depth.Z"][above] - 6.0).abs() < 1e-5 && found["depth.Z"][below] == 0.0);
     assert!((found["albedo.R"][above] - 0.7).abs() < 1e-5 && found["albedo.R"][below] == 0.0);
     let edge = found["albedo.R"][2 * 8 + 4] / 0.7;
     assert!(edge > 0.5 && edge < 1.0, "{edge} of the row above the edge");
-    // Behind the foremost of two balls that stand in places.
+    // The AOVs show the nearer of two instanced spheres.
     let balls = r#"Instances(of: DisplacedSphere(rings: 64, segments: 64, amplitudes: (0, 0), material: "clay"), at: [(translate: (0, 0, 2)), (translate: (0, 0, -3))])"#;
     let found = channels(&wall(0.0, balls));
     for pixel in [2 * 8 + 3, 3 * 8 + 4] {
@@ -270,7 +275,7 @@ fn layers_stand_beside_a_part() {
     }
 }
 
-/// Whatever becomes of a file, it is either refused or was not touched where it counts.
+/// A damaged file is either refused, or the damage is in bytes without meaning.
 #[test]
 fn a_damaged_part_is_refused_and_nothing_panics() {
     let folder = tempfile::tempdir().unwrap();
@@ -295,7 +300,7 @@ fn a_damaged_part_is_refused_and_nothing_panics() {
                 }
             }
         };
-        // Every byte of what the file says of itself, and many of the pixels.
+        // Every byte of the header, and many of the pixels.
         for at in 0..whole.len() {
             let mut bytes = whole.clone();
             bytes[at] ^= 1 << (random.word() % 8);
@@ -321,7 +326,7 @@ fn a_damaged_part_is_refused_and_nothing_panics() {
     }
 }
 
-/// What is wrong with a part, though its checksums are right.
+/// A contradiction in a part whose checksums are right, and the words expected in the error.
 type Wrong = fn(&mut Part);
 
 #[test]
@@ -329,13 +334,13 @@ fn a_part_that_contradicts_itself_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.exr");
     let wrongs: [Wrong; 7] = [
-        |part| part.claim.identity.software.push('\n'),
-        |part| part.claim.identity.scene_hash = "\u{1b}[2J".to_owned(),
-        |part| part.claim.identity.max_bounces = 1000,
-        |part| part.claim.stats.bounces[2].bounce = u32::MAX,
-        |part| part.claim.stats.spp = 5,
-        |part| part.claim.stats.seed = 8,
-        |part| part.claim.stats.sample_range = "0..7".to_owned(),
+        |part| part.header.identity.software.push('\n'),
+        |part| part.header.identity.scene_hash = "\u{1b}[2J".to_owned(),
+        |part| part.header.identity.max_bounces = 1000,
+        |part| part.header.stats.bounces[2].bounce = u32::MAX,
+        |part| part.header.stats.spp = 5,
+        |part| part.header.stats.seed = 8,
+        |part| part.header.stats.sample_range = "0..7".to_owned(),
     ];
     let part = whole(&room());
     for (number, wrong) in wrongs.into_iter().enumerate() {
@@ -349,7 +354,7 @@ fn a_part_that_contradicts_itself_is_refused() {
 }
 
 #[test]
-fn what_is_no_part_is_told_from_what_is_damaged() {
+fn errors_tell_a_damaged_part_from_a_file_that_is_no_part() {
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str| folder.path().join(name);
     exr::prelude::write_rgb_file(file("picture.exr"), 4, 4, |x, y| (x as f32, y as f32, 0.0))
@@ -357,7 +362,7 @@ fn what_is_no_part_is_told_from_what_is_damaged() {
     fs::create_dir(file("folder.exr")).unwrap();
     for (name, told) in [
         ("picture.exr", "no film"),
-        ("folder.exr", "no plain file"),
+        ("folder.exr", "not a regular file"),
         ("missing.exr", "does not exist"),
     ] {
         match Part::read(&file(name)) {
@@ -368,7 +373,7 @@ fn what_is_no_part_is_told_from_what_is_damaged() {
 }
 
 #[test]
-fn parts_of_other_renders_do_not_add_up() {
+fn parts_of_different_renders_do_not_merge() {
     let scene = room();
     let part = |scene: &Scene, range| rendered(&mut start(scene, &on_cpu()), range);
     let mut sum = part(&scene, place(0, 0)..place(2, 0));
@@ -377,7 +382,10 @@ fn parts_of_other_renders_do_not_add_up() {
     let mut brighter = scene.clone();
     brighter.sky *= 1.0 + f32::EPSILON;
     let others = [
-        (part(&scene, place(1, 3)..place(4, 0)), "samples 1+3..2 too"),
+        (
+            part(&scene, place(1, 3)..place(4, 0)),
+            "also contains samples 1+3..2",
+        ),
         (
             part(
                 &Scene {
@@ -416,21 +424,21 @@ fn parts_of_other_renders_do_not_add_up() {
         assert!(sum == before);
     }
     let mut full = part(&scene, later);
-    full.exposed.sums[5] = u64::MAX;
+    full.film.sums[5] = u64::MAX;
     assert!(sum.add(&full).unwrap_err().contains("too bright"));
     assert!(sum == before);
 }
 
-/// Writes the part as one who forges it would: with all hashes and checksums right.
+/// Writes a changed part with all hashes and checksums recomputed, as a forger would.
 fn forge(mut part: Part, path: &Path, change: impl FnOnce(&mut Part)) {
     change(&mut part);
-    let (width, height) = part.claim.identity.size;
-    part.claim.stats.film_hash = film_hash(width, height, &part.exposed.sums);
+    let (width, height) = part.header.identity.size;
+    part.header.stats.film_hash = film_hash(width, height, &part.film.sums);
     part.write(path, Packing::Small).unwrap();
 }
 
 fn verified(path: &Path, portion: Portion) -> Option<Difference> {
-    let found = Found::read(path).unwrap();
+    let found = PartFile::read(path).unwrap();
     found
         .verify(&mut start(&room(), &on_cpu()), portion, |done| {
             assert!((0.0..=1.0).contains(&done));
@@ -446,24 +454,24 @@ fn a_forged_pixel_is_named() {
     part.write(&path, Packing::Small).unwrap();
     assert_eq!(verified(&path, Portion::Whole), None);
 
-    // One unit of the film: too little to be seen.
+    // One unit of the film, which is too small to be visible.
     forge(part.clone(), &path, |part| {
-        part.exposed.sums[3 * (13 * 4 + 7) + 1] += 1
+        part.film.sums[3 * (13 * 4 + 7) + 1] += 1
     });
     let difference = verified(&path, Portion::Whole).unwrap();
     assert_eq!((difference.count, difference.x, difference.y), (1, 7, 4));
     assert!(difference.found.ends_with("on the film"), "{difference:?}");
 
-    forge(part.clone(), &path, |part| part.exposed.sums[0] += 1 << 32);
+    forge(part.clone(), &path, |part| part.film.sums[0] += 1 << 32);
     let difference = verified(&path, Portion::Whole).unwrap();
     assert_eq!((difference.count, difference.x, difference.y), (1, 0, 0));
     assert_ne!(difference.expected, difference.found);
 
-    // Fewer samples than it says.
+    // Fewer samples than the part claims.
     let mut lazy = rendered(&mut start(&room(), &on_cpu()), place(0, 0)..place(5, 0));
-    lazy.claim.samples = part.claim.samples.clone();
-    lazy.claim.stats.sample_range = part.claim.samples.to_string();
-    lazy.claim.stats.spp = 6;
+    lazy.header.samples = part.header.samples.clone();
+    lazy.header.stats.sample_range = part.header.samples.to_string();
+    lazy.header.stats.spp = 6;
     lazy.write(&path, Packing::Small).unwrap();
     assert!(verified(&path, Portion::Whole).unwrap().count > 45);
     assert!(
@@ -474,9 +482,9 @@ fn a_forged_pixel_is_named() {
     );
 }
 
-/// Whichever way a picture came about: cut in the middle of a sample, or with samples missing.
+/// Verification also works for parts that were cut in the middle of a sample or lack samples.
 #[test]
-fn any_part_can_be_verified_whole_or_by_some_pixels() {
+fn any_part_can_be_verified_completely_or_by_some_pixels() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.exr");
     let mut renderer = start(&room(), &on_cpu());
@@ -491,7 +499,7 @@ fn any_part_can_be_verified_whole_or_by_some_pixels() {
             verified(&path, Portion::Whole),
             None,
             "{}",
-            part.claim.samples
+            part.header.samples
         );
         for pixels in [1, 2, 9, 45, 90, 91, 1000] {
             for pick in [0, 1, u32::MAX] {
@@ -500,7 +508,7 @@ fn any_part_can_be_verified_whole_or_by_some_pixels() {
                     verified(&path, portion),
                     None,
                     "{}, {portion:?}",
-                    part.claim.samples
+                    part.header.samples
                 );
             }
         }
@@ -508,12 +516,12 @@ fn any_part_can_be_verified_whole_or_by_some_pixels() {
 }
 
 #[test]
-fn pixels_are_picked_all_over_the_picture_and_any_may_be() {
+fn verified_pixels_are_spread_over_the_image_and_can_be_any() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.exr");
-    // Every pixel is wrong: the first that is compared is told, and how many are.
+    // Every pixel is wrong: the report names the first that was compared and their number.
     forge(whole(&room()), &path, |part| {
-        part.exposed.sums.iter_mut().for_each(|sum| *sum += 1)
+        part.film.sums.iter_mut().for_each(|sum| *sum += 1)
     });
     let mut first = [false; 10];
     for pick in 0..200 {
@@ -522,16 +530,16 @@ fn pixels_are_picked_all_over_the_picture_and_any_may_be() {
         assert_eq!(difference.y, 0);
         first[difference.x as usize] = true;
     }
-    // 91 pixels in 9 stretches: the first one has 10.
+    // 91 pixels are picked from 9 ranges, so the first range has 10 pixels.
     assert_eq!(first, [true; 10]);
 }
 
 #[test]
-fn a_picture_of_another_scene_is_not_compared() {
+fn an_image_of_another_scene_is_refused_before_comparing() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.exr");
     whole(&room()).write(&path, Packing::Small).unwrap();
-    let found = Found::read(&path).unwrap();
+    let found = PartFile::read(&path).unwrap();
     let other = Scene { seed: 8, ..room() };
     let refused = found.verify(&mut start(&other, &on_cpu()), Portion::Whole, |_| {});
     assert!(matches!(refused, Err(Error::Setting { .. })));

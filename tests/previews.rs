@@ -1,5 +1,5 @@
-//! What a denoised preview obeys: it is nearer to the truth than the noisy picture, nears it as samples are added, makes no
-//! light, and leaves alone what has no noise.
+//! Tests of denoised previews: smaller error than the noisy image, convergence, conservation of light, and no change of
+//! images without noise.
 
 mod common;
 
@@ -8,13 +8,13 @@ use std::time::Duration;
 use common::{load, on_cpu, scene, sized, start};
 use glam::DVec3;
 use raysieve::{
-    noise::mean_difference,
+    adaptive::noise_estimate::mean_difference,
     picture::Picture,
-    renderer::{Renderer, Settings},
+    render::renderer::{Renderer, Settings},
     scene::Scene,
 };
 
-/// Of the pictures: some of the widest windows.
+/// Width and height of the test images in pixels: a few of the denoiser's widest windows.
 const SIDE: u32 = 48;
 
 fn small(path: &str, spp: u32, seed: u32) -> Scene {
@@ -27,7 +27,7 @@ fn square(path: &str, side: u32, spp: u32, seed: u32) -> Scene {
     scene
 }
 
-/// The picture, and the preview of it.
+/// Renders a scene and returns the noisy image and its preview.
 fn render(scene: &Scene, settings: &Settings) -> (Picture, Picture) {
     let mut renderer = start(scene, settings);
     renderer.keep_for_previews();
@@ -48,8 +48,8 @@ fn mean(picture: &Picture) -> DVec3 {
 }
 
 #[test]
-fn a_preview_is_nearer_to_the_truth_and_nears_it() {
-    // A small picture of many spheres is all edges, where there is nothing to gain.
+fn a_preview_reduces_the_error_and_converges() {
+    // `spheres.ron` is rendered larger, because at this size it is all edges, where denoising gains little.
     for (path, side, at_most) in [
         ("scenes/cornell.ron", SIDE, [0.7, 0.8, 0.9]),
         ("scenes/spheres.ron", 2 * SIDE, [0.85, 0.95, 1.0]),
@@ -62,7 +62,7 @@ fn a_preview_is_nearer_to_the_truth_and_nears_it() {
             println!("{path}, {spp} samples: {ratio:.3} of the picture's error");
             assert!(ratio < at_most, "{path}, {spp} samples: {ratio}");
         }
-        // Of many samples it is the picture, but for what the noise left hides.
+        // With many samples the preview approaches the image itself.
         let (picture, preview) = render(&square(path, side, 512, 2), &on_cpu());
         let noise = mean_difference(&picture, &truth);
         let apart = mean_difference(&preview, &picture);
@@ -78,7 +78,7 @@ fn start_and_finish(scene: &Scene) -> Picture {
 }
 
 #[test]
-fn a_preview_makes_no_light() {
+fn a_preview_conserves_light() {
     for path in [
         "scenes/cornell.ron",
         "scenes/spheres.ron",
@@ -93,7 +93,7 @@ fn a_preview_makes_no_light() {
                 "{path}: {shown} of {light}"
             );
             assert!(shown.cmpge(light * 0.8).all(), "{path}: {shown} of {light}");
-            // Windows are means.
+            // A window computes a mean, so it cannot exceed the brightest pixel.
             let brightest = |picture: &Picture| {
                 let pixels = picture.pixels.iter().map(|pixel| pixel.max_element());
                 pixels.fold(0.0, f32::max)
@@ -104,7 +104,7 @@ fn a_preview_makes_no_light() {
 }
 
 #[test]
-fn what_has_no_noise_stays_as_it_is() {
+fn an_image_without_noise_stays_unchanged() {
     let sky = scene(
         r#"(size: (40, 30), spp: 5, sky: (0.1, 0.7, 0.3), materials: { "clay": Diffuse(albedo: (0.5, 0.5, 0.5)) },
             objects: [Sphere(center: (0, 0, 9), radius: 0.1, material: "clay")],
@@ -112,7 +112,7 @@ fn what_has_no_noise_stays_as_it_is() {
     );
     let (picture, preview) = render(&sky, &on_cpu());
     assert_eq!(picture, preview);
-    // Beside a noisy floor too.
+    // This also holds beside a noisy floor.
     let mut floor = small("scenes/spheres.ron", 16, 0);
     floor.set_size((SIDE, SIDE));
     let (picture, preview) = render(&floor, &on_cpu());
@@ -123,7 +123,7 @@ fn what_has_no_noise_stays_as_it_is() {
 }
 
 #[test]
-fn pictures_of_any_size_have_previews() {
+fn images_of_any_size_have_previews() {
     for size in [(1, 1), (3, 5), (1, 100), (64, 1)] {
         let scene = sized(load("scenes/cornell.ron"), size.0, size.1, 3);
         let (_, preview) = render(&scene, &on_cpu());
@@ -133,16 +133,16 @@ fn pictures_of_any_size_have_previews() {
     }
 }
 
-/// Some pixels have samples that were not added.
+/// Samples that are not finite are rejected, and the affected pixels still get a preview.
 #[test]
 fn rejected_samples_leave_no_hole() {
     let scene = small("scenes/cornell.ron", 4, 7);
     let mut renderer = start(&scene, &on_cpu());
     while renderer.advance().unwrap() {}
     let mut part = renderer.part().unwrap();
-    for pixel in (0..part.exposed.sums.len() / 3).step_by(7) {
-        part.exposed.sums[3 * pixel..3 * pixel + 3].fill(0);
-        part.exposed.rejected += 4;
+    for pixel in (0..part.film.sums.len() / 3).step_by(7) {
+        part.film.sums[3 * pixel..3 * pixel + 3].fill(0);
+        part.film.rejected += 4;
     }
     let longer = small("scenes/cornell.ron", 8, 7);
     let mut renderer = start(&longer, &on_cpu());
@@ -176,12 +176,12 @@ fn a_preview_waits_until_its_noise_is_known() {
     while renderer.advance().unwrap() {}
     let again = both(&mut renderer);
     assert_eq!(again, render(&small("scenes/cornell.ron", 4, 0), &on_cpu()));
-    // Of another size, or from elsewhere, nothing is known.
+    // A new image size discards the noise estimate.
     renderer.set_size(10, 10).unwrap();
     assert_eq!(renderer.preview().unwrap(), None);
 }
 
-/// Whoever renders it, in however many steps.
+/// The preview does not depend on thread count, wave size or the number of steps.
 #[test]
 fn a_preview_has_the_same_bits_every_time() {
     let scene = small("scenes/spheres.ron", 7, 4);
@@ -208,7 +208,7 @@ fn a_preview_has_the_same_bits_every_time() {
     }
 }
 
-/// The film is not touched.
+/// Computing previews leaves the film hash unchanged.
 #[test]
 fn previews_do_not_change_the_film() {
     let scene = small("scenes/cornell.ron", 6, 5);
@@ -223,9 +223,9 @@ fn previews_do_not_change_the_film() {
     assert_eq!(hash, plain.finish().unwrap().film_hash);
 }
 
-/// Where pixels get samples until they are good, what they are judged by tells their noise.
+/// With a noise target, the preview uses the noise estimates of adaptive sampling.
 #[test]
-fn a_preview_to_a_noise_is_nearer_to_the_truth() {
+fn a_preview_at_a_noise_target_reduces_the_error() {
     let truth = start_and_finish(&small("scenes/cornell.ron", 2048, 1));
     let mut renderer = start(&small("scenes/cornell.ron", 1 << 16, 2), &on_cpu());
     for (noise, at_most) in [(0.3, 0.85), (0.15, 0.9)] {
@@ -241,7 +241,7 @@ fn a_preview_to_a_noise_is_nearer_to_the_truth() {
     }
 }
 
-/// A render that goes on from a part knows the noise of what comes after it.
+/// A render resumed from a part estimates the noise from the samples that follow.
 #[test]
 fn a_resumed_render_has_a_preview() {
     let scene = small("scenes/cornell.ron", 3, 6);

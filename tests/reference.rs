@@ -1,6 +1,6 @@
-//! Renders against those of another renderer: blocks of pixels agree within the noise of both.
+//! Compares renders with those of another renderer: the means of pixel blocks must agree within the noise of both.
 //!
-//! The references are in `tests/reference/`; `make.py` there says what they are.
+//! The references are in `tests/reference/`; `make.py` there creates and describes them.
 
 mod common;
 
@@ -9,30 +9,31 @@ use std::path::Path;
 use common::{file, load, on_cpu, render, sized};
 use raysieve::scene::{Focus, Projection, Scene, Surface};
 
-/// The references have 32 x 32 blocks of so many pixels a side.
+/// Side of a block in pixels. The references have 32 × 32 blocks.
 const BLOCK: usize = 8;
+/// Width and height of the renders in pixels.
 const SIZE: u32 = 256;
-/// Renders of a scene, each with its own seed: their spread is the noise of their mean.
+/// Number of renders of a scene, each with its own seed. Their spread gives the standard error of their mean.
 const BATCHES: u32 = 16;
 
-/// Mean radiance and its variance, per block and channel.
+/// Mean radiance of each block and channel, and the variance of that mean.
 struct Blocks {
     mean: Vec<f64>,
     variance: Vec<f64>,
 }
 
-/// How far apart two pictures are.
+/// The difference of two images.
 #[derive(Debug)]
 struct Comparison {
-    /// Part of the blocks that are less than four standard errors apart.
+    /// Fraction of the blocks that differ by less than four standard errors.
     within_four: f64,
-    /// Root mean square of the blocks' differences, in standard errors: 1 for equal renderers.
+    /// Root mean square of the blocks' differences in standard errors; about 1 if both renderers agree.
     rms: f64,
-    /// Difference of the pictures' means per channel, in standard errors.
+    /// Difference of the images' means per channel, in standard errors.
     mean_z: [f64; 3],
-    /// The same as a part of the reference's mean.
+    /// Difference of the images' means per channel, relative to the reference's mean.
     mean_ratio: [f64; 3],
-    /// The largest difference, relative to the reference, where neither picture has any noise.
+    /// Largest relative difference of a block in which neither image has noise.
     noiseless: f64,
 }
 
@@ -53,7 +54,7 @@ fn a_thin_lens_agrees_with_the_reference() {
 
 #[test]
 fn gold_glass_and_mirror_agree_with_the_reference() {
-    // Caustics: so few samples do not tell their own spread, but the reference's do.
+    // Caustics are too rare for this sample count to estimate its own spread, so the reference's spread is used.
     const SAMPLES: u32 = 16_384;
     let (spp, reference) = (3, read("b_cornell_spheres"));
     let mut ours = estimate(&twin("cornell_spheres"), spp);
@@ -92,9 +93,9 @@ fn spheres_under_a_sky_from_white_to_blue_agree_with_the_reference() {
     agrees("e_env_gradient", &twin("env_gradient"), 3);
 }
 
-/// The references know of one scattering at a rough surface.
+/// The references compute single scattering only, so energy compensation must make a difference.
 #[test]
-fn rough_metal_that_loses_nothing_does_not_agree() {
+fn rough_metal_with_energy_compensation_does_not_agree() {
     let mut scene = twin("furnace_roughconductor");
     for material in &mut scene.materials {
         if let Surface::RoughConductor { roughness, .. } = material {
@@ -104,12 +105,12 @@ fn rough_metal_that_loses_nothing_does_not_agree() {
     disagrees("d_furnace_roughconductor", &scene);
 }
 
-/// The same scene as a reference.
+/// Loads the scene that corresponds to a reference, at the reference's size.
 fn twin(name: &str) -> Scene {
     load(format!("tests/scenes/{name}.ron"))
 }
 
-/// What the agreement is worth: it does not survive pictures that are only slightly wrong.
+/// The comparison is sensitive: images that are only slightly wrong do not agree.
 #[test]
 fn a_missing_bounce_does_not_agree() {
     disagrees("a_cornell_d8", &cornell(6));
@@ -164,7 +165,7 @@ fn disagrees(reference: &str, scene: &Scene) {
 }
 
 impl Comparison {
-    /// Whether the pictures are of the same scene by the same physics, and if not, why.
+    /// Returns an error with the reason if the images cannot be of the same scene.
     fn verdict(&self) -> Result<(), String> {
         let mut problems = Vec::new();
         let mut expect = |holds: bool, problem: &str| {
@@ -176,7 +177,7 @@ impl Comparison {
             self.within_four >= 0.99,
             "more than 1 % of the blocks are 4 standard errors off",
         );
-        // The spread of 16 batches makes it sqrt(15 / 13) = 1.07 where all noise is ours.
+        // Estimating the spread from 16 batches makes it sqrt(15 / 13) = 1.07 if all noise is ours.
         expect(self.rms < 1.15, "the blocks differ by more than noise");
         expect(
             self.mean_z.iter().all(|z| z.abs() < 4.0),
@@ -228,7 +229,7 @@ fn compare(ours: &Blocks, reference: &Blocks) -> Comparison {
     }
 }
 
-/// Mean and spread of renders with different seeds.
+/// Renders a scene with [`BATCHES`] seeds and returns the mean and the variance of the mean.
 fn estimate(scene: &Scene, spp: u32) -> Blocks {
     let scene = sized(scene.clone(), SIZE, SIZE, spp);
     let batches: Vec<Vec<f64>> = (0..BATCHES)

@@ -1,4 +1,4 @@
-//! What textures show, and which images are read.
+//! Tests of textures (mapping, filtering, normal maps) and of the image formats that can be read.
 
 #[path = "common/mod.rs"]
 mod common;
@@ -9,11 +9,11 @@ use common::{on_cpu, render, scene};
 use glam::{DVec3, Vec3};
 use image::{DynamicImage, ImageBuffer, Luma, Rgb, Rgba, RgbaImage};
 use raysieve::{
+    scene::color::srgb_value,
     scene::{Image, Scene, Texels},
-    texture::srgb_value,
 };
 
-/// A folder for images that goes with the test.
+/// A temporary folder for images, deleted at the end of the test.
 struct Images(tempfile::TempDir);
 
 impl Images {
@@ -25,7 +25,7 @@ impl Images {
         self.0.path().join(name)
     }
 
-    /// Saves an image, and writes it as a scene does.
+    /// Saves an image and returns the scene text of a texture of it.
     fn save(&self, name: &str, image: impl Into<DynamicImage>) -> String {
         image.into().save(self.path(name)).unwrap();
         self.written(name)
@@ -36,7 +36,7 @@ impl Images {
     }
 }
 
-/// A square of 1 m that fills the picture to its edges, of a material; nothing else shines than the sky, of radiance 1.
+/// Returns a scene of one 1 m square that exactly fills the image, lit only by a sky of radiance 1.
 fn wall(material: &str, pixels: u32, spp: u32) -> Scene {
     scene(&format!(
         r#"(
@@ -48,7 +48,7 @@ fn wall(material: &str, pixels: u32, spp: u32) -> Scene {
     ))
 }
 
-/// 4 × 4 texels, no two alike.
+/// Returns an image of 4 × 4 different texels.
 fn colours() -> RgbaImage {
     RgbaImage::from_fn(4, 4, |x, y| {
         Rgba([
@@ -65,7 +65,7 @@ fn decoded(texel: &Rgba<u8>) -> Vec3 {
     Vec3::from_array([r, g, b].map(|byte| srgb_value(f64::from(byte) / 255.0)))
 }
 
-/// The pixel in the middle of each ninth of a picture: within a texel of a checker of as many.
+/// Returns the centre pixel of each block of 3 × 3 pixels, row by row.
 fn middles(scene: &Scene) -> Vec<Vec3> {
     let (picture, stats) = render(scene, &on_cpu());
     assert_eq!(stats.rejected_samples, 0);
@@ -89,7 +89,7 @@ fn a_checker_seen_face_on_shows_exactly_its_texels() {
     ] {
         let found = middles(&wall(&material, 12, 5));
         for (texel, found) in colours().pixels().zip(found) {
-            // The film's steps are of 2⁻³² and its mean rounds once.
+            // The film quantises to 2⁻³², and the mean rounds once.
             assert!(
                 (decoded(texel) - found).abs().max_element() < 1e-7,
                 "{texel:?}: {found}"
@@ -99,7 +99,7 @@ fn a_checker_seen_face_on_shows_exactly_its_texels() {
 }
 
 #[test]
-fn an_image_is_laid_on_as_it_is_written() {
+fn wrap_scale_rotate_and_offset_place_the_image_as_documented() {
     let images = Images::new();
     let file = images.save("checker.png", colours());
     let seen = |more: &str| {
@@ -118,7 +118,7 @@ fn an_image_is_laid_on_as_it_is_written() {
         if there > 3 { 7 - there } else { there }
     };
     let clamp: fn(i32) -> i32 = |at| at.clamp(0, 3);
-    // Where the middle of the wall's field (x, y) lies on the image, in texels.
+    // Position in the image, in texels, of the centre of the wall's field (x, y).
     type Place = fn(i32, i32) -> (i32, i32);
     type Wrapped = fn(i32) -> i32;
     let cases: [(&str, Place, Wrapped); 7] = [
@@ -134,7 +134,7 @@ fn an_image_is_laid_on_as_it_is_written() {
             |x, y| (x - 3, y + 8),
             clamp,
         ),
-        // Half as many texels to a field, and its middle within one.
+        // A field covers half as many texels, and its centre lies inside a texel.
         (
             "scale: 2, offset: (0.125, 0.125)",
             |x, y| (2 * x + 1, 2 * y + 1),
@@ -145,7 +145,7 @@ fn an_image_is_laid_on_as_it_is_written() {
             |x, y| (-1 - x, y),
             repeat,
         ),
-        // The coordinates counter-clockwise, so that the image stands turned clockwise.
+        // Rotating the coordinates counter-clockwise turns the image clockwise.
         ("rotate: 90", |x, y| (y, -1 - x), repeat),
     ];
     for (more, place, wrap) in cases {
@@ -160,9 +160,9 @@ fn an_image_is_laid_on_as_it_is_written() {
     }
 }
 
-/// The picture of a bilinear texture against the same in `f64`, averaged over each pixel.
+/// Compares a rendered bilinear texture with an interpolation in `f64`, averaged over each pixel.
 #[test]
-fn a_bilinear_texture_shows_what_lies_between_its_texels() {
+fn a_bilinear_texture_interpolates_its_texels() {
     let images = Images::new();
     let file = images.save("checker.png", colours());
     let material = format!("Diffuse(albedo: Texture(file: {file}, encoding: Linear))");
@@ -198,7 +198,7 @@ fn a_bilinear_texture_shows_what_lies_between_its_texels() {
 }
 
 #[test]
-fn every_kind_of_image_is_read() {
+fn every_image_format_is_read() {
     let images = Images::new();
     let grey = ImageBuffer::from_fn(3, 2, |x, y| Luma([(40 * x + 90 * y) as u8]));
     let wide = ImageBuffer::from_fn(3, 2, |x, y| Rgb([x as u16 * 9000, 65535, y as u16]));
@@ -242,7 +242,7 @@ fn every_kind_of_image_is_read() {
 }
 
 #[test]
-fn images_that_cannot_be_read_are_refused() {
+fn damaged_and_oversized_images_are_refused() {
     let images = Images::new();
     images.save("whole.png", colours());
     let whole = fs::read(images.path("whole.png")).unwrap();
@@ -250,13 +250,13 @@ fn images_that_cannot_be_read_are_refused() {
     for end in [0, 7, 8, 30, 40, whole.len() / 2, whole.len() - 20] {
         let problem = refused(&whole[..end]);
         let expected = if end < 8 {
-            "is no image of a known kind"
+            "is not an image in a supported format"
         } else {
             "cannot be decoded"
         };
         assert!(problem.starts_with(expected), "{end}: {problem}");
     }
-    // Width and height of its header, with its checksum.
+    // Replaces width and height in the PNG header, and its checksum.
     let mut bomb = whole.clone();
     bomb[16..24].copy_from_slice(&[0, 0, 255, 255, 0, 0, 255, 255]);
     let checksum = crc32(&bomb[12..29]);
@@ -264,7 +264,8 @@ fn images_that_cannot_be_read_are_refused() {
     assert_eq!(
         refused(&bomb),
         format!(
-            "declares 65535x65535 texels, more than its {} bytes can hold; save it again, or smaller",
+            "declares 65535x65535 texels, but the limit is 65536 per side and {} in a file of {} bytes; export it again",
+            (1 << 22) + 1024 * whole.len(),
             whole.len()
         )
     );
@@ -274,11 +275,11 @@ fn images_that_cannot_be_read_are_refused() {
     images.save("broken.exr", broken);
     assert_eq!(
         Image::open(&images.path("broken.exr")).unwrap_err(),
-        "its texel in column 2 of row 2 is [NaN, 0.5, 0.5, 1.0], expected finite numbers"
+        "the texel in column 2 of row 2 is [NaN, 0.5, 0.5, 1.0]; expected finite numbers"
     );
 }
 
-/// As of PNG.
+/// Returns the CRC-32 checksum as PNG defines it.
 fn crc32(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(u32::MAX, |crc, &byte| {
         (0..8).fold(crc ^ u32::from(byte), |crc, _| {
@@ -288,7 +289,7 @@ fn crc32(bytes: &[u8]) -> u32 {
 }
 
 #[test]
-fn the_scenes_hash_is_over_texels_and_not_over_names() {
+fn the_scene_hash_depends_on_texels_and_not_on_file_names() {
     let images = Images::new();
     let material = |file: &str| format!("Diffuse(albedo: Texture(file: {file}))");
     let hash = |material: &str| wall(material, 4, 1).hash();
@@ -313,7 +314,7 @@ fn the_scenes_hash_is_over_texels_and_not_over_names() {
 }
 
 #[test]
-fn an_image_is_kept_once() {
+fn an_image_used_twice_is_stored_once() {
     let images = Images::new();
     let file = images.save("checker.png", colours());
     let scene = scene(&format!(
@@ -330,9 +331,9 @@ fn an_image_is_kept_once() {
     assert_eq!((scene.images.len(), scene.textures.len()), (1, 2));
 }
 
-/// Where the map says nothing, not even a bit changes; a colour beside it makes no difference either.
+/// A flat normal map leaves the film identical to the bit, with and without a colour texture beside it.
 #[test]
-fn a_flat_normal_map_is_as_none() {
+fn a_flat_normal_map_changes_no_bit() {
     let images = Images::new();
     let flat = images.save(
         "flat.exr",
@@ -355,7 +356,7 @@ fn a_flat_normal_map_is_as_none() {
     assert_ne!(hash(&format!(", normal: Texture(file: {tilted})")), none);
 }
 
-/// A wall that a small, far lamp lights from the right.
+/// Returns a wall lit by a small, distant lamp on its right.
 fn lit_by_a_lamp(material: &str) -> Scene {
     scene(&format!(
         r#"(
@@ -370,7 +371,7 @@ fn lit_by_a_lamp(material: &str) -> Scene {
     ))
 }
 
-/// Lambert's cosine, by the normal of the map.
+/// The brightness follows Lambert's cosine law for the normal that the map encodes.
 #[test]
 fn a_normal_map_turns_the_surface_towards_the_light() {
     let images = Images::new();
@@ -383,7 +384,7 @@ fn a_normal_map_turns_the_surface_towards_the_light() {
         let sum: f32 = picture.pixels.iter().map(|pixel| pixel.x).sum();
         sum / picture.pixels.len() as f32
     };
-    // The lamp is seen along (0.6, 0, 0.8).
+    // The lamp lies in the direction (0.6, 0, 0.8).
     let to_light = DVec3::new(0.6, 0.0, 0.8);
     let irradiance = |normal: DVec3| 1000.0 * (1.0 / 10_000.0) * normal.normalize().dot(to_light);
     for (map, more, normal) in [

@@ -1,12 +1,12 @@
-//! Linear light to eight bits.
+//! Tests of the tone curves, which map linear light to 8-bit display values.
 
 use glam::Vec3;
-use raysieve::{
-    picture::Picture,
-    tone::{Tone, to_srgb8},
+use raysieve::picture::{
+    Picture,
+    tone::{Tone, apply, to_srgb8},
 };
 
-/// The code of each value, taken through all three channels.
+/// Returns the 8-bit code of each value, asserting that all three channels agree.
 fn codes(values: &[f32], exposure_stops: f32) -> Vec<u8> {
     let pixels = values.iter().map(|&value| Vec3::splat(value)).collect();
     let picture = Picture {
@@ -24,7 +24,7 @@ fn codes(values: &[f32], exposure_stops: f32) -> Vec<u8> {
     pixels.iter().map(code).collect()
 }
 
-/// IEC 61966-2-1, from 0 to 255 and not rounded.
+/// Returns the sRGB encoding (IEC 61966-2-1) of a linear value, scaled to 0..=255 and not rounded.
 fn curve(linear: f64) -> f64 {
     255.0
         * if linear <= 0.0031308 {
@@ -35,8 +35,8 @@ fn curve(linear: f64) -> f64 {
 }
 
 #[test]
-fn every_value_shows_as_the_nearest_code() {
-    // All exponents that show, and a prime step through the mantissas.
+fn every_value_maps_to_the_nearest_srgb_code() {
+    // All exponents of visible values, with a prime step through the mantissas.
     let values: Vec<f32> = (1e-5_f32.to_bits()..=1.0_f32.to_bits())
         .step_by(211)
         .map(f32::from_bits)
@@ -51,7 +51,7 @@ fn every_value_shows_as_the_nearest_code() {
 }
 
 #[test]
-fn every_code_has_its_light() {
+fn every_code_is_reached_from_its_own_value() {
     let linear = |code: u32| {
         let encoded = f64::from(code) / 255.0;
         if encoded <= 0.04045 {
@@ -65,7 +65,7 @@ fn every_code_has_its_light() {
 }
 
 #[test]
-fn brighter_never_shows_darker() {
+fn srgb_is_monotonic() {
     let values: Vec<f32> = (0..1.0_f32.to_bits())
         .step_by(1009)
         .map(f32::from_bits)
@@ -74,7 +74,7 @@ fn brighter_never_shows_darker() {
 }
 
 #[test]
-fn light_beyond_the_screen_clips() {
+fn values_outside_the_display_range_are_clipped() {
     assert_eq!(
         codes(&[-1.0, -0.0, 0.0, 1e-30, 1.0, 1.5, f32::MAX], 0.0),
         [0, 0, 0, 0, 255, 255, 255]
@@ -91,7 +91,7 @@ fn a_stop_doubles_the_light() {
 }
 
 #[test]
-fn what_is_not_finite_shows_in_magenta() {
+fn values_that_are_not_finite_show_as_magenta() {
     for wrong in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
         let pixels = vec![Vec3::new(0.5, wrong, 0.5), Vec3::splat(0.5)];
         let rgba = to_srgb8(
@@ -107,7 +107,7 @@ fn what_is_not_finite_shows_in_magenta() {
     }
 }
 
-/// As many greys as there are bits in a byte, from 2⁻²⁰ on by 2^(1/8).
+/// Returns grey levels from 2⁻²⁰ upwards, eight per stop.
 fn greys() -> Vec<f32> {
     (0..256)
         .map(|step| (step as f32 / 8.0 - 20.0).exp2())
@@ -115,16 +115,16 @@ fn greys() -> Vec<f32> {
 }
 
 fn clipped(tone: Tone, light: Vec3) -> Vec3 {
-    tone.apply(light).clamp(Vec3::ZERO, Vec3::ONE)
+    apply(tone, light).clamp(Vec3::ZERO, Vec3::ONE)
 }
 
 #[test]
-fn black_stays_black_and_grey_grey() {
+fn every_tone_curve_keeps_black_black_and_grey_neutral() {
     for tone in Tone::ALL {
         assert_eq!(clipped(tone, Vec3::ZERO), Vec3::ZERO, "{tone:?}");
         for grey in greys() {
             let shown = clipped(tone, Vec3::splat(grey));
-            // The rows of the published matrices of AgX and ACES add up to 1 within 1.4e-4.
+            // The rows of the published AgX and ACES matrices sum to 1 within 1.4e-4.
             let apart = shown.max_element() - shown.min_element();
             assert!(apart < 5e-4, "{tone:?} of {grey}: {shown}");
         }
@@ -132,7 +132,7 @@ fn black_stays_black_and_grey_grey() {
 }
 
 #[test]
-fn more_light_never_shows_darker() {
+fn every_tone_curve_is_monotonic_in_grey() {
     for tone in Tone::ALL {
         let mut last = -1.0;
         for grey in greys() {
@@ -148,7 +148,7 @@ fn more_light_never_shows_darker() {
 }
 
 #[test]
-fn any_light_has_a_colour_on_the_screen() {
+fn every_tone_curve_maps_any_light_into_the_display_range() {
     let lights = [
         0.0,
         1e-30,
@@ -163,27 +163,27 @@ fn any_light_has_a_colour_on_the_screen() {
     for tone in [Tone::AgX, Tone::Aces, Tone::Neutral] {
         for red in lights {
             for blue in lights {
-                let shown = tone.apply(Vec3::new(red, 0.5, blue));
+                let shown = apply(tone, Vec3::new(red, 0.5, blue));
                 assert!(shown.is_finite(), "{tone:?} of {red}, {blue}: {shown}");
             }
         }
     }
 }
 
-/// What its author gives: middle grey becomes the signal 0.5 of a display of gamma 2.2, the ends of its 16.5 stops 0 and
-/// 1. Between them, the values of the sigmoid as widely published, its constants fitted by others.
+/// Middle grey maps to the signal 0.5 of a gamma 2.2 display and the ends of the 16.5 stops to 0 and 1, as the author
+/// states. Values in between are those of the widely published sigmoid fit.
 #[test]
 fn agx_has_its_published_values() {
     let signal = |grey: f64| {
-        let shown = Tone::AgX.apply(Vec3::splat(grey as f32));
+        let shown = apply(Tone::AgX, Vec3::splat(grey as f32));
         f64::from(shown.y).powf(1.0 / 2.2)
     };
     assert!((signal(0.18) - 0.5).abs() < 1e-4, "{}", signal(0.18));
     assert!(signal(0.18 * 2_f64.powf(-10.0)) < 1e-3);
     assert!((signal(0.18 * 2_f64.powf(6.5)) - 1.0).abs() < 1e-4);
     assert_eq!(
-        Tone::AgX.apply(Vec3::splat(1000.0)).y,
-        Tone::AgX.apply(Vec3::splat(17.0)).y
+        apply(Tone::AgX, Vec3::splat(1000.0)).y,
+        apply(Tone::AgX, Vec3::splat(17.0)).y
     );
     for stop in -9..=6 {
         let x = (f64::from(stop) + 10.0) / 16.5;
@@ -203,9 +203,9 @@ fn agx_has_its_published_values() {
     }
 }
 
-/// A saturated light gets paler as it gets brighter, and never changes which channel is the strongest.
+/// A saturated light becomes paler as it becomes brighter, and the order of its strongest channel does not change.
 #[test]
-fn agx_takes_bright_colours_to_white() {
+fn agx_desaturates_bright_colours() {
     let mut last = 1.0;
     for stop in -2..=10 {
         let shown = clipped(Tone::AgX, Vec3::new(1.0, 0.1, 0.02) * (stop as f32).exp2());
@@ -220,14 +220,14 @@ fn agx_takes_bright_colours_to_white() {
     assert!(last < 0.35, "{last} is left");
 }
 
-/// The fit's curve without its matrices, which keep white to five digits.
+/// Grey values follow the fit's curve alone, because its matrices preserve white to five digits.
 #[test]
 fn aces_has_its_published_values() {
     for grey in greys() {
         let grey = f64::from(grey);
         let above = grey * (grey + 0.0245786) - 0.000090537;
         let below = grey * (0.983729 * grey + 0.4329510) + 0.238081;
-        let (published, shown) = (above / below, Tone::Aces.apply(Vec3::splat(grey as f32)).y);
+        let (published, shown) = (above / below, apply(Tone::Aces, Vec3::splat(grey as f32)).y);
         assert!(
             (f64::from(shown) - published).abs() < 3e-5,
             "{grey}: {shown}, published {published}"
@@ -235,8 +235,10 @@ fn aces_has_its_published_values() {
     }
 }
 
-/// Up to 0.8 less the Fresnel reflection of 0.04 a base colour that is lit by white of 1 keeps its hue and saturation, and a
-/// surface without base colour, which reflects that 0.04 alone, shows black at half of it.
+/// Base colours up to 0.76 (0.8 minus the Fresnel reflection of 0.04), lit by white light of 1, keep hue and
+/// saturation.
+///
+/// A black base colour, which reflects only that 0.04, is shown at half of it.
 #[test]
 fn neutral_keeps_base_colours() {
     for base in [
@@ -244,21 +246,21 @@ fn neutral_keeps_base_colours() {
         Vec3::new(0.1, 0.5, 0.7),
         Vec3::splat(0.18),
     ] {
-        let shown = Tone::Neutral.apply(base + Vec3::splat(0.04));
+        let shown = apply(Tone::Neutral, base + Vec3::splat(0.04));
         assert!((shown - base).abs().max_element() < 1e-6, "{base}: {shown}");
     }
-    // Below twice that reflection the curve bends to meet black: x² / 0.16 of the least channel is left.
-    let dark = Tone::Neutral.apply(Vec3::new(0.04, 0.2, 0.3));
+    // Below twice that reflection the curve bends towards black: x² / 0.16 of the smallest channel remains.
+    let dark = apply(Tone::Neutral, Vec3::new(0.04, 0.2, 0.3));
     let expected = Vec3::new(0.01, 0.17, 0.27);
     assert!((dark - expected).abs().max_element() < 1e-6, "{dark}");
-    // What is brighter goes to white, and reaches 1 for no light.
-    let peak = |light: f32| Tone::Neutral.apply(Vec3::new(light, light / 2.0, light / 4.0));
+    // Brighter light approaches white but never reaches 1.
+    let peak = |light: f32| apply(Tone::Neutral, Vec3::new(light, light / 2.0, light / 4.0));
     let (knee, bright, brighter) = (peak(0.8), peak(4.0), peak(400.0));
     assert!(knee.x < bright.x && bright.x < brighter.x && brighter.x < 1.0);
     let paleness = |shown: Vec3| shown.z / shown.x;
     assert!(paleness(knee) < paleness(bright) && paleness(bright) < paleness(brighter));
     assert!(paleness(brighter) > 0.9);
-    // The specification's compression: 1 - d² / (peak + d - knee) of d = 0.24, and its desaturation.
+    // The specification's compression, 1 - d² / (peak + d - knee) with d = 0.24, and its desaturation.
     let compressed = 1.0 - 0.24_f32.powi(2) / (3.96 + 0.24 - 0.76);
     assert!((bright.x - compressed).abs() < 1e-6, "{bright}");
     let keeps = 1.0 / (0.15 * (3.96 - compressed) + 1.0);

@@ -1,4 +1,5 @@
-//! Six items take room for what each of them makes: a scan says where. On the CPU, and on a GPU by every strategy.
+//! Computes with a scan where each of six writers may begin in a shared buffer, on the CPU and on a GPU with every
+//! strategy.
 //!
 //! `cargo run -p compaction --example 02_scan`
 

@@ -1,4 +1,4 @@
-//! What stays is said by a function in CUDA C++, and its mistakes are shown where they stand.
+//! Selects items by a predicate in CUDA C++, and shows the error messages for wrong predicates.
 //!
 //! `cargo run -p compaction --example 03_predicate`
 
@@ -8,7 +8,7 @@ use compaction::{
 };
 
 compaction::shared! {
-    /// A star, by the same name in Rust and in CUDA.
+    /// A star, with the same name in Rust and in CUDA.
     struct Star { id: u32, light_years: f32 }
 }
 
@@ -28,7 +28,7 @@ fn main() -> Result<()> {
         Err(error @ Error::NoDevice { .. }) => println!("GPU skipped: {error}"),
         Err(error) => return Err(error),
     }
-    // A wrong word, and a type that is not Rust's. Compiling takes NVRTC, and no GPU.
+    // A misspelt identifier, and a struct that differs from Rust's. Compiling needs NVRTC, but no GPU.
     for (right, wrong) in [("star.light", "star.lihgt"), ("f32 light", "u32 light")] {
         let predicate = Predicate::new("near.cuh", NEAR.replace(right, wrong));
         if let Err(error) =

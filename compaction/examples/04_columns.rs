@@ -1,4 +1,4 @@
-//! A struct of arrays: one array of flags moves all its columns, each of its own type.
+//! Compacts a struct of arrays: one array of flags selects from columns of different types.
 //!
 //! `cargo run -p compaction --example 04_columns`
 
@@ -8,7 +8,7 @@ use compaction::{
 };
 
 fn main() -> Result<()> {
-    // Six light paths: the light that they carry, and where it is going. Those without light are dead.
+    // Six light paths: the light they carry, and where they go. Paths without light are dead.
     let lights = [0.9_f32, 0.0, 0.5, 0.7, 0.0, 0.1];
     let pixels = [10_u64, 11, 12, 13, 14, 15];
     let alive = lights.map(|light| u8::from(light > 0.0));
@@ -31,7 +31,7 @@ fn main() -> Result<()> {
 fn on_the_gpu(alive: &[u8], lights: &[f32], pixels: &[u64]) -> Result<(Vec<f32>, Vec<u64>)> {
     let context = cuda::open(0)?;
     let stream = context.default_stream();
-    // Items of 4 and of 8 bytes: a kernel is compiled for just these columns.
+    // Items of 4 and of 8 bytes: a kernel is compiled for exactly these columns.
     let select = SelectColumns::new(&cuda::Compiler::new(), &context, &[4, 8])?;
     let mut workspace = Workspace::with_capacity(&stream, 6)?;
 

@@ -1,4 +1,5 @@
-//! The sieve of Eratosthenes as a CUDA graph: a round leaves its count on the device, where the next one reads it.
+//! Runs the sieve of Eratosthenes as a CUDA graph: each round leaves its count in device memory, where the next one
+//! reads it.
 //!
 //! `cargo run -p compaction --example 05_graph`
 
@@ -13,7 +14,7 @@ use compaction::{
 const PRIMES: [u32; 6] = [2, 3, 5, 7, 11, 13];
 
 fn main() -> Result<(), Box<dyn Error>> {
-    // Those that none of these primes divides are prime themselves, below 17².
+    // Numbers below 17² that none of these primes divides are prime.
     let numbers: Vec<u32> = (2..289).collect();
     let (mut left, mut counts) = (numbers.clone(), vec![numbers.len()]);
     for prime in PRIMES {
@@ -31,7 +32,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 fn on_the_gpu(context: &Arc<CudaContext>, numbers: &[u32]) -> Result<Vec<u32>, Box<dyn Error>> {
-    // All is compiled and allocated before the capture, on another stream than the default one, and outlives the graph.
+    // Everything is compiled and allocated before the capture, which uses a non-default stream, and outlives the graph.
     let (stream, compiler) = (context.new_stream()?, cuda::Compiler::new());
     let rounds = PRIMES.iter().map(|prime| {
         let keep = format!("bool keep(u32 n) {{ return n == {prime} || n % {prime}; }}");
@@ -52,6 +53,6 @@ fn on_the_gpu(context: &Arc<CudaContext>, numbers: &[u32]) -> Result<Vec<u32>, B
     }
     let graph = stream.end_capture(sys::CUgraphInstantiate_flags(0))?;
     graph.ok_or("nothing was captured")?.launch()?;
-    // The only wait.
+    // The only call that waits for the GPU.
     Ok(cuda::download(&stream, &counts)?)
 }

@@ -1,12 +1,11 @@
-//! Times `partition`, `select_columns` and `radix_sort` on a GPU beside a copy of as many bytes.
+//! Times `partition`, `select_columns` and `radix_sort` on a GPU, next to a copy of the same bytes.
 //!
 //! `cargo run --release -p compaction --example order_speed -- [sectors] [partition] [classes] [select_columns] [radix_sort]`
 //!
-//! With `sectors`, the GPU's cache is asked to fetch single sectors of 32 bytes.
+//! With `sectors`, the GPU's L2 cache is asked to fetch single sectors of 32 bytes.
 //!
-//! Each row is the median of the times between two events around a call, after a warm-up. The calls go round over
-//! inputs that together do not fit into the GPU's cache. A copy reads and writes half of the bytes that the call has
-//! to move.
+//! Each row is the median of the times between two events around a call, after a warm-up. The calls alternate between
+//! inputs that together exceed the GPU's cache. A copy reads and writes half of the bytes that the call must move.
 
 use std::{error::Error, sync::Arc};
 
@@ -29,7 +28,7 @@ compaction::shared! {
     }
 }
 
-/// Several times the cache of any GPU.
+/// Several times the L2 cache of any GPU, in bytes.
 const ROUND_BYTES: usize = 256 << 20;
 
 fn main() -> Result<()> {
@@ -82,7 +81,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// A step of SplitMix64.
+/// Advances a SplitMix64 generator and returns its output.
 fn random(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut bits = *state;
@@ -106,20 +105,20 @@ impl Bench {
         })
     }
 
-    /// As many inputs as do not fit into the cache together.
+    /// The inputs and outputs of the calls, which together exceed the cache.
     fn rounds<T: Shared>(&self, items: &[T]) -> Result<Vec<CudaSlice<T>>> {
         let rounds = (ROUND_BYTES / size_of_val(items)).clamp(2, 32);
         let upload = |_| Ok(cuda::upload(&self.stream, items)?);
         (0..rounds).map(upload).collect()
     }
 
-    /// The median time of a call, in microseconds.
+    /// Returns the median time of a call in microseconds.
     fn time(&self, mut call: impl FnMut(usize) -> Result<()>) -> Result<f32> {
         let mut timeline = Timeline::new(&self.context, 0)?;
         for run in 0..5 {
             call(run)?;
         }
-        // As many as take a tenth of a second, by the time of a few.
+        // The number of calls that take a tenth of a second, estimated from a few calls.
         timeline.mark(&self.stream)?;
         for run in 0..3 {
             call(run)?;

@@ -1,9 +1,9 @@
-//! Times `scan` and `summed_area` on a GPU beside a copy of as many bytes.
+//! Times `scan` and `summed_area` on a GPU, next to a copy of the same bytes.
 //!
 //! `cargo run --release -p compaction --example scan_speed -- [LOG2_ITEMS]...`
 //!
-//! Each row is the median of the times between two events around a call, after a warm-up. The calls go round over
-//! buffers that together do not fit into the GPU's cache. The copy is of the items to the output.
+//! Each row is the median of the times between two events around a call, after a warm-up. The calls alternate between
+//! buffers that together exceed the GPU's cache. The copy copies the items to the output.
 
 use std::{error::Error, sync::Arc};
 
@@ -19,7 +19,7 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 const WARM_UP: usize = 10;
 const RUNS: usize = 51;
-/// Several times the cache of any GPU.
+/// Several times the L2 cache of any GPU, in bytes.
 const ROUND_BYTES: usize = 512 << 20;
 
 fn main() -> Result<()> {
@@ -102,7 +102,7 @@ fn tables<T: Item>(
 struct Bench<T> {
     stream: Arc<CudaStream>,
     timeline: Timeline,
-    /// Items and output.
+    /// Pairs of input and output buffers.
     sets: Vec<(CudaSlice<T>, CudaSlice<T>)>,
     runs: usize,
 }
@@ -112,7 +112,7 @@ impl<T: Item> Bench<T> {
         let stream = context.new_stream()?;
         let bytes = items * size_of::<T>();
         let mut numbers = vec![T::zeroed(); items.min(1 << 20)];
-        // Small numbers in any pattern, which as floating point are not zero either.
+        // Small numbers whose bits are nonzero also as floats.
         let words: &mut [u8] = bytemuck::cast_slice_mut(&mut numbers);
         for (at, word) in words.iter_mut().enumerate() {
             *word = (at as u32).wrapping_mul(0x9e37_79b9).to_le_bytes()[3] >> 2;
@@ -135,7 +135,7 @@ impl<T: Item> Bench<T> {
         })
     }
 
-    /// The median time of a call, in microseconds.
+    /// Returns the median time of a call in microseconds.
     fn time(
         &mut self,
         mut call: impl FnMut(&Arc<CudaStream>, &mut CudaSlice<T>, &mut CudaSlice<T>) -> Result<()>,

@@ -1,5 +1,5 @@
-// Words for a block of BLOCK_THREADS threads. All threads call them together, once a kernel: what a block shares lies
-// in one place of shared memory, which a second call would need a barrier to reuse.
+// Collective functions of a block of BLOCK_THREADS threads. All threads must call each of them together, and only once
+// per kernel: a second call would need a barrier before it reuses the shared memory.
 #pragma once
 
 #include "warp.cuh"
@@ -9,16 +9,16 @@ static_assert(BLOCK_THREADS % WARP_THREADS == 0, "a block is made of whole warps
 
 template <class Value>
 struct BlockFold {
-    Value before;  // that of the warps before this one
-    Value total;   // that of all warps
+    Value before;  // combined values of the warps before this one
+    Value total;   // combined values of all warps
 };
 
-// Combines one value of each warp, the same in all its lanes, from the first warp to the last. Holds one barrier.
+// Combines one value per warp, equal in all lanes, from the first warp to the last. Contains one barrier.
 template <class Monoid>
 __device__ __forceinline__ BlockFold<typename Monoid::Value> block_fold_of_warps(typename Monoid::Value warp_value)
 {
     using Value = typename Monoid::Value;
-    // On the bounds of the vectors by which they are read: nothing beside them is read along.
+    // Aligned for vector loads, so that they read nothing outside the array.
     __shared__ alignas(16) Value values[BLOCK_WARPS];
     if (lane_index() == 0) values[warp_index()] = warp_value;
     __syncthreads();
@@ -34,13 +34,13 @@ __device__ __forceinline__ BlockFold<typename Monoid::Value> block_fold_of_warps
 
 using BlockSum = BlockFold<u32>;
 
-// Adds up one value of each warp, the same in all its lanes. Holds one barrier.
+// Adds one value per warp, equal in all its lanes. Contains one barrier.
 __device__ __forceinline__ BlockSum block_sum_of_warps(u32 warp_value)
 {
     return block_fold_of_warps<Sum<u32>>(warp_value);
 }
 
-// Gives every thread of the block what its first thread holds. Holds one barrier.
+// Returns the first thread's value in every thread of the block. Contains one barrier.
 template <class Value>
 __device__ __forceinline__ Value block_first(Value value)
 {

@@ -1,8 +1,8 @@
-// Ranking a tile's items by a digit of a few bits, stably. A thread holds items of which neighbouring lanes' are
-// neighbours: item i of a lane is at the place warp_first_place<ITEMS>() + i * WARP_THREADS + lane_index() of the tile.
+// Stable ranking of a tile's items by a digit of a few bits, in striped arrangement: item i of a lane is at the index
+// warp_first_place<ITEMS>() + i * WARP_THREADS + lane_index() of the tile.
 //
-// A warp finds the lanes whose item has the same digit, by a vote for each bit or by a mask of lanes for each digit, and
-// counts them in counters of its own (S. Ashkiani et al., "GPU Multisplit", PPoPP 2016). Votes keep the arithmetic busy,
+// A warp finds the lanes with an equal digit, by one vote per bit or by one lane mask per digit in shared memory, and
+// counts in counters of its own (S. Ashkiani et al., "GPU Multisplit", PPoPP 2016). Votes load the arithmetic units,
 // masks the shared memory.
 #pragma once
 
@@ -16,14 +16,14 @@ __device__ __forceinline__ u32 warp_first_place()
     return warp_index() * WARP_THREADS * ITEMS;
 }
 
-// The lanes whose digit is this lane's.
+// The lanes with the same digit as this lane.
 template <u32 BITS>
 __device__ __forceinline__ u32 peers_of(u32 digit)
 {
     u32 peers = ALL_LANES;
 #pragma unroll
     for (u32 bit = 0; bit < BITS; bit++) {
-        // Of `set ? votes : ~votes` the compiler makes more instructions.
+        // The compiler generates more instructions for `set ? votes : ~votes`.
         u32 votes;
         asm("{\n\t"
             ".reg .pred set;\n\t"
@@ -40,8 +40,8 @@ __device__ __forceinline__ u32 peers_of(u32 digit)
     return peers;
 }
 
-// ranks[i]: how many items of the warp have the same digit and come before this thread's i-th. Adds the warp's items to
-// its `counters`, one a digit.
+// Computes ranks[i], the number of the warp's items with the same digit before this thread's i-th item. Adds the warp's
+// items to its `counters`, one per digit.
 template <u32 BITS, u32 ITEMS>
 __device__ __forceinline__ void rank_in_warp(const u32 (&digits)[ITEMS], u32 *counters, u32 (&ranks)[ITEMS])
 {
@@ -57,8 +57,8 @@ __device__ __forceinline__ void rank_in_warp(const u32 (&digits)[ITEMS], u32 *co
     }
 }
 
-// As rank_in_warp, for wide digits: instead of a vote for each bit, lanes with the same digit meet in a word of `masks`,
-// one a digit, which are zero before and after.
+// Computes the ranks of rank_in_warp for wide digits. Instead of voting on each bit, lanes with an equal digit set
+// their bits in a word of `masks`. There is one word per digit, zero before and after.
 template <u32 ITEMS>
 __device__ __forceinline__ void rank_in_warp_by_masks(
     const u32 (&digits)[ITEMS], u32 *counters, u32 *masks, u32 (&ranks)[ITEMS])
@@ -81,9 +81,9 @@ __device__ __forceinline__ void rank_in_warp_by_masks(
     }
 }
 
-// As rank_in_warp, for counters that hold the places of the warp's first items already: ranks[i] is the place in the tile
-// ordered by digit. `digit_of` gives the digit of an item. Every other item is ranked by votes, every other by `masks`,
-// one a digit, which are zero before and after: the two keep different parts of a multiprocessor busy.
+// Computes ranks[i], the index in the tile sorted by digit, with counters that already hold the positions of the warp's
+// first items. digit_of(item) returns an item's digit. Items are ranked alternately by votes and by `masks`, one per
+// digit and zero before and after, because the two use different units of a multiprocessor.
 template <u32 BITS, u32 ITEMS, class DigitOf, class Ranks>
 __device__ __forceinline__ void place_in_warp(DigitOf digit_of, u32 *counters, u32 *masks, Ranks &ranks)
 {
@@ -114,13 +114,13 @@ __device__ __forceinline__ void place_in_warp(DigitOf digit_of, u32 *counters, u
 }
 
 struct Bin {
-    u32 items;  // how many of the tile's items have the digit
-    u32 first;  // how many have a smaller one
+    u32 items;  // number of items of the tile with the digit
+    u32 first;  // number of items of the tile with a smaller digit
 };
 
-// Turns the counters of all warps into the places of their first items, in the tile ordered by digit. Returns what it
-// finds for the digit that is the thread's number, and calls tell(items) with a part of it as soon as that is known.
-// Holds two barriers; the counters are ready behind another one.
+// Turns the counters of all warps into the positions of their first items in the tile sorted by digit. Returns the bin
+// of the digit equal to the thread's index, and calls tell(items) with its item count as early as possible. Contains
+// two barriers; the caller needs another one before reading the counters.
 template <u32 BINS, class Tell>
 __device__ __forceinline__ Bin place_bins(u32 *counters, Tell tell)
 {

@@ -1,8 +1,8 @@
-// The items of a launch, where `Word`, the word of counts and indices, has 32 or 64 bits.
+// The range of items of a launch. Counts and indices are of type `Word`, with 32 or 64 bits.
 //
-// Items that 32 bits count are one launch's. With words of 64 bits they are dealt with in portions, a launch each, one
-// after the other on a stream: places within a portion have 32 bits all the same, and a launch leaves in the workspace
-// how many were selected so far, for the next one.
+// With 32-bit words, one launch processes all items. With 64-bit words, the items are processed in portions, one launch
+// each, in stream order. Positions within a portion have 32 bits in both cases, and each launch leaves in the workspace
+// the number selected so far, for the next one.
 #pragma once
 
 #include "order.cuh"
@@ -10,28 +10,29 @@
 constexpr bool IS_LONG = sizeof(Word) == 8;
 
 struct Extent {
-    u64 capacity;  // the most items that there may be, in all portions
+    u64 capacity;  // largest possible number of items, over all portions
     u64 first;     // index of the launch's first item
-    u32 items;     // how many the launch has at most
-    u32 number;    // portions before it
-    u32 is_given;  // whether there are as many as there may be; else the device's count says how many
+    u32 items;     // largest possible number of items of the launch
+    u32 number;    // number of this portion, counted from 0
+    u32 is_given;  // nonzero: there are exactly `capacity` items; zero: the device count says how many
     u32 unused;
 
     __device__ __forceinline__ Word begin() const { return IS_LONG ? (Word)first : 0; }
 
-    // The most items that there may be.
+    // The largest possible number of items.
     __device__ __forceinline__ Word most() const { return IS_LONG ? (Word)capacity : (Word)items; }
 
-    // How many items there are in all.
+    // The total number of items.
     __device__ __forceinline__ Word total(const Word *count) const { return is_given ? most() : min(*count, most()); }
 
-    // How many of them the launch has.
+    // The number of items of this launch.
     __device__ __forceinline__ u32 item_count(const Word *count) const
     {
         return is_given ? items : items_of(min(*count, most()));
     }
 
-    // As above; a count that says too much is written down, for whoever reads the result.
+    // The number of items of this launch. A device count larger than the buffer is recorded for the workspace's
+    // `check`.
     __device__ __forceinline__ u32 item_count(const Word *count, Control *control) const
     {
         if (is_given) return items;
@@ -48,8 +49,8 @@ struct Extent {
     }
 };
 
-// How many were selected by the portions so far.
-struct SoFar {
+// The number of items selected by this and all earlier portions.
+struct PortionTally {
     const Extent &extent;
     Control *control;
     Word *selected;
@@ -61,7 +62,7 @@ struct SoFar {
         return IS_LONG && extent.number > 0 ? (Word)control->selected[extent.number % 2] : 0;
     }
 
-    // The next portion reads another word than this one, of which some blocks may be yet to start.
+    // The next portion reads another word than this one, because some blocks of this one may not have started yet.
     __device__ __forceinline__ void set(Word sum) const
     {
         if (IS_LONG) control->selected[(extent.number + 1) % 2] = sum;
@@ -69,9 +70,9 @@ struct SoFar {
     }
 };
 
-using AppendSoFar = AsTheyCome<SoFar>;
+using PortionArrivalOrder = ArrivalOrder<PortionTally>;
 
-__device__ __forceinline__ AppendSoFar appending(const Extent &extent, Word *selected, u64 *workspace)
+__device__ __forceinline__ PortionArrivalOrder appending(const Extent &extent, Word *selected, u64 *workspace)
 {
     Control *const control = (Control *)workspace;
     return {&control->appended, {extent, control, selected}, 0};

@@ -1,33 +1,33 @@
-// Prefix sums over tiles in a single pass, by decoupled look-back: Merrill and Garland, "Single-pass Parallel
-// Prefix Scan with Decoupled Look-back", NVIDIA technical report NVR-2016-002, 2016.
+// Prefix sums over tiles in a single pass, by decoupled look-back: Merrill and Garland, "Single-pass Parallel Prefix
+// Scan with Decoupled Look-back", NVIDIA technical report NVR-2016-002, 2016.
 //
-// A block sums its tile, publishes that aggregate, and walks back over the tiles before its own until it meets
-// one whose inclusive prefix is known. Three things differ from the paper:
-// - Tiles are dealt out by a ticket, so that a tile only ever waits for tiles whose blocks already run. The order
-//   in which the GPU starts blocks is not promised.
-// - A state carries the epoch of its launch, and states of other epochs count as pending: no launch has to clear
+// A block sums its tile, publishes that aggregate, and reads the states of earlier tiles, from the nearest to the
+// farthest, until it finds one with an inclusive prefix. Three things differ from the paper:
+// - Tiles are assigned by an atomic counter (the ticket), so a tile only waits for tiles whose blocks already run. CUDA
+//   does not guarantee the order in which blocks start.
+// - A state contains the epoch of its launch, and states of other epochs count as pending. So no launch has to clear
 //   them.
-// - A warp can read several windows of 32 states at once. On an idle GPU all tiles start together, and the walk is a
-//   chain of waits for the L2 cache; on a busy one the prefix is near, and one window does.
+// - A warp can read several windows of 32 states at once. On an idle GPU all tiles start together, and look-back is a
+//   chain of L2 latencies; on a busy one the prefix is near, and one window is enough.
 #pragma once
 
 #include "block.cuh"
 
-// The head of a workspace. The tile states follow it, a word each.
+// The header of a workspace. The tile states follow it, one word each.
 struct Control {
-    u64 ticket;       // epoch << 32 | the next tile
-    u64 finished;     // blocks done, counted in the last epoch alone
-    u64 state_count;  // how many tile states the workspace has
-    u64 appended;     // blocks << 32 | items, while an append runs, else 0
-    u64 overrun;      // a count that said too much, else 0
-    u64 overrun_capacity;  // how many items there were then
-    u64 selected[2];  // by the portions of a long input before one of even number, and of odd
-    u64 unused[8];    // fills a line of 128 bytes, apart from the states that everybody reads
+    u64 ticket;       // epoch << 32 | index of the next tile
+    u64 finished;     // number of finished blocks, counted in the last epoch only
+    u64 state_count;  // number of state words in the workspace
+    u64 appended;     // blocks << 32 | survivors while an append runs, else 0
+    u64 overrun;      // a device count larger than its buffer, else 0
+    u64 overrun_capacity;  // number of items in the buffer at that overrun
+    u64 selected[2];  // number selected before a portion of even and of odd number
+    u64 unused[8];    // fills a 128-byte line, so that the header shares no line with the states
 
     __device__ __forceinline__ u64 *states() { return (u64 *)(this + 1); }
 };
 
-// Writes a count that says more than there are down, for whoever reads the result.
+// Records a device count larger than the buffer, for the workspace's `check`.
 __device__ __forceinline__ void report_overrun(u64 said, u64 capacity, Control *control)
 {
     if (said <= capacity || blockIdx.x != 0 || threadIdx.x != 0) return;
@@ -35,19 +35,19 @@ __device__ __forceinline__ void report_overrun(u64 said, u64 capacity, Control *
     control->overrun_capacity = capacity;
 }
 
-// A tile's state is one word for a value of 4 bytes: epoch << 34 | status << 32 | value. A value of 8 bytes has two
-// such words, one for each half, and counts once both say the same of it.
+// The state of a tile. For a value of 4 bytes it is one word: epoch << 34 | status << 32 | value. A value of 8 bytes
+// has two such words, one for each half, and is valid once both have the same epoch and status.
 enum Status : u32 {
-    PENDING = 0,    // nothing known yet
+    PENDING = 0,    // nothing is known yet
     AGGREGATE = 1,  // the value is the sum over the tile
-    INCLUSIVE = 2,  // the value is the sum over the tile and all before it
+    INCLUSIVE = 2,  // the value is the sum over the tile and all earlier tiles
 };
 constexpr u32 STATUS_BITS = 2;
 static_assert(LAST_EPOCH < (1u << (32 - STATUS_BITS)), "epoch and status share 32 bits");
 
-// The state's word holds all that one tile tells another, so nothing else needs to be ordered by it, and relaxed
-// accesses do: aligned, of one size and at GPU scope they are morally strong, hence single-copy atomic and coherent
-// (PTX ISA, "Memory Consistency Model").
+// A state word holds everything that one tile tells another, so it orders no other memory and relaxed accesses suffice.
+// Aligned, of one size and at GPU scope they are morally strong, hence single-copy atomic and coherent (PTX ISA,
+// "Memory Consistency Model").
 __device__ __forceinline__ u64 load_relaxed(const u64 *word)
 {
     u64 value;
@@ -64,11 +64,11 @@ struct Ticket {
     u32 tile;
 };
 
-// Draws the next tile for the block. All threads call it, once a launch; it holds one barrier. Returns what `meanwhile`
-// returns, which runs while the ticket is under way. The first thread calls `drawn` with the tile and that, before the
-// others know.
+// Draws the next tile for the block. All threads call it, once per launch; it contains one barrier. `meanwhile` runs
+// while the atomic is in flight, and its result is returned. The first thread calls `drawn` with the tile and that
+// result, before the other threads know the tile.
 //
-// The block that draws the last ticket knows that nobody draws after it, and sets the word up for the next launch.
+// The block that draws the last ticket prepares the word for the next launch, because no block draws after it.
 template <class Meanwhile, class Drawn>
 __device__ __forceinline__ auto draw_ticket(Control *control, Ticket &ticket, Meanwhile meanwhile, Drawn drawn)
 {
@@ -95,10 +95,10 @@ __device__ __forceinline__ auto draw_ticket(Control *control, Ticket &ticket, Me
     return draw_ticket(control, ticket, meanwhile, [](u32, const auto &) {});
 }
 
-// Ends a block's use of the workspace. All threads of each block call it, after their last look at the states.
+// Ends a block's use of the workspace. All threads of each block call it, after their last read of a state.
 //
-// After the last epoch comes the first again, and states that old launches left would pass for new ones. The last block
-// to get here clears them.
+// After the last epoch, epochs start at 1 again, and states of old launches would look like new ones. Therefore the
+// last block to get here clears them.
 __device__ __forceinline__ void retire(Control *control, u32 epoch)
 {
     if (epoch != LAST_EPOCH) return;
@@ -167,8 +167,8 @@ struct State {
     };
 };
 
-// The states of the tiles from `first` to before `end`, as far as WINDOWS of a warp's width reach: one of each window to
-// a lane.
+// The states of the tiles from `first` to before `end`, at most WINDOWS times 32 of them. Each lane holds one state of
+// each window.
 template <class Monoid, u32 WINDOWS>
 struct Windows {
     using Value = typename Monoid::Value;
@@ -176,9 +176,9 @@ struct Windows {
     const u64 *states;
     u32 epoch;
     u32 first, end;
-    State<Value> read[WINDOWS] = {};  // of epoch 0, which never is
+    State<Value> read[WINDOWS] = {};  // initially of epoch 0, which no launch has
 
-    // Reads all that is pending, at once. Returns whether, for this lane, some still is.
+    // Reads all pending states at once. Returns whether some state of this lane is still pending.
     __device__ __forceinline__ bool read_pending()
     {
         bool pending = false;
@@ -190,7 +190,8 @@ struct Windows {
         return pending;
     }
 
-    // The values in windows FROM to before TO, combined, in every lane. All lanes call it, once nothing is pending.
+    // Returns the combined values of the windows FROM to before TO, in every lane. All lanes call it, once nothing is
+    // pending.
     template <u32 FROM, u32 TO>
     __device__ __forceinline__ Value fold() const
     {
@@ -210,12 +211,12 @@ struct Windows {
     }
 };
 
-// Tiles whose aggregates are combined by themselves, before what comes before them is known: sums of floating-point
-// numbers are of one tree then, however far other blocks have come.
+// Number of tiles in a group, whose aggregates are combined before the prefix of the group is known. So floating-point
+// sums always use the same tree, independent of the progress of other blocks.
 constexpr u32 GROUP_WINDOWS = 4;
 constexpr u32 GROUP_TILES = GROUP_WINDOWS * WARP_THREADS;
 
-// Prefixes by a monoid over the tiles before a block's own.
+// Prefixes over the tiles before a block's own, combined by a monoid.
 template <class Monoid>
 struct LookBackOver {
     using Value = typename Monoid::Value;
@@ -224,17 +225,17 @@ struct LookBackOver {
     u64 *states;
     Ticket ticket;
 
-    // Tells the later tiles what this one adds. One thread calls it.
+    // Publishes what this tile adds, for later tiles. One thread calls it.
     __device__ __forceinline__ void publish(Status status, Value value) const
     {
         TileState::of(ticket.epoch << STATUS_BITS | status, value).store(at(ticket.tile));
     }
 
-    // The values of all tiles before this one, combined, in every lane, once these are published. One warp calls it.
+    // Returns the combined values of all earlier tiles, in every lane, once they are published. One warp calls it.
     template <u32 WINDOWS = 4>
     __device__ __forceinline__ Value walk() const
     {
-        Value sum = Monoid::identity();  // of the states that this lane has read
+        Value sum = Monoid::identity();  // of the states that this lane has used
         for (u32 nearest = 1;; nearest += WINDOWS * WARP_THREADS) {
             TileState states_read[WINDOWS];
 #pragma unroll
@@ -247,7 +248,8 @@ struct LookBackOver {
                 for (;;) {
                     const u32 pending = __ballot_sync(ALL_LANES, status(read) == PENDING);
                     const u32 inclusive = __ballot_sync(ALL_LANES, status(read) == INCLUSIVE);
-                    // The lanes up to the nearest inclusive prefix, which is the lowest bit set; all, if there is none.
+                    // The lanes up to the nearest inclusive prefix, which is the lowest set bit; all lanes if there is
+                    // none.
                     const u32 wanted = inclusive ^ (inclusive - 1);
                     if ((pending & wanted) == 0) {
                         sum = Monoid::combine(wanted >> lane_index() & 1 ? read.value() : Monoid::identity(), sum);
@@ -260,11 +262,11 @@ struct LookBackOver {
         }
     }
 
-    // Announces a tile's aggregate, looks back, and tells the later tiles: the prefix before this tile, in every lane.
-    // One warp calls it.
+    // Publishes the tile's aggregate, looks back, and publishes the prefix if the tile is the last of its group.
+    // Returns the prefix before this tile, in every lane. One warp calls it.
     //
-    // By a tree that depends on the tile's number alone: the last tile of each group publishes its inclusive prefix, and
-    // the others only what they add. So it does not matter how far the others have come.
+    // The tree of combinations depends on the tile's number alone: the last tile of each group publishes its inclusive
+    // prefix, and the others only their aggregates. So the result does not depend on the progress of other blocks.
     __device__ __forceinline__ Value exclusive_prefix(Value aggregate) const
     {
         const u32 group_first = ticket.tile / GROUP_TILES * GROUP_TILES;
@@ -279,7 +281,7 @@ struct LookBackOver {
         __syncwarp();
         const Value sum = group.template fold<0, GROUP_WINDOWS>();
         if (is_last) {
-            // The tile's own aggregate takes its place in the tree, which is the last lane's.
+            // The tile's own aggregate takes its place in the tree: the last lane of the last window.
             if (lane_index() == WARP_THREADS - 1) group.read[GROUP_WINDOWS - 1] = known(aggregate);
             group.end++;
             const Value whole = group.template fold<0, GROUP_WINDOWS>();
@@ -303,7 +305,7 @@ struct LookBackOver {
         return TileState::of(ticket.epoch << STATUS_BITS | INCLUSIVE, inclusive);
     }
 
-    // The state of the tile that is `distance` before this one. Before the first tile there is nothing.
+    // The state of the tile `distance` before this one. Before the first tile, the prefix is the identity.
     __device__ __forceinline__ TileState state(u32 distance) const
     {
         return distance > ticket.tile ? known(Monoid::identity()) : loaded(ticket.tile - distance);

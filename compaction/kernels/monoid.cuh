@@ -1,7 +1,7 @@
-// Monoids: associative operations with an identity, for the headers that fold and scan. Twin: src/monoid.rs.
+// Monoids: associative operations with an identity, used by folds and scans. Twin: src/monoid.rs.
 //
-// `lift` brings an item to the values that are combined and `lower` brings a value back. A value that was lowered and
-// lifted again is the same. Where a monoid is EXACT, values combine to the same bits in every order.
+// `lift` converts an item to a value that can be combined, and `lower` converts a value to an item. Lowering a value
+// and lifting it again gives the same value. If a monoid is EXACT, every order of combination gives the same bits.
 #pragma once
 
 #include "prelude.cuh"
@@ -15,7 +15,7 @@ __device__ __forceinline__ To bits_as(From from)
     return to;
 }
 
-// Integers of as many bytes as T: to add without overflow, and to compare by.
+// Integer types with the size of T: unsigned for addition without overflow, and the type by which T is compared.
 template <class T>
 struct Words;
 template <>
@@ -70,13 +70,13 @@ struct Sum<T, true> {
     static constexpr bool EXACT = false;
 
     static __device__ __forceinline__ Value identity() { return 0; }
-    // -0 becomes 0: without it, 0 leaves every value as it is.
+    // Converts -0 to +0, because otherwise adding the identity 0 would change -0.
     static __device__ __forceinline__ Value lift(T item) { return Value(0) + item; }
     static __device__ __forceinline__ T lower(Value value) { return value; }
     static __device__ __forceinline__ Value combine(Value left, Value right) { return left + right; }
 };
 
-// An order of all items as integers. Of floating-point numbers -0 comes before 0, and those that are none are left out.
+// Maps items to integers of the same order. For floats, -0 is less than +0, and NaNs map to a given key.
 template <class T, bool FLOAT = IS_FLOAT<T>>
 struct Order;
 
@@ -98,7 +98,7 @@ struct Order<T, true> {
     static constexpr Key HIGHEST = (Key)Words<T>::INFINITE;
     static constexpr Key LOWEST = (Key)(~Words<T>::INFINITE);
 
-    // Negative numbers are in the opposite order of their bits.
+    // The order of negative floats is opposite to that of their bits.
     static __device__ __forceinline__ Unsigned turned(Unsigned bits)
     {
         return (Key)bits < 0 ? bits ^ MAGNITUDE : bits;

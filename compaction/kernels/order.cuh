@@ -1,20 +1,21 @@
-// Where a tile's survivors are put.
+// The output position of a tile's survivors.
 //
-// An order is told first how many survivors the tile has, and asked later where they begin; what lies between hides the
-// time that the answer takes. All threads call both; `begin` holds a barrier.
+// An order is first told how many survivors the tile has (`announce`), and later asked for the index of the first one
+// (`begin`). Work in between hides the latency. All threads call both; `begin` contains a barrier.
 #pragma once
 
 #include "look_back.cuh"
 
-// Where the number of the selected goes: it is asked for what was selected before this launch, and told the sum.
+// Receives the number of selected items. `before` returns the number selected by earlier launches.
 struct Tally {
     u32 *selected;
     __device__ __forceinline__ u32 before() const { return 0; }
     __device__ __forceinline__ void set(u32 sum) const { *selected = sum; }
 };
 
-// In the order of the items. WINDOWS is how far a look goes back at once. With FENCED, whatever the block and those of
-// all earlier tiles read before they announced is read before this block writes: for results that overwrite the items.
+// Positions in input order, by look-back. WINDOWS is the number of 32-state windows read at once. With FENCED,
+// everything that this block and those of earlier tiles read before `announce` is read before this block writes.
+// In-place kernels need that.
 template <u32 WINDOWS, bool FENCED, class AnyTally>
 struct InOrder {
     LookBack look_back;
@@ -28,7 +29,7 @@ struct InOrder {
             __threadfence();
         }
         if (threadIdx.x == 0) look_back.publish(look_back.ticket.tile == 0 ? INCLUSIVE : AGGREGATE, survivors);
-        __syncwarp();  // Without it ptxas puts the store off until all that follows is written to shared memory.
+        __syncwarp();  // Without it, ptxas delays the store until all following shared memory writes.
     }
 
     __device__ __forceinline__ auto begin(u32 survivors) const
@@ -50,10 +51,10 @@ struct InOrder {
     }
 };
 
-// In the order in which the blocks come. The word counts blocks and survivors at once, so that the last block to come
-// knows the sum and leaves the word as it was.
+// Positions in the order in which blocks arrive, by one atomic addition. The word counts blocks and survivors at once,
+// so the last block knows the sum and resets the word.
 template <class AnyTally>
-struct AsTheyCome {
+struct ArrivalOrder {
     u64 *appended;
     AnyTally tally;
     decltype(((AnyTally *)0)->before()) before;
@@ -72,7 +73,7 @@ struct AsTheyCome {
     __device__ __forceinline__ auto begin(u32) const { return block_first(before); }
 };
 
-// How many items there are: as many as the device's count says, at most `capacity`.
+// The number of items: `capacity`, or the device's count, clamped to `capacity`.
 __device__ __forceinline__ u32 item_count(const u32 *count, u32 capacity, bool is_given, Control *control)
 {
     if (is_given) return capacity;
@@ -81,8 +82,8 @@ __device__ __forceinline__ u32 item_count(const u32 *count, u32 capacity, bool i
     return min(said, capacity);
 }
 
-// Asks for the items, or flags, of the tile that this block would get if blocks came in order: by the time that a block
-// knows its tile they are in the cache, whoever asked for them.
+// Prefetches into L2 the items, or flags, of the tile that this block would get if blocks ran in order. By the time a
+// block knows its tile, the tile is in the cache, whichever block prefetched it.
 template <u32 ITEMS_PER_TILE, class Item>
 __device__ __forceinline__ void prefetch_tile(const Item *items, u32 capacity)
 {
@@ -94,15 +95,15 @@ __device__ __forceinline__ void prefetch_tile(const Item *items, u32 capacity)
         asm volatile("prefetch.global.L2 [%0];" ::"l"((const char *)(items + first) + byte));
 }
 
-// Runs keep(index of a tile, number of items, order) for the tile that this block draws. While the ticket is under way
-// it runs `meanwhile`, which gives the number of items.
+// Runs keep(tile index, number of items, order) for the tile that this block draws. `meanwhile` returns the number of
+// items and runs while the ticket is in flight.
 template <u32 WINDOWS, u32 ITEMS_PER_TILE, bool FENCED = false, class AnyTally, class Meanwhile, class Keep>
 __device__ __forceinline__ void in_order(Control *control, AnyTally tally, Meanwhile meanwhile, Keep keep)
 {
     Ticket ticket;
     const u32 items = draw_ticket(control, ticket, meanwhile);
 
-    // Without items the first tile is still there, to say that nothing was kept.
+    // Without items there is still one tile, which writes the count 0.
     const u32 tiles = max(1u, items / ITEMS_PER_TILE + (items % ITEMS_PER_TILE != 0));
     if (ticket.tile < tiles) {
         InOrder<WINDOWS, FENCED, AnyTally> order = {{control->states(), ticket}, ticket.tile == tiles - 1, tally};

@@ -1,14 +1,14 @@
-// partition: selected first, rejected behind them. Contract and source: compaction/src/partition.rs.
+// partition: selected items first, rejected items behind them. Contract and source: compaction/src/partition.rs.
 //
-// Reads one byte an item (not zero: selected), twice, and for `items` the items; writes all items and the number of the
-// selected. What 32 bits count takes one launch; for longer inputs one launch counts, and the next moves.
+// Reads one byte per item (nonzero: selected) twice and, for `items`, the items; writes all items and the number of
+// selected ones. Inputs counted by 32 bits take one launch; for longer ones, one launch counts and a second one moves.
 
 #include "portions.cuh"
-#include "two_way.cuh"
+#include "two_way_partition.cuh"
 #include "vector.cuh"
 
-// Copies the items at these places by the widest vectors, of up to BYTES bytes, that they are made of and on which both
-// buffers lie.
+// Copies the items at the given indices by the widest vectors, of up to BYTES bytes, that their size and both buffers'
+// alignment permit.
 template <u32 BYTES = WIDEST_VECTOR>
 __device__ __forceinline__ void copy_places(
     const u8 *__restrict__ items, const u16 *places, u32 count, u8 *__restrict__ out)
@@ -27,7 +27,7 @@ __device__ __forceinline__ void copy_places(
     }
 }
 
-// Writes the indices of a tile's items; that of the first is `first`.
+// Writes the indices of a tile's items; `first` is the index of the tile's first item.
 template <class Index>
 __device__ __forceinline__ void write_indices(
     Tile tile, Index first, const u16 *places, TwoWays ways, Index *selected, Index *rejected)
@@ -74,7 +74,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, 3) partition_items(
 
 // -------------------------------------------------------------------------------------- one to count, and one to move
 
-// Counts the selected of each block's portion.
+// Counts the selected items of each block's portion.
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) partition_count(
     const u8 *flags, const u32 *count, u32 count_words, u64 capacity, u32 is_given, u32 *counts, u64 *workspace)
 {
@@ -86,8 +86,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) partition_count(
     if (threadIdx.x == 0) counts[blockIdx.x] = selected;
 }
 
-// Moves the items of each block's portion: write(portion, where its selected go, where its rejected go, tile, places,
-// ways), in which the ways are within the portion.
+// Moves the items of each block's portion. write(portion, selected_from, rejected_from, tile, places, ways) receives
+// the output positions of the portion's selected and rejected items; the ways are relative to them.
 template <class Write>
 __device__ __forceinline__ void move_portion(
     const u8 *flags, const u32 *count, u32 count_words, u64 capacity, u32 is_given, const u32 *counts, u32 *selected,

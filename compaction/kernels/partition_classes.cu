@@ -1,26 +1,26 @@
-// partition into classes: the indices of all keys, ordered by key. Contract and source: compaction/src/partition.rs.
+// partition into classes: the indices of all keys, sorted by key. Contract and source: compaction/src/partition.rs.
 //
-// Reads one byte an item, its key, twice; writes the indices, and where each class begins. A key that names no class
-// counts as the class behind the last.
+// Reads the key of each item, one byte, twice; writes the indices, and the start of each class. Keys that name no class
+// belong to an additional last class.
 //
-// A block counts the keys of its chunk and says in a table, a row a chunk, how many it has of each. The sums over that
-// table say where everything goes, so that no tile waits for the one before it. A word of the table holds the epoch
-// beside the count: no launch has to clear it, and nothing but the word itself tells that it is there.
+// A block counts the keys of its chunk and writes the counts to a table, one row per chunk. Sums over that table
+// determine all output positions, so no tile waits for the one before it. A word of the table holds the epoch beside
+// the count, so no launch has to clear it, and the word itself tells whether it is valid.
 //
-// Of inputs that 32 bits do not count one launch makes the table, and the next moves.
+// Inputs that need 64-bit counts take two launches: one writes the table, the next one moves.
 
-#include "chunks.cuh"
+#include "count_then_move.cuh"
 #include "digit.cuh"
 #include "portions.cuh"
 
 constexpr u32 CLASS_CODES = 1 << CLASS_BITS;
-// Words of a row of the table: whole lines of memory.
+// Words per row of the table: whole lines of memory.
 constexpr u32 BINS = CLASS_CODES < 32 ? 32 : CLASS_CODES;
 constexpr u32 TILE_ITEMS = BLOCK_THREADS * ITEMS_PER_THREAD;
 constexpr u32 NO_CLASS = CLASS_CODES - 1;
-// Votes for so many bits cost more than masks do.
-constexpr bool BY_MASKS = CLASS_BITS > MOST_VOTES;
-// Rows of the table that the block reads at once, 16 bytes a thread. A warp reads four, of eight threads each.
+// Votes for this many bits cost more than masks.
+constexpr bool BY_MASKS = CLASS_BITS > MAX_VOTES;
+// Rows of the table that a warp reads at once, with eight threads of 16 bytes each.
 constexpr u32 WARP_ROWS = 4;
 constexpr u32 WARP_BINS = 32;
 constexpr u32 ROW_WARPS = BINS / WARP_BINS;
@@ -29,7 +29,7 @@ static_assert(CLASSES < CLASS_CODES || CLASS_CODES == 256, "there is a digit for
 static_assert(TILE_ITEMS <= 1 << 16, "a place in the tile has 16 bits");
 static_assert(LAST_EPOCH >> (32 - CHUNK_BITS) == 0, "epoch and count share a word");
 
-// Place is a word for places in the output.
+// Place is the word type of output positions.
 template <class Place>
 struct Shared {
     union {
@@ -40,7 +40,7 @@ struct Shared {
         } warps;
         u32 sorted[TILE_ITEMS];
     };
-    Place shift[BINS];  // from the place of an item in its tile ordered by class to its place in the output
+    Place shift[BINS];  // from an item's index in its tile sorted by class to its output position
     u32 sums[2][SLICES][BINS];
 };
 
@@ -57,7 +57,7 @@ __device__ __forceinline__ void store_word(u32 *word, u32 value)
     asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" ::"l"(__cvta_generic_to_global(word)), "r"(value));
 }
 
-// The classes of this thread's items of the tile that begins with `first`; beyond `end` that of no class.
+// Loads the classes of this thread's items of the tile that begins at `first`; the additional class behind `end`.
 __device__ __forceinline__ void load_classes(
     const u8 *__restrict__ keys, u32 first, u32 end, u32 (&classes)[ITEMS_PER_THREAD])
 {
@@ -74,13 +74,13 @@ __device__ __forceinline__ void load_classes(
         for (u32 item = 0; item < ITEMS_PER_THREAD; item++) classes[item] = min(classes[item], CLASSES);
 }
 
-// A chunk, in items.
+// The items of a chunk.
 struct Range {
     u32 begin;
     u32 end;
 };
 
-// How many keys the class has that is the thread's number, if it is one.
+// Returns the number of keys in the class equal to the thread's index, if there is such a class.
 template <class Place>
 __device__ __forceinline__ u32 count_keys(const u8 *__restrict__ keys, Range range, Shared<Place> &shared)
 {
@@ -112,8 +112,8 @@ __device__ __forceinline__ bool is_there(uint4 words, u32 epoch)
         && words.w >> CHUNK_BITS == epoch;
 }
 
-// Adds the counts of four classes, of each row of the table once it is there: of the rows before the chunk's own, and of
-// all. The rows are those of this thread's slice.
+// Adds the counts of four classes over the rows of the table, waiting until each is written: over the rows before the
+// chunk's own, and over all. Each thread reads the rows of its slice.
 __device__ __forceinline__ void add_rows(
     const u32 *table, Ticket chunk, u32 slice, u32 bin, u32 (&before)[4], u32 (&total)[4])
 {
@@ -123,7 +123,7 @@ __device__ __forceinline__ void add_rows(
         const auto row_of = [&](u32 part) { return row + (part + chunk.tile) % BATCH * STEP; };
 #pragma unroll
         for (u32 part = 0; part < BATCH; part++) {
-            // Blocks begin with different rows, so that not all of them ask for the same line at once.
+            // Blocks start with different rows, so that they do not all read the same line at once.
             if (row_of(part) < gridDim.x) words[part] = load_words(&table[row_of(part) * BINS + bin]);
         }
 #pragma unroll
@@ -142,7 +142,7 @@ __device__ __forceinline__ void add_rows(
     }
 }
 
-// Where the class begins that is the thread's number, of classes with so many items.
+// Returns the start of the class equal to the thread's index, given the number of items of each thread's class.
 template <class Place>
 __device__ __forceinline__ Place first_of_class(Place items)
 {
@@ -155,8 +155,8 @@ __device__ __forceinline__ Place first_of_class(Place items)
     return first;
 }
 
-// Where the chunk's first item of each class goes, in the threads with the numbers of the classes, as soon as every chunk
-// is counted. The first chunk writes where the classes begin.
+// Waits until every chunk is counted. Returns the output position of the chunk's first item of each class, in the
+// thread with the class's index. The first chunk writes the starts of the classes.
 __device__ __forceinline__ u32 wait_for_table(
     const u32 *table, Ticket chunk, u32 items, u32 *__restrict__ starts, Shared<u32> &shared)
 {
@@ -189,8 +189,8 @@ __device__ __forceinline__ u32 wait_for_table(
     return start + before;
 }
 
-// Orders a tile by class and writes its indices, from that of the first key, `begin`, on. `next` is where the next item
-// goes of the class that is the thread's number; wait() gives it, once, behind the ranking.
+// Sorts a tile by class and writes its indices; `begin` is the index of the first key. `next` is the output position of
+// the next item of the class equal to the thread's index. wait() sets it for the first tile, after the ranking.
 template <class Index, class Place, class Wait>
 __device__ __forceinline__ void move_tile(
     const u8 *__restrict__ keys, Index begin, u32 first, u32 end, Index *__restrict__ out, Place &next,
@@ -205,7 +205,7 @@ __device__ __forceinline__ void move_tile(
         rank_in_warp_by_masks(classes, shared.warps.counters[warp_index()], shared.warps.masks[warp_index()], ranks);
     else
         rank_in_warp<CLASS_BITS>(classes, shared.warps.counters[warp_index()], ranks);
-    // One word for both, while registers are scarce.
+    // Rank and class share a word, because registers are scarce.
 #pragma unroll
     for (u32 item = 0; item < ITEMS_PER_THREAD; item++) ranks[item] |= classes[item] << 16;
     const Bin bin = place_bins<BINS>(counters, [](u32) {});
@@ -225,7 +225,7 @@ __device__ __forceinline__ void move_tile(
         shared.sorted[ranks[item] % (1 << 16)] = ranks[item] >> 16 << 16 | place;
     }
     __syncthreads();
-    // Items beyond the end are the last of the last class.
+    // Items behind the end are the last ones of the last class.
     const u32 items = min(TILE_ITEMS, end - first);
 #pragma unroll
     for (u32 item = 0; item < ITEMS_PER_THREAD; item++) {
@@ -272,7 +272,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) partition_classes(
 
 // -------------------------------------------------------------------------------------- one to count, and one to move
 
-// Counts the keys of each block's portion into its row of the table.
+// Writes the number of keys of each class in a block's portion to the block's row of the table.
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) partition_count_classes(
     const u8 *keys, const u32 *count, u32 count_words, u64 capacity, u32 is_given, u32 *table, u64 *workspace)
 {

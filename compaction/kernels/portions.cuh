@@ -1,9 +1,9 @@
-// Inputs that 32 bits may not count: in portions of fewer than 2^32 items, whose places within are words of 32 bits.
+// Inputs of 2^32 items or more, divided into portions of fewer than 2^32 items, within which positions have 32 bits.
 #pragma once
 
 #include "order.cuh"
 
-// As item_count, of any capacity, by a count of one word or of two.
+// The number of items: `capacity`, or the device's count of one or two 4-byte words, clamped to `capacity`.
 __device__ __forceinline__ u64 long_item_count(
     const u32 *count, u32 count_words, u64 capacity, u32 is_given, Control *control)
 {
@@ -13,7 +13,7 @@ __device__ __forceinline__ u64 long_item_count(
     return min(said, capacity);
 }
 
-// Writes a count as one word, or as one of two words, to the place with this index.
+// Writes a count of one or two 4-byte words to the entry `index`.
 __device__ __forceinline__ void write_count(u32 *counts, u32 count_words, u32 index, u64 count)
 {
     if (count_words == 2)
@@ -27,7 +27,7 @@ struct Portion {
     u32 items;
 };
 
-// This block's share of all items: one run, of whole tiles but for the end.
+// The contiguous share of this block of all items, in whole tiles except at the end.
 __device__ __forceinline__ Portion block_portion(u64 items, u32 tile_items)
 {
     const u64 tiles = items / tile_items + (items % tile_items != 0);

@@ -1,5 +1,5 @@
-// What every kernel file begins with: Rust's names for the numbers, and the words in which Rust asks about layouts.
-// A host C++ compiler takes this file as well, so that device functions can be tested without a GPU.
+// The prelude of every kernel file: Rust's names for the number types, and the operators that layout assertions use. A
+// host C++ compiler also accepts this file, so that device functions can be tested without a GPU.
 #pragma once
 
 using u8 = unsigned char;
@@ -13,7 +13,7 @@ using i64 = long long;
 using f32 = float;
 using f64 = double;
 
-// NVRTC has no <cstddef>, and __builtin_offsetof only from CUDA 13 on; its own front end always had __INTADDR__.
+// NVRTC has no <cstddef>, and has __builtin_offsetof only since CUDA 13; its front end has always had __INTADDR__.
 #ifdef __CUDACC_RTC__
 #define offset_of(T, field) ((u64)__INTADDR__(&((T *)0)->field))
 #else

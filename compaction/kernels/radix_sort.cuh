@@ -1,4 +1,4 @@
-// What the ways to sort have in common: keys as unsigned numbers in the order to sort by, and how many there are.
+// Parts common to both sorting strategies: keys as unsigned numbers in sort order, and the number of keys.
 #pragma once
 
 #include "look_back.cuh"
@@ -19,14 +19,14 @@ constexpr auto unsigned_of()
 }
 using Key = decltype(unsigned_of<KEY_BYTES>());
 
-// Keys alone are moved without values.
+// VALUE_BYTES is 0 when keys are sorted alone.
 constexpr bool HAS_VALUES = VALUE_BYTES != 0;
 using Value = decltype(unsigned_of<HAS_VALUES ? VALUE_BYTES : 4>());
 
 constexpr Key SIGN = (Key)1 << (sizeof(Key) * 8 - 1);
 constexpr Key ALL_BITS = (Key)~(Key)0;
 
-// Signed numbers come in order once their sign is flipped; floats, once all bits of the negative are.
+// Signed keys are ordered after flipping the sign bit; floats, after also flipping all other bits of the negative ones.
 __device__ __forceinline__ Key ordered(Key key)
 {
     if constexpr (KEY_KIND == SIGNED) key ^= SIGN;
@@ -34,12 +34,13 @@ __device__ __forceinline__ Key ordered(Key key)
     return DESCENDING ? (Key)~key : key;
 }
 
-// The key that comes after all others.
+// The key that sorts behind all others.
 constexpr Key LAST_KEY = KEY_KIND == SIGNED ? (DESCENDING ? SIGN : (Key)~SIGN)
     : KEY_KIND == FLOAT                     ? (DESCENDING ? ALL_BITS : (Key)~SIGN)
                                             : (DESCENDING ? (Key)0 : ALL_BITS);
 
-// As many keys as the device's count, a Word, says, at most `capacity`. A count that says more is written down, for whoever asks.
+// The number of keys: `capacity`, or the device's count (a Word), clamped to `capacity`. A larger count is recorded for
+// the workspace's `check`.
 __device__ __forceinline__ u64 key_count(const u32 *count, u64 capacity, u32 is_given, Control *control)
 {
     if (is_given) return capacity;

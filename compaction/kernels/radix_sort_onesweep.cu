@@ -1,16 +1,18 @@
-// radix_sort, onesweep: contract and source in compaction/src/radix_sort.rs.
+// radix_sort by onesweep. Contract and source: compaction/src/radix_sort.rs.
 //
-// One kernel counts all digits of all keys; then a launch for each digit, from the lowest on, orders the keys by it. A
-// block of that takes a tile, counts its keys by the digit and says how many they are, ranks them, looks back over the
-// counts of the tiles before its own, one thread a bin, and writes the keys of each bin together, and then their values.
+// One launch counts all digits of all keys; then one launch per digit, lowest first, sorts the keys by it. In these
+// launches, a block takes a tile, counts its keys by digit and publishes the counts. It ranks the keys and looks back over
+// the counts of earlier tiles, with one thread per bin. Then it writes the keys of each bin together, followed by their
+// values.
 //
-// More keys than a portion has are ordered by a launch for each portion, which leaves where the next one's begin.
+// Inputs with more keys than a portion are sorted by one launch per portion, which writes where the next portion's bins
+// start.
 
 #include "digit.cuh"
 #include "radix_sort.cuh"
 
 constexpr u32 BINS = 1 << DIGIT_BITS;
-constexpr u32 MOST_PASSES = sizeof(Key) * 8 / DIGIT_BITS;
+constexpr u32 MAX_PASSES = sizeof(Key) * 8 / DIGIT_BITS;
 constexpr u32 TILE_ITEMS = BLOCK_THREADS * ITEMS_PER_THREAD;
 
 struct Digit {
@@ -20,7 +22,7 @@ struct Digit {
     __device__ __forceinline__ u32 of(Key key) const { return (u32)(ordered(key) >> shift) & mask; }
 };
 
-// The pass that orders by the bits from `begin` on.
+// The digit that begins at bit `begin`, and ends before bit `end` at the latest.
 __device__ __forceinline__ Digit digit_at(u32 begin, u32 end)
 {
     return {begin, (1u << min(DIGIT_BITS, end - begin)) - 1};
@@ -28,16 +30,17 @@ __device__ __forceinline__ Digit digit_at(u32 begin, u32 end)
 
 // ---------------------------------------------------------------------------------------------- where each bin starts
 
-// Turns the counts of all passes into the places of their bins' first keys, and clears them for the next call.
+// Turns the counts of all passes into the output positions of their bins' first keys, and clears them for the next
+// call.
 __device__ __forceinline__ void scan_bins(u64 *counts, u64 *starts)
 {
-    __shared__ u64 warp_sums[MOST_PASSES][BINS / WARP_THREADS];
+    __shared__ u64 warp_sums[MAX_PASSES][BINS / WARP_THREADS];
     static_assert(BLOCK_THREADS >= BINS, "a thread for every bin");
     const u32 bin = threadIdx.x;
-    u64 before[MOST_PASSES];
+    u64 before[MAX_PASSES];
     if (bin < BINS) {
 #pragma unroll
-        for (u32 pass = 0; pass < MOST_PASSES; pass++) {
+        for (u32 pass = 0; pass < MAX_PASSES; pass++) {
             const u64 keys = atomicExch(&counts[pass * BINS + bin], 0ull);
             const u64 inclusive = warp_inclusive<Sum<u64>>(keys);
             before[pass] = inclusive - keys;
@@ -47,24 +50,24 @@ __device__ __forceinline__ void scan_bins(u64 *counts, u64 *starts)
     __syncthreads();
     if (bin >= BINS) return;
 #pragma unroll
-    for (u32 pass = 0; pass < MOST_PASSES; pass++) {
+    for (u32 pass = 0; pass < MAX_PASSES; pass++) {
         for (u32 warp = 0; warp < warp_index(); warp++) before[pass] += warp_sums[pass][warp];
         starts[pass * BINS + bin] = before[pass];
     }
 }
 
-// Counts the digits of all passes over the bits from `begin` to `end`. `counts` are zero before and after; the block that
-// finishes last leaves in `starts` where each bin of each pass begins.
+// Counts the digits of all passes over the bits from `begin` to `end`. `counts` are zero before and after the launch.
+// The last block to finish writes the start of each bin of each pass to `starts`.
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) radix_sort_count(
     const u8 *key_bytes, const u32 *count, u64 capacity, u32 is_given, u32 begin, u32 end, u64 *counts, u64 *starts,
     u32 *finished, u64 *workspace)
 {
-    __shared__ u32 histograms[MOST_PASSES][BINS];
+    __shared__ u32 histograms[MAX_PASSES][BINS];
     __shared__ bool is_last;
     const Key *keys = (const Key *)key_bytes;
     const u64 items = key_count(count, capacity, is_given, (Control *)workspace);
     u32 *all = &histograms[0][0];
-    for (u32 bin = threadIdx.x; bin < MOST_PASSES * BINS; bin += BLOCK_THREADS) all[bin] = 0;
+    for (u32 bin = threadIdx.x; bin < MAX_PASSES * BINS; bin += BLOCK_THREADS) all[bin] = 0;
     __syncthreads();
 
     const u64 stride = (u64)gridDim.x * BLOCK_THREADS;
@@ -78,14 +81,14 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) radix_sort_count(
         for (u32 key = 0; key < BATCH; key++) {
             if (first + key * stride >= items) break;
 #pragma unroll
-            for (u32 pass = 0; pass < MOST_PASSES; pass++) {
+            for (u32 pass = 0; pass < MAX_PASSES; pass++) {
                 const u32 shift = begin + pass * DIGIT_BITS;
                 if (shift < end) atomicAdd(&histograms[pass][digit_at(shift, end).of(batch[key])], 1u);
             }
         }
     }
     __syncthreads();
-    for (u32 bin = threadIdx.x; bin < MOST_PASSES * BINS; bin += BLOCK_THREADS)
+    for (u32 bin = threadIdx.x; bin < MAX_PASSES * BINS; bin += BLOCK_THREADS)
         if (all[bin] != 0) atomicAdd(&counts[bin], (u64)all[bin]);
 
     __threadfence();
@@ -101,7 +104,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) radix_sort_count(
 
 // ------------------------------------------------------------------------------------------------------------ a sweep
 
-// Where in the output an item goes. Wider ones need registers that fewer than 2^32 items can do without.
+// The type of output positions. 64-bit ones need registers that inputs of fewer than 2^32 items can do without.
 using Place = decltype(unsigned_of<WIDE ? 8 : 4>());
 
 struct Shared {
@@ -113,10 +116,10 @@ struct Shared {
         Key keys[TILE_ITEMS];
         Value values[HAS_VALUES ? TILE_ITEMS : 1];
     };
-    Place shift[BINS];  // from the place of a key in its tile ordered by digit to its place in the output
+    Place shift[BINS];  // from a key's index in its tile sorted by digit to its output position
 };
 
-// A tile's place in the input.
+// The range of input items of a tile.
 struct Span {
     u64 first;
     u32 items;
@@ -124,8 +127,8 @@ struct Span {
     __device__ __forceinline__ bool is_full() const { return items == TILE_ITEMS; }
 };
 
-// How many keys of the thread's bin are in the tiles before this one. Windows of states are read at once, for the tiles
-// that run together have all been begun at about the same time.
+// The number of keys in the thread's bin in all earlier tiles. Several states are read at once, because concurrent
+// tiles have all started at about the same time.
 __device__ __forceinline__ u32 look_back_in_bin(LookBack bin)
 {
     u32 before = 0;
@@ -142,7 +145,8 @@ __device__ __forceinline__ u32 look_back_in_bin(LookBack bin)
     }
 }
 
-// Reads an item just here: the compiler moves other reads of what never changes to where there is no register to spare.
+// Loads an item at this point of the program. The compiler moves ordinary loads of constant memory to places where no
+// register is free.
 __device__ __forceinline__ u32 load_here(const u32 *item)
 {
     u32 value;
@@ -156,7 +160,7 @@ __device__ __forceinline__ u64 load_here(const u64 *item)
     return value;
 }
 
-// This thread's items of the tile, and `absent` where it has none.
+// Loads this thread's items of the tile, and `absent` behind the end of the input.
 template <class Item, class Load>
 __device__ __forceinline__ void load_tile(
     const Item *__restrict__ in, Span tile, Item (&held)[ITEMS_PER_THREAD], Item absent, Load load)
@@ -173,7 +177,7 @@ __device__ __forceinline__ void load_tile(
     }
 }
 
-// Numbers of a few bits for this thread's items, several in a register: registers are scarce.
+// Small numbers for this thread's items, several in a register, because registers are scarce.
 template <u32 BITS>
 struct Packed {
     static constexpr u32 EACH = 32 / BITS;
@@ -188,7 +192,7 @@ struct Packed {
 };
 using Ranks = Packed<16>;
 using Digits = Packed<DIGIT_BITS>;
-static_assert(TILE_ITEMS <= 1 << 16, "a place in the tile has 16 bits");
+static_assert(TILE_ITEMS <= 1 << 16, "an index within a tile has 16 bits");
 
 // Calls write(item, rank) for each item of the tile that this thread writes.
 template <class Write>
@@ -201,7 +205,7 @@ __device__ __forceinline__ void for_each_rank(Span tile, Write write)
     }
 }
 
-// Puts this thread's items at their ranks in shared memory.
+// Writes this thread's items to shared memory at their ranks.
 template <class Item>
 __device__ __forceinline__ void scatter(const Item (&held)[ITEMS_PER_THREAD], const Ranks &ranks, Item *sorted)
 {
@@ -215,7 +219,7 @@ __device__ __forceinline__ void sweep_tile(
     Control *control, Ticket ticket, Shared &shared)
 {
     Key keys[ITEMS_PER_THREAD];
-    // What the last tile lacks is ranked behind all of its keys, and never written.
+    // Missing items of the last tile rank behind all of its keys and are never written.
     load_tile(keys_in, tile, keys, LAST_KEY, [](const Key *key) { return *key; });
     const auto digit_of = [&](u32 item) { return digit.of(keys[item]); };
     u32 *counters = shared.warps.counters[warp_index()], *masks = shared.warps.masks[warp_index()];
@@ -236,7 +240,7 @@ __device__ __forceinline__ void sweep_tile(
     __syncthreads();
     scatter(keys, ranks, shared.keys);
 
-    // On their way while the block looks back and writes the keys, whose registers they have.
+    // In flight while the block looks back and writes the keys, whose registers the values reuse.
     Value values[ITEMS_PER_THREAD];
     if constexpr (HAS_VALUES)
         load_tile(values_in, tile, values, (Value)0, [](const Value *value) { return load_here(value); });
@@ -268,8 +272,8 @@ __device__ __forceinline__ void sweep_tile(
     }
 }
 
-// Orders the portion of the keys that begins with `portion` by the bits from `begin` on. `starts` are the places of the
-// first keys of its bins, and `next_starts` become those of the next portion.
+// Sorts the portion of the keys that begins at the item `portion` by the digit at bit `begin`. `starts` are the output
+// positions of its bins, and `next_starts` receives those of the next portion.
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_PER_MULTIPROCESSOR) radix_sort_onesweep(
     const u8 *keys_in, const u8 *values_in, const u32 *count, u64 capacity, u32 is_given, u64 portion, u32 begin, u32 end,
     const u64 *starts, u64 *next_starts, u8 *keys_out, u8 *values_out, u64 *workspace)

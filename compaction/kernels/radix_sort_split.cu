@@ -1,12 +1,12 @@
-// radix_sort, split: contract and source in compaction/src/radix_sort.rs.
+// radix_sort by split. Contract and source: compaction/src/radix_sort.rs.
 //
-// A launch for each bit, from the lowest on, is a stable partition: keys without it first, keys with it behind them. Of a
-// bit beyond the key all keys have none.
+// One launch per bit, lowest first, is a stable partition: keys with a zero first, keys with a one behind them. For a
+// bit beyond the key's width, all keys have a zero.
 //
-// More keys than a portion has are moved by a launch for each portion. Where their ones begin is counted ahead, for all
-// bits.
+// Inputs with more keys than a portion are moved by one launch per portion; the number of zeros of all bits is then
+// counted in advance.
 
-#include "two_way.cuh"
+#include "two_way_partition.cuh"
 #include "vector.cuh"
 #include "radix_sort.cuh"
 
@@ -14,14 +14,14 @@ constexpr u32 KEY_BITS = 8 * sizeof(Key);
 
 __device__ __forceinline__ bool has_zero(Key key, u32 bit) { return bit >= KEY_BITS || (ordered(key) >> bit & 1) == 0; }
 
-// Adds to zeros[bit] how many keys have none there.
+// Adds to zeros[bit] the number of keys with a zero there.
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_PER_MULTIPROCESSOR) radix_sort_zeros(
     const u8 *key_bytes, const u32 *count, u64 capacity, u32 is_given, u64 *zeros, u64 *workspace)
 {
     const Key *keys = (const Key *)key_bytes;
     const u64 items = key_count(count, capacity, is_given, (Control *)workspace);
     constexpr u32 SUMS = (KEY_BITS + WARP_THREADS - 1) / WARP_THREADS;
-    u64 sums[SUMS] = {};  // a lane's are those of its bit, and of the one that is 32 higher
+    u64 sums[SUMS] = {};  // a lane counts for the bit of its index and, for 64-bit keys, the one 32 higher
     const u64 stride = (u64)gridDim.x * BLOCK_THREADS;
     for (u64 first = (u64)blockIdx.x * BLOCK_THREADS + threadIdx.x - lane_index(); first < items; first += stride) {
         const bool is_there = first + lane_index() < items;
@@ -50,9 +50,9 @@ __device__ __forceinline__ void move_ways(
     write_out(ones_out, tile.items - zeros, [&](u32 rank) { return item(zeros + rank); });
 }
 
-// Moves the portion of the keys that begins with the item `portion`, the `index`-th, by one bit. `zeros` are those of all
-// keys, by bit, and are read if there are several portions; `portion_zeros` those of each portion, of which this one
-// writes its own.
+// Partitions by one bit the portion of the keys that begins at the item `portion` and has the number `index`. `zeros`
+// counts all keys by bit, and is read only if there are several portions. `portion_zeros` counts each portion; this
+// launch writes its own count.
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_PER_MULTIPROCESSOR) radix_sort_split(
     const u8 *keys_in, const u8 *values_in, const u32 *count, u64 capacity, u32 is_given, u64 portion, u32 index, u32 bit,
     const u64 *zeros, u32 *portion_zeros, u8 *keys_out, u8 *values_out, u64 *workspace)
@@ -64,7 +64,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_PER_MULTIPROC
     const u32 here = items > portion ? (u32)min(items - portion, (u64)PORTION_ITEMS) : 0;
     u64 zeros_before = 0;
     for (u32 earlier = 0; earlier < index; earlier++) zeros_before += portion_zeros[earlier];
-    // All zeros, and the ones of the portions before.
+    // After all zeros, and the ones of earlier portions.
     const u64 ones_begin = capacity > PORTION_ITEMS ? zeros[bit] + portion - zeros_before : 0;
     two_way(
         here, &portion_zeros[index], control,

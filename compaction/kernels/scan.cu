@@ -1,23 +1,23 @@
-// scan: every prefix of a sequence, combined. Contract and source: compaction/src/scan.rs.
+// scan: combines every prefix of a sequence. Contract and source: compaction/src/scan.rs.
 //
-// Reads items and writes as many, each the combination of the items before it and, where `inclusive`, of its own.
-// ITEM is their type, OPERATOR how they are combined. What a pass leaves for the next are items as well.
+// Reads items and writes as many: for each, the combination of the items before it and, if `inclusive`, of the item
+// itself. ITEM is their type and OPERATOR the monoid. Intermediate results between launches are also ITEMs.
 
-#include "bulk.cuh"
+#include "bulk_copy.cuh"
 #include "scan_tile.cuh"
 
 // ------------------------------------------------------------------------------------------------------------- look-back
 
-// How a block's tile comes into its shared memory: in one bulk copy, which one thread asks for as soon as it knows the
-// tile, where the GPU can do so and the tile is whole.
+// Loads a block's tile into shared memory: with one bulk copy, started by one thread as soon as it knows the tile, if
+// the GPU supports it and the tile is whole.
 template <u32 ROWS>
-struct Brought {
+struct TileLoader {
     const ITEM *items;
     Staged<ROWS> &staged;
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     Barrier &barrier;
 
-    __device__ __forceinline__ Brought(const ITEM *items, Staged<ROWS> &staged) : items(items), staged(staged), barrier(shared_barrier())
+    __device__ __forceinline__ TileLoader(const ITEM *items, Staged<ROWS> &staged) : items(items), staged(staged), barrier(shared_barrier())
     {
         if (threadIdx.x == 0) {
             barrier.set_up(1);
@@ -50,7 +50,7 @@ struct Brought {
             tile.load(items, staged);
     }
 #else
-    __device__ __forceinline__ Brought(const ITEM *items, Staged<ROWS> &staged) : items(items), staged(staged) {}
+    __device__ __forceinline__ TileLoader(const ITEM *items, Staged<ROWS> &staged) : items(items), staged(staged) {}
     __device__ __forceinline__ void prefetch(u32, u64) const {}
     __device__ __forceinline__ void begin(u32, u64) const {}
     __device__ __forceinline__ void await(const Tile<ROWS> &tile) const { tile.load(items, staged); }
@@ -63,19 +63,19 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, staging_blocks(LOOK_
     __shared__ alignas(128) Staged<LOOK_BACK_ROWS> staged;
     Control *const control = (Control *)workspace;
     Ticket ticket;
-    Brought<LOOK_BACK_ROWS> brought(items, staged);
+    TileLoader<LOOK_BACK_ROWS> loader(items, staged);
     const u64 all = draw_ticket(
         control, ticket,
         [&] {
             const u64 all = item_count(count, counted, capacity);
-            // Most blocks get the tickets of their numbers, or ones near by.
-            brought.prefetch(blockIdx.x, all);
+            // Most blocks get the ticket equal to their block index, or a nearby one.
+            loader.prefetch(blockIdx.x, all);
             return all;
         },
-        [&](u32 tile, u64 all) { brought.begin(tile, all); });
+        [&](u32 tile, u64 all) { loader.begin(tile, all); });
     Tile<LOOK_BACK_ROWS> tile(ticket.tile, all);
     if (tile.items > 0) {
-        brought.await(tile);
+        loader.await(tile);
         const Value aggregate = tile.scan(staged);
         Value before = Monoid::identity();
         if (warp_index() == 0) {
@@ -88,7 +88,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, staging_blocks(LOOK_
     retire(control, ticket.epoch);
 }
 
-// For the others: reports a count that says too much. One thread.
+// Records a device count larger than the buffer, for the strategies that do not check it themselves. Runs on one
+// thread.
 extern "C" __global__ void scan_check_count(const u32 *count, u64 capacity, u64 *workspace)
 {
     check_count(count, 1, capacity, (Control *)workspace);
@@ -98,7 +99,7 @@ extern "C" __global__ void scan_check_count(const u32 *count, u64 capacity, u64 
 
 using LevelTile = Tile<LEVEL_ROWS>;
 
-// Of as many items, how many there are on a level: on the first all, on each further one the tiles of that before.
+// The number of items on a level: all items on level 0, and on each further level the tiles of the level before.
 __device__ __forceinline__ u64 level_count(u64 items, u32 level, u32 tile_items)
 {
     for (; level > 0; level--) items = items / tile_items + (items % tile_items != 0);
@@ -110,7 +111,7 @@ __device__ __forceinline__ LevelTile level_tile(const u32 *count, u32 counted, u
     return {blockIdx.x, level_count(item_count(count, counted, capacity), level, LevelTile::ITEMS)};
 }
 
-// Scans each tile by itself, and leaves its total.
+// Scans each tile independently and writes its total.
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) scan_tiles(
     const ITEM *items, const u32 *count, u32 counted, u64 capacity, u32 level, ITEM *out, u32 inclusive, ITEM *totals)
 {
@@ -123,7 +124,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) scan_tiles(
     if (threadIdx.x == 0) totals[blockIdx.x] = Monoid::lower(total);
 }
 
-// Puts what comes before a tile before each of its prefixes.
+// Combines the prefix of each tile with the prefixes inside it.
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) scan_add_before(
     const ITEM *before, const u32 *count, u32 counted, u64 capacity, u32 level, ITEM *out)
 {
@@ -136,7 +137,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) scan_add_before(
     }
 }
 
-// Upsweep: leaves each tile's total alone.
+// Upsweep: writes each tile's total.
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) scan_raking_up(
     const ITEM *items, const u32 *count, u32 counted, u64 capacity, u32 level, ITEM *totals)
 {
@@ -148,7 +149,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) scan_raking_up(
     if (threadIdx.x == 0) totals[blockIdx.x] = Monoid::lower(total);
 }
 
-// Downsweep: scans each tile behind what comes before it.
+// Downsweep: scans each tile, starting from its prefix.
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) scan_raking_down(
     const ITEM *items, const ITEM *before, const u32 *count, u32 counted, u64 capacity, u32 level, ITEM *out,
     u32 inclusive)
@@ -166,14 +167,14 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) scan_raking_down(
 
 __device__ __forceinline__ u64 thread_index() { return (u64)blockIdx.x * BLOCK_THREADS + threadIdx.x; }
 
-// Combines the item at `right` with that at `left`, which comes before it.
+// Combines two items; `left` comes before `right` in the sequence.
 __device__ __forceinline__ ITEM combined(ITEM left, ITEM right)
 {
     return Monoid::lower(Monoid::combine(Monoid::lift(left), Monoid::lift(right)));
 }
 
-// Copies the items, each to the place `shift` behind its own; the identity comes before them and, up to `padded`,
-// behind them.
+// Copies the items, shifted by `shift` places. The identity fills the places before them and, up to `padded`, behind
+// them.
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) scan_lay_out(
     const ITEM *items, const u32 *count, u32 counted, u64 capacity, ITEM *to, u32 shift, u64 padded)
 {
@@ -184,7 +185,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) scan_lay_out(
     to[index] = Monoid::lower(has_item ? Monoid::lift(items[index - shift]) : Monoid::identity());
 }
 
-// Hillis and Steele: every prefix of `distance` items becomes one of twice as many.
+// Hillis and Steele: each combination of `distance` items becomes one of twice as many.
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) scan_hillis_steele(
     const ITEM *from, const u32 *count, u32 counted, u64 capacity, ITEM *to, u64 distance)
 {
@@ -193,13 +194,15 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) scan_hillis_steele(
     to[index] = index < distance ? from[index] : combined(from[index - distance], from[index]);
 }
 
-// A node of Blelloch's tree over `leaves` items, a power of two: the last of 2 * `stride` leaves.
+// The upsweep at a node of Blelloch's tree over `leaves` items, a power of two: `node` is the index of its last leaf,
+// and its left child is `stride` before it.
 __device__ __forceinline__ void blelloch_up(ITEM *tree, u64 node, u64 stride)
 {
     tree[node] = combined(tree[node - stride], tree[node]);
 }
 
-// What comes before the node goes to its left child as it is, and with the left child's sum to its right one.
+// The downsweep at a node: passes its prefix to its left child, and its prefix plus the left child's sum to its right
+// child.
 __device__ __forceinline__ void blelloch_down(ITEM *tree, u64 leaves, u64 node, u64 stride)
 {
     const ITEM before = node == leaves - 1 && 2 * stride == leaves ? Monoid::lower(Monoid::identity()) : tree[node];
@@ -208,7 +211,7 @@ __device__ __forceinline__ void blelloch_down(ITEM *tree, u64 leaves, u64 node, 
     tree[node] = combined(before, left);
 }
 
-// A thread for each leaf, of which those at the nodes work.
+// One thread per leaf; only those at nodes of this level work.
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) scan_blelloch_up(ITEM *tree, u64 leaves, u64 stride)
 {
     const u64 leaf = thread_index();
@@ -221,7 +224,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) scan_blelloch_down(I
     if (leaf < leaves && (leaf + 1) % (2 * stride) == 0) blelloch_down(tree, leaves, leaf, stride);
 }
 
-// A thread for each node.
+// One thread per node of this level.
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) scan_blelloch_compact_up(
     ITEM *tree, u64 leaves, u64 stride)
 {
@@ -236,7 +239,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) scan_blelloch_compac
     if (node < leaves) blelloch_down(tree, leaves, node, stride);
 }
 
-// The prefixes from the leaves, with the items themselves where `inclusive`.
+// Writes the prefixes at the leaves, combined with the items themselves if `inclusive`.
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) scan_blelloch_out(
     const ITEM *items, const ITEM *tree, const u32 *count, u32 counted, u64 capacity, ITEM *out, u32 inclusive)
 {

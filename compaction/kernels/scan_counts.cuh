@@ -1,5 +1,5 @@
-// The middle of every method in three launches: counts become the sums of all counts before them in the portion, in
-// place.
+// The second launch of every three-launch strategy: replaces each count by the sum of all counts before it in the
+// portion.
 #pragma once
 
 #include "extent.cuh"
@@ -7,20 +7,21 @@
 constexpr u32 LANE_COUNTS = 8;
 constexpr u32 TILE_COUNTS = BLOCK_THREADS * LANE_COUNTS;
 
-// Counts the portion's own.
-struct OwnTally {
-    SoFar so_far;
+// A tally that counts the portion's own selected items.
+struct CountsTally {
+    PortionTally so_far;
     __device__ __forceinline__ u32 before() const { return 0; }
     __device__ __forceinline__ void set(u32 sum) const { so_far.set(so_far.before() + sum); }
 };
 
-// `group_count` gives the number of counts. Their sum, and what was selected before, goes to *selected.
+// `group_count` returns the number of counts. Their sum, plus the number selected by earlier portions, is written to
+// *selected.
 template <class GroupCount>
 __device__ __forceinline__ void scan_counts(
     const Extent &extent, u32 *counts, Word *selected, u64 *workspace, GroupCount group_count)
 {
     Control *const control = (Control *)workspace;
-    const OwnTally tally = {{extent, control, selected}};
+    const CountsTally tally = {{extent, control, selected}};
     in_order<1, TILE_COUNTS>(
         control, tally, group_count, [&](u32 tile, u32 groups, auto &order) {
             const u32 first = tile * TILE_COUNTS + threadIdx.x * LANE_COUNTS;

@@ -1,26 +1,26 @@
-// The prefixes of a tile of `scan`: of ITEMs, combined by OPERATOR.
+// The prefixes of a tile of `scan`: ITEMs combined by OPERATOR.
 //
-// A warp takes rows of one vector a lane, so that memory is read and written in whole lines. The tree by which a tile is
-// combined is the same everywhere: a lane's items one by one, the lanes of a row as `warp_inclusive` does, rows one by
-// one, warps one by one. Its twin is `src/scan/tree.rs`.
+// A warp takes rows with one vector per lane, so that whole lines of memory are read and written. A tile is always
+// combined by the same tree: a lane's items one by one, the lanes of a row as in `warp_inclusive`, rows one by one,
+// warps one by one. Twin: `src/scan/tree.rs`.
 #pragma once
 
 #include "look_back.cuh"
-#include "stage.cuh"
+#include "async_copy.cuh"
 
 using Monoid = OPERATOR<ITEM>;
 using Value = Monoid::Value;
 
-constexpr u32 LANE_ITEMS = LANE_BYTES / sizeof(ITEM);  // in a row: one vector
+constexpr u32 LANE_ITEMS = LANE_BYTES / sizeof(ITEM);  // items of a lane in a row: one vector
 constexpr u32 ROW_ITEMS = LANE_ITEMS * WARP_THREADS;
 
-// How many items there are: as many as the buffer has, or as the device's count, a Word, says where that counts.
+// The number of items: `capacity` if `counted` is 0, else the device's count (a Word), clamped to `capacity`.
 __device__ __forceinline__ u64 item_count(const u32 *count, u32 counted, u64 capacity)
 {
     return counted != 0 && *(const Word *)count < capacity ? *(const Word *)count : capacity;
 }
 
-// Writes a count that says too much down.
+// Records a device count larger than the buffer, for the workspace's `check`.
 __device__ __forceinline__ void check_count(const u32 *count, u32 counted, u64 capacity, Control *control)
 {
     if (counted != 0) report_overrun(*(const Word *)count, capacity, control);
@@ -32,7 +32,7 @@ struct alignas(LANE_BYTES) Vector {
 
 __device__ __forceinline__ bool is_aligned(const void *address) { return (u64)address % sizeof(Vector) == 0; }
 
-// A lane's items of a row, combined.
+// The combined items of a lane in one row.
 __device__ __forceinline__ Value fold_lane(const Vector &vector)
 {
     Value value = Monoid::lift(vector.items[0]);
@@ -41,7 +41,8 @@ __device__ __forceinline__ Value fold_lane(const Vector &vector)
     return value;
 }
 
-// The prefixes at a lane's items: `base` comes before them in the tile, and `before` before the tile.
+// The prefixes of a lane's items. `base` is the prefix of the lane within the tile, and `before` the prefix of the
+// tile.
 __device__ __forceinline__ Vector prefixes(const Vector &vector, Value base, u32 inclusive, Value before)
 {
     Vector result;
@@ -56,8 +57,8 @@ __device__ __forceinline__ Vector prefixes(const Vector &vector, Value base, u32
     return result;
 }
 
-// All lanes' values of each row, combined as `warp_fold` does: row by row in the lanes, over and over. With each step a
-// lane holds half as many rows, of twice as many lanes.
+// The combined values of all lanes for each row, in the order of `warp_fold`. In each step, a lane halves its number of
+// rows, each combined over twice as many lanes.
 template <u32 ROWS>
 __device__ __forceinline__ Value fold_rows(Value (&rows)[ROWS])
 {
@@ -79,7 +80,7 @@ __device__ __forceinline__ Value fold_rows(Value (&rows)[ROWS])
     return rows[0];
 }
 
-// What a block holds of its tile in shared memory. A thread touches its own vectors alone.
+// A block's tile in shared memory. Each thread only accesses its own vectors.
 template <u32 ROWS>
 using Staged = Vector[ROWS * BLOCK_THREADS];
 
@@ -88,25 +89,25 @@ struct Tile {
     static constexpr u32 ITEMS = BLOCK_THREADS * ROWS * LANE_ITEMS;
 
     u64 first;         // index of its first item
-    u32 items;         // how many it has
-    Value bases[ROWS]; // once scanned, all that comes before this thread's vector of a row in the tile
+    u32 items;         // number of items
+    Value bases[ROWS]; // after scan: prefix, within the tile, of this thread's vector in each row
 
     __device__ __forceinline__ Tile(u32 tile, u64 item_count)
         : first((u64)tile * ITEMS), items(first < item_count ? (u32)min((u64)ITEMS, item_count - first) : 0)
     {
     }
 
-    // Whether all of it is in a buffer, and on vectors there.
+    // Whether the tile lies completely inside the buffer, with aligned vectors.
     __device__ __forceinline__ bool is_whole(const ITEM *buffer) const { return items == ITEMS && is_aligned(buffer); }
 
-    // The place in the tile of this thread's first item in a row. A block's warps take the tile's rows, ROWS each; if it
-    // has more warps than those of a tile, the next ones take the same rows again.
+    // The index within the tile of this thread's first item in a row. Each warp has ROWS rows. Warps beyond those of a
+    // tile use the same rows again.
     __device__ __forceinline__ u32 place(u32 row) const
     {
         return (warp_index() % BLOCK_WARPS * ROWS + row) * ROW_ITEMS + lane_index() * LANE_ITEMS;
     }
 
-    // Reads nothing beyond the tile, and fills it up with the identity.
+    // Loads the tile and fills it up with the identity. Reads nothing outside the tile.
     __device__ __forceinline__ void load(const ITEM *from, Staged<ROWS> &staged) const
     {
         const bool whole = is_whole(from);
@@ -126,7 +127,7 @@ struct Tile {
         await_stage();
     }
 
-    // Returns all items combined. Holds one barrier.
+    // Scans the tile and returns all items combined. Contains one barrier.
     __device__ __forceinline__ Value scan(const Staged<ROWS> &staged)
     {
         const BlockFold<Value> fold = block_fold_of_warps<Monoid>(scan_warp(staged, Monoid::identity()));
@@ -135,13 +136,13 @@ struct Tile {
         return fold.total;
     }
 
-    // Returns all items combined, as `scan` does. Holds one barrier.
+    // Returns all items combined, in the order of `scan`. Contains one barrier.
     __device__ __forceinline__ Value fold(const Staged<ROWS> &staged) const
     {
         return block_fold_of_warps<Monoid>(fold_warp(staged)).total;
     }
 
-    // Scans a warp's rows, before which `before` comes in the tile. Returns the rows, combined.
+    // Scans the rows of a warp, whose prefix within the tile is `before`. Returns the rows combined.
     __device__ __forceinline__ Value scan_warp(const Staged<ROWS> &staged, Value before)
     {
         Value total = Monoid::identity();
@@ -156,7 +157,7 @@ struct Tile {
         return total;
     }
 
-    // Returns a warp's rows, combined, as `scan_warp` does.
+    // Returns the rows of a warp combined, in the order of `scan_warp`.
     __device__ __forceinline__ Value fold_warp(const Staged<ROWS> &staged) const
     {
         Value rows[ROWS];
@@ -174,7 +175,7 @@ struct Tile {
         return total;
     }
 
-    // Writes a scanned tile behind what comes before it. Writes nothing beyond the tile.
+    // Writes the prefixes of a scanned tile whose own prefix is `before`. Writes nothing outside the tile.
     __device__ __forceinline__ void store(
         const Staged<ROWS> &staged, ITEM *to, u32 inclusive, Value before) const
     {

@@ -1,14 +1,14 @@
-// select: keeps what is flagged. Contract and source: compaction/src/select.rs.
+// select by look-back: keeps the flagged items, or their indices. Contract and source: compaction/src/select.rs.
 //
-// Reads one byte an item (not zero: keep) and, for `items`, the survivors; writes the survivors and their number. A
-// block takes a tile and reads its flags in whole lines; the places of the survivors are gathered in shared memory in
-// order, and from there the results leave in whole lines as well.
+// Reads one byte per item (nonzero: selected) and, for `items`, the selected items; writes them and their number. A
+// block loads the flags of a tile in whole lines, gathers the indices of the survivors in shared memory in order, and
+// writes the results in whole lines.
 
-#include "kept.cuh"
+#include "selected_tile.cuh"
 
-// Few items: short tiles, for many multiprocessors, and a look far back, for all tiles start at once.
+// Few items: short tiles, to use many multiprocessors, and several look-back windows, because all tiles start together.
 constexpr u32 FEW_ROWS = 1, FEW_WINDOWS = 2;
-// Many items: long tiles, for fewer tickets and looks.
+// Many items: long tiles, for fewer tickets and look-backs.
 constexpr u32 MANY_ROWS = 2, MANY_WINDOWS = 1;
 
 template <u32 ROWS, u32 WINDOWS, class Keep>
@@ -21,7 +21,7 @@ __device__ __forceinline__ void look_back(
         prefetch_tile<ITEMS>(flags, extent.items);
         return extent.item_count(count, control);
     };
-    const SoFar so_far = {extent, control, selected};
+    const PortionTally so_far = {extent, control, selected};
     in_order<WINDOWS, ITEMS>(control, so_far, meanwhile, [&](u32 index, u32 items, auto &order) {
         keep(tile_at(index, items, ITEMS), order);
     });

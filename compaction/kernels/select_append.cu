@@ -1,13 +1,14 @@
-// select: keeps what is flagged, by blocks that wait for no other. `atomic`: survivors of a tile in order, tiles as they
-// come. `off`: everything stays where it is, and what is dropped becomes blank. Contract and source:
+// select with blocks that do not wait for each other. `atomic`: survivors of a tile stay in order, and tiles are
+// appended as they arrive. `off`: all items stay in place, and rejected ones are overwritten. Contract and source:
 // compaction/src/select.rs.
 
-#include "kept.cuh"
+#include "selected_tile.cuh"
 
-// Writes every part of the tile's items, PARTS an item, those of dropped items as `blank`, and counts the kept items.
+// Writes all parts of the tile's items, PARTS per item, replacing those of rejected items by `blank`, and counts the
+// selected.
 template <u32 PARTS, class Value, class ValueAt>
 __device__ __forceinline__ void blank_dropped(
-    const u8 *__restrict__ flags, u64 begin, Tile tile, Value *__restrict__ out, AppendSoFar &order, Value blank,
+    const u8 *__restrict__ flags, u64 begin, Tile tile, Value *__restrict__ out, PortionArrivalOrder &order, Value blank,
     ValueAt value)
 {
     const u64 first = begin + tile.first;
@@ -20,7 +21,7 @@ __device__ __forceinline__ void blank_dropped(
     order.announce(block_sum_of_warps(warp_sum(kept)).total);
 }
 
-// A tile by the number of its block.
+// The tile of this block, by block index.
 __device__ __forceinline__ Tile own_tile(const Word *count, const Extent &extent, u64 *workspace)
 {
     return tile_at(blockIdx.x, extent.item_count(count, (Control *)workspace), TILE_ITEMS);
@@ -29,7 +30,7 @@ __device__ __forceinline__ Tile own_tile(const Word *count, const Extent &extent
 SELECT(select_indices_atomic)(SELECT_PARAMS)
 {
     const Tile tile = own_tile(count, extent, workspace);
-    AppendSoFar order = appending(extent, selected, workspace);
+    PortionArrivalOrder order = appending(extent, selected, workspace);
     const Word first = extent.begin();
     keep_indices<1>(flags + first, tile, first, (Word *)out, order);
 }
@@ -37,7 +38,7 @@ SELECT(select_indices_atomic)(SELECT_PARAMS)
 SELECT_WIDE(select_items_atomic)(SELECT_PARAMS)
 {
     const Tile tile = own_tile(count, extent, workspace);
-    AppendSoFar order = appending(extent, selected, workspace);
+    PortionArrivalOrder order = appending(extent, selected, workspace);
     const u64 first = extent.begin();
     keep_items<1>(items + first * ITEM_BYTES, flags + first, tile, out, order);
 }
@@ -45,14 +46,14 @@ SELECT_WIDE(select_items_atomic)(SELECT_PARAMS)
 SELECT(select_indices_off)(SELECT_PARAMS)
 {
     const Tile tile = own_tile(count, extent, workspace);
-    AppendSoFar order = appending(extent, selected, workspace);
+    PortionArrivalOrder order = appending(extent, selected, workspace);
     blank_dropped<1>(flags, extent.begin(), tile, (Word *)out, order, ~(Word)0, [](u64 index) { return (Word)index; });
 }
 
 SELECT(select_items_off)(SELECT_PARAMS)
 {
     const Tile tile = own_tile(count, extent, workspace);
-    AppendSoFar order = appending(extent, selected, workspace);
+    PortionArrivalOrder order = appending(extent, selected, workspace);
     blank_dropped<ITEM_PARTS>(
         flags, extent.begin(), tile, (Part *)out, order, all_ones(),
         [&](u64 part) { return ((const Part *)items)[part]; });

@@ -1,7 +1,7 @@
-// select_columns: keeps what is flagged of several columns. Contract and source: compaction/src/select_columns.rs.
+// select_columns: keeps the flagged items of several columns. Contract and source: compaction/src/select_columns.rs.
 //
-// Reads one byte an item (not zero: keep), and of each column the items that are kept; writes these and their number. All
-// columns' reads of a batch are under way at once, and those of the first while the block looks back.
+// Reads one byte per item (nonzero: selected) and, from each column, the selected items; writes these and their number.
+// The loads of a batch from all columns are in flight together, and those of the first batch during look-back.
 
 #include "order.cuh"
 #include "portions.cuh"
@@ -9,15 +9,15 @@
 #include "vector.cuh"
 
 constexpr u32 BYTES[] = {BYTES_0, BYTES_1, BYTES_2, BYTES_3, BYTES_4, BYTES_5, BYTES_6, BYTES_7};
-constexpr u32 WINDOWS = 1;  // of states that a look reads at once
+constexpr u32 WINDOWS = 1;  // 32-state windows that a look-back reads at once
 
 struct Columns {
     const u8 *from[8];
     u8 *to[8];
 };
 
-// The bytes of the parts that a column is copied by: the widest vectors that its items are made of, or what they lie on
-// in any case.
+// The size in bytes of the vectors by which a column is copied: the widest ones into which its items can be divided, or
+// those to which its items are always aligned.
 constexpr u32 part_bytes(u32 bytes, bool vectors)
 {
     const u32 widest = vectors ? WIDEST_VECTOR : 4;
@@ -26,7 +26,7 @@ constexpr u32 part_bytes(u32 bytes, bool vectors)
     return vectors || part == 4 ? part : 1;
 }
 
-// Parts of each column that a thread holds at once.
+// Vectors of each column that a thread holds at once.
 template <bool VECTORS>
 constexpr u32 batch()
 {
@@ -35,7 +35,7 @@ constexpr u32 batch()
         const u32 part = part_bytes(BYTES[column], VECTORS);
         held += part < 4 ? 4 : part;
     }
-    return held > HELD_BYTES ? 1 : HELD_BYTES / held < 4 ? HELD_BYTES / held : 4;
+    return held > BATCH_BYTES ? 1 : BATCH_BYTES / held < 4 ? BATCH_BYTES / held : 4;
 }
 
 template <bool VECTORS>
@@ -49,7 +49,7 @@ constexpr u32 most_parts()
     return most;
 }
 
-// What a thread holds of the columns from COLUMN on, between their reads and their writes.
+// The vectors of the columns from COLUMN on that a thread holds between loading and storing them.
 template <bool VECTORS, u32 COLUMN>
 struct Batch {
     static constexpr u32 PART_BYTES = part_bytes(BYTES[COLUMN], VECTORS), PARTS = BYTES[COLUMN] / PART_BYTES;
@@ -86,7 +86,7 @@ struct Batch<VECTORS, COLUMNS> {
     __device__ __forceinline__ void store(const Columns &, u32, u32, u32) const {}
 };
 
-// Copies the kept items of a tile. The first batch is under way while the order looks for the place.
+// Copies the selected items of a tile. The first batch is loaded while the order finds the output position.
 template <bool VECTORS, class Order>
 __device__ __forceinline__ void move_kept(
     const Columns &columns, u32 first, const u16 *kept, u32 survivors, Order &order)
@@ -102,7 +102,7 @@ __device__ __forceinline__ void move_kept(
     }
 }
 
-// Whether each column lies on the vectors that it would be copied by.
+// Whether each column is aligned to the vectors by which it would be copied.
 __device__ __forceinline__ bool lie_on_vectors(const Columns &columns)
 {
     bool aligned = true;
@@ -145,17 +145,18 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) select_columns(
     });
 }
 
-// A launch's part of an input that 32 bits do not count; columns and flags begin with its first item.
+// The range of items of a launch of a call that counts by 64 bits. Columns and flags begin at its first item.
 struct ColumnsPortion {
-    u64 first;        // the index of its first item
-    u64 capacity;     // of all items
-    u32 number;       // how many portions come before it
-    u32 items;        // the most that it has
-    u32 is_given;     // whether all items are as many as the capacity
-    u32 count_words;  // of the count on the device, and of the number of selected
+    u64 first;        // index of its first item
+    u64 capacity;     // largest possible number of items, over all portions
+    u32 number;       // number of this portion, counted from 0
+    u32 items;        // largest possible number of items of the launch
+    u32 is_given;     // nonzero: there are exactly `capacity` items; zero: the device count says how many
+    u32 count_words;  // 4-byte words of the device count and of the number of selected items
 };
 
-// Leaves in `kept` how many items of its own each portion keeps. Those before this one have left theirs.
+// Writes the number of selected items of each portion to `kept`. Earlier launches have written those of earlier
+// portions.
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) select_columns_portion(
     const u8 *from_0, const u8 *from_1, const u8 *from_2, const u8 *from_3, const u8 *from_4, const u8 *from_5,
     const u8 *from_6, const u8 *from_7, const u8 *flags, const u32 *count, ColumnsPortion portion, u8 *to_0, u8 *to_1,
@@ -177,7 +178,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) select_columns_porti
     u32 *const kept_here = kept + portion.number;
     in_order<WINDOWS, TILE_ITEMS>(control, kept_here, meanwhile, [&](u32 index, u32 items, auto &order) {
         keep_columns(columns, flags, tile_at(index, items, TILE_ITEMS), order);
-        // This thread has written the number.
+        // This thread has just written that number.
         if (order.is_last_tile && threadIdx.x == 0) write_count(selected, portion.count_words, 0, before + *kept_here);
     });
 }

@@ -1,15 +1,15 @@
-// select by count-scan-scatter: three launches, an item a thread. Contract and source: compaction/src/select.rs.
+// select by count-scan-scatter: three launches, one item per thread. Contract and source: compaction/src/select.rs.
 //
-// The first counts each block's survivors, the second turns the counts into the places where the blocks begin, the
-// third ranks the survivors by ballots and writes them. Every thread of a block takes part in its ballots and
-// barriers, also those behind the last item.
+// The first launch counts each block's survivors, the second turns the counts into block offsets, and the third ranks
+// the survivors by ballots and writes them. All threads of a block take part in ballots and barriers, also those behind
+// the last item.
 
 #include "scan_counts.cuh"
 #include "value.cuh"
 
 __device__ __forceinline__ u32 block_count(u32 items) { return items / BLOCK_THREADS + (items % BLOCK_THREADS != 0); }
 
-// Whether this thread's item, of the launch's `items`, is kept.
+// Whether this thread's item is one of the launch's `items` and selected.
 __device__ __forceinline__ bool is_kept(const u8 *flags, u32 items)
 {
     const u64 item = (u64)blockIdx.x * BLOCK_THREADS + threadIdx.x;
@@ -42,7 +42,7 @@ __device__ __forceinline__ void scatter_block(
     const u32 keepers = __ballot_sync(ALL_LANES, keep);
     const u32 before_lane = __popc(keepers & ((1u << lane_index()) - 1));
     const u32 before_warp = block_sum_of_warps(__popc(keepers)).before;
-    const Word before = SoFar::before(extent, (const Control *)workspace) + begins[blockIdx.x];
+    const Word before = PortionTally::before(extent, (const Control *)workspace) + begins[blockIdx.x];
     if (keep)
         value.put(before + before_warp + before_lane, extent.begin() + blockIdx.x * BLOCK_THREADS + threadIdx.x);
 }

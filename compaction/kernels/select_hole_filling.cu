@@ -1,21 +1,21 @@
-// select by hole-filling: two launches. Contract and source: compaction/src/select.rs.
+// select by hole filling: two launches. Contract and source: compaction/src/select.rs.
 //
-// Of k survivors, those among the first k items stay where they are; the others fill the holes there. The first
-// launch ranks all items in a single pass, and lists the holes. The second moves: the survivor of rank k - 1 - i fills
-// the i-th hole, so that the last fills the first. Both know their partner without searching.
+// Of k survivors, those among the first k items stay in place, and the others fill the holes between them. The first
+// launch ranks all items in a single pass and lists the holes. The second moves the survivor of rank k - 1 - i into the
+// i-th hole, so that the last survivor fills the first hole. No thread has to search for its partner.
 
 #include "extent.cuh"
 #include "tile.cuh"
 #include "value.cuh"
 
-// Lists the dropped items by their rank, as far as they may be holes: there are as many holes as survivors to fill
-// them, at most half the items. Leaves the number of survivors before each tile in `befores`.
+// Lists the indices of the rejected items by their rank, as far as they may be holes: there are as many holes as
+// survivors that fill them, at most half the items. Writes the number of survivors before each tile to `befores`.
 #if __CUDA_ARCH__ < 800
-constexpr u32 LEAST_BLOCKS = 2;
+constexpr u32 MIN_BLOCKS = 2;
 #else
-constexpr u32 LEAST_BLOCKS = 3;
+constexpr u32 MIN_BLOCKS = 3;
 #endif
-extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, LEAST_BLOCKS) select_find_holes(
+extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, MIN_BLOCKS) select_find_holes(
     const u8 *flags, const Word *count, Extent extent, Word *befores, Word *holes, Word *selected, u64 *workspace)
 {
     __shared__ u16 places[TILE_ITEMS];
@@ -24,7 +24,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, LEAST_BLOCKS) select
         prefetch_tile<TILE_ITEMS>(flags + extent.begin(), extent.items);
         return extent.item_count(count, control);
     };
-    const SoFar so_far = {extent, control, selected};
+    const PortionTally so_far = {extent, control, selected};
     in_order<1, TILE_ITEMS>(control, so_far, meanwhile, [&](u32 index, u32 items, auto &order) {
         const Tile tile = tile_at(index, items, TILE_ITEMS);
         auto found = find_survivors<1>(flags + extent.begin(), tile);
@@ -43,7 +43,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, LEAST_BLOCKS) select
     });
 }
 
-// Moves the survivors from behind the result into its holes. Unless they are in place already, copies the others.
+// Moves the survivors behind the result into its holes. Out of place, also copies the other survivors.
 template <bool IN_PLACE, class Value>
 __device__ __forceinline__ void fill_holes(
     const u8 *flags, const Word *count, const Extent &extent, const Word *befores, const Word *holes,

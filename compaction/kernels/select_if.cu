@@ -1,17 +1,17 @@
-// select by a predicate of the user's: `bool keep(Item)`. Contract and source: compaction/src/select/predicate.rs.
+// select by a user-defined predicate `bool keep(Item)`. Contract and source: compaction/src/select/predicate.rs.
 
 #include "extent.cuh"
-#include "stripes.cuh"
+#include "striped_tile.cuh"
 #include "predicate"
 
 constexpr u32 STRIPES = 16;
 constexpr u32 TILE_ITEMS = BLOCK_THREADS * STRIPES;
-static_assert(TILE_ITEMS <= 1 << 16, "an item's place in its tile is held in 16 bits");
-// Narrow items are asked for together, so that a thread waits for its reads together.
+static_assert(TILE_ITEMS <= 1 << 16, "an index within a tile has 16 bits");
+// Narrow items are loaded all together, so that their latencies overlap.
 constexpr bool IS_NARROW = sizeof(Item) <= sizeof(u32);
 using Mine = Item[IS_NARROW ? STRIPES : 1];
 
-// How many blocks a multiprocessor holds: few items have few blocks, and many want as many as there may be.
+// The number of resident blocks per multiprocessor to compile for: inputs with few items have few blocks.
 #if __CUDA_ARCH__ < 900
 constexpr u32 FEW_BLOCKS = 2, MANY_BLOCKS = 2;
 #elif __CUDA_ARCH__ < 1200
@@ -21,7 +21,7 @@ constexpr u32 FEW_BLOCKS = 3, MANY_BLOCKS = 3;
 #endif
 #define SELECT_IF(blocks) extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, blocks)
 
-// Writes 1 for each item that is kept, else 0.
+// Writes 1 for each item that is kept, and 0 for the others.
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) select_if_flags(
     const Item *items, const Word *count, Extent extent, u8 *flags)
 {
@@ -29,7 +29,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) select_if_flags(
     if (place < extent.item_count(count)) flags[extent.begin() + place] = keep(items[extent.begin() + place]);
 }
 
-// The items of a tile that the predicate keeps, and in `mine` all items of this thread, if they are narrow.
+// Evaluates the predicate for the items of a tile. `mine` receives this thread's items if they are narrow.
 __device__ __forceinline__ Ballots<STRIPES> ask(
     const Item *__restrict__ items, u32 left, Mine &mine)
 {
@@ -47,7 +47,7 @@ __device__ __forceinline__ Ballots<STRIPES> ask(
     });
 }
 
-// Survivors wait in shared memory for their place: soonest done.
+// Gathers the survivors in shared memory, which has the lowest latency.
 template <class Order>
 __device__ __forceinline__ void gather_tile(
     const Item *__restrict__ items, u32 left, Item *__restrict__ out, Order &order)
@@ -61,7 +61,7 @@ __device__ __forceinline__ void gather_tile(
     for (u32 rank = threadIdx.x; rank < ballots.total; rank += BLOCK_THREADS) out[rank] = gathered[rank];
 }
 
-// Survivors are read again once they are ranked: the cache has them still, and more blocks run at once.
+// Reads the survivors again after ranking: they are still in the cache, and more blocks are resident.
 template <class Order>
 __device__ __forceinline__ void keep_tile(
     const Item *__restrict__ items, u32 left, Item *__restrict__ out, Order &order)
@@ -99,7 +99,7 @@ __device__ __forceinline__ void select_if(
         prefetch_tile<TILE_ITEMS>(items + extent.begin(), extent.items);
         return extent.item_count(count, control);
     };
-    const SoFar so_far = {extent, control, selected};
+    const PortionTally so_far = {extent, control, selected};
     in_order<1, TILE_ITEMS>(control, so_far, meanwhile, [&](u32 index, u32 item_total, auto &order) {
         const u32 first = index * TILE_ITEMS;
         const u32 left = min(TILE_ITEMS, item_total - first);

@@ -1,23 +1,23 @@
-// select in place, in order: a single pass. Contract and source: compaction/src/select.rs.
+// select in place and in order, in a single pass. Contract and source: compaction/src/select.rs.
 //
-// A tile's survivors go to where items of earlier tiles stand, or of its own. So a block first reads all its survivors
-// into shared memory and only then announces their number; it writes when all earlier tiles have announced theirs.
+// A tile's survivors are written over items of its own or of earlier tiles. Therefore a block reads all its survivors
+// into shared memory before it announces their number, and writes after all earlier tiles have announced theirs.
 
 #include "extent.cuh"
-#include "stripes.cuh"
+#include "striped_tile.cuh"
 #include "value.cuh"
 
 constexpr u32 IN_PLACE_ITEMS = BLOCK_THREADS * IN_PLACE_STRIPES;
 
-// How many blocks a multiprocessor holds: ptxas would squeeze long counts until they spill.
-constexpr u32 LEAST_BLOCKS = !IS_LONG ? 0 : __CUDA_ARCH__ < 900 || __CUDA_ARCH__ >= 1200 ? 2 : 3;
-extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, LEAST_BLOCKS) select_in_place(
+// The number of resident blocks per multiprocessor to compile for; ptxas would otherwise make the 64-bit version spill.
+constexpr u32 MIN_BLOCKS = !IS_LONG ? 0 : __CUDA_ARCH__ < 900 || __CUDA_ARCH__ >= 1200 ? 2 : 3;
+extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, MIN_BLOCKS) select_in_place(
     u8 *items, const u8 *flags, const Word *count, Extent extent, Word *selected, u64 *workspace)
 {
     __shared__ Part kept[IN_PLACE_ITEMS * ITEM_PARTS];
     Control *const control = (Control *)workspace;
     const auto meanwhile = [&] { return extent.item_count(count, control); };
-    const SoFar so_far = {extent, control, selected};
+    const PortionTally so_far = {extent, control, selected};
     in_order<1, IN_PLACE_ITEMS, true>(control, so_far, meanwhile, [&](u32 index, u32 items_here, auto &order) {
         const Word first = extent.begin() + index * IN_PLACE_ITEMS, end = extent.begin() + items_here;
         const auto ballots = take_ballots<IN_PLACE_STRIPES>([&](u32 stripe) {
@@ -33,7 +33,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, LEAST_BLOCKS) select
     });
 }
 
-// `off` in place: blanks what is dropped, and counts what is kept.
+// `off` in place: overwrites the rejected items and counts the selected.
 KERNEL(select_blank_in_place)(
     u8 *items, const u8 *flags, const Word *count, Extent extent, Word *selected, u64 *workspace)
 {
@@ -44,6 +44,6 @@ KERNEL(select_blank_in_place)(
     if (item < end && !keep)
         for (u32 part = 0; part < ITEM_PARTS; part++) ((Part *)items)[item * ITEM_PARTS + part] = all_ones();
     const u32 kept = __syncthreads_count(keep);
-    AppendSoFar order = appending(extent, selected, workspace);
+    PortionArrivalOrder order = appending(extent, selected, workspace);
     order.announce(kept);
 }

@@ -1,7 +1,7 @@
-// select by scan-scatter: three launches, a scan of all the flags. Contract and source: compaction/src/select.rs.
+// select by scan-scatter: three launches, a scan of all flags. Contract and source: compaction/src/select.rs.
 //
-// The first launch scans the flags block by block, on a balanced tree in shared memory, and leaves each item's rank in
-// its block; the second scans the blocks' sums; the third writes each kept item to the sum of both.
+// The first launch scans the flags of each block on a balanced tree in shared memory and writes each item's rank in its
+// block. The second scans the sums of the blocks, and the third writes each survivor at the sum of both.
 
 #include "scan_counts.cuh"
 #include "value.cuh"
@@ -13,14 +13,14 @@ __device__ __forceinline__ u32 section_count(u32 items)
     return items / SECTION_ITEMS + (items % SECTION_ITEMS != 0);
 }
 
-// Where the tree's nodes lie: a gap after every 32 words keeps the strides of the sweeps from meeting in one bank.
+// The index of a tree node, with a gap after every 32 words so that strided accesses use different banks.
 __device__ __forceinline__ u32 padded(u32 node) { return node + node / 32; }
 
 // Scans the section's values in place, exclusively. Returns their sum.
 __device__ __forceinline__ u32 scan_tree(u32 *tree)
 {
     u32 stride = 1;
-    // Up: each node becomes the sum of its two.
+    // Upsweep: each node becomes the sum of its two children.
     for (u32 pairs = BLOCK_THREADS; pairs > 0; pairs /= 2, stride *= 2) {
         __syncthreads();
         if (threadIdx.x < pairs) {
@@ -32,7 +32,8 @@ __device__ __forceinline__ u32 scan_tree(u32 *tree)
     const u32 sum = tree[padded(SECTION_ITEMS - 1)];
     __syncthreads();
     if (threadIdx.x == 0) tree[padded(SECTION_ITEMS - 1)] = 0;
-    // Down: what a node knows of those before it goes to its left, and with the left's sum to its right.
+    // Downsweep: each node passes its prefix to its left child, and its prefix plus the left child's sum to its right
+    // child.
     for (u32 pairs = 1; pairs <= BLOCK_THREADS; pairs *= 2) {
         stride /= 2;
         __syncthreads();
@@ -79,7 +80,7 @@ __device__ __forceinline__ void scatter_by_rank(
     const u32 items = extent.item_count(count);
     const u64 item = (u64)blockIdx.x * BLOCK_THREADS + threadIdx.x;
     if (item >= items || flags[extent.begin() + item] == 0) return;
-    const Word before = SoFar::before(extent, (const Control *)workspace);
+    const Word before = PortionTally::before(extent, (const Control *)workspace);
     value.put(before + sums[item / SECTION_ITEMS] + ranks[item], extent.begin() + (u32)item);
 }
 

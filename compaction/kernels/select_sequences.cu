@@ -1,8 +1,8 @@
-// select by sequences: three launches, a run of items a warp. Contract and source: compaction/src/select.rs.
+// select by sequences: three launches, one run of items per warp. Contract and source: compaction/src/select.rs.
 //
-// The items are cut into as many runs as there are warps. A warp counts the survivors of its run by vector loads; the
-// counts become the places where the runs begin; the warp goes through its run again, ranks the survivors of each row
-// by shuffles, and writes them from shared memory in whole lines.
+// The items are cut into as many runs as there are warps. A warp counts the survivors of its run by vector loads, and
+// the counts become the runs' offsets. Then the warp reads its run again, ranks the survivors of each row by shuffles,
+// and writes them from shared memory in whole lines.
 
 #include "scan_counts.cuh"
 #include "tile.cuh"
@@ -10,10 +10,10 @@
 
 struct Sequence {
     u32 index;
-    u64 first, end;  // its items
+    u64 first, end;  // its range of items
 };
 
-// This warp's run: whole rows, the same number for all but the last ones.
+// The run of this warp: whole rows, equally many for all warps but the last ones.
 __device__ __forceinline__ Sequence this_sequence(u32 items)
 {
     const u32 sequences = gridDim.x * BLOCK_WARPS, index = blockIdx.x * BLOCK_WARPS + warp_index();
@@ -22,7 +22,7 @@ __device__ __forceinline__ Sequence this_sequence(u32 items)
     return {index, min(index * length, (u64)items), min((index + 1) * length, (u64)items)};
 }
 
-// This lane's flags of the row that begins at `row`.
+// The flags of this lane in the row that begins at `row`, as a mask.
 __device__ __forceinline__ u32 row_mask(const u8 *flags, u64 row, u64 end)
 {
     const u64 first = row + lane_index() * LANE_ITEMS;
@@ -52,7 +52,7 @@ __device__ __forceinline__ void move_sequence(
     __shared__ u16 places[BLOCK_WARPS][ROW_ITEMS];
     u16 *const kept = places[warp_index()];
     const Sequence sequence = this_sequence(extent.item_count(count));
-    Word begin = SoFar::before(extent, (const Control *)workspace) + begins[sequence.index];
+    Word begin = PortionTally::before(extent, (const Control *)workspace) + begins[sequence.index];
     for (u64 row = sequence.first; row < sequence.end; row += ROW_ITEMS) {
         const u32 mask = row_mask(flags + extent.begin(), row, sequence.end);
         const u32 inclusive = warp_inclusive_sum(__popc(mask));

@@ -1,10 +1,10 @@
-// summed_area: for each item of a table the sum of the rectangle that ends there. Contract and source:
+// summed_area: for each entry of a table, the sum of the rectangle from the first entry to it. Contract and source:
 // compaction/src/summed_area.rs.
 //
-// Reads `width` times `height` items, row by row, and writes as many.
+// Reads `width` times `height` items, stored row by row, and writes as many.
 
 #include "look_back.cuh"
-#include "stage.cuh"
+#include "async_copy.cuh"
 
 using Monoid = Sum<ITEM>;
 using Value = Monoid::Value;
@@ -19,7 +19,7 @@ struct alignas(LANE_BYTES) Vector {
 
 __device__ __forceinline__ bool is_aligned(const void *address) { return (u64)address % sizeof(Vector) == 0; }
 
-// This lane's items of a row, of which `left` are there from its first one on, else 0.
+// Loads this lane's items of a row; `left` items are present from its first one on, and the others are 0.
 __device__ __forceinline__ Vector load_items(const ITEM *from, u32 left)
 {
     Vector vector;
@@ -56,7 +56,7 @@ __device__ __forceinline__ Vector lowered(const Value (&values)[LANE_ITEMS])
     return vector;
 }
 
-// Turns a warp's items of a row into their prefixes in it. Returns their sum, in every lane.
+// Replaces a warp's items of a row by their prefixes. Returns their sum, in every lane.
 __device__ __forceinline__ Value scan_row(Value (&values)[LANE_ITEMS])
 {
 #pragma unroll
@@ -69,12 +69,13 @@ __device__ __forceinline__ Value scan_row(Value (&values)[LANE_ITEMS])
 
 // ----------------------------------------------------------------------------------------------------------- single-pass
 //
-// A block takes a tile, row of tiles by row of tiles, and looks back twice: to the left for the sums of its rows, and
-// then, once these are whole from the left edge on, up for the sums of its columns. What it publishes are as many states
-// as it has rows and columns, so that nothing has to be ordered by them.
 //
-// The last tile of each GROUP tiles of a line publishes an inclusive prefix, the others only what they add. So sums are
-// combined by a tree that depends on their place alone, and it does not matter how far other blocks have come.
+// A block takes a tile, in row-major order, and looks back twice: to the left for the sums of its rows, and then, with
+// the complete rows, up for the sums of its columns. It publishes one state per row and column, so that no other memory
+// has to be ordered by them.
+//
+// The last tile of each GROUP tiles of a line publishes an inclusive prefix, the others only their aggregates. So sums
+// are combined by a tree that depends on positions alone, independent of the progress of other blocks.
 
 constexpr u32 TILE_ROWS = BLOCK_WARPS * WARP_ROWS;
 constexpr u32 TILE_COLUMNS = ROW_ITEMS;
@@ -82,11 +83,11 @@ constexpr u32 GROUP = 16;
 static_assert(WARP_THREADS % WARP_ROWS == 0, "the lanes of a warp share its rows evenly");
 static_assert(BLOCK_THREADS % TILE_COLUMNS == 0, "the threads of a block share its columns evenly");
 
-// One of the lines of tiles that a block looks back along: this thread's row or column of it.
+// A row or column of tiles along which a block looks back, for this thread's row or column of items.
 struct Line {
-    u64 *states;   // of this row or column in the first tile of the line
-    u64 stride;    // in words, to the next tile of the line
-    u32 position;  // of the block's tile in the line
+    u64 *states;   // state of this row or column in the first tile of the line
+    u64 stride;    // 8-byte words from one tile of the line to the next
+    u32 position;  // index of the block's tile in the line
     u32 epoch;
 
     __device__ __forceinline__ u64 *at(u32 tile) const { return states + tile * stride; }
@@ -98,18 +99,18 @@ struct Line {
         ItemState::of(epoch << STATUS_BITS | status, value).store(at(position));
     }
 
-    // What this thread of SHARE threads finds of the tiles before the block's own: combined, these threads' results are
-    // the exclusive prefix.
+    // The part of the exclusive prefix that this thread reads, as one of SHARE threads. The combined results of these
+    // threads are the exclusive prefix.
     template <u32 SHARE>
     __device__ __forceinline__ Value look_back(u32 share) const
     {
         constexpr u32 READS = GROUP / SHARE;
-        // From the last tile of the group before to the tile before the block's own.
+        // From the last tile of the previous group to the tile before the block's own.
         const u32 group_first = position / GROUP * GROUP;
         ItemState read[READS];
 #pragma unroll
         for (u32 step = 0; step < READS; step++) {
-            const u32 next = group_first + step * SHARE + share;  // one behind the tile
+            const u32 next = group_first + step * SHARE + share;  // index of the tile plus one
             if (next > 0 && next <= position) read[step].load(at(next - 1));
         }
         Value sum = Monoid::identity();
@@ -124,7 +125,7 @@ struct Line {
     }
 };
 
-// What a block holds of its tile in shared memory. A thread touches its own vectors alone.
+// A block's tile in shared memory. Each thread only accesses its own vectors.
 using Staged = Vector[WARP_ROWS][BLOCK_THREADS];
 
 struct Table {
@@ -142,13 +143,13 @@ struct Table {
     __device__ __forceinline__ u32 first_row() const { return tile_y * TILE_ROWS + warp_index() * WARP_ROWS; }
     __device__ __forceinline__ u64 first_index() const { return (u64)first_row() * width + column(); }
 
-    // How many of a lane's items of a row there are.
+    // The number of items of this lane's vector and behind it in a row; 0 outside the table.
     __device__ __forceinline__ u32 left(u32 row) const
     {
         return first_row() + row < height && column() < width ? width - column() : 0;
     }
 
-    // Whether the block's tile is all there, and all its vectors from `first` on lie on vectors.
+    // Whether the block's tile lies completely inside the table, with aligned vectors.
     __device__ __forceinline__ bool is_whole(const ITEM *first) const
     {
         return (tile_x + 1) * TILE_COLUMNS <= width && (tile_y + 1) * TILE_ROWS <= height &&
@@ -170,11 +171,11 @@ struct Table {
     }
 };
 
-// The row of its warp's whose sum a lane keeps.
+// The row of its warp whose sum this lane keeps.
 __device__ __forceinline__ u32 own_row() { return lane_index() % WARP_ROWS; }
 
-// What comes before this lane's own row of the tile in the table, by looking back to the left. `total` is the sum of the
-// row in the tile.
+// The prefix of this lane's own row before the tile, by looking back to the left. `total` is the sum of that row in the
+// tile.
 __device__ __forceinline__ Value sum_left(u64 *states, const Table &table, u32 epoch, Value total)
 {
     constexpr u32 SHARE = WARP_THREADS / WARP_ROWS;
@@ -194,12 +195,12 @@ __device__ __forceinline__ Value sum_left(u64 *states, const Table &table, u32 e
     return before;
 }
 
-// A lane's columns.
+// The columns of a lane.
 struct alignas(LANE_BYTES) Columns {
     Value values[LANE_ITEMS];
 };
 
-// Turns the warps' sums of a column into what comes before each warp in the tile. Returns the sum of all.
+// Replaces the warps' sums of a column by the exclusive prefixes of the warps. Returns the total.
 __device__ __forceinline__ Value scan_warps(Value (&warp_sums)[BLOCK_WARPS][TILE_COLUMNS], u32 column)
 {
     Value before = Monoid::identity();
@@ -212,8 +213,9 @@ __device__ __forceinline__ Value scan_warps(Value (&warp_sums)[BLOCK_WARPS][TILE
     return before;
 }
 
-// What comes before each of this lane's columns in its warp's rows: all above in the tile, and, by looking up, all above
-// that. `sums` are the columns' over the warp's rows. All threads call it; it holds two barriers.
+// The prefix of each of this lane's columns above its warp's rows: everything above in the tile and, by looking back
+// upwards, above the tile. `sums` are the columns' sums over the warp's rows. All threads call it; it contains two
+// barriers.
 __device__ __forceinline__ Columns sum_above(u64 *states, const Table &table, u32 epoch, const Columns &sums)
 {
     constexpr u32 SHARE = BLOCK_THREADS / TILE_COLUMNS;
@@ -250,7 +252,7 @@ __device__ __forceinline__ Columns sum_above(u64 *states, const Table &table, u3
     return above;
 }
 
-// Turns the tile's rows into their prefixes in it. Returns the sum of this lane's own row.
+// Replaces the tile's rows by their prefixes within the tile. Returns the sum of this lane's own row.
 __device__ __forceinline__ Value scan_rows(Staged &staged)
 {
     Value total = Monoid::identity();
@@ -265,7 +267,7 @@ __device__ __forceinline__ Value scan_rows(Staged &staged)
     return total;
 }
 
-// The sums of this lane's columns over its warp's rows, once `before` is added to this lane's own row.
+// The sums of this lane's columns over its warp's rows, after adding `before` to this lane's own row.
 __device__ __forceinline__ Columns sum_columns(const Staged &staged, Value before)
 {
     Columns sums;
@@ -281,7 +283,7 @@ __device__ __forceinline__ Columns sum_columns(const Staged &staged, Value befor
     return sums;
 }
 
-// Writes the table's part in this tile, from the rows' prefixes and from what comes before rows and columns.
+// Writes the tile of the table, from the prefixes within the rows and the prefixes of rows and columns.
 __device__ __forceinline__ void store(
     const Staged &staged, const Table &table, Value before, Columns above, ITEM *out)
 {
@@ -321,7 +323,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, staging_blocks(SINGL
 
 // -------------------------------------------------------------------------------------------------------- scan-transpose
 
-// Scans each row of a table. A block takes a row.
+// Scans each row of a table, one row per block.
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) summed_area_rows(
     const ITEM *items, u32 width, u32 height, ITEM *out)
 {
@@ -346,11 +348,11 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) summed_area_rows(
     }
 }
 
-// Writes a table with its rows as columns: `out` has `height` columns and `width` rows.
+// Transposes a table: `out` has `height` columns and `width` rows.
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) summed_area_transpose(
     const ITEM *items, u32 width, u32 height, ITEM *out)
 {
-    __shared__ ITEM square[WARP_THREADS][WARP_THREADS + 1];  // a column more, so that columns fall into all banks
+    __shared__ ITEM square[WARP_THREADS][WARP_THREADS + 1];  // one more column, so that columns use all banks
     const u32 across = width / WARP_THREADS + (width % WARP_THREADS != 0);
     const u32 left = blockIdx.x % across * WARP_THREADS;
     const u32 top = blockIdx.x / across * WARP_THREADS;

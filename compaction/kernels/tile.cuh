@@ -1,19 +1,19 @@
-// Tiles of flags: one byte an item, not zero: selected. A block takes a tile, finds the places of its survivors, and
-// ranks them in order.
+// Tiles of flags, one byte per item, nonzero for selected items. A block loads a tile, finds the indices of its
+// survivors, and ranks them in order.
 #pragma once
 
 #include "block.cuh"
 
-constexpr u32 LANE_ITEMS = 16;  // flags that a lane reads at once, of one row
+constexpr u32 LANE_ITEMS = 16;  // consecutive flags that a lane loads at once from one row
 constexpr u32 ROW_ITEMS = LANE_ITEMS * WARP_THREADS;
-constexpr u32 TILE_ITEMS = BLOCK_THREADS * LANE_ITEMS;  // of a tile of one row a warp; others are multiples of it
-static_assert(2 * TILE_ITEMS <= 1 << 16, "an item's place in its tile is held in 16 bits");
+constexpr u32 TILE_ITEMS = BLOCK_THREADS * LANE_ITEMS;  // items of a tile with one row per warp; other tiles are multiples
+static_assert(2 * TILE_ITEMS <= 1 << 16, "an index within a tile has 16 bits");
 
 __device__ __forceinline__ bool is_aligned(const void *address, u32 bytes) { return (u64)address % bytes == 0; }
 
 struct Tile {
     u32 first;  // index of its first item
-    u32 items;  // how many it has; 0 beyond the end
+    u32 items;  // number of items; 0 behind the end of the input
 };
 
 __device__ __forceinline__ u32 tile_count(u32 items, u32 tile_items)
@@ -30,13 +30,13 @@ __device__ __forceinline__ Tile tile_at(u32 index, u32 items, u32 tile_items)
 
 // ------------------------------------------------------------------------------------------------------ flags to masks
 
-// 0x80 in each byte that is not zero, else 0.
+// Returns 0x80 in each byte that is nonzero, and 0 in the others.
 __device__ __forceinline__ u32 marks_of(u32 flags)
 {
     return (((flags & 0x7f7f7f7f) + 0x7f7f7f7f) | flags) & 0x80808080;
 }
 
-// The sum of the products of four bytes each, and `sum`.
+// Returns the dot product of the four bytes of each operand, plus `sum`.
 __device__ __forceinline__ u32 add_products(u32 left, u32 right, u32 sum)
 {
     u32 result;
@@ -44,13 +44,14 @@ __device__ __forceinline__ u32 add_products(u32 left, u32 right, u32 sum)
     return result;
 }
 
-// A bit for each of eight flags. Each mark is 128 or 0, and its byte's factor says where its bit goes.
+// Returns a mask with one bit for each of eight flags. Each mark is 128 or 0, and its byte's factor moves it to its
+// bit.
 __device__ __forceinline__ u32 mask_of(u32 low, u32 high)
 {
     return add_products(marks_of(high), 0x80402010, add_products(marks_of(low), 0x08040201, 0)) >> 7;
 }
 
-// A bit for each of a lane's flags, of which there are `count` or, if that is more, LANE_ITEMS. Reads nothing else.
+// Returns a mask with one bit for each of the lane's flags. At most min(count, LANE_ITEMS) flags are read.
 __device__ __forceinline__ u32 load_mask(const u8 *__restrict__ flags, u32 count)
 {
     if (count >= LANE_ITEMS && is_aligned(flags, sizeof(uint4))) {
@@ -64,7 +65,7 @@ __device__ __forceinline__ u32 load_mask(const u8 *__restrict__ flags, u32 count
     return mask;
 }
 
-// The place in its tile of this thread's first item in a row.
+// The index within its tile of this thread's first item in a row.
 template <u32 ROWS>
 __device__ __forceinline__ u32 row_place(u32 row)
 {
@@ -73,15 +74,15 @@ __device__ __forceinline__ u32 row_place(u32 row)
 
 // ------------------------------------------------------------------------------------------------------ masks to ranks
 
-// What this thread knows of its tile's survivors.
+// The survivors of a tile, as seen by one thread.
 template <u32 ROWS>
 struct Survivors {
-    u32 masks[ROWS];  // a bit for each of its items in a row
-    u32 ranks[ROWS];  // how many survivors the tile has before them
-    u32 total;        // how many the tile has
+    u32 masks[ROWS];  // one bit per item of this thread in each row
+    u32 ranks[ROWS];  // number of survivors of the tile before these items
+    u32 total;        // number of survivors of the tile
 };
 
-// Reads a tile's flags and ranks its survivors. Holds one barrier.
+// Loads a tile's flags and ranks its survivors. Contains one barrier.
 template <u32 ROWS>
 __device__ __forceinline__ Survivors<ROWS> find_survivors(const u8 *__restrict__ flags, Tile tile)
 {
@@ -106,10 +107,11 @@ __device__ __forceinline__ Survivors<ROWS> find_survivors(const u8 *__restrict__
     return found;
 }
 
-// Calls put(rank, item) for each bit of a lane's mask; `rank` is that of the first. All lanes of a warp call it.
+// Calls put(rank, item) for each set bit of a lane's mask; `rank` is the rank of the first one. All lanes of a warp
+// call it.
 //
-// With AT_ONCE, where some lane has many bits all are asked for at once, instead of looking for one after the other:
-// sooner done, by more work.
+// With AT_ONCE, if any lane has many bits, all bits are tested in an unrolled loop instead of searched one by one,
+// which has less latency but more instructions.
 template <bool AT_ONCE, class Put>
 __device__ __forceinline__ void for_each_bit(u32 mask, u32 rank, Put put)
 {
@@ -122,14 +124,15 @@ __device__ __forceinline__ void for_each_bit(u32 mask, u32 rank, Put put)
     }
 }
 
-// Writes the places of the tile's survivors to kept[0], kept[1], ...; whoever reads them waits at a barrier first.
+// Writes the indices within the tile of its survivors to kept[0], kept[1], ... The caller must synchronise before
+// reading them.
 template <u32 ROWS>
 __device__ __forceinline__ void gather_places(const Survivors<ROWS> &found, u16 *kept)
 {
 #pragma unroll
     for (u32 row = 0; row < ROWS; row++) {
         const u32 place = row_place<ROWS>(row);
-        // A long tile has enough to do while it waits.
+        // A long tile has enough other work to hide the latency.
         for_each_bit<ROWS == 1>(
             found.masks[row], found.ranks[row], [&](u32 rank, u32 item) { kept[rank] = (u16)(place + item); });
     }

@@ -1,9 +1,9 @@
-// What is selected: indices, or items of ITEM_BYTES bytes that lie on ITEM_ALIGN bytes.
+// The values that are selected: indices, or items of ITEM_BYTES bytes aligned to ITEM_ALIGN bytes.
 #pragma once
 
 #include "vector.cuh"
 
-// Every item is made of such vectors, and lies on them.
+// The vector type of which every item consists.
 using Part = Vector<ITEM_ALIGN>::type;
 static_assert(ITEM_BYTES % ITEM_ALIGN == 0, "items stand side by side");
 constexpr u32 ITEM_PARTS = ITEM_BYTES / ITEM_ALIGN;

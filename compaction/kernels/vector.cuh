@@ -1,4 +1,4 @@
-// The vectors that items are copied by.
+// The vector types by which items are copied.
 #pragma once
 
 #include "prelude.cuh"
@@ -27,8 +27,8 @@ struct Vector<16> {
 };
 constexpr u32 WIDEST_VECTOR = 16;
 
-// Writes value(0), value(1), ... to `to`, neighbours by neighbours. The values of a batch are all asked for before the
-// first is written, so that a thread waits for its reads together.
+// Writes value(0), value(1), ... to `to`, coalesced. All values of a batch are loaded before the first is written, so
+// that their latencies overlap.
 template <class Part, class Value>
 __device__ __forceinline__ void write_out(Part *to, u32 count, Value value)
 {

@@ -1,4 +1,4 @@
-// Words for a warp. All lanes call them together.
+// Collective functions of a warp. All lanes must call them together.
 #pragma once
 
 #include "monoid.cuh"
@@ -10,7 +10,7 @@ __device__ __forceinline__ u32 lane_index() { return threadIdx.x % WARP_THREADS;
 
 __device__ __forceinline__ u32 warp_index() { return threadIdx.x / WARP_THREADS; }
 
-// The values of the lanes below this one and of this one, combined in a tree that is the same for all values.
+// The inclusive scan over the lanes of a warp, combined in the same order for all types.
 template <class Monoid>
 __device__ __forceinline__ typename Monoid::Value warp_inclusive(typename Monoid::Value value)
 {
@@ -22,8 +22,8 @@ __device__ __forceinline__ typename Monoid::Value warp_inclusive(typename Monoid
     return value;
 }
 
-// All lanes' values combined, in every lane: by the tree by which `warp_inclusive` comes to its last. `combine` has to
-// give the same both ways round.
+// The values of all lanes combined, in every lane, in the order in which `warp_inclusive` computes its last value.
+// `combine` must be commutative.
 template <class Monoid>
 __device__ __forceinline__ typename Monoid::Value warp_fold(typename Monoid::Value value)
 {
@@ -33,13 +33,13 @@ __device__ __forceinline__ typename Monoid::Value warp_fold(typename Monoid::Val
     return value;
 }
 
-// The sum of the values of this lane and of those below it.
+// The sum of the values of this lane and all lower lanes.
 __device__ __forceinline__ u32 warp_inclusive_sum(u32 value) { return warp_inclusive<Sum<u32>>(value); }
 
-// The sum of all lanes' values, in every lane.
+// The sum of the values of all lanes, in every lane.
 __device__ __forceinline__ u32 warp_sum(u32 value) { return warp_fold<Sum<u32>>(value); }
 
-// The value of the highest lane, in every lane.
+// The value of the last lane, in every lane.
 template <class Value>
 __device__ __forceinline__ Value warp_last(Value value)
 {

@@ -1,16 +1,14 @@
-//! From a kernel's source to its launch.
+//! Compiling CUDA kernels from source and launching them, with argument types checked against Rust.
 //!
 //! ```text
 //! Source ──Compiler──▶ Module ──kernel::<P>──▶ Kernel<P> ──launch──▶ the stream
 //! ```
 //!
-//! A [`Source`] is a kernel file with its headers, its constants, and checks that tie it to Rust: the layout of each
-//! struct and the argument types of each kernel. A [`Compiler`] makes machine code of it, or finds it made before.
-//! A [`Kernel`] knows its argument types, so that a launch is an ordinary call.
+//! A [`Source`] is a kernel file with its headers and constants, and with assertions that its structs and kernel
+//! arguments match the Rust types. A [`Compiler`] turns it into machine code, or finds code compiled earlier. A
+//! [`Kernel`] knows its argument types, so a launch is an ordinary typed call.
 //!
-//! [`open`] gives a context, [`upload`] and [`download`] move data, a [`Mailbox`] brings small results back without
-//! stopping anybody, a [`Crossing`] moves them to another GPU, a [`Timeline`] measures, a [`Graph`] launches many kernels at once. An [`Archive`] ships compiled kernels with a program, for machines that have
-//! a driver and nothing else.
+//! [`open`] creates a context; [`upload`] and [`download`] copy data between host and device. A [`Readback`] copies small results to the host asynchronously, and a [`PeerCopy`] to another GPU. A [`Timeline`] measures GPU times, and a [`Graph`] launches many kernels at once. An [`Archive`] ships compiled kernels with a program, for machines with a driver but no compiler.
 //!
 //! ```no_run
 //! use compaction::cuda::{self, Compiler, InOut, Launch, Source};
@@ -31,15 +29,15 @@
 //! # Ok::<(), compaction::Error>(())
 //! ```
 //!
-//! The module holds all `unsafe` code of the crate. Buffers, streams and contexts are [`cudarc`]'s own.
+//! This module contains all `unsafe` code of the crate. Buffers, streams and contexts are types of [`cudarc`].
 //!
 //! # Environment
 //!
-//! * `COMPACTION_CACHE`: the folder of compiled kernels, or `off`. Else it is `compaction/kernels` where the platform
-//!   keeps caches.
-//! * `COMPACTION_NVRTC`: the file of the NVRTC to use, or `off`. Else it is [searched for](Nvrtc::find).
+//! * `COMPACTION_CACHE`: the folder for compiled kernels, or `off`. The default is `compaction/kernels` in the
+//!   platform's cache folder.
+//! * `COMPACTION_NVRTC`: the NVRTC library file to use, or `off`. By default it is [searched for](Nvrtc::find).
 
-// The one place of unsafe code: calls of the driver and of NVRTC.
+// All unsafe code of the crate is in this module: calls of the driver and of NVRTC.
 #![allow(
     unsafe_code,
     reason = "foreign functions of the CUDA driver and of NVRTC"
@@ -58,7 +56,7 @@ mod mailbox;
 mod memory;
 mod nvrtc;
 mod params;
-mod patience;
+mod timeout;
 mod search;
 mod source;
 mod timeline;
@@ -67,21 +65,23 @@ mod watch;
 pub use archive::Archive;
 pub use cache::Cache;
 pub use compiler::Compiler;
-pub use crossing::Crossing;
+pub use crossing::PeerCopy;
 pub(crate) use device::multiprocessors;
 pub use device::{DeviceInfo, devices, driver_version, open};
 pub use graph::Graph;
 pub use image::{Image, Origin, Target};
 pub use kernel::{Kernel, Launch, Module};
-pub use mailbox::Mailbox;
+pub use mailbox::Readback;
 pub use memory::{
     download, overwrite, reinterpret, reinterpret_mut, uninitialised, upload, zeroed,
 };
-pub(crate) use memory::{is_on, read_and_write};
+pub(crate) use memory::{is_aligned, read_and_write};
 pub use nvrtc::{Compiled, Nvrtc, Usage};
-pub use params::{In, InOut, Param, Params};
-pub use patience::{is_alive, rest};
+#[doc(hidden)]
+pub use params::sealed::Sealed;
+pub use params::{In, InOut, Param, ParamField, Params};
 pub use source::Source;
 pub(crate) use source::in_quotes;
 pub use timeline::Timeline;
-pub use watch::{Watch, Watcher};
+pub use timeout::{is_alive, rest};
+pub use watch::{CallRegister, HangDetector};

@@ -1,4 +1,4 @@
-//! What can go wrong, in one line each: the object, the cause, and what to do where that is not plain.
+//! The error type. Each message is one line that names the object, the cause and, unless it is obvious, the remedy.
 
 use std::fmt::Write;
 
@@ -31,211 +31,215 @@ pub type Result<T> = std::result::Result<T, Error>;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// Two numbers that must be equal are not: the items of two buffers, say.
+    /// A length or number differs from the one that is required: two buffers hold different numbers of items, for
+    /// example.
     #[error("{what}: {got} instead of {expected}")]
     LengthMismatch {
-        /// What there are too few or too many of.
+        /// Description of the quantity, for the message: `the items of select`.
         what: &'static str,
-        /// How many there should be.
+        /// The length or number that is required.
         expected: usize,
-        /// How many there are.
+        /// The length or number that was found.
         got: usize,
     },
-    /// An output has less room than may be written.
+    /// An output buffer has too little room for the largest possible result.
     #[error("{what}: room for {got} items where up to {needed} may be written")]
     OutputTooShort {
-        /// The buffer that is too short.
+        /// Name of the output buffer that is too short.
         what: &'static str,
-        /// Items that may be written.
+        /// The number of items that the call may write.
         needed: usize,
-        /// Items that it has room for.
+        /// The number of items that the buffer can hold.
         got: usize,
     },
-    /// A number is none of those that are possible.
-    #[error("{what}: {got}, where {least} to {most} are possible")]
+    /// A number is outside its valid range.
+    #[error("{what}: {got}, where {min} to {max} are possible")]
     OutOfRange {
-        /// What the number is of.
+        /// Description of the number, for the message: `the columns of select_columns`.
         what: &'static str,
-        /// The number.
+        /// The number that was found outside the range.
         got: usize,
-        /// The least that is possible.
-        least: usize,
-        /// The most that is possible.
-        most: usize,
+        /// The smallest valid number.
+        min: usize,
+        /// The largest valid number.
+        max: usize,
     },
-    /// An input is longer than the word that counts its items says.
+    /// An input has more items than the word type that counts them can represent.
     #[error("{what}: {len} items are more than a {word} counts; give u64 for counts and indices")]
     Uncountable {
-        /// The buffer that is too long.
+        /// Name of the buffer that is too long.
         what: &'static str,
-        /// Items that it has.
+        /// The number of items in the buffer.
         len: usize,
-        /// The word.
+        /// Name of the word type: `u32`.
         word: &'static str,
     },
-    /// A workspace was made for less than it is used for, or for another strategy.
+    /// A workspace is too small for the call, or was created for another strategy.
     #[error("{what}: a workspace for {got} is used for {needed}; make one for as many")]
     WorkspaceTooSmall {
-        /// What it has to be for so many of: `the items of scan by raking`.
+        /// Description of the unit that is counted: `the items of scan by raking`.
         what: String,
-        /// How many it is used for.
+        /// The number of units that the call needs room for.
         needed: usize,
-        /// How many a call by this strategy may have.
+        /// The number that the workspace has room for with this strategy.
         got: usize,
     },
-    /// A count in device memory said more items than there were. As many as there were have been taken.
+    /// A count in device memory exceeded the number of items in the buffer. The call clamped it and processed the whole
+    /// buffer.
     #[error(
         "the count on the device that {what} read says {count} items, but there were {capacity}: it took {capacity}"
     )]
     CountTooLarge {
-        /// The operation.
+        /// Name of the operation: `select`.
         what: &'static str,
-        /// Items, as the count says.
+        /// The number of items that the device count stated, more than the buffer holds.
         count: usize,
-        /// Items that there were.
+        /// The number of items in the buffer, which is what the call processed.
         capacity: usize,
     },
-    /// A strategy cannot work in place on a GPU.
+    /// The strategy has no in-place variant on a GPU.
     #[error(
         "{strategy} cannot select in place on a GPU; look-back (in order), hole-filling and off can"
     )]
     NotInPlace {
-        /// The strategy.
+        /// The strategy that has no in-place variant.
         strategy: crate::select::Strategy,
     },
-    /// A buffer, stream or kernel belongs to another context.
+    /// A buffer, stream or kernel belongs to another CUDA context than the stream of the call.
     #[error("{what} belongs to another CUDA context than the stream of the call")]
     ForeignContext {
-        /// What belongs elsewhere.
+        /// Name of the buffer, stream or kernel that belongs to another context.
         what: String,
     },
-    /// A buffer was allocated on another stream, and its context does not order the two.
+    /// A buffer was allocated on another stream, and its context does not synchronize streams automatically.
     #[error(
         "{what} was allocated on another stream, and its context does not track the order of streams; \
          allocate it on the stream of the call"
     )]
     ForeignStream {
-        /// What belongs elsewhere.
+        /// Name of the buffer.
         what: String,
     },
-    /// Bytes cannot be read as another type.
+    /// A device buffer cannot be viewed as items of another type, because its address or length does not fit.
     #[error(
         "{bytes} bytes at device address {address:#x} cannot be read as whole, aligned items of {item}"
     )]
     Reinterpret {
-        /// Bytes there are.
+        /// Length of the buffer in bytes.
         bytes: usize,
-        /// Where they begin.
+        /// Device address at which the buffer begins.
         address: u64,
-        /// The type to read them as.
+        /// Name of the item type as which the buffer was to be viewed.
         item: &'static str,
     },
-    /// The device has less free memory than was asked for.
+    /// The device has less free memory than the allocation needs.
     #[error("the GPU has no {asked} bytes left: {free} of its {total} are free")]
     OutOfMemory {
-        /// Bytes asked for.
+        /// Size of the requested allocation in bytes.
         asked: usize,
-        /// Bytes free.
+        /// Free device memory in bytes.
         free: usize,
-        /// Bytes that the device has.
+        /// Total device memory in bytes.
         total: usize,
     },
-    /// No CUDA device can be used.
+    /// No usable CUDA device was found.
     #[error("no CUDA device: {reason}")]
     NoDevice {
-        /// Why not.
+        /// The reason: no driver, too old a driver, no GPU, or no GPU of this number.
         reason: String,
     },
-    /// A kernel must be compiled here, and there is nothing to compile it with.
+    /// A kernel would have to be compiled on this machine, but NVRTC is missing, disabled or too old or new for the
+    /// GPU.
     #[error(
         "{kernel} cannot be compiled for this GPU: {reason}; to install NVRTC, CUDA's run-time compiler: \
          pip install nvidia-cuda-nvrtc-cu12"
     )]
     NoCompiler {
-        /// The kernel file.
+        /// Path of the kernel file.
         kernel: String,
-        /// Why nothing can compile it.
+        /// The reason why the kernel file cannot be compiled on this machine.
         reason: String,
     },
-    /// A kernel file includes what was not given.
+    /// A kernel file includes a header that its [`Source`](crate::cuda::Source) does not contain.
     #[error("{file}:{line}: no header \"{name}\"; there are {known}")]
     NoHeader {
-        /// The file with the `#include`.
+        /// Path of the kernel file or header that contains the `#include`.
         file: String,
-        /// Its line, from 1.
+        /// Line number of the `#include`, starting at 1.
         line: usize,
-        /// The header's name there.
+        /// The header name as written in the `#include`.
         name: String,
-        /// The headers there are.
+        /// The paths of all available headers, separated by commas.
         known: String,
     },
-    /// A kernel does not compile.
+    /// NVRTC rejected a kernel file.
     #[error("{kernel} does not compile:{}", indented(log))]
     Compile {
-        /// The kernel file.
+        /// Path of the kernel file.
         kernel: String,
-        /// What the compiler says.
+        /// The compiler's log: all errors and warnings.
         log: String,
     },
-    /// A predicate does not define what is asked.
+    /// A predicate does not define the function `keep` for the item type.
     #[error("{predicate} defines no bool keep({item}): \"{text}\"")]
     NoKeep {
-        /// How errors name the predicate.
+        /// The path that names the predicate, as given to [`Predicate::new`](crate::select::Predicate::new).
         predicate: String,
-        /// The items' type in CUDA.
+        /// The CUDA name of the item type for which `keep` is missing.
         item: &'static str,
-        /// The predicate's text, in one line, or its beginning.
+        /// The predicate's text on one line, truncated if it is long.
         text: String,
     },
-    /// A kernel is asked for that its source does not declare, or declares with other arguments.
+    /// The requested kernel is not declared by its source, or is declared with other argument types.
     #[error("{file} declares no kernel {kernel}; it declares {declared}")]
     NoKernel {
-        /// The kernel file.
+        /// Path of the kernel file.
         file: String,
-        /// The kernel and its argument types, as asked for.
+        /// The requested kernel name and argument types.
         kernel: String,
-        /// The kernels that the source declares.
+        /// The kernels that the source declares, with their argument types.
         declared: String,
     },
-    /// A kernel asks for more shared memory than a block can have.
+    /// A kernel needs more dynamic shared memory per block than the GPU offers.
     #[error(
         "kernel \"{kernel}\" asks for {asked} bytes of dynamic shared memory a block; on this GPU it can have {max}"
     )]
     SharedMemory {
-        /// The kernel.
+        /// Name of the kernel that needs too much shared memory.
         kernel: &'static str,
-        /// Bytes asked for.
+        /// Requested dynamic shared memory per block, in bytes.
         asked: u32,
-        /// Bytes that a block can have, besides what the kernel has anyway.
+        /// Largest dynamic shared memory per block, in bytes, beside the kernel's static shared memory.
         max: u32,
     },
-    /// An archive of compiled kernels is damaged or of another format.
+    /// An archive of compiled kernels is damaged or has another format.
     #[error("the archive of compiled kernels cannot be read: {reason}")]
     Archive {
-        /// What is wrong with it.
+        /// The reason why the archive cannot be read.
         reason: String,
     },
-    /// A GPU has not done in a given time what it was given.
+    /// A GPU did not finish its work, or a driver call did not return, within the time limit.
     #[error("{doing}: nothing for {seconds} s: the GPU hangs")]
-    Hangs {
-        /// What was being done.
+    Timeout {
+        /// The operation that did not finish in time: `wait for a stream`.
         doing: &'static str,
-        /// How long it was waited for.
+        /// The time limit in seconds.
         seconds: f64,
     },
-    /// The CUDA driver refuses.
+    /// A call of the CUDA driver failed.
     #[error("{doing}: {}", in_words(source))]
     Driver {
-        /// What was being done: `launch "shade" over 1048576 items`.
+        /// The operation that failed: `launch "shade" over 1048576 items`.
         doing: String,
-        /// What the driver says.
+        /// The error that the driver returned.
         #[source]
         source: DriverError,
     },
 }
 
 impl Error {
-    /// Says what was being done when the driver refused: `.map_err(Error::driver("copy the film"))`.
+    /// Returns a function that wraps a driver error together with the operation that failed, for use in `map_err`:
+    /// `.map_err(Error::driver("copy the film"))`.
     ///
     /// ```no_run
     /// use compaction::{Error, cuda};
@@ -251,7 +255,8 @@ impl Error {
     }
 }
 
-/// `CUDA_ERROR_ILLEGAL_ADDRESS (an illegal memory access was encountered)`.
+/// Formats a driver error as its name and description: `CUDA_ERROR_ILLEGAL_ADDRESS (an illegal memory access was
+/// encountered)`.
 pub(crate) fn in_words(error: &DriverError) -> String {
     let mut words = format!("{:?}", error.0);
     if let Ok(meaning) = error.error_string() {

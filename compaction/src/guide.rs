@@ -1,15 +1,15 @@
-//! The guide: from a loop on one thread to what a GPU does instead, for one who knows Rust and no GPU.
+//! A tutorial: from a loop on one thread to the methods of a GPU, for readers who know Rust but no GPU programming.
 //!
 //! 1. [`machine`]: what a GPU is, and what costs time on it.
-//! 2. [`scan`]: every prefix at once, by six methods, each with the reason why it came after the one before.
-//! 3. [`select`]: compaction, from the scan of all flags to a single pass; in place; out of order.
-//! 4. [`order`]: partitions and sorting, which are compactions of everything.
+//! 2. [`scan`]: six ways to compute all prefix sums in parallel, and why each was invented.
+//! 3. [`select`]: stream compaction, from a scan of all flags to a single pass; in place; out of order.
+//! 4. [`order`]: partitions and sorting.
 //! 5. [`table`]: sums over rectangles.
-//! 6. [`call`]: streams, workspaces, counts that stay on the device, graphs, kernels of your own.
+//! 6. [`call`]: streams, workspaces, counts in device memory, graphs, and kernels of your own.
 //!
 //! The snippets are plain Rust and run as tests. The programs `examples/01_select.rs` to `examples/05_graph.rs` run the
-//! real operations, on a GPU where there is one. Times are of an NVIDIA H200 in November 2026; `BENCHMARKS.md` has the
-//! newest and says how they are measured.
+//! real operations, on a GPU if there is one. Times are for an NVIDIA H200 in November 2026.
+//! `docs/benchmarks/compaction.md` has the current figures and the commands that measure them.
 
 pub mod machine;
 pub mod scan;

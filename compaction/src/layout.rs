@@ -1,7 +1,7 @@
-//! The border: plain data that Rust and CUDA both read, and the checks that keep the two definitions alike.
+//! Structs that Rust and CUDA share, and the compile-time checks that keep both definitions equal.
 //!
-//! A struct stands readable on both sides, once in Rust by [`shared!`](crate::shared) and once in a header, with the
-//! same names:
+//! Each struct is defined on both sides with the same names, once in Rust by [`shared!`](crate::shared) and once in a
+//! CUDA header:
 //!
 //! ```text
 //! compaction::shared! {                  // path.cuh
@@ -12,8 +12,7 @@
 //! }
 //! ```
 //!
-//! [`asserts`] are the `static_assert`s that [`Source`](crate::cuda::Source) adds to a kernel file, so that a kernel whose
-//! header differs from Rust does not compile. Here two fields have changed places:
+//! [`Source`](crate::cuda::Source) adds the `static_assert`s of [`asserts`] to a kernel file, so that a kernel does not compile if its header differs from Rust. In this example, two fields are swapped:
 //!
 //! ```
 //! use compaction::cuda::{In, Nvrtc, Source, Target};
@@ -45,7 +44,9 @@ use std::fmt::Write;
 use bytemuck::Pod;
 use cudarc::driver::{DeviceRepr, ValidAsZeroBits};
 
-/// One field of a [`Shared`] struct.
+use crate::cuda::ParamField;
+
+/// Name, type and offset of one field of a [`Shared`] struct.
 ///
 /// ```
 /// use compaction::layout::{Field, Shared};
@@ -58,17 +59,17 @@ use cudarc::driver::{DeviceRepr, ValidAsZeroBits};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Field {
-    /// Its name on both sides.
+    /// The field's name, equal in Rust and CUDA.
     pub name: &'static str,
-    /// Its type as written in Rust. A path counts by its last word, an array by item and length.
+    /// The field's type as written in Rust, such as `u32`, `glam::Vec3` or `[f32; 3]`.
     pub rust_type: &'static str,
-    /// Its first byte.
+    /// Offset of the field from the start of the struct, in bytes.
     pub offset: usize,
 }
 
-/// Plain data that CUDA knows by the same name.
+/// Plain data that kernels use under the same name as Rust.
 ///
-/// Implemented for numbers, and for structs by [`shared!`](crate::shared).
+/// The number types implement it, and [`shared!`](crate::shared) implements it for structs.
 ///
 /// ```
 /// use compaction::layout::Shared;
@@ -79,9 +80,9 @@ pub struct Field {
 /// assert_eq!(bytes(&[0.5_f32, 1.5]), "2 × f32, 8 bytes");
 /// ```
 pub trait Shared: Pod + DeviceRepr + ValidAsZeroBits {
-    /// The type's name in CUDA.
+    /// The type's name in CUDA: `u32`, or the name of the struct.
     const NAME: &'static str;
-    /// All fields, in order; none for a number.
+    /// All fields of a struct, in memory order. Empty for number types.
     const FIELDS: &'static [Field];
 }
 
@@ -95,11 +96,34 @@ macro_rules! numbers {
 }
 numbers!(u8, u16, u32, u64, i8, i16, i32, i64, f32, f64);
 
-/// Declares plain structs that kernels read under the same names.
+/// Declares plain-data structs that Rust shares with CUDA kernels.
 ///
-/// The struct is `#[repr(C)]`, [`Pod`], `Copy`, comparable, and all zeros by `default()`. Padding is written out: a gap
-/// between fields does not compile. A field's type has the same name in CUDA, or is an array `[T; N]` of such.
-/// The crate that uses the macro depends on `bytemuck`.
+/// Each struct is `#[repr(C)]`, [`Pod`], `Copy` and `PartialEq`, and `default()` sets all bytes to zero. Padding must
+/// be written as explicit fields: a gap between fields does not compile. A field's type must have the same name in
+/// CUDA, or be an array `[T; N]` of such a type. The crate that uses the macro must depend on `bytemuck`.
+///
+/// A struct with a lifetime is a kernel parameter that groups buffers and values. Each field's type is a
+/// [`Param`](crate::cuda::Param), and the field holds its argument: a view of the buffer, or the value. The kernel takes
+/// the struct by value, with a pointer for each view. Such a struct is declared alone.
+///
+/// ```
+/// use compaction::cuda::{In, InOut, Source};
+///
+/// compaction::shared! {
+///     /// Buffers of a wave: `struct WaveBuffers { const f32 *rays; u32 *hits; u32 ray_count; };`
+///     pub struct WaveBuffers<'a> {
+///         /// Rays to trace.
+///         pub rays: In<f32>,
+///         /// Index of the primitive that each ray hit.
+///         pub hits: InOut<u32>,
+///         /// Number of rays.
+///         pub ray_count: u32,
+///     }
+/// }
+/// let source = Source::new("trace.cu", "…").kernel::<(WaveBuffers<'static>,)>("trace");
+/// assert!(source.text()?.contains("WaveBuffers.hits: u32 * in Rust"));
+/// # Ok::<(), compaction::Error>(())
+/// ```
 ///
 /// ```
 /// compaction::shared! {
@@ -146,7 +170,7 @@ macro_rules! shared {
             }
         }
 
-        $crate::__crosses_to_the_device!($name);
+        $crate::__impl_device_traits!($name);
 
         impl $crate::layout::Shared for $name {
             const NAME: &'static str = stringify!($name);
@@ -157,11 +181,25 @@ macro_rules! shared {
             }),+];
         }
     )+};
+    (
+        $(#[$meta:meta])*
+        $visibility:vis struct $name:ident<$lifetime:lifetime> {
+            $($(#[$field_meta:meta])* $field_visibility:vis $field:ident : $field_type:ty),+ $(,)?
+        }
+    ) => {
+        $(#[$meta])*
+        $visibility struct $name<$lifetime> {
+            $($(#[$field_meta])* $field_visibility $field: <$field_type as $crate::cuda::Param>::Arg<$lifetime>),+
+        }
+
+        $crate::__impl_param_struct!($name { $($field: $field_type),+ });
+    };
 }
 
-/// `static_assert`s that do not compile unless CUDA's `T` has the size, alignment, fields and field types of Rust's.
+/// Returns `static_assert`s that fail unless CUDA's `T` has the same size, alignment, field offsets and field types as
+/// Rust's.
 ///
-/// They use the words of `compaction/prelude.cuh` and stand after `T`'s definition. Numbers need none.
+/// The text must follow the definition of `T` and needs `compaction/prelude.cuh`. It is empty for number types.
 ///
 /// ```
 /// compaction::shared! {
@@ -176,14 +214,28 @@ pub fn asserts<T: Shared>() -> String {
     if T::FIELDS.is_empty() {
         return String::new();
     }
-    let (name, size, align) = (T::NAME, size_of::<T>(), align_of::<T>());
+    let field = |field: &Field| ParamField {
+        name: field.name,
+        cuda_type: cuda_type(field.rust_type),
+        offset: field.offset,
+    };
+    let fields: Vec<ParamField> = T::FIELDS.iter().map(field).collect();
+    struct_asserts(T::NAME, (size_of::<T>(), align_of::<T>()), &fields)
+}
+
+/// Returns the assertions on the CUDA struct `name`: its size and alignment in bytes, and its fields.
+#[doc(hidden)]
+pub fn struct_asserts(name: &str, (size, align): (usize, usize), fields: &[ParamField]) -> String {
     let mut cuda = format!(
         "static_assert(sizeof({name}) == {size}, \"{name}: {size} bytes in Rust\");\n\
          static_assert(alignof({name}) == {align}, \"{name}: aligned to {align} bytes in Rust\");\n"
     );
-    for field in T::FIELDS {
-        let (field_name, offset, cuda_type) =
-            (field.name, field.offset, cuda_type(field.rust_type));
+    for field in fields {
+        let ParamField {
+            name: field_name,
+            cuda_type,
+            offset,
+        } = field;
         let _ = writeln!(
             cuda,
             "static_assert(offset_of({name}, {field_name}) == {offset}, \"{name}.{field_name}: byte {offset} in Rust\");\n\
@@ -194,7 +246,7 @@ pub fn asserts<T: Shared>() -> String {
     cuda
 }
 
-/// `[[f32; 4]; 3]` is `f32[3][4]`, `glam::Vec3` is `Vec3`.
+/// Returns the CUDA spelling of a Rust type: `f32[3][4]` for `[[f32; 4]; 3]`, and `Vec3` for `glam::Vec3`.
 fn cuda_type(rust_type: &str) -> String {
     let (mut item, mut lengths) = (rust_type.trim(), String::new());
     while let Some((inner, length)) = item

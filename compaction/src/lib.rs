@@ -1,7 +1,9 @@
-//! What CUB is to C++, for Rust with [`cudarc`]: scan, stream compaction, partition, radix sort and summed-area tables on
-//! NVIDIA GPUs, each with an implementation on the CPU that gives the same results.
+//! GPU primitives for [`cudarc`] users: scan, stream compaction, partition, radix sort and summed-area tables on NVIDIA
+//! GPUs.
 //!
-//! Stream compaction keeps the items of a buffer that are flagged, and closes the gaps:
+//! This crate is to Rust what CUB is to C++. Each primitive also has a CPU implementation that gives the same results.
+//!
+//! Stream compaction keeps the flagged items of a buffer and closes the gaps between them:
 //!
 //! ```text
 //! flags      0  1  1  0  0  1
@@ -9,7 +11,7 @@
 //! items   →  b  c  f              count → 3
 //! ```
 //!
-//! On a GPU, on a stream of yours:
+//! On a GPU, the calls are put on a CUDA stream:
 //!
 //! ```no_run
 //! use compaction::{Count, cuda, select::{Select, Strategy, Workspace}};
@@ -32,13 +34,13 @@
 //!     &mut count.as_view_mut(),
 //!     &mut workspace,
 //! )?;
-//! // Reading waits for the stream; nothing before did.
+//! // Reading the count waits for the stream; no earlier call waited.
 //! let kept = workspace.read(&stream, &count.as_view())?;
 //! assert_eq!(cuda::download(&stream, &out.slice(..kept))?, [11, 12, 15]);
 //! # Ok::<(), compaction::Error>(())
 //! ```
 //!
-//! The same on the CPU:
+//! On the CPU, the operation takes slices:
 //!
 //! ```
 //! use compaction::select::{Strategy, cpu};
@@ -49,79 +51,79 @@
 //! # Ok::<(), compaction::Error>(())
 //! ```
 //!
-//! # Which operation
+//! # Operations
 //!
-//! | you want | use | launches by the default |
+//! | goal | type | launches by the default strategy |
 //! |---|---|---|
-//! | the flagged items, or their indices | [`Select`](select::Select) | 1 |
-//! | the same, moved to the front of their own buffer | [`Select::in_place`](select::Select::in_place) | 1 |
-//! | the items for which a function in CUDA C++ says so | [`SelectIf`](select::SelectIf) | 1 |
-//! | the flagged items of several columns, a struct of arrays | [`SelectColumns`](select_columns::SelectColumns) | 1 |
-//! | the flagged first, the others behind them | [`Partition`](partition::Partition) | 1 |
-//! | items grouped by a key of one byte | [`Classes`](partition::Classes) | 1 |
-//! | keys in order, and values by their keys | [`RadixSort`](radix_sort::RadixSort) | 1, and one for each 8 bits |
-//! | where each item's output begins; running sums, minima, maxima | [`Scan`](scan::Scan) | 1 |
-//! | sums over any rectangles of a table | [`SummedArea`](summed_area::SummedArea) | 1 |
+//! | keep the flagged items, or their indices | [`Select`](select::Select) | 1 |
+//! | move the flagged items to the front of their own buffer | [`Select::in_place`](select::Select::in_place) | 1 |
+//! | keep the items that satisfy a predicate written in CUDA C++ | [`SelectIf`](select::SelectIf) | 1 |
+//! | keep the flagged items of several columns (a struct of arrays) | [`SelectColumns`](select_columns::SelectColumns) | 1 |
+//! | put the flagged items first and the others behind them | [`Partition`](partition::Partition) | 1 |
+//! | group items by a key of one byte | [`Classes`](partition::Classes) | 1 |
+//! | sort keys, or key-value pairs | [`RadixSort`](radix_sort::RadixSort) | 1, and one for each digit of 8 bits |
+//! | find each item's output offset; running sums, minima, maxima | [`Scan`](scan::Scan) | 1 |
+//! | sum over any rectangle of a table | [`SummedArea`](summed_area::SummedArea) | 1 |
 //!
-//! Inputs have any length that a GPU's memory takes; those that are longer than 32 bits count take some more launches, and
-//! [counts](CountWord) of 64 bits. Items are plain data of 1 to 64 bytes.
+//! Device memory is the only limit on the input length. Inputs of 2³² items or more need [counts](CountWord) of 64 bits
+//! and take additional launches. Items are plain data of 1 to 64 bytes.
 //!
-//! # Which strategy
+//! # Strategies
 //!
-//! Most operations are there by several methods of the literature, as values that can be named and switched at run time;
-//! the default is the fastest that keeps the order. Why each came after the one before is told in the [`guide`].
+//! Most operations offer several published methods as strategies, which have names and can be switched at run time. The
+//! default is the fastest strategy that keeps the order of the items. The [`guide`] explains how the methods developed.
 //!
-//! | room | strategies, oldest first |
+//! | module | strategies, oldest first |
 //! |---|---|
 //! | [`scan`](scan::Strategy) | `hillis-steele` 1986 · `blelloch` 1990 · `blelloch-compact` · `block-sums` 2007 · `raking` 2009 · **`look-back`** 2016 |
 //! | [`select`](select::Strategy) | `scan-scatter` 2007 · `sequences` 2009 · `count-scan-scatter` 2014 · **`look-back`** 2016; out of order `atomic`, `hole-filling`; the baseline `off` |
 //! | [`radix_sort`](radix_sort::Strategy) | `split` 2007 · **`onesweep`** 2022 |
 //! | [`summed_area`](summed_area::Strategy) | `scan-transpose` · **`single-pass`** 2018 |
 //!
-//! # How the rooms are alike
+//! # Conventions shared by all modules
 //!
-//! Who knows one knows the others:
+//! All modules follow the same conventions:
 //!
-//! * An operation is made by `new(compiler, context, what it computes, strategy)`: [`Scan::new`](scan::Scan::new) takes an
-//!   operator there, [`RadixSort::new`](radix_sort::RadixSort::new) an order. What a method needs beyond that is compiled
-//!   when it is first called, or ahead by `prepare`, `prepare_in_place`, `prepare_pairs`.
-//! * `sources`, with the arguments of `new` but for the compiler and the context, gives the kernel files, for an
-//!   [`Archive`](cuda::Archive) to ship; `sources_in_place` and `sources_pairs` those of these methods.
-//! * `Workspace::with_capacity(stream, capacity)` serves the default strategy, and all where they need the same;
-//!   `Workspace::for_strategy(stream, strategy, capacity)` another one. `capacity()` and `bytes()` say how much it is.
-//!   `check(stream)` reports what went wrong in the calls since the last report, and `read(stream, count)` gives a count
-//!   after such a check; both wait.
-//! * A method takes the stream, what it reads, a [`Count`], what it writes, and the workspace. A function of a room's
-//!   `cpu` takes how, what it reads, and what it writes.
-//! * A [`Count`] is `u32` or `u64`. `u32` stands for fewer than 2³² items. Where a call writes a count, the buffer says
-//!   which it is; where it writes none, the operation's type does: [`Scan<f32, u64>`](scan::Scan),
-//!   [`RadixSort<u32, u64>`](radix_sort::RadixSort), and `u32` if nothing is said.
-//! * What is wrong with a call is said in the same words everywhere: `the items of select: 5 instead of 6`, `the columns of
+//! * `new(compiler, context, …, strategy)` creates an operation and compiles its kernels.
+//!   [`Scan::new`](scan::Scan::new) also takes an operator, and [`RadixSort::new`](radix_sort::RadixSort::new) a sort
+//!   order. Kernels for other item types are compiled at the first call that needs them, or in advance by `prepare`,
+//!   `prepare_in_place` and `prepare_pairs`.
+//! * `sources` returns the kernel files that `new` compiles, so that an [`Archive`](cuda::Archive) can ship them.
+//!   `sources_in_place` and `sources_pairs` return those of the methods of that name.
+//! * `Workspace::with_capacity(stream, capacity)` creates the scratch memory for the default strategy, and
+//!   `Workspace::for_strategy(stream, strategy, capacity)` for another one. `capacity()` and `bytes()` return its size.
+//!   `check(stream)` reports errors of earlier calls, and `read(stream, count)` returns a count after such a check;
+//!   both wait for the stream.
+//! * A GPU method takes the stream, its inputs, a [`Count`], its outputs, and the workspace. A function of a module's
+//!   `cpu` submodule takes its parameters, its inputs, and its outputs.
+//! * A [`Count`] is `u32`, for fewer than 2³² items, or `u64`. If a call writes a count, the type of that buffer
+//!   selects the word. Otherwise the operation's type does, as in [`Scan<f32, u64>`](scan::Scan) and [`RadixSort<u32,
+//!   u64>`](radix_sort::RadixSort); the default is `u32`.
+//! * All modules report invalid arguments in the same form: `the items of select: 5 instead of 6`, `the columns of
 //!   select_columns: 9, where 1 to 8 are possible`.
 //!
-//! # What every call promises
+//! # Guarantees of every GPU call
 //!
-//! * **It returns at once**: no allocation, no wait, no count read back. So it can be captured into a CUDA graph.
-//! * **Counts stay on the device**, going in and coming out: [`Count::Device`].
-//! * **The same bits** on the GPU and on the CPU and in every run, wherever the strategy keeps an order. Sums of floats
-//!   depend on the order of additions; each [strategy](scan::Strategy) says what it promises.
-//! * **Nothing but the result is written**, and a call that is refused writes nothing: an [`Error`] is one line that names
-//!   the object, the cause and the remedy.
-//! * **No order of blocks is assumed**, which CUDA does not promise.
+//! * **It returns at once**: a call allocates nothing, waits for nothing and reads no count back, so it can be captured
+//!   into a CUDA graph.
+//! * **Counts stay in device memory**: a call can read its item count there and writes its result count there. See
+//!   [`Count::Device`].
+//! * **Results are the same bits** on the GPU, on the CPU and in every run, for every strategy that keeps an order.
+//!   Sums of floats depend on the order of additions; each [strategy](scan::Strategy) documents what it guarantees.
+//! * **Only the result is written**, and a call that returns an error writes nothing. An [`Error`] is one line that
+//!   names the object, the cause and the remedy.
+//! * **No block scheduling order is assumed**, because CUDA guarantees none.
 //!
-//! # The pages
+//! # Where to read on
 //!
-//! [`guide`] teaches, from what a GPU is to a loop in a graph. Each room, [`scan`], [`select`], [`partition`],
-//! [`select_columns`], [`radix_sort`], [`summed_area`], says what it does, what moves and whose method it is. [`layout`]
-//! is the border between Rust and CUDA: structs that both sides read, and the checks that keep them alike. [`cuda`] is the
-//! way from a kernel's source to its launch, for kernels of yours as well.
+//! [`guide`] is a tutorial, from what a GPU is to a loop in a CUDA graph. The modules [`scan`], [`select`], [`partition`], [`select_columns`], [`radix_sort`] and [`summed_area`] describe each operation, its memory traffic and the source of its method. [`layout`] declares structs that Rust and CUDA share and checks that both definitions agree. [`cuda`] compiles and launches kernels, including your own.
 
-mod counted;
-mod counting;
+mod arguments;
+mod count;
 pub mod cuda;
 mod error;
 pub mod guide;
-mod in_turn;
+mod chained_scan;
 pub mod layout;
 pub mod partition;
 pub mod radix_sort;
@@ -133,19 +135,23 @@ pub mod select;
 pub mod select_columns;
 pub mod summed_area;
 
-pub use counting::{Count, CountWord};
+pub use count::{Count, CountWord};
 pub use cudarc;
 pub use error::{Error, Result};
 pub use names::UnknownName;
 
-/// Its example is a test.
+/// Compiles and runs the example of the README as a documentation test.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
 
 #[doc(hidden)]
 pub mod __private {
-    //! What [`shared!`](crate::shared) names in the crate that uses it.
+    //! Items that the macro [`shared!`](crate::shared) refers to from other crates.
+    pub use std::sync::Arc;
+
     pub use bytemuck::{Pod, Zeroable};
-    pub use cudarc::driver::{DeviceRepr, ValidAsZeroBits};
+    pub use cudarc::driver::{CudaStream, DeviceRepr, SyncOnDrop, ValidAsZeroBits};
+
+    pub use crate::cuda::{Param, ParamField, Sealed};
 }

@@ -1,4 +1,4 @@
-//! The device memory of `kernels/look_back.cuh`: the head of a workspace, and the states of its tiles.
+//! Device memory of the decoupled look-back of `kernels/look_back.cuh`: a control header, followed by the tile states.
 
 use std::sync::Arc;
 
@@ -9,11 +9,11 @@ use crate::{
     cuda::{self, Source},
 };
 
-/// Epochs go from 1 to this. A tile's state has 30 bits for its epoch.
+/// The largest epoch; epochs count from 1. A tile state stores its epoch in 30 bits.
 pub(crate) const LAST_EPOCH: u32 = (1 << 30) - 1;
 
 crate::shared! {
-    /// The head of a workspace, as `look_back.cuh` explains it.
+    /// The header of a workspace. Its fields are documented at `Control` in `kernels/look_back.cuh`.
     pub(crate) struct Control {
         pub(crate) ticket: u64,
         pub(crate) finished: u64,
@@ -26,17 +26,17 @@ crate::shared! {
     }
 }
 
-/// Words of the head, before the tiles' states.
+/// Size of the header in 8-byte words. The tile states follow it.
 pub(crate) const CONTROL_WORDS: usize = size_of::<Control>() / size_of::<u64>();
 
-/// Says to a kernel file that includes `look_back.cuh` what it has to know.
+/// Adds to a kernel source what `look_back.cuh` needs: the last epoch, and the layout check of [`Control`].
 pub(crate) fn declare(source: Source) -> Source {
     source
         .constant("LAST_EPOCH", LAST_EPOCH)
         .shared::<Control>()
 }
 
-/// A `Control`, and a word for each tile's state, or each half of it.
+/// The header ([`Control`]) and the tile states of a workspace, in one device buffer.
 #[derive(Debug)]
 pub(crate) struct States {
     pub(crate) words: CudaSlice<u64>,
@@ -44,12 +44,12 @@ pub(crate) struct States {
 }
 
 impl States {
-    /// Room for states of so many words together.
+    /// Allocates a header and `words` 8-byte words of tile states.
     pub(crate) fn new(stream: &Arc<CudaStream>, words: usize) -> Result<Self> {
         Self::with_epochs(stream, words, LAST_EPOCH)
     }
 
-    /// As [`new`](Self::new), for a kernel with fewer epochs.
+    /// Allocates a header and `words` words of states whose epochs run from 1 to `last_epoch`.
     pub(crate) fn with_epochs(
         stream: &Arc<CudaStream>,
         words: usize,
@@ -63,18 +63,21 @@ impl States {
         Ok(states)
     }
 
-    /// The words that the states have together.
+    /// Returns the number of 8-byte words of tile states, without the header.
     pub(crate) fn len(&self) -> usize {
         self.words.len() - CONTROL_WORDS
     }
 
-    /// Makes them as old as if all but this many epochs were used up.
+    /// Sets the epoch so that `epochs_left` launches remain before it wraps around. Used by tests of the wrap-around.
     pub(crate) fn age(&mut self, stream: &Arc<CudaStream>, epochs_left: u32) -> Result<()> {
         let left = epochs_left.clamp(1, self.last_epoch);
         self.set_epoch(stream, self.last_epoch + 1 - left)
     }
 
-    /// Reports a count on the device that said too much to a call since the last report. This waits.
+    /// Waits for the stream and returns an error if a call since the last check read a device count larger than its
+    /// buffer.
+    ///
+    /// A reported overrun is cleared. `what` names the operation in the error.
     pub(crate) fn check_overrun(
         &mut self,
         stream: &Arc<CudaStream>,

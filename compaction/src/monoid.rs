@@ -1,8 +1,10 @@
-//! What scans combine, and how. Twin: `kernels/monoid.cuh`.
+//! The operators of a scan, as monoids over the item types. Twin: `kernels/monoid.cuh`.
 
 use crate::{layout::Shared, names::known_by_name};
 
-/// How items are combined: an associative operation, and its identity, which is what is before the first item.
+/// The associative operator that combines items: sum, minimum or maximum.
+///
+/// Its identity element is the exclusive prefix of the first item.
 ///
 /// ```
 /// use compaction::scan::Operator;
@@ -12,22 +14,22 @@ use crate::{layout::Shared, names::known_by_name};
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Operator {
-    /// Adds, from 0 on. Integers wrap around.
+    /// Addition with identity 0. Integers wrap around on overflow.
     #[default]
     Sum,
-    /// The least. Its identity is the type's greatest value, an infinity for floating point. There -0 is less than 0,
-    /// and what is no number is passed over.
+    /// Minimum. The identity is the largest value of the type, which is +∞ for floats. -0 is less than +0, and NaNs are
+    /// ignored.
     Min,
-    /// The greatest. Its identity is the type's least value, an infinity for floating point. There 0 is greater than
-    /// -0, and what is no number is passed over.
+    /// Maximum. The identity is the smallest value of the type, which is -∞ for floats. +0 is greater than -0, and NaNs
+    /// are ignored.
     Max,
 }
 
 impl Operator {
-    /// All operators.
+    /// All operators: sum, minimum, maximum.
     pub const ALL: &[Self] = &[Self::Sum, Self::Min, Self::Max];
 
-    /// Its name, as it is written and read.
+    /// Returns the operator's name as parsed and displayed: `sum`, `min` or `max`.
     ///
     /// ```
     /// assert_eq!(compaction::scan::Operator::Min.name(), "min");
@@ -40,7 +42,7 @@ impl Operator {
         }
     }
 
-    /// Its name in CUDA.
+    /// Returns the name of the operator's struct in `kernels/monoid.cuh`.
     pub(crate) fn cuda_name(self) -> &'static str {
         match self {
             Self::Sum => "Sum",
@@ -52,7 +54,7 @@ impl Operator {
 
 known_by_name!(Operator, "operator");
 
-/// A number that can be scanned: `u32`, `i32`, `u64`, `f32`, `f64`.
+/// A number type that can be scanned: `u32`, `i32`, `u64`, `f32` or `f64`.
 ///
 /// ```
 /// use compaction::scan::{Item, Operator, cpu};
@@ -65,7 +67,7 @@ known_by_name!(Operator, "operator");
 /// assert_eq!(levels, [0.5, 2.0, 2.0]);
 /// ```
 ///
-/// Not for implementation elsewhere.
+/// The trait is sealed: other crates cannot implement it.
 ///
 /// ```
 /// use compaction::scan::{Item, Operator, cpu};
@@ -80,20 +82,21 @@ known_by_name!(Operator, "operator");
 /// ```
 pub trait Item: Shared + Send + Sync + PartialEq + Operators {}
 
-/// An operation on items by way of values, to which they are lifted and from which they are lowered.
+/// A monoid over values of a type into which items are converted (`lift`) and from which results are converted back
+/// (`lower`).
 pub trait Monoid<T>: Send + Sync {
-    /// What is combined.
+    /// The type in which values are combined: the item type, or an integer whose order is that of the floats.
     type Value: Copy + Send + Sync;
-    /// Leaves every value as it is.
+    /// The identity element: combining it with a value returns that value.
     const IDENTITY: Self::Value;
-    /// Whether values combine to the same bits in every order.
+    /// Whether every order of combination gives the same bits.
     const EXACT: bool;
 
-    /// A value of an item.
+    /// Converts an item to a value.
     fn lift(item: T) -> Self::Value;
-    /// The item of a value.
+    /// Converts a value to an item.
     fn lower(value: Self::Value) -> T;
-    /// `right` comes behind `left`.
+    /// Combines two adjacent values; `left` comes first in the sequence.
     fn combine(left: Self::Value, right: Self::Value) -> Self::Value;
 }
 
@@ -108,7 +111,7 @@ mod sealed {
 }
 pub(crate) use sealed::Operators;
 
-/// Runs `$body` with `$monoid` for an operator on `$item`.
+/// Evaluates `$body` with the type `$monoid<T>` bound to the monoid of `$operator` over `T`.
 macro_rules! with_monoid {
     ($operator:expr, $item:ty, $monoid:ident => $body:expr) => {
         match $operator {
@@ -164,7 +167,7 @@ macro_rules! floats {
             const IDENTITY: $item = 0.0;
             const EXACT: bool = false;
 
-            /// -0 becomes 0: without it, 0 leaves every value as it is.
+            /// Converts -0 to +0, because otherwise adding the identity 0 would change -0.
             #[inline]
             fn lift(item: $item) -> $item {
                 0.0 + item
@@ -189,14 +192,15 @@ macro_rules! floats {
     )+};
 }
 
-/// Negative numbers are in the opposite order of their bits.
+/// Maps the bits of a float to a signed integer of the same order, and back. Negative floats order opposite to their
+/// bits.
 macro_rules! turned {
     ($bits:expr, $key:ident) => {
         if $bits < 0 { $bits ^ $key::MAX } else { $bits }
     };
 }
 
-/// The least and the greatest in an order of all items as integers.
+/// Implements minimum and maximum by comparing items as integers.
 macro_rules! order {
     ($item:ident, $key:ident, $lowest:expr, $highest:expr, $lift:expr, $lower:expr) => {
         order!(Min, $item, $key, $highest, min, $lift, $lower);

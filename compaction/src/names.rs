@@ -1,6 +1,6 @@
-//! Values that are known by their names.
+//! Conversion between enum values and their names.
 
-/// A name that nothing of its kind has.
+/// The error of parsing a name that no value of the type has.
 ///
 /// ```
 /// use compaction::scan::Operator;
@@ -16,7 +16,7 @@ pub struct UnknownName {
     pub(crate) known: String,
 }
 
-/// Lets a type with `ALL` and `name` be written and read by its names.
+/// Implements `Display` and `FromStr` for a type that has a constant `ALL` and a method `name`.
 macro_rules! known_by_name {
     ($type:ty, $kind:literal) => {
         impl std::fmt::Display for $type {

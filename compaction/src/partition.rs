@@ -1,39 +1,39 @@
-//! `partition`: puts what is selected first and what is rejected behind it, or every class behind the one before it.
+//! Stable partition: puts the selected items first and the rejected behind them, or groups items by class.
 //!
 //! ```text
-//! flags      0  1  1  0  0  1       one byte an item; not zero: selected
+//! flags      0  1  1  0  0  1       one byte per item; nonzero means selected
 //! items      a  b  c  d  e  f
 //!
-//! items   →  b  c  f  a  d  e       all of them, both parts in their order
-//! count   →  3                      where the rejected begin
+//! items   →  b  c  f  a  d  e       all items, both parts in their order
+//! count   →  3                      number of selected items, where the rejected begin
 //!
-//! keys       2  0  1  0  2  0       one byte an item: its class
-//! indices →  1  3  5  2  0  4       ordered by class, each class in its order
-//! starts  →  0  3  4  6             where each class begins, and where the last ends
+//! keys       2  0  1  0  2  0       one byte per item: its class
+//! indices →  1  3  5  2  0  4       ordered by class, each class in input order
+//! starts  →  0  3  4  6             start of each class, and end of the last
 //! ```
 //!
-//! On the CPU, [`cpu`] writes into slices. On a GPU, a [`Partition`] goes by flags and [`Classes`] by keys, on a stream;
-//! the counts stay in device memory, where the next operation reads them. Both give the same, bit for bit, and the same
-//! in every run.
+//! On the CPU, [`cpu`] writes into slices. On a GPU, [`Partition`] partitions by flags and [`Classes`] by keys; the
+//! counts stay in device memory, where a later call can read them. Both backends give the same bits in every run.
 //!
-//! Where the rejected begin, and where each class does, is known only when all are counted. One launch does both, count
-//! and move: flags and keys are read twice, the second time from the GPU's cache if they fit there, and the items once.
-//! Bytes that move for n items of s bytes: 2n + 4n for indices, 2n + 2sn for items. By keys it is a multisplit
-//! (S. Ashkiani, A. Davidson, U. Meyer and J. D. Owens, "GPU Multisplit", PPoPP 2016).
+//! The start of the rejected part, or of a class, is known only after all items are counted. A single launch counts and
+//! then moves: it reads flags and keys twice, and items once. For n items of s bytes it moves 2n + 4n bytes for indices
+//! and 2n + 2sn bytes for items. Grouping by keys is a multisplit (S. Ashkiani, A. Davidson, U. Meyer and J. D. Owens,
+//! "GPU Multisplit", PPoPP 2016).
 //!
 //! ```text
-//! block 0   count its chunk ─┐                ┌─ wait for all counts ─ move its chunk
+//! block 0   count its chunk ─┐                ┌─ wait for all counts ─ move a chunk
 //! block 1   count its chunk ─┤ device memory ─┤
 //! block 2   count its chunk ─┘                └─ ...
 //! ```
 //!
-//! A block that waits has counted before, so all counts come whatever else runs, and none of them waits for another: a
-//! single pass with look-back, as [`select`](crate::select) is, would have to know where the rejected begin before it
-//! has seen the end. With words of 64 bits for counts or indices, and so for 2³² items and more, it is two launches, one
-//! to count and one to move.
+//! A block publishes its count before it waits for others, so the counts appear whatever the scheduling order.
+//! Look-back as in [`select`](crate::select) would not help, because it does not know the start of the rejected part
+//! before the end of the input. With 64-bit counts or indices, which 2³² or more items need, one launch counts and a
+//! second one moves.
 //!
-//! To choose: [`Partition`] if both parts go on, [`select`](crate::select) if one does (it reads the flags once);
-//! [`Classes`] for materials, say; [`radix_sort`](crate::radix_sort) for keys of more than a byte.
+//! Use [`Partition`] if both parts are needed, [`select`](crate::select) if one is, because it reads the flags only
+//! once, [`Classes`] for groups such as materials, and [`radix_sort`](crate::radix_sort) for keys of more than one
+//! byte.
 
 mod classes;
 pub mod cpu;
@@ -45,9 +45,9 @@ use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
 
 use crate::{
     Count, CountWord, Result,
-    counted::{
-        Counted, Names, check_len, check_room, check_words, check_workspace, count_words, is_wide,
-        names, room_for_count,
+    arguments::{
+        ArgumentNames, ItemCount, argument_names, check_len, check_room, check_words,
+        check_workspace, count_words, is_wide, room_for_count,
     },
     cuda::{self, Compiler, In, InOut, Kernel, Launch, Module, Source},
     layout::Shared,
@@ -59,18 +59,18 @@ pub use classes::{CLASS_TILE_ITEMS, Classes};
 pub use workspace::Workspace;
 use workspace::{BLOCKS_PER_MULTIPROCESSOR, portions, two_way_chunks};
 
-/// Threads of a block.
+/// Threads per block of all kernels for partitions in two parts.
 const BLOCK_THREADS: u32 = 256;
-/// Items that a block moves at a time on CUDA.
+/// Items per tile on a GPU, which a block moves at a time.
 ///
 /// ```
 /// assert_eq!(compaction::partition::TILE_ITEMS, 4096);
 /// ```
 pub const TILE_ITEMS: u32 = 16 * BLOCK_THREADS;
 
-const NAMES: Names = names!("partition", "flags");
+const NAMES: ArgumentNames = argument_names!("partition", "flags");
 
-/// `(flags, count, capacity, is_given, out, selected, workspace)`
+/// The parameters of the kernel `partition_indices`: `(flags, count, capacity, is_given, out, selected, workspace)`.
 type Indices = (
     In<u8>,
     In<u32>,
@@ -80,7 +80,8 @@ type Indices = (
     InOut<u32>,
     InOut<u64>,
 );
-/// `(items, flags, count, capacity, is_given, out, selected, workspace)`, items in bytes
+/// The parameters of the kernel `partition_items`: `(items, flags, count, capacity, is_given, out, selected,
+/// workspace)`, with items as bytes.
 type Items = (
     In<u8>,
     In<u8>,
@@ -91,9 +92,12 @@ type Items = (
     InOut<u32>,
     InOut<u64>,
 );
-/// `(flags or keys, count, count_words, capacity, is_given, counts, workspace)`
+/// The parameters of the kernels `partition_count` and `partition_count_classes`: `(flags or keys, count, count_words,
+/// capacity, is_given, counts, workspace)`.
 type CountPortions = (In<u8>, In<u32>, u32, u64, u32, InOut<u32>, InOut<u64>);
-/// `(flags or keys, count, count_words, capacity, is_given, counts, out, selected or starts, workspace)`, indices in bytes
+/// The parameters of the kernels `partition_move_indices` and `partition_move_classes`, and of their variants for wide
+/// indices: `(flags or keys, count, count_words, capacity, is_given, counts, out, selected or starts, workspace)`, with
+/// indices as bytes.
 type MoveIndices = (
     In<u8>,
     In<u32>,
@@ -105,7 +109,8 @@ type MoveIndices = (
     InOut<u32>,
     InOut<u64>,
 );
-/// As [`MoveIndices`], behind the items in bytes.
+/// The parameters of the kernel `partition_move_items`: `(items, …)` followed by the parameters of [`MoveIndices`],
+/// with items as bytes.
 type MoveItems = (
     In<u8>,
     In<u8>,
@@ -119,7 +124,7 @@ type MoveItems = (
     InOut<u64>,
 );
 
-/// The kernel file for indices, and for items of `T`'s size and alignment.
+/// Returns the kernel file for indices, and for items with the size and alignment of `T`.
 fn source<T: Shared>() -> Source {
     const { check_item::<T>() };
     let source = Source::new(
@@ -137,12 +142,11 @@ fn source<T: Shared>() -> Source {
         .kernel::<MoveItems>("partition_move_items")
 }
 
-/// The partition in two on a GPU.
+/// The stable partition in two parts on a GPU, by flags.
 ///
-/// Its methods put one launch onto the caller's stream and return, two for counts or indices in `u64`. They allocate
-/// nothing, wait for nothing, and read no count back, so that they can be captured into a graph, and the graph be
-/// replayed. Buffers are borrowed views, which may start anywhere in a larger buffer: flags at any byte, items at any
-/// item.
+/// Each method enqueues its kernels on the caller's stream and returns: one launch, or two for counts or indices of
+/// `u64`. It allocates nothing, does not wait and reads no count back, so it can be captured into a CUDA graph. Buffers
+/// are views that may start anywhere in a larger buffer: flags at any byte, items at any item.
 ///
 /// ```no_run
 /// use compaction::{Count, cuda, partition::{Partition, Workspace}};
@@ -174,12 +178,12 @@ pub struct Partition {
     multiprocessors: u32,
     indices: Kernel<Indices>,
     count: Kernel<CountPortions>,
-    /// Indices in words of 4 bytes and of 8.
+    /// The kernels that write 4-byte and 8-byte indices, in this order.
     move_indices: [Kernel<MoveIndices>; 2],
     items: Compiled,
 }
 
-/// The kernels for items of one size and alignment.
+/// The loaded kernels of [`Partition`] that move items of one size and alignment.
 #[derive(Debug)]
 struct ItemKernels {
     items: Kernel<Items>,
@@ -196,7 +200,8 @@ impl ItemKernels {
 }
 
 impl Partition {
-    /// Compiles, or finds compiled, the kernels for indices and for items like `u32`.
+    /// Compiles the kernels for indices and for items with the size and alignment of `u32`, or loads them if compiled
+    /// earlier.
     ///
     /// ```no_run
     /// # use compaction::{Count, cuda::{self, Compiler}, partition::{Classes, Partition, Workspace}};
@@ -208,7 +213,7 @@ impl Partition {
     ///
     /// # Errors
     ///
-    /// What [`Compiler::load`] says.
+    /// Returns the errors of [`Compiler::load`].
     pub fn new(compiler: &Compiler, context: &Arc<CudaContext>) -> Result<Self> {
         let module = compiler.load(context, &source::<u32>())?;
         let items = Compiled::default();
@@ -227,8 +232,10 @@ impl Partition {
         })
     }
 
-    /// The kernel files for indices, and for items of `T`'s size and alignment: what an [`Archive`](cuda::Archive) ships.
-    /// `u32` stands for every `T` like it, and is all that indices need.
+    /// Returns the kernel files for indices, and for items with the size and alignment of `T`, for an
+    /// [`Archive`](cuda::Archive).
+    ///
+    /// A `T` of `u32` serves all types of its size and alignment, and is enough for indices.
     ///
     /// ```
     /// use compaction::partition::Partition;
@@ -239,11 +246,12 @@ impl Partition {
         vec![source::<T>()]
     }
 
-    /// Writes the indices of the flags that are not zero to `out`, those of the others behind them, and how many the
-    /// former are to `selected[0]`.
+    /// Writes the indices of the nonzero flags to `out`, behind them the indices of the zero flags, and the number of
+    /// the former to `selected[0]`.
     ///
-    /// Stable. `out` has room for as many indices as there may be items; nothing is written behind them. Indices and
-    /// counts, also one on the device, are `u32`, in one launch, or `u64`, in two: from 2³² items on they have to be.
+    /// Both parts keep their order. `out` must have room for the largest possible number of items; entries behind them
+    /// keep their values. Indices and counts, also one in device memory, are words of `u32`, in one launch, or `u64`,
+    /// in two, which 2³² or more items need.
     ///
     /// ```no_run
     /// # use compaction::{Count, cuda::{self, Compiler}, partition::{Classes, Partition, Workspace}};
@@ -268,11 +276,11 @@ impl Partition {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfRange`](crate::Error::OutOfRange) for a given count of more flags than there are;
-    /// [`Error::LengthMismatch`](crate::Error::LengthMismatch) for a count on the device without a word;
-    /// [`Error::Uncountable`](crate::Error::Uncountable) for 2³² flags or more and words of
-    /// `u32`; [`Error::OutputTooShort`](crate::Error::OutputTooShort);
-    /// [`Error::WorkspaceTooSmall`](crate::Error::WorkspaceTooSmall); and those of [`Kernel::launch`].
+    /// Returns [`Error::OutOfRange`](crate::Error::OutOfRange) for a host count larger than `flags`;
+    /// [`Error::LengthMismatch`](crate::Error::LengthMismatch) for an empty view of a device count;
+    /// [`Error::Uncountable`](crate::Error::Uncountable) for 2³² or more flags with words of `u32`;
+    /// [`Error::OutputTooShort`](crate::Error::OutputTooShort);
+    /// [`Error::WorkspaceTooSmall`](crate::Error::WorkspaceTooSmall); and the errors of [`Kernel::launch`].
     pub fn indices<I: CountWord, W: CountWord>(
         &self,
         stream: &Arc<CudaStream>,
@@ -317,14 +325,14 @@ impl Partition {
         }
     }
 
-    /// Writes the items whose flag is not zero to `out`, the others behind them, and how many the former are to
-    /// `selected[0]`.
+    /// Writes the items whose flag is nonzero to `out`, the other items behind them, and the number of the former to
+    /// `selected[0]`. Otherwise like [`indices`](Self::indices).
     ///
-    /// As [`indices`](Self::indices), for as many items as flags. `T` has 1 to 64 bytes; another size does not compile.
-    /// They are copied by the widest vectors, of up to 16 bytes, that they are made of and on which both buffers lie.
+    /// There must be as many items as flags. `T` has 1 to 64 bytes; another size does not compile. Items are copied by
+    /// the widest vectors of up to 16 bytes that their size and both buffers' alignment permit.
     ///
-    /// The kernels for another size or alignment than a `u32`'s are compiled when they are first needed, which takes a
-    /// moment and has no place in a graph capture: [`prepare`](Self::prepare) does it ahead.
+    /// The kernels for another size or alignment than that of `u32` are compiled at the first call. Call
+    /// [`prepare`](Self::prepare) before, for example before a graph capture.
     ///
     /// ```no_run
     /// # use compaction::{Count, cuda, partition::{Partition, Workspace}};
@@ -352,8 +360,8 @@ impl Partition {
     ///
     /// # Errors
     ///
-    /// Those of [`indices`](Self::indices) and of [`prepare`](Self::prepare);
-    /// [`Error::LengthMismatch`](crate::Error::LengthMismatch) as well if there are not as many items as flags.
+    /// Returns the errors of [`indices`](Self::indices) and [`prepare`](Self::prepare), and
+    /// [`Error::LengthMismatch`](crate::Error::LengthMismatch) unless there are as many items as flags.
     #[expect(
         clippy::too_many_arguments,
         reason = "each is one thing that the operation reads or writes"
@@ -408,20 +416,21 @@ impl Partition {
         }
     }
 
-    /// Compiles, or finds compiled, what [`items`](Self::items) needs for items like `T`.
+    /// Compiles the kernels of [`items`](Self::items) for the size and alignment of `T`, or loads them if compiled
+    /// earlier.
     ///
     /// ```no_run
     /// # use compaction::{cuda, partition::Partition};
     /// # let context = cuda::open(0)?;
     /// let partition = Partition::new(&cuda::Compiler::new(), &context)?;
     /// partition.prepare::<f64>()?;
-    /// // From here on `items` compiles nothing for items of 8 bytes on 8, and can be captured.
+    /// // `items` now compiles nothing for items of 8 bytes aligned to 8, and can be captured.
     /// # Ok::<(), compaction::Error>(())
     /// ```
     ///
     /// # Errors
     ///
-    /// What [`Compiler::load`] says.
+    /// Returns the errors of [`Compiler::load`].
     pub fn prepare<T: Shared>(&self) -> Result<()> {
         self.item_kernels::<T>().map(drop)
     }
@@ -440,15 +449,15 @@ impl Partition {
         workspace: &'a mut Workspace,
     ) -> Result<Call<'a>> {
         let room = workspace.capacity();
-        let counted = Counted::new(&NAMES, flags.len(), count, &workspace.unread)?;
+        let item_count = ItemCount::new(&NAMES, flags.len(), count, &workspace.dummy_count)?;
         let what = || "the items of partition".to_owned();
-        check_workspace(what, room, counted.capacity)?;
+        check_workspace(what, room, item_count.capacity)?;
         Ok(Call {
             flags: flags.slice(..),
-            count: counted.count,
+            count: item_count.count,
             count_words: count_words::<W>(),
-            capacity: counted.capacity,
-            is_given: counted.is_given.into(),
+            capacity: item_count.capacity,
+            is_given: item_count.is_given.into(),
             selected: room_for_count(&NAMES, selected)?,
             words: workspace.flags.words.as_view_mut(),
             counts: workspace.flag_counts.as_view_mut(),
@@ -462,14 +471,15 @@ impl Partition {
         )
     }
 
-    /// The first of two launches. Gives back what the second one needs.
+    /// Enqueues the first of two launches, which counts. Returns the call's arguments and the grid for the second
+    /// launch.
     fn count<'a>(
         &self,
         stream: &Arc<CudaStream>,
         mut call: Call<'a>,
     ) -> Result<(Call<'a>, Launch)> {
-        let most = BLOCKS_PER_MULTIPROCESSOR * self.multiprocessors;
-        let blocks = portions(call.capacity, TILE_ITEMS, most);
+        let max_blocks = BLOCKS_PER_MULTIPROCESSOR * self.multiprocessors;
+        let blocks = portions(call.capacity, TILE_ITEMS, max_blocks);
         let launch = Launch::blocks(blocks as u32, BLOCK_THREADS);
         let args = (
             call.flags.slice(..),
@@ -485,7 +495,7 @@ impl Partition {
     }
 }
 
-/// What the launches of a call are told.
+/// The validated arguments of a [`Partition`] call, as passed to its launches.
 struct Call<'a> {
     flags: CudaView<'a, u8>,
     count: CudaView<'a, u32>,
@@ -497,7 +507,7 @@ struct Call<'a> {
     counts: CudaViewMut<'a, u32>,
 }
 
-/// Refuses items that are not as many as their flags.
+/// Returns an error unless there are as many items as flags.
 fn check_items(flags: usize, items: usize) -> Result<()> {
     check_len("the items of partition", items, flags)
 }

@@ -1,4 +1,4 @@
-//! `radix_sort`: orders keys, and values by their keys.
+//! Radix sort: sorts keys, or key-value pairs by their keys.
 //!
 //! ```text
 //! keys        31  41  59  26  53  31
@@ -8,14 +8,13 @@
 //! values  →    d   a   f   b   e   c     stable: a came before f
 //! ```
 //!
-//! On the CPU, [`cpu`] writes into slices; on a GPU, a [`RadixSort`] does it on a stream. Both give the same, bit for
-//! bit, and the same in every run. Keys are numbers of 1 to 8 bytes, see [`Key`]; values are anything of 4 or 8 bytes,
-//! such as the indices of something larger. Floats are in the order of [`f32::total_cmp`]: -NaN, -∞, …, -0.0, 0.0, …, ∞,
-//! NaN, and their bits come out as they went in. Both directions are stable, and a window of the bits can be sorted by
-//! alone.
+//! On the CPU, [`cpu`] writes into slices; on a GPU, a [`RadixSort`] enqueues the operation on a stream. Both give the
+//! same bits in every run. Keys are numbers of 1 to 8 bytes, see [`Key`]. Values are any type of 4 or 8 bytes, such as
+//! the indices of larger records. Floats are sorted in the order of [`f32::total_cmp`]: -NaN, -∞, …, -0.0, 0.0, …, ∞,
+//! NaN, and keep their bits. The sort is stable in both directions and can be limited to a range of the keys' bits.
 //!
-//! A radix sort orders by one digit of the keys after the other, the lowest first; each of these passes keeps the order
-//! of the one before, so that in the end the highest digit decides, then the one below it, and so on:
+//! A radix sort (least significant digit first) sorts by one digit of the keys after the other. Each pass keeps the
+//! order of the pass before among equal digits, so in the end the highest digit decides, then the next one, and so on:
 //!
 //! ```text
 //! keys                   31  41  59  26  53  31
@@ -23,17 +22,18 @@
 //! by the first       →   26  31  31  41  53  59
 //! ```
 //!
-//! * [`Strategy::Split`] takes a bit at a time: a stable partition of what has a zero there from what has a one, 32 times
-//!   (M. Harris, S. Sengupta and J. D. Owens, "Parallel Prefix Sum (Scan) with CUDA", GPU Gems 3, 2007, chapter 39).
-//! * [`Strategy::Onesweep`], the default, takes 8 bits at a time and counts all digits ahead, so that a pass reads and
-//!   writes each key once, by decoupled look-back over the counts of 256 bins (A. Adinets and D. Merrill, "Onesweep: A
-//!   Faster Least Significant Digit Radix Sort for GPUs", arXiv 2206.01784, 2022). It differs from the paper in that
-//!   several states are looked at together, that nothing is cleared between passes, and that of the keys of a warp every
-//!   other finds its equals by votes, every other by a mask in shared memory.
+//! * [`Strategy::Split`] sorts by one bit per pass: a stable partition into keys with a zero and keys with a one, 32
+//!   times for keys of 4 bytes (M. Harris, S. Sengupta and J. D. Owens, "Parallel Prefix Sum (Scan) with CUDA", GPU
+//!   Gems 3, 2007, chapter 39).
+//! * [`Strategy::Onesweep`], the default, sorts by 8 bits per pass. All digits are counted in advance, so that a pass
+//!   reads and writes each key once, with decoupled look-back over the counts of 256 bins (A. Adinets and D. Merrill,
+//!   "Onesweep: A Faster Least Significant Digit Radix Sort for GPUs", arXiv 2206.01784, 2022). Unlike the paper, it
+//!   reads several look-back states at once and clears nothing between passes. Alternate items of a warp find lanes
+//!   with an equal digit by votes and by a mask in shared memory.
 //!
-//! Bytes that move for n keys of 4 bytes: 36n, and 32n more with values; a bit at a time, where keys are read twice a
-//! pass, 384n, and 256n more. Fewer bits take fewer passes: keys below 2¹⁶ are sorted in half the time by
-//! [`bits(0..16)`](RadixSort::bits).
+//! For n keys of 4 bytes, `onesweep` moves 36n bytes, and 32n more with values of 4 bytes. `split` reads keys twice per
+//! pass and moves 384n bytes, and 256n more with values. Fewer bits take fewer passes: [`bits(0..16)`](RadixSort::bits)
+//! sorts keys below 2¹⁶ in half the time.
 
 pub mod cpu;
 mod key;
@@ -46,7 +46,7 @@ use std::ops::Range;
 
 use crate::{
     CountWord, Result,
-    counted::{Names, check_len, check_range, names},
+    arguments::{ArgumentNames, argument_names, check_len, check_range},
     cuda::Source,
     names::known_by_name,
 };
@@ -55,16 +55,16 @@ pub use key::Key;
 pub use sort::RadixSort;
 pub use workspace::Workspace;
 
-/// Keys of 4 bytes, alone or with values of 4 bytes, that a block of [`Strategy::Onesweep`] orders at a time on CUDA.
+/// Items per tile of [`Strategy::Onesweep`] on a GPU, for keys of 4 bytes, alone or with values of 4 bytes.
 ///
 /// ```
 /// assert!(compaction::radix_sort::TILE_ITEMS.is_multiple_of(32));
 /// ```
 pub const TILE_ITEMS: u32 = onesweep::tile_items(4, 4);
 
-const NAMES: Names = names!("radix_sort", "keys");
+const NAMES: ArgumentNames = argument_names!("radix_sort", "keys");
 
-/// How keys are ordered.
+/// The radix sort algorithm on a GPU.
 ///
 /// ```
 /// use compaction::radix_sort::Strategy;
@@ -75,10 +75,10 @@ const NAMES: Names = names!("radix_sort", "keys");
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Strategy {
-    /// 8 bits a pass; one launch to count, and one for each pass (Adinets & Merrill 2022).
+    /// Sorts by 8 bits per pass; one launch counts all digits, and each pass is one launch (Adinets & Merrill 2022).
     #[default]
     Onesweep,
-    /// One bit a pass, each a stable partition in one launch (GPU Gems 3).
+    /// Sorts by one bit per pass; each pass is a stable partition in one launch (GPU Gems 3, 2007).
     Split,
 }
 
@@ -86,7 +86,7 @@ impl Strategy {
     /// All strategies, the default first.
     pub const ALL: &[Self] = &[Self::Onesweep, Self::Split];
 
-    /// Its name, as it is written and read.
+    /// Returns the strategy's name as parsed and displayed: `onesweep` or `split`.
     ///
     /// ```
     /// assert_eq!(compaction::radix_sort::Strategy::Onesweep.name(), "onesweep");
@@ -101,7 +101,7 @@ impl Strategy {
 
 known_by_name!(Strategy, "way to sort");
 
-/// The direction of the order. Equal keys keep their order in both.
+/// The sort order. Equal keys keep their input order in both directions.
 ///
 /// ```
 /// use compaction::radix_sort::{Order, cpu};
@@ -113,14 +113,14 @@ known_by_name!(Strategy, "way to sort");
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Order {
-    /// The smallest key first.
+    /// The smallest key comes first.
     #[default]
     Ascending,
-    /// The largest key first.
+    /// The largest key comes first.
     Descending,
 }
 
-/// The kernel file of a strategy, for values of so many bytes or none.
+/// Returns the kernel file of a strategy, for values of `value_bytes` bytes, or 0 for keys alone.
 fn source<K: Key, W: CountWord>(order: Order, strategy: Strategy, value_bytes: u32) -> Source {
     match strategy {
         Strategy::Onesweep => onesweep::source::<K, W>(order, value_bytes),
@@ -128,12 +128,12 @@ fn source<K: Key, W: CountWord>(order: Order, strategy: Strategy, value_bytes: u
     }
 }
 
-/// Bits of a key.
+/// Returns the number of bits of a key.
 const fn key_bits<K: Key>() -> u32 {
     8 * size_of::<K>() as u32
 }
 
-/// Refuses bits that the key does not have, and those that end before they begin.
+/// Returns an error unless the range of bits lies within the key's bits and does not end before it begins.
 fn check_bits<K: Key>(bits: &Range<u32>) -> Result<()> {
     let (begin, end, all) = (
         bits.start as usize,
@@ -144,7 +144,7 @@ fn check_bits<K: Key>(bits: &Range<u32>) -> Result<()> {
     check_range("the end of the bits of radix_sort", end, begin, all)
 }
 
-/// Refuses values that are not as many as their keys.
+/// Returns an error unless there are as many values as keys.
 fn check_values(keys: usize, values: usize) -> Result<()> {
     check_len("the values of radix_sort", values, keys)
 }

@@ -1,25 +1,25 @@
-//! `scan`: every prefix of a sequence, combined.
+//! Scan (prefix sum): combines every prefix of a sequence.
 //!
 //! ```text
 //! items        3  1  4  1  5  9      combined by sum
 //!
-//! exclusive →  0  3  4  8  9 14      what comes before each item
-//! inclusive →  3  4  8  9 14 23      with the item itself
+//! exclusive →  0  3  4  8  9 14      the sum of the items before each item
+//! inclusive →  3  4  8  9 14 23      the sum including the item itself
 //! ```
 //!
-//! An [`Operator`] says how two items are combined, a [`Strategy`] how a GPU comes to all prefixes at once, though each
-//! seems to need the one before it. On the CPU, [`cpu::exclusive`] and [`cpu::inclusive`] write into slices. On a GPU, a
-//! [`Scan`] does it on a stream, for as many items as the host says or a word of device memory.
+//! An [`Operator`] combines two items, and a [`Strategy`] selects the parallel algorithm. On the CPU,
+//! [`cpu::exclusive`] and [`cpu::inclusive`] write into slices. On a GPU, a [`Scan`] enqueues the operation on a
+//! stream; the number of items comes from the host or from device memory.
 //!
-//! Integers, minima and maxima are the same everywhere, bit for bit. Floating-point sums depend on the order in which
-//! they are added: the CPU, [`Strategy::BlockSums`] and [`Strategy::Raking`] give the same bits, by a fixed tree, the
-//! payload of what is no number aside; each other strategy gives its own, the same in every run.
+//! Sums of integers, minima and maxima are equal to the bit on all backends. Floating-point sums depend on the order of
+//! additions. The CPU, [`Strategy::BlockSums`] and [`Strategy::Raking`] use the same fixed order and give the same
+//! bits, except for NaN payloads. Each other strategy has its own order, which gives the same bits in every run.
 //!
-//! The default, [`Strategy::LookBack`], is a single pass in one launch without any set-up, and the one to use. It moves each
-//! item twice, once in and once out, as a copy does; [`Strategy::Raking`] three times, and is the one where floating-point
-//! sums are to be the CPU's. The others are what led there: each says what it takes.
+//! The default, [`Strategy::LookBack`], is a single pass in one launch and reads and writes each item once, like a
+//! copy. [`Strategy::Raking`] moves three times the input's bytes and is the choice for floating-point sums equal to
+//! the CPU's. The other strategies are earlier methods, kept for comparison.
 //!
-//! A scan can also overwrite its items: [`Scan::exclusive_in_place`], [`cpu::exclusive_in_place`].
+//! A scan can also run in place: [`Scan::exclusive_in_place`], [`cpu::exclusive_in_place`].
 
 pub mod cpu;
 mod item_passes;
@@ -36,7 +36,9 @@ use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
 
 use crate::{
     Count, CountWord, Result,
-    counted::{Counted, Names, check_range, check_room, check_workspace, names},
+    arguments::{
+        ArgumentNames, ItemCount, argument_names, check_range, check_room, check_workspace,
+    },
     cuda::{self, Compiler, Source},
     look_back,
 };
@@ -46,46 +48,49 @@ use passes::{Call, Method, Passes};
 pub use strategy::Strategy;
 pub use workspace::Workspace;
 
-/// Threads of a block.
+/// Threads per block, except in the kernel for long inputs.
 const BLOCK_THREADS: u32 = 256;
-/// Bytes of a thread's items in a row: one vector.
+/// Bytes of the consecutive items that a thread loads from one row of a tile: one 16-byte vector.
 const LANE_BYTES: u32 = 16;
-/// Rows of a warp in the tiles of `block-sums` and `raking`.
+/// Rows per warp in a tile of `block-sums` and `raking`.
 const LEVEL_ROWS: u32 = 4;
-/// Rows of a warp in the tiles of `look-back`.
+/// Rows per warp in a tile of `look-back`.
 const LOOK_BACK_ROWS: u32 = 8;
 
-/// Blocks of `look-back` that a multiprocessor should hold at once: what is under way hides how long tiles wait. Items
-/// of 8 bytes take more registers each.
+/// Returns the number of `look-back` blocks that should be resident on a multiprocessor, to hide the latency of waiting
+/// tiles.
+///
+/// Items of 8 bytes need more registers, so fewer blocks fit.
 const fn look_back_blocks<T>() -> u32 {
     if size_of::<T>() == 8 { 3 } else { 4 }
 }
 
-/// Tiles of `look-back` that a block of the kernel for long inputs holds at once: as many as fit.
-const RING_PLACES: u32 = 6;
-/// Their shared memory, with what belongs to each.
-const RING_BYTES: u32 = RING_PLACES * (BLOCK_THREADS * LOOK_BACK_ROWS * LANE_BYTES + 256);
-/// Threads of that block: scanners and reducers, a loader and a seeker.
-const AHEAD_THREADS: u32 = 2 * BLOCK_THREADS + 2 * 32;
-/// From so many tiles on that kernel is the faster one.
-const AHEAD_FROM_TILES: usize = 1024;
+/// Number of tiles that fit in the shared memory of a block of the kernel for long inputs (`scan_look_ahead.cu`).
+const RING_TILES: u32 = 6;
+/// Dynamic shared memory per block of the kernel for long inputs, in bytes: its tiles, and 256 bytes of state per tile.
+const RING_BYTES: u32 = RING_TILES * (BLOCK_THREADS * LOOK_BACK_ROWS * LANE_BYTES + 256);
+/// Threads per block of the kernel for long inputs: equally many scanners and reducers, a loader warp and a seeker warp.
+const LOOK_AHEAD_THREADS: u32 = 2 * BLOCK_THREADS + 2 * 32;
+/// Number of tiles from which the kernel for long inputs is faster than the one for short inputs.
+const LOOK_AHEAD_MIN_TILES: usize = 1024;
 
-/// Items of a tile of `block-sums` and `raking`, on each level.
+/// Items per tile of `block-sums` and `raking`, on each level.
 const fn level_tile_items<T>() -> u32 {
     BLOCK_THREADS * LEVEL_ROWS * LANE_BYTES / size_of::<T>() as u32
 }
 
-/// Items of a tile of `look-back`.
+/// Items per tile of `look-back`.
 const fn look_back_tile_items<T>() -> u32 {
     BLOCK_THREADS * LOOK_BACK_ROWS * LANE_BYTES / size_of::<T>() as u32
 }
 
-/// A grid has a thread for each of so many items, and for as many leaves.
-const MOST_ITEMS: usize = 1 << 38;
+/// The largest number of items: beyond it, a grid with one thread per item, or per leaf of Blelloch's tree, has too
+/// many blocks.
+const MAX_ITEMS: usize = 1 << 38;
 
-const NAMES: Names = names!("scan", "items");
+const NAMES: ArgumentNames = argument_names!("scan", "items");
 
-/// The kernel file of all strategies, for items of type `T` combined by `operator` and counted by `W`.
+/// Returns the kernel file with all strategies, for items of type `T` combined by `operator` and counted by `W`.
 fn source<T: Item, W: CountWord>(operator: Operator) -> Source {
     let text = include_str!("../kernels/scan.cu");
     let source = of_items::<T, W>(Source::new("compaction/kernels/scan.cu", text), operator)
@@ -94,18 +99,19 @@ fn source<T: Item, W: CountWord>(operator: Operator) -> Source {
     passes::declare::<T>(source)
 }
 
-/// The kernel file by which [`Strategy::LookBack`] scans long inputs, on a GPU of compute capability 9.0 or later; it
-/// does not compile for others.
+/// Returns the kernel file by which [`Strategy::LookBack`] scans long inputs. It compiles only for compute capability
+/// 9.0 or later.
 fn look_ahead_source<T: Item, W: CountWord>(operator: Operator) -> Source {
     let path = "compaction/kernels/scan_look_ahead.cu";
     let text = include_str!("../kernels/scan_look_ahead.cu");
     let source = of_items::<T, W>(Source::new(path, text), operator)
-        .constant("RING_PLACES", RING_PLACES)
+        .constant("RING_TILES", RING_TILES)
         .constant("RING_BYTES", RING_BYTES);
     look_ahead::declare::<T>(source)
 }
 
-/// What `scan_tile.cuh` has to know.
+/// Adds to a kernel source what `scan_tile.cuh` needs: the item type, the operator, the tile shape and the count's word
+/// type.
 fn of_items<T: Item, W: CountWord>(source: Source, operator: Operator) -> Source {
     let source = source
         .define("ITEM", T::NAME)
@@ -117,13 +123,13 @@ fn of_items<T: Item, W: CountWord>(source: Source, operator: Operator) -> Source
     look_back::declare(source)
 }
 
-/// The scan on a GPU, by one operator and one strategy, of items that are counted by `W`: `u32`, or `u64` for 2³² items and
-/// more.
+/// A scan on a GPU with one operator and one strategy.
 ///
-/// Its methods put their launches onto the caller's stream and return: one launch by [`Strategy::LookBack`], as many as
-/// the capacity asks for by the others. They allocate nothing and wait for nothing, so that they can be captured into a
-/// graph, and the graph be replayed. Buffers are borrowed views, which may start at any item of a larger buffer; those
-/// that start at 16 bytes are read and written faster.
+/// Items have type `T`. Counts have type `W`: `u32`, or `u64` for 2³² or more items.
+///
+/// Each method enqueues its kernels on the caller's stream and returns: one launch by [`Strategy::LookBack`], several
+/// by the other strategies. It allocates nothing and does not wait, so it can be captured into a CUDA graph. Buffers
+/// are views that may start at any item of a larger buffer; views aligned to 16 bytes are processed faster.
 ///
 /// ```no_run
 /// use compaction::{Count, cuda, scan::{Operator, Scan, Strategy, Workspace}};
@@ -148,7 +154,7 @@ pub struct Scan<T: Item, W: CountWord = u32> {
 }
 
 impl<T: Item, W: CountWord> Scan<T, W> {
-    /// Compiles, or finds compiled, the kernels for `T` and `operator`, and counts of `W`.
+    /// Compiles the kernels for `T`, `operator` and counts of type `W`, or loads them if compiled earlier.
     ///
     /// ```no_run
     /// use compaction::{cuda, scan::{Operator, Scan, Strategy}};
@@ -160,7 +166,7 @@ impl<T: Item, W: CountWord> Scan<T, W> {
     ///
     /// # Errors
     ///
-    /// What [`Compiler::load`] says.
+    /// Returns the errors of [`Compiler::load`].
     pub fn new(
         compiler: &Compiler,
         context: &Arc<CudaContext>,
@@ -175,7 +181,7 @@ impl<T: Item, W: CountWord> Scan<T, W> {
         })
     }
 
-    /// The kernel files of all strategies: what an [`Archive`](crate::cuda::Archive) ships.
+    /// Returns the kernel files that [`new`](Self::new) needs, for an [`Archive`](crate::cuda::Archive).
     ///
     /// ```
     /// use compaction::scan::{Operator, Scan};
@@ -186,8 +192,11 @@ impl<T: Item, W: CountWord> Scan<T, W> {
         vec![source::<T, W>(operator)]
     }
 
-    /// The kernel files by which [`Strategy::LookBack`] scans long inputs, on a GPU of compute capability 9.0 or later;
-    /// they do not compile for others. [`new`](Self::new) compiles them as well, and does without where it cannot.
+    /// Returns the kernel files by which [`Strategy::LookBack`] scans long inputs on GPUs of compute capability 9.0 or
+    /// later.
+    ///
+    /// They do not compile for older GPUs. [`new`](Self::new) uses them where they are available and works without them
+    /// elsewhere.
     ///
     /// ```
     /// use compaction::scan::{Operator, Scan};
@@ -200,7 +209,8 @@ impl<T: Item, W: CountWord> Scan<T, W> {
         vec![look_ahead_source::<T, W>(operator)]
     }
 
-    /// Lets [`Strategy::LookBack`] use its kernel for long inputs from so many tiles on, where it has that. For tests.
+    /// Sets the number of tiles from which [`Strategy::LookBack`] uses the kernel for long inputs, if it has that
+    /// kernel. For tests.
     #[doc(hidden)]
     pub fn look_ahead_from(&mut self, tiles: usize) {
         if let Method::LookBack(_, Some(look_ahead)) = &mut self.passes.method {
@@ -208,7 +218,7 @@ impl<T: Item, W: CountWord> Scan<T, W> {
         }
     }
 
-    /// How it combines.
+    /// Returns the operator that combines the items.
     ///
     /// ```no_run
     /// # use compaction::{Count, cuda::{self, Compiler}, scan::{Operator, Scan, Strategy, Workspace}};
@@ -223,7 +233,7 @@ impl<T: Item, W: CountWord> Scan<T, W> {
         self.operator
     }
 
-    /// How it scans.
+    /// Returns the strategy that was passed to [`new`](Self::new).
     ///
     /// ```no_run
     /// # use compaction::{Count, cuda::{self, Compiler}, scan::{Operator, Scan, Strategy, Workspace}};
@@ -238,10 +248,10 @@ impl<T: Item, W: CountWord> Scan<T, W> {
         self.strategy
     }
 
-    /// Writes to `out`, for each item, all items before it combined; the operator's identity for the first.
+    /// Writes to `out` the combination of all items before each item. The first result is the operator's identity.
     ///
-    /// `out` has room for as many items as there may be, and is left as it was behind the result. A count on the device
-    /// that says more than there are items counts as that many, and [`Workspace::check`] reports it.
+    /// `out` must have room for the largest possible number of items; entries behind the result keep their values. A
+    /// device count larger than `items` is clamped, and [`Workspace::check`] reports it.
     ///
     /// ```no_run
     /// # use compaction::{Count, cuda::{self, Compiler}, scan::{Operator, Scan, Strategy, Workspace}};
@@ -258,11 +268,11 @@ impl<T: Item, W: CountWord> Scan<T, W> {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfRange`](crate::Error::OutOfRange) for a given count of more items than there are, and for more than
-    /// 2³⁸ items; [`Error::Uncountable`](crate::Error::Uncountable) for 2³² items or more and counts of `u32`;
-    /// [`Error::LengthMismatch`](crate::Error::LengthMismatch) for a count on the device without a word;
+    /// Returns [`Error::OutOfRange`](crate::Error::OutOfRange) for a host count larger than `items`, or for more than
+    /// 2³⁸ items; [`Error::Uncountable`](crate::Error::Uncountable) for 2³² or more items with counts of `u32`;
+    /// [`Error::LengthMismatch`](crate::Error::LengthMismatch) for an empty view of a device count;
     /// [`Error::OutputTooShort`](crate::Error::OutputTooShort);
-    /// [`Error::WorkspaceTooSmall`](crate::Error::WorkspaceTooSmall); and those of
+    /// [`Error::WorkspaceTooSmall`](crate::Error::WorkspaceTooSmall); and the errors of
     /// [`Kernel::launch`](crate::cuda::Kernel::launch).
     pub fn exclusive(
         &self,
@@ -275,7 +285,8 @@ impl<T: Item, W: CountWord> Scan<T, W> {
         self.scan(stream, items, count, out, false, workspace)
     }
 
-    /// Writes to `out`, for each item, all items before it and itself combined. As [`exclusive`](Self::exclusive).
+    /// Writes to `out` the combination of all items up to and including each item. Otherwise like
+    /// [`exclusive`](Self::exclusive).
     ///
     /// ```no_run
     /// # use compaction::{Count, cuda, scan::{Operator, Scan, Strategy, Workspace}};
@@ -285,7 +296,7 @@ impl<T: Item, W: CountWord> Scan<T, W> {
     /// # let mut workspace = Workspace::with_capacity(&stream, 5)?;
     /// let items = cuda::upload(&stream, &[3, 1, 4, 1, 5])?;
     /// let mut out = cuda::zeroed(&stream, 5)?;
-    /// // As many as a word on the device says: the rest of `out` stays as it is.
+    /// // The count is read from device memory; the rest of `out` keeps its values.
     /// let count = cuda::upload(&stream, &[3])?;
     /// let counted = Count::Device(count.as_view());
     /// scan.inclusive(&stream, &items.as_view(), counted, &mut out.as_view_mut(), &mut workspace)?;
@@ -295,7 +306,7 @@ impl<T: Item, W: CountWord> Scan<T, W> {
     ///
     /// # Errors
     ///
-    /// Those of [`exclusive`](Self::exclusive).
+    /// Returns the errors of [`exclusive`](Self::exclusive).
     pub fn inclusive(
         &self,
         stream: &Arc<CudaStream>,
@@ -307,8 +318,8 @@ impl<T: Item, W: CountWord> Scan<T, W> {
         self.scan(stream, items, count, out, true, workspace)
     }
 
-    /// Overwrites each item by all items before it combined; the operator's identity the first. As
-    /// [`exclusive`](Self::exclusive) otherwise.
+    /// Replaces each item by the combination of all items before it. The first result is the operator's identity.
+    /// Otherwise like [`exclusive`](Self::exclusive).
     ///
     /// ```no_run
     /// # use compaction::{Count, cuda, scan::{Operator, Scan, Strategy, Workspace}};
@@ -324,7 +335,7 @@ impl<T: Item, W: CountWord> Scan<T, W> {
     ///
     /// # Errors
     ///
-    /// Those of [`exclusive`](Self::exclusive).
+    /// Returns the errors of [`exclusive`](Self::exclusive).
     pub fn exclusive_in_place(
         &self,
         stream: &Arc<CudaStream>,
@@ -332,12 +343,13 @@ impl<T: Item, W: CountWord> Scan<T, W> {
         count: Count<'_, W>,
         workspace: &mut Workspace<T>,
     ) -> Result<()> {
-        // Every kernel reads an item before anyone overwrites it.
+        // Every kernel reads an item before any thread overwrites it.
         let (items, mut out) = cuda::read_and_write(items);
         self.scan(stream, &items, count, &mut out, false, workspace)
     }
 
-    /// Overwrites each item by all items before it and itself combined. As [`exclusive`](Self::exclusive) otherwise.
+    /// Replaces each item by the combination of all items up to and including it. Otherwise like
+    /// [`exclusive`](Self::exclusive).
     ///
     /// ```no_run
     /// # use compaction::{Count, cuda, scan::{Operator, Scan, Strategy, Workspace}};
@@ -353,7 +365,7 @@ impl<T: Item, W: CountWord> Scan<T, W> {
     ///
     /// # Errors
     ///
-    /// Those of [`exclusive`](Self::exclusive).
+    /// Returns the errors of [`exclusive`](Self::exclusive).
     pub fn inclusive_in_place(
         &self,
         stream: &Arc<CudaStream>,
@@ -375,16 +387,16 @@ impl<T: Item, W: CountWord> Scan<T, W> {
         workspace: &mut Workspace<T>,
     ) -> Result<()> {
         let room = workspace.capacity_for(self.strategy);
-        let counted = Counted::new(&NAMES, items.len(), count, &workspace.unread)?;
-        let capacity = counted.capacity;
+        let item_count = ItemCount::new(&NAMES, items.len(), count, &workspace.dummy_count)?;
+        let capacity = item_count.capacity;
         check_room(NAMES.output, out.len(), capacity)?;
-        check_range(NAMES.input, capacity, 0, MOST_ITEMS)?;
+        check_range(NAMES.input, capacity, 0, MAX_ITEMS)?;
         let what = || format!("the items of scan by {}", self.strategy);
         check_workspace(what, room, capacity)?;
         let call = Call {
             stream,
             items: items.slice(..),
-            counted,
+            item_count,
             inclusive,
         };
         let (scratch, states) = (&mut workspace.scratch, &mut workspace.states.words);

@@ -1,30 +1,29 @@
-//! `select`: keeps what is flagged.
+//! Stream compaction: keeps the flagged items of a buffer, or their indices.
 //!
 //! ```text
-//! flags      0  1  1  0  0  1       one byte an item; not zero: selected
+//! flags      0  1  1  0  0  1       one byte per item; nonzero means selected
 //! items      a  b  c  d  e  f
 //!
-//! indices →  1  2  5                where the flags are set
-//! items   →  b  c  f                the items there
+//! indices →  1  2  5                indices of the nonzero flags
+//! items   →  b  c  f                the items at these indices
 //! count   →  3
 //! ```
 //!
-//! On the CPU, [`cpu::indices`] and [`cpu::items`] write into slices. On a GPU, a [`Select`] does it on a stream, and
-//! leaves the count in device memory, where the next operation reads it: [`Count::Device`]. Both give the same, bit for
-//! bit, wherever the [`Strategy`] keeps the order.
+//! On the CPU, [`cpu::indices`] and [`cpu::items`] write into slices. On a GPU, a [`Select`] enqueues the operation on
+//! a stream and leaves the count in device memory, where a later call can read it: [`Count::Device`]. Both give the
+//! same bits for every [`Strategy`] that keeps the order.
 //!
-//! The default, [`Strategy::LookBack`], is a single pass over the flags (D. Merrill and M. Garland, "Single-pass
-//! Parallel Prefix Scan with Decoupled Look-back", NVIDIA technical report NVR-2016-002, 2016), in one launch without
-//! any set-up. Bytes that move for n items of s bytes of which k are selected: n + 4k for indices, n + 2sk for items,
-//! whose dropped ones are not read where whole sectors of 32 bytes are dropped.
+//! The default, [`Strategy::LookBack`], is a single pass over the flags in one launch (D. Merrill and M. Garland,
+//! "Single-pass Parallel Prefix Scan with Decoupled Look-back", NVIDIA technical report NVR-2016-002, 2016). For n
+//! items of s bytes of which k are selected, it moves n + 4k bytes for indices and n + 2sk bytes for items. A rejected
+//! item is not read if its whole sector of 32 bytes is rejected.
 //!
-//! The methods that came before it are here as well, to be compared; each takes three launches, the middle one a scan of
-//! counts (by look-back):
+//! Earlier methods are included for comparison. Each takes three launches, of which the second scans the counts:
 //!
 //! ```text
-//! count-scan-scatter   blocks count │ scan of the counts  │ every item: its block's begin + its rank by ballots
-//! sequences            warps count  │ scan of the counts  │ every warp compacts its run of items
-//! scan-scatter         scan of all flags, by blocks │ of the blocks' sums │ every item: both added
+//! count-scan-scatter   count per block     │ scan the counts     │ per item: block's offset + rank by ballots
+//! sequences            count per warp      │ scan the counts     │ each warp compacts its run of items
+//! scan-scatter         scan flags by block │ scan the block sums │ per item: both sums added
 //! ```
 //!
 //! * D. Spataro, cuStreamComp, 2014.
@@ -32,25 +31,25 @@
 //!   Performance Graphics 2009.
 //! * M. Harris, S. Sengupta and J. D. Owens, "Parallel Prefix Sum (Scan) with CUDA", GPU Gems 3, chapter 39, 2007.
 //!
-//! [`Strategy::HoleFilling`] gives up the order, and so moves little:
+//! [`Strategy::HoleFilling`] does not keep the order and moves few items:
 //!
 //! ```text
-//! flags      1  0  1  1  0  1  1    five survive: two holes among the first five places, two survivors behind
+//! flags      1  0  1  1  0  1  1    five survivors: two holes among the first five places, two survivors behind them
 //! items      a  b  c  d  e  f  g
 //! items   →  a  g  c  d  f          the last survivor fills the first hole
 //! ```
 //!
-//! Any number of items is taken. The word of the counts, and of the indices, says how many there may be: `u32` stands for
-//! fewer than 2³² and one launch; `u64` for any number, in portions of 2³¹ items. Portions are launches one after the
-//! other, of which each leaves in the [`Workspace`] how many were selected so far, so that nobody waits on the host:
+//! The word type of counts and indices limits the number of items: `u32` allows fewer than 2³², in one launch; `u64`
+//! allows any number, in portions of 2³¹ items with one launch each. Each portion leaves the number selected so far in
+//! the [`Workspace`] for the next one, without involving the host:
 //!
 //! ```text
 //! items      |     portion 0     |     portion 1     | 2  |
 //! selected   0 ────────────────→ a ────────────────→ b ─→ c
 //! ```
 //!
-//! What is selected may also be said by a [`Predicate`], a function in CUDA C++, instead of flags; and
-//! [`Select::in_place`] moves the survivors to the front of their own buffer.
+//! Instead of flags, a [`Predicate`] written in CUDA C++ can decide which items are selected. [`Select::in_place`]
+//! moves the survivors to the front of their own buffer.
 
 pub mod cpu;
 mod in_place;
@@ -69,7 +68,10 @@ use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
 
 use crate::{
     Count, CountWord, Result,
-    counted::{Counted, Names, check_len, check_room, check_workspace, names, room_for_count},
+    arguments::{
+        ArgumentNames, ItemCount, argument_names, check_len, check_room, check_workspace,
+        room_for_count,
+    },
     cuda::{self, Compiler, Source},
     layout::Shared,
 };
@@ -80,41 +82,45 @@ pub use predicate::{Predicate, SelectIf};
 pub use strategy::Strategy;
 pub use workspace::Workspace;
 
-/// Threads of a block.
+/// Threads per block of all kernels.
 const BLOCK_THREADS: u32 = 512;
-/// Items of a block on CUDA: the flags of a thread are one load of 16 bytes. Every strategy but
-/// [`Strategy::HoleFilling`] keeps the order within a tile; the CPU's runs are whole tiles.
+/// Items per tile on a GPU, where one block processes a tile.
+///
+/// Every strategy but [`Strategy::HoleFilling`] keeps the order within a tile. The chunks of the CPU implementation are
+/// whole tiles.
 ///
 /// ```
 /// assert_eq!(compaction::select::TILE_ITEMS, 8192);
 /// ```
 pub const TILE_ITEMS: u32 = 16 * BLOCK_THREADS;
-/// Items of a block of scan-scatter.
+/// Items per block of `scan-scatter`.
 const SECTION_ITEMS: u32 = 2 * BLOCK_THREADS;
-/// Sequences that the items are cut into at most: as many warps as the largest GPUs of today run at once.
-const MOST_SEQUENCES: u32 = 8192;
-/// Items of the shortest tiles in place, of the widest items.
-const IN_PLACE_LEAST_ITEMS: u32 = BLOCK_THREADS;
+/// The largest number of sequences into which `sequences` cuts the items: the number of warps that the largest current
+/// GPUs run at once.
+const MAX_SEQUENCES: u32 = 8192;
+/// Items per tile of the in-place kernel for the widest items, which has the shortest tiles.
+const IN_PLACE_MIN_TILE_ITEMS: u32 = BLOCK_THREADS;
 
-/// Refuses, when the program is compiled, items that the kernels do not take.
+/// Fails to compile unless `T` has a size that the kernels support.
 pub(crate) const fn check_item<T>() {
     let size = size_of::<T>();
     assert!(size >= 1 && size <= 64, "an item has 1 to 64 bytes");
 }
 
-const NAMES: Names = names!("select", "flags");
+const NAMES: ArgumentNames = argument_names!("select", "flags");
 
-/// Refuses items that are not as many as their flags.
+/// Returns an error unless there are as many items as flags.
 fn check_items(flags: usize, items: usize) -> Result<()> {
     check_len("the items of select", items, flags)
 }
 
-/// What has been compiled, by its type and the layout of the items.
+/// Kernels compiled on demand, by the size and alignment of the items and by their Rust type.
 #[derive(Debug, Default)]
 pub(crate) struct Compiled(Mutex<Vec<(Layout, Arc<dyn Any + Send + Sync>)>>);
 
 impl Compiled {
-    /// What there is for items of `T`'s size and alignment, or what `load` makes when it is first needed.
+    /// Returns the kernels for items with the size and alignment of `T`, calling `load` to compile them at the first
+    /// use.
     pub(crate) fn get<T, M: Send + Sync + 'static>(
         &self,
         load: impl FnOnce() -> Result<M>,
@@ -129,19 +135,20 @@ impl Compiled {
         if let Some(method) = found {
             return Ok(method);
         }
-        // Meanwhile others may look for theirs. If two make the same, either will do.
+        // The lock is not held here, so other threads can look up theirs. If two compile the same kernels, either
+        // result will do.
         let method = Arc::new(load()?);
         known().push((layout, method.clone()));
         Ok(method)
     }
 }
 
-/// The selection on a GPU, by one strategy.
+/// Stream compaction by flags on a GPU, with one strategy.
 ///
-/// Its methods put one launch (two or three by the strategies that say so) onto the caller's stream and return. They
-/// allocate nothing, wait for nothing, and read no count back, so that they can be captured into a graph, and the graph
-/// be replayed. Buffers are borrowed views, which may start anywhere in a larger buffer: flags at any byte, items at any
-/// item. Buffers that start at 16 bytes are read faster.
+/// Each method enqueues its kernels on the caller's stream and returns: one launch with the default strategy, two or
+/// three with those documented so. It allocates nothing, does not wait and reads no count back, so it can be captured
+/// into a CUDA graph. Buffers are views that may start anywhere in a larger buffer: flags at any byte, items at any
+/// item. Buffers aligned to 16 bytes are read faster.
 ///
 /// ```no_run
 /// use compaction::{Count, cuda, select::{Select, Strategy, Workspace}};
@@ -177,7 +184,8 @@ pub struct Select {
 }
 
 impl Select {
-    /// Compiles, or finds compiled, the kernels for indices and for items of 4 bytes, counted by `u32`.
+    /// Compiles the kernels for indices and for items of 4 bytes, with counts of `u32`, or loads them if compiled
+    /// earlier.
     ///
     /// ```no_run
     /// use compaction::{cuda, select::{Select, Strategy}};
@@ -189,7 +197,7 @@ impl Select {
     ///
     /// # Errors
     ///
-    /// What [`Compiler::load`] says.
+    /// Returns the errors of [`Compiler::load`].
     pub fn new(
         compiler: &Compiler,
         context: &Arc<CudaContext>,
@@ -207,8 +215,10 @@ impl Select {
         Ok(select)
     }
 
-    /// The kernel files for indices, and for items of `T`'s size and alignment, counted by `W`: what an
-    /// [`Archive`](cuda::Archive) ships. `u32` stands for every `T` like it, and is all that indices need.
+    /// Returns the kernel files for indices and for items with the size and alignment of `T`, with counts of type `W`,
+    /// for an [`Archive`](cuda::Archive).
+    ///
+    /// A `T` of `u32` serves all types of its size and alignment, and is enough for indices.
     ///
     /// ```
     /// use compaction::select::{Select, Strategy};
@@ -220,7 +230,7 @@ impl Select {
         vec![method::source::<T, W>(strategy)]
     }
 
-    /// How it selects.
+    /// Returns the strategy that was passed to [`new`](Self::new).
     ///
     /// ```no_run
     /// use compaction::{cuda, select::{Select, Strategy}};
@@ -233,13 +243,12 @@ impl Select {
         self.strategy
     }
 
-    /// Writes the indices of the flags that are not zero to `out`, and how many there are to `selected[0]`.
+    /// Writes the indices of the nonzero flags to `out`, and their number to `selected[0]`.
     ///
-    /// By the default one pass over the flags, in one launch. Order and determinism are the [`Strategy`]'s; the count is
-    /// the same for all. `out` has room for as many indices as there may be items, and is left as it was behind the
-    /// result.
+    /// The [`Strategy`] determines the order of the indices; the count is the same for all. `out` must have room for
+    /// the largest possible number of items, and entries behind the result keep their values.
     ///
-    /// Indices and counts are words of 32 bits or of 64. With `u64` there may be 2³² flags and more: see
+    /// Indices and counts are words of 32 or 64 bits. With `u64` there may be 2³² or more flags: see
     /// [`select`](crate::select).
     ///
     /// ```no_run
@@ -259,9 +268,12 @@ impl Select {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfRange`](crate::Error::OutOfRange) for a given count of more flags than there are; [`Error::LengthMismatch`](crate::Error::LengthMismatch) for a count on the
-    /// device without a word; [`Error::Uncountable`](crate::Error::Uncountable) for 2³² flags or more and `u32`; [`Error::OutputTooShort`](crate::Error::OutputTooShort); [`Error::WorkspaceTooSmall`](crate::Error::WorkspaceTooSmall);
-    /// and those of [`Kernel::launch`](cuda::Kernel::launch) and of [`prepare`](Self::prepare).
+    /// Returns [`Error::OutOfRange`](crate::Error::OutOfRange) for a host count larger than `flags`;
+    /// [`Error::LengthMismatch`](crate::Error::LengthMismatch) for an empty view of a device count;
+    /// [`Error::Uncountable`](crate::Error::Uncountable) for 2³² or more flags with `u32`;
+    /// [`Error::OutputTooShort`](crate::Error::OutputTooShort);
+    /// [`Error::WorkspaceTooSmall`](crate::Error::WorkspaceTooSmall); and the errors of
+    /// [`Kernel::launch`](cuda::Kernel::launch) and [`prepare`](Self::prepare).
     pub fn indices<W: CountWord>(
         &self,
         stream: &Arc<CudaStream>,
@@ -274,18 +286,19 @@ impl Select {
         let method = self.indices_method::<W>()?;
         let call = self.call(stream, flags, count, selected, workspace)?;
         check_room(NAMES.output, out.len(), call.capacity)?;
-        // Nobody reads items.
+        // Kernels for indices read no items.
         let items = call.flags.slice(..0);
         method.launch(call, &items, &mut cuda::reinterpret_mut(out)?)
     }
 
-    /// Writes the items whose flag is not zero to `out`, and how many there are to `selected[0]`.
+    /// Writes the items whose flag is nonzero to `out`, and their number to `selected[0]`. Otherwise like
+    /// [`indices`](Self::indices).
     ///
-    /// As [`indices`](Self::indices), for as many items as flags. `T` has 1 to 64 bytes; another size does not compile.
-    /// They are copied by the widest vectors, of up to 16 bytes, that they are made of and on which both buffers lie.
+    /// There must be as many items as flags. `T` has 1 to 64 bytes; another size does not compile. Items are copied by
+    /// the widest vectors of up to 16 bytes that their size and both buffers' alignment permit.
     ///
-    /// The kernel for another size or alignment than a `u32`'s, or other counts than `u32`, is compiled when it is first
-    /// needed, which takes a moment and has no place in a graph capture: [`prepare`](Self::prepare) does it ahead.
+    /// The kernel for another size or alignment than that of `u32`, or for counts of `u64`, is compiled at the first
+    /// call. Call [`prepare`](Self::prepare) before, for example before a graph capture.
     ///
     /// ```no_run
     /// # use compaction::{Count, cuda, select::{Select, Strategy, Workspace}};
@@ -312,8 +325,8 @@ impl Select {
     ///
     /// # Errors
     ///
-    /// Those of [`indices`](Self::indices) and of [`prepare`](Self::prepare); [`Error::LengthMismatch`](crate::Error::LengthMismatch) as well if
-    /// there are not as many items as flags.
+    /// Returns the errors of [`indices`](Self::indices) and [`prepare`](Self::prepare), and
+    /// [`Error::LengthMismatch`](crate::Error::LengthMismatch) unless there are as many items as flags.
     #[expect(
         clippy::too_many_arguments,
         reason = "each is one thing that the operation reads or writes"
@@ -336,8 +349,8 @@ impl Select {
         method.launch(call, &items, &mut cuda::reinterpret_mut(out)?)
     }
 
-    /// Compiles, or finds compiled, what [`indices`](Self::indices), and [`items`](Self::items) of `T`'s size and
-    /// alignment, need to count by `W`.
+    /// Compiles the kernels of [`indices`](Self::indices), and of [`items`](Self::items) for the size and alignment of
+    /// `T`, with counts of type `W`.
     ///
     /// ```no_run
     /// # use compaction::{cuda, select::{Select, Strategy}};
@@ -348,7 +361,7 @@ impl Select {
     ///
     /// # Errors
     ///
-    /// What [`Compiler::load`] says.
+    /// Returns the errors of [`Compiler::load`].
     pub fn prepare<T: Shared, W: CountWord>(&self) -> Result<()> {
         self.indices_method::<W>()?;
         self.items_method::<T, W>().map(drop)
@@ -369,7 +382,7 @@ impl Select {
         Method::of(&module, self.strategy, what)
     }
 
-    /// What all launches of a call are told.
+    /// Validates a call's arguments and collects what all its launches need.
     fn call<'a, W: CountWord>(
         &self,
         stream: &'a Arc<CudaStream>,
@@ -380,15 +393,15 @@ impl Select {
     ) -> Result<Call<'a, W>> {
         let room = workspace.capacity_for(self.strategy);
         let portion = workspace.portion::<W>();
-        let counted = Counted::new(&NAMES, flags.len(), count, &workspace.unread)?;
+        let item_count = ItemCount::new(&NAMES, flags.len(), count, &workspace.dummy_count)?;
         let what = || format!("the items of select by {}", self.strategy);
-        check_workspace(what, room, counted.capacity)?;
+        check_workspace(what, room, item_count.capacity)?;
         Ok(Call {
             stream,
             flags: flags.slice(..),
-            count: cuda::reinterpret(counted.count)?,
-            is_given: counted.is_given,
-            capacity: counted.capacity,
+            count: cuda::reinterpret(item_count.count)?,
+            is_given: item_count.is_given,
+            capacity: item_count.capacity,
             portion,
             selected: room_for_count(&NAMES, selected)?,
             words: workspace.states.words.as_view_mut(),

@@ -1,33 +1,34 @@
-//! `select_columns`: keeps what is flagged of several columns at once.
+//! Stream compaction of several columns (a struct of arrays) by one array of flags.
 //!
 //! ```text
-//! flags        0  1  1  0  0  1       one byte an item; not zero: selected
-//! origins      a  b  c  d  e  f       16 bytes an item, say
-//! pixels       0  1  2  3  4  5       4 bytes an item
+//! flags        0  1  1  0  0  1       one byte per item; nonzero means selected
+//! origins      a  b  c  d  e  f       for example 16 bytes per item
+//! pixels       0  1  2  3  4  5       4 bytes per item
 //!
 //! origins   →  b  c  f
 //! pixels    →  1  2  5
 //! count     →  3
 //! ```
 //!
-//! The state of many paths is a struct of arrays: a column for each field, of its own type. [`cpu::columns`] moves up to
-//! eight columns on the CPU and [`SelectColumns`] on a GPU, in one pass over one flag array. Where an item goes is found
-//! out once for all columns, and a column is read only where its item is kept. Both give the same, bit for bit, in the
-//! order of the items.
+//! The fields of many objects are often stored as a struct of arrays: one column for each field. [`cpu::columns`]
+//! compacts up to eight columns on the CPU, and [`SelectColumns`] on a GPU, in one pass over one array of flags. Output
+//! positions are computed once for all columns, and only selected items are read. Both backends give the same bits, in
+//! the order of the items.
 //!
-//! On a GPU it is one launch, and the pass is that of [`select`](crate::select). Bytes that move for n items of s bytes
-//! in all columns of which k are kept: n + 2sk, if the kept lie together. A GPU reads memory by sectors of 32 bytes, so a
-//! column of items of 16 bytes costs less than one of 4 where the kept are scattered: fields that move together go into
-//! one column.
+//! On a GPU this is one launch, with the single pass of [`select`](crate::select). For n items with s bytes in all
+//! columns together, of which k are kept, it moves n + 2sk bytes if the kept items are adjacent. A GPU reads memory in
+//! sectors of 32 bytes. If the kept items are scattered, one column of 16-byte items costs less than four of 4 bytes,
+//! so fields that move together should share a column.
 //!
-//! Its cache may fetch more than it is asked for: an H200 takes two sectors at once. A program whose reads are mostly
-//! scattered may ask for one, for all that its context does; streams are as fast as before (`BENCHMARKS.md`):
+//! The L2 cache may fetch more than it is asked for: an H200 fetches two sectors at once. A program whose reads are
+//! mostly scattered can limit that to one sector for its whole context; sequential reads stay as fast
+//! (`docs/benchmarks/compaction.md`):
 //!
 //! ```no_run
 //! use compaction::cudarc::driver::sys::CUlimit::CU_LIMIT_MAX_L2_FETCH_GRANULARITY;
 //!
 //! let context = compaction::cuda::open(0)?;
-//! let _ = context.set_limit(CU_LIMIT_MAX_L2_FETCH_GRANULARITY, 32); // A hint, which a GPU may not know.
+//! let _ = context.set_limit(CU_LIMIT_MAX_L2_FETCH_GRANULARITY, 32); // A hint, which the GPU may not support.
 //! # Ok::<(), compaction::Error>(())
 //! ```
 
@@ -39,9 +40,9 @@ use cudarc::driver::{CudaContext, CudaSlice, CudaStream, CudaView, CudaViewMut};
 
 use crate::{
     Count, CountWord, Error, Result,
-    counted::{
-        Counted, Names, check_len, check_range, check_room, check_workspace, count_words, is_wide,
-        names, read_count, room_for_count,
+    arguments::{
+        ArgumentNames, ItemCount, argument_names, check_len, check_range, check_room,
+        check_workspace, count_words, is_wide, read_count, room_for_count,
     },
     cuda::{self, Compiler, In, InOut, Kernel, Launch, Source},
     layout::Shared,
@@ -49,40 +50,41 @@ use crate::{
     select::check_item,
 };
 
-/// Threads of a block.
+/// Threads per block of both kernels.
 const BLOCK_THREADS: u32 = 256;
-/// Items of a block on CUDA: the flags of a thread are one load of 16 bytes.
+/// Items per tile on a GPU, where one block processes a tile. A thread loads the flags of 16 items at once.
 ///
 /// ```
 /// assert_eq!(compaction::select_columns::TILE_ITEMS, 4096);
 /// ```
 pub const TILE_ITEMS: u32 = 16 * BLOCK_THREADS;
-/// Bytes that a thread holds at once on their way.
-const HELD_BYTES: u32 = 128;
-/// Items that one launch takes of an input that 32 bits do not count: whole tiles.
+/// Bytes of items that a thread holds in registers between reading and writing them.
+const BATCH_BYTES: u32 = 128;
+/// Items per launch of calls that count by `u64`: a multiple of the tile size.
 const PORTION_ITEMS: usize = 1 << 31;
 
-/// Columns that one call moves, at most.
+/// The largest number of columns of one call.
 ///
 /// ```
-/// use compaction::select_columns::{MOST_COLUMNS, SelectColumns};
+/// use compaction::select_columns::{MAX_COLUMNS, SelectColumns};
 ///
-/// assert!(SelectColumns::sources(&[4; MOST_COLUMNS]).is_ok());
-/// assert!(SelectColumns::sources(&[4; MOST_COLUMNS + 1]).is_err());
+/// assert!(SelectColumns::sources(&[4; MAX_COLUMNS]).is_ok());
+/// assert!(SelectColumns::sources(&[4; MAX_COLUMNS + 1]).is_err());
 /// ```
-pub const MOST_COLUMNS: usize = 8;
-/// Bytes of the widest item.
-const MOST_BYTES: usize = 64;
+pub const MAX_COLUMNS: usize = 8;
+/// The largest item size in bytes.
+const MAX_BYTES: usize = 64;
 
-const NAMES: Names = names!("select_columns", "flags");
+const NAMES: ArgumentNames = argument_names!("select_columns", "flags");
 
-/// The names of the constants for the columns' bytes.
-const BYTES: [&str; MOST_COLUMNS] = [
+/// The constants in the kernel file that hold the item size of each column in bytes; 0 for absent columns.
+const BYTES: [&str; MAX_COLUMNS] = [
     "BYTES_0", "BYTES_1", "BYTES_2", "BYTES_3", "BYTES_4", "BYTES_5", "BYTES_6", "BYTES_7",
 ];
 
 crate::shared! {
-    /// A launch's part of an input that 32 bits do not count.
+    /// The range of items of one launch of a call that counts by `u64`. Its fields are documented in
+    /// `kernels/select_columns.cu`.
     struct ColumnsPortion {
         first: u64,
         capacity: u64,
@@ -93,7 +95,7 @@ crate::shared! {
     }
 }
 
-/// The parameters of a kernel: eight columns to read in bytes, some, eight to write, others.
+/// The parameter tuple of a kernel: eight input columns as bytes, `$between`, eight output columns, `$behind`.
 macro_rules! columns_params {
     ($($between:ty),+; $($behind:ty),+) => {
         (
@@ -103,7 +105,7 @@ macro_rules! columns_params {
     };
 }
 
-/// The arguments for them.
+/// Builds the argument tuple that matches the parameters of `columns_params!`.
 macro_rules! columns_args {
     ($eight:expr; $($between:expr),+; $($behind:expr),+ $(,)?) => {{
         let ([a, b, c, d, e, f, g, h], [i, j, k, l, m, n, o, p]) = $eight;
@@ -111,24 +113,26 @@ macro_rules! columns_args {
     }};
 }
 
-/// Between the columns `(flags, count, capacity, is_given)`, behind them `(selected, workspace)`
+/// The parameters of the kernel `select_columns`: input columns, `(flags, count, capacity, is_given)`, output columns,
+/// `(selected, workspace)`.
 type Columns = columns_params!(In<u8>, In<u32>, u32, u32; InOut<u32>, InOut<u64>);
-/// Between the columns `(flags, count, portion)`, behind them `(kept, selected, workspace)`
+/// The parameters of the kernel `select_columns_portion`: input columns, `(flags, count, portion)`, output columns,
+/// `(kept, selected, workspace)`.
 type PortionOfColumns =
     columns_params!(In<u8>, In<u32>, ColumnsPortion; InOut<u32>, InOut<u32>, InOut<u64>);
 
-/// What a launch reads of each column, and where it writes.
+/// The inputs and outputs of all eight columns of a launch.
 type Eight<'a> = (
-    [CudaView<'a, u8>; MOST_COLUMNS],
-    [CudaViewMut<'a, u8>; MOST_COLUMNS],
+    [CudaView<'a, u8>; MAX_COLUMNS],
+    [CudaViewMut<'a, u8>; MAX_COLUMNS],
 );
 
-/// Refuses a number of columns that no call takes.
+/// Returns an error unless there are 1 to 8 columns.
 fn check_columns(columns: usize) -> Result<()> {
-    check_range("the columns of select_columns", columns, 1, MOST_COLUMNS)
+    check_range("the columns of select_columns", columns, 1, MAX_COLUMNS)
 }
 
-/// A column on the device: where it is read and where what is kept of it is written.
+/// A column on the device: a view of its items, and a view of the output for its selected items.
 ///
 /// ```no_run
 /// use compaction::{cuda, select_columns::Column};
@@ -151,7 +155,7 @@ pub struct Column<'a> {
 }
 
 impl<'a> Column<'a> {
-    /// A column of items of 1 to 64 bytes; another size does not compile.
+    /// Creates a column of items of 1 to 64 bytes; another size does not compile.
     ///
     /// ```no_run
     /// # use compaction::{Count, cuda::{self, Compiler}, select_columns::{Column, SelectColumns, Workspace}};
@@ -166,7 +170,8 @@ impl<'a> Column<'a> {
     ///
     /// # Errors
     ///
-    /// [`Error::Reinterpret`] for items of whole words that do not lie on 4 bytes.
+    /// Returns [`Error::Reinterpret`] for items whose size is a multiple of 4 bytes but that are not aligned to 4
+    /// bytes.
     pub fn new<T: Shared>(items: CudaView<'a, T>, out: &'a mut CudaViewMut<'_, T>) -> Result<Self> {
         const { check_item::<T>() };
         if size_of::<T>().is_multiple_of(4) {
@@ -182,17 +187,17 @@ impl<'a> Column<'a> {
         })
     }
 
-    /// The part from the item `first` on, of `items` items, and the whole output.
+    /// Returns the input items `first..first + items`, and the whole output.
     fn portion(&mut self, first: usize, items: usize) -> (CudaView<'_, u8>, CudaViewMut<'_, u8>) {
         let part = first * self.bytes..(first + items) * self.bytes;
         (self.items.slice(part), self.out.slice_mut(..))
     }
 }
 
-/// What [`SelectColumns`] needs of device memory besides its arguments: 8 bytes for 4,096 items.
+/// Scratch device memory for [`SelectColumns`]: 8 bytes for every 4,096 items.
 ///
-/// It is made once and then used over and over, by operations on one stream, one after the other. No call has to clear
-/// it. The bytes that it takes never shrink as the capacity grows.
+/// Create one workspace and reuse it for any number of calls on one stream, one after the other. It never needs
+/// clearing. Its size never shrinks as the capacity grows.
 ///
 /// ```no_run
 /// use compaction::{cuda, select_columns::Workspace};
@@ -205,17 +210,17 @@ impl<'a> Column<'a> {
 #[derive(Debug)]
 pub struct Workspace {
     states: States,
-    /// How many items each portion of a long input keeps.
+    /// The number of items selected in each portion of a long input.
     kept: CudaSlice<u32>,
-    /// Stands for a count that no kernel reads, because it is given.
-    unread: CudaSlice<u64>,
-    /// Stands for the columns that a call does not have; never read or written.
+    /// Dummy passed as the device count when the host gives the count.
+    dummy_count: CudaSlice<u64>,
+    /// Dummies passed as the absent columns of a call; never read or written.
     absent: [CudaSlice<u8>; 2],
     capacity: usize,
 }
 
 impl Workspace {
-    /// A workspace for calls on up to `items` items.
+    /// Creates a workspace for calls on up to `items` items.
     ///
     /// ```no_run
     /// # use compaction::{Count, cuda::{self, Compiler}, select_columns::{Column, SelectColumns, Workspace}};
@@ -227,23 +232,19 @@ impl Workspace {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`].
+    /// Returns [`Error::OutOfMemory`].
     pub fn with_capacity(stream: &Arc<CudaStream>, items: usize) -> Result<Self> {
         let tiles = items.min(u32::MAX as usize).div_ceil(TILE_ITEMS as usize);
         Ok(Self {
             states: States::new(stream, tiles.max(1))?,
             kept: cuda::uninitialised(stream, items.div_ceil(PORTION_ITEMS).max(1))?,
-            unread: cuda::zeroed(stream, 1)?,
-            absent: [
-                cuda::zeroed(stream, 1)?,
-                cuda::zeroed(stream, MOST_COLUMNS)?,
-            ],
+            dummy_count: cuda::zeroed(stream, 1)?,
+            absent: [cuda::zeroed(stream, 1)?, cuda::zeroed(stream, MAX_COLUMNS)?],
             capacity: items,
         })
     }
 
-    /// Reports what went wrong in selections since the last report, after all that the stream has to do before: this
-    /// waits.
+    /// Waits for the stream and reports errors of the calls since the last check.
     ///
     /// ```no_run
     /// # use compaction::{cuda, select_columns::Workspace};
@@ -255,13 +256,13 @@ impl Workspace {
     ///
     /// # Errors
     ///
-    /// [`Error::CountTooLarge`] if a count on the device said more items than there were: as many as there were have
-    /// been taken. Else those of [`cuda::download`].
+    /// Returns [`Error::CountTooLarge`] if a device count exceeded the number of items; the call then processed all
+    /// items of the buffer. Otherwise returns the errors of [`cuda::download`].
     pub fn check(&mut self, stream: &Arc<CudaStream>) -> Result<()> {
         self.states.check_overrun(stream, "select_columns")
     }
 
-    /// The count that a call left in `selected[0]`, after a [`check`](Self::check): this waits.
+    /// Waits for the stream and returns the count in `selected[0]`, after a [`check`](Self::check).
     ///
     /// ```no_run
     /// # use compaction::{Count, cuda::{self, Compiler}, select_columns::{Column, SelectColumns, Workspace}};
@@ -290,8 +291,8 @@ impl Workspace {
     ///
     /// # Errors
     ///
-    /// Those of [`check`](Self::check), and the next read gives what was selected of as many as there were.
-    /// [`Error::LengthMismatch`] for an empty view.
+    /// Returns the errors of [`check`](Self::check), after which the next `read` returns the count for the clamped
+    /// input; and [`Error::LengthMismatch`] for an empty view.
     pub fn read<W: CountWord>(
         &mut self,
         stream: &Arc<CudaStream>,
@@ -301,13 +302,13 @@ impl Workspace {
         read_count(&NAMES, stream, selected)
     }
 
-    /// Makes it as old as if all but this many of its epochs were used up. For tests of what comes then.
+    /// Sets the epoch so that `epochs_left` of its 2³⁰ - 1 epochs remain. For tests of the wrap-around.
     #[doc(hidden)]
     pub fn age(&mut self, stream: &Arc<CudaStream>, epochs_left: u32) -> Result<()> {
         self.states.age(stream, epochs_left)
     }
 
-    /// The most items that it can be used for.
+    /// Returns the largest number of items that the workspace was created for.
     ///
     /// ```no_run
     /// # use compaction::{Count, cuda::{self, Compiler}, select_columns::{Column, SelectColumns, Workspace}};
@@ -320,7 +321,7 @@ impl Workspace {
         self.capacity
     }
 
-    /// The bytes of device memory that it takes.
+    /// Returns the size of the workspace in bytes of device memory.
     ///
     /// ```no_run
     /// # use compaction::{cuda, select_columns::Workspace};
@@ -331,20 +332,20 @@ impl Workspace {
     pub fn bytes(&self) -> usize {
         let absent: usize = self.absent.iter().map(CudaSlice::num_bytes).sum();
         let states = self.states.words.num_bytes() + self.kept.num_bytes();
-        states + self.unread.num_bytes() + absent
+        states + self.dummy_count.num_bytes() + absent
     }
 }
 
-/// The kernel file for columns with items of so many bytes.
+/// Returns the kernel file for columns whose items have these sizes in bytes.
 fn source(bytes: &[usize]) -> Result<Source> {
     check_columns(bytes.len())?;
     for &bytes in bytes {
-        check_range("the bytes of a column's item", bytes, 1, MOST_BYTES)?;
+        check_range("the bytes of a column's item", bytes, 1, MAX_BYTES)?;
     }
     let text = include_str!("../kernels/select_columns.cu");
     let source = Source::new("compaction/kernels/select_columns.cu", text)
         .constant("BLOCK_THREADS", BLOCK_THREADS)
-        .constant("HELD_BYTES", HELD_BYTES)
+        .constant("BATCH_BYTES", BATCH_BYTES)
         .constant("COLUMNS", bytes.len() as u32);
     let all = bytes.iter().map(|&bytes| bytes as u32);
     let source = BYTES
@@ -357,10 +358,10 @@ fn source(bytes: &[usize]) -> Result<Source> {
         .kernel::<PortionOfColumns>("select_columns_portion"))
 }
 
-/// The selection from several columns on a GPU.
+/// Stream compaction of several columns on a GPU.
 ///
-/// One launch, and for a count in `u64` one for every 2³¹ items; nothing allocated, nothing waited for: it can be
-/// captured into a graph, and the graph be replayed.
+/// A call takes one launch, or one for every 2³¹ items if it counts by `u64`. It allocates nothing and does not wait,
+/// so it can be captured into a CUDA graph.
 ///
 /// ```no_run
 /// use compaction::{Count, cuda, select_columns::{Column, SelectColumns, Workspace}};
@@ -397,8 +398,10 @@ pub struct SelectColumns {
 }
 
 impl SelectColumns {
-    /// Compiles, or finds compiled, the kernels for columns with items of so many bytes: 1 to 8 columns, each of 1 to 64
-    /// bytes. A path's state, say, of an origin, a direction, and a pixel: `&[12, 12, 4]`.
+    /// Compiles the kernels for columns whose items have these sizes in bytes, or loads them if compiled earlier.
+    ///
+    /// There are 1 to 8 columns with items of 1 to 64 bytes. An example is a path with an origin, a direction and a
+    /// pixel: `&[12, 12, 4]`.
     ///
     /// ```no_run
     /// # use compaction::{Count, cuda::{self, Compiler}, select_columns::{Column, SelectColumns, Workspace}};
@@ -411,7 +414,7 @@ impl SelectColumns {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfRange`] for other columns; what [`Compiler::load`] says.
+    /// Returns [`Error::OutOfRange`] for other numbers or sizes, and the errors of [`Compiler::load`].
     pub fn new(compiler: &Compiler, context: &Arc<CudaContext>, bytes: &[usize]) -> Result<Self> {
         let module = compiler.load(context, &source(bytes)?)?;
         Ok(Self {
@@ -421,7 +424,7 @@ impl SelectColumns {
         })
     }
 
-    /// The kernel files for columns with items of so many bytes: what an [`Archive`](cuda::Archive) ships.
+    /// Returns the kernel files for columns whose items have these sizes in bytes, for an [`Archive`](cuda::Archive).
     ///
     /// ```
     /// use compaction::select_columns::SelectColumns;
@@ -434,15 +437,18 @@ impl SelectColumns {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfRange`] for other columns.
+    /// Returns [`Error::OutOfRange`] unless there are 1 to 8 columns with items of 1 to 64 bytes.
     pub fn sources(bytes: &[usize]) -> Result<Vec<Source>> {
         Ok(vec![source(bytes)?])
     }
 
-    /// Writes of each column the items whose flag is not zero to its output, in order, and how many there are to
-    /// `selected[0]`. Outputs have room for as many items as there may be, and are left as they were behind the result.
+    /// Writes the items of each column whose flag is nonzero to the column's output, in order, and their number to
+    /// `selected[0]`.
     ///
-    /// Counts, also one on the device, are `u32`, in one launch, or `u64`, in a launch for every 2³¹ items: from 2³² items on they have to be.
+    /// Outputs must have room for the largest possible number of items; entries behind the result keep their values.
+    ///
+    /// Counts, also one in device memory, are `u32`, in one launch, or `u64`, in a launch for every 2³¹ items. 2³² or
+    /// more items need `u64`.
     ///
     /// ```no_run
     /// # use compaction::{Count, cuda::{self, Compiler}, select_columns::{Column, SelectColumns, Workspace}};
@@ -472,10 +478,10 @@ impl SelectColumns {
     ///
     /// # Errors
     ///
-    /// [`Error::LengthMismatch`] if there are not as many columns as it was made for, or not of those bytes, if a column
-    /// has not as many items as there are flags, or for a count on the device without a word; [`Error::OutOfRange`] for a
-    /// given count of more flags than there are; [`Error::Uncountable`] for 2³² flags or more and a count of `u32`; [`Error::OutputTooShort`];
-    /// [`Error::WorkspaceTooSmall`]; and those of [`Kernel::launch`].
+    /// Returns [`Error::LengthMismatch`] if the columns differ in number or item size from those of [`new`](Self::new),
+    /// if a column has not as many items as there are flags, or for an empty view of a device count;
+    /// [`Error::OutOfRange`] for a host count larger than `flags`; [`Error::Uncountable`] for 2³² or more flags with
+    /// counts of `u32`; [`Error::OutputTooShort`]; [`Error::WorkspaceTooSmall`]; and the errors of [`Kernel::launch`].
     pub fn columns<W: CountWord>(
         &self,
         stream: &Arc<CudaStream>,
@@ -488,20 +494,20 @@ impl SelectColumns {
         let Workspace {
             states,
             kept,
-            unread: unread_count,
-            absent: [unread, unwritten],
+            dummy_count,
+            absent: [dummy_input, dummy_output],
             capacity: room,
         } = workspace;
-        let counted = Counted::new(&NAMES, flags.len(), count, unread_count)?;
-        let capacity = counted.capacity;
+        let item_count = ItemCount::new(&NAMES, flags.len(), count, dummy_count)?;
+        let capacity = item_count.capacity;
         check_workspace(|| "the items of select_columns".to_owned(), *room, capacity)?;
         self.check(flags.len(), columns, capacity)?;
         let mut selected = room_for_count::<W, u32>(&NAMES, selected)?;
 
         if let (Ok(items), false) = (u32::try_from(capacity), is_wide::<W>()) {
             let args = columns_args!(
-                self.eight(columns, 0, capacity, unread, unwritten)?;
-                flags.slice(..), counted.count, items, counted.is_given.into();
+                self.eight(columns, 0, capacity, dummy_input, dummy_output)?;
+                flags.slice(..), item_count.count, items, item_count.is_given.into();
                 selected.slice_mut(..), states.words.as_view_mut(),
             );
             return self.short.launch(stream, launch(capacity), args);
@@ -514,12 +520,12 @@ impl SelectColumns {
                 capacity: capacity as u64,
                 number: number as u32,
                 items: items as u32,
-                is_given: counted.is_given.into(),
+                is_given: item_count.is_given.into(),
                 count_words: count_words::<W>(),
             };
             let args = columns_args!(
-                self.eight(columns, first, items, unread, unwritten)?;
-                flags.slice(first..first + items), counted.count.slice(..), portion;
+                self.eight(columns, first, items, dummy_input, dummy_output)?;
+                flags.slice(first..first + items), item_count.count.slice(..), portion;
                 kept.as_view_mut(), selected.slice_mut(..), states.words.as_view_mut(),
             );
             self.long.launch(stream, launch(items), args)?;
@@ -527,23 +533,24 @@ impl SelectColumns {
         Ok(())
     }
 
-    /// What a launch reads of each column and where it writes, for as many items from the item `first` on.
+    /// Returns the inputs and outputs of all columns for the items `first..first + items`, padded with dummies to
+    /// eight.
     fn eight<'a>(
         &self,
         columns: &'a mut [Column<'_>],
         first: usize,
         items: usize,
-        unread: &'a CudaSlice<u8>,
-        unwritten: &'a mut CudaSlice<u8>,
+        dummy_input: &'a CudaSlice<u8>,
+        dummy_output: &'a mut CudaSlice<u8>,
     ) -> Result<Eight<'a>> {
         let (mut from, mut to): (Vec<_>, Vec<_>) = columns
             .iter_mut()
             .map(|column| column.portion(first, items))
             .unzip();
-        // The kernel has no code for the columns that there are not.
-        from.resize_with(MOST_COLUMNS, || unread.as_view());
-        let absent = unwritten.as_view_mut().chunks_exact_mut(1);
-        to.extend(absent.take(MOST_COLUMNS - self.bytes.len()));
+        // The kernel contains no code for absent columns.
+        from.resize_with(MAX_COLUMNS, || dummy_input.as_view());
+        let absent = dummy_output.as_view_mut().chunks_exact_mut(1);
+        to.extend(absent.take(MAX_COLUMNS - self.bytes.len()));
         Ok((all(from)?, all(to)?))
     }
 
@@ -559,18 +566,18 @@ impl SelectColumns {
     }
 }
 
-/// A block for every tile, and one to say that there is none.
+/// Returns a launch with one block per tile, and at least one block, which writes the count.
 fn launch(items: usize) -> Launch {
     let tiles = items.div_ceil(TILE_ITEMS as usize).max(1);
     Launch::blocks(tiles as u32, BLOCK_THREADS)
 }
 
-fn all<T>(columns: Vec<T>) -> Result<[T; MOST_COLUMNS]> {
+fn all<T>(columns: Vec<T>) -> Result<[T; MAX_COLUMNS]> {
     columns
         .try_into()
         .map_err(|columns: Vec<T>| Error::LengthMismatch {
             what: "the columns of select_columns",
-            expected: MOST_COLUMNS,
+            expected: MAX_COLUMNS,
             got: columns.len(),
         })
 }

@@ -1,17 +1,18 @@
-//! `summed_area`: for each item of a table the sum of the rectangle that ends there.
+//! Summed-area tables: for each entry, the sum of the rectangle from the first entry to it.
 //!
 //! ```text
-//! items   1  2  3        table →  1  3  6       the sum over any rectangle takes four look-ups:
+//! items   1  2  3        table →  1  3  6       the sum of any rectangle takes four look-ups:
 //!         4  5  6                 5 12 21       5 + 6 + 8 + 9 = 45 - 6 - 12 + 1 = 28
 //!         7  8  9                12 27 45
 //! ```
 //!
 //! (F. C. Crow, "Summed-area tables for texture mapping", SIGGRAPH 1984.) On the CPU, [`cpu::table`] writes into a
-//! slice. On a GPU, a [`SummedArea`] does it on a stream. Tables are stored row by row without gaps.
+//! slice. On a GPU, a [`SummedArea`] enqueues the operation on a stream. Tables are stored row by row without gaps.
 //!
-//! Integers are the same everywhere, bit for bit; they wrap around, and sums over rectangles are right all the same.
-//! Floating-point sums depend on the order in which they are added: the CPU gives the bits of the definition, and each
-//! [`Strategy`] its own, the same in every run, which differ from these by rounding.
+//! Integer sums are equal to the bit on all backends. They wrap around on overflow, and differences of table entries
+//! are still correct. Floating-point sums depend on the order of additions. The CPU gives the bits of the
+//! specification; each [`Strategy`] has its own order, gives the same bits in every run, and differs from the CPU by
+//! rounding.
 
 pub mod cpu;
 mod strategy;
@@ -23,7 +24,7 @@ use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
 
 use crate::{
     Result,
-    counted::{check_len, check_range, check_room, check_workspace},
+    arguments::{check_len, check_range, check_room, check_workspace},
     cuda::{Compiler, In, InOut, Kernel, Launch, Source},
     look_back,
     monoid::Item,
@@ -32,35 +33,35 @@ use crate::{
 pub use strategy::Strategy;
 pub use workspace::Workspace;
 
-/// Threads of a block.
+/// Threads per block of all kernels.
 const BLOCK_THREADS: u32 = 256;
-/// Threads of a warp, and items of a side of the squares that are transposed.
+/// Threads per warp, and the side length in items of the squares that are transposed.
 const WARP_THREADS: u32 = 32;
-/// Bytes of a thread's items in a row: one vector.
+/// Bytes of the consecutive items that a thread loads from one row: one 16-byte vector.
 const LANE_BYTES: u32 = 16;
-/// Rows of a warp in a tile of `single-pass`.
+/// Rows per warp in a tile of `single-pass`.
 const WARP_ROWS: u32 = 8;
-/// Rows of a tile of `single-pass`.
+/// Rows per tile of `single-pass`.
 const TILE_ROWS: u32 = BLOCK_THREADS / WARP_THREADS * WARP_ROWS;
-/// Blocks of `single-pass` that a multiprocessor should hold at once: what is under way hides how long tiles wait.
+/// Blocks of `single-pass` that should be resident on a multiprocessor, to hide the latency of waiting tiles.
 const SINGLE_PASS_BLOCKS: u32 = 5;
 
-/// Columns of a tile of `single-pass`.
+/// Returns the columns per tile of `single-pass`.
 const fn tile_columns<T>() -> u32 {
     WARP_THREADS * LANE_BYTES / size_of::<T>() as u32
 }
 
-/// Tiles of a table by `single-pass`.
+/// Returns the number of `single-pass` tiles of a table.
 fn tiles<T>(width: u32, height: u32) -> u64 {
     u64::from(width.div_ceil(tile_columns::<T>())) * u64::from(height.div_ceil(TILE_ROWS))
 }
 
-/// Squares of a table that are transposed.
+/// Returns the number of squares of a table that `scan-transpose` transposes.
 fn squares(width: u32, height: u32) -> u64 {
     u64::from(width.div_ceil(WARP_THREADS)) * u64::from(height.div_ceil(WARP_THREADS))
 }
 
-/// Refuses lengths that are not those of a table.
+/// Returns an error unless there are width times height items and enough room for the output.
 fn check_lengths(items: usize, (width, height): (usize, usize), out: usize) -> Result<()> {
     check_len(
         "the items of summed_area",
@@ -70,21 +71,21 @@ fn check_lengths(items: usize, (width, height): (usize, usize), out: usize) -> R
     check_room("the output of summed_area", out, items)
 }
 
-/// Refuses a table that no grid covers.
+/// Returns an error for a table with more tiles or rows than a grid can have blocks.
 fn check_size<T>(width: u32, height: u32) -> Result<()> {
-    const MOST: usize = i32::MAX as usize;
-    check_range("the width of summed_area", width as usize, 0, MOST)?;
-    check_range("the height of summed_area", height as usize, 0, MOST)?;
+    const MAX: usize = i32::MAX as usize;
+    check_range("the width of summed_area", width as usize, 0, MAX)?;
+    check_range("the height of summed_area", height as usize, 0, MAX)?;
     let tiles = tiles::<T>(width, height).max(squares(width, height));
-    check_range("the tiles of summed_area", tiles as usize, 0, MOST)
+    check_range("the tiles of summed_area", tiles as usize, 0, MAX)
 }
 
-/// `(items, width, height, out, workspace)`
+/// The parameters of the kernel `summed_area_single_pass`: `(items, width, height, out, workspace)`.
 type SinglePass<T> = (In<T>, u32, u32, InOut<T>, InOut<u64>);
-/// `(items, width, height, out)`
+/// The parameters of the kernels `summed_area_rows` and `summed_area_transpose`: `(items, width, height, out)`.
 type Pass<T> = (In<T>, u32, u32, InOut<T>);
 
-/// The kernel file of all strategies, for items of type `T`.
+/// Returns the kernel file with all strategies, for items of type `T`.
 fn source<T: Item>() -> Source {
     let source = Source::new(
         "compaction/kernels/summed_area.cu",
@@ -101,12 +102,12 @@ fn source<T: Item>() -> Source {
     look_back::declare(source)
 }
 
-/// Summed-area tables on a GPU, by one strategy.
+/// Summed-area tables on a GPU, with one strategy, for items of type `T`.
 ///
-/// Its method puts its launches onto the caller's stream and returns: one by [`Strategy::SinglePass`], four by
-/// [`Strategy::ScanTranspose`]. It allocates nothing and waits for nothing, so that it can be captured into a graph, and
-/// the graph be replayed. Buffers are borrowed views, which may start at any item of a larger buffer; tables whose rows
-/// start at 16 bytes are read and written faster.
+/// A call enqueues its kernels on the caller's stream and returns: one launch by [`Strategy::SinglePass`], four by
+/// [`Strategy::ScanTranspose`]. It allocates nothing and does not wait, so it can be captured into a CUDA graph.
+/// Buffers are views that may start at any item of a larger buffer; tables whose rows are aligned to 16 bytes are
+/// processed faster.
 ///
 /// ```no_run
 /// use compaction::{cuda, summed_area::{Strategy, SummedArea, Workspace}};
@@ -133,7 +134,7 @@ pub struct SummedArea<T: Item> {
 }
 
 impl<T: Item> SummedArea<T> {
-    /// Compiles, or finds compiled, the kernels for `T`.
+    /// Compiles the kernels for `T`, or loads them if compiled earlier.
     ///
     /// ```no_run
     /// use compaction::{cuda, summed_area::{Strategy, SummedArea}};
@@ -145,7 +146,7 @@ impl<T: Item> SummedArea<T> {
     ///
     /// # Errors
     ///
-    /// What [`Compiler::load`] says.
+    /// Returns the errors of [`Compiler::load`].
     pub fn new(
         compiler: &Compiler,
         context: &Arc<CudaContext>,
@@ -160,7 +161,7 @@ impl<T: Item> SummedArea<T> {
         })
     }
 
-    /// The kernel files of all strategies: what an [`Archive`](crate::cuda::Archive) ships.
+    /// Returns the kernel files of all strategies, for an [`Archive`](crate::cuda::Archive).
     ///
     /// ```
     /// use compaction::summed_area::SummedArea;
@@ -171,7 +172,7 @@ impl<T: Item> SummedArea<T> {
         vec![source::<T>()]
     }
 
-    /// How it makes tables.
+    /// Returns the strategy that was passed to [`new`](Self::new).
     ///
     /// ```no_run
     /// # use compaction::{cuda::{self, Compiler}, summed_area::{Strategy, SummedArea, Workspace}};
@@ -185,9 +186,10 @@ impl<T: Item> SummedArea<T> {
         self.strategy
     }
 
-    /// Writes to `out`, for each item of a table, the sum of the rectangle from the first item to it.
+    /// Writes to `out`, for each entry of a table, the sum of the rectangle from the first entry to it.
     ///
-    /// The table has as many rows of as many items as (width, height) says. `out` is left as it was behind the table.
+    /// The size is (width, height) in items, and the table is stored row by row. Entries of `out` behind the table keep
+    /// their values.
     ///
     /// ```no_run
     /// # use compaction::{cuda::{self, Compiler}, summed_area::{Strategy, SummedArea, Workspace}};
@@ -206,9 +208,10 @@ impl<T: Item> SummedArea<T> {
     ///
     /// # Errors
     ///
-    /// [`Error::LengthMismatch`](crate::Error::LengthMismatch) unless there are width times height items; [`Error::OutputTooShort`](crate::Error::OutputTooShort);
-    /// [`Error::WorkspaceTooSmall`](crate::Error::WorkspaceTooSmall); [`Error::OutOfRange`](crate::Error::OutOfRange) for a table of more than 2³¹ - 1 tiles; and those of
-    /// [`Kernel::launch`].
+    /// Returns [`Error::LengthMismatch`](crate::Error::LengthMismatch) unless there are width times height items;
+    /// [`Error::OutputTooShort`](crate::Error::OutputTooShort);
+    /// [`Error::WorkspaceTooSmall`](crate::Error::WorkspaceTooSmall); [`Error::OutOfRange`](crate::Error::OutOfRange)
+    /// for more than 2³¹ - 1 rows, columns or tiles; and the errors of [`Kernel::launch`].
     pub fn table(
         &self,
         stream: &Arc<CudaStream>,

@@ -1,12 +1,11 @@
-//! What the documentation owes its readers.
+//! Tests of the documentation itself: every public item has an example.
 
 use std::{
     fs,
     path::{Path, PathBuf},
 };
 
-/// What begins an item that an example can show. Fields, variants and constants are shown with what they belong to,
-/// modules by their items.
+/// The beginnings of items that must have an example. Fields, variants and constants are shown by their type's example.
 const ITEMS: [&str; 5] = [
     "pub fn ",
     "pub const fn ",
@@ -15,7 +14,7 @@ const ITEMS: [&str; 5] = [
     "pub trait ",
 ];
 
-/// Public by word only: nobody can name it.
+/// Items that are declared public but cannot be named outside the crate.
 const UNREACHABLE: [&str; 1] = ["pub trait Monoid<T>"];
 
 #[test]
@@ -45,7 +44,7 @@ fn numbered_examples_fit_on_a_screen() {
     }
 }
 
-/// The Rust files in a folder and below it.
+/// Returns the Rust files in a folder and its subfolders.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder)
         .unwrap()
@@ -64,12 +63,12 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// The documented items of a file that lack an example. Items without a word are left to the lint `missing_docs`.
+/// Returns the documented items of a file that lack an example. The lint `missing_docs` reports undocumented ones.
 fn without_example(file: &Path) -> Vec<String> {
     let text = fs::read_to_string(file).unwrap();
     let (mut head, mut missing) = (String::new(), Vec::new());
     for (number, line) in (1..).zip(text.lines().map(str::trim_start)) {
-        // Comment and attributes come before the item; those of several lines end in `)]`.
+        // Comments and attributes precede the item; an attribute of several lines ends in `)]`.
         let in_attribute = head
             .lines()
             .last()

@@ -1,5 +1,5 @@
-// Rays alone through Embree 3, by two threads: the triangles, camera, cosine rays and light of `cargo run --example
-// ray_speed` (`RAYON_NUM_THREADS=2`). The best of 7 rounds.
+// Times single rays in Embree 3 with two threads. Triangles, camera, cosine-distributed rays and light are those of
+// `cargo run --example ray_speed` (with `RAYON_NUM_THREADS=2`). Prints the best of 7 rounds.
 //
 //     apt-get install g++ libembree-dev
 //     g++ -O3 -march=native docs/peers/embree_rays.cpp -lembree3 -pthread -o embree_rays && ./embree_rays
@@ -56,7 +56,7 @@ struct Ray {
 using Rays = std::vector<Ray>;
 using Work = std::function<void(std::size_t, std::size_t)>;
 
-// Has all rays traced, TAKEN by a thread at once, and says how fast that was.
+// Traces all rays, in chunks of TAKEN per thread, and prints the best rate in Mrays/s.
 void time_rays(const char *name, std::size_t count, const Work &trace) {
     double best = INFINITY;
     for (int round = 0; round < ROUNDS; round++) {
@@ -75,7 +75,7 @@ void time_rays(const char *name, std::size_t count, const Work &trace) {
     std::printf("%-16s %8.2f Mrays/s\n", name, static_cast<double>(count) / best / 1e6);
 }
 
-// `DisplacedSphere` with amplitudes of 0.08 and 0.03.
+// Adds the `DisplacedSphere` with amplitudes of 0.08 and 0.03.
 void add_sphere(RTCDevice device, RTCScene scene) {
     RTCGeometry sphere = rtcNewGeometry(device, RTC_GEOMETRY_TYPE_TRIANGLE);
     auto *point = static_cast<float *>(rtcSetNewGeometryBuffer(

@@ -1,5 +1,7 @@
-"""Whole paths by Mitsuba 3 on a processor: the same work as `raysieve SCENE --headless --backend cpu --threads 2
---size 1024x1024 --spp 16 --max-bounces 8`. Its compilation and its trees are not in what is timed.
+"""Times whole paths of Mitsuba 3 on a CPU.
+
+The work equals `raysieve SCENE --headless --backend cpu --threads 2 --size 1024x1024 --spp 16 --max-bounces 8`. Times
+exclude Mitsuba's compilation and the construction of its trees.
 
     pip install mitsuba==3.9.1       and LLVM, such as Debian's libllvm19
     python docs/peers/mitsuba_paths.py cornell        or mesh
@@ -16,7 +18,7 @@ import numpy as np
 
 PIXELS = 1024
 RINGS, SECTORS = 512, 1024
-# Mitsuba counts the segments of a path, of which there is one more than scatterings.
+# `max_depth` counts path segments, which are one more than the scatterings that `--max-bounces` counts.
 INTEGRATOR = {"type": "path", "max_depth": 9, "rr_depth": 5}
 
 
@@ -25,7 +27,7 @@ def film():
 
 
 def cornell():
-    """`scenes/cornell.ron`."""
+    """Returns the scene of `scenes/cornell.ron`."""
     scene = mi.cornell_box()
     scene["sensor"]["film"].update(film())
     scene["integrator"] = INTEGRATOR
@@ -33,7 +35,7 @@ def cornell():
 
 
 def bumpy_sphere():
-    """1.05 million triangles, as `scenes/mesh.ron` has them."""
+    """Returns vertices and triangle indices of the sphere in `scenes/mesh.ron`: 1.05 million triangles."""
     u = np.pi * np.arange(RINGS + 1)[:, None] / RINGS
     v = 2 * np.pi * np.arange(SECTORS)[None] / SECTORS
     r = 1 + 0.08 * np.sin(9 * u) * np.cos(7 * v) + 0.03 * np.sin(31 * u + 1) * np.sin(29 * v)
@@ -46,7 +48,7 @@ def bumpy_sphere():
 
 
 def mesh():
-    """`scenes/mesh.ron`."""
+    """Returns the scene of `scenes/mesh.ron`."""
     points, triangles = bumpy_sphere()
     made = mi.Mesh("sphere", len(points), len(triangles))
     parameters = mi.traverse(made)

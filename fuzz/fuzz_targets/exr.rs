@@ -1,4 +1,4 @@
-//! An OpenEXR image, and a part of a render.
+//! Fuzzes the reader of OpenEXR images.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| raysieve_fuzz::read("exr", bytes));

@@ -1,4 +1,4 @@
-//! A binary glTF file.
+//! Fuzzes the reader of binary glTF files.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| raysieve_fuzz::read("glb", bytes));

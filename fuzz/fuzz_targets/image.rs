@@ -1,4 +1,4 @@
-//! A texture: PNG, JPEG, WebP, Basis in KTX2, or any other that is told apart by its first bytes.
+//! Fuzzes the reader of texture images of all formats.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| raysieve_fuzz::read("image", bytes));

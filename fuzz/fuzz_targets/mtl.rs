@@ -1,4 +1,4 @@
-//! Materials of an OBJ file.
+//! Fuzzes the reader of MTL files.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| raysieve_fuzz::read("mtl", bytes));

@@ -1,16 +1,16 @@
-//! Reads bytes as a file of some kind: that may fail with one line, and in no other way.
+//! Reads bytes as a file of a given type. A one-line error is accepted; a panic or any other failure is a bug.
 
 use std::{fs, panic, sync::OnceLock};
 
-use raysieve::{part::Found, scene::Scene};
+use raysieve::{render::part::PartFile, scene::Scene};
 use tempfile::TempDir;
 
-/// Shows an image as a texture and as bumps.
+/// An MTL file that uses `IMAGE` as a texture and as a bump map.
 const BUMPS: &str = "newmtl red\nmap_Kd IMAGE\nmap_Bump -bm 2 IMAGE\n";
-/// The file of MTL's `mtllib`.
+/// An OBJ file that names the MTL file of the case.
 const OBJ: &str = "mtllib case.mtl\nv 0 0 0\nv 1 0 0\nv 1 1 0\nusemtl red\nf 1 2 3\n";
 
-/// Shows an image in all ways.
+/// A scene that uses `IMAGE` as an environment map and as textures.
 const IMAGES: &str = r#"(
     camera: (origin: (0, 0, 3), target: (0, 0, 0), fov: 40),
     lights: [Environment(file: "IMAGE")],
@@ -18,11 +18,14 @@ const IMAGES: &str = r#"(
     objects: [Quad(corner: (0, 0, 0), edge_u: (1, 0, 0), edge_v: (0, 1, 0), material: "m")],
 )"#;
 
-/// Reads a file of this kind. Panics if it is refused in more than one line.
+/// Reads `bytes` as a file of type `kind`, a target's name such as `glb`.
+///
+/// # Panics
+/// If the reader's error has more than one line, or if the reader panics.
 pub fn read(kind: &str, bytes: &[u8]) {
     static FOLDER: OnceLock<TempDir> = OnceLock::new();
     let folder = FOLDER.get_or_init(|| {
-        // A decoder's panic is caught by who calls it; libfuzzer ends the process in its hook, before that.
+        // Readers catch panics of decoders, but libfuzzer's panic hook would end the process before that.
         panic::set_hook(Box::new(|panic| eprintln!("{panic}")));
         tempfile::tempdir().expect("a folder for the case")
     });
@@ -31,7 +34,7 @@ pub fn read(kind: &str, bytes: &[u8]) {
         fs::write(&path, bytes).expect("the case is written");
         path
     };
-    // What it is says its content.
+    // Images are recognised by their contents, whatever the extension.
     let ending = if kind == "image" { "png" } else { kind };
     let case = file(&format!("case.{ending}"), bytes);
     let scene = match kind {
@@ -48,7 +51,7 @@ pub fn read(kind: &str, bytes: &[u8]) {
     };
     let mut refusals = vec![Scene::load(&scene).err().map(|error| error.to_string())];
     if kind == "exr" {
-        refusals.push(Found::read(&case).err().map(|error| error.to_string()));
+        refusals.push(PartFile::read(&case).err().map(|error| error.to_string()));
     }
     for refusal in refusals.into_iter().flatten() {
         assert!(!refusal.contains(char::is_control), "{refusal:?}");

@@ -1,7 +1,7 @@
-// The way of a ray through the tree. Twin: src/bvh.rs.
+// The bounding volume hierarchy and its traversal. Twin: src/accel/bvh.rs.
 #include "instance.cuh"
 
-// Eight bytes, one per child.
+// Eight bytes, one per child of a node.
 struct Bytes8 {
     u32 low, high;
 };
@@ -35,17 +35,17 @@ struct Group {
 inline f32 step(f32 direction, f32 slack) { return direction < 0.0f ? -slack : slack; }
 
 inline Vec3 inverse(Vec3 direction) {
-    f32 largest = greater(fabsf(direction.x), greater(fabsf(direction.y), fabsf(direction.z)));
-    f32 least = largest * (1.0f / 1099511627776.0f);
-    Vec3 magnitude = {greater(fabsf(direction.x), least), greater(fabsf(direction.y), least),
-                      greater(fabsf(direction.z), least)};
+    f32 largest = max_f32(fabsf(direction.x), max_f32(fabsf(direction.y), fabsf(direction.z)));
+    f32 min_magnitude = largest * (1.0f / 1099511627776.0f);
+    Vec3 magnitude = {max_f32(fabsf(direction.x), min_magnitude), max_f32(fabsf(direction.y), min_magnitude),
+                      max_f32(fabsf(direction.z), min_magnitude)};
     return {1.0f / (direction.x < 0.0f ? -magnitude.x : magnitude.x),
             1.0f / (direction.y < 0.0f ? -magnitude.y : magnitude.y),
             1.0f / (direction.z < 0.0f ? -magnitude.z : magnitude.z)};
 }
 
 inline f32 slack(Vec3 origin, f32 extent) {
-    f32 reach = greater(extent, greater(fabsf(origin.x), greater(fabsf(origin.y), fabsf(origin.z))));
+    f32 reach = max_f32(extent, max_f32(fabsf(origin.x), max_f32(fabsf(origin.y), fabsf(origin.z))));
     return reach * (1.0f / 524288.0f);
 }
 
@@ -68,7 +68,7 @@ inline f32 plane(const Bytes8 &numbers, u32 child, f32 scale, f32 first) {
 
 inline u32 byte(const Bytes8 &bytes, u32 child) { return ((child < 4 ? bytes.low : bytes.high) >> (8 * (child & 3))) & 255; }
 
-// Of four children at once, a byte each: how far the child's bits are shifted within a `Group`.
+// Returns `shift` of four children at once, one byte each.
 inline u32 shifts(u32 meta, u32 octant) {
     u32 is_node = meta & (meta << 1) & 0x10101010u;
     u32 flipped = (is_node >> 4) * octant;
@@ -97,7 +97,7 @@ inline u32 hit_children(const Node &node, const BoxRay &ray, f32 distance) {
                                       plane(near_z, child, dz, enter_z));
         f32 left = smallest(plane(far_x, child, dx, leave_x), plane(far_y, child, dy, leave_y),
                             plane(far_z, child, dz, leave_z));
-        // A child that is not there has no bits.
+        // An empty slot has no bits in `meta`.
         if (entered <= left && entered <= distance) bits |= (byte(node.meta, child) >> 5) << byte(shift, child);
     }
     return bits;
@@ -153,7 +153,7 @@ inline bool occluded(const Node *nodes, const Primitive *primitives, f32 extent,
     return blocked;
 }
 
-struct PlacedScene {
+struct InstancedScene {
     const Node *nodes;
     const Primitive *primitives;
     const Instance *instances;
@@ -161,8 +161,8 @@ struct PlacedScene {
 };
 
 template <class Test>
-inline void visit_placed(const PlacedScene &scene, Vec3 origin, Vec3 direction, f32 distance, Test test) {
-    f32 slack_above = slack(origin, scene.extent) * PLACED_SLACK;
+inline void visit_instanced(const InstancedScene &scene, Vec3 origin, Vec3 direction, f32 distance, Test test) {
+    f32 slack_above = slack(origin, scene.extent) * INSTANCED_SLACK;
     Group stack[STACK_SIZE];
     u32 height = 0;
     BoxRay boxes = box_ray(origin, direction, slack_above);
@@ -193,12 +193,12 @@ inline void visit_placed(const PlacedScene &scene, Vec3 origin, Vec3 direction, 
                 if (group.bits >> 24 != 0) stack[height++] = group;
                 instance = scene.primitives[position].material;
                 floor = height;
-                const Instance &placed = scene.instances[instance];
-                local = enter(placed, origin - placed.position);
-                Vec3 inward = enter(placed, direction);
-                boxes = box_ray(local, inward, slack(local, placed.extent));
+                const Instance &mesh_instance = scene.instances[instance];
+                local = to_object(mesh_instance, origin - mesh_instance.position);
+                Vec3 inward = to_object(mesh_instance, direction);
+                boxes = box_ray(local, inward, slack(local, mesh_instance.extent));
                 sheared = shear(inward);
-                group = {placed.root, 1u << 31};
+                group = {mesh_instance.root, 1u << 31};
                 waiting = 0;
             } else {
                 distance = test(position, instance, local, sheared);
@@ -223,21 +223,21 @@ inline void visit_placed(const PlacedScene &scene, Vec3 origin, Vec3 direction, 
     }
 }
 
-inline PlacedHit nearest_placed(const PlacedScene &scene, const Ray &ray, u32 from) {
-    PlacedHit best = {{MAX_F32, NO_PRIMITIVE, 0.0f, 0.0f}, NO_INSTANCE};
-    visit_placed(scene, ray.origin, ray.direction, MAX_F32,
+inline InstanceHit nearest_instanced(const InstancedScene &scene, const Ray &ray, u32 from) {
+    InstanceHit best = {{MAX_F32, NO_PRIMITIVE, 0.0f, 0.0f}, NO_INSTANCE};
+    visit_instanced(scene, ray.origin, ray.direction, MAX_F32,
                  [&](u32 position, u32 instance, Vec3 origin, const Shear &sheared) {
-                     nearer_placed_hit(scene.primitives, position, instance, origin, ray, from, sheared, best);
+                     nearer_instance_hit(scene.primitives, position, instance, origin, ray, from, sheared, best);
                      return best.hit.distance;
                  });
     return best;
 }
 
-inline bool occluded_placed(const PlacedScene &scene, const ShadowRay &ray, u32 from, u32 to) {
+inline bool occluded_instanced(const InstancedScene &scene, const ShadowRay &ray, u32 from, u32 to) {
     bool blocked = false;
-    visit_placed(scene, ray.origin, ray.direction, ray.distance,
+    visit_instanced(scene, ray.origin, ray.direction, ray.distance,
                  [&](u32 position, u32 instance, Vec3 origin, const Shear &sheared) {
-                     blocked = placed_blocks(scene.primitives, position, instance, origin, ray, from, to, sheared);
+                     blocked = instance_blocks(scene.primitives, position, instance, origin, ray, from, to, sheared);
                      return blocked ? -1.0f : ray.distance;
                  });
     return blocked;

@@ -1,4 +1,4 @@
-// From a point on the film to a ray. Twin: src/camera.rs.
+// The camera: from a point on the film to a ray. Twin: src/camera/mod.rs.
 #include "math.cuh"
 
 struct Camera {

@@ -1,8 +1,8 @@
-// When stages begin, by the device's clock: see src/wave/clock.rs.
+// Start times of stages by the device's clock: see src/wave/clock.rs.
 #include "words.cuh"
 
-// Every thread calls it before its work; the first one of all keeps the time. A call: within the kernel it would cost
-// traversal registers to the end.
+// Stores the time at which the kernel begins; every thread calls it before its work, and the first one of the grid
+// stores. It is not inlined, because it would cost registers during traversal.
 inline __noinline__ void stamp(u64 *began) {
     if (blockIdx.x == 0 && threadIdx.x == 0) *began = device_time();
 }

@@ -1,4 +1,4 @@
-// A sky from a picture. Twin: src/environment.rs.
+// Environment maps: radiance by direction, and importance sampling of directions. Twin: src/lights/environment.rs.
 #include "math.cuh"
 
 struct Environment {
@@ -20,14 +20,14 @@ struct alignas(16) EnvironmentTexel {
     u32 cumulative;
 };
 
-struct Sight {
+struct EnvironmentSample {
     Vec3 radiance;
     f32 pdf;
 };
 
 inline u32 texel_of(f32 coordinate, u32 count) {
     f32 last = (f32)(count - 1);
-    return (u32)lesser(greater(coordinate, 0.0f), last);
+    return (u32)min_f32(max_f32(coordinate, 0.0f), last);
 }
 
 inline u32 row_at(const EnvironmentRow *rows, u32 height, u32 target) {
@@ -62,7 +62,7 @@ inline f32 fraction_between(u64 place, u32 before, u32 after) {
     u32 whole = (u32)(place >> 32) - before;
     u32 rest = (u32)place;
     f32 within = (f32)whole + (f32)rest * (1.0f / 4294967296.0f);
-    return lesser(within / (f32)(after - before), 0.99999994f);
+    return min_f32(within / (f32)(after - before), 0.99999994f);
 }
 
 inline Vec3 sample_environment(const Environment &environment, const EnvironmentRow *rows,
@@ -78,14 +78,14 @@ inline Vec3 sample_environment(const Environment &environment, const Environment
     u32 before = x > 0 ? texels[start + x - 1].cumulative : 0;
     u32 after = texels[start + x].cumulative;
     f32 upwards = row.top + (row.bottom - row.top) * fraction_between(down, above, row.cumulative);
-    f32 sideways = sqrtf(greater(0.0f, (1.0f - upwards) * (1.0f + upwards)));
+    f32 sideways = sqrtf(max_f32(0.0f, (1.0f - upwards) * (1.0f + upwards)));
     f32 turns = ((f32)x + fraction_between(along, before, after)) / (f32)width - environment.turns;
     Pair wave = sin_cos_turns(turns < 0.0f ? turns + 1.0f : turns);
     return normalize({wave.x * sideways, upwards, -wave.y * sideways});
 }
 
-inline Sight environment_at(const Environment &environment, const EnvironmentRow *rows, const EnvironmentTexel *texels,
-                            Vec3 direction) {
+inline EnvironmentSample environment_at(const Environment &environment, const EnvironmentRow *rows,
+                                        const EnvironmentTexel *texels, Vec3 direction) {
     u32 width = environment.width, height = environment.height;
     f32 sideways = sqrtf(direction.x * direction.x + direction.z * direction.z);
     f32 angle = arctan2(sideways, direction.y);
@@ -100,7 +100,7 @@ inline Sight environment_at(const Environment &environment, const EnvironmentRow
     u32 x0 = texel_of(left, 2 * width), y0 = texel_of(upper, height);
     u32 y1 = y0 + 1 < height ? y0 + 1 : y0;
     f32 fx = left - (f32)x0;
-    f32 fy = lesser(greater(upper - (f32)y0, 0.0f), 1.0f);
+    f32 fy = min_f32(max_f32(upper - (f32)y0, 0.0f), 1.0f);
     u32 x1 = (x0 + 1) % width;
     x0 = x0 % width;
     Vec3 above = texels[y0 * width + x0].radiance * (1.0f - fx) + texels[y0 * width + x1].radiance * fx;

@@ -2,8 +2,8 @@
 #include "math.cuh"
 
 inline bool is_exposable(Vec3 sample) {
-    return sample.x >= 0.0f && sample.x < TOO_BRIGHT && sample.y >= 0.0f && sample.y < TOO_BRIGHT &&
-           sample.z >= 0.0f && sample.z < TOO_BRIGHT;
+    return sample.x >= 0.0f && sample.x < SAMPLE_LIMIT && sample.y >= 0.0f && sample.y < SAMPLE_LIMIT &&
+           sample.z >= 0.0f && sample.z < SAMPLE_LIMIT;
 }
 
 inline u64 fixed_point(f32 value) { return (u64)(value * SCALE); }

@@ -1,4 +1,4 @@
-// The camera's ray of a path: of generate, and of megakernel. Its CPU twin is in src/stages/generate.rs.
+// The camera ray of a path, for generate and megakernel. Its CPU twin is in src/stages/generate.rs.
 #include "camera.cuh"
 #include "path.cuh"
 #include "sampler.cuh"

@@ -1,4 +1,4 @@
-// Meshes in places: a ray on its way into one, and what a hit there looks like in the world. Twin: src/instance.rs.
+// Instances: transforming rays into a mesh's object space and hits back to world space. Twin: src/accel/instance.rs.
 #include "primitive.cuh"
 
 struct alignas(16) Instance {
@@ -9,13 +9,13 @@ struct alignas(16) Instance {
     Vec3 inverse_z;
     u32 material;
     Vec3 position;
-    u32 holds;
+    u32 flags;
     Vec3 axis_x;
     u32 corners;
     Vec3 axis_y;
     f32 error;
     Vec3 axis_z;
-    f32 spread;
+    f32 error_per_unit;
 };
 
 struct alignas(16) Corners {
@@ -32,27 +32,27 @@ struct alignas(16) MeshVertex {
     f32 v;
 };
 
-struct PlacedHit {
+struct InstanceHit {
     Hit hit;
     u32 instance;
 };
 
-inline Vec3 enter(const Instance &placed, Vec3 v) {
-    return {dot(placed.inverse_x, v), dot(placed.inverse_y, v), dot(placed.inverse_z, v)};
+inline Vec3 to_object(const Instance &instance, Vec3 v) {
+    return {dot(instance.inverse_x, v), dot(instance.inverse_y, v), dot(instance.inverse_z, v)};
 }
 
-inline Vec3 leave(const Instance &placed, Vec3 v) {
-    return placed.axis_x * v.x + placed.axis_y * v.y + placed.axis_z * v.z;
+inline Vec3 to_world(const Instance &instance, Vec3 v) {
+    return instance.axis_x * v.x + instance.axis_y * v.y + instance.axis_z * v.z;
 }
 
-inline Vec3 leave_normal(const Instance &placed, Vec3 normal) {
-    return placed.inverse_x * normal.x + placed.inverse_y * normal.y + placed.inverse_z * normal.z;
+inline Vec3 normal_to_world(const Instance &instance, Vec3 normal) {
+    return instance.inverse_x * normal.x + instance.inverse_y * normal.y + instance.inverse_z * normal.z;
 }
 
-inline void nearer_placed_hit(const Primitive *primitives, u32 position, u32 instance, Vec3 origin, const Ray &ray,
-                              u32 from, const Shear &shear, PlacedHit &best) {
+inline void nearer_instance_hit(const Primitive *primitives, u32 position, u32 instance, Vec3 origin, const Ray &ray,
+                              u32 from, const Shear &shear, InstanceHit &best) {
     Primitive primitive = primitives[position];
-    bool leaves = position == ray.from && instance == from;
+    bool leaves = position == ray.from_primitive && instance == from;
     TriangleHit hit = hit_primitive(primitive, origin, ray.direction, shear, leaves);
     bool ahead = hit.distance > 0.0f && hit.distance <= best.hit.distance;
     if (!ahead) return;
@@ -64,31 +64,31 @@ inline void nearer_placed_hit(const Primitive *primitives, u32 position, u32 ins
     best = {{hit.distance, position, hit.u, hit.v}, instance};
 }
 
-inline bool placed_blocks(const Primitive *primitives, u32 position, u32 instance, Vec3 origin, const ShadowRay &ray,
+inline bool instance_blocks(const Primitive *primitives, u32 position, u32 instance, Vec3 origin, const ShadowRay &ray,
                           u32 from, u32 to, const Shear &shear) {
-    if (position == ray.to && instance == to) return false;
-    bool leaves = position == ray.from && instance == from;
+    if (position == ray.to_primitive && instance == to) return false;
+    bool leaves = position == ray.from_primitive && instance == from;
     Primitive primitive = primitives[position];
     f32 distance = hit_primitive(primitive, origin, ray.direction, shear, leaves).distance;
     return distance > 0.0f && distance < ray.distance;
 }
 
-inline f32 placed_error(const Instance &placed, const Primitive &triangle) {
-    f32 reach = greater(largest_coordinate(triangle.a),
-                        greater(largest_coordinate(triangle.b), largest_coordinate(triangle.c)));
-    return placed.error + reach * placed.spread;
+inline f32 instance_error(const Instance &instance, const Primitive &triangle) {
+    f32 reach = max_f32(largest_coordinate(triangle.a),
+                        max_f32(largest_coordinate(triangle.b), largest_coordinate(triangle.c)));
+    return instance.error + reach * instance.error_per_unit;
 }
 
-inline u32 placed_material(const Instance &placed, const Primitive &triangle) {
-    return placed.material == NO_MATERIAL ? triangle.material : placed.material;
+inline u32 instance_material(const Instance &instance, const Primitive &triangle) {
+    return instance.material == NO_MATERIAL ? triangle.material : instance.material;
 }
 
-inline Primitive placed_triangle(const Instance &placed, const Primitive &triangle) {
-    Vec3 a = leave(placed, triangle.a) + placed.position;
-    Vec3 b = leave(placed, triangle.b) + placed.position;
-    Vec3 c = leave(placed, triangle.c) + placed.position;
-    bool mirrored = (placed.holds & LEFT_HANDED) != 0;
-    return {a, placed_material(placed, triangle), mirrored ? c : b, triangle.kind, mirrored ? b : c, triangle.number};
+inline Primitive instanced_triangle(const Instance &instance, const Primitive &triangle) {
+    Vec3 a = to_world(instance, triangle.a) + instance.position;
+    Vec3 b = to_world(instance, triangle.b) + instance.position;
+    Vec3 c = to_world(instance, triangle.c) + instance.position;
+    bool mirrored = (instance.flags & LEFT_HANDED) != 0;
+    return {a, instance_material(instance, triangle), mirrored ? c : b, triangle.kind, mirrored ? b : c, triangle.number};
 }
 
 inline Vec3 on_side(Vec3 smooth, Vec3 normal) {
@@ -102,9 +102,9 @@ inline Vec3 on_side(Vec3 smooth, Vec3 normal) {
 inline Vec3 consistent_normal(Vec3 shading, Vec3 normal, Vec3 to_eye) {
     Vec3 reflected = shading * (2.0f * dot(shading, to_eye)) - to_eye;
     f32 height = dot(reflected, normal);
-    f32 least = 0.01f * dot(normal, to_eye);
-    if (height >= least) return shading;
-    return normalize(normalize(reflected + normal * (least - height)) + to_eye);
+    f32 min_height = 0.01f * dot(normal, to_eye);
+    if (height >= min_height) return shading;
+    return normalize(normalize(reflected + normal * (min_height - height)) + to_eye);
 }
 
 inline Vec3 lift(Vec3 from_vertex, Vec3 normal) {
@@ -112,12 +112,12 @@ inline Vec3 lift(Vec3 from_vertex, Vec3 normal) {
     return normal * (height < 0.0f ? -height : 0.0f);
 }
 
-struct Start {
+struct RayOrigin {
     Vec3 origin;
     bool lifted;
 };
 
-inline Start start(const Surface &surface, f32 side) {
+inline RayOrigin ray_origin(const Surface &surface, f32 side) {
     Vec3 lift = surface.lift;
     bool lifted = side > 0.0f && (lift.x != 0.0f || lift.y != 0.0f || lift.z != 0.0f);
     Vec3 point = lifted ? surface.point + lift : surface.point;
@@ -132,16 +132,16 @@ inline Vec3 tangent_at(Vec3 tangent, Vec3 normal) {
     return normalize(cross(normal, axis));
 }
 
-inline Surface placed_surface(const Instance &placed, const Corners *corners, const MeshVertex *vertices,
+inline Surface instance_surface(const Instance &instance, const Corners *corners, const MeshVertex *vertices,
                               const Primitive &triangle, const Ray &ray, const Hit &hit) {
     Vec3 ab = triangle.b - triangle.a;
     Vec3 ac = triangle.c - triangle.a;
     Vec3 inside = triangle.a + ab * hit.u + ac * hit.v;
     Vec3 outside = normalize(cross(ab, ac));
-    Vec3 normal = normalize(leave_normal(placed, outside));
-    Surface surface = {leave(placed, inside) + placed.position,
+    Vec3 normal = normalize(normal_to_world(instance, outside));
+    Surface surface = {to_world(instance, inside) + instance.position,
                        normal,
-                       placed_error(placed, triangle),
+                       instance_error(instance, triangle),
                        {0.0f, 0.0f, 0.0f},
                        normal,
                        normal,
@@ -151,32 +151,32 @@ inline Surface placed_surface(const Instance &placed, const Corners *corners, co
                        1.0f - hit.v,
                        hit.u,
                        1.0f - hit.v,
-                       placed_material(placed, triangle)};
-    if ((placed.holds & (NORMALS | COORDINATES)) != 0) {
-        Corners at = corners[hit.primitive + placed.corners];
+                       instance_material(instance, triangle)};
+    if ((instance.flags & (NORMALS | COORDINATES)) != 0) {
+        Corners at = corners[hit.primitive + instance.corners];
         MeshVertex a = vertices[at.a], b = vertices[at.b], c = vertices[at.c];
         f32 first = 1.0f - hit.u - hit.v;
-        if ((placed.holds & NORMALS) != 0) {
+        if ((instance.flags & NORMALS) != 0) {
             Vec3 smooth = a.normal * first + b.normal * hit.u + c.normal * hit.v;
-            surface.shading = on_side(leave_normal(placed, smooth), normal);
+            surface.shading = on_side(normal_to_world(instance, smooth), normal);
             bool faces = dot(smooth, outside) * dot(normal, ray.direction) < 0.0f;
             f32 side = faces ? 1.0f : -1.0f;
             Vec3 raised = lift(inside - triangle.a, a.normal * side) * first +
                           lift(inside - triangle.b, b.normal * side) * hit.u +
                           lift(inside - triangle.c, c.normal * side) * hit.v;
-            surface.lift = leave(placed, raised);
+            surface.lift = to_world(instance, raised);
         }
-        if ((placed.holds & COORDINATES) != 0) {
+        if ((instance.flags & COORDINATES) != 0) {
             surface.u = a.u * first + b.u * hit.u + c.u * hit.v;
             surface.v = a.v * first + b.v * hit.u + c.v * hit.v;
             surface.second_u = surface.u;
             surface.second_v = surface.v;
-            if ((KINDS & TWO_COORDINATES) != 0 && (placed.holds & SECOND_COORDINATES) != 0) {
+            if ((KINDS & SECOND_UV) != 0 && (instance.flags & SECOND_COORDINATES) != 0) {
                 const MeshVertex &a = vertices[at.a + 1], &b = vertices[at.b + 1], &c = vertices[at.c + 1];
                 surface.second_u = a.u * first + b.u * hit.u + c.u * hit.v;
                 surface.second_v = a.v * first + b.v * hit.u + c.v * hit.v;
             }
-            if ((placed.holds & TANGENTS) != 0) {
+            if ((instance.flags & TANGENTS) != 0) {
                 surface.tangent = a.tangent * first + b.tangent * hit.u + c.tangent * hit.v;
                 surface.handedness = at.handedness;
             } else {
@@ -190,7 +190,7 @@ inline Surface placed_surface(const Instance &placed, const Corners *corners, co
         }
     }
     surface.coat = surface.shading;
-    surface.tangent = tangent_at(leave(placed, surface.tangent), surface.shading);
-    if ((placed.holds & LEFT_HANDED) != 0) surface.handedness = -surface.handedness;
+    surface.tangent = tangent_at(to_world(instance, surface.tangent), surface.shading);
+    if ((instance.flags & LEFT_HANDED) != 0) surface.handedness = -surface.handedness;
     return surface;
 }

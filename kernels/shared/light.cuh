@@ -1,4 +1,4 @@
-// Choosing points on what shines. Twin: src/light.rs.
+// Light sampling: choosing a light and a point on it, and the pdf of doing so. Twin: src/lights/light.rs.
 #include "environment.cuh"
 #include "light_tree.cuh"
 #include "material.cuh"
@@ -6,7 +6,7 @@
 #include "sampler.cuh"
 
 struct alignas(16) Light {
-    u32 of;
+    u32 index;
     u32 kind;
     f32 cumulative;
     u32 trail;
@@ -18,30 +18,30 @@ struct alignas(16) Lamp {
     Vec3 direction;
     f32 chance;
     Vec3 radiance;
-    f32 inner;
-    f32 outer;
+    f32 cos_inner;
+    f32 cos_outer;
     u32 _pad0;
     u32 _pad1;
     u32 _pad2;
 };
 
-struct Surroundings {
+struct LightParams {
     Vec3 sky;
     u32 light_count;
     f32 inverse_power;
     f32 extent;
-    f32 most_indirect;
+    f32 max_indirect;
     u32 strategies;
     u32 far_lights;
     u32 sun_count;
     u32 tree_lights;
     u32 tree_share;
-    u32 first_placed;
-    u32 placed_entries;
+    u32 first_instanced;
+    u32 instance_entries;
 };
 
 struct Lights {
-    Surroundings surroundings;
+    LightParams surroundings;
     const Primitive *primitives;
     const Material *materials;
     const Light *table;
@@ -58,11 +58,11 @@ struct LightSample {
     f32 distance;
     f32 pdf;
     Vec3 radiance;
-    u32 to;
-    u32 only;
+    u32 to_primitive;
+    u32 is_delta;
 };
 
-inline LightSample dark() { return {{0.0f, 0.0f, 0.0f}, 0.0f, 0.0f, {0.0f, 0.0f, 0.0f}, NO_PRIMITIVE, 0}; }
+inline LightSample no_sample() { return {{0.0f, 0.0f, 0.0f}, 0.0f, 0.0f, {0.0f, 0.0f, 0.0f}, NO_PRIMITIVE, 0}; }
 
 inline f32 sample_weight(u32 strategies, u32 own, f32 drawn, f32 other) {
     if (other > 0.0f && (strategies & own) == 0) return 0.0f;
@@ -84,14 +84,14 @@ inline u32 choose_light(const Light *lights, u32 light_count, f32 u) {
     return first;
 }
 
-inline f32 cone_height(f32 radius, f32 distance2) {
+inline f32 one_minus_cos_max(f32 radius, f32 distance2) {
     f32 sin2 = radius * radius / distance2;
     return sin2 / (1.0f + sqrtf(1.0f - sin2));
 }
 
 inline f32 sphere_area(f32 radius) { return 4.0f * PI * radius * radius; }
 
-inline f32 share_of_width(const Primitive &primitive, u32 width) {
+inline f32 area_pdf_of_width(const Primitive &primitive, u32 width) {
     f32 area;
     if (primitive.kind == TRIANGLE) {
         Vec3 normal = cross(primitive.b - primitive.a, primitive.c - primitive.a);
@@ -99,18 +99,18 @@ inline f32 share_of_width(const Primitive &primitive, u32 width) {
     } else {
         area = sphere_area(primitive.b.x);
     }
-    return (f32)width * (1.0f / (f32)WHOLE) / area;
+    return (f32)width * (1.0f / (f32)PROBABILITY_UNITS) / area;
 }
 
-inline f32 emitter_share(const Lights &lights, u32 position, Vec3 origin) {
+inline f32 emitter_area_pdf(const Lights &lights, u32 position, Vec3 origin) {
     Primitive primitive = lights.primitives[position];
     if ((KINDS & OTHER_LIGHTS) == 0 || lights.surroundings.tree_lights == 0) {
         return luminance(lights.materials[primitive.material].emission) * lights.surroundings.inverse_power;
     }
     u32 place = lights.places[position];
     if (place == NO_LIGHT) return 0.0f;
-    u32 width = width_of_light(lights.nodes, origin, lights.table[place].trail, lights.surroundings.tree_share);
-    return share_of_width(primitive, width);
+    u32 width = light_probability(lights.nodes, origin, lights.table[place].trail, lights.surroundings.tree_share);
+    return area_pdf_of_width(primitive, width);
 }
 
 inline f32 light_pdf(const Primitive &primitive, f32 share, Vec3 origin, f32 distance, f32 cosine) {
@@ -119,7 +119,7 @@ inline f32 light_pdf(const Primitive &primitive, f32 share, Vec3 origin, f32 dis
     Vec3 to_center = primitive.a - origin;
     f32 distance2 = dot(to_center, to_center);
     if (distance2 <= radius * radius) return 0.0f;
-    return share * sphere_area(radius) / (2.0f * PI * cone_height(radius, distance2));
+    return share * sphere_area(radius) / (2.0f * PI * one_minus_cos_max(radius, distance2));
 }
 
 inline LightSample sample_triangle(const Primitive &light, Vec3 radiance, f32 share, Vec3 origin, f32 u, f32 v) {
@@ -135,7 +135,7 @@ inline LightSample sample_triangle(const Primitive &light, Vec3 radiance, f32 sh
     Vec3 direction = to_light * (1.0f / distance);
     f32 cosine = -dot(direction, normal);
     bool lit = cosine > 0.0f && distance > 0.0f;
-    if (!lit) return dark();
+    if (!lit) return no_sample();
     return {direction, distance, share * distance2 / cosine, radiance, NO_PRIMITIVE, 0};
 }
 
@@ -143,22 +143,22 @@ inline LightSample sample_sphere(const Primitive &light, Vec3 radiance, f32 shar
     f32 radius = light.b.x;
     Vec3 to_center = light.a - origin;
     f32 distance2 = dot(to_center, to_center);
-    if (distance2 <= radius * radius) return dark();
-    f32 height = cone_height(radius, distance2);
+    if (distance2 <= radius * radius) return no_sample();
+    f32 height = one_minus_cos_max(radius, distance2);
     Pair disk = square_to_disk(u, v);
     f32 drop = (disk.x * disk.x + disk.y * disk.y) * height;
-    f32 stretch = sqrtf(greater(0.0f, height * (2.0f - drop)));
+    f32 stretch = sqrtf(max_f32(0.0f, height * (2.0f - drop)));
     f32 cosine = 1.0f - drop;
     f32 sin2 = drop * (2.0f - drop);
     f32 away = sqrtf(distance2);
-    f32 depth = sqrtf(greater(0.0f, radius * radius - distance2 * sin2));
+    f32 depth = sqrtf(max_f32(0.0f, radius * radius - distance2 * sin2));
     f32 reach = away * cosine - depth;
     Vec3 local = {disk.x * stretch * reach, disk.y * stretch * reach, -(away * sin2 + depth * cosine)};
-    Vec3 normal = normalize(to_world(to_center * (1.0f / away), local));
+    Vec3 normal = normalize(local_to_world(to_center * (1.0f / away), local));
     Vec3 target = offset_point(light.a + normal * radius, normal, point_error(light)) - origin;
     f32 distance = sqrtf(dot(target, target));
     bool lit = distance > 0.0f;
-    if (!lit) return dark();
+    if (!lit) return no_sample();
     f32 pdf = share * sphere_area(radius) / (2.0f * PI * height);
     return {target * (1.0f / distance), distance, pdf, radiance, NO_PRIMITIVE, 0};
 }
@@ -169,9 +169,9 @@ inline LightSample sample_emitter(const Primitive &primitive, Vec3 radiance, f32
 }
 
 inline f32 spot_falloff(const Lamp &lamp, f32 cosine) {
-    if (cosine >= lamp.inner) return 1.0f;
-    if (cosine <= lamp.outer) return 0.0f;
-    f32 part = (cosine - lamp.outer) / (lamp.inner - lamp.outer);
+    if (cosine >= lamp.cos_inner) return 1.0f;
+    if (cosine <= lamp.cos_outer) return 0.0f;
+    f32 part = (cosine - lamp.cos_outer) / (lamp.cos_inner - lamp.cos_outer);
     return part * part;
 }
 
@@ -179,11 +179,11 @@ inline LightSample sample_lamp(const Lamp &lamp, f32 chance, Vec3 origin, f32 u,
     if (lamp.kind == DISTANT) return {lamp.direction, MAX_F32, chance, lamp.radiance, NO_PRIMITIVE, 1};
     if (lamp.kind == SUN) {
         Pair disk = square_to_disk(u, v);
-        f32 drop = (disk.x * disk.x + disk.y * disk.y) * lamp.inner;
-        f32 stretch = sqrtf(greater(0.0f, lamp.inner * (2.0f - drop)));
+        f32 drop = (disk.x * disk.x + disk.y * disk.y) * lamp.cos_inner;
+        f32 stretch = sqrtf(max_f32(0.0f, lamp.cos_inner * (2.0f - drop)));
         Vec3 local = {disk.x * stretch, disk.y * stretch, 1.0f - drop};
-        f32 pdf = chance / (2.0f * PI * lamp.inner);
-        return {normalize(to_world(lamp.direction, local)), MAX_F32, pdf, lamp.radiance, NO_PRIMITIVE, 0};
+        f32 pdf = chance / (2.0f * PI * lamp.cos_inner);
+        return {normalize(local_to_world(lamp.direction, local)), MAX_F32, pdf, lamp.radiance, NO_PRIMITIVE, 0};
     }
     Vec3 to_lamp = lamp.position - origin;
     f32 distance2 = dot(to_lamp, to_lamp);
@@ -191,53 +191,53 @@ inline LightSample sample_lamp(const Lamp &lamp, f32 chance, Vec3 origin, f32 u,
     Vec3 direction = to_lamp * (1.0f / distance);
     f32 part = lamp.kind == SPOT ? spot_falloff(lamp, -dot(direction, lamp.direction)) : 1.0f;
     bool lit = distance > 0.0f && part > 0.0f;
-    if (!lit) return dark();
+    if (!lit) return no_sample();
     return {direction, distance, chance, lamp.radiance * (part / distance2), NO_PRIMITIVE, 1};
 }
 
 inline LightSample sample_light(const Lights &lights, Vec3 origin, u32 choice, u32 point_u, u32 point_v) {
-    const Surroundings &surroundings = lights.surroundings;
+    const LightParams &surroundings = lights.surroundings;
     f32 u = unit(point_u), v = unit(point_v);
     u32 number = choice >> 1;
     bool others = (KINDS & OTHER_LIGHTS) != 0;
     bool by_tree = others && number < surroundings.tree_share;
     u32 width = 0, place;
     if (by_tree) {
-        Chosen chosen = light_of_number(lights.nodes, origin, number, surroundings.tree_share);
-        if (chosen.light == NO_LIGHT) return dark();
+        ChosenLight chosen = choose_from_tree(lights.nodes, origin, number, surroundings.tree_share);
+        if (chosen.light == NO_LIGHT) return no_sample();
         width = chosen.width;
         place = chosen.light;
     } else if (others && surroundings.tree_lights > 0) {
         u32 first = surroundings.tree_lights;
-        f32 part = (f32)(number - surroundings.tree_share) / (f32)(WHOLE - surroundings.tree_share);
-        place = first + choose_light(lights.table + first, surroundings.light_count - first, lesser(part, 0.99999994f));
+        f32 part = (f32)(number - surroundings.tree_share) / (f32)(PROBABILITY_UNITS - surroundings.tree_share);
+        place = first + choose_light(lights.table + first, surroundings.light_count - first, min_f32(part, 0.99999994f));
     } else {
         place = choose_light(lights.table, surroundings.light_count, unit(choice));
     }
     Light light = lights.table[place];
     if (!others || light.kind == EMITTER) {
-        Primitive primitive = lights.primitives[light.of];
+        Primitive primitive = lights.primitives[light.index];
         Vec3 radiance = lights.materials[primitive.material].emission;
-        f32 share = by_tree ? share_of_width(primitive, width) : luminance(radiance) * surroundings.inverse_power;
+        f32 share = by_tree ? area_pdf_of_width(primitive, width) : luminance(radiance) * surroundings.inverse_power;
         LightSample sample = sample_emitter(primitive, radiance, share, origin, u, v);
-        sample.to = light.of;
+        sample.to_primitive = light.index;
         return sample;
     }
     if (light.kind == LAMP) {
-        Lamp lamp = lights.lamps[light.of];
-        f32 chance = by_tree ? (f32)width * (1.0f / (f32)WHOLE) : lamp.chance;
+        Lamp lamp = lights.lamps[light.index];
+        f32 chance = by_tree ? (f32)width * (1.0f / (f32)PROBABILITY_UNITS) : lamp.chance;
         return sample_lamp(lamp, chance, origin, u, v);
     }
     Vec3 direction = sample_environment(lights.environment, lights.rows, lights.texels, point_u, point_v);
-    Sight seen = environment_at(lights.environment, lights.rows, lights.texels, direction);
-    if (seen.pdf == 0.0f) return dark();
+    EnvironmentSample seen = environment_at(lights.environment, lights.rows, lights.texels, direction);
+    if (seen.pdf == 0.0f) return no_sample();
     return {direction, MAX_F32, seen.pdf * lights.environment.chance, seen.radiance, NO_PRIMITIVE, 0};
 }
 
-inline Vec3 seen_from(u32 strategies, Vec3 radiance, f32 light_pdf, f32 ray_pdf, bool scattered) {
+inline Vec3 far_light_contribution(u32 strategies, Vec3 radiance, f32 light_pdf, f32 ray_pdf, bool scattered) {
     if (!scattered) {
-        return {lesser(radiance.x, SEEN_AT_MOST), lesser(radiance.y, SEEN_AT_MOST),
-                lesser(radiance.z, SEEN_AT_MOST)};
+        return {min_f32(radiance.x, MAX_VISIBLE_RADIANCE), min_f32(radiance.y, MAX_VISIBLE_RADIANCE),
+                min_f32(radiance.z, MAX_VISIBLE_RADIANCE)};
     }
     if (ray_pdf == 0.0f) return radiance;
     return radiance * sample_weight(strategies, BSDF_SAMPLES, ray_pdf, light_pdf);
@@ -247,16 +247,17 @@ inline Vec3 sky_light(const Lights &lights, Vec3 direction, f32 ray_pdf, bool sc
     u32 strategies = lights.surroundings.strategies;
     Vec3 light = lights.surroundings.sky;
     if (lights.environment.width > 0) {
-        Sight seen = environment_at(lights.environment, lights.rows, lights.texels, direction);
-        light = light + seen_from(strategies, seen.radiance, seen.pdf * lights.environment.chance, ray_pdf, scattered);
+        EnvironmentSample seen = environment_at(lights.environment, lights.rows, lights.texels, direction);
+        f32 pdf = seen.pdf * lights.environment.chance;
+        light = light + far_light_contribution(strategies, seen.radiance, pdf, ray_pdf, scattered);
     }
     for (u32 sun = 0; sun < lights.surroundings.sun_count; sun++) {
         Lamp lamp = lights.lamps[sun];
         Vec3 apart = cross(direction, lamp.direction);
-        bool within = dot(apart, apart) <= lamp.inner * (2.0f - lamp.inner);
+        bool within = dot(apart, apart) <= lamp.cos_inner * (2.0f - lamp.cos_inner);
         if (within && dot(direction, lamp.direction) > 0.0f) {
-            f32 pdf = lamp.chance / (2.0f * PI * lamp.inner);
-            light = light + seen_from(strategies, lamp.radiance, pdf, ray_pdf, scattered);
+            f32 pdf = lamp.chance / (2.0f * PI * lamp.cos_inner);
+            light = light + far_light_contribution(strategies, lamp.radiance, pdf, ray_pdf, scattered);
         }
     }
     return light;

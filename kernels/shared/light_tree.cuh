@@ -1,4 +1,4 @@
-// Choosing among many lights. Twin: src/light_tree.rs.
+// A light tree: importance sampling of many lights. Twin: src/lights/light_tree.rs.
 #include "math.cuh"
 
 struct alignas(16) LightNode {
@@ -10,7 +10,7 @@ struct alignas(16) LightNode {
     u32 link;
 };
 
-struct Chosen {
+struct ChosenLight {
     u32 light;
     u32 width;
 };
@@ -20,15 +20,15 @@ inline f32 importance(const LightNode &node, Vec3 point) {
     f32 radius2 = dot(diagonal, diagonal) * 0.25f;
     Vec3 to_point = point - (node.low + node.high) * 0.5f;
     f32 distance2 = dot(to_point, to_point);
-    f32 strength = lesser(node.intensity / greater(distance2, radius2), 1e30f);
+    f32 strength = min_f32(node.intensity / max_f32(distance2, radius2), 1e30f);
     bool everywhere = node.spread <= -1.0f || distance2 <= radius2;
     if (everywhere) return strength;
     f32 cosine = dot(node.axis, to_point) / sqrtf(distance2);
     f32 cos_left = 1.0f;
     f32 sin_left = 0.0f;
     if (cosine < node.spread) {
-        f32 sine = sqrtf(greater(0.0f, 1.0f - cosine * cosine));
-        f32 spread = sqrtf(greater(0.0f, 1.0f - node.spread * node.spread));
+        f32 sine = sqrtf(max_f32(0.0f, 1.0f - cosine * cosine));
+        f32 spread = sqrtf(max_f32(0.0f, 1.0f - node.spread * node.spread));
         cos_left = cosine * node.spread + sine * spread;
         sin_left = sine * node.spread - cosine * spread;
     }
@@ -39,7 +39,7 @@ inline f32 importance(const LightNode &node, Vec3 point) {
     } else {
         cos_left = 1.0f;
     }
-    return strength * greater(0.0f, cos_left + 1.0f / 1024.0f);
+    return strength * max_f32(0.0f, cos_left + 1.0f / 1024.0f);
 }
 
 inline u32 first_width(f32 first, f32 second, u32 width) {
@@ -49,7 +49,7 @@ inline u32 first_width(f32 first, f32 second, u32 width) {
     return (u32)(((u64)width * chance) >> 24);
 }
 
-inline Chosen light_of_number(const LightNode *nodes, Vec3 point, u32 place, u32 width) {
+inline ChosenLight choose_from_tree(const LightNode *nodes, Vec3 point, u32 place, u32 width) {
     u32 node = 0;
     while (true) {
         u32 link = nodes[node].link;
@@ -70,7 +70,7 @@ inline Chosen light_of_number(const LightNode *nodes, Vec3 point, u32 place, u32
     }
 }
 
-inline u32 width_of_light(const LightNode *nodes, Vec3 point, u32 trail, u32 width) {
+inline u32 light_probability(const LightNode *nodes, Vec3 point, u32 trail, u32 width) {
     u32 node = 0;
     while (true) {
         u32 link = nodes[node].link;

@@ -1,4 +1,5 @@
-// How surfaces scatter and shine. Twin: src/material.rs.
+// Materials as the stages read them, and the reflection, refraction and MIS functions they share. Twin:
+// src/shading/material.rs.
 #include "math.cuh"
 
 struct alignas(16) Material {
@@ -35,7 +36,7 @@ struct Fresnel {
 };
 
 inline Fresnel fresnel(f32 cos_in, f32 eta) {
-    f32 sin2_out = eta * eta * greater(0.0f, 1.0f - cos_in * cos_in);
+    f32 sin2_out = eta * eta * max_f32(0.0f, 1.0f - cos_in * cos_in);
     if (sin2_out >= 1.0f) return {1.0f, 0.0f};
     f32 cos_out = sqrtf(1.0f - sin2_out);
     f32 parallel = (cos_in - eta * cos_out) / (cos_in + eta * cos_out);
@@ -50,8 +51,8 @@ struct CosineSample {
 
 inline CosineSample sample_cosine(Vec3 normal, f32 u, f32 v) {
     Pair disk = square_to_disk(u, v);
-    f32 cosine = sqrtf(greater(0.0f, 1.0f - disk.x * disk.x - disk.y * disk.y));
-    return {normalize(to_world(normal, {disk.x, disk.y, cosine})), cosine};
+    f32 cosine = sqrtf(max_f32(0.0f, 1.0f - disk.x * disk.x - disk.y * disk.y));
+    return {normalize(local_to_world(normal, {disk.x, disk.y, cosine})), cosine};
 }
 
 inline Vec3 transmitted(const Material &material, f32 distance) {

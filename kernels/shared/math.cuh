@@ -1,4 +1,4 @@
-// Arithmetic of the subject. Twin: src/math.rs.
+// Arithmetic of the per-item code. Twin: src/math.rs.
 #include "words.cuh"
 
 struct Vec3 {
@@ -15,8 +15,8 @@ inline Vec3 operator*(Vec3 a, Vec3 b) { return {a.x * b.x, a.y * b.y, a.z * b.z}
 inline Vec3 operator*(Vec3 v, f32 s) { return {v.x * s, v.y * s, v.z * s}; }
 inline Vec3 operator-(Vec3 v) { return {-v.x, -v.y, -v.z}; }
 
-inline f32 lesser(f32 a, f32 b) { return a < b ? a : b; }
-inline f32 greater(f32 a, f32 b) { return a > b ? a : b; }
+inline f32 min_f32(f32 a, f32 b) { return a < b ? a : b; }
+inline f32 max_f32(f32 a, f32 b) { return a > b ? a : b; }
 
 inline f32 round_down(f32 value) {
     bool small = fabsf(value) < 8388608.0f;
@@ -33,11 +33,11 @@ inline Vec3 cross(Vec3 a, Vec3 b) {
 
 inline Vec3 normalize(Vec3 v) { return v * (1.0f / sqrtf(dot(v, v))); }
 
-inline f32 max_component(Vec3 v) { return greater(v.x, greater(v.y, v.z)); }
+inline f32 max_component(Vec3 v) { return max_f32(v.x, max_f32(v.y, v.z)); }
 
-inline Vec3 clamped(Vec3 light, f32 most) {
+inline Vec3 clamped(Vec3 light, f32 max) {
     f32 largest = max_component(light);
-    return largest > most ? light * (most / largest) : light;
+    return largest > max ? light * (max / largest) : light;
 }
 
 inline f32 luminance(Vec3 v) { return 0.2126f * v.x + 0.7152f * v.y + 0.0722f * v.z; }
@@ -55,7 +55,7 @@ inline f32 cos_small(f32 x) {
 }
 
 inline Pair sin_cos_turns(f32 turns) {
-    f32 quarters = 4.0f * lesser(greater(turns, 0.0f), 1.0f);
+    f32 quarters = 4.0f * min_f32(max_f32(turns, 0.0f), 1.0f);
     u32 nearest = (u32)(quarters + 0.5f);
     f32 angle = (quarters - (f32)nearest) * (0.5f * PI);
     f32 sine = sin_small(angle), cosine = cos_small(angle);
@@ -88,7 +88,7 @@ inline f32 arctan2(f32 y, f32 x) {
 inline f32 half_power(f32 x) {
     bool finite = x < 126.0f;
     if (!finite) return 0.0f;
-    f32 power = greater(x, 0.0f);
+    f32 power = max_f32(x, 0.0f);
     u32 nearest = (u32)(power + 0.5f);
     f32 t = (f32)nearest - power;
     f32 near_1 =
@@ -100,7 +100,7 @@ inline f32 half_power(f32 x) {
     return near_1 * bits_to_float((127 - nearest) << 23);
 }
 
-inline Vec3 to_world(Vec3 normal, Vec3 local) {
+inline Vec3 local_to_world(Vec3 normal, Vec3 local) {
     f32 sign = normal.z >= 0.0f ? 1.0f : -1.0f;
     f32 a = -1.0f / (sign + normal.z);
     f32 b = normal.x * normal.y * a;

@@ -1,11 +1,12 @@
-// Rough surfaces as small mirrors whose normals are spread by GGX. Twin: src/microfacet.rs.
+// The GGX microfacet distribution with Smith masking-shadowing, and Fresnel reflectance of conductors. Twin:
+// src/shading/microfacet.rs.
 #include "math.cuh"
 
 inline f32 smith_root(f32 cosine, f32 alpha) {
-    return sqrtf(cosine * cosine + alpha * alpha * greater(0.0f, 1.0f - cosine * cosine));
+    return sqrtf(cosine * cosine + alpha * alpha * max_f32(0.0f, 1.0f - cosine * cosine));
 }
 
-inline f32 visible_facets(Vec3 normal, Vec3 half, f32 cos_eye, f32 alpha) {
+inline f32 visible_normal_density(Vec3 normal, Vec3 half, f32 cos_eye, f32 alpha) {
     f32 cos_half = dot(normal, half);
     if (cos_half <= 0.0f) return 0.0f;
     Vec3 across = cross(normal, half);
@@ -21,24 +22,24 @@ inline f32 shadowing(f32 cos_eye, f32 cos_light, f32 alpha, bool correlated) {
     return cos_light * (cos_eye + root_eye) / (cos_eye * root_light + cos_light * root_eye);
 }
 
-inline Vec3 sample_facet(Vec3 normal, Vec3 to_eye, f32 alpha, f32 u, f32 v) {
+inline Vec3 sample_visible_normal(Vec3 normal, Vec3 to_eye, f32 alpha, f32 u, f32 v) {
     Vec3 eye = to_local(normal, to_eye);
     Vec3 stretched = normalize({eye.x * alpha, eye.y * alpha, eye.z});
     Pair disk = square_to_disk(u, v);
     f32 height = 1.0f + stretched.z;
     f32 drop = (disk.x * disk.x + disk.y * disk.y) * height;
-    f32 stretch = sqrtf(greater(0.0f, height * (2.0f - drop)));
+    f32 stretch = sqrtf(max_f32(0.0f, height * (2.0f - drop)));
     Vec3 half = {(disk.x * stretch + stretched.x) * alpha, (disk.y * stretch + stretched.y) * alpha,
                  1.0f - drop + stretched.z};
-    return normalize(to_world(normal, normalize(half)));
+    return normalize(local_to_world(normal, normalize(half)));
 }
 
 inline f32 fresnel_conductor(f32 cosine, f32 eta, f32 k) {
     f32 cos2 = cosine * cosine;
-    f32 sin2 = greater(0.0f, 1.0f - cos2);
+    f32 sin2 = max_f32(0.0f, 1.0f - cos2);
     f32 difference = eta * eta - k * k - sin2;
     f32 sum = sqrtf(difference * difference + 4.0f * eta * eta * k * k);
-    f32 real = sqrtf(greater(0.0f, 0.5f * (sum + difference)));
+    f32 real = sqrtf(max_f32(0.0f, 0.5f * (sum + difference)));
     f32 s0 = sum + cos2, s1 = 2.0f * real * cosine;
     f32 across = (s0 - s1) / (s0 + s1);
     f32 p0 = cos2 * sum + sin2 * sin2, p1 = s1 * sin2;
@@ -47,7 +48,7 @@ inline f32 fresnel_conductor(f32 cosine, f32 eta, f32 k) {
 }
 
 inline f32 schlick(f32 cosine) {
-    f32 m = greater(0.0f, 1.0f - cosine);
+    f32 m = max_f32(0.0f, 1.0f - cosine);
     f32 m2 = m * m;
     return m2 * m2 * m;
 }

@@ -1,4 +1,4 @@
-// What travels. Twin: src/path.rs.
+// Path state, and the mapping from paths to pixels and samples. Twin: src/path.rs.
 #include "math.cuh"
 #include "sampler.cuh"
 
@@ -10,9 +10,9 @@ struct Span {
     u32 path_count;
     u32 seed;
     u32 skipped_pixels;
-    u32 pick;
+    u32 pick_seed;
     u32 tiled;
-    u32 together;
+    u32 log2_samples_together;
     u32 listed;
 };
 
@@ -20,7 +20,7 @@ struct alignas(16) Ray {
     Vec3 origin;
     f32 pdf;
     Vec3 direction;
-    u32 from;
+    u32 from_primitive;
 };
 
 struct alignas(16) Hit {
@@ -30,23 +30,23 @@ struct alignas(16) Hit {
     f32 v;
 };
 
-struct alignas(16) Rgb {
+struct alignas(16) PathRadiance {
     Vec3 rgb;
     u32 scattered;
 };
 
 struct alignas(16) Throughput {
     Vec3 rgb;
-    f32 squeeze;
+    f32 eta_scale;
 };
 
 struct alignas(16) ShadowRay {
     Vec3 origin;
     f32 distance;
     Vec3 direction;
-    u32 from;
+    u32 from_primitive;
     Vec3 light;
-    u32 to;
+    u32 to_primitive;
 };
 
 struct PixelSample {
@@ -59,22 +59,22 @@ inline u32 rendered_pixel(const Span &span, const u32 *list, u32 number) {
     u64 all = (u64)span.pixel_count + span.skipped_pixels;
     u32 first = (u32)(number * all / span.pixel_count);
     u32 next = (u32)((number + 1ull) * all / span.pixel_count);
-    return first + hash(number ^ hash(span.pick)) % (next - first);
+    return first + hash(number ^ hash(span.pick_seed)) % (next - first);
 }
 
-inline u32 dealt_pair(const Span &span, u32 path) {
+inline u32 scheduled_pair(const Span &span, u32 path) {
     if (span.tiled == 0) return path;
-    u32 together = span.together;
+    u32 log2_samples_together = span.log2_samples_together;
     u32 pixels = span.pixel_count;
-    u32 group = pixels << together;
+    u32 group = pixels << log2_samples_together;
     u32 first = path / group * group;
     if (span.path_count - first < group) {
         first += (path - first) / pixels * pixels;
         pixels = span.path_count - first < pixels ? span.path_count - first : pixels;
-        together = 0;
+        log2_samples_together = 0;
     }
-    u32 pixel = (path - first) >> together;
-    u32 sample = (path - first) - (pixel << together);
+    u32 pixel = (path - first) >> log2_samples_together;
+    u32 sample = (path - first) - (pixel << log2_samples_together);
     u32 band = TILE * span.width;
     u32 start = pixel / band * band;
     if (span.listed == 0 && span.width % TILE == 0 && start + band <= pixels) {
@@ -86,7 +86,7 @@ inline u32 dealt_pair(const Span &span, u32 path) {
 }
 
 inline PixelSample pixel_and_sample(const Span &span, const u32 *list, u32 path) {
-    u32 number = span.first_pixel + dealt_pair(span, path);
+    u32 number = span.first_pixel + scheduled_pair(span, path);
     u32 pixel = rendered_pixel(span, list, number % span.pixel_count);
     return {pixel, span.first_sample + number / span.pixel_count};
 }

@@ -1,4 +1,4 @@
-// Triangles and spheres, and where a ray hits them. Twin: src/primitive.rs.
+// Primitives: triangles and spheres, their intersection with rays, and the surface at a hit. Twin: src/accel/primitive.rs.
 #include "path.cuh"
 
 struct alignas(16) Primitive {
@@ -95,7 +95,7 @@ inline TriangleHit hit_primitive(const Primitive &primitive, Vec3 origin, Vec3 d
 
 inline void nearer_hit(const Primitive *primitives, u32 position, const Ray &ray, const Shear &shear, Hit &best) {
     Primitive primitive = primitives[position];
-    bool leaves = position == ray.from;
+    bool leaves = position == ray.from_primitive;
     TriangleHit hit = hit_primitive(primitive, ray.origin, ray.direction, shear, leaves);
     bool ahead = hit.distance > 0.0f && hit.distance <= best.distance;
     if (!ahead) return;
@@ -105,20 +105,20 @@ inline void nearer_hit(const Primitive *primitives, u32 position, const Ray &ray
 }
 
 inline bool blocks(const Primitive *primitives, u32 position, const ShadowRay &ray, const Shear &shear) {
-    if (position == ray.to) return false;
-    bool leaves = position == ray.from;
+    if (position == ray.to_primitive) return false;
+    bool leaves = position == ray.from_primitive;
     Primitive primitive = primitives[position];
     f32 distance = hit_primitive(primitive, ray.origin, ray.direction, shear, leaves).distance;
     return distance > 0.0f && distance < ray.distance;
 }
 
-inline f32 largest_coordinate(Vec3 v) { return greater(fabsf(v.x), greater(fabsf(v.y), fabsf(v.z))); }
+inline f32 largest_coordinate(Vec3 v) { return max_f32(fabsf(v.x), max_f32(fabsf(v.y), fabsf(v.z))); }
 
 inline f32 point_error(const Primitive &primitive) {
     f32 reach = primitive.kind == SPHERE
                     ? largest_coordinate(primitive.a) + primitive.b.x
-                    : greater(largest_coordinate(primitive.a),
-                              greater(largest_coordinate(primitive.b), largest_coordinate(primitive.c)));
+                    : max_f32(largest_coordinate(primitive.a),
+                              max_f32(largest_coordinate(primitive.b), largest_coordinate(primitive.c)));
     return reach * (1.0f / 2097152.0f);
 }
 

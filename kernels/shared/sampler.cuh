@@ -1,4 +1,4 @@
-// Random numbers: Owen-scrambled Sobol points. Twin: src/sampler.rs.
+// Quasi-random numbers: Owen-scrambled Sobol points. Twin: src/sampler.rs.
 #include "math.cuh"
 
 struct Sampler {

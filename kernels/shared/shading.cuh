@@ -1,21 +1,28 @@
-// What happens where a ray hit, on one path: of shade, and of megakernel. Its CPU twin is in src/stages/shade.rs.
+// Shading of one path at a hit, for shade and megakernel. Its CPU twin is in src/stages/shade.rs.
 #include "bsdf.cuh"
+#include "device_scene.cuh"
 #include "instance.cuh"
 #include "light.cuh"
-#include "maps.cuh"
+#include "material_textures.cuh"
 #include "sampler.cuh"
 #include "texture.cuh"
 
-struct World {
+struct RenderScene {
     const Primitive *primitives;
     const Instance *placed;
     const Corners *corners;
     const MeshVertex *vertices;
     const Material *materials;
-    Imagery imagery;
+    TextureAtlas imagery;
     const f32 *energy;
     Lights lights;
 };
+
+// Returns the scene in the form that shading takes.
+inline RenderScene render_scene(const DeviceScene &scene) {
+    return {scene.primitives, scene.instances, scene.corners, scene.vertices, scene.materials,
+            {scene.maps, scene.textures, scene.texels}, scene.energy, lights_of(scene)};
+}
 
 struct Vertex {
     Sampler numbers;
@@ -28,83 +35,83 @@ struct Vertex {
     u32 light_instance;
 };
 
-inline u32 placed_entry(const World &world, u32 instance) {
-    const Surroundings &surroundings = world.lights.surroundings;
-    if ((KINDS & PLACED_LIGHTS) == 0 || surroundings.first_placed == NO_PRIMITIVE) return NO_LIGHT;
-    return world.lights.places[surroundings.placed_entries + instance];
+inline u32 instance_entry(const RenderScene &world, u32 instance) {
+    const LightParams &surroundings = world.lights.surroundings;
+    if ((KINDS & INSTANCED_LIGHTS) == 0 || surroundings.first_instanced == NO_PRIMITIVE) return NO_LIGHT;
+    return world.lights.places[surroundings.instance_entries + instance];
 }
 
-inline Vec3 emission(const World &world, const Hit &hit, Vec3 emitted, const Vertex &vertex, f32 cosine) {
+inline Vec3 emission(const RenderScene &world, const Hit &hit, Vec3 emitted, const Vertex &vertex, f32 cosine) {
     Vec3 carried = vertex.throughput.rgb * emitted;
     if (vertex.ray.pdf == 0.0f) return carried;
     u32 position = hit.primitive;
     if (vertex.instance != NO_INSTANCE) {
-        u32 entry = placed_entry(world, vertex.instance);
+        u32 entry = instance_entry(world, vertex.instance);
         if (entry == NO_LIGHT) return carried;
         position += entry;
     }
     Vec3 origin = vertex.ray.origin;
-    f32 share = emitter_share(world.lights, position, origin);
+    f32 share = emitter_area_pdf(world.lights, position, origin);
     f32 pdf = light_pdf(world.primitives[position], share, origin, hit.distance, cosine);
     return carried * sample_weight(world.lights.surroundings.strategies, BSDF_SAMPLES, vertex.ray.pdf, pdf);
 }
 
-inline Vec3 sent(const World &world, Vec3 origin, const LightSample &sample, u32 to, u32 instance) {
-    const Material &material = world.materials[world.primitives[sample.to].material];
+inline Vec3 sent(const RenderScene &world, Vec3 origin, const LightSample &sample, u32 to, u32 instance) {
+    const Material &material = world.materials[world.primitives[sample.to_primitive].material];
     if (material.maps == 0) return sample.radiance;
     Ray ray = {origin, 0.0f, sample.direction, NO_PRIMITIVE};
-    bool places = (KINDS & PLACED_LIGHTS) != 0 && instance != NO_INSTANCE;
+    bool places = (KINDS & INSTANCED_LIGHTS) != 0 && instance != NO_INSTANCE;
     Vec3 local = origin, inward = ray.direction;
     if (places) {
         const Instance &placed = world.placed[instance];
-        local = enter(placed, origin - placed.position);
-        inward = enter(placed, ray.direction);
+        local = to_object(placed, origin - placed.position);
+        inward = to_object(placed, ray.direction);
     }
     const Primitive &primitive = world.primitives[to];
     TriangleHit met = hit_primitive(primitive, local, ray.direction, shear(inward), false);
     Hit hit = {sample.distance, to, met.u, met.v};
     Surface surface;
     if (places) {
-        surface = placed_surface(world.placed[instance], world.corners, world.vertices, primitive, ray, hit);
+        surface = instance_surface(world.placed[instance], world.corners, world.vertices, primitive, ray, hit);
     } else {
         surface = surface_at(primitive, ray, hit);
     }
     return emission_at(world.imagery, material, surface);
 }
 
-inline void connect_light(const World &world, const Bsdf &bsdf, u32 primitive_left, const Surface &surface,
+inline void connect_light(const RenderScene &world, const Bsdf &bsdf, u32 primitive_left, const Surface &surface,
                           Vertex &vertex) {
     u32 choice = pair_bits(vertex.numbers, vertex.bounce, PAIR_CHOICE).x;
     PairBits point = pair_bits(vertex.numbers, vertex.bounce, PAIR_LIGHT);
-    Start from = start(surface, 1.0f);
+    RayOrigin from = ray_origin(surface, 1.0f);
     LightSample sample = sample_light(world.lights, from.origin, choice, point.x, point.y);
     f32 cosine = dot(surface.normal, sample.direction), shaded = dot(surface.shading, sample.direction);
     bool above = shaded > 0.0f && (cosine > 0.0f || from.lifted), below = shaded < 0.0f && cosine < 0.0f;
     if (sample.distance <= 0.0f || !(above || below)) return;
-    if (below) from = start(surface, -1.0f);
-    u32 to = sample.to, light_instance = NO_INSTANCE;
-    bool stands = (KINDS & PLACED_LIGHTS) == 0 || to < world.lights.surroundings.first_placed || to == NO_PRIMITIVE;
+    if (below) from = ray_origin(surface, -1.0f);
+    u32 to = sample.to_primitive, light_instance = NO_INSTANCE;
+    bool stands = (KINDS & INSTANCED_LIGHTS) == 0 || to < world.lights.surroundings.first_instanced || to == NO_PRIMITIVE;
     if (PLACED && !stands) {
         light_instance = world.primitives[to].number;
-        to -= placed_entry(world, light_instance);
+        to -= instance_entry(world, light_instance);
     }
     Vec3 radiance = sample.radiance;
     if (PLACED && to != NO_PRIMITIVE) radiance = sent(world, from.origin, sample, to, light_instance);
     BsdfValue value = bsdf_value(world.energy, bsdf, surface.shading, -vertex.ray.direction, sample.direction);
-    f32 found = sample.only == 1 ? 0.0f : value.pdf;
+    f32 found = sample.is_delta == 1 ? 0.0f : value.pdf;
     f32 weight = sample_weight(world.lights.surroundings.strategies, LIGHT_SAMPLES, sample.pdf, found);
     Vec3 light_here = vertex.throughput.rgb * value.color * radiance * (value.scale * weight / sample.pdf);
     if (max_component(light_here) <= 0.0f) return;
     vertex.shadow_ray.origin = from.origin;
     vertex.shadow_ray.distance = sample.distance;
     vertex.shadow_ray.direction = sample.direction;
-    vertex.shadow_ray.from = from.lifted ? NO_PRIMITIVE : primitive_left;
-    vertex.shadow_ray.to = to;
+    vertex.shadow_ray.from_primitive = from.lifted ? NO_PRIMITIVE : primitive_left;
+    vertex.shadow_ray.to_primitive = to;
     vertex.light_instance = light_instance;
     vertex.shadow_ray.light = light_here;
 }
 
-inline void scatter(const World &world, f32 choice, const Bsdf &bsdf, u32 primitive, const Surface &surface,
+inline void scatter(const RenderScene &world, f32 choice, const Bsdf &bsdf, u32 primitive, const Surface &surface,
                     Vertex &vertex) {
     Vec3 to_eye = -vertex.ray.direction;
     BsdfSample next;
@@ -117,29 +124,29 @@ inline void scatter(const World &world, f32 choice, const Bsdf &bsdf, u32 primit
         next = bsdf_sample(world.energy, bsdf, surface.shading, to_eye, choice, numbers.x, numbers.y);
     }
     vertex.throughput.rgb = vertex.throughput.rgb * next.weight;
-    vertex.throughput.squeeze = vertex.throughput.squeeze * next.squeeze;
-    Start from = start(surface, next.side);
+    vertex.throughput.eta_scale = vertex.throughput.eta_scale * next.eta_scale;
+    RayOrigin from = ray_origin(surface, next.side);
     bool through = dot(surface.normal, next.direction) * next.side < 0.0f && !from.lifted;
     if (through) vertex.throughput.rgb = {0.0f, 0.0f, 0.0f};
     vertex.ray.origin = from.origin;
-    vertex.ray.from = from.lifted ? NO_PRIMITIVE : primitive;
+    vertex.ray.from_primitive = from.lifted ? NO_PRIMITIVE : primitive;
     vertex.ray.direction = next.direction;
     vertex.ray.pdf = next.pdf;
 }
 
 inline bool survives_roulette(u32 bounce, f32 choice, Throughput &throughput) {
-    if (bounce + 1 < ROULETTE_AFTER) return true;
-    f32 chance = lesser(max_component(throughput.rgb) * throughput.squeeze, MOST_LIKELY);
+    if (bounce + 1 < ROULETTE_START) return true;
+    f32 chance = min_f32(max_component(throughput.rgb) * throughput.eta_scale, MAX_SURVIVAL);
     throughput.rgb = throughput.rgb * (1.0f / chance);
     return choice < chance;
 }
 
-inline bool shade_path(const World &world, bool scatters, const Hit &hit, Vertex &vertex) {
+inline bool shade_path(const RenderScene &world, bool scatters, const Hit &hit, Vertex &vertex) {
     Primitive primitive = world.primitives[hit.primitive];
     Surface surface;
     if (PLACED && vertex.instance != NO_INSTANCE) {
         const Instance &placed = world.placed[vertex.instance];
-        surface = placed_surface(placed, world.corners, world.vertices, primitive, vertex.ray, hit);
+        surface = instance_surface(placed, world.corners, world.vertices, primitive, vertex.ray, hit);
     } else {
         surface = surface_at(primitive, vertex.ray, hit);
     }
@@ -151,7 +158,7 @@ inline bool shade_path(const World &world, bool scatters, const Hit &hit, Vertex
     if (max_component(material.emission) > 0.0f) {
         if (front) {
             vertex.emitted = emission(world, hit, material.emission, vertex, cosine);
-        } else if ((material.flags & SHINES_BEHIND) != 0) {
+        } else if ((material.flags & TWO_SIDED_EMISSION) != 0) {
             vertex.emitted = vertex.throughput.rgb * material.emission;
         }
     }

@@ -1,4 +1,4 @@
-// Textures: the values between an image's texels. Twin: src/texture.rs.
+// Textures: filtered lookup in images. Twin: src/shading/texture.rs.
 #include "math.cuh"
 
 struct alignas(16) Texture {
@@ -45,7 +45,7 @@ inline f32 wrapped(f32 coordinate, u32 wrap) {
         f32 there = coordinate - 2.0f * round_down(0.5f * coordinate);
         inside = there > 1.0f ? 2.0f - there : there;
     }
-    return lesser(greater(inside, 0.0f), 1.0f);
+    return min_f32(max_f32(inside, 0.0f), 1.0f);
 }
 
 inline u32 nearest_texel(f32 inside, u32 size) {

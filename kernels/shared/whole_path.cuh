@@ -1,12 +1,13 @@
-// Whole paths, from the camera to the film. Their CPU twin is in src/stages/megakernel.rs.
+// Complete paths, from the camera to the film, for megakernel. Their CPU twin is in src/stages/megakernel.rs.
 #include "bvh.cuh"
 #include "clock.cuh"
-#include "film.cuh"
+#include "device_film.cuh"
 #include "first_ray.cuh"
 #include "opacity.cuh"
 #include "shading.cuh"
 
-// Counts of the first bounces are added up by the block, those of others at once.
+// Statistics of the first bounces are summed per block in shared memory, those of later bounces directly in global
+// memory.
 struct Tally {
     u32 *block, *all;
 };
@@ -15,11 +16,11 @@ inline void count(const Tally &tally, u32 place) {
     atomicAdd(place < TALLY ? tally.block + place : tally.all + place, 1u);
 }
 
-inline Vec3 trace_path(const World &world, const Node *nodes, const Camera &camera, const Span &span, const u32 *list,
+inline Vec3 trace_path(const RenderScene &world, const Node *nodes, const Camera &camera, const Span &span, const u32 *list,
                        u32 max_bounces, u32 path, const Tally &tally) {
-    const Surroundings &surroundings = world.lights.surroundings;
-    f32 most = surroundings.most_indirect;
-    Veils veils = {{nodes, world.primitives, world.placed, surroundings.extent}, world.corners, world.vertices,
+    const LightParams &surroundings = world.lights.surroundings;
+    f32 most = surroundings.max_indirect;
+    StochasticOpacity veils = {{nodes, world.primitives, world.placed, surroundings.extent}, world.corners, world.vertices,
                    world.materials, world.imagery};
     PixelSample at = pixel_and_sample(span, list, path);
     Sampler numbers = sampler(span.seed, at.pixel, at.sample);
@@ -33,8 +34,8 @@ inline Vec3 trace_path(const World &world, const Node *nodes, const Camera &came
         count(tally, place);
         Hit hit;
         if (PLACED) {
-            PlacedHit found = VEILED ? nearest_veiled(veils, ray, instance, veil_key(numbers, bounce, PATH_RAY))
-                                     : nearest_placed(veils.scene, ray, instance);
+            InstanceHit found = ALPHA_TESTED ? nearest_alpha_tested(veils, ray, instance, opacity_hash(numbers, bounce, PATH_RAY))
+                                     : nearest_instanced(veils.scene, ray, instance);
             instance = found.instance;
             hit = found.hit;
         } else {
@@ -53,11 +54,11 @@ inline Vec3 trace_path(const World &world, const Node *nodes, const Camera &came
             Vec3 light = vertex.shadow_ray.light;
             if (bounce >= 1) light = clamped(light, most);
             bool blocked;
-            if (VEILED) {
-                u32 key = veil_key(numbers, bounce, LIGHT_RAY);
-                blocked = occluded_veiled(veils, vertex.shadow_ray, instance, vertex.light_instance, key);
+            if (ALPHA_TESTED) {
+                u32 key = opacity_hash(numbers, bounce, SHADOW_RAY);
+                blocked = occluded_alpha_tested(veils, vertex.shadow_ray, instance, vertex.light_instance, key);
             } else if (PLACED) {
-                blocked = occluded_placed(veils.scene, vertex.shadow_ray, instance, vertex.light_instance);
+                blocked = occluded_instanced(veils.scene, vertex.shadow_ray, instance, vertex.light_instance);
             } else {
                 blocked = occluded(nodes, world.primitives, surroundings.extent, vertex.shadow_ray);
             }
@@ -70,24 +71,15 @@ inline Vec3 trace_path(const World &world, const Node *nodes, const Camera &came
     }
 }
 
-inline void trace_paths(const World &world, const Node *nodes, const Camera &camera, const Span &span, const u32 *list,
-                        u32 max_bounces, u64 *sums, u64 *rejected, u32 *taken, u32 *counts, u32 count_slots) {
+inline void trace_paths(const RenderScene &world, const Node *nodes, const Camera &camera, const Span &span, const u32 *list,
+                        u32 max_bounces, const DeviceFilm &film, u32 *counts, u32 count_slots) {
     __shared__ u32 block_counts[TALLY];
     for (u32 place = threadIdx.x; place < TALLY; place += blockDim.x) block_counts[place] = 0;
     __syncthreads();
     u32 path = blockIdx.x * blockDim.x + threadIdx.x;
     if (path < span.path_count) {
         Vec3 sample = trace_path(world, nodes, camera, span, list, max_bounces, path, {block_counts, counts});
-        u32 number = pixel_and_sample(span, list, path).pixel;
-        if (span.listed != 0) atomicAdd(taken + number, 1u);
-        if (is_exposable(sample)) {
-            u64 *pixel = sums + 3ull * number;
-            atomicAdd(pixel, fixed_point(sample.x));
-            atomicAdd(pixel + 1, fixed_point(sample.y));
-            atomicAdd(pixel + 2, fixed_point(sample.z));
-        } else {
-            atomicAdd(rejected, 1ull);
-        }
+        expose(film, pixel_and_sample(span, list, path).pixel, sample, span.listed != 0);
     }
     __syncthreads();
     for (u32 place = threadIdx.x; place < TALLY && place < count_slots; place += blockDim.x) {

@@ -1,4 +1,4 @@
-// Operations on words, by the device's instructions or by a host compiler's.
+// Bit operations on 32-bit words, by device intrinsics or for a host compiler.
 
 #ifdef __CUDACC__
 inline f32 bits_to_float(u32 bits) { return __uint_as_float(bits); }
@@ -7,7 +7,7 @@ inline u32 reverse_bits(u32 word) { return __brev(word); }
 inline u32 leading_zeros(u32 word) { return __clz(word); }
 inline u32 trailing_zeros(u32 word) { return __ffs(word) - 1; }
 inline u32 count_ones(u32 word) { return __popc(word); }
-// Nanoseconds since some moment.
+// Returns the device's clock in nanoseconds, from an arbitrary start.
 inline u64 device_time() {
     u64 now;
     asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now)::"memory");
@@ -30,9 +30,9 @@ inline u32 reverse_bits(u32 word) {
 }
 #endif
 
-// Below are operations for boxes alone, which may be seen with any rounding: each in as few instructions as the device has.
+// The operations below serve box tests only, which may round in any way. Each takes as few instructions as possible.
 
-// a * b + c, rounded once where that is one instruction.
+// Returns a * b + c, rounded once where that is one instruction.
 #if defined(__CUDACC__) && !defined(ROUND_TWICE)
 inline f32 multiply_add(f32 a, f32 b, f32 c) { return __fmaf_rn(a, b, c); }
 #else
@@ -40,15 +40,16 @@ inline f32 multiply_add(f32 a, f32 b, f32 c) { return a * b + c; }
 #endif
 
 #ifdef __CUDACC__
-// 1 + the word's byte number `place` / 2^15. Moving a byte is cheaper than to convert it.
+// Returns 1 + (byte `place` of the word) / 2^15. Moving the byte into a mantissa is cheaper than converting it.
 inline f32 one_and_byte(u32 word, u32 place) {
     return __uint_as_float(__byte_perm(word, 0x3f800000u, 0x7604u + (place << 4)));
 }
-// The largest of three and 0. Numbers from 0 on are in the order of their bits, and one below 0 is less than 0 in both.
+// Returns the maximum of three numbers and 0. As integers, the bits of non-negative floats have the floats' order, and
+// negative floats are negative.
 inline f32 largest_or_zero(f32 a, f32 b, f32 c) {
     return __int_as_float(__vimax3_s32_relu(__float_as_int(a), __float_as_int(b), __float_as_int(c)));
 }
-// The smallest of three; where some are below 0, one of them.
+// Returns the minimum of three numbers; if some are negative, any of those.
 inline f32 smallest(f32 a, f32 b, f32 c) {
     return __int_as_float(__vimin3_s32(__float_as_int(a), __float_as_int(b), __float_as_int(c)));
 }

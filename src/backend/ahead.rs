@@ -1,4 +1,4 @@
-//! GPUs are opened while the scene is still being read.
+//! Opens GPUs while the scene is still being read.
 
 use std::{sync::mpsc, thread};
 
@@ -6,11 +6,11 @@ use compaction::cuda::{devices, open};
 
 use super::BackendChoice;
 
-/// GPUs that stay open until this is dropped: a [`Renderer`](crate::renderer::Renderer) that is made meanwhile need not wait
+/// GPUs that stay open until this is dropped: a [`Renderer`](crate::render::renderer::Renderer) that is made meanwhile need not wait
 /// for the driver.
 ///
 /// ```no_run
-/// use raysieve::{renderer::{Ahead, BackendChoice, Renderer, Settings}, scene::Scene};
+/// use raysieve::{render::renderer::{Ahead, BackendChoice, Renderer, Settings}, scene::Scene};
 ///
 /// let settings = Settings { backend: BackendChoice::AllCuda, ..Settings::default() };
 /// let ahead = Ahead::open(&settings.backend);
@@ -23,8 +23,8 @@ use super::BackendChoice;
 pub struct Ahead(#[expect(dead_code, reason = "it is there to be dropped")] mpsc::Sender<()>);
 
 impl Ahead {
-    /// Has the GPUs of a choice opened by another thread, and does not wait for it. Those that cannot be opened are left to
-    /// the renderer to tell of.
+    /// Opens the GPUs of a choice on another thread without waiting for it. The renderer reports those that cannot be
+    /// opened.
     pub fn open(choice: &BackendChoice) -> Ahead {
         let (held, dropped) = mpsc::channel();
         let choice = choice.clone();

@@ -1,14 +1,14 @@
-//! Several GPUs that render one film, each with a film of its own. From time to time those are added to a sum on one GPU,
-//! and the sum is copied to the host: when a GPU fails, what was only on its film, or only on the sum, is rendered by the
-//! others.
+//! Several GPUs render one film, each on a film of its own. From time to time these films are added to a sum on one
+//! GPU, and the sum is copied to the host. When a GPU fails, the others render again what was only on its film or on
+//! the sum.
 //!
-//! `dealer` says who deals, `worker` who works, `safety` what keeps safe, `failure` what becomes of those that fail, and
-//! `rounds` how they judge together which pixels need more.
+//! `scheduler` assigns work, `worker` is one GPU, `safety` copies films to the sum and the host, `failure` handles GPUs
+//! that fail, and `rounds` judges which pixels need more samples.
 
-mod dealer;
 mod failure;
 mod rounds;
 mod safety;
+mod scheduler;
 mod worker;
 
 use std::{
@@ -27,8 +27,7 @@ use self::{
 };
 use super::{
     Counts, Settings,
-    held::MayHang,
-    opening::of_gpu,
+    leak_on_hang::CanHang,
     spans::{Plan, Spans},
     sum::{self, Sum},
     threads,
@@ -36,83 +35,58 @@ use super::{
 use crate::{
     Error,
     camera::Camera,
-    film::Exposed,
+    film::FilmSums,
     picture::Picture,
     stages::Preview,
     wave::{CudaWave, Pace, Wave},
 };
 
-/// GPUs that render one film.
+/// The GPUs that render one film, and the state of that film.
 pub(super) struct Gpus {
     workers: Vec<Mutex<Worker>>,
-    /// Each one's, such as "NVIDIA H200 (cuda:1)".
+    /// Name of each GPU, such as `NVIDIA H200 (cuda:1)`.
     names: Vec<String>,
-    /// A thread for each.
+    /// Pool with one thread per GPU.
     pool: ThreadPool,
-    /// Of the films.
+    /// Camera of all films.
     camera: Camera,
     sum: Sum,
-    /// Pairs that were dealt, and then lost with a GPU.
+    /// Pairs that were lost with a GPU, to be assigned again.
     lost: Mutex<Vec<Range<u64>>>,
-    /// Of what was dealt last.
+    /// Plan of the pairs that were assigned last; `None` before the first.
     plan: Option<Plan>,
-    /// Up to where pairs are on some film.
+    /// Number of the pair before which all pairs are on some film.
     done: u64,
     safe: Safe,
-    /// Up to where pairs are on the sum, once all that is on its way has arrived there.
+    /// Value of `done` when the films were sent to the sum; `None` if no film is in transfer.
     leaving: Option<u64>,
     keeping: Option<Keeping>,
-    /// Memory for the film and the pixels of the next round.
+    /// Reused memory for the film and the state of the next round.
     spare: (Vec<u64>, Begun),
-    /// When the sum was sent to the host last.
+    /// Time of the last copy of the sum to the host.
     kept_at: Instant,
     /// See [`Settings::keep_every`].
     keep_every: Option<Duration>,
-    /// See [`Settings::patience`].
-    patience: Duration,
+    /// Minimum time that a GPU gets before it counts as hung, see [`Settings::timeout`].
+    timeout: Duration,
     counts: Counts,
-    /// Who failed while others went on, when, and what it said.
-    dropped: Vec<(Instant, usize, String)>,
-    /// None is left that works.
-    has_fallen: bool,
-    /// For one that hangs.
+    /// Whether all GPUs have failed.
+    all_failed: bool,
+    /// Whether a GPU hangs, so that nothing may be given back to the driver.
     hangs: bool,
 }
 
 impl Gpus {
-    /// GPUs of these names, with the scene on each of them.
+    /// Returns the GPUs with these waves and names. The sum is on the first one.
     pub(super) fn new(
         waves: Vec<CudaWave>,
         names: Vec<String>,
         camera: Camera,
         settings: &Settings,
     ) -> Result<Gpus, Error> {
-        let patience = settings.patience();
-        if !settings.gpus.is_empty() {
-            // After one has failed: one after the other, so that it is known whose fault it is.
-            for (wave, name) in waves.iter().zip(&names) {
-                let error = match sum::try_out(wave, patience) {
-                    Ok(true) => continue,
-                    Ok(false) => Error::Gpu {
-                        gpu: name.clone(),
-                        problem: "adds up numbers wrongly".to_owned(),
-                        leaves_others: true,
-                    },
-                    Err(error) => {
-                        let hangs = error.is_hang();
-                        let error = of_gpu(name, error, true);
-                        if hangs {
-                            // The driver would wait for it.
-                            mem::forget(waves);
-                        }
-                        error
-                    }
-                };
-                return Err(error);
-            }
-        }
+        let timeout = settings.timeout();
         let all: Vec<_> = waves.iter().map(Some).collect();
-        let sum = Sum::new(0, &waves[0], &all, None, patience)?;
+        let sum = Sum::new(0, &waves[0], &all, None, timeout)?;
         let workers = waves.into_iter().enumerate();
         let workers: Vec<_> = workers
             .map(|(number, wave)| Mutex::new(Worker::new(number, wave)))
@@ -132,16 +106,15 @@ impl Gpus {
             spare: Default::default(),
             kept_at: Instant::now(),
             keep_every: settings.keep_every,
-            patience,
+            timeout,
             counts: Counts::default(),
-            dropped: Vec::new(),
-            has_fallen: false,
+            all_failed: false,
             hangs: false,
         })
     }
 
-    /// Deals spans to all GPUs until that is enough, by what is dealt, or none is left. All that was dealt is on some film
-    /// then, or under way.
+    /// Assigns samples to all GPUs until `enough`, given the number of assigned pairs, is true or none are left. All
+    /// assigned pairs are then on some film, or being traced.
     pub(super) fn advance(
         &mut self,
         spans: &Spans,
@@ -155,31 +128,31 @@ impl Gpus {
         self.keep_up()
     }
 
-    /// Keeps to this from the next wave on.
+    /// Sets the pace of all waves from the next one on.
     pub(super) fn set_pace(&mut self, pace: Pace) {
         for worker in &mut self.workers {
             of(worker).wave.set_pace(pace);
         }
     }
 
-    /// See [`Wave::partition`]; of each one that works, with its place.
-    pub(super) fn partitions(&self) -> Vec<(usize, (bool, Option<f64>))> {
+    /// Returns [`Wave::sort_hits`] of each working GPU, with its index.
+    pub(super) fn sort_hits_states(&self) -> Vec<(usize, (bool, Option<f64>))> {
         let workers = self.workers.iter().map(lock);
         let working = workers.filter(|worker| worker.is_working());
         working
-            .map(|worker| (worker.number, worker.wave.partition()))
+            .map(|worker| (worker.number, worker.wave.sort_hits()))
             .collect()
     }
 
-    /// The part of the wall clock that a GPU's time stands for.
+    /// Returns the factor from stage times to wall-clock time: 1 / number of working GPUs.
     fn time_share(&mut self) -> f64 {
         let working = self.workers.iter_mut().map(of);
         1.0 / working.filter(|worker| worker.is_working()).count().max(1) as f64
     }
 
-    /// Waits for all waves under way, and brings everything onto the sum; whether there were any.
+    /// Waits for all running waves and adds all films to the sum. Returns whether a wave was running.
     pub(super) fn land(&mut self) -> Result<bool, Error> {
-        if self.fallen().is_some() {
+        if self.all_failed {
             return Ok(false);
         }
         let (time_share, mut any) = (self.time_share(), false);
@@ -195,7 +168,7 @@ impl Gpus {
         Ok(any)
     }
 
-    /// What has been counted since the last time.
+    /// Returns what has been counted since the last call.
     pub(super) fn take_counts(&mut self) -> Counts {
         for worker in self.workers.iter_mut().map(of) {
             self.counts.added.append(&mut worker.landed);
@@ -203,7 +176,7 @@ impl Gpus {
         mem::take(&mut self.counts)
     }
 
-    /// The film as a picture, with the first `done` pairs on it.
+    /// Resolves the sum, which holds the first `done` pairs, into a picture.
     pub(super) fn resolve(&mut self, done: u64, picture: &mut Picture) -> Result<(), Error> {
         let reached = self.reached();
         self.with_sum(|sum, on| {
@@ -212,12 +185,13 @@ impl Gpus {
         })
     }
 
-    /// Keeps the film, with the first `done` pairs on it, to tell by it the noise of later ones.
+    /// Keeps a copy of the sum, which holds the first `done` pairs, to estimate the noise of later films.
     pub(super) fn remember(&mut self, done: u64) -> Result<(), Error> {
         self.with_sum(|sum, on| sum.remember(on, done))
     }
 
-    /// The film, with the first `done` pairs on it, as a picture with less noise, if that is known.
+    /// Resolves the sum, which holds the first `done` pairs, into a denoised preview. Returns `false` while its noise
+    /// is unknown.
     pub(super) fn denoise(&mut self, done: u64, preview: &mut Preview) -> Result<bool, Error> {
         let reached = self.reached();
         self.with_sum(|sum, on| {
@@ -226,27 +200,27 @@ impl Gpus {
         })
     }
 
-    /// The film itself; if all have failed, what is left of it.
-    pub(super) fn exposed(&mut self) -> Result<Exposed, Error> {
-        if self.fallen().is_some() {
+    /// Returns a copy of the film; if all GPUs have failed, of the safe film.
+    pub(super) fn exposed(&mut self) -> Result<FilmSums, Error> {
+        if self.all_failed {
             let black = || vec![0; sum::len(&self.camera)];
             return Ok(sum::exposed(self.safe.film.clone().unwrap_or_else(black)));
         }
         self.with_sum(|sum, _| sum.exposed())
     }
 
-    /// Puts this onto the film, which has the pairs up to `done`, in place of what was there.
-    pub(super) fn set_film(&mut self, exposed: &Exposed, done: u64) -> Result<(), Error> {
+    /// Replaces the film by this one, which holds the pairs up to `done`.
+    pub(super) fn set_film(&mut self, exposed: &FilmSums, done: u64) -> Result<(), Error> {
         self.begin_again(Some(sum::list(exposed)), done, CudaWave::clear_film)
     }
 
-    /// Looks through another camera, at a black film that begins with the pair `first`.
+    /// Sets the camera and clears the film, which then begins with the pair `first`.
     pub(super) fn set_camera(&mut self, camera: Camera, first: u64) -> Result<(), Error> {
         self.camera = camera;
         self.begin_again(None, first, |wave| wave.set_camera(camera))
     }
 
-    /// With this film, up to `done`, and the others black, which `clear` makes them.
+    /// Puts this film, which holds the pairs up to `done`, on the sum, and clears the workers' films with `clear`.
     fn begin_again(
         &mut self,
         film: Option<Vec<u64>>,
@@ -254,12 +228,12 @@ impl Gpus {
         clear: impl Fn(&mut CudaWave) -> Result<(), Error>,
     ) -> Result<(), Error> {
         for worker in self.workers.iter_mut().map(of) {
-            // What is under way belongs to the film that goes.
+            // Running waves belong to the old film.
             worker.attempt(|worker| {
                 while worker.wave.land()?.is_some() {}
                 clear(worker.cuda())
             });
-            worker.lots = Default::default();
+            worker.chunks = Default::default();
             worker.landed.clear();
         }
         self.lost = Mutex::default();
@@ -286,14 +260,17 @@ impl Gpus {
         self.make_good()
     }
 
-    /// Does this to every GPU's wave. `Err` where a GPU that works refuses: then those behind it are as they were.
+    /// Does the work with every GPU's wave.
+    ///
+    /// # Errors
+    /// The error of a GPU that still works afterwards; the waves behind it are then unchanged.
     pub(super) fn each(
         &mut self,
         work: impl Fn(&mut Wave) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        let (patience, time_share) = (self.patience, self.time_share());
+        let (timeout, time_share) = (self.timeout, self.time_share());
         for worker in self.workers.iter_mut().map(of) {
-            // One that hangs would be waited for without an end.
+            // A GPU that hangs must not be waited for without a limit.
             worker.attempt(|worker| {
                 while worker.land(time_share)? {}
                 Ok(())
@@ -302,7 +279,7 @@ impl Gpus {
                 continue;
             }
             if let Err(error) = work(&mut worker.wave) {
-                if compaction::cuda::rest(&worker.cuda().stream, patience).is_ok() {
+                if compaction::cuda::rest(&worker.cuda().stream, timeout).is_ok() {
                     return Err(error);
                 }
                 worker.attempt(|_| Err(error));
@@ -312,7 +289,7 @@ impl Gpus {
     }
 }
 
-impl MayHang for Gpus {
+impl CanHang for Gpus {
     fn hangs(&self) -> bool {
         self.hangs
     }

@@ -1,5 +1,5 @@
-//! GPUs are opened side by side, each by a thread of its own that nobody waits for without an end: from a GPU that is broken
-//! the driver may never come back.
+//! Opens GPUs in parallel, each on its own thread. No wait is endless, because a call to the driver may never return
+//! from a broken GPU.
 
 use std::{
     mem,
@@ -9,102 +9,91 @@ use std::{
     time::Duration,
 };
 
-use compaction::cuda::{DeviceInfo, Watch, Watcher, is_alive, open};
+use compaction::cuda::{CallRegister, DeviceInfo, HangDetector, is_alive, open};
 
 use super::{BackendChoice, Gpu, Settings, possible};
-use crate::{Error, camera::Camera, wave::CudaWave, world::World};
+use crate::{Error, camera::Camera, device::render_scene::RenderScene, wave::CudaWave};
 
-/// Paths that a GPU has in flight at first, and at most: see [`CudaWave::growing`].
+/// Number of paths in flight on a GPU at first, and at most: see [`CudaWave::growing`].
 const CUDA_WAVE: u32 = 1 << 22;
-const MOST_CUDA_WAVE: u32 = 1 << 25;
-/// The part of a GPU's memory that a wave takes at most.
+const MAX_CUDA_WAVE: u32 = 1 << 25;
+/// A wave takes at most 1 / `MEMORY_SHARE` of the GPU's memory.
 const MEMORY_SHARE: u64 = 4;
-/// Between two looks at those that are being opened.
+/// Time between two checks whether a GPU that is being opened hangs.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// What is put on each GPU, of those that were found.
+/// The scene and settings for GPUs that are to be opened.
 pub(super) struct Opening<'a> {
     pub(super) found: &'a [DeviceInfo],
-    pub(super) world: &'a Arc<World>,
+    pub(super) world: &'a Arc<RenderScene>,
     pub(super) camera: Camera,
     pub(super) max_bounces: u32,
     pub(super) settings: &'a Settings,
 }
 
 impl Opening<'_> {
-    /// A wave on each of these GPUs that is not left out. If all are to render that there are, one that cannot be opened is
-    /// left out from now on, unless none can be.
-    pub(super) fn open(&self, gpus: &mut [(usize, Gpu)]) -> Result<Vec<CudaWave>, Error> {
-        let works = |(_, gpu): &&(usize, Gpu)| gpu.failure.is_none();
-        let chosen: Vec<(usize, Gpu)> = gpus.iter().filter(works).cloned().collect();
+    /// Opens these GPUs and returns a wave on each that works.
+    ///
+    /// With `cuda:all` a GPU that cannot be opened gets its [`Gpu::failure`], as long as another one works. Otherwise the
+    /// first failure is the error.
+    pub(super) fn open(&self, gpus: &mut [Gpu]) -> Result<Vec<CudaWave>, Error> {
+        let (count, opened) = (gpus.len(), self.open_side_by_side(gpus)?);
         let (mut waves, mut failed) = (Vec::new(), Vec::new());
-        for ((_, gpu), opened) in chosen.iter().zip(self.open_side_by_side(&chosen)?) {
+        for (gpu, opened) in gpus.iter_mut().zip(opened) {
             match opened {
                 Ok(wave) => waves.push(wave),
-                Err(error) => failed.push((&gpu.name, error)),
+                Err(error) => failed.push((gpu, error)),
             }
         }
-        let is_begun_again = !self.settings.gpus.is_empty();
-        // One that fails may take the others along.
-        let others_work = waves.iter().all(|wave| is_alive(&wave.stream));
-        let are_all = self.settings.backend == BackendChoice::AllCuda && !is_begun_again;
-        let is_enough = are_all && others_work && !waves.is_empty();
-        if !failed.is_empty() && !is_enough {
-            let (name, error) = failed.swap_remove(0);
-            return Err(match chosen.len() {
-                1 if !is_begun_again => error,
-                _ => of_gpu(name, error, is_begun_again || !others_work),
-            });
-        }
-        for (name, error) in failed {
-            let failed = gpus.iter_mut().find(|(_, gpu)| gpu.name == *name);
-            if let Some((_, gpu)) = failed {
-                gpu.failure = Some(error.to_string());
+        // A GPU that crashes can disable all others of the process.
+        let others_work = !waves.is_empty() && waves.iter().all(|wave| is_alive(&wave.stream));
+        let may_leave_out = self.settings.backend == BackendChoice::AllCuda && others_work;
+        for (gpu, error) in failed {
+            if !may_leave_out {
+                return Err(match count {
+                    1 => error,
+                    _ => of_gpu(&gpu.name, error),
+                });
             }
+            gpu.failure = Some(error.to_string());
         }
-        match waves.is_empty() {
-            true => Err(Error::Compaction(compaction::Error::NoDevice {
-                reason: "all of those that rendered have failed".to_owned(),
-            })),
-            false => Ok(waves),
-        }
+        Ok(waves)
     }
 
-    /// A wave on each, or why there is none. `Err` for one that hangs: then the driver would wait for it whatever is given
-    /// back, so nothing is.
-    fn open_side_by_side(
-        &self,
-        chosen: &[(usize, Gpu)],
-    ) -> Result<Vec<Result<CudaWave, Error>>, Error> {
-        let patience = self.settings.patience();
+    /// Returns a wave on each GPU, or the reason why there is none, in the order of `gpus`.
+    ///
+    /// # Errors
+    /// A GPU that hangs. The other waves are leaked, because the driver would wait forever for them.
+    fn open_side_by_side(&self, gpus: &[Gpu]) -> Result<Vec<Result<CudaWave, Error>>, Error> {
+        let timeout = self.settings.timeout();
         let (sender, opened) = mpsc::channel();
         let turn = Arc::new(Mutex::new(()));
         let mut watchers = Vec::new();
-        for (place, (ordinal, _)) in chosen.iter().enumerate() {
-            let watch = Watch::default();
-            watchers.push(Watcher::new(&watch));
-            let wave = self.wave(*ordinal, turn.clone(), watch);
+        for (place, gpu) in gpus.iter().enumerate() {
+            let watch = CallRegister::default();
+            watchers.push(HangDetector::new(&watch));
+            let wave = self.wave(gpu.ordinal, turn.clone(), watch);
             let sender = sender.clone();
             thread::spawn(move || {
                 let wave = catch_unwind(AssertUnwindSafe(wave));
-                // Nobody may be there any more to hear of it.
+                // The receiver is gone if another GPU hangs.
                 let _ = sender.send((place, wave));
             });
         }
-        let mut waves: Vec<Option<Result<CudaWave, Error>>> = chosen.iter().map(|_| None).collect();
+        let mut waves: Vec<Option<Result<CudaWave, Error>>> = gpus.iter().map(|_| None).collect();
         while waves.iter().any(Option::is_none) {
             match opened.recv_timeout(PAUSE) {
                 Ok((place, Ok(wave))) => waves[place] = Some(wave),
                 Ok((_, Err(panic))) => resume_unwind(panic),
                 Err(_) => {}
             }
-            let opening = watchers.iter_mut().zip(chosen).zip(&waves);
+            let opening = watchers.iter_mut().zip(gpus).zip(&waves);
             let hangs =
                 opening
                     .filter(|(_, wave)| wave.is_none())
                     .find_map(|((watcher, gpu), _)| {
-                        let hang = watcher.look(patience).err()?;
-                        Some(of_gpu(&gpu.1.name, hang.into(), chosen.len() > 1))
+                        let hang = watcher.look(timeout).err()?;
+                        Some(of_gpu(&gpu.name, hang.into()))
                     });
             if let Some(hang) = hangs {
                 mem::forget(waves);
@@ -114,12 +103,12 @@ impl Opening<'_> {
         Ok(waves.into_iter().flatten().collect())
     }
 
-    /// What makes a wave on the GPU of this number, once it is its turn to open that.
+    /// Returns a closure that opens the GPU with this number, one GPU at a time, and makes a wave on it.
     fn wave(
         &self,
         ordinal: usize,
         turn: Arc<Mutex<()>>,
-        watch: Watch,
+        watch: CallRegister,
     ) -> impl FnOnce() -> Result<CudaWave, Error> + Send + 'static {
         let device = self.found.iter().find(|device| device.ordinal == ordinal);
         let memory = device.map_or(0, |device| device.memory_bytes);
@@ -127,31 +116,30 @@ impl Opening<'_> {
         let camera = (self.camera, self.max_bounces);
         move || {
             let fitting = memory / MEMORY_SHARE / CudaWave::BYTES_PER_PATH as u64;
-            let most = u64::from(MOST_CUDA_WAVE).min(fitting.max(1)) as u32;
-            let wave_size = possible(settings.wave_size.unwrap_or(CUDA_WAVE.min(most)))?;
-            // One after the other, as the driver does it anyway: so that it is known which of them hangs.
+            let max_paths = u64::from(MAX_CUDA_WAVE).min(fitting.max(1)) as u32;
+            let wave_size = possible(settings.wave_size.unwrap_or(CUDA_WAVE.min(max_paths)))?;
+            // The driver opens one GPU at a time anyway; taking turns shows which one hangs.
             let turns = turn.lock().unwrap_or_else(PoisonError::into_inner);
             let _context = watch.over("open the GPU", Duration::ZERO, || open(ordinal))?;
             drop(turns);
             let strategy = settings.strategy;
             let wave = CudaWave::watched(ordinal, &world, camera, wave_size, strategy, &watch)?;
-            let wave = wave.patient(settings.patience());
+            let wave = wave.patient(settings.timeout());
             Ok(match settings.wave_size {
-                None => wave.growing(most),
+                None => wave.growing(max_paths),
                 Some(_) => wave,
             })
         }
     }
 }
 
-/// Says which GPU it was, unless there is none.
-pub(super) fn of_gpu(name: &str, error: Error, leaves_others: bool) -> Error {
+/// Adds the GPU's name to an error, unless the error says that there is no such GPU.
+fn of_gpu(name: &str, error: Error) -> Error {
     match error {
         Error::Compaction(compaction::Error::NoDevice { .. }) => error,
         other => Error::Gpu {
             gpu: name.to_owned(),
             problem: other.to_string(),
-            leaves_others,
         },
     }
 }

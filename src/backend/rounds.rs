@@ -1,25 +1,28 @@
-//! Pixels that get samples until they are good.
+//! Adaptive sampling on any backend: the list of pixels that get more samples, and the test that shortens it.
 
 use std::sync::Arc;
 
 use super::{Backend, Engine, Waves, lock};
 use crate::{
     Error,
-    history::Round,
-    ledger::Ledger,
-    rounds::Rounds,
-    stages::{Verdict, judge},
+    adaptive::{
+        pixel_noise::ConvergenceTest,
+        pixel_stats::PixelStats,
+        schedule::{RoundResult, Schedule},
+    },
+    stages::test_convergence,
     wave::Wave,
 };
 
 impl Backend {
-    /// Gives samples to the pixels on this list until they are good, on the film as it is, from where `rounds` are; `ledger`
-    /// is what is known of all pixels, nothing if it is not given.
+    /// Begins adaptive sampling of the pixels on this list, on the current film and at the state of `rounds`.
+    ///
+    /// `ledger` holds the statistics of all pixels; `None` means that no sample has been judged yet.
     pub(crate) fn begin_rounds(
         &mut self,
-        rounds: &Rounds,
+        rounds: &Schedule,
         list: &[u32],
-        ledger: Option<&Ledger>,
+        ledger: Option<&PixelStats>,
     ) -> Result<(), Error> {
         match &mut *self.engine {
             Engine::Waves(waves) => waves.begin_rounds(list, ledger),
@@ -27,7 +30,7 @@ impl Backend {
         }
     }
 
-    /// Gives all samples to every pixel again.
+    /// Ends adaptive sampling: every pixel gets all samples.
     pub(crate) fn end_rounds(&mut self) -> Result<(), Error> {
         match &mut *self.engine {
             Engine::Waves(waves) => waves.each(Wave::end_rounds),
@@ -35,15 +38,18 @@ impl Backend {
         }
     }
 
-    /// Judges the first `listed` pixels of the list, which had this round, and keeps those on it that need more.
-    pub(crate) fn judge(&mut self, round: &Round, listed: u32) -> Result<Verdict, Error> {
+    /// Judges the pixels of the list after they had this round, and keeps on it those that need more samples.
+    pub(crate) fn test_convergence(
+        &mut self,
+        round: &ConvergenceTest,
+    ) -> Result<RoundResult, Error> {
         match &mut *self.engine {
-            Engine::Waves(waves) => waves.judge(round, listed),
-            Engine::Gpus(gpus) => gpus.judge(round),
+            Engine::Waves(waves) => waves.test_convergence(round),
+            Engine::Gpus(gpus) => gpus.test_convergence(round),
         }
     }
 
-    /// How many samples each pixel has, if they get samples until they are good.
+    /// Returns the number of samples of each pixel during adaptive sampling.
     pub(crate) fn taken(&mut self) -> Result<Vec<u32>, Error> {
         match &mut *self.engine {
             Engine::Waves(waves) => lock(&waves.waves[0]).taken(),
@@ -51,8 +57,8 @@ impl Backend {
         }
     }
 
-    /// What is known of all pixels, if they get samples until they are good.
-    pub(crate) fn ledger(&mut self) -> Result<Option<Ledger>, Error> {
+    /// Returns the statistics of all pixels during adaptive sampling, otherwise `None`.
+    pub(crate) fn ledger(&mut self) -> Result<Option<PixelStats>, Error> {
         match &mut *self.engine {
             Engine::Waves(waves) => lock(&waves.waves[0]).ledger(),
             Engine::Gpus(gpus) => Ok(gpus.ledger()),
@@ -61,27 +67,27 @@ impl Backend {
 }
 
 impl Waves {
-    fn begin_rounds(&mut self, list: &[u32], ledger: Option<&Ledger>) -> Result<(), Error> {
+    fn begin_rounds(&mut self, list: &[u32], ledger: Option<&PixelStats>) -> Result<(), Error> {
         let list: Arc<[u32]> = list.into();
         lock(&self.waves[0]).begin_rounds(&list, ledger)?;
         self.share_list(&list);
         Ok(())
     }
 
-    /// The first wave judges, for all of them.
-    fn judge(&mut self, round: &Round, listed: u32) -> Result<Verdict, Error> {
-        let judged = self
+    /// Judges with the first wave, and gives the new list to the other waves.
+    fn test_convergence(&mut self, round: &ConvergenceTest) -> Result<RoundResult, Error> {
+        let after_round = self
             .pool
-            .install(|| judge(&mut lock(&self.waves[0]), round, listed))?;
+            .install(|| test_convergence(&mut lock(&self.waves[0]), round))?;
         let list = match &*lock(&self.waves[0]) {
             Wave::Cpu(cpu) => cpu.list.clone(),
-            Wave::Cuda(_) => return Ok(judged),
+            Wave::Cuda(_) => return Ok(after_round),
         };
         self.share_list(&list);
-        Ok(judged)
+        Ok(after_round)
     }
 
-    /// With the waves that do not judge.
+    /// Gives the list to all waves but the first.
     fn share_list(&self, list: &Arc<[u32]>) {
         for wave in &self.waves[1..] {
             if let Wave::Cpu(cpu) = &mut *lock(wave) {

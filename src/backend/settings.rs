@@ -1,4 +1,4 @@
-//! Where and how a scene is rendered.
+//! The settings of a render that do not change its film: backend, strategy, wave size and timeouts.
 
 use std::{
     fmt::{self, Display, Formatter},
@@ -6,11 +6,10 @@ use std::{
     time::Duration,
 };
 
-use super::roster::Gpu;
-use crate::wave::{Partition, patience};
+use crate::wave::{SortHits, timeout};
 use compaction::select::Strategy;
 
-/// Where a scene is rendered.
+/// The devices to render on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum BackendChoice {
     /// The first usable GPU, else the CPU.
@@ -18,16 +17,16 @@ pub enum BackendChoice {
     Auto,
     /// The CPU.
     Cpu,
-    /// The GPU of this number.
+    /// The GPU with this device number.
     Cuda(usize),
-    /// The GPUs of these numbers, side by side.
+    /// Several GPUs, by their device numbers, at the same time.
     SomeCuda(Vec<usize>),
-    /// All GPUs, side by side.
+    /// All GPUs of the machine at the same time. Those that cannot be opened are left out.
     AllCuda,
 }
 
 impl BackendChoice {
-    /// Whether each GPU that it names is named once, and any at all.
+    /// Checks that at least one GPU is named, and none twice.
     pub(super) fn check(&self) -> Result<(), String> {
         let BackendChoice::SomeCuda(numbers) = self else {
             return Ok(());
@@ -47,7 +46,7 @@ impl BackendChoice {
 impl FromStr for BackendChoice {
     type Err = String;
 
-    /// `auto`, `cpu`, `cuda`, `cuda:1`, `cuda:0,2`, `cuda:all`.
+    /// Parses `auto`, `cpu`, `cuda`, `cuda:1`, `cuda:0,2` or `cuda:all`.
     fn from_str(text: &str) -> Result<BackendChoice, String> {
         let choice = match text.split_once(':') {
             None if text == "auto" => BackendChoice::Auto,
@@ -89,34 +88,31 @@ impl Display for BackendChoice {
     }
 }
 
-/// How a scene is rendered; none of it changes the picture.
+/// Backend, strategy and limits of a render. No setting changes the film.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
-    /// Where.
+    /// The devices to render on.
     pub backend: BackendChoice,
-    /// How the queue is sieved.
+    /// The strategy of stream compaction.
     pub strategy: Strategy,
-    /// Whether hits are ordered by the kind of material before they are shaded.
-    pub partition: Partition,
-    /// Paths in flight: per thread on the CPU, in all on a GPU. By memory and time if not given.
+    /// Whether hits are sorted by material kind before they are shaded.
+    pub sort_hits: SortHits,
+    /// Number of paths in flight: per thread on the CPU, in total on a GPU. `None` chooses it by memory and measured
+    /// time.
     pub wave_size: Option<u32>,
-    /// Threads on the CPU. As many as it runs at once if not given.
+    /// Number of CPU threads. `None` takes as many as the machine runs at once.
     pub threads: Option<usize>,
-    /// How often several GPUs bring what they have to safety: so much is lost at most when one fails, and rendered again by
-    /// the others. Every two seconds if not given, less often where a film takes long to cross.
+    /// Time between two copies of the film of several GPUs to host memory. If a GPU fails, the others render again at
+    /// most what came after the last copy. `None` copies every two seconds, or less often if a transfer takes long.
     pub keep_every: Option<Duration>,
-    /// How long a GPU may take for a wave at the least before it counts as hung; it gets many times what waves of its size
-    /// took if that is more. It also gets so much for each step in which it is opened. 30 seconds if not given.
-    pub patience: Option<Duration>,
-    /// What an earlier process of the same render knew of its GPUs: [`Renderer::gpus`](crate::renderer::Renderer::gpus).
-    /// Those that failed there are left out, and the others keep their names, whatever their numbers are now. Empty for a
-    /// render that begins.
-    pub gpus: Vec<Gpu>,
+    /// Minimum time that a GPU gets for a wave, or for a step in which it is opened, before it counts as hung. A wave
+    /// gets a multiple of what such waves took if that is more. `None` is 30 seconds.
+    pub timeout: Option<Duration>,
 }
 
 impl Settings {
-    /// What any wave of a GPU gets.
-    pub(super) fn patience(&self) -> Duration {
-        self.patience.unwrap_or(patience::LEAST)
+    /// Returns the minimum timeout of a wave.
+    pub(super) fn timeout(&self) -> Duration {
+        self.timeout.unwrap_or(timeout::LEAST)
     }
 }

@@ -1,4 +1,4 @@
-//! The (pixel, sample) pairs of a picture, dealt out in order.
+//! Ranges of (pixel, sample) pairs, which are numbered sample by sample and assigned in that order.
 
 use std::{
     ops::Range,
@@ -13,57 +13,57 @@ use crate::{
     wavefront::trace,
 };
 
-/// Samples of a pixel that are traced side by side at most, as a binary logarithm.
-const MOST_TOGETHER: u32 = 2;
+/// Binary logarithm of the maximum number of samples of a pixel that neighbouring paths trace together.
+const MAX_LOG2_SAMPLES_TOGETHER: u32 = 2;
 
 /// The pixels of a picture that are rendered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Pixels {
     pub(crate) count: u32,
     pub(crate) skipped: u32,
-    /// Which ones, if some are skipped.
-    pub(crate) pick: u32,
+    /// Seed that selects the pixels if some are skipped.
+    pub(crate) pick_seed: u32,
 }
 
 impl Pixels {
-    /// All of them.
+    /// Returns all pixels of a picture of this size.
     pub(crate) fn all((width, height): (u32, u32)) -> Pixels {
         Pixels {
             count: width * height,
             skipped: 0,
-            pick: 0,
+            pick_seed: 0,
         }
     }
 
-    /// In row order.
+    /// Returns the pixel indices in row order.
     pub(crate) fn list(self) -> impl Iterator<Item = u32> {
         let span = Span {
             pixel_count: self.count,
             skipped_pixels: self.skipped,
-            pick: self.pick,
+            pick_seed: self.pick_seed,
             ..Span::default()
         };
         (0..self.count).map(move |number| rendered_pixel(&span, &[], number))
     }
 }
 
-/// What the pairs of a render are, and how they are traced.
+/// The meaning of pair numbers in a render, and how the pairs are traced.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Plan {
     pub(crate) width: u32,
     pub(crate) pixels: Pixels,
-    /// Whether those are on the waves' list.
+    /// Whether the pixels are those of the waves' list.
     pub(crate) listed: bool,
-    /// Of the first pair.
+    /// Sample number of the first pair.
     pub(crate) first_sample: u32,
     pub(crate) seed: u32,
-    /// Whether each path is traced in one go, instead of a wave stage by stage.
+    /// Whether the megakernel traces whole paths, instead of a wave stage by stage.
     pub(crate) by_megakernel: bool,
 }
 
 impl Plan {
-    /// The first of some pairs, so many at most. Up to the end of a sample, if it gets that far: so what comes next begins
-    /// with the first tile.
+    /// Returns the first of these pairs, at most `paths`. The range ends with a whole sample if it reaches one, so that
+    /// the next range begins with the first tile.
     pub(super) fn cut(&self, pairs: Range<u64>, paths: u64) -> Range<u64> {
         let (first, count) = (pairs.start, u64::from(self.pixels.count));
         let end = match (first + paths) / count * count {
@@ -73,12 +73,12 @@ impl Plan {
         first..end.min(pairs.end)
     }
 
-    /// Takes these pairs on, fewer than 2³², and returns while a GPU is at them.
+    /// Launches a wave of these pairs, fewer than 2³². On a GPU it returns while the wave runs.
     pub(super) fn launch(&self, wave: &mut Wave, pairs: Range<u64>) -> Result<(), Error> {
         let Pixels {
             count,
             skipped,
-            pick,
+            pick_seed,
         } = self.pixels;
         let path_count = (pairs.end - pairs.start) as u32;
         let span = Span {
@@ -89,13 +89,13 @@ impl Plan {
             path_count,
             seed: self.seed,
             skipped_pixels: skipped,
-            pick,
-            // Pixels that are picked have no neighbours.
+            pick_seed,
+            // Selected pixels have no neighbours.
             tiled: u32::from(skipped == 0),
-            together: (path_count / count)
+            log2_samples_together: (path_count / count)
                 .checked_ilog2()
                 .unwrap_or(0)
-                .min(MOST_TOGETHER),
+                .min(MAX_LOG2_SAMPLES_TOGETHER),
             listed: self.listed.into(),
         };
         if self.by_megakernel {
@@ -107,7 +107,7 @@ impl Plan {
     }
 }
 
-/// The pairs that are left.
+/// The pairs of a render that are still to be assigned, shared by all waves.
 pub(crate) struct Spans {
     pub(crate) plan: Plan,
     pub(crate) next: AtomicU64,
@@ -115,7 +115,7 @@ pub(crate) struct Spans {
 }
 
 impl Spans {
-    /// The next pairs, at most as many as `paths` says of those that are left; `None` when all are dealt.
+    /// Assigns the next pairs, at most as many as `paths` returns for the range that is left; `None` if none are left.
     pub(super) fn deal(&self, paths: impl Fn(&Range<u64>) -> u64) -> Option<Range<u64>> {
         let first_of = |first: u64| {
             let left = first..self.end;

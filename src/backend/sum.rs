@@ -1,11 +1,11 @@
-//! The sum of all GPUs' films, in the memory of one of them.
+//! The sum of the films of all GPUs, in the memory of one of them.
 
 mod rounds;
 
 use std::{sync::Arc, time::Duration};
 
 use compaction::{
-    cuda::{Crossing, Mailbox, download, rest, upload, zeroed},
+    cuda::{PeerCopy, Readback, download, rest, upload, zeroed},
     cudarc::driver::{CudaSlice, CudaStream},
 };
 use rounds::{Judging, copy};
@@ -13,54 +13,54 @@ use rounds::{Judging, copy};
 use crate::{
     Error,
     camera::Camera,
-    film::Exposed,
+    film::FilmSums,
     picture::Picture,
     stages::{Denoiser, Held, Kernels, Preview, Shown, Told, develop, gather_on_cuda},
     wave::CudaWave,
 };
 
-/// A film that others are added to: three sums a pixel, and behind them how many samples were rejected.
+/// A film that the workers' films are added to: three fixed-point sums per pixel, then the number of rejected samples.
 ///
-/// It has a stream of its own, which goes before the waves of its GPU: whoever waits for it waits for no wave.
+/// Its stream has priority over the waves of its GPU, so that work on the sum waits for no wave.
 pub(super) struct Sum {
-    /// Which worker's GPU it is on.
+    /// Number of the worker whose GPU holds the sum.
     pub(super) home: usize,
     stream: Arc<CudaStream>,
     film: CudaSlice<u64>,
-    /// Sums and a number of the largest film that there is room for on the ways to it.
+    /// Capacity of the crossings, in `u64` values.
     room: usize,
-    /// From each worker's GPU to this one.
-    crossings: Vec<Option<Crossing<u64>>>,
-    /// The sum on its way to the host.
-    kept: Mailbox<u64>,
-    /// The last picture's memory.
+    /// Transfer from each worker's GPU; `None` for one that has failed.
+    crossings: Vec<Option<PeerCopy<u64>>>,
+    /// Transfer of the sum to the host.
+    kept: Readback<u64>,
+    /// Reused memory of the last picture.
     shown: Option<Shown>,
-    /// For what takes a GPU no time worth naming.
-    patience: Duration,
-    /// Once previews were asked for.
+    /// Timeout for short work on the GPU.
+    timeout: Duration,
+    /// The denoiser; `None` until a preview is asked for.
     denoiser: Option<Denoiser>,
-    /// Where pixels get samples until they are good.
+    /// State of adaptive sampling; `None` without it.
     judging: Option<Judging>,
 }
 
 impl Sum {
-    /// A sum of this, or a black one, on the GPU of the worker `home`. `waves` are the workers', with none for those that
-    /// have failed.
+    /// Returns a sum that begins with this film, or black, on the GPU of the worker `home`. `waves` holds each worker's
+    /// wave, or `None` for one that has failed.
     pub(super) fn new(
         home: usize,
         on: &CudaWave,
         waves: &[Option<&CudaWave>],
         film: Option<&[u64]>,
-        patience: Duration,
+        timeout: Duration,
     ) -> Result<Sum, Error> {
         let context = on.stream.context();
-        // The number is cut to the highest priority that there is.
+        // CUDA clamps this to its highest priority.
         let stream = context
             .new_stream_with_priority(i32::MIN)
             .map_err(compaction::Error::driver("create a stream"))?;
         let len = len(&on.camera);
         let crossing = |wave: &Option<&CudaWave>| {
-            wave.map(|wave| Crossing::new(&wave.stream, &stream, len))
+            wave.map(|wave| PeerCopy::new(&wave.stream, &stream, len))
                 .transpose()
         };
         Ok(Sum {
@@ -71,31 +71,31 @@ impl Sum {
                 None => zeroed(&stream, len)?,
             },
             crossings: waves.iter().map(crossing).collect::<Result<_, _>>()?,
-            kept: Mailbox::new(context, len)?,
+            kept: Readback::new(context, len)?,
             shown: None,
-            patience,
+            timeout,
             denoiser: None,
             judging: None,
             stream,
         })
     }
 
-    /// Whether it has room for a film of this size.
+    /// Returns whether the crossings have room for a film of this camera's size.
     pub(super) fn fits(&self, camera: &Camera) -> bool {
         len(camera) <= self.room
     }
 
-    /// Bytes of the film.
+    /// Returns the size of the film in bytes.
     pub(super) fn bytes(&self) -> usize {
         self.film.num_bytes()
     }
 
-    /// Whether its GPU still works. Waits for what that has to do here.
+    /// Waits for the work on the sum, and returns whether its GPU still works.
     pub(super) fn is_alive(&self) -> bool {
-        rest(&self.stream, self.patience).is_ok()
+        rest(&self.stream, self.timeout).is_ok()
     }
 
-    /// Puts this into the place of what was there, or a black film for this camera.
+    /// Replaces the sum by this film, or by a black one of the camera's size.
     pub(super) fn set(&mut self, camera: &Camera, film: Option<&[u64]>) -> Result<(), Error> {
         if let Some(denoiser) = &mut self.denoiser {
             denoiser.forget();
@@ -107,19 +107,22 @@ impl Sum {
         Ok(())
     }
 
-    /// Sends a worker's film here, behind all its waves, which leaves it black.
+    /// Sends a worker's film to the sum behind all its waves, and clears it.
     pub(super) fn send(&mut self, worker: usize, wave: &mut CudaWave) -> Result<(), Error> {
         if let Some(crossing) = &mut self.crossings[worker] {
-            // What follows waits for it without an end.
-            rest(&self.stream, self.patience)?;
-            let film = [wave.sums.as_view(), wave.rejected.as_view()];
+            // The transfer waits for the sum without a limit.
+            rest(&self.stream, self.timeout)?;
+            let film = [wave.film.sums.as_view(), wave.film.rejected.as_view()];
             crossing.post(&wave.stream, &film)?;
             wave.clear_film()?;
         }
         Ok(())
     }
 
-    /// Whether the worker's film is here. `Err` is the worker's failure.
+    /// Returns whether the worker's film has arrived.
+    ///
+    /// # Errors
+    /// The failure of the worker.
     pub(super) fn has_arrived(&self, worker: usize) -> Result<bool, Error> {
         match &self.crossings[worker] {
             Some(crossing) => Ok(crossing.has_arrived()?),
@@ -127,15 +130,19 @@ impl Sum {
         }
     }
 
-    /// Waits for the worker's film. `Err` is the worker's failure.
+    /// Waits until the worker's film has arrived.
+    ///
+    /// # Errors
+    /// The failure of the worker.
     pub(super) fn wait(&self, worker: usize) -> Result<(), Error> {
         match &self.crossings[worker] {
-            Some(crossing) => Ok(crossing.wait_for(self.patience).map(drop)?),
+            Some(crossing) => Ok(crossing.wait_for(self.timeout).map(drop)?),
             None => Ok(()),
         }
     }
 
-    /// Adds films that are here, and returns when that is done. `kernels` are those of its own GPU.
+    /// Adds the films of these workers, which have arrived, and waits until that is done. `kernels` are those of the
+    /// sum's GPU.
     pub(super) fn add(&mut self, kernels: &Kernels, workers: &[usize]) -> Result<(), Error> {
         for &worker in workers {
             if let Some(crossing) = &self.crossings[worker] {
@@ -143,20 +150,20 @@ impl Sum {
                 gather_on_cuda(kernels, &self.stream, film, more)?;
             }
         }
-        Ok(rest(&self.stream, self.patience)?)
+        Ok(rest(&self.stream, self.timeout)?)
     }
 
-    /// The worker's GPU has failed.
+    /// Drops the transfer of a worker whose GPU has failed.
     pub(super) fn cut_off(&mut self, worker: usize) {
         self.crossings[worker] = None;
     }
 
-    /// Begins to send all that is here now to the host.
+    /// Starts a copy of the sum to the host.
     pub(super) fn keep(&mut self) -> Result<(), Error> {
         Ok(self.kept.post(&self.stream, self.film.as_view())?)
     }
 
-    /// What was sent to the host last, once it is there, in the place of what is in `film`; `false` until then.
+    /// Writes the last copy into `film`. Returns `false`, and leaves `film` as it is, until the copy has arrived.
     pub(super) fn kept(&self, film: &mut Option<Vec<u64>>) -> Result<bool, Error> {
         if !self.kept.has_arrived()? {
             return Ok(false);
@@ -166,7 +173,8 @@ impl Sum {
         Ok(true)
     }
 
-    /// As a picture of a film that holds the first `done` pairs, unless its pixels were counted. `wave` is that of its own GPU.
+    /// Resolves the sum into a picture. It holds the first `done` pairs, or during adaptive sampling the counted ones.
+    /// `wave` is that of the sum's GPU.
     pub(super) fn develop(
         &mut self,
         wave: &CudaWave,
@@ -175,7 +183,7 @@ impl Sum {
     ) -> Result<(), Error> {
         let sums = self.film.slice(..self.film.len() - 1);
         let (kernels, camera) = (&wave.kernels, &wave.camera);
-        let (stream, shown) = ((&self.stream, self.patience), &mut self.shown);
+        let (stream, shown) = ((&self.stream, self.timeout), &mut self.shown);
         let held = match &self.judging {
             Some(judging) => Held::Counted(judging.taken.as_view()),
             None => Held::First(done),
@@ -183,7 +191,7 @@ impl Sum {
         develop(kernels, stream, camera, sums, held, shown, picture)
     }
 
-    /// Keeps a film that holds the first `done` pairs. `wave` is that of its own GPU.
+    /// Keeps a copy of the sum, which holds the first `done` pairs. `wave` is that of the sum's GPU.
     pub(super) fn remember(&mut self, wave: &CudaWave, done: u64) -> Result<(), Error> {
         let mut denoiser = match self.denoiser.take() {
             Some(denoiser) => denoiser,
@@ -195,7 +203,7 @@ impl Sum {
         kept
     }
 
-    /// As a picture with less noise, if that is known.
+    /// Resolves the sum into a denoised preview. Returns `false` while its noise is unknown.
     pub(super) fn denoise(
         &mut self,
         wave: &CudaWave,
@@ -214,47 +222,35 @@ impl Sum {
         };
         match &mut self.denoiser {
             Some(denoiser) => {
-                let stream = (&self.stream, self.patience);
+                let stream = (&self.stream, self.timeout);
                 denoiser.denoise(stream, &wave.camera, sums, told, preview)
             }
             None => Ok(false),
         }
     }
 
-    /// What is on it.
-    pub(super) fn exposed(&self) -> Result<Exposed, Error> {
+    /// Returns a copy of the sum.
+    pub(super) fn exposed(&self) -> Result<FilmSums, Error> {
         Ok(exposed(download(&self.stream, &self.film)?))
     }
 }
 
-/// Whether a GPU still does what it is asked: it adds up some numbers.
-pub(super) fn try_out(wave: &CudaWave, patience: Duration) -> Result<bool, Error> {
-    let numbers: Vec<u64> = (0..1 << 12).collect();
-    let mut sum = upload(&wave.stream, &numbers)?;
-    let more = upload(&wave.stream, &numbers)?;
-    let (film, more) = (sum.as_view_mut(), more.as_view());
-    gather_on_cuda(&wave.kernels, &wave.stream, film, more)?;
-    rest(&wave.stream, patience)?;
-    let doubled = numbers.iter().map(|number| 2 * number);
-    Ok(download(&wave.stream, &sum)?.into_iter().eq(doubled))
-}
-
-/// Sums and a number of a picture of this size.
+/// Returns the length of a film of this size in `u64` values.
 pub(super) fn len(camera: &Camera) -> usize {
     3 * camera.pixel_count() as usize + 1
 }
 
-/// The same, as the rest of the program has it.
-pub(super) fn exposed(mut film: Vec<u64>) -> Exposed {
+/// Converts the flat list of sums and rejected samples into an [`FilmSums`].
+pub(super) fn exposed(mut film: Vec<u64>) -> FilmSums {
     let rejected = film.pop().unwrap_or(0);
-    Exposed {
+    FilmSums {
         sums: film,
         rejected,
     }
 }
 
-/// And back.
-pub(super) fn list(exposed: &Exposed) -> Vec<u64> {
+/// Converts an [`FilmSums`] into the flat list of sums and rejected samples.
+pub(super) fn list(exposed: &FilmSums) -> Vec<u64> {
     let number = [exposed.rejected];
     [exposed.sums.as_slice(), &number].concat()
 }

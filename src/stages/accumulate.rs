@@ -1,19 +1,22 @@
-//! accumulate: the wave's samples onto the film.
+//! The stage `accumulate`: adds the samples of a wave to the film.
 //!
-//! Reads: span, list, radiances. Writes: the film's sums, and the number of samples that it rejects; where pixels are listed,
-//! how many each has.
-//! A path's light is summed along the path, in order; only whole samples reach the film.
+//! Reads: the span, the list of pixels, and radiances. Writes: the sums of the film, the number of rejected samples, and
+//! the number of samples of each pixel if pixels are listed. Only complete samples reach the film, in fixed point, so
+//! that their order does not matter.
 
-use compaction::cuda::{In, InOut, Launch, Source};
+use compaction::cuda::{InOut, Launch, Source};
 
 use crate::{
     Error,
-    kernels::{BLOCK_THREADS, stage},
-    path::{Rgb, Span},
+    device::{
+        device_film::DeviceFilm,
+        kernels::{BLOCK_THREADS, stage},
+        path_buffers::PathBuffers,
+    },
     wave::{CpuWave, CudaWave, Stage, Wave, clock},
 };
 
-/// Runs the stage.
+/// Runs the stage on a wave.
 pub fn accumulate(wave: &mut Wave) -> Result<(), Error> {
     match wave {
         Wave::Cpu(cpu) => on_cpu(cpu),
@@ -30,18 +33,10 @@ fn on_cpu(wave: &CpuWave) {
     }
 }
 
-/// What the kernel takes.
-pub(super) type Arguments = (
-    In<Span>,
-    In<u32>,
-    In<Rgb>,
-    InOut<u64>,
-    InOut<u64>,
-    InOut<u32>,
-    InOut<u64>,
-);
+/// Parameters of the kernel: the paths, the film, and the start time.
+pub(super) type Arguments = (PathBuffers<'static>, DeviceFilm<'static>, InOut<u64>);
 
-/// The kernel's file.
+/// Returns the source of the kernel.
 pub(super) fn source() -> Source {
     stage::<Arguments>(
         "kernels/accumulate.cu",
@@ -55,12 +50,8 @@ fn on_cuda(wave: &mut CudaWave) -> Result<(), Error> {
         &wave.stream,
         Launch::covering(wave.span.path_count, BLOCK_THREADS),
         (
-            wave.device_span.as_view(),
-            wave.list.as_view(),
-            wave.radiances.as_view(),
-            wave.sums.as_view_mut(),
-            wave.rejected.as_view_mut(),
-            wave.taken.as_view_mut(),
+            wave.paths.argument(),
+            wave.film.argument(),
             wave.stamps.slice_mut(clock::accumulate(wave.max_bounces)),
         ),
     )?;

@@ -12,7 +12,7 @@ use compaction::{
 
 use crate::{
     Error,
-    kernels::{BLOCK_THREADS, stage},
+    device::kernels::{BLOCK_THREADS, stage},
 };
 
 /// How far a round is: each of its pixels has so many samples, and the first ones on the list have one more.
@@ -40,10 +40,11 @@ pub(crate) fn count(list: &[u32], reached: Reached, taken: &mut [u32]) {
     }
 }
 
-/// What the kernel takes.
-pub(crate) type Arguments = (u32, u32, u32, In<u32>, InOut<u32>);
+/// Parameters of the kernel: the length of the list, the list, the samples of every pixel, the counts to write, and how
+/// many pixels at the start of the list have one more.
+pub(crate) type Arguments = (u32, In<u32>, u32, InOut<u32>, u32);
 
-/// The kernel's file.
+/// Returns the source of the kernel.
 pub(crate) fn source() -> Source {
     stage::<Arguments>(
         "kernels/count.cu",
@@ -64,7 +65,7 @@ pub(crate) fn count_on_cuda(
     if listed > 0 {
         let Reached { samples, more } = reached;
         let launch = Launch::covering(listed, BLOCK_THREADS);
-        kernel.launch(stream, launch, (listed, samples, more, list, taken))?;
+        kernel.launch(stream, launch, (listed, list, samples, taken, more))?;
     }
     Ok(())
 }

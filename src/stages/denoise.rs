@@ -24,14 +24,16 @@ pub(crate) use self::earlier::Earlier;
 use super::Shown;
 use crate::{
     Error,
-    camera::Camera,
-    confidence::{
-        self, NOISE_TABLE, TABLES, Tables, noise_known, noise_of, smoothed, tabled_light,
-        tabled_noise,
+    adaptive::{
+        adaptive_window::{
+            self, NOISE_TABLE, SummedTables, TABLES, denoise_pixel, noise_known, noise_of,
+            tabled_light, tabled_noise,
+        },
+        pixel_noise::PixelNoise,
     },
+    camera::Camera,
+    device::kernels::{BLOCK_THREADS, stage, with},
     film::{mean, samples_of},
-    history::History,
-    kernels::{BLOCK_THREADS, stage, with},
     picture::Picture,
     wave::{CpuWave, CudaWave, Wave},
 };
@@ -58,7 +60,7 @@ pub fn remember(wave: &mut Wave, done: u64) -> Result<(), Error> {
                 Some(denoiser) => denoiser,
                 None => cuda.new_denoiser()?,
             };
-            let kept = denoiser.remember(&cuda.stream, cuda.sums.as_view(), done);
+            let kept = denoiser.remember(&cuda.stream, cuda.film.sums.as_view(), done);
             cuda.denoiser = Some(denoiser);
             kept
         }
@@ -144,13 +146,13 @@ fn smooth(
     let mut sums = vec![0; items.len()];
     let rows = TABLES as usize * height as usize;
     summed_area::cpu::table(&items, (width as usize, rows), &mut sums)?;
-    let tables = Tables {
+    let tables = SummedTables {
         width,
         height,
         lights: bytemuck::cast_slice(lights),
         sums: &sums,
     };
-    let pixel = |pixel: u32| smoothed(&tables, pixel % width, pixel / width);
+    let pixel = |pixel: u32| denoise_pixel(&tables, pixel % width, pixel / width);
     (picture.width, picture.height) = (width, height);
     (0..width * height)
         .into_par_iter()
@@ -159,33 +161,42 @@ fn smooth(
     Ok(())
 }
 
-/// What the kernel of the tables' items takes.
-type ItemsArguments = (u32, u64, u64, In<u64>, In<u64>, InOut<f32>, InOut<u64>);
-/// The same of pixels that were judged.
-type JudgedItemsArguments = (u32, In<u32>, In<History>, In<u64>, InOut<f32>, InOut<u64>);
-/// What the kernel of the picture takes.
-type Arguments = (u32, u32, In<f32>, In<u64>, InOut<f32>);
+/// Parameters of the kernel that prepares the summed-area tables: the number of pixels, the pairs and sums of the film,
+/// those of its earlier state, the mean radiances, and the items of the tables.
+type ItemsArguments = (u32, u64, In<u64>, u64, In<u64>, InOut<f32>, InOut<u64>);
+/// Parameters of that kernel in adaptive sampling: the number of pixels, their samples and noise, the sums, the mean
+/// radiances, and the items of the tables.
+type JudgedItemsArguments = (
+    u32,
+    In<u32>,
+    In<PixelNoise>,
+    In<u64>,
+    InOut<f32>,
+    InOut<u64>,
+);
+/// Parameters of the kernel that smooths: the width, the mean radiances, the height, the tables, and the image.
+type Arguments = (u32, In<f32>, u32, In<u64>, InOut<f32>);
 
-/// The kernels' file.
+/// Returns the source of the kernels.
 pub(super) fn source() -> Source {
     let path = "kernels/denoise.cu";
     let text = include_str!("../../kernels/denoise.cu");
     let constants = [
-        ("WINDOWS", confidence::WINDOWS),
-        ("NOISE_RADIUS", confidence::NOISE_RADIUS),
-        ("FEW_PIXELS", confidence::FEW_PIXELS),
-        ("RED_TABLE", confidence::RED_TABLE),
-        ("GREEN_TABLE", confidence::GREEN_TABLE),
-        ("BLUE_TABLE", confidence::BLUE_TABLE),
+        ("WINDOWS", adaptive_window::WINDOWS),
+        ("NOISE_RADIUS", adaptive_window::NOISE_RADIUS),
+        ("FEW_PIXELS", adaptive_window::FEW_PIXELS),
+        ("RED_TABLE", adaptive_window::RED_TABLE),
+        ("GREEN_TABLE", adaptive_window::GREEN_TABLE),
+        ("BLUE_TABLE", adaptive_window::BLUE_TABLE),
         ("NOISE_TABLE", NOISE_TABLE),
     ];
     let numbers = [
-        ("TOLERANCE", confidence::TOLERANCE),
-        ("SPECK_TOLERANCE", confidence::SPECK_TOLERANCE),
-        ("LEAST_NOISE", confidence::LEAST_NOISE),
-        ("MOST_TABLED", confidence::MOST_TABLED),
-        ("MOST_NOISE", confidence::MOST_NOISE),
-        ("NOISE_SCALE", confidence::NOISE_SCALE),
+        ("TOLERANCE", adaptive_window::TOLERANCE),
+        ("SPECK_TOLERANCE", adaptive_window::SPECK_TOLERANCE),
+        ("MIN_NOISE", adaptive_window::MIN_NOISE),
+        ("MAX_TABLED", adaptive_window::MAX_TABLED),
+        ("MAX_NOISE", adaptive_window::MAX_NOISE),
+        ("NOISE_SCALE", adaptive_window::NOISE_SCALE),
     ];
     let source = stage::<Arguments>(path, text, "denoise")
         .kernel::<ItemsArguments>("denoise_items")
@@ -197,13 +208,13 @@ fn on_cuda(wave: &mut CudaWave, done: u64, preview: &mut Preview) -> Result<bool
     if wave.denoiser.is_none() && wave.rounds.is_some() {
         wave.denoiser = Some(wave.new_denoiser()?);
     }
-    let patience = wave.patience();
+    let timeout = wave.timeout();
     let Some(denoiser) = &mut wave.denoiser else {
         return Ok(false);
     };
-    let (sums, stream) = (wave.sums.as_view(), (&wave.stream, patience));
+    let (sums, stream) = (wave.film.sums.as_view(), (&wave.stream, timeout));
     let told = match &wave.rounds {
-        Some(rounds) => Told::Judged(wave.taken.as_view(), rounds.histories.as_view()),
+        Some(rounds) => Told::Judged(wave.film.taken.as_view(), rounds.histories.as_view()),
         None => Told::Earlier(done),
     };
     let denoised = denoiser.denoise(stream, &wave.camera, sums, told, preview);
@@ -215,7 +226,7 @@ pub(crate) enum Told<'a> {
     /// What it held earlier; now it holds the first so many pairs.
     Earlier(u64),
     /// What its pixels were judged by, of which each has so many samples.
-    Judged(CudaView<'a, u32>, CudaView<'a, History>),
+    Judged(CudaView<'a, u32>, CudaView<'a, PixelNoise>),
 }
 
 /// The stage on a GPU: its kernels, the films that it remembers, and its memory.
@@ -294,7 +305,7 @@ impl Denoiser {
     /// stream has to do.
     pub(crate) fn denoise(
         &mut self,
-        (stream, patience): (&Arc<CudaStream>, Duration),
+        (stream, timeout): (&Arc<CudaStream>, Duration),
         camera: &Camera,
         sums: CudaView<'_, u64>,
         told: Told<'_>,
@@ -326,8 +337,8 @@ impl Denoiser {
                 let arguments = (
                     pixel_count,
                     done,
-                    first_done,
                     sums,
+                    first_done,
                     first_sums,
                     lights,
                     items,
@@ -346,8 +357,8 @@ impl Denoiser {
         let (lights, tables) = (room.lights.as_view(), room.sums.as_view());
         let (denoise, timeline) = (&self.denoise, &mut self.timeline);
         let (shown, picture) = (&mut room.shown, &mut preview.picture);
-        Shown::deliver(shown, (stream, patience), size, picture, |channels| {
-            let arguments = (width, height, lights, tables, channels);
+        Shown::deliver(shown, (stream, timeout), size, picture, |channels| {
+            let arguments = (width, lights, height, tables, channels);
             denoise.launch(stream, over_pixels, arguments)?;
             timeline.mark(stream)
         })?;

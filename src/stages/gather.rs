@@ -14,12 +14,12 @@ use rayon::prelude::*;
 use super::Kernels;
 use crate::{
     Error,
-    film::Exposed,
-    kernels::{BLOCK_THREADS, stage},
+    device::kernels::{BLOCK_THREADS, stage},
+    film::FilmSums,
 };
 
 /// Runs the stage on the CPU, on films of one size.
-pub fn gather(film: &mut Exposed, more: &Exposed) {
+pub fn gather(film: &mut FilmSums, more: &FilmSums) {
     film.sums
         .par_iter_mut()
         .zip(&more.sums)
@@ -30,7 +30,7 @@ pub fn gather(film: &mut Exposed, more: &Exposed) {
 /// What the kernel takes.
 pub(super) type Arguments = (u32, In<u64>, InOut<u64>);
 
-/// The kernel's file.
+/// Returns the source of the kernel.
 pub(super) fn source() -> Source {
     stage::<Arguments>(
         "kernels/gather.cu",

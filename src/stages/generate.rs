@@ -1,7 +1,8 @@
-//! generate: the camera rays of a wave.
+//! The stage `generate`: creates the camera rays of a wave.
 //!
-//! Reads: span, list, camera. Writes: rays, throughputs, radiances, the queue of all paths, the count of rays of bounce 0.
-//! A pixel's samples are spread over it by the camera's filter, and over the lens.
+//! Reads: the span, the list of pixels, and the camera. Writes: rays, throughputs, radiances, the queue of all paths, and
+//! the count of rays of bounce 0; it clears the other counts. Each sample has its own point within the camera's
+//! reconstruction filter and on the lens.
 
 use glam::Vec3;
 
@@ -9,15 +10,18 @@ use compaction::cuda::{In, InOut, Launch, Source};
 
 use crate::{
     Error,
+    accel::vectors::vectorized,
     camera::{Camera, camera_ray, film_point},
-    kernels::{BLOCK_THREADS, stage},
-    path::{NO_PRIMITIVE, Ray, Rgb, Span, Throughput, pixel_and_sample},
+    device::{
+        kernels::{BLOCK_THREADS, stage},
+        path_buffers::PathBuffers,
+    },
+    path::{NO_PRIMITIVE, PathRadiance, Ray, Span, Throughput, pixel_and_sample},
     sampler::{PAIR_FILM, PAIR_LENS, pair, sampler},
-    vectors::by_vectors,
     wave::{CpuWave, CudaWave, Stage, Wave},
 };
 
-/// Runs the stage.
+/// Runs the stage on a wave.
 pub fn generate(wave: &mut Wave) -> Result<(), Error> {
     match wave {
         Wave::Cpu(cpu) => on_cpu(cpu),
@@ -27,16 +31,16 @@ pub fn generate(wave: &mut Wave) -> Result<(), Error> {
     Ok(())
 }
 
-/// Paths that are made together, in loops that the compiler makes vector instructions of.
+/// Number of paths per loop that the compiler vectorises.
 const TOGETHER: usize = 32;
 
 fn on_cpu(wave: &mut CpuWave) {
-    by_vectors(
+    vectorized(
         #[inline(always)]
         || {
             let camera = wave.camera;
             if camera.focus_distance == 0.0 && camera.filter_radius == 0.0 {
-                // The same said once more, for the compiler: it leaves out what lenses and filters need.
+                // Constant zeros let the compiler remove the code for lenses and filters.
                 let pinhole = Camera {
                     focus_distance: 0.0,
                     filter_radius: 0.0,
@@ -52,15 +56,15 @@ fn on_cpu(wave: &mut CpuWave) {
         let slot = path as usize;
         wave.throughputs[slot] = Throughput {
             rgb: Vec3::ONE,
-            squeeze: 1.0,
+            eta_scale: 1.0,
         };
-        wave.radiances[slot] = Rgb::default();
+        wave.radiances[slot] = PathRadiance::default();
         wave.queue[slot] = path;
     }
     wave.counts[0] = wave.span.path_count;
 }
 
-/// What `first_ray` makes for each path.
+/// Writes the result of `first_ray` for each path.
 #[inline(always)]
 fn first_rays(wave: &mut CpuWave, camera: &Camera) {
     let Span { width, seed, .. } = wave.span;
@@ -100,13 +104,13 @@ fn first_rays(wave: &mut CpuWave, camera: &Camera) {
                 origin: Vec3::new(origins[0][at], origins[1][at], origins[2][at]),
                 pdf: 0.0,
                 direction: Vec3::new(directions[0][at], directions[1][at], directions[2][at]),
-                from: NO_PRIMITIVE,
+                from_primitive: NO_PRIMITIVE,
             };
         }
     }
 }
 
-/// The first ray of a path.
+/// Returns the camera ray of a path.
 #[inline]
 pub(crate) fn first_ray(camera: &Camera, span: &Span, list: &[u32], path: u32) -> Ray {
     let (pixel, sample) = pixel_and_sample(span, list, path);
@@ -123,26 +127,21 @@ pub(crate) fn first_ray(camera: &Camera, span: &Span, list: &[u32], path: u32) -
         origin,
         pdf: 0.0,
         direction,
-        from: NO_PRIMITIVE,
+        from_primitive: NO_PRIMITIVE,
     }
 }
 
-/// What the kernel takes.
+/// Parameters of the kernel: the paths, the camera, and the counts and stamps to clear, each with its length.
 pub(super) type Arguments = (
-    In<Span>,
-    In<u32>,
+    PathBuffers<'static>,
     In<Camera>,
-    InOut<Ray>,
-    InOut<Throughput>,
-    InOut<Rgb>,
-    InOut<u32>,
     InOut<u32>,
     u32,
     InOut<u64>,
     u32,
 );
 
-/// The kernel's file.
+/// Returns the source of the kernel.
 pub(super) fn source() -> Source {
     stage::<Arguments>(
         "kernels/generate.cu",
@@ -159,13 +158,8 @@ fn on_cuda(wave: &mut CudaWave) -> Result<(), Error> {
         &wave.stream,
         Launch::covering(threads, BLOCK_THREADS),
         (
-            wave.device_span.as_view(),
-            wave.list.as_view(),
+            wave.paths.argument(),
             wave.device_camera.as_view(),
-            wave.rays.as_view_mut(),
-            wave.throughputs.as_view_mut(),
-            wave.radiances.as_view_mut(),
-            wave.queue.as_view_mut(),
             wave.counts.as_view_mut(),
             count_slots,
             wave.stamps.as_view_mut(),

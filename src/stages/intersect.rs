@@ -1,33 +1,33 @@
-//! intersect: every live ray against the scene.
+//! The stage `intersect`: finds the nearest hit of every live ray.
 //!
-//! Reads: queue, rays, throughputs, nodes, primitives, instances, the sky and what shines in it. Writes: hits by path, and of which instance they are;
-//! flags by lane, 1 for a hit; radiances of the rays that miss, which see the sky.
-//! A scene without instances has a kernel of its own, which does not ask for any, and one with surfaces that hide only a
-//! part of what is behind them has another, which looks up their textures; a sky that is not even is added by one more,
-//! which takes registers that traversal needs.
+//! Reads: queue, rays, throughputs, the BVHs and the sky. Writes by path: hits, their instances, and radiances of rays
+//! that missed, to which it adds the sky. Writes by queue entry: flags, 1 for a hit.
+//! On CUDA, scenes without instances, with instances and with alpha-tested surfaces have kernels of their own. A further
+//! kernel adds a sky that is not constant, because it would take registers from the traversal.
 
 use compaction::cuda::{In, InOut, Source};
 
-use super::{SceneKind, scene_kind::MadeFor};
+use super::KernelVariant;
 use crate::{
     Error,
-    bvh::{self, Node},
-    environment::{Environment, EnvironmentRow, EnvironmentTexel},
-    instance::{Corners, Instance, MeshVertex},
-    kernels::{stage, stage_for},
-    light::{Lamp, Surroundings, sky_light},
-    maps::Maps,
-    material::{ALL_KINDS, Material},
+    accel::bvh,
+    device::{
+        device_scene::DeviceScene,
+        kernels::{stage, stage_for},
+        path_buffers::PathBuffers,
+    },
+    lights::light::sky_light,
     math::clamped,
-    opacity::{PATH_RAY, nearest_veiled, veil_key},
-    path::{Hit, NO_PATH, NO_PRIMITIVE, Ray, Rgb, Span, Throughput},
-    primitive::Primitive,
+    path::{NO_PATH, NO_PRIMITIVE},
     sampler::sampler,
-    texture::Texture,
+    shading::{
+        material::ALL_KINDS,
+        opacity::{PATH_RAY, nearest_alpha_tested, opacity_hash},
+    },
     wave::{CpuWave, CudaWave, Stage, Wave, clock, counts},
 };
 
-/// Runs the stage.
+/// Runs the stage on a wave.
 pub fn intersect(wave: &mut Wave, bounce: u32) -> Result<(), Error> {
     match wave {
         Wave::Cpu(cpu) => on_cpu(cpu, bounce),
@@ -41,7 +41,7 @@ fn on_cpu(wave: &mut CpuWave, bounce: u32) {
     let world = wave.world.clone();
     let extent = world.surroundings.extent;
     let queued = 0..wave.lanes(counts::rays(bounce));
-    if let Some(wide) = world.wide() {
+    if let Some(wide) = world.simd_scene() {
         let CpuWave {
             queue, rays, hits, ..
         } = wave;
@@ -58,15 +58,15 @@ fn on_cpu(wave: &mut CpuWave, bounce: u32) {
             wave.hits[slot] = bvh::nearest(&world.nodes, &world.primitives, extent, ray);
         }
     } else {
-        let veils = world.veils();
+        let veils = world.stochastic_opacity();
         for slot in paths(&wave.queue[queued.clone()]) {
             let (ray, from) = (&wave.rays[slot], wave.instances[slot]);
             let found = if let Some(veils) = &veils {
                 let (pixel, sample) = wave.pairs[slot];
-                let key = veil_key(sampler(wave.span.seed, pixel, sample), bounce, PATH_RAY);
-                nearest_veiled(veils, ray, from, key)
+                let key = opacity_hash(sampler(wave.span.seed, pixel, sample), bounce, PATH_RAY);
+                nearest_alpha_tested(veils, ray, from, key)
             } else {
-                bvh::nearest_placed(&world.placed_scene(), ray, from)
+                bvh::nearest_instanced(&world.instanced_scene(), ray, from)
             };
             wave.instances[slot] = found.instance;
             wave.hits[slot] = found.hit;
@@ -74,7 +74,7 @@ fn on_cpu(wave: &mut CpuWave, bounce: u32) {
     }
 
     let lights = world.lights();
-    let most_light = world.surroundings.after(bounce).most_indirect;
+    let most_light = world.surroundings.clamped_after(bounce).max_indirect;
     for lane in queued {
         let path = wave.queue[lane];
         let slot = path as usize;
@@ -89,86 +89,40 @@ fn on_cpu(wave: &mut CpuWave, bounce: u32) {
     }
 }
 
-/// The slots of the paths in a queue.
+/// Returns the indices of the live paths in a queue.
 fn paths(queue: &[u32]) -> impl Iterator<Item = usize> {
     let live = queue.iter().filter(|&&path| path != NO_PATH);
     live.map(|&path| path as usize)
 }
 
-/// What the kernel takes.
+/// Parameters of the kernel: the scene, the paths, the bounce, the number of queue entries, and the start time.
 pub(super) type Arguments = (
-    In<Node>,
-    In<Primitive>,
-    In<Instance>,
-    Surroundings,
-    In<u32>,
-    In<u32>,
-    In<Ray>,
-    In<Throughput>,
-    InOut<Rgb>,
-    InOut<Hit>,
-    InOut<u32>,
-    InOut<u8>,
-    InOut<u64>,
-);
-
-/// What the kernel takes of a scene with surfaces that hide only a part.
-pub(super) type VeiledArguments = (
-    In<Node>,
-    In<Primitive>,
-    In<Instance>,
-    In<Corners>,
-    In<MeshVertex>,
-    In<Material>,
-    In<Maps>,
-    In<Texture>,
-    In<u32>,
-    Surroundings,
-    In<Span>,
-    In<u32>,
+    DeviceScene<'static>,
+    PathBuffers<'static>,
     u32,
     In<u32>,
-    In<u32>,
-    In<Ray>,
-    In<Throughput>,
-    InOut<Rgb>,
-    InOut<Hit>,
-    InOut<u32>,
-    InOut<u8>,
     InOut<u64>,
 );
 
-/// What the kernel takes that adds the sky, if it is not even.
-pub(super) type SkyArguments = (
-    Surroundings,
-    In<Lamp>,
-    Environment,
-    In<EnvironmentRow>,
-    In<EnvironmentTexel>,
-    In<u32>,
-    In<u32>,
-    In<u8>,
-    In<Ray>,
-    In<Throughput>,
-    InOut<Rgb>,
-);
+/// Parameters of the kernel that adds the sky: the scene, the paths, and the number of queue entries.
+pub(super) type SkyArguments = (DeviceScene<'static>, PathBuffers<'static>, In<u32>);
 
-/// The kernel that is made for such scenes.
-pub(super) fn name_for(scene: SceneKind) -> &'static str {
-    match (scene.veiled, scene.placed) {
-        (true, _) => "intersect_veiled",
+/// Returns the name of the kernel variant for a scene.
+pub(super) fn name_for(scene: KernelVariant) -> &'static str {
+    match (scene.alpha_tested, scene.placed) {
+        (true, _) => "intersect_alpha_tested",
         (_, true) => "intersect_placed",
         _ => "intersect",
     }
 }
 
-/// Its file.
-pub(super) fn source_for(scene: SceneKind) -> Source {
+/// Returns the source of the kernel variant for a scene.
+pub(super) fn source_for(scene: KernelVariant) -> Source {
     let name = name_for(scene);
-    if scene.veiled {
-        return stage::<VeiledArguments>(
-            "kernels/intersect_veiled.cu",
-            include_str!("../../kernels/intersect_veiled.cu"),
+    if scene.alpha_tested {
+        return stage::<Arguments>(
+            "kernels/intersect_alpha_tested.cu",
+            include_str!("../../kernels/intersect_alpha_tested.cu"),
             name,
         );
     }
@@ -180,7 +134,7 @@ pub(super) fn source_for(scene: SceneKind) -> Source {
     )
 }
 
-/// The file of the kernel that adds the sky, where it is not even.
+/// Returns the source of the kernel that adds a sky that is not constant.
 pub(super) fn sky_source() -> Source {
     stage::<SkyArguments>(
         "kernels/intersect_sky.cu",
@@ -191,72 +145,26 @@ pub(super) fn sky_source() -> Source {
 
 fn on_cuda(wave: &mut CudaWave, bounce: u32) -> Result<(), Error> {
     let lanes = wave.lanes(counts::rays(bounce));
-    let began = clock::intersect(bounce);
-    match &wave.kernels.intersect {
-        MadeFor::Veiled(kernel) => kernel.launch(
-            &wave.stream,
-            wave.over_lanes(bounce),
-            (
-                wave.nodes.as_view(),
-                wave.primitives.as_view(),
-                wave.placed.as_view(),
-                wave.corners.as_view(),
-                wave.vertices.as_view(),
-                wave.materials.as_view(),
-                wave.maps.as_view(),
-                wave.textures.as_view(),
-                wave.texels.as_view(),
-                wave.surroundings.after(bounce),
-                wave.device_span.as_view(),
-                wave.list.as_view(),
-                bounce,
-                wave.counts.slice(lanes.clone()),
-                wave.queue.as_view(),
-                wave.rays.as_view(),
-                wave.throughputs.as_view(),
-                wave.radiances.as_view_mut(),
-                wave.hits.as_view_mut(),
-                wave.instances.as_view_mut(),
-                wave.flags.as_view_mut(),
-                wave.stamps.slice_mut(began),
-            ),
-        )?,
-        MadeFor::Opaque(kernel) => kernel.launch(
-            &wave.stream,
-            wave.over_lanes(bounce),
-            (
-                wave.nodes.as_view(),
-                wave.primitives.as_view(),
-                wave.placed.as_view(),
-                wave.surroundings.after(bounce),
-                wave.counts.slice(lanes.clone()),
-                wave.queue.as_view(),
-                wave.rays.as_view(),
-                wave.throughputs.as_view(),
-                wave.radiances.as_view_mut(),
-                wave.hits.as_view_mut(),
-                wave.instances.as_view_mut(),
-                wave.flags.as_view_mut(),
-                wave.stamps.slice_mut(began),
-            ),
-        )?,
-    }
+    let grid = wave.over_lanes(bounce);
+    wave.kernels.intersect.launch(
+        &wave.stream,
+        grid,
+        (
+            wave.scene.argument_after(bounce),
+            wave.paths.argument(),
+            bounce,
+            wave.counts.slice(lanes.clone()),
+            wave.stamps.slice_mut(clock::intersect(bounce)),
+        ),
+    )?;
     if let Some(kernel) = &wave.kernels.intersect_sky {
         kernel.launch(
             &wave.stream,
-            wave.over_lanes(bounce),
+            grid,
             (
-                wave.surroundings.after(bounce),
-                wave.lamps.as_view(),
-                wave.environment,
-                wave.environment_rows.as_view(),
-                wave.environment_texels.as_view(),
+                wave.scene.argument_after(bounce),
+                wave.paths.argument(),
                 wave.counts.slice(lanes),
-                wave.queue.as_view(),
-                wave.flags.as_view(),
-                wave.rays.as_view(),
-                wave.throughputs.as_view(),
-                wave.radiances.as_view_mut(),
             ),
         )?;
     }

@@ -1,9 +1,8 @@
-//! megakernel: a wave's paths from the camera to the film, each in one go and without a queue.
+//! The stage `megakernel`: traces each path from the camera to the film in one thread, without a queue.
 //!
-//! Reads: span, camera, and what intersect, shade and shadow read of the scene. Writes: the film's sums, the number of
-//! samples that it rejects, the counts.
-//! It calls the loop's own functions in the loop's order, so the bits are the same. It is what the loop is measured
-//! against: nothing of a path goes through memory, and a warp lasts as long as its longest path.
+//! Reads: the span, the camera, and all of the scene. Writes: the film and the counts.
+//! It calls the functions of the other stages in the same order, so that films are identical. Benchmarks compare the
+//! stages with it: it keeps paths in registers, but a warp runs as long as its longest path.
 
 use std::sync::Arc;
 
@@ -15,32 +14,35 @@ use compaction::{
 };
 
 use super::{
-    SceneKind,
+    KernelVariant,
     generate::first_ray,
     shade::{Vertex, shade_path},
 };
 use crate::{
     Error,
-    bvh::{self, Node},
+    accel::{bvh, instance::NO_INSTANCE},
     camera::Camera,
-    environment::{Environment, EnvironmentRow, EnvironmentTexel},
-    instance::{Corners, Instance, MeshVertex, NO_INSTANCE},
-    kernels::{BLOCK_THREADS, stage_for},
-    light::{Lamp, Light, Surroundings, sky_light},
-    light_tree::LightNode,
-    maps::Maps,
-    material::{ALL_KINDS, Material, PLAIN_KINDS, RARE_KINDS},
+    device::{
+        device_film::DeviceFilm,
+        device_scene::DeviceScene,
+        kernels::{BLOCK_THREADS, stage_for},
+        render_scene::RenderScene,
+    },
+    lights::light::sky_light,
     math::clamped,
-    opacity::{LIGHT_RAY, PATH_RAY, Veils, nearest_veiled, occluded_veiled, veil_key},
     path::{NO_PRIMITIVE, ShadowRay, Span, Throughput, pixel_and_sample},
-    primitive::Primitive,
     sampler::sampler,
-    texture::Texture,
+    shading::{
+        material::{ALL_KINDS, PLAIN_KINDS, RARE_KINDS},
+        opacity::{
+            PATH_RAY, SHADOW_RAY, StochasticOpacity, nearest_alpha_tested, occluded_alpha_tested,
+            opacity_hash,
+        },
+    },
     wave::{CpuWave, CudaWave, Stage, Wave, clock, counts},
-    world::World,
 };
 
-/// Counts that a block adds up before they go to memory: of the first bounces, which most paths have.
+/// Number of counts that a block sums in shared memory: those of the first bounces, which most paths have.
 const TALLY: u32 = 96;
 
 /// Traces the paths of `span` to their ends, as [`trace`](crate::wavefront::trace) does. On a GPU its kernel must be
@@ -56,11 +58,11 @@ pub fn megakernel(wave: &mut Wave, span: Span) -> Result<(), Error> {
     Ok(())
 }
 
-/// Of a scene where meshes are placed, or of one without.
+/// Runs the stage on the CPU, specialised for scenes with (`PLACED`) or without instances and textures.
 fn on_cpu<const PLACED: bool>(wave: &mut CpuWave, span: Span) {
     let world = &*wave.world;
     let list = wave.list.clone();
-    let veils = world.veils();
+    let veils = world.stochastic_opacity();
     for path in 0..span.path_count {
         let paths = Paths {
             world,
@@ -76,17 +78,17 @@ fn on_cpu<const PLACED: bool>(wave: &mut CpuWave, span: Span) {
     }
 }
 
-/// What the paths of a wave have in common.
+/// The data that all paths of a wave share.
 struct Paths<'a> {
-    world: &'a World,
-    veils: Option<&'a Veils<'a>>,
+    world: &'a RenderScene,
+    veils: Option<&'a StochasticOpacity<'a>>,
     camera: &'a Camera,
     span: &'a Span,
     list: &'a [u32],
     max_bounces: u32,
 }
 
-/// The light of a path.
+/// Traces one path, adds its rays to the counts, and returns its radiance.
 fn trace_path<const PLACED: bool>(paths: &Paths, path: u32, counts: &mut [u32]) -> Vec3 {
     let Paths {
         world,
@@ -102,19 +104,24 @@ fn trace_path<const PLACED: bool>(paths: &Paths, path: u32, counts: &mut [u32]) 
     let mut ray = first_ray(camera, span, list, path);
     let mut throughput = Throughput {
         rgb: Vec3::ONE,
-        squeeze: 1.0,
+        eta_scale: 1.0,
     };
     let mut radiance = Vec3::ZERO;
     let (mut scattered, mut instance) = (false, NO_INSTANCE);
     for bounce in 0.. {
         let [most_emitted, most_connected] = [bounce, bounce + 1]
-            .map(|scatterings| world.surroundings.after(scatterings).most_indirect);
+            .map(|scatterings| world.surroundings.clamped_after(scatterings).max_indirect);
         counts[counts::rays(bounce)] += 1;
         let hit = if PLACED {
             let found = if let Some(veils) = veils {
-                nearest_veiled(veils, &ray, instance, veil_key(numbers, bounce, PATH_RAY))
+                nearest_alpha_tested(
+                    veils,
+                    &ray,
+                    instance,
+                    opacity_hash(numbers, bounce, PATH_RAY),
+                )
             } else {
-                bvh::nearest_placed(&world.placed_scene(), &ray, instance)
+                bvh::nearest_instanced(&world.instanced_scene(), &ray, instance)
             };
             instance = found.instance;
             found.hit
@@ -144,10 +151,10 @@ fn trace_path<const PLACED: bool>(paths: &Paths, path: u32, counts: &mut [u32]) 
             let blocked = if PLACED {
                 let to = vertex.light_instance;
                 if let Some(veils) = veils {
-                    let key = veil_key(numbers, bounce, LIGHT_RAY);
-                    occluded_veiled(veils, towards_light, instance, to, key)
+                    let key = opacity_hash(numbers, bounce, SHADOW_RAY);
+                    occluded_alpha_tested(veils, towards_light, instance, to, key)
                 } else {
-                    bvh::occluded_placed(&world.placed_scene(), towards_light, instance, to)
+                    bvh::occluded_instanced(&world.instanced_scene(), towards_light, instance, to)
                 }
             } else {
                 bvh::occluded(&world.nodes, &world.primitives, extent, towards_light)
@@ -165,47 +172,28 @@ fn trace_path<const PLACED: bool>(paths: &Paths, path: u32, counts: &mut [u32]) 
     radiance
 }
 
-/// What the kernel takes.
+/// Parameters of the kernel: the scene, the camera, the span and its list, the most bounces, the film, the counts and
+/// their length, and the start time.
 type Arguments = (
-    In<Node>,
-    In<Primitive>,
-    In<Instance>,
-    In<Corners>,
-    In<MeshVertex>,
-    In<Material>,
-    In<Maps>,
-    In<Texture>,
-    In<u32>,
-    In<f32>,
-    In<Light>,
-    In<LightNode>,
-    In<u32>,
-    Surroundings,
-    In<Lamp>,
-    Environment,
-    In<EnvironmentRow>,
-    In<EnvironmentTexel>,
+    DeviceScene<'static>,
     Camera,
     Span,
     In<u32>,
     u32,
-    InOut<u64>,
-    InOut<u64>,
-    InOut<u32>,
+    DeviceFilm<'static>,
     InOut<u32>,
     u32,
     InOut<u64>,
 );
 
-/// Whether a scene gets the kernel of those with surfaces that hide only a part of what is behind them: with what is rare it
-/// does, too.
-fn is_veiled(scene: SceneKind) -> bool {
-    scene.veiled || scene.materials & RARE_KINDS != 0
+/// Returns whether a scene uses the variant for alpha-tested surfaces; scenes with rare features do, too.
+fn is_alpha_tested(scene: KernelVariant) -> bool {
+    scene.alpha_tested || scene.materials & RARE_KINDS != 0
 }
 
-fn name_for(scene: SceneKind) -> &'static str {
+fn name_for(scene: KernelVariant) -> &'static str {
     match (scene.known_materials(), scene.placed) {
-        _ if is_veiled(scene) => "megakernel_veiled",
+        _ if is_alpha_tested(scene) => "megakernel_veiled",
         (PLAIN_KINDS, false) => "megakernel_plain",
         (PLAIN_KINDS, true) => "megakernel_plain_placed",
         (_, false) => "megakernel",
@@ -213,10 +201,10 @@ fn name_for(scene: SceneKind) -> &'static str {
     }
 }
 
-/// The file of the kernel that is made for such scenes.
-pub(super) fn source_for(scene: SceneKind) -> Source {
-    let veiled = is_veiled(scene);
-    let made_for = if veiled {
+/// Returns the source of the kernel variant for a scene.
+pub(super) fn source_for(scene: KernelVariant) -> Source {
+    let alpha_tested = is_alpha_tested(scene);
+    let made_for = if alpha_tested {
         (ALL_KINDS | RARE_KINDS, true)
     } else {
         (scene.known_materials(), scene.placed)
@@ -227,22 +215,22 @@ pub(super) fn source_for(scene: SceneKind) -> Source {
         name_for(scene),
         made_for,
     )
-    .constant("VEILED", u32::from(veiled))
+    .constant("ALPHA_TESTED", u32::from(alpha_tested))
     .constant("TALLY", TALLY)
     .constant("COUNTS_PER_BOUNCE", counts::rays(1) as u32)
     .constant("HITS", counts::hits(0) as u32)
     .constant("SHADOW_RAYS", counts::shadow_rays(0) as u32)
 }
 
-/// The kernel on a GPU, for scenes of one kind.
+/// The megakernel on a GPU, in the variant for a scene.
 pub struct Megakernel(Kernel<Arguments>);
 
 impl Megakernel {
-    /// Loads it, compiled on this machine or shipped with the program.
+    /// Loads the kernel, compiled on this machine or shipped with the program.
     pub fn new(
         compiler: &Compiler,
         context: &Arc<CudaContext>,
-        scene: SceneKind,
+        scene: KernelVariant,
     ) -> Result<Megakernel, Error> {
         let file = compiler.load(context, &source_for(scene))?;
         Ok(Megakernel(file.kernel(name_for(scene))?))
@@ -264,31 +252,12 @@ fn on_cuda(wave: &mut CudaWave, span: Span) -> Result<(), Error> {
         &wave.stream,
         Launch::covering(span.path_count, BLOCK_THREADS),
         (
-            wave.nodes.as_view(),
-            wave.primitives.as_view(),
-            wave.placed.as_view(),
-            wave.corners.as_view(),
-            wave.vertices.as_view(),
-            wave.materials.as_view(),
-            wave.maps.as_view(),
-            wave.textures.as_view(),
-            wave.texels.as_view(),
-            wave.energy.as_view(),
-            wave.lights.as_view(),
-            wave.light_nodes.as_view(),
-            wave.light_places.as_view(),
-            wave.surroundings,
-            wave.lamps.as_view(),
-            wave.environment,
-            wave.environment_rows.as_view(),
-            wave.environment_texels.as_view(),
+            wave.scene.argument(),
             wave.camera,
             span,
-            wave.list.as_view(),
+            wave.paths.list.as_view(),
             wave.max_bounces,
-            wave.sums.as_view_mut(),
-            wave.rejected.as_view_mut(),
-            wave.taken.as_view_mut(),
+            wave.film.argument(),
             wave.counts.as_view_mut(),
             count_slots,
             wave.stamps.slice_mut(clock::megakernel(wave.max_bounces)),

@@ -1,6 +1,6 @@
-//! resolve: the film as a picture, once a frame.
+//! The stage `resolve`: converts the film to an image, once per frame.
 //!
-//! Reads: the film's sums, how many (pixel, sample) pairs they hold, or how many samples each pixel has where that is counted.
+//! Reads: the film's sums, and the number of (pixel, sample) pairs they hold or the number of samples of each pixel.
 //! Writes: the mean radiance of every pixel.
 
 use std::{
@@ -9,7 +9,7 @@ use std::{
 };
 
 use compaction::{
-    cuda::{In, InOut, Launch, Mailbox, Source, uninitialised},
+    cuda::{In, InOut, Launch, Readback, Source, uninitialised},
     cudarc::driver::{CudaSlice, CudaStream, CudaView, CudaViewMut},
 };
 use glam::Vec3;
@@ -19,8 +19,8 @@ use super::Kernels;
 use crate::{
     Error,
     camera::Camera,
+    device::kernels::{BLOCK_THREADS, stage},
     film::{mean, samples_of},
-    kernels::{BLOCK_THREADS, stage},
     picture::Picture,
     wave::{CpuWave, CudaWave, Wave},
 };
@@ -53,13 +53,14 @@ fn on_cpu(wave: &CpuWave, done: u64, picture: &mut Picture) {
         .collect_into_vec(&mut picture.pixels);
 }
 
-/// What the kernel takes.
+/// Parameters of the kernel: the number of pixels, the number of pairs on the film, the sums, and the image.
 pub(super) type Arguments = (u32, u64, In<u64>, InOut<f32>);
 
-/// What the kernel takes of a film that counts the samples of each pixel.
+/// Parameters of the kernel for films that count the samples of each pixel: the number of pixels, the samples, the
+/// sums, and the image.
 pub(super) type UnevenArguments = (u32, In<u32>, In<u64>, InOut<f32>);
 
-/// The kernel's file.
+/// Returns the source of the kernel.
 pub(super) fn source() -> Source {
     stage::<Arguments>(
         "kernels/resolve.cu",
@@ -71,11 +72,11 @@ pub(super) fn source() -> Source {
 
 fn on_cuda(wave: &mut CudaWave, done: u64, picture: &mut Picture) -> Result<(), Error> {
     let mut shown = wave.shown.take();
-    let sums = wave.sums.as_view();
+    let sums = wave.film.sums.as_view();
     let (stream, kernels, camera) = (&wave.stream, &wave.kernels, &wave.camera);
-    let stream = (stream, wave.patience());
+    let stream = (stream, wave.timeout());
     let held = if wave.rounds.is_some() {
-        Held::Counted(wave.taken.as_view())
+        Held::Counted(wave.film.taken.as_view())
     } else {
         Held::First(done)
     };
@@ -123,7 +124,7 @@ pub(crate) fn develop(
 /// A picture on its way to the host.
 pub struct Shown {
     channels: CudaSlice<f32>,
-    arrived: Mailbox<f32>,
+    arrived: Readback<f32>,
 }
 
 impl Shown {
@@ -131,7 +132,7 @@ impl Shown {
     /// what the stream has to do.
     pub(super) fn deliver(
         shown: &mut Option<Shown>,
-        (stream, patience): (&Arc<CudaStream>, Duration),
+        (stream, timeout): (&Arc<CudaStream>, Duration),
         (width, height): (u32, u32),
         picture: &mut Picture,
         develop: impl FnOnce(CudaViewMut<'_, f32>) -> compaction::Result<()>,
@@ -147,7 +148,7 @@ impl Shown {
         on_its_way
             .arrived
             .post(stream, on_its_way.channels.as_view())?;
-        let channels = on_its_way.arrived.wait_for(patience)?;
+        let channels = on_its_way.arrived.wait_for(timeout)?;
         (picture.width, picture.height) = (width, height);
         // By all threads: one alone takes longer than the picture takes to arrive.
         bytemuck::cast_slice(channels)
@@ -160,7 +161,7 @@ impl Shown {
     fn new(stream: &Arc<CudaStream>, channels: usize) -> Result<Shown, Error> {
         Ok(Shown {
             channels: uninitialised(stream, channels)?,
-            arrived: Mailbox::new(stream.context(), channels)?,
+            arrived: Readback::new(stream.context(), channels)?,
         })
     }
 }

@@ -1,10 +1,10 @@
-//! shade: what happens where a ray hit.
+//! The stage `shade`: adds emission where a ray hit, samples a light, and scatters the path.
 //!
-//! Reads: queue, rays, hits and their instances, throughputs, primitives, meshes, materials, textures, energy, lights.
-//! Writes: radiances (emission, and whether the path met more than mirrors and glass); shadow rays by lane, and the instances that they go to; rays and throughputs of the paths
-//! that go on; flags by lane, 1 for those; the count of shadow rays.
-//! Light sampling and BSDF sampling are combined by the power heuristic (Veach 1997); roulette by the throughput's
-//! largest channel, from the fifth scattering on.
+//! Reads: queue, rays, hits, instances, throughputs, and the scene. Writes by path: radiances (emission, and whether the
+//! path has scattered off anything but mirrors and glass), rays and throughputs of paths that continue. Writes by queue
+//! entry: shadow rays and the instances they go to, and flags, 1 for paths that continue. Counts the shadow rays.
+//! Method: multiple importance sampling with the power heuristic (Veach 1997), and Russian roulette by the largest
+//! channel of the throughput, from the fifth scattering on.
 
 mod block;
 
@@ -13,36 +13,37 @@ use glam::Vec3;
 
 use compaction::cuda::{In, InOut, Source};
 
-use super::SceneKind;
+use super::KernelVariant;
 use crate::{
     Error,
-    bsdf::{Bsdf, bsdf_of, bsdf_sample, bsdf_value, is_specular, sample_specular},
-    environment::{Environment, EnvironmentRow, EnvironmentTexel},
-    instance::{
-        Corners, Instance, MeshVertex, NO_INSTANCE, consistent_normal, enter, placed_surface, start,
+    accel::{
+        instance::{NO_INSTANCE, consistent_normal, instance_surface, ray_origin, to_object},
+        primitive::{Surface, hit_primitive, shear, surface_at},
+        vectors::vectorized,
     },
-    kernels::stage_for,
-    light::{
-        BSDF_SAMPLES, LIGHT_SAMPLES, Lamp, Light, LightSample, Surroundings, emitter_share,
-        light_pdf, sample_light, sample_weight,
+    device::{
+        device_scene::DeviceScene, kernels::stage_for, path_buffers::PathBuffers,
+        render_scene::RenderScene,
     },
-    light_tree::{LightNode, NO_LIGHT},
-    maps::{Maps, emission_at, material_at},
-    material::{ALL_KINDS, Material, PLAIN_KINDS, SHINES_BEHIND, transmitted},
-    math::{clamped, dot, lesser, max_component},
-    path::{
-        Hit, MOST_LIKELY, NO_PATH, NO_PRIMITIVE, ROULETTE_AFTER, Ray, Rgb, ShadowRay, Span,
-        Throughput,
+    lights::{
+        light::{
+            BSDF_SAMPLES, LIGHT_SAMPLES, LightSample, emitter_area_pdf, light_pdf, sample_light,
+            sample_weight,
+        },
+        light_tree::NO_LIGHT,
     },
-    primitive::{Primitive, Surface, hit_primitive, shear, surface_at},
+    math::{clamped, dot, max_component, min_f32},
+    path::{Hit, MAX_SURVIVAL, NO_PATH, NO_PRIMITIVE, ROULETTE_START, Ray, ShadowRay, Throughput},
     sampler::{PAIR_BSDF, PAIR_CHOICE, PAIR_LIGHT, Sampler, pair, pair_bits, sampler},
-    texture::Texture,
-    vectors::by_vectors,
+    shading::{
+        bsdf::{Bsdf, bsdf_of, bsdf_sample, bsdf_value, is_specular, sample_specular},
+        material::{ALL_KINDS, PLAIN_KINDS, TWO_SIDED_EMISSION, transmitted},
+        material_textures::{emission_at, material_at},
+    },
     wave::{CpuWave, CudaWave, Stage, Wave, clock, counts},
-    world::World,
 };
 
-/// Runs the stage.
+/// Runs the stage on a wave.
 pub fn shade(wave: &mut Wave, bounce: u32) -> Result<(), Error> {
     match wave {
         Wave::Cpu(cpu) if cpu.world.is_plain() => on_cpu::<false>(cpu, bounce),
@@ -53,17 +54,17 @@ pub fn shade(wave: &mut Wave, bounce: u32) -> Result<(), Error> {
     Ok(())
 }
 
-/// Of a scene where meshes are placed, or of one without.
+/// Runs the stage on the CPU, specialised for scenes with (`PLACED`) or without instances and textures.
 fn on_cpu<const PLACED: bool>(wave: &mut CpuWave, bounce: u32) {
     let world = wave.world.clone();
-    // What is hit last only shines.
+    // At the last bounce only emission counts.
     if PLACED || bounce == wave.max_bounces {
         each_path(wave, bounce, |wave, lane, slot| {
             shade_lane::<PLACED>(wave, &world, bounce, lane, slot);
         });
         return;
     }
-    by_vectors(
+    vectorized(
         #[inline(always)]
         || {
             let mut block = Block::default();
@@ -84,7 +85,7 @@ fn on_cpu<const PLACED: bool>(wave: &mut CpuWave, bounce: u32) {
     );
 }
 
-/// Offers each path that hit, by its lane and slot, with nothing shaded yet.
+/// Clears the flag and the shadow ray of each queue entry, and calls `shade` with the queue index and path index of each path.
 #[inline(always)]
 fn each_path(wave: &mut CpuWave, bounce: u32, mut shade: impl FnMut(&mut CpuWave, usize, usize)) {
     for lane in 0..wave.lanes(counts::hits(bounce)) {
@@ -97,10 +98,10 @@ fn each_path(wave: &mut CpuWave, bounce: u32, mut shade: impl FnMut(&mut CpuWave
     }
 }
 
-/// Shades one path, and tells the wave.
+/// Shades one path and stores the results in the wave.
 fn shade_lane<const PLACED: bool>(
     wave: &mut CpuWave,
-    world: &World,
+    world: &RenderScene,
     bounce: u32,
     lane: usize,
     slot: usize,
@@ -108,7 +109,7 @@ fn shade_lane<const PLACED: bool>(
     let scatters = bounce < wave.max_bounces;
     let mut vertex = Vertex::of::<PLACED>(wave, bounce, slot);
     let goes_on = shade_path::<PLACED>(world, scatters, &wave.hits[slot], &mut vertex);
-    let after = |scatterings| world.surroundings.after(scatterings).most_indirect;
+    let after = |scatterings| world.surroundings.clamped_after(scatterings).max_indirect;
     wave.radiances[slot].rgb += clamped(vertex.emitted, after(bounce));
     if vertex.shadow_ray.distance > 0.0 {
         wave.shadow_rays[lane] = ShadowRay {
@@ -130,22 +131,22 @@ fn shade_lane<const PLACED: bool>(
     }
 }
 
-/// A path where it hit, before and after it is shaded.
+/// A path at its hit: the input and the output of shading.
 pub(super) struct Vertex {
     pub(super) numbers: Sampler,
     pub(super) bounce: u32,
-    /// That was hit.
+    /// The instance that was hit, or `NO_INSTANCE`.
     pub(super) instance: u32,
     pub(super) ray: Ray,
     pub(super) throughput: Throughput,
     pub(super) emitted: Vec3,
     pub(super) shadow_ray: ShadowRay,
-    /// That the shadow ray goes to.
+    /// The instance that the shadow ray goes to, or `NO_INSTANCE`.
     pub(super) light_instance: u32,
 }
 
 impl Vertex {
-    /// Of a path that hit.
+    /// Reads the vertex of a path that hit.
     fn of<const PLACED: bool>(wave: &CpuWave, bounce: u32, slot: usize) -> Vertex {
         let (pixel, sample) = wave.pairs[slot];
         Vertex {
@@ -165,7 +166,7 @@ impl Vertex {
     }
 }
 
-/// Whether a path that hit is about to be ended by roulette, which the stage does not tell.
+/// Returns whether Russian roulette is about to end a path that hit; the stage itself does not record the reason.
 pub(crate) fn ended_by_roulette(wave: &CpuWave, bounce: u32, slot: usize) -> bool {
     fn ends<const PLACED: bool>(wave: &CpuWave, bounce: u32, slot: usize) -> bool {
         let mut vertex = Vertex::of::<PLACED>(wave, bounce, slot);
@@ -183,10 +184,10 @@ pub(crate) fn ended_by_roulette(wave: &CpuWave, bounce: u32, slot: usize) -> boo
     }
 }
 
-/// Shades one path; whether it goes on.
+/// Shades one path, and returns whether it continues.
 #[inline]
 pub(super) fn shade_path<const PLACED: bool>(
-    world: &World,
+    world: &RenderScene,
     scatters: bool,
     hit: &Hit,
     vertex: &mut Vertex,
@@ -195,13 +196,13 @@ pub(super) fn shade_path<const PLACED: bool>(
     let mut surface = if PLACED && vertex.instance != NO_INSTANCE {
         let placed = &world.instances[vertex.instance as usize];
         let (corners, vertices) = (&world.corners, &world.vertices);
-        placed_surface(placed, corners, vertices, primitive, &vertex.ray, hit)
+        instance_surface(placed, corners, vertices, primitive, &vertex.ray, hit)
     } else {
         surface_at(primitive, &vertex.ray, hit)
     };
     let table = &world.materials[surface.material as usize];
     let material = &if PLACED && table.maps != 0 {
-        material_at(&world.imagery(), table, &mut surface)
+        material_at(&world.texture_atlas(), table, &mut surface)
     } else {
         *table
     };
@@ -210,7 +211,7 @@ pub(super) fn shade_path<const PLACED: bool>(
     if max_component(material.emission) > 0.0 {
         if front {
             vertex.emitted = emission(world, hit, material.emission, vertex, cosine);
-        } else if material.flags & SHINES_BEHIND != 0 {
+        } else if material.flags & TWO_SIDED_EMISSION != 0 {
             vertex.emitted = vertex.throughput.rgb * material.emission;
         }
     }
@@ -247,44 +248,46 @@ pub(super) fn shade_path<const PLACED: bool>(
         && survives_roulette(vertex.bounce, choice.1, &mut vertex.throughput)
 }
 
-/// What the surface itself sends along the path, weighted against the light sample that could have found it.
+/// Returns the emission of the surface along the path, weighted against the light sample that could have found it.
 #[inline]
-fn emission(world: &World, hit: &Hit, emitted: Vec3, vertex: &Vertex, cosine: f32) -> Vec3 {
+fn emission(world: &RenderScene, hit: &Hit, emitted: Vec3, vertex: &Vertex, cosine: f32) -> Vec3 {
     let carried = vertex.throughput.rgb * emitted;
     if vertex.ray.pdf == 0.0 {
         return carried;
     }
     let mut position = hit.primitive;
     if vertex.instance != NO_INSTANCE {
-        let entry = placed_entry(world, vertex.instance);
+        let entry = instance_entry(world, vertex.instance);
         if entry == NO_LIGHT {
             return carried;
         }
         position += entry;
     }
     let origin = vertex.ray.origin;
-    let share = emitter_share(&world.lights(), position, origin);
+    let share = emitter_area_pdf(&world.lights(), position, origin);
     let primitive = &world.primitives[position as usize];
     let pdf = light_pdf(primitive, share, origin, hit.distance, cosine);
     let strategies = world.surroundings.strategies;
     carried * sample_weight(strategies, BSDF_SAMPLES, vertex.ray.pdf, pdf)
 }
 
-/// What leads from a mesh's triangle to where it stands in the world, if the instance is a light; else `NO_LIGHT`.
+/// Returns the offset from a mesh's triangle to its world-space copy if the instance is emissive, else `NO_LIGHT`.
 #[inline]
-fn placed_entry(world: &World, instance: u32) -> u32 {
+fn instance_entry(world: &RenderScene, instance: u32) -> u32 {
     let surroundings = &world.surroundings;
-    if surroundings.first_placed == NO_PRIMITIVE {
+    if surroundings.first_instanced == NO_PRIMITIVE {
         return NO_LIGHT;
     }
-    world.light_places[(surroundings.placed_entries + instance) as usize]
+    world.light_places[(surroundings.instance_entries + instance) as usize]
 }
 
-/// A light sample and the next ray, which leaves on one side both of the surface and of what it is shaded by, or has
-/// nothing. The surface's normals face the path.
+/// Samples a light and the next ray.
+///
+/// The next ray leaves on the same side of the geometric and the shading normal, or the throughput becomes 0. The
+/// surface's normals must face the path.
 #[inline]
 fn scatter<const PLACED: bool>(
-    world: &World,
+    world: &RenderScene,
     choice: f32,
     bsdf: &Bsdf,
     primitive: u32,
@@ -302,21 +305,21 @@ fn scatter<const PLACED: bool>(
         bsdf_sample(&world.energy, bsdf, normal, to_eye, choice, u, v)
     };
     vertex.throughput.rgb *= next.weight;
-    vertex.throughput.squeeze *= next.squeeze;
-    let (origin, lifted) = start(surface, next.side);
+    vertex.throughput.eta_scale *= next.eta_scale;
+    let (origin, lifted) = ray_origin(surface, next.side);
     if dot(surface.normal, next.direction) * next.side < 0.0 && !lifted {
         vertex.throughput.rgb = Vec3::ZERO;
     }
     vertex.ray.origin = origin;
-    vertex.ray.from = if lifted { NO_PRIMITIVE } else { primitive };
+    vertex.ray.from_primitive = if lifted { NO_PRIMITIVE } else { primitive };
     vertex.ray.direction = next.direction;
     vertex.ray.pdf = next.pdf;
 }
 
-/// A shadow ray to a point on a light, with the light that it would bring.
+/// Samples a point on a light, and stores the shadow ray with the light that it carries.
 #[inline]
 fn connect_light<const PLACED: bool>(
-    world: &World,
+    world: &RenderScene,
     bsdf: &Bsdf,
     primitive_left: u32,
     surface: &Surface,
@@ -324,7 +327,7 @@ fn connect_light<const PLACED: bool>(
 ) {
     let (choice, _) = pair_bits(vertex.numbers, vertex.bounce, PAIR_CHOICE);
     let (u, v) = pair_bits(vertex.numbers, vertex.bounce, PAIR_LIGHT);
-    let (origin, lifted) = start(surface, 1.0);
+    let (origin, lifted) = ray_origin(surface, 1.0);
     let sample = sample_light(&world.lights(), origin, choice, u, v);
     let cosine = dot(surface.normal, sample.direction);
     let shaded = dot(surface.shading, sample.direction);
@@ -333,17 +336,17 @@ fn connect_light<const PLACED: bool>(
     if sample.distance <= 0.0 || !(above || below) {
         return;
     }
-    // What comes through the surface leaves it behind.
+    // Transmitted light arrives on the far side.
     let (origin, lifted) = if below {
-        start(surface, -1.0)
+        ray_origin(surface, -1.0)
     } else {
         (origin, lifted)
     };
-    let (mut to, mut light_instance) = (sample.to, NO_INSTANCE);
-    let stands = to < world.surroundings.first_placed || to == NO_PRIMITIVE;
+    let (mut to, mut light_instance) = (sample.to_primitive, NO_INSTANCE);
+    let stands = to < world.surroundings.first_instanced || to == NO_PRIMITIVE;
     if PLACED && !stands {
         light_instance = world.primitives[to as usize].number;
-        to -= placed_entry(world, light_instance);
+        to -= instance_entry(world, light_instance);
     }
     let radiance = if PLACED && to != NO_PRIMITIVE {
         sent(world, origin, &sample, to, light_instance)
@@ -357,7 +360,7 @@ fn connect_light<const PLACED: bool>(
         -vertex.ray.direction,
         sample.direction,
     );
-    let found = if sample.only == 1 { 0.0 } else { value.pdf };
+    let found = if sample.is_delta == 1 { 0.0 } else { value.pdf };
     let strategies = world.surroundings.strategies;
     let weight = sample_weight(strategies, LIGHT_SAMPLES, sample.pdf, found);
     let light_here =
@@ -368,16 +371,16 @@ fn connect_light<const PLACED: bool>(
     vertex.shadow_ray.origin = origin;
     vertex.shadow_ray.distance = sample.distance;
     vertex.shadow_ray.direction = sample.direction;
-    vertex.shadow_ray.from = if lifted { NO_PRIMITIVE } else { primitive_left };
-    vertex.shadow_ray.to = to;
+    vertex.shadow_ray.from_primitive = if lifted { NO_PRIMITIVE } else { primitive_left };
+    vertex.shadow_ray.to_primitive = to;
     vertex.light_instance = light_instance;
     vertex.shadow_ray.light = light_here;
 }
 
-/// What a surface, whose radiance may vary over it, sends from the point that a sample chose: the one that its ray meets.
+/// Returns the radiance of a textured emissive surface at the point that a light sample chose.
 #[inline]
-fn sent(world: &World, origin: Vec3, sample: &LightSample, to: u32, instance: u32) -> Vec3 {
-    let chosen = &world.primitives[sample.to as usize];
+fn sent(world: &RenderScene, origin: Vec3, sample: &LightSample, to: u32, instance: u32) -> Vec3 {
+    let chosen = &world.primitives[sample.to_primitive as usize];
     let material = &world.materials[chosen.material as usize];
     if material.maps == 0 {
         return sample.radiance;
@@ -386,13 +389,13 @@ fn sent(world: &World, origin: Vec3, sample: &LightSample, to: u32, instance: u3
         origin,
         pdf: 0.0,
         direction: sample.direction,
-        from: NO_PRIMITIVE,
+        from_primitive: NO_PRIMITIVE,
     };
     let (mut local, mut inward) = (origin, ray.direction);
     if instance != NO_INSTANCE {
         let placed = &world.instances[instance as usize];
-        local = enter(placed, origin - placed.position);
-        inward = enter(placed, ray.direction);
+        local = to_object(placed, origin - placed.position);
+        inward = to_object(placed, ray.direction);
     }
     let primitive = &world.primitives[to as usize];
     let (_, u, v) = hit_primitive(primitive, local, ray.direction, &shear(inward), false);
@@ -407,64 +410,39 @@ fn sent(world: &World, origin: Vec3, sample: &LightSample, to: u32, instance: u3
     } else {
         let placed = &world.instances[instance as usize];
         let (corners, vertices) = (&world.corners, &world.vertices);
-        placed_surface(placed, corners, vertices, primitive, &ray, &hit)
+        instance_surface(placed, corners, vertices, primitive, &ray, &hit)
     };
-    emission_at(&world.imagery(), material, &surface)
+    emission_at(&world.texture_atlas(), material, &surface)
 }
 
-/// Ends dim paths by chance, and makes the others brighter by as much.
+/// Plays Russian roulette: returns whether the path survives, and divides its throughput by the chance of that.
 #[inline]
 fn survives_roulette(bounce: u32, choice: f32, throughput: &mut Throughput) -> bool {
-    if bounce + 1 < ROULETTE_AFTER {
+    if bounce + 1 < ROULETTE_START {
         return true;
     }
-    let chance = lesser(
-        max_component(throughput.rgb) * throughput.squeeze,
-        MOST_LIKELY,
+    let chance = min_f32(
+        max_component(throughput.rgb) * throughput.eta_scale,
+        MAX_SURVIVAL,
     );
     throughput.rgb *= 1.0 / chance;
     choice < chance
 }
 
-/// What the kernel takes.
+/// Parameters of the kernel: the scene, the paths, the bounce, the number of queue entries, 1 if paths may scatter, the
+/// count of shadow rays, and the start time.
 pub(super) type Arguments = (
-    In<Primitive>,
-    In<Instance>,
-    In<Corners>,
-    In<MeshVertex>,
-    In<Material>,
-    In<Maps>,
-    In<Texture>,
-    In<u32>,
-    In<f32>,
-    In<Light>,
-    In<LightNode>,
-    In<u32>,
-    Surroundings,
-    In<Lamp>,
-    Environment,
-    In<EnvironmentRow>,
-    In<EnvironmentTexel>,
-    In<Span>,
-    In<u32>,
-    u32,
+    DeviceScene<'static>,
+    PathBuffers<'static>,
     u32,
     In<u32>,
-    In<u32>,
-    In<Hit>,
-    In<u32>,
-    InOut<Ray>,
-    InOut<Throughput>,
-    InOut<Rgb>,
-    InOut<ShadowRay>,
-    InOut<u32>,
-    InOut<u8>,
+    u32,
     InOut<u32>,
     InOut<u64>,
 );
 
-/// The kernel that is made for such scenes.
-pub(super) fn name_for(scene: SceneKind) -> &'static str {
+/// Returns the name of the kernel variant for a scene.
+pub(super) fn name_for(scene: KernelVariant) -> &'static str {
     match (scene.known_materials(), scene.placed) {
         (PLAIN_KINDS, false) => "shade_plain",
         (PLAIN_KINDS, true) => "shade_plain_placed",
@@ -474,8 +452,8 @@ pub(super) fn name_for(scene: SceneKind) -> &'static str {
     }
 }
 
-/// Its file.
-pub(super) fn source_for(scene: SceneKind) -> Source {
+/// Returns the source of the kernel variant for a scene.
+pub(super) fn source_for(scene: KernelVariant) -> Source {
     stage_for::<Arguments>(
         "kernels/shade.cu",
         include_str!("../../kernels/shade.cu"),
@@ -492,37 +470,11 @@ fn on_cuda(wave: &mut CudaWave, bounce: u32) -> Result<(), Error> {
         &wave.stream,
         grid,
         (
-            wave.primitives.as_view(),
-            wave.placed.as_view(),
-            wave.corners.as_view(),
-            wave.vertices.as_view(),
-            wave.materials.as_view(),
-            wave.maps.as_view(),
-            wave.textures.as_view(),
-            wave.texels.as_view(),
-            wave.energy.as_view(),
-            wave.lights.as_view(),
-            wave.light_nodes.as_view(),
-            wave.light_places.as_view(),
-            wave.surroundings,
-            wave.lamps.as_view(),
-            wave.environment,
-            wave.environment_rows.as_view(),
-            wave.environment_texels.as_view(),
-            wave.device_span.as_view(),
-            wave.list.as_view(),
+            wave.scene.argument(),
+            wave.paths.argument(),
             bounce,
-            u32::from(bounce < wave.max_bounces),
             counted.slice(lanes),
-            wave.queue.as_view(),
-            wave.hits.as_view(),
-            wave.instances.as_view(),
-            wave.rays.as_view_mut(),
-            wave.throughputs.as_view_mut(),
-            wave.radiances.as_view_mut(),
-            wave.shadow_rays.as_view_mut(),
-            wave.light_instances.as_view_mut(),
-            wave.flags.as_view_mut(),
+            u32::from(bounce < wave.max_bounces),
             uncounted.slice_mut(..1),
             wave.stamps.slice_mut(clock::shade(bounce)),
         ),

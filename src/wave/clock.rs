@@ -6,15 +6,15 @@ use std::{iter, ops::Range};
 use compaction::cuda::{InOut, Launch, Source};
 
 use super::{CudaWave, Stage};
-use crate::{Error, kernels::stage};
+use crate::{Error, device::kernels::stage};
 
 /// The stages of a bounce, in their order.
 const BOUNCE: [Stage; 5] = [
     Stage::Intersect,
-    Stage::Sieve,
+    Stage::Compact,
     Stage::Shade,
     Stage::Shadow,
-    Stage::Sieve,
+    Stage::Compact,
 ];
 
 /// Where a wave keeps the time, in nanoseconds of the device, at which a bounce's rays begin; 0 for what was not run.

@@ -6,22 +6,22 @@ use compaction::select::Strategy;
 
 use super::{
     Report, Stage, counts,
-    pace::{Growth, Pace},
+    wave_size::{Growth, Pace},
 };
 use crate::{
+    accel::instance::NO_INSTANCE,
+    adaptive::pixel_stats::PixelStats,
     camera::Camera,
+    device::render_scene::RenderScene,
     film::Film,
-    instance::NO_INSTANCE,
-    ledger::Ledger,
-    path::{Hit, Ray, Rgb, ShadowRay, Span, Throughput, pixel_and_sample},
+    path::{Hit, PathRadiance, Ray, ShadowRay, Span, Throughput, pixel_and_sample},
     stages::Earlier,
-    world::World,
 };
 
 /// Buffers of a wave in this machine's memory. By path, unless they are called by lane: a lane is a place in the queue.
 pub struct CpuWave {
     /// The scene.
-    pub world: Arc<World>,
+    pub world: Arc<RenderScene>,
     /// The scene's camera.
     pub camera: Camera,
     /// Shared by all waves.
@@ -29,7 +29,7 @@ pub struct CpuWave {
     /// How the queue is sieved.
     pub strategy: Strategy,
     /// Whether hits are ordered by the kind of material.
-    pub partitions: bool,
+    pub sorts_hits: bool,
     /// Times that a path may scatter.
     pub max_bounces: u32,
     /// The paths' numbers.
@@ -37,7 +37,7 @@ pub struct CpuWave {
     /// The pixels that are rendered, where the span says that they are listed.
     pub list: Arc<[u32]>,
     /// What is known of the pixels, where they get samples until they are good, and by the wave that judges them.
-    pub(crate) ledger: Option<Box<Ledger>>,
+    pub(crate) ledger: Option<Box<PixelStats>>,
     /// Pixel and sample.
     pub pairs: Vec<(u32, u32)>,
     /// The next ray.
@@ -45,7 +45,7 @@ pub struct CpuWave {
     /// The fraction of light that the path passes on.
     pub throughputs: Vec<Throughput>,
     /// The light gathered so far.
-    pub radiances: Vec<Rgb>,
+    pub radiances: Vec<PathRadiance>,
     /// Where the ray hit.
     pub hits: Vec<Hit>,
     /// Of which instance; none in a scene without any.
@@ -57,7 +57,7 @@ pub struct CpuWave {
     /// Live paths, by lane.
     pub queue: Vec<u32>,
     /// The next queue.
-    pub sieved: Vec<u32>,
+    pub compacted: Vec<u32>,
     /// By lane: 1 if the path stays.
     pub flags: Vec<u8>,
     /// See [`counts`].
@@ -79,7 +79,7 @@ impl CpuWave {
     /// Memory of a path in flight.
     pub const BYTES_PER_PATH: usize = size_of::<Ray>()
         + size_of::<Throughput>()
-        + size_of::<Rgb>()
+        + size_of::<PathRadiance>()
         + size_of::<Hit>()
         + size_of::<ShadowRay>()
         + 6 * size_of::<u32>()
@@ -87,7 +87,7 @@ impl CpuWave {
 
     /// Buffers for waves of up to `capacity` paths.
     pub fn new(
-        world: Arc<World>,
+        world: Arc<RenderScene>,
         camera: Camera,
         film: Arc<Film>,
         max_bounces: u32,
@@ -101,7 +101,7 @@ impl CpuWave {
             camera,
             film,
             strategy,
-            partitions: false,
+            sorts_hits: false,
             max_bounces,
             span: Span::default(),
             list: Arc::default(),
@@ -109,13 +109,13 @@ impl CpuWave {
             pairs: vec![(0, 0); capacity],
             rays: vec![Ray::default(); capacity],
             throughputs: vec![Throughput::default(); capacity],
-            radiances: vec![Rgb::default(); capacity],
+            radiances: vec![PathRadiance::default(); capacity],
             hits: vec![Hit::default(); capacity],
             instances: vec![NO_INSTANCE; placed],
             light_instances: vec![NO_INSTANCE; placed],
             shadow_rays: vec![ShadowRay::default(); capacity],
             queue: vec![0; capacity],
-            sieved: vec![0; capacity],
+            compacted: vec![0; capacity],
             flags: vec![0; capacity],
             counts: vec![0; counts::len(max_bounces)],
             earlier: Earlier::default(),

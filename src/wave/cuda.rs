@@ -3,39 +3,34 @@
 use std::{collections::VecDeque, ops::Range, sync::Arc, time::Duration};
 
 use compaction::{
-    cuda::{
-        Compiler, Graph, Launch, Watch, download, open, overwrite, uninitialised, upload, zeroed,
-    },
+    cuda::{CallRegister, Compiler, Graph, Launch, download, open, overwrite, upload, zeroed},
     cudarc::driver::{CudaContext, CudaSlice, CudaStream, sys::CUdevice_attribute},
     select::{Select, Strategy, Workspace},
 };
 
 use super::{
-    Report, clock, counts,
-    flight::{Flight, Shape},
-    pace::{Growth, MOST_IN_FLIGHT, Pace},
-    patience::Patience,
-    reach::Reach,
+    Report,
+    bounce_estimate::Reach,
+    clock, counts,
+    in_flight::{InFlight, Shape},
     rounds::CudaRounds,
-    trial::{Partition, Timed, Trial},
+    sort_tuner::{SortHits, SortTuner, Timed},
+    timeout::Patience,
+    wave_size::{Growth, MOST_IN_FLIGHT, Pace},
 };
 use crate::{
     Error,
-    bvh::Node,
     camera::Camera,
-    environment::{Environment, EnvironmentRow, EnvironmentTexel},
-    film::Exposed,
-    instance::{Corners, Instance, MeshVertex},
-    kernels::{BLOCK_THREADS, BLOCKS_PER_MULTIPROCESSOR, SHIPPED},
-    light::{Lamp, Light, Surroundings},
-    light_tree::LightNode,
-    maps::Maps,
-    material::Material,
-    path::{Hit, Ray, Rgb, ShadowRay, Span, Throughput},
-    primitive::Primitive,
-    stages::{Denoiser, Kernels, Megakernel, Partitioner, SceneKind, Shown},
-    texture::Texture,
-    world::World,
+    device::{
+        device_film::CudaFilm,
+        device_scene::CudaScene,
+        kernels::{BLOCK_THREADS, BLOCKS_PER_MULTIPROCESSOR, SHIPPED},
+        path_buffers::CudaPaths,
+        render_scene::RenderScene,
+    },
+    film::FilmSums,
+    path::Span,
+    stages::{Denoiser, HitSorter, KernelVariant, Kernels, Megakernel, Shown},
 };
 
 /// What the scene may take to get to a GPU, however large it is.
@@ -43,7 +38,7 @@ const UPLOAD: Duration = Duration::from_secs(600);
 /// Paths that it shrinks to at the least.
 const LEAST_PATHS: u32 = 1 << 18;
 
-/// Buffers of a wave in a GPU's memory. By path, unless they are called by lane: a lane is a place in the queue.
+/// A wave in a GPU's memory: the buffers of the scene, the paths and the film, the kernels, and the work in flight.
 pub struct CudaWave {
     /// What everything is enqueued on.
     pub stream: Arc<CudaStream>,
@@ -51,82 +46,22 @@ pub struct CudaWave {
     pub kernels: Kernels,
     /// Once it was asked for: [`CudaWave::load_megakernel`].
     pub megakernel: Option<Megakernel>,
-    /// The tree over the primitives.
-    pub nodes: CudaSlice<Node>,
-    /// In the trees' order.
-    pub primitives: CudaSlice<Primitive>,
-    /// Where meshes stand, by number.
-    pub placed: CudaSlice<Instance>,
-    /// Of the meshes' triangles, where a mesh has more than positions.
-    pub corners: CudaSlice<Corners>,
-    /// What the meshes have at their vertices besides positions.
-    pub vertices: CudaSlice<MeshVertex>,
-    /// By index.
-    pub materials: CudaSlice<Material>,
-    /// Tables of what rough materials lose.
-    pub energy: CudaSlice<f32>,
-    /// Textures of the materials that have any.
-    pub maps: CudaSlice<Maps>,
-    /// How images lie on surfaces.
-    pub textures: CudaSlice<Texture>,
-    /// sRGB's values, and the images.
-    pub texels: CudaSlice<u32>,
-    /// What shines.
-    pub lights: CudaSlice<Light>,
-    /// The tree over the first of them.
-    pub light_nodes: CudaSlice<LightNode>,
-    /// For each primitive its place among them.
-    pub light_places: CudaSlice<u32>,
-    /// Lights that are no surfaces.
-    pub lamps: CudaSlice<Lamp>,
-    /// The sky's picture.
-    pub environment: Environment,
-    /// The picture's rows.
-    pub environment_rows: CudaSlice<EnvironmentRow>,
-    /// The picture's texels.
-    pub environment_texels: CudaSlice<EnvironmentTexel>,
-    /// The sky, and what all lights share.
-    pub surroundings: Surroundings,
+    /// The scene's buffers.
+    pub scene: CudaScene,
     /// The scene's camera.
     pub camera: Camera,
     /// The same, where the kernels read it.
     pub device_camera: CudaSlice<Camera>,
     /// Times that a path may scatter.
     pub max_bounces: u32,
-    /// The film's sums, three channels a pixel.
-    pub sums: CudaSlice<u64>,
-    /// One number: samples that were not exposable.
-    pub rejected: CudaSlice<u64>,
-    /// How many samples each pixel has, where pixels get samples until they are good; else one number of no use.
-    pub taken: CudaSlice<u32>,
-    /// What more there is then.
+    /// The film, and how many samples each pixel has if pixels get samples until they converge.
+    pub film: CudaFilm,
+    /// The state of adaptive sampling, while it is on.
     pub rounds: Option<CudaRounds>,
-    /// The pixels that are rendered, where the span says that they are listed; else one number of no use.
-    pub list: CudaSlice<u32>,
-    /// The paths' numbers.
+    /// The pixels and samples of the wave that began last.
     pub span: Span,
-    /// The same, where the kernels read them.
-    pub device_span: CudaSlice<Span>,
-    /// The next ray.
-    pub rays: CudaSlice<Ray>,
-    /// The fraction of light that the path passes on.
-    pub throughputs: CudaSlice<Throughput>,
-    /// The light gathered so far.
-    pub radiances: CudaSlice<Rgb>,
-    /// Where the ray hit.
-    pub hits: CudaSlice<Hit>,
-    /// Of which instance; nothing of use in a scene without any.
-    pub instances: CudaSlice<u32>,
-    /// By lane: the instance that the shadow ray goes to.
-    pub light_instances: CudaSlice<u32>,
-    /// By lane.
-    pub shadow_rays: CudaSlice<ShadowRay>,
-    /// Live paths, by lane.
-    pub queue: CudaSlice<u32>,
-    /// The next queue.
-    pub sieved: CudaSlice<u32>,
-    /// By lane: 1 if the path stays.
-    pub flags: CudaSlice<u8>,
+    /// The paths' buffers.
+    pub paths: CudaPaths,
     /// See [`counts`].
     pub counts: CudaSlice<u32>,
     /// When its stages began, in the device's nanoseconds.
@@ -138,17 +73,17 @@ pub struct CudaWave {
     /// How the queue is sieved.
     pub strategy: Strategy,
     /// By what hits are ordered by the kind of material, where some waves do.
-    pub partitioner: Option<Partitioner>,
+    pub hit_sorter: Option<HitSorter>,
     /// Whether the wave that began last does.
     pub orders: bool,
     /// The last picture's memory.
     pub shown: Option<Shown>,
     /// Once previews were asked for.
     pub denoiser: Option<Denoiser>,
-    /// What its kernels are made for.
-    pub scene: SceneKind,
+    /// The features that its kernels support.
+    pub variant: KernelVariant,
     multiprocessors: u32,
-    trial: Trial,
+    sort_tuner: SortTuner,
     reach: Reach,
     /// Bounces of the wave that began last that many paths may come to, the first ones.
     busy_bounces: u32,
@@ -159,34 +94,28 @@ pub struct CudaWave {
     /// See [`CudaWave::growing`].
     growth: Option<Growth>,
     pace: Pace,
-    patience: Patience,
+    timeout: Patience,
     hangs: bool,
     pub(super) context: Arc<CudaContext>,
     pub(super) compiler: Compiler,
-    enqueued: VecDeque<Flight>,
-    landed: Vec<Flight>,
+    enqueued: VecDeque<InFlight>,
+    landed: Vec<InFlight>,
 }
 
 impl CudaWave {
-    /// Device memory of a path in flight.
-    pub const BYTES_PER_PATH: usize = size_of::<Ray>()
-        + size_of::<Throughput>()
-        + size_of::<Rgb>()
-        + size_of::<Hit>()
-        + size_of::<ShadowRay>()
-        + 4 * size_of::<u32>()
-        + size_of::<u8>();
+    /// Device memory per path, in bytes.
+    pub const BYTES_PER_PATH: usize = CudaPaths::BYTES_PER_PATH;
 
     /// Puts the scene and buffers for waves of up to `capacity` paths onto the GPU of this number.
     pub fn new(
         ordinal: usize,
-        world: &World,
+        world: &RenderScene,
         camera: Camera,
         max_bounces: u32,
         capacity: u32,
         strategy: Strategy,
     ) -> Result<CudaWave, Error> {
-        let watch = Watch::default();
+        let watch = CallRegister::default();
         let camera = (camera, max_bounces);
         CudaWave::watched(ordinal, world, camera, capacity, strategy, &watch)
     }
@@ -194,11 +123,11 @@ impl CudaWave {
     /// The same; `watch` knows of each call of the driver that may never return.
     pub(crate) fn watched(
         ordinal: usize,
-        world: &World,
+        world: &RenderScene,
         (camera, max_bounces): (Camera, u32),
         capacity: u32,
         strategy: Strategy,
-        watch: &Watch,
+        watch: &CallRegister,
     ) -> Result<CudaWave, Error> {
         let context = watch.over("open the GPU", Duration::ZERO, || open(ordinal))?;
         let multiprocessors = context
@@ -208,80 +137,49 @@ impl CudaWave {
             .new_stream()
             .map_err(compaction::Error::driver("create a stream"))?;
         let compiler = Compiler::new().shipped(SHIPPED).watched(watch);
-        let scene = SceneKind::of(world);
+        let variant = KernelVariant::of(world);
         let (kernels, select) = rayon::join(
-            || Kernels::new(&compiler, &context, scene),
+            || Kernels::new(&compiler, &context, variant),
             || Select::new(&compiler, &context, strategy),
         );
         let (kernels, select) = (kernels?, select?);
         let paths = capacity as usize;
-        let placed_paths = if scene.placed { paths } else { 1 };
         let put = || {
             Ok(CudaWave {
-                nodes: upload(&stream, &world.nodes)?,
-                primitives: upload(&stream, &world.primitives)?,
-                placed: upload(&stream, &world.instances)?,
-                corners: upload(&stream, &world.corners)?,
-                vertices: upload(&stream, &world.vertices)?,
-                materials: upload(&stream, &world.materials)?,
-                energy: upload(&stream, &world.energy)?,
-                maps: upload(&stream, &world.maps)?,
-                textures: upload(&stream, &world.textures)?,
-                texels: upload(&stream, &world.texels)?,
-                lights: upload(&stream, &world.lights)?,
-                light_nodes: upload(&stream, &world.light_nodes)?,
-                light_places: upload(&stream, &world.light_places)?,
-                lamps: upload(&stream, &world.lamps)?,
-                environment: world.environment,
-                environment_rows: upload(&stream, &world.environment_rows)?,
-                environment_texels: upload(&stream, &world.environment_texels)?,
-                surroundings: world.surroundings,
+                scene: CudaScene::new(&stream, world)?,
                 camera,
                 device_camera: upload(&stream, &[camera])?,
                 max_bounces,
-                sums: zeroed(&stream, 3 * camera.pixel_count() as usize)?,
-                rejected: zeroed(&stream, 1)?,
-                taken: zeroed(&stream, 1)?,
+                film: CudaFilm::new(&stream, camera.pixel_count())?,
                 rounds: None,
-                list: zeroed(&stream, 1)?,
                 span: Span::default(),
-                device_span: zeroed(&stream, 1)?,
-                rays: uninitialised(&stream, paths)?,
-                throughputs: uninitialised(&stream, paths)?,
-                radiances: uninitialised(&stream, paths)?,
-                hits: uninitialised(&stream, paths)?,
-                instances: uninitialised(&stream, placed_paths)?,
-                light_instances: uninitialised(&stream, placed_paths)?,
-                shadow_rays: uninitialised(&stream, paths)?,
-                queue: uninitialised(&stream, paths)?,
-                sieved: uninitialised(&stream, paths)?,
-                flags: uninitialised(&stream, paths)?,
+                paths: CudaPaths::new(&stream, paths, variant.placed)?,
                 counts: zeroed(&stream, counts::len(max_bounces))?,
                 stamps: zeroed(&stream, clock::len(max_bounces))?,
                 workspace: Workspace::for_strategy(&stream, strategy, capacity as usize)?,
                 landed: (0..MOST_IN_FLIGHT)
-                    .map(|_| Flight::new(&context, max_bounces))
+                    .map(|_| InFlight::new(&context, max_bounces))
                     .collect::<Result<_, Error>>()?,
                 enqueued: VecDeque::new(),
                 stream,
                 kernels,
                 megakernel: None,
-                scene,
+                variant,
                 select,
                 strategy,
-                partitioner: None,
+                hit_sorter: None,
                 orders: false,
                 shown: None,
                 denoiser: None,
                 multiprocessors: multiprocessors.unsigned_abs(),
-                trial: Trial::new(Partition::Off, world.kind_count(), strategy),
+                sort_tuner: SortTuner::new(SortHits::Off, world.kind_count(), strategy),
                 reach: Reach::of_all(max_bounces),
                 busy_bounces: max_bounces + 1,
                 records: true,
                 capacity,
                 growth: None,
                 pace: Pace::default(),
-                patience: Patience::new(max_bounces),
+                timeout: Patience::new(max_bounces),
                 hangs: false,
                 context,
                 compiler,
@@ -305,14 +203,14 @@ impl CudaWave {
 
     /// Gives each wave so much time at the least, before the GPU counts as hung.
     pub fn patient(mut self, least: Duration) -> CudaWave {
-        self.patience.set_least(least);
+        self.timeout.set_least(least);
         self
     }
 
     /// What all that is under way may take.
-    pub(crate) fn patience(&self) -> Duration {
+    pub(crate) fn timeout(&self) -> Duration {
         let paths = self.enqueued.iter().map(|flight| flight.shape.paths);
-        self.patience.of(paths.map(f64::from).sum())
+        self.timeout.of(paths.map(f64::from).sum())
     }
 
     /// Whether something that it was given did not come in time. Then it must not be dropped, which would wait for it.
@@ -363,21 +261,10 @@ impl CudaWave {
         self.forget_graphs();
         let stream = &self.stream;
         self.workspace = Workspace::for_strategy(stream, self.strategy, paths)?;
-        self.rays = uninitialised(stream, paths)?;
-        self.throughputs = uninitialised(stream, paths)?;
-        self.radiances = uninitialised(stream, paths)?;
-        self.hits = uninitialised(stream, paths)?;
-        if self.scene.placed {
-            self.instances = uninitialised(stream, paths)?;
-            self.light_instances = uninitialised(stream, paths)?;
-        }
-        self.shadow_rays = uninitialised(stream, paths)?;
-        self.queue = uninitialised(stream, paths)?;
-        self.sieved = uninitialised(stream, paths)?;
-        self.flags = uninitialised(stream, paths)?;
+        self.paths.grow(stream, paths, self.variant.placed)?;
         self.capacity = paths as u32;
-        if self.partitioner.is_some() {
-            self.partitioner = Some(self.new_partitioner()?);
+        if self.hit_sorter.is_some() {
+            self.hit_sorter = Some(self.new_hit_sorter()?);
         }
         Ok(())
     }
@@ -385,7 +272,7 @@ impl CudaWave {
     /// Takes these paths on.
     pub fn begin(&mut self, span: Span) -> Result<(), Error> {
         self.span = span;
-        overwrite(&self.stream, &[span], &mut self.device_span)?;
+        overwrite(&self.stream, &[span], &mut self.paths.span)?;
         self.orders = self.begin_order()?;
         // By `off` every bounce has the lanes of all paths.
         self.busy_bounces = if self.strategy == Strategy::Off {
@@ -408,19 +295,19 @@ impl CudaWave {
 
     /// Whether the wave that begins orders its hits; if so, there is what it needs for it.
     fn begin_order(&mut self) -> Result<bool, Error> {
-        let orders = self.trial.begin();
-        if orders && self.partitioner.is_none() {
-            match self.new_partitioner() {
-                Ok(partitioner) => self.partitioner = Some(partitioner),
-                Err(error) if self.trial.choice() == Partition::On => return Err(error),
+        let orders = self.sort_tuner.begin();
+        if orders && self.hit_sorter.is_none() {
+            match self.new_hit_sorter() {
+                Ok(hit_sorter) => self.hit_sorter = Some(hit_sorter),
+                Err(error) if self.sort_tuner.choice() == SortHits::On => return Err(error),
                 Err(_) => {
                     // Another program has the memory.
-                    self.trial.give_up();
+                    self.sort_tuner.give_up();
                     return Ok(false);
                 }
             }
         }
-        if !self.trial.may_order() {
+        if !self.sort_tuner.may_order() {
             self.drop_partitioner();
         }
         Ok(orders)
@@ -428,7 +315,7 @@ impl CudaWave {
 
     /// Whether the wave that began last was launched as a graph.
     pub fn is_graph(&self) -> bool {
-        self.enqueued.back().is_some_and(Flight::is_graph)
+        self.enqueued.back().is_some_and(InFlight::is_graph)
     }
 
     /// Whether the wave is of the size of the one before.
@@ -440,7 +327,7 @@ impl CudaWave {
     /// Launches all stages by the graph that was recorded of them; `false` if there is none.
     pub(super) fn launch_graph(&mut self) -> Result<bool, Error> {
         let flight = self.enqueued.back_mut();
-        let Some(graph) = flight.and_then(Flight::graph) else {
+        let Some(graph) = flight.and_then(InFlight::graph) else {
             return Ok(false);
         };
         graph.launch()?;
@@ -482,7 +369,7 @@ impl CudaWave {
             return Ok(None);
         };
         let paths = f64::from(flight.shape.paths);
-        let came = flight.arrived(self.patience.of(paths), self.max_bounces);
+        let came = flight.arrived(self.timeout.of(paths), self.max_bounces);
         // One that does not come stays where it is.
         let (counts, times) = self.noticing(came)?;
         let Some(flight) = self.enqueued.pop_front() else {
@@ -495,10 +382,10 @@ impl CudaWave {
         };
         let (Shape { paths, orders, .. }, repeats) = (flight.shape, flight.repeats);
         self.landed.push(flight);
-        self.patience.learn(paths, report.milliseconds());
+        self.timeout.learn(paths, report.milliseconds());
         self.reach
             .learn(paths, &report.counts, self.multiprocessors);
-        self.trial.learn(Timed {
+        self.sort_tuner.learn(Timed {
             paths,
             orders,
             repeats,
@@ -509,10 +396,10 @@ impl CudaWave {
     }
 
     /// The film. Waits for all waves under way.
-    pub fn exposed(&self) -> Result<Exposed, Error> {
-        let sums = download(&self.stream, &self.sums)?;
-        let rejected = download(&self.stream, &self.rejected)?.iter().sum();
-        Ok(Exposed { sums, rejected })
+    pub fn exposed(&self) -> Result<FilmSums, Error> {
+        let sums = download(&self.stream, &self.film.sums)?;
+        let rejected = download(&self.stream, &self.film.rejected)?.iter().sum();
+        Ok(FilmSums { sums, rejected })
     }
 
     /// A grid over the lanes of the queue, whose length the device alone knows: a small one where none are expected.
@@ -562,31 +449,31 @@ impl CudaWave {
     }
 
     /// Orders hits by the kind of material from the next wave on, or no longer, or finds out whether to.
-    pub fn set_partition(&mut self, partition: Partition) -> Result<(), Error> {
-        self.trial.choose(partition);
-        if partition == Partition::On && self.partitioner.is_none() {
-            self.partitioner = Some(self.new_partitioner()?);
+    pub fn set_sort_hits(&mut self, sort_hits: SortHits) -> Result<(), Error> {
+        self.sort_tuner.choose(sort_hits);
+        if sort_hits == SortHits::On && self.hit_sorter.is_none() {
+            self.hit_sorter = Some(self.new_hit_sorter()?);
         }
         Ok(())
     }
 
     /// What became of it.
-    pub fn trial(&self) -> &Trial {
-        &self.trial
+    pub fn sort_tuner(&self) -> &SortTuner {
+        &self.sort_tuner
     }
 
     /// Gives its memory back, which graphs of waves that order hits may name.
     fn drop_partitioner(&mut self) {
-        if self.partitioner.take().is_some() {
+        if self.hit_sorter.take().is_some() {
             for flight in self.landed.iter_mut().chain(&mut self.enqueued) {
                 flight.forget_ordered();
             }
         }
     }
 
-    fn new_partitioner(&self) -> Result<Partitioner, Error> {
+    fn new_hit_sorter(&self) -> Result<HitSorter, Error> {
         let capacity = self.capacity as usize;
-        Partitioner::new(&self.compiler, &self.context, &self.stream, capacity)
+        HitSorter::new(&self.compiler, &self.context, &self.stream, capacity)
     }
 
     /// Sieves by another strategy from the next wave on.
@@ -596,7 +483,7 @@ impl CudaWave {
         self.workspace = Workspace::for_strategy(&self.stream, strategy, capacity)?;
         self.select = select;
         self.strategy = strategy;
-        self.trial.set_strategy(strategy);
+        self.sort_tuner.set_strategy(strategy);
         self.forget_graphs();
         Ok(())
     }
@@ -604,7 +491,7 @@ impl CudaWave {
     /// Loads the kernel that traces whole paths, unless it is there.
     pub fn load_megakernel(&mut self) -> Result<(), Error> {
         if self.megakernel.is_none() {
-            let kernel = Megakernel::new(&self.compiler, &self.context, self.scene)?;
+            let kernel = Megakernel::new(&self.compiler, &self.context, self.variant)?;
             self.megakernel = Some(kernel);
         }
         Ok(())
@@ -626,15 +513,15 @@ impl CudaWave {
     pub fn set_camera(&mut self, camera: Camera) -> Result<(), Error> {
         self.forget_earlier();
         let channels = 3 * camera.pixel_count() as usize;
-        if self.sums.len() != channels {
-            self.sums = zeroed(&self.stream, channels)?;
+        if self.film.sums.len() != channels {
+            self.film.sums = zeroed(&self.stream, channels)?;
             self.forget_graphs();
         }
         if let Some(growth) = &mut self.growth {
             growth.begin_film(camera.pixel_count(), self.pace);
         }
         if camera != self.camera {
-            self.trial.look_anew();
+            self.sort_tuner.look_anew();
         }
         self.camera = camera;
         overwrite(&self.stream, &[camera], &mut self.device_camera)?;
@@ -642,10 +529,10 @@ impl CudaWave {
     }
 
     /// Puts this onto the film, in place of what was there.
-    pub fn set_film(&mut self, exposed: &Exposed) -> Result<(), Error> {
+    pub fn set_film(&mut self, exposed: &FilmSums) -> Result<(), Error> {
         self.forget_earlier();
-        self.sums = upload(&self.stream, &exposed.sums)?;
-        self.rejected = upload(&self.stream, &[exposed.rejected])?;
+        self.film.sums = upload(&self.stream, &exposed.sums)?;
+        self.film.rejected = upload(&self.stream, &[exposed.rejected])?;
         self.forget_graphs();
         Ok(())
     }
@@ -654,8 +541,8 @@ impl CudaWave {
     pub fn clear_film(&mut self) -> Result<(), Error> {
         let black = compaction::Error::driver("clear the film");
         self.stream
-            .memset_zeros(&mut self.sums)
-            .and_then(|()| self.stream.memset_zeros(&mut self.rejected))
+            .memset_zeros(&mut self.film.sums)
+            .and_then(|()| self.stream.memset_zeros(&mut self.film.rejected))
             .map_err(black)?;
         Ok(())
     }

@@ -14,19 +14,22 @@ use compaction::{
 use super::{CudaWave, Wave};
 use crate::{
     Error,
-    history::History,
-    ledger::Ledger,
-    stages::{CountArguments, JudgeArguments, TALLIED, count_source, judge_source},
+    adaptive::{pixel_noise::PixelNoise, pixel_stats::PixelStats},
+    stages::{
+        ConvergenceArguments, CountArguments, TALLIED, count_source, test_convergence_source,
+    },
 };
 
-/// The same in a GPU's memory, but for how many samples each pixel has; and what the stage `judge` needs.
+/// The same in a GPU's memory, but for how many samples each pixel has; and what the stage `test_convergence` needs.
 pub struct CudaRounds {
-    pub(crate) judge: Kernel<JudgeArguments>,
+    pub(crate) test_convergence: Kernel<ConvergenceArguments>,
     /// The film's sums when its pixels were judged last.
     pub(crate) marks: CudaSlice<u64>,
-    pub(crate) histories: CudaSlice<History>,
+    pub(crate) histories: CudaSlice<PixelNoise>,
     /// By place on the list: 1 if the pixel stays.
     pub(crate) flags: CudaSlice<u8>,
+    /// Number of pixels on the list, which the next judgement reads.
+    pub(crate) listed: u32,
     /// The next list.
     pub(crate) left: CudaSlice<u32>,
     /// Its length.
@@ -47,10 +50,13 @@ impl CudaRounds {
     ) -> Result<CudaRounds, Error> {
         let strategy = Strategy::LookBack;
         Ok(CudaRounds {
-            judge: compiler.load(context, &judge_source())?.kernel("judge")?,
+            test_convergence: compiler
+                .load(context, &test_convergence_source())?
+                .kernel("test_convergence")?,
             marks: zeroed(stream, 3 * pixel_count)?,
             histories: zeroed(stream, pixel_count)?,
             flags: zeroed(stream, listed)?,
+            listed: listed as u32,
             left: zeroed(stream, listed)?,
             count: zeroed(stream, 1)?,
             tally: zeroed(stream, TALLIED)?,
@@ -68,8 +74,9 @@ impl CudaRounds {
     pub(crate) fn know(
         &mut self,
         stream: &Arc<CudaStream>,
-        ledger: Option<&Ledger>,
+        ledger: Option<&PixelStats>,
     ) -> Result<(), Error> {
+        self.listed = self.left.len() as u32;
         if let Some(ledger) = ledger {
             overwrite(stream, &ledger.marks, &mut self.marks)?;
             overwrite(stream, &ledger.histories, &mut self.histories)?;
@@ -89,7 +96,7 @@ fn forget() -> impl FnOnce(DriverError) -> compaction::Error {
 
 impl CudaWave {
     /// The pixels on this list get samples until they are good, and each has what the ledger says, or none yet.
-    fn begin_rounds(&mut self, list: &[u32], ledger: Option<&Ledger>) -> Result<(), Error> {
+    fn begin_rounds(&mut self, list: &[u32], ledger: Option<&PixelStats>) -> Result<(), Error> {
         let pixel_count = self.camera.pixel_count() as usize;
         let stream = self.stream.clone();
         let mut rounds = match self.rounds.take() {
@@ -100,8 +107,10 @@ impl CudaWave {
         self.rounds = Some(rounds);
         self.set_list(list)?;
         match ledger {
-            Some(ledger) => overwrite(&stream, &ledger.taken, &mut self.taken)?,
-            None => stream.memset_zeros(&mut self.taken).map_err(forget())?,
+            Some(ledger) => overwrite(&stream, &ledger.taken, &mut self.film.taken)?,
+            None => stream
+                .memset_zeros(&mut self.film.taken)
+                .map_err(forget())?,
         }
         Ok(())
     }
@@ -124,37 +133,37 @@ impl CudaWave {
 
     /// Lets the pixels on this list have the next samples, which another one judges. Waits for so long at most for what is
     /// under way.
-    pub(crate) fn list_pixels(&mut self, list: &[u32], patience: Duration) -> Result<(), Error> {
-        rest(&self.stream, patience)?;
+    pub(crate) fn list_pixels(&mut self, list: &[u32], timeout: Duration) -> Result<(), Error> {
+        rest(&self.stream, timeout)?;
         self.set_list(list)
     }
 
     /// Where it fits graphs of waves may go on: they name the list's place.
     fn set_list(&mut self, list: &[u32]) -> Result<(), Error> {
         let pixel_count = self.camera.pixel_count() as usize;
-        if self.taken.len() != pixel_count || self.list.len() < list.len() {
+        if self.film.taken.len() != pixel_count || self.paths.list.len() < list.len() {
             self.forget_graphs();
-            self.taken = zeroed(&self.stream, pixel_count)?;
-            self.list = zeroed(&self.stream, list.len())?;
+            self.film.taken = zeroed(&self.stream, pixel_count)?;
+            self.paths.list = zeroed(&self.stream, list.len())?;
         }
-        let place = &mut self.list.slice_mut(..list.len());
+        let place = &mut self.paths.list.slice_mut(..list.len());
         Ok(overwrite(&self.stream, list, place)?)
     }
 
     fn end_rounds(&mut self) -> Result<(), Error> {
         self.rounds = None;
         self.forget_graphs();
-        self.taken = zeroed(&self.stream, 1)?;
-        self.list = zeroed(&self.stream, 1)?;
+        self.film.taken = zeroed(&self.stream, 1)?;
+        self.paths.list = zeroed(&self.stream, 1)?;
         Ok(())
     }
 
-    fn ledger(&self) -> Result<Option<Ledger>, Error> {
+    fn ledger(&self) -> Result<Option<PixelStats>, Error> {
         let Some(rounds) = &self.rounds else {
             return Ok(None);
         };
-        Ok(Some(Ledger {
-            taken: download(&self.stream, &self.taken)?,
+        Ok(Some(PixelStats {
+            taken: download(&self.stream, &self.film.taken)?,
             marks: download(&self.stream, &rounds.marks)?,
             histories: download(&self.stream, &rounds.histories)?,
         }))
@@ -167,12 +176,12 @@ impl Wave {
     pub fn begin_rounds(
         &mut self,
         list: &Arc<[u32]>,
-        ledger: Option<&Ledger>,
+        ledger: Option<&PixelStats>,
     ) -> Result<(), Error> {
         match self {
             Wave::Cpu(cpu) => {
                 let known = ledger.cloned();
-                let ledger = known.unwrap_or_else(|| Ledger::new(cpu.camera.pixel_count()));
+                let ledger = known.unwrap_or_else(|| PixelStats::new(cpu.camera.pixel_count()));
                 cpu.film.count_from(ledger.taken.iter().copied());
                 cpu.list = list.clone();
                 cpu.ledger = Some(Box::new(ledger));
@@ -196,13 +205,13 @@ impl Wave {
 
     /// What is known of the pixels, by the wave that judges them, if they get samples until they are good. Waits for all
     /// waves under way.
-    pub fn ledger(&self) -> Result<Option<Ledger>, Error> {
+    pub fn ledger(&self) -> Result<Option<PixelStats>, Error> {
         match self {
             Wave::Cpu(cpu) => {
                 let known = cpu.ledger.as_deref();
                 known
                     .map(|ledger| {
-                        Ok(Ledger {
+                        Ok(PixelStats {
                             taken: self.taken()?,
                             ..ledger.clone()
                         })
@@ -220,7 +229,7 @@ impl Wave {
                 let taken = cpu.film.taken().unwrap_or_default().iter();
                 Ok(taken.map(|taken| taken.load(Relaxed)).collect())
             }
-            Wave::Cuda(cuda) => Ok(download(&cuda.stream, &cuda.taken)?),
+            Wave::Cuda(cuda) => Ok(download(&cuda.stream, &cuda.film.taken)?),
         }
     }
 }

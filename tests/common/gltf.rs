@@ -1,16 +1,18 @@
-//! glTF files that tests make.
+//! glTF files that tests generate.
 #![allow(dead_code, reason = "no test uses all of it")]
 
 use base64::Engine;
 use serde_json::{Value, json};
 
-/// A glTF file in the making: JSON, and one buffer that its accessors look into.
+/// A glTF file under construction: JSON, and one buffer that its accessors refer to.
 pub(crate) struct Gltf {
+    /// The JSON document, without `buffers`.
     pub(crate) json: Value,
+    /// Contents of the buffer.
     pub(crate) binary: Vec<u8>,
 }
 
-/// (0, 0, 0), (1, 0, 0), (0, 1, 0), (1, 1, 0).
+/// Corners of the unit square in the plane z = 0, in rows.
 pub(crate) const SQUARE: [[f32; 3]; 4] = [
     [0.0, 0.0, 0.0],
     [1.0, 0.0, 0.0],
@@ -19,7 +21,7 @@ pub(crate) const SQUARE: [[f32; 3]; 4] = [
 ];
 
 impl Gltf {
-    /// Nothing but its frame.
+    /// Creates a file with one node, whose mesh 0 is still missing.
     pub(crate) fn new() -> Self {
         let json = json!({
             "asset": { "version": "2.0" }, "scene": 0, "scenes": [{ "nodes": [0] }],
@@ -31,7 +33,7 @@ impl Gltf {
         }
     }
 
-    /// The square's first three vertices as a triangle.
+    /// Creates a file with the first three corners of the square as a triangle.
     pub(crate) fn triangle() -> Self {
         let mut gltf = Gltf::new();
         let positions = gltf.floats("VEC3", &SQUARE[..3]);
@@ -40,6 +42,7 @@ impl Gltf {
         gltf
     }
 
+    /// Appends bytes to the buffer and returns the index of a new buffer view of them.
     pub(crate) fn view(&mut self, bytes: &[u8]) -> usize {
         self.binary.resize(self.binary.len().next_multiple_of(4), 0);
         let views = self.json["bufferViews"].as_array_mut().unwrap();
@@ -50,6 +53,8 @@ impl Gltf {
         self.json["bufferViews"].as_array().unwrap().len() - 1
     }
 
+    /// Appends bytes to the buffer and returns the index of a new accessor to them. `component` is glTF's component
+    /// type.
     pub(crate) fn accessor(
         &mut self,
         component: u32,
@@ -65,6 +70,7 @@ impl Gltf {
         accessors.len() - 1
     }
 
+    /// Appends an accessor to vectors of floats and returns its index.
     pub(crate) fn floats<const N: usize>(&mut self, kind: &str, elements: &[[f32; N]]) -> usize {
         let bytes: Vec<u8> = elements
             .iter()
@@ -74,10 +80,12 @@ impl Gltf {
         self.accessor(5126, kind, elements.len(), &bytes)
     }
 
+    /// Returns the first primitive of the first mesh.
     pub(crate) fn primitive(&mut self) -> &mut Value {
         &mut self.json["meshes"][0]["primitives"][0]
     }
 
+    /// Returns the file in binary form (GLB).
     pub(crate) fn glb(&self) -> Vec<u8> {
         let mut json = self.json.clone();
         json["buffers"] = json!([{ "byteLength": self.binary.len() }]);
@@ -99,7 +107,7 @@ impl Gltf {
     }
 }
 
-/// A PNG of two texels.
+/// A PNG image of two texels.
 const PIXELS: [u8; 74] = [
     137, 80, 78, 71, 13, 10, 26, 10, 0, 0, 0, 13, 73, 72, 68, 82, 0, 0, 0, 2, 0, 0, 0, 1, 8, 6, 0,
     0, 0, 244, 34, 127, 138, 0, 0, 0, 17, 73, 68, 65, 84, 120, 218, 99, 248, 207, 208, 240, 159,
@@ -108,8 +116,11 @@ const PIXELS: [u8; 74] = [
 ];
 
 impl Gltf {
-    /// A little of all that is read: instances, a skin, a morph target, sparse and normalised numbers, cameras, a light,
-    /// colours, textures by two sets of coordinates, a coat, and meshes enough to be gathered.
+    /// Creates a file with a little of everything that is supported.
+    ///
+    /// It contains instances, a skin, a morph target, sparse and normalised accessors, cameras, a light, vertex
+    /// colours, textures with two sets of coordinates, a clear coat, and enough equal meshes to be instanced
+    /// automatically.
     pub(crate) fn everything() -> Gltf {
         let mut gltf = Gltf::triangle();
         let indices = gltf.accessor(5121, "SCALAR", 4, &[0, 1, 2, 1]);
@@ -172,7 +183,7 @@ impl Gltf {
                 "attributes": { "TRANSLATION": places } } } },
             { "camera": 1, "extensions": { "KHR_lights_punctual": { "light": 0 } }, "translation": [0, 0, 9] },
         ]);
-        // Of one kind, in a place each, one of them mirrored.
+        // Four equal meshes at different positions, one of them mirrored.
         for number in 0..4 {
             let attributes =
                 json!({ "POSITION": 0, "NORMAL": normals, "TEXCOORD_0": uvs, "TEXCOORD_1": uvs });
@@ -197,7 +208,7 @@ impl Gltf {
         gltf
     }
 
-    /// The same in one text.
+    /// Returns the file in text form, with the buffer as a data URI.
     pub(crate) fn text(&self) -> Vec<u8> {
         let mut json = self.json.clone();
         let bytes = base64::engine::general_purpose::STANDARD.encode(&self.binary);

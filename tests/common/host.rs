@@ -1,4 +1,4 @@
-//! Kernel files through a host's C++ compiler: the device's functions without a device.
+//! Compiles kernels with the host's C++ compiler, so that device functions can be tested without a device.
 
 use std::{
     fs,
@@ -10,26 +10,28 @@ use compaction::cuda::Source;
 use raysieve::stages::sources;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// CUDA's words, for a host.
+/// Definitions of CUDA's keywords and intrinsics for a host compiler.
 const CUDA_WORDS: &str = include_str!("cuda_words.hpp");
 
-/// No product and sum becomes one operation, as in Rust and as by `--fmad=false`.
+/// Compiler options. No multiplication and addition is fused, as in Rust and in CUDA with `--fmad=false`.
 const OPTIONS: &[&str] = &["-std=c++17", "-O2", "-ffp-contract=off", "-w"];
 
-/// All kernel files but those that are made of blocks and warps: the twins of those are specifications in `compaction`.
+/// Returns the sources of all kernels whose threads are independent. Kernels built on blocks and warps are tested
+/// against their CPU specifications in `compaction`.
 pub(crate) fn stage_sources() -> impl Iterator<Item = Source> {
     let of_stages = |source: &Source| source.path().starts_with("kernels/");
     sources().into_iter().filter(of_stages)
 }
 
-/// A C++ compiler of this machine.
+/// The C++ compiler of this machine.
 #[derive(Clone, Debug)]
 pub(crate) struct HostCompiler {
+    /// Output of `c++ --version`.
     version: Vec<u8>,
 }
 
 impl HostCompiler {
-    /// The one that is called `c++`.
+    /// Finds the compiler `c++`. `Err` holds the reason if there is none.
     pub(crate) fn find() -> Result<HostCompiler, String> {
         match Command::new("c++").arg("--version").output() {
             Ok(output) if output.status.success() => Ok(HostCompiler {
@@ -40,13 +42,15 @@ impl HostCompiler {
         }
     }
 
-    /// Builds a program, unless it is there already: `before`, each stage's file with its headers and its checks in a
-    /// namespace of its first kernel's name, `after`.
+    /// Compiles a program, unless an identical one exists already, and returns its path.
+    ///
+    /// Its text is `before`, then each stage's file with its headers in a namespace named after its first kernel, then
+    /// `after`.
     pub(crate) fn build(&self, before: &str, after: &str) -> PathBuf {
         let mut text = format!("{CUDA_WORDS}{before}");
         for source in stage_sources() {
             let name = source.kernel_names().next().unwrap();
-            // A C function has one name in all namespaces, and so has a macro.
+            // C functions and macros are global: they ignore namespaces.
             let body = source.text().unwrap().replace("extern \"C\" ", "");
             text += &format!("namespace {name} {{\n{body}}}\n#undef KERNEL\n");
         }
@@ -61,6 +65,7 @@ impl HostCompiler {
         program
     }
 
+    /// Compiles the text to an executable at `program`, which appears only when it is complete.
     fn compile(&self, text: &str, program: &Path) {
         let folder = tempfile::tempdir_in(program.parent().unwrap()).unwrap();
         let (file, compiled) = (folder.path().join("host.cpp"), folder.path().join("host"));

@@ -1,27 +1,31 @@
-//! What the tests of the renderer share: where their files are, scenes out of a few words, and renders of them.
+//! Shared helpers of the renderer's tests: paths, test scenes and renders.
 #![allow(dead_code, reason = "not every test program needs all of it")]
 
-use std::{env, fs, path::PathBuf, sync::Arc};
+#[path = "paths.rs"]
+mod paths;
+
+use std::{fs, path::PathBuf, sync::Arc};
 
 use glam::{Vec2, Vec3};
 use raysieve::{
     picture::Picture,
-    renderer::{BackendChoice, Renderer, Settings},
-    scene::{
-        Channel, Encoding, Filter, Image, Instance, Map, Mesh, Parameter, Scene, Surface, Texels,
-        Texture, Wrap,
+    render::{
+        renderer::{BackendChoice, Renderer, Settings},
+        stats::Stats,
     },
-    stats::Stats,
+    scene::{
+        Channel, Encoding, Filter, Image, Instance, MaterialTexture, Mesh, Parameter, Scene,
+        Surface, Texels, Texture, Wrap,
+    },
 };
 
-/// A file of the repository. What runs may have been built on another machine: there only the environment knows.
+/// Returns the path of a file of the repository. The environment takes precedence, because tests may run on a machine
+/// other than the one that built them.
 pub(crate) fn file(path: &str) -> PathBuf {
-    let root = env::var_os("CARGO_MANIFEST_DIR");
-    root.map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from)
-        .join(path)
+    paths::root().join(path)
 }
 
-/// Every scene that ships or that a picture is kept of, by name.
+/// Returns every scene that ships or has a golden image, sorted by path.
 pub(crate) fn scenes() -> Vec<Scene> {
     let entries = ["scenes", "tests/scenes"]
         .into_iter()
@@ -40,13 +44,13 @@ pub(crate) fn scenes() -> Vec<Scene> {
     paths.iter().map(|path| load(path.clone())).collect()
 }
 
-/// A scene of the repository.
+/// Loads a scene of the repository, given by its path.
 pub(crate) fn load(path: impl Into<PathBuf>) -> Scene {
     let path = file(&path.into().to_string_lossy());
     Scene::load(&path).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// A scene out of its text.
+/// Loads a scene from its RON text.
 pub(crate) fn scene(text: &str) -> Scene {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("scene.ron");
@@ -54,7 +58,7 @@ pub(crate) fn scene(text: &str) -> Scene {
     Scene::load(&path).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
-/// A walled garden of all materials, a mesh among them, small enough to be built over and over.
+/// Returns a scene with all materials and a mesh, small enough to be built many times.
 pub(crate) fn garden() -> Scene {
     scene(
         r#"(
@@ -91,8 +95,9 @@ pub(crate) fn garden() -> Scene {
     )
 }
 
-/// The garden with meshes in it: mirrored, stretched, sheared, shining, in one another, with and without what a vertex has.
-pub(crate) fn placed_garden() -> Scene {
+/// Returns the garden with instances: mirrored, stretched, sheared, emissive and overlapping, with and without vertex
+/// attributes.
+pub(crate) fn instanced_garden() -> Scene {
     let mut garden = garden();
     let ball = ball(8, 12, 0);
     Arc::make_mut(&mut garden.meshes).push(Mesh {
@@ -132,16 +137,16 @@ pub(crate) fn placed_garden() -> Scene {
     garden
 }
 
-/// The garden with meshes in it, of which some shine, unevenly, and some to both sides; with coats that have normals of
-/// their own, and with a texture that lies by second coordinates.
-pub(crate) fn lit_garden() -> Scene {
-    let mut garden = placed_garden();
-    garden.textures[3].second = true;
+/// Returns the garden with instances of which some emit light, textured and from both sides; with normal maps of clear
+/// coats and a texture on the second set of coordinates.
+pub(crate) fn emissive_garden() -> Scene {
+    let mut garden = instanced_garden();
+    garden.textures[3].uses_second_uvs = true;
     let lamp = 10;
     for instance in Arc::make_mut(&mut garden.instances).iter_mut().step_by(6) {
         instance.material = Some(lamp);
     }
-    let map = Map {
+    let map = MaterialTexture {
         texture: 2,
         channel: Channel::Red,
     };
@@ -165,18 +170,19 @@ pub(crate) fn lit_garden() -> Scene {
         (film, Parameter::ClearcoatNormal, 1),
     ] {
         let maps = garden.maps.entry(material).or_default();
-        (maps.bend, maps.coat_bend) = (0.5, 0.7);
+        (maps.normal_scale, maps.coat_normal_scale) = (0.5, 0.7);
         let channel = Channel::Red;
-        maps.textures.insert(parameter, Map { texture, channel });
+        maps.textures
+            .insert(parameter, MaterialTexture { texture, channel });
     }
     garden
 }
 
-/// The garden with meshes in it, of which some are full of holes, and some show dimly what is behind them; balls and lamps
-/// too. A texture lies by second coordinates.
-pub(crate) fn veiled_garden() -> Scene {
-    let mut garden = placed_garden();
-    garden.textures[3].second = true;
+/// Returns the garden with instances, spheres and lamps of which some are alpha-tested or partly transparent; with a
+/// texture on the second set of coordinates.
+pub(crate) fn alpha_tested_garden() -> Scene {
+    let mut garden = instanced_garden();
+    garden.textures[3].uses_second_uvs = true;
     for (material, opacity, cutoff, texture) in [
         (0, 1.0, 0.4, Some(0)),
         (1, 0.7, 0.0, None),
@@ -189,7 +195,7 @@ pub(crate) fn veiled_garden() -> Scene {
         maps.opacity = opacity;
         maps.cutoff = cutoff;
         if let Some(texture) = texture {
-            let map = Map {
+            let map = MaterialTexture {
                 texture,
                 channel: Channel::Alpha,
             };
@@ -199,7 +205,7 @@ pub(crate) fn veiled_garden() -> Scene {
     garden
 }
 
-/// Textures of every kind on the garden's materials but the glass.
+/// Puts textures of every format on all materials of the garden except glass.
 fn paint(garden: &mut Scene) {
     let mut random = Random(6);
     let mut word = || random.word().to_le_bytes();
@@ -248,8 +254,8 @@ fn paint(garden: &mut Scene) {
         (3, Parameter::Emission, 2),
     ] {
         let maps = garden.maps.entry(material).or_default();
-        maps.bend = 0.5;
-        let map = Map {
+        maps.normal_scale = 0.5;
+        let map = MaterialTexture {
             texture,
             channel: Channel::Red,
         };
@@ -257,7 +263,8 @@ fn paint(garden: &mut Scene) {
     }
 }
 
-/// A ball of radius 1 about 0, of flat triangles with the ball's own normals, texture coordinates and tangents.
+/// Returns a sphere of radius 1 about the origin as flat triangles with smooth normals, texture coordinates and
+/// tangents.
 pub(crate) fn ball(rings: u32, segments: u32, material: u32) -> Mesh {
     let mut mesh = Mesh {
         materials: vec![material],
@@ -297,7 +304,7 @@ pub(crate) fn ball(rings: u32, segments: u32, material: u32) -> Mesh {
     mesh
 }
 
-/// The scene in another size, with another number of samples.
+/// Returns the scene with another image size and number of samples per pixel.
 pub(crate) fn sized(scene: Scene, width: u32, height: u32, spp: u32) -> Scene {
     Scene {
         size: (width, height),
@@ -306,7 +313,7 @@ pub(crate) fn sized(scene: Scene, width: u32, height: u32, spp: u32) -> Scene {
     }
 }
 
-/// The CPU, and everything else as it comes.
+/// Returns the default settings for the CPU backend.
 pub(crate) fn on_cpu() -> Settings {
     Settings {
         backend: BackendChoice::Cpu,
@@ -314,7 +321,7 @@ pub(crate) fn on_cpu() -> Settings {
     }
 }
 
-/// All samples of a scene.
+/// Renders all samples of a scene.
 pub(crate) fn render(scene: &Scene, settings: &Settings) -> (Picture, Stats) {
     let mut renderer = start(scene, settings);
     while renderer.advance().unwrap() {}
@@ -322,16 +329,17 @@ pub(crate) fn render(scene: &Scene, settings: &Settings) -> (Picture, Stats) {
     (renderer.picture().unwrap(), stats)
 }
 
-/// A render that is about to begin.
+/// Prepares a render, without any samples.
 pub(crate) fn start(scene: &Scene, settings: &Settings) -> Renderer {
     Renderer::new(scene, settings)
         .unwrap_or_else(|error| panic!("{}: {error}", scene.path.display()))
 }
 
-/// Random words of a fixed sequence (SplitMix64).
+/// A deterministic generator of random numbers (SplitMix64), with its state.
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
+    /// Returns 64 random bits.
     pub(crate) fn word(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut word = self.0;
@@ -340,12 +348,12 @@ impl Random {
         word ^ (word >> 31)
     }
 
-    /// In [0, 1).
+    /// Returns a number in [0, 1).
     pub(crate) fn unit(&mut self) -> f32 {
         (self.word() >> 40) as f32 / (1 << 24) as f32
     }
 
-    /// In [-1, 1).
+    /// Returns a number in [-1, 1).
     pub(crate) fn signed(&mut self) -> f32 {
         2.0 * self.unit() - 1.0
     }

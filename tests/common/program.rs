@@ -1,4 +1,4 @@
-//! The program as its users run it: what tests of it share. No GPU and no display is shown to it.
+//! Shared helpers of tests that run the program as users do, without a GPU and a display.
 #![allow(
     dead_code,
     unused_macros,
@@ -6,8 +6,10 @@
     reason = "not every test program needs all of it"
 )]
 
+#[path = "paths.rs"]
+mod paths;
+
 use std::{
-    env,
     ffi::OsStr,
     fs,
     path::{Path, PathBuf},
@@ -16,15 +18,21 @@ use std::{
 
 use libtest_mimic::Trial;
 
-/// Makes tests of functions, each under its own name.
+pub(crate) use paths::program;
+
+/// Adds functions to a list of tests, each under its own name. With `if CONDITION =>`, the tests are ignored where the
+/// condition is `Err`, as in [`add_if`].
 macro_rules! add_tests {
+    ($trials:expr, if $possible:expr => $($test:ident),+ $(,)?) => {
+        $($crate::program::add_if($trials, $possible, stringify!($test), $test);)+
+    };
     ($trials:expr, $($test:ident),+ $(,)?) => {
         $($trials.push(libtest_mimic::Trial::test(stringify!($test), || { $test(); Ok(()) }));)+
     };
 }
 pub(crate) use add_tests;
 
-/// A test that counts as ignored where the machine lacks what it needs.
+/// Adds a test that is reported as ignored if the machine lacks what it needs; the `Err` of `possible` says what.
 pub(crate) fn add_if(
     trials: &mut Vec<Trial>,
     possible: Result<(), String>,
@@ -43,7 +51,7 @@ pub(crate) fn add_if(
     trials.push(Trial::test(name, body).with_ignored_flag(ignored));
 }
 
-/// The program, without a GPU and a display, in a folder.
+/// Returns a command for the program in a folder, without a GPU and a display.
 pub(crate) fn raysieve(folder: &Path) -> Command {
     let mut command = Command::new(program());
     without_gpu_and_display(&mut command)
@@ -52,6 +60,7 @@ pub(crate) fn raysieve(folder: &Path) -> Command {
     command
 }
 
+/// Hides GPUs and displays from a command.
 pub(crate) fn without_gpu_and_display(command: &mut Command) -> &mut Command {
     command
         .env("CUDA_VISIBLE_DEVICES", "")
@@ -59,22 +68,12 @@ pub(crate) fn without_gpu_and_display(command: &mut Command) -> &mut Command {
         .env_remove("WAYLAND_DISPLAY")
 }
 
-/// Where the tests run may not be where they were built.
-pub(crate) fn program() -> PathBuf {
-    env::var_os("CARGO_BIN_EXE_raysieve").map_or_else(
-        || PathBuf::from(env!("CARGO_BIN_EXE_raysieve")),
-        PathBuf::from,
-    )
-}
-
-/// A scene of the repository.
+/// Returns the path of a scene of the repository, such as `spheres.ron`.
 pub(crate) fn scene(name: &str) -> PathBuf {
-    let root = env::var_os("CARGO_MANIFEST_DIR")
-        .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
-    root.join("scenes").join(name)
+    paths::root().join("scenes").join(name)
 }
 
-/// An empty folder that goes away.
+/// Creates an empty temporary folder, which is removed when the value is dropped.
 pub(crate) fn folder() -> tempfile::TempDir {
     tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder for the test")
 }
@@ -90,7 +89,8 @@ pub(crate) fn run<A: AsRef<OsStr>>(
         .expect("the program starts")
 }
 
-/// The spheres, small, with few samples: a fraction of a second.
+/// Renders the scene `spheres` at 48×32 pixels with 3 samples, which takes a fraction of a second. `more` are further
+/// arguments.
 pub(crate) fn small_render(folder: &Path, more: &[&str]) -> Output {
     let mut command = raysieve(folder);
     command
@@ -99,20 +99,23 @@ pub(crate) fn small_render(folder: &Path, more: &[&str]) -> Output {
     command.args(more).output().expect("the program starts")
 }
 
+/// Returns the standard output as text.
 pub(crate) fn stdout(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).expect("the program prints UTF-8")
 }
 
+/// Returns the standard error output as text.
 pub(crate) fn stderr(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).expect("the program prints UTF-8")
 }
 
+/// Asserts that the program succeeded.
 #[track_caller]
 pub(crate) fn assert_done(output: &Output) {
     assert_eq!(output.status.code(), Some(0), "{}", stderr(output));
 }
 
-/// That the program refused: with this exit code, one last line that holds all of `told`, and no result.
+/// Asserts that the program failed with this exit code and one error, on the last line, that contains all of `told`.
 #[track_caller]
 pub(crate) fn assert_refused(output: &Output, exit_code: i32, told: &[&str]) {
     let said = stderr(output);
@@ -132,7 +135,7 @@ pub(crate) fn assert_refused(output: &Output, exit_code: i32, told: &[&str]) {
     }
 }
 
-/// The names in a folder, sorted.
+/// Returns the names in a folder, sorted.
 pub(crate) fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).expect("the folder is there");
     let mut names: Vec<String> = entries
@@ -148,7 +151,8 @@ pub(crate) fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-/// Mounts so much memory as `disk` in a namespace of its own, then runs a script there.
+/// Returns a command that mounts a file system of limited `size` as `disk` in its own namespace and runs a script
+/// there.
 pub(crate) fn disk(folder: &Path, size: &str, script: &str) -> Command {
     let script =
         format!("mkdir disk && mount -t tmpfs -o size={size} none disk && cd disk && {script}");
@@ -158,7 +162,7 @@ pub(crate) fn disk(folder: &Path, size: &str, script: &str) -> Command {
     command
 }
 
-/// Whether [`disk`] works here.
+/// Returns whether [`disk`] works on this machine, otherwise the reason.
 pub(crate) fn mounting() -> Result<(), String> {
     match disk(folder().path(), "64k", "true").output() {
         Ok(tried) if tried.status.success() => Ok(()),

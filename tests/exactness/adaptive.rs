@@ -1,22 +1,24 @@
-//! Where pixels get samples until they are good, too: which ones they get depends on these alone.
+//! Exactness of renders to a noise target: the samples of each pixel depend only on the scene, size, seed and target.
 
 use std::time::Duration;
 
 use compaction::select::Strategy;
 use raysieve::{
-    part::{Packing, Part},
-    renderer::{BackendChoice, Renderer, Settings},
+    render::{
+        part::{Packing, Part},
+        renderer::{BackendChoice, Renderer, Settings},
+        stats::Stats,
+    },
     scene::Scene,
-    stats::Stats,
 };
 
 use crate::{
     assert_equal,
-    common::{garden, load, on_cpu, sized, start, veiled_garden},
+    common::{alpha_tested_garden, garden, load, on_cpu, sized, start},
     harness::Gpu,
 };
 
-/// Some pixels are good early, some after a while, some never.
+/// The noise target: with it some pixels stop early, some later, and some never.
 const NOISE: f32 = 0.12;
 
 pub(crate) fn scenes() -> [Scene; 2] {
@@ -37,7 +39,7 @@ pub(crate) fn finished(renderer: &mut Renderer) -> Stats {
     renderer.finish().unwrap()
 }
 
-/// The same film, by the same samples, and the same is known of all pixels.
+/// Asserts equal films, sample counts and noise statistics.
 pub(crate) fn assert_same(got: &Stats, expected: &Stats, case: &str) {
     assert_equal(got, expected, case);
     assert_eq!(got.noise, expected.noise, "{}, {case}", expected.scene);
@@ -47,12 +49,12 @@ pub(crate) fn expected_of(scene: &Scene) -> Stats {
     let expected = finished(&mut to_noise(scene, &on_cpu()));
     let noise = expected.noise.as_ref().unwrap();
     let pixels = scene.size.0 * scene.size.1;
-    assert!(expected.spp < noise.most_samples, "{noise:?}");
-    assert!((1..pixels).contains(&noise.unfinished), "{noise:?}");
+    assert!(expected.spp < noise.max_samples, "{noise:?}");
+    assert!((1..pixels).contains(&noise.unconverged_pixels), "{noise:?}");
     expected
 }
 
-/// Each of these strategies with one of these sizes of a wave, and whole paths.
+/// Asserts that each strategy, with the wave sizes in turn, and the megakernel give the CPU's film.
 pub(crate) fn agrees(
     scene: &Scene,
     settings: &Settings,
@@ -73,7 +75,7 @@ pub(crate) fn agrees(
     let mut renderer = to_noise(scene, settings);
     renderer.set_megakernel().unwrap();
     assert_same(&finished(&mut renderer), &expected, "whole paths");
-    // To all samples, and back again.
+    // Switches to all samples, and back to the noise target.
     renderer.set_noise(None).unwrap();
     let all = finished(&mut renderer);
     assert_eq!((all.spp, &all.noise), (scene.spp, &None));
@@ -84,7 +86,7 @@ pub(crate) fn agrees(
     assert_same(&finished(&mut renderer), &expected, "back again");
 }
 
-pub(crate) fn settings_do_not_matter() {
+pub(crate) fn adaptive_films_are_identical_for_any_threads_strategy_and_wave_size() {
     for scene in scenes() {
         for threads in [1, 3] {
             let settings = Settings {
@@ -101,7 +103,7 @@ pub(crate) fn settings_do_not_matter() {
     }
 }
 
-pub(crate) fn has_the_cpus_film(_: &Gpu) {
+pub(crate) fn adaptive_films_match_the_cpus_on_cuda(_: &Gpu) {
     let on_cuda = Settings {
         backend: BackendChoice::Cuda(0),
         ..Settings::default()
@@ -110,12 +112,12 @@ pub(crate) fn has_the_cpus_film(_: &Gpu) {
     agrees(&cornell, &on_cuda, Strategy::ALL, &[Some(333), None]);
     let some = [Strategy::LookBack, Strategy::Off];
     agrees(&garden, &on_cuda, &some, &[Some(1000), None]);
-    let veiled = sized(veiled_garden(), 8, 6, 80);
-    agrees(&veiled, &on_cuda, &[Strategy::Atomic], &[Some(500)]);
+    let alpha_tested = sized(alpha_tested_garden(), 8, 6, 80);
+    agrees(&alpha_tested, &on_cuda, &[Strategy::Atomic], &[Some(500)]);
     resumes_on(&[on_cuda, on_cpu()]);
 }
 
-/// Renders a little, and something at least; whether there is more.
+/// Renders at least one wave and returns whether more work remains.
 pub(crate) fn step(renderer: &mut Renderer) -> bool {
     let done = renderer.progress();
     loop {
@@ -126,8 +128,8 @@ pub(crate) fn step(renderer: &mut Renderer) -> bool {
     }
 }
 
-/// Cut short over and over, in the middle of rounds, and through a file: to the bits of one go.
-pub(crate) fn resumes() {
+/// A render that is interrupted many times, within rounds, and resumed from a file gives the same film.
+pub(crate) fn adaptive_renders_resume_within_a_round() {
     resumes_on(&[on_cpu()]);
 }
 
@@ -140,7 +142,7 @@ pub(crate) fn resumes_on(machines: &[Settings]) {
     let (mut cuts, mut within) = (0, 0);
     for settings in machines.iter().cycle() {
         let settings = Settings {
-            // Not one round, and no whole samples of one.
+            // A wave is shorter than a round and contains no whole number of samples.
             wave_size: Some(2999 + cuts),
             threads: Some(1),
             ..settings.clone()
@@ -152,13 +154,13 @@ pub(crate) fn resumes_on(machines: &[Settings]) {
         let goes_on = step(&mut renderer);
         let counts = renderer.sample_counts().unwrap();
         let part = renderer.part().unwrap();
-        let stats = &part.claim.stats;
+        let stats = &part.header.stats;
         let noise = stats.noise.as_ref().unwrap();
         let taken: u64 = counts.iter().map(|&count| u64::from(count)).sum();
         assert_eq!(taken, stats.paths);
-        assert_eq!(counts.iter().max(), Some(&noise.most_samples));
+        assert_eq!(counts.iter().max(), Some(&noise.max_samples));
         assert_eq!(counts.iter().min(), Some(&stats.spp));
-        within += u32::from(!noise.most_samples.is_multiple_of(16));
+        within += u32::from(!noise.max_samples.is_multiple_of(16));
         if !goes_on {
             assert_same(stats, &expected, &format!("{cuts} cuts"));
             assert_eq!(renderer.progress(), 1.0);
@@ -168,16 +170,16 @@ pub(crate) fn resumes_on(machines: &[Settings]) {
         cuts += 1;
         part.write(&path, Packing::Fast).unwrap();
         let read = Part::read(&path).unwrap();
-        assert_eq!(read.exposed, part.exposed);
-        assert_eq!(read.ledger, part.ledger);
+        assert_eq!(read.film, part.film);
+        assert_eq!(read.pixel_stats, part.pixel_stats);
         assert_eq!(read.picture(), renderer.picture().unwrap());
         left = Some(read);
     }
     assert!(cuts > 2 && within > 0, "{cuts} cuts, {within} in a round");
 }
 
-/// With more samples a render that had too few for some pixels goes on to what it would have been.
-pub(crate) fn more_samples_go_on() {
+/// Raising the sample limit continues a render to the film that the higher limit gives from the start.
+pub(crate) fn adaptive_renders_continue_with_a_higher_sample_limit() {
     let few = &scenes()[0];
     let more = Scene {
         spp: 300,
@@ -193,7 +195,7 @@ pub(crate) fn more_samples_go_on() {
         renderer.resume(&part).unwrap();
         assert_same(&finished(&mut renderer), &expected, &format!("from {spp}"));
     }
-    // But not with fewer.
+    // Lowering the limit is refused.
     let mut renderer = to_noise(&more, &on_cpu());
     finished(&mut renderer);
     let part = renderer.part().unwrap();

@@ -1,15 +1,15 @@
-//! On the CPU.
+//! Exactness on the CPU: threads, strategies, wave sizes, interruptions and restarts do not change the film.
 
 use compaction::select::Strategy;
 use raysieve::{
-    path::{Span, dealt_pair, pixel_and_sample},
-    renderer::{Partition, Renderer, Settings},
+    path::{Span, pixel_and_sample, scheduled_pair},
+    render::renderer::{Renderer, Settings, SortHits},
     scene::Scene,
 };
 
 use crate::{
     assert_equal,
-    common::{garden, load, on_cpu, render, sized, start, veiled_garden},
+    common::{alpha_tested_garden, garden, load, on_cpu, render, sized, start},
 };
 
 fn small_scenes() -> Vec<Scene> {
@@ -23,7 +23,7 @@ fn small_scenes() -> Vec<Scene> {
     .collect()
 }
 
-pub(crate) fn settings_do_not_matter() {
+pub(crate) fn the_film_is_identical_for_any_threads_strategy_and_wave_size() {
     for scene in small_scenes() {
         let (_, expected) = render(&scene, &on_cpu());
         assert!(
@@ -35,7 +35,7 @@ pub(crate) fn settings_do_not_matter() {
         );
         for threads in [Some(1), Some(3), None] {
             for &strategy in Strategy::ALL {
-                // One path, a few that divide nothing, about half of all, the usual, more than there are.
+                // One path, a few that divide nothing, about half of all, the default, and more than there are.
                 for wave_size in [1, 7, 1000, 8192, 100_000] {
                     let settings = Settings {
                         strategy,
@@ -51,7 +51,7 @@ pub(crate) fn settings_do_not_matter() {
     }
 }
 
-pub(crate) fn whole_paths_have_the_film_of_stages() {
+pub(crate) fn the_megakernel_gives_the_film_of_the_stages() {
     let more = [
         "instances",
         "lights",
@@ -60,8 +60,8 @@ pub(crate) fn whole_paths_have_the_film_of_stages() {
         "orthographic",
     ];
     let more = more.map(|name| sized(load(format!("tests/scenes/{name}.ron")), 24, 16, 5));
-    let veiled = sized(veiled_garden(), 24, 16, 5);
-    for scene in small_scenes().into_iter().chain(more).chain([veiled]) {
+    let alpha_tested = sized(alpha_tested_garden(), 24, 16, 5);
+    for scene in small_scenes().into_iter().chain(more).chain([alpha_tested]) {
         let (_, expected) = render(&scene, &on_cpu());
         for wave_size in [1, 7, 1000, 100_000] {
             let settings = Settings {
@@ -73,7 +73,7 @@ pub(crate) fn whole_paths_have_the_film_of_stages() {
             while renderer.advance().unwrap() {}
             let case = format!("megakernel, waves of {wave_size}");
             assert_equal(&renderer.finish().unwrap(), &expected, &case);
-            // Back to the loop.
+            // Switches back from the megakernel to the stages.
             renderer.restart().unwrap();
             renderer.set_strategy(Strategy::default()).unwrap();
             while renderer.advance().unwrap() {}
@@ -84,10 +84,10 @@ pub(crate) fn whole_paths_have_the_film_of_stages() {
     }
 }
 
-/// What happens to a render before it is done.
+/// An action that interrupts a render before it is finished.
 type Interruption<'a> = &'a dyn Fn(&mut Renderer);
 
-/// A render that takes several steps, with one thread.
+/// Starts a single-threaded render that takes several steps.
 fn long_render(scene: &Scene) -> Renderer {
     let settings = Settings {
         threads: Some(1),
@@ -97,14 +97,14 @@ fn long_render(scene: &Scene) -> Renderer {
     start(scene, &settings)
 }
 
-pub(crate) fn steps_do_not_matter() {
+pub(crate) fn the_film_is_identical_for_any_steps() {
     let scene = sized(load("scenes/cornell.ron"), 128, 128, 16);
     let (picture, expected) = render(&scene, &on_cpu());
     let mut renderer = long_render(&scene);
     let (mut steps, mut strategies) = (1, Strategy::ALL.iter().cycle());
     while renderer.advance().unwrap() {
         steps += 1;
-        // To look at the picture disturbs nothing, and neither does another strategy.
+        // Reading the image or changing the strategy must not affect the film.
         let _ = renderer.picture().unwrap();
         renderer.set_strategy(*strategies.next().unwrap()).unwrap();
     }
@@ -118,7 +118,7 @@ pub(crate) fn steps_do_not_matter() {
     assert_eq!(renderer.progress(), 1.0);
 }
 
-pub(crate) fn restarts_forget() {
+pub(crate) fn a_restart_leaves_nothing_of_the_previous_render() {
     let scene = sized(load("scenes/cornell.ron"), 128, 128, 8);
     let (_, expected) = render(&scene, &on_cpu());
     let mut renderer = long_render(&scene);
@@ -148,8 +148,8 @@ pub(crate) fn restarts_forget() {
     }
 }
 
-/// A hash that were always the same would pass all the others.
-pub(crate) fn hashes_differ() {
+/// Different images have different hashes; a constant hash would pass all other tests.
+pub(crate) fn different_images_have_different_hashes() {
     let scene = sized(garden(), 24, 16, 5);
     let moved = raysieve::scene::Camera {
         origin: scene.camera.origin + glam::Vec3::X * 1e-3,
@@ -188,32 +188,32 @@ pub(crate) fn hashes_differ() {
     assert_eq!(hashes.len(), others.len(), "{hashes:?}");
 }
 
-/// Hits ordered by material are the same hits.
-pub(crate) fn partition_does_not_matter() {
+/// Sorting hits by material does not change the film.
+pub(crate) fn sorting_hits_does_not_change_the_film() {
     partition_does_not_matter_by(&on_cpu());
 }
 
 pub(crate) fn partition_does_not_matter_by(settings: &Settings) {
     let mut scenes = small_scenes();
-    scenes.push(sized(veiled_garden(), 24, 16, 5));
+    scenes.push(sized(alpha_tested_garden(), 24, 16, 5));
     for scene in scenes {
         let (_, expected) = render(&scene, &on_cpu());
         let mut renderer = start(&scene, settings);
         for &strategy in Strategy::ALL {
             renderer.set_strategy(strategy).unwrap();
-            for partition in [Partition::On, Partition::Off] {
-                renderer.set_partition(partition).unwrap();
+            for sort_hits in [SortHits::On, SortHits::Off] {
+                renderer.set_sort_hits(sort_hits).unwrap();
                 renderer.restart().unwrap();
                 while renderer.advance().unwrap() {}
-                let case = format!("{strategy}, {}", partition.name());
+                let case = format!("{strategy}, {}", sort_hits.name());
                 assert_equal(&renderer.finish().unwrap(), &expected, &case);
             }
         }
     }
 }
 
-/// Whatever a wave begins and ends with, its paths have each of its pairs once; and neighbours see neighbouring pixels.
-pub(crate) fn every_pair_is_dealt_once() {
+/// A wave contains each of its (pixel, sample) pairs once, whatever its range, and adjacent paths see adjacent pixels.
+pub(crate) fn every_pair_is_assigned_once() {
     for width in [1_u32, 7, 8, 40] {
         for height in [1, 8, 19] {
             let pixel_count = width * height;
@@ -223,18 +223,18 @@ pub(crate) fn every_pair_is_dealt_once() {
                 pixel_count,
                 7 * pixel_count - 1,
             ] {
-                let most = (path_count / pixel_count).checked_ilog2().unwrap_or(0);
-                for together in 0..=most {
+                let max_log2 = (path_count / pixel_count).checked_ilog2().unwrap_or(0);
+                for log2_samples_together in 0..=max_log2 {
                     let span = Span {
                         width,
                         pixel_count,
                         path_count,
                         tiled: 1,
-                        together,
+                        log2_samples_together,
                         ..Span::default()
                     };
                     let mut dealt: Vec<u32> = (0..path_count)
-                        .map(|path| dealt_pair(&span, path))
+                        .map(|path| scheduled_pair(&span, path))
                         .collect();
                     dealt.sort_unstable();
                     assert!(dealt.into_iter().eq(0..path_count), "{span:?}");
@@ -247,10 +247,10 @@ pub(crate) fn every_pair_is_dealt_once() {
         pixel_count: 40 * 19,
         path_count: 4 * 40 * 19,
         tiled: 1,
-        together: 2,
+        log2_samples_together: 2,
         ..Span::default()
     };
-    // A tile of 8 by 8 pixels, four samples each, after another.
+    // Tiles of 8 × 8 pixels follow one another, with four samples per pixel.
     for path in 0..40 * 8 * 4 {
         let (pixel, sample) = pixel_and_sample(&span, &[], path);
         let tile = (pixel % 40 / 8, pixel / 40 / 8);
@@ -258,7 +258,7 @@ pub(crate) fn every_pair_is_dealt_once() {
     }
 }
 
-/// A wave of no path would render for ever, and no memory holds the largest.
+/// A wave without paths would never finish, and the largest wave does not fit into memory.
 pub(crate) fn impossible_waves_are_refused() {
     for wave_size in [0, u32::MAX] {
         let settings = Settings {

@@ -1,4 +1,4 @@
-//! On a GPU, and without it ignored.
+//! Exactness on one GPU: every scene, strategy and wave size gives the CPU's film. Ignored without a GPU.
 
 use std::{env, process::Command, sync::Arc, time::Duration};
 
@@ -8,16 +8,17 @@ use compaction::{
 };
 use raysieve::{
     camera::Camera,
+    device::{kernels::SHIPPED, render_scene::RenderScene},
     film::Film,
-    kernels::SHIPPED,
     path::Span,
-    renderer::{BackendChoice, Partition, Renderer, Settings},
+    render::{
+        renderer::{BackendChoice, Renderer, Settings, SortHits},
+        stats::BounceStats,
+    },
     scene::Scene,
     stages::sources,
-    stats::BounceStats,
     wave::{CpuWave, CudaWave, Report, Stage, Wave},
     wavefront::trace,
-    world::World,
 };
 
 use crate::{
@@ -27,7 +28,7 @@ use crate::{
     harness::Gpu,
 };
 
-/// The name of the test that begins itself again, without a compiler.
+/// Name of the test that runs itself again in a process without NVRTC.
 pub(crate) const DRIVER_ALONE: &str = "a_driver_alone_is_enough";
 
 fn on_cuda(wave_size: Option<u32>) -> Settings {
@@ -38,12 +39,12 @@ fn on_cuda(wave_size: Option<u32>) -> Settings {
     }
 }
 
-/// Every strategy, on one upload of the scene.
+/// Asserts that every strategy gives the CPU's film, with each of the wave sizes.
 fn agrees(scene: &Scene, wave_sizes: &[Option<u32>]) {
     agrees_by(Strategy::ALL, scene, wave_sizes);
 }
 
-/// These strategies, on one upload of the scene.
+/// Asserts that the given strategies and the megakernel give the CPU's film. The scene is uploaded once per wave size.
 fn agrees_by(strategies: &[Strategy], scene: &Scene, wave_sizes: &[Option<u32>]) {
     let (picture, expected) = render(scene, &on_cpu());
     for &wave_size in wave_sizes {
@@ -56,7 +57,7 @@ fn agrees_by(strategies: &[Strategy], scene: &Scene, wave_sizes: &[Option<u32>])
             assert_equal(&renderer.finish().unwrap(), &expected, &case);
             assert!(
                 renderer.picture().unwrap() == picture,
-                "{}, {case}: another picture",
+                "{}, {case}: different image",
                 expected.scene
             );
         }
@@ -68,16 +69,16 @@ fn agrees_by(strategies: &[Strategy], scene: &Scene, wave_sizes: &[Option<u32>])
     }
 }
 
-pub(crate) fn every_scene_has_the_cpus_film(_: &Gpu) {
+pub(crate) fn every_scene_has_the_cpus_film_on_cuda(_: &Gpu) {
     for scene in scenes() {
         agrees(&sized(scene, 160, 90, 4), &[Some(1000), Some(8192), None]);
     }
 }
 
-pub(crate) fn every_wave_size_has_the_cpus_film(_: &Gpu) {
+pub(crate) fn every_wave_size_has_the_cpus_film_on_cuda(_: &Gpu) {
     for name in ["scenes/cornell.ron", "scenes/spheres.ron"] {
         let scene = sized(load(name), 20, 12, 3);
-        // Around a warp, a block, a tile of the sieve, all paths.
+        // Sizes around those of a warp, a block and a compaction tile, and around the number of paths.
         let sizes = [
             1,
             7,
@@ -98,8 +99,8 @@ pub(crate) fn every_wave_size_has_the_cpus_film(_: &Gpu) {
     }
 }
 
-/// Many tiles at once, on all multiprocessors.
-pub(crate) fn a_large_picture_has_the_cpus_film(_: &Gpu) {
+/// Large waves run many tiles at once, on all multiprocessors.
+pub(crate) fn a_large_image_has_the_cpus_film_on_cuda(_: &Gpu) {
     agrees(
         &sized(load("scenes/cornell.ron"), 1024, 512, 3),
         &[None, Some(1 << 20), Some(77_777)],
@@ -107,13 +108,13 @@ pub(crate) fn a_large_picture_has_the_cpus_film(_: &Gpu) {
     agrees(&sized(load("scenes/spheres.ron"), 1024, 576, 3), &[None]);
 }
 
-/// What happens to a render before it is done.
+/// An action that interrupts a render before it is finished.
 type Interruption = fn(&mut Renderer);
 
-pub(crate) fn steps_do_not_matter(_: &Gpu) {
+pub(crate) fn the_film_is_identical_for_any_steps_on_cuda(_: &Gpu) {
     let scene = sized(load("scenes/cornell.ron"), 200, 200, 8);
     let (_, expected) = render(&scene, &on_cpu());
-    // Waves so small that the render takes several steps.
+    // The waves are so small that the render takes several steps.
     let mut renderer = start(&scene, &on_cuda(Some(64)));
     let interruptions: [(&str, Interruption); 4] = [
         ("nothing", |_| ()),
@@ -143,8 +144,8 @@ pub(crate) fn steps_do_not_matter(_: &Gpu) {
     }
 }
 
-/// In a process that finds no NVRTC and no cache.
-pub(crate) fn renders_with_a_driver_alone(gpu: &Gpu) {
+/// Renders in a process that finds neither NVRTC nor cached kernels.
+pub(crate) fn a_driver_alone_is_enough(gpu: &Gpu) {
     let without = [("COMPACTION_NVRTC", "off"), ("COMPACTION_CACHE", "off")];
     let has = |&(name, choice): &(&str, &str)| env::var_os(name).is_some_and(|set| set == choice);
     if !without.iter().all(has) {
@@ -168,7 +169,7 @@ pub(crate) fn renders_with_a_driver_alone(gpu: &Gpu) {
             .unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(module.origin(), Origin::Shipped, "{}", source.path());
     }
-    // The strategies that ship: the others want NVRTC.
+    // Only the strategies whose kernels are shipped; the others need NVRTC.
     let shipped = [Strategy::LookBack, Strategy::Atomic, Strategy::Off];
     agrees_by(
         &shipped,
@@ -178,12 +179,12 @@ pub(crate) fn renders_with_a_driver_alone(gpu: &Gpu) {
     let metals = sized(load("scenes/metals.ron"), 160, 90, 4);
     let (_, expected) = render(&metals, &on_cpu());
     let mut renderer = start(&metals, &on_cuda(None));
-    renderer.set_partition(Partition::On).unwrap();
+    renderer.set_sort_hits(SortHits::On).unwrap();
     while renderer.advance().unwrap() {}
     assert_equal(&renderer.finish().unwrap(), &expected, "ordered hits");
 }
 
-/// A wave on the GPU, the same on the CPU, and the paths to trace.
+/// The same wave on the GPU and on the CPU, with the paths to trace.
 struct Twins {
     cuda: Wave,
     cpu: Wave,
@@ -194,7 +195,7 @@ fn twins(strategy: Strategy, capacity: u32) -> Twins {
     let scene = load("scenes/cornell.ron");
     let (width, height) = (96, 64);
     let camera = Camera::new(&scene.camera, width, height);
-    let world = World::new(&scene).unwrap();
+    let world = RenderScene::new(&scene).unwrap();
     let span = Span {
         width,
         pixel_count: width * height,
@@ -221,8 +222,8 @@ fn twins(strategy: Strategy, capacity: u32) -> Twins {
     }
 }
 
-/// Waves of one size become a graph of the device, and replay; those of another size between them do not.
-pub(crate) fn waves_never_wait(_: &Gpu) {
+/// Repeated waves of one size are recorded as a CUDA graph and replayed; waves of another size in between are not.
+pub(crate) fn a_wave_never_waits(_: &Gpu) {
     for &strategy in Strategy::ALL {
         let Twins {
             mut cuda,
@@ -263,12 +264,12 @@ pub(crate) fn waves_never_wait(_: &Gpu) {
     }
 }
 
-pub(crate) fn partition_does_not_matter(_: &Gpu) {
+pub(crate) fn sorting_hits_does_not_change_the_film_on_cuda(_: &Gpu) {
     cpu::partition_does_not_matter_by(&on_cuda(None));
 }
 
-/// Waves that are free to grow are of many sizes, in buffers that are others from one to the next.
-pub(crate) fn waves_that_grow_agree(_: &Gpu) {
+/// Growing waves have different sizes, with buffers reallocated in between, and still give the CPU's film.
+pub(crate) fn growing_waves_give_the_cpus_film(_: &Gpu) {
     let Twins {
         mut cpu, mut span, ..
     } = twins(Strategy::default(), 20_000);
@@ -296,8 +297,8 @@ pub(crate) fn waves_that_grow_agree(_: &Gpu) {
     assert!(sizes.iter().all(|&size| size <= 8_000));
 }
 
-/// However often it was looked at meanwhile.
-pub(crate) fn times_cover_their_stages(_: &Gpu) {
+/// The stage times sum to at most the render time, also if the image is read during the render.
+pub(crate) fn stage_times_are_within_the_render_time(_: &Gpu) {
     let scene = sized(load("scenes/cornell.ron"), 1024, 1024, 256);
     let mut renderer = start(&scene, &on_cuda(None));
     while renderer.advance_for(Duration::from_millis(5)).unwrap() {
@@ -311,8 +312,8 @@ pub(crate) fn times_cover_their_stages(_: &Gpu) {
     assert!(stages <= whole, "stages of {stages} ms in {whole} ms");
 }
 
-/// The film is read by waiting, which no graph can hold; the wave goes on without one.
-pub(crate) fn waiting_is_found_out(_: &Gpu) {
+/// Reading the film synchronises, so recording it into a graph fails; the wave still works afterwards.
+pub(crate) fn recording_a_wait_into_a_graph_fails(_: &Gpu) {
     let Twins { cuda, span, .. } = twins(Strategy::default(), 20_000);
     let mut cuda = cuda;
     let stream = on_gpu(&cuda).stream.clone();

@@ -1,6 +1,6 @@
-//! On several GPUs at once, of which some may fail. Where there is one alone these tests are skipped.
+//! Exactness on several GPUs, some of which may fail. Skipped if there is only one GPU.
 
-use std::{env, fs, path::Path, process::Command, sync::Arc, time::Duration};
+use std::{env, process::Command, sync::Arc, time::Duration};
 
 use compaction::{
     cuda::{Compiler, Kernel, Launch, Source, devices, open},
@@ -8,10 +8,12 @@ use compaction::{
     select::Strategy,
 };
 use raysieve::{
-    part::{Packing, Part},
-    renderer::{BackendChoice, Gpu, Renderer, Settings},
+    render::{
+        part::Part,
+        renderer::{BackendChoice, Renderer, Settings},
+        stats::Stats,
+    },
     scene::Scene,
-    stats::Stats,
 };
 
 use crate::{
@@ -19,16 +21,17 @@ use crate::{
     common::{garden, load, on_cpu, render, sized, start},
 };
 
-/// The names of the tests that begin themselves again, since a GPU that has failed does nothing more for its process.
+/// Name of a test that runs itself in child processes, because a process cannot use a GPU after it has failed.
 pub(crate) const FAILING: &str = "gpus_that_fail_are_left_out";
-pub(crate) const FALLING: &str = "gpus_that_fall_together_are_outlived";
-pub(crate) const UNEVEN: &str = "faster_gpus_do_more";
+pub(crate) const ALL_FAIL: &str = "gpus_that_all_fail_leave_a_part";
+pub(crate) const UNEVEN: &str = "faster_gpus_get_more_work";
 
-/// What such a copy is to do: which GPUs fail, such as `1@3,0@9`: GPU 1 after the third step of the render, GPU 0 after the
-/// ninth.
+/// Environment variable that tells a child process which GPUs fail.
+///
+/// `1@3,0@9` means GPU 1 after the third step of the render and GPU 0 after the ninth.
 pub(crate) const CASE: &str = "RAYSIEVE_TEST_GPUS";
 
-/// How many GPUs there are, if there are several.
+/// Returns the number of GPUs, or an error if there are fewer than two.
 pub(crate) fn several() -> Result<usize, String> {
     match devices().map(|found| found.len()) {
         Ok(1) => Err("there is one GPU alone".to_owned()),
@@ -45,31 +48,31 @@ pub(crate) fn on(gpus: &[usize], wave_size: Option<u32>) -> Settings {
     Settings {
         backend: BackendChoice::SomeCuda(gpus.to_vec()),
         wave_size,
-        // A render of a test is over before two seconds are.
+        // The default interval is longer than the renders of these tests.
         keep_every: Some(Duration::from_millis(2)),
         ..Settings::default()
     }
 }
 
-/// The part holds what the CPU renders of these samples.
+/// Asserts that a part equals the CPU's render of the same samples.
 fn assert_holds(scene: &Scene, part: &Part, case: &str) {
-    let paths: u64 = part.claim.stats.devices.iter().map(|gpu| gpu.paths).sum();
+    let paths: u64 = part.header.stats.devices.iter().map(|gpu| gpu.paths).sum();
     assert_eq!(
-        paths, part.claim.stats.paths,
+        paths, part.header.stats.paths,
         "{case}: {:?}",
-        part.claim.stats.devices
+        part.header.stats.devices
     );
-    if part.claim.samples.is_empty() {
-        assert_eq!(part.claim.stats.paths, 0, "{case}");
+    if part.header.samples.is_empty() {
+        assert_eq!(part.header.stats.paths, 0, "{case}");
         return;
     }
     let mut cpu = start(scene, &on_cpu());
-    cpu.set_samples(&part.claim.samples).unwrap();
+    cpu.set_samples(&part.header.samples).unwrap();
     while cpu.advance().unwrap() {}
-    assert_equal(&part.claim.stats, &cpu.finish().unwrap(), case);
+    assert_equal(&part.header.stats, &cpu.finish().unwrap(), case);
 }
 
-pub(crate) fn have_the_cpus_film(&count: &usize) {
+pub(crate) fn several_gpus_have_the_cpus_film(&count: &usize) {
     let scenes = [
         load("scenes/cornell.ron"),
         load("scenes/spheres.ron"),
@@ -84,7 +87,7 @@ pub(crate) fn have_the_cpus_film(&count: &usize) {
         for gpus in &sets {
             for wave_size in [Some(150), None] {
                 let mut renderer = start(&scene, &on(gpus, wave_size));
-                // That a strategy does not matter on one GPU is for other tests.
+                // Other tests cover all strategies on one GPU.
                 let is_one_for_all = gpus.len() == count && scene.max_bounces == 12;
                 let strategies = match is_one_for_all {
                     true => Strategy::ALL,
@@ -97,7 +100,7 @@ pub(crate) fn have_the_cpus_film(&count: &usize) {
                     assert_renders(&mut renderer, &expected, &case);
                     assert!(
                         renderer.picture().unwrap() == picture,
-                        "{case}: another picture"
+                        "{case}: different image"
                     );
                 }
                 if is_one_for_all {
@@ -120,8 +123,8 @@ fn assert_renders(renderer: &mut Renderer, expected: &Stats, case: &str) {
     assert_eq!(renderer.take_notes(), Vec::<String>::new(), "{case}");
 }
 
-/// What is looked at, written down and taken up again in the middle of a render is what the samples so far are.
-pub(crate) fn hold_at_any_time(&count: &usize) {
+/// Images and parts taken during a render match the samples so far, and a render resumed from one is exact.
+pub(crate) fn parts_of_several_gpus_are_exact_at_any_time(&count: &usize) {
     let scene = sized(
         load("scenes/cornell.ron"),
         48,
@@ -156,7 +159,7 @@ pub(crate) fn hold_at_any_time(&count: &usize) {
     while other.advance().unwrap() {}
     let part = other.part().unwrap();
     let names: Vec<&str> = part
-        .claim
+        .header
         .stats
         .devices
         .iter()
@@ -166,7 +169,7 @@ pub(crate) fn hold_at_any_time(&count: &usize) {
     assert_holds(&scene, &part, "resumed");
 }
 
-pub(crate) fn are_named_as_they_are(&count: &usize) {
+pub(crate) fn several_gpus_are_named_in_messages(&count: &usize) {
     let scene = sized(load("scenes/cornell.ron"), 8, 8, 1);
     for (gpus, words) in [
         (vec![0, 1, 0], "backend cuda:0,1,0: GPU 0 is named twice"),
@@ -199,13 +202,13 @@ pub(crate) fn are_named_as_they_are(&count: &usize) {
     }
 }
 
-/// A GPU that takes longer for everything gets less of it.
-pub(crate) fn faster_ones_do_more(_: &usize) {
+/// A slower GPU is assigned less work.
+pub(crate) fn faster_gpus_get_more_work(_: &usize) {
     if !is_emulated() {
         return println!("skipped: no GPU here is slower than another");
     }
     if env::var_os(CASE).is_none() {
-        // So slow that it shows on a busy machine too.
+        // The delay is long enough to be visible on a busy machine.
         return again(UNEVEN, "", &[("EMULATED_DELAYS", "1:100000")]);
     }
     let scene = sized(load("scenes/cornell.ron"), 32, 32, 8);
@@ -216,12 +219,12 @@ pub(crate) fn faster_ones_do_more(_: &usize) {
     assert!(devices[0].paths > devices[1].paths, "{devices:?}");
 }
 
-/// Each case in a process of its own.
-pub(crate) fn that_fail_are_left_out(&count: &usize) {
+/// Runs each case in its own process: GPUs that fail are left out and the film stays exact.
+pub(crate) fn gpus_that_fail_are_left_out(&count: &usize) {
     if let Ok(case) = env::var(CASE) {
         return fails(&case, count);
     }
-    // The one that has the sum, another one, one after the other; at once, soon, and late.
+    // The GPU that holds the sum (0), another one, and both in turn: at once, soon and late.
     let mut cases = ["0@1", "1@4", "0@9"].map(str::to_owned).to_vec();
     if count > 2 {
         cases.push("2@3,0@6".to_owned());
@@ -232,7 +235,7 @@ pub(crate) fn that_fail_are_left_out(&count: &usize) {
         again(FAILING, case, &[]);
     }
     if is_emulated() {
-        // In the middle of a wave, and when films move.
+        // Failures in the middle of a wave, and while films are transferred.
         for failures in ["1:3", "0:57", "1:333", "0:701,1:600"] {
             let is_last = failures.contains(',') && count == 2;
             again(
@@ -244,65 +247,19 @@ pub(crate) fn that_fail_are_left_out(&count: &usize) {
     }
 }
 
-/// In one process they fall, and in another one those that are left go on: the others of the one that fails or, where
-/// another one was the first to say so, that one among them; then they fall again.
-pub(crate) fn that_fall_together_are_outlived(&count: &usize) {
-    if let Ok(folder) = env::var(CASE) {
-        return outlives(Path::new(&folder), count);
+/// When a kernel crashes on one GPU and the driver disables all, the safe part continues to the same film.
+pub(crate) fn gpus_that_all_fail_leave_a_part(&count: &usize) {
+    if env::var_os(CASE).is_none() {
+        return again(ALL_FAIL, "", &[("EMULATED_ALL_FALL", "1")]);
     }
-    let folder = tempfile::tempdir().unwrap();
-    let case = folder.path().to_str().unwrap();
-    let at_once = [("EMULATED_ALL_FALL", "1")];
-    let late = [at_once[0], ("EMULATED_LATE", &*format!("{FAILS}:500"))];
-    let ways: &[&[_]] = match is_emulated() {
-        // Who has failed is the first to say so; and the last.
-        true => &[&at_once, &late],
-        // As it comes.
-        false => &[&[]],
-    };
-    for way in ways {
-        let mut starts = 0;
-        while !folder.path().join(WHOLE).exists() {
-            again(FALLING, case, way);
-            starts += 1;
-            assert!(starts <= count + 1, "no end to it: {way:?}");
-        }
-        assert!(starts > 1, "nothing fell: {way:?}");
-        for left in [GPUS, PART, WHOLE] {
-            fs::remove_file(folder.path().join(left)).unwrap();
-        }
-    }
-}
-
-/// What a process leaves to the next.
-const GPUS: &str = "gpus.json";
-const PART: &str = "part.exr";
-const WHOLE: &str = "whole.exr";
-/// The one that falls and takes the others along: one that has something safe, and is not the first to be asked.
-const FAILS: usize = 1;
-
-fn outlives(folder: &Path, count: usize) {
     let scene = long_scene();
     let all: Vec<usize> = (0..count).collect();
-    let mut settings = on(&all, Some(small_waves()));
-    let (gpus, part) = (folder.join(GPUS), folder.join(PART));
-    let mut safe = None;
-    if let Ok(left) = fs::read(&gpus) {
-        settings.gpus = serde_json::from_slice(&left).unwrap();
-        safe = Some(Part::read(&part).unwrap());
-    }
-    let mut renderer = start(&scene, &settings);
-    if let Some(safe) = &safe {
-        renderer.resume(safe).unwrap();
-    }
-    let is_in_use = renderer.gpus()[FAILS].failure.is_none();
-    let mut trap = is_in_use.then(|| Trap::set(FAILS));
-    let is_to_fall = trap.is_some();
-    let ended = loop {
+    let mut renderer = start(&scene, &on(&all, Some(small_waves())));
+    let mut trap = Some(Trap::set(1));
+    let error = loop {
         match renderer.advance_for(Duration::from_millis(3)) {
-            Ok(true) => {}
-            Ok(false) => break Ok(()),
-            Err(error) => break Err(error),
+            Ok(more) => assert!(more, "the render is over"),
+            Err(error) => break error,
         }
         if renderer.stats().paths > scene_pairs(&scene) / 2
             && let Some(trap) = trap.take()
@@ -310,43 +267,17 @@ fn outlives(folder: &Path, count: usize) {
             trap.spring();
         }
     };
-    assert_eq!(ended.is_err(), is_to_fall, "{ended:?}");
-    let now = renderer.part().unwrap();
-    assert_holds(&scene, &now, "safe, or whole");
-    if let Err(error) = ended {
-        assert!(renderer.has_fallen(), "{error}");
-        println!("{error}; {:?}", renderer.gpus());
-        let to_blame = renderer.to_blame().unwrap();
-        assert!(to_blame.failure.is_some());
-        assert!(error.to_string().starts_with(&to_blame.name), "{error}");
-        let left_out = |gpus: &[Gpu]| gpus.iter().filter(|gpu| gpu.failure.is_some()).count();
-        let before = if to_blame.is_suspect {
-            left_out(&settings.gpus)
-        } else {
-            0
-        };
-        assert_eq!(left_out(renderer.gpus()), before + 1);
-        assert!(!now.claim.samples.is_empty(), "nothing was safe");
-        now.write(&part, Packing::Fast).unwrap();
-        fs::write(&gpus, serde_json::to_vec(renderer.gpus()).unwrap()).unwrap();
-        return;
-    }
-    assert_eq!(now.claim.samples, renderer.samples());
-    let before = &safe.expect("a part").claim.stats.devices;
-    for (number, device) in now.claim.stats.devices.iter().enumerate() {
-        let name = format!("(cuda:{number})");
-        assert!(device.device.ends_with(&name), "{device:?}");
-        // Others may still be suspected.
-        let is_left_out = renderer.gpus()[number].failure.is_some();
-        assert!(is_left_out || number != FAILS, "{device:?}");
-        assert_eq!(device.failed, is_left_out, "{device:?}");
-        let has_rendered = device.paths > before[number].paths;
-        assert_eq!(has_rendered, !is_left_out, "{device:?}");
-    }
-    now.write(&folder.join(WHOLE), Packing::Fast).unwrap();
+    assert!(renderer.all_gpus_failed(), "{error}");
+    let part = renderer.part().unwrap();
+    assert!(!part.header.samples.is_empty(), "nothing was safe");
+    assert_holds(&scene, &part, "safe");
+    let mut cpu = start(&scene, &on_cpu());
+    cpu.resume(&part).unwrap();
+    while cpu.advance().unwrap() {}
+    assert_holds(&scene, &cpu.part().unwrap(), "resumed");
 }
 
-/// So long that much can happen before the end.
+/// Returns a scene whose render is long enough for failures to happen before its end.
 fn long_scene() -> Scene {
     match is_emulated() {
         true => sized(load("scenes/cornell.ron"), 32, 24, 12),
@@ -362,7 +293,7 @@ fn scene_pairs(scene: &Scene) -> u64 {
     u64::from(scene.size.0 * scene.size.1) * u64::from(scene.spp)
 }
 
-/// Runs this test alone in another process.
+/// Runs one test in another process, with [`CASE`] and more environment variables set.
 pub(crate) fn again(test: &str, case: &str, more: &[(&str, &str)]) {
     let child = Command::new(env::current_exe().unwrap())
         .args(["--exact", test])
@@ -378,7 +309,7 @@ pub(crate) fn again(test: &str, case: &str, more: &[(&str, &str)]) {
     );
 }
 
-/// Renders while GPUs fail.
+/// Renders while the GPUs of a case fail, and checks what remains.
 fn fails(case: &str, count: usize) {
     let by_step: Vec<(usize, usize)> = case
         .split(',')
@@ -418,41 +349,37 @@ fn fails(case: &str, count: usize) {
     notes.extend(renderer.take_notes());
     println!(
         "{case}: {step} steps, samples {}, {notes:?}",
-        part.claim.samples
+        part.header.samples
     );
     assert_holds(&scene, &part, case);
     assert!(renderer.picture().is_ok() || ended.is_err());
     let failed = part
-        .claim
+        .header
         .stats
         .devices
         .iter()
         .filter(|gpu| gpu.failed)
         .count();
-    if renderer.has_fallen() {
-        // The last one's failure is the render's. Of those that failed at about the same time one alone is to blame.
-        assert!((1..=notes.len() + 1).contains(&failed), "{notes:?}");
-    } else {
-        assert_eq!(notes.len(), failed, "{notes:?}");
-    }
+    // The failure of the last one is the error of the render.
+    assert_eq!(notes.len(), failed, "{notes:?}");
     if !is_emulated() {
         // A kernel that crashes takes all GPUs of its process with it: what was safe is left.
-        assert!(ended.is_err() && renderer.has_fallen(), "{case}");
+        assert!(ended.is_err() && renderer.all_gpus_failed(), "{case}");
         return;
     }
     for note in &notes {
         assert!(note.contains("(cuda:") && !note.contains('\n'), "{note}");
     }
     if case == "all" || by_step.len() == count {
-        assert!(ended.is_err() && renderer.has_fallen());
+        assert!(ended.is_err() && renderer.all_gpus_failed());
         assert_eq!(notes.len() + 1, count);
         assert!(renderer.advance().is_err() && renderer.restart().is_err());
-        // And what is left is as it was.
+        // The failed restart leaves no samples.
         assert!(
             renderer
                 .part()
                 .unwrap()
-                .exposed
+                .film
                 .sums
                 .iter()
                 .all(|&sum| sum == 0)
@@ -460,26 +387,26 @@ fn fails(case: &str, count: usize) {
         return;
     }
     ended.unwrap();
-    assert!(!renderer.has_fallen());
-    assert_eq!(part.claim.samples, renderer.samples());
+    assert!(!renderer.all_gpus_failed());
+    assert_eq!(part.header.samples, renderer.samples());
     if case != "any" {
         assert_eq!(failed, by_step.len());
     }
-    // The rest goes on with other renders.
+    // The remaining GPUs can start another render.
     renderer.set_size(20, 12).unwrap();
     while renderer.advance().unwrap() {}
     let small = sized(scene, 20, 12, 12);
     assert_holds(&small, &renderer.part().unwrap(), case);
 }
 
-/// A kernel on a GPU that crashes, and after which nothing is done there any more.
+/// A kernel that crashes its GPU, which is unusable for this process afterwards.
 struct Trap {
     stream: Arc<CudaStream>,
     kernel: Kernel<(u32,)>,
 }
 
 impl Trap {
-    /// Compiled now, so that it goes off while waves are under way.
+    /// Compiles the kernel in advance, so that it can be launched while waves are in flight.
     fn set(gpu: usize) -> Trap {
         let context = open(gpu).unwrap();
         let text =
@@ -492,7 +419,7 @@ impl Trap {
         }
     }
 
-    /// Waits for nothing: who waits is told when all GPUs have fallen already, and then any may be the first to say so.
+    /// Launches the kernel without waiting for it.
     fn spring(self) {
         let threads = Launch::blocks(1, 32);
         self.kernel.launch(&self.stream, threads, (3,)).unwrap();

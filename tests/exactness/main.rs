@@ -1,4 +1,4 @@
-//! One scene, one image: the film's bits depend on nothing but the scene, its size, its seed and its samples.
+//! Exactness: the film's bits depend only on the scene, its size, its seed and its samples.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -11,179 +11,200 @@ mod cuda;
 mod gpus;
 mod matrix;
 mod previews;
-mod rounds_of_gpus;
-mod trial;
+mod adaptive_on_gpus;
+mod sort_tuner;
 
 use harness::Tests;
-use raysieve::stats::{BounceStats, Stats};
+use raysieve::render::stats::{BounceStats, Stats};
 
 fn main() {
     Tests::new()
         .test(
-            "threads_strategies_and_wave_sizes_do_not_matter",
-            cpu::settings_do_not_matter,
+            "the_film_is_identical_for_any_threads_strategy_and_wave_size",
+            cpu::the_film_is_identical_for_any_threads_strategy_and_wave_size,
         )
         .test(
-            "whole_paths_have_the_film_of_stages",
-            cpu::whole_paths_have_the_film_of_stages,
-        )
-        .test("all_ways_to_a_film_cross", matrix::holds_on_cpus)
-        .test(
-            "the_steps_of_a_render_do_not_matter",
-            cpu::steps_do_not_matter,
-        )
-        .test("a_restart_forgets_everything", cpu::restarts_forget)
-        .test(
-            "to_a_noise_threads_strategies_and_wave_sizes_do_not_matter",
-            adaptive::settings_do_not_matter,
-        )
-        .test("to_a_noise_a_render_resumes_in_a_round", adaptive::resumes)
-        .test(
-            "to_a_noise_a_render_goes_on_with_more_samples",
-            adaptive::more_samples_go_on,
+            "the_megakernel_gives_the_film_of_the_stages",
+            cpu::the_megakernel_gives_the_film_of_the_stages,
         )
         .test(
-            "previews_to_a_noise_have_the_same_bits_every_time",
-            previews::to_noise_have_the_same_bits_every_time,
+            "all_combinations_of_settings_give_one_film",
+            matrix::all_combinations_of_settings_give_one_film,
         )
         .test(
-            "what_is_another_picture_has_another_hash",
-            cpu::hashes_differ,
+            "the_film_is_identical_for_any_steps",
+            cpu::the_film_is_identical_for_any_steps,
         )
         .test(
-            "a_partition_by_material_does_not_matter",
-            cpu::partition_does_not_matter,
-        )
-        .test("a_trial_keeps_what_is_faster", trial::keeps_what_is_faster)
-        .test(
-            "a_trial_waits_until_waves_are_steady",
-            trial::waits_until_waves_are_steady,
+            "a_restart_leaves_nothing_of_the_previous_render",
+            cpu::a_restart_leaves_nothing_of_the_previous_render,
         )
         .test(
-            "a_trial_gives_up_where_sizes_change",
-            trial::gives_up_where_sizes_change,
+            "adaptive_films_are_identical_for_any_threads_strategy_and_wave_size",
+            adaptive::adaptive_films_are_identical_for_any_threads_strategy_and_wave_size,
         )
         .test(
-            "nothing_is_tried_that_cannot_pay",
-            trial::tries_nothing_that_cannot_pay,
+            "adaptive_renders_resume_within_a_round",
+            adaptive::adaptive_renders_resume_within_a_round,
         )
-        .test("every_pair_is_dealt_once", cpu::every_pair_is_dealt_once)
+        .test(
+            "adaptive_renders_continue_with_a_higher_sample_limit",
+            adaptive::adaptive_renders_continue_with_a_higher_sample_limit,
+        )
+        .test(
+            "adaptive_previews_are_identical_every_time",
+            previews::adaptive_previews_are_identical_every_time,
+        )
+        .test(
+            "different_images_have_different_hashes",
+            cpu::different_images_have_different_hashes,
+        )
+        .test(
+            "sorting_hits_does_not_change_the_film",
+            cpu::sorting_hits_does_not_change_the_film,
+        )
+        .test(
+            "sort_tuning_keeps_the_faster_setting",
+            sort_tuner::sort_tuning_keeps_the_faster_setting,
+        )
+        .test(
+            "sort_tuning_waits_until_waves_are_steady",
+            sort_tuner::sort_tuning_waits_until_waves_are_steady,
+        )
+        .test(
+            "sort_tuning_gives_up_if_wave_sizes_keep_changing",
+            sort_tuner::sort_tuning_gives_up_if_wave_sizes_keep_changing,
+        )
+        .test(
+            "sort_tuning_measures_nothing_that_cannot_pay",
+            sort_tuner::sort_tuning_measures_nothing_that_cannot_pay,
+        )
+        .test(
+            "every_pair_is_assigned_once",
+            cpu::every_pair_is_assigned_once,
+        )
         .test(
             "impossible_waves_are_refused",
             cpu::impossible_waves_are_refused,
         )
         .gpu(
             "every_scene_has_the_cpus_film_on_cuda",
-            cuda::every_scene_has_the_cpus_film,
+            cuda::every_scene_has_the_cpus_film_on_cuda,
         )
         .gpu(
             "every_wave_size_has_the_cpus_film_on_cuda",
-            cuda::every_wave_size_has_the_cpus_film,
+            cuda::every_wave_size_has_the_cpus_film_on_cuda,
         )
         .gpu(
-            "a_large_picture_has_the_cpus_film_on_cuda",
-            cuda::a_large_picture_has_the_cpus_film,
+            "a_large_image_has_the_cpus_film_on_cuda",
+            cuda::a_large_image_has_the_cpus_film_on_cuda,
         )
         .gpu(
-            "to_a_noise_the_film_is_the_cpus_on_cuda",
-            adaptive::has_the_cpus_film,
+            "adaptive_films_match_the_cpus_on_cuda",
+            adaptive::adaptive_films_match_the_cpus_on_cuda,
         )
         .gpu(
             "previews_are_the_cpus_on_cuda",
-            previews::are_the_cpus_on_cuda,
+            previews::previews_are_the_cpus_on_cuda,
         )
         .gpu(
-            "previews_to_a_noise_are_the_cpus_on_cuda",
-            previews::to_noise_are_the_cpus_on_cuda,
-        )
-        .gpu("all_ways_to_a_film_cross_on_cuda", matrix::holds_on_gpus)
-        .gpu(
-            "the_steps_of_a_render_do_not_matter_on_cuda",
-            cuda::steps_do_not_matter,
-        )
-        .gpu(cuda::DRIVER_ALONE, cuda::renders_with_a_driver_alone)
-        .gpu(
-            "a_partition_by_material_does_not_matter_on_cuda",
-            cuda::partition_does_not_matter,
+            "adaptive_previews_are_the_cpus_on_cuda",
+            previews::adaptive_previews_are_the_cpus_on_cuda,
         )
         .gpu(
-            "a_trial_by_the_way_has_the_cpus_film",
-            trial::has_the_cpus_film,
-        )
-        .gpu("a_wave_never_waits", cuda::waves_never_wait)
-        .gpu("waves_that_grow_agree", cuda::waves_that_grow_agree)
-        .gpu(
-            "a_render_takes_as_long_as_its_stages",
-            cuda::times_cover_their_stages,
+            "all_combinations_of_settings_give_one_film_on_cuda",
+            matrix::all_combinations_of_settings_give_one_film_on_cuda,
         )
         .gpu(
-            "a_wave_that_waited_would_be_found_out",
-            cuda::waiting_is_found_out,
+            "the_film_is_identical_for_any_steps_on_cuda",
+            cuda::the_film_is_identical_for_any_steps_on_cuda,
+        )
+        .gpu(cuda::DRIVER_ALONE, cuda::a_driver_alone_is_enough)
+        .gpu(
+            "sorting_hits_does_not_change_the_film_on_cuda",
+            cuda::sorting_hits_does_not_change_the_film_on_cuda,
+        )
+        .gpu(
+            "a_render_with_sort_tuning_has_the_cpus_film",
+            sort_tuner::a_render_with_sort_tuning_has_the_cpus_film,
+        )
+        .gpu("a_wave_never_waits", cuda::a_wave_never_waits)
+        .gpu(
+            "growing_waves_give_the_cpus_film",
+            cuda::growing_waves_give_the_cpus_film,
+        )
+        .gpu(
+            "stage_times_are_within_the_render_time",
+            cuda::stage_times_are_within_the_render_time,
+        )
+        .gpu(
+            "recording_a_wait_into_a_graph_fails",
+            cuda::recording_a_wait_into_a_graph_fails,
         )
         .needs(
             "no two GPUs",
             gpus::several(),
             "several_gpus_have_the_cpus_film",
-            gpus::have_the_cpus_film,
+            gpus::several_gpus_have_the_cpus_film,
         )
         .needs(
             "no two GPUs",
             gpus::several(),
             "previews_of_several_gpus_are_the_cpus",
-            previews::are_the_cpus_on_several,
+            previews::previews_of_several_gpus_are_the_cpus,
         )
         .needs(
             "no two GPUs",
             gpus::several(),
-            "several_gpus_hold_at_any_time",
-            gpus::hold_at_any_time,
+            "parts_of_several_gpus_are_exact_at_any_time",
+            gpus::parts_of_several_gpus_are_exact_at_any_time,
         )
         .needs(
             "no two GPUs",
             gpus::several(),
-            "several_gpus_are_named_as_they_are",
-            gpus::are_named_as_they_are,
+            "several_gpus_are_named_in_messages",
+            gpus::several_gpus_are_named_in_messages,
         )
         .needs(
             "no two GPUs",
             gpus::several(),
             gpus::UNEVEN,
-            gpus::faster_ones_do_more,
+            gpus::faster_gpus_get_more_work,
         )
         .needs(
             "no two GPUs",
             gpus::several(),
             gpus::FAILING,
-            gpus::that_fail_are_left_out,
+            gpus::gpus_that_fail_are_left_out,
         )
         .needs(
             "no two GPUs",
             gpus::several(),
-            gpus::FALLING,
-            gpus::that_fall_together_are_outlived,
+            gpus::ALL_FAIL,
+            gpus::gpus_that_all_fail_leave_a_part,
         )
         .needs(
             "no two GPUs",
             gpus::several(),
-            "several_gpus_have_the_cpus_rounds",
-            rounds_of_gpus::are_the_cpus,
+            "several_gpus_give_the_cpus_adaptive_film",
+            adaptive_on_gpus::several_gpus_give_the_cpus_adaptive_film,
         )
         .needs(
             "no two GPUs",
             gpus::several(),
-            rounds_of_gpus::FAILING,
-            rounds_of_gpus::go_on_without_those_that_fail,
+            adaptive_on_gpus::FAILING,
+            adaptive_on_gpus::adaptive_renders_leave_out_gpus_that_fail,
         )
         .needs(
             "no two GPUs",
             gpus::several(),
-            rounds_of_gpus::FALLING,
-            rounds_of_gpus::are_safe_when_all_fall,
+            adaptive_on_gpus::FALLING,
+            adaptive_on_gpus::adaptive_renders_can_continue_when_all_gpus_fail,
         )
         .run()
 }
 
-/// What was counted, without the times.
+/// Returns the counts of the statistics, without the times.
 fn counts(stats: &Stats) -> Vec<[u64; 6]> {
     let row = |row: &BounceStats| {
         [
@@ -198,7 +219,7 @@ fn counts(stats: &Stats) -> Vec<[u64; 6]> {
     stats.bounces.iter().map(row).collect()
 }
 
-/// The same film from the same paths.
+/// Asserts equal film hashes and equal counts per bounce.
 fn assert_equal(got: &Stats, expected: &Stats, case: &str) {
     assert_eq!(
         got.film_hash, expected.film_hash,

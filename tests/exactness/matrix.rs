@@ -1,9 +1,11 @@
-//! All ways to a film, crossed: scenes, backends, strategies, sizes of a wave, and in one go, resumed or merged.
+//! Exactness of all combinations of scenes, backends, strategies and wave sizes, rendered at once, resumed or merged.
 
 use compaction::{cuda::devices, select::Strategy};
 use raysieve::{
-    part::{Packing, Part, Place, Samples},
-    renderer::{BackendChoice, Renderer, Settings},
+    render::{
+        part::{Packing, Part, SamplePosition, Samples},
+        renderer::{BackendChoice, Renderer, Settings},
+    },
     scene::Scene,
 };
 
@@ -13,33 +15,33 @@ use crate::{
     harness::Gpu,
 };
 
-/// Cut where a sample has begun, too.
-const CUTS: [Place; 4] = [
-    Place {
+/// Places at which the render is split, some within a sample.
+const CUTS: [SamplePosition; 4] = [
+    SamplePosition {
         sample: 0,
         pixel: 0,
     },
-    Place {
+    SamplePosition {
         sample: 1,
         pixel: 0,
     },
-    Place {
+    SamplePosition {
         sample: 3,
         pixel: 101,
     },
-    Place {
+    SamplePosition {
         sample: 5,
         pixel: 0,
     },
 ];
 
-pub(crate) fn holds_on_cpus() {
+pub(crate) fn all_combinations_of_settings_give_one_film() {
     let wave_sizes = [Some(1), Some(1000), None];
     holds(&backends_of_cpu(), &small_scenes(), &wave_sizes);
 }
 
-/// On the CPU and all GPUs, each of which takes over from another.
-pub(crate) fn holds_on_gpus(_: &Gpu) {
+/// Tests the CPU and all GPUs, each of which resumes the parts of another.
+pub(crate) fn all_combinations_of_settings_give_one_film_on_cuda(_: &Gpu) {
     let gpus = devices().unwrap();
     let gpus = gpus.iter().map(|device| Settings {
         backend: BackendChoice::Cuda(device.ordinal),
@@ -71,7 +73,7 @@ fn small_scenes() -> Vec<Scene> {
 
 fn holds(backends: &[Settings], scenes: &[Scene], wave_sizes: &[Option<u32>]) {
     let folder = tempfile::tempdir().unwrap();
-    // Through a file, but not every time: a disk takes longer to sync it than these renders take.
+    // Only some parts go through a file, because writing to disk takes longer than these renders.
     let kept = |part: Part, strategy: Strategy| {
         if strategy != Strategy::default() {
             return part;
@@ -106,7 +108,7 @@ fn holds(backends: &[Settings], scenes: &[Scene], wave_sizes: &[Option<u32>]) {
                     };
 
                     let one_go = rendered(&mut renderers[first], CUTS[0], CUTS[3]);
-                    assert_equal(&one_go.claim.stats, &expected, &case("one go"));
+                    assert_equal(&one_go.header.stats, &expected, &case("one go"));
 
                     let begun = rendered(&mut renderers[first], CUTS[0], CUTS[2]);
                     let resumed = &mut renderers[second];
@@ -116,8 +118,8 @@ fn holds(backends: &[Settings], scenes: &[Scene], wave_sizes: &[Option<u32>]) {
                     resumed.resume(&kept(begun, strategy)).unwrap();
                     while resumed.advance().unwrap() {}
                     let resumed = resumed.part().unwrap();
-                    assert_equal(&resumed.claim.stats, &expected, &case("resumed"));
-                    assert!(resumed.exposed == one_go.exposed, "{}", case("resumed"));
+                    assert_equal(&resumed.header.stats, &expected, &case("resumed"));
+                    assert!(resumed.film == one_go.film, "{}", case("resumed"));
 
                     let mut merged =
                         kept(rendered(&mut renderers[third], CUTS[2], CUTS[3]), strategy);
@@ -125,8 +127,8 @@ fn holds(backends: &[Settings], scenes: &[Scene], wave_sizes: &[Option<u32>]) {
                         let part = rendered(&mut renderers[by], CUTS[cut], CUTS[cut + 1]);
                         merged.add(&kept(part, strategy)).unwrap();
                     }
-                    assert_equal(&merged.claim.stats, &expected, &case("merged"));
-                    assert!(merged.exposed == one_go.exposed, "{}", case("merged"));
+                    assert_equal(&merged.header.stats, &expected, &case("merged"));
+                    assert!(merged.film == one_go.film, "{}", case("merged"));
                     assert!(merged.picture() == one_go.picture(), "{}", case("merged"));
                 }
             }
@@ -134,11 +136,11 @@ fn holds(backends: &[Settings], scenes: &[Scene], wave_sizes: &[Option<u32>]) {
     }
 }
 
-fn samples(scene: &Scene, from: Place, to: Place) -> Samples {
+fn samples(scene: &Scene, from: SamplePosition, to: SamplePosition) -> Samples {
     Samples::new(from..to, scene.size.0 * scene.size.1).unwrap()
 }
 
-fn rendered(renderer: &mut Renderer, from: Place, to: Place) -> Part {
+fn rendered(renderer: &mut Renderer, from: SamplePosition, to: SamplePosition) -> Part {
     let (width, height) = renderer.identity().size;
     let samples = Samples::new(from..to, width * height).unwrap();
     renderer.set_samples(&samples).unwrap();

@@ -1,10 +1,12 @@
-//! A preview depends on the scene, the size, the seed and the samples alone, as the film does.
+//! Exactness of previews: like the film, they depend only on the scene, the size, the seed and the samples.
 
 use compaction::select::Strategy;
 use raysieve::{
-    part::Samples,
     picture::Picture,
-    renderer::{BackendChoice, Renderer, Settings},
+    render::{
+        part::Samples,
+        renderer::{BackendChoice, Renderer, Settings},
+    },
     scene::Scene,
     stages::Preview,
 };
@@ -14,7 +16,7 @@ use crate::{
     harness::Gpu,
 };
 
-/// Of the pictures that stop at a noise.
+/// Number of pixels of the images that are rendered to a noise target.
 const PIXELS: u32 = 20 * 13;
 
 fn scenes() -> [Scene; 3] {
@@ -33,18 +35,18 @@ fn preview(renderer: &mut Renderer) -> Picture {
     renderer.preview().unwrap().expect("a preview").picture
 }
 
-pub(crate) fn are_the_cpus_on_cuda(_: &Gpu) {
+pub(crate) fn previews_are_the_cpus_on_cuda(_: &Gpu) {
     are_the_cpus(&BackendChoice::Cuda(0), Strategy::ALL);
 }
 
-pub(crate) fn are_the_cpus_on_several(&count: &usize) {
+pub(crate) fn previews_of_several_gpus_are_the_cpus(&count: &usize) {
     are_the_cpus(
         &BackendChoice::SomeCuda((0..count).collect()),
         &[Strategy::default()],
     );
 }
 
-/// Where pixels stop at a noise, too: in the middle of a round, and when all is done.
+/// Returns the previews of a render to a noise target, in the middle of a round and at the end.
 fn to_noise(renderer: &mut Renderer) -> [Picture; 2] {
     let mut shown = |samples: u32| {
         renderer
@@ -56,14 +58,14 @@ fn to_noise(renderer: &mut Renderer) -> [Picture; 2] {
     [shown(41), shown(100)]
 }
 
-pub(crate) fn to_noise_are_the_cpus_on_cuda(_: &Gpu) {
+pub(crate) fn adaptive_previews_are_the_cpus_on_cuda(_: &Gpu) {
     agree_to_noise(&Settings {
         backend: BackendChoice::Cuda(0),
         ..Settings::default()
     });
 }
 
-pub(crate) fn to_noise_have_the_same_bits_every_time() {
+pub(crate) fn adaptive_previews_are_identical_every_time() {
     for threads in [1, 3] {
         agree_to_noise(&Settings {
             threads: Some(threads),
@@ -92,7 +94,7 @@ fn agree_to_noise(settings: &Settings) {
                 to_noise(&mut renderer) == expected,
                 "{case}: another preview"
             );
-            // Behind a part it is known at once.
+            // After resuming a part, the noise is known at once.
             let shown = renderer.preview().unwrap();
             let part = renderer.part().unwrap();
             renderer.restart().unwrap();

@@ -1,4 +1,4 @@
-//! What comes through a body that absorbs, in closed form.
+//! Light transmitted by an absorbing body, compared with closed-form solutions.
 
 use glam::DVec3;
 
@@ -7,12 +7,14 @@ use crate::{
     expect, mean, measure,
 };
 
+/// Transmittance per channel over [`DISTANCE`].
 const LEFT: DVec3 = DVec3::new(0.9, 0.5, 0.1);
-/// After so many metres.
+/// Distance in metres to which [`LEFT`] applies.
 const DISTANCE: f64 = 0.5;
+/// Thickness of the slab in metres.
 const THICK: f64 = 0.8;
 
-/// What a slab of `material` shows of a sky of radiance 1 behind and before it, head on.
+/// Returns a scene that views a slab of `material` perpendicularly, with a sky of radiance 1 on both sides.
 fn slab(material: &str) -> raysieve::scene::Scene {
     scene(&format!(
         r#"(
@@ -25,13 +27,13 @@ fn slab(material: &str) -> raysieve::scene::Scene {
     ))
 }
 
-/// By Beer and Lambert: what is left after a distance, to the power of how often it fits.
+/// Returns the slab's transmittance by the Beer-Lambert law, per channel.
 fn left_of_slab() -> DVec3 {
     LEFT.powf(THICK / DISTANCE)
 }
 
 #[test]
-fn a_slab_that_bends_nothing_lets_through_by_beer_and_lambert() {
+fn an_index_matched_slab_transmits_by_the_beer_lambert_law() {
     for material in ["Dielectric(ior: 1", "RoughDielectric(ior: 1, alpha: 0.3"] {
         let slab = slab(&format!(
             "{material}, absorption: ((0.9, 0.5, 0.1), {DISTANCE}))"
@@ -46,10 +48,11 @@ fn a_slab_that_bends_nothing_lets_through_by_beer_and_lambert() {
     }
 }
 
-/// Light is reflected to and fro between the sides of glass: of one crossing τ and a side's reflectance R all that is seen
-/// is R + (1 − R)² τ (1 + R τ + R² τ² + …).
+/// Light is reflected back and forth between the sides of a glass slab.
+///
+/// With transmittance τ per crossing and reflectance R per side, the radiance is R + (1 − R)² τ (1 + R τ + R² τ² + …).
 #[test]
-fn a_slab_of_glass_absorbs_on_every_way_across() {
+fn a_glass_slab_absorbs_on_every_crossing() {
     let reflected = 0.04;
     let through = left_of_slab();
     let expected = reflected + 0.96 * 0.96 * through / (1.0 - reflected * through);
@@ -65,9 +68,9 @@ fn a_slab_of_glass_absorbs_on_every_way_across() {
     }
 }
 
-/// A wall without a volume, and what lets nothing through, absorb nothing.
+/// Thin walls have no volume, and opaque materials no interior, so absorption has no effect on them.
 #[test]
-fn what_has_no_inside_absorbs_nothing() {
+fn thin_walls_and_opaque_materials_ignore_absorption() {
     for material in [
         "Principled(transmission: 1, thin: true, specular: 0",
         "Principled(transmission: 0, roughness: 1",

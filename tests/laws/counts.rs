@@ -1,11 +1,11 @@
-//! The statistics.
+//! The per-bounce ray counts of the statistics.
 
-use raysieve::{scene::Scene, stats::Stats};
+use raysieve::{render::stats::Stats, scene::Scene};
 
 use crate::common::{on_cpu, render, scenes, sized};
 
 #[test]
-fn the_counts_of_every_scene_add_up() {
+fn ray_counts_of_every_scene_add_up() {
     for scene in scenes() {
         let scene = sized(scene, 40, 24, 3);
         let (_, stats) = render(&scene, &on_cpu());

@@ -1,4 +1,4 @@
-//! Light that goes round in a room.
+//! Conservation of energy in closed rooms.
 
 use glam::DVec3;
 
@@ -7,9 +7,9 @@ use crate::{
     expect, mean, measure,
 };
 
-/// Where everything shines with L and reflects a, everything is as bright as L (1 + a + a² + ...).
+/// If all surfaces emit L and reflect the fraction a, all have the radiance L (1 + a + a² + …).
 #[test]
-fn a_shining_room_is_as_bright_as_its_geometric_series() {
+fn an_emissive_room_has_the_radiance_of_its_geometric_series() {
     let albedo = 0.6_f64;
     for bounces in [0, 1, 2, 8] {
         let walls =
@@ -32,9 +32,9 @@ fn a_shining_room_is_as_bright_as_its_geometric_series() {
     }
 }
 
-/// What the camera sees and what was scattered once are never clamped; all else is, and no more than it has to be.
+/// Emission seen directly or after one scattering is never clamped; light of later bounces is clamped to the limit.
 #[test]
-fn a_clamp_takes_indirect_light_alone() {
+fn clamping_affects_only_indirect_light() {
     let walls = "Emissive(radiance: (0.5, 1, 2), albedo: (0.6, 0.6, 0.6))";
     let room = |bounces: u32, clamp: &str| {
         scene(&format!(
@@ -51,7 +51,7 @@ fn a_clamp_takes_indirect_light_alone() {
     assert_eq!(film(room(1, "clamp_indirect: 1e-6,")), film(room(1, "")));
     assert_eq!(film(room(8, "clamp_indirect: 1e6,")), film(room(8, "")));
     assert_ne!(film(room(8, "clamp_indirect: 0.1,")), film(room(8, "")));
-    // Clamped to next to nothing, the first two terms of the series are left.
+    // With a clamp near 0, the first two terms of the series remain.
     expect(
         &measure(&room(8, "clamp_indirect: 1e-6,")),
         DVec3::new(0.5, 1.0, 2.0) * 1.6,
@@ -59,9 +59,9 @@ fn a_clamp_takes_indirect_light_alone() {
     );
 }
 
-/// No light comes from nowhere: the lamp's radiance over one minus the albedo is the most that a closed room can show.
+/// The radiance in a closed room cannot exceed the lamp's radiance divided by one minus the albedo.
 #[test]
-fn a_closed_room_keeps_within_its_lamp() {
+fn a_closed_room_does_not_exceed_the_bound_by_its_lamp() {
     let room = scene(&format!(
         r#"(
             size: (32, 32), spp: 64, max_bounces: 200,
@@ -87,9 +87,10 @@ fn a_closed_room_keeps_within_its_lamp() {
     );
 }
 
-/// A hole in the ceiling under a sky is a lamp: but the lamp is sampled, and the sky is only ever met.
+/// A hole in the ceiling under a sky lights like a lamp. Light sampling finds the lamp; only BSDF sampling finds the
+/// sky.
 #[test]
-fn sampled_light_and_met_light_are_as_bright() {
+fn light_sampling_and_bsdf_sampling_give_the_same_brightness() {
     for (half, spp) in [(0.1, 64), (0.5, 16), (0.95, 16)] {
         for bounces in [1, 3] {
             let room = |sky: f32, lamp: &str| {
@@ -117,7 +118,7 @@ fn sampled_light_and_met_light_are_as_bright() {
                 z.abs().max_element() < 4.0,
                 "{half}, {bounces} bounces: met {met:?}, sampled {sampled:?}"
             );
-            // The light sample is worth its ray where the lamp is small.
+            // Light sampling must reduce the noise where the lamp is small.
             assert!(
                 half > 0.2 || sampled.error.max_element() < 0.5 * met.error.max_element(),
                 "{met:?} {sampled:?}"
@@ -126,7 +127,7 @@ fn sampled_light_and_met_light_are_as_bright() {
     }
 }
 
-/// The six walls of the cube from -1 to 1, their fronts inside.
+/// Returns scene text of the six walls of the cube from -1 to 1, facing inwards.
 fn inside_of_a_cube(material: &str) -> String {
     let ceiling = format!(
         r#"Quad(corner: (-1, 1, -1), edge_u: (2, 0, 0), edge_v: (0, 0, 2), material: "{material}"),"#
@@ -134,7 +135,7 @@ fn inside_of_a_cube(material: &str) -> String {
     walls(material) + &ceiling
 }
 
-/// The same with a square hole of half this side in the ceiling.
+/// Returns scene text of the cube from -1 to 1 with a square hole in its ceiling, from -`half` to `half`.
 fn inside_of_a_cube_with_a_hole(material: &str, half: f64) -> String {
     let (full, rest) = (2.0 * half, 1.0 - half);
     let ceiling = [
@@ -151,7 +152,7 @@ fn inside_of_a_cube_with_a_hole(material: &str, half: f64) -> String {
     walls(material) + &ceiling.map(quad).concat()
 }
 
-/// Floor, back, front, left and right.
+/// Returns scene text of the cube's floor and its back, front, left and right walls.
 fn walls(material: &str) -> String {
     let walls = [
         ("(-1, -1, 1)", "(2, 0, 0)", "(0, 0, -2)"),

@@ -1,4 +1,4 @@
-//! What a sky of the same radiance everywhere makes of things.
+//! Furnace tests: objects under a sky of constant radiance.
 
 use glam::{DVec3, Vec3};
 use raysieve::scene::Scene;
@@ -24,7 +24,8 @@ fn a_white_sphere_in_a_white_furnace_is_invisible() {
     }
 }
 
-/// Rays are caught inside for long, and roulette makes their light noisy: most at the rim, where they are caught longest.
+/// Total internal reflection keeps some paths inside for long; Russian roulette makes their light noisy, most at the
+/// rim.
 #[test]
 fn a_glass_sphere_in_a_white_furnace_is_invisible() {
     let (picture, _) = render(&furnace("Dielectric(ior: 1.5)"), &on_cpu());

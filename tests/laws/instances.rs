@@ -1,15 +1,17 @@
-//! A mesh in a place is the mesh, moved there; however it is turned, stretched or mirrored, and however large.
+//! Instances of a mesh behave like the transformed mesh, whatever their rotation, scale, reflection and size.
 
 use std::sync::Arc;
 
 use glam::{DVec3, Vec3};
 use raysieve::{
-    bvh::{nearest, nearest_placed},
-    instance::NO_INSTANCE,
+    accel::{
+        bvh::{nearest, nearest_instanced},
+        instance::NO_INSTANCE,
+    },
+    device::render_scene::RenderScene,
     math::normalize,
     path::{NO_PRIMITIVE, Ray},
     scene::{Instance, Mesh, Scene},
-    world::World,
 };
 
 use crate::{
@@ -17,9 +19,10 @@ use crate::{
     mean, measure,
 };
 
-/// Where its axes are the world's an instance is hit at the same distance, at the same weights, to the last bit.
+/// Hits of an instance at the identity transform have the same distance and barycentrics as those of the mesh, bit for
+/// bit.
 #[test]
-fn an_instance_that_is_not_moved_is_hit_as_the_mesh_is() {
+fn an_instance_at_the_identity_is_hit_like_the_mesh() {
     let bumps = "DisplacedSphere(rings: 24, segments: 48, material: \"clay\")";
     let of = |objects: &str| {
         let scene = scene(&format!(
@@ -29,7 +32,7 @@ fn an_instance_that_is_not_moved_is_hit_as_the_mesh_is() {
                 objects: [Sphere(center: (0, -2, 0), radius: 0.5, material: "clay"), {objects}],
             )"#
         ));
-        World::new(&scene).unwrap()
+        RenderScene::new(&scene).unwrap()
     };
     let flat = of(bumps);
     let placed = of(&format!("Instances(of: {bumps}, at: [()])"));
@@ -40,12 +43,12 @@ fn an_instance_that_is_not_moved_is_hit_as_the_mesh_is() {
         let ray = Ray {
             origin: vector() * 3.0,
             direction: normalize(vector()),
-            from: NO_PRIMITIVE,
+            from_primitive: NO_PRIMITIVE,
             ..Ray::default()
         };
         let extent = flat.surroundings.extent;
         let ours = nearest(&flat.nodes, &flat.primitives, extent, &ray);
-        let theirs = nearest_placed(&placed.placed_scene(), &ray, NO_INSTANCE);
+        let theirs = nearest_instanced(&placed.instanced_scene(), &ray, NO_INSTANCE);
         let numbers = |hit: raysieve::path::Hit| (hit.distance, hit.u, hit.v);
         assert_eq!(numbers(ours), numbers(theirs.hit), "{ray:?}");
         if theirs.instance != NO_INSTANCE {
@@ -58,9 +61,9 @@ fn an_instance_that_is_not_moved_is_hit_as_the_mesh_is() {
     assert!(met > 5000, "{met} rays met the mesh");
 }
 
-/// Its picture is that of the mesh with the same scale, rotation and translation.
+/// An instance renders like a mesh to which the same scale, rotation and translation were applied.
 #[test]
-fn an_instance_looks_as_the_mesh_in_its_place() {
+fn an_instance_renders_like_the_transformed_mesh() {
     let pyramid = file("tests/meshes/pyramid.obj");
     for place in [
         "translate: (0.3, -0.2, 0.5)",
@@ -103,8 +106,9 @@ fn an_instance_looks_as_the_mesh_in_its_place() {
     }
 }
 
-/// A room of `size` around `at`, its walls of 6 times 8 by 8 quads that overlap by a hundred-thousandth, each a mesh of its
-/// own size in its own turn. Their fronts face inwards.
+/// Returns a room of `size` metres around `at`, whose six walls consist of 8 × 8 instanced quads each, facing inwards.
+///
+/// Every quad has its own scale and rotation, and overlaps its neighbours by a hundred-thousandth.
 fn room_of_instances(size: f64, at: DVec3, wall: &str, sky: f32) -> Scene {
     let eye = at + DVec3::new(0.1, 0.2, 0.4) * size;
     let mut room = scene(&format!(
@@ -159,7 +163,7 @@ fn room_of_instances(size: f64, at: DVec3, wall: &str, sky: f32) -> Scene {
 }
 
 #[test]
-fn a_wall_of_instances_leaks_nothing() {
+fn a_wall_of_instances_leaks_no_light() {
     for size in [1e-3, 1.0, 1e4] {
         for at in [DVec3::ZERO, DVec3::new(3.0, -2.0, 1.5) * size] {
             let room = room_of_instances(size, at, "Diffuse(albedo: (0.9, 0.9, 0.9))", 1000.0);
@@ -171,9 +175,9 @@ fn a_wall_of_instances_leaks_nothing() {
     }
 }
 
-/// Walls that shine 1 and reflect half: the room is as bright as 2 everywhere.
+/// Walls that emit 1 and reflect half give a radiance of 2 everywhere.
 #[test]
-fn a_furnace_of_instances_is_as_bright_at_every_scale() {
+fn a_furnace_of_instances_has_the_same_radiance_at_every_scale() {
     let wall = "Emissive(radiance: (1, 1, 1), albedo: (0.5, 0.5, 0.5))";
     for size in [1e-3, 1.0, 1e4] {
         let at = DVec3::new(3.0, -2.0, 1.5) * size;
@@ -183,9 +187,9 @@ fn a_furnace_of_instances_is_as_bright_at_every_scale() {
     }
 }
 
-/// White instances in a white room cannot be seen, whatever their scale.
+/// White instances under a white sky are invisible at every scale.
 #[test]
-fn white_instances_under_a_white_sky_are_white() {
+fn white_instances_under_a_white_sky_are_invisible() {
     for scale in [1e-3_f32, 1.0, 1e4] {
         let mut white = scene(&format!(
             r#"(
@@ -222,9 +226,9 @@ fn white_instances_under_a_white_sky_are_white() {
     }
 }
 
-/// A coarse ball with a ball's normals, lit from the side, is nowhere much darker than the ball that it stands for.
+/// A coarse ball with smooth normals, lit from the side, is nowhere much darker than the sphere it approximates.
 #[test]
-fn the_shadow_on_a_coarse_smooth_ball_ends_as_on_a_round_one() {
+fn the_terminator_of_a_coarse_smooth_ball_matches_a_sphere() {
     let lit = |object: &str| {
         sized(
             scene(&format!(
@@ -258,7 +262,7 @@ fn the_shadow_on_a_coarse_smooth_ball_ends_as_on_a_round_one() {
     let mut compared = 0;
     for (number, (ours, theirs)) in coarse.pixels.iter().zip(&round.pixels).enumerate() {
         let (x, y) = ((number % 48) as f32 - 23.5, (number / 48) as f32 - 23.5);
-        // Within the silhouette of both.
+        // Only pixels inside both silhouettes.
         if x.hypot(y) > 17.0 || theirs.x < 0.1 * brightest {
             continue;
         }

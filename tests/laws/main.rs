@@ -1,4 +1,5 @@
-//! What a right picture obeys, whoever made it: closed forms, conservation of energy, and the sums of the statistics.
+//! Physical laws that any correct image obeys: closed-form solutions, conservation of energy, and sums of the
+//! statistics.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -8,31 +9,31 @@ mod counts;
 mod energy;
 mod furnace;
 mod instances;
-mod lamps;
+mod area_lights;
 mod opacity;
 mod orthographic;
 mod scale;
 mod sides;
-mod sights;
+mod debug_views;
 mod skies;
 mod strategies;
-mod tracks;
+mod path_records;
 
 use common::{on_cpu, render, scene};
 use glam::DVec3;
 use raysieve::{film::SCALE, picture::Picture, scene::Scene};
 
-/// Renders whose spread tells the error of their mean.
+/// Number of renders whose spread gives the standard error of their mean.
 const BATCHES: u32 = 16;
 
-/// A mean radiance, and the error that its samples let expect.
+/// A mean radiance and its standard error.
 #[derive(Debug)]
 struct Measured {
     mean: DVec3,
     error: DVec3,
 }
 
-/// A large plane of albedo (0.2, 0.5, 0.8) around the point that the camera looks at, and a lamp of radiance 1.
+/// Returns a large plane of albedo (0.2, 0.5, 0.8), seen by the camera around `at`, and a lamp of radiance 1.
 fn lit_plane(at: DVec3, lamp: &str) -> Scene {
     scene(&format!(
         r#"(
@@ -54,7 +55,7 @@ fn lit_plane(at: DVec3, lamp: &str) -> Scene {
     ))
 }
 
-/// The mean over a picture, by renders with different seeds.
+/// Returns the mean radiance over the image, from [`BATCHES`] renders with different seeds.
 fn measure(scene: &Scene) -> Measured {
     let means: Vec<DVec3> = (0..BATCHES)
         .map(|seed| {
@@ -91,8 +92,10 @@ fn mean(picture: &Picture) -> DVec3 {
         / picture.pixels.len() as f64
 }
 
-/// Within five errors, which 16 batches miss once in some thousands of times; arithmetic in `f32` and the film's steps add
-/// their own. And the error itself must be small, or nothing was shown.
+/// Asserts that a measured mean is within five standard errors of `expected`, plus an allowance for rounding.
+///
+/// With 16 batches a correct mean fails once in some thousands of runs. The standard error itself must be small,
+/// because a noisy measurement proves nothing.
 fn expect(measured: &Measured, expected: DVec3, case: &str) {
     let tolerance = measured.error * 5.0 + expected * 2e-5 + 1.0 / f64::from(SCALE);
     let apart = (measured.mean - expected).abs();

@@ -1,4 +1,4 @@
-//! What hides only a part lets the rest through.
+//! Partially opaque surfaces transmit the rest of the light.
 
 use glam::DVec3;
 use image::{Rgba, RgbaImage};
@@ -9,7 +9,7 @@ use crate::{
     expect, mean, measure,
 };
 
-/// A square of 1 m that fills the picture, before a sky of radiance 1.
+/// Returns a scene of one 1 m square that fills the image in front of a sky of radiance 1.
 fn wall(material: &str) -> Scene {
     scene(&format!(
         r#"(
@@ -22,7 +22,7 @@ fn wall(material: &str) -> Scene {
 }
 
 #[test]
-fn what_is_half_there_hides_half() {
+fn a_half_opaque_surface_hides_half_of_the_light() {
     let sky_through = |material: &str| {
         let (picture, stats) = render(&wall(material), &on_cpu());
         for bounce in &stats.bounces {
@@ -56,14 +56,14 @@ fn what_is_half_there_hides_half() {
             "Principled(base_color: (0, 0, 0), specular: 0",
         ] {
             let seen = sky_through(&format!("{material}, opacity: {opacity})"));
-            // The standard error of 65,536 coins is 0.002.
+            // The standard error of 65,536 coin tosses is 0.002.
             let apart = (seen - expected).abs();
             assert!(apart < 0.01, "{opacity}: {seen}, expected {expected}");
         }
     }
 }
 
-/// Through a ball there are two surfaces, through two balls four; and two of one mesh know nothing of each other.
+/// A ray through one ball crosses two surfaces, and through two balls four. Their opacities are independent.
 #[test]
 fn surfaces_in_a_row_hide_independently() {
     for (balls, expected) in [
@@ -92,10 +92,11 @@ fn surfaces_in_a_row_hide_independently() {
     }
 }
 
-/// A lamp over a plane, behind a veil, or itself a half of one: as much light by points on it as by directions.
+/// A lamp behind a partially opaque surface, or itself partially opaque, gives the same light in every sampling
+/// strategy.
 #[test]
-fn veils_and_veiled_lamps_light_by_what_comes_through() {
-    // Of a sphere of radius r at a distance d above: (r / d)² of what a sky of its radiance would give.
+fn partly_opaque_surfaces_and_lamps_transmit_their_fraction() {
+    // A sphere of radius r at a height d gives (r / d)² of the light of a sky of its radiance.
     let albedo = DVec3::new(0.2, 0.5, 0.8);
     let veil = |height: f32, material: &str| {
         format!(
@@ -115,7 +116,7 @@ fn veils_and_veiled_lamps_light_by_what_comes_through() {
             1.0 / 3.0,
         ),
         ("a ball", lamp("lamp") + ball, 0.25),
-        ("a veiled lamp", lamp("dim"), 0.5),
+        ("an alpha-tested lamp", lamp("dim"), 0.5),
     ] {
         for direct_light in [DirectLight::Both, DirectLight::Lights, DirectLight::Bsdf] {
             let plane = scene(&format!(
@@ -149,9 +150,9 @@ fn veils_and_veiled_lamps_light_by_what_comes_through() {
     }
 }
 
-/// What an image's alpha cuts out of a quad, and the same parts as quads of their own.
+/// A quad cut out by an image's alpha renders like separate quads of the same shape.
 #[test]
-fn a_cut_out_is_the_geometry_that_it_draws() {
+fn an_alpha_cutout_renders_like_geometry_of_its_shape() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("checker.png");
     RgbaImage::from_fn(2, 2, |x, y| {
@@ -189,7 +190,7 @@ fn a_cut_out_is_the_geometry_that_it_draws() {
     let pixels = cut.pixels.iter().zip(&drawn.pixels);
     let alike = pixels.filter(|(cut, drawn)| (**cut - **drawn).abs().max_element() < 1e-3);
     let alike = alike.count();
-    // All random numbers are the same; rounding takes a path to the other side of an edge now and then.
+    // All random numbers are equal, but rounding occasionally moves a path across an edge.
     assert!(alike >= 32 * 32 - 20, "{alike} of 1024 pixels");
     let bare = picture("");
     let pixels = cut.pixels.iter().zip(&bare.pixels);
@@ -198,7 +199,7 @@ fn a_cut_out_is_the_geometry_that_it_draws() {
 }
 
 #[test]
-fn a_white_veil_in_a_white_furnace_is_invisible() {
+fn a_partly_opaque_white_object_in_a_white_furnace_is_invisible() {
     let furnace = scene(
         r#"(
             size: (24, 24), spp: 32, max_bounces: 128, sky: (1, 1, 1),
@@ -213,7 +214,7 @@ fn a_white_veil_in_a_white_furnace_is_invisible() {
             ],
         )"#,
     );
-    // What is reflected to and fro within gets noise from roulette.
+    // Light reflected back and forth inside is noisy because of Russian roulette.
     let mean = mean(&render(&furnace, &on_cpu()).0);
     assert!((mean - DVec3::ONE).abs().max_element() < 1e-3, "{mean}");
 }

@@ -1,4 +1,4 @@
-//! What an orthographic camera shows is as large as it is, wherever it stands.
+//! Orthographic cameras: size in the image is independent of distance.
 
 use glam::Vec3;
 
@@ -7,7 +7,7 @@ use crate::{
     expect, measure,
 };
 
-/// A sheet of radiance 1 that is 1.5 m wide and 0.75 m high, before black: 64 pixels show 4 m.
+/// Returns a sheet of radiance 1, 1.5 m wide and 0.75 m high, in front of black; 64 pixels show 4 m.
 fn sheet(z: f64, more: &str) -> raysieve::scene::Scene {
     scene(&format!(
         r#"(
@@ -21,9 +21,10 @@ fn sheet(z: f64, more: &str) -> raysieve::scene::Scene {
     ))
 }
 
-/// Its edges lie between pixels: from the plane of the camera on each shows all of it or nothing, and behind nothing is seen.
+/// The sheet's edges lie between pixels, so each pixel shows all or nothing of it. Behind the camera plane nothing is
+/// seen.
 #[test]
-fn what_is_far_is_as_large_as_what_is_near() {
+fn size_does_not_depend_on_distance() {
     for z in [9.9, 0.0, -30.0, -4000.0, 10.1] {
         let (picture, _) = render(&sheet(z, ""), &on_cpu());
         for (number, &pixel) in picture.pixels.iter().enumerate() {
@@ -35,9 +36,9 @@ fn what_is_far_is_as_large_as_what_is_near() {
     }
 }
 
-/// Seen at an angle its height is less by the sine.
+/// A sheet seen at an angle has its height reduced by the sine of that angle.
 #[test]
-fn what_is_seen_at_an_angle_is_as_much_shorter() {
+fn a_tilted_sheet_is_foreshortened_by_the_sine() {
     let scene = scene(
         r#"(
             size: (32, 24), spp: 256, max_bounces: 0,
@@ -57,10 +58,12 @@ fn what_is_seen_at_an_angle_is_as_much_shorter() {
     );
 }
 
-/// Off the plane of focus a point becomes a disk of the aperture's radius times how far off it is, over the distance of
-/// that plane: so much of a sheet's light is within it as without a lens, and so far it reaches.
+/// A point outside the plane of focus becomes a disk, whose radius is the aperture's times the relative defocus
+/// distance.
+///
+/// The total light of a sheet is as without a lens, and it spreads by that radius.
 #[test]
-fn a_lens_blurs_the_same_all_over_the_picture() {
+fn a_lens_blurs_equally_all_over_the_image() {
     let blurred = |z| {
         render(
             &sheet(z, ", lens: (radius: 0.5, focus_distance: 10)"),
@@ -72,7 +75,7 @@ fn a_lens_blurs_the_same_all_over_the_picture() {
     let lit = |picture: &raysieve::picture::Picture, column: usize, row: usize| {
         picture.pixels[row * 64 + column].x
     };
-    // 0.25 m, or 4 pixels.
+    // The radius is 0.25 m, which is 4 pixels.
     for (column, row) in [(19, 22), (52, 22), (36, 11), (36, 32)] {
         assert_eq!(
             lit(&picture, column, row),

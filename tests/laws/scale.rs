@@ -1,4 +1,4 @@
-//! A picture does not depend on how large its world is.
+//! The image does not depend on the scale of the scene.
 
 use glam::{DVec3, Vec3};
 
@@ -7,7 +7,7 @@ use crate::{
     mean,
 };
 
-/// Under a white sky a surface alone is as bright as it is white: no ray from it meets it again.
+/// Under a white sky a lone surface has the radiance of its albedo, because no ray that leaves it may hit it again.
 #[test]
 fn a_ground_of_any_size_does_not_shade_itself() {
     let grounds = [40, 500, 20_000].map(|half| {
@@ -37,9 +37,9 @@ fn a_ground_of_any_size_does_not_shade_itself() {
     }
 }
 
-/// A closed room whose walls shine 1 and reflect half is as bright as 2, with a mirror ball in it, whatever its size.
+/// A closed room whose walls emit 1 and reflect half has a radiance of 2 at every size, with a mirror ball in it.
 #[test]
-fn a_closed_furnace_is_as_bright_at_every_scale() {
+fn a_closed_furnace_has_the_same_radiance_at_every_scale() {
     for size in [1e-6_f64, 1e-3, 1.0, 1e4] {
         let (half, ball, eye) = (0.5 * size, 0.2 * size, 0.4 * size);
         let edge = 2.0 * half;
@@ -80,7 +80,7 @@ fn a_closed_furnace_is_as_bright_at_every_scale() {
     }
 }
 
-/// Radiance grows by the squared refractive index on the way into a medium.
+/// Radiance grows by the squared index of refraction when light enters a medium.
 #[test]
 fn the_sky_seen_from_within_glass_is_brighter() {
     let scene = scene(

@@ -1,4 +1,4 @@
-//! What is seen of a surface from its front and from behind.
+//! The appearance of surfaces from the front and from the back.
 
 use glam::Vec3;
 
@@ -8,7 +8,7 @@ use crate::{
 };
 
 #[test]
-fn what_shines_is_seen_exactly() {
+fn directly_visible_emission_is_exact() {
     let seen = |objects: &str| {
         let scene = scene(&format!(
             r#"(
@@ -64,7 +64,7 @@ fn one_sided_surfaces_are_black_from_behind() {
     let materials = [
         ("Diffuse(albedo: (0.5, 0.5, 0.5)", 0.5, 0.5),
         ("Mirror(reflectance: (0.5, 0.5, 0.5)", 0.5, 0.5),
-        // It shines to the front alone, and reflects to both sides.
+        // The surface emits only from its front, and reflects on both sides.
         (
             "Emissive(radiance: (2, 2, 2), albedo: (0.5, 0.5, 0.5)",
             2.5,
@@ -87,9 +87,10 @@ fn one_sided_surfaces_are_black_from_behind() {
     }
 }
 
-/// What shines to both sides fills a room from behind as from the front: its light is found in another way, and is the same.
+/// A two-sided lamp fills a room equally from its back and its front, although BSDF sampling alone finds the back's
+/// light.
 #[test]
-fn the_back_of_a_lamp_with_two_sides_shines_as_its_front() {
+fn the_back_of_a_two_sided_lamp_emits_like_its_front() {
     let seen = |turned: bool, direct_light: &str| {
         let edges = if turned {
             "edge_u: (0, 0, 2), edge_v: (2, 0, 0)"

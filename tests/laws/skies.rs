@@ -1,4 +1,4 @@
-//! Light from points, from infinitely far, and from pictures of the sky, in closed form.
+//! Point, spot, directional and environment lights, compared with closed-form solutions.
 
 use std::{f64::consts::PI, fs};
 
@@ -13,7 +13,7 @@ use crate::{
 
 const ALBEDO: DVec3 = DVec3::new(0.2, 0.5, 0.8);
 
-/// A plane at y = 0 seen from above at `at`, lit by `lights`; `skies` stand beside it as files.
+/// Returns a plane at y = 0, seen from above at `at` and lit by `lights`; `skies` are saved as image files next to it.
 fn plane(at: DVec3, lights: &str, max_bounces: u32, skies: &[(&str, &Rgb32FImage)]) -> Scene {
     let folder = tempfile::tempdir().unwrap();
     for (name, sky) in skies {
@@ -39,7 +39,7 @@ fn plane(at: DVec3, lights: &str, max_bounces: u32, skies: &[(&str, &Rgb32FImage
     Scene::load(&path).unwrap()
 }
 
-/// A single direction has no noise at all.
+/// Asserts that every pixel is exact: light from a single direction has no noise.
 fn expect_exactly(scene: &Scene, expected: DVec3, case: &str) {
     let found = mean(&render(scene, &on_cpu()).0);
     let apart = (found / expected - 1.0).abs().max_element();
@@ -47,7 +47,7 @@ fn expect_exactly(scene: &Scene, expected: DVec3, case: &str) {
 }
 
 #[test]
-fn a_point_lights_by_the_square_of_its_distance() {
+fn a_point_light_obeys_the_inverse_square_law() {
     for at in [DVec3::ZERO, DVec3::new(1.5, 0.0, -2.0)] {
         let to_lamp = DVec3::new(0.5, 2.0, 0.25) - at;
         let cosine = to_lamp.y / to_lamp.length();
@@ -59,7 +59,7 @@ fn a_point_lights_by_the_square_of_its_distance() {
 }
 
 #[test]
-fn a_spot_falls_off_between_its_cones() {
+fn a_spot_light_falls_off_between_its_cones() {
     let lamp = "Spot(position: (0, 2, 0), direction: (0, -3, 0), intensity: (3, 3, 3), inner: 20, outer: 40)";
     for degrees in [0.0_f64, 19.0, 25.0, 35.0] {
         let (sin, cos) = degrees.to_radians().sin_cos();
@@ -75,7 +75,7 @@ fn a_spot_falls_off_between_its_cones() {
 }
 
 #[test]
-fn a_directional_lights_by_its_cosine() {
+fn a_directional_light_obeys_the_cosine_law() {
     let lamp = "Directional(direction: (3, -4, 0), irradiance: (1, 2, 4))";
     let expected = ALBEDO * DVec3::new(1.0, 2.0, 4.0) * 0.8 / PI;
     expect_exactly(&plane(DVec3::ZERO, lamp, 1, &[]), expected, "a directional");
@@ -84,9 +84,9 @@ fn a_directional_lights_by_its_cosine() {
     assert_eq!(dark, DVec3::ZERO);
 }
 
-/// As long as it is above the horizon, a disk lights like its middle.
+/// A disk completely above the horizon lights like its centre.
 #[test]
-fn a_sun_lights_by_its_cosine_whatever_its_size() {
+fn a_sun_of_any_size_obeys_the_cosine_law() {
     for angle in [0.5, 20.0, 60.0] {
         let lamp =
             format!("Directional(direction: (3, -4, 0), irradiance: (1, 2, 4), angle: {angle})");
@@ -100,7 +100,7 @@ fn a_sun_lights_by_its_cosine_whatever_its_size() {
     }
 }
 
-/// Several lights take nothing from each other.
+/// The light of several lights is the sum of each.
 #[test]
 fn lights_add_up() {
     let lights = "Point(position: (0.5, 2, 0.25), intensity: (1000, 1000, 1000)),
@@ -115,9 +115,9 @@ fn lights_add_up() {
     expect(&measure(&scene), expected, "all lights");
 }
 
-/// The upper half's luminance in all its corners: by a numeric integral of the bilinear picture.
+/// The irradiance equals a numerical integral over the upper half of the bilinear image.
 #[test]
-fn a_picture_lights_by_its_integral() {
+fn an_environment_map_lights_by_its_integral() {
     let (width, height) = (16_u32, 8_u32);
     let value = |x: u32, y: u32| {
         let base = ((x * 7 + y * 3) % 5) as f32 * 0.25;
@@ -132,7 +132,7 @@ fn a_picture_lights_by_its_integral() {
     };
     let (mut irradiance, steps) = (DVec3::ZERO, 512);
     for down in 0..steps {
-        // A half of the map is above the horizon.
+        // The upper half of the map is above the horizon.
         let v = (down as f64 + 0.5) / steps as f64 * 0.5;
         let (sin, cos) = (PI * v).sin_cos();
         for around in 0..steps {
@@ -154,9 +154,9 @@ fn a_picture_lights_by_its_integral() {
     }
 }
 
-/// What is left, right, ahead and above in the picture is so in the world.
+/// Left, right, ahead and above in the image are left, right, ahead and above in the world.
 #[test]
-fn a_picture_stands_where_its_convention_says() {
+fn an_environment_map_is_oriented_as_documented() {
     let sky = Rgb32FImage::from_fn(64, 32, |x, y| {
         let side = [
             (1.0, 0.0, 0.0),
@@ -189,6 +189,6 @@ fn a_picture_stands_where_its_convention_says() {
     assert_eq!(seen("(0.1, 0, 1)", 0), blue);
     assert_eq!(seen("(-1, 0, 0)", 0), red + green);
     assert_eq!(seen("(0, 1, 0)", 0), DVec3::ONE);
-    // About +y from −z to −x, as a Box.
+    // `rotate_y` turns about +y from −z to −x, as for a Box.
     assert_eq!(seen("(-1, 0, 0)", 90), red);
 }

@@ -1,4 +1,4 @@
-//! Light is as bright however it is found.
+//! Every light sampling strategy converges to the same image.
 
 use std::sync::Arc;
 
@@ -14,9 +14,9 @@ const SIZE: u32 = 24;
 const BLOCK: u32 = 8;
 const BLOCKS: usize = (SIZE / BLOCK * SIZE / BLOCK) as usize;
 
-/// Points on lights alone, directions alone, and both: one picture, the last with the least noise.
+/// Light sampling, BSDF sampling and both give one image, and both together have the least noise.
 #[test]
-fn all_ways_to_find_light_converge_to_one_picture() {
+fn all_sampling_strategies_converge_to_one_image() {
     let room = scene(
         r#"(
             size: (24, 24), spp: 24, max_bounces: 3, sky: (0.1, 0.1, 0.1),
@@ -60,10 +60,9 @@ fn all_ways_to_find_light_converge_to_one_picture() {
     assert!(of_both < of_lights && of_both < of_bsdf);
 }
 
-/// A coat whose normals are not those below it: its directions are drawn as densely as is said, and it sends on no more light
-/// than comes.
+/// A clear coat with its own normal map: its sampling density is right, and it reflects no more light than arrives.
 #[test]
-fn coats_with_normals_of_their_own_are_as_bright_in_all_ways() {
+fn coats_with_their_own_normals_agree_in_all_strategies() {
     let folder = tempfile::tempdir().unwrap();
     let image = |name: &str, colors: [[u8; 3]; 2]| {
         let file = folder.path().join(name);
@@ -102,19 +101,20 @@ fn coats_with_normals_of_their_own_are_as_bright_in_all_ways() {
         });
     expect_alike("lights", &both, &lights);
     expect_alike("bsdf", &both, &bsdf);
-    // In a white room nothing is brighter than it: a lamp of 1 in front of a sky of 1 is none.
+    // Nothing is brighter than its white surroundings: a lamp of 1 in front of a sky of 1 is invisible.
     let mut furnace = balls("sky: (1, 1, 1)", "(1, 1, 1)");
     Arc::make_mut(&mut furnace.triangles).retain(|triangle| triangle.material != 2);
     for (mean, variance) in blocks(&furnace) {
-        let most = (mean - 5.0 * variance.map(f64::sqrt)).max_element();
-        assert!(most <= 1.0, "{mean}");
+        let lower_bound = (mean - 5.0 * variance.map(f64::sqrt)).max_element();
+        assert!(lower_bound <= 1.0, "{mean}");
     }
 }
 
-/// Lamps that stand in places, turned, mirrored and stretched, of one colour all over or not: found in all ways, and as bright
-/// as the same triangles that stand in the scene themselves.
+/// Emissive instances (rotated, mirrored, stretched; uniform or textured) agree in all strategies.
+///
+/// They also agree with the same triangles placed directly in the scene.
 #[test]
-fn instances_that_shine_are_found_in_all_ways() {
+fn emissive_instances_agree_in_all_strategies() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("halves.png");
     image::RgbImage::from_fn(2, 1, |x, _| {
@@ -153,7 +153,7 @@ fn instances_that_shine_are_found_in_all_ways() {
             (scale: (0.2, 0.2, -0.2), rotate: (0, 40, 0), translate: (-1.6, 0.9, 0.8)),
         ])"#
     );
-    // Mirrored, and turned by one of its segments, a ball is itself.
+    // A ball that is mirrored, or rotated by one of its segments, coincides with itself.
     let flat = format!(
         r#"{ball}, center: (1, 1.5, 0), radius: 0.4), {ball}, center: (-1.6, 0.9, 0.8), radius: 0.2)"#
     );
@@ -191,7 +191,7 @@ fn instances_that_shine_are_found_in_all_ways() {
     }
 }
 
-/// By a z-test of every block.
+/// Asserts by a z-test of every block that two images have the same mean.
 fn expect_alike(name: &str, one: &[(DVec3, DVec3)], other: &[(DVec3, DVec3)]) {
     let (mut squares, mut worst) = (0.0, 0.0_f64);
     for (one, other) in one.iter().zip(other) {
@@ -204,7 +204,7 @@ fn expect_alike(name: &str, one: &[(DVec3, DVec3)], other: &[(DVec3, DVec3)]) {
     assert!(worst < 5.0 && rms < 1.6, "{name}: rms {rms}, worst {worst}");
 }
 
-/// Mean and its variance, of each block of pixels.
+/// Returns the mean radiance of each block of pixels, and its variance.
 fn blocks(scene: &Scene) -> Vec<(DVec3, DVec3)> {
     let batches: Vec<Vec<DVec3>> = (0..BATCHES)
         .map(|seed| {

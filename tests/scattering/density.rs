@@ -1,25 +1,27 @@
-//! Directions come as often as their density says: Pearson's χ² over equal parts of the sphere.
+//! Sampled directions follow their claimed density: Pearson's χ² test over equal parts of the sphere.
 
 use glam::Vec3;
 use raysieve::scene::{Masking, Surface};
 
 use crate::{Seen, Shelf, common::Random, glass, gold, metal, rough};
 
-/// Parts of the sphere, along an axis and around it.
+/// Numbers of bins of equal area on the sphere, along an axis and around it.
 const BINS: (usize, usize) = (20, 24);
-/// Steps within a part, each way, where the density is integrated.
+/// Number of quadrature steps per bin, along the axis and around it.
 const STEPS: usize = 32;
+/// Number of sampled directions per test.
 const SAMPLES: u32 = 1 << 17;
-/// Expected samples of a part below which it is joined with others.
-const FEWEST: f64 = 8.0;
-/// Standard deviations that a statistic may be off: 3 in a million of right ones are, of which there are some 200.
-const MOST: f64 = 4.5;
+/// Smallest expected number of samples of a bin of its own; bins that expect fewer are merged.
+const MIN_EXPECTED: f64 = 8.0;
+/// Largest accepted deviation of a statistic in standard deviations. Of about 200 statistics here, correct ones exceed
+/// it with a probability of 3 in a million each.
+const MAX_DEVIATION: f64 = 4.5;
 
-/// Angles of incidence: along the normal, oblique, grazing.
+/// Cosines of the angles of incidence: near the normal, oblique, and grazing.
 const COSINES: [f32; 3] = [0.999, 0.55, 0.12];
 
 #[test]
-fn directions_come_as_their_density_says() {
+fn sampled_directions_follow_their_density() {
     let mut wrong = Vec::new();
     let shelf = Shelf::get();
     for item in &shelf.items {
@@ -28,7 +30,7 @@ fn directions_come_as_their_density_says() {
             for &front in sides(&item.surface) {
                 let seen = shelf.under(item, cosine, front);
                 let off = deviation(&seen, &seen);
-                if off > MOST {
+                if off > MAX_DEVIATION {
                     wrong.push(format!("{name}, cosine {cosine}, front {front}: {off}"));
                 }
             }
@@ -37,9 +39,9 @@ fn directions_come_as_their_density_says() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// What the statistic is worth.
+/// The statistic is sensitive: it detects the density of a slightly rougher material.
 #[test]
-fn a_density_of_a_little_more_roughness_is_found_out() {
+fn the_density_of_a_slightly_rougher_material_is_rejected() {
     let surfaces = [0.3, 0.32]
         .map(|alpha| rough(alpha, Masking::HeightCorrelated, true))
         .into_iter()
@@ -52,12 +54,12 @@ fn a_density_of_a_little_more_roughness_is_found_out() {
         for cosine in COSINES {
             let [right, wrong] = [right, wrong].map(|item| shelf.under(item, cosine, true));
             let off = deviation(&right, &wrong);
-            assert!(off > MOST, "cosine {cosine}: {off}");
+            assert!(off > MAX_DEVIATION, "cosine {cosine}: {off}");
         }
     }
 }
 
-/// A sample's weight is its value over its density.
+/// A sample's weight is the BSDF value times the cosine, divided by the density.
 #[test]
 fn weights_are_values_over_densities() {
     let mut random = Random(8);
@@ -92,7 +94,7 @@ fn weights_are_values_over_densities() {
     }
 }
 
-/// A smooth side is seen from the front alone where the back is the same.
+/// Returns the sides to test (`true` is the front); only materials whose back differs are tested from both.
 fn sides(surface: &Surface) -> &'static [bool] {
     match surface {
         Surface::RoughDielectric { .. } | Surface::Principled(_) => &[true, false],
@@ -100,8 +102,10 @@ fn sides(surface: &Surface) -> &'static [bool] {
     }
 }
 
-/// How far samples of `drawn` are from the density of `said`, in standard deviations of a statistic that is about normal
-/// (E. Wilson & M. Hilferty, The Distribution of Chi-Square, 1931).
+/// Returns the deviation of samples of `drawn` from the density of `said`, in standard deviations.
+///
+/// The χ² statistic is transformed to an approximately normal one (Wilson & Hilferty, The Distribution of Chi-Square,
+/// 1931).
 fn deviation(drawn: &Seen, said: &Seen) -> f64 {
     let mut counts = vec![0.0; BINS.0 * BINS.1 + 1];
     let mut random = Random(77);
@@ -117,13 +121,13 @@ fn deviation(drawn: &Seen, said: &Seen) -> f64 {
     let mut expected: Vec<f64> = (0..BINS.0 * BINS.1)
         .map(|bin| f64::from(SAMPLES) * mass(said, bin))
         .collect();
-    // The rest ends at the surface.
+    // The remaining samples are absorbed at the surface.
     let rest = f64::from(SAMPLES) - expected.iter().sum::<f64>();
     expected.push(rest.max(0.0));
     let (mut statistic, mut terms) = (0.0, 0.0);
     let (mut few, mut few_expected) = (0.0, 0.0);
     for (count, expected) in counts.into_iter().zip(expected) {
-        if expected < FEWEST {
+        if expected < MIN_EXPECTED {
             few += count;
             few_expected += expected;
         } else {
@@ -131,14 +135,14 @@ fn deviation(drawn: &Seen, said: &Seen) -> f64 {
             terms += 1.0;
         }
     }
-    // Of quadrature there may be a little left where nothing is.
+    // Quadrature may leave a small remainder in bins without density.
     let few_expected: f64 = few_expected.max(1.0);
     statistic += (few - few_expected).max(0.0).powi(2) / few_expected;
     let spread = 2.0 / (9.0 * terms);
     ((statistic / terms).cbrt() - (1.0 - spread)) / spread.sqrt()
 }
 
-/// Two directions across and the normal: narrow lobes about it lie far from the poles of the parts.
+/// Returns the axes of the bins: the poles lie across the normal, away from narrow lobes around it.
 fn frame(seen: &Seen) -> [Vec3; 3] {
     let across = seen.normal.cross(Vec3::X).normalize();
     [across, seen.normal.cross(across), seen.normal]
@@ -153,7 +157,7 @@ fn bin(seen: &Seen, direction: Vec3) -> usize {
     along.min(BINS.0 - 1) * BINS.1 + around.min(BINS.1 - 1)
 }
 
-/// The integral of the density over a part.
+/// Returns the integral of the density over a bin.
 fn mass(seen: &Seen, bin: usize) -> f64 {
     let frame = frame(seen).map(Vec3::as_dvec3);
     let (along, around) = ((bin / BINS.1) as f64, (bin % BINS.1) as f64);

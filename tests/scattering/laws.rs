@@ -1,4 +1,4 @@
-//! Reciprocity and energy.
+//! Reciprocity and energy conservation of all materials.
 
 use std::f64::consts::PI;
 
@@ -7,9 +7,9 @@ use raysieve::scene::{Masking, Metal, Principled, Surface};
 
 use crate::{Seen, Shelf, any_direction, common::Random, glass, metal, rough};
 
-/// Radiance over the squared refractive index takes the same way in both directions (Helmholtz; E. Veach 1997, 5.2).
+/// Radiance divided by the squared index of refraction is reciprocal (Helmholtz; E. Veach 1997, section 5.2).
 #[test]
-fn light_takes_the_same_way_in_both_directions() {
+fn every_bsdf_is_reciprocal() {
     let mut random = Random(3);
     let normal = Vec3::new(0.36, -0.48, 0.8);
     let mut compared = 0;
@@ -42,7 +42,7 @@ fn light_takes_the_same_way_in_both_directions() {
 }
 
 #[test]
-fn no_material_gives_more_than_it_gets() {
+fn no_material_reflects_more_light_than_arrives() {
     let shelf = Shelf::get();
     for item in &shelf.items {
         let name = &item.name;
@@ -58,7 +58,7 @@ fn no_material_gives_more_than_it_gets() {
     }
 }
 
-/// What absorbs nothing gives all light back, to 1 % at every roughness and under every angle.
+/// Materials without absorption return all light, within 1 % at every roughness and angle.
 #[test]
 fn white_materials_lose_nothing() {
     let white = Principled::default();
@@ -135,7 +135,7 @@ fn white_materials_lose_nothing() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Without compensation rough surfaces lose light: the test above would see it.
+/// Without energy compensation, rough surfaces lose light. This shows that `white_materials_lose_nothing` is sensitive.
 #[test]
 fn single_scattering_loses_light() {
     let roughness = rough(1.0, Masking::HeightCorrelated, false);
@@ -152,18 +152,20 @@ fn single_scattering_loses_light() {
     }
 }
 
-/// Part of the light from all sides that comes to the eye, radiances freed of what refraction does to them. Half of the
-/// directions are the material's own; half are dense where light grazes the surface, from where a smooth one gets what it
-/// scatters more than once.
+/// Returns the directional albedo: the fraction of light from all directions that reaches the eye, without the radiance
+/// scaling by refraction.
+///
+/// Half of the directions come from the material's own sampling. The other half is dense at grazing angles, from where
+/// a nearly smooth surface receives its multiply scattered light.
 fn albedo(seen: &Seen) -> DVec3 {
     let mut sum = DVec3::ZERO;
     const COUNT: u32 = 1 << 13;
-    // Cosines are squares of even numbers, on either side.
+    // Cosines are squares of uniform numbers, on both sides.
     let density = |cosine: f64| 1.0 / (8.0 * PI * cosine.abs().max(1e-9).sqrt());
     let tangent = seen.normal.any_orthonormal_vector();
     let bitangent = seen.normal.cross(tangent);
     for index in 0..COUNT {
-        // Evenly spread points (M. Roberts, The Unreasonable Effectiveness of Quasirandom Sequences, 2018).
+        // The R₃ sequence (M. Roberts, The Unreasonable Effectiveness of Quasirandom Sequences, 2018).
         let along = |step: f64| (0.5 + step * f64::from(index)).fract() as f32 * 0.999_999;
         let [choice, u, v] = [
             0.819_172_513_396_164_4,
@@ -175,7 +177,7 @@ fn albedo(seen: &Seen) -> DVec3 {
         let cosine = f64::from(seen.normal.dot(sample.direction));
         let own = f64::from(sample.pdf);
         if own > 0.0 {
-            let weight = sample.weight.as_dvec3() * f64::from(sample.squeeze);
+            let weight = sample.weight.as_dvec3() * f64::from(sample.eta_scale);
             sum += weight * (own / (own + density(cosine)));
         }
 
@@ -184,13 +186,13 @@ fn albedo(seen: &Seen) -> DVec3 {
         let across = (1.0 - cosine * cosine).sqrt();
         let direction = seen.normal * cosine + (tangent * cos + bitangent * sin) * across;
         let value = seen.value(direction.normalize());
-        let squeeze = if cosine < 0.0 {
+        let eta_scale = if cosine < 0.0 {
             seen.beyond2 / seen.index2
         } else {
             1.0
         };
         let pdf = density(cosine.into()) + f64::from(value.pdf);
-        sum += value.color.as_dvec3() * (f64::from(value.scale) * squeeze / pdf);
+        sum += value.color.as_dvec3() * (f64::from(value.scale) * eta_scale / pdf);
     }
     sum / f64::from(COUNT)
 }

@@ -1,5 +1,4 @@
-//! What materials do with light, direction by direction: they draw directions by the density that they say, send light the
-//! same way in both directions, and give away no more than they get.
+//! Tests of all BSDFs: sampled directions follow the claimed density, BSDFs are reciprocal, and energy is conserved.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -12,19 +11,21 @@ use std::sync::OnceLock;
 use common::Random;
 use glam::Vec3;
 use raysieve::{
-    bsdf::{Bsdf, BsdfSample, BsdfValue, bsdf_of, bsdf_sample, bsdf_value},
-    energy::tables,
-    material::Material,
     scene::{Masking, Metal, Principled, Roughness, Surface},
+    shading::{
+        bsdf::{Bsdf, BsdfSample, BsdfValue, bsdf_of, bsdf_sample, bsdf_value},
+        energy::tables,
+        material::Material,
+    },
 };
 
-/// Materials with the tables that they read.
+/// Materials with the energy compensation tables that they use.
 pub(crate) struct Shelf {
     energy: Vec<f32>,
     pub(crate) items: Vec<Item>,
 }
 
-/// A material by what it is called.
+/// A material with its name for messages.
 pub(crate) struct Item {
     pub(crate) name: String,
     pub(crate) surface: Surface,
@@ -49,7 +50,7 @@ impl Shelf {
         }
     }
 
-    /// All materials that scatter into more than a few directions.
+    /// Returns all tested materials; perfectly specular ones are left out.
     pub(crate) fn get() -> &'static Shelf {
         static SHELF: OnceLock<Shelf> = OnceLock::new();
         SHELF.get_or_init(|| Shelf::new(materials()))
@@ -78,7 +79,7 @@ impl Shelf {
         }
     }
 
-    /// Seen under this cosine.
+    /// Returns the material viewed at this cosine to its normal.
     pub(crate) fn under(&self, item: &Item, cosine: f32, front: bool) -> Seen<'_> {
         let normal = Vec3::new(0.36, -0.48, 0.8);
         let across = Vec3::new(0.8, 0.6, 0.0);
@@ -87,15 +88,15 @@ impl Shelf {
     }
 }
 
-/// A material as it is seen under an angle, from its front or its back.
+/// A material viewed from a fixed direction, from its front or its back.
 pub(crate) struct Seen<'a> {
     energy: &'a [f32],
     bsdf: Bsdf,
     pub(crate) normal: Vec3,
     to_eye: Vec3,
-    /// Squared refractive index on the eye's side.
+    /// Squared index of refraction on the eye's side.
     pub(crate) index2: f64,
-    /// On the other side.
+    /// Squared index of refraction on the other side.
     pub(crate) beyond2: f64,
 }
 
@@ -248,7 +249,7 @@ fn materials() -> Vec<(String, Surface)> {
     materials
 }
 
-/// Evenly over the sphere.
+/// Returns a direction distributed uniformly over the sphere.
 pub(crate) fn any_direction(random: &mut Random) -> Vec3 {
     loop {
         let v = Vec3::new(random.signed(), random.signed(), random.signed());

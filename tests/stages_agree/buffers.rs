@@ -1,4 +1,4 @@
-//! All that stages read and write, in this machine's memory, and where two of it differ first.
+//! All buffers that stages read and write, in host memory, and the search for their first difference.
 
 use std::fmt::Debug;
 
@@ -6,35 +6,35 @@ use bytemuck::bytes_of;
 use compaction::layout::Shared;
 use raysieve::{
     Error,
-    instance::NO_INSTANCE,
-    path::{Hit, Ray, Rgb, ShadowRay, Span, Throughput},
-    stages::{Keep, accumulate, generate, intersect, shade, shadow, sieve},
+    accel::instance::NO_INSTANCE,
+    path::{Hit, PathRadiance, Ray, ShadowRay, Span, Throughput},
+    stages::{Keep, accumulate, compact, generate, intersect, shade, shadow},
     wave::{Wave, counts},
 };
 
 use crate::common::Random;
 
-/// A stage's turn in the loop.
+/// One execution of a stage, at a bounce where it has one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Turn {
     Generate,
     Intersect(u32),
-    Sieve(u32, Keep),
+    Compact(u32, Keep),
     Shade(u32),
     Shadow(u32),
     Accumulate,
 }
 
 impl Turn {
-    /// The loop.
+    /// Returns the turns of a whole wave, in order.
     pub(crate) fn all(max_bounces: u32) -> Vec<Turn> {
         let bounces = (0..=max_bounces).flat_map(|bounce| {
             [
                 Turn::Intersect(bounce),
-                Turn::Sieve(bounce, Keep::Hits),
+                Turn::Compact(bounce, Keep::Hits),
                 Turn::Shade(bounce),
                 Turn::Shadow(bounce),
-                Turn::Sieve(bounce, Keep::Survivors),
+                Turn::Compact(bounce, Keep::Survivors),
             ]
         });
         [Turn::Generate]
@@ -44,19 +44,19 @@ impl Turn {
             .collect()
     }
 
-    /// The stage's one word.
+    /// Returns the name of the stage.
     pub(crate) fn stage(self) -> &'static str {
         match self {
             Turn::Generate => "generate",
             Turn::Intersect(_) => "intersect",
-            Turn::Sieve(..) => "sieve",
+            Turn::Compact(..) => "compact",
             Turn::Shade(_) => "shade",
             Turn::Shadow(_) => "shadow",
             Turn::Accumulate => "accumulate",
         }
     }
 
-    /// The stage itself.
+    /// Runs the stage on a wave.
     pub(crate) fn run(self, wave: &mut Wave, span: Span) -> Result<(), Error> {
         match self {
             Turn::Generate => {
@@ -64,7 +64,7 @@ impl Turn {
                 generate(wave)
             }
             Turn::Intersect(bounce) => intersect(wave, bounce),
-            Turn::Sieve(bounce, keep) => sieve(wave, bounce, keep),
+            Turn::Compact(bounce, keep) => compact(wave, bounce, keep),
             Turn::Shade(bounce) => shade(wave, bounce),
             Turn::Shadow(bounce) => shadow(wave, bounce),
             Turn::Accumulate => accumulate(wave),
@@ -72,7 +72,7 @@ impl Turn {
     }
 }
 
-/// Where the counts hold what a sieve reads and writes.
+/// Returns the indices of the counts that a compaction reads and writes.
 pub(crate) fn sieved_counts(bounce: u32, keep: Keep) -> (usize, usize) {
     match keep {
         Keep::Hits => (counts::rays(bounce), counts::hits(bounce)),
@@ -80,17 +80,18 @@ pub(crate) fn sieved_counts(bounce: u32, keep: Keep) -> (usize, usize) {
     }
 }
 
-/// The buffers of a wave, and the film.
+/// The buffers of a wave, and the film. See `CpuWave` for the fields.
 #[derive(Clone)]
 pub(crate) struct Buffers {
     pub(crate) span: Span,
     pub(crate) rays: Vec<Ray>,
     pub(crate) throughputs: Vec<Throughput>,
-    pub(crate) radiances: Vec<Rgb>,
+    pub(crate) radiances: Vec<PathRadiance>,
     pub(crate) hits: Vec<Hit>,
-    /// Empty for a scene without instances, as `light_instances` is.
+    /// Empty for a scene without instances.
     pub(crate) instances: Vec<u32>,
     pub(crate) shadow_rays: Vec<ShadowRay>,
+    /// Empty for a scene without instances.
     pub(crate) light_instances: Vec<u32>,
     pub(crate) queue: Vec<u32>,
     pub(crate) flags: Vec<u8>,
@@ -100,6 +101,7 @@ pub(crate) struct Buffers {
 }
 
 impl Buffers {
+    /// Creates empty buffers for a wave, and a black film.
     pub(crate) fn new(span: Span, max_bounces: u32, has_instances: bool) -> Buffers {
         let paths = span.path_count as usize;
         let placed = if has_instances { paths } else { 0 };
@@ -107,7 +109,7 @@ impl Buffers {
             span,
             rays: vec![Ray::default(); paths],
             throughputs: vec![Throughput::default(); paths],
-            radiances: vec![Rgb::default(); paths],
+            radiances: vec![PathRadiance::default(); paths],
             hits: vec![Hit::default(); paths],
             instances: vec![NO_INSTANCE; placed],
             light_instances: vec![NO_INSTANCE; placed],
@@ -120,9 +122,10 @@ impl Buffers {
         }
     }
 
-    /// Forgets what a sieve left behind the queue's end. In order, if the strategy keeps none.
+    /// Clears what a compaction left beyond the queue's end, and sorts the queue if the strategy does not keep its
+    /// order.
     pub(crate) fn cut_queue(&mut self, turn: Turn, keeps_order: bool) {
-        let Turn::Sieve(bounce, keep) = turn else {
+        let Turn::Compact(bounce, keep) = turn else {
             return;
         };
         let (_, after) = sieved_counts(bounce, keep);
@@ -133,7 +136,7 @@ impl Buffers {
         }
     }
 
-    /// The same with numbers in every eighth path that no scene makes.
+    /// Returns a copy with a special number, such as NaN or infinity, in every eighth path.
     pub(crate) fn spoilt(&self, random: &mut Random) -> Buffers {
         const NUMBERS: [f32; 12] = [
             0.0,
@@ -158,7 +161,7 @@ impl Buffers {
                 &mut ray.pdf,
                 &mut ray.direction.y,
                 &mut throughput.rgb.z,
-                &mut throughput.squeeze,
+                &mut throughput.eta_scale,
                 &mut spoilt.radiances[path].rgb.x,
                 &mut hit.distance,
                 &mut hit.u,
@@ -173,7 +176,8 @@ impl Buffers {
         spoilt
     }
 
-    /// Where another machine has something else: `path 4711, throughput.rgb.y: cpu 0.25 cuda 0.2500001`.
+    /// Describes the first difference from another machine's buffers: `path 4711, throughput.rgb.y: cpu 0.25 cuda
+    /// 0.2500001`.
     pub(crate) fn difference(&self, other: &Buffers, machine: &str) -> Option<String> {
         let lists = [
             first("path", "ray", &self.rays, &other.rays),
@@ -199,7 +203,7 @@ impl Buffers {
     }
 }
 
-/// Where two lists differ first, and what each has there.
+/// Returns the place of the first difference between two lists, and what each has there, as text.
 pub(crate) fn first<T: Shared + Debug>(
     unit: &str,
     name: &str,
@@ -214,7 +218,7 @@ pub(crate) fn first<T: Shared + Debug>(
     let differing = pairs
         .enumerate()
         .filter(|(_, (a, b))| bytes_of(*a) != bytes_of(*b));
-    // Of NaNs no language says which bits they have.
+    // All NaNs are equal, because no language specifies their bits.
     differing
         .flat_map(|(index, (a, b))| {
             let parts = parts(name, a).into_iter().zip(parts(name, b));
@@ -224,7 +228,7 @@ pub(crate) fn first<T: Shared + Debug>(
         .map(|(index, (field, a), (_, b))| (format!("{unit} {index}, {field}"), a, b))
 }
 
-/// All numbers of an item, with where they are in it.
+/// Returns all numbers of an item with the names of their fields.
 fn parts<T: Shared + Debug>(name: &str, item: &T) -> Vec<(String, String)> {
     if T::FIELDS.is_empty() {
         return vec![(name.to_owned(), format!("{item:?}"))];

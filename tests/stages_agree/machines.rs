@@ -1,4 +1,4 @@
-//! What runs a stage on given buffers: the CPU, a GPU, and a host's C++ compiler's code of the kernels.
+//! Machines that run a stage on given buffers: the CPU, a GPU, and a host compiler's build of the kernels.
 
 use std::{
     io::{Read, Write},
@@ -10,21 +10,25 @@ use std::{
 
 use bytemuck::{Pod, bytes_of, cast_slice, cast_slice_mut};
 use compaction::{
-    cuda::{download, upload},
+    cuda::{Param, download, upload},
     cudarc::driver::{CudaSlice, CudaStream},
     layout::Shared,
     select::Strategy,
     summed_area::cpu::specification,
 };
 use raysieve::{
+    adaptive::adaptive_window::TABLES,
     camera::Camera,
-    confidence::TABLES,
-    film::{Exposed, Film},
-    material::{PLAIN_KINDS, RARE_KINDS},
+    device::{
+        device_film::DeviceFilm, device_scene::DeviceScene, path_buffers::PathBuffers,
+        render_scene::RenderScene,
+    },
+    film::{Film, FilmSums},
+    lights::light::LightParams,
     picture::Picture,
+    shading::material::{PLAIN_KINDS, RARE_KINDS},
     stages::{Preview, denoise, gather, gather_on_cuda, remember, resolve},
     wave::{CpuWave, CudaWave, Wave, counts},
-    world::World,
 };
 
 use crate::{
@@ -32,38 +36,41 @@ use crate::{
     host::{HostCompiler, stage_sources},
 };
 
-/// A scene, a camera and a way to sieve, and what they are to be traced with.
+/// A scene with a camera and a compaction strategy.
 #[derive(Clone)]
 pub(crate) struct Setting {
+    /// Name of the scene, for messages.
     pub(crate) name: String,
-    pub(crate) world: Arc<World>,
+    pub(crate) world: Arc<RenderScene>,
     pub(crate) camera: Camera,
     pub(crate) max_bounces: u32,
     pub(crate) strategy: Strategy,
 }
 
-/// Runs stages one at a time, each on the buffers that it is given.
+/// A machine that runs single stages, each on given buffers.
 pub(crate) trait Machine {
-    /// What it is called where it differs.
+    /// Returns its name in messages.
     fn name(&self) -> &'static str;
-    /// The buffers after a stage.
+    /// Returns the buffers after a stage.
     fn run(&mut self, turn: Turn, before: &Buffers) -> Buffers;
-    /// All channels of the picture of a film that holds the first `done` pairs.
+    /// Returns all channels of the image of a film that holds the first `done` pairs.
     fn resolve(&mut self, film: &Buffers, done: u64) -> Vec<f32>;
-    /// All channels of the preview of a film that holds the first `done` pairs, after another that held fewer.
+    /// Returns all channels of the denoised image of a film. Each tuple holds a film's sums and its number of pairs,
+    /// first those of an earlier state.
     fn denoise(&mut self, first: (&[u64], u64), film: (&[u64], u64)) -> Vec<f32>;
-    /// The sum of two films.
-    fn gather(&mut self, film: &Exposed, more: &Exposed) -> Exposed;
+    /// Returns the sum of two films.
+    fn gather(&mut self, film: &FilmSums, more: &FilmSums) -> FilmSums;
 }
 
-/// A film as the kernel takes it.
-fn listed(film: &Exposed) -> Vec<u64> {
+/// Returns a film in the format of the kernel: the sums, then the number of rejected samples.
+fn listed(film: &FilmSums) -> Vec<u64> {
     [film.sums.as_slice(), &[film.rejected]].concat()
 }
 
-fn exposed(mut list: Vec<u64>) -> Exposed {
+/// Returns the film of a list from the kernel.
+fn exposed(mut list: Vec<u64>) -> FilmSums {
     let rejected = list.pop().unwrap();
-    Exposed {
+    FilmSums {
         sums: list,
         rejected,
     }
@@ -73,6 +80,7 @@ fn exposed(mut list: Vec<u64>) -> Exposed {
 pub(crate) struct Cpu(pub(crate) Wave);
 
 impl Cpu {
+    /// Creates a wave for this many paths.
     pub(crate) fn new(setting: &Setting, paths: u32) -> Cpu {
         let film = Arc::new(Film::new(setting.camera.pixel_count()));
         Cpu(Wave::Cpu(Box::new(CpuWave::new(
@@ -92,6 +100,7 @@ impl Cpu {
         }
     }
 
+    /// Copies buffers to the wave.
     fn load(&mut self, from: &Buffers) {
         let wave = self.wave();
         let from = from.clone();
@@ -149,30 +158,33 @@ impl Machine for Cpu {
         denoised(&mut self.0, first, film)
     }
 
-    fn gather(&mut self, film: &Exposed, more: &Exposed) -> Exposed {
+    fn gather(&mut self, film: &FilmSums, more: &FilmSums) -> FilmSums {
         let mut sum = film.clone();
         gather(&mut sum, more);
         sum
     }
 }
 
+/// Returns all channels of the image that a wave resolves.
 fn channels(wave: &mut Wave, done: u64) -> Vec<f32> {
     let mut picture = Picture::default();
     resolve(wave, done, &mut picture).unwrap();
     listed_channels(&picture)
 }
 
+/// Returns all channels of an image.
 pub(crate) fn listed_channels(picture: &Picture) -> Vec<f32> {
     let channels = picture.pixels.iter().flat_map(|pixel| pixel.to_array());
     channels.collect()
 }
 
+/// Returns all channels of the denoised image of a film, given an earlier state of it.
 fn denoised(wave: &mut Wave, first: (&[u64], u64), film: (&[u64], u64)) -> Vec<f32> {
     let camera = match wave {
         Wave::Cpu(wave) => wave.camera,
         Wave::Cuda(wave) => wave.camera,
     };
-    // Forgets what it was given before.
+    // A new camera and film clear the state of earlier calls.
     let black = Arc::new(Film::new(camera.pixel_count()));
     wave.set_camera(camera, &black).unwrap();
     let mut preview = Preview::default();
@@ -184,7 +196,7 @@ fn denoised(wave: &mut Wave, first: (&[u64], u64), film: (&[u64], u64)) -> Vec<f
     listed_channels(&preview.picture)
 }
 
-/// These sums onto its film.
+/// Replaces the sums of a wave's film.
 pub(crate) fn put(wave: &mut Wave, sums: &[u64]) {
     match wave {
         Wave::Cpu(wave) => {
@@ -192,14 +204,15 @@ pub(crate) fn put(wave: &mut Wave, sums: &[u64]) {
                 sum.store(value, Relaxed);
             }
         }
-        Wave::Cuda(wave) => wave.sums = upload(&wave.stream, sums).unwrap(),
+        Wave::Cuda(wave) => wave.film.sums = upload(&wave.stream, sums).unwrap(),
     }
 }
 
-/// The CUDA backend.
+/// The CUDA backend, on device 0.
 pub(crate) struct Cuda(pub(crate) Wave);
 
 impl Cuda {
+    /// Creates a wave for this many paths.
     pub(crate) fn new(setting: &Setting, paths: u32) -> Cuda {
         let (world, camera) = (&setting.world, setting.camera);
         let wave = CudaWave::new(
@@ -220,22 +233,23 @@ impl Cuda {
         }
     }
 
+    /// Uploads buffers to the wave.
     fn load(&mut self, from: &Buffers) {
         let wave = self.wave();
         let stream = wave.stream.clone();
         wave.begin(from.span).unwrap();
-        wave.rays = upload(&stream, &from.rays).unwrap();
-        wave.throughputs = upload(&stream, &from.throughputs).unwrap();
-        wave.radiances = upload(&stream, &from.radiances).unwrap();
-        wave.hits = upload(&stream, &from.hits).unwrap();
-        wave.instances = upload(&stream, &from.instances).unwrap();
-        wave.light_instances = upload(&stream, &from.light_instances).unwrap();
-        wave.shadow_rays = upload(&stream, &from.shadow_rays).unwrap();
-        wave.queue = upload(&stream, &from.queue).unwrap();
-        wave.flags = upload(&stream, &from.flags).unwrap();
+        wave.paths.rays = upload(&stream, &from.rays).unwrap();
+        wave.paths.throughputs = upload(&stream, &from.throughputs).unwrap();
+        wave.paths.radiances = upload(&stream, &from.radiances).unwrap();
+        wave.paths.hits = upload(&stream, &from.hits).unwrap();
+        wave.paths.instances = upload(&stream, &from.instances).unwrap();
+        wave.paths.light_instances = upload(&stream, &from.light_instances).unwrap();
+        wave.paths.shadow_rays = upload(&stream, &from.shadow_rays).unwrap();
+        wave.paths.queue = upload(&stream, &from.queue).unwrap();
+        wave.paths.flags = upload(&stream, &from.flags).unwrap();
         wave.counts = upload(&stream, &from.counts).unwrap();
-        wave.sums = upload(&stream, &from.sums).unwrap();
-        wave.rejected = upload(&stream, &from.rejected).unwrap();
+        wave.film.sums = upload(&stream, &from.sums).unwrap();
+        wave.film.rejected = upload(&stream, &from.rejected).unwrap();
     }
 }
 
@@ -254,18 +268,18 @@ impl Machine for Cuda {
         let stream = &wave.stream;
         Buffers {
             span: wave.span,
-            rays: get(stream, &wave.rays),
-            throughputs: get(stream, &wave.throughputs),
-            radiances: get(stream, &wave.radiances),
-            hits: get(stream, &wave.hits),
-            instances: get(stream, &wave.instances),
-            light_instances: get(stream, &wave.light_instances),
-            shadow_rays: get(stream, &wave.shadow_rays),
-            queue: get(stream, &wave.queue),
-            flags: get(stream, &wave.flags),
+            rays: get(stream, &wave.paths.rays),
+            throughputs: get(stream, &wave.paths.throughputs),
+            radiances: get(stream, &wave.paths.radiances),
+            hits: get(stream, &wave.paths.hits),
+            instances: get(stream, &wave.paths.instances),
+            light_instances: get(stream, &wave.paths.light_instances),
+            shadow_rays: get(stream, &wave.paths.shadow_rays),
+            queue: get(stream, &wave.paths.queue),
+            flags: get(stream, &wave.paths.flags),
             counts: get(stream, &wave.counts),
-            sums: get(stream, &wave.sums),
-            rejected: get(stream, &wave.rejected),
+            sums: get(stream, &wave.film.sums),
+            rejected: get(stream, &wave.film.rejected),
         }
     }
 
@@ -278,7 +292,7 @@ impl Machine for Cuda {
         denoised(&mut self.0, first, film)
     }
 
-    fn gather(&mut self, film: &Exposed, more: &Exposed) -> Exposed {
+    fn gather(&mut self, film: &FilmSums, more: &FilmSums) -> FilmSums {
         let wave = self.wave();
         let stream = &wave.stream;
         let (mut film, more) = (
@@ -290,36 +304,144 @@ impl Machine for Cuda {
     }
 }
 
-/// The kernels by a host's C++ compiler, in a process of their own. Its grids are of some blocks of one thread.
+/// The kernels, compiled by a host's C++ compiler, in a child process. Blocks have one thread.
 pub(crate) struct Host {
     setting: Setting,
     child: Child,
 }
 
-/// What stands where pixels are not listed.
+/// Stands for the list of pixels where there is none.
 const NO_LIST: [u32; 1] = [0];
-/// Blocks of a grid over a queue: some that divide nothing.
+/// Number of blocks of a grid over a queue; a prime, so that grids do not divide their queues evenly.
 const BLOCKS: u32 = 7;
 
-/// What a kernel takes.
+/// An argument of a kernel, as bytes.
 pub(crate) enum Argument<'a> {
     In(&'a [u8]),
     InOut(&'a mut [u8]),
+    /// A struct: its bytes, with zeros for pointers, and each pointer field's offset and target.
+    Struct(Vec<u8>, Vec<(usize, Argument<'a>)>),
 }
 
+impl Argument<'_> {
+    /// Returns the bytes to send, and the pointer fields of a struct.
+    fn parts(&self) -> (&[u8], &[(usize, Argument<'_>)]) {
+        match self {
+            Argument::In(bytes) => (bytes, &[]),
+            Argument::InOut(bytes) => (&**bytes, &[]),
+            Argument::Struct(bytes, fields) => (bytes.as_slice(), fields.as_slice()),
+        }
+    }
+
+    /// Reads back what the kernel may have written.
+    fn receive(&mut self, from: &mut impl Read) {
+        match self {
+            Argument::In(_) => {}
+            Argument::InOut(bytes) => from.read_exact(bytes).unwrap(),
+            Argument::Struct(_, fields) => {
+                fields.iter_mut().for_each(|(_, field)| field.receive(from));
+            }
+        }
+    }
+}
+
+/// Passes a value.
 pub(crate) fn value<T: Pod>(of: &T) -> Argument<'_> {
     Argument::In(bytes_of(of))
 }
 
+/// Passes a list that the kernel reads.
 pub(crate) fn list<T: Pod>(of: &[T]) -> Argument<'_> {
     Argument::In(cast_slice(of))
 }
 
+/// Passes a list that the kernel reads and writes.
 pub(crate) fn list_mut<T: Pod>(of: &mut [T]) -> Argument<'_> {
     Argument::InOut(cast_slice_mut(of))
 }
 
-/// The kernels, by their numbers in that program: the name of the first one in each one's file, and its own.
+/// Passes the struct `P` with all its fields, by name: a list for each pointer, or a value.
+fn structure<'a, P: Param>(
+    arguments: impl IntoIterator<Item = (&'static str, Argument<'a>)>,
+) -> Argument<'a> {
+    let mut bytes = vec![0; size_of::<P::Raw>()];
+    let mut fields = P::fields();
+    let mut pointers = Vec::new();
+    for (name, argument) in arguments {
+        let place = fields.iter().position(|field| field.name == name);
+        let field = fields.remove(place.unwrap_or_else(|| panic!("no field {name}")));
+        let is_const = field.cuda_type.starts_with("const ");
+        match argument {
+            Argument::In(value) if !field.cuda_type.ends_with('*') => {
+                bytes[field.offset..][..value.len()].copy_from_slice(value);
+            }
+            Argument::Struct(..) => panic!("{name}: a struct in a struct"),
+            pointer => {
+                assert_eq!(is_const, matches!(pointer, Argument::In(_)), "{name}");
+                pointers.push((field.offset, pointer));
+            }
+        }
+    }
+    assert!(fields.is_empty(), "no argument for {fields:?}");
+    Argument::Struct(bytes, pointers)
+}
+
+/// Passes a scene with these parameters of its lights.
+fn scene_argument<'a>(world: &'a RenderScene, params: &'a LightParams) -> Argument<'a> {
+    structure::<DeviceScene>([
+        ("nodes", list(&world.nodes)),
+        ("primitives", list(&world.primitives)),
+        ("instances", list(&world.instances)),
+        ("corners", list(&world.corners)),
+        ("vertices", list(&world.vertices)),
+        ("materials", list(&world.materials)),
+        ("maps", list(&world.maps)),
+        ("textures", list(&world.textures)),
+        ("texels", list(&world.texels)),
+        ("energy", list(&world.energy)),
+        ("lights", list(&world.lights)),
+        ("light_nodes", list(&world.light_nodes)),
+        ("light_places", list(&world.light_places)),
+        ("lamps", list(&world.lamps)),
+        ("environment_rows", list(&world.environment_rows)),
+        ("environment_texels", list(&world.environment_texels)),
+        ("light_params", value(params)),
+        ("environment", value(&world.environment)),
+    ])
+}
+
+/// Passes the paths of a wave.
+fn paths_argument(buffers: &mut Buffers) -> Argument<'_> {
+    structure::<PathBuffers>([
+        ("span", list(from_ref(&buffers.span))),
+        ("list", list(&NO_LIST)),
+        ("queue", list_mut(&mut buffers.queue)),
+        ("compacted", list_mut::<u32>(&mut [])),
+        ("flags", list_mut(&mut buffers.flags)),
+        ("rays", list_mut(&mut buffers.rays)),
+        ("throughputs", list_mut(&mut buffers.throughputs)),
+        ("radiances", list_mut(&mut buffers.radiances)),
+        ("hits", list_mut(&mut buffers.hits)),
+        ("instances", list_mut(&mut buffers.instances)),
+        ("shadow_rays", list_mut(&mut buffers.shadow_rays)),
+        ("light_instances", list_mut(&mut buffers.light_instances)),
+    ])
+}
+
+/// Passes a film that may count the samples of each pixel.
+fn film_argument<'a>(
+    sums: &'a mut [u64],
+    rejected: &'a mut [u64],
+    taken: &'a mut [u32],
+) -> Argument<'a> {
+    structure::<DeviceFilm>([
+        ("sums", list_mut(sums)),
+        ("rejected", list_mut(rejected)),
+        ("taken", list_mut(taken)),
+    ])
+}
+
+/// Returns the kernels by their number in the program: the name of the first kernel in the file, and its own name.
 fn kernels() -> &'static [(&'static str, &'static str)] {
     static KERNELS: OnceLock<Vec<(&str, &str)>> = OnceLock::new();
     KERNELS.get_or_init(|| {
@@ -333,6 +455,7 @@ fn kernels() -> &'static [(&'static str, &'static str)] {
 }
 
 impl Host {
+    /// Compiles the kernels, if necessary, and starts the child process.
     pub(crate) fn new(compiler: &HostCompiler, setting: &Setting) -> Host {
         let cases: String = kernels()
             .iter()
@@ -364,6 +487,7 @@ impl Host {
         }
     }
 
+    /// Runs a kernel and stores the lists that it writes.
     pub(crate) fn launch(&mut self, kernel: &str, blocks: u32, arguments: &mut [Argument]) {
         let number = kernels()
             .iter()
@@ -373,23 +497,26 @@ impl Host {
         let mut send = |bytes: &[u8]| stdin.write_all(bytes).unwrap();
         send(bytes_of(&[number as u32, blocks]));
         for argument in &*arguments {
-            let bytes: &[u8] = match argument {
-                Argument::In(bytes) => bytes,
-                Argument::InOut(bytes) => bytes,
-            };
+            let (bytes, fields) = argument.parts();
             send(bytes_of(&(bytes.len() as u32)));
             send(bytes);
+            send(bytes_of(&(fields.len() as u32)));
+            for (offset, target) in fields {
+                let is_written = matches!(target, Argument::InOut(_));
+                let (bytes, _) = target.parts();
+                send(bytes_of(&[*offset as u32, u32::from(is_written)]));
+                send(bytes_of(&(bytes.len() as u32)));
+                send(bytes);
+            }
         }
         stdin.flush().unwrap();
         let stdout = self.child.stdout.as_mut().unwrap();
         for argument in arguments {
-            if let Argument::InOut(bytes) = argument {
-                stdout.read_exact(bytes).unwrap();
-            }
+            argument.receive(stdout);
         }
     }
 
-    /// The picture of what the tables are made of.
+    /// Returns all channels of the denoised image, given the image and the items of the summed-area tables.
     pub(crate) fn smooth(&mut self, lights: &[f32], items: &[u64]) -> Vec<f32> {
         let camera = self.setting.camera;
         let (width, height) = (camera.width as u32, camera.height as u32);
@@ -397,8 +524,8 @@ impl Host {
         let mut channels = vec![f32::NAN; lights.len()];
         let mut arguments = [
             value(&width),
-            value(&height),
             list(lights),
+            value(&height),
             list(&tables),
             list_mut(&mut channels),
         ];
@@ -406,7 +533,7 @@ impl Host {
         channels
     }
 
-    /// The kernel of a scene without instances, or that of one with some.
+    /// Returns the name of the kernel variant for the scene: without or with instances.
     fn variant(&self, plain: &'static str, placed: &'static str) -> &'static str {
         if self.setting.world.is_plain() {
             plain
@@ -415,7 +542,7 @@ impl Host {
         }
     }
 
-    /// Where the counts hold the lanes of the queue.
+    /// Returns the number of queue entries, which is in the count with this index.
     fn lanes(&self, buffers: &Buffers, count: usize) -> u32 {
         match self.setting.strategy {
             Strategy::Off => buffers.span.path_count,
@@ -434,9 +561,9 @@ impl Machine for Host {
         match turn {
             Turn::Generate => self.generate(&mut after),
             Turn::Intersect(bounce) => self.intersect(&mut after, bounce),
-            Turn::Sieve(bounce, keep) => {
+            Turn::Compact(bounce, keep) => {
                 let (input, output) = sieved_counts(bounce, keep);
-                self.sieve(&mut after, input, output);
+                self.compact(&mut after, input, output);
             }
             Turn::Shade(bounce) => self.shade(&mut after, bounce),
             Turn::Shadow(bounce) => self.shadow(&mut after, bounce),
@@ -469,8 +596,8 @@ impl Machine for Host {
         let mut arguments = [
             value(&pixel_count),
             value(&done),
-            value(&first_done),
             list(film),
+            value(&first_done),
             list(first),
             list_mut(&mut lights),
             list_mut(&mut items),
@@ -479,7 +606,7 @@ impl Machine for Host {
         self.smooth(&lights, &items)
     }
 
-    fn gather(&mut self, film: &Exposed, more: &Exposed) -> Exposed {
+    fn gather(&mut self, film: &FilmSums, more: &FilmSums) -> FilmSums {
         let (mut film, more) = (listed(film), listed(more));
         let count = film.len() as u32;
         let mut arguments = [value(&count), list(&more), list_mut(&mut film)];
@@ -488,103 +615,55 @@ impl Machine for Host {
     }
 }
 
-/// The stages, each by what its kernel takes.
+/// Launches of the stages' kernels.
 impl Host {
     fn generate(&mut self, buffers: &mut Buffers) {
-        let (span, camera) = (buffers.span, self.setting.camera);
+        let camera = self.setting.camera;
         let count_slots = buffers.counts.len() as u32;
-        let mut stamps = [0_u64];
+        let threads = buffers.span.path_count.max(count_slots);
+        let (mut stamps, mut counts) = ([0_u64], buffers.counts.clone());
         let mut arguments = [
-            list(from_ref(&span)),
-            list(&NO_LIST),
+            paths_argument(buffers),
             list(from_ref(&camera)),
-            list_mut(&mut buffers.rays),
-            list_mut(&mut buffers.throughputs),
-            list_mut(&mut buffers.radiances),
-            list_mut(&mut buffers.queue),
-            list_mut(&mut buffers.counts),
+            list_mut(&mut counts),
             value(&count_slots),
             list_mut(&mut stamps),
             value(&1_u32),
         ];
-        let threads = span.path_count.max(count_slots);
         self.launch("generate", threads, &mut arguments);
+        buffers.counts = counts;
     }
 
     fn intersect(&mut self, buffers: &mut Buffers, bounce: u32) {
         let mut began = [0_u64];
         let lanes = self.lanes(buffers, counts::rays(bounce));
         let world = self.setting.world.clone();
-        let surroundings = world.surroundings.after(bounce);
-        if world.veils().is_some() {
-            let mut arguments = [
-                list(&world.nodes),
-                list(&world.primitives),
-                list(&world.instances),
-                list(&world.corners),
-                list(&world.vertices),
-                list(&world.materials),
-                list(&world.maps),
-                list(&world.textures),
-                list(&world.texels),
-                value(&surroundings),
-                list(from_ref(&buffers.span)),
-                list(&NO_LIST),
-                value(&bounce),
-                value(&lanes),
-                list(&buffers.queue),
-                list(&buffers.rays),
-                list(&buffers.throughputs),
-                list_mut(&mut buffers.radiances),
-                list_mut(&mut buffers.hits),
-                list_mut(&mut buffers.instances),
-                list_mut(&mut buffers.flags),
-                list_mut(&mut began),
-            ];
-            self.launch("intersect_veiled", BLOCKS, &mut arguments);
+        let params = world.surroundings.clamped_after(bounce);
+        let kernel = if world.stochastic_opacity().is_some() {
+            "intersect_alpha_tested"
         } else {
-            let mut arguments = [
-                list(&world.nodes),
-                list(&world.primitives),
-                list(&world.instances),
-                value(&surroundings),
-                value(&lanes),
-                list(&buffers.queue),
-                list(&buffers.rays),
-                list(&buffers.throughputs),
-                list_mut(&mut buffers.radiances),
-                list_mut(&mut buffers.hits),
-                list_mut(&mut buffers.instances),
-                list_mut(&mut buffers.flags),
-                list_mut(&mut began),
-            ];
-            self.launch(
-                self.variant("intersect", "intersect_placed"),
-                BLOCKS,
-                &mut arguments,
-            );
-        }
-        if surroundings.far_lights == 0 {
-            return;
-        }
+            self.variant("intersect", "intersect_placed")
+        };
         let mut arguments = [
-            value(&surroundings),
-            list(&world.lamps),
-            value(&world.environment),
-            list(&world.environment_rows),
-            list(&world.environment_texels),
-            value(&lanes),
-            list(&buffers.queue),
-            list(&buffers.flags),
-            list(&buffers.rays),
-            list(&buffers.throughputs),
-            list_mut(&mut buffers.radiances),
+            scene_argument(&world, &params),
+            paths_argument(buffers),
+            value(&bounce),
+            list(from_ref(&lanes)),
+            list_mut(&mut began),
         ];
-        self.launch("intersect_sky", BLOCKS, &mut arguments);
+        self.launch(kernel, BLOCKS, &mut arguments);
+        if params.far_lights > 0 {
+            let mut arguments = [
+                scene_argument(&world, &params),
+                paths_argument(buffers),
+                list(from_ref(&lanes)),
+            ];
+            self.launch("intersect_sky", BLOCKS, &mut arguments);
+        }
     }
 
-    /// Flagged lanes, in order: what every sieve is specified by.
-    fn sieve(&mut self, buffers: &mut Buffers, before: usize, after: usize) {
+    /// Compacts the queue by its definition: keeps the flagged entries, in order.
+    fn compact(&mut self, buffers: &mut Buffers, before: usize, after: usize) {
         let lanes = self.lanes(buffers, before) as usize;
         let flagged = buffers.queue[..lanes].iter().zip(&buffers.flags);
         let kept: Vec<u32> = flagged
@@ -600,40 +679,14 @@ impl Host {
         let lanes = self.lanes(buffers, counts::hits(bounce));
         let world = self.setting.world.clone();
         let scatters = u32::from(bounce < self.setting.max_bounces);
-        let shadow_rays = counts::shadow_rays(bounce);
+        let mut shadow_rays = [buffers.counts[counts::shadow_rays(bounce)]];
         let mut arguments = [
-            list(&world.primitives),
-            list(&world.instances),
-            list(&world.corners),
-            list(&world.vertices),
-            list(&world.materials),
-            list(&world.maps),
-            list(&world.textures),
-            list(&world.texels),
-            list(&world.energy),
-            list(&world.lights),
-            list(&world.light_nodes),
-            list(&world.light_places),
-            value(&world.surroundings),
-            list(&world.lamps),
-            value(&world.environment),
-            list(&world.environment_rows),
-            list(&world.environment_texels),
-            list(from_ref(&buffers.span)),
-            list(&NO_LIST),
+            scene_argument(&world, &world.surroundings),
+            paths_argument(buffers),
             value(&bounce),
+            list(from_ref(&lanes)),
             value(&scatters),
-            value(&lanes),
-            list(&buffers.queue),
-            list(&buffers.hits),
-            list(&buffers.instances),
-            list_mut(&mut buffers.rays),
-            list_mut(&mut buffers.throughputs),
-            list_mut(&mut buffers.radiances),
-            list_mut(&mut buffers.shadow_rays),
-            list_mut(&mut buffers.light_instances),
-            list_mut(&mut buffers.flags),
-            list_mut(&mut buffers.counts[shadow_rays..=shadow_rays]),
+            list_mut(&mut shadow_rays),
             list_mut(&mut began),
         ];
         let plain = world.kinds & !PLAIN_KINDS == 0;
@@ -645,6 +698,7 @@ impl Host {
             self.variant("shade", "shade_placed")
         };
         self.launch(kernel, BLOCKS, &mut arguments);
+        buffers.counts[counts::shadow_rays(bounce)] = shadow_rays[0];
     }
 
     fn shadow(&mut self, buffers: &mut Buffers, bounce: u32) {
@@ -654,53 +708,22 @@ impl Host {
         if world.lights.is_empty() {
             return;
         }
-        if world.veils().is_some() {
-            let mut arguments = [
-                list(&world.nodes),
-                list(&world.primitives),
-                list(&world.instances),
-                list(&world.corners),
-                list(&world.vertices),
-                list(&world.materials),
-                list(&world.maps),
-                list(&world.textures),
-                list(&world.texels),
-                value(&world.surroundings.extent),
-                list(from_ref(&buffers.span)),
-                list(&NO_LIST),
-                value(&bounce),
-                value(&lanes),
-                list(&buffers.queue),
-                list(&buffers.instances),
-                list(&buffers.light_instances),
-                list(&buffers.shadow_rays),
-                list_mut(&mut buffers.radiances),
-                list_mut(&mut began),
-            ];
-            self.launch("shadow_veiled", BLOCKS, &mut arguments);
-            return;
-        }
+        let kernel = if world.stochastic_opacity().is_some() {
+            "shadow_alpha_tested"
+        } else {
+            self.variant("shadow", "shadow_placed")
+        };
         let mut arguments = [
-            list(&world.nodes),
-            list(&world.primitives),
-            list(&world.instances),
-            value(&world.surroundings.extent),
-            value(&lanes),
-            list(&buffers.queue),
-            list(&buffers.instances),
-            list(&buffers.light_instances),
-            list(&buffers.shadow_rays),
-            list_mut(&mut buffers.radiances),
+            scene_argument(&world, &world.surroundings),
+            paths_argument(buffers),
+            value(&bounce),
+            list(from_ref(&lanes)),
             list_mut(&mut began),
         ];
-        self.launch(
-            self.variant("shadow", "shadow_placed"),
-            BLOCKS,
-            &mut arguments,
-        );
+        self.launch(kernel, BLOCKS, &mut arguments);
     }
 
-    /// All paths in one go: the film and the counts.
+    /// Traces all paths with the megakernel, which writes only the film and the counts.
     pub(crate) fn megakernel(&mut self, buffers: &mut Buffers) {
         let (mut began, mut taken) = ([0_u64], NO_LIST);
         let (span, camera) = (buffers.span, self.setting.camera);
@@ -708,36 +731,17 @@ impl Host {
         let count_slots = buffers.counts.len() as u32;
         let max_bounces = self.setting.max_bounces;
         let mut arguments = [
-            list(&world.nodes),
-            list(&world.primitives),
-            list(&world.instances),
-            list(&world.corners),
-            list(&world.vertices),
-            list(&world.materials),
-            list(&world.maps),
-            list(&world.textures),
-            list(&world.texels),
-            list(&world.energy),
-            list(&world.lights),
-            list(&world.light_nodes),
-            list(&world.light_places),
-            value(&world.surroundings),
-            list(&world.lamps),
-            value(&world.environment),
-            list(&world.environment_rows),
-            list(&world.environment_texels),
+            scene_argument(&world, &world.surroundings),
             value(&camera),
             value(&span),
             list(&NO_LIST),
             value(&max_bounces),
-            list_mut(&mut buffers.sums),
-            list_mut(&mut buffers.rejected),
-            list_mut(&mut taken),
+            film_argument(&mut buffers.sums, &mut buffers.rejected, &mut taken),
             list_mut(&mut buffers.counts),
             value(&count_slots),
             list_mut(&mut began),
         ];
-        let kernel = if world.veils().is_some() || world.kinds & RARE_KINDS != 0 {
+        let kernel = if world.stochastic_opacity().is_some() || world.kinds & RARE_KINDS != 0 {
             "megakernel_veiled"
         } else if world.kinds & !PLAIN_KINDS == 0 {
             self.variant("megakernel_plain", "megakernel_plain_placed")
@@ -749,22 +753,21 @@ impl Host {
 
     fn accumulate(&mut self, buffers: &mut Buffers) {
         let (mut began, mut taken) = ([0_u64], NO_LIST);
+        let (mut sums, mut rejected) = (buffers.sums.clone(), buffers.rejected.clone());
+        let threads = buffers.span.path_count;
         let mut arguments = [
-            list(from_ref(&buffers.span)),
-            list(&NO_LIST),
-            list(&buffers.radiances),
-            list_mut(&mut buffers.sums),
-            list_mut(&mut buffers.rejected),
-            list_mut(&mut taken),
+            paths_argument(buffers),
+            film_argument(&mut sums, &mut rejected, &mut taken),
             list_mut(&mut began),
         ];
-        self.launch("accumulate", buffers.span.path_count, &mut arguments);
+        self.launch("accumulate", threads, &mut arguments);
+        (buffers.sums, buffers.rejected) = (sums, rejected);
     }
 }
 
 impl Drop for Host {
     fn drop(&mut self) {
-        // It ends when its input does.
+        // The process ends when its input does.
         drop(self.child.stdin.take());
         let _ = self.child.wait();
     }

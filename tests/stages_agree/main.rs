@@ -1,5 +1,5 @@
-//! Each stage alone, on the same buffers: the CPU's bits are those of CUDA, and those of the kernels by a host's C++
-//! compiler. The first difference is named: `shade, path 4711, throughput.rgb.y: cpu 0.25 cuda 0.2500001`.
+//! Each stage alone gives the same bits on the CPU, on CUDA, and by a host compiler's build of the kernels, from the
+//! same buffers. The first difference is reported: `shade, path 4711, throughput.rgb.y: cpu 0.25 cuda 0.2500001`.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -17,7 +17,8 @@ use std::sync::{Arc, OnceLock};
 
 use buffers::{Buffers, Turn, first};
 use common::{
-    Random, garden, lit_garden, load, on_cpu, placed_garden, render, sized, veiled_garden,
+    Random, alpha_tested_garden, emissive_garden, garden, instanced_garden, load, on_cpu, render,
+    sized,
 };
 use compaction::select::Strategy;
 use harness::{Gpu, Tests};
@@ -25,24 +26,25 @@ use host::HostCompiler;
 use machines::{Cpu, Cuda, Host, Machine, Setting};
 use raysieve::{
     camera::Camera,
-    film::{Exposed, film_hash},
+    device::render_scene::RenderScene,
+    film::{FilmSums, film_hash},
     path::Span,
     scene::{Focus, Lens, PixelFilter, Scene},
     wave::counts,
-    world::World,
 };
 
+/// Names of the stages under test.
 const STAGES: [&str; 10] = [
     "generate",
     "intersect",
-    "sieve",
+    "compact",
     "shade",
     "shadow",
     "accumulate",
     "gather",
     "resolve",
     "denoise",
-    "judge",
+    "test_convergence",
 ];
 
 fn main() {
@@ -101,7 +103,7 @@ fn main() {
         .run()
 }
 
-/// The garden through a lens of five blades, by a filter wider than a pixel, its indirect light clamped.
+/// Returns the garden with a thin lens of five blades, a pixel filter wider than a pixel, and clamped indirect light.
 fn garden_by_lens() -> Scene {
     let mut scene = garden();
     scene.path.set_file_name("garden by lens");
@@ -116,18 +118,18 @@ fn garden_by_lens() -> Scene {
     scene
 }
 
+/// Prepares a scene at an image size.
 fn setting(scene: &Scene, width: u32, height: u32) -> Setting {
     Setting {
         name: scene.path.file_stem().unwrap().display().to_string(),
-        world: Arc::new(World::new(scene).unwrap()),
+        world: Arc::new(RenderScene::new(scene).unwrap()),
         camera: Camera::new(&scene.camera, width, height),
         max_bounces: scene.max_bounces,
         strategy: Strategy::default(),
     }
 }
 
-/// Waves that begin and end within a row and within a sample: of all pixels in their order and tile by tile, and of a tenth
-/// of them.
+/// Returns waves that begin and end within a row and a sample: all pixels in order, tile by tile, and a tenth of them.
 fn spans(setting: &Setting, path_count: u32) -> [Span; 3] {
     let pixel_count = setting.camera.pixel_count();
     let whole = Span {
@@ -142,17 +144,18 @@ fn spans(setting: &Setting, path_count: u32) -> [Span; 3] {
     let tenth = Span {
         pixel_count: pixel_count / 10,
         skipped_pixels: pixel_count - pixel_count / 10,
-        pick: 11,
+        pick_seed: 11,
         ..whole
     };
     let tiled = Span {
         tiled: 1,
-        together: (path_count / pixel_count).checked_ilog2().unwrap_or(0),
+        log2_samples_together: (path_count / pixel_count).checked_ilog2().unwrap_or(0),
         ..whole
     };
     [whole, tiled, tenth]
 }
 
+/// Compares a stage by the host compiler with the CPU, in all scenes.
 fn agrees_on_host(compiler: &HostCompiler, stage: &str) {
     static SETTINGS: OnceLock<Vec<Setting>> = OnceLock::new();
     let settings = SETTINGS.get_or_init(|| {
@@ -162,9 +165,9 @@ fn agrees_on_host(compiler: &HostCompiler, stage: &str) {
             load("tests/scenes/many_lights.ron"),
             garden(),
             garden_by_lens(),
-            placed_garden(),
-            veiled_garden(),
-            lit_garden(),
+            instanced_garden(),
+            alpha_tested_garden(),
+            emissive_garden(),
         ]
         .map(|scene| setting(&scene, 48, 32))
         .into()
@@ -174,6 +177,7 @@ fn agrees_on_host(compiler: &HostCompiler, stage: &str) {
     }
 }
 
+/// Compares a stage on CUDA with the CPU, in all scenes.
 fn agrees_on_cuda(stage: &str) {
     static SETTINGS: OnceLock<Vec<Setting>> = OnceLock::new();
     let settings = SETTINGS.get_or_init(|| {
@@ -182,13 +186,13 @@ fn agrees_on_cuda(stage: &str) {
         let scenes = scenes.into_iter().chain([
             garden(),
             garden_by_lens(),
-            placed_garden(),
-            veiled_garden(),
-            lit_garden(),
+            instanced_garden(),
+            alpha_tested_garden(),
+            emissive_garden(),
         ]);
         scenes.map(|scene| setting(&scene, 96, 64)).collect()
     });
-    let strategies = if stage == "sieve" {
+    let strategies = if stage == "compact" {
         Strategy::ALL
     } else {
         &[Strategy::LookBack]
@@ -205,13 +209,14 @@ fn agrees_on_cuda(stage: &str) {
     }
 }
 
-/// The CPU runs the loop, and another machine the stage in question, from the same buffers every time.
+/// Runs the loop on the CPU, and the stage in question on the other machine from the same buffers each time.
 fn agree(setting: &Setting, stage: &str, paths: u32, other: &mut dyn Machine) {
     for span in spans(setting, paths) {
         agree_in(setting, stage, span, other);
     }
 }
 
+/// Compares a stage in one wave, both with real buffers and with special values in them.
 fn agree_in(setting: &Setting, stage: &str, span: Span, other: &mut dyn Machine) {
     let mut cpu = Cpu::new(setting, span.path_count);
     let mut random = Random(1);
@@ -230,13 +235,13 @@ fn agree_in(setting: &Setting, stage: &str, span: Span, other: &mut dyn Machine)
     assert!(buffers.sums.iter().any(|&sum| sum > 0), "a black film");
     if stage == "gather" {
         turns += 1;
-        let film = Exposed {
+        let film = FilmSums {
             sums: buffers.sums.clone(),
             rejected: 11,
         };
-        // The same, and what no film should hold.
+        // Films are added as they are and with arbitrary sums.
         let mut word = || random.word();
-        let odd = Exposed {
+        let odd = FilmSums {
             sums: film.sums.iter().map(|_| word()).collect(),
             rejected: u64::MAX,
         };
@@ -257,6 +262,7 @@ fn agree_in(setting: &Setting, stage: &str, span: Span, other: &mut dyn Machine)
     assert!(turns > 0, "no stage is called {stage}");
 }
 
+/// Returns the buffers after a stage, without the undefined end of the queue.
 fn after(setting: &Setting, turn: Turn, machine: &mut dyn Machine, before: &Buffers) -> Buffers {
     let mut after = machine.run(turn, before);
     if setting.strategy != Strategy::Off {
@@ -265,6 +271,7 @@ fn after(setting: &Setting, turn: Turn, machine: &mut dyn Machine, before: &Buff
     after
 }
 
+/// Asserts that a stage gives the same buffers on both machines.
 fn compare(
     setting: &Setting,
     turn: Turn,
@@ -284,7 +291,7 @@ fn compare(
     }
 }
 
-/// Every stage by the host's compiler, from the camera to the film.
+/// A render by the host compiler's stages has the film of the CPU backend.
 fn whole_loop(compiler: &HostCompiler) {
     for scene in [
         load("scenes/cornell.ron"),
@@ -294,8 +301,8 @@ fn whole_loop(compiler: &HostCompiler) {
         load("tests/scenes/orthographic.ron"),
         garden(),
         garden_by_lens(),
-        veiled_garden(),
-        lit_garden(),
+        alpha_tested_garden(),
+        emissive_garden(),
     ] {
         let scene = sized(scene, 40, 30, 5);
         let (width, height) = scene.size;
@@ -329,7 +336,7 @@ fn whole_loop(compiler: &HostCompiler) {
     }
 }
 
-/// The megakernel by the host's compiler, in scenes with its every variant.
+/// A render by the host compiler's megakernel, in every variant, has the film and the counts of the CPU backend.
 fn whole_paths(compiler: &HostCompiler) {
     for scene in [
         load("scenes/cornell.ron"),
@@ -338,9 +345,9 @@ fn whole_paths(compiler: &HostCompiler) {
         load("tests/scenes/many_lights.ron"),
         load("tests/scenes/instances.ron"),
         garden_by_lens(),
-        placed_garden(),
-        veiled_garden(),
-        lit_garden(),
+        instanced_garden(),
+        alpha_tested_garden(),
+        emissive_garden(),
     ] {
         let scene = sized(scene, 40, 30, 5);
         let (width, height) = scene.size;
@@ -371,6 +378,7 @@ fn whole_paths(compiler: &HostCompiler) {
     }
 }
 
+/// A difference is reported with its place and both values; NaNs of different bits are equal.
 fn differences_are_named() {
     let span = Span {
         path_count: 5000,

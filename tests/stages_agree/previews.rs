@@ -1,4 +1,4 @@
-//! Previews of films that no render made: even and uneven ones, bright and black ones, of any size.
+//! Denoising of synthetic films: smooth, noisy, bright, black and arbitrary ones, of several sizes.
 
 use raysieve::film::{SCALE, fixed_point};
 
@@ -9,13 +9,13 @@ use crate::{
     setting,
 };
 
-/// Wider than the widest windows, and pictures without an inside.
+/// Image sizes: larger than the widest windows, and some without interior pixels.
 const SIZES: [(u32, u32); 5] = [(70, 45), (1, 1), (3, 5), (1, 40), (33, 2)];
 
-/// Samples of every pixel, of an earlier film and of the film.
+/// Samples per pixel of an earlier state of the film, and of the film.
 const SAMPLES: [(u64, u64); 3] = [(4, 8), (1, 3), (6, 7)];
 
-/// The CPU's bits, by another machine.
+/// Denoising gives the same bits on the CPU and on another machine.
 pub(crate) fn agree(machine: impl Fn(&Setting) -> Box<dyn Machine>) {
     let scene = load("scenes/cornell.ron");
     let mut random = Random(3);
@@ -27,7 +27,7 @@ pub(crate) fn agree(machine: impl Fn(&Setting) -> Box<dyn Machine>) {
         for samples in SAMPLES {
             for film in [noisy, bright, wild] {
                 let (earlier, sums) = film(&mut random, size, samples);
-                // Some pixels have a sample more.
+                // Some pixels have one sample more.
                 let earlier = (&earlier[..], samples.0 * pixels + pixels / 3);
                 let film = (&sums[..], samples.1 * pixels + pixels / 2);
                 let ours = cpu.denoise(earlier, film);
@@ -40,7 +40,7 @@ pub(crate) fn agree(machine: impl Fn(&Setting) -> Box<dyn Machine>) {
     }
 }
 
-/// Sums of so many samples, each of which is made by a rule.
+/// Returns the sums of the film and of its earlier state, with each sample from a function of column, row and channel.
 fn summed(
     (width, height): (u32, u32),
     (earlier, all): (u64, u64),
@@ -56,7 +56,7 @@ fn summed(
     sums.unzip()
 }
 
-/// An edge between two surfaces, a slope on one of them, noise on both but for a stripe, and specks.
+/// A film with an edge between two surfaces, a gradient, noise except in a stripe, and isolated bright pixels.
 fn noisy(random: &mut Random, size: (u32, u32), samples: (u64, u64)) -> (Vec<u64>, Vec<u64>) {
     summed(size, samples, |x, y, channel| {
         let surface = if x + y < 40 {
@@ -74,7 +74,7 @@ fn noisy(random: &mut Random, size: (u32, u32), samples: (u64, u64)) -> (Vec<u64
     })
 }
 
-/// As bright as a sample may be, or black.
+/// A film of samples up to the brightest that are accepted, with a black stripe.
 fn bright(random: &mut Random, size: (u32, u32), samples: (u64, u64)) -> (Vec<u64>, Vec<u64>) {
     let brightest = SCALE as u64 * ((1 << 24) - 1);
     summed(size, samples, |x, _, _| match x {
@@ -83,7 +83,7 @@ fn bright(random: &mut Random, size: (u32, u32), samples: (u64, u64)) -> (Vec<u6
     })
 }
 
-/// Any bits: the sums may be those of a damaged file.
+/// Films of arbitrary bits, as a damaged file may hold.
 fn wild(random: &mut Random, size: (u32, u32), _: (u64, u64)) -> (Vec<u64>, Vec<u64>) {
     let count = 3 * (size.0 * size.1) as usize;
     let mut words = || (0..count).map(|_| random.word()).collect();

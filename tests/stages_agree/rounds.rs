@@ -1,14 +1,17 @@
-//! Pixels that are judged, on films that no render made: noisy and quiet ones, and any bits; and previews of such films.
+//! The convergence test on synthetic films, noisy, noise-free and arbitrary ones, and their denoising.
 
 use std::sync::Arc;
 
 use compaction::cuda::download;
 use raysieve::{
-    confidence::TABLES,
+    adaptive::{
+        adaptive_window::TABLES,
+        pixel_noise::{ConvergenceTest, PixelNoise},
+        pixel_stats::PixelStats,
+        schedule::RoundResult,
+    },
     film::{Film, fixed_point},
-    history::{History, Round},
-    ledger::Ledger,
-    stages::{Preview, Verdict, denoise, judge},
+    stages::{Preview, denoise, test_convergence},
     wave::Wave,
 };
 
@@ -19,10 +22,10 @@ use crate::{
     setting,
 };
 
-/// More than a block has, one pixel, and some that fill no warp.
+/// Image sizes: more pixels than a block has threads, one pixel, and some that do not fill a warp.
 const SIZES: [(u32, u32); 4] = [(70, 45), (1, 1), (3, 5), (1, 40)];
 
-/// A round's number, and a pixel's samples before and after it: those of the first rounds, and two later ones.
+/// Number of a round, and the samples per pixel before and after it: the first rounds, and two later ones.
 const ROUNDS: [(u32, u32, u32); 5] = [
     (0, 0, 16),
     (1, 16, 32),
@@ -31,54 +34,55 @@ const ROUNDS: [(u32, u32, u32); 5] = [
     (21, 1280, 1536),
 ];
 
-/// What a round finds.
+/// Input of the convergence test.
 pub(crate) struct Case {
-    /// The film's, after it.
+    /// The film's sums after the round.
     sums: Vec<u64>,
-    /// Before it.
-    ledger: Ledger,
-    /// The pixels that had it.
+    /// Per-pixel statistics before the test.
+    ledger: PixelStats,
+    /// The pixels that had the round.
     list: Vec<u32>,
-    round: Round,
+    round: ConvergenceTest,
 }
 
-/// What it leaves.
+/// Result of the convergence test.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Judged {
-    verdict: Verdict,
-    ledger: Ledger,
+    verdict: RoundResult,
+    ledger: PixelStats,
     list: Vec<u32>,
 }
 
-/// What judges pixels, and smooths a picture by what they were judged by.
+/// A machine that runs the convergence test, and denoises by the statistics of adaptive sampling.
 pub(crate) trait Judge {
-    fn judge(&mut self, case: &Case) -> Judged;
-    /// All channels of the preview of a film.
-    fn denoise(&mut self, sums: &[u64], ledger: &Ledger) -> Vec<f32>;
+    /// Runs the convergence test.
+    fn test_convergence(&mut self, case: &Case) -> Judged;
+    /// Returns all channels of the denoised image of a film.
+    fn denoise(&mut self, sums: &[u64], ledger: &PixelStats) -> Vec<f32>;
 }
 
 impl Judge for Cpu {
-    fn judge(&mut self, case: &Case) -> Judged {
+    fn test_convergence(&mut self, case: &Case) -> Judged {
         judged_by(&mut self.0, case)
     }
 
-    fn denoise(&mut self, sums: &[u64], ledger: &Ledger) -> Vec<f32> {
+    fn denoise(&mut self, sums: &[u64], ledger: &PixelStats) -> Vec<f32> {
         denoised_by(&mut self.0, sums, ledger)
     }
 }
 
 impl Judge for Cuda {
-    fn judge(&mut self, case: &Case) -> Judged {
+    fn test_convergence(&mut self, case: &Case) -> Judged {
         judged_by(&mut self.0, case)
     }
 
-    fn denoise(&mut self, sums: &[u64], ledger: &Ledger) -> Vec<f32> {
+    fn denoise(&mut self, sums: &[u64], ledger: &PixelStats) -> Vec<f32> {
         denoised_by(&mut self.0, sums, ledger)
     }
 }
 
-/// With this film, of which that is known.
-fn begin(wave: &mut Wave, sums: &[u64], listed: &[u32], ledger: &Ledger) {
+/// Prepares a wave with this film, list of pixels and statistics.
+fn begin(wave: &mut Wave, sums: &[u64], listed: &[u32], ledger: &PixelStats) {
     let camera = match wave {
         Wave::Cpu(wave) => wave.camera,
         Wave::Cuda(wave) => wave.camera,
@@ -89,12 +93,13 @@ fn begin(wave: &mut Wave, sums: &[u64], listed: &[u32], ledger: &Ledger) {
     put(wave, sums);
 }
 
+/// Runs the convergence test on a wave.
 fn judged_by(wave: &mut Wave, case: &Case) -> Judged {
     begin(wave, &case.sums, &case.list, &case.ledger);
-    let verdict = judge(wave, &case.round, case.list.len() as u32).unwrap();
+    let verdict = test_convergence(wave, &case.round).unwrap();
     let mut list = match wave {
         Wave::Cpu(wave) => wave.list.to_vec(),
-        Wave::Cuda(wave) => download(&wave.stream, &wave.list).unwrap(),
+        Wave::Cuda(wave) => download(&wave.stream, &wave.paths.list).unwrap(),
     };
     list.truncate(verdict.left as usize);
     Judged {
@@ -104,7 +109,8 @@ fn judged_by(wave: &mut Wave, case: &Case) -> Judged {
     }
 }
 
-fn denoised_by(wave: &mut Wave, sums: &[u64], ledger: &Ledger) -> Vec<f32> {
+/// Denoises the film of a wave.
+fn denoised_by(wave: &mut Wave, sums: &[u64], ledger: &PixelStats) -> Vec<f32> {
     begin(wave, sums, &[0], ledger);
     let mut preview = Preview::default();
     assert!(denoise(wave, 0, &mut preview).unwrap());
@@ -112,7 +118,7 @@ fn denoised_by(wave: &mut Wave, sums: &[u64], ledger: &Ledger) -> Vec<f32> {
 }
 
 impl Judge for Host {
-    fn judge(&mut self, case: &Case) -> Judged {
+    fn test_convergence(&mut self, case: &Case) -> Judged {
         let listed = case.list.len() as u32;
         let mut ledger = case.ledger.clone();
         let (mut flags, mut tally) = (vec![2_u8; case.list.len()], [0_u64; 3]);
@@ -126,13 +132,13 @@ impl Judge for Host {
             list_mut(&mut flags),
             list_mut(&mut tally),
         ];
-        self.launch("judge", listed, &mut arguments);
-        // Flagged pixels, in order: what the compaction of the list is specified by.
+        self.launch("test_convergence", listed, &mut arguments);
+        // Flagged pixels, in order: the definition of the list's compaction.
         let flagged = case.list.iter().zip(&flags).filter(|&(_, &flag)| flag == 1);
         let left: Vec<u32> = flagged.map(|(&pixel, _)| pixel).collect();
         let [done_error, left_error, to_go] = tally;
         Judged {
-            verdict: Verdict {
+            verdict: RoundResult {
                 left: left.len() as u32,
                 done_error,
                 left_error,
@@ -143,7 +149,7 @@ impl Judge for Host {
         }
     }
 
-    fn denoise(&mut self, sums: &[u64], ledger: &Ledger) -> Vec<f32> {
+    fn denoise(&mut self, sums: &[u64], ledger: &PixelStats) -> Vec<f32> {
         let pixel_count = ledger.taken.len() as u32;
         let mut lights = vec![f32::NAN; sums.len()];
         let mut items = vec![0_u64; (TABLES * pixel_count) as usize];
@@ -160,7 +166,7 @@ impl Judge for Host {
     }
 }
 
-/// The CPU's verdicts, by another machine.
+/// The convergence test gives the same results on the CPU and on another machine.
 pub(crate) fn agree(machine: impl Fn(&Setting) -> Box<dyn Judge>) {
     let scene = load("scenes/cornell.ron");
     let mut random = Random(5);
@@ -171,14 +177,14 @@ pub(crate) fn agree(machine: impl Fn(&Setting) -> Box<dyn Judge>) {
         for round in ROUNDS {
             for is_wild in [false, true] {
                 let case = case(&mut random, size.0 * size.1, round, is_wild);
-                let (ours, theirs) = (cpu.judge(&case), other.judge(&case));
+                let (ours, theirs) = (cpu.test_convergence(&case), other.test_convergence(&case));
                 let (known, found) = (&ours.ledger.histories, &theirs.ledger.histories);
                 let mut pixels = known.iter().zip(found).enumerate();
                 let differs = pixels.find(|(_, (ours, theirs))| ours != theirs);
-                assert_eq!(differs, None, "judge, {size:?}, round {round:?}");
+                assert_eq!(differs, None, "test_convergence, {size:?}, round {round:?}");
                 assert!(
                     ours == theirs,
-                    "judge, {size:?}, round {round:?}: {:?} and {:?}, another list or other marks",
+                    "test_convergence, {size:?}, round {round:?}: {:?} and {:?}, another list or other marks",
                     ours.verdict,
                     theirs.verdict
                 );
@@ -186,7 +192,10 @@ pub(crate) fn agree(machine: impl Fn(&Setting) -> Box<dyn Judge>) {
                 let mut others = (0..size.0 * size.1).filter(|pixel| !case.list.contains(pixel));
                 let stays =
                     |pixel: u32| known[pixel as usize] == case.ledger.histories[pixel as usize];
-                assert!(others.all(stays), "judge, {size:?}, round {round:?}");
+                assert!(
+                    others.all(stays),
+                    "test_convergence, {size:?}, round {round:?}"
+                );
                 left += ours.verdict.left;
                 done += case.list.len() as u32 - ours.verdict.left;
             }
@@ -198,7 +207,7 @@ pub(crate) fn agree(machine: impl Fn(&Setting) -> Box<dyn Judge>) {
     );
 }
 
-/// The CPU's previews, by another machine.
+/// Denoising by adaptive statistics gives the same bits on the CPU and on another machine.
 pub(crate) fn previews_agree(machine: impl Fn(&Setting) -> Box<dyn Judge>) {
     let scene = load("scenes/cornell.ron");
     let mut random = Random(7);
@@ -216,8 +225,10 @@ pub(crate) fn previews_agree(machine: impl Fn(&Setting) -> Box<dyn Judge>) {
     }
 }
 
-/// A round of about half of the pixels, of which some are good, some were good before, and some are far from it; or of all,
-/// with any bits on the film and any noise known.
+/// Returns a round over about half of the pixels, of which some have converged, now or before, and some are far from
+/// it.
+///
+/// If `is_wild`, the round covers all pixels, and sums and statistics are arbitrary.
 fn case(
     random: &mut Random,
     pixel_count: u32,
@@ -226,10 +237,10 @@ fn case(
 ) -> Case {
     let chance = |random: &mut Random| (random.word() >> 40) as f32 / (1 << 24) as f32;
     let is_listed = |random: &mut Random| is_wild || random.word().is_multiple_of(2);
-    let mut ledger = Ledger::new(pixel_count);
+    let mut ledger = PixelStats::new(pixel_count);
     let mut sums = vec![0; 3 * pixel_count as usize];
     for pixel in 0..pixel_count as usize {
-        // From no noise to as much as there is light.
+        // Noise from 0 to the level of the signal.
         let noise = if is_wild { 1.0 } else { chance(random).powi(8) };
         for place in [0, 1, 2].map(|channel| 3 * pixel + channel) {
             let mut light = |samples: u32| {
@@ -249,18 +260,18 @@ fn case(
             after
         };
         let variance = chance(random) * 0.01 * noise;
-        ledger.histories[pixel] = History {
+        ledger.histories[pixel] = PixelNoise {
             variance: if is_wild {
                 variance * libm::exp2f(200.0 * (chance(random) - 0.5))
             } else {
                 variance
             },
             error: chance(random),
-            good: (random.word() % 3) as u32,
+            converged_rounds: (random.word() % 3) as u32,
         };
     }
     let mut list: Vec<u32> = (0..pixel_count).filter(|_| is_listed(random)).collect();
-    // A list may be in any order, and has a pixel at the least.
+    // A list may be in any order, and has at least one pixel.
     list.reverse();
     if list.is_empty() {
         list.push(0);
@@ -269,9 +280,9 @@ fn case(
         sums,
         ledger,
         list,
-        round: Round {
+        round: ConvergenceTest {
             noise: 0.1,
-            dark: 0.03,
+            brightness_offset: 0.03,
             number,
             before,
             after,

@@ -1,4 +1,4 @@
-// Launches of kernels on a host: arguments come in by stdin, and what a kernel may write goes out by stdout.
+// Runs kernels on a host: arguments are read from stdin, and the buffers that a kernel may write go to stdout.
 
 namespace stages {
 
@@ -16,30 +16,66 @@ inline Bytes read_bytes() {
     return bytes;
 }
 
-// A pointer to the bytes, or the value that they are.
+// Bytes that a pointer field of a struct points to, and whether the kernel may write them.
+struct Field {
+    unsigned offset, is_written;
+    Bytes bytes;
+};
+
+// An argument: its bytes, or for a pointer what it points to; and for a struct what its pointer fields point to.
+struct Received {
+    Bytes bytes;
+    std::vector<Field> fields;
+};
+
+inline Received read_argument() {
+    Received received = {read_bytes(), {}};
+    unsigned field_count;
+    read_exactly(&field_count, sizeof field_count);
+    for (unsigned field = 0; field < field_count; field++) {
+        unsigned head[2];
+        read_exactly(head, sizeof head);
+        received.fields.push_back({head[0], head[1], read_bytes()});
+    }
+    return received;
+}
+
+// Converts what was received to an argument: a pointer, or a value whose pointer fields are set.
 template <class T>
-T argument(Bytes &bytes) {
+T argument(Received &received) {
     if constexpr (std::is_pointer_v<T>) {
-        return reinterpret_cast<T>(bytes.data());
+        return reinterpret_cast<T>(received.bytes.data());
     } else {
         T value;
-        if (bytes.size() != sizeof value) exit(4);
-        memcpy(&value, bytes.data(), sizeof value);
+        if (received.bytes.size() != sizeof value) exit(4);
+        for (Field &field : received.fields) {
+            unsigned char *place = field.bytes.data();
+            memcpy(received.bytes.data() + field.offset, &place, sizeof place);
+        }
+        memcpy(&value, received.bytes.data(), sizeof value);
         return value;
     }
 }
 
+inline void write_bytes(const Bytes &bytes) { fwrite(bytes.data(), 1, bytes.size(), stdout); }
+
+// Sends back what the kernel may have written.
 template <class T>
-constexpr bool is_written = std::is_pointer_v<T> && !std::is_const_v<std::remove_pointer_t<T>>;
+void write_back(const Received &received) {
+    if (std::is_pointer_v<T> && !std::is_const_v<std::remove_pointer_t<T>>) write_bytes(received.bytes);
+    for (const Field &field : received.fields) {
+        if (field.is_written) write_bytes(field.bytes);
+    }
+}
 
 template <class... Arguments, size_t... place>
 void launch(void (*kernel)(Arguments...), unsigned blocks, std::index_sequence<place...>) {
-    Bytes bytes[sizeof...(Arguments)];
-    for (Bytes &argument : bytes) argument = read_bytes();
-    std::tuple<Arguments...> arguments{argument<Arguments>(bytes[place])...};
+    Received received[sizeof...(Arguments)];
+    for (Received &each : received) each = read_argument();
+    std::tuple<Arguments...> arguments{argument<Arguments>(received[place])...};
     gridDim.x = blocks;
     for (blockIdx.x = 0; blockIdx.x < blocks; blockIdx.x++) std::apply(kernel, arguments);
-    ((is_written<Arguments> ? fwrite(bytes[place].data(), 1, bytes[place].size(), stdout) : 0), ...);
+    (write_back<Arguments>(received[place]), ...);
     fflush(stdout);
 }
 

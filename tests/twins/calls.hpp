@@ -1,4 +1,4 @@
-// Calls of functions over records of words: arguments come in by stdin, results go out by stdout.
+// Calls functions with arguments read from stdin as 32-bit words and writes the results to stdout.
 
 namespace calls {
 
@@ -35,26 +35,27 @@ struct Twin {
     std::function<void(const Word *, Word *)> call;
 };
 
-// A function whose arguments and result have as many words in Rust.
+// Wraps a function for calls by words; the number of words of its arguments and result must be that in Rust.
 template <unsigned words_in, unsigned words_out, class Result, class... Arguments>
 Twin twin(Result (*function)(Arguments...)) {
     static_assert((0 + ... + words<std::decay_t<Arguments>>()) == words_in, "words of the arguments in Rust");
     static_assert(words<Result>() == words_out, "words of the result in Rust");
     auto call = [function](const Word *from, Word *to) {
-        // Braces, so that the arguments are taken in order.
+        // Braced initialisers are evaluated in order.
         std::tuple<std::decay_t<Arguments>...> arguments{take<std::decay_t<Arguments>>(from)...};
         put(std::apply(function, arguments), to);
     };
     return {words_in, words_out, call};
 }
 
-// An array that an argument is.
+// An array passed as one argument.
 template <class T, int length>
 struct Several {
     T items[length];
 };
 
-// A scene. In the file: how many words of nodes, of tables and of materials there are, these, and the primitives' words.
+// The scene without instances. File format: the numbers of words of nodes, energy tables and materials, then these data and
+// the primitives.
 inline std::vector<Word> nodes, energy, materials, primitives;
 
 inline void read_scene(const char *path) {
@@ -71,7 +72,7 @@ inline void read_scene(const char *path) {
     fclose(file);
 }
 
-// A scene with instances. In the file: each list after the number of its words.
+// The scene with instances. File format: for each list the number of its words, then the words.
 inline std::vector<Word> placed_nodes, placed_primitives, instances, corners, vertices, placed_materials, maps, textures, texels;
 
 inline void read_placed_scene(const char *path) {
@@ -86,7 +87,7 @@ inline void read_placed_scene(const char *path) {
     fclose(file);
 }
 
-// Answers rounds of records, each with their number before them, until there are no more.
+// Answers batches of calls, each preceded by its number of calls, until the input ends.
 inline int serve(const Twin &twin) {
     std::vector<Word> in, out;
     Word records;

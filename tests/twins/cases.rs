@@ -1,17 +1,17 @@
-//! Every function of the subject that is there twice.
+//! One test case for every function that exists in Rust and in CUDA C++.
 
 mod bsdf;
 mod bvh;
 mod camera;
-mod confidence;
+mod adaptive_window;
 mod energy;
 mod environment;
 mod film;
-mod history;
+mod pixel_noise;
 mod instance;
 mod light;
 mod light_tree;
-mod maps;
+mod material_textures;
 mod material;
 mod math;
 mod microfacet;
@@ -24,14 +24,34 @@ mod words;
 
 use crate::{inputs::Inputs, words::Words};
 
-/// Calls of each function.
+/// Number of calls of each function.
 const CALLS: usize = 1 << 20;
 
-/// Calls at once.
+/// Number of calls in one batch.
 pub(crate) const ROUND: usize = 1 << 10;
 
-/// Functions without a case of their own, and what stands for one.
+/// Functions without a case: header, name and the reason.
 const EXCUSED: &[(&str, &str, &str)] = &[
+    (
+        "device_film",
+        "expose",
+        "adds atomically: stages_agree calls it by accumulate",
+    ),
+    (
+        "device_scene",
+        "instanced_scene",
+        "only selects pointers: stages_agree calls it by intersect",
+    ),
+    (
+        "device_scene",
+        "stochastic_opacity",
+        "only selects pointers: stages_agree calls it by intersect",
+    ),
+    (
+        "device_scene",
+        "lights_of",
+        "only selects pointers: stages_agree calls it by shade",
+    ),
     (
         "bvh",
         "visit",
@@ -39,8 +59,8 @@ const EXCUSED: &[(&str, &str, &str)] = &[
     ),
     (
         "bvh",
-        "visit_placed",
-        "takes a function: nearest_placed and occluded_placed call it",
+        "visit_instanced",
+        "takes a function: nearest_instanced and occluded_instanced call it",
     ),
     (
         "first_ray",
@@ -49,12 +69,17 @@ const EXCUSED: &[(&str, &str, &str)] = &[
     ),
     (
         "shading",
+        "render_scene",
+        "only selects pointers: stages_agree calls it by shade",
+    ),
+    (
+        "shading",
         "emission",
         "is in a stage's room in Rust: stages_agree calls it by shade",
     ),
     (
         "shading",
-        "placed_entry",
+        "instance_entry",
         "is in a stage's room in Rust: stages_agree calls it by shade",
     ),
     (
@@ -98,38 +123,38 @@ const EXCUSED: &[(&str, &str, &str)] = &[
         "is in a stage's room in Rust: stages_agree calls it by megakernel",
     ),
     (
-        "confidence",
+        "adaptive_window",
         "light_at",
         "reads tables: stages_agree calls it by denoise",
     ),
     (
-        "confidence",
+        "adaptive_window",
         "corner",
         "reads tables: stages_agree calls it by denoise",
     ),
     (
-        "confidence",
+        "adaptive_window",
         "sum_in",
         "reads tables: stages_agree calls it by denoise",
     ),
     (
-        "confidence",
+        "adaptive_window",
         "estimate_in",
         "reads tables: stages_agree calls it by denoise",
     ),
     (
-        "confidence",
+        "adaptive_window",
         "stands_out",
         "reads tables: stages_agree calls it by denoise",
     ),
     (
-        "confidence",
+        "adaptive_window",
         "widest",
         "reads tables: stages_agree calls it by denoise",
     ),
     (
-        "confidence",
-        "smoothed",
+        "adaptive_window",
+        "denoise_pixel",
         "reads tables: stages_agree calls it by denoise",
     ),
     ("lanes", "first_lane", "asks the grid: the stages call it"),
@@ -152,40 +177,42 @@ const EXCUSED: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// Excused where Rust is compiled for machines that multiply and add at once.
+/// A function without a case if Rust is compiled for processors with fused multiply-add.
 const EXCUSED_WITH_FMA: (&str, &str, &str) = (
     "bvh",
     "hit_children",
     "sees boxes with other roundings: nearest and occluded find the same",
 );
 
-/// Headers and functions without a case of their own.
+/// Returns header and name of all functions without a case.
 pub(crate) fn excused() -> impl Iterator<Item = (&'static str, &'static str)> {
     let here = cfg!(target_feature = "fma").then_some(&EXCUSED_WITH_FMA);
     let excused = EXCUSED.iter().chain(here);
     excused.map(|&(header, name, _)| (header, name))
 }
 
-/// What answers a round of calls in C++: takes the words of the arguments, and how many words the results have.
+/// Runs one batch of calls in C++: takes the words of the arguments and the number of words of the results.
 pub(crate) type Answers<'a> = &'a mut dyn FnMut(&[u32], usize) -> Vec<u32>;
 
-/// Compares a round of calls.
+/// Compares one batch of calls.
 type Check = dyn Fn(&mut Inputs, Answers) -> Result<(), String>;
 
-/// A function that is there twice.
+/// A function that exists in Rust and in CUDA C++.
 pub(crate) struct Case {
-    /// The stem of its files.
+    /// Stem of its files, such as `math`.
     pub(crate) header: &'static str,
     /// Its name in C++.
     pub(crate) name: &'static str,
-    /// It, or what calls it, as an expression of C++.
+    /// C++ expression of a function object that calls it.
     pub(crate) cpp: &'static str,
-    /// Words of its arguments, and of its result.
+    /// Number of words of its arguments, and of its result.
     pub(crate) words: (usize, usize),
+    /// Compares one batch of calls.
     check: Box<Check>,
 }
 
 impl Case {
+    /// Creates a case. `draw` returns random arguments, `rust` calls the Rust function.
     fn new<A: Words + 'static, R: Words + 'static>(
         (header, name, cpp): (&'static str, &'static str, &'static str),
         draw: fn(&mut Inputs) -> A,
@@ -220,14 +247,14 @@ impl Case {
         }
     }
 
-    /// Compares all calls; `Err` names the first that differs.
+    /// Compares all calls. `Err` describes the first that differs.
     pub(crate) fn check(&self, seed: u64, answers: Answers) -> Result<(), String> {
         let mut inputs = Inputs::new(seed);
         (0..CALLS / ROUND).try_for_each(|_| (self.check)(&mut inputs, answers))
     }
 }
 
-/// A function of these arguments: drawn by their types, or as said.
+/// Creates a case from a closure. Arguments are drawn by their types unless a function that draws them is given.
 macro_rules! twin {
     ($header:literal, $name:literal, |$($argument:ident : $kind:ty),*| $body:expr) => {
         twin!(
@@ -246,7 +273,7 @@ macro_rules! twin {
 }
 use twin;
 
-/// All of them, by header and in its order.
+/// Returns all cases, in the order of the headers and of the functions in them.
 pub(crate) fn cases() -> Vec<Case> {
     [
         words::cases(),
@@ -265,10 +292,10 @@ pub(crate) fn cases() -> Vec<Case> {
         light_tree::cases(),
         light::cases(),
         film::cases(),
-        history::cases(),
-        confidence::cases(),
+        pixel_noise::cases(),
+        adaptive_window::cases(),
         texture::cases(),
-        maps::cases(),
+        material_textures::cases(),
         opacity::cases(),
     ]
     .into_iter()

@@ -1,30 +1,31 @@
-//! What the functions are called with: random, from the edges, and from real paths.
+//! Arguments for the functions under test: random values, edge cases, and values from real paths.
 
 use std::sync::{Arc, OnceLock};
 
 use compaction::select::Strategy;
 use glam::Vec3;
 use raysieve::{
-    bvh::Node,
+    accel::{
+        bvh::Node,
+        instance::{Instance, NO_INSTANCE, instanced_triangle},
+        primitive::{Primitive, SPHERE, Shear, Surface, TRIANGLE, shear, surface_at},
+    },
     camera::Camera,
+    device::render_scene::RenderScene,
     film::Film,
-    instance::{Instance, NO_INSTANCE, placed_triangle},
-    light::Surroundings,
-    material::Material,
+    lights::light::LightParams,
     math::{cross, normalize},
     path::{Hit, NO_PRIMITIVE, Ray, ShadowRay, Span},
-    primitive::{Primitive, SPHERE, Shear, Surface, TRIANGLE, shear, surface_at},
     sampler::Sampler,
     scene::{self, Focus, Lens, PixelFilter, Projection},
-    stages::{Keep, generate, intersect, shade, shadow, sieve},
-    texture::Texel,
+    shading::{material::Material, texture::Texel},
+    stages::{Keep, compact, generate, intersect, shade, shadow},
     wave::{CpuWave, Wave},
-    world::World,
 };
 
-use crate::common::{Random, garden, veiled_garden};
+use crate::common::{Random, alpha_tested_garden, garden};
 
-/// Numbers about which functions change their mind.
+/// Numbers at which functions change their behaviour.
 const EDGES: [f32; 30] = [
     0.0,
     -0.0,
@@ -58,27 +59,32 @@ const EDGES: [f32; 30] = [
     f32::NAN,
 ];
 
-/// What paths met on their way through a scene.
+/// Values collected from paths through a scene, and the scenes.
 pub(crate) struct Harvest {
-    pub(crate) world: World,
-    /// A pinhole, and lenses and filters of all kinds.
+    /// The scene without instances.
+    pub(crate) world: RenderScene,
+    /// Perspective and orthographic cameras with all kinds of lenses and filters.
     pub(crate) cameras: Vec<Camera>,
-    /// Of the garden with meshes in it.
-    pub(crate) placed: World,
+    /// The scene with instances and opacity.
+    pub(crate) placed: RenderScene,
     /// Rays with their hits.
     pub(crate) hits: Vec<(Ray, Hit)>,
+    /// Shadow rays.
     pub(crate) shadow_rays: Vec<ShadowRay>,
+    /// Vectors that occurred: origins, directions, throughputs and radiances.
     vectors: Vec<Vec3>,
+    /// Numbers that occurred: pdfs, distances and barycentric weights.
     numbers: Vec<f32>,
 }
 
 impl Harvest {
-    /// Of a garden with all materials, gathered once.
+    /// Returns the values collected from the garden, which is traced once per process.
     pub(crate) fn get() -> &'static Harvest {
         static HARVEST: OnceLock<Harvest> = OnceLock::new();
         HARVEST.get_or_init(Harvest::gather)
     }
 
+    /// Traces the garden on the CPU and collects what its paths meet.
     fn gather() -> Harvest {
         let scene = garden();
         let (width, height) = (64, 48);
@@ -91,7 +97,7 @@ impl Harvest {
             ..Span::default()
         };
         let mut wave = Wave::Cpu(Box::new(CpuWave::new(
-            Arc::new(World::new(&scene).unwrap()),
+            Arc::new(RenderScene::new(&scene).unwrap()),
             camera,
             Arc::new(Film::new(span.pixel_count)),
             scene.max_bounces,
@@ -99,9 +105,9 @@ impl Harvest {
             Strategy::default(),
         )));
         let mut harvest = Harvest {
-            world: World::new(&scene).unwrap(),
+            world: RenderScene::new(&scene).unwrap(),
             cameras: cameras(&scene.camera, width, height),
-            placed: World::new(&veiled_garden()).unwrap(),
+            placed: RenderScene::new(&alpha_tested_garden()).unwrap(),
             hits: Vec::new(),
             shadow_rays: Vec::new(),
             vectors: Vec::new(),
@@ -111,17 +117,18 @@ impl Harvest {
         generate(&mut wave).unwrap();
         for bounce in 0..=scene.max_bounces {
             intersect(&mut wave, bounce).unwrap();
-            sieve(&mut wave, bounce, Keep::Hits).unwrap();
+            compact(&mut wave, bounce, Keep::Hits).unwrap();
             harvest.rays_of(&wave, bounce);
             shade(&mut wave, bounce).unwrap();
             harvest.shadow_rays_of(&wave, bounce);
             shadow(&mut wave, bounce).unwrap();
-            sieve(&mut wave, bounce, Keep::Survivors).unwrap();
+            compact(&mut wave, bounce, Keep::Survivors).unwrap();
         }
         assert!(harvest.hits.len() > 20_000 && harvest.shadow_rays.len() > 2000);
         harvest
     }
 
+    /// Collects the rays that hit at a bounce.
     fn rays_of(&mut self, wave: &Wave, bounce: u32) {
         let Wave::Cpu(wave) = wave else {
             unreachable!("a wave on the CPU")
@@ -141,6 +148,7 @@ impl Harvest {
         }
     }
 
+    /// Collects the shadow rays of a bounce.
     fn shadow_rays_of(&mut self, wave: &Wave, bounce: u32) {
         let Wave::Cpu(wave) = wave else {
             unreachable!("a wave on the CPU")
@@ -155,7 +163,7 @@ impl Harvest {
     }
 }
 
-/// The scene's camera, and an orthographic one there, with every kind of lens and filter.
+/// Returns perspective and orthographic cameras at the place of a pinhole camera, with all kinds of lenses and filters.
 fn cameras(pinhole: &scene::Camera, width: u32, height: u32) -> Vec<Camera> {
     let lens = |blades| {
         Some(Lens {
@@ -192,7 +200,7 @@ fn cameras(pinhole: &scene::Camera, width: u32, height: u32) -> Vec<Camera> {
         .collect()
 }
 
-/// A source of arguments.
+/// A source of random arguments.
 pub(crate) struct Inputs {
     pub(crate) random: Random,
     pub(crate) harvest: &'static Harvest,
@@ -201,6 +209,7 @@ pub(crate) struct Inputs {
 }
 
 impl Inputs {
+    /// Creates a source with this seed.
     pub(crate) fn new(seed: u64) -> Inputs {
         Inputs {
             random: Random(seed),
@@ -210,37 +219,40 @@ impl Inputs {
         }
     }
 
+    /// Returns a random value of a type.
     pub(crate) fn draw<T: Draw>(&mut self) -> T {
         T::draw(self)
     }
 
+    /// Returns a random index below `end`.
     pub(crate) fn below(&mut self, end: usize) -> usize {
         (((self.random.word() >> 32) * end as u64) >> 32) as usize
     }
 
+    /// Returns a random item.
     pub(crate) fn one_of<T: Copy>(&mut self, items: &[T]) -> T {
         items[self.below(items.len())]
     }
 
-    /// A point of the sampler's grid in the unit square.
+    /// Returns a number in [0, 1), a multiple of 2⁻²⁴ as those of the sampler.
     pub(crate) fn unit(&mut self) -> f32 {
         self.random.unit()
     }
 
-    /// A number of any size, finite.
+    /// Returns a finite number whose magnitude is between 2⁻³⁰ and 2³⁰ or smaller.
     fn sized(&mut self) -> f32 {
         let exponent = self.below(61) as i32 - 30;
         self.random.signed() * 2f32.powi(exponent)
     }
 
-    /// A direction of length 1.
+    /// Returns a direction of length 1.
     pub(crate) fn direction(&mut self) -> Vec3 {
         let random = &mut self.random;
         let v = Vec3::new(random.signed(), random.signed(), random.signed());
         normalize(v + Vec3::splat(1e-9))
     }
 
-    /// A ray aimed at a primitive: through its middle, an edge, a corner, or so that it grazes.
+    /// Returns origin and direction of a ray aimed at a primitive: at its middle, an edge or a corner, or grazing.
     pub(crate) fn aimed(&mut self, primitive: &Primitive) -> (Vec3, Vec3) {
         let away = 2f32.powi(self.below(13) as i32 - 6);
         if primitive.kind == SPHERE {
@@ -276,7 +288,7 @@ impl Inputs {
         (target - direction * away, direction)
     }
 
-    /// A primitive of the scene or drawn, and a ray that is likely to meet it.
+    /// Returns a primitive, real or random, and origin and direction of a ray that probably hits it.
     pub(crate) fn met(&mut self) -> (Primitive, Vec3, Vec3) {
         let primitive: Primitive = self.draw();
         let (origin, direction) = if self.below(8) == 0 {
@@ -287,7 +299,7 @@ impl Inputs {
         (primitive, origin, direction)
     }
 
-    /// Three primitives of which two may be the same but for their numbers, and the ray of `met` with the first.
+    /// Returns three primitives, of which two may differ in their number only, and a ray that probably hits the first.
     pub(crate) fn several(&mut self) -> ([Primitive; 3], Vec3, Vec3) {
         let (first, origin, direction) = self.met();
         let mut several = [first, self.draw(), self.draw()];
@@ -300,13 +312,13 @@ impl Inputs {
         (several, origin, direction)
     }
 
-    /// An instance of the scene, or one whose numbers were drawn, with a triangle that is at home there.
+    /// Returns an instance, real or with random numbers, with a triangle of its mesh and that triangle's index.
     pub(crate) fn placed(&mut self) -> (Instance, Primitive, u32) {
         let world = &self.harvest.placed;
         let meshes = &world.primitives[self.first_of_meshes()..];
         let place = self.below(meshes.len());
         let position = (self.first_of_meshes() + place) as u32;
-        // Of the instances of that mesh.
+        // Draws until the instance uses the mesh of the triangle.
         let real = loop {
             let instance = self.one_of(&world.instances);
             let next_root = world
@@ -336,13 +348,13 @@ impl Inputs {
             axis_y: self.draw(),
             axis_z: self.draw(),
             error: self.draw(),
-            spread: self.draw(),
+            error_per_unit: self.draw(),
             ..real
         };
         (drawn, primitive, position)
     }
 
-    /// Where the meshes' primitives start.
+    /// Returns the index of the first primitive that belongs to a mesh.
     fn first_of_meshes(&self) -> usize {
         let world = &self.harvest.placed;
         let first = world
@@ -352,7 +364,7 @@ impl Inputs {
         first.min().unwrap() as usize
     }
 
-    /// A ray in the scene with instances, on its way to something there, and an instance that it leaves.
+    /// Returns a ray in the scene with instances that probably hits something, and the instance that it leaves.
     pub(crate) fn placed_ray(&mut self) -> (Ray, u32) {
         let (placed, triangle, position) = self.placed();
         let world = &self.harvest.placed;
@@ -360,11 +372,11 @@ impl Inputs {
         let ray = match self.below(3) {
             0 => self.draw(),
             _ => {
-                let (origin, direction) = self.aimed(&placed_triangle(&placed, &triangle));
+                let (origin, direction) = self.aimed(&instanced_triangle(&placed, &triangle));
                 Ray {
                     origin,
                     direction,
-                    from: self.one_of(&[NO_PRIMITIVE, position]),
+                    from_primitive: self.one_of(&[NO_PRIMITIVE, position]),
                     ..Ray::default()
                 }
             }
@@ -372,14 +384,15 @@ impl Inputs {
         (ray, self.one_of(&[NO_INSTANCE, from]))
     }
 
-    /// A position among three primitives, or of none.
+    /// Returns an index into three primitives, or `NO_PRIMITIVE`.
     pub(crate) fn position_or_none(&mut self) -> u32 {
         self.one_of(&[0, 1, 2, NO_PRIMITIVE])
     }
 }
 
-/// What can be drawn.
+/// A type of which random values can be drawn.
 pub(crate) trait Draw {
+    /// Returns a random value.
     fn draw(inputs: &mut Inputs) -> Self;
 }
 
@@ -468,7 +481,7 @@ impl Draw for Ray {
                 origin: inputs.draw(),
                 pdf: inputs.draw(),
                 direction: inputs.draw(),
-                from: ray.from,
+                from_primitive: ray.from_primitive,
             },
             1 => {
                 let primitive = inputs.one_of(&inputs.harvest.world.primitives);
@@ -523,7 +536,7 @@ impl Draw for Primitive {
         }
         let kind = inputs.one_of(&[TRIANGLE, SPHERE]);
         let a: Vec3 = inputs.draw();
-        // Anything, or small and far, or without area.
+        // Any size, or small and distant, or without area.
         let [mut b, c] = [0, 1].map(|_| match inputs.below(3) {
             0 => inputs.draw(),
             1 => a,
@@ -595,13 +608,13 @@ impl Draw for Material {
     }
 }
 
-impl Draw for Surroundings {
-    fn draw(inputs: &mut Inputs) -> Surroundings {
+impl Draw for LightParams {
+    fn draw(inputs: &mut Inputs) -> LightParams {
         let real = inputs.harvest.world.surroundings;
         if inputs.below(2) == 0 {
             return real;
         }
-        Surroundings {
+        LightParams {
             inverse_power: inputs.draw(),
             ..real
         }

@@ -1,6 +1,6 @@
-//! Twins: a subject's functions in Rust and in CUDA, the latter by a host's C++ compiler, give the same bits.
+//! Twin functions return the same bits in Rust and in CUDA C++, which a host compiler compiles.
 //!
-//! Nothing here needs a GPU. Where there is no C++ compiler what calls C++ is skipped, and says so.
+//! No GPU is needed. Without a C++ compiler, the tests that call C++ are skipped with a message.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -27,7 +27,7 @@ use harness::Tests;
 use host::HostCompiler;
 use inputs::Harvest;
 
-/// Subjects, and a kernel whose file includes them.
+/// Headers, each with a kernel whose file includes it.
 const INCLUDED: &[(&str, &str)] = &[
     ("words", "generate"),
     ("math", "generate"),
@@ -45,11 +45,11 @@ const INCLUDED: &[(&str, &str)] = &[
     ("light_tree", "intersect"),
     ("light", "intersect"),
     ("film", "accumulate"),
-    ("history", "judge"),
-    ("confidence", "denoise"),
+    ("pixel_noise", "test_convergence"),
+    ("adaptive_window", "denoise"),
     ("texture", "shade"),
-    ("maps", "shade_rare_placed"),
-    ("opacity", "intersect_veiled"),
+    ("material_textures", "shade_rare_placed"),
+    ("opacity", "intersect_alpha_tested"),
 ];
 
 /// A test that needs a C++ compiler.
@@ -86,12 +86,14 @@ fn main() {
         }),
         ("light_agrees", |compiler| agree(compiler, "light")),
         ("film_agrees", |compiler| agree(compiler, "film")),
-        ("history_agrees", |compiler| agree(compiler, "history")),
+        ("history_agrees", |compiler| agree(compiler, "pixel_noise")),
         ("confidence_agrees", |compiler| {
-            agree(compiler, "confidence")
+            agree(compiler, "adaptive_window")
         }),
         ("texture_agrees", |compiler| agree(compiler, "texture")),
-        ("maps_agree", |compiler| agree(compiler, "maps")),
+        ("maps_agree", |compiler| {
+            agree(compiler, "material_textures")
+        }),
         ("opacity_agrees", |compiler| agree(compiler, "opacity")),
     ];
     for (name, body) in headers {
@@ -107,7 +109,7 @@ fn main() {
         .run()
 }
 
-/// All functions of a header.
+/// Tests all functions of a header.
 fn agree(compiler: &HostCompiler, header: &str) {
     let differences: Vec<String> = (0_u64..)
         .zip(cases())
@@ -117,30 +119,32 @@ fn agree(compiler: &HostCompiler, header: &str) {
     assert!(differences.is_empty(), "{}", differences.join("\n"));
 }
 
-/// Calls of `lesser` answered by `greater`.
+/// Compares calls of `min_f32` in Rust with calls of `max_f32` in C++ and expects a message that names them.
 fn what_differs_is_named(compiler: &HostCompiler) {
     let cases = cases();
     let place = |name: &str| cases.iter().position(|case| case.name == name).unwrap();
-    let (lesser, greater) = (place("lesser"), place("greater"));
-    let said = check(compiler, &cases[lesser], greater, 0).expect_err("they differ");
-    let words = ["math::lesser of (", "): Rust ", ", C++ "];
+    let (min_f32, max_f32) = (place("min_f32"), place("max_f32"));
+    let said = check(compiler, &cases[min_f32], max_f32, 0).expect_err("they differ");
+    let words = ["math::min_f32 of (", "): Rust ", ", C++ "];
     assert!(words.iter().all(|word| said.contains(word)), "{said}");
 }
 
+/// Compares a function in Rust with function `number` in C++.
 fn check(compiler: &HostCompiler, case: &Case, number: usize, seed: u64) -> Result<(), String> {
     let mut calls = Calls::of(compiler, number);
     case.check(seed, &mut |words, results| calls.answer(words, results))
 }
 
-/// The program that calls one function in C++.
+/// A running C++ program that calls one function with the arguments that it reads.
 struct Calls(Child);
 
 impl Calls {
+    /// Starts the program for function `number`. The first call compiles it and writes the scenes that it reads.
     fn of(compiler: &HostCompiler, number: usize) -> Calls {
         static PROGRAM: OnceLock<(PathBuf, PathBuf)> = OnceLock::new();
         let (program, scene) = PROGRAM.get_or_init(|| {
             let program = build(compiler);
-            // Whole at once: another run of the tests may be reading it.
+            // Renamed when complete, because another test run may be reading it.
             let scene = program.with_extension("scene");
             let written = program.with_extension(std::process::id().to_string());
             for (words, scene) in [
@@ -163,7 +167,7 @@ impl Calls {
         Calls(child)
     }
 
-    /// Results of a round of calls with these arguments.
+    /// Returns the words of the results of one batch of calls with these arguments.
     fn answer(&mut self, words: &[u32], results: usize) -> Vec<u32> {
         let stdin = self.0.stdin.as_mut().unwrap();
         stdin.write_all(&(ROUND as u32).to_le_bytes()).unwrap();
@@ -180,13 +184,13 @@ impl Calls {
 
 impl Drop for Calls {
     fn drop(&mut self) {
-        // It ends when its input does.
+        // The program ends when its input does.
         drop(self.0.stdin.take());
         let _ = self.0.wait();
     }
 }
 
-/// The scene that the traversal reads, as the program reads it.
+/// Returns the scene without instances in the format that the program reads.
 fn scene_words() -> Vec<u8> {
     let world = &Harvest::get().world;
     let nodes: &[u32] = bytemuck::cast_slice(&world.nodes);
@@ -205,7 +209,7 @@ fn scene_words() -> Vec<u8> {
         .collect()
 }
 
-/// The scene with instances, as the program reads it.
+/// Returns the scene with instances in the format that the program reads.
 fn placed_scene_words() -> Vec<u8> {
     let world = &Harvest::get().placed;
     let lists: [&[u32]; 9] = [
@@ -226,7 +230,7 @@ fn placed_scene_words() -> Vec<u8> {
         .collect()
 }
 
-/// The program with a call of every function.
+/// Compiles the program with a call of every function.
 fn build(compiler: &HostCompiler) -> PathBuf {
     let cases = cases();
     let mut after = String::new();

@@ -1,4 +1,4 @@
-//! The functions that twins have, by their texts.
+//! Checks on the source text of twins: the same functions in the same order, and a case for each.
 
 use std::{collections::BTreeSet, fs};
 
@@ -7,11 +7,12 @@ use crate::{
     common::file,
 };
 
+/// Reads a file of the repository.
 fn read(path: &str) -> String {
     fs::read_to_string(file(path)).expect(path)
 }
 
-/// Stems of `kernels/shared/`.
+/// Returns the stems of the files in `kernels/shared/`.
 fn headers() -> BTreeSet<String> {
     let headers = fs::read_dir(file("kernels/shared")).expect("kernels/shared");
     let stems = headers.map(|entry| {
@@ -21,7 +22,7 @@ fn headers() -> BTreeSet<String> {
     stems.collect()
 }
 
-/// Names of the free functions of a Rust text.
+/// Returns the names of the free functions in a Rust text, in order.
 fn rust_functions(text: &str) -> Vec<&str> {
     let signature = |line: &'_ str| line.strip_prefix("pub ").unwrap_or(line).starts_with("fn ");
     let lines = text.lines().filter(|line| signature(line));
@@ -30,31 +31,41 @@ fn rust_functions(text: &str) -> Vec<&str> {
         .collect()
 }
 
-/// Names of the functions of a CUDA text, `inline TYPE NAME(`: each as often as it is overloaded.
+/// Returns the names of the functions in a CUDA text, in order. Overloads appear more than once.
 fn cuda_functions(text: &str) -> Vec<&str> {
     let mut seen = BTreeSet::new();
     let lines = text.lines().filter(|line| line.starts_with("inline "));
     lines
-        // For the device and for a host it is one function.
+        // A function defined separately for device and host counts once.
         .filter(|line| seen.insert(line.split('{').next()))
         .filter_map(|line| line.split('(').next()?.split_whitespace().last())
         .collect()
 }
 
-/// Those of `names` that `others` have too: each side has some of its own, which only the host, or only C++, needs.
+/// Returns those of `names` that are also in `others`. Each side has some functions of its own.
 fn common<'a>(names: &[&'a str], others: &[&str]) -> Vec<&'a str> {
     let shared = names.iter().filter(|name| others.contains(name));
     shared.copied().collect()
 }
 
+/// Returns the Rust twin of a header, if it has one, as a path in the repository.
+fn rust_twin(stem: &str) -> Option<String> {
+    let folders = ["", "accel/", "adaptive/", "lights/", "shading/"];
+    let files = folders.map(|folder| format!("src/{folder}{stem}.rs"));
+    let mut twins = files.into_iter().chain([format!("src/{stem}/mod.rs")]);
+    twins.find(|path| file(path).exists() && !rust_functions(&read(path)).is_empty())
+}
+
+/// Twin files contain their common functions in the same order.
 pub(crate) fn same_order() {
-    let both = headers()
-        .into_iter()
-        .filter(|stem| file(&format!("src/{stem}.rs")).exists());
-    let twins: Vec<String> = both.collect();
-    assert!(twins.len() >= 9, "only {twins:?} are left");
-    for stem in twins {
-        let rust = read(&format!("src/{stem}.rs"));
+    let both = headers().into_iter().filter_map(|stem| {
+        let path = rust_twin(&stem)?;
+        Some((stem, path))
+    });
+    let twins: Vec<(String, String)> = both.collect();
+    assert!(twins.len() >= 20, "only {twins:?} are left");
+    for (stem, path) in twins {
+        let rust = read(&path);
         let cuda = read(&format!("kernels/shared/{stem}.cuh"));
         let (rust, cuda) = (rust_functions(&rust), cuda_functions(&cuda));
         let in_rust = common(&rust, &cuda);
@@ -63,7 +74,7 @@ pub(crate) fn same_order() {
     }
 }
 
-/// A new function gets a case, or a reason why it has none.
+/// Every function of a header has a test case or a stated reason why it has none.
 pub(crate) fn every_twin_has_a_case() {
     let cases = cases();
     for stem in headers() {

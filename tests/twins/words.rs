@@ -1,33 +1,41 @@
-//! Values as the words that they are in memory.
+//! Conversion of arguments and results to the 32-bit words of their memory representation.
 
 use std::fmt::Debug;
 
 use glam::Vec3;
 use raysieve::{
-    bsdf::{Bsdf, BsdfSample, BsdfValue},
-    bvh::{BoxRay, Node},
+    accel::{
+        bvh::{BoxRay, Node},
+        instance::{Instance, InstanceHit},
+        primitive::{Primitive, Shear, Surface},
+    },
+    adaptive::{
+        adaptive_window::{Window, WindowMean},
+        pixel_noise::{ConvergenceTest, PixelNoise},
+    },
     camera::Camera,
-    confidence::{Estimate, Window},
-    environment::{Environment, EnvironmentRow, EnvironmentTexel, Sight},
-    history::{History, Round},
-    instance::{Instance, PlacedHit},
-    light::{Lamp, Light, LightSample, Surroundings},
-    light_tree::{Chosen, LightNode},
-    maps::Maps,
-    material::Material,
+    lights::{
+        environment::{Environment, EnvironmentRow, EnvironmentSample, EnvironmentTexel},
+        light::{Lamp, Light, LightParams, LightSample},
+        light_tree::{ChosenLight, LightNode},
+    },
     path::{Hit, Ray, ShadowRay, Span},
-    primitive::{Primitive, Shear, Surface},
     sampler::Sampler,
-    texture::{Neighbours, Texel, Texture},
+    shading::{
+        bsdf::{Bsdf, BsdfSample, BsdfValue},
+        material::Material,
+        material_textures::MaterialTextures,
+        texture::{Neighbours, Texel, Texture},
+    },
 };
 
-/// What has as many words, in the same order, on both sides.
+/// A type with the same words in the same order in Rust and C++.
 pub(crate) trait Words: Copy + Debug {
-    /// How many.
+    /// Number of words.
     const COUNT: usize;
-    /// Appends them.
+    /// Appends the words of the value.
     fn put(&self, words: &mut Vec<u32>);
-    /// Reads them.
+    /// Reads a value and advances `words` past it.
     fn take(words: &mut &[u32]) -> Self;
 }
 
@@ -64,7 +72,7 @@ impl Words for u64 {
     }
 }
 
-/// Neither language says which of the many bit patterns a NaN has, so that all of them are one here.
+/// All NaNs become one bit pattern, because neither language specifies which one an operation returns.
 impl Words for f32 {
     const COUNT: usize = 1;
     fn put(&self, words: &mut Vec<u32>) {
@@ -107,7 +115,7 @@ macro_rules! words_of {
                 $(self.$field.put(words);)+
             }
             fn take(words: &mut &[u32]) -> $name {
-                // In the order in which the fields are written.
+                // Fields are evaluated in the order in which they are written.
                 $name { $($field: <$kind>::take(words)),+ }
             }
         }
@@ -118,13 +126,13 @@ words_of! {
     Vec3 { x: f32, y: f32, z: f32 }
     Span {
         width: u32, pixel_count: u32, first_pixel: u32, first_sample: u32, path_count: u32, seed: u32, skipped_pixels: u32,
-        pick: u32, tiled: u32, together: u32, listed: u32
+        pick_seed: u32, tiled: u32, log2_samples_together: u32, listed: u32
     }
-    History { variance: f32, error: f32, good: u32 }
-    Round { noise: f32, dark: f32, number: u32, before: u32, after: u32, limit: u32 }
-    Ray { origin: Vec3, pdf: f32, direction: Vec3, from: u32 }
+    PixelNoise { variance: f32, error: f32, converged_rounds: u32 }
+    ConvergenceTest { noise: f32, brightness_offset: f32, number: u32, before: u32, after: u32, limit: u32 }
+    Ray { origin: Vec3, pdf: f32, direction: Vec3, from_primitive: u32 }
     Hit { distance: f32, primitive: u32, u: f32, v: f32 }
-    ShadowRay { origin: Vec3, distance: f32, direction: Vec3, from: u32, light: Vec3, to: u32 }
+    ShadowRay { origin: Vec3, distance: f32, direction: Vec3, from_primitive: u32, light: Vec3, to_primitive: u32 }
     Camera {
         origin: Vec3, width: f32, forward: Vec3, height: f32, right: Vec3, blades: u32, up: Vec3, focus_distance: f32,
         lens_right: Vec3, filter_radius: f32, lens_up: Vec3, parallel: u32, corner: [f32; 2], turn: [f32; 2],
@@ -137,10 +145,10 @@ words_of! {
         second_u: f32, second_v: f32, material: u32
     }
     Instance {
-        inverse_x: Vec3, root: u32, inverse_y: Vec3, extent: f32, inverse_z: Vec3, material: u32, position: Vec3, holds: u32,
-        axis_x: Vec3, corners: u32, axis_y: Vec3, error: f32, axis_z: Vec3, spread: f32
+        inverse_x: Vec3, root: u32, inverse_y: Vec3, extent: f32, inverse_z: Vec3, material: u32, position: Vec3, flags: u32,
+        axis_x: Vec3, corners: u32, axis_y: Vec3, error: f32, axis_z: Vec3, error_per_unit: f32
     }
-    PlacedHit { hit: Hit, instance: u32 }
+    InstanceHit { hit: Hit, instance: u32 }
     Node {
         corner: Vec3, exponents: u32, child_base: u32, primitive_base: u32, meta: [u8; 8], min_x: [u8; 8], max_x: [u8; 8],
         min_y: [u8; 8], max_y: [u8; 8], min_z: [u8; 8], max_z: [u8; 8]
@@ -153,39 +161,39 @@ words_of! {
     }
     Bsdf {
         color: Vec3, kind: u32, index: Vec3, k: Vec3, eta: f32, alpha: f32, flags: u32, table: u32, back: u32, lost: f32,
-        lost_here: f32, lost_there: f32, through: f32, mirrors: u32, head_on: Vec3, grazing: f32, again: Vec3, below: Vec3,
-        boundary: f32, boundary_grazing: f32, glass: f32, coat: f32, coat_alpha: f32, coat_normal: Vec3, uncoated: f32, choose_coat: f32,
-        choose_facets: f32, choose_even: f32
+        lost_ratio: f32, lost_ratio_behind: f32, transmitted_share: f32, mirrors: u32, f0: Vec3, f90: f32, multiple_scattering: Vec3, diffuse: Vec3,
+        boundary_f0: f32, boundary_f90: f32, glass: f32, coat: f32, coat_alpha: f32, coat_normal: Vec3, coat_transmittance: f32, coat_probability: f32,
+        facets_cumulative: f32, diffuse_cumulative: f32
     }
     BsdfValue { color: Vec3, scale: f32, pdf: f32 }
-    BsdfSample { direction: Vec3, weight: Vec3, pdf: f32, squeeze: f32, side: f32 }
+    BsdfSample { direction: Vec3, weight: Vec3, pdf: f32, eta_scale: f32, side: f32 }
     Environment { width: u32, height: u32, turns: f32, chance: f32 }
     EnvironmentRow { cumulative: u32, density: f32, top: f32, bottom: f32 }
     EnvironmentTexel { radiance: Vec3, cumulative: u32 }
-    Sight { radiance: Vec3, pdf: f32 }
+    EnvironmentSample { radiance: Vec3, pdf: f32 }
     LightNode { low: Vec3, intensity: f32, high: Vec3, spread: f32, axis: Vec3, link: u32 }
-    Chosen { light: u32, width: u32 }
-    Light { of: u32, kind: u32, cumulative: f32, trail: u32 }
+    ChosenLight { light: u32, width: u32 }
+    Light { index: u32, kind: u32, cumulative: f32, trail: u32 }
     Lamp {
-        position: Vec3, kind: u32, direction: Vec3, chance: f32, radiance: Vec3, inner: f32, outer: f32, _pad0: u32, _pad1: u32,
+        position: Vec3, kind: u32, direction: Vec3, chance: f32, radiance: Vec3, cos_inner: f32, cos_outer: f32, _pad0: u32, _pad1: u32,
         _pad2: u32
     }
-    Surroundings {
-        sky: Vec3, light_count: u32, inverse_power: f32, extent: f32, most_indirect: f32, strategies: u32, far_lights: u32, sun_count: u32, tree_lights: u32, tree_share: u32,
-        first_placed: u32, placed_entries: u32
+    LightParams {
+        sky: Vec3, light_count: u32, inverse_power: f32, extent: f32, max_indirect: f32, strategies: u32, far_lights: u32, sun_count: u32, tree_lights: u32, tree_share: u32,
+        first_instanced: u32, instance_entries: u32
     }
-    LightSample { direction: Vec3, distance: f32, pdf: f32, radiance: Vec3, to: u32, only: u32 }
+    LightSample { direction: Vec3, distance: f32, pdf: f32, radiance: Vec3, to_primitive: u32, is_delta: u32 }
     Sampler { sample: u32, key: u32 }
     Texture {
         start: u32, width: u32, height: u32, format: u32, u_by_u: f32, u_by_v: f32, u_at_zero: f32, wrap_u: u32, v_by_u: f32,
         v_by_v: f32, v_at_zero: f32, wrap_v: u32, filter: u32, second: u32, _pad0: u32, _pad1: u32
     }
-    Maps {
-        emission: Vec3, bend: f32, of: [u32; 12], used: u32, opacity: f32, cutoff: f32, coat_bend: f32
+    MaterialTextures {
+        emission: Vec3, normal_scale: f32, textures: [u32; 12], used: u32, opacity: f32, cutoff: f32, coat_normal_scale: f32
     }
     Texel { rgb: Vec3, alpha: f32 }
     Neighbours { first: u32, second: u32, share: f32 }
-    Estimate { light: Vec3, noise: f32, deviation: f32 }
+    WindowMean { light: Vec3, noise: f32, deviation: f32 }
     Window { left: u32, top: u32, right: u32, bottom: u32 }
 }
 

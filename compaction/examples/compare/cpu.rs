@@ -13,7 +13,7 @@ use crate::{
     table::{Case, Row, median},
 };
 
-/// The specifications, every strategy of the selection, and the scan, which on a CPU has one.
+/// Times the specifications, every strategy of `select`, and the scan, which has a single strategy on the CPU.
 pub(crate) fn rows(case: &Case) -> Result<Vec<Row>> {
     let flags = case.flags();
     let items: Vec<u32> = (0..case.items as u32).collect();
@@ -72,7 +72,7 @@ fn write(items: impl Iterator<Item = u32>, out: &mut [u32]) -> usize {
         .count()
 }
 
-/// The time of a copy that moves as many bytes, reading half and writing half, by all cores.
+/// Returns the time of a parallel copy that moves this many bytes, half of them read and half written.
 fn copy_time(bytes: usize) -> f64 {
     const CHUNK_BYTES: usize = 1 << 20;
     let from = vec![1_u8; bytes / 2];
@@ -85,7 +85,7 @@ fn copy_time(bytes: usize) -> f64 {
     })
 }
 
-/// The median time of a call, in microseconds.
+/// Returns the median time of a call in microseconds.
 fn time<T>(items: usize, mut call: impl FnMut() -> T) -> f64 {
     let runs = ((1 << 24) / items.max(1)).clamp(3, 101);
     black_box(call());

@@ -16,10 +16,10 @@ use crate::{
 };
 
 const WARM_UP: usize = 5;
-/// Several times the cache of any GPU.
+/// Several times the L2 cache of any GPU, in bytes.
 const ROUND_BYTES: usize = 512 << 20;
 
-/// A GPU with every method compiled.
+/// A GPU with the kernels of every method.
 pub(crate) struct Gpu {
     name: String,
     context: Arc<CudaContext>,
@@ -38,7 +38,7 @@ impl Gpu {
         let selects = Strategy::ALL
             .iter()
             .map(|&strategy| Select::new(&compiler, &context, strategy));
-        // Items are flags of as many values; see `Set`.
+        // The predicate's items serve as flags: an item is odd if its flag is set; see `Set`.
         let predicate = Predicate::new("odd.cuh", "bool keep(u32 item) { return item & 1; }");
         Ok(Self {
             name: cuda::devices()?[0].name.replace("NVIDIA ", ""),
@@ -49,7 +49,7 @@ impl Gpu {
         })
     }
 
-    /// Every method's times.
+    /// Times every method.
     pub(crate) fn rows(&mut self, case: &Case) -> Result<Vec<Row>> {
         let mut bench = Bench::new(&self.context, case)?;
         let (items, kept) = (case.items, bench.kept as usize);
@@ -107,7 +107,7 @@ struct Bench {
     runs: usize,
     items: u32,
     kept: u32,
-    /// Of all items but the last.
+    /// The sum of all items but the last one, modulo 2³².
     sum_before_last: u32,
 }
 
@@ -121,7 +121,7 @@ impl Bench {
             .zip(0..)
             .map(|(&flag, index)| index << 1 | u32::from(flag))
             .collect();
-        // A copy of half of all bytes that a call moves has up to 9/8 of the words.
+        // A copy of half of the bytes that a call moves needs up to 9/8 of the words.
         let room = len + len.div_ceil(8);
         let set = || -> Result<Set> {
             let mut padded = cuda::zeroed::<u32>(&stream, room)?;
@@ -139,7 +139,7 @@ impl Bench {
         Ok(Self {
             sets: (0..sets).map(|_| set()).collect::<Result<_>>()?,
             timeline: Timeline::new(context, 2 * runs)?,
-            // The strategy that takes the most from a tile on.
+            // The strategy that needs the most memory from one tile on.
             workspace: Workspace::for_strategy(
                 &stream,
                 Strategy::ScanScatter,
@@ -220,7 +220,7 @@ impl Bench {
         })
     }
 
-    /// The median time of a call, in microseconds.
+    /// Returns the median time of a call in microseconds.
     fn time(
         &mut self,
         mut call: impl FnMut(&Arc<CudaStream>, &mut Set, &mut Workspace) -> Result<()>,
@@ -241,7 +241,7 @@ impl Bench {
         Ok(1000.0 * median(times.map(f64::from).collect()))
     }
 
-    /// The time, after a look whether the calls did what they were timed for.
+    /// Returns the time, after checking that the calls computed the right result.
     fn check(&mut self, time: f64) -> Result<f64> {
         for set in &mut self.sets {
             let selected = cuda::download(&self.stream, &set.selected)?[0];

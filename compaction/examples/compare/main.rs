@@ -1,11 +1,12 @@
-//! The classic tables: every way to scan and to compact, on the CPU and on a GPU, at powers of two and beside them.
+//! Times all ways to scan and to compact, on the CPU and on a GPU, for powers of two and for lengths slightly below
+//! them.
 //!
 //! `cargo run --release -p compaction --example compare -- [--sizes 10,16,22,28] [--keep 50] [--out FOLDER]`
 //!
-//! A time is the median of many after a warm-up: between two events on a GPU, by the clock on the CPU. The calls go
-//! round over buffers that together do not fit into a cache. A share is that of the copy: of the time that a copy of as
-//! many bytes as the method must move takes, beside it in the same run. The rows also go to `compare.csv`, and those of
-//! the largest keep to `compare.svg`.
+//! A time is the median of many after a warm-up, measured by events on a GPU and by the clock on the CPU. The calls
+//! alternate between buffers that together exceed the cache. The share relates a method to a copy of the bytes that the
+//! method must move, timed in the same run. The rows are also written to `compare.csv`, and those with the largest kept
+//! share to `compare.svg`.
 
 mod cpu;
 mod gpu;
@@ -18,7 +19,7 @@ use table::Case;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-/// What the command line says.
+/// The command line options.
 struct Options {
     log2_sizes: Vec<u32>,
     percents: Vec<u32>,
@@ -57,7 +58,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Each size, and one a little smaller that is no power of two, as the classic exercise has them.
+/// Returns each size, and a slightly smaller one that is not a power of two.
 fn cases(options: &Options) -> Vec<Case> {
     let mut cases = Vec::new();
     for &log2 in &options.log2_sizes {

@@ -1,4 +1,4 @@
-//! The plot: time over size, both in powers. A panel for each work, a line for each method, broken on the CPU.
+//! The plot: time over size, both logarithmic. Each operation has a panel, and each method a line, dashed for the CPU.
 
 use std::fmt::Write;
 
@@ -7,18 +7,18 @@ use crate::table::Row;
 const WIDTH: f64 = 960.0;
 const PANEL_HEIGHT: f64 = 480.0;
 const MARGIN: f64 = 60.0;
-/// For the names beside the lines.
+/// Width of the margin for the names of the lines.
 const LEGEND: f64 = 260.0;
 
-/// A line of a panel.
+/// A line in a panel.
 struct Line {
     name: String,
     on_cpu: bool,
-    /// (log₂ of the items, log₁₀ of the microseconds)
+    /// Points as (log₂ of the items, log₁₀ of the microseconds).
     points: Vec<(f64, f64)>,
 }
 
-/// An SVG of the powers of two among the rows, of the largest share kept.
+/// Returns an SVG of the rows for powers of two with the largest kept share.
 pub(crate) fn svg(rows: &[Row]) -> String {
     let percent = rows.iter().filter_map(|row| row.percent).max();
     let shown = |row: &&Row| {
@@ -109,7 +109,7 @@ fn draw(svg: &mut String, work: &str, lines: &[Line]) {
     }
 }
 
-/// A line for each machine and method.
+/// Groups the rows into one line for each machine and method.
 fn lines<'a>(rows: impl Iterator<Item = &'a Row>) -> Vec<Line> {
     let mut lines = Vec::<Line>::new();
     for row in rows {

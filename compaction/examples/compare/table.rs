@@ -1,18 +1,18 @@
-//! Rows, as they are printed and written.
+//! The rows of the table, and how they are printed and written.
 
 use std::fmt::Write;
 
-/// What every method is given.
+/// The input of every method.
 pub(crate) struct Case {
     pub(crate) items: usize,
-    /// How many in a hundred are kept.
+    /// Share of items that are kept, in percent.
     pub(crate) percent: u32,
-    /// Whether it is the first of its items: what keeps all is timed by that alone.
+    /// Whether this is the first input of its length; methods that keep all items are timed only for that one.
     pub(crate) is_first: bool,
 }
 
 impl Case {
-    /// Flags, each by itself.
+    /// One flag per item, drawn independently.
     pub(crate) fn flags(&self) -> Vec<u8> {
         let mut state = 1_u64;
         (0..self.items)
@@ -24,24 +24,24 @@ impl Case {
     }
 }
 
-/// One method's time.
+/// The time of one method.
 pub(crate) struct Row {
     /// "CPU" or the GPU's name.
     pub(crate) machine: String,
-    /// What is done: "scan", "indices", "u32".
+    /// The operation: "scan", "indices" or "u32".
     pub(crate) work: &'static str,
     pub(crate) method: &'static str,
     pub(crate) items: usize,
-    /// How many in a hundred are kept, where some are dropped.
+    /// Share of items that are kept, in percent; `None` if all are.
     pub(crate) percent: Option<u32>,
     pub(crate) microseconds: f64,
-    /// Of a copy of as many bytes.
+    /// Time of a copy of the same bytes, in microseconds.
     pub(crate) copy_microseconds: f64,
-    /// Bytes that the work has to move, whatever the method.
+    /// Bytes that the operation must move, independent of the method.
     pub(crate) bytes: usize,
 }
 
-/// The median.
+/// Returns the median.
 pub(crate) fn median(mut times: Vec<f64>) -> f64 {
     times.sort_by(f64::total_cmp);
     times[times.len() / 2]

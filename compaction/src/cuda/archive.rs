@@ -1,4 +1,4 @@
-//! Compiled kernels that ship with a program: a layer of the compiler.
+//! Compiled kernels that ship with a program; one of the layers that a `Compiler` searches.
 
 use std::{
     collections::BTreeMap,
@@ -16,25 +16,26 @@ use super::{
 };
 use crate::error::{Error, Result};
 
-/// Begins every archive; another format has another.
+/// The first bytes of every archive; they change with the format.
 const MAGIC: &[u8; 8] = b"kernels2";
 
-/// Compiled kernels that ship with a program: for a machine with a driver and nothing else.
+/// Compiled kernels that ship with a program, for machines with a driver but without NVRTC.
 ///
-/// Of each source there may be machine code, which is loaded as it is, and PTX, which the driver compiles. They are kept under
-/// the key of the text that they were compiled from, so that an image of another text is never used; a test of the program
-/// asserts that [`missing`](Self::missing) is empty.
+/// For each source, an archive may hold machine code, which is loaded directly, and PTX, which the driver compiles. An
+/// image is stored under a hash of the source text it was compiled from, so it is never used for another text. A
+/// program's tests should assert that [`missing`](Self::missing) is empty.
 ///
-/// Drivers take machine code by any NVRTC of their major version or an older one, and PTX by one that is not newer than they are:
-/// what 12.8 makes is machine code for every driver since 535, and PTX for those since 570, which newer GPUs need anyway.
+/// A driver loads machine code made by any NVRTC of its own or an older major version, but PTX only if NVRTC is not
+/// newer than the driver. NVRTC 12.8 therefore makes machine code for every driver since 535, and PTX for drivers since
+/// 570, which newer GPUs need anyway.
 ///
 /// ```no_run
 /// use compaction::cuda::{Archive, Compiler, Nvrtc, Source};
 ///
-/// // The program's kernels; a function of the program, so that all three places below see the same.
+/// // The program's kernels. A function should return them, so that all three places below see the same list.
 /// let sources = [Source::new("nothing.cu", r#"extern "C" __global__ void nothing() {}"#)];
 ///
-/// // Once, by its author:
+/// // Once, by the author of the program:
 /// let archive = Archive::build(&sources, &Archive::TARGETS, &Nvrtc::find()?)?;
 /// std::fs::write("shipped.bin", archive.to_bytes())?;
 ///
@@ -47,15 +48,16 @@ const MAGIC: &[u8; 8] = b"kernels2";
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Archive {
-    /// By the keys of the texts.
+    /// The images of each source, by the hash of its text and options.
     sources: BTreeMap<u128, Images>,
 }
 
-/// The images of a source, compressed one by one, so that nobody waits for those that are not needed.
+/// The compiled images of one source by target. Each is compressed separately, so that only the needed one is unpacked.
 type Images = BTreeMap<Target, Vec<u8>>;
 
 impl Archive {
-    /// For every GPU since Turing: machine code for Turing, for Ampere and Ada, and for Hopper, and PTX for those that came after.
+    /// Targets for every GPU since Turing: machine code for compute capability 7.5 (Turing), 8.x (Ampere, Ada) and 9.0
+    /// (Hopper), and PTX for later GPUs.
     pub const TARGETS: [Target; 4] = [
         Target::Cubin(75),
         Target::Cubin(80),
@@ -63,7 +65,7 @@ impl Archive {
         Target::Ptx(75),
     ];
 
-    /// Compiles each source for each target into an archive.
+    /// Compiles each source for each target and returns the archive of the images.
     ///
     /// ```
     /// use compaction::cuda::{Archive, Nvrtc, Source, Target};
@@ -77,7 +79,8 @@ impl Archive {
     ///
     /// # Errors
     ///
-    /// Those of [`Nvrtc::compile`], which may not know a target; [`Error::Archive`] if the compression fails.
+    /// Returns the errors of [`Nvrtc::compile`], which may not support a target, and [`Error::Archive`] if the
+    /// compression fails.
     pub fn build(sources: &[Source], targets: &[Target], nvrtc: &Nvrtc) -> Result<Self> {
         let images = |source: &Source| {
             let text = source.text()?;
@@ -87,8 +90,8 @@ impl Archive {
                     .image
                     .bytes;
                 let packed = match target {
-                    Target::Cubin(_) => packed(&bytes),
-                    Target::Ptx(_) => packed(&without_call_numbers(&bytes)),
+                    Target::Cubin(_) => compress(&bytes),
+                    Target::Ptx(_) => compress(&strip_call_numbers(&bytes)),
                 };
                 Ok((target, packed?))
             };
@@ -99,7 +102,7 @@ impl Archive {
         Ok(Self { sources })
     }
 
-    /// The archive in a file's bytes.
+    /// Reads an archive from the bytes of a file.
     ///
     /// ```
     /// use compaction::cuda::Archive;
@@ -110,7 +113,7 @@ impl Archive {
     ///
     /// # Errors
     ///
-    /// [`Error::Archive`] if they are damaged or of another format.
+    /// Returns [`Error::Archive`] if the bytes are damaged or of another format.
     pub fn open(bytes: &[u8]) -> Result<Self> {
         let damaged = |reason: &str| Error::Archive {
             reason: reason.to_owned(),
@@ -138,7 +141,7 @@ impl Archive {
         Ok(Self { sources })
     }
 
-    /// The bytes of a file that [`open`](Self::open) reads. Equal archives have equal bytes.
+    /// Returns the bytes of a file that [`open`](Self::open) reads. Equal archives have equal bytes.
     ///
     /// ```
     /// use compaction::cuda::Archive;
@@ -165,7 +168,7 @@ impl Archive {
         .concat()
     }
 
-    /// The sources that the archive has no images of, by path: those that changed since it was built.
+    /// Returns the paths of the sources that have no image in the archive, because they changed or are new.
     ///
     /// ```
     /// use compaction::cuda::{Archive, Source};
@@ -177,7 +180,7 @@ impl Archive {
     ///
     /// # Errors
     ///
-    /// [`Error::NoHeader`].
+    /// Returns [`Error::NoHeader`] if a source includes an unknown header.
     pub fn missing<'a>(&self, sources: &'a [Source]) -> Result<Vec<&'a str>> {
         let mut missing = Vec::new();
         for source in sources {
@@ -188,7 +191,7 @@ impl Archive {
         Ok(missing)
     }
 
-    /// The number of sources.
+    /// Returns the number of sources in the archive.
     ///
     /// ```
     /// assert_eq!(compaction::cuda::Archive::default().len(), 0);
@@ -197,7 +200,7 @@ impl Archive {
         self.sources.len()
     }
 
-    /// Whether there is no source.
+    /// Returns whether the archive contains no source.
     ///
     /// ```
     /// assert!(compaction::cuda::Archive::default().is_empty());
@@ -206,7 +209,7 @@ impl Archive {
         self.sources.is_empty()
     }
 
-    /// The images of a source's text that run on GPUs of a compute capability, the one that suits them best first.
+    /// Returns the images of a source text that run on a compute capability (90 for 9.0), best first.
     pub(super) fn images(&self, text: &str, capability: u32) -> impl Iterator<Item = Image> {
         let images = self.sources.get(&source_key(text)).into_iter().flatten();
         // Targets are sorted: PTX, then machine code by capability.
@@ -214,13 +217,13 @@ impl Archive {
             .rev()
             .filter(move |(target, _)| target.runs_on(capability))
             .filter_map(|(&target, packed)| {
-                let bytes = unpacked(packed)?;
+                let bytes = decompress(packed)?;
                 Some(Image { target, bytes })
             })
     }
 }
 
-fn packed(image: &[u8]) -> Result<Vec<u8>> {
+fn compress(image: &[u8]) -> Result<Vec<u8>> {
     let mut encoder = ZlibEncoder::new(Vec::new(), Compression::best());
     encoder
         .write_all(image)
@@ -230,13 +233,14 @@ fn packed(image: &[u8]) -> Result<Vec<u8>> {
         })
 }
 
-fn unpacked(packed: &[u8]) -> Option<Vec<u8>> {
+fn decompress(packed: &[u8]) -> Option<Vec<u8>> {
     let mut image = Vec::new();
     ZlibDecoder::new(packed).read_to_end(&mut image).ok()?;
     Some(image)
 }
 
-/// Takes an image off what is left: the key of its source, its target, its compressed bytes.
+/// Splits the first image off `rest`: the key of its source, its target, and its compressed bytes. `None` if `rest`
+/// ends early.
 fn split_image<'a>(rest: &mut &'a [u8]) -> Option<(u128, [u8; 5], &'a [u8])> {
     let (key, after) = rest.split_first_chunk::<16>()?;
     let (target, after) = after.split_first_chunk::<5>()?;
@@ -247,8 +251,10 @@ fn split_image<'a>(rest: &mut &'a [u8]) -> Option<(u128, [u8; 5], &'a [u8])> {
     Some((u128::from_le_bytes(*key), *target, image))
 }
 
-/// NVRTC numbers calls through all that a process compiles, in comments. Without these a source is the same bytes each time.
-fn without_call_numbers(ptx: &[u8]) -> Vec<u8> {
+/// Removes the `// callseq` comments of a PTX text, in which NVRTC numbers calls across a whole process.
+///
+/// Without them, compiling a source gives the same bytes every time.
+fn strip_call_numbers(ptx: &[u8]) -> Vec<u8> {
     const COMMENT: &[u8] = b"// callseq";
     let lines = ptx.split(|&byte| byte == b'\n').map(|line| {
         let comment = line.windows(COMMENT.len()).position(|part| part == COMMENT);

@@ -1,4 +1,4 @@
-//! What this machine compiled before: a layer of the compiler.
+//! The on-disk cache of compiled kernels; one of the layers that a `Compiler` searches.
 
 use std::{
     env, fs,
@@ -10,13 +10,12 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use super::image::{Image, Target};
 
-/// Begins every entry; another format has another.
+/// The first bytes of every file in the cache; they change with the format.
 const MAGIC: &[u8; 8] = b"compact1";
 
-/// A folder of compiled kernels.
+/// A folder of kernels compiled earlier, which avoids compiling them again.
 ///
-/// It speeds things up and is needed for nothing: an entry that is damaged counts as absent, a folder that cannot be
-/// written stays empty.
+/// The cache never causes an error: a damaged entry counts as absent, and a folder that cannot be written stays empty.
 ///
 /// ```
 /// use compaction::cuda::{Cache, Compiler};
@@ -30,8 +29,10 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// The folder that `COMPACTION_CACHE` names, or `compaction/kernels` where the platform keeps caches
-    /// (`XDG_CACHE_HOME` or `~/.cache` on Linux).
+    /// Returns the default cache: the folder that `COMPACTION_CACHE` names, or else `compaction/kernels` in the
+    /// platform's cache folder (`XDG_CACHE_HOME` or `~/.cache` on Linux).
+    ///
+    /// `COMPACTION_CACHE=off` disables it.
     ///
     /// ```
     /// use compaction::cuda::{Cache, Compiler};
@@ -49,7 +50,7 @@ impl Cache {
         }
     }
 
-    /// This folder, made when first written to.
+    /// Returns a cache in this folder, which is created at the first write.
     ///
     /// ```
     /// use compaction::cuda::Cache;
@@ -62,12 +63,12 @@ impl Cache {
         }
     }
 
-    /// No cache.
+    /// Returns a disabled cache: every kernel is compiled anew.
     ///
     /// ```
     /// use compaction::cuda::{Cache, Compiler};
     ///
-    /// // Compiles anew every time: for measuring how long that takes.
+    /// // Compiles every time, for measuring how long that takes.
     /// let compiler = Compiler::new().cache(Cache::off());
     /// ```
     pub fn off() -> Self {
@@ -78,10 +79,10 @@ impl Cache {
         decode(&fs::read(entry(self.folder.as_deref()?, key)).ok()?)
     }
 
-    /// Stores an image, if it can.
+    /// Stores an image under its key. Errors are ignored, because the image can be compiled again.
     pub(super) fn write(&self, key: u128, image: &Image) {
         if let Some(folder) = &self.folder {
-            // Without the entry the image is compiled again next time, which is no error.
+            // Without the entry, the image is compiled again next time, which is no error.
             let _ = store(folder, key, image);
         }
     }
@@ -91,7 +92,7 @@ fn entry(folder: &Path, key: u128) -> PathBuf {
     folder.join(format!("{key:032x}"))
 }
 
-/// Written beside and renamed, so that no other process reads half an entry.
+/// Writes an entry to a temporary file and renames it, so that no other process reads a partial entry.
 fn store(folder: &Path, key: u128, image: &Image) -> io::Result<()> {
     fs::create_dir_all(folder)?;
     let mut file = tempfile::NamedTempFile::new_in(folder)?;
@@ -100,7 +101,7 @@ fn store(folder: &Path, key: u128, image: &Image) -> io::Result<()> {
     Ok(())
 }
 
-/// Magic, checksum of the rest, kind, compute capability, bytes.
+/// Encodes an image: magic, checksum of the rest, target kind, compute capability, code.
 fn encode(image: &Image) -> Vec<u8> {
     let mut content = image.target.to_bytes().to_vec();
     content.extend(&image.bytes);

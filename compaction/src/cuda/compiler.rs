@@ -1,4 +1,4 @@
-//! From source to kernels, by four layers.
+//! The compiler: from a source to loaded kernels, through several layers of caching.
 
 use std::{
     sync::{Arc, OnceLock},
@@ -14,21 +14,20 @@ use super::{
     kernel::Module,
     nvrtc::Nvrtc,
     source::Source,
-    watch::Watch,
+    watch::CallRegister,
 };
 use crate::error::{Error, Result};
 
-/// What PTX takes to load at the most: the driver compiles it, on the processor, which may have much else to do.
-const PTX: Duration = Duration::from_secs(120);
+/// The minimum time allowed for loading PTX, because the driver compiles it on the CPU, which may be busy.
+const PTX_LOAD_MIN_TIME: Duration = Duration::from_secs(120);
 
-/// Finds or makes the code of a [`Source`] for a GPU.
+/// Compiles a [`Source`] for a GPU, or finds code compiled earlier.
 ///
-/// Four layers are asked in turn: the machine code for the very GPU in the [`Archive`] that ships with the program; the
-/// [`Cache`] of what this machine compiled before; [`Nvrtc`], which compiles for the very GPU, if this machine has it; what
-/// else of the archive runs there. The key of an image is the whole expanded text, the options and the target, so no layer
-/// gives an image of another source.
+/// It tries four layers in order: machine code for exactly this GPU in the [`Archive`] shipped with the program; the
+/// [`Cache`] of this machine; [`Nvrtc`], if installed; any other image in the archive that runs on the GPU. Images are
+/// keyed by the expanded text, the options and the target, so no layer returns the image of another source.
 ///
-/// A clone shares nothing that changes; operations keep one, to compile for other item types when they are first needed.
+/// Cloning is cheap. Operations keep a clone to compile kernels for other item types when first needed.
 ///
 /// ```no_run
 /// use compaction::{cuda::{self, Compiler}, scan::{Operator, Scan, Strategy}};
@@ -42,16 +41,16 @@ const PTX: Duration = Duration::from_secs(120);
 #[derive(Clone, Debug)]
 pub struct Compiler {
     cache: Cache,
-    nvrtc: Choice,
+    nvrtc: NvrtcChoice,
     shipped: std::result::Result<Arc<Archive>, String>,
-    watch: Watch,
+    watch: CallRegister,
 }
 
 #[derive(Clone, Debug)]
-enum Choice {
-    Found,
+enum NvrtcChoice {
+    Search,
     Given(Arc<Nvrtc>),
-    Never,
+    Disabled,
 }
 
 impl Default for Compiler {
@@ -61,25 +60,26 @@ impl Default for Compiler {
 }
 
 impl Compiler {
-    /// The standard cache, the NVRTC of this machine, nothing shipped.
+    /// Creates a compiler with the standard cache, the NVRTC found on this machine, and no shipped kernels.
     ///
     /// ```
     /// use compaction::cuda::Compiler;
     ///
-    /// // NVRTC is not looked for before it is needed.
+    /// // NVRTC is searched for only when it is needed.
     /// let compiler = Compiler::new();
     /// ```
     pub fn new() -> Self {
         Self {
             cache: Cache::standard(),
-            nvrtc: Choice::Found,
+            nvrtc: NvrtcChoice::Search,
             shipped: Err("no compiled kernels ship".to_owned()),
-            watch: Watch::default(),
+            watch: CallRegister::default(),
         }
     }
 
-    /// Uses the bytes of an [`Archive`] as the first layer and the last. Bytes that are none are said to be so when they are
-    /// needed.
+    /// Uses the bytes of an [`Archive`] as the first and the last layer.
+    ///
+    /// Invalid bytes are reported by a later error, if no other layer has the code.
     ///
     /// ```
     /// use compaction::cuda::{Archive, Compiler};
@@ -95,7 +95,7 @@ impl Compiler {
         self
     }
 
-    /// Uses another cache.
+    /// Replaces the cache in which compiled kernels are looked up and stored.
     ///
     /// ```
     /// use compaction::cuda::{Cache, Compiler};
@@ -107,22 +107,22 @@ impl Compiler {
         self
     }
 
-    /// Uses this NVRTC, or none at all.
+    /// Uses the given NVRTC, or never compiles if `None`.
     ///
     /// ```
     /// use compaction::cuda::{Cache, Compiler, Source};
     ///
-    /// // Nothing to compile with, nothing compiled before, nothing shipped.
+    /// // No compiler, no cache, no shipped kernels.
     /// let compiler = Compiler::new().nvrtc(None).cache(Cache::off());
     /// let error = compiler.image(&Source::new("nothing.cu", ""), 90).unwrap_err();
     /// assert!(error.to_string().ends_with("pip install nvidia-cuda-nvrtc-cu12"));
     /// ```
     pub fn nvrtc(mut self, nvrtc: Option<Arc<Nvrtc>>) -> Self {
-        self.nvrtc = nvrtc.map_or(Choice::Never, Choice::Given);
+        self.nvrtc = nvrtc.map_or(NvrtcChoice::Disabled, NvrtcChoice::Given);
         self
     }
 
-    /// Lets this know of the calls by which the driver loads kernels.
+    /// Registers each driver call that loads kernels with `watch`, so that a hanging call can be detected.
     ///
     /// ```
     /// use compaction::cuda::{Compiler, Watch};
@@ -130,15 +130,14 @@ impl Compiler {
     /// let watch = Watch::default();
     /// let compiler = Compiler::new().watched(&watch);
     /// ```
-    pub fn watched(mut self, watch: &Watch) -> Self {
+    pub fn watched(mut self, watch: &CallRegister) -> Self {
         self.watch = watch.clone();
         self
     }
 
     /// Loads a source's kernels into a GPU.
     ///
-    /// An image that the driver refuses, such as one by an NVRTC that is newer than the driver, is passed over for the
-    /// next layer's.
+    /// If the driver rejects an image, for example because NVRTC is newer than the driver, the next layer is tried.
     ///
     /// ```no_run
     /// use compaction::cuda::{self, Compiler, InOut, Source};
@@ -155,25 +154,25 @@ impl Compiler {
     ///
     /// # Errors
     ///
-    /// [`Error::NoHeader`] and [`Error::Compile`] for a source that does not compile; [`Error::NoCompiler`] where it
-    /// would have to be compiled here and cannot be; [`Error::Driver`] if the driver refuses what there is.
+    /// Returns [`Error::NoHeader`] or [`Error::Compile`] if the source does not compile; [`Error::NoCompiler`] if it
+    /// would have to be compiled here and cannot be; [`Error::Driver`] if the driver rejects every available image.
     pub fn load(&self, context: &Arc<CudaContext>, source: &Source) -> Result<Module> {
         let (major, minor) = context
             .compute_capability()
             .map_err(Error::driver("ask the device for its compute capability"))?;
         let capability = (10 * major + minor).max(0) as u32;
-        self.first(source, capability, |image, origin| {
-            let least = match image.target {
+        self.first_accepted(source, capability, |image, origin| {
+            let min_time = match image.target {
                 Target::Cubin(_) => Duration::ZERO,
-                Target::Ptx(_) => PTX,
+                Target::Ptx(_) => PTX_LOAD_MIN_TIME,
             };
-            self.watch.over("load kernels", least, || {
+            self.watch.over("load kernels", min_time, || {
                 Module::new(context, source, image, origin)
             })
         })
     }
 
-    /// The code of a source for a GPU of this compute capability, 90 for 9.0. Needs no GPU.
+    /// Returns the code of a source for a compute capability (90 for 9.0), and the layer it came from. Needs no GPU.
     ///
     /// ```
     /// use compaction::{Error, cuda::{Compiler, Source}};
@@ -189,15 +188,15 @@ impl Compiler {
     ///
     /// # Errors
     ///
-    /// As [`load`](Self::load), without the driver's.
+    /// Returns the errors of [`load`](Self::load) except those of the driver.
     pub fn image(&self, source: &Source, capability: u32) -> Result<(Image, Origin)> {
-        self.first(source, capability, |image, origin| {
+        self.first_accepted(source, capability, |image, origin| {
             Ok((image.clone(), origin))
         })
     }
 
-    /// The first image that `accept` takes.
-    fn first<T>(
+    /// Tries the images of all layers in order and returns the first result of `accept` that is `Ok`.
+    fn first_accepted<T>(
         &self,
         source: &Source,
         capability: u32,
@@ -205,7 +204,7 @@ impl Compiler {
     ) -> Result<T> {
         let text = source.text()?;
         let target = Target::Cubin(capability);
-        // Why the driver does not take the best that there is.
+        // The driver's error for the first image that it rejected.
         let mut refused = None;
         let mut shipped = self
             .shipped
@@ -227,7 +226,7 @@ impl Compiler {
             return Ok(accepted);
         }
         let compiling = self
-            .found()
+            .find_nvrtc()
             .and_then(|nvrtc| match nvrtc.target(capability) {
                 Some(target) => Ok((nvrtc, target)),
                 None => Err(format!(
@@ -265,15 +264,15 @@ impl Compiler {
         }))
     }
 
-    fn found(&self) -> std::result::Result<&Nvrtc, String> {
+    fn find_nvrtc(&self) -> std::result::Result<&Nvrtc, String> {
         static FOUND: OnceLock<std::result::Result<Nvrtc, String>> = OnceLock::new();
         match &self.nvrtc {
-            Choice::Found => FOUND
+            NvrtcChoice::Search => FOUND
                 .get_or_init(Nvrtc::find)
                 .as_ref()
                 .map_err(Clone::clone),
-            Choice::Given(nvrtc) => Ok(nvrtc),
-            Choice::Never => Err("NVRTC is switched off".to_owned()),
+            NvrtcChoice::Given(nvrtc) => Ok(nvrtc),
+            NvrtcChoice::Disabled => Err("NVRTC is switched off".to_owned()),
         }
     }
 }

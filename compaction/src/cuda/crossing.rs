@@ -1,4 +1,4 @@
-//! Items on their way from one GPU's memory to another's.
+//! Asynchronous copies of device data from one GPU to another.
 
 use std::{mem::ManuallyDrop, sync::Arc, time::Duration};
 
@@ -8,16 +8,19 @@ use cudarc::driver::{
     sys::{self, CUevent_flags},
 };
 
-use super::{kernel::check_stream, memory::refused, patience::complete};
+use super::{kernel::check_stream, memory::allocation_error, timeout::wait_for_event};
 use crate::{
     error::{Error, Result},
     layout::Shared,
 };
 
-/// Items copied from one GPU to another behind the work of the first one's stream, which goes on at once: over the link
-/// between the two where there is one, else by the driver through the host's memory.
+/// A destination buffer for copying items from one GPU to another, in stream order and without blocking the source
+/// stream.
 ///
-/// Neither stream ever waits for the other, only the host for either. So a GPU that fails takes no other one with it.
+/// The copy goes over the link between the GPUs if there is one, and otherwise through host memory.
+///
+/// Neither stream waits for the other; only the host waits for each of them. Therefore a GPU that fails does not affect
+/// the other one.
 ///
 /// ```no_run
 /// use compaction::cuda::{self, Crossing};
@@ -28,16 +31,16 @@ use crate::{
 ///
 /// let counts = cuda::upload(&there, &[3_u32, 1, 4])?; // as an operation leaves it
 /// crossing.post(&there, &[counts.as_view()])?;
-/// // More work for the stream and for this thread; then, once the counts are wanted:
+/// // More work for the stream and for this thread, and then, when the counts are needed:
 /// assert_eq!(cuda::download(&here, &crossing.wait()?)?, [3, 1, 4]);
 /// # Ok::<(), compaction::Error>(())
 /// ```
 #[derive(Debug)]
-pub struct Crossing<T: Shared> {
-    /// Where they arrive. Allocated by itself and not from a pool, so that the first GPU sees this memory of the other
-    /// and no more.
+pub struct PeerCopy<T: Shared> {
+    /// The buffer on the destination GPU. It is allocated separately and not from a memory pool, so that the source GPU
+    /// can access this buffer alone.
     items: ManuallyDrop<CudaSlice<T>>,
-    /// How many of them the last post copies.
+    /// The number of items that the last `post` copies; 0 before the first one.
     posted: usize,
     arrived: CudaEvent,
     to: Arc<CudaStream>,
@@ -45,9 +48,10 @@ pub struct Crossing<T: Shared> {
 
 const WAITING: &str = "wait for what crosses to another GPU";
 
-impl<T: Shared> Crossing<T> {
-    /// A way for up to `len` items at a time, from the GPU of one stream to that of another, to be read there on that
-    /// stream. Both may be of one GPU.
+impl<T: Shared> PeerCopy<T> {
+    /// Creates a buffer for up to `len` items on the GPU of stream `to`, to be filled from the GPU of stream `from`.
+    ///
+    /// Both streams may belong to the same GPU.
     ///
     /// ```no_run
     /// # use compaction::cuda::{self, Crossing};
@@ -59,19 +63,19 @@ impl<T: Shared> Crossing<T> {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`] with the bytes asked for and free.
+    /// Returns [`Error::OutOfMemory`] with the bytes requested and available.
     pub fn new(from: &Arc<CudaStream>, to: &Arc<CudaStream>, len: usize) -> Result<Self> {
         let arrived = from
             .context()
             .new_event(Some(CUevent_flags::CU_EVENT_DISABLE_TIMING))
             .map_err(Error::driver("make an event"))?;
-        reach(from.context(), to.context());
+        enable_peer_access(from.context(), to.context());
         let bytes = len.saturating_mul(size_of::<T>()).max(1);
         to.context()
             .bind_to_thread()
             // SAFETY: any bits are a valid `T`, which is plain data, and nobody reads them before a copy has come.
             .and_then(|()| unsafe { result::malloc_sync(bytes) })
-            .map_err(|error| refused(to, bytes, error))
+            .map_err(|error| allocation_error(to, bytes, error))
             .map(|address| Self {
                 // SAFETY: the allocation is live, has room for so many items, and nobody else frees it.
                 items: ManuallyDrop::new(unsafe { to.upgrade_device_ptr(address, len) }),
@@ -81,8 +85,10 @@ impl<T: Shared> Crossing<T> {
             })
     }
 
-    /// Copies the items, one view behind the other, once `from` comes to it. They replace those of the last post, so this
-    /// waits for whatever the other stream has been given so far.
+    /// Enqueues a copy of the views, concatenated, on the stream `from`, and replaces the items of the previous post.
+    ///
+    /// Waits for all work enqueued on the destination stream so far, because that work may still read the previous
+    /// items.
     ///
     /// ```no_run
     /// # use compaction::cuda::{self, Crossing};
@@ -96,9 +102,10 @@ impl<T: Shared> Crossing<T> {
     ///
     /// # Errors
     ///
-    /// [`Error::OutputTooShort`] for more items than there is room; [`Error::ForeignContext`] if `from` is of another GPU
-    /// than the crossing; [`Error::Driver`], also for what failed on either stream before; as
-    /// [`Kernel::launch`](super::Kernel::launch) for a foreign buffer.
+    /// Returns [`Error::OutputTooShort`] if there are more items than the buffer holds, and [`Error::ForeignContext`]
+    /// if `from` belongs to another GPU than the buffer was created for. Returns [`Error::Driver`] also for earlier
+    /// failures on either stream, and the errors of [`Kernel::launch`](super::Kernel::launch) for a view of another
+    /// stream.
     pub fn post(&mut self, from: &Arc<CudaStream>, views: &[CudaView<'_, T>]) -> Result<()> {
         let len = views.iter().map(CudaView::len).sum();
         if len > self.items.len() {
@@ -134,8 +141,8 @@ impl<T: Shared> Crossing<T> {
         from.context().bind_to_thread()?;
         for view in views.iter().filter(|view| view.num_bytes() > 0) {
             let (source, _) = view.device_ptr(from);
-            // SAFETY: both ranges are live memory of these contexts, the target has room for all items, and nobody uses
-            // it: its own stream is done with it, and `wait` gives it to no one before the copy has ended.
+            // SAFETY: both ranges are live memory of these contexts, and the target has room for all items. The target
+            // is unused: its own stream has finished with it, and `wait` lends it to no one before the copy has ended.
             unsafe {
                 result::memcpy_peer_async(
                     self.to.context().cu_ctx(),
@@ -151,7 +158,7 @@ impl<T: Shared> Crossing<T> {
         Ok(())
     }
 
-    /// Whether the items that were posted last are there.
+    /// Returns whether the last post's copy has finished; `true` before the first post. Does not wait.
     ///
     /// ```no_run
     /// # use compaction::cuda::{self, Crossing};
@@ -163,14 +170,15 @@ impl<T: Shared> Crossing<T> {
     ///
     /// # Errors
     ///
-    /// [`Error::Driver`] for what failed on the first stream before.
+    /// Returns [`Error::Driver`] for earlier failures on the source stream.
     pub fn has_arrived(&self) -> Result<bool> {
         self.arrived
             .try_is_complete()
             .map_err(Error::driver("ask for what crosses to another GPU"))
     }
 
-    /// The items that were posted last, as soon as they are there, for the other stream; none before the first post.
+    /// Waits for the last post's copy and returns its items, for use on the destination stream. Empty before the first
+    /// post.
     ///
     /// ```no_run
     /// # use compaction::cuda::{self, Crossing};
@@ -183,14 +191,16 @@ impl<T: Shared> Crossing<T> {
     ///
     /// # Errors
     ///
-    /// [`Error::Driver`] for what failed on the first stream before.
+    /// Returns [`Error::Driver`] for earlier failures on the source stream.
     pub fn wait(&self) -> Result<CudaView<'_, T>> {
         self.arrived.synchronize().map_err(Error::driver(WAITING))?;
         Ok(self.items.slice(..self.posted))
     }
 
-    /// The same, but waits for so long at most, not counting the time in which the process is suspended. A crossing on
-    /// which something never arrives must not be dropped, which would wait for ever.
+    /// Waits for the last post's copy for at most `timeout` and returns its items, for use on the destination stream.
+    ///
+    /// Time in which the process is suspended does not count. After a timeout, do not drop the value: dropping it waits
+    /// without a limit.
     ///
     /// ```no_run
     /// # use std::time::Duration;
@@ -204,36 +214,37 @@ impl<T: Shared> Crossing<T> {
     ///
     /// # Errors
     ///
-    /// [`Error::Hangs`] if it takes longer; as [`Crossing::wait`].
-    pub fn wait_for(&self, patience: Duration) -> Result<CudaView<'_, T>> {
-        complete(&self.arrived, WAITING, patience)?;
+    /// Returns [`Error::Timeout`] on a timeout, and the errors of [`PeerCopy::wait`].
+    pub fn wait_for(&self, timeout: Duration) -> Result<CudaView<'_, T>> {
+        wait_for_event(&self.arrived, WAITING, timeout)?;
         Ok(self.items.slice(..self.posted))
     }
 }
 
-impl<T: Shared> Drop for Crossing<T> {
+impl<T: Shared> Drop for PeerCopy<T> {
     fn drop(&mut self) {
-        // A copy may be on its way, or a kernel at it. Streams that failed do no more.
+        // A copy or a kernel may still use the memory. The errors of failed streams do not matter here.
         let _ = self.arrived.synchronize();
         let _ = self.to.synchronize();
         // SAFETY: taken once, here.
         let address = unsafe { ManuallyDrop::take(&mut self.items) }.leak();
         if self.to.context().bind_to_thread().is_ok() {
-            // SAFETY: it was allocated by `malloc_sync`, and nobody uses it any more. What cannot be freed is lost with
-            // its context.
+            // SAFETY: it was allocated by `malloc_sync`, and nothing uses it any more. If freeing fails, the memory is
+            // released with its context.
             let _ = unsafe { result::free_sync(address) };
         }
     }
 }
 
-/// Lets one GPU write straight into the other's memory, where it can. Else the driver goes through the host.
-fn reach(from: &Arc<CudaContext>, to: &Arc<CudaContext>) {
+/// Enables direct writes from one GPU into another's memory, if the hardware can do it. Otherwise the driver copies
+/// through the host.
+fn enable_peer_access(from: &Arc<CudaContext>, to: &Arc<CudaContext>) {
     if from == to || from.bind_to_thread().is_err() {
         return;
     }
     let mut can = 0;
-    // SAFETY: the pointer is to a live integer, and both devices and contexts are live. A second call is refused, which
-    // changes nothing.
+    // SAFETY: the pointer is to a live integer, and both devices and contexts are live. A repeated call returns an
+    // error and changes nothing.
     unsafe {
         let asked = sys::cuDeviceCanAccessPeer(&mut can, from.cu_device(), to.cu_device());
         if asked.result().is_ok() && can != 0 {

@@ -1,4 +1,4 @@
-//! The GPUs of this machine.
+//! The GPUs of this machine and their contexts.
 
 use std::sync::Arc;
 
@@ -9,10 +9,10 @@ use cudarc::driver::{
 
 use crate::error::{Error, Result, in_words};
 
-/// The oldest driver interface that is used: that of driver 535.
+/// The oldest supported CUDA version of a driver, (major, minor). Driver 535 has it.
 const OLDEST_DRIVER: (i32, i32) = (12, 2);
 
-/// What is worth knowing of a GPU.
+/// Properties of a GPU.
 ///
 /// ```
 /// use compaction::cuda;
@@ -24,21 +24,21 @@ const OLDEST_DRIVER: (i32, i32) = (12, 2);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceInfo {
-    /// Its number, for [`open`].
+    /// The device number that [`open`] takes.
     pub ordinal: usize,
-    /// Its name, "NVIDIA H200".
+    /// The product name: "NVIDIA H200".
     pub name: String,
-    /// What it is known by wherever it is: `GPU-` and 32 hexadecimal digits, as `CUDA_VISIBLE_DEVICES` takes it.
+    /// The unique identifier: `GPU-` and 32 hexadecimal digits in groups, as `CUDA_VISIBLE_DEVICES` accepts it.
     pub uuid: String,
-    /// Bytes of memory.
+    /// Device memory in bytes.
     pub memory_bytes: u64,
-    /// (9, 0) for 9.0.
+    /// Compute capability as (major, minor): (9, 0).
     pub compute_capability: (u32, u32),
-    /// Multiprocessors.
+    /// Number of streaming multiprocessors.
     pub multiprocessors: u32,
 }
 
-/// The GPUs of this machine, at least one.
+/// Returns the GPUs of this machine; never an empty list.
 ///
 /// ```
 /// match compaction::cuda::devices() {
@@ -49,18 +49,20 @@ pub struct DeviceInfo {
 ///
 /// # Errors
 ///
-/// [`Error::NoDevice`] says why there is none: no driver, too old a driver, no GPU.
+/// Returns [`Error::NoDevice`] with the reason if there is none: no driver, too old a driver, or no GPU. Returns
+/// [`Error::Driver`] if a device cannot be queried.
 pub fn devices() -> Result<Vec<DeviceInfo>> {
-    let count = start()?;
+    let count = init_driver()?;
     (0..count)
         .map(|ordinal| describe(ordinal).map_err(Error::driver(format!("ask device {ordinal}"))))
         .collect()
 }
 
-/// The context of a GPU, by its number.
+/// Opens the primary context of a GPU, by its device number.
 ///
-/// Its buffers do not track the order of streams, so that work can be captured into graphs: use each on the stream that
-/// it was allocated on. This module refuses others; cudarc's own copies do not look.
+/// The context does not track in which order streams use a buffer, so that work can be captured into graphs. Use each
+/// buffer only on the stream it was allocated on. This module reports other uses as errors; cudarc's own copies do not
+/// check.
 ///
 /// ```no_run
 /// use compaction::cuda;
@@ -73,9 +75,9 @@ pub fn devices() -> Result<Vec<DeviceInfo>> {
 ///
 /// # Errors
 ///
-/// [`Error::NoDevice`] if there is no such GPU, or none at all.
+/// Returns [`Error::NoDevice`] if there is no such GPU or no usable driver, and [`Error::Driver`].
 pub fn open(ordinal: usize) -> Result<Arc<CudaContext>> {
-    let count = start()?;
+    let count = init_driver()?;
     if ordinal >= count {
         let reason = match count {
             1 => format!("there is no device {ordinal}, only device 0"),
@@ -88,13 +90,13 @@ pub fn open(ordinal: usize) -> Result<Arc<CudaContext>> {
     }
     let context =
         CudaContext::new(ordinal).map_err(Error::driver(format!("open device {ordinal}")))?;
-    // SAFETY: cudarc then leaves the order of streams to its user. This module refuses a buffer on another stream than
-    // its own, where cudarc also frees it; whoever calls cudarc's own copies is told so above.
+    // SAFETY: cudarc then leaves the ordering of streams to its user. This module rejects a buffer on another stream
+    // than its own, where cudarc also frees it; the documentation above warns callers of cudarc's own copies.
     unsafe { context.disable_event_tracking() };
     Ok(context)
 }
 
-/// The newest CUDA version that the driver knows, (12, 2); `None` without a driver.
+/// Returns the newest CUDA version that the driver supports as (major, minor), or `None` without a driver.
 ///
 /// ```
 /// if let Some((major, minor)) = compaction::cuda::driver_version() {
@@ -115,8 +117,9 @@ pub fn driver_version() -> Option<(i32, i32)> {
         .map(|()| (version / 1000, version % 1000 / 10))
 }
 
-/// Starts the driver and counts the GPUs, at least one. cudarc would panic without the library.
-fn start() -> Result<usize> {
+/// Initialises the driver and returns the number of GPUs, at least one. Checks for the library first, because cudarc
+/// would panic.
+fn init_driver() -> Result<usize> {
     let no_device = |reason: String| Error::NoDevice { reason };
     let version = driver_version()
         .ok_or_else(|| no_device("no NVIDIA driver (libcuda) was found".to_owned()))?;
@@ -159,14 +162,14 @@ fn describe(ordinal: usize) -> std::result::Result<DeviceInfo, DriverError> {
     })
 }
 
-/// As the driver's own tools write it.
+/// Formats a UUID as `nvidia-smi` does: `GPU-` and 32 hexadecimal digits in five groups.
 fn uuid_text(bytes: [u8; 16]) -> String {
     let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     let groups = [0..8, 8..12, 12..16, 16..20, 20..32].map(|group| &digits[group]);
     format!("GPU-{}", groups.join("-"))
 }
 
-/// How many multiprocessors a GPU has.
+/// Returns the number of streaming multiprocessors of a context's GPU.
 pub(crate) fn multiprocessors(context: &Arc<CudaContext>) -> Result<u32> {
     let count = context
         .attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)

@@ -1,4 +1,4 @@
-//! Work that a stream does again and again, launched as a whole.
+//! CUDA graphs: recorded work of a stream that is launched as a whole.
 
 use std::{mem, sync::Arc};
 
@@ -9,12 +9,13 @@ use cudarc::driver::{
 
 use crate::error::{Error, Result};
 
-/// What calls put onto a stream, recorded once to be launched as a whole: one call instead of one a kernel, and less
-/// time between the kernels.
+/// A CUDA graph recorded from calls on a stream, launched as a whole.
 ///
-/// A graph names the buffers that its work was given, and keeps none of them: they must be there at each launch, as with
-/// [`CudaGraph`], which it wraps. What a buffer holds may change between launches; what went into a kernel by value
-/// stays as it was.
+/// Launching a graph takes one call instead of one per kernel, and leaves less time between the kernels.
+///
+/// A graph stores the addresses of its buffers and does not keep the buffers alive, as with [`CudaGraph`], which it
+/// wraps: they must exist at each launch. Buffer contents may change between launches; kernel arguments passed by value
+/// are fixed.
 ///
 /// ```no_run
 /// use compaction::cuda::{self, Compiler, Graph, InOut, Launch, Source};
@@ -38,11 +39,12 @@ use crate::error::{Error, Result};
 /// ```
 pub struct Graph(CudaGraph);
 
-// SAFETY: the driver's graphs belong to a context and to no thread. They must not be used by two threads at once: what
-// launches them takes `&mut self`, and nothing else uses them.
+// SAFETY: a driver graph belongs to a context and to no thread. It must not be used by two threads at once: launching
+// takes `&mut self`, and nothing else uses it.
 unsafe impl Send for Graph {}
 
-/// A stream that is recorded. It ends whatever becomes of that: a panic too would leave the stream without use.
+/// A stream capture that ends when dropped, also after a panic, because an open capture would leave the stream
+/// unusable.
 struct Capture<'a>(&'a Arc<CudaStream>);
 
 impl Capture<'_> {
@@ -55,28 +57,29 @@ impl Capture<'_> {
 
 impl Drop for Capture<'_> {
     fn drop(&mut self) {
-        // What was recorded is of no use.
+        // The recorded work is discarded.
         let _ = self.0.end_capture(CUgraphInstantiate_flags(0));
     }
 }
 
 impl Graph {
-    /// Records what `enqueue` puts onto the stream, which is not the default stream. None of it is done yet.
+    /// Records the work that `enqueue` puts on the stream, without executing it. The stream must not be the default
+    /// stream.
     ///
     /// ```no_run
     /// # use compaction::cuda::{self, Graph};
     /// # let context = cuda::open(0)?;
     /// # let stream = context.new_stream()?;
     /// # let counter = cuda::zeroed::<u32>(&stream, 1)?;
-    /// // What waits for the device cannot be recorded.
+    /// // A call that waits for the device cannot be recorded.
     /// assert!(Graph::record(&stream, || cuda::download(&stream, &counter).map(drop)).is_err());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
     ///
-    /// Those of `enqueue`; [`Error::Driver`] where one of its calls cannot be part of a graph. The stream is as before, after
-    /// a panic of `enqueue` too.
+    /// Returns the errors of `enqueue`, and [`Error::Driver`] if one of its calls cannot be part of a graph. The
+    /// capture ends in any case, even if `enqueue` panics.
     pub fn record<E: From<Error>>(
         stream: &Arc<CudaStream>,
         enqueue: impl FnOnce() -> std::result::Result<(), E>,
@@ -96,7 +99,7 @@ impl Graph {
         Ok(Self(graph))
     }
 
-    /// Puts all of it onto the stream that it was recorded on, and returns at once.
+    /// Enqueues the recorded work on the stream that it was recorded on, and returns at once.
     ///
     /// ```no_run
     /// # use compaction::cuda::Graph;
@@ -107,7 +110,7 @@ impl Graph {
     ///
     /// # Errors
     ///
-    /// [`Error::Driver`].
+    /// Returns [`Error::Driver`] if the driver reports an error.
     pub fn launch(&mut self) -> Result<()> {
         self.0.launch().map_err(Error::driver("launch a graph"))
     }

@@ -1,8 +1,8 @@
-//! The headers of this crate: every kernel file can include them as `"compaction/….cuh"`.
+//! The CUDA headers of this crate, which any kernel file can include as `"compaction/….cuh"`.
 
 macro_rules! headers {
     ($($file:literal),+) => {
-        /// Path in errors, and text.
+        /// The headers as (path shown in compiler messages, text).
         pub(super) const HEADERS: &[(&str, &str)] = &[$((
             concat!("compaction/kernels/", $file),
             include_str!(concat!("../../kernels/", $file)),
@@ -18,20 +18,20 @@ headers!(
     "order.cuh",
     "extent.cuh",
     "tile.cuh",
-    "kept.cuh",
-    "stripes.cuh",
+    "selected_tile.cuh",
+    "striped_tile.cuh",
     "scan_counts.cuh",
     "vector.cuh",
     "value.cuh",
     "portions.cuh",
-    "chunks.cuh",
-    "two_way.cuh",
+    "count_then_move.cuh",
+    "two_way_partition.cuh",
     "digit.cuh",
     "radix_sort.cuh",
-    "stage.cuh",
-    "bulk.cuh",
+    "async_copy.cuh",
+    "bulk_copy.cuh",
     "scan_tile.cuh"
 );
 
-/// What every expanded source begins with.
+/// Path of the header that every expanded source begins with.
 pub(super) const PRELUDE: &str = "compaction/kernels/prelude.cuh";

@@ -1,10 +1,10 @@
-//! Compiled kernels, whoever compiled them.
+//! Compiled kernel images, independent of the layer they come from.
 
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::nvrtc::OPTIONS;
 
-/// What to compile for. The number is the compute capability without its point: 75, 90, 120.
+/// A compilation target. The number is the compute capability times 10: 75 for 7.5, 90 for 9.0, 120 for 12.0.
 ///
 /// ```
 /// use compaction::cuda::Target;
@@ -14,14 +14,14 @@ use super::nvrtc::OPTIONS;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Target {
-    /// PTX, which the driver turns into machine code for any GPU from this one on.
+    /// PTX, which the driver compiles for any GPU of this compute capability or a later one.
     Ptx(u32),
-    /// Machine code for GPUs of this architecture.
+    /// Machine code for this compute capability and later minor versions of the same major version.
     Cubin(u32),
 }
 
 impl Target {
-    /// As files hold it: kind, compute capability.
+    /// Encodes the target as stored in files: kind, then compute capability.
     pub(super) fn to_bytes(self) -> [u8; 5] {
         let (kind, capability) = match self {
             Self::Ptx(capability) => (b'P', capability),
@@ -31,7 +31,7 @@ impl Target {
         [kind, a, b, c, d]
     }
 
-    /// The inverse of [`to_bytes`](Self::to_bytes); `None` if they are of no kind.
+    /// Decodes the bytes of [`to_bytes`](Self::to_bytes). Returns `None` for an unknown kind.
     pub(super) fn from_bytes([kind, capability @ ..]: [u8; 5]) -> Option<Self> {
         let capability = u32::from_le_bytes(capability);
         match kind {
@@ -41,18 +41,19 @@ impl Target {
         }
     }
 
-    /// Whether GPUs of a compute capability run it: machine code is good for later ones of the same major number, PTX for all
-    /// later ones.
+    /// Returns whether GPUs of this compute capability can run it.
+    ///
+    /// Machine code runs on the same or a later minor version of its major version, PTX on all later GPUs.
     pub(super) fn runs_on(self, capability: u32) -> bool {
         match self {
-            Self::Ptx(least) => least <= capability,
-            Self::Cubin(least) => least <= capability && least / 10 == capability / 10,
+            Self::Ptx(oldest) => oldest <= capability,
+            Self::Cubin(oldest) => oldest <= capability && oldest / 10 == capability / 10,
         }
     }
 }
 
 impl std::fmt::Display for Target {
-    /// As the compilers name it: `compute_75`, `sm_90`.
+    /// Writes the target as the compilers name it: `compute_75` for PTX, `sm_90` for machine code.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Ptx(capability) => write!(f, "compute_{capability}"),
@@ -61,7 +62,7 @@ impl std::fmt::Display for Target {
     }
 }
 
-/// Which of a [`Compiler`](super::Compiler)'s layers an [`Image`] comes from.
+/// The layer of a [`Compiler`](super::Compiler) that an [`Image`] comes from.
 ///
 /// ```
 /// use compaction::cuda::Origin;
@@ -70,11 +71,11 @@ impl std::fmt::Display for Target {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Origin {
-    /// This machine compiled it before.
+    /// The cache: this machine compiled the source earlier.
     Cache,
-    /// NVRTC compiled it just now.
+    /// NVRTC compiled the source just now.
     Nvrtc,
-    /// It came with the program.
+    /// The [`Archive`](super::Archive) that ships with the program.
     Shipped,
 }
 
@@ -88,7 +89,7 @@ impl std::fmt::Display for Origin {
     }
 }
 
-/// A compiled source, as the driver loads it.
+/// The compiled code of a source file, in the form that the driver loads.
 ///
 /// ```
 /// use compaction::cuda::{Nvrtc, Source, Target};
@@ -102,18 +103,18 @@ impl std::fmt::Display for Origin {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image {
-    /// What it runs on.
+    /// The target that the code was compiled for.
     pub target: Target,
-    /// PTX text without a final NUL, or a CUBIN.
+    /// PTX text without a final NUL, or machine code (a CUBIN file).
     pub bytes: Vec<u8>,
 }
 
-/// Names what an image is compiled from and for: equal keys, equal images.
+/// Returns the cache key of an image: a hash of source text, options and target. Equal keys mean equal images.
 pub(super) fn key(text: &str, target: Target) -> u128 {
     hash(&[&target.to_string(), &OPTIONS.join(" "), text])
 }
 
-/// Names what images for any target are compiled from.
+/// Returns the archive key of a source: a hash of its text and options, without a target.
 pub(super) fn source_key(text: &str) -> u128 {
     hash(&[&OPTIONS.join(" "), text])
 }

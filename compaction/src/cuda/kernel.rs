@@ -17,7 +17,7 @@ use super::{
 };
 use crate::error::{Error, Result};
 
-/// The kernels of a [`Source`], loaded into a GPU. Made by [`Compiler::load`](super::Compiler::load).
+/// The kernels of a [`Source`], loaded into a GPU by [`Compiler::load`](super::Compiler::load).
 ///
 /// ```no_run
 /// use compaction::cuda::{self, Compiler, InOut, Launch, Source};
@@ -68,7 +68,7 @@ impl Module {
         })
     }
 
-    /// Which layer its code came from.
+    /// Returns the layer that the module's code came from.
     ///
     /// ```no_run
     /// # use compaction::cuda::{self, Compiler, InOut, Launch, Source};
@@ -84,7 +84,7 @@ impl Module {
         self.origin
     }
 
-    /// A kernel, as the source declares it.
+    /// Returns the kernel that the source declares under `name` with the parameters `P`.
     ///
     /// ```no_run
     /// # use compaction::cuda::{self, Compiler, InOut, Launch, Source};
@@ -104,7 +104,7 @@ impl Module {
     ///
     /// # Errors
     ///
-    /// [`Error::NoKernel`] if the source does not declare `name`, or not with `P`.
+    /// Returns [`Error::NoKernel`] if the source does not declare `name`, or declares it with other parameters.
     pub fn kernel<P: Params>(&self, name: &'static str) -> Result<Kernel<P>> {
         if !self
             .kernels
@@ -142,7 +142,7 @@ impl Module {
     }
 }
 
-/// What the driver's own compiler says of PTX that it refused, as ": …".
+/// Returns the error log of the driver's PTX compiler for a rejected text, as ": …", or an empty string.
 fn why_refused(context: &Arc<CudaContext>, ptx: String) -> String {
     let mut log = vec![0_u8; 8 << 10];
     let mut options = [
@@ -160,8 +160,8 @@ fn why_refused(context: &Arc<CudaContext>, ptx: String) -> String {
         return String::new();
     }
     let mut module = ptr::null_mut();
-    // SAFETY: a C string of PTX, and two options whose values are a live buffer and its size. If the driver takes the
-    // text this time, nobody else has the module.
+    // SAFETY: a C string of PTX, and two options whose values are a live buffer and its size. If the driver accepts the
+    // text this time, nothing else has the module.
     unsafe {
         let status = sys::cuModuleLoadDataEx(
             &mut module,
@@ -184,12 +184,12 @@ fn why_refused(context: &Arc<CudaContext>, ptx: String) -> String {
     }
 }
 
-/// How many threads a launch has.
+/// The grid, block size and dynamic shared memory of a kernel launch.
 ///
 /// ```
 /// use compaction::cuda::Launch;
 ///
-/// // Three blocks of 256 for 600 items; the last one has threads without an item.
+/// // 600 items need three blocks of 256 threads; some threads of the last block have no item.
 /// assert_ne!(Launch::covering(600, 256), Launch::blocks(2, 256));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -197,12 +197,12 @@ pub struct Launch {
     grid: (u32, u32, u32),
     block: (u32, u32, u32),
     shared_bytes: u32,
-    /// For messages.
+    /// The item count for messages, if the launch was made by `covering`.
     items: Option<u32>,
 }
 
 impl Launch {
-    /// Blocks of `block_threads` threads, as many as give every item a thread.
+    /// Returns a launch with one thread for each item, in blocks of `block_threads` threads.
     ///
     /// ```
     /// use compaction::cuda::Launch;
@@ -216,7 +216,7 @@ impl Launch {
         }
     }
 
-    /// This many blocks of `block_threads` threads.
+    /// Returns a launch of `blocks` blocks of `block_threads` threads.
     ///
     /// ```
     /// use compaction::cuda::Launch;
@@ -227,12 +227,12 @@ impl Launch {
         Self::grid((blocks, 1, 1), (block_threads, 1, 1))
     }
 
-    /// A grid of blocks of threads, each as (x, y, z).
+    /// Returns a launch of a grid of blocks, both sizes as (x, y, z).
     ///
     /// ```
     /// use compaction::cuda::Launch;
     ///
-    /// // A picture of 1920 by 1080 pixels in squares of 16.
+    /// // A picture of 1920 by 1080 pixels in squares of 16 by 16.
     /// let launch = Launch::grid((120, 68, 1), (16, 16, 1));
     /// ```
     pub fn grid(grid: (u32, u32, u32), block: (u32, u32, u32)) -> Self {
@@ -244,8 +244,8 @@ impl Launch {
         }
     }
 
-    /// Gives every block this much dynamic shared memory as well. More than 48 KB have to be
-    /// [allowed](Kernel::allow_shared_bytes) first.
+    /// Sets the dynamic shared memory per block, in bytes. More than 48 KB must first be
+    /// [allowed](Kernel::allow_shared_bytes).
     ///
     /// ```
     /// use compaction::cuda::Launch;
@@ -264,7 +264,7 @@ impl Launch {
         self.grid.0 == 0 || self.grid.1 == 0 || self.grid.2 == 0
     }
 
-    /// What a message says of it: `launch "shade" over 1048576 items`.
+    /// Describes the launch for errors: `launch "shade" over 1048576 items`.
     fn doing(&self, name: &str) -> String {
         match self.items {
             Some(items) => format!("launch \"{name}\" over {items} items"),
@@ -276,7 +276,7 @@ impl Launch {
     }
 }
 
-/// A loaded kernel that takes `P`.
+/// A loaded kernel with the parameters `P`, a tuple of [`Param`](super::Param)s.
 ///
 /// ```no_run
 /// use compaction::cuda::{self, Compiler, In, InOut, Kernel, Launch, Source};
@@ -325,7 +325,7 @@ impl<P> std::fmt::Debug for Kernel<P> {
 }
 
 impl<P: Params> Kernel<P> {
-    /// Its name in the source, which is its label everywhere.
+    /// Returns the kernel's name in the source, which also labels it in errors and statistics.
     ///
     /// ```no_run
     /// # use compaction::cuda::{self, Compiler, InOut, Launch, Source};
@@ -342,10 +342,10 @@ impl<P: Params> Kernel<P> {
         self.name
     }
 
-    /// Puts the kernel onto a stream and returns at once. A launch of no blocks does nothing.
+    /// Enqueues the kernel on a stream and returns at once. A launch of zero blocks does nothing.
     ///
-    /// It allocates no device memory and waits for nothing, so that it can be captured into a graph. What goes wrong
-    /// while the kernel runs is reported by a later call on the stream.
+    /// It allocates no device memory and does not wait, so it can be captured into a graph. Errors that occur while the
+    /// kernel runs are reported by a later call on the stream.
     ///
     /// ```no_run
     /// # use compaction::cuda::{self, Compiler, InOut, Launch, Source};
@@ -363,17 +363,18 @@ impl<P: Params> Kernel<P> {
     ///
     /// # What is checked, and what is not
     ///
-    /// The number, order, types and layouts of the arguments are `P`'s, which the compiler of the kernel has checked.
-    /// A buffer that is only read is lent as a view, one that is written as a view that nobody shares. Buffers belong
-    /// to the stream's context, and to the stream itself where the context does not track their use.
+    /// The number, order, types and layouts of the arguments are those of `P`, which was checked when the kernel was
+    /// compiled. Read-only buffers are shared views, written buffers are exclusive views. Buffers must belong to the
+    /// stream's context, and to the stream itself if the context does not track their use.
     ///
-    /// The kernel's author keeps the rest: a kernel stays inside the buffers that it is given, for every launch that the
-    /// Rust function in front of it can make, and writes through no `const` pointer. Begin with
+    /// The kernel's author must ensure the rest: in every launch that its Rust wrapper can make, the kernel stays
+    /// inside its buffers, and it never writes through a `const` pointer. Kernels therefore begin with a line such as
     /// `if (item >= item_count) return;`.
     ///
     /// # Errors
     ///
-    /// [`Error::ForeignContext`], [`Error::ForeignStream`], or [`Error::Driver`] with the kernel's name.
+    /// Returns [`Error::ForeignContext`] or [`Error::ForeignStream`] for a buffer of another context or stream, and
+    /// [`Error::Driver`] with the kernel's name.
     pub fn launch(
         &self,
         stream: &Arc<CudaStream>,
@@ -384,24 +385,28 @@ impl<P: Params> Kernel<P> {
         if launch.is_empty() {
             return Ok(());
         }
+        // The guards record the use of the buffers, if the context tracks it, when they are dropped after the launch.
+        let mut guards = Vec::new();
+        let raw = P::raw(&mut args, stream, &mut guards);
         let mut builder = stream.launch_builder(&self.function);
-        P::push(&mut args, &mut builder);
+        P::push(&raw, &mut builder);
         let config = LaunchConfig {
             grid_dim: launch.grid,
             block_dim: launch.block,
             shared_mem_bytes: launch.shared_bytes,
         };
-        // SAFETY: cudarc asks for three things. Types and order of the arguments: the image was compiled from a text
-        // that asserts the kernel's type to be `P`'s and the layout of every struct in it. Mutability: `InOut` takes a
-        // `CudaViewMut`, `In` a `CudaView` for a `const` pointer. Bounds: the kernel's own, see above.
+        // SAFETY: cudarc requires three things. Argument types and order: the image was compiled from a text that
+        // asserts that the kernel's type is `P`'s and checks the layout of every struct in it. Mutability: `InOut`
+        // takes a `CudaViewMut`, `In` a `CudaView` for a `const` pointer. Bounds: the kernel's own duty, see above.
         let launched = unsafe { builder.launch(config) };
         launched
             .map(drop)
             .map_err(|error| Error::driver(launch.doing(self.name))(error))
     }
 
-    /// Allows launches that give every block up to this much dynamic shared memory, once for all launches. Up to 48 KB
-    /// need no allowance.
+    /// Allows all later launches of this kernel to use up to `shared_bytes` bytes of dynamic shared memory per block.
+    ///
+    /// Up to 48 KB need no allowance.
     ///
     /// ```no_run
     /// # use compaction::cuda::{self, Compiler, InOut, Launch, Source};
@@ -419,7 +424,7 @@ impl<P: Params> Kernel<P> {
     ///
     /// # Errors
     ///
-    /// [`Error::SharedMemory`] if a block can have less on this GPU; [`Error::Driver`].
+    /// Returns [`Error::SharedMemory`] if the GPU offers less per block, and [`Error::Driver`].
     pub fn allow_shared_bytes(&self, shared_bytes: u32) -> Result<()> {
         let doing = || {
             format!(
@@ -427,7 +432,7 @@ impl<P: Params> Kernel<P> {
                 self.name
             )
         };
-        let most = self
+        let available = self
             .context
             .attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)
             .map_err(Error::driver(doing()))?;
@@ -435,12 +440,12 @@ impl<P: Params> Kernel<P> {
             .function
             .shared_size_bytes()
             .map_err(Error::driver(doing()))?;
-        let most = most.saturating_sub(fixed).max(0) as u32;
-        if shared_bytes > most {
+        let available = available.saturating_sub(fixed).max(0) as u32;
+        if shared_bytes > available {
             return Err(Error::SharedMemory {
                 kernel: self.name,
                 asked: shared_bytes,
-                max: most,
+                max: available,
             });
         }
         self.function
@@ -451,7 +456,7 @@ impl<P: Params> Kernel<P> {
             .map_err(Error::driver(doing()))
     }
 
-    /// 32-bit registers per thread.
+    /// Returns the number of 32-bit registers that the kernel uses per thread.
     ///
     /// ```no_run
     /// # use compaction::cuda::{self, Compiler, InOut, Launch, Source};
@@ -467,7 +472,7 @@ impl<P: Params> Kernel<P> {
     ///
     /// # Errors
     ///
-    /// [`Error::Driver`].
+    /// Returns [`Error::Driver`] if the driver reports an error.
     pub fn registers(&self) -> Result<u32> {
         let registers = self.function.num_regs().map_err(Error::driver(format!(
             "ask \"{}\" for its registers",
@@ -476,7 +481,8 @@ impl<P: Params> Kernel<P> {
         Ok(registers.max(0) as u32)
     }
 
-    /// Blocks of this size that one multiprocessor can run at once.
+    /// Returns how many blocks of `block_threads` threads and `shared_bytes` bytes of dynamic shared memory one
+    /// multiprocessor can run concurrently.
     ///
     /// ```no_run
     /// # use compaction::cuda::{self, Compiler, InOut, Launch, Source};
@@ -492,7 +498,7 @@ impl<P: Params> Kernel<P> {
     ///
     /// # Errors
     ///
-    /// [`Error::Driver`].
+    /// Returns [`Error::Driver`] if the driver reports an error.
     pub fn occupancy(&self, block_threads: u32, shared_bytes: u32) -> Result<u32> {
         let doing = || format!("ask \"{}\" for its occupancy", self.name);
         self.context
@@ -513,16 +519,19 @@ impl<P: Params> Kernel<P> {
                 what: format!("kernel \"{}\"", self.name),
             });
         }
-        for (position, home) in P::streams(args) {
-            check_stream(stream, home, || {
-                format!("argument {position} of kernel \"{}\"", self.name)
-            })?;
-        }
-        Ok(())
+        let mut checked = Ok(());
+        P::each_stream(args, &mut |position, home| {
+            if checked.is_ok() {
+                checked = check_stream(stream, home, || {
+                    format!("argument {position} of kernel \"{}\"", self.name)
+                });
+            }
+        });
+        checked
     }
 }
 
-/// Refuses a buffer that `stream` may not use: `home` is the stream that it was allocated on.
+/// Returns an error if a buffer allocated on the stream `home` must not be used on `stream`. `what` names the buffer.
 pub(super) fn check_stream(
     stream: &CudaStream,
     home: &CudaStream,

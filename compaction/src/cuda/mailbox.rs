@@ -1,4 +1,4 @@
-//! Small results on their way from the device to the host.
+//! Asynchronous copies of small results from the device to the host.
 
 use std::{sync::Arc, time::Duration};
 
@@ -6,15 +6,16 @@ use cudarc::driver::{
     CudaContext, CudaEvent, CudaStream, CudaView, DeviceSlice, PinnedHostSlice, sys::CUevent_flags,
 };
 
-use super::{kernel::check_stream, patience::complete};
+use super::{kernel::check_stream, timeout::wait_for_event};
 use crate::{
     error::{Error, Result},
     layout::Shared,
 };
 
-/// Items copied to the host behind the work of a stream. Only reading waits.
+/// A page-locked host buffer for copying items from the device in stream order.
 ///
-/// A mailbox posts outside of graph captures.
+/// Posting does not wait. Reading waits for the copy, and so does dropping the mailbox. Do not post during a graph
+/// capture.
 ///
 /// ```no_run
 /// use compaction::cuda::{self, Mailbox};
@@ -25,21 +26,21 @@ use crate::{
 ///
 /// let count = cuda::upload(&stream, &[3_u32])?; // as an operation leaves it
 /// mailbox.post(&stream, count.as_view())?;
-/// // More work for the stream and for this thread; then, once the count is wanted:
+/// // More work for the stream and for this thread, and then, when the count is needed:
 /// assert_eq!(mailbox.wait()?, [3]);
 /// # Ok::<(), compaction::Error>(())
 /// ```
 #[derive(Debug)]
-pub struct Mailbox<T: Shared> {
-    /// Page-locked, so that the copy needs no host thread.
+pub struct Readback<T: Shared> {
+    /// Page-locked memory, into which the GPU copies without a host thread.
     items: PinnedHostSlice<T>,
-    /// How many of them the last post copies.
+    /// The number of items that the last `post` copies; 0 before the first one.
     posted: usize,
     arrived: CudaEvent,
 }
 
-impl<T: Shared> Mailbox<T> {
-    /// A mailbox for up to `len` items.
+impl<T: Shared> Readback<T> {
+    /// Creates a mailbox with room for `len` items per post.
     ///
     /// ```no_run
     /// use compaction::cuda::{self, Mailbox};
@@ -51,19 +52,21 @@ impl<T: Shared> Mailbox<T> {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfRange`], or [`Error::Driver`] if the host has not so much memory to lock.
+    /// Returns [`Error::OutOfRange`] if `len` items exceed the address space, and [`Error::Driver`] if the host cannot
+    /// lock that much memory.
     pub fn new(context: &Arc<CudaContext>, len: usize) -> Result<Self> {
         let max = isize::MAX as usize / size_of::<T>().max(1) - 1;
         if len > max {
             return Err(Error::OutOfRange {
                 what: "the items of a mailbox",
                 got: len,
-                least: 0,
-                most: max,
+                min: 0,
+                max,
             });
         }
-        // SAFETY: the memory is not read before a copy has filled it, and any bits are a valid `T`. Without flags it is
-        // cached by the CPU, which reads it. There is always room for one item: the driver locks no empty memory.
+        // SAFETY: the memory is not read before a copy has filled it, and any bits are a valid `T`. Without flags the
+        // CPU caches it, for fast reads. It always holds at least one item, because the driver does not lock zero
+        // bytes.
         let items = unsafe { context.alloc_pinned_with_flags(len.max(1), 0) };
         let items = items.map_err(Error::driver(format!(
             "lock {} bytes of host memory",
@@ -79,7 +82,7 @@ impl<T: Shared> Mailbox<T> {
         })
     }
 
-    /// Copies the items once the stream comes to it. A later post replaces them.
+    /// Enqueues a copy of the items to the mailbox on `stream`. A later post replaces them.
     ///
     /// ```no_run
     /// # use compaction::cuda::{self, Mailbox};
@@ -95,8 +98,8 @@ impl<T: Shared> Mailbox<T> {
     ///
     /// # Errors
     ///
-    /// [`Error::OutputTooShort`] for more items than there is room; as [`Kernel::launch`](super::Kernel::launch) for a
-    /// foreign buffer.
+    /// Returns [`Error::OutputTooShort`] if there are more items than the mailbox holds, and the errors of
+    /// [`Kernel::launch`](super::Kernel::launch) for a buffer of another stream or context.
     pub fn post(&mut self, stream: &Arc<CudaStream>, items: CudaView<'_, T>) -> Result<()> {
         if items.len() > self.items.len() {
             return Err(Error::OutputTooShort {
@@ -109,11 +112,11 @@ impl<T: Shared> Mailbox<T> {
             "what is posted".to_owned()
         })?;
         let posting = || Error::driver(format!("post {} bytes to the host", items.num_bytes()));
-        // Orders the copy behind an earlier one that came by another stream.
+        // Orders the copy after an earlier one from another stream.
         stream.wait(&self.arrived).map_err(posting())?;
         self.posted = 0;
         if !items.is_empty() {
-            // cudarc copies as much as the destination holds, so it gets no more than the items.
+            // cudarc fills the whole destination, so the destination is limited to the number of items.
             let room = &mut self.items.as_mut_slice().map_err(posting())?[..items.len()];
             stream.memcpy_dtoh(&items, room).map_err(posting())?;
         }
@@ -122,7 +125,7 @@ impl<T: Shared> Mailbox<T> {
         Ok(())
     }
 
-    /// Whether the items that were posted last are here.
+    /// Returns whether the last post's copy has finished; `true` before the first post. Does not wait.
     ///
     /// ```no_run
     /// # use compaction::cuda::{self, Mailbox};
@@ -133,14 +136,14 @@ impl<T: Shared> Mailbox<T> {
     ///
     /// # Errors
     ///
-    /// [`Error::Driver`] for what failed on the stream before.
+    /// Returns [`Error::Driver`] for earlier failures on the stream.
     pub fn has_arrived(&self) -> Result<bool> {
         self.arrived
             .try_is_complete()
             .map_err(Error::driver("ask for what was posted"))
     }
 
-    /// The items that were posted last, as soon as they are here; none before the first post.
+    /// Waits for the last post's copy and returns its items. Empty before the first post.
     ///
     /// ```no_run
     /// # use compaction::cuda::{self, Mailbox};
@@ -154,7 +157,7 @@ impl<T: Shared> Mailbox<T> {
     ///
     /// # Errors
     ///
-    /// [`Error::Driver`], also for what failed on the stream before.
+    /// Returns [`Error::Driver`], also for earlier failures on the stream.
     pub fn wait(&self) -> Result<&[T]> {
         self.arrived
             .synchronize()
@@ -162,8 +165,10 @@ impl<T: Shared> Mailbox<T> {
         self.posted()
     }
 
-    /// The same, but waits for so long at most, not counting the time in which the process is suspended. A mailbox that
-    /// something never comes to must not be dropped, which would wait for ever.
+    /// Waits for the last post's copy for at most `timeout` and returns its items.
+    ///
+    /// Time in which the process is suspended does not count. After a timeout, do not drop the mailbox: dropping it
+    /// waits without a limit.
     ///
     /// ```no_run
     /// # use std::time::Duration;
@@ -178,9 +183,9 @@ impl<T: Shared> Mailbox<T> {
     ///
     /// # Errors
     ///
-    /// [`Error::Hangs`] if it takes longer; as [`Mailbox::wait`].
-    pub fn wait_for(&self, patience: Duration) -> Result<&[T]> {
-        complete(&self.arrived, "wait for what was posted", patience)?;
+    /// Returns [`Error::Timeout`] on a timeout, and the errors of [`Readback::wait`].
+    pub fn wait_for(&self, timeout: Duration) -> Result<&[T]> {
+        wait_for_event(&self.arrived, "wait for what was posted", timeout)?;
         self.posted()
     }
 
@@ -193,9 +198,9 @@ impl<T: Shared> Mailbox<T> {
     }
 }
 
-impl<T: Shared> Drop for Mailbox<T> {
+impl<T: Shared> Drop for Readback<T> {
     fn drop(&mut self) {
-        // The memory is freed next, and a copy may be on its way into it. A failed stream copies no more.
+        // The memory is freed next, and a copy into it may still be running. A failed stream copies nothing more.
         let _ = self.arrived.synchronize();
     }
 }

@@ -1,4 +1,4 @@
-//! Device buffers of shared types.
+//! Allocation and copies of device buffers.
 
 use std::{mem::transmute, sync::Arc};
 
@@ -13,39 +13,39 @@ use crate::{
     layout::Shared,
 };
 
-/// A buffer whose content is whatever the memory held before.
+/// Allocates a device buffer of `len` items without initialising its contents.
 ///
 /// ```no_run
 /// # use compaction::cuda;
 /// # let stream = cuda::open(0)?.default_stream();
-/// // For what a kernel writes before anybody reads.
+/// // For memory that a kernel writes before anything reads it.
 /// let mut scratch = cuda::uninitialised::<f32>(&stream, 1 << 20)?;
 /// # Ok::<(), compaction::Error>(())
 /// ```
 ///
 /// # Errors
 ///
-/// [`Error::OutOfMemory`] with the bytes asked for and free.
+/// Returns [`Error::OutOfMemory`] with the bytes requested and available.
 pub fn uninitialised<T: Shared>(stream: &Arc<CudaStream>, len: usize) -> Result<CudaSlice<T>> {
     if len == 0 && size_of::<T>() > 0 {
-        // The driver allocates no empty memory, so an empty buffer owns one item that it does not show.
+        // The driver does not allocate zero bytes, so an empty buffer owns one item that it does not expose.
         let address = uninitialised::<T>(stream, 1)?.leak();
         // SAFETY: the allocation is live, nobody else frees it, and it has room for no items.
         return Ok(unsafe { stream.upgrade_device_ptr(address, 0) });
     }
     let asked = len.saturating_mul(size_of::<T>());
     if asked > isize::MAX as usize {
-        return Err(refused(
+        return Err(allocation_error(
             stream,
             asked,
             DriverError(CUresult::CUDA_ERROR_OUT_OF_MEMORY),
         ));
     }
     // SAFETY: any bits are a valid `T`, which is plain data.
-    unsafe { stream.alloc(len) }.map_err(|error| refused(stream, asked, error))
+    unsafe { stream.alloc(len) }.map_err(|error| allocation_error(stream, asked, error))
 }
 
-/// A buffer of zeros.
+/// Allocates a device buffer of `len` items and sets all bytes to zero.
 ///
 /// ```no_run
 /// # use compaction::cuda;
@@ -57,7 +57,7 @@ pub fn uninitialised<T: Shared>(stream: &Arc<CudaStream>, len: usize) -> Result<
 ///
 /// # Errors
 ///
-/// As [`uninitialised`].
+/// Returns the errors of [`uninitialised`], and [`Error::Driver`].
 pub fn zeroed<T: Shared>(stream: &Arc<CudaStream>, len: usize) -> Result<CudaSlice<T>> {
     let mut buffer = uninitialised(stream, len)?;
     if len > 0 {
@@ -68,7 +68,7 @@ pub fn zeroed<T: Shared>(stream: &Arc<CudaStream>, len: usize) -> Result<CudaSli
     Ok(buffer)
 }
 
-/// A buffer with these items.
+/// Allocates a device buffer and copies the items into it.
 ///
 /// ```no_run
 /// # use compaction::cuda;
@@ -80,14 +80,14 @@ pub fn zeroed<T: Shared>(stream: &Arc<CudaStream>, len: usize) -> Result<CudaSli
 ///
 /// # Errors
 ///
-/// As [`uninitialised`].
+/// Returns the errors of [`uninitialised`] and of [`overwrite`].
 pub fn upload<T: Shared>(stream: &Arc<CudaStream>, items: &[T]) -> Result<CudaSlice<T>> {
     let mut buffer = uninitialised(stream, items.len())?;
     overwrite(stream, items, &mut buffer)?;
     Ok(buffer)
 }
 
-/// Writes these items over a buffer of as many, once the stream comes to it.
+/// Copies the items over a device buffer of the same length, in stream order.
 ///
 /// ```no_run
 /// # use compaction::cuda;
@@ -100,7 +100,8 @@ pub fn upload<T: Shared>(stream: &Arc<CudaStream>, items: &[T]) -> Result<CudaSl
 ///
 /// # Errors
 ///
-/// [`Error::LengthMismatch`]; [`Error::Driver`]; as [`Kernel::launch`](super::Kernel::launch) for a foreign buffer.
+/// Returns [`Error::LengthMismatch`] if the lengths differ; [`Error::Driver`]; and the errors of
+/// [`Kernel::launch`](super::Kernel::launch) for a buffer of another stream or context.
 pub fn overwrite<T: Shared>(
     stream: &Arc<CudaStream>,
     items: &[T],
@@ -125,7 +126,7 @@ pub fn overwrite<T: Shared>(
         )))
 }
 
-/// The items of a buffer, after all that its stream has to do before: this waits.
+/// Waits for the stream and returns a copy of the buffer's items.
 ///
 /// ```no_run
 /// # use compaction::cuda;
@@ -138,8 +139,8 @@ pub fn overwrite<T: Shared>(
 ///
 /// # Errors
 ///
-/// [`Error::Driver`], also for what failed on the stream before; as
-/// [`Kernel::launch`](super::Kernel::launch) for a foreign buffer.
+/// Returns [`Error::Driver`], also for earlier failures on the stream, and the errors of
+/// [`Kernel::launch`](super::Kernel::launch) for a buffer of another stream or context.
 pub fn download<T: Shared>(stream: &Arc<CudaStream>, buffer: &impl DevicePtr<T>) -> Result<Vec<T>> {
     check_stream(stream, buffer.stream(), || "what is downloaded".to_owned())?;
     let mut items = vec![T::zeroed(); buffer.len()];
@@ -153,7 +154,7 @@ pub fn download<T: Shared>(stream: &Arc<CudaStream>, buffer: &impl DevicePtr<T>)
     Ok(items)
 }
 
-/// The same bytes as items of another type.
+/// Views the bytes of a buffer as items of another type, for reading.
 ///
 /// ```no_run
 /// # use compaction::cuda;
@@ -161,22 +162,22 @@ pub fn download<T: Shared>(stream: &Arc<CudaStream>, buffer: &impl DevicePtr<T>)
 /// let words = cuda::upload(&stream, &[1_u32, 0, 2, 0])?;
 /// let longs = cuda::reinterpret::<u32, u64>(words.as_view())?;
 /// assert_eq!(cuda::download(&stream, &longs)?, [1, 2]);
-/// // Three words are no whole number of longs.
+/// // Three 4-byte words are no whole number of 8-byte words.
 /// assert!(cuda::reinterpret::<u32, u64>(words.slice(..3)).is_err());
 /// # Ok::<(), compaction::Error>(())
 /// ```
 ///
 /// # Errors
 ///
-/// [`Error::Reinterpret`] if they are no whole number of aligned items.
+/// Returns [`Error::Reinterpret`] unless the bytes are a whole number of aligned items.
 pub fn reinterpret<'a, T: Shared, U: Shared>(view: CudaView<'a, T>) -> Result<CudaView<'a, U>> {
     let len = whole_items::<T, U>(&view)?;
     // SAFETY: the bytes are whole and aligned `U`s, which as plain data may have any bits.
     let reinterpreted = unsafe { view.transmute(len) };
-    reinterpreted.ok_or_else(|| unfit::<T, U>(&view))
+    reinterpreted.ok_or_else(|| reinterpret_error::<T, U>(&view))
 }
 
-/// As [`reinterpret`], for writing.
+/// Views the bytes of a buffer as items of another type, for writing.
 ///
 /// ```no_run
 /// # use compaction::cuda;
@@ -190,28 +191,29 @@ pub fn reinterpret<'a, T: Shared, U: Shared>(view: CudaView<'a, T>) -> Result<Cu
 ///
 /// # Errors
 ///
-/// As [`reinterpret`].
+/// Returns [`Error::Reinterpret`] unless the bytes are a whole number of aligned items.
 pub fn reinterpret_mut<'a, T: Shared, U: Shared>(
     view: &'a mut CudaViewMut<'_, T>,
 ) -> Result<CudaViewMut<'a, U>> {
     let len = whole_items::<T, U>(view)?;
-    let unfit = unfit::<T, U>(view);
+    let unfit = reinterpret_error::<T, U>(view);
     // SAFETY: as in `reinterpret`; what is written as `U` is a valid `T`.
     unsafe { view.transmute_mut(len) }.ok_or(unfit)
 }
 
-/// Whether a buffer begins at a multiple of so many bytes.
-pub(crate) fn is_on<T>(buffer: &impl DevicePtr<T>, bytes: u32) -> bool {
+/// Returns whether a buffer's address is a multiple of `bytes`.
+pub(crate) fn is_aligned<T>(buffer: &impl DevicePtr<T>, bytes: u32) -> bool {
     address(buffer).is_multiple_of(u64::from(bytes))
 }
 
-/// A view for reading beside one for writing the same: for kernels that read each item before anyone overwrites it,
-/// which their authors see to.
+/// Returns a view for reading and one for writing of the same memory.
+///
+/// A kernel that takes both must read each item before any thread overwrites it.
 pub(crate) fn read_and_write<'a, T: Shared>(
     view: &'a mut CudaViewMut<'_, T>,
 ) -> (CudaView<'a, T>, CudaViewMut<'a, T>) {
-    // SAFETY: only the lifetime changes, to one for which the buffer stays borrowed. Neither view lets the host at the
-    // memory; kernels and copies are put onto streams in order.
+    // SAFETY: only the lifetime changes, to one during which the buffer stays borrowed. Neither view gives the host
+    // access to the memory, and kernels and copies run in stream order.
     let items = unsafe { transmute::<CudaView<'_, T>, CudaView<'a, T>>(view.as_view()) };
     (items, view.slice_mut(..))
 }
@@ -222,11 +224,11 @@ fn whole_items<T: Shared, U: Shared>(view: &impl DevicePtr<T>) -> Result<usize> 
     if aligned && whole {
         Ok(view.num_bytes() / size_of::<U>())
     } else {
-        Err(unfit::<T, U>(view))
+        Err(reinterpret_error::<T, U>(view))
     }
 }
 
-fn unfit<T: Shared, U: Shared>(view: &impl DevicePtr<T>) -> Error {
+fn reinterpret_error<T: Shared, U: Shared>(view: &impl DevicePtr<T>) -> Error {
     Error::Reinterpret {
         bytes: view.num_bytes(),
         address: address(view),
@@ -238,8 +240,8 @@ fn address<T>(view: &impl DevicePtr<T>) -> u64 {
     view.device_ptr(view.stream()).0
 }
 
-/// The error for `asked` bytes that were not given, with what the device says of its memory.
-pub(super) fn refused(stream: &CudaStream, asked: usize, error: DriverError) -> Error {
+/// Builds the error for a failed allocation of `asked` bytes, with the device's free memory if that was the cause.
+pub(super) fn allocation_error(stream: &CudaStream, asked: usize, error: DriverError) -> Error {
     match stream.context().mem_get_info() {
         Ok((free, total)) if error.0 == CUresult::CUDA_ERROR_OUT_OF_MEMORY || asked > total => {
             Error::OutOfMemory { asked, free, total }
@@ -248,10 +250,11 @@ pub(super) fn refused(stream: &CudaStream, asked: usize, error: DriverError) -> 
     }
 }
 
-/// Lets a `Pod` struct of [`shared!`](crate::shared) cross to the device.
+/// Implements cudarc's marker traits for a `Pod` struct of [`shared!`](crate::shared), so that it can be passed to
+/// kernels.
 #[doc(hidden)]
 #[macro_export]
-macro_rules! __crosses_to_the_device {
+macro_rules! __impl_device_traits {
     ($name:ident) => {
         // SAFETY: a `Pod` struct has no pointers, no padding and no invalid bits.
         #[allow(unsafe_code, reason = "any `Pod` type may cross to the device")]

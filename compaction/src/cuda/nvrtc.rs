@@ -1,4 +1,4 @@
-//! NVRTC, CUDA's run-time compiler, as it is found on this machine.
+//! Bindings to NVRTC, CUDA's run-time compiler, loaded from the library found on this machine.
 
 use std::{
     ffi::{CStr, CString, c_char, c_int, c_void},
@@ -15,14 +15,15 @@ use super::{
 };
 use crate::error::{Error, Result};
 
-/// What every kernel is compiled with. Fast math is never among it.
+/// The compiler options of every kernel. `--use_fast_math` is never among them.
 pub(super) const OPTIONS: &[&str] = &[
     "--std=c++17",
-    // Functions without a mark are the device's: headers read the same on the host.
+    // Unmarked functions are device functions, so that a header can also be compiled for the host.
     "-default-device",
-    // Rust contracts no a * b + c by itself, so neither does CUDA: equal functions give equal bits.
+    // Rust does not contract a * b + c, so CUDA must not either: then equal functions give equal bits.
     "--fmad=false",
-    // IEEE division, root and subnormals, as on the CPU. These are NVRTC's defaults; here they are a promise.
+    // IEEE division, square root and subnormals, as on the CPU. These are NVRTC's defaults, stated because results
+    // depend on them.
     "--prec-div=true",
     "--prec-sqrt=true",
     "--ftz=false",
@@ -31,7 +32,7 @@ pub(super) const OPTIONS: &[&str] = &[
 type Status = c_int;
 type Program = *mut c_void;
 
-/// A loaded NVRTC library, of version 11.2 or newer.
+/// A loaded NVRTC library, version 11.2 or newer.
 ///
 /// ```
 /// use compaction::cuda::Nvrtc;
@@ -44,16 +45,16 @@ type Program = *mut c_void;
 pub struct Nvrtc {
     path: PathBuf,
     version: (i32, i32),
-    /// Compute capabilities that it makes machine code for, ascending.
+    /// Compute capabilities times 10 for which it makes machine code, ascending.
     capabilities: Vec<u32>,
     functions: Functions,
-    // After the pointers into it.
+    // Declared last, so that the library is unloaded after the pointers into it.
     _library: Library,
 }
 
 macro_rules! functions {
     ($($(#[$meta:meta])* $field:ident = $symbol:ident($($argument:ty),*) $(-> $result:ty)?;)+) => {
-        /// The functions of NVRTC that are used, as `nvrtc.h` declares them.
+        /// The NVRTC functions in use, with the signatures of `nvrtc.h`.
         struct Functions { $($(#[$meta])* $field: unsafe extern "C" fn($($argument),*) -> functions!(@ $($result)?)),+ }
 
         impl Functions {
@@ -83,7 +84,7 @@ functions! {
     meaning = nvrtcGetErrorString(Status) -> *const c_char;
 }
 
-/// What NVRTC made of a source.
+/// The result of compiling a source with NVRTC.
 ///
 /// ```
 /// use compaction::cuda::{Nvrtc, Source, Target};
@@ -97,13 +98,13 @@ functions! {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Compiled {
-    /// The code.
+    /// The compiled code, with the target it was compiled for.
     pub image: Image,
-    /// Warnings, and for a [`Target::Cubin`] the report of registers and spills.
+    /// Warnings and, for a [`Target::Cubin`], the assembler's report of registers and spills.
     pub log: String,
 }
 
-/// What a kernel takes of a multiprocessor, per thread unless said otherwise.
+/// Resources that a kernel uses per thread, as reported by the assembler.
 ///
 /// ```
 /// use compaction::cuda::{Nvrtc, Source, Target};
@@ -118,25 +119,26 @@ pub struct Compiled {
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// The kernel.
+    /// Name of the kernel, as declared in the source.
     pub kernel: String,
-    /// Registers of 32 bits.
+    /// 32-bit registers per thread.
     pub registers: u32,
-    /// Bytes of local memory for arrays and calls.
+    /// Stack frame in bytes per thread: local memory for arrays and calls.
     pub stack_bytes: u32,
-    /// Bytes stored because registers ran out.
+    /// Bytes per thread stored to local memory because registers ran out.
     pub spill_store_bytes: u32,
-    /// Bytes loaded because registers ran out.
+    /// Bytes per thread loaded from local memory because registers ran out.
     pub spill_load_bytes: u32,
 }
 
 impl Nvrtc {
-    /// The NVRTC of this machine.
+    /// Finds and loads the NVRTC of this machine.
     ///
-    /// Searched in this order: the file that `COMPACTION_NVRTC` names; where the system's loader looks; `CUDA_HOME` and
-    /// `CUDA_PATH`; the packages `nvidia-cuda-nvrtc*` of the Python environment that is active (`VIRTUAL_ENV`,
-    /// `CONDA_PREFIX`) and of the user; `/usr/local/cuda*`; the packages of the system and of the `python3` on `PATH`.
-    /// One of a newer major version than the driver's, which may refuse its code, is taken only if there is no other.
+    /// Searches in this order: the file that `COMPACTION_NVRTC` names; the paths of the system's loader; `CUDA_HOME`
+    /// and `CUDA_PATH`; the packages `nvidia-cuda-nvrtc*` of the active Python environment (`VIRTUAL_ENV`,
+    /// `CONDA_PREFIX`) and of the user; `/usr/local/cuda*` and `/opt/cuda`; the packages of the system and of the
+    /// `python3` on `PATH`. A library of a newer major version than the driver's is used only if there is no other,
+    /// because the driver may reject its code.
     ///
     /// ```
     /// use compaction::cuda::Nvrtc;
@@ -148,12 +150,12 @@ impl Nvrtc {
     ///
     /// # Errors
     ///
-    /// One line that says why there is none.
+    /// Returns one line that says why no NVRTC can be used. `COMPACTION_NVRTC=off` is such a reason.
     pub fn find() -> std::result::Result<Self, String> {
         search::find()
     }
 
-    /// Loads the library in this file, or of this name where the system's loader looks.
+    /// Loads the library from a file, or by its name from the paths of the system's loader.
     ///
     /// ```
     /// use compaction::cuda::Nvrtc;
@@ -164,7 +166,7 @@ impl Nvrtc {
     ///
     /// # Errors
     ///
-    /// One line that says why it cannot be used.
+    /// Returns one line that says why the library cannot be used.
     pub fn open(path: impl AsRef<Path>) -> std::result::Result<Self, String> {
         let path = path.as_ref();
         let unusable = |cause: &dyn std::fmt::Display| format!("{}: {cause}", path.display());
@@ -184,7 +186,7 @@ impl Nvrtc {
         })
     }
 
-    /// Where it was loaded from.
+    /// Returns the path or file name of the loaded NVRTC library.
     ///
     /// ```
     /// # use compaction::cuda::Nvrtc;
@@ -196,7 +198,7 @@ impl Nvrtc {
         &self.path
     }
 
-    /// Its version, (12, 2).
+    /// Returns the NVRTC version as (major, minor), such as (12, 2).
     ///
     /// ```
     /// # use compaction::cuda::Nvrtc;
@@ -208,8 +210,10 @@ impl Nvrtc {
         self.version
     }
 
-    /// The best target for a GPU of this compute capability (90 for 9.0): machine code if NVRTC knows it, else PTX for
-    /// the newest architecture below it. `None` if all it knows are newer.
+    /// Returns the best target for a compute capability (90 for 9.0).
+    ///
+    /// That is machine code if NVRTC supports exactly this capability, and otherwise PTX for the newest supported one
+    /// below it. `None` if NVRTC supports only newer ones.
     ///
     /// ```
     /// use compaction::cuda::{Nvrtc, Target};
@@ -233,7 +237,7 @@ impl Nvrtc {
         })
     }
 
-    /// Compiles a source.
+    /// Compiles a source for a target.
     ///
     /// ```
     /// use compaction::cuda::{Nvrtc, Source, Target};
@@ -247,7 +251,7 @@ impl Nvrtc {
     ///
     /// # Errors
     ///
-    /// [`Error::NoHeader`], or [`Error::Compile`] with all that the compiler says.
+    /// Returns [`Error::NoHeader`], or [`Error::Compile`] with the compiler's complete log.
     pub fn compile(&self, source: &Source, target: Target) -> Result<Compiled> {
         self.compile_text(source.path(), &source.text()?, target)
     }
@@ -265,11 +269,11 @@ impl Nvrtc {
             options.push(c_string(option.to_owned())?);
         }
         if matches!(target, Target::Cubin(_)) {
-            // Says registers and spills in the log, and changes nothing else.
+            // Reports registers and spills in the log and changes nothing else.
             options.push(c_string("--ptxas-options=-v".to_owned())?);
         }
         if self.version >= (12, 9) {
-            // From then on NVRTC keeps what it compiled, and what it kept comes without warnings and report.
+            // Since 12.9 NVRTC caches compiled code, and a cached result comes without warnings and report.
             options.push(c_string("--no-cache".to_owned())?);
         }
         let run = Run::new(
@@ -338,7 +342,7 @@ fn done(status: Status) -> std::result::Result<(), Status> {
     if status == 0 { Ok(()) } else { Err(status) }
 }
 
-/// One program inside NVRTC, destroyed at the end.
+/// A program object of NVRTC, destroyed when dropped.
 struct Run<'a> {
     functions: &'a Functions,
     program: Program,
@@ -386,7 +390,7 @@ impl<'a> Run<'a> {
             Target::Ptx(_) => {
                 self.read(self.functions.ptx_size, self.functions.ptx)
                     .map(|mut ptx| {
-                        // NVRTC counts the end of the string, which is no part of the text.
+                        // NVRTC includes the terminating NUL, which is not part of the text.
                         while ptx.last() == Some(&0) {
                             ptx.pop();
                         }
@@ -421,7 +425,7 @@ impl Drop for Run<'_> {
 }
 
 impl Compiled {
-    /// What each kernel takes, read from the report of a [`Target::Cubin`]; none for PTX.
+    /// Returns the resource usage of each kernel, parsed from the report of a [`Target::Cubin`]. Empty for PTX.
     ///
     /// ```
     /// use compaction::cuda::{Compiled, Image, Target};

@@ -1,12 +1,15 @@
-//! The argument types of a kernel, said once in Rust.
+//! The parameter types of kernels.
 
 use std::{marker::PhantomData, sync::Arc};
 
-use cudarc::driver::{CudaStream, CudaView, CudaViewMut, DeviceSlice, LaunchArgs, PushKernelArg};
+use cudarc::driver::{
+    CudaStream, CudaView, CudaViewMut, DevicePtr, DevicePtrMut, DeviceRepr, DeviceSlice,
+    LaunchArgs, PushKernelArg, SyncOnDrop,
+};
 
 use crate::layout::{self, Shared};
 
-/// A kernel's parameter `const T *`: a buffer that it reads.
+/// A kernel parameter of type `const T *`: a buffer that the kernel reads.
 ///
 /// ```
 /// use compaction::cuda::{In, InOut, Source};
@@ -17,7 +20,7 @@ use crate::layout::{self, Shared};
 /// ```
 pub struct In<T>(PhantomData<T>);
 
-/// A kernel's parameter `T *`: a buffer that it may read and write.
+/// A kernel parameter of type `T *`: a buffer that the kernel may read and write.
 ///
 /// ```
 /// use compaction::cuda::{InOut, Source};
@@ -27,9 +30,10 @@ pub struct In<T>(PhantomData<T>);
 /// ```
 pub struct InOut<T>(PhantomData<T>);
 
-/// One parameter of a kernel: [`In<T>`], [`InOut<T>`], or a [`Shared`] type for a value.
+/// One kernel parameter: [`In<T>`] or [`InOut<T>`] for a buffer, a [`Shared`] type passed by value, or a struct of such
+/// parameters that [`shared!`](crate::shared) declares with a lifetime.
 ///
-/// Not for implementation elsewhere.
+/// The trait is sealed: only [`shared!`](crate::shared) implements it in other crates.
 ///
 /// ```
 /// use compaction::cuda::{In, Param};
@@ -39,74 +43,178 @@ pub struct InOut<T>(PhantomData<T>);
 /// is_param::<u32>();
 /// ```
 pub trait Param: sealed::Sealed + 'static {
-    /// What a launch takes for it.
+    /// The type of the argument that a launch takes for this parameter.
     type Arg<'a>;
+    /// The parameter's bits as the kernel receives them: the address of a buffer, or the value.
+    #[doc(hidden)]
+    type Raw: DeviceRepr + Copy + 'static;
 
-    /// The type in CUDA.
+    /// Returns the parameter's type in CUDA.
     #[doc(hidden)]
     fn cuda_type() -> String;
-    /// Checks of the layout of the types that it names.
+    /// Returns assertions on the layouts of the struct types in the parameter, one text per type.
     #[doc(hidden)]
-    fn layout() -> String;
-    /// The stream that a buffer was allocated on.
+    fn layouts() -> Vec<String>;
+    /// Returns the fields of a struct of parameters in memory order, and none for other parameters.
     #[doc(hidden)]
-    fn stream<'a>(arg: &'a Self::Arg<'_>) -> Option<&'a Arc<CudaStream>>;
+    fn fields() -> Vec<ParamField> {
+        Vec::new()
+    }
+    /// Calls `see` with the stream that each buffer of the argument was allocated on.
     #[doc(hidden)]
-    fn push<'l>(arg: &'l mut Self::Arg<'_>, args: &mut LaunchArgs<'l>);
+    fn each_stream<'a>(arg: &'a Self::Arg<'_>, see: &mut dyn FnMut(&'a Arc<CudaStream>));
+    /// Returns the argument's bits for a launch on `stream`, which from then on waits for other uses of its buffers.
+    ///
+    /// `guards` must be dropped after the launch, because dropping them records the use of the buffers.
+    #[doc(hidden)]
+    fn raw<'l>(
+        arg: &'l mut Self::Arg<'_>,
+        stream: &'l CudaStream,
+        guards: &mut Vec<SyncOnDrop<'l>>,
+    ) -> Self::Raw;
+}
+
+/// One field of a struct of kernel parameters, for the code that [`shared!`](crate::shared) generates.
+#[doc(hidden)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParamField {
+    /// The field's name, equal in Rust and CUDA.
+    pub name: &'static str,
+    /// The field's type in CUDA, such as `const Node *`.
+    pub cuda_type: String,
+    /// Offset of the field from the start of the struct, in bytes.
+    pub offset: usize,
 }
 
 impl<T: Shared> Param for T {
     type Arg<'a> = T;
+    type Raw = T;
 
     fn cuda_type() -> String {
         T::NAME.to_owned()
     }
-    fn layout() -> String {
-        layout::asserts::<T>()
+    fn layouts() -> Vec<String> {
+        vec![layout::asserts::<T>()]
     }
-    fn stream(_: &T) -> Option<&Arc<CudaStream>> {
-        None
-    }
-    fn push<'l>(arg: &'l mut T, args: &mut LaunchArgs<'l>) {
-        args.arg(&*arg);
+    fn each_stream<'a>(_: &'a T, _: &mut dyn FnMut(&'a Arc<CudaStream>)) {}
+    fn raw<'l>(arg: &'l mut T, _: &'l CudaStream, _: &mut Vec<SyncOnDrop<'l>>) -> T {
+        *arg
     }
 }
 
 impl<T: Shared> Param for In<T> {
     type Arg<'a> = CudaView<'a, T>;
+    type Raw = u64;
 
     fn cuda_type() -> String {
         format!("const {} *", T::NAME)
     }
-    fn layout() -> String {
-        layout::asserts::<T>()
+    fn layouts() -> Vec<String> {
+        vec![layout::asserts::<T>()]
     }
-    fn stream<'a>(arg: &'a CudaView<'_, T>) -> Option<&'a Arc<CudaStream>> {
-        Some(DeviceSlice::stream(arg))
+    fn each_stream<'a>(arg: &'a CudaView<'_, T>, see: &mut dyn FnMut(&'a Arc<CudaStream>)) {
+        see(DeviceSlice::stream(arg));
     }
-    fn push<'l>(arg: &'l mut CudaView<'_, T>, args: &mut LaunchArgs<'l>) {
-        args.arg(&*arg);
+    fn raw<'l>(
+        arg: &'l mut CudaView<'_, T>,
+        stream: &'l CudaStream,
+        guards: &mut Vec<SyncOnDrop<'l>>,
+    ) -> u64 {
+        let (address, guard) = arg.device_ptr(stream);
+        guards.push(guard);
+        address
     }
 }
 
 impl<T: Shared> Param for InOut<T> {
     type Arg<'a> = CudaViewMut<'a, T>;
+    type Raw = u64;
 
     fn cuda_type() -> String {
         format!("{} *", T::NAME)
     }
-    fn layout() -> String {
-        layout::asserts::<T>()
+    fn layouts() -> Vec<String> {
+        vec![layout::asserts::<T>()]
     }
-    fn stream<'a>(arg: &'a CudaViewMut<'_, T>) -> Option<&'a Arc<CudaStream>> {
-        Some(DeviceSlice::stream(arg))
+    fn each_stream<'a>(arg: &'a CudaViewMut<'_, T>, see: &mut dyn FnMut(&'a Arc<CudaStream>)) {
+        see(DeviceSlice::stream(arg));
     }
-    fn push<'l>(arg: &'l mut CudaViewMut<'_, T>, args: &mut LaunchArgs<'l>) {
-        args.arg(arg);
+    fn raw<'l>(
+        arg: &'l mut CudaViewMut<'_, T>,
+        stream: &'l CudaStream,
+        guards: &mut Vec<SyncOnDrop<'l>>,
+    ) -> u64 {
+        let (address, guard) = arg.device_ptr_mut(stream);
+        guards.push(guard);
+        address
     }
 }
 
-/// The parameters of a kernel: a tuple of up to thirty-three [`Param`]s.
+/// Implements [`Param`] for a struct of parameters that `shared!` declares.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __impl_param_struct {
+    ($name:ident { $($field:ident : $field_type:ty),+ }) => {
+        const _: () = {
+            use $crate::__private::{Arc, CudaStream, DeviceRepr, Param, ParamField, SyncOnDrop};
+
+            #[repr(C)]
+            #[derive(Clone, Copy)]
+            #[allow(missing_docs, unreachable_pub, reason = "kernels alone read it")]
+            pub struct Raw {
+                $($field: <$field_type as Param>::Raw),+
+            }
+
+            // SAFETY: each field is a value for the device or the address of a buffer; `layouts` asserts that CUDA's
+            // struct has the same fields.
+            #[allow(unsafe_code, reason = "a struct of `DeviceRepr` fields with asserted layout")]
+            unsafe impl DeviceRepr for Raw {}
+
+            // SAFETY: the methods below pass on those of the fields.
+            #[allow(unsafe_code, reason = "the macro writes all methods")]
+            unsafe impl $crate::__private::Sealed for $name<'static> {}
+
+            impl Param for $name<'static> {
+                type Arg<'a> = $name<'a>;
+                type Raw = Raw;
+
+                fn cuda_type() -> String {
+                    stringify!($name).to_owned()
+                }
+                fn layouts() -> Vec<String> {
+                    let mut layouts = vec![$crate::layout::struct_asserts(
+                        stringify!($name),
+                        (size_of::<Raw>(), align_of::<Raw>()),
+                        &Self::fields(),
+                    )];
+                    $(layouts.extend(<$field_type as Param>::layouts());)+
+                    layouts
+                }
+                fn fields() -> Vec<ParamField> {
+                    vec![$(ParamField {
+                        name: stringify!($field),
+                        cuda_type: <$field_type as Param>::cuda_type(),
+                        offset: ::core::mem::offset_of!(Raw, $field),
+                    }),+]
+                }
+                fn each_stream<'a>(arg: &'a $name<'_>, see: &mut dyn FnMut(&'a Arc<CudaStream>)) {
+                    $(<$field_type as Param>::each_stream(&arg.$field, see);)+
+                }
+                fn raw<'l>(
+                    arg: &'l mut $name<'_>,
+                    stream: &'l CudaStream,
+                    guards: &mut Vec<SyncOnDrop<'l>>,
+                ) -> Raw {
+                    Raw {
+                        $($field: <$field_type as Param>::raw(&mut arg.$field, stream, guards)),+
+                    }
+                }
+            }
+        };
+    };
+}
+
+/// The parameters of a kernel: a tuple of up to 33 [`Param`]s.
 ///
 /// ```
 /// use compaction::cuda::{In, InOut, Params};
@@ -115,45 +223,67 @@ impl<T: Shared> Param for InOut<T> {
 /// are_params::<(In<f32>, u32, InOut<f32>)>();
 /// ```
 pub trait Params: sealed::Sealed + 'static {
-    /// What a launch takes: a [`CudaView`] for each [`In`], a [`CudaViewMut`] for each [`InOut`], a value for each other.
+    /// The arguments of a launch: a [`CudaView`] for each [`In`], a [`CudaViewMut`] for each [`InOut`], and a value for
+    /// each other parameter.
     type Args<'a>;
+    /// The arguments' bits as the kernel receives them.
+    #[doc(hidden)]
+    type Raw;
 
-    /// `(const Ray *, Hit *, u32)`.
+    /// Returns the parameter list in CUDA: `(const Ray *, Hit *, u32)`.
     #[doc(hidden)]
     fn signature() -> String;
     #[doc(hidden)]
     fn layouts() -> Vec<String>;
-    /// The streams that the buffers among the arguments were allocated on, each with its position from 1.
+    /// Calls `see` with the stream of each buffer and the position of its argument, counted from 1.
     #[doc(hidden)]
-    fn streams<'a>(args: &'a Self::Args<'_>) -> impl Iterator<Item = (usize, &'a Arc<CudaStream>)>;
+    fn each_stream<'a>(args: &'a Self::Args<'_>, see: &mut dyn FnMut(usize, &'a Arc<CudaStream>));
+    /// Returns the bits of all arguments, see [`Param::raw`].
     #[doc(hidden)]
-    fn push<'l>(args: &'l mut Self::Args<'_>, launch: &mut LaunchArgs<'l>);
+    fn raw<'l>(
+        args: &'l mut Self::Args<'_>,
+        stream: &'l CudaStream,
+        guards: &mut Vec<SyncOnDrop<'l>>,
+    ) -> Self::Raw;
+    #[doc(hidden)]
+    fn push<'l>(raw: &'l Self::Raw, launch: &mut LaunchArgs<'l>);
 }
 
 macro_rules! params {
     ($($param:ident $position:tt),*) => {
+        #[allow(unused_variables, reason = "the empty tuple has no arguments")]
         impl<$($param: Param),*> Params for ($($param,)*) {
             type Args<'a> = ($($param::Arg<'a>,)*);
+            type Raw = ($($param::Raw,)*);
 
             fn signature() -> String {
                 format!("({})", <[String]>::join(&[$($param::cuda_type()),*], ", "))
             }
             fn layouts() -> Vec<String> {
-                vec![$($param::layout()),*]
+                let layouts: &[Vec<String>] = &[$($param::layouts()),*];
+                layouts.concat()
             }
-            fn streams<'a>(args: &'a Self::Args<'_>) -> impl Iterator<Item = (usize, &'a Arc<CudaStream>)> {
-                let streams = [$($param::stream(&args.$position)),*];
-                (1..).zip(streams).filter_map(|(position, stream)| Some((position, stream?)))
+            fn each_stream<'a>(args: &'a Self::Args<'_>, see: &mut dyn FnMut(usize, &'a Arc<CudaStream>)) {
+                $($param::each_stream(&args.$position, &mut |stream| see($position + 1, stream));)*
             }
-            fn push<'l>(args: &'l mut Self::Args<'_>, launch: &mut LaunchArgs<'l>) {
-                $($param::push(&mut args.$position, launch);)*
+            #[allow(clippy::unused_unit, reason = "the empty tuple has no arguments")]
+            fn raw<'l>(
+                args: &'l mut Self::Args<'_>,
+                stream: &'l CudaStream,
+                guards: &mut Vec<SyncOnDrop<'l>>,
+            ) -> Self::Raw {
+                ($($param::raw(&mut args.$position, stream, guards),)*)
+            }
+            fn push<'l>(raw: &'l Self::Raw, launch: &mut LaunchArgs<'l>) {
+                $(launch.arg(&raw.$position);)*
             }
         }
-        impl<$($param: Param),*> sealed::Sealed for ($($param,)*) {}
+        // SAFETY: the methods pass on those of the parameters, in order.
+        unsafe impl<$($param: Param),*> sealed::Sealed for ($($param,)*) {}
     };
 }
 
-/// Implements [`Params`] for the given tuple and every shorter one.
+/// Implements [`Params`] for the given tuple and all shorter ones.
 macro_rules! params_up_to {
     ([$($done:ident $at:tt),*]) => { params!($($done $at),*); };
     ([$($done:ident $at:tt),*] $next:ident $position:tt $($rest:tt)*) => {
@@ -164,9 +294,17 @@ macro_rules! params_up_to {
 params_up_to!([A 0] B 1 C 2 D 3 E 4 F 5 G 6 H 7 I 8 J 9 K 10 L 11 M 12 N 13 O 14 P 15 Q 16 R 17 S 18 T 19 U 20 V 21 W 22 X 23
     Y 24 Z 25 Aa 26 Ab 27 Ac 28 Ad 29 Ae 30 Af 31 Ag 32);
 
-mod sealed {
-    pub trait Sealed {}
-    impl<T: crate::layout::Shared> Sealed for T {}
-    impl<T> Sealed for super::In<T> {}
-    impl<T> Sealed for super::InOut<T> {}
+pub(crate) mod sealed {
+    /// Prevents other implementations of [`Param`](super::Param) and [`Params`](super::Params).
+    ///
+    /// # Safety
+    ///
+    /// `raw` returns what the CUDA type `cuda_type` holds, with addresses of the argument's buffers alone.
+    pub unsafe trait Sealed {}
+    // SAFETY: the kernel receives the value.
+    unsafe impl<T: crate::layout::Shared> Sealed for T {}
+    // SAFETY: the kernel receives the address of the view.
+    unsafe impl<T> Sealed for super::In<T> {}
+    // SAFETY: the kernel receives the address of the view.
+    unsafe impl<T> Sealed for super::InOut<T> {}
 }

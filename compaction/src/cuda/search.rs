@@ -1,4 +1,4 @@
-//! Where NVRTC may be on this machine.
+//! The search for NVRTC on this machine.
 
 use std::{
     env,
@@ -10,7 +10,7 @@ use std::{
 
 use super::{device, nvrtc::Nvrtc};
 
-/// Names for the system's loader, the newest first. Version 11 has kept the name of 11.2.
+/// Library names for the system's loader, newest version first. All later 11.x releases keep the name of 11.2.
 const NAMES: [&str; 4] = [
     "libnvrtc.so",
     "libnvrtc.so.13",
@@ -39,7 +39,7 @@ pub(super) fn find() -> Result<Nvrtc, String> {
                 newer = newer.or(Some(nvrtc))
             }
             Ok(nvrtc) => return Ok(nvrtc),
-            // A name that the loader does not know is no news, a file that it refuses is.
+            // A name that the loader does not find is expected; a file that it rejects is worth reporting.
             Err(cause) if candidate.is_absolute() => broken = broken.or(Some(cause)),
             Err(_) => {}
         }
@@ -47,7 +47,8 @@ pub(super) fn find() -> Result<Nvrtc, String> {
     newer.ok_or_else(|| broken.unwrap_or_else(|| "NVRTC was not found".to_owned()))
 }
 
-/// Libraries in the places that can be told without asking Python: first those that the environment names.
+/// Returns candidate libraries in known folders, without running Python. Folders named by environment variables come
+/// first.
 fn places() -> Vec<PathBuf> {
     let named = |names: [&str; 2]| {
         names
@@ -77,7 +78,7 @@ fn places() -> Vec<PathBuf> {
     places.concat()
 }
 
-/// Libraries of a CUDA toolkit.
+/// Returns the paths of the NVRTC libraries in a CUDA toolkit installed at `root`.
 fn toolkit(root: &Path) -> Vec<PathBuf> {
     let targets = children(&root.join("targets"), |_| true);
     [root.join("lib64"), root.join("lib")]
@@ -87,7 +88,8 @@ fn toolkit(root: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Libraries of a Python environment: those of its wheels, and Conda's own beside all its others.
+/// Returns the paths of the NVRTC libraries in a Python environment: those of its wheels, and those that Conda puts in
+/// `lib`.
 fn environment(prefix: &Path) -> Vec<PathBuf> {
     let lib = prefix.join("lib");
     let versions = children(&lib, |name| name.starts_with("python3"));
@@ -99,7 +101,8 @@ fn environment(prefix: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Libraries among the packages of the `python3` on `PATH`, by its own word: only it knows where `pip` puts them.
+/// Returns the candidate libraries among the packages of the `python3` on `PATH`. Only Python itself knows where `pip`
+/// puts them.
 fn python() -> Vec<PathBuf> {
     let ask =
         "import site, sys; print(*site.getsitepackages(), site.getusersitepackages(), sep='\\n')";
@@ -117,7 +120,8 @@ fn python() -> Vec<PathBuf> {
         .collect()
 }
 
-/// Libraries of the wheels in a folder of packages: `nvidia/cuda_nvrtc` up to CUDA 12, `nvidia/cu13` since.
+/// Returns the candidate libraries of the wheels in a package folder: `nvidia/cuda_nvrtc` up to CUDA 12, `nvidia/cu13`
+/// since.
 fn wheels(packages: &Path) -> Vec<PathBuf> {
     children(&packages.join("nvidia"), |name| name.starts_with("cu"))
         .into_iter()
@@ -129,7 +133,8 @@ fn libraries(folder: PathBuf) -> Vec<PathBuf> {
     children(&folder, |name| name.starts_with("libnvrtc.so"))
 }
 
-/// What is in a folder under such a name, the highest version first.
+/// Returns the entries of a folder whose names satisfy `name`, in descending order, so that the highest version comes
+/// first.
 fn children(folder: &Path, name: impl Fn(&str) -> bool) -> Vec<PathBuf> {
     let mut children: Vec<_> = fs::read_dir(folder)
         .into_iter()

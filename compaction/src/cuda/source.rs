@@ -1,4 +1,4 @@
-//! A kernel file with all that it takes to compile it.
+//! A kernel source file with everything needed to compile it.
 
 use std::{any::TypeId, borrow::Cow, collections::HashSet, fmt::Write};
 
@@ -11,7 +11,7 @@ use crate::{
     layout::{self, Shared},
 };
 
-/// A kernel file with its headers, its constants, and the checks that tie it to Rust.
+/// A kernel source file with its headers, its constants, and assertions that its types match the Rust types.
 ///
 /// ```
 /// use compaction::cuda::{In, InOut, Source};
@@ -33,16 +33,16 @@ pub struct Source {
     path: Cow<'static, str>,
     text: Cow<'static, str>,
     headers: Vec<(Cow<'static, str>, Cow<'static, str>)>,
-    /// How messages name a header that is not named by its path.
+    /// The path of a header under which compiler messages show another name, and that name.
     shown: Option<(&'static str, String)>,
-    /// Constants and macros, one a line, in the order given.
+    /// The text of all constants and macros, one per line, in the order they were added.
     definitions: String,
-    /// Checks that stand after the file, each once, in the order given.
+    /// `static_assert`s appended after the file, without duplicates, in the order they were added.
     checks: Vec<String>,
     kernels: Vec<Declared>,
 }
 
-/// A kernel as Rust declares it.
+/// A kernel declared by [`Source::kernel`]: its name, argument list in CUDA, and Rust parameter tuple.
 #[derive(Clone, Debug)]
 pub(super) struct Declared {
     pub(super) name: &'static str,
@@ -51,9 +51,9 @@ pub(super) struct Declared {
 }
 
 impl Source {
-    /// A kernel file. `path` is how errors name it: `"kernels/shade.cu"`.
+    /// Creates a source from a file's text. `path` is its name in compiler messages: `"kernels/shade.cu"`.
     ///
-    /// `compaction/prelude.cuh` stands before it without being included.
+    /// The header `compaction/prelude.cuh` is prepended without an `#include`.
     ///
     /// ```
     /// use compaction::cuda::Source;
@@ -73,7 +73,7 @@ impl Source {
         }
     }
 
-    /// How errors name the file.
+    /// Returns the path that names the file in errors.
     ///
     /// ```
     /// # use compaction::cuda::Source;
@@ -85,9 +85,9 @@ impl Source {
 
     /// Adds a header under its path, for `#include "…"`.
     ///
-    /// An include is searched for beside the file that includes it, then by its full path, then, as
-    /// `"compaction/….cuh"`, among the headers of this crate. Each header is taken once, at its first include; an
-    /// include inside `#if` counts as unconditional.
+    /// An include is looked up relative to the including file, then by its full path, then as `"compaction/….cuh"`
+    /// among this crate's headers. Each header is expanded once, at its first include. An include inside `#if` is
+    /// expanded unconditionally.
     ///
     /// ```
     /// use compaction::cuda::Source;
@@ -106,7 +106,7 @@ impl Source {
         self
     }
 
-    /// Adds a header that is included by a path of ours, and named by another one of the user's.
+    /// Adds a header that is included as `path`, and that compiler messages show as `shown`.
     pub(crate) fn header_shown_as(
         mut self,
         path: &'static str,
@@ -117,7 +117,7 @@ impl Source {
         self.header(path, text)
     }
 
-    /// Adds [headers](Self::header), each as (path, text).
+    /// Adds several [headers](Self::header), each as (path, text).
     ///
     /// ```
     /// use compaction::cuda::Source;
@@ -133,7 +133,7 @@ impl Source {
             .fold(self, |source, &(path, text)| source.header(path, text))
     }
 
-    /// Defines `constexpr u32 NAME = value;` before everything but the prelude.
+    /// Defines `constexpr u32 NAME = value;` after the prelude and before the file.
     ///
     /// ```
     /// # use compaction::cuda::Source;
@@ -146,7 +146,7 @@ impl Source {
         self
     }
 
-    /// Defines a macro before everything: for a type that a header names later on, or a function of the user's.
+    /// Defines a preprocessor macro after the prelude and before the file, such as the item type of a generic kernel.
     ///
     /// ```
     /// # use compaction::cuda::Source;
@@ -163,7 +163,8 @@ impl Source {
         self
     }
 
-    /// Checks that CUDA's `T` is laid out as Rust's. The types that a [kernel](Self::kernel) names are checked anyway.
+    /// Asserts that CUDA's struct `T` has the layout of Rust's. Types in the arguments of a declared
+    /// [kernel](Self::kernel) are checked without this call.
     ///
     /// ```
     /// use compaction::cuda::Source;
@@ -181,7 +182,7 @@ impl Source {
         self.check(layout::asserts::<T>())
     }
 
-    /// Declares a kernel, `extern "C" __global__ void name(…)`, and checks that its argument types are `P`'s.
+    /// Declares a kernel `extern "C" __global__ void name(…)` and asserts that its argument types are those of `P`.
     ///
     /// ```
     /// use compaction::cuda::{In, Nvrtc, Source, Target};
@@ -206,7 +207,8 @@ impl Source {
         ))
     }
 
-    /// The whole text as the compiler gets it. `#line` keeps messages at the file and line where things stand.
+    /// Returns the complete text passed to the compiler, with all includes expanded. `#line` directives keep messages
+    /// at the original file and line.
     ///
     /// ```
     /// use compaction::cuda::Source;
@@ -218,7 +220,7 @@ impl Source {
     ///
     /// # Errors
     ///
-    /// [`Error::NoHeader`] for an include of what was not given.
+    /// Returns [`Error::NoHeader`] for an unknown include.
     pub fn text(&self) -> Result<String> {
         let mut text = String::new();
         let mut taken = HashSet::new();
@@ -248,7 +250,7 @@ impl Source {
         Ok(text)
     }
 
-    /// The kernels that are declared, in the order of their [declarations](Self::kernel).
+    /// Returns the names of the declared kernels, in the order of their [declarations](Self::kernel).
     ///
     /// ```
     /// use compaction::cuda::{InOut, Source};
@@ -272,7 +274,7 @@ impl Source {
         self
     }
 
-    /// Appends `body` to `text`, with its includes in place.
+    /// Appends `body` to `text`, replacing each include by its header and recording expanded headers in `taken`.
     fn expand<'a>(
         &'a self,
         path: &'a str,
@@ -289,7 +291,7 @@ impl Source {
         let _ = writeln!(text, "#line 1 \"{name_in_line}\"");
         for (line, code) in (1..).zip(body.lines()) {
             let Some(name) = included(code) else {
-                // A header stands in the text once anyway, and the compiler would warn of the pragma in a main file.
+                // A header is expanded only once anyway, and compilers warn about the pragma in a main file.
                 text.push_str(if code.trim() == "#pragma once" {
                     ""
                 } else {
@@ -339,7 +341,7 @@ impl Source {
     }
 }
 
-/// A path as it can stand between quotes in one line, whatever is in it.
+/// Returns a path in a form that can stand between quotes on one line.
 pub(crate) fn in_quotes(path: &str) -> Cow<'_, str> {
     if !path.contains(|c: char| c == '"' || c == '\\' || c.is_control()) {
         return path.into();
@@ -353,7 +355,7 @@ pub(crate) fn in_quotes(path: &str) -> Cow<'_, str> {
     plain.collect()
 }
 
-/// The name in `#include "name"`.
+/// Returns the header name of a line `#include "name"`, and `None` for other lines.
 fn included(line: &str) -> Option<&str> {
     let rest = line
         .trim_start()
@@ -366,7 +368,7 @@ fn included(line: &str) -> Option<&str> {
         .map(|(name, _)| name)
 }
 
-/// `name` as seen from `folder`, without `.` and `..`.
+/// Joins `folder` and `name` and resolves `.` and `..`.
 fn plain_path(folder: &str, name: &str) -> String {
     let mut words = Vec::new();
     for word in folder.split('/').chain(name.split('/')) {

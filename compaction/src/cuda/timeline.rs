@@ -1,4 +1,4 @@
-//! Times between marks on a stream.
+//! GPU times between marks on a stream, measured with CUDA events.
 
 use std::sync::Arc;
 
@@ -9,9 +9,9 @@ use cudarc::driver::{
 
 use crate::error::{Error, Result};
 
-/// Marks on a stream, and the times between them as the GPU saw them. Marking waits for nothing.
+/// A sequence of time marks on a stream, and the GPU times between them. Setting a mark does not wait.
 ///
-/// A mark that is recorded into a [`Graph`](super::Graph) is made anew by each launch of it.
+/// A mark recorded into a [`Graph`](super::Graph) is set again by each launch of the graph.
 ///
 /// ```no_run
 /// use compaction::cuda::{self, Timeline};
@@ -30,12 +30,12 @@ use crate::error::{Error, Result};
 pub struct Timeline {
     context: Arc<CudaContext>,
     events: Vec<CudaEvent>,
-    /// How many of them are marks since the last restart.
+    /// The number of events in use as marks since the last restart.
     marked: usize,
 }
 
 impl Timeline {
-    /// A timeline with events for this many marks. More are made when they are needed.
+    /// Creates a timeline with events for this many marks. More events are created when needed.
     ///
     /// ```no_run
     /// # use compaction::cuda::{self, Timeline};
@@ -46,7 +46,7 @@ impl Timeline {
     ///
     /// # Errors
     ///
-    /// [`Error::Driver`].
+    /// Returns [`Error::Driver`] if the driver reports an error.
     pub fn new(context: &Arc<CudaContext>, marks: usize) -> Result<Self> {
         let events = (0..marks)
             .map(|_| new_event(context))
@@ -58,7 +58,7 @@ impl Timeline {
         })
     }
 
-    /// Forgets the marks.
+    /// Discards all marks. Their events are reused.
     ///
     /// ```no_run
     /// # use compaction::cuda::{self, Timeline};
@@ -77,7 +77,7 @@ impl Timeline {
         self.marked = 0;
     }
 
-    /// Marks the end of all that is on the stream now.
+    /// Marks the time at which the stream finishes all work enqueued so far.
     ///
     /// ```no_run
     /// # use compaction::cuda::{self, Timeline};
@@ -90,7 +90,7 @@ impl Timeline {
     ///
     /// # Errors
     ///
-    /// [`Error::Driver`].
+    /// Returns [`Error::Driver`] if the driver reports an error.
     pub fn mark(&mut self, stream: &CudaStream) -> Result<()> {
         if self.marked == self.events.len() {
             self.events.push(new_event(&self.context)?);
@@ -100,7 +100,8 @@ impl Timeline {
         Ok(())
     }
 
-    /// The times from each mark to the next, in milliseconds: one fewer than marks. Waits for the last mark.
+    /// Waits for the last mark and returns the times between consecutive marks in milliseconds: one value less than
+    /// marks.
     ///
     /// ```no_run
     /// # use compaction::cuda::{self, Timeline};
@@ -116,7 +117,7 @@ impl Timeline {
     ///
     /// # Errors
     ///
-    /// [`Error::Driver`], also for what failed on the stream before.
+    /// Returns [`Error::Driver`], also for earlier failures on the stream.
     pub fn milliseconds(&self) -> Result<Vec<f32>> {
         let marks = &self.events[..self.marked];
         marks
@@ -131,7 +132,8 @@ fn record(event: &CudaEvent, stream: &CudaStream) -> std::result::Result<(), Dri
     if stream.capture_status()? == CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE {
         return event.record(stream);
     }
-    // Else a recorded event orders the graph's work, and is none of it.
+    // During a capture, an ordinary event only orders the graph's work; an external one is recorded as work of the
+    // graph.
     let as_work = CUevent_record_flags::CU_EVENT_RECORD_EXTERNAL as u32;
     // SAFETY: both are live, of a context that `capture_status` made this thread's; of two contexts the driver refuses.
     unsafe { sys::cuEventRecordWithFlags(event.cu_event(), stream.cu_stream(), as_work).result() }

@@ -1,15 +1,17 @@
-//! Calls of the driver that may never return.
+//! Detection of driver calls that never return.
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
-use super::patience::Wait;
+use super::timeout::WaitClock;
 use crate::error::{Error, Result};
 
-/// Knows which calls of the driver are under way. One that never returns tells nobody, so somebody else has to look: by a
-/// [`Watcher`], on another thread.
+/// A register of the driver calls that are in progress.
+///
+/// A call that hangs cannot report itself. A [`HangDetector`] on another thread detects it from this register. Clones share
+/// the register.
 ///
 /// ```no_run
 /// use std::{thread, time::Duration};
@@ -20,17 +22,17 @@ use crate::error::{Error, Result};
 /// let mut watcher = Watcher::new(&watch);
 /// let opening = thread::spawn(move || watch.over("open the GPU", Duration::ZERO, || cuda::open(0)));
 /// while !opening.is_finished() {
-///     watcher.look(Duration::from_secs(30))?; // or else it hangs, and is not to be waited for
+///     watcher.look(Duration::from_secs(30))?; // An error means that the call hangs: do not wait for its thread.
 ///     thread::sleep(Duration::from_millis(10));
 /// }
 /// # Ok::<(), compaction::Error>(())
 /// ```
 #[derive(Clone, Debug, Default)]
-pub struct Watch(Arc<Mutex<Calls>>);
+pub struct CallRegister(Arc<Mutex<Calls>>);
 
 #[derive(Debug, Default)]
 struct Calls {
-    /// How many have begun.
+    /// The number of calls registered so far; the next call gets this number.
     begun: u64,
     under_way: Vec<Call>,
 }
@@ -39,11 +41,14 @@ struct Calls {
 struct Call {
     number: u64,
     doing: &'static str,
-    least: Duration,
+    min_time: Duration,
 }
 
-impl Watch {
-    /// Makes a call that is under way until it returns, and may take `least` however short somebody's patience is.
+impl CallRegister {
+    /// Runs `call` and registers it as in progress until it returns.
+    ///
+    /// `doing` names it in errors. `min_time` is the minimum time it is allowed, even if a watcher's `timeout` is
+    /// shorter.
     ///
     /// ```
     /// use std::time::Duration;
@@ -53,14 +58,14 @@ impl Watch {
     /// let watch = Watch::default();
     /// assert_eq!(watch.over("add", Duration::ZERO, || 1 + 2), 3);
     /// ```
-    pub fn over<T>(&self, doing: &'static str, least: Duration, call: impl FnOnce() -> T) -> T {
+    pub fn over<T>(&self, doing: &'static str, min_time: Duration, call: impl FnOnce() -> T) -> T {
         let mut calls = self.calls();
         let number = calls.begun;
         calls.begun += 1;
         calls.under_way.push(Call {
             number,
             doing,
-            least,
+            min_time,
         });
         drop(calls);
         let returned = call();
@@ -73,7 +78,7 @@ impl Watch {
     }
 }
 
-/// Looks at a [`Watch`] again and again.
+/// Detects calls of a [`CallRegister`] that take too long, by looking at it repeatedly.
 ///
 /// ```
 /// use std::time::Duration;
@@ -89,26 +94,29 @@ impl Watch {
 /// });
 /// ```
 #[derive(Debug)]
-pub struct Watcher {
-    watch: Watch,
-    /// The oldest call that it saw the last time, and for how long.
-    seen: Option<(u64, Wait)>,
+pub struct HangDetector {
+    watch: CallRegister,
+    /// The number of the oldest call seen by the last look, and the time for which it has been the oldest.
+    seen: Option<(u64, WaitClock)>,
 }
 
-impl Watcher {
-    /// Has seen nothing yet.
+impl HangDetector {
+    /// Creates a watcher that measures the age of calls from its first look on.
     ///
     /// ```
     /// use compaction::cuda::{Watch, Watcher};
     ///
     /// let watcher = Watcher::new(&Watch::default());
     /// ```
-    pub fn new(watch: &Watch) -> Self {
+    pub fn new(watch: &CallRegister) -> Self {
         let watch = watch.clone();
         Self { watch, seen: None }
     }
 
-    /// Has a look. Time in which the process was suspended does not count, if it looks ten times a second.
+    /// Looks at the oldest call in progress, which must not last longer than `timeout` or the minimum time given for
+    /// it.
+    ///
+    /// Time in which the process is suspended does not count, if the method is called at least ten times a second.
     ///
     /// ```
     /// use std::time::Duration;
@@ -121,23 +129,23 @@ impl Watcher {
     ///
     /// # Errors
     ///
-    /// [`Error::Hangs`] if the oldest call has been under way for as long as that, and for what it may take.
-    pub fn look(&mut self, patience: Duration) -> Result<()> {
+    /// Returns [`Error::Timeout`] if this watcher has seen the oldest call for at least that time.
+    pub fn look(&mut self, timeout: Duration) -> Result<()> {
         let Some(oldest) = self.watch.calls().under_way.first().copied() else {
             self.seen = None;
             return Ok(());
         };
         let (number, mut wait) = self.seen.take().unwrap_or_default();
         if number != oldest.number {
-            wait = Wait::default();
+            wait = WaitClock::default();
         }
-        let patience = patience.max(oldest.least);
-        let is_over = wait.so_far() >= patience;
+        let timeout = timeout.max(oldest.min_time);
+        let is_over = wait.elapsed() >= timeout;
         self.seen = Some((oldest.number, wait));
         if is_over {
-            return Err(Error::Hangs {
+            return Err(Error::Timeout {
                 doing: oldest.doing,
-                seconds: patience.as_secs_f64(),
+                seconds: timeout.as_secs_f64(),
             });
         }
         Ok(())

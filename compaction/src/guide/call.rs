@@ -1,33 +1,32 @@
-//! Chapter 6: how operations are called, and what they promise.
+//! Chapter 6: how operations are called, and what they guarantee.
 //!
 //! # Set up once, call often
 //!
 //! ```text
-//! Compiler ──▶ Select, Scan, …     kernels for your GPU, found compiled or compiled on the spot; a moment, once
-//!   stream ──▶ Workspace           device memory that calls need besides their arguments; once, for the longest input
+//! Compiler ──▶ Select, Scan, …     kernels for your GPU, compiled or loaded from a cache; once
+//!   stream ──▶ Workspace           scratch memory, for the longest input; once
 //!
 //! per call:  views of your buffers, a Count, the Workspace  ──▶  launches on your stream
 //! ```
 //!
-//! A call checks its arguments, puts its launches onto the stream, and returns. It allocates nothing, waits for nothing,
-//! reads nothing back. A workspace serves one stream at a time, call after call, and never has to be cleared; its bytes
-//! grow with its capacity and never shrink as that grows. `with_capacity` makes one for the default strategy, `for_strategy` for another. Two streams take two workspaces.
+//! A call checks its arguments, enqueues its launches on the stream, and returns. It allocates nothing, does not wait,
+//! and reads nothing back. A workspace serves one stream at a time, call after call, and never needs clearing.
+//! `with_capacity` creates one for the default strategy, `for_strategy` for another strategy. Two streams need two
+//! workspaces.
 //!
 //! # Buffers
 //!
-//! Buffers are [`cudarc`]'s own, lent as views: `buffer.as_view()`, `buffer.slice(3..)`, `buffer.as_view_mut()`. Rust's
-//! rule, one writer or many readers, so holds for device memory as well. Views may start anywhere; those that start at
-//! 16 bytes are read faster. What lies behind the result in an output stays as it was.
+//! Buffers are [`cudarc`] buffers, passed as views: `buffer.as_view()`, `buffer.slice(3..)`, `buffer.as_view_mut()`. So
+//! Rust's rule of one writer or many readers applies to device memory as well. Views may start anywhere; those aligned
+//! to 16 bytes are read faster. Entries of an output behind the result keep their values.
 //!
-//! [`cuda::open`](crate::cuda::open) gives a context whose buffers belong to the stream that they were allocated on; a
-//! call on another stream is an [error](crate::Error::ForeignStream), and no race. (With a context of your own, cudarc
-//! orders the streams by events. That works too, but not within a graph capture.)
+//! [`cuda::open`](crate::cuda::open) returns a context whose buffers belong to the stream that they were allocated on. A call on another stream returns an [error](crate::Error::ForeignStream) instead of causing a race. (With a context of your own, cudarc orders the streams by events. That works too, but not during a graph capture.)
 //!
 //! # Counts that stay on the device
 //!
-//! How many items a call is to take is a [`Count`](crate::Count): all, as many as the host says, or as many as a
-//! word of device memory says when the GPU gets there. An operation that leaves a count leaves it in such a word. So calls
-//! chain without the host ever knowing how many items there are:
+//! The number of items of a call is a [`Count`](crate::Count): all items, a number from the host, or a number in device
+//! memory that is read when the GPU executes the call. Operations write their result counts to such words, so calls can
+//! be chained without the host ever knowing how many items there are:
 //!
 //! ```no_run
 //! use compaction::{Count, cuda, select::{Select, Strategy, Workspace}};
@@ -41,7 +40,7 @@
 //! let (mut some, mut fewer) = (cuda::zeroed::<u32>(&stream, 8)?, cuda::zeroed::<u32>(&stream, 8)?);
 //! let (mut count, mut last) = (cuda::zeroed::<u32>(&stream, 1)?, cuda::zeroed::<u32>(&stream, 1)?);
 //!
-//! // Which of the eight, and which of those.
+//! // Selects some of eight items, and then some of those.
 //! select.indices(&stream, &first.as_view(), Count::All,
 //!     &mut some.as_view_mut(), &mut count.as_view_mut(), &mut workspace)?;
 //! select.items(&stream, &some.as_view(), &second.as_view(), Count::Device(count.as_view()),
@@ -53,24 +52,25 @@
 //! # Ok::<(), compaction::Error>(())
 //! ```
 //!
-//! Counts and indices are `u32` or `u64`, as the buffers or the operation's type [say](crate::CountWord); `u32` moves half the bytes, and is enough
-//! below 2³² items. A count that says more than there is room for is cut to it, never followed, and the workspace's
-//! `check`, or `read`, reports it. Launches cover what there may be; blocks beyond the count end at once.
+//! Counts and indices are `u32` or `u64`, as [chosen](crate::CountWord) by the types of the buffers or of the
+//! operation; `u32` halves the memory traffic and is enough for fewer than 2³² items. A device count larger than the
+//! input buffer is clamped, and the workspace's `check` or `read` reports it. Launches cover the largest possible
+//! number of items; blocks beyond the count return at once.
 //!
 //! # Graphs
 //!
-//! Since a call only launches, it can be captured into a CUDA graph, and the graph be launched as one: a whole loop, with
-//! counts that shrink from round to round, for the host's price of one launch. Capture on a stream of your own,
-//! `context.new_stream()`, after everything is compiled (`prepare` and its like do it ahead) and allocated.
-//! `examples/05_graph.rs` is a loop of six rounds.
+//! Because a call only enqueues launches, it can be captured into a CUDA graph. A whole loop, with counts that shrink
+//! from round to round, then costs the host one launch. Capture on a stream of your own (`context.new_stream()`), after
+//! all kernels are compiled (see `prepare` and its variants) and all memory is allocated. `examples/05_graph.rs`
+//! captures a loop of six rounds.
 //!
-//! A graph remembers kernels and addresses, and borrows nothing: keep the operations, workspaces and buffers until its last
-//! launch is done. Nor may any of them be dropped during the capture, which refuses to free.
+//! A graph stores kernels and addresses and borrows nothing. Keep the operations, workspaces and buffers until its last
+//! launch has finished. Do not drop any of them during the capture, because freeing memory is not allowed there.
 //!
 //! # Kernels of your own
 //!
-//! A kernel between two operations reads the count in the same way. [`Source`](crate::cuda::Source) and
-//! [`Compiler`](crate::cuda::Compiler) make one from text, and check its arguments and structs against Rust's:
+//! A kernel between two operations can read the count in the same way. [`Source`](crate::cuda::Source) and
+//! [`Compiler`](crate::cuda::Compiler) compile it from text and check its arguments and structs against the Rust types:
 //!
 //! ```no_run
 //! use compaction::cuda::{self, Compiler, In, InOut, Launch, Source};
@@ -95,16 +95,16 @@
 //! # Ok::<(), compaction::Error>(())
 //! ```
 //!
-//! A struct that both sides read is declared by [`shared!`](crate::shared). Its fields are written out in CUDA as well, in
-//! plain sight, and a kernel whose fields differ from Rust's [does not compile](crate::layout).
+//! Declare structs that both sides read with [`shared!`](crate::shared). The CUDA source defines them as well, and a
+//! kernel whose definition differs from Rust's [does not compile](crate::layout).
 //!
 //! # The CPU
 //!
-//! Each room has a module `cpu` with the same operations on slices. Its `specification` is the definition in a few lines;
-//! the operations beside it use all cores on long inputs. Results are those of the GPU, bit for bit, wherever the strategy
-//! fixes the order; sums of floats are where each [strategy](crate::scan::Strategy) says so.
+//! Each module has a submodule `cpu` with the same operations on slices. Its `specification` functions define the
+//! operation in a few lines; the other functions use all cores for long inputs. Results are equal to the GPU's, bit for
+//! bit, if the strategy fixes the order; for sums of floats, see the [strategies](crate::scan::Strategy).
 //!
 //! # Errors
 //!
-//! Every error is one line that names the object, the cause, and the remedy where that is not plain:
-//! `the output of select: room for 3 items where up to 6 may be written`. A call that is refused has written nothing.
+//! Every error is one line that names the object, the cause and, unless it is obvious, the remedy: `the output of
+//! select: room for 3 items where up to 6 may be written`. A call that returns an error has written nothing.

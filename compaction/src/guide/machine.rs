@@ -2,23 +2,23 @@
 //!
 //! # Threads
 //!
-//! A *kernel* is a function that very many threads run at once, each with a number of its own. The host puts it onto a
-//! *stream*, a queue that the GPU works off in order, and goes on: this is a *launch*. A launch says how many threads
-//! there are, in three layers:
+//! A *kernel* is a function that many threads run at once, each with its own index. The host enqueues it on a *stream*,
+//! which the GPU executes in order, and continues: this is a *launch*. A launch states how many threads there are, in
+//! three levels:
 //!
 //! ```text
-//! grid    block 0            block 1            block 2  …    begin in any order, as places become free
+//! grid    block 0            block 1            block 2  …    start in any order, as resources become free
 //! block   warp 0  warp 1  …                                   share a small, fast memory; can wait for one another
-//! warp    32 threads: lanes                                   step together; see one another's registers
+//! warp    32 threads: lanes                                   run in lockstep; can read one another's registers
 //! ```
 //!
-//! A GPU has many *multiprocessors* (an H200 has 132), and each runs a few blocks at a time. Blocks that wait for memory
-//! cost nothing while others have work, so a GPU wants far more threads than it can run at once.
+//! A GPU has many *multiprocessors* (an H200 has 132), and each runs a few blocks at a time. Blocks that wait for
+//! memory cost nothing while other blocks have work, so a GPU needs far more threads than it can execute at once.
 //!
-//! What follows from this shapes every method of this crate:
+//! These facts shape every method of this crate:
 //!
-//! * **Within a warp, asking is cheap.** A *ballot* gives every lane one bit of every other. A lane's rank among those
-//!   that have something to write is two instructions:
+//! * **Within a warp, communication is cheap.** A *ballot* gives every lane one bit from each lane. The rank of a lane
+//!   among those that have something to write takes two instructions:
 //!
 //!   ```
 //!   let flags = [0, 1, 1, 0, 0, 1, 0, 1];                // of lanes 0 to 7
@@ -27,21 +27,23 @@
 //!   assert_eq!([rank(1), rank(2), rank(5), rank(7)], [0, 1, 2, 3]);
 //!   ```
 //!
-//! * **Within a block, a barrier** makes all threads wait for the last one, and costs far less than a launch.
-//! * **Between blocks there is no barrier.** A block cannot wait for all others, since those that have not begun wait for
-//!   its place. The end of a launch is the only point where everybody is done. Methods differ most in how they live with
-//!   this: with several launches, or by waiting only for blocks that have begun.
-//! * **A lane that does nothing costs as much as one that works**: a warp takes as long as its slowest lane. So dead items
-//!   are worth moving out of the way, which is what [compaction](super::select) is for.
+//! * **Within a block there is a barrier**, which makes all threads wait for the last one, and which costs far less
+//!   than a launch.
+//! * **Between blocks there is no barrier.** A block cannot wait for all others, because those that have not started
+//!   wait for its resources. All blocks are finished only at the end of a launch. Methods differ most in how they
+//!   handle this: with several launches, or by waiting only for blocks that have started.
+//! * **An idle lane costs as much as a working one**, because a warp takes as long as its slowest lane. It is therefore
+//!   worth moving dead items out of the way, which is the purpose of [compaction](super::select).
 //!
-//! # Three prices
+//! # Three costs
 //!
-//! * **A launch.** An empty kernel between two events reads 4.5 to 5.5 µs on an H200, more than the whole work on 2²⁰
-//!   flags. Up to about 2²⁰ items the number of launches decides.
-//! * **Bytes.** From some 2²⁴ items on nothing but memory traffic counts, and the yardstick is a copy of as many bytes:
-//!   2²⁸ words of 4 bytes are copied in 508 µs. Memory comes in *sectors* of 32 bytes, so neighbours should read
-//!   neighbours: 32 lanes that read 32 words in a row fetch 4 sectors, and 32 that read every eighth word fetch 32.
-//! * **Waiting.** When the host reads a result, the stream runs empty, and the GPU idles until the host has reacted. So
-//!   this crate leaves counts in device memory, where the [next call](super::call) reads them.
+//! * **Launches.** An empty kernel takes 4.5 to 5.5 µs on an H200, more than all the work on 2²⁰ flags. Up to about 2²⁰
+//!   items, the number of launches decides.
+//! * **Bytes.** From about 2²⁴ items on, only memory traffic counts, and the reference is a copy of the same bytes: 2²⁸
+//!   words of 4 bytes take 508 µs. Memory is read in *sectors* of 32 bytes, so neighbouring lanes should read
+//!   neighbouring words: 32 lanes that read 32 consecutive words fetch 4 sectors, and 32 lanes that read every eighth
+//!   word fetch 32.
+//! * **Waiting.** When the host reads a result, the stream runs empty, and the GPU idles until the host has reacted.
+//!   Therefore this crate leaves counts in device memory, where the [next call](super::call) reads them.
 //!
 //! Next: [`scan`](super::scan).

@@ -1,6 +1,6 @@
 //! Chapter 5: sums over rectangles.
 //!
-//! A scan along each row and then along each column gives, at each place of a table, the sum of everything above and to
+//! A scan along each row and then along each column gives, at each entry of a table, the sum of everything above and to
 //! the left. The sum over *any* rectangle then takes four look-ups, however large it is:
 //!
 //! ```text
@@ -22,16 +22,17 @@
 //! # Ok::<(), compaction::Error>(())
 //! ```
 //!
-//! Blurs of any width, mean and variance over windows, and sampling from a picture's brightness rest on it (F. C. Crow,
+//! Blurs of any width, mean and variance over windows, and sampling by brightness use such tables (F. C. Crow,
 //! "Summed-Area Tables for Texture Mapping", SIGGRAPH 1984).
 //!
-//! * **`scan-transpose`** scans the rows, transposes, scans what were the columns, and transposes back. Columns could be
-//!   scanned as they are, but neighbours in a column lie far apart; the transpositions turn every access into whole
-//!   sectors. Four launches, each of which reads and writes the table: 161 µs at 4096² `f32`, which are copied in 36.
-//! * **`single-pass`** is look-back in two directions: a block that has summed its tile looks to the left for what its
-//!   rows bring along, then up for its columns, and writes. The table is read and written once: 57 µs, the default.
+//! * **`scan-transpose`** scans the rows, transposes, scans the former columns, and transposes back. Columns could be
+//!   scanned directly, but neighbours in a column are far apart in memory; the transpositions turn every access into
+//!   whole sectors. Each of the four launches reads and writes the table: 161 µs for 4096² `f32`, which a copy moves in
+//!   36 µs.
+//! * **`single-pass`** is look-back in two directions: a block that has summed its tile looks left for the sums of its
+//!   rows, then up for the sums of its columns, and writes. The table is read and written once: 57 µs, the default.
 //!
-//! Integers wrap around, and differences come out right all the same. Sums of floats lose digits as the table grows,
-//! since the four look-ups are large and their difference is small: prefer `f64`, or integers of a fixed scale.
+//! Integers wrap around, and differences are still correct. Sums of floats lose precision as the table grows, because
+//! the four look-ups are large and their difference is small: prefer `f64`, or fixed-point integers.
 //!
 //! Next: [`call`](super::call).

@@ -1,4 +1,4 @@
-//! The partition into classes on a GPU.
+//! The stable partition into classes on a GPU.
 
 use std::sync::Arc;
 
@@ -10,38 +10,41 @@ use super::{
 };
 use crate::{
     Count, CountWord, Result,
-    counted::{
-        Counted, Names, check_range, check_room, check_words, check_workspace, count_words,
-        is_wide, names,
+    arguments::{
+        ArgumentNames, ItemCount, argument_names, check_range, check_room, check_words,
+        check_workspace, count_words, is_wide,
     },
     cuda::{self, Compiler, In, InOut, Kernel, Launch, Source},
     look_back::Control,
 };
 
-/// Items that a block orders at a time on CUDA.
+/// Items per tile of [`Classes`] on a GPU, which a block orders at a time.
 ///
 /// ```
 /// assert_eq!(compaction::partition::CLASS_TILE_ITEMS, 8192);
 /// ```
 pub const CLASS_TILE_ITEMS: u32 = 8192;
-/// Bits of a class's number that a warp votes for; with more, it goes by masks.
-const MOST_VOTES: u32 = 5;
+/// The largest number of class bits for which a warp ranks items by votes, one per bit. More bits use masks in shared
+/// memory.
+const MAX_VOTES: u32 = 5;
 
-/// Threads of a block, of which a multiprocessor runs one, so that few chunks have to be looked at. Masks take shared
-/// memory, and leave room for half as many warps.
+/// Returns the threads per block. One block runs per multiprocessor, so that there are few chunks.
+///
+/// Masks take shared memory and leave room for half as many warps.
 fn block_threads(bits: u32) -> u32 {
-    if bits > MOST_VOTES { 512 } else { 1024 }
+    if bits > MAX_VOTES { 512 } else { 1024 }
 }
 
-/// Bits of a class's number. Keys that name no class count as one more, where there are any.
+/// Returns the number of bits of a class number, including the additional class of keys that name no class, if there
+/// can be any.
 fn class_bits(classes: u32) -> u32 {
     (u32::BITS - classes.leading_zeros()).min(8)
 }
 
 pub(super) const STARTS: &str = "the starts of partition";
-const NAMES: Names = names!("partition", "keys");
+const NAMES: ArgumentNames = argument_names!("partition", "keys");
 
-/// `(keys, count, capacity, is_given, out, starts, workspace)`
+/// The parameters of the kernel `partition_classes`: `(keys, count, capacity, is_given, out, starts, workspace)`.
 type Indices = (
     In<u8>,
     In<u32>,
@@ -52,12 +55,12 @@ type Indices = (
     InOut<u64>,
 );
 
-/// Refuses numbers of classes that a byte cannot tell apart.
+/// Returns an error unless there are 1 to 256 classes.
 pub(super) fn check_classes(classes: u32) -> Result<()> {
     check_range("the classes of partition", classes as usize, 1, 256)
 }
 
-/// The kernel file for this many classes.
+/// Returns the kernel file for this many classes.
 fn source(classes: u32) -> Result<Source> {
     check_classes(classes)?;
     let bits = class_bits(classes);
@@ -65,7 +68,7 @@ fn source(classes: u32) -> Result<Source> {
     Ok(Source::new("compaction/kernels/partition_classes.cu", text)
         .constant("BLOCK_THREADS", block_threads(bits))
         .constant("ITEMS_PER_THREAD", CLASS_TILE_ITEMS / block_threads(bits))
-        .constant("MOST_VOTES", MOST_VOTES)
+        .constant("MAX_VOTES", MAX_VOTES)
         .constant("CLASSES", classes)
         .constant("CLASS_BITS", bits)
         .constant("CHUNK_BITS", CHUNK_BITS)
@@ -77,9 +80,9 @@ fn source(classes: u32) -> Result<Source> {
         .kernel::<MoveIndices>("partition_move_wide_classes"))
 }
 
-/// The partition into classes on a GPU.
+/// The stable partition into up to 256 classes on a GPU, by keys of one byte.
 ///
-/// As [`Partition`](super::Partition): one launch or two, nothing allocated, nothing waited for.
+/// Like [`Partition`](super::Partition), a call takes one launch or two, allocates nothing and does not wait.
 ///
 /// ```no_run
 /// use compaction::{Count, cuda, partition::{Classes, Workspace}};
@@ -110,13 +113,13 @@ pub struct Classes {
     multiprocessors: u32,
     indices: Kernel<Indices>,
     count: Kernel<CountPortions>,
-    /// Indices in words of 4 bytes and of 8.
+    /// The kernels that write 4-byte and 8-byte indices, in this order.
     move_indices: [Kernel<MoveIndices>; 2],
 }
 
 impl Classes {
-    /// Compiles, or finds compiled, the kernels for this many classes, 1 to 256. Fewer are faster: a warp votes once for
-    /// every bit of a class's number.
+    /// Compiles the kernels for 1 to 256 classes, or loads them if compiled earlier. Fewer classes are faster, because
+    /// a warp votes once for every bit of a class number.
     ///
     /// ```no_run
     /// # use compaction::{Count, cuda::{self, Compiler}, partition::{Classes, Partition, Workspace}};
@@ -128,7 +131,8 @@ impl Classes {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfRange`](crate::Error::OutOfRange) for another number of classes; what [`Compiler::load`] says.
+    /// Returns [`Error::OutOfRange`](crate::Error::OutOfRange) for another number of classes, and the errors of
+    /// [`Compiler::load`].
     pub fn new(compiler: &Compiler, context: &Arc<CudaContext>, classes: u32) -> Result<Self> {
         let module = compiler.load(context, &source(classes)?)?;
         Ok(Self {
@@ -143,7 +147,7 @@ impl Classes {
         })
     }
 
-    /// The kernel files for this many classes: what an [`Archive`](crate::cuda::Archive) ships.
+    /// Returns the kernel files for this many classes, for an [`Archive`](crate::cuda::Archive).
     ///
     /// ```
     /// use compaction::partition::Classes;
@@ -156,12 +160,12 @@ impl Classes {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfRange`](crate::Error::OutOfRange) for another number of classes.
+    /// Returns [`Error::OutOfRange`](crate::Error::OutOfRange) unless there are 1 to 256 classes.
     pub fn sources(classes: u32) -> Result<Vec<Source>> {
         Ok(vec![source(classes)?])
     }
 
-    /// How many classes there are.
+    /// Returns the number of classes.
     ///
     /// ```no_run
     /// # use compaction::{Count, cuda::{self, Compiler}, partition::{Classes, Partition, Workspace}};
@@ -176,12 +180,13 @@ impl Classes {
         self.classes
     }
 
-    /// Writes the indices of all keys to `out`, ordered by key, equal ones in their order, and to `starts[c]` where
-    /// class c begins. `starts[classes]` is where the last class ends: what lies behind it, up to the number of keys, has
-    /// a key that names no class, and is in its order as well.
+    /// Writes the indices of all keys to `out`, ordered by key, and the start of class c to `starts[c]`.
     ///
-    /// `out` has room for as many indices as there may be keys, `starts` for one more than classes. Both are `u32`, in one
-    /// launch, or `u64`, in two: from 2³² keys on they have to be.
+    /// Equal keys keep their order. `starts[classes]` is the end of the last class. The indices behind it, up to the
+    /// number of keys, belong to keys that name no class, in input order.
+    ///
+    /// `out` must have room for the largest possible number of keys, and `starts` for one entry more than there are
+    /// classes. Both are words of `u32`, in one launch, or `u64`, in two, which 2³² or more keys need.
     ///
     /// ```no_run
     /// # use compaction::{Count, cuda::{self, Compiler}, partition::{Classes, Partition, Workspace}};
@@ -207,7 +212,7 @@ impl Classes {
     ///
     /// # Errors
     ///
-    /// Those of [`Partition::indices`](super::Partition::indices).
+    /// Returns the errors of [`Partition::indices`](super::Partition::indices).
     pub fn indices<I: CountWord, W: CountWord>(
         &self,
         stream: &Arc<CudaStream>,
@@ -218,21 +223,21 @@ impl Classes {
         workspace: &mut Workspace,
     ) -> Result<()> {
         let room = workspace.capacity();
-        let counted = Counted::new(&NAMES, keys.len(), count, &workspace.unread)?;
+        let item_count = ItemCount::new(&NAMES, keys.len(), count, &workspace.dummy_count)?;
         let what = || "the keys of partition".to_owned();
-        check_workspace(what, room, counted.capacity)?;
-        check_words::<I>(NAMES.output, counted.capacity)?;
-        check_room(NAMES.output, out.len(), counted.capacity)?;
+        check_workspace(what, room, item_count.capacity)?;
+        check_words::<I>(NAMES.output, item_count.capacity)?;
+        check_room(NAMES.output, out.len(), item_count.capacity)?;
         check_room(STARTS, starts.len(), self.classes as usize + 1)?;
         let threads = block_threads(class_bits(self.classes));
-        let is_given = counted.is_given.into();
+        let is_given = item_count.is_given.into();
         let mut words = workspace.classes.words.as_view_mut();
-        match (u32::try_from(counted.capacity), is_wide::<I>()) {
+        match (u32::try_from(item_count.capacity), is_wide::<I>()) {
             (Ok(capacity), false) if !is_wide::<W>() => {
                 let chunks = class_chunks(capacity, self.multiprocessors);
                 let args = (
                     keys.slice(..),
-                    counted.count,
+                    item_count.count,
                     capacity,
                     is_given,
                     cuda::reinterpret_mut(out)?,
@@ -243,13 +248,13 @@ impl Classes {
                     .launch(stream, Launch::blocks(chunks, threads), args)
             }
             (_, wide) => {
-                let blocks = portions(counted.capacity, CLASS_TILE_ITEMS, self.multiprocessors);
+                let blocks = portions(item_count.capacity, CLASS_TILE_ITEMS, self.multiprocessors);
                 let launch = Launch::blocks(blocks as u32, threads);
                 let args = (
                     keys.slice(..),
-                    counted.count.slice(..),
+                    item_count.count.slice(..),
                     count_words::<W>(),
-                    counted.capacity as u64,
+                    item_count.capacity as u64,
                     is_given,
                     workspace.class_counts.as_view_mut(),
                     words.slice_mut(..),
@@ -257,9 +262,9 @@ impl Classes {
                 self.count.launch(stream, launch, args)?;
                 let args = (
                     keys.slice(..),
-                    counted.count,
+                    item_count.count,
                     count_words::<W>(),
-                    counted.capacity as u64,
+                    item_count.capacity as u64,
                     is_given,
                     workspace.class_counts.as_view(),
                     cuda::reinterpret_mut(out)?,

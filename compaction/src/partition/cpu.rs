@@ -1,4 +1,4 @@
-//! The operations of [`partition`](crate::partition) on the CPU.
+//! The stable partition on the CPU.
 
 use bytemuck::Pod;
 use rayon::prelude::*;
@@ -9,22 +9,22 @@ use super::{
 };
 use crate::{
     CountWord, Result,
-    counted::{check_room, check_words},
+    arguments::{check_room, check_words},
     select::check_item,
 };
 
-/// Fewer items than this are not worth the threads.
+/// Inputs with fewer items than this are processed on the calling thread.
 const PARALLEL_FROM: usize = 1 << 16;
 
-/// Items that one thread takes at a time.
+/// Number of items that a thread processes at a time.
 const CHUNK_ITEMS: usize = 1 << 14;
 
-/// Most chunks of a partition into classes, each of which has a count for every class.
-const MOST_CLASS_CHUNKS: usize = 64;
+/// The largest number of chunks of a partition into classes. Each chunk has a count for every class.
+const MAX_CLASS_CHUNKS: usize = 64;
 
-/// The definition: the items of class 0 in order, then those of class 1, and so on.
+/// Defines the operation: yields the items of class 0 in order, then those of class 1, and so on.
 ///
-/// A partition in two has the classes 0 for what is selected and 1 for what is rejected.
+/// For a partition by flags, class 0 stands for the selected items and class 1 for the rejected.
 ///
 /// ```
 /// use compaction::partition::cpu::specification;
@@ -41,8 +41,8 @@ pub fn specification<T>(
     items.into_iter()
 }
 
-/// Writes the indices of the flags that are not zero, those of the others behind them, and returns how many the former
-/// are.
+/// Writes the indices of the nonzero flags to `out`, behind them the indices of the zero flags, and returns the number
+/// of the former.
 ///
 /// ```
 /// let mut out = [0_u32; 4];
@@ -53,15 +53,15 @@ pub fn specification<T>(
 ///
 /// # Errors
 ///
-/// [`Error::Uncountable`](crate::Error::Uncountable) for 2³² flags or more and indices of `u32`;
-/// [`Error::OutputTooShort`](crate::Error::OutputTooShort).
+/// Returns [`Error::Uncountable`](crate::Error::Uncountable) for 2³² or more flags with indices of `u32`, and
+/// [`Error::OutputTooShort`](crate::Error::OutputTooShort) if `out` is shorter than `flags`.
 pub fn indices<I: CountWord>(flags: &[u8], out: &mut [I]) -> Result<usize> {
     check_words::<I>(NAMES.output, flags.len())?;
     check_room(NAMES.output, out.len(), flags.len())?;
     Ok(two_way(flags, index_word, out))
 }
 
-/// Writes the items whose flag is not zero, the others behind them, and returns how many the former are.
+/// Writes the items whose flag is nonzero to `out`, the other items behind them, and returns the number of the former.
 ///
 /// `T` is plain data of 1 to 64 bytes; another size does not compile.
 ///
@@ -74,8 +74,8 @@ pub fn indices<I: CountWord>(flags: &[u8], out: &mut [I]) -> Result<usize> {
 ///
 /// # Errors
 ///
-/// [`Error::LengthMismatch`](crate::Error::LengthMismatch) if there are not as many items as flags;
-/// [`Error::OutputTooShort`](crate::Error::OutputTooShort).
+/// Returns [`Error::LengthMismatch`](crate::Error::LengthMismatch) unless there are as many items as flags, and
+/// [`Error::OutputTooShort`](crate::Error::OutputTooShort) if `out` is shorter.
 pub fn items<T: Pod + Send + Sync>(items: &[T], flags: &[u8], out: &mut [T]) -> Result<usize> {
     const { check_item::<T>() };
     check_items(flags.len(), items.len())?;
@@ -83,8 +83,11 @@ pub fn items<T: Pod + Send + Sync>(items: &[T], flags: &[u8], out: &mut [T]) -> 
     Ok(two_way(flags, |index| items[index], out))
 }
 
-/// Writes the indices of all keys, ordered by key, and where each class begins; `starts` has one more word than there
-/// are classes. What [`Classes::indices`](super::Classes::indices) does.
+/// Writes the indices of all keys to `out`, ordered by key, and the start of each class to `starts`.
+///
+/// Equal keys keep their order, and keys of `classes` or more come last. `starts[classes]` is the end of the last
+/// class, so `starts` has one more entry than there are classes. This is the CPU version of
+/// [`Classes::indices`](super::Classes::indices).
 ///
 /// ```
 /// let (mut out, mut starts) = ([0_u32; 6], [0_u32; 4]);
@@ -96,7 +99,9 @@ pub fn items<T: Pod + Send + Sync>(items: &[T], flags: &[u8], out: &mut [T]) -> 
 ///
 /// # Errors
 ///
-/// [`Error::OutOfRange`](crate::Error::OutOfRange) for less than 1 or more than 256 classes; those of [`indices`].
+/// Returns [`Error::OutOfRange`](crate::Error::OutOfRange) unless there are 1 to 256 classes,
+/// [`Error::Uncountable`](crate::Error::Uncountable) for more keys than the words can count, and
+/// [`Error::OutputTooShort`](crate::Error::OutputTooShort).
 pub fn classes<I: CountWord, W: CountWord>(
     classes: u32,
     keys: &[u8],
@@ -108,13 +113,13 @@ pub fn classes<I: CountWord, W: CountWord>(
     check_words::<W>(STARTS, keys.len())?;
     check_room(NAMES.output, out.len(), keys.len())?;
     check_room(STARTS, starts.len(), classes as usize + 1)?;
-    // Keys that name no class are one more.
+    // Keys that name no class share one additional bin.
     let bins = classes as usize + 1;
     let bin_of = |key: u8| usize::from(key).min(bins - 1);
 
     let chunk_items = match keys.len() {
         0..PARALLEL_FROM => PARALLEL_FROM,
-        len => len.div_ceil(MOST_CLASS_CHUNKS).max(CHUNK_ITEMS),
+        len => len.div_ceil(MAX_CLASS_CHUNKS).max(CHUNK_ITEMS),
     };
     let chunks = keys.par_chunks(chunk_items);
     let counts: Vec<Vec<usize>> = chunks
@@ -142,7 +147,8 @@ pub fn classes<I: CountWord, W: CountWord>(
     Ok(())
 }
 
-/// Cuts the output into a part for every chunk and bin, and tells where each bin starts.
+/// Splits the output into one part per chunk and bin, returned as `parts[chunk][bin]`, and calls `tell(bin, start)`
+/// with the start of each bin.
 pub(crate) fn split_by_bin<'a, T>(
     counts: &[Vec<usize>],
     bins: usize,
@@ -163,12 +169,12 @@ pub(crate) fn split_by_bin<'a, T>(
     parts
 }
 
-/// An index below a length that words of its kind can say.
+/// Converts an index to a word. The caller has checked that the length fits.
 fn index_word<I: CountWord>(index: usize) -> I {
     I::from_len(index).unwrap_or_else(I::zeroed)
 }
 
-/// Does the work for the values that `value` gives by their index.
+/// Partitions the values that `value` returns for each index, and returns the number of selected ones.
 fn two_way<T: Copy + Send>(
     flags: &[u8],
     value: impl Fn(usize) -> T + Sync,
@@ -207,7 +213,7 @@ fn two_way<T: Copy + Send>(
     selected
 }
 
-/// One run of flags, whose first has the index `start`.
+/// Partitions one run of flags, whose first flag has the index `start`, into the two outputs.
 fn two_way_run<T: Copy>(
     flags: &[u8],
     start: usize,
@@ -228,7 +234,7 @@ fn two_way_run<T: Copy>(
     }
 }
 
-/// Takes the first `len` items off a slice.
+/// Removes the first `len` items from the slice `rest` and returns them.
 fn take<'a, T>(rest: &mut &'a mut [T], len: usize) -> &'a mut [T] {
     let (taken, left) = std::mem::take(rest).split_at_mut(len);
     *rest = left;

@@ -1,4 +1,4 @@
-//! The device memory that calls share.
+//! The scratch memory of partitions.
 
 use std::sync::Arc;
 
@@ -7,48 +7,53 @@ use cudarc::driver::{CudaSlice, CudaStream, CudaView};
 use super::{CLASS_TILE_ITEMS, NAMES, TILE_ITEMS};
 use crate::{
     CountWord, Result,
-    counted::read_count,
+    arguments::read_count,
     cuda::{self, multiprocessors},
     look_back::States,
 };
 
-/// Bits of a count in the table of [`Classes`](super::Classes).
+/// Bits of a count in the table of [`Classes`](super::Classes): a chunk has fewer than 2²⁰ items.
 pub(super) const CHUNK_BITS: u32 = 20;
-/// Epochs of [`Classes`](super::Classes) go from 1 to this: they have the other bits of the table's words.
+/// The last epoch of [`Classes`](super::Classes); epochs count from 1. They occupy the other bits of the table's words.
 pub(super) const LAST_CLASS_EPOCH: u32 = (1 << (32 - CHUNK_BITS)) - 1;
-/// Words of a row of that table, at most.
-const MOST_BINS: usize = 256;
+/// The largest number of 4-byte words in a row of the table of [`Classes`](super::Classes): one per class.
+const MAX_BINS: usize = 256;
 
-/// Enough blocks to keep a multiprocessor busy, and few enough that each can read all the counts.
+/// Blocks per multiprocessor: enough to keep it busy, and few enough that each block can read all counts.
 pub(super) const BLOCKS_PER_MULTIPROCESSOR: u32 = 4;
 
-/// The chunks, hence blocks, of a partition in two.
+/// Returns the number of chunks, and blocks, of a partition in two parts.
 pub(super) fn two_way_chunks(items: u32, multiprocessors: u32) -> u32 {
     let tiles = items.div_ceil(TILE_ITEMS);
     tiles.clamp(1, BLOCKS_PER_MULTIPROCESSOR * multiprocessors)
 }
 
-/// The chunks, hence blocks, of a partition into classes: one for every multiprocessor, and more where the counts would
-/// not fit into their bits.
+/// Returns the number of chunks, and blocks, of a partition into classes.
+///
+/// That is one per multiprocessor, or more if the counts would not fit in their bits.
 pub(super) fn class_chunks(items: u32, multiprocessors: u32) -> u32 {
-    const MOST_TILES: u32 = ((1 << CHUNK_BITS) - 1) / CLASS_TILE_ITEMS;
+    const MAX_TILES: u32 = ((1 << CHUNK_BITS) - 1) / CLASS_TILE_ITEMS;
     let tiles = items.div_ceil(CLASS_TILE_ITEMS);
     tiles
         .clamp(1, multiprocessors)
-        .max(tiles.div_ceil(MOST_TILES))
+        .max(tiles.div_ceil(MAX_TILES))
 }
 
-/// The blocks of a pass over an input of any length, of which each takes fewer than 2³² items: `most`, if there are tiles
-/// for them.
-pub(super) fn portions(items: usize, tile_items: u32, most: u32) -> usize {
-    let tiles = items.div_ceil(tile_items as usize);
-    tiles.clamp(1, most as usize).max(items.div_ceil(1 << 31))
-}
-
-/// What a partition needs of device memory besides its arguments: on an H200 about 300 KB, and more from 2²⁷ items on.
+/// Returns the number of blocks of a pass over an input of any length, such that each block takes fewer than 2³² items.
 ///
-/// It is made once and then used over and over, by operations on one stream, one after the other. No call has to clear
-/// it. The bytes that it takes never shrink as the capacity grows.
+/// It is at most `max_blocks`, unless the input is longer than `max_blocks` · 2³¹ items.
+pub(super) fn portions(items: usize, tile_items: u32, max_blocks: u32) -> usize {
+    let tiles = items.div_ceil(tile_items as usize);
+    tiles
+        .clamp(1, max_blocks as usize)
+        .max(items.div_ceil(1 << 31))
+}
+
+/// Scratch device memory for [`Partition`](super::Partition) and [`Classes`](super::Classes): about 300 KB on an H200,
+/// and more from 2²⁷ items on.
+///
+/// Create one workspace and reuse it for any number of calls on one stream, one after the other. It never needs
+/// clearing. Its size never shrinks as the capacity grows.
 ///
 /// ```no_run
 /// use compaction::{cuda, partition::Workspace};
@@ -60,21 +65,21 @@ pub(super) fn portions(items: usize, tile_items: u32, most: u32) -> usize {
 /// ```
 #[derive(Debug)]
 pub struct Workspace {
-    /// A state for each chunk of a partition in two.
+    /// The look-back state of each chunk of a partition in two parts.
     pub(super) flags: States,
-    /// A count for each block, where one launch counts and the next moves.
+    /// The number of selected items in each block's portion, for partitions in two launches.
     pub(super) flag_counts: CudaSlice<u32>,
-    /// The table of a partition into classes, two words in a state.
+    /// The table of counts of a partition into classes, two 4-byte words per state word.
     pub(super) classes: States,
-    /// As `flag_counts`, a row for each block.
+    /// The number of keys of each class in each block's portion, for partitions into classes in two launches.
     pub(super) class_counts: CudaSlice<u32>,
-    /// Stands for a count that no kernel reads, because it is given.
-    pub(super) unread: CudaSlice<u64>,
+    /// Dummy passed as the device count when the host gives the count.
+    pub(super) dummy_count: CudaSlice<u64>,
     capacity: usize,
 }
 
 impl Workspace {
-    /// A workspace for calls on up to `items` items.
+    /// Creates a workspace for calls on up to `items` items.
     ///
     /// ```no_run
     /// # use compaction::{Count, cuda::{self, Compiler}, partition::{Classes, Partition, Workspace}};
@@ -86,27 +91,26 @@ impl Workspace {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory).
+    /// Returns [`Error::OutOfMemory`](crate::Error::OutOfMemory).
     pub fn with_capacity(stream: &Arc<CudaStream>, items: usize) -> Result<Self> {
         let multiprocessors = multiprocessors(stream.context())?;
         let short = u32::try_from(items).unwrap_or(u32::MAX);
         let chunks = two_way_chunks(short, multiprocessors) as usize;
         let rows = class_chunks(short, multiprocessors) as usize;
-        let most = BLOCKS_PER_MULTIPROCESSOR * multiprocessors;
-        let counts = portions(items, TILE_ITEMS, most);
+        let max_blocks = BLOCKS_PER_MULTIPROCESSOR * multiprocessors;
+        let counts = portions(items, TILE_ITEMS, max_blocks);
         let count_rows = portions(items, CLASS_TILE_ITEMS, multiprocessors);
         Ok(Self {
             flags: States::new(stream, chunks)?,
-            classes: States::with_epochs(stream, rows * MOST_BINS / 2, LAST_CLASS_EPOCH)?,
+            classes: States::with_epochs(stream, rows * MAX_BINS / 2, LAST_CLASS_EPOCH)?,
             flag_counts: cuda::uninitialised(stream, counts)?,
-            class_counts: cuda::uninitialised(stream, count_rows.saturating_mul(MOST_BINS))?,
-            unread: cuda::zeroed(stream, 1)?,
+            class_counts: cuda::uninitialised(stream, count_rows.saturating_mul(MAX_BINS))?,
+            dummy_count: cuda::zeroed(stream, 1)?,
             capacity: items,
         })
     }
 
-    /// Reports what went wrong in partitions since the last report, after all that the stream has to do before: this
-    /// waits.
+    /// Waits for the stream and reports errors of the calls since the last check.
     ///
     /// ```no_run
     /// # use compaction::{cuda, partition::Workspace};
@@ -118,14 +122,15 @@ impl Workspace {
     ///
     /// # Errors
     ///
-    /// [`Error::CountTooLarge`](crate::Error::CountTooLarge) if a count on the device said more items than there were: as
-    /// many as there were have been taken. Else those of [`cuda::download`].
+    /// Returns [`Error::CountTooLarge`](crate::Error::CountTooLarge) if a device count exceeded the number of items;
+    /// the call then processed all items of the buffer. Otherwise returns the errors of [`cuda::download`].
     pub fn check(&mut self, stream: &Arc<CudaStream>) -> Result<()> {
         self.flags.check_overrun(stream, "partition")?;
         self.classes.check_overrun(stream, "partition")
     }
 
-    /// The count that a partition in two left in `selected[0]`, after a [`check`](Self::check): this waits.
+    /// Waits for the stream and returns the count that a partition in two parts left in `selected[0]`, after a
+    /// [`check`](Self::check).
     ///
     /// ```no_run
     /// # use compaction::{Count, cuda::{self, Compiler}, partition::{Classes, Partition, Workspace}};
@@ -144,8 +149,8 @@ impl Workspace {
     ///
     /// # Errors
     ///
-    /// Those of [`check`](Self::check), and the next read gives what was selected of as many as there were.
-    /// [`Error::LengthMismatch`](crate::Error::LengthMismatch) for an empty view.
+    /// Returns the errors of [`check`](Self::check), after which the next `read` returns the count for the clamped
+    /// input; and [`Error::LengthMismatch`](crate::Error::LengthMismatch) for an empty view.
     pub fn read<W: CountWord>(
         &mut self,
         stream: &Arc<CudaStream>,
@@ -155,7 +160,8 @@ impl Workspace {
         read_count(&NAMES, stream, selected)
     }
 
-    /// Where the classes begin, as a partition into classes left it in `starts`: as [`read`](Self::read), of these.
+    /// Waits for the stream and returns the class starts that a partition into classes left in `starts`, after a
+    /// [`check`](Self::check).
     ///
     /// ```no_run
     /// # use compaction::{Count, cuda::{self, Compiler}, partition::{Classes, Partition, Workspace}};
@@ -174,7 +180,7 @@ impl Workspace {
     ///
     /// # Errors
     ///
-    /// As [`read`](Self::read).
+    /// Returns the errors of [`check`](Self::check) and of [`cuda::download`].
     pub fn read_starts<W: CountWord>(
         &mut self,
         stream: &Arc<CudaStream>,
@@ -184,14 +190,14 @@ impl Workspace {
         cuda::download(stream, starts)
     }
 
-    /// Makes it as old as if all but this many of its epochs were used up. For tests of what comes then.
+    /// Sets the epochs so that `epochs_left` of them remain. For tests of the wrap-around.
     #[doc(hidden)]
     pub fn age(&mut self, stream: &Arc<CudaStream>, epochs_left: u32) -> Result<()> {
         self.flags.age(stream, epochs_left)?;
         self.classes.age(stream, epochs_left)
     }
 
-    /// The most items that it can be used for.
+    /// Returns the largest number of items that the workspace was created for.
     ///
     /// ```no_run
     /// # use compaction::{Count, cuda::{self, Compiler}, partition::{Classes, Partition, Workspace}};
@@ -204,7 +210,7 @@ impl Workspace {
         self.capacity
     }
 
-    /// The bytes of device memory that it takes.
+    /// Returns the size of the workspace in bytes of device memory.
     ///
     /// ```no_run
     /// # use compaction::{cuda, partition::Workspace};
@@ -215,6 +221,6 @@ impl Workspace {
     pub fn bytes(&self) -> usize {
         let states = self.flags.words.num_bytes() + self.classes.words.num_bytes();
         let counts = self.flag_counts.num_bytes() + self.class_counts.num_bytes();
-        states + counts + self.unread.num_bytes()
+        states + counts + self.dummy_count.num_bytes()
     }
 }

@@ -1,20 +1,21 @@
-//! The operations of [`radix_sort`](crate::radix_sort) on the CPU.
+//! The radix sort on the CPU.
 
 use std::ops::Range;
 
 use rayon::prelude::*;
 
 use super::{Key, NAMES, Order, check_bits, check_values};
-use crate::{Result, counted::check_room, partition::cpu::split_by_bin};
+use crate::{Result, arguments::check_room, partition::cpu::split_by_bin};
 
-/// Fewer keys than this are not worth the threads.
+/// Inputs with fewer keys than this are sorted on the calling thread.
 const PARALLEL_FROM: usize = 1 << 14;
-/// Most chunks of a pass, each of which has a count for every bin.
-const MOST_CHUNKS: usize = 64;
-/// Values of a digit.
+/// The largest number of chunks of a pass. Each chunk has a count for every bin.
+const MAX_CHUNKS: usize = 64;
+/// Number of values of a digit of 8 bits.
 const BINS: usize = 256;
 
-/// The definition: pairs in the order of their keys' bits, those with equal ones in the order in which they came.
+/// Defines the operation: returns the pairs, sorted by these bits of their keys. Pairs with equal bits keep their
+/// order.
 ///
 /// ```
 /// use compaction::radix_sort::{Order, cpu::specification};
@@ -33,7 +34,7 @@ pub fn specification<K: Key, V: Copy>(
     sorted
 }
 
-/// The bits of a key that are sorted by, as a number in ascending order.
+/// Returns the bits of a key that are sorted by, as a number to be sorted in ascending order.
 fn window<K: Key>(key: K, bits: &Range<u32>, order: Order) -> u64 {
     let ordered = match order {
         Order::Ascending => key.ordered(),
@@ -44,7 +45,8 @@ fn window<K: Key>(key: K, bits: &Range<u32>, order: Order) -> u64 {
     ordered.checked_shr(bits.start).unwrap_or(0) & mask
 }
 
-/// Writes the keys to `out`, in the order of these bits. What [`RadixSort::keys`](super::RadixSort::keys) does.
+/// Writes the keys to `out`, sorted by these bits, counted from the lowest. This is the CPU version of
+/// [`RadixSort::keys`](super::RadixSort::keys).
 ///
 /// ```
 /// use compaction::radix_sort::{Order, cpu};
@@ -57,8 +59,8 @@ fn window<K: Key>(key: K, bits: &Range<u32>, order: Order) -> u64 {
 ///
 /// # Errors
 ///
-/// [`OutOfRange`](crate::Error::OutOfRange) for bits that the key does not have, or that end before they begin;
-/// [`OutputTooShort`](crate::Error::OutputTooShort).
+/// Returns [`OutOfRange`](crate::Error::OutOfRange) for bits that the key does not have, or a range that ends before it
+/// begins, and [`OutputTooShort`](crate::Error::OutputTooShort).
 pub fn keys<K: Key>(order: Order, bits: Range<u32>, keys: &[K], out: &mut [K]) -> Result<()> {
     check::<K>(keys.len(), &bits, out.len())?;
     let sorted = sort(keys.to_vec(), &bits, |&key| window(key, &bits, order));
@@ -66,7 +68,7 @@ pub fn keys<K: Key>(order: Order, bits: Range<u32>, keys: &[K], out: &mut [K]) -
     Ok(())
 }
 
-/// Writes the keys to `keys_out`, in the order of these bits, and to `values_out` each key's value.
+/// Writes the keys to `keys_out`, sorted by these bits, and each key's value to the same index of `values_out`.
 ///
 /// ```
 /// use compaction::radix_sort::{Order, cpu};
@@ -79,7 +81,8 @@ pub fn keys<K: Key>(order: Order, bits: Range<u32>, keys: &[K], out: &mut [K]) -
 ///
 /// # Errors
 ///
-/// Those of [`keys`], and [`LengthMismatch`](crate::Error::LengthMismatch) if there are not as many values as keys.
+/// Returns the errors of [`keys`], and [`LengthMismatch`](crate::Error::LengthMismatch) unless there are as many values
+/// as keys.
 pub fn pairs<K: Key, V: Copy + Send + Sync>(
     order: Order,
     bits: Range<u32>,
@@ -104,7 +107,7 @@ fn check<K: Key>(len: usize, bits: &Range<u32>, out: usize) -> Result<()> {
     check_room(NAMES.output, out, len)
 }
 
-/// Orders items by a number with as many bits as the window has.
+/// Sorts items stably by the numbers that `number` returns, which have as many bits as the range `bits`.
 fn sort<T: Copy + Send + Sync>(
     mut items: Vec<T>,
     bits: &Range<u32>,
@@ -124,9 +127,9 @@ fn sort<T: Copy + Send + Sync>(
     items
 }
 
-/// Orders items by one digit: chunks count theirs, and then each moves its own.
+/// Sorts items by one digit: all chunks are counted, and then each chunk moves its items.
 fn pass<T: Copy + Send + Sync>(items: &[T], out: &mut [T], digit: impl Fn(&T) -> usize + Sync) {
-    let chunk_items = items.len().div_ceil(MOST_CHUNKS).max(PARALLEL_FROM);
+    let chunk_items = items.len().div_ceil(MAX_CHUNKS).max(PARALLEL_FROM);
     let chunks = items.par_chunks(chunk_items);
     let counts: Vec<Vec<usize>> = chunks
         .clone()

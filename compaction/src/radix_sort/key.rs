@@ -1,9 +1,9 @@
-//! What can be sorted by.
+//! The key types of a radix sort.
 
 use super::Order;
 use crate::{CountWord, cuda::Source, layout::Shared, look_back};
 
-/// A key: [`u8`], [`u16`], [`u32`], [`u64`], [`i8`], [`i16`], [`i32`], [`i64`], [`f32`] or [`f64`].
+/// A key type: [`u8`], [`u16`], [`u32`], [`u64`], [`i8`], [`i16`], [`i32`], [`i64`], [`f32`] or [`f64`].
 ///
 /// ```
 /// use compaction::radix_sort::Key;
@@ -13,9 +13,9 @@ use crate::{CountWord, cuda::Source, layout::Shared, look_back};
 /// assert!(f64::INFINITY.ordered() < f64::NAN.ordered());
 /// ```
 ///
-/// Not for implementation elsewhere.
+/// The trait is sealed: other crates cannot implement it.
 pub trait Key: Shared + Send + Sync + sealed::Sealed {
-    /// The bits of a number that is ordered as the key is.
+    /// Returns an unsigned number of the key's width, widened to 64 bits, whose order is the order of the keys.
     fn ordered(self) -> u64;
 
     #[doc(hidden)]
@@ -61,7 +61,8 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// Says to a kernel file that includes `radix_sort.cuh` what it has to know.
+/// Adds to a kernel source what `radix_sort.cuh` needs: the key and value sizes, the kind of key, the order, and the
+/// count's word type.
 pub(super) fn declare<K: Key, W: CountWord>(
     source: Source,
     order: Order,

@@ -1,4 +1,4 @@
-//! Onesweep: 8 bits a pass, all digits counted ahead.
+//! The onesweep strategy: 8 bits per pass, with all digits counted in advance.
 
 use std::sync::Arc;
 
@@ -7,31 +7,31 @@ use cudarc::driver::CudaStream;
 use super::{Key, Order, key::declare, sort::Call, workspace::Views};
 use crate::{
     CountWord, Result,
-    counted::is_wide,
+    arguments::is_wide,
     cuda::{In, InOut, Kernel, Launch, Module, Source},
 };
 
-/// Threads of a block.
+/// Threads per block of both kernels.
 const THREADS: u32 = 384;
-/// Items of a thread of which key and value have 4 bytes at most. More would not fit into the 48 KB of shared memory that
-/// every GPU has for a block, nor into its registers.
+/// Items per thread for keys and values of at most 4 bytes. More would fit neither in the 48 KB of shared memory that
+/// every GPU offers a block, nor in its registers.
 const ITEMS_PER_THREAD: u32 = 28;
-/// Blocks that run on a multiprocessor at once.
+/// Blocks of the sorting kernel resident on a multiprocessor.
 const BLOCKS_PER_MULTIPROCESSOR: u32 = 2;
-/// States of earlier tiles that a thread reads at once.
+/// Look-back states of earlier tiles that a thread reads at once.
 const WINDOW: u32 = 4;
-/// Bits of a digit.
+/// Bits per digit, and thus per pass.
 const DIGIT_BITS: u32 = 8;
-/// Values of a digit.
+/// Number of values of a digit, each of which has a bin.
 const BINS: usize = 1 << DIGIT_BITS;
-/// Blocks that count on a multiprocessor at once.
+/// Blocks of the counting kernel resident on a multiprocessor.
 const COUNT_BLOCKS_PER_MULTIPROCESSOR: u32 = 4;
-/// Keys that a thread counts at a time.
+/// Keys that a thread of the counting kernel loads at once.
 const COUNT_BATCH: u32 = 8;
-/// Tiles that are ordered in one launch, a state for each tile and bin: 64 MB of states for any number of keys.
+/// Tiles per launch. With one state per tile and bin, this limits the states to 64 MB for any number of keys.
 const PORTION_TILES: u32 = 1 << 15;
 
-/// The larger keys or values are, the fewer a thread has.
+/// Returns the items per thread: fewer for keys or values of more than 4 bytes.
 const fn items_per_thread(key_bytes: u32, value_bytes: u32) -> u32 {
     let widest = if key_bytes > value_bytes {
         key_bytes
@@ -41,26 +41,28 @@ const fn items_per_thread(key_bytes: u32, value_bytes: u32) -> u32 {
     ITEMS_PER_THREAD / if widest > 4 { widest / 4 } else { 1 }
 }
 
-/// Items that a block orders at a time.
+/// Returns the items per tile, which a block sorts at a time.
 pub(super) const fn tile_items(key_bytes: u32, value_bytes: u32) -> u32 {
     THREADS * items_per_thread(key_bytes, value_bytes)
 }
 
-/// States of a sort of so many keys.
+/// Returns the number of look-back states, and thus of 8-byte words, of a sort of `items` keys.
 pub(super) fn states(items: usize, key_bytes: u32, value_bytes: u32) -> usize {
     let tiles = items.div_ceil(tile_items(key_bytes, value_bytes) as usize);
     tiles.min(PORTION_TILES as usize) * BINS
 }
 
-/// Bins of all passes over keys of type `K`.
+/// Returns the number of bins of all passes over keys of type `K`.
 pub(super) const fn bins<K: Key>() -> usize {
     size_of::<K>() * BINS
 }
 
-/// Bins of the passes' portions: where those of the next one begin, read by one launch and written by the one before.
+/// Entries of the table that passes bin starts from one portion to the next: each launch reads one half and writes the
+/// other.
 pub(super) const NEXT_BINS: usize = 2 * BINS;
 
-/// `(keys, count, capacity, is given, begin, end, counts, starts, finished, workspace)`
+/// The parameters of the kernel `radix_sort_count`: `(keys, count, capacity, is given, begin, end, counts, starts,
+/// finished, workspace)`.
 type CountDigits = (
     In<u8>,
     In<u32>,
@@ -73,7 +75,8 @@ type CountDigits = (
     InOut<u32>,
     InOut<u64>,
 );
-/// `(keys, values, count, capacity, is given, portion, begin, end, starts, next starts, keys out, values out, workspace)`
+/// The parameters of the kernel `radix_sort_onesweep`: `(keys, values, count, capacity, is given, portion, begin, end,
+/// starts, next starts, keys out, values out, workspace)`.
 type Sweep = (
     In<u8>,
     In<u8>,
@@ -109,7 +112,7 @@ pub(super) fn source<K: Key, W: CountWord>(order: Order, value_bytes: u32) -> So
     declare::<K, W>(source, order, value_bytes)
 }
 
-/// The compiled kernels.
+/// The loaded kernels of onesweep: one counts the digits, the other sorts by one digit.
 #[derive(Debug)]
 pub(super) struct Onesweep {
     count: Kernel<CountDigits>,
@@ -139,14 +142,14 @@ impl Onesweep {
         mut tables: Views<'_>,
     ) -> Result<()> {
         let (begin, end) = (call.bits.start, call.bits.end);
-        let counters = (call.counted.capacity as u64).div_ceil((COUNT_BATCH * THREADS).into());
-        let most = COUNT_BLOCKS_PER_MULTIPROCESSOR * self.multiprocessors;
-        let blocks = counters.clamp(1, most.into()) as u32;
+        let counters = (call.item_count.capacity as u64).div_ceil((COUNT_BATCH * THREADS).into());
+        let max_blocks = COUNT_BLOCKS_PER_MULTIPROCESSOR * self.multiprocessors;
+        let blocks = counters.clamp(1, max_blocks.into()) as u32;
         let args = (
             call.keys.input.slice(..),
-            call.counted.count.slice(..),
-            call.counted.capacity as u64,
-            call.counted.is_given.into(),
+            call.item_count.count.slice(..),
+            call.item_count.capacity as u64,
+            call.item_count.is_given.into(),
             begin,
             end,
             tables.counts.slice_mut(..),
@@ -164,7 +167,7 @@ impl Onesweep {
         Ok(())
     }
 
-    /// Orders by one digit, when so many come after it.
+    /// Enqueues one pass over all portions. `after` is the number of passes that follow.
     fn pass(
         &self,
         stream: &Arc<CudaStream>,
@@ -176,12 +179,12 @@ impl Onesweep {
         let (keys_in, mut keys_out) = call.keys.pass(pass == 0, after);
         let (values_in, mut values_out) = call.values.pass(pass == 0, after);
         let bins = pass as usize * BINS;
-        let tiles = (call.counted.capacity as u64)
+        let tiles = (call.item_count.capacity as u64)
             .div_ceil(self.tile_items.into())
             .max(1);
         for first_tile in (0..tiles).step_by(PORTION_TILES as usize) {
             let portion = (first_tile / u64::from(PORTION_TILES)) as usize;
-            // What one launch reads the next one writes.
+            // Each launch reads what the launch before wrote.
             let (even, odd) = tables.next_starts.split_at_mut(BINS);
             let (from, to) = if portion.is_multiple_of(2) {
                 (odd, even)
@@ -195,9 +198,9 @@ impl Onesweep {
             let args = (
                 keys_in.slice(..),
                 values_in.slice(..),
-                call.counted.count.slice(..),
-                call.counted.capacity as u64,
-                call.counted.is_given.into(),
+                call.item_count.count.slice(..),
+                call.item_count.capacity as u64,
+                call.item_count.is_given.into(),
                 first_tile * u64::from(self.tile_items),
                 call.bits.start + pass * DIGIT_BITS,
                 call.bits.end,

@@ -1,4 +1,4 @@
-//! The sort on a GPU: what its methods check, and what they hand to the strategy.
+//! The radix sort on a GPU: argument checks, and dispatch to the strategy.
 
 use std::{
     marker::PhantomData,
@@ -17,18 +17,19 @@ use super::{
 };
 use crate::{
     Count, CountWord, Result,
-    counted::{Counted, check_room, check_workspace},
+    arguments::{ItemCount, check_room, check_workspace},
     cuda::{self, Compiler, Source},
     layout::Shared,
 };
 
-/// Sorts keys of type `K` on a GPU, which are counted by `W`: `u32`, or `u64` for 2³² keys and more, which takes some more
-/// registers.
+/// A radix sort on a GPU, for keys of type `K` and counts of type `W`.
 ///
-/// Its methods put launches onto the caller's stream and return: for onesweep one more than passes, for split one for
-/// each bit; of more than 2²⁸ keys or so, as many for each portion of that many. They allocate nothing, wait for nothing,
-/// and read no count back, so that they can be captured into a graph, and the graph be replayed. The input stays as it
-/// is. Buffers are borrowed views, which may start anywhere in a larger buffer.
+/// Counts are `u32`, or `u64` for 2³² or more keys, which needs a few more registers.
+///
+/// Each method enqueues its kernels on the caller's stream and returns. `onesweep` takes one launch that counts, and one
+/// per pass and portion of about 2²⁸ keys; `split` takes one per bit and portion of 2³¹ keys. A call allocates nothing,
+/// does not wait and reads no count back, so it can be captured into a CUDA graph. The input is not changed. Buffers are
+/// views that may start anywhere in a larger buffer.
 ///
 /// ```no_run
 /// use compaction::{Count, cuda, radix_sort::{Order, RadixSort, Strategy, Workspace}};
@@ -51,31 +52,31 @@ pub struct RadixSort<K, W = u32> {
     bits: Range<u32>,
     compiler: Compiler,
     context: Arc<CudaContext>,
-    /// For keys alone and with values of 4 and of 8 bytes, filled when first needed.
+    /// The kernels for keys alone, for values of 4 bytes and of 8 bytes, compiled when first needed.
     kernels: [OnceLock<Kernels>; 3],
     types: PhantomData<fn(K, W)>,
 }
 
-/// The compiled kernels of a strategy.
+/// The loaded kernels of the selected strategy, for one value size.
 #[derive(Debug)]
 enum Kernels {
     Onesweep(Onesweep),
     Split(Split),
 }
 
-/// What a strategy orders.
+/// The validated arguments of a sort, as passed to its strategy.
 pub(super) struct Call<'a> {
     pub(super) bits: Range<u32>,
-    pub(super) counted: Counted<'a>,
+    pub(super) item_count: ItemCount<'a>,
     pub(super) keys: Column<'a>,
     pub(super) values: Column<'a>,
 }
 
-/// Keys or values on their way through the passes, in bytes.
+/// The buffers of the keys, or of the values, as bytes. Passes alternate between the output and the scratch buffer.
 pub(super) struct Column<'a> {
     pub(super) input: CudaView<'a, u8>,
     out: CudaViewMut<'a, u8>,
-    /// Where every other pass writes to.
+    /// The scratch buffer that every other pass writes.
     between: CudaViewMut<'a, u8>,
 }
 
@@ -92,7 +93,7 @@ impl<'a> Column<'a> {
         })
     }
 
-    /// What a pass reads and what it writes, when so many come after it: the last one writes the output.
+    /// Returns the input and output of a pass, where `after` passes follow. The last pass writes the output.
     pub(super) fn pass(
         &mut self,
         first: bool,
@@ -107,7 +108,7 @@ impl<'a> Column<'a> {
 }
 
 impl<K: Key, W: CountWord> RadixSort<K, W> {
-    /// Compiles, or finds compiled, the kernels for keys alone, counted by `W`.
+    /// Compiles the kernels for keys alone with counts of type `W`, or loads them if compiled earlier.
     ///
     /// ```no_run
     /// use compaction::{cuda, radix_sort::{Order, RadixSort, Strategy}};
@@ -119,7 +120,7 @@ impl<K: Key, W: CountWord> RadixSort<K, W> {
     ///
     /// # Errors
     ///
-    /// What [`Compiler::load`] says.
+    /// Returns the errors of [`Compiler::load`].
     pub fn new(
         compiler: &Compiler,
         context: &Arc<CudaContext>,
@@ -139,8 +140,10 @@ impl<K: Key, W: CountWord> RadixSort<K, W> {
         Ok(sort)
     }
 
-    /// Orders by these bits alone, counted from the lowest. Keys that do not differ there keep their order. Of signed
-    /// keys and floats they are the bits of the unsigned number that is ordered as the key is, see [`Key::ordered`].
+    /// Limits the sort to a range of the key's bits, counted from the lowest. Keys that are equal there keep their
+    /// order.
+    ///
+    /// For signed and floating-point keys, these are the bits of [`Key::ordered`].
     ///
     /// ```no_run
     /// use compaction::{cuda, radix_sort::{Order, RadixSort, Strategy}};
@@ -154,14 +157,15 @@ impl<K: Key, W: CountWord> RadixSort<K, W> {
     ///
     /// # Errors
     ///
-    /// [`OutOfRange`](crate::Error::OutOfRange) for bits that the key does not have, or that end before they begin.
+    /// Returns [`OutOfRange`](crate::Error::OutOfRange) for bits that the key does not have, or a range that ends
+    /// before it begins.
     pub fn bits(mut self, bits: Range<u32>) -> Result<Self> {
         check_bits::<K>(&bits)?;
         self.bits = bits;
         Ok(self)
     }
 
-    /// How it sorts.
+    /// Returns the strategy that was passed to [`new`](Self::new).
     ///
     /// ```no_run
     /// use compaction::{cuda, radix_sort::{Order, RadixSort, Strategy}};
@@ -175,9 +179,9 @@ impl<K: Key, W: CountWord> RadixSort<K, W> {
         self.strategy
     }
 
-    /// Writes the keys to `out`, in order: as [the example](Self) does.
+    /// Writes the sorted keys to `out`.
     ///
-    /// A count on the device that says more than there are keys counts as that many, and [`Workspace::check`] reports it.
+    /// A device count larger than `keys` is clamped, and [`Workspace::check`] reports it.
     ///
     /// ```no_run
     /// # use compaction::{Count, cuda::{self, Compiler}, radix_sort::{Order, RadixSort, Strategy, Workspace}};
@@ -194,11 +198,11 @@ impl<K: Key, W: CountWord> RadixSort<K, W> {
     ///
     /// # Errors
     ///
-    /// [`OutOfRange`](crate::Error::OutOfRange) for a given count of more keys than there are;
-    /// [`Uncountable`](crate::Error::Uncountable) for 2³² keys or more and counts of `u32`;
-    /// [`LengthMismatch`](crate::Error::LengthMismatch) for a count on the device without a word;
+    /// Returns [`OutOfRange`](crate::Error::OutOfRange) for a host count larger than `keys`;
+    /// [`Uncountable`](crate::Error::Uncountable) for 2³² or more keys with counts of `u32`;
+    /// [`LengthMismatch`](crate::Error::LengthMismatch) for an empty view of a device count;
     /// [`OutputTooShort`](crate::Error::OutputTooShort); [`WorkspaceTooSmall`](crate::Error::WorkspaceTooSmall); and
-    /// those of [`Kernel::launch`](cuda::Kernel::launch).
+    /// the errors of [`Kernel::launch`](cuda::Kernel::launch).
     pub fn keys<V>(
         &self,
         stream: &Arc<CudaStream>,
@@ -208,22 +212,22 @@ impl<K: Key, W: CountWord> RadixSort<K, W> {
         workspace: &mut Workspace<K, V>,
     ) -> Result<()> {
         let parts = workspace.parts();
-        let counted = self.counted(keys, count, &parts)?;
-        check_room(NAMES.output, out.len(), counted.capacity)?;
+        let item_count = self.item_count(keys, count, &parts)?;
+        check_room(NAMES.output, out.len(), item_count.capacity)?;
         let kernels = self.kernels(0)?;
         let [absent, absent_out, between] = parts.absent;
         let (absent, mut absent_out) = (absent.as_view(), absent_out.as_view_mut());
         let call = Call {
             bits: self.bits.clone(),
-            counted,
+            item_count,
             keys: Column::new(keys, out, parts.keys)?,
             values: Column::new(&absent, &mut absent_out, between)?,
         };
         kernels.launch::<K>(stream, call, parts.tables)
     }
 
-    /// Writes the keys to `keys_out`, in order, and to `values_out` each key's value. A value has 4 or 8 bytes; another
-    /// size does not compile.
+    /// Writes the sorted keys to `keys_out`, and each key's value to the same index of `values_out`. A value has 4 or 8
+    /// bytes; another size does not compile.
     ///
     /// ```no_run
     /// use compaction::{Count, cuda, radix_sort::{Order, RadixSort, Strategy, Workspace}};
@@ -249,13 +253,14 @@ impl<K: Key, W: CountWord> RadixSort<K, W> {
     /// # Ok::<(), compaction::Error>(())
     /// ```
     ///
-    /// The kernels are compiled when they are first needed, which takes a moment and has no place in a graph capture:
-    /// [`prepare_pairs`](Self::prepare_pairs) does it ahead.
+    /// The kernels are compiled at the first call. Call [`prepare_pairs`](Self::prepare_pairs) before, for example
+    /// before a graph capture.
     ///
     /// # Errors
     ///
-    /// Those of [`keys`](Self::keys) and of [`prepare_pairs`](Self::prepare_pairs); [`LengthMismatch`](crate::Error::LengthMismatch) as well if
-    /// there are not as many values as keys; [`Reinterpret`](crate::Error::Reinterpret) for values of 8 bytes that do not lie on 8 bytes.
+    /// Returns the errors of [`keys`](Self::keys) and [`prepare_pairs`](Self::prepare_pairs);
+    /// [`LengthMismatch`](crate::Error::LengthMismatch) unless there are as many values as keys; and
+    /// [`Reinterpret`](crate::Error::Reinterpret) for values that are not aligned to their size.
     #[expect(
         clippy::too_many_arguments,
         reason = "each is one thing that the operation reads or writes"
@@ -272,23 +277,23 @@ impl<K: Key, W: CountWord> RadixSort<K, W> {
     ) -> Result<()> {
         const { check_value::<V>() };
         let parts = workspace.parts();
-        let counted = self.counted(keys, count, &parts)?;
+        let item_count = self.item_count(keys, count, &parts)?;
         check_values(keys.len(), values.len())?;
         for room in [keys_out.len(), values_out.len()] {
-            check_room(NAMES.output, room, counted.capacity)?;
+            check_room(NAMES.output, room, item_count.capacity)?;
         }
         check_aligned(values, values_out)?;
         let kernels = self.kernels(size_of::<V>())?;
         let call = Call {
             bits: self.bits.clone(),
-            counted,
+            item_count,
             keys: Column::new(keys, keys_out, parts.keys)?,
             values: Column::new(values, values_out, parts.values)?,
         };
         kernels.launch::<K>(stream, call, parts.tables)
     }
 
-    /// Compiles, or finds compiled, what [`pairs`](Self::pairs) needs for values of `V`'s size.
+    /// Compiles the kernels of [`pairs`](Self::pairs) for values of the size of `V`, or loads them if compiled earlier.
     ///
     /// ```no_run
     /// use compaction::{cuda, radix_sort::{Order, RadixSort, Strategy}};
@@ -301,13 +306,13 @@ impl<K: Key, W: CountWord> RadixSort<K, W> {
     ///
     /// # Errors
     ///
-    /// What [`Compiler::load`] says.
+    /// Returns the errors of [`Compiler::load`].
     pub fn prepare_pairs<V: Shared>(&self) -> Result<()> {
         const { check_value::<V>() };
         self.kernels(size_of::<V>()).map(drop)
     }
 
-    /// The kernel files for keys alone: what an [`Archive`](cuda::Archive) ships.
+    /// Returns the kernel files for keys alone, for an [`Archive`](cuda::Archive).
     ///
     /// ```
     /// use compaction::radix_sort::{Order, RadixSort, Strategy};
@@ -320,7 +325,8 @@ impl<K: Key, W: CountWord> RadixSort<K, W> {
         vec![source::<K, W>(order, strategy, 0)]
     }
 
-    /// The kernel files of [`pairs`](Self::pairs) for values of `V`'s size: what an [`Archive`](cuda::Archive) ships.
+    /// Returns the kernel files of [`pairs`](Self::pairs) for values of the size of `V`, for an
+    /// [`Archive`](cuda::Archive).
     ///
     /// ```
     /// use compaction::radix_sort::{Order, RadixSort, Strategy};
@@ -334,19 +340,19 @@ impl<K: Key, W: CountWord> RadixSort<K, W> {
         vec![source::<K, W>(order, strategy, size_of::<V>() as u32)]
     }
 
-    fn counted<'a>(
+    fn item_count<'a>(
         &self,
         keys: &CudaView<'_, K>,
         count: Count<'a, W>,
         parts: &Parts<'a>,
-    ) -> Result<Counted<'a>> {
-        let counted = Counted::new(&NAMES, keys.len(), count, parts.unread)?;
+    ) -> Result<ItemCount<'a>> {
+        let item_count = ItemCount::new(&NAMES, keys.len(), count, parts.dummy_count)?;
         let what = || "the keys of radix_sort".to_owned();
-        check_workspace(what, parts.capacity, counted.capacity)?;
-        Ok(counted)
+        check_workspace(what, parts.capacity, item_count.capacity)?;
+        Ok(item_count)
     }
 
-    /// The kernels for values of so many bytes.
+    /// Returns the kernels for values of 0, 4 or 8 bytes, compiled at the first use.
     fn kernels(&self, value_bytes: usize) -> Result<&Kernels> {
         let slot = &self.kernels[value_bytes / 4];
         if let Some(kernels) = slot.get() {
@@ -366,7 +372,7 @@ impl<K: Key, W: CountWord> RadixSort<K, W> {
     }
 }
 
-/// Refuses, when the program is compiled, values that the kernels do not take.
+/// Fails to compile unless a value has 4 or 8 bytes.
 const fn check_value<V>() {
     assert!(
         size_of::<V>() == 4 || size_of::<V>() == 8,
@@ -388,7 +394,7 @@ impl Kernels {
     }
 }
 
-/// Refuses values that the kernels cannot read and write as whole words of their size.
+/// Returns an error unless both buffers are aligned to the size of a value, so that kernels can access whole values.
 fn check_aligned<V: Shared>(values: &CudaView<'_, V>, out: &mut CudaViewMut<'_, V>) -> Result<()> {
     if size_of::<V>() == 8 {
         cuda::reinterpret::<V, u64>(values.slice(..))?;

@@ -1,4 +1,4 @@
-//! Split: one bit a pass, each a stable partition.
+//! The split strategy: one bit per pass, each pass a stable partition.
 
 use std::sync::Arc;
 
@@ -10,33 +10,33 @@ use crate::{
     cuda::{In, InOut, Kernel, Launch, Module, Source},
 };
 
-/// Threads of a block.
+/// Threads per block of both kernels.
 const THREADS: u32 = 256;
-/// Items that a block orders at a time: 16 a thread, four words of flags.
+/// Items per tile: 16 per thread, whose flags fill four words.
 const TILE_ITEMS: u32 = 16 * THREADS;
-/// Blocks that run on a multiprocessor at once.
+/// Blocks resident on a multiprocessor.
 const BLOCKS_PER_MULTIPROCESSOR: u32 = 4;
-/// Items that are moved in one launch: as many as the kernel counts in 32 bits.
+/// Largest number of items per launch, because the kernel counts in 32 bits.
 const PORTION_ITEMS: u32 = 1 << 31;
-/// Bits of the widest key, and one that none has.
+/// Number of bits of the widest key, and one additional bit that is zero in every key.
 pub(super) const BITS: usize = 65;
 
-/// The chunks, hence blocks, of a launch.
+/// Returns the number of chunks, and thus of blocks, of a launch over `items` items.
 pub(super) fn chunks(items: usize, multiprocessors: u32) -> u32 {
-    let most = BLOCKS_PER_MULTIPROCESSOR * multiprocessors;
+    let max_blocks = BLOCKS_PER_MULTIPROCESSOR * multiprocessors;
     let tiles = items.div_ceil(TILE_ITEMS as usize);
-    tiles.clamp(1, most as usize) as u32
+    tiles.clamp(1, max_blocks as usize) as u32
 }
 
-/// The launches of a pass.
+/// Returns the number of launches of each pass over `items` items.
 pub(super) fn portions(items: usize) -> usize {
     items.div_ceil(PORTION_ITEMS as usize).max(1)
 }
 
-/// `(keys, count, capacity, is given, zeros, workspace)`
+/// The parameters of the kernel `radix_sort_zeros`: `(keys, count, capacity, is given, zeros, workspace)`.
 type Zeros = (In<u8>, In<u32>, u64, u32, InOut<u64>, InOut<u64>);
-/// `(keys, values, count, capacity, is given, portion, its index, bit, zeros, those of portions, keys out, values out,
-/// workspace)`
+/// The parameters of the kernel `radix_sort_split`: `(keys, values, count, capacity, is given, portion, its index, bit,
+/// zeros, zeros per portion, keys out, values out, workspace)`.
 type Move = (
     In<u8>,
     In<u8>,
@@ -66,7 +66,7 @@ pub(super) fn source<K: Key, W: CountWord>(order: Order, value_bytes: u32) -> So
     declare::<K, W>(source, order, value_bytes)
 }
 
-/// The compiled kernels.
+/// The loaded kernels of split: one counts the zeros of every bit, the other partitions by one bit.
 #[derive(Debug)]
 pub(super) struct Split {
     zeros: Kernel<Zeros>,
@@ -89,16 +89,16 @@ impl Split {
         mut call: Call<'_>,
         mut tables: Views<'_>,
     ) -> Result<()> {
-        let items = call.counted.capacity;
+        let items = call.item_count.capacity;
         if portions(items) > 1 {
             stream
                 .memset_zeros(&mut tables.zeros)
                 .map_err(Error::driver("clear the counts of radix_sort"))?;
             let args = (
                 call.keys.input.slice(..),
-                call.counted.count.slice(..),
-                call.counted.capacity as u64,
-                call.counted.is_given.into(),
+                call.item_count.count.slice(..),
+                call.item_count.capacity as u64,
+                call.item_count.is_given.into(),
                 tables.zeros.slice_mut(..),
                 tables.split.slice_mut(..),
             );
@@ -106,7 +106,7 @@ impl Split {
             self.zeros
                 .launch(stream, Launch::blocks(blocks, THREADS), args)?;
         }
-        // By no bits, everything is copied: by one that no key has.
+        // An empty range of bits copies the keys, by sorting by a bit that is zero in every key.
         let bits = match &call.bits {
             bits if bits.is_empty() => key_bits::<K>()..key_bits::<K>() + 1,
             bits => bits.clone(),
@@ -125,7 +125,7 @@ impl Split {
         Ok(())
     }
 
-    /// Orders by one bit, when so many come after it.
+    /// Enqueues the pass over one bit. `after` is the number of passes that follow.
     fn pass(
         &self,
         stream: &Arc<CudaStream>,
@@ -137,15 +137,15 @@ impl Split {
     ) -> Result<()> {
         let (keys_in, mut keys_out) = call.keys.pass(first, after);
         let (values_in, mut values_out) = call.values.pass(first, after);
-        let items = call.counted.capacity;
+        let items = call.item_count.capacity;
         for portion in 0..portions(items) {
             let begin = portion * PORTION_ITEMS as usize;
             let args = (
                 keys_in.slice(..),
                 values_in.slice(..),
-                call.counted.count.slice(..),
-                call.counted.capacity as u64,
-                call.counted.is_given.into(),
+                call.item_count.count.slice(..),
+                call.item_count.capacity as u64,
+                call.item_count.is_given.into(),
                 begin as u64,
                 portion as u32,
                 bit,

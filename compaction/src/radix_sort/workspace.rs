@@ -1,4 +1,4 @@
-//! The device memory that calls share.
+//! The scratch memory of radix sorts.
 
 use std::{marker::PhantomData, sync::Arc};
 
@@ -15,11 +15,13 @@ use crate::{
     look_back::States,
 };
 
-/// What sorts of keys of type `K`, alone or with values of type `V`, need of device memory besides their arguments, by
-/// any strategy: once more the keys, and the values if there are any; and 2 KB for 42 KB of keys, 64 MB at most.
+/// Scratch device memory for sorts of keys of type `K`, alone or with values of type `V`, with any strategy.
 ///
-/// It is made once and then used over and over, by operations on one stream, one after the other. No call has to clear
-/// it. The bytes that it takes never shrink as the capacity grows.
+/// It holds a copy of the keys, a copy of the values if there are any, and 2 KB for every 42 KB of 4-byte keys, but at
+/// most 64 MB of these.
+///
+/// Create one workspace and reuse it for any number of calls on one stream, one after the other. It never needs
+/// clearing. Its size never shrinks as the capacity grows.
 ///
 /// ```no_run
 /// use compaction::{cuda, radix_sort::Workspace};
@@ -32,41 +34,41 @@ use crate::{
 /// ```
 #[derive(Debug)]
 pub struct Workspace<K, V = ()> {
-    /// Where every other pass writes to, in bytes.
+    /// The scratch buffer for keys, which every other pass writes, in bytes.
     keys: CudaSlice<u8>,
-    /// As `keys`; empty for keys alone.
+    /// The scratch buffer for values, in bytes; empty for keys alone.
     values: CudaSlice<u8>,
-    /// Stand for the values where there are none; never read or written.
+    /// Dummies passed as the values when there are none; never read or written.
     absent: [CudaSlice<u8>; 3],
-    /// Stands for the count where it is given.
-    unread: CudaSlice<u64>,
+    /// Dummy passed as the device count when the host gives the count.
+    dummy_count: CudaSlice<u64>,
     tables: Tables,
     capacity: usize,
     types: PhantomData<fn(K, V)>,
 }
 
-/// What the kernels count in.
+/// The tables of counts, offsets and look-back states that the kernels of both strategies use.
 #[derive(Debug)]
 struct Tables {
-    /// A state for each tile and bin.
+    /// Onesweep: a look-back state for each tile and bin.
     onesweep: States,
-    /// How many keys are in each bin of each pass; zero between calls.
+    /// Onesweep: the number of keys in each bin of each pass; zero between calls.
     counts: CudaSlice<u64>,
-    /// Where each bin of each pass starts.
+    /// Onesweep: the output index at which each bin of each pass starts.
     starts: CudaSlice<u64>,
-    /// Where the bins of a pass start in the next portion, twice.
+    /// Onesweep: the bin starts of a pass in the next portion, twice, because launches alternate.
     next_starts: CudaSlice<u64>,
-    /// How many blocks have counted; zero between calls.
+    /// Onesweep: the number of blocks that have counted; zero between calls.
     finished: CudaSlice<u32>,
-    /// A state for each chunk.
+    /// Split: a look-back state for each chunk.
     split: States,
-    /// How many keys have a zero, for each bit.
+    /// Split: for each bit, the number of keys with a zero there.
     zeros: CudaSlice<u64>,
-    /// How many have one in each portion.
+    /// Split: the number of zeros of the current bit in each portion.
     portion_zeros: CudaSlice<u32>,
 }
 
-/// All of [`Tables`], to be lent to kernels.
+/// Mutable views of all [`Tables`], to be passed to kernels.
 pub(super) struct Views<'a> {
     pub(super) onesweep: CudaViewMut<'a, u64>,
     pub(super) counts: CudaViewMut<'a, u64>,
@@ -78,19 +80,20 @@ pub(super) struct Views<'a> {
     pub(super) portion_zeros: CudaViewMut<'a, u32>,
 }
 
-/// What of a [`Workspace`] a call uses.
+/// The parts of a [`Workspace`] that a call uses.
 pub(super) struct Parts<'a> {
     pub(super) capacity: usize,
     pub(super) keys: &'a mut CudaSlice<u8>,
     pub(super) values: &'a mut CudaSlice<u8>,
     pub(super) absent: [&'a mut CudaSlice<u8>; 3],
-    pub(super) unread: &'a CudaSlice<u64>,
+    pub(super) dummy_count: &'a CudaSlice<u64>,
     pub(super) tables: Views<'a>,
 }
 
 impl<K: Key, V> Workspace<K, V> {
-    /// A workspace for sorts of up to `items` keys, with values of type `V` or alone. A value has 4 or 8 bytes; another
-    /// size does not compile, but for `()`, which is the default and stands for no values.
+    /// Creates a workspace for sorts of up to `items` keys, alone or with values of type `V`.
+    ///
+    /// A value has 4 or 8 bytes, and another size does not compile. The default `()` stands for no values.
     ///
     /// ```no_run
     /// use compaction::{cuda, radix_sort::Workspace};
@@ -101,7 +104,7 @@ impl<K: Key, V> Workspace<K, V> {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory).
+    /// Returns [`Error::OutOfMemory`](crate::Error::OutOfMemory).
     pub fn with_capacity(stream: &Arc<CudaStream>, items: usize) -> Result<Self> {
         const {
             assert!(
@@ -118,7 +121,7 @@ impl<K: Key, V> Workspace<K, V> {
             keys: bytes(size_of::<K>())?,
             values: bytes(value_bytes)?,
             absent: [byte()?, byte()?, byte()?],
-            unread: cuda::zeroed(stream, 1)?,
+            dummy_count: cuda::zeroed(stream, 1)?,
             tables: Tables {
                 onesweep: States::new(stream, states)?,
                 counts: cuda::zeroed(stream, onesweep::bins::<K>())?,
@@ -134,7 +137,7 @@ impl<K: Key, V> Workspace<K, V> {
         })
     }
 
-    /// Reports what went wrong in sorts since the last report, after all that the stream has to do before: this waits.
+    /// Waits for the stream and reports errors of the sorts since the last check.
     ///
     /// ```no_run
     /// use compaction::{Count, cuda, radix_sort::{Order, RadixSort, Strategy, Workspace}};
@@ -156,14 +159,14 @@ impl<K: Key, V> Workspace<K, V> {
     ///
     /// # Errors
     ///
-    /// [`Error::CountTooLarge`](crate::Error::CountTooLarge) if a count on the device said more keys than there were: as
-    /// many as there were have been taken. Else those of [`cuda::download`].
+    /// Returns [`Error::CountTooLarge`](crate::Error::CountTooLarge) if a device count exceeded the number of keys; the
+    /// sort then processed all keys of the buffer. Otherwise returns the errors of [`cuda::download`].
     pub fn check(&mut self, stream: &Arc<CudaStream>) -> Result<()> {
         self.tables.onesweep.check_overrun(stream, "radix_sort")?;
         self.tables.split.check_overrun(stream, "radix_sort")
     }
 
-    /// The most keys that it can be used for.
+    /// Returns the largest number of keys that the workspace was created for.
     ///
     /// ```no_run
     /// # use compaction::{cuda, radix_sort::Workspace};
@@ -175,7 +178,7 @@ impl<K: Key, V> Workspace<K, V> {
         self.capacity
     }
 
-    /// The bytes of device memory that it takes.
+    /// Returns the size of the workspace in bytes of device memory.
     ///
     /// ```no_run
     /// # use compaction::{cuda, radix_sort::Workspace};
@@ -197,18 +200,18 @@ impl<K: Key, V> Workspace<K, V> {
         let counts: usize = counts.iter().map(|table| table.num_bytes()).sum();
         let states = tables.onesweep.words.num_bytes() + tables.split.words.num_bytes();
         let words = tables.finished.num_bytes() + tables.portion_zeros.num_bytes();
-        let held = self.keys.num_bytes() + self.values.num_bytes() + self.unread.num_bytes();
+        let held = self.keys.num_bytes() + self.values.num_bytes() + self.dummy_count.num_bytes();
         absent + counts + states + words + held
     }
 
-    /// Makes it as old as if all but this many of its epochs were used up. For tests of what comes then.
+    /// Sets the epochs so that `epochs_left` of them remain. For tests of the wrap-around.
     #[doc(hidden)]
     pub fn age(&mut self, stream: &Arc<CudaStream>, epochs_left: u32) -> Result<()> {
         self.tables.onesweep.age(stream, epochs_left)?;
         self.tables.split.age(stream, epochs_left)
     }
 
-    /// All of it, to be lent to a call.
+    /// Borrows all parts of the workspace for a call.
     pub(super) fn parts(&mut self) -> Parts<'_> {
         let tables = &mut self.tables;
         Parts {
@@ -216,7 +219,7 @@ impl<K: Key, V> Workspace<K, V> {
             keys: &mut self.keys,
             values: &mut self.values,
             absent: self.absent.each_mut(),
-            unread: &self.unread,
+            dummy_count: &self.dummy_count,
             tables: Views {
                 onesweep: tables.onesweep.words.as_view_mut(),
                 counts: tables.counts.as_view_mut(),

@@ -1,20 +1,20 @@
-//! The operations of [`scan`](crate::scan) on the CPU.
+//! The scan on the CPU.
 
 use super::{NAMES, tree};
 use crate::{
     Result,
-    counted::check_room,
-    in_turn::in_turn,
+    arguments::check_room,
+    chained_scan::chained_scan,
     monoid::{Item, Monoid, Operator, with_monoid},
 };
 
-/// Fewer items than this are not worth the threads.
+/// Inputs with fewer items than this are processed on the calling thread.
 const PARALLEL_FROM: usize = 1 << 16;
 
-/// Bytes of the items that a thread takes at a time: it reads them twice, the second time from its own cache.
+/// Bytes of items per chunk. A thread reads a chunk twice, the second time from its cache.
 const CHUNK_BYTES: usize = 128 << 10;
 
-/// The definition: all items before each item, combined one by one.
+/// Defines the exclusive scan: yields the combination of all items before each item, computed one by one.
 ///
 /// ```
 /// use compaction::scan::{Operator, cpu::exclusive_specification};
@@ -29,7 +29,7 @@ pub fn exclusive_specification<T: Item>(
     specification(operator, items).map(|(exclusive, _)| exclusive)
 }
 
-/// The definition: each item with all before it, combined one by one.
+/// Defines the inclusive scan: yields the combination of all items up to and including each item, computed one by one.
 ///
 /// ```
 /// use compaction::scan::{Operator, cpu::inclusive_specification};
@@ -44,7 +44,7 @@ pub fn inclusive_specification<T: Item>(
     specification(operator, items).map(|(_, inclusive)| inclusive)
 }
 
-/// The exclusive and the inclusive prefix at each item.
+/// Yields the exclusive and the inclusive prefix of each item.
 fn specification<T: Item>(operator: Operator, items: &[T]) -> impl Iterator<Item = (T, T)> {
     let combine: fn(T, T) -> T = with_monoid!(operator, T, M => combine::<T, M<T>>);
     let mut before = with_monoid!(operator, T, M => M::<T>::lower(M::<T>::IDENTITY));
@@ -59,12 +59,12 @@ fn combine<T, M: Monoid<T>>(left: T, right: T) -> T {
     M::lower(M::combine(M::lift(left), M::lift(right)))
 }
 
-/// Writes to `out`, for each item, all items before it combined; the operator's identity for the first.
+/// Writes to `out` the combination of all items before each item. The first result is the operator's identity.
 ///
-/// `out` has room for as many items; what lies behind the result is left as it was. Short inputs stay on the
-/// calling thread. Floating-point sums are combined by a fixed tree, on one thread or many: the bits are those of
-/// [`Strategy::Raking`](super::Strategy::Raking) and [`Strategy::BlockSums`](super::Strategy::BlockSums), the payload
-/// of what is no number aside.
+/// Entries of `out` behind the result keep their values. Short inputs are processed on the calling thread, long ones in
+/// parallel. Floating-point sums are added in a fixed order for any number of threads: their bits are those of
+/// [`Strategy::Raking`](super::Strategy::Raking) and [`Strategy::BlockSums`](super::Strategy::BlockSums), except for
+/// NaN payloads.
 ///
 /// ```
 /// use compaction::scan::{Operator, cpu};
@@ -77,12 +77,12 @@ fn combine<T, M: Monoid<T>>(left: T, right: T) -> T {
 ///
 /// # Errors
 ///
-/// [`Error::OutputTooShort`](crate::Error::OutputTooShort).
+/// Returns [`Error::OutputTooShort`](crate::Error::OutputTooShort) if `out` is shorter than `items`.
 pub fn exclusive<T: Item>(operator: Operator, items: &[T], out: &mut [T]) -> Result<()> {
     scan(operator, items, out, false)
 }
 
-/// Writes to `out`, for each item, all items before it and itself combined. As [`exclusive`].
+/// Writes to `out` the combination of all items up to and including each item. Otherwise like [`exclusive`].
 ///
 /// ```
 /// use compaction::scan::{Operator, cpu};
@@ -95,12 +95,13 @@ pub fn exclusive<T: Item>(operator: Operator, items: &[T], out: &mut [T]) -> Res
 ///
 /// # Errors
 ///
-/// [`Error::OutputTooShort`](crate::Error::OutputTooShort).
+/// Returns [`Error::OutputTooShort`](crate::Error::OutputTooShort) if `out` is shorter than `items`.
 pub fn inclusive<T: Item>(operator: Operator, items: &[T], out: &mut [T]) -> Result<()> {
     scan(operator, items, out, true)
 }
 
-/// Overwrites each item by all items before it combined; the operator's identity the first. As [`exclusive`].
+/// Replaces each item by the combination of all items before it. The first result is the operator's identity. Otherwise
+/// like [`exclusive`].
 ///
 /// ```
 /// use compaction::scan::{Operator, cpu};
@@ -113,7 +114,7 @@ pub fn exclusive_in_place<T: Item>(operator: Operator, items: &mut [T]) {
     scan_in_place(operator, items, false);
 }
 
-/// Overwrites each item by all items before it and itself combined. As [`exclusive`].
+/// Replaces each item by the combination of all items up to and including it. Otherwise like [`exclusive`].
 ///
 /// ```
 /// use compaction::scan::{Operator, cpu};
@@ -135,7 +136,7 @@ fn scan<T: Item>(operator: Operator, items: &[T], out: &mut [T], inclusive: bool
         scan_run::<T, M<T>>(items.iter().copied().zip(out), M::<T>::IDENTITY, inclusive);
     } else {
         let chunk_items = CHUNK_BYTES / size_of::<T>();
-        in_turn(
+        chained_scan(
             items.chunks(chunk_items).zip(out.chunks_mut(chunk_items)),
             &mut { M::<T>::IDENTITY },
             |(items, _)| fold::<T, M<T>>(items),
@@ -152,7 +153,7 @@ fn scan_in_place<T: Item>(operator: Operator, items: &mut [T], inclusive: bool) 
     } else if items.len() < PARALLEL_FROM {
         scan_run::<T, M<T>>(over(items), M::<T>::IDENTITY, inclusive);
     } else {
-        in_turn(
+        chained_scan(
             items.chunks_mut(CHUNK_BYTES / size_of::<T>()),
             &mut { M::<T>::IDENTITY },
             |items| fold::<T, M<T>>(items),
@@ -162,18 +163,18 @@ fn scan_in_place<T: Item>(operator: Operator, items: &mut [T], inclusive: bool) 
     });
 }
 
-/// Each item, with its own place.
+/// Yields each item with a reference to its own place, to scan in place.
 fn over<T: Copy>(items: &mut [T]) -> impl Iterator<Item = (T, &mut T)> {
     items.iter_mut().map(|item| (*item, item))
 }
 
-/// Gives what is before, and goes on behind what comes next.
+/// Returns the current prefix and advances it by the value `next`.
 fn go_behind<T: Item, M: Monoid<T>>(before: &mut M::Value, next: M::Value) -> M::Value {
     let behind = M::combine(*before, next);
     std::mem::replace(before, behind)
 }
 
-/// The prefixes of a run of items, each with the place where its prefix goes, behind what comes before it.
+/// Scans one run of items that starts from the prefix `before`. Each item comes with the place of its result.
 fn scan_run<'a, T: Item, M: Monoid<T>>(
     items: impl Iterator<Item = (T, &'a mut T)>,
     mut before: M::Value,

@@ -1,4 +1,4 @@
-//! Hillis and Steele, and Blelloch: a thread for an item or a node, and a launch for each doubling.
+//! The launches of Hillis and Steele's and of Blelloch's scan: one thread per item or node, one launch per doubling.
 
 use cudarc::driver::CudaView;
 
@@ -9,21 +9,23 @@ use crate::{
     monoid::Item,
 };
 
-/// `(items, count, counted, capacity, to, shift, padded)`
+/// The parameters of the kernel `scan_lay_out`: `(items, count, counted, capacity, to, shift, padded)`.
 type LayOut<T> = (In<T>, In<u32>, u32, u64, InOut<T>, u32, u64);
-/// `(from, count, counted, capacity, to, distance)`
+/// The parameters of the kernel `scan_hillis_steele`: `(from, count, counted, capacity, to, distance)`.
 type Step<T> = (In<T>, In<u32>, u32, u64, InOut<T>, u64);
-/// `(tree, leaves, stride)`
+/// The parameters of the kernels `scan_blelloch_up`, `scan_blelloch_down`, `scan_blelloch_compact_up` and
+/// `scan_blelloch_compact_down`: `(tree, leaves, stride)`.
 type Tree<T> = (InOut<T>, u64, u64);
-/// `(items, tree, count, counted, capacity, out, inclusive)`
+/// The parameters of the kernel `scan_blelloch_out`: `(items, tree, count, counted, capacity, out, inclusive)`.
 type Out<T> = (In<T>, In<T>, In<u32>, u32, u64, InOut<T>, u32);
 
-/// A thread for each item.
+/// Returns a launch with one thread per item.
 fn covering(items: usize) -> Launch {
     Launch::blocks(items.div_ceil(BLOCK_THREADS as usize) as u32, BLOCK_THREADS)
 }
 
-/// Each step reads one buffer and writes the other; the last one writes the output.
+/// The kernels of Hillis and Steele's scan. Each step reads one scratch buffer and writes the other; the last one
+/// writes the output.
 #[derive(Debug)]
 pub(super) struct HillisSteele<T: Item> {
     lay_out: Kernel<LayOut<T>>,
@@ -46,12 +48,12 @@ impl<T: Item> HillisSteele<T> {
 
     pub(super) fn launch(&self, work: &mut Work<'_, T>) -> Result<()> {
         let Work { call, out, scratch } = work;
-        let launch = covering(call.counted.capacity);
-        let (mut from, mut rest) = scratch.split_at_mut(call.counted.capacity);
-        let mut to = rest.slice_mut(..call.counted.capacity);
+        let launch = covering(call.item_count.capacity);
+        let (mut from, mut rest) = scratch.split_at_mut(call.item_count.capacity);
+        let mut to = rest.slice_mut(..call.item_count.capacity);
         let distances = (0..usize::BITS).map(|step| 1 << step);
         let mut distances = distances
-            .take_while(|&distance: &usize| distance < call.counted.capacity)
+            .take_while(|&distance: &usize| distance < call.item_count.capacity)
             .peekable();
 
         let first = if distances.peek().is_none() {
@@ -59,7 +61,7 @@ impl<T: Item> HillisSteele<T> {
         } else {
             from.slice_mut(..)
         };
-        // An exclusive scan is the inclusive one of the items moved on by a place.
+        // An exclusive scan is the inclusive scan of the items shifted by one place.
         let shift = u32::from(!call.inclusive);
         let (count, is_counted, capacity) = call.count_args();
         let items = call.items.slice(..);
@@ -87,14 +89,14 @@ impl<T: Item> HillisSteele<T> {
     }
 }
 
-/// A tree in one buffer: up to the root, and down again.
+/// The kernels of Blelloch's scan: an upsweep to the root of a tree in one buffer, and a downsweep.
 #[derive(Debug)]
 pub(super) struct Blelloch<T: Item> {
     lay_out: Kernel<LayOut<T>>,
     up: Kernel<Tree<T>>,
     down: Kernel<Tree<T>>,
     out: Kernel<Out<T>>,
-    /// Whether there is a thread for each node, or for each leaf.
+    /// Whether there is one thread per tree node instead of one per leaf.
     compact: bool,
 }
 
@@ -129,7 +131,7 @@ impl<T: Item> Blelloch<T> {
 
     pub(super) fn launch(&self, work: &mut Work<'_, T>) -> Result<()> {
         let Work { call, out, scratch } = work;
-        let leaves = leaves(call.counted.capacity);
+        let leaves = leaves(call.item_count.capacity);
         let (count, is_counted, capacity) = call.count_args();
         let tree = scratch.slice_mut(..);
         let args = (
@@ -171,6 +173,6 @@ impl<T: Item> Blelloch<T> {
             inclusive,
         );
         self.out
-            .launch(call.stream, covering(call.counted.capacity), args)
+            .launch(call.stream, covering(call.item_count.capacity), args)
     }
 }

@@ -1,4 +1,4 @@
-//! Block sums and raking: tiles, whose totals are the items of the next level.
+//! The launches of `block-sums` and `raking`: each level's tile totals are the items of the next level.
 
 use cudarc::driver::{CudaView, CudaViewMut};
 
@@ -13,41 +13,41 @@ use crate::{
     monoid::Item,
 };
 
-/// `(items, count, counted, capacity, level, out, inclusive, totals)`
+/// The parameters of the kernel `scan_tiles`: `(items, count, counted, capacity, level, out, inclusive, totals)`.
 type Tiles<T> = (In<T>, In<u32>, u32, u64, u32, InOut<T>, u32, InOut<T>);
-/// `(before, count, counted, capacity, level, out)`
+/// The parameters of the kernel `scan_add_before`: `(before, count, counted, capacity, level, out)`.
 type AddBefore<T> = (In<T>, In<u32>, u32, u64, u32, InOut<T>);
-/// `(items, count, counted, capacity, level, totals)`
+/// The parameters of the kernel `scan_raking_up`: `(items, count, counted, capacity, level, totals)`.
 type Up<T> = (In<T>, In<u32>, u32, u64, u32, InOut<T>);
-/// `(items, before, count, counted, capacity, level, out, inclusive)`
+/// The parameters of the kernel `scan_raking_down`: `(items, before, count, counted, capacity, level, out, inclusive)`.
 type Down<T> = (In<T>, In<T>, In<u32>, u32, u64, u32, InOut<T>, u32);
 
-/// What scans tiles by themselves, on each level but the last the totals to be scanned by the next one.
+/// The kernels that scan tiles independently and, recursively, the tiles' totals.
 #[derive(Debug)]
 pub(super) struct Levels<T: Item> {
-    /// Scans each tile by itself, and leaves its total.
+    /// Scans each tile independently and writes its total.
     tiles: Kernel<Tiles<T>>,
     sweeps: Sweeps<T>,
 }
 
-/// What a level does before and after the one above it.
+/// The kernels that run on a level before and after the level above it.
 #[derive(Debug)]
 enum Sweeps<T: Item> {
-    /// Scans its tiles, and then adds what comes before each.
+    /// Before: scan the tiles. After: add to each tile the total of the tiles before it.
     BlockSums { add_before: Kernel<AddBefore<T>> },
-    /// Sums its tiles up, and then scans each behind what comes before it.
+    /// Before: sum the tiles. After: scan each tile, starting from the total of the tiles before it.
     Raking {
         up: Kernel<Up<T>>,
         down: Kernel<Down<T>>,
     },
 }
 
-/// A level of a call.
+/// The state of one level of a scan by tiles.
 struct Level<'a, T> {
     call: &'a Call<'a, T>,
-    /// How many are below it.
+    /// Number of the level: level 0 scans the input items, and each further level the tile totals of the one before.
     number: u32,
-    /// Its tiles, and those of the levels above it.
+    /// The number of tiles of this level, followed by that of each level above it.
     tiles: &'a [usize],
     items: CudaView<'a, T>,
     out: CudaViewMut<'a, T>,
@@ -80,7 +80,7 @@ impl<T: Item> Levels<T> {
     }
 
     pub(super) fn launch(&self, work: &mut Work<'_, T>) -> Result<()> {
-        let levels = levels::<T>(work.call.counted.capacity);
+        let levels = levels::<T>(work.call.item_count.capacity);
         let level = Level {
             call: work.call,
             number: 0,

@@ -1,34 +1,36 @@
-//! Look-back's kernel for long inputs.
+//! The kernel of `look-back` for long inputs, with persistent blocks.
 
 use std::sync::Arc;
 
 use cudarc::driver::{CudaContext, CudaStream, CudaView, sys::CUdevice_attribute};
 
-use super::{AHEAD_FROM_TILES, AHEAD_THREADS, LANE_BYTES, Operator, RING_BYTES, passes::LookBack};
+use super::{
+    LANE_BYTES, LOOK_AHEAD_MIN_TILES, LOOK_AHEAD_THREADS, Operator, RING_BYTES, passes::LookBack,
+};
 use crate::{
     CountWord, Error, Result,
-    cuda::{Compiler, Kernel, Launch, Params, Source, is_on},
+    cuda::{Compiler, Kernel, Launch, Params, Source, is_aligned},
     monoid::Item,
 };
 
-/// The oldest compute capability that has what it needs.
+/// The lowest major compute capability that supports the kernel's bulk copies.
 const OLDEST_MAJOR: i32 = 9;
 
 pub(super) fn declare<T: Item>(source: Source) -> Source {
     source.kernel::<LookBack<T>>("scan_look_ahead")
 }
 
-/// As many blocks as the GPU has multiprocessors, which stay.
+/// The loaded kernel, launched with one persistent block per multiprocessor.
 #[derive(Debug)]
 pub(super) struct LookAhead<T: Item> {
     kernel: Kernel<LookBack<T>>,
     blocks: u32,
-    /// How many tiles make it the faster kernel.
+    /// Number of tiles from which the kernel is used instead of the one for short inputs.
     pub(super) from_tiles: usize,
 }
 
 impl<T: Item> LookAhead<T> {
-    /// `None` where the GPU lacks what the kernel needs, or where nothing can compile it.
+    /// Loads the kernel. Returns `None` if the GPU does not support it or nothing can compile it.
     pub(super) fn new<W: CountWord>(
         compiler: &Compiler,
         context: &Arc<CudaContext>,
@@ -55,13 +57,14 @@ impl<T: Item> LookAhead<T> {
         Ok(Some(Self {
             kernel,
             blocks: blocks.max(1) as u32,
-            from_tiles: AHEAD_FROM_TILES,
+            from_tiles: LOOK_AHEAD_MIN_TILES,
         }))
     }
 
-    /// Whether it is the faster one for items in so many tiles.
+    /// Returns whether the kernel is the faster one for `items`, which fill `tiles` tiles, and supports their
+    /// alignment.
     pub(super) fn suits(&self, items: &CudaView<'_, T>, tiles: usize) -> bool {
-        tiles >= self.from_tiles && is_on(items, LANE_BYTES)
+        tiles >= self.from_tiles && is_aligned(items, LANE_BYTES)
     }
 
     pub(super) fn launch(
@@ -69,7 +72,7 @@ impl<T: Item> LookAhead<T> {
         stream: &Arc<CudaStream>,
         args: <LookBack<T> as Params>::Args<'_>,
     ) -> Result<()> {
-        let launch = Launch::blocks(self.blocks, AHEAD_THREADS).shared_bytes(RING_BYTES);
+        let launch = Launch::blocks(self.blocks, LOOK_AHEAD_THREADS).shared_bytes(RING_BYTES);
         self.kernel.launch(stream, launch, args)
     }
 }

@@ -1,4 +1,4 @@
-//! The launches of each strategy.
+//! The kernels and launches of each scan strategy.
 
 use std::sync::Arc;
 
@@ -13,40 +13,41 @@ use super::{
 };
 use crate::{
     CountWord, Result,
-    counted::Counted,
+    arguments::ItemCount,
     cuda::{Compiler, In, InOut, Kernel, Launch, Source},
     monoid::Item,
 };
 
-/// What a call reads.
+/// The validated inputs of a scan call.
 pub(super) struct Call<'a, T> {
     pub(super) stream: &'a Arc<CudaStream>,
     pub(super) items: CudaView<'a, T>,
-    pub(super) counted: Counted<'a>,
+    pub(super) item_count: ItemCount<'a>,
     pub(super) inclusive: bool,
 }
 
 impl<T> Call<'_, T> {
-    /// `count, counted, capacity` of a kernel: how many items there are.
+    /// Returns the kernel arguments `count, counted, capacity`, from which a kernel finds the number of items.
     pub(super) fn count_args(&self) -> (CudaView<'_, u32>, u32, u64) {
-        let is_counted = u32::from(!self.counted.is_given);
-        let capacity = self.counted.capacity as u64;
-        (self.counted.count.slice(..), is_counted, capacity)
+        let is_counted = u32::from(!self.item_count.is_given);
+        let capacity = self.item_count.capacity as u64;
+        (self.item_count.count.slice(..), is_counted, capacity)
     }
 }
 
-/// A call with what it writes.
+/// The inputs, the output and the scratch memory of a scan call.
 pub(super) struct Work<'a, T> {
     pub(super) call: &'a Call<'a, T>,
     pub(super) out: CudaViewMut<'a, T>,
-    /// Of the workspace.
+    /// The scratch buffer of the workspace, for results between launches.
     pub(super) scratch: CudaViewMut<'a, T>,
 }
 
-/// `(items, count, counted, capacity, out, inclusive, workspace)`
+/// The parameters of the kernels `scan_look_back` and `scan_look_ahead`: `(items, count, counted, capacity, out,
+/// inclusive, workspace)`.
 pub(super) type LookBack<T> = (In<T>, In<u32>, u32, u64, InOut<T>, u32, InOut<u64>);
 
-/// `(count, capacity, workspace)`
+/// The parameters of the kernel `scan_check_count`: `(count, capacity, workspace)`.
 type CheckCount = (In<u32>, u64, InOut<u64>);
 
 /// Declares the kernels of all strategies.
@@ -59,7 +60,7 @@ pub(super) fn declare<T: Item>(source: Source) -> Source {
     Blelloch::<T>::declare(source)
 }
 
-/// The kernels of one strategy.
+/// The loaded kernels of a scan with one strategy.
 #[derive(Debug)]
 pub(super) struct Passes<T: Item> {
     pub(super) method: Method<T>,
@@ -99,7 +100,7 @@ impl<T: Item> Passes<T> {
         })
     }
 
-    /// Puts all launches of a call onto its stream.
+    /// Enqueues all launches of a call on its stream.
     pub(super) fn launch(
         &self,
         call: &Call<'_, T>,
@@ -107,9 +108,9 @@ impl<T: Item> Passes<T> {
         scratch: &mut CudaSlice<T>,
         states: &mut CudaSlice<u64>,
     ) -> Result<()> {
-        let is_empty = call.counted.capacity == 0;
+        let is_empty = call.item_count.capacity == 0;
         let checks_itself = matches!(self.method, Method::LookBack(..)) && !is_empty;
-        if !call.counted.is_given && !checks_itself {
+        if !call.item_count.is_given && !checks_itself {
             let (count, _, capacity) = call.count_args();
             let args = (count, capacity, states.as_view_mut());
             self.check_count
@@ -129,7 +130,7 @@ impl<T: Item> Passes<T> {
             Method::Levels(passes) => passes.launch(&mut work),
             Method::LookBack(kernel, look_ahead) => {
                 let tiles = call
-                    .counted
+                    .item_count
                     .capacity
                     .div_ceil(look_back_tile_items::<T>() as usize);
                 let (count, is_counted, capacity) = call.count_args();

@@ -1,11 +1,12 @@
-//! The ways to scan, as values that can be named, listed and switched.
+//! The scan strategies.
 
 use crate::names::known_by_name;
 
-/// How a GPU comes to all prefixes, in the order in which the methods were found.
+/// The parallel algorithm of a scan on a GPU, oldest first.
 ///
-/// All give the same integers, minima and maxima, bit for bit. Of floating-point sums each says what it promises; in
-/// each the result is the same in every run. For n items, "work" counts combinations and "bytes" what moves, in items.
+/// All strategies give equal bits for integer sums, minima and maxima, and every strategy gives the same bits in every
+/// run. The descriptions state the order of floating-point additions, the work (combinations for n items) and the
+/// memory traffic (items read and written).
 ///
 /// ```
 /// use compaction::scan::Strategy;
@@ -17,49 +18,47 @@ use crate::names::known_by_name;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Strategy {
-    /// In step k each prefix of 2ᵏ items takes the one before it: log₂ n launches over all items, from one buffer into
-    /// another. Work n log₂ n, bytes 2n log₂ n. (W. D. Hillis and G. L. Steele, "Data Parallel Algorithms", 1986.)
+    /// Hillis and Steele: step k combines each item with the one 2ᵏ places before it, from one buffer into another.
     ///
-    /// Floating-point sums are combined by this tree, which the length fixes.
+    /// It takes log₂ n launches over all items, n log₂ n work and 2n log₂ n traffic. (W. D. Hillis and G. L. Steele,
+    /// "Data Parallel Algorithms", 1986.) Floating-point sums use this tree, which depends on the length alone.
     HillisSteele,
-    /// A binary tree over the items, padded to a power of two: sums go up, prefixes come down, a launch for each of its
-    /// levels with a thread for every item, of which few work. Work 2n, launches 2 log₂ n. (G. E. Blelloch, "Prefix
-    /// Sums and Their Applications", 1990.)
+    /// Blelloch: sums go up a binary tree over the items, padded to a power of two, and prefixes come down.
     ///
-    /// Floating-point sums are combined by this tree, which the length fixes.
+    /// It takes one launch per level and direction, each with one thread per item of which few work: 2 log₂ n launches,
+    /// 2n work. (G. E. Blelloch, "Prefix Sums and Their Applications", 1990.) Floating-point sums use this tree, which
+    /// depends on the length alone.
     Blelloch,
-    /// As [`Blelloch`](Self::Blelloch), with a thread for each node: threads are numbered by nodes, and launches shrink
-    /// towards the root.
+    /// [`Blelloch`](Self::Blelloch) with one thread per tree node instead of per item, so that launches shrink towards the root.
     ///
     /// Floating-point sums have the bits of [`Blelloch`](Self::Blelloch).
     BlellochCompact,
-    /// Blocks scan tiles within a multiprocessor, the tiles' sums are scanned in the same way, level by level, and added
-    /// to their tiles. Bytes 4n. (M. Harris, S. Sengupta and J. D. Owens, "Parallel Prefix Sum (Scan) with CUDA", GPU
-    /// Gems 3, 2007.)
+    /// Blocks scan tiles in shared memory; the tiles' sums are scanned in the same way, level by level, and then added
+    /// to their tiles.
     ///
-    /// Floating-point sums have the CPU's bits, by a fixed tree.
+    /// Traffic 4n. (M. Harris, S. Sengupta and J. D. Owens, "Parallel Prefix Sum (Scan) with CUDA", GPU Gems 3, 2007.)
+    /// Floating-point sums have the bits of the CPU implementation.
     BlockSums,
-    /// Sums go up before anything is written: an upsweep reads the items for their tiles' sums, these are scanned, and
-    /// a downsweep reads the items again, several a thread, and writes each prefix once. Bytes 3n. (D. Merrill and A.
-    /// Grimshaw, "Parallel Scan for Stream Architectures", 2009; S. Baxter, moderngpu, 2013.)
+    /// Reduce-then-scan: an upsweep computes the tiles' sums, these are scanned, and a downsweep reads the items again
+    /// and writes the prefixes.
     ///
-    /// Floating-point sums have the CPU's bits, by a fixed tree.
+    /// Traffic 3n. (D. Merrill and A. Grimshaw, "Parallel Scan for Stream Architectures", 2009; S. Baxter, moderngpu,
+    /// 2013.) Floating-point sums have the bits of the CPU implementation.
     Raking,
-    /// A single pass in one launch: a block that has summed its tile looks back over the sums of the tiles before it.
-    /// Bytes 2n. (D. Merrill and M. Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back", 2016.)
+    /// Decoupled look-back: a single pass in one launch. A block that has summed its tile looks back over the sums of
+    /// earlier tiles.
     ///
-    /// From 32 MiB on, on GPUs of compute capability 9.0 and later, blocks stay instead and take one tile after the
-    /// other, each of whose steps has warps of its own; what comes before a tile is then summed up from one of a
-    /// block's tiles to its next ("decoupled look-ahead" in NVIDIA's CCCL, 2025). The result is the same, bit for bit.
+    /// Traffic 2n. (D. Merrill and M. Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back", 2016.)
+    /// Floating-point sums use a tree that depends on the length alone, not on the progress of other blocks.
     ///
-    /// Floating-point sums are combined by a tree that the length fixes: unlike elsewhere, it does not depend on how
-    /// far other blocks have come.
+    /// Inputs of 32 MiB or more on GPUs of compute capability 9.0 or later use persistent blocks instead, with separate
+    /// warps for each step of a tile ("decoupled look-ahead" in NVIDIA's CCCL, 2025). The result has the same bits.
     #[default]
     LookBack,
 }
 
 impl Strategy {
-    /// All strategies, the oldest first.
+    /// All strategies, oldest first.
     pub const ALL: &[Self] = &[
         Self::HillisSteele,
         Self::Blelloch,
@@ -69,7 +68,7 @@ impl Strategy {
         Self::LookBack,
     ];
 
-    /// Its name, as it is written and read.
+    /// Returns the strategy's name as parsed and displayed, such as `look-back`.
     ///
     /// ```
     /// assert_eq!(compaction::scan::Strategy::BlockSums.name(), "block-sums");

@@ -1,10 +1,11 @@
-//! The tree by which `block-sums`, `raking` and the CPU combine floating-point sums. Twin: `Tile` in `kernels/scan_tile.cuh`.
+//! The order in which `block-sums`, `raking` and the CPU add floating-point sums. Twin: `Tile` in
+//! `kernels/scan_tile.cuh`.
 //!
 //! ```text
-//! item ─ lane (16 bytes, one by one) ─ row (32 lanes, as Hillis and Steele) ─ warp (4 rows) ─ tile (8 warps) ─ level
+//! item ─ lane (16 bytes, one by one) ─ row (32 lanes, Hillis and Steele) ─ warp (4 rows) ─ tile (8 warps) ─ level
 //! ```
 //!
-//! A level's tile totals are the items of the next level, until one tile holds them all.
+//! The tile totals of a level are the items of the next level, until one tile holds them all.
 
 use rayon::prelude::*;
 
@@ -13,7 +14,7 @@ use crate::monoid::{Item, Monoid};
 
 const WARP_THREADS: usize = 32;
 
-/// Writes the prefixes of `items`, or of what `out` holds, one tile at a time on as many threads as there are.
+/// Writes the prefixes of `items`, or of the contents of `out` if `None`, in parallel over tiles.
 pub(super) fn scan<T: Item, M: Monoid<T>>(items: Option<&[T]>, out: &mut [T], inclusive: bool) {
     match LANE_BYTES as usize / size_of::<T>() {
         2 => scan_level::<T, M, 2>(items, out, inclusive),
@@ -44,7 +45,7 @@ fn scan_level<T: Item, M: Monoid<T>, const LANE: usize>(
     });
 }
 
-/// The lanes of a row: `lanes[item][lane]`, behind the last item the identity.
+/// Loads a row as `lanes[item][lane]`, holding each lane's prefixes. Lanes behind the last item hold the identity.
 fn load_row<T: Item, M: Monoid<T>, const LANE: usize>(
     row: &[T],
 ) -> [[M::Value; WARP_THREADS]; LANE] {
@@ -125,7 +126,7 @@ fn scan_tile<T: Item, M: Monoid<T>, const LANE: usize>(
     }
 }
 
-/// `warp_inclusive` of `kernels/warp.cuh`.
+/// Returns the inclusive prefixes of the lanes, combined as `warp_inclusive` of `kernels/warp.cuh` does.
 fn inclusive_lanes<T, M: Monoid<T>>(
     mut lanes: [M::Value; WARP_THREADS],
 ) -> [M::Value; WARP_THREADS] {

@@ -1,4 +1,4 @@
-//! The device memory that calls share.
+//! The scratch memory of scans.
 
 use std::sync::Arc;
 
@@ -7,17 +7,17 @@ use cudarc::driver::{CudaSlice, CudaStream};
 use super::{Strategy, level_tile_items, look_back_tile_items};
 use crate::{Result, cuda, look_back::States, monoid::Item};
 
-/// What a scan of items of type `T` needs of device memory besides its arguments.
+/// Scratch device memory for scans of items of type `T`.
 ///
-/// It is made once for a strategy and then used over and over, by operations on one stream, one after the other. No
-/// call has to clear it. The bytes that it takes never shrink as the capacity grows: for n items of s bytes,
+/// Create one workspace for a strategy and reuse it for any number of calls on one stream, one after the other. It
+/// never needs clearing. Its size never shrinks as the capacity grows. For n items of s bytes:
 ///
 /// | strategy | bytes |
 /// |---|---|
 /// | `look-back` | 8 for each tile of 32 KiB, 16 if s = 8 |
-/// | `block-sums`, `raking` | 2s for each tile of 16 KiB, and some more for the levels above |
+/// | `block-sums`, `raking` | 2s for each tile of 16 KiB, and a little more for the levels above |
 /// | `hillis-steele` | 2sn |
-/// | `blelloch`, `blelloch-compact` | sn, n rounded up to a power of two |
+/// | `blelloch`, `blelloch-compact` | sn, with n rounded up to a power of two |
 ///
 /// ```no_run
 /// use compaction::{cuda, scan::{Strategy, Workspace}};
@@ -33,15 +33,15 @@ use crate::{Result, cuda, look_back::States, monoid::Item};
 #[derive(Debug)]
 pub struct Workspace<T> {
     pub(super) states: States,
-    /// Items between the passes of the others.
+    /// The intermediate items of the strategies that take several launches.
     pub(super) scratch: CudaSlice<T>,
-    /// Stands for a count that no kernel reads, because it is given.
-    pub(super) unread: CudaSlice<u64>,
+    /// Dummy passed as the device count when the host gives the count.
+    pub(super) dummy_count: CudaSlice<u64>,
     capacity: usize,
 }
 
 impl<T: Item> Workspace<T> {
-    /// A workspace for calls on up to `items` items by the default strategy.
+    /// Creates a workspace for calls on up to `items` items with the default strategy.
     ///
     /// ```no_run
     /// # use compaction::{cuda, scan::Workspace};
@@ -52,12 +52,13 @@ impl<T: Item> Workspace<T> {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory).
+    /// Returns [`Error::OutOfMemory`](crate::Error::OutOfMemory).
     pub fn with_capacity(stream: &Arc<CudaStream>, items: usize) -> Result<Self> {
         Self::for_strategy(stream, Strategy::default(), items)
     }
 
-    /// A workspace for calls on up to `items` items by this strategy, and by those that need no more.
+    /// Creates a workspace for calls on up to `items` items with this strategy, or with strategies that need no more
+    /// memory.
     ///
     /// ```no_run
     /// # use compaction::{Error, cuda, scan::{Strategy, Workspace}};
@@ -69,7 +70,7 @@ impl<T: Item> Workspace<T> {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory).
+    /// Returns [`Error::OutOfMemory`](crate::Error::OutOfMemory).
     pub fn for_strategy(
         stream: &Arc<CudaStream>,
         strategy: Strategy,
@@ -79,18 +80,18 @@ impl<T: Item> Workspace<T> {
         Ok(Self {
             states: States::new(stream, states)?,
             scratch: cuda::uninitialised(stream, scratch)?,
-            unread: cuda::zeroed(stream, 1)?,
+            dummy_count: cuda::zeroed(stream, 1)?,
             capacity: items,
         })
     }
 
-    /// Makes it as old as if all but this many of its 2³⁰ - 1 epochs were used up. For tests of what comes then.
+    /// Sets the epoch so that `epochs_left` of its 2³⁰ - 1 epochs remain. For tests of the wrap-around.
     #[doc(hidden)]
     pub fn age(&mut self, stream: &Arc<CudaStream>, epochs_left: u32) -> Result<()> {
         self.states.age(stream, epochs_left)
     }
 
-    /// Reports what went wrong in scans since the last report, after all that the stream has to do before: this waits.
+    /// Waits for the stream and reports errors of the scans since the last check.
     ///
     /// ```no_run
     /// # use compaction::{Count, Error, cuda, scan::{Operator, Scan, Strategy, Workspace}};
@@ -108,13 +109,13 @@ impl<T: Item> Workspace<T> {
     ///
     /// # Errors
     ///
-    /// [`Error::CountTooLarge`](crate::Error::CountTooLarge) if a count on the device said more items than there were: as
-    /// many as there were have been taken. Else those of [`cuda::download`].
+    /// Returns [`Error::CountTooLarge`](crate::Error::CountTooLarge) if a device count exceeded the number of items;
+    /// the scan then processed all items of the buffer. Otherwise returns the errors of [`cuda::download`].
     pub fn check(&mut self, stream: &Arc<CudaStream>) -> Result<()> {
         self.states.check_overrun(stream, "scan")
     }
 
-    /// The most items that it can be used for.
+    /// Returns the largest number of items that the workspace was created for.
     ///
     /// ```no_run
     /// # use compaction::{Count, cuda::{self, Compiler}, scan::{Operator, Scan, Strategy, Workspace}};
@@ -128,7 +129,7 @@ impl<T: Item> Workspace<T> {
         self.capacity
     }
 
-    /// The bytes of device memory that it takes.
+    /// Returns the size of the workspace in bytes of device memory.
     ///
     /// ```no_run
     /// # use compaction::{Count, cuda::{self, Compiler}, scan::{Operator, Scan, Strategy, Workspace}};
@@ -139,10 +140,10 @@ impl<T: Item> Workspace<T> {
     /// # Ok::<(), compaction::Error>(())
     /// ```
     pub fn bytes(&self) -> usize {
-        self.states.words.num_bytes() + self.scratch.num_bytes() + self.unread.num_bytes()
+        self.states.words.num_bytes() + self.scratch.num_bytes() + self.dummy_count.num_bytes()
     }
 
-    /// The most items that a scan by `strategy` can use it for.
+    /// Returns the largest number of items that a scan by `strategy` can process with this workspace.
     pub(super) fn capacity_for(&self, strategy: Strategy) -> usize {
         let has = (self.states.len(), self.scratch.len());
         let fits = |items| {
@@ -152,7 +153,7 @@ impl<T: Item> Workspace<T> {
         if fits(self.capacity) {
             return self.capacity;
         }
-        // What is needed grows with the items.
+        // Binary search, because the memory needed grows with the items.
         let (mut fitting, mut too_many) = (0, self.capacity);
         while too_many - fitting > 1 {
             let middle = fitting + (too_many - fitting) / 2;
@@ -166,7 +167,7 @@ impl<T: Item> Workspace<T> {
     }
 }
 
-/// The words of states and the items of scratch that a scan of so many items takes.
+/// Returns the 8-byte state words and the scratch items that a scan of `items` items needs.
 fn needs<T: Item>(strategy: Strategy, items: usize) -> (usize, usize) {
     match strategy {
         Strategy::LookBack => {
@@ -181,7 +182,7 @@ fn needs<T: Item>(strategy: Strategy, items: usize) -> (usize, usize) {
     }
 }
 
-/// The leaves of Blelloch's tree: a root has two at least.
+/// Returns the number of leaves of Blelloch's tree: a power of two, at least 2.
 pub(super) fn leaves(items: usize) -> usize {
     items
         .max(2)
@@ -189,7 +190,7 @@ pub(super) fn leaves(items: usize) -> usize {
         .unwrap_or(usize::MAX)
 }
 
-/// The items of each level, the first all, each further one the tiles of that before, the last 1.
+/// Returns the number of items of each level: first `items`, then the tiles of the level before, and last 1.
 pub(super) fn levels<T: Item>(items: usize) -> Vec<usize> {
     let mut levels = vec![items.max(1)];
     loop {

@@ -1,4 +1,4 @@
-//! The operations of [`select`](crate::select) on the CPU.
+//! Stream compaction on the CPU.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -8,20 +8,20 @@ use rayon::prelude::*;
 use super::{NAMES, Strategy, TILE_ITEMS, check_item, check_items};
 use crate::{
     CountWord, Result,
-    counted::{check_room, check_words},
-    in_turn::in_turn,
+    arguments::{check_room, check_words},
+    chained_scan::chained_scan,
 };
 
-/// Fewer items than this are not worth the threads: they take some 50 µs on one.
+/// Inputs with fewer items than this are processed on the calling thread, which takes about 50 µs.
 const PARALLEL_FROM: usize = 1 << 16;
 
-/// Items that one thread takes at a time: their flags fit into its first cache.
+/// Items per chunk of a thread, small enough that the flags fit in the L1 cache.
 const CHUNK_ITEMS: usize = 2 * TILE_ITEMS as usize;
 
-/// Items that one thread takes at a time where the threads take turns, which they should not have to wait for.
-const IN_TURN_ITEMS: usize = 8 * TILE_ITEMS as usize;
+/// Items per chunk where chunks take their output in order; longer, so that threads rarely wait for each other.
+const ORDERED_CHUNK_ITEMS: usize = 8 * TILE_ITEMS as usize;
 
-/// The definition: the items whose flag is not zero, in order.
+/// Defines the operation: yields the items whose flag is nonzero, in order.
 ///
 /// ```
 /// use compaction::select::cpu::specification;
@@ -38,12 +38,11 @@ pub fn specification<'a, T>(
         .map(|(item, _)| item)
 }
 
-/// Writes the indices of the flags that are not zero, and returns how many there are.
+/// Writes the indices of the nonzero flags to `out`, and returns their number.
 ///
-/// `out` has room for as many indices as there are flags; what lies behind the result is left as it was. Reads the
-/// flags twice, from the cache the second time; up to 65,535 items it stays on the calling thread and allocates
-/// nothing. Order and determinism are the [`Strategy`]'s. With [`Strategy::Off`] every entry is written, and the count
-/// is the number of selected ones all the same.
+/// `out` must have room for as many indices as there are flags; entries behind the result keep their values. Inputs of
+/// fewer than 65,536 items are processed on the calling thread without allocation. The [`Strategy`] determines the
+/// order. [`Strategy::Off`] writes every entry and still returns the number of nonzero flags.
 ///
 /// ```
 /// use compaction::select::{Strategy, cpu};
@@ -58,18 +57,18 @@ pub fn specification<'a, T>(
 ///
 /// # Errors
 ///
-/// [`Error::Uncountable`](crate::Error::Uncountable) for more flags than the indices' words count,
-/// [`Error::OutputTooShort`](crate::Error::OutputTooShort).
+/// Returns [`Error::Uncountable`](crate::Error::Uncountable) if there are more flags than a word `W` can represent, and
+/// [`Error::OutputTooShort`](crate::Error::OutputTooShort) if `out` is shorter than `flags`.
 pub fn indices<W: CountWord>(strategy: Strategy, flags: &[u8], out: &mut [W]) -> Result<usize> {
     check_words::<W>(NAMES.input, flags.len())?;
     check_room(NAMES.output, out.len(), flags.len())?;
     Ok(keep(strategy, flags, &IndicesFrom(0), out))
 }
 
-/// Writes the items whose flag is not zero, and returns how many there are.
+/// Writes the items whose flag is nonzero to `out`, and returns their number. Otherwise like [`indices`].
 ///
-/// As [`indices`]; dropped items are not read but by [`Strategy::Off`]. `T` is plain data of 1 to 64 bytes; another size
-/// does not compile.
+/// Rejected items are read only by [`Strategy::Off`]. `T` is plain data of 1 to 64 bytes; another size does not
+/// compile.
 ///
 /// ```
 /// use compaction::select::{Strategy, cpu};
@@ -87,8 +86,8 @@ pub fn indices<W: CountWord>(strategy: Strategy, flags: &[u8], out: &mut [W]) ->
 ///
 /// # Errors
 ///
-/// [`Error::OutputTooShort`](crate::Error::OutputTooShort), and
-/// [`Error::LengthMismatch`](crate::Error::LengthMismatch) if there are not as many items as flags.
+/// Returns [`Error::OutputTooShort`](crate::Error::OutputTooShort) if `out` is shorter than `flags`, and
+/// [`Error::LengthMismatch`](crate::Error::LengthMismatch) unless there are as many items as flags.
 pub fn items<T: Pod + Send + Sync>(
     strategy: Strategy,
     items: &[T],
@@ -101,15 +100,15 @@ pub fn items<T: Pod + Send + Sync>(
     Ok(keep(strategy, flags, &ItemsOf(items), out))
 }
 
-/// What is kept, by its index.
+/// The values to select from, by index: indices themselves, or items.
 trait Values<T>: Sync {
     fn at(&self, index: usize) -> T;
 
-    /// Writes those at `places`, from 0 to 7, behind `first`.
+    /// Writes to `out` the eight values at the indices `first + places[i]`, where each place is 0 to 7.
     fn write_eight(&self, first: usize, places: &[u32; 8], out: &mut [T; 8]);
 }
 
-/// Its index itself, and as much.
+/// Values equal to their index plus this offset, for writing the indices of selected items.
 struct IndicesFrom(usize);
 
 impl<W: CountWord> Values<W> for IndicesFrom {
@@ -139,7 +138,7 @@ impl<T: Copy + Sync> Values<T> for ItemsOf<'_, T> {
     }
 }
 
-/// Does the work.
+/// Selects with a strategy and returns the number of survivors.
 fn keep<T: Pod + Send>(
     strategy: Strategy,
     flags: &[u8],
@@ -154,7 +153,8 @@ fn keep<T: Pod + Send>(
         Strategy::HoleFilling => fill_holes(flags, values, out),
         _ if !parallel => keep_run(flags, 0, values, &mut out[..count(flags)]),
         Strategy::Atomic => append(flags, values, out),
-        // The methods of a GPU differ in how they find what two passes over chunks find here.
+        // The GPU methods differ in how they find the positions. Here, counting and then compacting each chunk serves
+        // for all.
         Strategy::LookBack
         | Strategy::CountScanScatter
         | Strategy::Sequences
@@ -162,11 +162,10 @@ fn keep<T: Pod + Send>(
     }
 }
 
-/// Moves the items whose flag is not zero to the front, and returns how many there are. What lies behind them then is
-/// any of the items.
+/// Moves the items whose flag is nonzero to the front of `items`, and returns their number. The contents behind them
+/// are unspecified items of the input.
 ///
-/// [`Strategy::HoleFilling`] moves no more items than go, [`Strategy::Off`] blanks those that go; all others keep the
-/// order. In parallel, but for moving the runs together, which one thread does.
+/// [`Strategy::HoleFilling`] moves at most as many items as are removed, on the calling thread. [`Strategy::Off`] leaves the survivors in place and overwrites the others with all-one bits. All other strategies keep the order; they compact chunks in parallel, and the calling thread joins the chunks.
 ///
 /// ```
 /// use compaction::select::{Strategy, cpu};
@@ -179,7 +178,7 @@ fn keep<T: Pod + Send>(
 ///
 /// # Errors
 ///
-/// [`Error::LengthMismatch`](crate::Error::LengthMismatch) if there are not as many items as flags.
+/// Returns [`Error::LengthMismatch`](crate::Error::LengthMismatch) unless there are as many items as flags.
 pub fn in_place<T: Pod + Send + Sync>(
     strategy: Strategy,
     items: &mut [T],
@@ -200,7 +199,7 @@ pub fn in_place<T: Pod + Send + Sync>(
     Ok(kept)
 }
 
-/// The last survivor fills the first hole, until there is none before the last survivor.
+/// Fills the first hole with the last survivor until all survivors are at the front. Returns their number.
 fn fill_in_place<T: Copy>(items: &mut [T], flags: &[u8]) -> usize {
     let (mut front, mut back) = (0, flags.len());
     loop {
@@ -219,7 +218,7 @@ fn fill_in_place<T: Copy>(items: &mut [T], flags: &[u8]) -> usize {
     }
 }
 
-/// Each chunk closes its own gaps, and then the chunks close up.
+/// Compacts each chunk in parallel, and then moves the chunks together. Returns the number of survivors.
 fn close_up<T: Copy + Send>(items: &mut [T], flags: &[u8]) -> usize {
     let chunks = items
         .par_chunks_mut(CHUNK_ITEMS)
@@ -243,7 +242,7 @@ fn close_up<T: Copy + Send>(items: &mut [T], flags: &[u8]) -> usize {
     end
 }
 
-/// The survivors among the first places stay where they are; each hole there gets the last survivor that is left.
+/// Selects by hole filling: survivors among the first places stay, and each hole gets the last survivor that is left.
 fn fill_holes<T: Copy>(flags: &[u8], values: &impl Values<T>, out: &mut [T]) -> usize {
     let kept = count(flags);
     let mut survivors = (kept..flags.len()).rev().filter(|&place| flags[place] != 0);
@@ -257,7 +256,8 @@ fn fill_holes<T: Copy>(flags: &[u8], values: &impl Values<T>, out: &mut [T]) -> 
     kept
 }
 
-/// As [`fill_holes`], by chunks: the holes before a chunk say which survivors from the back are its own.
+/// Selects like [`fill_holes`], in parallel: the number of holes before a chunk determines which survivors fill its
+/// holes.
 fn fill_holes_by_chunks<T: Copy + Send>(
     flags: &[u8],
     values: &impl Values<T>,
@@ -295,8 +295,8 @@ fn fill_holes_by_chunks<T: Copy + Send>(
     kept
 }
 
-/// The survivors of one run of flags, whose first has the index `first`. Returns their number, for which `out` has just
-/// the room.
+/// Selects from one run of flags, whose first flag has the index `first`, and returns the number of survivors. `out`
+/// has exactly that length.
 fn keep_run<T: Copy>(flags: &[u8], first: usize, values: &impl Values<T>, out: &mut [T]) -> usize {
     let mut kept = 0;
     let (eights, rest) = flags.as_chunks::<8>();
@@ -305,8 +305,8 @@ fn keep_run<T: Copy>(flags: &[u8], first: usize, values: &impl Values<T>, out: &
         let mask = usize::from(mask(eight));
         let (survivors, places) = (usize::from(SURVIVORS.0[mask]), &SURVIVORS.1[mask]);
         match out[kept..].first_chunk_mut::<8>() {
-            // All eight are written, though the next ones overwrite what is none: without a branch, which random flags
-            // would mispredict half the time. Large items are worth the branch.
+            // All eight values are written and the next eight overwrite the superfluous ones. This avoids a branch that
+            // random flags would mispredict half the time. For large items, the branch is cheaper.
             Some(room) if size_of::<T>() <= 8 => values.write_eight(first, places, room),
             _ => {
                 for (out, &place) in out[kept..].iter_mut().zip(&places[..survivors]) {
@@ -324,7 +324,7 @@ fn keep_run<T: Copy>(flags: &[u8], first: usize, values: &impl Values<T>, out: &
     kept
 }
 
-/// For each mask of eight how many survive, and their places. Behind those stands 0.
+/// The number of survivors and their places, for each mask of eight flags. Unused places are 0.
 static SURVIVORS: ([u8; 256], [[u32; 8]; 256]) = {
     let mut survivors = [0; 256];
     let mut places = [[0; 8]; 256];
@@ -343,31 +343,32 @@ static SURVIVORS: ([u8; 256], [[u32; 8]; 256]) = {
     (survivors, places)
 };
 
-/// A bit for each flag, set where that is not zero.
+/// Returns a mask with bit i set if flag i is nonzero.
 #[inline]
 fn mask(flags: [u8; 8]) -> u8 {
     const LOW: u64 = u64::from_le_bytes([0x7f; 8]);
     const ONES: u64 = u64::from_le_bytes([1; 8]);
     let flags = u64::from_le_bytes(flags);
-    // The highest bit of a byte says whether any is set: those below carry into it.
+    // The highest bit of each byte becomes 1 if any bit of the byte is set, because the lower bits carry into it.
     let set = (((flags & LOW) + LOW) | flags) >> 7 & ONES;
-    // Byte i times 2 to the 7 (7 - i) comes to bit 49, and bit i of the highest byte gets it; no two meet.
+    // Multiplying moves the bit of byte i to bit i of the highest byte: byte i times 2 to the power 7 (7 - i) reaches
+    // bit 49, and no two bits collide.
     (set.wrapping_mul(0x0102_0408_1020_4080) >> 56) as u8
 }
 
-/// How many flags are not zero.
+/// Returns the number of nonzero flags.
 fn count(flags: &[u8]) -> usize {
-    // In runs that a byte can count, the sum is over bytes, many at once.
+    // Runs of 255 flags fit in a `u8` sum, which the compiler vectorises.
     let runs = flags.chunks(255);
     runs.map(|run| usize::from(run.iter().map(|&flag| u8::from(flag != 0)).sum::<u8>()))
         .sum()
 }
 
-/// A chunk is counted, takes its part of the output when all before it have, and fills it.
+/// Selects in order: each chunk is counted, takes its part of the output in chunk order, and fills it.
 fn keep_in_order<T: Copy + Send>(flags: &[u8], values: &impl Values<T>, out: &mut [T]) -> usize {
     let mut rest = (0, out);
-    in_turn(
-        flags.chunks(IN_TURN_ITEMS).enumerate(),
+    chained_scan(
+        flags.chunks(ORDERED_CHUNK_ITEMS).enumerate(),
         &mut rest,
         |(_, flags)| count(flags),
         |(kept, rest), survivors| {
@@ -375,13 +376,13 @@ fn keep_in_order<T: Copy + Send>(flags: &[u8], values: &impl Values<T>, out: &mu
             take(rest, survivors)
         },
         |(chunk, flags), part| {
-            keep_run(flags, chunk * IN_TURN_ITEMS, values, part);
+            keep_run(flags, chunk * ORDERED_CHUNK_ITEMS, values, part);
         },
     );
     rest.0
 }
 
-/// Chunks take their parts of the output in the order in which they come.
+/// Selects in chunks that take their parts of the output in the order in which threads reach them.
 fn append<T: Copy + Send>(flags: &[u8], values: &impl Values<T>, out: &mut [T]) -> usize {
     let rest = Mutex::new(out);
     let chunks = flags.par_chunks(CHUNK_ITEMS).enumerate();
@@ -396,14 +397,14 @@ fn append<T: Copy + Send>(flags: &[u8], values: &impl Values<T>, out: &mut [T]) 
     kept.sum()
 }
 
-/// Takes the first `len` items off a slice.
+/// Removes the first `len` items from the slice `rest` and returns them.
 fn take<'a, T>(rest: &mut &'a mut [T], len: usize) -> &'a mut [T] {
     let (taken, left) = std::mem::take(rest).split_at_mut(len);
     *rest = left;
     taken
 }
 
-/// Writes every value, all ones for what is not selected, and counts the selected.
+/// Writes every value, or all-one bits where the flag is zero, in parallel. Returns the number of nonzero flags.
 fn blank<T: Pod + Send>(flags: &[u8], values: &impl Values<T>, out: &mut [T]) -> usize {
     let parts = out[..flags.len()].par_chunks_mut(CHUNK_ITEMS);
     let chunks = flags.par_chunks(CHUNK_ITEMS).zip(parts).enumerate();
@@ -412,18 +413,19 @@ fn blank<T: Pod + Send>(flags: &[u8], values: &impl Values<T>, out: &mut [T]) ->
     kept.sum()
 }
 
-/// As [`blank`], for one run of flags, whose first has the index `first`.
+/// Writes the values of one run of flags, or all-one bits where the flag is zero, and returns the number of nonzero flags.
+/// The first flag has the index `first`.
 fn blank_run<T: Pod>(flags: &[u8], first: usize, values: &impl Values<T>, out: &mut [T]) -> usize {
     let dropped = dropped();
     for (index, (out, &flag)) in (first..).zip(out.iter_mut().zip(flags)) {
-        // Asked for in any case, so that nothing is left to branch on.
+        // Evaluated in any case, so that no branch is needed.
         let item = values.at(index);
         *out = if flag != 0 { item } else { dropped };
     }
     count(flags)
 }
 
-/// What stands for a dropped item: all ones.
+/// Returns the value that replaces a rejected item: all bits set.
 fn dropped<T: Pod>() -> T {
     let mut dropped = T::zeroed();
     bytemuck::bytes_of_mut(&mut dropped).fill(u8::MAX);

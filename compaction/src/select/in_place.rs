@@ -1,4 +1,4 @@
-//! Selection in place on a GPU.
+//! Stream compaction in place on a GPU.
 
 use std::sync::Arc;
 
@@ -16,15 +16,17 @@ use crate::{
     layout::Shared,
 };
 
-/// `(items, flags, count, extent, selected, workspace)`, items in bytes
+/// The parameters of the kernels `select_in_place` and `select_blank_in_place`: `(items, flags, count, extent,
+/// selected, workspace)`, with items as bytes.
 type InPlace<W> = (InOut<u8>, In<u8>, In<W>, Extent, InOut<W>, InOut<u64>);
 
-/// Items of a thread, so that a tile's survivors fit into 32 KiB of shared memory.
+/// Returns the items per thread of the in-place kernel, chosen so that a tile's survivors fit in 32 KiB of shared
+/// memory.
 fn stripes<T>() -> u32 {
     (64 / size_of::<T>() as u32).clamp(1, 16)
 }
 
-/// The kernel file of a strategy in place, for items of `T`'s size and alignment.
+/// Returns the kernel file of a strategy in place, for items with the size and alignment of `T`.
 fn source<T: Shared, W: CountWord>(strategy: Strategy) -> Result<Source> {
     match strategy {
         Strategy::LookBack | Strategy::Off => Ok(method::with_constants::<T, W>(Source::new(
@@ -122,12 +124,11 @@ impl<W: CountWord> Method<W> {
 }
 
 impl Select {
-    /// Moves the items whose flag is not zero to the front of `items`, and writes how many there are to `selected[0]`.
-    /// What lies behind them then is any of the items.
+    /// Moves the items whose flag is nonzero to the front of `items`, and writes their number to `selected[0]`.
     ///
-    /// [`Strategy::LookBack`] keeps the order and writes every survivor; [`Strategy::HoleFilling`] moves no more items
-    /// than go, and reads the flags; [`Strategy::Off`] overwrites what goes by all-one bits. The kernel is compiled when
-    /// it is first needed: [`prepare_in_place`](Self::prepare_in_place) does it ahead.
+    /// The contents behind them are unspecified items of the input.
+    ///
+    /// [`Strategy::LookBack`] keeps the order and writes every survivor. [`Strategy::HoleFilling`] moves at most as many items as are removed. [`Strategy::Off`] overwrites the rejected items with all-one bits. The kernel is compiled at the first call; [`prepare_in_place`](Self::prepare_in_place) does it in advance.
     ///
     /// ```no_run
     /// # use compaction::{Count, cuda, select::{Select, Strategy, Workspace}};
@@ -152,7 +153,7 @@ impl Select {
     ///
     /// # Errors
     ///
-    /// Those of [`items`](Self::items); [`Error::NotInPlace`] for the other strategies.
+    /// Returns the errors of [`items`](Self::items), and [`Error::NotInPlace`] for the other strategies.
     pub fn in_place<T: Shared, W: CountWord>(
         &self,
         stream: &Arc<CudaStream>,
@@ -168,8 +169,8 @@ impl Select {
         method.launch(call, &mut cuda::reinterpret_mut(items)?)
     }
 
-    /// Compiles, or finds compiled, what [`in_place`](Self::in_place) needs for items of `T`'s size and alignment, counted
-    /// by `W`.
+    /// Compiles the kernels of [`in_place`](Self::in_place) for items with the size and alignment of `T` and counts of
+    /// type `W`.
     ///
     /// ```no_run
     /// # use compaction::{cuda, select::{Select, Strategy}};
@@ -180,13 +181,13 @@ impl Select {
     ///
     /// # Errors
     ///
-    /// What [`Compiler::load`] says, and [`Error::NotInPlace`].
+    /// Returns the errors of [`Compiler::load`], and [`Error::NotInPlace`] for a strategy without an in-place variant.
     pub fn prepare_in_place<T: Shared, W: CountWord>(&self) -> Result<()> {
         self.in_place_method::<T, W>().map(drop)
     }
 
-    /// The kernel files of [`in_place`](Self::in_place) for items of `T`'s size and alignment, counted by `W`: what an
-    /// [`Archive`](cuda::Archive) ships.
+    /// Returns the kernel files of [`in_place`](Self::in_place) for items with the size and alignment of `T` and counts
+    /// of type `W`, for an [`Archive`](cuda::Archive).
     ///
     /// ```
     /// use compaction::select::{Select, Strategy};
@@ -199,7 +200,7 @@ impl Select {
     ///
     /// # Errors
     ///
-    /// [`Error::NotInPlace`].
+    /// Returns [`Error::NotInPlace`] for a strategy without an in-place variant.
     pub fn sources_in_place<T: Shared, W: CountWord>(strategy: Strategy) -> Result<Vec<Source>> {
         Ok(vec![source::<T, W>(strategy)?])
     }

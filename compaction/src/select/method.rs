@@ -1,10 +1,10 @@
-//! The kernels of each strategy, and their launches.
+//! The kernels and launches of each strategy.
 
 use std::sync::Arc;
 
 use cudarc::driver::{CudaStream, CudaView, CudaViewMut};
 
-use super::{BLOCK_THREADS, MOST_SEQUENCES, SECTION_ITEMS, Strategy, TILE_ITEMS, check_item};
+use super::{BLOCK_THREADS, MAX_SEQUENCES, SECTION_ITEMS, Strategy, TILE_ITEMS, check_item};
 use crate::{
     CountWord, Result,
     cuda::{self, In, InOut, Kernel, Launch, Module, Source},
@@ -12,14 +12,16 @@ use crate::{
     look_back,
 };
 
-/// From this many items on, a block takes a tile of twice the length.
+/// Number of items from which a block processes a tile of twice the length.
 const MANY_ITEMS: u32 = 1 << 22;
-/// Bytes that a thread copies at once at most.
+/// The widest vector of a single copy instruction, in bytes.
 const WIDEST_VECTOR: usize = 16;
-/// Counts that a block scans.
+/// Counts per block of the kernel that scans counts.
 const TILE_COUNTS: u32 = 8 * BLOCK_THREADS;
 
-/// `(items, flags, count, extent, out, selected, workspace)`, items and what goes out in bytes
+/// The parameters of the kernels `select_indices_look_back`, `select_items_look_back`, `select_many_indices_look_back`,
+/// `select_many_items_look_back`, `select_indices_atomic`, `select_items_atomic`, `select_indices_off` and
+/// `select_items_off`: `(items, flags, count, extent, out, selected, workspace)`, with items and output as bytes.
 type Keep<W> = (
     In<u8>,
     In<u8>,
@@ -29,17 +31,21 @@ type Keep<W> = (
     InOut<W>,
     InOut<u64>,
 );
-/// `(flags, count, extent, counts, workspace)`
+/// The parameters of the kernels `select_count_blocks` and `select_count_sequences`: `(flags, count, extent, counts,
+/// workspace)`.
 type CountGroups<W> = (In<u8>, In<W>, Extent, InOut<u32>, InOut<u64>);
-/// `(count, extent, counts, selected, workspace)`
+/// The parameters of the kernels `select_scan_blocks` and `select_scan_sums`: `(count, extent, counts, selected,
+/// workspace)`.
 type ScanGroups<W> = (In<W>, Extent, InOut<u32>, InOut<W>, InOut<u64>);
-/// `(extent, sequences, counts, selected, workspace)`
+/// The parameters of the kernel `select_scan_sequences`: `(extent, sequences, counts, selected, workspace)`.
 type ScanSequences<W> = (Extent, u32, InOut<u32>, InOut<W>, InOut<u64>);
-/// `(items, flags, count, extent, begins, out, workspace)`
+/// The parameters of the kernels `select_scatter_indices`, `select_scatter_items`, `select_move_indices` and
+/// `select_move_items`: `(items, flags, count, extent, begins, out, workspace)`.
 type MoveGroups<W> = (In<u8>, In<u8>, In<W>, Extent, In<u32>, InOut<u8>, In<u64>);
-/// `(flags, count, extent, ranks, sums, workspace)`
+/// The parameters of the kernel `select_scan_sections`: `(flags, count, extent, ranks, sums, workspace)`.
 type ScanSections<W> = (In<u8>, In<W>, Extent, InOut<u32>, InOut<u32>, InOut<u64>);
-/// `(items, flags, count, extent, ranks, sums, out, workspace)`
+/// The parameters of the kernels `select_scatter_indices_by_rank` and `select_scatter_items_by_rank`: `(items, flags,
+/// count, extent, ranks, sums, out, workspace)`.
 type MoveByRank<W> = (
     In<u8>,
     In<u8>,
@@ -50,7 +56,7 @@ type MoveByRank<W> = (
     InOut<u8>,
     In<u64>,
 );
-/// `(flags, count, extent, befores, holes, selected, workspace)`
+/// The parameters of the kernel `select_find_holes`: `(flags, count, extent, befores, holes, selected, workspace)`.
 pub(super) type FindHoles<W> = (
     In<u8>,
     In<W>,
@@ -60,7 +66,8 @@ pub(super) type FindHoles<W> = (
     InOut<W>,
     InOut<u64>,
 );
-/// `(items, flags, count, extent, befores, holes, out, selected)`
+/// The parameters of the kernels `select_fill_holes_with_indices` and `select_fill_holes_with_items`: `(items, flags,
+/// count, extent, befores, holes, out, selected)`.
 type FillHoles<W> = (
     In<u8>,
     In<u8>,
@@ -71,11 +78,12 @@ type FillHoles<W> = (
     InOut<u8>,
     In<W>,
 );
-/// `(items, flags, count, extent, befores, holes, selected)`
+/// The parameters of the kernel `select_fill_holes_in_place`: `(items, flags, count, extent, befores, holes,
+/// selected)`.
 pub(super) type FillHolesInPlace<W> = (InOut<u8>, In<u8>, In<W>, Extent, In<W>, In<W>, In<W>);
 
 crate::shared! {
-    /// The items of one launch, as `extent.cuh` explains them.
+    /// The range of items of one launch. Its fields are documented in `kernels/extent.cuh`.
     pub(crate) struct Extent {
         pub(crate) capacity: u64,
         pub(crate) first: u64,
@@ -87,7 +95,8 @@ crate::shared! {
 }
 
 impl Extent {
-    /// All launches over `capacity` items, in portions of at most so many. There is one, if there are no items.
+    /// Yields the launches over `capacity` items, in portions of at most `portion` items. Without items there is still
+    /// one launch.
     pub(super) fn all(
         capacity: usize,
         is_given: bool,
@@ -107,13 +116,13 @@ impl Extent {
         })
     }
 
-    /// A block for every so many items that there may be, and one to say that there is none.
+    /// Returns a launch with one block for every `items` items, and at least one block, which writes the count.
     pub(super) fn blocks(self, items: u32) -> Launch {
         Launch::blocks(self.items.div_ceil(items).max(1), BLOCK_THREADS)
     }
 }
 
-/// What is selected.
+/// The kind of output: indices or items.
 #[derive(Clone, Copy)]
 pub(super) enum What {
     Indices,
@@ -138,7 +147,8 @@ macro_rules! file {
     };
 }
 
-/// A kernel file with what all of them take, for items of `T`'s size and alignment, and counts and indices in words `W`.
+/// Adds to a kernel source what all select kernels need: the word type `W`, the block size, the size and alignment of
+/// `T`, and the definitions for look-back.
 pub(super) fn with_constants<T: Shared, W: CountWord>(source: Source) -> Source {
     const { check_item::<T>() };
     let source = source
@@ -147,14 +157,14 @@ pub(super) fn with_constants<T: Shared, W: CountWord>(source: Source) -> Source 
     look_back::declare(item_constants::<T>(source))
 }
 
-/// What kernels that copy items have to know of them.
+/// Adds to a kernel source the constants `ITEM_BYTES` and `ITEM_ALIGN`, the size and alignment of the items.
 pub(crate) fn item_constants<T>(source: Source) -> Source {
     source
         .constant("ITEM_BYTES", size_of::<T>() as u32)
         .constant("ITEM_ALIGN", align_of::<T>().min(WIDEST_VECTOR) as u32)
 }
 
-/// The kernel file of a strategy, for indices and items of `T`'s size and alignment.
+/// Returns the kernel file of a strategy, for indices and for items with the size and alignment of `T`.
 pub(super) fn source<T: Shared, W: CountWord>(strategy: Strategy) -> Source {
     match strategy {
         Strategy::LookBack => with_constants::<T, W>(file!("select.cu"))
@@ -190,14 +200,14 @@ pub(super) fn source<T: Shared, W: CountWord>(strategy: Strategy) -> Source {
     }
 }
 
-/// What every launch of a call is told.
+/// The validated arguments of a [`Select`](super::Select) call, as passed to its launches.
 pub(super) struct Call<'a, W: CountWord> {
     pub(super) stream: &'a Arc<CudaStream>,
     pub(super) flags: CudaView<'a, u8>,
     pub(super) count: CudaView<'a, W>,
     pub(super) is_given: bool,
     pub(super) capacity: usize,
-    /// The most items of one launch.
+    /// The largest number of items of one launch.
     pub(super) portion: u32,
     pub(super) selected: CudaViewMut<'a, W>,
     pub(super) words: CudaViewMut<'a, u64>,
@@ -225,7 +235,8 @@ impl<W: CountWord> Call<'_, W> {
         kernel.launch(self.stream, launch, args)
     }
 
-    /// Scans the counts from the word `first` of the scratch on, one for `group_items` items.
+    /// Scans the counts in the scratch memory from the 4-byte word `first` on. Each is the count of `group_items`
+    /// items.
     fn scan_groups(
         &mut self,
         kernel: &Kernel<ScanGroups<W>>,
@@ -265,7 +276,8 @@ impl<W: CountWord> Call<'_, W> {
         kernel.launch(self.stream, launch, args)
     }
 
-    /// Lists the holes of all portions: the survivors before each tile, and behind them in the scratch the holes.
+    /// Writes to the scratch memory the number of survivors before each tile, followed by the indices of the holes, for
+    /// all portions.
     pub(super) fn find_holes(&mut self, kernel: &Kernel<FindHoles<W>>) -> Result<()> {
         for extent in self.extents() {
             let tiles = self.tiles();
@@ -285,13 +297,13 @@ impl<W: CountWord> Call<'_, W> {
         Ok(())
     }
 
-    /// The tiles of all portions.
+    /// Returns the number of tiles of all portions.
     pub(super) fn tiles(&self) -> usize {
         self.capacity.div_ceil(TILE_ITEMS as usize).max(1)
     }
 }
 
-/// The loaded kernels of a strategy, for indices or for items of one layout.
+/// The loaded kernels of a strategy, for indices or for items of one size and alignment.
 #[derive(Debug)]
 pub(super) enum Method<W: CountWord> {
     LookBack {
@@ -317,7 +329,7 @@ pub(super) enum Method<W: CountWord> {
         find: Kernel<FindHoles<W>>,
         fill: Kernel<FillHoles<W>>,
     },
-    /// A kernel whose blocks do not wait for each other.
+    /// A kernel of one launch whose blocks do not wait for each other.
     Single(Kernel<Keep<W>>),
 }
 
@@ -367,7 +379,7 @@ impl<W: CountWord> Method<W> {
         })
     }
 
-    /// Puts the strategy's launches onto the stream, one portion after the other.
+    /// Enqueues the strategy's launches on the stream, portion by portion.
     pub(super) fn launch(
         &self,
         mut call: Call<'_, W>,
@@ -441,7 +453,7 @@ fn single<W: CountWord>(
     kernel.launch(call.stream, extent.blocks(tile_items), args)
 }
 
-/// The kernels of three launches.
+/// The three kernels of a strategy with three launches, in order.
 type Passes<'a, First, Second, Third> = (&'a Kernel<First>, &'a Kernel<Second>, &'a Kernel<Third>);
 
 fn sequences<W: CountWord>(
@@ -451,12 +463,12 @@ fn sequences<W: CountWord>(
     items: &CudaView<'_, u8>,
     out: &mut CudaViewMut<'_, u8>,
 ) -> Result<()> {
-    // No more warps than there are rows of 512 items; a block has 16 warps, and so many rows are a tile.
+    // At most one warp per row of 512 items. A block has 16 warps, and 16 rows are a tile.
     let warps = BLOCK_THREADS / 32;
     let blocks = extent
         .items
         .div_ceil(TILE_ITEMS)
-        .clamp(1, MOST_SEQUENCES / warps);
+        .clamp(1, MAX_SEQUENCES / warps);
     let launch = Launch::blocks(blocks, BLOCK_THREADS);
     call.count_groups(count, extent, launch)?;
     let sequences = blocks * warps;

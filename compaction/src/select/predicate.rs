@@ -1,4 +1,4 @@
-//! Selection by a function of the user's.
+//! Stream compaction by a user-defined predicate.
 
 use std::sync::Arc;
 
@@ -7,28 +7,31 @@ use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
 use super::{BLOCK_THREADS, NAMES, TILE_ITEMS, check_item, method::Extent, workspace::Workspace};
 use crate::{
     Count, CountWord, Error, Result,
-    counted::{Counted, check_room, check_workspace, room_for_count},
+    arguments::{ItemCount, check_room, check_workspace, room_for_count},
     cuda::{self, Compiler, In, InOut, Kernel, Source, in_quotes},
     layout::Shared,
     look_back,
 };
 
-/// `(items, count, extent, flags)`
+/// The parameters of the kernel `select_if_flags`: `(items, count, extent, flags)`.
 type Flags<T, W> = (In<T>, In<W>, Extent, InOut<u8>);
-/// `(items, count, extent, out, selected, workspace)`
+/// The parameters of the kernels `select_if_look_back` and `select_if_many_look_back`: `(items, count, extent, out,
+/// selected, workspace)`.
 type Keep<T, W> = (In<T>, In<W>, Extent, InOut<T>, InOut<W>, InOut<u64>);
 
-/// From this many items on, blocks are more than a GPU runs at once.
+/// Number of items from which there are more blocks than a GPU runs at once, so that another kernel is faster.
 const MANY_ITEMS: u32 = 1 << 23;
 
-/// Under this path the kernel file includes the user's text.
+/// Path under which the kernel file includes the user's text.
 const INCLUDED: &str = "predicate";
 
-/// Letters of a predicate that a message shows at most.
-const MOST_SHOWN: usize = 80;
+/// The largest number of characters of a predicate's text in an error message.
+const MAX_SHOWN: usize = 80;
 
-/// The text of a predicate: CUDA C++ that defines `bool keep(Item)`, or `bool keep(const Item &)`, for an item's type
-/// in CUDA. A struct's text is part of it, and is checked against the one in Rust.
+/// A predicate in CUDA C++: source text that defines `bool keep(Item)` or `bool keep(const Item &)`, where `Item` is
+/// the CUDA name of the item type.
+///
+/// If the items are structs, the text also defines the struct, whose layout is checked against Rust.
 ///
 /// ```
 /// use compaction::select::Predicate;
@@ -43,7 +46,7 @@ pub struct Predicate {
 }
 
 impl Predicate {
-    /// This text. `path` is how errors name it.
+    /// Creates a predicate from its source text. `path` names it in error messages.
     ///
     /// ```
     /// use compaction::select::Predicate;
@@ -58,7 +61,7 @@ impl Predicate {
         }
     }
 
-    /// How errors name it.
+    /// Returns the path that names the predicate in error messages.
     ///
     /// ```
     /// # use compaction::select::Predicate;
@@ -68,7 +71,7 @@ impl Predicate {
         &self.path
     }
 
-    /// How messages name it: in one line, whatever the path is.
+    /// Returns the path as shown in error messages, on one line, or "the predicate" if it is blank.
     fn shown(&self) -> String {
         match in_quotes(&self.path) {
             path if path.trim().is_empty() => "the predicate".to_owned(),
@@ -76,11 +79,11 @@ impl Predicate {
         }
     }
 
-    /// The error for a predicate of `T` without a `keep`.
+    /// Builds the error for a predicate without a function `keep` for `T`.
     fn no_keep<T: Shared>(&self) -> Error {
         let text: Vec<&str> = self.text.split_whitespace().collect();
         let mut text = text.join(" ");
-        if let Some((end, _)) = text.char_indices().nth(MOST_SHOWN) {
+        if let Some((end, _)) = text.char_indices().nth(MAX_SHOWN) {
             text.truncate(end);
             text.push('…');
         }
@@ -91,7 +94,7 @@ impl Predicate {
         }
     }
 
-    /// Whether its text has the word `keep` at all.
+    /// Returns whether the text contains the word `keep`.
     fn names_keep(&self) -> bool {
         let is_in_word = |c: char| c.is_alphanumeric() || c == '_';
         self.text
@@ -100,11 +103,11 @@ impl Predicate {
     }
 }
 
-/// The selection on a GPU of the items that a [`Predicate`] keeps.
+/// Stream compaction on a GPU by a [`Predicate`], for items of type `T` and counts of type `W`.
 ///
-/// As [`Select`](super::Select) by [`Strategy::LookBack`](super::Strategy::LookBack), in one launch and without flags:
-/// for n items of s bytes of which k are kept, ns + ks bytes move. For the other strategies, and in place,
-/// [`flags`](Self::flags) writes what the predicate says of each item.
+/// It works like [`Select`](super::Select) with [`Strategy::LookBack`](super::Strategy::LookBack), in one launch and
+/// without flags. For n items of s bytes of which k are kept, it moves ns + ks bytes. To use another strategy, or to
+/// select in place, write the flags with [`flags`](Self::flags).
 ///
 /// ```no_run
 /// use compaction::{Count, cuda, select::{Predicate, SelectIf, Workspace}};
@@ -138,7 +141,7 @@ pub struct SelectIf<T: Shared, W: CountWord = u32> {
 }
 
 impl<T: Shared, W: CountWord> SelectIf<T, W> {
-    /// Compiles, or finds compiled, the kernels that ask the predicate.
+    /// Compiles the kernels with the predicate, or loads them if compiled earlier.
     ///
     /// ```no_run
     /// use compaction::{cuda, select::{Predicate, SelectIf}};
@@ -150,8 +153,8 @@ impl<T: Shared, W: CountWord> SelectIf<T, W> {
     ///
     /// # Errors
     ///
-    /// [`Error::NoKeep`] if it defines no `keep`; [`Error::Compile`] with the predicate's path, and its text and line, if
-    /// it does not compile; else what [`Compiler::load`] says.
+    /// Returns [`Error::NoKeep`] if the predicate defines no `keep`; [`Error::Compile`] with the predicate's path and
+    /// the compiler's log if it does not compile; and otherwise the errors of [`Compiler::load`].
     pub fn new(
         compiler: &Compiler,
         context: &Arc<CudaContext>,
@@ -177,7 +180,7 @@ impl<T: Shared, W: CountWord> SelectIf<T, W> {
         })
     }
 
-    /// The kernel files that ask the predicate: what an [`Archive`](crate::cuda::Archive) ships.
+    /// Returns the kernel files with this predicate, for an [`Archive`](crate::cuda::Archive).
     ///
     /// ```
     /// # use compaction::select::{Predicate, SelectIf};
@@ -192,12 +195,13 @@ impl<T: Shared, W: CountWord> SelectIf<T, W> {
     ///
     /// # Errors
     ///
-    /// [`Error::NoKeep`].
+    /// Returns [`Error::NoKeep`] if the text does not contain the word `keep`.
     pub fn sources(predicate: &Predicate) -> Result<Vec<Source>> {
         Ok(vec![source::<T, W>(predicate)?])
     }
 
-    /// Writes 1 for each item that is kept, else 0: flags as [`Select`](super::Select) takes them.
+    /// Writes one flag per item, 1 if the predicate keeps the item and 0 otherwise, for use by
+    /// [`Select`](super::Select).
     ///
     /// ```no_run
     /// # use compaction::{Count, cuda, select::{Predicate, SelectIf, Workspace}};
@@ -216,7 +220,7 @@ impl<T: Shared, W: CountWord> SelectIf<T, W> {
     ///
     /// # Errors
     ///
-    /// As [`Select::items`](super::Select::items).
+    /// Returns the errors of [`Select::items`](super::Select::items).
     pub fn flags(
         &self,
         stream: &Arc<CudaStream>,
@@ -225,10 +229,13 @@ impl<T: Shared, W: CountWord> SelectIf<T, W> {
         flags: &mut CudaViewMut<'_, u8>,
         workspace: &Workspace,
     ) -> Result<()> {
-        let counted = Counted::new(&NAMES, items.len(), count, &workspace.unread)?;
-        check_room("the flags of select", flags.len(), counted.capacity)?;
-        let (count, capacity) = (cuda::reinterpret::<_, W>(counted.count)?, counted.capacity);
-        let is_given = counted.is_given;
+        let item_count = ItemCount::new(&NAMES, items.len(), count, &workspace.dummy_count)?;
+        check_room("the flags of select", flags.len(), item_count.capacity)?;
+        let (count, capacity) = (
+            cuda::reinterpret::<_, W>(item_count.count)?,
+            item_count.capacity,
+        );
+        let is_given = item_count.is_given;
         for extent in Extent::all(capacity, is_given, workspace.portion::<W>()) {
             let args = (
                 items.slice(..),
@@ -242,7 +249,7 @@ impl<T: Shared, W: CountWord> SelectIf<T, W> {
         Ok(())
     }
 
-    /// Writes the items that the predicate keeps to `out`, in order, and how many there are to `selected[0]`.
+    /// Writes the items that the predicate keeps to `out`, in order, and their number to `selected[0]`.
     ///
     /// ```no_run
     /// # use compaction::{Count, cuda, select::{Predicate, SelectIf, Workspace}};
@@ -262,7 +269,7 @@ impl<T: Shared, W: CountWord> SelectIf<T, W> {
     ///
     /// # Errors
     ///
-    /// As [`Select::items`](super::Select::items).
+    /// Returns the errors of [`Select::items`](super::Select::items).
     pub fn items(
         &self,
         stream: &Arc<CudaStream>,
@@ -273,12 +280,12 @@ impl<T: Shared, W: CountWord> SelectIf<T, W> {
         workspace: &mut Workspace,
     ) -> Result<()> {
         let portion = workspace.portion::<W>();
-        let counted = Counted::new(&NAMES, items.len(), count, &workspace.unread)?;
-        let (is_given, capacity) = (counted.is_given, counted.capacity);
+        let item_count = ItemCount::new(&NAMES, items.len(), count, &workspace.dummy_count)?;
+        let (is_given, capacity) = (item_count.is_given, item_count.capacity);
         check_room(NAMES.output, out.len(), capacity)?;
         let what = || "the items of select by a predicate".to_owned();
         check_workspace(what, workspace.capacity(), capacity)?;
-        let count = cuda::reinterpret::<_, W>(counted.count)?;
+        let count = cuda::reinterpret::<_, W>(item_count.count)?;
         let mut selected = room_for_count::<W, W>(&NAMES, selected)?;
         for extent in Extent::all(capacity, is_given, portion) {
             let args = (
@@ -299,7 +306,7 @@ impl<T: Shared, W: CountWord> SelectIf<T, W> {
     }
 }
 
-/// The kernel file that asks a predicate of items of `T`, counted by `W`.
+/// Returns the kernel file with the predicate for items of type `T` and counts of type `W`.
 fn source<T: Shared, W: CountWord>(predicate: &Predicate) -> Result<Source> {
     const { check_item::<T>() };
     if !predicate.names_keep() {

@@ -1,23 +1,23 @@
-//! The ways to compact, as values that can be named, listed and switched.
+//! The strategies of stream compaction.
 
 use crate::names::known_by_name;
 
-/// How an operation finds out where each survivor goes.
+/// The algorithm that finds the output position of each selected item (survivor).
 ///
-/// Every strategy is there on the CPU and on CUDA. All keep the same items and count the same number of them; they
-/// differ in the order, and in what it costs. On a GPU, for the indices of n flags of which k are set:
+/// Every strategy exists on the CPU and on GPUs. All select the same items and return the same count, and they differ
+/// in order and cost. On a GPU, for the indices of n flags of which k are set:
 ///
-/// | strategy | launches | bytes that move | order of the survivors | same in every run |
+/// | strategy | launches | bytes moved | order of the survivors | same in every run |
 /// |---|---|---|---|---|
 /// | `look-back` | 1 | n + 4k | kept | yes |
 /// | `count-scan-scatter`, `sequences` | 3 | 2n + 4k | kept | yes |
 /// | `scan-scatter` | 3 | 10n + 4k | kept | yes |
-/// | `hole-filling` | 2 | 2n + 4k, and the list of the holes | the last ones fill the holes | yes |
-/// | `atomic` | 1 | n + 4k | kept within a tile | as a set |
-/// | `off` | 1 | n + 4n | all stay in place | yes |
+/// | `hole-filling` | 2 | 2n + 4k, and the list of holes | the last survivors fill the holes | yes |
+/// | `atomic` | 1 | n + 4k | kept within a tile only | as a set |
+/// | `off` | 1 | n + 4n | all items stay in place | yes |
 ///
-/// Why each came after the one before, and which to use when, is [told in the guide](crate::guide::select). Each has a
-/// name, for command lines and tables:
+/// The [guide](crate::guide::select) explains how the methods developed and which to use when. Each strategy has a name
+/// for command lines and tables:
 ///
 /// ```
 /// use compaction::select::Strategy;
@@ -30,28 +30,41 @@ use crate::names::known_by_name;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Strategy {
-    /// Keeps the order of the items, in a single pass: a block that has counted its tile looks back over the counts
-    /// of the tiles before it (Merrill & Garland 2016). The result is the same in every run.
+    /// Decoupled look-back in a single pass: a block that has counted its tile looks back over the counts of earlier
+    /// tiles (Merrill & Garland 2016).
+    ///
+    /// Keeps the order; the result is the same in every run.
     #[default]
     LookBack,
-    /// Counts, scans and scatters, in three launches: blocks count their survivors by a barrier that counts, the counts
-    /// are scanned, and ballots rank each survivor in its block (D. Spataro, cuStreamComp, 2014). Keeps the order.
+    /// Three launches: blocks count their survivors with a counting barrier, the counts are scanned, and ballots rank
+    /// each survivor in its block (D. Spataro, cuStreamComp, 2014).
+    ///
+    /// Keeps the order.
     CountScanScatter,
-    /// Cuts the items into one sequence a warp: each warp counts its own, the counts are scanned, each warp compacts its
-    /// own (Billeter, Olsson & Assarsson 2009). Keeps the order.
+    /// Three launches over one run of items per warp: each warp counts its survivors, the counts are scanned, and each
+    /// warp compacts its run (Billeter, Olsson & Assarsson 2009).
+    ///
+    /// Keeps the order.
     Sequences,
-    /// Scans all flags, an index an item, on balanced trees, and scatters by it (Harris, Sengupta & Owens, GPU Gems 3,
-    /// chapter 39, 2007). Keeps the order; the one that moves the most bytes.
+    /// Scans all flags to one rank per item with balanced trees, then scatters the items by rank (Harris, Sengupta &
+    /// Owens, GPU Gems 3, chapter 39, 2007).
+    ///
+    /// Keeps the order, and moves the most bytes of all strategies.
     ScanScatter,
-    /// Leaves the survivors that stand among the first places where they are, and fills the holes between them with the
-    /// last ones, the very last first. Not in order, but the same in every run. The one for
-    /// [in place](crate::select::Select::in_place): it moves no more items than go.
+    /// Leaves the survivors among the first k places where they are, and fills the holes between them with the last
+    /// survivors, the very last first.
+    ///
+    /// Does not keep the order, but gives the same result in every run. Best for
+    /// [in-place](crate::select::Select::in_place) compaction, because it moves at most as many items as are removed.
     HoleFilling,
-    /// Appends: each block reserves room for its survivors with one atomic addition. The order inside a block's tile
-    /// is kept; the tiles come in any order, another one in every run.
+    /// Appends: each block reserves output space for its survivors with one atomic addition.
+    ///
+    /// Keeps the order within a tile; the order of the tiles differs between runs.
     Atomic,
-    /// Removes nothing: every item stays at its place, and those that would go are overwritten by all-one bits, which
-    /// as an index is [`u32::MAX`]. The baseline that shows what compaction gains.
+    /// Removes nothing: survivors stay at their indices and rejected items are overwritten with all-one bits, which as
+    /// a `u32` index is [`u32::MAX`].
+    ///
+    /// A baseline for measuring what compaction gains.
     Off,
 }
 
@@ -67,7 +80,7 @@ impl Strategy {
         Self::Off,
     ];
 
-    /// Whether the survivors come in the order of the items.
+    /// Returns whether the survivors keep the order of the items.
     ///
     /// ```
     /// use compaction::select::Strategy;
@@ -78,7 +91,7 @@ impl Strategy {
         !matches!(self, Self::HoleFilling | Self::Atomic)
     }
 
-    /// Its name, as it is written and read.
+    /// Returns the strategy's name as parsed and displayed, such as `look-back`.
     ///
     /// ```
     /// use compaction::select::Strategy;

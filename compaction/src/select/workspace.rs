@@ -1,28 +1,29 @@
-//! The device memory that calls share.
+//! The scratch memory of stream compaction.
 
 use std::sync::Arc;
 
 use cudarc::driver::{CudaSlice, CudaStream, CudaView};
 
 use super::{
-    BLOCK_THREADS, IN_PLACE_LEAST_ITEMS, MOST_SEQUENCES, NAMES, SECTION_ITEMS, Strategy, TILE_ITEMS,
+    BLOCK_THREADS, IN_PLACE_MIN_TILE_ITEMS, MAX_SEQUENCES, NAMES, SECTION_ITEMS, Strategy,
+    TILE_ITEMS,
 };
-use crate::{CountWord, Result, counted::read_count, cuda, look_back::States};
+use crate::{CountWord, Result, arguments::read_count, cuda, look_back::States};
 
-/// Items of a launch where there are too many for 32 bits.
+/// Items per launch of calls that count by `u64`.
 const PORTION_ITEMS: u32 = 1 << 31;
 
-/// What a selection needs of device memory besides its arguments.
+/// Scratch device memory for [`Select`](super::Select) and [`SelectIf`](super::SelectIf).
 ///
-/// It is made once and then used over and over, by operations on one stream, one after the other. No call has to clear
-/// it. The bytes that it takes never shrink as the capacity grows: for n items,
+/// Create one workspace and reuse it for any number of calls on one stream, one after the other. It never needs
+/// clearing. Its size never shrinks as the capacity grows. For n items:
 ///
 /// | strategy | bytes |
 /// |---|---|
-/// | `look-back`, `atomic`, `off`, a predicate | 8 for each 512 items |
-/// | `count-scan-scatter` | 4 more for each 512 items |
-/// | `sequences` | 32 KiB more |
-/// | `scan-scatter`, `hole-filling` | some 4n more |
+/// | `look-back`, `atomic`, `off`, a predicate | 8 for every 512 items |
+/// | `count-scan-scatter` | additionally 4 for every 512 items |
+/// | `sequences` | additionally 32 KiB |
+/// | `scan-scatter`, `hole-filling` | additionally about 4n |
 ///
 /// ```no_run
 /// use compaction::{cuda, select::{Strategy, Workspace}};
@@ -37,17 +38,17 @@ const PORTION_ITEMS: u32 = 1 << 31;
 #[derive(Debug)]
 pub struct Workspace {
     pub(super) states: States,
-    /// What the strategies of several launches hand from one to the next.
+    /// Data that strategies of several launches pass from one launch to the next.
     pub(super) scratch: CudaSlice<u64>,
-    /// Stands for a count that no kernel reads, because it is given.
-    pub(super) unread: CudaSlice<u64>,
+    /// Dummy passed as the device count when the host gives the count.
+    pub(super) dummy_count: CudaSlice<u64>,
     capacity: usize,
     portion: u32,
 }
 
 impl Workspace {
-    /// A workspace for calls on up to `items` items by the default strategy, also in place, and by those that need no
-    /// more.
+    /// Creates a workspace for calls on up to `items` items with the default strategy, also in place, or with
+    /// strategies that need no more memory.
     ///
     /// ```no_run
     /// # use compaction::{cuda, select::Workspace};
@@ -59,12 +60,13 @@ impl Workspace {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory).
+    /// Returns [`Error::OutOfMemory`](crate::Error::OutOfMemory).
     pub fn with_capacity(stream: &Arc<CudaStream>, items: usize) -> Result<Self> {
         Self::for_strategy(stream, Strategy::default(), items)
     }
 
-    /// A workspace for calls on up to `items` items by this strategy, also in place, and by those that need no more.
+    /// Creates a workspace for calls on up to `items` items with this strategy, also in place, or with strategies that
+    /// need no more memory.
     ///
     /// ```no_run
     /// # use compaction::{cuda, select::{Strategy, Workspace}};
@@ -75,30 +77,30 @@ impl Workspace {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory).
+    /// Returns [`Error::OutOfMemory`](crate::Error::OutOfMemory).
     pub fn for_strategy(
         stream: &Arc<CudaStream>,
         strategy: Strategy,
         items: usize,
     ) -> Result<Self> {
-        // The smallest call still has a tile, to say that there is nothing.
-        let states = of_a_launch(items).div_ceil(IN_PLACE_LEAST_ITEMS as usize);
+        // A call without items still has one tile, which writes the count 0.
+        let states = of_a_launch(items).div_ceil(IN_PLACE_MIN_TILE_ITEMS as usize);
         Ok(Self {
             states: States::new(stream, states.max(1))?,
             scratch: cuda::uninitialised(stream, scratch_words(strategy, items))?,
-            unread: cuda::zeroed(stream, 1)?,
+            dummy_count: cuda::zeroed(stream, 1)?,
             capacity: items,
             portion: PORTION_ITEMS,
         })
     }
 
-    /// Makes it as old as if all but this many of its 2³⁰ - 1 epochs were used up. For tests of what comes then.
+    /// Sets the epoch so that `epochs_left` of its 2³⁰ - 1 epochs remain. For tests of the wrap-around.
     #[doc(hidden)]
     pub fn age(&mut self, stream: &Arc<CudaStream>, epochs_left: u32) -> Result<()> {
         self.states.age(stream, epochs_left)
     }
 
-    /// Has calls that count by `u64` take a launch for so many tiles. For tests of what comes after the first.
+    /// Sets the portion of calls that count by `u64` to `tiles` tiles per launch. For tests of several portions.
     #[doc(hidden)]
     pub fn portion_tiles(mut self, tiles: u32) -> Self {
         self.portion = tiles
@@ -107,7 +109,7 @@ impl Workspace {
         self
     }
 
-    /// The most items of a launch. 32 bits count those of one.
+    /// Returns the largest number of items per launch for counts of type `W`. Positions within a launch have 32 bits.
     pub(super) fn portion<W: CountWord>(&self) -> u32 {
         match W::from_len(PORTION_ITEMS as usize * 2) {
             None => u32::MAX,
@@ -115,7 +117,7 @@ impl Workspace {
         }
     }
 
-    /// Reports what went wrong in selections since the last report, after all that the stream has to do before: this waits.
+    /// Waits for the stream and reports errors of the calls since the last check.
     ///
     /// ```no_run
     /// # use compaction::{cuda, select::Workspace};
@@ -127,13 +129,13 @@ impl Workspace {
     ///
     /// # Errors
     ///
-    /// [`Error::CountTooLarge`](crate::Error::CountTooLarge) if a count on the device said more items than there were: as
-    /// many as there were have been taken. Else those of [`cuda::download`].
+    /// Returns [`Error::CountTooLarge`](crate::Error::CountTooLarge) if a device count exceeded the number of items;
+    /// the call then processed all items of the buffer. Otherwise returns the errors of [`cuda::download`].
     pub fn check(&mut self, stream: &Arc<CudaStream>) -> Result<()> {
         self.states.check_overrun(stream, "select")
     }
 
-    /// The count that a call left in `selected[0]`, after a [`check`](Self::check): this waits.
+    /// Waits for the stream and returns the count in `selected[0]`, after a [`check`](Self::check).
     ///
     /// ```no_run
     /// # use compaction::{cuda, select::Workspace};
@@ -146,8 +148,8 @@ impl Workspace {
     ///
     /// # Errors
     ///
-    /// Those of [`check`](Self::check), and the next read gives what was selected of as many as there were.
-    /// [`Error::LengthMismatch`](crate::Error::LengthMismatch) for an empty view.
+    /// Returns the errors of [`check`](Self::check), after which the next `read` returns the count for the clamped
+    /// input; and [`Error::LengthMismatch`](crate::Error::LengthMismatch) for an empty view.
     pub fn read<W: CountWord>(
         &mut self,
         stream: &Arc<CudaStream>,
@@ -157,7 +159,7 @@ impl Workspace {
         read_count(&NAMES, stream, selected)
     }
 
-    /// The most items that it can be used for.
+    /// Returns the largest number of items that the workspace was created for.
     ///
     /// ```no_run
     /// # use compaction::{cuda, select::{Strategy, Workspace}};
@@ -169,7 +171,7 @@ impl Workspace {
         self.capacity
     }
 
-    /// The bytes of device memory that it takes.
+    /// Returns the size of the workspace in bytes of device memory.
     ///
     /// ```no_run
     /// # use compaction::{cuda, select::Workspace};
@@ -178,10 +180,10 @@ impl Workspace {
     /// # Ok::<(), compaction::Error>(())
     /// ```
     pub fn bytes(&self) -> usize {
-        self.states.words.num_bytes() + self.scratch.num_bytes() + self.unread.num_bytes()
+        self.states.words.num_bytes() + self.scratch.num_bytes() + self.dummy_count.num_bytes()
     }
 
-    /// The most items that it can be used for by a strategy, about.
+    /// Returns approximately the largest number of items that `strategy` can process with this workspace.
     pub(super) fn capacity_for(&self, strategy: Strategy) -> usize {
         let whole = scratch_words(strategy, self.capacity);
         if self.scratch.len() >= whole {
@@ -191,7 +193,7 @@ impl Workspace {
     }
 }
 
-/// Of so many items, those of the longest launch.
+/// Returns the number of items in the longest launch over `items` items.
 fn of_a_launch(items: usize) -> usize {
     if items > u32::MAX as usize {
         PORTION_ITEMS as usize
@@ -200,17 +202,17 @@ fn of_a_launch(items: usize) -> usize {
     }
 }
 
-/// Words of 8 bytes that the launches of a strategy hand on, for as many items.
+/// Returns the 8-byte scratch words that the launches of a strategy need for `items` items.
 fn scratch_words(strategy: Strategy, items: usize) -> usize {
     let of_a_launch = of_a_launch(items);
     let words = match strategy {
         Strategy::LookBack | Strategy::Atomic | Strategy::Off => 0,
-        // The blocks' counts.
+        // The counts of the blocks.
         Strategy::CountScanScatter => of_a_launch.div_ceil(BLOCK_THREADS as usize),
-        Strategy::Sequences => MOST_SEQUENCES as usize,
-        // Every item's rank, and the sections' sums.
+        Strategy::Sequences => MAX_SEQUENCES as usize,
+        // The rank of every item, and the sums of the sections.
         Strategy::ScanScatter => of_a_launch + of_a_launch.div_ceil(SECTION_ITEMS as usize),
-        // The holes, and the survivors before each tile, in the words of the caller's counts.
+        // The holes, and the survivors before each tile, as 8-byte words in case the caller counts by `u64`.
         Strategy::HoleFilling => {
             let tiles = items.div_ceil(TILE_ITEMS as usize).max(1);
             (items / 2).saturating_add(tiles).saturating_mul(2)

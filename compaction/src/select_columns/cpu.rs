@@ -1,19 +1,19 @@
-//! The operation of [`select_columns`](crate::select_columns) on the CPU.
+//! Stream compaction of several columns on the CPU.
 
 use rayon::prelude::*;
 
 use super::check_columns;
 use crate::{
     Result,
-    counted::{check_len, check_room},
+    arguments::{check_len, check_room},
     layout::Shared,
     select::{self, check_item},
 };
 
-/// Items that one thread takes at a time.
+/// Number of items that a thread processes at a time.
 const CHUNK_ITEMS: usize = 1 << 13;
 
-/// A column: where it is read and where what is kept of it is written.
+/// A column: a slice of its items, and a slice for the output of its selected items.
 ///
 /// ```
 /// use compaction::select_columns::cpu::{Column, columns};
@@ -31,7 +31,7 @@ pub struct Column<'a> {
 }
 
 impl<'a> Column<'a> {
-    /// A column of items of 1 to 64 bytes; another size does not compile.
+    /// Creates a column of items of 1 to 64 bytes; another size does not compile.
     ///
     /// ```
     /// use compaction::select_columns::cpu::{Column, columns};
@@ -51,7 +51,7 @@ impl<'a> Column<'a> {
     }
 }
 
-/// The definition: of each column, the items whose flag is not zero, in order.
+/// Defines the operation: returns, for each column, the items whose flag is nonzero, in order.
 ///
 /// ```
 /// use compaction::select_columns::cpu::specification;
@@ -64,10 +64,10 @@ pub fn specification<T: Copy>(columns: &[&[T]], flags: &[u8]) -> Vec<Vec<T>> {
     columns.iter().map(kept).collect()
 }
 
-/// Writes of each column the items whose flag is not zero to its output, and returns how many there are.
+/// Writes the items of each column whose flag is nonzero to the column's output, in order, and returns their number.
 ///
-/// Outputs have room for as many items as there are flags; what lies behind the result is left as it was. An item that
-/// is not kept is not read.
+/// Outputs must have room for as many items as there are flags; entries behind the result keep their values. Rejected
+/// items are not read.
 ///
 /// ```
 /// use compaction::select_columns::cpu::{Column, columns};
@@ -83,8 +83,8 @@ pub fn specification<T: Copy>(columns: &[&[T]], flags: &[u8]) -> Vec<Vec<T>> {
 ///
 /// # Errors
 ///
-/// [`Error::OutOfRange`](crate::Error::OutOfRange) for less than 1 or more than 8 columns;
-/// [`Error::LengthMismatch`](crate::Error::LengthMismatch) if a column has not as many items as there are flags;
+/// Returns [`Error::OutOfRange`](crate::Error::OutOfRange) unless there are 1 to 8 columns;
+/// [`Error::LengthMismatch`](crate::Error::LengthMismatch) if a column has not as many items as there are flags; and
 /// [`Error::OutputTooShort`](crate::Error::OutputTooShort).
 pub fn columns(flags: &[u8], columns: &mut [Column<'_>]) -> Result<usize> {
     check(flags, columns)?;
@@ -117,7 +117,7 @@ pub fn columns(flags: &[u8], columns: &mut [Column<'_>]) -> Result<usize> {
     Ok(counts.iter().sum())
 }
 
-/// A chunk's part of a column.
+/// The part of a column that belongs to one chunk: its input items, and its share of the output.
 struct Part<'a> {
     bytes: usize,
     items: &'a [u8],
@@ -132,7 +132,8 @@ impl Part<'_> {
     }
 }
 
-/// Where the flags of a chunk are set. Found without a branch, which random flags would mispredict half the time.
+/// Returns the indices of the nonzero flags within a chunk. There is no branch, which random flags would mispredict
+/// half the time.
 fn places_of<'a>(flags: &[u8], places: &'a mut [u16; CHUNK_ITEMS]) -> &'a [u16] {
     let mut kept = 0;
     for (place, &flag) in (0..).zip(flags) {

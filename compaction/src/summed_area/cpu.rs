@@ -1,4 +1,4 @@
-//! The operation of [`summed_area`](crate::summed_area) on the CPU.
+//! Summed-area tables on the CPU.
 
 use rayon::prelude::*;
 
@@ -8,10 +8,10 @@ use crate::{
     monoid::{Item, Monoid, Operators},
 };
 
-/// Bytes of the rows that all threads take together before they go on: their second pass finds them in the cache.
+/// Bytes of the rows that all threads process together, so that the second pass over them finds them in the cache.
 const SEGMENT_BYTES: usize = 4 << 20;
 
-/// Fewer items than this are not worth the threads.
+/// Tables with fewer items than this are processed on the calling thread.
 const PARALLEL_FROM: usize = 1 << 16;
 
 fn add<T: Item>(left: T, right: T) -> T {
@@ -22,9 +22,10 @@ fn add<T: Item>(left: T, right: T) -> T {
     ))
 }
 
-/// The definition: each row is summed up from the left, and then added to the row of sums above it.
+/// Defines the operation: returns the table in which each row is summed from the left and then added to the row of sums
+/// above it.
 ///
-/// The items are whole rows of `width`; what is left over is ignored.
+/// The items are whole rows of `width` items; an incomplete last row is ignored.
 ///
 /// ```
 /// use compaction::summed_area::cpu::specification;
@@ -46,10 +47,10 @@ pub fn specification<T: Item>(items: &[T], width: usize) -> Vec<T> {
     out
 }
 
-/// Writes to `out`, for each item of a table, the sum of the rectangle from the first item to it.
+/// Writes to `out`, for each entry of a table, the sum of the rectangle from the first entry to it.
 ///
-/// The table has `height` rows of `width` items, one after the other. Integers wrap around. On one thread or many, the
-/// bits are those of the [`specification`], the payload of what is no number aside.
+/// The table has `height` rows of `width` items, stored row by row. Integers wrap around on overflow. For any number of
+/// threads, the bits are those of the [`specification`], except for NaN payloads.
 ///
 /// ```
 /// use compaction::summed_area::cpu;
@@ -64,8 +65,8 @@ pub fn specification<T: Item>(items: &[T], width: usize) -> Vec<T> {
 ///
 /// # Errors
 ///
-/// [`Error::LengthMismatch`](crate::Error::LengthMismatch) unless there are `width` times `height` items;
-/// [`Error::OutputTooShort`](crate::Error::OutputTooShort).
+/// Returns [`Error::LengthMismatch`](crate::Error::LengthMismatch) unless there are `width` times `height` items, and
+/// [`Error::OutputTooShort`](crate::Error::OutputTooShort) if `out` is shorter.
 pub fn table<T: Item>(items: &[T], (width, height): (usize, usize), out: &mut [T]) -> Result<()> {
     check_lengths(items.len(), (width, height), out.len())?;
     let out = &mut out[..items.len()];
@@ -92,7 +93,9 @@ pub fn table<T: Item>(items: &[T], (width, height): (usize, usize), out: &mut [T
     Ok(())
 }
 
-/// Some rows below the row `above`, which is empty at the top. The rows are shared out, and then the columns.
+/// Computes some rows of the table below the row `above`, which is empty for the first rows.
+///
+/// Threads first sum whole rows, and then add rows downwards in vertical strips.
 fn segment<T: Item>(items: &[T], width: usize, above: &[T], out: &mut [T], threads: usize) {
     if threads == 1 {
         out.chunks_mut(width)
@@ -130,7 +133,7 @@ fn sum_row<T: Item>((out, items): (&mut [T], &[T])) {
     }
 }
 
-/// Adds to each row the one above it, from the top down.
+/// Adds to each row the row above it, from top to bottom, starting with `above`.
 fn add_rows<'a, T: Item>(above: &[T], mut rows: impl Iterator<Item = &'a mut [T]>) {
     let Some(first) = rows.next() else {
         return;

@@ -1,8 +1,8 @@
-//! The ways to make a summed-area table, as values that can be named, listed and switched.
+//! The strategies for summed-area tables.
 
 use crate::names::known_by_name;
 
-/// How a GPU makes a summed-area table.
+/// The algorithm that computes a summed-area table on a GPU, oldest first.
 ///
 /// ```
 /// use compaction::summed_area::Strategy;
@@ -13,21 +13,23 @@ use crate::names::known_by_name;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Strategy {
-    /// Scans the rows, transposes, scans what were the columns, and transposes back: four launches that each read and
+    /// Scans the rows, transposes, scans the former columns, and transposes back: four launches that each read and
     /// write the table.
     ScanTranspose,
-    /// Reads and writes the table once, in one launch: a block that has summed its tile looks back, to the left and
-    /// then up, over the sums of other tiles. (Y. Emoto, S. Funasaka, H. Tokura, T. Honda, K. Nakano and Y. Ito, "An
-    /// Optimal Parallel Algorithm for Computing the Summed Area Table on the GPU", 2018, without its diagonal.)
+    /// Decoupled look-back in two directions, in one launch that reads and writes the table once: a block that has
+    /// summed its tile looks back to the left and then up over the sums of other tiles.
+    ///
+    /// (Y. Emoto, S. Funasaka, H. Tokura, T. Honda, K. Nakano and Y. Ito, "An Optimal Parallel Algorithm for Computing
+    /// the Summed Area Table on the GPU", 2018, without its diagonal order.)
     #[default]
     SinglePass,
 }
 
 impl Strategy {
-    /// All strategies, the oldest first.
+    /// All strategies, oldest first.
     pub const ALL: &[Self] = &[Self::ScanTranspose, Self::SinglePass];
 
-    /// Its name, as it is written and read.
+    /// Returns the strategy's name as parsed and displayed: `scan-transpose` or `single-pass`.
     ///
     /// ```
     /// assert_eq!(compaction::summed_area::Strategy::SinglePass.name(), "single-pass");

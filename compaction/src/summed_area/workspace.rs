@@ -1,4 +1,4 @@
-//! The device memory that calls share.
+//! The scratch memory of summed-area tables.
 
 use std::sync::Arc;
 
@@ -7,10 +7,11 @@ use cudarc::driver::{CudaSlice, CudaStream};
 use super::{Strategy, TILE_ROWS, tile_columns, tiles};
 use crate::{Result, cuda, look_back::States, monoid::Item};
 
-/// What summed-area tables of items of type `T` need of device memory besides the arguments.
+/// Scratch device memory for summed-area tables of items of type `T`.
 ///
-/// It is made once for a strategy and then used over and over, by operations on one stream, one after the other. No
-/// call has to clear it. `single-pass` takes some twentieth of the table's bytes, `scan-transpose` as many as the table.
+/// Create one workspace for a strategy and reuse it for any number of calls on one stream, one after the other. It
+/// never needs clearing. `single-pass` needs about a twentieth of the table's bytes, and `scan-transpose` as many bytes
+/// as the table.
 ///
 /// ```no_run
 /// use compaction::{cuda, summed_area::{Strategy, Workspace}};
@@ -31,7 +32,8 @@ pub struct Workspace<T> {
 }
 
 impl<T: Item> Workspace<T> {
-    /// A workspace for tables of `width` by `height` items by the default strategy, and for all that have fewer tiles.
+    /// Creates a workspace with the default strategy for tables of (width, height) items, and for all tables with at
+    /// most as many tiles.
     ///
     /// ```no_run
     /// # use compaction::{cuda, summed_area::Workspace};
@@ -42,12 +44,12 @@ impl<T: Item> Workspace<T> {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory).
+    /// Returns [`Error::OutOfMemory`](crate::Error::OutOfMemory).
     pub fn with_capacity(stream: &Arc<CudaStream>, size: (u32, u32)) -> Result<Self> {
         Self::for_strategy(stream, Strategy::default(), size)
     }
 
-    /// A workspace for tables of `width` by `height` items by this strategy.
+    /// Creates a workspace with this strategy for tables of (width, height) items.
     ///
     /// ```no_run
     /// # use compaction::{cuda, summed_area::{Strategy, Workspace}};
@@ -59,7 +61,7 @@ impl<T: Item> Workspace<T> {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory).
+    /// Returns [`Error::OutOfMemory`](crate::Error::OutOfMemory).
     pub fn for_strategy(
         stream: &Arc<CudaStream>,
         strategy: Strategy,
@@ -73,13 +75,13 @@ impl<T: Item> Workspace<T> {
         })
     }
 
-    /// Makes it as old as if all but this many of its 2³⁰ - 1 epochs were used up. For tests of what comes then.
+    /// Sets the epoch so that `epochs_left` of its 2³⁰ - 1 epochs remain. For tests of the wrap-around.
     #[doc(hidden)]
     pub fn age(&mut self, stream: &Arc<CudaStream>, epochs_left: u32) -> Result<()> {
         self.states.age(stream, epochs_left)
     }
 
-    /// The width and height of the table that it was made for.
+    /// Returns the (width, height) in items that the workspace was created for.
     ///
     /// ```no_run
     /// # use compaction::{cuda::{self, Compiler}, summed_area::{Strategy, SummedArea, Workspace}};
@@ -93,7 +95,7 @@ impl<T: Item> Workspace<T> {
         self.capacity
     }
 
-    /// The bytes of device memory that it takes.
+    /// Returns the size of the workspace in bytes of device memory.
     ///
     /// ```no_run
     /// # use compaction::{cuda::{self, Compiler}, summed_area::{Strategy, SummedArea, Workspace}};
@@ -107,7 +109,8 @@ impl<T: Item> Workspace<T> {
         self.states.words.num_bytes() + self.scratch.num_bytes()
     }
 
-    /// Of what a strategy works on, how much there is room for, and how much a table takes.
+    /// Returns the room in the workspace and the room that a table needs: tiles for `single-pass`, items for
+    /// `scan-transpose`.
     pub(super) fn room_and_need(
         &self,
         strategy: Strategy,
@@ -122,13 +125,13 @@ impl<T: Item> Workspace<T> {
     }
 }
 
-/// The words of a tile's states.
+/// Returns the number of 8-byte state words of a tile.
 fn tile_words<T>() -> usize {
     let lines = (TILE_ROWS + tile_columns::<T>()) as usize;
     lines * size_of::<T>() / size_of::<u32>()
 }
 
-/// The words of states and the items of scratch that a table takes.
+/// Returns the 8-byte state words and the scratch items that a table needs.
 fn needs<T: Item>(strategy: Strategy, width: u32, height: u32) -> (usize, usize) {
     match strategy {
         Strategy::ScanTranspose => (0, width as usize * height as usize),

@@ -1,4 +1,4 @@
-//! Device buffers with guards around them.
+//! Device buffers with guard items around them.
 
 use std::sync::Arc;
 
@@ -8,10 +8,10 @@ use compaction::{
     layout::Shared,
 };
 
-/// Items around a guarded buffer.
+/// Number of guard items behind a buffer.
 const ROOM: usize = 64;
 
-/// A buffer on the device whose neighbours must stay as they are.
+/// A range of a device allocation whose surroundings must not be written.
 pub(crate) struct Guarded<T> {
     start: usize,
     len: usize,
@@ -21,7 +21,7 @@ pub(crate) struct Guarded<T> {
 
 #[allow(dead_code, reason = "not every test program reads and writes")]
 impl<T: Shared> Guarded<T> {
-    /// These items, `start` of others into the allocation.
+    /// Uploads the items, `start` guard items into the allocation.
     pub(crate) fn new(stream: &Arc<CudaStream>, start: usize, items: &[T]) -> Self {
         let guard = bytemuck::pod_read_unaligned::<T>(&vec![0x77; size_of::<T>()]);
         let mut before = vec![guard; start];
@@ -35,7 +35,7 @@ impl<T: Shared> Guarded<T> {
         }
     }
 
-    /// Room for as many items, full of guards.
+    /// Allocates room for `len` items, filled with a guard value.
     pub(crate) fn room(stream: &Arc<CudaStream>, start: usize, len: usize) -> Self {
         let guard = bytemuck::pod_read_unaligned::<T>(&vec![0x5a; size_of::<T>()]);
         Self::new(stream, start, &vec![guard; len])
@@ -49,7 +49,7 @@ impl<T: Shared> Guarded<T> {
         self.buffer.slice_mut(self.start..self.start + self.len)
     }
 
-    /// The items, after a look at the guards.
+    /// Asserts that the guard items are unchanged, and returns the items.
     pub(crate) fn read(&self, stream: &Arc<CudaStream>) -> Vec<T> {
         let bytes = |items: &[T]| bytemuck::cast_slice::<T, u8>(items).to_vec();
         let mut after = cuda::download(stream, &self.buffer).unwrap();

@@ -1,21 +1,43 @@
-//! A list of tests of which some need NVRTC or a GPU. Where there is none they count as ignored, with the reason.
+//! A test harness for tests that need NVRTC or a GPU. On machines without them, they are reported as ignored with the
+//! reason.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    fmt::{Debug, Display},
+    str::FromStr,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use compaction::{
+    Error, UnknownName,
     cuda::{self, Compiler, Nvrtc},
     cudarc::driver::{CudaContext, CudaStream},
 };
 use libtest_mimic::{Arguments, Trial};
 
-/// Whether tests are to take few items and few calls, each case still of its kind: `COMPACTION_TESTS=short`, for tools
-/// that watch every access.
+/// Adds tests under the names of their functions, behind a prefix: `add_tests!(tests; gpu "cuda_" cuda { replays })` adds
+/// the GPU test `cuda_replays`, which runs `cuda::replays`.
+#[allow(
+    unused_macros,
+    reason = "not every test program has tests of several kinds"
+)]
+macro_rules! add_tests {
+    ($tests:expr; $($kind:ident $prefix:literal $module:ident { $($name:ident),+ $(,)? })+) => {
+        $tests$($(.$kind(concat!($prefix, stringify!($name)), $module::$name))+)+
+    };
+}
+#[allow(
+    unused_imports,
+    reason = "not every test program has tests of several kinds"
+)]
+pub(crate) use add_tests;
+
+/// Returns whether tests should use few items and calls, for tools that check every access: `COMPACTION_TESTS=short`.
 #[allow(dead_code, reason = "not every test program has long tests")]
 pub(crate) fn is_short() -> bool {
     std::env::var("COMPACTION_TESTS").is_ok_and(|wish| wish == "short")
 }
 
-/// This many times, or in short tests a hundredth of them.
+/// Returns a number of repetitions: `calls`, or a hundredth of it in short tests.
 #[allow(dead_code, reason = "not every test program has long tests")]
 pub(crate) fn times(calls: usize) -> usize {
     if is_short() {
@@ -25,14 +47,43 @@ pub(crate) fn times(calls: usize) -> usize {
     }
 }
 
-/// These lengths, or in short tests those of at most 40,000 items.
+/// Returns the lengths to test: all of them, or those of at most 40,000 items in short tests.
 #[allow(dead_code, reason = "not every test program has long tests")]
 pub(crate) fn lengths(of: impl IntoIterator<Item = usize>) -> Vec<usize> {
     let most = if is_short() { 40_000 } else { usize::MAX };
     of.into_iter().filter(|&len| len <= most).collect()
 }
 
-/// What a GPU test gets: the first GPU, a stream of its own, and the compiler.
+/// Asserts that a call returns an error of one line that contains `words`.
+#[track_caller]
+#[allow(dead_code, reason = "not every test program tests errors")]
+pub(crate) fn assert_error<T>(result: Result<T, Error>, words: &str) {
+    let Err(error) = result else {
+        panic!("no error: {words}");
+    };
+    let text = error.to_string();
+    assert!(
+        text.contains(words) && !text.contains('\n'),
+        "\"{text}\" does not contain \"{words}\""
+    );
+}
+
+/// Asserts that every value is parsed from its name, and that the error for an unknown name lists all names.
+#[allow(dead_code, reason = "not every test program has strategies")]
+pub(crate) fn assert_names_are_parsed<T>(values: &[T])
+where
+    T: Debug + Display + FromStr<Err = UnknownName> + PartialEq,
+{
+    let error = "unknown".parse::<T>().unwrap_err().to_string();
+    assert!(error.contains("\"unknown\""), "{error}");
+    for value in values {
+        let name = value.to_string();
+        assert_eq!(name.parse().as_ref(), Ok(value));
+        assert!(error.contains(&name), "{error}");
+    }
+}
+
+/// The environment of a GPU test: the context of the first GPU, a separate stream, and a compiler.
 #[allow(dead_code, reason = "not every test program runs kernels")]
 pub(crate) struct Gpu {
     pub(crate) context: Arc<CudaContext>,
@@ -40,7 +91,11 @@ pub(crate) struct Gpu {
     pub(crate) compiler: Compiler,
 }
 
-/// The tests of a program with `harness = false`.
+/// The reason given for tests that are skipped because NVRTC is missing.
+#[allow(dead_code, reason = "not every test program compiles kernels")]
+const NO_NVRTC: &str = "no NVRTC";
+
+/// The list of tests of a test program with `harness = false`.
 pub(crate) struct Tests {
     trials: Vec<Trial>,
     nvrtc: Result<Arc<Nvrtc>, String>,
@@ -59,7 +114,7 @@ impl Tests {
         }
     }
 
-    /// A test that runs everywhere.
+    /// Adds a test that runs on every machine.
     pub(crate) fn test(mut self, name: &str, body: fn()) -> Self {
         self.trials.push(Trial::test(name, move || {
             body();
@@ -68,13 +123,13 @@ impl Tests {
         self
     }
 
-    /// A test that compiles.
+    /// Adds a test that needs NVRTC.
     pub(crate) fn nvrtc(self, name: &str, body: fn(&Arc<Nvrtc>)) -> Self {
         let nvrtc = self.nvrtc.clone();
-        self.needs("no NVRTC", nvrtc, name, body)
+        self.needs(NO_NVRTC, nvrtc, name, body)
     }
 
-    /// A test that needs what not every machine has.
+    /// Adds a test that needs `found`, or reports it as ignored with the reason.
     pub(crate) fn needs<T: Send + 'static>(
         mut self,
         lacks: &'static str,
@@ -87,12 +142,19 @@ impl Tests {
                 body(&tool);
                 Ok(())
             })),
+            // A CI run installs NVRTC, so that its absence there is a failure and not a reason to skip.
+            Err(reason)
+                if lacks == NO_NVRTC && std::env::var("CI").is_ok_and(|ci| ci == "true") =>
+            {
+                self.trials
+                    .push(Trial::test(name, move || Err(reason.into())));
+            }
             Err(reason) => self.skip(name, lacks, reason),
         }
         self
     }
 
-    /// A test that runs kernels.
+    /// Adds a test that runs kernels.
     pub(crate) fn gpu(self, name: &str, body: fn(&Gpu)) -> Self {
         self.gpu_with(name, body)
     }
@@ -113,8 +175,8 @@ impl Tests {
         self
     }
 
-    /// A test that runs kernels, and takes so much memory that it runs on demand only, `--ignored` and its name, and one
-    /// at a time.
+    /// Adds a test that runs kernels and needs so much memory that it runs only on demand (`--ignored` and its name),
+    /// one at a time.
     pub(crate) fn huge(mut self, name: &str, body: fn(&Gpu)) -> Self {
         static ALONE: Mutex<()> = Mutex::new(());
         let known = self.trials.len();
@@ -130,7 +192,7 @@ impl Tests {
         self
     }
 
-    /// Runs them, says what is skipped and why, and ends the program.
+    /// Runs the tests, prints which are skipped and why, and exits.
     pub(crate) fn run(self) -> ! {
         for (_, reason, count) in &self.skipped {
             eprintln!("skipped: {count} tests: {reason}");
@@ -143,7 +205,7 @@ impl Tests {
             Some((_, _, count)) => *count += 1,
             None => self.skipped.push((lacks, reason.clone(), 1)),
         }
-        // Asked for by `--ignored`, it fails and says why.
+        // With `--ignored`, a skipped test fails and prints the reason.
         let trial = Trial::test(name, move || Err(reason.into()));
         self.trials
             .push(trial.with_kind(lacks).with_ignored_flag(true));

@@ -1,8 +1,8 @@
-//! Random numbers, masks and items that tests share.
+//! Random numbers, masks and items shared by the tests.
 
 use compaction::layout::Shared;
 
-/// SplitMix64, seeded, so that a failure can be repeated.
+/// The SplitMix64 generator with a fixed seed, so that failures are reproducible.
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
@@ -26,14 +26,28 @@ pub(crate) enum Mask {
     None,
     Alternating,
     Every11th,
-    /// Each item by itself, this many in a hundred.
+    /// Each item independently, with this probability in percent.
     Random(usize),
-    /// Runs of one kind, 1 to 1000 items long, as neighbouring rays have them.
+    /// Alternating runs of 1 to 1000 items, as neighbouring rays produce them.
     Blocks,
 }
 
+/// Masks of every kind: all, none, regular, sparse, dense and clustered.
+#[allow(dead_code, reason = "not every test program draws masks")]
+pub(crate) const MASKS: &[Mask] = &[
+    Mask::All,
+    Mask::None,
+    Mask::Alternating,
+    Mask::Every11th,
+    Mask::Random(10),
+    Mask::Random(50),
+    Mask::Random(90),
+    Mask::Blocks,
+];
+
 impl Mask {
-    /// Flags: any byte that is not zero says yes, and 0x80 and 0x01 are the ones that bit tricks forget.
+    /// Returns flags for the mask. Any nonzero byte selects; 0x80 and 0x01 occur often, because bit tricks tend to miss
+    /// them.
     #[allow(dead_code, reason = "not every test program draws masks")]
     pub(crate) fn flags(self, len: usize, random: &mut Random) -> Vec<u8> {
         let mut run = (false, 0);
@@ -64,7 +78,21 @@ impl Mask {
     }
 }
 
-/// Items of which no two are equal, if they are no shorter than a word: the first word is the index, the others follow
+/// Asserts that two buffers hold the same bytes, as far as both reach.
+#[allow(dead_code, reason = "not every test program moves items")]
+pub(crate) fn assert_equal_bytes<'a, T: Shared>(
+    expected: impl IntoIterator<Item = &'a T>,
+    got: &'a [T],
+    case: &str,
+) {
+    let wrong = expected
+        .into_iter()
+        .zip(got)
+        .position(|(left, right)| bytemuck::bytes_of(left) != bytemuck::bytes_of(right));
+    assert!(wrong.is_none(), "{case}: item {wrong:?} is wrong");
+}
+
+/// Returns items that all differ, if they have at least 4 bytes. The first 4 bytes are the index, and the others derive
 /// from it.
 #[allow(dead_code, reason = "not every test program moves items")]
 pub(crate) fn items<T: Shared>(len: usize) -> Vec<T> {

@@ -1,22 +1,23 @@
-//! What compilers say of kernels.
+//! Checks of the compiler's report on kernels.
 
 use compaction::cuda::{Nvrtc, Source, Target};
 
-/// Bytes that a thread may keep in memory for want of registers: so few cost less than the blocks that more registers would
-/// keep off a multiprocessor.
+/// Spilled bytes per thread that are acceptable, because they cost less than the resident blocks that more registers
+/// would cost.
 const FEW: u32 = 16;
-/// As above, on GPUs that came after all that a kernel was timed on.
+/// Acceptable spilled bytes on GPUs newer than those on which the kernels were timed.
 const FEW_ON_LATER: u32 = 192;
 const OLDEST_LATER: u32 = 100;
 
-/// Kernels compile without warnings and need little memory for their registers, on any of these architectures that this NVRTC
-/// knows.
+/// Asserts that the kernels compile without warnings and spill at most 16 bytes, for each of the compute capabilities
+/// that this NVRTC supports.
 #[allow(dead_code, reason = "kernels of some test programs spill more")]
 pub(crate) fn compile_with_few_spills(capabilities: &[u32], nvrtc: &Nvrtc, sources: &[Source]) {
     compile_with_spills_up_to(FEW, capabilities, nvrtc, sources);
 }
 
-/// As above, up to so many bytes.
+/// Asserts that the kernels compile without warnings and spill at most `most` bytes, for each of the supported
+/// capabilities.
 pub(crate) fn compile_with_spills_up_to(
     most: u32,
     capabilities: &[u32],

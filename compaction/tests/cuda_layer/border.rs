@@ -1,4 +1,4 @@
-//! Includes, and the checks that tie a kernel file to Rust.
+//! Tests of includes, and of the assertions that tie a kernel file to Rust types.
 
 use std::{process::Command, sync::Arc};
 
@@ -9,7 +9,7 @@ use compaction::{
 
 use crate::parcels::{MOVE, PARCEL_FIELDS, Parcel, move_parcels, move_with};
 
-pub(crate) fn missing_header() {
+pub(crate) fn a_missing_header_is_named_with_the_line_that_asks_for_it() {
     let source = Source::new("kernels/a.cu", "\n\n  # include \"shared/absent.cuh\"\n")
         .header("kernels/b.cuh", "");
     let message = source.text().unwrap_err().to_string();
@@ -21,7 +21,7 @@ pub(crate) fn missing_header() {
     );
 }
 
-pub(crate) fn header_once() {
+pub(crate) fn a_header_is_expanded_once_and_line_numbers_continue() {
     let source = Source::new(
         "a.cu",
         "#include \"b.cuh\"\nfirst\n#include \"b.cuh\"\nsecond\n",
@@ -33,7 +33,7 @@ pub(crate) fn header_once() {
     assert!(text.ends_with(expected), "{text}");
 }
 
-pub(crate) fn header_places() {
+pub(crate) fn headers_are_found_beside_above_and_in_this_crate() {
     let source = Source::new(
         "kernels/stages/a.cu",
         "#include \"beside.cuh\"\n#include \"../above.cuh\"\n#include \"kernels/root.cuh\"\n#include \"compaction/prelude.cuh\"\n",
@@ -49,7 +49,7 @@ pub(crate) fn header_places() {
     }
 }
 
-pub(crate) fn header_circle() {
+pub(crate) fn headers_that_include_each_other_end() {
     let source = Source::new("a.cu", "#include \"b.cuh\"\nend\n")
         .header("b.cuh", "#include \"c.cuh\"\n")
         .header("c.cuh", "#include \"b.cuh\"\n#include \"a.cu\"\n")
@@ -61,7 +61,7 @@ pub(crate) fn header_circle() {
     );
 }
 
-/// Whether this machine has a C++ compiler.
+/// Returns `Ok` if this machine has a C++ compiler, or the reason why it cannot be used.
 pub(crate) fn host_compiler() -> Result<(), String> {
     let found = Command::new("c++").arg("--version").output();
     found
@@ -94,7 +94,7 @@ pub(crate) fn host_prelude(_: &()) {
     );
 }
 
-pub(crate) fn equal_layouts(nvrtc: &Arc<Nvrtc>) {
+pub(crate) fn equal_layouts_compile(nvrtc: &Arc<Nvrtc>) {
     let compiled = nvrtc.compile(&move_parcels(), Target::Ptx(75)).unwrap();
     let ptx = String::from_utf8(compiled.image.bytes).unwrap();
     assert!(
@@ -105,7 +105,7 @@ pub(crate) fn equal_layouts(nvrtc: &Arc<Nvrtc>) {
     );
 }
 
-pub(crate) fn drifted_fields(nvrtc: &Arc<Nvrtc>) {
+pub(crate) fn a_drifted_field_does_not_compile_and_is_named(nvrtc: &Arc<Nvrtc>) {
     let drifts = [
         ("u32 tag;", "f32 tag;", "Parcel.tag: u32 in Rust"),
         ("u32 tag;", "u32 tog;", "has no member \"tag\""),
@@ -138,7 +138,7 @@ pub(crate) fn drifted_fields(nvrtc: &Arc<Nvrtc>) {
     }
 }
 
-pub(crate) fn drifted_signatures(nvrtc: &Arc<Nvrtc>) {
+pub(crate) fn a_drifted_signature_does_not_compile_and_is_named(nvrtc: &Arc<Nvrtc>) {
     let drifts = [
         ("const u32 count, Vec3 by", "Vec3 by, const u32 count"),
         ("const u32 count", "const i32 count"),
@@ -175,7 +175,7 @@ pub(crate) fn drifted_signatures(nvrtc: &Arc<Nvrtc>) {
     assert!(log.contains("\"move_parcels\" is undefined"), "{log}");
 }
 
-pub(crate) fn error_lines(nvrtc: &Arc<Nvrtc>) {
+pub(crate) fn compile_errors_show_file_and_line(nvrtc: &Arc<Nvrtc>) {
     let log = refusal(
         nvrtc,
         &move_with(PARCEL_FIELDS, &MOVE.replace("= parcel;", "= percel;")),
@@ -195,7 +195,7 @@ pub(crate) fn error_lines(nvrtc: &Arc<Nvrtc>) {
     );
 }
 
-/// What the compiler says of a source that it refuses.
+/// Returns the compiler's message for a source that must not compile.
 fn refusal(nvrtc: &Nvrtc, source: &Source) -> String {
     match nvrtc.compile(source, Target::Ptx(75)) {
         Err(Error::Compile { log, .. }) => log,

@@ -1,16 +1,16 @@
-//! From one GPU to another.
+//! Tests of copies from one GPU to another.
 
 use std::sync::Arc;
 
 use compaction::{
-    cuda::{Crossing, download, upload},
+    cuda::{PeerCopy, download, upload},
     cudarc::driver::CudaContext,
 };
 
-use crate::{common::Gpu, devices::is_refused};
+use crate::common::{Gpu, assert_error};
 
-/// Within a GPU it is a copy like others.
-pub(crate) fn within(gpu: &Gpu) {
+/// Tests copies whose source and destination are the same GPU.
+pub(crate) fn what_crosses_within_a_gpu_arrives(gpu: &Gpu) {
     cross(&gpu.context, &gpu.context);
 }
 
@@ -21,7 +21,7 @@ pub(crate) fn between([here, there]: &[Arc<CudaContext>; 2]) {
 
 fn cross(from: &Arc<CudaContext>, to: &Arc<CudaContext>) {
     let (from, to) = (from.new_stream().unwrap(), to.new_stream().unwrap());
-    let mut crossing = Crossing::<u64>::new(&from, &to, 100_001).unwrap();
+    let mut crossing = PeerCopy::<u64>::new(&from, &to, 100_001).unwrap();
     assert!(crossing.has_arrived().unwrap());
     assert!(crossing.wait().unwrap().is_empty());
     for round in 1..=5_u64 {
@@ -31,7 +31,7 @@ fn cross(from: &Arc<CudaContext>, to: &Arc<CudaContext>) {
         crossing
             .post(&from, &[items_there.as_view(), last.as_view()])
             .unwrap();
-        // What is copied is what was there when the stream came to it.
+        // The copy contains what the buffer held when the stream reached it.
         let after = upload(&from, &[0_u64; 7]).unwrap();
         drop((items_there, after));
         let arrived = download(&to, &crossing.wait().unwrap()).unwrap();
@@ -47,21 +47,21 @@ fn cross(from: &Arc<CudaContext>, to: &Arc<CudaContext>) {
     assert!(crossing.wait().unwrap().is_empty());
 
     let many = upload(&from, &[0_u64; 100_002]).unwrap();
-    is_refused(
+    assert_error(
         crossing.post(&from, &[many.as_view()]),
         "crossing: room for 100001 items where up to 100002 may be written",
     );
     let other = from.context().new_stream().unwrap();
-    is_refused(
+    assert_error(
         crossing.post(&other, &[few.as_view()]),
         "what is to cross was allocated on another stream",
     );
     if from.context() != to.context() {
-        is_refused(
+        assert_error(
             crossing.post(&to, &[few.as_view()]),
             "a crossing from one GPU to another belongs to another CUDA context",
         );
     }
-    // What is on its way when it is dropped does nobody harm.
+    // Dropping it while a copy is in flight must be harmless.
     crossing.post(&from, &[many.slice(..100_000)]).unwrap();
 }

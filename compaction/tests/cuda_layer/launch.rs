@@ -1,11 +1,11 @@
-//! Kernels on a GPU, and what is around them: buffers, times, results.
+//! Tests of kernels on a GPU, and of buffers, timelines, mailboxes and graphs.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use compaction::{
     Error,
     cuda::{
-        self, Archive, Cache, Compiler, Graph, In, InOut, Launch, Mailbox, Nvrtc, Origin, Source,
+        self, Archive, Cache, Compiler, Graph, In, InOut, Launch, Nvrtc, Origin, Readback, Source,
         Target, Timeline,
     },
     cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode},
@@ -16,7 +16,7 @@ use crate::{
     parcels::{BY, Move, Parcel, Vec3, move_parcels, moved, parcel},
 };
 
-pub(crate) fn round_trip(gpu: &Gpu) {
+pub(crate) fn every_field_of_a_struct_survives_a_round_trip(gpu: &Gpu) {
     check_moves(gpu, &gpu.compiler);
 }
 
@@ -29,7 +29,7 @@ fn check_moves(gpu: &Gpu, compiler: &Compiler) {
     let parcels: Vec<_> = (0..1000).map(parcel).collect();
     let input = cuda::upload(&gpu.stream, &parcels).unwrap();
     let mut output = cuda::zeroed::<Parcel>(&gpu.stream, 1000).unwrap();
-    // The last item is beyond the count and stays as it is.
+    // The last item lies behind the count and keeps its value.
     kernel
         .launch(
             &gpu.stream,
@@ -43,7 +43,7 @@ fn check_moves(gpu: &Gpu, compiler: &Compiler) {
     assert_eq!(cuda::download(&gpu.stream, &input).unwrap(), parcels);
 }
 
-pub(crate) fn launch_nothing(gpu: &Gpu) {
+pub(crate) fn a_launch_of_zero_blocks_does_nothing(gpu: &Gpu) {
     let kernel = gpu
         .compiler
         .load(&gpu.context, &move_parcels())
@@ -72,7 +72,7 @@ pub(crate) fn launch_nothing(gpu: &Gpu) {
     );
 }
 
-pub(crate) fn undeclared_kernel(gpu: &Gpu) {
+pub(crate) fn a_kernel_is_given_only_as_declared(gpu: &Gpu) {
     let module = gpu.compiler.load(&gpu.context, &move_parcels()).unwrap();
     let declared = "it declares move_parcels(const Parcel *, Parcel *, u32, Vec3)";
     let message = module
@@ -93,7 +93,7 @@ pub(crate) fn undeclared_kernel(gpu: &Gpu) {
     );
 }
 
-pub(crate) fn foreign_stream(gpu: &Gpu) {
+pub(crate) fn a_buffer_of_another_stream_is_refused(gpu: &Gpu) {
     let kernel = gpu
         .compiler
         .load(&gpu.context, &move_parcels())
@@ -116,7 +116,7 @@ pub(crate) fn foreign_stream(gpu: &Gpu) {
     );
 }
 
-pub(crate) fn shipped_runs(gpu: &Gpu) {
+pub(crate) fn shipped_kernels_run_on_this_gpu(gpu: &Gpu) {
     let Ok(nvrtc) = Nvrtc::find() else {
         return eprintln!("skipped: no NVRTC to make PTX with");
     };
@@ -146,7 +146,7 @@ fn count_up(gpu: &Gpu) -> cuda::Kernel<(InOut<u32>,)> {
         .unwrap()
 }
 
-pub(crate) fn timeline(gpu: &Gpu) {
+pub(crate) fn a_timeline_has_a_time_between_marks(gpu: &Gpu) {
     let kernel = count_up(gpu);
     let mut counter = cuda::zeroed(&gpu.stream, 1).unwrap();
     let mut timeline = Timeline::new(&gpu.context, 1).unwrap();
@@ -170,10 +170,10 @@ pub(crate) fn timeline(gpu: &Gpu) {
     }
 }
 
-pub(crate) fn mailbox(gpu: &Gpu) {
+pub(crate) fn a_mailbox_returns_the_last_post(gpu: &Gpu) {
     let kernel = count_up(gpu);
     let mut counter = cuda::zeroed::<u32>(&gpu.stream, 2).unwrap();
-    let mut mailbox = Mailbox::new(&gpu.context, 1).unwrap();
+    let mut mailbox = Readback::new(&gpu.context, 1).unwrap();
     assert!(mailbox.wait().unwrap().is_empty());
     for round in 1..=3 {
         for _ in 0..50 {
@@ -194,7 +194,7 @@ pub(crate) fn mailbox(gpu: &Gpu) {
     );
 }
 
-pub(crate) fn capture(gpu: &Gpu) {
+pub(crate) fn a_captured_launch_repeats(gpu: &Gpu) {
     let kernel = count_up(gpu);
     let mut counter = cuda::zeroed::<u32>(&gpu.stream, 1).unwrap();
     gpu.stream
@@ -218,13 +218,13 @@ pub(crate) fn capture(gpu: &Gpu) {
     for _ in 0..3 {
         graph.launch().unwrap();
     }
-    // Thirty-two threads add to the same word without order: each launch adds one at least.
+    // 32 threads add to the same word without synchronisation: each launch adds at least one.
     let counted = cuda::download(&gpu.stream, &counter).unwrap()[0];
     assert!((15..=15 * 32).contains(&counted), "{counted}");
 }
 
-/// The stream works as before, and can be recorded again.
-pub(crate) fn panicking_record(gpu: &Gpu) {
+/// After a panic in `enqueue`, the stream works as before and can be recorded again.
+pub(crate) fn a_panic_ends_the_recording(gpu: &Gpu) {
     let kernel = count_up(gpu);
     let mut counter = cuda::zeroed::<u32>(&gpu.stream, 1).unwrap();
     let mut count = || {
@@ -246,7 +246,7 @@ pub(crate) fn panicking_record(gpu: &Gpu) {
     assert_eq!(cuda::download(&gpu.stream, &counter).unwrap(), [2]);
 }
 
-pub(crate) fn out_of_memory(gpu: &Gpu) {
+pub(crate) fn too_large_a_buffer_says_how_much_is_free(gpu: &Gpu) {
     match cuda::uninitialised::<u64>(&gpu.stream, 1 << 44) {
         Err(Error::OutOfMemory { asked, free, total }) => {
             assert!(asked == 1 << 47 && free <= total && total > 0)
@@ -263,13 +263,13 @@ pub(crate) fn out_of_memory(gpu: &Gpu) {
     );
 }
 
-pub(crate) fn empty_buffers(gpu: &Gpu) {
+pub(crate) fn empty_buffers_are_valid(gpu: &Gpu) {
     let empty = cuda::uninitialised::<Parcel>(&gpu.stream, 0).unwrap();
     assert_eq!(empty.len(), 0);
     assert!(cuda::download(&gpu.stream, &empty).unwrap().is_empty());
 }
 
-pub(crate) fn reinterpreted(gpu: &Gpu) {
+pub(crate) fn reinterpret_needs_whole_aligned_items(gpu: &Gpu) {
     let mut bytes = cuda::upload(&gpu.stream, &(0..24_u8).collect::<Vec<_>>()).unwrap();
     let words = cuda::reinterpret::<u8, u32>(bytes.slice(4..12)).unwrap();
     assert_eq!(
@@ -290,7 +290,7 @@ pub(crate) fn reinterpreted(gpu: &Gpu) {
     assert_eq!(cuda::download(&gpu.stream, &bytes).unwrap(), [0; 24]);
 }
 
-pub(crate) fn no_such_device(_: &Gpu) {
+pub(crate) fn a_device_that_is_not_there_is_named(_: &Gpu) {
     let count = cuda::devices().unwrap().len();
     let message = cuda::open(count).unwrap_err().to_string();
     assert!(
@@ -301,7 +301,7 @@ pub(crate) fn no_such_device(_: &Gpu) {
     );
 }
 
-pub(crate) fn occupancy(gpu: &Gpu) {
+pub(crate) fn registers_and_occupancy_are_those_of_the_kernel(gpu: &Gpu) {
     let kernel = count_up(gpu);
     assert!((1..=255).contains(&kernel.registers().unwrap()));
     let (small, large) = (
@@ -321,8 +321,8 @@ const REVERSE: &str = r#"extern "C" __global__ void reverse(u32 *items, u32 item
     for (u32 item = threadIdx.x; item < item_count; item += blockDim.x) items[item] = held[item_count - 1 - item];
 }"#;
 
-/// A block whose shared memory holds more than the 48 KB that every kernel may have.
-pub(crate) fn shared_memory(gpu: &Gpu) {
+/// Launches a block with more than the 48 KB of shared memory that need no allowance.
+pub(crate) fn a_kernel_can_have_more_shared_memory_than_48_kb(gpu: &Gpu) {
     let source = Source::new("kernels/reverse.cu", REVERSE).kernel::<(InOut<u32>, u32)>("reverse");
     let kernel = gpu
         .compiler
@@ -330,7 +330,7 @@ pub(crate) fn shared_memory(gpu: &Gpu) {
         .unwrap()
         .kernel::<(InOut<u32>, u32)>("reverse")
         .unwrap();
-    // Every GPU from compute capability 7.5 on has 64 KB for a block.
+    // Every GPU from compute capability 7.5 on offers 64 KB per block.
     let items: Vec<u32> = (0..16 << 10).collect();
     let mut buffer = cuda::upload(&gpu.stream, &items).unwrap();
     let launch = Launch::blocks(1, 256).shared_bytes(64 << 10);

@@ -1,4 +1,4 @@
-//! What NVRTC makes, and the layers around it: the cache and the archive.
+//! Tests of NVRTC and of the layers around it: the cache and the archive.
 
 use std::{path::Path, sync::Arc};
 
@@ -9,7 +9,7 @@ use compaction::{
 
 use crate::parcels::{MOVE, PARCEL_FIELDS, move_parcels, move_with};
 
-pub(crate) fn usage(nvrtc: &Arc<Nvrtc>) {
+pub(crate) fn machine_code_reports_registers_and_spills(nvrtc: &Arc<Nvrtc>) {
     let target = nvrtc.target(90).unwrap();
     let usage = nvrtc.compile(&move_parcels(), target).unwrap().usage();
     let Target::Cubin(_) = target else {
@@ -40,7 +40,7 @@ pub(crate) fn usage(nvrtc: &Arc<Nvrtc>) {
     );
 }
 
-pub(crate) fn no_contraction(nvrtc: &Arc<Nvrtc>) {
+pub(crate) fn kernels_round_like_rust(nvrtc: &Arc<Nvrtc>) {
     let source = Source::new(
         "round.cu",
         r#"extern "C" __global__ void round_once(f32 *x) { x[0] = sqrtf(x[1] * x[2] + x[3]) / x[4]; }"#,
@@ -56,13 +56,13 @@ pub(crate) fn no_contraction(nvrtc: &Arc<Nvrtc>) {
     );
 }
 
-pub(crate) fn targets(nvrtc: &Arc<Nvrtc>) {
+pub(crate) fn the_target_is_the_gpu_or_the_newest_below_it(nvrtc: &Arc<Nvrtc>) {
     assert_eq!(nvrtc.target(90), Some(Target::Cubin(90)));
     assert!(matches!(nvrtc.target(9999), Some(Target::Ptx(newest)) if newest >= 90));
     assert_eq!(nvrtc.target(20), None);
 }
 
-pub(crate) fn cache_round_trip(nvrtc: &Arc<Nvrtc>) {
+pub(crate) fn a_compiled_kernel_is_cached(nvrtc: &Arc<Nvrtc>) {
     let folder = tempfile::tempdir().unwrap();
     let compiler = Compiler::new()
         .cache(Cache::at(folder.path().join("new").join("folder")))
@@ -74,7 +74,7 @@ pub(crate) fn cache_round_trip(nvrtc: &Arc<Nvrtc>) {
         driver_only.image(&move_parcels(), 90).unwrap(),
         (first, Origin::Cache)
     );
-    // Another GPU, another constant, another text: none is served by that entry.
+    // The entry must not serve another GPU, another constant or another text.
     assert!(driver_only.image(&move_parcels(), 80).is_err());
     assert!(
         driver_only
@@ -91,7 +91,7 @@ pub(crate) fn cache_round_trip(nvrtc: &Arc<Nvrtc>) {
     );
 }
 
-pub(crate) fn damaged_entry(nvrtc: &Arc<Nvrtc>) {
+pub(crate) fn a_damaged_cache_entry_is_compiled_again(nvrtc: &Arc<Nvrtc>) {
     let folder = tempfile::tempdir().unwrap();
     let compiler = Compiler::new()
         .cache(Cache::at(folder.path()))
@@ -137,7 +137,7 @@ fn only_file(folder: &Path) -> std::path::PathBuf {
     files[0].clone()
 }
 
-pub(crate) fn unwritable_cache(nvrtc: &Arc<Nvrtc>) {
+pub(crate) fn an_unwritable_cache_folder_is_no_error(nvrtc: &Arc<Nvrtc>) {
     let file = tempfile::NamedTempFile::new().unwrap();
     let compiler = Compiler::new()
         .cache(Cache::at(file.path().join("below a file")))
@@ -150,7 +150,7 @@ pub(crate) fn unwritable_cache(nvrtc: &Arc<Nvrtc>) {
     }
 }
 
-pub(crate) fn archive_serves(nvrtc: &Arc<Nvrtc>) {
+pub(crate) fn an_archive_serves_machines_without_nvrtc(nvrtc: &Arc<Nvrtc>) {
     let bytes = Archive::build(&[move_parcels()], &Archive::TARGETS, nvrtc)
         .unwrap()
         .to_bytes();
@@ -165,7 +165,7 @@ pub(crate) fn archive_serves(nvrtc: &Arc<Nvrtc>) {
         (86, ampere),
         (89, ampere),
         (90, hopper),
-        // Another generation's machine code does not run there.
+        // Machine code of another major version does not run there.
         (100, Target::Ptx(75)),
         (120, Target::Ptx(75)),
     ] {
@@ -177,7 +177,7 @@ pub(crate) fn archive_serves(nvrtc: &Arc<Nvrtc>) {
             "{capability}"
         );
     }
-    // What suits the very GPU is preferred to a compiler, and a compiler to what only runs there.
+    // Machine code for exactly this GPU is preferred to the compiler, and the compiler to other images that run there.
     let compiling = compiler.clone().nvrtc(Some(nvrtc.clone()));
     for (capability, origin) in [
         (80, Origin::Shipped),
@@ -200,7 +200,7 @@ pub(crate) fn archive_serves(nvrtc: &Arc<Nvrtc>) {
     assert!(message.contains("not among those that ship"), "{message}");
 }
 
-pub(crate) fn archive_stale(nvrtc: &Arc<Nvrtc>) {
+pub(crate) fn an_archive_is_stale_as_soon_as_a_source_changes(nvrtc: &Arc<Nvrtc>) {
     let archive = Archive::build(&[move_parcels()], &Archive::TARGETS, nvrtc).unwrap();
     assert_eq!(archive.len(), 1);
     assert!(archive.missing(&[move_parcels()]).unwrap().is_empty());
@@ -211,7 +211,7 @@ pub(crate) fn archive_stale(nvrtc: &Arc<Nvrtc>) {
     );
 }
 
-pub(crate) fn archive_reproducible(nvrtc: &Arc<Nvrtc>) {
+pub(crate) fn an_archive_has_the_same_bytes_every_time(nvrtc: &Arc<Nvrtc>) {
     let other = Source::new("other.cu", "extern \"C\" __global__ void other() {}");
     let sources = [move_parcels(), other];
     let mut reversed = sources.clone();
@@ -222,7 +222,7 @@ pub(crate) fn archive_reproducible(nvrtc: &Arc<Nvrtc>) {
     assert_eq!(Archive::open(&bytes).unwrap().to_bytes(), bytes);
 }
 
-pub(crate) fn damaged_archive() {
+pub(crate) fn a_damaged_archive_is_refused() {
     let bytes = Archive::default().to_bytes();
     assert!(Archive::open(&bytes).unwrap().is_empty());
     for end in 0..bytes.len() {
@@ -241,7 +241,7 @@ pub(crate) fn damaged_archive() {
     }
 }
 
-pub(crate) fn no_compiler() {
+pub(crate) fn without_nvrtc_the_message_says_how_to_install_it() {
     for compiler in [
         Compiler::new(),
         Compiler::new().shipped(b"no archive"),

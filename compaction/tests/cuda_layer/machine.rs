@@ -1,4 +1,4 @@
-//! What is and is not on a machine: the driver, the compiler.
+//! Tests of machines with and without a driver or a compiler, by running a copy of this program in another environment.
 
 use std::{path::Path, process::Command, sync::Arc};
 
@@ -7,10 +7,10 @@ use compaction::{
     cuda::{self, Nvrtc},
 };
 
-/// Set for a copy of this program that only answers a question about its environment.
+/// Environment variable that makes a copy of this program answer one question about its environment and exit.
 pub(crate) const ASK: &str = "CUDA_LAYER_ASK";
 
-/// The answer of a copy of this program to "nvrtc" or "devices" in another environment.
+/// Runs a copy of this program in another environment and returns its answer to the question "nvrtc" or "devices".
 fn ask(question: &str, environment: &[(&str, &Path)]) -> String {
     let mut command = Command::new(std::env::current_exe().unwrap());
     for variable in [
@@ -32,8 +32,8 @@ fn ask(question: &str, environment: &[(&str, &Path)]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// The answer of this machine, whichever it is, has its reason or its GPUs.
-pub(crate) fn no_driver() {
+/// The answer of this machine contains either a reason or GPUs.
+pub(crate) fn a_machine_without_a_driver_says_so() {
     match cuda::devices() {
         Ok(devices) => assert!(
             !devices.is_empty() && devices.iter().all(|device| device.memory_bytes > 0),
@@ -47,8 +47,8 @@ pub(crate) fn no_driver() {
     }
 }
 
-/// Libraries that answer as a driver does: one for CUDA 11.4, one for 12.2 that knows no GPU.
-pub(crate) fn poor_drivers() {
+/// Builds libraries that answer like a driver: one for CUDA 11.4, and one for 12.2 without a GPU.
+pub(crate) fn an_old_driver_and_one_without_a_gpu_say_so() {
     let folder = tempfile::tempdir().unwrap();
     let source = folder.path().join("driver.c");
     let library = folder.path().join("libcuda.so");
@@ -82,7 +82,7 @@ pub(crate) fn poor_drivers() {
     }
 }
 
-pub(crate) fn broken_nvrtc() {
+pub(crate) fn a_broken_or_forbidden_nvrtc_is_an_error_that_names_it() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("libnvrtc.so.12");
     std::fs::write(&file, "no library").unwrap();
@@ -97,7 +97,7 @@ pub(crate) fn broken_nvrtc() {
     );
 }
 
-pub(crate) fn nvrtc_places(nvrtc: &Arc<Nvrtc>) {
+pub(crate) fn nvrtc_is_found_in_toolkits_and_python_environments(nvrtc: &Arc<Nvrtc>) {
     if !nvrtc.path().is_absolute() {
         return eprintln!("skipped: the system's loader finds NVRTC before any other place");
     }
@@ -116,7 +116,7 @@ pub(crate) fn nvrtc_places(nvrtc: &Arc<Nvrtc>) {
         let root = tempfile::tempdir().unwrap();
         let folder = root.path().join(folder);
         std::fs::create_dir_all(&folder).unwrap();
-        // A broken neighbour does not keep it from being found.
+        // A broken library beside it must not keep it from being found.
         std::fs::write(folder.join("libnvrtc.so.99"), "no library").unwrap();
         let library = folder.join("libnvrtc.so.12");
         std::os::unix::fs::symlink(nvrtc.path(), &library).unwrap();

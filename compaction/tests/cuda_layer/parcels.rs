@@ -1,4 +1,4 @@
-//! A struct that crosses the border, and a kernel that changes every field of it.
+//! A struct shared with CUDA, and a kernel that changes each of its fields.
 
 use compaction::{
     cuda::{In, InOut, Source},
@@ -6,29 +6,29 @@ use compaction::{
 };
 
 shared! {
-    /// A struct of the kinds of fields that cross the border.
+    /// A struct with all kinds of fields that can be shared.
     pub(crate) struct Parcel {
         /// Metres.
         pub(crate) size: Vec3,
-        /// Any bits.
+        /// Arbitrary bits.
         pub(crate) tag: u32,
-        /// Arrays nest as in C.
+        /// A nested array, with the layout of C.
         pub(crate) table: [[f32; 2]; 3],
-        /// Eight bytes.
+        /// An 8-byte field.
         pub(crate) serial: u64,
-        /// Two small ones in a row.
+        /// Two small fields in a row.
         pub(crate) halves: [u16; 2],
-        /// Padding is written out.
+        /// Explicit padding.
         pub(crate) _pad: [u32; 1],
     }
 
-    /// Has the name that the kernels give to three floats.
+    /// A struct with the name that the kernel uses for three floats.
     pub(crate) struct Vec3 {
-        /// First.
+        /// First component.
         pub(crate) x: f32,
-        /// Second.
+        /// Second component.
         pub(crate) y: f32,
-        /// Third.
+        /// Third component.
         pub(crate) z: f32,
     }
 }
@@ -56,7 +56,7 @@ extern "C" __global__ void move_parcels(const Parcel *__restrict__ parcels, Parc
 
 pub(crate) type Move = (In<Parcel>, InOut<Parcel>, u32, Vec3);
 
-/// The kernel that moves parcels, with CUDA's side of the border as given.
+/// Returns the source of the kernel that changes parcels, with the given CUDA definition of the struct.
 pub(crate) fn move_with(fields: &str, kernel: &str) -> Source {
     Source::new("kernels/move.cu", kernel.to_owned())
         .header(
@@ -73,7 +73,7 @@ pub(crate) fn move_parcels() -> Source {
     move_with(PARCEL_FIELDS, MOVE)
 }
 
-/// A parcel with another value in every place.
+/// Returns a parcel with a different value in every field.
 pub(crate) fn parcel(seed: u32) -> Parcel {
     let at = |place: u32| (100 * seed + place) as f32;
     Parcel {
@@ -90,7 +90,7 @@ pub(crate) fn parcel(seed: u32) -> Parcel {
     }
 }
 
-/// What the kernel makes of a parcel.
+/// Returns the parcel that the kernel computes from `parcel`, moved by `by`.
 pub(crate) fn moved(mut parcel: Parcel, by: Vec3) -> Parcel {
     parcel.size.x += by.x;
     parcel.size.y += by.y;

@@ -1,4 +1,4 @@
-//! One call for both machines.
+//! The partitions as one function call on either backend.
 
 use std::{cell::RefCell, collections::HashMap};
 
@@ -10,7 +10,7 @@ use compaction::{
 
 use crate::{common::Gpu, guarded::Guarded};
 
-/// What computes.
+/// The implementation under test.
 pub(crate) enum Backend<'a> {
     Cpu,
     Cuda(&'a Cuda<'a>),
@@ -60,12 +60,12 @@ impl Backend<'_> {
     }
 }
 
-/// A GPU with what is compiled for it.
+/// A GPU with its compiled kernels.
 pub(crate) struct Cuda<'a> {
     pub(crate) gpu: &'a Gpu,
     pub(crate) partition: Partition,
     classes: RefCell<HashMap<u32, Classes>>,
-    /// Every view starts this many items into its buffer.
+    /// Number of items before every view in its buffer.
     pub(crate) start: usize,
 }
 

@@ -1,4 +1,4 @@
-//! What only a GPU does: views, counts on the device, a workspace that lives long, graphs.
+//! Tests that only apply to a GPU: views, counts in device memory, reused workspaces, graphs.
 
 use std::sync::Arc;
 
@@ -10,11 +10,12 @@ use compaction::{
 };
 
 use crate::{
-    CLASS_TILE, Keys, Odd, Sixteen, TILE, Three, all,
+    CLASS_TILE, Keys, TILE, all,
     backends::{Backend, Cuda},
     check, check_classes,
-    common::{Gpu, is_short, lengths, times},
-    devices::{capture, is_refused},
+    common::{Gpu, assert_error, is_short, lengths, times},
+    devices::capture,
+    item_types::{Bytes7, Words3, Words16},
     partitions_classes, partitions_indices, partitions_items,
     random::{Mask, Random},
     some,
@@ -38,12 +39,12 @@ pub(crate) fn parts_in_three(gpu: &Gpu) {
     super::parts_in_three(&Backend::Cuda(&Cuda::new(gpu)));
 }
 
-pub(crate) fn random_cases(gpu: &Gpu) {
+pub(crate) fn partitions_in_random_cases(gpu: &Gpu) {
     super::random_cases(&Backend::Cuda(&Cuda::new(gpu)), 400);
 }
 
-/// The starts of CUB's tests of alignment, and others.
-pub(crate) fn starts_anywhere(gpu: &Gpu) {
+/// The offsets of CUB's alignment tests, and others.
+pub(crate) fn takes_views_that_start_anywhere(gpu: &Gpu) {
     let mut random = Random(4);
     let mut cuda = Cuda::new(gpu);
     let lens = [
@@ -65,9 +66,9 @@ pub(crate) fn starts_anywhere(gpu: &Gpu) {
             partitions_indices::<u64, u64>(&backend, &flags);
             partitions_items::<u32, u32>(&backend, &flags);
             partitions_items::<u8, u32>(&backend, &flags);
-            partitions_items::<Odd, u32>(&backend, &flags);
-            partitions_items::<Three, u64>(&backend, &flags);
-            partitions_items::<Sixteen, u32>(&backend, &flags);
+            partitions_items::<Bytes7, u32>(&backend, &flags);
+            partitions_items::<Words3, u64>(&backend, &flags);
+            partitions_items::<Words16, u32>(&backend, &flags);
             let keys = Keys::Uniform.draw(len, &mut random);
             partitions_classes::<u32, u32>(&backend, 256, &keys);
             partitions_classes::<u64, u32>(&backend, 256, &keys);
@@ -75,8 +76,8 @@ pub(crate) fn starts_anywhere(gpu: &Gpu) {
     }
 }
 
-/// A count that says too much takes all that there is, and is reported when it is read, once.
-pub(crate) fn counts_on_the_device(gpu: &Gpu) {
+/// A device count larger than the buffer is clamped, and reported once.
+pub(crate) fn reads_its_count_from_the_device(gpu: &Gpu) {
     let counts = [0, 1, 100, TILE, TILE + 1, CAPACITY - 1, CAPACITY];
     let too_many = [CAPACITY + 1, u32::MAX as usize];
     counted_by::<u32>(gpu, counts.into_iter().chain(too_many));
@@ -112,7 +113,7 @@ fn counted_by<W: CountWord>(gpu: &Gpu, counts: impl Iterator<Item = usize>) {
             )
             .unwrap();
         if count > len {
-            is_refused(workspace.read(stream, &selected.as_view()), &said);
+            assert_error(workspace.read(stream, &selected.as_view()), &said);
         }
         let selected = workspace.read(stream, &selected.as_view()).unwrap();
         let got = download(stream, &out).unwrap();
@@ -138,7 +139,7 @@ fn counted_by<W: CountWord>(gpu: &Gpu, counts: impl Iterator<Item = usize>) {
             )
             .unwrap();
         if count > len {
-            is_refused(workspace.read_starts(stream, &starts.as_view()), &said);
+            assert_error(workspace.read_starts(stream, &starts.as_view()), &said);
         }
         let starts = workspace.read_starts(stream, &starts.as_view()).unwrap();
         let got = download(stream, &out).unwrap();
@@ -147,7 +148,7 @@ fn counted_by<W: CountWord>(gpu: &Gpu, counts: impl Iterator<Item = usize>) {
     }
 }
 
-/// A call whose result is looked at later.
+/// A call whose result is checked later.
 struct Call {
     start: usize,
     len: usize,
@@ -156,7 +157,7 @@ struct Call {
     counts: CudaSlice<u32>,
 }
 
-/// Queues calls of both kinds and many lengths, on one workspace.
+/// Enqueues calls of both kinds and many lengths with one workspace.
 fn queue(
     gpu: &Gpu,
     stream: &Arc<CudaStream>,
@@ -230,8 +231,8 @@ fn check_queued(stream: &Arc<CudaStream>, flags: &[u8], queued: Vec<Call>) {
     }
 }
 
-/// Calls are put onto the stream long before their results are read.
-pub(crate) fn over_and_over(gpu: &Gpu) {
+/// Calls are enqueued long before their results are read.
+pub(crate) fn reuses_a_workspace(gpu: &Gpu) {
     let mut random = Random(6);
     let tiles = if is_short() { 4 } else { 40 };
     let flags = Mask::Random(30).flags(tiles * TILE, &mut random);
@@ -239,8 +240,8 @@ pub(crate) fn over_and_over(gpu: &Gpu) {
     check_queued(&gpu.stream, &flags, queued);
 }
 
-/// Blocks that wait for others must not keep those from running.
-pub(crate) fn two_streams(gpu: &Gpu) {
+/// Blocks that wait for others must not prevent those from running.
+pub(crate) fn runs_on_two_streams_at_once(gpu: &Gpu) {
     let items = lengths([2 << 20]).pop().unwrap_or(8 * TILE);
     let flags = Mask::Random(30).flags(items, &mut Random(7));
     let streams = [gpu.stream.clone(), gpu.context.new_stream().unwrap()];
@@ -255,8 +256,8 @@ pub(crate) fn two_streams(gpu: &Gpu) {
     });
 }
 
-/// The selected are partitioned by class, by a count that never leaves the device; then again with wide words.
-pub(crate) fn replays(gpu: &Gpu) {
+/// Partitions the selected items by class with a count that never leaves the device, then again with 64-bit words.
+pub(crate) fn replays_a_captured_chain(gpu: &Gpu) {
     let (stream, cuda) = (&gpu.stream, Cuda::new(gpu));
     let classes = Classes::new(&gpu.compiler, &gpu.context, 20).unwrap();
     let len = lengths([60 * TILE + 11]).pop().unwrap_or(6 * TILE + 11);
@@ -333,7 +334,7 @@ pub(crate) fn replays(gpu: &Gpu) {
     }
 }
 
-/// States of the first epoch, left by a large call, must not pass for new ones when the epochs begin again.
+/// States of the first epoch, left by a large call, must not count as new when the epochs start again.
 pub(crate) fn survives_its_last_epoch(gpu: &Gpu) {
     let (stream, cuda) = (&gpu.stream, Cuda::new(gpu));
     let classes = Classes::new(&gpu.compiler, &gpu.context, 256).unwrap();
@@ -346,7 +347,7 @@ pub(crate) fn survives_its_last_epoch(gpu: &Gpu) {
         if call == 3 {
             workspace.age(stream, 4).unwrap();
         }
-        // Small calls use the old epochs up; large ones come before and after.
+        // Small calls use up the old epochs; large ones come before and after.
         let len = if (3..7).contains(&call) { 5 } else { len };
         let case = format!("call {call}");
         let flags = Mask::Random(10 * call % 100 + 5).flags(len, &mut random);
@@ -412,23 +413,23 @@ pub(crate) fn refuses_what_does_not_fit(gpu: &Gpu) {
             workspace,
         )
     };
-    is_refused(
+    assert_error(
         indices(Count::Given(9), 8, 1, &mut workspace),
         "the count given to partition: 9, where 0 to 8 are possible",
     );
-    is_refused(
+    assert_error(
         indices(Count::Device(word.slice(1..)), 8, 1, &mut workspace),
         "the words of the count that partition reads: 0 instead of 1",
     );
-    is_refused(
+    assert_error(
         indices(Count::Given(8), 7, 1, &mut workspace),
         "the output of partition: room for 7 items where up to 8 may be written",
     );
-    is_refused(
+    assert_error(
         indices(Count::Given(8), 8, 0, &mut workspace),
         "the words of the count that partition writes: room for 0 items where up to 1 may be written",
     );
-    is_refused(
+    assert_error(
         indices(Count::Device(word.as_view()), 8, 1, &mut small),
         "the items of partition: a workspace for 7 is used for 8",
     );
@@ -437,7 +438,7 @@ pub(crate) fn refuses_what_does_not_fit(gpu: &Gpu) {
 
     let classes = Classes::new(&gpu.compiler, &gpu.context, 4).unwrap();
     let mut starts = zeroed::<u32>(stream, 4).unwrap();
-    is_refused(
+    assert_error(
         classes.indices(
             stream,
             &flags.as_view(),
@@ -450,7 +451,7 @@ pub(crate) fn refuses_what_does_not_fit(gpu: &Gpu) {
     );
     let items = zeroed::<u64>(stream, 7).unwrap();
     let mut items_out = zeroed::<u64>(stream, 8).unwrap();
-    is_refused(
+    assert_error(
         cuda.partition.items(
             stream,
             &items.as_view(),
@@ -462,10 +463,10 @@ pub(crate) fn refuses_what_does_not_fit(gpu: &Gpu) {
         ),
         "the items of partition: 7 instead of 8",
     );
-    // Tools that watch the driver report what it refuses.
+    // Tools that watch the driver would report the rejected call.
     if !is_short() {
         for items in [1 << 60, usize::MAX] {
-            is_refused(Workspace::with_capacity(stream, items), "the GPU has no");
+            assert_error(Workspace::with_capacity(stream, items), "the GPU has no");
         }
     }
 }
@@ -478,7 +479,7 @@ pub(crate) fn refuses_another_device([here, there]: &[Arc<CudaContext>; 2]) {
     let flags = upload(stream, &[1_u8; 8]).unwrap();
     let mut out = upload(stream, &[GUARD; 8]).unwrap();
     let mut selected = zeroed::<u32>(stream, 1).unwrap();
-    is_refused(
+    assert_error(
         partition.indices(
             stream,
             &flags.as_view(),

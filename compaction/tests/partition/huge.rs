@@ -1,4 +1,4 @@
-//! As many items as 32 bits can count, and more. Takes some 60 GB of a GPU: `-- --ignored huge`.
+//! Tests near and beyond 2³² items. They need about 60 GB of GPU memory: `-- --ignored huge`.
 
 use compaction::{
     Count, CountWord,
@@ -9,9 +9,9 @@ use compaction::{
 
 use crate::common::Gpu;
 
-/// Every so many an item is selected, or of class 1.
+/// Distance between items that are selected, or of class 1.
 const STEP: usize = 999_983;
-/// Items looked at around a place.
+/// Number of items checked at each place.
 const AROUND: usize = 4096;
 
 pub(crate) fn around_two_to_the_31(gpu: &Gpu) {
@@ -34,7 +34,7 @@ fn partitions<W: CountWord>(gpu: &Gpu, len: usize) {
         let mut flag = flags.slice_mut(index..index + 1);
         stream.memcpy_htod(&[1_u8], &mut flag).unwrap();
     }
-    // The r-th of those that are not among the few.
+    // Returns the index of the item with this rank among those that are not selected.
     let other = |rank: usize| rank + 1 + rank / (STEP - 1);
     let mut workspace = Workspace::with_capacity(stream, len).unwrap();
     let mut out = uninitialised::<W>(stream, len).unwrap();
@@ -64,7 +64,7 @@ fn partitions<W: CountWord>(gpu: &Gpu, len: usize) {
         );
     }
 
-    // Class 0 first, which most keys are of.
+    // Class 0, which has most keys, comes first.
     let classes = Classes::new(&gpu.compiler, &gpu.context, 2).unwrap();
     let mut starts = zeroed::<W>(stream, 3).unwrap();
     classes
@@ -95,7 +95,7 @@ fn partitions<W: CountWord>(gpu: &Gpu, len: usize) {
     }
 }
 
-/// Places all over a range, its ends among them.
+/// Returns places all over a range, including its ends.
 fn places(end: usize, begin: usize) -> Vec<usize> {
     let last = end - AROUND;
     let spread = (0..20).map(|part| begin + (last - begin) / 20 * part);

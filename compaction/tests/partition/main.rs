@@ -1,4 +1,4 @@
-//! `partition`: one body over both backends, against the standard library's stable sort.
+//! Tests of `partition`: one test body for both backends, checked against the standard library's stable sort.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -6,6 +6,8 @@ mod common;
 mod devices;
 #[path = "../common/guarded.rs"]
 mod guarded;
+#[path = "../common/item_types.rs"]
+mod item_types;
 #[path = "../common/random.rs"]
 mod random;
 #[path = "../common/spills.rs"]
@@ -26,43 +28,16 @@ use compaction::{
 
 use crate::{
     backends::Backend,
-    common::{Tests, is_short, lengths, times},
-    devices::{is_refused, two_gpus},
-    random::{Mask, Random, items},
+    common::{Tests, add_tests, assert_error, is_short, lengths, times},
+    devices::two_gpus,
+    item_types::{Bytes7, Halves5, Words3, Words6, Words16},
+    random::{MASKS, Mask, Random, assert_equal_bytes, items},
 };
-
-compaction::shared! {
-    /// An item that is copied by words.
-    pub struct Three {
-        /// Any bits.
-        pub words: [u32; 3],
-    }
-    /// An item that is copied by pairs of words.
-    pub struct Six {
-        /// Any bits.
-        pub words: [u32; 6],
-    }
-    /// An item that lies anywhere.
-    pub struct Odd {
-        /// Any bits.
-        pub bytes: [u8; 7],
-    }
-    /// An item that lies on two bytes.
-    pub struct Halves {
-        /// Any bits.
-        pub halves: [u16; 5],
-    }
-    /// The widest item.
-    pub struct Sixteen {
-        /// Any bits.
-        pub words: [u32; 16],
-    }
-}
 
 const TILE: usize = TILE_ITEMS as usize;
 const CLASS_TILE: usize = CLASS_TILE_ITEMS as usize;
 
-/// Around every border that an implementation has.
+/// Lengths around every limit of an implementation.
 const SIZES: &[usize] = &[
     0,                    // nothing
     1,                    // less than a word of flags
@@ -85,27 +60,16 @@ const SIZES: &[usize] = &[
     (1 << 22) + TILE + 1, // more tiles than there are chunks
 ];
 
-const MASKS: &[Mask] = &[
-    Mask::All,
-    Mask::None,
-    Mask::Alternating,
-    Mask::Every11th,
-    Mask::Random(10),
-    Mask::Random(50),
-    Mask::Random(90),
-    Mask::Blocks,
-];
-
-/// How many classes, and how the keys are drawn.
+/// The distribution of the keys.
 #[derive(Clone, Copy, Debug)]
 enum Keys {
-    /// Any byte.
+    /// Uniformly random bytes.
     Uniform,
-    /// One key for all.
+    /// The same key for all items.
     Constant(u8),
-    /// Runs of one key, as neighbouring rays have them.
+    /// Runs of equal keys, as neighbouring rays produce them.
     Blocks,
-    /// Mostly one key, few of any other.
+    /// Mostly one key, and a few of all others.
     Skewed,
 }
 
@@ -133,7 +97,7 @@ impl Keys {
 }
 
 fn main() {
-    Tests::new()
+    let tests = Tests::new()
         .test("the_cpu_puts_selected_first", || {
             puts_selected_first(&Backend::Cpu);
         })
@@ -142,51 +106,24 @@ fn main() {
         })
         .test("the_cpu_parts_in_three", || parts_in_three(&Backend::Cpu))
         .test("the_cpu_orders_classes", || orders_classes(&Backend::Cpu))
-        .test(
-            "the_cpu_partitions_in_random_cases",
-            random_cases_on_the_cpu,
-        )
-        .test(
-            "the_cpu_refuses_what_does_not_fit",
-            refuses_what_does_not_fit,
-        )
-        .nvrtc("kernels_compile_with_few_spills", compile_with_few_spills)
-        .gpu("cuda_puts_selected_first", cuda::puts_selected_first)
-        .gpu("cuda_orders_classes", cuda::orders_classes)
-        .gpu(
-            "cuda_writes_words_of_every_width",
-            cuda::writes_words_of_every_width,
-        )
-        .gpu("cuda_parts_in_three", cuda::parts_in_three)
-        .gpu("cuda_partitions_in_random_cases", cuda::random_cases)
-        .gpu(
-            "cuda_takes_views_that_start_anywhere",
-            cuda::starts_anywhere,
-        )
-        .gpu(
-            "cuda_reads_its_count_from_the_device",
-            cuda::counts_on_the_device,
-        )
-        .gpu("cuda_uses_a_workspace_over_and_over", cuda::over_and_over)
-        .gpu("cuda_runs_on_two_streams_at_once", cuda::two_streams)
-        .gpu("cuda_replays_a_captured_chain", cuda::replays)
-        .gpu(
-            "cuda_survives_its_last_epoch",
-            cuda::survives_its_last_epoch,
-        )
-        .gpu(
-            "cuda_refuses_what_does_not_fit",
-            cuda::refuses_what_does_not_fit,
-        )
         .needs(
             "no second GPU",
             two_gpus(),
             "cuda_refuses_a_workspace_of_another_device",
             cuda::refuses_another_device,
-        )
-        .huge("huge_around_two_to_the_31", huge::around_two_to_the_31)
-        .huge("huge_past_two_to_the_32", huge::past_two_to_the_32)
-        .run()
+        );
+    add_tests!(tests;
+        test "" self { the_cpu_partitions_in_random_cases, the_cpu_refuses_what_does_not_fit }
+        nvrtc "" self { kernels_compile_with_few_spills }
+        gpu "cuda_" cuda {
+            puts_selected_first, orders_classes, writes_words_of_every_width, parts_in_three,
+            partitions_in_random_cases, takes_views_that_start_anywhere, reads_its_count_from_the_device,
+            reuses_a_workspace, runs_on_two_streams_at_once, replays_a_captured_chain,
+            survives_its_last_epoch, refuses_what_does_not_fit,
+        }
+        huge "huge_" huge { around_two_to_the_31, past_two_to_the_32 }
+    )
+    .run()
 }
 
 fn puts_selected_first(backend: &Backend<'_>) {
@@ -199,17 +136,17 @@ fn puts_selected_first(backend: &Backend<'_>) {
             if len <= 1 << 17 {
                 partitions_items::<u8, u32>(backend, &flags);
                 partitions_items::<u64, u32>(backend, &flags);
-                partitions_items::<Odd, u32>(backend, &flags);
-                partitions_items::<Halves, u32>(backend, &flags);
-                partitions_items::<Three, u32>(backend, &flags);
-                partitions_items::<Six, u32>(backend, &flags);
-                partitions_items::<Sixteen, u32>(backend, &flags);
+                partitions_items::<Bytes7, u32>(backend, &flags);
+                partitions_items::<Halves5, u32>(backend, &flags);
+                partitions_items::<Words3, u32>(backend, &flags);
+                partitions_items::<Words6, u32>(backend, &flags);
+                partitions_items::<Words16, u32>(backend, &flags);
             }
         }
     }
 }
 
-/// What takes one launch with words of 32 bits takes two with one of 64.
+/// With 64-bit words, calls take two launches instead of one.
 fn writes_words_of_every_width(backend: &Backend<'_>) {
     let mut random = Random(3);
     for (turn, len) in lengths(SIZES.iter().copied()).into_iter().enumerate() {
@@ -220,7 +157,7 @@ fn writes_words_of_every_width(backend: &Backend<'_>) {
             partitions_indices::<u64, u32>(backend, &flags);
             partitions_indices::<u64, u64>(backend, &flags);
             partitions_items::<u32, u64>(backend, &flags);
-            partitions_items::<Odd, u64>(backend, &flags);
+            partitions_items::<Bytes7, u64>(backend, &flags);
         }
         for classes in some(&[1, 16, 31, 256], turn) {
             let keys = Keys::Skewed.draw(len, &mut random);
@@ -231,7 +168,7 @@ fn writes_words_of_every_width(backend: &Backend<'_>) {
     }
 }
 
-/// The cases of CUB's tests of three parts: any of them may be empty, or all there is.
+/// The cases of CUB's three-way partition tests: each part may be empty, or hold all items.
 fn parts_in_three(backend: &Backend<'_>) {
     let mut random = Random(10);
     for _ in 0..10 {
@@ -261,7 +198,7 @@ fn orders_classes(backend: &Backend<'_>) {
     }
 }
 
-fn random_cases_on_the_cpu() {
+fn the_cpu_partitions_in_random_cases() {
     random_cases(&Backend::Cpu, 200);
 }
 
@@ -274,9 +211,9 @@ fn random_cases(backend: &Backend<'_>, cases: usize) {
         match random.below(7) {
             0 => partitions_indices::<u32, u32>(backend, &flags),
             1 => partitions_indices::<u64, u64>(backend, &flags),
-            2 => partitions_items::<Three, u32>(backend, &flags),
+            2 => partitions_items::<Words3, u32>(backend, &flags),
             3 => partitions_items::<f32, u32>(backend, &flags),
-            4 => partitions_items::<Halves, u64>(backend, &flags),
+            4 => partitions_items::<Halves5, u64>(backend, &flags),
             which => {
                 let classes = [1, 7, 40, 256][random.below(4)];
                 let keys = Keys::Uniform.draw(len, &mut random);
@@ -289,7 +226,7 @@ fn random_cases(backend: &Backend<'_>, cases: usize) {
     }
 }
 
-/// All of them, or in short tests one, another each turn.
+/// Returns all elements, or in short tests a single one, which depends on `turn`.
 fn some<T: Copy>(all: &[T], turn: usize) -> Vec<T> {
     match is_short() {
         true => vec![all[turn % all.len()]],
@@ -297,7 +234,7 @@ fn some<T: Copy>(all: &[T], turn: usize) -> Vec<T> {
     }
 }
 
-/// The first indices.
+/// Returns the indices below `len`.
 fn all<I: CountWord>(len: usize) -> Vec<I> {
     (0..len).map(|index| I::from_len(index).unwrap()).collect()
 }
@@ -314,7 +251,7 @@ fn partitions_items<T: Shared + Send + Sync, W: CountWord>(backend: &Backend<'_>
     check(T::NAME, &items, flags, (&out, selected));
 }
 
-/// Against the specification, with two classes.
+/// Compares the result with the specification for two classes.
 fn check<T: Shared>(what: &str, items: &[T], flags: &[u8], (out, selected): (&[T], usize)) {
     let case = format!("{what}, {} flags", flags.len());
     assert_eq!(
@@ -324,10 +261,7 @@ fn check<T: Shared>(what: &str, items: &[T], flags: &[u8], (out, selected): (&[T
     );
     let flagged = items.iter().zip(flags);
     let expected = cpu::specification(flagged, |(_, flag)| u8::from(**flag == 0));
-    let wrong = expected
-        .zip(out)
-        .position(|((left, _), right)| bytemuck::bytes_of(left) != bytemuck::bytes_of(right));
-    assert!(wrong.is_none(), "{case}: item {wrong:?} is wrong");
+    assert_equal_bytes(expected.map(|(item, _)| item), out, &case);
 }
 
 fn partitions_classes<I: CountWord, W: CountWord>(
@@ -345,7 +279,7 @@ fn partitions_classes<I: CountWord, W: CountWord>(
     check_classes(&case, classes, keys, &out, &starts);
 }
 
-/// Against the specification. Keys without a class are behind the last.
+/// Compares the result with the specification. Keys without a class come last.
 fn check_classes<I: CountWord, W: CountWord>(
     case: &str,
     classes: u32,
@@ -356,11 +290,7 @@ fn check_classes<I: CountWord, W: CountWord>(
     let behind = u8::try_from(classes).unwrap_or(u8::MAX);
     let class_of = |index: &I| keys[index.to_len()].min(behind);
     let expected: Vec<I> = cpu::specification(all::<I>(keys.len()), class_of).collect();
-    let wrong = expected
-        .iter()
-        .zip(out)
-        .position(|(left, right)| left != right);
-    assert!(wrong.is_none(), "{case}: index {wrong:?} is wrong");
+    assert_equal_bytes(&expected, out, case);
     assert_eq!(starts.len(), classes as usize + 1, "{case}: starts");
     for (class, start) in (0..).zip(starts) {
         let smaller = expected.partition_point(|index| u32::from(class_of(index)) < class);
@@ -372,35 +302,35 @@ fn check_classes<I: CountWord, W: CountWord>(
     }
 }
 
-fn refuses_what_does_not_fit() {
+fn the_cpu_refuses_what_does_not_fit() {
     let mut out = [7_u32; 3];
-    is_refused(
+    assert_error(
         cpu::indices(&[0; 4], &mut out),
         "the output of partition: room for 3 items where up to 4 may be written",
     );
-    is_refused(
+    assert_error(
         cpu::items(&[1_u32; 3], &[1; 2], &mut out),
         "the items of partition: 3 instead of 2",
     );
-    is_refused(
+    assert_error(
         cpu::classes(3, &[0; 2], &mut out, &mut [0_u32; 3]),
         "the starts of partition: room for 3 items where up to 4 may be written",
     );
     for classes in [0, 257] {
-        is_refused(
+        assert_error(
             cpu::classes(classes, &[0; 2], &mut out, &mut [0_u32; 300]),
             "1 to 256",
         );
-        is_refused(Classes::sources(classes), "1 to 256");
+        assert_error(Classes::sources(classes), "1 to 256");
     }
     assert_eq!(out, [7; 3]);
 }
 
-fn compile_with_few_spills(nvrtc: &Arc<Nvrtc>) {
+fn kernels_compile_with_few_spills(nvrtc: &Arc<Nvrtc>) {
     let sources = [
         Partition::sources::<u32>(),
-        Partition::sources::<Odd>(),
-        Partition::sources::<Sixteen>(),
+        Partition::sources::<Bytes7>(),
+        Partition::sources::<Words16>(),
         Classes::sources(16).unwrap(),
         Classes::sources(256).unwrap(),
     ];

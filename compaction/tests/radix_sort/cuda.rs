@@ -1,4 +1,4 @@
-//! The sorts on a GPU.
+//! Tests of the radix sort on a GPU.
 
 use std::{ops::Range, sync::Arc};
 
@@ -21,10 +21,10 @@ use crate::{
     sorts_keys,
 };
 
-/// A GPU.
+/// A GPU with its compiled kernels.
 pub(crate) struct Cuda<'a> {
     gpu: &'a Gpu,
-    /// Every view starts this many items into its buffer.
+    /// Number of items before every view in its buffer.
     start: usize,
 }
 
@@ -39,7 +39,7 @@ impl<'a> Cuda<'a> {
         strategy: Strategy,
         bits: &Range<u32>,
     ) -> RadixSort<K> {
-        // The compiler keeps what it compiled before.
+        // The compiler caches what it has compiled.
         let sort = RadixSort::new(&self.gpu.compiler, &self.gpu.context, order, strategy).unwrap();
         sort.bits(bits.clone()).unwrap()
     }
@@ -66,7 +66,7 @@ impl<'a> Cuda<'a> {
         out.read(stream)
     }
 
-    /// The keys and the values, which are indices.
+    /// Sorts keys and values; the values are indices.
     pub(crate) fn pairs<K: FromBits, V: CountWord>(
         &self,
         strategy: Strategy,
@@ -103,15 +103,15 @@ pub(crate) fn sorts(gpu: &Gpu) {
     super::sorts(&Backend::Cuda(&Cuda::new(gpu)));
 }
 
-pub(crate) fn sorts_windows(gpu: &Gpu) {
+pub(crate) fn sorts_windows_of_bits(gpu: &Gpu) {
     super::sorts_windows(&Backend::Cuda(&Cuda::new(gpu)));
 }
 
-pub(crate) fn random_cases(gpu: &Gpu) {
+pub(crate) fn sorts_in_random_cases(gpu: &Gpu) {
     super::random_cases(&Backend::Cuda(&Cuda::new(gpu)), 300);
 }
 
-/// More tiles than any GPU runs at once.
+/// Sorts more tiles than any GPU runs at once.
 pub(crate) fn sorts_many_keys(gpu: &Gpu) {
     let len = if is_short() { 40_000 } else { (1 << 23) + 3 };
     let keys = draw::<u32>(len, 0, &mut Random(3));
@@ -123,7 +123,7 @@ pub(crate) fn sorts_many_keys(gpu: &Gpu) {
     );
 }
 
-pub(crate) fn starts_anywhere(gpu: &Gpu) {
+pub(crate) fn takes_views_that_start_anywhere(gpu: &Gpu) {
     let mut random = Random(4);
     let mut cuda = Cuda::new(gpu);
     let starts: &[usize] = if is_short() { &[1] } else { &[1, 2, 3, 7, 16] };
@@ -148,7 +148,7 @@ pub(crate) fn starts_anywhere(gpu: &Gpu) {
     }
 }
 
-pub(crate) fn counts_on_the_device(gpu: &Gpu) {
+pub(crate) fn reads_its_count_from_the_device(gpu: &Gpu) {
     counts_by::<u32>(gpu);
     counts_by::<u64>(gpu);
 }
@@ -205,8 +205,8 @@ fn counts_by<W: CountWord>(gpu: &Gpu) {
     }
 }
 
-/// Once, and with the numbers.
-pub(crate) fn reports_too_much(gpu: &Gpu) {
+/// Sorts keys once alone, and once with their indices.
+pub(crate) fn reports_a_count_that_is_too_large(gpu: &Gpu) {
     let stream = &gpu.stream;
     let input = upload(stream, &[3_u32, 1, 2]).unwrap();
     for &strategy in Strategy::ALL {
@@ -232,8 +232,8 @@ pub(crate) fn reports_too_much(gpu: &Gpu) {
     }
 }
 
-/// All calls are on the stream before the first result is read. Half-way the epochs begin again.
-pub(crate) fn over_and_over(gpu: &Gpu) {
+/// All calls are enqueued before the first result is read. Half-way, the epochs start again.
+pub(crate) fn reuses_a_workspace(gpu: &Gpu) {
     let stream = &gpu.stream;
     let most = if is_short() { TILE } else { 8 * TILE };
     let calls = times(10_000);
@@ -254,7 +254,7 @@ pub(crate) fn over_and_over(gpu: &Gpu) {
         let len = random.below((most >> magnitude) + 1);
         let start = random.below(most);
         let mut out = zeroed::<u32>(stream, len).unwrap();
-        // Every eighth call is the other strategy's, on the same workspace.
+        // Every eighth call uses the other strategy with the same workspace.
         let sort = &sorts[usize::from(call % 8 == 7)];
         let (view, count) = (input.slice(start..start + len), Count::Given(len as u32));
         sort.keys(stream, &view, count, &mut out.as_view_mut(), &mut workspace)
@@ -274,8 +274,8 @@ pub(crate) fn over_and_over(gpu: &Gpu) {
     }
 }
 
-/// Each with a workspace of its own.
-pub(crate) fn two_streams(gpu: &Gpu) {
+/// Each stream has its own workspace.
+pub(crate) fn sorts_on_two_streams_at_once(gpu: &Gpu) {
     let streams = [gpu.stream.clone(), gpu.context.new_stream().unwrap()];
     let most = if is_short() { TILE } else { 30 * TILE };
     let mut random = Random(8);
@@ -333,7 +333,7 @@ fn to_indices(stream: &Arc<CudaStream>, values: &CudaSlice<u32>) -> Vec<usize> {
     values.into_iter().map(|value| value as usize).collect()
 }
 
-pub(crate) fn replays(gpu: &Gpu) {
+pub(crate) fn replays_a_captured_sort(gpu: &Gpu) {
     let stream = &gpu.stream;
     let len = if is_short() {
         TILE + 11
@@ -389,13 +389,13 @@ pub(crate) fn replays(gpu: &Gpu) {
 }
 
 compaction::shared! {
-    /// A value that lies on 4 bytes.
+    /// A value of 8 bytes aligned to 4.
     struct Halves {
         words: [u32; 2],
     }
 }
 
-/// By an error that names the object, and the output stays as it is.
+/// Invalid arguments are errors that name the object, and leave the output unchanged.
 pub(crate) fn refuses_what_does_not_fit(gpu: &Gpu) {
     let stream = &gpu.stream;
     let sort = RadixSort::<u32>::new(
@@ -452,7 +452,7 @@ pub(crate) fn refuses_what_does_not_fit(gpu: &Gpu) {
     assert_eq!(download(stream, &out).unwrap(), [7; 8]);
     assert_eq!(download(stream, &values_out).unwrap(), [7; 8]);
 
-    // Eight bytes from the fourth on.
+    // 8-byte values that begin at the fourth byte.
     let words = zeroed::<u32>(stream, 3).unwrap();
     let odd = cuda::reinterpret::<u32, Halves>(words.slice(1..)).unwrap();
     let mut halves_out = zeroed::<Halves>(stream, 1).unwrap();

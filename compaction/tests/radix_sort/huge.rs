@@ -1,4 +1,4 @@
-//! More keys than a portion has, and than 32 bits count. Takes some 110 GB of a GPU: `-- --ignored huge`.
+//! Tests near and beyond 2³² keys. They need about 110 GB of GPU memory: `-- --ignored huge`.
 
 use compaction::{
     Count,
@@ -9,7 +9,7 @@ use rayon::prelude::*;
 
 use crate::common::Gpu;
 
-/// An odd number: its multiples below 2³² all differ, and come in no order.
+/// An odd factor: its multiples modulo 2³² are all different and unsorted.
 const FACTOR: u32 = 0x9e37_79b1;
 
 pub(crate) fn around_two_to_the_31(gpu: &Gpu) {
@@ -25,13 +25,13 @@ pub(crate) fn around_two_to_the_31(gpu: &Gpu) {
     }
 }
 
-/// Every key once, and those of the first three items twice.
+/// Sorts every 32-bit key once, and those of the first three items twice.
 pub(crate) fn past_two_to_the_32(gpu: &Gpu) {
     let len = (1_usize << 32) + 3;
     let (keys, values) = sorted(gpu, len);
     let mut twice: Vec<u32> = (0..3_u32).map(|item| item.wrapping_mul(FACTOR)).collect();
     twice.sort_unstable();
-    // How many more keys than places there are up to a place.
+    // Returns how many keys too many there are before a place.
     let extra = |place: usize| {
         let before = (0..).zip(&twice);
         before
@@ -43,7 +43,7 @@ pub(crate) fn past_two_to_the_32(gpu: &Gpu) {
         .enumerate()
         .position_any(|(place, &key)| key as usize != place - extra(place));
     assert_eq!(wrong, None);
-    // The second of two equal ones is the item past 2³², whose number has lost its highest bit.
+    // The second of two equal keys is an item beyond 2³², whose index has lost its highest bit.
     let wrong = keys
         .par_iter()
         .zip(&values)
@@ -51,7 +51,7 @@ pub(crate) fn past_two_to_the_32(gpu: &Gpu) {
     assert_eq!(wrong, None);
 }
 
-/// The multiples of a factor by their number, in order, each with its number as far as it fits.
+/// Sorts the multiples of `FACTOR` with their indices, truncated to 32 bits, as values.
 fn sorted(gpu: &Gpu, len: usize) -> (Vec<u32>, Vec<u32>) {
     let stream = &gpu.stream;
     let numbers: Vec<u32> = (0..len)
@@ -91,7 +91,7 @@ fn sorted(gpu: &Gpu, len: usize) -> (Vec<u32>, Vec<u32>) {
     )
 }
 
-/// Almost all keys in one bin, by both strategies.
+/// Sorts keys that are almost all in one bin, with both strategies.
 pub(crate) fn few_bins(gpu: &Gpu) {
     const STEP: usize = 999_983;
     let stream = &gpu.stream;
@@ -132,7 +132,7 @@ pub(crate) fn few_bins(gpu: &Gpu) {
         let (low, high) = values.split_at(nines);
         let expected = (0..len).step_by(STEP).map(|item| item as u32);
         assert!(expected.eq(low.iter().copied()), "{strategy}");
-        // Of those with the same key the n-th lies n + 1 + n / (STEP - 1) items into the input.
+        // The n-th item with the more frequent key has the index n + 1 + n / (STEP - 1).
         let wrong = high.par_iter().enumerate().position_any(|(rank, &value)| {
             let item = rank + rank / (STEP - 1) + 1;
             value != item as u32

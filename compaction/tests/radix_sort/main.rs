@@ -1,4 +1,5 @@
-//! `radix_sort`: one body over all strategies and backends, against the standard library's stable sort.
+//! Tests of `radix_sort`: one test body for all strategies and backends, checked against the standard library's stable
+//! sort.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -20,14 +21,14 @@ use compaction::{
 };
 
 use crate::{
-    common::{Tests, is_short, lengths, times},
+    common::{Tests, add_tests, assert_names_are_parsed, is_short, lengths, times},
     cuda::Cuda,
     random::Random,
 };
 
 const TILE: usize = TILE_ITEMS as usize;
 
-/// Around every border that an implementation has.
+/// Lengths around every limit of an implementation.
 const SIZES: &[usize] = &[
     0,             // nothing
     1,             // one key
@@ -43,18 +44,19 @@ const SIZES: &[usize] = &[
     (1 << 20) + 3, // more tiles than one look back reads at once
 ];
 
-/// How often bits of random keys are cleared, as CUB's tests reduce entropy: 0 keeps them all.
+/// Numbers of entropy reductions of random keys, as in CUB's tests: each clears about half of the set bits; 0 clears
+/// none.
 const REDUCTIONS: &[u32] = &[0, 1, 3, 9, 15];
 
 const BOTH: [Order; 2] = [Order::Ascending, Order::Descending];
 
-/// What computes.
+/// The implementation under test.
 pub(crate) enum Backend<'a> {
     Cpu,
     Cuda(&'a Cuda<'a>),
 }
 
-/// A key that tests can make of bits.
+/// A key type that can be made from random bits.
 pub(crate) trait FromBits: Key + PartialEq + std::fmt::Debug {
     fn from_bits(bits: u64) -> Self;
 }
@@ -73,7 +75,7 @@ macro_rules! floats_from_bits {
     ($($float:ident of $integer:ident),+) => {$(
         impl FromBits for $float {
             fn from_bits(bits: u64) -> Self {
-                // Both zeros, both infinities and NaNs of both signs come often.
+                // Both zeros, both infinities and NaNs of both signs occur often.
                 match bits >> 60 {
                     0 => 0.0,
                     1 => -0.0,
@@ -94,7 +96,7 @@ fn draw<K: FromBits>(len: usize, reductions: u32, random: &mut Random) -> Vec<K>
     (0..len).map(|_| K::from_bits(bits())).collect()
 }
 
-/// Keys of the type of this number.
+/// Sorts random keys of the type with this number.
 fn sorts_type(
     backend: &Backend<'_>,
     kind: usize,
@@ -125,66 +127,35 @@ fn sorts_type(
         _ => sorts::<i16>(backend, case, random),
     }
 }
-/// Types of keys.
+/// Number of key types.
 const KINDS: usize = 10;
 
 fn main() {
-    Tests::new()
-        .test("strategies_are_known_by_their_names", names)
-        .test(
-            "floats_are_in_their_total_order",
-            floats_are_in_their_total_order,
-        )
+    let tests = Tests::new()
         .test("the_cpu_sorts", || sorts(&Backend::Cpu))
         .test("the_cpu_sorts_windows_of_bits", || {
             sorts_windows(&Backend::Cpu)
         })
         .test("the_cpu_sorts_in_random_cases", || {
             random_cases(&Backend::Cpu, 300)
-        })
-        .test(
-            "the_cpu_refuses_what_does_not_fit",
-            refuses_what_does_not_fit,
-        )
-        .nvrtc("kernels_compile_with_few_spills", compile_with_few_spills)
-        .gpu("cuda_sorts", cuda::sorts)
-        .gpu("cuda_sorts_windows_of_bits", cuda::sorts_windows)
-        .gpu("cuda_sorts_in_random_cases", cuda::random_cases)
-        .gpu("cuda_sorts_many_keys", cuda::sorts_many_keys)
-        .gpu(
-            "cuda_takes_views_that_start_anywhere",
-            cuda::starts_anywhere,
-        )
-        .gpu(
-            "cuda_reads_its_count_from_the_device",
-            cuda::counts_on_the_device,
-        )
-        .gpu(
-            "cuda_reports_a_count_that_says_too_much",
-            cuda::reports_too_much,
-        )
-        .gpu("cuda_uses_a_workspace_over_and_over", cuda::over_and_over)
-        .gpu("cuda_sorts_on_two_streams_at_once", cuda::two_streams)
-        .gpu("cuda_replays_a_captured_sort", cuda::replays)
-        .gpu(
-            "cuda_refuses_what_does_not_fit",
-            cuda::refuses_what_does_not_fit,
-        )
-        .huge("huge_around_two_to_the_31", huge::around_two_to_the_31)
-        .huge("huge_past_two_to_the_32", huge::past_two_to_the_32)
-        .huge("huge_bins_past_two_to_the_32", huge::few_bins)
-        .run()
+        });
+    add_tests!(tests;
+        test "" self { names_are_parsed, floats_are_in_their_total_order, the_cpu_refuses_what_does_not_fit }
+        nvrtc "" self { kernels_compile_with_few_spills }
+        gpu "cuda_" cuda {
+            sorts, sorts_windows_of_bits, sorts_in_random_cases, sorts_many_keys,
+            takes_views_that_start_anywhere, reads_its_count_from_the_device,
+            reports_a_count_that_is_too_large, reuses_a_workspace, sorts_on_two_streams_at_once,
+            replays_a_captured_sort, refuses_what_does_not_fit,
+        }
+        huge "huge_" huge { around_two_to_the_31, past_two_to_the_32, few_bins }
+    )
+    .run()
 }
 
-fn names() {
-    for &strategy in Strategy::ALL {
-        assert_eq!(strategy.to_string().parse(), Ok(strategy));
-    }
+fn names_are_parsed() {
+    assert_names_are_parsed(Strategy::ALL);
     assert_eq!(Strategy::default(), Strategy::ALL[0]);
-    let error = "bubble".parse::<Strategy>().unwrap_err().to_string();
-    for strategy in Strategy::ALL {
-        assert!(error.contains(strategy.name()), "{error}");
-    }
 }
 
 fn floats_are_in_their_total_order() {
@@ -196,7 +167,7 @@ fn floats_are_in_their_total_order() {
     assert_eq!(bits(&out), bits(&keys));
 }
 
-/// Every size with every type, and each with some of the others' reductions and both orders.
+/// Tests every length with every type, and each with some entropy reductions and both orders.
 fn sorts(backend: &Backend<'_>) {
     let mut random = Random(1);
     let mut cases = 0;
@@ -204,7 +175,7 @@ fn sorts(backend: &Backend<'_>) {
     for len in lengths(SIZES.iter().copied()) {
         for &reductions in reductions {
             for order in BOTH {
-                // Where each takes long, they go round the types.
+                // Long cases alternate between the types.
                 let kinds = if is_short() || len > 1 << 18 {
                     1
                 } else {
@@ -229,7 +200,7 @@ fn sorts(backend: &Backend<'_>) {
     }
 }
 
-/// CUB's windows: from none, a third or three quarters of the bits to all of them; and odd ones.
+/// The bit ranges of CUB's tests, which begin and end at 0, a third, three quarters or all of the bits; and odd ones.
 fn sorts_windows(backend: &Backend<'_>) {
     let mut random = Random(2);
     for len in lengths([100, TILE + 3, 3 * TILE + 1]) {
@@ -265,7 +236,7 @@ fn windows(bits: u32) -> Vec<Range<u32>> {
     windows
 }
 
-/// Random lengths, types, orders and windows.
+/// Tests random lengths, types, orders and bit ranges.
 fn random_cases(backend: &Backend<'_>, cases: usize) {
     for seed in 0..times(cases) as u64 {
         let mut random = Random(seed);
@@ -292,8 +263,8 @@ fn random_cases(backend: &Backend<'_>, cases: usize) {
     }
 }
 
-/// Keys alone, and keys with their indices, which show that equal ones keep their order. The indices have 4 bytes, or 8
-/// if the keys have.
+/// Sorts keys alone, and with their indices as values, which show whether equal keys keep their order. The indices have
+/// 4 bytes, or 8 for keys of 8 bytes.
 fn sorts_keys<K: FromBits>(backend: &Backend<'_>, keys: &[K], bits: Range<u32>, order: Order) {
     match backend {
         Backend::Cpu => {
@@ -330,7 +301,7 @@ fn sorts_keys<K: FromBits>(backend: &Backend<'_>, keys: &[K], bits: Range<u32>, 
     }
 }
 
-/// Against the standard library's stable sort by the window's bits. `values` are the sorted indices.
+/// Compares with the standard library's stable sort by the range of bits. `values` are the sorted indices.
 fn check<K: FromBits>(
     what: &str,
     keys: &[K],
@@ -351,7 +322,7 @@ fn check<K: FromBits>(
         } else {
             ordered
         };
-        // Only the window's bits, wherever they stand.
+        // Only the bits of the range count.
         let above = |bit| u64::MAX.checked_shl(bit).unwrap_or(0);
         ordered & above(bits.start) & !above(bits.end)
     };
@@ -374,8 +345,8 @@ fn check<K: FromBits>(
     }
 }
 
-/// By an error that names the object, and the output stays as it is.
-fn refuses_what_does_not_fit() {
+/// Invalid arguments are errors that name the object, and leave the output unchanged.
+fn the_cpu_refuses_what_does_not_fit() {
     let mut out = [7_u32; 3];
     let mut keys = |keys: &[u32], start, end| {
         let error = cpu::keys(Order::Ascending, Range { start, end }, keys, &mut out);
@@ -414,7 +385,7 @@ fn refuses_what_does_not_fit() {
     assert_eq!((out, values_out), ([7; 3], [7; 3]));
 }
 
-fn compile_with_few_spills(nvrtc: &Arc<Nvrtc>) {
+fn kernels_compile_with_few_spills(nvrtc: &Arc<Nvrtc>) {
     let sources = Strategy::ALL.iter().flat_map(|&strategy| {
         [
             RadixSort::<u32>::sources(Order::Ascending, strategy),
@@ -423,6 +394,6 @@ fn compile_with_few_spills(nvrtc: &Arc<Nvrtc>) {
         ]
     });
     let sources: Vec<_> = sources.flatten().collect();
-    // With fewer registers a thread spills, with fewer threads a multiprocessor idles, which costs more.
+    // With fewer registers a thread would spill, and with fewer threads a multiprocessor would idle, which costs more.
     spills::compile_with_spills_up_to(128, &[75, 80, 86, 90, 120], nvrtc, &sources);
 }

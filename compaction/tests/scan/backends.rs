@@ -1,4 +1,4 @@
-//! One call for all machines.
+//! The scan as one function call on all backends.
 
 use std::{
     any::{Any, TypeId},
@@ -18,7 +18,7 @@ use crate::{
     guarded::Guarded,
 };
 
-/// What computes.
+/// The implementation under test.
 pub(crate) enum Backend<'a> {
     Specification,
     Cpu,
@@ -26,8 +26,7 @@ pub(crate) enum Backend<'a> {
 }
 
 impl Backend<'_> {
-    /// Scans with guards around what is written, by the strategy where there is one, from one buffer to another and in
-    /// place, which must give the same.
+    /// Scans from one buffer to another and in place, which must agree, and checks the guard items around the output.
     pub(crate) fn scan<T: Number>(
         &self,
         strategy: Strategy,
@@ -67,7 +66,7 @@ impl Backend<'_> {
     }
 }
 
-/// Items around an output.
+/// Number of guard items around an output.
 const ROOM: usize = 64;
 const GUARD: u8 = 0xa5;
 
@@ -86,12 +85,12 @@ pub(crate) fn check_guards<T: Number>(items: &[T]) {
 
 type Compiled = HashMap<(TypeId, Operator, Strategy), Rc<dyn Any>>;
 
-/// A GPU.
+/// A GPU with its compiled kernels.
 pub(crate) struct Cuda<'a> {
     pub(crate) gpu: &'a Gpu,
-    /// Where the views of items and of the output start in their buffers.
+    /// Offsets of the views of input and output in their buffers, in items.
     pub(crate) starts: (usize, usize),
-    /// From how many tiles on long inputs have their own kernel; else as the crate says.
+    /// Number of tiles from which the kernel for long inputs is used, or `None` for the default.
     pub(crate) look_ahead_from: Option<usize>,
     pub(crate) strategies: &'static [Strategy],
     compiled: RefCell<Compiled>,

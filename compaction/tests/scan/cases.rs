@@ -1,4 +1,4 @@
-//! What the tests scan, and what must come out.
+//! The inputs of the scan tests, and the expected results.
 
 use std::fmt::Debug;
 
@@ -6,10 +6,10 @@ use compaction::scan::{Item, Operator};
 
 use crate::random::Random;
 
-/// Items of 4 bytes in a tile of 32 KiB; of 8 bytes there are half as many, and block sums have half of both.
+/// Items of 4 bytes in a tile of 32 KiB. Items of 8 bytes, and tiles of block sums, have half as many.
 const TILE: usize = 8192;
 
-/// Around every border that an implementation has, and CUB's own.
+/// Lengths around every limit of an implementation, and those of CUB's tests.
 pub(crate) const SIZES: &[usize] = &[
     0,              // nothing
     1,              // no step, no tree
@@ -42,20 +42,20 @@ pub(crate) const SIZES: &[usize] = &[
     (1 << 20) + 3,  // a whole segment of the CPU's, and many blocks on every multiprocessor
 ];
 
-/// A third level of tiles' totals, and more tiles than any GPU runs at once.
+/// A length with a third level of tile totals, and more tiles than any GPU runs at once.
 pub(crate) const LARGE: usize = (1 << 24) + 3;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Data {
     /// The same item everywhere.
     Constant,
-    /// Any bits of an integer; of floating point small whole numbers, whose sums are exact.
+    /// Arbitrary bits for integers; for floats, small whole numbers whose sums are exact.
     Random,
-    /// Of floating point any numbers, infinities, both zeros and what is no number.
+    /// For floats, arbitrary numbers with infinities, both zeros and NaNs.
     AnyBits,
 }
 
-/// A type with the naive definition of its operators.
+/// An item type with a naive definition of each operator.
 pub(crate) trait Number: Item + Debug {
     const FLOAT: bool;
     const LOWEST: Self;
@@ -139,7 +139,7 @@ pub(crate) fn items<T: Number>(len: usize, data: Data, random: &mut Random) -> V
     (0..len).map(|_| item()).collect()
 }
 
-/// The definition, one item after the other.
+/// Defines the scan, one item after the other.
 pub(crate) fn naive<T: Number>(operator: Operator, items: &[T], inclusive: bool) -> Vec<T> {
     let mut before = match operator {
         Operator::Sum => T::ZERO,
@@ -172,7 +172,7 @@ pub(crate) fn naive<T: Number>(operator: Operator, items: &[T], inclusive: bool)
     prefixes
 }
 
-/// Equal bits, but for the payload of what is no number.
+/// Asserts equal bits, except for NaN payloads.
 pub(crate) fn same<T: Number>(left: T, right: T) -> bool {
     bytemuck::bytes_of(&left) == bytemuck::bytes_of(&right) || left.is_none() && right.is_none()
 }

@@ -1,4 +1,4 @@
-//! What only a GPU does: views, counts on the device, a workspace that lives long, graphs, long inputs.
+//! Tests that only apply to a GPU: views, counts in device memory, reused workspaces, graphs, long inputs.
 
 use std::sync::Arc;
 
@@ -15,11 +15,11 @@ use compaction::{
 use crate::{
     backends::{Backend, Cuda, check_guards, guards},
     cases::{Data, LARGE, Number, assert_same, items, naive},
-    common::{Gpu, is_short, lengths, times},
+    common::{Gpu, assert_error, is_short, lengths, times},
     random::Random,
 };
 
-/// Items of 4 bytes in a tile of block sums; half of one of look-back's.
+/// Items of 4 bytes in a tile of block sums, which is half a tile of look-back.
 const TILE: usize = 4096;
 
 fn cuda(gpu: &Gpu) -> Cuda<'_> {
@@ -30,7 +30,7 @@ pub(crate) fn scans_everything(gpu: &Gpu) {
     super::scans_everything(&Backend::Cuda(&cuda(gpu)));
 }
 
-/// By the kernel for long inputs, however short they are.
+/// Uses the kernel for long inputs for all lengths.
 pub(crate) fn scans_everything_ahead(gpu: &Gpu) {
     super::scans_everything(&Backend::Cuda(&ahead(gpu)));
 }
@@ -55,7 +55,7 @@ pub(crate) fn rounds_little(gpu: &Gpu) {
     super::rounds_little(&Backend::Cuda(&cuda(gpu)));
 }
 
-/// Numbers whose sums are rounded.
+/// Returns floats whose sums need rounding.
 fn uneven<T: Number>(len: usize, make: impl Fn(f64) -> T) -> Vec<T> {
     let mut random = Random(len as u64);
     (0..len)
@@ -104,7 +104,7 @@ pub(crate) fn gives_the_same_bits_in_every_run(gpu: &Gpu) {
     }
 }
 
-/// CUB's offsets, and one for each place in a vector on either side.
+/// The offsets of CUB's tests, and one for each place in a vector on either side.
 pub(crate) fn takes_views_that_start_anywhere(gpu: &Gpu) {
     fn all<T: Number>(mut cuda: Cuda<'_>, random: &mut Random) {
         let starts = [0, 1, 3, 4, 7, 8, 11, 12, 16, random.below(65)];
@@ -138,7 +138,7 @@ fn reads_its_count<W: CountWord>(cuda: &Cuda<'_>, capacity: usize) {
     let stream = &cuda.gpu.stream;
     let items = items::<u32>(capacity, Data::Random, &mut Random(5));
     let device_items = upload(stream, &items).unwrap();
-    // Some are more than there are items: as many as there are items then. Of the last all low bits are 0.
+    // Some counts exceed the number of items and must be clamped. The low 32 bits of the last one are 0.
     let counts = [
         0,
         1,
@@ -192,11 +192,11 @@ fn reads_its_count<W: CountWord>(cuda: &Cuda<'_>, capacity: usize) {
     }
 }
 
-/// Calls of any length on one workspace and stream, all before the first result is read.
+/// Enqueues calls of any length with one workspace and stream, all before the first result is read.
 struct Queued<'a, T: Number> {
     stream: &'a Arc<CudaStream>,
     items: Vec<T>,
-    /// Where each starts, and its output.
+    /// The offset and the output buffer of each call.
     calls: Vec<(usize, CudaSlice<T>)>,
     what: String,
 }
@@ -242,7 +242,7 @@ impl<'a, T: Number> Queued<'a, T> {
     }
 }
 
-pub(crate) fn uses_a_workspace_over_and_over(gpu: &Gpu) {
+pub(crate) fn reuses_a_workspace(gpu: &Gpu) {
     let most = lengths([600 * TILE, 9 * TILE])[0];
     let (cuda, ahead, stream) = (cuda(gpu), ahead(gpu), &gpu.stream);
     let look_back = Strategy::LookBack;
@@ -269,7 +269,7 @@ pub(crate) fn uses_a_workspace_over_and_over(gpu: &Gpu) {
     }
 }
 
-/// Blocks that stay and wait for others must not keep those from running.
+/// Persistent blocks that wait for others must not prevent those from running.
 pub(crate) fn works_on_two_streams_at_once(gpu: &Gpu) {
     let most = lengths([LARGE, 9 * TILE])[0];
     let other = gpu.context.new_stream().unwrap();
@@ -283,7 +283,7 @@ pub(crate) fn works_on_two_streams_at_once(gpu: &Gpu) {
     }
 }
 
-/// The tree is that of look-back, for the tiles are.
+/// The order of additions is that of look-back, because the tiles are the same.
 pub(crate) fn gives_the_same_bits_ahead(gpu: &Gpu) {
     fn all<T: Number>(gpu: &Gpu, make: impl Fn(f64) -> T) {
         for len in lengths([5, 9 * TILE + 5, (1 << 23) + 5]) {
@@ -305,7 +305,7 @@ pub(crate) fn gives_the_same_bits_ahead(gpu: &Gpu) {
     all::<f64>(gpu, |number| number);
 }
 
-/// States of the first epoch, left by a large call, must not pass for new ones when the epochs begin again.
+/// States of the first epoch, left by a large call, must not count as new when the epochs start again.
 pub(crate) fn survives_its_last_epoch(gpu: &Gpu) {
     survives(&cuda(gpu));
     survives(&ahead(gpu));
@@ -320,7 +320,7 @@ fn survives(cuda: &Cuda<'_>) {
         if call == 3 {
             workspace.age(stream, 4).unwrap();
         }
-        // Small calls use the old epochs up; large ones come before and after.
+        // Small calls use up the old epochs; large ones come before and after.
         let len = if (3..7).contains(&call) { 5 } else { most };
         let items = items::<u64>(len, Data::Random, &mut Random(call));
         let device_items = upload(stream, &items).unwrap();
@@ -382,15 +382,16 @@ fn replays(cuda: &Cuda<'_>, len: usize) {
     }
 }
 
-/// One 1 in each 1,024 items, so that each prefix says where it is, and a few looks can check them.
+/// Items that are 1 at every 1,024th place, and 0 elsewhere, so that a prefix determines its place and a few samples
+/// can check it.
 pub(crate) fn scans_past_32_bits(gpu: &Gpu) {
     long::<u32>(gpu, Strategy::ALL, 1);
     long::<u64>(gpu, &[Strategy::LookBack, Strategy::Raking], 1);
-    // A float's sums are exact up to 2²⁴.
+    // Float sums are exact up to 2²⁴.
     long::<f32>(gpu, &[Strategy::LookBack, Strategy::BlockSums], 0x3f80_0000);
 }
 
-/// `one` are the bits of 1.
+/// `one` is the bit pattern of 1.
 fn long<T: Number>(gpu: &Gpu, strategies: &[Strategy], one: u32) {
     let stream = &gpu.stream;
     let most = (1_usize << 32) + 3;
@@ -400,7 +401,7 @@ fn long<T: Number>(gpu: &Gpu, strategies: &[Strategy], one: u32) {
     stream
         .memcpy_htod(&unit, &mut items.slice_mut(..unit.len()))
         .unwrap();
-    // Doubled until they are there.
+    // The pattern is doubled until it fills the buffer.
     let mut filled = unit.len();
     while filled < most {
         let len = filled.min(most - filled);
@@ -455,8 +456,8 @@ pub(crate) fn refuses_what_does_not_fit(gpu: &Gpu) {
             error,
             Error::OutOfRange {
                 got: 9,
-                least: 0,
-                most: 8,
+                min: 0,
+                max: 8,
                 ..
             }
         ),
@@ -489,7 +490,7 @@ pub(crate) fn refuses_what_does_not_fit(gpu: &Gpu) {
         );
     }
 
-    // A workspace of another stream, and more than any GPU has.
+    // A workspace of another stream, and a size that no GPU has.
     let other = gpu.context.new_stream().unwrap();
     let mut foreign = Workspace::for_strategy(&other, strategy, 8).unwrap();
     let error = scan
@@ -513,19 +514,9 @@ pub(crate) fn refuses_what_does_not_fit(gpu: &Gpu) {
         let scan = cuda(gpu).compiled::<u32, u32>(Operator::Sum, strategy);
         let mut small = Workspace::for_strategy(stream, strategy, TILE).unwrap();
         let (view, mut out_view) = (many.as_view(), out.as_view_mut());
-        let error = scan
-            .exclusive(stream, &view, Count::All, &mut out_view, &mut small)
-            .unwrap_err();
-        assert!(
-            matches!(
-                error,
-                Error::WorkspaceTooSmall {
-                    needed: 20480,
-                    got: 4096,
-                    ..
-                }
-            ),
-            "{error}"
+        assert_error(
+            scan.exclusive(stream, &view, Count::All, &mut out_view, &mut small),
+            "a workspace for 4096 is used for 20480",
         );
         let mut bytes = 0;
         for items in [0, 1, TILE, TILE + 1, 100 * TILE, 101 * TILE] {

@@ -1,4 +1,4 @@
-//! `scan`: one body over all strategies and backends, against a naive loop.
+//! Tests of `scan`: one test body for all strategies and backends, checked against a naive loop.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -16,7 +16,6 @@ mod cuda;
 use std::sync::Arc;
 
 use compaction::{
-    Error,
     cuda::Nvrtc,
     scan::{Operator, Scan, Strategy, cpu},
 };
@@ -24,13 +23,12 @@ use compaction::{
 use crate::{
     backends::Backend,
     cases::{Data, LARGE, Number, SIZES, assert_same, items, naive},
-    common::{Tests, is_short, lengths, times},
+    common::{Tests, add_tests, assert_error, assert_names_are_parsed, is_short, lengths, times},
     random::Random,
 };
 
 fn main() {
-    Tests::new()
-        .test("names_are_read_back", names_are_read_back)
+    let tests = Tests::new()
         .test("the_specification_is_the_naive_loop", || {
             scans_everything(&Backend::Specification)
         })
@@ -43,90 +41,36 @@ fn main() {
         .test("the_cpu_scans_random_cases", || {
             scans_random_cases(&Backend::Cpu)
         })
-        .test("the_cpu_rounds_little", || rounds_little(&Backend::Cpu))
-        .test(
-            "the_cpu_refuses_a_short_output",
-            the_cpu_refuses_a_short_output,
-        )
-        .test(
-            "a_scan_of_two_parts_is_that_of_the_whole",
-            a_scan_of_two_parts_is_that_of_the_whole,
-        )
-        .nvrtc(
-            "kernels_compile_with_few_spills",
-            kernels_compile_with_few_spills,
-        )
-        .gpu("cuda_scans_everything", cuda::scans_everything)
-        .gpu("cuda_scans_everything_ahead", cuda::scans_everything_ahead)
-        .gpu("cuda_scans_many_items", cuda::scans_many_items)
-        .gpu("cuda_scans_random_cases", cuda::scans_random_cases)
-        .gpu("cuda_rounds_little", cuda::rounds_little)
-        .gpu(
-            "cuda_gives_the_bits_of_the_cpu",
-            cuda::gives_the_bits_of_the_cpu,
-        )
-        .gpu(
-            "cuda_gives_the_same_bits_in_every_run",
-            cuda::gives_the_same_bits_in_every_run,
-        )
-        .gpu(
-            "cuda_takes_views_that_start_anywhere",
-            cuda::takes_views_that_start_anywhere,
-        )
-        .gpu(
-            "cuda_reads_its_count_from_the_device",
-            cuda::reads_its_count_from_the_device,
-        )
-        .gpu(
-            "cuda_uses_a_workspace_over_and_over",
-            cuda::uses_a_workspace_over_and_over,
-        )
-        .gpu(
-            "cuda_survives_its_last_epoch",
-            cuda::survives_its_last_epoch,
-        )
-        .gpu(
-            "cuda_replays_a_captured_scan",
-            cuda::replays_a_captured_scan,
-        )
-        .gpu(
-            "cuda_works_on_two_streams_at_once",
-            cuda::works_on_two_streams_at_once,
-        )
-        .gpu(
-            "cuda_gives_the_same_bits_ahead",
-            cuda::gives_the_same_bits_ahead,
-        )
-        .huge("cuda_scans_past_32_bits_huge", cuda::scans_past_32_bits)
-        .gpu(
-            "cuda_refuses_what_does_not_fit",
-            cuda::refuses_what_does_not_fit,
-        )
-        .run()
+        .test("the_cpu_rounds_little", || rounds_little(&Backend::Cpu));
+    add_tests!(tests;
+        test "" self {
+            names_are_parsed, the_cpu_refuses_a_short_output, a_scan_of_two_parts_is_that_of_the_whole,
+        }
+        nvrtc "" self { kernels_compile_with_few_spills }
+        gpu "cuda_" cuda {
+            scans_everything, scans_everything_ahead, scans_many_items, scans_random_cases, rounds_little,
+            gives_the_bits_of_the_cpu, gives_the_same_bits_in_every_run, takes_views_that_start_anywhere,
+            reads_its_count_from_the_device, reuses_a_workspace, survives_its_last_epoch,
+            replays_a_captured_scan, works_on_two_streams_at_once, gives_the_same_bits_ahead,
+            refuses_what_does_not_fit,
+        }
+        huge "huge_" cuda { scans_past_32_bits }
+    )
+    .run()
 }
 
-fn names_are_read_back() {
-    for &strategy in Strategy::ALL {
-        assert_eq!(strategy.to_string().parse(), Ok(strategy));
-    }
-    for &operator in Operator::ALL {
-        assert_eq!(operator.to_string().parse(), Ok(operator));
-    }
-    let error = "sieve".parse::<Strategy>().unwrap_err().to_string();
-    let names = Strategy::ALL.iter().map(|strategy| strategy.name());
-    assert!(
-        error.contains("\"sieve\"") && names.into_iter().all(|name| error.contains(name)),
-        "{error}"
-    );
+fn names_are_parsed() {
+    assert_names_are_parsed(Strategy::ALL);
+    assert_names_are_parsed(Operator::ALL);
 }
 
-/// Every type, operator and size, exclusive and inclusive.
+/// Tests every type, operator and length, exclusive and inclusive.
 fn scans_everything(backend: &Backend<'_>) {
     fn all<T: Number>(backend: &Backend<'_>) {
         for &operator in Operator::ALL {
             for &len in SIZES {
                 for data in [Data::Constant, Data::Random, Data::AnyBits] {
-                    // Sums of any floating-point numbers depend on their order.
+                    // Sums of arbitrary floats depend on their order.
                     if !(T::FLOAT && operator == Operator::Sum && data == Data::AnyBits) {
                         scans::<T>(backend, operator, len, data);
                     }
@@ -174,7 +118,7 @@ fn scans<T: Number>(backend: &Backend<'_>, operator: Operator, len: usize, data:
     }
 }
 
-/// Random lengths, operators and types against the loop.
+/// Compares random lengths, operators and types with the naive loop.
 fn scans_random_cases(backend: &Backend<'_>) {
     for seed in 0..times(300) as u64 {
         let mut random = Random(seed);
@@ -191,7 +135,7 @@ fn scans_random_cases(backend: &Backend<'_>) {
     }
 }
 
-/// Sums of positive numbers by a tree are nearer to the truth than those of the naive loop ever need be.
+/// Sums of positive numbers by a tree are closer to the exact sum than the naive loop guarantees.
 fn rounds_little(backend: &Backend<'_>) {
     let mut random = Random(9);
     let len = if is_short() { 40_000 } else { (1 << 20) + 77 };
@@ -216,23 +160,15 @@ fn rounds_little(backend: &Backend<'_>) {
 fn the_cpu_refuses_a_short_output() {
     let mut out = [7_u32; 3];
     for scan in [cpu::exclusive, cpu::inclusive] {
-        let error = scan(Operator::Sum, &[1; 4], &mut out).unwrap_err();
-        assert!(
-            matches!(
-                error,
-                Error::OutputTooShort {
-                    needed: 4,
-                    got: 3,
-                    ..
-                }
-            ),
-            "{error}"
+        assert_error(
+            scan(Operator::Sum, &[1; 4], &mut out),
+            "room for 3 items where up to 4 may",
         );
         assert_eq!(out, [7; 3]);
     }
 }
 
-/// And an inclusive prefix is the exclusive one with its item.
+/// An inclusive prefix is the exclusive prefix combined with its item.
 fn a_scan_of_two_parts_is_that_of_the_whole() {
     let mut random = Random(11);
     for _ in 0..50 {

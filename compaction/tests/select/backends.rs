@@ -1,4 +1,4 @@
-//! One call for all machines.
+//! The selections as one function call on all backends.
 
 use compaction::{
     Count, CountWord, cuda,
@@ -9,7 +9,7 @@ use compaction::{
 
 use crate::{common::Gpu, guarded::Guarded};
 
-/// What computes.
+/// The implementation under test.
 pub(crate) enum Backend<'a> {
     /// The specification, which keeps the order.
     Specification,
@@ -69,7 +69,7 @@ impl Backend<'_> {
     }
 }
 
-/// A length as a word of 32 or 64 bits.
+/// Converts a length to a word of 32 or 64 bits.
 pub(crate) fn word<W: CountWord>(len: usize) -> W {
     W::from_len(len).unwrap()
 }
@@ -79,15 +79,15 @@ fn write<T>(items: impl Iterator<Item = T>, out: &mut [T]) -> usize {
     written.count()
 }
 
-/// A GPU with every strategy compiled.
+/// A GPU with the kernels of every strategy.
 pub(crate) struct Cuda<'a> {
     pub(crate) gpu: &'a Gpu,
     selects: Vec<Select>,
-    /// Every view starts this many items into its buffer.
+    /// Number of items before every view in its buffer.
     pub(crate) start: usize,
-    /// And this many bytes, where the items need not lie on more.
+    /// Number of additional bytes before every view of items that need no alignment.
     pub(crate) shift: usize,
-    /// Items are counted by 64 bits, so many tiles a launch; else by 32 in one.
+    /// Tiles per launch of calls that count by 64 bits, or `None` to count by 32 bits in one launch.
     pub(crate) portion_tiles: Option<u32>,
 }
 
@@ -113,7 +113,7 @@ impl<'a> Cuda<'a> {
         found.unwrap()
     }
 
-    /// For any strategy: this one takes the most from a tile on.
+    /// A workspace for any strategy: this one needs the most memory from one tile on.
     pub(crate) fn workspace(&self, items: usize) -> Workspace {
         let (stream, items) = (&self.gpu.stream, items.max(TILE_ITEMS as usize));
         let workspace = Workspace::for_strategy(stream, Strategy::ScanScatter, items).unwrap();
@@ -193,14 +193,16 @@ impl<'a> Cuda<'a> {
         })
     }
 
-    /// These items between guards, `start` items into their buffer and, if they lie anywhere, `shift` bytes more.
+    /// Uploads items between guards, `start` items into their buffer and, if they need no alignment, `shift` bytes
+    /// more.
     fn guarded<T: Shared>(&self, items: &[T]) -> Guarded<u8> {
         let shift = if align_of::<T>() == 1 { self.shift } else { 0 };
         let first = self.start * size_of::<T>() + shift;
         Guarded::new(&self.gpu.stream, first, bytemuck::cast_slice(items))
     }
 
-    /// Calls with a count of `len` items, room for what comes out and for its number, and a workspace. Reads both.
+    /// Calls `call` with a count of `len` items, an output, a count buffer and a workspace. Returns the output and the
+    /// count.
     fn call<T: Shared, W: CountWord>(
         &self,
         mut room: Guarded<u8>,

@@ -1,4 +1,4 @@
-//! What the tests select from, and what must come out.
+//! The inputs of the select tests, and the expected results.
 
 use bytemuck::bytes_of;
 use compaction::{
@@ -6,11 +6,9 @@ use compaction::{
     select::{Strategy, TILE_ITEMS},
 };
 
-use crate::random::Mask;
-
 const TILE: usize = TILE_ITEMS as usize;
 
-/// Around every border that an implementation has.
+/// Lengths around every limit of an implementation.
 pub(crate) const SIZES: &[usize] = &[
     0,              // nothing
     1,              // less than a word of flags
@@ -37,25 +35,14 @@ pub(crate) const SIZES: &[usize] = &[
     (1 << 22) + 5,  // where tiles become longer
 ];
 
-/// One case more tiles than any GPU runs at once.
+/// A length with more tiles than any GPU runs at once.
 pub(crate) const LARGE: usize = (1 << 24) + 3;
 
-/// The strategies that work in place on a GPU.
+/// The strategies with an in-place variant on a GPU.
 pub(crate) const IN_PLACE: &[Strategy] =
     &[Strategy::LookBack, Strategy::HoleFilling, Strategy::Off];
 
-pub(crate) const MASKS: &[Mask] = &[
-    Mask::All,
-    Mask::None,
-    Mask::Alternating,
-    Mask::Every11th,
-    Mask::Random(10),
-    Mask::Random(50),
-    Mask::Random(90),
-    Mask::Blocks,
-];
-
-/// Checks what a strategy wrote: `out` began as `guard` items, as many as there are flags.
+/// Checks a strategy's output. `out` was filled with `guard` items before the call, one per flag.
 pub(crate) fn check<T: Shared>(
     strategy: Strategy,
     items: &[T],
@@ -108,7 +95,7 @@ pub(crate) fn check<T: Shared>(
     );
 }
 
-/// Items as bytes, so that a check is compiled once.
+/// A view of items as bytes, so that the checks are compiled only once.
 struct Items<'a> {
     bytes: &'a [u8],
     size: usize,
@@ -134,7 +121,7 @@ impl<'a> Items<'a> {
     }
 }
 
-/// What an item of [`items`](crate::random::items) says of its index.
+/// Returns the index that an item of [`items`](crate::random::items) contains.
 fn index(item: &[u8]) -> u32 {
     let mut word = [0; 4];
     let said = item.len().min(word.len());
@@ -142,7 +129,7 @@ fn index(item: &[u8]) -> u32 {
     u32::from_le_bytes(word)
 }
 
-/// The kept items, cut into runs of whole tiles that come in any order.
+/// Checks that the output consists of the selected items, in runs of whole tiles in any order.
 fn check_runs(kept: &[&[u8]], out: &Items<'_>, len: usize, case: &str) {
     let got: Vec<&[u8]> = (0..kept.len()).map(|at| out.at(at)).collect();
     let mut sorted = [kept.to_vec(), got.clone()];

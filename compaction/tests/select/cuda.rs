@@ -1,4 +1,4 @@
-//! What only a GPU does: views, counts on the device, a workspace that lives long, graphs.
+//! Tests that only apply to a GPU: views, counts in device memory, reused workspaces, graphs.
 
 use compaction::{
     Count, Error,
@@ -11,7 +11,7 @@ use crate::{
     Eight, Three,
     backends::{Backend, Cuda},
     cases::check,
-    common::{Gpu, is_short, lengths, times},
+    common::{Gpu, assert_error, is_short, lengths, times},
     portions::reads_a_count,
     random::{Mask, Random},
     selects_in_place, selects_indices, selects_items, sizes,
@@ -51,7 +51,7 @@ pub(crate) fn takes_views_that_start_anywhere(gpu: &Gpu) {
 
 pub(crate) fn reads_its_count_from_the_device(gpu: &Gpu) {
     let capacity = 9 * TILE + 5;
-    // The last two are more than there are flags: as many as there are flags then.
+    // The last two counts exceed the number of flags and must be clamped.
     let counts = [
         0,
         1,
@@ -69,8 +69,8 @@ pub(crate) fn reads_its_count_from_the_device(gpu: &Gpu) {
     }
 }
 
-/// All calls are on the stream before the first result is read.
-pub(crate) fn uses_a_workspace_over_and_over(gpu: &Gpu) {
+/// All calls are enqueued before the first result is read.
+pub(crate) fn reuses_a_workspace(gpu: &Gpu) {
     let calls_made = times(10_000);
     let (stream, cuda) = (&gpu.stream, Cuda::new(gpu));
     let most = 6 * TILE;
@@ -81,7 +81,7 @@ pub(crate) fn uses_a_workspace_over_and_over(gpu: &Gpu) {
     let mut selected = upload(stream, &vec![GUARD; calls_made]).unwrap();
     let mut calls = Vec::new();
     for call in 0..calls_made {
-        // Every other call is another strategy's, on the same workspace.
+        // Every other call uses another strategy with the same workspace.
         let strategy = match call % 2 {
             0 => Strategy::LookBack,
             _ => Strategy::ALL[call / 2 % Strategy::ALL.len()],
@@ -118,7 +118,7 @@ pub(crate) fn uses_a_workspace_over_and_over(gpu: &Gpu) {
     }
 }
 
-/// Indices, and then from these the items, by a count that never leaves the device.
+/// Selects indices and then items by these indices, with a count that never leaves the device.
 pub(crate) fn replays_a_captured_chain(gpu: &Gpu) {
     let (stream, cuda) = (&gpu.stream, Cuda::new(gpu));
     let len = if is_short() {
@@ -200,7 +200,7 @@ pub(crate) fn replays_a_captured_chain(gpu: &Gpu) {
     }
 }
 
-/// States of the first epoch, left by a large call, must not pass for new ones when the epochs begin again.
+/// States of the first epoch, left by a large call, must not count as new when the epochs start again.
 pub(crate) fn survives_its_last_epoch(gpu: &Gpu) {
     let (stream, cuda) = (&gpu.stream, Cuda::new(gpu));
     let len = if is_short() {
@@ -215,7 +215,7 @@ pub(crate) fn survives_its_last_epoch(gpu: &Gpu) {
         if call == 3 {
             workspace.age(stream, 4).unwrap();
         }
-        // Small calls use the old epochs up; large ones come before and after.
+        // Small calls use up the old epochs; large ones come before and after.
         let len = if (3..7).contains(&call) { 5 } else { len };
         let flags = Mask::Random(10 * call + 5).flags(len, &mut random);
         let device_flags = upload(stream, &flags).unwrap();
@@ -267,76 +267,35 @@ pub(crate) fn refuses_what_does_not_fit(gpu: &Gpu) {
         )
     };
 
-    let error = indices(Count::Given(9), 8, 1, &mut workspace).unwrap_err();
-    assert!(
-        matches!(
-            error,
-            Error::OutOfRange {
-                got: 9,
-                least: 0,
-                most: 8,
-                ..
-            }
-        ),
-        "{error}"
+    assert_error(
+        indices(Count::Given(9), 8, 1, &mut workspace),
+        "9, where 0 to 8 are possible",
     );
-    let error = indices(Count::Device(word.slice(1..)), 8, 1, &mut workspace).unwrap_err();
-    assert!(
-        matches!(
-            error,
-            Error::LengthMismatch {
-                expected: 1,
-                got: 0,
-                ..
-            }
-        ),
-        "{error}"
+    assert_error(
+        indices(Count::Device(word.slice(1..)), 8, 1, &mut workspace),
+        "0 instead of 1",
     );
     for count in [Count::Given(8), Count::Device(word.as_view())] {
-        let error = indices(count, 7, 1, &mut workspace).unwrap_err();
-        assert!(
-            matches!(
-                error,
-                Error::OutputTooShort {
-                    needed: 8,
-                    got: 7,
-                    ..
-                }
-            ),
-            "{error}"
+        assert_error(
+            indices(count, 7, 1, &mut workspace),
+            "room for 7 items where up to 8 may",
         );
     }
-    let error = indices(Count::Given(8), 8, 0, &mut workspace).unwrap_err();
-    assert!(
-        matches!(
-            error,
-            Error::OutputTooShort {
-                needed: 1,
-                got: 0,
-                ..
-            }
-        ),
-        "{error}"
+    assert_error(
+        indices(Count::Given(8), 8, 0, &mut workspace),
+        "room for 0 items where up to 1 may",
     );
-    let error = indices(Count::Device(word.as_view()), 8, 1, &mut small).unwrap_err();
-    assert!(
-        matches!(
-            error,
-            Error::WorkspaceTooSmall {
-                needed: 8,
-                got: 7,
-                ..
-            }
-        ),
-        "{error}"
+    assert_error(
+        indices(Count::Device(word.as_view()), 8, 1, &mut small),
+        "a workspace for 7 is used for 8",
     );
     let error = Workspace::for_strategy(stream, Strategy::HoleFilling, usize::MAX).unwrap_err();
     assert!(matches!(error, Error::OutOfMemory { .. }), "{error}");
-    // A given count needs room and workspace for itself alone.
+    // A host count needs output and workspace only for that many items.
     indices(Count::Given(7), 7, 1, &mut small).unwrap();
 
-    let error = select
-        .items(
+    assert_error(
+        select.items(
             stream,
             &items.as_view(),
             &flags.as_view(),
@@ -344,18 +303,8 @@ pub(crate) fn refuses_what_does_not_fit(gpu: &Gpu) {
             &mut out.as_view_mut(),
             &mut selected.as_view_mut(),
             &mut workspace,
-        )
-        .unwrap_err();
-    assert!(
-        matches!(
-            error,
-            Error::LengthMismatch {
-                expected: 8,
-                got: 7,
-                ..
-            }
         ),
-        "{error}"
+        "7 instead of 8",
     );
 }
 
@@ -381,7 +330,7 @@ pub(crate) fn keeps_in_place(gpu: &Gpu) {
     }
 }
 
-pub(crate) fn random_cases(gpu: &Gpu) {
+pub(crate) fn keeps_what_is_flagged_in_random_cases(gpu: &Gpu) {
     let mut cuda = Cuda::new(gpu);
     for seed in (1000..).take(times(400)) {
         let mut random = Random(seed);
@@ -408,7 +357,7 @@ pub(crate) fn random_cases(gpu: &Gpu) {
     }
 }
 
-/// It takes as many items as there are, and the next read says so; the one after that is as if nothing had been.
+/// A count that is too large is clamped, the next read reports it, and the read after that succeeds.
 pub(crate) fn reports_a_count_that_is_too_large(gpu: &Gpu) {
     let (stream, cuda) = (&gpu.stream, Cuda::new(gpu));
     let flags = upload(stream, &[1_u8; 5]).unwrap();
@@ -433,18 +382,7 @@ pub(crate) fn reports_a_count_that_is_too_large(gpu: &Gpu) {
             workspace.read(stream, &selected.as_view())
         };
         assert_eq!(select(1, &mut workspace).unwrap(), 5, "{strategy}");
-        let error = select(0, &mut workspace).unwrap_err();
-        assert!(
-            matches!(
-                error,
-                Error::CountTooLarge {
-                    count: 9,
-                    capacity: 5,
-                    ..
-                }
-            ),
-            "{strategy}: {error}"
-        );
+        assert_error(select(0, &mut workspace), "says 9 items, but there were 5");
         assert_eq!(
             workspace.read(stream, &selected.as_view()).unwrap(),
             5,
@@ -453,7 +391,7 @@ pub(crate) fn reports_a_count_that_is_too_large(gpu: &Gpu) {
     }
 }
 
-/// Each stream with a workspace of its own, from a thread of its own, both with more blocks than the GPU runs at once.
+/// Two streams with their own workspaces and host threads, both with more blocks than the GPU runs at once.
 pub(crate) fn works_on_two_streams_at_once(gpu: &Gpu) {
     let len = if is_short() { 40_000 } else { 1 << 22 };
     std::thread::scope(|scope| {

@@ -1,4 +1,4 @@
-//! More items than 31 and than 32 bits count. Takes some 60 GB of a GPU: `-- --ignored huge`.
+//! Tests beyond 2³¹ and 2³² items. They need about 60 GB of GPU memory: `-- --ignored huge`.
 
 use compaction::{
     Count, CountWord, Error,
@@ -29,7 +29,7 @@ pub(crate) fn around_two_to_the_32(gpu: &Gpu) {
     }
 }
 
-/// Items of a byte, and in place, and by a predicate.
+/// Selects items of one byte, also in place and by a predicate.
 pub(crate) fn bytes_beyond_two_to_the_32(gpu: &Gpu) {
     let (stream, len) = (&gpu.stream, (1_usize << 32) + 3);
     let mut flags = vec![0_u8; len];
@@ -113,7 +113,7 @@ pub(crate) fn bytes_beyond_two_to_the_32(gpu: &Gpu) {
 
 const STEP: usize = 999_983;
 
-/// Every 999,983rd item, and the last.
+/// Selects every 999,983rd item and the last one.
 fn keeps_few<W: CountWord>(gpu: &Gpu, strategy: Strategy, len: usize) {
     let stream = &gpu.stream;
     let mut flags = vec![0_u8; len];

@@ -1,4 +1,4 @@
-//! `select`: one body over all strategies and backends, against three naive lines.
+//! Tests of `select`: one test body for all strategies and backends, checked against a naive filter.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -20,7 +20,7 @@ mod sizes;
 use std::sync::Arc;
 
 use compaction::{
-    CountWord, Error,
+    CountWord,
     cuda::Nvrtc,
     layout::Shared,
     select::{self, Predicate, Select, SelectIf, Strategy},
@@ -28,17 +28,17 @@ use compaction::{
 
 use crate::{
     backends::{Backend, word},
-    cases::{LARGE, MASKS, SIZES},
-    common::{Tests, is_short, lengths},
-    random::{Mask, Random},
+    cases::{LARGE, SIZES},
+    common::{Tests, add_tests, assert_error, assert_names_are_parsed, is_short, lengths},
+    random::{MASKS, Mask, Random},
 };
 
 macro_rules! records {
     ($($name:ident: $words:literal),+) => {
         compaction::shared! {$(
-            /// An item of as many words.
+            /// An item of this many 4-byte words.
             pub struct $name {
-                /// Any bits.
+                /// Arbitrary bits.
                 pub words: [u32; $words],
             }
         )+}
@@ -47,117 +47,46 @@ macro_rules! records {
 records!(Three: 3, Five: 5, Eight: 8, Sixteen: 16);
 
 fn main() {
-    Tests::new()
-        .test(
-            "strategies_are_known_by_their_names",
-            strategies_are_known_by_their_names,
-        )
+    let tests = Tests::new()
         .test("the_specification_keeps_order", || {
             keeps_what_is_flagged(&Backend::Specification)
         })
         .test("the_cpu_keeps_what_is_flagged", || {
             keeps_what_is_flagged(&Backend::Cpu)
         })
-        .test(
-            "the_cpu_keeps_items_of_many_sizes",
-            sizes::the_cpu_keeps_items_of_many_sizes,
-        )
         .test("the_cpu_keeps_many_items", || {
             keeps_many_items(&Backend::Cpu)
         })
-        .test("the_cpu_keeps_in_place", || keeps_in_place(&Backend::Cpu))
-        .test(
-            "the_cpu_keeps_what_is_flagged_in_random_cases",
-            random_cases_on_the_cpu,
-        )
-        .test(
-            "the_cpu_refuses_lengths_that_do_not_fit",
+        .test("the_cpu_keeps_in_place", || keeps_in_place(&Backend::Cpu));
+    add_tests!(tests;
+        test "" self {
+            names_are_parsed, the_cpu_keeps_what_is_flagged_in_random_cases,
             the_cpu_refuses_lengths_that_do_not_fit,
-        )
-        .nvrtc(
-            "kernels_compile_with_few_spills",
-            kernels_compile_with_few_spills,
-        )
-        .test(
-            "a_predicate_without_keep_says_so",
-            predicate::without_keep_says_so,
-        )
-        .nvrtc("a_predicate_has_any_path", predicate::has_any_path)
-        .nvrtc(
-            "a_predicate_that_does_not_compile_shows_its_line",
-            predicate::shows_its_line,
-        )
-        .gpu("cuda_keeps_in_place", cuda::keeps_in_place)
-        .gpu(
-            "cuda_keeps_what_is_flagged_in_random_cases",
-            cuda::random_cases,
-        )
-        .gpu("cuda_works_in_portions", portions::keeps_what_is_flagged)
-        .gpu(
-            "cuda_reads_its_count_in_portions",
-            portions::reads_its_count,
-        )
-        .gpu(
-            "cuda_keeps_what_a_predicate_keeps",
-            predicate::keeps_what_it_keeps,
-        )
-        .gpu(
-            "cuda_reports_a_count_that_is_too_large",
-            cuda::reports_a_count_that_is_too_large,
-        )
-        .gpu(
-            "cuda_works_on_two_streams_at_once",
-            cuda::works_on_two_streams_at_once,
-        )
-        .huge("huge_cuda_2_to_the_31", huge::around_two_to_the_31)
-        .huge("huge_cuda_2_to_the_32", huge::around_two_to_the_32)
-        .huge("huge_cuda_bytes", huge::bytes_beyond_two_to_the_32)
-        .gpu("cuda_keeps_what_is_flagged", cuda::keeps_what_is_flagged)
-        .gpu(
-            "cuda_keeps_items_of_every_size",
-            sizes::cuda_keeps_items_of_every_size,
-        )
-        .gpu("cuda_keeps_many_items", cuda::keeps_many_items)
-        .gpu(
-            "cuda_takes_views_that_start_anywhere",
-            cuda::takes_views_that_start_anywhere,
-        )
-        .gpu(
-            "cuda_reads_its_count_from_the_device",
-            cuda::reads_its_count_from_the_device,
-        )
-        .gpu(
-            "cuda_uses_a_workspace_over_and_over",
-            cuda::uses_a_workspace_over_and_over,
-        )
-        .gpu(
-            "cuda_replays_a_captured_chain",
-            cuda::replays_a_captured_chain,
-        )
-        .gpu(
-            "cuda_survives_its_last_epoch",
-            cuda::survives_its_last_epoch,
-        )
-        .gpu(
-            "cuda_refuses_what_does_not_fit",
-            cuda::refuses_what_does_not_fit,
-        )
-        .run()
+        }
+        test "" sizes { the_cpu_keeps_items_of_many_sizes }
+        nvrtc "" self { kernels_compile_with_few_spills }
+        test "" predicate { a_predicate_without_keep_says_so }
+        nvrtc "" predicate { a_predicate_has_any_path, a_predicate_that_does_not_compile_shows_its_line }
+        gpu "cuda_" cuda {
+            keeps_in_place, keeps_what_is_flagged_in_random_cases, reports_a_count_that_is_too_large,
+            works_on_two_streams_at_once, keeps_what_is_flagged, keeps_many_items,
+            takes_views_that_start_anywhere, reads_its_count_from_the_device, reuses_a_workspace,
+            replays_a_captured_chain, survives_its_last_epoch, refuses_what_does_not_fit,
+        }
+        gpu "cuda_" portions { works_in_portions, reads_its_count_in_portions }
+        gpu "cuda_" predicate { keeps_what_a_predicate_keeps }
+        huge "huge_" huge { around_two_to_the_31, around_two_to_the_32, bytes_beyond_two_to_the_32 }
+        gpu "cuda_" sizes { keeps_items_of_every_size }
+    )
+    .run()
 }
 
-fn strategies_are_known_by_their_names() {
-    for &strategy in Strategy::ALL {
-        assert_eq!(strategy.to_string().parse(), Ok(strategy));
-    }
+fn names_are_parsed() {
+    assert_names_are_parsed(Strategy::ALL);
     assert_eq!(Strategy::default(), Strategy::ALL[0]);
-    let error = "sieve".parse::<Strategy>().unwrap_err().to_string();
-    assert!(error.contains("\"sieve\""), "{error}");
-    for strategy in Strategy::ALL {
-        assert!(error.contains(strategy.name()), "{error}");
-    }
 }
 
-/// Indices and items of one word, at every size, under every mask.
+/// Selects indices and items of 4 bytes, for every length and mask.
 fn keeps_what_is_flagged(backend: &Backend<'_>) {
     let mut random = Random(1);
     for len in lengths(SIZES.iter().copied()) {
@@ -179,7 +108,7 @@ fn keeps_many_items(backend: &Backend<'_>) {
     selects_items::<u32>(backend, &flags, Mask::Random(50));
 }
 
-/// Items of one word and of many, at every size.
+/// Selects in place items of one and of many words, for every length.
 fn keeps_in_place(backend: &Backend<'_>) {
     let mut random = Random(11);
     let few = SIZES.iter().copied().filter(|&len| len <= 1 << 20);
@@ -214,7 +143,7 @@ fn selects_in_place_by<T: Shared>(
     let case = format!("{} {} in place, {mask:?}, {strategy}", flags.len(), T::NAME);
     let mut out = items.clone();
     let count = in_place(&mut out);
-    // Behind the result stands what it may.
+    // The contents behind the result are unspecified.
     let guard: T = bytemuck::pod_read_unaligned(&vec![0xa5; size_of::<T>()]);
     if strategy != Strategy::Off {
         out[count..].fill(guard);
@@ -259,7 +188,7 @@ fn selects_items_by<T: Shared>(
     cases::check(strategy, &items, flags, (&out, count), guard, &case);
 }
 
-fn random_cases_on_the_cpu() {
+fn the_cpu_keeps_what_is_flagged_in_random_cases() {
     for seed in 0..300 {
         let mut random = Random(seed);
         let magnitude = random.below(18);
@@ -282,36 +211,20 @@ fn the_cpu_refuses_lengths_that_do_not_fit() {
     use select::cpu::{indices, items};
     for &strategy in Strategy::ALL {
         let mut out = [7_u32; 3];
-        let error = indices(strategy, &[0; 4], &mut out).unwrap_err();
-        assert!(
-            matches!(
-                error,
-                Error::OutputTooShort {
-                    needed: 4,
-                    got: 3,
-                    ..
-                }
-            ),
-            "{error}"
+        assert_error(
+            indices(strategy, &[0; 4], &mut out),
+            "room for 3 items where up to 4 may",
         );
-        let error = items(strategy, &[1_u32; 3], &[1; 2], &mut out).unwrap_err();
-        assert!(
-            matches!(
-                error,
-                Error::LengthMismatch {
-                    expected: 2,
-                    got: 3,
-                    ..
-                }
-            ),
-            "{error}"
+        assert_error(
+            items(strategy, &[1_u32; 3], &[1; 2], &mut out),
+            "3 instead of 2",
         );
         assert_eq!(out, [7; 3]);
     }
 }
 
 fn kernels_compile_with_few_spills(nvrtc: &Arc<Nvrtc>) {
-    // Items copied by words, vectors, and whatever they lie on.
+    // Items copied by words, by vectors, and by bytes.
     let even = Predicate::new("even.cuh", "bool keep(u32 item) { return item % 2 == 0; }");
     let first = Predicate::new("first.cuh", predicate::FIRST_OF_EIGHT);
     let mut sources = [

@@ -1,4 +1,4 @@
-//! Counts and indices of 64 bits, and launches of a few tiles, so that there are many of them.
+//! Tests with 64-bit counts and indices, in launches of a few tiles, so that there are many portions.
 
 use compaction::{
     Count, CountWord, Error,
@@ -17,7 +17,7 @@ use crate::{
 
 const TILE: usize = TILE_ITEMS as usize;
 
-pub(crate) fn keeps_what_is_flagged(gpu: &Gpu) {
+pub(crate) fn works_in_portions(gpu: &Gpu) {
     let mut random = Random(31);
     let mut cuda = Cuda::new(gpu);
     for (tiles, start) in [(1, 0), (2, 3), (1 << 17, 1)] {
@@ -46,8 +46,8 @@ pub(crate) fn keeps_what_is_flagged(gpu: &Gpu) {
     }
 }
 
-/// Counts that end in any portion, and some that say more than there is.
-pub(crate) fn reads_its_count(gpu: &Gpu) {
+/// Counts that end in any portion, and some larger than the buffer.
+pub(crate) fn reads_its_count_in_portions(gpu: &Gpu) {
     let mut cuda = Cuda::new(gpu);
     cuda.portion_tiles = Some(2);
     let capacity = 5 * TILE + 5;
@@ -67,7 +67,7 @@ pub(crate) fn reads_its_count(gpu: &Gpu) {
     }
 }
 
-/// Every strategy, told by the device of so many items, where there are `capacity`.
+/// Runs every strategy with a device count of `count` items on buffers of `capacity` items.
 pub(crate) fn reads_a_count<W: CountWord>(cuda: &Cuda<'_>, capacity: usize, count: usize) {
     let stream = &cuda.gpu.stream;
     let guard = word::<W>(0xdead_beef);

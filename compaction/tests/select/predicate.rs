@@ -1,4 +1,4 @@
-//! Selection by a function of the user's.
+//! Tests of selection by a user-defined predicate.
 
 use std::sync::Arc;
 
@@ -26,8 +26,8 @@ bool keep(const Eight &item) { return item.words[0] % 3 == 0; }";
 const FIRST_OF_PAIRS: &str = "struct Pairs3 { u16 numbers[3]; };
 bool keep(Pairs3 item) { return item.numbers[0] % 3 == 0; }";
 
-/// The user's own file and line, and what stands there.
-pub(crate) fn shows_its_line(nvrtc: &Arc<Nvrtc>) {
+/// A compile error names the user's own file, line and text.
+pub(crate) fn a_predicate_that_does_not_compile_shows_its_line(nvrtc: &Arc<Nvrtc>) {
     let compiler = Compiler::new()
         .cache(Cache::off())
         .nvrtc(Some(nvrtc.clone()));
@@ -52,7 +52,7 @@ pub(crate) fn shows_its_line(nvrtc: &Arc<Nvrtc>) {
     assert!(error.to_string().contains("Eight"), "{error}");
 }
 
-pub(crate) fn without_keep_says_so() {
+pub(crate) fn a_predicate_without_keep_says_so() {
     let none = Predicate::new("no\"ne\n.cuh", format!("bool kept;\n{}", "/".repeat(200)));
     let error = SelectIf::<u32>::sources(&none).unwrap_err();
     let shown = format!("bool kept; {}…", "/".repeat(69));
@@ -62,8 +62,9 @@ pub(crate) fn without_keep_says_so() {
     );
 }
 
-/// Whatever its path: one that breaks a line or a string, one of a header of ours, one that is no plain path, none.
-pub(crate) fn has_any_path(nvrtc: &Arc<Nvrtc>) {
+/// A predicate may have any path: with line breaks or quotes, equal to a header of this crate, not normalised, or
+/// empty.
+pub(crate) fn a_predicate_has_any_path(nvrtc: &Arc<Nvrtc>) {
     let paths = [
         ("a\"b\\c\n#error\n.cuh", "a'b/c #error .cuh(2)"),
         ("order.cuh", "order.cuh(2)"),
@@ -78,7 +79,7 @@ pub(crate) fn has_any_path(nvrtc: &Arc<Nvrtc>) {
             nvrtc.compile(&sources[0], Target::Ptx(75))
         };
         compile("bool keep(u32 item) { return item; }").unwrap();
-        // The word alone defines nothing, by which `SelectIf::new` knows it.
+        // The word `keep` alone defines nothing, which `SelectIf::new` finds out from the compiler.
         let error = compile("// keep").unwrap_err().to_string();
         assert!(error.contains("\"keep\" is undefined"), "{error}");
         let error = compile("bool keep(u32 item) {\nreturn itme; }").unwrap_err();
@@ -87,7 +88,7 @@ pub(crate) fn has_any_path(nvrtc: &Arc<Nvrtc>) {
     }
 }
 
-pub(crate) fn keeps_what_it_keeps(gpu: &Gpu) {
+pub(crate) fn keeps_what_a_predicate_keeps(gpu: &Gpu) {
     let cuda = Cuda::new(gpu);
     let thirds = "bool keep(u32 item) { return item % 3 == 0; }";
     keeps::<u32, u32>(&cuda, thirds, |item| item % 3 == 0);
@@ -113,7 +114,7 @@ fn keeps<T: Shared, W: CountWord>(cuda: &Cuda<'_>, text: &str, keep: fn(&T) -> b
     let guard: T = bytemuck::pod_read_unaligned(&vec![GUARD; size_of::<T>()]);
     let tile = TILE_ITEMS as usize;
     for len in lengths(SIZES.iter().copied().chain([300 * tile + 1])) {
-        // The view begins somewhere, and the count says less than there is.
+        // The view begins inside its buffer, and the count is smaller than the view.
         let (start, more) = (len % 5, 7);
         let items = items::<T>(start + len + more);
         let device_items = upload(stream, &items).unwrap();

@@ -1,4 +1,4 @@
-//! Items of every size, and of every alignment.
+//! Tests with items of every size and alignment.
 
 use compaction::{
     layout::Shared,
@@ -18,9 +18,9 @@ use crate::{
 macro_rules! bytes {
     ($($name:ident: $low:literal $(+ $high:literal)?),+) => {
         compaction::shared! {$(
-            /// An item of as many bytes, which lie anywhere.
+            /// An item of this many bytes without alignment.
             pub struct $name {
-                /// Any bits.
+                /// Arbitrary bits.
                 pub low: [u8; $low],
                 $(/// Any bits.
                 pub high: [u8; $high],)?
@@ -34,9 +34,9 @@ bytes!(Bytes33: 32 + 1, Bytes34: 32 + 2, Bytes35: 32 + 3, Bytes36: 32 + 4, Bytes
 macro_rules! lying_on {
     ($($name:ident: [$number:ident; $numbers:literal]),+) => {
         compaction::shared! {$(
-            /// An item that lies on as many bytes as its numbers.
+            /// An item aligned to the size of its numbers.
             pub struct $name {
-                /// Any bits.
+                /// Arbitrary bits.
                 pub numbers: [$number; $numbers],
             }
         )+}
@@ -50,12 +50,12 @@ lying_on!(
 const TILE: usize = TILE_ITEMS as usize;
 const SIZES: [usize; 7] = [0, 1, 33, 255, TILE - 1, 3 * TILE + 5, (1 << 16) + 3];
 
-/// Calls `$body::<T>($arg)` for each `T`.
+/// Calls `$body::<T>($arg)` for each type `T`.
 macro_rules! each {
     ($body:ident($arg:expr): $($item:ty),+ $(,)?) => { $($body::<$item>($arg);)+ };
 }
 
-/// Some of every kind: what the CPU does is one text for all.
+/// Tests some types of every kind; the CPU implementation is generic over all.
 pub(crate) fn the_cpu_keeps_items_of_many_sizes() {
     each!(on_the_cpu(&Backend::Cpu):
         Bytes1, Bytes2, Bytes5, Bytes7, Bytes16, Bytes33, Bytes64, Pairs3, Three, Sixteen, Longs4);
@@ -83,8 +83,8 @@ macro_rules! on_cuda {
     ($($item:ty),+ $(,)?) => { [$(on_cuda::<$item> as OnCuda),+] };
 }
 
-/// Each by a thread of its own, for there is much to compile.
-pub(crate) fn cuda_keeps_items_of_every_size(gpu: &Gpu) {
+/// Each size runs on its own host thread, because there is much to compile.
+pub(crate) fn keeps_items_of_every_size(gpu: &Gpu) {
     let all = on_cuda![
         u8, i16, u32, f64, Three, Five, Eight, Sixteen, Pairs1, Pairs3, Pairs8, Pairs31, Longs1,
         Longs3, Longs4, Longs8, Bytes1, Bytes2, Bytes3, Bytes4, Bytes5, Bytes6, Bytes7, Bytes8,
@@ -99,7 +99,7 @@ pub(crate) fn cuda_keeps_items_of_every_size(gpu: &Gpu) {
     all.par_iter().for_each(|body| body(&cuda));
 }
 
-/// By the default for all sizes, and for some by every strategy, of which each has kernels of its own.
+/// All sizes with the default strategy, and some with every strategy, because each has its own kernels.
 fn on_cuda<T: Shared>(cuda: &Cuda<'_>) {
     let is_some = [1, 2, 6, 7, 16, 24, 33, 62, 64].contains(&size_of::<T>());
     let strategies = match Strategy::ALL {

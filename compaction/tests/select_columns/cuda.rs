@@ -1,4 +1,4 @@
-//! The columns on a GPU.
+//! Tests of the selection of columns on a GPU.
 
 use std::{cell::RefCell, collections::HashMap, sync::Arc};
 
@@ -11,16 +11,17 @@ use compaction::{
 };
 
 use crate::{
-    Backend, Four, TILE, check,
-    common::{Gpu, is_short, lengths, times},
-    devices::{capture, is_refused},
+    Backend, TILE, check,
+    common::{Gpu, assert_error, is_short, lengths, times},
+    devices::capture,
     guarded::Guarded,
+    item_types::Words4,
     random::{Mask, Random, items},
 };
 
 const GUARD: u32 = 0xdead_beef;
 
-/// Some items of a type that only they know.
+/// The items of a column, whose type only the implementation knows.
 pub(crate) trait Items {
     fn upload(&self, cuda: &Cuda<'_>) -> Box<dyn Uploaded>;
 }
@@ -35,7 +36,7 @@ impl<T: Shared> Items for Vec<T> {
     }
 }
 
-/// They and their output on the device.
+/// A column's items and output on the device.
 pub(crate) trait Uploaded {
     fn lend<'a>(&'a mut self, call: &mut dyn FnMut(Column<'_>));
     fn check(&self, cuda: &Cuda<'_>, flags: &[u8], kept: usize);
@@ -67,13 +68,13 @@ impl<T: Shared> Uploaded for Pair<T> {
     }
 }
 
-/// A GPU with what is compiled for it.
+/// A GPU with its compiled kernels.
 pub(crate) struct Cuda<'a> {
     gpu: &'a Gpu,
     compiled: RefCell<HashMap<Vec<usize>, SelectColumns>>,
-    /// Every view starts this many items into its buffer.
+    /// Number of items before every view in its buffer.
     start: usize,
-    /// Whether the count is a word of 64 bits, which takes a launch of another kernel.
+    /// Whether counts have 64 bits, which selects another kernel.
     wide: bool,
 }
 
@@ -87,7 +88,7 @@ impl<'a> Cuda<'a> {
         }
     }
 
-    /// Selects from the columns, which have so many bytes an item, and checks what comes.
+    /// Selects from columns with these item sizes in bytes, and checks the result.
     pub(crate) fn keeps(&self, bytes: &[usize], flags: &[u8], columns: &mut [&mut dyn Items]) {
         match self.wide {
             false => self.keeps_counted::<u32>(bytes, flags, columns),
@@ -130,7 +131,7 @@ impl<'a> Cuda<'a> {
     }
 }
 
-/// Borrows one column after the other, and then calls with all of them.
+/// Borrows one column after the other, and then calls `call` with all of them.
 fn lend_all(
     rest: &mut [Box<dyn Uploaded>],
     lent: Vec<Column<'_>>,
@@ -151,7 +152,7 @@ pub(crate) fn keeps_what_is_flagged(gpu: &Gpu) {
     super::keeps_what_is_flagged(&Backend::Cuda(&Cuda::new(gpu)));
 }
 
-pub(crate) fn random_cases(gpu: &Gpu) {
+pub(crate) fn keeps_in_random_cases(gpu: &Gpu) {
     let mut cuda = Cuda::new(gpu);
     for seed in 0..times(100) as u64 {
         cuda.wide = seed % 4 == 3;
@@ -163,7 +164,7 @@ pub(crate) fn random_cases(gpu: &Gpu) {
     }
 }
 
-/// What takes one launch with a count of 32 bits takes other ones with 64.
+/// With a 64-bit count, other kernels run than with a 32-bit one.
 pub(crate) fn counts_in_wide_words(gpu: &Gpu) {
     let mut random = Random(11);
     let mut cuda = Cuda::new(gpu);
@@ -175,7 +176,7 @@ pub(crate) fn counts_in_wide_words(gpu: &Gpu) {
     }
 }
 
-pub(crate) fn starts_anywhere(gpu: &Gpu) {
+pub(crate) fn takes_views_that_start_anywhere(gpu: &Gpu) {
     let mut random = Random(4);
     let mut cuda = Cuda::new(gpu);
     for start in [1, 2, 3, 4, 7, 8, 11, 12, 16, 33] {
@@ -189,8 +190,8 @@ pub(crate) fn starts_anywhere(gpu: &Gpu) {
     }
 }
 
-/// A count that says too much takes all that there is, and is reported when it is read, once.
-pub(crate) fn counts_on_the_device(gpu: &Gpu) {
+/// A device count larger than the buffer is clamped, and reported once.
+pub(crate) fn reads_its_count_from_the_device(gpu: &Gpu) {
     let counts = [0, 1, TILE, TILE + 1, CAPACITY];
     let too_many = [CAPACITY + 1, u32::MAX as usize];
     counted_by::<u32>(gpu, counts.into_iter().chain(too_many));
@@ -204,7 +205,7 @@ fn counted_by<W: CountWord>(gpu: &Gpu, counts: impl Iterator<Item = usize>) {
     let select = SelectColumns::new(&gpu.compiler, &gpu.context, &[16, 4]).unwrap();
     let flags = Mask::Random(50).flags(CAPACITY, &mut Random(5));
     let device_flags = upload(stream, &flags).unwrap();
-    let (fours, words) = (items::<Four>(CAPACITY), items::<u32>(CAPACITY));
+    let (fours, words) = (items::<Words4>(CAPACITY), items::<u32>(CAPACITY));
     let (device_fours, device_words) = (
         upload(stream, &fours).unwrap(),
         upload(stream, &words).unwrap(),
@@ -212,7 +213,7 @@ fn counted_by<W: CountWord>(gpu: &Gpu, counts: impl Iterator<Item = usize>) {
     let mut workspace = Workspace::with_capacity(stream, CAPACITY).unwrap();
     for count in counts {
         let device_count = upload(stream, &[W::from_len(count).unwrap()]).unwrap();
-        let mut fours_out = zeroed::<Four>(stream, CAPACITY).unwrap();
+        let mut fours_out = zeroed::<Words4>(stream, CAPACITY).unwrap();
         let mut words_out = zeroed::<u32>(stream, CAPACITY).unwrap();
         let mut selected = zeroed::<W>(stream, 1).unwrap();
         select
@@ -230,7 +231,7 @@ fn counted_by<W: CountWord>(gpu: &Gpu, counts: impl Iterator<Item = usize>) {
             .unwrap();
         let len = count.min(CAPACITY);
         if count > len {
-            is_refused(
+            assert_error(
                 workspace.read(stream, &selected.as_view()),
                 &format!("says {count} items, but there were {CAPACITY}"),
             );
@@ -244,13 +245,13 @@ fn counted_by<W: CountWord>(gpu: &Gpu, counts: impl Iterator<Item = usize>) {
             flags,
             &fours_out,
             kept,
-            &vec![Four::default(); CAPACITY],
+            &vec![Words4::default(); CAPACITY],
         );
         check(words, flags, &words_out, kept, &vec![0; CAPACITY]);
     }
 }
 
-/// Calls are put onto the stream long before their results are read. Half-way the epochs begin again.
+/// Calls are enqueued long before their results are read. Half-way, the epochs start again.
 fn many(gpu: &Gpu, stream: &Arc<CudaStream>, calls: usize, seed: u64) {
     let select = SelectColumns::new(&gpu.compiler, &gpu.context, &[4]).unwrap();
     let most = if is_short() { 4 } else { 30 } * TILE;
@@ -293,11 +294,11 @@ fn many(gpu: &Gpu, stream: &Arc<CudaStream>, calls: usize, seed: u64) {
     }
 }
 
-pub(crate) fn over_and_over(gpu: &Gpu) {
+pub(crate) fn reuses_a_workspace(gpu: &Gpu) {
     many(gpu, &gpu.stream, times(10_000), 6);
 }
 
-pub(crate) fn two_streams(gpu: &Gpu) {
+pub(crate) fn runs_on_two_streams_at_once(gpu: &Gpu) {
     let streams = [gpu.stream.clone(), gpu.context.new_stream().unwrap()];
     std::thread::scope(|scope| {
         for (seed, stream) in (70..).zip(&streams) {
@@ -306,17 +307,17 @@ pub(crate) fn two_streams(gpu: &Gpu) {
     });
 }
 
-/// With a count of 32 bits, and with one of 64.
-pub(crate) fn replays(gpu: &Gpu) {
+/// Invalid arguments are errors, for counts of 32 and of 64 bits.
+pub(crate) fn replays_a_captured_call(gpu: &Gpu) {
     let stream = &gpu.stream;
     let select = SelectColumns::new(&gpu.compiler, &gpu.context, &[16]).unwrap();
     let len = lengths([40 * TILE + 11]).pop().unwrap_or(4 * TILE + 11);
-    let fours = items::<Four>(len);
+    let fours = items::<Words4>(len);
     let input = upload(stream, &fours).unwrap();
     let mut flags = zeroed::<u8>(stream, len).unwrap();
     let (mut out, mut wide_out) = (
-        zeroed::<Four>(stream, len).unwrap(),
-        zeroed::<Four>(stream, len).unwrap(),
+        zeroed::<Words4>(stream, len).unwrap(),
+        zeroed::<Words4>(stream, len).unwrap(),
     );
     let mut selected = zeroed::<u32>(stream, 1).unwrap();
     let mut wide_selected = zeroed::<u64>(stream, 1).unwrap();
@@ -360,7 +361,13 @@ pub(crate) fn replays(gpu: &Gpu) {
         let wide_kept = download(stream, &wide_selected).unwrap()[0] as usize;
         for (out, kept) in [(&out, kept), (&wide_out, wide_kept)] {
             let out = download(stream, out).unwrap();
-            check(&fours, &host_flags, &out, kept, &vec![Four::default(); len]);
+            check(
+                &fours,
+                &host_flags,
+                &out,
+                kept,
+                &vec![Words4::default(); len],
+            );
         }
     }
 }
@@ -391,11 +398,11 @@ pub(crate) fn refuses_what_does_not_fit(gpu: &Gpu) {
             workspace,
         )
     };
-    is_refused(
+    assert_error(
         call(8, &mut [], 1, workspace),
         "the columns of select_columns: 0 instead of 1",
     );
-    is_refused(
+    assert_error(
         call(
             8,
             &mut [Column::new(pairs.as_view(), &mut pairs_out.as_view_mut()).unwrap()],
@@ -404,7 +411,7 @@ pub(crate) fn refuses_what_does_not_fit(gpu: &Gpu) {
         ),
         "the bytes of a column's item: 8 instead of 4",
     );
-    is_refused(
+    assert_error(
         call(
             8,
             &mut [Column::new(words.slice(1..), &mut words_out.as_view_mut()).unwrap()],
@@ -413,7 +420,7 @@ pub(crate) fn refuses_what_does_not_fit(gpu: &Gpu) {
         ),
         "a column of select_columns: 7 instead of 8",
     );
-    is_refused(
+    assert_error(
         call(
             8,
             &mut [Column::new(words.as_view(), &mut words_out.slice_mut(1..)).unwrap()],
@@ -424,15 +431,15 @@ pub(crate) fn refuses_what_does_not_fit(gpu: &Gpu) {
     );
     let mut whole = words_out.as_view_mut();
     let mut whole = [Column::new(words.as_view(), &mut whole).unwrap()];
-    is_refused(
+    assert_error(
         call(9, &mut whole, 1, workspace),
         "the count given to select_columns: 9, where 0 to 8 are possible",
     );
-    is_refused(
+    assert_error(
         call(8, &mut whole, 0, workspace),
         "the words of the count that select_columns writes: room for 0 items where up to 1 may be written",
     );
-    is_refused(
+    assert_error(
         call(8, &mut whole, 1, small),
         "the items of select_columns: a workspace for 7 is used for 8",
     );
@@ -449,7 +456,7 @@ pub(crate) fn refuses_another_device([here, there]: &[Arc<CudaContext>; 2]) {
     let words = upload(stream, &[7_u32; 8]).unwrap();
     let mut out = upload(stream, &[GUARD; 8]).unwrap();
     let mut selected = zeroed::<u32>(stream, 1).unwrap();
-    is_refused(
+    assert_error(
         select.columns(
             stream,
             &flags.as_view(),

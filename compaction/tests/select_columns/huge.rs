@@ -1,4 +1,4 @@
-//! As many items as 32 bits can count, and more. Takes some 45 GB of a GPU: `-- --ignored huge`.
+//! Tests near and beyond 2³² items. They need about 45 GB of GPU memory: `-- --ignored huge`.
 
 use compaction::{
     Count, CountWord,
@@ -8,7 +8,7 @@ use compaction::{
 
 use crate::common::Gpu;
 
-/// Every so many an item is kept.
+/// Distance between items that are kept.
 const STEP: usize = 999_983;
 
 pub(crate) fn around_two_to_the_31(gpu: &Gpu) {
@@ -23,7 +23,7 @@ pub(crate) fn past_two_to_the_32(gpu: &Gpu) {
     keeps_few::<u64>(gpu, (1 << 32) + 3);
 }
 
-/// The kept items of two columns are their own numbers, all others are 0.
+/// Selects from two columns in which the kept items hold their rank, and all others 0.
 fn keeps_few<W: CountWord>(gpu: &Gpu, len: usize) {
     let stream = &gpu.stream;
     let mut flags = zeroed::<u8>(stream, len).unwrap();

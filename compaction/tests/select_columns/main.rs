@@ -1,4 +1,4 @@
-//! `select_columns`: one body over both backends, against a filter of each column.
+//! Tests of `select_columns`: one test body for both backends, checked against a filter of each column.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -6,6 +6,8 @@ mod common;
 mod devices;
 #[path = "../common/guarded.rs"]
 mod guarded;
+#[path = "../common/item_types.rs"]
+mod item_types;
 #[path = "../common/random.rs"]
 mod random;
 #[path = "../common/spills.rs"]
@@ -23,48 +25,16 @@ use compaction::{
 };
 
 use crate::{
-    common::{Tests, lengths},
+    common::{Tests, add_tests, assert_error, lengths},
     cuda::Cuda,
-    devices::{is_refused, two_gpus},
-    random::{Mask, Random, items},
+    devices::two_gpus,
+    item_types::{Bytes7, Halves5, Words3, Words4, Words6, Words16},
+    random::{Mask, Random, assert_equal_bytes, items},
 };
-
-compaction::shared! {
-    /// An item that is copied by words.
-    pub struct Three {
-        /// Any bits.
-        pub words: [u32; 3],
-    }
-    /// An item that is one vector.
-    pub struct Four {
-        /// Any bits.
-        pub words: [u32; 4],
-    }
-    /// An item that is copied by pairs of words.
-    pub struct Six {
-        /// Any bits.
-        pub words: [u32; 6],
-    }
-    /// An item that lies anywhere.
-    pub struct Odd {
-        /// Any bits.
-        pub bytes: [u8; 7],
-    }
-    /// An item that lies on two bytes.
-    pub struct Halves {
-        /// Any bits.
-        pub halves: [u16; 5],
-    }
-    /// The widest item.
-    pub struct Sixteen {
-        /// Any bits.
-        pub words: [u32; 16],
-    }
-}
 
 const TILE: usize = TILE_ITEMS as usize;
 
-/// Around every border that an implementation has.
+/// Lengths around every limit of an implementation.
 const SIZES: &[usize] = &[
     0,              // nothing
     1,              // less than a word of flags
@@ -89,49 +59,34 @@ const MASKS: &[Mask] = &[
     Mask::Blocks,
 ];
 
-/// What computes.
+/// The implementation under test.
 pub(crate) enum Backend<'a> {
     Cpu,
     Cuda(&'a Cuda<'a>),
 }
 
 fn main() {
-    Tests::new()
+    let tests = Tests::new()
         .test("the_cpu_keeps_what_is_flagged", || {
             keeps_what_is_flagged(&Backend::Cpu)
         })
-        .test(
-            "the_cpu_refuses_what_does_not_fit",
-            refuses_what_does_not_fit,
-        )
-        .nvrtc("kernels_compile_with_few_spills", compile_with_few_spills)
-        .gpu("cuda_keeps_what_is_flagged", cuda::keeps_what_is_flagged)
-        .gpu("cuda_keeps_in_random_cases", cuda::random_cases)
-        .gpu("cuda_counts_in_wide_words", cuda::counts_in_wide_words)
-        .gpu(
-            "cuda_takes_views_that_start_anywhere",
-            cuda::starts_anywhere,
-        )
-        .gpu(
-            "cuda_reads_its_count_from_the_device",
-            cuda::counts_on_the_device,
-        )
-        .gpu("cuda_uses_a_workspace_over_and_over", cuda::over_and_over)
-        .gpu("cuda_runs_on_two_streams_at_once", cuda::two_streams)
-        .gpu("cuda_replays_a_captured_call", cuda::replays)
-        .gpu(
-            "cuda_refuses_what_does_not_fit",
-            cuda::refuses_what_does_not_fit,
-        )
         .needs(
             "no second GPU",
             two_gpus(),
             "cuda_refuses_a_workspace_of_another_device",
             cuda::refuses_another_device,
-        )
-        .huge("huge_around_two_to_the_31", huge::around_two_to_the_31)
-        .huge("huge_past_two_to_the_32", huge::past_two_to_the_32)
-        .run()
+        );
+    add_tests!(tests;
+        test "" self { the_cpu_refuses_what_does_not_fit }
+        nvrtc "" self { kernels_compile_with_few_spills }
+        gpu "cuda_" cuda {
+            keeps_what_is_flagged, keeps_in_random_cases, counts_in_wide_words,
+            takes_views_that_start_anywhere, reads_its_count_from_the_device, reuses_a_workspace,
+            runs_on_two_streams_at_once, replays_a_captured_call, refuses_what_does_not_fit,
+        }
+        huge "huge_" huge { around_two_to_the_31, past_two_to_the_32 }
+    )
+    .run()
 }
 
 fn keeps_what_is_flagged(backend: &Backend<'_>) {
@@ -143,23 +98,26 @@ fn keeps_what_is_flagged(backend: &Backend<'_>) {
     }
 }
 
-/// One column, four of a path state, four of different items, four that lie anywhere, and eight.
+/// Selects from one column, four of a path state, four of different types, four without alignment, and eight.
 fn keeps(backend: &Backend<'_>, flags: &[u8]) {
     let len = flags.len();
     let (mut a, mut b, mut c, mut d) = (
         items::<u32>(len),
-        items::<Three>(len),
+        items::<Words3>(len),
         items::<u64>(len),
-        items::<Four>(len),
+        items::<Words4>(len),
     );
     let (mut e, mut f, mut g, mut h) = (
-        items::<Six>(len),
-        items::<Sixteen>(len),
+        items::<Words6>(len),
+        items::<Words16>(len),
         items::<f32>(len),
         items::<i32>(len),
     );
-    let (mut odd, mut halves, mut bytes) =
-        (items::<Odd>(len), items::<Halves>(len), items::<u8>(len));
+    let (mut odd, mut halves, mut bytes) = (
+        items::<Bytes7>(len),
+        items::<Halves5>(len),
+        items::<u8>(len),
+    );
     match backend {
         Backend::Cpu => {
             let mut outs = (
@@ -236,47 +194,43 @@ fn keeps(backend: &Backend<'_>, flags: &[u8]) {
     }
 }
 
-/// Against the specification; `before` is what stood in the output.
+/// Compares with the specification; `before` is the previous content of the output.
 fn check<T: Shared>(items: &[T], flags: &[u8], out: &[T], kept: usize, before: &[T]) {
     let case = format!("{} flags, {}", flags.len(), T::NAME);
     let mut expected = cpu::specification(&[items], flags).pop().unwrap();
     assert_eq!(kept, expected.len(), "{case}: the count");
     expected.extend_from_slice(&before[expected.len()..]);
-    let wrong = expected
-        .iter()
-        .zip(out)
-        .position(|(left, right)| bytemuck::bytes_of(left) != bytemuck::bytes_of(right));
-    assert!(wrong.is_none(), "{case}: item {wrong:?} is wrong");
+    assert_equal_bytes(&expected, out, &case);
 }
 
-fn refuses_what_does_not_fit() {
+fn the_cpu_refuses_what_does_not_fit() {
     let (items, mut out) = ([1_u32, 2, 3], [7_u32; 3]);
-    is_refused(
+    assert_error(
         cpu::columns(&[1; 4], &mut [cpu::Column::new(&items, &mut out)]),
         "a column of select_columns: 3 instead of 4",
     );
-    is_refused(
+    assert_error(
         cpu::columns(&[1; 3], &mut [cpu::Column::new(&items, &mut out[..2])]),
         "an output of select_columns: room for 2 items where up to 3 may be written",
     );
-    is_refused(
+    assert_error(
         cpu::columns(&[1; 3], &mut []),
         "the columns of select_columns: 0, where 1 to 8 are possible",
     );
     assert_eq!(out, [7; 3]);
     for bytes in [0, 65] {
-        is_refused(
+        assert_error(
             SelectColumns::sources(&[16, bytes]),
             "where 1 to 64 are possible",
         );
     }
-    is_refused(
+    assert_error(
         SelectColumns::sources(&[4; 9]),
         "the columns of select_columns: 9, where 1 to 8 are possible",
     );
 }
 
-fn compile_with_few_spills(nvrtc: &Arc<Nvrtc>) {
+fn kernels_compile_with_few_spills(nvrtc: &Arc<Nvrtc>) {
     let sources = [
         &[4][..],
         &[16; 4],

@@ -1,4 +1,4 @@
-//! `summed_area`: one body over all strategies and backends, against a naive loop.
+//! Tests of `summed_area`: one test body for all strategies and backends, checked against a naive loop.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -21,13 +21,12 @@ use compaction::{
 };
 
 use crate::{
-    common::{Tests, is_short, times},
+    common::{Tests, add_tests, assert_error, assert_names_are_parsed, is_short, times},
     random::Random,
 };
 
 fn main() {
-    Tests::new()
-        .test("names_are_read_back", names_are_read_back)
+    let tests = Tests::new()
         .test("the_specification_sums_every_table", || {
             sums_every_table(&specification)
         })
@@ -38,71 +37,30 @@ fn main() {
         .test("the_cpu_sums_large_tables", || {
             sums_large_tables(&on_the_cpu)
         })
-        .test(
-            "the_cpu_gives_the_bits_of_the_specification",
-            the_cpu_gives_the_bits_of_the_specification,
-        )
         .test("a_table_of_ones_is_its_areas", || {
             a_table_of_ones_is_its_areas(&on_the_cpu)
-        })
-        .test(
-            "the_cpu_refuses_what_is_no_table",
-            the_cpu_refuses_what_is_no_table,
-        )
-        .nvrtc(
-            "kernels_compile_with_few_spills",
-            kernels_compile_with_few_spills,
-        )
-        .gpu("cuda_sums_every_table", cuda::sums_every_table)
-        .gpu("cuda_sums_large_tables", cuda::sums_large_tables)
-        .gpu("cuda_sums_random_tables", cuda::sums_random_tables)
-        .gpu(
-            "cuda_works_on_two_streams_at_once",
-            cuda::works_on_two_streams_at_once,
-        )
-        .huge(
-            "cuda_sums_a_table_past_32_bits_huge",
-            cuda::sums_a_table_past_32_bits,
-        )
-        .gpu(
-            "cuda_makes_a_table_of_ones_its_areas",
-            cuda::makes_a_table_of_ones_its_areas,
-        )
-        .gpu(
-            "cuda_gives_the_same_bits_in_every_run",
-            cuda::gives_the_same_bits_in_every_run,
-        )
-        .gpu(
-            "cuda_takes_views_that_start_anywhere",
-            cuda::takes_views_that_start_anywhere,
-        )
-        .gpu(
-            "cuda_uses_a_workspace_over_and_over",
-            cuda::uses_a_workspace_over_and_over,
-        )
-        .gpu(
-            "cuda_survives_its_last_epoch",
-            cuda::survives_its_last_epoch,
-        )
-        .gpu(
-            "cuda_replays_a_captured_table",
-            cuda::replays_a_captured_table,
-        )
-        .gpu(
-            "cuda_refuses_what_does_not_fit",
-            cuda::refuses_what_does_not_fit,
-        )
-        .run()
+        });
+    add_tests!(tests;
+        test "" self {
+            names_are_parsed, the_cpu_gives_the_bits_of_the_specification, the_cpu_refuses_what_is_no_table,
+        }
+        nvrtc "" self { kernels_compile_with_few_spills }
+        gpu "cuda_" cuda {
+            sums_every_table, sums_large_tables, sums_random_tables, works_on_two_streams_at_once,
+            makes_a_table_of_ones_its_areas, gives_the_same_bits_in_every_run,
+            takes_views_that_start_anywhere, reuses_a_workspace, survives_its_last_epoch,
+            replays_a_captured_table, refuses_what_does_not_fit,
+        }
+        huge "huge_" cuda { sums_a_table_past_32_bits }
+    )
+    .run()
 }
 
-fn names_are_read_back() {
-    for &strategy in Strategy::ALL {
-        assert_eq!(strategy.to_string().parse(), Ok(strategy));
-    }
-    assert!("rows".parse::<Strategy>().is_err());
+fn names_are_parsed() {
+    assert_names_are_parsed(Strategy::ALL);
 }
 
-/// Around the borders of tiles, of a group of 16 tiles and of the squares that are transposed; (width, height).
+/// Sizes (width, height) around the limits of tiles, of a group of 16 tiles, and of the transposed squares.
 const SIZES: &[(usize, usize)] = &[
     (0, 0),
     (0, 5),
@@ -131,7 +89,7 @@ const LARGE: &[(usize, usize)] = &[
     (5000, 3001),
 ];
 
-/// Random sizes and types against the loop.
+/// Compares random sizes and types with the naive loop.
 fn sums_random_tables(backend: &impl Backend) {
     for seed in 0..times(300) as u64 {
         let mut random = Random(seed);
@@ -147,7 +105,7 @@ fn sums_random_tables(backend: &impl Backend) {
     }
 }
 
-/// A type whose sums of small whole numbers are exact.
+/// An item type in which sums of small whole numbers are exact.
 trait Number: Item + Debug {
     fn whole(number: u64) -> Self;
     fn add(self, other: Self) -> Self;
@@ -167,7 +125,7 @@ macro_rules! numbers {
 }
 numbers!(u32, u32::wrapping_add; u64, u64::wrapping_add; i32, i32::wrapping_add; f32, |a, b| a + b; f64, |a, b| a + b);
 
-/// Whole numbers, so small in a table of floating point that all sums are exact.
+/// Returns whole numbers, small enough that all sums of a floating-point table are exact.
 fn items<T: Number>(len: usize, seed: u64) -> Vec<T> {
     let mut random = Random(seed);
     let bits = if T::whole(u64::MAX) == T::whole(u64::MAX - 1) {
@@ -180,7 +138,7 @@ fn items<T: Number>(len: usize, seed: u64) -> Vec<T> {
         .collect()
 }
 
-/// The definition: every row summed up, and the sums above added.
+/// Defines the operation: each row is summed, and the sums above are added.
 fn naive<T: Number>(items: &[T], width: usize) -> Vec<T> {
     let mut out = items.to_vec();
     for at in 0..out.len() {
@@ -194,7 +152,7 @@ fn naive<T: Number>(items: &[T], width: usize) -> Vec<T> {
     out
 }
 
-/// What makes tables: of the type that it is asked for, by every strategy that it has.
+/// The implementation under test: computes a table of the given type with every strategy it has.
 trait Backend {
     fn tables<T: Number>(&self, items: &[T], size: (usize, usize)) -> Vec<(String, Vec<T>)>;
 }
@@ -229,7 +187,7 @@ impl Backend for Cpu {
     }
 }
 
-/// All sizes, or in short tests those of at most 40,000 items.
+/// Returns all sizes, or in short tests those of at most 40,000 items.
 fn sizes(of: &[(usize, usize)]) -> impl Iterator<Item = (usize, usize)> {
     let most = if is_short() { 40_000 } else { usize::MAX };
     of.iter()
@@ -306,29 +264,10 @@ fn the_cpu_gives_the_bits_of_the_specification() {
 
 fn the_cpu_refuses_what_is_no_table() {
     let mut out = [7_u32; 5];
-    let error = cpu::table(&[1; 7], (2, 3), &mut out).unwrap_err();
-    assert!(
-        matches!(
-            error,
-            Error::LengthMismatch {
-                expected: 6,
-                got: 7,
-                ..
-            }
-        ),
-        "{error}"
-    );
-    let error = cpu::table(&[1; 6], (2, 3), &mut out).unwrap_err();
-    assert!(
-        matches!(
-            error,
-            Error::OutputTooShort {
-                needed: 6,
-                got: 5,
-                ..
-            }
-        ),
-        "{error}"
+    assert_error(cpu::table(&[1; 7], (2, 3), &mut out), "7 instead of 6");
+    assert_error(
+        cpu::table(&[1; 6], (2, 3), &mut out),
+        "room for 5 items where up to 6 may",
     );
     let error = cpu::table(&[1; 6], (usize::MAX, 3), &mut out).unwrap_err();
     assert!(matches!(error, Error::LengthMismatch { .. }), "{error}");

@@ -1,6 +1,6 @@
-//! Pixels that get samples until they are good, on several GPUs. A round's pairs are dealt as those of a picture are, and at
-//! its end all meet: the GPU that has the sum judges. What that comes to is in the host's memory before a pair of the next
-//! round is dealt, so with a GPU nothing is lost but pairs of the round under way.
+//! Adaptive sampling on several GPUs. The pairs of a round are assigned like any others; at its end all films are on
+//! the sum, and the GPU with the sum judges. The result is in host memory before the next round begins, so that a GPU
+//! can only take pairs of the current round with it.
 
 use std::{
     mem,
@@ -13,34 +13,39 @@ use super::{
     worker::{Worker, of},
 };
 use crate::{
-    Error, history,
-    ledger::Ledger,
-    rounds::Rounds,
-    stages::{Reached, Verdict, count},
+    Error,
+    adaptive::{
+        pixel_noise,
+        pixel_stats::PixelStats,
+        schedule::{RoundResult, Schedule},
+    },
+    stages::{Reached, count},
     wave::Wave,
 };
 
-/// How pixels stood when the round under way began.
+/// The state of all pixels when the current round began.
 #[derive(Default)]
 pub(in crate::backend) struct Begun {
-    /// Those that it has.
+    /// Pixel indices that have the round.
     pub(in crate::backend) list: Vec<u32>,
-    /// Samples that each of them had.
+    /// Number of samples of each pixel on the list before the round.
     pub(in crate::backend) first_sample: u32,
-    /// What was known of all. Of those on the list it need not say how many samples they had.
-    pub(in crate::backend) ledger: Ledger,
+    /// Statistics of all pixels. The sample counts of pixels on the list are not used.
+    pub(in crate::backend) ledger: PixelStats,
 }
 
 impl Begun {
-    /// What is known of all pixels with the first `done` pairs of the round: no more than before but for their samples.
-    fn ledger(&self, done: u64) -> Ledger {
-        Ledger {
+    /// Returns the statistics of all pixels after the first `done` pairs of the round. Only the sample counts differ
+    /// from those at its start.
+    fn ledger(&self, done: u64) -> PixelStats {
+        PixelStats {
             taken: self.taken(done),
             ..self.ledger.clone()
         }
     }
 
-    /// Samples of each pixel then. They follow from the list, so that no GPU has to be asked.
+    /// Returns the number of samples of each pixel after `done` pairs. It follows from the list, so that no GPU is
+    /// asked.
     fn taken(&self, done: u64) -> Vec<u32> {
         let mut taken = self.ledger.taken.clone();
         count(&self.list, self.reached(done), &mut taken);
@@ -56,11 +61,11 @@ impl Gpus {
     /// See [`Backend::begin_rounds`](super::super::Backend::begin_rounds).
     pub(in crate::backend) fn begin_rounds(
         &mut self,
-        rounds: &Rounds,
+        rounds: &Schedule,
         list: &[u32],
-        ledger: Option<&Ledger>,
+        ledger: Option<&PixelStats>,
     ) -> Result<(), Error> {
-        let new = || Ledger::new(self.camera.pixel_count());
+        let new = || PixelStats::new(self.camera.pixel_count());
         let begun = Arc::new(Begun {
             list: list.to_vec(),
             first_sample: rounds.first_sample(),
@@ -69,8 +74,8 @@ impl Gpus {
         self.safe.round = Some(begun.clone());
         (self.done, self.safe.done) = (rounds.done(), rounds.done());
         let ready = self.with_sum(|sum, on| sum.begin_rounds(on, &begun));
-        if ready.is_err() && self.fallen().is_none() {
-            // There is no room for them.
+        if ready.is_err() && !self.all_failed {
+            // The GPU has too little memory for adaptive sampling.
             self.safe.round = None;
             self.sum.end_rounds();
         }
@@ -85,17 +90,20 @@ impl Gpus {
         self.each(Wave::end_rounds)
     }
 
-    /// See [`Backend::judge`](super::super::Backend::judge).
-    pub(in crate::backend) fn judge(&mut self, round: &history::Round) -> Result<Verdict, Error> {
+    /// See [`Backend::test_convergence`](super::super::Backend::test_convergence).
+    pub(in crate::backend) fn test_convergence(
+        &mut self,
+        round: &pixel_noise::ConvergenceTest,
+    ) -> Result<RoundResult, Error> {
         let Some(begun) = self.safe.round.clone() else {
-            return Ok(Verdict::default());
+            return Ok(RoundResult::default());
         };
-        // Until all of it is here nothing of what was safe goes.
+        // The safe state is replaced only after the new one has arrived completely.
         let (mut film, mut next) = mem::take(&mut self.spare);
         let whole = begun.reached(self.done);
         let verdict = self.with_sum(|sum, _| {
             sum.count(whole)?;
-            sum.judge(round, &mut film, &mut next)
+            sum.test_convergence(round, &mut film, &mut next)
         })?;
         next.first_sample = round.after;
         next.ledger.taken.clone_from(&begun.ledger.taken);
@@ -110,43 +118,44 @@ impl Gpus {
         (self.done, self.safe.done) = (0, 0);
         (self.keeping, self.kept_at) = (None, Instant::now());
         for worker in self.workers.iter_mut().map(of) {
-            worker.lots.keep(worker.lots.gathered());
+            worker.chunks.keep(worker.chunks.gathered());
         }
         self.hand_list_out();
         Ok(verdict)
     }
 
-    /// What is known of all pixels, if they get samples until they are good.
-    pub(in crate::backend) fn ledger(&self) -> Option<Ledger> {
+    /// Returns the statistics of all pixels during adaptive sampling, otherwise `None`.
+    pub(in crate::backend) fn ledger(&self) -> Option<PixelStats> {
         let begun = self.safe.round.as_ref()?;
         Some(begun.ledger(self.on_film()))
     }
 
-    /// How many samples each pixel has then.
+    /// Returns the number of samples of each pixel during adaptive sampling, otherwise `None`.
     pub(in crate::backend) fn taken(&self) -> Option<Vec<u32>> {
         let begun = self.safe.round.as_ref()?;
         Some(begun.taken(self.on_film()))
     }
 
-    /// How far the round is, if there are any.
+    /// Returns the progress of the round during adaptive sampling, otherwise `None`.
     pub(super) fn reached(&self) -> Option<Reached> {
         let begun = self.safe.round.as_ref()?;
         Some(begun.reached(self.on_film()))
     }
 
-    /// Up to where pairs are on the film that is left, or on that of all GPUs.
+    /// Returns how many pairs of the round, from the first one on, are on the GPUs' films without a gap. If all GPUs
+    /// have failed, it counts those on the copy in host memory.
     fn on_film(&self) -> u64 {
-        self.fallen().unwrap_or(self.done)
+        self.safe_after_failure().unwrap_or(self.done)
     }
 
-    /// To those that work. One that fails now has nothing to lose.
+    /// Copies the list to all working GPUs. A GPU that fails now has no unsaved pairs.
     fn hand_list_out(&mut self) {
-        let (patience, round) = (self.patience, self.safe.round.clone());
+        let (timeout, round) = (self.timeout, self.safe.round.clone());
         let hand_out = |worker: &mut Mutex<Worker>| {
             let list = round.iter().map(|begun| &begun.list[..]);
             let mut list = list.filter(|list| !list.is_empty());
             of(worker).attempt(|worker| {
-                list.try_for_each(|list| worker.cuda().list_pixels(list, patience))
+                list.try_for_each(|list| worker.cuda().list_pixels(list, timeout))
             });
         };
         self.workers.iter_mut().for_each(hand_out);

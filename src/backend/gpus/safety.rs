@@ -1,4 +1,4 @@
-//! What keeps safe: films go to the sum, and the sum to the host.
+//! Copies of the film that survive failures: films are added to the sum, and the sum is copied to the host.
 
 use std::{
     sync::{Arc, Mutex},
@@ -16,54 +16,54 @@ use crate::{
     wave::{CudaWave, Wave},
 };
 
-/// How often the sum is copied to the host: as much is rendered again at most when its GPU fails.
+/// Default minimum time between two copies of the sum to the host. If its GPU fails, at most so much is rendered again.
 const PAUSE: Duration = Duration::from_secs(2);
-/// What a film crosses at a second, at the least, in bytes.
+/// Assumed bandwidth between GPU and host in bytes per second, a low estimate.
 const SLOW_BUS: f64 = 8e9;
-/// So many times what a film takes to cross lies between two of them at least.
+/// The time between two copies is at least this multiple of the transfer time.
 const SPACING: f64 = 100.0;
 
-/// What no GPU's failure takes away.
+/// The state in host memory, which no failure of a GPU destroys.
 #[derive(Default)]
 pub(super) struct Safe {
-    /// A black one, if there is none.
+    /// Copy of the sum; `None` is a black film.
     pub(super) film: Option<Vec<u64>>,
-    /// Up to where it has the pairs.
+    /// Number of the pair before which all pairs are on the film.
     pub(super) done: u64,
-    /// Of which round those are, where pixels get samples until they are good.
+    /// The round of those pairs during adaptive sampling, otherwise `None`.
     pub(super) round: Option<Arc<Begun>>,
 }
 
-/// The sum is on its way to the host.
+/// A copy of the sum that is in transfer to the host.
 pub(super) struct Keeping {
-    /// Up to where it has the pairs.
+    /// Number of the pair before which all pairs are on the copy.
     done: u64,
-    /// And each worker's lots.
+    /// Number of chunks of each worker that are on the copy.
     gathered: Vec<u64>,
 }
 
 impl Gpus {
-    /// Sends what is on the films to the sum, behind the waves under way. Before that everything on its way has arrived.
+    /// Sends all films to the sum behind the running waves, after earlier transfers have arrived.
     fn depart(&mut self) {
         self.arrive();
         for number in 0..self.workers.len() {
             let worker = of(&mut self.workers[number]);
-            if !worker.is_working() || !worker.lots.can_depart() {
+            if !worker.is_working() || !worker.chunks.can_depart() {
                 continue;
             }
             match self.sum.send(number, worker.cuda()) {
-                Ok(()) => worker.lots.depart(),
+                Ok(()) => worker.chunks.depart(),
                 Err(error) => self.blame(number, error),
             }
         }
     }
 
-    /// Whether all that is on its way to the sum is there.
+    /// Returns whether all transfers to the sum have arrived.
     fn has_arrived(&mut self) -> bool {
         let sum = &self.sum;
         let mut all = true;
         for worker in self.workers.iter_mut().map(of) {
-            if worker.lots.are_under_way() {
+            if worker.chunks.are_under_way() {
                 worker.attempt(|worker| {
                     all &= sum.has_arrived(worker.number)?;
                     Ok(())
@@ -73,18 +73,18 @@ impl Gpus {
         all
     }
 
-    /// Waits for what is on its way to the sum, and adds it.
+    /// Waits for all transfers to the sum, and adds the films.
     fn arrive(&mut self) {
         let time_share = self.time_share();
         let mut arrived = Vec::new();
         for worker in self.workers.iter_mut().map(of) {
             let sum = &self.sum;
-            if !worker.lots.are_under_way() {
+            if !worker.chunks.are_under_way() {
                 continue;
             }
             worker.attempt(|worker| {
-                // The film comes behind them.
-                while worker.lots.are_to_land() && worker.land(time_share)? {}
+                // The film arrives after the waves that are on it.
+                while worker.chunks.are_to_land() && worker.land(time_share)? {}
                 sum.wait(worker.number)?;
                 arrived.push(worker.number);
                 Ok(())
@@ -101,14 +101,17 @@ impl Gpus {
         match added {
             Ok(()) => {
                 for number in arrived {
-                    of(&mut self.workers[number]).lots.gather();
+                    of(&mut self.workers[number]).chunks.gather();
                 }
             }
             Err(error) => self.fail(home, error),
         }
     }
 
-    /// Brings everything onto the sum.
+    /// Waits until all pairs are on the sum, and renders lost ones again.
+    ///
+    /// # Errors
+    /// All GPUs have failed.
     pub(super) fn gather(&mut self) -> Result<(), Error> {
         loop {
             self.make_good()?;
@@ -116,9 +119,9 @@ impl Gpus {
             self.depart();
             self.arrive();
             let is_gathered = |worker: &mut Mutex<Worker>| {
-                let Worker { state, lots, .. } = of(worker);
+                let Worker { state, chunks, .. } = of(worker);
                 match state {
-                    State::Working => !lots.can_depart() && !lots.are_under_way(),
+                    State::Working => !chunks.can_depart() && !chunks.are_under_way(),
                     State::Failed(..) => false,
                     State::Dropped => true,
                 }
@@ -133,7 +136,7 @@ impl Gpus {
         Ok(())
     }
 
-    /// Once in a while brings the sum up to now and copies it to the host, without waiting for a wave.
+    /// Starts, continues or finishes the periodic copy of the sum to the host, without waiting for a wave.
     pub(super) fn keep_up(&mut self) -> Result<(), Error> {
         if let Some(done) = self.leaving {
             if self.has_arrived() {
@@ -162,14 +165,14 @@ impl Gpus {
         self.keep_every.unwrap_or(pause)
     }
 
-    /// Begins to copy the sum to the host, which has the pairs up to `done`.
+    /// Starts a copy of the sum to the host; the sum has all pairs before `done`.
     fn keep(&mut self, done: u64) {
         self.kept_at = Instant::now();
         self.take_kept();
         let gathered = self
             .workers
             .iter_mut()
-            .map(|worker| of(worker).lots.gathered());
+            .map(|worker| of(worker).chunks.gathered());
         let gathered = gathered.collect();
         match self.sum.keep() {
             Ok(()) => self.keeping = Some(Keeping { done, gathered }),
@@ -177,14 +180,14 @@ impl Gpus {
         }
     }
 
-    /// Takes the sum that was copied to the host, if it is there.
+    /// Takes the copy of the sum if it has arrived in host memory.
     fn take_kept(&mut self) {
         let Some(keeping) = &self.keeping else { return };
         match self.sum.kept(&mut self.safe.film) {
             Ok(true) => {
                 self.safe.done = keeping.done;
                 for (worker, &gathered) in self.workers.iter_mut().zip(&keeping.gathered) {
-                    of(worker).lots.keep(gathered);
+                    of(worker).chunks.keep(gathered);
                 }
                 self.keeping = None;
             }
@@ -193,7 +196,7 @@ impl Gpus {
         }
     }
 
-    /// Does something with the sum of everything.
+    /// Does the work with the sum of all films, and repeats it on another GPU if the one with the sum fails.
     pub(super) fn with_sum<T>(
         &mut self,
         mut work: impl FnMut(&mut Sum, &CudaWave) -> Result<T, Error>,

@@ -1,50 +1,54 @@
-//! A GPU at work: it traces what it is dealt, and fails on its own.
+//! A worker: one GPU with its wave, its pending chunks and its failure.
 
 use std::{
     sync::{Mutex, MutexGuard, PoisonError},
     time::Instant,
 };
 
-use super::{super::lots::Lots, dealer::Dealer};
+use super::{super::pending_chunks::PendingChunks, scheduler::Scheduler};
 use crate::{
     Error,
     backend::Counted,
     wave::{CudaWave, Wave, counts},
 };
 
-/// A GPU.
+/// A GPU that renders part of a film.
 pub(super) struct Worker {
-    /// Its place among all of them.
+    /// The worker's index among all workers, which is its index among the backend's devices.
     pub(super) number: usize,
     pub(super) wave: Wave,
-    pub(super) lots: Lots,
-    /// Paths a millisecond, of late; 0 if not known.
+    pub(super) chunks: PendingChunks,
+    /// Speed of the last timed wave, in paths per millisecond; 0 until one is known.
     pub(super) speed: f64,
-    /// What has landed since somebody asked.
+    /// Counts of the waves that have landed since `Gpus::take_counts`.
     pub(super) landed: Vec<Counted>,
     pub(super) state: State,
 }
 
+/// Whether a worker's GPU can be used.
 pub(super) enum State {
+    /// The GPU has not failed.
     Working,
-    /// It has just failed, at that time.
+    /// The GPU failed with this error at this time, and `Gpus::settle` has not handled that yet.
     Failed(Error, Instant),
-    /// It failed, and that has been dealt with.
+    /// The GPU failed and is out of the render.
     Dropped,
 }
 
 impl Worker {
+    /// Returns a working worker that owns the wave of its GPU.
     pub(super) fn new(number: usize, wave: CudaWave) -> Worker {
         Worker {
             number,
             wave: Wave::Cuda(Box::new(wave)),
-            lots: Lots::default(),
+            chunks: PendingChunks::default(),
             speed: 0.0,
             landed: Vec::new(),
             state: State::Working,
         }
     }
 
+    /// Returns the wave, which is always on a GPU.
     pub(super) fn cuda(&mut self) -> &mut CudaWave {
         match &mut self.wave {
             Wave::Cuda(wave) => wave,
@@ -52,11 +56,12 @@ impl Worker {
         }
     }
 
+    /// Returns whether the GPU has not failed.
     pub(super) fn is_working(&self) -> bool {
         matches!(self.state, State::Working)
     }
 
-    /// When it failed, if that has not been dealt with.
+    /// Returns the time of a failure that `Gpus::settle` has not handled yet.
     pub(super) fn failed_at(&self) -> Option<Instant> {
         match self.state {
             State::Failed(_, at) => Some(at),
@@ -64,7 +69,7 @@ impl Worker {
         }
     }
 
-    /// Does this, unless it has failed; an error is its failure.
+    /// Does the work unless the GPU has failed, and records an error as its failure.
     pub(super) fn attempt(&mut self, work: impl FnOnce(&mut Worker) -> Result<(), Error>) {
         if self.is_working()
             && let Err(error) = work(self)
@@ -73,19 +78,19 @@ impl Worker {
         }
     }
 
-    /// Traces what it is dealt. Some waves are still under way when it returns.
-    pub(super) fn render(&mut self, dealer: &Dealer) -> Result<(), Error> {
+    /// Traces the pairs that the scheduler assigns, until there are none. The last waves can still be running when it returns.
+    pub(super) fn render(&mut self, scheduler: &Scheduler) -> Result<(), Error> {
         loop {
-            while self.wave.is_full() && self.land(dealer.time_share)? {}
-            let Some(pairs) = dealer.deal(self.number, self.wave.next_paths()) else {
+            while self.wave.is_full() && self.land(scheduler.time_share)? {}
+            let Some(pairs) = scheduler.assign(self.number, self.wave.next_paths()) else {
                 return Ok(());
             };
-            self.lots.deal(pairs.clone());
-            dealer.spans.plan.launch(&mut self.wave, pairs)?;
+            self.chunks.assign(pairs.clone());
+            scheduler.spans.plan.launch(&mut self.wave, pairs)?;
         }
     }
 
-    /// Waits for the oldest wave under way; `false` if none is.
+    /// Waits for the oldest running wave and takes its counts. Returns `false` if no wave is running.
     pub(super) fn land(&mut self, time_share: f64) -> Result<bool, Error> {
         let Some(report) = self.wave.land()? else {
             return Ok(false);
@@ -99,19 +104,19 @@ impl Worker {
             report,
             time_share,
         };
-        if self.lots.land(&counted) {
+        if self.chunks.land(&counted) {
             self.landed.push(counted);
         }
         Ok(true)
     }
 }
 
-/// Nobody else has it.
+/// Returns the value of a mutex that no other thread holds.
 pub(super) fn of<T>(held: &mut Mutex<T>) -> &mut T {
     held.get_mut().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A panic in another thread leaves a worker between two stages: the next span overwrites its wave.
+/// Locks the mutex. A panic in another thread leaves a worker between two stages, and its next span overwrites the wave.
 pub(super) fn lock<T>(held: &Mutex<T>) -> MutexGuard<'_, T> {
     held.lock().unwrap_or_else(PoisonError::into_inner)
 }

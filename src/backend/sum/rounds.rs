@@ -1,7 +1,7 @@
-//! The sum's pixels are judged where it is.
+//! Adaptive sampling on the sum: its GPU judges the pixels.
 
 use compaction::{
-    cuda::{Kernel, Mailbox, overwrite, upload},
+    cuda::{Kernel, Readback, overwrite, upload},
     cudarc::driver::CudaSlice,
 };
 use rayon::prelude::*;
@@ -9,27 +9,29 @@ use rayon::prelude::*;
 use super::{super::gpus::Begun, Sum};
 use crate::{
     Error,
-    history::{History, Round},
-    stages::{CountArguments, Reached, Verdict, count_on_cuda, judge_on_cuda},
+    adaptive::{
+        pixel_noise::{ConvergenceTest, PixelNoise},
+        schedule::RoundResult,
+    },
+    stages::{CountArguments, Reached, count_on_cuda, test_convergence_on_cuda},
     wave::{CudaRounds, CudaWave},
 };
 
-/// What it takes to judge them.
+/// The device memory and kernels that judge the pixels of the sum.
 pub(super) struct Judging {
     pub(super) rounds: CudaRounds,
     count: Kernel<CountArguments>,
-    /// Those that have the round: the first `listed`.
+    /// The pixels that have the round: the first `rounds.listed`.
     list: CudaSlice<u32>,
-    listed: usize,
-    /// Samples of each pixel, by [`Sum::count`].
+    /// Number of samples of each pixel, as [`Sum::count`] left it.
     pub(super) taken: CudaSlice<u32>,
-    /// On their way to the host.
-    histories: Mailbox<History>,
-    left: Mailbox<u32>,
+    /// Transfers of the histories and of the new list to the host.
+    histories: Readback<PixelNoise>,
+    left: Readback<u32>,
 }
 
 impl Sum {
-    /// Gets ready to judge pixels that stand so. `on` is the wave of its own GPU.
+    /// Prepares to judge pixels in this state. `on` is the wave of the sum's GPU.
     pub(in crate::backend) fn begin_rounds(
         &mut self,
         on: &CudaWave,
@@ -41,21 +43,19 @@ impl Sum {
             Some(mut judging) => {
                 overwrite(&self.stream, &begun.list, &mut judging.list)?;
                 overwrite(&self.stream, &begun.ledger.taken, &mut judging.taken)?;
-                judging.listed = listed;
                 judging
             }
             None => Judging {
                 rounds: on.new_rounds(&self.stream, pixel_count, listed)?,
                 count: on.new_counter()?,
                 list: upload(&self.stream, &begun.list)?,
-                listed,
                 taken: upload(&self.stream, &begun.ledger.taken)?,
-                histories: Mailbox::new(self.stream.context(), pixel_count)?,
-                left: Mailbox::new(self.stream.context(), listed)?,
+                histories: Readback::new(self.stream.context(), pixel_count)?,
+                left: Readback::new(self.stream.context(), listed)?,
             },
         };
         let judging = self.judging.insert(judging);
-        // Nothing is, in the first round.
+        // Before the first round there are no statistics.
         let known = (begun.first_sample > 0).then_some(&begun.ledger);
         judging.rounds.know(&self.stream, known)
     }
@@ -64,55 +64,53 @@ impl Sum {
         self.judging = None;
     }
 
-    /// Judges the pixels of the list, which had this round. The film, the list that is left and what is known then come here,
-    /// in the place of what was in `film` and `next`.
-    pub(in crate::backend) fn judge(
+    /// Judges the pixels of the list after this round. Writes the film, the new list and the new statistics into `film`
+    /// and `next`.
+    pub(in crate::backend) fn test_convergence(
         &mut self,
-        round: &Round,
+        round: &ConvergenceTest,
         film: &mut Vec<u64>,
         next: &mut Begun,
-    ) -> Result<Verdict, Error> {
+    ) -> Result<RoundResult, Error> {
         let Some(judging) = &mut self.judging else {
-            return Ok(Verdict::default());
+            return Ok(RoundResult::default());
         };
-        let (stream, patience) = (&self.stream, self.patience);
+        let (stream, timeout) = (&self.stream, self.timeout);
         let sums = self.film.slice(..self.film.len() - 1);
         let (rounds, list) = (&mut judging.rounds, &mut judging.list);
-        let listed = judging.listed as u32;
-        let verdict = judge_on_cuda((stream, patience), rounds, list, sums, round, listed)?;
+        let verdict = test_convergence_on_cuda((stream, timeout), rounds, list, sums, round)?;
         self.kept.post(stream, self.film.as_view())?;
         judging.histories.post(stream, rounds.histories.as_view())?;
-        judging.listed = verdict.left as usize;
-        let left = list.slice(..judging.listed);
+        let left = list.slice(..verdict.left as usize);
         judging.left.post(stream, left)?;
-        let sums = self.kept.wait_for(patience)?;
+        let sums = self.kept.wait_for(timeout)?;
         copy(sums, film);
-        // Who is judged is marked, and of all others nothing has changed since.
+        // Judged pixels are marked with their sums, and all others have not changed since.
         copy(&sums[..sums.len() - 1], &mut next.ledger.marks);
-        let histories = judging.histories.wait_for(patience)?;
+        let histories = judging.histories.wait_for(timeout)?;
         copy(histories, &mut next.ledger.histories);
-        copy(judging.left.wait_for(patience)?, &mut next.list);
+        copy(judging.left.wait_for(timeout)?, &mut next.list);
         Ok(verdict)
     }
 
-    /// Says how many samples the pixels of the list have, by how far their round is.
+    /// Computes the sample counts of the pixels on the list from the progress of their round.
     pub(in crate::backend) fn count(&mut self, reached: Reached) -> Result<(), Error> {
         let Some(Judging {
             count,
             list,
-            listed,
+            rounds,
             taken,
             ..
         }) = &mut self.judging
         else {
             return Ok(());
         };
-        let list = list.slice(..*listed);
+        let list = list.slice(..rounds.listed as usize);
         count_on_cuda(count, &self.stream, list, reached, taken.as_view_mut())
     }
 }
 
-/// By all threads, into memory that is there already: both are the time of a large film.
+/// Copies with all threads into reused memory, because a large film takes long otherwise.
 pub(super) fn copy<T: Copy + Default + Send + Sync>(from: &[T], to: &mut Vec<T>) {
     to.resize(from.len(), T::default());
     let parts = to.par_chunks_mut(1 << 16).zip(from.par_chunks(1 << 16));

@@ -7,18 +7,20 @@ use glam::Vec3;
 
 use super::survives_roulette;
 use crate::{
-    bsdf::{BsdfValue, NO_VALUE},
-    light::{
+    accel::primitive::{Primitive, TRIANGLE, surface_at},
+    device::render_scene::RenderScene,
+    lights::light::{
         EMITTER, LIGHT_SAMPLES, Light, LightSample, Lights, choose_light, sample_light,
         sample_triangle, sample_weight,
     },
-    material::{DIFFUSE, sample_cosine},
     math::{INV_PI, clamped, dot, luminance, max_component, offset_point},
     path::{Hit, Ray, ShadowRay, Throughput},
-    primitive::{Primitive, TRIANGLE, surface_at},
     sampler::{PAIR_BSDF, PAIR_CHOICE, PAIR_LIGHT, Sampler, pair, pair_bits, sampler, unit},
+    shading::{
+        bsdf::{BsdfValue, NO_VALUE},
+        material::{DIFFUSE, sample_cosine},
+    },
     wave::{CpuWave, counts},
-    world::World,
 };
 
 /// Paths of a block.
@@ -27,18 +29,18 @@ const PATHS: usize = 32;
 /// Lights that are gone through one by one, for all paths at once, at most.
 const FEW_LIGHTS: usize = 8;
 
-type Floats = [f32; PATHS];
+type SimdF32 = [f32; PATHS];
 type Words = [u32; PATHS];
 
 /// Vectors of a block's paths.
 #[derive(Default)]
-struct Vectors {
-    x: Floats,
-    y: Floats,
-    z: Floats,
+struct SimdLevel {
+    x: SimdF32,
+    y: SimdF32,
+    z: SimdF32,
 }
 
-impl Vectors {
+impl SimdLevel {
     #[inline(always)]
     fn of(&self, path: usize) -> Vec3 {
         Vec3::new(self.x[path], self.y[path], self.z[path])
@@ -63,45 +65,45 @@ pub(super) struct Block {
     pixels: Words,
     keys: Words,
     samples: Words,
-    directions: Vectors,
-    throughputs: Vectors,
-    u: Floats,
-    v: Floats,
-    a: Vectors,
-    b: Vectors,
-    c: Vectors,
-    colors: Vectors,
+    directions: SimdLevel,
+    throughputs: SimdLevel,
+    u: SimdF32,
+    v: SimdF32,
+    a: SimdLevel,
+    b: SimdLevel,
+    c: SimdLevel,
+    colors: SimdLevel,
     // Where they are.
     /// Whether that side is not black.
     shows: [bool; PATHS],
-    normals: Vectors,
-    errors: Floats,
-    points: Vectors,
-    origins: Vectors,
+    normals: SimdLevel,
+    errors: SimdF32,
+    points: SimdLevel,
+    origins: SimdLevel,
     // Of the light.
     choices: Words,
     light_u: Words,
     light_v: Words,
-    light_a: Vectors,
-    light_b: Vectors,
-    light_c: Vectors,
-    radiances: Vectors,
-    shares: Floats,
-    towards: Vectors,
-    distances: Floats,
-    densities: Floats,
+    light_a: SimdLevel,
+    light_b: SimdLevel,
+    light_c: SimdLevel,
+    radiances: SimdLevel,
+    shares: SimdF32,
+    towards: SimdLevel,
+    distances: SimdF32,
+    densities: SimdF32,
     to: Words,
-    only: Words,
+    is_delta: Words,
     /// Where shadow rays start.
-    starts: Vectors,
-    connected: Vectors,
+    starts: SimdLevel,
+    connected: SimdLevel,
     connects: [bool; PATHS],
     // Of the next ray.
-    squeezes: Floats,
-    roulettes: Floats,
-    next: Vectors,
-    next_densities: Floats,
-    left: Vectors,
+    squeezes: SimdF32,
+    roulettes: SimdF32,
+    next: SimdLevel,
+    next_densities: SimdF32,
+    left: SimdLevel,
     goes_on: [bool; PATHS],
 }
 
@@ -116,7 +118,7 @@ impl Block {
     pub(super) fn takes(
         &mut self,
         wave: &CpuWave,
-        world: &World,
+        world: &RenderScene,
         lane: usize,
         slot: usize,
     ) -> bool {
@@ -141,7 +143,7 @@ impl Block {
         self.directions.set(at, wave.rays[slot].direction);
         let throughput = wave.throughputs[slot];
         self.throughputs.set(at, throughput.rgb);
-        self.squeezes[at] = throughput.squeeze;
+        self.squeezes[at] = throughput.eta_scale;
         self.u[at] = hit.u;
         self.v[at] = hit.v;
         self.a.set(at, primitive.a);
@@ -153,11 +155,11 @@ impl Block {
 
     /// Shades them, and is empty.
     #[inline(always)]
-    pub(super) fn shade(&mut self, wave: &mut CpuWave, world: &World, bounce: u32) {
+    pub(super) fn shade(&mut self, wave: &mut CpuWave, world: &RenderScene, bounce: u32) {
         self.find_surfaces(wave.span.seed);
         self.draw(bounce);
         if world.surroundings.light_count > 0 {
-            let most = world.surroundings.after(bounce + 1).most_indirect;
+            let most = world.surroundings.clamped_after(bounce + 1).max_indirect;
             self.choose(&world.lights());
             self.connect(world.surroundings.strategies, most);
             self.send_shadow_rays(wave, bounce);
@@ -188,7 +190,7 @@ impl Block {
                 origin: Vec3::ZERO,
                 pdf: 0.0,
                 direction,
-                from: 0,
+                from_primitive: 0,
             };
             let hit = Hit {
                 distance: 0.0,
@@ -241,7 +243,7 @@ impl Block {
     fn choose(&mut self, lights: &Lights) {
         let surroundings = &lights.surroundings;
         let of_triangle = |light: &Light| {
-            light.kind == EMITTER && lights.primitives[light.of as usize].kind == TRIANGLE
+            light.kind == EMITTER && lights.primitives[light.index as usize].kind == TRIANGLE
         };
         if surroundings.tree_lights > 0 || !lights.table.iter().all(of_triangle) {
             for at in 0..self.count {
@@ -253,7 +255,7 @@ impl Block {
                     self.light_v[at],
                 );
                 self.set_sample(at, &sample);
-                self.to[at] = sample.to;
+                self.to[at] = sample.to_primitive;
             }
             return;
         }
@@ -263,7 +265,7 @@ impl Block {
             for at in 0..self.count {
                 let choice = unit(self.choices[at]);
                 let number = choose_light(lights.table, surroundings.light_count, choice);
-                let chosen = Chosen::new(lights, number);
+                let chosen = ChosenLight::new(lights, number);
                 self.light_a.set(at, chosen.primitive.a);
                 self.light_b.set(at, chosen.primitive.b);
                 self.light_c.set(at, chosen.primitive.c);
@@ -307,7 +309,7 @@ impl Block {
             }
         }
         for number in 0..lights.surroundings.light_count {
-            let chosen = Chosen::new(lights, number);
+            let chosen = ChosenLight::new(lights, number);
             let mut masks = [0; PATHS];
             for at in 0..PATHS {
                 masks[at] = u32::from(numbers[at] == number).wrapping_neg();
@@ -318,7 +320,7 @@ impl Block {
                 (&mut self.light_c, chosen.primitive.c),
                 (&mut self.radiances, chosen.radiance),
             ];
-            for (Vectors { x, y, z }, vector) in chosen_vectors {
+            for (SimdLevel { x, y, z }, vector) in chosen_vectors {
                 for at in 0..PATHS {
                     x[at] = blended(masks[at], vector.x, x[at]);
                     y[at] = blended(masks[at], vector.y, y[at]);
@@ -338,7 +340,7 @@ impl Block {
         self.distances[at] = sample.distance;
         self.densities[at] = sample.pdf;
         self.radiances.set(at, sample.radiance);
-        self.only[at] = sample.only;
+        self.is_delta[at] = sample.is_delta;
     }
 
     /// What the light samples would bring, `most` at most.
@@ -361,7 +363,11 @@ impl Block {
                     pdf,
                 }
             };
-            let found = if self.only[at] == 1 { 0.0 } else { value.pdf };
+            let found = if self.is_delta[at] == 1 {
+                0.0
+            } else {
+                value.pdf
+            };
             let weight = sample_weight(strategies, LIGHT_SAMPLES, self.densities[at], found);
             let light = self.throughputs.of(at)
                 * value.color
@@ -399,7 +405,7 @@ impl Block {
         for at in 0..PATHS {
             let mut throughput = Throughput {
                 rgb: self.left.of(at),
-                squeeze: self.squeezes[at],
+                eta_scale: self.squeezes[at],
             };
             let lit = max_component(throughput.rgb) > 0.0;
             let survives = survives_roulette(bounce, self.roulettes[at], &mut throughput);
@@ -416,9 +422,9 @@ impl Block {
                 origin: self.starts.of(at),
                 distance: self.distances[at],
                 direction: self.towards.of(at),
-                from: wave.hits[self.slots[at]].primitive,
+                from_primitive: wave.hits[self.slots[at]].primitive,
                 light: self.connected.of(at),
-                to: self.to[at],
+                to_primitive: self.to[at],
             };
         }
         wave.counts[counts::shadow_rays(bounce)] += count as u32;
@@ -441,11 +447,11 @@ impl Block {
                 origin: self.origins.of(at),
                 pdf,
                 direction: self.next.of(at),
-                from: wave.hits[slot].primitive,
+                from_primitive: wave.hits[slot].primitive,
             };
             wave.throughputs[slot] = Throughput {
                 rgb: self.left.of(at),
-                squeeze: self.squeezes[at],
+                eta_scale: self.squeezes[at],
             };
             wave.radiances[slot].scattered |= u32::from(pdf != 0.0);
             wave.flags[self.lanes[at]] = 1;
@@ -473,7 +479,7 @@ fn blended(mask: u32, one: f32, other: f32) -> f32 {
 }
 
 /// A triangle that shines.
-struct Chosen<'a> {
+struct ChosenLight<'a> {
     primitive: &'a Primitive,
     position: u32,
     radiance: Vec3,
@@ -481,13 +487,13 @@ struct Chosen<'a> {
     share: f32,
 }
 
-impl<'a> Chosen<'a> {
+impl<'a> ChosenLight<'a> {
     #[inline(always)]
-    fn new(lights: &Lights<'a>, number: u32) -> Chosen<'a> {
-        let position = lights.table[number as usize].of;
+    fn new(lights: &Lights<'a>, number: u32) -> ChosenLight<'a> {
+        let position = lights.table[number as usize].index;
         let primitive = &lights.primitives[position as usize];
         let radiance = lights.materials[primitive.material as usize].emission;
-        Chosen {
+        ChosenLight {
             primitive,
             position,
             radiance,

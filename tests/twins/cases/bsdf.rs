@@ -1,14 +1,17 @@
-//! How surfaces scatter.
+//! Cases of BSDFs.
 
 use glam::Vec3;
 use raysieve::{
-    bsdf::{
-        Bsdf, NO_VALUE, bsdf_of, bsdf_sample, bsdf_value, compensate_glass, compensate_metal,
-        glass_value, is_specular, layered_value, metal_reflectance, metal_value, reflected_again,
-        reflected_once, resolve_layers, sample_layers, sample_rough, sample_specular, share,
-    },
-    material::{Material, reflect},
     math::{dot, normalize},
+    shading::{
+        bsdf::{
+            Bsdf, NO_VALUE, bsdf_of, bsdf_sample, bsdf_value, compensate_conductor,
+            compensate_dielectric, glass_value, is_specular, layered_value, metal_reflectance,
+            metal_value, multiple_scattering_tint, resolve_layers, sample_layers, sample_rough,
+            sample_specular, schlick_albedo, share,
+        },
+        material::{Material, reflect},
+    },
 };
 
 use super::{
@@ -18,18 +21,18 @@ use super::{
 };
 use crate::inputs::Inputs;
 
-/// A normal and a direction to the eye, mostly on the normal's side.
+/// Returns a normal and a direction to the eye, mostly on the normal's side.
 fn facing(inputs: &mut Inputs) -> (Vec3, Vec3) {
     let (normal, to_eye): (Vec3, Vec3) = (inputs.draw(), inputs.draw());
     let behind = dot(normal, to_eye) < 0.0 && inputs.below(8) > 0;
     (normal, if behind { -to_eye } else { to_eye })
 }
 
-/// A material as it was hit, with a normal and a direction to the eye.
+/// Returns a BSDF with a normal and a direction to the eye.
 fn seen(inputs: &mut Inputs) -> (Bsdf, Vec3, Vec3) {
     let material: Material = inputs.draw();
     let (normal, to_eye) = facing(inputs);
-    // A coat's normal is mostly that of the layers below, or about it.
+    // Mostly the base's normal or one near it.
     let coat_normal = match inputs.below(4) {
         0 => inputs.draw(),
         1 => normalize(normal + inputs.direction() * 0.3),
@@ -43,19 +46,19 @@ fn seen(inputs: &mut Inputs) -> (Bsdf, Vec3, Vec3) {
     (bsdf, normal, to_eye)
 }
 
-/// The same, with a direction to a light.
+/// Returns a BSDF with a normal, a direction to the eye and one to a light.
 fn lit_surface(inputs: &mut Inputs) -> (Bsdf, Vec3, Vec3, Vec3) {
     let (bsdf, normal, to_eye) = seen(inputs);
     let to_light = match inputs.below(4) {
         0 => inputs.draw(),
-        // About where light is reflected to.
+        // Close to the mirror direction.
         1 => normalize(reflect(-to_eye, normal) + inputs.direction() * 0.01),
         _ => inputs.direction(),
     };
     (bsdf, normal, to_eye, to_light)
 }
 
-/// The same, with numbers to sample with.
+/// Returns a BSDF with a normal, a direction to the eye and the three random numbers of a sample.
 fn sampled_surface(inputs: &mut Inputs) -> (Bsdf, Vec3, Vec3, f32, f32, f32) {
     let (bsdf, normal, to_eye) = seen(inputs);
     let (choice, u, v) = (inputs.unit(), inputs.unit(), inputs.unit());
@@ -69,45 +72,45 @@ pub(super) fn cases() -> Vec<Case> {
         twin!(
             (
                 "bsdf",
-                "compensate_metal",
+                "compensate_conductor",
                 "+[](Bsdf bsdf, f32 cos_eye) {
-                    compensate_metal((const f32 *)calls::energy.data(), bsdf, cos_eye);
+                    compensate_conductor((const f32 *)calls::energy.data(), bsdf, cos_eye);
                     return bsdf;
                 }"
             ),
             |inputs| (seen(inputs).0, inputs.draw()),
             |bsdf: Bsdf, cos_eye: f32| {
                 let mut bsdf = bsdf;
-                compensate_metal(tables(), &mut bsdf, cos_eye);
+                compensate_conductor(tables(), &mut bsdf, cos_eye);
                 bsdf
             }
         ),
         twin!(
             (
                 "bsdf",
-                "compensate_glass",
+                "compensate_dielectric",
                 "+[](Bsdf bsdf, f32 cos_eye, bool front) {
-                    compensate_glass((const f32 *)calls::energy.data(), bsdf, cos_eye, front);
+                    compensate_dielectric((const f32 *)calls::energy.data(), bsdf, cos_eye, front);
                     return bsdf;
                 }"
             ),
             |inputs| (seen(inputs).0, inputs.draw(), inputs.draw()),
             |bsdf: Bsdf, cos_eye: f32, front: bool| {
                 let mut bsdf = bsdf;
-                compensate_glass(tables(), &mut bsdf, cos_eye, front);
+                compensate_dielectric(tables(), &mut bsdf, cos_eye, front);
                 bsdf
             }
         ),
         twin!(
             (
                 "bsdf",
-                "reflected_once",
+                "schlick_albedo",
                 "+[](u32 table, f32 alpha, f32 cosine, f32 head_on, f32 grazing) {
-                    return reflected_once((const f32 *)calls::energy.data(), table, alpha, cosine, head_on, grazing);
+                    return schlick_albedo((const f32 *)calls::energy.data(), table, alpha, cosine, head_on, grazing);
                 }"
             ),
             |inputs| (table(inputs), inputs.draw(), inputs.draw(), inputs.draw(), inputs.draw()),
-            |table: u32, alpha: f32, cosine: f32, head_on: f32, grazing: f32| reflected_once(
+            |table: u32, alpha: f32, cosine: f32, head_on: f32, grazing: f32| schlick_albedo(
                 tables(),
                 table,
                 alpha,
@@ -163,8 +166,8 @@ pub(super) fn cases() -> Vec<Case> {
             |inputs| (seen(inputs).0, inputs.draw()),
             |bsdf: Bsdf, cosine: f32| metal_reflectance(&bsdf, cosine)
         ),
-        twin!("bsdf", "reflected_again", |mean: f32, lost: f32| {
-            reflected_again(mean, lost)
+        twin!("bsdf", "multiple_scattering_tint", |mean: f32, lost: f32| {
+            multiple_scattering_tint(mean, lost)
         }),
         twin!(
             (

@@ -1,10 +1,10 @@
-//! Trees of boxes.
+//! Cases of BVH traversal.
 
 use glam::Vec3;
 use raysieve::{
-    bvh::{
-        BoxRay, Bytes8, Node, PlacedScene, box_ray, first_plane, hit_children, inverse, nearest,
-        nearest_placed, occluded, occluded_placed, plane, shift, slack, spacing, step,
+    accel::bvh::{
+        BoxRay, Bytes8, InstancedScene, Node, box_ray, first_plane, hit_children, inverse, nearest,
+        nearest_instanced, occluded, occluded_instanced, plane, shift, slack, spacing, step,
     },
     path::{NO_PRIMITIVE, Ray, ShadowRay},
 };
@@ -12,7 +12,7 @@ use raysieve::{
 use super::{Case, twin};
 use crate::inputs::{Harvest, Inputs};
 
-/// A node of the scene or drawn, and a ray of finite numbers: boxes may be seen as anything by a ray that is no ray.
+/// Returns a node, real or random, with a finite ray and a distance. Rays with NaN may enter any box.
 fn node_and_ray(inputs: &mut Inputs) -> (Node, BoxRay, f32) {
     let (ray, hit) = inputs.one_of(&inputs.harvest.hits);
     let mut node: Node = inputs.draw();
@@ -80,7 +80,6 @@ pub(super) fn cases() -> Vec<Case> {
                 plane(numbers[child as usize], scale, first)
             }
         ),
-        // Four children at once there.
         twin!(
             ("bvh", "shifts", "shifts"),
             |inputs| (inputs.draw(), inputs.below(8) as u32),
@@ -125,11 +124,11 @@ pub(super) fn cases() -> Vec<Case> {
         twin!(
             (
                 "bvh",
-                "nearest_placed",
+                "nearest_instanced",
                 "+[](f32 extent, Ray ray, u32 from) {
-                    PlacedScene scene = {(const Node *)calls::placed_nodes.data(), (const Primitive *)calls::placed_primitives.data(),
+                    InstancedScene scene = {(const Node *)calls::placed_nodes.data(), (const Primitive *)calls::placed_primitives.data(),
                                          (const Instance *)calls::instances.data(), extent};
-                    PlacedHit best = nearest_placed(scene, ray, from);
+                    InstanceHit best = nearest_instanced(scene, ray, from);
                     Hit hit = best.hit;
                     return calls::Several<u32, 5>{{float_to_bits(hit.distance), hit.primitive, float_to_bits(hit.u),
                                                    float_to_bits(hit.v), best.instance}};
@@ -140,18 +139,18 @@ pub(super) fn cases() -> Vec<Case> {
                 (inputs.harvest.placed.surroundings.extent, ray, from)
             },
             |extent: f32, ray: Ray, from: u32| {
-                let scene = Harvest::get().placed.placed_scene();
-                nearest_placed(&PlacedScene { extent, ..scene }, &ray, from)
+                let scene = Harvest::get().placed.instanced_scene();
+                nearest_instanced(&InstancedScene { extent, ..scene }, &ray, from)
             }
         ),
         twin!(
             (
                 "bvh",
-                "occluded_placed",
+                "occluded_instanced",
                 "+[](f32 extent, ShadowRay ray, u32 from, u32 to) {
-                    PlacedScene scene = {(const Node *)calls::placed_nodes.data(), (const Primitive *)calls::placed_primitives.data(),
+                    InstancedScene scene = {(const Node *)calls::placed_nodes.data(), (const Primitive *)calls::placed_primitives.data(),
                                          (const Instance *)calls::instances.data(), extent};
-                    return occluded_placed(scene, ray, from, to);
+                    return occluded_instanced(scene, ray, from, to);
                 }"
             ),
             |inputs| {
@@ -162,15 +161,15 @@ pub(super) fn cases() -> Vec<Case> {
                     origin: ray.origin,
                     direction: ray.direction,
                     distance: inputs.draw(),
-                    from: ray.from,
-                    to: inputs.one_of(&[NO_PRIMITIVE, position]),
+                    from_primitive: ray.from_primitive,
+                    to_primitive: inputs.one_of(&[NO_PRIMITIVE, position]),
                     ..ShadowRay::default()
                 };
                 (inputs.harvest.placed.surroundings.extent, ray, from, to)
             },
             |extent: f32, ray: ShadowRay, from: u32, to: u32| {
-                let scene = Harvest::get().placed.placed_scene();
-                occluded_placed(&PlacedScene { extent, ..scene }, &ray, from, to)
+                let scene = Harvest::get().placed.instanced_scene();
+                occluded_instanced(&InstancedScene { extent, ..scene }, &ray, from, to)
             }
         ),
     ]

@@ -1,4 +1,4 @@
-//! Rays from the camera.
+//! Cases of the camera.
 
 use raysieve::camera::{Camera, aperture_point, camera_ray, film_point, filter_offset};
 

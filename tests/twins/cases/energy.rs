@@ -1,11 +1,11 @@
-//! Tables of what single scattering loses.
+//! Cases of energy tables.
 
-use raysieve::energy::{directional, hemispherical, table_place};
+use raysieve::shading::energy::{directional, hemispherical, table_place};
 
 use super::{Case, twin};
 use crate::inputs::{Harvest, Inputs};
 
-/// Where one of the scene's tables begins.
+/// Returns the offset of one of the scene's tables.
 pub(super) fn table(inputs: &mut Inputs) -> u32 {
     inputs.one_of(&inputs.harvest.world.materials).table
 }

@@ -1,7 +1,7 @@
-//! Pictures of the sky.
+//! Cases of environment maps.
 
 use glam::Vec3;
-use raysieve::environment::{
+use raysieve::lights::environment::{
     Environment, EnvironmentRow, EnvironmentTexel, environment_at, fraction_between, row_at,
     sample_environment, texel_at, texel_of,
 };
@@ -9,7 +9,7 @@ use raysieve::environment::{
 use super::{Case, twin};
 use crate::inputs::Inputs;
 
-/// A picture of 4 texels by 2, some of them black, and its tables.
+/// An environment map of 4×2 texels, some of them black, with its tables.
 type Picture = (Environment, [EnvironmentRow; 2], [EnvironmentTexel; 8]);
 
 pub(super) fn picture(inputs: &mut Inputs) -> Picture {

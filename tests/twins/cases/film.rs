@@ -1,19 +1,19 @@
-//! What the film holds.
+//! Cases of the film.
 
 use glam::Vec3;
-use raysieve::film::{TOO_BRIGHT, fixed_point, is_exposable, mean, samples_of};
+use raysieve::film::{SAMPLE_LIMIT, fixed_point, is_exposable, mean, samples_of};
 
 use super::{Case, twin};
 
 pub(super) fn cases() -> Vec<Case> {
     vec![
         twin!("film", "is_exposable", |sample: Vec3| is_exposable(sample)),
-        // Of what is exposable.
+        // Only for samples that the film accepts.
         twin!(
             ("film", "fixed_point", "fixed_point"),
             |inputs| loop {
                 let value: f32 = inputs.draw();
-                if (0.0..TOO_BRIGHT).contains(&value) {
+                if (0.0..SAMPLE_LIMIT).contains(&value) {
                     break (value,);
                 }
             },

@@ -1,14 +1,16 @@
-//! Meshes in places.
+//! Cases of instances.
 
 use glam::Vec3;
 use raysieve::{
-    instance::{
-        Instance, NO_INSTANCE, PlacedHit, consistent_normal, enter, leave, leave_normal, lift,
-        nearer_placed_hit, on_side, placed_blocks, placed_error, placed_material, placed_surface,
-        placed_triangle, start, tangent_at,
+    accel::{
+        instance::{
+            Instance, InstanceHit, NO_INSTANCE, consistent_normal, instance_blocks, instance_error,
+            instance_material, instance_surface, instanced_triangle, lift, nearer_instance_hit,
+            normal_to_world, on_side, ray_origin, tangent_at, to_object, to_world,
+        },
+        primitive::{Primitive, Shear, Surface, nearer_hit, shear, surface_at},
     },
     path::{Hit, Ray, ShadowRay},
-    primitive::{Primitive, Shear, Surface, nearer_hit, shear, surface_at},
 };
 
 use super::{Case, primitive::nothing, twin};
@@ -17,45 +19,45 @@ use crate::inputs::Harvest;
 pub(super) fn cases() -> Vec<Case> {
     vec![
         twin!(
-            ("instance", "enter", "enter"),
+            ("instance", "to_object", "to_object"),
             |inputs| (inputs.placed().0, inputs.draw()),
-            |placed: Instance, v: Vec3| enter(&placed, v)
+            |placed: Instance, v: Vec3| to_object(&placed, v)
         ),
         twin!(
-            ("instance", "leave", "leave"),
+            ("instance", "to_world", "to_world"),
             |inputs| (inputs.placed().0, inputs.draw()),
-            |placed: Instance, v: Vec3| leave(&placed, v)
+            |placed: Instance, v: Vec3| to_world(&placed, v)
         ),
         twin!(
-            ("instance", "leave_normal", "leave_normal"),
+            ("instance", "normal_to_world", "normal_to_world"),
             |inputs| (inputs.placed().0, inputs.draw()),
-            |placed: Instance, normal: Vec3| leave_normal(&placed, normal)
+            |placed: Instance, normal: Vec3| normal_to_world(&placed, normal)
         ),
         nearer_placed_hit_case(),
         placed_blocks_case(),
         twin!(
-            ("instance", "placed_error", "placed_error"),
+            ("instance", "instance_error", "instance_error"),
             |inputs| {
                 let (placed, _, _) = inputs.placed();
                 (placed, inputs.draw())
             },
-            |placed: Instance, triangle: Primitive| placed_error(&placed, &triangle)
+            |placed: Instance, triangle: Primitive| instance_error(&placed, &triangle)
         ),
         twin!(
-            ("instance", "placed_material", "placed_material"),
+            ("instance", "instance_material", "instance_material"),
             |inputs| {
                 let (placed, triangle, _) = inputs.placed();
                 (placed, triangle)
             },
-            |placed: Instance, triangle: Primitive| placed_material(&placed, &triangle)
+            |placed: Instance, triangle: Primitive| instance_material(&placed, &triangle)
         ),
         twin!(
-            ("instance", "placed_triangle", "placed_triangle"),
+            ("instance", "instanced_triangle", "instanced_triangle"),
             |inputs| {
                 let (placed, triangle, _) = inputs.placed();
                 (placed, triangle)
             },
-            |placed: Instance, triangle: Primitive| placed_triangle(&placed, &triangle)
+            |placed: Instance, triangle: Primitive| instanced_triangle(&placed, &triangle)
         ),
         twin!("instance", "on_side", |smooth: Vec3, normal: Vec3| on_side(
             smooth, normal
@@ -72,13 +74,13 @@ pub(super) fn cases() -> Vec<Case> {
         twin!(
             (
                 "instance",
-                "start",
+                "ray_origin",
                 "+[](Surface surface, f32 side) {
                     struct Started {
                         Vec3 origin;
                         u32 lifted;
                     };
-                    Start started = start(surface, side);
+                    RayOrigin started = ray_origin(surface, side);
                     return Started{started.origin, started.lifted};
                 }"
             ),
@@ -92,7 +94,7 @@ pub(super) fn cases() -> Vec<Case> {
                 };
                 (surface, inputs.one_of(&[1.0, -1.0]))
             },
-            |surface: Surface, side: f32| start(&surface, side)
+            |surface: Surface, side: f32| ray_origin(&surface, side)
         ),
         twin!("instance", "tangent_at", |tangent: Vec3, normal: Vec3| {
             tangent_at(tangent, normal)
@@ -100,9 +102,9 @@ pub(super) fn cases() -> Vec<Case> {
         twin!(
             (
                 "instance",
-                "placed_surface",
+                "instance_surface",
                 "+[](Instance placed, Primitive triangle, Ray ray, Hit hit) {
-                    return placed_surface(placed, (const Corners *)calls::corners.data(),
+                    return instance_surface(placed, (const Corners *)calls::corners.data(),
                                           (const MeshVertex *)calls::vertices.data(), triangle, ray, hit);
                 }"
             ),
@@ -121,7 +123,7 @@ pub(super) fn cases() -> Vec<Case> {
             },
             |placed: Instance, triangle: Primitive, ray: Ray, hit: Hit| {
                 let world = &Harvest::get().placed;
-                placed_surface(&placed, &world.corners, &world.vertices, &triangle, &ray, &hit)
+                instance_surface(&placed, &world.corners, &world.vertices, &triangle, &ray, &hit)
             }
         ),
     ]
@@ -131,11 +133,11 @@ fn nearer_placed_hit_case() -> Case {
     twin!(
         (
             "instance",
-            "nearer_placed_hit",
+            "nearer_instance_hit",
             "+[](calls::Several<Primitive, 3> several, u32 position, u32 instance, Ray ray, u32 from, Shear shear, calls::Several<u32, 5> given) {
-                PlacedHit best = {{bits_to_float(given.items[0]), given.items[1], bits_to_float(given.items[2]),
+                InstanceHit best = {{bits_to_float(given.items[0]), given.items[1], bits_to_float(given.items[2]),
                                    bits_to_float(given.items[3])}, given.items[4]};
-                nearer_placed_hit(several.items, position, instance, ray.origin, ray, from, shear, best);
+                nearer_instance_hit(several.items, position, instance, ray.origin, ray, from, shear, best);
                 Hit hit = best.hit;
                 return calls::Several<u32, 5>{{float_to_bits(hit.distance), hit.primitive, float_to_bits(hit.u),
                                                float_to_bits(hit.v), best.instance}};
@@ -146,12 +148,12 @@ fn nearer_placed_hit_case() -> Case {
             let ray = Ray {
                 origin,
                 direction,
-                from: inputs.position_or_none(),
+                from_primitive: inputs.position_or_none(),
                 ..Ray::default()
             };
             let instances = [NO_INSTANCE, 0, 1];
             let instance = inputs.one_of(&instances);
-            let mut best = PlacedHit {
+            let mut best = InstanceHit {
                 hit: nothing(),
                 instance: inputs.one_of(&instances),
             };
@@ -169,10 +171,10 @@ fn nearer_placed_hit_case() -> Case {
          ray: Ray,
          from: u32,
          shear: Shear,
-         best: PlacedHit| {
+         best: InstanceHit| {
             let mut best = best;
             let at = (position, instance, ray.origin);
-            nearer_placed_hit(&several, at, &ray, from, &shear, &mut best);
+            nearer_instance_hit(&several, at, &ray, from, &shear, &mut best);
             best
         }
     )
@@ -182,9 +184,9 @@ fn placed_blocks_case() -> Case {
     twin!(
         (
             "instance",
-            "placed_blocks",
+            "instance_blocks",
             "+[](calls::Several<Primitive, 3> several, u32 position, u32 instance, ShadowRay ray, u32 from, u32 to, Shear shear) {
-                return placed_blocks(several.items, position, instance, ray.origin, ray, from, to, shear);
+                return instance_blocks(several.items, position, instance, ray.origin, ray, from, to, shear);
             }"
         ),
         |inputs| {
@@ -193,8 +195,8 @@ fn placed_blocks_case() -> Case {
                 origin,
                 direction,
                 distance: inputs.draw(),
-                from: inputs.position_or_none(),
-                to: inputs.position_or_none(),
+                from_primitive: inputs.position_or_none(),
+                to_primitive: inputs.position_or_none(),
                 ..ShadowRay::default()
             };
             let mut instance = || inputs.one_of(&[NO_INSTANCE, 0, 1]);
@@ -210,7 +212,7 @@ fn placed_blocks_case() -> Case {
          to: u32,
          shear: Shear| {
             let at = (position, instance, ray.origin);
-            placed_blocks(&several, at, &ray, (from, to), &shear)
+            instance_blocks(&several, at, &ray, (from, to), &shear)
         }
     )
 }

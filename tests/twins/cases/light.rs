@@ -1,16 +1,19 @@
-//! Light samples and their densities.
+//! Cases of light sampling.
 
 use glam::Vec3;
 use raysieve::{
-    environment::{Environment, EnvironmentRow, EnvironmentTexel},
-    light::{
-        DARK, DISTANT, EMITTER, ENVIRONMENT, LAMP, Lamp, Light, Lights, POINT, SPOT, SUN,
-        Surroundings, choose_light, cone_height, emitter_share, light_pdf, sample_emitter,
-        sample_lamp, sample_light, sample_sphere, sample_triangle, sample_weight, seen_from,
-        share_of_width, sky_light, sphere_area, spot_falloff,
+    accel::primitive::{Primitive, SPHERE, TRIANGLE},
+    lights::{
+        environment::{Environment, EnvironmentRow, EnvironmentTexel},
+        light::{
+            DISTANT, EMITTER, ENVIRONMENT, LAMP, Lamp, Light, LightParams, Lights, NO_SAMPLE,
+            POINT, SPOT, SUN, area_pdf_of_width, choose_light, emitter_area_pdf,
+            far_light_contribution, light_pdf, one_minus_cos_max, sample_emitter, sample_lamp,
+            sample_light, sample_sphere, sample_triangle, sample_weight, sky_light, sphere_area,
+            spot_falloff,
+        },
+        light_tree::{LightNode, NO_LIGHT, PROBABILITY_UNITS},
     },
-    light_tree::{LightNode, NO_LIGHT, WHOLE},
-    primitive::{Primitive, SPHERE, TRIANGLE},
 };
 
 use super::{Case, environment::picture, light_tree::tree_and_point, twin};
@@ -24,15 +27,15 @@ fn lamp(inputs: &mut Inputs) -> Lamp {
         direction: inputs.one_of(&[direction, Vec3::Y]),
         chance: inputs.draw(),
         radiance: inputs.draw(),
-        inner: inputs.draw(),
-        outer: inputs.draw(),
+        cos_inner: inputs.draw(),
+        cos_outer: inputs.draw(),
         ..Lamp::default()
     }
 }
 
-/// All that `Lights` holds but for the scene's surfaces.
+/// The data of `Lights` except the scene's primitives and materials.
 type Shining = (
-    Surroundings,
+    LightParams,
     [Light; 5],
     [LightNode; 5],
     [Lamp; 2],
@@ -46,15 +49,15 @@ fn lights_of(inputs: &mut Inputs) -> Shining {
     let (nodes, trails, _) = tree_and_point(inputs);
     let lamps = [lamp(inputs), lamp(inputs)];
     let tree_lights = inputs.one_of(&[0, 3]);
-    let share = 1 + inputs.draw::<u32>() % (WHOLE - 1);
-    let surroundings = Surroundings {
+    let share = 1 + inputs.draw::<u32>() % (PROBABILITY_UNITS - 1);
+    let surroundings = LightParams {
         light_count: tree_lights + 1 + inputs.below(2) as u32,
         sun_count: inputs.below(3) as u32,
         tree_lights,
         tree_share: if tree_lights == 0 {
             0
         } else {
-            inputs.one_of(&[share, WHOLE])
+            inputs.one_of(&[share, PROBABILITY_UNITS])
         },
         ..inputs.draw()
     };
@@ -65,7 +68,7 @@ fn lights_of(inputs: &mut Inputs) -> Shining {
         let kind = inputs.one_of(&[EMITTER, LAMP, ENVIRONMENT]);
         let count = if kind == EMITTER { primitives } else { 2 };
         Light {
-            of: inputs.below(count) as u32,
+            index: inputs.below(count) as u32,
             kind,
             cumulative: cumulative[place],
             trail: trails[place % 3],
@@ -74,11 +77,11 @@ fn lights_of(inputs: &mut Inputs) -> Shining {
     (surroundings, table, nodes, lamps, environment, rows, texels)
 }
 
-/// Of C++: the arguments that are `Shining`, and `lights` made of them.
+/// C++ code that takes the fields of `Shining` and further arguments, and builds `lights`.
 macro_rules! with_shining {
     ($arguments:literal, $body:literal) => {
         concat!(
-            "+[](Surroundings surroundings, calls::Several<Light, 5> table, calls::Several<LightNode, 5> nodes,
+            "+[](LightParams surroundings, calls::Several<Light, 5> table, calls::Several<LightNode, 5> nodes,
                  calls::Several<Lamp, 2> lamps, Environment environment, calls::Several<EnvironmentRow, 2> rows,
                  calls::Several<EnvironmentTexel, 8> texels, ",
             $arguments,
@@ -111,7 +114,8 @@ pub(super) fn lights(shining: &Shining) -> Lights<'_> {
     }
 }
 
-/// A primitive of this kind as a light, its radiance, its share, and a point with a place on it.
+/// Returns a light of this kind, its radiance, its pdf per area, a reference point, and two numbers that choose its
+/// point.
 fn lit(inputs: &mut Inputs, kind: u32) -> (Primitive, Vec3, f32, Vec3, f32, f32) {
     let light = loop {
         let (primitive, _, _) = inputs.met();
@@ -125,7 +129,7 @@ fn lit(inputs: &mut Inputs, kind: u32) -> (Primitive, Vec3, f32, Vec3, f32, f32)
 
 pub(super) fn cases() -> Vec<Case> {
     vec![
-        Case::new(("light", "dark", "dark"), |_| (), |()| DARK),
+        Case::new(("light", "no_sample", "no_sample"), |_| (), |()| NO_SAMPLE),
         twin!(
             ("light", "sample_weight", "sample_weight"),
             |inputs| (
@@ -161,25 +165,25 @@ pub(super) fn cases() -> Vec<Case> {
             },
             |lights: [Light; 8], light_count: u32, u: f32| choose_light(&lights, light_count, u)
         ),
-        twin!("light", "cone_height", |radius: f32, distance2: f32| {
-            cone_height(radius, distance2)
+        twin!("light", "one_minus_cos_max", |radius: f32, distance2: f32| {
+            one_minus_cos_max(radius, distance2)
         }),
         twin!("light", "sphere_area", |radius: f32| sphere_area(radius)),
         twin!(
-            ("light", "share_of_width", "share_of_width"),
-            |inputs| (inputs.draw(), inputs.draw::<u32>() % (WHOLE + 1)),
-            |primitive: Primitive, width: u32| share_of_width(&primitive, width)
+            ("light", "area_pdf_of_width", "area_pdf_of_width"),
+            |inputs| (inputs.draw(), inputs.draw::<u32>() % (PROBABILITY_UNITS + 1)),
+            |primitive: Primitive, width: u32| area_pdf_of_width(&primitive, width)
         ),
         twin!(
             (
                 "light",
-                "emitter_share",
-                "+[](Surroundings surroundings, calls::Several<Primitive, 3> primitives,
+                "emitter_area_pdf",
+                "+[](LightParams surroundings, calls::Several<Primitive, 3> primitives,
                      calls::Several<Light, 3> table, calls::Several<LightNode, 5> nodes,
                      calls::Several<u32, 3> places, u32 position, Vec3 origin) {
                     Lights lights = {surroundings, primitives.items, (const Material *)calls::materials.data(),
                                      table.items, nodes.items, places.items, nullptr, {}, nullptr, nullptr};
-                    return emitter_share(lights, position, origin);
+                    return emitter_area_pdf(lights, position, origin);
                 }"
             ),
             |inputs| {
@@ -194,7 +198,7 @@ pub(super) fn cases() -> Vec<Case> {
                 let position = inputs.below(3) as u32;
                 (surroundings, primitives, table, nodes, places, position, point)
             },
-            |surroundings: Surroundings,
+            |surroundings: LightParams,
              primitives: [Primitive; 3],
              table: [Light; 3],
              nodes: [LightNode; 5],
@@ -213,7 +217,7 @@ pub(super) fn cases() -> Vec<Case> {
                     rows: &[],
                     texels: &[],
                 };
-                emitter_share(&lights, position, origin)
+                emitter_area_pdf(&lights, position, origin)
             }
         ),
         twin!(
@@ -284,7 +288,7 @@ pub(super) fn cases() -> Vec<Case> {
                     inputs.draw(),
                 )
             },
-            |surroundings: Surroundings,
+            |surroundings: LightParams,
              table: [Light; 5],
              nodes: [LightNode; 5],
              lamps: [Lamp; 2],
@@ -301,9 +305,9 @@ pub(super) fn cases() -> Vec<Case> {
         ),
         twin!(
             "light",
-            "seen_from",
+            "far_light_contribution",
             |strategies: u32, radiance: Vec3, light_pdf: f32, ray_pdf: f32, scattered: bool| {
-                seen_from(strategies, radiance, light_pdf, ray_pdf, scattered)
+                far_light_contribution(strategies, radiance, light_pdf, ray_pdf, scattered)
             }
         ),
         twin!(
@@ -331,7 +335,7 @@ pub(super) fn cases() -> Vec<Case> {
                     inputs.draw(),
                 )
             },
-            |surroundings: Surroundings,
+            |surroundings: LightParams,
              table: [Light; 5],
              nodes: [LightNode; 5],
              lamps: [Lamp; 2],

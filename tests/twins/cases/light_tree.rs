@@ -1,15 +1,16 @@
-//! Choosing among many lights.
+//! Cases of the light tree.
 
 use glam::Vec3;
-use raysieve::light_tree::{
-    Bounded, LightNode, WHOLE, first_width, importance, light_of_number, light_tree, width_of_light,
+use raysieve::lights::light_tree::{
+    LightBounds, LightNode, PROBABILITY_UNITS, choose_from_tree, first_width, importance,
+    light_probability, light_tree,
 };
 
 use super::{Case, twin};
 use crate::inputs::Inputs;
 
-/// A light as the tree sees it: of a surface, a point or a sphere, near or far.
-fn bounded(inputs: &mut Inputs) -> Bounded {
+/// Returns the bounds of a light, with or without extent, near or distant.
+fn bounded(inputs: &mut Inputs) -> LightBounds {
     let middle = inputs.one_of(&inputs.harvest.hits).0.origin.as_dvec3();
     let low =
         middle + inputs.direction().as_dvec3() * f64::from(2f32.powi(inputs.below(8) as i32 - 4));
@@ -19,7 +20,7 @@ fn bounded(inputs: &mut Inputs) -> Bounded {
         glam::DVec3::X,
         glam::DVec3::new(1.0, 0.0, 1.0),
     ]);
-    Bounded {
+    LightBounds {
         low,
         high: low + side * reach,
         axis: inputs.direction().as_dvec3().normalize(),
@@ -28,9 +29,9 @@ fn bounded(inputs: &mut Inputs) -> Bounded {
     }
 }
 
-/// A tree over three lights, their trails, and a point.
+/// Returns a tree over three lights, their trails, and a reference point.
 pub(super) fn tree_and_point(inputs: &mut Inputs) -> ([LightNode; 5], [u32; 3], Vec3) {
-    let lights: [Bounded; 3] = std::array::from_fn(|_| bounded(inputs));
+    let lights: [LightBounds; 3] = std::array::from_fn(|_| bounded(inputs));
     let (mut nodes, trails) = light_tree(&lights);
     let drawn = inputs.draw();
     let middle = ((lights[0].low + lights[0].high) / 2.0).as_vec3();
@@ -54,48 +55,52 @@ pub(super) fn cases() -> Vec<Case> {
             },
             |node: LightNode, point: Vec3| importance(&node, point)
         ),
-        // Of importances that are not all 0.
+        // The importances must not both be 0.
         twin!(
             ("light_tree", "first_width", "first_width"),
             |inputs| {
                 let mut number = || inputs.draw::<f32>().abs().min(1e30);
                 let (first, second) = (number(), number().max(1e-30));
                 let (first, second) = inputs.one_of(&[(first, second), (second, first)]);
-                (first, second, inputs.draw::<u32>() % (WHOLE + 1))
+                (
+                    first,
+                    second,
+                    inputs.draw::<u32>() % (PROBABILITY_UNITS + 1),
+                )
             },
             |first: f32, second: f32, width: u32| first_width(first, second, width)
         ),
         twin!(
             (
                 "light_tree",
-                "light_of_number",
+                "choose_from_tree",
                 "+[](calls::Several<LightNode, 5> nodes, Vec3 point, u32 place, u32 width) {
-                    return light_of_number(nodes.items, point, place, width);
+                    return choose_from_tree(nodes.items, point, place, width);
                 }"
             ),
             |inputs| {
                 let (nodes, _, point) = tree_and_point(inputs);
-                let width = 1 + inputs.draw::<u32>() % WHOLE;
+                let width = 1 + inputs.draw::<u32>() % PROBABILITY_UNITS;
                 (nodes, point, inputs.draw::<u32>() % width, width)
             },
-            |nodes: [LightNode; 5], point: Vec3, place: u32, width: u32| light_of_number(
+            |nodes: [LightNode; 5], point: Vec3, place: u32, width: u32| choose_from_tree(
                 &nodes, point, place, width
             )
         ),
         twin!(
             (
                 "light_tree",
-                "width_of_light",
+                "light_probability",
                 "+[](calls::Several<LightNode, 5> nodes, Vec3 point, u32 trail, u32 width) {
-                    return width_of_light(nodes.items, point, trail, width);
+                    return light_probability(nodes.items, point, trail, width);
                 }"
             ),
             |inputs| {
                 let (nodes, trails, point) = tree_and_point(inputs);
-                let width = 1 + inputs.draw::<u32>() % WHOLE;
+                let width = 1 + inputs.draw::<u32>() % PROBABILITY_UNITS;
                 (nodes, point, inputs.one_of(&trails), width)
             },
-            |nodes: [LightNode; 5], point: Vec3, trail: u32, width: u32| width_of_light(
+            |nodes: [LightNode; 5], point: Vec3, trail: u32, width: u32| light_probability(
                 &nodes, point, trail, width
             )
         ),

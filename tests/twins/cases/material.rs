@@ -1,7 +1,7 @@
-//! What all materials share.
+//! Cases of functions that all materials share.
 
 use glam::Vec3;
-use raysieve::material::{
+use raysieve::shading::material::{
     Material, fresnel, power_heuristic, reflect, refract, sample_cosine, transmitted,
 };
 

@@ -1,10 +1,10 @@
-//! Arithmetic and vectors.
+//! Cases of arithmetic and vectors.
 
 use glam::Vec3;
 use raysieve::math::{
-    arctan2, clamped, cos_small, cross, dot, greater, half_power, lesser, luminance, max_component,
-    normalize, offset_point, round_down, sin_cos_turns, sin_small, square_to_disk, to_local,
-    to_world,
+    arctan2, clamped, cos_small, cross, dot, half_power, local_to_world, luminance, max_component,
+    max_f32, min_f32, normalize, offset_point, round_down, sin_cos_turns, sin_small,
+    square_to_disk, to_local,
 };
 
 use super::{Case, twin};
@@ -48,15 +48,15 @@ pub(super) fn cases() -> Vec<Case> {
             |inputs| (inputs.draw(),),
             |v: Vec3| -v
         ),
-        twin!("math", "lesser", |a: f32, b: f32| lesser(a, b)),
-        twin!("math", "greater", |a: f32, b: f32| greater(a, b)),
+        twin!("math", "min_f32", |a: f32, b: f32| min_f32(a, b)),
+        twin!("math", "max_f32", |a: f32, b: f32| max_f32(a, b)),
         twin!("math", "round_down", |value: f32| round_down(value)),
         twin!("math", "dot", |a: Vec3, b: Vec3| dot(a, b)),
         twin!("math", "cross", |a: Vec3, b: Vec3| cross(a, b)),
         twin!("math", "normalize", |v: Vec3| normalize(v)),
         twin!("math", "max_component", |v: Vec3| max_component(v)),
-        twin!("math", "clamped", |light: Vec3, most: f32| clamped(
-            light, most
+        twin!("math", "clamped", |light: Vec3, max: f32| clamped(
+            light, max
         )),
         twin!("math", "luminance", |v: Vec3| luminance(v)),
         twin!("math", "sin_small", |x: f32| sin_small(x)),
@@ -64,9 +64,9 @@ pub(super) fn cases() -> Vec<Case> {
         twin!("math", "sin_cos_turns", |turns: f32| sin_cos_turns(turns)),
         twin!("math", "arctan2", |y: f32, x: f32| arctan2(y, x)),
         twin!("math", "half_power", |x: f32| half_power(x)),
-        twin!("math", "to_world", |normal: Vec3, local: Vec3| to_world(
-            normal, local
-        )),
+        twin!("math", "local_to_world", |normal: Vec3, local: Vec3| {
+            local_to_world(normal, local)
+        }),
         twin!("math", "to_local", |normal: Vec3, v: Vec3| to_local(
             normal, v
         )),

@@ -1,8 +1,9 @@
-//! Rough surfaces.
+//! Cases of microfacet functions.
 
 use glam::Vec3;
-use raysieve::microfacet::{
-    fresnel_conductor, sample_facet, schlick, shadowing, smith_root, visible_facets,
+use raysieve::shading::microfacet::{
+    fresnel_conductor, sample_visible_normal, schlick, shadowing, smith_root,
+    visible_normal_density,
 };
 
 use super::{Case, twin};
@@ -14,8 +15,8 @@ pub(super) fn cases() -> Vec<Case> {
         }),
         twin!(
             "microfacet",
-            "visible_facets",
-            |normal: Vec3, half: Vec3, cos_eye: f32, alpha: f32| visible_facets(
+            "visible_normal_density",
+            |normal: Vec3, half: Vec3, cos_eye: f32, alpha: f32| visible_normal_density(
                 normal, half, cos_eye, alpha
             )
         ),
@@ -28,8 +29,8 @@ pub(super) fn cases() -> Vec<Case> {
         ),
         twin!(
             "microfacet",
-            "sample_facet",
-            |normal: Vec3, to_eye: Vec3, alpha: f32, u: f32, v: f32| sample_facet(
+            "sample_visible_normal",
+            |normal: Vec3, to_eye: Vec3, alpha: f32, u: f32, v: f32| sample_visible_normal(
                 normal, to_eye, alpha, u, v
             )
         ),

@@ -1,16 +1,16 @@
-//! Paths and where they stand in a wave.
+//! Cases of paths and their scheduling.
 
 use std::array;
 
-use raysieve::path::{Span, dealt_pair, pixel_and_sample, rendered_pixel};
+use raysieve::path::{Span, pixel_and_sample, rendered_pixel, scheduled_pair};
 
 use super::{Case, twin};
 use crate::inputs::Inputs;
 
-/// Pixels of a list.
+/// Number of pixels in the list.
 const LISTED: usize = 8;
 
-/// Pictures have at most 2³⁰ pixels.
+/// Returns a span; images have at most 2³⁰ pixels.
 fn span(inputs: &mut Inputs) -> Span {
     if inputs.one_of(&[true, false]) {
         let pixel_count = 1 + inputs.draw::<u32>() % LISTED as u32;
@@ -27,26 +27,26 @@ fn span(inputs: &mut Inputs) -> Span {
         pixel_count,
         first_pixel: inputs.draw::<u32>() % pixel_count,
         skipped_pixels: inputs.one_of(&[0, 1, skipped]),
-        pick: inputs.draw(),
+        pick_seed: inputs.draw(),
         ..Span::default()
     }
 }
 
-/// A wave of some rows or samples, and one of its paths.
+/// Returns the span of a wave of some rows or samples, and one of its paths.
 fn tiled(inputs: &mut Inputs) -> (Span, u32) {
     let width = 1 + inputs.draw::<u32>() % inputs.one_of(&[4, 64]);
     let width = inputs.one_of(&[width, 8 * width]);
     let pixel_count = width * (1 + inputs.draw::<u32>() % inputs.one_of(&[2, 64]));
     let path_count = 1 + inputs.draw::<u32>() % (10 * pixel_count);
-    let most_together = (path_count / pixel_count).checked_ilog2().unwrap_or(0);
+    let max_log2 = (path_count / pixel_count).checked_ilog2().unwrap_or(0);
     let span = Span {
         width,
         pixel_count,
         first_pixel: inputs.draw::<u32>() % pixel_count,
         path_count,
         tiled: inputs.one_of(&[0, 1, 1]),
-        together: inputs.draw::<u32>() % (1 + most_together),
-        // Where there is no list of so many only the order is asked for.
+        log2_samples_together: inputs.draw::<u32>() % (1 + max_log2),
+        // Larger lists do not exist here; for them only the order is tested.
         listed: u32::from(pixel_count <= LISTED as u32 && inputs.one_of(&[true, false])),
         ..Span::default()
     };
@@ -74,9 +74,9 @@ pub(super) fn cases() -> Vec<Case> {
             |span: Span, list: [u32; LISTED], number: u32| rendered_pixel(&span, &list, number)
         ),
         twin!(
-            ("path", "dealt_pair", "dealt_pair"),
+            ("path", "scheduled_pair", "scheduled_pair"),
             tiled,
-            |span: Span, path: u32| dealt_pair(&span, path)
+            |span: Span, path: u32| scheduled_pair(&span, path)
         ),
         twin!(
             (
@@ -94,9 +94,10 @@ pub(super) fn cases() -> Vec<Case> {
                     let path = inputs.draw::<u32>().min(u32::MAX - span.first_pixel);
                     (span, path)
                 };
-                // Sample numbers end at 2³² − 1.
-                let most = u32::MAX - (span.first_pixel + path) / span.pixel_count;
-                let first_sample = inputs.draw::<u32>().min(most);
+                // Sample numbers end at 2³² − 1, also where a path renders a later pair than its own number.
+                let number = span.first_pixel + scheduled_pair(&span, path);
+                let max_first = u32::MAX - number / span.pixel_count;
+                let first_sample = inputs.draw::<u32>().min(max_first);
                 (
                     Span {
                         first_sample,

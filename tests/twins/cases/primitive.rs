@@ -1,13 +1,13 @@
-//! Triangles and spheres.
+//! Cases of primitives.
 
 use glam::Vec3;
 use raysieve::{
-    path::{Hit, NO_PRIMITIVE, Ray, ShadowRay},
-    primitive::{
+    accel::primitive::{
         Primitive, Shear, blocks, difference_of_products, hit_primitive, hit_sphere, hit_triangle,
         largest_coordinate, nearer_hit, point_error, shear, sphere_coordinates, sphere_tangent,
         surface_at, turn,
     },
+    path::{Hit, NO_PRIMITIVE, Ray, ShadowRay},
 };
 
 use super::{Case, twin};
@@ -107,13 +107,13 @@ fn nearer_hit_case() -> Case {
             let ray = Ray {
                 origin,
                 direction,
-                from,
+                from_primitive: from,
                 ..Ray::default()
             };
             let best = match inputs.below(3) {
                 0 => inputs.draw(),
                 1 => nothing(),
-                // Where the first is met: as near as its copy.
+                // Exactly the distance at which the first primitive and its copy are hit.
                 _ => {
                     let mut best = nothing();
                     nearer_hit(&several, 0, &ray, &shear(direction), &mut best);
@@ -159,8 +159,8 @@ fn blocks_case() -> Case {
                 origin,
                 direction,
                 distance: inputs.draw(),
-                from: inputs.position_or_none(),
-                to: inputs.position_or_none(),
+                from_primitive: inputs.position_or_none(),
+                to_primitive: inputs.position_or_none(),
                 ..ShadowRay::default()
             };
             (several, inputs.one_of(&[0, 0, 1, 2]), ray, shear(direction))

@@ -1,4 +1,4 @@
-//! Random numbers.
+//! Cases of the sampler.
 
 use raysieve::sampler::{Sampler, hash, pair, pair_bits, pascal, sampler, scramble, unit};
 

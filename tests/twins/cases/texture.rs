@@ -1,10 +1,10 @@
-//! Lookups of textures.
+//! Cases of texture lookup.
 
 use std::sync::OnceLock;
 
 use raysieve::{
     sampler::{hash, unit},
-    texture::{
+    shading::texture::{
         BILINEAR, CLAMP, FLOAT, LINEAR_8, LINEAR_16, MIRRORED_REPEAT, NEAREST, REPEAT, SRGB_8,
         SRGB_VALUES, Texel, Texture, between, channel_8, linear_8, linear_16, nearest_texel,
         neighbours, sample_texture, texel, wrapped,
@@ -14,10 +14,10 @@ use raysieve::{
 use super::{Case, twin};
 use crate::inputs::Inputs;
 
-/// Words that are texels of any format, after those that are sRGB's values.
+/// Number of words of texels, after the table of sRGB values.
 const TEXEL_WORDS: u32 = 512;
 
-/// The same on both sides: too many to be sent with every call.
+/// Returns a texel buffer that both sides generate, because it is too large to be sent with every call.
 pub(super) fn texels() -> &'static [u32] {
     static TEXELS: OnceLock<Vec<u32>> = OnceLock::new();
     TEXELS.get_or_init(|| {
@@ -48,7 +48,7 @@ macro_rules! with_texels {
 }
 pub(super) use with_texels;
 
-/// A texture over those texels.
+/// Returns a texture over those texels.
 pub(super) fn drawn_texture(inputs: &mut Inputs) -> Texture {
     Texture {
         start: SRGB_VALUES + inputs.below(16) as u32,
@@ -69,11 +69,11 @@ pub(super) fn drawn_texture(inputs: &mut Inputs) -> Texture {
     }
 }
 
-/// A coordinate within an image, how many texels there are along it, and how it goes on.
+/// Returns a coordinate, the number of texels along its axis, and a wrap mode.
 fn drawn_place(inputs: &mut Inputs) -> (f32, u32, u32) {
     let wrap = inputs.one_of(&[REPEAT, MIRRORED_REPEAT, CLAMP]);
     let size = inputs.one_of(&[1, 2, 3, 7, 1 << 16]);
-    // Between two texels too, and a little beside.
+    // Coordinates at texel centres and edges, and next to them.
     let grid = inputs.below(4 * size as usize) as f32 / (2 * size) as f32 - 0.5;
     let coordinate = inputs.draw();
     let coordinate = inputs.one_of(&[coordinate, grid, grid.next_up(), grid.next_down()]);

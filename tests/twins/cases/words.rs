@@ -1,13 +1,13 @@
-//! Words and their bits.
+//! Cases of bit operations.
 
-use raysieve::math::{greater, lesser};
+use raysieve::math::{max_f32, min_f32};
 
 use super::{Case, twin};
 
 pub(super) fn cases() -> Vec<Case> {
     vec![
         twin!("words", "bits_to_float", |bits: u32| f32::from_bits(bits)),
-        // All NaNs are one here.
+        // The comparison treats all NaNs as equal, so their bits are not tested.
         twin!(
             ("words", "float_to_bits", "float_to_bits"),
             |inputs| loop {
@@ -20,7 +20,7 @@ pub(super) fn cases() -> Vec<Case> {
         ),
         twin!("words", "reverse_bits", |word: u32| word.reverse_bits()),
         twin!("words", "leading_zeros", |word: u32| word.leading_zeros()),
-        // Never asked for of 0.
+        // Undefined for 0.
         twin!(
             ("words", "trailing_zeros", "trailing_zeros"),
             |inputs| (inputs.draw::<u32>().max(1),),
@@ -36,10 +36,10 @@ pub(super) fn cases() -> Vec<Case> {
             }
         ),
         twin!("words", "largest_or_zero", |a: f32, b: f32, c: f32| {
-            greater(greater(greater(a, b), c), 0.0)
+            max_f32(max_f32(max_f32(a, b), c), 0.0)
         }),
         twin!("words", "smallest", |a: f32, b: f32, c: f32| {
-            lesser(lesser(a, b), c)
+            min_f32(min_f32(a, b), c)
         }),
     ]
 }

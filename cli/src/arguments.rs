@@ -1,0 +1,468 @@
+//! Command-line arguments: clap's definitions of options and subcommands, and the checks that need no scene.
+//!
+//! Imports nothing of the program but its error and, for reading a scene with a progress line, `headless`.
+
+mod bench;
+mod farm;
+mod inspect;
+mod machine;
+mod merge;
+mod output;
+mod scene;
+mod values;
+mod verify;
+
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use crate::error::Error;
+use clap::{
+    ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand,
+    error::{ContextKind, ContextValue, ErrorKind},
+    parser::ValueSource,
+};
+use raysieve::inspect::debug_view::DebugView;
+use raysieve::{
+    inspect::aovs::Aov,
+    render::{
+        output::{Look, PictureFormat},
+        part::Samples,
+        renderer::{BackendChoice, Renderer},
+    },
+};
+use raysieve_scene::Scene;
+use raysieve_viewer::{
+    Address,
+    session::{self, ViewOptions},
+};
+
+pub(crate) use self::{
+    bench::{Bench, Method},
+    farm::{Engine, Farm},
+    inspect::Inspect,
+    merge::Merge,
+    output::Outputs,
+    verify::Verify,
+};
+use self::{
+    machine::Machine,
+    output::LookArguments,
+    scene::{SampleRange, SceneArguments, check_hash},
+    values::{
+        debug_view, duration, noise, part_path, picture_path, sample_range, scene_hash, scene_path,
+        stats_path,
+    },
+};
+
+/// Renders a scene by wavefront path tracing, live in a window or into an image file.
+///
+/// Each bounce traces a batch of rays and compacts it: rays that missed and paths that ended leave the batch. The image
+/// is refined while you watch, and an overlay shows the counts and times of each bounce.
+///
+/// It renders on an NVIDIA GPU if there is one and on the CPU otherwise, with identical results. It opens a window if
+/// there is a display. Otherwise it writes a PNG named after the scene to the current folder and prints the statistics.
+#[derive(Clone, Debug, Parser)]
+#[command(
+    name = "raysieve",
+    version,
+    override_usage = "raysieve SCENE [OPTIONS]\n       raysieve merge PART... -o FILE\n       \
+                      raysieve verify PICTURE [SCENE]\n       raysieve inspect SCENE X,Y\n       \
+                      raysieve farm SCENE -o FILE\n       raysieve bench [SCENE...]\n       raysieve --list-devices",
+    max_term_width = 100,
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    disable_help_subcommand = true
+)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+
+    /// Scene to render: a .ron file, or a model (.glb, .gltf, .obj or .ply)
+    #[arg(value_name = "SCENE", value_parser = scene_path(), required_unless_present = "list_devices")]
+    pub(crate) scene: Option<PathBuf>,
+
+    /// Samples per pixel [default: the scene's]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Rendering")]
+    spp: Option<u32>,
+
+    /// Sample adaptively: stop at each pixel once its estimated relative error is below this target, from 0.0001 to 1
+    /// (such as 0.01 for 1 %), and after --spp samples at the latest [default: every pixel gets --spp samples]
+    #[arg(long, value_name = "ERROR", value_parser = noise, allow_negative_numbers = true, conflicts_with = "samples",
+        help_heading = "Rendering")]
+    noise: Option<f32>,
+
+    #[command(flatten)]
+    settings: SceneArguments,
+
+    /// Render only samples A to B-1 of each pixel, to be merged with other parts; implies --headless [default: 0..SPP]
+    #[arg(long, value_name = "A..B", value_parser = sample_range, requires = "output", help_heading = "Rendering")]
+    samples: Option<SampleRange>,
+
+    /// Refuse to render unless the scene has this hash, the scene_hash in an .exr of it [default: render any scene]
+    #[arg(long, value_name = "HASH", value_parser = scene_hash, help_heading = "Rendering")]
+    scene_hash: Option<String>,
+
+    #[command(flatten)]
+    machine: Machine,
+
+    /// Open no window, even if there is a display
+    #[arg(long, help_heading = "Output")]
+    headless: bool,
+
+    /// Serve the render as a web page at this address and port, such as 127.0.0.1:8080, and open no window. To allow
+    /// other machines, use an address such as 0.0.0.0:8080; they need the token in the printed URL [default: a free
+    /// port that only this machine can reach]
+    #[arg(long, value_name = "ADDR", num_args = 0..=1, default_missing_value = "0",
+        conflicts_with_all = ["samples", "checkpoint", "layers"], help_heading = "Output")]
+    pub(crate) serve: Option<Address>,
+
+    /// Debug view, in false colors, to show in the window, on the page or in the PNG instead of the rendered image
+    /// (light)
+    #[arg(long = "view", value_name = "VIEW", value_parser = debug_view(), default_value = DebugView::default().name(),
+        help_heading = "Output")]
+    debug_view: DebugView,
+
+    /// Image to write: .png (8-bit sRGB) or .exr (linear 32-bit float); implies --headless [default: ./SCENE.png]
+    #[arg(short, long, value_name = "FILE", value_parser = picture_path(), help_heading = "Output")]
+    output: Option<PathBuf>,
+
+    /// Additional layers (AOVs) to write to the .exr: albedo, normal and depth of the first hits, samples (samples per
+    /// pixel), and denoised (the denoised image)
+    #[arg(
+        long,
+        value_name = "LAYERS",
+        value_delimiter = ',',
+        requires = "output",
+        help_heading = "Output"
+    )]
+    layers: Vec<Aov>,
+
+    /// Write the statistics to this .json file [default: none]
+    #[arg(long, value_name = "FILE", value_parser = stats_path(), help_heading = "Output")]
+    stats: Option<PathBuf>,
+
+    #[command(flatten)]
+    look: LookArguments,
+
+    /// Show a denoised preview in the window, on the page and in the PNG, where it is labelled as such; an .exr is never
+    /// denoised
+    #[arg(long, help_heading = "Output")]
+    denoise: bool,
+
+    /// Save the film to this .exr at intervals, and continue from it when started again; implies --headless
+    #[arg(long, value_name = "FILE", value_parser = part_path(), help_heading = "Output")]
+    checkpoint: Option<PathBuf>,
+
+    /// Time between checkpoints, such as 30s, 5m or 2h
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "60s", requires = "checkpoint",
+        help_heading = "Output")]
+    every: Duration,
+
+    /// List the devices that can render on this machine, and exit
+    #[arg(long, help_heading = "Output")]
+    pub(crate) list_devices: bool,
+}
+
+/// The subcommands. Without one, the program renders a scene.
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum Command {
+    Merge(Merge),
+    Verify(Verify),
+    Inspect(Inspect),
+    Farm(Box<Farm>),
+    Bench(Bench),
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  raysieve scenes/cornell.ron
+          renders in a window or, without a display, into cornell.png
+  raysieve model.glb
+          renders a model, with a camera and lights chosen automatically
+  raysieve scenes/cornell.ron --size 1024x1024 --spp 256 -o box.exr --stats box.json
+          writes an image in linear color, and its statistics
+  raysieve scenes/mesh.ron --backend cpu --compaction off --headless --overlay
+          writes mesh.png with the statistics drawn on it, rendered on the CPU without compaction
+  raysieve scenes/cornell.ron --noise 0.01 --spp 16384 -o box.exr
+          renders until each pixel has an estimated error of 1 %, or 16384 samples
+  raysieve scenes/mesh.ron --backend cuda:all -o mesh.exr
+          renders on all GPUs of the machine; the result is the same as on one
+  raysieve scenes/cornell.ron --serve 127.0.0.1:8080
+          serves a web page, which also works through a tunnel: ssh -L 8080:localhost:8080 HOST
+  raysieve scenes/mesh.ron --spp 100000 -o mesh.exr --checkpoint mesh-so-far.exr
+          a long render: after an interruption, the same command continues it
+  raysieve scenes/mesh.ron --samples 0..32 -o a.exr
+  raysieve scenes/mesh.ron --samples 32..64 -o b.exr
+  raysieve merge a.exr b.exr -o mesh.exr
+          renders in two parts, for example on two machines, and merges them
+  raysieve farm scenes/mesh.ron --spp 65536 --parts 64 -o mesh.exr
+          renders in 64 parts on a Slurm cluster
+  raysieve verify mesh.exr
+          renders the samples again and compares every bit
+  raysieve inspect scenes/cornell.ron 256,300
+          explains a pixel: prints one of its paths, bounce by bounce
+  raysieve bench
+          measures how much compaction gains on this machine, bounce by bounce";
+
+const EXIT_CODES: &str = "\
+Exit codes:
+    0  success
+    1  the render failed, a file could not be written, verification failed, or a benchmark is slower than its baseline
+    2  wrong usage, or an invalid scene
+  130  interrupted by Ctrl-C: the image is written with the samples rendered so far; a second Ctrl-C
+       exits at once and writes nothing; with --serve, Ctrl-C exits with 0";
+
+/// Parses and checks the command line. Prints the help or the version if asked for it, and then returns `None`.
+///
+/// # Errors
+/// [`Error::Usage`] with a message on one line.
+pub(crate) fn read() -> Result<Option<Arguments>, Error> {
+    let matches = Arguments::command()
+        .after_help(
+            "See raysieve --help for details, examples, the keys of the window and the exit codes.",
+        )
+        .after_long_help(format!("{EXAMPLES}\n\n{}\n\n{EXIT_CODES}", controls_help()))
+        .try_get_matches();
+    let arguments = matches.and_then(|matches| {
+        let mut arguments = Arguments::from_arg_matches(&matches)?;
+        if let (Some(Command::Farm(farm)), Some(("farm", given))) =
+            (&mut arguments.command, matches.subcommand())
+        {
+            farm.machine = given_options::<Machine>(given);
+            farm.changed = given_options::<SceneArguments>(given);
+        }
+        Ok(arguments)
+    });
+    match arguments {
+        Ok(arguments) => arguments.check().map(|()| Some(arguments)),
+        Err(error) if error.use_stderr() => Err(Error::Usage(problem(&error))),
+        Err(help) => {
+            // Printing fails only if the reader has closed the pipe, and then nobody needs the text.
+            let _ = help.print();
+            Ok(None)
+        }
+    }
+}
+
+/// Returns the options of `Group` that the command line sets explicitly, as words such as `--size` and `64x64`.
+///
+/// `farm` passes them to the commands of its jobs.
+fn given_options<Group: Args>(matches: &ArgMatches) -> Vec<String> {
+    let group = Group::augment_args(clap::Command::new("group"));
+    let mut words = Vec::new();
+    for option in group.get_arguments() {
+        let (id, name) = (option.get_id().as_str(), option.get_long());
+        if let Some(name) = name
+            && matches.value_source(id) == Some(ValueSource::CommandLine)
+        {
+            words.push(format!("--{name}"));
+            let values = matches.get_raw(id).into_iter().flatten();
+            words.extend(values.map(|value| value.to_string_lossy().into_owned()));
+        }
+    }
+    words
+}
+
+impl Arguments {
+    /// Returns an error for combinations of options that clap's attributes cannot rule out.
+    fn check(&self) -> Result<(), Error> {
+        let is_picture = self.command.is_none() && self.serve.is_none() && self.writes_picture();
+        if is_picture && self.denoise && self.debug_view != DebugView::Light {
+            return Err(Error::Usage(format!(
+                "--denoise applies to the rendered image, and --view {} replaces it; omit one of them",
+                self.debug_view.name()
+            )));
+        }
+        match (&self.command, &self.output) {
+            (Some(Command::Merge(merge)), _) => merge.check(),
+            (None, Some(output)) => {
+                self.look.check(output)?;
+                if self.denoise && PictureFormat::of(output) == Some(PictureFormat::Exr) {
+                    return Err(Error::Usage(format!(
+                        "--denoise needs a .png, and {} is never denoised; use --layers denoised to add the denoised \
+                         image as a layer, or name a .png",
+                        output.display()
+                    )));
+                }
+                if !self.layers.is_empty() && PictureFormat::of(output) == Some(PictureFormat::Png)
+                {
+                    return Err(Error::Usage(format!(
+                        "--layers needs an .exr, and {} cannot contain layers; omit it or name an .exr",
+                        output.display()
+                    )));
+                }
+                if self.debug_view != DebugView::Light
+                    && PictureFormat::of(output) == Some(PictureFormat::Exr)
+                {
+                    return Err(Error::Usage(format!(
+                        "--view needs a .png, and {} contains the rendered image only; omit it or name a .png",
+                        output.display()
+                    )));
+                }
+                Ok(())
+            }
+            (Some(Command::Farm(farm)), _) => farm.check(),
+            (Some(Command::Verify(_) | Command::Inspect(_) | Command::Bench(_)) | None, _) => {
+                Ok(())
+            }
+        }
+    }
+
+    /// Returns whether to try to open a window. Ignores `--serve`, which the caller has to check.
+    pub(crate) fn wants_window(&self) -> bool {
+        cfg!(feature = "window")
+            && !self.headless
+            && self.output.is_none()
+            && self.checkpoint.is_none()
+    }
+
+    /// Returns whether the run writes an image: with `--output`, or without a window and a page.
+    pub(crate) fn writes_picture(&self) -> bool {
+        self.output.is_some() || self.serve.is_none() && !self.wants_window()
+    }
+
+    /// Loads the scene, applies the settings of the command line, and returns it with the samples to render.
+    ///
+    /// # Errors
+    /// If the scene is invalid, does not have the hash of `--scene-hash`, or a setting or sample range is out of range.
+    pub(crate) fn load_scene(&self, path: &Path) -> Result<(Scene, Samples), Error> {
+        let mut scene = self.settings.load(path, self.spp)?;
+        if let Some(expected) = &self.scene_hash {
+            check_hash(&scene, expected)?;
+        }
+        let pixel_count = scene.size.0 * scene.size.1;
+        let samples = match &self.samples {
+            None => Samples::first(scene.spp, pixel_count),
+            Some(range) => {
+                let samples = range.of(&scene, pixel_count)?;
+                scene.spp = samples.max_samples();
+                scene.check_settings()?;
+                samples
+            }
+        };
+        Ok((scene, samples))
+    }
+
+    /// Returns the path of the checkpoint and the time between two writes, or `None` without `--checkpoint`.
+    pub(crate) fn checkpoint(&self) -> Option<(&Path, Duration)> {
+        self.checkpoint.as_deref().map(|path| (path, self.every))
+    }
+
+    /// Returns the backend chosen by `--backend`.
+    pub(crate) fn backend(&self) -> &BackendChoice {
+        self.machine.backend()
+    }
+
+    /// Returns a renderer with the scene on the chosen backend.
+    pub(crate) fn renderer(&self, scene: &Scene) -> Result<Renderer, Error> {
+        let mut renderer = self.machine.renderer_on(scene)?;
+        if self.noise.is_some() {
+            renderer.set_noise(self.noise)?;
+        }
+        Ok(renderer)
+    }
+
+    /// Returns the initial options of the window or the page, with `look` for the first image.
+    pub(crate) fn view_options(&self, look: Look) -> ViewOptions {
+        ViewOptions {
+            look,
+            debug_view: self.debug_view,
+            strategy: self.machine.compaction,
+            keep_size: self.settings.size.is_some(),
+            changes: self.settings.changes(self.spp),
+            noise: self.noise,
+            // A reload after an edit would show a scene with another hash.
+            watches: self.scene_hash.is_none(),
+        }
+    }
+
+    /// Returns the exposure, tone curve, overlay and denoising for the scene: its own, overridden by the command line.
+    pub(crate) fn look(&self, scene: &Scene) -> Look {
+        self.look.look(Look {
+            exposure_stops: scene.exposure_stops,
+            tone: scene.tone,
+            overlay: false,
+            denoise: self.denoise,
+        })
+    }
+
+    /// Returns the additional EXR layers to write; empty without `--layers`.
+    pub(crate) fn layers(&self) -> &[Aov] {
+        &self.layers
+    }
+
+    /// Returns the files to write for the scene at this path. Their look ignores the scene, which is not loaded yet.
+    pub(crate) fn outputs(&self, scene: &Path) -> Outputs {
+        let named_by_scene =
+            || Path::new(scene.file_stem().unwrap_or_default()).with_added_extension("png");
+        Outputs {
+            picture: self.output.clone().unwrap_or_else(named_by_scene),
+            stats: self.stats.clone(),
+            look: self.look.look(Look::default()),
+            debug_view: self.debug_view,
+        }
+    }
+}
+
+/// Returns the section of the long help that lists the keys and mouse actions of the window and the page.
+fn controls_help() -> String {
+    let mut text = "Controls in the window and on the page of --serve:".to_owned();
+    for (key, action) in session::controls() {
+        text.push_str(&format!("\n  {key:<16}{action}"));
+    }
+    text.push_str("\n\nSaved for the next window in the settings folder ($XDG_CONFIG_HOME/raysieve/window.ron):");
+    text.push_str("\n  the level of detail of the overlay, and the window size");
+    text
+}
+
+/// Returns the message of a usage error on one line.
+fn problem(error: &clap::Error) -> String {
+    match (error.kind(), error.get(ContextKind::InvalidSubcommand)) {
+        // Clap's message for a second positional argument after the scene is misleading.
+        (ErrorKind::ArgumentConflict, Some(ContextValue::String(found))) => format!(
+            "'{found}': unknown command, or more than one scene; a command (merge, verify, inspect, farm or bench) must \
+             be the first argument; see raysieve --help"
+        ),
+        _ => one_line(&error.to_string()),
+    }
+}
+
+/// Joins the lines of clap's message into one, without its usage section.
+fn one_line(message: &str) -> String {
+    let said = message.strip_prefix("error: ").unwrap_or(message);
+    let mut line = String::new();
+    for part in said.lines().map(str::trim) {
+        if part.starts_with("Usage:") {
+            break;
+        }
+        // The tip on values that begin with a dash does not apply: no option takes one.
+        let is_irrelevant = part.starts_with("tip: to pass") || part.starts_with("For more");
+        if part.is_empty() || is_irrelevant {
+            continue;
+        }
+        if !line.is_empty() {
+            line.push_str(if line.ends_with(':') { " " } else { "; " });
+        }
+        line.push_str(&plain_number_error(
+            part.strip_prefix("tip: ").unwrap_or(part),
+        ));
+    }
+    line + "; see raysieve --help"
+}
+
+/// Rewords the errors of Rust's integer parser and of clap's range check; returns other text as it is.
+fn plain_number_error(text: &str) -> String {
+    if let Some((head, range)) = text.rsplit_once(" is not in ")
+        && let Some((min, max)) = range.split_once("..=")
+        && let Some((head, _)) = head.rsplit_once(": ")
+    {
+        return format!("{head}: must be {min} to {max}");
+    }
+    text.replace("invalid digit found in string", "expected a whole number")
+        .replace(
+            "number too large to fit in target type",
+            "the number is too large",
+        )
+}

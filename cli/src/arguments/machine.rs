@@ -1,0 +1,108 @@
+//! Options that choose the backend and tune the render. They do not change the image.
+
+use std::time::Duration;
+
+use crate::error::Error;
+use clap::Args;
+use compaction::select::Strategy;
+use raysieve::render::renderer::{BackendChoice, Renderer, Settings, SortHits};
+use raysieve_scene::Scene;
+
+use super::values::{duration, sort_hits, strategy, timeout};
+use crate::headless::with_progress_line;
+
+/// The options of [`Device`], and those of the stages `compact` and `sort_hits`.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Machine {
+    #[command(flatten)]
+    device: Device,
+
+    /// Strategy of stream compaction; does not change the image
+    #[arg(long, value_name = "STRATEGY", value_parser = strategy(), default_value_t,
+        help_heading = "Rendering")]
+    pub(super) compaction: Strategy,
+
+    /// Sort hits by kind of material before shading: auto (on a GPU, if that makes the first waves faster), on or off;
+    /// does not change the image
+    #[arg(long, alias = "order-hits", value_name = "WHEN", value_parser = sort_hits(), default_value = SortHits::default().name(),
+        help_heading = "Rendering")]
+    sort_hits: SortHits,
+}
+
+/// Options of the backend, shared by all commands that render.
+#[derive(Args, Clone, Debug)]
+pub(super) struct Device {
+    /// Backend: auto (the first usable GPU, otherwise the CPU), cpu, cuda (GPU 0), cuda:N (GPU N), cuda:N,N (several
+    /// GPUs) or cuda:all (all GPUs)
+    #[arg(long, value_name = "BACKEND", value_parser = str::parse::<BackendChoice>, default_value = "auto", help_heading = "Rendering")]
+    backend: BackendChoice,
+
+    /// Maximum number of paths in flight, per thread on the CPU and in total on a GPU; does not change the image
+    /// [default: chosen by the backend]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Rendering")]
+    wave_size: Option<u32>,
+
+    /// Number of CPU threads, 1 to 1024 [default: the number of hardware threads]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024), help_heading = "Rendering")]
+    threads: Option<u16>,
+
+    /// Minimum time, such as 30s or 2m, after which a GPU that does not finish a wave counts as hung; other GPUs continue
+    /// without it. The limit grows to 100 times the duration of the last wave, and to 1 s per million rays for the first
+    /// one. Also applies to each step of opening a GPU [default: 30s]
+    #[arg(long, alias = "patience", value_name = "TIME", value_parser = timeout, help_heading = "Rendering")]
+    timeout: Option<Duration>,
+
+    /// Time, such as 2s, between copies of the film from several GPUs to host memory; when a GPU fails, at most this much
+    /// work is repeated [default: 2s, or longer if a copy is slow]
+    #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "Rendering")]
+    keep_every: Option<Duration>,
+}
+
+impl Machine {
+    /// Returns the backend chosen by `--backend`.
+    pub(crate) fn backend(&self) -> &BackendChoice {
+        &self.device.backend
+    }
+
+    /// Returns a renderer with the scene on the chosen backend.
+    pub(crate) fn renderer_on(&self, scene: &Scene) -> Result<Renderer, Error> {
+        let (strategy, sort_hits) = (self.compaction, self.sort_hits);
+        self.device.renderer(scene, strategy, sort_hits)
+    }
+}
+
+impl Device {
+    /// Returns a renderer with the scene on the chosen backend, and shows a progress line if that takes over a second.
+    ///
+    /// # Errors
+    /// If the backend cannot be used; a missing GPU is a usage error that suggests `--backend cpu`.
+    pub(super) fn renderer(
+        &self,
+        scene: &Scene,
+        strategy: Strategy,
+        sort_hits: SortHits,
+    ) -> Result<Renderer, Error> {
+        let settings = Settings {
+            backend: self.backend.clone(),
+            strategy,
+            sort_hits,
+            wave_size: self.wave_size,
+            threads: self.threads.map(usize::from),
+            keep_every: self.keep_every,
+            timeout: self.timeout,
+        };
+        let what = format!("building the BVH of {}", scene.path.display());
+        with_progress_line(what, || Renderer::new(scene, &settings)).map_err(|error| {
+            match (&self.backend, error) {
+                (
+                    BackendChoice::Cuda(_) | BackendChoice::SomeCuda(_) | BackendChoice::AllCuda,
+                    raysieve::Error::Compaction(missing @ compaction::Error::NoDevice { .. }),
+                ) => Error::Setting {
+                    setting: format!("--backend {}", self.backend),
+                    problem: format!("{missing}; use --backend cpu"),
+                },
+                (_, error) => error.into(),
+            }
+        })
+    }
+}

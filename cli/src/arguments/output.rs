@@ -1,0 +1,94 @@
+//! Options of the output files, and of how a PNG displays the film.
+
+use std::path::{Path, PathBuf};
+
+use crate::error::Error;
+use clap::Args;
+use raysieve::{
+    inspect::debug_view::DebugView,
+    picture::tone::Tone,
+    render::output::{self, Look, PictureFormat},
+};
+use raysieve_scene::{Scene, atomic_file};
+
+use super::values::{exposure, tone};
+
+/// Options for the conversion of linear radiance to the colors of a PNG or a window.
+#[derive(Args, Clone, Debug)]
+pub(super) struct LookArguments {
+    /// Draw the statistics on the PNG too
+    #[arg(long, help_heading = "Output")]
+    overlay: bool,
+
+    /// Exposure of the window and the PNG in stops, -32 to 32; one more stop doubles the brightness [default: the
+    /// scene's]
+    #[arg(long, value_name = "STOPS", value_parser = exposure, allow_negative_numbers = true,
+        help_heading = "Output")]
+    exposure: Option<f32>,
+
+    /// Tone curve of the window and the PNG, which maps radiance above the display's white [default: the scene's]
+    #[arg(long, value_name = "CURVE", value_parser = tone(), help_heading = "Output")]
+    tone: Option<Tone>,
+}
+
+impl LookArguments {
+    /// Returns the look with the given options; exposure, tone curve and denoising that are not given come from `own`.
+    pub(super) fn look(&self, own: Look) -> Look {
+        Look {
+            exposure_stops: self.exposure.unwrap_or(own.exposure_stops),
+            tone: self.tone.unwrap_or(own.tone),
+            overlay: self.overlay,
+            denoise: own.denoise,
+        }
+    }
+
+    /// Returns a usage error if an option is given that does not apply to `output`: an EXR contains linear radiance.
+    pub(super) fn check(&self, output: &Path) -> Result<(), Error> {
+        let given = match self {
+            _ if PictureFormat::of(output) != Some(PictureFormat::Exr) => return Ok(()),
+            LookArguments { overlay: true, .. } => "--overlay",
+            LookArguments {
+                exposure: Some(_), ..
+            } => "--exposure",
+            LookArguments { tone: Some(_), .. } => "--tone",
+            _ => return Ok(()),
+        };
+        Err(Error::Usage(format!(
+            "{given} needs a .png, and {} contains linear radiance; omit it or name a .png",
+            output.display()
+        )))
+    }
+}
+
+/// The files to write, and how an image is displayed in them.
+#[derive(Clone, Debug)]
+pub(crate) struct Outputs {
+    /// Path of the image. A run with a window or a page writes it only if one is asked for.
+    pub(crate) picture: PathBuf,
+    /// Path of the statistics in JSON; `None` if they are not to be written.
+    pub(crate) stats: Option<PathBuf>,
+    /// Exposure, tone curve, overlay and denoising of a PNG.
+    pub(crate) look: Look,
+    /// View to write to a PNG instead of the rendered image; [`DebugView::Light`] is the rendered image.
+    pub(crate) debug_view: DebugView,
+}
+
+impl Outputs {
+    /// Returns an error if the image could not be written at its path; to be called before a long render.
+    pub(crate) fn check_picture(&self) -> Result<(), Error> {
+        Ok(atomic_file::check_place(&self.picture)?)
+    }
+
+    /// Returns an error if the statistics could not be written at their path; to be called before a long render.
+    pub(crate) fn check_stats(&self) -> Result<(), Error> {
+        if let Some(path) = &self.stats {
+            atomic_file::check_place(path)?;
+        }
+        Ok(())
+    }
+
+    /// Returns an error if the image would overwrite one of the scene's files.
+    pub(crate) fn check_apart(&self, scene: &Scene) -> Result<(), Error> {
+        Ok(output::check_apart(&self.picture, scene)?)
+    }
+}

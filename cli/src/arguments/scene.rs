@@ -1,0 +1,118 @@
+//! Options that override settings of the scene or select samples.
+
+use std::path::Path;
+
+use crate::error::Error;
+use clap::Args;
+use raysieve::render::part::{SamplePosition, Samples};
+use raysieve_scene::{Scene, SettingOverrides};
+
+use super::values::{clamp, size};
+use crate::headless::with_reading_line;
+
+/// Options that override settings of the scene, other than the number of samples.
+#[derive(Args, Clone, Debug)]
+pub(super) struct SceneArguments {
+    /// Image size in pixels, such as 1920x1080 [default: the scene's]
+    #[arg(long, value_name = "WxH", value_parser = size, help_heading = "Rendering")]
+    pub(super) size: Option<(u32, u32)>,
+
+    /// Maximum number of bounces (scatterings) of a path; 0 shows only directly visible emission [default: the scene's]
+    #[arg(long, value_name = "N", help_heading = "Rendering")]
+    max_bounces: Option<u32>,
+
+    /// Maximum radiance that indirect light adds to a sample, to remove fireflies; makes the image darker [default: the
+    /// scene's, otherwise no limit]
+    #[arg(long, value_name = "RADIANCE", value_parser = clamp, help_heading = "Rendering")]
+    clamp_indirect: Option<f32>,
+
+    /// Seed of the random numbers; another seed gives different noise [default: the scene's]
+    #[arg(long, value_name = "N", help_heading = "Rendering")]
+    seed: Option<u32>,
+}
+
+impl SceneArguments {
+    /// Loads the scene and applies the given options and, if given, the number of samples per pixel.
+    pub(super) fn load(&self, path: &Path, spp: Option<u32>) -> Result<Scene, Error> {
+        let mut scene = with_reading_line(path, || Scene::load(path))?;
+        scene.apply_overrides(&self.changes(spp))?;
+        Ok(scene)
+    }
+
+    /// Returns the given options and `spp` as overrides of a scene's settings; `None` keeps the scene's setting.
+    pub(super) fn changes(&self, spp: Option<u32>) -> SettingOverrides {
+        SettingOverrides {
+            size: self.size,
+            spp,
+            max_bounces: self.max_bounces,
+            clamp_indirect: self.clamp_indirect,
+            seed: self.seed,
+        }
+    }
+}
+
+/// A range of sample positions as in `--samples A..B`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SampleRange {
+    /// First position of the range; `None` is the first sample.
+    pub(super) start: Option<SamplePosition>,
+    /// End of the range, exclusive; `None` is the scene's number of samples per pixel.
+    pub(super) end: Option<SamplePosition>,
+}
+
+impl SampleRange {
+    /// Returns the samples of the range in an image of `pixel_count` pixels.
+    ///
+    /// # Errors
+    /// If the range is empty or exceeds the possible sample numbers.
+    pub(super) fn of(&self, scene: &Scene, pixel_count: u32) -> Result<Samples, Error> {
+        let place = |sample| SamplePosition { sample, pixel: 0 };
+        samples_between(
+            self.start.unwrap_or(place(0)),
+            self.end.unwrap_or(place(scene.spp.into())),
+            pixel_count,
+        )
+    }
+}
+
+/// Returns the samples from `start` to `end`, exclusive, in an image of `pixel_count` pixels.
+///
+/// # Errors
+/// If the range is empty or exceeds the possible sample numbers.
+pub(super) fn samples_between(
+    start: SamplePosition,
+    end: SamplePosition,
+    pixel_count: u32,
+) -> Result<Samples, Error> {
+    let problem = match Samples::new(start..end, pixel_count) {
+        Some(samples) if !samples.is_empty() => return Ok(samples),
+        _ if start >= end => {
+            "expected a range whose end is after its start, such as 0..16".to_owned()
+        }
+        _ => {
+            format!(
+                "sample numbers are 0 to 4294967295, and this image has pixels 0 to {}",
+                pixel_count - 1
+            )
+        }
+    };
+    Err(Error::Setting {
+        setting: format!("--samples {start}..{end}"),
+        problem,
+    })
+}
+
+/// Returns an error if the scene does not have the expected hash.
+pub(super) fn check_hash(scene: &Scene, expected: &str) -> Result<(), Error> {
+    let found = scene.hash();
+    if found == expected {
+        return Ok(());
+    }
+    Err(Error::File {
+        file: scene.path.display().to_string(),
+        problem: format!(
+            "has scene_hash {found}, expected {expected}: the scene or its files have changed; restore them, or render \
+             the changed scene from the start"
+        ),
+    })
+}

@@ -1,0 +1,248 @@
+//! Parsers for the values of options, with their error messages.
+
+use std::{
+    ops::Range,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use clap::builder::{PathBufValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
+use compaction::select::Strategy;
+use raysieve::{
+    inspect::debug_view::DebugView,
+    picture::tone::Tone,
+    render::{output::PictureFormat, part::SamplePosition, renderer::SortHits},
+};
+use raysieve_scene::Scene;
+
+use super::{bench::Method, scene::SampleRange};
+
+/// Returns a parser of paths that fails with `message` unless `is_valid` accepts the path. Paths need not be UTF-8.
+pub(super) fn path_matching(
+    is_valid: fn(&Path) -> bool,
+    message: &'static str,
+) -> impl TypedValueParser<Value = PathBuf> {
+    PathBufValueParser::new().try_map(move |path| {
+        if is_valid(&path) {
+            Ok(path)
+        } else {
+            Err(message)
+        }
+    })
+}
+
+/// Returns whether the path has this extension, in upper or lower case.
+pub(super) fn has_extension(path: &Path, extension: &str) -> bool {
+    path.extension()
+        .is_some_and(|found| found.eq_ignore_ascii_case(extension))
+}
+
+pub(super) fn scene_path() -> impl TypedValueParser<Value = PathBuf> {
+    path_matching(
+        Scene::is_named,
+        "expected a .ron scene, or a model: .glb, .gltf, .obj or .ply",
+    )
+}
+
+pub(super) fn picture_path() -> impl TypedValueParser<Value = PathBuf> {
+    path_matching(
+        |path| PictureFormat::of(path).is_some(),
+        "expected a .png or .exr file",
+    )
+}
+
+pub(super) fn part_path() -> impl TypedValueParser<Value = PathBuf> {
+    path_matching(
+        |path| PictureFormat::of(path) == Some(PictureFormat::Exr),
+        "expected an .exr file, the only format that contains the film",
+    )
+}
+
+pub(super) fn bench_path() -> impl TypedValueParser<Value = PathBuf> {
+    path_matching(
+        |path| has_extension(path, "json"),
+        "expected a .json file for the results",
+    )
+}
+
+pub(super) fn chart_path() -> impl TypedValueParser<Value = PathBuf> {
+    path_matching(
+        |path| has_extension(path, "svg"),
+        "expected an .svg file for the chart",
+    )
+}
+
+pub(super) fn path_record_path() -> impl TypedValueParser<Value = PathBuf> {
+    path_matching(
+        |path| has_extension(path, "json"),
+        "expected a .json file for the path record",
+    )
+}
+
+pub(super) fn stats_path() -> impl TypedValueParser<Value = PathBuf> {
+    path_matching(
+        |path| has_extension(path, "json"),
+        "expected a .json file for the statistics",
+    )
+}
+
+/// Parses an image size in pixels, such as `1920x1080`.
+pub(super) fn size(text: &str) -> Result<(u32, u32), String> {
+    let sides = text
+        .split_once('x')
+        .and_then(|(width, height)| Some((width.parse().ok()?, height.parse().ok()?)));
+    match sides {
+        Some((0, _) | (_, 0)) => Err("width and height must be at least one pixel".to_owned()),
+        Some(sides) => Ok(sides),
+        None => Err("expected width and height in pixels, such as 1920x1080".to_owned()),
+    }
+}
+
+pub(super) fn strategy() -> impl TypedValueParser<Value = Strategy> {
+    let names = Strategy::ALL.iter().map(|strategy| strategy.name());
+    PossibleValuesParser::new(names).try_map(|name| name.parse::<Strategy>())
+}
+
+pub(super) fn method() -> impl TypedValueParser<Value = Method> {
+    // The former name of sort-hits.
+    const OLD_NAME: &str = "partition";
+    let names = Method::all().map(|method| match method {
+        Method::SortHits => PossibleValue::new(method.name()).alias(OLD_NAME),
+        _ => PossibleValue::new(method.name()),
+    });
+    PossibleValuesParser::new(names.collect::<Vec<_>>()).try_map(|name| {
+        let name = match name.as_str() {
+            OLD_NAME => Method::SortHits.name(),
+            name => name,
+        };
+        let named = Method::all().find(|method| method.name() == name);
+        named.ok_or("no such strategy")
+    })
+}
+
+pub(super) fn sort_hits() -> impl TypedValueParser<Value = SortHits> {
+    let names = SortHits::ALL.map(SortHits::name);
+    PossibleValuesParser::new(names).try_map(|name| {
+        let named = SortHits::ALL.into_iter().find(|one| one.name() == name);
+        named.ok_or("no such value")
+    })
+}
+
+pub(super) fn debug_view() -> impl TypedValueParser<Value = DebugView> {
+    let names = DebugView::ALL.map(DebugView::name);
+    PossibleValuesParser::new(names).try_map(|name| name.parse::<DebugView>())
+}
+
+pub(super) fn tone() -> impl TypedValueParser<Value = Tone> {
+    let names = Tone::ALL.map(Tone::name);
+    PossibleValuesParser::new(names).try_map(|name| {
+        let named = Tone::ALL.into_iter().find(|tone| tone.name() == name);
+        named.ok_or("no such tone curve")
+    })
+}
+
+/// Parses the column and row of a pixel, such as `256,300`.
+pub(super) fn pixel(text: &str) -> Result<(u32, u32), String> {
+    let pixel = text
+        .split_once(',')
+        .and_then(|(column, row)| Some((column.trim().parse().ok()?, row.trim().parse().ok()?)));
+    pixel.ok_or_else(|| "expected column and row from the upper left, such as 256,300".to_owned())
+}
+
+/// Parses a range of samples of which either end may be missing, such as `0..16` or `16..`.
+pub(super) fn sample_range(text: &str) -> Result<SampleRange, String> {
+    let place = |text: &str| match text {
+        "" => Some(None),
+        text => text.parse().ok().map(Some),
+    };
+    let range = text
+        .split_once("..")
+        .and_then(|(start, end)| Some((place(start)?, place(end)?)));
+    match range {
+        Some((start, end)) => Ok(SampleRange { start, end }),
+        None => Err("expected two sample numbers, such as 0..16".to_owned()),
+    }
+}
+
+/// Parses a range of samples with both ends, such as `0..16`.
+pub(super) fn closed_sample_range(text: &str) -> Result<Range<SamplePosition>, String> {
+    match sample_range(text)? {
+        SampleRange {
+            start: Some(start),
+            end: Some(end),
+        } => Ok(start..end),
+        _ => Err("expected a range with both ends, such as 0..16".to_owned()),
+    }
+}
+
+/// Parses the hash of a scene: 32 hexadecimal digits, returned in lower case.
+pub(super) fn scene_hash(text: &str) -> Result<String, String> {
+    let is_hash = text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if is_hash {
+        Ok(text.to_ascii_lowercase())
+    } else {
+        Err("expected 32 hexadecimal digits, the scene_hash of an .exr".to_owned())
+    }
+}
+
+/// Parses a percentage above 0 % and up to 100 %, and returns it as a fraction.
+pub(super) fn percentage(text: &str) -> Result<f64, String> {
+    let percent = text
+        .strip_suffix('%')
+        .and_then(|text| text.parse::<f64>().ok());
+    percent
+        .filter(|percent| *percent > 0.0 && *percent <= 100.0)
+        .map(|percent| percent / 100.0)
+        .ok_or_else(|| "expected a percentage above 0% and up to 100%, such as 10%".to_owned())
+}
+
+/// Parses a duration of at most a year, such as `30s`, `5m`, `2h` or `100ms`.
+pub(super) fn duration(text: &str) -> Result<Duration, String> {
+    let units = [("ms", 1e-3), ("s", 1.0), ("m", 60.0), ("h", 3600.0)];
+    let of_unit = |(unit, seconds): (&str, f64)| {
+        Some(text.strip_suffix(unit)?.parse::<f64>().ok()? * seconds)
+    };
+    let seconds = units.into_iter().find_map(of_unit);
+    // `parse` also accepts "inf", "nan" and "-0", and `try_from_secs_f64` refuses the first two.
+    let duration = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    duration
+        .filter(|duration| *duration <= MAX_DURATION)
+        .ok_or_else(|| "expected a time up to a year, such as 30s, 5m or 2h".to_owned())
+}
+
+/// Parses a timeout for GPUs, at least [`MIN_TIMEOUT`].
+pub(super) fn timeout(text: &str) -> Result<Duration, String> {
+    let timeout = duration(text).ok();
+    timeout
+        .filter(|timeout| *timeout >= MIN_TIMEOUT)
+        .ok_or_else(|| "expected a time from 100ms to a year, such as 30s or 2m".to_owned())
+}
+
+/// Minimum timeout. A busy machine can delay a working GPU by this much.
+const MIN_TIMEOUT: Duration = Duration::from_millis(100);
+/// Maximum of all durations on the command line, a year.
+const MAX_DURATION: Duration = Duration::from_secs(365 * 24 * 3600);
+
+/// Parses the target error of adaptive sampling, relative to a pixel's value.
+pub(super) fn noise(text: &str) -> Result<f32, String> {
+    match text.parse() {
+        Ok(error) if (1e-4..=1.0).contains(&error) => Ok(error),
+        _ => Err("expected a relative error from 0.0001 to 1, such as 0.01".to_owned()),
+    }
+}
+
+/// Parses the radiance to which indirect light is clamped.
+pub(super) fn clamp(text: &str) -> Result<f32, String> {
+    match text.parse() {
+        Ok(max) if (1e-6..=1e6).contains(&max) => Ok(max),
+        _ => Err("expected a radiance from 1e-6 to 1e6".to_owned()),
+    }
+}
+
+/// Parses an exposure in stops, from -32 to 32.
+pub(super) fn exposure(text: &str) -> Result<f32, String> {
+    match text.parse() {
+        Ok(stops) if (-32.0..=32.0).contains(&stops) => Ok(stops),
+        _ => Err("expected a number of stops from -32 to 32".to_owned()),
+    }
+}

@@ -1,0 +1,129 @@
+//! `raysieve bench`: measures how much compaction gains on this machine.
+
+mod compare;
+mod measure;
+mod plot;
+mod results;
+mod tables;
+
+use std::path::{Path, PathBuf};
+
+use crate::error::Error;
+use raysieve_scene::{Scene, atomic_file};
+use results::{Results, SceneResults};
+
+use crate::{Ending, arguments::Bench, note, print_result, signals::Signals};
+
+/// Default scenes: a closed room, an open scene and one with many triangles. Those that do not exist are left out.
+const SCENES: [&str; 3] = [
+    "scenes/cornell.ron",
+    "scenes/spheres.ron",
+    "scenes/mesh.ron",
+];
+
+/// Measures the scenes, or reads earlier results; prints the tables, writes the files, and compares with the baseline.
+///
+/// After a signal, it continues with the completed rounds.
+///
+/// # Errors
+/// [`Error::Slower`] if a strategy is slower than in the baseline, and errors of the render and of files.
+pub(crate) fn bench(arguments: &Bench) -> Result<Ending, Error> {
+    for path in [&arguments.json, &arguments.plot].into_iter().flatten() {
+        atomic_file::check_place(path)?;
+    }
+    let old = match &arguments.compare {
+        Some(path) => Some((path, Results::read(path)?)),
+        None => None,
+    };
+    if let (Some((path, old)), None) = (&old, &arguments.from) {
+        compare::check_methods(&arguments.methods(), old, path)?;
+    }
+    let (results, ended) = match &arguments.from {
+        Some(path) => {
+            let results = Results::read(path)?;
+            for scene in &results.scenes {
+                print_result(&tables::scene_section(scene))?;
+            }
+            (results, Ok(Ending::Done))
+        }
+        None => measure(
+            arguments,
+            old.as_ref().map(|(path, old)| (path.as_path(), old)),
+        ),
+    };
+    if matches!(ended, Ok(Ending::Interrupted)) {
+        note(&format!("raysieve: interrupted; {}", results.extent()));
+    }
+    if results.scenes.is_empty() {
+        return ended;
+    }
+    print_result(&tables::summary(&results))?;
+    if let Some(path) = &arguments.json {
+        results.write(path)?;
+    }
+    if let Some(path) = &arguments.plot {
+        plot::write(path, &results)?;
+    }
+    let ending = ended?;
+    if let Some((path, old)) = old {
+        let comparison = compare::compare(&results, &old, path)?;
+        print_result(&comparison.table(path))?;
+        comparison.check(path)?;
+    }
+    Ok(ending)
+}
+
+/// Measures the scenes and prints the table of each when it is done. `old` is the baseline and its path.
+///
+/// Returns the scenes measured so far, also after an error or a signal, and how the measurement ended.
+fn measure(arguments: &Bench, old: Option<(&Path, &Results)>) -> (Results, Result<Ending, Error>) {
+    let mut results = Results::new();
+    let ended = measure_into(&mut results, arguments, old);
+    (results, ended)
+}
+
+/// Appends the measured scenes to `results`. A scene that cannot be compared with `old` is an error before its first frame.
+fn measure_into(
+    results: &mut Results,
+    arguments: &Bench,
+    old: Option<(&Path, &Results)>,
+) -> Result<Ending, Error> {
+    let signals = Signals::watch()?;
+    let scenes = scenes(arguments)?;
+    // Errors in later scenes are reported before the first one is measured, which can take hours.
+    for path in &scenes[1..] {
+        Scene::load(path)?;
+    }
+    let mut progress = measure::Progress::new(scenes.len());
+    for path in &scenes {
+        let refuse = |scene: &SceneResults| match old {
+            Some((path, old)) => compare::comparable(scene, old, path).map(|_| ()),
+            None => Ok(()),
+        };
+        let scene = measure::scene(path, arguments, &mut progress, refuse, signals.received())?;
+        if let Some(scene) = scene {
+            progress.suspend(|| print_result(&tables::scene_section(&scene)))?;
+            results.scenes.push(scene);
+        }
+        if signals.were_received() {
+            return Ok(Ending::Interrupted);
+        }
+    }
+    Ok(Ending::Done)
+}
+
+/// Returns the scenes of the command line, or the default scenes that exist in the current folder.
+fn scenes(arguments: &Bench) -> Result<Vec<PathBuf>, Error> {
+    if !arguments.scenes.is_empty() {
+        return Ok(arguments.scenes.clone());
+    }
+    let known = SCENES.map(PathBuf::from);
+    let found: Vec<PathBuf> = known.into_iter().filter(|path| path.exists()).collect();
+    if found.is_empty() {
+        return Err(Error::Usage(format!(
+            "no scene: {} do not exist in this folder; name scenes, such as raysieve bench box.ron",
+            SCENES.join(", ")
+        )));
+    }
+    Ok(found)
+}

@@ -1,0 +1,225 @@
+//! Comparison of results with a baseline.
+
+use std::path::Path;
+
+use crate::error::Error;
+
+use super::{
+    results::{Results, SceneResults},
+    tables::{Align, markdown},
+};
+use crate::{arguments::Method, table::samples_per_pixel};
+
+/// Increase of the frame time, as a fraction, that does not count as slower, in addition to the noise.
+const TOLERANCE: f64 = 0.05;
+
+/// The comparison of two results: a row for each scene and strategy that both contain.
+pub(super) struct Comparison {
+    rows: Vec<Row>,
+    /// Sentences about scenes and strategies that the baseline lacks, and about films that have changed.
+    remarks: Vec<String>,
+}
+
+/// The comparison of one scene and strategy.
+struct Row {
+    scene: String,
+    strategy: String,
+    /// Median frame time of the baseline in seconds.
+    old_seconds: f64,
+    /// Median frame time of the new results in seconds.
+    new_seconds: f64,
+    /// Noise of the ratio of both, as a fraction (two standard deviations).
+    noise: f64,
+}
+
+impl Row {
+    /// Returns the new time divided by the old one.
+    fn ratio(&self) -> f64 {
+        self.new_seconds / self.old_seconds
+    }
+
+    /// Returns whether the new time is longer than the tolerance and the noise explain.
+    fn is_slower(&self) -> bool {
+        self.ratio() > 1.0 + TOLERANCE + self.noise
+    }
+
+    /// Returns whether the old time is longer than the tolerance and the noise explain.
+    fn is_faster(&self) -> bool {
+        self.ratio() < 1.0 / (1.0 + TOLERANCE + self.noise)
+    }
+}
+
+/// Returns the old results of a scene; `None` if there are none.
+///
+/// # Errors
+/// If they were measured on another device, or with another size, number of samples or version of the scene.
+pub(super) fn comparable<'a>(
+    new: &SceneResults,
+    old: &'a Results,
+    path: &Path,
+) -> Result<Option<&'a SceneResults>, Error> {
+    let Some(before) = old.scenes.iter().find(|before| before.scene == new.scene) else {
+        return Ok(None);
+    };
+    let refused = |problem: String| {
+        Err(Error::File {
+            file: path.display().to_string(),
+            problem: format!("{} cannot be compared: {problem}", new.scene),
+        })
+    };
+    let size = |scene: &SceneResults| {
+        let [width, height] = scene.size;
+        format!("{width}x{height}")
+    };
+    if (&before.backend, &before.device) != (&new.backend, &new.device) {
+        return refused(format!(
+            "it was measured on {}, {}, and this is {}, {}; measure both on the same machine",
+            before.backend, before.device, new.backend, new.device
+        ));
+    }
+    if before.size != new.size || before.spp != new.spp {
+        return refused(format!(
+            "it was measured with {}, {} {}, and this is {}, {}; add --size {} --spp {}",
+            size(before),
+            before.spp,
+            samples_per_pixel(before.spp),
+            size(new),
+            new.spp,
+            size(before),
+            before.spp
+        ));
+    }
+    let content = |scene: &SceneResults| (scene.scene_hash.clone(), scene.seed, scene.max_bounces);
+    if content(before) != content(new) {
+        return refused("the scene has changed; measure the baseline again".to_owned());
+    }
+    Ok(Some(before))
+}
+
+/// Compares new results with the baseline `old` from the file at `path`.
+///
+/// # Errors
+/// If they were measured in different ways, or have no scene and strategy in common.
+pub(super) fn compare(new: &Results, old: &Results, path: &Path) -> Result<Comparison, Error> {
+    let mut comparison = Comparison {
+        rows: Vec::new(),
+        remarks: Vec::new(),
+    };
+    for scene in &new.scenes {
+        let Some(before) = comparable(scene, old, path)? else {
+            comparison.lacks(&path.display().to_string(), &scene.scene);
+            continue;
+        };
+        if before.film_hash != scene.film_hash {
+            comparison.remarks.push(format!(
+                "{} has another film than the baseline: {} instead of {}",
+                scene.scene, scene.film_hash, before.film_hash
+            ));
+        }
+        for timing in &scene.strategies {
+            let Some(earlier) = before.timing(&timing.strategy) else {
+                let lacking = format!("{} with {}", scene.scene, timing.strategy);
+                comparison.lacks(&path.display().to_string(), &lacking);
+                continue;
+            };
+            comparison.rows.push(Row {
+                scene: scene.scene.clone(),
+                strategy: timing.strategy.clone(),
+                old_seconds: earlier.median(),
+                new_seconds: timing.median(),
+                noise: earlier.noise().hypot(timing.noise()),
+            });
+        }
+    }
+    if comparison.rows.is_empty() {
+        return Err(nothing_in_common(path));
+    }
+    Ok(comparison)
+}
+
+/// Returns an error if the baseline contains none of these methods; to be called before the measurement.
+pub(super) fn check_methods(methods: &[Method], old: &Results, path: &Path) -> Result<(), Error> {
+    let was_measured = |method: &Method| {
+        let mut scenes = old.scenes.iter();
+        scenes.any(|scene| scene.timing(method.name()).is_some())
+    };
+    match methods.iter().any(was_measured) {
+        true => Ok(()),
+        false => Err(nothing_in_common(path)),
+    }
+}
+
+fn nothing_in_common(path: &Path) -> Error {
+    Error::File {
+        file: path.display().to_string(),
+        problem: "contains none of the measured scenes and strategies; name those that it contains"
+            .to_owned(),
+    }
+}
+
+impl Comparison {
+    /// Adds a remark that the baseline does not contain `what`.
+    fn lacks(&mut self, file: &str, what: &str) {
+        self.remarks
+            .push(format!("{file} does not contain {what}: not compared"));
+    }
+
+    /// Returns the comparison as a Markdown table with a heading that names the baseline's file.
+    pub(super) fn table(&self, path: &Path) -> String {
+        let head = [
+            ("scene", Align::Left),
+            ("strategy", Align::Left),
+            ("old, ms", Align::Right),
+            ("new, ms", Align::Right),
+            ("new / old", Align::Right),
+            ("noise", Align::Right),
+            ("", Align::Left),
+        ];
+        let rows = self.rows.iter().map(|row| {
+            let verdict = match row {
+                row if row.is_slower() => "slower",
+                row if row.is_faster() => "faster",
+                _ => "",
+            };
+            vec![
+                row.scene.clone(),
+                row.strategy.clone(),
+                format!("{:.2}", row.old_seconds * 1e3),
+                format!("{:.2}", row.new_seconds * 1e3),
+                format!("{:.3}", row.ratio()),
+                format!("± {:.1} %", 100.0 * row.noise),
+                verdict.to_owned(),
+            ]
+        });
+        let mut text = format!("\n## Comparison with {}\n\n", path.display());
+        text += &markdown(&head, &rows.collect::<Vec<_>>());
+        for remark in &self.remarks {
+            text += &format!("\n{remark}\n");
+        }
+        text
+    }
+
+    /// Returns [`Error::Slower`] if a strategy is slower on any scene.
+    pub(super) fn check(&self, path: &Path) -> Result<(), Error> {
+        let slower: Vec<String> = self
+            .rows
+            .iter()
+            .filter(|row| row.is_slower())
+            .map(|row| {
+                format!(
+                    "{} with {} takes {:.2} times as long",
+                    row.scene,
+                    row.strategy,
+                    row.ratio()
+                )
+            })
+            .collect();
+        if slower.is_empty() {
+            return Ok(());
+        }
+        Err(Error::Slower {
+            file: path.display().to_string(),
+            problem: slower.join(", "),
+        })
+    }
+}

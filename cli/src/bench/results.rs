@@ -1,0 +1,295 @@
+//! The results of a benchmark, and their JSON file.
+
+use std::{fs, io::Read, path::Path};
+
+use crate::error::Error;
+use raysieve::{
+    render::{
+        output,
+        part::SOFTWARE,
+        stats::{BounceStats, Stats},
+    },
+    wave::Stage,
+};
+use serde::{Deserialize, Serialize};
+
+/// The results of a benchmark.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Results {
+    /// Name and version of the program that measured.
+    pub(super) software: String,
+    /// The measured scenes, in the order of the command line.
+    pub(super) scenes: Vec<SceneResults>,
+}
+
+/// The results of one scene: what was rendered, and the times of each strategy.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct SceneResults {
+    /// Path of the scene as the user gave it.
+    pub(super) scene: String,
+    /// Hash of the scene's content, 32 hexadecimal digits.
+    pub(super) scene_hash: String,
+    /// `cpu` or `cuda`.
+    pub(super) backend: String,
+    /// Name of the processor with its number of threads, or names of the GPUs.
+    pub(super) device: String,
+    /// Width and height in pixels.
+    pub(super) size: [u32; 2],
+    /// Samples per pixel of a frame.
+    pub(super) spp: u32,
+    /// Seed of the random numbers.
+    pub(super) seed: u32,
+    /// Maximum number of bounces of a path.
+    pub(super) max_bounces: u32,
+    /// Hash of the film, which all strategies have in common.
+    pub(super) film_hash: String,
+    /// Camera paths of a frame.
+    pub(super) paths: u64,
+    /// Rays of a frame, including shadow rays.
+    pub(super) rays: u64,
+    /// The times of each strategy, in the order of the tables.
+    pub(super) strategies: Vec<Timing>,
+}
+
+/// The times of one strategy.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Timing {
+    /// Name of the strategy or method, such as `look-back` or `megakernel`.
+    pub(super) strategy: String,
+    /// Seconds of each measured frame, in the order of the rounds.
+    pub(super) seconds: Vec<f64>,
+    /// Ray counts of each bounce, and the median time of each of its stages over the rounds.
+    pub(super) bounces: Vec<BounceStats>,
+}
+
+/// Maximum size of a file of results. A larger file contains something else.
+const MAX_BYTES: u64 = 1 << 26;
+
+impl Results {
+    /// Returns results of this version of the program, without scenes.
+    pub(super) fn new() -> Results {
+        Results {
+            software: SOFTWARE.to_owned(),
+            scenes: Vec::new(),
+        }
+    }
+
+    /// Describes which scenes were measured and the number of rounds of each.
+    pub(super) fn extent(&self) -> String {
+        let scenes = self.scenes.iter();
+        let rounds: Vec<String> = scenes
+            .map(|scene| match scene.rounds() {
+                1 => format!("{}: 1 round", scene.scene),
+                rounds => format!("{}: {rounds} rounds", scene.scene),
+            })
+            .collect();
+        if rounds.is_empty() {
+            return "before the first round was measured, so nothing is written".to_owned();
+        }
+        format!("measured {}", rounds.join(", "))
+    }
+
+    /// Writes the results to a JSON file atomically.
+    pub(super) fn write(&self, path: &Path) -> Result<(), Error> {
+        Ok(output::write_json(path, self)?)
+    }
+
+    /// Reads a file that [`Results::write`] wrote.
+    ///
+    /// # Errors
+    /// If the file is not a regular file, is too large, or does not contain plausible results.
+    pub(super) fn read(path: &Path) -> Result<Results, Error> {
+        let refused = |problem: String| Error::File {
+            file: path.display().to_string(),
+            problem,
+        };
+        // Reading a pipe could block forever.
+        if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+            return Err(refused(
+                "is not a regular file; name a file that raysieve bench --json wrote".to_owned(),
+            ));
+        }
+        let mut text = Vec::new();
+        fs::File::open(path)
+            .and_then(|file| file.take(MAX_BYTES + 1).read_to_end(&mut text))
+            .map_err(|error| refused(format!("cannot be read: {error}")))?;
+        let results = if text.len() as u64 > MAX_BYTES {
+            Err(format!("more than {} MiB", MAX_BYTES >> 20))
+        } else {
+            serde_json::from_slice::<Results>(&text).map_err(|error| error.to_string())
+        };
+        results
+            .and_then(|results| results.check().map(|()| results))
+            .map_err(|problem| {
+                refused(format!(
+                    "does not contain benchmark results: {problem}; name a file that raysieve bench --json wrote"
+                ))
+            })
+    }
+
+    /// Returns an error if the results have no scene, or if a scene is not plausible.
+    fn check(&self) -> Result<(), String> {
+        if self.scenes.is_empty() {
+            return Err("no scene".to_owned());
+        }
+        self.scenes
+            .iter()
+            .enumerate()
+            .try_for_each(|(number, scene)| {
+                scene
+                    .check()
+                    .map_err(|problem| format!("scene {}: {problem}", number + 1))
+            })
+    }
+}
+
+impl SceneResults {
+    /// Returns the times of the strategy with this name; `None` if it was not measured.
+    pub(super) fn timing(&self, strategy: &str) -> Option<&Timing> {
+        self.strategies
+            .iter()
+            .find(|timing| timing.strategy == strategy)
+    }
+
+    /// Returns the number of measured frames of each strategy.
+    pub(super) fn rounds(&self) -> usize {
+        self.strategies
+            .first()
+            .map_or(0, |timing| timing.seconds.len())
+    }
+
+    /// Returns an error if a text has control characters, or if the times of a strategy are not plausible.
+    fn check(&self) -> Result<(), String> {
+        let names = self.strategies.iter().map(|timing| &timing.strategy);
+        let words = [
+            &self.scene,
+            &self.scene_hash,
+            &self.backend,
+            &self.device,
+            &self.film_hash,
+        ];
+        if names
+            .chain(words)
+            .any(|word| word.chars().any(char::is_control))
+        {
+            return Err("a name with control characters".to_owned());
+        }
+        if self.strategies.is_empty() {
+            return Err("no strategy".to_owned());
+        }
+        self.strategies.iter().try_for_each(Timing::check)
+    }
+}
+
+impl Timing {
+    /// Returns the median time of a frame in seconds.
+    pub(super) fn median(&self) -> f64 {
+        median(&self.seconds)
+    }
+
+    /// Returns the median absolute deviation of the frame times in seconds.
+    pub(super) fn deviation(&self) -> f64 {
+        let median = self.median();
+        let off: Vec<f64> = self
+            .seconds
+            .iter()
+            .map(|time| (time - median).abs())
+            .collect();
+        self::median(&off)
+    }
+
+    /// Returns the minimum and the maximum frame time in seconds.
+    pub(super) fn range(&self) -> (f64, f64) {
+        let min = self.seconds.iter().copied().fold(f64::INFINITY, f64::min);
+        (min, self.seconds.iter().copied().fold(0.0, f64::max))
+    }
+
+    /// Returns the relative spread of the frame times: three times their median absolute deviation over their median.
+    ///
+    /// For a normal distribution, this is two standard deviations.
+    pub(super) fn noise(&self) -> f64 {
+        3.0 * self.deviation() / self.median()
+    }
+
+    /// Returns whether the times of stages were measured. The megakernel has no stages.
+    pub(super) fn has_stages(&self) -> bool {
+        self.bounces.iter().any(|row| Timing::bounce_ms(row) > 0.0)
+    }
+
+    /// Returns the time of all stages of a bounce in milliseconds.
+    pub(super) fn bounce_ms(row: &BounceStats) -> f64 {
+        row.total_ms()
+    }
+
+    /// Returns the first bounce from which on each bounce takes less time than with `other`; `None` if there is none.
+    ///
+    /// Bounces without rays are ignored. Also returns `None` if one of both has no times of stages.
+    pub(super) fn faster_from(&self, other: &Timing) -> Option<u32> {
+        let both = self.bounces.iter().zip(&other.bounces);
+        let both: Vec<_> = both.filter(|(row, _)| row.rays > 0).collect();
+        if !(self.has_stages() && other.has_stages()) {
+            return None;
+        }
+        let faster = both
+            .iter()
+            .rev()
+            .take_while(|(own, other)| Timing::bounce_ms(own) < Timing::bounce_ms(other));
+        faster.last().map(|(own, _)| own.bounce)
+    }
+
+    /// Returns an error if there is no frame, or if a time is not plausible.
+    fn check(&self) -> Result<(), String> {
+        let strategy = &self.strategy;
+        let times = self
+            .bounces
+            .iter()
+            .flat_map(|row| Stage::OF_BOUNCE.map(|stage| row.time(stage)));
+        if self.seconds.is_empty() {
+            return Err(format!("{strategy}: no frame"));
+        }
+        if !self.seconds.iter().all(|time| (1e-9..1e9).contains(time)) {
+            return Err(format!("{strategy}: a frame time is out of range"));
+        }
+        if !times.into_iter().all(|time| (0.0..1e12).contains(&time)) {
+            return Err(format!("{strategy}: the time of a stage is out of range"));
+        }
+        Ok(())
+    }
+}
+
+/// Returns the median of at least one value; for an even number of values, the mean of the two in the middle.
+///
+/// # Panics
+/// If `values` is empty.
+pub(super) fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let middle = sorted.len() / 2;
+    if sorted.len() % 2 == 1 {
+        sorted[middle]
+    } else {
+        (sorted[middle - 1] + sorted[middle]) / 2.0
+    }
+}
+
+/// Returns the statistics per bounce with the median time of each stage over the frames.
+///
+/// The counts are those of the first frame, because all frames have the same counts.
+pub(super) fn typical(frames: &[Stats]) -> Vec<BounceStats> {
+    let mut rows = frames
+        .first()
+        .map_or(Vec::new(), |frame| frame.bounces.clone());
+    for (place, row) in rows.iter_mut().enumerate() {
+        for stage in Stage::OF_BOUNCE {
+            let times: Vec<f64> = frames
+                .iter()
+                .map(|frame| frame.bounces[place].time(stage))
+                .collect();
+            if let Some(time) = row.time_mut(stage) {
+                // Rounded to a nanosecond, because the last digit might not survive the file.
+                *time = (median(&times) * 1e6).round() / 1e6;
+            }
+        }
+    }
+    rows
+}

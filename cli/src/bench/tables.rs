@@ -1,0 +1,268 @@
+//! Formats results as Markdown tables.
+
+use raysieve::wave::Stage;
+
+use super::results::{Results, SceneResults, Timing};
+use crate::table::{grouped, samples_per_pixel};
+
+/// Alignment of a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Align {
+    Left,
+    Right,
+}
+
+/// Content of a cell without a value.
+const NOTHING: &str = "–";
+
+/// Name of the strategy that renders without compaction.
+pub(super) const OFF: &str = "off";
+
+/// Returns the section of one scene: a table with the frame times per strategy, and one with the times per bounce.
+pub(super) fn scene_section(scene: &SceneResults) -> String {
+    let [width, height] = scene.size;
+    let rounds = scene.rounds();
+    format!(
+        "\n## {}\n\n{width}x{height}, {} {}, seed {}, at most {} bounces; {}, {}; {} {}; film_hash {}\n\n{}\n{}",
+        scene.scene,
+        grouped(scene.spp.into()),
+        samples_per_pixel(scene.spp),
+        scene.seed,
+        scene.max_bounces,
+        scene.backend,
+        scene.device,
+        rounds,
+        if rounds == 1 { "round" } else { "rounds" },
+        scene.film_hash,
+        frames(scene),
+        bounces(scene),
+    )
+}
+
+/// Returns the section that compares all scenes: the speedup of each strategy over `off`.
+pub(super) fn summary(results: &Results) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    for timing in results.scenes.iter().flat_map(|scene| &scene.strategies) {
+        if !names.contains(&timing.strategy.as_str()) {
+            names.push(&timing.strategy);
+        }
+    }
+    let mut head = vec![("speedup over off", Align::Left)];
+    head.extend(
+        names
+            .iter()
+            .filter(|name| **name != OFF)
+            .map(|name| (*name, Align::Right)),
+    );
+    head.extend([("off, ms", Align::Right), ("fastest, ms", Align::Right)]);
+    let rows = results.scenes.iter().map(|scene| {
+        let off = scene.timing(OFF);
+        let mut row = vec![scene.scene.clone()];
+        row.extend(names.iter().filter(|name| **name != OFF).map(|name| {
+            let both = off.zip(scene.timing(name));
+            both.map_or(NOTHING.to_owned(), |(off, timing)| {
+                format!("{:.2}", off.median() / timing.median())
+            })
+        }));
+        row.push(off.map_or(NOTHING.to_owned(), |off| milliseconds(off.median())));
+        row.push(fastest(scene).map_or(NOTHING.to_owned(), |timing| {
+            format!("{} ({})", milliseconds(timing.median()), timing.strategy)
+        }));
+        row
+    });
+    format!(
+        "\n## Speedup by compaction\n\n{}",
+        markdown(&head, &rows.collect::<Vec<_>>())
+    )
+}
+
+/// Returns the strategy with the shortest median frame time; `None` if none was measured.
+fn fastest(scene: &SceneResults) -> Option<&Timing> {
+    shortest(scene.strategies.iter())
+}
+
+/// Returns the fastest strategy that compacts and has stages or, if there is none, the fastest of all.
+pub(super) fn fastest_compaction(scene: &SceneResults) -> Option<&Timing> {
+    let compacting = scene
+        .strategies
+        .iter()
+        .filter(|timing| timing.strategy != OFF && timing.has_stages());
+    shortest(compacting).or_else(|| fastest(scene))
+}
+
+/// Returns the timing with the smallest median.
+fn shortest<'a>(timings: impl Iterator<Item = &'a Timing>) -> Option<&'a Timing> {
+    timings.min_by(|a, b| a.median().total_cmp(&b.median()))
+}
+
+/// Returns the table of frame times, with one row per strategy.
+fn frames(scene: &SceneResults) -> String {
+    let head = [
+        ("strategy", Align::Left),
+        ("frame, ms", Align::Right),
+        ("deviation", Align::Right),
+        ("min – max", Align::Right),
+        ("Mpaths/s", Align::Right),
+        ("Mrays/s", Align::Right),
+        ("speedup over off", Align::Right),
+        ("faster from bounce", Align::Right),
+        ("primary, Mrays/s", Align::Right),
+        ("first bounce", Align::Right),
+        ("shadow", Align::Right),
+    ];
+    let off = scene.timing(OFF);
+    let rows = scene.strategies.iter().map(|timing| {
+        let seconds = timing.median();
+        let (min, max) = timing.range();
+        let speedup = off.map_or(NOTHING.to_owned(), |off| {
+            format!("{:.2}", off.median() / seconds)
+        });
+        let pays = off
+            .filter(|off| off.strategy != timing.strategy)
+            .and_then(|off| timing.faster_from(off));
+        let [primary, first_bounce] = [0, 1].map(|bounce| {
+            let row = timing.bounces.get(bounce);
+            rate(
+                row.map_or(0, |row| row.rays),
+                row.map_or(0.0, |row| row.intersect_ms),
+            )
+        });
+        let shadow_rays = timing
+            .bounces
+            .iter()
+            .map(|row| row.shadow_rays as f64)
+            .sum::<f64>();
+        let shadow_ms = timing.bounces.iter().map(|row| row.shadow_ms).sum();
+        vec![
+            timing.strategy.clone(),
+            milliseconds(seconds),
+            format!("± {}", milliseconds(timing.deviation())),
+            format!("{} – {}", milliseconds(min), milliseconds(max)),
+            figure(scene.paths as f64 / seconds / 1e6),
+            figure(scene.rays as f64 / seconds / 1e6),
+            speedup,
+            pays.map_or(NOTHING.to_owned(), |bounce| bounce.to_string()),
+            primary,
+            first_bounce,
+            rate(shadow_rays as u64, shadow_ms),
+        ]
+    });
+    markdown(&head, &rows.collect::<Vec<_>>())
+}
+
+/// Returns the table of bounces: the fraction of live paths, the time with each strategy, and the times of the stages.
+///
+/// The stages are those of the fastest strategy, next to those of `off` if it was measured.
+fn bounces(scene: &SceneResults) -> String {
+    let Some(fastest) = fastest_compaction(scene) else {
+        return String::new();
+    };
+    let off = scene
+        .timing(OFF)
+        .filter(|off| off.strategy != fastest.strategy);
+    let by_stages: Vec<_> = scene
+        .strategies
+        .iter()
+        .filter(|timing| timing.has_stages())
+        .collect();
+    if by_stages.is_empty() {
+        return String::new();
+    }
+    let mut head = vec![("bounce", Align::Right), ("live", Align::Right)];
+    head.extend(
+        by_stages
+            .iter()
+            .map(|timing| (timing.strategy.as_str(), Align::Right)),
+    );
+    head.extend(Stage::OF_BOUNCE.map(|stage| (stage.label(), Align::Right)));
+    let live = fastest
+        .bounces
+        .iter()
+        .enumerate()
+        .filter(|(_, row)| row.rays > 0);
+    let rows = live.map(|(place, row)| {
+        let share = 100.0 * row.rays as f64 / scene.paths.max(1) as f64;
+        let mut cells = vec![row.bounce.to_string(), format!("{share:.1} %")];
+        cells.extend(by_stages.iter().map(|timing| {
+            let row = timing.bounces.get(place);
+            row.map_or(NOTHING.to_owned(), |row| figure(Timing::bounce_ms(row)))
+        }));
+        let off = off.and_then(|off| off.bounces.get(place));
+        cells.extend(Stage::OF_BOUNCE.map(|stage| match off {
+            Some(off) => format!("{} → {}", figure(off.time(stage)), figure(row.time(stage))),
+            None => figure(row.time(stage)),
+        }));
+        cells
+    });
+    let rows: Vec<_> = rows.collect();
+    let stages = match off {
+        Some(off) => format!("{} → {}", off.strategy, fastest.strategy),
+        None => fastest.strategy.clone(),
+    };
+    format!(
+        "Time per bounce in ms; times of the stages: {stages}.\n\n{}",
+        markdown(&head, &rows)
+    )
+}
+
+/// Returns `count` per time in millions per second, or a dash if either is zero.
+fn rate(count: u64, milliseconds: f64) -> String {
+    if count == 0 || milliseconds <= 0.0 {
+        return NOTHING.to_owned();
+    }
+    figure(count as f64 / milliseconds / 1e3)
+}
+
+/// Formats a time in milliseconds.
+pub(super) fn milliseconds(seconds: f64) -> String {
+    figure(seconds * 1e3)
+}
+
+/// Formats a positive number with three decimals below 1, two below 100, one below 10,000, and none above.
+pub(super) fn figure(value: f64) -> String {
+    match value {
+        value if value >= 1e4 => grouped(value.round() as u64),
+        value if value >= 100.0 => format!("{value:.1}"),
+        value if value >= 1.0 => format!("{value:.2}"),
+        value => format!("{value:.3}"),
+    }
+}
+
+/// Returns a Markdown table whose columns are padded, so that it is readable as plain text too.
+pub(super) fn markdown(head: &[(&str, Align)], rows: &[Vec<String>]) -> String {
+    // A `|` in a file name must not end its cell.
+    let escaped = |cells: &Vec<String>| cells.iter().map(|cell| cell.replace('|', "\\|")).collect();
+    let rows: Vec<Vec<String>> = rows.iter().map(escaped).collect();
+    let widths: Vec<usize> = head
+        .iter()
+        .enumerate()
+        .map(|(column, (name, _))| {
+            let cells = rows.iter().map(|row| row[column].chars().count());
+            cells.chain([name.chars().count(), 3]).max().unwrap_or(0)
+        })
+        .collect();
+    let line = |cells: Vec<&str>| {
+        let padded = cells
+            .iter()
+            .zip(head)
+            .zip(&widths)
+            .map(|((cell, (_, align)), &width)| match align {
+                Align::Left => format!("{cell:<width$}"),
+                Align::Right => format!("{cell:>width$}"),
+            });
+        format!("| {} |\n", padded.collect::<Vec<_>>().join(" | "))
+    };
+    let mut text = line(head.iter().map(|(name, _)| *name).collect());
+    let rule = head
+        .iter()
+        .zip(&widths)
+        .map(|((_, align), &width)| match align {
+            Align::Left => "-".repeat(width + 2),
+            Align::Right => "-".repeat(width + 1) + ":",
+        });
+    text += &format!("|{}|\n", rule.collect::<Vec<_>>().join("|"));
+    for row in &rows {
+        text += &line(row.iter().map(String::as_str).collect());
+    }
+    text
+}

@@ -1,0 +1,108 @@
+//! The program's errors. Each message is one line with the object, the cause and the remedy.
+
+use raysieve_scene::escaped;
+
+/// Reason for which the program exits with a code other than 0 and 130.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    /// The command line is wrong.
+    #[error("{0}")]
+    Usage(String),
+    /// A file that is missing, cannot be read, or is not of the expected type.
+    #[error("{file}: {problem}")]
+    File {
+        /// Path of the file as the user gave it.
+        file: String,
+        /// Cause and remedy.
+        problem: String,
+    },
+    /// Rendering the same samples twice gave different results, or a file to be verified is damaged.
+    #[error("{file}: verification failed: {problem}")]
+    VerificationFailed {
+        /// Path of the file as the user gave it.
+        file: String,
+        /// The expected and the actual result.
+        problem: String,
+    },
+    /// A benchmark in which some strategies are slower than in the baseline.
+    #[error("slower than in {file}: {problem}")]
+    Slower {
+        /// Path of the baseline as the user gave it.
+        file: String,
+        /// Names of the slower strategies, and by how much.
+        problem: String,
+    },
+    /// A setting that cannot be used.
+    #[error("{setting}: {problem}")]
+    Setting {
+        /// Name and value of the setting, such as `size 0x480`.
+        setting: String,
+        /// Cause and remedy.
+        problem: String,
+    },
+    /// A file that cannot be written.
+    #[error("{}: {problem}", path.display())]
+    Write {
+        /// Path of the file as the user gave it.
+        path: std::path::PathBuf,
+        /// Cause and remedy.
+        problem: String,
+    },
+    /// A render on many machines that failed or could not be submitted.
+    #[error("{what}: {problem}")]
+    Farm {
+        /// The part, job or program.
+        what: String,
+        /// Cause and remedy.
+        problem: String,
+    },
+    /// The operating system refuses a handler for Ctrl-C.
+    #[error("the handler for Ctrl-C could not be installed: {0}")]
+    Signals(String),
+    /// The scene cannot be read or saved.
+    #[error(transparent)]
+    Scene(#[from] raysieve_scene::Error),
+    /// The render failed.
+    #[error(transparent)]
+    Render(#[from] raysieve::Error),
+    /// The window or the page failed.
+    #[error(transparent)]
+    Viewer(raysieve_viewer::Error),
+}
+
+impl From<raysieve_viewer::Error> for Error {
+    fn from(error: raysieve_viewer::Error) -> Error {
+        match error {
+            raysieve_viewer::Error::Render(error) => Error::Render(error),
+            raysieve_viewer::Error::Scene(error) => Error::Scene(error),
+            error => Error::Viewer(error),
+        }
+    }
+}
+
+impl Error {
+    /// Returns the message on one line. Only the log of a kernel's compilation has more.
+    pub(crate) fn line(&self) -> String {
+        match self {
+            Error::Render(error) => error.line(),
+            Error::Viewer(error) => error.line(),
+            error => escaped(&error.to_string()),
+        }
+    }
+
+    /// Returns the exit code: 2 for wrong usage or a wrong scene, 1 for a render that failed.
+    pub(crate) fn exit_code(&self) -> u8 {
+        match self {
+            Error::Usage(_) | Error::File { .. } | Error::Setting { .. } => 2,
+            Error::Scene(raysieve_scene::Error::Write { .. }) => 1,
+            Error::Scene(_) => 2,
+            Error::VerificationFailed { .. }
+            | Error::Slower { .. }
+            | Error::Write { .. }
+            | Error::Farm { .. }
+            | Error::Signals(_) => 1,
+            Error::Render(error) => error.exit_code(),
+            Error::Viewer(error) => error.exit_code(),
+        }
+    }
+}

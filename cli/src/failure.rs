@@ -1,0 +1,123 @@
+//! Handling of a render whose GPUs have all failed: saves the safe film, and adds the command that continues to the error.
+//!
+//! The safe film is the last copy of the film in host memory.
+
+use std::{env, path::Path};
+
+use raysieve::render::{
+    checkpoint::Checkpoint,
+    part::{Packing, Samples},
+    renderer::Renderer,
+};
+use raysieve_scene::Scene;
+
+use crate::{arguments::Outputs, error::Error};
+
+/// Saves the safe film in a part next to the image, and returns the error with the command that continues from it.
+///
+/// `shown` is the scene of the command line if people could change the view since, in a window or on a page: no command
+/// continues a changed view. Returns other errors than the failure of all GPUs unchanged.
+pub(crate) fn saved(
+    error: Error,
+    renderer: &mut Renderer,
+    shown: Option<&Scene>,
+    outputs: &Outputs,
+) -> Error {
+    if !renderer.all_gpus_failed() {
+        return error;
+    }
+    let samples = renderer.samples_done();
+    if samples.is_empty() {
+        let hint = format!(
+            "no sample was safe yet; start again with: {}",
+            command(None)
+        );
+        return with_hint(error, &hint);
+    }
+    let path = outputs.picture.with_extension("unfinished.exr");
+    let written = renderer
+        .part()
+        .and_then(|part| part.write(&path, Packing::Fast));
+    let identity = renderer.identity();
+    let is_as_given = shown
+        .is_none_or(|scene| identity.scene_hash == scene.hash() && identity.size == scene.size);
+    match written {
+        Ok(()) if is_as_given => with_hint(error, &continues(&samples, &path, true)),
+        Ok(()) => {
+            let path = path.display();
+            with_hint(error, &format!("the changed view is saved in {path}"))
+        }
+        Err(problem) => with_hint(error, &format!("the samples so far are lost: {problem}")),
+    }
+}
+
+/// Saves the safe film in the checkpoint, and returns the error with the command that continues from there.
+///
+/// A render on a single GPU has no safe film. It continues from the last checkpoint, or from the start without one.
+pub(crate) fn saved_in(error: Error, renderer: &mut Renderer, file: &mut Checkpoint) -> Error {
+    // The safe film can be older than the last checkpoint.
+    let is_behind = |(_, paths): &(Samples, u64)| *paths < renderer.stats().paths;
+    if renderer.all_gpus_failed()
+        && file.held().is_none_or(is_behind)
+        && let Err(problem) = file.write(renderer)
+    {
+        return with_hint(error, &format!("the last samples are lost: {problem}"));
+    }
+    let error = match (error, renderer.gpus()) {
+        (Error::Render(raysieve::Error::Compaction(problem)), [gpu]) => {
+            Error::Render(raysieve::Error::Gpu {
+                gpu: gpu.name.clone(),
+                problem: problem.to_string(),
+            })
+        }
+        (error, _) => error,
+    };
+    match file.held() {
+        Some((samples, _)) => with_hint(error, &continues(samples, file.path(), false)),
+        None => with_hint(error, &format!("start again with: {}", command(None))),
+    }
+}
+
+/// Returns the hint that names the saved samples and the command that continues from the file at `path`.
+fn continues(samples: &Samples, path: &Path, adds_checkpoint: bool) -> String {
+    let command = command(adds_checkpoint.then_some(path));
+    format!(
+        "samples {samples} are saved in {}; continue with: {command}",
+        path.display()
+    )
+}
+
+/// Returns the command line of this process, quoted for a shell. A `checkpoint` replaces `--serve` by `--checkpoint`.
+fn command(checkpoint: Option<&Path>) -> String {
+    let mut words: Vec<String> = Vec::new();
+    let arguments = env::args_os().map(|word| word.to_string_lossy().into_owned());
+    let mut arguments = arguments.peekable();
+    while let Some(word) = arguments.next() {
+        if checkpoint.is_some() && word == "--serve" {
+            // The address is optional.
+            arguments.next_if(|next| !next.starts_with('-'));
+        } else if checkpoint.is_none() || !word.starts_with("--serve=") {
+            words.push(word);
+        }
+    }
+    if let Some(path) = checkpoint {
+        words.extend(["--checkpoint".to_owned(), path.display().to_string()]);
+    }
+    let quoted = words
+        .iter()
+        .map(|word| shlex::try_quote(word).unwrap_or_else(|_| word.into()));
+    quoted.collect::<Vec<_>>().join(" ")
+}
+
+/// Appends the hint to the error of a failed GPU; returns other errors unchanged.
+fn with_hint(error: Error, hint: &str) -> Error {
+    match error {
+        Error::Render(raysieve::Error::Gpu { gpu, problem }) => {
+            Error::Render(raysieve::Error::Gpu {
+                gpu,
+                problem: format!("{problem}; {hint}"),
+            })
+        }
+        error => error,
+    }
+}

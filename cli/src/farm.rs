@@ -1,0 +1,178 @@
+//! `raysieve farm`: renders a scene in parts on the machines of a Slurm or Kubernetes cluster.
+//!
+//! A part is a render with `--samples` whose checkpoint and image are the same file. `merge` adds the parts up, and refuses
+//! files of other renders. So jobs can be killed and repeated at any time without changing the result.
+
+mod folder;
+mod kubernetes;
+mod plan;
+mod scripts;
+mod slurm;
+mod status;
+
+use crate::error::Error;
+use rayon::prelude::*;
+use raysieve::render::part::Part;
+use raysieve_scene::atomic_file;
+
+use self::{
+    folder::{Array, Folder, Jobs},
+    plan::Plan,
+    scripts::Script,
+    status::Survey,
+};
+use crate::{
+    Ending,
+    arguments::{Engine, Farm},
+    headless::with_progress_line,
+    note, print_result,
+    signals::Signals,
+};
+
+/// Submits the missing parts of the render, or shows their progress (`--status`), or prints the scripts (`--dry-run`).
+pub(crate) fn farm(arguments: &Farm) -> Result<Ending, Error> {
+    let folder = Folder::beside(&arguments.output);
+    let plan = plan(arguments, &folder)?;
+    if arguments.status {
+        return status::follow(&plan, &folder).map(|()| Ending::Done);
+    }
+    let scripts = scripts(&plan, &folder)?;
+    if arguments.dry_run {
+        return print(&folder, &scripts).map(|()| Ending::Done);
+    }
+    atomic_file::check_place(&folder.picture)?;
+    if let Some(claim) = plan.finished(&folder.picture) {
+        return status::print_finished(&folder, &claim).map(|()| Ending::Done);
+    }
+    match plan.engine {
+        Engine::Kubernetes => {
+            check_parts(&plan, &folder)?;
+            folder.write(&plan, &scripts)?;
+            let mut texts = scripts.iter().map(|script| &script.text);
+            texts
+                .try_for_each(|text| print_result(text))
+                .map(|()| Ending::Done)
+        }
+        Engine::Slurm => {
+            let Some(_alone) = folder.lock()? else {
+                return Err(folder.error(&format!(
+                    "is being submitted by another raysieve process; show its progress with {} --status",
+                    folder.command()
+                )));
+            };
+            slurm::check_idle(&folder)?;
+            let missing = check_parts(&plan, &folder)?;
+            folder.write(&plan, &scripts)?;
+            submit(&plan, &folder, &missing)
+        }
+    }
+}
+
+/// Returns the plan of the command line or, without a scene, the plan stored in the folder.
+///
+/// # Errors
+/// If the folder contains another render than the command line asks for, or if there is neither a scene nor a plan.
+fn plan(arguments: &Farm, folder: &Folder) -> Result<Plan, Error> {
+    let path = folder.path().display();
+    match (&arguments.scene, folder.plan()?) {
+        (Some(_), None) if arguments.status => Err(Error::Usage(format!(
+            "{path} does not exist: nothing was submitted; omit --status to submit the render"
+        ))),
+        (Some(scene), stored) => {
+            let plan = Plan::new(arguments, scene)?;
+            match stored.and_then(|stored| plan.difference(&stored)) {
+                None => Ok(plan),
+                Some(difference) => Err(folder.error(&format!(
+                    "contains another render: this one {difference}; name another image, or move the folder away"
+                ))),
+            }
+        }
+        (None, Some(stored)) => {
+            if !arguments.status {
+                stored.check_scene()?;
+            }
+            Ok(stored)
+        }
+        (None, None) => Err(Error::Usage(format!(
+            "{path} does not exist, so there is nothing to continue: name the SCENE to render; see raysieve farm --help"
+        ))),
+    }
+}
+
+/// Returns the job scripts for Slurm, or the manifest for Kubernetes.
+fn scripts(plan: &Plan, folder: &Folder) -> Result<Vec<Script>, Error> {
+    match &plan.container {
+        None => scripts::for_slurm(plan, folder),
+        Some(container) => Ok(vec![Script {
+            name: "manifest.yaml".to_owned(),
+            text: kubernetes::manifest(plan, folder, container)?,
+        }]),
+    }
+}
+
+/// Prints the scripts; several ones are separated by lines with their paths.
+fn print(folder: &Folder, scripts: &[Script]) -> Result<(), Error> {
+    for Script { name, text } in scripts {
+        let path = folder.path().join(name);
+        match scripts {
+            // A single script is a manifest, which is piped into kubectl.
+            [_] => print_result(text)?,
+            _ => print_result(&format!("# ==> {} <==\n{text}\n", path.display()))?,
+        }
+    }
+    Ok(())
+}
+
+/// Returns the numbers of the parts to render. If all are complete but were submitted before, returns the damaged ones.
+///
+/// # Errors
+/// If a file in the folder is not a part of this render.
+fn check_parts(plan: &Plan, folder: &Folder) -> Result<Vec<u32>, Error> {
+    let mut survey = Survey::new(plan);
+    survey.update(plan, folder);
+    if let Some(problem) = survey.wrong() {
+        return Err(folder.error(problem));
+    }
+    let missing = survey.missing();
+    let submitted_before = folder.jobs()?.is_some();
+    if missing.is_empty() && submitted_before {
+        // The merge has failed, perhaps because of a damaged part, whose header can still be valid.
+        let what = format!("reading the parts in {}", folder.path().display());
+        return Ok(with_progress_line(what, || damaged(plan, folder)));
+    }
+    Ok(missing)
+}
+
+/// Returns the numbers of the parts whose file is damaged. Reads all files completely and prints what is wrong.
+fn damaged(plan: &Plan, folder: &Folder) -> Vec<u32> {
+    let is_damaged = |&part: &u32| {
+        let file = folder.part(part);
+        let problem = Part::read(&file).err();
+        problem
+            .inspect(|problem| note(&problem.to_string()))
+            .is_some()
+    };
+    (0..plan.parts).into_par_iter().filter(is_damaged).collect()
+}
+
+/// Submits the missing parts and the merges to Slurm, and prints the numbers of the jobs.
+fn submit(plan: &Plan, folder: &Folder, missing: &[u32]) -> Result<Ending, Error> {
+    let Some(jobs) = slurm::submit(plan, folder, missing, &Signals::watch()?)? else {
+        note("raysieve: interrupted; the submitted jobs are cancelled");
+        return Ok(Ending::Interrupted);
+    };
+    let Jobs { parts, merges } = &jobs;
+    if !parts.is_empty() {
+        let (missing, all) = (missing.len(), plan.parts);
+        print_result(&format!("{missing} of {all} parts: {}\n", job_list(parts)))?;
+    }
+    print_result(&format!("merge: {}\n", job_list(merges.iter().flatten())))?;
+    print_result(&format!("progress: {} --status\n", folder.command())).map(|()| Ending::Done)
+}
+
+/// Returns the numbers of the jobs, as `job 12` or `jobs 12, 13`.
+fn job_list<'a>(arrays: impl IntoIterator<Item = &'a Array>) -> String {
+    let jobs: Vec<&str> = arrays.into_iter().map(|array| array.job.as_str()).collect();
+    let word = if jobs.len() == 1 { "job" } else { "jobs" };
+    format!("{word} {}", jobs.join(", "))
+}

@@ -1,0 +1,176 @@
+//! The Kubernetes manifest of a farm: an Indexed Job for the parts, and a Job for each level of merging.
+
+use crate::error::Error;
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::{
+    folder::Folder,
+    plan::{Container, Plan},
+    scripts::{Level, levels, name, quoted, set_merge, set_render},
+};
+
+/// Returns the YAML manifest for `kubectl apply -f -`.
+///
+/// # Errors
+/// If the folder's path cannot be written into scripts, or contains a dollar sign.
+pub(super) fn manifest(
+    plan: &Plan,
+    folder: &Folder,
+    container: &Container,
+) -> Result<String, Error> {
+    let here = folder.absolute()?;
+    if here.contains('$') {
+        return Err(folder.error(
+            "has a dollar sign in its path, which Kubernetes would expand as a variable; name another path",
+        ));
+    }
+    let name = unique(&name(folder), plan, container, &here);
+    let here = format!("cd {} && mkdir -p parts merged || exit 2\n", quoted(&here));
+    let mut text = parts(plan, container, &name, &here);
+    for level in levels(plan) {
+        let set_merge = set_merge(plan, folder, level)?;
+        text += &merge(container, &name, &here, level, &set_merge);
+    }
+    Ok(text)
+}
+
+/// Returns `name` with a hash of the folder and the render, so that farms in one namespace have different names.
+///
+/// The same farm always gets the same name.
+fn unique(name: &str, plan: &Plan, container: &Container, here: &str) -> String {
+    let (width, height) = plan.size;
+    let own = [
+        &container.claim,
+        here,
+        &plan.scene_hash,
+        &format!("{width}x{height} {} {}", plan.spp, plan.seed),
+    ];
+    // JSON keeps the words apart, unlike their concatenation.
+    let own = serde_json::json!(own).to_string();
+    format!("{name}-{:08x}", xxh3_64(own.as_bytes()) as u32)
+}
+
+/// Returns the Job that renders the parts. `here` is the shell code that enters the folder.
+fn parts(plan: &Plan, container: &Container, name: &str, here: &str) -> String {
+    let parts = plan.parts;
+    let mut limits = String::new();
+    if plan.gpus_per_task.is_some() || plan.cpus_per_task.is_some() {
+        limits += "        resources:\n          limits:\n";
+    }
+    for (resource, count) in [
+        ("nvidia.com/gpu", plan.gpus_per_task),
+        ("cpu", plan.cpus_per_task),
+    ] {
+        if let Some(count) = count {
+            limits += &format!("            {resource}: \"{count}\"\n");
+        }
+    }
+    let script = format!(
+        "{here}part=$JOB_COMPLETION_INDEX\n{}exec \"$@\"\n",
+        set_render(plan)
+    );
+    format!(
+        "\
+# The parts. As many run at a time as the cluster has room for. A part that was killed continues from its checkpoint.
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: {name}
+spec:
+  completionMode: Indexed
+  completions: {parts}
+  parallelism: {parts}
+  backoffLimitPerIndex: {RETRIES}
+  podFailurePolicy:
+    rules:
+    # A preempted pod is replaced, any number of times.
+    - action: Ignore
+      onPodConditions:
+      - type: DisruptionTarget
+        status: \"True\"
+    # Exit code 2: another scene, another version or wrong usage. Another attempt would fail too.
+    - action: FailIndex
+      onExitCodes:
+        containerName: part
+        operator: In
+        values: [2]
+  template:
+    spec:
+      restartPolicy: Never
+      # Time to save the samples when the pod is stopped.
+      terminationGracePeriodSeconds: 120
+{}",
+        containers(container, "part", &script, &limits)
+    )
+}
+
+/// Number of times that Kubernetes repeats a part or a merge that failed (`backoffLimit`).
+const RETRIES: u32 = 5;
+
+/// Returns the Job of one level of merging. `set_merge` is the shell code that builds the command.
+fn merge(container: &Container, name: &str, here: &str, level: Level, set_merge: &str) -> String {
+    let (suffix, jobs) = (level.stem(), level.jobs());
+    let (indexed, job) = if level.is_last() {
+        (String::new(), "")
+    } else {
+        (
+            format!("  completionMode: Indexed\n  completions: {jobs}\n  parallelism: {jobs}\n"),
+            "job=$JOB_COMPLETION_INDEX\n",
+        )
+    };
+    let script = format!("{here}{job}{set_merge}exec \"$@\" --wait\n");
+    format!(
+        "\
+---
+# Kubernetes has no dependencies between Jobs. This Job starts with the others and waits until its input files are
+# complete, without requesting a core or a GPU. If a part fails for good, this Job waits forever: delete both Jobs, fix the
+# problem, and apply the manifest again. Complete parts are not rendered again.
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: {name}-{suffix}
+spec:
+{indexed}  backoffLimit: {RETRIES}
+  template:
+    spec:
+      restartPolicy: Never
+{}",
+        containers(container, "merge", &script, "")
+    )
+}
+
+/// Returns the containers and volumes of a pod that runs `script` in the shell of the image.
+fn containers(container: &Container, name: &str, script: &str, limits: &str) -> String {
+    let Container {
+        image,
+        claim,
+        mount,
+    } = container;
+    let lines: String = script
+        .lines()
+        .map(|line| format!("          {line}\n"))
+        .collect();
+    let [image, claim, mount] = [image, claim, mount].map(|text| yaml(text));
+    format!(
+        "      \
+      containers:
+      - name: {name}
+        image: {image}
+        command: [/bin/sh, -c]
+        args:
+        - |
+{lines}{limits}        volumeMounts:
+        - name: files
+          mountPath: {mount}
+      volumes:
+      - name: files
+        persistentVolumeClaim:
+          claimName: {claim}
+"
+    )
+}
+
+/// Returns the text as a quoted YAML string. JSON strings are valid YAML.
+fn yaml(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}

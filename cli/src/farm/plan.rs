@@ -1,0 +1,320 @@
+//! The plan of a farm: the render, its parts and the options of its jobs. It is stored in the folder as `farm.json`.
+
+use std::{
+    env,
+    path::{Path, PathBuf, absolute},
+};
+
+use crate::error::Error;
+use raysieve::render::{
+    output,
+    part::{Identity, PartHeader, SOFTWARE, SamplePosition, Samples},
+};
+use raysieve_scene::Scene;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    arguments::{Engine, Farm},
+    headless::with_reading_line,
+};
+
+/// The plan of a farm. The fields up to `parts` define the render and must not change while it continues.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Plan {
+    /// Name and version of the program that submitted the render.
+    pub(super) software: String,
+    /// Absolute path of the scene.
+    pub(super) scene: String,
+    /// Hash of the scene, 32 hexadecimal digits.
+    pub(super) scene_hash: String,
+    /// Width and height of the image in pixels.
+    pub(super) size: (u32, u32),
+    /// Seed of the random numbers.
+    pub(super) seed: u32,
+    /// Maximum number of bounces of a path.
+    pub(super) max_bounces: u32,
+    /// Maximum radiance that indirect light adds to a sample; `None` is no limit.
+    pub(super) clamp_indirect: Option<f32>,
+    /// Samples per pixel of all parts together.
+    pub(super) spp: u32,
+    /// Number of parts, at most `spp`.
+    pub(super) parts: u32,
+
+    /// Seconds between checkpoints of a part.
+    pub(super) every_seconds: f64,
+    /// Maximum number of files that a job merges.
+    pub(super) fan_in: u32,
+    /// Path of raysieve on the machines of the jobs.
+    pub(super) program: String,
+    /// Command-line words that do not change the image, such as `--backend cpu`.
+    pub(super) machine: Vec<String>,
+    /// System that runs the jobs.
+    pub(super) engine: Engine,
+    /// GPUs to request for each part; `None` requests none.
+    pub(super) gpus_per_task: Option<u32>,
+    /// CPU cores to request for each part; `None` is the engine's default.
+    pub(super) cpus_per_task: Option<u32>,
+    /// Time limit of a part in seconds, for Slurm; `None` is the cluster's default.
+    pub(super) time_seconds: Option<u64>,
+    /// Options of sbatch for all jobs.
+    pub(super) sbatch: Vec<String>,
+    /// Container of the jobs; `None` unless the engine is Kubernetes.
+    pub(super) container: Option<Container>,
+}
+
+/// The container in which Kubernetes runs the jobs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Container {
+    /// Container image with the program.
+    pub(super) image: String,
+    /// Name of the PersistentVolumeClaim with the scene and the folder.
+    pub(super) claim: String,
+    /// Absolute path at which the volume is mounted, here and in the container.
+    pub(super) mount: String,
+}
+
+/// The state of a part according to its file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Progress {
+    /// The file contains all samples of the part.
+    Whole,
+    /// The file contains this number of the part's (pixel, sample) pairs; 0 if it is missing or damaged.
+    Begun(u64),
+    /// The file is not this part of this render; the text is the error message.
+    Wrong(String),
+}
+
+impl Plan {
+    /// Returns the plan that the command line describes, for the scene at `path`.
+    ///
+    /// # Errors
+    /// If the scene is invalid, there are more parts than samples, or paths cannot be used in scripts or containers.
+    pub(super) fn new(arguments: &Farm, path: &Path) -> Result<Plan, Error> {
+        let scene = arguments.load_scene(path)?;
+        output::check_apart(&arguments.output, &scene)?;
+        let parts = arguments
+            .parts
+            .unwrap_or_else(|| DEFAULT_PARTS.min(scene.spp));
+        if parts > scene.spp {
+            return Err(Error::Setting {
+                setting: format!("--parts {parts}"),
+                problem: format!(
+                    "must be at most the samples per pixel, {}; use fewer parts or a larger --spp",
+                    scene.spp
+                ),
+            });
+        }
+        let program = match (&arguments.program, arguments.engine) {
+            (Some(program), _) => program.clone(),
+            (None, Engine::Kubernetes) => "raysieve".to_owned(),
+            (None, Engine::Slurm) => {
+                let own = env::current_exe().map_err(|error| Error::Setting {
+                    setting: "--program".to_owned(),
+                    problem: format!(
+                        "the path of this program is unknown: {error}; specify --program"
+                    ),
+                })?;
+                script_text(&own)?
+            }
+        };
+        let plan = Plan {
+            software: SOFTWARE.to_owned(),
+            scene: script_text(&absolute_path(path)?)?,
+            scene_hash: scene.hash(),
+            size: scene.size,
+            seed: scene.seed,
+            max_bounces: scene.max_bounces,
+            clamp_indirect: scene.clamp_indirect,
+            spp: scene.spp,
+            parts,
+            every_seconds: arguments.every.as_secs_f64(),
+            fan_in: arguments.fan_in,
+            program,
+            machine: arguments.machine.clone(),
+            engine: arguments.engine,
+            gpus_per_task: arguments.gpus_per_task,
+            cpus_per_task: arguments.cpus_per_task,
+            time_seconds: arguments.time.map(|time| time.as_secs().max(1)),
+            sbatch: arguments.sbatch_options(),
+            container: container(arguments)?,
+        };
+        plan.check_container()?;
+        Ok(plan)
+    }
+
+    /// Returns an error if the scene is outside the mounted volume, or if a path contains a dollar sign.
+    fn check_container(&self) -> Result<(), Error> {
+        let Some(Container { mount, .. }) = &self.container else {
+            return Ok(());
+        };
+        let refused = |problem: String| Error::Setting {
+            setting: format!("--mount {mount}"),
+            problem,
+        };
+        if !Path::new(&self.scene).starts_with(mount) {
+            return Err(refused(format!(
+                "does not contain the scene {}, which containers need; name a folder that contains the scene and the image",
+                self.scene
+            )));
+        }
+        let texts = [&self.scene, mount, &self.program];
+        match texts.into_iter().find(|text| text.contains('$')) {
+            Some(text) => Err(refused(format!(
+                "{text} contains a dollar sign, which Kubernetes would expand as a variable; rename it"
+            ))),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns the identity of the render, which all its parts have.
+    pub(super) fn identity(&self) -> Identity {
+        Identity {
+            scene_hash: self.scene_hash.clone(),
+            size: self.size,
+            seed: self.seed,
+            max_bounces: self.max_bounces,
+            clamp_indirect: self.clamp_indirect,
+            goal: None,
+            software: self.software.clone(),
+        }
+    }
+
+    /// Describes why parts of the plan `other` cannot be used for this plan, such as "has spp 2, not 3"; `None` if they can.
+    pub(super) fn difference(&self, other: &Plan) -> Option<String> {
+        let counts = [
+            ("spp", self.spp, other.spp),
+            ("parts", self.parts, other.parts),
+        ];
+        let other_count = counts.into_iter().find(|(_, own, other)| own != other);
+        self.identity().difference(&other.identity()).or_else(|| {
+            other_count.map(|(name, own, other)| format!("has {name} {own}, not {other}"))
+        })
+    }
+
+    /// Returns an error if the scene has changed since the submission, or if this is another version of the program.
+    pub(super) fn check_scene(&self) -> Result<(), Error> {
+        let path = Path::new(&self.scene);
+        let mut scene = with_reading_line(path, || Scene::load(path))?;
+        scene.set_size(self.size);
+        let now = Identity {
+            scene_hash: scene.hash(),
+            software: SOFTWARE.to_owned(),
+            ..self.identity()
+        };
+        match now.difference(&self.identity()) {
+            None => Ok(()),
+            Some(difference) => Err(Error::File {
+                file: self.scene.clone(),
+                problem: format!(
+                    "the render {difference} as when it was submitted; restore the original, or render the changed scene \
+                     under another name"
+                ),
+            }),
+        }
+    }
+
+    /// Returns the first sample number of a part. For `part` equal to the number of parts, returns the end, `spp`.
+    fn first_sample(&self, part: u32) -> u64 {
+        u64::from(self.spp) * u64::from(part) / u64::from(self.parts)
+    }
+
+    /// Returns the samples of a range of parts.
+    pub(super) fn samples(&self, parts: std::ops::Range<u32>) -> Samples {
+        let place = |part| SamplePosition {
+            sample: self.first_sample(part),
+            pixel: 0,
+        };
+        let pixel_count = self.size.0 * self.size.1;
+        Samples::new(place(parts.start)..place(parts.end), pixel_count)
+            .unwrap_or_else(|| Samples::first(self.spp, pixel_count))
+    }
+
+    /// Returns the state of the part whose file is `file`. Reads only the header.
+    pub(super) fn progress(&self, part: u32, file: &Path) -> Progress {
+        let wrong = |problem: String| Progress::Wrong(format!("{}: {problem}", file.display()));
+        match PartHeader::read(file) {
+            Ok(claim) => {
+                let samples = self.samples(part..part + 1);
+                if let Some(difference) = claim.identity.difference(&self.identity()) {
+                    wrong(format!("{difference} as the other parts; move it away"))
+                } else if claim.samples == samples {
+                    Progress::Whole
+                } else if claim.samples.overlap(&samples) == claim.samples {
+                    Progress::Begun(claim.samples.len())
+                } else {
+                    wrong(format!(
+                        "contains samples {}, which do not begin {samples}; move it away",
+                        claim.samples
+                    ))
+                }
+            }
+            // The part's job sets a damaged file aside and starts again.
+            Err(raysieve::Error::Damaged { .. }) => Progress::Begun(0),
+            Err(_) if !file.exists() => Progress::Begun(0),
+            Err(error) => Progress::Wrong(error.to_string()),
+        }
+    }
+
+    /// Returns the header of the final image if it exists and contains all samples of this render.
+    pub(super) fn finished(&self, picture: &Path) -> Option<PartHeader> {
+        PartHeader::read(picture).ok().filter(|claim| {
+            claim.identity == self.identity() && claim.samples == self.samples(0..self.parts)
+        })
+    }
+}
+
+/// Returns the container for Kubernetes, or `None` for Slurm.
+///
+/// # Errors
+/// If an option is missing, or if the image is not inside the mounted volume.
+fn container(arguments: &Farm) -> Result<Option<Container>, Error> {
+    let Some((image, claim)) = arguments.container()? else {
+        return Ok(None);
+    };
+    let picture = absolute_path(&arguments.output)?;
+    let mount = match &arguments.mount {
+        Some(mount) => absolute_path(mount)?,
+        None => picture.parent().unwrap_or(&picture).to_owned(),
+    };
+    if !picture.starts_with(&mount) {
+        return Err(Error::Setting {
+            setting: format!("--mount {}", mount.display()),
+            problem: format!(
+                "does not contain the image {}; name a folder that contains it",
+                picture.display()
+            ),
+        });
+    }
+    Ok(Some(Container {
+        image: image.to_owned(),
+        claim: claim.to_owned(),
+        mount: script_text(&mount)?,
+    }))
+}
+
+/// Number of parts if none is given and there are at least as many samples.
+const DEFAULT_PARTS: u32 = 64;
+
+/// Returns the absolute path, without resolving links.
+pub(super) fn absolute_path(path: &Path) -> Result<PathBuf, Error> {
+    absolute(path).map_err(|error| Error::File {
+        file: path.display().to_string(),
+        problem: format!("{error}; check the path"),
+    })
+}
+
+/// Returns the path as text that can be written into a script.
+///
+/// # Errors
+/// If the path is not UTF-8 or contains control characters.
+pub(super) fn script_text(path: &Path) -> Result<String, Error> {
+    let text = path
+        .to_str()
+        .filter(|text| !text.contains(char::is_control));
+    text.map(str::to_owned).ok_or_else(|| Error::File {
+        file: path.display().to_string(),
+        problem: "contains characters that cannot be written into a script; rename it".to_owned(),
+    })
+}

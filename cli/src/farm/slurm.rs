@@ -1,0 +1,333 @@
+//! Submission to Slurm and the state of its jobs, by Slurm's programs sbatch, squeue, scancel and scontrol.
+
+use std::{
+    collections::HashMap,
+    io,
+    process::{Command, Output, Stdio},
+};
+
+use crate::error::Error;
+
+use super::{
+    folder::{Array, Folder, Jobs},
+    plan::Plan,
+    scripts::{MAX_TASKS, array, levels, logs_of_array},
+};
+use crate::signals::Signals;
+
+/// Submits jobs for the missing parts, and jobs that merge all parts after them.
+///
+/// Returns `None` if a signal arrived. Then, and after an error, the jobs submitted so far are cancelled.
+pub(super) fn submit(
+    plan: &Plan,
+    folder: &Folder,
+    missing: &[u32],
+    signals: &Signals,
+) -> Result<Option<Jobs>, Error> {
+    let mut submission = Submission {
+        folder,
+        max_tasks: max_tasks()?,
+        jobs: Jobs::default(),
+        signals,
+    };
+    // Done before any new job can write to its log.
+    folder.mark_logs_resubmitted(missing);
+    let submitted = submission.all(plan, missing);
+    let jobs = submission.jobs;
+    if matches!(submitted, Ok(true)) {
+        return Ok(Some(jobs));
+    }
+    let mut withdrawn = jobs.all();
+    if !withdrawn.is_empty() {
+        withdrawn.insert(0, "scancel");
+        let words = withdrawn.join(" ");
+        if let Err(error) = run(&withdrawn, None) {
+            let reason = submitted.err().unwrap_or(error);
+            return Err(Error::Farm {
+                what: words,
+                problem: format!(
+                    "failed, run it by hand to cancel the jobs of an incomplete submission: {reason}"
+                ),
+            });
+        }
+    }
+    submitted.map(|_| None)
+}
+
+/// A submission to Slurm in progress.
+struct Submission<'a> {
+    folder: &'a Folder,
+    /// Maximum number of tasks of a job array, a power of ten.
+    max_tasks: u32,
+    /// The jobs submitted so far.
+    jobs: Jobs,
+    signals: &'a Signals,
+}
+
+impl Submission<'_> {
+    /// Submits the missing parts and all merges. Returns `false` if a signal interrupted it.
+    fn all(&mut self, plan: &Plan, missing: &[u32]) -> Result<bool, Error> {
+        if !self.arrays("part.sh", "", missing, &[])? {
+            return Ok(false);
+        }
+        for level in levels(plan) {
+            let before = self.jobs.merges.last().unwrap_or(&self.jobs.parts);
+            let before: Vec<&str> = before.iter().map(|array| array.job.as_str()).collect();
+            let after = format!("--dependency=afterok:{}", before.join(":"));
+            let after: &[&str] = match before[..] {
+                [] => &[],
+                _ => &[&after, "--kill-on-invalid-dep=yes"],
+            };
+            let script = level.script_name();
+            self.jobs.merges.push(Vec::new());
+            let goes_on = if level.is_last() {
+                self.job(0, &[after, &[&script]].concat())?
+            } else {
+                let tasks: Vec<u32> = (0..level.jobs()).collect();
+                self.arrays(&script, &format!("{}-", level.stem()), &tasks, after)?
+            };
+            if !goes_on {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Submits these tasks of a script, in as many arrays as needed. Returns `false` if a signal interrupted it.
+    ///
+    /// Each array gets the number of its task 0 as an argument. The names of the logs begin with `stem`, and `more` are
+    /// further options of sbatch.
+    fn arrays(
+        &mut self,
+        script: &str,
+        stem: &str,
+        tasks: &[u32],
+        more: &[&str],
+    ) -> Result<bool, Error> {
+        let max = self.max_tasks;
+        for tasks in tasks.chunk_by(|one, next| one / max == next / max) {
+            let first = tasks[0] / max * max;
+            let own: Vec<u32> = tasks.iter().map(|task| task - first).collect();
+            let [own, logs] = [
+                format!("--array={}", array(&own)),
+                format!("--output={}", logs_of_array(stem, first, max)),
+            ];
+            let first_argument = first.to_string();
+            if !self.job(
+                first,
+                &[&[own.as_str(), &logs], more, &[script, &first_argument]].concat(),
+            )? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Submits one job of the parts, or of the current level of merging. Returns `false` if a signal arrived.
+    fn job(&mut self, first: u32, words: &[&str]) -> Result<bool, Error> {
+        let job = sbatch(self.folder, words)?;
+        let level = self.jobs.merges.last_mut();
+        let place = level.unwrap_or(&mut self.jobs.parts);
+        place.push(Array { job, first });
+        // Stored at once, so that the job is not submitted twice if this process is killed.
+        self.folder.write_jobs(&self.jobs)?;
+        Ok(!self.signals.were_received())
+    }
+}
+
+/// Runs sbatch with these arguments in the folder, and returns the job ID.
+fn sbatch(folder: &Folder, words: &[&str]) -> Result<String, Error> {
+    let words = [&["sbatch", "--parsable"], words].concat();
+    let said = run(&words, Some(folder))?;
+    // With several clusters, the output is `ID;CLUSTER`.
+    let job = said.trim().split(';').next().unwrap_or_default();
+    if job.is_empty() || !job.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(Error::Farm {
+            what: words.join(" "),
+            problem: format!("printed {:?}, which is not a job ID", said.trim()),
+        });
+    }
+    Ok(job.to_owned())
+}
+
+/// Returns the maximum number of tasks of a job array: the largest power of ten that the cluster allows.
+///
+/// With a power of ten, logs of several arrays have the same names as those of a single array.
+///
+/// # Errors
+/// If the cluster does not allow job arrays.
+fn max_tasks() -> Result<u32, Error> {
+    let config = run(&["scontrol", "show", "config"], None)?;
+    let max = config.lines().find_map(|line| {
+        let (name, value) = line.split_once('=')?;
+        (name.trim() == "MaxArraySize").then(|| value.trim().parse::<u32>().ok())?
+    });
+    match max.map(u32::checked_ilog10) {
+        Some(Some(digits)) => Ok(10_u32.pow(digits).min(MAX_TASKS)),
+        Some(None) => Err(Error::Farm {
+            what: "scontrol show config".to_owned(),
+            problem: "this cluster allows no job arrays (MaxArraySize is 0); ask its administrator"
+                .to_owned(),
+        }),
+        None => Ok(MAX_TASKS),
+    }
+}
+
+/// The state of a Slurm task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Task {
+    /// Queued, held or in any other state from which it can start.
+    Waits,
+    Runs,
+    Done,
+    /// Ended without success; the text is Slurm's name of the state, such as `TIMEOUT`.
+    Failed(&'static str),
+}
+
+/// The states of a farm's tasks as reported by squeue. Slurm forgets tasks some minutes after they end.
+pub(super) struct Queue {
+    /// States by job ID and number in the array; the number is `None` for a job that is not an array.
+    tasks: HashMap<(String, Option<u32>), Task>,
+}
+
+impl Queue {
+    /// Runs squeue for these jobs. The queue is empty if Slurm has forgotten all of them.
+    pub(super) fn read(jobs: &Jobs) -> Result<Queue, Error> {
+        let all = jobs.all().join(",");
+        let list = format!("--jobs={all}");
+        let words = [
+            "squeue",
+            "--noheader",
+            "--array",
+            "--states=all",
+            &list,
+            "--format=%F|%K|%T",
+        ];
+        let said = match run(&words, None) {
+            Ok(said) => said,
+            Err(Error::Farm { problem, .. }) if problem.contains("Invalid job id") => String::new(),
+            Err(error) => return Err(error),
+        };
+        let tasks = said.lines().filter_map(|line| {
+            let mut words = line.trim().split('|');
+            let (job, task, state) = (words.next()?, words.next()?, words.next()?);
+            Some(((job.to_owned(), task.parse().ok()), Task::of(state)))
+        });
+        Ok(Queue {
+            tasks: tasks.collect(),
+        })
+    }
+
+    /// Returns the state of the task with this number in the array `job`, or of the job itself if `number` is `None`.
+    ///
+    /// Returns `None` if Slurm does not know the task or has forgotten it.
+    pub(super) fn task(&self, job: &str, number: Option<u32>) -> Option<Task> {
+        self.tasks.get(&(job.to_owned(), number)).copied()
+    }
+
+    /// Returns the state of the task of a part or merge, by its number in the level that `arrays` cover.
+    pub(super) fn task_of(&self, arrays: &[Array], number: u32) -> Option<Task> {
+        let array = arrays.iter().rev().find(|array| array.first <= number)?;
+        self.task(&array.job, Some(number - array.first))
+    }
+
+    /// Returns the states of the known tasks of these arrays.
+    pub(super) fn tasks(&self, arrays: &[Array]) -> impl Iterator<Item = Task> {
+        let is_of = |job: &String| arrays.iter().any(|array| array.job == *job);
+        let of_arrays = self.tasks.iter().filter(move |((job, _), _)| is_of(job));
+        of_arrays.map(|(_, &task)| task)
+    }
+
+    /// Returns whether any task is waiting or running.
+    pub(super) fn is_alive(&self) -> bool {
+        let alive = |task: &Task| matches!(task, Task::Waits | Task::Runs);
+        self.tasks.values().any(alive)
+    }
+}
+
+impl Task {
+    /// Converts Slurm's name of a state. Unknown states count as waiting.
+    fn of(state: &str) -> Task {
+        let failed = FAILED.into_iter().find(|failed| *failed == state);
+        match (failed, state) {
+            (Some(state), _) => Task::Failed(state),
+            (None, "COMPLETED") => Task::Done,
+            (None, "RUNNING" | "COMPLETING" | "SUSPENDED" | "STOPPED" | "STAGE_OUT") => Task::Runs,
+            // Pending, held, configuring, requeued and so on: the task can still run.
+            (None, _) => Task::Waits,
+        }
+    }
+}
+
+/// Slurm's names of the final states without success.
+const FAILED: [&str; 9] = [
+    "BOOT_FAIL",
+    "CANCELLED",
+    "DEADLINE",
+    "FAILED",
+    "NODE_FAIL",
+    "OUT_OF_MEMORY",
+    "PREEMPTED",
+    "REVOKED",
+    "TIMEOUT",
+];
+
+/// Returns an error while jobs of the last submission are in the queue, because two jobs would render the same part.
+pub(super) fn check_idle(folder: &Folder) -> Result<(), Error> {
+    let Some(jobs) = folder.jobs()? else {
+        return Ok(());
+    };
+    if !Queue::read(&jobs)?.is_alive() {
+        return Ok(());
+    }
+    Err(folder.error(&format!(
+        "is already in the queue; show its progress with {} --status, or cancel it with scancel {}",
+        folder.command(),
+        jobs.all().join(" ")
+    )))
+}
+
+/// Runs a program of Slurm, in the folder if given, and returns its standard output.
+///
+/// # Errors
+/// If the program is missing or fails; the message is its standard error on one line.
+fn run(words: &[&str], folder: Option<&Folder>) -> Result<String, Error> {
+    let [program, arguments @ ..] = words else {
+        return Ok(String::new());
+    };
+    let failed = |problem: String| Error::Farm {
+        what: (*program).to_owned(),
+        problem,
+    };
+    let mut command = Command::new(program);
+    command.args(arguments).stdin(Stdio::null());
+    if let Some(folder) = folder {
+        command.current_dir(folder.path());
+    }
+    // A process group of its own, so that Ctrl-C does not kill sbatch before it has printed the job ID.
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    let Output {
+        status,
+        stdout,
+        stderr,
+    } = command.output().map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => failed(
+            "not found; submit from a machine of the cluster, or print the scripts with --dry-run"
+                .to_owned(),
+        ),
+        _ => failed(error.to_string()),
+    })?;
+    if status.success() {
+        return Ok(String::from_utf8_lossy(&stdout).into_owned());
+    }
+    let said = String::from_utf8_lossy(&stderr);
+    let lines = said.lines().map(str::trim).filter(|line| !line.is_empty());
+    let said = lines.collect::<Vec<_>>().join("; ");
+    let said = said.replace(char::is_control, " ");
+    Err(failed(if said.is_empty() {
+        format!("failed: {status}")
+    } else {
+        said
+    }))
+}

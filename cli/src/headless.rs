@@ -1,0 +1,347 @@
+//! Headless rendering: progress, checkpoints, Ctrl-C, and the files and the table at the end. Also the progress bars and
+//! progress lines of the other commands.
+
+use std::{
+    fmt,
+    path::Path,
+    sync::{
+        atomic::{AtomicBool, Ordering},
+        mpsc::{self, RecvTimeoutError},
+    },
+    thread,
+    time::Duration,
+};
+
+use crate::error::Error;
+use indicatif::{
+    HumanDuration, ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressState, ProgressStyle,
+};
+use raysieve::{
+    inspect::aovs::{Aov, Aovs},
+    inspect::debug_view::{DebugImage, DebugView},
+    render::stats::Stats,
+    render::{
+        checkpoint::Checkpoint,
+        output::{self, PictureFormat},
+        part::Part,
+        renderer::Renderer,
+    },
+};
+use raysieve_scene::Scene;
+use raysieve_viewer::overlay;
+
+use crate::{
+    Ending, arguments::Outputs, failure, note, print_result, progress::Progress, signals::Signals,
+    table,
+};
+
+/// Renders all samples, or stops early at a signal; then writes the files and prints the table.
+///
+/// # Errors
+/// If the render fails or a file cannot be written. When all GPUs have failed, the error names the command that continues.
+pub(crate) fn render(
+    mut renderer: Renderer,
+    scene: &Scene,
+    layers: &[Aov],
+    outputs: &Outputs,
+    checkpoint: Option<Checkpoint>,
+    signals: &Signals,
+) -> Result<Ending, Error> {
+    let spp = scene.spp;
+    let mut layers = Aovs::trace(scene, layers)?;
+    if wants_preview(outputs, &layers) {
+        renderer.keep_for_previews();
+    }
+    let mut checkpoint = checkpoint.map(|file| CheckpointWriter {
+        file,
+        last_problem: None,
+    });
+    let mut progress = Progress::new(&renderer);
+    let rendered = advance_until(
+        &mut renderer,
+        signals.received(),
+        &mut progress,
+        checkpoint.as_mut(),
+    );
+    progress.finish();
+    print_notes(&mut renderer, |line| progress.print(line));
+    let done = match rendered {
+        Err(error) => {
+            return Err(match &mut checkpoint {
+                Some(writer) => failure::saved_in(error, &mut renderer, &mut writer.file),
+                None => failure::saved(error, &mut renderer, None, outputs),
+            });
+        }
+        Ok(done) => done,
+    };
+    // If the checkpoint has the path of the image, the file stays a checkpoint until the render is complete. Only the
+    // checkpoint notices that another process, such as a second job for the same part, has saved more samples there.
+    let is_picture = |writer: &CheckpointWriter| writer.file.path() == outputs.picture;
+    let is_picture = checkpoint.as_ref().is_some_and(is_picture);
+    if let Some(writer) = &mut checkpoint
+        && !(done && is_picture)
+    {
+        // Written first, so that the samples are kept even if one of the files cannot be written.
+        writer.write(&mut renderer, &progress, "");
+    }
+    if done {
+        let stats = finish(&mut renderer, scene, outputs, &mut layers)?;
+        if let Some(noise) = stats.noise.filter(|noise| noise.unconverged_pixels > 0) {
+            note(&format!(
+                "raysieve: {} pixels have {spp} samples and have not converged; a larger --spp continues them",
+                table::grouped(noise.unconverged_pixels.into())
+            ));
+        }
+        return Ok(Ending::Done);
+    }
+    let picture = outputs.picture.display();
+    if renderer.progress() == 0.0 {
+        note(&format!(
+            "raysieve: interrupted before the first sample; {picture} is not written"
+        ));
+        return Ok(Ending::Interrupted);
+    }
+    if is_picture {
+        let stats = report(&mut renderer, outputs)?;
+        note(&format!(
+            "raysieve: interrupted after {}; the same command continues from {picture}",
+            so_far(&stats, spp)
+        ));
+        return Ok(Ending::Interrupted);
+    }
+    let stats = finish(&mut renderer, scene, outputs, &mut layers)?;
+    let pixels = stats.size.map(u64::from).iter().product::<u64>();
+    let begun = if stats.noise.is_none() && stats.paths > u64::from(stats.spp) * pixels {
+        ", and one more in some pixels"
+    } else {
+        ""
+    };
+    let rest = match (&checkpoint, PictureFormat::of(&outputs.picture)) {
+        (Some(writer), _) => format!(
+            "; the same command continues from {}",
+            writer.file.path().display()
+        ),
+        (None, Some(PictureFormat::Exr)) if stats.noise.is_some() => {
+            format!("; continue from it with --checkpoint {picture}")
+        }
+        (None, Some(PictureFormat::Exr)) => {
+            format!(
+                "; render the remaining samples with --samples {} and merge them",
+                renderer.samples_left()
+            )
+        }
+        (None, _) => String::new(),
+    };
+    note(&format!(
+        "raysieve: interrupted; {picture} has {}{begun}{rest}",
+        so_far(&stats, spp)
+    ));
+    Ok(Ending::Interrupted)
+}
+
+/// Describes how many samples of an interrupted render exist; `spp` is the requested number per pixel.
+fn so_far(stats: &Stats, spp: u32) -> String {
+    match &stats.noise {
+        Some(noise) => format!(
+            "{:.1} samples per pixel, and {} of its pixels have not converged",
+            noise.mean_samples,
+            table::grouped(noise.unconverged_pixels.into())
+        ),
+        None => format!("{} of {spp} {}", stats.spp, table::samples_per_pixel(spp)),
+    }
+}
+
+/// Renders wave after wave until all samples are done or `interrupted` is set. Returns whether all samples are done.
+fn advance_until(
+    renderer: &mut Renderer,
+    interrupted: &AtomicBool,
+    progress: &mut Progress,
+    mut checkpoint: Option<&mut CheckpointWriter>,
+) -> Result<bool, Error> {
+    while !interrupted.load(Ordering::Relaxed) {
+        if !renderer.advance()? {
+            return Ok(true);
+        }
+        print_notes(renderer, |line| progress.print(line));
+        progress.update(renderer)?;
+        if let Some(writer) = &mut checkpoint
+            && writer.file.is_due()
+        {
+            writer.write(renderer, progress, "; the render continues");
+        }
+    }
+    Ok(renderer.progress() >= 1.0)
+}
+
+/// Passes the renderer's pending notes to `print`, such as the failure of one of several GPUs, and clears them.
+pub(crate) fn print_notes(renderer: &mut Renderer, print: impl Fn(&str)) {
+    for line in renderer.take_notes() {
+        print(&format!("raysieve: {line}"));
+    }
+}
+
+/// Writes checkpoints. A checkpoint that cannot be written is reported and does not end the render.
+struct CheckpointWriter {
+    file: Checkpoint,
+    /// Error of the last write; it is not reported again while it stays the same. `None` after a success.
+    last_problem: Option<String>,
+}
+
+impl CheckpointWriter {
+    /// Writes the film to the checkpoint. `consequence` is appended to the message if that fails.
+    fn write(&mut self, renderer: &mut Renderer, progress: &Progress, consequence: &str) {
+        let problem = self
+            .file
+            .write(renderer)
+            .err()
+            .map(|error| error.to_string());
+        if let Some(problem) = &problem
+            && self.last_problem.as_ref() != Some(problem)
+        {
+            progress.print(&format!("checkpoint: {problem}{consequence}"));
+        }
+        self.last_problem = problem;
+    }
+}
+
+/// Returns whether the files need a denoised image, for a PNG or as a layer.
+fn wants_preview(outputs: &Outputs, layers: &Aovs) -> bool {
+    let displays = outputs.look.denoise && outputs.debug_view == DebugView::Light;
+    displays || layers.requested.contains(&Aov::Denoised)
+}
+
+/// Finishes the render with the samples that are done, writes the files, prints the table, and returns the statistics.
+pub(crate) fn finish(
+    renderer: &mut Renderer,
+    scene: &Scene,
+    outputs: &Outputs,
+    layers: &mut Aovs,
+) -> Result<Stats, Error> {
+    let counts = match outputs.debug_view {
+        DebugView::Samples => renderer.sample_counts()?,
+        _ => Vec::new(),
+    };
+    let part = renderer.part()?;
+    let samples = part.header.samples.min_samples();
+    let debug_image = DebugImage::compute(scene, outputs.debug_view, samples, &counts)?;
+    if wants_preview(outputs, layers) {
+        layers.set_preview(renderer.preview()?);
+        let picture = outputs.picture.display();
+        note(&match layers.preview() {
+            Some(_) if outputs.look.denoise => format!(
+                "raysieve: {picture} contains a denoised preview instead of the rendered image, which an .exr contains"
+            ),
+            Some(_) => {
+                format!("raysieve: {picture} contains a denoised preview as an additional layer")
+            }
+            None if part.header.stats.noise.is_some() => format!(
+                "raysieve: {picture} contains no denoised preview: with --noise, the noise is unknown below 32 samples per \
+                 pixel"
+            ),
+            None => format!(
+                "raysieve: {picture} contains no denoised preview: too few samples to estimate the noise, which takes at \
+                 least 2 per pixel"
+            ),
+        });
+    }
+    write_files(&part, outputs, layers, debug_image.as_ref())?;
+    Ok(part.header.stats)
+}
+
+/// Writes the image and the statistics, and prints the table even if a file cannot be written.
+///
+/// `debug_image` is written instead of the film if there is one.
+pub(crate) fn write_files(
+    part: &Part,
+    outputs: &Outputs,
+    layers: &Aovs,
+    debug_image: Option<&DebugImage>,
+) -> Result<(), Error> {
+    let stats = &Stats {
+        denoise_ms: layers.preview().map(|preview| preview.milliseconds),
+        ..part.header.stats.clone()
+    };
+    let (picture, look) = (&outputs.picture, outputs.look);
+    let picture_written = match debug_image {
+        Some(image) => output::write_debug_image(picture, image, stats, &|display, stats| {
+            overlay::draw_legend(display, &image.legend);
+            overlay::annotate(display, stats, look);
+        }),
+        None => output::write_picture(picture, part, look, layers, &|display, stats| {
+            overlay::annotate(display, stats, look);
+        }),
+    };
+    let stats_written = write_stats(stats, outputs);
+    print_result(&table::final_table(stats))?;
+    picture_written?;
+    print_result(&format!("image        {}\n", outputs.picture.display()))?;
+    stats_written
+}
+
+/// Finishes a render that writes no image: prints the table, writes the statistics file if one is asked for, and returns
+/// the statistics.
+pub(crate) fn report(renderer: &mut Renderer, outputs: &Outputs) -> Result<Stats, Error> {
+    let stats = renderer.finish()?;
+    print_result(&table::final_table(&stats))?;
+    write_stats(&stats, outputs)?;
+    Ok(stats)
+}
+
+fn write_stats(stats: &Stats, outputs: &Outputs) -> Result<(), Error> {
+    outputs
+        .stats
+        .as_deref()
+        .map_or(Ok(()), |path| Ok(output::write_stats(path, stats)?))
+}
+
+/// Length of progress bars whose progress is a fraction: the fraction is scaled to this many steps.
+pub(crate) const PROGRESS_STEPS: u64 = 10_000;
+
+/// Returns a progress bar with the given length. It is drawn on standard error, and only if that is a terminal.
+pub(crate) fn progress_bar(steps: u64) -> ProgressBar {
+    let bar = ProgressBar::new(steps).with_finish(ProgressFinish::AndClear);
+    if let Ok(style) = ProgressStyle::with_template("{msg}{wide_bar} {percent:>3} %{time_left}") {
+        bar.set_style(style.with_key("time_left", time_left));
+    }
+    bar.enable_steady_tick(Duration::from_millis(200));
+    bar
+}
+
+/// Runs `read` and returns its result; a terminal shows "reading PATH" if it takes longer than a second.
+pub(crate) fn with_reading_line<T>(path: &Path, read: impl FnOnce() -> T) -> T {
+    with_progress_line(format!("reading {}", path.display()), read)
+}
+
+/// Runs `work` and returns its result; a terminal shows `what` and the elapsed time if it takes longer than a second.
+pub(crate) fn with_progress_line<T>(what: String, work: impl FnOnce() -> T) -> T {
+    let line = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
+    if let Ok(style) = ProgressStyle::with_template("{msg}, {elapsed}") {
+        line.set_style(style);
+    }
+    line.set_message(what);
+    let shown = &line;
+    let (done, waiting) = mpsc::channel::<()>();
+    let result = thread::scope(|scope| {
+        scope.spawn(move || {
+            if waiting.recv_timeout(LINE_DELAY) == Err(RecvTimeoutError::Timeout) {
+                shown.set_draw_target(ProgressDrawTarget::stderr());
+                shown.enable_steady_tick(LINE_DELAY);
+            }
+        });
+        let result = work();
+        drop(done);
+        result
+    });
+    line.finish_and_clear();
+    result
+}
+
+/// Time before a progress line appears, and between its updates.
+const LINE_DELAY: Duration = Duration::from_secs(1);
+
+/// Writes the estimated remaining time of a progress bar, such as ", 5m left". Writes nothing at position 0.
+pub(crate) fn time_left(state: &ProgressState, text: &mut dyn fmt::Write) {
+    if state.pos() > 0 {
+        let _ = write!(text, ", {:#} left", HumanDuration(state.eta()));
+    }
+}

@@ -1,0 +1,221 @@
+//! The program `raysieve`: parses the command line, then renders in a window, on a page or headless, or runs a command.
+
+mod bench;
+mod arguments;
+mod error;
+mod failure;
+mod farm;
+mod headless;
+mod inspect;
+mod merge;
+#[cfg(feature = "serve")]
+mod page;
+mod progress;
+mod signals;
+mod table;
+mod verify;
+
+use std::{
+    io::{self, Write},
+    path::Path,
+    process::ExitCode,
+    sync::Arc,
+    time::Duration,
+};
+
+#[cfg(feature = "window")]
+use arguments::Outputs;
+use arguments::{Arguments, Command};
+use error::Error;
+use raysieve::{
+    devices,
+    render::{
+        checkpoint::{Beginning, Checkpoint},
+        output,
+        renderer::{Ahead, Renderer},
+    },
+};
+#[cfg(feature = "window")]
+use raysieve_scene::Scene;
+use raysieve_scene::atomic_file;
+#[cfg(feature = "serve")]
+use raysieve_viewer::serve::Server;
+#[cfg(feature = "window")]
+use raysieve_viewer::{
+    session::ViewOptions,
+    window::{self, Outcome},
+};
+use signals::Signals;
+
+/// The outcome of a run without an error. The discriminant is the exit code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ending {
+    /// Everything was done that was asked for.
+    Done = 0,
+    /// A signal ended the run early. Shells report 130 for a process that Ctrl-C ended.
+    Interrupted = 130,
+}
+
+fn main() -> ExitCode {
+    signals::survive_file_size_limit();
+    match arguments::read()
+        .and_then(|arguments| arguments.map_or(Ok(Ending::Done), |arguments| run(&arguments)))
+    {
+        Ok(ending) => ExitCode::from(ending as u8),
+        Err(error) => {
+            note(&format!("raysieve: {}", error.line()));
+            ExitCode::from(error.exit_code())
+        }
+    }
+}
+
+/// Runs the command, or renders the scene, or lists the devices.
+fn run(arguments: &Arguments) -> Result<Ending, Error> {
+    match (&arguments.command, &arguments.scene) {
+        (Some(Command::Merge(merge)), _) => merge::merge(merge).map(|()| Ending::Done),
+        (Some(Command::Verify(verify)), _) => verify::verify(verify).map(|()| Ending::Done),
+        (Some(Command::Inspect(inspect)), _) => inspect::inspect(inspect).map(|()| Ending::Done),
+        (Some(Command::Farm(arguments)), _) => farm::farm(arguments),
+        (Some(Command::Bench(arguments)), _) => bench::bench(arguments),
+        (None, Some(scene)) if !arguments.list_devices => render(arguments, scene),
+        _ => print_result(&devices::list()).map(|()| Ending::Done),
+    }
+}
+
+/// Renders the scene in a window, on a page or headless, as the arguments and the machine decide.
+fn render(arguments: &Arguments, scene: &Path) -> Result<Ending, Error> {
+    let mut outputs = arguments.outputs(scene);
+    outputs.check_stats()?;
+    if arguments.writes_picture() {
+        outputs.check_picture()?;
+    }
+    let has_window = arguments.serve.is_none() && arguments.wants_window();
+    #[cfg(not(feature = "serve"))]
+    if arguments.serve.is_some() {
+        return Err(Error::Usage(
+            "--serve: this build of raysieve cannot serve a page; build it with the feature `serve`"
+                .to_owned(),
+        ));
+    }
+    // An address in use is reported before the scene is loaded, which can take long.
+    #[cfg(feature = "serve")]
+    let server = arguments.serve.map(Server::bind).transpose()?;
+    let ahead = Ahead::open(arguments.backend());
+    let (scene, samples) = arguments.load_scene(scene)?;
+    outputs.look = arguments.look(&scene);
+    if arguments.writes_picture() {
+        outputs.check_apart(&scene)?;
+    }
+    if let Some((path, _)) = arguments.checkpoint() {
+        output::check_apart(path, &scene)?;
+    }
+    let scene = Arc::new(scene);
+    scene.notes.iter().for_each(|line| note(line));
+    let mut renderer = arguments.renderer(&scene)?;
+    drop(ahead);
+    note(&backend_line(&renderer));
+    #[cfg(feature = "serve")]
+    if let Some(server) = server {
+        let options = arguments.view_options(outputs.look);
+        let writes = arguments.writes_picture();
+        let signals = Signals::watch()?;
+        return page::show(
+            server, renderer, &scene, options, writes, &outputs, &signals,
+        );
+    }
+    #[cfg(feature = "window")]
+    if has_window {
+        let options = arguments.view_options(outputs.look);
+        return show_window(renderer, &scene, options, &outputs);
+    }
+    let _ = has_window;
+    renderer.set_samples(&samples)?;
+    let checkpoint = match arguments.checkpoint() {
+        Some((path, every)) => Some(begin(path, every, &mut renderer)?),
+        None => None,
+    };
+    let layers = arguments.layers();
+    let signals = Signals::watch()?;
+    headless::render(renderer, &scene, layers, &outputs, checkpoint, &signals)
+}
+
+/// Renders in a window, or headless if no window can be opened.
+#[cfg(feature = "window")]
+fn show_window(
+    renderer: Renderer,
+    scene: &Arc<Scene>,
+    options: ViewOptions,
+    outputs: &Outputs,
+) -> Result<Ending, Error> {
+    match window::run(renderer, scene, options)? {
+        Outcome::Closed { mut renderer } => {
+            headless::report(&mut renderer, outputs).map(|_| Ending::Done)
+        }
+        Outcome::AllGpusFailed {
+            mut renderer,
+            error,
+        } => Err(failure::saved(
+            error.into(),
+            &mut renderer,
+            Some(scene),
+            outputs,
+        )),
+        Outcome::NoWindow { renderer, reason } => {
+            note(&format!(
+                "no window: {reason}; rendering to {}",
+                outputs.picture.display()
+            ));
+            outputs.check_picture()?;
+            outputs.check_apart(scene)?;
+            headless::render(renderer, scene, &[], outputs, None, &Signals::watch()?)
+        }
+    }
+}
+
+/// Returns the line that names the backend and its device.
+fn backend_line(renderer: &Renderer) -> String {
+    format!(
+        "backend: {}, {}",
+        renderer.stats().backend,
+        renderer.backend_line()
+    )
+}
+
+/// Opens the checkpoint at `path`, loads its film into the renderer if the file exists, and prints where it continues.
+fn begin(path: &Path, every: Duration, renderer: &mut Renderer) -> Result<Checkpoint, Error> {
+    atomic_file::check_place(path)?;
+    let (checkpoint, beginning) = Checkpoint::begin(path, every, renderer)?;
+    let path = path.display();
+    match beginning {
+        Beginning::Anew => {}
+        Beginning::After(samples) => {
+            let after = match renderer.stats().noise {
+                Some(noise) => format!("{:.1} samples per pixel", noise.mean_samples),
+                None => format!("samples {samples}"),
+            };
+            note(&format!("checkpoint: {path}, continuing after {after}"));
+        }
+        Beginning::Damaged { kept, problem } => note(&format!(
+            "checkpoint: {path} is damaged: {problem}; it is kept as {}, and the render starts from the beginning",
+            kept.display()
+        )),
+    }
+    Ok(checkpoint)
+}
+
+/// Prints a message to standard error. Errors are ignored, so that a closed standard error ends no render.
+fn note(line: &str) {
+    let _ = writeln!(io::stderr(), "{line}");
+}
+
+/// Prints results to standard output. A closed pipe is not an error.
+fn print_result(text: &str) -> Result<(), Error> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Error::Write {
+            path: "the standard output".into(),
+            problem: format!("not written: {error}; redirect it elsewhere"),
+        }),
+        _ => Ok(()),
+    }
+}

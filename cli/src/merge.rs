@@ -1,0 +1,178 @@
+//! `raysieve merge`: adds the films of several parts of a render.
+
+use std::{
+    path::PathBuf,
+    thread,
+    time::{Duration, Instant},
+};
+
+use crate::error::Error;
+use raysieve::{
+    inspect::aovs::{Aov, Aovs},
+    render::part::{Part, PartHeader, Samples, aovs_of, check_parts},
+};
+
+use crate::{
+    arguments::Merge,
+    headless::{self, progress_bar},
+    note,
+};
+
+/// Merges the parts, writes the files and prints the table. With `--wait`, waits for missing parts first.
+///
+/// # Errors
+/// If the parts belong to different renders, overlap, have gaps that are not allowed, or have other samples than expected.
+pub(crate) fn merge(arguments: &Merge) -> Result<(), Error> {
+    let outputs = arguments.outputs();
+    outputs.check_picture()?;
+    outputs.check_stats()?;
+    let headers = if arguments.wait {
+        wait(arguments)?
+    } else {
+        let read = |path: &PathBuf| Ok((path.clone(), PartHeader::read(path)?));
+        let headers: Vec<(PathBuf, PartHeader)> = arguments
+            .parts
+            .iter()
+            .map(read)
+            .collect::<Result<_, Error>>()?;
+        if let Some(problem) = check(arguments, &headers)? {
+            return Err(problem);
+        }
+        headers
+    };
+    // Of the layers, only the sample counts can be computed from the merged film.
+    let mut layers_kept = Aovs::default();
+    for path in &arguments.parts {
+        let (kept, layers): (Vec<Aov>, Vec<Aov>) = aovs_of(path)?
+            .into_iter()
+            .partition(|layer| *layer == Aov::Samples);
+        if layers_kept.requested.is_empty() {
+            layers_kept.requested = kept;
+        }
+        let layers: Vec<&str> = layers.into_iter().map(Aov::name).collect();
+        if !layers.is_empty() {
+            note(&format!(
+                "{}: its layers {} are omitted, because they cannot be merged; render the scene with --layers to get them",
+                path.display(),
+                layers.join(", ")
+            ));
+        }
+    }
+
+    let progress = progress_bar(headers.len() as u64);
+    let mut merged: Option<Part> = None;
+    for path in &arguments.parts {
+        let part = Part::read(path)?;
+        match &mut merged {
+            None => merged = Some(part),
+            // Fails only if the file has changed since the check, or if the sums overflow.
+            Some(merged) => merged.add(&part).map_err(|problem| Error::File {
+                file: path.display().to_string(),
+                problem: format!("{problem}; merge the parts of one render"),
+            })?,
+        }
+        progress.inc(1);
+    }
+    progress.finish_and_clear();
+    merged.map_or(Ok(()), |part| {
+        headless::write_files(&part, &outputs, &layers_kept, None)
+    })
+}
+
+/// Checks that the parts belong together and contain the expected samples.
+///
+/// Returns `Ok(None)` if they do, and `Ok(Some)` with an error if samples are missing, which may still arrive.
+///
+/// # Errors
+/// If the parts are wrong, so that waiting does not help.
+fn check(arguments: &Merge, headers: &[(PathBuf, PartHeader)]) -> Result<Option<Error>, Error> {
+    let [(_, first), ..] = headers else {
+        return Ok(None);
+    };
+    let other_scene = |(_, header): &&(PathBuf, PartHeader)| {
+        let expected = arguments.scene_hash.as_ref();
+        expected.is_some_and(|expected| *expected != header.identity.scene_hash)
+    };
+    if let Some((path, header)) = headers.iter().find(other_scene) {
+        return Err(Error::File {
+            file: path.display().to_string(),
+            problem: format!(
+                "is a part of another scene, with scene_hash {}; omit it and render its samples again",
+                header.identity.scene_hash
+            ),
+        });
+    }
+    let expected = arguments.samples(first.identity.size.0 * first.identity.size.1)?;
+    check_parts(headers, arguments.allow_gaps || expected.is_some())?;
+    match expected {
+        None => Ok(None),
+        Some(expected) => check_samples(headers, &expected),
+    }
+}
+
+/// Reads the headers of the parts repeatedly until all parts exist and no sample is missing, and returns them.
+///
+/// # Errors
+/// If a part is wrong. A damaged file is not an error, because its render sets it aside and starts again.
+fn wait(arguments: &Merge) -> Result<Vec<(PathBuf, PartHeader)>, Error> {
+    let mut reported: Vec<PathBuf> = Vec::new();
+    loop {
+        let begun = Instant::now();
+        let mut headers = Vec::new();
+        for path in &arguments.parts {
+            match PartHeader::read(path) {
+                Ok(header) => headers.push((path.clone(), header)),
+                Err(error @ raysieve::Error::Damaged { .. }) => {
+                    if !reported.contains(path) {
+                        note(&format!("waiting for a new file: {error}"));
+                        reported.push(path.clone());
+                    }
+                }
+                Err(_) if !path.exists() => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        let missing = check(arguments, &headers)?;
+        if missing.is_none() && headers.len() == arguments.parts.len() {
+            return Ok(headers);
+        }
+        thread::sleep(MIN_PAUSE.max(begun.elapsed() * PAUSE_FACTOR));
+    }
+}
+
+/// Minimum pause between two checks of the files.
+const MIN_PAUSE: Duration = Duration::from_secs(2);
+/// A pause is at least this many times as long as the check before it, so that checks take at most a tenth of the time.
+const PAUSE_FACTOR: u32 = 9;
+
+/// Compares the samples of all parts together with the expected ones. Returns an error value if samples are missing.
+///
+/// # Errors
+/// If a part contains samples that are not expected.
+fn check_samples(
+    headers: &[(PathBuf, PartHeader)],
+    expected: &Samples,
+) -> Result<Option<Error>, Error> {
+    let setting_error = |problem: String| Error::Setting {
+        setting: format!("--samples {expected}"),
+        problem,
+    };
+    let mut missing = expected.clone();
+    for (path, header) in headers {
+        let foreign = header.samples.without(expected);
+        if !foreign.is_empty() {
+            let problem = format!(
+                "{} also contains samples {foreign}; omit it",
+                path.display()
+            );
+            return Err(setting_error(problem));
+        }
+        missing = missing.without(&header.samples);
+    }
+    let first = missing.each().next();
+    Ok(first.map(|first| {
+        setting_error(format!(
+            "samples {first} are missing in the parts; render them with --samples {first}"
+        ))
+    }))
+}

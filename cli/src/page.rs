@@ -1,0 +1,75 @@
+//! Rendering with `--serve`: runs the web page of the viewer until a signal, then writes the files.
+
+use std::sync::Arc;
+
+use raysieve::{inspect::aovs::Aovs, render::renderer::Renderer};
+use raysieve_scene::Scene;
+use raysieve_viewer::{
+    serve::{Outcome, Server},
+    session::ViewOptions,
+};
+
+use crate::{
+    Ending,
+    arguments::Outputs,
+    error::Error,
+    failure,
+    headless::{finish, report},
+    note,
+    signals::Signals,
+    table::samples_per_pixel,
+};
+
+/// Serves the render as a web page until a signal, then writes the image if `writes_picture`, and prints the table.
+pub(crate) fn show(
+    server: Server,
+    renderer: Renderer,
+    scene: &Arc<Scene>,
+    options: ViewOptions,
+    writes_picture: bool,
+    outputs: &Outputs,
+    signals: &Signals,
+) -> Result<Ending, Error> {
+    let stopper = server.stopper();
+    signals.on_first(move || stopper.stop());
+    note(&format!("page: {}", server.url()));
+    let (mut renderer, scene) = match server.run(renderer, scene, options)? {
+        Outcome::Stopped(renderer, scene) => (*renderer, scene),
+        Outcome::AllGpusFailed {
+            mut renderer,
+            error,
+        } => {
+            return Err(failure::saved(
+                error.into(),
+                &mut renderer,
+                Some(scene),
+                outputs,
+            ));
+        }
+    };
+    if !writes_picture {
+        return report(&mut renderer, outputs).map(|_| Ending::Done);
+    }
+    // The image must have the scene's size, not that of a reduced preview, and at least one sample per pixel.
+    let (width, height) = scene.size;
+    if renderer.stats().size != [width, height] {
+        renderer.set_size(width, height)?;
+    }
+    while renderer.stats().spp == 0 && renderer.advance()? {}
+    let stats = finish(
+        &mut renderer,
+        &scene,
+        outputs,
+        &mut Aovs::trace(&scene, &[])?,
+    )?;
+    if stats.spp < scene.spp && stats.noise.is_none() {
+        note(&format!(
+            "{} has {} of {} {}",
+            outputs.picture.display(),
+            stats.spp,
+            scene.spp,
+            samples_per_pixel(scene.spp)
+        ));
+    }
+    Ok(Ending::Done)
+}

@@ -1,0 +1,162 @@
+//! Progress of a headless render: a bar and a table, updated in place, on a terminal; otherwise a line every 10 seconds.
+
+use std::time::{Duration, Instant};
+
+use crate::error::Error;
+use console::Term;
+use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
+use raysieve::{
+    adaptive::noise_estimate::NoiseEstimator,
+    render::{renderer::Renderer, stats::Stats},
+};
+
+use crate::{
+    headless::{PROGRESS_STEPS, progress_bar, time_left},
+    note, table,
+};
+
+/// The progress display of one headless render, on standard error.
+pub(crate) struct Progress {
+    /// The bar; hidden if standard error is not a terminal.
+    bar: ProgressBar,
+    /// Estimate of the image's noise, for renders without `--noise`.
+    noise: NoiseEstimator,
+    /// Time and progress (0 to 1) when the progress was first known. The remaining time is computed from here, because
+    /// samples from a checkpoint took no time in this process.
+    start: Option<(Instant, f64)>,
+    /// Time of the last table or line.
+    last_output: Instant,
+}
+
+/// Time between two updates of the table.
+const TABLE_INTERVAL: Duration = Duration::from_millis(250);
+/// Time between two lines if standard error is not a terminal.
+const LINE_INTERVAL: Duration = Duration::from_secs(10);
+
+impl Progress {
+    pub(crate) fn new(renderer: &Renderer) -> Self {
+        let bar = progress_bar(PROGRESS_STEPS);
+        let template = "{wide_bar} {percent:>3} %{time_left}\n{msg}";
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            bar.set_style(style.with_key("time_left", time_left));
+        }
+        let mut progress = Self {
+            bar,
+            noise: NoiseEstimator::new(),
+            start: None,
+            last_output: Instant::now(),
+        };
+        progress.set_position(renderer);
+        progress
+    }
+
+    /// Moves the bar to the render's progress, once that is known.
+    fn set_position(&mut self, renderer: &Renderer) {
+        if !renderer.knows_progress() {
+            return;
+        }
+        let progress = renderer.progress();
+        self.bar
+            .set_position((progress * PROGRESS_STEPS as f64) as u64);
+        if self.start.is_none() {
+            self.start = Some((Instant::now(), progress));
+            self.bar.reset_eta();
+        }
+    }
+
+    /// Updates the bar, the noise estimate and, if due, the table or line. To be called after each wave.
+    ///
+    /// # Errors
+    /// If the image cannot be read back for the noise estimate.
+    pub(crate) fn update(&mut self, renderer: &mut Renderer) -> Result<(), Error> {
+        self.set_position(renderer);
+        let stats = renderer.stats();
+        if stats.noise.is_none() && self.noise.wants(stats.spp) {
+            self.noise.look(stats.spp, &renderer.picture()?);
+        }
+        if self.bar.is_hidden() {
+            if self.last_output.elapsed() >= LINE_INTERVAL {
+                self.last_output = Instant::now();
+                note(&self.line(renderer, &stats));
+            }
+        } else if self.last_output.elapsed() >= TABLE_INTERVAL {
+            self.last_output = Instant::now();
+            self.bar.set_message(self.table(&stats));
+        }
+        Ok(())
+    }
+
+    /// Prints a line above the bar and the table.
+    pub(crate) fn print(&self, line: &str) {
+        self.bar.suspend(|| note(line));
+    }
+
+    /// Removes the bar and the table from the terminal.
+    pub(crate) fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+
+    /// Returns the line for a log: samples, progress, remaining time and noise.
+    fn line(&self, renderer: &Renderer, stats: &Stats) -> String {
+        let left = self.start.map_or(String::new(), |start| {
+            progress_text(start, renderer.progress())
+        });
+        format!(
+            "raysieve: {}{left}{}",
+            samples_text(stats),
+            self.noise_text(stats)
+        )
+    }
+
+    /// Returns the estimated noise, such as ", noise about 1.20 %", or an empty text if it is not known yet.
+    fn noise_text(&self, stats: &Stats) -> String {
+        let percent = |noise: f64| format!(", noise about {:.2} %", 100.0 * noise);
+        let noise = match &stats.noise {
+            Some(noise) => noise.estimated,
+            None => self.noise.at(stats.spp),
+        };
+        noise.map(percent).unwrap_or_default()
+    }
+
+    /// Returns the statistics table with a headline, cut to the size of the terminal.
+    fn table(&self, stats: &Stats) -> String {
+        let (rows, columns) = Term::stderr().size();
+        let head = format!(
+            "{}, {:.2} Mrays/s{}\n",
+            samples_text(stats),
+            stats.rays_per_second / 1e6,
+            self.noise_text(stats)
+        );
+        let text = head + &table::live_table(stats);
+        // One row is for the bar and one for the cursor.
+        let room = usize::from(rows).saturating_sub(2);
+        let cut = |line: &str| line.chars().take(columns.into()).collect::<String>();
+        let lines: Vec<String> = text.lines().take(room).map(cut).collect();
+        lines.join("\n")
+    }
+}
+
+/// Returns the number of samples per pixel and, with `--noise`, the percentage of converged pixels.
+fn samples_text(stats: &Stats) -> String {
+    let Some(noise) = &stats.noise else {
+        return format!("{} {}", stats.spp, table::samples_per_pixel(stats.spp));
+    };
+    let pixels: f64 = stats.size.map(f64::from).iter().product();
+    // Rounded down, so that 100 % means all pixels.
+    let converged = 100.0 * (1.0 - f64::from(noise.unconverged_pixels) / pixels);
+    format!(
+        "{:.1} samples per pixel, {:.1} % of the pixels converged",
+        noise.mean_samples,
+        (10.0 * converged).floor() / 10.0
+    )
+}
+
+/// Returns the progress in percent and the estimated remaining time, extrapolated from the progress since `start`.
+fn progress_text((start, first): (Instant, f64), progress: f64) -> String {
+    let left = start.elapsed().as_secs_f64() * (1.0 - progress)
+        / (progress - first).max(f64::MIN_POSITIVE);
+    let left = Duration::try_from_secs_f64(left.round()).map_or(String::new(), |left| {
+        format!(", {} left", HumanDuration(left))
+    });
+    format!(", {:.0} %{left}", 100.0 * progress)
+}

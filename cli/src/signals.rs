@@ -1,0 +1,89 @@
+//! Signals that end the program early (Ctrl-C, SIGTERM, SIGHUP), and the file size limit.
+
+use std::{
+    process,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use crate::error::Error;
+
+use crate::{Ending, note};
+
+/// Makes writes beyond the file size limit (`ulimit -f`) fail with an error instead of killing the process (SIGXFSZ).
+///
+/// Must be called before the first thread starts, because threads inherit the signal mask.
+pub(crate) fn survive_file_size_limit() {
+    #[cfg(unix)]
+    {
+        use nix::sys::signal::{SigSet, Signal};
+
+        let mut signals = SigSet::empty();
+        signals.add(Signal::SIGXFSZ);
+        // A failure leaves the default behaviour, which is acceptable.
+        let _ = signals.thread_block();
+    }
+}
+
+/// Time after the first signal in which further ones are ignored: `timeout` and others signal the process and its group.
+const REPEAT_WINDOW: Duration = Duration::from_secs(1);
+
+/// The handler for SIGINT, SIGTERM and SIGHUP. The first signal asks the program to end; a later one exits at once.
+#[derive(Default)]
+pub(crate) struct Signals {
+    received: Arc<AtomicBool>,
+    /// Called at the first signal.
+    on_first: Arc<Mutex<Option<Callback>>>,
+}
+
+/// A function that the signal handler calls, on its own thread.
+type Callback = Box<dyn Fn() + Send>;
+
+impl Signals {
+    /// Installs the handler. To be called at most once per process; a second call returns an error.
+    pub(crate) fn watch() -> Result<Signals, Error> {
+        let signals = Signals::default();
+        let (received, on_first) = (signals.received.clone(), signals.on_first.clone());
+        let mut first: Option<Instant> = None;
+        ctrlc::set_handler(move || {
+            if let Some(first) = first {
+                if first.elapsed() > REPEAT_WINDOW {
+                    note("raysieve: exited at once; samples that were not written are lost");
+                    process::exit(Ending::Interrupted as i32);
+                }
+                return;
+            }
+            first = Some(Instant::now());
+            // The lock is held while `received` is set, so that `on_first` either sees the flag or is seen here.
+            let on_first = on_first.lock().unwrap_or_else(PoisonError::into_inner);
+            received.store(true, Ordering::Relaxed);
+            if let Some(callback) = &*on_first {
+                callback();
+            }
+        })
+        .map_err(|error| Error::Signals(error.to_string()))?;
+        Ok(signals)
+    }
+
+    /// Returns whether a signal was received.
+    pub(crate) fn were_received(&self) -> bool {
+        self.received.load(Ordering::Relaxed)
+    }
+
+    /// Returns a flag that becomes `true` at the first signal.
+    pub(crate) fn received(&self) -> &AtomicBool {
+        &self.received
+    }
+
+    /// Sets the function that the first signal calls, and calls it at once if a signal was received already.
+    pub(crate) fn on_first(&self, callback: impl Fn() + Send + 'static) {
+        let mut on_first = self.on_first.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.received.load(Ordering::Relaxed) {
+            callback();
+        }
+        *on_first = Some(Box::new(callback));
+    }
+}

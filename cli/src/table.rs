@@ -1,0 +1,239 @@
+//! Formats the statistics of a render as a text table.
+
+use raysieve::{
+    render::stats::{BounceStats, NoiseStats, Stats},
+    wave::Stage,
+};
+
+/// Returns the table that a finished render prints: a row per bounce, a row of totals, and a summary of the render.
+///
+/// Times are in milliseconds of the whole render.
+pub(crate) fn final_table(stats: &Stats) -> String {
+    let total = stats.total();
+    let mut rows = vec![head()];
+    // A path that may scatter a thousand times seldom does: rows without rays say nothing.
+    rows.extend(
+        stats
+            .bounces
+            .iter()
+            .filter(|row| row.rays > 0)
+            .map(|row| cells(&row.bounce.to_string(), row)),
+    );
+    rows.push(cells("all", &total));
+    aligned(&rows) + &summary(stats)
+}
+
+/// Returns the narrower table for the terminal during a render. Times are in milliseconds per sample per pixel.
+pub(crate) fn live_table(stats: &Stats) -> String {
+    let samples = stats.paths as f64 / stats.size.map(f64::from).iter().product::<f64>();
+    let row = |label: &str, row: &BounceStats| {
+        let time = |stage| format!("{:.3}", row.time(stage) / samples.max(1e-9));
+        [
+            label.to_owned(),
+            grouped(row.rays),
+            format!("{:.1} %", 100.0 * row.removed()),
+        ]
+        .into_iter()
+        .chain(Stage::OF_BOUNCE.map(time))
+        .collect::<Vec<_>>()
+    };
+    let counts = ["bounce", "rays", "removed"].map(str::to_owned);
+    // The first heading of a time has the unit.
+    let times = Stage::OF_BOUNCE.iter().enumerate().map(|(place, stage)| {
+        let unit = if place == 0 { " ms" } else { "" };
+        stage.label().to_owned() + unit
+    });
+    let head: Vec<_> = counts.into_iter().chain(times).collect();
+    let bounces = stats.bounces.iter().filter(|row| row.rays > 0);
+    let rows: Vec<_> = [head]
+        .into_iter()
+        .chain(bounces.map(|bounce| row(&bounce.bounce.to_string(), bounce)))
+        .chain([row("all", &stats.total())])
+        .collect();
+    aligned(&rows)
+}
+
+/// Returns the headings of the columns: the counts, then the time of each stage.
+fn head() -> Vec<String> {
+    let counts = [
+        "bounce",
+        "rays",
+        "hits",
+        "misses",
+        "ended",
+        "survivors",
+        "removed",
+        "shadow rays",
+    ];
+    let times = Stage::OF_BOUNCE.map(|stage| format!("{} ms", stage.label()));
+    counts.map(str::to_owned).into_iter().chain(times).collect()
+}
+
+/// Returns one row, in the order of [`head`].
+fn cells(label: &str, row: &BounceStats) -> Vec<String> {
+    let counts = [
+        label.to_owned(),
+        grouped(row.rays),
+        grouped(row.hits),
+        grouped(row.misses),
+        grouped(row.ended),
+        grouped(row.survivors),
+        format!("{:.1} %", 100.0 * row.removed()),
+        grouped(row.shadow_rays),
+    ];
+    let times = Stage::OF_BOUNCE.map(|stage| format!("{:.1}", row.time(stage)));
+    counts.into_iter().chain(times).collect()
+}
+
+/// Returns rows of equal length as text, with columns aligned right and two spaces between them.
+pub(crate) fn aligned<Row: AsRef<[String]>>(rows: &[Row]) -> String {
+    let columns = rows.first().map_or(0, |row| row.as_ref().len());
+    let width = |column: usize| rows.iter().map(|row| row.as_ref()[column].len()).max();
+    let widths: Vec<usize> = (0..columns)
+        .map(|column| width(column).unwrap_or(0))
+        .collect();
+    let mut text = String::new();
+    for row in rows {
+        let cells: Vec<String> = row
+            .as_ref()
+            .iter()
+            .zip(&widths)
+            .map(|(cell, &width)| format!("{cell:>width$}"))
+            .collect();
+        text.push_str(&cells.join("  "));
+        text.push('\n');
+    }
+    text
+}
+
+/// Describes the compaction strategy and whether hits are sorted, with the gain if it was measured.
+fn compact(stats: &Stats) -> String {
+    stats.compaction_text() + &sort_hits_gain(stats.sort_hits_gain)
+}
+
+/// Describes the measured speedup of sorting hits; empty if it was not measured. A gain of 1.2 means 20 % faster.
+fn sort_hits_gain(gain: Option<f64>) -> String {
+    match gain {
+        Some(gain) if gain > 1.0 => format!(": {:.0} % faster", 100.0 * (gain - 1.0)),
+        Some(gain) => format!(
+            "; sorted hits would be {:.0} % slower",
+            100.0 * (1.0 - gain)
+        ),
+        None => String::new(),
+    }
+}
+
+/// Returns the lines below the table: scene, backend, total time and speeds, noise, warnings and the film hash.
+fn summary(stats: &Stats) -> String {
+    let [width, height] = stats.size;
+    let samples = match &stats.noise {
+        Some(noise) if noise.max_samples > stats.spp => {
+            let max = grouped(noise.max_samples.into());
+            format!("{} to {max} samples per pixel", grouped(stats.spp.into()))
+        }
+        _ => format!(
+            "{} {}",
+            grouped(stats.spp.into()),
+            samples_per_pixel(stats.spp)
+        ),
+    };
+    let range = if stats.noise.is_some() || stats.sample_range == format!("0..{}", stats.spp) {
+        String::new()
+    } else {
+        format!(" ({})", stats.sample_range)
+    };
+    let mut text = format!(
+        "\nscene        {}, {width}x{height}, {}{range}, seed {}\n\
+         backend      {}, {}\n\
+         compaction   {}\n\
+         time         {:.2} s\n\
+         paths        {}, {:.2} Mpaths/s\n\
+         rays         {}, {:.2} Mrays/s\n",
+        stats.scene,
+        samples,
+        stats.seed,
+        stats.backend,
+        stats.device,
+        compact(stats),
+        stats.seconds,
+        grouped(stats.paths),
+        stats.paths_per_second / 1e6,
+        grouped(stats.rays),
+        stats.rays_per_second / 1e6,
+    );
+    for device in stats.devices.iter().filter(|_| stats.devices.len() > 1) {
+        text.push_str(&format!(
+            "             {}: {} paths, {:.2} Mpaths/s{}{}{}\n",
+            device.device,
+            grouped(device.paths),
+            device.paths_per_second / 1e6,
+            if device.sort_hits == "on" {
+                "; sorted hits"
+            } else {
+                ""
+            },
+            sort_hits_gain(device.sort_hits_gain),
+            if device.failed { "; failed" } else { "" }
+        ));
+    }
+    if let Some(noise) = &stats.noise {
+        text.push_str(&format!("noise        {}\n", noise_text(noise, stats.size)));
+    }
+    if let Some(max) = stats.clamp_indirect {
+        text.push_str(&format!(
+            "clamped      indirect light to {max}: the image is darker than the true one\n"
+        ));
+    }
+    if let Some(milliseconds) = stats.denoise_ms {
+        text.push_str(&format!("denoise      {milliseconds:.2} ms\n"));
+    }
+    if stats.rejected_samples > 0 {
+        text.push_str(&format!(
+            "rejected     {} samples, not finite or too bright\n",
+            grouped(stats.rejected_samples)
+        ));
+    }
+    text.push_str(&format!("film_hash    {}\n", stats.film_hash));
+    text
+}
+
+/// Describes the state of adaptive sampling, such as "0.93 % estimated, 1.00 % target; all pixels have converged; …".
+fn noise_text(noise: &NoiseStats, [width, height]: [u32; 2]) -> String {
+    let percent = |error: f64| format!("{:.2} %", 100.0 * error);
+    let estimated = noise.estimated.map_or("not estimated".to_owned(), |error| {
+        format!("{} estimated", percent(error))
+    });
+    let left = match noise.unconverged_pixels {
+        0 => "all pixels have converged".to_owned(),
+        left => format!(
+            "{} of {} pixels have not converged",
+            grouped(left.into()),
+            grouped(u64::from(width) * u64::from(height))
+        ),
+    };
+    format!(
+        "{estimated}, {} target; {left}; {} samples per pixel on average",
+        percent(noise.target.into()),
+        grouped_tenths(noise.mean_samples)
+    )
+}
+
+/// Returns "sample per pixel" or "samples per pixel", to follow the number `count`.
+pub(crate) fn samples_per_pixel(count: u32) -> &'static str {
+    if count == 1 {
+        "sample per pixel"
+    } else {
+        "samples per pixel"
+    }
+}
+
+/// Formats a number with its digits in groups of three, such as 1,048,576.
+pub(crate) fn grouped(number: u64) -> String {
+    indicatif::HumanCount(number).to_string()
+}
+
+/// Formats a number with its digits in groups of three and one decimal, such as 7,168.0.
+fn grouped_tenths(number: f64) -> String {
+    let tenths = (10.0 * number).round() as u64;
+    format!("{}.{}", grouped(tenths / 10), tenths % 10)
+}

@@ -1,0 +1,339 @@
+//! Tests on several GPUs, real ones or emulated ones (`emulator/run`); ignored on machines without.
+
+use std::{
+    path::Path,
+    process::{Command, Output, Stdio},
+};
+
+use compaction::cuda::devices;
+use libtest_mimic::Trial;
+use raysieve::render::part::Part;
+
+use crate::{
+    add_tests, assert_done, assert_refused, files::statistics, folder, names, opening, program,
+    raysieve, scene, stderr, stdout,
+};
+
+pub(crate) fn add(trials: &mut Vec<Trial>) {
+    let emulated = only_emulated();
+    add_tests!(trials, if found().map(drop) => film_is_identical_on_all_gpus);
+    opening::add(trials, &emulated);
+    add_tests!(trials, if emulated.clone() =>
+        film_is_identical_when_one_gpu_of_several_fails,
+        printed_command_continues_after_all_gpus_failed,
+        checkpoint_continues_after_all_gpus_failed,
+        printed_command_continues_after_a_gpu_hung,
+        hang_of_a_single_gpu_is_an_error,
+        verification_continues_on_remaining_gpus,
+    );
+}
+
+/// Returns whether the machine's GPUs are emulated; `Err` unless there are at least two.
+pub(crate) fn found() -> Result<bool, String> {
+    let found = devices().map_err(|error| error.to_string());
+    found.and_then(|found| match &found[..] {
+        [_] => Err("there is one GPU alone".to_owned()),
+        [first, ..] => Ok(first.name.starts_with("Emulated")),
+        [] => Err("there is no GPU".to_owned()),
+    })
+}
+
+/// Returns `Err` unless there are several emulated GPUs, which fail on request.
+pub(crate) fn only_emulated() -> Result<(), String> {
+    found().and_then(|emulated| match emulated {
+        true => Ok(()),
+        false => Err("no real GPU fails when it is asked to".to_owned()),
+    })
+}
+
+const SMALL: [&str; 10] = [
+    "--size",
+    "48x32",
+    "--wave-size",
+    "256",
+    "-o",
+    "a.exr",
+    "--stats",
+    "a.json",
+    "--spp",
+    "8",
+];
+
+/// Renders a small Cornell box with all GPUs visible to the program.
+pub(crate) fn render(
+    folder: &Path,
+    backend: &str,
+    environment: &[(&str, &str)],
+    more: &[&str],
+) -> Output {
+    render_with(folder, backend, environment, &[&SMALL[..], more].concat())
+}
+
+/// Renders the Cornell box with exactly these arguments, and with all GPUs visible to the program.
+pub(crate) fn render_with(
+    folder: &Path,
+    backend: &str,
+    environment: &[(&str, &str)],
+    arguments: &[&str],
+) -> Output {
+    Command::new(program())
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .arg(scene("cornell.ron"))
+        .args(["--backend", backend])
+        .args(arguments)
+        .envs(environment.iter().copied())
+        .output()
+        .expect("the program starts")
+}
+
+pub(crate) fn film_hash(folder: &Path) -> String {
+    statistics(&folder.join("a.json"))["film_hash"].to_string()
+}
+
+fn film_is_identical_on_all_gpus() {
+    let folder = folder();
+    assert_done(&render(folder.path(), "cpu", &[], &[]));
+    let expected = film_hash(folder.path());
+    let output = render(folder.path(), "cuda:all", &[], &[]);
+    assert_done(&output);
+    assert_eq!(film_hash(folder.path()), expected);
+    let stats = statistics(&folder.path().join("a.json"));
+    let devices = stats["devices"].as_array().expect("a list of GPUs");
+    assert!(devices.len() > 1);
+    let paths = |device: &serde_json::Value| device["paths"].as_u64().expect("a count");
+    assert_eq!(devices.iter().map(paths).sum::<u64>(), 48 * 32 * 8);
+    for device in devices {
+        let name = device["device"].as_str().expect("a name");
+        assert!(stdout(&output).contains(name), "{}", stdout(&output));
+        assert!(device["failed"].is_null());
+    }
+    let verified = Command::new(program())
+        .current_dir(folder.path())
+        .args([
+            "verify",
+            "a.exr",
+            "--backend",
+            "cuda:1,0",
+            "--pixels",
+            "30%",
+        ])
+        .output()
+        .expect("the program starts");
+    assert_done(&verified);
+    let refused = render(folder.path(), "cuda:0,77", &[], &[]);
+    assert_refused(
+        &refused,
+        2,
+        &["cuda:0,77", "no device 77, only devices 0 to"],
+    );
+}
+
+fn film_is_identical_when_one_gpu_of_several_fails() {
+    let folder = folder();
+    assert_done(&render(folder.path(), "cpu", &[], &[]));
+    let expected = film_hash(folder.path());
+    let failing = [("EMULATED_FAILURES", "0:400")];
+    let output = render(folder.path(), "cuda:all", &failing, &[]);
+    assert_done(&output);
+    assert_eq!(film_hash(folder.path()), expected);
+    let said = stderr(&output);
+    let told = said.lines().filter(|line| line.contains("has failed"));
+    let told: Vec<&str> = told.collect();
+    assert!(
+        matches!(told[..], [line] if line.starts_with("raysieve: Emulated GPU (cuda:0) has failed")),
+        "{said}"
+    );
+    assert!(stdout(&output).contains("; failed"), "{}", stdout(&output));
+    let stats = statistics(&folder.path().join("a.json"));
+    assert_eq!(stats["devices"][0]["failed"], true);
+    assert_eq!(stats["paths"], 48 * 32 * 8);
+
+    // A benchmark does not continue on the remaining GPUs.
+    let bench = Command::new(program())
+        .arg("bench")
+        .arg(scene("cornell.ron"))
+        .args([
+            "--size",
+            "48x32",
+            "--spp",
+            "8",
+            "--wave-size",
+            "256",
+            "--rounds",
+            "1",
+        ])
+        .args(["--strategies", "look-back", "--backend", "cuda:all"])
+        .envs(failing)
+        .output()
+        .expect("the program starts");
+    assert_refused(
+        &bench,
+        1,
+        &[
+            "Emulated GPU (cuda:0): has failed",
+            "measure without it, with --backend cuda:1",
+        ],
+    );
+}
+
+fn verification_continues_on_remaining_gpus() {
+    let folder = folder();
+    assert_done(&render(folder.path(), "cpu", &[], &[]));
+    let verify = |environment: &[(&str, &str)]| {
+        let mut command = Command::new(program());
+        command
+            .current_dir(folder.path())
+            .args(["verify", "a.exr", "--backend", "cuda:all"])
+            .args(["--wave-size", "256"])
+            .envs(environment.iter().copied());
+        command.output().expect("the program starts")
+    };
+    let output = verify(&[("EMULATED_FAILURES", "1:200")]);
+    assert_done(&output);
+    let told = left_out(&output);
+    assert!(
+        matches!(&told[..], [line] if line.contains("(cuda:1)")),
+        "{told:?}"
+    );
+    assert!(stdout(&output).starts_with("a.exr verified: 1536 pixels"));
+
+    let output = verify(&[ALL_GPUS_FAIL, ("EMULATED_FAILURES", "1:200")]);
+    assert_failed(&output, &["Emulated GPU (cuda:", "LAUNCH_FAILED"]);
+    assert_eq!(names(folder.path()), ["a.exr", "a.json"]);
+}
+
+/// Makes the emulator behave like driver 580: one failing GPU disables all GPUs of the process.
+const ALL_GPUS_FAIL: (&str, &str) = ("EMULATED_ALL_FALL", "1");
+
+/// Returns the lines that report GPUs that are left out.
+pub(crate) fn left_out(output: &Output) -> Vec<String> {
+    let said = stderr(output);
+    let told = said.lines().filter(|line| line.contains("is left out"));
+    told.map(str::to_owned).collect()
+}
+
+/// Returns the devices in the statistics `a.json`, each with whether it has failed.
+pub(crate) fn devices_of(folder: &Path) -> Vec<(String, bool)> {
+    let stats = statistics(&folder.join("a.json"));
+    let devices = stats["devices"].as_array().expect("a list of GPUs");
+    let device = |device: &serde_json::Value| {
+        let name = device["device"].as_str().expect("a name").to_owned();
+        (name, device["failed"] == true)
+    };
+    devices.iter().map(device).collect()
+}
+
+/// Environment in which all GPUs fail, but only after the film was copied to host memory.
+const FAILURE: [(&str, &str); 3] = [
+    ALL_GPUS_FAIL,
+    ("EMULATED_FAILURES", "1:600"),
+    ("EMULATED_DELAYS", "0:2000,1:2000,2:2000"),
+];
+/// Arguments that copy the film to host memory often.
+const SAFE_SOON: [&str; 2] = ["--keep-every", "20ms"];
+
+/// Asserts that the program exited with code 1, and that its last line contains these words.
+fn assert_failed(output: &Output, words: &[&str]) {
+    let said = stderr(output);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    let last = said.lines().last().unwrap_or_default();
+    for word in words {
+        assert!(last.contains(word), "{last:?} should tell {word:?}");
+    }
+}
+
+/// Runs the command that the last line of a failed render prints, on GPUs that work.
+fn continued(folder: &Path, output: &Output) -> Output {
+    let said = stderr(output);
+    let last = said.lines().last().unwrap_or_default();
+    let (_, command) = last.split_once(" with: ").expect("a command");
+    let mut shell = Command::new("sh");
+    shell.current_dir(folder).args(["-c", command]);
+    shell.output().expect("a shell")
+}
+
+fn printed_command_continues_after_all_gpus_failed() {
+    let folder = folder();
+    assert_done(&render(folder.path(), "cpu", &[], &[]));
+    let expected = film_hash(folder.path());
+    let output = render(folder.path(), "cuda:all", &FAILURE, &SAFE_SOON);
+    let words = [
+        "Emulated GPU (cuda:",
+        "LAUNCH_FAILED",
+        "are saved in a.unfinished.exr; continue with: ",
+        " --checkpoint a.unfinished.exr",
+    ];
+    assert_failed(&output, &words);
+    let saved = Part::read(&folder.path().join("a.unfinished.exr")).expect("a part");
+    assert_eq!(saved.header.stats.paths, saved.header.samples.len());
+    let output = continued(folder.path(), &output);
+    assert_done(&output);
+    assert!(stderr(&output).contains("continuing after samples 0.."));
+    assert_eq!(film_hash(folder.path()), expected);
+    assert_verified(folder.path(), "a.exr");
+
+    // The GPUs fail before the film is copied for the first time.
+    let at_once = [ALL_GPUS_FAIL, ("EMULATED_FAILURES", "0:2")];
+    let output = render(folder.path(), "cuda:all", &at_once, &[]);
+    assert_failed(&output, &["LAUNCH_FAILED"]);
+}
+
+fn checkpoint_continues_after_all_gpus_failed() {
+    let folder = folder();
+    assert_done(&render(folder.path(), "cpu", &[], &[]));
+    let expected = film_hash(folder.path());
+    let checkpoint = ["--checkpoint", "c.exr", "--every", "1h"];
+    let arguments = [&checkpoint[..], &SAFE_SOON].concat();
+    let output = render(folder.path(), "cuda:all", &FAILURE, &arguments);
+    assert_failed(&output, &["LAUNCH_FAILED", "are saved in c.exr; "]);
+    assert_eq!(names(folder.path()), ["a.exr", "a.json", "c.exr"]);
+    assert_verified(folder.path(), "c.exr");
+    assert_done(&continued(folder.path(), &output));
+    assert_eq!(film_hash(folder.path()), expected);
+}
+
+fn printed_command_continues_after_a_gpu_hung() {
+    let folder = folder();
+    assert_done(&render(folder.path(), "cpu", &[], &[]));
+    let expected = film_hash(folder.path());
+    let hangs = [("EMULATED_HANGS", "1:600")];
+    let arguments = [&SAFE_SOON[..], &["--timeout", "2s"]].concat();
+    let output = render(folder.path(), "cuda:all", &hangs, &arguments);
+    assert_failed(&output, &["Emulated GPU (cuda:1): ", "the GPU hangs"]);
+    assert_done(&continued(folder.path(), &output));
+    assert_eq!(film_hash(folder.path()), expected);
+}
+
+pub(crate) fn assert_verified(folder: &Path, picture: &str) {
+    let verified = raysieve(folder)
+        .args(["verify", picture, "--backend", "cpu"])
+        .output()
+        .expect("the program starts");
+    assert_done(&verified);
+}
+
+fn hang_of_a_single_gpu_is_an_error() {
+    let folder = folder();
+    let hangs = [("EMULATED_HANGS", "0:300")];
+    let more = ["--timeout", "500ms"];
+    let output = render(folder.path(), "cuda:0", &hangs, &more);
+    assert_refused(&output, 1, &["the GPU hangs"]);
+    // The same holds for adaptive sampling, where each round is one wave and the convergence test waits for it.
+    let rounds = [
+        "--size",
+        "24x16",
+        "--wave-size",
+        "65536",
+        "--noise",
+        "0.001",
+    ];
+    let end = ["--spp", "8000", "-o", "b.exr", "--timeout", "500ms"];
+    let output = render_with(
+        folder.path(),
+        "cuda:0",
+        &hangs,
+        &[&rounds[..], &end].concat(),
+    );
+    assert_refused(&output, 1, &["the GPU hangs"]);
+}

@@ -1,0 +1,289 @@
+//! Tests of renders that are ended early: by a signal, a kill or a full disk. Also helpers for signals.
+
+use std::{
+    fs,
+    io::{BufRead, BufReader, Read},
+    path::Path,
+    process::{Child, Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use libtest_mimic::Trial;
+
+use crate::{
+    add_tests, assert_refused, disk, folder, mounting, names, program, raysieve, scene,
+    without_gpu_and_display,
+};
+
+pub(crate) fn add(trials: &mut Vec<Trial>) {
+    add_tests!(
+        trials,
+        interrupted_render_writes_the_image_and_reports_its_samples,
+        second_signal_exits_at_once,
+        signals_in_quick_succession_count_as_one,
+        kill_during_a_write_keeps_the_old_file,
+        file_size_limit_keeps_the_old_file,
+        removed_folder_is_reported_on_one_line,
+    );
+    add_tests!(trials, if mounting() => full_disk_keeps_the_old_file);
+}
+
+/// Number of samples that no test waits for.
+const ENDLESS: [&str; 4] = ["--spp", "1000000", "--backend", "cpu"];
+/// Time after which a test fails.
+const TIMEOUT: Duration = Duration::from_secs(60);
+
+/// Starts a render that does not end by itself, and returns when it has begun to render.
+pub(crate) fn start(folder: &Path, arguments: &[&str]) -> Child {
+    let mut child = raysieve(folder)
+        .arg(scene("spheres.ron"))
+        .args(ENDLESS)
+        .args(arguments)
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    // The backend's line is printed right before the render begins.
+    let mut first = String::new();
+    let told =
+        BufReader::with_capacity(1, child.stderr.as_mut().expect("a pipe")).read_line(&mut first);
+    assert!(told.is_ok() && first.starts_with("backend: "), "{first}");
+    thread::sleep(Duration::from_millis(500));
+    child
+}
+
+pub(crate) fn signal(child: &Child, name: &str) {
+    let kill = format!("kill -{name} {}", child.id());
+    assert!(
+        Command::new("sh")
+            .args(["-c", &kill])
+            .status()
+            .expect("a shell")
+            .success()
+    );
+}
+
+/// Waits for the program. Returns its exit code, and its standard error without the first line.
+pub(crate) fn end(mut child: Child) -> (Option<i32>, String) {
+    let begun = Instant::now();
+    while child.try_wait().expect("a child").is_none() {
+        if begun.elapsed() > TIMEOUT {
+            child.kill().expect("it can be killed");
+            panic!("the program did not end");
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+    let mut said = String::new();
+    child
+        .stderr
+        .take()
+        .expect("a pipe")
+        .read_to_string(&mut said)
+        .expect("the program prints UTF-8");
+    (child.wait().expect("a child").code(), said)
+}
+
+fn interrupted_render_writes_the_image_and_reports_its_samples() {
+    for name in ["INT", "TERM"] {
+        let folder = folder();
+        let child = start(
+            folder.path(),
+            &["--size", "32x24", "-o", "a.exr", "--stats", "a.json"],
+        );
+        signal(&child, name);
+        let (code, said) = end(child);
+        assert_eq!(code, Some(130), "{said}");
+        let picture = image::open(folder.path().join("a.exr"))
+            .expect("the picture opens")
+            .into_rgb32f();
+        assert_eq!(picture.dimensions(), (32, 24));
+        assert!(
+            picture
+                .pixels()
+                .all(|pixel| pixel.0.iter().all(|channel| channel.is_finite()))
+        );
+        assert!(
+            picture.pixels().any(|pixel| pixel.0 != [0.0; 3]),
+            "the picture is black"
+        );
+        let statistics = fs::read(folder.path().join("a.json")).expect("the statistics are there");
+        let statistics: serde_json::Value =
+            serde_json::from_slice(&statistics).expect("the statistics are JSON");
+        let samples = statistics["spp"].as_u64().expect("a count");
+        assert!((1..1_000_000).contains(&samples), "{samples} samples");
+        let told =
+            format!("raysieve: interrupted; a.exr has {samples} of 1000000 samples per pixel");
+        assert!(said.starts_with(&told), "{said}");
+        assert_eq!(said.lines().count(), 1, "{said}");
+        assert_eq!(names(folder.path()), ["a.exr", "a.json"]);
+    }
+}
+
+fn second_signal_exits_at_once() {
+    let folder = folder();
+    // One wave of this size takes seconds, and the first signal alone would wait for it and write the image.
+    let wave = [
+        "--threads",
+        "1",
+        "--wave-size",
+        "8000000",
+        "--size",
+        "4096x2048",
+        "-o",
+        "a.png",
+    ];
+    let child = start(folder.path(), &wave);
+    signal(&child, "INT");
+    thread::sleep(Duration::from_millis(1200));
+    signal(&child, "INT");
+    let (code, said) = end(child);
+    assert_eq!(code, Some(130));
+    assert!(said.contains("exited at once"), "{said}");
+    assert!(
+        names(folder.path()).is_empty(),
+        "nothing is written: {:?}",
+        names(folder.path())
+    );
+}
+
+/// Sends two signals at once, like `timeout`, which signals the process and its group.
+fn signals_in_quick_succession_count_as_one() {
+    for _ in 0..3 {
+        let folder = folder();
+        let child = start(folder.path(), &["--size", "512x512", "-o", "a.exr"]);
+        signal(&child, "INT");
+        signal(&child, "INT");
+        let (code, said) = end(child);
+        assert_eq!(code, Some(130), "{said}");
+        assert_eq!(names(folder.path()), ["a.exr"]);
+    }
+}
+
+fn kill_during_a_write_keeps_the_old_file() {
+    let folder = folder();
+    let picture = folder.path().join("a.exr");
+    // Noise does not compress, so that the file of about 50 MB takes a while to write.
+    let large = [
+        "--size",
+        "2048x2048",
+        "--spp",
+        "1",
+        "--max-bounces",
+        "0",
+        "--backend",
+        "cpu",
+        "-o",
+        "a.exr",
+    ];
+    for _ in 0..5 {
+        fs::write(&picture, "old").expect("a file");
+        let mut child = raysieve(folder.path())
+            .arg(scene("spheres.ron"))
+            .args(large)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the program starts");
+        while child.try_wait().expect("a child").is_none() {
+            if is_writing(folder.path()) {
+                child.kill().expect("it can be killed");
+                break;
+            }
+        }
+        let finished = child.wait().expect("a child").success();
+        if fs::read(&picture).expect("the picture is there") == b"old" {
+            assert!(!finished, "it says that it has written what it has not");
+            return;
+        }
+        image::open(&picture).expect("the file is either the old one or the new one");
+        for left in names(folder.path())
+            .iter()
+            .filter(|name| name.ends_with(".tmp"))
+        {
+            fs::remove_file(folder.path().join(left)).expect("it can be removed");
+        }
+    }
+    panic!("no kill came while the file was being written");
+}
+
+/// Returns whether a temporary file in the folder is not empty.
+pub(crate) fn is_writing(folder: &Path) -> bool {
+    let mut unfinished = names(folder)
+        .into_iter()
+        .filter(|name| name.ends_with(".tmp"));
+    unfinished.any(|name| fs::metadata(folder.join(name)).is_ok_and(|found| found.len() > 0))
+}
+
+fn file_size_limit_keeps_the_old_file() {
+    let folder = folder();
+    fs::write(folder.path().join("a.exr"), "old").expect("a file");
+    let line = format!(
+        "trap '' XFSZ; ulimit -f 8; exec '{}' '{}' --backend cpu --size 128x128 --spp 2 -o a.exr",
+        program().display(),
+        scene("spheres.ron").display()
+    );
+    let mut shell = Command::new("sh");
+    without_gpu_and_display(&mut shell).current_dir(folder.path());
+    let output = shell.args(["-c", &line]).output().expect("a shell");
+    assert_refused(&output, 1, &["a.exr", "not written", "ulimit -f"]);
+    assert_eq!(
+        fs::read(folder.path().join("a.exr")).expect("the old file"),
+        b"old"
+    );
+    assert_eq!(names(folder.path()), ["a.exr"]);
+    assert!(
+        String::from_utf8_lossy(&output.stdout).contains("film_hash"),
+        "the table is printed all the same"
+    );
+}
+
+/// Shell code that runs `$@` on a disk of 64 KiB that contains an old image.
+pub(crate) fn small_disk(folder: &Path) -> Command {
+    let script = "echo old >a.exr && \"$@\"; code=$?; cat a.exr; ls -A; exit $code";
+    disk(folder, "64k", script)
+}
+
+fn full_disk_keeps_the_old_file() {
+    let folder = folder();
+    let mut command = small_disk(folder.path());
+    command.arg(program()).arg(scene("spheres.ron"));
+    let output = command
+        .args([
+            "--backend",
+            "cpu",
+            "--size",
+            "128x128",
+            "--spp",
+            "2",
+            "-o",
+            "a.exr",
+        ])
+        .output()
+        .expect("unshare");
+    assert_refused(
+        &output,
+        1,
+        &["a.exr", "not written", "No space left", "free some space"],
+    );
+    let shown = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        shown.ends_with("\nold\na.exr\n"),
+        "the old file, and no other: {shown}"
+    );
+}
+
+fn removed_folder_is_reported_on_one_line() {
+    let folder = folder();
+    fs::create_dir(folder.path().join("out")).expect("a folder");
+    let child = start(folder.path(), &["--size", "32x24", "-o", "out/a.png"]);
+    fs::remove_dir(folder.path().join("out")).expect("it is empty");
+    signal(&child, "INT");
+    let (code, said) = end(child);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(
+        said.starts_with("raysieve: out/a.png: not written: "),
+        "{said}"
+    );
+    assert_eq!(said.lines().count(), 1, "{said}");
+}

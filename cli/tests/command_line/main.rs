@@ -1,0 +1,40 @@
+//! Tests that run the program as users do. Unless they are about GPUs, it sees no GPU and no display.
+
+mod bench;
+mod checkpoint;
+mod denoise;
+mod files;
+mod gpus;
+mod inspect;
+mod interrupt;
+mod noise;
+mod noise_on_gpus;
+mod opening;
+mod parts;
+#[path = "../../../tests/common/program.rs"]
+mod program;
+mod progress;
+mod usage;
+
+use libtest_mimic::Arguments;
+use program::{
+    add_tests, assert_done, assert_refused, disk, folder, mounting, names, program, raysieve, run,
+    scene, small_render, stderr, stdout, without_gpu_and_display,
+};
+
+fn main() {
+    let mut trials = Vec::new();
+    usage::add(&mut trials);
+    files::add(&mut trials);
+    interrupt::add(&mut trials);
+    parts::add(&mut trials);
+    progress::add(&mut trials);
+    noise::add(&mut trials);
+    checkpoint::add(&mut trials);
+    bench::add(&mut trials);
+    denoise::add(&mut trials);
+    inspect::add(&mut trials);
+    gpus::add(&mut trials);
+    noise_on_gpus::add(&mut trials);
+    libtest_mimic::run(&Arguments::from_args(), trials).exit()
+}

@@ -1,0 +1,74 @@
+//! Tests of the progress display on a terminal and in a pipe.
+
+use std::{process::Command, thread, time::Duration};
+
+use libtest_mimic::Trial;
+
+use crate::{
+    add_tests, folder,
+    interrupt::{end, signal, start},
+    program, scene, without_gpu_and_display,
+};
+
+pub(crate) fn add(trials: &mut Vec<Trial>) {
+    add_tests!(trials, pipe_gets_plain_lines);
+    let script = Command::new("script").arg("--version").output();
+    add_tests!(trials, if script.map(drop).map_err(|error| format!("script, of bsdutils: {error}")) => terminal_shows_a_table_updated_in_place);
+}
+
+fn pipe_gets_plain_lines() {
+    let folder = folder();
+    let child = start(folder.path(), &["--size", "32x24", "-o", "a.exr"]);
+    thread::sleep(Duration::from_secs(21));
+    signal(&child, "INT");
+    let (_, said) = end(child);
+    let lines: Vec<&str> = said.lines().collect();
+    let (told, rest) = lines.split_at(lines.len() - 1);
+    assert!(rest[0].starts_with("raysieve: interrupted"), "{said}");
+    assert!((1..=2).contains(&told.len()), "one in ten seconds: {said}");
+    for line in told {
+        for word in [
+            "raysieve: ",
+            " samples per pixel, ",
+            " %",
+            " left",
+            "noise about ",
+        ] {
+            assert!(line.contains(word), "{word:?}: {line}");
+        }
+        assert!(!line.contains(['\u{1b}', '\r']), "plain: {line:?}");
+    }
+}
+
+fn terminal_shows_a_table_updated_in_place() {
+    let folder = folder();
+    let command = format!(
+        "stty rows 40 cols 100; timeout --foreground -s INT 4 \
+         {} {} --backend cpu --size 64x64 --spp 1000000 -o a.png",
+        program().display(),
+        scene("spheres.ron").display()
+    );
+    let mut terminal = Command::new("script");
+    let output = without_gpu_and_display(&mut terminal)
+        .args(["-qec", &command, "/dev/null"])
+        .env("TERM", "xterm")
+        .env("SHELL", "/bin/bash")
+        .current_dir(folder.path())
+        .output()
+        .expect("script runs");
+    let shown = String::from_utf8_lossy(&output.stdout);
+    let tables: Vec<usize> = shown
+        .match_indices("intersect ms")
+        .map(|(at, _)| at)
+        .collect();
+    // The last table is the final one.
+    assert!(tables.len() > 4, "it is drawn again and again: {shown}");
+    let between = &shown[tables[0]..tables[1]];
+    assert!(
+        between.contains("\u{1b}["),
+        "the cursor goes back up: {between:?}"
+    );
+    for word in ["bounce", "removed", "Mrays/s", "noise about ", " left"] {
+        assert!(shown.contains(word), "{word}: {shown}");
+    }
+}

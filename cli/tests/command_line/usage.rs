@@ -1,0 +1,327 @@
+//! Tests of the help, of messages about wrong usage, and of the list of devices.
+
+use std::fs;
+
+use libtest_mimic::Trial;
+
+use crate::{
+    add_tests, assert_done, assert_refused, folder, names, raysieve, run, scene, stderr, stdout,
+};
+
+pub(crate) fn add(trials: &mut Vec<Trial>) {
+    add_tests!(
+        trials,
+        help_describes_every_option_and_every_example_parses,
+        version_is_the_version_of_the_package,
+        wrong_usage_is_reported_on_one_line,
+        unreadable_scene_is_reported_on_one_line,
+        cuda_without_a_gpu_suggests_the_cpu,
+        auto_without_a_gpu_renders_on_the_cpu_and_gives_the_reason,
+        devices_are_listed_with_a_reason_for_a_missing_gpu,
+        closed_pipe_is_not_an_error,
+        name_with_line_breaks_is_reported_on_one_line,
+    );
+}
+
+/// Checks the help of the program and of its commands without a list of options: clap writes the options, so the test
+/// reads them from there.
+fn help_describes_every_option_and_every_example_parses() {
+    let folder = folder();
+    let help = |arguments: &[&str]| {
+        let output = run(folder.path(), arguments);
+        assert_done(&output);
+        assert!(output.stderr.is_empty());
+        stdout(&output)
+    };
+    let main_help = help(&["--help"]);
+    let mut options = vec![(String::new(), described_options(&main_help))];
+    for command in commands(&main_help) {
+        let text = help(&[&command, "--help"]);
+        options.push((command, described_options(&text)));
+    }
+    let examples = section(&main_help, "Examples:");
+    let examples = examples.filter_map(|line| line.trim().strip_prefix("raysieve "));
+    let mut count = 0;
+    for example in examples {
+        let first = example.split(' ').next().unwrap_or_default();
+        let of_command = options.iter().find(|(command, _)| command == first);
+        let (_, known) = of_command.unwrap_or(&options[0]);
+        for option in example.split(' ').filter(|word| word.starts_with('-')) {
+            assert!(
+                known.iter().any(|name| name == option),
+                "{option} is unknown in: raysieve {example}"
+            );
+        }
+        count += 1;
+    }
+    assert!(count > 0, "no examples in\n{main_help}");
+    for heading in ["Controls in the window", "Exit codes:"] {
+        assert!(main_help.contains(heading), "{heading} is missing");
+    }
+    assert!(help(&["-h"]).len() < main_help.len());
+}
+
+/// Returns the indented lines below a heading, up to the next line that is not indented.
+fn section<'a>(help: &'a str, heading: &str) -> impl Iterator<Item = &'a str> {
+    let lines = help.lines().skip_while(move |line| *line != heading);
+    lines
+        .skip(1)
+        .take_while(|line| line.is_empty() || line.starts_with(' '))
+}
+
+/// Returns the names of the commands.
+fn commands(help: &str) -> Vec<String> {
+    // Further lines of a description have a larger indentation.
+    let lines = section(help, "Commands:").filter_map(|line| line.strip_prefix("  "));
+    let names = lines.filter_map(|line| line.split(' ').next());
+    let commands: Vec<String> = names
+        .filter(|name| !name.is_empty())
+        .map(str::to_owned)
+        .collect();
+    assert!(!commands.is_empty(), "no commands in\n{help}");
+    commands
+}
+
+/// Returns the names of all options, long and short, such as `--output` and `-o`.
+///
+/// Panics if an option has no description, which clap writes with a larger indentation than the option.
+fn described_options(help: &str) -> Vec<String> {
+    let mut names = Vec::new();
+    let mut lines = help.lines().peekable();
+    while let Some(line) = lines.next() {
+        let text = line.trim_start();
+        if !text.starts_with('-') || line.len() - text.len() > 6 {
+            continue;
+        }
+        let words = text.split([' ', ',', '=', '[']);
+        names.extend(
+            words
+                .filter(|word| word.starts_with('-'))
+                .map(str::to_owned),
+        );
+        let is_described = lines
+            .peek()
+            .is_some_and(|next| next.starts_with("          ") && !next.trim().is_empty());
+        assert!(is_described, "{text} has no description");
+    }
+    assert!(!names.is_empty(), "no options in\n{help}");
+    names
+}
+
+fn version_is_the_version_of_the_package() {
+    let version = run(folder().path(), ["--version"]);
+    assert_done(&version);
+    assert_eq!(
+        stdout(&version).trim(),
+        concat!("raysieve ", env!("CARGO_PKG_VERSION"))
+    );
+}
+
+fn wrong_usage_is_reported_on_one_line() {
+    let wrong: &[(&[&str], &[&str])] = &[
+        (&[], &["SCENE", "--help"]),
+        (&["a.ron", "b.ron"], &["'b.ron'", "more than one scene"]),
+        (
+            &["merg", "a.exr"],
+            &["'a.exr'", "must be the first argument"],
+        ),
+        (
+            &["a.ron", "merge", "a.exr"],
+            &["'merge'", "unknown command"],
+        ),
+        (&["merge", "a.exr", "--spp", "3"], &["--spp"]),
+        (&["verify"], &["PICTURE"]),
+        (&["a.ron", "--fast"], &["--fast"]),
+        (&["a.ron", "--headles"], &["--headles", "'--headless'"]),
+        (&["a.txt"], &["a.txt", ".ron"]),
+        (
+            &["a.ron", "--size", "0x480"],
+            &["0x480", "at least one pixel"],
+        ),
+        (
+            &["a.ron", "--size", "640x0"],
+            &["640x0", "at least one pixel"],
+        ),
+        (&["a.ron", "--size", "640"], &["640", "1920x1080"]),
+        (&["a.ron", "--size", "640x-480"], &["640x-480", "1920x1080"]),
+        (
+            &["a.ron", "--size", "99999999999x1"],
+            &["99999999999x1", "1920x1080"],
+        ),
+        (
+            &["a.ron", "--spp", "0"],
+            &["--spp", "'0'", "must be 1 to 4294967295"],
+        ),
+        (
+            &["a.ron", "--spp", "many"],
+            &["--spp", "'many'", "expected a whole number"],
+        ),
+        (&["a.ron", "--spp", "4", "--spp", "5"], &["--spp"]),
+        (&["a.ron", "--spp"], &["--spp"]),
+        (&["a.ron", "--seed", "-1"], &["-1"]),
+        (&["a.ron", "--timeout", "0s"], &["--timeout", "from 100ms"]),
+        (
+            &["a.ron", "--max-bounces", "4294967296"],
+            &["--max-bounces", "4294967296"],
+        ),
+        (&["a.ron", "--wave-size", "0"], &["--wave-size", "'0'"]),
+        (
+            &["a.ron", "--threads", "0"],
+            &["--threads", "must be 1 to 1024"],
+        ),
+        (
+            &["a.ron", "--exposure", "NaN"],
+            &["--exposure", "-32 to 32"],
+        ),
+        (&["a.ron", "--view", "heat"], &["--view", "'heat'", "cost"]),
+        (&["a.ron", "--exposure", "33"], &["--exposure", "-32 to 32"]),
+        (
+            &["a.ron", "--backend", "metal"],
+            &["metal", "auto, cpu, cuda, cuda:N, cuda:N,N and cuda:all"],
+        ),
+        (
+            &["a.ron", "--backend", "cuda:0,2,0"],
+            &["cuda:0,2,0", "GPU 0 is named twice"],
+        ),
+        (&["a.ron", "--backend", "cuda:0,"], &["cuda:0,", "cuda:all"]),
+        (&["a.ron", "--backend", "cuda:"], &["cuda:all"]),
+        (
+            &["a.ron", "--backend", "cuda:first"],
+            &["cuda:first", "cuda:0"],
+        ),
+        (
+            &["a.ron", "--compaction", "zip"],
+            &["zip", "look-back", "atomic", "off"],
+        ),
+        (
+            &["a.ron", "--sort-hits", "never"],
+            &["never", "auto", "on", "off"],
+        ),
+        (&["a.ron", "-o", "a.jpg"], &["a.jpg", ".png", ".exr"]),
+        (&["a.ron", "-o", "a"], &["'a'", ".png", ".exr"]),
+        (&["a.ron", "--stats", "a.txt"], &["a.txt", ".json"]),
+        (&["a.ron", "--stats", "a.ron"], &["a.ron", ".json"]),
+    ];
+    let folder = folder();
+    for (arguments, told) in wrong {
+        let output = run(folder.path(), *arguments);
+        assert_refused(&output, 2, told);
+        assert_eq!(stderr(&output).lines().count(), 1, "{}", stderr(&output));
+        assert!(output.stdout.is_empty(), "{arguments:?}");
+    }
+    assert!(names(folder.path()).is_empty());
+}
+
+fn unreadable_scene_is_reported_on_one_line() {
+    let folder = folder();
+    fs::create_dir(folder.path().join("folder.ron")).expect("a folder");
+    fs::write(folder.path().join("empty.ron"), "").expect("a file");
+    fs::write(folder.path().join("noise.ron"), [0xFF, 0xFE, 0x00, 0x01]).expect("a file");
+    for name in [
+        "missing.ron",
+        "folder.ron",
+        "empty.ron",
+        "noise.ron",
+        "missing/scene.ron",
+    ] {
+        let output = run(folder.path(), [name, "--headless"]);
+        assert_refused(&output, 2, &[name]);
+        assert_eq!(stderr(&output).lines().count(), 1, "{}", stderr(&output));
+    }
+    assert_eq!(
+        names(folder.path()),
+        ["empty.ron", "folder.ron", "noise.ron"]
+    );
+}
+
+fn cuda_without_a_gpu_suggests_the_cpu() {
+    let folder = folder();
+    for backend in ["cuda", "cuda:0", "cuda:7", "cuda:0,1", "cuda:all"] {
+        let output = raysieve(folder.path())
+            .arg(scene("spheres.ron"))
+            .args([
+                "--headless",
+                "--size",
+                "8x8",
+                "--spp",
+                "1",
+                "--backend",
+                backend,
+            ])
+            .output()
+            .expect("the program starts");
+        let code = output.status.code().unwrap_or_default();
+        assert!([1, 2].contains(&code), "exit code {code}");
+        assert_refused(&output, code, &["--backend cpu"]);
+    }
+    assert!(names(folder.path()).is_empty());
+}
+
+fn auto_without_a_gpu_renders_on_the_cpu_and_gives_the_reason() {
+    let folder = folder();
+    let output = raysieve(folder.path())
+        .arg(scene("spheres.ron"))
+        .args(["--headless", "--size", "8x8", "--spp", "1"])
+        .output()
+        .expect("the program starts");
+    assert_done(&output);
+    let said = stderr(&output);
+    let backend = said
+        .lines()
+        .find_map(|line| line.strip_prefix("backend: cpu, "))
+        .expect("the backend is told");
+    let (_, reason) = backend.split_once(": ").expect("and why it is that one");
+    assert!(!reason.is_empty());
+}
+
+fn devices_are_listed_with_a_reason_for_a_missing_gpu() {
+    let output = run(folder().path(), ["--list-devices"]);
+    assert_done(&output);
+    let text = stdout(&output);
+    let lines: Vec<&str> = text.lines().collect();
+    let [cpu, cuda] = lines[..] else {
+        panic!("a line for the CPU and one for the missing GPU: {text}")
+    };
+    assert!(
+        cpu.starts_with("cpu     ") && cpu.ends_with(" threads"),
+        "{cpu}"
+    );
+    let reason = cuda
+        .strip_prefix("cuda    no CUDA device: ")
+        .expect("no GPU is shown to the program");
+    assert!(!reason.is_empty());
+}
+
+fn closed_pipe_is_not_an_error() {
+    let folder = folder();
+    let mut child = raysieve(folder.path())
+        .arg(scene("spheres.ron"))
+        .args(["--headless", "--size", "16x16", "--spp", "1"])
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    drop(child.stdout.take());
+    let output = child.wait_with_output().expect("the program ends");
+    assert_done(&output);
+    assert_eq!(names(folder.path()), ["spheres.png"]);
+}
+
+fn name_with_line_breaks_is_reported_on_one_line() {
+    let folder = folder();
+    let name = "a\nb\u{1b}[31m.exr";
+    let place = format!("{name}/c.exr");
+    let box_scene = scene("cornell.ron");
+    let box_scene = box_scene.to_str().expect("a path of text");
+    let refused: [&[&str]; 4] = [
+        &["verify", name],
+        &["merge", name, "-o", "c.exr"],
+        &[box_scene, "-o", &place],
+        &["farm", box_scene, "-o", name],
+    ];
+    for arguments in refused {
+        let output = run(folder.path(), arguments);
+        assert_refused(&output, 2, &["a\\nb\\u{1b}[31m."]);
+        assert_eq!(stderr(&output).lines().count(), 1, "{}", stderr(&output));
+    }
+}

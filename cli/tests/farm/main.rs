@@ -1,0 +1,26 @@
+//! Tests of `raysieve farm`: with a real Slurm on this machine, with the shell alone, and of the Kubernetes manifest.
+
+mod cluster;
+mod faults;
+mod kubernetes;
+#[path = "../../../tests/common/program.rs"]
+mod program;
+mod scripts;
+mod slurm;
+mod submission;
+
+use libtest_mimic::Arguments;
+use program::{
+    add_tests, assert_done, assert_refused, disk, folder, mounting, names, program, raysieve, run,
+    scene, stderr, stdout,
+};
+
+fn main() {
+    let mut trials = Vec::new();
+    slurm::add(&mut trials);
+    scripts::add(&mut trials);
+    kubernetes::add(&mut trials);
+    faults::add(&mut trials);
+    submission::add(&mut trials);
+    libtest_mimic::run(&Arguments::from_args(), trials).exit()
+}

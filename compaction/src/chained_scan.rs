@@ -1,0 +1,83 @@
+//! A parallel chained scan on the CPU: each chunk of a sequence is read from memory once.
+
+use std::{
+    hint,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread,
+};
+
+use rayon::prelude::*;
+
+/// Number of polls before a waiting thread yields its core, because the thread it waits for may need one.
+const SPINS: u32 = 2000;
+
+/// Processes chunks in parallel with one sequential step for each chunk, in a single pass over memory.
+///
+/// For each chunk, `fold` summarises it in parallel. `take` then updates `state` with the summary, in chunk order.
+/// Finally `work` processes the chunk with the result of `take` in parallel, while the chunk is still in the thread's
+/// cache.
+///
+/// Threads take chunks in order, so a thread only ever waits for chunks that other threads are already folding.
+pub(crate) fn chained_scan<C: Send, F, P, S: Send>(
+    chunks: impl Iterator<Item = C> + Send,
+    state: &mut S,
+    fold: impl Fn(&C) -> F + Sync,
+    take: impl Fn(&mut S, F) -> P + Sync,
+    work: impl Fn(C, P) + Sync,
+) {
+    let chunks = Mutex::new(chunks.enumerate());
+    let state = Mutex::new(state);
+    let turn = AtomicUsize::new(0);
+    let next = || chunks.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let threads = 0..rayon::current_num_threads();
+    threads.into_par_iter().with_max_len(1).for_each(|_| {
+        while let Some((number, chunk)) = next() {
+            let folded = fold(&chunk);
+            let mut spins = 0;
+            while turn.load(Ordering::Acquire) != number {
+                spins += 1;
+                if spins < SPINS {
+                    hint::spin_loop();
+                } else {
+                    thread::yield_now();
+                }
+            }
+            let taken = take(
+                &mut **state.lock().unwrap_or_else(PoisonError::into_inner),
+                folded,
+            );
+            turn.store(number + 1, Ordering::Release);
+            work(chunk, taken);
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::chained_scan;
+
+    #[test]
+    fn chunks_are_taken_in_order_and_each_is_worked_on() {
+        let mut numbers: Vec<u32> = (0..100_000).collect();
+        let mut taken = Vec::new();
+        chained_scan(
+            numbers.chunks_mut(7),
+            &mut taken,
+            |chunk| chunk[0],
+            |taken: &mut Vec<u32>, first| {
+                taken.push(first);
+                taken.len() as u32
+            },
+            |chunk, place| chunk.fill(place),
+        );
+        assert!(taken.iter().copied().eq((0..100_000).step_by(7)));
+        assert!(
+            (0..)
+                .zip(&numbers)
+                .all(|(at, &place): (u32, _)| place == at / 7 + 1)
+        );
+    }
+}

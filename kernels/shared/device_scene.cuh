@@ -1,0 +1,42 @@
+// The scene as kernels receive it, and the parts of it that device functions take. Twin: src/device/device_scene.rs.
+#include "bvh.cuh"
+#include "light.cuh"
+#include "opacity.cuh"
+
+struct DeviceScene {
+    const Node *nodes;
+    const Primitive *primitives;
+    const Instance *instances;
+    const Corners *corners;
+    const MeshVertex *vertices;
+    const Material *materials;
+    const MaterialTextures *maps;
+    const Texture *textures;
+    const u32 *texels;
+    const f32 *energy;
+    const Light *lights;
+    const LightNode *light_nodes;
+    const u32 *light_places;
+    const Lamp *lamps;
+    const EnvironmentRow *environment_rows;
+    const EnvironmentTexel *environment_texels;
+    LightParams light_params;
+    Environment environment;
+};
+
+// Returns the BVHs of the scene and its meshes.
+inline InstancedScene instanced_scene(const DeviceScene &scene) {
+    return {scene.nodes, scene.primitives, scene.instances, scene.light_params.extent};
+}
+
+// Returns the BVHs with all that alpha tests read.
+inline StochasticOpacity stochastic_opacity(const DeviceScene &scene) {
+    return {instanced_scene(scene), scene.corners, scene.vertices, scene.materials,
+            {scene.maps, scene.textures, scene.texels}};
+}
+
+// Returns all data that light sampling reads.
+inline Lights lights_of(const DeviceScene &scene) {
+    return {scene.light_params, scene.primitives, scene.materials, scene.lights, scene.light_nodes, scene.light_places,
+            scene.lamps, scene.environment, scene.environment_rows, scene.environment_texels};
+}

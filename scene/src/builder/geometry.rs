@@ -1,0 +1,428 @@
+//! Collection of the triangles, spheres, meshes and instances of all objects.
+
+use glam::{DAffine3, DMat3, DVec3, Vec3};
+
+use super::{materials::Materials, placement::try_instance, transform::Transform};
+use crate::{
+    limits::MAX_LENGTH,
+    memory::reserve_one,
+    model::{Model, ModelMesh, check_position, polygon},
+    scene::{Instance, Mesh, Parameter, Sphere, Triangle},
+};
+
+/// Largest number of primitives. Primitive indices have 32 bits, and one bit is reserved.
+const MAX_PRIMITIVES: usize = 1 << 31;
+
+/// The triangles, spheres, meshes and instances of the objects that were read so far.
+#[derive(Default)]
+pub(crate) struct Geometry {
+    /// Triangles that are not part of a mesh.
+    pub(crate) triangles: Vec<Triangle>,
+    /// Spheres.
+    pub(crate) spheres: Vec<Sphere>,
+    /// Meshes that instances refer to by index.
+    pub(crate) meshes: Vec<Mesh>,
+    /// Placements of the meshes.
+    pub(crate) instances: Vec<Instance>,
+}
+
+impl Geometry {
+    /// Adds a triangle. Returns `false`, without adding it, if it has no area.
+    pub(crate) fn push_triangle(
+        &mut self,
+        vertices: [DVec3; 3],
+        material: u32,
+    ) -> Result<bool, String> {
+        let triangle = Triangle {
+            vertices: vertices.map(|vertex| vertex.as_vec3()),
+            material,
+        };
+        if !has_area(&triangle.vertices) {
+            return Ok(false);
+        }
+        self.check_room(1)?;
+        reserve_one(&mut self.triangles)?;
+        self.triangles.push(triangle);
+        Ok(true)
+    }
+
+    /// Adds a sphere. Fails if there are too many primitives or too little memory.
+    pub(crate) fn push_sphere(&mut self, sphere: Sphere) -> Result<(), String> {
+        self.check_room(1)?;
+        reserve_one(&mut self.spheres)?;
+        self.spheres.push(sphere);
+        Ok(())
+    }
+
+    /// Adds a mesh and returns its index. It is visible only through instances.
+    pub(crate) fn push_mesh(&mut self, mesh: Mesh) -> Result<u32, String> {
+        self.check_room(mesh.triangles.len())?;
+        self.meshes.push(mesh);
+        Ok(self.meshes.len() as u32 - 1)
+    }
+
+    /// Adds an instance. Fails if there are too many primitives or too little memory.
+    pub(crate) fn push_instance(&mut self, instance: Instance) -> Result<(), String> {
+        self.check_room(1)?;
+        reserve_one(&mut self.instances)?;
+        self.instances.push(instance);
+        Ok(())
+    }
+
+    /// Adds a flat, convex polygon as a fan of triangles from its first corner. Returns the number of triangles that
+    /// were left out because they have no area.
+    pub(crate) fn push_polygon(&mut self, corners: &[DVec3], material: u32) -> Result<u64, String> {
+        let [first, rest @ ..] = corners else {
+            return Ok(0);
+        };
+        let mut flat = 0;
+        for edge in rest.windows(2) {
+            flat += u64::from(!self.push_triangle([*first, edge[0], edge[1]], material)?);
+        }
+        Ok(flat)
+    }
+
+    /// Adds parallelograms as one mesh with texture coordinates, so that each shows a whole image. Its lower left
+    /// corner is at the first corner and its lower right one at the second. Returns the number of triangles without
+    /// area, which are left out.
+    pub(crate) fn push_textured_parallelograms(
+        &mut self,
+        parallelograms: &[[DVec3; 4]],
+        material: u32,
+    ) -> Result<u64, String> {
+        let mut mesh = Mesh {
+            materials: vec![material],
+            ..Mesh::default()
+        };
+        for corners in parallelograms {
+            let first = mesh.positions.len() as u32;
+            let corners = corners.map(|corner| corner.as_vec3());
+            for [a, b, c] in [[0, 1, 2], [0, 2, 3]] {
+                if has_area(&[corners[a], corners[b], corners[c]]) {
+                    let corner = |number| first + number as u32;
+                    mesh.triangles.push([corner(a), corner(b), corner(c)]);
+                }
+            }
+            mesh.positions.extend(corners);
+            mesh.uvs
+                .extend([[0.0, 1.0], [1.0, 1.0], [1.0, 0.0], [0.0, 0.0]]);
+        }
+        let flat = 2 * parallelograms.len() - mesh.triangles.len();
+        self.check_room(1 + mesh.triangles.len())?;
+        self.instances.push(Instance {
+            mesh: self.meshes.len() as u32,
+            axes: [Vec3::X, Vec3::Y, Vec3::Z],
+            position: Vec3::ZERO,
+            material: None,
+        });
+        self.meshes.push(mesh);
+        Ok(flat as u64)
+    }
+
+    /// Adds the instances of a model with `transform`, as flat triangles or as instances of meshes, whichever is
+    /// faster.
+    ///
+    /// `material` converts a material index of the model to one of the scene. Vertices of meshes move from the model
+    /// into the scene, and a later call for the same model reuses them. Returns the number of triangles without area,
+    /// which are left out.
+    pub(crate) fn push_model(
+        &mut self,
+        model: &mut Model,
+        transform: &DAffine3,
+        material: impl Fn(usize) -> u32,
+        materials: &Materials,
+    ) -> Result<u64, String> {
+        let mut uses = vec![MeshUse::default(); model.meshes.len()];
+        for instance in &model.instances {
+            let uses = &mut uses[instance.mesh];
+            uses.count += 1;
+            let mut parts = model.meshes[instance.mesh].triangle_materials.clone();
+            parts.dedup();
+            parts.push(instance.material as u32);
+            parts.sort_unstable();
+            parts.dedup();
+            for part in parts {
+                let material = material(part as usize);
+                uses.textured |= materials.is_textured(material);
+                uses.normal_mapped |= [Parameter::Normal, Parameter::ClearcoatNormal]
+                    .iter()
+                    .any(|&parameter| materials.has_map(material, parameter));
+            }
+        }
+        let mut flat = 0;
+        for instance in &model.instances {
+            let transform = *transform * instance.transform;
+            let mesh = &mut model.meshes[instance.mesh];
+            let uses = &uses[instance.mesh];
+            for corner in mesh.corners() {
+                check_position(transform.transform_point3(corner.as_dvec3()), "a vertex")?;
+            }
+            let own = material(instance.material);
+            let merged = !mesh.triangle_materials.is_empty();
+            if mesh.number.is_none() && !merged && uses.becomes_flat(mesh, own, materials) {
+                flat += self.push_flat(mesh, &transform, own)?;
+                continue;
+            }
+            if mesh.number.is_none() {
+                flat += mesh.remove_triangles(|corners| !has_area(corners));
+                if mesh.triangles.is_empty() {
+                    continue;
+                }
+                mesh.add_missing_attributes(uses.textured, uses.normal_mapped)?;
+            }
+            let wanted = mesh.materials(own, &material);
+            let (number, other) = match (mesh.number, &wanted[..]) {
+                (None, _) => (self.push_mesh(mesh.take(wanted))?, None),
+                (Some(number), _) if self.meshes[number as usize].materials == wanted => {
+                    (number, None)
+                }
+                (Some(number), &[only]) => (number, Some(only)),
+                // The stored copy has a single material, but this instance needs one per triangle.
+                (Some(number), _) => {
+                    let stored = self.meshes[number as usize].clone();
+                    let own = Mesh {
+                        materials: wanted,
+                        ..stored
+                    };
+                    (self.push_mesh(own)?, None)
+                }
+            };
+            mesh.number = Some(number);
+            // An instance whose transform is not invertible is invisible.
+            if let Some(instance) = try_instance(number, &transform, other) {
+                self.push_instance(instance)?;
+            }
+        }
+        Ok(flat)
+    }
+
+    /// Adds a mesh as separate triangles. Returns the number of triangles without area, which are left out.
+    fn push_flat(
+        &mut self,
+        mesh: &ModelMesh,
+        transform: &DAffine3,
+        material: u32,
+    ) -> Result<u64, String> {
+        let mut flat = 0;
+        let mirrors = transform.matrix3.determinant() < 0.0;
+        for triangle in &mesh.triangles {
+            let [a, b, c] = triangle.map(|vertex| {
+                transform.transform_point3(mesh.positions[vertex as usize].as_dvec3())
+            });
+            let corners = if mirrors { [a, c, b] } else { [a, b, c] };
+            flat += u64::from(!self.push_triangle(corners, material)?);
+        }
+        Ok(flat)
+    }
+
+    /// Returns the number of triangles, spheres and instances, without the triangles of meshes.
+    pub(crate) fn primitive_count(&self) -> usize {
+        self.triangles.len() + self.spheres.len() + self.instances.len()
+    }
+
+    /// Fails if `more` additional primitives would exceed the limit of a scene.
+    pub(crate) fn check_room(&self, more: usize) -> Result<(), String> {
+        let in_meshes: usize = self.meshes.iter().map(|mesh| mesh.triangles.len()).sum();
+        match (in_meshes + self.primitive_count()).checked_add(more) {
+            Some(count) if count <= MAX_PRIMITIVES => Ok(()),
+            _ => Err(format!(
+                "is too large: a scene has at most {MAX_PRIMITIVES} triangles, spheres and instances"
+            )),
+        }
+    }
+}
+
+/// A summary of the instances of a model that use one of its meshes, and of their materials.
+#[derive(Clone, Copy, Default)]
+struct MeshUse {
+    /// Number of instances of the mesh.
+    count: u32,
+    /// Whether any material of these instances has textures.
+    textured: bool,
+    /// Whether any material of these instances has a normal map, for the surface or for the clear coat.
+    normal_mapped: bool,
+}
+
+impl MeshUse {
+    /// Largest number of emissive triangles that become flat triangles, so that their light is sampled.
+    const MAX_EMISSIVE_TRIANGLES: u64 = 1 << 20;
+    /// Largest number of triangles that take less memory than an instance does.
+    const MAX_FLAT_TRIANGLES: usize = 8;
+
+    /// Returns whether a mesh becomes flat triangles, which are traced faster and whose light is sampled. Textured
+    /// meshes must stay meshes.
+    fn becomes_flat(&self, mesh: &ModelMesh, material: u32, materials: &Materials) -> bool {
+        if materials.is_textured(material) {
+            return false;
+        }
+        let triangles = mesh.triangles.len();
+        let shines = materials.surfaces[material as usize].radiance() != Vec3::ZERO;
+        if shines && u64::from(self.count) * triangles as u64 <= Self::MAX_EMISSIVE_TRIANGLES {
+            return true;
+        }
+        mesh.is_flat() && (self.count == 1 || triangles <= Self::MAX_FLAT_TRIANGLES)
+    }
+}
+
+/// Returns whether the normal of a triangle can be computed in `f32`. A triangle without one counts as having no area.
+fn has_area(&[a, b, c]: &[Vec3; 3]) -> bool {
+    (b - a).cross(c - a).length_squared().is_normal()
+}
+
+/// Fails if a vertex position is not finite. `number`, counted from 1, names the vertex in the message.
+pub(crate) fn check_finite(number: usize, position: DVec3) -> Result<(), String> {
+    if position.is_finite() {
+        Ok(())
+    } else {
+        Err(format!(
+            "vertex {number} is {position}, expected finite numbers"
+        ))
+    }
+}
+
+/// Vertex attributes at a corner of a face; NaN where the file has none.
+#[derive(Clone, Copy)]
+pub(crate) struct Corner {
+    /// Normal of any length.
+    pub(crate) normal: Vec3,
+    /// Texture coordinates; (0, 0) is the upper left corner of an image.
+    pub(crate) uv: [f32; 2],
+}
+
+impl Corner {
+    /// A corner without attributes.
+    pub(crate) const BARE: Corner = Corner {
+        normal: Vec3::NAN,
+        uv: [f32::NAN; 2],
+    };
+}
+
+/// Builder that receives the vertices and faces of a `Mesh` object's file and adds them as triangles to the scene.
+pub(crate) struct MeshBuilder<'g> {
+    geometry: &'g mut Geometry,
+    transform: Transform,
+    /// Transform for normals: the inverse transpose of `transform`.
+    normal_transform: DMat3,
+    material: u32,
+    /// Transformed vertex positions in metres.
+    vertices: Vec<DVec3>,
+    /// Corners of the current face.
+    face: Vec<(DVec3, Corner)>,
+    /// Triangles of the current face, as indices into `face`.
+    triangles: Vec<[usize; 3]>,
+    /// Whether normals and texture coordinates of the file are kept. If not, readers need not pass them.
+    pub(crate) attributes: bool,
+    /// Attributes of each added triangle, if they are kept.
+    corners: Vec<[Corner; 3]>,
+    /// Number of faces so far.
+    faces: u64,
+    /// Number of triangles that were left out because they have no area.
+    flat_triangles: u64,
+    /// Number of triangles in `geometry` before this mesh.
+    triangles_before: usize,
+}
+
+impl<'g> MeshBuilder<'g> {
+    /// Creates a builder that transforms vertices and gives all triangles one material.
+    pub(crate) fn new(
+        geometry: &'g mut Geometry,
+        transform: Transform,
+        material: u32,
+        attributes: bool,
+    ) -> Self {
+        MeshBuilder {
+            triangles_before: geometry.triangles.len(),
+            geometry,
+            transform,
+            normal_transform: transform.affine().matrix3.inverse().transpose(),
+            material,
+            vertices: Vec::new(),
+            face: Vec::new(),
+            triangles: Vec::new(),
+            attributes,
+            corners: Vec::new(),
+            faces: 0,
+            flat_triangles: 0,
+        }
+    }
+
+    /// Transforms and adds a vertex. Fails if it is not finite or too far from the origin.
+    pub(crate) fn push_vertex(&mut self, position: DVec3) -> Result<(), String> {
+        let number = self.vertices.len() + 1;
+        check_finite(number, position)?;
+        let moved = self.transform.apply(position);
+        if !(moved.is_finite() && moved.abs().max_element() <= MAX_LENGTH) {
+            return Err(format!(
+                "vertex {number} is at {moved} after the transform, expected coordinates within 1e8 m of 0"
+            ));
+        }
+        reserve_one(&mut self.vertices)?;
+        self.vertices.push(moved);
+        Ok(())
+    }
+
+    /// Triangulates and adds a polygon, given as vertex indices from 0 with the attributes at each corner. Fails if an
+    /// index is invalid or there are fewer than three corners.
+    pub(crate) fn push_face(
+        &mut self,
+        corners: impl Iterator<Item = (i64, Corner)>,
+    ) -> Result<(), String> {
+        self.faces += 1;
+        let (number, count) = (self.faces, self.vertices.len());
+        self.face.clear();
+        for (index, corner) in corners {
+            let vertex = usize::try_from(index)
+                .ok()
+                .and_then(|index| self.vertices.get(index));
+            let missing = || {
+                format!(
+                    "face {number} names vertex {index} (from 0), but there are {count} vertices"
+                )
+            };
+            self.face.push((*vertex.ok_or_else(missing)?, corner));
+        }
+        let count = self.face.len();
+        if count < 3 {
+            return Err(format!(
+                "face {number} has {count} corners, expected 3 or more"
+            ));
+        }
+        if self.transform.mirrors() {
+            self.face[1..].reverse();
+        }
+        let places = self.face.iter().map(|&(vertex, _)| vertex);
+        polygon::triangles(places, &mut self.triangles);
+        for triangle in &self.triangles {
+            let triangle = triangle.map(|corner| self.face[corner]);
+            let (geometry, material) = (&mut *self.geometry, self.material);
+            if !geometry.push_triangle(triangle.map(|(vertex, _)| vertex), material)? {
+                self.flat_triangles += 1;
+            } else if self.attributes {
+                reserve_one(&mut self.corners)?;
+                self.corners.push(triangle.map(|(_, corner)| {
+                    Corner {
+                        normal: (self.normal_transform * corner.normal.as_dvec3())
+                            .normalize()
+                            .as_vec3(),
+                        ..corner
+                    }
+                }));
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the number of triangles that were left out, and the attributes of the others. Fails if there is no
+    /// triangle with an area.
+    pub(crate) fn finish(self) -> Result<(u64, Vec<[Corner; 3]>), String> {
+        if self.faces == 0 {
+            return Err("has no faces, expected at least one triangle".to_owned());
+        }
+        if self.geometry.triangles.len() == self.triangles_before {
+            return Err(
+                "has no triangle with an area; check its vertices and the scale".to_owned(),
+            );
+        }
+        Ok((self.flat_triangles, self.corners))
+    }
+}

@@ -1,0 +1,68 @@
+//! The materials of a scene while it is read, with their textures.
+
+use std::collections::{BTreeMap, HashMap};
+
+use crate::{
+    image::texture_library::TextureLibrary,
+    limits::check_brightness,
+    model::{Model, ModelMaterial},
+    scene::{MaterialTexture, MaterialTextures, Parameter, Surface},
+};
+
+/// All materials of a scene, with their textures, while the scene is read.
+#[derive(Default)]
+pub(crate) struct Materials {
+    /// The index of each material that the scene file defines, by its name. Materials of models are not in it.
+    pub(crate) names: HashMap<String, u32>,
+    /// All materials, in the order of the file, then those of models.
+    pub(crate) surfaces: Vec<Surface>,
+    /// The name of each material by its index; may be empty for materials of models.
+    pub(crate) display_names: Vec<String>,
+    /// Textures of the materials that have any, by material index.
+    pub(crate) maps: BTreeMap<u32, MaterialTextures>,
+    /// The images and textures that `maps` refers to.
+    pub(crate) library: TextureLibrary,
+}
+
+impl Materials {
+    /// Appends the materials and textures of a model and returns the index of its first material.
+    ///
+    /// # Errors
+    /// A one-line message if an emission is too bright for `spp` samples per pixel.
+    pub(crate) fn add_model(&mut self, model: &Model, spp: u32) -> Result<u32, String> {
+        let textures = self.library.append(&model.library);
+        let first = self.surfaces.len() as u32;
+        for (index, material) in (first..).zip(&model.materials) {
+            let ModelMaterial {
+                name,
+                surface,
+                maps,
+                ..
+            } = material;
+            let mut maps = maps.clone();
+            let reindex = |map: &mut MaterialTexture| map.texture = textures[map.texture as usize];
+            maps.textures.values_mut().for_each(reindex);
+            let emission = maps.textures.get(&Parameter::Emission);
+            let brightest = emission.map_or(1.0, |map| self.library.brightest(map.texture));
+            check_brightness(surface.radiance().max_element() * brightest, spp)?;
+            self.surfaces.push(*surface);
+            self.display_names.push(name.clone());
+            if maps != MaterialTextures::default() {
+                self.maps.insert(index, maps);
+            }
+        }
+        Ok(first)
+    }
+
+    /// Returns `true` if the material with this index has any texture.
+    pub(crate) fn is_textured(&self, material: u32) -> bool {
+        let maps = self.maps.get(&material);
+        maps.is_some_and(|maps| !maps.textures.is_empty())
+    }
+
+    /// Returns `true` if the material with this index has a texture for `parameter`.
+    pub(crate) fn has_map(&self, material: u32, parameter: Parameter) -> bool {
+        let maps = self.maps.get(&material);
+        maps.is_some_and(|maps| maps.textures.contains_key(&parameter))
+    }
+}

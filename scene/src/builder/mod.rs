@@ -1,0 +1,8 @@
+//! Collects the parts of a scene while it is read: geometry with its instances, and materials with their textures.
+//!
+//! Imports `model`, `image`, `scene` and what they import.
+
+pub(crate) mod geometry;
+pub(crate) mod materials;
+pub(crate) mod placement;
+pub(crate) mod transform;

@@ -1,0 +1,210 @@
+//! Instancing: the indexed mesh that is stored once, and the transforms of its instances.
+
+use std::{collections::HashMap, f64::consts::PI};
+
+use glam::{DAffine3, DMat3, DVec3, Vec3};
+
+use super::{geometry::Corner, transform::Transform};
+use crate::{
+    limits::MAX_LENGTH,
+    memory::reserve_one,
+    scene::{Instance, Mesh, Triangle},
+};
+
+/// A regular grid of instances around a centre, from the field `grid` of `Instances`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Grid {
+    /// Number of places along x, y and z, each 1 or more.
+    pub(crate) count: [u32; 3],
+    /// Distance between neighbours along x, y and z in metres.
+    pub(crate) spacing: DVec3,
+    /// Centre of the grid in metres.
+    pub(crate) center: DVec3,
+}
+
+/// Random places, uniformly distributed over a box. Each has a random uniform scale and a random rotation about +y.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Scatter {
+    /// Number of instances to place.
+    pub(crate) count: u32,
+    /// One corner of the box in metres.
+    pub(crate) from: DVec3,
+    /// The opposite corner in metres.
+    pub(crate) to: DVec3,
+    /// Seed of the random numbers.
+    pub(crate) seed: u32,
+    /// Bounds of the random uniform scale: minimum and maximum.
+    pub(crate) scale: (f64, f64),
+    /// Upper bound of the random rotation about +y in degrees; the lower bound is 0.
+    pub(crate) turn: f64,
+}
+
+impl Grid {
+    /// Returns the total number of places.
+    pub(crate) fn len(&self) -> u32 {
+        self.count.iter().product()
+    }
+
+    /// Returns the transform of place `number`, 0..`len()`, with x varying fastest.
+    pub(crate) fn place(&self, number: u32) -> Transform {
+        let [x, y, _] = self.count;
+        let step = [number % x, number / x % y, number / x / y];
+        let middle = self.count.map(|count| f64::from(count - 1) / 2.0);
+        let offset = DVec3::from_array(step.map(f64::from)) - DVec3::from_array(middle);
+        Transform {
+            scale: DVec3::ONE,
+            rotate_degrees: DVec3::ZERO,
+            translate: self.center + offset * self.spacing,
+        }
+    }
+}
+
+impl Scatter {
+    /// Returns the transform of place `number`, which depends only on that number and the fields of the scatter.
+    pub(crate) fn place(&self, number: u32) -> Transform {
+        let unit = |dimension: u64| {
+            let key = (u64::from(self.seed) << 32 | u64::from(number)) * 8 + dimension;
+            (hash(key) >> 11) as f64 / (1u64 << 53) as f64
+        };
+        let share = DVec3::new(unit(0), unit(1), unit(2));
+        let (min, max) = self.scale;
+        Transform {
+            scale: DVec3::splat(min + (max - min) * unit(3)),
+            rotate_degrees: DVec3::new(0.0, self.turn * unit(4), 0.0),
+            translate: self.from + (self.to - self.from) * share,
+        }
+    }
+}
+
+/// Hashes a key to 64 random bits with the output function of SplitMix64.
+fn hash(key: u64) -> u64 {
+    let word = key.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    word ^ (word >> 31)
+}
+
+/// Makes an instance of a mesh whose vertices lie within `reach` of its origin along each axis. Fails if it could
+/// extend beyond 1e8 m, or if its transform is not invertible.
+pub(crate) fn instance(
+    mesh: u32,
+    reach: f64,
+    transform: &Transform,
+    material: Option<u32>,
+) -> Result<Instance, String> {
+    let affine = transform.affine();
+    let axes = affine.matrix3;
+    let far = (axes.x_axis.abs() + axes.y_axis.abs() + axes.z_axis.abs()) * reach
+        + transform.translate.abs();
+    if far.max_element() > MAX_LENGTH {
+        return Err(format!(
+            "reaches to {far}, expected coordinates within 1e8 m of 0"
+        ));
+    }
+    try_instance(mesh, &affine, material)
+        .ok_or_else(|| "is scaled to 0 or almost 0, expected a larger scale".to_owned())
+}
+
+/// Makes an instance of a mesh with the transform `place`. Returns `None` if the transform is not invertible, or its
+/// inverse has an entry of 1e15 or more.
+pub(crate) fn try_instance(mesh: u32, place: &DAffine3, material: Option<u32>) -> Option<Instance> {
+    let DMat3 {
+        x_axis,
+        y_axis,
+        z_axis,
+    } = place.matrix3;
+    let axes = [x_axis, y_axis, z_axis].map(DVec3::as_vec3);
+    let inverse = DMat3::from_cols_array_2d(&axes.map(|axis| axis.as_dvec3().to_array())).inverse();
+    let fits = |axis: DVec3| axis.is_finite() && axis.abs().max_element() < 1e15;
+    [inverse.x_axis, inverse.y_axis, inverse.z_axis]
+        .into_iter()
+        .all(fits)
+        .then_some(Instance {
+            mesh,
+            axes,
+            position: place.translation.as_vec3(),
+            material,
+        })
+}
+
+/// Builds an indexed mesh, in which corners with equal position, texture coordinates and normal share a vertex. Texture
+/// coordinates are kept if all `corners` have them. A smooth mesh keeps its normals if all corners have one, and gets
+/// averaged ones otherwise.
+pub(crate) fn indexed_mesh(
+    triangles: &[Triangle],
+    corners: &[[Corner; 3]],
+    smooth: bool,
+) -> Result<Mesh, String> {
+    let all =
+        |has: fn(&Corner) -> bool| !corners.is_empty() && corners.as_flattened().iter().all(has);
+    let with_uvs = all(|corner| corner.uv[0].is_finite() && corner.uv[1].is_finite());
+    let with_normals = smooth && all(|corner| corner.normal.length_squared().is_normal());
+    let mut mesh = Mesh::default();
+    let mut numbers: HashMap<[u32; 8], u32> = HashMap::new();
+    for (triangle, shared) in triangles.iter().enumerate() {
+        let mut vertices = [0; 3];
+        for (corner, vertex) in vertices.iter_mut().enumerate() {
+            let position = shared.vertices[corner];
+            let has = |has: bool| corners.get(triangle).filter(|_| has);
+            let [u, v] = has(with_uvs).map_or([0.0; 2], |corners| corners[corner].uv);
+            let normal = has(with_normals).map_or(Vec3::ZERO, |corners| corners[corner].normal);
+            let [x, y, z] = position.to_array();
+            let [a, b, c] = normal.to_array();
+            // Adding 0 turns -0 into 0, so that both compare as equal bits.
+            let bits = [x, y, z, u, v, a, b, c].map(|number| (number + 0.0).to_bits());
+            let next = mesh.positions.len() as u32;
+            *vertex = *numbers.entry(bits).or_insert(next);
+            if *vertex == next {
+                reserve_one(&mut mesh.positions)?;
+                mesh.positions.push(position);
+                if with_uvs {
+                    reserve_one(&mut mesh.uvs)?;
+                    mesh.uvs.push([u, v]);
+                }
+                if with_normals {
+                    reserve_one(&mut mesh.normals)?;
+                    mesh.normals.push(normal.normalize());
+                }
+            }
+        }
+        reserve_one(&mut mesh.triangles)?;
+        mesh.triangles.push(vertices);
+    }
+    mesh.materials = vec![triangles.first().map_or(0, |triangle| triangle.material)];
+    if smooth && !with_normals {
+        mesh.normals = smooth_normals(&mesh);
+    }
+    Ok(mesh)
+}
+
+/// Returns the average normal of the triangles around each vertex, weighted by their angles there (Thürmer & Wüthrich
+/// 1998). Vertices at equal positions get equal normals.
+fn smooth_normals(mesh: &Mesh) -> Vec<Vec3> {
+    let mut places: HashMap<[u32; 3], u32> = HashMap::new();
+    let place_of: Vec<u32> = mesh
+        .positions
+        .iter()
+        .map(|position| {
+            let bits = (*position + 0.0).to_array().map(f32::to_bits);
+            let next = places.len() as u32;
+            *places.entry(bits).or_insert(next)
+        })
+        .collect();
+    let mut sums = vec![DVec3::ZERO; places.len()];
+    for corners in &mesh.triangles {
+        let at = corners.map(|vertex| mesh.positions[vertex as usize].as_dvec3());
+        let normal = (at[1] - at[0]).cross(at[2] - at[0]).normalize_or_zero();
+        for corner in 0..3 {
+            let here = at[corner];
+            let to_next = (at[(corner + 1) % 3] - here).normalize_or_zero();
+            let to_last = (at[(corner + 2) % 3] - here).normalize_or_zero();
+            let angle = libm::acos(to_next.dot(to_last).clamp(-1.0, 1.0));
+            let place = place_of[corners[corner] as usize];
+            sums[place as usize] += normal * angle.min(PI);
+        }
+    }
+    place_of
+        .iter()
+        .map(|&place| sums[place as usize].normalize_or(DVec3::Y).as_vec3())
+        .collect()
+}

@@ -1,0 +1,103 @@
+//! Default lighting for a model without a scene: a grey environment that is lighter at the top, with three soft boxes.
+//!
+//! Imports only `scene`.
+
+use std::f64::consts::PI;
+
+use glam::DVec3;
+
+use crate::scene::Environment;
+
+/// Texels per row of the environment map.
+const WIDTH: usize = 256;
+/// Rows of the environment map.
+const HEIGHT: usize = 128;
+/// Radiance of the room straight down, at the horizon and straight up.
+const ROOM: [f64; 3] = [0.25, 0.55, 0.75];
+/// Width of the fade at the edge of a soft box, relative to its distance.
+const SOFT: f64 = 0.08;
+
+/// A rectangular area light that faces the model, painted into the environment map.
+struct SoftBox {
+    /// Angle around the model, from the viewer to the right, in degrees.
+    azimuth: f64,
+    /// Elevation of the centre above the horizon, seen from the model, in degrees.
+    elevation: f64,
+    /// Half the width and half the height, as multiples of the distance from the model.
+    half_size: [f64; 2],
+    /// Radiance inside the box, W·sr⁻¹·m⁻² per channel, linear sRGB.
+    radiance: [f64; 3],
+}
+
+/// The key light on the left, a narrow fill light on the right, and a rim light behind the model.
+const BOXES: [SoftBox; 3] = [
+    SoftBox {
+        azimuth: -55.0,
+        elevation: 45.0,
+        half_size: [0.45, 0.4],
+        radiance: [4.2, 4.0, 3.8],
+    },
+    SoftBox {
+        azimuth: 75.0,
+        elevation: 15.0,
+        half_size: [0.14, 0.6],
+        radiance: [1.9, 2.1, 2.4],
+    },
+    SoftBox {
+        azimuth: 160.0,
+        elevation: 40.0,
+        half_size: [0.6, 0.2],
+        radiance: [3.6, 3.8, 4.0],
+    },
+];
+
+/// Makes the environment, with its soft boxes arranged for a viewer in the horizontal direction of `viewer`. `scale`
+/// multiplies all radiances.
+pub(crate) fn default_environment(viewer: DVec3, scale: f32) -> Environment {
+    let front = DVec3::new(viewer.x, 0.0, viewer.z).normalize_or(DVec3::Z);
+    let right = DVec3::Y.cross(front);
+    let boxes = BOXES.map(|of| {
+        let (across, towards) = libm::sincos(of.azimuth.to_radians());
+        let (up, level) = libm::sincos(of.elevation.to_radians());
+        let axis = (front * towards + right * across) * level + DVec3::Y * up;
+        let side = DVec3::Y.cross(axis).normalize();
+        (of, [side, axis.cross(side), axis])
+    });
+    let mut radiances = Vec::with_capacity(WIDTH * HEIGHT);
+    for row in 0..HEIGHT {
+        let (sin, cos) = libm::sincos(PI * (row as f64 + 0.5) / HEIGHT as f64);
+        for column in 0..WIDTH {
+            let turn = 2.0 * PI * (column as f64 + 0.5) / WIDTH as f64;
+            let (east, north) = libm::sincos(turn);
+            let direction = DVec3::new(east * sin, cos, -north * sin);
+            let [below, level, above] = ROOM;
+            let end = if cos > 0.0 { above } else { below };
+            let mut radiance = DVec3::splat(level + (end - level) * cos.abs());
+            for (of, axes) in &boxes {
+                let coverage = coverage(of, axes, direction);
+                radiance += (DVec3::from_array(of.radiance) - radiance) * coverage;
+            }
+            radiances.push(radiance.as_vec3() * scale);
+        }
+    }
+    Environment {
+        width: WIDTH as u32,
+        radiances: radiances.into(),
+        turns: 0.0,
+    }
+}
+
+/// Returns the coverage of a direction by a soft box: 1 inside, 0 outside, and a smooth step at the edge. The axes are
+/// its right, its up and the direction to its centre.
+fn coverage(of: &SoftBox, &[side, up, axis]: &[DVec3; 3], direction: DVec3) -> f64 {
+    let away = direction.dot(axis);
+    if away <= 0.0 {
+        return 0.0;
+    }
+    let [width, height] = of.half_size;
+    let edge = |at: f64, half: f64| {
+        let part = ((half - at.abs()) / SOFT + 0.5).clamp(0.0, 1.0);
+        part * part * (3.0 - 2.0 * part)
+    };
+    edge(direction.dot(side) / away, width) * edge(direction.dot(up) / away, height)
+}

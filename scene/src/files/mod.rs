@@ -1,0 +1,89 @@
+//! The files that a scene is read from: opens them, resolves their names, reads lines and records what was read.
+//!
+//! Imports only `error`.
+
+pub(crate) mod lines;
+pub(crate) mod record;
+pub(crate) mod relative_paths;
+
+use std::{
+    fs, io,
+    path::{Component, Path, PathBuf},
+};
+
+use crate::error::{escaped, excerpt};
+
+/// Opens a regular file whose extension is one of `types` (lower case, without the dot) and records it with
+/// [`record`](record::record).
+///
+/// Pipes and devices are refused, because reading them may never end.
+///
+/// # Errors
+/// A one-line message without the file's name.
+pub(crate) fn open_regular_file(path: &Path, types: &[&str]) -> Result<fs::File, String> {
+    record::record(path);
+    let cannot = |error: io::Error| match error.kind() {
+        io::ErrorKind::NotFound => "does not exist; check the path".to_owned(),
+        io::ErrorKind::PermissionDenied => {
+            "cannot be read: permission denied; check its permissions".to_owned()
+        }
+        _ => format!("cannot be read: {error}"),
+    };
+    let kind = fs::metadata(path).map_err(cannot)?;
+    let names: Vec<String> = types.iter().map(|name| format!(".{name}")).collect();
+    let wanted = match names.as_slice() {
+        [first @ .., last] if !first.is_empty() => format!("{} or {last}", first.join(", ")),
+        names => names.concat(),
+    };
+    if kind.is_dir() {
+        return Err(format!("is a folder; expected a {wanted} file"));
+    }
+    if !kind.is_file() {
+        return Err(format!("is not a regular file; expected a {wanted} file"));
+    }
+    if !types.contains(&file_type(path).as_str()) {
+        return Err(format!(
+            "has an unsupported file extension; expected a {wanted} file"
+        ));
+    }
+    fs::File::open(path).map_err(cannot)
+}
+
+/// Converts a file name found in a model to a path relative to the model's folder; backslashes become slashes.
+///
+/// Names that lead out of that folder are refused, because a model may come from an untrusted source.
+///
+/// # Errors
+/// A one-line message that quotes the name.
+pub(crate) fn relative_path(name: &str) -> Result<PathBuf, String> {
+    const MAX_PATH_BYTES: usize = 4096;
+    let refused = |why: &str| Err(format!("refers to the file `{}`, {why}", excerpt(name)));
+    if name.is_empty() || name.len() > MAX_PATH_BYTES || name.contains(char::is_control) {
+        return refused("which is not a valid file name");
+    }
+    // Some Windows programs write backslashes.
+    let path = PathBuf::from(name.replace('\\', "/"));
+    if name.contains(':') {
+        return refused("expected a file in the model's folder; copy or download it there");
+    }
+    if path
+        .components()
+        .all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
+    {
+        Ok(path)
+    } else {
+        refused("expected a file in the model's folder or below it, without `..`")
+    }
+}
+
+/// Returns a file's extension in lower case without the dot, or an empty string if there is none.
+pub(crate) fn file_type(path: &Path) -> String {
+    path.extension()
+        .map(|name| name.to_string_lossy().to_lowercase())
+        .unwrap_or_default()
+}
+
+/// Formats a path for a message, on one line: control characters are escaped.
+pub(crate) fn display_path(path: &Path) -> String {
+    escaped(&path.display().to_string())
+}

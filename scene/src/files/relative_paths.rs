@@ -1,0 +1,76 @@
+//! Lookup of files that a model names by relative paths, tolerant of wrong case and of foreign absolute paths.
+
+use std::{
+    collections::HashMap,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use super::relative_path;
+
+/// Finds files in one folder and below it, with a cache of folder listings.
+pub(crate) struct RelativePaths {
+    folder: PathBuf,
+    /// For each folder that was listed: its entries by their names in lower case.
+    files: HashMap<PathBuf, HashMap<String, PathBuf>>,
+}
+
+impl RelativePaths {
+    /// Creates a lookup in `folder` without reading it.
+    pub(crate) fn new(folder: &Path) -> Self {
+        RelativePaths {
+            folder: folder.to_owned(),
+            files: HashMap::new(),
+        }
+    }
+
+    /// Returns the path of a file name. If no file has exactly that name, it returns one whose name differs only in
+    /// case, because not every system distinguishes case. The file may not exist. Fails if the name leads out of the
+    /// folder.
+    pub(crate) fn file(&mut self, name: &str) -> Result<PathBuf, String> {
+        let mut path = self.folder.clone();
+        for part in relative_path(name)?.components() {
+            let written = path.join(part);
+            path = match written.exists() {
+                true => written,
+                false => self
+                    .find_ignoring_case(&path, &part.as_os_str().to_string_lossy())
+                    .unwrap_or(written),
+            };
+        }
+        Ok(path)
+    }
+
+    /// Returns the path of a file name, as [`RelativePaths::file`] does. If that file is missing or outside the folder,
+    /// it tries the last component of the name, because many programs write absolute paths of the machine they ran on.
+    pub(crate) fn find_by_last_component(&mut self, name: &str) -> Result<PathBuf, String> {
+        let named = self.file(name);
+        if named.as_ref().is_ok_and(|path| path.exists()) {
+            return named;
+        }
+        let last = name.rsplit(['/', '\\']).next().unwrap_or(name);
+        let last = self.file(last).ok().filter(|path| path.is_file());
+        last.map_or(named, Ok)
+    }
+
+    /// Returns the entry of `folder` whose name equals `name` apart from case.
+    fn find_ignoring_case(&mut self, folder: &Path, name: &str) -> Option<PathBuf> {
+        let files = self.files.entry(folder.to_owned()).or_insert_with(|| {
+            let here = match folder.as_os_str().is_empty() {
+                true => Path::new("."),
+                false => folder,
+            };
+            let mut files: HashMap<String, PathBuf> = HashMap::new();
+            for entry in fs::read_dir(here).into_iter().flatten().flatten() {
+                let name = entry.file_name();
+                let path = folder.join(&name);
+                let known = files.entry(name.to_string_lossy().to_lowercase());
+                // The order of entries differs between machines, so the smallest path wins.
+                let known = known.or_insert_with(|| path.clone());
+                *known = path.min(known.clone());
+            }
+            files
+        });
+        files.get(&name.to_lowercase()).cloned()
+    }
+}

@@ -1,0 +1,297 @@
+//! The glTF container: the JSON, the buffers, and access to the files that it names.
+
+use std::{
+    borrow::Cow,
+    fs,
+    io::Read,
+    path::{Path, PathBuf},
+};
+
+use base64::{Engine, alphabet, engine::GeneralPurpose, engine::GeneralPurposeConfig};
+use gltf::json::{self, Root};
+
+use super::compressed;
+use crate::{
+    error::excerpt,
+    files::{display_path, file_type, open_regular_file, record::record, relative_path},
+    memory::{self, vec_with_capacity},
+};
+
+/// File extensions that an external buffer may have.
+const BUFFER_TYPES: [&str; 4] = ["bin", "glbin", "buffer", "glbuf"];
+/// First bytes of a `.glb` file.
+const MAGIC: &[u8; 4] = b"glTF";
+/// Size of the `.glb` header; the first chunk follows it.
+const HEADER_BYTES: usize = 12;
+/// Type of a `.glb` chunk with JSON ("JSON").
+const JSON_CHUNK: u32 = 0x4e4f_534a;
+/// Type of a `.glb` chunk with binary data ("BIN\0").
+const BINARY_CHUNK: u32 = 0x004e_4942;
+/// Upper bound for the memory of parsed JSON, in bytes per byte of its text. A file of empty nodes comes closest.
+const PARSED_BYTES: u64 = 200;
+
+/// An opened glTF file: its parsed JSON, and all its buffers in memory.
+pub(super) struct File {
+    /// The parsed JSON. Its indices are not validated.
+    pub(super) root: Root,
+    /// Folder of the file, to which its URIs are relative.
+    folder: PathBuf,
+    /// Bytes of each buffer; `None` for one without a URI and without a binary chunk.
+    buffers: Vec<Option<Vec<u8>>>,
+    /// Decompressed bytes of each buffer view; `None` for one that is stored uncompressed.
+    decompressed: Vec<Option<Vec<u8>>>,
+}
+
+impl File {
+    /// Reads a `.gltf` or `.glb` file, loads its buffers and decompresses its buffer views.
+    pub(super) fn open(path: &Path) -> Result<File, String> {
+        let mut bytes = Vec::new();
+        append_file(path, &["gltf", "glb"], u64::MAX, &mut bytes)?;
+        let (text, mut binary) = if file_type(path) == "glb" || bytes.starts_with(MAGIC) {
+            let (text, binary) = chunks(&bytes)?;
+            (text, binary.map(<[u8]>::to_vec))
+        } else {
+            (&bytes[..], None)
+        };
+        let root = parse(text)?;
+        drop(bytes);
+        let mut file = File {
+            root,
+            folder: path.parent().unwrap_or(Path::new("")).to_owned(),
+            buffers: Vec::new(),
+            decompressed: Vec::new(),
+        };
+        for index in 0..file.root.buffers.len() {
+            let buffer = file
+                .buffer(index, &mut binary)
+                .map_err(|problem| format!("buffer {index}: {problem}"))?;
+            file.buffers.push(buffer);
+        }
+        for index in 0..file.root.buffer_views.len() {
+            let view = compressed::view(&file, index)
+                .map_err(|problem| format!("bufferView {index}: {problem}"))?;
+            file.decompressed.push(view);
+        }
+        Ok(file)
+    }
+
+    /// Loads a buffer and truncates it to its declared length. Fails if it is shorter than that. The first buffer takes
+    /// the bytes of `binary` if it has no URI.
+    fn buffer(
+        &self,
+        index: usize,
+        binary: &mut Option<Vec<u8>>,
+    ) -> Result<Option<Vec<u8>>, String> {
+        let declared = self.root.buffers[index].byte_length.0;
+        let mut bytes = match &self.root.buffers[index].uri {
+            None if index == 0 => match binary.take() {
+                Some(binary) => binary,
+                None => return Ok(None),
+            },
+            None => return Ok(None),
+            Some(uri) => self.resource(uri, &BUFFER_TYPES, declared)?,
+        };
+        if (bytes.len() as u64) < declared {
+            return Err(format!(
+                "declares {declared} bytes, and has {}; the file is cut off",
+                bytes.len()
+            ));
+        }
+        bytes.truncate(declared as usize);
+        Ok(Some(bytes))
+    }
+
+    /// Records that the scene depends on the file of a URI. Needed on this thread before another thread reads the file,
+    /// because the record is thread-local.
+    pub(super) fn note(&self, uri: &str) {
+        if !uri.starts_with("data:")
+            && let Ok(path) = path_of(uri)
+        {
+            record(&self.folder.join(path));
+        }
+    }
+
+    /// Returns the bytes of a data URI, or at most `max_bytes` of a file. The file must lie in the model's folder or
+    /// below it and have one of the extensions `types`.
+    pub(super) fn resource(
+        &self,
+        uri: &str,
+        types: &[&str],
+        max_bytes: u64,
+    ) -> Result<Vec<u8>, String> {
+        if let Some(data) = uri.strip_prefix("data:") {
+            return decode_data_uri(data);
+        }
+        let path = self.folder.join(path_of(uri)?);
+        let mut bytes = Vec::new();
+        append_file(&path, types, max_bytes, &mut bytes)
+            .map_err(|problem| format!("{}: {problem}", display_path(&path)))?;
+        Ok(bytes)
+    }
+
+    /// Returns the (decompressed) bytes of a buffer view, and its stride in bytes if it declares one.
+    pub(super) fn view(&self, index: usize) -> Result<(&[u8], Option<usize>), String> {
+        let within = |problem| format!("bufferView {index}: {problem}");
+        let view = self
+            .root
+            .buffer_views
+            .get(index)
+            .ok_or_else(|| format!("there is no bufferView {index}"))?;
+        let stride = view.byte_stride.map(|stride| stride.0);
+        match self.decompressed.get(index) {
+            Some(Some(bytes)) => Ok((bytes, stride)),
+            _ => {
+                let offset = view.byte_offset.map_or(0, |offset| offset.0);
+                let bytes = self
+                    .slice(view.buffer.value(), offset, view.byte_length.0)
+                    .map_err(within)?;
+                Ok((bytes, stride))
+            }
+        }
+    }
+
+    /// Returns `length` bytes of a buffer from the byte `offset` on. Fails if the buffer is too short.
+    pub(super) fn slice(&self, buffer: usize, offset: u64, length: u64) -> Result<&[u8], String> {
+        let bytes = match self.buffers.get(buffer) {
+            Some(Some(bytes)) => bytes,
+            Some(None) => return Err(format!("buffer {buffer} has no bytes")),
+            None => return Err(format!("there is no buffer {buffer}")),
+        };
+        let end = offset.checked_add(length);
+        end.and_then(|end| bytes.get(usize::try_from(offset).ok()?..usize::try_from(end).ok()?))
+            .ok_or_else(|| {
+                format!(
+                    "needs {length} bytes from byte {offset} on, but buffer {buffer} has {}",
+                    bytes.len()
+                )
+            })
+    }
+}
+
+/// Parses the JSON of a file. Fails if it is invalid, or if the parsed form might not fit into memory.
+fn parse(text: &[u8]) -> Result<Root, String> {
+    // Readers may ignore a byte order mark (RFC 8259, section 8.1).
+    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
+    memory::check((text.len() as u64).saturating_mul(PARSED_BYTES))
+        .map_err(|problem| format!("its JSON {problem}"))?;
+    json::deserialize::from_slice(text).map_err(|error| {
+        let (line, column) = (error.line(), error.column());
+        let said = error.to_string();
+        let said = said.split(" at line ").next().unwrap_or_default();
+        format!(
+            "is not a valid glTF file: its JSON is wrong at line {line}, column {column}: {}",
+            excerpt(said)
+        )
+    })
+}
+
+/// Returns the JSON chunk of a `.glb` file, and its binary chunk if there is one.
+fn chunks(bytes: &[u8]) -> Result<(&[u8], Option<&[u8]>), String> {
+    let word = |at: usize| -> Option<u32> {
+        let word = bytes.get(at..at + 4)?.try_into().ok()?;
+        Some(u32::from_le_bytes(word))
+    };
+    let (Some(version), Some(length), true) = (word(4), word(8), bytes.starts_with(MAGIC)) else {
+        return Err("is not a GLB file: its header is missing".to_owned());
+    };
+    if version != 2 {
+        return Err(format!("is GLB version {version}, expected 2; convert it"));
+    }
+    if (bytes.len() as u64) < u64::from(length) {
+        return Err(format!(
+            "declares {length} bytes, and has {}; the file is cut off",
+            bytes.len()
+        ));
+    }
+    let (mut at, mut json, mut binary) = (HEADER_BYTES, None, None);
+    while let (Some(length), Some(kind)) = (word(at), word(at + 4)) {
+        let start = at + 8;
+        let chunk = (start.checked_add(length as usize))
+            .and_then(|end| bytes.get(start..end))
+            .ok_or_else(|| {
+                format!("has a chunk of {length} bytes at byte {at}; the file is cut off")
+            })?;
+        match kind {
+            JSON_CHUNK if json.is_none() => json = Some(chunk),
+            BINARY_CHUNK if binary.is_none() => binary = Some(chunk),
+            _ => {}
+        }
+        at = start + chunk.len();
+    }
+    json.map(|json| (json, binary))
+        .ok_or_else(|| "is not a GLB file: it has no JSON chunk".to_owned())
+}
+
+/// Decodes the part of a data URI after `data:`, that is `[<media type>][;<parameter>..][;base64],<data>`.
+fn decode_data_uri(data: &str) -> Result<Vec<u8>, String> {
+    let (head, data) = data
+        .split_once(',')
+        .ok_or("its data URI has no comma before its data")?;
+    if head.split(';').skip(1).any(|word| word == "base64") {
+        let mut bytes = vec_with_capacity(data.len() / 4 * 3 + 3)?;
+        let config = GeneralPurposeConfig::new()
+            .with_decode_allow_trailing_bits(true)
+            .with_decode_padding_mode(base64::engine::DecodePaddingMode::Indifferent);
+        GeneralPurpose::new(&alphabet::STANDARD, config)
+            .decode_vec(data, &mut bytes)
+            .map_err(|error| format!("its data URI is not valid base64: {error}"))?;
+        Ok(bytes)
+    } else {
+        Ok(percent_decoded(data)?.into_owned())
+    }
+}
+
+/// Decodes a relative URI to a path below the model's folder. Fails if the URI leads elsewhere.
+fn path_of(uri: &str) -> Result<PathBuf, String> {
+    let bytes = percent_decoded(uri)?;
+    let name = std::str::from_utf8(&bytes);
+    let name =
+        name.map_err(|_| format!("refers to the file `{}`, which is not UTF-8", excerpt(uri)))?;
+    relative_path(name)
+}
+
+/// Returns a URI's bytes with each `%XX` replaced by the byte with that hexadecimal value.
+fn percent_decoded(text: &str) -> Result<Cow<'_, [u8]>, String> {
+    if !text.contains('%') {
+        return Ok(Cow::Borrowed(text.as_bytes()));
+    }
+    let mut decoded = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        if byte != b'%' {
+            decoded.push(byte);
+            continue;
+        }
+        let digit = |byte: Option<u8>| char::from(byte?).to_digit(16);
+        match (digit(rest.next()), digit(rest.next())) {
+            (Some(high), Some(low)) => decoded.push((high * 16 + low) as u8),
+            _ => {
+                return Err(format!(
+                    "`{}` has a `%` without two hexadecimal digits",
+                    excerpt(text)
+                ));
+            }
+        }
+    }
+    Ok(Cow::Owned(decoded))
+}
+
+/// Appends to `bytes` at most `max_bytes` of a regular file with one of the extensions `types`.
+fn append_file(
+    path: &Path,
+    types: &[&str],
+    max_bytes: u64,
+    bytes: &mut Vec<u8>,
+) -> Result<(), String> {
+    let file = open_regular_file(path, types)?;
+    let cannot = |error| format!("cannot be read: {error}");
+    let length = fs::metadata(path).map_err(cannot)?.len().min(max_bytes);
+    memory::check(length)?;
+    bytes
+        .try_reserve_exact(length as usize)
+        .map_err(|error| format!("is too large for memory: {error}"))?;
+    file.take(max_bytes)
+        .read_to_end(bytes)
+        .map(|_| ())
+        .map_err(cannot)
+}

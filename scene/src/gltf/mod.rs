@@ -1,0 +1,105 @@
+//! Reads glTF 2.0 models, as `.glb` or as `.gltf` with separate buffer and image files.
+//!
+//! The crate `gltf` parses the JSON. This module follows every reference itself and checks each index, length and file
+//! name. Errors name an object by its glTF index, which starts at 0. Imports `model`, `image`, `scene` and what they
+//! import.
+
+mod accessor;
+mod compressed;
+mod container;
+mod image;
+mod material;
+mod nodes;
+mod primitive;
+
+use std::path::Path;
+
+use crate::model::Model;
+use container::File;
+
+/// Extensions that a file may require: those that are implemented, and those that do not affect a still image.
+const KNOWN: [&str; 21] = [
+    "EXT_mesh_gpu_instancing",
+    "EXT_meshopt_compression",
+    "EXT_texture_webp",
+    "KHR_animation_pointer",
+    "KHR_draco_mesh_compression",
+    "KHR_lights_punctual",
+    "KHR_materials_clearcoat",
+    "KHR_materials_emissive_strength",
+    "KHR_materials_ior",
+    "KHR_materials_pbrSpecularGlossiness",
+    "KHR_materials_specular",
+    "KHR_materials_transmission",
+    "KHR_materials_unlit",
+    "KHR_materials_variants",
+    "KHR_materials_volume",
+    "KHR_mesh_quantization",
+    "KHR_texture_basisu",
+    "KHR_texture_transform",
+    "KHR_xmp",
+    "KHR_xmp_json_ld",
+    "MSFT_lod",
+];
+
+/// Reads a `.gltf` or `.glb` file, its buffers and its images. The error text names the faulty glTF object.
+pub(crate) fn read(path: &Path) -> Result<Model, String> {
+    let file = File::open(path)?;
+    check_version(&file)?;
+    let mut model = Model::default();
+    let unknown = |names: &[String]| -> Vec<String> {
+        let known = |name: &String| KNOWN.contains(&name.as_str());
+        let unknown = names.iter().filter(|name| !known(name));
+        unknown.map(|name| crate::error::excerpt(name)).collect()
+    };
+    let required = unknown(&file.root.extensions_required);
+    if !required.is_empty() {
+        return Err(format!(
+            "requires {}, which is not supported; export it without",
+            required.join(", ")
+        ));
+    }
+    let used = unknown(&file.root.extensions_used);
+    if !used.is_empty() {
+        model.note(format!("not shown: {}", used.join(", ")));
+    }
+    let root = &file.root;
+    match root.animations.len() {
+        0 => {}
+        1 => model.note("shown in its rest pose: its animation does not play".to_owned()),
+        count => model.note(format!(
+            "shown in its rest pose: its {count} animations do not play"
+        )),
+    }
+    if root.scenes.len() > 1 {
+        let shown = root.scene.map_or(0, |scene| scene.value());
+        let count = root.scenes.len();
+        model.note(format!(
+            "only scene {shown} of its {count} scenes is shown (counted from 0)"
+        ));
+    }
+    nodes::read(&file, &mut model)?;
+    model.bake_flat_instances()?;
+    if model.instances.is_empty() {
+        return Err("has no triangles that can be shown".to_owned());
+    }
+    Ok(model)
+}
+
+/// Accepts a file that glTF 2.0 readers must be able to read: `minVersion` 2.0, or no `minVersion` and version 2.x.
+fn check_version(file: &File) -> Result<(), String> {
+    let asset = &file.root.asset;
+    match asset
+        .min_version
+        .as_ref()
+        .unwrap_or(&asset.version)
+        .as_str()
+    {
+        "2.0" => Ok(()),
+        _ if asset.version.starts_with("2.") && asset.min_version.is_none() => Ok(()),
+        version => Err(format!(
+            "is glTF {}, expected 2.0; convert it",
+            crate::error::excerpt(version)
+        )),
+    }
+}

@@ -1,0 +1,488 @@
+//! Traversal of the node hierarchy, which yields mesh instances, the camera and the lights in scene coordinates.
+
+use std::collections::BTreeSet;
+
+use glam::{DAffine3, DMat4, DQuat, DVec3, Vec3};
+use gltf::json::{
+    Node, camera,
+    extensions::{root::KhrLightsPunctual, scene::khr_lights_punctual as punctual},
+    validation::Checked,
+};
+
+use super::{
+    container::File,
+    material,
+    primitive::{Deformation, Primitives},
+};
+use crate::{
+    limits::{MAX_LENGTH, SAMPLE_LIMIT},
+    model::{
+        LightKind, Model, ModelCamera, ModelInstance, ModelLight, ModelView,
+        flat_instances::is_visible,
+    },
+};
+
+const INSTANCING: &str = "EXT_mesh_gpu_instancing";
+
+/// Adds the materials, meshes, instances, lights and first camera of the file's scene to `model`.
+pub(super) fn read(file: &File, model: &mut Model) -> Result<(), String> {
+    let tree = Tree::of(file)?;
+    material::read(file, &materials(file, &tree), model)?;
+    let mut primitives = Primitives::default();
+    for &index in &tree.order {
+        let node = &file.root.nodes[index];
+        let Some(transform) = tree.transforms[index] else {
+            continue;
+        };
+        let in_node = |problem: String| format!("node {index}: {problem}");
+        check_matrix(node.matrix.as_ref(), &format!("node {index}"), model);
+        match (node.camera, model.camera) {
+            (Some(camera), None) => {
+                model.camera =
+                    read_camera(file, camera.value(), transform, model).map_err(in_node)?;
+            }
+            (Some(_), Some(_)) => {
+                model.note("only the first of its cameras is used".to_owned());
+            }
+            (None, _) => {}
+        }
+        let extensions = node.extensions.as_ref();
+        let light = extensions.and_then(|extensions| extensions.khr_lights_punctual.as_ref());
+        if let Some(light) = light {
+            let light = read_light(file, light.light.value(), transform, model).map_err(in_node)?;
+            model.lights.push(light);
+        }
+        if let Some(mesh) = node.mesh {
+            let placed = place_mesh(
+                file,
+                node,
+                mesh.value(),
+                &tree,
+                transform,
+                model,
+                &mut primitives,
+            );
+            placed.map_err(in_node)?;
+        }
+    }
+    convert_photometric_lights(model);
+    Ok(())
+}
+
+/// Divides all lights by 683 lm/W if one of them is so bright that it must be in candela or lux.
+///
+/// glTF defines both lights and emission in photometric units. Some programs convert only their lights from watts and
+/// leave emission unconverted. Others write lights in arbitrary units that look right beside emission of about 1.
+fn convert_photometric_lights(model: &mut Model) {
+    const LUMENS_PER_WATT: f32 = 683.0;
+    /// Strength, in any channel, from which lights are taken to be in candela or lux.
+    const PHOTOMETRIC: f32 = 200.0;
+    let brightest = model
+        .lights
+        .iter()
+        .map(|light| light.strength.max_element());
+    if brightest.fold(0.0, f32::max) < PHOTOMETRIC {
+        return;
+    }
+    for light in &mut model.lights {
+        light.strength /= LUMENS_PER_WATT;
+    }
+    model.note(
+        "its lights are so bright that they are taken to be in candela or lux, and divided by 683"
+            .to_owned(),
+    );
+}
+
+/// Returns the sorted indices of the materials that the scene's meshes use. The index one past the file's materials
+/// stands for the default material of primitives that name none. Invalid indices are left out.
+fn materials(file: &File, tree: &Tree) -> Vec<usize> {
+    let root = &file.root;
+    let count = root.materials.len();
+    let meshes = tree.order.iter().filter_map(|&node| root.nodes[node].mesh);
+    let meshes: BTreeSet<usize> = meshes.map(|mesh| mesh.value()).collect();
+    let meshes = meshes.into_iter().filter_map(|mesh| root.meshes.get(mesh));
+    let primitives = meshes.flat_map(|mesh| &mesh.primitives);
+    let named: BTreeSet<usize> = primitives
+        .map(|primitive| {
+            primitive
+                .material
+                .map_or(count, |material| material.value())
+        })
+        .filter(|&index| index <= count)
+        .collect();
+    named.into_iter().collect()
+}
+
+/// The nodes of the scene in traversal order, with their transforms.
+struct Tree {
+    /// Indices of the nodes that belong to the scene, each parent before its children.
+    order: Vec<usize>,
+    /// Transform from each node of the file to the scene; `None` for a node that is not in the scene.
+    transforms: Vec<Option<DAffine3>>,
+}
+
+impl Tree {
+    /// Traverses the scene. Fails if a node is missing, is reached twice, or has an invalid transform.
+    fn of(file: &File) -> Result<Tree, String> {
+        let nodes = &file.root.nodes;
+        let mut tree = Tree {
+            order: Vec::new(),
+            transforms: vec![None; nodes.len()],
+        };
+        let mut open: Vec<(usize, DAffine3)> = roots(file)?
+            .into_iter()
+            .rev()
+            .map(|root| (root, DAffine3::IDENTITY))
+            .collect();
+        while let Some((index, parent)) = open.pop() {
+            let node = nodes
+                .get(index)
+                .ok_or_else(|| format!("there is no node {index}"))?;
+            let transform = parent
+                * local_transform(node).map_err(|problem| format!("node {index}: {problem}"))?;
+            if !transform.is_finite() {
+                return Err(format!("node {index}: its transform is not finite"));
+            }
+            if tree.transforms[index].replace(transform).is_some() {
+                return Err(format!(
+                    "node {index} is reached twice: a node has one parent and is not its own descendant"
+                ));
+            }
+            tree.order.push(index);
+            let children = node.children.iter().flatten().rev();
+            open.extend(children.map(|child| (child.value(), transform)));
+        }
+        Ok(tree)
+    }
+}
+
+/// Returns the root nodes of the default scene, or else of the first scene. In a file without scenes these are the
+/// nodes without a parent.
+fn roots(file: &File) -> Result<Vec<usize>, String> {
+    let root = &file.root;
+    let scene = root.scene.map_or(0, |scene| scene.value());
+    match root.scenes.get(scene) {
+        Some(scene) => Ok(scene.nodes.iter().map(|node| node.value()).collect()),
+        None if root.scene.is_some() => Err(format!("there is no scene {scene}")),
+        None => {
+            let mut below = vec![false; root.nodes.len()];
+            for child in root
+                .nodes
+                .iter()
+                .flat_map(|node| node.children.iter().flatten())
+            {
+                if let Some(below) = below.get_mut(child.value()) {
+                    *below = true;
+                }
+            }
+            Ok((0..below.len()).filter(|&node| !below[node]).collect())
+        }
+    }
+}
+
+/// Returns the node's transform relative to its parent, from its matrix or from its scale, rotation and translation.
+fn local_transform(node: &Node) -> Result<DAffine3, String> {
+    if let Some(matrix) = node.matrix {
+        return Ok(DAffine3::from_mat4(DMat4::from_cols_array(
+            &matrix.map(f64::from),
+        )));
+    }
+    let triple = |values: [f32; 3]| DVec3::from_array(values.map(f64::from));
+    let rotation = node
+        .rotation
+        .map_or([0.0, 0.0, 0.0, 1.0], |rotation| rotation.0);
+    Ok(DAffine3::from_scale_rotation_translation(
+        triple(node.scale.unwrap_or([1.0; 3])),
+        unit_quaternion(rotation)?,
+        triple(node.translation.unwrap_or_default()),
+    ))
+}
+
+/// Adds a note, once per model, if the last row of a matrix is not (0, 0, 0, 1). That row is ignored. `of` names the
+/// object that has the matrix.
+fn check_matrix(matrix: Option<&[f32; 16]>, of: &str, model: &mut Model) {
+    const NOTE: &str = "ignored: the last row of a matrix";
+    let Some(matrix) = matrix else { return };
+    let row = [matrix[3], matrix[7], matrix[11], matrix[15]];
+    let off = row.iter().zip([0.0, 0.0, 0.0, 1.0]);
+    // Programs that multiply matrices leave rounding errors there.
+    if off.map(|(is, due)| (is - due).abs()).all(|off| off <= 1e-4) {
+        return;
+    }
+    if !model.notes.iter().any(|note| note.starts_with(NOTE)) {
+        model.note(format!("{NOTE}, {row:?} of {of}, expected [0, 0, 0, 1]"));
+    }
+}
+
+/// Normalises a quaternion (x, y, z, w). Fails if it is not finite or has zero length.
+fn unit_quaternion(rotation: [f32; 4]) -> Result<DQuat, String> {
+    let rotation = DQuat::from_array(rotation.map(f64::from));
+    if rotation.is_finite() && rotation.length_squared().is_normal() {
+        Ok(rotation.normalize())
+    } else {
+        Err("its rotation is not a valid quaternion".to_owned())
+    }
+}
+
+/// Adds one instance of each primitive of the node's mesh for each copy of the node. A skinned mesh has one copy, whose
+/// vertices are already in scene coordinates.
+fn place_mesh(
+    file: &File,
+    node: &Node,
+    mesh: usize,
+    tree: &Tree,
+    transform: DAffine3,
+    model: &mut Model,
+    primitives: &mut Primitives,
+) -> Result<(), String> {
+    let missing = || format!("there is no mesh {mesh}");
+    let written = file.root.meshes.get(mesh).ok_or_else(missing)?;
+    let joints = match node.skin {
+        Some(skin) => joint_matrices(file, skin.value(), tree, model)?,
+        None => None,
+    };
+    let deformation = Deformation {
+        weights: node
+            .weights
+            .as_ref()
+            .or(written.weights.as_ref())
+            .map_or(&[], Vec::as_slice),
+        joints: joints.as_deref(),
+    };
+    // The joint matrices already transform vertices to scene coordinates.
+    let transforms = match &joints {
+        Some(_) => vec![DAffine3::IDENTITY],
+        None => instance_transforms(file, node, transform)?,
+    };
+    for (index, primitive) in written.primitives.iter().enumerate() {
+        let read = primitives.read(file, primitive, &deformation, model);
+        let read = read.map_err(|problem| format!("mesh {mesh}, primitive {index}: {problem}"))?;
+        let Some(shape) = read else { continue };
+        let material = match primitive.material {
+            Some(material) if material.value() < file.root.materials.len() => material.value(),
+            Some(material) => return Err(format!("there is no material {}", material.value())),
+            None => file.root.materials.len(),
+        };
+        let material = model.with_vertex_colors(shape, material)?;
+        // Exporters hide a node by scaling it to 0.
+        model.instances.extend(
+            transforms
+                .iter()
+                .filter(|transform| is_visible(transform))
+                .map(|&transform| ModelInstance {
+                    mesh: shape,
+                    material,
+                    transform,
+                }),
+        );
+    }
+    Ok(())
+}
+
+/// Returns the transforms of the node's mesh: `transform` itself, or one for each instance of
+/// `EXT_mesh_gpu_instancing`.
+fn instance_transforms(
+    file: &File,
+    node: &Node,
+    transform: DAffine3,
+) -> Result<Vec<DAffine3>, String> {
+    let extensions = node.extensions.as_ref();
+    let Some(written) = extensions.and_then(|extensions| extensions.others.get(INSTANCING)) else {
+        return Ok(vec![transform]);
+    };
+    let accessor = |name: &str| {
+        let index = written.get("attributes")?.get(name)?;
+        Some(
+            index
+                .as_u64()
+                .and_then(|index| usize::try_from(index).ok())
+                .unwrap_or(usize::MAX),
+        )
+    };
+    let translations = accessor("TRANSLATION")
+        .map(|index| file.floats::<3>(index))
+        .transpose()?;
+    let rotations = accessor("ROTATION")
+        .map(|index| file.floats::<4>(index))
+        .transpose()?;
+    let scales = accessor("SCALE")
+        .map(|index| file.floats::<3>(index))
+        .transpose()?;
+    let lengths = [
+        translations.as_ref().map(Vec::len),
+        rotations.as_ref().map(Vec::len),
+        scales.as_ref().map(Vec::len),
+    ];
+    let mut given = lengths.into_iter().flatten();
+    let count = given.next().unwrap_or(0);
+    if given.any(|length| length != count) {
+        return Err(format!(
+            "its {INSTANCING} has attributes of different lengths"
+        ));
+    }
+    let triple = |values: [f32; 3]| DVec3::from_array(values.map(f64::from));
+    (0..count)
+        .map(|index| {
+            let rotation = rotations
+                .as_ref()
+                .map_or([0.0, 0.0, 0.0, 1.0], |all| all[index]);
+            let copy = transform
+                * DAffine3::from_scale_rotation_translation(
+                    scales.as_ref().map_or(DVec3::ONE, |all| triple(all[index])),
+                    unit_quaternion(rotation)?,
+                    translations
+                        .as_ref()
+                        .map_or(DVec3::ZERO, |all| triple(all[index])),
+                );
+            if copy.is_finite() {
+                Ok(copy)
+            } else {
+                Err(format!(
+                    "its {INSTANCING} has a transform {index} that is not finite"
+                ))
+            }
+        })
+        .collect()
+}
+
+/// Returns each joint's matrix from mesh coordinates to scene coordinates in the rest pose. Returns `None` if a joint
+/// is not in the scene.
+fn joint_matrices(
+    file: &File,
+    skin: usize,
+    tree: &Tree,
+    model: &mut Model,
+) -> Result<Option<Vec<DAffine3>>, String> {
+    let missing = || format!("there is no skin {skin}");
+    let written = file.root.skins.get(skin).ok_or_else(missing)?;
+    let bound = match written.inverse_bind_matrices {
+        Some(accessor) => Some(file.floats::<16>(accessor.value())?),
+        None => None,
+    };
+    for matrix in bound.iter().flatten() {
+        check_matrix(Some(matrix), &format!("skin {skin}"), model);
+    }
+    let mut joints = Vec::new();
+    for (index, joint) in written.joints.iter().enumerate() {
+        let transform = tree.transforms.get(joint.value()).ok_or_else(|| {
+            format!(
+                "skin {skin} names node {}, which does not exist",
+                joint.value()
+            )
+        })?;
+        let Some(transform) = transform else {
+            return Ok(None);
+        };
+        let inverse = match &bound {
+            Some(matrices) => matrices
+                .get(index)
+                .ok_or_else(|| format!("skin {skin} has fewer matrices than joints"))?
+                .map(f64::from),
+            None => DMat4::IDENTITY.to_cols_array(),
+        };
+        let moved = *transform * DAffine3::from_mat4(DMat4::from_cols_array(&inverse));
+        if !moved.is_finite() {
+            return Err(format!(
+                "skin {skin} has a matrix {index} that is not finite"
+            ));
+        }
+        joints.push(moved);
+    }
+    Ok(Some(joints))
+}
+
+/// Reads a camera. Returns `None`, with a note, if its type is unknown.
+fn read_camera(
+    file: &File,
+    index: usize,
+    transform: DAffine3,
+    model: &mut Model,
+) -> Result<Option<ModelCamera>, String> {
+    let camera = file
+        .root
+        .cameras
+        .get(index)
+        .ok_or_else(|| format!("there is no camera {index}"))?;
+    let positive = |value: f32| value.is_finite() && value > 0.0;
+    let (view, aspect_ratio) = match (&camera.type_, &camera.perspective, &camera.orthographic) {
+        (Checked::Valid(camera::Type::Perspective), Some(perspective), _) => {
+            let yfov = perspective.yfov;
+            if !positive(yfov) || f64::from(yfov) >= std::f64::consts::PI {
+                return Err(format!(
+                    "camera {index} has a yfov of {yfov}, expected radians between 0 and π"
+                ));
+            }
+            let ratio = perspective.aspect_ratio.filter(|&ratio| positive(ratio));
+            let view = ModelView::Perspective { yfov: yfov.into() };
+            (view, ratio.map(f64::from))
+        }
+        (Checked::Valid(camera::Type::Orthographic), _, Some(orthographic)) => {
+            let [half_width, half_height] = [("xmag", orthographic.xmag), ("ymag", orthographic.ymag)]
+                .map(|(field, length)| {
+                    let seen = (1e-8..=MAX_LENGTH).contains(&f64::from(length));
+                    let wrong = format!(
+                        "camera {index} has a {field} of {length}, expected metres above 0 and up to 1e8"
+                    );
+                    seen.then_some(f64::from(length)).ok_or(wrong)
+                });
+            let (half_width, half_height) = (half_width?, half_height?);
+            let view = ModelView::Orthographic { half_height };
+            (view, Some(half_width / half_height))
+        }
+        _ => {
+            model.note(format!("ignored: camera {index}, whose type is unknown"));
+            return Ok(None);
+        }
+    };
+    Ok(Some(ModelCamera {
+        transform,
+        view,
+        aspect_ratio,
+    }))
+}
+
+/// Reads a light. Its strength is the file's number, in candela or lux; see [`convert_photometric_lights`].
+fn read_light(
+    file: &File,
+    index: usize,
+    transform: DAffine3,
+    model: &mut Model,
+) -> Result<ModelLight, String> {
+    let extensions = file.root.extensions.as_ref();
+    let written = extensions.and_then(|extensions| extensions.khr_lights_punctual.as_ref());
+    let light = written
+        .and_then(|KhrLightsPunctual { lights, .. }| lights.get(index))
+        .ok_or_else(|| format!("there is no light {index}"))?;
+    let wrong = |problem: String| format!("light {index}: {problem}");
+    let strength = Vec3::from_array(light.color) * light.intensity;
+    let shines = strength.is_finite() && strength.min_element() >= 0.0;
+    if !shines || strength.max_element() >= SAMPLE_LIMIT {
+        return Err(wrong(format!(
+            "its color times its intensity is {strength}, expected numbers from 0 to below {SAMPLE_LIMIT}"
+        )));
+    }
+    if light.range.is_some() {
+        model.note("ignored: the range of lights; they reach infinitely far".to_owned());
+    }
+    let kind = match light.type_ {
+        Checked::Valid(punctual::Type::Point) => LightKind::Point,
+        Checked::Valid(punctual::Type::Directional) => LightKind::Directional,
+        Checked::Valid(punctual::Type::Spot) => {
+            let spot = light.spot.clone().unwrap_or_default();
+            let inner = f64::from(spot.inner_cone_angle);
+            let outer = f64::from(spot.outer_cone_angle);
+            if !(0.0 <= inner && inner <= outer && outer <= std::f64::consts::FRAC_PI_2 + 1e-6) {
+                return Err(wrong(format!(
+                    "its cone is from {inner} to {outer}, expected 0 ≤ innerConeAngle ≤ outerConeAngle ≤ π/2"
+                )));
+            }
+            LightKind::Spot { inner, outer }
+        }
+        Checked::Invalid => return Err(wrong("its type is unknown".to_owned())),
+    };
+    Ok(ModelLight {
+        transform,
+        strength,
+        kind,
+    })
+}

@@ -1,0 +1,209 @@
+//! Reads image files, and keeps the images and textures of a scene while it is read.
+//!
+//! The format is recognised by the first bytes: PNG (8 and 16 bits), JPEG, WebP, BMP, Radiance HDR, OpenEXR, and Basis
+//! Universal in KTX2. TGA has no signature and is recognised by the file name. Grey becomes RGB, and CIE XYZ becomes
+//! linear sRGB. Other values are not converted; the texture defines their encoding. Imports `scene`, `files` and what
+//! they import.
+
+mod basis;
+mod height_maps;
+mod open_exr;
+mod radiance;
+pub(crate) mod texture_library;
+
+use std::{
+    io::{BufRead, BufReader, Cursor, Seek},
+    path::Path,
+};
+
+use image::{DynamicImage, ImageDecoder, ImageFormat, ImageReader};
+
+use crate::{
+    catch_panics::catch_panics,
+    error::excerpt,
+    files::{file_type, open_regular_file},
+    memory,
+    scene::{Image, Texels},
+};
+
+/// File extensions of the supported image formats, in lower case without the dot.
+pub(crate) const IMAGE_TYPES: [&str; 9] = [
+    "png", "jpg", "jpeg", "webp", "bmp", "tga", "hdr", "exr", "ktx2",
+];
+/// Number of texels that an image of any file size may have.
+const FREE_TEXELS: u64 = 1 << 22;
+/// Number of additional texels per byte of the file: the best ratio of deflate, at one byte per texel.
+const TEXELS_PER_BYTE: u64 = 1024;
+/// Maximum width and height in texels.
+const MAX_SIDE: u32 = 1 << 16;
+
+impl Image {
+    /// Reads an image file of any supported format.
+    ///
+    /// # Errors
+    /// The message is one line with cause and remedy, without the path.
+    pub fn open(path: &Path) -> Result<Image, String> {
+        let file = open_regular_file(path, &IMAGE_TYPES)?;
+        let bytes = file.metadata().map_or(0, |data| data.len());
+        let named = (file_type(path) == "tga").then_some(ImageFormat::Tga);
+        decode(BufReader::with_capacity(1 << 16, file), bytes, named)
+    }
+
+    /// Decodes an image in memory. TGA is not recognised.
+    ///
+    /// # Errors
+    /// The message is one line with cause and remedy.
+    pub fn decode(bytes: &[u8]) -> Result<Image, String> {
+        decode(Cursor::new(bytes), bytes.len() as u64, None)
+    }
+}
+
+/// Decodes an image of `bytes` bytes. `named` is the format to use if the first bytes are of no known format.
+fn decode(
+    reader: impl BufRead + Seek,
+    bytes: u64,
+    named: Option<ImageFormat>,
+) -> Result<Image, String> {
+    // Some decoders panic on damaged images.
+    let decoded = catch_panics(|| decode_checked(reader, bytes, named));
+    decoded
+        .unwrap_or_else(|_| Err("cannot be decoded; save it again with another program".to_owned()))
+}
+
+/// Decodes an image as [`decode`] does, but may panic on damaged ones.
+fn decode_checked(
+    mut reader: impl BufRead + Seek,
+    bytes: u64,
+    named: Option<ImageFormat>,
+) -> Result<Image, String> {
+    let begin = reader.fill_buf();
+    let begin = begin.map_err(|error| format!("cannot be read: {error}"))?;
+    if begin.starts_with(basis::MAGIC) {
+        return decode_basis(reader, bytes);
+    }
+    let floats = if begin.starts_with(&exr::meta::magic_number::BYTES) {
+        Some(open_exr::decode(&mut reader, bytes)?)
+    } else if begin.starts_with(radiance::MAGIC) {
+        Some(radiance::decode(&mut reader, bytes)?)
+    } else {
+        None
+    };
+    if let Some((width, height, texels)) = floats {
+        return Ok(Image {
+            width,
+            height,
+            texels,
+        });
+    }
+    let damaged = |error: image::ImageError| damaged(&error.to_string());
+    let mut reader = ImageReader::new(reader)
+        .with_guessed_format()
+        .map_err(|error| format!("cannot be read: {error}"))?;
+    if let (None, Some(named)) = (reader.format(), named) {
+        reader.set_format(named);
+    }
+    reader.no_limits();
+    if !matches!(
+        reader.format(),
+        Some(
+            ImageFormat::Png
+                | ImageFormat::Jpeg
+                | ImageFormat::WebP
+                | ImageFormat::Bmp
+                | ImageFormat::Tga
+        )
+    ) {
+        return Err(
+            "is not an image in a supported format; expected PNG, JPEG, WebP, BMP, TGA, HDR, EXR or KTX2"
+                .to_owned(),
+        );
+    }
+    let decoder = reader.into_decoder().map_err(damaged)?;
+    let (width, height) = decoder.dimensions();
+    let texel_bytes = u64::from(decoder.color_type().bytes_per_pixel());
+    check_size(width, height, texel_bytes, bytes)?;
+    let texels = texels(DynamicImage::from_decoder(decoder).map_err(damaged)?)?;
+    Ok(Image {
+        width,
+        height,
+        texels,
+    })
+}
+
+/// Returns the message for a user that an image cannot be decoded, with the start of the decoder's error text.
+fn damaged(error: &str) -> String {
+    format!(
+        "cannot be decoded: {}; save it again with another program",
+        excerpt(error)
+    )
+}
+
+/// Decodes a KTX2 file of `bytes` bytes that holds Basis Universal texels.
+fn decode_basis(mut reader: impl BufRead, bytes: u64) -> Result<Image, String> {
+    memory::check(bytes)?;
+    let mut file = Vec::new();
+    reader
+        .read_to_end(&mut file)
+        .map_err(|error| format!("cannot be read: {error}"))?;
+    let (width, height) = basis::size(&file)?;
+    check_size(width, height, 4, bytes)?;
+    Ok(Image {
+        width,
+        height,
+        texels: Texels::Bytes(basis::decode(&file)?),
+    })
+}
+
+/// Fails if an image is empty, too large for the `bytes` bytes of its file, or too large for the memory.
+///
+/// `texel_bytes` is the size of a decoded texel.
+fn check_size(width: u32, height: u32, texel_bytes: u64, bytes: u64) -> Result<(), String> {
+    let texels = u64::from(width) * u64::from(height);
+    if texels == 0 {
+        return Err("has no pixels; expected a width and height of at least 1".to_owned());
+    }
+    let max_texels = FREE_TEXELS.saturating_add(bytes.saturating_mul(TEXELS_PER_BYTE));
+    if width.max(height) > MAX_SIDE || texels > max_texels {
+        return Err(format!(
+            "declares {width}x{height} texels, but the limit is {MAX_SIDE} per side and {max_texels} in a file of {bytes} \
+             bytes; export it again"
+        ));
+    }
+    // Both the decoded image and its copy with four channels exist at the same time.
+    memory::check(texels * 2 * texel_bytes.next_power_of_two())
+}
+
+/// Converts a decoded image to RGBA texels with the number of bits per channel that it has.
+fn texels(image: DynamicImage) -> Result<Texels, String> {
+    fn quads<T: Copy>(channels: &[T]) -> Vec<[T; 4]> {
+        channels.as_chunks::<4>().0.to_vec()
+    }
+    Ok(match image {
+        DynamicImage::ImageLuma8(_)
+        | DynamicImage::ImageLumaA8(_)
+        | DynamicImage::ImageRgb8(_)
+        | DynamicImage::ImageRgba8(_) => Texels::Bytes(quads(&image.into_rgba8())),
+        DynamicImage::ImageLuma16(_)
+        | DynamicImage::ImageLumaA16(_)
+        | DynamicImage::ImageRgb16(_)
+        | DynamicImage::ImageRgba16(_) => Texels::Words(quads(&image.into_rgba16())),
+        _ => {
+            let width = image.width();
+            floats(width, quads(&image.into_rgba32f()))?
+        }
+    })
+}
+
+/// Wraps floating-point texels. Fails with the position of the first that is not finite.
+fn floats(width: u32, texels: Vec<[f32; 4]>) -> Result<Texels, String> {
+    let wrong = |texel: &[f32; 4]| !texel.iter().all(|channel| channel.is_finite());
+    match texels.iter().position(wrong) {
+        Some(at) => Err(format!(
+            "the texel in column {} of row {} is {:?}; expected finite numbers",
+            at % width as usize + 1,
+            at / width as usize + 1,
+            texels[at]
+        )),
+        None => Ok(Texels::Floats(texels)),
+    }
+}

@@ -1,0 +1,150 @@
+//! Reads OpenEXR images: the first layer with colors, or with luminance.
+
+use std::io::{BufRead, Seek};
+
+use exr::{
+    math::Vec2,
+    meta::{MetaData, header::Header},
+    prelude::{ReadChannels, ReadLayers, ReadSpecificChannel, Text, read},
+};
+
+use super::{check_size, damaged, floats};
+use crate::{error::excerpt, scene::Texels};
+
+/// The names of the channels that an image is read from.
+#[derive(Debug)]
+enum Channels {
+    /// Names of the red, green and blue channels.
+    Colors([Text; 3]),
+    /// Name of a single channel, whose values become grey.
+    Grey(Text),
+}
+
+/// Decodes a file of `bytes` bytes. Returns width and height of the display window, and its texels.
+///
+/// Texels outside the data window are transparent if the image has alpha, and black otherwise.
+pub(super) fn decode(
+    mut reader: impl BufRead + Seek,
+    bytes: u64,
+) -> Result<(u32, u32, Texels), String> {
+    let meta = MetaData::read_from_buffered(&mut reader, false);
+    let headers = meta.map_err(|error| damaged(&error.to_string()))?.headers;
+    let (header, channels) = channels(&headers)?;
+    let shown = header.shared_attributes.display_window;
+    let side = |side: usize| u32::try_from(side).unwrap_or(u32::MAX);
+    let (width, height) = (side(shown.size.0), side(shown.size.1));
+    // The decoder allocates the data windows of all layers, not only what is shown.
+    check_size(width, height, 16, bytes)?;
+    for layer in &headers {
+        check_size(
+            side(layer.layer_size.0),
+            side(layer.layer_size.1),
+            16,
+            bytes,
+        )?;
+    }
+    reader
+        .rewind()
+        .map_err(|error| format!("cannot be read: {error}"))?;
+    let offset = header.own_attributes.layer_position - shown.position;
+    let alpha = alpha_of(&channels);
+    let has_alpha = header.channels.find_index_of_channel(&alpha).is_some();
+    let nothing = [0.0, 0.0, 0.0, if has_alpha { 0.0 } else { 1.0 }];
+    let make = move || vec![nothing; shown.size.area()];
+    let put = move |texels: &mut Vec<[f32; 4]>, stored: Vec2<usize>, texel: [f32; 4]| {
+        let at = stored.to_i32() + offset;
+        let [Ok(x), Ok(y)] = [usize::try_from(at.0), usize::try_from(at.1)] else {
+            return;
+        };
+        if x < shown.size.0 && y < shown.size.1 {
+            texels[y * shown.size.0 + x] = texel;
+        }
+    };
+    let reading = read().no_deep_data().largest_resolution_level();
+    let texels = match channels {
+        Channels::Colors([red, green, blue]) => {
+            let of = reading.specific_channels().required(red).required(green);
+            let of = of.required(blue).optional(alpha, 1.0);
+            let layer = of.collect_pixels(
+                move |_, _| make(),
+                move |texels, at, (r, g, b, a)| {
+                    put(texels, at, [r, g, b, a]);
+                },
+            );
+            let image = layer.first_valid_layer().all_attributes();
+            let image = image.from_buffered(reader);
+            image.map(|image| image.layer_data.channel_data.pixels)
+        }
+        Channels::Grey(grey) => {
+            let of = reading.specific_channels().required(grey);
+            let of = of.optional(alpha, 1.0);
+            let layer = of.collect_pixels(
+                move |_, _| make(),
+                move |texels, at, (y, a)| {
+                    put(texels, at, [y, y, y, a]);
+                },
+            );
+            let image = layer.first_valid_layer().all_attributes();
+            let image = image.from_buffered(reader);
+            image.map(|image| image.layer_data.channel_data.pixels)
+        }
+    };
+    let texels = texels.map_err(|error| damaged(&error.to_string()))?;
+    Ok((width, height, floats(width, texels)?))
+}
+
+/// Chooses a layer and its channels.
+///
+/// The order of preference is: R, G and B; Y (luminance); R, G and B with a prefix, such as `beauty.R`; a single
+/// channel. Deep layers are skipped.
+fn channels(headers: &[Header]) -> Result<(&Header, Channels), String> {
+    let flat = || headers.iter().filter(|header| !header.deep);
+    let has = |header: &Header, name: &Text| header.channels.find_index_of_channel(name).is_some();
+    let colors = |prefix: &str| ["R", "G", "B"].map(|name| text(&format!("{prefix}{name}")));
+    let all = |header: &Header, prefix: &str| colors(prefix).iter().all(|name| has(header, name));
+    if let Some(header) = flat().find(|header| all(header, "")) {
+        return Ok((header, Channels::Colors(colors(""))));
+    }
+    if let Some(header) = flat().find(|header| has(header, &text("Y"))) {
+        return Ok((header, Channels::Grey(text("Y"))));
+    }
+    for header in flat() {
+        let names = header.channels.list.iter();
+        let mut names = names.map(|channel| channel.name.to_string());
+        let prefix = names.find_map(|name| {
+            let prefix = name.strip_suffix("B")?;
+            all(header, prefix).then(|| prefix.to_owned())
+        });
+        if let Some(prefix) = prefix {
+            return Ok((header, Channels::Colors(colors(&prefix))));
+        }
+    }
+    if let Some(header) = flat().find(|header| header.channels.list.len() == 1) {
+        let name = header.channels.list[0].name.clone();
+        return Ok((header, Channels::Grey(name)));
+    }
+    let names = headers.iter().flat_map(|header| &header.channels.list);
+    let names: Vec<String> = names
+        .take(4)
+        .map(|channel| excerpt(&channel.name.to_string()))
+        .collect();
+    Err(format!(
+        "has no colors: its first channels are {}, expected R, G and B, or Y",
+        names.join(", ")
+    ))
+}
+
+/// Returns the name of the alpha channel that belongs to `channels`; the image need not have it.
+fn alpha_of(channels: &Channels) -> Text {
+    let name = match channels {
+        Channels::Colors([red, ..]) => red.to_string(),
+        Channels::Grey(grey) => grey.to_string(),
+    };
+    let prefix = name.rfind('.').map_or("", |dot| &name[..=dot]);
+    text(&format!("{prefix}A"))
+}
+
+/// Converts a channel name; a name that is not representable becomes empty.
+fn text(name: &str) -> Text {
+    Text::new_or_none(name).unwrap_or_default()
+}

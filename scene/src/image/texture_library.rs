@@ -1,0 +1,127 @@
+//! The images and textures of a scene while it is read.
+
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use super::height_maps;
+use crate::scene::{Encoding, Image, Texels, Texture, Wrap};
+
+/// The images and textures of a scene while it is read. Equal textures and images of one file are stored once.
+#[derive(Default)]
+pub(crate) struct TextureLibrary {
+    pub(crate) images: Vec<Arc<Image>>,
+    pub(crate) textures: Vec<Texture>,
+    /// Index into `images` of each image file, by canonical path.
+    by_path: HashMap<PathBuf, u32>,
+    /// Index into `images` of each normal map made from a height map, by height image, bits of the scale, and wrap
+    /// mode.
+    height_maps: HashMap<(u32, u32, Wrap), u32>,
+}
+
+impl TextureLibrary {
+    /// Returns the index of a file's image, which is read on the first call.
+    ///
+    /// # Errors
+    /// A one-line message without the file's name.
+    pub(crate) fn open(&mut self, path: &Path) -> Result<u32, String> {
+        let known = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        if let Some(&index) = self.by_path.get(&known) {
+            return Ok(index);
+        }
+        let index = self.add_image(Image::open(path)?);
+        self.by_path.insert(known, index);
+        Ok(index)
+    }
+
+    /// Adds an image that is not a file of its own and returns its index.
+    pub(crate) fn add_image(&mut self, image: Image) -> u32 {
+        self.images.push(Arc::new(image));
+        self.images.len() as u32 - 1
+    }
+
+    /// Adds all images and textures of another library and returns the new index of each of its textures.
+    pub(crate) fn append(&mut self, other: &TextureLibrary) -> Vec<u32> {
+        let first = self.images.len() as u32;
+        self.images.extend(other.images.iter().cloned());
+        let reindexed = |texture: &Texture| Texture {
+            image: first + texture.image,
+            ..*texture
+        };
+        let textures = other.textures.iter().map(reindexed);
+        textures.map(|texture| self.add_texture(texture)).collect()
+    }
+
+    /// Converts a texture whose alpha times `factor` is glossiness to one of roughness (1 − glossiness); returns its
+    /// index.
+    pub(crate) fn roughness_from_glossiness(&mut self, texture: u32, factor: f32) -> u32 {
+        let texture = self.textures[texture as usize];
+        let image = &self.images[texture.image as usize];
+        let rough = |smooth: f32| {
+            let rough = 1.0 - (smooth * factor).clamp(0.0, 1.0);
+            [(rough * 255.0).round() as u8; 4]
+        };
+        let texels: Vec<[u8; 4]> = match &image.texels {
+            Texels::Bytes(texels) => {
+                let by_byte: Vec<_> = (0..=255).map(|byte| rough(byte as f32 / 255.0)).collect();
+                texels
+                    .iter()
+                    .map(|texel| by_byte[usize::from(texel[3])])
+                    .collect()
+            }
+            Texels::Words(texels) => {
+                let part = |texel: &[u16; 4]| f32::from(texel[3]) / 65535.0;
+                texels.iter().map(|texel| rough(part(texel))).collect()
+            }
+            Texels::Floats(texels) => texels.iter().map(|texel| rough(texel[3])).collect(),
+        };
+        let image = Image {
+            width: image.width,
+            height: image.height,
+            texels: Texels::Bytes(texels),
+        };
+        let image = self.add_image(image);
+        self.add_texture(Texture {
+            image,
+            encoding: Encoding::Linear,
+            ..texture
+        })
+    }
+
+    /// Converts a height map, with heights times `scale`, to a normal map and returns the index of its image.
+    ///
+    /// # Errors
+    /// A one-line message if the normal map does not fit into memory.
+    pub(crate) fn normal_map_from_heights(
+        &mut self,
+        image: u32,
+        scale: f32,
+        wrap: Wrap,
+    ) -> Result<u32, String> {
+        let key = (image, scale.to_bits(), wrap);
+        if let Some(&known) = self.height_maps.get(&key) {
+            return Ok(known);
+        }
+        let normals = height_maps::normals(&self.images[image as usize], scale, wrap)?;
+        let number = self.add_image(normals);
+        self.height_maps.insert(key, number);
+        Ok(number)
+    }
+
+    /// Returns the largest red, green or blue value in the image of the texture with this index, linear.
+    pub(crate) fn brightest(&self, texture: u32) -> f32 {
+        let texture = &self.textures[texture as usize];
+        self.images[texture.image as usize].brightest(texture.encoding)
+    }
+
+    /// Returns the index of a texture, which is added unless an equal one exists.
+    pub(crate) fn add_texture(&mut self, texture: Texture) -> u32 {
+        let known = self.textures.iter().position(|&known| known == texture);
+        known.unwrap_or_else(|| {
+            self.textures.push(texture);
+            self.textures.len() - 1
+        }) as u32
+    }
+}

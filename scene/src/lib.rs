@@ -1,0 +1,373 @@
+//! Scene files for path tracing: reads RON scenes, glTF, OBJ, PLY and images into one checked [`Scene`].
+//!
+//! [`Scene::load`] reads a scene file, or a model, and all files that it names. The result holds plain data: camera,
+//! lights, materials, textures, triangles, spheres and instances. The crate contains no renderer and no GPU code.
+//!
+//! This page is the reference of the scene format. A scene file is RON text in UTF-8, named `.ron`, of at most 16 MiB.
+//!
+//! - Lengths are in metres, from 1e-15 to 1e8. Coordinates lie within 1e8 m of 0.
+//! - Angles are in degrees.
+//! - Colours are in linear sRGB. Radiance is in W·sr⁻¹·m⁻² per channel.
+//! - The coordinate system is right-handed, with y up.
+//! - `(x, y, z)` and `(r, g, b)` are three numbers in parentheses.
+//! - Paths are relative to the folder of the scene file.
+//!
+//! Reading is strict. An unknown or repeated field, a number that is not finite or outside its range, and a missing
+//! material are errors. An error names the file, the line and the column.
+//!
+//! ```ron
+//! (
+//!     camera: (origin: (0, 1, 5), target: (0, 1, 0), fov: 40),
+//!     sky: (0.8, 0.9, 1.0),
+//!     materials: {
+//!         "clay": Diffuse(albedo: (0.7, 0.5, 0.3)),
+//!         "glass": Dielectric(ior: 1.5),
+//!     },
+//!     objects: [
+//!         Quad(corner: (-4, 0, 4), edge_u: (8, 0, 0), edge_v: (0, 0, -8), material: "clay"),
+//!         Sphere(center: (0, 1, 0), radius: 1, material: "glass"),
+//!     ],
+//! )
+//! ```
+//!
+//! # The scene
+//!
+//! | field | meaning | default |
+//! |---|---|---|
+//! | `size` | `(width, height)` of the image in pixels; each 1 to 65,536, their product at most 2²⁸ | `(512, 512)` |
+//! | `spp` | samples per pixel, 1 or more | `64` |
+//! | `max_bounces` | how often a path may scatter, 0 to 1024; 0 shows only the emission that the camera sees directly | `8` |
+//! | `seed` | seed of all random numbers, 0 to 2³²−1 | `0` |
+//! | `clamp_indirect` | upper limit per channel, 1e-6 to 1e6, for each contribution of light that was scattered more than once; removes fireflies, and darkens the image by the light that it cuts off | no limit |
+//! | `exposure` | exposure of the displayed image in stops, -32 to 32; each stop doubles the brightness | `0` |
+//! | `tone` | tone curve of the displayed image, see [`Tone`]: `Srgb`, `AgX`, `Aces` or `Neutral` | `Srgb` |
+//! | `camera` | the camera, see below | required |
+//! | `sky` | constant radiance from all directions, added to the radiance of `lights` | `(0, 0, 0)` |
+//! | `direct_light` | how direct light is sampled: `Both`, `Lights` only or `Bsdf` only; all converge to one image, and `Both` has the least noise | `Both` |
+//! | `lights` | `[ Light(..), .. ]`: the lights that are not objects | `[]` |
+//! | `materials` | `{ "name": Material(..), .. }` | `{}` |
+//! | `objects` | `[ Object(..), .. ]`, at least one; at most 2³¹ triangles, spheres and instances in all | required |
+//!
+//! A film accepts samples below 2²⁴, and sums of at most 2³⁰ per pixel and channel. Therefore each visible radiance
+//! must be below 2²⁴, and its product with `spp` must be at most 2³⁰.
+//!
+//! # The camera
+//!
+//! | field | meaning | default |
+//! |---|---|---|
+//! | `origin` | position of the pinhole, or of the lens centre | required |
+//! | `target` | point that appears in the centre of the image; not `origin` | required |
+//! | `up` | direction that points up in the image, of any length; not parallel to the view direction | `(0, 1, 0)` |
+//! | `fov` | horizontal angle of view of a perspective camera in degrees, 0.001 to 179.999 | `fov` or `width` is required |
+//! | `width` | width in metres of the view of an orthographic camera, whose rays are parallel and start on the plane through `origin` | `fov` or `width` is required |
+//! | `lens` | `(..)`: a thin lens instead of the pinhole, see below | none |
+//! | `filter` | pixel reconstruction filter, see below | `Box(radius: 0.5)` |
+//!
+//! | field of `lens` | meaning | default |
+//! |---|---|---|
+//! | `radius` | radius of the aperture in metres | `radius` or `f_stop` is required |
+//! | `f_stop` | focal length divided by the aperture's diameter, 0.1 to 1000; the focal length is the one at which a film 36 mm wide sees `fov`; not for a camera with `width` | `radius` or `f_stop` is required |
+//! | `focus_distance` | distance in metres from the lens to the plane of focus, along the view direction | distance of `target` |
+//! | `focus_point` | a point on the plane of focus, in front of the camera; excludes `focus_distance` | `target` |
+//! | `blades` | corners of the aperture, a regular polygon on the circle of its radius: 3 to 16, or 0 for a round aperture | `0` |
+//! | `rotation` | counter-clockwise rotation of the polygon in degrees, -360 to 360; at 0 its first corner points up | `0` |
+//!
+//! | filter | field | meaning | default |
+//! |---|---|---|---|
+//! | `Box` | `radius` | half its width in pixels, 0.01 to 16; 0.5 covers exactly the pixel | `0.5` |
+//! | `Gaussian` | `radius` | radius in pixels at which it is cut off, 0.01 to 16 | `1.5` |
+//! | | `sigma` | standard deviation in pixels, `radius / 8` to `8 * radius` | `radius / 3` |
+//! | `BlackmanHarris` | `radius` | radius in pixels at which it ends, 0.01 to 16 | `1.5` |
+//!
+//! # Lights
+//!
+//! Light comes from objects with emission, from `sky`, and from these lights:
+//!
+//! | light | field | meaning | default |
+//! |---|---|---|---|
+//! | `Point` | `position` | a point that emits equally in all directions | required |
+//! | | `intensity` | radiant intensity, W/sr per channel, 0 or more | required |
+//! | `Spot` | `position`, `intensity` | like `Point`, but limited to a cone | required |
+//! | | `direction` | axis of the cone, of any length | required |
+//! | | `outer` | angle from the axis at which the light ends, 0 to 90 | required |
+//! | | `inner` | angle from the axis up to which the intensity is full, at most `outer`; from there to `outer` it falls with the square of a factor that is linear in the angle's cosine | `0` |
+//! | `Directional` | `direction` | direction in which the light travels, of any length; its source is infinitely far away | required |
+//! | | `irradiance` | irradiance on a surface that faces the light, W/m² per channel, 0 or more | required |
+//! | | `angle` | angular diameter of its disk: 0, or 0.01 to 90; a disk is visible and casts soft shadows, 0 is invisible and casts hard ones | `0` |
+//! | `Environment` | `file` | environment map in latitude-longitude format, `.hdr` (Radiance) or `.exr` (OpenEXR), linear sRGB; at most one environment per scene | required |
+//! | | `scale` | factor from the values of the file to radiance, 0 or more | `1` |
+//! | | `rotate_y` | rotation about +y, in the same sense as that of a `Box` | `0` |
+//! | `SunSky` | `elevation` | elevation of the sun above the horizon, 0 to 90 | required without `date` |
+//! | | `azimuth` | azimuth of the sun, -360 to 360, from north (−z) over east (+x) | `180` |
+//! | | `date`, `time` | `(year, month, day)` from 1950 to 2050, and hours since midnight in universal time, 0 to 24; they replace `elevation` and `azimuth` | required without `elevation` |
+//! | | `latitude`, `longitude` | the place in degrees north, -90 to 90, and east, -180 to 180 | required with `date` |
+//! | | `turbidity` | haze: 1 (clean air) to 10 | `3` |
+//! | | `ground` | albedo of the ground, which fills everything below the horizon | `(0.3, 0.3, 0.3)` |
+//! | | `sun` | whether the sun is there, or only its sky | `true` |
+//! | | `scale` | factor for the brightness, 0 to 1000; at 1 the values are in W·sr⁻¹·m⁻² weighted by the eye, 683 cd/m² each; at the default, white in the sun is about 1 | `0.02` |
+//!
+//! A `SunSky` adds an environment, and for its sun a directional light with a disk of 0.533 degrees. The sky is the
+//! clear-day model of L. Hosek and A. Wilkie (2012). The sun is dimmed and reddened by the same haze, by air and by
+//! ozone.
+//!
+//! From an EXR file the first layer with `R`, `G` and `B` is used. Without one, `Y`, channels such as `beauty.R`, or
+//! the only channel is used. An HDR file may start at any corner and may be in XYZ. Its `EXPOSURE` is ignored.
+//!
+//! In an environment map, u grows from left to right and v from top to bottom, both from 0 to 1. The point (u, v)
+//! shows the direction (sin 2πu sin πv, cos πv, −cos 2πu sin πv). The centre is +z, u = 1/4 is +x and u = 3/4 is −x.
+//! Values belong to pixel centres and are interpolated bilinearly. Values below 0 are treated as 0. Infinite values,
+//! NaN, and scaled values of 2²⁴ or more are errors.
+//!
+//! Distant light is often brighter than a film can store: the disk of the sun has a radiance of about 10⁷. Where it is
+//! seen directly, or only through mirrors and clear glass, each channel is clamped to 16,384. Surfaces receive its full
+//! radiance.
+//!
+//! # Materials
+//!
+//! | material | field | meaning | default |
+//! |---|---|---|---|
+//! | `Diffuse` | `albedo` | fraction of the light that is scattered, equally in all directions (Lambert), 0 to 1 | required |
+//! | | `one_sided` | whether the back is black and absorbs all light | `false` |
+//! | `Mirror` | `reflectance` | fraction of the light that is reflected, 0 to 1 | required |
+//! | | `one_sided` | like that of `Diffuse` | `false` |
+//! | `Dielectric` | `ior` | index of refraction inside, divided by that outside, 0.1 to 10; the boundary is smooth and clear | required |
+//! | | `absorption` | `(color, distance)`: the colour, 0 to 1, that white light has after this distance in metres inside the body | none |
+//! | `Conductor` | `preset` | name of a smooth metal, see below | one of `preset`, `eta` with `k`, and `color` is required |
+//! | | `eta`, `k` | real and imaginary part of the complex index of refraction per channel, each 0 to 100 | |
+//! | | `color` | reflectance at normal incidence, 0 to 1 (Schlick's approximation) | |
+//! | | `one_sided` | like that of `Diffuse` | `false` |
+//! | `RoughConductor` | | the fields of `Conductor`, and: | |
+//! | | `alpha` | GGX roughness, about the root mean square slope of the microfacets, 0.001 to 1 | required |
+//! | | `masking` | form of Smith's masking-shadowing term: `Separable` or `HeightCorrelated` | `HeightCorrelated` |
+//! | | `energy_compensation` | whether light that scatters several times between microfacets is returned; otherwise it is lost | `true` |
+//! | `RoughDielectric` | `ior` | like that of `Dielectric` | required |
+//! | | `alpha`, `masking`, `energy_compensation`, `absorption` | like those of `RoughConductor` and `Dielectric` | |
+//! | `CoatedDiffuse` | `albedo` | like that of `Diffuse`, for the base below a clear boundary | required |
+//! | | `ior` | index of refraction of the boundary, 0.1 to 10 | `1.5` |
+//! | | `alpha` | GGX roughness of the boundary, 0 to 1 | `0` |
+//! | | `one_sided` | like that of `Diffuse` | `false` |
+//! | `Principled` | `base_color` | reflectance of the metallic part, albedo of the rest, and tint of transmitted light, 0 to 1 | `(1, 1, 1)` |
+//! | | `metallic` | fraction of the surface that is metal, 0 to 1 | `0` |
+//! | | `roughness` | square root of the GGX alpha, 0 to 1 | `0.5` |
+//! | | `ior` | index of refraction of the part that is not metal, 0.1 to 10 | `1.5` |
+//! | | `specular` | strength of the reflection of the part that is neither metal nor transmissive, 0 to 1 | `1` |
+//! | | `specular_color` | tint of that reflection at normal incidence, 0 to 100 | `(1, 1, 1)` |
+//! | | `transmission` | fraction of the non-metallic part that transmits light, 0 to 1 | `0` |
+//! | | `absorption` | like that of `Dielectric`, for the transmissive part; needs `thin: false` | none |
+//! | | `thin` | whether the surface is a thin wall without a volume, which light crosses without refraction | `false` |
+//! | | `clearcoat` | strength of a clear coat over the whole surface, 0 to 1 | `0` |
+//! | | `clearcoat_roughness` | square root of the GGX alpha of the coat, 0 to 1 | `0` |
+//! | | `clearcoat_normal` | `Texture(..)`: a separate normal map for the coat | `normal` |
+//! | | `emission` | radiance emitted by the front, 0 or more | `(0, 0, 0)` |
+//! | | `both_sides` | whether the back emits it too | `false` |
+//! | | `one_sided` | like that of `Diffuse` | `false` |
+//! | `Emissive` | `radiance` | radiance emitted by the front, 0 or more | required |
+//! | | `albedo` | diffuse reflection of the lamp itself, 0 to 1 | `(0, 0, 0)` |
+//! | | `one_sided` | like that of `Diffuse`, for the reflection | `false` |
+//! | | `both_sides` | whether the back emits too; that light is noisier, because it is found only by paths that hit the lamp | `false` |
+//!
+//! The metals of `preset` are "aluminium", "chromium", "copper", "gold", "iridium", "mercury", "nickel", "silver" and
+//! "tungsten". Their refractive indices for linear sRGB are those of the renderer Tungsten, averages of measured
+//! spectra.
+//!
+//! Absorption counts along the path from where light enters through the front of a closed body to where it next meets
+//! the body's back. If another object inside the body is hit first, the segment before it is not absorbed.
+//!
+//! A rough dielectric whose `ior` is within 0.001 of 1 does not refract and is treated as smooth.
+//!
+//! Every material has three more fields:
+//!
+//! | field | meaning | default |
+//! |---|---|---|
+//! | `opacity` | fraction of the light that meets the surface, 0 to 1; the rest continues as if the surface were not there. A number or a texture, which is read from `Alpha` unless it names a `channel` | `1` |
+//! | `cutoff` | above 0, up to 1: the surface is fully there where its opacity is at least this, and absent elsewhere | none |
+//! | `normal` | tangent-space normal map: red points right in the image, green up, blue away from the surface; 0 to 1 encodes −1 to 1 | none |
+//!
+//! # Textures
+//!
+//! `Texture(file: "wood.png")` may replace any colour (`albedo`, `reflectance`, `radiance`, `base_color`,
+//! `specular_color`, `emission`) and any number of `Principled` with the range 0 to 1. `opacity` and `normal` take one
+//! too.
+//!
+//! | field of `Texture` | meaning | default |
+//! |---|---|---|
+//! | `file` | a `.png`, `.jpg`, `.webp`, `.bmp`, `.tga`, `.hdr`, `.exr` or `.ktx2` file, relative to the scene's folder | required |
+//! | `factor` | factor for the values, a number or `(r, g, b)` within the range of the parameter; for a normal map, the strength of the bend, -100 to 100 | `1` |
+//! | `channel` | channel that holds a single number: `Red`, `Green`, `Blue` or `Alpha` | `Alpha` for `opacity`, else `Red` |
+//! | `encoding` | encoding of integer images, `Srgb` or `Linear`; floating-point images are always linear | `Srgb` for colours, else `Linear` |
+//! | `filter` | interpolation between texels: `Bilinear` or `Nearest` | `Bilinear` |
+//! | `wrap` | mode beyond the edges of the image: `Repeat`, `Mirror` or `Clamp`, or a pair `(across, down)` | `Repeat` |
+//! | `scale` | number of repetitions of the image, or `(across, down)` | `1` |
+//! | `rotate` | rotation of the texture coordinates in degrees, after `scale`; the image turns clockwise | `0` |
+//! | `offset` | `(right, down)` in fractions of the image, added to the texture coordinates last | `(0, 0)` |
+//!
+//! - On a `Quad`, the lower left corner of the image is at `corner`, and the lower right one at the end of `edge_u`.
+//! - Each face of a `Box` shows the whole image.
+//! - Around a `Sphere`, the centre of the image faces +z and its top edge is at +y.
+//! - A mesh uses the texture coordinates of its file. Their v grows upwards, and in a glTF file downwards. Without any,
+//!   the whole surface shows the upper left corner of the image.
+//!
+//! # Objects
+//!
+//! Every object has a `material`, given by name; a `Model` may omit it. The front of a triangle is the side from which
+//! its vertices are counter-clockwise. The front of a sphere is its outside.
+//!
+//! | object | field | meaning | default |
+//! |---|---|---|---|
+//! | `Quad` | `corner` | one corner of a parallelogram | required |
+//! | | `edge_u`, `edge_v` | the two edges that start there; the front faces along `edge_u × edge_v` | required |
+//! | `Box` | `center` | centre of a cuboid | required |
+//! | | `half_size` | half the lengths of its edges along x, y and z, before the rotation | required |
+//! | | `rotate_y` | rotation about +y in degrees: x' = x cos + z sin, z' = z cos − x sin | `0` |
+//! | `Sphere` | `center`, `radius` | an exact sphere, not made of triangles | required |
+//! | `Mesh` | `file` | a `.ply` (ASCII, binary little or big endian) or `.obj` file, relative to the scene's folder | required |
+//! | | `scale` | a number, or one each for x, y and z; a negative scale mirrors, and the front stays outside | `1` |
+//! | | `rotate` | rotation in degrees about x, then y, then z, after `scale` | `(0, 0, 0)` |
+//! | | `translate` | translation, after `rotate` | `(0, 0, 0)` |
+//! | | `smooth` | whether normals are interpolated over each face: the file's vertex normals, or else the averages of the adjacent faces' normals | `false` |
+//! | `Model` | `file` | a `.glb`, `.gltf`, `.obj` or `.ply` file, relative to the scene's folder, see below | required |
+//! | | `material` | replaces all materials of the model | the model's own |
+//! | | `lights` | whether the lights in the file are used | `true` |
+//! | | `scale`, `rotate`, `translate` | like those of a `Mesh` | |
+//! | `DisplacedSphere` | `rings`, `segments` | number of steps from pole to pole, 2 or more, and around the axis, 3 or more | required |
+//! | | `amplitudes` | amplitudes `(a, b)` of its two waves, \|a\| + \|b\| < 1 | `(0.08, 0.03)` |
+//! | | `center`, `radius` | centre and radius of the undisplaced sphere | `(0, 0, 0)`, `1` |
+//! | | `smooth` | like that of a `Mesh` | `false` |
+//! | `Instances` | `of` | a `Mesh(..)` or `DisplacedSphere(..)`, stored once and shown in many places | required |
+//! | | `at` | `[(scale: .., rotate: .., translate: .., material: ".."), ..]`: the transforms, each field optional and like that of a `Mesh` | one of `at`, `grid` and `scatter` is required |
+//! | | `grid` | `(count: (x, y, z), spacing: (x, y, z), center: (x, y, z))`: a regular grid around `center`, which defaults to 0 | |
+//! | | `scatter` | `(count: .., from: (x, y, z), to: (x, y, z))`: random positions in a box, see below | |
+//!
+//! Triangles without area cannot be hit and are left out; [`Scene::notes`] says how many.
+//!
+//! **Mesh.** Positions, faces, triangle strips and texture coordinates are read, and normals if `smooth` is set.
+//! Materials and colours in the file are ignored. A polygon becomes a fan of triangles from its first corner if that
+//! covers it exactly, as it does for convex polygons. Other polygons are triangulated by ear clipping.
+//!
+//! **Instances.** The transform of `of` applies first, the transform of each place second. Each instance takes about
+//! 250 bytes of memory, whatever the number of its triangles. Emissive instances are sampled as area lights if they
+//! have at most 1,048,576 triangles in all. Beyond that their light is found only by paths that hit them, and
+//! [`Scene::notes`] says so.
+//!
+//! A `scatter` has three more fields: `seed` (default `0`), `scale: (min, max)` (default `(1, 1)`), and `turn`, the
+//! largest rotation about +y in degrees (default `360`).
+//!
+//! **DisplacedSphere.** It has `2 * rings * segments` triangles. Its vertices are at `center + radius * r * (sin u cos
+//! v, cos u, sin u sin v)` with `r = 1 + a sin 9u cos 7v + b sin(31u + 1) sin 29v`. Over the rings u runs from 0 to π,
+//! and over the segments v runs from 0 to 2π. At a pole r still depends on v, so the vertices there lie apart along the
+//! axis, and the triangles between them are slivers. If `b` is 0 these have no area and are left out.
+//!
+//! # Models
+//!
+//! A `Model` has its own materials, textures and lights. The formats are glTF 2.0, OBJ with MTL, and PLY. Animations do
+//! not play: nodes, instances, morph targets and skins are in their rest pose. Meshes may be compressed
+//! (`KHR_draco_mesh_compression`, `EXT_meshopt_compression`) or quantised. Files that a model names must lie in its
+//! folder or below it. Reading is lenient: [`Scene::notes`] names each feature that a file uses and that is not shown.
+//! A glTF file that lists an unknown extension as required is an error.
+//!
+//! - A mesh that a model uses several times is stored once, and so is a file that several objects name.
+//! - Many meshes that are each used once are merged into one.
+//! - A mesh that a node scales to 0 along one axis is shown as a flat shape.
+//! - A mesh with normals is smooth. Tangents for a normal map are computed if the file has none.
+//!
+//! **Materials of glTF** become `Principled`. The supported extensions are `emissive_strength`, `ior`, `specular`,
+//! `transmission`, `clearcoat`, `volume`, `unlit`, `texture_transform` and `pbrSpecularGlossiness`.
+//!
+//! - A transmissive material without a `volume`, or with one of thickness 0, is `thin`. Any other thickness, and
+//!   `thicknessTexture`, are ignored: absorption follows the actual path through the body.
+//! - An `unlit` material becomes `Emissive`.
+//! - The alpha of the base colour is the `opacity`; in mode `MASK` it has a `cutoff`.
+//! - Vertex colours multiply the material's colour, and their alpha its opacity, unless the material has textures.
+//! - Ambient occlusion is ignored.
+//! - Surfaces are visible from both sides. They emit to the front, and to the back if they are `doubleSided` or
+//!   `unlit`.
+//! - The textures of a material may use up to two sets of texture coordinates.
+//!
+//! **Materials of PLY.** A PLY file shows its vertex colours, or else its face colours. If its header names images
+//! (`comment TextureFile`), it shows those by the texture coordinates of its vertices or faces (`texcoord`,
+//! `texnumber`).
+//!
+//! **Materials of MTL** become `Dielectric` if `illum` is 4, 6, 7 or 9 (glass) and none of the fields of physically
+//! based rendering (`Pr`, `Pm`, `Pc`, `Pcr`) are present. They become `Principled` if those fields or highlights (`Ks`,
+//! `Ns`) are present, and otherwise `Emissive` or `Diffuse`. `d` is the `opacity`. The textures are `map_Kd`, `map_Ks`,
+//! `map_Ke`, `map_d`, `map_Pr`, `map_Pm` and normal maps (`norm`, and `map_Bump` if its image is one). Any other
+//! `map_Bump` is a height map: white is higher than black by `-bm` times a hundredth of the image's width. A texture
+//! that cannot be read is named in [`Scene::notes`].
+//!
+//! **Lights of glTF** (`KHR_lights_punctual`) are in candela and lux, and emission is in candela per square metre. All
+//! are taken as numbers without conversion. Many programs mix these units with watts, though. So if any light is 200 or
+//! more, all lights are divided by 683, the lumens per watt.
+//!
+//! **A model without a scene.** [`Scene::load`] also accepts the path of a model. The view is that of the model's
+//! camera if it has one. Otherwise the whole model is shown, from 35° to the right of +z and 20° above, at any image
+//! size. A grey room that is lighter at the top surrounds it, with a large soft box to the viewer's left, a narrow one
+//! to the right and one behind. If the file has lights, the room is dimmer than they are, and the exposure is set for
+//! them. The image has 960 × 540 pixels, or the aspect ratio of the model's camera, 64 samples per pixel and the tone
+//! curve `Neutral`.
+
+// Imports go one way. Each module imports only modules before it in this list: error, memory, color, catch_panics, limits,
+// atomic_file, files, scene, image, model, builder, gltf and obj and ply, model_file, default_scene, ron.
+
+pub mod atomic_file;
+mod builder;
+pub mod catch_panics;
+pub mod color;
+mod default_scene;
+mod error;
+mod files;
+mod gltf;
+mod image;
+pub mod limits;
+pub mod memory;
+mod model;
+mod model_file;
+mod obj;
+mod ply;
+mod ron;
+mod scene;
+
+use std::path::Path;
+
+pub use self::{
+    error::{Error, escaped},
+    files::record::SceneFile,
+    ron::edit::{materials_to_ron, save_camera, save_view},
+    scene::{
+        Camera, Channel, DirectLight, EditableParameter, Encoding, Environment, Filter, Focus,
+        Framing, Image, Instance, Lens, Light, Masking, MaterialTexture, MaterialTextures, Mesh,
+        Metal, Parameter, PixelFilter, Principled, Projection, Roughness, Scene, SettingOverrides,
+        Sphere, Surface, Texels, Texture, Tone, Triangle, Wrap, scene_hash,
+    },
+};
+
+impl Scene {
+    /// Reads a `.ron` scene file and the files that it names, or a model (`.glb`, `.gltf`, `.obj` or `.ply`). A model
+    /// gets a camera that shows all of it and default lighting.
+    ///
+    /// # Errors
+    /// Returns [`Error::File`] if the file cannot be read or a model is invalid. Returns [`Error::Scene`], with the
+    /// position of the first problem, if a scene file is invalid.
+    pub fn load(path: &Path) -> Result<Scene, Error> {
+        let (scene, files) = Scene::load_with_files(path);
+        Ok(Scene { files, ..scene? })
+    }
+
+    /// Loads a scene like [`Scene::load`], and also returns the files that were looked for, even if loading fails.
+    pub fn load_with_files(path: &Path) -> (Result<Scene, Error>, Vec<SceneFile>) {
+        files::record::recording(|| Scene::read(path))
+    }
+
+    fn read(path: &Path) -> Result<Scene, Error> {
+        if model_file::MODEL_TYPES.contains(&files::file_type(path).as_str()) {
+            return default_scene::scene(path);
+        }
+        let text = ron::source::read_scene_file(path)?;
+        ron::scene(path, &text)
+    }
+
+    /// Returns whether the file's extension is that of a scene or a model. The file need not exist.
+    pub fn is_named(path: &Path) -> bool {
+        let found = files::file_type(path);
+        found == "ron" || model_file::MODEL_TYPES.contains(&found.as_str())
+    }
+}

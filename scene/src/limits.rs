@@ -1,0 +1,108 @@
+//! Limits of coordinates, render settings and radiance, and the checks of single settings against them.
+//!
+//! Imports only `memory`.
+
+use std::ops::RangeInclusive;
+
+use crate::memory;
+
+/// Upper bound, exclusive, of each channel of a sample that the film accepts. Larger samples are rejected and counted,
+/// so a scene with a brighter light is an error.
+pub const SAMPLE_LIMIT: f32 = 16_777_216.0;
+/// Largest radiance per channel of an infinitely distant light that the camera sees directly, or through nothing but
+/// mirrors and clear glass. Brighter channels are clamped to it, because a sun's disk would overflow the film.
+pub const MAX_VISIBLE_RADIANCE: f32 = 16_384.0;
+/// Smallest GGX `alpha` of a rough material. Below it a surface cannot be distinguished from a smooth one.
+pub const MIN_ALPHA: f32 = 0.001;
+/// Largest number of emissive triangles of instances, counted once per instance, that can be sampled as lights. Each
+/// takes about 300 bytes.
+pub const MAX_INSTANCED_LIGHTS: u64 = 1 << 20;
+/// Peak memory per primitive in bytes while the renderer builds its acceleration structures. Measured on
+/// `DisplacedSphere`s of 1 to 4 million triangles.
+pub const BUILDING_BYTES: u64 = 320;
+
+/// Largest coordinate and length in metres. The square of a product of two of them still fits into an `f32`.
+pub(crate) const MAX_LENGTH: f64 = 1e8;
+/// Smallest length in metres. Its square is still a normal `f32`.
+pub(crate) const MIN_LENGTH: f64 = 1e-15;
+
+/// Largest product of radiance and sample count. The film's 64-bit fixed-point sums hold it without overflow.
+const FILM_LIMIT: f64 = (1u64 << 30) as f64;
+/// Largest number of pixels of an image, so that path indices fit into 32 bits with a wide margin.
+const MAX_PIXELS: u64 = 1 << 28;
+/// Largest width and height of an image in pixels.
+const MAX_SIDE: u32 = 1 << 16;
+/// Largest value of `max_bounces`; bounds the per-bounce statistics.
+const MAX_BOUNCES: u32 = 1024;
+/// Valid radiances for [`Scene::clamp_indirect`](crate::Scene::clamp_indirect).
+pub(crate) const CLAMP_RANGE: RangeInclusive<f32> = 1e-6..=1e6;
+/// Memory needed per pixel: three 64-bit film sums and their copy, three floats, and 4 bytes for display and 3 for a
+/// file.
+const BYTES_PER_PIXEL: u64 = 2 * 3 * 8 + 3 * 4 + 4 + 3;
+
+/// Checks that an image size is within the limits and that the image fits into memory.
+///
+/// # Errors
+/// A one-line message without the setting's name.
+pub(crate) fn check_size(size: (u32, u32)) -> Result<(), String> {
+    check_sides(size)?;
+    memory::check(u64::from(size.0) * u64::from(size.1) * BYTES_PER_PIXEL)
+}
+
+/// Checks that width and height in pixels are within the limits: 1..=65,536 per side and at most 2²⁸ pixels.
+///
+/// The available memory is not checked.
+///
+/// # Errors
+/// A phrase with the reason, to be put after the size.
+pub fn check_sides((width, height): (u32, u32)) -> Result<(), String> {
+    let pixels = u64::from(width) * u64::from(height);
+    if pixels == 0 {
+        return Err("must be at least 1x1 pixel".to_owned());
+    }
+    if width.max(height) > MAX_SIDE || pixels > MAX_PIXELS {
+        return Err(format!(
+            "is too large; at most {MAX_SIDE} pixels per side and {MAX_PIXELS} in total"
+        ));
+    }
+    Ok(())
+}
+
+/// Checks that a number of samples per pixel is at least 1; the error lacks the setting's name.
+pub(crate) fn check_spp(spp: u32) -> Result<(), String> {
+    if spp == 0 {
+        Err("must be at least 1".to_owned())
+    } else {
+        Ok(())
+    }
+}
+
+/// Checks that a number of bounces is at most [`MAX_BOUNCES`]; the error lacks the setting's name.
+pub(crate) fn check_max_bounces(max_bounces: u32) -> Result<(), String> {
+    if max_bounces > MAX_BOUNCES {
+        Err(format!("must be at most {MAX_BOUNCES}"))
+    } else {
+        Ok(())
+    }
+}
+
+/// Checks that the film can accumulate `spp` samples per pixel of the radiance `brightest`, in W·sr⁻¹·m⁻².
+///
+/// # Errors
+/// A one-line message without the object's name.
+pub(crate) fn check_brightness(brightest: f32, spp: u32) -> Result<(), String> {
+    if brightest >= SAMPLE_LIMIT {
+        return Err(format!(
+            "a radiance of {brightest} is too bright for the film, which accepts samples below {SAMPLE_LIMIT}; lower the \
+             radiance"
+        ));
+    }
+    if f64::from(brightest) * f64::from(spp) > FILM_LIMIT {
+        let max = FILM_LIMIT / f64::from(spp);
+        return Err(format!(
+            "a radiance of {brightest} is too bright for the film, which holds up to {max} at {spp} samples per \
+             pixel; lower the radiance or `spp`"
+        ));
+    }
+    Ok(())
+}

@@ -1,0 +1,181 @@
+//! Merging of meshes that a model uses only once into one mesh.
+//!
+//! The bounding boxes of separate meshes overlap, so that a ray would traverse one BVH after the other. One BVH over
+//! all of their triangles is traversed once. Meshes that become flat triangles of the scene share a BVH anyway and are
+//! not merged. Emissive meshes are not merged, because every triangle of an emissive instance counts as a light.
+
+use std::{collections::BTreeMap, mem::take};
+
+use glam::{DAffine3, DVec3, Vec3};
+
+use super::{Model, ModelInstance, ModelMaterial, ModelMesh};
+use crate::{memory::vec_with_capacity, scene::Parameter};
+
+/// Smallest number of meshes with the same attributes that are merged.
+const MIN_MESHES: usize = 4;
+/// Limit for vertices and triangles of a merged mesh, which have 32-bit indices.
+const MAX_ELEMENTS: usize = 1 << 31;
+/// Largest ratio of a mesh's distance from the origin to its size at which model coordinates are precise enough for it.
+const MAX_RELATIVE_DISTANCE: f64 = 4096.0;
+
+/// The vertex attributes of a mesh: whether it has normals, tangents, texture coordinates and a second set of them.
+type Attributes = (bool, bool, bool, bool);
+
+impl Model {
+    /// Merges the meshes that have one instance and equal attributes, if there are at least four of them.
+    pub(crate) fn merge_meshes(&mut self) -> Result<(), String> {
+        let mut places = vec![0u32; self.meshes.len()];
+        for instance in &self.instances {
+            places[instance.mesh] += 1;
+        }
+        let mut groups: BTreeMap<Attributes, Vec<usize>> = BTreeMap::new();
+        for (number, instance) in self.instances.iter().enumerate() {
+            let mesh = &self.meshes[instance.mesh];
+            let material = &self.materials[instance.material];
+            if places[instance.mesh] == 1
+                && stays_mesh(mesh, material)
+                && is_precise(mesh, instance)
+            {
+                let attributes = attributes(mesh, material);
+                groups.entry(attributes).or_default().push(number);
+            }
+        }
+        let mut merged = vec![false; self.instances.len()];
+        let mut meshes = Vec::new();
+        for numbers in groups.into_values() {
+            if numbers.len() < MIN_MESHES {
+                continue;
+            }
+            let total = |count: fn(&ModelMesh) -> usize| -> usize {
+                let meshes = numbers
+                    .iter()
+                    .map(|&number| &self.meshes[self.instances[number].mesh]);
+                meshes.map(count).fold(0, usize::saturating_add)
+            };
+            // Computing tangents may duplicate vertices.
+            let (vertices, triangles) = (
+                total(|mesh| mesh.positions.len()),
+                total(|mesh| mesh.triangles.len()),
+            );
+            if vertices.max(triangles) > MAX_ELEMENTS / 2 {
+                continue;
+            }
+            meshes.push(self.merge(&numbers, vertices, triangles)?);
+            numbers.iter().for_each(|&number| merged[number] = true);
+        }
+        let mut left = merged.iter();
+        self.instances
+            .retain(|_| left.next().is_some_and(|merged| !merged));
+        for mesh in meshes {
+            let material = mesh.triangle_materials[0] as usize;
+            let mesh = self.push_mesh(mesh);
+            self.instances.push(ModelInstance {
+                mesh,
+                material,
+                transform: DAffine3::IDENTITY,
+            });
+        }
+        Ok(())
+    }
+
+    /// Merges the meshes of the instances `numbers` in model coordinates, and leaves those meshes empty. `vertices` and
+    /// `triangles` are their total sizes.
+    fn merge(
+        &mut self,
+        numbers: &[usize],
+        vertices: usize,
+        triangles: usize,
+    ) -> Result<ModelMesh, String> {
+        let mut all = ModelMesh {
+            positions: vec_with_capacity(vertices)?,
+            triangles: vec_with_capacity(triangles)?,
+            triangle_materials: vec_with_capacity(triangles)?,
+            ..ModelMesh::default()
+        };
+        for &number in numbers {
+            let ModelInstance {
+                mesh,
+                material,
+                transform,
+            } = self.instances[number];
+            let mut mesh = take(&mut self.meshes[mesh]);
+            let material_of_mesh = &self.materials[material];
+            mesh.add_missing_attributes(
+                !material_of_mesh.maps.textures.is_empty(),
+                has_normal_map(material_of_mesh),
+            )?;
+            let first = all.positions.len() as u32;
+            let mirrors = transform.matrix3.determinant() < 0.0;
+            let turn = transform.matrix3.inverse().transpose();
+            let place =
+                |&position: &Vec3| transform.transform_point3(position.as_dvec3()).as_vec3();
+            all.positions.extend(mesh.positions.iter().map(place));
+            for triangle in &mesh.triangles {
+                let [a, b, c] = triangle.map(|vertex| first + vertex);
+                all.triangles
+                    .push(if mirrors { [a, c, b] } else { [a, b, c] });
+                all.triangle_materials.push(material as u32);
+            }
+            let along = |moved: DVec3, else_was: Vec3| moved.normalize_or(else_was.as_dvec3());
+            if let Some(normals) = mesh.normals {
+                let turned = |&normal: &Vec3| along(turn * normal.as_dvec3(), normal).as_vec3();
+                let all = all.normals.get_or_insert_default();
+                all.extend(normals.iter().map(turned));
+            }
+            if let Some(tangents) = mesh.tangents {
+                let all = all.tangents.get_or_insert_default();
+                all.extend(tangents.iter().map(|tangent| {
+                    let was = Vec3::from_slice(tangent);
+                    let moved = along(transform.matrix3 * was.as_dvec3(), was).as_vec3();
+                    let side = if mirrors { -tangent[3] } else { tangent[3] };
+                    moved.extend(side).to_array()
+                }));
+            }
+            if let Some(uvs) = mesh.uvs {
+                all.uvs.get_or_insert_default().extend(uvs);
+            }
+            if let Some(uvs) = mesh.second_uvs {
+                all.second_uvs.get_or_insert_default().extend(uvs);
+            }
+        }
+        Ok(all)
+    }
+}
+
+/// Returns whether a mesh with one instance stays a mesh in the scene, instead of becoming flat triangles, and emits no
+/// light.
+fn stays_mesh(mesh: &ModelMesh, material: &ModelMaterial) -> bool {
+    let plain = mesh.is_flat() && material.maps.textures.is_empty();
+    !plain && material.surface.radiance() == Vec3::ZERO && !mesh.triangles.is_empty()
+}
+
+/// Returns whether a material has a normal map.
+fn has_normal_map(material: &ModelMaterial) -> bool {
+    [Parameter::Normal, Parameter::ClearcoatNormal]
+        .iter()
+        .any(|parameter| material.maps.textures.contains_key(parameter))
+}
+
+/// Returns the attributes that a mesh has once those that its material needs are added.
+fn attributes(mesh: &ModelMesh, material: &ModelMaterial) -> Attributes {
+    (
+        mesh.normals.is_some(),
+        has_normal_map(material) && (mesh.tangents.is_some() || mesh.normals.is_some()),
+        mesh.uvs.is_some() || !material.maps.textures.is_empty(),
+        mesh.second_uvs.is_some(),
+    )
+}
+
+/// Returns whether a mesh keeps enough precision in model coordinates, and its transform is invertible.
+fn is_precise(mesh: &ModelMesh, instance: &ModelInstance) -> bool {
+    let corners = mesh.corners();
+    let corners = corners.map(|corner| instance.transform.transform_point3(corner.as_dvec3()));
+    let low = corners.iter().copied().fold(DVec3::INFINITY, DVec3::min);
+    let high = corners
+        .iter()
+        .copied()
+        .fold(DVec3::NEG_INFINITY, DVec3::max);
+    let size = (high - low).max_element();
+    let turn = instance.transform.matrix3.inverse();
+    low.abs().max(high.abs()).max_element() <= MAX_RELATIVE_DISTANCE * size && turn.is_finite()
+}

@@ -1,0 +1,364 @@
+//! A model as its file describes it: meshes, instances, materials, a camera and lights. All model readers produce it.
+//!
+//! The submodules transform a model after reading: they merge meshes, flatten instances, compute tangents and convert
+//! vertex colours. Imports `image`, `scene` and what they import.
+
+pub(crate) mod flat_instances;
+mod merge_meshes;
+pub(crate) mod polygon;
+mod tangents;
+pub(crate) mod vertex_colors;
+
+use std::mem::take;
+
+use glam::{DAffine3, DVec3, Vec2, Vec3, Vec4};
+
+use crate::{
+    image::texture_library::TextureLibrary,
+    limits::MAX_LENGTH,
+    memory::vec_with_capacity,
+    scene::{Light, MaterialTextures, Mesh, Surface},
+};
+
+/// The contents of a glTF, OBJ or PLY file.
+#[derive(Default)]
+pub(crate) struct Model {
+    /// Meshes that instances refer to by index.
+    pub(crate) meshes: Vec<ModelMesh>,
+    /// Placements of the meshes. A mesh without an instance is not shown.
+    pub(crate) instances: Vec<ModelInstance>,
+    /// Materials that instances refer to by index. They may include unused ones.
+    pub(crate) materials: Vec<ModelMaterial>,
+    /// Textures and images that the materials use.
+    pub(crate) library: TextureLibrary,
+    /// First usable camera of the file.
+    pub(crate) camera: Option<ModelCamera>,
+    /// Lights of the file.
+    pub(crate) lights: Vec<ModelLight>,
+    /// Warnings for the user, one line each.
+    pub(crate) notes: Vec<String>,
+}
+
+/// An indexed triangle mesh. Every position is finite, every index is valid, and each vertex attribute that is present
+/// has one entry per vertex.
+#[derive(Default)]
+pub(crate) struct ModelMesh {
+    /// Vertex positions in mesh coordinates.
+    pub(crate) positions: Vec<Vec3>,
+    /// Unit normals; `None` for flat shading.
+    pub(crate) normals: Option<Vec<Vec3>>,
+    /// Texture coordinates; (0, 0) is the upper left corner of an image.
+    pub(crate) uvs: Option<Vec<[f32; 2]>>,
+    /// Second set of texture coordinates, with the same origin.
+    pub(crate) second_uvs: Option<Vec<[f32; 2]>>,
+    /// Unit tangents in the direction of growing u, and the sign of the bitangent, 1 or -1.
+    pub(crate) tangents: Option<Vec<[f32; 4]>>,
+    /// Vertex colours in linear sRGB, which multiply the material's colour, and alpha, which multiplies its opacity.
+    pub(crate) colors: Option<Vec<Vec4>>,
+    /// Vertex indices of each triangle, counter-clockwise seen from the front.
+    pub(crate) triangles: Vec<[u32; 3]>,
+    /// Material index of each triangle, for a mesh that was merged from several. Otherwise empty, and the instance
+    /// gives the material.
+    pub(crate) triangle_materials: Vec<u32>,
+    /// Minimum and maximum corner of the bounding box.
+    pub(crate) bounds: (Vec3, Vec3),
+    /// Index among the scene's meshes, once the vertices have moved there.
+    pub(crate) number: Option<u32>,
+    /// Texture in the model's library that holds the vertex colours, once it was made.
+    pub(crate) color_texture: Option<u32>,
+    /// Pairs of a material index and the index of that material multiplied by the vertex colours.
+    pub(crate) colored_materials: Vec<(usize, usize)>,
+}
+
+/// A mesh placed in the model with a material.
+#[derive(Clone, Copy)]
+pub(crate) struct ModelInstance {
+    /// Index into [`Model::meshes`].
+    pub(crate) mesh: usize,
+    /// Index into [`Model::materials`], for a mesh without materials of its own.
+    pub(crate) material: usize,
+    /// Transform from mesh to model coordinates. It is finite, and invertible after [`Model::bake_flat_instances`].
+    pub(crate) transform: DAffine3,
+}
+
+/// A material with its textures.
+#[derive(Clone, Debug)]
+pub(crate) struct ModelMaterial {
+    /// Name in the file, empty if it has none.
+    pub(crate) name: String,
+    /// Parameters of the material.
+    pub(crate) surface: Surface,
+    /// Textures by parameter, indices into [`Model::library`], and the opacity.
+    pub(crate) maps: MaterialTextures,
+    /// Whether the alpha of vertex colours counts as opacity.
+    pub(crate) alpha_tested: bool,
+}
+
+impl Default for ModelMaterial {
+    /// Returns the material of a surface that has none: diffuse, light grey.
+    fn default() -> Self {
+        Surface::Diffuse {
+            albedo: Vec3::splat(0.8),
+            one_sided: false,
+        }
+        .into()
+    }
+}
+
+impl From<Surface> for ModelMaterial {
+    /// Makes an opaque material without a name and textures.
+    fn from(surface: Surface) -> Self {
+        ModelMaterial {
+            name: String::new(),
+            surface,
+            maps: MaterialTextures::default(),
+            alpha_tested: false,
+        }
+    }
+}
+
+/// A pinhole or orthographic camera that looks along -z of its own coordinates, with y up.
+#[derive(Clone, Copy)]
+pub(crate) struct ModelCamera {
+    /// Transform from camera to model coordinates.
+    pub(crate) transform: DAffine3,
+    /// Projection and extent of the view.
+    pub(crate) view: ModelView,
+    /// Width of the image divided by its height; `None` if the file leaves it open.
+    pub(crate) aspect_ratio: Option<f64>,
+}
+
+/// Projection of a model's camera.
+#[derive(Clone, Copy)]
+pub(crate) enum ModelView {
+    /// Perspective projection with the vertical angle of view in radians.
+    Perspective { yfov: f64 },
+    /// Orthographic projection with half the height of the view in metres.
+    Orthographic { half_height: f64 },
+}
+
+/// A light without a size, at the origin of its own coordinates, which shines along -z.
+#[derive(Clone, Copy)]
+pub(crate) struct ModelLight {
+    /// Transform from light to model coordinates.
+    pub(crate) transform: DAffine3,
+    /// Radiant intensity of a point or spot light, irradiance of a directional light; linear sRGB.
+    pub(crate) strength: Vec3,
+    /// Type of the light.
+    pub(crate) kind: LightKind,
+}
+
+/// Type of a model's light.
+#[derive(Clone, Copy)]
+pub(crate) enum LightKind {
+    /// A point light, which emits equally in all directions.
+    Point,
+    /// Emits within a cone, given by angles from its axis in radians.
+    Spot {
+        /// Angle from the axis up to which the light has its full intensity.
+        inner: f64,
+        /// Angle from the axis at which the light ends.
+        outer: f64,
+    },
+    /// A directional light, which emits parallel rays from infinitely far away.
+    Directional,
+}
+
+impl ModelLight {
+    /// Returns the light of the scene for a model with the transform `place`. Fails if it is too far from the origin.
+    pub(crate) fn scene_light(&self, place: &DAffine3) -> Result<Light, String> {
+        let transform = *place * self.transform;
+        let at = transform.translation;
+        check_position(at, "a light")?;
+        let along = transform.transform_vector3(DVec3::NEG_Z);
+        let direction = along.normalize_or(DVec3::NEG_Z).as_vec3();
+        Ok(match self.kind {
+            LightKind::Point => Light::Point {
+                position: at.as_vec3(),
+                intensity: self.strength,
+            },
+            LightKind::Spot { inner, outer } => Light::Spot {
+                position: at.as_vec3(),
+                direction,
+                intensity: self.strength,
+                inner_degrees: inner.to_degrees() as f32,
+                outer_degrees: (outer.to_degrees() as f32).min(90.0),
+            },
+            LightKind::Directional => Light::Directional {
+                direction,
+                irradiance: self.strength,
+                angle_degrees: 0.0,
+            },
+        })
+    }
+}
+
+/// Fails if a point of the scene is not finite or has a coordinate beyond 1e8 m. `what` names it in the error.
+pub(crate) fn check_position(point: DVec3, what: &str) -> Result<(), String> {
+    if point.is_finite() && point.abs().max_element() <= MAX_LENGTH {
+        return Ok(());
+    }
+    Err(format!(
+        "{what} is at {point} after the transform, expected coordinates within 1e8 m of 0"
+    ))
+}
+
+impl Model {
+    /// Adds a mesh, computes its bounding box and returns its index.
+    pub(crate) fn push_mesh(&mut self, mut mesh: ModelMesh) -> usize {
+        let empty = (Vec3::INFINITY, Vec3::NEG_INFINITY);
+        let around =
+            |(low, high): (Vec3, Vec3), &position: &Vec3| (low.min(position), high.max(position));
+        mesh.bounds = mesh.positions.iter().fold(empty, around);
+        self.meshes.push(mesh);
+        self.meshes.len() - 1
+    }
+
+    /// Adds a warning for the user to `notes`, unless an equal one is there.
+    pub(crate) fn note(&mut self, note: String) {
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
+}
+
+impl ModelMesh {
+    /// Returns whether the mesh is shaded flat, because it has no normals.
+    pub(crate) fn is_flat(&self) -> bool {
+        self.normals.is_none()
+    }
+
+    /// Returns the eight corners of the bounding box.
+    pub(crate) fn corners(&self) -> [Vec3; 8] {
+        let (low, high) = self.bounds;
+        std::array::from_fn(|corner| {
+            Vec3::from_array(std::array::from_fn(|axis| {
+                [low, high][corner >> axis & 1][axis]
+            }))
+        })
+    }
+
+    /// Removes the triangles for whose corners `wrong` holds, and returns their number.
+    pub(crate) fn remove_triangles(&mut self, wrong: impl Fn(&[Vec3; 3]) -> bool) -> u64 {
+        let before = self.triangles.len();
+        let positions = &self.positions;
+        let corners = |triangle: &[u32; 3]| triangle.map(|vertex| positions[vertex as usize]);
+        let wrong = |triangle: &[u32; 3]| wrong(&corners(triangle));
+        if !self.triangle_materials.is_empty() {
+            let mut triangles = self.triangles.iter();
+            self.triangle_materials
+                .retain(|_| triangles.next().is_some_and(|triangle| !wrong(triangle)));
+        }
+        self.triangles.retain(|triangle| !wrong(triangle));
+        (before - self.triangles.len()) as u64
+    }
+
+    /// Returns the scene's material index of each triangle, or a single one if all are equal. `of` converts the
+    /// material index of a part; a mesh without parts has the material `own`.
+    pub(crate) fn materials(&self, own: u32, of: impl Fn(usize) -> u32) -> Vec<u32> {
+        let mut materials: Vec<u32> = self
+            .triangle_materials
+            .iter()
+            .map(|&part| of(part as usize))
+            .collect();
+        if materials.iter().all(|&material| material == materials[0]) {
+            let only = materials.first().copied().unwrap_or(own);
+            materials = vec![only];
+        }
+        materials
+    }
+
+    /// Moves the triangles and vertices into a mesh of the scene with these materials. Only materials, bounds and
+    /// indices remain.
+    pub(crate) fn take(&mut self, materials: Vec<u32>) -> Mesh {
+        Mesh {
+            positions: take(&mut self.positions),
+            triangles: take(&mut self.triangles),
+            materials,
+            normals: self.normals.take().unwrap_or_default(),
+            uvs: self.uvs.take().unwrap_or_default(),
+            second_uvs: self.second_uvs.take().unwrap_or_default(),
+            tangents: self.tangents.take().unwrap_or_default(),
+        }
+    }
+
+    /// Adds the attributes that the mesh's materials need and drops unneeded tangents. A `textured` mesh
+    /// gets texture coordinates of (0, 0) if it has none. A `normal_mapped` mesh gets tangents if it has
+    /// normals.
+    pub(crate) fn add_missing_attributes(
+        &mut self,
+        textured: bool,
+        normal_mapped: bool,
+    ) -> Result<(), String> {
+        if textured && self.uvs.is_none() {
+            let mut uvs = vec_with_capacity(self.positions.len())?;
+            uvs.resize(self.positions.len(), [0.0; 2]);
+            self.uvs = Some(uvs);
+        }
+        if !normal_mapped {
+            self.tangents = None;
+        } else if self.tangents.is_none() && self.normals.is_some() {
+            tangents::make(self)?;
+        }
+        Ok(())
+    }
+
+    /// Normalises normals and tangents, and removes attributes with values that are not finite. Returns the names of
+    /// the removed attributes, except for tangents, which can be computed.
+    pub(crate) fn normalize_attributes(&mut self) -> Vec<&'static str> {
+        let mut left_out = Vec::new();
+        let finite = |normals: &Vec<Vec3>| normals.iter().all(|normal| normal.is_finite());
+        if self.normals.take_if(|normals| !finite(normals)).is_some() {
+            left_out.push("normals");
+        }
+        let finite = |uvs: &Vec<[f32; 2]>| uvs.as_flattened().iter().all(|uv| uv.is_finite());
+        for uvs in [&mut self.uvs, &mut self.second_uvs] {
+            if uvs.take_if(|uvs| !finite(uvs)).is_some() {
+                left_out.push("texture coordinates");
+            }
+        }
+        let finite = |colors: &Vec<Vec4>| colors.iter().all(|color| color.is_finite());
+        if self.colors.take_if(|colors| !finite(colors)).is_some() {
+            left_out.push("colors");
+        }
+        let along = |&[x, y, z, _]: &[f32; 4]| Vec3::new(x, y, z);
+        let usable = |tangent: &[f32; 4]| {
+            !tangent[3].is_nan() && along(tangent).length_squared().is_normal()
+        };
+        self.tangents
+            .take_if(|tangents| !tangents.iter().all(usable));
+        for tangent in self.tangents.iter_mut().flatten() {
+            let side = if tangent[3] < 0.0 { -1.0 } else { 1.0 };
+            *tangent = along(tangent).normalize().extend(side).to_array();
+        }
+        let Some(normals) = &mut self.normals else {
+            return left_out;
+        };
+        // A normal without a direction becomes the average of those of the adjacent triangles.
+        let lost = |normal: &Vec3| !normal.length_squared().is_normal();
+        if normals.iter().any(lost) {
+            let mut around = vec![Vec3::ZERO; normals.len()];
+            for triangle in &self.triangles {
+                let [a, b, c] = triangle.map(|vertex| self.positions[vertex as usize]);
+                let normal = (b - a).cross(c - a).normalize_or_zero();
+                triangle
+                    .iter()
+                    .for_each(|&vertex| around[vertex as usize] += normal);
+            }
+            for (normal, around) in normals.iter_mut().zip(around) {
+                if lost(normal) {
+                    *normal = around;
+                }
+            }
+        }
+        for normal in normals {
+            *normal = normal.try_normalize().unwrap_or(Vec3::Y);
+        }
+        left_out
+    }
+}
+
+/// Converts texture coordinates whose v grows upwards to ones whose v grows downwards from the top row of an image.
+pub(crate) fn flip_v(uv: Vec2) -> [f32; 2] {
+    [uv.x, 1.0 - uv.y]
+}

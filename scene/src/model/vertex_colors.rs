@@ -1,0 +1,150 @@
+//! Vertex colours, which multiply a material's colour, and whose alpha multiplies its opacity.
+//!
+//! Equal colours change the material itself. Different ones become a texture that only this mesh uses, in which each
+//! triangle has a block of 2 × 2 texels. Three are the colours of its corners. The fourth, b + c − a, makes bilinear
+//! interpolation within the block linear, as it is on the triangle.
+
+use glam::{Vec3, Vec4};
+
+use super::{Model, ModelMaterial, ModelMesh};
+use crate::{
+    memory::vec_with_capacity,
+    scene::{
+        Channel, Encoding, Image, MaterialTexture, Parameter, Principled, Surface, Texels, Texture,
+    },
+};
+
+impl Model {
+    /// Returns the material that a mesh shows where an instance has `material`: the same index for a mesh without
+    /// colours, otherwise the index of a copy multiplied by them. Colours are ignored, with a note, if they would need
+    /// a texture and the material already has one.
+    pub(crate) fn with_vertex_colors(
+        &mut self,
+        mesh: usize,
+        material: usize,
+    ) -> Result<usize, String> {
+        let of = &mut self.meshes[mesh];
+        let Some(colors) = &of.colors else {
+            return Ok(material);
+        };
+        let known = of
+            .colored_materials
+            .iter()
+            .find(|(plain, _)| *plain == material);
+        if let Some(&(_, tinted)) = known {
+            return Ok(tinted);
+        }
+        let mut tinted = self.materials[material].clone();
+        let first = colors.first().copied().unwrap_or(Vec4::ONE);
+        let alpha = |color: &Vec4| color.w.clamp(0.0, 1.0);
+        let uniform_alpha = colors.iter().all(|color| alpha(color) == alpha(&first));
+        if tinted.alpha_tested && uniform_alpha {
+            tinted.maps.opacity *= alpha(&first);
+        }
+        let alpha_tested = tinted.alpha_tested && !uniform_alpha;
+        let first = first.truncate();
+        if !alpha_tested && colors.iter().all(|color| color.truncate() == first) {
+            multiply(&mut tinted, first);
+        } else {
+            if !tinted.maps.textures.is_empty() {
+                self.note("not shown: vertex colors of materials with textures".to_owned());
+                return Ok(material);
+            }
+            let texture = match of.color_texture {
+                Some(texture) => texture,
+                None => {
+                    let image = self.library.add_image(color_image(of)?);
+                    let texture = Texture::new(image, Encoding::Linear);
+                    *of.color_texture.insert(self.library.add_texture(texture))
+                }
+            };
+            let parameter = match tinted.surface {
+                Surface::Emissive {
+                    albedo: Vec3::ZERO, ..
+                } => Parameter::Emission,
+                _ => Parameter::Color,
+            };
+            let mut insert = |parameter, channel| {
+                let map = MaterialTexture { texture, channel };
+                tinted.maps.textures.insert(parameter, map);
+            };
+            insert(parameter, Channel::Red);
+            if alpha_tested {
+                insert(Parameter::Opacity, Channel::Alpha);
+            }
+        }
+        self.materials.push(tinted);
+        let number = self.materials.len() - 1;
+        self.meshes[mesh].colored_materials.push((material, number));
+        Ok(number)
+    }
+}
+
+/// Multiplies the colour of a material: the radiance of a lamp that reflects nothing, and otherwise its albedo. Other
+/// materials stay as they are.
+fn multiply(material: &mut ModelMaterial, by: Vec3) {
+    match &mut material.surface {
+        Surface::Emissive {
+            radiance,
+            albedo: Vec3::ZERO,
+            ..
+        } => *radiance *= by,
+        Surface::Diffuse { albedo, .. } | Surface::Emissive { albedo, .. } => *albedo *= by,
+        Surface::Principled(Principled { base_color, .. }) => *base_color *= by,
+        _ => {}
+    }
+}
+
+/// Makes the image of a mesh's colours and the texture coordinates that point into it. Afterwards the triangles share
+/// no vertices, and tangents and second texture coordinates are gone.
+fn color_image(mesh: &mut ModelMesh) -> Result<Image, String> {
+    let colors = mesh.colors.as_deref().unwrap_or_default();
+    let count = mesh.triangles.len();
+    let columns = (count as f64).sqrt().ceil().max(1.0) as usize;
+    let (width, height) = (2 * columns, 2 * count.div_ceil(columns));
+    if width.max(height) > 1 << 16 {
+        return Err(format!(
+            "has vertex colors on {count} triangles, which is too many"
+        ));
+    }
+    let mut texels: Vec<[f32; 4]> = vec_with_capacity(width * height)?;
+    texels.resize(width * height, [0.0; 4]);
+    let mut corners: Vec<u32> = vec_with_capacity(3 * count)?;
+    let mut uvs: Vec<[f32; 2]> = vec_with_capacity(3 * count)?;
+    for (number, triangle) in mesh.triangles.iter_mut().enumerate() {
+        let (x, y) = (2 * (number % columns), 2 * (number / columns));
+        let [a, b, c] = triangle.map(|vertex| colors[vertex as usize]);
+        for (across, down, color) in [(0, 0, a), (1, 0, b), (0, 1, c), (1, 1, b + c - a)] {
+            texels[(y + down) * width + x + across] = color.to_array();
+        }
+        let middle = |at: usize, size: usize| ((at as f64 + 0.5) / size as f64) as f32;
+        for (across, down) in [(0, 0), (1, 0), (0, 1)] {
+            uvs.push([middle(x + across, width), middle(y + down, height)]);
+        }
+        corners.extend(*triangle);
+        *triangle = [0, 1, 2].map(|corner| (3 * number + corner) as u32);
+    }
+    fn apart<T: Copy>(shared: &[T], corners: &[u32]) -> Result<Vec<T>, String> {
+        let mut apart = vec_with_capacity(corners.len())?;
+        apart.extend(corners.iter().map(|&vertex| shared[vertex as usize]));
+        Ok(apart)
+    }
+    mesh.positions = apart(&mesh.positions, &corners)?;
+    if let Some(normals) = &mut mesh.normals {
+        *normals = apart(normals, &corners)?;
+    }
+    mesh.tangents = None;
+    mesh.uvs = Some(uvs);
+    mesh.second_uvs = None;
+    Ok(Image {
+        width: width as u32,
+        height: height as u32,
+        texels: Texels::Floats(texels),
+    })
+}
+
+/// Returns the material of a mesh that has vertex colours and no material: diffuse and white, to be multiplied by them.
+pub(crate) fn vertex_color_material() -> ModelMaterial {
+    let (albedo, one_sided) = (Vec3::ONE, false);
+    Surface::Diffuse { albedo, one_sided }.into()
+}

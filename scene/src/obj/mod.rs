@@ -1,0 +1,369 @@
+//! Reads OBJ files: as a model with one mesh per material, or as bare geometry for a `Mesh` object.
+//!
+//! `statements` parses the lines of an OBJ file, and `mtl` its material libraries. Imports `builder`, `model`, `scene` and
+//! what they import.
+
+mod mtl;
+mod statements;
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    io::BufRead,
+    mem::take,
+    path::Path,
+};
+
+use glam::{DAffine3, Vec2, Vec3, Vec4};
+
+use self::{
+    mtl::Libraries,
+    statements::{Corner, Statement},
+};
+use crate::{
+    builder::geometry::{self, MeshBuilder, check_finite},
+    color::linear_color,
+    error::excerpt,
+    memory::{reserve_one, vec_with_capacity},
+    model::{
+        Model, ModelInstance, ModelMaterial, ModelMesh, flip_v, polygon,
+        vertex_colors::vertex_color_material,
+    },
+};
+
+/// Reads an OBJ file. `folder` contains it and is where its MTL files and images are looked up.
+pub(crate) fn read(reader: &mut impl BufRead, folder: &Path) -> Result<Model, String> {
+    let mut builder = ObjBuilder::new(folder);
+    statements::read(reader, |statement| builder.take(statement))?;
+    builder.finish()
+}
+
+/// Reads the vertices and faces of an OBJ file into `mesh`, with normals and texture coordinates if `mesh.attributes`
+/// is set.
+pub(crate) fn read_mesh(reader: &mut impl BufRead, mesh: &mut MeshBuilder) -> Result<(), String> {
+    let (mut normals, mut uvs) = (Vec::new(), Vec::new());
+    let mut face: Vec<(i64, geometry::Corner)> = Vec::new();
+    statements::read(reader, |statement| match statement {
+        Statement::Vertex(position, _) => mesh.push_vertex(position),
+        Statement::Normal(normal) if mesh.attributes => {
+            reserve_one(&mut normals)?;
+            normals.push(normal);
+            Ok(())
+        }
+        Statement::Uv(uv) if mesh.attributes => {
+            reserve_one(&mut uvs)?;
+            uvs.push(flip_v(uv));
+            Ok(())
+        }
+        Statement::Face(corners) => {
+            face.clear();
+            for corner in corners {
+                let mut at = geometry::Corner::BARE;
+                if mesh.attributes {
+                    if let Some(number) = corner.normal_index(normals.len())? {
+                        at.normal = normals[number];
+                    }
+                    if let Some(number) = corner.uv_index(uvs.len())? {
+                        at.uv = uvs[number];
+                    }
+                }
+                face.push((corner.vertex as i64, at));
+            }
+            mesh.push_face(face.iter().copied())
+        }
+        _ => Ok(()),
+    })
+}
+
+/// Maximum number of missing materials that a note lists by name.
+const MAX_LISTED: usize = 8;
+
+/// The source of a corner's shading normal.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Normal {
+    /// The geometric normal of the triangle.
+    Flat,
+    /// A normal of the file, by zero-based index.
+    Given(u32),
+    /// The area-weighted average over the faces of this smoothing group that share the vertex.
+    Smooth(u32),
+}
+
+/// Identity of an output vertex: indices of the position and the texture coordinate in the file, and the normal.
+type Key = (u32, Option<u32>, Normal);
+
+/// A mesh under construction: faces of one material that are all flat or all have normals.
+#[derive(Default)]
+struct ObjPart {
+    mesh: ModelMesh,
+    normals: Vec<Normal>,
+    /// Texture coordinate of each vertex; `None` if its corners name none.
+    uvs: Vec<Option<Vec2>>,
+    /// Zero-based index in the file of the position that each vertex of `mesh` comes from.
+    sources: Vec<u32>,
+    /// Index in `mesh` of each vertex created so far, by its identity.
+    known: HashMap<Key, u32>,
+}
+
+/// The state of the reader: the tables of the file, and the meshes built from them.
+struct ObjBuilder {
+    model: Model,
+    positions: Vec<Vec3>,
+    /// Vertex colors, up to the last vertex that has one; NaN for vertices without.
+    colors: Vec<Vec3>,
+    normals: Vec<Vec3>,
+    uvs: Vec<Vec2>,
+    /// Material index, whether the faces are flat, and the mesh; in the order of first use.
+    parts: Vec<(usize, bool, ObjPart)>,
+    /// Index in `parts` by material index and flatness.
+    part_of: HashMap<(usize, bool), usize>,
+    libraries: Libraries,
+    /// Material index by name. Materials that no library has defined yet are grey.
+    materials: HashMap<String, usize>,
+    /// Names of materials that faces use but no library has defined yet.
+    waiting: BTreeSet<String>,
+    /// Material index of the faces that follow; 0 is the default material.
+    material: usize,
+    /// Smoothing group of the faces that follow; 0 means flat.
+    smoothing: u32,
+    /// Area-weighted sum of face normals, by vertex index and smoothing group.
+    around: HashMap<(u32, u32), Vec3>,
+    /// Number of faces read so far.
+    faces: u64,
+    /// Triangles of the current face, as corner indices; reused to save allocations.
+    triangles: Vec<[usize; 3]>,
+}
+
+impl ObjBuilder {
+    fn new(folder: &Path) -> Self {
+        let mut model = Model::default();
+        model.materials.push(ModelMaterial::default());
+        ObjBuilder {
+            model,
+            positions: Vec::new(),
+            colors: Vec::new(),
+            normals: Vec::new(),
+            uvs: Vec::new(),
+            parts: Vec::new(),
+            part_of: HashMap::new(),
+            libraries: Libraries::new(folder),
+            materials: HashMap::new(),
+            waiting: BTreeSet::new(),
+            material: 0,
+            smoothing: 0,
+            around: HashMap::new(),
+            faces: 0,
+            triangles: Vec::new(),
+        }
+    }
+
+    /// Processes the next statement of the file: stores vertex data, selects a material or adds a face.
+    fn take(&mut self, statement: Statement) -> Result<(), String> {
+        match statement {
+            Statement::Vertex(position, color) => {
+                check_finite(self.positions.len() + 1, position)?;
+                if let Some(color) = color {
+                    // Earlier vertices may have no color.
+                    while self.colors.len() < self.positions.len() {
+                        reserve_one(&mut self.colors)?;
+                        self.colors.push(Vec3::NAN);
+                    }
+                    reserve_one(&mut self.colors)?;
+                    self.colors.push(color);
+                }
+                reserve_one(&mut self.positions)?;
+                self.positions.push(position.as_vec3());
+            }
+            Statement::Normal(normal) => {
+                reserve_one(&mut self.normals)?;
+                self.normals.push(normal);
+            }
+            Statement::Uv(uv) => {
+                reserve_one(&mut self.uvs)?;
+                self.uvs.push(uv);
+            }
+            Statement::Face(corners) => self.face(corners)?,
+            Statement::Smoothing(group) => self.smoothing = group,
+            Statement::Material(name) => self.material = self.material_named(name),
+            Statement::Libraries(names) => {
+                for (name, material) in self.libraries.read(names, &mut self.model)? {
+                    if self.waiting.remove(&name) {
+                        self.model.materials[self.materials[&name]] = material;
+                    } else {
+                        self.materials.insert(name, self.model.materials.len());
+                        self.model.materials.push(material);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the index of a material. A name seen for the first time becomes a grey material.
+    fn material_named(&mut self, name: &str) -> usize {
+        if let Some(&material) = self.materials.get(name) {
+            return material;
+        }
+        let material = self.model.materials.len();
+        self.model.materials.push(ModelMaterial::default());
+        self.materials.insert(name.to_owned(), material);
+        self.waiting.insert(name.to_owned());
+        material
+    }
+
+    /// Triangulates a face and adds it to the mesh of the current material.
+    fn face(&mut self, corners: &[Corner]) -> Result<(), String> {
+        self.faces += 1;
+        if corners.len() < 3 {
+            return Err(format!(
+                "face {} has {} corners, expected 3 or more",
+                self.faces,
+                corners.len()
+            ));
+        }
+        let mut keys: Vec<Key> = Vec::with_capacity(corners.len());
+        for corner in corners {
+            let normal = match corner.normal_index(self.normals.len())? {
+                Some(number) => Normal::Given(number as u32),
+                None if self.smoothing != 0 => Normal::Smooth(self.smoothing),
+                None => Normal::Flat,
+            };
+            let uv = corner.uv_index(self.uvs.len())?;
+            let uv = uv.map(|number| number as u32);
+            keys.push((corner.vertex as u32, uv, normal));
+        }
+        // One corner without a normal makes the whole face flat.
+        let flat = keys.iter().any(|key| key.2 == Normal::Flat);
+        if flat {
+            keys.iter_mut().for_each(|key| key.2 = Normal::Flat);
+        }
+        let places = keys.iter();
+        let places = places.map(|key| self.positions[key.0 as usize].as_dvec3());
+        polygon::triangles(places, &mut self.triangles);
+        for &triangle in &self.triangles {
+            let [a, b, c] = triangle.map(|corner| self.positions[keys[corner].0 as usize]);
+            let normal = (b - a).cross(c - a);
+            for corner in triangle {
+                if let (vertex, _, Normal::Smooth(group)) = keys[corner] {
+                    *self.around.entry((vertex, group)).or_default() += normal;
+                }
+            }
+        }
+        let place = *self
+            .part_of
+            .entry((self.material, flat))
+            .or_insert_with(|| {
+                self.parts.push((self.material, flat, ObjPart::default()));
+                self.parts.len() - 1
+            });
+        let part = &mut self.parts[place].2;
+        let mut vertices = Vec::with_capacity(keys.len());
+        for key in keys {
+            let uv = key.1.map(|uv| self.uvs[uv as usize]);
+            vertices.push(part.vertex(key, self.positions[key.0 as usize], uv)?);
+        }
+        for triangle in &self.triangles {
+            reserve_one(&mut part.mesh.triangles)?;
+            let triangle = triangle.map(|corner| vertices[corner]);
+            part.mesh.triangles.push(triangle);
+        }
+        Ok(())
+    }
+
+    /// Returns the model. Fails if the file has no faces; notes materials that no library defines.
+    fn finish(mut self) -> Result<Model, String> {
+        if self.faces == 0 {
+            return Err("has no faces, expected at least one triangle".to_owned());
+        }
+        let missing: BTreeSet<usize> = self
+            .waiting
+            .iter()
+            .map(|name| self.materials[name])
+            .collect();
+        if !missing.is_empty() {
+            let names = self.waiting.iter().take(MAX_LISTED);
+            let names: Vec<String> = names.map(|name| excerpt(name)).collect();
+            self.model.note(format!(
+                "shown grey: faces of the materials {}, which no library has",
+                names.join(", ")
+            ));
+        }
+        for (material, flat, part) in take(&mut self.parts) {
+            let mut mesh = part.mesh;
+            if part.uvs.iter().any(Option::is_some) {
+                let flip_v = |uv: &Option<Vec2>| uv.map_or([0.0; 2], flip_v);
+                mesh.uvs = Some(part.uvs.iter().map(flip_v).collect());
+            }
+            if !flat {
+                let normal = |(&normal, &vertex): (&Normal, &u32)| match normal {
+                    Normal::Given(index) => self.normals[index as usize],
+                    Normal::Smooth(group) => self
+                        .around
+                        .get(&(vertex, group))
+                        .copied()
+                        .unwrap_or_default(),
+                    Normal::Flat => Vec3::ZERO,
+                };
+                mesh.normals = Some(part.normals.iter().zip(&part.sources).map(normal).collect());
+            }
+            mesh.colors = self.colors_of(&part.sources)?;
+            for left_out in mesh.normalize_attributes() {
+                self.model
+                    .note(format!("not used: {left_out} that are not finite"));
+            }
+            let mut material = material;
+            // Vertex colors replace a material that is unknown.
+            let unknown = material == 0 || missing.contains(&material);
+            if mesh.colors.is_some() && unknown {
+                material = self.model.materials.len();
+                self.model.materials.push(vertex_color_material());
+            }
+            let mesh = self.model.push_mesh(mesh);
+            let material = self.model.with_vertex_colors(mesh, material)?;
+            self.model.instances.push(ModelInstance {
+                mesh,
+                material,
+                transform: DAffine3::IDENTITY,
+            });
+        }
+        Ok(self.model)
+    }
+}
+
+impl ObjBuilder {
+    /// Returns the linear colors of these vertices of the file, or `None` if one of them has no color.
+    fn colors_of(&self, sources: &[u32]) -> Result<Option<Vec<Vec4>>, String> {
+        let color = |&vertex: &u32| self.colors.get(vertex as usize).copied();
+        if !sources
+            .iter()
+            .all(|vertex| color(vertex).is_some_and(|color| color.is_finite()))
+        {
+            return Ok(None);
+        }
+        let mut colors = vec_with_capacity(sources.len())?;
+        colors.extend(sources.iter().filter_map(color).map(linear_color));
+        Ok(Some(colors))
+    }
+}
+
+impl ObjPart {
+    /// Returns the index of a vertex in the mesh, adding it if it is new.
+    fn vertex(&mut self, key: Key, position: Vec3, uv: Option<Vec2>) -> Result<u32, String> {
+        if let Some(&vertex) = self.known.get(&key) {
+            return Ok(vertex);
+        }
+        let vertex = self.mesh.positions.len() as u32;
+        reserve_one(&mut self.mesh.positions)?;
+        self.mesh.positions.push(position);
+        reserve_one(&mut self.normals)?;
+        self.normals.push(key.2);
+        reserve_one(&mut self.uvs)?;
+        self.uvs.push(uv);
+        reserve_one(&mut self.sources)?;
+        self.sources.push(key.0);
+        self.known
+            .try_reserve(1)
+            .map_err(|error| format!("is too large for memory: {error}"))?;
+        self.known.insert(key, vertex);
+        Ok(vertex)
+    }
+}

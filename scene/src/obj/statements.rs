@@ -1,0 +1,214 @@
+//! A reader of Wavefront OBJ text. It reports one statement at a time and ignores lines, curves, surfaces and group names.
+//!
+//! `docs/decisions.md` names the real files that `tobj`, `ufbx`, `obj-rs` and `wobj` reject or read wrongly.
+
+use std::io::BufRead;
+
+use glam::{DVec3, Vec2, Vec3};
+
+use crate::{
+    error::excerpt,
+    files::lines::{MAX_LINE_BYTES, line_end, read_line},
+};
+
+/// A parsed statement of an OBJ file. Statements that do not affect polygons are skipped.
+pub(crate) enum Statement<'l> {
+    /// `v`: a position, and the vertex color if the statement has one (sRGB-encoded, 0 to 1).
+    Vertex(DVec3, Option<Vec3>),
+    /// `vn`: a normal, not necessarily normalized.
+    Normal(Vec3),
+    /// `vt`: a texture coordinate; v grows upwards.
+    Uv(Vec2),
+    /// `f`: the corners of a polygon. The count is not checked here.
+    Face(&'l [Corner<'l>]),
+    /// `usemtl`: the name of the material of the faces that follow.
+    Material(&'l str),
+    /// `mtllib`: one or more names of MTL files, as one string.
+    Libraries(&'l str),
+    /// `s`: the smoothing group of the faces that follow; 0 means flat.
+    Smoothing(u32),
+}
+
+/// A corner of a face: a vertex, with an optional normal and texture coordinate.
+#[derive(Clone, Copy)]
+pub(crate) struct Corner<'l> {
+    /// Zero-based index of a vertex that precedes the face.
+    pub(crate) vertex: usize,
+    /// Index of the texture coordinate as text, not yet validated; `None` if the corner has none.
+    pub(crate) uv: Option<&'l str>,
+    /// Index of the normal as text, not yet validated; `None` if the corner has none.
+    pub(crate) normal: Option<&'l str>,
+}
+
+impl Corner<'_> {
+    /// Returns the zero-based index of the normal, or `None` if the corner has none.
+    ///
+    /// `count` is the number of normals read so far. Fails if the text is not a valid index below it.
+    pub(crate) fn normal_index(&self, count: usize) -> Result<Option<usize>, String> {
+        number_of(self.normal, count, ["normal", "normals"])
+    }
+
+    /// Returns the zero-based index of the texture coordinate, or `None` if the corner has none.
+    ///
+    /// `count` is the number of texture coordinates read so far. Fails if the text is not a valid index below it.
+    pub(crate) fn uv_index(&self, count: usize) -> Result<Option<usize>, String> {
+        number_of(
+            self.uv,
+            count,
+            ["texture coordinate", "texture coordinates"],
+        )
+    }
+}
+
+/// Resolves an optional index; `names` are the singular and the plural of what it refers to.
+fn number_of(word: Option<&str>, count: usize, names: [&str; 2]) -> Result<Option<usize>, String> {
+    let Some(word) = word else { return Ok(None) };
+    index(word, count, names).map(Some).map_err(|problem| {
+        problem.unwrap_or_else(|| {
+            let (word, one) = (excerpt(word), names[0]);
+            format!("found `{word}`, expected the number of a {one}")
+        })
+    })
+}
+
+/// Reads a whole file and calls `take` for each statement. Errors, including those of `take`, begin with the line
+/// number.
+pub(crate) fn read(
+    reader: &mut impl BufRead,
+    mut take: impl FnMut(Statement) -> Result<(), String>,
+) -> Result<(), String> {
+    let mut line = String::new();
+    let mut statement = String::new();
+    let mut vertex_count = 0;
+    let mut number = 0u64;
+    let end = line_end(reader).map_err(|error| format!("cannot be read: {error}"))?;
+    loop {
+        number += 1;
+        let more =
+            read_line(reader, end, &mut line).map_err(|error| format!("line {number}: {error}"))?;
+        // A backslash at the end continues the statement on the next line.
+        let carried_on = line.strip_suffix('\\');
+        statement.push_str(carried_on.unwrap_or(&line));
+        if statement.len() as u64 > MAX_LINE_BYTES {
+            return Err(format!(
+                "line {number}: a statement is longer than {} bytes",
+                MAX_LINE_BYTES
+            ));
+        }
+        if more && carried_on.is_some() {
+            continue;
+        }
+        read_statement(&statement, &mut vertex_count, &mut take)
+            .map_err(|problem| format!("line {number}: {problem}"))?;
+        if !more {
+            return Ok(());
+        }
+        statement.clear();
+    }
+}
+
+/// Parses one statement and passes it to `take`. `vertex_count` counts the vertices read so far.
+fn read_statement(
+    statement: &str,
+    vertex_count: &mut usize,
+    take: &mut impl FnMut(Statement) -> Result<(), String>,
+) -> Result<(), String> {
+    let code = statement.split('#').next().unwrap_or_default();
+    let mut words = code.split_whitespace();
+    match words.next() {
+        Some("v") => {
+            let position = numbers(&mut words, code, "`v x y z`")?;
+            // A single number after the position is a weight, which polygons do not use.
+            let color: Vec<f32> = words.map_while(|word| word.parse().ok()).collect();
+            let color = match color[..] {
+                [r, g, b] => Some(Vec3::new(r, g, b)),
+                _ => None,
+            };
+            *vertex_count += 1;
+            take(Statement::Vertex(DVec3::from_array(position), color))
+        }
+        Some("vn") => {
+            let normal = numbers(&mut words, code, "`vn x y z`")?;
+            take(Statement::Normal(DVec3::from_array(normal).as_vec3()))
+        }
+        Some("vt") => {
+            let mut coordinate = || words.next().map(str::parse::<f32>);
+            match (coordinate(), coordinate()) {
+                (Some(Ok(u)), Some(Ok(v))) => take(Statement::Uv(Vec2::new(u, v))),
+                (Some(Ok(u)), None) => take(Statement::Uv(Vec2::new(u, 0.0))),
+                _ => Err(format!("found `{}`, expected `vt u v`", excerpt(code))),
+            }
+        }
+        Some("f") => {
+            let mut corners = Vec::new();
+            for word in words {
+                let mut parts = word.split('/');
+                let vertex = index(
+                    parts.next().unwrap_or_default(),
+                    *vertex_count,
+                    ["vertex", "vertices"],
+                )
+                .map_err(|problem| match problem {
+                    Some(problem) => problem,
+                    None => format!(
+                        "found corner `{}`, expected the number of a vertex",
+                        excerpt(word)
+                    ),
+                })?;
+                let mut given = || parts.next().filter(|part| !part.is_empty());
+                corners.push(Corner {
+                    vertex,
+                    uv: given(),
+                    normal: given(),
+                });
+            }
+            take(Statement::Face(&corners))
+        }
+        Some("usemtl") => take(Statement::Material(rest(code, "usemtl"))),
+        Some("mtllib") => take(Statement::Libraries(rest(code, "mtllib"))),
+        Some("s") => {
+            // `off` and 0 both mean flat.
+            let group = words.next().and_then(|word| word.parse().ok());
+            take(Statement::Smoothing(group.unwrap_or(0)))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Returns the text after the keyword, trimmed; `code` unchanged if it does not begin with the keyword.
+pub(crate) fn rest<'l>(code: &'l str, keyword: &str) -> &'l str {
+    let code = code.trim();
+    code.strip_prefix(keyword).unwrap_or(code).trim()
+}
+
+/// Parses the next three words as numbers. `expected` is the syntax that the error message shows.
+fn numbers<'a>(
+    words: &mut impl Iterator<Item = &'a str>,
+    code: &str,
+    expected: &str,
+) -> Result<[f64; 3], String> {
+    let mut number = || words.next()?.parse::<f64>().ok();
+    match (number(), number(), number()) {
+        (Some(x), Some(y), Some(z)) => Ok([x, y, z]),
+        _ => Err(format!("found `{}`, expected {expected}", excerpt(code))),
+    }
+}
+
+/// Converts an OBJ index (from 1, or from -1 backwards) to a zero-based one below `count`.
+///
+/// Fails with a message if it is out of range, and with `None` if the word is not an integer.
+fn index(word: &str, count: usize, [one, many]: [&str; 2]) -> Result<usize, Option<String>> {
+    let index: i64 = word.parse().map_err(|_| None)?;
+    let count = count as i64;
+    let from_zero = if index > 0 {
+        index - 1
+    } else {
+        count.saturating_add(index)
+    };
+    if index == 0 || !(0..count).contains(&from_zero) {
+        return Err(Some(format!(
+            "a face names {one} {index}, but there are {count} {many} before it"
+        )));
+    }
+    Ok(from_zero as usize)
+}

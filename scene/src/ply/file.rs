@@ -1,0 +1,349 @@
+//! Reads Stanford PLY files with the crate `ply-rs-bw`: the elements `vertex`, `face` and `tristrips`.
+//!
+//! Other elements and properties are ignored. Elements are read one by one, so that memory use depends on the content of
+//! the file and not on the counts that its header declares.
+
+use std::io::{self, BufRead};
+
+use glam::{DVec3, Vec2, Vec3};
+use ply_rs_bw::{
+    parser::{ParseError, Parser},
+    ply::{ElementDef, Encoding, Header, Property, PropertyAccess, PropertyAccessResult},
+};
+
+use super::header;
+use crate::{error::excerpt, files::lines::read_line};
+
+/// A PLY file after its header was read.
+pub(crate) struct PlyFile<R> {
+    reader: R,
+    header: Header,
+    /// The byte that ends lines of text.
+    line_end: u8,
+    /// Number of lines in the header.
+    header_lines: u64,
+    /// Names of image files in the header; faces refer to them by index.
+    pub(crate) images: Vec<String>,
+    /// Whether faces have colors, texture coordinates or image numbers of their own.
+    pub(crate) has_face_attributes: bool,
+}
+
+/// An element of the file that affects its geometry.
+pub(crate) enum Element<'e> {
+    Vertex(&'e Vertex),
+    Face(&'e Face),
+}
+
+impl<R: BufRead> PlyFile<R> {
+    /// Reads and validates the header; the elements can then be read once.
+    pub(crate) fn open(mut reader: R) -> Result<PlyFile<R>, String> {
+        let (text, line_end) = header::text(&mut reader)?;
+        let header = header::parsed(&text)?;
+        Ok(PlyFile {
+            reader,
+            line_end,
+            header_lines: text.lines().count() as u64,
+            images: header::images(&text),
+            has_face_attributes: header::has_face_attributes(&header),
+            header,
+        })
+    }
+
+    /// Reads the elements and calls `take` for each vertex and face. A strip is reported as one face per triangle.
+    ///
+    /// Errors begin with the line number in text files.
+    pub(crate) fn read(
+        &mut self,
+        mut take: impl FnMut(Element) -> Result<(), String>,
+    ) -> Result<(), String> {
+        let mut line_number = self.header_lines;
+        for element in self.header.elements.values() {
+            let mut elements = Elements {
+                reader: &mut self.reader,
+                encoding: self.header.encoding,
+                element,
+                line_end: self.line_end,
+                line_number,
+            };
+            match element.name.as_str() {
+                "vertex" => elements.read(|vertex: Vertex| take(Element::Vertex(&vertex)))?,
+                "face" => elements.read(|face: Face| take(Element::Face(face.checked()?)))?,
+                "tristrips" => elements.read(|strips: Face| {
+                    strips
+                        .triangles()
+                        .try_for_each(|face| take(Element::Face(&face)))
+                })?,
+                _ => elements.read(|_: Skipped| Ok(()))?,
+            }
+            line_number = elements.line_number;
+        }
+        Ok(())
+    }
+}
+
+/// A reader for the consecutive elements of one name, such as `vertex`.
+struct Elements<'r, R> {
+    reader: &'r mut R,
+    encoding: Encoding,
+    element: &'r ElementDef,
+    line_end: u8,
+    /// Number of the last line that was read, counted from 1 at the start of the file.
+    line_number: u64,
+}
+
+impl<R: BufRead> Elements<'_, R> {
+    /// Parses each element of this name as an `E` and calls `take` with it.
+    fn read<E: PropertyAccess>(
+        &mut self,
+        mut take: impl FnMut(E) -> Result<(), String>,
+    ) -> Result<(), String> {
+        let parser = Parser::<E>::new();
+        let mut line = String::new();
+        for done in 0..self.element.count {
+            let element = match self.encoding {
+                Encoding::Ascii => self
+                    .next_line(&mut line)
+                    .and_then(|()| parser.read_ascii_element(&line, self.element)),
+                Encoding::BinaryBigEndian => {
+                    parser.read_big_endian_element(self.reader, self.element)
+                }
+                Encoding::BinaryLittleEndian => {
+                    parser.read_little_endian_element(self.reader, self.element)
+                }
+            };
+            let element = element.map_err(|error| self.problem(done, &line, &error))?;
+            take(element).map_err(|problem| format!("{}{problem}", self.line_prefix()))?;
+        }
+        Ok(())
+    }
+
+    /// Reads the next line that is not blank into `line`. Fails at the end of the file.
+    fn next_line(&mut self, line: &mut String) -> Result<(), ParseError> {
+        loop {
+            if !read_line(self.reader, self.line_end, line)? {
+                return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
+            }
+            self.line_number += 1;
+            if !line.is_empty() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Returns the prefix of error messages: `line 12: ` in text files, empty in binary files.
+    fn line_prefix(&self) -> String {
+        match self.encoding {
+            Encoding::Ascii => format!("line {}: ", self.line_number),
+            Encoding::BinaryBigEndian | Encoding::BinaryLittleEndian => String::new(),
+        }
+    }
+
+    /// Returns the message for a parser error after `done` complete elements.
+    fn problem(&self, done: usize, line: &str, error: &ParseError) -> String {
+        let ElementDef { name, count, .. } = self.element;
+        let name = excerpt(name);
+        match (error.kind(), self.encoding) {
+            (io::ErrorKind::UnexpectedEof, _) => {
+                format!(
+                    "ends after {done} of the {count} elements `{name}` that its header declares"
+                )
+            }
+            (_, Encoding::Ascii) => {
+                format!(
+                    "{}found `{}`, expected the numbers of one `{name}`",
+                    self.line_prefix(),
+                    excerpt(line)
+                )
+            }
+            _ => format!("`{name}` {}: {}", done + 1, excerpt(&error.to_string())),
+        }
+    }
+}
+
+/// An element that is ignored, such as an edge. All its properties are discarded.
+pub(super) struct Skipped;
+
+impl PropertyAccess for Skipped {
+    fn new() -> Self {
+        Skipped
+    }
+}
+
+/// A vertex with its attributes. Components that the file does not give are NaN.
+pub(crate) struct Vertex {
+    pub(crate) position: DVec3,
+    pub(crate) normal: Vec3,
+    pub(crate) uv: Vec2,
+    /// sRGB-encoded, 0 to 1.
+    pub(crate) color: Vec3,
+}
+
+impl PropertyAccess for Vertex {
+    fn new() -> Self {
+        Vertex {
+            position: DVec3::NAN,
+            normal: Vec3::NAN,
+            uv: Vec2::NAN,
+            color: Vec3::NAN,
+        }
+    }
+
+    fn set_property(&mut self, name: &str, property: Property) -> PropertyAccessResult {
+        let Some((number, white)) = number(&property) else {
+            return PropertyAccessResult::Ignored;
+        };
+        match name {
+            "x" => self.position.x = number,
+            "y" => self.position.y = number,
+            "z" => self.position.z = number,
+            "nx" => self.normal.x = number as f32,
+            "ny" => self.normal.y = number as f32,
+            "nz" => self.normal.z = number as f32,
+            "u" | "s" | "texture_u" => self.uv.x = number as f32,
+            "v" | "t" | "texture_v" => self.uv.y = number as f32,
+            "red" | "r" | "diffuse_red" => self.color.x = (number / white) as f32,
+            "green" | "g" | "diffuse_green" => self.color.y = (number / white) as f32,
+            "blue" | "b" | "diffuse_blue" => self.color.z = (number / white) as f32,
+            _ => return PropertyAccessResult::Ignored,
+        }
+        PropertyAccessResult::Set
+    }
+}
+
+/// A polygon, with the attributes that the file gives to faces instead of vertices.
+pub(crate) struct Face {
+    /// Zero-based vertex indices, not yet validated.
+    pub(crate) corners: Vec<i64>,
+    /// Texture coordinates of the corners; empty if the file gives none.
+    pub(crate) uvs: Vec<Vec2>,
+    /// sRGB-encoded, 0 to 1; NaN if the file gives none.
+    pub(crate) color: Vec3,
+    /// Zero-based index of its image; -1 means none.
+    pub(crate) image: i64,
+}
+
+impl Face {
+    /// Names of the property that lists the vertex indices; both are in use.
+    pub(super) const LISTS: [&str; 2] = ["vertex_indices", "vertex_index"];
+    /// Properties of a face besides its vertex indices.
+    pub(super) const OWN: [&str; 8] = [
+        "texcoord",
+        "texnumber",
+        "red",
+        "green",
+        "blue",
+        "diffuse_red",
+        "diffuse_green",
+        "diffuse_blue",
+    ];
+
+    /// Returns the face. Fails unless it has texture coordinates for all corners or none.
+    fn checked(&self) -> Result<&Face, String> {
+        let (corners, uvs) = (self.corners.len(), self.uvs.len());
+        if uvs == 0 || uvs == corners {
+            return Ok(self);
+        }
+        Err(format!(
+            "a face has texture coordinates for {uvs} corners, expected {corners}"
+        ))
+    }
+
+    /// Returns the triangles of triangle strips that are separated by negative indices.
+    ///
+    /// Every second triangle is reversed, so that all have one orientation. Degenerate triangles are left out.
+    fn triangles(&self) -> impl Iterator<Item = Face> {
+        let strips = self.corners.split(|&index| index < 0);
+        strips.flat_map(|strip| {
+            let triangles = strip.windows(3).enumerate();
+            triangles.filter_map(|(number, window)| {
+                let [a, b, c] = [window[0], window[1], window[2]];
+                let corners = if number % 2 == 0 {
+                    vec![a, b, c]
+                } else {
+                    vec![a, c, b]
+                };
+                let seen = a != b && b != c && c != a;
+                seen.then(|| Face {
+                    corners,
+                    ..Face::new()
+                })
+            })
+        })
+    }
+}
+
+impl PropertyAccess for Face {
+    fn new() -> Self {
+        Face {
+            corners: Vec::new(),
+            uvs: Vec::new(),
+            color: Vec3::NAN,
+            image: 0,
+        }
+    }
+
+    fn set_property(&mut self, name: &str, property: Property) -> PropertyAccessResult {
+        if Face::LISTS.contains(&name) {
+            self.corners = indices(property);
+            return PropertyAccessResult::Set;
+        }
+        if name == "texcoord" {
+            let pairs = |numbers: Vec<f32>| {
+                let pairs = numbers.chunks(2);
+                pairs
+                    .map(|pair| Vec2::new(pair[0], *pair.get(1).unwrap_or(&f32::NAN)))
+                    .collect()
+            };
+            self.uvs = match property {
+                Property::ListFloat(numbers) => pairs(numbers),
+                Property::ListDouble(numbers) => {
+                    pairs(numbers.into_iter().map(|number| number as f32).collect())
+                }
+                _ => return PropertyAccessResult::Ignored,
+            };
+            return PropertyAccessResult::Set;
+        }
+        let Some((number, white)) = number(&property) else {
+            return PropertyAccessResult::Ignored;
+        };
+        match name {
+            "red" | "diffuse_red" => self.color.x = (number / white) as f32,
+            "green" | "diffuse_green" => self.color.y = (number / white) as f32,
+            "blue" | "diffuse_blue" => self.color.z = (number / white) as f32,
+            "texnumber" => self.image = number as i64,
+            _ => return PropertyAccessResult::Ignored,
+        }
+        PropertyAccessResult::Set
+    }
+}
+
+/// Returns the value of a scalar property, and the value of its type that means 1 in a color. Returns `None` for lists.
+fn number(property: &Property) -> Option<(f64, f64)> {
+    Some(match *property {
+        Property::Char(value) => (value.into(), 1.0),
+        Property::UChar(value) => (value.into(), 255.0),
+        Property::Short(value) => (value.into(), 1.0),
+        Property::UShort(value) => (value.into(), 65535.0),
+        Property::Int(value) => (value.into(), 1.0),
+        Property::UInt(value) => (value.into(), 1.0),
+        Property::Float(value) => (value.into(), 1.0),
+        Property::Double(value) => (value, 1.0),
+        _ => return None,
+    })
+}
+
+/// Returns the values of a property that is a list of integers; empty for other properties.
+fn indices(property: Property) -> Vec<i64> {
+    fn widened<T: Into<i64>>(indices: Vec<T>) -> Vec<i64> {
+        indices.into_iter().map(Into::into).collect()
+    }
+    match property {
+        Property::ListChar(indices) => widened(indices),
+        Property::ListUChar(indices) => widened(indices),
+        Property::ListShort(indices) => widened(indices),
+        Property::ListUShort(indices) => widened(indices),
+        Property::ListInt(indices) => widened(indices),
+        Property::ListUInt(indices) => widened(indices),
+        _ => Vec::new(),
+    }
+}

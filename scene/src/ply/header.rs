@@ -1,0 +1,150 @@
+//! Reads and validates the header of a PLY file.
+
+use std::io::{self, BufRead, Read};
+
+use ply_rs_bw::{
+    parser::{ParseError, Parser, Reader},
+    ply::{ElementDef, Header, PropertyType, ScalarType},
+};
+
+use super::file::{Face, Skipped};
+use crate::error::excerpt;
+
+/// Maximum length of a header in bytes.
+const MAX_HEADER_BYTES: u64 = 1 << 20;
+
+/// Reads the lines up to `end_header`. Returns them with `\n` line ends, and the byte that ends lines in this file.
+///
+/// Bytes that are not UTF-8, as in comments, are replaced.
+pub(crate) fn text(reader: &mut impl BufRead) -> Result<(String, u8), String> {
+    let unread = |error: io::Error| format!("cannot be read: {error}");
+    // Binary data after the header may begin with a line-end byte, so only the first line can tell how lines end.
+    let end = match reader.fill_buf().map_err(unread)? {
+        [b'p', b'l', b'y', b'\r', next, ..] if *next != b'\n' => b'\r',
+        _ => b'\n',
+    };
+    let mut text = String::new();
+    let mut line = Vec::new();
+    let mut limited = reader.take(MAX_HEADER_BYTES);
+    loop {
+        line.clear();
+        let read = limited.read_until(end, &mut line).map_err(unread)?;
+        let start = text.len();
+        text.push_str(String::from_utf8_lossy(&line).trim_end_matches(['\r', '\n']));
+        text.push('\n');
+        if start == 0 && text.trim_end() != "ply" {
+            return Err("is no PLY file: it does not begin with a line `ply`".to_owned());
+        }
+        match text[start..].trim() {
+            "end_header" => return Ok((text, end)),
+            _ if read == 0 => {
+                return Err("its header does not end: there is no line `end_header`".to_owned());
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Parses a header. Fails if it is malformed or has no usable vertices and faces.
+pub(crate) fn parsed(text: &str) -> Result<Header, String> {
+    let header = Parser::<Skipped>::new()
+        .read_header(&mut Reader::new(text.as_bytes()))
+        .map_err(|error| problem(text, &error))?;
+    check(text, &header)?;
+    Ok(header)
+}
+
+/// Returns the image names in `comment TextureFile` lines, which MeshLab and photogrammetry programs write.
+pub(crate) fn images(text: &str) -> Vec<String> {
+    let named = text.lines().filter_map(|line| {
+        let comment = line.trim().strip_prefix("comment")?.trim_start();
+        let name = comment.strip_prefix("TextureFile")?;
+        name.starts_with(char::is_whitespace)
+            .then(|| name.trim().to_owned())
+    });
+    named.filter(|name| !name.is_empty()).collect()
+}
+
+/// Returns `true` if faces have colors, texture coordinates or image numbers of their own.
+pub(crate) fn has_face_attributes(header: &Header) -> bool {
+    header.elements.get("face").is_some_and(|face| {
+        let mut names = face.properties.keys();
+        names.any(|name| Face::OWN.contains(&name.as_str()))
+    })
+}
+
+/// Returns a message for a parser error, with the line if it is known.
+fn problem(text: &str, error: &ParseError) -> String {
+    let found = error
+        .line()
+        .and_then(|number| Some((number, text.lines().nth(number.checked_sub(1)?)?)));
+    match found {
+        Some((number, line)) => format!(
+            "line {number}: found `{}`, which is no line of a PLY header",
+            excerpt(line)
+        ),
+        None => format!("its header is wrong: {}", excerpt(&error.to_string())),
+    }
+}
+
+/// Rejects headers that the parser accepts but would read incorrectly or endlessly.
+fn check(text: &str, header: &Header) -> Result<(), String> {
+    let lines = |word| {
+        text.lines()
+            .filter(|line| line.split_whitespace().next() == Some(word))
+            .count()
+    };
+    let properties: usize = header
+        .elements
+        .values()
+        .map(|element| element.properties.len())
+        .sum();
+    if lines("element") != header.elements.len() || lines("property") != properties {
+        return Err(
+            "its header gives two elements, or two properties of one, the same name".to_owned(),
+        );
+    }
+    let known = |element: &ElementDef, property: &str, list: bool| {
+        let found = element
+            .properties
+            .get(property)
+            .map(|property| &property.data_type);
+        match found {
+            Some(PropertyType::Scalar(_)) => !list,
+            Some(PropertyType::List(_, ScalarType::Float | ScalarType::Double)) | None => false,
+            Some(PropertyType::List(..)) => list,
+        }
+    };
+    match header.elements.get("vertex") {
+        Some(vertex)
+            if ["x", "y", "z"]
+                .iter()
+                .all(|name| known(vertex, name, false)) => {}
+        _ => return Err("expected an element `vertex` with the properties x, y and z".to_owned()),
+    }
+    let mut shapes = ["face", "tristrips"]
+        .into_iter()
+        .filter_map(|name| header.elements.get_full(name))
+        .peekable();
+    let listed = |face: &ElementDef| Face::LISTS.iter().any(|name| known(face, name, true));
+    if shapes.peek().is_none() || !shapes.clone().all(|(_, _, face)| listed(face)) {
+        return Err(
+            "expected an element `face` with a list of whole numbers `vertex_indices`".to_owned(),
+        );
+    }
+    let vertices = header.elements.get_index_of("vertex");
+    if shapes.any(|(place, ..)| Some(place) < vertices) {
+        return Err("has its faces before its vertices, expected the vertices first".to_owned());
+    }
+    match header
+        .elements
+        .values()
+        .find(|element| element.properties.is_empty() && element.count > 0)
+    {
+        Some(element) => Err(format!(
+            "its element `{}` has no properties",
+            excerpt(&element.name)
+        )),
+        None => Ok(()),
+    }
+}

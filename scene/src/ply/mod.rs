@@ -1,0 +1,315 @@
+//! Reads PLY files: as a model, or as bare geometry for a `Mesh` object.
+//!
+//! A model has one mesh, or one mesh per image if faces refer to several images. `header` and `file` read the elements of
+//! the file. Imports `builder`, `model`, `scene` and what they import.
+
+mod file;
+mod header;
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    io::BufRead,
+    path::Path,
+};
+
+use glam::{DAffine3, Vec2, Vec3, Vec4};
+
+use self::file::{Element, Face, PlyFile, Vertex};
+use crate::{
+    builder::geometry::{Corner, MeshBuilder, check_finite},
+    color::linear_color,
+    files::{display_path, relative_paths::RelativePaths},
+    memory::reserve_one,
+    model::{
+        Model, ModelInstance, ModelMaterial, ModelMesh, flip_v, polygon,
+        vertex_colors::vertex_color_material,
+    },
+    scene::{Channel, Encoding, MaterialTexture, Parameter, Texture},
+};
+
+/// Reads a PLY file. `folder` contains it and is where its images are looked up.
+pub(crate) fn read(reader: impl BufRead, folder: &Path) -> Result<Model, String> {
+    let mut file = PlyFile::open(reader)?;
+    let mut builder = PlyBuilder {
+        has_face_attributes: file.has_face_attributes,
+        images: file.images.len(),
+        ..PlyBuilder::default()
+    };
+    file.read(|element| match element {
+        Element::Vertex(vertex) => builder.shared.push(vertex),
+        Element::Face(face) => builder.face(face),
+    })?;
+    builder.model(&file.images, &mut RelativePaths::new(folder))
+}
+
+/// Reads the vertices and faces of a PLY file into `mesh`, with normals and texture coordinates if `mesh.attributes` is
+/// set.
+pub(crate) fn read_mesh(reader: impl BufRead, mesh: &mut MeshBuilder) -> Result<(), String> {
+    let mut at: Vec<Corner> = Vec::new();
+    PlyFile::open(reader)?.read(|element| match element {
+        Element::Vertex(vertex) => {
+            if mesh.attributes {
+                reserve_one(&mut at)?;
+                at.push(Corner {
+                    normal: vertex.normal,
+                    uv: flip_v(vertex.uv),
+                });
+            }
+            mesh.push_vertex(vertex.position)
+        }
+        Element::Face(face) => {
+            mesh.push_face(face.corners.iter().enumerate().map(|(corner, &index)| {
+                let at = usize::try_from(index).ok().and_then(|index| at.get(index));
+                let mut at = at.copied().unwrap_or(Corner::BARE);
+                if let Some(&uv) = face.uvs.get(corner) {
+                    at.uv = flip_v(uv);
+                }
+                (index, at)
+            }))
+        }
+    })
+}
+
+/// Vertex attributes. Components that the file does not give are NaN; `colors` may be shorter than the other lists.
+#[derive(Default)]
+struct Vertices {
+    positions: Vec<Vec3>,
+    normals: Vec<Vec3>,
+    uvs: Vec<[f32; 2]>,
+    colors: Vec<Vec4>,
+}
+
+/// A mesh under construction: the faces that show one image, or none, with copies of their vertices.
+#[derive(Default)]
+struct PlyPart {
+    vertices: Vertices,
+    triangles: Vec<[u32; 3]>,
+    /// Vertex index by index in the file and the bits of the face's texture coordinate and color.
+    known: HashMap<(u32, [u32; 5]), u32>,
+}
+
+/// A builder that receives the vertices and faces of a file and makes a model of them.
+#[derive(Default)]
+struct PlyBuilder {
+    /// Whether faces have attributes of their own. If not, `parts` stays empty until the end.
+    has_face_attributes: bool,
+    /// Number of images that the header names.
+    images: usize,
+    /// All vertices of the file, in its order.
+    shared: Vertices,
+    /// Triangles as indices into `shared`, if faces have no attributes of their own.
+    triangles: Vec<[u32; 3]>,
+    /// Meshes under construction, by the image index of their faces; `None` is for faces without an image.
+    parts: BTreeMap<Option<usize>, PlyPart>,
+    /// Number of faces read so far.
+    faces: u64,
+    /// Zero-based vertex indices of the face that is being added.
+    corners: Vec<u32>,
+    /// Triangles of the face that is being added, as indices into `corners`.
+    face_triangles: Vec<[usize; 3]>,
+}
+
+impl Vertices {
+    /// Adds a vertex of the file. Fails if its position is not finite.
+    fn push(&mut self, vertex: &Vertex) -> Result<(), String> {
+        check_finite(self.positions.len() + 1, vertex.position)?;
+        reserve_one(&mut self.positions)?;
+        self.positions.push(vertex.position.as_vec3());
+        reserve_one(&mut self.normals)?;
+        self.normals.push(vertex.normal);
+        reserve_one(&mut self.uvs)?;
+        self.uvs.push(flip_v(vertex.uv));
+        if vertex.color.is_finite() || !self.colors.is_empty() {
+            reserve_one(&mut self.colors)?;
+            self.colors.push(linear_color(vertex.color));
+        }
+        Ok(())
+    }
+
+    /// Adds a copy of a vertex of `from`, with the texture coordinate and color of a face. Returns its index.
+    fn copy(
+        &mut self,
+        from: &Vertices,
+        vertex: usize,
+        uv: Option<Vec2>,
+        color: Vec3,
+    ) -> Result<u32, String> {
+        let number = self.positions.len() as u32;
+        reserve_one(&mut self.positions)?;
+        self.positions.push(from.positions[vertex]);
+        reserve_one(&mut self.normals)?;
+        self.normals.push(from.normals[vertex]);
+        reserve_one(&mut self.uvs)?;
+        self.uvs.push(uv.map_or(from.uvs[vertex], flip_v));
+        // Vertex colors are finer than face colors.
+        let own = from.colors.get(vertex).copied();
+        if own.is_some() || color.is_finite() {
+            reserve_one(&mut self.colors)?;
+            self.colors.push(own.unwrap_or_else(|| linear_color(color)));
+        }
+        Ok(number)
+    }
+
+    /// Returns a mesh with the attributes that at least one vertex has; colors only if all vertices have them.
+    fn mesh(self, triangles: Vec<[u32; 3]>) -> ModelMesh {
+        let Vertices {
+            positions,
+            normals,
+            uvs,
+            colors,
+        } = self;
+        let known = |normals: &Vec<Vec3>| normals.iter().any(|normal| !normal.is_nan());
+        let laid = |uvs: &Vec<[f32; 2]>| uvs.as_flattened().iter().any(|uv| !uv.is_nan());
+        ModelMesh {
+            normals: Some(normals).filter(known),
+            uvs: Some(uvs).filter(laid),
+            colors: Some(colors).filter(|colors| colors.len() == positions.len()),
+            positions,
+            triangles,
+            ..ModelMesh::default()
+        }
+    }
+}
+
+impl PlyBuilder {
+    /// Triangulates a face and adds it to `triangles` or, if faces have own attributes, to the part of its image.
+    fn face(&mut self, face: &Face) -> Result<(), String> {
+        self.faces += 1;
+        let faces = self.faces;
+        if face.corners.len() < 3 {
+            let count = face.corners.len();
+            return Err(format!(
+                "face {faces} has {count} corners, expected 3 or more"
+            ));
+        }
+        let count = self.shared.positions.len();
+        self.corners.clear();
+        for &index in &face.corners {
+            let vertex = u32::try_from(index).ok();
+            let vertex = vertex.filter(|&vertex| (vertex as usize) < count);
+            self.corners.push(vertex.ok_or_else(|| {
+                format!(
+                    "face {faces} names vertex {index} (from 0), but there are {count} vertices"
+                )
+            })?);
+        }
+        let places = self.corners.iter();
+        let places = places.map(|&vertex| self.shared.positions[vertex as usize].as_dvec3());
+        polygon::triangles(places, &mut self.face_triangles);
+        if !self.has_face_attributes {
+            for triangle in &self.face_triangles {
+                reserve_one(&mut self.triangles)?;
+                let triangle = triangle.map(|corner| self.corners[corner]);
+                self.triangles.push(triangle);
+            }
+            return Ok(());
+        }
+        let image = usize::try_from(face.image).ok();
+        let image = image.filter(|&image| image < self.images);
+        let part = self.parts.entry(image).or_default();
+        for (corner, vertex) in self.corners.iter_mut().enumerate() {
+            let uv = face.uvs.get(corner).copied();
+            *vertex = part.vertex(&self.shared, *vertex, uv, face.color)?;
+        }
+        for triangle in &self.face_triangles {
+            reserve_one(&mut part.triangles)?;
+            let triangle = triangle.map(|corner| self.corners[corner]);
+            part.triangles.push(triangle);
+        }
+        Ok(())
+    }
+
+    /// Returns the model. Fails if there are no faces; images that cannot be read are noted.
+    fn model(
+        mut self,
+        images: &[String],
+        relative_paths: &mut RelativePaths,
+    ) -> Result<Model, String> {
+        if !self.has_face_attributes {
+            let whole = PlyPart {
+                vertices: self.shared,
+                triangles: self.triangles,
+                ..PlyPart::default()
+            };
+            let image = (!images.is_empty()).then_some(0);
+            self.parts.insert(image, whole);
+        }
+        self.parts.retain(|_, part| !part.triangles.is_empty());
+        if self.parts.is_empty() {
+            return Err("has no faces, expected at least one triangle".to_owned());
+        }
+        let mut model = Model::default();
+        for (image, part) in self.parts {
+            let mut mesh = part.vertices.mesh(part.triangles);
+            for left_out in mesh.normalize_attributes() {
+                model.note(format!("not used: {left_out} that are not finite"));
+            }
+            // An image needs texture coordinates.
+            let image = image.filter(|_| mesh.uvs.is_some());
+            let image =
+                image.and_then(|image| shown_image(&images[image], relative_paths, &mut model));
+            let mut material = match mesh.colors.is_some() || image.is_some() {
+                true => vertex_color_material(),
+                false => ModelMaterial::default(),
+            };
+            if let Some(image) = image {
+                // Photogrammetry images already contain the color.
+                mesh.colors = None;
+                let texture = Texture::new(image, Encoding::Srgb);
+                let map = MaterialTexture {
+                    texture: model.library.add_texture(texture),
+                    channel: Channel::Red,
+                };
+                material.maps.textures.insert(Parameter::Color, map);
+            }
+            let material_number = model.materials.len();
+            model.materials.push(material);
+            let mesh = model.push_mesh(mesh);
+            let material = model.with_vertex_colors(mesh, material_number)?;
+            model.instances.push(ModelInstance {
+                mesh,
+                material,
+                transform: DAffine3::IDENTITY,
+            });
+        }
+        Ok(model)
+    }
+}
+
+/// Opens an image and returns its index in the model's library. An image that cannot be read is noted.
+fn shown_image(name: &str, relative_paths: &mut RelativePaths, model: &mut Model) -> Option<u32> {
+    let opened = relative_paths
+        .find_by_last_component(name)
+        .and_then(|path| {
+            let image = model.library.open(&path);
+            image.map_err(|problem| format!("{}: {problem}", display_path(&path)))
+        });
+    opened
+        .map_err(|problem| model.note(format!("shown without its image: {problem}")))
+        .ok()
+}
+
+impl PlyPart {
+    /// Returns the index, within this part, of vertex `vertex` of the file with the face's own texture coordinates and
+    /// color. Adds the vertex if it is new.
+    fn vertex(
+        &mut self,
+        shared: &Vertices,
+        vertex: u32,
+        uv: Option<Vec2>,
+        color: Vec3,
+    ) -> Result<u32, String> {
+        let [u, v] = uv.unwrap_or(Vec2::NAN).to_array();
+        let [r, g, b] = color.to_array();
+        let key = (vertex, [u, v, r, g, b].map(f32::to_bits));
+        if let Some(&known) = self.known.get(&key) {
+            return Ok(known);
+        }
+        let number = self.vertices.copy(shared, vertex as usize, uv, color)?;
+        self.known
+            .try_reserve(1)
+            .map_err(|error| format!("is too large for memory: {error}"))?;
+        self.known.insert(key, number);
+        Ok(number)
+    }
+}

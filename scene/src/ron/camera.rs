@@ -1,0 +1,221 @@
+//! Reads the camera of a scene file, with its lens and its pixel filter.
+
+use glam::Vec3;
+
+use super::{
+    source::{Object, Raw, SceneSource},
+    text::{CameraText, FilterText, LensText},
+};
+use crate::{
+    Error,
+    scene::{Camera, Focus, Lens, PixelFilter, Projection},
+};
+
+/// Reads and validates a `camera` field, which is `object`.
+pub(crate) fn camera(source: &SceneSource, object: &Object) -> Result<Camera, Error> {
+    let written: CameraText = source.parse(object)?;
+    let origin = source.position(object, "origin", written.origin)?.as_vec3();
+    let target = source.position(object, "target", written.target)?.as_vec3();
+    let up = match written.up {
+        Some(raw) => source.position(object, "up", raw)?.as_vec3(),
+        None => Vec3::Y,
+    };
+    let projection = projection(source, object, &written)?;
+    if !(target - origin).length_squared().is_normal() {
+        return Err(source.error(
+            object,
+            written.target,
+            "target: is the same point as `origin`; expected another point for the camera to look at",
+        ));
+    }
+    let up_at = written.up.unwrap_or(object.raw);
+    if !up.length_squared().is_normal() {
+        return Err(source.error(
+            object,
+            up_at,
+            "up: has zero length; expected a direction such as (0, 1, 0)",
+        ));
+    }
+    let (view, upwards) = (
+        (target - origin).as_dvec3().normalize(),
+        up.as_dvec3().normalize(),
+    );
+    if view.cross(upwards).length() < 1e-5 {
+        return Err(source.error(
+            object,
+            up_at,
+            "up: is parallel to the view direction from `origin` to `target`; choose another direction",
+        ));
+    }
+    let camera = Camera {
+        origin,
+        target,
+        up,
+        projection,
+        lens: None,
+        filter: PixelFilter::default(),
+    };
+    let lens = |raw| lens(source, &Object::new("lens", raw), &camera);
+    let filter = |raw| filter(source, &Object::new("filter", raw));
+    Ok(Camera {
+        lens: written.lens.map(lens).transpose()?,
+        filter: written.filter.map_or(Ok(camera.filter), filter)?,
+        ..camera
+    })
+}
+
+/// Reads either `fov` or `width`, of which exactly one must be given.
+fn projection(
+    source: &SceneSource,
+    object: &Object,
+    written: &CameraText,
+) -> Result<Projection, Error> {
+    match (written.fov, written.width) {
+        (Some(_), Some(raw)) => Err(source.error(
+            object,
+            raw,
+            "width: cannot be combined with `fov`; remove one of them",
+        )),
+        (Some(raw), None) => {
+            let degrees = "an angle from 0.001 to 179.999 degrees";
+            let valid = |fov: f64| (0.001..=179.999).contains(&fov);
+            let fov = source.number(object, "fov", raw, degrees, valid)?;
+            Ok(Projection::Perspective {
+                fov_degrees: fov as f32,
+            })
+        }
+        (None, Some(raw)) => Ok(Projection::Orthographic {
+            width: source.length(object, "width", raw)? as f32,
+        }),
+        (None, None) => Err(source.error(
+            object,
+            object.raw,
+            "the field `fov` is missing, or `width` for an orthographic camera",
+        )),
+    }
+}
+
+/// Film width in metres (36 mm, full frame) that relates an angle of view to the focal length for `f_stop`.
+const FILM_WIDTH: f64 = 0.036;
+
+/// Reads a `lens` field. Its aperture may be given as `radius` or as `f_stop`; the focus defaults to the target.
+fn lens(source: &SceneSource, object: &Object, camera: &Camera) -> Result<Lens, Error> {
+    let written: LensText = source.parse(object)?;
+    let radius = match (written.radius, written.f_stop) {
+        (Some(_), Some(raw)) => {
+            return Err(source.error(
+                object,
+                raw,
+                "f_stop: cannot be combined with `radius`; remove one of them",
+            ));
+        }
+        (Some(raw), None) => source.length(object, "radius", raw)?,
+        (None, Some(raw)) => {
+            let valid = |stop: f64| (0.1..=1000.0).contains(&stop);
+            let stop = source.number(object, "f_stop", raw, "a number from 0.1 to 1000", valid)?;
+            let Projection::Perspective { fov_degrees } = camera.projection else {
+                return Err(source.error(
+                    object,
+                    raw,
+                    "f_stop: an orthographic camera has no focal length; use `radius` instead",
+                ));
+            };
+            let focal_length =
+                FILM_WIDTH / 2.0 / libm::tan(f64::from(fov_degrees).to_radians() / 2.0);
+            focal_length / stop / 2.0
+        }
+        (None, None) => {
+            return Err(source.error(
+                object,
+                object.raw,
+                "the field `radius` or `f_stop` is missing",
+            ));
+        }
+    };
+    let focus = match (written.focus_distance, written.focus_point) {
+        (Some(_), Some(raw)) => {
+            return Err(source.error(
+                object,
+                raw,
+                "focus_point: cannot be combined with `focus_distance`; remove one of them",
+            ));
+        }
+        (Some(raw), None) => Focus::Distance(source.length(object, "focus_distance", raw)? as f32),
+        (None, Some(raw)) => {
+            let point = source.position(object, "focus_point", raw)?.as_vec3();
+            let view = (camera.target - camera.origin).as_dvec3();
+            if (point - camera.origin).as_dvec3().dot(view) <= 0.0 {
+                return Err(source.error(
+                    object,
+                    raw,
+                    "focus_point: is not in front of the camera; choose a point on the side of `target`",
+                ));
+            }
+            Focus::Point(point)
+        }
+        (None, None) => Focus::Point(camera.target),
+    };
+    let blades = match written.blades {
+        Some(raw) => source.field(
+            object,
+            "blades",
+            raw,
+            "0 for a round aperture, or a whole number from 3 to 16",
+            |&blades: &u32| blades == 0 || (3..=16).contains(&blades),
+        )?,
+        None => 0,
+    };
+    let rotation_degrees = match written.rotation {
+        Some(raw) => source.number(
+            object,
+            "rotation",
+            raw,
+            "an angle from -360 to 360 degrees",
+            |angle| angle.abs() <= 360.0,
+        )? as f32,
+        None => 0.0,
+    };
+    Ok(Lens {
+        radius: radius as f32,
+        focus,
+        blades,
+        rotation_degrees,
+    })
+}
+
+/// Reads and validates the field `filter` of a camera, which is `object`.
+fn filter(source: &SceneSource, object: &Object) -> Result<PixelFilter, Error> {
+    let radius = |raw: Option<Raw>, default: f32| match raw {
+        Some(raw) => source
+            .number(
+                object,
+                "radius",
+                raw,
+                "a number of pixels from 0.01 to 16",
+                |radius| (0.01..=16.0).contains(&radius),
+            )
+            .map(|radius| radius as f32),
+        None => Ok(default),
+    };
+    Ok(match source.parse(object)? {
+        FilterText::Box { radius: raw } => PixelFilter::Box {
+            radius: radius(raw, 0.5)?,
+        },
+        FilterText::Gaussian { radius: raw, sigma } => {
+            let radius = radius(raw, 1.5)?;
+            let within =
+                |sigma: f64| (f64::from(radius) / 8.0..=f64::from(radius) * 8.0).contains(&sigma);
+            let expected = "a number of pixels from radius / 8 to 8 * radius";
+            let sigma = sigma.map_or(Ok(f64::from(radius) / 3.0), |raw| {
+                source.number(object, "sigma", raw, expected, within)
+            })?;
+            PixelFilter::Gaussian {
+                radius,
+                sigma: sigma as f32,
+            }
+        }
+        FilterText::BlackmanHarris { radius: raw } => PixelFilter::BlackmanHarris {
+            radius: radius(raw, 1.5)?,
+        },
+    })
+}

@@ -1,0 +1,177 @@
+//! Replaces the colour, emission and roughness of materials in a scene's text.
+
+use std::{collections::BTreeMap, mem, path::Path};
+
+use super::{Edits, triple};
+use crate::{
+    Error,
+    files::display_path,
+    ron::{
+        materials::materials,
+        source::{Object, Raw, SceneSource},
+        text::{MaterialText, ParameterText, SceneText},
+    },
+    scene::Surface,
+};
+
+/// The problem of a material whose definition in the file no longer matches the loaded one.
+const CHANGED: &str = "has changed in the file; load the scene again";
+
+/// Returns the scene text with the given materials, by name, changed to the given values.
+///
+/// # Errors
+/// [`Error::File`] if the text does not define a material, or if its new value needs another definition than the one in
+/// the text; [`Error::Scene`] if the text is not a valid scene.
+pub(super) fn with_materials(
+    path: &Path,
+    text: &str,
+    wanted: &BTreeMap<String, Surface>,
+) -> Result<String, Error> {
+    if wanted.is_empty() {
+        return Ok(text.to_owned());
+    }
+    let source = SceneSource::new(path, text);
+    let written: SceneText = source.parse_all()?;
+    let current = materials(&source, &written.materials, 1)?;
+    let mut edits = Edits {
+        source: &source,
+        edits: Vec::new(),
+    };
+    for (name, surface) in wanted {
+        let Some(&index) = current.names.get(name) else {
+            return Err(not_editable(
+                path,
+                name,
+                "is not defined in this file; materials of a model cannot be saved",
+            ));
+        };
+        let before = current.surfaces[index as usize];
+        if mem::discriminant(&before) != mem::discriminant(surface) {
+            return Err(not_editable(path, name, CHANGED));
+        }
+        let (_, raw) = written.materials.0[index as usize];
+        let object = Object::new(format!("material {name:?}"), raw);
+        edit(&mut edits, &object, before, *surface)?;
+    }
+    let text = edits.apply(text);
+    // The values may not be expressible in the fields of the text (such as a metal preset): refuse instead of writing
+    // others.
+    let source = SceneSource::new(path, &text);
+    let written: SceneText = source.parse_all()?;
+    let edited = materials(&source, &written.materials, 1)?;
+    for (name, surface) in wanted {
+        let index = edited.names.get(name).copied();
+        let edited = index.and_then(|index| edited.surfaces.get(index as usize));
+        if edited != Some(surface) {
+            return Err(not_editable(path, name, CHANGED));
+        }
+    }
+    Ok(text)
+}
+
+/// Returns the definitions of the named materials, copied from a scene's text, one per line. The values of `names` are
+/// ignored.
+pub(super) fn written(
+    path: &Path,
+    text: &str,
+    names: &BTreeMap<String, Surface>,
+) -> Result<String, Error> {
+    let source = SceneSource::new(path, text);
+    let written: SceneText = source.parse_all()?;
+    let mut lines = Vec::new();
+    for &(key, raw) in &written.materials.0 {
+        let name: String = ron::from_str(key.get_ron()).unwrap_or_default();
+        if names.contains_key(&name) {
+            lines.push(format!("{name:?}: {},", &text[source.range_of(raw)]));
+        }
+    }
+    Ok(lines.join("\n"))
+}
+
+/// Returns the error of a material that cannot be edited in the file at `path`.
+fn not_editable(path: &Path, name: &str, problem: &str) -> Error {
+    Error::File {
+        file: display_path(path),
+        problem: format!("material {name:?} {problem}"),
+    }
+}
+
+/// Adds the edits that turn the material `current`, defined by `object`, into `wanted`, a surface of the same kind.
+fn edit<'a>(
+    edits: &mut Edits<'_, 'a>,
+    object: &Object<'a>,
+    mut current: Surface,
+    mut wanted: Surface,
+) -> Result<(), Error> {
+    let text: MaterialText = edits.source.parse(object)?;
+    let mut changes: Vec<(&str, String)> = Vec::new();
+    if let (Some((_, current)), Some((field, wanted))) = (current.color_mut(), wanted.color_mut())
+        && current != wanted
+    {
+        changes.push((field, triple(*wanted)));
+    }
+    if let (Some((_, current)), Some((field, wanted))) =
+        (current.emission_mut(), wanted.emission_mut())
+        && current != wanted
+    {
+        changes.push((field, triple(*wanted)));
+    }
+    if let (Some((_, current, _)), Some((field, wanted, _))) =
+        (current.roughness_mut(), wanted.roughness_mut())
+        && current != wanted
+    {
+        changes.push((field, wanted.to_string()));
+    }
+    for (field, value) in changes {
+        match given(&text, field) {
+            Some(raw) => replace(edits, object, raw, value)?,
+            None => edits.insert_first(object.raw, format!("{field}: {value}, ")),
+        }
+    }
+    Ok(())
+}
+
+/// Replaces a parameter's value; for a texture, replaces or adds its `factor`.
+fn replace<'a>(
+    edits: &mut Edits<'_, 'a>,
+    object: &Object<'a>,
+    raw: Raw<'a>,
+    value: String,
+) -> Result<(), Error> {
+    if !raw.trim().get_ron().starts_with("Texture") {
+        edits.replace(raw, true, || value);
+        return Ok(());
+    }
+    let texture = Object::new(object.name.clone(), raw);
+    let ParameterText::Texture(texture) = edits.source.parse(&texture)?;
+    match texture.factor {
+        Some(factor) => edits.replace(factor, true, || value),
+        None => edits.insert_after(texture.file, format!(", factor: {value}")),
+    }
+    Ok(())
+}
+
+/// Returns the text of the field that stores the colour, roughness or emission named `field`, or `None` if the scene
+/// omits it.
+fn given<'a>(text: &MaterialText<'a>, field: &str) -> Option<Raw<'a>> {
+    match (text, field) {
+        (
+            MaterialText::Diffuse { albedo, .. } | MaterialText::CoatedDiffuse { albedo, .. },
+            "albedo",
+        ) => Some(albedo),
+        (MaterialText::Mirror { reflectance, .. }, _) => Some(reflectance),
+        (MaterialText::Conductor { color, .. }, _)
+        | (MaterialText::RoughConductor { color, .. }, "color") => *color,
+        (
+            MaterialText::RoughConductor { alpha, .. }
+            | MaterialText::RoughDielectric { alpha, .. },
+            _,
+        ) => Some(alpha),
+        (MaterialText::CoatedDiffuse { alpha, .. }, _) => *alpha,
+        (MaterialText::Emissive { radiance, .. }, _) => Some(radiance),
+        (MaterialText::Principled(principled), "base_color") => principled.base_color,
+        (MaterialText::Principled(principled), "roughness") => principled.roughness,
+        (MaterialText::Principled(principled), _) => principled.emission,
+        (MaterialText::Diffuse { .. } | MaterialText::Dielectric { .. }, _) => None,
+    }
+}

@@ -1,0 +1,244 @@
+//! Writes a changed camera and changed materials into a scene file.
+//!
+//! Only the values that differ are replaced; comments, order and formatting of the file are kept. The edited text is
+//! parsed again before it is written, and refused if it does not give the wanted values.
+
+mod materials;
+
+use std::{collections::BTreeMap, ops::Range, path::Path};
+
+use glam::Vec3;
+
+use crate::{
+    Error, atomic_file,
+    files::display_path,
+    ron::{
+        camera::camera,
+        source::{Object, Raw, SceneSource, read_scene_file},
+        text::{CameraText, LensText, SceneText},
+    },
+    scene::{Camera, Focus, Lens, Projection, Surface},
+};
+
+/// Replaces the camera in the scene file at `path`. The pixel filter of the file is kept.
+///
+/// # Errors
+/// [`Error::File`] if `path` is a model, cannot be read, or has a camera of another kind; [`Error::Scene`] if the file
+/// is not a valid scene; [`Error::Write`] if it cannot be written. The file is unchanged after an error.
+pub fn save_camera(path: &Path, camera: &Camera) -> Result<(), Error> {
+    save_view(path, camera, &BTreeMap::new())
+}
+
+/// Replaces the camera and the given materials, by name, in the scene file at `path`. The pixel filter is kept.
+///
+/// # Errors
+/// Every error of [`save_camera`], and [`Error::File`] if the file does not define one of the materials, or defines it
+/// as another kind. The file is unchanged after an error.
+pub fn save_view(
+    path: &Path,
+    camera: &Camera,
+    materials: &BTreeMap<String, Surface>,
+) -> Result<(), Error> {
+    if !crate::Scene::is_named(path) || crate::files::file_type(path) != "ron" {
+        return Err(Error::File {
+            file: display_path(path),
+            problem: "is a model, which cannot store a camera; write a .ron scene that contains `Model(file: ..)` and open that"
+                .to_owned(),
+        });
+    }
+    let text = read_scene_file(path)?;
+    let text = with_camera(path, &text, camera)?;
+    let text = materials::with_materials(path, &text, materials)?;
+    atomic_file::write_whole(path, |file| {
+        std::io::Write::write_all(file, text.as_bytes())
+    })
+}
+
+/// Returns the given materials as scene text with their new values, one per line: `"gold": RoughConductor(..),`.
+///
+/// Everything but the changed values is copied from the scene file at `path`, which is not written. The
+/// text is empty if no material is given.
+///
+/// # Errors
+/// [`Error::File`] if the file cannot be read, does not define one of the materials, or defines it as another kind;
+/// [`Error::Scene`] if it is not a valid scene.
+pub fn materials_to_ron(
+    path: &Path,
+    materials: &BTreeMap<String, Surface>,
+) -> Result<String, Error> {
+    if materials.is_empty() {
+        return Ok(String::new());
+    }
+    let text = materials::with_materials(path, &read_scene_file(path)?, materials)?;
+    materials::written(path, &text, materials)
+}
+
+impl Camera {
+    /// Returns the camera as scene text on one line: `camera: (origin: (0, 1, 5), target: (0, 1, 0), fov: 40),`.
+    ///
+    /// The pixel filter is left out.
+    pub fn to_ron(&self) -> String {
+        let Camera {
+            origin,
+            target,
+            up,
+            projection,
+            lens,
+            ..
+        } = self;
+        let mut text = format!(
+            "camera: (origin: {}, target: {}",
+            triple(*origin),
+            triple(*target)
+        );
+        if *up != Vec3::Y {
+            text.push_str(&format!(", up: {}", triple(*up)));
+        }
+        text.push_str(&match projection {
+            Projection::Perspective { fov_degrees } => format!(", fov: {fov_degrees}"),
+            Projection::Orthographic { width } => format!(", width: {width}"),
+        });
+        if let Some(lens) = lens {
+            text.push_str(&format!(
+                ", lens: (radius: {}, {}",
+                lens.radius,
+                focus(lens)
+            ));
+            if lens.blades != 0 {
+                text.push_str(&format!(", blades: {}", lens.blades));
+            }
+            if lens.rotation_degrees != 0.0 {
+                text.push_str(&format!(", rotation: {}", lens.rotation_degrees));
+            }
+            text.push(')');
+        }
+        text.push_str("),");
+        text
+    }
+}
+
+/// Returns the scene text with the values of its camera replaced by those of `wanted`, except for the filter.
+///
+/// # Errors
+/// [`Error::Scene`] if the text is not a valid scene, [`Error::File`] if its camera cannot be edited into `wanted`.
+fn with_camera(path: &Path, text: &str, wanted: &Camera) -> Result<String, Error> {
+    let source = SceneSource::new(path, text);
+    let written: SceneText = source.parse_all()?;
+    let object = Object::new("camera", written.camera);
+    let current = camera(&source, &object)?;
+    let fields: CameraText = source.parse(&object)?;
+    let mut edits = Edits {
+        source: &source,
+        edits: Vec::new(),
+    };
+    edits.replace(fields.origin, current.origin != wanted.origin, || {
+        triple(wanted.origin)
+    });
+    edits.replace(fields.target, current.target != wanted.target, || {
+        triple(wanted.target)
+    });
+    if current.up != wanted.up {
+        match fields.up {
+            Some(raw) => edits.replace(raw, true, || triple(wanted.up)),
+            None => edits.insert_after(fields.target, format!(", up: {}", triple(wanted.up))),
+        }
+    }
+    if current.projection != wanted.projection
+        && let Some(raw) = fields.fov.or(fields.width)
+    {
+        edits.replace(raw, true, || match wanted.projection {
+            Projection::Perspective { fov_degrees } => fov_degrees.to_string(),
+            Projection::Orthographic { width } => width.to_string(),
+        });
+    }
+    if let (Some(raw), Some(lens)) = (fields.lens, &wanted.lens) {
+        let lens_fields: LensText = source.parse(&Object::new("lens", raw))?;
+        let differs = current
+            .lens
+            .is_some_and(|current| current.focus != lens.focus);
+        match lens_fields.focus_distance.or(lens_fields.focus_point) {
+            // The focus defaults to the target, so nothing needs to be written.
+            None if lens.focus == Focus::Point(wanted.target) => {}
+            None => {
+                let last = lens_fields.radius.or(lens_fields.f_stop);
+                last.into_iter()
+                    .for_each(|raw| edits.insert_after(raw, format!(", {}", focus(lens))));
+            }
+            Some(raw) => edits.replace(raw, differs, || match lens.focus {
+                Focus::Distance(metres) => metres.to_string(),
+                Focus::Point(point) => triple(point),
+            }),
+        }
+    }
+    let text = edits.apply(text);
+    // Fields of another kind (such as `width` for a `fov`) cannot express the wanted camera: refuse instead of writing
+    // it.
+    let source = SceneSource::new(path, &text);
+    let written: SceneText = source.parse_all()?;
+    let edited = camera(&source, &Object::new("camera", written.camera))?;
+    let wanted = Camera {
+        filter: edited.filter,
+        ..*wanted
+    };
+    if edited != wanted {
+        return Err(Error::File {
+            file: display_path(path),
+            problem: "has changed and now contains another kind of camera; load the scene again"
+                .to_owned(),
+        });
+    }
+    Ok(text)
+}
+
+/// Replacements and insertions to be made in a scene's text, by byte range.
+struct Edits<'s, 'a> {
+    source: &'s SceneSource<'a>,
+    edits: Vec<(Range<usize>, String)>,
+}
+
+impl Edits<'_, '_> {
+    /// Replaces the value `raw` by the text that `by` returns, if `differs`.
+    fn replace(&mut self, raw: Raw, differs: bool, by: impl FnOnce() -> String) {
+        if differs {
+            self.edits.push((self.source.range_of(raw), by()));
+        }
+    }
+
+    /// Inserts `text` directly after the opening parenthesis of `value`, before its first field.
+    fn insert_first(&mut self, value: Raw, text: String) {
+        let place = self.source.range_of(value);
+        let opened = value.trim().get_ron().find('(').map_or(0, |open| open + 1);
+        let start = place.start + opened;
+        self.edits.push((start..start, text));
+    }
+
+    /// Inserts `text` directly after the value `preceding`.
+    fn insert_after(&mut self, preceding: Raw, text: String) {
+        let end = self.source.range_of(preceding).end;
+        self.edits.push((end..end, text));
+    }
+
+    /// Returns `text` with all edits made; `text` must be the source that the edits refer to.
+    fn apply(mut self, text: &str) -> String {
+        self.edits
+            .sort_by_key(|(place, _)| (place.start, place.end));
+        let mut edited = text.to_owned();
+        for (place, by) in self.edits.iter().rev() {
+            edited.replace_range(place.clone(), by);
+        }
+        edited
+    }
+}
+
+/// Formats a vector as `(x, y, z)`, with the fewest digits that read back as the same `f32`.
+fn triple(vector: Vec3) -> String {
+    format!("({}, {}, {})", vector.x, vector.y, vector.z)
+}
+
+/// Returns the focus of a lens as scene text: a field of `lens`, such as `focus_distance: 3`.
+fn focus(lens: &Lens) -> String {
+    match lens.focus {
+        Focus::Distance(metres) => format!("focus_distance: {metres}"),
+        Focus::Point(point) => format!("focus_point: {}", triple(point)),
+    }
+}

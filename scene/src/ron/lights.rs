@@ -1,0 +1,383 @@
+//! Parsing and validation of the `lights` of a scene file.
+
+use glam::{DVec3, Vec3};
+
+use super::{
+    lists::LightsText,
+    source::{NumberRange, Object, Raw, SceneSource},
+    sun_sky::{Moment, SUN_DEGREES, SunSky, sun_at},
+    text::{LightText, SunSkyText},
+};
+use crate::{
+    Error,
+    error::excerpt,
+    files::display_path,
+    limits::{MAX_VISIBLE_RADIANCE, SAMPLE_LIMIT, check_brightness},
+    memory,
+    scene::{Environment, Image, Light, Texels},
+};
+
+/// Longest accepted path in bytes: longer than any system supports, and short enough for an error message.
+const MAX_PATH_BYTES: usize = 4096;
+/// Largest number of texels of an environment map. Sampling tables index them with 32 bits.
+const MAX_TEXELS: u64 = 1 << 28;
+/// Memory per texel of an environment map: its radiance, and an entry of a sampling table on the host and on a GPU.
+const BYTES_PER_TEXEL: u64 = 12 + 16 + 16;
+
+/// Returns the name of a light for messages, such as "light 3 (Spot)", counted from 1.
+fn light_name(index: usize, raw: Raw<'_>) -> String {
+    let text = raw.trim().get_ron();
+    let end = text
+        .find(|c: char| !c.is_alphanumeric() && c != '_')
+        .unwrap_or(text.len());
+    match &text[..end] {
+        "" => format!("light {}", index + 1),
+        kind => format!("light {} ({})", index + 1, excerpt(kind)),
+    }
+}
+
+/// Reads all lights of a scene, with warnings about them.
+pub(crate) fn lights(
+    source: &SceneSource,
+    written: &LightsText,
+    spp: u32,
+) -> Result<(Vec<Light>, Vec<String>), Error> {
+    let (mut lights, mut notes) = (Vec::new(), Vec::new());
+    for (index, raw) in written.0.iter().enumerate() {
+        let object = Object::new(light_name(index, raw), raw);
+        let new = read_light(source, &object, spp, &mut notes)?;
+        let is_picture = |light: &Light| matches!(light, Light::Environment(_));
+        if new.iter().any(is_picture) && lights.iter().any(is_picture) {
+            let problem = "is the second environment; a scene has at most one";
+            return Err(source.error(&object, raw, problem));
+        }
+        lights.extend(new);
+    }
+    Ok((lights, notes))
+}
+
+/// Reads one entry of `lights`. A `SunSky` gives up to two lights, and every other entry gives one.
+fn read_light(
+    source: &SceneSource,
+    object: &Object,
+    spp: u32,
+    notes: &mut Vec<String>,
+) -> Result<Vec<Light>, Error> {
+    let angle = |field, raw, max: f64| {
+        let expected = format!("an angle from 0 to {max} degrees");
+        let valid = |angle: f64| (0.0..=max).contains(&angle);
+        source
+            .number(object, field, raw, &expected, valid)
+            .map(|angle| angle as f32)
+    };
+    let light = match source.parse(object)? {
+        LightText::Point {
+            position,
+            intensity,
+        } => Light::Point {
+            position: source.position(object, "position", position)?.as_vec3(),
+            intensity: strength(source, object, "intensity", intensity)?,
+        },
+        LightText::Spot {
+            position,
+            direction: towards,
+            intensity,
+            inner,
+            outer,
+        } => {
+            let outer_degrees = angle("outer", outer, 90.0)?;
+            let inner_degrees = inner.map_or(Ok(0.0), |raw| angle("inner", raw, 90.0))?;
+            if inner_degrees > outer_degrees {
+                let at = inner.unwrap_or(outer);
+                let problem = format!(
+                    "inner: found {inner_degrees}, expected at most `outer`, {outer_degrees}"
+                );
+                return Err(source.error(object, at, problem));
+            }
+            Light::Spot {
+                position: source.position(object, "position", position)?.as_vec3(),
+                direction: direction(source, object, towards)?,
+                intensity: strength(source, object, "intensity", intensity)?,
+                inner_degrees,
+                outer_degrees,
+            }
+        }
+        LightText::Directional {
+            direction: towards,
+            irradiance,
+            angle: diameter,
+        } => {
+            let expected = "0, or an angle from 0.01 to 90 degrees";
+            let valid = |angle: f64| angle == 0.0 || (0.01..=90.0).contains(&angle);
+            let angle_degrees = match diameter {
+                Some(raw) => source.number(object, "angle", raw, expected, valid)? as f32,
+                None => 0.0,
+            };
+            if angle_degrees > 0.0 {
+                check_brightness(MAX_VISIBLE_RADIANCE, spp)
+                    .map_err(|problem| source.error(object, object.raw, problem))?;
+            }
+            Light::Directional {
+                direction: direction(source, object, towards)?,
+                irradiance: strength(source, object, "irradiance", irradiance)?,
+                angle_degrees,
+            }
+        }
+        LightText::SunSky(written) => return sun_sky(source, object, &written, spp),
+        LightText::Environment {
+            file,
+            scale,
+            rotate_y,
+        } => {
+            let expected = "a number, 0 or more";
+            let scale = match scale {
+                Some(raw) => source.number(object, "scale", raw, expected, |scale| {
+                    scale >= 0.0 && (scale as f32).is_finite()
+                })?,
+                None => 1.0,
+            };
+            let degrees = match rotate_y {
+                Some(raw) => source.number(object, "rotate_y", raw, "degrees", |_| true)?,
+                None => 0.0,
+            };
+            let named = |path: &String| (1..=MAX_PATH_BYTES).contains(&path.len());
+            let name: String = source.field(object, "file", file, "a path in quotes", named)?;
+            let path = source.folder().join(name);
+            let picture = Image::open(&path)
+                .and_then(|picture| environment(picture, scale as f32, degrees, spp));
+            let (environment, below) = picture.map_err(|problem| {
+                source.error(object, file, format!("{}: {problem}", display_path(&path)))
+            })?;
+            if below > 0 {
+                notes.push(format!(
+                    "{}: {below} values below 0 treated as 0",
+                    object.name
+                ));
+            }
+            Light::Environment(environment)
+        }
+    };
+    Ok(vec![light])
+}
+
+/// Makes the environment of a `SunSky`, and the directional light of its sun if it has one.
+fn sun_sky(
+    source: &SceneSource,
+    object: &Object,
+    written: &SunSkyText,
+    spp: u32,
+) -> Result<Vec<Light>, Error> {
+    let (elevation, azimuth) = sun_angles(source, object, written)?;
+    let within = |field, raw: Option<Raw>, default, (min, max): (f64, f64)| {
+        let expected = format!("a number from {min} to {max}");
+        let valid = |value: f64| (min..=max).contains(&value);
+        raw.map_or(Ok(default), |raw| {
+            source.number(object, field, raw, &expected, valid)
+        })
+    };
+    let part = "(r, g, b), each from 0 to 1";
+    let day = SunSky {
+        elevation,
+        azimuth,
+        turbidity: within("turbidity", written.turbidity, 3.0, (1.0, 10.0))?,
+        albedo: written.ground.map_or(Ok(DVec3::splat(0.3)), |raw| {
+            source.triple(object, "ground", raw, part, NumberRange::Fraction)
+        })?,
+    };
+    let scale = within("scale", written.scale, 0.02, (0.0, 1000.0))?;
+    let has_sun = written.sun.map_or(Ok(true), |raw| {
+        source.field(object, "sun", raw, "true or false", |_| true)
+    })?;
+    let (width, radiances) = day.radiances();
+    let radiances: Vec<Vec3> = radiances
+        .into_iter()
+        .map(|radiance| radiance * scale as f32)
+        .collect();
+    let brightest = radiances.iter().copied().fold(Vec3::ZERO, Vec3::max);
+    let seen = if has_sun {
+        MAX_VISIBLE_RADIANCE
+    } else {
+        brightest.max_element().min(MAX_VISIBLE_RADIANCE)
+    };
+    check_brightness(seen, spp).map_err(|problem| source.error(object, object.raw, problem))?;
+    let mut lights = vec![Light::Environment(Environment {
+        width,
+        radiances: radiances.into(),
+        turns: 0.0,
+    })];
+    if has_sun {
+        lights.push(Light::Directional {
+            direction: -day.to_sun().as_vec3(),
+            irradiance: (day.irradiance() * scale).as_vec3(),
+            angle_degrees: SUN_DEGREES,
+        });
+    }
+    Ok(lights)
+}
+
+/// Returns the sun's elevation and azimuth in degrees, as given or computed from time and place.
+fn sun_angles(
+    source: &SceneSource,
+    object: &Object,
+    written: &SunSkyText,
+) -> Result<(f64, f64), Error> {
+    let degrees = |field, raw, (min, max): (f64, f64)| {
+        let expected = format!("an angle from {min} to {max} degrees");
+        let valid = |value: f64| (min..=max).contains(&value);
+        source.number(object, field, raw, &expected, valid)
+    };
+    let by_time = [
+        ("date", written.date),
+        ("time", written.time),
+        ("latitude", written.latitude),
+        ("longitude", written.longitude),
+    ];
+    if let Some(elevation) = written.elevation {
+        if let Some((field, Some(raw))) = by_time.into_iter().find(|(_, raw)| raw.is_some()) {
+            let problem =
+                format!("{field}: is given together with `elevation`; expected only one of them");
+            return Err(source.error(object, raw, problem));
+        }
+        let azimuth = written
+            .azimuth
+            .map_or(Ok(180.0), |raw| degrees("azimuth", raw, (-360.0, 360.0)))?;
+        return Ok((degrees("elevation", elevation, (0.0, 90.0))?, azimuth));
+    }
+    if let Some(raw) = written.azimuth {
+        let problem = "azimuth: is given without `elevation`; expected both, or a time and a place";
+        return Err(source.error(object, raw, problem));
+    }
+    let [Some(date), Some(time), Some(latitude), Some(longitude)] = by_time.map(|(_, raw)| raw)
+    else {
+        let (field, _) = by_time
+            .into_iter()
+            .find(|(_, raw)| raw.is_none())
+            .unwrap_or(by_time[0]);
+        let problem = if by_time.iter().all(|(_, raw)| raw.is_none()) {
+            "the field `elevation` is missing, or `date`, `time`, `latitude` and `longitude`"
+                .to_owned()
+        } else {
+            format!("the field `{field}` is missing")
+        };
+        return Err(source.error(object, object.raw, problem));
+    };
+    let is_date = |&(year, month, day): &(i32, u32, u32)| {
+        (1950..=2050).contains(&year)
+            && (1..=12).contains(&month)
+            && (1..=days_in(year, month)).contains(&day)
+    };
+    let hours = "hours since midnight in universal time, 0 to 24";
+    let moment = Moment {
+        date: source.field(
+            object,
+            "date",
+            date,
+            "(year, month, day) from 1950 to 2050",
+            is_date,
+        )?,
+        hours: source.number(object, "time", time, hours, |time| {
+            (0.0..=24.0).contains(&time)
+        })?,
+        latitude: degrees("latitude", latitude, (-90.0, 90.0))?,
+        longitude: degrees("longitude", longitude, (-180.0, 180.0))?,
+    };
+    let (elevation, azimuth) = sun_at(&moment);
+    if elevation < 0.0 {
+        let problem = format!(
+            "time: the sun is {:.1} degrees below the horizon then; expected a time of day",
+            -elevation
+        );
+        return Err(source.error(object, time, problem));
+    }
+    Ok((elevation, azimuth))
+}
+
+/// Returns the number of days of a month, 1 to 12, in the Gregorian calendar.
+fn days_in(year: i32, month: u32) -> u32 {
+    match month {
+        2 if year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) => 29,
+        2 => 28,
+        4 | 6 | 9 | 11 => 30,
+        _ => 31,
+    }
+}
+
+/// Parses the field `direction`, a vector of any length except 0.
+fn direction(source: &SceneSource, object: &Object, raw: Raw) -> Result<Vec3, Error> {
+    let direction = source.position(object, "direction", raw)?.as_vec3();
+    if direction.length_squared().is_normal() {
+        Ok(direction)
+    } else {
+        let problem = "direction: has zero length; expected a direction such as (0, -1, 0)";
+        Err(source.error(object, raw, problem))
+    }
+}
+
+/// Reads the intensity or irradiance of a light, which must be below the limit of the film.
+fn strength(source: &SceneSource, object: &Object, field: &str, raw: Raw) -> Result<Vec3, Error> {
+    let expected = "(r, g, b), each 0 or more";
+    let strength = source.triple(object, field, raw, expected, NumberRange::FromZero)?;
+    let strength = strength.as_vec3();
+    if strength.max_element() >= SAMPLE_LIMIT {
+        let problem = format!(
+            "{field}: {} is too bright for the film; expected less than {SAMPLE_LIMIT}",
+            strength.max_element()
+        );
+        return Err(source.error(object, raw, problem));
+    }
+    Ok(strength)
+}
+
+/// Converts an image to an environment map, and returns the number of values below 0, which become 0.
+fn environment(
+    picture: Image,
+    scale: f32,
+    degrees: f64,
+    spp: u32,
+) -> Result<(Environment, usize), String> {
+    let Image {
+        width,
+        height,
+        texels: Texels::Floats(texels),
+    } = picture
+    else {
+        return Err("holds no radiance; expected an HDR or EXR image".to_owned());
+    };
+    if u64::from(width) * u64::from(height) > MAX_TEXELS {
+        return Err(format!(
+            "its {width}x{height} texels are too many; a sky has at most {MAX_TEXELS}"
+        ));
+    }
+    memory::check(u64::from(width) * u64::from(height) * BYTES_PER_TEXEL)?;
+    let mut below = 0;
+    let mut brightest = 0.0_f32;
+    let mut radiances = Vec::with_capacity(texels.len());
+    for (index, &[red, green, blue, _]) in texels.iter().enumerate() {
+        let radiance = Vec3::new(red, green, blue);
+        below += radiance
+            .to_array()
+            .iter()
+            .filter(|&&value| value < 0.0)
+            .count();
+        let radiance = radiance.max(Vec3::ZERO) * scale;
+        let most = radiance.max_element();
+        if most >= SAMPLE_LIMIT {
+            let (column, row) = (index % width as usize + 1, index / width as usize + 1);
+            return Err(format!(
+                "its texel in column {column} of row {row} has the value {most}, too bright for the film, which accepts \
+                 samples below {SAMPLE_LIMIT}; lower `scale`"
+            ));
+        }
+        brightest = brightest.max(most);
+        radiances.push(radiance);
+    }
+    check_brightness(brightest.min(MAX_VISIBLE_RADIANCE), spp)?;
+    let turns = (degrees / 360.0).rem_euclid(1.0) as f32;
+    let environment = Environment {
+        width,
+        radiances: radiances.into(),
+        // A value just below 1 rounds up to 1 as an `f32`.
+        turns: if turns < 1.0 { turns } else { 0.0 },
+    };
+    Ok((environment, below))
+}

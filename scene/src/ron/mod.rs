@@ -1,0 +1,206 @@
+//! Reads and edits scene files in RON, and builds a validated [`Scene`] from them.
+//!
+//! Values are read in the order settings, camera, sky, lights, materials, objects. The first error ends the reading. This
+//! module may import all others except `default_scene`.
+
+mod camera;
+mod displaced_sphere;
+pub(crate) mod edit;
+mod error_text;
+mod lights;
+mod lists;
+mod materials;
+mod metals;
+mod objects;
+mod parameters;
+mod placements;
+pub(crate) mod source;
+mod sun_sky;
+mod text;
+
+use std::{path::Path, sync::Arc};
+
+use glam::Vec3;
+use serde::de::DeserializeOwned;
+
+use self::{
+    camera::camera,
+    lights::lights,
+    materials::{materials, radiance},
+    objects::{Builder, object_name},
+    source::{Object, Raw, SceneSource},
+    text::SceneText,
+};
+use crate::{
+    Error,
+    builder::{geometry::Geometry, materials::Materials},
+    error::excerpt,
+    limits::{CLAMP_RANGE, MAX_INSTANCED_LIGHTS, check_max_bounces, check_size, check_spp},
+    scene::{DirectLight, Scene, Surface, Tone},
+};
+
+/// Parses and validates the text of a scene file. Mesh, model and image files that it names are read too.
+///
+/// `path` is used for relative file names and in error messages. [`Scene::files`] is left empty.
+pub(crate) fn scene(path: &Path, text: &str) -> Result<Scene, Error> {
+    let source = &SceneSource::new(path, text);
+    let written: SceneText = source.parse_all()?;
+    let settings = Settings::read(source, &written)?;
+    let camera = camera(source, &Object::new("camera", written.camera))?;
+    let sky = written.sky.map_or(Ok(Vec3::ZERO), |raw| {
+        radiance(source, &Object::new("sky", raw), raw, settings.spp)
+    })?;
+    let direct_light = setting(
+        source,
+        "direct_light",
+        written.direct_light,
+        DirectLight::Both,
+        "Both, Lights or Bsdf",
+        |_| Ok(()),
+    )?;
+    let (mut lights, light_notes) = lights(source, &written.lights, settings.spp)?;
+    let materials = materials(source, &written.materials, settings.spp)?;
+    let mut builder = Builder::new(source, materials, settings.spp);
+    for (index, raw) in written.objects.0.iter().enumerate() {
+        builder.object(&Object::new(object_name(index, raw), raw))?;
+    }
+    let (geometry, materials, more_lights, mut notes) = builder.finish();
+    lights.extend(more_lights);
+    let Geometry {
+        triangles,
+        spheres,
+        meshes,
+        instances,
+    } = geometry;
+    let Materials {
+        surfaces: materials,
+        display_names: material_names,
+        maps,
+        library,
+        ..
+    } = materials;
+    let shines = |material: &Surface| material.radiance() != Vec3::ZERO;
+    notes.extend(light_notes);
+    if sky == Vec3::ZERO && lights.is_empty() && !materials.iter().any(shines) {
+        notes.push("the scene contains no light: the image will be black; add a light, a `sky` or an `Emissive` material".to_owned());
+    }
+    let mut scene = Scene {
+        path: path.to_owned(),
+        size: settings.size,
+        spp: settings.spp,
+        max_bounces: settings.max_bounces,
+        seed: settings.seed,
+        clamp_indirect: settings.clamp_indirect,
+        exposure_stops: settings.exposure_stops,
+        tone: settings.tone,
+        camera,
+        framing: None,
+        sky,
+        direct_light,
+        lights,
+        materials,
+        material_names,
+        maps,
+        textures: library.textures,
+        images: library.images,
+        triangles: Arc::new(triangles),
+        spheres: Arc::new(spheres),
+        meshes: Arc::new(meshes),
+        instances: Arc::new(instances),
+        notes,
+        files: Vec::new(),
+    };
+    let shining = scene.emissive_triangle_count();
+    if shining > MAX_INSTANCED_LIGHTS {
+        scene.notes.push(format!(
+            "the instances contain {shining} emissive triangles, more than the {MAX_INSTANCED_LIGHTS} that light sampling \
+             supports, so the image will be noisy; use a mesh with fewer triangles"
+        ));
+    }
+    Ok(scene)
+}
+
+/// The render settings of a scene file, validated, with defaults filled in.
+struct Settings {
+    /// Width and height in pixels.
+    size: (u32, u32),
+    /// Samples per pixel.
+    spp: u32,
+    max_bounces: u32,
+    seed: u32,
+    /// Upper limit per channel for each contribution of indirect light; `None` sets no limit.
+    clamp_indirect: Option<f32>,
+    /// Exposure of the displayed image in stops, −32..=32.
+    exposure_stops: f32,
+    tone: Tone,
+}
+
+impl Settings {
+    /// Reads every setting; one that the file omits gets its default.
+    fn read(source: &SceneSource, written: &SceneText) -> Result<Settings, Error> {
+        let whole = "a whole number from 0 to 4294967295";
+        let sides = "(width, height), whole numbers of pixels";
+        Ok(Settings {
+            size: setting(source, "size", written.size, (512, 512), sides, check_size)?,
+            spp: setting(source, "spp", written.spp, 64, whole, check_spp)?,
+            max_bounces: setting(
+                source,
+                "max_bounces",
+                written.max_bounces,
+                8,
+                whole,
+                check_max_bounces,
+            )?,
+            seed: setting(source, "seed", written.seed, 0, whole, |_| Ok(()))?,
+            clamp_indirect: match written.clamp_indirect {
+                Some(raw) => {
+                    let object = Object::new("scene", raw);
+                    let valid = |clamp: f64| CLAMP_RANGE.contains(&(clamp as f32));
+                    let expected = "a radiance from 1e-6 to 1e6";
+                    let name = "clamp_indirect";
+                    Some(source.number(&object, name, raw, expected, valid)? as f32)
+                }
+                None => None,
+            },
+            exposure_stops: match written.exposure {
+                Some(raw) => source.number(
+                    &Object::new("scene", raw),
+                    "exposure",
+                    raw,
+                    "a number of stops from -32 to 32",
+                    |stops| stops.abs() <= 32.0,
+                )? as f32,
+                None => 0.0,
+            },
+            tone: setting(
+                source,
+                "tone",
+                written.tone,
+                Tone::default(),
+                "Srgb, AgX, Aces or Neutral",
+                |_| Ok(()),
+            )?,
+        })
+    }
+}
+
+/// Reads an optional field of the scene and checks it with `check`, whose `Err` completes the error message.
+///
+/// Returns `default` if the field is missing. `expected` describes the type of the value.
+fn setting<T: DeserializeOwned + Copy>(
+    source: &SceneSource,
+    name: &str,
+    raw: Option<Raw>,
+    default: T,
+    expected: &str,
+    check: impl Fn(T) -> Result<(), String>,
+) -> Result<T, Error> {
+    let Some(raw) = raw else { return Ok(default) };
+    let object = Object::new("scene", raw);
+    let value = source.field(&object, name, raw, expected, |_| true)?;
+    check(value).map_err(|problem| {
+        let found = excerpt(raw.trim().get_ron());
+        source.error(&object, raw, format!("{name}: found `{found}`: {problem}"))
+    })?;
+    Ok(value)
+}

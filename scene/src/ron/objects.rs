@@ -1,0 +1,508 @@
+//! Converts the objects of a scene file to triangles, spheres, meshes and instances.
+
+use std::{
+    collections::{HashMap, hash_map::Entry},
+    path::{Path, PathBuf},
+};
+
+use glam::{DAffine3, DVec3};
+
+use super::{
+    displaced_sphere::read_displaced_sphere,
+    error_text::alternatives,
+    placements::{read_grid, read_scatter, read_transform},
+    source::{NumberRange, Object, Raw, SceneSource},
+    text::{DisplacedSphereText, InstancesText, MeshText, ModelText, ObjectText, PlaceText},
+};
+use crate::{
+    Error,
+    builder::{
+        geometry::{Corner, Geometry, MeshBuilder},
+        materials::Materials,
+        placement::{indexed_mesh, instance},
+        transform::{Transform, rotate_y},
+    },
+    error::excerpt,
+    files::display_path,
+    limits::BUILDING_BYTES,
+    memory,
+    model::Model,
+    model_file,
+    scene::{Instance, Light, Sphere},
+};
+
+/// Longest path in a scene file, in bytes; above the limits of common file systems.
+pub(crate) const MAX_PATH_BYTES: usize = 4096;
+
+/// Returns an entry's name for errors, such as `object 3 (Sphere)`, counted from 1; `raw` is its text.
+pub(crate) fn object_name(index: usize, raw: Raw<'_>) -> String {
+    let text = raw.trim().get_ron();
+    let end = text
+        .find(|c: char| !c.is_alphanumeric() && c != '_')
+        .unwrap_or(text.len());
+    match &text[..end] {
+        "" => format!("object {}", index + 1),
+        kind => format!("object {} ({})", index + 1, excerpt(kind)),
+    }
+}
+
+/// Collects the geometry of a scene's objects, with the materials and lights of models.
+pub(crate) struct Builder<'s, 'a> {
+    source: &'s SceneSource<'a>,
+    /// The materials of the scene file, then those of models.
+    materials: Materials,
+    /// Samples per pixel, which emission of models is checked against.
+    spp: u32,
+    geometry: Geometry,
+    /// Lights of models, in world space.
+    lights: Vec<Light>,
+    /// Models read so far, by canonical path.
+    models: HashMap<PathBuf, ReadModel>,
+    /// Messages for [`Scene::notes`](crate::Scene::notes).
+    notes: Vec<String>,
+}
+
+/// A model file that has been read; several objects may show it.
+struct ReadModel {
+    model: Model,
+    /// The index of its first material in the scene; `None` until an object shows the model with its own materials.
+    first: Option<u32>,
+}
+
+impl<'s, 'a> Builder<'s, 'a> {
+    /// Creates a builder without objects, for scene text `source` whose materials are already read.
+    pub(crate) fn new(source: &'s SceneSource<'a>, materials: Materials, spp: u32) -> Self {
+        Builder {
+            source,
+            materials,
+            spp,
+            geometry: Geometry::default(),
+            lights: Vec::new(),
+            models: HashMap::new(),
+            notes: Vec::new(),
+        }
+    }
+
+    /// Returns the geometry, all materials, the lights of models, and notes.
+    pub(crate) fn finish(self) -> (Geometry, Materials, Vec<Light>, Vec<String>) {
+        (self.geometry, self.materials, self.lights, self.notes)
+    }
+
+    /// Parses one entry of `objects` and adds its geometry, and the materials and lights of a model.
+    pub(crate) fn object(&mut self, object: &Object<'a>) -> Result<(), Error> {
+        let source = self.source;
+        match source.parse(object)? {
+            ObjectText::Quad {
+                corner,
+                edge_u,
+                edge_v,
+                material,
+            } => {
+                let corner = source.position(object, "corner", corner)?;
+                let u = source.position(object, "edge_u", edge_u)?;
+                let v = source.position(object, "edge_v", edge_v)?;
+                let material = self.material(object, material)?;
+                self.polygons(
+                    object,
+                    &[[corner, corner + u, corner + u + v, corner + v]],
+                    material,
+                )
+            }
+            ObjectText::Box {
+                center,
+                half_size,
+                rotate_y,
+                material,
+            } => {
+                let center = source.position(object, "center", center)?;
+                let expected = "(x, y, z) in metres, each from 1e-15 to 1e8";
+                let half_size = source.triple(
+                    object,
+                    "half_size",
+                    half_size,
+                    expected,
+                    NumberRange::Length,
+                )?;
+                let degrees = match rotate_y {
+                    Some(raw) => {
+                        source.number(object, "rotate_y", raw, "an angle in degrees", |_| true)?
+                    }
+                    None => 0.0,
+                };
+                let material = self.material(object, material)?;
+                self.polygons(object, &box_faces(center, half_size, degrees), material)
+            }
+            ObjectText::Sphere {
+                center,
+                radius,
+                material,
+            } => {
+                let center = source.position(object, "center", center)?.as_vec3();
+                let radius = source.length(object, "radius", radius)? as f32;
+                let material = self.material(object, material)?;
+                let sphere = Sphere {
+                    center,
+                    radius,
+                    material,
+                };
+                self.geometry
+                    .push_sphere(sphere)
+                    .map_err(|problem| source.error(object, object.raw, problem))
+            }
+            ObjectText::Mesh(written) => self.mesh(object, &written),
+            ObjectText::Model(written) => self.model(object, &written),
+            ObjectText::DisplacedSphere(written) => self.displaced_sphere(object, &written),
+            ObjectText::Instances(written) => self.instances(object, &written),
+        }
+    }
+
+    /// Parses the name of a material and returns its index.
+    fn material(&self, object: &Object, raw: Raw) -> Result<u32, Error> {
+        let expected = "the name of a material in quotes";
+        let wanted: String = self
+            .source
+            .field(object, "material", raw, expected, |_| true)?;
+        self.materials.names.get(&wanted).copied().ok_or_else(|| {
+            let mut names: Vec<&str> = self.materials.names.keys().map(String::as_str).collect();
+            names.sort_unstable();
+            let (wanted, alternatives) = (excerpt(&wanted), alternatives(&wanted, &names));
+            let problem = format!("material: no material is named `{wanted}`{alternatives}");
+            self.source.error(object, raw, problem)
+        })
+    }
+
+    /// Adds quadrilaterals of an object; one without area is an error.
+    fn polygons(
+        &mut self,
+        object: &Object,
+        polygons: &[[DVec3; 4]],
+        material: u32,
+    ) -> Result<(), Error> {
+        let flat: Result<u64, String> = if self.materials.is_textured(material) {
+            self.geometry
+                .push_textured_parallelograms(polygons, material)
+        } else {
+            let mut each = polygons.iter();
+            each.try_fold(0, |flat, polygon| {
+                Ok(flat + self.geometry.push_polygon(polygon, material)?)
+            })
+        };
+        if flat.map_err(|problem| self.source.error(object, object.raw, problem))? > 0 {
+            let problem =
+                "has a side without area; expected edges of nonzero length that are not parallel";
+            return Err(self.source.error(object, object.raw, problem));
+        }
+        Ok(())
+    }
+
+    /// Adds a `Mesh`: as triangles, or as one instance if it is smooth or textured.
+    fn mesh(&mut self, object: &Object<'a>, written: &MeshText<'a>) -> Result<(), Error> {
+        let material = self.material(object, written.material)?;
+        let smooth = self.smooth(object, written.smooth)?;
+        if smooth || self.materials.is_textured(material) {
+            return self.smooth_object(object);
+        }
+        self.flat_mesh(object, written, false).map(|_| ())
+    }
+
+    /// Adds the triangles of a mesh file, transformed to world space.
+    ///
+    /// Returns the file's normals and texture coordinates of each triangle's corners if `attributes`, else an empty
+    /// list.
+    fn flat_mesh(
+        &mut self,
+        object: &Object,
+        written: &MeshText,
+        attributes: bool,
+    ) -> Result<Vec<[Corner; 3]>, Error> {
+        let source = self.source;
+        let path = self.path(object, written.file)?;
+        let material = self.material(object, written.material)?;
+        let (scale, rotate, translate) = (written.scale, written.rotate, written.translate);
+        let transform = read_transform(source, object, scale, rotate, translate)?;
+        let mut builder = MeshBuilder::new(&mut self.geometry, transform, material, attributes);
+        let result = model_file::read_mesh(&path, &mut builder).and_then(|()| builder.finish());
+        let (flat, corners) = result.map_err(|problem| {
+            source.error(
+                object,
+                written.file,
+                format!("{}: {problem}", display_path(&path)),
+            )
+        })?;
+        self.note_flat(object, flat);
+        Ok(corners)
+    }
+
+    /// Adds the model of a `Model` object, with its lights unless the object turns them off.
+    fn model(&mut self, object: &Object, written: &ModelText) -> Result<(), Error> {
+        let source = self.source;
+        let path = self.path(object, written.file)?;
+        let (scale, rotate, translate) = (written.scale, written.rotate, written.translate);
+        let transform = read_transform(source, object, scale, rotate, translate)?.affine();
+        let replacement = written
+            .material
+            .map(|raw| self.material(object, raw))
+            .transpose()?;
+        let lights = written.lights.map_or(Ok(true), |raw| {
+            source.field(object, "lights", raw, "true or false", |_| true)
+        })?;
+        let before = self.geometry.primitive_count();
+        let flat = self
+            .place_model(&path, &transform, replacement, lights)
+            .and_then(|flat| {
+                if self.geometry.primitive_count() > before {
+                    return Ok(flat);
+                }
+                Err("has no triangle with an area; check its vertices and the scale".to_owned())
+            })
+            .map_err(|problem| {
+                source.error(
+                    object,
+                    written.file,
+                    format!("{}: {problem}", display_path(&path)),
+                )
+            })?;
+        self.note_flat(object, flat);
+        Ok(())
+    }
+
+    /// Adds a transformed model, whose file is read only once, and returns how many triangles without area were left
+    /// out.
+    ///
+    /// `replacement` is a material index that replaces the model's own materials; `lights` says whether to add its
+    /// lights.
+    ///
+    /// # Errors
+    /// A one-line message without the file's name.
+    fn place_model(
+        &mut self,
+        path: &Path,
+        transform: &DAffine3,
+        replacement: Option<u32>,
+        lights: bool,
+    ) -> Result<u64, String> {
+        let canonical = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let ReadModel { model, first } = match self.models.entry(canonical) {
+            Entry::Occupied(read) => read.into_mut(),
+            Entry::Vacant(entry) => {
+                let model = model_file::read_model(path)?;
+                let file = display_path(path);
+                let notes = model.notes.iter().map(|note| format!("{file}: {note}"));
+                self.notes.extend(notes);
+                entry.insert(ReadModel { model, first: None })
+            }
+        };
+        if lights {
+            for light in &model.lights {
+                self.lights.push(light.scene_light(transform)?);
+            }
+        }
+        let (materials, geometry) = (&mut self.materials, &mut self.geometry);
+        if let Some(replacement) = replacement {
+            return geometry.push_model(model, transform, |_| replacement, materials);
+        }
+        let first = match *first {
+            Some(first) => first,
+            None => *first.insert(materials.add_model(model, self.spp)?),
+        };
+        let own = |material| first + material as u32;
+        geometry.push_model(model, transform, own, materials)
+    }
+
+    /// Parses the field `file`, a path, and joins it to the scene's folder.
+    fn path(&self, object: &Object, raw: Raw) -> Result<PathBuf, Error> {
+        let named = |path: &String| (1..=MAX_PATH_BYTES).contains(&path.len());
+        let file = self.source.field(
+            object,
+            "file",
+            raw,
+            "a path in quotes, up to 4096 bytes",
+            named,
+        )?;
+        Ok(self.source.folder().join(file))
+    }
+
+    /// Adds a `DisplacedSphere`: as triangles, or as one instance if it is smooth.
+    fn displaced_sphere(
+        &mut self,
+        object: &Object<'a>,
+        written: &DisplacedSphereText,
+    ) -> Result<(), Error> {
+        let source = self.source;
+        if self.smooth(object, written.smooth)? {
+            return self.smooth_object(object);
+        }
+        let sphere = read_displaced_sphere(source, object, written)?;
+        let material = self.material(object, written.material)?;
+        let before = self.geometry.triangles.len();
+        let flat = sphere
+            .push(&mut self.geometry, material)
+            .map_err(|problem| source.error(object, object.raw, problem))?;
+        if self.geometry.triangles.len() == before {
+            let problem = "has no triangle with an area; check `radius`, `rings` and `segments`";
+            return Err(source.error(object, object.raw, problem));
+        }
+        self.note_flat(object, flat);
+        Ok(())
+    }
+
+    /// Parses the optional flag `smooth`; `false` if it is missing.
+    fn smooth(&self, object: &Object, written: Option<Raw>) -> Result<bool, Error> {
+        let expected = "true or false";
+        written.map_or(Ok(false), |raw| {
+            self.source.field(object, "smooth", raw, expected, |_| true)
+        })
+    }
+
+    /// Adds an object as a mesh with vertex attributes and one instance at the identity transform.
+    fn smooth_object(&mut self, object: &Object<'a>) -> Result<(), Error> {
+        let mesh = self.shape(object)?;
+        self.place(object, object.raw, mesh, &Transform::default(), None)
+    }
+
+    /// Stores a `Mesh` or `DisplacedSphere` for instancing.
+    ///
+    /// Returns the mesh's index and the largest magnitude of its coordinates in metres.
+    fn shape(&mut self, object: &Object<'a>) -> Result<(u32, f64), Error> {
+        let source = self.source;
+        let scene_geometry = std::mem::take(&mut self.geometry);
+        let made = match source.parse(object) {
+            Ok(ObjectText::Mesh(written)) => {
+                let corners = self.flat_mesh(object, &written, true);
+                corners.and_then(|corners| Ok((corners, self.smooth(object, written.smooth)?)))
+            }
+            Ok(ObjectText::DisplacedSphere(written)) => {
+                let plain = DisplacedSphereText {
+                    smooth: None,
+                    ..written
+                };
+                self.displaced_sphere(object, &plain)
+                    .and_then(|()| Ok((Vec::new(), self.smooth(object, written.smooth)?)))
+            }
+            Ok(_) => Err(source.error(
+                object,
+                object.raw,
+                "cannot be instanced; expected Mesh(..) or DisplacedSphere(..)",
+            )),
+            Err(error) => Err(error),
+        };
+        let shape = std::mem::replace(&mut self.geometry, scene_geometry);
+        let wrong = |problem: String| source.error(object, object.raw, problem);
+        let (corners, smooth) = made?;
+        let mesh = indexed_mesh(&shape.triangles, &corners, smooth).map_err(wrong)?;
+        let reach = mesh.positions.iter().fold(0.0, |reach: f32, position| {
+            reach.max(position.abs().max_element())
+        });
+        let number = self.geometry.push_mesh(mesh).map_err(wrong)?;
+        Ok((number, f64::from(reach)))
+    }
+
+    /// Adds an instance of a mesh. `reach` is the largest magnitude of the mesh's coordinates in metres. Errors point
+    /// to `at`.
+    fn place(
+        &mut self,
+        object: &Object,
+        at: Raw,
+        (mesh, reach): (u32, f64),
+        transform: &Transform,
+        material: Option<u32>,
+    ) -> Result<(), Error> {
+        instance(mesh, reach, transform, material)
+            .and_then(|instance| self.geometry.push_instance(instance))
+            .map_err(|problem| self.source.error(object, at, problem))
+    }
+
+    /// Adds the instances that one of `at`, `grid` and `scatter` describes.
+    fn instances(&mut self, object: &Object<'a>, written: &InstancesText<'a>) -> Result<(), Error> {
+        let source = self.source;
+        let shape = self.shape(&Object::new(format!("{}, of", object.name), written.of))?;
+        match (written.at, written.grid, written.scatter) {
+            (Some(at), None, None) => self.places(object, at, shape),
+            (None, Some(raw), None) => {
+                let grid = read_grid(source, &Object::new(format!("{}, grid", object.name), raw))?;
+                self.check_places(object, raw, grid.len())?;
+                (0..grid.len()).try_for_each(|number| {
+                    self.place(object, raw, shape, &grid.place(number), None)
+                })
+            }
+            (None, None, Some(raw)) => {
+                let name = format!("{}, scatter", object.name);
+                let scatter = read_scatter(source, &Object::new(name, raw))?;
+                self.check_places(object, raw, scatter.count)?;
+                (0..scatter.count).try_for_each(|number| {
+                    self.place(object, raw, shape, &scatter.place(number), None)
+                })
+            }
+            _ => Err(source.error(
+                object,
+                object.raw,
+                "expected exactly one of the fields `at`, `grid` and `scatter`",
+            )),
+        }
+    }
+
+    /// Checks that `count` more instances are allowed and fit into memory, before any is created.
+    fn check_places(&self, object: &Object, at: Raw, count: u32) -> Result<(), Error> {
+        // The instances stay in memory while the tree over them is built.
+        let each = size_of::<Instance>() as u64 + BUILDING_BYTES;
+        let bytes = u64::from(count) * each;
+        self.geometry
+            .check_room(count as usize)
+            .and_then(|()| memory::check(bytes))
+            .map_err(|problem| self.source.error(object, at, problem))
+    }
+
+    /// Adds one instance of the mesh `shape` for each entry of `at`. `shape` is its index and its reach in metres.
+    fn places(&mut self, object: &Object<'a>, at: Raw<'a>, shape: (u32, f64)) -> Result<(), Error> {
+        let source = self.source;
+        let places: Vec<Raw> = source.parse(&Object::new(format!("{}, at", object.name), at))?;
+        if places.is_empty() {
+            return Err(source.error(object, at, "at: is empty; expected at least one place"));
+        }
+        for (index, raw) in places.into_iter().enumerate() {
+            let name = format!("{}, place {}", object.name, index + 1);
+            let place = Object::new(name, raw);
+            let written: PlaceText = source.parse(&place)?;
+            let transform = read_transform(
+                source,
+                &place,
+                written.scale,
+                written.rotate,
+                written.translate,
+            )?;
+            let material = written
+                .material
+                .map(|raw| self.material(&place, raw))
+                .transpose()?;
+            self.place(&place, raw, shape, &transform, material)?;
+        }
+        Ok(())
+    }
+
+    /// Adds a note if `flat`, the number of triangles left out because they have no area, is not 0.
+    fn note_flat(&mut self, object: &Object, flat: u64) {
+        if flat > 0 {
+            self.notes.push(format!(
+                "{}: {flat} triangles without area are left out",
+                object.name
+            ));
+        }
+    }
+}
+
+/// Returns the six faces of a cuboid turned by `degrees` about +y, their corners counter-clockwise seen from outside.
+fn box_faces(center: DVec3, half_size: DVec3, degrees: f64) -> [[DVec3; 4]; 6] {
+    let corner = |x, y, z| center + rotate_y(DVec3::new(x, y, z) * half_size, degrees);
+    let [a, b, c, d] =
+        [(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)].map(|(x, y)| corner(x, y, 1.0));
+    let [e, f, g, h] =
+        [(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)].map(|(x, y)| corner(x, y, -1.0));
+    [
+        [a, b, c, d],
+        [f, e, h, g],
+        [b, f, g, c],
+        [e, a, d, h],
+        [d, c, g, h],
+        [e, f, b, a],
+    ]
+}

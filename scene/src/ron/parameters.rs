@@ -1,0 +1,338 @@
+//! Reads the parameters of a material, each a constant or a texture multiplied by a constant factor.
+
+use glam::{DVec3, Vec2, Vec3};
+use serde::de::DeserializeOwned;
+
+use super::{
+    objects::MAX_PATH_BYTES,
+    source::{NumberRange, Object, Raw, SceneSource},
+    text::{ParameterText, TextureText},
+};
+use crate::{
+    Error,
+    error::excerpt,
+    files::display_path,
+    image::texture_library::TextureLibrary,
+    limits::check_brightness,
+    scene::{
+        Channel, Encoding, Filter, MaterialTexture, MaterialTextures, Parameter, Texture, Wrap,
+    },
+};
+
+/// Reads the parameters of one material and collects their textures.
+pub(crate) struct Parameters<'m, 's, 'a> {
+    source: &'s SceneSource<'a>,
+    object: &'m Object<'a>,
+    library: &'m mut TextureLibrary,
+    /// The textures collected so far, with opacity, cutoff and normal map scales.
+    pub(crate) maps: MaterialTextures,
+}
+
+impl<'m, 's, 'a> Parameters<'m, 's, 'a> {
+    /// Starts without textures. Images are added to `library`.
+    pub(crate) fn new(
+        source: &'s SceneSource<'a>,
+        object: &'m Object<'a>,
+        library: &'m mut TextureLibrary,
+    ) -> Self {
+        Parameters {
+            source,
+            object,
+            library,
+            maps: MaterialTextures::default(),
+        }
+    }
+
+    /// Parses a colour, each channel from 0 to 1, or a texture of `parameter`, whose factor is returned.
+    pub(crate) fn color_fraction(
+        &mut self,
+        field: &str,
+        raw: Raw<'a>,
+        parameter: Parameter,
+    ) -> Result<Vec3, Error> {
+        let expected = "(r, g, b), each from 0 to 1";
+        self.color(field, raw, parameter, expected, NumberRange::Fraction)
+    }
+
+    /// Parses the field `specular_color`, each channel from 0 to 100, or a texture, whose factor is returned.
+    pub(crate) fn specular_color(&mut self, raw: Raw<'a>) -> Result<Vec3, Error> {
+        let expected = "(r, g, b), each from 0 to 100";
+        self.color(
+            "specular_color",
+            raw,
+            Parameter::SpecularColor,
+            expected,
+            NumberRange::MetalIndex,
+        )
+    }
+
+    /// Parses a number from 0 to 1, or a texture of `parameter`, whose factor is returned.
+    pub(crate) fn fraction(
+        &mut self,
+        field: &str,
+        raw: Raw<'a>,
+        parameter: Parameter,
+    ) -> Result<f32, Error> {
+        let (source, object) = (self.source, self.object);
+        let part = |field, raw| {
+            let expected = "a number from 0 to 1";
+            let valid = |part| NumberRange::Fraction.holds(part);
+            source.number(object, field, raw, expected, valid)
+        };
+        let Some(written) = self.texture_text(raw)? else {
+            return Ok(part(field, raw)? as f32);
+        };
+        let factor = match written.factor {
+            Some(factor) => part("factor", factor)?,
+            None => 1.0,
+        };
+        self.add_texture(field, &written, parameter, Encoding::Linear)?;
+        Ok(factor as f32)
+    }
+
+    /// Parses an emitted radiance in W·sr⁻¹·m⁻², or a texture of it, whose factor is returned.
+    ///
+    /// Its brightest texel must not be too bright for `spp` samples per pixel.
+    pub(crate) fn radiance(&mut self, field: &str, raw: Raw<'a>, spp: u32) -> Result<Vec3, Error> {
+        let expected = "(r, g, b), each 0 or more";
+        let radiance = self.color(
+            field,
+            raw,
+            Parameter::Emission,
+            expected,
+            NumberRange::FromZero,
+        )?;
+        let brightest = match self.maps.textures.get(&Parameter::Emission) {
+            Some(map) => self.library.brightest(map.texture),
+            None => 1.0,
+        };
+        check_brightness(radiance.max_element() * brightest, spp)
+            .map_err(|problem| self.source.error(self.object, raw, problem))?;
+        Ok(radiance)
+    }
+
+    /// Parses the optional field `normal`, a normal map; its `factor` scales how far the normal tilts.
+    pub(crate) fn normal(&mut self, raw: Option<Raw<'a>>) -> Result<(), Error> {
+        if let Some(normal_scale) = self.normal_map("normal", raw, Parameter::Normal)? {
+            self.maps.normal_scale = normal_scale;
+        }
+        Ok(())
+    }
+
+    /// Parses the optional field `clearcoat_normal`, the normal map of the clear coat.
+    pub(crate) fn clearcoat_normal(&mut self, raw: Option<Raw<'a>>) -> Result<(), Error> {
+        let normal_scale = self.normal_map("clearcoat_normal", raw, Parameter::ClearcoatNormal)?;
+        if let Some(normal_scale) = normal_scale {
+            self.maps.coat_normal_scale = normal_scale;
+        }
+        Ok(())
+    }
+
+    /// Parses a normal map and returns its `factor`; `None` if the map or the factor is missing.
+    fn normal_map(
+        &mut self,
+        field: &str,
+        raw: Option<Raw<'a>>,
+        parameter: Parameter,
+    ) -> Result<Option<f32>, Error> {
+        let Some(raw) = raw else { return Ok(None) };
+        let Some(written) = self.texture_text(raw)? else {
+            let found = excerpt(raw.trim().get_ron());
+            let problem = format!("{field}: found `{found}`, expected Texture(..)");
+            return Err(self.source.error(self.object, raw, problem));
+        };
+        let normal_scale = match written.factor {
+            Some(factor) => {
+                let valid = |normal_scale: f64| (-100.0..=100.0).contains(&normal_scale);
+                let expected = "a number from -100 to 100";
+                let normal_scale =
+                    self.source
+                        .number(self.object, "factor", factor, expected, valid)?;
+                Some(normal_scale as f32)
+            }
+            None => None,
+        };
+        self.add_texture(field, &written, parameter, Encoding::Linear)?;
+        Ok(normal_scale)
+    }
+
+    /// Parses the optional fields `opacity` (a number from 0 to 1, or a texture) and `cutoff` (above 0, up to 1).
+    pub(crate) fn opacity(
+        &mut self,
+        raw: Option<Raw<'a>>,
+        cutoff: Option<Raw<'a>>,
+    ) -> Result<(), Error> {
+        if let Some(raw) = raw {
+            self.maps.opacity = self.fraction("opacity", raw, Parameter::Opacity)?;
+        }
+        if let Some(raw) = cutoff {
+            let expected = "a number above 0 and up to 1";
+            let valid = |part: f64| part as f32 > 0.0 && part <= 1.0;
+            let cutoff = self
+                .source
+                .number(self.object, "cutoff", raw, expected, valid)?;
+            self.maps.cutoff = cutoff as f32;
+        }
+        Ok(())
+    }
+
+    /// Parses three numbers in the range `extent`, or a texture of `parameter`, whose factor is returned.
+    fn color(
+        &mut self,
+        field: &str,
+        raw: Raw<'a>,
+        parameter: Parameter,
+        expected: &str,
+        extent: NumberRange,
+    ) -> Result<Vec3, Error> {
+        let Some(written) = self.texture_text(raw)? else {
+            let color = self
+                .source
+                .triple(self.object, field, raw, expected, extent)?;
+            return Ok(color.as_vec3());
+        };
+        let color = match written.factor {
+            Some(factor) => {
+                let grey = ron::from_str(factor.get_ron()).ok().map(DVec3::splat);
+                match grey.filter(|&grey| extent.holds(grey.x)) {
+                    Some(grey) => grey,
+                    None => self
+                        .source
+                        .triple(self.object, "factor", factor, expected, extent)?,
+                }
+            }
+            None => DVec3::ONE,
+        };
+        self.add_texture(field, &written, parameter, Encoding::Srgb)?;
+        Ok(color.as_vec3())
+    }
+
+    /// Parses a value as `Texture(..)`; returns `None` if it is something else.
+    fn texture_text(&self, raw: Raw<'a>) -> Result<Option<TextureText<'a>>, Error> {
+        if !raw.trim().get_ron().starts_with("Texture") {
+            return Ok(None);
+        }
+        let object = Object::new(self.object.name.clone(), raw);
+        let ParameterText::Texture(written) = self.source.parse(&object)?;
+        Ok(Some(written))
+    }
+
+    /// Opens the image of a texture and stores the texture as the map of `parameter`.
+    ///
+    /// `encoding` is the default of the field of that name.
+    fn add_texture(
+        &mut self,
+        field: &str,
+        written: &TextureText<'a>,
+        parameter: Parameter,
+        encoding: Encoding,
+    ) -> Result<(), Error> {
+        let (source, object) = (self.source, self.object);
+        let named = |path: &String| (1..=MAX_PATH_BYTES).contains(&path.len());
+        let file = source.field(
+            object,
+            "file",
+            written.file,
+            "a path in quotes, up to 4096 bytes",
+            named,
+        )?;
+        let expected = "Srgb or Linear";
+        let encoding = self.word("encoding", written.encoding, encoding, expected)?;
+        let expected = "Bilinear or Nearest";
+        let filter = self.word("filter", written.filter, Filter::Bilinear, expected)?;
+        let wrap = self.wrap(written.wrap)?;
+        let expected = "Red, Green, Blue or Alpha";
+        let channel = match parameter {
+            Parameter::Opacity => Channel::Alpha,
+            _ => Channel::Red,
+        };
+        let channel = self.word("channel", written.channel, channel, expected)?;
+        let scale = self.scale(written.scale)?;
+        let offset = self.offset(written.offset)?;
+        let degrees = match written.rotate {
+            Some(raw) => source.number(object, "rotate", raw, "an angle in degrees", |_| true)?,
+            None => 0.0,
+        };
+        let path = source.folder().join(file);
+        let image = self.library.open(&path).map_err(|problem| {
+            let problem = format!("{field}: {}: {problem}", display_path(&path));
+            source.error(object, written.file, problem)
+        })?;
+        let texture = Texture {
+            wrap,
+            filter,
+            ..Texture::new(image, encoding)
+        };
+        let texture = texture.transformed(scale, degrees.to_radians(), offset);
+        let texture = self.library.add_texture(texture);
+        self.maps
+            .textures
+            .insert(parameter, MaterialTexture { texture, channel });
+        Ok(())
+    }
+
+    /// Parses an optional field that is one of several words; returns `default` if it is missing.
+    fn word<T: DeserializeOwned>(
+        &self,
+        field: &str,
+        raw: Option<Raw>,
+        default: T,
+        expected: &str,
+    ) -> Result<T, Error> {
+        match raw {
+            Some(raw) => self
+                .source
+                .field(self.object, field, raw, expected, |_| true),
+            None => Ok(default),
+        }
+    }
+
+    /// Parses the optional field `wrap`: one mode for both axes, or one for each. The default is to repeat.
+    fn wrap(&self, raw: Option<Raw>) -> Result<[Wrap; 2], Error> {
+        let Some(raw) = raw else {
+            return Ok([Wrap::Repeat; 2]);
+        };
+        if let Ok(both) = ron::from_str(raw.get_ron()) {
+            return Ok([both; 2]);
+        }
+        let expected = "Repeat, Mirror or Clamp, or two of them as (across, down)";
+        let pair: (Wrap, Wrap) = self
+            .source
+            .field(self.object, "wrap", raw, expected, |_| true)?;
+        Ok(pair.into())
+    }
+
+    /// Parses the optional field `scale`: one factor for both axes, or one for each. The default is 1.
+    fn scale(&self, raw: Option<Raw>) -> Result<Vec2, Error> {
+        let Some(raw) = raw else { return Ok(Vec2::ONE) };
+        let valid = |value: f64| NumberRange::Factor.holds(value);
+        if let Some(both) = ron::from_str(raw.get_ron())
+            .ok()
+            .filter(|&both| valid(both))
+        {
+            return Ok(Vec2::splat(both as f32));
+        }
+        let expected = "a number of repetitions or (across, down), of magnitude 1e-15 to 1e8";
+        let (u, v) = self
+            .source
+            .field(self.object, "scale", raw, expected, |&(u, v)| {
+                valid(u) && valid(v)
+            })?;
+        Ok(Vec2::new(u as f32, v as f32))
+    }
+
+    /// Parses the optional field `offset`: (right, down) in image widths and heights; 0 if it is missing.
+    fn offset(&self, raw: Option<Raw>) -> Result<Vec2, Error> {
+        let Some(raw) = raw else {
+            return Ok(Vec2::ZERO);
+        };
+        let valid = |value: f64| NumberRange::Coordinate.holds(value);
+        let expected = "(right, down) in image widths and heights, each from -1e8 to 1e8";
+        let (u, v) = self
+            .source
+            .field(self.object, "offset", raw, expected, |&(u, v)| {
+                valid(u) && valid(v)
+            })?;
+        Ok(Vec2::new(u as f32, v as f32))
+    }
+}

@@ -1,0 +1,287 @@
+//! The text of a scene file, and errors with a line and column in it.
+//!
+//! Each value is first read as a slice of the text (`ron::value::RawValue`) and parsed when its object is built. So an
+//! error about a value's meaning knows its place in the file, as a syntax error does.
+
+use std::{fmt::Display, io::Read, ops::Range, path::Path};
+
+use glam::DVec3;
+use ron::{Options, extensions::Extensions, value::RawValue};
+use serde::{Deserialize, de::DeserializeOwned};
+
+use super::error_text;
+use crate::{
+    Error,
+    error::{escaped, excerpt},
+    files::{display_path, open_regular_file},
+    limits::{MAX_LENGTH, MIN_LENGTH},
+};
+
+/// An unparsed value: a slice of the scene's text.
+pub(crate) type Raw<'a> = &'a RawValue;
+
+/// Largest size of a scene file in bytes. Large geometry belongs in mesh files.
+const MAX_SCENE_BYTES: u64 = 16 << 20;
+
+/// The text of a scene file, and the path that names it in errors.
+pub(crate) struct SceneSource<'a> {
+    path: &'a Path,
+    text: &'a str,
+}
+
+/// A part of the scene that an error can be about, such as an object, a material or the camera.
+pub(crate) struct Object<'a> {
+    /// The name shown in errors, such as `material "glass"`.
+    pub(crate) name: String,
+    /// The object's text, a slice of the source.
+    pub(crate) raw: Raw<'a>,
+}
+
+/// The range of the numbers that a field accepts. Infinities and NaN are never in it.
+#[derive(Clone, Copy)]
+pub(crate) enum NumberRange {
+    /// Every finite number.
+    Finite,
+    /// A coordinate: magnitude of at most [`MAX_LENGTH`].
+    Coordinate,
+    /// A length: from [`MIN_LENGTH`] to [`MAX_LENGTH`].
+    Length,
+    /// A scale factor of either sign: magnitude from [`MIN_LENGTH`] to [`MAX_LENGTH`].
+    Factor,
+    /// A fraction, from 0 to 1.
+    Fraction,
+    /// A number from 0 to 100, such as a metal's index of refraction.
+    MetalIndex,
+    /// A number of 0 or more that stays finite as an `f32`.
+    FromZero,
+}
+
+impl NumberRange {
+    /// Returns `true` if `value` is within the range.
+    pub(crate) fn holds(self, value: f64) -> bool {
+        match self {
+            NumberRange::Finite => value.is_finite(),
+            NumberRange::Coordinate => value.abs() <= MAX_LENGTH,
+            NumberRange::Length => (MIN_LENGTH..=MAX_LENGTH).contains(&value),
+            NumberRange::Factor => (MIN_LENGTH..=MAX_LENGTH).contains(&value.abs()),
+            NumberRange::Fraction => (0.0..=1.0).contains(&value),
+            NumberRange::MetalIndex => (0.0..=100.0).contains(&value),
+            NumberRange::FromZero => value >= 0.0 && (value as f32).is_finite(),
+        }
+    }
+}
+
+impl<'a> Object<'a> {
+    /// Creates an object from the name that errors show and its slice of the scene's text.
+    pub(crate) fn new(name: impl Into<String>, raw: Raw<'a>) -> Self {
+        Object {
+            name: name.into(),
+            raw,
+        }
+    }
+}
+
+/// Reads a `.ron` file as text and removes a byte order mark.
+///
+/// # Errors
+/// [`Error::File`] if it cannot be opened or read, is not UTF-8, is empty, or is larger than 16 MiB.
+pub(crate) fn read_scene_file(path: &Path) -> Result<String, Error> {
+    let file_error = |problem| Error::File {
+        file: display_path(path),
+        problem,
+    };
+    let mut file = open_regular_file(path, &["ron"]).map_err(file_error)?;
+    let mut bytes = Vec::new();
+    file.by_ref()
+        .take(MAX_SCENE_BYTES + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| file_error(format!("cannot be read: {error}")))?;
+    if bytes.len() as u64 > MAX_SCENE_BYTES {
+        let limit = MAX_SCENE_BYTES >> 20;
+        return Err(file_error(format!(
+            "is larger than {limit} MiB; move large geometry into a PLY or OBJ file"
+        )));
+    }
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let valid = error.utf8_error().valid_up_to();
+        let line = 1 + error.as_bytes()[..valid]
+            .iter()
+            .filter(|&&byte| byte == b'\n')
+            .count();
+        file_error(format!(
+            "line {line} is not UTF-8 text; save the scene as a RON file in UTF-8"
+        ))
+    })?;
+    let text = text
+        .strip_prefix('\u{feff}')
+        .map(str::to_owned)
+        .unwrap_or(text);
+    if text.trim().is_empty() {
+        return Err(file_error(
+            "is empty; expected a RON scene with a camera and at least one object".to_owned(),
+        ));
+    }
+    Ok(text)
+}
+
+impl<'a> SceneSource<'a> {
+    /// Creates a source from the whole text of a scene file and the file's path.
+    pub(crate) fn new(path: &'a Path, text: &'a str) -> Self {
+        SceneSource { path, text }
+    }
+
+    /// Returns the scene file's folder, to which paths in the scene are relative.
+    pub(crate) fn folder(&self) -> &'a Path {
+        self.path.parent().unwrap_or(Path::new(""))
+    }
+
+    /// Parses the whole text as `T`.
+    ///
+    /// # Errors
+    /// [`Error::Scene`] at the place of the first syntax error.
+    pub(crate) fn parse_all<T: Deserialize<'a>>(&self) -> Result<T, Error> {
+        ron::from_str(self.text).map_err(|error| self.structure_error("scene", self.text, &error))
+    }
+
+    /// Parses an object's text as `T`, a struct or an enum.
+    ///
+    /// # Errors
+    /// [`Error::Scene`] at the place of the first syntax error or unknown, missing or repeated field.
+    pub(crate) fn parse<T: Deserialize<'a>>(&self, object: &Object<'a>) -> Result<T, Error> {
+        let text = object.raw.trim().get_ron();
+        // A variant that holds a struct is written `Mesh(file: ..)`, without a second pair of parentheses.
+        let options =
+            Options::default().with_default_extension(Extensions::UNWRAP_VARIANT_NEWTYPES);
+        options
+            .from_str(text)
+            .map_err(|error| self.structure_error(&object.name, text, &error))
+    }
+
+    /// Parses one field as a `T` for which `valid` returns `true`.
+    ///
+    /// # Errors
+    /// [`Error::Scene`] at the field's value: found …, expected `expected`.
+    pub(crate) fn field<T: DeserializeOwned>(
+        &self,
+        object: &Object,
+        field: &str,
+        raw: Raw,
+        expected: &str,
+        valid: impl Fn(&T) -> bool,
+    ) -> Result<T, Error> {
+        let value = ron::from_str(raw.get_ron()).ok().filter(valid);
+        value.ok_or_else(|| self.unexpected(object, field, raw, expected))
+    }
+
+    /// Parses a field as a finite number for which `valid` returns `true`.
+    pub(crate) fn number(
+        &self,
+        object: &Object,
+        field: &str,
+        raw: Raw,
+        expected: &str,
+        valid: impl Fn(f64) -> bool,
+    ) -> Result<f64, Error> {
+        self.field(object, field, raw, expected, |&value: &f64| {
+            value.is_finite() && valid(value)
+        })
+    }
+
+    /// Parses a field as a length in metres, in the range of [`NumberRange::Length`].
+    pub(crate) fn length(&self, object: &Object, field: &str, raw: Raw) -> Result<f64, Error> {
+        self.number(
+            object,
+            field,
+            raw,
+            "a length from 1e-15 to 1e8 metres",
+            |value| NumberRange::Length.holds(value),
+        )
+    }
+
+    /// Parses a field as three numbers, each in the range `extent`.
+    pub(crate) fn triple(
+        &self,
+        object: &Object,
+        field: &str,
+        raw: Raw,
+        expected: &str,
+        extent: NumberRange,
+    ) -> Result<DVec3, Error> {
+        let all_hold = |values: &[f64; 3]| values.iter().all(|&value| extent.holds(value));
+        self.field(object, field, raw, expected, all_hold)
+            .map(DVec3::from_array)
+    }
+
+    /// Parses a field as a point or a direction, each coordinate in the range of [`NumberRange::Coordinate`].
+    pub(crate) fn position(&self, object: &Object, field: &str, raw: Raw) -> Result<DVec3, Error> {
+        self.triple(
+            object,
+            field,
+            raw,
+            "(x, y, z), each from -1e8 to 1e8",
+            NumberRange::Coordinate,
+        )
+    }
+
+    /// Parses a field as one scale factor for all axes or as one per axis, each in the range of
+    /// [`NumberRange::Factor`].
+    pub(crate) fn scale(&self, object: &Object, field: &str, raw: Raw) -> Result<DVec3, Error> {
+        let expected = "a factor or (x, y, z), of magnitude 1e-15 to 1e8 and either sign";
+        match ron::from_str(raw.get_ron()) {
+            Ok(factor) if NumberRange::Factor.holds(factor) => Ok(DVec3::splat(factor)),
+            _ => self.triple(object, field, raw, expected, NumberRange::Factor),
+        }
+    }
+
+    /// Returns an [`Error::Scene`] at the value `raw` of a field: "found …, expected …".
+    fn unexpected(&self, object: &Object, field: &str, raw: Raw, expected: &str) -> Error {
+        let found = excerpt(raw.trim().get_ron());
+        self.error(
+            object,
+            raw,
+            format!("{field}: found `{found}`, expected {expected}"),
+        )
+    }
+
+    /// Returns an [`Error::Scene`] about `object`, at the line and column of the value `at`.
+    pub(crate) fn error(&self, object: &Object, at: Raw, problem: impl Display) -> Error {
+        self.error_at(self.offset(at.trim().get_ron()), &object.name, problem)
+    }
+
+    /// Returns the byte offset of a slice of the text. `slice` must point into the text.
+    fn offset(&self, slice: &str) -> usize {
+        (slice.as_ptr() as usize).saturating_sub(self.text.as_ptr() as usize)
+    }
+
+    /// Returns the byte range of a value in the text, without surrounding white space and comments.
+    pub(crate) fn range_of(&self, raw: Raw) -> Range<usize> {
+        let value = raw.trim().get_ron();
+        let start = self.offset(value);
+        start..start + value.len()
+    }
+
+    /// Returns an [`Error::Scene`] at a byte offset; line and column count from 1, the column in characters.
+    fn error_at(&self, offset: usize, object: &str, problem: impl Display) -> Error {
+        let before = self.text.get(..offset).unwrap_or(self.text);
+        Error::Scene {
+            file: display_path(self.path),
+            line: 1 + before.matches('\n').count(),
+            column: 1 + before.chars().rev().take_while(|&c| c != '\n').count(),
+            object: excerpt(object),
+            problem: escaped(&problem.to_string()),
+        }
+    }
+
+    /// Converts an error of the RON parser in `text`, a slice of the scene, to an [`Error::Scene`].
+    ///
+    /// `object` is the name used unless the error itself names a list entry.
+    fn structure_error(&self, object: &str, text: &str, error: &ron::error::SpannedError) -> Error {
+        let place = error_text::error_offset(text, error);
+        let (named, problem) = error_text::describe(&error.code, &text[place..]);
+        self.error_at(
+            self.offset(text) + place,
+            named.as_deref().unwrap_or(object),
+            problem,
+        )
+    }
+}

@@ -1,0 +1,139 @@
+//! The camera of a scene: viewpoint, projection, lens and pixel filter.
+
+use glam::Vec3;
+use serde::{Deserialize, Serialize};
+
+/// A perspective or orthographic camera, with or without a thin lens.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Camera {
+    /// Position of the pinhole or of the lens's centre, metres.
+    #[serde(with = "numbers")]
+    pub origin: Vec3,
+    /// Point at the centre of the image, metres; different from `origin`.
+    #[serde(with = "numbers")]
+    pub target: Vec3,
+    /// Direction that points up in the image, of any length above 0; not parallel to the view.
+    #[serde(with = "numbers")]
+    pub up: Vec3,
+    /// Perspective or orthographic projection, with the field of view.
+    pub projection: Projection,
+    /// The thin lens; `None` for a pinhole camera, which shows everything sharp.
+    pub lens: Option<Lens>,
+    /// Reconstruction filter, which weights the light that falls around a pixel's centre.
+    pub filter: PixelFilter,
+}
+
+/// The projection of a camera onto its image.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Projection {
+    /// Perspective projection: all rays start at one point, and distant objects look smaller.
+    Perspective {
+        /// Horizontal angle of view in degrees, 0.001..=179.999.
+        fov_degrees: f32,
+    },
+    /// Orthographic projection: rays are parallel and start in the plane through `origin`, so that size is independent
+    /// of distance.
+    Orthographic {
+        /// Width of the visible region, from the left to the right edge of the image, metres, above 0.
+        width: f32,
+    },
+}
+
+/// A thin lens, which blurs everything outside its plane of focus.
+///
+/// An orthographic camera has such a lens in front of every point of its film.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Lens {
+    /// Radius of the aperture, metres.
+    pub radius: f32,
+    /// Position of the plane of focus.
+    pub focus: Focus,
+    /// Number of corners of the aperture, which lie on the circle of its radius: 3..=16, or 0 for a round aperture.
+    pub blades: u32,
+    /// Rotation of the aperture in degrees, counter-clockwise as the camera sees it. At 0 its first corner points up.
+    pub rotation_degrees: f32,
+}
+
+/// Position of a lens's plane of focus, which is perpendicular to the view direction.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Focus {
+    /// Distance of the plane from the lens along the view direction, metres.
+    Distance(f32),
+    /// Point in the plane, metres. It stays in focus when the camera moves.
+    Point(#[serde(with = "numbers")] Vec3),
+}
+
+/// A reconstruction filter: the weight of a sample by its distance from the pixel's centre, in pixels.
+///
+/// Filters are separable; the same function applies along x and y.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub enum PixelFilter {
+    /// Box filter: constant weight within `radius` of the pixel's centre along x and y.
+    Box {
+        /// Half the side of the square in pixels; 0.5 covers exactly the pixel.
+        radius: f32,
+    },
+    /// Gaussian filter, minus its value at `radius` so that it falls to 0 there.
+    Gaussian {
+        /// Distance in pixels at which the weight is 0.
+        radius: f32,
+        /// Standard deviation of the Gaussian before truncation, in pixels.
+        sigma: f32,
+    },
+    /// Four-term Blackman-Harris window, a smooth bell that is 0 at `radius`.
+    BlackmanHarris {
+        /// Distance in pixels at which the window ends.
+        radius: f32,
+    },
+}
+
+impl Default for PixelFilter {
+    fn default() -> PixelFilter {
+        PixelFilter::Box { radius: 0.5 }
+    }
+}
+
+impl PixelFilter {
+    /// Returns half the filter's width in pixels; samples further from the centre along x or y have no weight.
+    pub fn radius(&self) -> f32 {
+        match *self {
+            PixelFilter::Box { radius }
+            | PixelFilter::Gaussian { radius, .. }
+            | PixelFilter::BlackmanHarris { radius } => radius,
+        }
+    }
+}
+
+impl Camera {
+    /// Returns the camera whose view is `times` as wide, measured from left to right at any fixed distance.
+    pub fn with_width_scaled(self, times: f64) -> Camera {
+        let projection = match self.projection {
+            Projection::Perspective { fov_degrees: fov } => Projection::Perspective {
+                fov_degrees: fov_degrees(libm::tan(f64::from(fov).to_radians() / 2.0) * times),
+            },
+            Projection::Orthographic { width } => Projection::Orthographic {
+                width: (f64::from(width) * times) as f32,
+            },
+        };
+        Camera { projection, ..self }
+    }
+}
+
+/// Returns the angle of view in degrees whose half has the tangent `tan_half`, clamped to 0.001..=179.999.
+pub(crate) fn fov_degrees(tan_half: f64) -> f32 {
+    (2.0 * libm::atan(tan_half).to_degrees()).clamp(0.001, 179.999) as f32
+}
+
+/// Serialises a [`Vec3`] as an array of three numbers, for `#[serde(with = "numbers")]`.
+pub(crate) mod numbers {
+    use glam::Vec3;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(crate) fn serialize<S: Serializer>(vector: &Vec3, to: S) -> Result<S::Ok, S::Error> {
+        vector.to_array().serialize(to)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec3, D::Error> {
+        <[f32; 3]>::deserialize(from).map(Vec3::from_array)
+    }
+}

@@ -1,0 +1,124 @@
+//! Images in memory.
+
+use std::fmt;
+
+use glam::{DVec3, Vec3};
+use xxhash_rust::xxh3::Xxh3;
+
+use super::Encoding;
+use crate::color::srgb_value;
+
+/// A decoded image: RGBA texels, in rows from top to bottom and from left to right.
+#[derive(Clone, PartialEq)]
+pub struct Image {
+    /// Width in texels, at least 1.
+    pub width: u32,
+    /// Height in texels, at least 1.
+    pub height: u32,
+    /// The `width * height` RGBA texels, in rows from top to bottom, each from left to right.
+    pub texels: Texels,
+}
+
+/// The RGBA texels of an image, at the precision of its file.
+#[derive(Clone, PartialEq)]
+pub enum Texels {
+    /// 8 bits per channel; 255 stands for 1.
+    Bytes(Vec<[u8; 4]>),
+    /// 16 bits per channel; 65,535 stands for 1.
+    Words(Vec<[u16; 4]>),
+    /// 32-bit floating point; all values are finite.
+    Floats(Vec<[f32; 4]>),
+}
+
+impl Image {
+    /// Returns the 128-bit XXH3 hash of size, texel type and texels.
+    pub(crate) fn hash(&self) -> u128 {
+        let mut hash = Xxh3::default();
+        hash.update(&self.width.to_le_bytes());
+        hash.update(&self.height.to_le_bytes());
+        match &self.texels {
+            Texels::Bytes(texels) => {
+                hash.update(&[0]);
+                hash.update(texels.as_flattened());
+            }
+            Texels::Words(texels) => {
+                hash.update(&[1]);
+                let words = texels.as_flattened().iter();
+                words.for_each(|word| hash.update(&word.to_le_bytes()));
+            }
+            Texels::Floats(texels) => {
+                hash.update(&[2]);
+                let floats = texels.as_flattened().iter();
+                floats.for_each(|float| hash.update(&float.to_bits().to_le_bytes()));
+            }
+        }
+        hash.digest128()
+    }
+
+    /// Returns the largest red, green or blue value, linear.
+    pub(crate) fn brightest(&self, encoding: Encoding) -> f32 {
+        let mut max = Vec3::ZERO;
+        self.each_color(encoding, |color| max = max.max(color));
+        max.max_element()
+    }
+
+    /// Returns `true` if alpha is 1 (for floats, 1 or more) in every texel.
+    pub fn is_opaque(&self) -> bool {
+        match &self.texels {
+            Texels::Bytes(texels) => texels.iter().all(|texel| texel[3] == u8::MAX),
+            Texels::Words(texels) => texels.iter().all(|texel| texel[3] == u16::MAX),
+            Texels::Floats(texels) => texels.iter().all(|texel| texel[3] >= 1.0),
+        }
+    }
+
+    /// Returns the mean of all texels' red, green and blue, linear; values below 0 count as 0.
+    pub fn mean(&self, encoding: Encoding) -> Vec3 {
+        let mut sum = DVec3::ZERO;
+        // A texture lookup clamps negative values to 0 as well.
+        self.each_color(encoding, |color| sum += color.max(Vec3::ZERO).as_dvec3());
+        (sum / (f64::from(self.width) * f64::from(self.height))).as_vec3()
+    }
+
+    /// Calls `take` with the linear colour of every texel, in row order.
+    fn each_color(&self, encoding: Encoding, mut take: impl FnMut(Vec3)) {
+        let decoded = |encoded: f64| match encoding {
+            Encoding::Srgb => srgb_value(encoded),
+            Encoding::Linear => encoded as f32,
+        };
+        match &self.texels {
+            Texels::Bytes(texels) => {
+                let values: [f32; 256] = std::array::from_fn(|byte| decoded(byte as f64 / 255.0));
+                for &[r, g, b, _] in texels {
+                    take(Vec3::from_array(
+                        [r, g, b].map(|byte| values[usize::from(byte)]),
+                    ));
+                }
+            }
+            Texels::Words(texels) => {
+                let values: Vec<f32> = (0..=u16::MAX)
+                    .map(|word| decoded(f64::from(word) / 65535.0))
+                    .collect();
+                for &[r, g, b, _] in texels {
+                    take(Vec3::from_array(
+                        [r, g, b].map(|word| values[usize::from(word)]),
+                    ));
+                }
+            }
+            Texels::Floats(texels) => texels
+                .iter()
+                .for_each(|&[r, g, b, _]| take(Vec3::new(r, g, b))),
+        }
+    }
+}
+
+/// Prints size and texel type only.
+impl fmt::Debug for Image {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let kind = match self.texels {
+            Texels::Bytes(_) => "bytes",
+            Texels::Words(_) => "words",
+            Texels::Floats(_) => "floats",
+        };
+        write!(f, "Image({}x{} of {kind})", self.width, self.height)
+    }
+}

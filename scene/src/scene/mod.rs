@@ -1,0 +1,115 @@
+//! The types of a scene, as plain data. Readers of all formats produce them, and a renderer consumes them.
+//!
+//! Imports only `color`, `error`, `files` and `limits`, and none of the readers.
+
+pub(crate) mod camera;
+mod editable_parameters;
+mod framing;
+mod hash;
+mod image;
+mod light;
+mod settings;
+mod shape;
+mod surface;
+mod texture;
+mod tone;
+
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
+
+use glam::Vec3;
+
+use crate::files::record::SceneFile;
+
+pub use camera::{Camera, Focus, Lens, PixelFilter, Projection};
+pub use editable_parameters::EditableParameter;
+pub use framing::Framing;
+pub use hash::scene_hash;
+pub use image::{Image, Texels};
+pub use light::{Environment, Light};
+pub use settings::SettingOverrides;
+pub use shape::{Instance, Mesh, Sphere, Triangle};
+pub use surface::{Masking, Metal, Principled, Roughness, Surface};
+pub use texture::{
+    Channel, Encoding, Filter, MaterialTexture, MaterialTextures, Parameter, Texture, Wrap,
+};
+pub use tone::Tone;
+
+/// A checked scene, ready to be rendered. Every number is finite and within its range, and every index is valid.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scene {
+    /// Path of the scene or model file, as the caller gave it.
+    pub path: PathBuf,
+    /// Width and height of the image in pixels.
+    pub size: (u32, u32),
+    /// Samples per pixel, 1 or more.
+    pub spp: u32,
+    /// Maximum number of times that a path may scatter, 0 to 1024; 0 shows only directly visible emission.
+    pub max_bounces: u32,
+    /// Seed of all random numbers of the render; any value is valid.
+    pub seed: u32,
+    /// Upper limit, per channel, for each contribution of light that was scattered more than once, 1e-6 to 1e6. `None`
+    /// sets no limit.
+    pub clamp_indirect: Option<f32>,
+    /// Exposure of the displayed image in stops, -32 to 32; each stop doubles the brightness. It does not affect the
+    /// rendered light.
+    pub exposure_stops: f32,
+    /// Tone curve of the displayed image. It does not affect the rendered light.
+    pub tone: Tone,
+    /// The camera, for an image of `size`.
+    pub camera: Camera,
+    /// Rule that adapts the camera to the image size, for a model that was loaded without a scene file; otherwise
+    /// `None`.
+    pub framing: Option<Framing>,
+    /// Constant radiance from all directions, linear sRGB, in addition to `lights`.
+    pub sky: Vec3,
+    /// Sampling strategy for direct light.
+    pub direct_light: DirectLight,
+    /// Lights that are not objects, at most one of them an environment.
+    pub lights: Vec<Light>,
+    /// Materials: those of the scene file in its order, then those of models. Objects refer to them by index.
+    pub materials: Vec<Surface>,
+    /// Name of each entry of `materials`, for display; empty where it has none.
+    pub material_names: Vec<String>,
+    /// Textures and opacity of the materials that have any, by index into `materials`.
+    pub maps: BTreeMap<u32, MaterialTextures>,
+    /// Textures: an image with its mapping onto a surface.
+    pub textures: Vec<Texture>,
+    /// Images that `textures` refer to by index.
+    pub images: Vec<Arc<Image>>,
+    /// Triangles of all objects that are not instances, in the order of the file.
+    pub triangles: Arc<Vec<Triangle>>,
+    /// Spheres in the order of the file.
+    pub spheres: Arc<Vec<Sphere>>,
+    /// Triangle meshes that `instances` refer to by index, each stored once.
+    pub meshes: Arc<Vec<Mesh>>,
+    /// Instances of `meshes` in the order of the file.
+    pub instances: Arc<Vec<Instance>>,
+    /// Warnings for the user, one line each: for example, features of a model that are not shown.
+    pub notes: Vec<String>,
+    /// Every file that the scene was read from or that was looked for, so that changes can be detected.
+    pub files: Vec<SceneFile>,
+}
+
+/// Sampling strategy for direct light. All strategies converge to the same image; `Both` has the least noise.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
+pub enum DirectLight {
+    /// Samples lights and the BSDF, and combines them by multiple importance sampling with the power heuristic
+    /// (E. Veach 1997).
+    #[default]
+    Both,
+    /// Samples points on lights. BSDF samples count only for light that light sampling cannot find.
+    Lights,
+    /// Samples directions of the BSDF. Light samples count only for light that BSDF sampling cannot find.
+    Bsdf,
+}
+
+impl Scene {
+    /// Sets the image size in pixels. A scene with [`Scene::framing`] also gets the camera that shows the model at
+    /// that size.
+    pub fn set_size(&mut self, size: (u32, u32)) {
+        self.size = size;
+        if let Some(framing) = &self.framing {
+            self.camera = framing.camera(size);
+        }
+    }
+}

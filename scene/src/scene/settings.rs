@@ -1,0 +1,75 @@
+//! Overrides of a scene's render settings, for example from a command line, and the check of all settings.
+
+use super::{MaterialTexture, Parameter, Scene};
+use crate::{
+    Error,
+    limits::{check_brightness, check_max_bounces, check_size, check_spp},
+};
+
+/// Render settings that override those of a scene. `None` keeps the scene's own value.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct SettingOverrides {
+    /// Width and height of the image in pixels; replaces [`Scene::size`].
+    pub size: Option<(u32, u32)>,
+    /// Samples per pixel, at least 1; replaces [`Scene::spp`].
+    pub spp: Option<u32>,
+    /// Largest number of times a path may scatter, 0..=1024; replaces [`Scene::max_bounces`].
+    pub max_bounces: Option<u32>,
+    /// Radiance that indirect light is clamped to; replaces [`Scene::clamp_indirect`]. An override cannot turn clamping
+    /// off.
+    pub clamp_indirect: Option<f32>,
+    /// Seed of the random numbers; replaces [`Scene::seed`].
+    pub seed: Option<u32>,
+}
+
+impl Scene {
+    /// Replaces every setting that `changes` contains, then validates all settings.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] if a setting is out of range ([`Scene::check_settings`]); the changes remain applied.
+    pub fn apply_overrides(&mut self, changes: &SettingOverrides) -> Result<(), Error> {
+        self.set_size(changes.size.unwrap_or(self.size));
+        self.spp = changes.spp.unwrap_or(self.spp);
+        self.max_bounces = changes.max_bounces.unwrap_or(self.max_bounces);
+        self.seed = changes.seed.unwrap_or(self.seed);
+        self.clamp_indirect = changes.clamp_indirect.or(self.clamp_indirect);
+        self.check_settings()
+    }
+}
+
+impl Scene {
+    /// Checks that size, sample count, bounces and radiances are within the limits. Call it again after changing one.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] that names the first setting out of range, or `spp` if a radiance is too bright for it.
+    pub fn check_settings(&self) -> Result<(), Error> {
+        let setting = |setting: String| move |problem| Error::Setting { setting, problem };
+        check_size(self.size).map_err(setting(format!("size {}x{}", self.size.0, self.size.1)))?;
+        check_spp(self.spp).map_err(setting(format!("spp {}", self.spp)))?;
+        check_max_bounces(self.max_bounces)
+            .map_err(setting(format!("max_bounces {}", self.max_bounces)))?;
+        let surfaces = (0..).zip(&self.materials).map(|(index, surface)| {
+            let brightest = self
+                .maps
+                .get(&index)
+                .and_then(|maps| maps.textures.get(&Parameter::Emission));
+            let brightest = brightest.map_or(1.0, |map| self.brightest(map));
+            surface.radiance().max_element() * brightest
+        });
+        let lights = self
+            .lights
+            .iter()
+            .map(|light| light.max_visible_radiance().max_element());
+        let brightest = surfaces
+            .chain([self.sky.max_element()])
+            .chain(lights)
+            .fold(0.0, f32::max);
+        check_brightness(brightest, self.spp).map_err(setting(format!("spp {}", self.spp)))
+    }
+
+    /// Returns the largest red, green or blue value in a texture's image, linear.
+    fn brightest(&self, map: &MaterialTexture) -> f32 {
+        let texture = &self.textures[map.texture as usize];
+        self.images[texture.image as usize].brightest(texture.encoding)
+    }
+}

@@ -1,0 +1,172 @@
+//! The shapes of a scene: triangles, spheres, and meshes with their instances.
+
+use std::sync::Arc;
+
+use glam::Vec3;
+use rayon::prelude::*;
+
+use super::Scene;
+
+/// A flat triangle with a nonzero area, in world space.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Triangle {
+    /// Vertices in metres, counter-clockwise seen from the front: the normal is (v1 − v0) × (v2 − v0).
+    pub vertices: [Vec3; 3],
+    /// Index into [`Scene::materials`].
+    pub material: u32,
+}
+
+/// A sphere, whose front is its outside.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sphere {
+    /// Centre of the sphere in world space, metres.
+    pub center: Vec3,
+    /// Radius of the sphere in metres, above 0.
+    pub radius: f32,
+    /// Index into [`Scene::materials`].
+    pub material: u32,
+}
+
+/// An indexed triangle mesh in its own coordinates, which instances place in the scene. It has at least one triangle,
+/// and all of its triangles have an area.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Mesh {
+    /// Position of each vertex in mesh coordinates.
+    pub positions: Vec<Vec3>,
+    /// Vertex indices of each triangle, counter-clockwise seen from the front.
+    pub triangles: Vec<[u32; 3]>,
+    /// Index into [`Scene::materials`] for each triangle, or a single one for all.
+    pub materials: Vec<u32>,
+    /// Unit shading normal of each vertex; empty for flat shading.
+    pub normals: Vec<Vec3>,
+    /// Texture coordinates of each vertex, or empty; (0, 0) is the upper left corner of an image.
+    pub uvs: Vec<[f32; 2]>,
+    /// Second set of texture coordinates, for the textures that select it; or empty.
+    pub second_uvs: Vec<[f32; 2]>,
+    /// Tangent of each vertex as in glTF, or empty: a unit vector in the direction of growing u, and 1 or −1. That sign
+    /// times `cross(normal, tangent)` points up in the image.
+    pub tangents: Vec<[f32; 4]>,
+}
+
+impl Mesh {
+    /// Returns whether both meshes are equal bit for bit.
+    fn is_same(&self, other: &Mesh) -> bool {
+        let Mesh {
+            positions,
+            triangles,
+            materials,
+            normals,
+            uvs,
+            second_uvs,
+            tangents,
+        } = self;
+        same_vectors(positions, &other.positions)
+            && *triangles == other.triangles
+            && *materials == other.materials
+            && same_vectors(normals, &other.normals)
+            && same_floats(uvs, &other.uvs)
+            && same_floats(second_uvs, &other.second_uvs)
+            && same_floats(tangents, &other.tangents)
+    }
+}
+
+/// Returns whether two lists have equal lengths and `is_same` holds for each pair of entries.
+fn same<T: Sync>(
+    one: &Arc<Vec<T>>,
+    other: &Arc<Vec<T>>,
+    is_same: impl Fn(&T, &T) -> bool + Sync,
+) -> bool {
+    let each = || one.par_iter().zip(other.par_iter());
+    Arc::ptr_eq(one, other)
+        || one.len() == other.len() && each().all(|(one, other)| is_same(one, other))
+}
+
+/// Returns whether two lists of vectors are equal bit for bit.
+fn same_vectors(one: &[Vec3], other: &[Vec3]) -> bool {
+    let bits = |vector: &Vec3| vector.to_array().map(f32::to_bits);
+    one.len() == other.len() && one.iter().map(bits).eq(other.iter().map(bits))
+}
+
+/// Returns whether two lists of float arrays are equal bit for bit.
+fn same_floats<const N: usize>(one: &[[f32; N]], other: &[[f32; N]]) -> bool {
+    let bits = |floats: &[f32; N]| floats.map(f32::to_bits);
+    one.len() == other.len() && one.iter().map(bits).eq(other.iter().map(bits))
+}
+
+/// An instance: one placement of a mesh in the scene, with its own transform.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Instance {
+    /// Index into [`Scene::meshes`].
+    pub mesh: u32,
+    /// Images of the mesh's x, y and z axes, linearly independent. If they are left-handed, the mesh is mirrored, and
+    /// its front stays outside.
+    pub axes: [Vec3; 3],
+    /// Position of the mesh's origin in metres.
+    pub position: Vec3,
+    /// Index into [`Scene::materials`] of a material that replaces the mesh's own; `None` keeps those.
+    pub material: Option<u32>,
+}
+
+impl Scene {
+    /// Shares the shapes of `other` if they are equal, so that both scenes hold one copy and identity shows the
+    /// equality.
+    pub fn share_equal_shapes(&mut self, other: &Scene) {
+        if self.has_equal_shapes(other) {
+            self.triangles = other.triangles.clone();
+            self.spheres = other.spheres.clone();
+            self.meshes = other.meshes.clone();
+            self.instances = other.instances.clone();
+        }
+    }
+
+    /// Returns whether both scenes have equal shapes with equal material indices, bit for bit. Then an acceleration
+    /// structure of one is valid for the other.
+    pub fn has_equal_shapes(&self, other: &Scene) -> bool {
+        same(&self.triangles, &other.triangles, |one, other| {
+            same_vectors(&one.vertices, &other.vertices) && one.material == other.material
+        }) && same(&self.spheres, &other.spheres, |one, other| {
+            same_vectors(&[one.center], &[other.center])
+                && one.radius.to_bits() == other.radius.to_bits()
+                && one.material == other.material
+        }) && same(&self.instances, &other.instances, |one, other| {
+            same_vectors(&one.axes, &other.axes)
+                && same_vectors(&[one.position], &[other.position])
+                && (one.mesh, one.material) == (other.mesh, other.material)
+        }) && same(&self.meshes, &other.meshes, Mesh::is_same)
+    }
+
+    /// Returns the indices of the instances that have an emissive material on any triangle.
+    pub fn emissive_instances(&self) -> Vec<u32> {
+        let shines: Vec<bool> = self
+            .materials
+            .iter()
+            .map(|material| material.radiance() != Vec3::ZERO)
+            .collect();
+        let meshes: Vec<bool> = self
+            .meshes
+            .iter()
+            .map(|mesh| {
+                mesh.materials
+                    .iter()
+                    .any(|&material| shines[material as usize])
+            })
+            .collect();
+        (0..)
+            .zip(self.instances.iter())
+            .filter(|(_, instance)| match instance.material {
+                Some(material) => shines[material as usize],
+                None => meshes[instance.mesh as usize],
+            })
+            .map(|(number, _)| number)
+            .collect()
+    }
+
+    /// Returns the total number of triangles of the instances that [`Scene::emissive_instances`] returns.
+    pub fn emissive_triangle_count(&self) -> u64 {
+        let triangles = |&instance: &u32| {
+            let mesh = self.instances[instance as usize].mesh;
+            self.meshes[mesh as usize].triangles.len() as u64
+        };
+        self.emissive_instances().iter().map(triangles).sum()
+    }
+}

@@ -1,0 +1,220 @@
+//! Materials: how a surface scatters, absorbs and emits light.
+
+use glam::Vec3;
+use serde::{Deserialize, Serialize};
+
+use super::camera::numbers;
+
+/// A material without its textures, which [`Scene::maps`](crate::Scene::maps) contains. Colours are linear sRGB, and
+/// indices of refraction lie in 0.1..=10.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Surface {
+    /// A Lambertian reflector, which scatters light equally in all directions.
+    Diffuse {
+        /// Fraction of the light that is reflected, 0..=1 per channel.
+        #[serde(with = "numbers")]
+        albedo: Vec3,
+        /// Whether the back side absorbs all light; otherwise it reflects like the front.
+        one_sided: bool,
+    },
+    /// A perfect mirror, which reflects each ray in a single direction.
+    Mirror {
+        /// Fraction of the light that is reflected, 0..=1 per channel.
+        #[serde(with = "numbers")]
+        reflectance: Vec3,
+        /// Whether the back side absorbs all light; otherwise it reflects like the front.
+        one_sided: bool,
+    },
+    /// A smooth boundary of a transparent body such as glass, which reflects and refracts.
+    Dielectric {
+        /// Index of refraction behind the surface, divided by that in front of it.
+        ior: f32,
+        /// Absorption coefficient of the body behind the surface, 1/m per channel; 0 is clear.
+        #[serde(with = "numbers")]
+        absorption: Vec3,
+    },
+    /// A metal with a smooth surface.
+    Conductor {
+        /// The metal's reflectance, as a complex index of refraction or a colour.
+        metal: Metal,
+        /// Whether the back side absorbs all light; otherwise it reflects like the front.
+        one_sided: bool,
+    },
+    /// A metal with a rough surface of GGX microfacets.
+    RoughConductor {
+        /// The metal's reflectance.
+        metal: Metal,
+        /// The microfacet distribution.
+        roughness: Roughness,
+        /// Whether the back side absorbs all light; otherwise it reflects like the front.
+        one_sided: bool,
+    },
+    /// A rough boundary of a transparent body: GGX microfacets that reflect and refract.
+    RoughDielectric {
+        /// Index of refraction behind the surface, divided by that in front of it.
+        ior: f32,
+        /// The microfacet distribution.
+        roughness: Roughness,
+        /// Absorption coefficient of the body behind the surface, 1/m per channel; 0 is clear.
+        #[serde(with = "numbers")]
+        absorption: Vec3,
+    },
+    /// A Lambertian base under a transparent dielectric coat of GGX microfacets, such as plastic or varnish.
+    CoatedDiffuse {
+        /// Fraction of the light that the base reflects, 0..=1 per channel.
+        #[serde(with = "numbers")]
+        albedo: Vec3,
+        /// Index of refraction of the coat, divided by that of the outside.
+        ior: f32,
+        /// GGX alpha of the coat, 0..=1; 0 is smooth.
+        alpha: f32,
+        /// Whether the back side absorbs all light; otherwise it reflects like the front.
+        one_sided: bool,
+    },
+    /// The metallic-roughness material of glTF.
+    Principled(Principled),
+    /// A light source that emits from its front and also reflects like `Diffuse`.
+    Emissive {
+        /// Emitted radiance, W·sr⁻¹·m⁻² per channel, the same in all directions.
+        #[serde(with = "numbers")]
+        radiance: Vec3,
+        /// Fraction of the light that is reflected, 0..=1 per channel.
+        #[serde(with = "numbers")]
+        albedo: Vec3,
+        /// Whether the back side absorbs all light that reaches it; otherwise it reflects like the front.
+        one_sided: bool,
+        /// Whether the back emits the same radiance. Renderers sample only the front; rays that hit the back find its
+        /// light.
+        both_sides: bool,
+    },
+}
+
+/// The metallic-roughness material of glTF 2.0, with the extensions `ior`, `specular`, `transmission`, `volume`,
+/// `clearcoat` and `emissive_strength`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Principled {
+    /// Colour: reflectance of the metallic part, albedo of the diffuse part, and tint of transmitted light; 0..=1.
+    #[serde(with = "numbers")]
+    pub base_color: Vec3,
+    /// Blend from dielectric (0) to metal (1).
+    pub metallic: f32,
+    /// Perceptual roughness, 0..=1: the square root of the GGX alpha.
+    pub roughness: f32,
+    /// Index of refraction of the dielectric part.
+    pub ior: f32,
+    /// Strength of the dielectric part's specular reflection, 0..=1. Transmission ignores it.
+    pub specular: f32,
+    /// Tint of the dielectric part's specular reflection at normal incidence, 0 or more per channel.
+    #[serde(with = "numbers")]
+    pub specular_color: Vec3,
+    /// Fraction of the dielectric part that transmits light instead of reflecting it diffusely, 0..=1.
+    pub transmission: f32,
+    /// Whether the surface is a thin sheet without a volume behind it: transmitted light is not refracted.
+    pub thin: bool,
+    /// Strength of a clear coat with index of refraction 1.5 over the other layers, 0..=1.
+    pub clearcoat: f32,
+    /// Perceptual roughness of the clear coat, 0..=1: the square root of its GGX alpha.
+    pub clearcoat_roughness: f32,
+    /// Radiance emitted from the front, W·sr⁻¹·m⁻² per channel.
+    #[serde(with = "numbers")]
+    pub emission: Vec3,
+    /// Whether the back emits the same radiance. Renderers sample only the front; rays that hit the back find its
+    /// light.
+    pub both_sides: bool,
+    /// Whether the back side absorbs all light that reaches it; otherwise it scatters too.
+    pub one_sided: bool,
+    /// Absorption coefficient of the volume behind the front, 1/m per channel. Ignored if `thin`, or without
+    /// transmission.
+    #[serde(with = "numbers")]
+    pub absorption: Vec3,
+}
+
+impl Default for Principled {
+    fn default() -> Principled {
+        Principled {
+            base_color: Vec3::ONE,
+            metallic: 0.0,
+            roughness: 0.5,
+            ior: 1.5,
+            specular: 1.0,
+            specular_color: Vec3::ONE,
+            transmission: 0.0,
+            thin: false,
+            clearcoat: 0.0,
+            clearcoat_roughness: 0.0,
+            emission: Vec3::ZERO,
+            both_sides: false,
+            one_sided: false,
+            absorption: Vec3::ZERO,
+        }
+    }
+}
+
+/// The reflectance of a metal, as an index of refraction or as a colour.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Metal {
+    /// A complex index of refraction η + ik, evaluated with the Fresnel equations.
+    Index {
+        /// Real part η, 0 or more per channel.
+        #[serde(with = "numbers")]
+        eta: Vec3,
+        /// Imaginary part k, 0 or more per channel.
+        #[serde(with = "numbers")]
+        k: Vec3,
+    },
+    /// Reflectance at normal incidence, 0..=1 per channel. Schlick's approximation raises it to 1 at grazing angles.
+    Color(#[serde(with = "numbers")] Vec3),
+}
+
+/// The microfacet distribution of a rough surface, and how it treats multiple scattering between facets.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Roughness {
+    /// GGX alpha, 0.001..=1; larger is rougher.
+    pub alpha: f32,
+    /// The form of Smith's masking-shadowing function.
+    pub masking: Masking,
+    /// Whether light that hits several facets is added back. Otherwise it is lost, and rough surfaces become darker.
+    pub energy_compensation: bool,
+}
+
+/// A form of Smith's masking-shadowing function of GGX microfacets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Masking {
+    /// Masking and shadowing are independent: the product of the two.
+    Separable,
+    /// Masking and shadowing are correlated by the height of the facets, which darkens the surface less.
+    #[default]
+    HeightCorrelated,
+}
+
+impl Surface {
+    /// Returns the absorption coefficient, 1/m per channel, for which the fraction `transmittance` remains after
+    /// `distance`.
+    ///
+    /// `transmittance` lies in 0..=1 per channel; below e⁻²⁰⁰ it counts as e⁻²⁰⁰. `distance` is in metres, above 0.
+    pub fn absorption(transmittance: Vec3, distance: f64) -> Vec3 {
+        // The bound keeps the coefficient of an opaque channel finite.
+        let coefficient =
+            |part: f32| (-libm::log(f64::from(part)) / distance).min(200.0 / distance);
+        Vec3::from_array(
+            transmittance
+                .to_array()
+                .map(|part| coefficient(part) as f32),
+        )
+    }
+
+    /// Returns the radiance emitted from the front, W·sr⁻¹·m⁻² per channel; 0 for kinds that do not emit.
+    pub fn radiance(&self) -> Vec3 {
+        match *self {
+            Surface::Emissive { radiance, .. } => radiance,
+            Surface::Principled(Principled { emission, .. }) => emission,
+            Surface::Diffuse { .. }
+            | Surface::Mirror { .. }
+            | Surface::Dielectric { .. }
+            | Surface::Conductor { .. }
+            | Surface::RoughConductor { .. }
+            | Surface::RoughDielectric { .. }
+            | Surface::CoatedDiffuse { .. } => Vec3::ZERO,
+        }
+    }
+}

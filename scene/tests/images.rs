@@ -1,0 +1,267 @@
+//! Tests of the HDR image readers: Radiance files of every orientation and encoding, OpenEXR files with several layers.
+
+use exr::{
+    image::{AnyChannel, AnyChannels, Encoding, FlatSamples, Image as Exr, Layer, Layers},
+    meta::{attribute::IntegerBounds, header::LayerAttributes},
+    prelude::{Compression, SmallVec, Vec2, WritableImage, f16},
+};
+use raysieve::scene::{Image, Texels};
+
+const SIZE: (usize, usize) = (16, 8);
+
+/// Returns the colour of texel (x, y): red grows to the right, green downwards. RGBE represents it exactly.
+fn color(x: usize, y: usize) -> [f32; 3] {
+    let blue = if (x + y).is_multiple_of(2) {
+        0.25
+    } else {
+        0.75
+    };
+    [(x + 1) as f32 / 8.0, (y + 1) as f32 / 8.0, blue]
+}
+
+fn decode(bytes: &[u8], case: &str) -> Vec<[f32; 4]> {
+    let image = Image::decode(bytes).unwrap_or_else(|problem| panic!("{case}: {problem}"));
+    assert_eq!((image.width, image.height), (16, 8), "{case}");
+    match image.texels {
+        Texels::Floats(texels) => texels,
+        other => panic!("{case}: {}", matches!(other, Texels::Bytes(_))),
+    }
+}
+
+/// Asserts that each texel is `of` applied to its [`color`].
+fn expect(bytes: &[u8], case: &str, of: impl Fn([f32; 3]) -> [f32; 3]) {
+    for (number, texel) in decode(bytes, case).into_iter().enumerate() {
+        let (x, y) = (number % SIZE.0, number / SIZE.0);
+        let [r, g, b] = of(color(x, y));
+        let expected = [r, g, b, 1.0];
+        let apart = texel.iter().zip(expected).map(|(is, due)| (is - due).abs());
+        assert!(
+            apart.fold(0.0, f32::max) < 2e-3,
+            "{case}: {texel:?} at ({x}, {y}), expected {expected:?}"
+        );
+    }
+}
+
+/// Encodes a colour as RGBE: three bytes and a shared exponent.
+fn rgbe([r, g, b]: [f32; 3]) -> [u8; 4] {
+    let exponent = r.max(g).max(b).log2().floor() as i32 + 1;
+    let byte = |part: f32| (part * 256.0 / 2.0_f32.powi(exponent)).round() as u8;
+    [byte(r), byte(g), byte(b), (exponent + 128) as u8]
+}
+
+fn hdr(first: &str, format: &str, size: &str, texels: &[u8]) -> Vec<u8> {
+    let mut bytes = format!("{first}\n# made by hand\n{format}EXPOSURE=1\n\n{size}\n").into_bytes();
+    bytes.extend(texels);
+    bytes
+}
+
+#[test]
+fn radiance_files_of_every_orientation_and_encoding_are_read() {
+    const RGBE: &str = "FORMAT=32-bit_rle_rgbe\n";
+    let flat = |columns: bool, place: &dyn Fn(usize, usize) -> (usize, usize)| {
+        let (stretches, each) = if columns { (16, 8) } else { (8, 16) };
+        let texels =
+            (0..stretches).flat_map(|stretch| (0..each).map(move |along| (stretch, along)));
+        let texels = texels.map(|(stretch, along)| place(stretch, along));
+        let texels = texels.flat_map(|(x, y)| rgbe(color(x, y)));
+        texels.collect::<Vec<u8>>()
+    };
+    let rows = flat(false, &|y, x| (x, y));
+    for (size, texels) in [
+        ("-Y 8 +X 16", rows.clone()),
+        ("+Y 8 +X 16", flat(false, &|y, x| (x, 7 - y))),
+        ("-Y 8 -X 16", flat(false, &|y, x| (15 - x, y))),
+        ("+Y 8 -X 16", flat(false, &|y, x| (15 - x, 7 - y))),
+        ("+X 16 -Y 8", flat(true, &|x, y| (x, y))),
+        ("-X 16 -Y 8", flat(true, &|x, y| (15 - x, y))),
+        ("+X 16 +Y 8", flat(true, &|x, y| (x, 7 - y))),
+        ("-X 16 +Y 8", flat(true, &|x, y| (15 - x, 7 - y))),
+    ] {
+        expect(&hdr("#?RADIANCE", RGBE, size, &texels), size, |color| color);
+    }
+    let size = "-Y 8 +X 16";
+    expect(&hdr("#?RGBE", RGBE, size, &rows), "another name", |color| {
+        color
+    });
+    expect(&hdr("#?RADIANCE", "", size, &rows), "no format", |color| {
+        color
+    });
+    let mut returns = hdr("#?RADIANCE", RGBE, size, &[]);
+    returns = String::from_utf8(returns)
+        .unwrap()
+        .replace('\n', "\r\n")
+        .into_bytes();
+    returns.extend(&rows);
+    expect(&returns, "lines of another system", |color| color);
+
+    // The old run-length encoding (repeat counts after RGB of 1, 1, 1) and the new one, channel by channel.
+    let (mut old, mut new) = (Vec::new(), Vec::new());
+    for y in 0..8 {
+        let texel = rgbe(color(0, y));
+        old.extend(texel);
+        old.extend([1, 1, 1, 15]);
+        new.extend([2, 2, 0, 16]);
+        texel.iter().for_each(|&byte| new.extend([128 + 16, byte]));
+    }
+    let old = decode(&hdr("#?RADIANCE", RGBE, size, &old), "old runs");
+    assert_eq!(
+        old,
+        decode(&hdr("#?RADIANCE", RGBE, size, &new), "new runs")
+    );
+    assert!(old.iter().enumerate().all(|(number, texel)| {
+        let [r, g, b] = color(0, number / 16);
+        [r, g, b, 1.0]
+            .iter()
+            .zip(texel)
+            .all(|(due, is)| (due - is).abs() < 2e-3)
+    }));
+
+    // White under daylight.
+    let white: Vec<u8> = rgbe([0.9505, 1.0, 1.089]).repeat(128);
+    let xyz = hdr("#?RADIANCE", "FORMAT=32-bit_rle_xyze\n", size, &white);
+    for texel in decode(&xyz, "XYZ") {
+        assert!(
+            texel.iter().all(|part| (part - 1.0).abs() < 2e-2),
+            "{texel:?}"
+        );
+    }
+}
+
+#[test]
+fn errors_of_a_radiance_file_name_the_problem() {
+    for (file, problem) in [
+        ("#?RADIANCE\n", "ends within its header"),
+        ("#?RADIANCE\n\n", "ends within its header"),
+        (
+            "#?RADIANCE\nFORMAT=16-bit\n\n-Y 1 +X 1\n",
+            "is of the format `16-bit`, expected 32-bit_rle_rgbe or 32-bit_rle_xyze",
+        ),
+        (
+            "#?RADIANCE\n\n-Y 1 +Y 1\n",
+            "found `-Y 1 +Y 1`, expected its size, such as `-Y 512 +X 1024`",
+        ),
+        (
+            "#?RADIANCE\n\n-Y 1 +X -1\n",
+            "found `-Y 1 +X -1`, expected its size, such as `-Y 512 +X 1024`",
+        ),
+        (
+            "#?RADIANCE\n\n-Y 0 +X 9\n",
+            "has no pixels; expected a width and height of at least 1",
+        ),
+        (
+            "#?RADIANCE\n\n+X 60000 -Y 60000\n",
+            "declares 60000x60000 texels, but the limit is 65536 per side and 4225024 in a file of 30 bytes; export it again",
+        ),
+    ] {
+        assert_eq!(Image::decode(file.as_bytes()).unwrap_err(), problem);
+    }
+    let short = Image::decode(b"#?RADIANCE\n\n-Y 8 +X 16\n\0\0").unwrap_err();
+    assert!(short.starts_with("cannot be decoded: "), "{short}");
+}
+
+/// Builds a layer with these channels, each one component of [`color`].
+fn layer(
+    channels: &[(&str, usize)],
+    half: bool,
+    compression: Compression,
+) -> Layer<AnyChannels<FlatSamples>> {
+    let list: SmallVec<[AnyChannel<FlatSamples>; 4]> = channels
+        .iter()
+        .map(|&(name, part)| {
+            let at = (0..SIZE.0 * SIZE.1).map(|at| color(at % SIZE.0, at / SIZE.0)[part]);
+            let samples = match half {
+                true => FlatSamples::F16(at.map(f16::from_f32).collect()),
+                false => FlatSamples::F32(at.collect()),
+            };
+            AnyChannel::new(name, samples)
+        })
+        .collect();
+    let encoding = Encoding {
+        compression,
+        ..Encoding::FAST_LOSSLESS
+    };
+    let name = channels.iter().map(|channel| channel.0).collect::<String>();
+    let attributes = LayerAttributes::named(name.as_str());
+    Layer::new(SIZE, attributes, encoding, AnyChannels::sort(list))
+}
+
+fn written(layers: &[Layer<AnyChannels<FlatSamples>>]) -> Vec<u8> {
+    let mut file = std::io::Cursor::new(Vec::new());
+    let layers: Layers<_> = layers.iter().cloned().collect();
+    let bounds = IntegerBounds::from_dimensions(SIZE);
+    let image = Exr::from_layers(exr::meta::header::ImageAttributes::new(bounds), layers);
+    image.write().to_buffered(&mut file).unwrap();
+    file.into_inner()
+}
+
+#[test]
+fn exr_prefers_rgb_and_falls_back_to_other_channels() {
+    let rgb = [("R", 0), ("G", 1), ("B", 2)];
+    let plain = Compression::Uncompressed;
+    for compression in [
+        plain,
+        Compression::RLE,
+        Compression::ZIP1,
+        Compression::ZIP16,
+        Compression::PIZ,
+        Compression::PXR24,
+    ] {
+        for half in [false, true] {
+            let case = format!("{compression:?}, half: {half}");
+            expect(
+                &written(&[layer(&rgb, half, compression)]),
+                &case,
+                |color| color,
+            );
+        }
+    }
+    let depth = || layer(&[("Z", 0)], false, plain);
+    let grey = |part: usize| move |color: [f32; 3]| [color[part]; 3];
+    let named = [
+        ("beauty.R", 0),
+        ("beauty.G", 1),
+        ("beauty.B", 2),
+        ("depth.Z", 0),
+    ];
+    let colors = layer(&rgb, false, plain);
+    expect(&written(&[depth(), colors]), "behind depth", |color| color);
+    expect(
+        &written(&[layer(&named, false, plain)]),
+        "of a name",
+        |color| color,
+    );
+    expect(
+        &written(&[layer(&[("Y", 1)], true, plain)]),
+        "luminance",
+        grey(1),
+    );
+    expect(
+        &written(&[layer(&[("rough", 2)], true, plain)]),
+        "one",
+        grey(2),
+    );
+    let luminance = [("A", 0), ("Y", 1)];
+    let texels = decode(&written(&[layer(&luminance, false, plain)]), "with alpha");
+    assert_eq!(texels[18], [0.25, 0.25, 0.25, 0.375]);
+    let none = written(&[layer(&[("U", 0), ("V", 1)], false, plain)]);
+    assert_eq!(
+        Image::decode(&none).unwrap_err(),
+        "has no colors: its first channels are U, V, expected R, G and B, or Y"
+    );
+}
+
+/// The stored region (data window) may be smaller or larger than the shown one (display window).
+#[test]
+fn exr_is_cropped_and_padded_to_its_display_window() {
+    let mut stored = layer(&[("R", 0), ("G", 1), ("B", 2)], false, Compression::ZIP16);
+    stored.attributes.layer_position = Vec2(4, -2);
+    let texels = decode(&written(&[stored]), "window");
+    for (number, texel) in texels.iter().enumerate() {
+        let (x, y) = (number % SIZE.0, number / SIZE.0);
+        let [r, g, b] = match (x, y) {
+            (4.., ..6) => color(x - 4, y + 2),
+            _ => [0.0; 3],
+        };
+        assert_eq!(*texel, [r, g, b, 1.0], "({x}, {y})");
+    }
+}

@@ -1,0 +1,294 @@
+//! Tests of saving a moved camera and edited materials into the scene file, which keeps its comments and layout.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use glam::Vec3;
+use raysieve_scene::{
+    Camera, EditableParameter, Error, Focus, Projection, Scene, Surface, materials_to_ron,
+    save_camera, save_view,
+};
+
+/// Writes a scene with this camera to `name.ron` and returns the path.
+fn written(name: &str, camera: &str) -> PathBuf {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("scene_camera");
+    fs::create_dir_all(&folder).unwrap();
+    let path = folder.join(format!("{name}.ron"));
+    let text = format!(
+        "// What it is.\n(\n    camera: {camera},\n    // Grey.\n    sky: (1, 1, 1), /* as it is */\n    \
+         objects: [Model(file: \"{name}.ply\", scale: (1, 1, 1e0))],\n)\n"
+    );
+    let ply = "ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty float y\nproperty float z\n\
+               element face 1\nproperty list uchar int vertex_indices\nend_header\n0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n";
+    fs::write(folder.join(format!("{name}.ply")), ply).unwrap();
+    fs::write(&path, text).unwrap();
+    path
+}
+
+/// Loads a scene and returns its camera.
+fn camera(path: &Path) -> Camera {
+    Scene::load(path)
+        .unwrap_or_else(|error| panic!("{error}"))
+        .camera
+}
+
+/// Origin and target of a moved camera, with numbers that are long in decimal.
+const MOVED: (Vec3, Vec3) = (
+    Vec3::new(0.1, -2.3e-7, 1234.567),
+    Vec3::new(1.0 / 3.0, 0.0, -5.0),
+);
+
+/// Returns the camera with origin and target replaced by `MOVED`.
+fn moved(camera: Camera) -> Camera {
+    let (origin, target) = MOVED;
+    Camera {
+        origin,
+        target,
+        ..camera
+    }
+}
+
+#[test]
+fn saving_a_camera_changes_only_its_changed_numbers() {
+    let path = written(
+        "comments",
+        "( // seen\n        origin: (0, 1, 5), // from here\n        target: /* there */ (0, 1, 0),\n        fov: 40, \
+         filter: Gaussian(radius: 2),\n    )",
+    );
+    let before = fs::read_to_string(&path).unwrap();
+    let wanted = moved(camera(&path));
+    save_camera(&path, &wanted).unwrap();
+    assert_eq!(camera(&path), wanted);
+    let expected = before
+        .replace("(0, 1, 5)", "(0.1, -0.00000023, 1234.567)")
+        .replace("(0, 1, 0)", "(0.33333334, 0, -5)");
+    assert_eq!(fs::read_to_string(&path).unwrap(), expected);
+    // Saving the same camera again changes nothing.
+    save_camera(&path, &wanted).unwrap();
+    assert_eq!(fs::read_to_string(&path).unwrap(), expected);
+}
+
+#[test]
+fn saving_a_camera_keeps_the_focus_as_it_is_given() {
+    for (name, lens) in [
+        ("by_target", "(radius: 0.1)"),
+        ("by_stop", "(f_stop: 2.8, blades: 6, /* */)"),
+        ("by_distance", "(focus_distance: 3, radius: 0.1)"),
+        (
+            "by_point",
+            "(radius: 0.1, focus_point: (0, 1, 1), rotation: 10)",
+        ),
+    ] {
+        let path = written(
+            name,
+            &format!("(origin: (0, 1, 5), lens: {lens}, fov: 30, target: (0, 1, 0))"),
+        );
+        let mut wanted = camera(&path);
+        wanted.origin.x = 0.7;
+        wanted.target.z = -2.25;
+        save_camera(&path, &wanted).unwrap();
+        assert_eq!(camera(&path), wanted, "{name}");
+        // A changed focus is saved too.
+        let lens = wanted.lens.as_mut().unwrap();
+        lens.focus = match lens.focus {
+            Focus::Distance(_) => Focus::Distance(2.125),
+            Focus::Point(_) => Focus::Point(Vec3::new(0.1, 0.2, 0.3)),
+        };
+        save_camera(&path, &wanted).unwrap();
+        assert_eq!(camera(&path), wanted, "{name}");
+    }
+}
+
+/// Writes a scene whose material "one" is `material`, to `name.ron`, and returns the path.
+fn of_material(name: &str, material: &str) -> PathBuf {
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("scene_camera");
+    fs::create_dir_all(&path).unwrap();
+    image::RgbImage::new(1, 1).save(path.join("a.png")).unwrap();
+    let path = path.join(format!("{name}.ron"));
+    let text = format!(
+        "(\n    camera: (origin: (0, 1, 5), target: (0, 1, 0), fov: 40),\n    materials: {{\n        // First.\n        \
+         \"one\": {material}, // so\n        \"two\": Diffuse(albedo: (0, 0, 0)),\n    }},\n    objects: [\n        \
+         Sphere(center: (0, 0, 0), radius: 1, material: \"one\"),\n    ],\n)\n"
+    );
+    fs::write(&path, text).unwrap();
+    path
+}
+
+#[test]
+fn saving_materials_changes_only_their_changed_numbers() {
+    let knobs = [
+        (EditableParameter::Roughness, 0.25),
+        (EditableParameter::Red, 0.5),
+        (EditableParameter::Strength, 6.0),
+    ];
+    for (name, before, after) in [
+        (
+            "diffuse",
+            "Diffuse(/* grey */ albedo: (0.7, 0.25, 1), one_sided: true)",
+            "Diffuse(/* grey */ albedo: (0.5, 0.25, 1), one_sided: true)",
+        ),
+        (
+            "preset",
+            "RoughConductor(preset: \"gold\", alpha: 0.125)",
+            "RoughConductor(preset: \"gold\", alpha: 0.25)",
+        ),
+        (
+            "default",
+            "CoatedDiffuse(albedo: (0, 0, 0))",
+            "CoatedDiffuse(alpha: 0.25, albedo: (0.5, 0, 0))",
+        ),
+        (
+            "all_by_default",
+            "Principled( /* nothing ( */ )",
+            "Principled(base_color: (0.5, 1, 1), emission: (6, 6, 6), roughness: 0.25,  /* nothing ( */ )",
+        ),
+        (
+            "textured",
+            "Principled(base_color: Texture(file: \"a.png\"), roughness: Texture(factor: 0.5, file: \"a.png\"),)",
+            "Principled(emission: (6, 6, 6), base_color: Texture(file: \"a.png\", factor: (0.5, 1, 1)), \
+             roughness: Texture(factor: 0.25, file: \"a.png\"),)",
+        ),
+        (
+            "lamp",
+            "Emissive(radiance: (1, 0, 3))",
+            "Emissive(radiance: (2, 0, 6))",
+        ),
+        ("glass", "Dielectric(ior: 1.5)", "Dielectric(ior: 1.5)"),
+    ] {
+        let path = of_material(name, before);
+        let text = fs::read_to_string(&path).unwrap();
+        let scene = Scene::load(&path).unwrap_or_else(|error| panic!("{error}"));
+        let turn = |surface: Surface, &(parameter, value): &(EditableParameter, f32)| {
+            surface.with_parameter(parameter, value).unwrap_or(surface)
+        };
+        let wanted = knobs.iter().fold(scene.materials[0], turn);
+        let turned = BTreeMap::from([("one".to_owned(), wanted)]);
+        let told = materials_to_ron(&path, &turned).unwrap();
+        assert_eq!(told, format!("\"one\": {after},"), "{name}");
+        assert_eq!(
+            fs::read_to_string(&path).unwrap(),
+            text,
+            "{name}: printing must not write"
+        );
+        save_view(&path, &scene.camera, &turned).unwrap();
+        let kept = fs::read_to_string(&path).unwrap();
+        assert_eq!(kept, text.replace(before, after), "{name}");
+        assert_eq!(Scene::load(&path).unwrap().materials[0], wanted, "{name}");
+        save_view(&path, &scene.camera, &turned).unwrap();
+        assert_eq!(
+            fs::read_to_string(&path).unwrap(),
+            kept,
+            "{name}: saved twice"
+        );
+    }
+}
+
+#[test]
+fn edited_parameters_are_clamped_to_their_ranges() {
+    let path = of_material(
+        "knobs",
+        "RoughConductor(color: (0.5, 0.5, 0.5), alpha: 0.5)",
+    );
+    let surface = Scene::load(&path).unwrap().materials[0];
+    for (parameter, value, expected) in [
+        (EditableParameter::Roughness, -1.0, 0.001),
+        (EditableParameter::Roughness, 7.0, 1.0),
+        (EditableParameter::Blue, f32::NAN, 0.0),
+        (EditableParameter::Green, f32::INFINITY, 1.0),
+    ] {
+        let turned = surface.with_parameter(parameter, value).unwrap();
+        assert_eq!(
+            turned.parameter(parameter),
+            Some(expected),
+            "{parameter:?} {value}"
+        );
+    }
+    assert_eq!(surface.parameter(EditableParameter::Strength), None);
+    assert_eq!(
+        surface.with_parameter(EditableParameter::Strength, 1.0),
+        None
+    );
+    let gone = BTreeMap::from([("three".to_owned(), surface)]);
+    let camera = Scene::load(&path).unwrap().camera;
+    let error = save_view(&path, &camera, &gone).expect_err("there is none");
+    assert!(error.to_string().contains("material \"three\""), "{error}");
+    let other = BTreeMap::from([("two".to_owned(), surface)]);
+    let error = save_view(&path, &camera, &other).expect_err("it is of another kind");
+    assert!(
+        error.to_string().contains("load the scene again"),
+        "{error}"
+    );
+}
+
+#[test]
+fn saving_an_orthographic_camera_keeps_width_and_up() {
+    let path = written("flat", "(origin: (0, 1, 5), target: (0, 1, 0), width: 3)");
+    let wanted = Camera {
+        projection: Projection::Orthographic { width: 0.3 },
+        up: Vec3::new(0.0, 0.5, 0.25),
+        ..moved(camera(&path))
+    };
+    save_camera(&path, &wanted).unwrap();
+    assert_eq!(camera(&path), wanted);
+}
+
+#[test]
+fn a_camera_printed_as_scene_text_loads_as_the_same_camera() {
+    for (name, text) in [
+        ("pinhole", "(origin: (0, 1, 5), target: (0, 1, 0), fov: 40)"),
+        (
+            "wide",
+            "(origin: (0, 1, 5), target: (0, 1, 0), up: (0, 1, 1), width: 4.5)",
+        ),
+        (
+            "lens",
+            "(origin: (0, 1, 5), target: (0, 1, 0), fov: 40, lens: (f_stop: 1.4, blades: 7, rotation: 12.5))",
+        ),
+    ] {
+        let first = moved(camera(&written(name, text)));
+        let ron = first.to_ron();
+        let value = ron
+            .strip_prefix("camera: ")
+            .and_then(|text| text.strip_suffix(','));
+        let again = written(&format!("{name}_again"), value.expect("a field of a scene"));
+        assert_eq!(camera(&again), first, "{ron}");
+    }
+}
+
+#[test]
+fn a_failed_save_leaves_the_file_unchanged() {
+    let path = written("other", "(origin: (0, 1, 5), target: (0, 1, 0), fov: 40)");
+    let before = fs::read_to_string(&path).unwrap();
+    let kept = || assert_eq!(fs::read_to_string(&path).unwrap(), before);
+    let lens = camera(&written(
+        "with_lens",
+        "(origin: (0, 1, 5), target: (0, 1, 0), fov: 40, lens: (radius: 1))",
+    ));
+    assert!(matches!(
+        lens.lens.map(|lens| lens.focus),
+        Some(Focus::Point(_))
+    ));
+    for (wanted, told) in [
+        (lens, "load the scene again"),
+        (
+            Camera {
+                target: camera(&path).origin,
+                ..camera(&path)
+            },
+            "is the same point as `origin`",
+        ),
+    ] {
+        let error = save_camera(&path, &wanted).expect_err("it cannot be said there");
+        assert!(error.to_string().contains(told), "{error}");
+        kept();
+    }
+    let model = path.with_file_name("other.ply");
+    let error = save_camera(&model, &lens).expect_err("a model has no text");
+    assert!(matches!(error, Error::File { .. }), "{error}");
+    fs::write(&path, "(camera: 7").unwrap();
+    save_camera(&path, &lens).expect_err("no scene any more");
+    assert_eq!(fs::read_to_string(&path).unwrap(), "(camera: 7");
+}

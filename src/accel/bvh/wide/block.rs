@@ -1,0 +1,312 @@
+//! The operations of `primitive` with one ray per lane, in the same order.
+
+use std::mem::offset_of;
+
+use glam::Vec3;
+use pulp::Simd;
+
+use super::triangles::hit_triangles;
+use crate::{
+    accel::{
+        primitive::shear,
+        vectors::{Lanes, MAX_LANES, Mask, SimdF32},
+    },
+    path::{NO_PRIMITIVE, Ray, ShadowRay},
+};
+
+/// Permutations of axes by [`turn`](crate::accel::primitive::turn), indexed by the axis that becomes z.
+pub(super) const AXES: [[usize; 3]; 4] = [[1, 2, 0], [2, 0, 1], [0, 1, 2], [0, 1, 2]];
+
+/// The common part of rays and shadow rays.
+pub(super) struct RayParts {
+    /// Origin in world space, metres.
+    pub(super) origin: Vec3,
+    /// Direction of length 1.
+    pub(super) direction: Vec3,
+    /// Index of the primitive that the ray leaves, or `NO_PRIMITIVE`.
+    pub(super) from_primitive: u32,
+}
+
+impl From<Ray> for RayParts {
+    #[inline(always)]
+    fn from(ray: Ray) -> RayParts {
+        RayParts {
+            origin: ray.origin,
+            direction: ray.direction,
+            from_primitive: ray.from_primitive,
+        }
+    }
+}
+
+impl From<ShadowRay> for RayParts {
+    #[inline(always)]
+    fn from(ray: ShadowRay) -> RayParts {
+        RayParts {
+            origin: ray.origin,
+            direction: ray.direction,
+            from_primitive: ray.from_primitive,
+        }
+    }
+}
+
+/// A ray or shadow ray as it lies in memory.
+pub(super) trait RayRecord: Copy {
+    /// Returns the first 32 bytes: origin, a number, direction, and the bits of the index of the primitive that it
+    /// leaves.
+    fn row(&self) -> [f32; 8];
+
+    /// Returns per lane the maximum distance and the index of the primitive that the ray goes to.
+    ///
+    /// `column` holds the fourth number of each lane's row; `ray` returns the ray of a lane.
+    fn ends<S: Lanes>(
+        simd: S,
+        column: S::f32s,
+        ray: impl Fn(usize) -> Self,
+    ) -> (SimdF32<S>, S::u32s);
+}
+
+const _: () = assert!(offset_of!(Ray, origin) == 0 && offset_of!(ShadowRay, origin) == 0);
+const _: () =
+    assert!(offset_of!(ShadowRay, distance) == 12 && offset_of!(ShadowRay, to_primitive) == 44);
+const _: () = assert!(offset_of!(Ray, direction) == 16 && offset_of!(ShadowRay, direction) == 16);
+const _: () =
+    assert!(offset_of!(Ray, from_primitive) == 28 && offset_of!(ShadowRay, from_primitive) == 28);
+
+impl RayRecord for Ray {
+    #[inline(always)]
+    fn row(&self) -> [f32; 8] {
+        bytemuck::cast(*self)
+    }
+
+    #[inline(always)]
+    fn ends<S: Lanes>(simd: S, _: S::f32s, _: impl Fn(usize) -> Ray) -> (SimdF32<S>, S::u32s) {
+        let nowhere = simd.splat_u32s(NO_PRIMITIVE);
+        (SimdF32::all(simd, f32::INFINITY), nowhere)
+    }
+}
+
+impl RayRecord for ShadowRay {
+    #[inline(always)]
+    fn row(&self) -> [f32; 8] {
+        let [row @ .., _, _, _, _]: [f32; 12] = bytemuck::cast(*self);
+        row
+    }
+
+    #[inline(always)]
+    fn ends<S: Lanes>(
+        simd: S,
+        column: S::f32s,
+        ray: impl Fn(usize) -> ShadowRay,
+    ) -> (SimdF32<S>, S::u32s) {
+        let [.., to] = simd.columns(
+            #[inline(always)]
+            |lane| {
+                let [_, _, _, _, row @ ..]: [f32; 12] = bytemuck::cast(ray(lane));
+                row
+            },
+        );
+        (SimdF32(simd, column), simd.transmute_u32s_f32s(to))
+    }
+}
+
+/// Up to one ray per lane. All directions have the same longest axis.
+pub(super) struct RayBlock<'a, S: Lanes> {
+    /// The vector instructions.
+    pub(super) simd: S,
+    /// Longest axis of the directions, 0..=2, which becomes z in permuted vectors.
+    axis: usize,
+    /// Permuted origins.
+    pub(super) origin: [SimdF32<S>; 3],
+    /// Permuted directions.
+    pub(super) direction: [SimdF32<S>; 3],
+    /// Maximum distances: to the light for shadow rays, otherwise infinite.
+    pub(super) distance: SimdF32<S>,
+    /// The numbers `x`, `y` and `z` of each ray's shear.
+    shears: [SimdF32<S>; 3],
+    /// Index of the primitive that each ray leaves.
+    from: S::u32s,
+    /// Index of the primitive that each ray goes to, or `NO_PRIMITIVE`.
+    to: S::u32s,
+    /// Indices of the rays in the first lanes; the other lanes repeat the last one.
+    pub(super) ray_indices: &'a [usize],
+}
+
+/// Number of groups of rays by longest axis and sign, rounded up to a power of two. Rays of a group tend to hit the
+/// same triangles.
+const RAY_GROUPS: usize = 8;
+
+/// Groups the rays at these indices by longest axis and sign, and calls `trace` with blocks of a group, in any order.
+#[inline(always)]
+pub(super) fn each<S: Lanes, R: RayRecord + Into<RayParts>>(
+    simd: S,
+    rays: &[R],
+    ray_indices: impl Iterator<Item = usize>,
+    mut trace: impl FnMut(&RayBlock<S>),
+) {
+    let mut waiting = [([0; MAX_LANES], 0); RAY_GROUPS];
+    for index in ray_indices {
+        let RayParts { direction, .. } = rays[index].into();
+        let axis = shear(direction).axis as usize % 3;
+        // Sign bits instead of indexing by axis, which would be a badly predicted branch.
+        let [x, y, z] = [
+            direction.x.to_bits() >> 31,
+            direction.y.to_bits() >> 31,
+            direction.z.to_bits() >> 31,
+        ];
+        let back = (x | y << 1 | z << 2) >> axis & 1;
+        let (waiting, count) = &mut waiting[2 * axis + back as usize];
+        waiting[*count % MAX_LANES] = index;
+        *count += 1;
+        if *count == S::F32_LANES {
+            trace(&RayBlock::new(simd, axis, rays, &waiting[..S::F32_LANES]));
+            *count = 0;
+        }
+    }
+    for (way, (waiting, count)) in waiting.iter().enumerate() {
+        if *count > 0 {
+            trace(&RayBlock::new(simd, way / 2, rays, &waiting[..*count]));
+        }
+    }
+}
+
+impl<'a, S: Lanes> RayBlock<'a, S> {
+    /// Loads the rays at `ray_indices` into a block: at least one, at most one per lane, all with this longest axis.
+    #[inline(always)]
+    pub(super) fn new<R: RayRecord>(
+        simd: S,
+        axis: usize,
+        rays: &[R],
+        ray_indices: &'a [usize],
+    ) -> RayBlock<'a, S> {
+        let [ox, oy, oz, column, x, y, z, from] = simd.columns(
+            #[inline(always)]
+            |lane| in_lane(rays, ray_indices, lane).row(),
+        );
+        let direction = permuted_vectors(simd, axis, [x, y, z]);
+        let [dx, dy, dz] = direction;
+        let (distance, to) = R::ends(
+            simd,
+            column,
+            #[inline(always)]
+            |lane| in_lane(rays, ray_indices, lane),
+        );
+        RayBlock {
+            simd,
+            axis,
+            origin: permuted_vectors(simd, axis, [ox, oy, oz]),
+            direction,
+            distance,
+            shears: [dx / dz, dy / dz, SimdF32::all(simd, 1.0) / dz],
+            from: simd.transmute_u32s_f32s(from),
+            to,
+            ray_indices,
+        }
+    }
+}
+
+impl<S: Lanes> RayBlock<'_, S> {
+    /// Transforms a vertex to the sheared ray space of each lane's ray, as `hit_triangle` does.
+    #[inline(always)]
+    pub(super) fn corner(&self, vertex: &[f32; 3]) -> [SimdF32<S>; 3] {
+        let [first, second, last] = AXES[self.axis & 3];
+        let x = self.all(vertex[first]) - self.origin[0];
+        let y = self.all(vertex[second]) - self.origin[1];
+        let z = self.all(vertex[last]) - self.origin[2];
+        [x - self.shears[0] * z, y - self.shears[1] * z, z]
+    }
+
+    /// Returns a vector with `x` in all lanes.
+    #[inline(always)]
+    pub(super) fn all(&self, x: f32) -> SimdF32<S> {
+        SimdF32::all(self.simd, x)
+    }
+
+    /// Intersects the rays with a triangle given by sheared vertices, see [`hit_triangles`].
+    #[inline(always)]
+    pub(super) fn hit_triangle(
+        &self,
+        corners: [&[SimdF32<S>; 3]; 3],
+    ) -> Option<(Mask<S>, [SimdF32<S>; 3])> {
+        hit_triangles(corners, self.shears[2])
+    }
+
+    /// Intersects the rays with a sphere, as the scalar `hit_sphere`. Returns a mask of hits and the distances.
+    #[inline(always)]
+    pub(super) fn hit_sphere(
+        &self,
+        center: &[f32; 3],
+        radius: f32,
+        leaves: Mask<S>,
+    ) -> (Mask<S>, SimdF32<S>) {
+        let (ox, oy, oz) = self.permuted_back(&self.origin);
+        let (x, y, z) = self.permuted_back(&self.direction);
+        let [cx, cy, cz] = *center;
+        let to_origin = (ox - self.all(cx), oy - self.all(cy), oz - self.all(cz));
+        let along = -dot(to_origin, (x, y, z));
+        let across = (
+            to_origin.0 + x * along,
+            to_origin.1 + y * along,
+            to_origin.2 + z * along,
+        );
+        let (zero, squared) = (self.all(0.0), self.all(radius) * self.all(radius));
+        let discriminant = squared - dot(across, across);
+        let root = discriminant.sqrt();
+        let far = (along - root).where_or(along.below(zero), along + root);
+        let near = (dot(to_origin, to_origin) - squared) / far;
+        let in_order = near.below(far);
+        let first = near.where_or(in_order, far);
+        let second = far.where_or(in_order, near);
+        let met = first.where_or(zero.below(first), second);
+        let distance = far.where_or(leaves, met);
+        (zero.below(distance) & !discriminant.below(zero), distance)
+    }
+
+    /// Undoes the permutation of axes of a vector.
+    #[inline(always)]
+    pub(super) fn permuted_back(&self, [a, b, c]: &[SimdF32<S>; 3]) -> Three<S> {
+        match self.axis {
+            0 => (*c, *a, *b),
+            1 => (*b, *c, *a),
+            _ => (*a, *b, *c),
+        }
+    }
+
+    /// Returns a mask of the rays that leave this primitive.
+    #[inline(always)]
+    pub(super) fn leaves(&self, position: u32) -> Mask<S> {
+        let all = self.simd.splat_u32s(position);
+        Mask(self.simd, self.simd.equal_u32s(self.from, all))
+    }
+
+    /// Returns a mask of the rays that go to this primitive.
+    #[inline(always)]
+    pub(super) fn goes_to(&self, position: u32) -> Mask<S> {
+        let all = self.simd.splat_u32s(position);
+        Mask(self.simd, self.simd.equal_u32s(self.to, all))
+    }
+}
+
+/// Returns the ray of a lane; lanes beyond the last ray repeat it.
+#[inline(always)]
+fn in_lane<R: RayRecord>(rays: &[R], ray_indices: &[usize], lane: usize) -> R {
+    rays[ray_indices[lane.min(ray_indices.len() - 1)]]
+}
+
+/// Permutes each lane's vector so that component `axis` becomes z, as [`turn`](crate::accel::primitive::turn).
+#[inline(always)]
+fn permuted_vectors<S: Lanes>(simd: S, axis: usize, [x, y, z]: [S::f32s; 3]) -> [SimdF32<S>; 3] {
+    let (x, y, z) = (SimdF32(simd, x), SimdF32(simd, y), SimdF32(simd, z));
+    match axis {
+        0 => [y, z, x],
+        1 => [z, x, y],
+        _ => [x, y, z],
+    }
+}
+
+/// A vector in x, y, z order.
+type Three<S> = (SimdF32<S>, SimdF32<S>, SimdF32<S>);
+
+#[inline(always)]
+fn dot<S: Simd>(a: Three<S>, b: Three<S>) -> SimdF32<S> {
+    a.0 * b.0 + a.1 * b.1 + a.2 * b.2
+}

@@ -1,0 +1,277 @@
+//! The tree for SIMD traversal, and the traversal by single rays and beams.
+//!
+//! A node has one box per lane, in `f32`; all are tested at once. Leaves are packets of up to as many primitives.
+
+use bytemuck::Pod;
+use glam::Vec3;
+
+use super::{
+    beam::is_beam,
+    block::{RayBlock, RayParts},
+    ray::{Prepared, WideRay},
+    search::Search,
+};
+use crate::accel::{
+    primitive::{Primitive, shear},
+    vectors::{Lanes, SimdF32},
+};
+
+/// Bit of a child word: the child is a packet, whose index is in the lower bits; otherwise the word is a node's index.
+pub(super) const PACKET: u32 = 1 << 31;
+/// Bit of a child word of a packet: its primitives are not triangles.
+pub(super) const OTHERS: u32 = 1 << 30;
+/// Number of rays that are prepared at once.
+const PREPARED: usize = 32;
+
+/// A node: the boxes of its children, one per lane. NaN rays enter all boxes that exist.
+#[derive(Clone, Copy)]
+#[repr(C, align(64))]
+pub(super) struct WideNode<S: Lanes> {
+    /// Minimum x, y, z of the children's boxes, then their maximum x, y, z.
+    pub(super) planes: [[S::f32s; 3]; 2],
+    /// Child word of each lane: the index of a node, or a packet as [`PACKET`] describes.
+    pub(super) children: S::u32s,
+    /// One bit per lane that has a child.
+    pub(super) held: u32,
+}
+
+/// A leaf of up to one primitive per lane; unused lanes repeat the first.
+#[derive(Clone, Copy)]
+#[repr(C, align(64))]
+pub(super) struct Packet<S: Lanes> {
+    /// Coordinates x, y, z of each of the triangles' three vertices.
+    pub(super) corners: [[S::f32s; 3]; 3],
+    /// Indices among the scene's primitives.
+    pub(super) positions: S::u32s,
+}
+
+/// A tree of nodes and packets. Node 0 is the root.
+pub(super) struct WideTree<S: Lanes> {
+    /// The nodes.
+    pub(super) nodes: Vec<WideNode<S>>,
+    /// The leaves.
+    pub(super) packets: Vec<Packet<S>>,
+    /// Largest absolute coordinate of the scene.
+    pub(super) extent: f32,
+    /// Maximum number of children on the traversal stack.
+    pub(super) waiting: usize,
+}
+
+impl<S: Lanes> Packet<S> {
+    /// Returns the number of primitives in the packet.
+    #[inline(always)]
+    pub(super) fn count(&self) -> usize {
+        let others = numbers(&self.positions)[1..].iter();
+        1 + others
+            .take_while(|&&other| other != self.position(0))
+            .count()
+    }
+
+    /// Returns the index of a lane's primitive among the scene's primitives.
+    #[inline(always)]
+    pub(super) fn position(&self, lane: usize) -> u32 {
+        numbers(&self.positions)[lane]
+    }
+
+    /// Returns the coordinates of a vertex, 0..=2, of a lane's triangle.
+    #[inline(always)]
+    pub(super) fn corner(&self, corner: usize, lane: usize) -> [f32; 3] {
+        let [x, y, z] = &self.corners[corner];
+        [x, y, z].map(|along| f32::from_bits(numbers(along)[lane]))
+    }
+}
+
+/// A ray or a beam of rays that can be tested against the boxes of a node.
+pub(super) trait Probe<S: Lanes> {
+    /// Returns a bit mask of the children that are entered before `distance`, and the entry distance of each.
+    fn met(&self, node: &WideNode<S>, distance: f32) -> (u32, SimdF32<S>);
+}
+
+/// Traversal state of a ray or beam: the current child, the stack and the maximum distance.
+pub(super) struct Visit<'a> {
+    /// Children still to visit, the nearest on top: the bits of the entry distance in the upper half, the child word in
+    /// the lower.
+    stack: &'a mut [u64],
+    /// Number of entries on the stack.
+    height: usize,
+    /// Child word of the current node or packet.
+    child: u32,
+    /// Distance beyond which nothing counts.
+    distance: f32,
+}
+
+impl Visit<'_> {
+    /// Starts a traversal at the root.
+    #[inline(always)]
+    pub(super) fn new(stack: &mut [u64], distance: f32) -> Visit<'_> {
+        Visit {
+            stack,
+            height: 0,
+            child: 0,
+            distance,
+        }
+    }
+}
+
+impl<S: Lanes> WideTree<S> {
+    /// Runs a query for the rays at these indices: consecutive coherent rays as a beam, all others singly.
+    #[inline(always)]
+    pub(super) fn each<Q: Search>(
+        &self,
+        simd: S,
+        primitives: &[Primitive],
+        rays: &[Q::Ray],
+        mut ray_indices: impl Iterator<Item = usize>,
+        mut tell: impl FnMut(usize, Q::Output),
+    ) {
+        let mut stack = vec![0; self.waiting + 1];
+        let mut taken = [0; PREPARED];
+        let (mut origins, mut directions) = ([[0.0; PREPARED]; 3], [[0.0; PREPARED]; 3]);
+        let mut prepared = [Prepared::default(); PREPARED];
+        let way = |place: usize| -> RayParts { rays[place].into() };
+        loop {
+            let mut count = 0;
+            for (at, place) in taken.iter_mut().zip(&mut ray_indices) {
+                *at = place;
+                count += 1;
+            }
+            if count == 0 {
+                return;
+            }
+            let mut alone = 0;
+            let mut first = 0;
+            while first < count {
+                let end = count.min(first + S::F32_LANES);
+                if end - first == S::F32_LANES && is_beam(&taken[first..end], way, self.extent) {
+                    let axis = shear(way(taken[first]).direction).axis;
+                    let block = RayBlock::new(simd, axis as usize, rays, &taken[first..end]);
+                    Q::of_beam(self, &block, &mut stack, primitives, &mut tell);
+                } else {
+                    for at in first..end {
+                        let place = taken[at];
+                        let RayParts {
+                            origin, direction, ..
+                        } = way(place);
+                        taken[alone] = place;
+                        for axis in 0..3 {
+                            origins[axis][alone] = origin[axis];
+                            directions[axis][alone] = direction[axis];
+                        }
+                        alone += 1;
+                    }
+                }
+                first = end;
+            }
+            if alone == 0 {
+                continue;
+            }
+            // Prepares unused entries too, so that the compiler vectorises the loop.
+            for (at, prepared) in prepared.iter_mut().enumerate() {
+                let origin = Vec3::new(origins[0][at], origins[1][at], origins[2][at]);
+                let direction = Vec3::new(directions[0][at], directions[1][at], directions[2][at]);
+                *prepared = Prepared::new(origin, direction, self.extent);
+            }
+            for (&place, prepared) in taken[..alone].iter().zip(&prepared) {
+                let ray = &rays[place];
+                let RayParts { from_primitive, .. } = (*ray).into();
+                let wide = WideRay::new(simd, prepared, from_primitive);
+                let (mut found, distance) = Q::begin(ray);
+                let mut visit = Visit::new(&mut stack, distance);
+                while self.step(
+                    &mut visit,
+                    &wide,
+                    #[inline(always)]
+                    |child| Q::test(self, child, &wide, ray, primitives, &mut found),
+                ) {}
+                tell(place, found);
+            }
+        }
+    }
+
+    /// Returns the packet that a child word with the bit [`PACKET`] refers to.
+    #[inline(always)]
+    pub(super) fn packet(&self, child: u32) -> &Packet<S> {
+        &self.packets[(child & !(PACKET | OTHERS)) as usize]
+    }
+
+    /// Advances a traversal by one node or packet.
+    ///
+    /// From a node it continues with the nearest child that is entered before the current distance. A packet is passed
+    /// to `test`, which returns the distance from then on; a negative one ends the traversal. Returns `false` at the
+    /// end.
+    #[inline(always)]
+    pub(super) fn step(
+        &self,
+        visit: &mut Visit,
+        probe: &impl Probe<S>,
+        test: impl FnOnce(u32) -> f32,
+    ) -> bool {
+        let stack = &mut *visit.stack;
+        if visit.child & PACKET != 0 {
+            visit.distance = test(visit.child);
+            if visit.distance < 0.0 {
+                return false;
+            }
+        } else {
+            let node = &self.nodes[visit.child as usize];
+            let (mut met, entered) = probe.met(node, visit.distance);
+            if met != 0 {
+                let children = numbers(&node.children);
+                let slot = first_lane::<S>(met);
+                met &= met - 1;
+                visit.child = children[slot];
+                if met == 0 {
+                    return true;
+                }
+                let entered = entered.lanes();
+                let key = |slot: usize| {
+                    u64::from(entered[slot].to_bits()) << 32 | u64::from(children[slot])
+                };
+                let mut nearest = key(slot);
+                let floor = visit.height;
+                let mut height = floor;
+                while met != 0 {
+                    let slot = first_lane::<S>(met);
+                    met &= met - 1;
+                    let mut further = key(slot);
+                    if further < nearest {
+                        std::mem::swap(&mut further, &mut nearest);
+                    }
+                    let mut at = height;
+                    while at > floor && stack[at - 1] < further {
+                        stack[at] = stack[at - 1];
+                        at -= 1;
+                    }
+                    stack[at] = further;
+                    height += 1;
+                }
+                visit.height = height;
+                visit.child = nearest as u32;
+                return true;
+            }
+        }
+        loop {
+            if visit.height == 0 {
+                return false;
+            }
+            visit.height -= 1;
+            let waited = stack[visit.height];
+            if f32::from_bits((waited >> 32) as u32) <= visit.distance {
+                visit.child = waited as u32;
+                return true;
+            }
+        }
+    }
+}
+
+/// Returns the 32-bit words of a vector.
+#[inline(always)]
+pub(super) fn numbers<V: Pod>(vector: &V) -> &[u32] {
+    bytemuck::cast_slice(std::slice::from_ref(vector))
+}
+
+/// Returns the index of the lowest set bit, which must exist.
+#[inline(always)]
+pub(super) fn first_lane<S: Lanes>(bits: u32) -> usize {
+    bits.trailing_zeros() as usize & (S::F32_LANES - 1)
+}

@@ -1,0 +1,374 @@
+//! Builds the BVHs of a scene: one over its primitives and instances, and one over each mesh that instances use.
+//! Imports `bvh`, `instance`, `math`, `primitive`, `scene`.
+
+pub(crate) mod clusters;
+pub(crate) mod collapse;
+pub(crate) mod parts;
+pub(crate) mod shares;
+
+use std::sync::{Arc, OnceLock};
+
+use glam::{DMat3, DVec3, Vec3};
+use rayon::prelude::*;
+
+use crate::{
+    Error,
+    accel::{
+        bvh::{self, INSTANCED_SLACK, Node, STACK_SIZE, Tree, wide::SimdScene},
+        instance::{
+            COORDINATES, Corners, Instance, LEFT_HANDED, MeshVertex, NO_MATERIAL, NORMALS,
+            SECOND_COORDINATES, TANGENTS,
+        },
+        primitive::{INSTANCE, Primitive, SPHERE, TRIANGLE},
+    },
+    math::max_f32,
+    scene::{self, Scene, memory},
+};
+
+/// The geometry of a scene as traversal reads it. It refers to materials by index only, so it stays valid when they
+/// change.
+pub struct SceneBvhs {
+    /// BVH nodes: the tree of the scene, its root first, then the trees of the meshes.
+    pub(crate) nodes: Arc<Vec<Node>>,
+    /// Primitives in the order of the leaves.
+    pub(crate) primitives: Arc<Vec<Primitive>>,
+    /// Instances, by index.
+    pub(crate) instances: Arc<Vec<Instance>>,
+    /// Vertex indices of the triangles of meshes that have more than positions.
+    pub(crate) corners: Arc<Vec<Corners>>,
+    /// Vertex attributes of meshes besides positions.
+    pub(crate) vertices: Arc<Vec<MeshVertex>>,
+    /// Largest absolute coordinate of the scene.
+    pub(crate) extent: f32,
+    /// The scene prepared for SIMD traversal, see [`RenderScene::wide`](crate::device::render_scene::RenderScene::wide).
+    pub(crate) simd_scene: OnceLock<Option<SimdScene>>,
+}
+
+use crate::scene::limits::BUILDING_BYTES;
+
+impl SceneBvhs {
+    /// Builds the trees of a scene. Fails if a tree would be too deep for the traversal stack, or if memory does not
+    /// suffice.
+    pub fn of(scene: &Scene) -> Result<SceneBvhs, Error> {
+        let in_meshes: usize = scene.meshes.iter().map(|mesh| mesh.triangles.len()).sum();
+        let primitive_count = standing(scene) + in_meshes;
+        memory::check(primitive_count as u64 * BUILDING_BYTES).map_err(|problem| Error::File {
+            file: scene.path.display().to_string(),
+            problem: format!(
+                "the trees over its {primitive_count} triangles, spheres and instances {problem}; use smaller meshes"
+            ),
+        })?;
+        build(scene).ok_or_else(|| Error::TreeTooDeep {
+            scene: scene.path.clone(),
+        })
+    }
+
+    /// Wraps the tree of a scene without instances.
+    fn new(tree: Tree) -> SceneBvhs {
+        SceneBvhs {
+            nodes: Arc::new(tree.nodes),
+            primitives: Arc::new(tree.primitives),
+            instances: Arc::default(),
+            corners: Arc::default(),
+            vertices: Arc::default(),
+            extent: tree.extent,
+            simd_scene: OnceLock::new(),
+        }
+    }
+}
+
+/// Returns the number of triangles, spheres and instances in the scene itself, without those of meshes.
+pub(crate) fn standing(scene: &Scene) -> usize {
+    scene.triangles.len() + scene.spheres.len() + scene.instances.len()
+}
+
+/// The BVH of a mesh, with its place in the scene's buffers.
+struct MeshTree {
+    /// The mesh's BVH.
+    tree: Tree,
+    /// Minimum corner of the mesh's bounding box in object space.
+    low: Vec3,
+    /// Maximum corner of the mesh's bounding box in object space.
+    high: Vec3,
+    /// Index of the mesh's root node among the scene's nodes.
+    root: u32,
+    /// See `Instance::corners`.
+    corners: u32,
+}
+
+/// Builds the trees of a scene. `None` if a traversal would need more stack entries than there are.
+fn build(scene: &Scene) -> Option<SceneBvhs> {
+    let triangles = scene
+        .triangles
+        .par_iter()
+        .map(|triangle| flat(triangle.vertices, triangle.material));
+    let spheres = scene.spheres.iter().map(|sphere| Primitive {
+        a: sphere.center,
+        b: Vec3::new(sphere.radius, 0.0, 0.0),
+        material: sphere.material,
+        kind: SPHERE,
+        ..Primitive::default()
+    });
+    let mut standing: Vec<Primitive> = triangles.collect();
+    standing.extend(spheres);
+    if scene.instances.is_empty() {
+        number(&mut standing);
+        return bvh::build(&standing, STACK_SIZE).map(SceneBvhs::new);
+    }
+
+    let mut grown = grow(&scene.meshes)?;
+    let deepest = grown.iter().map(|grown| grown.tree.waiting).max();
+    let flat_extent = standing.iter().fold(0.0, |extent, primitive| {
+        max_f32(extent, bvh::reach(primitive))
+    });
+    let boxes: Vec<(DVec3, DVec3)> = scene
+        .instances
+        .iter()
+        .map(|instance| bounds(instance, &grown[instance.mesh as usize]))
+        .collect();
+    let extent = boxes.iter().fold(flat_extent, |extent, (low, high)| {
+        max_f32(extent, low.abs().max(high.abs()).max_element() as f32)
+    });
+    standing.extend((0..).zip(scene.instances.iter().zip(&boxes)).map(
+        |(number, (instance, &(low, high)))| {
+            let pad = f64::from(extent) * pad(instance);
+            Primitive {
+                a: (low - pad).as_vec3().map(f32::next_down),
+                b: (high + pad).as_vec3().map(f32::next_up),
+                kind: INSTANCE,
+                material: number,
+                ..Primitive::default()
+            }
+        },
+    ));
+    number(&mut standing);
+    // Entering an instance leaves up to two groups of siblings on the stack, besides those of its mesh.
+    let above = bvh::build(&standing, STACK_SIZE.checked_sub(deepest? + 2)?)?;
+    let (mut nodes, mut primitives) = (above.nodes, above.primitives);
+    let (mut corners, mut vertices) = (Vec::new(), Vec::new());
+    for (grown, mesh) in grown.iter_mut().zip(scene.meshes.iter()) {
+        grown.root = nodes.len() as u32;
+        grown.corners = (corners.len() as u32).wrapping_sub(primitives.len() as u32);
+        if flags(mesh) != 0 {
+            attributes(mesh, &grown.tree.primitives, &mut corners, &mut vertices);
+        }
+        let first = primitives.len() as u32;
+        primitives.append(&mut grown.tree.primitives);
+        let moved = grown.tree.nodes.drain(..).map(|node| Node {
+            child_base: node.child_base + grown.root,
+            primitive_base: node.primitive_base + first,
+            ..node
+        });
+        nodes.extend(moved);
+    }
+    let instances = scene
+        .instances
+        .iter()
+        .map(|instance| {
+            let mesh = instance.mesh as usize;
+            place(instance, &grown[mesh], flags(&scene.meshes[mesh]))
+        })
+        .collect();
+    Some(SceneBvhs {
+        instances: Arc::new(instances),
+        corners: Arc::new(corners),
+        vertices: Arc::new(vertices),
+        ..SceneBvhs::new(Tree {
+            nodes,
+            primitives,
+            extent,
+            waiting: 0,
+        })
+    })
+}
+
+/// Returns a triangle with these vertices, in counter-clockwise order.
+fn flat([a, b, c]: [Vec3; 3], material: u32) -> Primitive {
+    Primitive {
+        a,
+        b,
+        c,
+        material,
+        kind: TRIANGLE,
+        number: 0,
+    }
+}
+
+/// Sets each primitive's `number` to its index.
+fn number(primitives: &mut [Primitive]) {
+    primitives
+        .par_iter_mut()
+        .enumerate()
+        .for_each(|(number, primitive)| primitive.number = number as u32);
+}
+
+/// Builds the BVH of each mesh, in parallel. `None` if one is too deep.
+fn grow(meshes: &[scene::Mesh]) -> Option<Vec<MeshTree>> {
+    meshes
+        .par_iter()
+        .map(|mesh| {
+            let material = |number: usize| mesh.materials[number.min(mesh.materials.len() - 1)];
+            let corner = |vertex: u32| mesh.positions[vertex as usize];
+            let mut primitives: Vec<Primitive> = mesh
+                .triangles
+                .par_iter()
+                .enumerate()
+                .map(|(number, &triangle)| flat(triangle.map(corner), material(number)))
+                .collect();
+            number(&mut primitives);
+            let tree = bvh::build(&primitives, STACK_SIZE)?;
+            let corners = || {
+                mesh.triangles
+                    .par_iter()
+                    .flatten_iter()
+                    .map(|&vertex| corner(vertex))
+            };
+            Some(MeshTree {
+                low: corners().reduce(|| Vec3::INFINITY, Vec3::min),
+                high: corners().reduce(|| Vec3::NEG_INFINITY, Vec3::max),
+                tree,
+                root: 0,
+                corners: 0,
+            })
+        })
+        .collect()
+}
+
+/// Returns the 3×3 matrix of an instance's transform.
+fn axes(instance: &scene::Instance) -> DMat3 {
+    let [x, y, z] = instance.axes.map(Vec3::as_dvec3);
+    DMat3::from_cols(x, y, z)
+}
+
+/// Returns the world-space box around the transformed corners of a mesh's bounding box, as minimum and maximum.
+fn bounds(instance: &scene::Instance, mesh: &MeshTree) -> (DVec3, DVec3) {
+    let (low, high) = (mesh.low.as_dvec3(), mesh.high.as_dvec3());
+    let axes = axes(instance);
+    let corners = (0..8).map(|corner| {
+        let part = |bit: u32| f64::from((corner >> bit) & 1);
+        let share = DVec3::new(part(0), part(1), part(2));
+        axes * (low + (high - low) * share) + instance.position.as_dvec3()
+    });
+    corners.fold((DVec3::INFINITY, DVec3::NEG_INFINITY), |(low, high), at| {
+        (low.min(at), high.max(at))
+    })
+}
+
+/// Returns the maximum over the rows of the sum of absolute values (infinity norm, for a matrix of absolute values).
+fn largest_row(matrix: DMat3) -> f64 {
+    let sums = matrix.x_axis.abs() + matrix.y_axis.abs() + matrix.z_axis.abs();
+    sums.max_element()
+}
+
+/// Returns the factor by which rounding errors grow on the way into the mesh and back: 1 for axis-aligned transforms,
+/// up to 3 for other rotations.
+fn condition(instance: &scene::Instance) -> f64 {
+    let (axes, inverse) = (axes(instance), axes(instance).inverse());
+    let magnitudes = |matrix: DMat3| {
+        DMat3::from_cols(
+            matrix.x_axis.abs(),
+            matrix.y_axis.abs(),
+            matrix.z_axis.abs(),
+        )
+    };
+    largest_row(magnitudes(axes) * magnitudes(inverse))
+}
+
+/// Returns by how much an instance's box is enlarged, relative to the scene's extent; 0 where the slack of all rays
+/// suffices.
+fn pad(instance: &scene::Instance) -> f64 {
+    let condition = condition(instance);
+    let moderate = f64::from(INSTANCED_SLACK);
+    if condition <= moderate {
+        0.0
+    } else {
+        condition.min(1e6) / 524_288.0
+    }
+}
+
+/// Returns the instance of a mesh as traversal reads it. `flags` are the bits of its mesh.
+fn place(instance: &scene::Instance, mesh: &MeshTree, flags: u32) -> Instance {
+    let axes = axes(instance);
+    let inverse = axes.inverse();
+    let row = |number: usize| inverse.row(number).as_vec3();
+    let mirrored = if axes.determinant() < 0.0 {
+        LEFT_HANDED
+    } else {
+        0
+    };
+    let position = instance.position;
+    // In units of the rounding of an f32, 2⁻²⁴: a point has an error of 12 units of the mesh's coordinates,
+    // transformed, and 2 of the position; the way back into the mesh adds 5, times the condition. The rest is reserve.
+    let error_per_unit = largest_row(axes) * condition(instance) / 524_288.0;
+    Instance {
+        inverse_x: row(0),
+        inverse_y: row(1),
+        inverse_z: row(2),
+        root: mesh.root,
+        extent: mesh.tree.extent,
+        material: instance.material.unwrap_or(NO_MATERIAL),
+        position,
+        flags: flags | mirrored,
+        axis_x: instance.axes[0],
+        axis_y: instance.axes[1],
+        axis_z: instance.axes[2],
+        corners: mesh.corners,
+        error: position.abs().max_element() / 2_097_152.0,
+        error_per_unit: error_per_unit as f32,
+    }
+}
+
+/// Returns the bits of `Instance::flags` that a mesh determines.
+fn flags(mesh: &scene::Mesh) -> u32 {
+    let bit = |has: bool, bit| if has { bit } else { 0 };
+    bit(!mesh.normals.is_empty(), NORMALS)
+        | bit(!mesh.uvs.is_empty(), COORDINATES)
+        | bit(!mesh.tangents.is_empty(), TANGENTS)
+        | bit(has_second(mesh), SECOND_COORDINATES)
+}
+
+/// Returns whether a mesh has two sets of texture coordinates.
+fn has_second(mesh: &scene::Mesh) -> bool {
+    !mesh.uvs.is_empty() && !mesh.second_uvs.is_empty()
+}
+
+/// Appends a mesh's vertex attributes, and the vertex indices of its triangles in the order of its BVH.
+fn attributes(
+    mesh: &scene::Mesh,
+    ordered: &[Primitive],
+    corners: &mut Vec<Corners>,
+    vertices: &mut Vec<MeshVertex>,
+) {
+    let first = vertices.len() as u32;
+    // See `SECOND_COORDINATES`.
+    let stride = if has_second(mesh) { 2 } else { 1 };
+    let tangent = |vertex: usize| mesh.tangents.get(vertex).copied().unwrap_or([0.0; 4]);
+    corners.extend(ordered.iter().map(|primitive| {
+        let triangle = mesh.triangles[primitive.number as usize];
+        let [a, b, c] = triangle.map(|vertex| stride * vertex + first);
+        Corners {
+            a,
+            b,
+            c,
+            handedness: tangent(triangle[0] as usize)[3],
+        }
+    }));
+    for vertex in 0..mesh.positions.len() {
+        let [u, v] = mesh.uvs.get(vertex).copied().unwrap_or([0.0; 2]);
+        let [x, y, z, _] = tangent(vertex);
+        vertices.push(MeshVertex {
+            normal: mesh.normals.get(vertex).copied().unwrap_or(Vec3::ZERO),
+            u,
+            tangent: Vec3::new(x, y, z),
+            v,
+        });
+        if stride == 2 {
+            let [u, v] = mesh.second_uvs[vertex];
+            vertices.push(MeshVertex {
+                u,
+                v,
+                ..MeshVertex::default()
+            });
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! Binary BVHs by locally-ordered clustering and reinsertion (both Meister & Bittner 2018). Imports `parts`, `math`,
+//! `vectors`.
+//!
+//! Boxes are ordered along a Morton curve. In each pass a cluster chooses the neighbour, up to [`REACH`] places away,
+//! with which its common box is smallest, and pairs that chose each other are merged. In degenerate rows of boxes
+//! nearly all may choose one that chose another, and a pass would merge a single pair. Where too few choices are
+//! mutual, all clusters are merged with their neighbours instead.
+
+use obvhs::{
+    aabb::Aabb,
+    bvh2::{Bvh2, node::Bvh2Node, reinsertion::ReinsertionOptimizer},
+};
+
+use super::parts::along_the_curve;
+use crate::{
+    accel::vectors::vectorized,
+    math::{max_f32, min_f32},
+};
+
+/// Maximum distance in places to a neighbour that a cluster may choose; larger values hardly improve trees.
+const REACH: usize = 14;
+/// Number of rows of costs that are kept, for a cluster and those within reach, rounded up to a power of two.
+const ROWS: usize = (REACH + 1).next_power_of_two();
+/// Minimum share of mutual choices: at least one pair per this many clusters. Usually there is one per three or four.
+const FEW: usize = 16;
+
+/// Builds binary BVHs one after another, reusing its memory.
+#[derive(Default)]
+pub(crate) struct Builder {
+    /// The current clusters.
+    clusters: Clusters,
+    /// The clusters of the next pass.
+    joined: Clusters,
+    /// Index of the cluster with which each cluster would be merged.
+    choices: Vec<u32>,
+    /// Reinserts nodes.
+    optimizer: ReinsertionOptimizer,
+    /// The tree being built.
+    tree: Bvh2,
+}
+
+/// Subtrees that are merged to larger ones, in the order of the Morton curve.
+#[derive(Default)]
+struct Clusters {
+    /// Minimum coordinates of their boxes, by axis.
+    low: [Vec<f32>; 3],
+    /// Maximum coordinates of their boxes, by axis.
+    high: [Vec<f32>; 3],
+    /// Root nodes of the clusters.
+    roots: Vec<Bvh2Node>,
+}
+
+impl Builder {
+    /// Builds a binary BVH over at least one box, with one box per leaf.
+    ///
+    /// `reinserted` is the fraction of nodes, 0..=1, that are then removed and inserted where they cost least.
+    pub(crate) fn build(&mut self, boxes: &[Aabb], reinserted: f32) -> &Bvh2 {
+        self.cluster(boxes);
+        if reinserted > 0.0 {
+            self.optimizer.run(&mut self.tree, reinserted, None);
+        }
+        &self.tree
+    }
+
+    /// Builds the tree by clustering.
+    fn cluster(&mut self, boxes: &[Aabb]) {
+        self.clusters.clear();
+        for number in along_the_curve(boxes) {
+            let leaf = Bvh2Node::new(boxes[number as usize], 1, number);
+            self.clusters.push(leaf);
+        }
+        let tree = &mut self.tree;
+        tree.reset_for_reuse(boxes.len(), Some((0..boxes.len() as u32).collect()));
+        // Filled from the end, so that children come after their parents.
+        let mut free = tree.nodes.len();
+        let mut passes = 0;
+        while self.clusters.roots.len() > 1 {
+            vectorized(
+                #[inline(always)]
+                || self.clusters.choose(&mut self.choices),
+            );
+            if pairs(&self.choices) * FEW < self.choices.len() {
+                pair_neighbours(&mut self.choices);
+            }
+            self.joined.clear();
+            for (number, &choice) in (0..).zip(&self.choices) {
+                let root = self.clusters.roots[number as usize];
+                if choice == number || self.choices[choice as usize] != number {
+                    self.joined.push(root);
+                } else if choice < number {
+                    let other = self.clusters.roots[choice as usize];
+                    free -= 2;
+                    tree.nodes[free..free + 2].copy_from_slice(&[root, other]);
+                    let around = root.aabb().union(other.aabb());
+                    self.joined.push(Bvh2Node::new(around, 0, free as u32));
+                }
+            }
+            std::mem::swap(&mut self.clusters, &mut self.joined);
+            passes += 1;
+        }
+        tree.nodes[0] = self.clusters.roots[0];
+        tree.max_depth = tree.max_depth.max(passes + 1);
+        tree.children_are_ordered_after_parents = true;
+    }
+}
+
+/// Returns the number of pairs of clusters that chose each other.
+fn pairs(choices: &[u32]) -> usize {
+    let mutual =
+        |&(number, &choice): &(u32, &u32)| choice < number && choices[choice as usize] == number;
+    (0..).zip(choices).filter(mutual).count()
+}
+
+/// Makes clusters choose their neighbours in pairs; an odd last one stays alone.
+fn pair_neighbours(choices: &mut [u32]) {
+    let last = choices.len() as u32 - 1;
+    for (number, choice) in (0..).zip(choices) {
+        *choice = (number ^ 1).min(last);
+    }
+}
+
+impl Clusters {
+    /// Removes all clusters.
+    fn clear(&mut self) {
+        self.low
+            .iter_mut()
+            .chain(&mut self.high)
+            .for_each(Vec::clear);
+        self.roots.clear();
+    }
+
+    /// Appends a cluster.
+    fn push(&mut self, root: Bvh2Node) {
+        let (low, high) = (root.aabb().min.to_array(), root.aabb().max.to_array());
+        for axis in 0..3 {
+            self.low[axis].push(low[axis]);
+            self.high[axis].push(high[axis]);
+        }
+        self.roots.push(root);
+    }
+
+    /// Computes for each cluster the neighbour with which its common box is smallest; of equal ones, the last.
+    #[inline(always)]
+    fn choose(&mut self, choices: &mut Vec<u32>) {
+        let count = self.roots.len();
+        for axis in 0..3 {
+            // Padding within reach of the last clusters, which is read but not used.
+            self.low[axis].resize(count + REACH, 0.0);
+            self.high[axis].resize(count + REACH, 0.0);
+        }
+        choices.clear();
+        // Costs of each cluster with those that follow it.
+        let mut rows = [[f32::INFINITY; REACH]; ROWS];
+        for number in 0..count {
+            let row = self.costs(number);
+            rows[number % ROWS] = row;
+            let mut best = (f32::INFINITY, number);
+            for away in (1..=REACH.min(number)).rev() {
+                let cost = rows[(number - away) % ROWS][away - 1];
+                if cost <= best.0 {
+                    best = (cost, number - away);
+                }
+            }
+            for (next, &cost) in (number + 1..count).zip(&row) {
+                if cost <= best.0 {
+                    best = (cost, next);
+                }
+            }
+            choices.push(best.1 as u32);
+        }
+    }
+
+    /// Returns half the surface areas of the boxes around a cluster and each of those that follow it.
+    #[inline(always)]
+    fn costs(&self, number: usize) -> [f32; REACH] {
+        let sizes = |axis: usize| -> [f32; REACH] {
+            let (low, high) = (self.low[axis][number], self.high[axis][number]);
+            let lows = &self.low[axis][number + 1..][..REACH];
+            let highs = &self.high[axis][number + 1..][..REACH];
+            std::array::from_fn(|away| max_f32(high, highs[away]) - min_f32(low, lows[away]))
+        };
+        let (x, y, z) = (sizes(0), sizes(1), sizes(2));
+        std::array::from_fn(|away| (x[away] + y[away]) * z[away] + x[away] * y[away])
+    }
+}

@@ -1,0 +1,54 @@
+//! Per-pixel statistics of an adaptive render, kept beside the film's sums. Imports only `pixel_noise`.
+
+use xxhash_rust::xxh3::Xxh3;
+
+use crate::adaptive::pixel_noise::{PixelNoise, has_converged};
+
+/// Sample counts and noise statistics of all pixels, in row-major order from the top.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PixelStats {
+    /// Number of samples of each pixel.
+    pub taken: Vec<u32>,
+    /// The film's sums at each pixel's last convergence test, three channels per pixel.
+    pub marks: Vec<u64>,
+    /// Noise statistics of each pixel after its last convergence test.
+    pub histories: Vec<PixelNoise>,
+}
+
+impl PixelStats {
+    /// Creates the statistics of an image without samples.
+    pub fn new(pixel_count: u32) -> PixelStats {
+        PixelStats {
+            taken: vec![0; pixel_count as usize],
+            marks: vec![0; 3 * pixel_count as usize],
+            histories: vec![PixelNoise::default(); pixel_count as usize],
+        }
+    }
+
+    /// Returns the pixels of the list `pixels` that have not converged, in the order of the list.
+    pub(crate) fn unfinished(&self, pixels: &[u32]) -> Vec<u32> {
+        let left = |&&pixel: &&u32| !has_converged(&self.histories[pixel as usize]);
+        pixels.iter().filter(left).copied().collect()
+    }
+
+    /// Returns the hash of all data as 32 hexadecimal digits (XXH3, 128 bits).
+    pub(crate) fn hash(&self) -> String {
+        let mut hash = Xxh3::new();
+        for chunk in self.taken.chunks(1 << 12) {
+            hash.update(bytemuck::cast_slice(&little_endian(chunk, u32::to_le)));
+        }
+        for chunk in self.marks.chunks(1 << 12) {
+            hash.update(bytemuck::cast_slice(&little_endian(chunk, u64::to_le)));
+        }
+        for chunk in self.histories.chunks(1 << 12) {
+            let words: &[u32] = bytemuck::cast_slice(chunk);
+            hash.update(bytemuck::cast_slice(&little_endian(words, u32::to_le)));
+        }
+        format!("{:032x}", hash.digest128())
+    }
+}
+
+/// Returns the words in little-endian byte order; `convert` converts one.
+fn little_endian<T: Copy>(words: &[T], convert: fn(T) -> T) -> Vec<T> {
+    words.iter().map(|&word| convert(word)).collect()
+}

@@ -1,0 +1,543 @@
+//! The backends: one wave per CPU thread, or one large wave on each GPU. Waves are assigned ranges of samples as they
+//! finish.
+
+mod ahead;
+pub mod devices;
+mod gpu_health;
+mod gpus;
+mod leak_on_hang;
+mod opening;
+mod pending_chunks;
+mod rounds;
+mod settings;
+mod spans;
+mod sum;
+
+use std::{
+    mem,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::Ordering::Relaxed},
+};
+
+use compaction::{
+    cuda::{DeviceInfo, devices},
+    select::Strategy,
+};
+use gpus::Gpus;
+use leak_on_hang::{CanHang, LeakOnHang};
+use opening::Opening;
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+use crate::{
+    Error,
+    backend::devices::processor,
+    camera::Camera,
+    device::render_scene::RenderScene,
+    film::{Film, FilmSums},
+    picture::Picture,
+    scene::memory,
+    stages::{Preview, denoise, remember, resolve},
+    wave::{CpuWave, Pace, Report, SortHits, Wave},
+};
+pub use ahead::Ahead;
+pub use gpu_health::Gpu;
+pub use settings::{BackendChoice, Settings};
+pub(crate) use spans::{Pixels, Plan, Spans};
+
+/// Number of paths in flight per CPU thread, few enough that their state stays in its cache.
+const CPU_WAVE: u32 = 1 << 13;
+/// Maximum number of paths in a wave, so that a path index plus a pixel index fits into 32 bits.
+const MAX_PATHS: u32 = 1 << 31;
+
+/// The counts of waves and the failures of devices since the last [`Backend::take_counts`].
+#[derive(Debug, Default)]
+pub(crate) struct Counts {
+    /// Counts of waves that have finished.
+    pub(crate) added: Vec<Counted>,
+    /// Counts of waves that had finished, and whose film has been lost with a GPU since.
+    pub(crate) withdrawn: Vec<Counted>,
+    /// GPUs that have failed while others go on: the index of each among the backend's devices, and its error.
+    pub(crate) failures: Vec<(usize, String)>,
+}
+
+/// The counts and stage times of one wave.
+#[derive(Clone, Debug)]
+pub(crate) struct Counted {
+    /// Index of the device among [`Backend::devices`].
+    pub(crate) device: usize,
+    pub(crate) report: Report,
+    /// Factor from the stage times to wall-clock time: 1 / number of waves that ran at the same time.
+    pub(crate) time_share: f64,
+}
+
+/// The CPU or the GPUs of a render, with the scene on them.
+pub(crate) struct Backend {
+    engine: LeakOnHang<Engine>,
+    /// `cpu` or `cuda`.
+    pub(crate) name: &'static str,
+    /// Names of the devices that render, each with its `--backend` number, such as `NVIDIA H200 (cuda:1)`.
+    pub(crate) devices: Vec<String>,
+    /// All chosen GPUs, with those that failed; empty on the CPU.
+    pub(crate) gpus: Vec<Gpu>,
+    /// Why this backend was chosen; `None` if the settings name it.
+    pub(crate) reason: Option<String>,
+}
+
+enum Engine {
+    /// Waves on one film: one per CPU thread, or a single one on a GPU.
+    Waves(Waves),
+    /// Waves on several GPUs, each with its own film.
+    Gpus(Box<Gpus>),
+}
+
+/// Waves that share a film, and the threads that run them.
+struct Waves {
+    waves: Vec<Mutex<Wave>>,
+    pool: ThreadPool,
+    landed: Vec<Counted>,
+}
+
+impl CanHang for Engine {
+    fn hangs(&self) -> bool {
+        match self {
+            Engine::Waves(waves) => waves.hangs(),
+            Engine::Gpus(gpus) => gpus.hangs(),
+        }
+    }
+}
+
+impl Backend {
+    /// Returns the backend that the settings choose, with the scene on it.
+    pub(crate) fn new(
+        world: RenderScene,
+        camera: Camera,
+        max_bounces: u32,
+        settings: &Settings,
+    ) -> Result<Backend, Error> {
+        settings.backend.check().map_err(|problem| Error::Setting {
+            setting: format!("backend {}", settings.backend),
+            problem,
+        })?;
+        let world = Arc::new(world);
+        let mut backend = Backend::of_choice(world, camera, max_bounces, settings)?;
+        backend.set_sort_hits(settings.sort_hits)?;
+        Ok(backend)
+    }
+
+    fn of_choice(
+        world: Arc<RenderScene>,
+        camera: Camera,
+        max_bounces: u32,
+        settings: &Settings,
+    ) -> Result<Backend, Error> {
+        match &settings.backend {
+            BackendChoice::Cpu => Backend::cpu(world, camera, max_bounces, settings, None),
+            BackendChoice::Cuda(ordinal) => {
+                Backend::cuda(&[*ordinal], &world, camera, max_bounces, settings)
+            }
+            BackendChoice::SomeCuda(ordinals) => {
+                Backend::cuda(ordinals, &world, camera, max_bounces, settings)
+            }
+            BackendChoice::AllCuda => {
+                let all: Vec<usize> = devices()?.iter().map(|device| device.ordinal).collect();
+                Backend::cuda(&all, &world, camera, max_bounces, settings)
+            }
+            BackendChoice::Auto => Backend::auto(world, camera, max_bounces, settings),
+        }
+    }
+
+    fn auto(
+        world: Arc<RenderScene>,
+        camera: Camera,
+        max_bounces: u32,
+        settings: &Settings,
+    ) -> Result<Backend, Error> {
+        let reason = match devices() {
+            Ok(found) => {
+                let ordinal = found.first().map_or(0, |device| device.ordinal);
+                match Backend::cuda(&[ordinal], &world, camera, max_bounces, settings) {
+                    Ok(backend) => {
+                        let reason = match found.len() {
+                            1 => "the first GPU".to_owned(),
+                            count => {
+                                format!("the first of {count} GPUs; cuda:all renders on all")
+                            }
+                        };
+                        return Ok(Backend {
+                            reason: Some(reason),
+                            ..backend
+                        });
+                    }
+                    Err(error) => format!("the GPU cannot be used: {error}"),
+                }
+            }
+            Err(error) => error.to_string(),
+        };
+        Backend::cpu(world, camera, max_bounces, settings, Some(reason))
+    }
+
+    fn cpu(
+        world: Arc<RenderScene>,
+        camera: Camera,
+        max_bounces: u32,
+        settings: &Settings,
+        reason: Option<String>,
+    ) -> Result<Backend, Error> {
+        let pool = threads(settings.threads.unwrap_or(0))?;
+        let count = pool.current_num_threads();
+        let wave_size = possible(settings.wave_size.unwrap_or(CPU_WAVE))?;
+        memory::check(count as u64 * u64::from(wave_size) * CpuWave::BYTES_PER_PATH as u64)
+            .map_err(|problem| Error::Setting {
+                setting: format!("wave size {wave_size}"),
+                problem,
+            })?;
+        // Now, before anything is timed.
+        pool.install(|| world.simd_scene());
+        let film = Arc::new(Film::new(camera.pixel_count()));
+        let wave = |_| {
+            let (world, film) = (world.clone(), film.clone());
+            let mut wave = CpuWave::new(
+                world,
+                camera,
+                film,
+                max_bounces,
+                wave_size,
+                settings.strategy,
+            );
+            if settings.wave_size.is_none() {
+                wave = wave.shrinking();
+            }
+            Mutex::new(Wave::Cpu(Box::new(wave)))
+        };
+        let waves = (0..count).map(wave).collect();
+        let device = format!(
+            "{}, {count} {}",
+            processor(),
+            if count == 1 { "thread" } else { "threads" }
+        );
+        Ok(Backend {
+            engine: LeakOnHang::new(Engine::Waves(Waves::new(waves, pool))),
+            name: "cpu",
+            devices: vec![device],
+            gpus: Vec::new(),
+            reason,
+        })
+    }
+
+    /// Returns a backend on the GPUs with these device numbers.
+    fn cuda(
+        ordinals: &[usize],
+        world: &Arc<RenderScene>,
+        camera: Camera,
+        max_bounces: u32,
+        settings: &Settings,
+    ) -> Result<Backend, Error> {
+        let found = devices()?;
+        let mut gpus = chosen(&found, ordinals);
+        let opening = Opening {
+            found: &found,
+            world,
+            camera,
+            max_bounces,
+            settings,
+        };
+        let waves = opening.open(&mut gpus)?;
+        let working = gpus.iter().filter(|gpu| gpu.works());
+        let devices: Vec<String> = working.map(|gpu| gpu.name.clone()).collect();
+        let engine = if gpus.len() == 1 {
+            let waves = waves.into_iter().map(Box::new).map(Wave::Cuda);
+            let waves = waves.map(Mutex::new).collect();
+            Engine::Waves(Waves::new(waves, threads(1)?))
+        } else {
+            // Even if only one could be opened: this engine keeps a safe copy of the film.
+            let gpus = Gpus::new(waves, devices.clone(), camera, settings)?;
+            Engine::Gpus(Box::new(gpus))
+        };
+        Ok(Backend {
+            engine: LeakOnHang::new(engine),
+            name: "cuda",
+            devices,
+            gpus,
+            reason: None,
+        })
+    }
+
+    /// Assigns samples to all waves until `enough`, given the number of assigned pairs, is true or none are left.
+    pub(crate) fn advance(
+        &mut self,
+        spans: &Spans,
+        enough: &(dyn Fn(u64) -> bool + Sync),
+    ) -> Result<(), Error> {
+        match &mut *self.engine {
+            Engine::Waves(waves) => waves.advance(spans, enough),
+            Engine::Gpus(gpus) => gpus.advance(spans, enough),
+        }
+    }
+
+    /// Sets the pace of all waves from the next one on.
+    pub(crate) fn set_pace(&mut self, pace: Pace) {
+        match &mut *self.engine {
+            Engine::Waves(waves) => {
+                for wave in &waves.waves {
+                    lock(wave).set_pace(pace);
+                }
+            }
+            Engine::Gpus(gpus) => gpus.set_pace(pace),
+        }
+    }
+
+    /// Waits for all running waves. Returns whether there were any.
+    pub(crate) fn land(&mut self) -> Result<bool, Error> {
+        match &mut *self.engine {
+            Engine::Waves(waves) => waves.land(),
+            Engine::Gpus(gpus) => gpus.land(),
+        }
+    }
+
+    /// Returns what has been counted since the last call.
+    pub(crate) fn take_counts(&mut self) -> Counts {
+        match &mut *self.engine {
+            Engine::Waves(waves) => Counts {
+                added: mem::take(&mut waves.landed),
+                ..Counts::default()
+            },
+            Engine::Gpus(gpus) => gpus.take_counts(),
+        }
+    }
+
+    /// Returns up to which pair the safe film reaches if all of several GPUs have failed, and `None` while one works.
+    ///
+    /// A single GPU keeps no safe film, so that the answer is `None` even after it has failed.
+    pub(crate) fn safe_after_failure(&self) -> Option<u64> {
+        match &*self.engine {
+            Engine::Waves(_) => None,
+            Engine::Gpus(gpus) => gpus.safe_after_failure(),
+        }
+    }
+
+    /// Resolves the film, which holds the first `done` pairs, into a picture.
+    pub(crate) fn resolve(&mut self, done: u64, picture: &mut Picture) -> Result<(), Error> {
+        match &mut *self.engine {
+            Engine::Waves(waves) => waves.with_first(|wave| resolve(wave, done, picture)),
+            Engine::Gpus(gpus) => gpus.resolve(done, picture),
+        }
+    }
+
+    /// Keeps a copy of the film, which holds the first `done` pairs, to estimate the noise of later films.
+    pub(crate) fn remember(&mut self, done: u64) -> Result<(), Error> {
+        match &mut *self.engine {
+            Engine::Waves(waves) => waves.with_first(|wave| remember(wave, done)),
+            Engine::Gpus(gpus) => gpus.remember(done),
+        }
+    }
+
+    /// Resolves the film, which holds the first `done` pairs, into a denoised preview. Returns `false` while its noise
+    /// is unknown.
+    pub(crate) fn denoise(&mut self, done: u64, preview: &mut Preview) -> Result<bool, Error> {
+        match &mut *self.engine {
+            Engine::Waves(waves) => waves.with_first(|wave| denoise(wave, done, preview)),
+            Engine::Gpus(gpus) => gpus.denoise(done, preview),
+        }
+    }
+
+    /// Replaces the film by this one, which holds the pairs up to `done`.
+    pub(crate) fn set_film(&mut self, exposed: &FilmSums, done: u64) -> Result<(), Error> {
+        match &mut *self.engine {
+            Engine::Waves(waves) => {
+                let film = Arc::new(Film::of(exposed));
+                waves.begin_again(|wave| wave.set_film(&film))
+            }
+            Engine::Gpus(gpus) => gpus.set_film(exposed, done),
+        }
+    }
+
+    /// Returns a copy of the film.
+    pub(crate) fn exposed(&mut self) -> Result<FilmSums, Error> {
+        match &mut *self.engine {
+            Engine::Waves(waves) => lock(&waves.waves[0]).exposed(),
+            Engine::Gpus(gpus) => gpus.exposed(),
+        }
+    }
+
+    /// Sets the camera and clears the film, which then begins with the pair `first`.
+    pub(crate) fn set_camera(&mut self, camera: Camera, first: u64) -> Result<(), Error> {
+        match &mut *self.engine {
+            Engine::Waves(waves) => {
+                let film = Arc::new(Film::new(camera.pixel_count()));
+                waves.begin_again(|wave| wave.set_camera(camera, &film))
+            }
+            Engine::Gpus(gpus) => gpus.set_camera(camera, first),
+        }
+    }
+
+    /// Loads the megakernel on each GPU; does nothing on the CPU.
+    pub(crate) fn load_megakernel(&mut self) -> Result<(), Error> {
+        self.each(|wave| match wave {
+            Wave::Cpu(_) => Ok(()),
+            Wave::Cuda(cuda) => cuda.load_megakernel(),
+        })
+    }
+
+    /// Sets whether hits are sorted by material kind, or that the waves measure whether it pays.
+    pub(crate) fn set_sort_hits(&mut self, sort_hits: SortHits) -> Result<(), Error> {
+        self.each(|wave| wave.set_sort_hits(sort_hits))
+    }
+
+    /// Returns [`Wave::sort_hits`] of each working device, with its index.
+    pub(crate) fn sort_hits_states(&self) -> Vec<(usize, (bool, Option<f64>))> {
+        match &*self.engine {
+            Engine::Waves(waves) => vec![(0, lock(&waves.waves[0]).sort_hits())],
+            Engine::Gpus(gpus) => gpus.sort_hits_states(),
+        }
+    }
+
+    /// Sets the strategy of stream compaction.
+    pub(crate) fn set_strategy(&mut self, strategy: Strategy) -> Result<(), Error> {
+        self.each(|wave| wave.set_strategy(strategy))
+    }
+
+    fn each(&mut self, work: impl Fn(&mut Wave) -> Result<(), Error>) -> Result<(), Error> {
+        match &mut *self.engine {
+            Engine::Waves(waves) => waves.each(work),
+            Engine::Gpus(gpus) => gpus.each(work),
+        }
+    }
+}
+
+impl Waves {
+    fn new(waves: Vec<Mutex<Wave>>, pool: ThreadPool) -> Waves {
+        Waves {
+            waves,
+            pool,
+            landed: Vec::new(),
+        }
+    }
+
+    /// Does the work with the first wave, on the rendering threads if that is on the CPU.
+    fn with_first<R: Send>(&self, work: impl FnOnce(&mut Wave) -> R + Send) -> R {
+        let first = &self.waves[0];
+        let is_on_cpu = matches!(&*lock(first), Wave::Cpu(_));
+        if is_on_cpu {
+            self.pool.install(|| work(&mut lock(first)))
+        } else {
+            work(&mut lock(first))
+        }
+    }
+
+    fn hangs(&self) -> bool {
+        self.waves.iter().any(|wave| match &*lock(wave) {
+            Wave::Cpu(_) => false,
+            Wave::Cuda(cuda) => cuda.hangs(),
+        })
+    }
+
+    fn advance(
+        &mut self,
+        spans: &Spans,
+        enough: &(dyn Fn(u64) -> bool + Sync),
+    ) -> Result<(), Error> {
+        let waves = &self.waves;
+        let reports = self
+            .pool
+            .broadcast(|thread| render(&mut lock(&waves[thread.index()]), spans, enough));
+        for reports in reports {
+            self.count(reports?);
+        }
+        Ok(())
+    }
+
+    fn land(&mut self) -> Result<bool, Error> {
+        let mut reports = Vec::new();
+        for wave in &self.waves {
+            let mut wave = lock(wave);
+            while let Some(report) = wave.land()? {
+                reports.push(report);
+            }
+        }
+        let any = !reports.is_empty();
+        self.count(reports);
+        Ok(any)
+    }
+
+    fn count(&mut self, reports: Vec<Report>) {
+        let time_share = 1.0 / self.waves.len() as f64;
+        let counted = |report| Counted {
+            device: 0,
+            report,
+            time_share,
+        };
+        self.landed.extend(reports.into_iter().map(counted));
+    }
+
+    /// Waits for all running waves, discards their counts, and sets another film on each wave.
+    fn begin_again(
+        &mut self,
+        set_film: impl Fn(&mut Wave) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        self.land()?;
+        self.landed.clear();
+        self.each(set_film)
+    }
+
+    fn each(&mut self, work: impl Fn(&mut Wave) -> Result<(), Error>) -> Result<(), Error> {
+        self.waves.iter().try_for_each(|wave| work(&mut lock(wave)))
+    }
+}
+
+/// Traces assigned samples until `enough` or none are left. On CUDA the last waves can still run when it returns.
+fn render(
+    wave: &mut Wave,
+    spans: &Spans,
+    enough: &(dyn Fn(u64) -> bool + Sync),
+) -> Result<Vec<Report>, Error> {
+    let mut reports = Vec::new();
+    loop {
+        while wave.is_full() {
+            reports.extend(wave.land()?);
+        }
+        if enough(spans.next.load(Relaxed)) {
+            return Ok(reports);
+        }
+        let paths = u64::from(wave.next_paths());
+        let Some(pairs) = spans.deal(|_| paths) else {
+            return Ok(reports);
+        };
+        spans.plan.launch(wave, pairs)?;
+    }
+}
+
+/// Returns the GPUs with these device numbers; one that the driver does not know has an empty name and fails to open.
+fn chosen(found: &[DeviceInfo], ordinals: &[usize]) -> Vec<Gpu> {
+    let chosen = ordinals.iter().map(|&ordinal| {
+        let device = found.iter().find(|device| device.ordinal == ordinal);
+        Gpu::new(ordinal, device.map_or("", |device| &device.name))
+    });
+    chosen.collect()
+}
+
+/// Locks the wave. After a panic in another thread the wave is between two stages, and the next span overwrites it.
+fn lock(wave: &Mutex<Wave>) -> MutexGuard<'_, Wave> {
+    wave.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Checks that a wave size is at least 1 and at most [`MAX_PATHS`].
+fn possible(wave_size: u32) -> Result<u32, Error> {
+    if (1..=MAX_PATHS).contains(&wave_size) {
+        return Ok(wave_size);
+    }
+    let problem = format!("a wave has 1 to {MAX_PATHS} paths");
+    Err(Error::Setting {
+        setting: format!("wave size {wave_size}"),
+        problem,
+    })
+}
+
+/// Returns a pool of `count` threads, or as many as the machine runs at once if that is 0.
+fn threads(count: usize) -> Result<ThreadPool, Error> {
+    ThreadPoolBuilder::new()
+        .num_threads(count)
+        .build()
+        .map_err(|error| Error::Setting {
+            setting: format!("threads {count}"),
+            problem: format!("cannot be started: {error}; ask for fewer"),
+        })
+}

@@ -1,0 +1,150 @@
+//! The scene in a GPU's memory, and the struct by which kernels receive it.
+
+use std::sync::Arc;
+
+use compaction::{
+    cuda::{In, upload},
+    cudarc::driver::{CudaSlice, CudaStream},
+};
+
+use super::render_scene::RenderScene;
+use crate::{
+    accel::{
+        bvh::Node,
+        instance::{Corners, Instance, MeshVertex},
+        primitive::Primitive,
+    },
+    lights::{
+        environment::{Environment, EnvironmentRow, EnvironmentTexel},
+        light::{Lamp, Light, LightParams},
+        light_tree::LightNode,
+    },
+    shading::{material::Material, material_textures::MaterialTextures, texture::Texture},
+};
+
+compaction::shared! {
+    /// The scene as kernels receive it, see [`RenderScene`] for the fields. Twin: `kernels/shared/device_scene.cuh`.
+    pub struct DeviceScene<'a> {
+        /// BVH nodes of the scene, then of the meshes.
+        pub nodes: In<Node>,
+        /// Primitives in the order of the BVH leaves.
+        pub primitives: In<Primitive>,
+        /// Instances of meshes.
+        pub instances: In<Instance>,
+        /// Vertex indices of mesh triangles.
+        pub corners: In<Corners>,
+        /// Vertex attributes of meshes besides positions.
+        pub vertices: In<MeshVertex>,
+        /// Materials, indexed by `Primitive::material`.
+        pub materials: In<Material>,
+        /// Textures of each textured material.
+        pub maps: In<MaterialTextures>,
+        /// Textures: images with sampler state and transform.
+        pub textures: In<Texture>,
+        /// The table of sRGB values, then the texels of all images.
+        pub texels: In<u32>,
+        /// Energy tables of the rough materials.
+        pub energy: In<f32>,
+        /// Table of lights to sample.
+        pub lights: In<Light>,
+        /// Nodes of the light tree.
+        pub light_nodes: In<LightNode>,
+        /// Index in `lights` of each primitive, and entries of instances.
+        pub light_places: In<u32>,
+        /// Lights that are not surfaces.
+        pub lamps: In<Lamp>,
+        /// Rows of the environment map, with their sampling tables.
+        pub environment_rows: In<EnvironmentRow>,
+        /// Texels of the environment map, with their sampling tables.
+        pub environment_texels: In<EnvironmentTexel>,
+        /// The constant sky and the parameters that all lights share.
+        pub light_params: LightParams,
+        /// Size, orientation and selection probability of the environment map.
+        pub environment: Environment,
+    }
+}
+
+/// The buffers of a scene in a GPU's memory.
+pub struct CudaScene {
+    nodes: CudaSlice<Node>,
+    primitives: CudaSlice<Primitive>,
+    instances: CudaSlice<Instance>,
+    corners: CudaSlice<Corners>,
+    vertices: CudaSlice<MeshVertex>,
+    materials: CudaSlice<Material>,
+    maps: CudaSlice<MaterialTextures>,
+    textures: CudaSlice<Texture>,
+    texels: CudaSlice<u32>,
+    energy: CudaSlice<f32>,
+    lights: CudaSlice<Light>,
+    light_nodes: CudaSlice<LightNode>,
+    light_places: CudaSlice<u32>,
+    lamps: CudaSlice<Lamp>,
+    environment_rows: CudaSlice<EnvironmentRow>,
+    environment_texels: CudaSlice<EnvironmentTexel>,
+    light_params: LightParams,
+    environment: Environment,
+}
+
+impl CudaScene {
+    /// Uploads a scene on `stream`.
+    ///
+    /// # Errors
+    ///
+    /// Returns the driver's error, for example if the scene does not fit into the GPU's memory.
+    pub fn new(stream: &Arc<CudaStream>, scene: &RenderScene) -> compaction::Result<CudaScene> {
+        Ok(CudaScene {
+            nodes: upload(stream, &scene.nodes)?,
+            primitives: upload(stream, &scene.primitives)?,
+            instances: upload(stream, &scene.instances)?,
+            corners: upload(stream, &scene.corners)?,
+            vertices: upload(stream, &scene.vertices)?,
+            materials: upload(stream, &scene.materials)?,
+            maps: upload(stream, &scene.maps)?,
+            textures: upload(stream, &scene.textures)?,
+            texels: upload(stream, &scene.texels)?,
+            energy: upload(stream, &scene.energy)?,
+            lights: upload(stream, &scene.lights)?,
+            light_nodes: upload(stream, &scene.light_nodes)?,
+            light_places: upload(stream, &scene.light_places)?,
+            lamps: upload(stream, &scene.lamps)?,
+            environment_rows: upload(stream, &scene.environment_rows)?,
+            environment_texels: upload(stream, &scene.environment_texels)?,
+            light_params: scene.surroundings,
+            environment: scene.environment,
+        })
+    }
+
+    /// Returns the argument of a kernel that reads the scene.
+    pub fn argument(&self) -> DeviceScene<'_> {
+        DeviceScene {
+            nodes: self.nodes.as_view(),
+            primitives: self.primitives.as_view(),
+            instances: self.instances.as_view(),
+            corners: self.corners.as_view(),
+            vertices: self.vertices.as_view(),
+            materials: self.materials.as_view(),
+            maps: self.maps.as_view(),
+            textures: self.textures.as_view(),
+            texels: self.texels.as_view(),
+            energy: self.energy.as_view(),
+            lights: self.lights.as_view(),
+            light_nodes: self.light_nodes.as_view(),
+            light_places: self.light_places.as_view(),
+            lamps: self.lamps.as_view(),
+            environment_rows: self.environment_rows.as_view(),
+            environment_texels: self.environment_texels.as_view(),
+            light_params: self.light_params,
+            environment: self.environment,
+        }
+    }
+
+    /// Returns the argument of a kernel that adds light to paths which have scattered `bounce` times, with the clamp on
+    /// indirect light for them.
+    pub fn argument_after(&self, bounce: u32) -> DeviceScene<'_> {
+        DeviceScene {
+            light_params: self.light_params.clamped_after(bounce),
+            ..self.argument()
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! The paths of a wave in a GPU's memory, and the struct by which kernels receive them.
+
+use std::sync::Arc;
+
+use compaction::{
+    cuda::{In, InOut, uninitialised, zeroed},
+    cudarc::driver::{CudaSlice, CudaStream},
+};
+
+use crate::path::{Hit, PathRadiance, Ray, ShadowRay, Span, Throughput};
+
+compaction::shared! {
+    /// The paths of a wave as kernels receive them. Twin: `kernels/shared/path_buffers.cuh`.
+    ///
+    /// Buffers are indexed by path, except those that are indexed by queue entry.
+    pub struct PathBuffers<'a> {
+        /// One span: the pixels and samples of the wave's paths.
+        pub span: In<Span>,
+        /// The pixels that are rendered, if the span is listed; otherwise one unused number.
+        pub list: In<u32>,
+        /// Live paths, and `NO_PATH` for gaps.
+        pub queue: InOut<u32>,
+        /// The queue that `compact` and `sort_hits` write.
+        pub compacted: InOut<u32>,
+        /// 1 for each queue entry whose path stays in the queue, else 0.
+        pub flags: InOut<u8>,
+        /// The next ray of each path.
+        pub rays: InOut<Ray>,
+        /// The fraction of light that each path passes on.
+        pub throughputs: InOut<Throughput>,
+        /// The light gathered so far.
+        pub radiances: InOut<PathRadiance>,
+        /// Where each ray hit.
+        pub hits: InOut<Hit>,
+        /// The instance that each ray hit; one unused number in scenes without instances.
+        pub instances: InOut<u32>,
+        /// Shadow rays by queue entry; distance 0 means none.
+        pub shadow_rays: InOut<ShadowRay>,
+        /// The instance that each shadow ray goes to, by queue entry; one unused number in scenes without instances.
+        pub light_instances: InOut<u32>,
+    }
+}
+
+/// The buffers of a wave's paths in a GPU's memory; see [`PathBuffers`] for the fields.
+#[allow(missing_docs, reason = "the fields are those of `PathBuffers`")]
+pub struct CudaPaths {
+    pub span: CudaSlice<Span>,
+    pub list: CudaSlice<u32>,
+    pub queue: CudaSlice<u32>,
+    pub compacted: CudaSlice<u32>,
+    pub flags: CudaSlice<u8>,
+    pub rays: CudaSlice<Ray>,
+    pub throughputs: CudaSlice<Throughput>,
+    pub radiances: CudaSlice<PathRadiance>,
+    pub hits: CudaSlice<Hit>,
+    pub instances: CudaSlice<u32>,
+    pub shadow_rays: CudaSlice<ShadowRay>,
+    pub light_instances: CudaSlice<u32>,
+}
+
+impl CudaPaths {
+    /// Device memory per path, in bytes.
+    pub const BYTES_PER_PATH: usize = size_of::<Ray>()
+        + size_of::<Throughput>()
+        + size_of::<PathRadiance>()
+        + size_of::<Hit>()
+        + size_of::<ShadowRay>()
+        + 4 * size_of::<u32>()
+        + size_of::<u8>();
+
+    /// Allocates buffers for `paths` paths, those for instances only if `has_instances`.
+    ///
+    /// # Errors
+    ///
+    /// Returns the driver's error, for example if the GPU's memory does not suffice.
+    pub fn new(
+        stream: &Arc<CudaStream>,
+        paths: usize,
+        has_instances: bool,
+    ) -> compaction::Result<CudaPaths> {
+        let instance_count = if has_instances { paths } else { 1 };
+        Ok(CudaPaths {
+            span: zeroed(stream, 1)?,
+            list: zeroed(stream, 1)?,
+            queue: uninitialised(stream, paths)?,
+            compacted: uninitialised(stream, paths)?,
+            flags: uninitialised(stream, paths)?,
+            rays: uninitialised(stream, paths)?,
+            throughputs: uninitialised(stream, paths)?,
+            radiances: uninitialised(stream, paths)?,
+            hits: uninitialised(stream, paths)?,
+            instances: uninitialised(stream, instance_count)?,
+            shadow_rays: uninitialised(stream, paths)?,
+            light_instances: uninitialised(stream, instance_count)?,
+        })
+    }
+
+    /// Replaces the buffers of the paths by larger ones, one after the other, and keeps the span and the list.
+    ///
+    /// # Errors
+    ///
+    /// Returns the driver's error. Some buffers may then be larger than the others.
+    pub fn grow(
+        &mut self,
+        stream: &Arc<CudaStream>,
+        paths: usize,
+        has_instances: bool,
+    ) -> compaction::Result<()> {
+        self.rays = uninitialised(stream, paths)?;
+        self.throughputs = uninitialised(stream, paths)?;
+        self.radiances = uninitialised(stream, paths)?;
+        self.hits = uninitialised(stream, paths)?;
+        if has_instances {
+            self.instances = uninitialised(stream, paths)?;
+            self.light_instances = uninitialised(stream, paths)?;
+        }
+        self.shadow_rays = uninitialised(stream, paths)?;
+        self.queue = uninitialised(stream, paths)?;
+        self.compacted = uninitialised(stream, paths)?;
+        self.flags = uninitialised(stream, paths)?;
+        Ok(())
+    }
+
+    /// Returns the argument of a kernel that reads or writes the paths.
+    pub fn argument(&mut self) -> PathBuffers<'_> {
+        PathBuffers {
+            span: self.span.as_view(),
+            list: self.list.as_view(),
+            queue: self.queue.as_view_mut(),
+            compacted: self.compacted.as_view_mut(),
+            flags: self.flags.as_view_mut(),
+            rays: self.rays.as_view_mut(),
+            throughputs: self.throughputs.as_view_mut(),
+            radiances: self.radiances.as_view_mut(),
+            hits: self.hits.as_view_mut(),
+            instances: self.instances.as_view_mut(),
+            shadow_rays: self.shadow_rays.as_view_mut(),
+            light_instances: self.light_instances.as_view_mut(),
+        }
+    }
+}

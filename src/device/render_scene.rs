@@ -1,0 +1,353 @@
+//! The scene in the form that the stages read and that is uploaded to GPUs. Imports the per-item modules,
+//! `texture_atlas`, `light_params`, `trees`, `vectors` and the scene crate.
+
+use std::{ops::Range, sync::Arc};
+
+use glam::Vec3;
+
+use crate::{
+    Error,
+    accel::{
+        bvh::{InstancedScene, Node, wide::SimdScene},
+        instance::{Corners, Instance, MeshVertex, instance_surface, instanced_triangle},
+        primitive::{Primitive, Surface, surface_at},
+        trees::{self, SceneBvhs},
+        vectors::SimdLevel,
+    },
+    device::texture_atlas::TextureBuffers,
+    lights::{
+        environment::{Environment, EnvironmentRow, EnvironmentTexel},
+        light::{BSDF_SAMPLES, LIGHT_SAMPLES, Lamp, Light, LightParams, Lights},
+        light_params::{LightTables, bounding_radius},
+        light_tree::{LightNode, NO_LIGHT},
+    },
+    math::max_component,
+    path::{Hit, NO_PRIMITIVE, Ray},
+    scene::{DirectLight, Scene},
+    shading::{
+        energy,
+        material::{
+            ABSORBING, COAT_NORMALS, INSTANCED_LIGHTS, KIND_COUNT, Material, OTHER_LIGHTS,
+            SECOND_UV,
+        },
+        material_textures::{self, MAP_COAT_NORMAL, MAP_OPACITY, MaterialTextures, material_at},
+        opacity::StochasticOpacity,
+        texture::Texture,
+    },
+};
+
+/// All data of a scene that the stages read, except the camera.
+pub struct RenderScene {
+    /// BVH nodes: the tree over the scene, its root first, then the trees of the meshes.
+    pub nodes: Arc<Vec<Node>>,
+    /// Primitives in the order of the BVH leaves; then world-space copies of the triangles of emissive instances.
+    pub primitives: Arc<Vec<Primitive>>,
+    /// Instances of meshes, by index.
+    pub instances: Arc<Vec<Instance>>,
+    /// Vertex indices of the triangles of meshes that have more than positions.
+    pub corners: Arc<Vec<Corners>>,
+    /// Vertex attributes of meshes besides positions.
+    pub vertices: Arc<Vec<MeshVertex>>,
+    /// Materials, indexed by `Primitive::material`.
+    pub materials: Vec<Material>,
+    /// Kinds of the materials, one bit each, and feature bits such as `OTHER_LIGHTS`. They select the kernel variant.
+    pub kinds: u32,
+    /// Energy tables of the rough materials, see [`energy`].
+    pub energy: Vec<f32>,
+    /// Textures of each textured material, indexed by `Material::maps`; entry 0 is unused.
+    pub maps: Vec<MaterialTextures>,
+    /// Textures (an image with sampler state and transform), indexed by `MaterialTextures::textures` / 4.
+    pub textures: Vec<Texture>,
+    /// The texel buffer, in 32-bit words: the table of sRGB values, then the images.
+    pub texels: Vec<u32>,
+    /// Table of lights to sample.
+    pub lights: Vec<Light>,
+    /// The constant sky and the parameters that all lights share.
+    pub surroundings: LightParams,
+    /// Nodes of the light tree; empty without one.
+    pub light_nodes: Vec<LightNode>,
+    /// Index in `lights` of each primitive, and entries of instances, see [`Lights::places`].
+    pub light_places: Vec<u32>,
+    /// Lights that are not surfaces, suns first.
+    pub lamps: Vec<Lamp>,
+    /// Size, orientation and selection probability of the environment map.
+    pub environment: Environment,
+    /// Rows of the environment map from the top, with their sampling tables; empty without a map.
+    pub environment_rows: Vec<EnvironmentRow>,
+    /// Texels of the environment map in row-major order, with their sampling tables.
+    pub environment_texels: Vec<EnvironmentTexel>,
+    /// The geometry, which does not depend on materials and is reused when they change.
+    trees: Arc<SceneBvhs>,
+}
+
+/// Appends world-space copies of the triangles of emissive instances to `primitives`.
+///
+/// Returns for each instance the offset from a mesh triangle's index to its copy, or `NO_LIGHT`. Returns nothing if no
+/// instance is emissive or there are more than [`MAX_INSTANCED_LIGHTS`] triangles.
+fn copy_emissive_instances(
+    scene: &Scene,
+    trees: &SceneBvhs,
+    primitives: &mut Arc<Vec<Primitive>>,
+    materials: &[Material],
+) -> Vec<u32> {
+    let emissive = scene.emissive_instances();
+    let shines = |primitive: &Primitive| {
+        max_component(materials[primitive.material as usize].emission) > 0.0
+    };
+    if emissive.is_empty() || scene.emissive_triangle_count() > MAX_INSTANCED_LIGHTS {
+        return Vec::new();
+    }
+    let mut first = trees::standing(scene);
+    let meshes: Vec<Range<usize>> = scene
+        .meshes
+        .iter()
+        .map(|mesh| {
+            let range = first..first + mesh.triangles.len();
+            first = range.end;
+            range
+        })
+        .collect();
+    let mut entries = vec![NO_LIGHT; scene.instances.len()];
+    for number in emissive {
+        let instance = trees.instances[number as usize];
+        let of_mesh = meshes[scene.instances[number as usize].mesh as usize].clone();
+        let here: Vec<Primitive> = trees.primitives[of_mesh.clone()]
+            .iter()
+            .map(|triangle| Primitive {
+                number,
+                ..instanced_triangle(&instance, triangle)
+            })
+            .collect();
+        if here.iter().any(shines) {
+            let primitives = Arc::make_mut(primitives);
+            entries[number as usize] = (primitives.len() - of_mesh.start) as u32;
+            primitives.extend(here);
+        }
+    }
+    if entries.iter().all(|&entry| entry == NO_LIGHT) {
+        entries.clear();
+    }
+    entries
+}
+
+pub use crate::scene::limits::MAX_INSTANCED_LIGHTS;
+
+impl RenderScene {
+    /// Builds the BVHs and light tables of a scene.
+    ///
+    /// Fails if a BVH would be too deep for the traversal stack, or if memory does not suffice.
+    pub fn new(scene: &Scene) -> Result<RenderScene, Error> {
+        RenderScene::with_trees(Arc::new(SceneBvhs::of(scene)?), scene)
+    }
+
+    /// Builds the material and light tables of a scene whose BVHs exist already.
+    pub fn with_trees(trees: Arc<SceneBvhs>, scene: &Scene) -> Result<RenderScene, Error> {
+        let mut materials: Vec<Material> = scene.materials.iter().map(Material::from).collect();
+        let kinds = materials
+            .iter()
+            .fold(0, |kinds, each| kinds | 1 << each.kind);
+        let absorbs = |material: &Material| material.absorption != Vec3::ZERO;
+        let kinds = if materials.iter().any(absorbs) {
+            kinds | ABSORBING
+        } else {
+            kinds
+        };
+        let energy = energy::tables(&mut materials);
+        let texture_buffers =
+            TextureBuffers::new(scene, &mut materials).map_err(|problem| Error::File {
+                file: scene.path.display().to_string(),
+                problem,
+            })?;
+        let coated = |maps: &MaterialTextures| maps.used & (1 << MAP_COAT_NORMAL) != 0;
+        let kinds = if texture_buffers.maps.iter().any(coated) {
+            kinds | COAT_NORMALS
+        } else {
+            kinds
+        };
+        let kinds = if texture_buffers
+            .textures
+            .iter()
+            .any(|texture| texture.second == 1)
+        {
+            kinds | SECOND_UV
+        } else {
+            kinds
+        };
+        let radius = bounding_radius(scene);
+        let standing = trees::standing(scene);
+        let of_meshes = standing..trees.primitives.len();
+        let mut primitives = trees.primitives.clone();
+        let copies = copy_emissive_instances(scene, &trees, &mut primitives, &materials);
+        let emitters = if copies.is_empty() {
+            &primitives[..standing]
+        } else {
+            &primitives
+        };
+        let mut light_tables = LightTables::new(
+            emitters,
+            of_meshes.clone(),
+            &copies,
+            &materials,
+            &scene.lights,
+            radius,
+        );
+        let instance_entries = light_tables.places.len() as u32;
+        let (kinds, first_instanced) = if copies.is_empty() {
+            (kinds, NO_PRIMITIVE)
+        } else {
+            light_tables.places.extend(copies);
+            (kinds | INSTANCED_LIGHTS, of_meshes.end as u32)
+        };
+        let kinds = if light_tables.has_others() {
+            kinds | OTHER_LIGHTS
+        } else {
+            kinds
+        };
+        let surroundings = LightParams {
+            sky: scene.sky,
+            light_count: light_tables.table.len() as u32,
+            inverse_power: light_tables.inverse_power as f32,
+            extent: trees.extent,
+            max_indirect: scene.clamp_indirect.unwrap_or(f32::INFINITY),
+            strategies: match scene.direct_light {
+                DirectLight::Both => LIGHT_SAMPLES + BSDF_SAMPLES,
+                DirectLight::Lights => LIGHT_SAMPLES,
+                DirectLight::Bsdf => BSDF_SAMPLES,
+            },
+            far_lights: light_tables.sun_count + u32::from(light_tables.environment.width > 0),
+            sun_count: light_tables.sun_count,
+            tree_lights: light_tables.tree_lights,
+            tree_share: light_tables.tree_share,
+            first_instanced,
+            instance_entries,
+        };
+        Ok(RenderScene {
+            nodes: trees.nodes.clone(),
+            primitives,
+            instances: trees.instances.clone(),
+            corners: trees.corners.clone(),
+            vertices: trees.vertices.clone(),
+            materials,
+            kinds,
+            energy,
+            maps: texture_buffers.maps,
+            textures: texture_buffers.textures,
+            texels: texture_buffers.texels,
+            lights: light_tables.table,
+            surroundings,
+            light_nodes: light_tables.nodes,
+            light_places: light_tables.places,
+            lamps: light_tables.lamps,
+            environment: light_tables.environment,
+            environment_rows: light_tables.tables.rows,
+            environment_texels: light_tables.tables.texels,
+            trees,
+        })
+    }
+
+    /// Returns all data that light sampling reads.
+    #[inline]
+    pub fn lights(&self) -> Lights<'_> {
+        Lights {
+            surroundings: self.surroundings,
+            primitives: &self.primitives,
+            materials: &self.materials,
+            table: &self.lights,
+            nodes: &self.light_nodes,
+            places: &self.light_places,
+            lamps: &self.lamps,
+            environment: self.environment,
+            rows: &self.environment_rows,
+            texels: &self.environment_texels,
+        }
+    }
+
+    /// Returns the scene in the form for SIMD traversal, built at the first call.
+    ///
+    /// `None` if the processor has no supported vector instructions, or the scene has instances or partly opaque
+    /// surfaces.
+    pub fn simd_scene(&self) -> Option<&SimdScene> {
+        if !self.instances.is_empty() || self.stochastic_opacity().is_some() {
+            return None;
+        }
+        let make = || {
+            let vectors = SimdLevel::best()?;
+            SimdScene::new(
+                vectors,
+                &self.nodes,
+                &self.primitives,
+                self.surroundings.extent,
+            )
+        };
+        self.trees.simd_scene.get_or_init(make).as_ref()
+    }
+
+    /// Returns the data that traversal reads in scenes with instances.
+    #[inline]
+    pub fn instanced_scene(&self) -> InstancedScene<'_> {
+        InstancedScene {
+            nodes: &self.nodes,
+            primitives: &self.primitives,
+            instances: &self.instances,
+            extent: self.surroundings.extent,
+        }
+    }
+
+    /// Returns whether the kernel variants without instances and textures suffice.
+    pub fn is_plain(&self) -> bool {
+        self.instances.is_empty() && self.maps.is_empty()
+    }
+
+    /// Returns the number of different material kinds in the scene.
+    pub fn kind_count(&self) -> u32 {
+        (self.kinds & ((1 << KIND_COUNT) - 1)).count_ones()
+    }
+
+    /// Returns the data for opacity tests, or `None` if all surfaces are opaque.
+    pub fn stochastic_opacity(&self) -> Option<StochasticOpacity<'_>> {
+        let alpha_tested =
+            |maps: &MaterialTextures| maps.opacity < 1.0 || maps.used & (1 << MAP_OPACITY) != 0;
+        self.maps
+            .iter()
+            .skip(1)
+            .any(alpha_tested)
+            .then(|| StochasticOpacity {
+                scene: self.instanced_scene(),
+                corners: &self.corners,
+                vertices: &self.vertices,
+                materials: &self.materials,
+                atlas: self.texture_atlas(),
+            })
+    }
+
+    /// Returns the data that texture lookups read.
+    pub fn texture_atlas(&self) -> material_textures::TextureAtlas<'_> {
+        material_textures::TextureAtlas {
+            maps: &self.maps,
+            textures: &self.textures,
+            texels: &self.texels,
+        }
+    }
+
+    /// Returns the surface at a hit and its material there, textures applied. `instance` is an index or `NO_INSTANCE`.
+    pub(crate) fn surface_and_material(
+        &self,
+        ray: &Ray,
+        hit: &Hit,
+        instance: u32,
+    ) -> (Surface, Material) {
+        let primitive = &self.primitives[hit.primitive as usize];
+        let mut surface = match self.instances.get(instance as usize) {
+            Some(mesh_instance) => {
+                let (corners, vertices) = (&self.corners, &self.vertices);
+                instance_surface(mesh_instance, corners, vertices, primitive, ray, hit)
+            }
+            None => surface_at(primitive, ray, hit),
+        };
+        let mut material = self.materials[surface.material as usize];
+        if material.maps != 0 {
+            material = material_at(&self.texture_atlas(), &material, &mut surface);
+        }
+        (surface, material)
+    }
+}

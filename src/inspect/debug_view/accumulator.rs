@@ -1,0 +1,282 @@
+//! Traces the samples of a picture again by the stages of the loop, and accumulates a debug view from them.
+
+use std::sync::Arc;
+
+use compaction::select::Strategy;
+use rayon::prelude::*;
+
+use super::{DebugImage, DebugView, color_scale};
+use crate::{
+    Error,
+    accel::instance::NO_INSTANCE,
+    adaptive::noise_estimate::BRIGHTNESS_OFFSET,
+    camera::Camera,
+    device::render_scene::RenderScene,
+    film::{Film, is_exposable},
+    inspect::aovs::first_hit,
+    path::Span,
+    scene::{self, Scene},
+    stages::{Keep, compact, generate, intersect, shade, shadow},
+    wave::{CpuWave, Wave, counts},
+};
+
+/// Accumulates the values of a debug view, sample by sample, for each pixel of a picture.
+pub struct Accumulator {
+    world: Arc<RenderScene>,
+    camera: Camera,
+    size: (u32, u32),
+    seed: u32,
+    max_bounces: u32,
+    debug_view: DebugView,
+    /// Sums over the samples of each pixel, and the number of those samples.
+    sums: Vec<([f64; 3], u32)>,
+    /// Number of the sample that is added next, and number of completed passes; sample 0 takes two passes.
+    sample: u32,
+    passes: usize,
+}
+
+/// Number of paths per wave, so that a wave fits into a core's cache.
+const WAVE: usize = 1 << 12;
+
+/// Number of waves between two calls of the cancellation callback.
+const BATCH: usize = 16;
+
+/// Pixel spacing of the first pass, which yields a coarse image quickly.
+const COARSE: u32 = 4;
+
+impl Accumulator {
+    /// Creates an accumulator without samples. `world` must be prepared from `scene`.
+    pub fn new(
+        world: Arc<RenderScene>,
+        scene: &Scene,
+        camera: &scene::Camera,
+        size: (u32, u32),
+        debug_view: DebugView,
+    ) -> Accumulator {
+        // Prepared before the first pass, because preparing uses all threads and could deadlock within a pass.
+        world.simd_scene();
+        Accumulator {
+            world,
+            camera: Camera::new(camera, size.0, size.1),
+            size,
+            seed: scene.seed,
+            max_bounces: scene.max_bounces,
+            debug_view,
+            sums: vec![Default::default(); size.0 as usize * size.1 as usize],
+            sample: 0,
+            passes: 0,
+        }
+    }
+
+    /// Returns the number of samples that every pixel has.
+    pub fn samples(&self) -> u32 {
+        self.sample
+    }
+
+    /// Adds one sample to each pixel; the first call covers only a coarse grid of pixels, and the second the others.
+    /// Calls `enough` from time to time, except during the first pass. If it returns `true`, the pass is discarded and the
+    /// result is `false`.
+    ///
+    /// # Errors
+    /// Only if memory is short, as everything runs on the CPU.
+    pub fn advance(&mut self, enough: &dyn Fn() -> bool) -> Result<bool, Error> {
+        let (width, height) = self.size;
+        let is_coarse = |pixel: &u32| {
+            let (column, row) = (pixel % width, pixel / width);
+            column.is_multiple_of(COARSE) && row.is_multiple_of(COARSE)
+        };
+        let all = 0..width * height;
+        let pixels: Vec<u32> = match (self.sample, self.passes) {
+            (0, 0) => all.filter(is_coarse).collect(),
+            (0, _) => all.filter(|pixel| !is_coarse(pixel)).collect(),
+            _ => all.collect(),
+        };
+        // The first pass is quick, and completing it gives an image even while the view keeps changing.
+        let is_first = self.passes == 0;
+        let mut readings = Vec::with_capacity(pixels.len());
+        for batch in pixels.chunks(BATCH * WAVE) {
+            if !is_first && enough() {
+                return Ok(false);
+            }
+            let read: Result<Vec<_>, Error> = batch
+                .par_chunks(WAVE)
+                .map(|pixels| self.read(pixels))
+                .collect();
+            readings.extend(read?.into_iter().flatten());
+        }
+        for (pixel, reading) in pixels.into_iter().zip(readings) {
+            let (sums, samples) = &mut self.sums[pixel as usize];
+            for (sum, part) in sums.iter_mut().zip(reading) {
+                *sum += part;
+            }
+            *samples += 1;
+        }
+        self.passes += 1;
+        if self.passes > 1 {
+            self.sample += 1;
+        }
+        Ok(true)
+    }
+
+    /// Returns the image of the samples so far, with its legend. `film_samples`, the film's sample count per pixel, scales
+    /// the noise view.
+    pub fn image(&self, film_samples: u32) -> DebugImage {
+        let values = self.values(film_samples);
+        let (rgba, legend) = match self.debug_view {
+            DebugView::Albedo => color_scale::albedo(&values, self.sample),
+            DebugView::Normal => color_scale::normal(&values, self.sample),
+            _ => {
+                let values: Vec<f32> = values.iter().map(|value| value[0]).collect();
+                color_scale::map_scalars(self.debug_view, &values, self.sample, film_samples)
+            }
+        };
+        DebugImage {
+            debug_view: self.debug_view,
+            size: self.size,
+            rgba,
+            legend,
+        }
+    }
+
+    /// Returns the value of each pixel, row by row; `film_samples` is the film's sample count per pixel. Scalar values are in
+    /// the first component. Depth is NaN where nothing was hit, and noise where no light was found.
+    pub fn values(&self, film_samples: u32) -> Vec<[f32; 3]> {
+        let of_pixel = |pixel: u32| {
+            let own = self.sums[pixel as usize];
+            if own.1 > 0 {
+                return own;
+            }
+            let (column, row) = (pixel % self.size.0, pixel / self.size.0);
+            let coarse = |place: u32| place - place % COARSE;
+            self.sums[(coarse(row) * self.size.0 + coarse(column)) as usize]
+        };
+        let all = 0..self.size.0 * self.size.1;
+        let dark = match self.debug_view {
+            DebugView::Noise => {
+                let mean = |pixel| {
+                    let ([sum, ..], samples) = of_pixel(pixel);
+                    sum / f64::from(samples.max(1))
+                };
+                let sum: f64 = all.clone().into_par_iter().map(mean).sum();
+                BRIGHTNESS_OFFSET * sum / f64::from(all.end)
+            }
+            _ => 0.0,
+        };
+        let value = |pixel| {
+            let (sums, samples) = of_pixel(pixel);
+            let samples = f64::from(samples.max(1));
+            let value = match self.debug_view {
+                DebugView::Noise => {
+                    let mean = sums[0] / samples;
+                    let variance = (sums[1] / samples - mean * mean).max(0.0);
+                    // Unbiased estimate of the variance from a sample.
+                    let variance = variance * samples / (samples - 1.0).max(1.0);
+                    let error = (variance / f64::from(film_samples.max(1))).sqrt();
+                    // Without any light found, the error is unknown.
+                    let known = if mean > 0.0 { 1.0 } else { f64::NAN };
+                    [known * error / (mean + dark), 0.0, 0.0]
+                }
+                DebugView::Depth => [sums[0] / sums[1], 0.0, 0.0],
+                _ => sums.map(|sum| sum / samples),
+            };
+            value.map(|part| part as f32)
+        };
+        all.into_par_iter().map(value).collect()
+    }
+
+    /// Traces the next sample of these pixels, and returns for each pixel the values to add to its sums.
+    fn read(&self, pixels: &[u32]) -> Result<Vec<[f64; 3]>, Error> {
+        let mut wave = Wave::Cpu(Box::new(CpuWave::new(
+            self.world.clone(),
+            self.camera,
+            // No film is needed.
+            Arc::new(Film::new(0)),
+            self.max_bounces,
+            pixels.len() as u32,
+            Strategy::default(),
+        )));
+        wave.begin(Span {
+            width: self.size.0,
+            pixel_count: self.size.0 * self.size.1,
+            first_sample: self.sample,
+            path_count: pixels.len() as u32,
+            seed: self.seed,
+            ..Span::default()
+        })?;
+        for (pair, &pixel) in paths(&mut wave).pairs.iter_mut().zip(pixels) {
+            *pair = (pixel, self.sample);
+        }
+        generate(&mut wave)?;
+        if self.debug_view.is_of_first_hits() {
+            return self.first_hits(&mut wave, pixels.len());
+        }
+        let mut tallies = vec![Tally::default(); pixels.len()];
+        for bounce in 0..=self.max_bounces {
+            let wave = &mut wave;
+            for &path in queued(paths(wave), counts::rays(bounce)) {
+                tallies[path as usize].rays += 1;
+            }
+            intersect(wave, bounce)?;
+            compact(wave, bounce, Keep::Hits)?;
+            shade(wave, bounce)?;
+            let shaded = paths(wave);
+            let hits = queued(shaded, counts::hits(bounce));
+            for (&path, ray) in hits.iter().zip(&shaded.shadow_rays) {
+                tallies[path as usize].shadow_rays += u32::from(ray.distance > 0.0);
+            }
+            shadow(wave, bounce)?;
+            compact(wave, bounce, Keep::Survivors)?;
+            if paths(wave).counts[counts::survivors(bounce)] == 0 {
+                break;
+            }
+        }
+        let lights = paths(&mut wave).radiances.iter();
+        let reading = |(tally, light): (&Tally, &crate::path::PathRadiance)| match self.debug_view {
+            DebugView::Bounces => [f64::from(tally.rays - 1), 0.0, 0.0],
+            DebugView::Cost => [f64::from(tally.rays + tally.shadow_rays), 0.0, 0.0],
+            _ if is_exposable(light.rgb) => {
+                let sum = light.rgb.as_dvec3().element_sum();
+                [sum, sum * sum, 0.0]
+            }
+            _ => [0.0; 3],
+        };
+        Ok(tallies.iter().zip(lights).map(reading).collect())
+    }
+
+    /// Returns the values of a wave's camera rays.
+    fn first_hits(&self, wave: &mut Wave, pixels: usize) -> Result<Vec<[f64; 3]>, Error> {
+        intersect(wave, 0)?;
+        let wave = paths(wave);
+        let reading = |slot: usize| {
+            let instance = wave.instances.get(slot).copied().unwrap_or(NO_INSTANCE);
+            let (ray, hit) = (&wave.rays[slot], &wave.hits[slot]);
+            match first_hit(&self.world, &self.camera, ray, hit, instance) {
+                Some(seen) => match self.debug_view {
+                    DebugView::Albedo => seen.albedo.as_dvec3().to_array(),
+                    DebugView::Normal => seen.normal.as_dvec3().to_array(),
+                    _ => [seen.depth, 1.0, 0.0],
+                },
+                None => [0.0; 3],
+            }
+        };
+        Ok((0..pixels).map(reading).collect())
+    }
+}
+
+/// Numbers of rays of one path.
+#[derive(Clone, Copy, Default)]
+struct Tally {
+    rays: u32,
+    shadow_rays: u32,
+}
+
+fn paths(wave: &mut Wave) -> &mut CpuWave {
+    match wave {
+        Wave::Cpu(cpu) => cpu,
+        Wave::Cuda(_) => unreachable!("it was made on the CPU"),
+    }
+}
+
+fn queued(wave: &CpuWave, count: usize) -> &[u32] {
+    &wave.queue[..wave.lanes(count)]
+}

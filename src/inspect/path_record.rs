@@ -1,0 +1,321 @@
+//! Records of single paths: every vertex, the light it contributed, and the reason why the path ended.
+//!
+//! A path is traced again on the CPU by the stages of the loop, whatever backend rendered it. Its radiance has the same
+//! bits as the sample on the film.
+
+mod polyline;
+
+use std::{fmt, sync::Arc};
+
+use compaction::select::Strategy;
+use glam::Vec3;
+use serde::{Serialize, Serializer};
+
+use crate::{
+    Error,
+    accel::instance::NO_INSTANCE,
+    camera::Camera,
+    device::render_scene::RenderScene,
+    film::{Film, is_exposable},
+    math::dot,
+    path::{Hit, NO_PRIMITIVE, Ray, ShadowRay, Span},
+    scene::{self, Scene},
+    stages::{Keep, compact, ended_by_roulette, generate, intersect, shade, shadow},
+    wave::{CpuWave, Wave, counts},
+};
+
+pub use polyline::{PathSegment, SegmentKind};
+
+/// Traces and records single paths of a scene.
+pub struct Inspector {
+    world: Arc<RenderScene>,
+    camera: Camera,
+    size: (u32, u32),
+    seed: u32,
+    max_bounces: u32,
+    /// Names of the materials, by index.
+    materials: Vec<String>,
+}
+
+/// A record of one path from the camera to its end. Light is in linear sRGB, lengths are in metres.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PathRecord {
+    /// Column and row of the pixel, from the upper left.
+    pub pixel: [u32; 2],
+    /// Number of the sample within the pixel, from 0.
+    pub sample: u32,
+    /// Radiance of the sample: the sum of what all vertices contributed.
+    #[serde(serialize_with = "numbers")]
+    pub radiance: Vec3,
+    /// Whether the film does not add this sample because its radiance is not finite or too bright.
+    pub rejected: bool,
+    /// Vertices in order; entry 0 is where the camera ray ends.
+    pub vertices: Vec<Vertex>,
+    /// Reason why the path ended after the last vertex.
+    pub end: End,
+}
+
+/// A bounce of a path: a ray, the surface it hit, and the light gained there.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Vertex {
+    /// Origin of the ray in world space.
+    #[serde(serialize_with = "numbers")]
+    pub origin: Vec3,
+    /// Direction of the ray in world space, of length 1.
+    #[serde(serialize_with = "numbers")]
+    pub direction: Vec3,
+    /// The surface hit; `None` if the ray left the scene.
+    pub hit: Option<SurfaceHit>,
+    /// Throughput of the path when it arrived here, before this surface scatters it.
+    #[serde(serialize_with = "numbers")]
+    pub throughput: Vec3,
+    /// Radiance that the path gained here from the surface's emission or, if it left the scene, from the sky; multiplied by
+    /// throughput and weighted against light sampling by multiple importance sampling.
+    #[serde(serialize_with = "numbers")]
+    pub emission: Vec3,
+    /// The sample of direct light at this vertex; `None` if no light was sampled.
+    pub light_sample: Option<DirectLightSample>,
+}
+
+/// A hit of a ray with a surface: its position, shading normal, material and primitive.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SurfaceHit {
+    /// Position of the hit in world space.
+    #[serde(serialize_with = "numbers")]
+    pub position: Vec3,
+    /// Distance from the ray's origin in metres.
+    pub distance: f32,
+    /// Shading normal in world space, of length 1, on the front side of the surface.
+    #[serde(serialize_with = "numbers")]
+    pub normal: Vec3,
+    /// Whether the front side was hit.
+    pub front: bool,
+    /// Name of the surface's material; empty if it has none.
+    pub material: String,
+    /// Number of the triangle or sphere in the order of the scene, or in the order of its mesh if it belongs to an
+    /// instance.
+    pub primitive: u32,
+    /// Index of the instance; `None` if the surface belongs to none.
+    pub instance: Option<u32>,
+}
+
+/// A sample of direct light: the shadow ray to a point on a light, and the light that it carries.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DirectLightSample {
+    /// Origin of the ray in world space.
+    #[serde(serialize_with = "numbers")]
+    pub origin: Vec3,
+    /// Direction of the ray in world space, of length 1.
+    #[serde(serialize_with = "numbers")]
+    pub direction: Vec3,
+    /// Distance to the light in metres; larger than any scene for infinitely distant lights.
+    pub distance: f32,
+    /// Radiance that the light adds to the path unless it is blocked, after multiplication by throughput and its weight.
+    #[serde(serialize_with = "numbers")]
+    pub light: Vec3,
+    /// Whether a surface blocked the light.
+    pub blocked: bool,
+}
+
+/// The reason why a path ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum End {
+    /// The ray left the scene without a hit.
+    Missed,
+    /// The path reached the maximum number of bounces.
+    LastBounce,
+    /// The surface scattered no light.
+    Absorbed,
+    /// Russian roulette ended the path.
+    Roulette,
+}
+
+impl fmt::Display for End {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            End::Missed => "left the scene",
+            End::LastBounce => "reached the maximum number of bounces",
+            End::Absorbed => "absorbed by the surface",
+            End::Roulette => "ended by Russian roulette",
+        })
+    }
+}
+
+impl Inspector {
+    /// Builds the acceleration structures of the scene.
+    ///
+    /// # Errors
+    /// See [`RenderScene::new`].
+    pub fn new(scene: &Scene) -> Result<Inspector, Error> {
+        Ok(Inspector::for_scene(
+            Arc::new(RenderScene::new(scene)?),
+            scene,
+        ))
+    }
+
+    /// Creates an inspector that uses existing acceleration structures; `world` must be prepared from `scene`.
+    pub fn for_scene(world: Arc<RenderScene>, scene: &Scene) -> Inspector {
+        Inspector {
+            world,
+            camera: Camera::new(&scene.camera, scene.size.0, scene.size.1),
+            size: scene.size,
+            seed: scene.seed,
+            max_bounces: scene.max_bounces,
+            materials: scene.material_names.clone(),
+        }
+    }
+
+    /// Returns the camera from which paths are traced.
+    pub fn camera(&self) -> &Camera {
+        &self.camera
+    }
+
+    /// Sets the camera, and the width and height of its picture in pixels.
+    pub fn set_camera(&mut self, camera: &scene::Camera, size: (u32, u32)) {
+        self.camera = Camera::new(camera, size.0, size.1);
+        self.size = size;
+    }
+
+    /// Traces one sample of the pixel in this column and row, and records its path.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] if the pixel lies outside the picture.
+    pub fn trace(&self, (column, row): (u32, u32), sample: u32) -> Result<PathRecord, Error> {
+        let (width, height) = self.size;
+        if column >= width || row >= height {
+            return Err(Error::Setting {
+                setting: format!("pixel {column},{row}"),
+                problem: format!(
+                    "the picture has columns 0 to {} and rows 0 to {}, from the upper left",
+                    width - 1,
+                    height - 1
+                ),
+            });
+        }
+        let mut wave = Wave::Cpu(Box::new(CpuWave::new(
+            self.world.clone(),
+            self.camera,
+            // No film is needed.
+            Arc::new(Film::new(0)),
+            self.max_bounces,
+            1,
+            Strategy::default(),
+        )));
+        wave.begin(Span {
+            width,
+            pixel_count: width * height,
+            first_pixel: row * width + column,
+            first_sample: sample,
+            path_count: 1,
+            seed: self.seed,
+            ..Span::default()
+        })?;
+        let mut record = PathRecord {
+            pixel: [column, row],
+            sample,
+            radiance: Vec3::ZERO,
+            rejected: false,
+            vertices: Vec::new(),
+            end: End::LastBounce,
+        };
+        generate(&mut wave)?;
+        for bounce in 0..=self.max_bounces {
+            let (vertex, end) = self.bounce(&mut wave, bounce)?;
+            // Summed in the same order as in the render, for the same bits.
+            record.radiance += vertex.emission;
+            if let Some(DirectLightSample { light, blocked, .. }) = vertex.light_sample
+                && !blocked
+            {
+                record.radiance += light;
+            }
+            record.vertices.push(vertex);
+            if let Some(end) = end {
+                record.end = end;
+                break;
+            }
+        }
+        record.rejected = !is_exposable(record.radiance);
+        Ok(record)
+    }
+
+    /// Runs the stages of one bounce. Returns its vertex and, if the path ended, the reason.
+    fn bounce(&self, wave: &mut Wave, bounce: u32) -> Result<(Vertex, Option<End>), Error> {
+        let (ray, throughput) = (cpu_wave(wave).rays[0], cpu_wave(wave).throughputs[0].rgb);
+        intersect(wave, bounce)?;
+        let mut vertex = Vertex {
+            origin: ray.origin,
+            direction: ray.direction,
+            hit: self.surface_hit(cpu_wave(wave), &ray),
+            throughput,
+            emission: added_radiance(wave),
+            light_sample: None,
+        };
+        compact(wave, bounce, Keep::Hits)?;
+        if cpu_wave(wave).counts[counts::hits(bounce)] == 0 {
+            return Ok((vertex, Some(End::Missed)));
+        }
+        // Computed before `shade`, which overwrites the path's state.
+        let roulette = ended_by_roulette(cpu_wave(wave), bounce, 0);
+        shade(wave, bounce)?;
+        vertex.emission = added_radiance(wave);
+        let shadow_ray = cpu_wave(wave).shadow_rays[0];
+        shadow(wave, bounce)?;
+        vertex.light_sample = direct_light_sample(&shadow_ray, added_radiance(wave));
+        compact(wave, bounce, Keep::Survivors)?;
+        let end = match cpu_wave(wave).counts[counts::survivors(bounce)] {
+            1 => None,
+            _ if bounce == self.max_bounces => Some(End::LastBounce),
+            _ if roulette => Some(End::Roulette),
+            _ => Some(End::Absorbed),
+        };
+        Ok((vertex, end))
+    }
+
+    fn surface_hit(&self, wave: &CpuWave, ray: &Ray) -> Option<SurfaceHit> {
+        let hit: Hit = wave.hits[0];
+        if hit.primitive == NO_PRIMITIVE {
+            return None;
+        }
+        let instance = wave.instances.first().copied().unwrap_or(NO_INSTANCE);
+        let (surface, _) = self.world.surface_and_material(ray, &hit, instance);
+        let primitive = &self.world.primitives[hit.primitive as usize];
+        let name = self.materials.get(surface.material as usize);
+        Some(SurfaceHit {
+            position: ray.origin + ray.direction * hit.distance,
+            distance: hit.distance,
+            normal: surface.shading,
+            front: dot(ray.direction, surface.normal) < 0.0,
+            material: name.cloned().unwrap_or_default(),
+            primitive: primitive.number,
+            instance: (instance != NO_INSTANCE).then_some(instance),
+        })
+    }
+}
+
+/// Returns the CPU wave, whose only path has index 0.
+fn cpu_wave(wave: &mut Wave) -> &mut CpuWave {
+    match wave {
+        Wave::Cpu(cpu) => cpu,
+        Wave::Cuda(_) => unreachable!("it was made on the CPU"),
+    }
+}
+
+/// Returns the radiance added to the path since the last call.
+fn added_radiance(wave: &mut Wave) -> Vec3 {
+    std::mem::take(&mut cpu_wave(wave).radiances[0].rgb)
+}
+
+fn direct_light_sample(ray: &ShadowRay, added: Vec3) -> Option<DirectLightSample> {
+    (ray.distance > 0.0).then(|| DirectLightSample {
+        origin: ray.origin,
+        direction: ray.direction,
+        distance: ray.distance,
+        light: ray.light,
+        blocked: added == Vec3::ZERO,
+    })
+}
+
+fn numbers<S: Serializer>(vector: &Vec3, serializer: S) -> Result<S::Ok, S::Error> {
+    vector.to_array().serialize(serializer)
+}

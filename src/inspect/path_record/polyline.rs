@@ -1,0 +1,128 @@
+//! Projection of a path record into the picture, as line segments.
+
+use glam::Vec3;
+use serde::Serialize;
+
+use super::{DirectLightSample, PathRecord};
+use crate::{camera::Camera, math::dot};
+
+/// A straight segment of a path, projected into the picture.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct PathSegment {
+    /// Start point in pixels from the upper left of the picture, possibly outside it.
+    pub from: [f32; 2],
+    /// End point in pixels from the upper left of the picture, possibly outside it.
+    pub to: [f32; 2],
+    /// Kind of ray that the segment represents.
+    pub kind: SegmentKind,
+}
+
+/// The kind of ray that a segment of a path represents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SegmentKind {
+    /// A segment between two vertices of the path.
+    Path,
+    /// The path's last ray, which hit nothing and is drawn as a short stub.
+    Missed,
+    /// An unblocked shadow ray.
+    Light,
+    /// A blocked shadow ray.
+    Blocked,
+}
+
+/// Length at which rays that hit nothing or go to a distant light are drawn, as a fraction of the first vertex's distance
+/// from the camera.
+const STUB: f32 = 0.35;
+
+/// Distance of the near clipping plane, as a fraction of the first vertex's distance from the camera.
+const NEAREST: f32 = 1e-3;
+
+impl PathRecord {
+    /// Returns the path's rays as segments in the picture of `camera`, in the order of tracing. The camera ray is omitted
+    /// because it would appear as a point.
+    pub fn project(&self, camera: &Camera) -> Vec<PathSegment> {
+        let reach = match self.vertices.first().and_then(|vertex| vertex.hit.as_ref()) {
+            Some(hit) => hit.distance,
+            // The camera ray left the scene.
+            None => return Vec::new(),
+        };
+        let mut segments = Vec::new();
+        let mut draw = |from: Vec3, to: Vec3, kind| {
+            segments.extend(clip_and_project(camera, from, to, reach * NEAREST, kind));
+        };
+        for (bounce, vertex) in self.vertices.iter().enumerate() {
+            match &vertex.hit {
+                Some(hit) if bounce > 0 => draw(vertex.origin, hit.position, SegmentKind::Path),
+                Some(_) => {}
+                None => draw(
+                    vertex.origin,
+                    vertex.origin + vertex.direction * (STUB * reach),
+                    SegmentKind::Missed,
+                ),
+            }
+            if let Some(sample) = &vertex.light_sample {
+                let (end, kind) = shadow_ray_end(sample, reach);
+                draw(sample.origin, end, kind);
+            }
+        }
+        segments
+    }
+}
+
+fn shadow_ray_end(sample: &DirectLightSample, reach: f32) -> (Vec3, SegmentKind) {
+    let far = sample.distance > 100.0 * reach;
+    let length = if far { STUB * reach } else { sample.distance };
+    let kind = if sample.blocked {
+        SegmentKind::Blocked
+    } else {
+        SegmentKind::Light
+    };
+    (sample.origin + sample.direction * length, kind)
+}
+
+/// Clips a segment to the part in front of the camera and projects it; `None` if nothing remains.
+fn clip_and_project(
+    camera: &Camera,
+    from: Vec3,
+    to: Vec3,
+    nearest: f32,
+    kind: SegmentKind,
+) -> Option<PathSegment> {
+    let ahead = |point: Vec3| dot(point - camera.origin, camera.forward) - nearest;
+    let (mut from, mut to) = (from, to);
+    if camera.parallel == 0 {
+        let (a, b) = (ahead(from), ahead(to));
+        if a <= 0.0 && b <= 0.0 {
+            return None;
+        }
+        let border = from + (to - from) * (a / (a - b));
+        if a <= 0.0 {
+            from = border;
+        } else if b <= 0.0 {
+            to = border;
+        }
+    }
+    let segment = PathSegment {
+        from: project_point(camera, from),
+        to: project_point(camera, to),
+        kind,
+    };
+    let is_finite = |place: [f32; 2]| place.iter().all(|length| length.is_finite());
+    (is_finite(segment.from) && is_finite(segment.to)).then_some(segment)
+}
+
+/// Projects a point to pixels from the upper left.
+fn project_point(camera: &Camera, point: Vec3) -> [f32; 2] {
+    let away = point - camera.origin;
+    let depth = if camera.parallel == 1 {
+        1.0
+    } else {
+        dot(away, camera.forward)
+    };
+    let part = |axis: Vec3| dot(away, axis) / (dot(axis, axis) * depth);
+    [
+        camera.width * (1.0 + part(camera.right)) / 2.0,
+        camera.height * (1.0 - part(camera.up)) / 2.0,
+    ]
+}

@@ -1,0 +1,304 @@
+//! Environment maps: radiance by direction, and importance sampling of directions. Twin:
+//! `kernels/shared/environment.cuh`. Imports only `math`.
+//!
+//! The image is a latitude-longitude map: direction (sin 2πu sin πv, cos πv, −cos 2πu sin πv), v from the top, bilinear
+//! between texel centres. Sampling chooses a row, then a texel, each by its share of luminance, then a point of the
+//! texel uniformly by solid angle. A texel's share is the integral of the bilinear map over it, so every direction with
+//! radiance has a positive pdf. Cumulative tables hold integers, summed by `compaction`'s scan.
+
+use compaction::{
+    scan::{Operator, cpu::inclusive_in_place},
+    shared,
+};
+use glam::Vec3;
+
+use crate::math::{INV_PI, arctan2, luminance, max_f32, min_f32, normalize, sin_cos_turns};
+
+shared! {
+    /// Size, orientation and selection probability of the environment map.
+    pub struct Environment {
+        /// Width in texels; 0 without an environment map.
+        pub width: u32,
+        /// Height of the environment map in texels.
+        pub height: u32,
+        /// Rotation about +y in full turns, 0..1.
+        pub turns: f32,
+        /// Probability that a light sample chooses the environment map.
+        pub chance: f32,
+    }
+}
+
+shared! {
+    /// A row of the environment map with its part of the sampling tables.
+    #[repr(align(16))]
+    pub struct EnvironmentRow {
+        /// Cumulative luminance of this row and those above it, in units in which all rows sum to at most 2³² − 1.
+        pub cumulative: u32,
+        /// Pdf per steradian of a texel of this row, per unit of the texel's share of the row.
+        pub density: f32,
+        /// Cosine of the angle between +y and the row's upper edge.
+        pub top: f32,
+        /// Cosine of the angle between +y and the row's lower edge.
+        pub bottom: f32,
+    }
+}
+
+shared! {
+    /// A texel of the environment map with its part of the sampling tables.
+    #[repr(align(16))]
+    pub struct EnvironmentTexel {
+        /// Radiance at the texel's centre in linear sRGB.
+        pub radiance: Vec3,
+        /// Cumulative luminance of this texel and those before it in its row, in units in which the row sums to at most
+        /// 2³² − 1.
+        pub cumulative: u32,
+    }
+}
+
+/// Value of the environment map in a direction.
+#[derive(Clone, Copy, Debug)]
+pub struct EnvironmentSample {
+    /// Radiance in linear sRGB.
+    pub radiance: Vec3,
+    /// Pdf per steradian with which [`sample_environment`] samples the direction.
+    pub pdf: f32,
+}
+
+/// Returns the index, among `count` texels, of the one that contains a coordinate in texels. Coordinates outside are
+/// clamped.
+#[inline]
+pub fn texel_of(coordinate: f32, count: u32) -> u32 {
+    let last = (count - 1) as f32;
+    min_f32(max_f32(coordinate, 0.0), last) as u32
+}
+
+/// Returns the row whose interval of cumulative luminance contains `target`, by binary search.
+#[inline]
+pub fn row_at(rows: &[EnvironmentRow], height: u32, target: u32) -> u32 {
+    let mut first = 0;
+    let mut last = height - 1;
+    while first < last {
+        let middle = (first + last) / 2;
+        if target < rows[middle as usize].cumulative {
+            last = middle;
+        } else {
+            first = middle + 1;
+        }
+    }
+    first
+}
+
+/// Returns the column whose interval of cumulative luminance contains `target`, in the row whose first texel is
+/// `start`.
+#[inline]
+pub fn texel_at(texels: &[EnvironmentTexel], start: u32, width: u32, target: u32) -> u32 {
+    let mut first = 0;
+    let mut last = width - 1;
+    while first < last {
+        let middle = (first + last) / 2;
+        if target < texels[(start + middle) as usize].cumulative {
+            last = middle;
+        } else {
+            first = middle + 1;
+        }
+    }
+    first
+}
+
+/// Returns the position of `place`, a fixed-point number with 32 fractional bits, between two integers, 0 to almost 1.
+#[inline]
+pub fn fraction_between(place: u64, before: u32, after: u32) -> f32 {
+    let whole = (place >> 32) as u32 - before;
+    let rest = place as u32;
+    let within = whole as f32 + rest as f32 * (1.0 / 4_294_967_296.0);
+    min_f32(within / (after - before) as f32, 0.999_999_94)
+}
+
+/// Samples a direction by the luminance of the environment map. `u` and `v` are 32 random bits each. Returns a
+/// direction of length 1.
+#[inline]
+pub fn sample_environment(
+    environment: &Environment,
+    rows: &[EnvironmentRow],
+    texels: &[EnvironmentTexel],
+    u: u32,
+    v: u32,
+) -> Vec3 {
+    let (width, height) = (environment.width, environment.height);
+    let down = u64::from(v) * u64::from(rows[(height - 1) as usize].cumulative);
+    let y = row_at(rows, height, (down >> 32) as u32);
+    let row = rows[y as usize];
+    let above = if y > 0 {
+        rows[(y - 1) as usize].cumulative
+    } else {
+        0
+    };
+    let start = y * width;
+    let along = u64::from(u) * u64::from(texels[(start + width - 1) as usize].cumulative);
+    let x = texel_at(texels, start, width, (along >> 32) as u32);
+    let before = if x > 0 {
+        texels[(start + x - 1) as usize].cumulative
+    } else {
+        0
+    };
+    let after = texels[(start + x) as usize].cumulative;
+    let upwards = row.top + (row.bottom - row.top) * fraction_between(down, above, row.cumulative);
+    let sideways = max_f32(0.0, (1.0 - upwards) * (1.0 + upwards)).sqrt();
+    let turns =
+        (x as f32 + fraction_between(along, before, after)) / width as f32 - environment.turns;
+    let (sine, cosine) = sin_cos_turns(if turns < 0.0 { turns + 1.0 } else { turns });
+    normalize(Vec3::new(sine * sideways, upwards, -cosine * sideways))
+}
+
+/// Returns radiance and pdf of the environment map in a direction of length 1.
+#[inline]
+pub fn environment_at(
+    environment: &Environment,
+    rows: &[EnvironmentRow],
+    texels: &[EnvironmentTexel],
+    direction: Vec3,
+) -> EnvironmentSample {
+    let (width, height) = (environment.width, environment.height);
+    let sideways = (direction.x * direction.x + direction.z * direction.z).sqrt();
+    let angle = arctan2(sideways, direction.y);
+    let around = arctan2(direction.x, -direction.z) * (0.5 * INV_PI) + environment.turns;
+    let turns = if around < 0.0 {
+        around + 1.0
+    } else if around >= 1.0 {
+        around - 1.0
+    } else {
+        around
+    };
+    let (x, y) = (turns * width as f32, angle * INV_PI * height as f32);
+    let (column, line) = (texel_of(x, width), texel_of(y, height));
+    let start = line * width;
+    let before = if column > 0 {
+        texels[(start + column - 1) as usize].cumulative
+    } else {
+        0
+    };
+    let share = texels[(start + column) as usize].cumulative - before;
+    // The four texel centres around the point: columns wrap around, rows end at the poles.
+    let (left, upper) = (x + (width as f32 - 0.5), y - 0.5);
+    let (x0, y0) = (texel_of(left, 2 * width), texel_of(upper, height));
+    let y1 = if y0 + 1 < height { y0 + 1 } else { y0 };
+    let (fx, fy) = (
+        left - x0 as f32,
+        min_f32(max_f32(upper - y0 as f32, 0.0), 1.0),
+    );
+    let (x0, x1) = (x0 % width, (x0 + 1) % width);
+    let at = |x: u32, y: u32| texels[(y * width + x) as usize].radiance;
+    let above = at(x0, y0) * (1.0 - fx) + at(x1, y0) * fx;
+    let below = at(x0, y1) * (1.0 - fx) + at(x1, y1) * fx;
+    EnvironmentSample {
+        radiance: above * (1.0 - fy) + below * fy,
+        pdf: share as f32 * rows[line as usize].density,
+    }
+}
+
+/// Sampling tables of an environment map.
+#[derive(Clone, Debug, Default)]
+pub struct EnvironmentTables {
+    /// Rows from the top; empty for a black map.
+    pub rows: Vec<EnvironmentRow>,
+    /// Texels of the environment map in row-major order from the top.
+    pub texels: Vec<EnvironmentTexel>,
+    /// Integral of the luminance over all directions.
+    pub brightness: f64,
+}
+
+/// Builds the sampling tables of an image of `width` texels per row. Radiances must be finite and not negative.
+///
+/// Returns empty tables for a black image.
+pub fn environment_tables(width: u32, radiances: &[Vec3]) -> EnvironmentTables {
+    let columns = width as usize;
+    let height = radiances.len() / columns;
+    let edge = |row: usize| libm::cos(std::f64::consts::PI * row as f64 / height as f64);
+    let mut shares = vec![0.0_f64; columns];
+    let mut texels = Vec::with_capacity(radiances.len());
+    let mut row_weights = Vec::with_capacity(height);
+    for row in 0..height {
+        for (column, share) in shares.iter_mut().enumerate() {
+            *share = held(radiances, columns, height, column, row);
+        }
+        let sum: f64 = shares.iter().sum();
+        row_weights.push(sum * (edge(row) - edge(row + 1)));
+        let mut cumulative = to_integers(&shares, sum);
+        inclusive_in_place(Operator::Sum, &mut cumulative);
+        let line = &radiances[row * columns..][..columns];
+        texels.extend(line.iter().zip(cumulative).map(|(&radiance, cumulative)| {
+            EnvironmentTexel {
+                radiance,
+                cumulative,
+            }
+        }));
+    }
+    let sum: f64 = row_weights.iter().sum();
+    if sum == 0.0 {
+        return EnvironmentTables::default();
+    }
+    let mut cumulative = to_integers(&row_weights, sum);
+    let chances = cumulative.clone();
+    inclusive_in_place(Operator::Sum, &mut cumulative);
+    let total = f64::from(cumulative[height - 1]);
+    let texel_turn = 2.0 * std::f64::consts::PI / f64::from(width);
+    let rows = (0..height)
+        .map(|row| {
+            let in_row = f64::from(texels[(row + 1) * columns - 1].cumulative);
+            let solid_angle = texel_turn * (edge(row) - edge(row + 1));
+            let chance = f64::from(chances[row]) / total;
+            EnvironmentRow {
+                cumulative: cumulative[row],
+                density: if chance > 0.0 {
+                    (chance / (in_row * solid_angle)) as f32
+                } else {
+                    0.0
+                },
+                top: edge(row) as f32,
+                bottom: edge(row + 1) as f32,
+            }
+        })
+        .collect();
+    EnvironmentTables {
+        rows,
+        texels,
+        brightness: sum * texel_turn,
+    }
+}
+
+/// Returns the mean luminance of the bilinear map over a texel: along each axis, weight ¾ for its own value and ⅛ for
+/// each neighbour.
+fn held(radiances: &[Vec3], width: usize, height: usize, column: usize, row: usize) -> f64 {
+    let neighbours = |at: usize, count: usize, wraps: bool| {
+        let before = match at {
+            0 if wraps => count - 1,
+            0 => 0,
+            _ => at - 1,
+        };
+        let after = match at + 1 {
+            end if end < count => end,
+            _ if wraps => 0,
+            _ => at,
+        };
+        [(before, 0.125), (at, 0.75), (after, 0.125)]
+    };
+    neighbours(row, height, false)
+        .into_iter()
+        .flat_map(|(y, down)| {
+            neighbours(column, width, true).map(|(x, along)| (x, y, along * down))
+        })
+        .map(|(x, y, weight)| weight * f64::from(luminance(radiances[y * width + x])))
+        .sum()
+}
+
+/// Scales weights to integers that sum to at most 2³² − 1. Positive weights become at least 1. `sum` is the sum of
+/// `weights`.
+fn to_integers(weights: &[f64], sum: f64) -> Vec<u32> {
+    // Each is rounded up, by less than 1.
+    let max_sum = f64::from(u32::MAX) - weights.len() as f64 - 1.0;
+    let scale = if sum > 0.0 { max_sum / sum } else { 0.0 };
+    weights
+        .iter()
+        .map(|weight| (weight * scale).ceil() as u32)
+        .collect()
+}

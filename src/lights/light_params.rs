@@ -1,0 +1,380 @@
+//! Builds the tables of light sampling from a scene's lights: the light table, light tree and environment tables.
+//! Imports `environment`, `light`, `light_tree`, `material`, `math`, `primitive`, `scene`.
+
+use std::ops::Range;
+
+use glam::{DVec3, Vec3};
+
+use crate::{
+    accel::primitive::{Primitive, SPHERE},
+    lights::{
+        environment::{Environment, EnvironmentTables, environment_tables},
+        light::{
+            DISTANT, EMITTER, ENVIRONMENT, LAMP, Lamp, Light, POINT, SPOT, SUN, by_power,
+            gather_lights,
+        },
+        light_tree::{LightBounds, LightNode, NO_LIGHT, PROBABILITY_UNITS, light_tree},
+    },
+    math::luminance,
+    scene,
+    shading::material::Material,
+};
+
+/// Number of lights at finite distance from which a light tree is built. With 9 of them over a floor, a light sample
+/// already has less than a quarter of the variance of sampling by power (`cargo test --test functions near_lights --
+/// --nocapture`).
+const MIN_TREE_LIGHTS: usize = 8;
+
+/// All tables of light sampling, see [`Lights`](crate::lights::light::Lights) for their use.
+pub(crate) struct LightTables {
+    /// All lights, those of the light tree first.
+    pub(crate) table: Vec<Light>,
+    /// Reciprocal of the power of all lights; 0 without lights.
+    pub(crate) inverse_power: f64,
+    /// Nodes of the light tree, the root first.
+    pub(crate) nodes: Vec<LightNode>,
+    /// Index in the table of each primitive, or `NO_LIGHT`; empty without a tree.
+    pub(crate) places: Vec<u32>,
+    /// Number of lights in the tree; 0 without one.
+    pub(crate) tree_lights: u32,
+    /// Probability of choosing from the tree, in units of 1 / `PROBABILITY_UNITS`.
+    pub(crate) tree_share: u32,
+    /// All lamps of positive power, suns first.
+    pub(crate) lamps: Vec<Lamp>,
+    /// Number of suns.
+    pub(crate) sun_count: u32,
+    /// Size, orientation and probability of the environment map.
+    pub(crate) environment: Environment,
+    /// Sampling tables of the environment map.
+    pub(crate) tables: EnvironmentTables,
+}
+
+impl LightTables {
+    /// Builds the tables for a scene within a sphere of `radius` metres.
+    ///
+    /// Primitives at `of_meshes` are lights only through instances: `twins` holds each instance's offset to its
+    /// world-space copies, see [`gather_lights`].
+    pub(crate) fn new(
+        primitives: &[Primitive],
+        of_meshes: Range<usize>,
+        twins: &[u32],
+        materials: &[Material],
+        lights: &[scene::Light],
+        radius: f64,
+    ) -> LightTables {
+        let mut lamps: Vec<(Lamp, f64)> = Vec::new();
+        let mut environment = Environment::default();
+        let mut tables = EnvironmentTables::default();
+        for light in lights {
+            if let scene::Light::Environment(picture) = light {
+                tables = environment_tables(picture.width, &picture.radiances);
+                if !tables.rows.is_empty() {
+                    environment.width = picture.width;
+                    environment.height = tables.rows.len() as u32;
+                    environment.turns = picture.turns;
+                }
+            } else {
+                lamps.extend(to_lamp(light, radius));
+            }
+        }
+        lamps.retain(|&(_, power)| power > 0.0);
+        lamps.sort_by_key(|(lamp, _)| lamp.kind != SUN);
+
+        let mut somewhere = gather_lights(primitives, of_meshes, twins, materials);
+        let mut far = Vec::new();
+        for (index, (lamp, power)) in (0..).zip(&lamps) {
+            let light = Light {
+                index,
+                kind: LAMP,
+                ..Light::default()
+            };
+            let list = if [SUN, DISTANT].contains(&lamp.kind) {
+                &mut far
+            } else {
+                &mut somewhere
+            };
+            list.push((light, *power));
+        }
+        if tables.brightness > 0.0 {
+            let light = Light {
+                kind: ENVIRONMENT,
+                ..Light::default()
+            };
+            far.push((light, tables.brightness * radius * radius));
+        }
+        let total = |lights: &[(Light, f64)]| lights.iter().map(|&(_, power)| power).sum::<f64>();
+        let (near_power, far_power) = (total(&somewhere), total(&far));
+        let power = near_power + far_power;
+        let inverse_power = if power > 0.0 { 1.0 / power } else { 0.0 };
+
+        let mut lighting = LightTables {
+            table: Vec::new(),
+            inverse_power,
+            nodes: Vec::new(),
+            places: Vec::new(),
+            tree_lights: 0,
+            tree_share: 0,
+            sun_count: lamps.iter().filter(|(lamp, _)| lamp.kind == SUN).count() as u32,
+            lamps: Vec::new(),
+            environment,
+            tables,
+        };
+        let mut far_share = 1.0;
+        if somewhere.len() >= MIN_TREE_LIGHTS {
+            let tree_share = share_of_tree(near_power * inverse_power, far.is_empty());
+            far_share =
+                lighting.build_tree(primitives, materials, &lamps, &mut somewhere, tree_share);
+            by_power(&mut far);
+        } else {
+            somewhere.append(&mut far);
+            by_power(&mut somewhere);
+        }
+        let tree_power = if lighting.tree_lights > 0 {
+            near_power
+        } else {
+            0.0
+        };
+        let chance = |power: f64| {
+            (far_share * power / (near_power - tree_power + far_power).max(f64::MIN_POSITIVE))
+                as f32
+        };
+        lighting.environment.chance = if lighting.environment.width > 0 {
+            chance(lighting.tables.brightness * radius * radius)
+        } else {
+            0.0
+        };
+        lighting.lamps = lamps
+            .iter()
+            .map(|&(lamp, power)| Lamp {
+                chance: chance(power),
+                ..lamp
+            })
+            .collect();
+        let table = somewhere.into_iter().chain(far);
+        lighting.table = table.map(|(light, _)| light).collect();
+        lighting
+    }
+
+    /// Returns whether the scene has more than a few emissive surfaces: a light tree, lamps or an environment map.
+    pub(crate) fn has_others(&self) -> bool {
+        self.tree_lights > 0 || !self.lamps.is_empty() || self.environment.width > 0
+    }
+
+    /// Builds the light tree over these lights. Returns the probability of choosing a light outside the tree.
+    fn build_tree(
+        &mut self,
+        primitives: &[Primitive],
+        materials: &[Material],
+        lamps: &[(Lamp, f64)],
+        lights: &mut [(Light, f64)],
+        tree_share: u32,
+    ) -> f64 {
+        let bounded: Vec<LightBounds> = lights
+            .iter()
+            .map(|(light, _)| {
+                if light.kind == EMITTER {
+                    let primitive = &primitives[light.index as usize];
+                    bound_emitter(primitive, &materials[primitive.material as usize])
+                } else {
+                    bound_lamp(&lamps[light.index as usize].0)
+                }
+            })
+            .collect();
+        let (nodes, trails) = light_tree(&bounded);
+        self.nodes = nodes;
+        self.tree_lights = lights.len() as u32;
+        self.places = vec![NO_LIGHT; primitives.len()];
+        for (place, ((light, _), trail)) in (0..).zip(lights.iter_mut().zip(trails)) {
+            light.trail = trail;
+            if light.kind == EMITTER {
+                self.places[light.index as usize] = place;
+            }
+        }
+        self.tree_share = tree_share;
+        1.0 - f64::from(tree_share) / f64::from(PROBABILITY_UNITS)
+    }
+}
+
+/// Returns the probability of choosing from the tree, in units of 1 / `PROBABILITY_UNITS`. `part` is the tree's share of all power.
+///
+/// If the tree holds all lights (`is_all`) the result is `PROBABILITY_UNITS`; otherwise both sides keep at least one unit.
+fn share_of_tree(part: f64, is_all: bool) -> u32 {
+    if is_all {
+        PROBABILITY_UNITS
+    } else {
+        (f64::from(PROBABILITY_UNITS) * part).clamp(1.0, f64::from(PROBABILITY_UNITS - 1)) as u32
+    }
+}
+
+/// Returns the bounds of an emissive primitive.
+fn bound_emitter(primitive: &Primitive, material: &Material) -> LightBounds {
+    let emission = f64::from(luminance(material.emission));
+    let [a, b, c] = [primitive.a, primitive.b, primitive.c].map(Vec3::as_dvec3);
+    if primitive.kind == SPHERE {
+        return LightBounds {
+            low: a - b.x,
+            high: a + b.x,
+            axis: DVec3::Y,
+            angle: std::f64::consts::PI,
+            intensity: emission * std::f64::consts::PI * b.x * b.x,
+        };
+    }
+    let normal = (b - a).cross(c - a);
+    LightBounds {
+        low: a.min(b).min(c),
+        high: a.max(b).max(c),
+        axis: normal.normalize_or(DVec3::Y),
+        angle: 0.0,
+        intensity: emission * 0.5 * normal.length(),
+    }
+}
+
+/// Returns the bounds of a point or spot light.
+fn bound_lamp(lamp: &Lamp) -> LightBounds {
+    let position = lamp.position.as_dvec3();
+    let (axis, angle) = if lamp.kind == SPOT {
+        (lamp.direction.as_dvec3(), 0.0)
+    } else {
+        (DVec3::Y, std::f64::consts::PI)
+    };
+    LightBounds {
+        low: position,
+        high: position,
+        axis,
+        angle,
+        intensity: f64::from(luminance(lamp.radiance)),
+    }
+}
+
+/// Converts a light of the scene to a lamp and its power (flux over π, luminance). `None` for an environment map.
+fn to_lamp(light: &scene::Light, radius: f64) -> Option<(Lamp, f64)> {
+    let cosine = |degrees: f32| libm::cos(f64::from(degrees).to_radians());
+    let towards = |direction: Vec3| -direction.as_dvec3().normalize().as_vec3();
+    Some(match *light {
+        scene::Light::Point {
+            position,
+            intensity,
+        } => {
+            let lamp = Lamp {
+                position,
+                kind: POINT,
+                radiance: intensity,
+                ..Lamp::default()
+            };
+            (lamp, 4.0 * f64::from(luminance(intensity)))
+        }
+        scene::Light::Spot {
+            position,
+            direction,
+            intensity,
+            inner_degrees,
+            outer_degrees,
+        } => {
+            let (inner, outer) = (cosine(inner_degrees), cosine(outer_degrees));
+            let lamp = Lamp {
+                position,
+                kind: SPOT,
+                direction: -towards(direction),
+                radiance: intensity,
+                cos_inner: inner as f32,
+                cos_outer: outer as f32,
+                ..Lamp::default()
+            };
+            // The mean of the squared ramp of the falloff is a third.
+            let sent = 2.0 * (1.0 - inner) + 2.0 / 3.0 * (inner - outer);
+            (lamp, sent * f64::from(luminance(intensity)))
+        }
+        scene::Light::Directional {
+            direction,
+            irradiance,
+            angle_degrees,
+        } => {
+            let power = f64::from(luminance(irradiance)) * radius * radius;
+            let half = f64::from(angle_degrees).to_radians() / 2.0;
+            let sine = libm::sin(half);
+            let lamp = Lamp {
+                direction: towards(direction),
+                ..Lamp::default()
+            };
+            let lamp = if angle_degrees == 0.0 {
+                Lamp {
+                    kind: DISTANT,
+                    radiance: irradiance,
+                    ..lamp
+                }
+            } else {
+                let spread = std::f64::consts::PI * sine * sine;
+                Lamp {
+                    kind: SUN,
+                    radiance: (irradiance.as_dvec3() / spread).as_vec3(),
+                    cos_inner: (2.0 * libm::sin(half / 2.0).powi(2)) as f32,
+                    ..lamp
+                }
+            };
+            (lamp, power)
+        }
+        scene::Light::Environment(_) => return None,
+    })
+}
+
+/// Returns half the diagonal of the scene's bounding box in metres; 0 without surfaces. Instances count with their
+/// mesh's transformed bounding box.
+pub(crate) fn bounding_radius(scene: &scene::Scene) -> f64 {
+    let mut all = Bounds::default();
+    let corners = scene.triangles.iter().flat_map(|each| each.vertices);
+    corners.for_each(|corner| all.add(corner.as_dvec3()));
+    for sphere in scene.spheres.iter() {
+        let radius = f64::from(sphere.radius);
+        all.add(sphere.center.as_dvec3() - radius);
+        all.add(sphere.center.as_dvec3() + radius);
+    }
+    let meshes: Vec<Bounds> = scene
+        .meshes
+        .iter()
+        .map(|mesh| {
+            let mut bounds = Bounds::default();
+            mesh.positions
+                .iter()
+                .for_each(|position| bounds.add(position.as_dvec3()));
+            bounds
+        })
+        .collect();
+    for instance in scene.instances.iter() {
+        let mesh = &meshes[instance.mesh as usize];
+        let [x, y, z] = instance.axes.map(Vec3::as_dvec3);
+        for corner in 0..8 {
+            let at = |axis: usize| [mesh.low, mesh.high][corner >> axis & 1][axis];
+            all.add(instance.position.as_dvec3() + x * at(0) + y * at(1) + z * at(2));
+        }
+    }
+    let diagonal = (all.high - all.low).length();
+    if diagonal.is_finite() {
+        diagonal / 2.0
+    } else {
+        0.0
+    }
+}
+
+/// An axis-aligned box around points, in metres; inverted while empty.
+#[derive(Clone, Copy)]
+struct Bounds {
+    low: DVec3,
+    high: DVec3,
+}
+
+impl Default for Bounds {
+    fn default() -> Bounds {
+        Bounds {
+            low: DVec3::INFINITY,
+            high: DVec3::NEG_INFINITY,
+        }
+    }
+}
+
+impl Bounds {
+    /// Extends the box to contain a point.
+    fn add(&mut self, point: DVec3) {
+        self.low = self.low.min(point);
+        self.high = self.high.max(point);
+    }
+}

@@ -1,0 +1,375 @@
+//! A light tree: importance sampling of many lights. Twin: `kernels/shared/light_tree.cuh`. Imports only `math`.
+//!
+//! The binary tree holds the lights at finite distance. Each node stores a bounding box, the sum of intensities and a
+//! cone of emission directions, from which its importance for a reference point is estimated; sampling descends in
+//! proportion to importance (A. Conty Estevez & C. Kulla, Importance Sampling of Many Lights with Adaptive Tree
+//! Splitting, 2018). Probabilities are whole numbers of 2⁻³¹: a random number of 31 bits falls into a node's interval
+//! of them, so that the width of a light's interval is its exact probability.
+
+use compaction::shared;
+use glam::{DVec3, Vec3};
+
+use crate::math::{dot, max_f32, min_f32};
+
+/// Number of random numbers that are distributed among the lights; the unit of probability is its reciprocal.
+pub const PROBABILITY_UNITS: u32 = 1 << 31;
+/// Bit of `LightNode::link`: the node is a leaf, and the other bits are its light.
+pub const LEAF: u32 = 1 << 31;
+/// "No light": no light of the tree illuminates the reference point, or a primitive is not a light.
+pub const NO_LIGHT: u32 = u32::MAX;
+/// Maximum number of levels below the root: the number of bits of a trail.
+const MAX_LEVELS: u32 = 32;
+/// Number of bins per axis when a node is split.
+const BINS: usize = 12;
+
+shared! {
+    /// A node of the light tree: one light, or two child nodes.
+    #[repr(align(16))]
+    pub struct LightNode {
+        /// Minimum corner of the bounding box, world space, metres.
+        pub low: Vec3,
+        /// Sum of the lights' intensities (luminance); luminance times area for a surface.
+        pub intensity: f32,
+        /// Maximum corner of the bounding box, world space, metres.
+        pub high: Vec3,
+        /// Cosine of the half-angle of the cone around `axis` that contains all directions that the lights face; −1 if
+        /// they face all directions.
+        pub spread: f32,
+        /// Axis of the cone of emission directions, of length 1.
+        pub axis: Vec3,
+        /// Index of the first of two adjacent children, or [`LEAF`] plus the light's index in the table.
+        pub link: u32,
+    }
+}
+
+/// A light chosen from the tree, with its probability.
+#[derive(Clone, Copy, Debug)]
+pub struct ChosenLight {
+    /// Index of the light in the table, or [`NO_LIGHT`].
+    pub light: u32,
+    /// Probability of the light in units of 1 / [`PROBABILITY_UNITS`].
+    pub width: u32,
+}
+
+/// Returns an upper estimate, up to a constant factor, of what a node's lights send to `point`; 0 only if all face
+/// away.
+///
+/// It is intensity over squared distance, times the largest cosine between an emission direction and the direction to
+/// the point.
+#[inline]
+pub fn importance(node: &LightNode, point: Vec3) -> f32 {
+    let diagonal = node.high - node.low;
+    let radius2 = dot(diagonal, diagonal) * 0.25;
+    let to_point = point - (node.low + node.high) * 0.5;
+    let distance2 = dot(to_point, to_point);
+    let strength = min_f32(node.intensity / max_f32(distance2, radius2), 1e30);
+    let everywhere = node.spread <= -1.0 || distance2 <= radius2;
+    if everywhere {
+        return strength;
+    }
+    // The cone's half-angle and the angle that the box subtends reduce the angle between the axis and the point.
+    let cosine = dot(node.axis, to_point) / distance2.sqrt();
+    let mut cos_left = 1.0;
+    let mut sin_left = 0.0;
+    if cosine < node.spread {
+        let sine = max_f32(0.0, 1.0 - cosine * cosine).sqrt();
+        let spread = max_f32(0.0, 1.0 - node.spread * node.spread).sqrt();
+        cos_left = cosine * node.spread + sine * spread;
+        sin_left = sine * node.spread - cosine * spread;
+    }
+    let sin2_width = radius2 / distance2;
+    let cos_width = (1.0 - sin2_width).sqrt();
+    if cos_left < cos_width {
+        cos_left = cos_left * cos_width + sin_left * sin2_width.sqrt();
+    } else {
+        cos_left = 1.0;
+    }
+    // The margin keeps rounding errors from excluding a light.
+    strength * max_f32(0.0, cos_left + 1.0 / 1024.0)
+}
+
+/// Returns how many of `width` numbers go to the first of two nodes with these importances.
+///
+/// The split is in steps of 2⁻²⁴ of `width`; a node of positive importance gets at least one step.
+#[inline]
+pub fn first_width(first: f32, second: f32, width: u32) -> u32 {
+    let mut chance = (first / (first + second) * 16_777_216.0) as u32;
+    if first > 0.0 && chance == 0 {
+        chance = 1;
+    }
+    if second > 0.0 && chance == 1 << 24 {
+        chance = (1 << 24) - 1;
+    }
+    ((u64::from(width) * u64::from(chance)) >> 24) as u32
+}
+
+/// Chooses a light for a reference point: the one whose interval of 0..`width` contains `place`.
+#[inline]
+pub fn choose_from_tree(nodes: &[LightNode], point: Vec3, place: u32, width: u32) -> ChosenLight {
+    let mut node = 0;
+    let mut place = place;
+    let mut width = width;
+    loop {
+        let link = nodes[node as usize].link;
+        if link >= LEAF {
+            return ChosenLight {
+                light: link - LEAF,
+                width,
+            };
+        }
+        let first = importance(&nodes[link as usize], point);
+        let second = importance(&nodes[(link + 1) as usize], point);
+        let lit = first + second > 0.0;
+        if !lit {
+            return ChosenLight {
+                light: NO_LIGHT,
+                width: 0,
+            };
+        }
+        let before = first_width(first, second, width);
+        if place < before {
+            node = link;
+            width = before;
+        } else {
+            node = link + 1;
+            place -= before;
+            width -= before;
+        }
+    }
+}
+
+/// Returns how many of `width` numbers choose the light with this trail, for a reference point.
+///
+/// The trail gives the branches from the root, lowest bit first: 0 for the first child, 1 for the second.
+#[inline]
+pub fn light_probability(nodes: &[LightNode], point: Vec3, trail: u32, width: u32) -> u32 {
+    let mut node = 0;
+    let mut trail = trail;
+    let mut width = width;
+    loop {
+        let link = nodes[node as usize].link;
+        if link >= LEAF {
+            return width;
+        }
+        let first = importance(&nodes[link as usize], point);
+        let second = importance(&nodes[(link + 1) as usize], point);
+        let lit = first + second > 0.0;
+        if !lit {
+            return 0;
+        }
+        let before = first_width(first, second, width);
+        if (trail & 1) == 0 {
+            node = link;
+            width = before;
+        } else {
+            node = link + 1;
+            width -= before;
+        }
+        trail >>= 1;
+    }
+}
+
+/// Bounds of a light or of a group of lights, from which the tree is built.
+#[derive(Clone, Copy, Debug)]
+pub struct LightBounds {
+    /// Minimum corner of the bounding box, world space, metres.
+    pub low: DVec3,
+    /// Maximum corner of the bounding box, world space, metres.
+    pub high: DVec3,
+    /// Axis of the cone of emission directions, of length 1.
+    pub axis: DVec3,
+    /// Half-angle of the cone of emission directions in radians, 0..=π; π if they face all directions.
+    pub angle: f64,
+    /// Sum of the lights' intensities (luminance); luminance times area for a surface.
+    pub intensity: f64,
+}
+
+impl LightBounds {
+    /// Returns the bounds of both groups together.
+    fn with(&self, other: &LightBounds) -> LightBounds {
+        let (axis, angle) = both_cones((self.axis, self.angle), (other.axis, other.angle));
+        LightBounds {
+            low: self.low.min(other.low),
+            high: self.high.max(other.high),
+            axis,
+            angle,
+            intensity: self.intensity + other.intensity,
+        }
+    }
+
+    /// Returns the centre of the bounding box.
+    fn center(&self) -> DVec3 {
+        (self.low + self.high) * 0.5
+    }
+
+    /// Returns the surface area orientation heuristic of Conty Estevez & Kulla: intensity × area × solid angle of
+    /// emission.
+    fn cost(&self) -> f64 {
+        let size = self.high - self.low;
+        let area = size.x * size.y + size.y * size.z + size.z * size.x;
+        let (pi, angle) = (std::f64::consts::PI, self.angle);
+        let reach = (angle + pi / 2.0).min(pi);
+        let (sin, cos) = libm::sincos(angle);
+        let directions = 2.0 * pi * (1.0 - cos)
+            + pi / 2.0
+                * (2.0 * reach * sin - libm::cos(angle - 2.0 * reach) - 2.0 * angle * sin + cos);
+        self.intensity * area * directions
+    }
+
+    /// Rounds the bounds to a node of the tree.
+    fn node(&self, link: u32) -> LightNode {
+        // Rounded so that the cone contains all directions.
+        let spread = (libm::cos(self.angle) as f32).next_down().max(-1.0);
+        LightNode {
+            low: self.low.as_vec3(),
+            intensity: self.intensity as f32,
+            high: self.high.as_vec3(),
+            spread: if self.angle >= std::f64::consts::PI {
+                -1.0
+            } else {
+                spread
+            },
+            axis: self.axis.as_vec3(),
+            link,
+        }
+    }
+}
+
+/// Returns the smallest cone, as axis and half-angle, that contains two cones.
+fn both_cones(one: (DVec3, f64), other: (DVec3, f64)) -> (DVec3, f64) {
+    let pi = std::f64::consts::PI;
+    let (wide, narrow) = if one.1 >= other.1 {
+        (one, other)
+    } else {
+        (other, one)
+    };
+    let apart = libm::acos(wide.0.dot(narrow.0).clamp(-1.0, 1.0));
+    if (apart + narrow.1).min(pi) <= wide.1 {
+        return wide;
+    }
+    let angle = (wide.1 + apart + narrow.1) / 2.0;
+    let turned = angle - wide.1;
+    let sine = libm::sin(apart);
+    if angle >= pi || sine < 1e-9 {
+        return (wide.0, pi);
+    }
+    let axis = (wide.0 * libm::sin(apart - turned) + narrow.0 * libm::sin(turned)) / sine;
+    (axis.normalize(), angle)
+}
+
+/// Builds the tree over lights. Returns its nodes, the root first, and each light's trail, see [`light_probability`].
+pub fn light_tree(lights: &[LightBounds]) -> (Vec<LightNode>, Vec<u32>) {
+    let mut order: Vec<u32> = (0..lights.len() as u32).collect();
+    let mut nodes = vec![LightNode::default()];
+    let mut trails = vec![0; lights.len()];
+    if !lights.is_empty() {
+        let mut todo = vec![(0, &mut order[..], 0_u32, 0_u32)];
+        while let Some((at, members, trail, level)) = todo.pop() {
+            let all = members[1..]
+                .iter()
+                .fold(lights[members[0] as usize], |sum, &light| {
+                    sum.with(&lights[light as usize])
+                });
+            if let &mut [light] = members {
+                nodes[at] = all.node(LEAF + light);
+                trails[light as usize] = trail;
+                continue;
+            }
+            let link = nodes.len();
+            nodes[at] = all.node(link as u32);
+            nodes.extend([LightNode::default(); 2]);
+            let (first, second) = part(lights, members, &all, MAX_LEVELS - level);
+            todo.push((link + 1, second, trail | 1 << level, level + 1));
+            todo.push((link, first, trail, level + 1));
+        }
+    }
+    (nodes, trails)
+}
+
+/// Splits the lights of a node into two groups that are not empty. Below them, `levels` levels are left.
+fn part<'a>(
+    lights: &[LightBounds],
+    members: &'a mut [u32],
+    all: &LightBounds,
+    levels: u32,
+) -> (&'a mut [u32], &'a mut [u32]) {
+    let center = |light: u32| lights[light as usize].center();
+    let (mut low, mut high) = (DVec3::INFINITY, DVec3::NEG_INFINITY);
+    for &light in &*members {
+        low = low.min(center(light));
+        high = high.max(center(light));
+    }
+    let extent = high - low;
+    let roomy = (members.len() as u64) << 2 < 1 << (levels - 1);
+    if let Some((axis, bin)) = best_place(lights, members, all, low, extent).filter(|_| roomy) {
+        let before = |light: &u32| bin_of(center(*light)[axis], low[axis], extent[axis]) <= bin;
+        // A stable sort, so that the tree does not depend on the sorting algorithm.
+        members.sort_by_key(|light| !before(light));
+        let count = members.partition_point(before);
+        if 0 < count && count < members.len() {
+            return members.split_at_mut(count);
+        }
+    }
+    let axis = if extent.x >= extent.y && extent.x >= extent.z {
+        0
+    } else if extent.y >= extent.z {
+        1
+    } else {
+        2
+    };
+    members.sort_by(|&a, &b| center(a)[axis].total_cmp(&center(b)[axis]));
+    members.split_at_mut(members.len() / 2)
+}
+
+/// Returns the bin of a box centre along one axis.
+fn bin_of(center: f64, low: f64, extent: f64) -> usize {
+    (((center - low) / extent * BINS as f64) as usize).min(BINS - 1)
+}
+
+/// Returns the axis and the last bin of the first group for which the sum of the groups' costs is least. `None` if all
+/// centres coincide.
+fn best_place(
+    lights: &[LightBounds],
+    members: &[u32],
+    all: &LightBounds,
+    low: DVec3,
+    extent: DVec3,
+) -> Option<(usize, usize)> {
+    let size = all.high - all.low;
+    let mut best = None;
+    let mut min_cost = f64::INFINITY;
+    for axis in 0..3 {
+        let thin = extent[axis] <= 0.0 || extent[axis] < 1e-6 * extent.max_element();
+        if thin {
+            continue;
+        }
+        let mut bins: [Option<LightBounds>; BINS] = [None; BINS];
+        for &light in members {
+            let light = &lights[light as usize];
+            let bin = &mut bins[bin_of(light.center()[axis], low[axis], extent[axis])];
+            *bin = Some(bin.map_or(*light, |sum| sum.with(light)));
+        }
+        let together = |sum: Option<LightBounds>, bin: Option<LightBounds>| match (sum, bin) {
+            (Some(sum), Some(bin)) => Some(sum.with(&bin)),
+            (sum, bin) => sum.or(bin),
+        };
+        let mut behind = [None; BINS];
+        for bin in (0..BINS - 1).rev() {
+            behind[bin] = together(behind[bin + 1], bins[bin + 1]);
+        }
+        // Prefers splits across a box's longest axis.
+        let slimness = size.max_element() / size[axis].max(f64::MIN_POSITIVE);
+        let mut before = None;
+        let places = bins.iter().zip(behind).take(BINS - 1);
+        for (bin, (&here, after)) in places.enumerate() {
+            before = together(before, here);
+            if let (Some(first), Some(second)) = (before, after) {
+                let cost = slimness * (first.cost() + second.cost());
+                if cost < min_cost {
+                    (best, min_cost) = (Some((axis, bin)), cost);
+                }
+            }
+        }
+    }
+    best
+}

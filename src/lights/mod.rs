@@ -1,0 +1,9 @@
+//! Light sources: emission, light sampling, the light tree and the environment map.
+//!
+//! `light_params` prepares them on the host; the others are twins of `kernels/shared/`. Imports only `math`, `sampler`,
+//! `path`, `accel`, `shading` and the scene crate.
+
+pub mod environment;
+pub mod light;
+pub(crate) mod light_params;
+pub mod light_tree;

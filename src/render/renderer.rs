@@ -1,0 +1,686 @@
+//! The renderer: a scene on its backend, the film, and the progress.
+
+mod adaptive;
+
+use std::{
+    mem,
+    ops::Range,
+    sync::{Arc, Weak, atomic::AtomicU64},
+    time::{Duration, Instant},
+};
+
+use compaction::{cuda::devices, select::Strategy};
+
+use crate::accel::trees::SceneBvhs;
+use crate::adaptive::schedule::{ConvergenceGoal, Schedule};
+use crate::{
+    Error,
+    backend::{Backend, Pixels, Plan, Spans},
+    camera::Camera,
+    device::render_scene::RenderScene,
+    film::{FilmSums, film_hash},
+    picture::Picture,
+    render::{
+        part::{Identity, Part, PartHeader, SOFTWARE, Samples},
+        stats::{DeviceStats, Stats},
+    },
+    scene::{self, Scene, scene_hash},
+    stages::Preview,
+    wave::Pace,
+};
+pub use crate::{
+    backend::{Ahead, BackendChoice, Gpu, Settings},
+    wave::SortHits,
+};
+
+/// Duration of one [`Renderer::advance`]. The shorter it is, the larger the share of time in which devices idle at its end.
+const ADVANCE_TIME: Duration = Duration::from_millis(50);
+
+/// A scene on its backend, with the film and the progress of its render.
+pub struct Renderer {
+    backend: Backend,
+    settings: Settings,
+    /// Acceleration structures of the scene, which exist for as long as the backend or a caller holds them.
+    trees: Weak<SceneBvhs>,
+    view: scene::Camera,
+    surfaces_hash: u128,
+    size: (u32, u32),
+    spp: u32,
+    seed: u32,
+    max_bounces: u32,
+    /// The pixels to render; all of them except for verification.
+    pixels: Pixels,
+    /// The (pixel, sample) pairs to render, as a range of pair numbers: all pixels of sample 0, then those of sample 1, and
+    /// so on.
+    range: Range<u64>,
+    by_megakernel: bool,
+    /// Number of the pair before which all pairs are on the film, or will be when the running waves have finished.
+    done: u64,
+    /// Exposure of the scene in stops; adaptive sampling derives from it which pixels count as dark.
+    exposure_stops: f32,
+    /// Relative error at which adaptive sampling stops at a pixel; `None` gives every pixel all samples.
+    goal: Option<ConvergenceGoal>,
+    /// Progress of adaptive sampling; `None` without it. While this is set, `done` is unused.
+    rounds: Option<Schedule>,
+    /// Counts and stage times of the waves that have finished.
+    stats: Stats,
+    elapsed: Duration,
+    /// Whether the film is copied when the sample count doubles; see [`Renderer::keep_for_previews`].
+    keeps_earlier: bool,
+    /// Notes for the user that [`Renderer::take_notes`] has not returned yet, one line each.
+    notes: Vec<String>,
+}
+
+impl Renderer {
+    /// Puts the scene on the backend.
+    ///
+    /// # Errors
+    /// The backend does not exist, or has too little memory.
+    pub fn new(scene: &Scene, settings: &Settings) -> Result<Renderer, Error> {
+        Renderer::with_trees(Arc::new(SceneBvhs::of(scene)?), scene, settings)
+    }
+
+    /// Puts the scene on the backend with trees that are built already.
+    pub fn with_trees(
+        trees: Arc<SceneBvhs>,
+        scene: &Scene,
+        settings: &Settings,
+    ) -> Result<Renderer, Error> {
+        let (width, height) = scene.size;
+        let camera = Camera::new(&scene.camera, width, height);
+        let kept = Arc::downgrade(&trees);
+        let world = RenderScene::with_trees(trees, scene)?;
+        let backend = Backend::new(world, camera, scene.max_bounces, settings)?;
+        let names = match &backend.gpus[..] {
+            [] => backend.devices.clone(),
+            gpus => gpus.iter().map(|gpu| gpu.name.clone()).collect(),
+        };
+        let stats = Stats {
+            scene: scene.path.display().to_string(),
+            backend: backend.name.to_owned(),
+            device: device_line(&names),
+            devices: DeviceStats::of(&names),
+            size: [width, height],
+            seed: scene.seed,
+            clamp_indirect: scene.clamp_indirect,
+            compaction: settings.strategy.to_string(),
+            bounces: Stats::rows(scene.max_bounces),
+            ..Stats::default()
+        };
+        let mut renderer = Renderer {
+            backend,
+            settings: settings.clone(),
+            trees: kept,
+            view: scene.camera,
+            surfaces_hash: scene.surfaces_hash(),
+            size: scene.size,
+            spp: scene.spp,
+            seed: scene.seed,
+            max_bounces: scene.max_bounces,
+            pixels: Pixels::all(scene.size),
+            range: Samples::first(scene.spp, width * height).ranges()[0].clone(),
+            by_megakernel: false,
+            done: 0,
+            exposure_stops: scene.exposure_stops,
+            goal: None,
+            rounds: None,
+            stats,
+            elapsed: Duration::ZERO,
+            keeps_earlier: false,
+            notes: Vec::new(),
+        };
+        renderer.report_unopened();
+        Ok(renderer)
+    }
+
+    /// Returns the scene's trees if the CPU renders with them. A GPU has its own copy.
+    pub fn trees(&self) -> Option<Arc<SceneBvhs>> {
+        self.trees.upgrade()
+    }
+
+    /// Returns one line with the names of the devices and, if the backend was chosen automatically, the reason.
+    pub fn backend_line(&self) -> String {
+        let device = device_line(&self.backend.devices);
+        match &self.backend.reason {
+            Some(reason) => format!("{device}: {reason}"),
+            None => device,
+        }
+    }
+
+    /// Returns the settings to create a renderer of another scene on the same devices. An automatic choice is replaced by
+    /// its result, and GPUs that have failed are omitted.
+    pub fn settings(&self) -> Settings {
+        let mut settings = self.settings.clone();
+        let working = self.backend.gpus.iter().filter(|gpu| gpu.works());
+        let working: Vec<usize> = working.map(|gpu| gpu.ordinal).collect();
+        if working.len() < self.backend.gpus.len() {
+            settings.backend = BackendChoice::SomeCuda(working);
+        }
+        if settings.backend == BackendChoice::Auto {
+            let first = devices()
+                .ok()
+                .and_then(|found| Some(found.first()?.ordinal));
+            settings.backend = match first {
+                Some(ordinal) if self.backend.name == "cuda" => BackendChoice::Cuda(ordinal),
+                _ => BackendChoice::Cpu,
+            };
+        }
+        settings
+    }
+
+    /// Returns the messages for the user since the last call, one line each, such as that a GPU has failed and is left out.
+    pub fn take_notes(&mut self) -> Vec<String> {
+        mem::take(&mut self.notes)
+    }
+
+    /// Returns whether all of several GPUs have failed, or cannot be used any more because one hangs.
+    ///
+    /// [`Renderer::part`] then returns the film that was safe in host memory, with the samples that are on it. Another process
+    /// can [resume](Renderer::resume) from that part to the same bits; this process can use no GPU any more. A render on a
+    /// single GPU keeps no such film, so that the answer is `false` even after it has failed.
+    ///
+    /// ```no_run
+    /// use raysieve::{
+    ///     render::{part::Packing, renderer::{BackendChoice, Renderer, Settings}},
+    ///     scene::Scene,
+    /// };
+    ///
+    /// let scene = Scene::load("scenes/mesh.ron".as_ref())?;
+    /// let settings = Settings { backend: BackendChoice::AllCuda, ..Settings::default() };
+    /// let mut renderer = Renderer::new(&scene, &settings)?;
+    /// loop {
+    ///     match renderer.advance() {
+    ///         Ok(true) => {}
+    ///         Ok(false) => break renderer.part()?.write("mesh.exr".as_ref(), Packing::Small)?,
+    ///         Err(error) => {
+    ///             if renderer.all_gpus_failed() {
+    ///                 renderer.part()?.write("safe.exr".as_ref(), Packing::Fast)?;
+    ///             }
+    ///             return Err(error);
+    ///         }
+    ///     }
+    /// }
+    /// # Ok::<(), raysieve::Error>(())
+    /// ```
+    pub fn all_gpus_failed(&self) -> bool {
+        self.backend.safe_after_failure().is_some()
+    }
+
+    /// Returns the GPUs that the settings choose, with those that have failed or could not be opened; empty on the CPU.
+    pub fn gpus(&self) -> &[Gpu] {
+        &self.backend.gpus
+    }
+
+    /// Renders for about 50 ms. Returns `true` if samples remain, and `false` when all are done.
+    pub fn advance(&mut self) -> Result<bool, Error> {
+        self.advance_for(ADVANCE_TIME)
+    }
+
+    /// Renders for at least `slice`, until the waves that began in it have finished. Returns `false` when all samples
+    /// are done.
+    pub fn advance_for(&mut self, slice: Duration) -> Result<bool, Error> {
+        let deadline = Instant::now() + slice;
+        self.advance_until(&|_| Instant::now() >= deadline)
+    }
+
+    /// Renders until `enough` returns true or all samples are done. Before each wave, `enough` is called with the sample
+    /// count that every pixel will have once the running waves finish. Returns `false` when all samples are done.
+    pub fn advance_until(&mut self, enough: &(dyn Fn(u32) -> bool + Sync)) -> Result<bool, Error> {
+        if self.rounds.is_some() {
+            return self.advance_rounds(enough);
+        }
+        let Range { start, end } = self.range;
+        let pixel_count = self.pixel_count();
+        let doubling = self.next_doubling();
+        let end = doubling.map_or(end, |doubling| doubling.min(end));
+        let begun = Instant::now();
+        let spans = Spans {
+            plan: Plan {
+                width: self.size.0,
+                pixels: self.pixels,
+                listed: false,
+                first_sample: 0,
+                seed: self.seed,
+                by_megakernel: self.by_megakernel,
+            },
+            next: AtomicU64::new(self.done),
+            end,
+        };
+        let enough = |dealt: u64| {
+            enough(Samples::of_pairs(start..dealt.min(end), pixel_count).min_samples())
+        };
+        let advanced = self.backend.advance(&spans, &enough);
+        self.done = spans.next.into_inner().min(end);
+        self.elapsed += begun.elapsed();
+        self.record_counts(advanced)?;
+        if self.done == self.range.end {
+            self.land()?;
+        }
+        if doubling == Some(self.done) {
+            self.land()?;
+            self.keep_film_copy();
+        }
+        Ok(self.done < self.range.end)
+    }
+
+    /// Keeps copies of the film at smaller sample counts from now on, which [`Renderer::preview`] needs. This takes one
+    /// or two films of the backend's memory, and a copy whenever the samples have doubled. If the film is not black,
+    /// only later samples count.
+    pub fn keep_for_previews(&mut self) {
+        if !self.keeps_earlier {
+            self.keeps_earlier = true;
+            self.keep_film_copy();
+        }
+    }
+
+    /// Returns the film as a denoised preview, or `None` while its noise is unknown.
+    ///
+    /// The preview averages over neighbouring pixels that agree within their noise (see
+    /// [`adaptive_window`](crate::adaptive::adaptive_window)), and approaches the film's picture as samples are added. The noise is known
+    /// from two samples per pixel on, if [`Renderer::keep_for_previews`] was called. With adaptive sampling it is known
+    /// after the first two rounds of 16 samples per pixel, without that call.
+    ///
+    /// If copies were kept from the first sample on, the bits depend on scene, size, seed and samples alone.
+    pub fn preview(&mut self) -> Result<Option<Preview>, Error> {
+        let mut preview = Preview::default();
+        let made = self.preview_into(&mut preview)?;
+        Ok(made.then_some(preview))
+    }
+
+    /// Writes the denoised preview into `preview`, whose memory is reused. Returns `false` while the noise is unknown.
+    pub fn preview_into(&mut self, preview: &mut Preview) -> Result<bool, Error> {
+        let is_known = match &self.rounds {
+            Some(rounds) => rounds.has_error(),
+            None => self.can_preview(),
+        };
+        if !is_known {
+            return Ok(false);
+        }
+        self.land()?;
+        let made = self.backend.denoise(self.done - self.range.start, preview);
+        self.record_counts(made)
+    }
+
+    /// Returns the next number of pairs, a power of two samples per pixel, at which the film is copied.
+    fn next_doubling(&self) -> Option<u64> {
+        let Range { start, end } = self.range;
+        let pixel_count = u64::from(self.pixel_count());
+        let samples = (self.done - start) / pixel_count;
+        let pairs = (samples + 1)
+            .next_power_of_two()
+            .saturating_mul(pixel_count);
+        let next = start.saturating_add(pairs);
+        (self.keeps_earlier && self.can_preview() && next < end).then_some(next)
+    }
+
+    /// Copies the film once every pixel has a sample. If the memory does not suffice, previews are given up.
+    fn keep_film_copy(&mut self) {
+        let done = self.done - self.range.start;
+        if done < self.pixel_count().into() || !self.can_preview() {
+            return;
+        }
+        let kept = self.backend.remember(done);
+        if let Err(error) = self.record_counts(kept) {
+            self.keeps_earlier = false;
+            self.notes.push(format!("no more previews: {error}"));
+        }
+    }
+
+    /// Sets the pace of all waves from the next one on.
+    pub fn set_pace(&mut self, pace: Pace) {
+        self.backend.set_pace(pace);
+    }
+
+    /// Returns whether the remaining work is known. With adaptive sampling it is unknown at first, and
+    /// [`Renderer::progress`] then refers to the maximum number of samples.
+    pub fn knows_progress(&self) -> bool {
+        self.rounds.as_ref().is_none_or(Schedule::has_progress)
+    }
+
+    /// Returns the fraction of the samples that is done, 0 to 1.
+    pub fn progress(&self) -> f64 {
+        if let Some(rounds) = &self.rounds {
+            return rounds.progress();
+        }
+        let Range { start, end } = self.range;
+        if start == end {
+            return 1.0;
+        }
+        (self.done - start) as f64 / (end - start) as f64
+    }
+
+    /// Clears the film and begins again with the first sample.
+    pub fn restart(&mut self) -> Result<(), Error> {
+        let (width, height) = self.size;
+        self.done = self.range.start;
+        self.elapsed = Duration::ZERO;
+        self.stats.size = [width, height];
+        self.stats.clear();
+        let was_adaptive = self.reset_rounds();
+        let camera = Camera::new(&self.view, width, height);
+        let begun = self.backend.set_camera(camera, self.range.start);
+        self.record_counts(begun)?;
+        self.begin_rounds(was_adaptive)
+    }
+
+    /// Selects the samples to render, clears the film and begins again.
+    ///
+    /// # Errors
+    /// The samples are not one contiguous range, or with adaptive sampling not the first ones: see
+    /// [`Renderer::set_noise`].
+    pub fn set_samples(&mut self, samples: &Samples) -> Result<(), Error> {
+        let [range] = samples.ranges() else {
+            return Err(Error::Setting {
+                setting: format!("samples {samples}"),
+                problem: "one stretch of samples is rendered at a time; render each by itself"
+                    .to_owned(),
+            });
+        };
+        self.check_range(self.goal, range)?;
+        self.pixels = Pixels::all(self.size);
+        self.range = range.clone();
+        self.restart()
+    }
+
+    /// Selects one range of samples and some pixels, and begins again. The film is then incomplete and must not be used as
+    /// a part.
+    pub(crate) fn set_pixels(&mut self, samples: &Samples, pixels: Pixels) -> Result<(), Error> {
+        self.set_samples(samples)?;
+        let all = u64::from(self.pixel_count());
+        let chosen: Vec<u32> = pixels.list().collect();
+        let place = |pairs: u64| {
+            let before = chosen.partition_point(|&pixel| u64::from(pixel) < pairs % all);
+            pairs / all * chosen.len() as u64 + before as u64
+        };
+        self.range = place(self.range.start)..place(self.range.end);
+        self.pixels = pixels;
+        self.restart()
+    }
+
+    /// Returns the samples to render.
+    pub fn samples(&self) -> Samples {
+        Samples::of_pairs(self.range.clone(), self.pixel_count())
+    }
+
+    /// Returns the samples that are done.
+    pub fn samples_done(&self) -> Samples {
+        if let Some(rounds) = &self.rounds {
+            return Samples::first(rounds.min_samples(), self.pixel_count());
+        }
+        Samples::of_pairs(self.range.start..self.done, self.pixel_count())
+    }
+
+    /// Returns the samples that are not done. The result is meaningless with adaptive sampling.
+    pub fn samples_left(&self) -> Samples {
+        Samples::of_pairs(self.done..self.range.end, self.pixel_count())
+    }
+
+    /// Loads the film of a part that contains the first of the samples to render, and continues after them.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] if the part is of another render. The renderer is then unchanged.
+    pub fn resume(&mut self, part: &Part) -> Result<(), Error> {
+        self.check_resume(&part.header)
+            .map_err(|problem| Error::Setting {
+                setting: format!("part with samples {}", part.header.samples),
+                problem,
+            })?;
+        let PartHeader { samples, stats, .. } = &part.header;
+        self.done = samples.ranges().first().map_or(0, |held| held.end);
+        self.elapsed = Duration::try_from_secs_f64(stats.seconds).unwrap_or_default();
+        self.stats.bounces.clone_from(&stats.bounces);
+        self.stats.devices.clone_from(&stats.devices);
+        self.stats.rejected_samples = stats.rejected_samples;
+        let failed = self.backend.gpus.iter().filter(|gpu| !gpu.works());
+        failed.for_each(|gpu| self.stats.set_failed(&gpu.name));
+        let begun = self.backend.set_film(&part.film, self.done);
+        self.record_counts(begun)?;
+        self.resume_rounds(part)?;
+        if self.keeps_earlier {
+            self.keep_film_copy();
+        }
+        Ok(())
+    }
+
+    /// Checks that the render can continue from a part with this header. The error is the reason why not, as text.
+    pub fn check_resume(&self, header: &PartHeader) -> Result<(), String> {
+        if let Some(difference) = header.identity.difference(&self.identity()) {
+            return Err(difference);
+        }
+        if self.goal.is_some() {
+            return self.check_rounds(header);
+        }
+        match header.samples.ranges() {
+            [held] if held.start == self.range.start && held.end <= self.range.end => Ok(()),
+            _ => Err(format!(
+                "holds samples {}, not the first of {}",
+                header.samples,
+                self.samples()
+            )),
+        }
+    }
+
+    /// Sets the camera, clears the film and begins again.
+    pub fn set_camera(&mut self, camera: scene::Camera) -> Result<(), Error> {
+        self.view = camera;
+        self.restart()
+    }
+
+    /// Sets the picture's size in pixels, selects all samples of the scene, clears the film and begins again.
+    pub fn set_size(&mut self, width: u32, height: u32) -> Result<(), Error> {
+        self.size = (width, height);
+        self.set_samples(&Samples::first(self.spp, width * height))
+    }
+
+    /// Continues with another strategy of stream compaction. The film stays, because the bits do not change.
+    pub fn set_strategy(&mut self, strategy: Strategy) -> Result<(), Error> {
+        let set = self.backend.set_strategy(strategy);
+        self.record_counts(set)?;
+        self.by_megakernel = false;
+        self.stats.compaction = strategy.to_string();
+        Ok(())
+    }
+
+    /// Continues with or without sorting hits by material kind, or where it pays. The film stays. The time for sorting
+    /// counts as that of compaction.
+    pub fn set_sort_hits(&mut self, sort_hits: SortHits) -> Result<(), Error> {
+        let set = self.backend.set_sort_hits(sort_hits);
+        self.record_counts(set)
+    }
+
+    /// Continues with one kernel that traces whole paths, without stages and compaction, until a strategy is set. The
+    /// film stays. The statistics then have no stage times.
+    pub fn set_megakernel(&mut self) -> Result<(), Error> {
+        let loaded = self.backend.load_megakernel();
+        self.record_counts(loaded)?;
+        self.by_megakernel = true;
+        self.stats.compaction = "megakernel".to_owned();
+        Ok(())
+    }
+
+    /// Returns the film as a picture: the mean of the samples so far.
+    pub fn picture(&mut self) -> Result<Picture, Error> {
+        let mut picture = Picture::default();
+        self.picture_into(&mut picture)?;
+        Ok(picture)
+    }
+
+    /// Writes the film's picture into `picture`, whose memory is reused because allocating new pages takes longer than
+    /// the GPU's work.
+    pub fn picture_into(&mut self, picture: &mut Picture) -> Result<(), Error> {
+        self.land()?;
+        // The `resolve` stage supports only films that begin at a first pixel.
+        if self.rounds.is_some() || self.range.start.is_multiple_of(self.pixel_count().into()) {
+            // With adaptive sampling this number is not used.
+            let done = self.done.saturating_sub(self.range.start);
+            let resolved = self.backend.resolve(done, picture);
+            self.record_counts(resolved)
+        } else {
+            *picture = self.part()?.picture();
+            Ok(())
+        }
+    }
+
+    /// Returns the counts and times so far, with an empty `film_hash`: see [`Renderer::finish`].
+    pub fn stats(&self) -> Stats {
+        let mut stats = self.stats.clone();
+        let samples = self.samples_done();
+        stats.spp = samples.min_samples();
+        stats.sample_range = samples.to_string();
+        let sort_hits_states = self.backend.sort_hits_states();
+        stats.set_sort_hits_states(
+            sort_hits_states
+                .into_iter()
+                .map(|(device, (orders, gain))| {
+                    (self.backend.devices[device].as_str(), orders, gain)
+                }),
+        );
+        stats.noise = self.noise_stats();
+        stats.settle(self.elapsed.as_secs_f64());
+        stats
+    }
+
+    /// Waits for the running waves, and returns the complete statistics, including the film's hash and the number of
+    /// rejected samples.
+    pub fn finish(&mut self) -> Result<Stats, Error> {
+        Ok(self.part()?.header.stats)
+    }
+
+    /// Waits for the running waves, and returns the film with its identity and statistics.
+    pub fn part(&mut self) -> Result<Part, Error> {
+        let film = self.film_sums()?;
+        let pixel_stats = self.pixel_stats()?;
+        let mut stats = Stats {
+            film_hash: film_hash(self.size.0, self.size.1, &film.sums),
+            ..self.stats()
+        };
+        if let (Some(noise), Some(pixel_stats)) = (&mut stats.noise, &pixel_stats) {
+            noise.pixel_stats_hash = pixel_stats.hash();
+        }
+        let header = PartHeader {
+            identity: self.identity(),
+            samples: self.samples_done(),
+            stats,
+        };
+        Ok(Part {
+            header,
+            film,
+            pixel_stats,
+        })
+    }
+
+    /// Waits for the running waves, and returns a copy of the film's sums.
+    pub(crate) fn film_sums(&mut self) -> Result<FilmSums, Error> {
+        self.land()?;
+        let film = self.backend.exposed();
+        let film = self.record_counts(film)?;
+        self.stats.rejected_samples = film.rejected;
+        Ok(film)
+    }
+
+    /// Returns the identity of the render: everything besides the samples that determines the film's bits.
+    pub fn identity(&self) -> Identity {
+        Identity {
+            scene_hash: scene_hash(self.surfaces_hash, &self.view),
+            size: self.size,
+            seed: self.seed,
+            max_bounces: self.max_bounces,
+            clamp_indirect: self.stats.clamp_indirect,
+            goal: self.goal,
+            software: SOFTWARE.to_owned(),
+        }
+    }
+
+    /// Waits for the running waves; the waiting counts as render time.
+    pub fn land(&mut self) -> Result<(), Error> {
+        let begun = Instant::now();
+        let landed = self.backend.land();
+        if let Ok(true) = landed {
+            self.elapsed += begun.elapsed();
+        }
+        self.record_counts(landed).map(drop)
+    }
+
+    /// Adds the backend's pending counts and device failures to the statistics and notes. Returns `result` unchanged.
+    fn record_counts<T>(&mut self, result: Result<T, Error>) -> Result<T, Error> {
+        let counts = self.backend.take_counts();
+        let devices = &self.backend.devices;
+        for counted in &counts.added {
+            self.stats.add(
+                &devices[counted.device],
+                &counted.report,
+                counted.time_share,
+            );
+        }
+        for counted in &counts.withdrawn {
+            self.stats.withdraw(
+                &devices[counted.device],
+                &counted.report,
+                counted.time_share,
+            );
+        }
+        for (device, problem) in counts.failures {
+            let name = &devices[device];
+            self.notes.push(format!(
+                "{name} has failed and is left out; the others render what it had: {problem}"
+            ));
+            self.stats.set_failed(name);
+            let gpus = &mut self.backend.gpus;
+            if let Some(gpu) = gpus.iter_mut().find(|gpu| gpu.name == *name) {
+                gpu.failure = Some(problem);
+            }
+        }
+        if let Some(done) = self.backend.safe_after_failure() {
+            match &mut self.rounds {
+                Some(rounds) => rounds.set_done(done),
+                None => self.done = done,
+            }
+        }
+        result
+    }
+
+    /// Marks the GPUs that could not be opened as failed in the statistics, and adds a note about each.
+    fn report_unopened(&mut self) {
+        for gpu in &self.backend.gpus {
+            if let Some(problem) = &gpu.failure {
+                self.stats.set_failed(&gpu.name);
+                self.notes.push(format!(
+                    "{} cannot be used and is left out; the others render: {problem}",
+                    gpu.name
+                ));
+            }
+        }
+    }
+
+    /// Returns whether denoised previews are possible without adaptive sampling: the samples begin with a first pixel, and
+    /// sampling is not adaptive.
+    fn can_preview(&self) -> bool {
+        let begins = self.range.start.is_multiple_of(self.pixel_count().into());
+        begins && self.rounds.is_none()
+    }
+
+    fn pixel_count(&self) -> u32 {
+        self.size.0 * self.size.1
+    }
+}
+
+/// Returns all devices in one line, grouped by name: `2 × NVIDIA H200 (cuda:0, cuda:1)`.
+fn device_line(devices: &[String]) -> String {
+    let mut alike: Vec<(&str, Vec<&str>)> = Vec::new();
+    for device in devices {
+        let (name, place) = match device.strip_suffix(')').and_then(|d| d.rsplit_once(" (")) {
+            Some((name, place)) if devices.len() > 1 => (name, place),
+            _ => (device.as_str(), ""),
+        };
+        match alike.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, places)) => places.push(place),
+            None => alike.push((name, vec![place])),
+        }
+    }
+    let line = |(name, places): &(&str, Vec<&str>)| match places[..] {
+        [""] => (*name).to_owned(),
+        [place] => format!("{name} ({place})"),
+        _ => format!("{} × {name} ({})", places.len(), places.join(", ")),
+    };
+    alike.iter().map(line).collect::<Vec<_>>().join("; ")
+}

@@ -1,0 +1,273 @@
+//! Adaptive sampling: each pixel gets samples until its estimated noise is low enough.
+
+use std::{mem, ops::Range, sync::atomic::AtomicU64, time::Instant};
+
+use super::Renderer;
+use crate::{
+    Error,
+    adaptive::{
+        pixel_stats::PixelStats,
+        schedule::{ConvergenceGoal, Schedule, in_tiles},
+    },
+    backend::{Pixels, Plan, Spans},
+    render::{
+        part::{Part, PartHeader, Samples},
+        stats::NoiseStats,
+    },
+};
+
+impl Renderer {
+    /// Stops at each pixel once its estimated relative error is at most `noise`, 0.0001 to 1; `None` gives every pixel
+    /// all samples. Begins again.
+    ///
+    /// No pixel gets more samples than are to be rendered. Pixels darker than a hundredth of white, by the scene's
+    /// exposure, are compared with that: see [`ConvergenceGoal`].
+    ///
+    /// Stopping early is biased: a pixel that has missed its bright paths seems converged, so that pictures are
+    /// slightly too dark. The bias is less than a tenth of `noise` where light is found often, and more elsewhere
+    /// (docs/experiments/024-*).
+    ///
+    /// # Errors
+    /// [`Error::Setting`] for another number, or if the samples to render are not the first ones.
+    pub fn set_noise(&mut self, noise: Option<f32>) -> Result<(), Error> {
+        if let Some(wrong) = noise.filter(|noise| !ConvergenceGoal::NOISE.contains(noise)) {
+            return Err(Error::Setting {
+                setting: format!("noise {wrong}"),
+                problem: "a relative error from 0.0001 to 1 can be asked for".to_owned(),
+            });
+        }
+        let goal = noise.map(|noise| ConvergenceGoal::new(noise, self.exposure_stops));
+        self.set_goal(goal)
+    }
+
+    pub(crate) fn set_goal(&mut self, goal: Option<ConvergenceGoal>) -> Result<(), Error> {
+        self.check_range(goal, &self.range)?;
+        let before = mem::replace(&mut self.goal, goal);
+        let begun = self.restart();
+        if begun.is_err() && before.is_none() {
+            (self.goal, self.rounds) = (None, None);
+        }
+        begun
+    }
+
+    /// Waits for the running waves, and returns the number of samples of each pixel, row by row from the top.
+    pub fn sample_counts(&mut self) -> Result<Vec<u32>, Error> {
+        if self.rounds.is_some() {
+            return self.taken();
+        }
+        let taken = self.samples_done();
+        let pixels = 0..self.pixel_count();
+        Ok(pixels.map(|pixel| taken.of_pixel(pixel)).collect())
+    }
+
+    /// Waits for the running waves, and returns the number of samples of one pixel.
+    pub fn samples_of(&mut self, pixel: u32) -> Result<u32, Error> {
+        if self.rounds.is_some() {
+            return Ok(self.taken()?[pixel as usize]);
+        }
+        Ok(self.samples_done().of_pixel(pixel))
+    }
+
+    /// Waits for the running waves, and returns the sample counts of adaptive sampling.
+    fn taken(&mut self) -> Result<Vec<u32>, Error> {
+        self.land()?;
+        let taken = self.backend.taken();
+        self.record_counts(taken)
+    }
+
+    /// Checks that this range of pairs can be rendered to this goal.
+    pub(super) fn check_range(
+        &self,
+        goal: Option<ConvergenceGoal>,
+        range: &Range<u64>,
+    ) -> Result<(), Error> {
+        let pixel_count = u64::from(self.pixel_count());
+        if goal.is_none() || range.start == 0 && range.end.is_multiple_of(pixel_count) {
+            return Ok(());
+        }
+        Err(Error::Setting {
+            setting: format!(
+                "samples {}",
+                Samples::of_pairs(range.clone(), self.pixel_count())
+            ),
+            problem:
+                "to a noise the samples are rendered from the first on; leave out one of the two"
+                    .to_owned(),
+        })
+    }
+
+    /// Resets adaptive sampling to the first round. Returns whether it was active before.
+    pub(super) fn reset_rounds(&mut self) -> bool {
+        let rounds = self.goal.map(|goal| self.first_round(goal));
+        mem::replace(&mut self.rounds, rounds).is_some()
+    }
+
+    fn first_round(&self, goal: ConvergenceGoal) -> Schedule {
+        Schedule::new(goal, self.limit(), self.pixels.count)
+    }
+
+    /// Begins adaptive sampling on a black film, or ends it if it was active before and is no longer asked for.
+    pub(super) fn begin_rounds(&mut self, was_adaptive: bool) -> Result<(), Error> {
+        let begun = match &self.rounds {
+            Some(rounds) => self.backend.begin_rounds(rounds, &self.list(), None),
+            None if was_adaptive => self.backend.end_rounds(),
+            None => Ok(()),
+        };
+        self.record_counts(begun)
+    }
+
+    /// Continues adaptive sampling from a part whose film is set.
+    pub(super) fn resume_rounds(&mut self, part: &Part) -> Result<(), Error> {
+        let (Some(goal), Some(pixel_stats), Some(noise)) =
+            (self.goal, &part.pixel_stats, &part.header.stats.noise)
+        else {
+            return Ok(());
+        };
+        let list = pixel_stats.unfinished(&self.list());
+        let rounds = self.first_round(goal).resumed(noise.round, pixel_stats);
+        let begun = self.backend.begin_rounds(&rounds, &list, Some(pixel_stats));
+        self.rounds = Some(rounds);
+        self.record_counts(begun)
+    }
+
+    /// Checks that no pixel of a part has more samples than this render allows, so that adaptive sampling can continue. The
+    /// error is the reason why not, as text.
+    pub(super) fn check_rounds(&self, header: &PartHeader) -> Result<(), String> {
+        match &header.stats.noise {
+            Some(noise) if noise.max_samples > self.limit() => Err(format!(
+                "has pixels with {} samples, more than {}",
+                noise.max_samples,
+                self.limit()
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// Prepares to render some pixels with the error target of a part, up to its progress. The film is then incomplete and
+    /// must not be used as a part.
+    pub(crate) fn set_rounds(
+        &mut self,
+        header: &PartHeader,
+        pixel_stats: &PixelStats,
+        pixels: Pixels,
+    ) -> Result<(), Error> {
+        let (Some(goal), Some(noise)) = (header.identity.goal, &header.stats.noise) else {
+            return self.set_pixels(&header.samples, pixels);
+        };
+        self.goal = None;
+        self.set_samples(&Samples::first(noise.max_samples, self.pixel_count()))?;
+        self.pixels = pixels;
+        self.set_goal(Some(goal))?;
+        let first = Schedule::samples_before(noise.round);
+        let left = pixel_stats.unfinished(&self.list());
+        let pairs = left
+            .iter()
+            .map(|&pixel| u64::from(pixel_stats.taken[pixel as usize]).saturating_sub(first));
+        let pairs = pairs.sum();
+        if let Some(rounds) = &mut self.rounds {
+            rounds.stop_at(noise.round, pairs);
+        }
+        Ok(())
+    }
+
+    /// Renders with adaptive sampling until `enough` returns true; it is called before each wave with the sample count of
+    /// the unconverged pixels. Returns `false` when the render is complete.
+    pub(super) fn advance_rounds(
+        &mut self,
+        enough: &(dyn Fn(u32) -> bool + Sync),
+    ) -> Result<bool, Error> {
+        let begun = Instant::now();
+        let advanced = self.advance_within_rounds(enough);
+        self.elapsed += begun.elapsed();
+        let goes_on = advanced?;
+        if !goes_on {
+            self.land()?;
+        }
+        Ok(goes_on)
+    }
+
+    fn advance_within_rounds(
+        &mut self,
+        enough: &(dyn Fn(u32) -> bool + Sync),
+    ) -> Result<bool, Error> {
+        while let Some(rounds) = &mut self.rounds
+            && !rounds.is_complete()
+        {
+            let (listed, first_sample) = (rounds.listed(), rounds.first_sample());
+            let spans = Spans {
+                plan: Plan {
+                    width: self.size.0,
+                    pixels: Pixels {
+                        count: listed,
+                        skipped: 0,
+                        pick_seed: 0,
+                    },
+                    listed: true,
+                    first_sample,
+                    seed: self.seed,
+                    by_megakernel: self.by_megakernel,
+                },
+                next: AtomicU64::new(rounds.done()),
+                end: rounds.end(),
+            };
+            let enough = |dealt: u64| enough(first_sample + (dealt / u64::from(listed)) as u32);
+            let advanced = self.backend.advance(&spans, &enough);
+            let done = spans.next.into_inner().min(spans.end);
+            rounds.set_done(done);
+            let (ends, over, round) = (done == spans.end, rounds.is_complete(), rounds.round());
+            self.record_counts(advanced)?;
+            if over {
+                break;
+            }
+            if !ends {
+                return Ok(true);
+            }
+            let verdict = self.backend.test_convergence(&round);
+            let verdict = self.record_counts(verdict)?;
+            if let Some(rounds) = &mut self.rounds {
+                rounds.begin_next_round(verdict);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Returns the noise statistics during adaptive sampling, otherwise `None`.
+    pub(super) fn noise_stats(&self) -> Option<NoiseStats> {
+        let rounds = self.rounds.as_ref()?;
+        Some(NoiseStats {
+            target: rounds.goal.noise,
+            dark: rounds.goal.brightness_offset,
+            estimated: rounds.error(),
+            unconverged_pixels: rounds.listed(),
+            mean_samples: rounds.taken() as f64 / f64::from(self.pixel_count()),
+            max_samples: rounds.max_samples(),
+            round: rounds.number(),
+            pixel_stats_hash: String::new(),
+        })
+    }
+
+    /// Waits for the running waves, and returns the statistics of all pixels during adaptive sampling.
+    pub(crate) fn pixel_stats(&mut self) -> Result<Option<PixelStats>, Error> {
+        self.land()?;
+        let pixel_stats = self.backend.ledger();
+        self.record_counts(pixel_stats)
+    }
+
+    /// Returns the indices of the pixels to render, ordered tile by tile.
+    fn list(&self) -> Vec<u32> {
+        let mut list = in_tiles(self.size);
+        if self.pixels.skipped > 0 {
+            let mut chosen = vec![false; list.len()];
+            self.pixels
+                .list()
+                .for_each(|pixel| chosen[pixel as usize] = true);
+            list.retain(|&pixel| chosen[pixel as usize]);
+        }
+        list
+    }
+
+    /// Returns the maximum number of samples of a pixel.
+    fn limit(&self) -> u32 {
+        u32::try_from(self.range.end / u64::from(self.pixel_count())).unwrap_or(u32::MAX)
+    }
+}

@@ -1,0 +1,322 @@
+//! Energy compensation for rough surfaces: directional albedos of single-scattering GGX, tabulated. Twin:
+//! `kernels/shared/energy.cuh`. Imports `material`, `math`.
+//!
+//! Single scattering loses the energy that is scattered more than once. That energy is added as a diffuse-like lobe: C.
+//! Kulla & A. Conty, Revisiting Physically Based Shading at Imageworks, SIGGRAPH 2017 course. A table covers one form
+//! of masking, and one refractive index if it is for glass. Its rows are evenly spaced in √alpha from 0 to 1, the
+//! entries of a row in √cosine.
+
+use glam::{DVec2, DVec3};
+use rayon::prelude::*;
+
+use crate::{
+    math::{max_f32, min_f32},
+    shading::material::{
+        COMPENSATED, CORRELATED, LAYERED, Material, ROUGH_CONDUCTOR, ROUGH_DIELECTRIC, THIN,
+    },
+};
+
+/// Number of cosines per row and function of a table.
+pub const COSINES: u32 = 48;
+/// Number of rows of a table.
+pub const ROUGHNESSES: u32 = 48;
+/// Number of hemispherical means at the end of a row.
+pub const MEANS: u32 = 4;
+/// Number of floats per row: two functions of the cosine, then the means.
+pub const ROW: u32 = 2 * COSINES + MEANS;
+
+/// First function of a table of perfect mirrors: the fraction of energy that single scattering loses.
+pub const LOST: u32 = 0;
+/// Second function of a table of perfect mirrors: the single-scattering albedo with each facet weighted by Schlick's (1
+/// − cos)⁵.
+pub const GRAZING: u32 = 1;
+/// Index of a mean of a glass table: the transmittance of a smooth boundary for diffuse light from the front.
+///
+/// Means 0 and 1 of a glass table are the energy lost in front and behind.
+pub const THROUGH_FRONT: u32 = 2;
+/// Index of a mean of a glass table: the transmittance of a smooth boundary for diffuse light from the back.
+pub const THROUGH_BACK: u32 = 3;
+
+/// Returns the position of `root`, clamped to 0..=1, among `count` evenly spaced entries: the lower entry's index and
+/// the upper entry's interpolation weight.
+#[inline]
+pub fn table_place(root: f32, count: u32) -> (u32, f32) {
+    let place = min_f32(max_f32(root, 0.0), 1.0) * (count - 1) as f32;
+    let lower = place as u32;
+    let lower = if lower > count - 2 { count - 2 } else { lower };
+    (lower, place - lower as f32)
+}
+
+/// Interpolates a function of a table at a roughness and a cosine. `table` is the table's offset in `tables`;
+/// `function` is that of the table's two functions to read, 0 or 1: for perfect mirrors [`LOST`] or [`GRAZING`].
+#[inline]
+pub fn directional(tables: &[f32], table: u32, function: u32, alpha: f32, cosine: f32) -> f32 {
+    let (row, down) = table_place(max_f32(alpha, 0.0).sqrt(), ROUGHNESSES);
+    let (column, right) = table_place(max_f32(cosine, 0.0).sqrt(), COSINES);
+    let at = (table + row * ROW + function * COSINES + column) as usize;
+    let below = at + ROW as usize;
+    let upper = tables[at] + (tables[at + 1] - tables[at]) * right;
+    let lower = tables[below] + (tables[below + 1] - tables[below]) * right;
+    upper + (lower - upper) * down
+}
+
+/// Interpolates a hemispherical mean of a table at a roughness. `table` is the table's offset in `tables`; `mean` is
+/// its index in the row, 0..MEANS.
+#[inline]
+pub fn hemispherical(tables: &[f32], table: u32, mean: u32, alpha: f32) -> f32 {
+    let (row, down) = table_place(max_f32(alpha, 0.0).sqrt(), ROUGHNESSES);
+    let at = (table + row * ROW + 2 * COSINES + mean) as usize;
+    tables[at] + (tables[at + ROW as usize] - tables[at]) * down
+}
+
+/// Kind of facets that an energy table describes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Facets {
+    /// Perfectly reflecting facets.
+    Mirrors { correlated: bool },
+    /// Facets of a dielectric boundary with this refractive index.
+    Glass { correlated: bool, ior: f32 },
+}
+
+/// Maximum number of distinct refractive indices of glass with exact tables. Scenes with more use indices rounded to
+/// 1/32 octave, which bounds the number of tables.
+const MAX_EXACT: usize = 32;
+
+/// Computes the tables that the materials need, concatenated, and stores each table's offset in its materials.
+pub fn tables(materials: &mut [Material]) -> Vec<f32> {
+    let mut indices: Vec<f32> = Vec::new();
+    for material in materials.iter() {
+        if let (_, Some(Facets::Glass { ior, .. })) = needed(material, false)
+            && !indices.contains(&ior)
+            && indices.len() <= MAX_EXACT
+        {
+            indices.push(ior);
+        }
+    }
+    let rounds = indices.len() > MAX_EXACT;
+    let mut kinds: Vec<Facets> = Vec::new();
+    let mut place = |facets: Facets| {
+        let known = kinds.iter().position(|&kind| kind == facets);
+        let number = known.unwrap_or_else(|| {
+            kinds.push(facets);
+            kinds.len() - 1
+        });
+        number as u32 * ROUGHNESSES * ROW
+    };
+    for material in materials {
+        let (mirrors, glass) = needed(material, rounds);
+        if let Some(mirrors) = mirrors {
+            material.mirrors = place(mirrors);
+            material.table = material.mirrors;
+        }
+        if let Some(glass) = glass {
+            material.table = place(glass);
+        }
+    }
+    kinds.iter().flat_map(|&facets| table(facets)).collect()
+}
+
+/// Returns the tables that a material reads: that of mirrors and that of glass. `rounds` rounds refractive indices.
+fn needed(material: &Material, rounds: bool) -> (Option<Facets>, Option<Facets>) {
+    let correlated = material.flags & CORRELATED != 0;
+    let compensated = material.flags & COMPENSATED != 0;
+    let metal = material.kind == ROUGH_CONDUCTOR && compensated;
+    let layered = material.kind == LAYERED;
+    let glass = material.kind == ROUGH_DIELECTRIC && compensated
+        || layered && material.transmission > 0.0 && material.flags & THIN == 0;
+    let ior = if rounds {
+        libm::exp2((libm::log2(material.ior.into()) * 32.0).round() / 32.0) as f32
+    } else {
+        material.ior
+    };
+    (
+        (metal || layered).then_some(Facets::Mirrors { correlated }),
+        glass.then_some(Facets::Glass { correlated, ior }),
+    )
+}
+
+/// Computes one table, its rows in parallel.
+fn table(facets: Facets) -> Vec<f32> {
+    let points = points();
+    let rows = (0..ROUGHNESSES).into_par_iter().flat_map_iter(|row| {
+        let root = f64::from(row) / f64::from(ROUGHNESSES - 1);
+        table_row(facets, root * root, &points)
+    });
+    rows.collect()
+}
+
+/// Computes a table's row for one roughness: both functions, then the means.
+fn table_row(facets: Facets, alpha: f64, points: &[Point]) -> Vec<f32> {
+    let cosines = (0..COSINES).map(|column| {
+        let root = f64::from(column) / f64::from(COSINES - 1);
+        // Exactly at the horizon no facet is visible.
+        (root * root).max(1e-5)
+    });
+    let (mut first, mut second): (Vec<f64>, Vec<f64>) = cosines
+        .map(|cosine| match facets {
+            Facets::Mirrors { correlated } => mirrors(cosine, alpha, correlated, points),
+            Facets::Glass { correlated, ior } => {
+                glass(cosine, alpha, ior.into(), correlated, points)
+            }
+        })
+        .unzip();
+    if alpha == 0.0 {
+        // A smooth surface loses nothing; quadrature would give rounding errors.
+        first.fill(0.0);
+        if matches!(facets, Facets::Glass { .. }) {
+            second.fill(0.0);
+        }
+    }
+    let mut means = vec![mean(&first), mean(&second), 0.0, 0.0];
+    if let Facets::Glass { ior, .. } = facets {
+        means[2] = mean_transmitted(1.0 / f64::from(ior));
+        means[3] = mean_transmitted(f64::from(ior));
+    }
+    let numbers = first.into_iter().chain(second).chain(means);
+    numbers.map(|number| number as f32).collect()
+}
+
+/// Returns the cosine-weighted hemispherical mean of a function that is linear in √cosine between the entries: 4 ∫ f(x)
+/// x³ dx.
+fn mean(items: &[f64]) -> f64 {
+    let step = 1.0 / (items.len() - 1) as f64;
+    let pieces = items.windows(2).enumerate().map(|(piece, ends)| {
+        let (a, b) = (piece as f64 * step, (piece + 1) as f64 * step);
+        let slope = (ends[1] - ends[0]) / step;
+        let offset = ends[0] - slope * a;
+        offset * (b.powi(4) - a.powi(4)) + 0.8 * slope * (b.powi(5) - a.powi(5))
+    });
+    pieces.sum()
+}
+
+/// Number of points of the quadrature over the cap of visible normals.
+const POINTS: u32 = 1024;
+
+/// Quadrature point on the cap of visible normals, independent of the viewing direction.
+struct Point {
+    /// Height below the cap's top, as a fraction of the cap's height.
+    drop: f64,
+    /// Direction around the cap's axis, of length 1.
+    round: DVec2,
+    /// Quadrature weight, not normalised.
+    weight: f64,
+}
+
+/// Returns quadrature points of half the cap; the other half is its mirror image.
+///
+/// The points form a lattice by the golden ratio. Total reflection ends at an edge among the facets, which would cross
+/// whole rows of a regular grid at once.
+fn points() -> Vec<Point> {
+    const GOLDEN: f64 = 0.618_033_988_749_894_9;
+    let point = |index: u32| {
+        // Denser towards the rim, where the few facets lie that lose energy on nearly smooth surfaces.
+        let rest = 1.0 - (f64::from(index) + 0.5) / f64::from(POINTS);
+        let angle = std::f64::consts::PI * (0.5 + GOLDEN * f64::from(index)).fract();
+        Point {
+            drop: 1.0 - rest * rest * rest,
+            round: DVec2::new(libm::cos(angle), libm::sin(angle)),
+            weight: 3.0 * rest * rest / f64::from(POINTS),
+        }
+    };
+    (0..POINTS).map(point).collect()
+}
+
+/// Returns the means of two functions over the visible normals of a viewing direction. `values` receives facet normal
+/// and viewing direction.
+fn over_facets(
+    cosine: f64,
+    alpha: f64,
+    points: &[Point],
+    values: impl Fn(DVec3, DVec3) -> (f64, f64),
+) -> (f64, f64) {
+    let eye = DVec3::new((1.0 - cosine * cosine).max(0.0).sqrt(), 0.0, cosine);
+    let stretched = DVec3::new(eye.x * alpha, 0.0, eye.z).normalize();
+    let height = 1.0 + stretched.z;
+    let (mut first, mut second, mut whole) = (0.0, 0.0, 0.0);
+    for point in points {
+        let drop = point.drop * height;
+        let round = point.round * (drop * (2.0 - drop)).max(0.0).sqrt();
+        let facet = DVec3::new(
+            (round.x + stretched.x) * alpha,
+            round.y * alpha,
+            1.0 - drop + stretched.z,
+        );
+        let values = values(facet.normalize(), eye);
+        first += point.weight * values.0;
+        second += point.weight * values.1;
+        whole += point.weight;
+    }
+    (first / whole, second / whole)
+}
+
+/// Returns √(cos² + α² sin²), as [`smith_root`](crate::shading::microfacet::smith_root).
+fn root(cosine: f64, alpha: f64) -> f64 {
+    (cosine * cosine + alpha * alpha * (1.0 - cosine * cosine)).sqrt()
+}
+
+/// Returns [`microfacet::shadowing`](crate::shading::microfacet::shadowing) in double precision, and 0 below the horizon.
+fn shadowing(cos_eye: f64, cos_light: f64, alpha: f64, correlated: bool) -> f64 {
+    if cos_light <= 0.0 {
+        return 0.0;
+    }
+    let root_light = root(cos_light, alpha);
+    if correlated {
+        let root_eye = root(cos_eye, alpha);
+        cos_light * (cos_eye + root_eye) / (cos_eye * root_light + cos_light * root_eye)
+    } else {
+        2.0 * cos_light / (cos_light + root_light)
+    }
+}
+
+/// Returns the energy lost and the Schlick-weighted albedo of perfectly reflecting facets.
+fn mirrors(cosine: f64, alpha: f64, correlated: bool, points: &[Point]) -> (f64, f64) {
+    let (all, grazing) = over_facets(cosine, alpha, points, |facet, eye| {
+        let cos_facet = eye.dot(facet);
+        let light = facet.z * 2.0 * cos_facet - eye.z;
+        let seen = shadowing(cosine, light, alpha, correlated);
+        (seen, seen * (1.0 - cos_facet).clamp(0.0, 1.0).powi(5))
+    });
+    ((1.0 - all).max(0.0), grazing)
+}
+
+/// Returns the energy lost by glass seen from the front and from the back.
+fn glass(cosine: f64, alpha: f64, ior: f64, correlated: bool, points: &[Point]) -> (f64, f64) {
+    let leaves = |facet: DVec3, eye: DVec3, eta: f64| {
+        let cos_in = eye.dot(facet);
+        let (reflected, cos_out) = fresnel(cos_in, eta);
+        let up = facet.z * 2.0 * cos_in - eye.z;
+        let down = eye.z * eta - facet.z * (eta * cos_in - cos_out);
+        reflected * shadowing(cosine, up, alpha, correlated)
+            + (1.0 - reflected) * shadowing(cosine, down, alpha, correlated)
+    };
+    let (front, back) = over_facets(cosine, alpha, points, |facet, eye| {
+        (leaves(facet, eye, 1.0 / ior), leaves(facet, eye, ior))
+    });
+    ((1.0 - front).max(0.0), (1.0 - back).max(0.0))
+}
+
+/// Returns [`material::fresnel`](crate::shading::material::fresnel) in double precision; `eta` is the index on the eye's side
+/// over the other.
+fn fresnel(cos_in: f64, eta: f64) -> (f64, f64) {
+    let sin2_out = eta * eta * (1.0 - cos_in * cos_in).max(0.0);
+    if sin2_out >= 1.0 {
+        return (1.0, 0.0);
+    }
+    let cos_out = (1.0 - sin2_out).sqrt();
+    let parallel = (cos_in - eta * cos_out) / (cos_in + eta * cos_out);
+    let perpendicular = (eta * cos_in - cos_out) / (eta * cos_in + cos_out);
+    (
+        0.5 * (parallel * parallel + perpendicular * perpendicular),
+        cos_out,
+    )
+}
+
+/// Returns the transmittance of a smooth boundary for diffuse light.
+fn mean_transmitted(eta: f64) -> f64 {
+    const STEPS: u32 = 1024;
+    let steps = (0..STEPS).map(|step| {
+        let cosine = (f64::from(step) + 0.5) / f64::from(STEPS);
+        (1.0 - fresnel(cosine, eta).0) * 2.0 * cosine
+    });
+    steps.sum::<f64>() / f64::from(STEPS)
+}

@@ -1,0 +1,198 @@
+//! Textured materials: textures that scale a material's parameters or bend its normals. Twin:
+//! `kernels/shared/material_textures.cuh`. Imports `material`, `math`, `microfacet`, `primitive`, `texture`.
+
+use compaction::shared;
+use glam::Vec3;
+
+use crate::{
+    accel::primitive::Surface,
+    math::{cross, max_f32, min_f32, normalize},
+    shading::{
+        material::Material,
+        microfacet::MIN_ALPHA,
+        texture::{Texel, Texture, sample_texture},
+    },
+};
+
+/// Index in `MaterialTextures::textures`: the texture that scales `Material::color`.
+pub const MAP_COLOR: u32 = 0;
+/// Index in `MaterialTextures::textures`: the texture that scales `MaterialTextures::emission`.
+pub const MAP_EMISSION: u32 = 1;
+/// Index in `MaterialTextures::textures`: the tangent-space normal map.
+pub const MAP_NORMAL: u32 = 2;
+/// Index in `MaterialTextures::textures`: the channel that scales perceptual roughness, whose square is `Material::alpha`.
+pub const MAP_ROUGHNESS: u32 = 3;
+/// Index in `MaterialTextures::textures`: the channel that scales `Material::metallic`.
+pub const MAP_METALLIC: u32 = 4;
+/// Index in `MaterialTextures::textures`: the channel that scales `Material::transmission`.
+pub const MAP_TRANSMISSION: u32 = 5;
+/// Index in `MaterialTextures::textures`: the channel that scales `Material::clearcoat`.
+pub const MAP_CLEARCOAT: u32 = 6;
+/// Index in `MaterialTextures::textures`: the channel that scales the clear coat's perceptual roughness.
+pub const MAP_CLEARCOAT_ROUGHNESS: u32 = 7;
+/// Index in `MaterialTextures::textures`: the channel that scales the reflectance of a layered material's boundary, F0 and F90.
+pub const MAP_SPECULAR: u32 = 8;
+/// Index in `MaterialTextures::textures`: the texture that scales the F0 of a layered material's boundary.
+pub const MAP_SPECULAR_COLOR: u32 = 9;
+/// Index in `MaterialTextures::textures`: the channel that scales `MaterialTextures::opacity`. It is looked up during traversal, not in shading.
+pub const MAP_OPACITY: u32 = 10;
+
+/// Index in `MaterialTextures::textures`: the clear coat's normal map. Without one the coat uses the shading normal of the base.
+pub const MAP_COAT_NORMAL: u32 = 11;
+
+shared! {
+    /// The textures of a material, and the factors that belong to them.
+    #[repr(align(16))]
+    pub struct MaterialTextures {
+        /// Emitted radiance where the emission texture is 1, in linear sRGB.
+        pub emission: Vec3,
+        /// Scale of the normal map's tangential components: 1 as stored, 0 without effect.
+        pub normal_scale: f32,
+        /// Texture of each parameter: 4 times the index of a texture, plus the channel (0..=3) that a scalar parameter
+        /// reads. Unused entries are 0.
+        pub textures: [u32; 12],
+        /// Bit mask of the parameters that have a texture.
+        pub used: u32,
+        /// Opacity where the opacity texture is 1, 0..=1.
+        pub opacity: f32,
+        /// Alpha cutoff: if above 0, opacities from here on count as 1 and all others as 0.
+        pub cutoff: f32,
+        /// Scale of the tangential components of the clear coat's normal map.
+        pub coat_normal_scale: f32,
+    }
+}
+
+/// Borrowed texture data of a scene: material textures, textures and texels.
+#[derive(Clone, Copy, Debug)]
+pub struct TextureAtlas<'a> {
+    /// Textures of each textured material, indexed by `Material::maps`; entry 0 is unused.
+    pub maps: &'a [MaterialTextures],
+    /// The textures, indexed by `MaterialTextures::textures` / 4.
+    pub textures: &'a [Texture],
+    /// The texel buffer, in 32-bit words: the table of sRGB values, then the images.
+    pub texels: &'a [u32],
+}
+
+/// Multiplies a colour by a texture value clamped to 0..=1, per channel.
+#[inline]
+pub fn scale_color(color: Vec3, by: Vec3) -> Vec3 {
+    Vec3::new(
+        color.x * min_f32(max_f32(by.x, 0.0), 1.0),
+        color.y * min_f32(max_f32(by.y, 0.0), 1.0),
+        color.z * min_f32(max_f32(by.z, 0.0), 1.0),
+    )
+}
+
+/// Multiplies a radiance by a texture value per channel. Negative values count as 0; there is no upper bound.
+#[inline]
+pub fn scale_radiance(radiance: Vec3, by: Vec3) -> Vec3 {
+    Vec3::new(
+        radiance.x * max_f32(by.x, 0.0),
+        radiance.y * max_f32(by.y, 0.0),
+        radiance.z * max_f32(by.z, 0.0),
+    )
+}
+
+/// Returns the value of a texture at a point of a surface. `map` is an entry of `MaterialTextures::textures`.
+#[inline]
+pub fn map_at(atlas: &TextureAtlas, map: u32, surface: &Surface) -> Texel {
+    let texture = &atlas.textures[(map >> 2) as usize];
+    let (u, v) = if texture.second == 1 {
+        (surface.second_u, surface.second_v)
+    } else {
+        (surface.u, surface.v)
+    };
+    sample_texture(atlas.texels, texture, u, v)
+}
+
+/// Returns one channel of a texture value, clamped to 0..=1. Channels are 0 red, 1 green, 2 blue, 3 alpha.
+#[inline]
+pub fn channel_value(value: Texel, channel: u32) -> f32 {
+    let number = match channel {
+        0 => value.rgb.x,
+        1 => value.rgb.y,
+        2 => value.rgb.z,
+        _ => value.alpha,
+    };
+    min_f32(max_f32(number, 0.0), 1.0)
+}
+
+/// Applies the alpha cutoff, if there is one, to an opacity. Returns 0..=1.
+#[inline]
+pub fn apply_cutoff(maps: &MaterialTextures, opacity: f32) -> f32 {
+    if maps.cutoff > 0.0 {
+        return if opacity >= maps.cutoff { 1.0 } else { 0.0 };
+    }
+    opacity
+}
+
+/// Returns `normal`, a shading normal of the surface, bent by a tangent-space normal map.
+///
+/// `value` encodes −1..=1 as 0..=1: red to the right in the image, green up, blue away from the surface. `normal_scale` scales
+/// red and green. The result has length 1.
+#[inline]
+pub fn bent_normal(surface: &Surface, normal: Vec3, value: Vec3, normal_scale: f32) -> Vec3 {
+    let right = (2.0 * value.x - 1.0) * normal_scale;
+    let up = (2.0 * value.y - 1.0) * normal_scale;
+    if right == 0.0 && up == 0.0 {
+        return normal;
+    }
+    // The normal never points into the surface.
+    let away = max_f32(2.0 * value.z - 1.0, 1e-3);
+    let upwards = cross(normal, surface.tangent) * surface.handedness;
+    normalize(surface.tangent * right + upwards * up + normal * away)
+}
+
+/// Returns a textured material with its parameters at a point of a surface, and bends the surface's shading normals.
+#[inline]
+pub fn material_at(atlas: &TextureAtlas, material: &Material, surface: &mut Surface) -> Material {
+    let maps = &atlas.maps[material.maps as usize];
+    let mut here = *material;
+    let mut left = maps.used & !(1 << MAP_OPACITY);
+    while left != 0 {
+        let place = left.trailing_zeros();
+        left &= left - 1;
+        let map = maps.textures[place as usize];
+        let value = map_at(atlas, map, surface);
+        let part = channel_value(value, map & 3);
+        match place {
+            MAP_COLOR => here.color = scale_color(here.color, value.rgb),
+            MAP_EMISSION => here.emission = scale_radiance(maps.emission, value.rgb),
+            MAP_NORMAL => {
+                surface.shading =
+                    bent_normal(surface, surface.shading, value.rgb, maps.normal_scale);
+            }
+            MAP_COAT_NORMAL => {
+                surface.coat =
+                    bent_normal(surface, surface.coat, value.rgb, maps.coat_normal_scale);
+            }
+            MAP_ROUGHNESS => here.alpha = max_f32(here.alpha * (part * part), MIN_ALPHA),
+            MAP_METALLIC => here.metallic *= part,
+            MAP_TRANSMISSION => here.transmission *= part,
+            MAP_CLEARCOAT => here.clearcoat *= part,
+            MAP_CLEARCOAT_ROUGHNESS => {
+                here.clearcoat_alpha = max_f32(here.clearcoat_alpha * (part * part), MIN_ALPHA);
+            }
+            MAP_SPECULAR => {
+                here.specular *= part;
+                here.eta *= part;
+            }
+            _ => here.eta = scale_color(here.eta, value.rgb),
+        }
+    }
+    if maps.used & (1 << MAP_COAT_NORMAL) == 0 {
+        surface.coat = surface.shading;
+    }
+    here
+}
+
+/// Returns the radiance that a textured material emits at a point of a surface, in linear sRGB.
+#[inline]
+pub fn emission_at(atlas: &TextureAtlas, material: &Material, surface: &Surface) -> Vec3 {
+    let maps = &atlas.maps[material.maps as usize];
+    if maps.used & (1 << MAP_EMISSION) == 0 {
+        return material.emission;
+    }
+    let map = maps.textures[MAP_EMISSION as usize];
+    scale_radiance(maps.emission, map_at(atlas, map, surface).rgb)
+}

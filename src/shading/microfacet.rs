@@ -1,0 +1,93 @@
+//! The GGX microfacet distribution with Smith masking-shadowing, and Fresnel reflectance of conductors. Twin:
+//! `kernels/shared/microfacet.cuh`. Imports only `math` and the scene crate.
+//!
+//! Sources: B. Walter et al., Microfacet Models for Refraction through Rough Surfaces, 2007; E. Heitz, Understanding
+//! the Masking-Shadowing Function, 2014; J. Dupuy & A. Benyoub, Sampling Visible GGX Normals with Spherical Caps, 2023.
+
+use glam::Vec3;
+
+use crate::math::{
+    INV_PI, cross, dot, local_to_world, max_f32, normalize, square_to_disk, to_local,
+};
+
+pub use crate::scene::limits::MIN_ALPHA;
+
+/// Returns √(cos² + α² sin²), the term from which Smith's masking function of GGX is built.
+#[inline]
+pub fn smith_root(cosine: f32, alpha: f32) -> f32 {
+    (cosine * cosine + alpha * alpha * max_f32(0.0, 1.0 - cosine * cosine)).sqrt()
+}
+
+/// Returns the density of visible normals (VNDF) at `half`, per steradian, divided by the cosine between `half` and the
+/// direction to the eye.
+///
+/// This is D(half) · G1(eye) / `cos_eye`. `cos_eye` is the cosine between `normal` and the direction to the eye, above
+/// 0. Returns 0 for a `half` below the surface.
+#[inline]
+pub fn visible_normal_density(normal: Vec3, half: Vec3, cos_eye: f32, alpha: f32) -> f32 {
+    let cos_half = dot(normal, half);
+    if cos_half <= 0.0 {
+        return 0.0;
+    }
+    let across = cross(normal, half);
+    let spread = alpha * alpha * cos_half * cos_half + dot(across, across);
+    let ratio = alpha / spread;
+    2.0 * INV_PI * ratio * ratio / (cos_eye + smith_root(cos_eye, alpha))
+}
+
+/// Returns Smith's masking-shadowing G2 divided by the masking G1 of the eye, 0..=1: the visible facets' lit fraction.
+///
+/// `correlated` selects the height-correlated form; otherwise masking and shadowing are separable. Both cosines are
+/// above 0.
+#[inline]
+pub fn shadowing(cos_eye: f32, cos_light: f32, alpha: f32, correlated: bool) -> f32 {
+    let root_light = smith_root(cos_light, alpha);
+    if !correlated {
+        return 2.0 * cos_light / (cos_light + root_light);
+    }
+    let root_eye = smith_root(cos_eye, alpha);
+    cos_light * (cos_eye + root_eye) / (cos_eye * root_light + cos_light * root_eye)
+}
+
+/// Samples a microfacet normal from the distribution of normals visible from `to_eye`, in world space. `u` and `v` are
+/// uniform in [0, 1).
+#[inline]
+pub fn sample_visible_normal(normal: Vec3, to_eye: Vec3, alpha: f32, u: f32, v: f32) -> Vec3 {
+    let eye = to_local(normal, to_eye);
+    let stretched = normalize(Vec3::new(eye.x * alpha, eye.y * alpha, eye.z));
+    // A uniform disk lifted onto the spherical cap: heights are uniform if squared radii are.
+    let (x, y) = square_to_disk(u, v);
+    let height = 1.0 + stretched.z;
+    let drop = (x * x + y * y) * height;
+    let stretch = max_f32(0.0, height * (2.0 - drop)).sqrt();
+    let half = Vec3::new(
+        (x * stretch + stretched.x) * alpha,
+        (y * stretch + stretched.y) * alpha,
+        1.0 - drop + stretched.z,
+    );
+    normalize(local_to_world(normal, normalize(half)))
+}
+
+/// Returns the Fresnel reflectance of a conductor for unpolarised light in one channel. `eta` + i `k` is the refractive
+/// index relative to the outside.
+#[inline]
+pub fn fresnel_conductor(cosine: f32, eta: f32, k: f32) -> f32 {
+    let cos2 = cosine * cosine;
+    let sin2 = max_f32(0.0, 1.0 - cos2);
+    let difference = eta * eta - k * k - sin2;
+    let sum = (difference * difference + 4.0 * eta * eta * k * k).sqrt();
+    let real = max_f32(0.0, 0.5 * (sum + difference)).sqrt();
+    let (s0, s1) = (sum + cos2, 2.0 * real * cosine);
+    let across = (s0 - s1) / (s0 + s1);
+    let (p0, p1) = (cos2 * sum + sin2 * sin2, s1 * sin2);
+    let along = across * ((p0 - p1) / (p0 + p1));
+    0.5 * (across + along)
+}
+
+/// Returns Schlick's weight (1 − cos)⁵, which interpolates from normal-incidence to grazing reflectance.
+#[inline]
+pub fn schlick(cosine: f32) -> f32 {
+    let m = max_f32(0.0, 1.0 - cosine);
+    let m2 = m * m;
+    m2 * m2 * m
+}

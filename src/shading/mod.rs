@@ -1,0 +1,11 @@
+//! Materials: BSDF lobes, microfacet distributions, energy tables, textures and opacity.
+//!
+//! Contains twins of `kernels/shared/`. Imports only `math`, `sampler`, `path`, `accel` and the scene crate.
+
+pub mod bsdf;
+pub mod energy;
+pub mod material;
+pub mod material_textures;
+pub mod microfacet;
+pub mod opacity;
+pub mod texture;

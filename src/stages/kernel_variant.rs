@@ -1,0 +1,66 @@
+//! The choice of kernel variants for a scene.
+//!
+//! Many kernels are specialised, because code for features that a scene lacks would take registers and compile time.
+
+use crate::{
+    device::render_scene::RenderScene,
+    shading::material::{ALL_KINDS, PLAIN_KINDS, RARE_KINDS},
+};
+
+/// The features of a scene that select its kernel variants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KernelVariant {
+    /// Kinds of the materials and rare features, one bit each.
+    pub materials: u32,
+    /// Whether the scene has instances or textures: not [`RenderScene::is_plain`].
+    pub placed: bool,
+    /// Whether the scene has alpha-tested surfaces; if so, `placed` is true.
+    pub alpha_tested: bool,
+    /// Whether there are lights at infinity besides a constant sky.
+    pub far_lights: bool,
+    /// Whether there are lights to sample.
+    pub lights: bool,
+}
+
+impl KernelVariant {
+    pub(crate) fn of(world: &RenderScene) -> KernelVariant {
+        KernelVariant {
+            materials: world.kinds,
+            placed: !world.is_plain(),
+            alpha_tested: world.stochastic_opacity().is_some(),
+            far_lights: world.surroundings.far_lights > 0,
+            lights: world.surroundings.light_count > 0,
+        }
+    }
+
+    /// Returns one example of each variant.
+    pub(super) fn each() -> [KernelVariant; 6] {
+        [
+            (PLAIN_KINDS, false, false),
+            (PLAIN_KINDS, true, false),
+            (ALL_KINDS, false, false),
+            (ALL_KINDS, true, false),
+            // Rare features need textures or instances.
+            (ALL_KINDS | RARE_KINDS, true, false),
+            (ALL_KINDS | RARE_KINDS, true, true),
+        ]
+        .map(|(materials, placed, alpha_tested)| KernelVariant {
+            materials,
+            placed,
+            alpha_tested,
+            far_lights: true,
+            lights: true,
+        })
+    }
+
+    /// Returns the smallest set of material kinds with a kernel variant that contains the scene's kinds.
+    pub(super) fn known_materials(&self) -> u32 {
+        if self.materials & !PLAIN_KINDS == 0 {
+            PLAIN_KINDS
+        } else if self.materials & RARE_KINDS == 0 {
+            ALL_KINDS
+        } else {
+            ALL_KINDS | RARE_KINDS
+        }
+    }
+}

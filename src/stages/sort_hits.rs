@@ -1,0 +1,151 @@
+//! The stage `sort_hits`: sorts the queue of hits by the kind of the material that they hit.
+//!
+//! Reads: queue, hits, instances, and the scene's materials. Writes: the queue, and the kinds into flags. It runs only in
+//! waves that ask for it. It lets neighbouring threads of `shade` take the same branches, and changes no result.
+
+use std::sync::Arc;
+
+use compaction::{
+    Count,
+    cuda::{Compiler, In, Kernel, Source, uninitialised},
+    cudarc::driver::{CudaContext, CudaSlice, CudaStream},
+    partition::{Classes, Workspace, cpu},
+};
+
+use crate::{
+    Error,
+    accel::instance::{NO_INSTANCE, instance_material},
+    device::{device_scene::DeviceScene, kernels::stage, path_buffers::PathBuffers},
+    path::NO_PATH,
+    shading::material::{KIND_COUNT, NO_KIND},
+    wave::{CpuWave, CudaWave, Stage, Wave, counts},
+};
+
+/// Runs the stage on a wave, if the wave sorts its hits.
+pub fn sort_hits(wave: &mut Wave, bounce: u32) -> Result<(), Error> {
+    match wave {
+        Wave::Cpu(cpu) if cpu.sorts_hits => on_cpu(cpu, bounce)?,
+        Wave::Cuda(cuda) if cuda.orders => on_cuda(cuda, bounce)?,
+        _ => return Ok(()),
+    }
+    wave.mark(Stage::Compact);
+    Ok(())
+}
+
+fn on_cpu(wave: &mut CpuWave, bounce: u32) -> Result<(), Error> {
+    let lanes = wave.lanes(counts::hits(bounce));
+    let world = &*wave.world;
+    for (kind, &path) in wave.flags[..lanes].iter_mut().zip(&wave.queue) {
+        *kind = NO_KIND as u8;
+        if path != NO_PATH {
+            let hit = wave.hits[path as usize];
+            let primitive = &world.primitives[hit.primitive as usize];
+            let material = match wave.instances.get(path as usize) {
+                Some(&instance) if instance != NO_INSTANCE => {
+                    instance_material(&world.instances[instance as usize], primitive)
+                }
+                _ => primitive.material,
+            };
+            *kind = world.materials[material as usize].kind as u8;
+        }
+    }
+    let mut order = vec![0_u32; lanes];
+    let mut starts = [0_u32; KIND_COUNT as usize + 1];
+    cpu::classes(KIND_COUNT, &wave.flags[..lanes], &mut order, &mut starts)?;
+    for (slot, lane) in wave.compacted.iter_mut().zip(order) {
+        *slot = wave.queue[lane as usize];
+    }
+    std::mem::swap(&mut wave.queue, &mut wave.compacted);
+    Ok(())
+}
+
+/// Parameters of the kernel that writes the kinds of hits into `flags`: the scene, the paths, the number of queue entries,
+/// and 1 if the scene has instances.
+type KindArguments = (DeviceScene<'static>, PathBuffers<'static>, In<u32>, u32);
+
+/// Parameters of the kernel that sorts the queue: the order, the paths, and the number of queue entries.
+type QueueArguments = (In<u32>, PathBuffers<'static>, In<u32>);
+
+/// Returns the source of the stage's own kernels.
+fn source() -> Source {
+    stage::<KindArguments>(
+        "kernels/sort_hits.cu",
+        include_str!("../../kernels/sort_hits.cu"),
+        "partition_kinds",
+    )
+    .kernel::<QueueArguments>("partition_queue")
+}
+
+/// Returns the sources of all kernels of the stage.
+pub(super) fn sources() -> impl Iterator<Item = Source> {
+    let classes = Classes::sources(KIND_COUNT).into_iter().flatten();
+    classes.chain([source()])
+}
+
+/// The kernels and buffers that sort hits on a GPU.
+pub struct HitSorter {
+    kinds: Kernel<KindArguments>,
+    queue: Kernel<QueueArguments>,
+    classes: Classes,
+    order: CudaSlice<u32>,
+    starts: CudaSlice<u32>,
+    workspace: Workspace,
+}
+
+impl HitSorter {
+    /// Loads the kernels, and allocates buffers for queues of up to `capacity` paths.
+    pub fn new(
+        compiler: &Compiler,
+        context: &Arc<CudaContext>,
+        stream: &Arc<CudaStream>,
+        capacity: usize,
+    ) -> Result<HitSorter, Error> {
+        let file = compiler.load(context, &source())?;
+        Ok(HitSorter {
+            kinds: file.kernel("partition_kinds")?,
+            queue: file.kernel("partition_queue")?,
+            classes: Classes::new(compiler, context, KIND_COUNT)?,
+            order: uninitialised(stream, capacity)?,
+            starts: uninitialised(stream, KIND_COUNT as usize + 1)?,
+            workspace: Workspace::with_capacity(stream, capacity)?,
+        })
+    }
+}
+
+fn on_cuda(wave: &mut CudaWave, bounce: u32) -> Result<(), Error> {
+    let lanes = wave.lanes(counts::hits(bounce));
+    let grid = wave.over_lanes(bounce);
+    let Some(by) = &mut wave.hit_sorter else {
+        return Ok(());
+    };
+    by.kinds.launch(
+        &wave.stream,
+        grid,
+        (
+            wave.scene.argument(),
+            wave.paths.argument(),
+            wave.counts.slice(lanes.clone()),
+            u32::from(wave.variant.placed),
+        ),
+    )?;
+    let paths = ..wave.span.path_count as usize;
+    by.classes.indices(
+        &wave.stream,
+        &wave.paths.flags.slice(paths),
+        Count::Device(wave.counts.slice(lanes.clone())),
+        &mut by.order.slice_mut(paths),
+        &mut by.starts.as_view_mut(),
+        &mut by.workspace,
+    )?;
+    by.queue.launch(
+        &wave.stream,
+        grid,
+        (
+            by.order.as_view(),
+            wave.paths.argument(),
+            wave.counts.slice(lanes),
+        ),
+    )?;
+    std::mem::swap(&mut wave.paths.queue, &mut wave.paths.compacted);
+    Ok(())
+}

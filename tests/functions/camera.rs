@@ -1,0 +1,181 @@
+//! Tests of lens and pixel filter sampling with uniformly distributed numbers.
+
+use glam::Vec3;
+use raysieve::{
+    camera::{Camera, aperture_point, camera_ray, film_point, filter_offset},
+    scene::{self, Focus, Lens, PixelFilter, Projection},
+};
+
+fn camera(lens: Option<Lens>, filter: PixelFilter) -> Camera {
+    let projection = Projection::Perspective { fov_degrees: 50.0 };
+    let camera = scene::Camera {
+        origin: Vec3::new(1.0, 2.0, 3.0),
+        target: Vec3::new(-2.0, 1.0, -4.0),
+        up: Vec3::Y,
+        projection,
+        lens,
+        filter,
+    };
+    Camera::new(&camera, 40, 30)
+}
+
+fn with_blades(blades: u32) -> Camera {
+    let lens = Lens {
+        radius: 0.25,
+        focus: Focus::Distance(6.0),
+        blades,
+        rotation_degrees: 20.0,
+    };
+    camera(Some(lens), PixelFilter::default())
+}
+
+/// Returns the midpoints of a grid over the unit square.
+fn grid(side: u32) -> impl Iterator<Item = (f32, f32)> {
+    let middle = move |index: u32| (index as f32 + 0.5) / side as f32;
+    (0..side * side).map(move |index| (middle(index % side), middle(index / side)))
+}
+
+/// The sampled points have the moments of the figure; those of a regular polygon are equal in all directions.
+#[test]
+fn an_aperture_is_sampled_uniformly() {
+    for blades in [0, 3, 5, 6, 16] {
+        let camera = with_blades(blades);
+        let half_angle = std::f64::consts::PI / f64::from(blades.max(1));
+        let expected = match blades {
+            0 => 0.25,
+            _ => (1.0 + 2.0 * half_angle.cos().powi(2)) / 12.0,
+        };
+        let side = 240;
+        let mut sums = [0.0_f64; 5];
+        for (u, v) in grid(side) {
+            let (x, y) = aperture_point(&camera, u, v);
+            let (x, y) = (f64::from(x), f64::from(y));
+            assert!(x * x + y * y <= 1.000_001, "{blades} blades: ({x}, {y})");
+            for (sum, value) in sums.iter_mut().zip([x, y, x * x, y * y, x * y]) {
+                *sum += value / f64::from(side * side);
+            }
+        }
+        let moments = [0.0, 0.0, expected, expected, 0.0];
+        for (sum, moment) in sums.iter().zip(moments) {
+            assert!(
+                (sum - moment).abs() < 1e-4,
+                "{blades} blades: {sums:?}, expected {moments:?}"
+            );
+        }
+    }
+}
+
+/// The corners lie on the circle, the edges are those of a polygon, and the first corner is rotated from the top.
+#[test]
+fn an_aperture_has_its_corners() {
+    let camera = with_blades(5);
+    for corner in 0..5 {
+        let angle = f64::from(90 + 20 + 72 * corner).to_radians();
+        let (x, y) = aperture_point(&camera, corner as f32 / 5.0, 1.0);
+        let apart = (f64::from(x) - angle.cos()).hypot(f64::from(y) - angle.sin());
+        assert!(apart < 1e-6, "corner {corner}: ({x}, {y})");
+        let (x, y) = aperture_point(&camera, (corner as f32 + 0.5) / 5.0, 1.0);
+        let within = f64::from(x.hypot(y)) - 36_f64.to_radians().cos();
+        assert!(within.abs() < 1e-6, "edge {corner}: ({x}, {y})");
+    }
+}
+
+/// A ray through any point of the lens meets the plane of focus where the pinhole camera's ray does.
+#[test]
+fn a_lens_is_sharp_on_its_plane() {
+    let (lens, pinhole) = (with_blades(5), camera(None, PixelFilter::default()));
+    for (x, y) in [(0.0, 0.0), (20.0, 15.0), (33.3, 7.1)] {
+        let (_, through) = camera_ray(&pinhole, x, y, 0.0, 0.0);
+        let sharp = pinhole.origin + through * (6.0 / through.dot(pinhole.forward));
+        for (u, v) in grid(7) {
+            let (origin, direction) = camera_ray(&lens, x, y, u, v);
+            let offset = origin - lens.origin;
+            assert!(offset.dot(lens.forward).abs() < 1e-6 && offset.length() < 0.250_001);
+            assert!((direction.length() - 1.0).abs() < 1e-6);
+            let missed = (sharp - origin).cross(direction).length();
+            assert!(missed < 1e-5, "({x}, {y}), ({u}, {v}): missed by {missed}");
+        }
+    }
+}
+
+/// The value of a filter, up to a constant factor, at a distance in pixels from its centre.
+type Value = dyn Fn(f64) -> f64;
+
+/// The distribution function of the samples matches the integral of the filter's definition.
+#[test]
+fn filter_samples_follow_the_filters_definition() {
+    let bell = |x: f64, sigma: f64| (-x * x / (2.0 * sigma * sigma)).exp();
+    let cosine = |x: f64, times: f64| (times * std::f64::consts::PI * (x / 2.0 + 1.0)).cos();
+    let filters: [(PixelFilter, Box<Value>); 4] = [
+        (PixelFilter::Box { radius: 0.5 }, Box::new(|_| 1.0)),
+        (PixelFilter::Box { radius: 2.5 }, Box::new(|_| 1.0)),
+        (
+            PixelFilter::Gaussian {
+                radius: 1.5,
+                sigma: 0.5,
+            },
+            Box::new(move |x| bell(x, 0.5) - bell(1.5, 0.5)),
+        ),
+        (
+            PixelFilter::BlackmanHarris { radius: 2.0 },
+            Box::new(move |x| {
+                0.35875 - 0.48829 * cosine(x, 1.0) + 0.14128 * cosine(x, 2.0)
+                    - 0.01168 * cosine(x, 3.0)
+            }),
+        ),
+    ];
+    for (filter, value) in filters {
+        let radius = f64::from(filter.radius());
+        // The integral from the left end, by the midpoint rule.
+        let steps = 4096;
+        let width = 2.0 * radius / f64::from(steps);
+        let mut sums = vec![0.0];
+        for step in 0..steps {
+            let place = -radius + (f64::from(step) + 0.5) * width;
+            sums.push(sums.last().unwrap() + value(place));
+        }
+        let camera = camera(None, filter);
+        let mut last = f32::MIN;
+        for number in 0..10_000 {
+            let number = number as f32 / 10_000.0;
+            let (x, y) = film_point(&camera, 7, 9, number, number);
+            assert!((x - 7.0 - (y - 9.0)).abs() < 1e-5);
+            assert!(x >= last, "{filter:?}: {x} after {last}");
+            last = x;
+            let at = (f64::from(x) - 7.5 + radius) / width;
+            let before = (at.floor() as usize).min(sums.len() - 2);
+            let sum = sums[before] + (sums[before + 1] - sums[before]) * (at - before as f64);
+            let apart = sum / sums.last().unwrap() - f64::from(number);
+            assert!(
+                apart.abs() < 1e-3,
+                "{filter:?}: {number} at {x}, off by {apart}"
+            );
+        }
+    }
+}
+
+/// The narrowest and the widest Gaussian that a scene may contain have the right variance.
+#[test]
+fn a_filter_keeps_its_spread() {
+    for (radius, sigma) in [(1.6, 0.2), (1.5, 0.5), (1.0, 8.0)] {
+        let camera = camera(None, PixelFilter::Gaussian { radius, sigma });
+        let (sigma, radius) = (f64::from(sigma), f64::from(radius));
+        let bell = |x: f64| (-x * x / (2.0 * sigma * sigma)).exp();
+        let (mut light, mut spread, mut drawn) = (0.0, 0.0, 0.0);
+        let steps = 20_000;
+        for step in 0..steps {
+            let number = (f64::from(step) + 0.5) / f64::from(steps);
+            let x = number * radius;
+            let value = bell(x) - bell(radius);
+            light += value;
+            spread += value * x * x;
+            drawn += (f64::from(filter_offset(&camera, number as f32)) * radius).powi(2);
+        }
+        let (spread, drawn) = (spread / light, drawn / f64::from(steps));
+        let ratio = (drawn / spread).sqrt();
+        assert!(
+            (ratio - 1.0).abs() < 0.01,
+            "radius {radius}, sigma {sigma}: {ratio}"
+        );
+    }
+}

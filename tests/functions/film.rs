@@ -1,0 +1,118 @@
+//! Tests of the film's fixed-point sums.
+
+use glam::Vec3;
+use raysieve::film::{
+    Film, SAMPLE_LIMIT, SCALE, film_hash, fixed_point, is_exposable, mean, samples_of,
+};
+
+use crate::common::Random;
+
+#[test]
+fn samples_in_any_order_give_the_same_film() {
+    let mut random = Random(7);
+    let mut samples: Vec<(u32, Vec3)> = (0..5000)
+        .map(|index| {
+            (
+                index % 6,
+                Vec3::new(random.unit(), 1e-9 * random.unit(), 1e6 * random.unit()),
+            )
+        })
+        .collect();
+    let sums = |samples: &[(u32, Vec3)]| {
+        let film = Film::new(6);
+        samples
+            .iter()
+            .for_each(|&(pixel, sample)| film.expose(pixel, sample));
+        film.exposed().sums
+    };
+    let in_order = sums(&samples);
+    samples.reverse();
+    assert_eq!(sums(&samples), in_order);
+    samples.sort_by(|a, b| a.1.x.total_cmp(&b.1.x));
+    assert_eq!(sums(&samples), in_order);
+}
+
+#[test]
+fn invalid_samples_are_counted_and_not_added() {
+    let film = Film::new(2);
+    film.expose(1, Vec3::new(0.5, 0.25, 0.0));
+    let wrong = [
+        f32::NAN,
+        f32::INFINITY,
+        f32::NEG_INFINITY,
+        -1e-30,
+        SAMPLE_LIMIT,
+    ];
+    for value in wrong {
+        for place in 0..3 {
+            let mut sample = Vec3::ONE;
+            sample[place] = value;
+            assert!(!is_exposable(sample), "{sample}");
+            film.expose(0, sample);
+        }
+    }
+    let exposed = film.exposed();
+    assert_eq!(exposed.rejected, 3 * wrong.len() as u64);
+    assert_eq!(exposed.sums, [0, 0, 0, 1 << 31, 1 << 30, 0]);
+}
+
+#[test]
+fn the_mean_of_equal_samples_is_the_sample() {
+    let mut random = Random(8);
+    for samples in [1, 2, 3, 7, 64, 1000] {
+        for _ in 0..1000 {
+            // A number with 24 significant bits above 2^-32, which the film stores exactly.
+            let value = (0.01 + random.unit()) * 10_000.0;
+            assert_eq!(
+                mean(fixed_point(value) * u64::from(samples), samples),
+                value
+            );
+        }
+    }
+    assert_eq!(mean(0, 0), 0.0);
+    assert_eq!(fixed_point(1.0), 1 << 32);
+    assert_eq!(fixed_point(1.9 / SCALE), 1);
+    assert_eq!(fixed_point(0.9 / SCALE), 0);
+}
+
+#[test]
+fn samples_are_assigned_pixel_by_pixel() {
+    for pixel_count in [1, 2, 7, 100] {
+        for done in [0, 1, 6, 7, 8, 99, 100, 1234, u64::from(u32::MAX) * 50] {
+            let each: Vec<u64> = (0..pixel_count)
+                .map(|pixel| u64::from(samples_of(pixel, pixel_count, done)))
+                .collect();
+            if done / u64::from(pixel_count) < u64::from(u32::MAX) {
+                assert_eq!(each.iter().sum::<u64>(), done, "{pixel_count} pixels");
+            }
+            assert!(
+                each.windows(2)
+                    .all(|pair| pair[0] == pair[1] || pair[0] == pair[1] + 1),
+                "{each:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_hash_depends_on_every_sum_and_on_the_size() {
+    let sums: Vec<u64> = (0..36).collect();
+    let mut hashes = vec![
+        film_hash(4, 3, &sums),
+        film_hash(3, 4, &sums),
+        film_hash(12, 1, &sums),
+    ];
+    for place in [0, 17, 35] {
+        let mut other = sums.clone();
+        other[place] ^= 1 << 63;
+        hashes.push(film_hash(4, 3, &other));
+    }
+    assert!(
+        hashes
+            .iter()
+            .all(|hash| hash.len() == 32 && hash.chars().all(|digit| digit.is_ascii_hexdigit()))
+    );
+    hashes.sort();
+    hashes.dedup();
+    assert_eq!(hashes.len(), 6);
+}

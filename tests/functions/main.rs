@@ -1,0 +1,16 @@
+//! Tests of the renderer's mathematical functions against laws, closed forms and brute force.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod bvh;
+mod camera;
+mod environment;
+mod film;
+mod light;
+mod light_tree;
+mod material;
+mod math;
+mod sampler;
+mod sun_sky;
+mod texture;

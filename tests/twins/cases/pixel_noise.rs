@@ -1,0 +1,63 @@
+//! Cases of adaptive sampling.
+
+use glam::Vec3;
+use raysieve::adaptive::pixel_noise::{
+    ConvergenceTest, PixelNoise, after_round, error_units, has_converged, samples_to_go,
+};
+
+use super::{Case, twin};
+use crate::inputs::Inputs;
+
+/// Returns a possible round, which adds at least one sample.
+fn round(inputs: &mut Inputs) -> ConvergenceTest {
+    let before = inputs.draw::<u32>() >> 1;
+    ConvergenceTest {
+        noise: inputs.draw(),
+        brightness_offset: inputs.draw(),
+        number: inputs.one_of(&[0, 1, 2, 9, 60]),
+        before,
+        after: before + 1 + (inputs.draw::<u32>() >> 2),
+        limit: inputs.draw(),
+    }
+}
+
+fn history(inputs: &mut Inputs) -> PixelNoise {
+    PixelNoise {
+        variance: inputs.draw(),
+        error: inputs.draw(),
+        converged_rounds: inputs.draw::<u32>() % 4,
+    }
+}
+
+pub(super) fn cases() -> Vec<Case> {
+    vec![
+        twin!(
+            ("pixel_noise", "after_round", "after_round"),
+            |inputs| {
+                let (history, round) = (history(inputs), round(inputs));
+                (history, round, inputs.draw(), inputs.draw(), inputs.draw())
+            },
+            |history: PixelNoise,
+             round: ConvergenceTest,
+             earlier: Vec3,
+             added: Vec3,
+             mean: Vec3| after_round(history, &round, earlier, added, mean)
+        ),
+        twin!(
+            ("pixel_noise", "has_converged", "has_converged"),
+            |inputs| (history(inputs),),
+            |history: PixelNoise| has_converged(&history)
+        ),
+        // Errors are square roots, so they are not negative.
+        twin!(
+            ("pixel_noise", "error_units", "error_units"),
+            |inputs| (inputs.draw::<f32>().abs(),),
+            |error: f32| error_units(error)
+        ),
+        twin!(
+            ("pixel_noise", "samples_to_go", "samples_to_go"),
+            |inputs| (history(inputs), round(inputs)),
+            |history: PixelNoise, round: ConvergenceTest| samples_to_go(&history, &round)
+        ),
+    ]
+}

@@ -1,0 +1,173 @@
+//! SVG charts: the survival chart of a render, a drawing type for other charts, and colours shared with the overlay.
+
+use raysieve::render::stats::Stats;
+
+/// Colour of surviving paths, in charts, the overlay and the page. From the colour-blind-safe palette of Okabe & Ito
+/// (2008).
+pub const SURVIVORS: &str = "#009e73";
+/// Colour of paths that ended at a surface; see [`SURVIVORS`].
+pub const ENDED: &str = "#e69f00";
+/// Colour of rays that left the scene; see [`SURVIVORS`].
+pub const MISSES: &str = "#56b4e9";
+
+/// Colour of the intersect stage, from the same palette as [`SURVIVORS`].
+pub const INTERSECT: &str = "#0072b2";
+/// Colour of the compact stage; see [`INTERSECT`].
+pub const COMPACT: &str = "#d55e00";
+/// Colour of the shade stage; see [`INTERSECT`].
+pub const SHADE: &str = "#cc79a7";
+/// Colour of the shadow stage; see [`INTERSECT`].
+pub const SHADOW: &str = "#8c8c8c";
+
+/// Colour of the segments between the vertices of a displayed path.
+pub const PATH: &str = "#ffd56e";
+/// Colour of the last segment of a path that left the scene.
+pub const MISSED: &str = "#98a1ae";
+/// Colour of a displayed path's unblocked shadow rays.
+pub const LIGHT: &str = "#56b4e9";
+/// Colour of a displayed path's blocked shadow rays.
+pub const BLOCKED: &str = "#d55e00";
+
+/// Colour of primary text.
+const TEXT: &str = "#cdd3db";
+/// Colour of secondary text.
+const FAINT_TEXT: &str = "#8e97a4";
+/// Colour of grid lines.
+const RULE: &str = "#3e4450";
+
+/// An SVG chart under construction, on a dark background. Positions are in pixels from the upper left corner.
+#[derive(Clone, Debug)]
+pub struct Svg(String);
+
+impl Svg {
+    /// Creates an empty chart of this size in pixels.
+    pub fn new(width: u32, height: u32) -> Svg {
+        Svg(format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" \
+             font-family=\"sans-serif\" font-size=\"11\">\n<rect width=\"{width}\" height=\"{height}\" rx=\"6\" \
+             fill=\"#0e1117\"/>\n"
+        ))
+    }
+
+    /// Draws a line of primary text; `y` is its baseline.
+    pub fn title(&mut self, x: f64, y: f64, text: &str) {
+        let text = escaped(text);
+        self.0 += &format!("<text x=\"{x}\" y=\"{y}\" fill=\"{TEXT}\">{text}</text>\n");
+    }
+
+    /// Draws a line of secondary text; `y` is its baseline.
+    pub fn note(&mut self, x: f64, y: f64, text: &str) {
+        let text = escaped(text);
+        self.0 += &format!("<text x=\"{x}\" y=\"{y}\" fill=\"{FAINT_TEXT}\">{text}</text>\n");
+    }
+
+    /// Draws a legend entry: a square of the colour and its label; `y` is the label's baseline.
+    pub fn key(&mut self, x: f64, y: f64, colour: &str, word: &str) {
+        self.0 += &format!(
+            "<rect x=\"{x}\" y=\"{}\" width=\"9\" height=\"9\" fill=\"{colour}\"/>",
+            y - 8.0
+        );
+        self.title(x + 13.0, y, word);
+    }
+
+    /// Draws a horizontal grid line, with its value to the left.
+    pub fn level(&mut self, x: f64, y: f64, width: f64, value: &str) {
+        self.0 += &format!("<path d=\"M{x} {y}h{width}\" stroke=\"{RULE}\" stroke-width=\"0.5\"/>");
+        self.value(x - 6.0, y + 4.0, value);
+    }
+
+    /// Draws a right-aligned value that ends at `x`.
+    pub fn value(&mut self, x: f64, y: f64, value: &str) {
+        let value = escaped(value);
+        self.0 += &format!(
+            "<text x=\"{x}\" y=\"{y}\" fill=\"{FAINT_TEXT}\" text-anchor=\"end\">{value}</text>\n"
+        );
+    }
+
+    /// Draws a value centred at `x`.
+    pub fn tick(&mut self, x: f64, y: f64, value: &str) {
+        let value = escaped(value);
+        self.0 += &format!(
+            "<text x=\"{x:.2}\" y=\"{y}\" fill=\"{FAINT_TEXT}\" text-anchor=\"middle\">{value}</text>\n"
+        );
+    }
+
+    /// Draws a filled rectangle.
+    pub fn bar(&mut self, x: f64, y: f64, width: f64, height: f64, colour: &str) {
+        self.0 += &format!(
+            "<rect x=\"{x:.2}\" y=\"{y:.2}\" width=\"{width:.2}\" height=\"{height:.2}\" fill=\"{colour}\"/>\n"
+        );
+    }
+
+    /// Draws a line through these points.
+    pub fn line(&mut self, points: impl IntoIterator<Item = (f64, f64)>, colour: &str) {
+        let points = points.into_iter().map(|(x, y)| format!("{x:.2},{y:.2}"));
+        let points: Vec<String> = points.collect();
+        self.0 += &format!(
+            "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.5\"/>\n",
+            points.join(" ")
+        );
+    }
+
+    /// Returns the text of the SVG file.
+    pub fn finish(self) -> String {
+        self.0 + "</svg>\n"
+    }
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;")
+}
+
+/// Draws a chart with one bar per bounce. A bar's height is the fraction of all camera rays that entered the bounce. Its
+/// parts are the rays that survived, ended at a surface, or left the scene.
+pub fn survival(name: &str, stats: &Stats) -> String {
+    const LEFT: f64 = 44.0;
+    const TOP: f64 = 40.0;
+    const WIDTH: f64 = 580.0;
+    const HEIGHT: f64 = 120.0;
+    let rows: Vec<_> = stats.bounces.iter().filter(|row| row.rays > 0).collect();
+    let all = rows.first().map_or(1, |row| row.rays) as f64;
+    let bar = (WIDTH / rows.len().max(1) as f64).min(48.0);
+    let [width, height] = stats.size;
+    let mut svg = Svg::new(640, 200);
+    let rays = stats.rays as f64 / all;
+    let title = format!(
+        "{name}, {width} × {height}, {} {} per pixel, {rays:.2} rays per path",
+        stats.spp,
+        if stats.spp == 1 { "sample" } else { "samples" }
+    );
+    svg.title(LEFT, 18.0, &title);
+    let keys = [("survive", SURVIVORS), ("end", ENDED), ("miss", MISSES)];
+    for ((word, colour), x) in keys.into_iter().zip([448.0, 516.0, 566.0]) {
+        svg.key(x, 18.0, colour, word);
+    }
+    for percent in [0, 50, 100] {
+        let y = TOP + HEIGHT * (1.0 - f64::from(percent) / 100.0);
+        svg.level(LEFT, y, WIDTH, &format!("{percent} %"));
+    }
+    let every = (rows.len() / 16 + 1) as u32;
+    for row in &rows {
+        let x = LEFT + bar * f64::from(row.bounce);
+        let mut y = TOP + HEIGHT;
+        let parts = [
+            (row.survivors, SURVIVORS),
+            (row.ended, ENDED),
+            (row.misses, MISSES),
+        ];
+        for (count, colour) in parts.into_iter().filter(|(count, _)| *count > 0) {
+            let part = HEIGHT * count as f64 / all;
+            y -= part;
+            svg.bar(x, y, bar * 0.88, part, colour);
+        }
+        if row.bounce.is_multiple_of(every) {
+            svg.tick(x + bar * 0.44, TOP + HEIGHT + 15.0, &row.bounce.to_string());
+        }
+    }
+    svg.note(
+        LEFT,
+        193.0,
+        &format!("bounce; film_hash {}", stats.film_hash),
+    );
+    svg.finish()
+}

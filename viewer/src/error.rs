@@ -1,0 +1,62 @@
+//! Errors of the live views, each in one line: the object, the cause, the remedy.
+
+use raysieve_scene::escaped;
+
+/// The error that ended a live view, or kept it from starting.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The render failed.
+    #[error(transparent)]
+    Render(#[from] raysieve::Error),
+    /// The scene cannot be read or saved.
+    #[error(transparent)]
+    Scene(#[from] raysieve_scene::Error),
+    /// A setting that cannot be used.
+    #[error("{setting}: {problem}")]
+    Setting {
+        /// Name and value of the setting, such as `--serve 0.0.0.0:80`.
+        setting: String,
+        /// Cause and remedy.
+        problem: String,
+    },
+    /// A file that cannot be written.
+    #[error("{}: {problem}", path.display())]
+    Write {
+        /// Path of the file.
+        path: std::path::PathBuf,
+        /// Cause and remedy.
+        problem: String,
+    },
+    /// A window that failed while it was open.
+    #[error("window: {problem}")]
+    Window {
+        /// Cause of the error, and what to do about it.
+        problem: String,
+    },
+    /// A page that could not be served.
+    #[error("page: {problem}")]
+    Serve {
+        /// Cause of the error, and what to do about it.
+        problem: String,
+    },
+}
+
+impl Error {
+    /// Returns the message on one line. Only the log of a kernel's compilation has more.
+    pub fn line(&self) -> String {
+        match self {
+            Error::Render(error) => error.line(),
+            error => escaped(&error.to_string()),
+        }
+    }
+
+    /// Returns the exit code of a program that ends with this error: 2 for a wrong scene or setting, 1 otherwise.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Error::Render(error) => error.exit_code(),
+            Error::Scene(raysieve_scene::Error::Write { .. }) => 1,
+            Error::Scene(_) | Error::Setting { .. } => 2,
+            Error::Write { .. } | Error::Window { .. } | Error::Serve { .. } => 1,
+        }
+    }
+}

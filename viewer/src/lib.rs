@@ -1,0 +1,27 @@
+//! Live views of a Raysieve render.
+//!
+//! [`session`] is a render that somebody looks at: it owns the renderer's thread and applies the viewer's actions. The
+//! `window` (feature `window`) and the web page of `serve` (feature `serve`) show its frames. [`overlay`] draws the
+//! statistics over a picture, and [`chart`] draws SVG charts of them.
+
+#![cfg_attr(
+    not(all(feature = "window", feature = "serve")),
+    allow(
+        dead_code,
+        unused_imports,
+        reason = "the session and the overlay serve both views; either alone uses a part"
+    )
+)]
+
+mod address;
+pub mod chart;
+mod error;
+pub mod overlay;
+pub mod session;
+#[cfg(feature = "serve")]
+pub mod serve;
+#[cfg(feature = "window")]
+pub mod window;
+
+pub use address::Address;
+pub use error::Error;

@@ -1,0 +1,410 @@
+//! The overlay: panels with statistics, messages, a legend or a path, drawn over a picture.
+//!
+//! It is drawn on the CPU into the picture's bytes, so that saved pictures can contain it. `content` chooses the rows of the
+//! statistics panel; `columns` and `bars` draw them. Imports `session` for the data to display, and `chart` for colours.
+
+pub(crate) mod canvas;
+mod columns;
+mod content;
+pub(crate) mod format;
+pub(crate) mod fitted;
+mod legend;
+mod bars;
+mod path;
+#[cfg(test)]
+mod tests;
+mod messages;
+
+use bars::{BAR_HEIGHT, GRAPH_HEIGHT, ROW_GAP};
+use canvas::{Area, Canvas, Colour, TypeFace};
+use columns::{Cell, Column, Entry, LABEL_WIDTH, STAGES, fitting_columns, natural_width};
+use content::{DIM, Line, PLAIN, Row, rows};
+
+use serde::{Deserialize, Serialize};
+
+use crate::session::{Recent, State};
+use raysieve::{
+    inspect::debug_view::Legend,
+    render::{
+        output::{DisplayImage, Look},
+        stats::Stats,
+    },
+};
+
+/// Draws the statistics of a completed render onto its picture: RGBA bytes, rows from the top, any size.
+///
+/// Omits what does not fit: columns first, then late bounces, whose number is stated.
+pub fn draw(rgba: &mut [u8], width: u32, height: u32, stats: &Stats) {
+    let pixels = stats.size.map(f64::from).iter().product();
+    let recent = Recent::of(stats, pixels);
+    Overlay::new(scale_for(width, height)).draw_stats(
+        rgba,
+        (width, height),
+        stats,
+        &recent,
+        State::Done,
+        Detail::Full,
+    );
+}
+
+/// Draws the statistics onto an image that is to be written to a file, if `look.overlay` is set.
+pub fn annotate(image: &mut DisplayImage, stats: &Stats, look: Look) {
+    if look.overlay {
+        let (width, height) = image.size;
+        draw(&mut image.rgba, width, height, stats);
+    }
+}
+
+/// Draws the legend of a debug view onto its image.
+pub fn draw_legend(image: &mut DisplayImage, legend: &Legend) {
+    let (width, height) = image.size;
+    Overlay::new(scale_for(width, height)).draw_legend(
+        &mut image.rgba,
+        (width, height),
+        legend,
+        &[],
+    );
+}
+
+/// Amount of statistics displayed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Detail {
+    None,
+    /// The settings and speed of the render, and one bar per bounce.
+    Short,
+    #[default]
+    Full,
+}
+
+impl Detail {
+    /// Returns the next setting, cyclically.
+    pub(super) fn next(self) -> Self {
+        match self {
+            Self::Full => Self::Short,
+            Self::Short => Self::None,
+            Self::None => Self::Full,
+        }
+    }
+}
+
+/// Returns the text scale for a picture of this size: its shorter side divided by 1080, but at least 1.
+pub(crate) fn scale_for(width: u32, height: u32) -> f32 {
+    (width.min(height) as f32 / 1080.0).max(1.0)
+}
+
+/// Draws the panels of the overlay (statistics, messages, legend, path) at one text scale.
+pub(crate) struct Overlay {
+    scale: f32,
+    type_face: TypeFace,
+}
+
+/// Background colour of panels.
+const PANEL: Colour = [14, 17, 23];
+/// Opacity of panels in 0..=1.
+const PANEL_OPACITY: f32 = 0.86;
+/// Opacity of panels that may overlap the statistics panel.
+const BOX_OPACITY: f32 = 0.95;
+/// Margin around and inside panels, in pixels at scale 1.
+const MARGIN: f32 = 9.0;
+/// Radius of the corners of panels, in pixels at scale 1.
+const RADIUS: f32 = 6.0;
+
+impl Overlay {
+    pub(crate) fn new(scale: f32) -> Self {
+        Self {
+            scale,
+            type_face: TypeFace::new(scale),
+        }
+    }
+
+    pub(super) fn scale(&self) -> f32 {
+        self.scale
+    }
+
+    /// Draws the statistics panel in the upper left corner of a picture of `size`; `detail` selects the rows.
+    pub(crate) fn draw_stats(
+        &mut self,
+        rgba: &mut [u8],
+        size: (u32, u32),
+        stats: &Stats,
+        recent: &Recent,
+        state: State,
+        detail: Detail,
+    ) {
+        let mut canvas = Canvas::new(rgba, size.0, size.1);
+        let margin = self.margin(&canvas);
+        let cells = natural_width().min((canvas.width() - 4 * margin) / self.type_face.cell_width);
+        let rows = rows(stats, recent, state, detail);
+        let rows = self.fitted(rows, canvas.height() - 4 * margin);
+        let height: i32 = rows.iter().map(|row| self.row_height(row)).sum();
+        if cells < 1 || height == 0 {
+            return;
+        }
+        let width = cells * self.type_face.cell_width;
+        let panel = Area {
+            x: margin,
+            y: margin,
+            width: width + 2 * margin,
+            height: height + 2 * margin,
+        };
+        canvas.panel(panel, self.pixels(RADIUS).min(margin), PANEL, PANEL_OPACITY);
+
+        let table = Table {
+            columns: fitting_columns(cells),
+            first_rays: stats.bounces.first().map_or(0, |bounce| bounce.rays),
+            longest: rows.iter().fold(0.0, |longest, row| match row {
+                Row::Bounce(entry) => entry.microseconds().max(longest),
+                _ => longest,
+            }),
+        };
+        let mut area = Area {
+            x: 2 * margin,
+            y: 2 * margin,
+            width,
+            height,
+        };
+        for row in &rows {
+            area.height = self.row_height(row);
+            self.row(&mut canvas, area, row, &table);
+            area.y += area.height;
+        }
+    }
+
+    fn row(&mut self, canvas: &mut Canvas<'_>, area: Area, row: &Row<'_>, table: &Table) {
+        let bar = Area {
+            y: area.y + area.height - self.pixels(ROW_GAP),
+            height: self.pixels(BAR_HEIGHT),
+            ..area
+        };
+        match row {
+            Row::Text(left, right) => self.text(canvas, area, left, right),
+            Row::Progress(progress) => self.progress(canvas, area, *progress),
+            Row::Graph(rate_history) => self.graph(canvas, area, rate_history),
+            Row::Legend => self.legend(canvas, area),
+            Row::Headings => self.headings(canvas, area, table),
+            Row::Bounce(entry) => {
+                self.bar(canvas, bar, &entry.stats, table.first_rays);
+                let number = entry.stats.bounce.to_string();
+                self.table_row(canvas, area, &number, table, entry, table.longest);
+            }
+            Row::Bar(bounce) => self.bar(canvas, bar, bounce, table.first_rays),
+            Row::Total(entry) => {
+                self.table_row(canvas, area, "Σ", table, entry, entry.microseconds());
+            }
+        }
+    }
+
+    fn line_height(&self) -> i32 {
+        self.type_face.line_height
+    }
+
+    fn pixels(&self, length: f32) -> i32 {
+        (length * self.scale).round() as i32
+    }
+
+    /// Returns the margin around and inside panels in pixels, which is narrower on a small picture.
+    fn margin(&self, canvas: &Canvas<'_>) -> i32 {
+        self.pixels(MARGIN)
+            .min(canvas.width().min(canvas.height()) / 32)
+    }
+
+    fn row_height(&self, row: &Row<'_>) -> i32 {
+        match row {
+            Row::Progress(_) => self.pixels(BAR_HEIGHT + 2.0 * ROW_GAP),
+            Row::Bounce(_) => self.line_height() + self.pixels(ROW_GAP),
+            Row::Bar(_) => self.pixels(BAR_HEIGHT + ROW_GAP / 2.0),
+            Row::Graph(_) => self.line_height() + self.pixels(GRAPH_HEIGHT + ROW_GAP),
+            _ => self.type_face.line_height,
+        }
+    }
+
+    /// Removes rows until they fit into `room` pixels: the graph first, then late bounces, the table, and the last lines.
+    fn fitted<'a>(&self, mut rows: Vec<Row<'a>>, room: i32) -> Vec<Row<'a>> {
+        let height_of = |rows: &[Row<'_>]| rows.iter().map(|row| self.row_height(row)).sum::<i32>();
+        if height_of(&rows) > room {
+            rows.retain(|row| !matches!(row, Row::Graph(_)));
+        }
+        let bounces = rows
+            .iter()
+            .filter(|row| matches!(row, Row::Bounce(_)))
+            .count();
+        let room_for_bounces = if height_of(&rows) <= room {
+            room
+        } else {
+            room - self.type_face.line_height
+        };
+        let mut left_out = 0;
+        while height_of(&rows) > room_for_bounces
+            && let Some(last) = rows.iter().rposition(|row| matches!(row, Row::Bounce(_)))
+        {
+            rows.remove(last);
+            left_out += 1;
+        }
+        if left_out == bounces && bounces > 0 {
+            rows.retain(|row| matches!(row, Row::Text(..)));
+        } else if left_out > 0 {
+            let note = Row::Text(vec![(DIM, format!("… {left_out} more"))], Line::new());
+            let total = rows.iter().position(|row| matches!(row, Row::Total(_)));
+            rows.insert(total.unwrap_or(rows.len()), note);
+        }
+        while height_of(&rows) > room && rows.pop().is_some() {}
+        rows
+    }
+
+    fn text(&mut self, canvas: &mut Canvas<'_>, area: Area, left: &Line, right: &Line) {
+        let cell = self.type_face.cell_width;
+        let width_of = |line: &Line| {
+            line.iter()
+                .map(|(_, text)| text.chars().count() as i32)
+                .sum::<i32>()
+        };
+        let (left_width, right_width, room) = (width_of(left), width_of(right), area.width / cell);
+        let mut x = area.x;
+        let mut free = room;
+        for (colour, text) in left {
+            let length = text.chars().count() as i32;
+            let shown = if length <= free {
+                text.clone()
+            } else {
+                cut(text, free)
+            };
+            canvas.text(&mut self.type_face, x, area.y, *colour, &shown);
+            free = (free - length).max(0);
+            x += length * cell;
+        }
+        if left_width + 2 + right_width <= room {
+            let mut x = area.x + area.width - right_width * cell;
+            for (colour, text) in right {
+                canvas.text(&mut self.type_face, x, area.y, *colour, text);
+                x += text.chars().count() as i32 * cell;
+            }
+        }
+    }
+
+    /// Draws the heading of the table, and the stages' names and colours if they fit.
+    fn legend(&mut self, canvas: &mut Canvas<'_>, area: Area) {
+        let cell = self.type_face.cell_width;
+        let words: i32 = STAGES
+            .iter()
+            .map(|(name, _)| name.chars().count() as i32 + 3)
+            .sum();
+        let mut x = area.x + area.width - (words - 1) * cell;
+        let left = vec![(DIM, "rays per bounce".to_owned())];
+        if x < area.x {
+            return self.text(canvas, area, &left, &Line::new());
+        }
+        let room = Area {
+            width: x - area.x,
+            ..area
+        };
+        if room.width >= left[0].1.chars().count() as i32 * cell {
+            self.text(canvas, room, &left, &Line::new());
+        }
+        for (name, colour) in STAGES {
+            self.swatch(canvas, x, area.y, colour);
+            canvas.text(&mut self.type_face, x + 2 * cell, area.y, DIM, name);
+            x += (name.chars().count() as i32 + 3) * cell;
+        }
+    }
+
+    /// Draws a square of a colour, about as wide as a character.
+    fn swatch(&self, canvas: &mut Canvas<'_>, x: i32, y: i32, colour: Colour) {
+        let side = self.pixels(8.0);
+        let area = Area {
+            x: x + self.pixels(2.0),
+            y: y + (self.line_height() - side) / 2,
+            width: side,
+            height: side,
+        };
+        canvas.fill(area, colour, 1.0);
+    }
+
+    fn headings(&mut self, canvas: &mut Canvas<'_>, area: Area, table: &Table) {
+        self.cells(canvas, area, "", table, |overlay, canvas, area, column| {
+            let cell = overlay.type_face.cell_width;
+            let x = area.x + area.width - column.heading.chars().count() as i32 * cell;
+            canvas.text(&mut overlay.type_face, x, area.y, DIM, column.heading);
+            if let Some(colour) = column.colour {
+                overlay.swatch(canvas, x - 2 * cell, area.y, colour);
+            }
+        });
+    }
+
+    /// Draws a row of the table; a full bar of times corresponds to `longest` microseconds.
+    fn table_row(
+        &mut self,
+        canvas: &mut Canvas<'_>,
+        area: Area,
+        label: &str,
+        table: &Table,
+        entry: &Entry,
+        longest: f64,
+    ) {
+        self.cells(
+            canvas,
+            area,
+            label,
+            table,
+            |overlay, canvas, area, column| {
+                let cell = overlay.type_face.cell_width;
+                match column.cell {
+                    Cell::Figure(figure) => {
+                        let text = figure(entry);
+                        let x = area.x + area.width - text.chars().count() as i32 * cell;
+                        canvas.text(&mut overlay.type_face, x, area.y, PLAIN, &text);
+                    }
+                    Cell::Times => {
+                        let bar = Area {
+                            x: area.x + cell,
+                            width: area.width - cell,
+                            height: overlay.line_height(),
+                            ..area
+                        };
+                        overlay.times(canvas, bar, entry, longest);
+                    }
+                }
+            },
+        );
+    }
+
+    /// Draws a row of the table by calling `draw` for each cell.
+    fn cells(
+        &mut self,
+        canvas: &mut Canvas<'_>,
+        area: Area,
+        label: &str,
+        table: &Table,
+        draw: impl Fn(&mut Self, &mut Canvas<'_>, Area, &'static Column),
+    ) {
+        let cell = self.type_face.cell_width;
+        let label_x = area.x + (LABEL_WIDTH - label.chars().count() as i32) * cell;
+        canvas.text(&mut self.type_face, label_x, area.y, DIM, label);
+        let mut x = area.x + LABEL_WIDTH * cell;
+        for &(column, width) in &table.columns {
+            let width = width * cell;
+            draw(self, canvas, Area { x, width, ..area }, column);
+            x += width;
+        }
+    }
+}
+
+/// The layout of the table of bounces: its columns, and the values of full bars.
+struct Table {
+    columns: Vec<(&'static Column, i32)>,
+    /// Number of rays of the first bounce, which corresponds to a full bar.
+    first_rays: u64,
+    /// Time of the slowest bounce in microseconds.
+    longest: f64,
+}
+
+/// Truncates a text to `length` characters, the last of which is an ellipsis.
+fn cut(text: &str, length: i32) -> String {
+    let Some(kept) = usize::try_from(length)
+        .ok()
+        .and_then(|length| length.checked_sub(1))
+    else {
+        return String::new();
+    };
+    text.chars().take(kept).chain(['…']).collect()
+}

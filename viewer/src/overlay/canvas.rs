@@ -1,0 +1,333 @@
+//! Draws rectangles, lines and text into a byte buffer, clipped to the picture.
+
+use std::collections::HashMap;
+
+use ab_glyph::{Font, FontRef, PxScale, ScaleFont, point};
+
+/// sRGB colour with eight bits per channel.
+pub(super) type Colour = [u8; 3];
+
+/// Parses a colour of the form `#rrggbb`; panics if it is malformed.
+pub(super) const fn colour(hex: &str) -> Colour {
+    let digits = hex.as_bytes();
+    assert!(digits.len() == 7 && digits[0] == b'#');
+    [
+        byte(digits[1], digits[2]),
+        byte(digits[3], digits[4]),
+        byte(digits[5], digits[6]),
+    ]
+}
+
+/// Returns the value of two hexadecimal digits, given as ASCII characters.
+const fn byte(high: u8, low: u8) -> u8 {
+    match ((high as char).to_digit(16), (low as char).to_digit(16)) {
+        (Some(high), Some(low)) => (16 * high + low) as u8,
+        _ => panic!("a hexadecimal digit"),
+    }
+}
+
+/// A rectangle in pixels, which may extend beyond the picture.
+#[derive(Clone, Copy)]
+pub(crate) struct Area {
+    pub(super) x: i32,
+    pub(super) y: i32,
+    pub(super) width: i32,
+    pub(super) height: i32,
+}
+
+impl Area {
+    /// Moves the area up until it is a margin apart from all `taken` areas; returns it unchanged if there is no room.
+    pub(super) fn above(self, taken: &[Area], margin: i32) -> Area {
+        let mut free = self;
+        while let Some(other) = taken.iter().find(|other| free.meets(other)) {
+            free.y = other.y - margin - free.height;
+        }
+        if free.y < 0 { self } else { free }
+    }
+
+    fn meets(&self, other: &Area) -> bool {
+        self.x < other.x + other.width
+            && other.x < self.x + self.width
+            && self.y < other.y + other.height
+            && other.y < self.y + self.height
+    }
+}
+
+/// A picture in RGBA bytes to draw onto.
+pub(super) struct Canvas<'a> {
+    rgba: &'a mut [u8],
+    width: usize,
+    height: usize,
+}
+
+impl<'a> Canvas<'a> {
+    /// Wraps a buffer of RGBA bytes; uses only as many rows as the buffer contains.
+    pub(super) fn new(rgba: &'a mut [u8], width: u32, height: u32) -> Self {
+        let width = width as usize;
+        let height = (height as usize).min(rgba.len().checked_div(width * 4).unwrap_or(0));
+        Self {
+            rgba,
+            width,
+            height,
+        }
+    }
+
+    pub(super) fn width(&self) -> i32 {
+        self.width as i32
+    }
+
+    pub(super) fn height(&self) -> i32 {
+        self.height as i32
+    }
+
+    /// Fills an area with a colour of this opacity in 0..=1.
+    pub(super) fn fill(&mut self, area: Area, colour: Colour, opacity: f32) {
+        let [red, green, blue] = colour;
+        let (opacity, over) = (to_256ths(opacity), [red, green, blue, 255]);
+        let keep = 256 - opacity;
+        // Four pixels at a time, so that the compiler vectorises the loop.
+        let over: [u16; 16] = std::array::from_fn(|byte| u16::from(over[byte % 4]) * opacity);
+        for y in area.y..area.y + area.height {
+            let (groups, rest) = self.span(area.x, y, area.width).as_chunks_mut::<16>();
+            for group in groups {
+                for (channel, over) in group.iter_mut().zip(over) {
+                    *channel = ((u16::from(*channel) * keep + over) / 256) as u8;
+                }
+            }
+            for (channel, over) in rest.iter_mut().zip(over) {
+                *channel = ((u16::from(*channel) * keep + over) / 256) as u8;
+            }
+        }
+    }
+
+    /// Fills an area with rounded corners.
+    pub(super) fn panel(&mut self, area: Area, radius: i32, colour: Colour, opacity: f32) {
+        let flat = Area {
+            y: area.y + radius,
+            height: area.height - 2 * radius,
+            ..area
+        };
+        self.fill(flat, colour, opacity);
+        for row in 0..radius {
+            let up = (radius - row) as f32 - 0.5;
+            for y in [area.y + row, area.y + area.height - 1 - row] {
+                for column in 0..radius {
+                    let left = (radius - column) as f32 - 0.5;
+                    let inside = (radius as f32 + 0.5 - left.hypot(up)).clamp(0.0, 1.0);
+                    for x in [area.x + column, area.x + area.width - 1 - column] {
+                        self.fill(
+                            Area {
+                                x,
+                                y,
+                                width: 1,
+                                height: 1,
+                            },
+                            colour,
+                            opacity * inside,
+                        );
+                    }
+                }
+                let middle = Area {
+                    x: area.x + radius,
+                    y,
+                    width: area.width - 2 * radius,
+                    height: 1,
+                };
+                self.fill(middle, colour, opacity);
+            }
+        }
+    }
+
+    /// Draws a line of this width in pixels with round ends.
+    pub(super) fn line(&mut self, from: [f32; 2], to: [f32; 2], width: f32, colour: Colour) {
+        let room = [self.width as f32, self.height as f32];
+        let Some((from, to)) = clipped(from, to, room, width) else {
+            return;
+        };
+        let along = [to[0] - from[0], to[1] - from[1]];
+        let length = along[0].mul_add(along[0], along[1] * along[1]).max(1e-9);
+        let bounds = |axis: usize| {
+            let (low, high) = (from[axis].min(to[axis]), from[axis].max(to[axis]));
+            ((low - width).floor() as i32, (high + width).ceil() as i32)
+        };
+        let ((left, right), (top, bottom)) = (bounds(0), bounds(1));
+        for y in top.max(0)..=bottom.min(self.height() - 1) {
+            for x in left.max(0)..=right.min(self.width() - 1) {
+                let away = [x as f32 + 0.5 - from[0], y as f32 + 0.5 - from[1]];
+                let part = (away[0] * along[0] + away[1] * along[1]) / length;
+                let part = part.clamp(0.0, 1.0);
+                let distance = (away[0] - part * along[0]).hypot(away[1] - part * along[1]);
+                let inside = (width / 2.0 + 0.5 - distance).clamp(0.0, 1.0);
+                if inside > 0.0 {
+                    let pixel = Area {
+                        x,
+                        y,
+                        width: 1,
+                        height: 1,
+                    };
+                    self.fill(pixel, colour, inside);
+                }
+            }
+        }
+    }
+
+    /// Draws one line of text; `x` and `y` are the upper left corner of its first character cell.
+    pub(super) fn text(
+        &mut self,
+        type_face: &mut TypeFace,
+        x: i32,
+        y: i32,
+        colour: Colour,
+        text: &str,
+    ) {
+        for (index, character) in text.chars().enumerate() {
+            let left = x + index as i32 * type_face.cell_width;
+            self.glyph(type_face.glyph(character), left, y, colour);
+        }
+    }
+
+    fn glyph(&mut self, glyph: &Glyph, x: i32, y: i32, colour: Colour) {
+        let left = x + glyph.left;
+        // A glyph that is cut off at the left or right edge is omitted.
+        if left < 0 || left + glyph.width as i32 > self.width() {
+            return;
+        }
+        for (row, coverage) in glyph.coverage.chunks_exact(glyph.width.max(1)).enumerate() {
+            let (pixels, _) = self
+                .span(left, y + glyph.top + row as i32, glyph.width as i32)
+                .as_chunks_mut();
+            for (pixel, &coverage) in pixels.iter_mut().zip(coverage) {
+                blend(pixel, colour, coverage);
+            }
+        }
+    }
+
+    /// Returns the bytes of the part of a row that lies on the picture.
+    fn span(&mut self, x: i32, y: i32, width: i32) -> &mut [u8] {
+        let (left, right) = (
+            x.clamp(0, self.width()) as usize,
+            (x + width).clamp(0, self.width()) as usize,
+        );
+        if y < 0 || y >= self.height() || left >= right {
+            return &mut [];
+        }
+        let row = y as usize * self.width;
+        &mut self.rgba[4 * (row + left)..4 * (row + right)]
+    }
+}
+
+/// Clips a line to the picture, extended by its width (Liang & Barsky 1984); `None` if it lies outside.
+fn clipped(
+    from: [f32; 2],
+    to: [f32; 2],
+    room: [f32; 2],
+    width: f32,
+) -> Option<([f32; 2], [f32; 2])> {
+    let (mut first, mut last) = (0.0_f32, 1.0_f32);
+    for axis in 0..2 {
+        let along = to[axis] - from[axis];
+        let (low, high) = (-width - from[axis], room[axis] + width - from[axis]);
+        if along == 0.0 {
+            if low > 0.0 || high < 0.0 {
+                return None;
+            }
+            continue;
+        }
+        let (enters, leaves) = (low / along, high / along);
+        first = first.max(enters.min(leaves));
+        last = last.min(enters.max(leaves));
+    }
+    let at = |part: f32| [0, 1].map(|axis| from[axis] + part * (to[axis] - from[axis]));
+    (first < last).then(|| (at(first), at(last)))
+}
+
+fn to_256ths(opacity: f32) -> u16 {
+    (opacity * 256.0).round() as u16
+}
+
+/// Blends a colour over an opaque pixel; `opacity` is in 0..=256.
+fn blend(pixel: &mut [u8; 4], [red, green, blue]: Colour, opacity: u16) {
+    for (channel, over) in pixel.iter_mut().zip([red, green, blue, 255]) {
+        *channel =
+            ((u16::from(*channel) * (256 - opacity) + u16::from(over) * opacity) / 256) as u8;
+    }
+}
+
+/// The overlay's monospaced font at one size, with cached glyphs.
+pub(super) struct TypeFace {
+    font: FontRef<'static>,
+    size: PxScale,
+    /// Distance between characters in pixels.
+    pub(super) cell_width: i32,
+    /// Distance between lines in pixels.
+    pub(super) line_height: i32,
+    glyphs: HashMap<char, Glyph>,
+}
+
+/// A rasterised character; `left` and `top` are its offset in pixels from the character cell.
+struct Glyph {
+    left: i32,
+    top: i32,
+    width: usize,
+    /// Coverage of each pixel in 0..=256, row by row.
+    coverage: Vec<u16>,
+}
+
+static FONT: &[u8] = include_bytes!("../../assets/DejaVuSansMono.ttf");
+
+impl TypeFace {
+    /// Chooses the font size so that a character is a whole number of pixels wide, which keeps text crisp and aligned.
+    pub(super) fn new(scale: f32) -> Self {
+        let font = FontRef::try_from_slice(FONT).expect("the font in the program is a font");
+        let cell_width = (7.0 * scale).round().max(1.0);
+        let advance = font.h_advance_unscaled(font.glyph_id('0')) / font.height_unscaled();
+        let size = PxScale::from(cell_width / advance);
+        let line_height = (15.0 * scale).round() as i32;
+        Self {
+            font,
+            size,
+            cell_width: cell_width as i32,
+            line_height,
+            glyphs: HashMap::new(),
+        }
+    }
+
+    fn glyph(&mut self, character: char) -> &Glyph {
+        self.glyphs
+            .entry(character)
+            .or_insert_with(|| Glyph::new(&self.font, self.size, self.line_height, character))
+    }
+}
+
+impl Glyph {
+    fn new(font: &FontRef<'static>, size: PxScale, line_height: i32, character: char) -> Self {
+        let scaled = font.as_scaled(size);
+        let baseline = ((line_height as f32 + scaled.ascent() + scaled.descent()) / 2.0).round();
+        let outline = font.outline_glyph(
+            font.glyph_id(character)
+                .with_scale_and_position(size, point(0.0, baseline)),
+        );
+        let Some(outline) = outline else {
+            return Self {
+                left: 0,
+                top: 0,
+                width: 0,
+                coverage: Vec::new(),
+            };
+        };
+        let bounds = outline.px_bounds();
+        let width = bounds.width() as usize;
+        let mut coverage = vec![0; width * bounds.height() as usize];
+        outline.draw(|x, y, amount| {
+            if let Some(covered) = coverage.get_mut(y as usize * width + x as usize) {
+                *covered = to_256ths(amount.clamp(0.0, 1.0));
+            }
+        });
+        Self {
+            left: bounds.min.x as i32,
+            top: bounds.min.y as i32,
+            width,
+            coverage,
+        }
+    }
+}

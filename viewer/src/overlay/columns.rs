@@ -1,0 +1,184 @@
+//! The overlay's table with one row per bounce, and as many columns as fit.
+
+use super::{
+    canvas::{Colour, colour},
+    format,
+};
+use crate::{
+    chart,
+    session::{Recent, RecentBounce},
+};
+use raysieve::{
+    render::stats::{BounceStats, Stats},
+    wave::Stage,
+};
+
+/// The data of one row of the table: a bounce, or the totals over all bounces.
+pub(super) struct Entry {
+    pub(super) stats: BounceStats,
+    pub(super) recent: RecentBounce,
+}
+
+impl Entry {
+    pub(super) fn new(stats: &BounceStats, recent: &RecentBounce) -> Self {
+        Self {
+            stats: stats.clone(),
+            recent: recent.clone(),
+        }
+    }
+
+    /// Returns the row of totals over all bounces.
+    pub(super) fn total(stats: &Stats, recent: &Recent) -> Self {
+        let total = stats.total();
+        let mut times = RecentBounce {
+            removed: total.removed(),
+            lane_use: recent.lane_use,
+            ..RecentBounce::default()
+        };
+        for row in &recent.bounces {
+            for (sum, time) in times.times.0.iter_mut().zip(row.times.0) {
+                *sum += time;
+            }
+        }
+        Self {
+            stats: total,
+            recent: times,
+        }
+    }
+
+    /// Returns the time of all stages in microseconds.
+    pub(super) fn microseconds(&self) -> f64 {
+        self.recent.times.0.iter().sum()
+    }
+}
+
+/// A column of the table.
+pub(super) struct Column {
+    pub(super) heading: &'static str,
+    /// Colour of the column's quantity in the bar, if it is part of the bar.
+    pub(super) colour: Option<Colour>,
+    /// Width in characters, including the space before it.
+    width: i32,
+    /// Priority: columns with the lowest rank are omitted first if the picture is too narrow.
+    rank: u8,
+    pub(super) cell: Cell,
+}
+
+/// The content of a column's cells.
+pub(super) enum Cell {
+    /// A number, formatted by this function.
+    Figure(fn(&Entry) -> String),
+    /// A stacked bar of the stages' times.
+    Times,
+}
+
+const SURVIVORS: Colour = colour(chart::SURVIVORS);
+const ENDED: Colour = colour(chart::ENDED);
+const MISSES: Colour = colour(chart::MISSES);
+
+/// The stages of a bounce and their colours, in the order of the loop.
+pub(super) const STAGES: [(&str, Colour); Stage::OF_BOUNCE.len()] = {
+    let mut stages = [("", colour(chart::INTERSECT)); Stage::OF_BOUNCE.len()];
+    let mut place = 0;
+    while place < stages.len() {
+        let stage = Stage::OF_BOUNCE[place];
+        stages[place] = (stage.label(), stage_colour(stage));
+        place += 1;
+    }
+    stages
+};
+
+/// Returns the colour of a stage's time.
+const fn stage_colour(stage: Stage) -> Colour {
+    match stage {
+        Stage::Compact => colour(chart::COMPACT),
+        Stage::Shade => colour(chart::SHADE),
+        Stage::Shadow => colour(chart::SHADOW),
+        Stage::Intersect | Stage::Generate | Stage::Accumulate | Stage::Megakernel => {
+            colour(chart::INTERSECT)
+        }
+    }
+}
+
+/// Creates a column whose cells are numbers, which `figure` formats.
+const fn figure(
+    heading: &'static str,
+    width: i32,
+    rank: u8,
+    colour: Option<Colour>,
+    figure: fn(&Entry) -> String,
+) -> Column {
+    Column {
+        heading,
+        colour,
+        width,
+        rank,
+        cell: Cell::Figure(figure),
+    }
+}
+
+static COLUMNS: [Column; 8] = [
+    figure("rays", 6, 9, None, |entry| format::count(entry.stats.rays)),
+    figure("survive", 10, 8, Some(SURVIVORS), |entry| {
+        format::count(entry.stats.survivors)
+    }),
+    figure("end", 7, 7, Some(ENDED), |entry| {
+        format::count(entry.stats.ended)
+    }),
+    figure("miss", 7, 6, Some(MISSES), |entry| {
+        format::count(entry.stats.misses)
+    }),
+    figure("removed", 8, 5, None, |entry| {
+        format::percent(entry.recent.removed)
+    }),
+    figure(
+        "compact",
+        10,
+        4,
+        Some(stage_colour(Stage::Compact)),
+        |entry| format::microseconds(entry.recent.times.of(Stage::Compact)),
+    ),
+    figure("time", 8, 2, None, |entry| {
+        format::microseconds(entry.microseconds())
+    }),
+    Column {
+        heading: "",
+        colour: None,
+        width: 14,
+        rank: 3,
+        cell: Cell::Times,
+    },
+];
+
+/// Width in characters of the first column, which contains the bounce numbers.
+pub(super) const LABEL_WIDTH: i32 = 2;
+
+/// Returns the width of the whole table in characters.
+pub(super) fn natural_width() -> i32 {
+    LABEL_WIDTH + COLUMNS.iter().map(|column| column.width).sum::<i32>()
+}
+
+/// Returns the numbers of rays that survived, ended and missed, in the order of the bar, with their colours.
+pub(super) fn parts(bounce: &BounceStats) -> [(u64, Colour); 3] {
+    [
+        (bounce.survivors, SURVIVORS),
+        (bounce.ended, ENDED),
+        (bounce.misses, MISSES),
+    ]
+}
+
+/// Returns the columns that fit into `cells` characters with their widths; spare width is distributed equally.
+pub(super) fn fitting_columns(cells: i32) -> Vec<(&'static Column, i32)> {
+    let mut columns: Vec<&Column> = COLUMNS.iter().collect();
+    let mut free = cells - natural_width();
+    while free < 0
+        && let Some(first_to_go) = (0..columns.len()).min_by_key(|&index| columns[index].rank)
+    {
+        free += columns.remove(first_to_go).width;
+    }
+    let spread = free.max(0) / (columns.len() as i32).max(1);
+    columns
+        .into_iter()
+        .map(|column| (column, column.width + spread))
+        .collect()
+}

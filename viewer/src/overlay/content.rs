@@ -1,0 +1,230 @@
+//! The content of the overlay as rows of coloured text; the other modules draw them.
+
+use std::path::Path;
+
+use super::{Detail, canvas::Colour, columns::Entry, format};
+use crate::session::{Comparison, Recent, State, StrategyComparison};
+use raysieve::render::stats::{BounceStats, Stats};
+
+/// Text colour of the most important values.
+pub(super) const BRIGHT: Colour = [240, 243, 247];
+/// Default text colour.
+pub(super) const PLAIN: Colour = [205, 211, 219];
+/// Text colour of labels.
+pub(super) const DIM: Colour = [152, 161, 174];
+/// Text colour of highlights.
+pub(super) const ACCENT: Colour = [255, 213, 110];
+/// Text colour of warnings and errors.
+pub(super) const WARNING: Colour = [255, 140, 120];
+
+/// A line of text, in pieces of one colour each.
+pub(super) type Line = Vec<(Colour, String)>;
+
+/// A row of the statistics panel.
+pub(super) enum Row<'a> {
+    /// Left-aligned text, and right-aligned text that is drawn only if both fit.
+    Text(Line, Line),
+    /// A thin progress bar; the value is in 0..=1.
+    Progress(f64),
+    /// A plot of rays per second over time, the newest value last.
+    Graph(&'a [f32]),
+    /// The heading of the table, with the stages' colours.
+    Legend,
+    Headings,
+    Bounce(Box<Entry>),
+    /// A bar of a bounce's surviving, ended and missed rays, without numbers.
+    Bar(&'a BounceStats),
+    Total(Box<Entry>),
+}
+
+/// Returns all rows at this level of detail.
+pub(super) fn rows<'a>(
+    stats: &'a Stats,
+    recent: &'a Recent,
+    state: State,
+    detail: Detail,
+) -> Vec<Row<'a>> {
+    let mut rows = match detail {
+        Detail::None => return Vec::new(),
+        Detail::Short | Detail::Full => head(stats, recent, state),
+    };
+    if detail == Detail::Full {
+        let device = vec![dim(&stats.backend), dim(": "), plain(&stats.device)];
+        rows.push(Row::Text(device, Line::new()));
+        rows.extend(devices(stats));
+    }
+    rows.extend(noise(stats));
+    rows.extend(warnings(stats));
+    rows.push(Row::Progress(match state {
+        State::Rendering { progress, .. } | State::Paused { progress, .. } => progress,
+        State::Done => 0.0,
+    }));
+    // Omits the empty bounces at the end; with a high bounce limit most are empty. Before the first wave all are shown.
+    let bounces = stats.bounces.iter();
+    let last = bounces.clone().rposition(|bounce| bounce.rays > 0);
+    let shown = last.map_or(stats.bounces.len(), |last| last + 1);
+    if detail == Detail::Short {
+        rows.extend(bounces.take(shown).map(Row::Bar));
+        return rows;
+    }
+    if !recent.rate_history.is_empty() {
+        rows.push(Row::Graph(&recent.rate_history));
+    }
+    rows.extend([Row::Legend, Row::Headings]);
+    let entries = bounces.zip(&recent.bounces).take(shown);
+    rows.extend(entries.map(|(stats, recent)| Row::Bounce(Box::new(Entry::new(stats, recent)))));
+    rows.push(Row::Total(Box::new(Entry::total(stats, recent))));
+    if recent.strategies.len() > 1 {
+        rows.push(Row::Text(
+            vec![dim("compaction strategies on this view")],
+            vec![dim("median Mrays/s")],
+        ));
+        rows.extend(recent.strategies.iter().map(strategy_row));
+    }
+    rows
+}
+
+/// Returns the rows with scene, size, compaction strategy, samples and speed.
+fn head<'a>(stats: &Stats, recent: &Recent, state: State) -> Vec<Row<'a>> {
+    let scene = Path::new(&stats.scene)
+        .file_name()
+        .map_or(stats.scene.clone(), |name| name.to_string_lossy().into());
+    let [width, height] = stats.size;
+    let has = match &stats.noise {
+        Some(noise) => format!("{:.1}", noise.mean_samples),
+        None => stats.spp.to_string(),
+    };
+    let (samples, tag) = match state {
+        State::Rendering { samples, .. } => (format!("{has} of {samples}"), ""),
+        State::Paused { samples, .. } => (format!("{has} of {samples}"), "paused  "),
+        State::Done => (has, ""),
+    };
+    let (paths, rays) = match state {
+        State::Done => (stats.paths_per_second, stats.rays_per_second),
+        _ => (recent.paths_per_second, recent.rays_per_second),
+    };
+    let time = format::duration(stats.seconds);
+    vec![
+        Row::Text(
+            vec![
+                (ACCENT, scene),
+                dim(&format!("  {width} × {height}  {time}")),
+            ],
+            vec![dim("compaction "), bright(stats.compaction_text())],
+        ),
+        Row::Text(
+            vec![
+                bright(samples),
+                plain(" samples  "),
+                bright(format::millions(paths)),
+                plain(" Mpaths/s  "),
+                bright(format::millions(rays)),
+                plain(" Mrays/s"),
+            ],
+            vec![
+                (ACCENT, tag.to_owned()),
+                dim("lanes "),
+                plain(&format::percent(recent.lane_use)),
+            ],
+        ),
+    ]
+}
+
+/// Returns one row per device if there are several.
+fn devices<'a>(stats: &Stats) -> impl Iterator<Item = Row<'a>> {
+    let several = stats.devices.iter().filter(|_| stats.devices.len() > 1);
+    several.map(|device| {
+        let failed = if device.failed { "  failed" } else { "" };
+        Row::Text(
+            vec![
+                dim("  "),
+                plain(&device.device),
+                (WARNING, failed.to_owned()),
+            ],
+            vec![
+                bright(format::count(device.paths)),
+                plain(" paths  "),
+                bright(format::millions(device.paths_per_second)),
+                plain(" Mpaths/s"),
+            ],
+        )
+    })
+}
+
+/// Returns a row with the noise estimate of an adaptive render.
+fn noise<'a>(stats: &Stats) -> Option<Row<'a>> {
+    let noise = stats.noise.as_ref()?;
+    let percent = |error: f64| format!("{:.2} %", 100.0 * error);
+    let pixels: f64 = stats.size.map(f64::from).iter().product();
+    let done = 1.0 - f64::from(noise.unconverged_pixels) / pixels;
+    Some(Row::Text(
+        vec![
+            dim("noise "),
+            bright(noise.estimated.map_or("–".to_owned(), percent)),
+            dim(&format!(", target {}", percent(noise.target.into()))),
+        ],
+        vec![
+            bright(format!("{:.1} %", (1000.0 * done).floor() / 10.0)),
+            plain(" of the pixels done"),
+        ],
+    ))
+}
+
+fn warnings<'a>(stats: &Stats) -> Vec<Row<'a>> {
+    let mut warnings = Vec::new();
+    if stats.rejected_samples > 0 {
+        warnings.push(format!(
+            "{} samples rejected: not finite or too bright",
+            format::count(stats.rejected_samples)
+        ));
+    }
+    if let Some(limit) = stats.clamp_indirect {
+        warnings.push(format!(
+            "indirect light clamped to {limit}: the image is darker than without clamping"
+        ));
+    }
+    if let Some(milliseconds) = stats.denoise_ms {
+        warnings.push(format!(
+            "denoised preview ({milliseconds:.1} ms); saved images are not denoised"
+        ));
+    }
+    warnings
+        .into_iter()
+        .map(|warning| Row::Text(vec![(WARNING, warning)], Line::new()))
+        .collect()
+}
+
+fn strategy_row<'a>(strategy_row: &StrategyComparison) -> Row<'a> {
+    let relative = |by: f64, how: &str| format!("{} {how}", format::percent(by));
+    let (colour, against) = match &strategy_row.comparison {
+        Comparison::Current => (BRIGHT, "current".to_owned()),
+        Comparison::NotEnoughData => (DIM, "not enough data yet".to_owned()),
+        Comparison::NoClearDifference => (PLAIN, "no clear difference".to_owned()),
+        Comparison::Faster(by) => (ACCENT, relative(*by, "faster")),
+        Comparison::Slower(by) => (PLAIN, relative(*by, "slower")),
+    };
+    let speed = if strategy_row.rays_per_second > 0.0 {
+        format::millions(strategy_row.rays_per_second)
+    } else {
+        "–".to_owned()
+    };
+    Row::Text(
+        vec![
+            (colour, format!("  {:<20}", strategy_row.strategy)),
+            (colour, against),
+        ],
+        vec![(colour, speed)],
+    )
+}
+
+fn plain(text: &str) -> (Colour, String) {
+    (PLAIN, text.to_owned())
+}
+
+fn bright(text: String) -> (Colour, String) {
+    (BRIGHT, text)
+}
+
+fn dim(text: &str) -> (Colour, String) {
+    (DIM, text.to_owned())
+}

@@ -1,0 +1,68 @@
+//! Number formats of the overlay: three significant digits and a unit, at most six characters.
+
+/// Formats a count: `999`, `1.23k`, `16.8M`.
+pub(super) fn count(count: u64) -> String {
+    if count < 1000 {
+        return count.to_string();
+    }
+    let mut value = count as f64;
+    let mut prefix = "";
+    for larger in ["k", "M", "G", "T", "P", "E"] {
+        if value < ROUNDS_TO_1000 {
+            break;
+        }
+        value /= 1000.0;
+        prefix = larger;
+    }
+    three_digits(value) + prefix
+}
+
+/// Formats a duration: `7.25µs`, `1.50ms`, `12.0s`.
+pub(super) fn microseconds(microseconds: f64) -> String {
+    let mut value = microseconds;
+    let mut unit = "µs";
+    for (larger, factor) in [("ms", 1e3), ("s", 1e3), ("m", 60.0), ("h", 60.0)] {
+        if value < ROUNDS_TO_1000 {
+            break;
+        }
+        value /= factor;
+        unit = larger;
+    }
+    three_digits(value) + unit
+}
+
+/// Formats a fraction as a percentage: `7.3 %`.
+pub(super) fn percent(part: f64) -> String {
+    format!("{:.1} %", 100.0 * part)
+}
+
+/// Formats a rate in millions per second, without the unit.
+pub(crate) fn millions(per_second: f64) -> String {
+    three_digits(per_second / 1e6)
+}
+
+/// Formats an elapsed time: `9.5 s`, `2:05`, `1:02:05`.
+pub(super) fn duration(seconds: f64) -> String {
+    if seconds < 60.0 {
+        return format!("{seconds:.1} s");
+    }
+    let whole = seconds as u64;
+    let (hours, minutes, seconds) = (whole / 3600, whole / 60 % 60, whole % 60);
+    if hours == 0 {
+        format!("{minutes}:{seconds:02}")
+    } else {
+        format!("{hours}:{minutes:02}:{seconds:02}")
+    }
+}
+
+/// Values from here on are displayed as 1000 when rounded to three digits.
+const ROUNDS_TO_1000: f64 = 999.5;
+
+fn three_digits(value: f64) -> String {
+    let decimals = match value {
+        ..9.995 => 2,
+        ..99.95 => 1,
+        _ => 0,
+    };
+    format!("{value:.decimals$}")
+}

@@ -1,0 +1,207 @@
+//! Panels of text: the list of keys, and messages.
+
+use super::{
+    BOX_OPACITY, Line, Overlay, PANEL, RADIUS,
+    canvas::{Area, Canvas},
+    content::{ACCENT, BRIGHT, DIM, PLAIN, WARNING},
+};
+
+/// Number of characters between columns of the list of keys.
+const GAP: i32 = 3;
+/// Minimum width in characters of a key's description.
+const MIN_ROOM: usize = 8;
+
+/// A page of the list of keys that has been drawn: its number, the page count, and its panel.
+pub(crate) struct KeyPage {
+    /// Number of the page, from 0.
+    pub(crate) page: usize,
+    pub(crate) pages: usize,
+    pub(crate) panel: Area,
+}
+
+impl Overlay {
+    /// Draws a page of a list of keys and descriptions at the lower edge; the last page if `page` is too large.
+    /// A list that is too long is split into as many columns as fit, and then into pages.
+    pub(crate) fn draw_keys(
+        &mut self,
+        rgba: &mut [u8],
+        size: (u32, u32),
+        keys: &[(&str, &str)],
+        page: usize,
+    ) -> KeyPage {
+        let mut canvas = Canvas::new(rgba, size.0, size.1);
+        let margin = self.margin(&canvas);
+        let cells = (canvas.width() - 4 * margin) / self.type_face.cell_width;
+        let entries = entries(keys, cells);
+        let max_lines =
+            ((canvas.height() - 4 * margin) / self.type_face.line_height).max(1) as usize;
+        let width = entries.iter().flatten().map(length).max().unwrap_or(0);
+        let fitting = ((cells + GAP) / (width + GAP)).max(1) as usize;
+        let mut columns = into_columns(&entries, max_lines);
+        if columns.len() > fitting {
+            // Leaves a line free for the page number.
+            columns = into_columns(&entries, (max_lines - 1).max(1));
+        }
+        let pages = columns.len().div_ceil(fitting);
+        let page = page.min(pages.saturating_sub(1));
+        let shown: Vec<_> = columns.chunks(fitting).nth(page).unwrap_or(&[]).to_vec();
+        let mut lines = side_by_side(&shown, width);
+        if pages > 1 {
+            let number = page + 1;
+            let next = if number < pages { "next page" } else { "hide" };
+            lines.push(vec![
+                (DIM, format!("{number} of {pages}: ")),
+                (ACCENT, "?".to_owned()),
+                (DIM, format!(" {next}")),
+            ]);
+        }
+        let across = shown.len() as i32 * (width + GAP) - GAP;
+        let top = canvas.height() - margin - self.box_height(&canvas, lines.len());
+        let panel = self.text_box(&mut canvas, top, across.max(1), &lines);
+        KeyPage { page, pages, panel }
+    }
+
+    /// Draws messages at the lower edge, or above the `taken` areas. The flag marks a message as an error.
+    pub(crate) fn draw_messages(
+        &mut self,
+        rgba: &mut [u8],
+        size: (u32, u32),
+        messages: &[(&str, bool)],
+        taken: &[Area],
+    ) {
+        let mut canvas = Canvas::new(rgba, size.0, size.1);
+        let margin = self.margin(&canvas);
+        let room = (canvas.width() - 4 * margin) / self.type_face.cell_width;
+        let lines: Vec<Line> = messages
+            .iter()
+            .flat_map(|(message, is_wrong)| {
+                let colour = if *is_wrong { WARNING } else { BRIGHT };
+                let room = room.max(1) as usize;
+                let lines = message.lines().flat_map(move |line| wrapped(line, room));
+                lines.map(move |line| vec![(colour, line)])
+            })
+            .collect();
+        let Some(longest) = lines.iter().map(length).max() else {
+            return;
+        };
+        let top = canvas.height() - margin - self.box_height(&canvas, lines.len());
+        let panel = self.text_panel(&canvas, top, longest, lines.len());
+        let top = panel.above(taken, margin).y;
+        self.text_box(&mut canvas, top, longest, &lines);
+    }
+
+    pub(super) fn box_height(&self, canvas: &Canvas<'_>, lines: usize) -> i32 {
+        lines as i32 * self.type_face.line_height + 2 * self.margin(canvas)
+    }
+
+    /// Returns the area of a horizontally centred panel for `lines` lines of `cells` characters.
+    fn text_panel(&self, canvas: &Canvas<'_>, top: i32, cells: i32, lines: usize) -> Area {
+        let margin = self.margin(canvas);
+        let cells = cells.min((canvas.width() - 4 * margin) / self.type_face.cell_width);
+        let width = cells * self.type_face.cell_width + 2 * margin;
+        Area {
+            x: (canvas.width() - width) / 2,
+            y: top,
+            width,
+            height: self.box_height(canvas, lines),
+        }
+    }
+
+    /// Draws lines on a centred panel, and returns its area.
+    fn text_box(&mut self, canvas: &mut Canvas<'_>, top: i32, cells: i32, lines: &[Line]) -> Area {
+        let margin = self.margin(canvas);
+        let panel = self.text_panel(canvas, top, cells, lines.len());
+        canvas.panel(panel, self.pixels(RADIUS).min(margin), PANEL, BOX_OPACITY);
+        let mut area = Area {
+            x: panel.x + margin,
+            y: panel.y + margin,
+            width: panel.width - 2 * margin,
+            height: self.type_face.line_height,
+        };
+        for line in lines {
+            self.text(canvas, area, line, &Line::new());
+            area.y += area.height;
+        }
+        panel
+    }
+}
+
+/// Returns the number of characters of a line.
+fn length(line: &Line) -> i32 {
+    let lengths = line.iter().map(|(_, text)| text.chars().count());
+    lengths.sum::<usize>() as i32
+}
+
+/// Formats each key and its description as lines of at most `cells` characters.
+fn entries(keys: &[(&str, &str)], cells: i32) -> Vec<Vec<Line>> {
+    let left = keys.iter().map(|(key, _)| key.chars().count()).max();
+    let left = left.unwrap_or(0);
+    let room = usize::try_from(cells).unwrap_or(0).saturating_sub(left + 2);
+    let entry = |(key, what): &(&str, &str)| {
+        let lines = wrapped(what, room.max(MIN_ROOM)).into_iter().enumerate();
+        let line = |(number, what): (usize, String)| {
+            let key = if number == 0 { key } else { "" };
+            vec![(ACCENT, format!("{key:<left$}  ")), (PLAIN, what)]
+        };
+        lines.map(line).collect()
+    };
+    keys.iter().map(entry).collect()
+}
+
+/// Distributes entries over columns of at most `max_lines` lines, without splitting an entry.
+fn into_columns(entries: &[Vec<Line>], max_lines: usize) -> Vec<Vec<Line>> {
+    let mut columns: Vec<Vec<Line>> = Vec::new();
+    for entry in entries {
+        match columns.last_mut() {
+            Some(column) if column.len() + entry.len() <= max_lines => {
+                column.extend_from_slice(entry)
+            }
+            _ => columns.push(entry.clone()),
+        }
+    }
+    columns
+}
+
+/// Joins columns that are `width` characters wide into lines.
+fn side_by_side(columns: &[Vec<Line>], width: i32) -> Vec<Line> {
+    let height = columns.iter().map(Vec::len).max().unwrap_or(0);
+    let line = |number: usize| {
+        let mut line = Line::new();
+        for (place, column) in (0..).zip(columns) {
+            let missing = (place * (width + GAP) - length(&line)).max(0) as usize;
+            line.push((PLAIN, " ".repeat(missing)));
+            line.extend(column.get(number).cloned().unwrap_or_default());
+        }
+        line
+    };
+    (0..height).map(line).collect()
+}
+
+/// Wraps a text into lines of at most `room` characters, at spaces if possible.
+fn wrapped(text: &str, room: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let mut word: Vec<char> = word.chars().collect();
+        let last = lines.len() - 1;
+        let length = lines[last].chars().count();
+        if length > 0 && length + 1 + word.len() <= room {
+            lines[last].push(' ');
+        } else if length > 0 {
+            lines.push(String::new());
+        }
+        while word.len() > room {
+            let rest = word.split_off(room);
+            lines
+                .last_mut()
+                .into_iter()
+                .for_each(|line| line.extend(&word));
+            lines.push(String::new());
+            word = rest;
+        }
+        lines
+            .last_mut()
+            .into_iter()
+            .for_each(|line| line.extend(&word));
+    }
+    lines
+}

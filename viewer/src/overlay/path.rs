@@ -1,0 +1,158 @@
+//! Draws one path over the picture, and describes its vertices in a panel.
+
+use super::{
+    BOX_OPACITY, Line, Overlay, PANEL, RADIUS,
+    canvas::{Area, Canvas, Colour, colour},
+    content::{ACCENT, BRIGHT, DIM, PLAIN},
+    fitted::Fitted,
+};
+use crate::{chart, session::InspectedPath};
+use raysieve::inspect::path_record::{PathRecord, SegmentKind, Vertex};
+
+/// Colour of segments between vertices.
+const PATH: Colour = colour(chart::PATH);
+/// Colour of the last segment of a path that left the scene.
+const MISSED: Colour = colour(chart::MISSED);
+/// Colour of unblocked shadow rays.
+const LIGHT: Colour = colour(chart::LIGHT);
+/// Colour of blocked shadow rays.
+const BLOCKED: Colour = colour(chart::BLOCKED);
+/// Colour of the outlines of segments.
+const OUTLINE: Colour = [14, 17, 23];
+
+/// Width of segments in pixels at scale 1.
+const LINE_WIDTH: f32 = 2.0;
+/// Width of the outlines of segments in pixels at scale 1.
+const OUTLINE_WIDTH: f32 = 4.0;
+
+/// Maximum number of bounces described; a line states how many more there are.
+const MAX_LINES: usize = 16;
+/// Number of lines other than bounces.
+const OTHER_LINES: i32 = 4;
+
+impl Overlay {
+    /// Draws the path's segments, and a description in the lower right corner, whose panel it returns.
+    pub(crate) fn draw_path(
+        &mut self,
+        rgba: &mut [u8],
+        size: (u32, u32),
+        inspected: &InspectedPath,
+        fitted: &Fitted,
+    ) -> Area {
+        let mut canvas = Canvas::new(rgba, size.0, size.1);
+        // Dark outlines first, so that lines are visible on any background.
+        for (width, is_outline) in [(OUTLINE_WIDTH, true), (LINE_WIDTH, false)] {
+            for segment in &inspected.segments {
+                let colour = if is_outline {
+                    OUTLINE
+                } else {
+                    line_colour(segment.kind)
+                };
+                let (from, to) = (fitted.place(segment.from), fitted.place(segment.to));
+                canvas.line(from, to, width * self.scale, colour);
+            }
+        }
+        let [column, row] = inspected.path_record.pixel;
+        let at = fitted.place([column as f32 + 0.5, row as f32 + 0.5]);
+        canvas.line(at, at, 3.0 * LINE_WIDTH * self.scale, OUTLINE);
+        canvas.line(at, at, 2.0 * LINE_WIDTH * self.scale, BRIGHT);
+        let room = (canvas.height() - 4 * self.margin(&canvas)) / self.line_height() - OTHER_LINES;
+        let max_bounces = usize::try_from(room).unwrap_or(0).min(MAX_LINES);
+        self.draw_description(&mut canvas, &lines(&inspected.path_record, max_bounces))
+    }
+
+    fn draw_description(&mut self, canvas: &mut Canvas<'_>, lines: &[Line]) -> Area {
+        let margin = self.margin(canvas);
+        let length = |line: &Line| line.iter().map(|(_, text)| text.chars().count()).sum();
+        let longest: usize = lines.iter().map(length).max().unwrap_or(0);
+        let cells = (longest as i32).min((canvas.width() - 4 * margin) / self.type_face.cell_width);
+        let width = cells * self.type_face.cell_width;
+        let height = self.box_height(canvas, lines.len());
+        let panel = Area {
+            x: canvas.width() - width - 3 * margin,
+            y: canvas.height() - height - margin,
+            width: width + 2 * margin,
+            height,
+        };
+        canvas.panel(panel, self.pixels(RADIUS).min(margin), PANEL, BOX_OPACITY);
+        let mut area = Area {
+            x: panel.x + margin,
+            y: panel.y + margin,
+            width,
+            height: self.line_height(),
+        };
+        for line in lines {
+            self.text(canvas, area, line, &Line::new());
+            area.y += area.height;
+        }
+        panel
+    }
+}
+
+/// Returns the colour of a kind of segment.
+fn line_colour(kind: SegmentKind) -> Colour {
+    match kind {
+        SegmentKind::Path => PATH,
+        SegmentKind::Missed => MISSED,
+        SegmentKind::Light => LIGHT,
+        SegmentKind::Blocked => BLOCKED,
+    }
+}
+
+/// Returns the description of a path, with at most `max_bounces` bounces.
+fn lines(record: &PathRecord, max_bounces: usize) -> Vec<Line> {
+    let [column, row] = record.pixel;
+    let mut lines = vec![vec![
+        (BRIGHT, format!("pixel {column},{row}")),
+        (DIM, format!("  sample {}", record.sample)),
+    ]];
+    lines.extend(
+        record
+            .vertices
+            .iter()
+            .enumerate()
+            .take(max_bounces)
+            .map(line),
+    );
+    if record.vertices.len() > max_bounces {
+        let more = record.vertices.len() - max_bounces;
+        lines.push(vec![(DIM, format!("… {more} more"))]);
+    }
+    let [r, g, b] = record.radiance.to_array();
+    lines.push(vec![
+        (DIM, "ended:    ".to_owned()),
+        (PLAIN, record.end.to_string()),
+    ]);
+    lines.push(vec![
+        (DIM, "radiance: ".to_owned()),
+        (BRIGHT, format!("{r:.4} {g:.4} {b:.4}")),
+    ]);
+    lines
+}
+
+fn line((bounce, vertex): (usize, &Vertex)) -> Line {
+    let what = match &vertex.hit {
+        Some(hit) if hit.front => hit.material.clone(),
+        Some(hit) => format!("{}, back face", hit.material),
+        None => "nothing".to_owned(),
+    };
+    let mut line = vec![
+        (ACCENT, format!("{bounce:>2} ")),
+        (PLAIN, format!("{:<22}", what.escape_debug().to_string())),
+    ];
+    if vertex.emission.max_element() > 0.0 {
+        line.push((
+            BRIGHT,
+            format!(" emission {:.4}", vertex.emission.max_element()),
+        ));
+    }
+    match &vertex.light_sample {
+        Some(probe) if probe.blocked => line.push((BLOCKED, " direct light blocked".to_owned())),
+        Some(probe) => line.push((
+            LIGHT,
+            format!(" direct light {:.4}", probe.light.max_element()),
+        )),
+        None => {}
+    }
+    line
+}

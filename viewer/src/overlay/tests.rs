@@ -1,0 +1,89 @@
+//! Tests of the overlay's drawing time and of the area that it covers.
+
+use std::time::{Duration, Instant};
+
+use super::{Detail, Overlay};
+use crate::session::{Comparison, Recent, RecentBounce, StageTimes, State, StrategyComparison};
+use raysieve::render::stats::{BounceStats, Stats};
+
+/// Statistics that fill every part of the overlay, with nine bounces.
+fn full() -> (Stats, Recent) {
+    let stats = |bounce: u32| BounceStats {
+        bounce,
+        rays: 1 << (40 - 2 * bounce),
+        hits: 1 << (40 - 2 * bounce),
+        survivors: 1 << (38 - 2 * bounce),
+        ..BounceStats::default()
+    };
+    let recent = |bounce: u32| RecentBounce {
+        removed: 0.75,
+        times: StageTimes([1e3 / f64::from(bounce + 1), 123.0, 456.0, 789.0]),
+        ..RecentBounce::default()
+    };
+    let strategy_row = |strategy: &str| StrategyComparison {
+        strategy: strategy.to_owned(),
+        rays_per_second: 1e9,
+        comparison: Comparison::Slower(0.123),
+    };
+    let stats = Stats {
+        scene: "scene.ron".to_owned(),
+        backend: "cuda".to_owned(),
+        device: "A graphics card".to_owned(),
+        size: [1920, 1080],
+        bounces: (0..9).map(stats).collect(),
+        ..Stats::default()
+    };
+    let recent = Recent {
+        bounces: (0..9).map(recent).collect(),
+        rate_history: (0..100).map(|point| 1e9 + 1e7 * point as f32).collect(),
+        strategies: ["look-back", "off", "atomic", "hole-filling"]
+            .map(strategy_row)
+            .to_vec(),
+        ..Recent::of(&stats, 1.0)
+    };
+    (stats, recent)
+}
+
+/// Draws the overlay repeatedly. Returns the shortest time, and the fraction of pixels drawn on.
+fn draw(size: (u32, u32), scale: f32, detail: Detail) -> (Duration, f64) {
+    let (stats, recent) = full();
+    let pixels = (size.0 * size.1) as usize;
+    let mut overlay = Overlay::new(scale);
+    let state = State::Rendering {
+        samples: 4096,
+        progress: 0.5,
+    };
+    let (mut shortest, mut part) = (Duration::MAX, 0.0);
+    for _ in 0..100 {
+        let mut rgba = [120, 120, 120, 255].repeat(pixels);
+        let begun = Instant::now();
+        overlay.draw_stats(&mut rgba, size, &stats, &recent, state, detail);
+        shortest = shortest.min(begun.elapsed());
+        let (pixels, _) = rgba.as_chunks::<4>();
+        let drawn = pixels
+            .iter()
+            .filter(|pixel| **pixel != [120, 120, 120, 255]);
+        part = drawn.count() as f64 / pixels.len() as f64;
+    }
+    (shortest, part)
+}
+
+#[test]
+fn the_overlay_is_fast_and_covers_little() {
+    let size = (1920, 1080);
+    let (time, full) = draw(size, 1.0, Detail::Full);
+    let (_, short) = draw(size, 1.0, Detail::Short);
+    let (_, none) = draw(size, 1.0, Detail::None);
+    println!("{time:?}; {full:.3} and {short:.3} of 1920 × 1080 are covered");
+    // The goal is 1 ms; the limit allows for busy machines.
+    assert!(time < Duration::from_millis(10), "{time:?}");
+    assert!(full < 0.12 && short < 0.04, "{full} and {short}");
+    assert_eq!(none, 0.0);
+}
+
+#[test]
+fn a_scaled_overlay_covers_the_same_fraction() {
+    let (_, once) = draw((960, 540), 1.0, Detail::Full);
+    let (_, twice) = draw((1920, 1080), 2.0, Detail::Full);
+    assert!((once / twice - 1.0).abs() < 0.02, "{once} and {twice}");
+}

@@ -1,0 +1,201 @@
+//! The web page: displays the render in browsers, for example from a GPU server.
+//!
+//! One render thread (`session`) serves any number of viewers. A thread of `broadcast` tone-maps and encodes each picture once
+//! for all of them (`encode`). Each viewer receives the newest picture after it has displayed the previous one
+//! (`viewer`), so slow viewers skip pictures and delay nobody. `pages` holds the HTTP routes, `access` the
+//! authorisation, and `connections` the connection limit. Imports `session`, `overlay` and `chart`, but not `window`.
+
+mod access;
+mod notifier;
+mod connections;
+mod encode;
+mod broadcast;
+mod messages;
+mod pages;
+mod viewer;
+
+use std::{io, net::TcpListener, sync::Arc, thread, time::Duration};
+
+use tokio::sync::watch;
+
+use self::{access::Access, broadcast::Broadcaster, notifier::Notifier};
+use crate::{
+    Address, Error,
+    session::{Session, ViewOptions},
+};
+use raysieve::render::renderer::Renderer;
+use raysieve_scene::{Scene, catch_panics::panic_text};
+
+/// A web server that is bound to its address but does not serve yet.
+pub struct Server {
+    listener: TcpListener,
+    access: Access,
+    url: String,
+    stopper: Stopper,
+}
+
+/// The reason why a server ended, with the renderer.
+pub enum Outcome {
+    /// The server was stopped. The renderer's film may be that of a smaller preview; the scene is the last one displayed.
+    Stopped(Box<Renderer>, Arc<Scene>),
+    /// All GPUs have failed: see [`Renderer::all_gpus_failed`].
+    AllGpusFailed {
+        /// The renderer with the part of the film that was saved in host memory.
+        renderer: Box<Renderer>,
+        /// The error that ended the render.
+        error: Error,
+    },
+}
+
+/// A handle that stops a server from another thread.
+#[derive(Clone, Debug)]
+pub struct Stopper(watch::Sender<bool>);
+
+impl Stopper {
+    /// Makes the server close its viewers' connections and end.
+    pub fn stop(&self) {
+        self.0.send_replace(true);
+    }
+}
+
+/// Interval between pictures: every second frame of a 60 Hz display.
+const INTERVAL: Duration = Duration::from_millis(33);
+
+/// Maximum time for viewers to receive the closing message.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
+
+impl Server {
+    /// Binds the address. Addresses other than loopback require an access token, which is part of the URL.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] if the address is in use or does not belong to this machine.
+    pub fn bind(address: Address) -> Result<Server, Error> {
+        let refused = |problem: String| Error::Setting {
+            setting: format!("--serve {address}"),
+            problem,
+        };
+        let listener = TcpListener::bind(address.socket()).map_err(|error| {
+            refused(match error.kind() {
+                io::ErrorKind::AddrInUse => {
+                    "the port is in use; choose another, or 0 for a free one".to_owned()
+                }
+                io::ErrorKind::AddrNotAvailable => {
+                    "this machine has no such address; choose one of its own, or 0.0.0.0 for all"
+                        .to_owned()
+                }
+                io::ErrorKind::PermissionDenied => {
+                    "only privileged users may bind this port; choose one from 1024 upwards"
+                        .to_owned()
+                }
+                _ => format!("{error}; choose another"),
+            })
+        })?;
+        let unusable = |error: io::Error| refused(format!("{error}; choose another"));
+        listener.set_nonblocking(true).map_err(unusable)?;
+        let bound = listener.local_addr().map_err(unusable)?;
+        let access = Access::new(bound).map_err(|error| {
+            refused(format!(
+                "cannot create an access token: {error}; serve on 127.0.0.1, which needs none"
+            ))
+        })?;
+        Ok(Server {
+            url: access.url(bound),
+            listener,
+            access,
+            stopper: Stopper(watch::Sender::new(false)),
+        })
+    }
+
+    /// Returns the URL of the page, including the access token if there is one.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Returns a handle that stops the server.
+    pub fn stopper(&self) -> Stopper {
+        self.stopper.clone()
+    }
+
+    /// Renders the scene and serves the page until the server is stopped, even after the render is complete.
+    ///
+    /// # Errors
+    /// The error that ended the renderer; [`Error::Serve`] if the system has no free threads.
+    pub fn run(
+        self,
+        renderer: Renderer,
+        scene: &Arc<Scene>,
+        options: ViewOptions,
+    ) -> Result<Outcome, Error> {
+        let Server {
+            listener,
+            access,
+            stopper,
+            ..
+        } = self;
+        let notifier = Arc::<Notifier>::default();
+        let session = Session::start(
+            Box::new(renderer),
+            scene,
+            options,
+            INTERVAL,
+            notifier::event_sender(&notifier),
+        )
+        .map_err(|(_, error)| serve(&error))?;
+        let broadcaster = Arc::new(Broadcaster::new(session, notifier, stopper.0));
+        let pool = crate::session::tone_mapping_pool().map_err(|error| serve(&error))?;
+        let broadcaster_for_thread = broadcaster.clone();
+        let broadcast_thread = thread::Builder::new()
+            .name("broadcast".to_owned())
+            .spawn(move || broadcaster_for_thread.run(&pool))
+            .map_err(|error| serve(&error))?;
+        let served = serve_pages(listener, access, &broadcaster);
+        broadcaster.end();
+        let thread_ended = broadcast_thread.join();
+        // The viewers' tasks ended with their runtime, so this is the last reference.
+        let broadcaster =
+            Arc::into_inner(broadcaster).ok_or_else(|| serve(&"a viewer did not end"))?;
+        let session = broadcaster.into_session();
+        let scene = session.scene().clone();
+        let ended = session.finish()?;
+        served?;
+        thread_ended.map_err(|panic| serve(&panic_text(&*panic)))?;
+        let renderer = ended.renderer;
+        match ended.error {
+            None => Ok(Outcome::Stopped(renderer, scene)),
+            Some(error) if renderer.all_gpus_failed() => {
+                Ok(Outcome::AllGpusFailed { renderer, error })
+            }
+            Some(error) => Err(error),
+        }
+    }
+}
+
+/// Serves the pages on the current thread until the server is stopped. One thread suffices, as tasks only do I/O.
+fn serve_pages(
+    listener: TcpListener,
+    access: Access,
+    broadcaster: &Arc<Broadcaster>,
+) -> Result<(), Error> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_io()
+        .enable_time()
+        .build()
+        .map_err(|error| serve(&error))?;
+    let pages = pages::router(broadcaster.clone(), access);
+    runtime.block_on(async {
+        let listener =
+            tokio::net::TcpListener::from_std(listener).map_err(|error| serve(&error))?;
+        tokio::select! {
+            () = connections::accept(listener, pages) => {}
+            () = broadcaster.stopped() => {}
+        }
+        let _ = tokio::time::timeout(CLOSE_TIMEOUT, broadcaster.all_viewers_left()).await;
+        Ok(())
+    })
+}
+
+fn serve(problem: &impl ToString) -> Error {
+    Error::Serve {
+        problem: problem.to_string(),
+    }
+}

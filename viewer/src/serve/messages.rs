@@ -1,0 +1,142 @@
+//! JSON messages between the page and the program. Pictures are sent as binary messages, one each (see `encode`).
+
+use compaction::select::Strategy;
+use serde::{Deserialize, Serialize};
+
+use crate::session::{CONTROLS, Change, Control, FAST, InspectedPath, MaterialInfo, Recent, State};
+use raysieve::{
+    inspect::{
+        debug_view::{DebugView, Legend},
+        path_record::{PathRecord, PathSegment},
+    },
+    picture::tone::Tone,
+    render::stats::Stats,
+};
+use raysieve_scene::EditableParameter;
+
+/// A request from the page.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub(super) enum ViewerRequest {
+    /// The page has displayed a picture, and can receive another one.
+    Displayed,
+    Act(Change),
+    /// Orbits the camera by a pointer motion to the right and down, in units of the picture's shorter side.
+    Turn(f32, f32),
+    /// Moves camera and target by a pointer motion to the right and down, in units of the picture's shorter side.
+    Pan(f32, f32),
+    /// Moves the camera towards the target by this many notches of the mouse wheel; negative values move it away.
+    Dolly(f32),
+    /// Moves the camera towards the target until objects there appear enlarged by this factor, as a pinch gesture requests.
+    Zoom(f32),
+    /// Moves camera and target to the right, up and forward, in seconds of flight; see
+    /// [`Motion::Fly`](crate::session::Motion::Fly).
+    Fly(f32, f32, f32),
+    /// Focuses the camera on the surface in a pixel, given by column and row from the upper left.
+    Focus(u32, u32),
+    /// Displays the path of the last sample of a pixel, given by column and row from the upper left.
+    Inspect(u32, u32),
+    Strategy(String),
+    /// Selects the tone curve of this name.
+    Tone(String),
+    /// Selects the debug view of this name.
+    DebugView(String),
+    /// Sets parameters of the material with this index in the scene.
+    Material(usize, Vec<(EditableParameter, f32)>),
+}
+
+/// The first message to a page: the program version and the choices that the page offers.
+#[derive(Serialize)]
+pub(super) struct Greeting {
+    /// Program version; a page of another version reloads itself.
+    version: &'static str,
+    controls: Vec<&'static Control>,
+    strategies: Vec<&'static str>,
+    tones: Vec<&'static str>,
+    debug_views: Vec<&'static str>,
+    /// Speed factor of fly mode while Shift is held.
+    fast: f32,
+}
+
+impl Greeting {
+    pub(super) fn new() -> Self {
+        Self {
+            version: env!("CARGO_PKG_VERSION"),
+            controls: CONTROLS.iter().filter(|control| control.on_page).collect(),
+            strategies: Strategy::ALL
+                .iter()
+                .map(|strategy| strategy.name())
+                .collect(),
+            tones: Tone::ALL.iter().map(|tone| tone.name()).collect(),
+            debug_views: DebugView::ALL
+                .iter()
+                .map(|debug_view| debug_view.name())
+                .collect(),
+            fast: FAST,
+        }
+    }
+}
+
+/// A status message, sent several times a second: statistics as written by `--stats`, and the current settings.
+#[derive(Serialize)]
+pub(super) struct Status<'a> {
+    pub(super) stats: &'a Stats,
+    /// Performance figures as medians over the last few seconds.
+    pub(super) recent: &'a Recent,
+    pub(super) state: State,
+    /// Width and height of the picture in pixels; a preview may be smaller.
+    pub(super) size: (u32, u32),
+    pub(super) exposure_stops: f32,
+    pub(super) tone: &'static str,
+    pub(super) debug_view: &'static str,
+    /// Legend of the debug view; `None` without a debug view or before its first image.
+    pub(super) legend: Option<&'a Legend>,
+    /// Whether fly mode is on: keys move the camera and dragging looks around.
+    pub(super) flying: bool,
+    /// Whether denoising is on; `stats` tells whether this picture is denoised.
+    pub(super) denoise: bool,
+    pub(super) viewers: usize,
+    /// Number of messages so far, and the text of the last one.
+    pub(super) message: (u64, &'a str),
+    /// Reason why the scene's changed files cannot be loaded; `None` if they can.
+    pub(super) scene_error: Option<&'a str>,
+}
+
+/// A message with the path to display, sent to all pages when one has been inspected, and without a path when the view has
+/// changed.
+#[derive(Serialize)]
+pub(super) struct Path<'a> {
+    path: Option<PathShown<'a>>,
+}
+
+#[derive(Serialize)]
+struct PathShown<'a> {
+    path_record: &'a PathRecord,
+    /// Projected segments of the path, in pixels of a picture of `size`.
+    segments: &'a [PathSegment],
+    size: (u32, u32),
+    /// Reason why the path ended, as text.
+    end: String,
+}
+
+impl<'a> Path<'a> {
+    pub(super) fn of(inspected: Option<&'a InspectedPath>) -> Self {
+        let shown = |inspected: &'a InspectedPath| PathShown {
+            path_record: &inspected.path_record,
+            segments: &inspected.segments,
+            size: inspected.viewpoint.size,
+            end: inspected.path_record.end.to_string(),
+        };
+        Self {
+            path: inspected.map(shown),
+        }
+    }
+}
+
+/// A message with the list of materials, sent when it or the selected material has changed.
+#[derive(Serialize)]
+pub(super) struct Materials<'a> {
+    pub(super) materials: Vec<MaterialInfo<'a>>,
+    /// Index of the selected material in the scene.
+    pub(super) chosen: Option<usize>,
+}

@@ -1,0 +1,90 @@
+// Pointer, touch and keyboard input over the picture, turned into messages, at most one of each kind per display frame.
+
+// Wheel delta per notch, by `WheelEvent.deltaMode` (pixels, lines, pages).
+const NOTCH = [100, 3, 1];
+
+// A press that moves less than this many pixels counts as a click.
+const CLICK = 4;
+
+/** Calls `send` with camera motion, `act` with a pressed key, and `click` with the event of a click. */
+export function follow(picture, send, act, click) {
+  const pointers = new Map();
+  const motion = { turn: [0, 0], pan: [0, 0], zoom: 1, dolly: 0 };
+  let waiting = false;
+  let pans = false;
+  // Position of the press, until the pointer has moved away from it.
+  let pressed;
+
+  const tell = () => {
+    waiting = false;
+    for (const way of ["turn", "pan"]) {
+      if (motion[way].some(Boolean)) send({ [way]: motion[way] });
+      motion[way] = [0, 0];
+    }
+    if (motion.zoom !== 1) send({ zoom: motion.zoom });
+    if (motion.dolly) send({ dolly: motion.dolly });
+    motion.zoom = 1;
+    motion.dolly = 0;
+  };
+  const soon = () => {
+    if (!waiting) requestAnimationFrame(tell);
+    waiting = true;
+  };
+  // Accumulates motion in units of the picture's shorter side.
+  const add = (way, x, y) => {
+    const side = Math.min(picture.clientWidth, picture.clientHeight) || 1;
+    motion[way][0] += x / side;
+    motion[way][1] += y / side;
+    soon();
+  };
+  const middleAndSpan = () => {
+    const [a, b] = pointers.values();
+    return [(a.x + b.x) / 2, (a.y + b.y) / 2, Math.hypot(a.x - b.x, a.y - b.y)];
+  };
+
+  picture.addEventListener("pointerdown", (event) => {
+    picture.setPointerCapture(event.pointerId);
+    pointers.set(event.pointerId, { x: event.clientX, y: event.clientY });
+    pans = event.button !== 0 || event.shiftKey;
+    pressed = pans || pointers.size > 1 ? undefined : { x: event.clientX, y: event.clientY };
+  });
+  picture.addEventListener("pointermove", (event) => {
+    const from = pointers.get(event.pointerId);
+    if (!from) return;
+    const to = { x: event.clientX, y: event.clientY };
+    if (pressed && Math.hypot(to.x - pressed.x, to.y - pressed.y) < CLICK) return;
+    pressed = undefined;
+    if (pointers.size === 1) {
+      pointers.set(event.pointerId, to);
+      add(pans ? "pan" : "turn", to.x - from.x, to.y - from.y);
+    } else if (pointers.size === 2) {
+      // A two-finger gesture pans and zooms.
+      const [x, y, span] = middleAndSpan();
+      pointers.set(event.pointerId, to);
+      const [newX, newY, newSpan] = middleAndSpan();
+      add("pan", newX - x, newY - y);
+      if (span > 0 && newSpan > 0) motion.zoom *= newSpan / span;
+    }
+  });
+  picture.addEventListener("pointerup", (event) => {
+    if (pressed) click(event);
+    pressed = undefined;
+  });
+  for (const end of ["pointerup", "pointercancel"]) {
+    picture.addEventListener(end, (event) => pointers.delete(event.pointerId));
+  }
+  picture.addEventListener("contextmenu", (event) => event.preventDefault());
+  picture.addEventListener("wheel", (event) => {
+    event.preventDefault();
+    motion.dolly -= event.deltaY / NOTCH[event.deltaMode];
+    soon();
+  }, { passive: false });
+
+  document.addEventListener("keydown", (event) => {
+    // Focused elements that use the key themselves keep it.
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("select, input, dialog")) return;
+    if (event.target.closest("button") && (event.key === " " || event.key === "Enter")) return;
+    const chord = event.key.length > 1 && event.shiftKey ? `Shift+${event.key}` : event.key;
+    if (act(chord, event)) event.preventDefault();
+  });
+}

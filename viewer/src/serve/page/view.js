@@ -1,0 +1,253 @@
+// The page: its connection to the program, the pictures received over it, and the controls.
+
+import { showStatistics } from "./statistics.js";
+import { follow } from "./input.js";
+import { list, turn } from "./materials.js";
+import { showPath } from "./path.js";
+
+const at = (id) => document.getElementById(id);
+const picture = at("picture");
+const screen = picture.getContext("2d", { alpha: false });
+const keys = new Map();
+// Keys that move the camera in fly mode, with their directions.
+const flyKeys = new Map();
+const directions = {
+  right: [1, 0, 0], left: [-1, 0, 0], up: [0, 1, 0], down: [0, -1, 0], forward: [0, 0, 1], back: [0, 0, -1],
+};
+let socket;
+let version;
+
+// The cookie now holds the token, so remove it from the visible URL.
+if (location.search) history.replaceState(null, "", location.pathname);
+
+const send = (message) => {
+  if (socket?.readyState === WebSocket.OPEN) socket.send(JSON.stringify(message));
+};
+
+// Actions of this page alone, by their names in the program's table of controls.
+const own = {
+  overlay: () => {
+    at("panel").hidden = !at("panel").hidden;
+  },
+  save: () => {
+    Object.assign(document.createElement("a"), { href: "/picture.png", download: "" }).click();
+  },
+  keys: () => {
+    if (at("keys").open) return at("keys").close();
+    at("keys").showModal();
+    // Focusing the button has scrolled to the end.
+    at("keys").scrollTop = 0;
+  },
+};
+
+const act = (action) => (action.render ? send({ act: action.render }) : own[action.screen]());
+
+function connect(pause = 500) {
+  const place = new URL("/live", location.href);
+  place.protocol = place.protocol.replace("http", "ws");
+  socket = new WebSocket(place);
+  socket.binaryType = "arraybuffer";
+  // Decodes pictures one after the other, in the order of their arrival.
+  let shown = Promise.resolve();
+  socket.addEventListener("message", ({ data }) => {
+    if (data instanceof ArrayBuffer) {
+      shown = shown.then(() => show(data)).finally(() => send("displayed"));
+    } else {
+      handle(JSON.parse(data));
+    }
+  });
+  socket.addEventListener("open", () => {
+    pause = 500;
+    showMessage("");
+  });
+  socket.addEventListener("close", ({ reason }) => {
+    showMessage(reason ? `${reason}; reconnecting` : "no connection; reconnecting");
+    setTimeout(connect, pause, Math.min(2 * pause, 5000));
+  });
+}
+
+/** Displays a picture of strips from top to bottom, each an image file preceded by its length. */
+async function show(strips) {
+  const lengths = new DataView(strips);
+  const images = [];
+  for (let place = 0; place < strips.byteLength;) {
+    const begin = place + 4;
+    place = begin + lengths.getUint32(place, true);
+    images.push(createImageBitmap(new Blob([new Uint8Array(strips, begin, place - begin)])));
+  }
+  const bitmaps = await Promise.all(images);
+  const { width } = bitmaps[0];
+  const height = bitmaps.reduce((sum, bitmap) => sum + bitmap.height, 0);
+  if (picture.width !== width) picture.width = width;
+  if (picture.height !== height) picture.height = height;
+  let top = 0;
+  for (const bitmap of bitmaps) {
+    screen.drawImage(bitmap, 0, top);
+    top += bitmap.height;
+    bitmap.close();
+  }
+}
+
+function handle(message) {
+  if (message.controls) {
+    // After a reconnect, the program may be another version.
+    if (version && version !== message.version) location.reload();
+    if (!version) build(message);
+    version = message.version;
+  } else if (message.materials) {
+    list(message.materials, message.chosen);
+  } else if ("path" in message) {
+    showPath(message.path);
+  } else {
+    update(message);
+  }
+}
+
+/** Creates the controls that the program's tables list. */
+function build({ controls, strategies, tones, debug_views: debugViews, fast }) {
+  fastFactor = fast;
+  for (const { label, description, button, keys: bound } of controls) {
+    for (const [key, action] of bound) {
+      if (action.fly) flyKeys.set(key, directions[action.fly]);
+      else keys.set(key, action);
+    }
+    const [term, meaning] = [document.createElement("dt"), document.createElement("dd")];
+    term.textContent = label;
+    meaning.textContent = description;
+    at("keys").querySelector("dl").append(term, meaning);
+    if (button) {
+      const [[, action]] = bound;
+      const made = document.createElement("button");
+      made.textContent = button;
+      made.title = `${description} (${label})`;
+      made.dataset.action = action.render ?? action.screen;
+      made.addEventListener("click", () => act(action));
+      at("buttons").append(made);
+    }
+  }
+  for (const [name, all] of [["strategy", strategies], ["tone", tones], ["debug-view", debugViews]]) {
+    at(name).append(...all.map((one) => new Option(one, one)));
+    at(name).addEventListener("change", () => send({ [name]: at(name).value }));
+  }
+}
+
+let fastFactor = 1;
+let flying = false;
+// Directions of the held keys, by key; time of the last flight message; whether Shift is held.
+const held = new Map();
+let since;
+let isFast = false;
+
+function fly(now) {
+  if (!held.size) {
+    since = undefined;
+    return;
+  }
+  const seconds = (since === undefined ? 0 : Math.min(now - since, 250) / 1000) * (isFast ? fastFactor : 1);
+  since = now;
+  const by = [...held.values()].reduce((sum, way) => sum.map((part, axis) => part + seconds * way[axis]), [0, 0, 0]);
+  if (by.some(Boolean)) send({ fly: by });
+  requestAnimationFrame(fly);
+}
+
+/** Handles a key press, and returns whether the key has an action. */
+function press(chord, { shiftKey }) {
+  isFast = shiftKey;
+  const key = chord.toLowerCase();
+  if (flying && flyKeys.has(key)) {
+    if (!held.size) requestAnimationFrame(fly);
+    held.set(key, flyKeys.get(key));
+    return true;
+  }
+  const action = keys.get(chord);
+  if (action) act(action);
+  return Boolean(action);
+}
+
+function release({ key, shiftKey }) {
+  isFast = shiftKey;
+  held.delete(key.toLowerCase());
+}
+
+let messageCount = 0;
+// Requested size of the picture in pixels; a preview may be smaller.
+let size = [1, 1];
+
+function update(status) {
+  showStatistics(status);
+  size = status.size;
+  picture.style.aspectRatio = `${status.size[0]} / ${status.size[1]}`;
+  if (document.activeElement !== at("strategy")) at("strategy").value = status.stats.compaction;
+  if (document.activeElement !== at("tone")) at("tone").value = status.tone;
+  if (document.activeElement !== at("debug-view")) at("debug-view").value = status.debug_view;
+  showLegend(status.legend);
+  const stops = status.exposure_stops;
+  at("exposure").value = `${stops < 0 ? "−" : "+"}${Math.abs(stops).toFixed(1)} stops`;
+  flying = status.flying;
+  at("buttons").querySelector("[data-action=fly]")?.setAttribute("aria-pressed", String(flying));
+  const pause = at("buttons").querySelector("[data-action=pause]");
+  pause?.setAttribute("aria-pressed", String(Boolean(status.state.paused)));
+  const sceneError = status.scene_error ?? "";
+  if (at("scene-error").textContent !== sceneError) at("scene-error").textContent = sceneError;
+  const denoise = at("buttons").querySelector("[data-action=denoise]");
+  denoise?.setAttribute("aria-pressed", String(status.denoise));
+  const [count, text] = status.message;
+  if (count > messageCount) showMessage(text, 3000);
+  messageCount = count;
+}
+
+let explained;
+
+/** Displays the legend of the debug view, or hides it. */
+function showLegend(legend) {
+  const text = JSON.stringify(legend);
+  if (text === explained) return;
+  explained = text;
+  const figure = at("legend");
+  figure.hidden = !legend;
+  if (!legend) return;
+  figure.querySelector("figcaption").textContent = legend.title;
+  figure.querySelector("p").textContent = legend.note;
+  const [bar, numbers] = [figure.querySelector(".bar"), figure.querySelector("ol")];
+  bar.hidden = numbers.hidden = !legend.bar.length;
+  bar.style.background = `linear-gradient(to right, ${legend.bar.map((colour) => `rgb(${colour})`)})`;
+  numbers.replaceChildren(...legend.ticks.map(([place, number]) => {
+    const item = document.createElement("li");
+    item.textContent = number;
+    item.style.left = `${100 * place}%`;
+    item.style.transform = `translateX(-${100 * place}%)`;
+    return item;
+  }));
+}
+
+let messageTimer;
+
+/** Displays a message, for some milliseconds or until the next one. */
+function showMessage(text, milliseconds) {
+  clearTimeout(messageTimer);
+  at("message").textContent = text;
+  if (milliseconds) messageTimer = setTimeout(showMessage, milliseconds, "");
+}
+
+/** Returns column and row of the picture at a pointer position; the picture is centred and scaled to fit. */
+function pixel({ clientX, clientY }) {
+  const box = picture.getBoundingClientRect();
+  const scale = Math.min(box.width / size[0], box.height / size[1]);
+  const column = Math.floor((clientX - box.x - box.width / 2) / scale + size[0] / 2);
+  const row = Math.floor((clientY - box.y - box.height / 2) / scale + size[1] / 2);
+  return column >= 0 && column < size[0] && row >= 0 && row < size[1] ? [column, row] : undefined;
+}
+
+turn(send);
+follow(
+  picture,
+  send,
+  press,
+  (event) => {
+    const clicked = pixel(event);
+    if (clicked) send({ [event.ctrlKey || event.metaKey ? "focus" : "inspect"]: clicked });
+  },
+);
+document.addEventListener("keyup", release);
+addEventListener("blur", () => held.clear());
+connect();

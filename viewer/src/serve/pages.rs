@@ -1,0 +1,194 @@
+//! HTTP routes: the page's files, the current picture, the statistics, and the live view.
+
+use std::sync::Arc;
+
+use axum::{
+    Router,
+    extract::{FromRequestParts, Request, State, WebSocketUpgrade},
+    http::{StatusCode, header},
+    middleware::{self, Next},
+    response::{IntoResponse, Response},
+    routing::get,
+};
+
+use super::{
+    access::{Access, HEADERS},
+    broadcast::Broadcaster,
+    encode, viewer,
+};
+use crate::chart;
+
+/// A file of the page: URL path, content type and text.
+type File = (&'static str, &'static str, &'static str);
+
+/// The static files of the page, which are part of the executable.
+const FILES: [File; 8] = [
+    (
+        "/",
+        "text/html; charset=utf-8",
+        include_str!("page/index.html"),
+    ),
+    (
+        "/style.css",
+        "text/css; charset=utf-8",
+        include_str!("page/style.css"),
+    ),
+    ("/icon.svg", "image/svg+xml", include_str!("page/icon.svg")),
+    (
+        "/view.js",
+        "text/javascript; charset=utf-8",
+        include_str!("page/view.js"),
+    ),
+    (
+        "/input.js",
+        "text/javascript; charset=utf-8",
+        include_str!("page/input.js"),
+    ),
+    (
+        "/statistics.js",
+        "text/javascript; charset=utf-8",
+        include_str!("page/statistics.js"),
+    ),
+    (
+        "/materials.js",
+        "text/javascript; charset=utf-8",
+        include_str!("page/materials.js"),
+    ),
+    (
+        "/path.js",
+        "text/javascript; charset=utf-8",
+        include_str!("page/path.js"),
+    ),
+];
+
+/// Returns a style sheet that defines the chart and path colours, which the window uses too.
+fn colours() -> String {
+    let colours = [
+        ("survivors", chart::SURVIVORS),
+        ("ended", chart::ENDED),
+        ("misses", chart::MISSES),
+        ("intersect", chart::INTERSECT),
+        ("compact", chart::COMPACT),
+        ("shade", chart::SHADE),
+        ("shadow", chart::SHADOW),
+        ("path", chart::PATH),
+        ("missed", chart::MISSED),
+        ("light", chart::LIGHT),
+        ("blocked", chart::BLOCKED),
+    ];
+    let set = colours.map(|(name, colour)| format!("  --{name}: {colour};\n"));
+    format!(":root {{\n{}}}\n", set.concat())
+}
+
+/// Builds the router of all pages, behind the access check.
+pub(super) fn router(broadcaster: Arc<Broadcaster>, access: Access) -> Router {
+    let mut pages = Router::new();
+    for (path, kind, text) in FILES {
+        pages = pages.route(
+            path,
+            get(async move || ([(header::CONTENT_TYPE, kind)], text)),
+        );
+    }
+    let css = [(header::CONTENT_TYPE, "text/css; charset=utf-8")];
+    pages
+        .route("/colours.css", get(async move || (css, colours())))
+        .route("/live", get(live))
+        .route("/picture.png", get(picture))
+        .route("/stats.json", get(stats))
+        .fallback(async || refusal(StatusCode::NOT_FOUND, "page not found"))
+        .layer(middleware::from_fn_with_state(Arc::new(access), guard))
+        .with_state(broadcaster)
+}
+
+/// Checks the access rights of a request, and adds the security headers to the response.
+async fn guard(State(access): State<Arc<Access>>, request: Request, next: Next) -> Response {
+    let checked = access.check(request.headers(), request.uri());
+    let mut response = match checked {
+        Ok(cookie) => {
+            let mut response = next.run(request).await;
+            if let Some(cookie) = cookie {
+                response.headers_mut().insert(header::SET_COOKIE, cookie);
+            }
+            response
+        }
+        Err(why) => refusal(StatusCode::FORBIDDEN, why),
+    };
+    response.headers_mut().extend(HEADERS);
+    response
+}
+
+/// Upgrades a request to a WebSocket, unless it comes from another site or there are too many viewers.
+async fn live(State(broadcaster): State<Arc<Broadcaster>>, request: Request) -> Response {
+    if !Access::is_from_page(request.headers()) {
+        return refusal(
+            StatusCode::FORBIDDEN,
+            "the live view can only be opened from the page itself",
+        );
+    }
+    let (mut parts, _) = request.into_parts();
+    let upgrade = match WebSocketUpgrade::from_request_parts(&mut parts, &broadcaster).await {
+        Ok(upgrade) => upgrade,
+        Err(rejection) => return rejection.into_response(),
+    };
+    let Some(guard) = broadcaster.add_viewer() else {
+        return refusal(StatusCode::SERVICE_UNAVAILABLE, "too many viewers");
+    };
+    upgrade
+        .max_message_size(viewer::MAX_MESSAGE_BYTES)
+        .max_frame_size(viewer::MAX_MESSAGE_BYTES)
+        .on_upgrade(|socket| viewer::serve(socket, broadcaster, guard))
+}
+
+/// Returns the current picture as a PNG to download.
+async fn picture(State(broadcaster): State<Arc<Broadcaster>>) -> Response {
+    let turn = broadcaster.saving.lock().await;
+    let of = broadcaster.clone();
+    // Encoding would block the runtime's only thread.
+    let encode = move || {
+        of.displayed_picture()
+            .map(|(displayed_picture, stats)| encode::png(&displayed_picture, &stats))
+    };
+    let encoded = tokio::task::spawn_blocking(encode).await;
+    drop(turn);
+    match encoded {
+        Ok(None) => refusal(StatusCode::NOT_FOUND, "there is no picture yet"),
+        Ok(Some(Ok(png))) => {
+            let name: String = broadcaster
+                .scene()
+                .chars()
+                .map(|letter| match letter {
+                    'a'..='z' | 'A'..='Z' | '0'..='9' | '-' | '_' | '.' => letter,
+                    _ => '_',
+                })
+                .collect();
+            let named = format!("attachment; filename=\"{name}.png\"");
+            let headers = [
+                (header::CONTENT_TYPE, "image/png".to_owned()),
+                (header::CONTENT_DISPOSITION, named),
+            ];
+            (headers, png).into_response()
+        }
+        Ok(Some(Err(_))) | Err(_) => refusal(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "the picture could not be encoded",
+        ),
+    }
+}
+
+/// Returns the current statistics as JSON.
+async fn stats(State(broadcaster): State<Arc<Broadcaster>>) -> Response {
+    match broadcaster
+        .stats()
+        .map(|stats| serde_json::to_string_pretty(&stats))
+    {
+        Some(Ok(json)) => {
+            ([(header::CONTENT_TYPE, "application/json")], json + "\n").into_response()
+        }
+        _ => refusal(StatusCode::NOT_FOUND, "there are no statistics yet"),
+    }
+}
+
+/// Returns an error response with this status and one line of plain text.
+fn refusal(status: StatusCode, why: &'static str) -> Response {
+    (status, format!("{why}\n")).into_response()
+}

@@ -1,0 +1,170 @@
+//! The connection of one viewer: sends the newest picture and status, and receives requests.
+
+use std::{sync::Arc, time::Duration};
+
+use axum::{
+    body::Bytes,
+    extract::ws::{CloseFrame, Message, WebSocket, close_code},
+};
+use futures_util::{
+    SinkExt, StreamExt,
+    stream::{SplitSink, SplitStream},
+};
+use tokio::{
+    select,
+    sync::watch,
+    time::{Instant, sleep_until, timeout},
+};
+
+use super::{
+    broadcast::{Broadcaster, ViewerGuard},
+    messages::{Greeting, ViewerRequest},
+};
+
+/// Maximum number of pictures sent to a viewer but not yet displayed: one is transferred while the other is displayed.
+const MAX_IN_FLIGHT: u64 = 2;
+
+/// Maximum time for a viewer to display a picture; slower ones are disconnected, and the page reconnects by itself.
+const DISPLAY_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// Interval between pings to an idle viewer, so that proxies keep the connection open.
+const PING_INTERVAL: Duration = Duration::from_secs(20);
+
+/// Maximum time for sending the close frame.
+const CLOSE_TIMEOUT: Duration = Duration::from_millis(500);
+
+/// Maximum length of a message from a viewer in bytes; the page sends none longer.
+pub(super) const MAX_MESSAGE_BYTES: usize = 1024;
+
+/// Serves a viewer until it disconnects, stalls, or the server stops.
+pub(super) async fn serve(socket: WebSocket, broadcaster: Arc<Broadcaster>, guard: ViewerGuard) {
+    let (mut sink, stream) = socket.split();
+    let displayed = watch::Sender::new(0);
+    let acknowledged = displayed.subscribe();
+    let close_frame = select! {
+        close_frame = send_messages(&mut sink, &broadcaster, acknowledged) => close_frame,
+        close_frame = receive_requests(stream, &broadcaster, &displayed) => close_frame,
+    };
+    if let Some(close_frame) = close_frame {
+        let _ = timeout(CLOSE_TIMEOUT, sink.send(Message::Close(Some(close_frame)))).await;
+    }
+    drop(guard);
+}
+
+/// Sends pictures and messages until the viewer leaves or stalls, or the server stops. `displayed` counts the pictures that
+/// the viewer has displayed. Returns the reason to send when closing, if there is one.
+async fn send_messages(
+    sink: &mut SplitSink<WebSocket, Message>,
+    broadcaster: &Broadcaster,
+    mut displayed: watch::Receiver<u64>,
+) -> Option<CloseFrame> {
+    let greeting = serde_json::to_string(&Greeting::new()).ok()?;
+    sink.send(Message::Text(greeting.into())).await.ok()?;
+    let (mut pictures, mut statuses) = (broadcaster.pictures(), broadcaster.statuses());
+    let (mut paths, mut materials) = (broadcaster.paths(), broadcaster.materials());
+    let mut sent = 0_u64;
+    // Time since which an acknowledgement is due, and time of the last message sent.
+    let (mut waiting, mut last_sent) = (Instant::now(), Instant::now());
+    loop {
+        let in_flight = sent.saturating_sub(*displayed.borrow_and_update());
+        let message = select! {
+            biased;
+            () = broadcaster.stopped() => return Some(close_frame(close_code::AWAY, "the program has ended")),
+            changed = displayed.changed() => {
+                changed.ok()?;
+                waiting = Instant::now();
+                continue;
+            }
+            changed = statuses.changed() => {
+                changed.ok()?;
+                let status = statuses.borrow_and_update().clone();
+                // Empty before the first picture.
+                if status.is_empty() {
+                    continue;
+                }
+                Message::Text(status)
+            }
+            changed = paths.changed() => {
+                changed.ok()?;
+                let path = paths.borrow_and_update().clone();
+                // Empty before the first click.
+                if path.is_empty() {
+                    continue;
+                }
+                Message::Text(path)
+            }
+            changed = materials.changed() => {
+                changed.ok()?;
+                let materials = materials.borrow_and_update().clone();
+                if materials.is_empty() {
+                    continue;
+                }
+                Message::Text(materials)
+            }
+            changed = pictures.changed(), if in_flight < MAX_IN_FLIGHT => {
+                changed.ok()?;
+                let picture: Bytes = pictures.borrow_and_update().clone();
+                if picture.is_empty() {
+                    continue;
+                }
+                if in_flight == 0 {
+                    waiting = Instant::now();
+                }
+                sent += 1;
+                Message::Binary(picture)
+            }
+            () = sleep_until(waiting + DISPLAY_TIMEOUT), if in_flight > 0 => return Some(too_slow()),
+            () = sleep_until(last_sent + PING_INTERVAL) => Message::Ping(Bytes::new()),
+        };
+        last_sent = Instant::now();
+        match timeout(DISPLAY_TIMEOUT, sink.send(message)).await {
+            Ok(Ok(())) => {}
+            // The viewer has disconnected.
+            Ok(Err(_)) => return None,
+            Err(_) => return Some(too_slow()),
+        }
+    }
+}
+
+/// Receives requests until the viewer disconnects or sends an invalid one. Returns the reason to send when closing, if
+/// there is one.
+async fn receive_requests(
+    mut stream: SplitStream<WebSocket>,
+    broadcaster: &Broadcaster,
+    displayed: &watch::Sender<u64>,
+) -> Option<CloseFrame> {
+    while let Some(Ok(message)) = stream.next().await {
+        let request = match message {
+            Message::Text(text) => serde_json::from_str(&text).ok(),
+            Message::Ping(_) | Message::Pong(_) => continue,
+            Message::Close(_) => return None,
+            Message::Binary(_) => None,
+        };
+        let handled = match request {
+            Some(ViewerRequest::Displayed) => {
+                displayed.send_modify(|count| *count += 1);
+                Ok(())
+            }
+            Some(request) => broadcaster.handle(request),
+            None => Err("invalid message"),
+        };
+        if let Err(problem) = handled {
+            return Some(close_frame(close_code::POLICY, problem));
+        }
+    }
+    None
+}
+
+fn too_slow() -> CloseFrame {
+    close_frame(
+        close_code::POLICY,
+        "no picture was displayed for 20 seconds",
+    )
+}
+
+fn close_frame(code: u16, reason: &'static str) -> CloseFrame {
+    CloseFrame {
+        code,
+        reason: reason.into(),
+    }
+}

@@ -1,0 +1,486 @@
+//! The state of an interactive render: turns user actions into commands to the renderer, and keeps the display settings.
+
+mod scenes;
+mod material_edits;
+
+use std::{
+    f32::consts::PI,
+    io, ptr,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use compaction::select::Strategy;
+use glam::Vec3;
+
+use super::{
+    DisplayFrame, ViewOptions,
+    commands::Command,
+    controls::Change,
+    debug_views::{DebugViewRequest, DebugViewThread},
+    inspection::{Inspection, PathQuery, QueryKind, Viewpoint},
+    inspection_scene::InspectionScene,
+    loader::{Loaded, Loader},
+    materials::Materials,
+    orbit::Orbit,
+    render_thread::{Ended, Frame, RenderEvent, RenderThread},
+};
+use crate::Error;
+use raysieve::{
+    inspect::debug_view::{DebugImage, DebugView},
+    picture::tone::Tone,
+    render::{output::Look, renderer::Renderer},
+};
+use raysieve_scene::{Camera, Scene, Surface};
+
+/// An interactive render: its render thread, camera, materials and display settings.
+pub(crate) struct Session {
+    render: RenderThread,
+    inspection: Inspection,
+    loader: Option<Loader>,
+    inspection_scene: Arc<InspectionScene>,
+    debug_views: DebugViewThread,
+    debug_view: DebugView,
+    scene: Arc<Scene>,
+    /// Reason why the scene's changed files cannot be loaded; `None` if they can. Meanwhile the last valid scene stays
+    /// displayed.
+    scene_error: Option<String>,
+    orbit: Orbit,
+    materials: Materials,
+    /// Undo steps, the most recent last.
+    past: Vec<Step>,
+    /// The kind of the last gesture and the time of its last change; `None` after a change that is not a gesture.
+    gesture: Option<(Gesture, Instant)>,
+    /// Width and height of the requested picture in pixels.
+    size: (u32, u32),
+    strategy: Strategy,
+    paused: bool,
+    flying: bool,
+    look: Look,
+}
+
+/// A change that can be undone.
+enum Step {
+    /// A camera movement: the camera before it.
+    View(Camera),
+    /// A material edit: the index of the material in the scene, and the material before the edit.
+    Material(usize, Surface),
+}
+
+/// A kind of continuous change. Changes of one kind within half a second of each other form a single undo step.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Gesture {
+    View,
+    Material(usize),
+}
+
+/// A camera motion requested by a user. Pointer motion is in units of the shorter side of the picture: x to the right,
+/// y down. The scene follows the pointer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Motion {
+    /// Orbits the camera about the target by half a turn per unit. In fly mode, turns the camera in place instead.
+    Turn(f32, f32),
+    /// Pans: moves camera and target sideways, so that the target stays under the pointer.
+    Pan(f32, f32),
+    /// Moves the camera towards the target by this many notches of the mouse wheel; negative values move it away.
+    Dolly(f32),
+    /// Moves the camera towards the target until objects there appear enlarged by this factor, which is above 0.
+    Zoom(f32),
+    /// Moves camera and target to the right, up and forward, in seconds of flight. Flying from the scene's camera to its
+    /// target takes two seconds.
+    Fly(Vec3),
+}
+
+/// An event that a background thread of the session reports, for [`Session::handle`].
+pub(crate) enum SessionEvent {
+    /// A scene was loaded or edited and replaces the current one.
+    Loaded(Box<Loaded>),
+    /// The scene's changed files cannot be loaded, for this reason.
+    SceneError(String),
+    /// The camera is to focus on this point in world space.
+    Focus(Vec3),
+    /// A path is to be traced; the render thread has filled in the number of its sample.
+    Query(PathQuery),
+}
+
+/// Maximum time between two changes that belong to one gesture and are undone together.
+const GESTURE_TIMEOUT: Duration = Duration::from_millis(500);
+
+/// Maximum number of undo steps; the oldest is dropped.
+const MAX_UNDO_STEPS: usize = 1000;
+
+/// Change of the exposure per key press, in stops.
+const EXPOSURE_STEP: f32 = 0.5;
+
+/// Limit of the exposure in stops: it stays between minus and plus this value.
+const MAX_STOPS: f32 = 20.0;
+
+/// Factor by which a notch of the mouse wheel multiplies the distance to the target.
+const DOLLY_FACTOR: f32 = 0.9;
+
+/// Limit of a single dolly motion in notches; larger values come from faulty input.
+const MAX_NOTCHES: f32 = 100.0;
+/// Limit of a single turn or pan in sides of the picture; larger values come from faulty input.
+const MAX_SIDES: f32 = 100.0;
+/// Zoom factors are clamped to this value and its inverse; larger values come from faulty input.
+const MAX_ZOOM: f32 = 1000.0;
+/// Limit of a single flight in seconds; larger values come from faulty input.
+const MAX_SECONDS: f32 = 10.0;
+
+/// Pointer motion that equals one key press, in sides of the picture: 7.5 degrees of orbit.
+const KEY_STEP: f32 = 1.0 / 24.0;
+
+impl Session {
+    /// Starts the render thread, which publishes at most one frame per `interval`. Events are passed to `on_event` on
+    /// background threads. Returns the renderer if no thread can be started.
+    pub(crate) fn start(
+        renderer: Box<Renderer>,
+        scene: &Arc<Scene>,
+        options: ViewOptions,
+        interval: Duration,
+        on_event: impl Fn(RenderEvent) + Clone + Send + 'static,
+    ) -> Result<Self, (Box<Renderer>, io::Error)> {
+        let ViewOptions {
+            look,
+            debug_view,
+            strategy,
+            changes,
+            noise,
+            watches,
+            ..
+        } = options;
+        let (settings, trees) = (renderer.settings(), renderer.trees());
+        let (spp, denoises) = (scene.spp, look.denoise);
+        let render =
+            RenderThread::start(renderer, spp, false, denoises, interval, on_event.clone())?;
+        // Without a loader thread, the scene is displayed as loaded.
+        let loader = Loader::start(
+            scene.clone(),
+            trees.clone(),
+            (changes, noise),
+            settings,
+            watches,
+            on_event.clone(),
+        )
+        .ok();
+        let inspection_scene = Arc::new(InspectionScene::new(scene.clone(), trees));
+        let mut session = Self {
+            render,
+            inspection: Inspection::new(inspection_scene.clone(), on_event.clone()),
+            loader,
+            inspection_scene,
+            debug_views: DebugViewThread::new(on_event),
+            debug_view,
+            scene: scene.clone(),
+            scene_error: None,
+            materials: Materials::new(scene.clone()),
+            past: Vec::new(),
+            gesture: None,
+            orbit: Orbit::new(scene.camera, scene.size),
+            size: scene.size,
+            strategy,
+            paused: false,
+            flying: false,
+            look,
+        };
+        session.request_debug_view();
+        Ok(session)
+    }
+
+    /// Applies a change that a key or button requested. Returns a message to display, or `None` if the effect is visible in
+    /// the picture.
+    pub(crate) fn act(&mut self, change: Change) -> Option<String> {
+        match change {
+            Change::TurnLeft => self.move_camera(Motion::Turn(KEY_STEP, 0.0)),
+            Change::TurnRight => self.move_camera(Motion::Turn(-KEY_STEP, 0.0)),
+            Change::TurnUp => self.move_camera(Motion::Turn(0.0, KEY_STEP)),
+            Change::TurnDown => self.move_camera(Motion::Turn(0.0, -KEY_STEP)),
+            Change::PanLeft => self.move_camera(Motion::Pan(KEY_STEP, 0.0)),
+            Change::PanRight => self.move_camera(Motion::Pan(-KEY_STEP, 0.0)),
+            Change::PanUp => self.move_camera(Motion::Pan(0.0, KEY_STEP)),
+            Change::PanDown => self.move_camera(Motion::Pan(0.0, -KEY_STEP)),
+            Change::Nearer => self.move_camera(Motion::Dolly(1.0)),
+            Change::Farther => self.move_camera(Motion::Dolly(-1.0)),
+            Change::Fly => {
+                self.flying = !self.flying;
+                let mode = if self.flying { "fly" } else { "orbit" };
+                Some(format!("{mode} mode"))
+            }
+            Change::Home => {
+                self.record_view();
+                self.orbit.reset();
+                self.render_view();
+                None
+            }
+            Change::Undo => self.undo(),
+            Change::PrintCamera => Some(self.scene_text()),
+            Change::SaveCamera => Some(self.save_to_scene()),
+            Change::NextMaterial => self.materials.choose(&self.scene, true),
+            Change::PreviousMaterial => self.materials.choose(&self.scene, false),
+            Change::NextParameter => self.materials.choose_parameter(&self.scene),
+            Change::Increase => self.step_material(1.0),
+            Change::Decrease => self.step_material(-1.0),
+            Change::NextStrategy => self.set_strategy(next(Strategy::ALL, self.strategy)),
+            Change::Pause => {
+                self.paused = !self.paused;
+                self.render.send(Command::Pause(self.paused));
+                None
+            }
+            Change::Restart => {
+                self.render.send(Command::Restart);
+                None
+            }
+            Change::Brighter => self.expose(EXPOSURE_STEP),
+            Change::Darker => self.expose(-EXPOSURE_STEP),
+            Change::NextDebugView => self.set_debug_view(next(&DebugView::ALL, self.debug_view)),
+            Change::Picture => self.set_debug_view(DebugView::Light),
+            Change::Denoise => self.denoise(),
+            Change::NextTone => self.set_tone(next(&Tone::ALL, self.look.tone)),
+        }
+    }
+
+    /// Moves the camera. Always returns `None`, because the movement is visible.
+    pub(crate) fn move_camera(&mut self, motion: Motion) -> Option<String> {
+        self.record_view();
+        // The scene follows the pointer, so the camera moves the other way; the pointer's y axis points down.
+        match motion {
+            Motion::Turn(right, down) if self.flying => {
+                self.orbit.look_around(in_sides(right), in_sides(down));
+            }
+            Motion::Turn(right, down) => {
+                self.orbit.turn(-in_sides(right) * PI, in_sides(down) * PI);
+            }
+            Motion::Pan(right, down) => {
+                self.orbit.pan(-in_sides(right), in_sides(down), self.size);
+            }
+            Motion::Dolly(notches) => {
+                let notches = notches.clamp(-MAX_NOTCHES, MAX_NOTCHES);
+                self.orbit.dolly(libm::powf(DOLLY_FACTOR, notches));
+            }
+            Motion::Zoom(times) => {
+                self.orbit
+                    .dolly(1.0 / times.clamp(1.0 / MAX_ZOOM, MAX_ZOOM));
+            }
+            Motion::Fly(seconds) => {
+                let limit = Vec3::splat(MAX_SECONDS);
+                self.orbit.fly(seconds.clamp(-limit, limit) / 2.0);
+            }
+        }
+        self.render_view();
+        None
+    }
+
+    /// Requests the path of the last sample of a pixel of a picture of `size`; `RenderEvent::Path` or a message follows.
+    /// The render thread looks up the number of that sample after the current wave.
+    pub(crate) fn inspect(&self, pixel: (u32, u32), size: (u32, u32)) {
+        self.render.send(Command::LastSample(PathQuery {
+            camera: self.orbit.camera(size),
+            size,
+            pixel,
+            sample: 0,
+            wanted: QueryKind::Path,
+        }));
+    }
+
+    /// Requests the surface in a pixel of a picture of `size`, to focus on it; `SessionEvent::Focus` or a message follows.
+    /// Returns a message if the request fails at once.
+    pub(crate) fn focus(&self, pixel: (u32, u32), size: (u32, u32)) -> Option<String> {
+        let camera = self.orbit.camera(size);
+        if camera.lens.is_none() {
+            let advice = "the camera has no lens to focus; add one to the scene, such as lens: (radius: 0.05)";
+            return Some(advice.to_owned());
+        }
+        self.start_query(PathQuery {
+            // A pinhole, because out of focus a pixel shows many places.
+            camera: Camera {
+                lens: None,
+                ..camera
+            },
+            size,
+            pixel,
+            sample: 0,
+            wanted: QueryKind::Focus,
+        })
+    }
+
+    /// Starts a thread that traces the requested path. Returns `None`, or a message if it cannot be traced now.
+    fn start_query(&self, query: PathQuery) -> Option<String> {
+        match self.inspection.start(query) {
+            Ok(true) => None,
+            Ok(false) => Some("still tracing the previous path".to_owned()),
+            Err(error) => Some(format!("cannot trace the path: {error}")),
+        }
+    }
+
+    /// Records the camera before a movement, once per gesture.
+    fn record_view(&mut self) {
+        let before = Step::View(self.orbit.current());
+        self.record_step(Gesture::View, before);
+    }
+
+    /// Records the camera before a change that is not a gesture, as an undo step of its own.
+    fn record_view_separately(&mut self) {
+        self.gesture = None;
+        self.record_view();
+        self.gesture = None;
+    }
+
+    fn record_step(&mut self, gesture: Gesture, before: Step) {
+        let now = Instant::now();
+        let goes_on =
+            |(last, at): (Gesture, Instant)| last == gesture && now - at < GESTURE_TIMEOUT;
+        let is_new = !self.gesture.is_some_and(goes_on);
+        self.gesture = Some((gesture, now));
+        if is_new {
+            if self.past.len() == MAX_UNDO_STEPS {
+                self.past.remove(0);
+            }
+            self.past.push(before);
+        }
+    }
+
+    fn undo(&mut self) -> Option<String> {
+        self.gesture = None;
+        match self.past.pop() {
+            Some(Step::View(camera)) => {
+                self.orbit.set_current(camera);
+                self.render_view();
+                None
+            }
+            Some(Step::Material(index, surface)) => {
+                let scene = self.with_material(index, surface);
+                self.put_scene(Arc::new(scene));
+                Some(format!(
+                    "material {:?} restored",
+                    self.scene.material_names[index]
+                ))
+            }
+            None => Some("nothing to undo".to_owned()),
+        }
+    }
+
+    pub(crate) fn set_strategy(&mut self, strategy: Strategy) -> Option<String> {
+        self.strategy = strategy;
+        self.render.send(Command::Strategy(strategy));
+        Some(format!("compaction: {strategy}"))
+    }
+
+    pub(crate) fn set_tone(&mut self, tone: Tone) -> Option<String> {
+        self.look.tone = tone;
+        Some(format!("tone curve: {}", tone.name()))
+    }
+
+    pub(crate) fn set_debug_view(&mut self, debug_view: DebugView) -> Option<String> {
+        self.debug_view = debug_view;
+        self.request_debug_view();
+        Some(format!("debug view: {}", self.debug_view.name()))
+    }
+
+    /// Returns the current debug view; `DebugView::Light` is the picture itself.
+    pub(crate) fn debug_view(&self) -> DebugView {
+        self.debug_view
+    }
+
+    /// Returns the debug image to display instead of the frame `shown`; `None` if no debug view is selected or its image is
+    /// not ready.
+    pub(crate) fn debug_image(&self, shown: &DisplayFrame) -> Option<Arc<DebugImage>> {
+        match self.debug_view {
+            DebugView::Light => None,
+            DebugView::Samples => {
+                let [width, height] = shown.stats.size;
+                let counts = shown.counts.as_ref()?;
+                Some(Arc::new(DebugImage::of_samples((width, height), counts)))
+            }
+            _ => self.debug_views.image(shown.stats.spp),
+        }
+    }
+
+    fn denoise(&mut self) -> Option<String> {
+        self.look.denoise = !self.look.denoise;
+        self.render.send(Command::Denoise(self.look.denoise));
+        let shown = if self.look.denoise {
+            "denoised preview, once its noise estimate is ready"
+        } else {
+            "picture without denoising"
+        };
+        Some(shown.to_owned())
+    }
+
+    /// Sets the width and height of the picture in pixels, and renders it again if they differ.
+    pub(crate) fn set_size(&mut self, size: (u32, u32)) {
+        if self.size != size {
+            self.size = size;
+            self.render_view();
+        }
+    }
+
+    /// Returns the requested size of the picture in pixels; a preview may be smaller.
+    pub(crate) fn size(&self) -> (u32, u32) {
+        self.size
+    }
+
+    /// Returns whether the session still displays the same scene with the same camera.
+    pub(crate) fn is_at(&self, viewpoint: &Viewpoint) -> bool {
+        self.orbit.camera(viewpoint.size) == viewpoint.camera
+            && ptr::eq(
+                viewpoint.inspection_scene.as_ptr(),
+                Arc::as_ptr(&self.inspection_scene),
+            )
+    }
+
+    /// Returns the current display settings.
+    pub(crate) fn look(&self) -> Look {
+        self.look
+    }
+
+    /// Takes the newest frame; `None` if there is no frame since the last call.
+    pub(crate) fn take_frame(&self) -> Option<Frame> {
+        self.render.take_frame()
+    }
+
+    /// Ends the render thread after the current wave, and returns the renderer with the error that ended it, if any.
+    pub(crate) fn finish(self) -> Result<Ended, Error> {
+        self.render.finish()
+    }
+
+    fn render_view(&mut self) {
+        self.render.send(Command::View {
+            camera: self.orbit.camera(self.size),
+            size: self.size,
+        });
+        self.request_debug_view();
+    }
+
+    /// Requests the debug image of the current view, or none if the picture itself is displayed.
+    fn request_debug_view(&mut self) {
+        let counts = self.debug_view == DebugView::Samples;
+        self.render.send(Command::Counts(counts));
+        let is_measured = !matches!(self.debug_view, DebugView::Light | DebugView::Samples);
+        let wanted = is_measured.then(|| DebugViewRequest {
+            inspection_scene: self.inspection_scene.clone(),
+            camera: self.orbit.camera(self.size),
+            size: self.size,
+            debug_view: self.debug_view,
+        });
+        if self.debug_views.request(wanted).is_err() {
+            // No thread could be started.
+            self.debug_view = DebugView::Light;
+        }
+    }
+
+    fn expose(&mut self, stops: f32) -> Option<String> {
+        let stops = self.look.exposure_stops + stops;
+        self.look.exposure_stops = stops.clamp(-MAX_STOPS, MAX_STOPS);
+        Some(format!("exposure {:+.1} stops", self.look.exposure_stops))
+    }
+}
+
+fn in_sides(length: f32) -> f32 {
+    length.clamp(-MAX_SIDES, MAX_SIDES)
+}
+
+/// Returns the item that follows `now` in `all`; after the last one, the first.
+fn next<T: Copy + PartialEq>(all: &[T], now: T) -> T {
+    let place = all.iter().position(|&one| one == now).unwrap_or(0);
+    all[(place + 1) % all.len()]
+}

@@ -1,0 +1,140 @@
+//! Replacing the displayed scene, and handling the other session events.
+
+use std::{mem, path::PathBuf, sync::Arc};
+
+use super::{Session, SessionEvent, Step};
+use crate::session::{
+    commands::Command,
+    inspection_scene::InspectionScene,
+    loader::{LoadReason, Loaded},
+    materials::{MaterialInfo, Materials, edits, listed},
+    orbit::Orbit,
+};
+use raysieve::{accel::trees::SceneBvhs, render::renderer::Renderer};
+use raysieve_scene::Scene;
+
+impl Session {
+    /// Requests a scene or model file, which is displayed once it is loaded. Returns a status message.
+    pub(crate) fn open_file(&self, path: PathBuf) -> String {
+        let name = path.display().to_string();
+        match &self.loader {
+            Some(loader) => {
+                loader.open(path);
+                format!("loading {name}")
+            }
+            None => format!("{name}: not loaded: the system has no free thread for it"),
+        }
+    }
+
+    /// Handles an event. Returns a message if the effect would not be visible otherwise.
+    pub(crate) fn handle(&mut self, event: SessionEvent) -> Option<String> {
+        match event {
+            SessionEvent::Loaded(loaded) => self.show(*loaded),
+            SessionEvent::SceneError(scene_error) => {
+                self.scene_error = Some(scene_error);
+                None
+            }
+            SessionEvent::Focus(point) => {
+                self.record_view_separately();
+                let focused = self.orbit.focus_on(point);
+                self.render_view();
+                focused.map(|metres| format!("focus at {metres:.3} m"))
+            }
+            SessionEvent::Query(query) => self.start_query(query),
+        }
+    }
+
+    /// Returns whether fly mode is on: keys move the camera and dragging looks around.
+    pub(crate) fn is_flying(&self) -> bool {
+        self.flying
+    }
+
+    /// Displays a loaded scene. User settings are kept unless another file was opened or the file changed them.
+    fn show(&mut self, loaded: Loaded) -> Option<String> {
+        let Loaded {
+            read,
+            scene,
+            renderer,
+            reason,
+        } = loaded;
+        let replaced = renderer.is_some();
+        if let Some((renderer, trees)) = renderer {
+            self.set_inspection_scene(scene.clone(), trees);
+            self.set_renderer(renderer, &scene);
+        }
+        if reason == LoadReason::Edited {
+            self.render_view();
+            return None;
+        }
+        let opened = reason == LoadReason::Opened;
+        // Includes edits made while the file was read.
+        let edits = edits(&self.materials.read, &self.scene);
+        let before = mem::replace(&mut self.scene, scene.clone());
+        self.scene_error = None;
+        self.materials = Materials::new(read);
+        if scene.material_names != before.material_names {
+            self.past.retain(|step| matches!(step, Step::View(_)));
+        }
+        let seen = self.orbit.camera(self.size);
+        if opened {
+            self.orbit = Orbit::new(scene.camera, scene.size);
+            self.past.clear();
+        } else {
+            self.orbit.set_home(scene.camera, scene.size);
+        }
+        if opened || scene.exposure_stops != before.exposure_stops {
+            self.look.exposure_stops = scene.exposure_stops;
+        }
+        if opened || scene.tone != before.tone {
+            self.look.tone = scene.tone;
+        }
+        if opened || scene.size != before.size {
+            self.size = scene.size;
+        }
+        if replaced || seen != self.orbit.camera(self.size) {
+            self.render_view();
+        } else {
+            self.request_debug_view();
+        }
+        if !opened {
+            self.apply_edits(&edits);
+        }
+        let edited = match self.materials.edits(&self.scene).is_empty() {
+            true => "",
+            false => ", with the edited materials kept",
+        };
+        let verb = if opened { "opened" } else { "reloaded" };
+        replaced.then(|| format!("{} {verb}{edited}", scene.path.display()))
+    }
+
+    fn set_inspection_scene(&mut self, scene: Arc<Scene>, trees: Arc<SceneBvhs>) {
+        self.inspection_scene = Arc::new(InspectionScene::new(scene, Some(trees)));
+        self.inspection.set_scene(self.inspection_scene.clone());
+    }
+
+    fn set_renderer(&self, mut renderer: Box<Renderer>, scene: &Scene) {
+        // The render thread reports a strategy that is not available.
+        let _ = renderer.set_strategy(self.strategy);
+        self.render.send(Command::Renderer(renderer, scene.spp));
+    }
+
+    /// Returns the editable materials of the scene.
+    pub(crate) fn listed_materials(&self) -> impl Iterator<Item = MaterialInfo<'_>> {
+        listed(&self.scene)
+    }
+
+    /// Returns the index of the selected material in the scene.
+    pub(crate) fn chosen_material(&self) -> Option<usize> {
+        self.materials.chosen()
+    }
+
+    /// Returns the displayed scene.
+    pub(crate) fn scene(&self) -> &Arc<Scene> {
+        &self.scene
+    }
+
+    /// Returns the error of the scene's files as they are now, if any.
+    pub(crate) fn scene_error(&self) -> Option<&str> {
+        self.scene_error.as_deref()
+    }
+}

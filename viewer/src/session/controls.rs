@@ -1,0 +1,304 @@
+//! The table of keyboard and mouse controls, shared by the window and the web page.
+
+use glam::Vec3;
+use serde::{Deserialize, Serialize};
+
+/// An action that a key or button triggers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Action {
+    /// Changes the render, for all viewers.
+    Render(Change),
+    /// Changes the display of one viewer only, such as its overlay.
+    Screen(ScreenAction),
+    /// Moves the camera in this direction for as long as the key is held, in fly mode.
+    Fly(FlyDirection),
+}
+
+/// A direction of camera movement in fly mode, relative to the camera.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum FlyDirection {
+    Forward,
+    Back,
+    Left,
+    Right,
+    Up,
+    Down,
+}
+
+impl FlyDirection {
+    /// Returns the unit vector of this direction: x to the right, y up, z forward.
+    pub(crate) fn direction(self) -> Vec3 {
+        match self {
+            FlyDirection::Forward => Vec3::Z,
+            FlyDirection::Back => Vec3::NEG_Z,
+            FlyDirection::Left => Vec3::NEG_X,
+            FlyDirection::Right => Vec3::X,
+            FlyDirection::Up => Vec3::Y,
+            FlyDirection::Down => Vec3::NEG_Y,
+        }
+    }
+}
+
+/// Speed factor of fly mode while Shift is held.
+pub(crate) const FAST: f32 = 4.0;
+
+/// A change of the shared render: camera, material, strategy, exposure or debug view.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Change {
+    TurnLeft,
+    TurnRight,
+    TurnUp,
+    TurnDown,
+    PanLeft,
+    PanRight,
+    PanUp,
+    PanDown,
+    Nearer,
+    Farther,
+    Fly,
+    Home,
+    Undo,
+    PrintCamera,
+    SaveCamera,
+    NextStrategy,
+    Pause,
+    Restart,
+    Brighter,
+    Darker,
+    NextTone,
+    NextDebugView,
+    Picture,
+    NextMaterial,
+    PreviousMaterial,
+    NextParameter,
+    Increase,
+    Decrease,
+    Denoise,
+}
+
+/// An action that affects one viewer only: its overlay, saving its picture, its list of keys, or quitting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum ScreenAction {
+    Overlay,
+    Save,
+    Keys,
+    Quit,
+}
+
+/// An entry of the list of controls: a key or gesture, and its effect.
+#[derive(Serialize)]
+pub(crate) struct Control {
+    /// Keys and mouse gestures as listed in the help, such as "drag, arrows".
+    pub(crate) label: &'static str,
+    pub(crate) description: &'static str,
+    /// Label of the page's button that triggers the first key's action; `None` if the page has no button for it.
+    pub(crate) button: Option<&'static str>,
+    /// Keys and their actions. Keys are DOM `KeyboardEvent.key` names; named keys have the prefix `Shift+` for Shift.
+    pub(crate) keys: &'static [(&'static str, Action)],
+    /// Whether the control is available on the web page.
+    #[serde(skip)]
+    pub(crate) on_page: bool,
+}
+
+const fn control(
+    label: &'static str,
+    description: &'static str,
+    keys: &'static [(&'static str, Action)],
+) -> Control {
+    Control {
+        label,
+        description,
+        button: None,
+        keys,
+        on_page: true,
+    }
+}
+
+impl Control {
+    const fn button(self, name: &'static str) -> Self {
+        Self {
+            button: Some(name),
+            ..self
+        }
+    }
+}
+
+use Action::{Fly, Render, Screen};
+
+/// All controls, in the order of the help list.
+pub(crate) static CONTROLS: [Control; 25] = [
+    control(
+        "drag, arrows",
+        "orbit about the target",
+        &[
+            ("ArrowLeft", Render(Change::TurnLeft)),
+            ("ArrowRight", Render(Change::TurnRight)),
+            ("ArrowUp", Render(Change::TurnUp)),
+            ("ArrowDown", Render(Change::TurnDown)),
+        ],
+    ),
+    control(
+        "Shift + those",
+        "pan (or right-drag)",
+        &[
+            ("Shift+ArrowLeft", Render(Change::PanLeft)),
+            ("Shift+ArrowRight", Render(Change::PanRight)),
+            ("Shift+ArrowUp", Render(Change::PanUp)),
+            ("Shift+ArrowDown", Render(Change::PanDown)),
+        ],
+    ),
+    control(
+        "wheel, PgUp/Dn",
+        "nearer and farther",
+        &[
+            ("PageUp", Render(Change::Nearer)),
+            ("PageDown", Render(Change::Farther)),
+        ],
+    ),
+    control("g", "fly, or orbit again", &[("g", Render(Change::Fly))]).button("Fly"),
+    control(
+        "w a s d, r f",
+        "fly forward, sideways, up and down; faster with Shift",
+        &[
+            ("w", Fly(FlyDirection::Forward)),
+            ("s", Fly(FlyDirection::Back)),
+            ("a", Fly(FlyDirection::Left)),
+            ("d", Fly(FlyDirection::Right)),
+            ("r", Fly(FlyDirection::Up)),
+            ("f", Fly(FlyDirection::Down)),
+        ],
+    ),
+    control(
+        "0, Home",
+        "the scene's own camera",
+        &[("0", Render(Change::Home)), ("Home", Render(Change::Home))],
+    )
+    .button("Home"),
+    control(
+        "u",
+        "undo the last move or material change",
+        &[("u", Render(Change::Undo))],
+    )
+    .button("Undo"),
+    control(
+        "m, M",
+        "next material, previous material",
+        &[
+            ("m", Render(Change::NextMaterial)),
+            ("M", Render(Change::PreviousMaterial)),
+        ],
+    ),
+    control(
+        "p, [ and ]",
+        "next parameter of the material, decrease, increase",
+        &[
+            ("p", Render(Change::NextParameter)),
+            ("[", Render(Change::Decrease)),
+            ("]", Render(Change::Increase)),
+        ],
+    ),
+    control(
+        "k",
+        "print camera and changed materials as scene text",
+        &[("k", Render(Change::PrintCamera))],
+    ),
+    control(
+        "K",
+        "save camera and materials to the scene file",
+        &[("K", Render(Change::SaveCamera))],
+    ),
+    control("Ctrl + click", "focus there (camera with a lens)", &[]),
+    control("click", "show one path of the pixel, bounce by bounce", &[]),
+    control(
+        "h",
+        "statistics: all, a few, none",
+        &[("h", Screen(ScreenAction::Overlay))],
+    ),
+    control(
+        "c",
+        "next compaction strategy",
+        &[("c", Render(Change::NextStrategy))],
+    ),
+    control("Space", "pause, resume", &[(" ", Render(Change::Pause))]).button("Pause"),
+    control("r", "restart", &[("r", Render(Change::Restart))]).button("Restart"),
+    control(
+        "e, +",
+        "brighter, half a stop",
+        &[
+            ("e", Render(Change::Brighter)),
+            ("+", Render(Change::Brighter)),
+            ("=", Render(Change::Brighter)),
+        ],
+    )
+    .button("Brighter"),
+    control(
+        "E, -",
+        "darker, half a stop",
+        &[("E", Render(Change::Darker)), ("-", Render(Change::Darker))],
+    )
+    .button("Darker"),
+    control("t", "next tone curve", &[("t", Render(Change::NextTone))]),
+    control(
+        "v, V",
+        "next debug view; V: back to the picture",
+        &[
+            ("v", Render(Change::NextDebugView)),
+            ("V", Render(Change::Picture)),
+        ],
+    )
+    .button("View"),
+    control(
+        "n",
+        "denoised preview; saved images are not denoised",
+        &[("n", Render(Change::Denoise))],
+    )
+    .button("Denoise"),
+    control(
+        "s",
+        "save the picture as PNG",
+        &[("s", Screen(ScreenAction::Save))],
+    )
+    .button("Save"),
+    control(
+        "?, F1",
+        "show or hide this list of keys",
+        &[
+            ("?", Screen(ScreenAction::Keys)),
+            ("F1", Screen(ScreenAction::Keys)),
+        ],
+    )
+    .button("Keys"),
+    Control {
+        on_page: false,
+        ..control(
+            "q, Escape",
+            "quit",
+            &[
+                ("q", Screen(ScreenAction::Quit)),
+                ("Escape", Screen(ScreenAction::Quit)),
+            ],
+        )
+    },
+];
+
+/// Returns the action of a key press, or `None` if the key has none. In fly mode some keys move the camera instead.
+pub(crate) fn action(pressed: &str, flying: bool) -> Option<Action> {
+    let keys = || CONTROLS.iter().flat_map(|control| control.keys);
+    let flies = |action: Action| matches!(action, Fly(_));
+    // Held with Shift, these keys arrive as capital letters and move faster.
+    let way = keys().find(|(key, action)| flies(*action) && key.eq_ignore_ascii_case(pressed));
+    let other = || keys().find(|(key, action)| !flies(*action) && *key == pressed);
+    let found = way.filter(|_| flying).or_else(other);
+    found.map(|(_, action)| *action)
+}
+
+/// Returns every control as its keys and what they do, in the order of the help list.
+pub fn list() -> impl Iterator<Item = (&'static str, &'static str)> {
+    CONTROLS
+        .iter()
+        .map(|control| (control.label, control.description))
+}

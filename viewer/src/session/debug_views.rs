@@ -1,0 +1,200 @@
+//! Computes debug images of the current view on a thread of its own: coarse at first, then sample by sample.
+
+use std::{
+    io,
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    thread,
+    time::Duration,
+};
+
+use super::{inspection_scene::InspectionScene, render_thread::RenderEvent};
+use crate::Error;
+use raysieve::inspect::debug_view::{Accumulator, DebugImage, DebugView, MAX_SAMPLES};
+use raysieve_scene::Camera;
+
+/// Handle of the debug view thread, which is started when first needed. Dropping it ends the thread.
+pub(super) struct DebugViewThread {
+    shared: Arc<SharedState>,
+    is_started: bool,
+    on_event: Arc<Mutex<dyn Fn(RenderEvent) + Send>>,
+}
+
+#[derive(Default)]
+struct SharedState {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    request: Option<DebugViewRequest>,
+    /// Number of requests so far, to detect outdated work.
+    changes: u64,
+    film_samples: u32,
+    image: Option<Arc<DebugImage>>,
+    closed: bool,
+}
+
+/// A request for a debug image.
+#[derive(Clone)]
+pub(super) struct DebugViewRequest {
+    pub(super) inspection_scene: Arc<InspectionScene>,
+    pub(super) camera: Camera,
+    pub(super) size: (u32, u32),
+    pub(super) debug_view: DebugView,
+}
+
+/// Interval at which the thread checks how many samples the film has.
+const FILM_INTERVAL: Duration = Duration::from_millis(500);
+
+impl DebugViewThread {
+    /// Creates the handle without starting a thread. `on_event` is called on that thread, with `RenderEvent::DebugImage` or a note.
+    pub(super) fn new(on_event: impl Fn(RenderEvent) + Send + 'static) -> Self {
+        Self {
+            shared: Arc::default(),
+            is_started: false,
+            on_event: Arc::new(Mutex::new(on_event)),
+        }
+    }
+
+    /// Requests a debug image, or none. The previous image stays until the new one is ready, unless the debug view changes.
+    pub(super) fn request(&mut self, request: Option<DebugViewRequest>) -> io::Result<()> {
+        if request.is_some() && !self.is_started {
+            let (shared, on_event) = (self.shared.clone(), self.on_event.clone());
+            let thread = thread::Builder::new().name("debug_view".to_owned());
+            thread.spawn(move || {
+                work(&shared, |event| {
+                    on_event.lock().unwrap_or_else(PoisonError::into_inner)(event);
+                });
+            })?;
+            self.is_started = true;
+        }
+        let mut state = self.shared.lock();
+        let of =
+            |request: &Option<DebugViewRequest>| request.as_ref().map(|request| request.debug_view);
+        if of(&request) != of(&state.request) {
+            state.image = None;
+        }
+        state.request = request;
+        state.changes += 1;
+        self.shared.changed.notify_one();
+        Ok(())
+    }
+
+    /// Returns the newest debug image of the requested debug view; `None` before the first. `film_samples`, the film's
+    /// sample count per pixel, scales later noise images.
+    pub(super) fn image(&self, film_samples: u32) -> Option<Arc<DebugImage>> {
+        let mut state = self.shared.lock();
+        state.film_samples = film_samples;
+        state.image.clone()
+    }
+}
+
+impl Drop for DebugViewThread {
+    fn drop(&mut self) {
+        self.shared.lock().closed = true;
+        self.shared.changed.notify_one();
+    }
+}
+
+impl SharedState {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for a request newer than number `done`, and returns it with its number; `None` if the handle was dropped.
+    fn next(&self, done: u64) -> Option<(DebugViewRequest, u64)> {
+        let idle =
+            |state: &mut State| !state.closed && (state.request.is_none() || state.changes == done);
+        let state = self.changed.wait_while(self.lock(), idle);
+        let state = state.unwrap_or_else(PoisonError::into_inner);
+        match &state.request {
+            Some(request) if !state.closed => Some((request.clone(), state.changes)),
+            _ => None,
+        }
+    }
+
+    /// Returns whether request number `changes` is outdated, or the handle was dropped.
+    fn is_stale(&self, changes: u64) -> bool {
+        let state = self.lock();
+        state.closed || state.changes != changes
+    }
+
+    /// Waits until request number `changes` is outdated, but no longer than `FILM_INTERVAL`.
+    fn rest(&self, changes: u64) {
+        let still = |state: &mut State| !state.closed && state.changes == changes;
+        let rested = self
+            .changed
+            .wait_timeout_while(self.lock(), FILM_INTERVAL, still);
+        drop(rested.unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+/// Runs the debug view thread: computes the requested images until the handle is dropped.
+fn work(shared: &SharedState, on_event: impl Fn(RenderEvent)) {
+    let mut done = 0;
+    while let Some((request, changes)) = shared.next(done) {
+        done = changes;
+        if let Err(error) = compute(shared, &request, changes, &on_event) {
+            on_event(RenderEvent::Message(format!(
+                "cannot compute debug view {}: {error}",
+                request.debug_view.name()
+            )));
+        }
+    }
+}
+
+/// Computes the image of a request, and sends each improvement, until it is complete or outdated.
+fn compute(
+    shared: &SharedState,
+    request: &DebugViewRequest,
+    changes: u64,
+    on_event: &impl Fn(RenderEvent),
+) -> Result<(), Error> {
+    let DebugViewRequest {
+        inspection_scene,
+        camera,
+        size,
+        debug_view,
+    } = request;
+    let mut accumulator = Accumulator::new(
+        inspection_scene.world()?,
+        &inspection_scene.scene,
+        camera,
+        *size,
+        *debug_view,
+    );
+    let film_samples = || shared.lock().film_samples;
+    let show = |accumulator: &Accumulator, film_samples| {
+        let debug_image = Arc::new(accumulator.image(film_samples));
+        let mut state = shared.lock();
+        // While the camera moves, the image of the previous position is shown until a new one is ready.
+        let is_current = |request: &DebugViewRequest| request.debug_view == *debug_view;
+        if state.request.as_ref().is_some_and(is_current) {
+            state.image = Some(debug_image);
+            drop(state);
+            on_event(RenderEvent::DebugImage);
+        }
+        film_samples
+    };
+    let mut shown = 0;
+    while accumulator.samples() < MAX_SAMPLES {
+        if !accumulator.advance(&|| shared.is_stale(changes))? {
+            return Ok(());
+        }
+        let samples = accumulator.samples();
+        // A single sample has no variance.
+        let has_values = *debug_view != DebugView::Noise || samples > 1;
+        if has_values && (samples == 0 || samples.is_power_of_two()) {
+            shown = show(&accumulator, film_samples());
+        }
+    }
+    while debug_view.follows_film() && !shared.is_stale(changes) {
+        shared.rest(changes);
+        let samples = film_samples();
+        if samples != shown && !shared.is_stale(changes) {
+            shown = show(&accumulator, samples);
+        }
+    }
+    Ok(())
+}

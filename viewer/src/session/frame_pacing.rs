@@ -1,0 +1,119 @@
+//! Publishes frames at a regular rate; the first frame of a new view may come early.
+
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use super::render_thread::{Frame, RenderEvent};
+
+/// The newest frame that nobody has taken yet.
+pub(super) type LatestFrame = Arc<Mutex<Option<Frame>>>;
+
+/// Sends render events, and `RenderEvent::Ended` when dropped, so that viewers learn even of a panic.
+pub(super) struct EventSender<T: Fn(RenderEvent)>(pub(super) T);
+
+impl<T: Fn(RenderEvent)> Drop for EventSender<T> {
+    fn drop(&mut self) {
+        (self.0)(RenderEvent::Ended);
+    }
+}
+
+/// Publishes frames to the viewers at the pace that `FramePacing` sets.
+pub(super) struct FramePublisher<T: Fn(RenderEvent)> {
+    latest: LatestFrame,
+    pub(super) events: EventSender<T>,
+    pacing: FramePacing,
+}
+
+/// Decides when the next frame is due. Late frames do not delay those after them; the schedule catches up.
+pub(super) struct FramePacing {
+    interval: Duration,
+    /// Time at which the next frame is due; `None` before the first, which is due at once.
+    due: Option<Instant>,
+    /// Time at which the view changed; `None` once a frame of it has been published.
+    waiting: Option<Instant>,
+}
+
+/// Time after which the first frame of a new view is published even if some pixels have no sample yet.
+const MAX_WAIT: Duration = Duration::from_millis(300);
+
+/// Minimum ratio of the time between two frames to the time spent on making a frame.
+const PICTURE_SHARE: u32 = 5;
+
+impl FramePacing {
+    fn new(interval: Duration) -> Self {
+        Self {
+            interval,
+            due: None,
+            waiting: Some(Instant::now()),
+        }
+    }
+
+    /// Records that the view has changed and its first frame has not been published yet.
+    pub(super) fn wait(&mut self) {
+        self.waiting.get_or_insert_with(Instant::now);
+    }
+
+    pub(super) fn is_waiting(&self) -> bool {
+        self.waiting.is_some()
+    }
+
+    /// Returns whether a frame is due, given the minimum sample count over all pixels.
+    /// The first frame of a new view may come up to one interval early; the next one is then later by as much.
+    pub(super) fn is_due(&self, samples: u32) -> bool {
+        let now = Instant::now();
+        let Some(due) = self.due else {
+            return samples > 0 || self.has_waited(now);
+        };
+        match self.waiting {
+            Some(_) => now + self.interval >= due && (samples > 0 || self.has_waited(now)),
+            None => now >= due && samples > 0,
+        }
+    }
+
+    fn has_waited(&self, now: Instant) -> bool {
+        self.waiting.is_some_and(|since| since + MAX_WAIT <= now)
+    }
+
+    /// Records that a frame, begun at `begun`, has been published, and schedules the next one.
+    fn record_published(&mut self, begun: Instant) {
+        let earliest = begun + (self.interval / 2).max(begun.elapsed() * PICTURE_SHARE);
+        let due = self.due.map_or(begun, |due| due) + self.interval;
+        self.due = Some(due.max(earliest));
+        self.waiting = None;
+    }
+}
+
+impl<T: Fn(RenderEvent)> FramePublisher<T> {
+    /// Creates a publisher with an average rate of at most one frame per `interval`.
+    pub(super) fn new(latest: LatestFrame, on_event: T, interval: Duration) -> Self {
+        Self {
+            latest,
+            events: EventSender(on_event),
+            pacing: FramePacing::new(interval),
+        }
+    }
+
+    pub(super) fn pacing(&self) -> &FramePacing {
+        &self.pacing
+    }
+
+    /// Records that the view has changed and its first frame has not been published yet.
+    pub(super) fn wait(&mut self) {
+        self.pacing.wait();
+    }
+
+    /// Publishes a frame, and notifies viewers unless an untaken frame was replaced. `begun` is when its making began.
+    pub(super) fn publish(&mut self, frame: Frame, begun: Instant) {
+        let unseen = self
+            .latest
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .replace(frame);
+        if unseen.is_none() {
+            (self.events.0)(RenderEvent::Frame);
+        }
+        self.pacing.record_published(begun);
+    }
+}

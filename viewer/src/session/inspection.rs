@@ -1,0 +1,147 @@
+//! Traces a single path for inspection, on a thread of its own.
+
+use std::{
+    io,
+    sync::{
+        Arc, Mutex, PoisonError, Weak,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+    thread,
+};
+
+use super::{
+    controller::SessionEvent, inspection_scene::InspectionScene, render_thread::RenderEvent,
+};
+use crate::Error;
+use raysieve::inspect::path_record::{Inspector, PathRecord, PathSegment};
+use raysieve_scene::Camera;
+
+/// A traced path and its projection into the picture in which it was requested.
+pub(crate) struct InspectedPath {
+    pub(crate) path_record: PathRecord,
+    /// Projected segments of the path, in picture coordinates.
+    pub(crate) segments: Vec<PathSegment>,
+    pub(crate) viewpoint: Viewpoint,
+}
+
+/// The scene and viewpoint from which a path was inspected; tells whether its drawing still matches the picture.
+#[derive(Clone)]
+pub(crate) struct Viewpoint {
+    /// Width and height of the picture in pixels.
+    pub(crate) size: (u32, u32),
+    pub(super) camera: Camera,
+    /// Weak, so that a displayed path does not keep a replaced scene in memory.
+    pub(super) inspection_scene: Weak<InspectionScene>,
+}
+
+/// A request to trace one path of one pixel, seen by this camera.
+pub(crate) struct PathQuery {
+    pub(super) camera: Camera,
+    pub(super) size: (u32, u32),
+    /// Column and row of the pixel.
+    pub(super) pixel: (u32, u32),
+    pub(super) sample: u32,
+    pub(super) wanted: QueryKind,
+}
+
+/// The part of a traced path that a request asks for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum QueryKind {
+    /// The whole path.
+    Path,
+    /// The position of the first hit only, as a point to focus on.
+    Focus,
+}
+
+/// Traces requested paths of the scene on background threads, at most one at a time.
+pub(super) struct Inspection {
+    inspection_scene: Arc<InspectionScene>,
+    /// Whether a path is being traced.
+    busy: Arc<AtomicBool>,
+    on_event: Arc<Mutex<dyn Fn(RenderEvent) + Send>>,
+}
+
+impl Inspection {
+    pub(super) fn new(
+        inspection_scene: Arc<InspectionScene>,
+        on_event: impl Fn(RenderEvent) + Send + 'static,
+    ) -> Self {
+        Self {
+            inspection_scene,
+            busy: Arc::default(),
+            on_event: Arc::new(Mutex::new(on_event)),
+        }
+    }
+
+    /// Replaces the scene in which later requests are traced.
+    pub(super) fn set_scene(&mut self, inspection_scene: Arc<InspectionScene>) {
+        self.inspection_scene = inspection_scene;
+    }
+
+    /// Starts a thread that traces the path and reports it by `RenderEvent::Path`, `SessionEvent::Focus` or a message.
+    /// Returns `false` if an earlier request is still running.
+    pub(super) fn start(&self, query: PathQuery) -> io::Result<bool> {
+        if self.busy.swap(true, Relaxed) {
+            return Ok(false);
+        }
+        let inspection_scene = self.inspection_scene.clone();
+        let (busy, on_event) = (Busy(self.busy.clone()), self.on_event.clone());
+        let work = move || {
+            let event = trace(&inspection_scene, &query);
+            drop(busy);
+            on_event.lock().unwrap_or_else(PoisonError::into_inner)(event);
+        };
+        let thread = thread::Builder::new().name("inspect".to_owned());
+        thread.spawn(work).map(|_| true)
+    }
+}
+
+/// Clears the busy flag when dropped, even if the thread panics.
+struct Busy(Arc<AtomicBool>);
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.0.store(false, Relaxed);
+    }
+}
+
+fn trace(inspection_scene: &Arc<InspectionScene>, query: &PathQuery) -> RenderEvent {
+    try_trace(inspection_scene, query)
+        .unwrap_or_else(|error| RenderEvent::Message(error.to_string()))
+}
+
+fn try_trace(
+    inspection_scene: &Arc<InspectionScene>,
+    query: &PathQuery,
+) -> Result<RenderEvent, Error> {
+    let PathQuery {
+        camera,
+        size,
+        pixel,
+        sample,
+        wanted,
+    } = *query;
+    let mut inspector = Inspector::for_scene(inspection_scene.world()?, &inspection_scene.scene);
+    inspector.set_camera(&camera, size);
+    let path_record = inspector.trace(pixel, sample)?;
+    if wanted == QueryKind::Focus {
+        let hit = path_record
+            .vertices
+            .first()
+            .and_then(|vertex| vertex.hit.as_ref());
+        return Ok(match hit {
+            Some(hit) => RenderEvent::Session(SessionEvent::Focus(hit.position)),
+            None => RenderEvent::Message("nothing to focus on there".to_owned()),
+        });
+    }
+    let segments = path_record.project(inspector.camera());
+    Ok(RenderEvent::Path(Box::new(InspectedPath {
+        path_record,
+        segments,
+        viewpoint: Viewpoint {
+            size,
+            camera,
+            inspection_scene: Arc::downgrade(inspection_scene),
+        },
+    })))
+}

@@ -1,0 +1,355 @@
+//! Loads scenes while another one is rendered: when its files change, or when a user opens another one.
+//!
+//! A thread reads the scene and prepares a renderer for it, so that scene and renderer are replaced together. It watches
+//! the folders of the files instead of the files, because editors replace files by renaming. A notification only triggers
+//! a check; the files themselves tell whether they have changed.
+
+use std::{
+    collections::BTreeSet,
+    fs, io,
+    io::Write,
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        mpsc::{self, Receiver, Sender},
+    },
+    thread,
+    time::Duration,
+};
+
+use notify_debouncer_mini::{
+    Debouncer, new_debouncer,
+    notify::{self, RecommendedWatcher, RecursiveMode},
+};
+
+use super::{
+    controller::SessionEvent,
+    materials::{edits, with_edits},
+    render_thread::RenderEvent,
+};
+use crate::Error;
+use raysieve::{
+    accel::trees::SceneBvhs,
+    render::renderer::{Renderer, Settings},
+};
+use raysieve_scene::{Scene, SceneFile, SettingOverrides, atomic_file::folder_of};
+
+/// A scene that has been loaded or edited, ready to be displayed.
+pub(crate) struct Loaded {
+    /// Scene as its file defines it.
+    pub(super) read: Arc<Scene>,
+    /// Scene with the user's material edits applied.
+    pub(super) scene: Arc<Scene>,
+    /// Renderer and acceleration structures of the scene; `None` if the current renderer only needs another camera.
+    pub(super) renderer: Option<(Box<Renderer>, Arc<SceneBvhs>)>,
+    pub(super) reason: LoadReason,
+}
+
+/// Reason for loading or changing a scene.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LoadReason {
+    /// A file of the scene has changed on disk.
+    Changed,
+    /// A user opened another scene or model file.
+    Opened,
+    /// A user edited a material of the scene.
+    Edited,
+}
+
+/// Handle of the loader thread, which loads and watches scenes; dropping it ends the thread.
+pub(super) struct Loader(Sender<LoadRequest>);
+
+/// A request to the loader thread.
+enum LoadRequest {
+    /// A watched folder has changed.
+    CheckFiles,
+    /// A user opened this scene or model file.
+    Open(PathBuf),
+    /// The scene with edited materials, and the unedited scene it was made from.
+    Edit(Arc<Scene>, Arc<Scene>),
+    /// An edited scene that has been saved to its file, and the unedited scene it was made from.
+    Saved(Arc<Scene>, Arc<Scene>),
+    /// Ends the thread.
+    End,
+}
+
+/// Debounce time: the files are checked after no change has been reported for this long.
+const DEBOUNCE_TIME: Duration = Duration::from_millis(100);
+
+impl Loader {
+    /// Starts the thread, and watches the scene's files if `watches`. Results are passed to `on_event` on that thread.
+    pub(super) fn start(
+        scene: Arc<Scene>,
+        trees: Option<Arc<SceneBvhs>>,
+        (changes, noise): (SettingOverrides, Option<f32>),
+        settings: Settings,
+        watches: bool,
+        on_event: impl Fn(RenderEvent) + Send + 'static,
+    ) -> io::Result<Self> {
+        let (sender, requests) = mpsc::channel();
+        let notifications = sender.clone();
+        let notify_change = move |_| drop(notifications.send(LoadRequest::CheckFiles));
+        let watcher = watches.then(|| new_debouncer(DEBOUNCE_TIME, notify_change));
+        let work = Work {
+            files: scene.files.clone(),
+            read: scene.clone(),
+            edited: scene.clone(),
+            trees: trees.map(|trees| (scene.clone(), trees)),
+            scene,
+            changes,
+            noise,
+            settings,
+            watcher,
+            watched: BTreeSet::new(),
+            on_event,
+        };
+        let thread = thread::Builder::new().name("load".to_owned());
+        thread.spawn(move || work.run(&requests))?;
+        Ok(Self(sender))
+    }
+
+    /// Requests that another scene or model file be loaded; `SessionEvent::Loaded` or a message follows.
+    pub(super) fn open(&self, path: PathBuf) {
+        // The thread listens until this handle is dropped.
+        let _ = self.0.send(LoadRequest::Open(path));
+    }
+}
+
+impl Loader {
+    /// Requests a renderer for `scene`, which is `read` with edited materials.
+    pub(super) fn edit(&self, scene: Arc<Scene>, read: Arc<Scene>) {
+        let _ = self.0.send(LoadRequest::Edit(scene, read));
+    }
+
+    /// Reports that `scene`, which is `read` with edited materials, has been saved to the scene file.
+    pub(super) fn saved(&self, scene: Arc<Scene>, read: Arc<Scene>) {
+        let _ = self.0.send(LoadRequest::Saved(scene, read));
+    }
+}
+
+impl Drop for Loader {
+    fn drop(&mut self) {
+        let _ = self.0.send(LoadRequest::End);
+    }
+}
+
+/// The state of the loader thread.
+struct Work<T: Fn(RenderEvent)> {
+    /// Scene that was last loaded successfully, as in its file.
+    read: Arc<Scene>,
+    /// `read` with the latest material edits.
+    edited: Arc<Scene>,
+    /// Scene that was last reported to the session, with its material edits.
+    scene: Arc<Scene>,
+    /// Scene whose acceleration structures are cached, with these; material edits reuse them.
+    trees: Option<(Arc<Scene>, Arc<SceneBvhs>)>,
+    files: Vec<SceneFile>,
+    changes: SettingOverrides,
+    /// Target error; see [`Renderer::set_noise`].
+    noise: Option<f32>,
+    settings: Settings,
+    watcher: Option<notify::Result<Debouncer<RecommendedWatcher>>>,
+    watched: BTreeSet<PathBuf>,
+    on_event: T,
+}
+
+impl<T: Fn(RenderEvent)> Work<T> {
+    fn run(mut self, requests: &Receiver<LoadRequest>) {
+        self.watch();
+        while let Ok(mut request) = requests.recv() {
+            // Of several pending material edits, only the last is applied.
+            while let LoadRequest::Edit(edited, read) = &request {
+                if Arc::ptr_eq(read, &self.read) {
+                    self.edited = edited.clone();
+                }
+                let Ok(next) = requests.try_recv() else {
+                    break;
+                };
+                if !matches!(next, LoadRequest::CheckFiles) {
+                    request = next;
+                } else if self.have_files_changed() {
+                    request = LoadRequest::CheckFiles;
+                }
+            }
+            match request {
+                LoadRequest::CheckFiles if self.have_files_changed() => {
+                    let path = self.read.path.clone();
+                    self.load(&path, LoadReason::Changed);
+                }
+                LoadRequest::CheckFiles => {}
+                LoadRequest::Open(path) => self.load(&path, LoadReason::Opened),
+                LoadRequest::Edit(scene, read) if Arc::ptr_eq(&read, &self.read) => {
+                    self.edit(scene)
+                }
+                LoadRequest::Saved(scene, read) if Arc::ptr_eq(&read, &self.read) => {
+                    self.read = scene.clone();
+                    self.edited = scene.clone();
+                    // The request may have followed directly after the last edit.
+                    if !Arc::ptr_eq(&scene, &self.scene) {
+                        self.edit(scene);
+                    }
+                }
+                // The scene has been reloaded in the meantime.
+                LoadRequest::Edit(..) | LoadRequest::Saved(..) => {}
+                LoadRequest::End => return,
+            }
+        }
+    }
+
+    fn renderer(&mut self, scene: &Arc<Scene>) -> Result<(Box<Renderer>, Arc<SceneBvhs>), Error> {
+        let trees = match &self.trees {
+            Some((of, trees)) if scene.has_equal_shapes(of) => trees.clone(),
+            _ => Arc::new(SceneBvhs::of(scene)?),
+        };
+        self.trees = Some((scene.clone(), trees.clone()));
+        let mut renderer = Renderer::with_trees(trees.clone(), scene, &self.settings)?;
+        if self.noise.is_some() {
+            renderer.set_noise(self.noise)?;
+        }
+        Ok((Box::new(renderer), trees))
+    }
+
+    fn have_files_changed(&self) -> bool {
+        self.files.iter().any(SceneFile::has_changed)
+    }
+
+    fn edit(&mut self, scene: Arc<Scene>) {
+        match self.renderer(&scene) {
+            Ok(renderer) => {
+                self.scene = scene.clone();
+                (self.on_event)(RenderEvent::Session(SessionEvent::Loaded(Box::new(
+                    Loaded {
+                        read: self.read.clone(),
+                        scene,
+                        renderer: Some(renderer),
+                        reason: LoadReason::Edited,
+                    },
+                ))));
+            }
+            Err(error) => (self.on_event)(RenderEvent::Message(error.to_string())),
+        }
+    }
+
+    fn load(&mut self, path: &Path, reason: LoadReason) {
+        let opened = reason == LoadReason::Opened;
+        let (scene, files) = Scene::load_with_files(path);
+        if opened && scene.is_err() {
+            // Opening failed: the current scene stays, and its files stay watched.
+        } else {
+            // A parse error may hide further files, so files known from before stay watched.
+            let is_old = |old: &SceneFile| !files.iter().any(|file| file.path == old.path);
+            let behind = scene.is_err().then(|| self.files.drain(..).filter(is_old));
+            let behind: Vec<_> = behind.into_iter().flatten().collect();
+            self.files = files.into_iter().chain(behind).collect();
+            self.watch();
+        }
+        let loaded = scene
+            .map_err(Error::from)
+            .and_then(|scene| self.loaded(scene, reason));
+        match loaded {
+            Ok(loaded) => {
+                self.scene = loaded.scene.clone();
+                self.edited = loaded.scene.clone();
+                self.read = loaded.read.clone();
+                (self.on_event)(RenderEvent::Session(SessionEvent::Loaded(Box::new(loaded))));
+            }
+            Err(error) => {
+                let error = error.to_string();
+                report(&error);
+                (self.on_event)(if opened {
+                    RenderEvent::Message(error)
+                } else {
+                    RenderEvent::Session(SessionEvent::SceneError(error))
+                });
+            }
+        }
+    }
+
+    fn loaded(&mut self, mut read: Scene, reason: LoadReason) -> Result<Loaded, Error> {
+        read.apply_overrides(&self.changes)?;
+        read.share_equal_shapes(&self.read);
+        let read = Arc::new(read);
+        let scene = match reason {
+            LoadReason::Opened => read.clone(),
+            LoadReason::Changed | LoadReason::Edited => {
+                with_edits(&read, &edits(&self.read, &self.edited))
+            }
+        };
+        let renderer = if reason == LoadReason::Changed && can_share_renderer(&scene, &self.scene) {
+            None
+        } else {
+            Some(self.renderer(&scene)?)
+        };
+        if scene.notes != self.read.notes {
+            scene.notes.iter().for_each(|note| report(note));
+        }
+        Ok(Loaded {
+            read,
+            scene,
+            renderer,
+            reason,
+        })
+    }
+
+    /// Watches exactly the folders that contain the scene's files.
+    fn watch(&mut self) {
+        let watcher = match &mut self.watcher {
+            None => return,
+            Some(Ok(watcher)) => watcher.watcher(),
+            Some(Err(error)) => {
+                let line = format!("cannot watch the scene's files for changes: {error}");
+                return (self.on_event)(RenderEvent::Message(line));
+            }
+        };
+        let wanted: BTreeSet<PathBuf> = self.files.iter().flat_map(folders).collect();
+        for gone in self.watched.difference(&wanted) {
+            // The folder may have been removed, and its watch with it.
+            let _ = watcher.unwatch(gone);
+        }
+        let mut watched = BTreeSet::new();
+        for folder in wanted {
+            let seen = self.watched.contains(&folder)
+                || watcher.watch(&folder, RecursiveMode::NonRecursive).is_ok();
+            if seen {
+                watched.insert(folder);
+            } else if folder.is_dir() {
+                let line = format!("cannot watch {} for changes", folder.display());
+                (self.on_event)(RenderEvent::Message(line));
+            }
+        }
+        self.watched = watched;
+    }
+}
+
+/// Returns the folder of the file's path and, for a symbolic link, the folder of its target.
+fn folders(file: &SceneFile) -> impl Iterator<Item = PathBuf> {
+    let own = folder_of(&file.path);
+    let own = fs::canonicalize(own).unwrap_or_else(|_| own.to_owned());
+    let real = fs::canonicalize(&file.path).ok();
+    [own]
+        .into_iter()
+        .chain(real.map(|real| folder_of(&real).to_owned()))
+}
+
+/// Returns whether both scenes can share a renderer because they differ at most in camera and display settings.
+fn can_share_renderer(one: &Scene, other: &Scene) -> bool {
+    let settings = |scene: &Scene| {
+        let Scene {
+            size,
+            spp,
+            max_bounces,
+            seed,
+            clamp_indirect,
+            ..
+        } = *scene;
+        (size, spp, max_bounces, seed, clamp_indirect)
+    };
+    settings(one) == settings(other)
+        && one.material_names == other.material_names
+        && one.surfaces_hash() == other.surfaces_hash()
+}
+
+/// Writes a line to standard error; failures are ignored.
+fn report(line: &str) {
+    let _ = writeln!(io::stderr(), "raysieve: {line}");
+}

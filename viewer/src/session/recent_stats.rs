@@ -1,0 +1,430 @@
+//! Recent performance figures: medians over a few seconds, so that displayed numbers do not flicker.
+//!
+//! Statistics of waves are summed into laps. A lap covers at least one sample per pixel of the whole picture, so that
+//! laps are comparable, and at least a tenth of a second.
+
+use std::collections::VecDeque;
+
+use serde::{Serialize, Serializer};
+
+use super::strategy_comparison::{StrategyComparison, StrategySpeeds};
+use raysieve::{
+    render::stats::{BounceStats, Stats},
+    wave::Stage,
+};
+
+/// Recent performance figures of a render.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub(crate) struct Recent {
+    /// Camera paths traced per second.
+    pub(crate) paths_per_second: f64,
+    /// Rays traced per second, including shadow rays.
+    pub(crate) rays_per_second: f64,
+    /// Rays per second over the last ten seconds of rendering, in steps of a tenth of a second, the newest last.
+    pub(crate) rate_history: Vec<f32>,
+    /// Fraction of launched lanes that had a ray, over all bounces.
+    pub(crate) lane_use: f64,
+    /// Figures of each bounce; entry 0 is for camera rays.
+    pub(crate) bounces: Vec<RecentBounce>,
+    /// The current compaction strategy, followed by others that rendered the same view.
+    pub(crate) strategies: Vec<StrategyComparison>,
+}
+
+/// Recent performance figures of one bounce: shares of rays and lanes, and times of its stages.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub(crate) struct RecentBounce {
+    /// Fraction of the bounce's rays that do not continue to the next bounce, since the start of the film.
+    pub(crate) removed: f64,
+    /// Fraction of launched lanes that had a ray.
+    pub(crate) lane_use: f64,
+    /// Times of the stages for one sample of every pixel, in microseconds.
+    #[serde(flatten)]
+    pub(crate) times: StageTimes,
+}
+
+/// Times of the stages of a bounce in microseconds, in the order of [`Stage::OF_BOUNCE`].
+///
+/// In JSON each is an entry such as `intersect_us`.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct StageTimes(pub(crate) [f64; Stage::OF_BOUNCE.len()]);
+
+impl StageTimes {
+    /// Returns the time of a stage; 0 for stages that are not in [`Stage::OF_BOUNCE`].
+    pub(crate) fn of(&self, stage: Stage) -> f64 {
+        let place = Stage::OF_BOUNCE.iter().position(|&known| known == stage);
+        place.map_or(0.0, |place| self.0[place])
+    }
+}
+
+impl Serialize for StageTimes {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let names = Stage::OF_BOUNCE.map(|stage| format!("{}_us", stage.label()));
+        serializer.collect_map(names.into_iter().zip(self.0))
+    }
+}
+
+impl Recent {
+    /// Returns averages over the whole render instead of recent medians. Stage times are for one sample of each of `pixels`
+    /// pixels.
+    pub(crate) fn of(stats: &Stats, pixels: f64) -> Self {
+        Self::of_laps(&[&Lap::of(stats, 1.0)], stats, pixels)
+    }
+
+    /// Returns the medians over the laps. Stage times are for one sample of each of `pixels` pixels.
+    fn of_laps(laps: &[&Lap], stats: &Stats, pixels: f64) -> Self {
+        let of = |figure: &dyn Fn(&Lap) -> f64| median(laps.iter().map(|lap| figure(lap)));
+        let bounce = |(place, row): (usize, &BounceStats)| {
+            let time = |stage: usize| {
+                of(&|lap| lap.bounces[place].milliseconds[stage] / lap.paths) * pixels * 1e3
+            };
+            RecentBounce {
+                removed: row.removed(),
+                lane_use: of(&|lap| part(lap.bounces[place].rays, lap.bounces[place].lanes)),
+                times: StageTimes(std::array::from_fn(time)),
+            }
+        };
+        let all = |lap: &Lap, count: fn(&LapBounce) -> f64| lap.bounces.iter().map(count).sum();
+        Self {
+            paths_per_second: of(&|lap| part(lap.paths, lap.seconds)),
+            rays_per_second: of(&|lap| part(lap.rays, lap.seconds)),
+            rate_history: Vec::new(),
+            lane_use: of(&|lap| part(all(lap, |row| row.rays), all(lap, |row| row.lanes))),
+            bounces: stats.bounces.iter().enumerate().map(bounce).collect(),
+            strategies: Vec::new(),
+        }
+    }
+}
+
+/// Statistics of a short interval of rendering, over which rates are computed.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Lap {
+    seconds: f64,
+    /// Number of samples per pixel taken in the interval, averaged over the picture.
+    samples: f64,
+    paths: f64,
+    /// Number of rays traced in the interval, including shadow rays.
+    rays: f64,
+    bounces: Vec<LapBounce>,
+}
+
+/// Statistics of one bounce during a [`Lap`].
+#[derive(Clone, Debug, Default, PartialEq)]
+struct LapBounce {
+    rays: f64,
+    lanes: f64,
+    /// Times of the stages, in the order of [`Stage::OF_BOUNCE`].
+    milliseconds: [f64; Stage::OF_BOUNCE.len()],
+}
+
+impl Lap {
+    /// Returns the statistics as a lap, multiplied by `sign` (1 or -1).
+    fn of(stats: &Stats, sign: f64) -> Self {
+        let mut lap = Self::default();
+        lap.add(stats, sign);
+        lap
+    }
+
+    fn add(&mut self, stats: &Stats, sign: f64) {
+        self.bounces
+            .resize_with(stats.bounces.len(), Default::default);
+        self.seconds += sign * stats.seconds;
+        self.samples += sign * part(stats.paths as f64, pixels(stats));
+        self.paths += sign * stats.paths as f64;
+        self.rays += sign * stats.rays as f64;
+        for (sum, row) in self.bounces.iter_mut().zip(&stats.bounces) {
+            sum.rays += sign * row.rays as f64;
+            sum.lanes += sign * row.lanes as f64;
+            for (sum, stage) in sum.milliseconds.iter_mut().zip(Stage::OF_BOUNCE) {
+                *sum += sign * row.time(stage);
+            }
+        }
+    }
+}
+
+/// Minimum duration of a lap, and interval between two points of the rate history.
+const LAP_SECONDS: f64 = 0.1;
+
+/// Seconds of rendering over which medians are taken.
+const WINDOW_SECONDS: f64 = 3.0;
+/// Minimum number of laps over which medians are taken.
+const MIN_LAPS: usize = 5;
+
+/// Maximum number of points of the rate history.
+const MAX_RATES: usize = 100;
+
+/// Seconds of rendering after a change whose laps do not count in strategy comparisons, until wave sizes settle.
+const SETTLING_SECONDS: f64 = 0.3;
+
+/// Collects the statistics of a render and computes recent performance figures from them.
+#[derive(Default)]
+pub(super) struct Recorder {
+    /// Statistics at the previous call; `None` if the film is new.
+    before: Option<Stats>,
+    /// Statistics collected for the next lap.
+    filling: Lap,
+    /// Recent laps, the newest last.
+    laps: VecDeque<Lap>,
+    /// Seconds and rays collected for the next point of the rate history.
+    point: (f64, f64),
+    /// Rays per second in steps of a tenth of a second, the newest last.
+    rate_history: VecDeque<f32>,
+    /// Speeds of the compaction strategies on the current view.
+    strategies: StrategySpeeds,
+    /// Seconds of comparable rendering since the film was last restarted or the strategy changed.
+    settled: f64,
+}
+
+impl Recorder {
+    /// Handles a restart of the film. `view_changed` also discards the strategy comparison and most laps, which are not
+    /// comparable with the new view.
+    pub(super) fn begin_film(&mut self, view_changed: bool) {
+        self.before = None;
+        self.settled = 0.0;
+        if view_changed {
+            self.strategies.clear();
+            self.filling = Lap::default();
+            // The remaining laps keep figures from jumping until the new view has enough of its own.
+            let old = self.laps.len().saturating_sub(MIN_LAPS / 2);
+            self.laps.drain(..old);
+        }
+    }
+
+    /// Handles a change of the compaction strategy.
+    pub(super) fn set_strategy(&mut self) {
+        self.filling = Lap::default();
+        self.laps.clear();
+        self.settled = 0.0;
+    }
+
+    /// Adds the statistics gained since the last call. `comparable` is false while waves are shortened or a preview is rendered;
+    /// the strategy comparison ignores such times.
+    pub(super) fn add(&mut self, stats: &Stats, comparable: bool) {
+        let mut since = Lap::of(stats, 1.0);
+        self.filling.add(stats, 1.0);
+        if let Some(before) = &self.before {
+            since.add(before, -1.0);
+            self.filling.add(before, -1.0);
+        }
+        self.before = Some(stats.clone());
+        self.settled = if comparable {
+            self.settled + since.seconds
+        } else {
+            0.0
+        };
+        self.point.0 += since.seconds;
+        self.point.1 += since.rays;
+        if self.point.0 >= LAP_SECONDS {
+            let (seconds, rays) = std::mem::take(&mut self.point);
+            push(&mut self.rate_history, (rays / seconds) as f32, MAX_RATES);
+        }
+        if self.filling.seconds >= LAP_SECONDS && self.filling.samples >= 1.0 {
+            let lap = std::mem::take(&mut self.filling);
+            if self.settled - lap.seconds >= SETTLING_SECONDS {
+                self.strategies
+                    .add(&stats.compaction, part(lap.rays, lap.seconds));
+            }
+            // No lap is shorter than `LAP_SECONDS`, so the window holds at most this many.
+            push(&mut self.laps, lap, (WINDOW_SECONDS / LAP_SECONDS) as usize);
+        }
+    }
+
+    /// Returns the medians over the recent laps. Stage times are for one sample of every pixel of a picture of this width
+    /// and height.
+    pub(super) fn recent(&self, stats: &Stats, (width, height): (u32, u32)) -> Recent {
+        let mut seconds = 0.0;
+        let laps: Vec<&Lap> = self
+            .laps
+            .iter()
+            .rev()
+            .enumerate()
+            .take_while(|(place, lap)| {
+                seconds += lap.seconds;
+                *place < MIN_LAPS || seconds <= WINDOW_SECONDS
+            })
+            .map(|(_, lap)| lap)
+            .collect();
+        let pixels = f64::from(width) * f64::from(height);
+        let recent = if laps.is_empty() {
+            Recent::of(stats, pixels)
+        } else {
+            Recent::of_laps(&laps, stats, pixels)
+        };
+        Recent {
+            rate_history: self.rate_history.iter().copied().collect(),
+            strategies: self.strategies.comparisons(&stats.compaction),
+            ..recent
+        }
+    }
+}
+
+fn push<T>(ring: &mut VecDeque<T>, item: T, max_len: usize) {
+    if ring.len() == max_len {
+        ring.pop_front();
+    }
+    ring.push_back(item);
+}
+
+fn pixels(stats: &Stats) -> f64 {
+    stats.size.map(f64::from).iter().product()
+}
+
+/// Returns `some / whole`, or 0 if `whole` is 0.
+fn part(some: f64, whole: f64) -> f64 {
+    if whole > 0.0 { some / whole } else { 0.0 }
+}
+
+/// Returns the median of the finite values, or 0 if there are none.
+fn median(values: impl Iterator<Item = f64>) -> f64 {
+    super::strategy_comparison::quantile(
+        &mut values.filter(|value| value.is_finite()).collect::<Vec<_>>(),
+        0.5,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Recent, Recorder};
+    use crate::session::strategy_comparison::Comparison;
+    use raysieve::{
+        render::stats::{BounceStats, Stats},
+        wave::Stage,
+    };
+
+    const SIZE: (u32, u32) = (100, 10);
+
+    /// Statistics after `seconds` at a rate of `samples` per pixel; compaction takes `compact_us` µs per sample.
+    fn stats(strategy: &str, seconds: f64, samples: f64, compact_us: f64) -> Stats {
+        let rays = (1000.0 * samples) as u64;
+        let mut stats = Stats {
+            size: [SIZE.0, SIZE.1],
+            compaction: strategy.to_owned(),
+            bounces: vec![BounceStats {
+                rays,
+                hits: rays,
+                survivors: rays / 4,
+                lanes: 2 * rays,
+                compact_ms: compact_us * samples / 1e3,
+                ..BounceStats::default()
+            }],
+            ..Stats::default()
+        };
+        stats.settle(seconds);
+        stats
+    }
+
+    #[test]
+    fn figures_are_medians_of_recent_laps() {
+        let mut recorder = Recorder::default();
+        // Ten seconds at 100 samples per second, then ten at 300 with one outlier.
+        let (mut samples, mut milliseconds) = (0.0, 0.0);
+        for lap in 1..=200 {
+            let rate = if lap <= 100 { 100.0 } else { 300.0 };
+            let compact_us = if lap == 190 { 9000.0 } else { 5.0 };
+            samples += rate * 0.1;
+            milliseconds += rate * 0.1 * compact_us;
+            let seconds = 0.1001 * f64::from(lap);
+            recorder.add(
+                &stats("off", seconds, samples, milliseconds / samples),
+                true,
+            );
+        }
+        let last = stats("off", 20.02, samples, milliseconds / samples);
+        let recent = recorder.recent(&last, SIZE);
+        assert!((recent.paths_per_second - 300e3).abs() < 3e3, "{recent:?}");
+        assert!(
+            (recent.bounces[0].times.of(Stage::Compact) - 5.0).abs() < 0.1,
+            "{recent:?}"
+        );
+        assert!((recent.bounces[0].removed - 0.75).abs() < 1e-6);
+        assert!((recent.lane_use - 0.5).abs() < 1e-6);
+        assert_eq!(recent.rate_history.len(), 100);
+        assert!(
+            recent
+                .rate_history
+                .iter()
+                .all(|rate| (rate / 300e3 - 1.0).abs() < 0.02)
+        );
+        // Twice the pixels take twice as long.
+        let larger = recorder.recent(&last, (SIZE.0, 2 * SIZE.1));
+        assert!((larger.bounces[0].times.of(Stage::Compact) - 10.0).abs() < 0.2);
+        // The outlier counts in the average over the whole render.
+        assert!(
+            Recent::of(&last, 1000.0).bounces[0]
+                .times
+                .of(Stage::Compact)
+                > 20.0
+        );
+    }
+
+    #[test]
+    fn a_restarted_film_keeps_the_figures() {
+        let mut recorder = Recorder::default();
+        for film in 0..20 {
+            recorder.begin_film(film % 3 == 0);
+            for lap in 1..=3 {
+                let seconds = 0.11 * f64::from(lap);
+                recorder.add(&stats("off", seconds, 100.0 * seconds, 1.0), true);
+                let recent = recorder.recent(&stats("off", seconds, 100.0 * seconds, 1.0), SIZE);
+                assert!((recent.paths_per_second / 100e3 - 1.0).abs() < 0.01);
+            }
+        }
+        recorder.begin_film(true);
+        let empty = recorder.recent(&stats("off", 0.0, 0.0, 0.0), SIZE);
+        assert!(
+            empty.paths_per_second > 0.0,
+            "what was is shown until there is more"
+        );
+    }
+
+    #[test]
+    fn strategies_are_compared_once_there_is_enough_data() {
+        let mut recorder = Recorder::default();
+        let mut render = |strategy: &str, laps: u32, rate: f64| {
+            recorder.set_strategy();
+            recorder.begin_film(false);
+            let mut now = Stats::default();
+            for lap in 1..=laps {
+                // A spread of 2 %.
+                let seconds =
+                    0.101 * f64::from(lap) * (1.0 + 0.02 * f64::from(lap % 3) / f64::from(lap));
+                now = stats(strategy, seconds, rate * 0.101 * f64::from(lap), 1.0);
+                recorder.add(&now, true);
+            }
+            recorder.recent(&now, SIZE).strategies
+        };
+        let alone = render("off", 40, 100.0);
+        assert_eq!(alone.len(), 1);
+        let early = render("atomic", 5, 150.0);
+        let comparison = |strategies: &[super::StrategyComparison], name: &str| {
+            let found = strategies.iter().find(|entry| entry.strategy == name);
+            found.map(|entry| entry.comparison.clone())
+        };
+        assert_eq!(early[0].strategy, "atomic");
+        assert_eq!(comparison(&early, "off"), Some(Comparison::NotEnoughData));
+        let late = render("atomic", 40, 150.0);
+        let Some(Comparison::Slower(by)) = comparison(&late, "off") else {
+            panic!("{late:?}");
+        };
+        assert!((by - 1.0 / 3.0).abs() < 0.03, "{by}");
+        let same = render("look-back", 40, 150.2);
+        assert_eq!(
+            comparison(&same, "atomic"),
+            Some(Comparison::NoClearDifference),
+            "{same:?}"
+        );
+        let back = render("off", 40, 100.0);
+        assert!(
+            matches!(comparison(&back, "atomic"), Some(Comparison::Faster(_))),
+            "{back:?}"
+        );
+        render("sequences", 40, 1.0);
+        let four = render("scan-scatter", 40, 1.0);
+        let names: Vec<_> = four.iter().map(|entry| entry.strategy.as_str()).collect();
+        assert_eq!(names, ["scan-scatter", "sequences", "off", "look-back"]);
+        recorder.begin_film(true);
+        let gone = recorder
+            .recent(&stats("off", 0.0, 0.0, 0.0), SIZE)
+            .strategies;
+        assert_eq!(gone.len(), 1, "another view is another race: {gone:?}");
+    }
+}

@@ -1,0 +1,442 @@
+//! Runs the renderer on a thread of its own. Commands go in and the newest frame comes out; neither side waits.
+
+use std::{
+    io,
+    sync::{Arc, PoisonError, mpsc},
+    thread::{self, JoinHandle},
+    time::{Duration, Instant},
+};
+
+use serde::Serialize;
+
+use super::{
+    commands::{Command, CommandReceiver, CommandSender, PendingCommands},
+    controller::SessionEvent,
+    frame_pacing::{FramePublisher, LatestFrame},
+    inspection::{InspectedPath, PathQuery},
+    recent_stats::{Recent, Recorder},
+};
+use crate::Error;
+use raysieve::{
+    picture::Picture,
+    render::{renderer::Renderer, stats::Stats},
+    stages::Preview,
+    wave::Pace,
+};
+use raysieve_scene::catch_panics::panic_text;
+
+/// An event that a background thread of the session sends to the window or page.
+pub(crate) enum RenderEvent {
+    /// A new frame is available.
+    Frame,
+    /// A message to display.
+    Message(String),
+    /// A traced path that was requested.
+    Path(Box<InspectedPath>),
+    /// A new debug image is available.
+    DebugImage,
+    /// An event that the window or page must pass on to `Session::handle`.
+    Session(SessionEvent),
+    /// The render thread has ended.
+    Ended,
+}
+
+/// Whether the render is running, paused or complete, and how far it is.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum State {
+    /// Samples are being added, up to `samples` per pixel; `progress` is in 0..=1.
+    Rendering { samples: u32, progress: f64 },
+    /// The render is paused before it has reached `samples` per pixel; `progress` is in 0..=1.
+    Paused { samples: u32, progress: f64 },
+    /// The render is complete.
+    Done,
+}
+
+/// A rendered picture with its statistics.
+pub(crate) struct Frame {
+    pub(crate) picture: Arc<Picture>,
+    /// Sample count of each pixel, row by row; `None` unless the samples debug view is displayed.
+    pub(crate) counts: Option<Vec<u32>>,
+    /// Denoised picture; `None` if denoising is off or was not ready in time.
+    pub(crate) preview: Option<Arc<Preview>>,
+    pub(crate) stats: Stats,
+    pub(crate) recent: Recent,
+    pub(crate) state: State,
+}
+
+/// The result of a render thread that has ended.
+pub(crate) struct Ended {
+    pub(crate) renderer: Box<Renderer>,
+    /// Error that ended the render; `None` if the session ended it.
+    pub(crate) error: Option<Error>,
+}
+
+/// Handle of the render thread; dropping it ends the thread.
+pub(crate) struct RenderThread {
+    commands: CommandSender,
+    latest: LatestFrame,
+    thread: JoinHandle<Result<Ended, Error>>,
+}
+
+impl RenderThread {
+    /// Starts to render `samples` per pixel, unless `paused`; publishes at most one frame per `interval` on average.
+    /// Events are passed to `on_event` on the render thread. Returns the renderer if no thread can be started.
+    pub(super) fn start(
+        renderer: Box<Renderer>,
+        samples: u32,
+        paused: bool,
+        denoises: bool,
+        interval: Duration,
+        on_event: impl Fn(RenderEvent) + Send + 'static,
+    ) -> Result<Self, (Box<Renderer>, io::Error)> {
+        let commands = CommandSender::default();
+        let received = commands.receiver();
+        let (hand_over, handed_over) = mpsc::channel::<Box<Renderer>>();
+        let latest = LatestFrame::default();
+        let slot = latest.clone();
+        let thread = thread::Builder::new()
+            .name("render".to_owned())
+            .spawn(move || {
+                let publisher = FramePublisher::new(slot, on_event, interval);
+                let Ok(mut renderer) = handed_over.recv() else {
+                    return Err(gone("nothing to render"));
+                };
+                renderer.keep_for_previews();
+                let stats = renderer.stats();
+                let work = Work {
+                    renderer,
+                    stats,
+                    recorder: Recorder::default(),
+                    pictures: ImagePool::default(),
+                    previews: ImagePool::default(),
+                    samples,
+                    commands: received,
+                    publisher,
+                    interval,
+                    paused,
+                    counts: false,
+                    done: false,
+                    speed: 0.0,
+                    preview_of: None,
+                    moved: Instant::now(),
+                    denoises,
+                    preview_time: Duration::ZERO,
+                };
+                Ok(work.run())
+            });
+        match thread {
+            Ok(thread) => {
+                // The thread waits for it.
+                let _ = hand_over.send(renderer);
+                Ok(Self {
+                    commands,
+                    latest,
+                    thread,
+                })
+            }
+            Err(error) => Err((renderer, error)),
+        }
+    }
+
+    /// Sends a command. If the thread has ended with an error, the command is ignored and `RenderEvent::Ended` is on its way.
+    pub(super) fn send(&self, command: Command) {
+        self.commands.send(command);
+    }
+
+    /// Takes the newest frame; `None` if it has been taken already.
+    pub(super) fn take_frame(&self) -> Option<Frame> {
+        self.latest
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take()
+    }
+
+    /// Ends the thread after the current wave, and returns the renderer.
+    pub(super) fn finish(self) -> Result<Ended, Error> {
+        drop(self.commands);
+        self.thread
+            .join()
+            .unwrap_or_else(|panic| Err(gone(&panic_text(&*panic))))
+    }
+}
+
+fn gone(why: &str) -> Error {
+    Error::Window {
+        problem: format!("the render thread stopped: {why}"),
+    }
+}
+
+/// A pool of recent images whose memory is reused once nobody else holds them.
+#[derive(Default)]
+struct ImagePool<T>(Vec<Arc<T>>);
+
+/// Maximum number of pooled images: one displayed, one waiting, one being made and one being saved.
+const MAX_PICTURES: usize = 4;
+
+impl<T: Default> ImagePool<T> {
+    fn take(&mut self) -> Arc<T> {
+        let mut held = self.0.iter_mut();
+        let free = held.position(|held| Arc::get_mut(held).is_some());
+        free.map_or_else(Arc::default, |at| self.0.swap_remove(at))
+    }
+
+    fn put(&mut self, made: &Arc<T>) {
+        self.0.push(made.clone());
+        // An image that is still held after this many others is released from the pool.
+        let too_many = self.0.len().saturating_sub(MAX_PICTURES);
+        self.0.drain(..too_many);
+    }
+}
+
+/// The state of the render thread: the renderer, its statistics and the options of the frames.
+struct Work<T: Fn(RenderEvent)> {
+    renderer: Box<Renderer>,
+    /// Statistics after the last wave.
+    stats: Stats,
+    recorder: Recorder,
+    pictures: ImagePool<Picture>,
+    previews: ImagePool<Preview>,
+    samples: u32,
+    commands: CommandReceiver,
+    publisher: FramePublisher<T>,
+    interval: Duration,
+    paused: bool,
+    /// Whether frames contain the sample count of each pixel, for the samples debug view.
+    counts: bool,
+    done: bool,
+    /// Camera paths per second since the film was begun, by which the need for a preview is judged; 0 if unknown.
+    speed: f64,
+    /// Requested width and height in pixels while a smaller preview is rendered first; otherwise `None`.
+    preview_of: Option<(u32, u32)>,
+    /// Time of the last change of the view.
+    moved: Instant,
+    denoises: bool,
+    /// Duration of the last denoising.
+    preview_time: Duration,
+}
+
+/// Time without camera movement after which a view counts as still.
+const STILL: Duration = Duration::from_secs(1);
+
+/// Number of waves per frame interval while the camera moves; short waves keep the view responsive.
+const MOVING_SHARE: u32 = 8;
+/// Number of waves per frame interval while the view is still; longer waves render faster.
+const STILL_SHARE: u32 = 3;
+
+/// Frame time up to which movement feels smooth; if a frame takes longer, a smaller preview is rendered first.
+const SMOOTH: Duration = Duration::from_millis(33);
+
+/// Maximum factor by which a preview's width and height are reduced.
+const MAX_REDUCTION: f64 = 8.0;
+
+impl<T: Fn(RenderEvent)> Work<T> {
+    fn run(mut self) -> Ended {
+        let error = self.serve_commands().err();
+        self.renderer.set_pace(Pace::Steady);
+        Ended {
+            renderer: self.renderer,
+            error,
+        }
+    }
+
+    /// Executes commands and renders until the session is dropped.
+    fn serve_commands(&mut self) -> Result<(), Error> {
+        // A film that was restored before the start is displayed at once.
+        if self.stats.spp > 0 {
+            self.publish()?;
+        }
+        while let Some(commands) = self.commands.collect(!self.is_working()) {
+            let changed = self.execute(commands)?;
+            if self.is_working() {
+                self.work()?;
+                for line in self.renderer.take_notes() {
+                    (self.publisher.events.0)(RenderEvent::Message(line));
+                }
+            }
+            if changed || !self.is_working() || self.publisher.pacing().is_due(self.stats.spp) {
+                self.publish()?;
+                if let Some(size) = self.preview_of.take_if(|_| self.stats.spp > 0) {
+                    self.render_in(size)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Renders until a frame is due or a command is pending.
+    fn work(&mut self) -> Result<(), Error> {
+        let is_still = self.moved.elapsed() >= STILL;
+        let share = if is_still { STILL_SHARE } else { MOVING_SHARE };
+        self.renderer.set_pace(Pace::Watched(self.interval / share));
+        let (commands, pacing, paused) = (&self.commands, self.publisher.pacing(), self.paused);
+        let enough = |samples: u32| {
+            // Each view that was begun gets its first sample before the next command is executed.
+            let begun = samples > 0 || !pacing.is_waiting();
+            commands.closed()
+                || begun && (commands.any() || paused && samples > 0)
+                || pacing.is_due(samples)
+        };
+        self.done = !self.renderer.advance_until(&enough)?;
+        self.stats = self.renderer.stats();
+        self.speed = self.stats.paths_per_second;
+        let is_preview = self.preview_of.is_some();
+        self.recorder.add(&self.stats, is_still && !is_preview);
+        Ok(())
+    }
+
+    fn publish(&mut self) -> Result<(), Error> {
+        // Finish the wave in flight first, so that it does not count as time spent on the frame.
+        self.renderer.land()?;
+        let begun = Instant::now();
+        let frame = Frame {
+            picture: self.picture()?,
+            counts: self
+                .counts
+                .then(|| self.renderer.sample_counts())
+                .transpose()?,
+            preview: self.denoised(),
+            stats: self.stats.clone(),
+            recent: self.recorder.recent(&self.stats, self.size()),
+            state: self.state(),
+        };
+        self.publisher.publish(frame, begun);
+        Ok(())
+    }
+
+    fn picture(&mut self) -> Result<Arc<Picture>, Error> {
+        let mut picture = self.pictures.take();
+        self.renderer.picture_into(Arc::make_mut(&mut picture))?;
+        self.pictures.put(&picture);
+        Ok(picture)
+    }
+
+    /// Returns the denoised picture if it is enabled and fast enough. If denoising takes longer than a frame interval,
+    /// it waits until the view is still.
+    fn denoised(&mut self) -> Option<Arc<Preview>> {
+        let is_still = !self.is_working() || self.moved.elapsed() >= STILL;
+        if !self.denoises || !is_still && self.preview_time > self.interval {
+            return None;
+        }
+        let begun = Instant::now();
+        let mut preview = self.previews.take();
+        let made = self.renderer.preview_into(Arc::make_mut(&mut preview));
+        self.preview_time = begun.elapsed();
+        self.previews.put(&preview);
+        let made = made.unwrap_or_else(|error| {
+            // Memory for denoising may be lacking; the render continues without it.
+            self.denoises = false;
+            (self.publisher.events.0)(RenderEvent::Message(format!(
+                "no denoised preview: {error}"
+            )));
+            false
+        });
+        made.then_some(preview)
+    }
+
+    /// Returns the requested size of the picture, also while a smaller preview is rendered.
+    fn size(&self) -> (u32, u32) {
+        let [width, height] = self.stats.size;
+        self.preview_of.unwrap_or((width, height))
+    }
+
+    /// Restarts the render at this width and height in pixels; keeps the film if the size is the same.
+    fn render_in(&mut self, (width, height): (u32, u32)) -> Result<(), Error> {
+        if self.stats.size != [width, height] {
+            self.renderer.set_size(width, height)?;
+            self.stats = self.renderer.stats();
+            self.recorder.begin_film(false);
+        }
+        self.done = false;
+        Ok(())
+    }
+
+    /// Returns the size of a preview to render first, or `None` if a picture of this size is ready soon enough.
+    fn preview(&self, (width, height): (u32, u32)) -> Option<(u32, u32)> {
+        let seconds = f64::from(width) * f64::from(height) / self.speed;
+        let smooth = self.interval.max(SMOOTH).as_secs_f64();
+        let reduction = (seconds / smooth).sqrt().ceil().min(MAX_REDUCTION);
+        let reduced = |length: u32| ((f64::from(length) / reduction).round() as u32).max(1);
+        (self.speed > 0.0 && reduction > 1.0).then(|| (reduced(width), reduced(height)))
+    }
+
+    fn state(&self) -> State {
+        let (samples, progress) = (self.samples, self.renderer.progress());
+        match (self.done, self.paused) {
+            (true, _) => State::Done,
+            (false, true) => State::Paused { samples, progress },
+            (false, false) => State::Rendering { samples, progress },
+        }
+    }
+
+    /// Returns whether there is work. Even a paused render adds one sample to a new view.
+    fn is_working(&self) -> bool {
+        !self.done && (!self.paused || self.stats.spp == 0)
+    }
+
+    /// Executes the commands, and returns whether a frame must be published although the film has not changed.
+    fn execute(&mut self, commands: PendingCommands) -> Result<bool, Error> {
+        let mut changed = false;
+        if let Some((renderer, samples)) = commands.renderer {
+            self.renderer = renderer;
+            self.samples = samples;
+            self.stats = self.renderer.stats();
+            self.recorder = Recorder::default();
+        }
+        if let Some((camera, size)) = commands.view {
+            let preview = self.preview(size);
+            self.preview_of = preview.map(|_| size);
+            self.render_in(preview.unwrap_or(size))?;
+            self.renderer.set_camera(camera)?;
+            self.recorder.begin_film(true);
+            self.moved = Instant::now();
+        }
+        if commands.restart {
+            self.renderer.restart()?;
+            self.recorder.begin_film(false);
+        }
+        if commands.view.is_some() || commands.restart {
+            self.done = false;
+            self.publisher.wait();
+        }
+        if let Some(counts) = commands.counts {
+            changed = self.counts != counts;
+            self.counts = counts;
+        }
+        if let Some(paused) = commands.paused {
+            changed |= self.paused != paused;
+            self.paused = paused;
+        }
+        if let Some(denoises) = commands.denoises {
+            changed |= self.denoises != denoises;
+            self.denoises = denoises;
+        }
+        if let Some(strategy) = commands.strategy {
+            // The strategy may not be available on this machine; the previous one stays in use.
+            if let Err(error) = self.renderer.set_strategy(strategy) {
+                (self.publisher.events.0)(RenderEvent::Message(error.to_string()));
+            }
+            self.recorder.set_strategy();
+            changed = true;
+        }
+        self.stats = self.renderer.stats();
+        if let Some(query) = commands.last_sample {
+            let sample = self.last_sample(&query)?;
+            let event = SessionEvent::Query(PathQuery { sample, ..query });
+            (self.publisher.events.0)(RenderEvent::Session(event));
+        }
+        Ok(changed)
+    }
+
+    /// Returns the number of the last sample of the requested pixel. While a smaller preview is rendered, the sample count
+    /// of the whole picture is used.
+    fn last_sample(&mut self, query: &PathQuery) -> Result<u32, Error> {
+        let (size, (column, row)) = (query.size, query.pixel);
+        let is_on_film = self.stats.size == [size.0, size.1] && column < size.0 && row < size.1;
+        let samples = match is_on_film {
+            true => self.renderer.samples_of(row * size.0 + column)?,
+            false => self.stats.spp,
+        };
+        Ok(samples.saturating_sub(1))
+    }
+}

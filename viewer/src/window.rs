@@ -1,0 +1,266 @@
+//! The window: displays the picture as it is rendered, with its statistics overlaid, and handles input.
+//!
+//! The event loop never waits for the renderer, which works on a thread of its own (`session`). The `viewer` handles the
+//! events of both and updates the `view`, which is drawn to the `screen`. Imports `session` and `overlay`, but not `serve`.
+
+mod save;
+mod screen;
+mod settings;
+mod view;
+mod viewer;
+
+use std::{sync::Arc, thread::ThreadId, time::Instant};
+
+use winit::{
+    application::ApplicationHandler,
+    event::{ElementState, KeyEvent, WindowEvent},
+    event_loop::{ActiveEventLoop, ControlFlow, EventLoop, EventLoopProxy},
+    keyboard::{Key, NamedKey},
+    window::WindowId,
+};
+
+use self::viewer::Viewer;
+use crate::{
+    Error,
+    session::{Ended, RenderEvent, ViewOptions},
+};
+use raysieve::render::renderer::Renderer;
+use raysieve_scene::{Scene, catch_panics::catch_panics};
+
+/// The reason why the window ended, with the renderer.
+pub enum Outcome {
+    /// The user closed the window.
+    Closed {
+        /// The renderer with the film as it was when the window was closed.
+        renderer: Renderer,
+    },
+    /// All GPUs have failed: see [`Renderer::all_gpus_failed`].
+    AllGpusFailed {
+        /// The renderer with the part of the film that was saved in host memory.
+        renderer: Renderer,
+        /// The error that ended the render.
+        error: Error,
+    },
+    /// No window could be opened; nothing has been rendered.
+    NoWindow {
+        /// The renderer as it was passed in.
+        renderer: Renderer,
+        /// The reason why no window could be opened, in one line.
+        reason: String,
+    },
+}
+
+/// Renders the scene in a window until the user closes it. Must be called from the main thread, at most once.
+///
+/// # Errors
+/// The error that ended the renderer, or [`Error::Window`] if the open window was lost.
+pub fn run(renderer: Renderer, scene: &Arc<Scene>, options: ViewOptions) -> Result<Outcome, Error> {
+    // winit panics if its keyboard library is missing.
+    let event_loop = catch_panics(|| EventLoop::with_user_event().build())
+        .and_then(|event_loop| event_loop.map_err(|error| os_text(&error.to_string())));
+    let event_loop = match event_loop {
+        Ok(event_loop) => event_loop,
+        Err(reason) => return Ok(Outcome::NoWindow { renderer, reason }),
+    };
+    let wake = event_loop.create_proxy();
+    let mut app = App {
+        scene,
+        options,
+        wake,
+        stage: Stage::Waiting(Box::new(renderer)),
+    };
+    let ended = event_loop.run_app(&mut app).map_err(|error| Error::Window {
+        problem: os_text(&error.to_string()),
+    });
+    match app.stage {
+        Stage::Open(viewer) => {
+            let Ended { renderer, error } = viewer.close()?;
+            let renderer = *renderer;
+            match error {
+                None => ended.map(|()| Outcome::Closed { renderer }),
+                Some(error) if renderer.all_gpus_failed() => {
+                    Ok(Outcome::AllGpusFailed { renderer, error })
+                }
+                Some(error) => Err(error),
+            }
+        }
+        Stage::NoWindow(renderer, reason) => Ok(Outcome::NoWindow {
+            renderer: *renderer,
+            reason,
+        }),
+        Stage::Waiting(renderer) => {
+            let reason = ended.err().map_or_else(
+                || "the display closed it".to_owned(),
+                |error| error.to_string(),
+            );
+            Ok(Outcome::NoWindow {
+                renderer: *renderer,
+                reason,
+            })
+        }
+        Stage::Opening => Err(Error::Window {
+            problem: "it ended while it was opening".to_owned(),
+        }),
+    }
+}
+
+/// An event that a background thread sends to the event loop.
+enum Wake {
+    /// An event from the render thread.
+    Render(RenderEvent),
+    /// The thread with this id has finished saving a picture, successfully or not.
+    Saved(ThreadId),
+}
+
+/// The state of the event loop: the scene, the options, and the window once it is open.
+struct App<'a> {
+    scene: &'a Arc<Scene>,
+    options: ViewOptions,
+    wake: EventLoopProxy<Wake>,
+    stage: Stage,
+}
+
+/// The life cycle of the window.
+enum Stage {
+    /// The window has not been opened yet.
+    Waiting(Box<Renderer>),
+    /// The window is being opened.
+    Opening,
+    /// The window is open.
+    Open(Box<Viewer>),
+    /// The window could not be opened, for this reason.
+    NoWindow(Box<Renderer>, String),
+}
+
+impl ApplicationHandler<Wake> for App<'_> {
+    fn resumed(&mut self, event_loop: &ActiveEventLoop) {
+        self.stage = match std::mem::replace(&mut self.stage, Stage::Opening) {
+            Stage::Waiting(renderer) => {
+                match Viewer::open(
+                    event_loop,
+                    renderer,
+                    self.scene,
+                    self.options,
+                    self.wake.clone(),
+                ) {
+                    Ok(viewer) => Stage::Open(Box::new(viewer)),
+                    Err((renderer, reason)) => {
+                        event_loop.exit();
+                        Stage::NoWindow(renderer, reason)
+                    }
+                }
+            }
+            stage => stage,
+        };
+    }
+
+    fn user_event(&mut self, event_loop: &ActiveEventLoop, wake: Wake) {
+        let Stage::Open(viewer) = &mut self.stage else {
+            return;
+        };
+        match wake {
+            Wake::Render(RenderEvent::Frame) => viewer.update(),
+            Wake::Render(RenderEvent::DebugImage) => viewer.update_debug_image(),
+            Wake::Render(RenderEvent::Message(note)) => viewer.say(note),
+            Wake::Render(RenderEvent::Path(inspected)) => viewer.show_path(*inspected),
+            Wake::Render(RenderEvent::Session(event)) => viewer.handle(event),
+            Wake::Render(RenderEvent::Ended) => event_loop.exit(),
+            Wake::Saved(thread) => viewer.report_save(thread),
+        }
+    }
+
+    fn window_event(&mut self, event_loop: &ActiveEventLoop, _: WindowId, event: WindowEvent) {
+        let Stage::Open(viewer) = &mut self.stage else {
+            return;
+        };
+        match event {
+            WindowEvent::DroppedFile(path) => viewer.open_file(path),
+            WindowEvent::CloseRequested | WindowEvent::Destroyed => event_loop.exit(),
+            WindowEvent::RedrawRequested => viewer.draw(),
+            WindowEvent::Resized(size) => viewer.resize(size),
+            WindowEvent::CursorMoved { position, .. } => viewer.move_cursor(position),
+            WindowEvent::MouseInput { button, state, .. } => {
+                viewer.press(button, state.is_pressed());
+            }
+            WindowEvent::MouseWheel { delta, .. } => viewer.scroll(delta),
+            // A key that was already held when the window got the focus was meant for another window.
+            WindowEvent::KeyboardInput {
+                event:
+                    KeyEvent {
+                        state: ElementState::Pressed,
+                        ..
+                    },
+                is_synthetic: true,
+                ..
+            } => {}
+            WindowEvent::KeyboardInput {
+                event: KeyEvent {
+                    logical_key, state, ..
+                },
+                ..
+            } => {
+                let Some(chord) = chord(&logical_key, viewer.shift()) else {
+                    return;
+                };
+                if state == ElementState::Released {
+                    viewer.release(&chord);
+                } else if viewer
+                    .action(&chord)
+                    .is_some_and(|action| !viewer.act(action))
+                {
+                    event_loop.exit();
+                }
+            }
+            WindowEvent::ModifiersChanged(modifiers) => viewer.hold(modifiers.state()),
+            // Key releases are not reported while another window has the focus.
+            WindowEvent::Focused(false) => viewer.release_all(),
+            _ => {}
+        }
+    }
+
+    fn about_to_wait(&mut self, event_loop: &ActiveEventLoop) {
+        let Stage::Open(viewer) = &mut self.stage else {
+            return;
+        };
+        let until = viewer.wait_until(Instant::now());
+        event_loop.set_control_flow(until.map_or(ControlFlow::Wait, ControlFlow::WaitUntil));
+    }
+}
+
+/// Returns the key's name in the table of controls; `None` for keys that it never contains.
+fn chord(key: &Key, shift: bool) -> Option<String> {
+    let name = match key {
+        Key::Character(letter) => return Some(letter.to_string()),
+        Key::Named(NamedKey::Space) => return Some(" ".to_owned()),
+        Key::Named(NamedKey::ArrowLeft) => "ArrowLeft",
+        Key::Named(NamedKey::ArrowRight) => "ArrowRight",
+        Key::Named(NamedKey::ArrowUp) => "ArrowUp",
+        Key::Named(NamedKey::ArrowDown) => "ArrowDown",
+        Key::Named(NamedKey::PageUp) => "PageUp",
+        Key::Named(NamedKey::PageDown) => "PageDown",
+        Key::Named(NamedKey::Home) => "Home",
+        Key::Named(NamedKey::Escape) => "Escape",
+        Key::Named(NamedKey::F1) => "F1",
+        _ => return None,
+    };
+    Some(if shift {
+        format!("Shift+{name}")
+    } else {
+        name.to_owned()
+    })
+}
+
+/// Returns the operating system's message of a winit error, without the source location that winit adds.
+fn os_text(error: &str) -> String {
+    let text = match error
+        .strip_prefix("os error at ")
+        .and_then(|rest| rest.split_once(": "))
+    {
+        Some((_, text)) => text,
+        None => error,
+    };
+    text.trim_end_matches('.')
+        .lines()
+        .collect::<Vec<_>>()
+        .join(" ")
+}

@@ -1,0 +1,96 @@
+//! Settings that the window keeps between runs, in the platform's configuration folder: `raysieve/window.ron` in
+//! `XDG_CONFIG_HOME` or `~/.config` on Linux. Without such a file the defaults apply.
+
+use std::{
+    fs, io,
+    io::Write,
+    path::{Path, PathBuf},
+};
+
+use serde::{Deserialize, Serialize};
+
+use crate::overlay::Detail;
+use raysieve_scene::atomic_file::write_whole;
+
+/// The settings of the window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct Settings {
+    /// Amount of statistics displayed.
+    pub(super) statistics: Detail,
+    /// Window size in logical pixels, if the user has resized the window; `None` fits the window to the picture.
+    pub(super) size: Option<(f64, f64)>,
+}
+
+/// Minimum plausible side of a window in logical pixels.
+const MIN_SIDE: f64 = 1.0;
+/// Maximum plausible side of a window in logical pixels.
+const MAX_SIDE: f64 = 65536.0;
+
+fn file() -> Option<PathBuf> {
+    Some(dirs::config_dir()?.join("raysieve").join("window.ron"))
+}
+
+impl Settings {
+    /// Loads the settings. Returns the defaults if there is no file, and reports a file that is not readable.
+    pub(super) fn load() -> Self {
+        let Some(path) = file() else {
+            return Self::default();
+        };
+        let text = match fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Self::default(),
+            Err(error) => {
+                say(&path, &format!("cannot read it: {error}"));
+                return Self::default();
+            }
+        };
+        match ron::from_str::<Self>(&text) {
+            Ok(settings) => settings.checked(),
+            Err(error) => {
+                say(
+                    &path,
+                    &format!(
+                        "invalid settings: {error}; the file is replaced when a setting changes"
+                    ),
+                );
+                Self::default()
+            }
+        }
+    }
+
+    fn checked(self) -> Self {
+        let is_side = |side: f64| (MIN_SIDE..=MAX_SIDE).contains(&side);
+        Self {
+            size: self
+                .size
+                .filter(|&(width, height)| is_side(width) && is_side(height)),
+            ..self
+        }
+    }
+
+    /// Saves the settings; reports failures to standard error.
+    pub(super) fn save(&self) {
+        let Some(path) = file() else {
+            return;
+        };
+        let folder = path.parent().unwrap_or(&path);
+        if let Err(error) = fs::create_dir_all(folder) {
+            return say(&path, &format!("cannot write it: {error}"));
+        }
+        let pretty = ron::ser::PrettyConfig::default();
+        let text = ron::ser::to_string_pretty(self, pretty).unwrap_or_default();
+        if let Err(error) = write_whole(&path, |file| writeln!(file, "{text}")) {
+            say_line(&error.to_string());
+        }
+    }
+}
+
+fn say(path: &Path, problem: &str) {
+    say_line(&format!("{}: {problem}", path.display()));
+}
+
+/// Writes a line to standard error; failures are ignored.
+fn say_line(line: &str) {
+    let _ = writeln!(io::stderr(), "raysieve: {line}");
+}

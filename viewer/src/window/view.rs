@@ -1,0 +1,250 @@
+//! The content of the window: the newest picture, tone-mapped and scaled to fit, with panels overlaid.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use rayon::{ThreadPool, prelude::*};
+
+use crate::overlay::{Detail, Overlay, canvas::Area, fitted::Fitted, scale_for};
+use crate::session::{self, DisplayFrame, Frame, InspectedPath, Session};
+use raysieve::{
+    inspect::debug_view::DebugImage,
+    render::output::{DisplayImage, Look},
+};
+
+/// The displayed picture and panels. `update` and the switches change it, `draw` renders it into bytes.
+pub(super) struct View {
+    frame: Option<DisplayFrame>,
+    /// Debug image that is displayed instead of the frame's picture.
+    debug_image: Option<Arc<DebugImage>>,
+    path: Option<InspectedPath>,
+    overlay: Overlay,
+    detail: Detail,
+    /// Displayed page of the list of keys, `None` if hidden, and its number of pages when it was last drawn.
+    keys: Option<usize>,
+    key_pages: usize,
+    message: Option<(String, Instant)>,
+    /// The picture scaled to the window's size, without panels; `None` if it is outdated.
+    backdrop: Option<Backdrop>,
+    pool: ThreadPool,
+}
+
+/// The displayed picture, tone-mapped and scaled to the window, cached until it changes.
+struct Backdrop {
+    size: (u32, u32),
+    look: Look,
+    rgba: Vec<u8>,
+}
+
+/// Minimum display time of a message.
+const MESSAGE_TIME: Duration = Duration::from_secs(3);
+/// Display time of a message per character, so that long messages can be read.
+const CHARACTER_TIME: Duration = Duration::from_millis(60);
+
+/// Colour around a picture whose aspect ratio differs from the window's.
+const BORDER: [u8; 4] = [24, 26, 30, 255];
+
+impl View {
+    pub(super) fn new(detail: Detail) -> Result<Self, rayon::ThreadPoolBuildError> {
+        Ok(Self {
+            frame: None,
+            debug_image: None,
+            path: None,
+            overlay: Overlay::new(1.0),
+            detail,
+            keys: None,
+            key_pages: 1,
+            message: None,
+            backdrop: None,
+            pool: session::tone_mapping_pool()?,
+        })
+    }
+
+    /// Displays a new frame.
+    pub(super) fn update(&mut self, frame: Frame) {
+        self.frame = Some(frame.into());
+        if self.debug_image.is_none() {
+            self.backdrop = None;
+        }
+    }
+
+    /// Displays a debug image instead of the picture, or the picture again.
+    pub(super) fn set_debug_image(&mut self, debug_image: Option<Arc<DebugImage>>) {
+        let is_same = match (&debug_image, &self.debug_image) {
+            (Some(new), Some(old)) => Arc::ptr_eq(new, old),
+            (None, None) => true,
+            _ => false,
+        };
+        if !is_same {
+            self.debug_image = debug_image;
+            self.backdrop = None;
+        }
+    }
+
+    pub(super) fn debug_image(&self) -> Option<&Arc<DebugImage>> {
+        self.debug_image.as_ref()
+    }
+
+    /// Displays a path until the view changes.
+    pub(super) fn show_path(&mut self, path: InspectedPath) {
+        self.path = Some(path);
+    }
+
+    /// Removes the message if its time is over, and returns whether it did.
+    pub(super) fn update_message(&mut self, now: Instant) -> bool {
+        self.message.take_if(|(_, until)| *until <= now).is_some()
+    }
+
+    pub(super) fn frame(&self) -> Option<&DisplayFrame> {
+        self.frame.as_ref()
+    }
+
+    pub(super) fn detail(&self) -> Detail {
+        self.detail
+    }
+
+    pub(super) fn switch_detail(&mut self) {
+        self.detail = self.detail.next();
+    }
+
+    /// Shows the next page of the list of keys, or hides the list after the last page.
+    pub(super) fn switch_keys(&mut self) {
+        let next = self.keys.map_or(0, |page| page + 1);
+        self.keys = (next < self.key_pages || self.keys.is_none()).then_some(next);
+    }
+
+    /// Displays a message for some seconds.
+    pub(super) fn say(&mut self, message: String) {
+        let reading = CHARACTER_TIME * message.chars().count().try_into().unwrap_or(u32::MAX);
+        self.message = Some((message, Instant::now() + MESSAGE_TIME.max(reading)));
+    }
+
+    /// Returns the time at which the message will be removed.
+    pub(super) fn message_until(&self) -> Option<Instant> {
+        self.message.as_ref().map(|(_, until)| *until)
+    }
+
+    /// Draws the content into a buffer of `size` pixels; `scale` is the number of physical pixels per logical pixel.
+    pub(super) fn draw(
+        &mut self,
+        rgba: &mut [u8],
+        size: (u32, u32),
+        scale: f32,
+        look: Look,
+        session: &Session,
+    ) {
+        match self.frame.as_ref() {
+            Some(frame) => {
+                let fresh = self
+                    .backdrop
+                    .take()
+                    .filter(|backdrop| backdrop.size == size && backdrop.look == look);
+                let backdrop = fresh.unwrap_or_else(|| {
+                    let debug_image = self.debug_image.as_deref();
+                    let develop = || fit(frame.to_image(look, debug_image), size);
+                    Backdrop {
+                        size,
+                        look,
+                        rgba: self.pool.install(develop),
+                    }
+                });
+                rgba.copy_from_slice(&backdrop.rgba);
+                self.backdrop = Some(backdrop);
+            }
+            None => rgba.as_chunks_mut().0.fill(BORDER),
+        }
+        let scale = scale.max(scale_for(size.0, size.1));
+        if self.overlay.scale() != scale {
+            self.overlay = Overlay::new(scale);
+        }
+        if let Some(shown) = &self.frame {
+            let (stats, DisplayFrame { recent, state, .. }) =
+                (shown.stats_in(look, self.debug_image.is_some()), shown);
+            self.overlay
+                .draw_stats(rgba, size, &stats, recent, *state, self.detail);
+        }
+        self.path.take_if(|path| !session.is_at(&path.viewpoint));
+        let taken = self.draw_corners(rgba, size);
+        let scene_error = session.scene_error().map(|scene_error| (scene_error, true));
+        let message = self
+            .message
+            .as_ref()
+            .map(|(message, _)| (&**message, false));
+        let messages: Vec<_> = scene_error.into_iter().chain(message).collect();
+        self.overlay.draw_messages(rgba, size, &messages, &taken);
+    }
+
+    /// Draws the panels at the lower edge and returns their areas. The list of keys hides the others.
+    fn draw_corners(&mut self, rgba: &mut [u8], size: (u32, u32)) -> Vec<Area> {
+        let mut taken = Vec::new();
+        if let Some(path) = &self.path {
+            let fitted = Fitted::new(path.viewpoint.size, size);
+            taken.push(self.overlay.draw_path(rgba, size, path, &fitted));
+        }
+        if let Some(debug_image) = &self.debug_image {
+            let legend = &debug_image.legend;
+            taken.extend(self.overlay.draw_legend(rgba, size, legend, &taken));
+        }
+        if let Some(page) = self.keys {
+            let keys: Vec<_> = session::controls().collect();
+            let drawn = self.overlay.draw_keys(rgba, size, &keys, page);
+            (self.keys, self.key_pages) = (Some(drawn.page), drawn.pages);
+            taken = vec![drawn.panel];
+        }
+        taken
+    }
+}
+
+/// Scales a picture to fit a window of this size, and centres it.
+fn fit(image: DisplayImage, (width, height): (u32, u32)) -> Vec<u8> {
+    let picture = image.size;
+    if picture == (width, height) {
+        return image.rgba;
+    }
+    let fitted = Fitted::new(picture, (width, height));
+    let (fitted_width, fitted_height) = (fitted.width as usize, fitted.height as usize);
+    let (left, top) = (fitted.left as usize, fitted.top as usize);
+    let (width, height) = (width as usize, height as usize);
+    let (source, _) = image.rgba.as_chunks::<4>();
+    let source_width = picture.0 as usize;
+    let columns: Vec<_> = (0..fitted_width)
+        .map(|x| footprint(x, fitted_width, source_width))
+        .collect();
+
+    let mut rgba = BORDER.repeat(width * height);
+    let area = rgba
+        .par_chunks_exact_mut(4 * width)
+        .skip(top)
+        .take(fitted_height)
+        .enumerate();
+    area.for_each(|(y, row)| {
+        let rows = footprint(y, fitted_height, picture.1 as usize);
+        let (pixels, _) = row.as_chunks_mut::<4>();
+        for (pixel, columns) in pixels[left..left + fitted_width].iter_mut().zip(&columns) {
+            *pixel = mean(
+                rows.clone()
+                    .flat_map(|row| &source[row * source_width..][columns.clone()]),
+            );
+        }
+    });
+    rgba
+}
+
+/// Returns the range of source pixels that are averaged into target pixel `index`; one pixel when enlarging.
+fn footprint(index: usize, to: usize, from: usize) -> std::ops::Range<usize> {
+    let (begin, end) = (index * from / to, (index + 1) * from / to);
+    begin..end.max(begin + 1)
+}
+
+fn mean<'a>(pixels: impl Iterator<Item = &'a [u8; 4]>) -> [u8; 4] {
+    let (mut sum, mut count) = ([0_u64; 4], 0);
+    for pixel in pixels {
+        for (sum, &channel) in sum.iter_mut().zip(pixel) {
+            *sum += u64::from(channel);
+        }
+        count += 1;
+    }
+    sum.map(|sum| (sum / count.max(1)) as u8)
+}

@@ -1,0 +1,463 @@
+//! The open window: turns user input into commands to the session and changes of the view.
+
+use std::{
+    io::{self, Write},
+    path::{Path, PathBuf},
+    sync::Arc,
+    thread::{self, JoinHandle, ThreadId},
+    time::{Duration, Instant},
+};
+
+use glam::Vec3;
+use winit::{
+    dpi::{PhysicalPosition, PhysicalSize},
+    event::{MouseButton, MouseScrollDelta},
+    event_loop::{ActiveEventLoop, EventLoopProxy},
+    keyboard::ModifiersState,
+};
+
+use super::{Wake, save::save, screen::Screen, settings::Settings, view::View};
+use crate::{
+    Error,
+    overlay::{fitted::Fitted, format},
+    session::{
+        self, Action, Change, DisplayFrame, Ended, FlyDirection, InspectedPath, Motion,
+        ScreenAction, Session, SessionEvent, State, ViewOptions,
+    },
+};
+use raysieve::render::renderer::Renderer;
+use raysieve_scene::{Scene, catch_panics::panic_text};
+
+/// The state of an open window.
+pub(super) struct Viewer {
+    screen: Screen,
+    /// Settings as loaded from the settings file.
+    settings: Settings,
+    opened_size: (f64, f64),
+    view: View,
+    session: Session,
+    wake: EventLoopProxy<Wake>,
+    follows_window: bool,
+    /// Time at which the window's new size counts as final and the picture is rendered in that size; `None` if the size is
+    /// unchanged.
+    resize_due: Option<Instant>,
+    cursor: PhysicalPosition<f64>,
+    dragging: Option<Drag>,
+    /// Position at which the left button was pressed, while that can still become a click; `None` after a longer movement
+    /// or a release.
+    pressed: Option<PhysicalPosition<f64>>,
+    modifiers: ModifiersState,
+    /// Directions of the held keys in fly mode, with the time up to which their movement has been applied.
+    held_directions: Vec<(FlyDirection, Instant)>,
+    title_time: Option<Instant>,
+    saves: Vec<JoinHandle<Result<PathBuf, Error>>>,
+}
+
+/// The kind of camera motion of a drag.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Drag {
+    Turn,
+    Pan,
+}
+
+/// Time without resizing after which the picture is rendered in the window's size.
+const SETTLE_TIME: Duration = Duration::from_millis(200);
+
+/// Minimum interval between updates of the title.
+const TITLE_INTERVAL: Duration = Duration::from_millis(500);
+
+/// Maximum pointer movement of a click in logical pixels; beyond it, the movement is a drag.
+const CLICK_PIXELS: f64 = 4.0;
+
+/// Touchpad scroll distance in pixels that equals one notch of the mouse wheel.
+const NOTCH_PIXELS: f64 = 50.0;
+
+impl Viewer {
+    /// Opens the window and starts to render in it. On failure, returns the renderer with the reason.
+    pub(super) fn open(
+        event_loop: &ActiveEventLoop,
+        renderer: Box<Renderer>,
+        scene: &Arc<Scene>,
+        options: ViewOptions,
+        wake: EventLoopProxy<Wake>,
+    ) -> Result<Self, (Box<Renderer>, String)> {
+        let settings = Settings::load();
+        let parts = Screen::open(
+            event_loop,
+            &format!("{} – raysieve", name(&scene.path)),
+            scene.size,
+            settings.size.filter(|_| !options.keep_size),
+        )
+        .and_then(|screen| {
+            let view = View::new(settings.statistics).map_err(|error| error.to_string())?;
+            Ok((screen, view))
+        });
+        let (screen, view) = match parts {
+            Ok(parts) => parts,
+            Err(reason) => return Err((renderer, reason)),
+        };
+        let proxy = wake.clone();
+        // Fails only after the event loop has ended.
+        let on_event = move |event| drop(proxy.send_event(Wake::Render(event)));
+        let session = Session::start(renderer, scene, options, screen.interval(), on_event)
+            .map_err(|(renderer, error)| (renderer, error.to_string()))?;
+        let mut viewer = Self {
+            settings,
+            opened_size: screen.logical_size(),
+            session,
+            screen,
+            view,
+            wake,
+            follows_window: !options.keep_size,
+            resize_due: None,
+            cursor: PhysicalPosition::default(),
+            dragging: None,
+            pressed: None,
+            modifiers: ModifiersState::empty(),
+            held_directions: Vec::new(),
+            title_time: None,
+            saves: Vec::new(),
+        };
+        viewer.follow_window();
+        Ok(viewer)
+    }
+
+    /// Executes an action; returns `false` if it is to quit.
+    pub(super) fn act(&mut self, action: Action) -> bool {
+        match action {
+            Action::Render(change) => {
+                if let Some(message) = self.session.act(change) {
+                    if change == Change::PrintCamera {
+                        // Printed for copying. Standard output may be closed.
+                        let _ = writeln!(io::stdout(), "{message}");
+                    }
+                    self.say(message);
+                }
+                self.title_time = None;
+                self.update_debug_image();
+            }
+            Action::Fly(direction) => {
+                // Ignores the repeat events of a held key.
+                if self
+                    .held_directions
+                    .iter()
+                    .all(|(held, _)| *held != direction)
+                {
+                    self.held_directions.push((direction, Instant::now()));
+                }
+            }
+            Action::Screen(ScreenAction::Overlay) => self.view.switch_detail(),
+            Action::Screen(ScreenAction::Keys) => self.view.switch_keys(),
+            Action::Screen(ScreenAction::Save) => self.save(),
+            Action::Screen(ScreenAction::Quit) => return false,
+        }
+        self.screen.refresh();
+        true
+    }
+
+    /// Sets the modifier keys that are held.
+    pub(super) fn hold(&mut self, modifiers: ModifiersState) {
+        self.modifiers = modifiers;
+    }
+
+    pub(super) fn shift(&self) -> bool {
+        self.modifiers.shift_key()
+    }
+
+    /// Returns the action of a key press, or `None` if the key has none.
+    pub(super) fn action(&self, chord: &str) -> Option<Action> {
+        session::action(chord, self.session.is_flying())
+    }
+
+    /// Handles the release of a key: ends the movement that it causes in fly mode.
+    pub(super) fn release(&mut self, chord: &str) {
+        if let Some(Action::Fly(direction)) = session::action(chord, true) {
+            self.held_directions.retain(|(held, _)| *held != direction);
+        }
+    }
+
+    /// Handles the loss of the keyboard focus, which releases all keys.
+    pub(super) fn release_all(&mut self) {
+        self.held_directions.clear();
+    }
+
+    /// Moves the camera in the directions of the held keys, for the time since the last call.
+    fn fly(&mut self, now: Instant) {
+        let speed = if self.shift() { session::FAST } else { 1.0 };
+        let mut by = Vec3::ZERO;
+        for (direction, since) in &mut self.held_directions {
+            by += direction.direction() * (now - *since).as_secs_f32() * speed;
+            *since = now;
+        }
+        if by != Vec3::ZERO {
+            self.move_camera(Motion::Fly(by));
+        }
+    }
+
+    /// Handles a mouse button: begins or ends a drag, and inspects a path on a click.
+    pub(super) fn press(&mut self, button: MouseButton, pressed: bool) {
+        let drag = match button {
+            MouseButton::Left if self.shift() => Drag::Pan,
+            MouseButton::Left => Drag::Turn,
+            MouseButton::Right | MouseButton::Middle => Drag::Pan,
+            _ => return,
+        };
+        self.dragging = pressed.then_some(drag);
+        let clicked = self.pressed.take().is_some() && !pressed;
+        if drag == Drag::Turn && pressed {
+            self.pressed = Some(self.cursor);
+        } else if drag == Drag::Turn && clicked {
+            self.inspect();
+        }
+    }
+
+    pub(super) fn move_cursor(&mut self, to: PhysicalPosition<f64>) {
+        if let Some(pressed) = self.pressed {
+            if (to.x - pressed.x).hypot(to.y - pressed.y)
+                < CLICK_PIXELS * f64::from(self.screen.scale())
+            {
+                return;
+            }
+            self.pressed = None;
+        }
+        let from = std::mem::replace(&mut self.cursor, to);
+        let (width, height) = self.screen.size();
+        let side = f64::from(width.min(height));
+        let (right, down) = (
+            ((to.x - from.x) / side) as f32,
+            ((to.y - from.y) / side) as f32,
+        );
+        match self.dragging {
+            Some(Drag::Turn) => self.move_camera(Motion::Turn(right, down)),
+            Some(Drag::Pan) => self.move_camera(Motion::Pan(right, down)),
+            None => {}
+        }
+    }
+
+    /// Handles the mouse wheel or a touchpad scroll by moving the camera nearer or farther.
+    pub(super) fn scroll(&mut self, delta: MouseScrollDelta) {
+        let notches = match delta {
+            MouseScrollDelta::LineDelta(_, lines) => lines,
+            MouseScrollDelta::PixelDelta(pixels) => (pixels.y / NOTCH_PIXELS) as f32,
+        };
+        self.move_camera(Motion::Dolly(notches));
+    }
+
+    /// Resizes the surface; the picture is rendered in the new size once it is final.
+    pub(super) fn resize(&mut self, size: PhysicalSize<u32>) {
+        self.screen.resize(size);
+        self.resize_due = Some(Instant::now() + SETTLE_TIME);
+    }
+
+    /// Takes the newest frame from the session, and displays it.
+    pub(super) fn update(&mut self) {
+        let Some(frame) = self.session.take_frame() else {
+            return;
+        };
+        self.view.update(frame);
+        self.update_debug_image();
+        self.update_title();
+    }
+
+    /// Takes the newest debug image from the session, and displays it.
+    pub(super) fn update_debug_image(&mut self) {
+        let shown = self.view.frame();
+        let debug_image = shown.and_then(|shown| self.session.debug_image(shown));
+        self.view.set_debug_image(debug_image);
+        self.screen.refresh();
+    }
+
+    /// Displays a path until the view changes.
+    pub(super) fn show_path(&mut self, inspected: InspectedPath) {
+        self.view.show_path(inspected);
+        self.screen.refresh();
+    }
+
+    /// Passes an event to the session, and displays its message.
+    pub(super) fn handle(&mut self, event: SessionEvent) {
+        if let Some(message) = self.session.handle(event) {
+            self.say(message);
+        }
+        self.follow_window();
+        self.title_time = None;
+        self.screen.refresh();
+    }
+
+    /// Opens a file that was dropped on the window.
+    pub(super) fn open_file(&mut self, path: PathBuf) {
+        let message = self.session.open_file(path);
+        self.say(message);
+    }
+
+    /// Requests the last path of the pixel under the pointer or, with Ctrl, focuses on that pixel.
+    fn inspect(&mut self) {
+        let size = self.session.size();
+        let at = Fitted::new(size, self.screen.size()).pixel(self.cursor.x, self.cursor.y);
+        let Some(pixel) = at else {
+            return;
+        };
+        if !self.modifiers.control_key() {
+            self.session.inspect(pixel, size);
+        } else if let Some(message) = self.session.focus(pixel, size) {
+            self.say(message);
+        }
+    }
+
+    /// Displays a message.
+    pub(super) fn say(&mut self, message: String) {
+        self.view.say(message);
+        self.screen.refresh();
+    }
+
+    /// Reports the result of the saving thread with this id. The thread sends its id just before it ends.
+    pub(super) fn report_save(&mut self, thread: ThreadId) {
+        let mut saves = self.saves.iter();
+        let Some(place) = saves.position(|save| save.thread().id() == thread) else {
+            return;
+        };
+        let saved = joined(self.saves.swap_remove(place));
+        self.say(match saved {
+            Ok(path) => format!("saved {} next to the scene", name(&path)),
+            Err(error) => error.to_string(),
+        });
+    }
+
+    /// Updates what depends on time: resizing, fly movement, the message and redraws. Returns the time of the next call;
+    /// `None` waits for an event.
+    pub(super) fn wait_until(&mut self, now: Instant) -> Option<Instant> {
+        if self.resize_due.is_some_and(|resize_due| resize_due <= now) {
+            self.resize_due = None;
+            self.follow_window();
+        }
+        self.fly(now);
+        let flies_on = (!self.held_directions.is_empty()).then(|| now + self.screen.interval());
+        if self.view.update_message(now) {
+            self.screen.refresh();
+        }
+        [
+            self.screen.wait_until(now),
+            self.resize_due,
+            flies_on,
+            self.view.message_until(),
+        ]
+        .into_iter()
+        .flatten()
+        .min()
+    }
+
+    pub(super) fn draw(&mut self) {
+        let (size, scale, look) = (self.screen.size(), self.screen.scale(), self.session.look());
+        self.screen
+            .show(|rgba| self.view.draw(rgba, size, scale, look, &self.session));
+    }
+
+    /// Closes the window, waits for pending saves, and returns the renderer.
+    pub(super) fn close(self) -> Result<Ended, Error> {
+        self.keep_settings();
+        drop(self.screen);
+        let ended = self.session.finish();
+        let saved: Vec<_> = self.saves.into_iter().map(joined).collect();
+        saved
+            .into_iter()
+            .try_for_each(|save| save.map(drop))
+            .and(ended)
+    }
+
+    /// Saves the window's settings if they have changed.
+    fn keep_settings(&self) {
+        let size = self.screen.logical_size();
+        let resized = self.follows_window && size != self.opened_size;
+        let settings = Settings {
+            statistics: self.view.detail(),
+            size: if resized {
+                Some(size)
+            } else {
+                self.settings.size
+            },
+        };
+        if settings != self.settings {
+            settings.save();
+        }
+    }
+
+    fn move_camera(&mut self, motion: Motion) {
+        self.title_time = None;
+        self.session.move_camera(motion);
+    }
+
+    fn follow_window(&mut self) {
+        if self.follows_window {
+            self.title_time = None;
+            self.session.set_size(self.screen.size());
+        }
+    }
+
+    fn save(&mut self) {
+        let Some(frame) = self.view.frame().cloned() else {
+            return;
+        };
+        let (look, detail) = (self.session.look(), self.view.detail());
+        let debug_image = self.view.debug_image().cloned();
+        let (scene, wake) = (self.session.scene().path.clone(), self.wake.clone());
+        let save = thread::Builder::new()
+            .name("save".to_owned())
+            .spawn(move || {
+                let saved = save(&scene, &frame, debug_image.as_deref(), look, detail);
+                let _ = wake.send_event(Wake::Saved(thread::current().id()));
+                saved
+            });
+        match save {
+            Ok(save) => self.saves.push(save),
+            Err(error) => self.say(format!("cannot save: {error}")),
+        }
+    }
+
+    fn update_title(&mut self) {
+        let Some(DisplayFrame {
+            stats,
+            recent,
+            state,
+            ..
+        }) = self.view.frame()
+        else {
+            return;
+        };
+        let rests = !matches!(state, State::Rendering { .. });
+        if !rests
+            && self
+                .title_time
+                .is_some_and(|title_time| title_time.elapsed() < TITLE_INTERVAL)
+        {
+            return;
+        }
+        let samples = match state {
+            State::Rendering { samples, .. } => format!("{} of {samples} samples", stats.spp),
+            State::Paused { samples, .. } => format!("{} of {samples} samples, paused", stats.spp),
+            State::Done => format!("{} samples", stats.spp),
+        };
+        let speed = format::millions(match state {
+            State::Done => stats.paths_per_second,
+            _ => recent.paths_per_second,
+        });
+        self.screen.set_title(&format!(
+            "{} – {samples} – {speed} Mpaths/s – raysieve",
+            name(&self.session.scene().path)
+        ));
+        self.title_time = Some(Instant::now());
+    }
+}
+
+fn name(path: &Path) -> String {
+    path.file_name()
+        .unwrap_or(path.as_os_str())
+        .to_string_lossy()
+        .into_owned()
+}
+
+fn joined(save: JoinHandle<Result<PathBuf, Error>>) -> Result<PathBuf, Error> {
+    save.join().unwrap_or_else(|panic| {
+        Err(Error::Window {
+            problem: panic_text(&*panic),
+        })
+    })
+}

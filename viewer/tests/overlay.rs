@@ -1,0 +1,122 @@
+//! Tests of the statistics overlay.
+
+use raysieve::render::stats::{BounceStats, Stats};
+use raysieve_viewer::overlay;
+
+const GREY: u8 = 120;
+
+/// Every bounce keeps half of its rays; of the rest, one part of four leaves the scene.
+fn stats(bounces: u32) -> Stats {
+    let bounce = |bounce: u32| {
+        let rays = 1_u64 << (40 - bounce.min(40));
+        let (survivors, misses) = (rays / 2, rays / 8);
+        let hits = rays - misses;
+        let milliseconds = rays as f64 / 1e9;
+        BounceStats {
+            bounce,
+            rays,
+            hits,
+            misses,
+            ended: hits - survivors,
+            survivors,
+            shadow_rays: hits,
+            lanes: rays,
+            intersect_ms: milliseconds,
+            shade_ms: milliseconds / 2.0,
+            shadow_ms: milliseconds / 3.0,
+            compact_ms: milliseconds / 100.0,
+        }
+    };
+    Stats {
+        scene: "a/scene with a long name.ron".to_owned(),
+        backend: "cpu".to_owned(),
+        device: "A processor of some length".to_owned(),
+        compaction: "look-back".to_owned(),
+        bounces: (0..bounces).map(bounce).collect(),
+        ..Stats::default()
+    }
+}
+
+fn drawn(width: u32, height: u32, stats: &Stats) -> Vec<[u8; 4]> {
+    let mut rgba = [GREY, GREY, GREY, 255].repeat((width * height) as usize);
+    overlay::draw(&mut rgba, width, height, stats);
+    rgba.as_chunks().0.to_vec()
+}
+
+#[test]
+fn pictures_of_any_size_stay_opaque_and_are_drawn_on() {
+    let sizes = [0, 1, 2, 7, 31, 64, 65, 100, 333, 512, 1000, 2200];
+    for (width, height) in sizes
+        .iter()
+        .flat_map(|&width| sizes.map(|height| (width, height)))
+    {
+        for bounces in [0, 1, 9, 1025] {
+            let pixels = drawn(width, height, &stats(bounces));
+            assert!(pixels.iter().all(|pixel| pixel[3] == 255));
+            let untouched = pixels.iter().all(|&pixel| pixel == [GREY, GREY, GREY, 255]);
+            assert!(
+                !untouched || width < 64 || height < 64,
+                "{width} × {height} is empty"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_buffer_that_is_too_small_causes_no_panic() {
+    let mut rgba = vec![0; 1234];
+    overlay::draw(&mut rgba, 512, 512, &stats(9));
+    overlay::draw(&mut [], 512, 512, &stats(9));
+}
+
+#[test]
+fn bars_show_the_fractions_of_the_rays() {
+    let (width, height) = (512, 512);
+    let pixels = drawn(width, height, &stats(6));
+    let bars = bars(&pixels, width as usize);
+    assert_eq!(bars.len(), 6, "{bars:?}");
+    let full = bars[0].iter().sum::<usize>() as f64;
+    assert!(full > 450.0, "the first bar has only {full} pixels");
+    for (bounce, bar) in bars.iter().enumerate() {
+        let rays = full / f64::from(1 << bounce);
+        for (pixels, part) in bar.iter().zip([0.5, 0.375, 0.125]) {
+            assert!(
+                (*pixels as f64 - part * rays).abs() <= 1.5,
+                "bounce {bounce}: {bar:?} of {rays}"
+            );
+        }
+    }
+}
+
+/// Runs of three flat colours that begin at one column: their lengths, from the top.
+fn bars(pixels: &[[u8; 4]], width: usize) -> Vec<[usize; 3]> {
+    let left = 18;
+    let mut bars = Vec::new();
+    let mut before = None;
+    for row in pixels.chunks_exact(width) {
+        let runs: Vec<usize> = row[left..]
+            .chunk_by(|one, next| one == next)
+            .map(<[_]>::len)
+            .take(3)
+            .collect();
+        let bar = (runs.iter().sum::<usize>() > 8 && runs[0] > 4 && is_colourful(row[left]))
+            .then(|| [runs[0], runs[1], runs[2]]);
+        if let Some(bar) = bar
+            && before != Some(bar)
+        {
+            bars.push(bar);
+        }
+        before = bar;
+    }
+    bars
+}
+
+fn is_colourful([red, green, blue, _]: [u8; 4]) -> bool {
+    red.max(green).max(blue) - red.min(green).min(blue) > 60
+}
+
+#[test]
+fn the_number_of_omitted_bounces_is_shown() {
+    assert_eq!(drawn(512, 200, &stats(20)), drawn(512, 200, &stats(20)));
+    assert_ne!(drawn(512, 200, &stats(20)), drawn(512, 200, &stats(21)));
+}

@@ -1,0 +1,240 @@
+//! Tests of the web page's access control and of the files it serves.
+
+use std::{io::Write, net::TcpListener};
+
+use libtest_mimic::Trial;
+
+use crate::{
+    add_tests,
+    program::{ENDLESS, Program, folder, raysieve},
+    viewer::Viewer,
+};
+
+pub(crate) fn add(trials: &mut Vec<Trial>) {
+    add_tests!(
+        trials,
+        files_of_the_page_are_served_under_a_strict_policy,
+        requests_with_foreign_host_names_are_refused,
+        websockets_of_other_origins_are_refused,
+        other_addresses_require_the_token,
+        the_token_cookie_opens_the_live_view,
+        every_run_has_a_new_token,
+        malformed_requests_do_not_disturb_the_server,
+        invalid_addresses_are_refused_in_one_line,
+        conflicting_options_are_refused_in_one_line,
+    );
+}
+
+fn files_of_the_page_are_served_under_a_strict_policy() {
+    let program = Program::start(&ENDLESS);
+    assert_eq!(program.url, format!("http://{}/", program.address()));
+    let files = [
+        ("/", "text/html; charset=utf-8"),
+        ("/style.css", "text/css; charset=utf-8"),
+        ("/colours.css", "text/css; charset=utf-8"),
+        ("/view.js", "text/javascript; charset=utf-8"),
+        ("/input.js", "text/javascript; charset=utf-8"),
+        ("/statistics.js", "text/javascript; charset=utf-8"),
+        ("/icon.svg", "image/svg+xml"),
+    ];
+    for (path, kind) in files {
+        let answer = program.get(path, &[]);
+        assert_eq!(answer.status, 200, "{path}");
+        assert_eq!(answer.header("content-type"), Some(kind), "{path}");
+        let policy = answer.header("content-security-policy").expect("a policy");
+        for rule in [
+            "default-src 'none'",
+            "script-src 'self'",
+            "frame-ancestors 'none'",
+        ] {
+            assert!(policy.contains(rule), "{path}: {policy}");
+        }
+        assert!(!policy.contains("unsafe"), "{path}: {policy}");
+        assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
+        assert_eq!(answer.header("referrer-policy"), Some("no-referrer"));
+        assert_eq!(answer.header("cache-control"), Some("no-store"));
+        // Nothing is loaded from other sites; the only URL is the XML namespace of SVG.
+        let text = answer.text().replace("http://www.w3.org/2000/svg", "");
+        assert!(!text.contains("://"), "{path} names another site");
+    }
+    for path in ["/nothing", "/../Cargo.toml", "/page/index.html", "//"] {
+        program.get(path, &[]).assert_refused(404, "page not found");
+    }
+}
+
+fn requests_with_foreign_host_names_are_refused() {
+    let program = Program::start(&ENDLESS);
+    for name in [
+        "localhost",
+        "LOCALHOST:80",
+        "127.0.0.1",
+        "127.9.9.9:1",
+        "[::1]:8080",
+    ] {
+        assert_eq!(
+            program.get("/", &[&format!("Host: {name}")]).status,
+            200,
+            "{name}"
+        );
+    }
+    for name in [
+        "evil.example",
+        "localhost.evil.example",
+        "192.168.1.1:80",
+        "",
+        "[::1",
+        "127.0.0.1.nip.io",
+    ] {
+        for path in ["/", "/stats.json", "/picture.png", "/live", "/nothing"] {
+            let answer = program.get(path, &[&format!("Host: {name}")]);
+            answer.assert_refused(403, "only localhost and loopback addresses");
+        }
+    }
+}
+
+fn websockets_of_other_origins_are_refused() {
+    let program = Program::start(&ENDLESS);
+    let own = format!("http://{}", program.address());
+    assert!(Viewer::join_with(&program, &[("origin", &own)]).is_ok());
+    let other_port = format!("http://127.0.0.1:{}", program.port() ^ 1);
+    for origin in [
+        "http://evil.example",
+        "null",
+        &other_port,
+        "http://localhost",
+        "",
+    ] {
+        let refused = Viewer::join_with(&program, &[("origin", origin)]).err();
+        assert_eq!(refused, Some(403), "{origin}");
+    }
+}
+
+fn other_addresses_require_the_token() {
+    let program = Program::start_at("0.0.0.0:0", &ENDLESS);
+    let token = program.token();
+    assert!(token.len() >= 22, "128 bits take 22 letters: {token}");
+    let mut wrong = token.to_owned();
+    let last = wrong.pop().unwrap();
+    let shorter = wrong.clone();
+    wrong.push(if last == 'A' { 'B' } else { 'A' });
+    let cookie = format!("Cookie: raysieve-{}={wrong}", program.port());
+    for path in [
+        "/",
+        "/view.js",
+        "/live",
+        "/picture.png",
+        "/stats.json",
+        "/nothing",
+    ] {
+        let why = "the access token is missing or wrong";
+        program.get(path, &[]).assert_refused(403, why);
+        program.get(path, &[&cookie]).assert_refused(403, why);
+        for given in [&wrong, &shorter, "", &format!("{token}A")] {
+            program
+                .get(&format!("{path}?token={given}"), &[])
+                .assert_refused(403, why);
+        }
+        // The token must be in the right place.
+        program
+            .get(&format!("{path}?key={token}"), &[])
+            .assert_refused(403, why);
+    }
+    assert_eq!(Viewer::join_with(&program, &[]).err(), Some(403));
+    let page = program.get(&format!("/?token={token}"), &["Host: server.example:80"]);
+    assert_eq!(page.status, 200);
+}
+
+fn the_token_cookie_opens_the_live_view() {
+    let program = Program::start_at("0.0.0.0:0", &ENDLESS);
+    let page = program.get(&format!("/?token={}", program.token()), &[]);
+    let set = page.header("set-cookie").expect("a cookie").to_owned();
+    for rule in ["HttpOnly", "SameSite=Strict", "Path=/"] {
+        assert!(set.split("; ").any(|part| part == rule), "{set}");
+    }
+    let cookie = set.split(';').next().unwrap();
+    let line = format!("Cookie: other=1; {cookie}; more=2");
+    assert_eq!(program.get("/style.css", &[&line]).status, 200);
+    let mut viewer = Viewer::join_with(&program, &[("cookie", cookie)]).expect("a place");
+    viewer.picture_that(|picture| picture.width() > 0);
+    // The cookie does not bypass the check of the origin.
+    let from_elsewhere = [("cookie", cookie), ("origin", "http://evil.example")];
+    assert_eq!(
+        Viewer::join_with(&program, &from_elsewhere).err(),
+        Some(403)
+    );
+}
+
+fn every_run_has_a_new_token() {
+    let (one, other) = (
+        Program::start_at("0.0.0.0:0", &ENDLESS),
+        Program::start_at("0.0.0.0:0", &ENDLESS),
+    );
+    assert_ne!(one.token(), other.token());
+    let borrowed = other.get(&format!("/?token={}", one.token()), &[]);
+    borrowed.assert_refused(403, "token");
+}
+
+fn malformed_requests_do_not_disturb_the_server() {
+    let mut program = Program::start(&ENDLESS);
+    let noises: [&[u8]; 6] = [
+        b"\0\xff\x16\x03\x01",
+        b"GET",
+        b"POST /live HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999999\r\n\r\n",
+        b"GET / HTTP/9.9\r\n\r\n",
+        b"GET /live HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\n\r\n",
+        &[b'a'; 1 << 20],
+    ];
+    for noise in noises {
+        let mut stream = program.connect();
+        // The server may close the connection in the middle.
+        let _ = stream.write_all(noise);
+    }
+    assert_eq!(program.get("/", &[]).status, 200);
+    assert!(program.is_running());
+}
+
+fn invalid_addresses_are_refused_in_one_line() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = taken.local_addr().unwrap().to_string();
+    let cases = [
+        (taken.as_str(), "the port is in use"),
+        ("192.0.2.1:8080", "this machine has no such address"),
+        ("elsewhere", "expected an address and a port"),
+        ("127.0.0.1", "expected an address and a port"),
+        ("127.0.0.1:99999", "expected an address and a port"),
+        ("scene.ron", "expected an address and a port"),
+        ("", "expected an address and a port"),
+    ];
+    for (address, why) in cases {
+        assert_refused(&["scene.ron", "--serve", address], why);
+    }
+}
+
+fn conflicting_options_are_refused_in_one_line() {
+    assert_refused(
+        &["scene.ron", "--serve", "--samples", "0..2", "-o", "a.exr"],
+        "--samples",
+    );
+    assert_refused(
+        &["scene.ron", "--serve", "--checkpoint", "a.exr"],
+        "--checkpoint",
+    );
+    assert_refused(
+        &["scene.ron", "--serve", "-o", "missing/a.png"],
+        "does not exist",
+    );
+    assert_refused(&["missing.ron", "--serve"], "missing.ron");
+}
+
+#[track_caller]
+fn assert_refused(arguments: &[&str], why: &str) {
+    let folder = folder();
+    let output = raysieve(folder.path()).args(arguments).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert_eq!(said.lines().count(), 1, "{said}");
+    assert!(
+        said.starts_with("raysieve: ") && said.contains(why),
+        "{said}"
+    );
+}

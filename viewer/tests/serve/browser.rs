@@ -1,0 +1,433 @@
+//! Tests of the page in Chromium, with real input and screenshots.
+
+use std::{env, fs, path::PathBuf, process::Command, time::Duration};
+
+use fantoccini::actions::{
+    Actions, InputSource, MOUSE_BUTTON_LEFT, PointerAction, TouchActions, WheelAction, WheelActions,
+};
+use libtest_mimic::Trial;
+use serde_json::{Value, json};
+
+use crate::{
+    add_if,
+    chromium::{DARK, DESK, PHONE, browse},
+    program::{ENDLESS, Program},
+    viewer::{Viewer, difference},
+};
+
+pub(crate) fn add(trials: &mut Vec<Trial>) {
+    let missing = ["chromium", "chromedriver"]
+        .iter()
+        .find(|program| Command::new(program).arg("--version").output().is_err())
+        .map(|program| format!("{program} is not here"));
+    let no_axe = missing.clone().or_else(|| {
+        axe()
+            .is_none()
+            .then(|| "AXE_CORE names no axe.min.js".to_owned())
+    });
+    for missing in missing.iter().chain(&no_axe) {
+        eprintln!("skipped: {missing}");
+    }
+    let tests: [(&str, fn()); 7] = [
+        (
+            "dragging_the_page_moves_the_picture",
+            dragging_the_page_moves_the_picture,
+        ),
+        (
+            "keys_and_buttons_of_the_page_work",
+            keys_and_buttons_of_the_page_work,
+        ),
+        (
+            "a_click_on_the_page_shows_a_path",
+            a_click_on_the_page_shows_a_path,
+        ),
+        (
+            "statistics_on_the_page_equal_stats_json",
+            statistics_on_the_page_equal_stats_json,
+        ),
+        (
+            "rate_history_and_strategy_comparison_are_updated",
+            rate_history_and_strategy_comparison_are_updated,
+        ),
+        (
+            "the_page_works_on_a_phone_with_touch",
+            the_page_works_on_a_phone_with_touch,
+        ),
+        (
+            "the_page_reconnects_and_hides_its_token",
+            the_page_reconnects_and_hides_its_token,
+        ),
+    ];
+    for (name, test) in tests {
+        add_if(trials, missing.clone(), name, test);
+    }
+    let accessible = "the_page_is_accessible";
+    add_if(trials, no_axe, accessible, the_page_is_accessible);
+}
+
+/// Mean channel difference below which two pictures show the same view; noise and scaling stay below it.
+const ALIKE: f64 = 5.0;
+
+fn dragging_the_page_moves_the_picture() {
+    let program = Program::start(&["--spp", "16", "--size", "320x240"]);
+    browse(DESK, async |browser| {
+        browser.open(&program.url).await;
+        let home = browser.still().await;
+        browser.drag((0.3, 0.5), (0.6, 0.45)).await;
+        let turned = browser
+            .screenshot_that(|screenshot| difference(screenshot, &home) > ALIKE)
+            .await;
+        browser.press("0").await;
+        browser
+            .screenshot_that(|screenshot| difference(screenshot, &home) < ALIKE)
+            .await;
+        // Shift moves the target too.
+        browser
+            .run("document.getElementById('picture').focus()")
+            .await;
+        browser.press("\u{e008}\u{e012}\u{e012}\u{e008}").await;
+        let panned = browser
+            .screenshot_that(|screenshot| difference(screenshot, &home) > ALIKE)
+            .await;
+        assert!(difference(&panned, &turned) > ALIKE);
+        browser.press("0").await;
+        browser
+            .screenshot_that(|screenshot| difference(screenshot, &home) < ALIKE)
+            .await;
+        let mut wheel = WheelActions::new("wheel".to_owned());
+        wheel.push(WheelAction::Scroll {
+            x: 300,
+            y: 300,
+            delta_x: 0,
+            delta_y: -500,
+            duration: None,
+        });
+        browser.client.perform_actions(wheel).await.unwrap();
+        browser
+            .screenshot_that(|screenshot| difference(screenshot, &home) > ALIKE)
+            .await;
+    });
+}
+
+fn keys_and_buttons_of_the_page_work() {
+    let program = Program::start(&ENDLESS);
+    browse(DESK, async |browser| {
+        browser.open(&program.url).await;
+        browser.wait_for_text("#state", "rendering").await;
+        browser.press(" ").await;
+        browser.wait_for_text("#state", "paused").await;
+        let pressed = "return document.querySelector('[data-action=pause]').ariaPressed";
+        assert_eq!(browser.run(pressed).await, "true");
+        browser.click("[data-action=pause]").await;
+        browser.wait_for_text("#state", "rendering").await;
+        browser.press("e").await;
+        browser.wait_for_text("#exposure", "+0.5 stops").await;
+        browser.click("[data-action=darker]").await;
+        browser.click("[data-action=darker]").await;
+        browser.wait_for_text("#exposure", "−0.5 stops").await;
+        browser.press("t").await;
+        browser.wait_for_text("#message", "tone curve: agx").await;
+        browser.click("#strategy option[value=atomic]").await;
+        browser
+            .wait_for_text("#message", "compaction: atomic")
+            .await;
+        let chosen = "return document.getElementById('strategy').value";
+        assert_eq!(browser.run(chosen).await, "atomic");
+        browser.run("document.activeElement.blur()").await;
+        // The list scrolls with the keyboard.
+        browser.press("m").await;
+        browser.press("m").await;
+        let listed = "return document.getElementById('material').value";
+        browser.until(listed, |name| name == "white").await;
+        let panel = "return document.getElementById('panel').checkVisibility()";
+        browser.press("h").await;
+        assert_eq!(browser.run(panel).await, false);
+        browser.press("h").await;
+        assert_eq!(browser.run(panel).await, true);
+        let keys = "return document.getElementById('keys').open";
+        browser.press("?").await;
+        assert_eq!(browser.run(keys).await, true);
+        let listed = browser
+            .run("return document.querySelectorAll('#keys dt').length")
+            .await;
+        assert!(listed.as_u64() > Some(10), "{listed}");
+        let scrolled = "return document.getElementById('keys').scrollTop";
+        assert_eq!(browser.run(scrolled).await, 0, "it begins with the first");
+        browser.press("\u{e00c}").await;
+        assert_eq!(browser.run(keys).await, false);
+    });
+}
+
+fn a_click_on_the_page_shows_a_path() {
+    let program = Program::start(&["--spp", "16"]);
+    browse(DESK, async |browser| {
+        browser.open(&program.url).await;
+        browser.still().await;
+        // A pixel on the sphere, left of the centre.
+        browser.drag((0.378, 0.504), (0.378, 0.504)).await;
+        browser
+            .until(
+                "return document.getElementById('path-title').textContent",
+                |title| title == "Path of pixel 60,60, sample 15",
+            )
+            .await;
+        let met = "return [...document.querySelectorAll('#path tbody tr')].map((row) => row.cells[1].textContent)";
+        let met = browser.run(met).await;
+        assert_eq!(met[0], "red", "{met}");
+        let drawn = "return document.querySelectorAll('#segments line:not(.edge)').length";
+        assert!(browser.run(drawn).await.as_u64() > Some(1));
+        // The mark is at the position of the click.
+        let mark = "const {x, y, width, height} = document.querySelector('#segments .mark').getBoundingClientRect(); \
+                    return [x + width / 2, y + height / 2]";
+        let mark: [f64; 2] = serde_json::from_value(browser.run(mark).await).unwrap();
+        let [left, top, width, height] = browser.picture().await;
+        let hand = [left + 0.378 * width, top + 0.504 * height];
+        let apart = (mark[0] - hand[0]).hypot(mark[1] - hand[1]);
+        assert!(apart < width / 160.0, "{mark:?} is far from {hand:?}");
+
+        browser.press("\u{e014}").await;
+        browser
+            .until("return document.getElementById('path').hidden", |hidden| {
+                hidden == true
+            })
+            .await;
+        assert_eq!(browser.run(drawn).await, 0);
+    });
+}
+
+fn statistics_on_the_page_equal_stats_json() {
+    let program = Program::start(&["--spp", "7"]);
+    browse(DESK, async |browser| {
+        browser.open(&program.url).await;
+        browser.wait_for_text("#state", "done").await;
+        let stats: Value = serde_json::from_str(program.get("/stats.json", &[]).text()).unwrap();
+        let mut viewer = Viewer::join(&program);
+        let status = viewer.status_that(|status| status["state"] == "done");
+        let table = |id: &str| {
+            format!(
+                "return [...document.querySelectorAll('#{id} tbody tr')].map((row) => [...row.cells].slice(2)\
+                 .map((cell) => Number(cell.title)))"
+            )
+        };
+        let rows = |figures: &Value, fields: &[&str]| -> Vec<Vec<f64>> {
+            let bounces = figures["bounces"].as_array().unwrap().iter();
+            let row = |bounce: &Value| {
+                let figures = fields.iter().map(|field| bounce[field].as_f64().unwrap());
+                figures.collect()
+            };
+            bounces.map(row).collect()
+        };
+        let removed = rows(&status["recent"], &["removed"]);
+        let mut counted = rows(&stats, &["rays", "survivors", "ended", "misses"]);
+        for (row, removed) in counted.iter_mut().zip(removed) {
+            row.extend(removed);
+        }
+        let timed = ["intersect_us", "compact_us", "shade_us", "shadow_us"];
+        for (id, wanted) in [
+            ("counts", counted),
+            ("times", rows(&status["recent"], &timed)),
+        ] {
+            let shown: Vec<Vec<f64>> =
+                serde_json::from_value(browser.run(&table(id)).await).unwrap();
+            assert_eq!(shown, wanted, "{id}");
+        }
+        for (id, field) in [
+            ("rays", "rays_per_second"),
+            ("paths", "paths_per_second"),
+            ("seconds", "seconds"),
+        ] {
+            let shown = browser
+                .run(&format!(
+                    "return Number(document.getElementById('{id}').title)"
+                ))
+                .await;
+            assert_eq!(shown.as_f64(), stats[field].as_f64(), "{field}");
+        }
+        browser.wait_for_text("#samples", "7 samples").await;
+        browser.wait_for_text("#scene", "scene.ron").await;
+        // Displayed counts have three digits and a prefix.
+        let first = "return document.querySelector('#counts tbody tr').cells[2].textContent";
+        assert_eq!(browser.run(first).await, "134k");
+    });
+}
+
+fn rate_history_and_strategy_comparison_are_updated() {
+    let program = Program::start(&ENDLESS);
+    browse(DESK, async |browser| {
+        browser.open(&program.url).await;
+        let course = "return document.querySelector('#rate-history path').getAttribute('d').split('L').length";
+        browser
+            .until(course, |points| points.as_u64() > Some(20))
+            .await;
+        let words = browser
+            .run("return document.getElementById('rate-history-text').textContent")
+            .await;
+        assert!(
+            words.as_str().unwrap().contains("million rays per second"),
+            "{words}"
+        );
+        let hidden = "return document.getElementById('strategies').hidden";
+        assert_eq!(browser.run(hidden).await, true, "one has no rival");
+        browser.click("#strategy option[value=off]").await;
+        let told = "return [...document.querySelectorAll('#strategies tbody tr')].map((row) => \
+                    [...row.cells].map((cell) => cell.textContent))";
+        let first = browser.until(told, |rows| rows[0][0] == "off").await;
+        assert_eq!(first[1][0], "look-back");
+        browser
+            .until(told, |rows| {
+                let verdict = rows[1][2].as_str().unwrap_or_default();
+                ["faster", "slower", "no clear difference"]
+                    .iter()
+                    .any(|word| verdict.ends_with(word))
+            })
+            .await;
+    });
+}
+
+fn the_page_works_on_a_phone_with_touch() {
+    let program = Program::start(&["--spp", "16", "--size", "320x240"]);
+    browse(PHONE, async |browser| {
+        browser.open(&program.url).await;
+        let home = browser.still().await;
+        let wide = "return document.documentElement.scrollWidth <= innerWidth";
+        assert_eq!(
+            browser.run(wide).await,
+            true,
+            "nothing sticks out to the right"
+        );
+        let outside = "return [...document.querySelectorAll('button, select, td, th, p, h1')].filter((one) => \
+                       one.checkVisibility() && (one.getBoundingClientRect().right > innerWidth \
+                       || one.scrollWidth > one.clientWidth + 1)).map((one) => one.outerHTML)";
+        assert_eq!(browser.run(outside).await, json!([]), "nothing is cut off");
+        let cut = "return [...document.querySelectorAll('#settings select')].filter((one) => {\
+                   const free = one.cloneNode();\
+                   free.append(one.selectedOptions[0].cloneNode(true));\
+                   free.style = 'position: absolute; width: max-content';\
+                   one.parentElement.append(free);\
+                   const wanted = free.offsetWidth;\
+                   free.remove();\
+                   return wanted > one.offsetWidth;\
+                   }).map((one) => one.id)";
+        assert_eq!(browser.run(cut).await, json!([]), "nor is what is chosen");
+        let sizes = "return [...document.querySelectorAll('button, select')].filter((one) => one.checkVisibility())\
+                     .map((one) => one.getBoundingClientRect().height)";
+        let sizes: Vec<f64> = serde_json::from_value(browser.run(sizes).await).unwrap();
+        assert!(
+            sizes.iter().all(|height| *height >= 40.0),
+            "large enough for a finger: {sizes:?}"
+        );
+        let [left, top, width, height] = browser.picture().await;
+        assert!(
+            (width / height - 4.0 / 3.0).abs() < 0.02,
+            "{width} × {height}: the picture keeps its shape"
+        );
+        let finger = |name: &str, from: f64, to: f64| {
+            let y = top + height / 2.0;
+            TouchActions::new(name.to_owned())
+                .then(PointerAction::MoveTo {
+                    duration: None,
+                    x: left + width * from,
+                    y,
+                })
+                .then(PointerAction::Down {
+                    button: MOUSE_BUTTON_LEFT,
+                })
+                .then(PointerAction::MoveTo {
+                    duration: Some(Duration::from_millis(200)),
+                    x: left + width * to,
+                    y,
+                })
+                .then(PointerAction::Up {
+                    button: MOUSE_BUTTON_LEFT,
+                })
+        };
+        browser
+            .client
+            .perform_actions(finger("finger", 0.3, 0.7))
+            .await
+            .unwrap();
+        browser
+            .screenshot_that(|screenshot| difference(screenshot, &home) > ALIKE)
+            .await;
+        browser.click("[data-action=home]").await;
+        browser
+            .screenshot_that(|screenshot| difference(screenshot, &home) < ALIKE)
+            .await;
+        let two = Actions::from(finger("finger", 0.45, 0.2)).and(finger("thumb", 0.55, 0.8));
+        browser.client.perform_actions(two).await.unwrap();
+        browser
+            .screenshot_that(|screenshot| difference(screenshot, &home) > ALIKE)
+            .await;
+    });
+}
+
+fn the_page_reconnects_and_hides_its_token() {
+    let program = Program::start_at("0.0.0.0:0", &["--spp", "16", "--size", "320x240"]);
+    let url = format!("http://{}/?token={}", program.address(), program.token());
+    browse(DESK, async |browser| {
+        browser.open(&url).await;
+        let home = browser.still().await;
+        let shown = browser.client.current_url().await.unwrap();
+        assert_eq!(shown.query(), None, "the address bar shows no token");
+        browser.drag((0.3, 0.5), (0.6, 0.5)).await;
+        let turned = browser
+            .screenshot_that(|screenshot| difference(screenshot, &home) > ALIKE)
+            .await;
+        browser.client.refresh().await.unwrap();
+        browser.wait_for_text("#state", "done").await;
+        browser
+            .screenshot_that(|screenshot| difference(screenshot, &turned) < ALIKE)
+            .await;
+    });
+}
+
+fn the_page_is_accessible() {
+    let program = Program::start(&["--clamp-indirect", "2"]);
+    let axe = fs::read_to_string(axe().unwrap()).unwrap();
+    for screen in [DESK, DARK, PHONE] {
+        browse(screen, async |browser| {
+            browser.open(&program.url).await;
+            browser.wait_for_text("#state", "done").await;
+            // With a path and a debug view displayed.
+            browser.drag((0.4, 0.5), (0.4, 0.5)).await;
+            browser.press("v").await;
+            for id in ["path", "legend"] {
+                let hidden = format!("return document.getElementById('{id}').hidden");
+                browser.until(&hidden, |hidden| hidden == false).await;
+            }
+            for opened in [false, true] {
+                if opened {
+                    browser.press("?").await;
+                }
+                browser.run(&format!("{axe}; window.axe = axe")).await;
+                let script = "axe.run().then(arguments[0], (error) => arguments[0](String(error)))";
+                let found = browser
+                    .client
+                    .execute_async(script, Vec::new())
+                    .await
+                    .unwrap();
+                let rules = found["passes"].as_array().expect("a report").len();
+                assert!(rules > 15, "axe looked at it: {rules} rules passed");
+                let faults: Vec<String> = found["violations"]
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .map(|fault| {
+                        format!(
+                            "{} {}: {}",
+                            fault["impact"], fault["help"], fault["nodes"][0]["html"]
+                        )
+                    })
+                    .collect();
+                assert_eq!(faults, Vec::<String>::new(), "{screen:?}, dialog {opened}");
+            }
+        });
+    }
+}
+
+/// Returns the path of the accessibility checker axe, a script that is not part of this repository.
+fn axe() -> Option<PathBuf> {
+    env::var_os("AXE_CORE")
+        .map(PathBuf::from)
+        .filter(|path| path.is_file())
+}

@@ -1,0 +1,230 @@
+//! Drives Chromium through its WebDriver, with real input and screenshots.
+
+use std::{
+    net::TcpListener,
+    process::{Child, Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use fantoccini::{
+    Client, ClientBuilder, Locator,
+    actions::{InputSource, MOUSE_BUTTON_LEFT, MouseActions, PointerAction},
+};
+use hyper_util::client::legacy::connect::HttpConnector;
+use image::RgbImage;
+use serde_json::{Value, json};
+
+use crate::program::PATIENCE;
+
+/// The kind of screen that a browser emulates.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Screen {
+    width: u32,
+    height: u32,
+    /// A high pixel density and a touch screen.
+    is_phone: bool,
+    is_dark: bool,
+}
+
+pub(crate) const DESK: Screen = Screen {
+    width: 1280,
+    height: 800,
+    is_phone: false,
+    is_dark: false,
+};
+
+pub(crate) const DARK: Screen = Screen {
+    is_dark: true,
+    ..DESK
+};
+
+pub(crate) const PHONE: Screen = Screen {
+    width: 390,
+    height: 844,
+    is_phone: true,
+    is_dark: false,
+};
+
+/// A browser session and its driver process.
+pub(crate) struct Browser {
+    pub(crate) client: Client,
+    driver: Driver,
+}
+
+struct Driver(Child);
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Opens a browser and closes it after `look` has ended.
+pub(crate) fn browse(screen: Screen, look: impl AsyncFnOnce(&Browser)) {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let browser = Browser::start(screen).await;
+        look(&browser).await;
+        let Browser { client, driver } = browser;
+        client.close().await.unwrap();
+        drop(driver);
+    });
+}
+
+impl Browser {
+    async fn start(screen: Screen) -> Self {
+        let Screen { width, height, .. } = screen;
+        // The port was free just before, and is unlikely to be taken at once.
+        let port = TcpListener::bind("127.0.0.1:0")
+            .unwrap()
+            .local_addr()
+            .unwrap()
+            .port();
+        let driver = Command::new("chromedriver")
+            .arg(format!("--port={port}"))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let driver = Driver(driver);
+        let mut options = json!({ "args": [
+            "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+            format!("--window-size={width},{height}"),
+            format!("--blink-settings=preferredColorScheme={}", u8::from(!screen.is_dark)),
+        ] });
+        if screen.is_phone {
+            options["mobileEmulation"] = json!({ "deviceMetrics": {
+                "width": width, "height": height, "pixelRatio": 2.0, "touch": true,
+            } });
+        }
+        let capabilities = json!({
+            "goog:chromeOptions": options,
+        });
+        let Value::Object(capabilities) = capabilities else {
+            unreachable!("an object");
+        };
+        let begun = Instant::now();
+        loop {
+            let connected = ClientBuilder::new(HttpConnector::new())
+                .capabilities(capabilities.clone())
+                .connect(&format!("http://127.0.0.1:{port}"))
+                .await;
+            match connected {
+                Ok(client) => return Self { client, driver },
+                Err(error) => assert!(begun.elapsed() < PATIENCE, "{error}"),
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    }
+
+    pub(crate) async fn open(&self, url: &str) {
+        self.client.goto(url).await.unwrap();
+        self.run("document.body.click()").await;
+    }
+
+    pub(crate) async fn run(&self, script: &str) -> Value {
+        self.client.execute(script, Vec::new()).await.unwrap()
+    }
+
+    /// Runs a script repeatedly until its result is as wanted.
+    pub(crate) async fn until(&self, script: &str, is_wanted: impl Fn(&Value) -> bool) -> Value {
+        let begun = Instant::now();
+        loop {
+            let given = self.run(script).await;
+            if is_wanted(&given) {
+                return given;
+            }
+            assert!(begun.elapsed() < PATIENCE, "{script}: {given}");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+
+    pub(crate) async fn click(&self, selector: &str) {
+        let found = self
+            .client
+            .wait()
+            .for_element(Locator::Css(selector))
+            .await
+            .unwrap();
+        found.click().await.unwrap();
+    }
+
+    /// Presses keys without focusing an element first.
+    pub(crate) async fn press(&self, keys: &str) {
+        let body = self.client.active_element().await.unwrap();
+        body.send_keys(keys).await.unwrap();
+    }
+
+    /// Waits until an element has this text.
+    pub(crate) async fn wait_for_text(&self, selector: &str, wanted: &str) {
+        let script = format!("return document.querySelector('{selector}').textContent");
+        self.until(&script, |text| text == wanted).await;
+    }
+
+    /// Returns left, top, width and height of the picture's element.
+    pub(crate) async fn picture(&self) -> [f64; 4] {
+        let script = "const {x, y, width, height} = document.getElementById('picture').getBoundingClientRect(); \
+                      return [x, y, width, height]";
+        serde_json::from_value(self.run(script).await).unwrap()
+    }
+
+    /// Drags with the left button; positions are fractions of the picture's size.
+    pub(crate) async fn drag(&self, from: (f64, f64), to: (f64, f64)) {
+        let [left, top, width, height] = self.picture().await;
+        let place = |(x, y): (f64, f64), milliseconds| PointerAction::MoveTo {
+            duration: Some(Duration::from_millis(milliseconds)),
+            x: left + x * width,
+            y: top + y * height,
+        };
+        let hand = MouseActions::new("mouse".to_owned())
+            .then(place(from, 0))
+            .then(PointerAction::Down {
+                button: MOUSE_BUTTON_LEFT,
+            })
+            .then(place(to, 200))
+            .then(PointerAction::Up {
+                button: MOUSE_BUTTON_LEFT,
+            });
+        self.client.perform_actions(hand).await.unwrap();
+    }
+
+    /// Returns a reduced screenshot of the picture, so that noise averages out.
+    async fn screenshot(&self) -> RgbImage {
+        let shot = self
+            .client
+            .find(Locator::Id("picture"))
+            .await
+            .unwrap()
+            .screenshot()
+            .await
+            .unwrap();
+        let shot = image::load_from_memory(&shot).unwrap().into_rgb8();
+        image::imageops::thumbnail(&shot, 64, 48)
+    }
+
+    pub(crate) async fn screenshot_that(&self, is_wanted: impl Fn(&RgbImage) -> bool) -> RgbImage {
+        let begun = Instant::now();
+        loop {
+            let screenshot = self.screenshot().await;
+            if is_wanted(&screenshot) {
+                return screenshot;
+            }
+            assert!(begun.elapsed() < PATIENCE, "the page never shows it");
+        }
+    }
+
+    /// Returns the picture after the render has completed.
+    pub(crate) async fn still(&self) -> RgbImage {
+        self.wait_for_text("#state", "done").await;
+        self.screenshot_that(|screenshot| {
+            screenshot
+                .pixels()
+                .any(|pixel| pixel[0] != screenshot.get_pixel(0, 0)[0])
+        })
+        .await
+    }
+}

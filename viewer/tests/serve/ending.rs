@@ -1,0 +1,95 @@
+//! Tests of how serving ends.
+
+use std::fs;
+
+use libtest_mimic::Trial;
+use tungstenite::protocol::frame::coding::CloseCode;
+
+use crate::{
+    add_tests,
+    program::{ENDLESS, Program},
+    viewer::{Heard, Viewer},
+};
+
+pub(crate) fn add(trials: &mut Vec<Trial>) {
+    add_tests!(
+        trials,
+        an_interrupt_closes_the_viewers_and_prints_the_table,
+        an_interrupt_writes_the_requested_picture,
+        a_finished_render_is_served_until_the_interrupt,
+        a_stalled_viewer_does_not_delay_the_end,
+    );
+}
+
+fn an_interrupt_closes_the_viewers_and_prints_the_table() {
+    let mut program = Program::start(&ENDLESS);
+    let mut viewer = Viewer::join(&program);
+    viewer.status_that(|status| status["stats"]["spp"].as_u64() > Some(0));
+    let (code, said, printed) = program.interrupt();
+    assert_eq!(code, Some(0), "{said}");
+    assert_eq!(said, "");
+    assert!(printed.contains("film_hash"), "{printed}");
+    let farewell = loop {
+        if let Heard::Farewell(why) = viewer.hear() {
+            break why;
+        }
+    };
+    assert_eq!(
+        farewell,
+        Some((CloseCode::Away, "the program has ended".to_owned()))
+    );
+}
+
+fn an_interrupt_writes_the_requested_picture() {
+    let mut program = Program::start(&[
+        "--spp", "10000000", "-o", "a.png", "--stats", "a.json", "--size", "320x200",
+    ]);
+    let mut viewer = Viewer::join(&program);
+    // The interrupt comes shortly after a new view was begun.
+    viewer.say(r#"{"turn":[0.4,0]}"#);
+    let (code, said, _) = program.interrupt();
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.starts_with("a.png has "), "{said}");
+    assert!(
+        said.trim_end().ends_with(" of 10000000 samples per pixel"),
+        "{said}"
+    );
+    assert_eq!(
+        image::image_dimensions(program.folder.path().join("a.png")).unwrap(),
+        (320, 200)
+    );
+    let stats = fs::read(program.folder.path().join("a.json")).unwrap();
+    let stats: serde_json::Value = serde_json::from_slice(&stats).unwrap();
+    assert_eq!(stats["size"], serde_json::json!([320, 200]));
+    assert!(stats["spp"].as_u64() > Some(0));
+}
+
+fn a_finished_render_is_served_until_the_interrupt() {
+    let mut program = Program::start(&[]);
+    let mut viewer = Viewer::join(&program);
+    viewer.status_that(|status| status["state"] == "done");
+    drop(viewer);
+    let mut late = Viewer::join(&program);
+    late.picture_that(|picture| picture.dimensions() == (160, 120));
+    assert!(program.is_running());
+    let (code, said, printed) = program.interrupt();
+    assert_eq!((code, said.as_str()), (Some(0), ""));
+    assert!(printed.contains("film_hash"), "{printed}");
+}
+
+fn a_stalled_viewer_does_not_delay_the_end() {
+    let mut program = Program::start(&[
+        "--size",
+        "1600x1200",
+        "--spp",
+        "1000000",
+        "--max-bounces",
+        "0",
+    ]);
+    let deaf = Viewer::join(&program);
+    let mut viewer = Viewer::join(&program);
+    viewer.picture();
+    let (code, said, _) = program.interrupt();
+    assert_eq!(code, Some(0), "{said}");
+    drop(deaf);
+}

@@ -1,0 +1,142 @@
+//! The page on several GPUs, emulated by `emulator/run`: real ones do not fail when they are asked to.
+
+use compaction::cuda::devices;
+use libtest_mimic::Trial;
+use raysieve::{
+    render::{
+        part::Part,
+        renderer::{BackendChoice, Renderer, Settings},
+    },
+    scene::Scene,
+};
+
+use crate::{add_if, program::Program, viewer::Viewer};
+
+pub(crate) fn add(trials: &mut Vec<Trial>) {
+    let missing = match devices() {
+        Ok(found) if found.len() < 2 => Some("there is one GPU alone".to_owned()),
+        Ok(found) if found[0].name.starts_with("Emulated") => None,
+        Ok(_) => Some("no real GPU fails when it is asked to".to_owned()),
+        Err(error) => Some(error.to_string()),
+    };
+    for (name, test) in [
+        (
+            "a_page_saves_its_picture_when_all_gpus_fail",
+            a_page_saves_its_picture_when_all_gpus_fail as fn(),
+        ),
+        (
+            "a_page_to_a_noise_shows_each_gpu",
+            a_page_to_a_noise_shows_each_gpu,
+        ),
+    ] {
+        add_if(trials, missing.clone(), name, test);
+    }
+}
+
+fn a_page_saves_its_picture_when_all_gpus_fail() {
+    for turned in [false, true] {
+        let mut program = Program::start_on(
+            &["--backend", "cuda:all"],
+            "127.0.0.1:0",
+            &[
+                "--spp",
+                "1000000",
+                "--size",
+                "48x32",
+                "--keep-every",
+                "50ms",
+                "--wave-size",
+                "512",
+            ],
+            &[
+                ("EMULATED_ALL_FALL", "1"),
+                (
+                    "EMULATED_FAILURES",
+                    if turned { "1:6000" } else { "1:1500" },
+                ),
+                ("EMULATED_DELAYS", "0:1000,1:1000,2:1000"),
+                ("CUDA_VISIBLE_DEVICES", "0,1,2"),
+            ],
+        );
+        if turned {
+            Viewer::join(&program).say(r#"{"turn":[0.3,0.1]}"#);
+        }
+        let told = program.hear_that("scene.unfinished.exr");
+        assert!(told.starts_with("raysieve: Emulated GPU (cuda:"), "{told}");
+        let (_, hint) = told.trim_end().split_once("; ").unwrap();
+        if turned {
+            assert!(
+                hint.ends_with("the changed view is saved in scene.unfinished.exr"),
+                "{told}"
+            );
+        } else {
+            assert!(
+                hint.contains(" are saved in scene.unfinished.exr; continue with: "),
+                "{told}"
+            );
+            assert!(
+                hint.ends_with(" --checkpoint scene.unfinished.exr"),
+                "{told}"
+            );
+            assert!(!hint.contains("--serve"), "{told}");
+        }
+        let saved = program.folder.path().join("scene.unfinished.exr");
+        assert!(!Part::read(&saved).unwrap().header.samples.is_empty());
+    }
+}
+
+/// One fails in the middle; the figures, and each pixel's last sample, are those of one machine alone.
+fn a_page_to_a_noise_shows_each_gpu() {
+    let program = Program::start_on(
+        &["--backend", "cuda:all"],
+        "127.0.0.1:0",
+        &[
+            "--noise",
+            "0.1",
+            "--spp",
+            "144",
+            "--size",
+            "24x16",
+            "--wave-size",
+            "1500",
+        ],
+        &[
+            ("EMULATED_FAILURES", "0:200"),
+            ("CUDA_VISIBLE_DEVICES", "0,1,2"),
+        ],
+    );
+    let mut viewer = Viewer::join(&program);
+    viewer.say(r#"{"sight":"samples"}"#);
+    let status = viewer.status_that(|status| status["state"] == "done");
+    let mut scene = Scene::load(&program.folder.path().join("scene.ron")).unwrap();
+    scene.set_size((24, 16));
+    scene.spp = 144;
+    let on_cpu = Settings {
+        backend: BackendChoice::Cpu,
+        ..Settings::default()
+    };
+    let mut renderer = Renderer::new(&scene, &on_cpu).unwrap();
+    renderer.set_noise(Some(0.1)).unwrap();
+    while renderer.advance().unwrap() {}
+    let expected = renderer.stats();
+    let expected_noise = serde_json::to_string(&expected.noise).unwrap();
+    let expected_noise: serde_json::Value = serde_json::from_str(&expected_noise).unwrap();
+    let stats = &status["stats"];
+    assert_eq!(stats["noise"], expected_noise);
+    assert_eq!(stats["paths"], expected.paths);
+    let devices = stats["devices"].as_array().unwrap();
+    let failed = devices.iter().map(|device| device["failed"] == true);
+    assert!(failed.eq([true, false, false]), "{devices:?}");
+    let paths = devices
+        .iter()
+        .map(|device| device["paths"].as_u64().unwrap());
+    assert_eq!(paths.clone().sum::<u64>(), expected.paths);
+    assert!(paths.skip(1).all(|paths| paths > 0), "{devices:?}");
+    let counts = renderer.sample_counts().unwrap();
+    for pixel in [0, 24 * 8 + 12, 24 * 16 - 1] {
+        let asked = serde_json::json!([pixel % 24, pixel / 24]);
+        viewer.say(&format!(r#"{{"inspect":{asked}}}"#));
+        let path = viewer.path_that(|path| path["path_record"]["pixel"] == asked);
+        assert_eq!(path["path_record"]["sample"], counts[pixel] - 1, "{asked}");
+    }
+}

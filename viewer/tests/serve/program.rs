@@ -1,0 +1,262 @@
+//! Starts the serving program, and talks to it without a browser.
+
+#[path = "../../../tests/common/paths.rs"]
+mod paths;
+
+use std::{
+    env, fs,
+    io::{BufRead, BufReader, Read, Write},
+    net::{Ipv4Addr, SocketAddr, TcpStream},
+    path::Path,
+    process::{Child, ChildStderr, Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use tempfile::TempDir;
+
+/// A scene lit from all sides, so that few samples suffice.
+pub(crate) const SCENE: &str = r#"(
+    size: (160, 120), spp: 4, max_bounces: 2,
+    camera: (origin: (0, 1, 5), target: (0, 0.5, 0), fov: 40),
+    sky: (0.4, 0.5, 0.6),
+    materials: {
+        "red": Diffuse(albedo: (0.7, 0.2, 0.1)),
+        "white": Diffuse(albedo: (0.7, 0.7, 0.7)),
+    },
+    objects: [
+        Sphere(center: (-0.6, 0.8, 0), radius: 0.8, material: "red"),
+        Box(center: (1, 0.4, 0), half_size: (0.3, 0.4, 0.3), rotate_y: 20, material: "white"),
+        Quad(corner: (-3, 0, 3), edge_u: (6, 0, 0), edge_v: (0, 0, -6), material: "white"),
+    ],
+)"#;
+
+/// Arguments for a render with more samples than any test waits for.
+pub(crate) const ENDLESS: [&str; 2] = ["--spp", "10000000"];
+
+/// Time after which a test counts as failed.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A running program that serves its page.
+pub(crate) struct Program {
+    child: Child,
+    said: BufReader<ChildStderr>,
+    pub(crate) folder: TempDir,
+    /// URL as the program printed it.
+    pub(crate) url: String,
+}
+
+/// Returns a command that runs the program in a folder, without a GPU and a display.
+pub(crate) fn raysieve(folder: &Path) -> Command {
+    let mut command = Command::new(paths::program());
+    command
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .env("CUDA_VISIBLE_DEVICES", "")
+        .env_remove("DISPLAY")
+        .env_remove("WAYLAND_DISPLAY");
+    command
+}
+
+/// Creates a temporary folder that contains the scene.
+pub(crate) fn folder() -> TempDir {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    fs::write(folder.path().join("scene.ron"), SCENE).unwrap();
+    folder
+}
+
+impl Program {
+    /// Starts to serve on this address, with further arguments.
+    pub(crate) fn start_at(address: &str, arguments: &[&str]) -> Self {
+        Self::start_on(
+            &["--backend", "cpu", "--threads", "1"],
+            address,
+            arguments,
+            &[],
+        )
+    }
+
+    /// Starts to serve on this address, with further arguments, on the given command.
+    pub(crate) fn start_on(
+        machine: &[&str],
+        address: &str,
+        arguments: &[&str],
+        environment: &[(&str, &str)],
+    ) -> Self {
+        let folder = folder();
+        let mut child = raysieve(folder.path())
+            .arg("scene.ron")
+            .args(machine)
+            .args(["--serve", address])
+            .args(arguments)
+            .envs(environment.iter().copied())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let said = BufReader::new(child.stderr.take().unwrap());
+        let mut program = Self {
+            child,
+            said,
+            folder,
+            url: String::new(),
+        };
+        program.hear_page();
+        program
+    }
+
+    /// Waits for a line of standard error that contains these words.
+    pub(crate) fn hear_that(&mut self, words: &str) -> String {
+        let mut heard = String::new();
+        loop {
+            let mut line = String::new();
+            self.said.read_line(&mut line).unwrap();
+            assert!(!line.is_empty(), "no {words}: {heard}");
+            if line.contains(words) {
+                return line;
+            }
+            heard += &line;
+        }
+    }
+
+    /// Waits until the program prints the URL of its page.
+    pub(crate) fn hear_page(&mut self) {
+        let line = self.hear_that("page: ");
+        self.url = line.trim_end().trim_start_matches("page: ").to_owned();
+    }
+
+    /// Starts to serve on a free loopback port.
+    pub(crate) fn start(arguments: &[&str]) -> Self {
+        Self::start_at("127.0.0.1:0", arguments)
+    }
+
+    pub(crate) fn port(&self) -> u16 {
+        let place = self.url.strip_prefix("http://").unwrap();
+        let place = place.split('/').next().unwrap();
+        place.rsplit_once(':').unwrap().1.parse().unwrap()
+    }
+
+    /// Returns the address at which this machine reaches the server.
+    pub(crate) fn address(&self) -> SocketAddr {
+        (Ipv4Addr::LOCALHOST, self.port()).into()
+    }
+
+    pub(crate) fn token(&self) -> &str {
+        self.url.split_once("?token=").expect("a token").1
+    }
+
+    pub(crate) fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect(self.address()).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_write_timeout(Some(PATIENCE)).unwrap();
+        stream
+    }
+
+    /// Sends a GET request with additional header lines; a `Host` among them replaces the default one.
+    pub(crate) fn get(&self, path: &str, head: &[&str]) -> Answer {
+        let own = format!("Host: {}", self.address());
+        let mut head = head.to_vec();
+        if !head.iter().any(|line| line.starts_with("Host:")) {
+            head.push(&own);
+        }
+        let mut stream = self.connect();
+        let head = head.join("\r\n");
+        write!(
+            stream,
+            "GET {path} HTTP/1.1\r\n{head}\r\nConnection: close\r\n\r\n"
+        )
+        .unwrap();
+        let mut bytes = Vec::new();
+        stream.read_to_end(&mut bytes).unwrap();
+        Answer::read(&bytes)
+    }
+
+    /// Returns the resident memory of the program in bytes.
+    pub(crate) fn memory(&self) -> u64 {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let line = status
+            .lines()
+            .find(|line| line.starts_with("VmRSS:"))
+            .unwrap();
+        line.split_whitespace()
+            .nth(1)
+            .unwrap()
+            .parse::<u64>()
+            .unwrap()
+            * 1024
+    }
+
+    pub(crate) fn is_running(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_none()
+    }
+
+    /// Interrupts the program like Ctrl-C. Returns its exit code, standard error and standard output.
+    pub(crate) fn interrupt(&mut self) -> (Option<i32>, String, String) {
+        let kill = format!("kill -INT {}", self.child.id());
+        assert!(
+            Command::new("sh")
+                .args(["-c", &kill])
+                .status()
+                .unwrap()
+                .success()
+        );
+        let begun = Instant::now();
+        while self.is_running() {
+            assert!(begun.elapsed() < PATIENCE, "the program did not end");
+            thread::sleep(Duration::from_millis(5));
+        }
+        let (mut said, mut printed) = (String::new(), String::new());
+        self.said.read_to_string(&mut said).unwrap();
+        let mut out = self.child.stdout.take().unwrap();
+        out.read_to_string(&mut printed).unwrap();
+        (self.child.wait().unwrap().code(), said, printed)
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        // The process may have ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// An HTTP response.
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    head: String,
+    pub(crate) body: Vec<u8>,
+}
+
+impl Answer {
+    fn read(bytes: &[u8]) -> Self {
+        let end = bytes
+            .windows(4)
+            .position(|end| end == b"\r\n\r\n")
+            .expect("a head");
+        let head = String::from_utf8(bytes[..end].to_vec()).unwrap();
+        Self {
+            status: head.split(' ').nth(1).unwrap().parse().unwrap(),
+            head,
+            body: bytes[end + 4..].to_vec(),
+        }
+    }
+
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        let mut lines = self.head.lines().filter_map(|line| line.split_once(": "));
+        lines
+            .find(|(found, _)| found.eq_ignore_ascii_case(name))
+            .map(|(_, value)| value)
+    }
+
+    pub(crate) fn text(&self) -> &str {
+        std::str::from_utf8(&self.body).unwrap()
+    }
+
+    #[track_caller]
+    pub(crate) fn assert_refused(&self, status: u16, why: &str) {
+        assert_eq!(self.status, status, "{}", self.text());
+        assert_eq!(self.text().lines().count(), 1, "{}", self.text());
+        assert!(self.text().contains(why), "{}", self.text());
+    }
+}

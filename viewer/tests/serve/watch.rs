@@ -1,0 +1,257 @@
+//! Tests that changes of the scene's files are displayed.
+
+use std::{fs, path::Path, thread, time::Duration};
+
+use image::RgbImage;
+use libtest_mimic::Trial;
+use serde_json::Value;
+
+use crate::{
+    add_tests,
+    live::{still, still_that},
+    program::{Program, SCENE, raysieve},
+    viewer::Viewer,
+};
+
+pub(crate) fn add(trials: &mut Vec<Trial>) {
+    add_tests!(
+        trials,
+        changed_files_are_reloaded_and_the_view_stays,
+        scene_errors_are_shown_until_they_are_fixed,
+        meshes_and_images_are_watched_too,
+        a_saved_camera_does_not_restart_the_render,
+        changed_materials_reuse_the_acceleration_structures,
+    );
+}
+
+fn other_scene() -> String {
+    SCENE.replace("(0.7, 0.2, 0.1)", "(0.1, 0.2, 0.7)")
+}
+
+fn changed_files_are_reloaded_and_the_view_stays() {
+    let program = Program::start(&["--spp", "4", "--seed", "3"]);
+    let scene = program.folder.path().join("scene.ron");
+    let mut viewer = Viewer::join(&program);
+    let home = still(&mut viewer);
+    viewer.say(r#"{"turn":[0.25,-0.05]}"#);
+    let turned = still_that(&mut viewer, |picture| *picture != home);
+    viewer.say(r#"{"act":"brighter"}"#);
+    let bright = still_that(&mut viewer, |picture| *picture != turned);
+
+    fs::write(&scene, other_scene()).unwrap();
+    let blue = still_that(&mut viewer, |picture| *picture != bright);
+    let status = viewer.status_that(|status| status["state"] == "done");
+    assert_eq!(status["stats"]["seed"], 3, "what was asked for holds");
+    assert_eq!(status["exposure_stops"], 0.5, "and what was set");
+    // Some editors write another file and rename it.
+    fs::write(scene.with_extension("new"), SCENE).unwrap();
+    fs::rename(scene.with_extension("new"), &scene).unwrap();
+    // The same view, bit for bit.
+    still_that(&mut viewer, |picture| *picture == bright);
+    assert_ne!(blue, bright);
+    viewer.say(r#"{"act":"darker"}"#);
+    viewer.say(r#"{"act":"home"}"#);
+    still_that(&mut viewer, |picture| *picture == home);
+
+    // Settings of the file are applied: a new camera unless it was moved, another size and exposure.
+    let other = SCENE
+        .replace("(160, 120)", "(120, 160), exposure: 1")
+        .replace("(0, 1, 5)", "(1, 1, 5)");
+    fs::write(&scene, other).unwrap();
+    still_that(&mut viewer, |picture| picture.dimensions() == (120, 160));
+    let status = viewer.status_that(|status| status["size"] == serde_json::json!([120, 160]));
+    assert_eq!(status["exposure_stops"], 1.0);
+}
+
+fn scene_errors_are_shown_until_they_are_fixed() {
+    let mut program = Program::start(&[]);
+    let scene = program.folder.path().join("scene.ron");
+    let mut viewer = Viewer::join(&program);
+    let home = still(&mut viewer);
+    let wait_for_error = |viewer: &mut Viewer, words: &str| {
+        let contains = |status: &Value| {
+            let error = status["scene_error"].as_str().unwrap_or_default();
+            error.contains(words)
+        };
+        let status = viewer.status_that(contains);
+        let error = status["scene_error"].as_str().unwrap();
+        assert_eq!(error.lines().count(), 1, "{error}");
+    };
+    // Half of the file, as a slow editor may leave it for a while.
+    fs::write(&scene, &SCENE[..SCENE.len() / 2]).unwrap();
+    wait_for_error(&mut viewer, "scene.ron:");
+    viewer.say(r#"{"turn":[0.25,0]}"#);
+    let turned = still_that(&mut viewer, |picture| *picture != home);
+    fs::write(&scene, SCENE.replace("albedo", "albeda")).unwrap();
+    wait_for_error(&mut viewer, "did you mean");
+    fs::write(&scene, [0xff; 100]).unwrap();
+    wait_for_error(&mut viewer, "not UTF-8");
+    fs::remove_file(&scene).unwrap();
+    wait_for_error(&mut viewer, "does not exist");
+    fs::write(&scene, SCENE.replace("spp: 4", "spp: 4, max_bounces: 9999")).unwrap();
+    wait_for_error(&mut viewer, "max_bounces");
+    fs::remove_file(&scene).unwrap();
+    fs::write(&scene, SCENE).unwrap();
+    viewer.status_that(|status| status["scene_error"].is_null());
+    viewer.say(r#"{"act":"home"}"#);
+    still_that(&mut viewer, |picture| *picture == home);
+    assert_ne!(turned, home);
+    let (code, said, _) = program.interrupt();
+    assert_eq!(code, Some(0), "{said}");
+    for words in ["did you mean", "not UTF-8", "does not exist"] {
+        let lines = said.lines().filter(|line| line.contains(words));
+        assert_eq!(lines.count(), 1, "{words} is said once: {said}");
+    }
+}
+
+fn meshes_and_images_are_watched_too() {
+    let program = Program::start(&[]);
+    let folder = program.folder.path();
+    let mut viewer = Viewer::join(&program);
+    let home = still(&mut viewer);
+    fs::create_dir(folder.join("parts")).unwrap();
+    let triangle = |height: u32| {
+        format!("v -2 0 1\nv 2 0 1\nv 0 {height} 1\nvt 0 0\nvt 1 0\nvt 0 1\nf 1/1 2/2 3/3\n")
+    };
+    fs::write(folder.join("parts/a.obj"), triangle(2)).unwrap();
+    paint(&folder.join("parts/a.png"), [255, 0, 0]);
+    let scene = SCENE
+        .replace(
+            "objects: [",
+            "objects: [Mesh(file: \"parts/a.obj\", material: \"painted\"),",
+        )
+        .replace(
+            "materials: {",
+            "materials: { \"painted\": Diffuse(albedo: Texture(file: \"parts/a.png\")),",
+        );
+    fs::write(folder.join("scene.ron"), scene).unwrap();
+    let small = still_that(&mut viewer, |picture| *picture != home);
+    fs::write(folder.join("parts/a.obj"), triangle(3)).unwrap();
+    let large = still_that(&mut viewer, |picture| *picture != small);
+    paint(&folder.join("parts/a.png"), [0, 255, 0]);
+    let green = still_that(&mut viewer, |picture| *picture != large);
+    let sum = |picture: &RgbImage, channel: usize| -> u64 {
+        picture
+            .pixels()
+            .map(|pixel| u64::from(pixel[channel]))
+            .sum()
+    };
+    assert!(sum(&green, 1) > sum(&large, 1) && sum(&green, 0) < sum(&large, 0));
+    fs::remove_file(folder.join("parts/a.obj")).unwrap();
+    viewer.status_that(|status| status["scene_error"].to_string().contains("a.obj"));
+    fs::write(folder.join("parts/a.obj"), triangle(3)).unwrap();
+    viewer.status_that(|status| status["scene_error"].is_null());
+}
+
+fn paint(path: &Path, colour: [u8; 3]) {
+    RgbImage::from_pixel(4, 4, image::Rgb(colour))
+        .save(path)
+        .unwrap();
+}
+
+fn a_saved_camera_does_not_restart_the_render() {
+    let program = Program::start(&["--spp", "100000"]);
+    let mut viewer = Viewer::join(&program);
+    viewer.status_that(|status| status["stats"]["spp"].as_u64() > Some(0));
+    viewer.say(r#"{"turn":[0.25,-0.05]}"#);
+    viewer.say(r#"{"act":"save-camera"}"#);
+    viewer.status_that(|status| status["message"][1].to_string().contains("camera saved to"));
+    let spp = |status: &Value| status["stats"]["spp"].as_u64().unwrap();
+    let begun = spp(&viewer.status_that(|status| status["stats"]["size"][0] == 160));
+    let mut most = begun;
+    // Longer than it takes to detect the change of the file.
+    let until = std::time::Instant::now() + Duration::from_millis(800);
+    while std::time::Instant::now() < until {
+        viewer.hear();
+        let now = spp(&viewer.status);
+        assert!(now >= most, "it began again: {most} samples, then {now}");
+        most = now;
+    }
+    viewer.say(r#"{"act":"pause"}"#);
+    viewer.status_that(|status| !status["state"]["paused"].is_null());
+    let held = still(&mut viewer);
+    viewer.say(r#"{"act":"home"}"#);
+    thread::sleep(Duration::from_millis(300));
+    // The home camera is the saved one, so the pictures differ only in their samples.
+    let home = still(&mut viewer);
+    assert!(crate::viewer::difference(&held, &home) < 12.0);
+}
+
+/// A scene with instances, one of them a light source, and a sphere.
+const MESHES: &str = r#"(
+    size: (160, 120), spp: 4, max_bounces: 3,
+    camera: (origin: (0, 1, 5), target: (0, 0.5, 0), fov: 40),
+    sky: (0.1, 0.1, 0.1),
+    materials: {
+        "clay": Diffuse(albedo: (0.7, 0.5, 0.3)),
+        "gold": RoughConductor(preset: "gold", alpha: 0.3),
+        "lamp": Emissive(radiance: (5, 4, 3)),
+    },
+    objects: [
+        Instances(
+            of: DisplacedSphere(rings: 12, segments: 24, radius: 0.5, material: "clay"),
+            at: [(translate: (-1, 0.5, 0)), (translate: (0, 1.8, 0), scale: 0.4, material: "lamp")],
+        ),
+        Sphere(center: (1, 0.5, 0), radius: 0.5, material: "gold"),
+        Quad(corner: (-3, 0, 3), edge_u: (6, 0, 0), edge_v: (0, 0, -6), material: "clay"),
+    ],
+)"#;
+
+/// Material edits reuse the acceleration structures, and give the same film as loading the edited scene.
+fn changed_materials_reuse_the_acceleration_structures() {
+    let mut program = Program::start(&["--spp", "4"]);
+    let scene = program.folder.path().join("scene.ron");
+    let mut viewer = Viewer::join(&program);
+    let other = still(&mut viewer);
+    fs::write(&scene, MESHES).unwrap();
+    let first = still_that(&mut viewer, |picture| *picture != other);
+
+    // The user edits two materials, one of them a light source; the file changes a third one and gains a comment.
+    viewer.say(r#"{"material":[0,[["red",0.1],["blue",0.9]]]}"#);
+    viewer.say(r#"{"material":[2,[["strength",9]]]}"#);
+    let turned = still_that(&mut viewer, |picture| *picture != first);
+    let saved = MESHES.replace("alpha: 0.3", "alpha: 0.05");
+    fs::write(&scene, format!("// Of meshes.\n{saved}")).unwrap();
+    still_that(&mut viewer, |picture| *picture != turned);
+    viewer.status_that(|status| {
+        let said = status["message"][1].as_str().unwrap_or_default();
+        said.contains("with the edited materials kept")
+    });
+    let materials = viewer.materials.clone();
+    assert_eq!(materials[0]["color"], serde_json::json!([0.1, 0.5, 0.9]));
+    assert_eq!(materials[1]["roughness"], 0.05, "{materials}");
+    assert_eq!(materials[2]["strength"], 9.0, "{materials}");
+
+    viewer.say(r#"{"act":"save-camera"}"#);
+    viewer.status_that(|status| {
+        status["message"][1]
+            .to_string()
+            .contains("materials saved to")
+    });
+    assert!(fs::read_to_string(&scene).unwrap().contains("9"));
+    viewer.status_that(|status| status["state"] == "done");
+    drop(viewer);
+    let (code, said, printed) = program.interrupt();
+    assert_eq!(code, Some(0), "{said}");
+    let fresh = raysieve(program.folder.path())
+        .args([
+            "scene.ron",
+            "--backend",
+            "cpu",
+            "--spp",
+            "4",
+            "-o",
+            "fresh.exr",
+        ])
+        .output()
+        .unwrap();
+    assert_eq!(
+        hash(&printed),
+        hash(&String::from_utf8_lossy(&fresh.stdout))
+    );
+}
+
+fn hash(printed: &str) -> &str {
+    let line = printed.lines().find(|line| line.starts_with("film_hash"));
+    line.unwrap_or_else(|| panic!("no film_hash: {printed}"))
+}

@@ -1,0 +1,431 @@
+//! A virtual desktop (Xvfb, openbox), controlled by xdotool, wmctrl and ImageMagick's import.
+
+#[path = "../../../tests/common/paths.rs"]
+mod paths;
+
+use std::{
+    cell::Cell,
+    fs,
+    io::{BufRead, BufReader},
+    path::{Path, PathBuf},
+    process::{Child, Command, ExitStatus, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use image::RgbImage;
+
+use crate::drop::drop_uris;
+
+/// Required programs, each with the Debian package that contains it.
+const TOOLS: [(&str, &str); 5] = [
+    ("Xvfb", "xvfb"),
+    ("openbox", "openbox"),
+    ("xdotool", "xdotool"),
+    ("wmctrl", "wmctrl"),
+    ("import", "imagemagick"),
+];
+
+/// Time for a wave, a picture and a redraw on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Returns what is missing on this machine for tests with a window; `None` if nothing is.
+pub(crate) fn missing() -> Option<String> {
+    let folders: Vec<PathBuf> =
+        std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()).collect();
+    let is_there = |tool: &str| folders.iter().any(|folder| folder.join(tool).is_file());
+    let lacks: Vec<_> = TOOLS.iter().filter(|(tool, _)| !is_there(tool)).collect();
+    let names: Vec<_> = lacks.iter().map(|(tool, _)| *tool).collect();
+    let packages: Vec<_> = lacks.iter().map(|(_, package)| *package).collect();
+    (!lacks.is_empty()).then(|| {
+        format!(
+            "{} not found; apt-get install {}",
+            names.join(", "),
+            packages.join(" ")
+        )
+    })
+}
+
+/// Returns a command that runs the program in `folder`, without access to this machine's display.
+pub(crate) fn raysieve(folder: &Path) -> Command {
+    let mut command = Command::new(paths::program());
+    command
+        .current_dir(folder)
+        .env("XDG_RUNTIME_DIR", folder)
+        .env("XDG_CONFIG_HOME", folder.join("config"));
+    for variable in ["DISPLAY", "WAYLAND_DISPLAY", "WAYLAND_SOCKET"] {
+        command.env_remove(variable);
+    }
+    command
+}
+
+/// Calls `ask` repeatedly until it returns a value.
+pub(crate) fn eventually<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
+    let begun = Instant::now();
+    loop {
+        if let Some(answer) = ask() {
+            return answer;
+        }
+        assert!(
+            begun.elapsed() < PATIENCE,
+            "after {PATIENCE:?} still waiting: {what}"
+        );
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// Starts Xvfb on a free display number.
+fn screen() -> (Child, String) {
+    // Without `-noreset`, the server resets when its last client leaves, and drops a client that is just connecting.
+    let mut xvfb = Command::new("Xvfb")
+        .args([
+            "-displayfd",
+            "1",
+            "-screen",
+            "0",
+            "1280x1024x24",
+            "-nolisten",
+            "tcp",
+            "-noreset",
+        ])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("Xvfb starts");
+    let mut number = String::new();
+    let told = xvfb.stdout.take().expect("Xvfb's output is piped");
+    BufReader::new(told)
+        .read_line(&mut number)
+        .expect("Xvfb tells its display");
+    (xvfb, format!(":{}", number.trim()))
+}
+
+/// Starts openbox, and waits until it reports in `folder` that it is ready. It registers as window manager earlier than
+/// that, and windows opened in between may stay hidden.
+fn manager(display: &str, folder: &Path) -> Child {
+    let ready = folder.join("openbox-is-ready");
+    let manager = Command::new("openbox")
+        .arg("--startup")
+        .arg(format!("touch {}", ready.display()))
+        .env("DISPLAY", display)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("openbox starts");
+    eventually("openbox manages windows", || ready.exists().then_some(()));
+    manager
+}
+
+/// A virtual display with a window manager and the program.
+pub(crate) struct Desktop {
+    xvfb: Child,
+    manager: Child,
+    program: Child,
+    display: String,
+    window: String,
+    /// Number of pictures saved with `s`.
+    saves: Cell<u32>,
+    folder: tempfile::TempDir,
+}
+
+impl Desktop {
+    /// Opens a window with this scene.
+    pub(crate) fn open(scene: &str, arguments: &[&str]) -> Self {
+        Self::open_with(scene, arguments, &[])
+    }
+
+    /// Opens a window with this scene and additional environment variables.
+    pub(crate) fn open_with(scene: &str, arguments: &[&str], environment: &[(&str, &str)]) -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        fs::write(folder.path().join("scene.ron"), scene).expect("the scene is written");
+        let (xvfb, display) = screen();
+        let manager = manager(&display, folder.path());
+        let program = raysieve(folder.path())
+            .env("DISPLAY", &display)
+            .envs(environment.iter().copied())
+            .arg("scene.ron")
+            .args(arguments)
+            .stdout(fs::File::create(folder.path().join("output")).expect("a file for output"))
+            .stderr(fs::File::create(folder.path().join("errors")).expect("a file for errors"))
+            .spawn()
+            .expect("raysieve starts");
+        let (window, saves) = (String::new(), Cell::new(0));
+        let mut desktop = Self {
+            xvfb,
+            manager,
+            program,
+            display,
+            window,
+            saves,
+            folder,
+        };
+        desktop.find_window();
+        desktop
+    }
+
+    /// Waits for the program's window.
+    pub(crate) fn find_window(&mut self) {
+        self.window = eventually("the window opens", || {
+            if let Some(status) = self.program.try_wait().expect("the program can be asked") {
+                panic!("raysieve ended, {status}: {}", self.errors());
+            }
+            let found = self.ask(
+                "xdotool",
+                &["search", "--onlyvisible", "--name", "raysieve"],
+            );
+            found.lines().next().map(str::to_owned)
+        });
+        self.activate();
+    }
+
+    /// Activates the window, so that it receives key presses.
+    pub(crate) fn activate(&self) {
+        self.hand(&["windowactivate", "--sync", &self.window]);
+    }
+
+    /// Minimises the window.
+    pub(crate) fn iconify(&self) {
+        self.hand(&["windowminimize", "--sync", &self.window]);
+    }
+
+    /// Returns the program's standard error.
+    pub(crate) fn errors(&self) -> String {
+        fs::read_to_string(self.folder.path().join("errors")).unwrap_or_default()
+    }
+
+    /// Returns the program's standard output.
+    pub(crate) fn output(&self) -> String {
+        fs::read_to_string(self.folder.path().join("output")).unwrap_or_default()
+    }
+
+    /// Overwrites the scene file.
+    pub(crate) fn write_scene(&self, text: &str) {
+        fs::write(self.folder.path().join("scene.ron"), text).expect("the scene is written");
+    }
+
+    /// Writes a file of this name, and drops it onto the window.
+    pub(crate) fn drop_file(&self, name: &str, text: &str) {
+        let path = self.folder.path().join(name);
+        fs::write(&path, text).expect("it is written");
+        let uri = format!("file://{}\r\n", path.display()).replace(' ', "%20");
+        let window = self.window.parse().expect("the window's number");
+        drop_uris(&self.display, window, &uri);
+    }
+
+    /// Returns the current text of the scene file.
+    pub(crate) fn scene(&self) -> String {
+        fs::read_to_string(self.folder.path().join("scene.ron")).expect("the scene is there")
+    }
+
+    pub(crate) fn title(&self) -> String {
+        self.ask("xdotool", &["getwindowname", &self.window])
+            .trim()
+            .to_owned()
+    }
+
+    /// Waits until the window's title contains `text`.
+    pub(crate) fn until_title(&self, text: &str) {
+        eventually(&format!("the title says {text:?}"), || {
+            self.title().contains(text).then_some(())
+        });
+    }
+
+    /// Presses keys, given by their X11 names.
+    pub(crate) fn press(&self, keys: &[&str]) {
+        self.hand(&[&["key", "--delay", "60"], keys].concat());
+    }
+
+    /// Holds keys for this time.
+    pub(crate) fn hold(&self, keys: &str, time: Duration) {
+        self.key_down(keys);
+        thread::sleep(time);
+        self.key_up(keys);
+    }
+
+    pub(crate) fn key_down(&self, keys: &str) {
+        self.hand(&["keydown", keys]);
+    }
+
+    pub(crate) fn key_up(&self, keys: &str) {
+        self.hand(&["keyup", keys]);
+    }
+
+    pub(crate) fn resize(&self, width: u32, height: u32) {
+        self.hand(&[
+            "windowsize",
+            "--sync",
+            &self.window,
+            &width.to_string(),
+            &height.to_string(),
+        ]);
+    }
+
+    /// Resizes the window without waiting for it, as while its corner is dragged.
+    pub(crate) fn resize_on_the_way(&self, width: u32, height: u32) {
+        self.hand(&[
+            "windowsize",
+            &self.window,
+            &width.to_string(),
+            &height.to_string(),
+        ]);
+    }
+
+    /// Drags with the button of this number, starting in the middle of the window.
+    pub(crate) fn drag(&self, button: &str, right: i32, down: i32) {
+        let shot = self.shot();
+        let (x, y) = (
+            (shot.width() / 2).to_string(),
+            (shot.height() / 2).to_string(),
+        );
+        self.hand(&[
+            "mousemove",
+            "--window",
+            &self.window,
+            &x,
+            &y,
+            "mousedown",
+            button,
+        ]);
+        for _ in 0..4 {
+            self.hand(&[
+                "mousemove_relative",
+                "--sync",
+                "--",
+                &(right / 4).to_string(),
+                &(down / 4).to_string(),
+            ]);
+        }
+        self.hand(&["mouseup", button]);
+    }
+
+    /// Clicks with the left button, at a position in pixels from the window's upper left.
+    pub(crate) fn click(&self, x: u32, y: u32) {
+        let (x, y) = (x.to_string(), y.to_string());
+        self.hand(&["mousemove", "--window", &self.window, &x, &y]);
+        self.hand(&["click", "1"]);
+    }
+
+    /// Turns the mouse wheel towards the user.
+    pub(crate) fn wheel_back(&self, notches: usize) {
+        self.hand(&[
+            "click",
+            "--repeat",
+            &notches.to_string(),
+            "--delay",
+            "60",
+            "5",
+        ]);
+    }
+
+    /// Returns a screenshot of the window.
+    pub(crate) fn shot(&self) -> RgbImage {
+        let path = self.folder.path().join("shot.png");
+        let shot = path.to_str().expect("a path in plain text");
+        let taken = self
+            .tool("import")
+            .args(["-window", &self.window, shot])
+            .status()
+            .expect("import runs");
+        assert!(taken.success(), "import: {taken}");
+        image::open(&path).expect("a screenshot").to_rgb8()
+    }
+
+    /// Waits until a screenshot of the window satisfies `matches`.
+    pub(crate) fn until_shown(&self, what: &str, matches: impl Fn(&RgbImage) -> bool) {
+        eventually(what, || matches(&self.shot()).then_some(()));
+    }
+
+    /// Waits until the window shows exactly this picture.
+    pub(crate) fn until_same(&self, expected: &RgbImage, what: &str) {
+        self.until_shown(&format!("the window shows {what}"), |shot| shot == expected);
+    }
+
+    /// Returns a screenshot once two in a row are equal, because one may be half drawn.
+    pub(crate) fn still(&self) -> RgbImage {
+        eventually("the window shows one picture", || {
+            let shot = self.shot();
+            thread::sleep(Duration::from_millis(300));
+            (self.shot() == shot).then_some(shot)
+        })
+    }
+
+    /// Presses `s`, and returns the saved picture once it is complete.
+    pub(crate) fn save(&self) -> RgbImage {
+        self.saves.set(self.saves.get() + 1);
+        let path = self
+            .folder
+            .path()
+            .join(format!("scene-{:03}.png", self.saves.get()));
+        self.press(&["s"]);
+        eventually(&format!("{} is written", path.display()), || {
+            Some(image::open(&path).ok()?.to_rgb8())
+        })
+    }
+
+    /// Closes the window like the button of its title bar.
+    pub(crate) fn close(&self) {
+        let closed = self
+            .tool("wmctrl")
+            .args(["-i", "-c", &self.window])
+            .status()
+            .expect("wmctrl runs");
+        assert!(closed.success(), "wmctrl: {closed}");
+    }
+
+    pub(crate) fn until_ended(&mut self) -> ExitStatus {
+        eventually("the program ends", || {
+            self.program.try_wait().expect("the program can be asked")
+        })
+    }
+
+    /// Returns the program's processor time in seconds, as measured by Linux.
+    pub(crate) fn processor_seconds(&self) -> f64 {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.program.id()))
+            .expect("the program runs");
+        // The fields after the name in parentheses; user and system time are fields 14 and 15 of all.
+        let fields: Vec<&str> = stat
+            .rsplit(')')
+            .next()
+            .unwrap_or_default()
+            .split_whitespace()
+            .collect();
+        let hundredths: f64 = fields[11..13]
+            .iter()
+            .map(|ticks| ticks.parse::<f64>().expect("a number"))
+            .sum();
+        hundredths / 100.0
+    }
+
+    fn hand(&self, arguments: &[&str]) {
+        let status = self
+            .tool("xdotool")
+            .args(arguments)
+            .status()
+            .expect("xdotool runs");
+        assert!(status.success(), "xdotool {arguments:?}: {status}");
+    }
+
+    fn ask(&self, tool: &str, arguments: &[&str]) -> String {
+        let output = self
+            .tool(tool)
+            .args(arguments)
+            .output()
+            .expect("the tool runs");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    fn tool(&self, tool: &str) -> Command {
+        let mut command = Command::new(tool);
+        command.env("DISPLAY", &self.display).stderr(Stdio::null());
+        command
+    }
+}
+
+impl Drop for Desktop {
+    fn drop(&mut self) {
+        for process in [&mut self.program, &mut self.manager, &mut self.xvfb] {
+            let _ = process.kill();
+            let _ = process.wait();
+        }
+    }
+}
