@@ -10,7 +10,7 @@ use std::{
 use raysieve::{
     render::renderer::{Renderer, Settings},
     scene::Scene,
-    wave::Stage,
+    stages::Stage,
 };
 
 /// Number of frames that are not counted, while kernels load and caches fill.

@@ -1,10 +1,69 @@
 // megakernel: traces paths from the camera to the film, one per thread. Stage: src/stages/megakernel.rs.
-#include "shared/whole_path.cuh"
+#include "shared/clock.cuh"
+#include "shared/device_film.cuh"
+#include "shared/first_ray.cuh"
+#include "shared/shading.cuh"
+
+// Statistics of the first bounces are summed per block in shared memory, those of later bounces directly in global
+// memory.
+struct Tally {
+    u32 *block, *all;
+};
+
+inline void count(const Tally &tally, u32 place) {
+    atomicAdd(place < TALLY ? tally.block + place : tally.all + place, 1u);
+}
+
+// Traces one path, adds its rays to the counts, and returns its radiance.
+inline Vec3 trace_path(const DeviceScene &device_scene, const Camera &camera, const Span &span, const u32 *list,
+                       u32 max_bounces, u32 path, const Tally &tally) {
+    RenderScene scene = render_scene(device_scene);
+    PixelSample at = pixel_and_sample(span, list, path);
+    Sampler numbers = sampler(span.seed, at.pixel, at.sample);
+    Ray ray = first_ray(camera, span, list, path);
+    Throughput throughput = {{1.0f, 1.0f, 1.0f}, 1.0f};
+    Vec3 radiance = {0.0f, 0.0f, 0.0f};
+    bool scattered = false;
+    u32 instance = NO_INSTANCE;
+    for (u32 bounce = 0;; bounce++) {
+        u32 place = COUNTS_PER_BOUNCE * bounce;
+        count(tally, place);
+        InstanceHit found = nearest_hit(device_scene, ray, instance, numbers, bounce);
+        instance = found.instance;
+        if (found.hit.primitive == NO_PRIMITIVE) {
+            return radiance + escaped_light(scene.lights, ray, throughput.rgb, scattered, bounce);
+        }
+        count(tally, place + HITS);
+        Vertex vertex = {numbers, bounce, instance, ray, throughput, {0.0f, 0.0f, 0.0f}, {}, NO_INSTANCE};
+        bool goes_on = shade_path(scene, bounce < max_bounces, found.hit, vertex);
+        radiance = radiance + vertex.emitted;
+        if (vertex.shadow_ray.distance > 0.0f) {
+            count(tally, place + SHADOW_RAYS);
+            bool blocked = is_blocked(device_scene, vertex.shadow_ray, instance, vertex.light_instance, numbers, bounce);
+            if (!blocked) radiance = radiance + vertex.shadow_ray.light;
+        }
+        if (!goes_on) return radiance;
+        ray = vertex.ray;
+        throughput = vertex.throughput;
+        scattered = scattered || ray.pdf != 0.0f;
+    }
+}
 
 // Three blocks share a multiprocessor: with at most 168 registers per thread.
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, 3)
     KERNEL(DeviceScene scene, Camera camera, Span span, const u32 *list, u32 max_bounces, DeviceFilm film, u32 *counts,
            u32 count_slots, u64 *began) {
     stamp(began);
-    trace_paths(render_scene(scene), scene.nodes, camera, span, list, max_bounces, film, counts, count_slots);
+    __shared__ u32 block_counts[TALLY];
+    for (u32 place = threadIdx.x; place < TALLY; place += blockDim.x) block_counts[place] = 0;
+    __syncthreads();
+    u32 path = blockIdx.x * blockDim.x + threadIdx.x;
+    if (path < span.path_count) {
+        Vec3 sample = trace_path(scene, camera, span, list, max_bounces, path, {block_counts, counts});
+        expose(film, pixel_and_sample(span, list, path).pixel, sample, span.listed != 0);
+    }
+    __syncthreads();
+    for (u32 place = threadIdx.x; place < TALLY && place < count_slots; place += blockDim.x) {
+        if (block_counts[place] != 0) atomicAdd(counts + place, block_counts[place]);
+    }
 }

@@ -1,29 +1,24 @@
 // shadow: tests the rays towards lights, and adds the light of those that nothing blocks. Stage: src/stages/shadow.rs.
 #include "shared/clock.cuh"
-#include "shared/device_scene.cuh"
-#include "shared/lanes.cuh"
+#include "shared/queue.cuh"
 #include "shared/path_buffers.cuh"
+#include "shared/rays.cuh"
 
 // With instances, six blocks share a multiprocessor: faster than five, although a few bytes are spilled.
-extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, PLACED ? 6 : 0)
-    KERNEL(DeviceScene scene, PathBuffers paths, u32 bounce, const u32 *lanes, u64 *began) {
+extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, INSTANCED && !ALPHA_TESTED ? 6 : 0)
+    KERNEL(DeviceScene scene, PathBuffers paths, u32 bounce, const u32 *queue_length, u64 *began) {
     stamp(began);
-    u32 count = *lanes;
-    for (u32 lane = first_lane_apart(count); lane < count; lane += lane_stride()) {
-        ShadowRay ray = paths.shadow_rays[lane];
+    u32 count = *queue_length;
+    for (u32 entry = first_entry_apart(count); entry < count; entry += entry_stride()) {
+        ShadowRay ray = paths.shadow_rays[entry];
         if (ray.distance == 0.0f) continue;
-        bool blocked;
-        if (PLACED) {
-            u32 from = paths.instances[paths.queue[lane]];
-            blocked = occluded_instanced(instanced_scene(scene), ray, from, paths.light_instances[lane]);
-        } else {
-            blocked = occluded(scene.nodes, scene.primitives, scene.light_params.extent, ray);
-        }
-        if (!blocked) {
-            u32 path = paths.queue[lane];
-            // Read again instead of kept in registers during the traversal of instances.
-            Vec3 light = PLACED ? paths.shadow_rays[lane].light : ray.light;
-            paths.radiances[path].rgb = paths.radiances[path].rgb + light;
-        }
+        u32 path = paths.queue[entry];
+        u32 from = INSTANCED ? paths.instances[path] : NO_INSTANCE;
+        u32 to = INSTANCED ? paths.light_instances[entry] : NO_INSTANCE;
+        if (is_blocked(scene, ray, from, to, path_sampler(paths, path), bounce)) continue;
+        // Read again instead of kept in registers during the traversal of instances.
+        if (INSTANCED) path = paths.queue[entry];
+        Vec3 light = INSTANCED ? paths.shadow_rays[entry].light : ray.light;
+        paths.radiances[path].rgb = paths.radiances[path].rgb + light;
     }
 }

@@ -52,7 +52,7 @@ pub mod shading;
 pub mod lights;
 pub mod adaptive;
 pub mod device;
-pub mod wave;
+pub mod vertex;
 pub mod stages;
 pub mod wavefront;
 pub mod inspect;
@@ -60,3 +60,4 @@ mod backend;
 pub mod render;
 
 pub use backend::devices;
+pub use stages::wave;

@@ -4,22 +4,25 @@
 //! generate     camera rays for a wave of (pixel, sample) pairs
 //! per bounce:
 //!   intersect  every live ray against the scene         → hit or miss, per ray
-//!   compact    hits stay; misses leave with the sky's light
+//!   compact    hits stay; misses leave with the light of the sky
 //!   sort_hits  hits of one kind of material side by side, where that pays
 //!   shade      hits: emission, a shadow ray, the next ray, Russian roulette
 //!   shadow     shadow rays that nothing blocks add their light
 //!   compact    live paths stay; ended ones leave
-//! accumulate   the wave's samples → film
+//! accumulate   the samples of the wave → film
 //! ```
 //!
 //! `resolve` turns the film into an image once per frame. Nothing here waits: on CUDA every call only enqueues work.
 //! Once the stages of a wave repeat, they are captured in a CUDA graph, which the host launches as a whole.
 
+use std::iter;
+
 use crate::{
     Error,
     path::Span,
-    stages::{Keep, accumulate, compact, generate, intersect, shade, shadow, sort_hits},
-    wave::Wave,
+    stages::{
+        Keep, accumulate, compact, generate, intersect, shade, shadow, sort_hits, wave::Wave,
+    },
 };
 
 /// Traces all paths of `span` to their ends and adds their samples to the wave's film.
@@ -27,19 +30,52 @@ use crate::{
 /// On CUDA the work is only enqueued when this returns. Fails if a launch or an allocation fails.
 pub fn trace(wave: &mut Wave, span: Span) -> Result<(), Error> {
     wave.begin(span)?;
-    wave.run(stages)
+    wave.run(|wave| steps(wave.max_bounces()).try_for_each(|step| step.run(wave)))
 }
 
-/// Runs all stages of one wave in order, for up to `max_bounces` scattering events per path.
-fn stages(wave: &mut Wave) -> Result<(), Error> {
-    generate(wave)?;
-    for bounce in 0..=wave.max_bounces() {
-        intersect(wave, bounce)?;
-        compact(wave, bounce, Keep::Hits)?;
-        sort_hits(wave, bounce)?;
-        shade(wave, bounce)?;
-        shadow(wave, bounce)?;
-        compact(wave, bounce, Keep::Survivors)?;
+/// Returns the steps of a wave in order, for paths that scatter up to `max_bounces` times.
+///
+/// Path records, debug views and tests run the same steps, and look at the wave in between.
+pub fn steps(max_bounces: u32) -> impl Iterator<Item = Step> {
+    let bounce = |bounce| {
+        [
+            Step::Intersect(bounce),
+            Step::Compact(bounce, Keep::Hits),
+            Step::SortHits(bounce),
+            Step::Shade(bounce),
+            Step::Shadow(bounce),
+            Step::Compact(bounce, Keep::Survivors),
+        ]
+    };
+    iter::once(Step::Generate)
+        .chain((0..=max_bounces).flat_map(bounce))
+        .chain([Step::Accumulate])
+}
+
+/// One run of a stage over a whole wave. The number is the bounce, from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "each variant is the stage of that name")]
+pub enum Step {
+    Generate,
+    Intersect(u32),
+    Compact(u32, Keep),
+    SortHits(u32),
+    Shade(u32),
+    Shadow(u32),
+    Accumulate,
+}
+
+impl Step {
+    /// Runs the stage on a wave that has begun. On CUDA the work is only enqueued when this returns.
+    pub fn run(self, wave: &mut Wave) -> Result<(), Error> {
+        match self {
+            Step::Generate => generate(wave),
+            Step::Intersect(bounce) => intersect(wave, bounce),
+            Step::Compact(bounce, keep) => compact(wave, bounce, keep),
+            Step::SortHits(bounce) => sort_hits(wave, bounce),
+            Step::Shade(bounce) => shade(wave, bounce),
+            Step::Shadow(bounce) => shadow(wave, bounce),
+            Step::Accumulate => accumulate(wave),
+        }
     }
-    accumulate(wave)
 }

@@ -17,9 +17,9 @@ use compaction::cuda::{Archive, Cache, Compiled, Compiler, Image, Nvrtc, Source,
 use harness::Tests;
 use rayon::prelude::*;
 use raysieve::{
-    device::kernels::SHIPPED,
+    device::{kernel_variant::KernelVariant, kernels::SHIPPED},
     shading::material::{ALL_KINDS, RARE_KINDS},
-    stages::{KernelVariant, sources, sources_for},
+    stages::{sources, sources_for},
 };
 
 /// The version of NVRTC that what ships is by.
@@ -27,17 +27,17 @@ const SHIPPING: (i32, i32) = (12, 8);
 /// Those that the shipped PTX becomes machine code for on a user's machine: Blackwell, twice.
 const ASSEMBLED_FOR: [u32; 2] = [100, 120];
 /// With more, fewer than 6 blocks of 128 threads share a multiprocessor's 65,536, and traversal waits for memory often.
-const MOST_REGISTERS_TRAVERSING: u32 = 80;
+const MAX_REGISTERS_TRAVERSING: u32 = 80;
 /// What the way through two levels may keep in memory so that 6 blocks fit: 4 to 6 % faster than 5 without (docs/experiments/003-two-level-occupancy.md).
-const MOST_SPILLED_PLACED: u32 = 32;
+const MAX_SPILLED_INSTANCED: u32 = 32;
 /// What the sieve of many items may keep there so that 4 blocks of 512 threads fit. Without, few items take longer (docs/experiments/042-register-spills.md).
-const MOST_SPILLED_OF_MANY: u32 = 16;
+const MAX_SPILLED_OF_MANY: u32 = 16;
 /// With more, fewer than 4.
-const MOST_REGISTERS: u32 = 128;
+const MAX_REGISTERS: u32 = 128;
 /// With more, fewer than 3: the megakernel carries a whole path through traversal and shading.
-const MOST_REGISTERS_OF_PATHS: u32 = 168;
+const MAX_REGISTERS_OF_PATHS: u32 = 168;
 /// With more, fewer than 3: what shades scenes where instances shine has no register to spare at 128.
-const MOST_REGISTERS_RARE: u32 = 168;
+const MAX_REGISTERS_RARE: u32 = 168;
 
 fn main() {
     Tests::new()
@@ -214,14 +214,14 @@ fn what_ships_is_for_every_kind_of_scene() {
     };
     for common in bits(ALL_KINDS) {
         for rare in bits(RARE_KINDS).chain([0]) {
-            for (placed, alpha_tested) in [(false, false), (true, false), (true, true)] {
+            for (instanced, alpha_tested) in [(false, false), (true, false), (true, true)] {
                 // What is rare takes maps or instances.
-                if rare != 0 && !placed {
+                if rare != 0 && !instanced {
                     continue;
                 }
                 let scene = KernelVariant {
                     materials: common | rare,
-                    placed,
+                    instanced,
                     alpha_tested,
                     far_lights: true,
                     lights: true,
@@ -278,21 +278,24 @@ fn spills_little(source: &Source, kernels: &[Usage], capability: u32) {
     );
     for usage in kernels {
         let case = format!("{} for {capability}: {usage:?}", source.path());
-        let placed = matches!(usage.kernel.as_str(), "intersect_placed" | "shadow_placed");
+        let instanced = matches!(
+            usage.kernel.as_str(),
+            "intersect_instanced" | "shadow_instanced"
+        );
         let most_spilled = match usage.kernel.as_str() {
-            _ if placed => MOST_SPILLED_PLACED,
-            "select_many_items_look_back" => MOST_SPILLED_OF_MANY,
+            _ if instanced => MAX_SPILLED_INSTANCED,
+            "select_many_items_look_back" => MAX_SPILLED_OF_MANY,
             _ => 0,
         };
         assert!(usage.spill_store_bytes <= most_spilled, "{case}");
         assert!(usage.spill_load_bytes <= most_spilled, "{case}");
         let most = match usage.kernel.as_str() {
-            "intersect" | "intersect_placed" | "shadow" | "shadow_placed" => {
-                MOST_REGISTERS_TRAVERSING
+            "intersect" | "intersect_instanced" | "shadow" | "shadow_instanced" => {
+                MAX_REGISTERS_TRAVERSING
             }
-            "shade_rare_placed" => MOST_REGISTERS_RARE,
-            kernel if kernel.starts_with("megakernel") => MOST_REGISTERS_OF_PATHS,
-            _ => MOST_REGISTERS,
+            "shade_rare_instanced" => MAX_REGISTERS_RARE,
+            kernel if kernel.starts_with("megakernel") => MAX_REGISTERS_OF_PATHS,
+            _ => MAX_REGISTERS,
         };
         assert!((1..=most).contains(&usage.registers), "{case}");
     }

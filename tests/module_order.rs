@@ -1,10 +1,10 @@
 //! Imports between modules and crates follow one order, so that there are no import cycles.
 //!
 //! The order of the modules is that of their declarations in `src/lib.rs`: a module imports only those above it. The
-//! order of the crates is [`CRATES`]. Inline paths such as `crate::wave::Wave` count as imports; paths in comments and
+//! order of the crates is [`CRATES`]. Inline paths such as `crate::film::Film` count as imports; paths in comments and
 //! text literals do not.
 
-use std::{collections::BTreeSet, fs, path::Path};
+use std::{fs, path::Path};
 
 /// Folder and package name of each crate of the workspace. A crate depends only on those before it.
 const CRATES: [(&str, &str); 5] = [
@@ -14,15 +14,6 @@ const CRATES: [(&str, &str); 5] = [
     ("viewer", "raysieve-viewer"),
     ("cli", "raysieve-cli"),
 ];
-
-/// Imports that run backwards and are tolerated: importing module, imported module, and the reason.
-///
-/// This list must not grow. An entry that is no longer needed fails the test.
-const EXCEPTIONS: [(&str, &str, &str); 1] = [(
-    "wave",
-    "stages",
-    "a wave on CUDA owns the kernels of the stages that run on it",
-)];
 
 /// A path in a source file that begins at the crate's root.
 #[derive(Debug, PartialEq)]
@@ -173,7 +164,7 @@ fn modules_import_only_those_declared_above_them() {
     let order = modules(&fs::read_to_string(src.join("lib.rs")).unwrap());
     assert!(order.len() > 10, "src/lib.rs declares only {order:?}");
     let rank = |module: &str| order.iter().position(|known| known == module);
-    let (mut wrong, mut needed) = (Vec::new(), BTreeSet::new());
+    let mut wrong = Vec::new();
     each_file(&src, &mut Vec::new(), &mut |file, source| {
         let name = format!("src/{}.rs", file.join("/"));
         let Some(own) = rank(&file[0]) else {
@@ -185,23 +176,13 @@ fn modules_import_only_those_declared_above_them() {
             if rank(&module).is_none_or(|other| other <= own) {
                 continue;
             }
-            let tolerated = EXCEPTIONS.iter().position(|&(importing, imported, _)| {
-                (importing, imported) == (file[0].as_str(), module.as_str())
-            });
-            match tolerated {
-                Some(exception) => _ = needed.insert(exception),
-                None => wrong.push(format!(
-                    "{name}:{line}: imports `{module}`, which src/lib.rs declares below `{}`",
-                    file[0]
-                )),
-            }
+            wrong.push(format!(
+                "{name}:{line}: imports `{module}`, which src/lib.rs declares below `{}`",
+                file[0]
+            ));
         }
     });
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    for (index, exception) in EXCEPTIONS.iter().enumerate() {
-        let is_needed = needed.contains(&index);
-        assert!(is_needed, "no longer needed, remove it: {exception:?}");
-    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use raysieve::{
     render::stats::{BounceStats, NoiseStats, Stats},
-    wave::Stage,
+    stages::Stage,
 };
 
 /// Returns the table that a finished render prints: a row per bounce, a row of totals, and a summary of the render.

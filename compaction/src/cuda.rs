@@ -46,13 +46,13 @@
 mod archive;
 mod cache;
 mod compiler;
-mod crossing;
+mod peer_copy;
 mod device;
 mod graph;
 mod headers;
 mod image;
 mod kernel;
-mod mailbox;
+mod readback;
 mod memory;
 mod nvrtc;
 mod params;
@@ -60,18 +60,17 @@ mod timeout;
 mod search;
 mod source;
 mod timeline;
-mod watch;
+mod call_register;
 
 pub use archive::Archive;
 pub use cache::Cache;
+pub use call_register::{CallRegister, HangDetector};
 pub use compiler::Compiler;
-pub use crossing::PeerCopy;
 pub(crate) use device::multiprocessors;
 pub use device::{DeviceInfo, devices, driver_version, open};
 pub use graph::Graph;
 pub use image::{Image, Origin, Target};
 pub use kernel::{Kernel, Launch, Module};
-pub use mailbox::Readback;
 pub use memory::{
     download, overwrite, reinterpret, reinterpret_mut, uninitialised, upload, zeroed,
 };
@@ -80,8 +79,9 @@ pub use nvrtc::{Compiled, Nvrtc, Usage};
 #[doc(hidden)]
 pub use params::sealed::Sealed;
 pub use params::{In, InOut, Param, ParamField, Params};
+pub use peer_copy::PeerCopy;
+pub use readback::Readback;
 pub use source::Source;
 pub(crate) use source::in_quotes;
 pub use timeline::Timeline;
 pub use timeout::{is_alive, rest};
-pub use watch::{CallRegister, HangDetector};

@@ -20,3 +20,9 @@ struct PathBuffers {
     ShadowRay *shadow_rays;  // by queue entry
     u32 *light_instances;    // by queue entry
 };
+
+// Returns the random numbers of a path.
+inline Sampler path_sampler(const PathBuffers &paths, u32 path) {
+    PixelSample at = pixel_and_sample(*paths.span, paths.list, path);
+    return sampler(paths.span->seed, at.pixel, at.sample);
+}

@@ -1,19 +1,20 @@
-// Shading of one path at a hit, for shade and megakernel. Its CPU twin is in src/stages/shade.rs.
+// The shading of one path at a hit: emission, a shadow ray, and the next ray. Twin: src/vertex/shading.rs.
+// Kernels are compiled for the features of a scene, KINDS and INSTANCED.
 #include "bsdf.cuh"
-#include "device_scene.cuh"
 #include "instance.cuh"
 #include "light.cuh"
 #include "material_textures.cuh"
+#include "rays.cuh"
 #include "sampler.cuh"
 #include "texture.cuh"
 
 struct RenderScene {
     const Primitive *primitives;
-    const Instance *placed;
+    const Instance *instances;
     const Corners *corners;
     const MeshVertex *vertices;
     const Material *materials;
-    TextureAtlas imagery;
+    TextureAtlas texture_atlas;
     const f32 *energy;
     Lights lights;
 };
@@ -35,71 +36,71 @@ struct Vertex {
     u32 light_instance;
 };
 
-inline u32 instance_entry(const RenderScene &world, u32 instance) {
-    const LightParams &surroundings = world.lights.surroundings;
+inline u32 instance_entry(const RenderScene &scene, u32 instance) {
+    const LightParams &surroundings = scene.lights.surroundings;
     if ((KINDS & INSTANCED_LIGHTS) == 0 || surroundings.first_instanced == NO_PRIMITIVE) return NO_LIGHT;
-    return world.lights.places[surroundings.instance_entries + instance];
+    return scene.lights.places[surroundings.instance_entries + instance];
 }
 
-inline Vec3 emission(const RenderScene &world, const Hit &hit, Vec3 emitted, const Vertex &vertex, f32 cosine) {
+inline Vec3 emission(const RenderScene &scene, const Hit &hit, Vec3 emitted, const Vertex &vertex, f32 cosine) {
     Vec3 carried = vertex.throughput.rgb * emitted;
     if (vertex.ray.pdf == 0.0f) return carried;
     u32 position = hit.primitive;
     if (vertex.instance != NO_INSTANCE) {
-        u32 entry = instance_entry(world, vertex.instance);
+        u32 entry = instance_entry(scene, vertex.instance);
         if (entry == NO_LIGHT) return carried;
         position += entry;
     }
     Vec3 origin = vertex.ray.origin;
-    f32 share = emitter_area_pdf(world.lights, position, origin);
-    f32 pdf = light_pdf(world.primitives[position], share, origin, hit.distance, cosine);
-    return carried * sample_weight(world.lights.surroundings.strategies, BSDF_SAMPLES, vertex.ray.pdf, pdf);
+    f32 share = emitter_area_pdf(scene.lights, position, origin);
+    f32 pdf = light_pdf(scene.primitives[position], share, origin, hit.distance, cosine);
+    return carried * sample_weight(scene.lights.surroundings.strategies, BSDF_SAMPLES, vertex.ray.pdf, pdf);
 }
 
-inline Vec3 sent(const RenderScene &world, Vec3 origin, const LightSample &sample, u32 to, u32 instance) {
-    const Material &material = world.materials[world.primitives[sample.to_primitive].material];
+inline Vec3 sent(const RenderScene &scene, Vec3 origin, const LightSample &sample, u32 to, u32 instance) {
+    const Material &material = scene.materials[scene.primitives[sample.to_primitive].material];
     if (material.maps == 0) return sample.radiance;
     Ray ray = {origin, 0.0f, sample.direction, NO_PRIMITIVE};
-    bool places = (KINDS & INSTANCED_LIGHTS) != 0 && instance != NO_INSTANCE;
+    bool is_instanced = (KINDS & INSTANCED_LIGHTS) != 0 && instance != NO_INSTANCE;
     Vec3 local = origin, inward = ray.direction;
-    if (places) {
-        const Instance &placed = world.placed[instance];
-        local = to_object(placed, origin - placed.position);
-        inward = to_object(placed, ray.direction);
+    if (is_instanced) {
+        const Instance &mesh_instance = scene.instances[instance];
+        local = to_object(mesh_instance, origin - mesh_instance.position);
+        inward = to_object(mesh_instance, ray.direction);
     }
-    const Primitive &primitive = world.primitives[to];
+    const Primitive &primitive = scene.primitives[to];
     TriangleHit met = hit_primitive(primitive, local, ray.direction, shear(inward), false);
     Hit hit = {sample.distance, to, met.u, met.v};
     Surface surface;
-    if (places) {
-        surface = instance_surface(world.placed[instance], world.corners, world.vertices, primitive, ray, hit);
+    if (is_instanced) {
+        surface = instance_surface(scene.instances[instance], scene.corners, scene.vertices, primitive, ray, hit);
     } else {
         surface = surface_at(primitive, ray, hit);
     }
-    return emission_at(world.imagery, material, surface);
+    return emission_at(scene.texture_atlas, material, surface);
 }
 
-inline void connect_light(const RenderScene &world, const Bsdf &bsdf, u32 primitive_left, const Surface &surface,
+inline void connect_light(const RenderScene &scene, const Bsdf &bsdf, u32 primitive_left, const Surface &surface,
                           Vertex &vertex) {
     u32 choice = pair_bits(vertex.numbers, vertex.bounce, PAIR_CHOICE).x;
     PairBits point = pair_bits(vertex.numbers, vertex.bounce, PAIR_LIGHT);
     RayOrigin from = ray_origin(surface, 1.0f);
-    LightSample sample = sample_light(world.lights, from.origin, choice, point.x, point.y);
+    LightSample sample = sample_light(scene.lights, from.origin, choice, point.x, point.y);
     f32 cosine = dot(surface.normal, sample.direction), shaded = dot(surface.shading, sample.direction);
     bool above = shaded > 0.0f && (cosine > 0.0f || from.lifted), below = shaded < 0.0f && cosine < 0.0f;
     if (sample.distance <= 0.0f || !(above || below)) return;
     if (below) from = ray_origin(surface, -1.0f);
     u32 to = sample.to_primitive, light_instance = NO_INSTANCE;
-    bool stands = (KINDS & INSTANCED_LIGHTS) == 0 || to < world.lights.surroundings.first_instanced || to == NO_PRIMITIVE;
-    if (PLACED && !stands) {
-        light_instance = world.primitives[to].number;
-        to -= instance_entry(world, light_instance);
+    bool in_scene = (KINDS & INSTANCED_LIGHTS) == 0 || to < scene.lights.surroundings.first_instanced || to == NO_PRIMITIVE;
+    if (INSTANCED && !in_scene) {
+        light_instance = scene.primitives[to].number;
+        to -= instance_entry(scene, light_instance);
     }
     Vec3 radiance = sample.radiance;
-    if (PLACED && to != NO_PRIMITIVE) radiance = sent(world, from.origin, sample, to, light_instance);
-    BsdfValue value = bsdf_value(world.energy, bsdf, surface.shading, -vertex.ray.direction, sample.direction);
+    if (INSTANCED && to != NO_PRIMITIVE) radiance = sent(scene, from.origin, sample, to, light_instance);
+    BsdfValue value = bsdf_value(scene.energy, bsdf, surface.shading, -vertex.ray.direction, sample.direction);
     f32 found = sample.is_delta == 1 ? 0.0f : value.pdf;
-    f32 weight = sample_weight(world.lights.surroundings.strategies, LIGHT_SAMPLES, sample.pdf, found);
+    f32 weight = sample_weight(scene.lights.surroundings.strategies, LIGHT_SAMPLES, sample.pdf, found);
     Vec3 light_here = vertex.throughput.rgb * value.color * radiance * (value.scale * weight / sample.pdf);
     if (max_component(light_here) <= 0.0f) return;
     vertex.shadow_ray.origin = from.origin;
@@ -108,20 +109,20 @@ inline void connect_light(const RenderScene &world, const Bsdf &bsdf, u32 primit
     vertex.shadow_ray.from_primitive = from.lifted ? NO_PRIMITIVE : primitive_left;
     vertex.shadow_ray.to_primitive = to;
     vertex.light_instance = light_instance;
-    vertex.shadow_ray.light = light_here;
+    vertex.shadow_ray.light = clamp_indirect(scene.lights.surroundings, light_here, vertex.bounce + 1);
 }
 
-inline void scatter(const RenderScene &world, f32 choice, const Bsdf &bsdf, u32 primitive, const Surface &surface,
+inline void scatter(const RenderScene &scene, f32 choice, const Bsdf &bsdf, u32 primitive, const Surface &surface,
                     Vertex &vertex) {
     Vec3 to_eye = -vertex.ray.direction;
     BsdfSample next;
     if (is_specular(bsdf)) {
         next = sample_specular(bsdf, surface.shading, to_eye, choice);
     } else {
-        bool lit = world.lights.surroundings.light_count > 0;
-        if (lit) connect_light(world, bsdf, primitive, surface, vertex);
+        bool lit = scene.lights.surroundings.light_count > 0;
+        if (lit) connect_light(scene, bsdf, primitive, surface, vertex);
         Pair numbers = pair(vertex.numbers, vertex.bounce, PAIR_BSDF);
-        next = bsdf_sample(world.energy, bsdf, surface.shading, to_eye, choice, numbers.x, numbers.y);
+        next = bsdf_sample(scene.energy, bsdf, surface.shading, to_eye, choice, numbers.x, numbers.y);
     }
     vertex.throughput.rgb = vertex.throughput.rgb * next.weight;
     vertex.throughput.eta_scale = vertex.throughput.eta_scale * next.eta_scale;
@@ -141,26 +142,27 @@ inline bool survives_roulette(u32 bounce, f32 choice, Throughput &throughput) {
     return choice < chance;
 }
 
-inline bool shade_path(const RenderScene &world, bool scatters, const Hit &hit, Vertex &vertex) {
-    Primitive primitive = world.primitives[hit.primitive];
+inline bool shade_path(const RenderScene &scene, bool scatters, const Hit &hit, Vertex &vertex) {
+    Primitive primitive = scene.primitives[hit.primitive];
     Surface surface;
-    if (PLACED && vertex.instance != NO_INSTANCE) {
-        const Instance &placed = world.placed[vertex.instance];
-        surface = instance_surface(placed, world.corners, world.vertices, primitive, vertex.ray, hit);
+    if (INSTANCED && vertex.instance != NO_INSTANCE) {
+        const Instance &mesh_instance = scene.instances[vertex.instance];
+        surface = instance_surface(mesh_instance, scene.corners, scene.vertices, primitive, vertex.ray, hit);
     } else {
         surface = surface_at(primitive, vertex.ray, hit);
     }
-    const Material &table = world.materials[surface.material];
+    const Material &table = scene.materials[surface.material];
     Material material = table;
-    if (PLACED && table.maps != 0) material = material_at(world.imagery, table, surface);
+    if (INSTANCED && table.maps != 0) material = material_at(scene.texture_atlas, table, surface);
     f32 cosine = -dot(vertex.ray.direction, surface.normal);
     bool front = cosine > 0.0f;
     if (max_component(material.emission) > 0.0f) {
         if (front) {
-            vertex.emitted = emission(world, hit, material.emission, vertex, cosine);
+            vertex.emitted = emission(scene, hit, material.emission, vertex, cosine);
         } else if ((material.flags & TWO_SIDED_EMISSION) != 0) {
             vertex.emitted = vertex.throughput.rgb * material.emission;
         }
+        vertex.emitted = clamp_indirect(scene.lights.surroundings, vertex.emitted, vertex.bounce);
     }
     if (!scatters || (!front && material.one_sided == 1)) return false;
     if ((KINDS & ABSORBING) != 0 && !front && max_component(material.absorption) > 0.0f) {
@@ -168,18 +170,18 @@ inline bool shade_path(const RenderScene &world, bool scatters, const Hit &hit, 
     }
     f32 side = front ? 1.0f : -1.0f;
     surface.normal = surface.normal * side;
-    surface.shading = PLACED ? consistent_normal(surface.shading * side, surface.normal, -vertex.ray.direction)
+    surface.shading = INSTANCED ? consistent_normal(surface.shading * side, surface.normal, -vertex.ray.direction)
                              : surface.normal;
     f32 cos_eye = -dot(vertex.ray.direction, surface.shading), cos_coat = cos_eye;
     if ((KINDS & COAT_NORMALS) != 0) {
-        surface.coat = PLACED ? consistent_normal(surface.coat * side, surface.normal, -vertex.ray.direction)
+        surface.coat = INSTANCED ? consistent_normal(surface.coat * side, surface.normal, -vertex.ray.direction)
                               : surface.normal;
         cos_coat = -dot(vertex.ray.direction, surface.coat);
     }
     Pair choice = pair(vertex.numbers, vertex.bounce, PAIR_CHOICE);
-    Bsdf bsdf = bsdf_of(world.energy, material, cos_eye, cos_coat, front);
+    Bsdf bsdf = bsdf_of(scene.energy, material, cos_eye, cos_coat, front);
     bsdf.coat_normal = surface.coat;
-    scatter(world, choice.x, bsdf, hit.primitive, surface, vertex);
+    scatter(scene, choice.x, bsdf, hit.primitive, surface, vertex);
     return max_component(vertex.throughput.rgb) > 0.0f &&
            survives_roulette(vertex.bounce, choice.y, vertex.throughput);
 }

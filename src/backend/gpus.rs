@@ -38,7 +38,7 @@ use crate::{
     film::FilmSums,
     picture::Picture,
     stages::Preview,
-    wave::{CudaWave, Pace, Wave},
+    stages::wave::{CudaWave, Pace, Wave},
 };
 
 /// The GPUs that render one film, and the state of that film.

@@ -35,8 +35,8 @@ use crate::{
     film::{Film, FilmSums},
     picture::Picture,
     scene::memory,
+    stages::wave::{CpuWave, Pace, Report, SortHits, Wave},
     stages::{Preview, denoise, remember, resolve},
-    wave::{CpuWave, Pace, Report, SortHits, Wave},
 };
 pub use ahead::Ahead;
 pub use gpu_health::Gpu;
@@ -204,7 +204,7 @@ impl Backend {
                 settings.strategy,
             );
             if settings.wave_size.is_none() {
-                wave = wave.shrinking();
+                wave = wave.with_adaptive_size();
             }
             Mutex::new(Wave::Cpu(Box::new(wave)))
         };

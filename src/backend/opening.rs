@@ -12,7 +12,7 @@ use std::{
 use compaction::cuda::{CallRegister, DeviceInfo, HangDetector, is_alive, open};
 
 use super::{BackendChoice, Gpu, Settings, possible};
-use crate::{Error, camera::Camera, device::render_scene::RenderScene, wave::CudaWave};
+use crate::{Error, camera::Camera, device::render_scene::RenderScene, stages::wave::CudaWave};
 
 /// Number of paths in flight on a GPU at first, and at most: see [`CudaWave::growing`].
 const CUDA_WAVE: u32 = 1 << 22;
@@ -124,9 +124,9 @@ impl Opening<'_> {
             drop(turns);
             let strategy = settings.strategy;
             let wave = CudaWave::watched(ordinal, &world, camera, wave_size, strategy, &watch)?;
-            let wave = wave.patient(settings.timeout());
+            let wave = wave.with_min_timeout(settings.timeout());
             Ok(match settings.wave_size {
-                None => wave.growing(max_paths),
+                None => wave.with_adaptive_size(max_paths),
                 Some(_) => wave,
             })
         }

@@ -11,7 +11,7 @@ use crate::{
         schedule::{RoundResult, Schedule},
     },
     stages::test_convergence,
-    wave::Wave,
+    stages::wave::Wave,
 };
 
 impl Backend {

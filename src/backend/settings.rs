@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use crate::wave::{SortHits, timeout};
+use crate::stages::wave::{SortHits, timeout};
 use compaction::select::Strategy;
 
 /// The devices to render on.
@@ -113,6 +113,6 @@ pub struct Settings {
 impl Settings {
     /// Returns the minimum timeout of a wave.
     pub(super) fn timeout(&self) -> Duration {
-        self.timeout.unwrap_or(timeout::LEAST)
+        self.timeout.unwrap_or(timeout::MIN)
     }
 }

@@ -9,7 +9,7 @@ use crate::{
     Error,
     path::{Span, rendered_pixel},
     stages::megakernel,
-    wave::Wave,
+    stages::wave::Wave,
     wavefront::trace,
 };
 

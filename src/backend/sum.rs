@@ -15,8 +15,8 @@ use crate::{
     camera::Camera,
     film::FilmSums,
     picture::Picture,
+    stages::wave::CudaWave,
     stages::{Denoiser, Held, Kernels, Preview, Shown, Told, develop, gather_on_cuda},
-    wave::CudaWave,
 };
 
 /// A film that the workers' films are added to: three fixed-point sums per pixel, then the number of rejected samples.
@@ -58,7 +58,7 @@ impl Sum {
         let stream = context
             .new_stream_with_priority(i32::MIN)
             .map_err(compaction::Error::driver("create a stream"))?;
-        let len = len(&on.camera);
+        let len = len(&on.camera.host);
         let crossing = |wave: &Option<&CudaWave>| {
             wave.map(|wave| PeerCopy::new(&wave.stream, &stream, len))
                 .transpose()
@@ -182,7 +182,7 @@ impl Sum {
         picture: &mut Picture,
     ) -> Result<(), Error> {
         let sums = self.film.slice(..self.film.len() - 1);
-        let (kernels, camera) = (&wave.kernels, &wave.camera);
+        let (kernels, camera) = (&wave.kernels, &wave.camera.host);
         let (stream, shown) = ((&self.stream, self.timeout), &mut self.shown);
         let held = match &self.judging {
             Some(judging) => Held::Counted(judging.taken.as_view()),
@@ -223,7 +223,7 @@ impl Sum {
         match &mut self.denoiser {
             Some(denoiser) => {
                 let stream = (&self.stream, self.timeout);
-                denoiser.denoise(stream, &wave.camera, sums, told, preview)
+                denoiser.denoise(stream, &wave.camera.host, sums, told, preview)
             }
             None => Ok(false),
         }

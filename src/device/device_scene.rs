@@ -138,13 +138,4 @@ impl CudaScene {
             environment: self.environment,
         }
     }
-
-    /// Returns the argument of a kernel that adds light to paths which have scattered `bounce` times, with the clamp on
-    /// indirect light for them.
-    pub fn argument_after(&self, bounce: u32) -> DeviceScene<'_> {
-        DeviceScene {
-            light_params: self.light_params.clamped_after(bounce),
-            ..self.argument()
-        }
-    }
 }

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use compaction::cuda::{Params, Source};
 
+use super::kernel_variant::KernelVariant;
 use crate::{
     accel::{bvh, instance, primitive},
     adaptive::pixel_noise,
@@ -29,8 +30,8 @@ const HEADERS: &[(&str, &str)] = &[
         include_str!("../../kernels/shared/words.cuh"),
     ),
     (
-        "kernels/shared/lanes.cuh",
-        include_str!("../../kernels/shared/lanes.cuh"),
+        "kernels/shared/queue.cuh",
+        include_str!("../../kernels/shared/queue.cuh"),
     ),
     (
         "kernels/shared/clock.cuh",
@@ -121,8 +122,8 @@ const HEADERS: &[(&str, &str)] = &[
         include_str!("../../kernels/shared/shading.cuh"),
     ),
     (
-        "kernels/shared/whole_path.cuh",
-        include_str!("../../kernels/shared/whole_path.cuh"),
+        "kernels/shared/rays.cuh",
+        include_str!("../../kernels/shared/rays.cuh"),
     ),
     (
         "kernels/shared/film.cuh",
@@ -151,19 +152,17 @@ pub(crate) fn stage<P: Params>(
     of_kinds::<P>(path, text, name, material::ALL_KINDS)
 }
 
-/// Returns the source of one kernel variant, named `name`, specialised by material kinds and instancing.
-///
-/// The tuple holds the kinds and features that the variant supports, one bit each, and whether it supports instances
-/// and textures.
+/// Returns the source of one kernel variant, named `name`, specialised by material kinds, instancing and alpha tests.
 pub(crate) fn stage_for<P: Params>(
     path: &'static str,
     text: &'static str,
     name: &'static str,
-    (kinds, placed): (u32, bool),
+    variant: KernelVariant,
 ) -> Source {
-    of_kinds::<P>(path, text, name, kinds)
+    of_kinds::<P>(path, text, name, variant.materials)
         .define("KERNEL", name)
-        .constant("PLACED", u32::from(placed))
+        .constant("INSTANCED", u32::from(variant.instanced))
+        .constant("ALPHA_TESTED", u32::from(variant.alpha_tested))
 }
 
 /// Returns the source of a stage's kernel with those constants that its text uses, `KINDS` among them.

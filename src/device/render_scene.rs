@@ -1,5 +1,4 @@
-//! The scene in the form that the stages read and that is uploaded to GPUs. Imports the per-item modules,
-//! `texture_atlas`, `light_params`, `trees`, `vectors` and the scene crate.
+//! The scene in the form that the stages read and that is uploaded to GPUs.
 
 use std::{ops::Range, sync::Arc};
 
@@ -76,6 +75,8 @@ pub struct RenderScene {
     pub environment_rows: Vec<EnvironmentRow>,
     /// Texels of the environment map in row-major order, with their sampling tables.
     pub environment_texels: Vec<EnvironmentTexel>,
+    /// Whether some surface is partly opaque.
+    alpha_tested: bool,
     /// The geometry, which does not depend on materials and is reused when they change.
     trees: Arc<SceneBvhs>,
 }
@@ -221,7 +222,10 @@ impl RenderScene {
             first_instanced,
             instance_entries,
         };
+        let alpha_tested =
+            |maps: &MaterialTextures| maps.opacity < 1.0 || maps.used & (1 << MAP_OPACITY) != 0;
         Ok(RenderScene {
+            alpha_tested: texture_buffers.maps.iter().skip(1).any(alpha_tested),
             nodes: trees.nodes.clone(),
             primitives,
             instances: trees.instances.clone(),
@@ -304,20 +308,15 @@ impl RenderScene {
     }
 
     /// Returns the data for opacity tests, or `None` if all surfaces are opaque.
+    #[inline]
     pub fn stochastic_opacity(&self) -> Option<StochasticOpacity<'_>> {
-        let alpha_tested =
-            |maps: &MaterialTextures| maps.opacity < 1.0 || maps.used & (1 << MAP_OPACITY) != 0;
-        self.maps
-            .iter()
-            .skip(1)
-            .any(alpha_tested)
-            .then(|| StochasticOpacity {
-                scene: self.instanced_scene(),
-                corners: &self.corners,
-                vertices: &self.vertices,
-                materials: &self.materials,
-                atlas: self.texture_atlas(),
-            })
+        self.alpha_tested.then(|| StochasticOpacity {
+            scene: self.instanced_scene(),
+            corners: &self.corners,
+            vertices: &self.vertices,
+            materials: &self.materials,
+            atlas: self.texture_atlas(),
+        })
     }
 
     /// Returns the data that texture lookups read.

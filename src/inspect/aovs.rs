@@ -10,15 +10,15 @@ use rayon::prelude::*;
 
 use crate::{
     Error,
-    accel::{bvh, instance::NO_INSTANCE},
+    accel::instance::NO_INSTANCE,
     camera::Camera,
     device::render_scene::RenderScene,
     math::dot,
     path::{Hit, NO_PRIMITIVE, Ray, Span, pixel_and_sample},
     sampler::sampler,
     scene::Scene,
-    shading::opacity::{PATH_RAY, nearest_alpha_tested, opacity_hash},
     stages::{Preview, first_ray},
+    vertex::rays::nearest_hit,
 };
 
 /// Number of samples over which each value is averaged.
@@ -163,7 +163,6 @@ impl Aovs {
 }
 
 fn features(world: &RenderScene, camera: &Camera, span: &Span, pixel: u32) -> Features {
-    let veils = world.stochastic_opacity();
     let (mut albedo, mut normal, mut depth, mut hits) = (DVec3::ZERO, DVec3::ZERO, 0.0, 0);
     for sample in 0..SAMPLES {
         let span = Span {
@@ -172,14 +171,9 @@ fn features(world: &RenderScene, camera: &Camera, span: &Span, pixel: u32) -> Fe
             ..*span
         };
         let ray = first_ray(camera, &span, &[], 0);
-        let found = match &veils {
-            Some(veils) => {
-                let (pixel, sample) = pixel_and_sample(&span, &[], 0);
-                let key = opacity_hash(sampler(span.seed, pixel, sample), 0, PATH_RAY);
-                nearest_alpha_tested(veils, &ray, NO_INSTANCE, key)
-            }
-            None => bvh::nearest_instanced(&world.instanced_scene(), &ray, NO_INSTANCE),
-        };
+        let (pixel, sample) = pixel_and_sample(&span, &[], 0);
+        let numbers = sampler(span.seed, pixel, sample);
+        let found = nearest_hit::<true>(world, &ray, NO_INSTANCE, numbers, 0);
         let seen = first_hit(world, camera, &ray, &found.hit, found.instance);
         if let Some(seen) = seen {
             hits += 1;

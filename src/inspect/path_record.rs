@@ -20,8 +20,9 @@ use crate::{
     math::dot,
     path::{Hit, NO_PRIMITIVE, Ray, ShadowRay, Span},
     scene::{self, Scene},
-    stages::{Keep, compact, ended_by_roulette, generate, intersect, shade, shadow},
-    wave::{CpuWave, Wave, counts},
+    stages::wave::{CpuWave, Wave},
+    stages::{Keep, ended_by_roulette},
+    wavefront::{Step, steps},
 };
 
 pub use polyline::{PathSegment, SegmentKind};
@@ -219,57 +220,52 @@ impl Inspector {
             vertices: Vec::new(),
             end: End::LastBounce,
         };
-        generate(&mut wave)?;
-        for bounce in 0..=self.max_bounces {
-            let (vertex, end) = self.bounce(&mut wave, bounce)?;
-            // Summed in the same order as in the render, for the same bits.
-            record.radiance += vertex.emission;
-            if let Some(DirectLightSample { light, blocked, .. }) = vertex.light_sample
-                && !blocked
-            {
-                record.radiance += light;
+        let mut roulette = false;
+        for step in steps(self.max_bounces) {
+            match step {
+                // Computed before `shade`, which overwrites the path's state.
+                Step::Shade(bounce) => roulette = ended_by_roulette(cpu_wave(&mut wave), bounce, 0),
+                // The film has no pixels.
+                Step::Accumulate => break,
+                _ => {}
             }
-            record.vertices.push(vertex);
-            if let Some(end) = end {
-                record.end = end;
-                break;
+            step.run(&mut wave)?;
+            let path = cpu_wave(&mut wave);
+            let added = std::mem::take(&mut path.radiances[0].rgb);
+            record.radiance += added;
+            match (step, record.vertices.last_mut()) {
+                (Step::Intersect(_), _) => record.vertices.push(self.vertex(path, added)),
+                (Step::Shade(_), Some(vertex)) => vertex.emission = added,
+                (Step::Shadow(_), Some(vertex)) => {
+                    vertex.light_sample = direct_light_sample(&path.shadow_rays[0], added);
+                }
+                (Step::Compact(bounce, keep), _) if path.counts[keep.counts(bounce).1] == 0 => {
+                    record.end = match keep {
+                        Keep::Hits => End::Missed,
+                        Keep::Survivors if bounce == self.max_bounces => End::LastBounce,
+                        Keep::Survivors if roulette => End::Roulette,
+                        Keep::Survivors => End::Absorbed,
+                    };
+                    break;
+                }
+                _ => {}
             }
         }
         record.rejected = !is_exposable(record.radiance);
         Ok(record)
     }
 
-    /// Runs the stages of one bounce. Returns its vertex and, if the path ended, the reason.
-    fn bounce(&self, wave: &mut Wave, bounce: u32) -> Result<(Vertex, Option<End>), Error> {
-        let (ray, throughput) = (cpu_wave(wave).rays[0], cpu_wave(wave).throughputs[0].rgb);
-        intersect(wave, bounce)?;
-        let mut vertex = Vertex {
+    /// Returns the vertex where the path's ray ends, before it is shaded. `emission` is the light of the sky, if it missed.
+    fn vertex(&self, wave: &CpuWave, emission: Vec3) -> Vertex {
+        let ray = &wave.rays[0];
+        Vertex {
             origin: ray.origin,
             direction: ray.direction,
-            hit: self.surface_hit(cpu_wave(wave), &ray),
-            throughput,
-            emission: added_radiance(wave),
+            hit: self.surface_hit(wave, ray),
+            throughput: wave.throughputs[0].rgb,
+            emission,
             light_sample: None,
-        };
-        compact(wave, bounce, Keep::Hits)?;
-        if cpu_wave(wave).counts[counts::hits(bounce)] == 0 {
-            return Ok((vertex, Some(End::Missed)));
         }
-        // Computed before `shade`, which overwrites the path's state.
-        let roulette = ended_by_roulette(cpu_wave(wave), bounce, 0);
-        shade(wave, bounce)?;
-        vertex.emission = added_radiance(wave);
-        let shadow_ray = cpu_wave(wave).shadow_rays[0];
-        shadow(wave, bounce)?;
-        vertex.light_sample = direct_light_sample(&shadow_ray, added_radiance(wave));
-        compact(wave, bounce, Keep::Survivors)?;
-        let end = match cpu_wave(wave).counts[counts::survivors(bounce)] {
-            1 => None,
-            _ if bounce == self.max_bounces => Some(End::LastBounce),
-            _ if roulette => Some(End::Roulette),
-            _ => Some(End::Absorbed),
-        };
-        Ok((vertex, end))
     }
 
     fn surface_hit(&self, wave: &CpuWave, ray: &Ray) -> Option<SurfaceHit> {
@@ -299,11 +295,6 @@ fn cpu_wave(wave: &mut Wave) -> &mut CpuWave {
         Wave::Cpu(cpu) => cpu,
         Wave::Cuda(_) => unreachable!("it was made on the CPU"),
     }
-}
-
-/// Returns the radiance added to the path since the last call.
-fn added_radiance(wave: &mut Wave) -> Vec3 {
-    std::mem::take(&mut cpu_wave(wave).radiances[0].rgb)
 }
 
 fn direct_light_sample(ray: &ShadowRay, added: Vec3) -> Option<DirectLightSample> {

@@ -26,11 +26,11 @@ use crate::{
     },
     scene::{self, Scene, scene_hash},
     stages::Preview,
-    wave::Pace,
+    stages::wave::Pace,
 };
 pub use crate::{
     backend::{Ahead, BackendChoice, Gpu, Settings},
-    wave::SortHits,
+    stages::wave::SortHits,
 };
 
 /// Duration of one [`Renderer::advance`]. The shorter it is, the larger the share of time in which devices idle at its end.

@@ -1,8 +1,13 @@
 //! Statistics of a render: ray counts, times and noise.
 
-use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
 
-use crate::wave::{Report, Stage, counts};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+
+use crate::stages::{
+    Stage,
+    wave::{Report, counts},
+};
 
 /// The statistics of a render, as `--stats` writes them and the overlay displays them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -140,43 +145,76 @@ pub struct BounceStats {
     /// Number of lanes launched for the rays, including lanes without a ray; 0 if they were not counted.
     #[serde(default)]
     pub lanes: u64,
-    /// Time of the intersect stage in milliseconds.
-    pub intersect_ms: f64,
-    /// Time of the shade stage in milliseconds.
-    pub shade_ms: f64,
-    /// Time of the shadow stage in milliseconds.
-    pub shadow_ms: f64,
-    /// Time of both compact stages in milliseconds, including the sorting of hits.
-    pub compact_ms: f64,
+    /// Time of each stage in milliseconds, as `NAME_ms` in files. `compact_ms` is for both compactions and the sorting of
+    /// hits.
+    #[serde(flatten)]
+    pub times: StageTimes,
+}
+
+/// The time of each stage in [`Stage::OF_BOUNCE`], in milliseconds.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct StageTimes([f64; Stage::OF_BOUNCE.len()]);
+
+/// The end of the name that the time of a stage has in files; the label of the stage is before it.
+const MILLISECONDS: &str = "_ms";
+
+impl StageTimes {
+    /// Creates times from a function of the stage.
+    pub fn from_fn(time: impl FnMut(Stage) -> f64) -> StageTimes {
+        StageTimes(Stage::OF_BOUNCE.map(time))
+    }
+
+    /// Returns the time of a stage; 0 for stages that are not in [`Stage::OF_BOUNCE`].
+    pub fn of(&self, stage: Stage) -> f64 {
+        StageTimes::place(stage).map_or(0.0, |place| self.0[place])
+    }
+
+    /// Returns the time of a stage for changes; `None` for stages that are not in [`Stage::OF_BOUNCE`].
+    pub fn of_mut(&mut self, stage: Stage) -> Option<&mut f64> {
+        StageTimes::place(stage).map(|place| &mut self.0[place])
+    }
+
+    /// Returns the sum of all times.
+    pub fn total(&self) -> f64 {
+        self.0.iter().sum()
+    }
+
+    fn place(stage: Stage) -> Option<usize> {
+        Stage::OF_BOUNCE.iter().position(|&known| known == stage)
+    }
+}
+
+impl Serialize for StageTimes {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let named = Stage::OF_BOUNCE.iter().zip(&self.0);
+        serializer
+            .collect_map(named.map(|(stage, time)| (stage.label().to_owned() + MILLISECONDS, time)))
+    }
+}
+
+impl<'de> Deserialize<'de> for StageTimes {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<StageTimes, D::Error> {
+        // The map also holds the other fields of the bounce.
+        let fields = HashMap::<String, serde_json::Value>::deserialize(deserializer)?;
+        let mut times = StageTimes::default();
+        for (time, stage) in times.0.iter_mut().zip(Stage::OF_BOUNCE) {
+            let name = stage.label().to_owned() + MILLISECONDS;
+            let value = fields.get(&name).and_then(serde_json::Value::as_f64);
+            *time = value.ok_or_else(|| D::Error::custom(format!("missing number `{name}`")))?;
+        }
+        Ok(times)
+    }
 }
 
 impl BounceStats {
     /// Returns the time of a stage in milliseconds; 0 for stages that are not in [`Stage::OF_BOUNCE`].
     pub fn time(&self, stage: Stage) -> f64 {
-        match stage {
-            Stage::Intersect => self.intersect_ms,
-            Stage::Compact => self.compact_ms,
-            Stage::Shade => self.shade_ms,
-            Stage::Shadow => self.shadow_ms,
-            Stage::Generate | Stage::Accumulate | Stage::Megakernel => 0.0,
-        }
-    }
-
-    /// Returns the time of a stage in milliseconds for changes; `None` for stages that are not in
-    /// [`Stage::OF_BOUNCE`].
-    pub fn time_mut(&mut self, stage: Stage) -> Option<&mut f64> {
-        match stage {
-            Stage::Intersect => Some(&mut self.intersect_ms),
-            Stage::Compact => Some(&mut self.compact_ms),
-            Stage::Shade => Some(&mut self.shade_ms),
-            Stage::Shadow => Some(&mut self.shadow_ms),
-            Stage::Generate | Stage::Accumulate | Stage::Megakernel => None,
-        }
+        self.times.of(stage)
     }
 
     /// Returns the time of all stages in milliseconds.
     pub fn total_ms(&self) -> f64 {
-        Stage::OF_BOUNCE.iter().map(|&stage| self.time(stage)).sum()
+        self.times.total()
     }
 
     /// Adds the counts and times of another bounce.
@@ -193,10 +231,8 @@ impl BounceStats {
         for (count, more) in counts {
             *count = count.saturating_add(more);
         }
-        for stage in Stage::OF_BOUNCE {
-            if let Some(time) = self.time_mut(stage) {
-                *time += other.time(stage);
-            }
+        for (time, more) in self.times.0.iter_mut().zip(other.times.0) {
+            *time += more;
         }
     }
 
@@ -315,7 +351,7 @@ impl Stats {
             let Some(bounce) = row.checked_sub(1).and_then(|row| self.bounces.get_mut(row)) else {
                 continue;
             };
-            if let Some(time) = bounce.time_mut(stage) {
+            if let Some(time) = bounce.times.of_mut(stage) {
                 // Subtracting may leave a rounding error below 0.
                 *time = (*time + milliseconds * time_share).max(0.0);
             }

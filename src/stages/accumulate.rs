@@ -6,6 +6,10 @@
 
 use compaction::cuda::{InOut, Launch, Source};
 
+use super::{
+    Stage,
+    wave::{CpuWave, CudaWave, Wave, clock},
+};
 use crate::{
     Error,
     device::{
@@ -13,7 +17,6 @@ use crate::{
         kernels::{BLOCK_THREADS, stage},
         path_buffers::PathBuffers,
     },
-    wave::{CpuWave, CudaWave, Stage, Wave, clock},
 };
 
 /// Runs the stage on a wave.

@@ -1,53 +1,53 @@
-//! sieve: compaction of the queue.
+//! The stage `compact`: removes paths that ended from the queue.
 //!
-//! Reads: queue, flags by lane. Writes: the queue of the flagged paths, and their count. By the strategy `off` the queue
-//! keeps its length, with `NO_PATH` in the lanes that fell through.
+//! Reads: the queue, and flags by queue entry. Writes: the queue of the flagged paths, and their number. With the strategy
+//! `off` the queue keeps its length, and `NO_PATH` takes the place of paths that are not flagged.
+//! Method: stream compaction by the crate `compaction`, with the strategy that the user chose.
 
-use std::ops::Range;
+use std::sync::Arc;
 
-use compaction::Count;
-
-use crate::{
-    Error,
-    wave::{CpuWave, CudaWave, Stage, Wave, clock, counts},
+use compaction::{
+    Count,
+    cuda::Compiler,
+    cudarc::driver::{CudaContext, CudaStream},
+    select::{Select, Strategy, Workspace, cpu},
 };
 
-/// Which paths stay.
+use super::{
+    Stage,
+    wave::{CpuWave, CudaWave, Wave, clock, counts},
+};
+use crate::Error;
+
+/// The paths that a compaction keeps. A bounce has one of each kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keep {
-    /// Those whose ray hit.
+    /// Paths whose ray hit a surface; it runs after `intersect`.
     Hits,
-    /// Those that go on.
+    /// Paths that continue to the next bounce; it runs after `shadow`.
     Survivors,
 }
 
 impl Keep {
-    /// Where the counts hold what goes in, and what stays.
-    fn counts(self, bounce: u32) -> (usize, usize) {
+    /// Returns the indices of the numbers of paths before and after the compaction.
+    pub fn counts(self, bounce: u32) -> (usize, usize) {
         match self {
             Keep::Hits => (counts::rays(bounce), counts::hits(bounce)),
             Keep::Survivors => (counts::hits(bounce), counts::survivors(bounce)),
         }
     }
-
-    /// Where a wave on a GPU keeps the time at which it begins.
-    fn began(self, bounce: u32) -> Range<usize> {
-        match self {
-            Keep::Hits => clock::sieve_hits(bounce),
-            Keep::Survivors => clock::sieve_survivors(bounce),
-        }
-    }
 }
 
-/// Runs the stage.
+/// Runs the stage on a wave.
 pub fn compact(wave: &mut Wave, bounce: u32, keep: Keep) -> Result<(), Error> {
     let (before, after) = keep.counts(bounce);
     match wave {
         Wave::Cpu(cpu) => on_cpu(cpu, before, after)?,
         Wave::Cuda(cuda) => {
-            // Where no path is expected it takes longer than what it tells: the sieve counts as the stage before then.
+            // If no path is expected, the stamp would take longer than the stage, whose time counts as that of the stage
+            // before it.
             if cuda.is_busy(bounce) {
-                clock::stamp(cuda, keep.began(bounce))?;
+                clock::stamp(cuda, clock::start(bounce, Stage::Compact, keep as usize))?;
             }
             on_cuda(cuda, before, after)?;
         }
@@ -57,27 +57,66 @@ pub fn compact(wave: &mut Wave, bounce: u32, keep: Keep) -> Result<(), Error> {
 }
 
 fn on_cpu(wave: &mut CpuWave, before: usize, after: usize) -> Result<(), Error> {
-    let lanes = wave.lanes(before);
-    let (queue, flags) = (&wave.queue[..lanes], &wave.flags[..lanes]);
-    let kept =
-        compaction::select::cpu::items(wave.strategy, queue, flags, &mut wave.compacted[..lanes])?;
+    let entries = ..wave.queue_length(before);
+    let (queue, flags) = (&wave.queue[entries], &wave.flags[entries]);
+    let kept = cpu::items(wave.strategy, queue, flags, &mut wave.compacted[entries])?;
     wave.counts[after] = kept as u32;
     std::mem::swap(&mut wave.queue, &mut wave.compacted);
     Ok(())
 }
 
+/// The kernels and buffers that compact a queue on a GPU.
+pub struct Compactor {
+    strategy: Strategy,
+    select: Select,
+    workspace: Workspace,
+}
+
+impl Compactor {
+    /// Loads the kernels of a strategy, and allocates its buffers for queues of up to `capacity` paths.
+    pub fn new(
+        compiler: &Compiler,
+        context: &Arc<CudaContext>,
+        stream: &Arc<CudaStream>,
+        strategy: Strategy,
+        capacity: usize,
+    ) -> Result<Compactor, Error> {
+        Ok(Compactor {
+            strategy,
+            select: Select::new(compiler, context, strategy)?,
+            workspace: Workspace::for_strategy(stream, strategy, capacity)?,
+        })
+    }
+
+    /// Returns the strategy.
+    pub fn strategy(&self) -> Strategy {
+        self.strategy
+    }
+
+    /// Returns the maximum length of a queue.
+    pub(super) fn capacity(&self) -> usize {
+        self.workspace.capacity()
+    }
+
+    /// Replaces the buffers by larger ones for queues of up to `capacity` paths.
+    pub(super) fn grow(&mut self, stream: &Arc<CudaStream>, capacity: usize) -> Result<(), Error> {
+        self.workspace = Workspace::for_strategy(stream, self.strategy, capacity)?;
+        Ok(())
+    }
+}
+
 fn on_cuda(wave: &mut CudaWave, before: usize, after: usize) -> Result<(), Error> {
-    let lanes = wave.lanes(before);
+    let entries = wave.queue_length(before);
     let (counted, mut uncounted) = wave.counts.split_at_mut(after);
     let paths = ..wave.span.path_count as usize;
-    wave.select.items(
+    wave.compactor.select.items(
         &wave.stream,
         &wave.paths.queue.slice(paths),
         &wave.paths.flags.slice(paths),
-        Count::Device(counted.slice(lanes)),
+        Count::Device(counted.slice(entries)),
         &mut wave.paths.compacted.slice_mut(paths),
         &mut uncounted.slice_mut(..1),
-        &mut wave.workspace,
+        &mut wave.compactor.workspace,
     )?;
     std::mem::swap(&mut wave.paths.queue, &mut wave.paths.compacted);
     Ok(())

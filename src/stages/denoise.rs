@@ -22,6 +22,7 @@ use rayon::prelude::*;
 
 pub(crate) use self::earlier::Earlier;
 use super::Shown;
+use super::wave::{CpuWave, CudaWave, Wave};
 use crate::{
     Error,
     adaptive::{
@@ -35,7 +36,6 @@ use crate::{
     device::kernels::{BLOCK_THREADS, stage, with},
     film::{mean, samples_of},
     picture::Picture,
-    wave::{CpuWave, CudaWave, Wave},
 };
 
 /// A picture with less noise than the film has, and what it cost.
@@ -217,7 +217,7 @@ fn on_cuda(wave: &mut CudaWave, done: u64, preview: &mut Preview) -> Result<bool
         Some(rounds) => Told::Judged(wave.film.taken.as_view(), rounds.histories.as_view()),
         None => Told::Earlier(done),
     };
-    let denoised = denoiser.denoise(stream, &wave.camera, sums, told, preview);
+    let denoised = denoiser.denoise(stream, &wave.camera.host, sums, told, preview);
     wave.noticing(denoised)
 }
 

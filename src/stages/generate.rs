@@ -8,6 +8,10 @@ use glam::Vec3;
 
 use compaction::cuda::{In, InOut, Launch, Source};
 
+use super::{
+    Stage,
+    wave::{CpuWave, CudaWave, Wave},
+};
 use crate::{
     Error,
     accel::vectors::vectorized,
@@ -18,7 +22,6 @@ use crate::{
     },
     path::{NO_PRIMITIVE, PathRadiance, Ray, Span, Throughput, pixel_and_sample},
     sampler::{PAIR_FILM, PAIR_LENS, pair, sampler},
-    wave::{CpuWave, CudaWave, Stage, Wave},
 };
 
 /// Runs the stage on a wave.
@@ -53,13 +56,13 @@ fn on_cpu(wave: &mut CpuWave) {
         },
     );
     for path in 0..wave.span.path_count {
-        let slot = path as usize;
-        wave.throughputs[slot] = Throughput {
+        let index = path as usize;
+        wave.throughputs[index] = Throughput {
             rgb: Vec3::ONE,
             eta_scale: 1.0,
         };
-        wave.radiances[slot] = PathRadiance::default();
-        wave.queue[slot] = path;
+        wave.radiances[index] = PathRadiance::default();
+        wave.queue[index] = path;
     }
     wave.counts[0] = wave.span.path_count;
 }
@@ -159,7 +162,7 @@ fn on_cuda(wave: &mut CudaWave) -> Result<(), Error> {
         Launch::covering(threads, BLOCK_THREADS),
         (
             wave.paths.argument(),
-            wave.device_camera.as_view(),
+            wave.camera.device.as_view(),
             wave.counts.as_view_mut(),
             count_slots,
             wave.stamps.as_view_mut(),

@@ -2,29 +2,25 @@
 //!
 //! Reads: queue, rays, throughputs, the BVHs and the sky. Writes by path: hits, their instances, and radiances of rays
 //! that missed, to which it adds the sky. Writes by queue entry: flags, 1 for a hit.
-//! On CUDA, scenes without instances, with instances and with alpha-tested surfaces have kernels of their own. A further
+//! On CUDA, scenes without instances, with instances and with alpha-tested surfaces have kernel variants. A further
 //! kernel adds a sky that is not constant, because it would take registers from the traversal.
 
 use compaction::cuda::{In, InOut, Source};
 
-use super::KernelVariant;
+use super::{
+    Stage,
+    wave::{CpuWave, CudaWave, Wave, clock, counts},
+};
 use crate::{
     Error,
-    accel::bvh,
+    accel::instance::NO_INSTANCE,
     device::{
-        device_scene::DeviceScene,
-        kernels::{stage, stage_for},
+        device_scene::DeviceScene, kernel_variant::KernelVariant, kernels::stage_for,
         path_buffers::PathBuffers,
     },
-    lights::light::sky_light,
-    math::clamped,
     path::{NO_PATH, NO_PRIMITIVE},
-    sampler::sampler,
-    shading::{
-        material::ALL_KINDS,
-        opacity::{PATH_RAY, nearest_alpha_tested, opacity_hash},
-    },
-    wave::{CpuWave, CudaWave, Stage, Wave, clock, counts},
+    shading::material::ALL_KINDS,
+    vertex::rays::{escaped_light, nearest_hit},
 };
 
 /// Runs the stage on a wave.
@@ -38,59 +34,50 @@ pub fn intersect(wave: &mut Wave, bounce: u32) -> Result<(), Error> {
 }
 
 fn on_cpu(wave: &mut CpuWave, bounce: u32) {
-    let world = wave.world.clone();
-    let extent = world.surroundings.extent;
-    let queued = 0..wave.lanes(counts::rays(bounce));
-    if let Some(wide) = world.simd_scene() {
+    let scene = wave.world.clone();
+    let entries = 0..wave.queue_length(counts::rays(bounce));
+    if let Some(simd_scene) = scene.simd_scene() {
         let CpuWave {
             queue, rays, hits, ..
         } = wave;
-        wide.each_nearest(
-            &world.primitives,
+        simd_scene.each_nearest(
+            &scene.primitives,
             rays,
-            paths(&queue[queued.clone()]),
+            live_paths(&queue[entries.clone()]),
             #[inline(always)]
-            |slot, hit| hits[slot] = hit,
+            |path, hit| hits[path] = hit,
         );
-    } else if world.is_plain() {
-        for slot in paths(&wave.queue[queued.clone()]) {
-            let ray = &wave.rays[slot];
-            wave.hits[slot] = bvh::nearest(&world.nodes, &world.primitives, extent, ray);
+    } else if scene.is_plain() {
+        for path in live_paths(&wave.queue[entries.clone()]) {
+            let (ray, numbers) = (&wave.rays[path], wave.path_sampler(path));
+            wave.hits[path] = nearest_hit::<false>(&scene, ray, NO_INSTANCE, numbers, bounce).hit;
         }
     } else {
-        let veils = world.stochastic_opacity();
-        for slot in paths(&wave.queue[queued.clone()]) {
-            let (ray, from) = (&wave.rays[slot], wave.instances[slot]);
-            let found = if let Some(veils) = &veils {
-                let (pixel, sample) = wave.pairs[slot];
-                let key = opacity_hash(sampler(wave.span.seed, pixel, sample), bounce, PATH_RAY);
-                nearest_alpha_tested(veils, ray, from, key)
-            } else {
-                bvh::nearest_instanced(&world.instanced_scene(), ray, from)
-            };
-            wave.instances[slot] = found.instance;
-            wave.hits[slot] = found.hit;
+        for path in live_paths(&wave.queue[entries.clone()]) {
+            let (ray, from) = (&wave.rays[path], wave.instances[path]);
+            let found = nearest_hit::<true>(&scene, ray, from, wave.path_sampler(path), bounce);
+            wave.instances[path] = found.instance;
+            wave.hits[path] = found.hit;
         }
     }
 
-    let lights = world.lights();
-    let most_light = world.surroundings.clamped_after(bounce).max_indirect;
-    for lane in queued {
-        let path = wave.queue[lane];
-        let slot = path as usize;
-        let hits = path != NO_PATH && wave.hits[slot].primitive != NO_PRIMITIVE;
-        wave.flags[lane] = u8::from(hits);
-        if path != NO_PATH && !hits {
-            let ray = &wave.rays[slot];
-            let scattered = wave.radiances[slot].scattered == 1;
-            let sky = sky_light(&lights, ray.direction, ray.pdf, scattered);
-            wave.radiances[slot].rgb += clamped(wave.throughputs[slot].rgb * sky, most_light);
+    let lights = scene.lights();
+    for entry in entries {
+        let path = wave.queue[entry] as usize;
+        let is_live = wave.queue[entry] != NO_PATH;
+        let hits = is_live && wave.hits[path].primitive != NO_PRIMITIVE;
+        wave.flags[entry] = u8::from(hits);
+        if is_live && !hits {
+            let (ray, throughput) = (&wave.rays[path], wave.throughputs[path].rgb);
+            let radiance = &mut wave.radiances[path];
+            let scattered = radiance.scattered == 1;
+            radiance.rgb += escaped_light(&lights, ray, throughput, scattered, bounce);
         }
     }
 }
 
 /// Returns the indices of the live paths in a queue.
-fn paths(queue: &[u32]) -> impl Iterator<Item = usize> {
+fn live_paths(queue: &[u32]) -> impl Iterator<Item = usize> {
     let live = queue.iter().filter(|&&path| path != NO_PATH);
     live.map(|&path| path as usize)
 }
@@ -104,57 +91,54 @@ pub(super) type Arguments = (
     InOut<u64>,
 );
 
-/// Parameters of the kernel that adds the sky: the scene, the paths, and the number of queue entries.
-pub(super) type SkyArguments = (DeviceScene<'static>, PathBuffers<'static>, In<u32>);
+/// Parameters of the kernel that adds the sky: the scene, the paths, the bounce, and the number of queue entries.
+pub(super) type SkyArguments = (DeviceScene<'static>, PathBuffers<'static>, u32, In<u32>);
 
 /// Returns the name of the kernel variant for a scene.
 pub(super) fn name_for(scene: KernelVariant) -> &'static str {
-    match (scene.alpha_tested, scene.placed) {
+    match (scene.alpha_tested, scene.instanced) {
         (true, _) => "intersect_alpha_tested",
-        (_, true) => "intersect_placed",
+        (_, true) => "intersect_instanced",
         _ => "intersect",
     }
 }
 
 /// Returns the source of the kernel variant for a scene.
 pub(super) fn source_for(scene: KernelVariant) -> Source {
-    let name = name_for(scene);
-    if scene.alpha_tested {
-        return stage::<Arguments>(
-            "kernels/intersect_alpha_tested.cu",
-            include_str!("../../kernels/intersect_alpha_tested.cu"),
-            name,
-        );
-    }
     stage_for::<Arguments>(
         "kernels/intersect.cu",
         include_str!("../../kernels/intersect.cu"),
-        name,
-        (ALL_KINDS, scene.placed),
+        name_for(scene),
+        KernelVariant {
+            materials: ALL_KINDS,
+            ..scene
+        },
     )
 }
 
 /// Returns the source of the kernel that adds a sky that is not constant.
 pub(super) fn sky_source() -> Source {
-    stage::<SkyArguments>(
+    stage_for::<SkyArguments>(
         "kernels/intersect_sky.cu",
         include_str!("../../kernels/intersect_sky.cu"),
         "intersect_sky",
+        KernelVariant::PLAIN,
     )
 }
 
 fn on_cuda(wave: &mut CudaWave, bounce: u32) -> Result<(), Error> {
-    let lanes = wave.lanes(counts::rays(bounce));
-    let grid = wave.over_lanes(bounce);
+    let entries = wave.queue_length(counts::rays(bounce));
+    let grid = wave.over_queue(bounce);
     wave.kernels.intersect.launch(
         &wave.stream,
         grid,
         (
-            wave.scene.argument_after(bounce),
+            wave.scene.argument(),
             wave.paths.argument(),
             bounce,
-            wave.counts.slice(lanes.clone()),
-            wave.stamps.slice_mut(clock::intersect(bounce)),
+            wave.counts.slice(entries.clone()),
+            wave.stamps
+                .slice_mut(clock::start(bounce, Stage::Intersect, 0)),
         ),
     )?;
     if let Some(kernel) = &wave.kernels.intersect_sky {
@@ -162,9 +146,10 @@ fn on_cuda(wave: &mut CudaWave, bounce: u32) -> Result<(), Error> {
             &wave.stream,
             grid,
             (
-                wave.scene.argument_after(bounce),
+                wave.scene.argument(),
                 wave.paths.argument(),
-                wave.counts.slice(lanes),
+                bounce,
+                wave.counts.slice(entries),
             ),
         )?;
     }

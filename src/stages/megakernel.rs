@@ -14,32 +14,27 @@ use compaction::{
 };
 
 use super::{
-    KernelVariant,
+    Stage,
     generate::first_ray,
-    shade::{Vertex, shade_path},
+    wave::{CpuWave, CudaWave, Wave, clock, counts},
 };
 use crate::{
     Error,
-    accel::{bvh, instance::NO_INSTANCE},
+    accel::instance::NO_INSTANCE,
     camera::Camera,
     device::{
         device_film::DeviceFilm,
         device_scene::DeviceScene,
+        kernel_variant::KernelVariant,
         kernels::{BLOCK_THREADS, stage_for},
-        render_scene::RenderScene,
     },
-    lights::light::sky_light,
-    math::clamped,
-    path::{NO_PRIMITIVE, ShadowRay, Span, Throughput, pixel_and_sample},
+    path::{NO_PRIMITIVE, Span, Throughput, pixel_and_sample},
     sampler::sampler,
-    shading::{
-        material::{ALL_KINDS, PLAIN_KINDS, RARE_KINDS},
-        opacity::{
-            PATH_RAY, SHADOW_RAY, StochasticOpacity, nearest_alpha_tested, occluded_alpha_tested,
-            opacity_hash,
-        },
+    shading::material::{ALL_KINDS, PLAIN_KINDS, RARE_KINDS},
+    vertex::{
+        rays::{escaped_light, is_blocked, nearest_hit},
+        shading::{Vertex, shade_path},
     },
-    wave::{CpuWave, CudaWave, Stage, Wave, clock, counts},
 };
 
 /// Number of counts that a block sums in shared memory: those of the first bounces, which most paths have.
@@ -58,50 +53,21 @@ pub fn megakernel(wave: &mut Wave, span: Span) -> Result<(), Error> {
     Ok(())
 }
 
-/// Runs the stage on the CPU, specialised for scenes with (`PLACED`) or without instances and textures.
-fn on_cpu<const PLACED: bool>(wave: &mut CpuWave, span: Span) {
-    let world = &*wave.world;
-    let list = wave.list.clone();
-    let veils = world.stochastic_opacity();
+/// Runs the stage on the CPU, specialised for scenes with (`INSTANCED`) or without instances and textures.
+fn on_cpu<const INSTANCED: bool>(wave: &mut CpuWave, span: Span) {
     for path in 0..span.path_count {
-        let paths = Paths {
-            world,
-            veils: veils.as_ref(),
-            camera: &wave.camera,
-            span: &span,
-            list: &list,
-            max_bounces: wave.max_bounces,
-        };
-        let sample = trace_path::<PLACED>(&paths, path, &mut wave.counts);
-        wave.film
-            .expose(pixel_and_sample(&span, &list, path).0, sample);
+        let sample = trace_path::<INSTANCED>(wave, path);
+        let (pixel, _) = pixel_and_sample(&span, &wave.list, path);
+        wave.film.expose(pixel, sample);
     }
 }
 
-/// The data that all paths of a wave share.
-struct Paths<'a> {
-    world: &'a RenderScene,
-    veils: Option<&'a StochasticOpacity<'a>>,
-    camera: &'a Camera,
-    span: &'a Span,
-    list: &'a [u32],
-    max_bounces: u32,
-}
-
 /// Traces one path, adds its rays to the counts, and returns its radiance.
-fn trace_path<const PLACED: bool>(paths: &Paths, path: u32, counts: &mut [u32]) -> Vec3 {
-    let Paths {
-        world,
-        veils,
-        camera,
-        span,
-        list,
-        max_bounces,
-    } = *paths;
-    let extent = world.surroundings.extent;
-    let (pixel, sample) = pixel_and_sample(span, list, path);
+fn trace_path<const INSTANCED: bool>(wave: &mut CpuWave, path: u32) -> Vec3 {
+    let (scene, span) = (&wave.world, &wave.span);
+    let (pixel, sample) = pixel_and_sample(span, &wave.list, path);
     let numbers = sampler(span.seed, pixel, sample);
-    let mut ray = first_ray(camera, span, list, path);
+    let mut ray = first_ray(&wave.camera, span, &wave.list, path);
     let mut throughput = Throughput {
         rgb: Vec3::ONE,
         eta_scale: 1.0,
@@ -109,58 +75,25 @@ fn trace_path<const PLACED: bool>(paths: &Paths, path: u32, counts: &mut [u32]) 
     let mut radiance = Vec3::ZERO;
     let (mut scattered, mut instance) = (false, NO_INSTANCE);
     for bounce in 0.. {
-        let [most_emitted, most_connected] = [bounce, bounce + 1]
-            .map(|scatterings| world.surroundings.clamped_after(scatterings).max_indirect);
-        counts[counts::rays(bounce)] += 1;
-        let hit = if PLACED {
-            let found = if let Some(veils) = veils {
-                nearest_alpha_tested(
-                    veils,
-                    &ray,
-                    instance,
-                    opacity_hash(numbers, bounce, PATH_RAY),
-                )
-            } else {
-                bvh::nearest_instanced(&world.instanced_scene(), &ray, instance)
-            };
-            instance = found.instance;
-            found.hit
-        } else {
-            bvh::nearest(&world.nodes, &world.primitives, extent, &ray)
-        };
-        if hit.primitive == NO_PRIMITIVE {
-            let sky = sky_light(&world.lights(), ray.direction, ray.pdf, scattered);
-            return radiance + clamped(throughput.rgb * sky, most_emitted);
+        wave.counts[counts::rays(bounce)] += 1;
+        let found = nearest_hit::<INSTANCED>(scene, &ray, instance, numbers, bounce);
+        instance = found.instance;
+        if found.hit.primitive == NO_PRIMITIVE {
+            let lights = scene.lights();
+            radiance += escaped_light(&lights, &ray, throughput.rgb, scattered, bounce);
+            break;
         }
-        counts[counts::hits(bounce)] += 1;
-        let mut vertex = Vertex {
-            numbers,
-            bounce,
-            instance,
-            ray,
-            throughput,
-            emitted: Vec3::ZERO,
-            shadow_ray: ShadowRay::default(),
-            light_instance: NO_INSTANCE,
-        };
-        let goes_on = shade_path::<PLACED>(world, bounce < max_bounces, &hit, &mut vertex);
-        radiance += clamped(vertex.emitted, most_emitted);
-        let towards_light = &vertex.shadow_ray;
-        if towards_light.distance > 0.0 {
-            counts[counts::shadow_rays(bounce)] += 1;
-            let blocked = if PLACED {
-                let to = vertex.light_instance;
-                if let Some(veils) = veils {
-                    let key = opacity_hash(numbers, bounce, SHADOW_RAY);
-                    occluded_alpha_tested(veils, towards_light, instance, to, key)
-                } else {
-                    bvh::occluded_instanced(&world.instanced_scene(), towards_light, instance, to)
-                }
-            } else {
-                bvh::occluded(&world.nodes, &world.primitives, extent, towards_light)
-            };
-            if !blocked {
-                radiance += clamped(towards_light.light, most_connected);
+        wave.counts[counts::hits(bounce)] += 1;
+        let mut vertex = Vertex::new(numbers, bounce, instance, ray, throughput);
+        let scatters = bounce < wave.max_bounces;
+        let goes_on = shade_path::<INSTANCED>(scene, scatters, &found.hit, &mut vertex);
+        radiance += vertex.emitted;
+        let shadow_ray = &vertex.shadow_ray;
+        if shadow_ray.distance > 0.0 {
+            wave.counts[counts::shadow_rays(bounce)] += 1;
+            let to = vertex.light_instance;
+            if !is_blocked::<INSTANCED>(scene, shadow_ray, instance, to, numbers, bounce) {
+                radiance += shadow_ray.light;
             }
         }
         if !goes_on {
@@ -192,30 +125,36 @@ fn is_alpha_tested(scene: KernelVariant) -> bool {
 }
 
 fn name_for(scene: KernelVariant) -> &'static str {
-    match (scene.known_materials(), scene.placed) {
-        _ if is_alpha_tested(scene) => "megakernel_veiled",
+    match (scene.known_materials(), scene.instanced) {
+        _ if is_alpha_tested(scene) => "megakernel_alpha_tested",
         (PLAIN_KINDS, false) => "megakernel_plain",
-        (PLAIN_KINDS, true) => "megakernel_plain_placed",
+        (PLAIN_KINDS, true) => "megakernel_plain_instanced",
         (_, false) => "megakernel",
-        (_, true) => "megakernel_placed",
+        (_, true) => "megakernel_instanced",
     }
 }
 
 /// Returns the source of the kernel variant for a scene.
 pub(super) fn source_for(scene: KernelVariant) -> Source {
-    let alpha_tested = is_alpha_tested(scene);
-    let made_for = if alpha_tested {
-        (ALL_KINDS | RARE_KINDS, true)
+    let variant = if is_alpha_tested(scene) {
+        KernelVariant {
+            materials: ALL_KINDS | RARE_KINDS,
+            instanced: true,
+            alpha_tested: true,
+            ..scene
+        }
     } else {
-        (scene.known_materials(), scene.placed)
+        KernelVariant {
+            materials: scene.known_materials(),
+            ..scene
+        }
     };
     stage_for::<Arguments>(
         "kernels/megakernel.cu",
         include_str!("../../kernels/megakernel.cu"),
         name_for(scene),
-        made_for,
+        variant,
     )
-    .constant("ALPHA_TESTED", u32::from(alpha_tested))
     .constant("TALLY", TALLY)
     .constant("COUNTS_PER_BOUNCE", counts::rays(1) as u32)
     .constant("HITS", counts::hits(0) as u32)
@@ -253,7 +192,7 @@ fn on_cuda(wave: &mut CudaWave, span: Span) -> Result<(), Error> {
         Launch::covering(span.path_count, BLOCK_THREADS),
         (
             wave.scene.argument(),
-            wave.camera,
+            wave.camera.host,
             span,
             wave.paths.list.as_view(),
             wave.max_bounces,

@@ -1,19 +1,23 @@
-//! The stages of the loop, one module each: its contract, its CPU implementation, and its launch on CUDA.
+//! The stages of the loop, one file each: its contract, its CPU implementation, and its launch on CUDA. `wave` holds the
+//! buffers that they work on.
+//!
+//! A stage may import everything about scenes and single paths, and `wave`. A wave in turn owns the loaded kernels and
+//! scratch buffers of the stages, which is why both are in one module.
 
 mod accumulate;
+mod compact;
 mod count;
 mod denoise;
 mod gather;
 mod generate;
 mod intersect;
-mod test_convergence;
 mod megakernel;
-mod sort_hits;
 mod resolve;
-mod kernel_variant;
 mod shade;
 mod shadow;
-mod compact;
+mod sort_hits;
+mod test_convergence;
+pub mod wave;
 
 use std::sync::Arc;
 
@@ -26,7 +30,7 @@ use compaction::{
 use rayon::prelude::*;
 
 pub use accumulate::accumulate;
-pub use compact::{Keep, compact};
+pub use compact::{Compactor, Keep, compact};
 pub(crate) use count::{
     Arguments as CountArguments, Reached, count, count_on_cuda, source as count_source,
 };
@@ -36,7 +40,6 @@ pub use gather::{gather, gather_on_cuda};
 pub(crate) use generate::first_ray;
 pub use generate::generate;
 pub use intersect::intersect;
-pub use kernel_variant::KernelVariant;
 pub use megakernel::{Megakernel, megakernel};
 pub(crate) use resolve::{Held, develop};
 pub use resolve::{Shown, resolve};
@@ -50,7 +53,61 @@ pub(crate) use test_convergence::{
     test_convergence_on_cuda,
 };
 
-use crate::{Error, wave::clock};
+use crate::{Error, device::kernel_variant::KernelVariant};
+use wave::clock;
+
+/// A stage whose time is measured.
+///
+/// This list is the only one: timers, statistics, tables, the overlay and the page iterate over [`Stage::OF_BOUNCE`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Creation of the camera rays.
+    Generate,
+    /// Nearest hits of the rays.
+    Intersect,
+    /// Compaction of the queue, and sorting of hits.
+    Compact,
+    /// Scattering and light sampling.
+    Shade,
+    /// Occlusion of the shadow rays.
+    Shadow,
+    /// Addition of the samples to the film.
+    Accumulate,
+    /// All of these in one kernel.
+    Megakernel,
+}
+
+impl Stage {
+    /// The stages of a bounce in the order in which they run. `Compact` runs twice.
+    pub const BOUNCE: [Stage; 5] = [
+        Stage::Intersect,
+        Stage::Compact,
+        Stage::Shade,
+        Stage::Shadow,
+        Stage::Compact,
+    ];
+
+    /// The stages of a bounce without repetition. Statistics have a time for each.
+    pub const OF_BOUNCE: [Stage; 4] = [
+        Stage::Intersect,
+        Stage::Compact,
+        Stage::Shade,
+        Stage::Shadow,
+    ];
+
+    /// Returns the stage's name in statistics, tables and messages.
+    pub const fn label(self) -> &'static str {
+        match self {
+            Stage::Generate => "generate",
+            Stage::Intersect => "intersect",
+            Stage::Compact => "compact",
+            Stage::Shade => "shade",
+            Stage::Shadow => "shadow",
+            Stage::Accumulate => "accumulate",
+            Stage::Megakernel => "megakernel",
+        }
+    }
+}
 
 /// The kernels of the stages on a GPU, in the variants that a scene needs.
 pub struct Kernels {

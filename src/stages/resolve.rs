@@ -16,13 +16,13 @@ use glam::Vec3;
 use rayon::prelude::*;
 
 use super::Kernels;
+use super::wave::{CpuWave, CudaWave, Wave};
 use crate::{
     Error,
     camera::Camera,
     device::kernels::{BLOCK_THREADS, stage},
     film::{mean, samples_of},
     picture::Picture,
-    wave::{CpuWave, CudaWave, Wave},
 };
 
 /// Runs the stage over a film that holds the first `done` pairs, unless it counts the samples of each pixel itself; into the
@@ -73,7 +73,7 @@ pub(super) fn source() -> Source {
 fn on_cuda(wave: &mut CudaWave, done: u64, picture: &mut Picture) -> Result<(), Error> {
     let mut shown = wave.shown.take();
     let sums = wave.film.sums.as_view();
-    let (stream, kernels, camera) = (&wave.stream, &wave.kernels, &wave.camera);
+    let (stream, kernels, camera) = (&wave.stream, &wave.kernels, &wave.camera.host);
     let stream = (stream, wave.timeout());
     let held = if wave.rounds.is_some() {
         Held::Counted(wave.film.taken.as_view())

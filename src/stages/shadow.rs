@@ -1,26 +1,24 @@
 //! The stage `shadow`: tests the rays towards lights, and adds the light of those that nothing blocks.
 //!
 //! Reads: queue, shadow rays by queue entry, and the BVHs. Writes: radiances by path. Does nothing in scenes without
-//! lights. On CUDA, scenes without instances, with instances and with alpha-tested surfaces have kernels of their own.
+//! lights. On CUDA, scenes without instances, with instances and with alpha-tested surfaces have kernel variants.
 
 use compaction::cuda::{In, InOut, Source};
 use glam::Vec3;
 
-use super::KernelVariant;
+use super::{
+    Stage,
+    wave::{CpuWave, CudaWave, Wave, clock, counts},
+};
 use crate::{
     Error,
-    accel::bvh,
+    accel::instance::NO_INSTANCE,
     device::{
-        device_scene::DeviceScene,
-        kernels::{stage, stage_for},
+        device_scene::DeviceScene, kernel_variant::KernelVariant, kernels::stage_for,
         path_buffers::PathBuffers,
     },
-    sampler::sampler,
-    shading::{
-        material::ALL_KINDS,
-        opacity::{SHADOW_RAY, occluded_alpha_tested, opacity_hash},
-    },
-    wave::{CpuWave, CudaWave, Stage, Wave, clock, counts},
+    shading::material::ALL_KINDS,
+    vertex::rays::is_blocked,
 };
 
 /// The value that leaves the bits of every sum unchanged, also those of -0.
@@ -37,42 +35,33 @@ pub fn shadow(wave: &mut Wave, bounce: u32) -> Result<(), Error> {
 }
 
 fn on_cpu(wave: &mut CpuWave, bounce: u32) {
-    let world = &*wave.world;
-    if world.surroundings.light_count == 0 {
+    let scene = wave.world.clone();
+    if scene.surroundings.light_count == 0 {
         return;
     }
-    let extent = world.surroundings.extent;
-    let hits = 0..wave.lanes(counts::hits(bounce));
-    let (queue, rays, radiances) = (&wave.queue, &wave.shadow_rays, &mut wave.radiances);
-    // Adding a neutral value avoids a branch that would often be mispredicted.
-    let mut add_unless = |lane: usize, blocked: bool| {
-        let light = rays[lane].light;
-        radiances[queue[lane] as usize].rgb += if blocked { NOTHING } else { light };
-    };
-    let lanes = hits.filter(|&lane| rays[lane].distance != 0.0);
-    if let Some(wide) = world.simd_scene() {
-        wide.each_occluded(&world.primitives, rays, lanes, add_unless);
-    } else if world.is_plain() {
-        for lane in lanes {
-            let ray = &rays[lane];
-            add_unless(
-                lane,
-                bvh::occluded(&world.nodes, &world.primitives, extent, ray),
-            );
-        }
-    } else {
-        let veils = world.stochastic_opacity();
-        for lane in lanes {
-            let (ray, path) = (&rays[lane], queue[lane]);
-            let (from, to) = (wave.instances[path as usize], wave.light_instances[lane]);
-            let blocked = if let Some(veils) = &veils {
-                let (pixel, sample) = wave.pairs[path as usize];
-                let key = opacity_hash(sampler(wave.span.seed, pixel, sample), bounce, SHADOW_RAY);
-                occluded_alpha_tested(veils, ray, from, to, key)
-            } else {
-                bvh::occluded_instanced(&world.instanced_scene(), ray, from, to)
-            };
-            add_unless(lane, blocked);
+    let entries = 0..wave.queue_length(counts::hits(bounce));
+    let entries = entries.filter(|&entry| wave.shadow_rays[entry].distance != 0.0);
+    if let Some(simd_scene) = scene.simd_scene() {
+        let (queue, rays, radiances) = (&wave.queue, &wave.shadow_rays, &mut wave.radiances);
+        // Adding a neutral value avoids a branch that would often be mispredicted.
+        let add_unless = |entry: usize, blocked: bool| {
+            let light = rays[entry].light;
+            radiances[queue[entry] as usize].rgb += if blocked { NOTHING } else { light };
+        };
+        simd_scene.each_occluded(&scene.primitives, rays, entries, add_unless);
+        return;
+    }
+    for entry in entries {
+        let (ray, path) = (&wave.shadow_rays[entry], wave.queue[entry] as usize);
+        let numbers = wave.path_sampler(path);
+        let blocked = if scene.is_plain() {
+            is_blocked::<false>(&scene, ray, NO_INSTANCE, NO_INSTANCE, numbers, bounce)
+        } else {
+            let (from, to) = (wave.instances[path], wave.light_instances[entry]);
+            is_blocked::<true>(&scene, ray, from, to, numbers, bounce)
+        };
+        if !blocked {
+            wave.radiances[path].rgb += ray.light;
         }
     }
 }
@@ -88,34 +77,29 @@ pub(super) type Arguments = (
 
 /// Returns the name of the kernel variant for a scene.
 pub(super) fn name_for(scene: KernelVariant) -> &'static str {
-    match (scene.alpha_tested, scene.placed) {
+    match (scene.alpha_tested, scene.instanced) {
         (true, _) => "shadow_alpha_tested",
-        (_, true) => "shadow_placed",
+        (_, true) => "shadow_instanced",
         _ => "shadow",
     }
 }
 
 /// Returns the source of the kernel variant for a scene.
 pub(super) fn source_for(scene: KernelVariant) -> Source {
-    let name = name_for(scene);
-    if scene.alpha_tested {
-        return stage::<Arguments>(
-            "kernels/shadow_alpha_tested.cu",
-            include_str!("../../kernels/shadow_alpha_tested.cu"),
-            name,
-        );
-    }
     stage_for::<Arguments>(
         "kernels/shadow.cu",
         include_str!("../../kernels/shadow.cu"),
-        name,
-        (ALL_KINDS, scene.placed),
+        name_for(scene),
+        KernelVariant {
+            materials: ALL_KINDS,
+            ..scene
+        },
     )
 }
 
 fn on_cuda(wave: &mut CudaWave, bounce: u32) -> Result<(), Error> {
-    let lanes = wave.lanes(counts::hits(bounce));
-    let grid = wave.over_lanes(bounce);
+    let entries = wave.queue_length(counts::hits(bounce));
+    let grid = wave.over_queue(bounce);
     let Some(kernel) = &wave.kernels.shadow else {
         return Ok(());
     };
@@ -126,8 +110,9 @@ fn on_cuda(wave: &mut CudaWave, bounce: u32) -> Result<(), Error> {
             wave.scene.argument(),
             wave.paths.argument(),
             bounce,
-            wave.counts.slice(lanes),
-            wave.stamps.slice_mut(clock::shadow(bounce)),
+            wave.counts.slice(entries),
+            wave.stamps
+                .slice_mut(clock::start(bounce, Stage::Shadow, 0)),
         ),
     )?;
     Ok(())

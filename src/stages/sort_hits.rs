@@ -12,20 +12,23 @@ use compaction::{
     partition::{Classes, Workspace, cpu},
 };
 
+use super::{
+    Stage,
+    wave::{CpuWave, CudaWave, Wave, counts},
+};
 use crate::{
     Error,
     accel::instance::{NO_INSTANCE, instance_material},
     device::{device_scene::DeviceScene, kernels::stage, path_buffers::PathBuffers},
     path::NO_PATH,
     shading::material::{KIND_COUNT, NO_KIND},
-    wave::{CpuWave, CudaWave, Stage, Wave, counts},
 };
 
 /// Runs the stage on a wave, if the wave sorts its hits.
 pub fn sort_hits(wave: &mut Wave, bounce: u32) -> Result<(), Error> {
     match wave {
         Wave::Cpu(cpu) if cpu.sorts_hits => on_cpu(cpu, bounce)?,
-        Wave::Cuda(cuda) if cuda.orders => on_cuda(cuda, bounce)?,
+        Wave::Cuda(cuda) if cuda.sorts_hits => on_cuda(cuda, bounce)?,
         _ => return Ok(()),
     }
     wave.mark(Stage::Compact);
@@ -33,34 +36,34 @@ pub fn sort_hits(wave: &mut Wave, bounce: u32) -> Result<(), Error> {
 }
 
 fn on_cpu(wave: &mut CpuWave, bounce: u32) -> Result<(), Error> {
-    let lanes = wave.lanes(counts::hits(bounce));
-    let world = &*wave.world;
-    for (kind, &path) in wave.flags[..lanes].iter_mut().zip(&wave.queue) {
+    let entries = wave.queue_length(counts::hits(bounce));
+    let scene = &*wave.world;
+    for (kind, &path) in wave.flags[..entries].iter_mut().zip(&wave.queue) {
         *kind = NO_KIND as u8;
         if path != NO_PATH {
             let hit = wave.hits[path as usize];
-            let primitive = &world.primitives[hit.primitive as usize];
+            let primitive = &scene.primitives[hit.primitive as usize];
             let material = match wave.instances.get(path as usize) {
                 Some(&instance) if instance != NO_INSTANCE => {
-                    instance_material(&world.instances[instance as usize], primitive)
+                    instance_material(&scene.instances[instance as usize], primitive)
                 }
                 _ => primitive.material,
             };
-            *kind = world.materials[material as usize].kind as u8;
+            *kind = scene.materials[material as usize].kind as u8;
         }
     }
-    let mut order = vec![0_u32; lanes];
+    let mut order = vec![0_u32; entries];
     let mut starts = [0_u32; KIND_COUNT as usize + 1];
-    cpu::classes(KIND_COUNT, &wave.flags[..lanes], &mut order, &mut starts)?;
-    for (slot, lane) in wave.compacted.iter_mut().zip(order) {
-        *slot = wave.queue[lane as usize];
+    cpu::classes(KIND_COUNT, &wave.flags[..entries], &mut order, &mut starts)?;
+    for (path, entry) in wave.compacted.iter_mut().zip(order) {
+        *path = wave.queue[entry as usize];
     }
     std::mem::swap(&mut wave.queue, &mut wave.compacted);
     Ok(())
 }
 
 /// Parameters of the kernel that writes the kinds of hits into `flags`: the scene, the paths, the number of queue entries,
-/// and 1 if the scene has instances.
+/// and 1 if the scene has instances or textures.
 type KindArguments = (DeviceScene<'static>, PathBuffers<'static>, In<u32>, u32);
 
 /// Parameters of the kernel that sorts the queue: the order, the paths, and the number of queue entries.
@@ -71,9 +74,9 @@ fn source() -> Source {
     stage::<KindArguments>(
         "kernels/sort_hits.cu",
         include_str!("../../kernels/sort_hits.cu"),
-        "partition_kinds",
+        "sort_hits_kinds",
     )
-    .kernel::<QueueArguments>("partition_queue")
+    .kernel::<QueueArguments>("sort_hits_queue")
 }
 
 /// Returns the sources of all kernels of the stage.
@@ -102,8 +105,8 @@ impl HitSorter {
     ) -> Result<HitSorter, Error> {
         let file = compiler.load(context, &source())?;
         Ok(HitSorter {
-            kinds: file.kernel("partition_kinds")?,
-            queue: file.kernel("partition_queue")?,
+            kinds: file.kernel("sort_hits_kinds")?,
+            queue: file.kernel("sort_hits_queue")?,
             classes: Classes::new(compiler, context, KIND_COUNT)?,
             order: uninitialised(stream, capacity)?,
             starts: uninitialised(stream, KIND_COUNT as usize + 1)?,
@@ -113,37 +116,38 @@ impl HitSorter {
 }
 
 fn on_cuda(wave: &mut CudaWave, bounce: u32) -> Result<(), Error> {
-    let lanes = wave.lanes(counts::hits(bounce));
-    let grid = wave.over_lanes(bounce);
-    let Some(by) = &mut wave.hit_sorter else {
+    let entries = wave.queue_length(counts::hits(bounce));
+    let grid = wave.over_queue(bounce);
+    let is_instanced = wave.is_instanced();
+    let Some(sorter) = &mut wave.hit_sorter else {
         return Ok(());
     };
-    by.kinds.launch(
+    sorter.kinds.launch(
         &wave.stream,
         grid,
         (
             wave.scene.argument(),
             wave.paths.argument(),
-            wave.counts.slice(lanes.clone()),
-            u32::from(wave.variant.placed),
+            wave.counts.slice(entries.clone()),
+            u32::from(is_instanced),
         ),
     )?;
     let paths = ..wave.span.path_count as usize;
-    by.classes.indices(
+    sorter.classes.indices(
         &wave.stream,
         &wave.paths.flags.slice(paths),
-        Count::Device(wave.counts.slice(lanes.clone())),
-        &mut by.order.slice_mut(paths),
-        &mut by.starts.as_view_mut(),
-        &mut by.workspace,
+        Count::Device(wave.counts.slice(entries.clone())),
+        &mut sorter.order.slice_mut(paths),
+        &mut sorter.starts.as_view_mut(),
+        &mut sorter.workspace,
     )?;
-    by.queue.launch(
+    sorter.queue.launch(
         &wave.stream,
         grid,
         (
-            by.order.as_view(),
+            sorter.order.as_view(),
             wave.paths.argument(),
-            wave.counts.slice(lanes),
+            wave.counts.slice(entries),
         ),
     )?;
     std::mem::swap(&mut wave.paths.queue, &mut wave.paths.compacted);

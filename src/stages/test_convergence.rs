@@ -18,6 +18,7 @@ use compaction::{
 use glam::Vec3;
 use rayon::prelude::*;
 
+use super::wave::{CpuWave, CudaRounds, CudaWave, Wave};
 use crate::{
     Error,
     adaptive::{
@@ -28,7 +29,6 @@ use crate::{
     },
     device::kernels::{BLOCK_THREADS, stage},
     film::mean,
-    wave::{CpuWave, CudaRounds, CudaWave, Wave},
 };
 
 /// Where the tally has the errors of pixels that the round has done, of those that it has left, and the samples that these

@@ -5,6 +5,7 @@ use raysieve::{
     path::{Span, pixel_and_sample, scheduled_pair},
     render::renderer::{Renderer, Settings, SortHits},
     scene::Scene,
+    stages::Stage,
 };
 
 use crate::{
@@ -79,7 +80,7 @@ pub(crate) fn the_megakernel_gives_the_film_of_the_stages() {
             while renderer.advance().unwrap() {}
             let stats = renderer.finish().unwrap();
             assert_equal(&stats, &expected, &case);
-            assert!(stats.bounces[0].intersect_ms > 0.0);
+            assert!(stats.bounces[0].time(Stage::Intersect) > 0.0);
         }
     }
 }

@@ -17,7 +17,7 @@ use raysieve::{
     },
     scene::Scene,
     stages::sources,
-    wave::{CpuWave, CudaWave, Report, Stage, Wave},
+    stages::wave::{CpuWave, CudaWave, Report, Stage, Wave},
     wavefront::trace,
 };
 
@@ -277,7 +277,7 @@ pub(crate) fn growing_waves_give_the_cpus_film(_: &Gpu) {
     let Wave::Cuda(cuda) = cuda else {
         panic!("a wave on a GPU")
     };
-    let mut cuda = Wave::Cuda(Box::new(cuda.growing(8_000)));
+    let mut cuda = Wave::Cuda(Box::new(cuda.with_adaptive_size(8_000)));
     trace(&mut cpu, span).unwrap();
     let mut left = span.path_count;
     let mut sizes = Vec::new();
@@ -305,9 +305,7 @@ pub(crate) fn stage_times_are_within_the_render_time(_: &Gpu) {
         renderer.picture().unwrap();
     }
     let stats = renderer.finish().unwrap();
-    let of_bounce =
-        |row: &BounceStats| row.intersect_ms + row.shade_ms + row.shadow_ms + row.compact_ms;
-    let stages: f64 = stats.bounces.iter().map(of_bounce).sum();
+    let stages: f64 = stats.bounces.iter().map(BounceStats::total_ms).sum();
     let whole = 1000.0 * stats.seconds;
     assert!(stages <= whole, "stages of {stages} ms in {whole} ms");
 }

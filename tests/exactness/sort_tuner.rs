@@ -3,7 +3,7 @@
 use compaction::select::Strategy;
 use raysieve::{
     render::renderer::{BackendChoice, Settings, SortHits},
-    wave::{SortTuner, Timed},
+    stages::wave::{SortTuner, Timed},
 };
 
 use crate::{
@@ -14,7 +14,7 @@ use crate::{
 
 /// A simulated render whose waves take known times in milliseconds, without and with sorting.
 struct Render {
-    trial: SortTuner,
+    tuner: SortTuner,
     paths: u32,
     milliseconds: [f64; 2],
 }
@@ -22,7 +22,7 @@ struct Render {
 impl Render {
     fn new(choice: SortHits, kinds: u32, milliseconds: [f64; 2]) -> Render {
         Render {
-            trial: SortTuner::new(choice, kinds, Strategy::default()),
+            tuner: SortTuner::new(choice, kinds, Strategy::default()),
             paths: 1000,
             milliseconds,
         }
@@ -30,9 +30,9 @@ impl Render {
 
     /// Simulates `count` waves, two in flight at a time, and returns for each whether it sorts its hits.
     fn waves(&mut self, count: usize) -> Vec<bool> {
-        let mut begun = vec![self.trial.begin()];
+        let mut begun = vec![self.tuner.begin()];
         for _ in 0..count {
-            begun.push(self.trial.begin());
+            begun.push(self.tuner.begin());
             let orders = begun[begun.len() - 2];
             // Every fifth wave is slowed down by a disturbance.
             let disturbed = if begun.len().is_multiple_of(5) {
@@ -40,9 +40,9 @@ impl Render {
             } else {
                 1.0
             };
-            self.trial.learn(Timed {
+            self.tuner.learn(Timed {
                 paths: self.paths,
-                orders,
+                sorts_hits: orders,
                 repeats: true,
                 milliseconds: disturbed * self.milliseconds[usize::from(orders)],
             });
@@ -60,9 +60,9 @@ pub(crate) fn sort_tuning_keeps_the_faster_setting() {
     ] {
         let mut render = Render::new(SortHits::Auto, 3, milliseconds);
         let waves = render.waves(1000);
-        let gain = render.trial.gain().unwrap();
+        let gain = render.tuner.gain().unwrap();
         assert!((gain - milliseconds[0] / milliseconds[1]).abs() < 1e-9);
-        assert_eq!(render.trial.orders(), pays, "{milliseconds:?}");
+        assert_eq!(render.tuner.sorts(), pays, "{milliseconds:?}");
         // The cost of the measurement is bounded, and it is not repeated.
         let slower = waves.iter().filter(|&&orders| orders != pays);
         let steady = (250.0 / milliseconds[0]).ceil() as usize;
@@ -70,11 +70,11 @@ pub(crate) fn sort_tuning_keeps_the_faster_setting() {
         assert!(slower.count() <= max_count, "{milliseconds:?}");
         assert!(render.waves(1000).iter().all(|&orders| orders == pays));
         // A change of the view starts a new measurement.
-        render.trial.look_anew();
-        assert_eq!(render.trial.begin(), pays);
+        render.tuner.reset();
+        assert_eq!(render.tuner.begin(), pays);
         render.milliseconds.reverse();
         render.waves(1000);
-        assert_eq!(render.trial.orders(), !pays, "{milliseconds:?}");
+        assert_eq!(render.tuner.sorts(), !pays, "{milliseconds:?}");
     }
 }
 
@@ -90,7 +90,7 @@ pub(crate) fn sort_tuning_waits_until_waves_are_steady() {
         let orders = trial.begin();
         trial.learn(Timed {
             paths: 1000,
-            orders,
+            sorts_hits: orders,
             repeats: false,
             milliseconds: 32.0,
         });
@@ -107,12 +107,12 @@ pub(crate) fn sort_tuning_gives_up_if_wave_sizes_keep_changing() {
         ordered += waves.iter().filter(|&&orders| orders).count();
     }
     assert!((1..=12).contains(&ordered), "{ordered}");
-    assert!(!render.trial.orders());
+    assert!(!render.tuner.sorts());
 }
 
 pub(crate) fn sort_tuning_measures_nothing_that_cannot_pay() {
     let mut off = Render::new(SortHits::Auto, 3, [32.0, 8.0]);
-    off.trial.set_strategy(Strategy::Off);
+    off.tuner.set_strategy(Strategy::Off);
     for (mut render, orders) in [
         (off, false),
         (Render::new(SortHits::Auto, 1, [32.0, 8.0]), false),
@@ -120,7 +120,7 @@ pub(crate) fn sort_tuning_measures_nothing_that_cannot_pay() {
         (Render::new(SortHits::On, 3, [8.0, 32.0]), true),
     ] {
         assert!(render.waves(1000).iter().all(|&each| each == orders));
-        assert_eq!(render.trial.gain(), None);
+        assert_eq!(render.tuner.gain(), None);
     }
 }
 

@@ -8,76 +8,31 @@ use raysieve::{
     Error,
     accel::instance::NO_INSTANCE,
     path::{Hit, PathRadiance, Ray, ShadowRay, Span, Throughput},
-    stages::{Keep, accumulate, compact, generate, intersect, shade, shadow},
-    wave::{Wave, counts},
+    stages::wave::{Wave, counts},
+    wavefront::Step,
 };
 
 use crate::common::Random;
 
-/// One execution of a stage, at a bounce where it has one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Turn {
-    Generate,
-    Intersect(u32),
-    Compact(u32, Keep),
-    Shade(u32),
-    Shadow(u32),
-    Accumulate,
-}
-
-impl Turn {
-    /// Returns the turns of a whole wave, in order.
-    pub(crate) fn all(max_bounces: u32) -> Vec<Turn> {
-        let bounces = (0..=max_bounces).flat_map(|bounce| {
-            [
-                Turn::Intersect(bounce),
-                Turn::Compact(bounce, Keep::Hits),
-                Turn::Shade(bounce),
-                Turn::Shadow(bounce),
-                Turn::Compact(bounce, Keep::Survivors),
-            ]
-        });
-        [Turn::Generate]
-            .into_iter()
-            .chain(bounces)
-            .chain([Turn::Accumulate])
-            .collect()
-    }
-
-    /// Returns the name of the stage.
-    pub(crate) fn stage(self) -> &'static str {
-        match self {
-            Turn::Generate => "generate",
-            Turn::Intersect(_) => "intersect",
-            Turn::Compact(..) => "compact",
-            Turn::Shade(_) => "shade",
-            Turn::Shadow(_) => "shadow",
-            Turn::Accumulate => "accumulate",
-        }
-    }
-
-    /// Runs the stage on a wave.
-    pub(crate) fn run(self, wave: &mut Wave, span: Span) -> Result<(), Error> {
-        match self {
-            Turn::Generate => {
-                wave.begin(span)?;
-                generate(wave)
-            }
-            Turn::Intersect(bounce) => intersect(wave, bounce),
-            Turn::Compact(bounce, keep) => compact(wave, bounce, keep),
-            Turn::Shade(bounce) => shade(wave, bounce),
-            Turn::Shadow(bounce) => shadow(wave, bounce),
-            Turn::Accumulate => accumulate(wave),
-        }
+/// Returns the name of the stage that a step runs.
+pub(crate) fn stage_name(step: Step) -> &'static str {
+    match step {
+        Step::Generate => "generate",
+        Step::Intersect(_) => "intersect",
+        Step::Compact(..) => "compact",
+        Step::SortHits(_) => "sort_hits",
+        Step::Shade(_) => "shade",
+        Step::Shadow(_) => "shadow",
+        Step::Accumulate => "accumulate",
     }
 }
 
-/// Returns the indices of the counts that a compaction reads and writes.
-pub(crate) fn sieved_counts(bounce: u32, keep: Keep) -> (usize, usize) {
-    match keep {
-        Keep::Hits => (counts::rays(bounce), counts::hits(bounce)),
-        Keep::Survivors => (counts::hits(bounce), counts::survivors(bounce)),
+/// Runs a step on a wave, which begins before the first one.
+pub(crate) fn run(step: Step, wave: &mut Wave, span: Span) -> Result<(), Error> {
+    if step == Step::Generate {
+        wave.begin(span)?;
     }
+    step.run(wave)
 }
 
 /// The buffers of a wave, and the film. See `CpuWave` for the fields.
@@ -124,11 +79,11 @@ impl Buffers {
 
     /// Clears what a compaction left beyond the queue's end, and sorts the queue if the strategy does not keep its
     /// order.
-    pub(crate) fn cut_queue(&mut self, turn: Turn, keeps_order: bool) {
-        let Turn::Compact(bounce, keep) = turn else {
+    pub(crate) fn cut_queue(&mut self, step: Step, keeps_order: bool) {
+        let Step::Compact(bounce, keep) = step else {
             return;
         };
-        let (_, after) = sieved_counts(bounce, keep);
+        let (_, after) = keep.counts(bounce);
         let (live, rest) = self.queue.split_at_mut(self.counts[after] as usize);
         rest.fill(u32::MAX);
         if !keeps_order {

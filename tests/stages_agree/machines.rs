@@ -27,12 +27,13 @@ use raysieve::{
     lights::light::LightParams,
     picture::Picture,
     shading::material::{PLAIN_KINDS, RARE_KINDS},
+    stages::wave::{CpuWave, CudaWave, Wave, counts},
     stages::{Preview, denoise, gather, gather_on_cuda, remember, resolve},
-    wave::{CpuWave, CudaWave, Wave, counts},
+    wavefront::Step,
 };
 
 use crate::{
-    buffers::{Buffers, Turn, sieved_counts},
+    buffers::{Buffers, run},
     host::{HostCompiler, stage_sources},
 };
 
@@ -52,7 +53,7 @@ pub(crate) trait Machine {
     /// Returns its name in messages.
     fn name(&self) -> &'static str;
     /// Returns the buffers after a stage.
-    fn run(&mut self, turn: Turn, before: &Buffers) -> Buffers;
+    fn run(&mut self, step: Step, before: &Buffers) -> Buffers;
     /// Returns all channels of the image of a film that holds the first `done` pairs.
     fn resolve(&mut self, film: &Buffers, done: u64) -> Vec<f32>;
     /// Returns all channels of the denoised image of a film. Each tuple holds a film's sums and its number of pairs,
@@ -127,9 +128,9 @@ impl Machine for Cpu {
         "cpu"
     }
 
-    fn run(&mut self, turn: Turn, before: &Buffers) -> Buffers {
+    fn run(&mut self, step: Step, before: &Buffers) -> Buffers {
         self.load(before);
-        turn.run(&mut self.0, before.span).unwrap();
+        run(step, &mut self.0, before.span).unwrap();
         let wave = self.wave();
         let exposed = wave.film.exposed();
         Buffers {
@@ -182,7 +183,7 @@ pub(crate) fn listed_channels(picture: &Picture) -> Vec<f32> {
 fn denoised(wave: &mut Wave, first: (&[u64], u64), film: (&[u64], u64)) -> Vec<f32> {
     let camera = match wave {
         Wave::Cpu(wave) => wave.camera,
-        Wave::Cuda(wave) => wave.camera,
+        Wave::Cuda(wave) => wave.camera.host,
     };
     // A new camera and film clear the state of earlier calls.
     let black = Arc::new(Film::new(camera.pixel_count()));
@@ -258,12 +259,12 @@ impl Machine for Cuda {
         "cuda"
     }
 
-    fn run(&mut self, turn: Turn, before: &Buffers) -> Buffers {
+    fn run(&mut self, step: Step, before: &Buffers) -> Buffers {
         fn get<T: Shared>(stream: &Arc<CudaStream>, buffer: &CudaSlice<T>) -> Vec<T> {
             download(stream, buffer).unwrap()
         }
         self.load(before);
-        turn.run(&mut self.0, before.span).unwrap();
+        run(step, &mut self.0, before.span).unwrap();
         let wave = self.wave();
         let stream = &wave.stream;
         Buffers {
@@ -556,18 +557,20 @@ impl Machine for Host {
         "host"
     }
 
-    fn run(&mut self, turn: Turn, before: &Buffers) -> Buffers {
+    fn run(&mut self, step: Step, before: &Buffers) -> Buffers {
         let mut after = before.clone();
-        match turn {
-            Turn::Generate => self.generate(&mut after),
-            Turn::Intersect(bounce) => self.intersect(&mut after, bounce),
-            Turn::Compact(bounce, keep) => {
-                let (input, output) = sieved_counts(bounce, keep);
+        match step {
+            Step::Generate => self.generate(&mut after),
+            Step::Intersect(bounce) => self.intersect(&mut after, bounce),
+            Step::Compact(bounce, keep) => {
+                let (input, output) = keep.counts(bounce);
                 self.compact(&mut after, input, output);
             }
-            Turn::Shade(bounce) => self.shade(&mut after, bounce),
-            Turn::Shadow(bounce) => self.shadow(&mut after, bounce),
-            Turn::Accumulate => self.accumulate(&mut after),
+            // No wave of these tests sorts its hits.
+            Step::SortHits(_) => {}
+            Step::Shade(bounce) => self.shade(&mut after, bounce),
+            Step::Shadow(bounce) => self.shadow(&mut after, bounce),
+            Step::Accumulate => self.accumulate(&mut after),
         }
         after
     }
@@ -638,24 +641,24 @@ impl Host {
         let mut began = [0_u64];
         let lanes = self.lanes(buffers, counts::rays(bounce));
         let world = self.setting.world.clone();
-        let params = world.surroundings.clamped_after(bounce);
         let kernel = if world.stochastic_opacity().is_some() {
             "intersect_alpha_tested"
         } else {
-            self.variant("intersect", "intersect_placed")
+            self.variant("intersect", "intersect_instanced")
         };
         let mut arguments = [
-            scene_argument(&world, &params),
+            scene_argument(&world, &world.surroundings),
             paths_argument(buffers),
             value(&bounce),
             list(from_ref(&lanes)),
             list_mut(&mut began),
         ];
         self.launch(kernel, BLOCKS, &mut arguments);
-        if params.far_lights > 0 {
+        if world.surroundings.far_lights > 0 {
             let mut arguments = [
-                scene_argument(&world, &params),
+                scene_argument(&world, &world.surroundings),
                 paths_argument(buffers),
+                value(&bounce),
                 list(from_ref(&lanes)),
             ];
             self.launch("intersect_sky", BLOCKS, &mut arguments);
@@ -691,11 +694,11 @@ impl Host {
         ];
         let plain = world.kinds & !PLAIN_KINDS == 0;
         let kernel = if plain {
-            self.variant("shade_plain", "shade_plain_placed")
+            self.variant("shade_plain", "shade_plain_instanced")
         } else if world.kinds & RARE_KINDS != 0 {
-            "shade_rare_placed"
+            "shade_rare_instanced"
         } else {
-            self.variant("shade", "shade_placed")
+            self.variant("shade", "shade_instanced")
         };
         self.launch(kernel, BLOCKS, &mut arguments);
         buffers.counts[counts::shadow_rays(bounce)] = shadow_rays[0];
@@ -711,7 +714,7 @@ impl Host {
         let kernel = if world.stochastic_opacity().is_some() {
             "shadow_alpha_tested"
         } else {
-            self.variant("shadow", "shadow_placed")
+            self.variant("shadow", "shadow_instanced")
         };
         let mut arguments = [
             scene_argument(&world, &world.surroundings),
@@ -742,11 +745,11 @@ impl Host {
             list_mut(&mut began),
         ];
         let kernel = if world.stochastic_opacity().is_some() || world.kinds & RARE_KINDS != 0 {
-            "megakernel_veiled"
+            "megakernel_alpha_tested"
         } else if world.kinds & !PLAIN_KINDS == 0 {
-            self.variant("megakernel_plain", "megakernel_plain_placed")
+            self.variant("megakernel_plain", "megakernel_plain_instanced")
         } else {
-            self.variant("megakernel", "megakernel_placed")
+            self.variant("megakernel", "megakernel_instanced")
         };
         self.launch(kernel, span.path_count, &mut arguments);
     }

@@ -15,7 +15,7 @@ mod rounds;
 
 use std::sync::{Arc, OnceLock};
 
-use buffers::{Buffers, Turn, first};
+use buffers::{Buffers, first, stage_name};
 use common::{
     Random, alpha_tested_garden, emissive_garden, garden, instanced_garden, load, on_cpu, render,
     sized,
@@ -30,7 +30,8 @@ use raysieve::{
     film::{FilmSums, film_hash},
     path::Span,
     scene::{Focus, Lens, PixelFilter, Scene},
-    wave::counts,
+    stages::wave::counts,
+    wavefront::{Step, steps},
 };
 
 /// Names of the stages under test.
@@ -222,15 +223,15 @@ fn agree_in(setting: &Setting, stage: &str, span: Span, other: &mut dyn Machine)
     let mut random = Random(1);
     let mut buffers = Buffers::new(span, setting.max_bounces, !setting.world.is_plain());
     let mut turns = 0;
-    for turn in Turn::all(setting.max_bounces) {
-        if turn.stage() == stage {
+    for step in steps(setting.max_bounces) {
+        if stage_name(step) == stage {
             let spoilt = buffers.spoilt(&mut random);
             for before in [&buffers, &spoilt] {
                 turns += 1;
-                compare(setting, turn, &mut cpu, other, before);
+                compare(setting, step, &mut cpu, other, before);
             }
         }
-        buffers = after(setting, turn, &mut cpu, &buffers);
+        buffers = after(setting, step, &mut cpu, &buffers);
     }
     assert!(buffers.sums.iter().any(|&sum| sum > 0), "a black film");
     if stage == "gather" {
@@ -263,10 +264,10 @@ fn agree_in(setting: &Setting, stage: &str, span: Span, other: &mut dyn Machine)
 }
 
 /// Returns the buffers after a stage, without the undefined end of the queue.
-fn after(setting: &Setting, turn: Turn, machine: &mut dyn Machine, before: &Buffers) -> Buffers {
-    let mut after = machine.run(turn, before);
+fn after(setting: &Setting, step: Step, machine: &mut dyn Machine, before: &Buffers) -> Buffers {
+    let mut after = machine.run(step, before);
     if setting.strategy != Strategy::Off {
-        after.cut_queue(turn, setting.strategy.keeps_order());
+        after.cut_queue(step, setting.strategy.keeps_order());
     }
     after
 }
@@ -274,17 +275,17 @@ fn after(setting: &Setting, turn: Turn, machine: &mut dyn Machine, before: &Buff
 /// Asserts that a stage gives the same buffers on both machines.
 fn compare(
     setting: &Setting,
-    turn: Turn,
+    step: Step,
     cpu: &mut Cpu,
     other: &mut dyn Machine,
     before: &Buffers,
 ) {
-    let expected = after(setting, turn, cpu, before);
-    let got = after(setting, turn, other, before);
+    let expected = after(setting, step, cpu, before);
+    let got = after(setting, step, other, before);
     if let Some(difference) = expected.difference(&got, other.name()) {
         panic!(
-            "{}, {difference} ({}, {}, {turn:?})",
-            turn.stage(),
+            "{}, {difference} ({}, {}, {step:?})",
+            stage_name(step),
             setting.name,
             setting.strategy
         );
@@ -316,9 +317,9 @@ fn whole_loop(compiler: &HostCompiler) {
         };
         let mut host = Host::new(compiler, &setting);
         let black = Buffers::new(span, setting.max_bounces, !setting.world.is_plain());
-        let film = Turn::all(setting.max_bounces)
+        let film = steps(setting.max_bounces)
             .into_iter()
-            .fold(black, |before, turn| host.run(turn, &before));
+            .fold(black, |before, step| host.run(step, &before));
         let (picture, stats) = render(&scene, &on_cpu());
         assert_eq!(
             film_hash(width, height, &film.sums),

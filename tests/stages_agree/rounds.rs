@@ -11,8 +11,8 @@ use raysieve::{
         schedule::RoundResult,
     },
     film::{Film, fixed_point},
+    stages::wave::Wave,
     stages::{Preview, denoise, test_convergence},
-    wave::Wave,
 };
 
 use crate::{
@@ -85,7 +85,7 @@ impl Judge for Cuda {
 fn begin(wave: &mut Wave, sums: &[u64], listed: &[u32], ledger: &PixelStats) {
     let camera = match wave {
         Wave::Cpu(wave) => wave.camera,
-        Wave::Cuda(wave) => wave.camera,
+        Wave::Cuda(wave) => wave.camera.host,
     };
     let black = Arc::new(Film::new(camera.pixel_count()));
     wave.set_camera(camera, &black).unwrap();

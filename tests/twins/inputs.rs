@@ -19,8 +19,8 @@ use raysieve::{
     sampler::Sampler,
     scene::{self, Focus, Lens, PixelFilter, Projection},
     shading::{material::Material, texture::Texel},
+    stages::wave::{CpuWave, Wave},
     stages::{Keep, compact, generate, intersect, shade, shadow},
-    wave::{CpuWave, Wave},
 };
 
 use crate::common::{Random, alpha_tested_garden, garden};
@@ -66,7 +66,7 @@ pub(crate) struct Harvest {
     /// Perspective and orthographic cameras with all kinds of lenses and filters.
     pub(crate) cameras: Vec<Camera>,
     /// The scene with instances and opacity.
-    pub(crate) placed: RenderScene,
+    pub(crate) instanced: RenderScene,
     /// Rays with their hits.
     pub(crate) hits: Vec<(Ray, Hit)>,
     /// Shadow rays.
@@ -107,7 +107,7 @@ impl Harvest {
         let mut harvest = Harvest {
             world: RenderScene::new(&scene).unwrap(),
             cameras: cameras(&scene.camera, width, height),
-            placed: RenderScene::new(&alpha_tested_garden()).unwrap(),
+            instanced: RenderScene::new(&alpha_tested_garden()).unwrap(),
             hits: Vec::new(),
             shadow_rays: Vec::new(),
             vectors: Vec::new(),
@@ -133,7 +133,7 @@ impl Harvest {
         let Wave::Cpu(wave) = wave else {
             unreachable!("a wave on the CPU")
         };
-        let hits = raysieve::wave::counts::hits(bounce);
+        let hits = raysieve::stages::wave::counts::hits(bounce);
         for &path in &wave.queue[..wave.counts[hits] as usize] {
             let path = path as usize;
             let (ray, hit) = (wave.rays[path], wave.hits[path]);
@@ -153,7 +153,7 @@ impl Harvest {
         let Wave::Cpu(wave) = wave else {
             unreachable!("a wave on the CPU")
         };
-        let hits = raysieve::wave::counts::hits(bounce);
+        let hits = raysieve::stages::wave::counts::hits(bounce);
         let cast = wave.shadow_rays[..wave.counts[hits] as usize].iter();
         for ray in cast.filter(|ray| ray.distance > 0.0) {
             self.shadow_rays.push(*ray);
@@ -313,8 +313,8 @@ impl Inputs {
     }
 
     /// Returns an instance, real or with random numbers, with a triangle of its mesh and that triangle's index.
-    pub(crate) fn placed(&mut self) -> (Instance, Primitive, u32) {
-        let world = &self.harvest.placed;
+    pub(crate) fn instanced(&mut self) -> (Instance, Primitive, u32) {
+        let world = &self.harvest.instanced;
         let meshes = &world.primitives[self.first_of_meshes()..];
         let place = self.below(meshes.len());
         let position = (self.first_of_meshes() + place) as u32;
@@ -356,7 +356,7 @@ impl Inputs {
 
     /// Returns the index of the first primitive that belongs to a mesh.
     fn first_of_meshes(&self) -> usize {
-        let world = &self.harvest.placed;
+        let world = &self.harvest.instanced;
         let first = world
             .instances
             .iter()
@@ -365,14 +365,14 @@ impl Inputs {
     }
 
     /// Returns a ray in the scene with instances that probably hits something, and the instance that it leaves.
-    pub(crate) fn placed_ray(&mut self) -> (Ray, u32) {
-        let (placed, triangle, position) = self.placed();
-        let world = &self.harvest.placed;
+    pub(crate) fn instanced_ray(&mut self) -> (Ray, u32) {
+        let (instanced, triangle, position) = self.instanced();
+        let world = &self.harvest.instanced;
         let from = self.below(world.instances.len()) as u32;
         let ray = match self.below(3) {
             0 => self.draw(),
             _ => {
-                let (origin, direction) = self.aimed(&instanced_triangle(&placed, &triangle));
+                let (origin, direction) = self.aimed(&instanced_triangle(&instanced, &triangle));
                 Ray {
                     origin,
                     direction,

@@ -35,12 +35,12 @@ const INCLUDED: &[(&str, &str)] = &[
     ("camera", "generate"),
     ("path", "generate"),
     ("primitive", "intersect"),
-    ("instance", "shade_rare_placed"),
+    ("instance", "shade_rare_instanced"),
     ("bvh", "intersect"),
     ("material", "intersect"),
     ("microfacet", "shade"),
     ("energy", "shade"),
-    ("bsdf", "shade_rare_placed"),
+    ("bsdf", "shade_rare_instanced"),
     ("environment", "intersect"),
     ("light_tree", "intersect"),
     ("light", "intersect"),
@@ -48,7 +48,7 @@ const INCLUDED: &[(&str, &str)] = &[
     ("pixel_noise", "test_convergence"),
     ("adaptive_window", "denoise"),
     ("texture", "shade"),
-    ("material_textures", "shade_rare_placed"),
+    ("material_textures", "shade_rare_instanced"),
     ("opacity", "intersect_alpha_tested"),
 ];
 
@@ -149,7 +149,10 @@ impl Calls {
             let written = program.with_extension(std::process::id().to_string());
             for (words, scene) in [
                 (scene_words(), &scene),
-                (placed_scene_words(), &program.with_extension("placed")),
+                (
+                    instanced_scene_words(),
+                    &program.with_extension("instanced"),
+                ),
             ] {
                 fs::write(&written, words).unwrap();
                 fs::rename(&written, scene).unwrap();
@@ -159,7 +162,7 @@ impl Calls {
         let child = Command::new(program)
             .arg(number.to_string())
             .arg(scene)
-            .arg(program.with_extension("placed"))
+            .arg(program.with_extension("instanced"))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -210,8 +213,8 @@ fn scene_words() -> Vec<u8> {
 }
 
 /// Returns the scene with instances in the format that the program reads.
-fn placed_scene_words() -> Vec<u8> {
-    let world = &Harvest::get().placed;
+fn instanced_scene_words() -> Vec<u8> {
+    let world = &Harvest::get().instanced;
     let lists: [&[u32]; 9] = [
         bytemuck::cast_slice(&world.nodes),
         bytemuck::cast_slice(&world.primitives),
@@ -251,6 +254,6 @@ fn build(compiler: &HostCompiler) -> PathBuf {
             .unwrap();
         after += &format!("    {stage}::twin_{number},\n");
     }
-    after += "};\nint main(int, char **words) {\n    calls::read_scene(words[2]);\n    calls::read_placed_scene(words[3]);\n    return calls::serve(TWINS[atoi(words[1])]());\n}\n";
+    after += "};\nint main(int, char **words) {\n    calls::read_scene(words[2]);\n    calls::read_instanced_scene(words[3]);\n    return calls::serve(TWINS[atoi(words[1])]());\n}\n";
     compiler.build(include_str!("calls.hpp"), &after)
 }

@@ -50,7 +50,7 @@ fn common<'a>(names: &[&'a str], others: &[&str]) -> Vec<&'a str> {
 
 /// Returns the Rust twin of a header, if it has one, as a path in the repository.
 fn rust_twin(stem: &str) -> Option<String> {
-    let folders = ["", "accel/", "adaptive/", "lights/", "shading/"];
+    let folders = ["", "accel/", "adaptive/", "lights/", "shading/", "vertex/"];
     let files = folders.map(|folder| format!("src/{folder}{stem}.rs"));
     let mut twins = files.into_iter().chain([format!("src/{stem}/mod.rs")]);
     twins.find(|path| file(path).exists() && !rust_functions(&read(path)).is_empty())

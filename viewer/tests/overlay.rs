@@ -1,6 +1,6 @@
 //! Tests of the statistics overlay.
 
-use raysieve::render::stats::{BounceStats, Stats};
+use raysieve::render::stats::{BounceStats, StageTimes, Stats};
 use raysieve_viewer::overlay;
 
 const GREY: u8 = 120;
@@ -21,10 +21,7 @@ fn stats(bounces: u32) -> Stats {
             survivors,
             shadow_rays: hits,
             lanes: rays,
-            intersect_ms: milliseconds,
-            shade_ms: milliseconds / 2.0,
-            shadow_ms: milliseconds / 3.0,
-            compact_ms: milliseconds / 100.0,
+            times: StageTimes::from_fn(|_| milliseconds / 2.0),
         }
     };
     Stats {

@@ -9,7 +9,7 @@ use raysieve::{
         part::SOFTWARE,
         stats::{BounceStats, Stats},
     },
-    wave::Stage,
+    stages::Stage,
 };
 use serde::{Deserialize, Serialize};
 
@@ -285,7 +285,7 @@ pub(super) fn typical(frames: &[Stats]) -> Vec<BounceStats> {
                 .iter()
                 .map(|frame| frame.bounces[place].time(stage))
                 .collect();
-            if let Some(time) = row.time_mut(stage) {
+            if let Some(time) = row.times.of_mut(stage) {
                 // Rounded to a nanosecond, because the last digit might not survive the file.
                 *time = (median(&times) * 1e6).round() / 1e6;
             }

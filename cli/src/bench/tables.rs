@@ -1,6 +1,6 @@
 //! Formats results as Markdown tables.
 
-use raysieve::wave::Stage;
+use raysieve::stages::Stage;
 
 use super::results::{Results, SceneResults, Timing};
 use crate::table::{grouped, samples_per_pixel};
@@ -124,7 +124,7 @@ fn frames(scene: &SceneResults) -> String {
             let row = timing.bounces.get(bounce);
             rate(
                 row.map_or(0, |row| row.rays),
-                row.map_or(0.0, |row| row.intersect_ms),
+                row.map_or(0.0, |row| row.time(Stage::Intersect)),
             )
         });
         let shadow_rays = timing
@@ -132,7 +132,11 @@ fn frames(scene: &SceneResults) -> String {
             .iter()
             .map(|row| row.shadow_rays as f64)
             .sum::<f64>();
-        let shadow_ms = timing.bounces.iter().map(|row| row.shadow_ms).sum();
+        let shadow_ms = timing
+            .bounces
+            .iter()
+            .map(|row| row.time(Stage::Shadow))
+            .sum();
         vec![
             timing.strategy.clone(),
             milliseconds(seconds),

@@ -9,6 +9,7 @@ use std::{
     time::Duration,
 };
 
+use ::raysieve::stages::Stage;
 use libtest_mimic::Trial;
 use serde_json::{Value, json};
 
@@ -61,8 +62,12 @@ fn measured(folder: &Path, more: &[&str]) -> Output {
 /// Returns plausible results, for tests to modify.
 fn results() -> Value {
     let row = |bounce: u64, rays: u64| {
-        json!({ "bounce": bounce, "rays": rays, "hits": rays / 2, "misses": rays / 2, "ended": 0, "survivors": rays / 2,
-            "shadow_rays": rays / 2, "intersect_ms": 1.0, "shade_ms": 1.0, "shadow_ms": 1.0, "compact_ms": 0.5 })
+        let mut row = json!({ "bounce": bounce, "rays": rays, "hits": rays / 2, "misses": rays / 2, "ended": 0,
+            "survivors": rays / 2, "shadow_rays": rays / 2 });
+        for stage in Stage::OF_BOUNCE {
+            row[format!("{}_ms", stage.label())] = json!(1.0);
+        }
+        row
     };
     let timing = |strategy: &str, seconds: [f64; 3]| json!({ "strategy": strategy, "seconds": seconds, "bounces": [row(0, 100), row(1, 50)] });
     json!({ "software": "raysieve 0.1.0", "scenes": [{

@@ -3,9 +3,12 @@
 use std::{fs, path::Path, process::Command};
 
 use libtest_mimic::Trial;
-use raysieve::picture::{
-    Picture,
-    tone::{self, Tone},
+use raysieve::{
+    picture::{
+        Picture,
+        tone::{self, Tone},
+    },
+    stages::Stage,
 };
 use serde_json::Value;
 
@@ -197,11 +200,10 @@ fn statistics_have_the_documented_keys_and_consistent_counts() {
         "survivors",
         "shadow_rays",
         "lanes",
-        "intersect_ms",
-        "shade_ms",
-        "shadow_ms",
-        "compact_ms",
     ];
+    let times = Stage::OF_BOUNCE.map(|stage| format!("{}_ms", stage.label()));
+    let row_keys = row_keys.into_iter().chain(times.iter().map(String::as_str));
+    let row_keys: Vec<&str> = row_keys.collect();
     assert_keys(&statistics, &keys);
     let places: Vec<_> = keys
         .iter()

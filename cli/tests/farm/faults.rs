@@ -71,7 +71,7 @@ fn merge_refuses_missing_and_unexpected_samples() {
     assert_refused(
         &all(&["a.exr", "b.exr", "c.exr"], "0..13+100"),
         2,
-        &["c.exr", "13+100..14 too"],
+        &["c.exr", "also contains samples 13+100..14"],
     );
     assert_refused(
         &all(&["a.exr", "b.exr", "a.exr"], "0..14"),

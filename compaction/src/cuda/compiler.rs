@@ -10,11 +10,11 @@ use cudarc::driver::CudaContext;
 use super::{
     archive::Archive,
     cache::Cache,
+    call_register::CallRegister,
     image::{Image, Origin, Target, key},
     kernel::Module,
     nvrtc::Nvrtc,
     source::Source,
-    watch::CallRegister,
 };
 use crate::error::{Error, Result};
 
@@ -125,9 +125,9 @@ impl Compiler {
     /// Registers each driver call that loads kernels with `watch`, so that a hanging call can be detected.
     ///
     /// ```
-    /// use compaction::cuda::{Compiler, Watch};
+    /// use compaction::cuda::{Compiler, CallRegister};
     ///
-    /// let watch = Watch::default();
+    /// let watch = CallRegister::default();
     /// let compiler = Compiler::new().watched(&watch);
     /// ```
     pub fn watched(mut self, watch: &CallRegister) -> Self {

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     Error,
-    wave::{CudaWave, Wave},
+    stages::wave::{CudaWave, Wave},
 };
 
 /// Time after a failure until the driver reports it on every other GPU that it affects.

@@ -19,8 +19,8 @@ use crate::{
         pixel_stats::PixelStats,
         schedule::{RoundResult, Schedule},
     },
+    stages::wave::Wave,
     stages::{Reached, count},
-    wave::Wave,
 };
 
 /// The state of all pixels when the current round began.

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     Error,
-    wave::{CudaWave, Wave},
+    stages::wave::{CudaWave, Wave},
 };
 
 /// Default minimum time between two copies of the sum to the host. If its GPU fails, at most so much is rendered again.

@@ -9,7 +9,7 @@ use super::{super::pending_chunks::PendingChunks, scheduler::Scheduler};
 use crate::{
     Error,
     backend::Counted,
-    wave::{CudaWave, Wave, counts},
+    stages::wave::{CudaWave, Wave, counts},
 };
 
 /// A GPU that renders part of a film.

@@ -13,8 +13,8 @@ use crate::{
         pixel_noise::{ConvergenceTest, PixelNoise},
         schedule::RoundResult,
     },
+    stages::wave::{CudaRounds, CudaWave},
     stages::{CountArguments, Reached, count_on_cuda, test_convergence_on_cuda},
-    wave::{CudaRounds, CudaWave},
 };
 
 /// The device memory and kernels that judge the pixels of the sum.
@@ -57,7 +57,7 @@ impl Sum {
         let judging = self.judging.insert(judging);
         // Before the first round there are no statistics.
         let known = (begun.first_sample > 0).then_some(&begun.ledger);
-        judging.rounds.know(&self.stream, known)
+        judging.rounds.set_pixel_stats(&self.stream, known)
     }
 
     pub(in crate::backend) fn end_rounds(&mut self) {

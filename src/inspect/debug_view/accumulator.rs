@@ -16,8 +16,8 @@ use crate::{
     inspect::aovs::first_hit,
     path::Span,
     scene::{self, Scene},
-    stages::{Keep, compact, generate, intersect, shade, shadow},
-    wave::{CpuWave, Wave, counts},
+    stages::wave::{CpuWave, Wave, counts},
+    wavefront::{Step, steps},
 };
 
 /// Accumulates the values of a debug view, sample by sample, for each pixel of a picture.
@@ -206,28 +206,30 @@ impl Accumulator {
         for (pair, &pixel) in paths(&mut wave).pairs.iter_mut().zip(pixels) {
             *pair = (pixel, self.sample);
         }
-        generate(&mut wave)?;
-        if self.debug_view.is_of_first_hits() {
-            return self.first_hits(&mut wave, pixels.len());
-        }
         let mut tallies = vec![Tally::default(); pixels.len()];
-        for bounce in 0..=self.max_bounces {
-            let wave = &mut wave;
-            for &path in queued(paths(wave), counts::rays(bounce)) {
-                tallies[path as usize].rays += 1;
-            }
-            intersect(wave, bounce)?;
-            compact(wave, bounce, Keep::Hits)?;
-            shade(wave, bounce)?;
-            let shaded = paths(wave);
-            let hits = queued(shaded, counts::hits(bounce));
-            for (&path, ray) in hits.iter().zip(&shaded.shadow_rays) {
-                tallies[path as usize].shadow_rays += u32::from(ray.distance > 0.0);
-            }
-            shadow(wave, bounce)?;
-            compact(wave, bounce, Keep::Survivors)?;
-            if paths(wave).counts[counts::survivors(bounce)] == 0 {
+        for step in steps(self.max_bounces) {
+            // The film has no pixels.
+            if step == Step::Accumulate {
                 break;
+            }
+            if let Step::Intersect(bounce) = step {
+                for &path in queued(paths(&mut wave), counts::rays(bounce)) {
+                    tallies[path as usize].rays += 1;
+                }
+            }
+            step.run(&mut wave)?;
+            match step {
+                Step::Intersect(0) if self.debug_view.is_of_first_hits() => {
+                    return Ok(self.first_hits(paths(&mut wave), pixels.len()));
+                }
+                Step::Shade(bounce) => {
+                    let shaded = paths(&mut wave);
+                    let hits = queued(shaded, counts::hits(bounce));
+                    for (&path, ray) in hits.iter().zip(&shaded.shadow_rays) {
+                        tallies[path as usize].shadow_rays += u32::from(ray.distance > 0.0);
+                    }
+                }
+                _ => {}
             }
         }
         let lights = paths(&mut wave).radiances.iter();
@@ -243,10 +245,8 @@ impl Accumulator {
         Ok(tallies.iter().zip(lights).map(reading).collect())
     }
 
-    /// Returns the values of a wave's camera rays.
-    fn first_hits(&self, wave: &mut Wave, pixels: usize) -> Result<Vec<[f64; 3]>, Error> {
-        intersect(wave, 0)?;
-        let wave = paths(wave);
+    /// Returns the values of a wave's camera rays, which have been intersected with the scene.
+    fn first_hits(&self, wave: &CpuWave, pixels: usize) -> Vec<[f64; 3]> {
         let reading = |slot: usize| {
             let instance = wave.instances.get(slot).copied().unwrap_or(NO_INSTANCE);
             let (ray, hit) = (&wave.rays[slot], &wave.hits[slot]);
@@ -259,7 +259,7 @@ impl Accumulator {
                 None => [0.0; 3],
             }
         };
-        Ok((0..pixels).map(reading).collect())
+        (0..pixels).map(reading).collect()
     }
 }
 
@@ -278,5 +278,5 @@ fn paths(wave: &mut Wave) -> &mut CpuWave {
 }
 
 fn queued(wave: &CpuWave, count: usize) -> &[u32] {
-    &wave.queue[..wave.lanes(count)]
+    &wave.queue[..wave.queue_length(count)]
 }

@@ -1,11 +1,10 @@
 //! shade on the CPU, where most paths are: at diffuse triangles that do not shine, in scenes without textures.
 //!
 //! Some paths at once, by the subject's functions in loops over arrays, which the compiler makes vector instructions of.
-//! What each path gets is what [`shade_path`](super::shade_path) gives it, operation by operation.
+//! What each path gets is what [`shade_path`](crate::vertex::shading::shade_path) gives it, operation by operation.
 
 use glam::Vec3;
 
-use super::survives_roulette;
 use crate::{
     accel::primitive::{Primitive, TRIANGLE, surface_at},
     device::render_scene::RenderScene,
@@ -20,7 +19,8 @@ use crate::{
         bsdf::{BsdfValue, NO_VALUE},
         material::{DIFFUSE, sample_cosine},
     },
-    wave::{CpuWave, counts},
+    stages::wave::{CpuWave, counts},
+    vertex::shading::survives_roulette,
 };
 
 /// Paths of a block.
@@ -159,9 +159,13 @@ impl Block {
         self.find_surfaces(wave.span.seed);
         self.draw(bounce);
         if world.surroundings.light_count > 0 {
-            let most = world.surroundings.clamped_after(bounce + 1).max_indirect;
+            // As `clamp_indirect` does.
+            let max_light = match bounce {
+                0 => f32::INFINITY,
+                _ => world.surroundings.max_indirect,
+            };
             self.choose(&world.lights());
-            self.connect(world.surroundings.strategies, most);
+            self.connect(world.surroundings.strategies, max_light);
             self.send_shadow_rays(wave, bounce);
         }
         self.scatter();
@@ -345,7 +349,7 @@ impl Block {
 
     /// What the light samples would bring, `most` at most.
     #[inline(always)]
-    fn connect(&mut self, strategies: u32, most: f32) {
+    fn connect(&mut self, strategies: u32, max_light: f32) {
         for at in 0..PATHS {
             let (normal, direction) = (self.normals.of(at), self.towards.of(at));
             let cosine = dot(normal, direction);
@@ -373,7 +377,7 @@ impl Block {
                 * value.color
                 * self.radiances.of(at)
                 * (value.scale * weight / self.densities[at]);
-            self.connected.set(at, clamped(light, most));
+            self.connected.set(at, clamped(light, max_light));
             let dark = max_component(light) <= 0.0;
             let connects = (above | below) & !dark & (self.distances[at] > 0.0);
             self.connects[at] = connects & self.shows[at];

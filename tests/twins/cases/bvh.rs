@@ -126,7 +126,7 @@ pub(super) fn cases() -> Vec<Case> {
                 "bvh",
                 "nearest_instanced",
                 "+[](f32 extent, Ray ray, u32 from) {
-                    InstancedScene scene = {(const Node *)calls::placed_nodes.data(), (const Primitive *)calls::placed_primitives.data(),
+                    InstancedScene scene = {(const Node *)calls::instanced_nodes.data(), (const Primitive *)calls::instanced_primitives.data(),
                                          (const Instance *)calls::instances.data(), extent};
                     InstanceHit best = nearest_instanced(scene, ray, from);
                     Hit hit = best.hit;
@@ -135,11 +135,11 @@ pub(super) fn cases() -> Vec<Case> {
                 }"
             ),
             |inputs| {
-                let (ray, from) = inputs.placed_ray();
-                (inputs.harvest.placed.surroundings.extent, ray, from)
+                let (ray, from) = inputs.instanced_ray();
+                (inputs.harvest.instanced.surroundings.extent, ray, from)
             },
             |extent: f32, ray: Ray, from: u32| {
-                let scene = Harvest::get().placed.instanced_scene();
+                let scene = Harvest::get().instanced.instanced_scene();
                 nearest_instanced(&InstancedScene { extent, ..scene }, &ray, from)
             }
         ),
@@ -148,15 +148,15 @@ pub(super) fn cases() -> Vec<Case> {
                 "bvh",
                 "occluded_instanced",
                 "+[](f32 extent, ShadowRay ray, u32 from, u32 to) {
-                    InstancedScene scene = {(const Node *)calls::placed_nodes.data(), (const Primitive *)calls::placed_primitives.data(),
+                    InstancedScene scene = {(const Node *)calls::instanced_nodes.data(), (const Primitive *)calls::instanced_primitives.data(),
                                          (const Instance *)calls::instances.data(), extent};
                     return occluded_instanced(scene, ray, from, to);
                 }"
             ),
             |inputs| {
-                let (ray, from) = inputs.placed_ray();
-                let (_, _, position) = inputs.placed();
-                let to = inputs.below(inputs.harvest.placed.instances.len()) as u32;
+                let (ray, from) = inputs.instanced_ray();
+                let (_, _, position) = inputs.instanced();
+                let to = inputs.below(inputs.harvest.instanced.instances.len()) as u32;
                 let ray = ShadowRay {
                     origin: ray.origin,
                     direction: ray.direction,
@@ -165,10 +165,10 @@ pub(super) fn cases() -> Vec<Case> {
                     to_primitive: inputs.one_of(&[NO_PRIMITIVE, position]),
                     ..ShadowRay::default()
                 };
-                (inputs.harvest.placed.surroundings.extent, ray, from, to)
+                (inputs.harvest.instanced.surroundings.extent, ray, from, to)
             },
             |extent: f32, ray: ShadowRay, from: u32, to: u32| {
-                let scene = Harvest::get().placed.instanced_scene();
+                let scene = Harvest::get().instanced.instanced_scene();
                 occluded_instanced(&InstancedScene { extent, ..scene }, &ray, from, to)
             }
         ),

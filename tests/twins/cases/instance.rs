@@ -20,44 +20,44 @@ pub(super) fn cases() -> Vec<Case> {
     vec![
         twin!(
             ("instance", "to_object", "to_object"),
-            |inputs| (inputs.placed().0, inputs.draw()),
-            |placed: Instance, v: Vec3| to_object(&placed, v)
+            |inputs| (inputs.instanced().0, inputs.draw()),
+            |instanced: Instance, v: Vec3| to_object(&instanced, v)
         ),
         twin!(
             ("instance", "to_world", "to_world"),
-            |inputs| (inputs.placed().0, inputs.draw()),
-            |placed: Instance, v: Vec3| to_world(&placed, v)
+            |inputs| (inputs.instanced().0, inputs.draw()),
+            |instanced: Instance, v: Vec3| to_world(&instanced, v)
         ),
         twin!(
             ("instance", "normal_to_world", "normal_to_world"),
-            |inputs| (inputs.placed().0, inputs.draw()),
-            |placed: Instance, normal: Vec3| normal_to_world(&placed, normal)
+            |inputs| (inputs.instanced().0, inputs.draw()),
+            |instanced: Instance, normal: Vec3| normal_to_world(&instanced, normal)
         ),
-        nearer_placed_hit_case(),
-        placed_blocks_case(),
+        nearer_instance_hit_case(),
+        instanced_blocks_case(),
         twin!(
             ("instance", "instance_error", "instance_error"),
             |inputs| {
-                let (placed, _, _) = inputs.placed();
-                (placed, inputs.draw())
+                let (instanced, _, _) = inputs.instanced();
+                (instanced, inputs.draw())
             },
-            |placed: Instance, triangle: Primitive| instance_error(&placed, &triangle)
+            |instanced: Instance, triangle: Primitive| instance_error(&instanced, &triangle)
         ),
         twin!(
             ("instance", "instance_material", "instance_material"),
             |inputs| {
-                let (placed, triangle, _) = inputs.placed();
-                (placed, triangle)
+                let (instanced, triangle, _) = inputs.instanced();
+                (instanced, triangle)
             },
-            |placed: Instance, triangle: Primitive| instance_material(&placed, &triangle)
+            |instanced: Instance, triangle: Primitive| instance_material(&instanced, &triangle)
         ),
         twin!(
             ("instance", "instanced_triangle", "instanced_triangle"),
             |inputs| {
-                let (placed, triangle, _) = inputs.placed();
-                (placed, triangle)
+                let (instanced, triangle, _) = inputs.instanced();
+                (instanced, triangle)
             },
-            |placed: Instance, triangle: Primitive| instanced_triangle(&placed, &triangle)
+            |instanced: Instance, triangle: Primitive| instanced_triangle(&instanced, &triangle)
         ),
         twin!("instance", "on_side", |smooth: Vec3, normal: Vec3| on_side(
             smooth, normal
@@ -103,13 +103,13 @@ pub(super) fn cases() -> Vec<Case> {
             (
                 "instance",
                 "instance_surface",
-                "+[](Instance placed, Primitive triangle, Ray ray, Hit hit) {
-                    return instance_surface(placed, (const Corners *)calls::corners.data(),
+                "+[](Instance instanced, Primitive triangle, Ray ray, Hit hit) {
+                    return instance_surface(instanced, (const Corners *)calls::corners.data(),
                                           (const MeshVertex *)calls::vertices.data(), triangle, ray, hit);
                 }"
             ),
             |inputs| {
-                let (placed, triangle, primitive) = inputs.placed();
+                let (instanced, triangle, primitive) = inputs.instanced();
                 let (u, v) = (inputs.unit(), inputs.unit());
                 let ray = inputs.draw();
                 let hit: Hit = inputs.draw();
@@ -119,17 +119,17 @@ pub(super) fn cases() -> Vec<Case> {
                     ..hit
                 };
                 let hit = inputs.one_of(&[hit, inside, inside]);
-                (placed, triangle, ray, Hit { primitive, ..hit })
+                (instanced, triangle, ray, Hit { primitive, ..hit })
             },
-            |placed: Instance, triangle: Primitive, ray: Ray, hit: Hit| {
-                let world = &Harvest::get().placed;
-                instance_surface(&placed, &world.corners, &world.vertices, &triangle, &ray, &hit)
+            |instanced: Instance, triangle: Primitive, ray: Ray, hit: Hit| {
+                let world = &Harvest::get().instanced;
+                instance_surface(&instanced, &world.corners, &world.vertices, &triangle, &ray, &hit)
             }
         ),
     ]
 }
 
-fn nearer_placed_hit_case() -> Case {
+fn nearer_instance_hit_case() -> Case {
     twin!(
         (
             "instance",
@@ -180,7 +180,7 @@ fn nearer_placed_hit_case() -> Case {
     )
 }
 
-fn placed_blocks_case() -> Case {
+fn instanced_blocks_case() -> Case {
     twin!(
         (
             "instance",

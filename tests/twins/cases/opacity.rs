@@ -27,12 +27,12 @@ macro_rules! with_veils {
             "+[](f32 extent, ",
             $arguments,
             ") {
-                InstancedScene scene = {(const Node *)calls::placed_nodes.data(), (const Primitive *)calls::placed_primitives.data(),
+                InstancedScene scene = {(const Node *)calls::instanced_nodes.data(), (const Primitive *)calls::instanced_primitives.data(),
                                      (const Instance *)calls::instances.data(), extent};
                 TextureAtlas atlas = {(const MaterialTextures *)calls::maps.data(), (const Texture *)calls::textures.data(),
                                    calls::texels.data()};
                 StochasticOpacity opacity = {scene, (const Corners *)calls::corners.data(), (const MeshVertex *)calls::vertices.data(),
-                               (const Material *)calls::placed_materials.data(), atlas};
+                               (const Material *)calls::instanced_materials.data(), atlas};
                 auto words = [](const InstanceHit &found) {
                     return calls::Several<u32, 5>{{float_to_bits(found.hit.distance), found.hit.primitive,
                                                    float_to_bits(found.hit.u), float_to_bits(found.hit.v), found.instance}};
@@ -47,7 +47,7 @@ macro_rules! with_veils {
 
 /// Returns what the C++ code of `with_veils` reads.
 fn opacity(extent: f32) -> StochasticOpacity<'static> {
-    let opacity = Harvest::get().placed.stochastic_opacity().unwrap();
+    let opacity = Harvest::get().instanced.stochastic_opacity().unwrap();
     StochasticOpacity {
         scene: InstancedScene {
             extent,
@@ -60,11 +60,11 @@ fn opacity(extent: f32) -> StochasticOpacity<'static> {
 /// Returns the scene's extent, a ray, the instance that it leaves, and a surface on its way, opaque there or not.
 fn crossed(inputs: &mut Inputs) -> (f32, Ray, u32, InstanceHit) {
     static CROSSED: OnceLock<Vec<(Ray, u32, InstanceHit)>> = OnceLock::new();
-    let extent = inputs.harvest.placed.surroundings.extent;
+    let extent = inputs.harvest.instanced.surroundings.extent;
     let crossed = CROSSED.get_or_init(|| {
         let mut inputs = Inputs::new(12);
         let rays = std::iter::repeat_with(|| {
-            let (ray, from) = inputs.placed_ray();
+            let (ray, from) = inputs.instanced_ray();
             (
                 ray,
                 from,
@@ -174,11 +174,11 @@ pub(super) fn cases() -> Vec<Case> {
             ),
             |inputs| {
                 let (extent, ray, from, found) = crossed(inputs);
-                let instances = &inputs.harvest.placed.instances;
+                let instances = &inputs.harvest.instanced.instances;
                 let (local, inward) = match instances.get(found.instance as usize) {
-                    Some(placed) => (
-                        to_object(placed, ray.origin - placed.position),
-                        to_object(placed, ray.direction),
+                    Some(instanced) => (
+                        to_object(instanced, ray.origin - instanced.position),
+                        to_object(instanced, ray.direction),
                     ),
                     None => (ray.origin, ray.direction),
                 };
@@ -241,9 +241,9 @@ pub(super) fn cases() -> Vec<Case> {
                 };
                 let found = nearest_instanced(&scene, &along, from);
                 let (local, inward) = match scene.instances.get(found.instance as usize) {
-                    Some(placed) => (
-                        to_object(placed, ray.origin - placed.position),
-                        to_object(placed, ray.direction),
+                    Some(instanced) => (
+                        to_object(instanced, ray.origin - instanced.position),
+                        to_object(instanced, ray.direction),
                     ),
                     None => (ray.origin, ray.direction),
                 };
@@ -270,8 +270,8 @@ pub(super) fn cases() -> Vec<Case> {
                 with_veils!("Ray ray, u32 from, u32 key", "return words(nearest_alpha_tested(opacity, ray, from, key));")
             ),
             |inputs| {
-                let (ray, from) = inputs.placed_ray();
-                let extent = inputs.harvest.placed.surroundings.extent;
+                let (ray, from) = inputs.instanced_ray();
+                let extent = inputs.harvest.instanced.surroundings.extent;
                 (extent, ray, from, inputs.draw())
             },
             |extent: f32, ray: Ray, from: u32, key: u32| {

@@ -286,7 +286,7 @@ mod tests {
     use super::{Recent, Recorder};
     use crate::session::strategy_comparison::Comparison;
     use raysieve::{
-        render::stats::{BounceStats, Stats},
+        render::stats::{BounceStats, StageTimes, Stats},
         wave::Stage,
     };
 
@@ -303,7 +303,10 @@ mod tests {
                 hits: rays,
                 survivors: rays / 4,
                 lanes: 2 * rays,
-                compact_ms: compact_us * samples / 1e3,
+                times: StageTimes::from_fn(|stage| match stage {
+                    Stage::Compact => compact_us * samples / 1e3,
+                    _ => 0.0,
+                }),
                 ..BounceStats::default()
             }],
             ..Stats::default()

@@ -1,14 +1,17 @@
-//! The buffers of a wave, on either backend.
+//! A wave: the paths that the stages process together, in the memory of the CPU or of a GPU.
+//!
+//! [`Wave`] holds the buffers that stages read and write, and whatever decides how large the next wave is. Stages are
+//! called by [`wavefront`](crate::wavefront), and the backends begin waves and read their reports.
 
+mod bounce_estimate;
 pub(crate) mod clock;
 mod cpu;
 mod cuda;
 mod in_flight;
-mod wave_size;
-pub(crate) mod timeout;
-mod bounce_estimate;
 mod rounds;
 mod sort_tuner;
+pub(crate) mod timeout;
+mod wave_size;
 
 use std::{sync::Arc, time::Instant};
 
@@ -19,6 +22,7 @@ pub use rounds::CudaRounds;
 pub use sort_tuner::{SortHits, SortTuner, Timed};
 pub use wave_size::Pace;
 
+pub use super::Stage;
 use crate::{
     Error,
     camera::Camera,
@@ -26,114 +30,60 @@ use crate::{
     path::Span,
 };
 
-/// Where the counts of a wave stand: rays, hits, shadow rays of bounce 0, then of bounce 1, and so on; one bounce's
-/// survivors are the next one's rays.
+/// Indices of the counts of a wave: rays, hits and shadow rays of bounce 0, then of bounce 1, and so on.
+///
+/// The survivors of a bounce are the rays of the next one.
 pub mod counts {
-    /// Rays that go into the bounce.
+    /// Returns the index of the number of rays that enter a bounce.
     pub const fn rays(bounce: u32) -> usize {
         3 * bounce as usize
     }
-    /// Rays that hit.
+    /// Returns the index of the number of rays that hit.
     pub const fn hits(bounce: u32) -> usize {
         rays(bounce) + 1
     }
-    /// Rays towards a light.
+    /// Returns the index of the number of shadow rays.
     pub const fn shadow_rays(bounce: u32) -> usize {
         rays(bounce) + 2
     }
-    /// Paths that go on.
+    /// Returns the index of the number of paths that continue to the next bounce.
     pub const fn survivors(bounce: u32) -> usize {
         rays(bounce + 1)
     }
-    /// Counts of a wave in all.
+    /// Returns the number of counts of a wave.
     pub const fn len(max_bounces: u32) -> usize {
         survivors(max_bounces) + 1
     }
 }
 
-/// A stage of the loop, by which the time of a wave is divided.
-///
-/// This list is the only one: statistics, tables, the overlay and the page iterate over [`Stage::OF_BOUNCE`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
-    /// Creation of the camera rays.
-    Generate,
-    /// Nearest hits of the rays.
-    Intersect,
-    /// Compaction of the queue, and sorting of hits.
-    Compact,
-    /// Scattering and light sampling.
-    Shade,
-    /// Occlusion of the shadow rays.
-    Shadow,
-    /// Addition of the samples to the film.
-    Accumulate,
-    /// All of these in one kernel.
-    Megakernel,
-}
-
-impl Stage {
-    /// All stages, in the order of the loop.
-    pub const ALL: [Stage; 7] = [
-        Stage::Generate,
-        Stage::Intersect,
-        Stage::Compact,
-        Stage::Shade,
-        Stage::Shadow,
-        Stage::Accumulate,
-        Stage::Megakernel,
-    ];
-
-    /// The stages whose time is recorded for each bounce, in the order of the loop.
-    pub const OF_BOUNCE: [Stage; 4] = [
-        Stage::Intersect,
-        Stage::Compact,
-        Stage::Shade,
-        Stage::Shadow,
-    ];
-
-    /// Returns the stage's name in statistics, tables and messages.
-    pub const fn label(self) -> &'static str {
-        match self {
-            Stage::Generate => "generate",
-            Stage::Intersect => "intersect",
-            Stage::Compact => "compact",
-            Stage::Shade => "shade",
-            Stage::Shadow => "shadow",
-            Stage::Accumulate => "accumulate",
-            Stage::Megakernel => "megakernel",
-        }
-    }
-}
-
-/// What a wave counted, and how long each of its stages took.
+/// The ray counts of a completed wave, and the times of its stages.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// See [`counts`].
+    /// Numbers of rays, see [`counts`] for the indices.
     pub counts: Vec<u32>,
-    /// Lanes launched for the rays of each bounce.
+    /// Number of lanes launched for the rays of each bounce, including lanes without a ray.
     pub lanes: Vec<u64>,
-    /// In the order of the loop, with milliseconds.
+    /// Each stage in the order of the loop, with its time in milliseconds.
     pub times: Vec<(Stage, f64)>,
 }
 
 impl Report {
-    /// Of all stages.
+    /// Returns the time of all stages in milliseconds.
     fn milliseconds(&self) -> f64 {
         self.times.iter().map(|&(_, time)| time).sum()
     }
 }
 
-/// A wave of paths on its way through the loop.
+/// The buffers of a wave, on either backend.
 pub enum Wave {
-    /// In this machine's memory, by one thread.
+    /// A wave in the memory of the CPU, processed by one thread.
     Cpu(Box<CpuWave>),
-    /// In a GPU's memory, by the GPU.
+    /// A wave in the memory of a GPU, processed by that GPU.
     Cuda(Box<CudaWave>),
 }
 
 impl Wave {
-    /// Times that a path may scatter.
+    /// Returns the maximum number of times that a path scatters.
     pub fn max_bounces(&self) -> u32 {
         match self {
             Wave::Cpu(cpu) => cpu.max_bounces,
@@ -141,7 +91,7 @@ impl Wave {
         }
     }
 
-    /// Paths that it should take on next.
+    /// Returns the number of paths that the next wave should have.
     pub fn next_paths(&self) -> u32 {
         match self {
             Wave::Cpu(cpu) => cpu.next_paths(),
@@ -149,7 +99,7 @@ impl Wave {
         }
     }
 
-    /// Takes these paths on.
+    /// Begins a wave of the paths of `span`, which must fit into the buffers. Stages may run after this.
     pub fn begin(&mut self, span: Span) -> Result<(), Error> {
         match self {
             Wave::Cpu(cpu) => cpu.begin(span),
@@ -158,7 +108,7 @@ impl Wave {
         Ok(())
     }
 
-    /// Does the stages. On CUDA they are one launch where waves of one size follow each other.
+    /// Runs `stages` on the wave. On CUDA, waves that repeat an earlier one are captured in a graph, and launched as one.
     pub fn run(&mut self, stages: fn(&mut Wave) -> Result<(), Error>) -> Result<(), Error> {
         if self.run_as_graph(stages)? {
             return Ok(());
@@ -166,7 +116,8 @@ impl Wave {
         stages(self)
     }
 
-    /// `false` where it has to be done stage by stage.
+    /// Launches the wave as a graph, and captures the graph first if needed. Returns `false` if the stages must be
+    /// launched one by one.
     fn run_as_graph(&mut self, stages: fn(&mut Wave) -> Result<(), Error>) -> Result<bool, Error> {
         let Wave::Cuda(cuda) = self else {
             return Ok(false);
@@ -188,14 +139,14 @@ impl Wave {
         }
     }
 
-    /// Notes that the stage is done. On CUDA its kernel does.
+    /// Records the time at which a stage ended on the CPU. On CUDA, kernels record the times at which they begin.
     pub(crate) fn mark(&mut self, stage: Stage) {
         if let Wave::Cpu(cpu) = self {
             cpu.marks.push((stage, Instant::now()));
         }
     }
 
-    /// After the last stage: lets its report be read.
+    /// Makes the report of the wave available to [`Wave::land`]; call it after the last stage.
     pub fn depart(&mut self) -> Result<(), Error> {
         match self {
             Wave::Cpu(cpu) => cpu.landed = true,
@@ -204,7 +155,7 @@ impl Wave {
         Ok(())
     }
 
-    /// Keeps to this from the next wave on.
+    /// Sets the pace of the waves that begin after this.
     pub(crate) fn set_pace(&mut self, pace: Pace) {
         match self {
             Wave::Cpu(cpu) => cpu.set_pace(pace),
@@ -212,7 +163,7 @@ impl Wave {
         }
     }
 
-    /// Whether a wave must land before the next can be traced.
+    /// Returns whether [`Wave::land`] must be called before the next wave can begin.
     pub fn is_full(&self) -> bool {
         match self {
             Wave::Cpu(cpu) => cpu.landed,
@@ -220,7 +171,7 @@ impl Wave {
         }
     }
 
-    /// Waits for the oldest wave under way, and tells what it counted; `None` if none is.
+    /// Waits for the oldest wave in flight and returns its report, or `None` if no wave is in flight.
     pub fn land(&mut self) -> Result<Option<Report>, Error> {
         match self {
             Wave::Cpu(cpu) => Ok(std::mem::take(&mut cpu.landed).then(|| cpu.report())),
@@ -228,7 +179,7 @@ impl Wave {
         }
     }
 
-    /// The film. Waits for all waves under way.
+    /// Waits for all waves in flight, and returns the sums of the film.
     pub fn exposed(&self) -> Result<FilmSums, Error> {
         match self {
             Wave::Cpu(cpu) => Ok(cpu.film.exposed()),
@@ -236,7 +187,7 @@ impl Wave {
         }
     }
 
-    /// Looks through another camera, at a black film: this one in this machine's memory, or a GPU's own.
+    /// Sets the camera, and a black film. On the CPU the film is `film`; a GPU clears its own.
     pub fn set_camera(&mut self, camera: Camera, film: &Arc<Film>) -> Result<(), Error> {
         match self {
             Wave::Cpu(cpu) => {
@@ -249,7 +200,7 @@ impl Wave {
         Ok(())
     }
 
-    /// Goes on with this film: itself in this machine's memory, or what is on it in a GPU's.
+    /// Replaces the film. On the CPU the wave adds to `film` itself from now on; a GPU uploads a copy of its sums.
     pub fn set_film(&mut self, film: &Arc<Film>) -> Result<(), Error> {
         match self {
             Wave::Cpu(cpu) => {
@@ -261,7 +212,7 @@ impl Wave {
         Ok(())
     }
 
-    /// Orders hits by the kind of material from the next wave on, or no longer, or finds out whether to.
+    /// Sets whether waves that begin after this sort their hits by kind of material.
     pub fn set_sort_hits(&mut self, sort_hits: SortHits) -> Result<(), Error> {
         match self {
             Wave::Cpu(cpu) => cpu.sorts_hits = sort_hits == SortHits::On,
@@ -270,15 +221,16 @@ impl Wave {
         Ok(())
     }
 
-    /// Whether hits are ordered so, and how many times as fast that is, once both were timed.
+    /// Returns whether waves sort their hits, and the speed of a wave with sorted hits relative to one without, if both
+    /// were measured.
     pub fn sort_hits(&self) -> (bool, Option<f64>) {
         match self {
             Wave::Cpu(cpu) => (cpu.sorts_hits, None),
-            Wave::Cuda(cuda) => (cuda.sort_tuner().orders(), cuda.sort_tuner().gain()),
+            Wave::Cuda(cuda) => (cuda.sort_tuner().sorts(), cuda.sort_tuner().gain()),
         }
     }
 
-    /// Sieves by another strategy from the next wave on.
+    /// Sets the compaction strategy of waves that begin after this.
     pub fn set_strategy(&mut self, strategy: Strategy) -> Result<(), Error> {
         match self {
             Wave::Cpu(cpu) => cpu.strategy = strategy,

@@ -1,4 +1,4 @@
-//! What a wave keeps of pixels that get samples until they are good.
+//! The state of adaptive sampling that belongs to a wave.
 
 use std::{
     sync::{Arc, atomic::Ordering::Relaxed},
@@ -11,7 +11,7 @@ use compaction::{
     select::{Select, Strategy, Workspace},
 };
 
-use super::{CudaWave, Wave};
+use super::{CudaWave, Wave, cuda::KernelLoader};
 use crate::{
     Error,
     adaptive::{pixel_noise::PixelNoise, pixel_stats::PixelStats},
@@ -20,22 +20,25 @@ use crate::{
     },
 };
 
-/// The same in a GPU's memory, but for how many samples each pixel has; and what the stage `test_convergence` needs.
+/// The buffers and kernels of the stage `test_convergence` on a GPU. The film holds the number of samples of each pixel.
 pub struct CudaRounds {
     pub(crate) test_convergence: Kernel<ConvergenceArguments>,
-    /// The film's sums when its pixels were judged last.
+    /// Sums of the film at the last convergence test.
     pub(crate) marks: CudaSlice<u64>,
+    /// Noise estimate of each pixel.
     pub(crate) histories: CudaSlice<PixelNoise>,
-    /// By place on the list: 1 if the pixel stays.
+    /// 1 for each pixel of the list that has not converged, else 0.
     pub(crate) flags: CudaSlice<u8>,
-    /// Number of pixels on the list, which the next judgement reads.
+    /// Number of pixels on the list that the next test reads.
     pub(crate) listed: u32,
-    /// The next list.
+    /// The list of the next round.
     pub(crate) left: CudaSlice<u32>,
-    /// Its length.
+    /// One number: the length of `left`.
     pub(crate) count: CudaSlice<u32>,
+    /// Sums over the picture, see `test_convergence`.
     pub(crate) tally: CudaSlice<u64>,
-    /// Keeps the order, whatever the waves' sieve does: which pairs a stretch of a round has hangs on it.
+    /// Compacts the list. It keeps the order whatever the strategy of the waves, because the order of the list decides which
+    /// samples a part of a round has.
     pub(crate) select: Select,
     pub(crate) workspace: Workspace,
 }
@@ -65,13 +68,13 @@ impl CudaRounds {
         })
     }
 
-    /// Whether it has room for so many pixels, of which so many are listed at most.
+    /// Returns whether the buffers have the size for a film of `pixel_count` pixels and a list of `listed` pixels.
     pub(crate) fn fits(&self, pixel_count: usize, listed: usize) -> bool {
         self.histories.len() == pixel_count && self.left.len() == listed
     }
 
-    /// Takes what is known of the pixels into the place of what was, or that nothing is.
-    pub(crate) fn know(
+    /// Uploads the statistics of the pixels, or clears them if there are none.
+    pub(crate) fn set_pixel_stats(
         &mut self,
         stream: &Arc<CudaStream>,
         ledger: Option<&PixelStats>,
@@ -85,62 +88,65 @@ impl CudaRounds {
         stream
             .memset_zeros(&mut self.marks)
             .and_then(|()| stream.memset_zeros(&mut self.histories))
-            .map_err(forget())?;
+            .map_err(cannot_clear())?;
         Ok(())
     }
 }
 
-fn forget() -> impl FnOnce(DriverError) -> compaction::Error {
-    compaction::Error::driver("clear what is known of the pixels")
+/// Returns the error of a clearing operation that failed.
+fn cannot_clear() -> impl FnOnce(DriverError) -> compaction::Error {
+    compaction::Error::driver("clear the pixel statistics")
 }
 
 impl CudaWave {
-    /// The pixels on this list get samples until they are good, and each has what the ledger says, or none yet.
+    /// Begins adaptive sampling of the pixels on a list, from these statistics or from none.
     fn begin_rounds(&mut self, list: &[u32], ledger: Option<&PixelStats>) -> Result<(), Error> {
-        let pixel_count = self.camera.pixel_count() as usize;
+        let pixel_count = self.camera.host.pixel_count() as usize;
         let stream = self.stream.clone();
         let mut rounds = match self.rounds.take() {
             Some(rounds) if rounds.fits(pixel_count, list.len()) => rounds,
             _ => self.new_rounds(&stream, pixel_count, list.len())?,
         };
-        rounds.know(&stream, ledger)?;
+        rounds.set_pixel_stats(&stream, ledger)?;
         self.rounds = Some(rounds);
         self.set_list(list)?;
         match ledger {
             Some(ledger) => overwrite(&stream, &ledger.taken, &mut self.film.taken)?,
             None => stream
                 .memset_zeros(&mut self.film.taken)
-                .map_err(forget())?,
+                .map_err(cannot_clear())?,
         }
         Ok(())
     }
 
-    /// What counts the samples of pixels whose round others have a part in.
+    /// Loads the kernel that counts the samples of pixels when several GPUs share a round.
     pub(crate) fn new_counter(&self) -> Result<Kernel<CountArguments>, Error> {
-        let module = self.compiler.load(&self.context, &count_source())?;
+        let module = self.loader.load(&count_source())?;
         Ok(module.kernel("count")?)
     }
 
-    /// What judges pixels on this GPU.
+    /// Allocates the buffers and loads the kernels of `test_convergence`.
     pub(crate) fn new_rounds(
         &self,
         stream: &Arc<CudaStream>,
         pixel_count: usize,
         listed: usize,
     ) -> Result<CudaRounds, Error> {
-        CudaRounds::new(&self.compiler, &self.context, stream, pixel_count, listed)
+        let KernelLoader {
+            compiler, context, ..
+        } = &self.loader;
+        CudaRounds::new(compiler, context, stream, pixel_count, listed)
     }
 
-    /// Lets the pixels on this list have the next samples, which another one judges. Waits for so long at most for what is
-    /// under way.
+    /// Sets the list of the next round, whose pixels another GPU tests. Waits for the work in flight, at most for `timeout`.
     pub(crate) fn list_pixels(&mut self, list: &[u32], timeout: Duration) -> Result<(), Error> {
         rest(&self.stream, timeout)?;
         self.set_list(list)
     }
 
-    /// Where it fits graphs of waves may go on: they name the list's place.
+    /// Uploads a list. If it fits into the buffer, graphs stay valid, because they contain the buffer's address.
     fn set_list(&mut self, list: &[u32]) -> Result<(), Error> {
-        let pixel_count = self.camera.pixel_count() as usize;
+        let pixel_count = self.camera.host.pixel_count() as usize;
         if self.film.taken.len() != pixel_count || self.paths.list.len() < list.len() {
             self.forget_graphs();
             self.film.taken = zeroed(&self.stream, pixel_count)?;
@@ -171,8 +177,9 @@ impl CudaWave {
 }
 
 impl Wave {
-    /// Gives samples to the pixels on this list until they are good, and judges them; each has what the ledger says, or none
-    /// yet. The film is one that counts them so, or does not yet count at all.
+    /// Begins adaptive sampling of the pixels on a list, from these statistics or from none. The wave tests convergence.
+    ///
+    /// The film must count the same samples as the statistics, or not count samples yet.
     pub fn begin_rounds(
         &mut self,
         list: &Arc<[u32]>,
@@ -191,7 +198,7 @@ impl Wave {
         Ok(())
     }
 
-    /// Every pixel gets all samples from now on, on another film.
+    /// Ends adaptive sampling. The film must be replaced after this.
     pub(crate) fn end_rounds(&mut self) -> Result<(), Error> {
         match self {
             Wave::Cpu(cpu) => {
@@ -203,8 +210,8 @@ impl Wave {
         Ok(())
     }
 
-    /// What is known of the pixels, by the wave that judges them, if they get samples until they are good. Waits for all
-    /// waves under way.
+    /// Waits for all waves in flight, and returns the statistics of the pixels; `None` without adaptive sampling, and for
+    /// waves that do not test convergence.
     pub fn ledger(&self) -> Result<Option<PixelStats>, Error> {
         match self {
             Wave::Cpu(cpu) => {
@@ -222,7 +229,7 @@ impl Wave {
         }
     }
 
-    /// How many samples each pixel has, if they get samples until they are good. Waits for all waves under way.
+    /// Waits for all waves in flight, and returns the number of samples of each pixel during adaptive sampling.
     pub(crate) fn taken(&self) -> Result<Vec<u32>, Error> {
         match self {
             Wave::Cpu(cpu) => {

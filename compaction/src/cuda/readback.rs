@@ -14,20 +14,20 @@ use crate::{
 
 /// A page-locked host buffer for copying items from the device in stream order.
 ///
-/// Posting does not wait. Reading waits for the copy, and so does dropping the mailbox. Do not post during a graph
+/// Posting does not wait. Reading waits for the copy, and so does dropping the readback. Do not post during a graph
 /// capture.
 ///
 /// ```no_run
-/// use compaction::cuda::{self, Mailbox};
+/// use compaction::cuda::{self, Readback};
 ///
 /// let context = cuda::open(0)?;
 /// let stream = context.default_stream();
-/// let mut mailbox = Mailbox::<u32>::new(&context, 1)?;
+/// let mut readback = Readback::<u32>::new(&context, 1)?;
 ///
 /// let count = cuda::upload(&stream, &[3_u32])?; // as an operation leaves it
-/// mailbox.post(&stream, count.as_view())?;
+/// readback.post(&stream, count.as_view())?;
 /// // More work for the stream and for this thread, and then, when the count is needed:
-/// assert_eq!(mailbox.wait()?, [3]);
+/// assert_eq!(readback.wait()?, [3]);
 /// # Ok::<(), compaction::Error>(())
 /// ```
 #[derive(Debug)]
@@ -40,13 +40,13 @@ pub struct Readback<T: Shared> {
 }
 
 impl<T: Shared> Readback<T> {
-    /// Creates a mailbox with room for `len` items per post.
+    /// Creates a readback buffer with room for `len` items per post.
     ///
     /// ```no_run
-    /// use compaction::cuda::{self, Mailbox};
+    /// use compaction::cuda::{self, Readback};
     ///
-    /// let mailbox = Mailbox::<u32>::new(&cuda::open(0)?, 1)?;
-    /// assert!(mailbox.wait()?.is_empty());
+    /// let readback = Readback::<u32>::new(&cuda::open(0)?, 1)?;
+    /// assert!(readback.wait()?.is_empty());
     /// # Ok::<(), compaction::Error>(())
     /// ```
     ///
@@ -58,7 +58,7 @@ impl<T: Shared> Readback<T> {
         let max = isize::MAX as usize / size_of::<T>().max(1) - 1;
         if len > max {
             return Err(Error::OutOfRange {
-                what: "the items of a mailbox",
+                what: "the items of a readback buffer",
                 got: len,
                 min: 0,
                 max,
@@ -82,28 +82,28 @@ impl<T: Shared> Readback<T> {
         })
     }
 
-    /// Enqueues a copy of the items to the mailbox on `stream`. A later post replaces them.
+    /// Enqueues a copy of the items to the buffer on `stream`. A later post replaces them.
     ///
     /// ```no_run
-    /// # use compaction::cuda::{self, Mailbox};
+    /// # use compaction::cuda::{self, Readback};
     /// # let context = cuda::open(0)?;
     /// # let stream = context.default_stream();
-    /// let mut mailbox = Mailbox::<u32>::new(&context, 4)?;
+    /// let mut readback = Readback::<u32>::new(&context, 4)?;
     /// let counts = cuda::upload(&stream, &[3_u32, 1, 4, 1])?;
-    /// mailbox.post(&stream, counts.as_view())?;
-    /// mailbox.post(&stream, counts.slice(..2))?;
-    /// assert_eq!(mailbox.wait()?, [3, 1]);
+    /// readback.post(&stream, counts.as_view())?;
+    /// readback.post(&stream, counts.slice(..2))?;
+    /// assert_eq!(readback.wait()?, [3, 1]);
     /// # Ok::<(), compaction::Error>(())
     /// ```
     ///
     /// # Errors
     ///
-    /// Returns [`Error::OutputTooShort`] if there are more items than the mailbox holds, and the errors of
+    /// Returns [`Error::OutputTooShort`] if there are more items than the buffer holds, and the errors of
     /// [`Kernel::launch`](super::Kernel::launch) for a buffer of another stream or context.
     pub fn post(&mut self, stream: &Arc<CudaStream>, items: CudaView<'_, T>) -> Result<()> {
         if items.len() > self.items.len() {
             return Err(Error::OutputTooShort {
-                what: "mailbox",
+                what: "readback buffer",
                 needed: items.len(),
                 got: self.items.len(),
             });
@@ -128,9 +128,9 @@ impl<T: Shared> Readback<T> {
     /// Returns whether the last post's copy has finished; `true` before the first post. Does not wait.
     ///
     /// ```no_run
-    /// # use compaction::cuda::{self, Mailbox};
-    /// let mailbox = Mailbox::<u32>::new(&cuda::open(0)?, 1)?;
-    /// assert!(mailbox.has_arrived()?); // nothing was posted
+    /// # use compaction::cuda::{self, Readback};
+    /// let readback = Readback::<u32>::new(&cuda::open(0)?, 1)?;
+    /// assert!(readback.has_arrived()?); // nothing was posted
     /// # Ok::<(), compaction::Error>(())
     /// ```
     ///
@@ -146,12 +146,12 @@ impl<T: Shared> Readback<T> {
     /// Waits for the last post's copy and returns its items. Empty before the first post.
     ///
     /// ```no_run
-    /// # use compaction::cuda::{self, Mailbox};
+    /// # use compaction::cuda::{self, Readback};
     /// # let context = cuda::open(0)?;
     /// # let stream = context.default_stream();
-    /// # let mut mailbox = Mailbox::<u32>::new(&context, 1)?;
-    /// mailbox.post(&stream, cuda::upload(&stream, &[7_u32])?.as_view())?;
-    /// assert_eq!(mailbox.wait()?, [7]);
+    /// # let mut readback = Readback::<u32>::new(&context, 1)?;
+    /// readback.post(&stream, cuda::upload(&stream, &[7_u32])?.as_view())?;
+    /// assert_eq!(readback.wait()?, [7]);
     /// # Ok::<(), compaction::Error>(())
     /// ```
     ///
@@ -167,17 +167,17 @@ impl<T: Shared> Readback<T> {
 
     /// Waits for the last post's copy for at most `timeout` and returns its items.
     ///
-    /// Time in which the process is suspended does not count. After a timeout, do not drop the mailbox: dropping it
+    /// Time in which the process is suspended does not count. After a timeout, do not drop the buffer: dropping it
     /// waits without a limit.
     ///
     /// ```no_run
     /// # use std::time::Duration;
-    /// # use compaction::cuda::{self, Mailbox};
+    /// # use compaction::cuda::{self, Readback};
     /// # let context = cuda::open(0)?;
     /// # let stream = context.default_stream();
-    /// # let mut mailbox = Mailbox::<u32>::new(&context, 1)?;
-    /// mailbox.post(&stream, cuda::upload(&stream, &[7_u32])?.as_view())?;
-    /// assert_eq!(mailbox.wait_for(Duration::from_secs(30))?, [7]);
+    /// # let mut readback = Readback::<u32>::new(&context, 1)?;
+    /// readback.post(&stream, cuda::upload(&stream, &[7_u32])?.as_view())?;
+    /// assert_eq!(readback.wait_for(Duration::from_secs(30))?, [7]);
     /// # Ok::<(), compaction::Error>(())
     /// ```
     ///

@@ -2,18 +2,18 @@
 // all. So a grid smaller than its queue covers it, and a grid with an empty queue ends at once.
 
 // Returns the first queue entry of this thread.
-inline u32 first_lane() { return blockIdx.x * blockDim.x + threadIdx.x; }
+inline u32 first_entry() { return blockIdx.x * blockDim.x + threadIdx.x; }
 
 // Returns the distance between the queue entries of a thread: the number of threads of the grid.
-inline u32 lane_stride() { return gridDim.x * blockDim.x; }
+inline u32 entry_stride() { return gridDim.x * blockDim.x; }
 
 // Returns the first queue entry of this thread for a traversal kernel, or `count` if it gets none. If the queue is
 // short for the grid, only one of up to 32 adjacent threads gets entries, because diverging threads of a warp run one
 // after another.
-inline u32 first_lane_apart(u32 count) {
+inline u32 first_entry_apart(u32 count) {
     u32 apart = 1;
-    while (apart < 32 && count <= lane_stride() / (64 * apart)) apart *= 2;
-    return first_lane() % apart == 0 ? first_lane() / apart : count;
+    while (apart < 32 && count <= entry_stride() / (64 * apart)) apart *= 2;
+    return first_entry() % apart == 0 ? first_entry() / apart : count;
 }
 
 // Adds up `counted` over the block and adds the sum to `total` with one atomic operation. All threads of the block call

@@ -1,4 +1,4 @@
-//! A wave in this machine's memory.
+//! A wave in the memory of the CPU.
 
 use std::{sync::Arc, time::Instant};
 
@@ -6,7 +6,7 @@ use compaction::select::Strategy;
 
 use super::{
     Report, Stage, counts,
-    wave_size::{Growth, Pace},
+    wave_size::{Pace, WaveSize},
 };
 use crate::{
     accel::instance::NO_INSTANCE,
@@ -15,68 +15,71 @@ use crate::{
     device::render_scene::RenderScene,
     film::Film,
     path::{Hit, PathRadiance, Ray, ShadowRay, Span, Throughput, pixel_and_sample},
+    sampler::{Sampler, sampler},
     stages::Earlier,
 };
 
-/// Buffers of a wave in this machine's memory. By path, unless they are called by lane: a lane is a place in the queue.
+/// The buffers of a wave in the memory of the CPU. They are indexed by path, except those that are indexed by queue entry.
 pub struct CpuWave {
     /// The scene.
     pub world: Arc<RenderScene>,
-    /// The scene's camera.
+    /// The camera.
     pub camera: Camera,
-    /// Shared by all waves.
+    /// The film, which all waves of a render share.
     pub film: Arc<Film>,
-    /// How the queue is sieved.
+    /// Strategy that compacts the queue.
     pub strategy: Strategy,
-    /// Whether hits are ordered by the kind of material.
+    /// Whether hits are sorted by kind of material.
     pub sorts_hits: bool,
-    /// Times that a path may scatter.
+    /// Maximum number of times that a path scatters.
     pub max_bounces: u32,
-    /// The paths' numbers.
+    /// The pixels and samples of the wave's paths.
     pub span: Span,
-    /// The pixels that are rendered, where the span says that they are listed.
+    /// The pixels that are rendered, if the span is listed; otherwise empty.
     pub list: Arc<[u32]>,
-    /// What is known of the pixels, where they get samples until they are good, and by the wave that judges them.
+    /// Statistics of the pixels for adaptive sampling; `None` without it, and in waves that do not test convergence.
     pub(crate) ledger: Option<Box<PixelStats>>,
-    /// Pixel and sample.
+    /// Pixel and sample of each path.
     pub pairs: Vec<(u32, u32)>,
-    /// The next ray.
+    /// The next ray of each path.
     pub rays: Vec<Ray>,
-    /// The fraction of light that the path passes on.
+    /// The fraction of light that each path passes on.
     pub throughputs: Vec<Throughput>,
     /// The light gathered so far.
     pub radiances: Vec<PathRadiance>,
-    /// Where the ray hit.
+    /// Where each ray hit.
     pub hits: Vec<Hit>,
-    /// Of which instance; none in a scene without any.
+    /// The instance that each ray hit; empty in scenes without instances and textures.
     pub instances: Vec<u32>,
-    /// By lane.
+    /// Shadow rays by queue entry; distance 0 means none.
     pub shadow_rays: Vec<ShadowRay>,
-    /// By lane: the instance that the shadow ray goes to; none in a scene without any.
+    /// The instance that each shadow ray goes to, by queue entry; empty in scenes without instances and textures.
     pub light_instances: Vec<u32>,
-    /// Live paths, by lane.
+    /// Live paths, and `NO_PATH` for gaps.
     pub queue: Vec<u32>,
-    /// The next queue.
+    /// The queue that `compact` and `sort_hits` write.
     pub compacted: Vec<u32>,
-    /// By lane: 1 if the path stays.
+    /// 1 for each queue entry whose path stays in the queue, else 0.
     pub flags: Vec<u8>,
-    /// See [`counts`].
+    /// Numbers of rays, see [`counts`] for the indices.
     pub counts: Vec<u32>,
-    /// Of this wave's film, where previews are asked for.
+    /// The film at the last preview; unused before previews are requested.
     pub(crate) earlier: Earlier<Vec<u64>>,
+    /// Each stage that ended, with the time.
     pub(super) marks: Vec<(Stage, Instant)>,
+    /// Whether the last wave has ended and its report was not read.
     pub(super) landed: bool,
     begun: Instant,
-    /// See [`CpuWave::shrinking`].
-    growth: Option<Growth>,
+    /// The adaptive size of waves; `None` if all waves fill the buffers.
+    size: Option<WaveSize>,
     pace: Pace,
 }
 
-/// Paths that a wave shrinks to at the least.
-const LEAST_PATHS: u32 = 1 << 10;
+/// Minimum number of paths of a wave whose size adapts.
+const MIN_PATHS: u32 = 1 << 10;
 
 impl CpuWave {
-    /// Memory of a path in flight.
+    /// Memory per path, in bytes.
     pub const BYTES_PER_PATH: usize = size_of::<Ray>()
         + size_of::<Throughput>()
         + size_of::<PathRadiance>()
@@ -85,7 +88,7 @@ impl CpuWave {
         + 6 * size_of::<u32>()
         + size_of::<u8>();
 
-    /// Buffers for waves of up to `capacity` paths.
+    /// Allocates buffers for waves of up to `capacity` paths.
     pub fn new(
         world: Arc<RenderScene>,
         camera: Camera,
@@ -95,7 +98,7 @@ impl CpuWave {
         strategy: Strategy,
     ) -> CpuWave {
         let capacity = capacity as usize;
-        let placed = if world.is_plain() { 0 } else { capacity };
+        let instances = if world.is_plain() { 0 } else { capacity };
         CpuWave {
             world,
             camera,
@@ -111,8 +114,8 @@ impl CpuWave {
             throughputs: vec![Throughput::default(); capacity],
             radiances: vec![PathRadiance::default(); capacity],
             hits: vec![Hit::default(); capacity],
-            instances: vec![NO_INSTANCE; placed],
-            light_instances: vec![NO_INSTANCE; placed],
+            instances: vec![NO_INSTANCE; instances],
+            light_instances: vec![NO_INSTANCE; instances],
             shadow_rays: vec![ShadowRay::default(); capacity],
             queue: vec![0; capacity],
             compacted: vec![0; capacity],
@@ -122,38 +125,38 @@ impl CpuWave {
             marks: Vec::new(),
             landed: false,
             begun: Instant::now(),
-            growth: None,
+            size: None,
             pace: Pace::default(),
         }
     }
 
-    /// Lets waves shrink where its paths take long, to some 32 ms each, unless somebody looks.
-    pub(crate) fn shrinking(mut self) -> CpuWave {
-        let most = self.capacity();
-        self.growth = Some(Growth {
-            first: most,
-            least: LEAST_PATHS.min(most),
-            most,
-            next: most,
+    /// Adapts the size of waves to the time that they take, up to the capacity of the buffers; see [`Pace`].
+    pub(crate) fn with_adaptive_size(mut self) -> CpuWave {
+        let max = self.capacity();
+        self.size = Some(WaveSize {
+            first: max,
+            min: MIN_PATHS.min(max),
+            max,
+            next: max,
         });
         self
     }
 
-    /// Keeps to this from the next wave on.
+    /// Sets the pace of the waves that begin after this.
     pub(crate) fn set_pace(&mut self, pace: Pace) {
         self.pace = pace;
     }
 
-    /// Paths that the next wave should have.
+    /// Returns the number of paths that the next wave should have.
     pub(super) fn next_paths(&self) -> u32 {
-        let held = self.capacity();
-        self.growth.as_ref().map_or(held, |growth| growth.next)
+        let capacity = self.capacity();
+        self.size.as_ref().map_or(capacity, |size| size.next)
     }
 
-    /// Takes these paths on: starts the clock and the counts anew.
+    /// Begins a wave of the paths of `span`, and clears counts and times.
     pub fn begin(&mut self, span: Span) {
         self.span = span;
-        // Once: it takes divisions.
+        // Stored, because computing it takes divisions.
         for (path, pair) in (0..span.path_count).zip(&mut self.pairs) {
             *pair = pixel_and_sample(&span, &self.list, path);
         }
@@ -162,13 +165,21 @@ impl CpuWave {
         self.begun = Instant::now();
     }
 
-    /// Paths that it has buffers for.
+    /// Returns the random numbers of a path.
+    #[inline]
+    pub(crate) fn path_sampler(&self, path: usize) -> Sampler {
+        let (pixel, sample) = self.pairs[path];
+        sampler(self.span.seed, pixel, sample)
+    }
+
+    /// Returns the number of paths that the buffers hold.
     pub fn capacity(&self) -> u32 {
         self.rays.len() as u32
     }
 
-    /// Lanes of the queue, where `count` is the place of its number of live paths: by `off` it never gets shorter.
-    pub fn lanes(&self, count: usize) -> usize {
+    /// Returns the number of queue entries. `count` is the index of the number of live paths in [`counts`]. With the strategy
+    /// `off` the queue never gets shorter.
+    pub fn queue_length(&self, count: usize) -> usize {
         let lanes = if self.strategy == Strategy::Off {
             self.span.path_count
         } else {
@@ -177,7 +188,7 @@ impl CpuWave {
         lanes as usize
     }
 
-    /// What the last wave counted. Sets the size of the next.
+    /// Returns the report of the last wave, and adapts the size of the next one.
     pub fn report(&mut self) -> Report {
         let mut last = self.begun;
         let times = self.marks.iter().map(|&(stage, at)| {
@@ -189,11 +200,11 @@ impl CpuWave {
             times: times.collect(),
             counts: self.counts.clone(),
             lanes: (0..=self.max_bounces)
-                .map(|bounce| self.lanes(counts::rays(bounce)) as u64)
+                .map(|bounce| self.queue_length(counts::rays(bounce)) as u64)
                 .collect(),
         };
-        if let Some(growth) = &mut self.growth {
-            growth.settle(self.span.path_count, report.milliseconds(), self.pace);
+        if let Some(size) = &mut self.size {
+            size.learn(self.span.path_count, report.milliseconds(), self.pace);
         }
         report
     }

@@ -23,16 +23,16 @@ use crate::{
 /// the other one.
 ///
 /// ```no_run
-/// use compaction::cuda::{self, Crossing};
+/// use compaction::cuda::{self, PeerCopy};
 ///
 /// let here = cuda::open(0)?.default_stream();
 /// let there = cuda::open(1)?.default_stream();
-/// let mut crossing = Crossing::<u32>::new(&there, &here, 3)?;
+/// let mut peer_copy = PeerCopy::<u32>::new(&there, &here, 3)?;
 ///
 /// let counts = cuda::upload(&there, &[3_u32, 1, 4])?; // as an operation leaves it
-/// crossing.post(&there, &[counts.as_view()])?;
+/// peer_copy.post(&there, &[counts.as_view()])?;
 /// // More work for the stream and for this thread, and then, when the counts are needed:
-/// assert_eq!(cuda::download(&here, &crossing.wait()?)?, [3, 1, 4]);
+/// assert_eq!(cuda::download(&here, &peer_copy.wait()?)?, [3, 1, 4]);
 /// # Ok::<(), compaction::Error>(())
 /// ```
 #[derive(Debug)]
@@ -54,10 +54,10 @@ impl<T: Shared> PeerCopy<T> {
     /// Both streams may belong to the same GPU.
     ///
     /// ```no_run
-    /// # use compaction::cuda::{self, Crossing};
+    /// # use compaction::cuda::{self, PeerCopy};
     /// # let (here, there) = (cuda::open(0)?.default_stream(), cuda::open(1)?.default_stream());
-    /// let crossing = Crossing::<u32>::new(&there, &here, 3)?;
-    /// assert_eq!(crossing.wait()?.len(), 0);
+    /// let peer_copy = PeerCopy::<u32>::new(&there, &here, 3)?;
+    /// assert_eq!(peer_copy.wait()?.len(), 0);
     /// # Ok::<(), compaction::Error>(())
     /// ```
     ///
@@ -91,12 +91,12 @@ impl<T: Shared> PeerCopy<T> {
     /// items.
     ///
     /// ```no_run
-    /// # use compaction::cuda::{self, Crossing};
+    /// # use compaction::cuda::{self, PeerCopy};
     /// # let (here, there) = (cuda::open(0)?.default_stream(), cuda::open(1)?.default_stream());
-    /// # let mut crossing = Crossing::<u32>::new(&there, &here, 3)?;
+    /// # let mut peer_copy = PeerCopy::<u32>::new(&there, &here, 3)?;
     /// let (some, one) = (cuda::upload(&there, &[3_u32, 1])?, cuda::upload(&there, &[4_u32])?);
-    /// crossing.post(&there, &[some.as_view(), one.as_view()])?;
-    /// assert_eq!(cuda::download(&here, &crossing.wait()?)?, [3, 1, 4]);
+    /// peer_copy.post(&there, &[some.as_view(), one.as_view()])?;
+    /// assert_eq!(cuda::download(&here, &peer_copy.wait()?)?, [3, 1, 4]);
     /// # Ok::<(), compaction::Error>(())
     /// ```
     ///
@@ -110,24 +110,24 @@ impl<T: Shared> PeerCopy<T> {
         let len = views.iter().map(CudaView::len).sum();
         if len > self.items.len() {
             return Err(Error::OutputTooShort {
-                what: "crossing",
+                what: "copy between GPUs",
                 needed: len,
                 got: self.items.len(),
             });
         }
         if self.arrived.context() != from.context() {
             return Err(Error::ForeignContext {
-                what: "a crossing from one GPU to another".to_owned(),
+                what: "a copy from one GPU to another".to_owned(),
             });
         }
         for view in views {
             check_stream(from, view.stream(), || "what is to cross".to_owned())?;
         }
-        let crossing = || Error::driver(format!("copy {} items to another GPU", len));
-        self.to.synchronize().map_err(crossing())?;
+        let failed = || Error::driver(format!("copy {} items to another GPU", len));
+        self.to.synchronize().map_err(failed())?;
         self.posted = 0;
-        self.copy(from, views).map_err(crossing())?;
-        self.arrived.record(from).map_err(crossing())?;
+        self.copy(from, views).map_err(failed())?;
+        self.arrived.record(from).map_err(failed())?;
         self.posted = len;
         Ok(())
     }
@@ -161,10 +161,10 @@ impl<T: Shared> PeerCopy<T> {
     /// Returns whether the last post's copy has finished; `true` before the first post. Does not wait.
     ///
     /// ```no_run
-    /// # use compaction::cuda::{self, Crossing};
+    /// # use compaction::cuda::{self, PeerCopy};
     /// # let (here, there) = (cuda::open(0)?.default_stream(), cuda::open(1)?.default_stream());
-    /// # let crossing = Crossing::<u32>::new(&there, &here, 3)?;
-    /// assert!(crossing.has_arrived()?); // nothing was posted
+    /// # let peer_copy = PeerCopy::<u32>::new(&there, &here, 3)?;
+    /// assert!(peer_copy.has_arrived()?); // nothing was posted
     /// # Ok::<(), compaction::Error>(())
     /// ```
     ///
@@ -181,11 +181,11 @@ impl<T: Shared> PeerCopy<T> {
     /// post.
     ///
     /// ```no_run
-    /// # use compaction::cuda::{self, Crossing};
+    /// # use compaction::cuda::{self, PeerCopy};
     /// # let (here, there) = (cuda::open(0)?.default_stream(), cuda::open(1)?.default_stream());
-    /// # let mut crossing = Crossing::<u32>::new(&there, &here, 3)?;
-    /// crossing.post(&there, &[cuda::upload(&there, &[7_u32])?.as_view()])?;
-    /// assert_eq!(cuda::download(&here, &crossing.wait()?)?, [7]);
+    /// # let mut peer_copy = PeerCopy::<u32>::new(&there, &here, 3)?;
+    /// peer_copy.post(&there, &[cuda::upload(&there, &[7_u32])?.as_view()])?;
+    /// assert_eq!(cuda::download(&here, &peer_copy.wait()?)?, [7]);
     /// # Ok::<(), compaction::Error>(())
     /// ```
     ///
@@ -204,11 +204,11 @@ impl<T: Shared> PeerCopy<T> {
     ///
     /// ```no_run
     /// # use std::time::Duration;
-    /// # use compaction::cuda::{self, Crossing};
+    /// # use compaction::cuda::{self, PeerCopy};
     /// # let (here, there) = (cuda::open(0)?.default_stream(), cuda::open(1)?.default_stream());
-    /// # let mut crossing = Crossing::<u32>::new(&there, &here, 3)?;
-    /// crossing.post(&there, &[cuda::upload(&there, &[7_u32])?.as_view()])?;
-    /// assert_eq!(crossing.wait_for(Duration::from_secs(30))?.len(), 1);
+    /// # let mut peer_copy = PeerCopy::<u32>::new(&there, &here, 3)?;
+    /// peer_copy.post(&there, &[cuda::upload(&there, &[7_u32])?.as_view()])?;
+    /// assert_eq!(peer_copy.wait_for(Duration::from_secs(30))?.len(), 1);
     /// # Ok::<(), compaction::Error>(())
     /// ```
     ///

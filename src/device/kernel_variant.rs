@@ -2,10 +2,8 @@
 //!
 //! Many kernels are specialised, because code for features that a scene lacks would take registers and compile time.
 
-use crate::{
-    device::render_scene::RenderScene,
-    shading::material::{ALL_KINDS, PLAIN_KINDS, RARE_KINDS},
-};
+use super::render_scene::RenderScene;
+use crate::shading::material::{ALL_KINDS, PLAIN_KINDS, RARE_KINDS};
 
 /// The features of a scene that select its kernel variants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,8 +11,8 @@ pub struct KernelVariant {
     /// Kinds of the materials and rare features, one bit each.
     pub materials: u32,
     /// Whether the scene has instances or textures: not [`RenderScene::is_plain`].
-    pub placed: bool,
-    /// Whether the scene has alpha-tested surfaces; if so, `placed` is true.
+    pub instanced: bool,
+    /// Whether the scene has alpha-tested surfaces; if so, `instanced` is true.
     pub alpha_tested: bool,
     /// Whether there are lights at infinity besides a constant sky.
     pub far_lights: bool,
@@ -23,10 +21,19 @@ pub struct KernelVariant {
 }
 
 impl KernelVariant {
+    /// The variant for the simplest scenes: opaque, without instances, textures and lights.
+    pub(crate) const PLAIN: KernelVariant = KernelVariant {
+        materials: PLAIN_KINDS,
+        instanced: false,
+        alpha_tested: false,
+        far_lights: false,
+        lights: false,
+    };
+
     pub(crate) fn of(world: &RenderScene) -> KernelVariant {
         KernelVariant {
             materials: world.kinds,
-            placed: !world.is_plain(),
+            instanced: !world.is_plain(),
             alpha_tested: world.stochastic_opacity().is_some(),
             far_lights: world.surroundings.far_lights > 0,
             lights: world.surroundings.light_count > 0,
@@ -34,7 +41,7 @@ impl KernelVariant {
     }
 
     /// Returns one example of each variant.
-    pub(super) fn each() -> [KernelVariant; 6] {
+    pub(crate) fn each() -> [KernelVariant; 6] {
         [
             (PLAIN_KINDS, false, false),
             (PLAIN_KINDS, true, false),
@@ -44,9 +51,9 @@ impl KernelVariant {
             (ALL_KINDS | RARE_KINDS, true, false),
             (ALL_KINDS | RARE_KINDS, true, true),
         ]
-        .map(|(materials, placed, alpha_tested)| KernelVariant {
+        .map(|(materials, instanced, alpha_tested)| KernelVariant {
             materials,
-            placed,
+            instanced,
             alpha_tested,
             far_lights: true,
             lights: true,
@@ -54,7 +61,7 @@ impl KernelVariant {
     }
 
     /// Returns the smallest set of material kinds with a kernel variant that contains the scene's kinds.
-    pub(super) fn known_materials(&self) -> u32 {
+    pub(crate) fn known_materials(&self) -> u32 {
         if self.materials & !PLAIN_KINDS == 0 {
             PLAIN_KINDS
         } else if self.materials & RARE_KINDS == 0 {

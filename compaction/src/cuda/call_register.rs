@@ -16,10 +16,10 @@ use crate::error::{Error, Result};
 /// ```no_run
 /// use std::{thread, time::Duration};
 ///
-/// use compaction::cuda::{self, Watch, Watcher};
+/// use compaction::cuda::{self, CallRegister, HangDetector};
 ///
-/// let watch = Watch::default();
-/// let mut watcher = Watcher::new(&watch);
+/// let watch = CallRegister::default();
+/// let mut watcher = HangDetector::new(&watch);
 /// let opening = thread::spawn(move || watch.over("open the GPU", Duration::ZERO, || cuda::open(0)));
 /// while !opening.is_finished() {
 ///     watcher.look(Duration::from_secs(30))?; // An error means that the call hangs: do not wait for its thread.
@@ -53,9 +53,9 @@ impl CallRegister {
     /// ```
     /// use std::time::Duration;
     ///
-    /// use compaction::cuda::Watch;
+    /// use compaction::cuda::CallRegister;
     ///
-    /// let watch = Watch::default();
+    /// let watch = CallRegister::default();
     /// assert_eq!(watch.over("add", Duration::ZERO, || 1 + 2), 3);
     /// ```
     pub fn over<T>(&self, doing: &'static str, min_time: Duration, call: impl FnOnce() -> T) -> T {
@@ -83,10 +83,10 @@ impl CallRegister {
 /// ```
 /// use std::time::Duration;
 ///
-/// use compaction::cuda::{Watch, Watcher};
+/// use compaction::cuda::{CallRegister, HangDetector};
 ///
-/// let watch = Watch::default();
-/// let mut watcher = Watcher::new(&watch);
+/// let watch = CallRegister::default();
+/// let mut watcher = HangDetector::new(&watch);
 /// assert!(watcher.look(Duration::ZERO).is_ok());
 /// watch.over("wait", Duration::ZERO, || {
 ///     let hangs = watcher.look(Duration::ZERO).unwrap_err();
@@ -104,9 +104,9 @@ impl HangDetector {
     /// Creates a watcher that measures the age of calls from its first look on.
     ///
     /// ```
-    /// use compaction::cuda::{Watch, Watcher};
+    /// use compaction::cuda::{CallRegister, HangDetector};
     ///
-    /// let watcher = Watcher::new(&Watch::default());
+    /// let watcher = HangDetector::new(&CallRegister::default());
     /// ```
     pub fn new(watch: &CallRegister) -> Self {
         let watch = watch.clone();
@@ -121,9 +121,9 @@ impl HangDetector {
     /// ```
     /// use std::time::Duration;
     ///
-    /// use compaction::cuda::{Watch, Watcher};
+    /// use compaction::cuda::{CallRegister, HangDetector};
     ///
-    /// let mut watcher = Watcher::new(&Watch::default());
+    /// let mut watcher = HangDetector::new(&CallRegister::default());
     /// assert!(watcher.look(Duration::from_secs(1)).is_ok());
     /// ```
     ///

@@ -1,0 +1,104 @@
+//! Times of the stages on a GPU, taken from the GPU's own clock.
+//!
+//! Each kernel stores the time at which it begins, which costs nothing measurable. The kernels of `compaction` do not, so
+//! that a kernel of one thread, `clock_stamp`, runs before them. A stage ends when the next one begins.
+
+use std::{iter, ops::Range};
+
+use compaction::cuda::{InOut, Launch, Source};
+
+use super::{CudaWave, Stage};
+use crate::{Error, device::kernels::stage};
+
+/// Number of stage runs per bounce.
+const RUNS: usize = Stage::BOUNCE.len();
+
+/// Returns the index of a stage's start time in a bounce. If the stage runs more than once, `run` counts from 0.
+///
+/// Start times are in nanoseconds of the GPU's clock; 0 means that the stage did not run.
+///
+/// # Panics
+/// If the stage does not run that often in a bounce.
+pub(crate) fn start(bounce: u32, stage: Stage, run: usize) -> Range<usize> {
+    let mut runs = (0..RUNS).filter(|&place| Stage::BOUNCE[place] == stage);
+    let place = runs.nth(run).expect("a stage of the bounce");
+    let start = 1 + RUNS * bounce as usize + place;
+    start..start + 1
+}
+
+/// Returns the index of the start time of `accumulate`.
+pub(crate) const fn accumulate(max_bounces: u32) -> Range<usize> {
+    after_bounces(max_bounces, 0)
+}
+
+/// Returns the index of the time at which the wave ended.
+pub(crate) const fn end(max_bounces: u32) -> Range<usize> {
+    after_bounces(max_bounces, 1)
+}
+
+/// Returns the index of the start time of `megakernel`.
+pub(crate) const fn megakernel(max_bounces: u32) -> Range<usize> {
+    after_bounces(max_bounces, 2)
+}
+
+/// Returns the number of times of a wave.
+pub(crate) const fn len(max_bounces: u32) -> usize {
+    megakernel(max_bounces).end
+}
+
+/// Returns an index behind the times of `generate`, which has index 0, and of all bounces.
+const fn after_bounces(max_bounces: u32, place: usize) -> Range<usize> {
+    let start = 1 + RUNS * (max_bounces as usize + 1) + place;
+    start..start + 1
+}
+
+/// Returns the duration of each stage in milliseconds, in the order of the loop.
+pub(super) fn times(stamps: &[u64], max_bounces: u32) -> Vec<(Stage, f64)> {
+    let milliseconds = |from: u64, to: u64| to.saturating_sub(from) as f64 * 1e-6;
+    let at = |place: Range<usize>| stamps[place.start];
+    let mut next = at(end(max_bounces));
+    let megakernel = at(megakernel(max_bounces));
+    if megakernel != 0 {
+        return vec![(Stage::Megakernel, milliseconds(megakernel, next))];
+    }
+    let bounces = iter::repeat_n(Stage::BOUNCE, max_bounces as usize + 1).flatten();
+    let stages: Vec<Stage> = iter::once(Stage::Generate)
+        .chain(bounces)
+        .chain([Stage::Accumulate])
+        .collect();
+    // Backwards, because a stage that did not run begins and ends where the next one begins.
+    let mut times: Vec<_> = stages
+        .iter()
+        .zip(&stamps[..stages.len()])
+        .rev()
+        .map(|(&stage, &stamp)| {
+            let began = if stamp == 0 { next } else { stamp };
+            let took = milliseconds(began, next);
+            next = began;
+            (stage, took)
+        })
+        .collect();
+    times.reverse();
+    times
+}
+
+/// Parameters of the kernel: the time to store.
+pub(crate) type Arguments = (InOut<u64>,);
+
+/// Returns the source of the kernel.
+pub(crate) fn source() -> Source {
+    stage::<Arguments>(
+        "kernels/clock.cu",
+        include_str!("../../../kernels/clock.cu"),
+        "clock_stamp",
+    )
+}
+
+/// Stores the time at which the GPU gets here. `place` is one of the indices above.
+pub(crate) fn stamp(wave: &mut CudaWave, place: Range<usize>) -> Result<(), Error> {
+    let began = (wave.stamps.slice_mut(place),);
+    wave.kernels
+        .clock_stamp
+        .launch(&wave.stream, Launch::blocks(1, 1), began)?;
+    Ok(())
+}

@@ -1,0 +1,227 @@
+//! Decides whether waves sort their hits by kind of material, by measuring waves with and without sorting.
+//!
+//! Sorting pays if several materials with different costs are hit, and costs time if most paths hit one of them. This
+//! cannot be predicted from the scene.
+
+use compaction::select::Strategy;
+
+/// Whether hits are sorted by kind of material before they are shaded. The film does not depend on it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SortHits {
+    /// On a GPU if a measurement of some waves shows that it pays; never on the CPU.
+    #[default]
+    Auto,
+    /// Always.
+    On,
+    /// Never.
+    Off,
+}
+
+impl SortHits {
+    /// All choices; the default is the first.
+    pub const ALL: [SortHits; 3] = [SortHits::Auto, SortHits::On, SortHits::Off];
+
+    /// Returns the name used on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            SortHits::Auto => "auto",
+            SortHits::On => "on",
+            SortHits::Off => "off",
+        }
+    }
+}
+
+/// GPU time of successive waves of one size before a trial begins, in milliseconds.
+const STEADY_MILLISECONDS: f64 = 250.0;
+/// Number of waves of each kind that are timed.
+const TIMED: usize = 6;
+/// Maximum number of trials per view. A trial ends without a result if the size of the waves changes.
+const MAX_TRIALS: u32 = 3;
+
+/// The properties of a completed wave that the tuner learns from.
+#[derive(Clone, Copy, Debug)]
+pub struct Timed {
+    /// Number of paths of the wave.
+    pub paths: u32,
+    /// Whether the wave sorted its hits.
+    pub sorts_hits: bool,
+    /// Whether an earlier wave was like this one. If not, its time includes the loading of kernels.
+    pub repeats: bool,
+    /// Time of all stages on the GPU in milliseconds.
+    pub milliseconds: f64,
+}
+
+/// Decides for each wave whether it sorts its hits.
+///
+/// Once waves of one size follow each other, a trial runs two waves with sorting and two without in turn, until six of
+/// each kind are timed. The kind with the smaller median time is used from then on. A trial takes about fourteen waves,
+/// half of which run in the slower way.
+#[derive(Clone, Debug)]
+pub struct SortTuner {
+    choice: SortHits,
+    /// Whether the scene has materials of several kinds.
+    has_kinds: bool,
+    /// Whether the strategy compacts. With `off` nothing is sorted, because sorting would remove the gaps in the queue.
+    compacts: bool,
+    /// Whether waves outside of trials sort their hits.
+    sorts: bool,
+    gain: Option<f64>,
+    trials: u32,
+    state: State,
+}
+
+#[derive(Clone, Debug)]
+enum State {
+    /// Waiting for successive waves of one size: their number of paths, and their time so far.
+    Steadying { paths: u32, milliseconds: f64 },
+    /// A trial: the number of waves that have begun, and the times of waves without and with sorting in milliseconds.
+    Trying {
+        paths: u32,
+        begun: u32,
+        times: [Vec<f64>; 2],
+    },
+    /// The trial of this view has ended, or no trial is possible.
+    Settled,
+}
+
+impl State {
+    const UNSTEADY: State = State::Steadying {
+        paths: 0,
+        milliseconds: 0.0,
+    };
+}
+
+impl SortTuner {
+    /// Creates a tuner for a scene with materials of `kind_count` kinds.
+    pub fn new(choice: SortHits, kind_count: u32, strategy: Strategy) -> SortTuner {
+        SortTuner {
+            choice,
+            has_kinds: kind_count > 1,
+            compacts: strategy != Strategy::Off,
+            sorts: choice == SortHits::On,
+            gain: None,
+            trials: 0,
+            state: State::UNSTEADY,
+        }
+    }
+
+    /// Returns the user's choice.
+    pub fn choice(&self) -> SortHits {
+        self.choice
+    }
+
+    /// Sets the user's choice. If it differs from the current one, results of trials are forgotten.
+    pub fn choose(&mut self, choice: SortHits) {
+        if choice != self.choice {
+            *self = SortTuner {
+                choice,
+                sorts: choice == SortHits::On,
+                gain: None,
+                ..self.clone()
+            };
+            self.reset();
+        }
+    }
+
+    /// Sets the compaction strategy. With `off`, hits are sorted only if the choice is [`SortHits::On`].
+    pub fn set_strategy(&mut self, strategy: Strategy) {
+        self.compacts = strategy != Strategy::Off;
+        self.reset();
+    }
+
+    /// Allows a new trial, because the view or the strategy has changed. The last result is used until then.
+    pub fn reset(&mut self) {
+        self.trials = 0;
+        self.state = State::UNSTEADY;
+    }
+
+    /// Ends sorting and trials, because the buffers for sorting cannot be allocated.
+    pub fn give_up(&mut self) {
+        self.sorts = false;
+        self.state = State::Settled;
+    }
+
+    /// Begins a wave, and returns whether it sorts its hits.
+    pub fn begin(&mut self) -> bool {
+        let may_sort = self.may_sort();
+        match &mut self.state {
+            State::Trying { begun, .. } if may_sort => {
+                *begun += 1;
+                // In pairs, because two waves are in flight at a time, each with its own graph.
+                (*begun - 1) % 4 < 2
+            }
+            _ => self.sorts(),
+        }
+    }
+
+    /// Learns from a completed wave.
+    pub fn learn(&mut self, wave: Timed) {
+        if !self.is_automatic() {
+            return;
+        }
+        match &mut self.state {
+            State::Steadying {
+                paths,
+                milliseconds,
+            } => {
+                if *paths != wave.paths {
+                    (*paths, *milliseconds) = (wave.paths, 0.0);
+                }
+                *milliseconds += wave.milliseconds;
+                if *milliseconds < STEADY_MILLISECONDS {
+                    return;
+                }
+                self.trials += 1;
+                self.state = if self.trials > MAX_TRIALS {
+                    State::Settled
+                } else {
+                    State::Trying {
+                        paths: wave.paths,
+                        begun: 0,
+                        times: [Vec::new(), Vec::new()],
+                    }
+                };
+            }
+            State::Trying { paths, .. } if *paths != wave.paths => self.state = State::UNSTEADY,
+            State::Trying { times, .. } => {
+                if wave.repeats {
+                    times[usize::from(wave.sorts_hits)].push(wave.milliseconds);
+                }
+                if times.iter().all(|times| times.len() >= TIMED) {
+                    let [plain, sorted] = times.each_mut().map(|times| median(times));
+                    let gain = plain / sorted.max(1e-6);
+                    self.sorts = gain > 1.0;
+                    self.gain = Some(gain);
+                    self.state = State::Settled;
+                }
+            }
+            State::Settled => {}
+        }
+    }
+
+    /// Returns whether any wave may sort its hits before the view, the choice or the strategy changes.
+    pub fn may_sort(&self) -> bool {
+        self.sorts() || self.is_automatic() && matches!(self.state, State::Trying { .. })
+    }
+
+    /// Returns whether waves outside of trials sort their hits.
+    pub fn sorts(&self) -> bool {
+        self.sorts && (self.is_automatic() || self.choice == SortHits::On)
+    }
+
+    /// Returns whether trials decide.
+    fn is_automatic(&self) -> bool {
+        self.choice == SortHits::Auto && self.has_kinds && self.compacts
+    }
+
+    /// Returns the speed of a wave with sorted hits relative to one without; `None` before a trial has ended.
+    pub fn gain(&self) -> Option<f64> {
+        self.gain
+    }
+}
+
+/// Returns the median of at least one time; for an even number, the larger of the two in the middle.
+fn median(times: &mut [f64]) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times[times.len() / 2]
+}

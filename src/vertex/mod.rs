@@ -1,0 +1,7 @@
+//! One vertex of a path, from its ray to the next one. Stages call this code for each entry of a queue, and `megakernel`
+//! for each path.
+//!
+//! It may import everything about scenes, lights and materials, but nothing about waves.
+
+pub mod rays;
+pub mod shading;

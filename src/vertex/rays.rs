@@ -1,0 +1,94 @@
+//! What a ray meets: its nearest hit, the light of the sky, or what blocks it. Twin: `kernels/shared/rays.cuh`.
+//!
+//! Functions with a parameter `INSTANCED` are specialised for scenes with or without instances and textures.
+
+use glam::Vec3;
+
+use crate::{
+    accel::{
+        bvh,
+        instance::{InstanceHit, NO_INSTANCE},
+    },
+    device::render_scene::RenderScene,
+    lights::light::{LightParams, Lights, sky_light},
+    math::clamped,
+    path::{Ray, ShadowRay},
+    sampler::Sampler,
+    shading::opacity::{
+        PATH_RAY, SHADOW_RAY, nearest_alpha_tested, occluded_alpha_tested, opacity_hash,
+    },
+};
+
+/// Clamps light that has scattered this many times. Only light that scattered at least twice is clamped.
+#[inline]
+pub fn clamp_indirect(light_params: &LightParams, light: Vec3, scatterings: u32) -> Vec3 {
+    if scatterings < 2 {
+        light
+    } else {
+        clamped(light, light_params.max_indirect)
+    }
+}
+
+/// Returns the nearest hit of a path's ray. `from` is the instance that the ray leaves, or `NO_INSTANCE`.
+///
+/// Partly opaque surfaces are hit by chance, which depends on the random numbers of the path and on the bounce.
+#[inline]
+pub fn nearest_hit<const INSTANCED: bool>(
+    scene: &RenderScene,
+    ray: &Ray,
+    from: u32,
+    numbers: Sampler,
+    bounce: u32,
+) -> InstanceHit {
+    if INSTANCED && let Some(opacity) = scene.stochastic_opacity() {
+        let key = opacity_hash(numbers, bounce, PATH_RAY);
+        return nearest_alpha_tested(&opacity, ray, from, key);
+    }
+    if INSTANCED {
+        return bvh::nearest_instanced(&scene.instanced_scene(), ray, from);
+    }
+    let extent = scene.surroundings.extent;
+    InstanceHit {
+        hit: bvh::nearest(&scene.nodes, &scene.primitives, extent, ray),
+        instance: NO_INSTANCE,
+    }
+}
+
+/// Returns the radiance that a path gains from the sky when its ray leaves the scene, weighted and clamped.
+///
+/// `scattered` tells whether the path has scattered off anything but mirrors and glass.
+#[inline]
+pub fn escaped_light(
+    lights: &Lights,
+    ray: &Ray,
+    throughput: Vec3,
+    scattered: bool,
+    bounce: u32,
+) -> Vec3 {
+    let light = throughput * sky_light(lights, ray.direction, ray.pdf, scattered);
+    clamp_indirect(&lights.surroundings, light, bounce)
+}
+
+/// Returns whether a surface blocks a shadow ray from instance `from` to a light on instance `to`; both may be
+/// `NO_INSTANCE`.
+///
+/// Partly opaque surfaces block by chance, which depends on the random numbers of the path and on the bounce.
+#[inline]
+pub fn is_blocked<const INSTANCED: bool>(
+    scene: &RenderScene,
+    ray: &ShadowRay,
+    from: u32,
+    to: u32,
+    numbers: Sampler,
+    bounce: u32,
+) -> bool {
+    if INSTANCED && let Some(opacity) = scene.stochastic_opacity() {
+        let key = opacity_hash(numbers, bounce, SHADOW_RAY);
+        return occluded_alpha_tested(&opacity, ray, from, to, key);
+    }
+    if INSTANCED {
+        return bvh::occluded_instanced(&scene.instanced_scene(), ray, from, to);
+    }
+    let extent = scene.surroundings.extent;
+    bvh::occluded(&scene.nodes, &scene.primitives, extent, ray)
+}

@@ -1,0 +1,341 @@
+//! The shading of one path at a hit: emission, a shadow ray, and the next ray. Twin: `kernels/shared/shading.cuh`.
+//!
+//! Method: multiple importance sampling with the power heuristic (Veach 1997), and Russian roulette by the largest channel
+//! of the throughput, from the fifth scattering on. Functions with a parameter `INSTANCED` are specialised for scenes with
+//! or without instances and textures.
+
+use glam::Vec3;
+
+use super::rays::clamp_indirect;
+use crate::{
+    accel::{
+        instance::{NO_INSTANCE, consistent_normal, instance_surface, ray_origin, to_object},
+        primitive::{Surface, hit_primitive, shear, surface_at},
+    },
+    device::render_scene::RenderScene,
+    lights::{
+        light::{
+            BSDF_SAMPLES, LIGHT_SAMPLES, LightSample, emitter_area_pdf, light_pdf, sample_light,
+            sample_weight,
+        },
+        light_tree::NO_LIGHT,
+    },
+    math::{dot, max_component, min_f32},
+    path::{Hit, MAX_SURVIVAL, NO_PRIMITIVE, ROULETTE_START, Ray, ShadowRay, Throughput},
+    sampler::{PAIR_BSDF, PAIR_CHOICE, PAIR_LIGHT, Sampler, pair, pair_bits},
+    shading::{
+        bsdf::{Bsdf, bsdf_of, bsdf_sample, bsdf_value, is_specular, sample_specular},
+        material::{TWO_SIDED_EMISSION, transmitted},
+        material_textures::{emission_at, material_at},
+    },
+};
+
+/// A path at its hit: the input and the output of shading.
+pub struct Vertex {
+    /// Random numbers of the path.
+    pub numbers: Sampler,
+    /// Number of times that the path has scattered before.
+    pub bounce: u32,
+    /// Index of the instance that was hit, or `NO_INSTANCE`.
+    pub instance: u32,
+    /// Input: the ray that hit. Output: the next ray, if the path continues.
+    pub ray: Ray,
+    /// Input: the throughput before this vertex. Output: the throughput of the next ray.
+    pub throughput: Throughput,
+    /// Output: radiance that the surface emits along the path, weighted and clamped.
+    pub emitted: Vec3,
+    /// Output: the ray towards a light, with the radiance that it adds unless it is blocked; distance 0 means none.
+    pub shadow_ray: ShadowRay,
+    /// Output: the instance that the shadow ray goes to, or `NO_INSTANCE`.
+    pub light_instance: u32,
+}
+
+impl Vertex {
+    /// Creates the vertex of a path that hit, before it is shaded.
+    #[inline]
+    pub fn new(
+        numbers: Sampler,
+        bounce: u32,
+        instance: u32,
+        ray: Ray,
+        throughput: Throughput,
+    ) -> Vertex {
+        Vertex {
+            numbers,
+            bounce,
+            instance,
+            ray,
+            throughput,
+            emitted: Vec3::ZERO,
+            shadow_ray: ShadowRay::default(),
+            light_instance: NO_INSTANCE,
+        }
+    }
+}
+
+/// Returns the offset from a mesh's triangle to its scene-space copy if the instance is emissive, else `NO_LIGHT`.
+#[inline]
+pub fn instance_entry(scene: &RenderScene, instance: u32) -> u32 {
+    let surroundings = &scene.surroundings;
+    if surroundings.first_instanced == NO_PRIMITIVE {
+        return NO_LIGHT;
+    }
+    scene.light_places[(surroundings.instance_entries + instance) as usize]
+}
+
+/// Returns the emission of the surface along the path, weighted against the light sample that could have found it.
+#[inline]
+pub fn emission(
+    scene: &RenderScene,
+    hit: &Hit,
+    emitted: Vec3,
+    vertex: &Vertex,
+    cosine: f32,
+) -> Vec3 {
+    let carried = vertex.throughput.rgb * emitted;
+    if vertex.ray.pdf == 0.0 {
+        return carried;
+    }
+    let mut position = hit.primitive;
+    if vertex.instance != NO_INSTANCE {
+        let entry = instance_entry(scene, vertex.instance);
+        if entry == NO_LIGHT {
+            return carried;
+        }
+        position += entry;
+    }
+    let origin = vertex.ray.origin;
+    let share = emitter_area_pdf(&scene.lights(), position, origin);
+    let primitive = &scene.primitives[position as usize];
+    let pdf = light_pdf(primitive, share, origin, hit.distance, cosine);
+    let strategies = scene.surroundings.strategies;
+    carried * sample_weight(strategies, BSDF_SAMPLES, vertex.ray.pdf, pdf)
+}
+
+/// Returns the radiance of a textured emissive surface at the point that a light sample chose.
+#[inline]
+pub fn sent(
+    scene: &RenderScene,
+    origin: Vec3,
+    sample: &LightSample,
+    to: u32,
+    instance: u32,
+) -> Vec3 {
+    let chosen = &scene.primitives[sample.to_primitive as usize];
+    let material = &scene.materials[chosen.material as usize];
+    if material.maps == 0 {
+        return sample.radiance;
+    }
+    let ray = Ray {
+        origin,
+        pdf: 0.0,
+        direction: sample.direction,
+        from_primitive: NO_PRIMITIVE,
+    };
+    let (mut local, mut inward) = (origin, ray.direction);
+    if instance != NO_INSTANCE {
+        let mesh_instance = &scene.instances[instance as usize];
+        local = to_object(mesh_instance, origin - mesh_instance.position);
+        inward = to_object(mesh_instance, ray.direction);
+    }
+    let primitive = &scene.primitives[to as usize];
+    let (_, u, v) = hit_primitive(primitive, local, ray.direction, &shear(inward), false);
+    let hit = Hit {
+        distance: sample.distance,
+        primitive: to,
+        u,
+        v,
+    };
+    let surface = if instance == NO_INSTANCE {
+        surface_at(primitive, &ray, &hit)
+    } else {
+        let mesh_instance = &scene.instances[instance as usize];
+        let (corners, vertices) = (&scene.corners, &scene.vertices);
+        instance_surface(mesh_instance, corners, vertices, primitive, &ray, &hit)
+    };
+    emission_at(&scene.texture_atlas(), material, &surface)
+}
+
+/// Samples a point on a light, and stores the shadow ray with the light that it carries.
+#[inline]
+pub fn connect_light<const INSTANCED: bool>(
+    scene: &RenderScene,
+    bsdf: &Bsdf,
+    primitive_left: u32,
+    surface: &Surface,
+    vertex: &mut Vertex,
+) {
+    let (choice, _) = pair_bits(vertex.numbers, vertex.bounce, PAIR_CHOICE);
+    let (u, v) = pair_bits(vertex.numbers, vertex.bounce, PAIR_LIGHT);
+    let (origin, lifted) = ray_origin(surface, 1.0);
+    let sample = sample_light(&scene.lights(), origin, choice, u, v);
+    let cosine = dot(surface.normal, sample.direction);
+    let shaded = dot(surface.shading, sample.direction);
+    let above = shaded > 0.0 && (cosine > 0.0 || lifted);
+    let below = shaded < 0.0 && cosine < 0.0;
+    if sample.distance <= 0.0 || !(above || below) {
+        return;
+    }
+    // Transmitted light arrives on the far side.
+    let (origin, lifted) = if below {
+        ray_origin(surface, -1.0)
+    } else {
+        (origin, lifted)
+    };
+    let (mut to, mut light_instance) = (sample.to_primitive, NO_INSTANCE);
+    let in_scene = to < scene.surroundings.first_instanced || to == NO_PRIMITIVE;
+    if INSTANCED && !in_scene {
+        light_instance = scene.primitives[to as usize].number;
+        to -= instance_entry(scene, light_instance);
+    }
+    let radiance = if INSTANCED && to != NO_PRIMITIVE {
+        sent(scene, origin, &sample, to, light_instance)
+    } else {
+        sample.radiance
+    };
+    let value = bsdf_value(
+        &scene.energy,
+        bsdf,
+        surface.shading,
+        -vertex.ray.direction,
+        sample.direction,
+    );
+    let found = if sample.is_delta == 1 { 0.0 } else { value.pdf };
+    let strategies = scene.surroundings.strategies;
+    let weight = sample_weight(strategies, LIGHT_SAMPLES, sample.pdf, found);
+    let light_here =
+        vertex.throughput.rgb * value.color * radiance * (value.scale * weight / sample.pdf);
+    if max_component(light_here) <= 0.0 {
+        return;
+    }
+    vertex.shadow_ray.origin = origin;
+    vertex.shadow_ray.distance = sample.distance;
+    vertex.shadow_ray.direction = sample.direction;
+    vertex.shadow_ray.from_primitive = if lifted { NO_PRIMITIVE } else { primitive_left };
+    vertex.shadow_ray.to_primitive = to;
+    vertex.light_instance = light_instance;
+    let scatterings = vertex.bounce + 1;
+    vertex.shadow_ray.light = clamp_indirect(&scene.surroundings, light_here, scatterings);
+}
+
+/// Samples a light and the next ray.
+///
+/// The next ray leaves on the same side of the geometric and the shading normal, or the throughput becomes 0. The
+/// surface's normals must face the path.
+#[inline]
+pub fn scatter<const INSTANCED: bool>(
+    scene: &RenderScene,
+    choice: f32,
+    bsdf: &Bsdf,
+    primitive: u32,
+    surface: &Surface,
+    vertex: &mut Vertex,
+) {
+    let (normal, to_eye) = (surface.shading, -vertex.ray.direction);
+    let next = if is_specular(bsdf) {
+        sample_specular(bsdf, normal, to_eye, choice)
+    } else {
+        if scene.surroundings.light_count > 0 {
+            connect_light::<INSTANCED>(scene, bsdf, primitive, surface, vertex);
+        }
+        let (u, v) = pair(vertex.numbers, vertex.bounce, PAIR_BSDF);
+        bsdf_sample(&scene.energy, bsdf, normal, to_eye, choice, u, v)
+    };
+    vertex.throughput.rgb *= next.weight;
+    vertex.throughput.eta_scale *= next.eta_scale;
+    let (origin, lifted) = ray_origin(surface, next.side);
+    if dot(surface.normal, next.direction) * next.side < 0.0 && !lifted {
+        vertex.throughput.rgb = Vec3::ZERO;
+    }
+    vertex.ray.origin = origin;
+    vertex.ray.from_primitive = if lifted { NO_PRIMITIVE } else { primitive };
+    vertex.ray.direction = next.direction;
+    vertex.ray.pdf = next.pdf;
+}
+
+/// Plays Russian roulette: returns whether the path survives, and divides its throughput by the chance of that.
+#[inline]
+pub fn survives_roulette(bounce: u32, choice: f32, throughput: &mut Throughput) -> bool {
+    if bounce + 1 < ROULETTE_START {
+        return true;
+    }
+    let chance = min_f32(
+        max_component(throughput.rgb) * throughput.eta_scale,
+        MAX_SURVIVAL,
+    );
+    throughput.rgb *= 1.0 / chance;
+    choice < chance
+}
+
+/// Shades one path at its hit, and returns whether it continues. `scatters` is `false` at the bounce limit, where only
+/// emission counts.
+#[inline]
+pub fn shade_path<const INSTANCED: bool>(
+    scene: &RenderScene,
+    scatters: bool,
+    hit: &Hit,
+    vertex: &mut Vertex,
+) -> bool {
+    let primitive = &scene.primitives[hit.primitive as usize];
+    let mut surface = if INSTANCED && vertex.instance != NO_INSTANCE {
+        let mesh_instance = &scene.instances[vertex.instance as usize];
+        let (corners, vertices) = (&scene.corners, &scene.vertices);
+        instance_surface(
+            mesh_instance,
+            corners,
+            vertices,
+            primitive,
+            &vertex.ray,
+            hit,
+        )
+    } else {
+        surface_at(primitive, &vertex.ray, hit)
+    };
+    let table = &scene.materials[surface.material as usize];
+    let material = &if INSTANCED && table.maps != 0 {
+        material_at(&scene.texture_atlas(), table, &mut surface)
+    } else {
+        *table
+    };
+    let cosine = -dot(vertex.ray.direction, surface.normal);
+    let front = cosine > 0.0;
+    if max_component(material.emission) > 0.0 {
+        if front {
+            vertex.emitted = emission(scene, hit, material.emission, vertex, cosine);
+        } else if material.flags & TWO_SIDED_EMISSION != 0 {
+            vertex.emitted = vertex.throughput.rgb * material.emission;
+        }
+        vertex.emitted = clamp_indirect(&scene.surroundings, vertex.emitted, vertex.bounce);
+    }
+    if !scatters || (!front && material.one_sided == 1) {
+        return false;
+    }
+    if !front && max_component(material.absorption) > 0.0 {
+        vertex.throughput.rgb *= transmitted(material, hit.distance);
+    }
+    let side = if front { 1.0 } else { -1.0 };
+    let normal = surface.normal * side;
+    let (shading, coat) = if INSTANCED {
+        let to_eye = -vertex.ray.direction;
+        (
+            consistent_normal(surface.shading * side, normal, to_eye),
+            consistent_normal(surface.coat * side, normal, to_eye),
+        )
+    } else {
+        (normal, normal)
+    };
+    let surface = Surface {
+        normal,
+        shading,
+        coat,
+        ..surface
+    };
+    let cos_eye = -dot(vertex.ray.direction, surface.shading);
+    let cos_coat = -dot(vertex.ray.direction, surface.coat);
+    let choice = pair(vertex.numbers, vertex.bounce, PAIR_CHOICE);
+    let mut bsdf = bsdf_of(&scene.energy, material, cos_eye, cos_coat, front);
+    bsdf.coat_normal = surface.coat;
+    scatter::<INSTANCED>(scene, choice.0, &bsdf, hit.primitive, &surface, vertex);
+    max_component(vertex.throughput.rgb) > 0.0
+        && survives_roulette(vertex.bounce, choice.1, &mut vertex.throughput)
+}
