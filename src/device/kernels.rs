@@ -10,7 +10,7 @@ use crate::{
     adaptive::pixel_noise,
     camera::filter,
     film,
-    lights::{light, light_tree},
+    lights::{lamp, light, light_sample, light_tree},
     math, path, sampler,
     shading::{energy, material, material_textures, microfacet, opacity, texture},
 };
@@ -82,6 +82,26 @@ const HEADERS: &[(&str, &str)] = &[
         include_str!("../../kernels/shared/energy.cuh"),
     ),
     (
+        "kernels/shared/bsdf_types.cuh",
+        include_str!("../../kernels/shared/bsdf_types.cuh"),
+    ),
+    (
+        "kernels/shared/conductor.cuh",
+        include_str!("../../kernels/shared/conductor.cuh"),
+    ),
+    (
+        "kernels/shared/specular.cuh",
+        include_str!("../../kernels/shared/specular.cuh"),
+    ),
+    (
+        "kernels/shared/dielectric.cuh",
+        include_str!("../../kernels/shared/dielectric.cuh"),
+    ),
+    (
+        "kernels/shared/layered.cuh",
+        include_str!("../../kernels/shared/layered.cuh"),
+    ),
+    (
         "kernels/shared/bsdf.cuh",
         include_str!("../../kernels/shared/bsdf.cuh"),
     ),
@@ -92,6 +112,18 @@ const HEADERS: &[(&str, &str)] = &[
     (
         "kernels/shared/light_tree.cuh",
         include_str!("../../kernels/shared/light_tree.cuh"),
+    ),
+    (
+        "kernels/shared/light_sample.cuh",
+        include_str!("../../kernels/shared/light_sample.cuh"),
+    ),
+    (
+        "kernels/shared/area_light.cuh",
+        include_str!("../../kernels/shared/area_light.cuh"),
+    ),
+    (
+        "kernels/shared/lamp.cuh",
+        include_str!("../../kernels/shared/lamp.cuh"),
     ),
     (
         "kernels/shared/light.cuh",
@@ -192,8 +224,8 @@ fn of_kinds<P: Params>(
         ("DIFFUSE", material::DIFFUSE),
         ("MIRROR", material::MIRROR),
         ("DIELECTRIC", material::DIELECTRIC),
-        ("LIGHT_SAMPLES", light::LIGHT_SAMPLES),
-        ("BSDF_SAMPLES", light::BSDF_SAMPLES),
+        ("LIGHT_SAMPLES", light_sample::LIGHT_SAMPLES),
+        ("BSDF_SAMPLES", light_sample::BSDF_SAMPLES),
         ("KINDS", kinds),
         ("OTHER_LIGHTS", material::OTHER_LIGHTS),
         ("ABSORBING", material::ABSORBING),
@@ -258,9 +290,9 @@ fn of_kinds<P: Params>(
         ("LEAF", light_tree::LEAF),
         ("NO_LIGHT", light_tree::NO_LIGHT),
         ("LAMP", light::LAMP),
-        ("SPOT", light::SPOT),
-        ("DISTANT", light::DISTANT),
-        ("SUN", light::SUN),
+        ("SPOT", lamp::SPOT),
+        ("DISTANT", lamp::DISTANT),
+        ("SUN", lamp::SUN),
         ("CONVERGED_ROUNDS", pixel_noise::CONVERGED_ROUNDS),
     ];
     let numbers = [

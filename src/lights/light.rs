@@ -1,56 +1,44 @@
-//! Light sampling: choosing a light and a point on it, and the pdf of doing so. Twin: `kernels/shared/light.cuh`.
-//! Imports `environment`, `light_tree`, `material`, `math`, `path`, `primitive`, `sampler`.
+//! Light sampling: choosing a light and a point on it, and the radiance of lights at infinity. Twin:
+//! `kernels/shared/light.cuh`. Imports `area_light`, `environment`, `lamp`, `light_sample`, `light_tree`, `material`,
+//! `math`, `path`, `primitive`, `sampler`.
 //!
 //! A light is chosen with a probability proportional to its power, which is luminance times area for a primitive. Power
 //! is flux over π: 4 times the intensity of a point light; light from infinity passes a disk of the scene's radius.
-//! Triangles are sampled uniformly by area, spheres uniformly in the cone that they subtend (Shirley, Wang & Zimmerman
-//! 1996), the environment map by its luminance. Where there are many lights, those at finite distance are chosen by a
+//! The environment map is sampled by its luminance. Where there are many lights, those at finite distance are chosen by a
 //! [`light_tree`](crate::lights::light_tree).
-
-use std::ops::Range;
 
 use compaction::shared;
 use glam::Vec3;
 
 use crate::{
-    accel::primitive::{INSTANCE, Primitive, TRIANGLE, point_error},
+    accel::primitive::Primitive,
     lights::{
+        area_light::area_pdf_of_width,
         environment::{
             Environment, EnvironmentRow, EnvironmentTexel, environment_at, sample_environment,
         },
         light_tree::{LightNode, NO_LIGHT, PROBABILITY_UNITS, choose_from_tree, light_probability},
     },
-    math::{
-        PI, cross, dot, local_to_world, luminance, max_f32, min_f32, normalize, offset_point,
-        square_to_disk,
-    },
+    math::{PI, cross, dot, luminance, min_f32},
     path::NO_PRIMITIVE,
     sampler::unit,
-    shading::material::{Material, power_heuristic},
+    shading::material::Material,
+};
+pub use crate::{
+    lights::{
+        area_light::{light_pdf, sample_emitter, sample_triangle},
+        lamp::{DISTANT, Lamp, POINT, SPOT, SUN, sample_lamp},
+        light_sample::{BSDF_SAMPLES, LIGHT_SAMPLES, LightSample, NO_SAMPLE, sample_weight},
+    },
+    scene::limits::MAX_VISIBLE_RADIANCE,
 };
 
-/// `Light::kind`: an emissive primitive, the one with index `of`.
+/// `Light::kind`: an emissive primitive, the one with index `index`.
 pub const EMITTER: u32 = 0;
-/// `Light::kind`: the lamp with index `of`.
+/// `Light::kind`: the lamp with index `index`.
 pub const LAMP: u32 = 1;
 /// `Light::kind`: the environment map.
 pub const ENVIRONMENT: u32 = 2;
-
-/// `Lamp::kind`: a point light; `radiance` holds its intensity, W/sr.
-pub const POINT: u32 = 0;
-/// `Lamp::kind`: a spotlight, a point light restricted to a cone; `radiance` holds its intensity on the axis, W/sr.
-pub const SPOT: u32 = 1;
-/// `Lamp::kind`: a directional light at infinity; `radiance` holds its irradiance, W/m².
-pub const DISTANT: u32 = 2;
-/// `Lamp::kind`: a disk at infinity of uniform radiance.
-pub const SUN: u32 = 3;
-
-pub use crate::scene::limits::MAX_VISIBLE_RADIANCE;
-
-/// Bit of `LightParams::strategies`: next-event estimation, which samples points on lights.
-pub const LIGHT_SAMPLES: u32 = 1;
-/// Bit of `LightParams::strategies`: BSDF sampling, whose rays hit lights.
-pub const BSDF_SAMPLES: u32 = 2;
 
 shared! {
     /// An entry of the table of lights.
@@ -65,34 +53,6 @@ shared! {
         /// Path from the root of the light tree to the light, one bit per level, see
         /// [`light_probability`](crate::lights::light_tree::light_probability); 0 if it is not in the tree.
         pub trail: u32,
-    }
-}
-
-shared! {
-    /// A light that is not a surface of the scene.
-    #[repr(align(16))]
-    pub struct Lamp {
-        /// Position in world space, metres; unused for lamps at infinity.
-        pub position: Vec3,
-        /// Kind of the lamp: [`POINT`], [`SPOT`], [`DISTANT`] or [`SUN`].
-        pub kind: u32,
-        /// Direction of length 1: the axis along which a spotlight shines, or the direction towards a lamp at infinity.
-        pub direction: Vec3,
-        /// Probability that a light sample chooses the lamp; unused if it is in the light tree.
-        pub chance: f32,
-        /// Linear sRGB: radiance of a sun, intensity of a point or spot light, irradiance of a distant light.
-        pub radiance: Vec3,
-        /// Cosine of the angle at which a spotlight's falloff begins; for a sun, 1 − cosine of its angular
-        /// radius.
-        pub cos_inner: f32,
-        /// Cosine of the angle at which a spotlight's falloff reaches 0.
-        pub cos_outer: f32,
-        /// Padding.
-        pub _pad0: u32,
-        /// Padding.
-        pub _pad1: u32,
-        /// Padding.
-        pub _pad2: u32,
     }
 }
 
@@ -131,21 +91,6 @@ shared! {
     }
 }
 
-impl LightParams {
-    /// Returns the parameters for light that has scattered this many times. Light that scattered less than twice is not
-    /// clamped.
-    pub fn clamped_after(self, scatterings: u32) -> LightParams {
-        LightParams {
-            max_indirect: if scatterings < 2 {
-                f32::INFINITY
-            } else {
-                self.max_indirect
-            },
-            ..self
-        }
-    }
-}
-
 /// All data that light sampling reads, borrowed from the scene.
 #[derive(Clone, Copy)]
 pub struct Lights<'a> {
@@ -172,50 +117,6 @@ pub struct Lights<'a> {
     pub texels: &'a [EnvironmentTexel],
 }
 
-/// A sampled point on a light, as seen from a reference point.
-#[derive(Clone, Copy, Debug)]
-pub struct LightSample {
-    /// Direction to the light in world space, of length 1.
-    pub direction: Vec3,
-    /// Distance to the light in metres; `f32::MAX` at infinity, 0 if the light does not illuminate the reference point.
-    pub distance: f32,
-    /// Pdf per steradian of solid angle; for a delta light, the probability of choosing it.
-    pub pdf: f32,
-    /// Unoccluded radiance towards the reference point in linear sRGB; for a delta light, irradiance at normal
-    /// incidence.
-    pub radiance: Vec3,
-    /// Index of the light's primitive, or `NO_PRIMITIVE` if the light is not a surface.
-    pub to_primitive: u32,
-    /// 1 for a delta light (point, spot, distant), which BSDF samples cannot hit, otherwise 0.
-    pub is_delta: u32,
-}
-
-/// The sample of a light that does not illuminate the reference point.
-pub const NO_SAMPLE: LightSample = LightSample {
-    direction: Vec3::ZERO,
-    distance: 0.0,
-    pdf: 0.0,
-    radiance: Vec3::ZERO,
-    to_primitive: NO_PRIMITIVE,
-    is_delta: 0,
-};
-
-/// Returns the MIS weight of a sample of strategy `own`, drawn with pdf `drawn` > 0; the other strategy's pdf is
-/// `other`.
-///
-/// With both strategies it is the power heuristic. If `own` is disabled, its samples count only where the other
-/// strategy cannot sample (`other` = 0), so that nothing is lost.
-#[inline(always)]
-pub fn sample_weight(strategies: u32, own: u32, drawn: f32, other: f32) -> f32 {
-    if other > 0.0 && strategies & own == 0 {
-        return 0.0;
-    }
-    if strategies != LIGHT_SAMPLES + BSDF_SAMPLES {
-        return 1.0;
-    }
-    power_heuristic(drawn, other)
-}
-
 /// Returns the index of the light whose interval of cumulative probability contains `u`, by binary search.
 /// `light_count` is at least 1.
 #[inline]
@@ -231,31 +132,6 @@ pub fn choose_light(lights: &[Light], light_count: u32, u: f32) -> u32 {
         }
     }
     first
-}
-
-/// Returns 1 − cos θ of the cone that a sphere subtends. `distance2` is the squared distance to its centre, outside it.
-#[inline]
-pub fn one_minus_cos_max(radius: f32, distance2: f32) -> f32 {
-    let sin2 = radius * radius / distance2;
-    sin2 / (1.0 + (1.0 - sin2).sqrt())
-}
-
-/// Returns the surface area of a sphere.
-#[inline]
-pub fn sphere_area(radius: f32) -> f32 {
-    4.0 * PI * radius * radius
-}
-
-/// Returns the pdf per area with which a primitive is sampled if `width` of [`PROBABILITY_UNITS`] random numbers choose it.
-#[inline]
-pub fn area_pdf_of_width(primitive: &Primitive, width: u32) -> f32 {
-    let area = if primitive.kind == TRIANGLE {
-        let normal = cross(primitive.b - primitive.a, primitive.c - primitive.a);
-        0.5 * dot(normal, normal).sqrt()
-    } else {
-        sphere_area(primitive.b.x)
-    };
-    width as f32 * (1.0 / PROBABILITY_UNITS as f32) / area
 }
 
 /// Returns the pdf per area with which light sampling for the reference point `origin` samples the primitive at
@@ -275,201 +151,6 @@ pub fn emitter_area_pdf(lights: &Lights, position: u32, origin: Vec3) -> f32 {
     let trail = lights.table[place as usize].trail;
     let width = light_probability(lights.nodes, origin, trail, surroundings.tree_share);
     area_pdf_of_width(primitive, width)
-}
-
-/// Returns the pdf per steradian with which [`sample_light`] samples the point that a ray from `origin` hit.
-///
-/// `share` is the pdf per area from [`emitter_area_pdf`]. `cosine` is that between the light's front normal and the
-/// direction back along the ray, above 0. Returns 0 inside an emissive sphere.
-#[inline]
-pub fn light_pdf(
-    primitive: &Primitive,
-    share: f32,
-    origin: Vec3,
-    distance: f32,
-    cosine: f32,
-) -> f32 {
-    if primitive.kind == TRIANGLE {
-        return share * distance * distance / cosine;
-    }
-    let radius = primitive.b.x;
-    let to_center = primitive.a - origin;
-    let distance2 = dot(to_center, to_center);
-    if distance2 <= radius * radius {
-        return 0.0;
-    }
-    share * sphere_area(radius) / (2.0 * PI * one_minus_cos_max(radius, distance2))
-}
-
-/// Samples a point on a triangle light uniformly by area. `share` is the pdf per area.
-#[inline(always)]
-pub fn sample_triangle(
-    light: &Primitive,
-    radiance: Vec3,
-    share: f32,
-    origin: Vec3,
-    u: f32,
-    v: f32,
-) -> LightSample {
-    // Maps the square to the triangle without a square root, preserving areas and neighbourhoods (Heitz 2019).
-    let (b, c) = if v > u {
-        (0.5 * u, v - 0.5 * u)
-    } else {
-        (u - 0.5 * v, 0.5 * v)
-    };
-    let ab = light.b - light.a;
-    let ac = light.c - light.a;
-    let normal = normalize(cross(ab, ac));
-    let point = offset_point(light.a + ab * b + ac * c, normal, point_error(light));
-    let to_light = point - origin;
-    let distance2 = dot(to_light, to_light);
-    let distance = distance2.sqrt();
-    let direction = to_light * (1.0 / distance);
-    let cosine = -dot(direction, normal);
-    let lit = cosine > 0.0 && distance > 0.0;
-    if !lit {
-        return NO_SAMPLE;
-    }
-    LightSample {
-        direction,
-        distance,
-        pdf: share * distance2 / cosine,
-        radiance,
-        ..NO_SAMPLE
-    }
-}
-
-/// Samples a direction in the cone that a sphere light subtends at `origin`, uniformly by solid angle. `share` is the
-/// pdf per area. Returns [`NO_SAMPLE`] inside the sphere.
-#[inline]
-pub fn sample_sphere(
-    light: &Primitive,
-    radiance: Vec3,
-    share: f32,
-    origin: Vec3,
-    u: f32,
-    v: f32,
-) -> LightSample {
-    let radius = light.b.x;
-    let to_center = light.a - origin;
-    let distance2 = dot(to_center, to_center);
-    if distance2 <= radius * radius {
-        return NO_SAMPLE;
-    }
-    let height = one_minus_cos_max(radius, distance2);
-    let (x, y) = square_to_disk(u, v);
-    // A uniform disk lifted onto the cone's cap: heights are uniform if squared radii are.
-    let drop = (x * x + y * y) * height;
-    let stretch = max_f32(0.0, height * (2.0 - drop)).sqrt();
-    let cosine = 1.0 - drop;
-    let sin2 = drop * (2.0 - drop);
-    let away = distance2.sqrt();
-    let depth = max_f32(0.0, radius * radius - distance2 * sin2).sqrt();
-    let reach = away * cosine - depth;
-    // From the centre to where that direction meets the sphere. Subtracting distances would lose a small radius.
-    let local = Vec3::new(
-        x * stretch * reach,
-        y * stretch * reach,
-        -(away * sin2 + depth * cosine),
-    );
-    let normal = normalize(local_to_world(to_center * (1.0 / away), local));
-    let target = offset_point(light.a + normal * radius, normal, point_error(light)) - origin;
-    let distance = dot(target, target).sqrt();
-    let lit = distance > 0.0;
-    if !lit {
-        return NO_SAMPLE;
-    }
-    let pdf = share * sphere_area(radius) / (2.0 * PI * height);
-    LightSample {
-        direction: target * (1.0 / distance),
-        distance,
-        pdf,
-        radiance,
-        ..NO_SAMPLE
-    }
-}
-
-/// Samples a point on an emissive primitive for the reference point `origin`. `share` is the pdf per area.
-#[inline]
-pub fn sample_emitter(
-    primitive: &Primitive,
-    radiance: Vec3,
-    share: f32,
-    origin: Vec3,
-    u: f32,
-    v: f32,
-) -> LightSample {
-    if primitive.kind == TRIANGLE {
-        sample_triangle(primitive, radiance, share, origin, u, v)
-    } else {
-        sample_sphere(primitive, radiance, share, origin, u, v)
-    }
-}
-
-/// Returns the fraction of its intensity that a spotlight emits at an angle with this cosine to its axis.
-///
-/// It is 1 within the inner cone, 0 outside the outer one, and the square of a ramp linear in the cosine between
-/// (glTF's `KHR_lights_punctual`).
-#[inline]
-pub fn spot_falloff(lamp: &Lamp, cosine: f32) -> f32 {
-    if cosine >= lamp.cos_inner {
-        return 1.0;
-    }
-    if cosine <= lamp.cos_outer {
-        return 0.0;
-    }
-    let part = (cosine - lamp.cos_outer) / (lamp.cos_inner - lamp.cos_outer);
-    part * part
-}
-
-/// Samples a direction to a lamp. `chance` is the probability with which the lamp was chosen.
-#[inline]
-pub fn sample_lamp(lamp: &Lamp, chance: f32, origin: Vec3, u: f32, v: f32) -> LightSample {
-    if lamp.kind == DISTANT {
-        return LightSample {
-            direction: lamp.direction,
-            distance: f32::MAX,
-            pdf: chance,
-            radiance: lamp.radiance,
-            to_primitive: NO_PRIMITIVE,
-            is_delta: 1,
-        };
-    }
-    if lamp.kind == SUN {
-        let (x, y) = square_to_disk(u, v);
-        let drop = (x * x + y * y) * lamp.cos_inner;
-        let stretch = max_f32(0.0, lamp.cos_inner * (2.0 - drop)).sqrt();
-        let local = Vec3::new(x * stretch, y * stretch, 1.0 - drop);
-        return LightSample {
-            direction: normalize(local_to_world(lamp.direction, local)),
-            distance: f32::MAX,
-            pdf: chance / (2.0 * PI * lamp.cos_inner),
-            radiance: lamp.radiance,
-            to_primitive: NO_PRIMITIVE,
-            is_delta: 0,
-        };
-    }
-    let to_lamp = lamp.position - origin;
-    let distance2 = dot(to_lamp, to_lamp);
-    let distance = distance2.sqrt();
-    let direction = to_lamp * (1.0 / distance);
-    let part = if lamp.kind == SPOT {
-        spot_falloff(lamp, -dot(direction, lamp.direction))
-    } else {
-        1.0
-    };
-    let lit = distance > 0.0 && part > 0.0;
-    if !lit {
-        return NO_SAMPLE;
-    }
-    LightSample {
-        direction,
-        distance,
-        pdf: chance,
-        radiance: lamp.radiance * (part / distance2),
-        to_primitive: NO_PRIMITIVE,
-        is_delta: 1,
-    }
 }
 
 /// Chooses a light and samples a point on it for the reference point `origin`. There must be at least one light.
@@ -606,69 +287,4 @@ pub fn sky_light(lights: &Lights, direction: Vec3, ray_pdf: f32, scattered: bool
         }
     }
     light
-}
-
-/// Sets `cumulative` of each light so that lights are chosen in proportion to their power, the second of each pair.
-pub fn by_power(lights: &mut [(Light, f64)]) {
-    let total: f64 = lights.iter().map(|&(_, power)| power).sum();
-    let mut sum = 0.0;
-    for (light, power) in lights {
-        sum += *power;
-        light.cumulative = (sum / total) as f32;
-    }
-}
-
-/// Returns the emissive primitives with their power. Those at `of_meshes` are skipped: meshes emit only through
-/// instances.
-///
-/// The order does not depend on the BVH: first primitives of the scene by number, then the triangles of instances, by
-/// instance and by number within the mesh. `twins` holds for each instance the offset from its mesh triangles to their
-/// world-space copies.
-pub fn gather_lights(
-    primitives: &[Primitive],
-    of_meshes: Range<usize>,
-    twins: &[u32],
-    materials: &[Material],
-) -> Vec<(Light, f64)> {
-    let power = |primitive: &Primitive| {
-        let emission = f64::from(luminance(materials[primitive.material as usize].emission));
-        let area = if primitive.kind == TRIANGLE {
-            let (a, b, c) = (
-                primitive.a.as_dvec3(),
-                primitive.b.as_dvec3(),
-                primitive.c.as_dvec3(),
-            );
-            0.5 * (b - a).cross(c - a).length()
-        } else {
-            f64::from(sphere_area(primitive.b.x))
-        };
-        emission * area
-    };
-    let mut shining: Vec<(Light, f64)> = (0u32..)
-        .zip(primitives)
-        .filter(|&(index, primitive)| {
-            primitive.kind != INSTANCE && !of_meshes.contains(&(index as usize))
-        })
-        .map(|(index, primitive)| {
-            let light = Light {
-                index,
-                kind: EMITTER,
-                ..Light::default()
-            };
-            (light, power(primitive))
-        })
-        .filter(|&(_, power)| power > 0.0)
-        .collect();
-    // Makes the order independent of the BVH.
-    shining.sort_by_key(|&(Light { index, .. }, _)| {
-        let number = primitives[index as usize].number;
-        let behind = twins.get(number as usize);
-        let behind = behind.filter(|_| index as usize >= of_meshes.end);
-        behind
-            .map(|behind| (number, primitives[(index - behind) as usize].number))
-            .map_or((false, number, 0), |(instance, triangle)| {
-                (true, instance, triangle)
-            })
-    });
-    shining
 }

@@ -1,5 +1,5 @@
 //! Builds the tables of light sampling from a scene's lights: the light table, light tree and environment tables.
-//! Imports `environment`, `light`, `light_tree`, `material`, `math`, `primitive`, `scene`.
+//! Imports `environment`, `lamp`, `light`, `light_power`, `light_tree`, `material`, `math`, `primitive`, `scene`.
 
 use std::ops::Range;
 
@@ -9,10 +9,9 @@ use crate::{
     accel::primitive::{Primitive, SPHERE},
     lights::{
         environment::{Environment, EnvironmentTables, environment_tables},
-        light::{
-            DISTANT, EMITTER, ENVIRONMENT, LAMP, Lamp, Light, POINT, SPOT, SUN, by_power,
-            gather_lights,
-        },
+        lamp::{DISTANT, Lamp, POINT, SPOT, SUN},
+        light::{EMITTER, ENVIRONMENT, LAMP, Light},
+        light_power::{by_power, gather_lights},
         light_tree::{LightBounds, LightNode, NO_LIGHT, PROBABILITY_UNITS, light_tree},
     },
     math::luminance,

@@ -1,9 +1,13 @@
 //! Light sources: emission, light sampling, the light tree and the environment map.
 //!
-//! `light_params` prepares them on the host; the others are twins of `kernels/shared/`. Imports only `math`, `sampler`,
+//! `light_params` and `light_power` prepare them on the host; the others are twins of `kernels/shared/`. Imports only `math`, `sampler`,
 //! `path`, `accel`, `shading` and the scene crate.
 
+pub mod area_light;
 pub mod environment;
+pub mod lamp;
 pub mod light;
 pub(crate) mod light_params;
+pub mod light_power;
+pub mod light_sample;
 pub mod light_tree;

@@ -1,6 +1,9 @@
 //! The renderer: a scene on its backend, the film, and the progress.
 
 mod adaptive;
+mod previews;
+mod results;
+mod samples;
 
 use std::{
     mem,
@@ -11,21 +14,18 @@ use std::{
 
 use compaction::{cuda::devices, select::Strategy};
 
-use crate::accel::trees::SceneBvhs;
-use crate::adaptive::schedule::{ConvergenceGoal, Schedule};
 use crate::{
     Error,
+    accel::trees::SceneBvhs,
+    adaptive::schedule::{ConvergenceGoal, Schedule},
     backend::{Backend, Pixels, Plan, Spans},
     camera::Camera,
     device::render_scene::RenderScene,
-    film::{FilmSums, film_hash},
-    picture::Picture,
     render::{
-        part::{Identity, Part, PartHeader, SOFTWARE, Samples},
+        part::Samples,
         stats::{DeviceStats, Stats},
     },
-    scene::{self, Scene, scene_hash},
-    stages::Preview,
+    scene::{self, Scene},
     stages::wave::Pace,
 };
 pub use crate::{
@@ -263,69 +263,6 @@ impl Renderer {
         Ok(self.done < self.range.end)
     }
 
-    /// Keeps copies of the film at smaller sample counts from now on, which [`Renderer::preview`] needs. This takes one
-    /// or two films of the backend's memory, and a copy whenever the samples have doubled. If the film is not black,
-    /// only later samples count.
-    pub fn keep_for_previews(&mut self) {
-        if !self.keeps_earlier {
-            self.keeps_earlier = true;
-            self.keep_film_copy();
-        }
-    }
-
-    /// Returns the film as a denoised preview, or `None` while its noise is unknown.
-    ///
-    /// The preview averages over neighbouring pixels that agree within their noise (see
-    /// [`adaptive_window`](crate::adaptive::adaptive_window)), and approaches the film's picture as samples are added. The noise is known
-    /// from two samples per pixel on, if [`Renderer::keep_for_previews`] was called. With adaptive sampling it is known
-    /// after the first two rounds of 16 samples per pixel, without that call.
-    ///
-    /// If copies were kept from the first sample on, the bits depend on scene, size, seed and samples alone.
-    pub fn preview(&mut self) -> Result<Option<Preview>, Error> {
-        let mut preview = Preview::default();
-        let made = self.preview_into(&mut preview)?;
-        Ok(made.then_some(preview))
-    }
-
-    /// Writes the denoised preview into `preview`, whose memory is reused. Returns `false` while the noise is unknown.
-    pub fn preview_into(&mut self, preview: &mut Preview) -> Result<bool, Error> {
-        let is_known = match &self.rounds {
-            Some(rounds) => rounds.has_error(),
-            None => self.can_preview(),
-        };
-        if !is_known {
-            return Ok(false);
-        }
-        self.land()?;
-        let made = self.backend.denoise(self.done - self.range.start, preview);
-        self.record_counts(made)
-    }
-
-    /// Returns the next number of pairs, a power of two samples per pixel, at which the film is copied.
-    fn next_doubling(&self) -> Option<u64> {
-        let Range { start, end } = self.range;
-        let pixel_count = u64::from(self.pixel_count());
-        let samples = (self.done - start) / pixel_count;
-        let pairs = (samples + 1)
-            .next_power_of_two()
-            .saturating_mul(pixel_count);
-        let next = start.saturating_add(pairs);
-        (self.keeps_earlier && self.can_preview() && next < end).then_some(next)
-    }
-
-    /// Copies the film once every pixel has a sample. If the memory does not suffice, previews are given up.
-    fn keep_film_copy(&mut self) {
-        let done = self.done - self.range.start;
-        if done < self.pixel_count().into() || !self.can_preview() {
-            return;
-        }
-        let kept = self.backend.remember(done);
-        if let Err(error) = self.record_counts(kept) {
-            self.keeps_earlier = false;
-            self.notes.push(format!("no more previews: {error}"));
-        }
-    }
-
     /// Sets the pace of all waves from the next one on.
     pub fn set_pace(&mut self, pace: Pace) {
         self.backend.set_pace(pace);
@@ -347,129 +284,6 @@ impl Renderer {
             return 1.0;
         }
         (self.done - start) as f64 / (end - start) as f64
-    }
-
-    /// Clears the film and begins again with the first sample.
-    pub fn restart(&mut self) -> Result<(), Error> {
-        let (width, height) = self.size;
-        self.done = self.range.start;
-        self.elapsed = Duration::ZERO;
-        self.stats.size = [width, height];
-        self.stats.clear();
-        let was_adaptive = self.reset_rounds();
-        let camera = Camera::new(&self.view, width, height);
-        let begun = self.backend.set_camera(camera, self.range.start);
-        self.record_counts(begun)?;
-        self.begin_rounds(was_adaptive)
-    }
-
-    /// Selects the samples to render, clears the film and begins again.
-    ///
-    /// # Errors
-    /// The samples are not one contiguous range, or with adaptive sampling not the first ones: see
-    /// [`Renderer::set_noise`].
-    pub fn set_samples(&mut self, samples: &Samples) -> Result<(), Error> {
-        let [range] = samples.ranges() else {
-            return Err(Error::Setting {
-                setting: format!("samples {samples}"),
-                problem: "one stretch of samples is rendered at a time; render each by itself"
-                    .to_owned(),
-            });
-        };
-        self.check_range(self.goal, range)?;
-        self.pixels = Pixels::all(self.size);
-        self.range = range.clone();
-        self.restart()
-    }
-
-    /// Selects one range of samples and some pixels, and begins again. The film is then incomplete and must not be used as
-    /// a part.
-    pub(crate) fn set_pixels(&mut self, samples: &Samples, pixels: Pixels) -> Result<(), Error> {
-        self.set_samples(samples)?;
-        let all = u64::from(self.pixel_count());
-        let chosen: Vec<u32> = pixels.list().collect();
-        let place = |pairs: u64| {
-            let before = chosen.partition_point(|&pixel| u64::from(pixel) < pairs % all);
-            pairs / all * chosen.len() as u64 + before as u64
-        };
-        self.range = place(self.range.start)..place(self.range.end);
-        self.pixels = pixels;
-        self.restart()
-    }
-
-    /// Returns the samples to render.
-    pub fn samples(&self) -> Samples {
-        Samples::of_pairs(self.range.clone(), self.pixel_count())
-    }
-
-    /// Returns the samples that are done.
-    pub fn samples_done(&self) -> Samples {
-        if let Some(rounds) = &self.rounds {
-            return Samples::first(rounds.min_samples(), self.pixel_count());
-        }
-        Samples::of_pairs(self.range.start..self.done, self.pixel_count())
-    }
-
-    /// Returns the samples that are not done. The result is meaningless with adaptive sampling.
-    pub fn samples_left(&self) -> Samples {
-        Samples::of_pairs(self.done..self.range.end, self.pixel_count())
-    }
-
-    /// Loads the film of a part that contains the first of the samples to render, and continues after them.
-    ///
-    /// # Errors
-    /// [`Error::Setting`] if the part is of another render. The renderer is then unchanged.
-    pub fn resume(&mut self, part: &Part) -> Result<(), Error> {
-        self.check_resume(&part.header)
-            .map_err(|problem| Error::Setting {
-                setting: format!("part with samples {}", part.header.samples),
-                problem,
-            })?;
-        let PartHeader { samples, stats, .. } = &part.header;
-        self.done = samples.ranges().first().map_or(0, |held| held.end);
-        self.elapsed = Duration::try_from_secs_f64(stats.seconds).unwrap_or_default();
-        self.stats.bounces.clone_from(&stats.bounces);
-        self.stats.devices.clone_from(&stats.devices);
-        self.stats.rejected_samples = stats.rejected_samples;
-        let failed = self.backend.gpus.iter().filter(|gpu| !gpu.works());
-        failed.for_each(|gpu| self.stats.set_failed(&gpu.name));
-        let begun = self.backend.set_film(&part.film, self.done);
-        self.record_counts(begun)?;
-        self.resume_rounds(part)?;
-        if self.keeps_earlier {
-            self.keep_film_copy();
-        }
-        Ok(())
-    }
-
-    /// Checks that the render can continue from a part with this header. The error is the reason why not, as text.
-    pub fn check_resume(&self, header: &PartHeader) -> Result<(), String> {
-        if let Some(difference) = header.identity.difference(&self.identity()) {
-            return Err(difference);
-        }
-        if self.goal.is_some() {
-            return self.check_rounds(header);
-        }
-        match header.samples.ranges() {
-            [held] if held.start == self.range.start && held.end <= self.range.end => Ok(()),
-            _ => Err(format!(
-                "holds samples {}, not the first of {}",
-                header.samples,
-                self.samples()
-            )),
-        }
-    }
-
-    /// Sets the camera, clears the film and begins again.
-    pub fn set_camera(&mut self, camera: scene::Camera) -> Result<(), Error> {
-        self.view = camera;
-        self.restart()
-    }
-
-    /// Sets the picture's size in pixels, selects all samples of the scene, clears the film and begins again.
-    pub fn set_size(&mut self, width: u32, height: u32) -> Result<(), Error> {
-        self.size = (width, height);
-        self.set_samples(&Samples::first(self.spp, width * height))
     }
 
     /// Continues with another strategy of stream compaction. The film stays, because the bits do not change.
@@ -496,99 +310,6 @@ impl Renderer {
         self.by_megakernel = true;
         self.stats.compaction = "megakernel".to_owned();
         Ok(())
-    }
-
-    /// Returns the film as a picture: the mean of the samples so far.
-    pub fn picture(&mut self) -> Result<Picture, Error> {
-        let mut picture = Picture::default();
-        self.picture_into(&mut picture)?;
-        Ok(picture)
-    }
-
-    /// Writes the film's picture into `picture`, whose memory is reused because allocating new pages takes longer than
-    /// the GPU's work.
-    pub fn picture_into(&mut self, picture: &mut Picture) -> Result<(), Error> {
-        self.land()?;
-        // The `resolve` stage supports only films that begin at a first pixel.
-        if self.rounds.is_some() || self.range.start.is_multiple_of(self.pixel_count().into()) {
-            // With adaptive sampling this number is not used.
-            let done = self.done.saturating_sub(self.range.start);
-            let resolved = self.backend.resolve(done, picture);
-            self.record_counts(resolved)
-        } else {
-            *picture = self.part()?.picture();
-            Ok(())
-        }
-    }
-
-    /// Returns the counts and times so far, with an empty `film_hash`: see [`Renderer::finish`].
-    pub fn stats(&self) -> Stats {
-        let mut stats = self.stats.clone();
-        let samples = self.samples_done();
-        stats.spp = samples.min_samples();
-        stats.sample_range = samples.to_string();
-        let sort_hits_states = self.backend.sort_hits_states();
-        stats.set_sort_hits_states(
-            sort_hits_states
-                .into_iter()
-                .map(|(device, (orders, gain))| {
-                    (self.backend.devices[device].as_str(), orders, gain)
-                }),
-        );
-        stats.noise = self.noise_stats();
-        stats.settle(self.elapsed.as_secs_f64());
-        stats
-    }
-
-    /// Waits for the running waves, and returns the complete statistics, including the film's hash and the number of
-    /// rejected samples.
-    pub fn finish(&mut self) -> Result<Stats, Error> {
-        Ok(self.part()?.header.stats)
-    }
-
-    /// Waits for the running waves, and returns the film with its identity and statistics.
-    pub fn part(&mut self) -> Result<Part, Error> {
-        let film = self.film_sums()?;
-        let pixel_stats = self.pixel_stats()?;
-        let mut stats = Stats {
-            film_hash: film_hash(self.size.0, self.size.1, &film.sums),
-            ..self.stats()
-        };
-        if let (Some(noise), Some(pixel_stats)) = (&mut stats.noise, &pixel_stats) {
-            noise.pixel_stats_hash = pixel_stats.hash();
-        }
-        let header = PartHeader {
-            identity: self.identity(),
-            samples: self.samples_done(),
-            stats,
-        };
-        Ok(Part {
-            header,
-            film,
-            pixel_stats,
-        })
-    }
-
-    /// Waits for the running waves, and returns a copy of the film's sums.
-    pub(crate) fn film_sums(&mut self) -> Result<FilmSums, Error> {
-        self.land()?;
-        let film = self.backend.exposed();
-        let film = self.record_counts(film)?;
-        self.stats.rejected_samples = film.rejected;
-        Ok(film)
-    }
-
-    /// Returns the identity of the render: everything besides the samples that determines the film's bits.
-    pub fn identity(&self) -> Identity {
-        Identity {
-            scene_hash: scene_hash(self.surfaces_hash, &self.view),
-            size: self.size,
-            seed: self.seed,
-            max_bounces: self.max_bounces,
-            clamp_indirect: self.stats.clamp_indirect,
-            goal: self.goal,
-            software: SOFTWARE.to_owned(),
-        }
     }
 
     /// Waits for the running waves; the waiting counts as render time.
@@ -650,13 +371,6 @@ impl Renderer {
                 ));
             }
         }
-    }
-
-    /// Returns whether denoised previews are possible without adaptive sampling: the samples begin with a first pixel, and
-    /// sampling is not adaptive.
-    fn can_preview(&self) -> bool {
-        let begins = self.range.start.is_multiple_of(self.pixel_count().into());
-        begins && self.rounds.is_none()
     }
 
     fn pixel_count(&self) -> u32 {

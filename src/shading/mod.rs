@@ -3,9 +3,14 @@
 //! Contains twins of `kernels/shared/`. Imports only `math`, `sampler`, `path`, `accel` and the scene crate.
 
 pub mod bsdf;
+pub mod bsdf_types;
+pub mod conductor;
+pub mod dielectric;
 pub mod energy;
+pub mod layered;
 pub mod material;
 pub mod material_textures;
 pub mod microfacet;
 pub mod opacity;
+pub mod specular;
 pub mod texture;

@@ -6,8 +6,10 @@ use glam::Vec3;
 use raysieve::{
     accel::primitive::{Primitive, SPHERE, TRIANGLE},
     device::render_scene::RenderScene,
-    lights::light::{
-        EMITTER, Light, by_power, choose_light, gather_lights, light_pdf, sample_emitter,
+    lights::{
+        area_light::{light_pdf, sample_emitter},
+        light::{EMITTER, Light, choose_light},
+        light_power::{by_power, gather_lights},
     },
     shading::material::Material,
 };

@@ -1,39 +1,35 @@
 //! Machines that run a stage on given buffers: the CPU, a GPU, and a host compiler's build of the kernels.
 
+mod arguments;
+mod backends;
+
 use std::{
-    io::{Read, Write},
+    io::Write,
     path::PathBuf,
     process::{Child, Command, Stdio},
     slice::from_ref,
-    sync::{Arc, OnceLock, atomic::Ordering::Relaxed},
+    sync::{Arc, OnceLock},
 };
 
-use bytemuck::{Pod, bytes_of, cast_slice, cast_slice_mut};
-use compaction::{
-    cuda::{Param, download, upload},
-    cudarc::driver::{CudaSlice, CudaStream},
-    layout::Shared,
-    select::Strategy,
-    summed_area::cpu::specification,
-};
+use bytemuck::bytes_of;
+use compaction::{select::Strategy, summed_area::cpu::specification};
 use raysieve::{
     adaptive::adaptive_window::TABLES,
     camera::Camera,
-    device::{
-        device_film::DeviceFilm, device_scene::DeviceScene, path_buffers::PathBuffers,
-        render_scene::RenderScene,
-    },
-    film::{Film, FilmSums},
-    lights::light::LightParams,
-    picture::Picture,
+    device::render_scene::RenderScene,
+    film::FilmSums,
     shading::material::{PLAIN_KINDS, RARE_KINDS},
-    stages::wave::{CpuWave, CudaWave, Wave, counts},
-    stages::{Preview, denoise, gather, gather_on_cuda, remember, resolve},
+    stages::wave::counts,
     wavefront::Step,
 };
 
+use self::arguments::{NO_LIST, film_argument, paths_argument, scene_argument};
+pub(crate) use self::{
+    arguments::{Argument, list, list_mut, value},
+    backends::{Cpu, Cuda, listed_channels, put},
+};
 use crate::{
-    buffers::{Buffers, run},
+    buffers::Buffers,
     host::{HostCompiler, stage_sources},
 };
 
@@ -77,370 +73,14 @@ fn exposed(mut list: Vec<u64>) -> FilmSums {
     }
 }
 
-/// The CPU backend.
-pub(crate) struct Cpu(pub(crate) Wave);
-
-impl Cpu {
-    /// Creates a wave for this many paths.
-    pub(crate) fn new(setting: &Setting, paths: u32) -> Cpu {
-        let film = Arc::new(Film::new(setting.camera.pixel_count()));
-        Cpu(Wave::Cpu(Box::new(CpuWave::new(
-            setting.world.clone(),
-            setting.camera,
-            film,
-            setting.max_bounces,
-            paths,
-            setting.strategy,
-        ))))
-    }
-
-    fn wave(&mut self) -> &mut CpuWave {
-        match &mut self.0 {
-            Wave::Cpu(wave) => wave,
-            Wave::Cuda(_) => unreachable!("made for the CPU"),
-        }
-    }
-
-    /// Copies buffers to the wave.
-    fn load(&mut self, from: &Buffers) {
-        let wave = self.wave();
-        let from = from.clone();
-        wave.begin(from.span);
-        wave.rays = from.rays;
-        wave.throughputs = from.throughputs;
-        wave.radiances = from.radiances;
-        wave.hits = from.hits;
-        wave.instances = from.instances;
-        wave.light_instances = from.light_instances;
-        wave.shadow_rays = from.shadow_rays;
-        wave.queue = from.queue;
-        wave.flags = from.flags;
-        wave.counts = from.counts;
-        for (sum, value) in wave.film.sums.iter().zip(from.sums) {
-            sum.store(value, Relaxed);
-        }
-        wave.film.rejected.store(from.rejected[0], Relaxed);
-    }
-}
-
-impl Machine for Cpu {
-    fn name(&self) -> &'static str {
-        "cpu"
-    }
-
-    fn run(&mut self, step: Step, before: &Buffers) -> Buffers {
-        self.load(before);
-        run(step, &mut self.0, before.span).unwrap();
-        let wave = self.wave();
-        let exposed = wave.film.exposed();
-        Buffers {
-            span: wave.span,
-            rays: wave.rays.clone(),
-            throughputs: wave.throughputs.clone(),
-            radiances: wave.radiances.clone(),
-            hits: wave.hits.clone(),
-            instances: wave.instances.clone(),
-            light_instances: wave.light_instances.clone(),
-            shadow_rays: wave.shadow_rays.clone(),
-            queue: wave.queue.clone(),
-            flags: wave.flags.clone(),
-            counts: wave.counts.clone(),
-            sums: exposed.sums,
-            rejected: vec![exposed.rejected],
-        }
-    }
-
-    fn resolve(&mut self, film: &Buffers, done: u64) -> Vec<f32> {
-        self.load(film);
-        channels(&mut self.0, done)
-    }
-
-    fn denoise(&mut self, first: (&[u64], u64), film: (&[u64], u64)) -> Vec<f32> {
-        denoised(&mut self.0, first, film)
-    }
-
-    fn gather(&mut self, film: &FilmSums, more: &FilmSums) -> FilmSums {
-        let mut sum = film.clone();
-        gather(&mut sum, more);
-        sum
-    }
-}
-
-/// Returns all channels of the image that a wave resolves.
-fn channels(wave: &mut Wave, done: u64) -> Vec<f32> {
-    let mut picture = Picture::default();
-    resolve(wave, done, &mut picture).unwrap();
-    listed_channels(&picture)
-}
-
-/// Returns all channels of an image.
-pub(crate) fn listed_channels(picture: &Picture) -> Vec<f32> {
-    let channels = picture.pixels.iter().flat_map(|pixel| pixel.to_array());
-    channels.collect()
-}
-
-/// Returns all channels of the denoised image of a film, given an earlier state of it.
-fn denoised(wave: &mut Wave, first: (&[u64], u64), film: (&[u64], u64)) -> Vec<f32> {
-    let camera = match wave {
-        Wave::Cpu(wave) => wave.camera,
-        Wave::Cuda(wave) => wave.camera.host,
-    };
-    // A new camera and film clear the state of earlier calls.
-    let black = Arc::new(Film::new(camera.pixel_count()));
-    wave.set_camera(camera, &black).unwrap();
-    let mut preview = Preview::default();
-    assert!(!denoise(wave, film.1, &mut preview).unwrap());
-    put(wave, first.0);
-    remember(wave, first.1).unwrap();
-    put(wave, film.0);
-    assert!(denoise(wave, film.1, &mut preview).unwrap());
-    listed_channels(&preview.picture)
-}
-
-/// Replaces the sums of a wave's film.
-pub(crate) fn put(wave: &mut Wave, sums: &[u64]) {
-    match wave {
-        Wave::Cpu(wave) => {
-            for (sum, &value) in wave.film.sums.iter().zip(sums) {
-                sum.store(value, Relaxed);
-            }
-        }
-        Wave::Cuda(wave) => wave.film.sums = upload(&wave.stream, sums).unwrap(),
-    }
-}
-
-/// The CUDA backend, on device 0.
-pub(crate) struct Cuda(pub(crate) Wave);
-
-impl Cuda {
-    /// Creates a wave for this many paths.
-    pub(crate) fn new(setting: &Setting, paths: u32) -> Cuda {
-        let (world, camera) = (&setting.world, setting.camera);
-        let wave = CudaWave::new(
-            0,
-            world,
-            camera,
-            setting.max_bounces,
-            paths,
-            setting.strategy,
-        );
-        Cuda(Wave::Cuda(Box::new(wave.unwrap())))
-    }
-
-    fn wave(&mut self) -> &mut CudaWave {
-        match &mut self.0 {
-            Wave::Cuda(wave) => wave,
-            Wave::Cpu(_) => unreachable!("made for a GPU"),
-        }
-    }
-
-    /// Uploads buffers to the wave.
-    fn load(&mut self, from: &Buffers) {
-        let wave = self.wave();
-        let stream = wave.stream.clone();
-        wave.begin(from.span).unwrap();
-        wave.paths.rays = upload(&stream, &from.rays).unwrap();
-        wave.paths.throughputs = upload(&stream, &from.throughputs).unwrap();
-        wave.paths.radiances = upload(&stream, &from.radiances).unwrap();
-        wave.paths.hits = upload(&stream, &from.hits).unwrap();
-        wave.paths.instances = upload(&stream, &from.instances).unwrap();
-        wave.paths.light_instances = upload(&stream, &from.light_instances).unwrap();
-        wave.paths.shadow_rays = upload(&stream, &from.shadow_rays).unwrap();
-        wave.paths.queue = upload(&stream, &from.queue).unwrap();
-        wave.paths.flags = upload(&stream, &from.flags).unwrap();
-        wave.counts = upload(&stream, &from.counts).unwrap();
-        wave.film.sums = upload(&stream, &from.sums).unwrap();
-        wave.film.rejected = upload(&stream, &from.rejected).unwrap();
-    }
-}
-
-impl Machine for Cuda {
-    fn name(&self) -> &'static str {
-        "cuda"
-    }
-
-    fn run(&mut self, step: Step, before: &Buffers) -> Buffers {
-        fn get<T: Shared>(stream: &Arc<CudaStream>, buffer: &CudaSlice<T>) -> Vec<T> {
-            download(stream, buffer).unwrap()
-        }
-        self.load(before);
-        run(step, &mut self.0, before.span).unwrap();
-        let wave = self.wave();
-        let stream = &wave.stream;
-        Buffers {
-            span: wave.span,
-            rays: get(stream, &wave.paths.rays),
-            throughputs: get(stream, &wave.paths.throughputs),
-            radiances: get(stream, &wave.paths.radiances),
-            hits: get(stream, &wave.paths.hits),
-            instances: get(stream, &wave.paths.instances),
-            light_instances: get(stream, &wave.paths.light_instances),
-            shadow_rays: get(stream, &wave.paths.shadow_rays),
-            queue: get(stream, &wave.paths.queue),
-            flags: get(stream, &wave.paths.flags),
-            counts: get(stream, &wave.counts),
-            sums: get(stream, &wave.film.sums),
-            rejected: get(stream, &wave.film.rejected),
-        }
-    }
-
-    fn resolve(&mut self, film: &Buffers, done: u64) -> Vec<f32> {
-        self.load(film);
-        channels(&mut self.0, done)
-    }
-
-    fn denoise(&mut self, first: (&[u64], u64), film: (&[u64], u64)) -> Vec<f32> {
-        denoised(&mut self.0, first, film)
-    }
-
-    fn gather(&mut self, film: &FilmSums, more: &FilmSums) -> FilmSums {
-        let wave = self.wave();
-        let stream = &wave.stream;
-        let (mut film, more) = (
-            upload(stream, &listed(film)).unwrap(),
-            upload(stream, &listed(more)).unwrap(),
-        );
-        gather_on_cuda(&wave.kernels, stream, film.as_view_mut(), more.as_view()).unwrap();
-        exposed(download(stream, &film).unwrap())
-    }
-}
-
 /// The kernels, compiled by a host's C++ compiler, in a child process. Blocks have one thread.
 pub(crate) struct Host {
     setting: Setting,
     child: Child,
 }
 
-/// Stands for the list of pixels where there is none.
-const NO_LIST: [u32; 1] = [0];
 /// Number of blocks of a grid over a queue; a prime, so that grids do not divide their queues evenly.
 const BLOCKS: u32 = 7;
-
-/// An argument of a kernel, as bytes.
-pub(crate) enum Argument<'a> {
-    In(&'a [u8]),
-    InOut(&'a mut [u8]),
-    /// A struct: its bytes, with zeros for pointers, and each pointer field's offset and target.
-    Struct(Vec<u8>, Vec<(usize, Argument<'a>)>),
-}
-
-impl Argument<'_> {
-    /// Returns the bytes to send, and the pointer fields of a struct.
-    fn parts(&self) -> (&[u8], &[(usize, Argument<'_>)]) {
-        match self {
-            Argument::In(bytes) => (bytes, &[]),
-            Argument::InOut(bytes) => (&**bytes, &[]),
-            Argument::Struct(bytes, fields) => (bytes.as_slice(), fields.as_slice()),
-        }
-    }
-
-    /// Reads back what the kernel may have written.
-    fn receive(&mut self, from: &mut impl Read) {
-        match self {
-            Argument::In(_) => {}
-            Argument::InOut(bytes) => from.read_exact(bytes).unwrap(),
-            Argument::Struct(_, fields) => {
-                fields.iter_mut().for_each(|(_, field)| field.receive(from));
-            }
-        }
-    }
-}
-
-/// Passes a value.
-pub(crate) fn value<T: Pod>(of: &T) -> Argument<'_> {
-    Argument::In(bytes_of(of))
-}
-
-/// Passes a list that the kernel reads.
-pub(crate) fn list<T: Pod>(of: &[T]) -> Argument<'_> {
-    Argument::In(cast_slice(of))
-}
-
-/// Passes a list that the kernel reads and writes.
-pub(crate) fn list_mut<T: Pod>(of: &mut [T]) -> Argument<'_> {
-    Argument::InOut(cast_slice_mut(of))
-}
-
-/// Passes the struct `P` with all its fields, by name: a list for each pointer, or a value.
-fn structure<'a, P: Param>(
-    arguments: impl IntoIterator<Item = (&'static str, Argument<'a>)>,
-) -> Argument<'a> {
-    let mut bytes = vec![0; size_of::<P::Raw>()];
-    let mut fields = P::fields();
-    let mut pointers = Vec::new();
-    for (name, argument) in arguments {
-        let place = fields.iter().position(|field| field.name == name);
-        let field = fields.remove(place.unwrap_or_else(|| panic!("no field {name}")));
-        let is_const = field.cuda_type.starts_with("const ");
-        match argument {
-            Argument::In(value) if !field.cuda_type.ends_with('*') => {
-                bytes[field.offset..][..value.len()].copy_from_slice(value);
-            }
-            Argument::Struct(..) => panic!("{name}: a struct in a struct"),
-            pointer => {
-                assert_eq!(is_const, matches!(pointer, Argument::In(_)), "{name}");
-                pointers.push((field.offset, pointer));
-            }
-        }
-    }
-    assert!(fields.is_empty(), "no argument for {fields:?}");
-    Argument::Struct(bytes, pointers)
-}
-
-/// Passes a scene with these parameters of its lights.
-fn scene_argument<'a>(world: &'a RenderScene, params: &'a LightParams) -> Argument<'a> {
-    structure::<DeviceScene>([
-        ("nodes", list(&world.nodes)),
-        ("primitives", list(&world.primitives)),
-        ("instances", list(&world.instances)),
-        ("corners", list(&world.corners)),
-        ("vertices", list(&world.vertices)),
-        ("materials", list(&world.materials)),
-        ("maps", list(&world.maps)),
-        ("textures", list(&world.textures)),
-        ("texels", list(&world.texels)),
-        ("energy", list(&world.energy)),
-        ("lights", list(&world.lights)),
-        ("light_nodes", list(&world.light_nodes)),
-        ("light_places", list(&world.light_places)),
-        ("lamps", list(&world.lamps)),
-        ("environment_rows", list(&world.environment_rows)),
-        ("environment_texels", list(&world.environment_texels)),
-        ("light_params", value(params)),
-        ("environment", value(&world.environment)),
-    ])
-}
-
-/// Passes the paths of a wave.
-fn paths_argument(buffers: &mut Buffers) -> Argument<'_> {
-    structure::<PathBuffers>([
-        ("span", list(from_ref(&buffers.span))),
-        ("list", list(&NO_LIST)),
-        ("queue", list_mut(&mut buffers.queue)),
-        ("compacted", list_mut::<u32>(&mut [])),
-        ("flags", list_mut(&mut buffers.flags)),
-        ("rays", list_mut(&mut buffers.rays)),
-        ("throughputs", list_mut(&mut buffers.throughputs)),
-        ("radiances", list_mut(&mut buffers.radiances)),
-        ("hits", list_mut(&mut buffers.hits)),
-        ("instances", list_mut(&mut buffers.instances)),
-        ("shadow_rays", list_mut(&mut buffers.shadow_rays)),
-        ("light_instances", list_mut(&mut buffers.light_instances)),
-    ])
-}
-
-/// Passes a film that may count the samples of each pixel.
-fn film_argument<'a>(
-    sums: &'a mut [u64],
-    rejected: &'a mut [u64],
-    taken: &'a mut [u32],
-) -> Argument<'a> {
-    structure::<DeviceFilm>([
-        ("sums", list_mut(sums)),
-        ("rejected", list_mut(rejected)),
-        ("taken", list_mut(taken)),
-    ])
-}
 
 /// Returns the kernels by their number in the program: the name of the first kernel in the file, and its own name.
 fn kernels() -> &'static [(&'static str, &'static str)] {

@@ -40,9 +40,17 @@ const INCLUDED: &[(&str, &str)] = &[
     ("material", "intersect"),
     ("microfacet", "shade"),
     ("energy", "shade"),
+    ("bsdf_types", "shade_rare_instanced"),
+    ("conductor", "shade_rare_instanced"),
+    ("specular", "shade_rare_instanced"),
+    ("dielectric", "shade_rare_instanced"),
+    ("layered", "shade_rare_instanced"),
     ("bsdf", "shade_rare_instanced"),
     ("environment", "intersect"),
     ("light_tree", "intersect"),
+    ("light_sample", "intersect"),
+    ("area_light", "intersect"),
+    ("lamp", "intersect"),
     ("light", "intersect"),
     ("film", "accumulate"),
     ("pixel_noise", "test_convergence"),
@@ -63,7 +71,7 @@ fn main() {
             order::same_order,
         )
         .test("every_twin_has_a_case", order::every_twin_has_a_case);
-    let headers: [(&str, Body); 21] = [
+    let headers: [(&str, Body); 29] = [
         ("words_agree", |compiler| agree(compiler, "words")),
         ("math_agrees", |compiler| agree(compiler, "math")),
         ("sampler_agrees", |compiler| agree(compiler, "sampler")),
@@ -77,6 +85,13 @@ fn main() {
             agree(compiler, "microfacet")
         }),
         ("energy_agrees", |compiler| agree(compiler, "energy")),
+        ("bsdf_types_agree", |compiler| agree(compiler, "bsdf_types")),
+        ("conductor_agrees", |compiler| agree(compiler, "conductor")),
+        ("specular_agrees", |compiler| agree(compiler, "specular")),
+        ("dielectric_agrees", |compiler| {
+            agree(compiler, "dielectric")
+        }),
+        ("layered_agrees", |compiler| agree(compiler, "layered")),
         ("bsdf_agrees", |compiler| agree(compiler, "bsdf")),
         ("environment_agrees", |compiler| {
             agree(compiler, "environment")
@@ -84,6 +99,13 @@ fn main() {
         ("light_tree_agrees", |compiler| {
             agree(compiler, "light_tree")
         }),
+        ("light_sample_agrees", |compiler| {
+            agree(compiler, "light_sample")
+        }),
+        ("area_light_agrees", |compiler| {
+            agree(compiler, "area_light")
+        }),
+        ("lamp_agrees", |compiler| agree(compiler, "lamp")),
         ("light_agrees", |compiler| agree(compiler, "light")),
         ("film_agrees", |compiler| agree(compiler, "film")),
         ("history_agrees", |compiler| agree(compiler, "pixel_noise")),

@@ -1,16 +1,18 @@
-//! Cases of BSDFs.
+//! Cases of BSDFs and their lobes.
 
 use glam::Vec3;
 use raysieve::{
     math::{dot, normalize},
     shading::{
-        bsdf::{
-            Bsdf, NO_VALUE, bsdf_of, bsdf_sample, bsdf_value, compensate_conductor,
-            compensate_dielectric, glass_value, is_specular, layered_value, metal_reflectance,
-            metal_value, multiple_scattering_tint, resolve_layers, sample_layers, sample_rough,
-            sample_specular, schlick_albedo, share,
+        bsdf::{bsdf_of, bsdf_sample, bsdf_value},
+        bsdf_types::{Bsdf, NO_VALUE, share},
+        conductor::{
+            compensate_conductor, metal_reflectance, metal_value, multiple_scattering_tint,
         },
+        dielectric::{compensate_dielectric, glass_value, sample_rough},
+        layered::{layered_value, resolve_layers, sample_layers, schlick_albedo},
         material::{Material, reflect},
+        specular::{is_specular, sample_specular},
     },
 };
 
@@ -67,11 +69,11 @@ fn sampled_surface(inputs: &mut Inputs) -> (Bsdf, Vec3, Vec3, f32, f32, f32) {
 
 pub(super) fn cases() -> Vec<Case> {
     vec![
-        Case::new(("bsdf", "no_value", "no_value"), |_| (), |()| NO_VALUE),
-        twin!("bsdf", "share", |part: f32, whole: f32| share(part, whole)),
+        Case::new(("bsdf_types", "no_value", "no_value"), |_| (), |()| NO_VALUE),
+        twin!("bsdf_types", "share", |part: f32, whole: f32| share(part, whole)),
         twin!(
             (
-                "bsdf",
+                "conductor",
                 "compensate_conductor",
                 "+[](Bsdf bsdf, f32 cos_eye) {
                     compensate_conductor((const f32 *)calls::energy.data(), bsdf, cos_eye);
@@ -87,7 +89,7 @@ pub(super) fn cases() -> Vec<Case> {
         ),
         twin!(
             (
-                "bsdf",
+                "dielectric",
                 "compensate_dielectric",
                 "+[](Bsdf bsdf, f32 cos_eye, bool front) {
                     compensate_dielectric((const f32 *)calls::energy.data(), bsdf, cos_eye, front);
@@ -103,7 +105,7 @@ pub(super) fn cases() -> Vec<Case> {
         ),
         twin!(
             (
-                "bsdf",
+                "layered",
                 "schlick_albedo",
                 "+[](u32 table, f32 alpha, f32 cosine, f32 head_on, f32 grazing) {
                     return schlick_albedo((const f32 *)calls::energy.data(), table, alpha, cosine, head_on, grazing);
@@ -121,7 +123,7 @@ pub(super) fn cases() -> Vec<Case> {
         ),
         twin!(
             (
-                "bsdf",
+                "layered",
                 "resolve_layers",
                 "+[](Bsdf bsdf, Material material, f32 cos_eye, f32 cos_coat, bool front) {
                     resolve_layers((const f32 *)calls::energy.data(), bsdf, material, cos_eye, cos_coat, front);
@@ -157,21 +159,21 @@ pub(super) fn cases() -> Vec<Case> {
             )
         ),
         twin!(
-            ("bsdf", "is_specular", "is_specular"),
+            ("specular", "is_specular", "is_specular"),
             |inputs| (seen(inputs).0,),
             |bsdf: Bsdf| is_specular(&bsdf)
         ),
         twin!(
-            ("bsdf", "metal_reflectance", "metal_reflectance"),
+            ("conductor", "metal_reflectance", "metal_reflectance"),
             |inputs| (seen(inputs).0, inputs.draw()),
             |bsdf: Bsdf, cosine: f32| metal_reflectance(&bsdf, cosine)
         ),
-        twin!("bsdf", "multiple_scattering_tint", |mean: f32, lost: f32| {
+        twin!("conductor", "multiple_scattering_tint", |mean: f32, lost: f32| {
             multiple_scattering_tint(mean, lost)
         }),
         twin!(
             (
-                "bsdf",
+                "conductor",
                 "metal_value",
                 "+[](Bsdf bsdf, Vec3 normal, Vec3 to_eye, Vec3 to_light) {
                     return metal_value((const f32 *)calls::energy.data(), bsdf, normal, to_eye, to_light);
@@ -188,7 +190,7 @@ pub(super) fn cases() -> Vec<Case> {
         ),
         twin!(
             (
-                "bsdf",
+                "dielectric",
                 "glass_value",
                 "+[](Bsdf bsdf, Vec3 normal, Vec3 to_eye, Vec3 to_light) {
                     return glass_value((const f32 *)calls::energy.data(), bsdf, normal, to_eye, to_light);
@@ -205,7 +207,7 @@ pub(super) fn cases() -> Vec<Case> {
         ),
         twin!(
             (
-                "bsdf",
+                "layered",
                 "layered_value",
                 "+[](Bsdf bsdf, Vec3 normal, Vec3 to_eye, Vec3 to_light) {
                     return layered_value((const f32 *)calls::energy.data(), bsdf, normal, to_eye, to_light);
@@ -238,7 +240,7 @@ pub(super) fn cases() -> Vec<Case> {
             )
         ),
         twin!(
-            ("bsdf", "sample_specular", "sample_specular"),
+            ("specular", "sample_specular", "sample_specular"),
             |inputs| {
                 let (bsdf, normal, to_eye) = seen(inputs);
                 (bsdf, normal, to_eye, inputs.unit())
@@ -248,14 +250,14 @@ pub(super) fn cases() -> Vec<Case> {
             )
         ),
         twin!(
-            ("bsdf", "sample_rough", "sample_rough"),
+            ("dielectric", "sample_rough", "sample_rough"),
             sampled_surface,
             |bsdf: Bsdf, normal: Vec3, to_eye: Vec3, choice: f32, u: f32, v: f32| sample_rough(
                 &bsdf, normal, to_eye, choice, u, v
             )
         ),
         twin!(
-            ("bsdf", "sample_layers", "sample_layers"),
+            ("layered", "sample_layers", "sample_layers"),
             sampled_surface,
             |bsdf: Bsdf, normal: Vec3, to_eye: Vec3, choice: f32, u: f32, v: f32| sample_layers(
                 &bsdf, normal, to_eye, choice, u, v

@@ -1,17 +1,20 @@
-//! Cases of light sampling.
+//! Cases of light sampling, area lights and lamps.
 
 use glam::Vec3;
 use raysieve::{
     accel::primitive::{Primitive, SPHERE, TRIANGLE},
     lights::{
-        environment::{Environment, EnvironmentRow, EnvironmentTexel},
-        light::{
-            DISTANT, EMITTER, ENVIRONMENT, LAMP, Lamp, Light, LightParams, Lights, NO_SAMPLE,
-            POINT, SPOT, SUN, area_pdf_of_width, choose_light, emitter_area_pdf,
-            far_light_contribution, light_pdf, one_minus_cos_max, sample_emitter, sample_lamp,
-            sample_light, sample_sphere, sample_triangle, sample_weight, sky_light, sphere_area,
-            spot_falloff,
+        area_light::{
+            area_pdf_of_width, light_pdf, one_minus_cos_max, sample_emitter, sample_sphere,
+            sample_triangle, sphere_area,
         },
+        environment::{Environment, EnvironmentRow, EnvironmentTexel},
+        lamp::{DISTANT, Lamp, POINT, SPOT, SUN, sample_lamp, spot_falloff},
+        light::{
+            EMITTER, ENVIRONMENT, LAMP, Light, LightParams, Lights, choose_light, emitter_area_pdf,
+            far_light_contribution, sample_light, sky_light,
+        },
+        light_sample::{NO_SAMPLE, sample_weight},
         light_tree::{LightNode, NO_LIGHT, PROBABILITY_UNITS},
     },
 };
@@ -129,9 +132,9 @@ fn lit(inputs: &mut Inputs, kind: u32) -> (Primitive, Vec3, f32, Vec3, f32, f32)
 
 pub(super) fn cases() -> Vec<Case> {
     vec![
-        Case::new(("light", "no_sample", "no_sample"), |_| (), |()| NO_SAMPLE),
+        Case::new(("light_sample", "no_sample", "no_sample"), |_| (), |()| NO_SAMPLE),
         twin!(
-            ("light", "sample_weight", "sample_weight"),
+            ("light_sample", "sample_weight", "sample_weight"),
             |inputs| (
                 inputs.below(4) as u32,
                 1 + inputs.below(2) as u32,
@@ -165,12 +168,12 @@ pub(super) fn cases() -> Vec<Case> {
             },
             |lights: [Light; 8], light_count: u32, u: f32| choose_light(&lights, light_count, u)
         ),
-        twin!("light", "one_minus_cos_max", |radius: f32, distance2: f32| {
+        twin!("area_light", "one_minus_cos_max", |radius: f32, distance2: f32| {
             one_minus_cos_max(radius, distance2)
         }),
-        twin!("light", "sphere_area", |radius: f32| sphere_area(radius)),
+        twin!("area_light", "sphere_area", |radius: f32| sphere_area(radius)),
         twin!(
-            ("light", "area_pdf_of_width", "area_pdf_of_width"),
+            ("area_light", "area_pdf_of_width", "area_pdf_of_width"),
             |inputs| (inputs.draw(), inputs.draw::<u32>() % (PROBABILITY_UNITS + 1)),
             |primitive: Primitive, width: u32| area_pdf_of_width(&primitive, width)
         ),
@@ -221,40 +224,40 @@ pub(super) fn cases() -> Vec<Case> {
             }
         ),
         twin!(
-            "light",
+            "area_light",
             "light_pdf",
             |primitive: Primitive, share: f32, origin: Vec3, distance: f32, cosine: f32| {
                 light_pdf(&primitive, share, origin, distance, cosine)
             }
         ),
         twin!(
-            ("light", "sample_triangle", "sample_triangle"),
+            ("area_light", "sample_triangle", "sample_triangle"),
             |inputs| lit(inputs, TRIANGLE),
             |light: Primitive, radiance: Vec3, share: f32, origin: Vec3, u: f32, v: f32| {
                 sample_triangle(&light, radiance, share, origin, u, v)
             }
         ),
         twin!(
-            ("light", "sample_sphere", "sample_sphere"),
+            ("area_light", "sample_sphere", "sample_sphere"),
             |inputs| lit(inputs, SPHERE),
             |light: Primitive, radiance: Vec3, share: f32, origin: Vec3, u: f32, v: f32| {
                 sample_sphere(&light, radiance, share, origin, u, v)
             }
         ),
         twin!(
-            "light",
+            "area_light",
             "sample_emitter",
             |primitive: Primitive, radiance: Vec3, share: f32, origin: Vec3, u: f32, v: f32| {
                 sample_emitter(&primitive, radiance, share, origin, u, v)
             }
         ),
         twin!(
-            ("light", "spot_falloff", "spot_falloff"),
+            ("lamp", "spot_falloff", "spot_falloff"),
             |inputs| (lamp(inputs), inputs.draw()),
             |lamp: Lamp, cosine: f32| spot_falloff(&lamp, cosine)
         ),
         twin!(
-            ("light", "sample_lamp", "sample_lamp"),
+            ("lamp", "sample_lamp", "sample_lamp"),
             |inputs| {
                 let (u, v) = (inputs.unit(), inputs.unit());
                 (lamp(inputs), inputs.draw(), inputs.draw(), u, v)

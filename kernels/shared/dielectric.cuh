@@ -1,0 +1,66 @@
+// Rough glass: evaluation with compensation of multiple scattering, and sampling of GGX facets. Twin:
+// src/shading/dielectric.rs.
+#include "bsdf_types.cuh"
+#include "energy.cuh"
+#include "material.cuh"
+#include "microfacet.cuh"
+
+inline void compensate_dielectric(const f32 *tables, Bsdf &bsdf, f32 cos_eye, bool front) {
+    bsdf.back = front ? 0 : 1;
+    f32 here = hemispherical(tables, bsdf.table, bsdf.back, bsdf.alpha);
+    f32 there = hemispherical(tables, bsdf.table, 1 - bsdf.back, bsdf.alpha);
+    f32 smooth = hemispherical(tables, bsdf.table, THROUGH_FRONT + bsdf.back, bsdf.alpha);
+    bsdf.lost = here > 0.0f ? directional(tables, bsdf.table, bsdf.back, bsdf.alpha, cos_eye) : 0.0f;
+    bsdf.lost_ratio = share(bsdf.lost, here);
+    bsdf.lost_ratio_behind = share(bsdf.lost, there);
+    bsdf.transmitted_share = smooth * share(min_f32(here, there), here);
+}
+
+inline BsdfValue glass_value(const f32 *tables, const Bsdf &bsdf, Vec3 normal, Vec3 to_eye, Vec3 to_light) {
+    f32 cos_eye = dot(normal, to_eye), cos_light = dot(normal, to_light);
+    if (cos_eye <= 0.0f || cos_light == 0.0f) return no_value();
+    bool reflects = cos_light > 0.0f;
+    bool bends = !reflects && (bsdf.flags & THIN) == 0;
+    f32 depth = reflects ? cos_light : -cos_light;
+    f32 squeezed = bends ? bsdf.eta * bsdf.eta : 1.0f;
+    if (!(reflects || bends)) to_light = to_light + normal * (2.0f * depth);
+    Vec3 apart = bends ? to_eye * bsdf.eta + to_light : to_eye + to_light;
+    f32 length2 = dot(apart, apart);
+    f32 upward = dot(normal, apart) < 0.0f ? -1.0f : 1.0f;
+    Vec3 half = apart * (upward / sqrtf(length2));
+    f32 eye_half = dot(to_eye, half), light_half = dot(to_light, half);
+    f32 seen = 0.0f;
+    if (eye_half > 0.0f && (light_half < 0.0f) == bends) {
+        f32 reflected = fresnel(eye_half, bsdf.eta).reflected;
+        f32 facets = visible_normal_density(normal, half, cos_eye, bsdf.alpha);
+        f32 part = reflects ? reflected : 1.0f - reflected;
+        seen = bends ? facets * part * (eye_half * -light_half / length2) : 0.25f * facets * part;
+    }
+    f32 lit = shadowing(cos_eye, depth, bsdf.alpha, (bsdf.flags & CORRELATED) != 0);
+    f32 once = seen * lit;
+    if (bsdf.lost_ratio <= 0.0f) return {bsdf.color, squeezed * once, seen};
+    u32 function = bends ? 1 - bsdf.back : bsdf.back;
+    f32 lost = reflects ? bsdf.lost_ratio : bsdf.lost_ratio_behind;
+    f32 part = reflects ? 1.0f - bsdf.transmitted_share : bsdf.transmitted_share;
+    f32 spread = part * depth * INV_PI;
+    f32 again = lost * directional(tables, bsdf.table, function, bsdf.alpha, depth) * spread;
+    return {bsdf.color, squeezed * (once + again), (1.0f - bsdf.lost) * seen + bsdf.lost * spread};
+}
+
+inline SampledDirection sample_rough(const Bsdf &bsdf, Vec3 normal, Vec3 to_eye, f32 choice, f32 u, f32 v) {
+    if (choice < bsdf.lost) {
+        f32 side = choice < bsdf.lost * bsdf.transmitted_share ? -1.0f : 1.0f;
+        return {sample_cosine(normal * side, u, v).direction, side};
+    }
+    Vec3 facet = sample_visible_normal(normal, to_eye, bsdf.alpha, u, v);
+    f32 cos_in = dot(facet, to_eye);
+    Vec3 mirrored = reflect(-to_eye, facet);
+    if (bsdf.kind != ROUGH_CONDUCTOR) {
+        Fresnel split = fresnel(cos_in, bsdf.eta);
+        if (choice >= bsdf.lost + (1.0f - bsdf.lost) * split.reflected) {
+            if ((bsdf.flags & THIN) != 0) return {mirrored - normal * (2.0f * dot(normal, mirrored)), -1.0f};
+            return {refract(-to_eye, facet, bsdf.eta, cos_in, split.cos_out), -1.0f};
+        }
+    }
+    return {mirrored, 1.0f};
+}

@@ -1,0 +1,136 @@
+// Layered materials: a clear coat over a mixture of metal, glass and a diffuse base below a dielectric boundary. Twin:
+// src/shading/layered.rs.
+#include "conductor.cuh"
+#include "dielectric.cuh"
+
+// The clear coat uses the base's shading normal, except in the kernel variant for coats with normal maps.
+#define COAT_NORMAL(bsdf, normal) ((KINDS & COAT_NORMALS) != 0 ? (bsdf).coat_normal : (normal))
+
+inline f32 schlick_albedo(const f32 *tables, u32 table, f32 alpha, f32 cosine, f32 f0, f32 f90) {
+    f32 lost = directional(tables, table, LOST, alpha, cosine);
+    f32 at_grazing = directional(tables, table, GRAZING, alpha, cosine);
+    return f0 * (1.0f - lost - at_grazing) + f90 * at_grazing;
+}
+
+inline void resolve_layers(const f32 *tables, Bsdf &bsdf, const Material &material, f32 cos_eye, f32 cos_coat,
+                           bool front) {
+    bool thin = (bsdf.flags & THIN) != 0;
+    f32 alpha = bsdf.alpha;
+    u32 table = bsdf.mirrors;
+    f32 dielectric = 1.0f - material.metallic;
+    f32 even = dielectric * (1.0f - material.transmission);
+    bsdf.glass = dielectric * material.transmission;
+    bsdf.f0 = bsdf.color * material.metallic + material.eta * even;
+    bsdf.f90 = material.metallic + material.specular * even;
+    bsdf.boundary_f0 = max_component(material.eta);
+    bsdf.boundary_f90 = material.specular;
+
+    f32 lost = directional(tables, table, LOST, alpha, cos_eye);
+    f32 at_grazing = directional(tables, table, GRAZING, alpha, cos_eye);
+    f32 mean_lost = hemispherical(tables, table, LOST, alpha);
+    f32 mean_grazing = hemispherical(tables, table, GRAZING, alpha);
+    Vec3 white = {1.0f, 1.0f, 1.0f};
+    Vec3 mean = bsdf.color + (white - bsdf.color) * (1.0f / 21.0f);
+    Vec3 again = {multiple_scattering_tint(mean.x, mean_lost), multiple_scattering_tint(mean.y, mean_lost),
+                  multiple_scattering_tint(mean.z, mean_lost)};
+    bsdf.multiple_scattering = again * (material.metallic * share(lost, mean_lost));
+
+    f32 entered = 1.0f - (bsdf.boundary_f0 * (1.0f - lost - at_grazing) + bsdf.boundary_f90 * at_grazing);
+    f32 mean_entered =
+        1.0f - (bsdf.boundary_f0 * (1.0f - mean_lost - mean_grazing) + bsdf.boundary_f90 * mean_grazing);
+    Vec3 base = bsdf.color;
+    if ((bsdf.flags & SATURATED) != 0) {
+        f32 leaves = mean_entered / (material.ior * material.ior);
+        base = {base.x * leaves / (1.0f - base.x * (1.0f - leaves)), base.y * leaves / (1.0f - base.y * (1.0f - leaves)),
+                base.z * leaves / (1.0f - base.z * (1.0f - leaves))};
+    }
+    bsdf.diffuse = base * (even * share(entered, mean_entered));
+
+    bool inside = !front && !thin && bsdf.glass > 0.0f;
+    bsdf.coat = material.clearcoat;
+    bsdf.coat_alpha = material.clearcoat_alpha;
+    bsdf.coat_transmittance =
+        inside || bsdf.coat <= 0.0f
+            ? 1.0f
+            : 1.0f - bsdf.coat * schlick_albedo(tables, table, bsdf.coat_alpha, cos_coat, 0.04f, 1.0f);
+    if (bsdf.glass > 0.0f && thin) {
+        bsdf.table = table;
+        bsdf.eta = 1.0f / material.ior;
+        f32 amplitude = (1.0f - bsdf.eta) / (1.0f + bsdf.eta);
+        bsdf.lost = mean_lost > 0.0f ? lost : 0.0f;
+        bsdf.lost_ratio = share(lost, mean_lost);
+        bsdf.lost_ratio_behind = bsdf.lost_ratio;
+        bsdf.transmitted_share = (1.0f - amplitude * amplitude) * (20.0f / 21.0f);
+    } else if (bsdf.glass > 0.0f) {
+        compensate_dielectric(tables, bsdf, cos_eye, front);
+    }
+
+    f32 facets = max_component(bsdf.f0) * (1.0f - lost - at_grazing) + bsdf.f90 * at_grazing;
+    f32 evenly = max_component(bsdf.multiple_scattering) * mean_lost + max_component(bsdf.diffuse) * mean_entered;
+    f32 rest = share(bsdf.coat_transmittance, facets + evenly + bsdf.glass);
+    bsdf.coat_probability = 1.0f - bsdf.coat_transmittance;
+    bsdf.facets_cumulative = bsdf.coat_probability + rest * facets;
+    bsdf.diffuse_cumulative = bsdf.facets_cumulative + rest * evenly;
+}
+
+inline BsdfValue layered_value(const f32 *tables, const Bsdf &bsdf, Vec3 normal, Vec3 to_eye, Vec3 to_light) {
+    f32 cos_eye = dot(normal, to_eye), cos_light = dot(normal, to_light);
+    if (cos_eye <= 0.0f || cos_light == 0.0f) return no_value();
+    bool correlated = (bsdf.flags & CORRELATED) != 0;
+    bool reflects = cos_light > 0.0f;
+    Vec3 color = {0.0f, 0.0f, 0.0f};
+    f32 pdf = 0.0f;
+    Vec3 half = normalize(to_eye + to_light);
+    f32 grazing = schlick(dot(to_eye, half));
+    if (reflects) {
+        f32 seen = 0.25f * visible_normal_density(normal, half, cos_eye, bsdf.alpha);
+        f32 lit = shadowing(cos_eye, cos_light, bsdf.alpha, correlated);
+        Vec3 at_horizon = {bsdf.f90, bsdf.f90, bsdf.f90};
+        Vec3 facets = bsdf.f0 + (at_horizon - bsdf.f0) * grazing;
+        f32 lost = directional(tables, bsdf.mirrors, LOST, bsdf.alpha, cos_light);
+        f32 at_grazing = directional(tables, bsdf.mirrors, GRAZING, bsdf.alpha, cos_light);
+        f32 entered = 1.0f - (bsdf.boundary_f0 * (1.0f - lost - at_grazing) + bsdf.boundary_f90 * at_grazing);
+        f32 spread = cos_light * INV_PI;
+        color = facets * (seen * lit) + (bsdf.multiple_scattering * lost + bsdf.diffuse * entered) * spread;
+        pdf = (bsdf.facets_cumulative - bsdf.coat_probability) * seen +
+              (bsdf.diffuse_cumulative - bsdf.facets_cumulative) * spread;
+    }
+    if (bsdf.glass > 0.0f) {
+        BsdfValue glass = glass_value(tables, bsdf, normal, to_eye, to_light);
+        Vec3 tint = reflects ? Vec3{1.0f, 1.0f, 1.0f} : bsdf.color;
+        color = color + tint * (bsdf.glass * glass.scale);
+        pdf = pdf + (1.0f - bsdf.diffuse_cumulative) * glass.pdf;
+    }
+    if (bsdf.coat > 0.0f) {
+        Vec3 over = COAT_NORMAL(bsdf, normal);
+        f32 coat_eye = dot(over, to_eye), coat_light = dot(over, to_light);
+        f32 outside = max_f32(reflects ? coat_light : -coat_light, 0.0f);
+        f32 other = 1.0f - bsdf.coat * schlick_albedo(tables, bsdf.mirrors, bsdf.coat_alpha, outside, 0.04f, 1.0f);
+        if (bsdf.coat_probability <= 0.0f) {
+            if (!reflects) color = color * other;
+        } else if (reflects) {
+            color = color * min_f32(bsdf.coat_transmittance, other);
+            if (coat_eye > 0.0f && coat_light > 0.0f) {
+                f32 seen = 0.25f * visible_normal_density(over, half, coat_eye, bsdf.coat_alpha);
+                f32 lit = shadowing(coat_eye, coat_light, bsdf.coat_alpha, correlated);
+                f32 coat = bsdf.coat * (0.04f + 0.96f * grazing) * (seen * lit);
+                color = color + Vec3{coat, coat, coat};
+                pdf = pdf + bsdf.coat_probability * seen;
+            }
+        } else {
+            color = color * ((bsdf.flags & THIN) != 0 ? min_f32(bsdf.coat_transmittance, other) : bsdf.coat_transmittance);
+        }
+    }
+    return {color, 1.0f, pdf};
+}
+
+inline SampledDirection sample_layers(const Bsdf &bsdf, Vec3 normal, Vec3 to_eye, f32 choice, f32 u, f32 v) {
+    if (choice >= bsdf.diffuse_cumulative) {
+        choice = share(choice - bsdf.diffuse_cumulative, 1.0f - bsdf.diffuse_cumulative);
+        return sample_rough(bsdf, normal, to_eye, choice, u, v);
+    }
+    if (choice >= bsdf.facets_cumulative) return {sample_cosine(normal, u, v).direction, 1.0f};
+    bool coat = choice < bsdf.coat_probability;
+    f32 alpha = coat ? bsdf.coat_alpha : bsdf.alpha;
+    return {reflect(-to_eye, sample_visible_normal(coat ? COAT_NORMAL(bsdf, normal) : normal, to_eye, alpha, u, v)), 1.0f};
+}

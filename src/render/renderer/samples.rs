@@ -1,0 +1,137 @@
+//! The samples of a render: which are to be rendered and which are done, starting again, and continuing from a part.
+
+use std::time::Duration;
+
+use super::Renderer;
+use crate::{
+    Error,
+    backend::Pixels,
+    camera::Camera,
+    render::part::{Part, PartHeader, Samples},
+    scene,
+};
+
+impl Renderer {
+    /// Clears the film and begins again with the first sample.
+    pub fn restart(&mut self) -> Result<(), Error> {
+        let (width, height) = self.size;
+        self.done = self.range.start;
+        self.elapsed = Duration::ZERO;
+        self.stats.size = [width, height];
+        self.stats.clear();
+        let was_adaptive = self.reset_rounds();
+        let camera = Camera::new(&self.view, width, height);
+        let begun = self.backend.set_camera(camera, self.range.start);
+        self.record_counts(begun)?;
+        self.begin_rounds(was_adaptive)
+    }
+
+    /// Selects the samples to render, clears the film and begins again.
+    ///
+    /// # Errors
+    /// The samples are not one contiguous range, or with adaptive sampling not the first ones: see
+    /// [`Renderer::set_noise`].
+    pub fn set_samples(&mut self, samples: &Samples) -> Result<(), Error> {
+        let [range] = samples.ranges() else {
+            return Err(Error::Setting {
+                setting: format!("samples {samples}"),
+                problem: "one stretch of samples is rendered at a time; render each by itself"
+                    .to_owned(),
+            });
+        };
+        self.check_range(self.goal, range)?;
+        self.pixels = Pixels::all(self.size);
+        self.range = range.clone();
+        self.restart()
+    }
+
+    /// Selects one range of samples and some pixels, and begins again. The film is then incomplete and must not be used as
+    /// a part.
+    pub(crate) fn set_pixels(&mut self, samples: &Samples, pixels: Pixels) -> Result<(), Error> {
+        self.set_samples(samples)?;
+        let all = u64::from(self.pixel_count());
+        let chosen: Vec<u32> = pixels.list().collect();
+        let place = |pairs: u64| {
+            let before = chosen.partition_point(|&pixel| u64::from(pixel) < pairs % all);
+            pairs / all * chosen.len() as u64 + before as u64
+        };
+        self.range = place(self.range.start)..place(self.range.end);
+        self.pixels = pixels;
+        self.restart()
+    }
+
+    /// Returns the samples to render.
+    pub fn samples(&self) -> Samples {
+        Samples::of_pairs(self.range.clone(), self.pixel_count())
+    }
+
+    /// Returns the samples that are done.
+    pub fn samples_done(&self) -> Samples {
+        if let Some(rounds) = &self.rounds {
+            return Samples::first(rounds.min_samples(), self.pixel_count());
+        }
+        Samples::of_pairs(self.range.start..self.done, self.pixel_count())
+    }
+
+    /// Returns the samples that are not done. The result is meaningless with adaptive sampling.
+    pub fn samples_left(&self) -> Samples {
+        Samples::of_pairs(self.done..self.range.end, self.pixel_count())
+    }
+
+    /// Loads the film of a part that contains the first of the samples to render, and continues after them.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] if the part is of another render. The renderer is then unchanged.
+    pub fn resume(&mut self, part: &Part) -> Result<(), Error> {
+        self.check_resume(&part.header)
+            .map_err(|problem| Error::Setting {
+                setting: format!("part with samples {}", part.header.samples),
+                problem,
+            })?;
+        let PartHeader { samples, stats, .. } = &part.header;
+        self.done = samples.ranges().first().map_or(0, |held| held.end);
+        self.elapsed = Duration::try_from_secs_f64(stats.seconds).unwrap_or_default();
+        self.stats.bounces.clone_from(&stats.bounces);
+        self.stats.devices.clone_from(&stats.devices);
+        self.stats.rejected_samples = stats.rejected_samples;
+        let failed = self.backend.gpus.iter().filter(|gpu| !gpu.works());
+        failed.for_each(|gpu| self.stats.set_failed(&gpu.name));
+        let begun = self.backend.set_film(&part.film, self.done);
+        self.record_counts(begun)?;
+        self.resume_rounds(part)?;
+        if self.keeps_earlier {
+            self.keep_film_copy();
+        }
+        Ok(())
+    }
+
+    /// Checks that the render can continue from a part with this header. The error is the reason why not, as text.
+    pub fn check_resume(&self, header: &PartHeader) -> Result<(), String> {
+        if let Some(difference) = header.identity.difference(&self.identity()) {
+            return Err(difference);
+        }
+        if self.goal.is_some() {
+            return self.check_rounds(header);
+        }
+        match header.samples.ranges() {
+            [held] if held.start == self.range.start && held.end <= self.range.end => Ok(()),
+            _ => Err(format!(
+                "holds samples {}, not the first of {}",
+                header.samples,
+                self.samples()
+            )),
+        }
+    }
+
+    /// Sets the camera, clears the film and begins again.
+    pub fn set_camera(&mut self, camera: scene::Camera) -> Result<(), Error> {
+        self.view = camera;
+        self.restart()
+    }
+
+    /// Sets the picture's size in pixels, selects all samples of the scene, clears the film and begins again.
+    pub fn set_size(&mut self, width: u32, height: u32) -> Result<(), Error> {
+        self.size = (width, height);
+        self.set_samples(&Samples::first(self.spp, width * height))
+    }
+}

@@ -1,0 +1,110 @@
+//! Structs of BSDFs: a BSDF at a hit, its value for two directions, and a sampled direction. Twin:
+//! `kernels/shared/bsdf_types.cuh`. Imports nothing.
+
+use glam::Vec3;
+
+/// The BSDF of a material at a hit, for the side that the path sees and its direction `to_eye`.
+#[derive(Clone, Copy, Debug)]
+pub struct Bsdf {
+    /// Albedo, reflectance or tint in linear sRGB, see `Material::color`.
+    pub color: Vec3,
+    /// Material kind, one of the constants of [`material`](crate::shading::material).
+    pub kind: u32,
+    /// Real part of a conductor's refractive index, per channel; unused if the conductor is defined by `color`.
+    pub index: Vec3,
+    /// Imaginary part of a conductor's refractive index, per channel.
+    pub k: Vec3,
+    /// Relative refractive index: that on the eye's side over that behind the surface.
+    pub eta: f32,
+    /// GGX roughness `alpha`.
+    pub alpha: f32,
+    /// Sum of the flags of `Material::flags`.
+    pub flags: u32,
+    /// Offset of the material's energy table, in floats, among all [`energy`](crate::shading::energy) tables.
+    pub table: u32,
+    /// Side that is seen: 0 front, 1 back. It also selects the function of a glass table for the eye's side.
+    pub back: u32,
+    /// Fraction of the energy towards `to_eye` that single scattering loses, and that is also the probability of
+    /// sampling the compensating lobe; 0 without compensation.
+    pub lost: f32,
+    /// Ratio of `lost` to its cosine-weighted mean over the eye's hemisphere, which scales the compensating lobe; 0
+    /// without compensation.
+    pub lost_ratio: f32,
+    /// Ratio of `lost` to the mean over the hemisphere behind the surface, which scales the transmitted compensating
+    /// lobe of glass.
+    pub lost_ratio_behind: f32,
+    /// Fraction of the compensated energy of glass that is transmitted; the rest is reflected.
+    pub transmitted_share: f32,
+    /// Offset of a layered material's energy table of perfectly reflecting facets, in floats.
+    pub mirrors: u32,
+    /// Schlick reflectance at normal incidence (F0) of a layered material's metal and dielectric boundary together.
+    pub f0: Vec3,
+    /// Schlick reflectance at grazing incidence (F90) that belongs to `f0`.
+    pub f90: f32,
+    /// Colour of the multiple scattering of a layered material's metal: tint times metallic weight, times the energy
+    /// lost towards `to_eye` over its hemispherical mean. Multiplying by the energy lost from the light gives the lobe.
+    pub multiple_scattering: Vec3,
+    /// Albedo of a layered material's diffuse base, scaled by its weight and by the energy entering towards `to_eye`
+    /// over its mean. Multiplying by the energy that enters from the light gives the lobe.
+    pub diffuse: Vec3,
+    /// Reflectance at normal incidence (F0) of the dielectric boundary above the diffuse base.
+    pub boundary_f0: f32,
+    /// Reflectance at grazing incidence (F90) of the dielectric boundary above the diffuse base.
+    pub boundary_f90: f32,
+    /// Weight of a layered material's glass, 0..=1.
+    pub glass: f32,
+    /// Weight of a layered material's clear coat, 0..=1.
+    pub coat: f32,
+    /// GGX roughness `alpha` of the clear coat.
+    pub coat_alpha: f32,
+    /// Shading normal of the clear coat, on the eye's side; set by the caller of [`bsdf_of`].
+    pub coat_normal: Vec3,
+    /// Fraction of the energy towards `to_eye` that the clear coat transmits.
+    pub coat_transmittance: f32,
+    /// Probability of sampling the clear coat's facets.
+    pub coat_probability: f32,
+    /// Cumulative probability of sampling the coat or the facets below it.
+    pub facets_cumulative: f32,
+    /// Cumulative probability of sampling the coat, the facets or the cosine lobe; glass takes the rest.
+    pub diffuse_cumulative: f32,
+}
+
+/// Value and pdf of a BSDF for a pair of directions.
+#[derive(Clone, Copy, Debug)]
+pub struct BsdfValue {
+    /// Linear sRGB factor; BSDF times the absolute cosine of `to_light` is `color * scale`.
+    pub color: Vec3,
+    /// Scalar factor to `color`, per steradian: BSDF times the absolute cosine of `to_light` is `color * scale`.
+    pub scale: f32,
+    /// Pdf with which [`bsdf_sample`] samples the direction, per steradian of solid angle.
+    pub pdf: f32,
+}
+
+/// A sampled direction in which the path continues.
+#[derive(Clone, Copy, Debug)]
+pub struct BsdfSample {
+    /// Direction in world space, of length 1.
+    pub direction: Vec3,
+    /// Throughput factor: BSDF times cosine over pdf, per channel; 0 ends the path.
+    pub weight: Vec3,
+    /// Pdf of the direction, per steradian of solid angle; 0 for a delta distribution.
+    pub pdf: f32,
+    /// Factor to [`Throughput::eta_scale`](crate::path::Throughput): the squared ratio of the refractive indices behind
+    /// and before a refraction, otherwise 1.
+    pub eta_scale: f32,
+    /// 1 if the path continues on the eye's side of the surface, −1 on the other.
+    pub side: f32,
+}
+
+/// Value of a BSDF for directions that it does not connect: zero, with pdf 0.
+pub const NO_VALUE: BsdfValue = BsdfValue {
+    color: Vec3::ZERO,
+    scale: 0.0,
+    pdf: 0.0,
+};
+
+/// Returns `part / whole`, or 0 if `whole` is not positive.
+#[inline]
+pub fn share(part: f32, whole: f32) -> f32 {
+    if whole > 0.0 { part / whole } else { 0.0 }
+}

@@ -1,0 +1,141 @@
+//! Rough glass: evaluation with compensation of multiple scattering, and sampling of GGX facets. Twin:
+//! `kernels/shared/dielectric.cuh`. Imports `bsdf_types`, `energy`, `material`, `math`, `microfacet`.
+//!
+//! Directions are those of [`bsdf`](crate::shading::bsdf). Light passes through thin glass without refraction.
+
+use glam::Vec3;
+
+use crate::{
+    math::{INV_PI, dot, min_f32},
+    shading::{
+        bsdf_types::{Bsdf, BsdfValue, NO_VALUE, share},
+        energy::{THROUGH_FRONT, directional, hemispherical},
+        material::{CORRELATED, ROUGH_CONDUCTOR, THIN, fresnel, reflect, refract, sample_cosine},
+        microfacet::{sample_visible_normal, shadowing, visible_normal_density},
+    },
+};
+
+/// Sets the multiple-scattering compensation of rough glass seen from its front or back.
+///
+/// The compensated energy is split between reflection and transmission as by a smooth boundary, with the transmitted
+/// part reduced where reciprocity demands it.
+#[inline]
+pub fn compensate_dielectric(tables: &[f32], bsdf: &mut Bsdf, cos_eye: f32, front: bool) {
+    bsdf.back = u32::from(!front);
+    let here = hemispherical(tables, bsdf.table, bsdf.back, bsdf.alpha);
+    let there = hemispherical(tables, bsdf.table, 1 - bsdf.back, bsdf.alpha);
+    let smooth = hemispherical(tables, bsdf.table, THROUGH_FRONT + bsdf.back, bsdf.alpha);
+    bsdf.lost = if here > 0.0 {
+        directional(tables, bsdf.table, bsdf.back, bsdf.alpha, cos_eye)
+    } else {
+        0.0
+    };
+    bsdf.lost_ratio = share(bsdf.lost, here);
+    bsdf.lost_ratio_behind = share(bsdf.lost, there);
+    bsdf.transmitted_share = smooth * share(min_f32(here, there), here);
+}
+
+/// Evaluates rough glass for `to_light` on either side of the surface.
+///
+/// Thin glass does not refract: light is transmitted as if reflected and then mirrored to the other side.
+#[inline]
+pub fn glass_value(
+    tables: &[f32],
+    bsdf: &Bsdf,
+    normal: Vec3,
+    to_eye: Vec3,
+    to_light: Vec3,
+) -> BsdfValue {
+    let (cos_eye, cos_light) = (dot(normal, to_eye), dot(normal, to_light));
+    if cos_eye <= 0.0 || cos_light == 0.0 {
+        return NO_VALUE;
+    }
+    let reflects = cos_light > 0.0;
+    let bends = !reflects && bsdf.flags & THIN == 0;
+    let depth = if reflects { cos_light } else { -cos_light };
+    let squeezed = if bends { bsdf.eta * bsdf.eta } else { 1.0 };
+    let to_light = if reflects || bends {
+        to_light
+    } else {
+        to_light + normal * (2.0 * depth)
+    };
+    let apart = if bends {
+        to_eye * bsdf.eta + to_light
+    } else {
+        to_eye + to_light
+    };
+    let length2 = dot(apart, apart);
+    let upward = if dot(normal, apart) < 0.0 { -1.0 } else { 1.0 };
+    let half = apart * (upward / length2.sqrt());
+    let (eye_half, light_half) = (dot(to_eye, half), dot(to_light, half));
+    let mut seen = 0.0;
+    if eye_half > 0.0 && (light_half < 0.0) == bends {
+        let (reflected, _) = fresnel(eye_half, bsdf.eta);
+        let facets = visible_normal_density(normal, half, cos_eye, bsdf.alpha);
+        let part = if reflects { reflected } else { 1.0 - reflected };
+        seen = if bends {
+            facets * part * (eye_half * -light_half / length2)
+        } else {
+            0.25 * facets * part
+        };
+    }
+    let lit = shadowing(cos_eye, depth, bsdf.alpha, bsdf.flags & CORRELATED != 0);
+    let once = seen * lit;
+    if bsdf.lost_ratio <= 0.0 {
+        return BsdfValue {
+            color: bsdf.color,
+            scale: squeezed * once,
+            pdf: seen,
+        };
+    }
+    let (lost, part) = if reflects {
+        (bsdf.lost_ratio, 1.0 - bsdf.transmitted_share)
+    } else {
+        (bsdf.lost_ratio_behind, bsdf.transmitted_share)
+    };
+    let function = if bends { 1 - bsdf.back } else { bsdf.back };
+    let spread = part * depth * INV_PI;
+    let again = lost * directional(tables, bsdf.table, function, bsdf.alpha, depth) * spread;
+    BsdfValue {
+        color: bsdf.color,
+        scale: squeezed * (once + again),
+        pdf: (1.0 - bsdf.lost) * seen + bsdf.lost * spread,
+    }
+}
+
+/// Samples a direction from a rough conductor or rough glass.
+///
+/// Returns the direction and the side of the surface that its lobe belongs to, 1 or −1; the direction itself may lie on
+/// the wrong side. `choice`, `u` and `v` are uniform in [0, 1).
+#[inline]
+pub fn sample_rough(
+    bsdf: &Bsdf,
+    normal: Vec3,
+    to_eye: Vec3,
+    choice: f32,
+    u: f32,
+    v: f32,
+) -> (Vec3, f32) {
+    if choice < bsdf.lost {
+        let side = if choice < bsdf.lost * bsdf.transmitted_share {
+            -1.0
+        } else {
+            1.0
+        };
+        let (direction, _) = sample_cosine(normal * side, u, v);
+        return (direction, side);
+    }
+    let facet = sample_visible_normal(normal, to_eye, bsdf.alpha, u, v);
+    let cos_in = dot(facet, to_eye);
+    let mirrored = reflect(-to_eye, facet);
+    if bsdf.kind != ROUGH_CONDUCTOR {
+        let (reflected, cos_out) = fresnel(cos_in, bsdf.eta);
+        if choice >= bsdf.lost + (1.0 - bsdf.lost) * reflected {
+            if bsdf.flags & THIN != 0 {
+                return (mirrored - normal * (2.0 * dot(normal, mirrored)), -1.0);
+            }
+            return (refract(-to_eye, facet, bsdf.eta, cos_in, cos_out), -1.0);
+        }
+    }
+    (mirrored, 1.0)
+}

@@ -1,0 +1,226 @@
+//! Layered materials: a clear coat over a mixture of metal, glass and a diffuse base below a dielectric boundary. Twin:
+//! `kernels/shared/layered.cuh`. Imports `bsdf_types`, `conductor`, `dielectric`, `energy`, `material`, `math`,
+//! `microfacet`.
+//!
+//! Directions are those of [`bsdf`](crate::shading::bsdf).
+
+use glam::Vec3;
+
+use crate::{
+    math::{INV_PI, dot, max_component, max_f32, min_f32, normalize},
+    shading::{
+        bsdf_types::{Bsdf, BsdfValue, NO_VALUE, share},
+        conductor::multiple_scattering_tint,
+        dielectric::{compensate_dielectric, glass_value, sample_rough},
+        energy::{GRAZING, LOST, directional, hemispherical},
+        material::{CORRELATED, Material, SATURATED, THIN, reflect, sample_cosine},
+        microfacet::{sample_visible_normal, schlick, shadowing, visible_normal_density},
+    },
+};
+
+/// Returns the directional albedo of single scattering by GGX facets whose Fresnel reflectance is Schlick's, from
+/// `f0` to `f90`. `cosine` is that of the viewing direction.
+#[inline]
+pub fn schlick_albedo(
+    tables: &[f32],
+    table: u32,
+    alpha: f32,
+    cosine: f32,
+    f0: f32,
+    f90: f32,
+) -> f32 {
+    let lost = directional(tables, table, LOST, alpha, cosine);
+    let at_grazing = directional(tables, table, GRAZING, alpha, cosine);
+    f0 * (1.0 - lost - at_grazing) + f90 * at_grazing
+}
+
+/// Evaluates the view-dependent parts of a layered material: a coat over a mixture of metal, glass and a diffuse base
+/// below a dielectric boundary.
+///
+/// Energy that the boundary does not reflect enters the base, so that a white base loses nothing and the BSDF stays
+/// reciprocal (C. Kelemen & L. Szirmay-Kalos, A Microfacet Based Coupled Specular-Matte BRDF Model, 2001). `cos_eye`
+/// and `cos_coat` are the cosines of `to_eye` with the shading normals of base and coat.
+#[inline]
+pub fn resolve_layers(
+    tables: &[f32],
+    bsdf: &mut Bsdf,
+    material: &Material,
+    cos_eye: f32,
+    cos_coat: f32,
+    front: bool,
+) {
+    let thin = bsdf.flags & THIN != 0;
+    let (alpha, table) = (bsdf.alpha, bsdf.mirrors);
+    let dielectric = 1.0 - material.metallic;
+    let even = dielectric * (1.0 - material.transmission);
+    bsdf.glass = dielectric * material.transmission;
+    bsdf.f0 = bsdf.color * material.metallic + material.eta * even;
+    bsdf.f90 = material.metallic + material.specular * even;
+    bsdf.boundary_f0 = max_component(material.eta);
+    bsdf.boundary_f90 = material.specular;
+
+    let lost = directional(tables, table, LOST, alpha, cos_eye);
+    let at_grazing = directional(tables, table, GRAZING, alpha, cos_eye);
+    let mean_lost = hemispherical(tables, table, LOST, alpha);
+    let mean_grazing = hemispherical(tables, table, GRAZING, alpha);
+    let mean = bsdf.color + (Vec3::ONE - bsdf.color) * (1.0 / 21.0);
+    bsdf.multiple_scattering = Vec3::new(
+        multiple_scattering_tint(mean.x, mean_lost),
+        multiple_scattering_tint(mean.y, mean_lost),
+        multiple_scattering_tint(mean.z, mean_lost),
+    ) * (material.metallic * share(lost, mean_lost));
+
+    let entered =
+        1.0 - (bsdf.boundary_f0 * (1.0 - lost - at_grazing) + bsdf.boundary_f90 * at_grazing);
+    let mean_entered = 1.0
+        - (bsdf.boundary_f0 * (1.0 - mean_lost - mean_grazing) + bsdf.boundary_f90 * mean_grazing);
+    let mut base = bsdf.color;
+    if bsdf.flags & SATURATED != 0 {
+        // Light that the boundary reflects back into the base is scattered there again.
+        let leaves = mean_entered / (material.ior * material.ior);
+        base = Vec3::new(
+            base.x * leaves / (1.0 - base.x * (1.0 - leaves)),
+            base.y * leaves / (1.0 - base.y * (1.0 - leaves)),
+            base.z * leaves / (1.0 - base.z * (1.0 - leaves)),
+        );
+    }
+    bsdf.diffuse = base * (even * share(entered, mean_entered));
+
+    let inside = !front && !thin && bsdf.glass > 0.0;
+    bsdf.coat = material.clearcoat;
+    bsdf.coat_alpha = material.clearcoat_alpha;
+    bsdf.coat_transmittance = if inside || bsdf.coat <= 0.0 {
+        1.0
+    } else {
+        1.0 - bsdf.coat * schlick_albedo(tables, table, bsdf.coat_alpha, cos_coat, 0.04, 1.0)
+    };
+    if bsdf.glass > 0.0 && thin {
+        bsdf.table = table;
+        bsdf.eta = 1.0 / material.ior;
+        let amplitude = (1.0 - bsdf.eta) / (1.0 + bsdf.eta);
+        bsdf.lost = if mean_lost > 0.0 { lost } else { 0.0 };
+        bsdf.lost_ratio = share(lost, mean_lost);
+        bsdf.lost_ratio_behind = bsdf.lost_ratio;
+        bsdf.transmitted_share = (1.0 - amplitude * amplitude) * (20.0 / 21.0);
+    } else if bsdf.glass > 0.0 {
+        compensate_dielectric(tables, bsdf, cos_eye, front);
+    }
+
+    let facets = max_component(bsdf.f0) * (1.0 - lost - at_grazing) + bsdf.f90 * at_grazing;
+    let evenly = max_component(bsdf.multiple_scattering) * mean_lost
+        + max_component(bsdf.diffuse) * mean_entered;
+    let rest = share(bsdf.coat_transmittance, facets + evenly + bsdf.glass);
+    bsdf.coat_probability = 1.0 - bsdf.coat_transmittance;
+    bsdf.facets_cumulative = bsdf.coat_probability + rest * facets;
+    bsdf.diffuse_cumulative = bsdf.facets_cumulative + rest * evenly;
+}
+
+/// Evaluates a layered material for `to_light` on either side of the surface.
+#[inline]
+pub fn layered_value(
+    tables: &[f32],
+    bsdf: &Bsdf,
+    normal: Vec3,
+    to_eye: Vec3,
+    to_light: Vec3,
+) -> BsdfValue {
+    let (cos_eye, cos_light) = (dot(normal, to_eye), dot(normal, to_light));
+    if cos_eye <= 0.0 || cos_light == 0.0 {
+        return NO_VALUE;
+    }
+    let correlated = bsdf.flags & CORRELATED != 0;
+    let reflects = cos_light > 0.0;
+    let (mut color, mut pdf) = (Vec3::ZERO, 0.0);
+    let half = normalize(to_eye + to_light);
+    let grazing = schlick(dot(to_eye, half));
+    if reflects {
+        let seen = 0.25 * visible_normal_density(normal, half, cos_eye, bsdf.alpha);
+        let lit = shadowing(cos_eye, cos_light, bsdf.alpha, correlated);
+        let facets = bsdf.f0 + (Vec3::splat(bsdf.f90) - bsdf.f0) * grazing;
+        let lost = directional(tables, bsdf.mirrors, LOST, bsdf.alpha, cos_light);
+        let at_grazing = directional(tables, bsdf.mirrors, GRAZING, bsdf.alpha, cos_light);
+        let entered =
+            1.0 - (bsdf.boundary_f0 * (1.0 - lost - at_grazing) + bsdf.boundary_f90 * at_grazing);
+        let spread = cos_light * INV_PI;
+        color = facets * (seen * lit)
+            + (bsdf.multiple_scattering * lost + bsdf.diffuse * entered) * spread;
+        pdf = (bsdf.facets_cumulative - bsdf.coat_probability) * seen
+            + (bsdf.diffuse_cumulative - bsdf.facets_cumulative) * spread;
+    }
+    if bsdf.glass > 0.0 {
+        let glass = glass_value(tables, bsdf, normal, to_eye, to_light);
+        let tint = if reflects { Vec3::ONE } else { bsdf.color };
+        color += tint * (bsdf.glass * glass.scale);
+        pdf += (1.0 - bsdf.diffuse_cumulative) * glass.pdf;
+    }
+    if bsdf.coat > 0.0 {
+        let (coat_eye, coat_light) = (
+            dot(bsdf.coat_normal, to_eye),
+            dot(bsdf.coat_normal, to_light),
+        );
+        let outside = max_f32(if reflects { coat_light } else { -coat_light }, 0.0);
+        let other = 1.0
+            - bsdf.coat * schlick_albedo(tables, bsdf.mirrors, bsdf.coat_alpha, outside, 0.04, 1.0);
+        if bsdf.coat_probability <= 0.0 {
+            // The coat is seen only from outside; from inside it attenuates the light that leaves.
+            if !reflects {
+                color *= other;
+            }
+        } else if reflects {
+            color *= min_f32(bsdf.coat_transmittance, other);
+            if coat_eye > 0.0 && coat_light > 0.0 {
+                let seen = 0.25
+                    * visible_normal_density(bsdf.coat_normal, half, coat_eye, bsdf.coat_alpha);
+                let lit = shadowing(coat_eye, coat_light, bsdf.coat_alpha, correlated);
+                let coat = bsdf.coat * (0.04 + 0.96 * grazing) * (seen * lit);
+                color += Vec3::splat(coat);
+                pdf += bsdf.coat_probability * seen;
+            }
+        } else {
+            color *= if bsdf.flags & THIN != 0 {
+                min_f32(bsdf.coat_transmittance, other)
+            } else {
+                bsdf.coat_transmittance
+            };
+        }
+    }
+    BsdfValue {
+        color,
+        scale: 1.0,
+        pdf,
+    }
+}
+
+/// Samples a direction from one lobe of a layered material, selected by `choice`.
+///
+/// Returns the direction and the side of the surface that its lobe belongs to, 1 or −1; the direction itself may lie on
+/// the wrong side. `choice`, `u` and `v` are uniform in [0, 1).
+#[inline]
+pub fn sample_layers(
+    bsdf: &Bsdf,
+    normal: Vec3,
+    to_eye: Vec3,
+    choice: f32,
+    u: f32,
+    v: f32,
+) -> (Vec3, f32) {
+    if choice >= bsdf.diffuse_cumulative {
+        let choice = share(
+            choice - bsdf.diffuse_cumulative,
+            1.0 - bsdf.diffuse_cumulative,
+        );
+        return sample_rough(bsdf, normal, to_eye, choice, u, v);
+    }
+    if choice >= bsdf.facets_cumulative {
+        return (sample_cosine(normal, u, v).0, 1.0);
+    }
+    let (normal, alpha) = if choice < bsdf.coat_probability {
+        (bsdf.coat_normal, bsdf.coat_alpha)
+    } else {
+        (normal, bsdf.alpha)
+    };
+    (
+        reflect(-to_eye, sample_visible_normal(normal, to_eye, alpha, u, v)),
+        1.0,
+    )
+}
