@@ -105,19 +105,18 @@ fn edit<'a>(
 ) -> Result<(), Error> {
     let text: MaterialText = edits.source.parse(object)?;
     let mut changes: Vec<(&str, String)> = Vec::new();
-    if let (Some((_, current)), Some((field, wanted))) = (current.color_mut(), wanted.color_mut())
+    let (current, wanted) = (current.editable(), wanted.editable());
+    if let (Some((_, current)), Some((field, wanted))) = (current.color, wanted.color)
         && current != wanted
     {
         changes.push((field, triple(*wanted)));
     }
-    if let (Some((_, current)), Some((field, wanted))) =
-        (current.emission_mut(), wanted.emission_mut())
+    if let (Some((_, current)), Some((field, wanted))) = (current.emission, wanted.emission)
         && current != wanted
     {
         changes.push((field, triple(*wanted)));
     }
-    if let (Some((_, current, _)), Some((field, wanted, _))) =
-        (current.roughness_mut(), wanted.roughness_mut())
+    if let (Some((_, current, _)), Some((field, wanted, _))) = (current.roughness, wanted.roughness)
         && current != wanted
     {
         changes.push((field, wanted.to_string()));
