@@ -27,7 +27,7 @@ use self::{
     camera::camera,
     lights::lights,
     materials::{materials, radiance},
-    objects::{Builder, object_name},
+    objects::Builder,
     source::{Object, Raw, SceneSource},
     text::SceneText,
 };
@@ -61,8 +61,8 @@ pub(crate) fn scene(path: &Path, text: &str) -> Result<Scene, Error> {
     let (mut lights, light_notes) = lights(source, &written.lights, settings.spp)?;
     let materials = materials(source, &written.materials, settings.spp)?;
     let mut builder = Builder::new(source, materials, settings.spp);
-    for (index, raw) in written.objects.0.iter().enumerate() {
-        builder.object(&Object::new(object_name(index, raw), raw))?;
+    for (index, raw) in written.objects.iter().enumerate() {
+        builder.object(&Object::listed("object", index, raw))?;
     }
     let (geometry, materials, more_lights, mut notes) = builder.finish();
     lights.extend(more_lights);

@@ -4,7 +4,6 @@ use glam::{DVec3, Vec2, Vec3};
 use serde::de::DeserializeOwned;
 
 use super::{
-    objects::MAX_PATH_BYTES,
     source::{NumberRange, Object, Raw, SceneSource},
     text::{ParameterText, TextureText},
 };
@@ -228,14 +227,7 @@ impl<'m, 's, 'a> Parameters<'m, 's, 'a> {
         encoding: Encoding,
     ) -> Result<(), Error> {
         let (source, object) = (self.source, self.object);
-        let named = |path: &String| (1..=MAX_PATH_BYTES).contains(&path.len());
-        let file = source.field(
-            object,
-            "file",
-            written.file,
-            "a path in quotes, up to 4096 bytes",
-            named,
-        )?;
+        let path = source.path(object, written.file)?;
         let expected = "Srgb or Linear";
         let encoding = self.word("encoding", written.encoding, encoding, expected)?;
         let expected = "Bilinear or Nearest";
@@ -253,7 +245,6 @@ impl<'m, 's, 'a> Parameters<'m, 's, 'a> {
             Some(raw) => source.number(object, "rotate", raw, "an angle in degrees", |_| true)?,
             None => 0.0,
         };
-        let path = source.folder().join(file);
         let image = self.library.open(&path).map_err(|problem| {
             let problem = format!("{field}: {}: {problem}", display_path(&path));
             source.error(object, written.file, problem)

@@ -6,7 +6,7 @@
 use serde::{Deserialize, Deserializer};
 
 use super::{
-    lists::{LightsText, MaterialsText, ObjectsText},
+    lists::{self, MaterialsText},
     source::Raw,
 };
 
@@ -33,11 +33,12 @@ pub(crate) struct SceneText<'a> {
     pub(crate) sky: Option<Raw<'a>>,
     #[serde(default, deserialize_with = "given")]
     pub(crate) direct_light: Option<Raw<'a>>,
-    #[serde(default)]
-    pub(crate) lights: LightsText<'a>,
+    #[serde(default, deserialize_with = "lists::lights")]
+    pub(crate) lights: Vec<Raw<'a>>,
     #[serde(default)]
     pub(crate) materials: MaterialsText<'a>,
-    pub(crate) objects: ObjectsText<'a>,
+    #[serde(deserialize_with = "lists::objects")]
+    pub(crate) objects: Vec<Raw<'a>>,
 }
 
 /// The fields of `camera`, with unparsed values.
