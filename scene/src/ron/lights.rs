@@ -3,48 +3,32 @@
 use glam::{DVec3, Vec3};
 
 use super::{
-    lists::LightsText,
-    source::{NumberRange, Object, Raw, SceneSource},
+    source::{MAX_PATH_BYTES, NumberRange, Object, Raw, SceneSource},
     sun_sky::{Moment, SUN_DEGREES, SunSky, sun_at},
     text::{LightText, SunSkyText},
 };
 use crate::{
     Error,
-    error::excerpt,
     files::display_path,
     limits::{MAX_VISIBLE_RADIANCE, SAMPLE_LIMIT, check_brightness},
     memory,
     scene::{Environment, Image, Light, Texels},
 };
 
-/// Longest accepted path in bytes: longer than any system supports, and short enough for an error message.
-const MAX_PATH_BYTES: usize = 4096;
 /// Largest number of texels of an environment map. Sampling tables index them with 32 bits.
 const MAX_TEXELS: u64 = 1 << 28;
 /// Memory per texel of an environment map: its radiance, and an entry of a sampling table on the host and on a GPU.
 const BYTES_PER_TEXEL: u64 = 12 + 16 + 16;
 
-/// Returns the name of a light for messages, such as "light 3 (Spot)", counted from 1.
-fn light_name(index: usize, raw: Raw<'_>) -> String {
-    let text = raw.trim().get_ron();
-    let end = text
-        .find(|c: char| !c.is_alphanumeric() && c != '_')
-        .unwrap_or(text.len());
-    match &text[..end] {
-        "" => format!("light {}", index + 1),
-        kind => format!("light {} ({})", index + 1, excerpt(kind)),
-    }
-}
-
 /// Reads all lights of a scene, with warnings about them.
 pub(crate) fn lights(
     source: &SceneSource,
-    written: &LightsText,
+    written: &[Raw],
     spp: u32,
 ) -> Result<(Vec<Light>, Vec<String>), Error> {
     let (mut lights, mut notes) = (Vec::new(), Vec::new());
-    for (index, raw) in written.0.iter().enumerate() {
-        let object = Object::new(light_name(index, raw), raw);
+    for (index, raw) in written.iter().enumerate() {
+        let object = Object::listed("light", index, raw);
         let new = read_light(source, &object, spp, &mut notes)?;
         let is_picture = |light: &Light| matches!(light, Light::Environment(_));
         if new.iter().any(is_picture) && lights.iter().any(is_picture) {
@@ -185,9 +169,7 @@ fn sun_sky(
         })?,
     };
     let scale = within("scale", written.scale, 0.02, (0.0, 1000.0))?;
-    let has_sun = written.sun.map_or(Ok(true), |raw| {
-        source.field(object, "sun", raw, "true or false", |_| true)
-    })?;
+    let has_sun = source.flag(object, "sun", written.sun, true)?;
     let (width, radiances) = day.radiances();
     let radiances: Vec<Vec3> = radiances
         .into_iter()

@@ -44,68 +44,54 @@ impl<'de: 'a, 'a> Deserialize<'de> for MaterialsText<'a> {
     }
 }
 
-/// The `objects` of a scene, at least one, in the file's order.
-pub(crate) struct ObjectsText<'a>(pub(crate) Vec<Raw<'a>>);
-
-impl<'de: 'a, 'a> Deserialize<'de> for ObjectsText<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Entries;
-        impl<'de> Visitor<'de> for Entries {
-            type Value = Vec<Raw<'de>>;
-
-            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-                f.write_str("a list of objects")
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
-                let mut objects = Vec::new();
-                loop {
-                    let name = format!("object {}", objects.len() + 1);
-                    match list
-                        .next_element()
-                        .map_err(|error| error_text::in_entry(&name, &error))?
-                    {
-                        Some(object) => objects.push(object),
-                        None if objects.is_empty() => {
-                            return Err(A::Error::custom("expected at least one object"));
-                        }
-                        None => return Ok(objects),
-                    }
-                }
-            }
-        }
-        deserializer.deserialize_seq(Entries).map(ObjectsText)
-    }
+/// Reads the `objects` of a scene, at least one, in the file's order.
+pub(crate) fn objects<'de: 'a, 'a, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Vec<Raw<'a>>, D::Error> {
+    deserializer.deserialize_seq(Entries {
+        kind: "object",
+        required: true,
+    })
 }
 
-/// The `lights` of a scene, in the file's order.
-#[derive(Default)]
-pub(crate) struct LightsText<'a>(pub(crate) Vec<Raw<'a>>);
+/// Reads the `lights` of a scene in the file's order.
+pub(crate) fn lights<'de: 'a, 'a, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Vec<Raw<'a>>, D::Error> {
+    deserializer.deserialize_seq(Entries {
+        kind: "light",
+        required: false,
+    })
+}
 
-impl<'de: 'a, 'a> Deserialize<'de> for LightsText<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Entries;
-        impl<'de> Visitor<'de> for Entries {
-            type Value = Vec<Raw<'de>>;
+/// A reader of a list of unparsed values.
+struct Entries {
+    /// The word for one entry, such as `object`.
+    kind: &'static str,
+    /// Whether an empty list is an error.
+    required: bool,
+}
 
-            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-                f.write_str("a list of lights")
-            }
+impl<'de> Visitor<'de> for Entries {
+    type Value = Vec<Raw<'de>>;
 
-            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
-                let mut lights = Vec::new();
-                loop {
-                    let name = format!("light {}", lights.len() + 1);
-                    match list
-                        .next_element()
-                        .map_err(|error| error_text::in_entry(&name, &error))?
-                    {
-                        Some(light) => lights.push(light),
-                        None => return Ok(lights),
-                    }
+    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "a list of {}s", self.kind)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+        let Entries { kind, required } = self;
+        let mut entries = Vec::new();
+        loop {
+            let name = format!("{kind} {}", entries.len() + 1);
+            let entry = list.next_element();
+            match entry.map_err(|error| error_text::in_entry(&name, &error))? {
+                Some(entry) => entries.push(entry),
+                None if required && entries.is_empty() => {
+                    return Err(A::Error::custom(format!("expected at least one {kind}")));
                 }
+                None => return Ok(entries),
             }
         }
-        deserializer.deserialize_seq(Entries).map(LightsText)
     }
 }

@@ -9,7 +9,7 @@ pub(crate) mod edit;
 mod error_text;
 mod lights;
 mod lists;
-mod materials;
+pub mod materials;
 mod metals;
 mod objects;
 mod parameters;
@@ -26,8 +26,8 @@ use serde::de::DeserializeOwned;
 use self::{
     camera::camera,
     lights::lights,
-    materials::{materials, radiance},
-    objects::{Builder, object_name},
+    materials::radiance,
+    objects::Builder,
     source::{Object, Raw, SceneSource},
     text::SceneText,
 };
@@ -59,10 +59,10 @@ pub(crate) fn scene(path: &Path, text: &str) -> Result<Scene, Error> {
         |_| Ok(()),
     )?;
     let (mut lights, light_notes) = lights(source, &written.lights, settings.spp)?;
-    let materials = materials(source, &written.materials, settings.spp)?;
+    let materials = materials::read(source, &written.materials, settings.spp)?;
     let mut builder = Builder::new(source, materials, settings.spp);
-    for (index, raw) in written.objects.0.iter().enumerate() {
-        builder.object(&Object::new(object_name(index, raw), raw))?;
+    for (index, raw) in written.objects.iter().enumerate() {
+        builder.object(&Object::listed("object", index, raw))?;
     }
     let (geometry, materials, more_lights, mut notes) = builder.finish();
     lights.extend(more_lights);

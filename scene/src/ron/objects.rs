@@ -31,21 +31,6 @@ use crate::{
     scene::{Instance, Light, Sphere},
 };
 
-/// Longest path in a scene file, in bytes; above the limits of common file systems.
-pub(crate) const MAX_PATH_BYTES: usize = 4096;
-
-/// Returns an entry's name for errors, such as `object 3 (Sphere)`, counted from 1; `raw` is its text.
-pub(crate) fn object_name(index: usize, raw: Raw<'_>) -> String {
-    let text = raw.trim().get_ron();
-    let end = text
-        .find(|c: char| !c.is_alphanumeric() && c != '_')
-        .unwrap_or(text.len());
-    match &text[..end] {
-        "" => format!("object {}", index + 1),
-        kind => format!("object {} ({})", index + 1, excerpt(kind)),
-    }
-}
-
 /// Collects the geometry of a scene's objects, with the materials and lights of models.
 pub(crate) struct Builder<'s, 'a> {
     source: &'s SceneSource<'a>,
@@ -198,7 +183,7 @@ impl<'s, 'a> Builder<'s, 'a> {
     /// Adds a `Mesh`: as triangles, or as one instance if it is smooth or textured.
     fn mesh(&mut self, object: &Object<'a>, written: &MeshText<'a>) -> Result<(), Error> {
         let material = self.material(object, written.material)?;
-        let smooth = self.smooth(object, written.smooth)?;
+        let smooth = self.source.flag(object, "smooth", written.smooth, false)?;
         if smooth || self.materials.is_textured(material) {
             return self.smooth_object(object);
         }
@@ -216,18 +201,15 @@ impl<'s, 'a> Builder<'s, 'a> {
         attributes: bool,
     ) -> Result<Vec<[Corner; 3]>, Error> {
         let source = self.source;
-        let path = self.path(object, written.file)?;
+        let path = source.path(object, written.file)?;
         let material = self.material(object, written.material)?;
         let (scale, rotate, translate) = (written.scale, written.rotate, written.translate);
         let transform = read_transform(source, object, scale, rotate, translate)?;
         let mut builder = MeshBuilder::new(&mut self.geometry, transform, material, attributes);
         let result = model_file::read_mesh(&path, &mut builder).and_then(|()| builder.finish());
         let (flat, corners) = result.map_err(|problem| {
-            source.error(
-                object,
-                written.file,
-                format!("{}: {problem}", display_path(&path)),
-            )
+            let problem = format!("{}: {problem}", display_path(&path));
+            source.error(object, written.file, problem)
         })?;
         self.note_flat(object, flat);
         Ok(corners)
@@ -236,16 +218,14 @@ impl<'s, 'a> Builder<'s, 'a> {
     /// Adds the model of a `Model` object, with its lights unless the object turns them off.
     fn model(&mut self, object: &Object, written: &ModelText) -> Result<(), Error> {
         let source = self.source;
-        let path = self.path(object, written.file)?;
+        let path = source.path(object, written.file)?;
         let (scale, rotate, translate) = (written.scale, written.rotate, written.translate);
         let transform = read_transform(source, object, scale, rotate, translate)?.affine();
         let replacement = written
             .material
             .map(|raw| self.material(object, raw))
             .transpose()?;
-        let lights = written.lights.map_or(Ok(true), |raw| {
-            source.field(object, "lights", raw, "true or false", |_| true)
-        })?;
+        let lights = source.flag(object, "lights", written.lights, true)?;
         let before = self.geometry.primitive_count();
         let flat = self
             .place_model(&path, &transform, replacement, lights)
@@ -309,19 +289,6 @@ impl<'s, 'a> Builder<'s, 'a> {
         geometry.push_model(model, transform, own, materials)
     }
 
-    /// Parses the field `file`, a path, and joins it to the scene's folder.
-    fn path(&self, object: &Object, raw: Raw) -> Result<PathBuf, Error> {
-        let named = |path: &String| (1..=MAX_PATH_BYTES).contains(&path.len());
-        let file = self.source.field(
-            object,
-            "file",
-            raw,
-            "a path in quotes, up to 4096 bytes",
-            named,
-        )?;
-        Ok(self.source.folder().join(file))
-    }
-
     /// Adds a `DisplacedSphere`: as triangles, or as one instance if it is smooth.
     fn displaced_sphere(
         &mut self,
@@ -329,7 +296,7 @@ impl<'s, 'a> Builder<'s, 'a> {
         written: &DisplacedSphereText,
     ) -> Result<(), Error> {
         let source = self.source;
-        if self.smooth(object, written.smooth)? {
+        if source.flag(object, "smooth", written.smooth, false)? {
             return self.smooth_object(object);
         }
         let sphere = read_displaced_sphere(source, object, written)?;
@@ -344,14 +311,6 @@ impl<'s, 'a> Builder<'s, 'a> {
         }
         self.note_flat(object, flat);
         Ok(())
-    }
-
-    /// Parses the optional flag `smooth`; `false` if it is missing.
-    fn smooth(&self, object: &Object, written: Option<Raw>) -> Result<bool, Error> {
-        let expected = "true or false";
-        written.map_or(Ok(false), |raw| {
-            self.source.field(object, "smooth", raw, expected, |_| true)
-        })
     }
 
     /// Adds an object as a mesh with vertex attributes and one instance at the identity transform.
@@ -369,15 +328,24 @@ impl<'s, 'a> Builder<'s, 'a> {
         let made = match source.parse(object) {
             Ok(ObjectText::Mesh(written)) => {
                 let corners = self.flat_mesh(object, &written, true);
-                corners.and_then(|corners| Ok((corners, self.smooth(object, written.smooth)?)))
+                corners.and_then(|corners| {
+                    Ok((
+                        corners,
+                        source.flag(object, "smooth", written.smooth, false)?,
+                    ))
+                })
             }
             Ok(ObjectText::DisplacedSphere(written)) => {
                 let plain = DisplacedSphereText {
                     smooth: None,
                     ..written
                 };
-                self.displaced_sphere(object, &plain)
-                    .and_then(|()| Ok((Vec::new(), self.smooth(object, written.smooth)?)))
+                self.displaced_sphere(object, &plain).and_then(|()| {
+                    Ok((
+                        Vec::new(),
+                        source.flag(object, "smooth", written.smooth, false)?,
+                    ))
+                })
             }
             Ok(_) => Err(source.error(
                 object,

@@ -3,7 +3,12 @@
 //! Each value is first read as a slice of the text (`ron::value::RawValue`) and parsed when its object is built. So an
 //! error about a value's meaning knows its place in the file, as a syntax error does.
 
-use std::{fmt::Display, io::Read, ops::Range, path::Path};
+use std::{
+    fmt::Display,
+    io::Read,
+    ops::Range,
+    path::{Path, PathBuf},
+};
 
 use glam::DVec3;
 use ron::{Options, extensions::Extensions, value::RawValue};
@@ -22,6 +27,9 @@ pub(crate) type Raw<'a> = &'a RawValue;
 
 /// Largest size of a scene file in bytes. Large geometry belongs in mesh files.
 const MAX_SCENE_BYTES: u64 = 16 << 20;
+
+/// Longest path in a scene file, in bytes; above the limits of common file systems.
+pub(crate) const MAX_PATH_BYTES: usize = 4096;
 
 /// The text of a scene file, and the path that names it in errors.
 pub(crate) struct SceneSource<'a> {
@@ -78,6 +86,17 @@ impl<'a> Object<'a> {
             name: name.into(),
             raw,
         }
+    }
+
+    /// Creates the object of an entry of a list, named like `light 3 (Spot)`. `index` counts from 0.
+    pub(crate) fn listed(kind: &str, index: usize, raw: Raw<'a>) -> Self {
+        let text = raw.trim().get_ron();
+        let end = text.find(|c: char| !c.is_alphanumeric() && c != '_');
+        let name = match &text[..end.unwrap_or(text.len())] {
+            "" => format!("{kind} {}", index + 1),
+            variant => format!("{kind} {} ({})", index + 1, excerpt(variant)),
+        };
+        Object { name, raw }
     }
 }
 
@@ -171,6 +190,27 @@ impl<'a> SceneSource<'a> {
     ) -> Result<T, Error> {
         let value = ron::from_str(raw.get_ron()).ok().filter(valid);
         value.ok_or_else(|| self.unexpected(object, field, raw, expected))
+    }
+
+    /// Parses an optional field that is `true` or `false`; returns `default` if it is missing.
+    pub(crate) fn flag(
+        &self,
+        object: &Object,
+        field: &str,
+        raw: Option<Raw>,
+        default: bool,
+    ) -> Result<bool, Error> {
+        raw.map_or(Ok(default), |raw| {
+            self.field(object, field, raw, "true or false", |_| true)
+        })
+    }
+
+    /// Parses the field `file`, a path relative to the scene's folder, and returns it with that folder.
+    pub(crate) fn path(&self, object: &Object, raw: Raw) -> Result<PathBuf, Error> {
+        let named = |path: &String| (1..=MAX_PATH_BYTES).contains(&path.len());
+        let expected = "a path in quotes, up to 4096 bytes";
+        let file = self.field(object, "file", raw, expected, named)?;
+        Ok(self.folder().join(file))
     }
 
     /// Parses a field as a finite number for which `valid` returns `true`.

@@ -3,8 +3,7 @@
 use glam::Vec3;
 use serde::{Deserialize, Serialize};
 
-use super::{Metal, Surface};
-use crate::limits::MIN_ALPHA;
+use super::Surface;
 
 /// A scalar parameter of a material that viewers can edit while rendering.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,16 +61,13 @@ impl Surface {
     /// Returns the value of a parameter, or `None` if this kind of surface does not have it.
     pub fn parameter(&self, parameter: EditableParameter) -> Option<f32> {
         let mut surface = *self;
+        let fields = surface.editable();
         match parameter {
-            EditableParameter::Roughness => {
-                surface.roughness_mut().map(|(_, roughness, _)| *roughness)
+            EditableParameter::Roughness => fields.roughness.map(|(_, roughness, _)| *roughness),
+            EditableParameter::Strength => fields.emission.map(|(_, light)| light.max_element()),
+            EditableParameter::Red | EditableParameter::Green | EditableParameter::Blue => {
+                fields.color.map(|(_, color)| color[parameter.channel()])
             }
-            EditableParameter::Strength => {
-                surface.emission_mut().map(|(_, light)| light.max_element())
-            }
-            EditableParameter::Red | EditableParameter::Green | EditableParameter::Blue => surface
-                .color_mut()
-                .map(|(_, color)| color[parameter.channel()]),
         }
     }
 
@@ -81,14 +77,15 @@ impl Surface {
     /// strength.
     pub fn with_parameter(&self, parameter: EditableParameter, value: f32) -> Option<Surface> {
         let mut changed = *self;
+        let fields = changed.editable();
         let value = if value.is_nan() { 0.0 } else { value };
         match parameter {
             EditableParameter::Roughness => {
-                let (_, roughness, min) = changed.roughness_mut()?;
+                let (_, roughness, min) = fields.roughness?;
                 *roughness = value.clamp(min, 1.0);
             }
             EditableParameter::Strength => {
-                let (_, light) = changed.emission_mut()?;
+                let (_, light) = fields.emission?;
                 let (value, max) = (value.clamp(0.0, MAX_STRENGTH), light.max_element());
                 *light = if max > 0.0 {
                     *light * (value / max)
@@ -97,62 +94,10 @@ impl Surface {
                 };
             }
             EditableParameter::Red | EditableParameter::Green | EditableParameter::Blue => {
-                let (_, color) = changed.color_mut()?;
+                let (_, color) = fields.color?;
                 color[parameter.channel()] = value.clamp(0.0, 1.0);
             }
         }
         Some(changed)
-    }
-
-    /// Returns the surface's colour and the name of its field in a scene file, or `None` if it has no editable colour.
-    pub(crate) fn color_mut(&mut self) -> Option<(&'static str, &mut Vec3)> {
-        match self {
-            Surface::Diffuse { albedo, .. } | Surface::CoatedDiffuse { albedo, .. } => {
-                Some(("albedo", albedo))
-            }
-            Surface::Mirror { reflectance, .. } => Some(("reflectance", reflectance)),
-            Surface::Conductor {
-                metal: Metal::Color(color),
-                ..
-            }
-            | Surface::RoughConductor {
-                metal: Metal::Color(color),
-                ..
-            } => Some(("color", color)),
-            Surface::Principled(principled) => Some(("base_color", &mut principled.base_color)),
-            Surface::Conductor { .. }
-            | Surface::RoughConductor { .. }
-            | Surface::Dielectric { .. }
-            | Surface::RoughDielectric { .. }
-            | Surface::Emissive { .. } => None,
-        }
-    }
-
-    /// Returns the name of the roughness field in a scene file, the roughness, and its smallest valid value.
-    ///
-    /// Returns `None` if the surface has no roughness.
-    pub(crate) fn roughness_mut(&mut self) -> Option<(&'static str, &mut f32, f32)> {
-        match self {
-            Surface::RoughConductor { roughness, .. }
-            | Surface::RoughDielectric { roughness, .. } => {
-                Some(("alpha", &mut roughness.alpha, MIN_ALPHA))
-            }
-            Surface::CoatedDiffuse { alpha, .. } => Some(("alpha", alpha, 0.0)),
-            Surface::Principled(principled) => Some(("roughness", &mut principled.roughness, 0.0)),
-            Surface::Diffuse { .. }
-            | Surface::Mirror { .. }
-            | Surface::Dielectric { .. }
-            | Surface::Conductor { .. }
-            | Surface::Emissive { .. } => None,
-        }
-    }
-
-    /// Returns the emitted radiance and the name of its field in a scene file, or `None` if the surface cannot emit.
-    pub(crate) fn emission_mut(&mut self) -> Option<(&'static str, &mut Vec3)> {
-        match self {
-            Surface::Emissive { radiance, .. } => Some(("radiance", radiance)),
-            Surface::Principled(principled) => Some(("emission", &mut principled.emission)),
-            _ => None,
-        }
     }
 }

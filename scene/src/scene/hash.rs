@@ -1,12 +1,10 @@
 //! Hashes everything in a scene that determines its image, so that two renders can be known to show the same scene.
 
 use glam::Vec3;
-use xxhash_rust::xxh3::Xxh3;
 
 use super::{
-    Camera, DirectLight, Environment, Focus, Instance, Lens, Light, Masking, MaterialTextures,
-    Mesh, Metal, Parameter, PixelFilter, Principled, Projection, Roughness, Scene, Sphere, Surface,
-    Texture, Triangle,
+    Camera, DirectLight, Environment, Focus, Instance, Lens, Light, MaterialTextures, Mesh,
+    Parameter, PixelFilter, Projection, Scene, Sphere, Surface, Texture, Triangle, hasher::Hasher,
 };
 
 impl Scene {
@@ -20,7 +18,7 @@ impl Scene {
 
     /// Returns the part of [`Scene::hash`] that does not depend on the camera.
     pub fn surfaces_hash(&self) -> u128 {
-        let mut materials: Vec<[u8; 16]> = self.materials.iter().map(material_hash).collect();
+        let mut materials: Vec<[u8; 16]> = self.materials.iter().map(Surface::hash).collect();
         self.add_maps(&mut materials);
         let mut hash = Hasher::default();
         hash.vector(self.sky);
@@ -34,7 +32,7 @@ impl Scene {
         for &Triangle { vertices, material } in self.triangles.iter() {
             let [a, b, c] = vertices;
             hash.floats([a.x, a.y, a.z, b.x, b.y, b.z, c.x, c.y, c.z]);
-            hash.0.update(&materials[material as usize]);
+            hash.bytes(&materials[material as usize]);
         }
         hash.number(self.spheres.len() as u64);
         for &Sphere {
@@ -44,13 +42,13 @@ impl Scene {
         } in self.spheres.iter()
         {
             hash.floats([center.x, center.y, center.z, radius]);
-            hash.0.update(&materials[material as usize]);
+            hash.bytes(&materials[material as usize]);
         }
         for light in &self.lights {
             light_hash(light, &mut hash);
         }
         self.instances_hash(&materials, &mut hash);
-        hash.0.digest128()
+        hash.finish()
     }
 
     /// Replaces the hash of each textured material by one that includes its textures.
@@ -88,12 +86,11 @@ impl Scene {
             material,
         } in self.instances.iter()
         {
-            hash.0.update(&meshes[mesh as usize]);
-            axes.into_iter().for_each(|axis| hash.vector(axis));
-            hash.vector(position);
-            hash.0.update(&[material.is_some().into()]);
+            hash.bytes(&meshes[mesh as usize]);
+            hash.vectors(axes.into_iter().chain([position]));
+            hash.bytes(&[material.is_some().into()]);
             if let Some(material) = material {
-                hash.0.update(&materials[material as usize]);
+                hash.bytes(&materials[material as usize]);
             }
         }
     }
@@ -113,7 +110,7 @@ fn mesh_hash(mesh: &Mesh, by_index: &[[u8; 16]]) -> [u8; 16] {
     let mut hash = Hasher::default();
     for vectors in [positions, normals] {
         hash.number(vectors.len() as u64);
-        vectors.iter().for_each(|vector| hash.vector(*vector));
+        hash.vectors(vectors.iter().copied());
     }
     hash.number(uvs.len() as u64);
     uvs.iter().for_each(|uv| hash.floats(*uv));
@@ -123,13 +120,13 @@ fn mesh_hash(mesh: &Mesh, by_index: &[[u8; 16]]) -> [u8; 16] {
     hash.number(triangles.len() as u64);
     for corners in triangles {
         let bytes = corners.map(u32::to_le_bytes);
-        hash.0.update(bytes.as_flattened());
+        hash.bytes(bytes.as_flattened());
     }
     hash.number(materials.len() as u64);
     for &material in materials {
-        hash.0.update(&by_index[material as usize]);
+        hash.bytes(&by_index[material as usize]);
     }
-    hash.0.digest128().to_le_bytes()
+    hash.finish().to_le_bytes()
 }
 
 /// Adds the type and parameters of a light to `hash`.
@@ -140,9 +137,7 @@ fn light_hash(light: &Light, hash: &mut Hasher) {
             intensity,
         } => {
             hash.number(0);
-            [position, intensity]
-                .into_iter()
-                .for_each(|vector| hash.vector(vector));
+            hash.vectors([position, intensity]);
         }
         &Light::Spot {
             position,
@@ -152,9 +147,7 @@ fn light_hash(light: &Light, hash: &mut Hasher) {
             outer_degrees,
         } => {
             hash.number(1);
-            [position, direction, intensity]
-                .into_iter()
-                .for_each(|vector| hash.vector(vector));
+            hash.vectors([position, direction, intensity]);
             hash.floats([inner_degrees, outer_degrees]);
         }
         &Light::Directional {
@@ -163,9 +156,7 @@ fn light_hash(light: &Light, hash: &mut Hasher) {
             angle_degrees,
         } => {
             hash.number(2);
-            [direction, irradiance]
-                .into_iter()
-                .for_each(|vector| hash.vector(vector));
+            hash.vectors([direction, irradiance]);
             hash.floats([angle_degrees]);
         }
         Light::Environment(Environment {
@@ -177,7 +168,7 @@ fn light_hash(light: &Light, hash: &mut Hasher) {
             hash.number(u64::from(*width));
             hash.number(radiances.len() as u64);
             hash.floats([*turns]);
-            radiances.iter().for_each(|&texel| hash.vector(texel));
+            hash.vectors(radiances.iter().copied());
         }
     }
 }
@@ -193,117 +184,22 @@ pub fn scene_hash(surfaces: u128, camera: &Camera) -> String {
         filter,
     } = camera;
     let mut hash = Hasher::default();
-    hash.0.update(&surfaces.to_le_bytes());
-    [origin, target, up]
-        .into_iter()
-        .for_each(|vector| hash.vector(vector));
+    hash.bytes(&surfaces.to_le_bytes());
+    hash.vectors([origin, target, up]);
     match projection {
         Projection::Perspective { fov_degrees } => hash.floats([fov_degrees]),
         Projection::Orthographic { width } => {
-            hash.0.update(b"orthographic");
+            hash.bytes(b"orthographic");
             hash.floats([width]);
         }
     }
     if let Some(lens) = &lens {
-        hash.lens(lens);
+        lens_hash(lens, &mut hash);
     }
     if filter != PixelFilter::default() {
-        hash.filter(&filter);
+        filter_hash(filter, &mut hash);
     }
-    format!("{:032x}", hash.0.digest128())
-}
-
-/// Returns a hash of a material's type and parameters, without its textures.
-fn material_hash(surface: &Surface) -> [u8; 16] {
-    let mut hash = Hasher::default();
-    match *surface {
-        Surface::Diffuse { albedo, one_sided } => {
-            hash.0.update(&[0, one_sided.into()]);
-            hash.vector(albedo);
-        }
-        Surface::Mirror {
-            reflectance,
-            one_sided,
-        } => {
-            hash.0.update(&[1, one_sided.into()]);
-            hash.vector(reflectance);
-        }
-        Surface::Dielectric { ior, absorption } => {
-            hash.0.update(&[2]);
-            hash.floats([ior]);
-            hash.absorption(absorption);
-        }
-        Surface::Conductor { metal, one_sided } => {
-            hash.0.update(&[4, one_sided.into()]);
-            hash.metal(metal);
-        }
-        Surface::RoughConductor {
-            metal,
-            roughness,
-            one_sided,
-        } => {
-            hash.0.update(&[5, one_sided.into()]);
-            hash.metal(metal);
-            hash.roughness(roughness);
-        }
-        Surface::RoughDielectric {
-            ior,
-            roughness,
-            absorption,
-        } => {
-            hash.0.update(&[6]);
-            hash.floats([ior]);
-            hash.roughness(roughness);
-            hash.absorption(absorption);
-        }
-        Surface::CoatedDiffuse {
-            albedo,
-            ior,
-            alpha,
-            one_sided,
-        } => {
-            hash.0.update(&[7, one_sided.into()]);
-            hash.vector(albedo);
-            hash.floats([ior, alpha]);
-        }
-        Surface::Principled(Principled {
-            base_color,
-            metallic,
-            roughness,
-            ior,
-            specular,
-            specular_color,
-            transmission,
-            thin,
-            clearcoat,
-            clearcoat_roughness,
-            emission,
-            both_sides,
-            one_sided,
-            absorption,
-        }) => {
-            hash.0.update(&[8, one_sided.into(), thin.into()]);
-            hash.vector(base_color);
-            hash.floats([metallic, roughness, ior, specular]);
-            hash.vector(specular_color);
-            hash.floats([transmission, clearcoat, clearcoat_roughness]);
-            hash.vector(emission);
-            hash.both_sides(both_sides);
-            hash.absorption(absorption);
-        }
-        Surface::Emissive {
-            radiance,
-            albedo,
-            one_sided,
-            both_sides,
-        } => {
-            hash.0.update(&[3, one_sided.into()]);
-            hash.vector(radiance);
-            hash.vector(albedo);
-            hash.both_sides(both_sides);
-        }
-    }
-    hash.0.digest128().to_le_bytes()
+    format!("{:032x}", hash.finish())
 }
 
 /// Hashes how a texture samples its image, given the image's hash.
@@ -317,14 +213,13 @@ fn texture_hash(texture: &Texture, image: u128) -> [u8; 16] {
         uses_second_uvs,
     } = texture;
     let mut hash = Hasher::default();
-    hash.0.update(&image.to_le_bytes());
-    hash.0
-        .update(&[encoding as u8, across as u8, down as u8, filter as u8]);
+    hash.bytes(&image.to_le_bytes());
+    hash.bytes(&[encoding as u8, across as u8, down as u8, filter as u8]);
     hash.floats(transform.to_cols_array());
     if uses_second_uvs {
-        hash.0.update(b"second");
+        hash.bytes(b"second");
     }
-    hash.0.digest128().to_le_bytes()
+    hash.finish().to_le_bytes()
 }
 
 /// Combines the hash of a material with its textures, given the hashes of all textures by index.
@@ -337,110 +232,45 @@ fn maps_hash(material: [u8; 16], maps: &MaterialTextures, textures: &[[u8; 16]])
         opacity,
         cutoff,
     } = maps;
-    hash.0.update(&material);
+    hash.bytes(&material);
     hash.floats([*normal_scale]);
     if by_parameter.contains_key(&Parameter::ClearcoatNormal) {
         hash.floats([*coat_normal_scale]);
     }
     if (*opacity, *cutoff) != (1.0, 0.0) {
-        hash.0.update(b"opacity");
+        hash.bytes(b"opacity");
         hash.floats([*opacity, *cutoff]);
     }
     for (&parameter, map) in by_parameter {
-        hash.0.update(&[parameter as u8, map.channel as u8]);
-        hash.0.update(&textures[map.texture as usize]);
+        hash.bytes(&[parameter as u8, map.channel as u8]);
+        hash.bytes(&textures[map.texture as usize]);
     }
-    hash.0.digest128().to_le_bytes()
+    hash.finish().to_le_bytes()
 }
 
-/// A hasher of numbers and vectors as little-endian bytes, so that hashes agree on every machine.
-#[derive(Default)]
-struct Hasher(Xxh3);
-
-impl Hasher {
-    /// Adds an integer as 8 little-endian bytes.
-    fn number(&mut self, number: u64) {
-        self.0.update(&number.to_le_bytes());
+/// Adds the parameters of a lens. Callers skip this for a pinhole camera, which has no lens.
+fn lens_hash(lens: &Lens, hash: &mut Hasher) {
+    let &Lens {
+        radius,
+        focus,
+        blades,
+        rotation_degrees,
+    } = lens;
+    hash.bytes(b"lens");
+    match focus {
+        Focus::Distance(distance) => hash.floats([0.0, distance]),
+        Focus::Point(Vec3 { x, y, z }) => hash.floats([1.0, x, y, z]),
     }
+    hash.number(blades.into());
+    hash.floats([radius, rotation_degrees]);
+}
 
-    /// Adds the bits of each float as 4 bytes, so that 0 and −0 differ.
-    fn floats<const COUNT: usize>(&mut self, floats: [f32; COUNT]) {
-        let bytes = floats.map(|float| float.to_bits().to_le_bytes());
-        self.0.update(bytes.as_flattened());
-    }
-
-    /// Adds the parameters of a lens. Callers skip this for a pinhole camera, which has no lens.
-    fn lens(&mut self, lens: &Lens) {
-        let &Lens {
-            radius,
-            focus,
-            blades,
-            rotation_degrees,
-        } = lens;
-        self.0.update(b"lens");
-        match focus {
-            Focus::Distance(distance) => self.floats([0.0, distance]),
-            Focus::Point(Vec3 { x, y, z }) => self.floats([1.0, x, y, z]),
-        }
-        self.number(blades.into());
-        self.floats([radius, rotation_degrees]);
-    }
-
-    /// Adds a pixel filter. Callers leave out the default filter.
-    fn filter(&mut self, filter: &PixelFilter) {
-        self.0.update(b"filter");
-        match *filter {
-            PixelFilter::Box { radius } => self.floats([0.0, radius]),
-            PixelFilter::Gaussian { radius, sigma } => self.floats([1.0, radius, sigma]),
-            PixelFilter::BlackmanHarris { radius } => self.floats([2.0, radius]),
-        }
-    }
-
-    /// Adds the refractive index or colour of a metal.
-    fn metal(&mut self, metal: Metal) {
-        match metal {
-            Metal::Index { eta, k } => {
-                self.0.update(&[0]);
-                self.vector(eta);
-                self.vector(k);
-            }
-            Metal::Color(color) => {
-                self.0.update(&[1]);
-                self.vector(color);
-            }
-        }
-    }
-
-    /// Adds the flag if it is set, so that materials without it keep the hash they had before the flag existed.
-    fn both_sides(&mut self, both_sides: bool) {
-        if both_sides {
-            self.0.update(b"both sides");
-        }
-    }
-
-    /// Adds an absorption coefficient unless it is 0, so that clear materials keep their earlier hash.
-    fn absorption(&mut self, absorption: Vec3) {
-        if absorption != Vec3::ZERO {
-            self.0.update(b"absorption");
-            self.vector(absorption);
-        }
-    }
-
-    /// Adds the parameters of a microfacet distribution.
-    fn roughness(&mut self, roughness: Roughness) {
-        let Roughness {
-            alpha,
-            masking,
-            energy_compensation,
-        } = roughness;
-        self.floats([alpha]);
-        let correlated = masking == Masking::HeightCorrelated;
-        self.0
-            .update(&[correlated.into(), energy_compensation.into()]);
-    }
-
-    /// Adds the bits of the three components of a vector.
-    fn vector(&mut self, vector: Vec3) {
-        self.floats(vector.to_array());
+/// Adds a pixel filter. Callers leave out the default filter.
+fn filter_hash(filter: PixelFilter, hash: &mut Hasher) {
+    hash.bytes(b"filter");
+    match filter {
+        PixelFilter::Box { radius } => hash.floats([0.0, radius]),
+        PixelFilter::Gaussian { radius, sigma } => hash.floats([1.0, radius, sigma]),
+        PixelFilter::BlackmanHarris { radius } => hash.floats([2.0, radius]),
     }
 }

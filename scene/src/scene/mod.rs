@@ -6,6 +6,7 @@ pub(crate) mod camera;
 mod editable_parameters;
 mod framing;
 mod hash;
+mod hasher;
 mod image;
 mod light;
 mod settings;

@@ -3,7 +3,8 @@
 use glam::Vec3;
 use serde::{Deserialize, Serialize};
 
-use super::camera::numbers;
+use super::{camera::numbers, hasher::Hasher};
+use crate::limits::MIN_ALPHA;
 
 /// A material without its textures, which [`Scene::maps`](crate::Scene::maps) contains. Colours are linear sRGB, and
 /// indices of refraction lie in 0.1..=10.
@@ -187,6 +188,18 @@ pub enum Masking {
     HeightCorrelated,
 }
 
+/// The values of a surface that users can edit interactively, each with the name of its field in a scene file. `None`
+/// means that the surface does not have the value.
+#[derive(Default)]
+pub(crate) struct EditableFields<'a> {
+    /// Colour, 0..=1 per channel.
+    pub(crate) color: Option<(&'static str, &'a mut Vec3)>,
+    /// Roughness up to 1, and its smallest valid value.
+    pub(crate) roughness: Option<(&'static str, &'a mut f32, f32)>,
+    /// Radiance emitted from the front, W·sr⁻¹·m⁻² per channel.
+    pub(crate) emission: Option<(&'static str, &'a mut Vec3)>,
+}
+
 impl Surface {
     /// Returns the absorption coefficient, 1/m per channel, for which the fraction `transmittance` remains after
     /// `distance`.
@@ -205,16 +218,195 @@ impl Surface {
 
     /// Returns the radiance emitted from the front, W·sr⁻¹·m⁻² per channel; 0 for kinds that do not emit.
     pub fn radiance(&self) -> Vec3 {
-        match *self {
-            Surface::Emissive { radiance, .. } => radiance,
-            Surface::Principled(Principled { emission, .. }) => emission,
-            Surface::Diffuse { .. }
-            | Surface::Mirror { .. }
-            | Surface::Dielectric { .. }
-            | Surface::Conductor { .. }
-            | Surface::RoughConductor { .. }
-            | Surface::RoughDielectric { .. }
-            | Surface::CoatedDiffuse { .. } => Vec3::ZERO,
+        let mut surface = *self;
+        let emission = surface.editable().emission;
+        emission.map_or(Vec3::ZERO, |(_, radiance)| *radiance)
+    }
+
+    /// Returns the values that users can edit interactively, with their fields in a scene file.
+    pub(crate) fn editable(&mut self) -> EditableFields<'_> {
+        let mut fields = EditableFields::default();
+        match self {
+            Surface::Diffuse { albedo, .. } => fields.color = Some(("albedo", albedo)),
+            Surface::Mirror { reflectance, .. } => {
+                fields.color = Some(("reflectance", reflectance));
+            }
+            Surface::Dielectric { .. } => {}
+            Surface::Conductor { metal, .. } => fields.color = metal.color(),
+            Surface::RoughConductor {
+                metal, roughness, ..
+            } => {
+                fields.color = metal.color();
+                fields.roughness = Some(("alpha", &mut roughness.alpha, MIN_ALPHA));
+            }
+            Surface::RoughDielectric { roughness, .. } => {
+                fields.roughness = Some(("alpha", &mut roughness.alpha, MIN_ALPHA));
+            }
+            Surface::CoatedDiffuse { albedo, alpha, .. } => {
+                fields.color = Some(("albedo", albedo));
+                fields.roughness = Some(("alpha", alpha, 0.0));
+            }
+            Surface::Principled(principled) => {
+                fields.color = Some(("base_color", &mut principled.base_color));
+                fields.roughness = Some(("roughness", &mut principled.roughness, 0.0));
+                fields.emission = Some(("emission", &mut principled.emission));
+            }
+            Surface::Emissive { radiance, .. } => fields.emission = Some(("radiance", radiance)),
         }
+        fields
+    }
+
+    /// Returns a hash of the kind and its parameters, without its textures.
+    ///
+    /// Checkpoints store hashes of scenes. So a new kind gets an unused first byte, and a parameter that is added to a
+    /// kind is left out at its default.
+    pub(crate) fn hash(&self) -> [u8; 16] {
+        let mut hash = Hasher::default();
+        match *self {
+            Surface::Diffuse { albedo, one_sided } => {
+                hash.bytes(&[0, one_sided.into()]);
+                hash.vector(albedo);
+            }
+            Surface::Mirror {
+                reflectance,
+                one_sided,
+            } => {
+                hash.bytes(&[1, one_sided.into()]);
+                hash.vector(reflectance);
+            }
+            Surface::Dielectric { ior, absorption } => {
+                hash.bytes(&[2]);
+                hash.floats([ior]);
+                add_absorption(absorption, &mut hash);
+            }
+            Surface::Emissive {
+                radiance,
+                albedo,
+                one_sided,
+                both_sides,
+            } => {
+                hash.bytes(&[3, one_sided.into()]);
+                hash.vectors([radiance, albedo]);
+                add_both_sides(both_sides, &mut hash);
+            }
+            Surface::Conductor { metal, one_sided } => {
+                hash.bytes(&[4, one_sided.into()]);
+                metal.add_to(&mut hash);
+            }
+            Surface::RoughConductor {
+                metal,
+                roughness,
+                one_sided,
+            } => {
+                hash.bytes(&[5, one_sided.into()]);
+                metal.add_to(&mut hash);
+                roughness.add_to(&mut hash);
+            }
+            Surface::RoughDielectric {
+                ior,
+                roughness,
+                absorption,
+            } => {
+                hash.bytes(&[6]);
+                hash.floats([ior]);
+                roughness.add_to(&mut hash);
+                add_absorption(absorption, &mut hash);
+            }
+            Surface::CoatedDiffuse {
+                albedo,
+                ior,
+                alpha,
+                one_sided,
+            } => {
+                hash.bytes(&[7, one_sided.into()]);
+                hash.vector(albedo);
+                hash.floats([ior, alpha]);
+            }
+            Surface::Principled(principled) => principled.add_to(&mut hash),
+        }
+        hash.finish().to_le_bytes()
+    }
+}
+
+impl Principled {
+    /// Adds all parameters to a hash.
+    fn add_to(self, hash: &mut Hasher) {
+        let Principled {
+            base_color,
+            metallic,
+            roughness,
+            ior,
+            specular,
+            specular_color,
+            transmission,
+            thin,
+            clearcoat,
+            clearcoat_roughness,
+            emission,
+            both_sides,
+            one_sided,
+            absorption,
+        } = self;
+        hash.bytes(&[8, one_sided.into(), thin.into()]);
+        hash.vector(base_color);
+        hash.floats([metallic, roughness, ior, specular]);
+        hash.vector(specular_color);
+        hash.floats([transmission, clearcoat, clearcoat_roughness]);
+        hash.vector(emission);
+        add_both_sides(both_sides, hash);
+        add_absorption(absorption, hash);
+    }
+}
+
+impl Metal {
+    /// Returns the colour with the name of its field in a scene file, or `None` for an index of refraction.
+    fn color(&mut self) -> Option<(&'static str, &mut Vec3)> {
+        match self {
+            Metal::Index { .. } => None,
+            Metal::Color(color) => Some(("color", color)),
+        }
+    }
+
+    /// Adds the index of refraction or the colour to a hash.
+    fn add_to(self, hash: &mut Hasher) {
+        match self {
+            Metal::Index { eta, k } => {
+                hash.bytes(&[0]);
+                hash.vectors([eta, k]);
+            }
+            Metal::Color(color) => {
+                hash.bytes(&[1]);
+                hash.vector(color);
+            }
+        }
+    }
+}
+
+impl Roughness {
+    /// Adds all parameters to a hash.
+    fn add_to(self, hash: &mut Hasher) {
+        let Roughness {
+            alpha,
+            masking,
+            energy_compensation,
+        } = self;
+        hash.floats([alpha]);
+        let correlated = masking == Masking::HeightCorrelated;
+        hash.bytes(&[correlated.into(), energy_compensation.into()]);
+    }
+}
+
+/// Adds the flag to a hash if it is set, so that materials without it keep the hash they had before the flag existed.
+fn add_both_sides(both_sides: bool, hash: &mut Hasher) {
+    if both_sides {
+        hash.bytes(b"both sides");
+    }
+}
+
+/// Adds an absorption coefficient to a hash unless it is 0, so that clear materials keep their earlier hash.
+fn add_absorption(absorption: Vec3, hash: &mut Hasher) {
+    if absorption != Vec3::ZERO {
+        hash.bytes(b"absorption");
+        hash.vector(absorption);
     }
 }
