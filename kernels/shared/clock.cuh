@@ -1,4 +1,4 @@
-// Start times of stages by the device's clock: see src/wave/clock.rs.
+// Start times of stages by the device's clock: see src/stages/wave/clock.rs.
 #include "words.cuh"
 
 // Stores the time at which the kernel begins; every thread calls it before its work, and the first one of the grid
