@@ -124,68 +124,11 @@
 //!
 //! # Materials
 //!
-//! | material | field | meaning | default |
-//! |---|---|---|---|
-//! | `Diffuse` | `albedo` | fraction of the light that is scattered, equally in all directions (Lambert), 0 to 1 | required |
-//! | | `one_sided` | whether the back is black and absorbs all light | `false` |
-//! | `Mirror` | `reflectance` | fraction of the light that is reflected, 0 to 1 | required |
-//! | | `one_sided` | like that of `Diffuse` | `false` |
-//! | `Dielectric` | `ior` | index of refraction inside, divided by that outside, 0.1 to 10; the boundary is smooth and clear | required |
-//! | | `absorption` | `(color, distance)`: the colour, 0 to 1, that white light has after this distance in metres inside the body | none |
-//! | `Conductor` | `preset` | name of a smooth metal, see below | one of `preset`, `eta` with `k`, and `color` is required |
-//! | | `eta`, `k` | real and imaginary part of the complex index of refraction per channel, each 0 to 100 | |
-//! | | `color` | reflectance at normal incidence, 0 to 1 (Schlick's approximation) | |
-//! | | `one_sided` | like that of `Diffuse` | `false` |
-//! | `RoughConductor` | | the fields of `Conductor`, and: | |
-//! | | `alpha` | GGX roughness, about the root mean square slope of the microfacets, 0.001 to 1 | required |
-//! | | `masking` | form of Smith's masking-shadowing term: `Separable` or `HeightCorrelated` | `HeightCorrelated` |
-//! | | `energy_compensation` | whether light that scatters several times between microfacets is returned; otherwise it is lost | `true` |
-//! | `RoughDielectric` | `ior` | like that of `Dielectric` | required |
-//! | | `alpha`, `masking`, `energy_compensation`, `absorption` | like those of `RoughConductor` and `Dielectric` | |
-//! | `CoatedDiffuse` | `albedo` | like that of `Diffuse`, for the base below a clear boundary | required |
-//! | | `ior` | index of refraction of the boundary, 0.1 to 10 | `1.5` |
-//! | | `alpha` | GGX roughness of the boundary, 0 to 1 | `0` |
-//! | | `one_sided` | like that of `Diffuse` | `false` |
-//! | `Principled` | `base_color` | reflectance of the metallic part, albedo of the rest, and tint of transmitted light, 0 to 1 | `(1, 1, 1)` |
-//! | | `metallic` | fraction of the surface that is metal, 0 to 1 | `0` |
-//! | | `roughness` | square root of the GGX alpha, 0 to 1 | `0.5` |
-//! | | `ior` | index of refraction of the part that is not metal, 0.1 to 10 | `1.5` |
-//! | | `specular` | strength of the reflection of the part that is neither metal nor transmissive, 0 to 1 | `1` |
-//! | | `specular_color` | tint of that reflection at normal incidence, 0 to 100 | `(1, 1, 1)` |
-//! | | `transmission` | fraction of the non-metallic part that transmits light, 0 to 1 | `0` |
-//! | | `absorption` | like that of `Dielectric`, for the transmissive part; needs `thin: false` | none |
-//! | | `thin` | whether the surface is a thin wall without a volume, which light crosses without refraction | `false` |
-//! | | `clearcoat` | strength of a clear coat over the whole surface, 0 to 1 | `0` |
-//! | | `clearcoat_roughness` | square root of the GGX alpha of the coat, 0 to 1 | `0` |
-//! | | `clearcoat_normal` | `Texture(..)`: a separate normal map for the coat | `normal` |
-//! | | `emission` | radiance emitted by the front, 0 or more | `(0, 0, 0)` |
-//! | | `both_sides` | whether the back emits it too | `false` |
-//! | | `one_sided` | like that of `Diffuse` | `false` |
-//! | `Emissive` | `radiance` | radiance emitted by the front, 0 or more | required |
-//! | | `albedo` | diffuse reflection of the lamp itself, 0 to 1 | `(0, 0, 0)` |
-//! | | `one_sided` | like that of `Diffuse`, for the reflection | `false` |
-//! | | `both_sides` | whether the back emits too; that light is noisier, because it is found only by paths that hit the lamp | `false` |
-//!
-//! The metals of `preset` are "aluminium", "chromium", "copper", "gold", "iridium", "mercury", "nickel", "silver" and
-//! "tungsten". Their refractive indices for linear sRGB are those of the renderer Tungsten, averages of measured
-//! spectra.
-//!
-//! Absorption counts along the path from where light enters through the front of a closed body to where it next meets
-//! the body's back. If another object inside the body is hit first, the segment before it is not absorbed.
-//!
-//! A rough dielectric whose `ior` is within 0.001 of 1 does not refract and is treated as smooth.
-//!
-//! Every material has three more fields:
-//!
-//! | field | meaning | default |
-//! |---|---|---|
-//! | `opacity` | fraction of the light that meets the surface, 0 to 1; the rest continues as if the surface were not there. A number or a texture, which is read from `Alpha` unless it names a `channel` | `1` |
-//! | `cutoff` | above 0, up to 1: the surface is fully there where its opacity is at least this, and absent elsewhere | none |
-//! | `normal` | tangent-space normal map: red points right in the image, green up, blue away from the surface; 0 to 1 encodes −1 to 1 | none |
+//! The page [`materials`] lists the materials and their fields.
 //!
 //! # Textures
 //!
-//! `Texture(file: "wood.png")` may replace any colour (`albedo`, `reflectance`, `radiance`, `base_color`,
+//! `Texture(file: "wood.png")` may replace any colour of a material (`albedo`, `reflectance`, `radiance`, `base_color`,
 //! `specular_color`, `emission`) and any number of `Principled` with the range 0 to 1. `opacity` and `normal` take one
 //! too.
 //!
@@ -331,7 +274,10 @@ use std::path::Path;
 pub use self::{
     error::{Error, escaped},
     files::record::SceneFile,
-    ron::edit::{materials_to_ron, save_camera, save_view},
+    ron::{
+        edit::{materials_to_ron, save_camera, save_view},
+        materials,
+    },
     scene::{
         Camera, Channel, DirectLight, EditableParameter, Encoding, Environment, Filter, Focus,
         Framing, Image, Instance, Lens, Light, Masking, MaterialTexture, MaterialTextures, Mesh,

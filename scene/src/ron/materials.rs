@@ -1,27 +1,131 @@
-//! Reads the materials of a scene file.
+//! The materials of a scene file.
+//!
+//! The field `materials` of a scene maps names to materials, as in `{ "clay": Diffuse(albedo: (0.7, 0.5, 0.3)) }`.
+//! Colours are in linear sRGB, and radiance is in W·sr⁻¹·m⁻² per channel.
+//!
+//! | material | field | meaning | default |
+//! |---|---|---|---|
+//! | `Diffuse` | `albedo` | fraction of the light that is scattered, equally in all directions (Lambert), 0 to 1 | required |
+//! | | `one_sided` | whether the back is black and absorbs all light | `false` |
+//! | `Mirror` | `reflectance` | fraction of the light that is reflected, 0 to 1 | required |
+//! | | `one_sided` | like that of `Diffuse` | `false` |
+//! | `Dielectric` | `ior` | index of refraction inside, divided by that outside, 0.1 to 10; the boundary is smooth and clear | required |
+//! | | `absorption` | `(color, distance)`: the colour, 0 to 1, that white light has after this distance in metres inside the body | none |
+//! | `Conductor` | `preset` | name of a smooth metal, see below | one of `preset`, `eta` with `k`, and `color` is required |
+//! | | `eta`, `k` | real and imaginary part of the complex index of refraction per channel, each 0 to 100 | |
+//! | | `color` | reflectance at normal incidence, 0 to 1 (Schlick's approximation) | |
+//! | | `one_sided` | like that of `Diffuse` | `false` |
+//! | `RoughConductor` | | the fields of `Conductor`, and: | |
+//! | | `alpha` | GGX roughness, about the root mean square slope of the microfacets, 0.001 to 1 | required |
+//! | | `masking` | form of Smith's masking-shadowing term: `Separable` or `HeightCorrelated` | `HeightCorrelated` |
+//! | | `energy_compensation` | whether light that scatters several times between microfacets is returned; otherwise it is lost | `true` |
+//! | `RoughDielectric` | `ior` | like that of `Dielectric` | required |
+//! | | `alpha`, `masking`, `energy_compensation`, `absorption` | like those of `RoughConductor` and `Dielectric` | |
+//! | `CoatedDiffuse` | `albedo` | like that of `Diffuse`, for the base below a clear boundary | required |
+//! | | `ior` | index of refraction of the boundary, 0.1 to 10 | `1.5` |
+//! | | `alpha` | GGX roughness of the boundary, 0 to 1 | `0` |
+//! | | `one_sided` | like that of `Diffuse` | `false` |
+//! | `Principled` | `base_color` | reflectance of the metallic part, albedo of the rest, and tint of transmitted light, 0 to 1 | `(1, 1, 1)` |
+//! | | `metallic` | fraction of the surface that is metal, 0 to 1 | `0` |
+//! | | `roughness` | square root of the GGX alpha, 0 to 1 | `0.5` |
+//! | | `ior` | index of refraction of the part that is not metal, 0.1 to 10 | `1.5` |
+//! | | `specular` | strength of the reflection of the part that is neither metal nor transmissive, 0 to 1 | `1` |
+//! | | `specular_color` | tint of that reflection at normal incidence, 0 to 100 | `(1, 1, 1)` |
+//! | | `transmission` | fraction of the non-metallic part that transmits light, 0 to 1 | `0` |
+//! | | `absorption` | like that of `Dielectric`, for the transmissive part; needs `thin: false` | none |
+//! | | `thin` | whether the surface is a thin wall without a volume, which light crosses without refraction | `false` |
+//! | | `clearcoat` | strength of a clear coat over the whole surface, 0 to 1 | `0` |
+//! | | `clearcoat_roughness` | square root of the GGX alpha of the coat, 0 to 1 | `0` |
+//! | | `clearcoat_normal` | `Texture(..)`: a separate normal map for the coat | `normal` |
+//! | | `emission` | radiance emitted by the front, 0 or more | `(0, 0, 0)` |
+//! | | `both_sides` | whether the back emits it too | `false` |
+//! | | `one_sided` | like that of `Diffuse` | `false` |
+//! | `Emissive` | `radiance` | radiance emitted by the front, 0 or more | required |
+//! | | `albedo` | diffuse reflection of the lamp itself, 0 to 1 | `(0, 0, 0)` |
+//! | | `one_sided` | like that of `Diffuse`, for the reflection | `false` |
+//! | | `both_sides` | whether the back emits too; that light is noisier, because it is found only by paths that hit the lamp | `false` |
+//!
+//! The metals of `preset` are "aluminium", "chromium", "copper", "gold", "iridium", "mercury", "nickel", "silver" and
+//! "tungsten". Their refractive indices for linear sRGB are those of the renderer Tungsten, averages of measured
+//! spectra.
+//!
+//! Absorption counts along the path from where light enters through the front of a closed body to where it next meets
+//! the body's back. If another object inside the body is hit first, the segment before it is not absorbed.
+//!
+//! A rough dielectric whose `ior` is within 0.001 of 1 does not refract and is treated as smooth.
+//!
+//! Every material has three more fields:
+//!
+//! | field | meaning | default |
+//! |---|---|---|
+//! | `opacity` | fraction of the light that meets the surface, 0 to 1; the rest continues as if the surface were not there. A number or a texture, which is read from `Alpha` unless it names a `channel` | `1` |
+//! | `cutoff` | above 0, up to 1: the surface is fully there where its opacity is at least this, and absent elsewhere | none |
+//! | `normal` | tangent-space normal map: red points right in the image, green up, blue away from the surface; 0 to 1 encodes −1 to 1 | none |
 
 use glam::Vec3;
 
 use super::{
-    error_text::alternatives,
     lists::MaterialsText,
-    metals::METALS,
     parameters::Parameters,
     source::{NumberRange, Object, Raw, SceneSource},
-    text::{MaterialText, PrincipledText},
+    text::fields,
 };
 use crate::{
     Error,
     builder::materials::Materials,
-    error::excerpt,
-    limits::{MIN_ALPHA, check_brightness},
-    scene::{Masking, MaterialTextures, Metal, Parameter, Principled, Roughness, Surface},
+    limits::check_brightness,
+    scene::{MaterialTextures, Parameter, Principled, Surface},
 };
+
+/// Declares [`MaterialText`] from the fields of each material, in the syntax of [`fields`]. Adds the fields that every
+/// material has.
+macro_rules! materials {
+    ($($kind:ident { $($field:ident $(? $(@ $never:tt)?)?),* $(,)? }),* $(,)?) => {
+        fields! {
+            /// A material: its type and the unparsed values of its fields.
+            enum MaterialText {
+                $($kind { $($field $(? $($never)?)?,)* normal?, opacity?, cutoff? }),*
+            }
+        }
+
+        impl<'a> MaterialText<'a> {
+            /// Returns the unparsed value of a field, or `None` if the scene omits it or the material does not have it.
+            pub(crate) fn field(&self, name: &str) -> Option<Raw<'a>> {
+                match *self {
+                    $(MaterialText::$kind { $($field,)* normal, opacity, cutoff } => match name {
+                        $(stringify!($field) => Option::from($field),)*
+                        "normal" => normal,
+                        "opacity" => opacity,
+                        "cutoff" => cutoff,
+                        _ => None,
+                    },)*
+                }
+            }
+        }
+    };
+}
+
+materials! {
+    Diffuse { albedo, one_sided? },
+    Mirror { reflectance, one_sided? },
+    Dielectric { ior, absorption? },
+    Conductor { preset?, eta?, k?, color?, one_sided? },
+    RoughConductor {
+        preset?, eta?, k?, color?, alpha, masking?, energy_compensation?, one_sided?,
+    },
+    RoughDielectric { ior, alpha, masking?, energy_compensation?, absorption? },
+    CoatedDiffuse { albedo, ior?, alpha?, one_sided? },
+    Principled {
+        base_color?, metallic?, roughness?, ior?, specular?, specular_color?, transmission?, thin?, clearcoat?,
+        clearcoat_roughness?, clearcoat_normal?, both_sides?, emission?, absorption?, one_sided?,
+    },
+    Emissive { radiance, albedo?, both_sides?, one_sided? },
+}
 
 /// Reads the `materials` of a scene file and the images that they name.
 ///
 /// `spp` is the number of samples per pixel that emission is checked against.
-pub(crate) fn materials<'a>(
+pub(crate) fn read<'a>(
     source: &SceneSource<'a>,
     written: &MaterialsText<'a>,
     spp: u32,
@@ -37,7 +141,8 @@ pub(crate) fn materials<'a>(
             return Err(source.error(&object, key, "is defined twice; rename one of the two"));
         }
         let mut parameters = Parameters::new(source, &object, &mut materials.library);
-        let surface = material(source, &object, &mut parameters, spp)?;
+        let text: MaterialText = source.parse(&object)?;
+        let surface = text.surface(&mut parameters, spp)?;
         let maps = parameters.maps;
         materials.surfaces.push(surface);
         if maps != MaterialTextures::default() {
@@ -62,347 +167,169 @@ pub(crate) fn radiance(
     Ok(radiance)
 }
 
-/// Parses the field `ior`, an index of refraction from 0.1 to 10.
-fn index(source: &SceneSource, object: &Object, raw: Raw) -> Result<f32, Error> {
-    let valid = |ior: f64| (0.1..=10.0).contains(&ior);
-    let ior = source.number(object, "ior", raw, "a number from 0.1 to 10", valid)?;
-    Ok(ior as f32)
-}
-
-/// Parses a metal, given by exactly one of preset name, complex index of refraction (`eta` and `k`) or colour.
-fn metal(
-    source: &SceneSource,
-    object: &Object,
-    preset: Option<Raw>,
-    eta: Option<Raw>,
-    k: Option<Raw>,
-    color: Option<Raw>,
-) -> Result<Metal, Error> {
-    let part = |field, raw| {
-        let expected = "(r, g, b), each from 0 to 100";
-        let part = source.triple(object, field, raw, expected, NumberRange::MetalIndex)?;
-        Ok::<Vec3, Error>(part.as_vec3())
-    };
-    match (preset, eta, k, color) {
-        (Some(raw), None, None, None) => {
-            let expected = "the name of a metal in quotes";
-            let name: String = source.field(object, "preset", raw, expected, |_| true)?;
-            let known = METALS.iter().find(|&&(metal, ..)| metal == name);
-            let &(_, eta, k) = known.ok_or_else(|| {
-                let names: Vec<&str> = METALS.iter().map(|&(metal, ..)| metal).collect();
-                let alternatives = alternatives(&name, &names);
-                let problem = format!("preset: unknown metal `{}`{alternatives}", excerpt(&name));
-                source.error(object, raw, problem)
-            })?;
-            Ok(Metal::Index { eta, k })
-        }
-        (None, Some(eta), Some(k), None) => Ok(Metal::Index {
-            eta: part("eta", eta)?,
-            k: part("k", k)?,
-        }),
-        (None, None, None, Some(raw)) => {
-            let expected = "(r, g, b), each from 0 to 1";
-            let color = source.triple(object, "color", raw, expected, NumberRange::Fraction)?;
-            Ok(Metal::Color(color.as_vec3()))
-        }
-        _ => Err(source.error(
-            object,
-            object.raw,
-            "expected the metal as exactly one of `preset`, `eta` with `k`, or `color`",
-        )),
-    }
-}
-
-/// Parses a field as a number from 0 to 1, which cannot be a texture.
-fn fraction(source: &SceneSource, object: &Object, field: &str, raw: Raw) -> Result<f32, Error> {
-    let valid = |part: f64| (0.0..=1.0).contains(&part);
-    let part = source.number(object, field, raw, "a number from 0 to 1", valid)?;
-    Ok(part as f32)
-}
-
-/// Parses the field `absorption`: the transmittance per channel over a distance in metres.
-///
-/// Returns the absorption coefficient in 1/m per channel; 0 if the field is missing.
-fn absorption(source: &SceneSource, object: &Object, raw: Option<Raw>) -> Result<Vec3, Error> {
-    let Some(raw) = raw else {
-        return Ok(Vec3::ZERO);
-    };
-    let expected =
-        "((r, g, b), distance): r, g and b from 0 to 1, distance from 1e-6 to 1e8 metres";
-    let ((r, g, b), distance) = source.field(
-        object,
-        "absorption",
-        raw,
-        expected,
-        |&((r, g, b), distance): &((f64, f64, f64), f64)| {
-            let parts = [r, g, b].iter().all(|part| (0.0..=1.0).contains(part));
-            parts && (1e-6..=1e8).contains(&distance)
-        },
-    )?;
-    let left = Vec3::new(r as f32, g as f32, b as f32);
-    Ok(Surface::absorption(left, distance))
-}
-
-/// Builds a `Principled` material; missing fields get the defaults of [`Principled::default`].
-fn principled<'a>(
-    source: &SceneSource<'a>,
-    object: &Object<'a>,
-    parameters: &mut Parameters<'_, '_, 'a>,
-    written: &PrincipledText<'a>,
-    spp: u32,
-) -> Result<Principled, Error> {
-    let flag = |field: &str, raw: Option<Raw>| {
-        raw.map_or(Ok(false), |raw| {
-            source.field(object, field, raw, "true or false", |_| true)
-        })
-    };
-    parameters.normal(written.normal)?;
-    parameters.clearcoat_normal(written.clearcoat_normal)?;
-    parameters.opacity(written.opacity, written.cutoff)?;
-    let default = Principled::default();
-    let mut part = |field, raw: Option<Raw<'a>>, parameter, default| {
-        raw.map_or(Ok(default), |raw| {
-            parameters.fraction(field, raw, parameter)
-        })
-    };
-    Ok(Principled {
-        metallic: part(
-            "metallic",
-            written.metallic,
-            Parameter::Metallic,
-            default.metallic,
-        )?,
-        roughness: part(
-            "roughness",
-            written.roughness,
-            Parameter::Roughness,
-            default.roughness,
-        )?,
-        specular: part(
-            "specular",
-            written.specular,
-            Parameter::Specular,
-            default.specular,
-        )?,
-        transmission: part(
-            "transmission",
-            written.transmission,
-            Parameter::Transmission,
-            default.transmission,
-        )?,
-        clearcoat: part(
-            "clearcoat",
-            written.clearcoat,
-            Parameter::Clearcoat,
-            default.clearcoat,
-        )?,
-        clearcoat_roughness: part(
-            "clearcoat_roughness",
-            written.clearcoat_roughness,
-            Parameter::ClearcoatRoughness,
-            default.clearcoat_roughness,
-        )?,
-        base_color: written.base_color.map_or(Ok(default.base_color), |raw| {
-            parameters.color_fraction("base_color", raw, Parameter::Color)
-        })?,
-        specular_color: written
-            .specular_color
-            .map_or(Ok(default.specular_color), |raw| {
-                parameters.specular_color(raw)
-            })?,
-        ior: written
-            .ior
-            .map_or(Ok(default.ior), |raw| index(source, object, raw))?,
-        thin: flag("thin", written.thin)?,
-        emission: written.emission.map_or(Ok(default.emission), |raw| {
-            parameters.radiance("emission", raw, spp)
-        })?,
-        both_sides: flag("both_sides", written.both_sides)?,
-        one_sided: flag("one_sided", written.one_sided)?,
-        absorption: absorption(source, object, written.absorption)?,
-    })
-}
-
-/// Parses the roughness fields of a rough conductor or dielectric.
-fn roughness(
-    source: &SceneSource,
-    object: &Object,
-    alpha: Raw,
-    masking: Option<Raw>,
-    energy_compensation: Option<Raw>,
-) -> Result<Roughness, Error> {
-    let valid = |alpha: f64| (MIN_ALPHA..=1.0).contains(&(alpha as f32));
-    let rough = format!(
-        "a number from {MIN_ALPHA} to 1; for a smooth surface use the material without `Rough` in its name"
-    );
-    let maskings = "Separable or HeightCorrelated";
-    Ok(Roughness {
-        alpha: source.number(object, "alpha", alpha, &rough, valid)? as f32,
-        masking: masking.map_or(Ok(Masking::default()), |raw| {
-            source.field(object, "masking", raw, maskings, |_| true)
-        })?,
-        energy_compensation: energy_compensation.map_or(Ok(true), |raw| {
-            let expected = "true or false";
-            source.field(object, "energy_compensation", raw, expected, |_| true)
-        })?,
-    })
-}
-
-/// Builds the material that `object` defines and notes its textures in `parameters`.
-fn material<'a>(
-    source: &SceneSource<'a>,
-    object: &Object<'a>,
-    parameters: &mut Parameters<'_, '_, 'a>,
-    spp: u32,
-) -> Result<Surface, Error> {
-    let named_flag = |field: &str, raw: Option<Raw>| match raw {
-        Some(raw) => source.field(object, field, raw, "true or false", |_| true),
-        None => Ok(false),
-    };
-    let flag = |raw| named_flag("one_sided", raw);
-    Ok(match source.parse(object)? {
-        MaterialText::Diffuse {
-            albedo,
-            one_sided,
-            normal,
-            opacity,
-            cutoff,
-        } => {
-            parameters.normal(normal)?;
-            parameters.opacity(opacity, cutoff)?;
-            Surface::Diffuse {
+impl<'a> MaterialText<'a> {
+    /// Parses the fields into a surface. Its textures go to `parameters`.
+    ///
+    /// `spp` is the number of samples per pixel that emission is checked against.
+    fn surface(self, parameters: &mut Parameters<'_, '_, 'a>, spp: u32) -> Result<Surface, Error> {
+        parameters.normal(self.field("normal"))?;
+        parameters.clearcoat_normal(self.field("clearcoat_normal"))?;
+        parameters.opacity(self.field("opacity"), self.field("cutoff"))?;
+        Ok(match self {
+            MaterialText::Diffuse {
+                albedo, one_sided, ..
+            } => Surface::Diffuse {
                 albedo: parameters.color_fraction("albedo", albedo, Parameter::Color)?,
-                one_sided: flag(one_sided)?,
-            }
-        }
-        MaterialText::Mirror {
-            reflectance,
-            one_sided,
-            normal,
-            opacity,
-            cutoff,
-        } => {
-            parameters.normal(normal)?;
-            parameters.opacity(opacity, cutoff)?;
-            Surface::Mirror {
+                one_sided: parameters.flag("one_sided", one_sided)?,
+            },
+            MaterialText::Mirror {
+                reflectance,
+                one_sided,
+                ..
+            } => Surface::Mirror {
                 reflectance: parameters.color_fraction(
                     "reflectance",
                     reflectance,
                     Parameter::Color,
                 )?,
-                one_sided: flag(one_sided)?,
-            }
-        }
-        MaterialText::Dielectric {
-            ior,
-            absorption: absorbed,
-            normal,
-            opacity,
-            cutoff,
-        } => {
-            parameters.normal(normal)?;
-            parameters.opacity(opacity, cutoff)?;
-            Surface::Dielectric {
-                ior: index(source, object, ior)?,
-                absorption: absorption(source, object, absorbed)?,
-            }
-        }
-        MaterialText::Conductor {
-            preset,
-            eta,
-            k,
-            color,
-            one_sided,
-            normal,
-            opacity,
-            cutoff,
-        } => {
-            parameters.normal(normal)?;
-            parameters.opacity(opacity, cutoff)?;
-            Surface::Conductor {
-                metal: metal(source, object, preset, eta, k, color)?,
-                one_sided: flag(one_sided)?,
-            }
-        }
-        MaterialText::RoughConductor {
-            preset,
-            eta,
-            k,
-            color,
-            alpha,
-            masking,
-            energy_compensation,
-            one_sided,
-            normal,
-            opacity,
-            cutoff,
-        } => {
-            parameters.normal(normal)?;
-            parameters.opacity(opacity, cutoff)?;
-            Surface::RoughConductor {
-                metal: metal(source, object, preset, eta, k, color)?,
-                roughness: roughness(source, object, alpha, masking, energy_compensation)?,
-                one_sided: flag(one_sided)?,
-            }
-        }
-        MaterialText::RoughDielectric {
-            ior,
-            alpha,
-            masking,
-            energy_compensation,
-            absorption: absorbed,
-            normal,
-            opacity,
-            cutoff,
-        } => {
-            parameters.normal(normal)?;
-            parameters.opacity(opacity, cutoff)?;
-            Surface::RoughDielectric {
-                ior: index(source, object, ior)?,
-                roughness: roughness(source, object, alpha, masking, energy_compensation)?,
-                absorption: absorption(source, object, absorbed)?,
-            }
-        }
-        MaterialText::CoatedDiffuse {
-            albedo,
-            ior,
-            alpha,
-            one_sided,
-            normal,
-            opacity,
-            cutoff,
-        } => {
-            parameters.normal(normal)?;
-            parameters.opacity(opacity, cutoff)?;
-            Surface::CoatedDiffuse {
+                one_sided: parameters.flag("one_sided", one_sided)?,
+            },
+            MaterialText::Dielectric {
+                ior, absorption, ..
+            } => Surface::Dielectric {
+                ior: parameters.ior(ior)?,
+                absorption: parameters.absorption(absorption)?,
+            },
+            MaterialText::Conductor {
+                preset,
+                eta,
+                k,
+                color,
+                one_sided,
+                ..
+            } => Surface::Conductor {
+                metal: parameters.metal(preset, eta, k, color)?,
+                one_sided: parameters.flag("one_sided", one_sided)?,
+            },
+            MaterialText::RoughConductor {
+                preset,
+                eta,
+                k,
+                color,
+                alpha,
+                masking,
+                energy_compensation,
+                one_sided,
+                ..
+            } => Surface::RoughConductor {
+                metal: parameters.metal(preset, eta, k, color)?,
+                roughness: parameters.roughness(alpha, masking, energy_compensation)?,
+                one_sided: parameters.flag("one_sided", one_sided)?,
+            },
+            MaterialText::RoughDielectric {
+                ior,
+                alpha,
+                masking,
+                energy_compensation,
+                absorption,
+                ..
+            } => Surface::RoughDielectric {
+                ior: parameters.ior(ior)?,
+                roughness: parameters.roughness(alpha, masking, energy_compensation)?,
+                absorption: parameters.absorption(absorption)?,
+            },
+            MaterialText::CoatedDiffuse {
+                albedo,
+                ior,
+                alpha,
+                one_sided,
+                ..
+            } => Surface::CoatedDiffuse {
                 albedo: parameters.color_fraction("albedo", albedo, Parameter::Color)?,
-                ior: ior.map_or(Ok(1.5), |raw| index(source, object, raw))?,
-                alpha: alpha.map_or(Ok(0.0), |raw| fraction(source, object, "alpha", raw))?,
-                one_sided: flag(one_sided)?,
+                ior: ior.map_or(Ok(1.5), |raw| parameters.ior(raw))?,
+                alpha: alpha.map_or(Ok(0.0), |raw| parameters.untextured_fraction("alpha", raw))?,
+                one_sided: parameters.flag("one_sided", one_sided)?,
+            },
+            MaterialText::Principled {
+                base_color,
+                metallic,
+                roughness,
+                ior,
+                specular,
+                specular_color,
+                transmission,
+                thin,
+                clearcoat,
+                clearcoat_roughness,
+                both_sides,
+                emission,
+                absorption,
+                one_sided,
+                ..
+            } => {
+                let default = Principled::default();
+                let mut part = |field, raw: Option<Raw<'a>>, parameter, default| {
+                    raw.map_or(Ok(default), |raw| {
+                        parameters.fraction(field, raw, parameter)
+                    })
+                };
+                Surface::Principled(Principled {
+                    metallic: part("metallic", metallic, Parameter::Metallic, default.metallic)?,
+                    roughness: part(
+                        "roughness",
+                        roughness,
+                        Parameter::Roughness,
+                        default.roughness,
+                    )?,
+                    specular: part("specular", specular, Parameter::Specular, default.specular)?,
+                    transmission: part(
+                        "transmission",
+                        transmission,
+                        Parameter::Transmission,
+                        default.transmission,
+                    )?,
+                    clearcoat: part(
+                        "clearcoat",
+                        clearcoat,
+                        Parameter::Clearcoat,
+                        default.clearcoat,
+                    )?,
+                    clearcoat_roughness: part(
+                        "clearcoat_roughness",
+                        clearcoat_roughness,
+                        Parameter::ClearcoatRoughness,
+                        default.clearcoat_roughness,
+                    )?,
+                    base_color: base_color.map_or(Ok(default.base_color), |raw| {
+                        parameters.color_fraction("base_color", raw, Parameter::Color)
+                    })?,
+                    specular_color: specular_color.map_or(Ok(default.specular_color), |raw| {
+                        parameters.specular_color(raw)
+                    })?,
+                    ior: ior.map_or(Ok(default.ior), |raw| parameters.ior(raw))?,
+                    thin: parameters.flag("thin", thin)?,
+                    emission: emission.map_or(Ok(default.emission), |raw| {
+                        parameters.radiance("emission", raw, spp)
+                    })?,
+                    both_sides: parameters.flag("both_sides", both_sides)?,
+                    one_sided: parameters.flag("one_sided", one_sided)?,
+                    absorption: parameters.absorption(absorption)?,
+                })
             }
-        }
-        MaterialText::Principled(written) => {
-            Surface::Principled(principled(source, object, parameters, &written, spp)?)
-        }
-        MaterialText::Emissive {
-            radiance: raw,
-            albedo,
-            both_sides,
-            one_sided,
-            normal,
-            opacity,
-            cutoff,
-        } => {
-            parameters.normal(normal)?;
-            parameters.opacity(opacity, cutoff)?;
-            Surface::Emissive {
-                radiance: parameters.radiance("radiance", raw, spp)?,
+            MaterialText::Emissive {
+                radiance,
+                albedo,
+                both_sides,
+                one_sided,
+                ..
+            } => Surface::Emissive {
+                radiance: parameters.radiance("radiance", radiance, spp)?,
                 albedo: albedo.map_or(Ok(Vec3::ZERO), |raw| {
                     parameters.color_fraction("albedo", raw, Parameter::Color)
                 })?,
-                one_sided: flag(one_sided)?,
-                both_sides: named_flag("both_sides", both_sides)?,
-            }
-        }
-    })
+                one_sided: parameters.flag("one_sided", one_sided)?,
+                both_sides: parameters.flag("both_sides", both_sides)?,
+            },
+        })
+    }
 }

@@ -9,7 +9,7 @@ pub(crate) mod edit;
 mod error_text;
 mod lights;
 mod lists;
-mod materials;
+pub mod materials;
 mod metals;
 mod objects;
 mod parameters;
@@ -26,7 +26,7 @@ use serde::de::DeserializeOwned;
 use self::{
     camera::camera,
     lights::lights,
-    materials::{materials, radiance},
+    materials::radiance,
     objects::Builder,
     source::{Object, Raw, SceneSource},
     text::SceneText,
@@ -59,7 +59,7 @@ pub(crate) fn scene(path: &Path, text: &str) -> Result<Scene, Error> {
         |_| Ok(()),
     )?;
     let (mut lights, light_notes) = lights(source, &written.lights, settings.spp)?;
-    let materials = materials(source, &written.materials, settings.spp)?;
+    let materials = materials::read(source, &written.materials, settings.spp)?;
     let mut builder = Builder::new(source, materials, settings.spp);
     for (index, raw) in written.objects.iter().enumerate() {
         builder.object(&Object::listed("object", index, raw))?;

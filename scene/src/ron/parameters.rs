@@ -1,9 +1,11 @@
-//! Reads the parameters of a material, each a constant or a texture multiplied by a constant factor.
+//! Reads the parameters of a material: constants, textures multiplied by a constant factor, and metals.
 
 use glam::{DVec3, Vec2, Vec3};
 use serde::de::DeserializeOwned;
 
 use super::{
+    error_text::alternatives,
+    metals::METALS,
     source::{NumberRange, Object, Raw, SceneSource},
     text::{ParameterText, TextureText},
 };
@@ -12,9 +14,10 @@ use crate::{
     error::excerpt,
     files::display_path,
     image::texture_library::TextureLibrary,
-    limits::check_brightness,
+    limits::{MIN_ALPHA, check_brightness},
     scene::{
-        Channel, Encoding, Filter, MaterialTexture, MaterialTextures, Parameter, Texture, Wrap,
+        Channel, Encoding, Filter, Masking, MaterialTexture, MaterialTextures, Metal, Parameter,
+        Roughness, Surface, Texture, Wrap,
     },
 };
 
@@ -72,21 +75,15 @@ impl<'m, 's, 'a> Parameters<'m, 's, 'a> {
         raw: Raw<'a>,
         parameter: Parameter,
     ) -> Result<f32, Error> {
-        let (source, object) = (self.source, self.object);
-        let part = |field, raw| {
-            let expected = "a number from 0 to 1";
-            let valid = |part| NumberRange::Fraction.holds(part);
-            source.number(object, field, raw, expected, valid)
-        };
         let Some(written) = self.texture_text(raw)? else {
-            return Ok(part(field, raw)? as f32);
+            return self.untextured_fraction(field, raw);
         };
         let factor = match written.factor {
-            Some(factor) => part("factor", factor)?,
+            Some(factor) => self.untextured_fraction("factor", factor)?,
             None => 1.0,
         };
         self.add_texture(field, &written, parameter, Encoding::Linear)?;
-        Ok(factor as f32)
+        Ok(factor)
     }
 
     /// Parses an emitted radiance in W·sr⁻¹·m⁻², or a texture of it, whose factor is returned.
@@ -173,6 +170,123 @@ impl<'m, 's, 'a> Parameters<'m, 's, 'a> {
             self.maps.cutoff = cutoff as f32;
         }
         Ok(())
+    }
+
+    /// Parses an optional field that is `true` or `false`; returns `false` if it is missing.
+    pub(crate) fn flag(&self, field: &str, raw: Option<Raw>) -> Result<bool, Error> {
+        self.source.flag(self.object, field, raw, false)
+    }
+
+    /// Parses the field `ior`, an index of refraction from 0.1 to 10.
+    pub(crate) fn ior(&self, raw: Raw) -> Result<f32, Error> {
+        let valid = |ior: f64| (0.1..=10.0).contains(&ior);
+        let expected = "a number from 0.1 to 10";
+        let ior = self
+            .source
+            .number(self.object, "ior", raw, expected, valid)?;
+        Ok(ior as f32)
+    }
+
+    /// Parses a number from 0 to 1, which cannot be a texture.
+    pub(crate) fn untextured_fraction(&self, field: &str, raw: Raw) -> Result<f32, Error> {
+        let valid = |part| NumberRange::Fraction.holds(part);
+        let expected = "a number from 0 to 1";
+        let part = self
+            .source
+            .number(self.object, field, raw, expected, valid)?;
+        Ok(part as f32)
+    }
+
+    /// Parses a metal, given by exactly one of preset name, complex index of refraction (`eta` and `k`) or colour.
+    pub(crate) fn metal(
+        &self,
+        preset: Option<Raw>,
+        eta: Option<Raw>,
+        k: Option<Raw>,
+        color: Option<Raw>,
+    ) -> Result<Metal, Error> {
+        let (source, object) = (self.source, self.object);
+        let part = |field, raw| {
+            let expected = "(r, g, b), each from 0 to 100";
+            let part = source.triple(object, field, raw, expected, NumberRange::MetalIndex)?;
+            Ok::<Vec3, Error>(part.as_vec3())
+        };
+        match (preset, eta, k, color) {
+            (Some(raw), None, None, None) => {
+                let expected = "the name of a metal in quotes";
+                let name: String = source.field(object, "preset", raw, expected, |_| true)?;
+                let known = METALS.iter().find(|&&(metal, ..)| metal == name);
+                let &(_, eta, k) = known.ok_or_else(|| {
+                    let names: Vec<&str> = METALS.iter().map(|&(metal, ..)| metal).collect();
+                    let alternatives = alternatives(&name, &names);
+                    let problem =
+                        format!("preset: unknown metal `{}`{alternatives}", excerpt(&name));
+                    source.error(object, raw, problem)
+                })?;
+                Ok(Metal::Index { eta, k })
+            }
+            (None, Some(eta), Some(k), None) => Ok(Metal::Index {
+                eta: part("eta", eta)?,
+                k: part("k", k)?,
+            }),
+            (None, None, None, Some(raw)) => {
+                let expected = "(r, g, b), each from 0 to 1";
+                let color = source.triple(object, "color", raw, expected, NumberRange::Fraction)?;
+                Ok(Metal::Color(color.as_vec3()))
+            }
+            _ => Err(source.error(
+                object,
+                object.raw,
+                "expected the metal as exactly one of `preset`, `eta` with `k`, or `color`",
+            )),
+        }
+    }
+
+    /// Parses the roughness fields of a rough conductor or dielectric.
+    pub(crate) fn roughness(
+        &self,
+        alpha: Raw,
+        masking: Option<Raw>,
+        energy_compensation: Option<Raw>,
+    ) -> Result<Roughness, Error> {
+        let valid = |alpha: f64| (MIN_ALPHA..=1.0).contains(&(alpha as f32));
+        let rough = format!(
+            "a number from {MIN_ALPHA} to 1; for a smooth surface use the material without `Rough` in its name"
+        );
+        let alpha = self
+            .source
+            .number(self.object, "alpha", alpha, &rough, valid)?;
+        let maskings = "Separable or HeightCorrelated";
+        Ok(Roughness {
+            alpha: alpha as f32,
+            masking: self.word("masking", masking, Masking::default(), maskings)?,
+            energy_compensation: self.source.flag(
+                self.object,
+                "energy_compensation",
+                energy_compensation,
+                true,
+            )?,
+        })
+    }
+
+    /// Parses the optional field `absorption`: the transmittance per channel over a distance in metres.
+    ///
+    /// Returns the absorption coefficient in 1/m per channel; 0 if the field is missing.
+    pub(crate) fn absorption(&self, raw: Option<Raw>) -> Result<Vec3, Error> {
+        let Some(raw) = raw else {
+            return Ok(Vec3::ZERO);
+        };
+        let expected =
+            "((r, g, b), distance): r, g and b from 0 to 1, distance from 1e-6 to 1e8 metres";
+        let valid = |&(color, distance): &([f64; 3], f64)| {
+            let is_fraction = |&part: &f64| NumberRange::Fraction.holds(part);
+            color.iter().all(is_fraction) && (1e-6..=1e8).contains(&distance)
+        };
+        let (color, distance) =
+            self.source
+                .field(self.object, "absorption", raw, expected, valid)?;
+        let transmittance = Vec3::from_array(color.map(|part| part as f32));
+        Ok(Surface::absorption(transmittance, distance))
     }
 
     /// Parses three numbers in the range `extent`, or a texture of `parameter`, whose factor is returned.

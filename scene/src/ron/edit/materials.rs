@@ -7,9 +7,9 @@ use crate::{
     Error,
     files::display_path,
     ron::{
-        materials::materials,
+        materials::{self, MaterialText},
         source::{Object, Raw, SceneSource},
-        text::{MaterialText, ParameterText, SceneText},
+        text::{ParameterText, SceneText},
     },
     scene::Surface,
 };
@@ -32,7 +32,7 @@ pub(super) fn with_materials(
     }
     let source = SceneSource::new(path, text);
     let written: SceneText = source.parse_all()?;
-    let current = materials(&source, &written.materials, 1)?;
+    let current = materials::read(&source, &written.materials, 1)?;
     let mut edits = Edits {
         source: &source,
         edits: Vec::new(),
@@ -58,7 +58,7 @@ pub(super) fn with_materials(
     // others.
     let source = SceneSource::new(path, &text);
     let written: SceneText = source.parse_all()?;
-    let edited = materials(&source, &written.materials, 1)?;
+    let edited = materials::read(&source, &written.materials, 1)?;
     for (name, surface) in wanted {
         let index = edited.names.get(name).copied();
         let edited = index.and_then(|index| edited.surfaces.get(index as usize));
@@ -122,7 +122,7 @@ fn edit<'a>(
         changes.push((field, wanted.to_string()));
     }
     for (field, value) in changes {
-        match given(&text, field) {
+        match text.field(field) {
             Some(raw) => replace(edits, object, raw, value)?,
             None => edits.insert_first(object.raw, format!("{field}: {value}, ")),
         }
@@ -148,29 +148,4 @@ fn replace<'a>(
         None => edits.insert_after(texture.file, format!(", factor: {value}")),
     }
     Ok(())
-}
-
-/// Returns the text of the field that stores the colour, roughness or emission named `field`, or `None` if the scene
-/// omits it.
-fn given<'a>(text: &MaterialText<'a>, field: &str) -> Option<Raw<'a>> {
-    match (text, field) {
-        (
-            MaterialText::Diffuse { albedo, .. } | MaterialText::CoatedDiffuse { albedo, .. },
-            "albedo",
-        ) => Some(albedo),
-        (MaterialText::Mirror { reflectance, .. }, _) => Some(reflectance),
-        (MaterialText::Conductor { color, .. }, _)
-        | (MaterialText::RoughConductor { color, .. }, "color") => *color,
-        (
-            MaterialText::RoughConductor { alpha, .. }
-            | MaterialText::RoughDielectric { alpha, .. },
-            _,
-        ) => Some(alpha),
-        (MaterialText::CoatedDiffuse { alpha, .. }, _) => *alpha,
-        (MaterialText::Emissive { radiance, .. }, _) => Some(radiance),
-        (MaterialText::Principled(principled), "base_color") => principled.base_color,
-        (MaterialText::Principled(principled), "roughness") => principled.roughness,
-        (MaterialText::Principled(principled), _) => principled.emission,
-        (MaterialText::Diffuse { .. } | MaterialText::Dielectric { .. }, _) => None,
-    }
 }
