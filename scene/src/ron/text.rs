@@ -13,8 +13,8 @@ use super::{
 /// Declares the fields that an object, or each kind of an enum, has in a scene file. A field marked with `?` may be
 /// omitted.
 ///
-/// A struct is followed by the name that a scene may write before its fields. A kind is followed by its fields, or by the
-/// struct that declares them.
+/// A struct is followed by the name that a scene may write before its fields. A kind is followed by its fields, or by
+/// the struct that declares them.
 // `$never` matches nothing: it lets the expansion of a field depend on its `?`.
 macro_rules! fields {
     (
