@@ -17,6 +17,7 @@ use super::{
     encode, viewer,
 };
 use crate::chart;
+use raysieve::wave::Stage;
 
 /// A file of the page: URL path, content type and text.
 type File = (&'static str, &'static str, &'static str);
@@ -61,23 +62,24 @@ const FILES: [File; 8] = [
     ),
 ];
 
-/// Returns a style sheet that defines the chart and path colours, which the window uses too.
+/// Returns a style sheet that defines the colours of charts, paths and stages as CSS variables such as `--survivors`.
 fn colours() -> String {
     let colours = [
         ("survivors", chart::SURVIVORS),
         ("ended", chart::ENDED),
         ("misses", chart::MISSES),
-        ("intersect", chart::INTERSECT),
-        ("compact", chart::COMPACT),
-        ("shade", chart::SHADE),
-        ("shadow", chart::SHADOW),
         ("path", chart::PATH),
         ("missed", chart::MISSED),
         ("light", chart::LIGHT),
         ("blocked", chart::BLOCKED),
     ];
-    let set = colours.map(|(name, colour)| format!("  --{name}: {colour};\n"));
-    format!(":root {{\n{}}}\n", set.concat())
+    let stages = Stage::OF_BOUNCE.map(Stage::label);
+    let variables: String = colours
+        .into_iter()
+        .chain(stages.into_iter().zip(chart::STAGES))
+        .map(|(name, colour)| format!("  --{name}: {colour};\n"))
+        .collect();
+    format!(":root {{\n{variables}}}\n")
 }
 
 /// Builds the router of all pages, behind the access check.

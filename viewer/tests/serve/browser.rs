@@ -6,6 +6,8 @@ use fantoccini::actions::{
     Actions, InputSource, MOUSE_BUTTON_LEFT, PointerAction, TouchActions, WheelAction, WheelActions,
 };
 use libtest_mimic::Trial;
+use raysieve::wave::Stage;
+use raysieve_viewer::chart;
 use serde_json::{Value, json};
 
 use crate::{
@@ -222,7 +224,8 @@ fn statistics_on_the_page_equal_stats_json() {
         for (row, removed) in counted.iter_mut().zip(removed) {
             row.extend(removed);
         }
-        let timed = ["intersect_us", "compact_us", "shade_us", "shadow_us"];
+        let timed = Stage::OF_BOUNCE.map(|stage| format!("{}_us", stage.label()));
+        let timed = timed.each_ref().map(String::as_str);
         for (id, wanted) in [
             ("counts", counted),
             ("times", rows(&status["recent"], &timed)),
@@ -231,6 +234,13 @@ fn statistics_on_the_page_equal_stats_json() {
                 serde_json::from_value(browser.run(&table(id)).await).unwrap();
             assert_eq!(shown, wanted, "{id}");
         }
+        let colours = "return [...document.querySelectorAll('#times thead i')].map((swatch) => \
+                       getComputedStyle(swatch).backgroundColor)";
+        let wanted = chart::STAGES.map(|hex| {
+            let [r, g, b] = [1, 3, 5].map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap());
+            format!("rgb({r}, {g}, {b})")
+        });
+        assert_eq!(browser.run(colours).await, json!(wanted));
         for (id, field) in [
             ("rays", "rays_per_second"),
             ("paths", "paths_per_second"),

@@ -13,6 +13,7 @@ use raysieve::{
     inspect::path_record::Inspector,
     render::renderer::{BackendChoice, Renderer, Settings},
     scene::Scene,
+    wave::Stage,
 };
 use serde_json::Value;
 use tungstenite::{Message, protocol::frame::coding::CloseCode};
@@ -222,8 +223,9 @@ fn status_statistics_equal_stats_json() {
             assert!(speed.is_some_and(|speed| speed.is_f64()));
         }
         for bounce in fields["bounces"].as_array_mut().unwrap() {
-            for stage in ["intersect_ms", "shade_ms", "shadow_ms", "compact_ms"] {
-                let time = bounce.as_object_mut().unwrap().remove(stage);
+            for stage in Stage::OF_BOUNCE.map(Stage::label) {
+                let field = format!("{stage}_ms");
+                let time = bounce.as_object_mut().unwrap().remove(&field);
                 assert!(time.is_some_and(|time| time.is_f64()), "{stage}");
             }
         }
