@@ -23,7 +23,7 @@ use raysieve::wave::Stage;
 type File = (&'static str, &'static str, &'static str);
 
 /// The static files of the page, which are part of the executable.
-const FILES: [File; 8] = [
+const FILES: [File; 9] = [
     (
         "/",
         "text/html; charset=utf-8",
@@ -33,6 +33,11 @@ const FILES: [File; 8] = [
         "/style.css",
         "text/css; charset=utf-8",
         include_str!("page/style.css"),
+    ),
+    (
+        "/panel.css",
+        "text/css; charset=utf-8",
+        include_str!("page/panel.css"),
     ),
     ("/icon.svg", "image/svg+xml", include_str!("page/icon.svg")),
     (

@@ -11,60 +11,29 @@ use raysieve_viewer::chart;
 use serde_json::{Value, json};
 
 use crate::{
-    add_if,
     chromium::{DARK, DESK, PHONE, browse},
-    program::{ENDLESS, Program},
+    program::add_tests,
+    server::{ENDLESS, Program},
     viewer::{Viewer, difference},
 };
 
 pub(crate) fn add(trials: &mut Vec<Trial>) {
     let missing = ["chromium", "chromedriver"]
         .iter()
-        .find(|program| Command::new(program).arg("--version").output().is_err())
-        .map(|program| format!("{program} is not here"));
-    let no_axe = missing.clone().or_else(|| {
-        axe()
-            .is_none()
-            .then(|| "AXE_CORE names no axe.min.js".to_owned())
-    });
-    for missing in missing.iter().chain(&no_axe) {
-        eprintln!("skipped: {missing}");
-    }
-    let tests: [(&str, fn()); 7] = [
-        (
-            "dragging_the_page_moves_the_picture",
-            dragging_the_page_moves_the_picture,
-        ),
-        (
-            "keys_and_buttons_of_the_page_work",
-            keys_and_buttons_of_the_page_work,
-        ),
-        (
-            "a_click_on_the_page_shows_a_path",
-            a_click_on_the_page_shows_a_path,
-        ),
-        (
-            "statistics_on_the_page_equal_stats_json",
-            statistics_on_the_page_equal_stats_json,
-        ),
-        (
-            "rate_history_and_strategy_comparison_are_updated",
-            rate_history_and_strategy_comparison_are_updated,
-        ),
-        (
-            "the_page_works_on_a_phone_with_touch",
-            the_page_works_on_a_phone_with_touch,
-        ),
-        (
-            "the_page_reconnects_and_hides_its_token",
-            the_page_reconnects_and_hides_its_token,
-        ),
-    ];
-    for (name, test) in tests {
-        add_if(trials, missing.clone(), name, test);
-    }
-    let accessible = "the_page_is_accessible";
-    add_if(trials, no_axe, accessible, the_page_is_accessible);
+        .find(|program| Command::new(program).arg("--version").output().is_err());
+    let possible = missing.map_or(Ok(()), |program| Err(format!("{program} is not installed")));
+    let has_axe = axe().ok_or_else(|| "AXE_CORE names no axe.min.js".to_owned());
+    add_tests!(
+        trials, if possible.clone() =>
+        dragging_the_page_moves_the_picture,
+        keys_and_buttons_of_the_page_work,
+        a_click_on_the_page_shows_a_path,
+        statistics_on_the_page_equal_stats_json,
+        rate_history_and_strategy_comparison_are_updated,
+        the_page_works_on_a_phone_with_touch,
+        the_page_reconnects_and_hides_its_token,
+    );
+    add_tests!(trials, if possible.clone().and(has_axe.clone().map(drop)) => the_page_is_accessible);
 }
 
 /// Mean channel difference below which two pictures show the same view; noise and scaling stay below it.
