@@ -1,6 +1,6 @@
 //! SVG charts: the survival chart of a render, a drawing type for other charts, and colours shared with the overlay.
 
-use raysieve::render::stats::Stats;
+use raysieve::{render::stats::Stats, wave::Stage};
 
 /// Colour of surviving paths, in charts, the overlay and the page. From the colour-blind-safe palette of Okabe & Ito
 /// (2008).
@@ -10,14 +10,26 @@ pub const ENDED: &str = "#e69f00";
 /// Colour of rays that left the scene; see [`SURVIVORS`].
 pub const MISSES: &str = "#56b4e9";
 
-/// Colour of the intersect stage, from the same palette as [`SURVIVORS`].
-pub const INTERSECT: &str = "#0072b2";
-/// Colour of the compact stage; see [`INTERSECT`].
-pub const COMPACT: &str = "#d55e00";
-/// Colour of the shade stage; see [`INTERSECT`].
-pub const SHADE: &str = "#cc79a7";
-/// Colour of the shadow stage; see [`INTERSECT`].
-pub const SHADOW: &str = "#8c8c8c";
+/// Colours of the stages in the overlay and the page, in the order of [`Stage::OF_BOUNCE`]; see [`SURVIVORS`].
+///
+/// A new stage needs only a colour here. All tables, bars and legends iterate over the stages.
+pub const STAGES: [&str; Stage::OF_BOUNCE.len()] = ["#0072b2", "#d55e00", "#cc79a7", "#8c8c8c"];
+
+/// Returns the colour of a stage from [`STAGES`].
+///
+/// # Panics
+///
+/// Panics if the stage is not in [`Stage::OF_BOUNCE`].
+pub const fn stage_colour(stage: Stage) -> &'static str {
+    let mut index = 0;
+    while index < STAGES.len() {
+        if Stage::OF_BOUNCE[index] as usize == stage as usize {
+            return STAGES[index];
+        }
+        index += 1;
+    }
+    panic!("a stage without a colour")
+}
 
 /// Colour of the segments between the vertices of a displayed path.
 pub const PATH: &str = "#ffd56e";

@@ -65,14 +65,12 @@ impl Overlay {
             ..area
         };
         canvas.fill(bar, TRACK, 0.45);
-        let times = entry.recent.times.0;
+        let times = entry.recent.times.0.into_iter().zip(STAGES);
         let whole = longest.max(f64::MIN_POSITIVE);
         stacked(
             canvas,
             bar,
-            std::array::from_fn::<_, { STAGES.len() }, _>(|stage| {
-                (times[stage] / whole, STAGES[stage].1)
-            }),
+            times.map(|(time, (_, colour))| (time / whole, colour)),
         );
     }
 
@@ -123,7 +121,7 @@ impl Overlay {
 }
 
 /// Fills fractions of the area's width side by side.
-fn stacked<const PARTS: usize>(canvas: &mut Canvas<'_>, area: Area, parts: [(f64, Colour); PARTS]) {
+fn stacked(canvas: &mut Canvas<'_>, area: Area, parts: impl IntoIterator<Item = (f64, Colour)>) {
     let (mut sum, mut x) = (0.0, 0);
     for (part, colour) in parts {
         sum += part;

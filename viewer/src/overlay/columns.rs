@@ -76,29 +76,17 @@ const SURVIVORS: Colour = colour(chart::SURVIVORS);
 const ENDED: Colour = colour(chart::ENDED);
 const MISSES: Colour = colour(chart::MISSES);
 
-/// The stages of a bounce and their colours, in the order of the loop.
+/// The labels and colours of the stages, in the order of [`Stage::OF_BOUNCE`].
 pub(super) const STAGES: [(&str, Colour); Stage::OF_BOUNCE.len()] = {
-    let mut stages = [("", colour(chart::INTERSECT)); Stage::OF_BOUNCE.len()];
-    let mut place = 0;
-    while place < stages.len() {
-        let stage = Stage::OF_BOUNCE[place];
-        stages[place] = (stage.label(), stage_colour(stage));
-        place += 1;
+    let mut stages = [("", [0; 3]); Stage::OF_BOUNCE.len()];
+    let mut index = 0;
+    while index < stages.len() {
+        let stage = Stage::OF_BOUNCE[index];
+        stages[index] = (stage.label(), colour(chart::stage_colour(stage)));
+        index += 1;
     }
     stages
 };
-
-/// Returns the colour of a stage's time.
-const fn stage_colour(stage: Stage) -> Colour {
-    match stage {
-        Stage::Compact => colour(chart::COMPACT),
-        Stage::Shade => colour(chart::SHADE),
-        Stage::Shadow => colour(chart::SHADOW),
-        Stage::Intersect | Stage::Generate | Stage::Accumulate | Stage::Megakernel => {
-            colour(chart::INTERSECT)
-        }
-    }
-}
 
 /// Creates a column whose cells are numbers, which `figure` formats.
 const fn figure(
@@ -135,7 +123,7 @@ static COLUMNS: [Column; 8] = [
         "compact",
         10,
         4,
-        Some(stage_colour(Stage::Compact)),
+        Some(colour(chart::stage_colour(Stage::Compact))),
         |entry| format::microseconds(entry.recent.times.of(Stage::Compact)),
     ),
     figure("time", 8, 2, None, |entry| {

@@ -17,7 +17,9 @@ fn full() -> (Stats, Recent) {
     };
     let recent = |bounce: u32| RecentBounce {
         removed: 0.75,
-        times: StageTimes([1e3 / f64::from(bounce + 1), 123.0, 456.0, 789.0]),
+        times: StageTimes(std::array::from_fn(|stage| {
+            1e3 / f64::from(bounce + 1) + 100.0 * stage as f64
+        })),
         ..RecentBounce::default()
     };
     let strategy_row = |strategy: &str| StrategyComparison {

@@ -11,6 +11,7 @@ use raysieve::{
     },
     picture::tone::Tone,
     render::stats::Stats,
+    wave::Stage,
 };
 use raysieve_scene::EditableParameter;
 
@@ -54,6 +55,8 @@ pub(super) struct Greeting {
     strategies: Vec<&'static str>,
     tones: Vec<&'static str>,
     debug_views: Vec<&'static str>,
+    /// Labels of the stages in the table of times, in the order of the loop.
+    stages: [&'static str; Stage::OF_BOUNCE.len()],
     /// Speed factor of fly mode while Shift is held.
     fast: f32,
 }
@@ -72,6 +75,7 @@ impl Greeting {
                 .iter()
                 .map(|debug_view| debug_view.name())
                 .collect(),
+            stages: Stage::OF_BOUNCE.map(Stage::label),
             fast: FAST,
         }
     }

@@ -17,12 +17,13 @@ use super::{
     encode, viewer,
 };
 use crate::chart;
+use raysieve::wave::Stage;
 
 /// A file of the page: URL path, content type and text.
 type File = (&'static str, &'static str, &'static str);
 
 /// The static files of the page, which are part of the executable.
-const FILES: [File; 8] = [
+const FILES: [File; 9] = [
     (
         "/",
         "text/html; charset=utf-8",
@@ -32,6 +33,11 @@ const FILES: [File; 8] = [
         "/style.css",
         "text/css; charset=utf-8",
         include_str!("page/style.css"),
+    ),
+    (
+        "/panel.css",
+        "text/css; charset=utf-8",
+        include_str!("page/panel.css"),
     ),
     ("/icon.svg", "image/svg+xml", include_str!("page/icon.svg")),
     (
@@ -61,23 +67,24 @@ const FILES: [File; 8] = [
     ),
 ];
 
-/// Returns a style sheet that defines the chart and path colours, which the window uses too.
+/// Returns a style sheet that defines the colours of charts, paths and stages as CSS variables such as `--survivors`.
 fn colours() -> String {
     let colours = [
         ("survivors", chart::SURVIVORS),
         ("ended", chart::ENDED),
         ("misses", chart::MISSES),
-        ("intersect", chart::INTERSECT),
-        ("compact", chart::COMPACT),
-        ("shade", chart::SHADE),
-        ("shadow", chart::SHADOW),
         ("path", chart::PATH),
         ("missed", chart::MISSED),
         ("light", chart::LIGHT),
         ("blocked", chart::BLOCKED),
     ];
-    let set = colours.map(|(name, colour)| format!("  --{name}: {colour};\n"));
-    format!(":root {{\n{}}}\n", set.concat())
+    let stages = Stage::OF_BOUNCE.map(Stage::label);
+    let variables: String = colours
+        .into_iter()
+        .chain(stages.into_iter().zip(chart::STAGES))
+        .map(|(name, colour)| format!("  --{name}: {colour};\n"))
+        .collect();
+    format!(":root {{\n{variables}}}\n")
 }
 
 /// Builds the router of all pages, behind the access check.

@@ -5,8 +5,8 @@ use std::{io::Write, net::TcpListener};
 use libtest_mimic::Trial;
 
 use crate::{
-    add_tests,
-    program::{ENDLESS, Program, folder, raysieve},
+    program::{add_tests, assert_refused, run},
+    server::{ENDLESS, Program, scene_folder},
     viewer::Viewer,
 };
 
@@ -31,6 +31,7 @@ fn files_of_the_page_are_served_under_a_strict_policy() {
     let files = [
         ("/", "text/html; charset=utf-8"),
         ("/style.css", "text/css; charset=utf-8"),
+        ("/panel.css", "text/css; charset=utf-8"),
         ("/colours.css", "text/css; charset=utf-8"),
         ("/view.js", "text/javascript; charset=utf-8"),
         ("/input.js", "text/javascript; charset=utf-8"),
@@ -206,35 +207,27 @@ fn invalid_addresses_are_refused_in_one_line() {
         ("", "expected an address and a port"),
     ];
     for (address, why) in cases {
-        assert_refused(&["scene.ron", "--serve", address], why);
+        assert_invalid(&["scene.ron", "--serve", address], why);
     }
 }
 
 fn conflicting_options_are_refused_in_one_line() {
-    assert_refused(
+    assert_invalid(
         &["scene.ron", "--serve", "--samples", "0..2", "-o", "a.exr"],
         "--samples",
     );
-    assert_refused(
+    assert_invalid(
         &["scene.ron", "--serve", "--checkpoint", "a.exr"],
         "--checkpoint",
     );
-    assert_refused(
+    assert_invalid(
         &["scene.ron", "--serve", "-o", "missing/a.png"],
         "does not exist",
     );
-    assert_refused(&["missing.ron", "--serve"], "missing.ron");
+    assert_invalid(&["missing.ron", "--serve"], "missing.ron");
 }
 
 #[track_caller]
-fn assert_refused(arguments: &[&str], why: &str) {
-    let folder = folder();
-    let output = raysieve(folder.path()).args(arguments).output().unwrap();
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(2), "{said}");
-    assert_eq!(said.lines().count(), 1, "{said}");
-    assert!(
-        said.starts_with("raysieve: ") && said.contains(why),
-        "{said}"
-    );
+fn assert_invalid(arguments: &[&str], why: &str) {
+    assert_refused(&run(scene_folder().path(), arguments), 2, &[why]);
 }

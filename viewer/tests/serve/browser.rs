@@ -6,63 +6,34 @@ use fantoccini::actions::{
     Actions, InputSource, MOUSE_BUTTON_LEFT, PointerAction, TouchActions, WheelAction, WheelActions,
 };
 use libtest_mimic::Trial;
+use raysieve::wave::Stage;
+use raysieve_viewer::chart;
 use serde_json::{Value, json};
 
 use crate::{
-    add_if,
     chromium::{DARK, DESK, PHONE, browse},
-    program::{ENDLESS, Program},
+    program::add_tests,
+    server::{ENDLESS, Program},
     viewer::{Viewer, difference},
 };
 
 pub(crate) fn add(trials: &mut Vec<Trial>) {
     let missing = ["chromium", "chromedriver"]
         .iter()
-        .find(|program| Command::new(program).arg("--version").output().is_err())
-        .map(|program| format!("{program} is not here"));
-    let no_axe = missing.clone().or_else(|| {
-        axe()
-            .is_none()
-            .then(|| "AXE_CORE names no axe.min.js".to_owned())
-    });
-    for missing in missing.iter().chain(&no_axe) {
-        eprintln!("skipped: {missing}");
-    }
-    let tests: [(&str, fn()); 7] = [
-        (
-            "dragging_the_page_moves_the_picture",
-            dragging_the_page_moves_the_picture,
-        ),
-        (
-            "keys_and_buttons_of_the_page_work",
-            keys_and_buttons_of_the_page_work,
-        ),
-        (
-            "a_click_on_the_page_shows_a_path",
-            a_click_on_the_page_shows_a_path,
-        ),
-        (
-            "statistics_on_the_page_equal_stats_json",
-            statistics_on_the_page_equal_stats_json,
-        ),
-        (
-            "rate_history_and_strategy_comparison_are_updated",
-            rate_history_and_strategy_comparison_are_updated,
-        ),
-        (
-            "the_page_works_on_a_phone_with_touch",
-            the_page_works_on_a_phone_with_touch,
-        ),
-        (
-            "the_page_reconnects_and_hides_its_token",
-            the_page_reconnects_and_hides_its_token,
-        ),
-    ];
-    for (name, test) in tests {
-        add_if(trials, missing.clone(), name, test);
-    }
-    let accessible = "the_page_is_accessible";
-    add_if(trials, no_axe, accessible, the_page_is_accessible);
+        .find(|program| Command::new(program).arg("--version").output().is_err());
+    let possible = missing.map_or(Ok(()), |program| Err(format!("{program} is not installed")));
+    let has_axe = axe().ok_or_else(|| "AXE_CORE names no axe.min.js".to_owned());
+    add_tests!(
+        trials, if possible.clone() =>
+        dragging_the_page_moves_the_picture,
+        keys_and_buttons_of_the_page_work,
+        a_click_on_the_page_shows_a_path,
+        statistics_on_the_page_equal_stats_json,
+        rate_history_and_strategy_comparison_are_updated,
+        the_page_works_on_a_phone_with_touch,
+        the_page_reconnects_and_hides_its_token,
+    );
+    add_tests!(trials, if possible.clone().and(has_axe.clone().map(drop)) => the_page_is_accessible);
 }
 
 /// Mean channel difference below which two pictures show the same view; noise and scaling stay below it.
@@ -222,7 +193,8 @@ fn statistics_on_the_page_equal_stats_json() {
         for (row, removed) in counted.iter_mut().zip(removed) {
             row.extend(removed);
         }
-        let timed = ["intersect_us", "compact_us", "shade_us", "shadow_us"];
+        let timed = Stage::OF_BOUNCE.map(|stage| format!("{}_us", stage.label()));
+        let timed = timed.each_ref().map(String::as_str);
         for (id, wanted) in [
             ("counts", counted),
             ("times", rows(&status["recent"], &timed)),
@@ -231,6 +203,13 @@ fn statistics_on_the_page_equal_stats_json() {
                 serde_json::from_value(browser.run(&table(id)).await).unwrap();
             assert_eq!(shown, wanted, "{id}");
         }
+        let colours = "return [...document.querySelectorAll('#times thead i')].map((swatch) => \
+                       getComputedStyle(swatch).backgroundColor)";
+        let wanted = chart::STAGES.map(|hex| {
+            let [r, g, b] = [1, 3, 5].map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap());
+            format!("rgb({r}, {g}, {b})")
+        });
+        assert_eq!(browser.run(colours).await, json!(wanted));
         for (id, field) in [
             ("rays", "rays_per_second"),
             ("paths", "paths_per_second"),

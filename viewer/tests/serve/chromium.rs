@@ -14,7 +14,7 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use image::RgbImage;
 use serde_json::{Value, json};
 
-use crate::program::PATIENCE;
+use crate::server::PATIENCE;
 
 /// The kind of screen that a browser emulates.
 #[derive(Clone, Copy, Debug)]

@@ -6,9 +6,9 @@ use libtest_mimic::Trial;
 use tungstenite::protocol::frame::coding::CloseCode;
 
 use crate::{
-    add_tests,
-    program::{ENDLESS, Program},
-    viewer::{Heard, Viewer},
+    program::add_tests,
+    server::{ENDLESS, Program},
+    viewer::Viewer,
 };
 
 pub(crate) fn add(trials: &mut Vec<Trial>) {
@@ -29,13 +29,8 @@ fn an_interrupt_closes_the_viewers_and_prints_the_table() {
     assert_eq!(code, Some(0), "{said}");
     assert_eq!(said, "");
     assert!(printed.contains("film_hash"), "{printed}");
-    let farewell = loop {
-        if let Heard::Farewell(why) = viewer.hear() {
-            break why;
-        }
-    };
     assert_eq!(
-        farewell,
+        viewer.farewell(),
         Some((CloseCode::Away, "the program has ended".to_owned()))
     );
 }

@@ -10,27 +10,20 @@ use raysieve::{
     scene::Scene,
 };
 
-use crate::{add_if, program::Program, viewer::Viewer};
+use crate::{program::add_tests, server::Program, viewer::Viewer};
 
 pub(crate) fn add(trials: &mut Vec<Trial>) {
-    let missing = match devices() {
-        Ok(found) if found.len() < 2 => Some("there is one GPU alone".to_owned()),
-        Ok(found) if found[0].name.starts_with("Emulated") => None,
-        Ok(_) => Some("no real GPU fails when it is asked to".to_owned()),
-        Err(error) => Some(error.to_string()),
+    let possible = match devices() {
+        Ok(found) if found.len() < 2 => Err("there is only one GPU".to_owned()),
+        Ok(found) if found[0].name.starts_with("Emulated") => Ok(()),
+        Ok(_) => Err("real GPUs do not fail on request".to_owned()),
+        Err(error) => Err(error.to_string()),
     };
-    for (name, test) in [
-        (
-            "a_page_saves_its_picture_when_all_gpus_fail",
-            a_page_saves_its_picture_when_all_gpus_fail as fn(),
-        ),
-        (
-            "a_page_to_a_noise_shows_each_gpu",
-            a_page_to_a_noise_shows_each_gpu,
-        ),
-    ] {
-        add_if(trials, missing.clone(), name, test);
-    }
+    add_tests!(
+        trials, if possible.clone() =>
+        a_page_saves_its_picture_when_all_gpus_fail,
+        a_page_to_a_noise_shows_each_gpu,
+    );
 }
 
 fn a_page_saves_its_picture_when_all_gpus_fail() {

@@ -9,7 +9,7 @@ use tungstenite::{
     protocol::frame::coding::CloseCode,
 };
 
-use crate::program::{PATIENCE, Program};
+use crate::server::{PATIENCE, Program};
 
 /// A WebSocket connection like that of the page.
 pub(crate) struct Viewer {
@@ -129,6 +129,39 @@ impl Viewer {
         }
     }
 
+    /// Returns the picture after the render has completed.
+    #[track_caller]
+    pub(crate) fn still(&mut self) -> RgbImage {
+        self.still_that(|_| true)
+    }
+
+    /// Receives pictures until one is lossless and as wanted.
+    #[track_caller]
+    pub(crate) fn still_that(&mut self, is_wanted: impl Fn(&RgbImage) -> bool) -> RgbImage {
+        let begun = Instant::now();
+        loop {
+            let (picture, is_exact) = self.picture();
+            if is_exact && is_wanted(&picture) {
+                return picture;
+            }
+            assert!(begun.elapsed() < PATIENCE, "no such lossless picture");
+        }
+    }
+
+    /// Receives messages until the program closes the connection, and returns the reason that it sends.
+    pub(crate) fn farewell(&mut self) -> Option<(CloseCode, String)> {
+        loop {
+            if let Heard::Farewell(why) = self.hear() {
+                return why;
+            }
+        }
+    }
+
+    /// Returns a list of names from the greeting.
+    pub(crate) fn list(&self, field: &str) -> Vec<String> {
+        serde_json::from_value(self.greeting[field].clone()).unwrap()
+    }
+
     /// Receives messages until the path is as wanted.
     #[track_caller]
     pub(crate) fn path_that(&mut self, is_wanted: impl Fn(&Value) -> bool) -> Value {
@@ -175,6 +208,9 @@ fn read(mut strips: &[u8]) -> (RgbImage, bool) {
     let picture = RgbImage::from_raw(width, height, rows).expect("strips of one width");
     (picture, is_exact)
 }
+
+/// Difference below which pictures show the same view: more than JPEG artefacts and noise, less than another view.
+pub(crate) const ALIKE: f64 = 6.0;
 
 /// Returns the mean difference of the channels in 0..=255; the maximum if the sizes differ.
 pub(crate) fn difference(a: &RgbImage, b: &RgbImage) -> f64 {

@@ -7,9 +7,8 @@ use libtest_mimic::Trial;
 use serde_json::Value;
 
 use crate::{
-    add_tests,
-    live::{still, still_that},
-    program::{Program, SCENE, raysieve},
+    program::{add_tests, run, stdout},
+    server::{Program, SCENE},
     viewer::Viewer,
 };
 
@@ -32,14 +31,14 @@ fn changed_files_are_reloaded_and_the_view_stays() {
     let program = Program::start(&["--spp", "4", "--seed", "3"]);
     let scene = program.folder.path().join("scene.ron");
     let mut viewer = Viewer::join(&program);
-    let home = still(&mut viewer);
+    let home = viewer.still();
     viewer.say(r#"{"turn":[0.25,-0.05]}"#);
-    let turned = still_that(&mut viewer, |picture| *picture != home);
+    let turned = viewer.still_that(|picture| *picture != home);
     viewer.say(r#"{"act":"brighter"}"#);
-    let bright = still_that(&mut viewer, |picture| *picture != turned);
+    let bright = viewer.still_that(|picture| *picture != turned);
 
     fs::write(&scene, other_scene()).unwrap();
-    let blue = still_that(&mut viewer, |picture| *picture != bright);
+    let blue = viewer.still_that(|picture| *picture != bright);
     let status = viewer.status_that(|status| status["state"] == "done");
     assert_eq!(status["stats"]["seed"], 3, "what was asked for holds");
     assert_eq!(status["exposure_stops"], 0.5, "and what was set");
@@ -47,18 +46,18 @@ fn changed_files_are_reloaded_and_the_view_stays() {
     fs::write(scene.with_extension("new"), SCENE).unwrap();
     fs::rename(scene.with_extension("new"), &scene).unwrap();
     // The same view, bit for bit.
-    still_that(&mut viewer, |picture| *picture == bright);
+    viewer.still_that(|picture| *picture == bright);
     assert_ne!(blue, bright);
     viewer.say(r#"{"act":"darker"}"#);
     viewer.say(r#"{"act":"home"}"#);
-    still_that(&mut viewer, |picture| *picture == home);
+    viewer.still_that(|picture| *picture == home);
 
     // Settings of the file are applied: a new camera unless it was moved, another size and exposure.
     let other = SCENE
         .replace("(160, 120)", "(120, 160), exposure: 1")
         .replace("(0, 1, 5)", "(1, 1, 5)");
     fs::write(&scene, other).unwrap();
-    still_that(&mut viewer, |picture| picture.dimensions() == (120, 160));
+    viewer.still_that(|picture| picture.dimensions() == (120, 160));
     let status = viewer.status_that(|status| status["size"] == serde_json::json!([120, 160]));
     assert_eq!(status["exposure_stops"], 1.0);
 }
@@ -67,7 +66,7 @@ fn scene_errors_are_shown_until_they_are_fixed() {
     let mut program = Program::start(&[]);
     let scene = program.folder.path().join("scene.ron");
     let mut viewer = Viewer::join(&program);
-    let home = still(&mut viewer);
+    let home = viewer.still();
     let wait_for_error = |viewer: &mut Viewer, words: &str| {
         let contains = |status: &Value| {
             let error = status["scene_error"].as_str().unwrap_or_default();
@@ -81,7 +80,7 @@ fn scene_errors_are_shown_until_they_are_fixed() {
     fs::write(&scene, &SCENE[..SCENE.len() / 2]).unwrap();
     wait_for_error(&mut viewer, "scene.ron:");
     viewer.say(r#"{"turn":[0.25,0]}"#);
-    let turned = still_that(&mut viewer, |picture| *picture != home);
+    let turned = viewer.still_that(|picture| *picture != home);
     fs::write(&scene, SCENE.replace("albedo", "albeda")).unwrap();
     wait_for_error(&mut viewer, "did you mean");
     fs::write(&scene, [0xff; 100]).unwrap();
@@ -94,7 +93,7 @@ fn scene_errors_are_shown_until_they_are_fixed() {
     fs::write(&scene, SCENE).unwrap();
     viewer.status_that(|status| status["scene_error"].is_null());
     viewer.say(r#"{"act":"home"}"#);
-    still_that(&mut viewer, |picture| *picture == home);
+    viewer.still_that(|picture| *picture == home);
     assert_ne!(turned, home);
     let (code, said, _) = program.interrupt();
     assert_eq!(code, Some(0), "{said}");
@@ -108,7 +107,7 @@ fn meshes_and_images_are_watched_too() {
     let program = Program::start(&[]);
     let folder = program.folder.path();
     let mut viewer = Viewer::join(&program);
-    let home = still(&mut viewer);
+    let home = viewer.still();
     fs::create_dir(folder.join("parts")).unwrap();
     let triangle = |height: u32| {
         format!("v -2 0 1\nv 2 0 1\nv 0 {height} 1\nvt 0 0\nvt 1 0\nvt 0 1\nf 1/1 2/2 3/3\n")
@@ -125,11 +124,11 @@ fn meshes_and_images_are_watched_too() {
             "materials: { \"painted\": Diffuse(albedo: Texture(file: \"parts/a.png\")),",
         );
     fs::write(folder.join("scene.ron"), scene).unwrap();
-    let small = still_that(&mut viewer, |picture| *picture != home);
+    let small = viewer.still_that(|picture| *picture != home);
     fs::write(folder.join("parts/a.obj"), triangle(3)).unwrap();
-    let large = still_that(&mut viewer, |picture| *picture != small);
+    let large = viewer.still_that(|picture| *picture != small);
     paint(&folder.join("parts/a.png"), [0, 255, 0]);
-    let green = still_that(&mut viewer, |picture| *picture != large);
+    let green = viewer.still_that(|picture| *picture != large);
     let sum = |picture: &RgbImage, channel: usize| -> u64 {
         picture
             .pixels()
@@ -169,11 +168,11 @@ fn a_saved_camera_does_not_restart_the_render() {
     }
     viewer.say(r#"{"act":"pause"}"#);
     viewer.status_that(|status| !status["state"]["paused"].is_null());
-    let held = still(&mut viewer);
+    let held = viewer.still();
     viewer.say(r#"{"act":"home"}"#);
     thread::sleep(Duration::from_millis(300));
     // The home camera is the saved one, so the pictures differ only in their samples.
-    let home = still(&mut viewer);
+    let home = viewer.still();
     assert!(crate::viewer::difference(&held, &home) < 12.0);
 }
 
@@ -202,17 +201,17 @@ fn changed_materials_reuse_the_acceleration_structures() {
     let mut program = Program::start(&["--spp", "4"]);
     let scene = program.folder.path().join("scene.ron");
     let mut viewer = Viewer::join(&program);
-    let other = still(&mut viewer);
+    let other = viewer.still();
     fs::write(&scene, MESHES).unwrap();
-    let first = still_that(&mut viewer, |picture| *picture != other);
+    let first = viewer.still_that(|picture| *picture != other);
 
     // The user edits two materials, one of them a light source; the file changes a third one and gains a comment.
     viewer.say(r#"{"material":[0,[["red",0.1],["blue",0.9]]]}"#);
     viewer.say(r#"{"material":[2,[["strength",9]]]}"#);
-    let turned = still_that(&mut viewer, |picture| *picture != first);
+    let turned = viewer.still_that(|picture| *picture != first);
     let saved = MESHES.replace("alpha: 0.3", "alpha: 0.05");
     fs::write(&scene, format!("// Of meshes.\n{saved}")).unwrap();
-    still_that(&mut viewer, |picture| *picture != turned);
+    viewer.still_that(|picture| *picture != turned);
     viewer.status_that(|status| {
         let said = status["message"][1].as_str().unwrap_or_default();
         said.contains("with the edited materials kept")
@@ -233,22 +232,17 @@ fn changed_materials_reuse_the_acceleration_structures() {
     drop(viewer);
     let (code, said, printed) = program.interrupt();
     assert_eq!(code, Some(0), "{said}");
-    let fresh = raysieve(program.folder.path())
-        .args([
-            "scene.ron",
-            "--backend",
-            "cpu",
-            "--spp",
-            "4",
-            "-o",
-            "fresh.exr",
-        ])
-        .output()
-        .unwrap();
-    assert_eq!(
-        hash(&printed),
-        hash(&String::from_utf8_lossy(&fresh.stdout))
-    );
+    let headless = [
+        "scene.ron",
+        "--backend",
+        "cpu",
+        "--spp",
+        "4",
+        "-o",
+        "fresh.exr",
+    ];
+    let fresh = run(program.folder.path(), headless);
+    assert_eq!(hash(&printed), hash(&stdout(&fresh)));
 }
 
 fn hash(printed: &str) -> &str {

@@ -1,8 +1,5 @@
 //! A virtual desktop (Xvfb, openbox), controlled by xdotool, wmctrl and ImageMagick's import.
 
-#[path = "../../../tests/common/paths.rs"]
-mod paths;
-
 use std::{
     cell::Cell,
     fs,
@@ -15,7 +12,23 @@ use std::{
 
 use image::RgbImage;
 
-use crate::drop::drop_uris;
+use crate::{drop::drop_uris, program::program};
+
+/// A scene lit from all sides, so that few samples suffice.
+pub(crate) const SCENE: &str = r#"(
+    size: (480, 360), spp: 4, max_bounces: 2,
+    camera: (origin: (0, 1, 5), target: (0, 0.5, 0), fov: 40),
+    sky: (0.4, 0.5, 0.6),
+    materials: {
+        "red": Diffuse(albedo: (0.7, 0.2, 0.1)),
+        "white": Diffuse(albedo: (0.7, 0.7, 0.7)),
+    },
+    objects: [
+        Sphere(center: (-0.6, 0.8, 0), radius: 0.8, material: "red"),
+        Box(center: (1, 0.4, 0), half_size: (0.3, 0.4, 0.3), rotate_y: 20, material: "white"),
+        Quad(corner: (-3, 0, 3), edge_u: (6, 0, 0), edge_v: (0, 0, -6), material: "white"),
+    ],
+)"#;
 
 /// Required programs, each with the Debian package that contains it.
 const TOOLS: [(&str, &str); 5] = [
@@ -29,26 +42,25 @@ const TOOLS: [(&str, &str); 5] = [
 /// Time for a wave, a picture and a redraw on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Returns what is missing on this machine for tests with a window; `None` if nothing is.
-pub(crate) fn missing() -> Option<String> {
+/// Returns `Ok` if the tools for tests with a window are installed, otherwise which ones are missing.
+pub(crate) fn has_tools() -> Result<(), String> {
     let folders: Vec<PathBuf> =
         std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()).collect();
     let is_there = |tool: &str| folders.iter().any(|folder| folder.join(tool).is_file());
-    let lacks: Vec<_> = TOOLS.iter().filter(|(tool, _)| !is_there(tool)).collect();
-    let names: Vec<_> = lacks.iter().map(|(tool, _)| *tool).collect();
-    let packages: Vec<_> = lacks.iter().map(|(_, package)| *package).collect();
-    (!lacks.is_empty()).then(|| {
-        format!(
-            "{} not found; apt-get install {}",
-            names.join(", "),
-            packages.join(" ")
-        )
-    })
+    let (names, packages): (Vec<_>, Vec<_>) = TOOLS
+        .into_iter()
+        .filter(|(tool, _)| !is_there(tool))
+        .unzip();
+    if names.is_empty() {
+        return Ok(());
+    }
+    let (names, packages) = (names.join(", "), packages.join(" "));
+    Err(format!("{names} not found; apt-get install {packages}"))
 }
 
 /// Returns a command that runs the program in `folder`, without access to this machine's display.
 pub(crate) fn raysieve(folder: &Path) -> Command {
-    let mut command = Command::new(paths::program());
+    let mut command = Command::new(program());
     command
         .current_dir(folder)
         .env("XDG_RUNTIME_DIR", folder)
@@ -428,4 +440,15 @@ impl Drop for Desktop {
             let _ = process.wait();
         }
     }
+}
+
+/// Returns the number of differing pixels; all of them if the sizes differ.
+pub(crate) fn differing_pixels(one: &RgbImage, other: &RgbImage) -> usize {
+    if one.dimensions() != other.dimensions() {
+        return one.pixels().len();
+    }
+    one.pixels()
+        .zip(other.pixels())
+        .filter(|(one, other)| one != other)
+        .count()
 }

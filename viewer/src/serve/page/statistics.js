@@ -1,19 +1,13 @@
 // Statistics as tables. Counts are those that `--stats` writes; speeds and times are medians over the last seconds. A
 // cell's tooltip shows all digits.
 
-// Each column: field, heading, colour class, formatter. Columns with a colour form the bar.
+// Each column: field, heading, name of the CSS variable with its colour, formatter. Columns with a colour form the bar.
 const COUNTS = [
   ["rays", "rays"],
   ["survivors", "survive", "survivors"],
   ["ended", "end", "ended"],
   ["misses", "miss", "misses"],
   ["removed", "removed", undefined, percent],
-];
-const TIMES = [
-  ["intersect_us", "intersect", "intersect"],
-  ["compact_us", "compact", "compact"],
-  ["shade_us", "shade", "shade"],
-  ["shadow_us", "shadow", "shadow"],
 ];
 
 /** Formats a count with three significant digits and an SI prefix, as the overlay does. */
@@ -64,6 +58,13 @@ function element(name, properties = {}, ...children) {
   return made;
 }
 
+/** Creates an empty element with the colour of a CSS variable. */
+function swatch(colour) {
+  const made = element("i");
+  made.style.background = `var(--${colour})`;
+  return made;
+}
+
 function write(cell, text, title = "") {
   if (cell.textContent !== text) cell.textContent = text;
   cell.title = title;
@@ -75,10 +76,8 @@ class Table {
     this.columns = columns;
     this.format = format;
     this.parts = columns.filter(([, , colour]) => colour);
-    const heads = columns.map(([, heading, colour]) => {
-      const swatch = colour ? [element("i", { className: colour })] : [];
-      return element("th", { scope: "col" }, ...swatch, heading);
-    });
+    const heads = columns.map(([, heading, colour]) =>
+      element("th", { scope: "col" }, ...(colour ? [swatch(colour)] : []), heading));
     this.body = element("tbody");
     this.total = this.row("Σ", "all bounces");
     table.append(
@@ -90,7 +89,7 @@ class Table {
   }
 
   row(label, name) {
-    const bars = this.parts.map(([, , colour]) => element("i", { className: colour }));
+    const bars = this.parts.map(([, , colour]) => swatch(colour));
     const track = element("div", { className: "bar-track", ariaHidden: "true" }, ...bars);
     const head = element("th", { scope: "row" }, label);
     head.ariaLabel = name;
@@ -130,7 +129,12 @@ class Table {
 
 const at = (id) => document.getElementById(id);
 const counts = new Table(at("counts"), COUNTS, count);
-const times = new Table(at("times"), TIMES, microseconds);
+let times;
+
+/** Creates the table of times, with a column for each stage; called once, before `showStatistics`. */
+export function createTimes(stages) {
+  times = new Table(at("times"), stages.map((stage) => [`${stage}_us`, stage, stage]), microseconds);
+}
 
 const millions = (perSecond) => threeDigits(perSecond / 1e6);
 

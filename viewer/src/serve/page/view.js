@@ -1,6 +1,6 @@
 // The page: its connection to the program, the pictures received over it, and the controls.
 
-import { showStatistics } from "./statistics.js";
+import { createTimes, showStatistics } from "./statistics.js";
 import { follow } from "./input.js";
 import { list, turn } from "./materials.js";
 import { showPath } from "./path.js";
@@ -104,8 +104,9 @@ function handle(message) {
 }
 
 /** Creates the controls that the program's tables list. */
-function build({ controls, strategies, tones, debug_views: debugViews, fast }) {
+function build({ controls, strategies, tones, debug_views: debugViews, stages, fast }) {
   fastFactor = fast;
+  createTimes(stages);
   for (const { label, description, button, keys: bound } of controls) {
     for (const [key, action] of bound) {
       if (action.fly) flyKeys.set(key, directions[action.fly]);

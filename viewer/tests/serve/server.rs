@@ -1,19 +1,17 @@
 //! Starts the serving program, and talks to it without a browser.
 
-#[path = "../../../tests/common/paths.rs"]
-mod paths;
-
 use std::{
-    env, fs,
+    fs,
     io::{BufRead, BufReader, Read, Write},
     net::{Ipv4Addr, SocketAddr, TcpStream},
-    path::Path,
     process::{Child, ChildStderr, Command, Stdio},
     thread,
     time::{Duration, Instant},
 };
 
 use tempfile::TempDir;
+
+use crate::program::{folder, raysieve};
 
 /// A scene lit from all sides, so that few samples suffice.
 pub(crate) const SCENE: &str = r#"(
@@ -46,21 +44,9 @@ pub(crate) struct Program {
     pub(crate) url: String,
 }
 
-/// Returns a command that runs the program in a folder, without a GPU and a display.
-pub(crate) fn raysieve(folder: &Path) -> Command {
-    let mut command = Command::new(paths::program());
-    command
-        .current_dir(folder)
-        .stdin(Stdio::null())
-        .env("CUDA_VISIBLE_DEVICES", "")
-        .env_remove("DISPLAY")
-        .env_remove("WAYLAND_DISPLAY");
-    command
-}
-
 /// Creates a temporary folder that contains the scene.
-pub(crate) fn folder() -> TempDir {
-    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+pub(crate) fn scene_folder() -> TempDir {
+    let folder = folder();
     fs::write(folder.path().join("scene.ron"), SCENE).unwrap();
     folder
 }
@@ -83,7 +69,7 @@ impl Program {
         arguments: &[&str],
         environment: &[(&str, &str)],
     ) -> Self {
-        let folder = folder();
+        let folder = scene_folder();
         let mut child = raysieve(folder.path())
             .arg("scene.ron")
             .args(machine)

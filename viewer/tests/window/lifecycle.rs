@@ -1,0 +1,273 @@
+//! Tests of opening, resizing, pausing and closing the window, and of the settings that it keeps.
+
+use std::{fs, thread, time::Duration};
+
+use compaction::cuda::devices;
+use libtest_mimic::Trial;
+
+use crate::{
+    desktop::{Desktop, SCENE, eventually, raysieve},
+    program::add_tests,
+};
+
+pub(crate) fn add(trials: &mut Vec<Trial>, possible: &Result<(), String>) {
+    add_tests!(
+        trials, if possible.clone() =>
+        keys_held_for_another_window_are_ignored,
+        pause_stops_and_restart_restarts_the_render,
+        a_dropped_file_is_opened,
+        the_render_follows_the_size_of_the_window,
+        a_size_option_keeps_the_size_and_fits_the_picture,
+        window_settings_are_saved,
+        a_finished_window_uses_no_processor_time,
+        quitting_in_the_middle_is_no_error,
+    );
+    let emulated = possible.clone().and_then(|()| has_emulated_gpus());
+    add_tests!(trials, if emulated.clone() => a_window_saves_its_picture_when_all_gpus_fail);
+    add_tests!(trials, without_a_display_the_picture_is_written);
+}
+
+fn without_a_display_the_picture_is_written() {
+    for dead_display in [None, Some(":9999")] {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("scene.ron"), SCENE).unwrap();
+        let mut command = raysieve(folder.path());
+        command
+            .args(["scene.ron", "--spp", "1"])
+            .envs(dead_display.map(|display| ("DISPLAY", display)));
+        let output = command.output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned()
+            + &String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success(), "{}: {said}", output.status);
+        let why = if dead_display.is_some() {
+            "X server"
+        } else {
+            "DISPLAY"
+        };
+        assert!(
+            said.lines().any(|line| line.contains(why)),
+            "{why:?} is in no line of: {said}"
+        );
+        assert!(!said.contains("panicked"), "{said}");
+        let picture = image::open(folder.path().join("scene.png")).expect("the picture is written");
+        assert_eq!((picture.width(), picture.height()), (480, 360));
+    }
+}
+
+/// Returns `Ok` if several emulated GPUs are available that can be made to fail.
+fn has_emulated_gpus() -> Result<(), String> {
+    let is_emulated =
+        devices().is_ok_and(|found| found.len() > 1 && found[0].name.starts_with("Emulated"));
+    is_emulated
+        .then_some(())
+        .ok_or_else(|| "no emulated GPUs; see emulator/README.md".to_owned())
+}
+
+fn a_window_saves_its_picture_when_all_gpus_fail() {
+    let small = SCENE.replace("(480, 360)", "(160, 120)");
+    let failure = [
+        ("EMULATED_ALL_FALL", "1"),
+        ("EMULATED_FAILURES", "1:1500"),
+        ("EMULATED_DELAYS", "0:1000,1:1000,2:1000"),
+        ("CUDA_VISIBLE_DEVICES", "0,1,2"),
+    ];
+    let arguments = [
+        "--backend",
+        "cuda:all",
+        "--spp",
+        "1000000",
+        "--size",
+        "160x120",
+        "--keep-every",
+        "50ms",
+        "--wave-size",
+        "2048",
+    ];
+    let mut desktop = Desktop::open_with(&small, &arguments, &failure);
+    assert_eq!(desktop.until_ended().code(), Some(1));
+    let said = desktop.errors();
+    let last = said.lines().last().unwrap_or_default();
+    assert!(
+        last.starts_with("raysieve: Emulated GPU (cuda:")
+            && last.contains("LAUNCH_FAILED")
+            && last.contains(" are saved in scene.unfinished.exr; continue with: "),
+        "{said}"
+    );
+}
+
+fn keys_held_for_another_window_are_ignored() {
+    let mut desktop = Desktop::open(SCENE, &[]);
+    desktop.until_title("scene.ron – 4 samples");
+    desktop.iconify();
+    desktop.key_down("q");
+    desktop.activate();
+    desktop.key_up("q");
+    // The window receives later key presses.
+    desktop.press(&["k"]);
+    eventually("the camera is told", || {
+        desktop.output().contains("camera: ").then_some(())
+    });
+    desktop.press(&["q"]);
+    assert!(desktop.until_ended().success(), "{}", desktop.errors());
+}
+
+fn pause_stops_and_restart_restarts_the_render() {
+    let desktop = Desktop::open(SCENE, &["--spp", "100000"]);
+    let samples = || {
+        desktop
+            .title()
+            .split(' ')
+            .find_map(|word| word.parse::<u32>().ok())
+            .unwrap_or(0)
+    };
+    eventually("some samples are there", || (samples() >= 8).then_some(()));
+    desktop.press(&["space"]);
+    desktop.until_title("paused");
+    // The window is drawn shortly after its title changes.
+    thread::sleep(Duration::from_millis(500));
+    let held = samples();
+    let picture = desktop.shot();
+    thread::sleep(Duration::from_millis(700));
+    assert_eq!(samples(), held);
+    desktop.until_same(&picture, "the same while it is paused");
+
+    desktop.press(&["r"]);
+    eventually("it begins again and holds", || {
+        (samples() < held).then_some(())
+    });
+    assert!(desktop.title().contains("paused"), "{}", desktop.title());
+    desktop.press(&["space"]);
+    eventually("it goes on", || (samples() > held).then_some(()));
+}
+
+fn a_dropped_file_is_opened() {
+    let desktop = Desktop::open(SCENE, &[]);
+    desktop.until_title("scene.ron – 4 samples");
+    let other = SCENE
+        .replace("(0, 1, 5)", "(2, 1, 5)")
+        .replace("spp: 4", "spp: 5");
+    desktop.drop_file("no scene.txt", "nothing");
+    eventually("it is refused in one line", || {
+        desktop.errors().contains("no scene.txt").then_some(())
+    });
+    desktop.drop_file("the other.ron", &other);
+    desktop.until_title("the other.ron – 5 samples");
+    // The new file is watched from now on, and the old one is not.
+    desktop.write_scene("gone");
+    desktop.drop_file("the other.ron", &other.replace("spp: 5", "spp: 6"));
+    desktop.until_title("the other.ron – 6 samples");
+    assert!(
+        !desktop.errors().contains("scene.ron"),
+        "{}",
+        desktop.errors()
+    );
+}
+
+fn the_render_follows_the_size_of_the_window() {
+    let desktop = Desktop::open(SCENE, &[]);
+    desktop.until_title("scene.ron – 4 samples");
+    for step in 0..40 {
+        desktop.resize_on_the_way(300 + step * 7, 500 - step * 5);
+    }
+    for size in [(700, 300), (300, 500), (480, 360)] {
+        desktop.resize(size.0, size.1);
+        eventually("a picture in the window's size", || {
+            (desktop.save().dimensions() == size).then_some(())
+        });
+        desktop.until_title("scene.ron – 4 samples");
+        desktop.until_same(&desktop.save(), &format!("a picture of {size:?} pixels"));
+    }
+}
+
+fn a_size_option_keeps_the_size_and_fits_the_picture() {
+    let desktop = Desktop::open(SCENE, &["--size", "240x160"]);
+    desktop.until_title("scene.ron – 4 samples");
+    desktop.press(&["h", "h"]);
+    desktop.resize(480, 500);
+    let saved = desktop.save();
+    assert_eq!(saved.dimensions(), (240, 160));
+    let twice = image::imageops::resize(&saved, 480, 320, image::imageops::FilterType::Nearest);
+    desktop.until_shown("the picture twice as large, in the middle", |shot| {
+        shot.dimensions() == (480, 500)
+            && *image::imageops::crop_imm(shot, 0, 90, 480, 320).to_image() == *twice
+    });
+}
+
+fn window_settings_are_saved() {
+    let config = tempfile::tempdir().unwrap();
+    let config = config.path();
+    let kept = config.join("raysieve/window.ron");
+    let open = || {
+        let variable = [("XDG_CONFIG_HOME", config.to_str().unwrap())];
+        let desktop = Desktop::open_with(SCENE, &[], &variable);
+        desktop.until_title("scene.ron – 4 samples");
+        desktop
+    };
+    let close = |mut desktop: Desktop| {
+        desktop.press(&["q"]);
+        assert_eq!(desktop.until_ended().code(), Some(0));
+        desktop.errors()
+    };
+    // Without changes, no settings are saved.
+    close(open());
+    assert!(!kept.exists());
+    let desktop = open();
+    desktop.press(&["h", "h"]);
+    desktop.resize(700, 300);
+    eventually("a picture in the window's size", || {
+        (desktop.save().dimensions() == (700, 300)).then_some(())
+    });
+    close(desktop);
+    assert!(kept.exists());
+    let desktop = open();
+    desktop.until_shown("a window of that size", |shot| {
+        shot.dimensions() == (700, 300)
+    });
+    let bare = desktop.save();
+    desktop.until_same(&bare, "the picture without statistics");
+    close(desktop);
+
+    // Invalid settings produce one line of output.
+    fs::write(&kept, "(statistics: many").unwrap();
+    let desktop = open();
+    assert_eq!(desktop.save().dimensions(), (480, 360));
+    desktop.press(&["h"]);
+    fs::remove_file(&kept).unwrap();
+    fs::create_dir(&kept).unwrap();
+    let said = close(desktop);
+    let lines: Vec<&str> = said
+        .lines()
+        .filter(|line| line.contains("window.ron"))
+        .collect();
+    assert_eq!(lines.len(), 2, "{said}");
+    assert!(
+        lines[0].contains("invalid settings") && lines[1].contains("not written"),
+        "{said}"
+    );
+}
+
+fn a_finished_window_uses_no_processor_time() {
+    let mut desktop = Desktop::open(SCENE, &[]);
+    desktop.until_title("scene.ron – 4 samples");
+    thread::sleep(Duration::from_millis(500));
+    let before = desktop.processor_seconds();
+    thread::sleep(Duration::from_secs(2));
+    let spent = desktop.processor_seconds() - before;
+    assert!(
+        spent < 0.1,
+        "{spent} s of processor in 2 s with nothing to do"
+    );
+    desktop.close();
+    let status = desktop.until_ended();
+    assert_eq!(status.code(), Some(0), "{}", desktop.errors());
+}
+
+fn quitting_in_the_middle_is_no_error() {
+    for key in ["q", "Escape"] {
+        let mut desktop = Desktop::open(SCENE, &["--spp", "100000"]);
+        desktop.until_title("of 100000 samples");
+        desktop.press(&[key]);
+        let status = desktop.until_ended();
+        assert_eq!(status.code(), Some(0), "{key}: {}", desktop.errors());
+    }
+}
