@@ -54,30 +54,3 @@ pub(crate) fn chained_scan<C: Send, F, P, S: Send>(
         }
     });
 }
-
-#[cfg(test)]
-mod tests {
-    use super::chained_scan;
-
-    #[test]
-    fn chunks_are_taken_in_order_and_each_is_worked_on() {
-        let mut numbers: Vec<u32> = (0..100_000).collect();
-        let mut taken = Vec::new();
-        chained_scan(
-            numbers.chunks_mut(7),
-            &mut taken,
-            |chunk| chunk[0],
-            |taken: &mut Vec<u32>, first| {
-                taken.push(first);
-                taken.len() as u32
-            },
-            |chunk, place| chunk.fill(place),
-        );
-        assert!(taken.iter().copied().eq((0..100_000).step_by(7)));
-        assert!(
-            (0..)
-                .zip(&numbers)
-                .all(|(at, &place): (u32, _)| place == at / 7 + 1)
-        );
-    }
-}

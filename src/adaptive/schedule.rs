@@ -102,7 +102,7 @@ pub(crate) struct Schedule {
 }
 
 /// Returns the number of samples per pixel after this many rounds.
-fn samples_after(rounds: u32) -> u64 {
+pub fn samples_after(rounds: u32) -> u64 {
     if rounds < ROUNDS_PER_DOUBLING {
         return FIRST_ROUND_SAMPLES * u64::from(rounds);
     }
@@ -117,7 +117,7 @@ fn samples_after(rounds: u32) -> u64 {
 /// Returns the pixels of an image ordered by tile and row-major within tiles.
 ///
 /// Neighbours in the list are neighbours in the image, and stay close when others between them have converged.
-pub(crate) fn in_tiles((width, height): (u32, u32)) -> Vec<u32> {
+pub fn in_tiles((width, height): (u32, u32)) -> Vec<u32> {
     let mut list = Vec::with_capacity(width as usize * height as usize);
     for top in (0..height).step_by(TILE as usize) {
         for left in (0..width).step_by(TILE as usize) {
@@ -327,31 +327,5 @@ impl Schedule {
         let errors = (self.done_error + self.left_error) as f64;
         self.has_error()
             .then(|| errors / f64::from(ERROR_UNITS) / f64::from(self.pixel_count))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{in_tiles, samples_after};
-
-    #[test]
-    fn rounds_end_at_fixed_numbers_of_samples() {
-        let ends: Vec<u64> = (0..15).map(samples_after).collect();
-        assert_eq!(
-            ends,
-            [
-                0, 16, 32, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384
-            ]
-        );
-        assert!(samples_after(500) > u64::from(u32::MAX));
-    }
-
-    #[test]
-    fn a_list_of_tiles_has_each_pixel_once() {
-        for size in [(1, 1), (8, 8), (13, 21), (16, 3)] {
-            let mut list = in_tiles(size);
-            list.sort_unstable();
-            assert!(list.into_iter().eq(0..size.0 * size.1));
-        }
     }
 }
