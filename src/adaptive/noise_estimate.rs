@@ -71,11 +71,12 @@ impl NoiseEstimator {
 }
 
 /// Returns the mean over the pixels of |one − other| ÷ (other + a hundredth of the other's mean), each summed over the
-/// channels. [`NoiseEstimator`] estimates this, with the true picture as `other`.
+/// channels; 0 if `other` is black. [`NoiseEstimator`] estimates this, with the true picture as `other`.
 pub fn mean_difference(one: &Picture, other: &Picture) -> f64 {
     difference(&one.pixels, &other.pixels)
 }
 
+/// Returns [`mean_difference`] of two lists of pixels; 0 if `other` is black.
 fn difference(one: &[Vec3], other: &[Vec3]) -> f64 {
     let sum = |pixel: Vec3| f64::from(pixel.x) + f64::from(pixel.y) + f64::from(pixel.z);
     let count = other.len().max(1) as f64;

@@ -174,7 +174,8 @@ const HEADERS: &[(&str, &str)] = &[
     ),
 ];
 
-/// Returns the source of a stage's kernel `name` with arguments `P`, for scenes with any materials.
+/// Returns the source of a stage's kernel `name` with arguments `P`, for scenes with any materials but without the
+/// features of [`RARE_KINDS`](material::RARE_KINDS).
 pub(crate) fn stage<P: Params>(
     path: &'static str,
     text: &'static str,
@@ -191,11 +192,11 @@ pub(crate) fn stage_for<P: Params>(
     path: &'static str,
     text: &'static str,
     name: &'static str,
-    (kinds, placed): (u32, bool),
+    (kinds, instanced): (u32, bool),
 ) -> Source {
     of_kinds::<P>(path, text, name, kinds)
         .define("KERNEL", name)
-        .constant("PLACED", u32::from(placed))
+        .constant("PLACED", u32::from(instanced))
 }
 
 /// Returns the source of a stage's kernel with those constants that its text uses, `KINDS` among them.

@@ -37,7 +37,8 @@ impl TextureBuffers {
     /// Packs the textures, stores their indices in `Material::maps` and scales the emission of textured emitters by
     /// their mean.
     ///
-    /// Fails with a message if the texels exceed the address range or the available memory.
+    /// # Errors
+    /// A message, if the texels exceed the address range or the available memory.
     pub(crate) fn new(scene: &Scene, materials: &mut [Material]) -> Result<TextureBuffers, String> {
         if scene.maps.is_empty() {
             return Ok(TextureBuffers::default());
@@ -60,10 +61,10 @@ impl TextureBuffers {
                 let texture = &scene.textures[map.texture as usize];
                 let image = &scene.images[texture.image as usize];
                 // Many files declare an alpha channel although the image is opaque.
-                let says_nothing = parameter == Parameter::Opacity
+                let is_redundant = parameter == Parameter::Opacity
                     && map.channel == Channel::Alpha
                     && image.is_opaque();
-                if says_nothing {
+                if is_redundant {
                     continue;
                 }
                 let index = map_index(parameter);

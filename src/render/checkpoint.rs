@@ -23,9 +23,11 @@ const SPACING: u32 = 9;
 /// The file to which a render saves its film, with the schedule for writing it.
 pub struct Checkpoint {
     path: PathBuf,
+    /// Minimum time from one checkpoint to the next.
     every: Duration,
     /// Time from one checkpoint to the next; it grows if writing takes long.
     pause: Duration,
+    /// Time of the last write, or of the start.
     written_at: Instant,
     /// Samples in the file, and the number of their paths; `None` if this render has neither read nor written it.
     held: Option<(Samples, u64)>,
@@ -87,7 +89,7 @@ impl Checkpoint {
                     not_used(path, &format!("is of another render: it {difference}"))
                 })?;
                 renderer.resume(&part)?;
-                checkpoint.held = Some(held(&part));
+                checkpoint.held = Some(samples_and_paths(&part));
                 Beginning::After(part.header.samples)
             }
             Err(Error::Damaged { problem, .. }) => {
@@ -144,7 +146,7 @@ impl Checkpoint {
 
     fn write_part(&mut self, renderer: &mut Renderer) -> Result<(), Error> {
         let part = renderer.part()?;
-        let held = held(&part);
+        let held = samples_and_paths(&part);
         if part.header.samples.is_empty() || self.held.as_ref() == Some(&held) {
             return Ok(());
         }
@@ -163,7 +165,7 @@ impl Checkpoint {
 
 /// Returns the samples and the path count of a part, by which an unchanged checkpoint is recognised. With adaptive sampling
 /// only the path count keeps changing.
-fn held(part: &Part) -> (Samples, u64) {
+fn samples_and_paths(part: &Part) -> (Samples, u64) {
     let PartHeader { samples, stats, .. } = &part.header;
     (samples.clone(), stats.paths)
 }

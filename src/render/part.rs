@@ -146,6 +146,7 @@ impl Identity {
         }
     }
 
+    /// Returns the number of pixels of the picture.
     pub(crate) fn pixel_count(&self) -> u32 {
         self.size.0 * self.size.1
     }
@@ -332,6 +333,7 @@ impl PartFile {
     }
 }
 
+/// Returns the bits of a colour, by which equal colours are recognised exactly.
 fn bits(color: [f32; 3]) -> [u32; 3] {
     color.map(f32::to_bits)
 }

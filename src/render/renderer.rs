@@ -1,4 +1,7 @@
-//! The renderer: a scene on its backend, the film, and the progress.
+//! The renderer: a scene on its backend, the film, and the progress of the render.
+//!
+//! `samples` selects what is rendered, `results` returns pictures, statistics and parts, `previews` are denoised
+//! pictures, and `adaptive` is adaptive sampling.
 
 mod adaptive;
 mod previews;
@@ -38,21 +41,30 @@ const ADVANCE_TIME: Duration = Duration::from_millis(50);
 
 /// A scene on its backend, with the film and the progress of its render.
 pub struct Renderer {
+    /// The devices, with the scene and the film on them.
     backend: Backend,
+    /// Settings with which the renderer was created.
     settings: Settings,
-    /// Acceleration structures of the scene, which exist for as long as the backend or a caller holds them.
+    /// BVHs of the scene, which exist for as long as the backend or a caller holds them.
     trees: Weak<SceneBvhs>,
+    /// The current camera.
     view: scene::Camera,
+    /// Hash of the scene without its camera.
     surfaces_hash: u128,
+    /// Width and height of the film in pixels.
     size: (u32, u32),
+    /// Samples per pixel that the scene asks for.
     spp: u32,
+    /// Seed of every random number.
     seed: u32,
+    /// Maximum number of scatterings per path.
     max_bounces: u32,
     /// The pixels to render; all of them except for verification.
     pixels: Pixels,
     /// The (pixel, sample) pairs to render, as a range of pair numbers: all pixels of sample 0, then those of sample 1, and
     /// so on.
     range: Range<u64>,
+    /// Whether the megakernel traces whole paths, instead of the stages.
     by_megakernel: bool,
     /// Number of the pair before which all pairs are on the film, or will be when the running waves have finished.
     done: u64,
@@ -64,6 +76,7 @@ pub struct Renderer {
     rounds: Option<Schedule>,
     /// Counts and stage times of the waves that have finished.
     stats: Stats,
+    /// Render time so far, without pauses between calls.
     elapsed: Duration,
     /// Whether the film is copied when the sample count doubles; see [`Renderer::keep_for_previews`].
     keeps_earlier: bool,
@@ -72,15 +85,15 @@ pub struct Renderer {
 }
 
 impl Renderer {
-    /// Puts the scene on the backend.
+    /// Creates a renderer: builds the scene's BVHs and tables, and copies them to the devices of the backend.
     ///
     /// # Errors
-    /// The backend does not exist, or has too little memory.
+    /// The backend does not exist or has too little memory, or a BVH is too deep for the traversal stack.
     pub fn new(scene: &Scene, settings: &Settings) -> Result<Renderer, Error> {
         Renderer::with_trees(Arc::new(SceneBvhs::of(scene)?), scene, settings)
     }
 
-    /// Puts the scene on the backend with trees that are built already.
+    /// Creates a renderer with BVHs that are built already. See [`Renderer::new`].
     pub fn with_trees(
         trees: Arc<SceneBvhs>,
         scene: &Scene,
@@ -133,7 +146,7 @@ impl Renderer {
         Ok(renderer)
     }
 
-    /// Returns the scene's trees if the CPU renders with them. A GPU has its own copy.
+    /// Returns the scene's BVHs as long as they are in host memory: on the CPU always, on GPUs while a caller holds them.
     pub fn trees(&self) -> Option<Arc<SceneBvhs>> {
         self.trees.upgrade()
     }
@@ -246,8 +259,8 @@ impl Renderer {
             next: AtomicU64::new(self.done),
             end,
         };
-        let enough = |dealt: u64| {
-            enough(Samples::of_pairs(start..dealt.min(end), pixel_count).min_samples())
+        let enough = |assigned: u64| {
+            enough(Samples::of_pairs(start..assigned.min(end), pixel_count).min_samples())
         };
         let advanced = self.backend.advance(&spans, &enough);
         self.done = spans.next.into_inner().min(end);
@@ -315,11 +328,11 @@ impl Renderer {
     /// Waits for the running waves; the waiting counts as render time.
     pub fn land(&mut self) -> Result<(), Error> {
         let begun = Instant::now();
-        let landed = self.backend.land();
-        if let Ok(true) = landed {
+        let waited = self.backend.land();
+        if let Ok(true) = waited {
             self.elapsed += begun.elapsed();
         }
-        self.record_counts(landed).map(drop)
+        self.record_counts(waited).map(drop)
     }
 
     /// Adds the backend's pending counts and device failures to the statistics and notes. Returns `result` unchanged.
@@ -373,6 +386,7 @@ impl Renderer {
         }
     }
 
+    /// Returns the number of pixels of the film.
     fn pixel_count(&self) -> u32 {
         self.size.0 * self.size.1
     }

@@ -80,28 +80,28 @@ impl SimdScene {
 
     /// Finds the nearest hit, as [`bvh::nearest`](crate::accel::bvh::nearest), of the rays at these indices.
     ///
-    /// Calls `tell` with the index and the hit of each ray, in any order.
+    /// Calls `report` with the index and the hit of each ray, in any order.
     pub fn each_nearest(
         &self,
         primitives: &[Primitive],
         rays: &[Ray],
         ray_indices: impl Iterator<Item = usize>,
-        tell: impl FnMut(usize, Hit),
+        report: impl FnMut(usize, Hit),
     ) {
-        self.each::<Nearest>(primitives, rays, ray_indices, tell);
+        self.each::<Nearest>(primitives, rays, ray_indices, report);
     }
 
     /// Finds whether the shadow rays at these indices are blocked, as [`bvh::occluded`](crate::accel::bvh::occluded).
     ///
-    /// Calls `tell` with the index and the result of each ray, in any order.
+    /// Calls `report` with the index and the result of each ray, in any order.
     pub fn each_occluded(
         &self,
         primitives: &[Primitive],
         rays: &[ShadowRay],
         ray_indices: impl Iterator<Item = usize>,
-        tell: impl FnMut(usize, bool),
+        report: impl FnMut(usize, bool),
     ) {
-        self.each::<Occluded>(primitives, rays, ray_indices, tell);
+        self.each::<Occluded>(primitives, rays, ray_indices, report);
     }
 
     /// Runs a query for the rays at these indices, with the vectors of the scene's form.
@@ -111,24 +111,24 @@ impl SimdScene {
         primitives: &[Primitive],
         rays: &[Q::Ray],
         ray_indices: impl Iterator<Item = usize>,
-        tell: impl FnMut(usize, Q::Output),
+        report: impl FnMut(usize, Q::Output),
     ) {
         match &self.0 {
             Shape::Flat(SimdLevel::Eight(simd), flat) => simd.vectorize(
                 #[inline(always)]
-                || flat.each::<Q, _>(*simd, rays, ray_indices, tell),
+                || flat.each::<Q, _>(*simd, rays, ray_indices, report),
             ),
             Shape::Flat(SimdLevel::Sixteen(simd), flat) => simd.vectorize(
                 #[inline(always)]
-                || flat.each::<Q, _>(*simd, rays, ray_indices, tell),
+                || flat.each::<Q, _>(*simd, rays, ray_indices, report),
             ),
             Shape::Eight(simd, tree) => simd.vectorize(
                 #[inline(always)]
-                || tree.each::<Q>(*simd, primitives, rays, ray_indices, tell),
+                || tree.each::<Q>(*simd, primitives, rays, ray_indices, report),
             ),
             Shape::Sixteen(simd, tree) => simd.vectorize(
                 #[inline(always)]
-                || tree.each::<Q>(*simd, primitives, rays, ray_indices, tell),
+                || tree.each::<Q>(*simd, primitives, rays, ray_indices, report),
             ),
         }
     }

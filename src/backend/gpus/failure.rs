@@ -23,7 +23,7 @@ use crate::{
 const PROPAGATION: Duration = Duration::from_millis(100);
 
 impl Gpus {
-    /// Takes failed GPUs out of the render and has the others render what was lost with them.
+    /// Takes failed GPUs out of the render and has the others render the pairs that were lost with them.
     ///
     /// # Errors
     /// All GPUs have failed.
@@ -78,7 +78,7 @@ impl Gpus {
 
     /// Returns the number of the first worker that still works after others have failed.
     ///
-    /// Returns `None` if the driver has disabled all GPUs of the process, as it does after a kernel has crashed, and while a
+    /// It is `None` if the driver has disabled all GPUs of the process, as it does after a kernel has crashed, and while a
     /// GPU hangs, because every call to the driver would then wait for that GPU.
     fn first_working(&mut self) -> Option<usize> {
         let hangs =
@@ -117,7 +117,7 @@ impl Gpus {
         }
     }
 
-    /// Removes and returns what every worker loses when the GPU with the sum fails.
+    /// Removes and returns the chunks that every worker loses when the GPU with the sum fails.
     fn lose_sum(&mut self) -> Vec<Chunk> {
         self.keeping = None;
         let workers = self.workers.iter_mut().map(of);

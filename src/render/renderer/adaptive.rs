@@ -20,8 +20,8 @@ impl Renderer {
     /// Stops at each pixel once its estimated relative error is at most `noise`, 0.0001 to 1; `None` gives every pixel
     /// all samples. Begins again.
     ///
-    /// No pixel gets more samples than are to be rendered. Pixels darker than a hundredth of white, by the scene's
-    /// exposure, are compared with that: see [`ConvergenceGoal`].
+    /// No pixel gets more samples than [`Renderer::samples`] contains. So that dark pixels converge, a hundredth of white
+    /// at the scene's exposure is added to a pixel's brightness: see [`ConvergenceGoal`].
     ///
     /// Stopping early is biased: a pixel that has missed its bright paths seems converged, so that pictures are
     /// slightly too dark. The bias is less than a tenth of `noise` where light is found often, and more elsewhere
@@ -210,7 +210,8 @@ impl Renderer {
                 next: AtomicU64::new(rounds.done()),
                 end: rounds.end(),
             };
-            let enough = |dealt: u64| enough(first_sample + (dealt / u64::from(listed)) as u32);
+            let enough =
+                |assigned: u64| enough(first_sample + (assigned / u64::from(listed)) as u32);
             let advanced = self.backend.advance(&spans, &enough);
             let done = spans.next.into_inner().min(spans.end);
             rounds.set_done(done);
@@ -222,10 +223,10 @@ impl Renderer {
             if !ends {
                 return Ok(true);
             }
-            let verdict = self.backend.test_convergence(&round);
-            let verdict = self.record_counts(verdict)?;
+            let result = self.backend.test_convergence(&round);
+            let result = self.record_counts(result)?;
             if let Some(rounds) = &mut self.rounds {
-                rounds.begin_next_round(verdict);
+                rounds.begin_next_round(result);
             }
         }
         Ok(false)
@@ -249,7 +250,7 @@ impl Renderer {
     /// Waits for the running waves, and returns the statistics of all pixels during adaptive sampling.
     pub(crate) fn pixel_stats(&mut self) -> Result<Option<PixelStats>, Error> {
         self.land()?;
-        let pixel_stats = self.backend.ledger();
+        let pixel_stats = self.backend.pixel_stats();
         self.record_counts(pixel_stats)
     }
 
