@@ -413,6 +413,7 @@ impl Backend {
 }
 
 impl Waves {
+    /// Returns these waves; the pool must have one thread per wave.
     fn new(waves: Vec<Mutex<Wave>>, pool: ThreadPool) -> Waves {
         Waves {
             waves,
@@ -432,6 +433,7 @@ impl Waves {
         }
     }
 
+    /// Returns whether the GPU of a wave hangs.
     fn hangs(&self) -> bool {
         self.waves.iter().any(|wave| match &*lock(wave) {
             Wave::Cpu(_) => false,
@@ -439,6 +441,7 @@ impl Waves {
         })
     }
 
+    /// See [`Backend::advance`].
     fn advance(
         &mut self,
         spans: &Spans,
@@ -454,6 +457,7 @@ impl Waves {
         Ok(())
     }
 
+    /// See [`Backend::land`].
     fn land(&mut self) -> Result<bool, Error> {
         let mut reports = Vec::new();
         for wave in &self.waves {
@@ -467,6 +471,7 @@ impl Waves {
         Ok(any)
     }
 
+    /// Keeps the reports of finished waves for [`Backend::take_counts`].
     fn count(&mut self, reports: Vec<Report>) {
         let time_share = 1.0 / self.waves.len() as f64;
         let counted = |report| Counted {
@@ -487,6 +492,7 @@ impl Waves {
         self.each(set_film)
     }
 
+    /// Does the work with every wave, up to the first error.
     fn each(&mut self, work: impl Fn(&mut Wave) -> Result<(), Error>) -> Result<(), Error> {
         self.waves.iter().try_for_each(|wave| work(&mut lock(wave)))
     }

@@ -67,6 +67,7 @@ impl Backend {
 }
 
 impl Waves {
+    /// See [`Backend::begin_rounds`].
     fn begin_rounds(
         &mut self,
         list: &[u32],

@@ -40,10 +40,11 @@ pub fn area_pdf_of_width(primitive: &Primitive, width: u32) -> f32 {
     width as f32 * (1.0 / PROBABILITY_UNITS as f32) / area
 }
 
-/// Returns the pdf per steradian with which [`sample_light`] samples the point that a ray from `origin` hit.
+/// Returns the pdf per steradian with which [`sample_light`](crate::lights::light::sample_light) samples the point that
+/// a ray from `origin` hit.
 ///
-/// `share` is the pdf per area from [`emitter_area_pdf`]. `cosine` is that between the light's front normal and the
-/// direction back along the ray, above 0. Returns 0 inside an emissive sphere.
+/// `share` is the pdf per area from [`emitter_area_pdf`](crate::lights::light::emitter_area_pdf). `cosine` is that
+/// between the light's front normal and the direction back along the ray, above 0. Returns 0 inside an emissive sphere.
 #[inline]
 pub fn light_pdf(
     primitive: &Primitive,

@@ -144,6 +144,7 @@ impl Checkpoint {
         Ok(())
     }
 
+    /// Writes the part, unless the file already contains the same samples.
     fn write_part(&mut self, renderer: &mut Renderer) -> Result<(), Error> {
         let part = renderer.part()?;
         let held = samples_and_paths(&part);
@@ -170,6 +171,7 @@ fn samples_and_paths(part: &Part) -> (Samples, u64) {
     (samples.clone(), stats.paths)
 }
 
+/// Returns the error for a file that cannot serve as the checkpoint of this render.
 fn not_used(path: &Path, problem: &str) -> Error {
     Error::File {
         file: path.display().to_string(),
@@ -186,6 +188,7 @@ fn stamp(path: &Path) -> io::Result<Option<Stamp>> {
     }
 }
 
+/// Returns the stamp of a file with this metadata.
 fn stamp_of(found: &fs::Metadata) -> io::Result<Stamp> {
     Ok((found.modified()?, found.len()))
 }

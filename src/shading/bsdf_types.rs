@@ -57,7 +57,7 @@ pub struct Bsdf {
     pub coat: f32,
     /// GGX roughness `alpha` of the clear coat.
     pub coat_alpha: f32,
-    /// Shading normal of the clear coat, on the eye's side; set by the caller of [`bsdf_of`].
+    /// Shading normal of the clear coat, on the eye's side; set by the caller of [`bsdf_of`](crate::shading::bsdf::bsdf_of).
     pub coat_normal: Vec3,
     /// Fraction of the energy towards `to_eye` that the clear coat transmits.
     pub coat_transmittance: f32,
@@ -76,7 +76,8 @@ pub struct BsdfValue {
     pub color: Vec3,
     /// Scalar factor to `color`, per steradian: BSDF times the absolute cosine of `to_light` is `color * scale`.
     pub scale: f32,
-    /// Pdf with which [`bsdf_sample`] samples the direction, per steradian of solid angle.
+    /// Pdf with which [`bsdf_sample`](crate::shading::bsdf::bsdf_sample) samples the direction, per steradian of solid
+    /// angle.
     pub pdf: f32,
 }
 

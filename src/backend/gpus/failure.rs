@@ -193,6 +193,7 @@ impl Gpus {
     }
 }
 
+/// Returns the error for a render whose GPUs have all failed.
 fn no_gpu_left() -> Error {
     Error::Compaction(compaction::Error::NoDevice {
         reason: "all GPUs of the render have failed".to_owned(),

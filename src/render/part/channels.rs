@@ -88,6 +88,7 @@ fn half(sums: &[u64], channel: usize, shift: u32) -> FlatSamples {
     FlatSamples::U32(sums.map(|sums| (sums[channel] >> shift) as u32).collect())
 }
 
+/// Returns channels with these names and values.
 fn named<'a>(
     channels: impl Iterator<Item = (&'a (&'a str, SampleType), FlatSamples)>,
 ) -> impl Iterator<Item = AnyChannel<FlatSamples>> {

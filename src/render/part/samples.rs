@@ -27,6 +27,7 @@ impl SamplePosition {
             .then_some(pairs)
     }
 
+    /// Returns the position before which there are this many (pixel, sample) pairs.
     fn of(pairs: u64, pixel_count: u32) -> SamplePosition {
         SamplePosition {
             sample: pairs / u64::from(pixel_count),
@@ -82,6 +83,7 @@ impl Samples {
         Samples::of_pairs(0..u64::from(spp) * u64::from(pixel_count), pixel_count)
     }
 
+    /// Creates the set of one range of pair numbers; the empty set if the range is empty.
     pub(crate) fn of_pairs(pairs: Range<u64>, pixel_count: u32) -> Samples {
         Samples {
             pixel_count,

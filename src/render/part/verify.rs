@@ -114,6 +114,8 @@ impl PartFile {
         Ok(self.difference(&expected, &pixel_list))
     }
 
+    /// Compares these pixels with a new render, row by row from the top: film, noise estimates and picture. Returns
+    /// `None` if none differs.
     fn difference(&self, expected: &Part, pixels: &[u32]) -> Option<Difference> {
         let sums = |film: &FilmSums, pixel: u32| film.sums.as_chunks::<3>().0[pixel as usize];
         let shown = |pixel: u32| self.picture.pixels[pixel as usize].to_array();

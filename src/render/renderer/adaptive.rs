@@ -40,6 +40,10 @@ impl Renderer {
         self.set_goal(goal)
     }
 
+    /// Sets the convergence criterion, or gives every pixel all samples if it is `None`. Begins again.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] if the samples to render are not the first ones, or the error of a device.
     pub(crate) fn set_goal(&mut self, goal: Option<ConvergenceGoal>) -> Result<(), Error> {
         self.check_range(goal, &self.range)?;
         let before = mem::replace(&mut self.goal, goal);
@@ -75,7 +79,8 @@ impl Renderer {
         self.record_counts(taken)
     }
 
-    /// Checks that this range of pairs can be rendered to this goal.
+    /// Checks that this range of pair numbers can be rendered to this goal: adaptive sampling needs whole samples from
+    /// the first on.
     pub(super) fn check_range(
         &self,
         goal: Option<ConvergenceGoal>,
@@ -102,6 +107,7 @@ impl Renderer {
         mem::replace(&mut self.rounds, rounds).is_some()
     }
 
+    /// Returns the schedule of a render to this goal, before the first sample.
     fn first_round(&self, goal: ConvergenceGoal) -> Schedule {
         Schedule::new(goal, self.limit(), self.pixels.count)
     }
@@ -186,6 +192,7 @@ impl Renderer {
         Ok(goes_on)
     }
 
+    /// Renders as [`Renderer::advance_rounds`], without adding to the render time.
     fn advance_within_rounds(
         &mut self,
         enough: &(dyn Fn(u32) -> bool + Sync),
