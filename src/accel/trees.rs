@@ -40,7 +40,8 @@ pub struct SceneBvhs {
     pub(crate) vertices: Arc<Vec<MeshVertex>>,
     /// Largest absolute coordinate of the scene in metres.
     pub(crate) extent: f32,
-    /// The scene prepared for SIMD traversal, see [`RenderScene::simd_scene`](crate::device::render_scene::RenderScene::simd_scene).
+    /// The scene prepared for SIMD traversal, see
+    /// [`RenderScene::simd_scene`](crate::device::render_scene::RenderScene::simd_scene).
     pub(crate) simd_scene: OnceLock<Option<SimdScene>>,
 }
 

@@ -22,7 +22,8 @@ use crate::{
     },
 };
 
-/// Owned texture data of a scene, the buffers that a [`TextureAtlas`](crate::shading::material_textures::TextureAtlas) borrows. All buffers are empty if no material has textures.
+/// Owned texture data of a scene, the buffers that a [`TextureAtlas`](crate::shading::material_textures::TextureAtlas)
+/// borrows. All buffers are empty if no material has textures.
 #[derive(Default)]
 pub(crate) struct TextureBuffers {
     /// Textures of each textured material, indexed by `Material::maps`; entry 0 is unused.

@@ -28,7 +28,8 @@ pub fn sphere_area(radius: f32) -> f32 {
     4.0 * PI * radius * radius
 }
 
-/// Returns the pdf per area with which a primitive is sampled if `width` of [`PROBABILITY_UNITS`] random numbers choose it.
+/// Returns the pdf per area with which a primitive is sampled if `width` of [`PROBABILITY_UNITS`] random numbers choose
+/// it.
 #[inline]
 pub fn area_pdf_of_width(primitive: &Primitive, width: u32) -> f32 {
     let area = if primitive.kind == TRIANGLE {

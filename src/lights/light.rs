@@ -3,8 +3,8 @@
 //! `math`, `path`, `primitive`, `sampler`.
 //!
 //! A light is chosen with a probability proportional to its power, which is luminance times area for a primitive. Power
-//! is flux over π: 4 times the intensity of a point light; light from infinity passes a disk of the scene's radius.
-//! The environment map is sampled by its luminance. Where there are many lights, those at finite distance are chosen by a
+//! is flux over π: 4 times the intensity of a point light; light from infinity passes a disk of the scene's radius. The
+//! environment map is sampled by its luminance. Where there are many lights, those at finite distance are chosen by a
 //! [`light_tree`](crate::lights::light_tree).
 
 use compaction::shared;
@@ -255,8 +255,8 @@ pub fn sample_light(
 
 /// Returns the contribution of radiance from infinity along a BSDF-sampled ray.
 ///
-/// Before the first non-specular scattering the radiance is bounded by [`MAX_VISIBLE_RADIANCE`]. A ray of a delta distribution
-/// (`ray_pdf` = 0) receives all of it, others the MIS-weighted part.
+/// Before the first non-specular scattering the radiance is bounded by [`MAX_VISIBLE_RADIANCE`]. A ray of a delta
+/// distribution (`ray_pdf` = 0) receives all of it, others the MIS-weighted part.
 #[inline]
 pub fn far_light_contribution(
     strategies: u32,

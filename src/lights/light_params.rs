@@ -19,9 +19,9 @@ use crate::{
     shading::material::Material,
 };
 
-/// Minimum number of lights at finite distance with which a light tree is built. With 9 of them over a floor, a light sample
-/// already has less than a quarter of the variance of sampling by power (`cargo test --test functions near_lights --
-/// --nocapture`).
+/// Minimum number of lights at finite distance with which a light tree is built. With 9 of them over a floor, a light
+/// sample already has less than a quarter of the variance of sampling by power (`cargo test --test functions
+/// near_lights -- --nocapture`).
 const MIN_TREE_LIGHTS: usize = 8;
 
 /// All tables of light sampling, see [`Lights`](crate::lights::light::Lights) for their use.
@@ -194,9 +194,11 @@ impl LightTables {
     }
 }
 
-/// Returns the probability of choosing from the tree, in units of 1 / `PROBABILITY_UNITS`. `part` is the tree's share of all power.
+/// Returns the probability of choosing from the tree, in units of 1 / `PROBABILITY_UNITS`. `part` is the tree's share
+/// of all power.
 ///
-/// If the tree holds all lights (`is_all`) the result is `PROBABILITY_UNITS`; otherwise both sides keep at least one unit.
+/// If the tree holds all lights (`is_all`) the result is `PROBABILITY_UNITS`; otherwise both sides keep at least one
+/// unit.
 fn share_of_tree(part: f64, is_all: bool) -> u32 {
     if is_all {
         PROBABILITY_UNITS

@@ -1,7 +1,7 @@
 //! Tone mapping: converts linear light to 8-bit sRGB by exposure, tone curve, sRGB encoding and clipping.
 //!
-//! The result has the same bytes on every machine. The sRGB curve (IEC 61966-2-1) is not evaluated: an 8-bit code is the
-//! number of thresholds that a value reaches, and the thresholds are computed with multiplications only.
+//! The result has the same bytes on every machine. The sRGB curve (IEC 61966-2-1) is not evaluated: an 8-bit code is
+//! the number of thresholds that a value reaches, and the thresholds are computed with multiplications only.
 
 mod curves;
 

@@ -1,6 +1,7 @@
 //! Checkpoints: a long render saves its film from time to time, and continues from it when it is started again.
 //!
-//! A checkpoint is a [`part`](crate::render::part), an EXR that can also be viewed, verified and merged. It is replaced atomically.
+//! A checkpoint is a [`part`](crate::render::part), an EXR that can also be viewed, verified and merged. It is replaced
+//! atomically.
 
 use std::{
     fs, io,
@@ -55,13 +56,14 @@ pub enum Beginning {
 }
 
 impl Checkpoint {
-    /// Returns the samples and the number of paths in the file, or `None` if this render has neither read nor written it.
+    /// Returns the samples and the number of paths in the file, or `None` if this render has neither read nor written
+    /// it.
     pub fn held(&self) -> Option<&(Samples, u64)> {
         self.held.as_ref()
     }
 
-    /// Restores the renderer from the checkpoint at `path`, if there is one. Later checkpoints are due after `every`, or less
-    /// often if writing would take more than a tenth of the time.
+    /// Restores the renderer from the checkpoint at `path`, if there is one. Later checkpoints are due after `every`,
+    /// or less often if writing would take more than a tenth of the time.
     ///
     /// # Errors
     /// [`Error::File`] if the file is not a checkpoint of this render; it then stays unchanged.
@@ -112,8 +114,8 @@ impl Checkpoint {
         self.written_at.elapsed() >= self.pause
     }
 
-    /// Returns the time from one checkpoint to the next: `every`, or nine times the duration of the last write if that is
-    /// longer.
+    /// Returns the time from one checkpoint to the next: `every`, or nine times the duration of the last write if that
+    /// is longer.
     pub fn pause(&self) -> Duration {
         self.pause
     }
@@ -164,8 +166,8 @@ impl Checkpoint {
     }
 }
 
-/// Returns the samples and the path count of a part, by which an unchanged checkpoint is recognised. With adaptive sampling
-/// only the path count keeps changing.
+/// Returns the samples and the path count of a part, by which an unchanged checkpoint is recognised. With adaptive
+/// sampling only the path count keeps changing.
 fn samples_and_paths(part: &Part) -> (Samples, u64) {
     let PartHeader { samples, stats, .. } = &part.header;
     (samples.clone(), stats.paths)

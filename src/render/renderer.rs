@@ -36,7 +36,8 @@ pub use crate::{
     wave::SortHits,
 };
 
-/// Duration of one [`Renderer::advance`]. The shorter it is, the larger the share of time in which devices idle at its end.
+/// Duration of one [`Renderer::advance`]. The shorter it is, the larger the share of time in which devices idle at its
+/// end.
 const ADVANCE_TIME: Duration = Duration::from_millis(50);
 
 /// A scene on its backend, with the film and the progress of its render.
@@ -61,8 +62,8 @@ pub struct Renderer {
     max_bounces: u32,
     /// The pixels to render; all of them except for verification.
     pixels: Pixels,
-    /// The (pixel, sample) pairs to render, as a range of pair numbers: all pixels of sample 0, then those of sample 1, and
-    /// so on.
+    /// The (pixel, sample) pairs to render, as a range of pair numbers: all pixels of sample 0, then those of sample 1,
+    /// and so on.
     range: Range<u64>,
     /// Whether the megakernel traces whole paths, instead of the stages.
     by_megakernel: bool,
@@ -146,7 +147,8 @@ impl Renderer {
         Ok(renderer)
     }
 
-    /// Returns the scene's BVHs as long as they are in host memory: on the CPU always, on GPUs while a caller holds them.
+    /// Returns the scene's BVHs as long as they are in host memory: on the CPU always, on GPUs while a caller holds
+    /// them.
     pub fn trees(&self) -> Option<Arc<SceneBvhs>> {
         self.trees.upgrade()
     }
@@ -160,8 +162,8 @@ impl Renderer {
         }
     }
 
-    /// Returns the settings to create a renderer of another scene on the same devices. An automatic choice is replaced by
-    /// its result, and GPUs that have failed are omitted.
+    /// Returns the settings to create a renderer of another scene on the same devices. An automatic choice is replaced
+    /// by its result, and GPUs that have failed are omitted.
     pub fn settings(&self) -> Settings {
         let mut settings = self.settings.clone();
         let working = self.backend.gpus.iter().filter(|gpu| gpu.works());
@@ -181,16 +183,17 @@ impl Renderer {
         settings
     }
 
-    /// Returns the messages for the user since the last call, one line each, such as that a GPU has failed and is left out.
+    /// Returns the messages for the user since the last call, one line each, such as that a GPU has failed and is left
+    /// out.
     pub fn take_notes(&mut self) -> Vec<String> {
         mem::take(&mut self.notes)
     }
 
     /// Returns whether all of several GPUs have failed, or cannot be used any more because one hangs.
     ///
-    /// [`Renderer::part`] then returns the film that was safe in host memory, with the samples that are on it. Another process
-    /// can [resume](Renderer::resume) from that part to the same bits; this process can use no GPU any more. A render on a
-    /// single GPU keeps no such film, so that the answer is `false` even after it has failed.
+    /// [`Renderer::part`] then returns the film that was safe in host memory, with the samples that are on it. Another
+    /// process can [resume](Renderer::resume) from that part to the same bits; this process can use no GPU any more. A
+    /// render on a single GPU keeps no such film, so that the answer is `false` even after it has failed.
     ///
     /// ```no_run
     /// use raysieve::{
@@ -236,8 +239,9 @@ impl Renderer {
         self.advance_until(&|_| Instant::now() >= deadline)
     }
 
-    /// Renders until `enough` returns true or all samples are done. Before each wave, `enough` is called with the sample
-    /// count that every pixel will have once the running waves finish. Returns `false` when all samples are done.
+    /// Renders until `enough` returns true or all samples are done. Before each wave, `enough` is called with the
+    /// sample count that every pixel will have once the running waves finish. Returns `false` when all samples are
+    /// done.
     pub fn advance_until(&mut self, enough: &(dyn Fn(u32) -> bool + Sync)) -> Result<bool, Error> {
         if self.rounds.is_some() {
             return self.advance_rounds(enough);

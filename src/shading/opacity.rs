@@ -170,7 +170,8 @@ pub fn nearer_alpha_tested_hit(
     }
 }
 
-/// Returns whether one primitive blocks a shadow ray, opacity test included. See [`nearer_alpha_tested_hit`] for the tuple.
+/// Returns whether one primitive blocks a shadow ray, opacity test included. See [`nearer_alpha_tested_hit`] for the
+/// tuple.
 ///
 /// `from` and `to` are the instances that the ray leaves and goes to.
 #[inline]

@@ -1,8 +1,8 @@
 //! SIMD traversal on x86-64. It finds the same hits as [`bvh`](crate::accel::bvh), bit by bit.
 //!
-//! Large scenes use a BVH built from the nodes of [`bvh`](crate::accel::bvh): nodes have as many children as a vector has
-//! lanes, and leaves are packets of up to as many primitives, so that one ray tests all lanes at once. Coherent rays
-//! traverse it together. Small scenes are a list that is tested with one ray per lane.
+//! Large scenes use a BVH built from the nodes of [`bvh`](crate::accel::bvh): nodes have as many children as a vector
+//! has lanes, and leaves are packets of up to as many primitives, so that one ray tests all lanes at once. Coherent
+//! rays traverse it together. Small scenes are a list that is tested with one ray per lane.
 
 mod beam;
 mod block;
@@ -39,8 +39,8 @@ enum Shape {
 }
 
 impl SimdScene {
-    /// Prepares triangles and spheres with the nodes and the `extent` from [`bvh::build`](crate::accel::bvh::build): few as a
-    /// list, more as a tree.
+    /// Prepares triangles and spheres with the nodes and the `extent` from [`bvh::build`](crate::accel::bvh::build):
+    /// few as a list, more as a tree.
     ///
     /// There must be no instances among them; a list with instances, or nodes before their parents, give `None`.
     pub fn new(

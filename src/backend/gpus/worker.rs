@@ -79,7 +79,8 @@ impl Worker {
         }
     }
 
-    /// Traces the pairs that the scheduler assigns, until there are none. The last waves can still be running when it returns.
+    /// Traces the pairs that the scheduler assigns, until there are none. The last waves can still be running when it
+    /// returns.
     pub(super) fn render(&mut self, scheduler: &Scheduler) -> Result<(), Error> {
         loop {
             while self.wave.is_full() && self.land(scheduler.time_share)? {}
@@ -117,7 +118,8 @@ pub(super) fn of<T>(mutex: &mut Mutex<T>) -> &mut T {
     mutex.get_mut().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Locks the mutex. A panic in another thread leaves a worker between two stages, and its next span overwrites the wave.
+/// Locks the mutex. A panic in another thread leaves a worker between two stages, and its next span overwrites the
+/// wave.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -70,8 +70,8 @@ impl Sum {
         self.convergence = None;
     }
 
-    /// Tests the pixels of the list for convergence after this round. Writes the film, the new list and the new statistics into `film`
-    /// and `next`.
+    /// Tests the pixels of the list for convergence after this round. Writes the film, the new list and the new
+    /// statistics into `film` and `next`.
     pub(in crate::backend) fn test_convergence(
         &mut self,
         round: &ConvergenceTest,

@@ -21,8 +21,8 @@ pub(super) const CHANNELS: [(&str, SampleType); 9] = [
     ("film.low.R", SampleType::U32),
 ];
 
-/// Additional EXR channels of a part with adaptive sampling, in alphabetical order: noise estimates, sample counts and film
-/// sums.
+/// Additional EXR channels of a part with adaptive sampling, in alphabetical order: noise estimates, sample counts and
+/// film sums.
 pub(super) const PIXEL_STATS_CHANNELS: [(&str, SampleType); 10] = [
     ("film.error", SampleType::F32),
     ("film.good", SampleType::U32),

@@ -95,8 +95,8 @@ const ATTRIBUTES: [&str; 8] = [
 /// Name of the attribute that contains the checksum of the others.
 const CHECKSUM: &str = "checksum";
 
-/// Writes the part to `path` atomically: to a temporary file that is renamed. `may` is called just before the rename, and
-/// its failure cancels it.
+/// Writes the part to `path` atomically: to a temporary file that is renamed. `may` is called just before the rename,
+/// and its failure cancels it.
 pub(super) fn write(
     part: &Part,
     path: &Path,
@@ -205,8 +205,8 @@ fn refused(path: &Path, problem: String) -> Error {
     }
 }
 
-/// Reads the identity, samples and statistics of a part and checks them against the file's structure, so that its film can
-/// be read safely.
+/// Reads the identity, samples and statistics of a part and checks them against the file's structure, so that its film
+/// can be read safely.
 fn checked_header<R: Read + Seek>(path: &Path, reader: &Reader<R>) -> Result<PartHeader, Error> {
     let text_of = |exr_header: &Header, name: &str| {
         let value = exr_header.own_attributes.other.get(name.as_bytes())?;

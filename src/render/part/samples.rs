@@ -19,8 +19,8 @@ impl SamplePosition {
     /// Sample number after the last one that the sampler supports.
     const END: u64 = 1 << 32;
 
-    /// Returns the number of (pixel, sample) pairs before this position; `None` if the position is invalid for this pixel
-    /// count.
+    /// Returns the number of (pixel, sample) pairs before this position; `None` if the position is invalid for this
+    /// pixel count.
     fn pairs(self, pixel_count: u32) -> Option<u64> {
         let pairs = self.sample.checked_mul(pixel_count.into())? + u64::from(self.pixel);
         (self.pixel < pixel_count && pairs <= SamplePosition::END * u64::from(pixel_count))
@@ -147,7 +147,8 @@ impl Samples {
         self.counts().max().unwrap_or(0)
     }
 
-    /// Returns all sample counts that occur, possibly repeated. The count changes only at pixels where a range begins or ends.
+    /// Returns all sample counts that occur, possibly repeated. The count changes only at pixels where a range begins
+    /// or ends.
     fn counts(&self) -> impl Iterator<Item = u32> {
         let ends = self
             .ranges

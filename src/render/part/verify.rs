@@ -35,14 +35,16 @@ pub struct Difference {
     pub x: u32,
     /// Row of the first differing pixel, from the top.
     pub y: u32,
-    /// Expected value of that pixel, as text: red, green and blue of the picture, or of the film if the picture is equal.
+    /// Expected value of that pixel, as text: red, green and blue of the picture, or of the film if the picture is
+    /// equal.
     pub expected: String,
     /// Value of that pixel in the file, as text.
     pub found: String,
 }
 
 impl PartFile {
-    /// Renders the samples again and compares them. Returns `None` if no pixel differs. Calls `progress` with values in 0..=1.
+    /// Renders the samples again and compares them. Returns `None` if no pixel differs. Calls `progress` with values in
+    /// 0..=1.
     ///
     /// # Errors
     /// [`Error::Setting`] if the renderer's scene or settings differ from the picture's.

@@ -20,8 +20,8 @@ impl Renderer {
     /// Stops at each pixel once its estimated relative error is at most `noise`, 0.0001 to 1; `None` gives every pixel
     /// all samples. Begins again.
     ///
-    /// No pixel gets more samples than [`Renderer::samples`] contains. So that dark pixels converge, a hundredth of white
-    /// at the scene's exposure is added to a pixel's brightness: see [`ConvergenceGoal`].
+    /// No pixel gets more samples than [`Renderer::samples`] contains. So that dark pixels converge, a hundredth of
+    /// white at the scene's exposure is added to a pixel's brightness: see [`ConvergenceGoal`].
     ///
     /// Stopping early is biased: a pixel that has missed its bright paths seems converged, so that pictures are
     /// slightly too dark. The bias is less than a tenth of `noise` where light is found often, and more elsewhere
@@ -136,8 +136,8 @@ impl Renderer {
         self.record_counts(begun)
     }
 
-    /// Checks that no pixel of a part has more samples than this render allows, so that adaptive sampling can continue. The
-    /// error is the reason why not, as text.
+    /// Checks that no pixel of a part has more samples than this render allows, so that adaptive sampling can continue.
+    /// The error is the reason why not, as text.
     pub(super) fn check_rounds(&self, header: &PartHeader) -> Result<(), String> {
         match &header.stats.noise {
             Some(noise) if noise.max_samples > self.limit() => Err(format!(
@@ -149,8 +149,8 @@ impl Renderer {
         }
     }
 
-    /// Prepares to render some pixels with the error target of a part, up to its progress. The film is then incomplete and
-    /// must not be used as a part.
+    /// Prepares to render some pixels with the error target of a part, up to its progress. The film is then incomplete
+    /// and must not be used as a part.
     pub(crate) fn set_rounds(
         &mut self,
         header: &PartHeader,
@@ -176,8 +176,8 @@ impl Renderer {
         Ok(())
     }
 
-    /// Renders with adaptive sampling until `enough` returns true; it is called before each wave with the sample count of
-    /// the unconverged pixels. Returns `false` when the render is complete.
+    /// Renders with adaptive sampling until `enough` returns true; it is called before each wave with the sample count
+    /// of the unconverged pixels. Returns `false` when the render is complete.
     pub(super) fn advance_rounds(
         &mut self,
         enough: &(dyn Fn(u32) -> bool + Sync),

@@ -45,8 +45,8 @@ impl Renderer {
         self.restart()
     }
 
-    /// Selects one range of samples and some pixels, and begins again. The film is then incomplete and must not be used as
-    /// a part.
+    /// Selects one range of samples and some pixels, and begins again. The film is then incomplete and must not be used
+    /// as a part.
     pub(crate) fn set_pixels(&mut self, samples: &Samples, pixels: Pixels) -> Result<(), Error> {
         self.set_samples(samples)?;
         let all = u64::from(self.pixel_count());
