@@ -67,29 +67,29 @@ inline f32 emitter_area_pdf(const Lights &lights, u32 position, Vec3 origin) {
 }
 
 inline LightSample sample_light(const Lights &lights, Vec3 origin, u32 choice, u32 point_u, u32 point_v) {
-    const LightParams &surroundings = lights.surroundings;
+    const LightParams &params = lights.surroundings;
     f32 u = unit(point_u), v = unit(point_v);
     u32 number = choice >> 1;
     bool others = (KINDS & OTHER_LIGHTS) != 0;
-    bool by_tree = others && number < surroundings.tree_share;
+    bool by_tree = others && number < params.tree_share;
     u32 width = 0, place;
     if (by_tree) {
-        ChosenLight chosen = choose_from_tree(lights.nodes, origin, number, surroundings.tree_share);
+        ChosenLight chosen = choose_from_tree(lights.nodes, origin, number, params.tree_share);
         if (chosen.light == NO_LIGHT) return no_sample();
         width = chosen.width;
         place = chosen.light;
-    } else if (others && surroundings.tree_lights > 0) {
-        u32 first = surroundings.tree_lights;
-        f32 part = (f32)(number - surroundings.tree_share) / (f32)(PROBABILITY_UNITS - surroundings.tree_share);
-        place = first + choose_light(lights.table + first, surroundings.light_count - first, min_f32(part, 0.99999994f));
+    } else if (others && params.tree_lights > 0) {
+        u32 first = params.tree_lights;
+        f32 part = (f32)(number - params.tree_share) / (f32)(PROBABILITY_UNITS - params.tree_share);
+        place = first + choose_light(lights.table + first, params.light_count - first, min_f32(part, 0.99999994f));
     } else {
-        place = choose_light(lights.table, surroundings.light_count, unit(choice));
+        place = choose_light(lights.table, params.light_count, unit(choice));
     }
     Light light = lights.table[place];
     if (!others || light.kind == EMITTER) {
         Primitive primitive = lights.primitives[light.index];
         Vec3 radiance = lights.materials[primitive.material].emission;
-        f32 share = by_tree ? area_pdf_of_width(primitive, width) : luminance(radiance) * surroundings.inverse_power;
+        f32 share = by_tree ? area_pdf_of_width(primitive, width) : luminance(radiance) * params.inverse_power;
         LightSample sample = sample_emitter(primitive, radiance, share, origin, u, v);
         sample.to_primitive = light.index;
         return sample;

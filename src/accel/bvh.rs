@@ -120,7 +120,8 @@ pub fn inverse(direction: Vec3) -> Vec3 {
     )
 }
 
-/// Returns the distance by which boxes are enlarged for a ray. `extent` is the largest absolute coordinate of the tree.
+/// Returns the distance in metres by which boxes are enlarged for a ray. `extent` is the largest absolute coordinate of
+/// the tree.
 #[inline(always)]
 pub fn slack(origin: Vec3, extent: f32) -> f32 {
     let reach = max_f32(
@@ -169,8 +170,8 @@ pub fn first_plane(corner: f32, origin: f32, inverse: f32, scale: f32, error: f3
 
 /// Returns the distance along the ray to a grid plane, 0..=255.
 ///
-/// The number is mesh_instance in the mantissa of a float from 1 on, which needs no conversion. Builds for FMA use one
-/// operation, because boxes may be tested with any rounding; without FMA `mul_add` would be a function call.
+/// The number is put into the mantissa of a float that is at least 1, which is faster than a conversion. Builds for FMA
+/// use one operation, because boxes may be tested with any rounding; without FMA `mul_add` would be a function call.
 #[inline]
 pub fn plane(number: u8, scale: f32, first: f32) -> f32 {
     let number = f32::from_bits(0x3f80_0000 | u32::from(number) << 8);
@@ -484,7 +485,7 @@ pub struct InstancedScene<'a> {
     pub primitives: &'a [Primitive],
     /// Instances, by index.
     pub instances: &'a [Instance],
-    /// Largest absolute coordinate of the scene, which determines the slack.
+    /// Largest absolute coordinate of the scene in metres, which determines the slack.
     pub extent: f32,
 }
 
@@ -494,10 +495,10 @@ pub struct Tree {
     pub nodes: Vec<Node>,
     /// Primitives in the order of the leaves.
     pub primitives: Vec<Primitive>,
-    /// Largest absolute coordinate of any primitive, which determines the slack.
+    /// Largest absolute coordinate of any primitive in metres, which determines the slack.
     pub extent: f32,
     /// Maximum number of stack entries that a traversal needs.
-    pub waiting: u32,
+    pub stack_height: u32,
 }
 
 impl Boundable for Primitive {
@@ -513,7 +514,7 @@ impl Boundable for Primitive {
     }
 }
 
-/// Returns the largest absolute coordinate of a primitive's bounding box.
+/// Returns the largest absolute coordinate of a primitive's bounding box, in the units of the primitive.
 pub(crate) fn reach(primitive: &Primitive) -> f32 {
     let bounds = primitive.aabb();
     bounds.min.abs().max(bounds.max.abs()).max_element()
@@ -542,7 +543,7 @@ pub fn build(primitives: &[Primitive], stack_size: u32) -> Option<Tree> {
         nodes,
         primitives: ordered,
         extent,
-        waiting,
+        stack_height: waiting,
     })
 }
 

@@ -35,7 +35,7 @@ pub const LEFT_HANDED: u32 = 8;
 pub const SECOND_COORDINATES: u32 = 16;
 
 shared! {
-    /// A mesh placed in the scene by an affine transform.
+    /// An instance: a mesh with the affine transform that takes it from object space to world space.
     #[repr(align(16))]
     pub struct Instance {
         /// First row of the inverse of the 3×3 matrix `axes` (world to object).

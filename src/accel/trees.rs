@@ -38,9 +38,10 @@ pub struct SceneBvhs {
     pub(crate) corners: Arc<Vec<Corners>>,
     /// Vertex attributes of meshes besides positions.
     pub(crate) vertices: Arc<Vec<MeshVertex>>,
-    /// Largest absolute coordinate of the scene.
+    /// Largest absolute coordinate of the scene in metres.
     pub(crate) extent: f32,
-    /// The scene prepared for SIMD traversal, see [`RenderScene::wide`](crate::device::render_scene::RenderScene::wide).
+    /// The scene prepared for SIMD traversal, see
+    /// [`RenderScene::simd_scene`](crate::device::render_scene::RenderScene::simd_scene).
     pub(crate) simd_scene: OnceLock<Option<SimdScene>>,
 }
 
@@ -51,7 +52,7 @@ impl SceneBvhs {
     /// suffice.
     pub fn of(scene: &Scene) -> Result<SceneBvhs, Error> {
         let in_meshes: usize = scene.meshes.iter().map(|mesh| mesh.triangles.len()).sum();
-        let primitive_count = standing(scene) + in_meshes;
+        let primitive_count = top_level_count(scene) + in_meshes;
         memory::check(primitive_count as u64 * BUILDING_BYTES).map_err(|problem| Error::File {
             file: scene.path.display().to_string(),
             problem: format!(
@@ -77,8 +78,9 @@ impl SceneBvhs {
     }
 }
 
-/// Returns the number of triangles, spheres and instances in the scene itself, without those of meshes.
-pub(crate) fn standing(scene: &Scene) -> usize {
+/// Returns the number of leaf items of the scene's own tree: triangles, spheres and instances, without the triangles of
+/// meshes.
+pub(crate) fn top_level_count(scene: &Scene) -> usize {
     scene.triangles.len() + scene.spheres.len() + scene.instances.len()
 }
 
@@ -117,7 +119,7 @@ fn build(scene: &Scene) -> Option<SceneBvhs> {
     }
 
     let mut grown = grow(&scene.meshes)?;
-    let deepest = grown.iter().map(|grown| grown.tree.waiting).max();
+    let deepest = grown.iter().map(|grown| grown.tree.stack_height).max();
     let flat_extent = standing.iter().fold(0.0, |extent, primitive| {
         max_f32(extent, bvh::reach(primitive))
     });
@@ -177,7 +179,7 @@ fn build(scene: &Scene) -> Option<SceneBvhs> {
             nodes,
             primitives,
             extent,
-            waiting: 0,
+            stack_height: 0,
         })
     })
 }

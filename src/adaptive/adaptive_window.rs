@@ -105,7 +105,8 @@ pub fn tabled_noise(noise: f32) -> u64 {
 
 /// Estimates the variance of the mean of a pixel's samples from the means of its first samples and of the rest.
 ///
-/// `samples` is their total number. Returns 0 if either part is empty; see [`NoiseEstimator`](crate::adaptive::noise_estimate::NoiseEstimator).
+/// `samples` is their total number. Returns 0 if either part is empty; see
+/// [`NoiseEstimator`](crate::adaptive::noise_estimate::NoiseEstimator).
 #[inline]
 pub fn noise_of(first: Vec3, rest: Vec3, first_samples: u32, samples: u32) -> f32 {
     if first_samples == 0 || first_samples >= samples {

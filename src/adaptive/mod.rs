@@ -1,6 +1,8 @@
-//! Adaptive sampling (`--noise`): which samples each pixel takes, how its noise is estimated, and when it has converged.
+//! Adaptive sampling (`--noise`): which samples each pixel takes, how its noise is estimated, and when it has
+//! converged.
 //!
-//! `pixel_noise` and `adaptive_window` are twins of `kernels/shared/`. Imports only `math`, `film`, `path` and `picture`.
+//! `pixel_noise` and `adaptive_window` are twins of `kernels/shared/`. Imports only `math`, `film`, `path` and
+//! `picture`.
 
 pub mod adaptive_window;
 pub mod noise_estimate;

@@ -6,14 +6,14 @@ use crate::picture::Picture;
 
 /// Estimates the error of a render from its pictures at different sample counts.
 ///
-/// The error is the mean over the pixels of |shown − true| ÷ (true + a hundredth of the picture's mean), each summed over
-/// the channels. The true picture is unknown, but two pictures of one render are known. Let M be the mean of n
-/// independent samples of a pixel with variance σ², and A the mean of the first m. M−A then has variance σ²·(n−m)/(n·m),
-/// and the error of M has variance σ²/n. So |M−A|·√(m/(n−m)) is distributed like |M−true|, and its mean over thousands of
-/// pixels is precise.
+/// The error is the mean over the pixels of |shown − true| ÷ (true + a hundredth of the picture's mean), each summed
+/// over the channels. The true picture is unknown, but two pictures of one render are known. Let M be the mean of n
+/// independent samples of a pixel with variance σ², and A the mean of the first m. M−A then has variance
+/// σ²·(n−m)/(n·m), and the error of M has variance σ²/n. So |M−A|·√(m/(n−m)) is distributed like |M−true|, and its mean
+/// over thousands of pixels is precise.
 ///
-/// Sobol samples are stratified instead of independent, so the estimate is too high where light is smooth. Light that no
-/// sample has found is not included.
+/// Sobol samples are stratified instead of independent, so the estimate is too high where light is smooth. Light that
+/// no sample has found is not included.
 #[derive(Clone, Debug, Default)]
 pub struct NoiseEstimator {
     /// Sample count of the last picture, and a subset of its pixels.
@@ -71,11 +71,12 @@ impl NoiseEstimator {
 }
 
 /// Returns the mean over the pixels of |one − other| ÷ (other + a hundredth of the other's mean), each summed over the
-/// channels. [`NoiseEstimator`] estimates this, with the true picture as `other`.
+/// channels; 0 if `other` is black. [`NoiseEstimator`] estimates this, with the true picture as `other`.
 pub fn mean_difference(one: &Picture, other: &Picture) -> f64 {
     difference(&one.pixels, &other.pixels)
 }
 
+/// Returns [`mean_difference`] of two lists of pixels; 0 if `other` is black.
 fn difference(one: &[Vec3], other: &[Vec3]) -> f64 {
     let sum = |pixel: Vec3| f64::from(pixel.x) + f64::from(pixel.y) + f64::from(pixel.z);
     let count = other.len().max(1) as f64;

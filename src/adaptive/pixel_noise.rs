@@ -1,5 +1,5 @@
-//! Adaptive sampling of one pixel: its estimated noise, and the convergence test. Twin: `kernels/shared/pixel_noise.cuh`.
-//! Imports only `math`.
+//! Adaptive sampling of one pixel: its estimated noise, and the convergence test. Twin:
+//! `kernels/shared/pixel_noise.cuh`. Imports only `math`.
 //!
 //! A pixel gets its samples in rounds. The difference between a round's mean and the mean before it estimates the
 //! variance of a sample (T. Chan, G. Golub and R. LeVeque, "Algorithms for computing the sample variance", 1983); the
@@ -36,7 +36,8 @@ shared! {
     pub struct PixelNoise {
         /// Variance of a sample, summed over the channels, averaged over recent rounds; squared radiance.
         pub variance: f32,
-        /// Estimated absolute error of the pixel's mean, relative to its brightness.
+        /// Estimated absolute error of the pixel's mean over the sum of its brightness (over the channels) and
+        /// [`ConvergenceTest::brightness_offset`]; 1 after the first round, which gives no estimate.
         pub error: f32,
         /// Number of consecutive rounds that found the pixel converged.
         pub converged_rounds: u32,
@@ -65,7 +66,7 @@ shared! {
 /// Returns a pixel's statistics after a round.
 ///
 /// `earlier` is its mean before the round, `added` the mean of the round's samples, and `mean` the mean of all samples.
-/// The first round gives no estimate.
+/// The first round gives no estimate: the error is then 1.
 #[inline]
 pub fn after_round(
     history: PixelNoise,
@@ -111,7 +112,8 @@ pub fn has_converged(history: &PixelNoise) -> bool {
     history.converged_rounds >= CONVERGED_ROUNDS
 }
 
-/// Converts an error to fixed point, so that sums do not depend on the order of summation.
+/// Converts an error to fixed point, so that sums do not depend on the order of summation. It counts as at most
+/// [`MAX_ERROR`].
 #[inline]
 pub fn error_units(error: f32) -> u64 {
     (min_f32(error, MAX_ERROR) * ERROR_UNITS) as u64

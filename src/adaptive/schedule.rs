@@ -1,9 +1,9 @@
-//! The schedule of an adaptive render: which round is in progress, and what has been found so far. Imports
-//! `pixel_noise`, `pixel_stats`, `path`, `stages`.
+//! The schedule of an adaptive render: which round is in progress, and the results of earlier rounds. Imports
+//! `pixel_noise`, `pixel_stats`, `path`.
 //!
 //! A round gives the same number of samples to every pixel that has not converged. Its pairs are scheduled like those
 //! of an image of these pixels. The ends of rounds are fixed, so which samples a pixel gets depends on that pixel
-//! alone.
+//! alone. A *pair* is one sample of one pixel.
 
 use std::{fmt, ops::RangeInclusive};
 
@@ -15,18 +15,20 @@ use crate::{
     path::TILE,
 };
 
-/// Samples per pixel of each of the first rounds.
+/// Samples per pixel in each of the first eight rounds.
 const FIRST_ROUND_SAMPLES: u64 = 16;
 /// Number of rounds in which the number of samples doubles, after the first four. A pixel gets 10 % more samples than
 /// it needs on average, and rounds stay large enough to fill a wave.
 const ROUNDS_PER_DOUBLING: u32 = 4;
-/// Radiance per channel, relative to white at 1, that is added to a pixel's brightness in the convergence test.
+/// Radiance per channel that is added to a pixel's brightness in the convergence test, if the exposure is 0 stops: a
+/// hundredth of white.
 const BRIGHTNESS_OFFSET: f32 = 0.01;
 
 /// The convergence criterion of an adaptive render.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ConvergenceGoal {
-    /// Relative error at which a pixel counts as converged: its error over its brightness plus [`ConvergenceGoal::brightness_offset`].
+    /// Relative error at which a pixel counts as converged: its error over the sum of its brightness and
+    /// [`ConvergenceGoal::brightness_offset`].
     pub noise: f32,
     /// Radiance, summed over the three channels, that is added to a pixel's brightness so that dark pixels converge.
     pub brightness_offset: f32,
@@ -97,7 +99,7 @@ pub(crate) struct Schedule {
     left_error: u64,
     /// Estimated number of samples that the pixels that have not converged still needed at their last test.
     to_go: u64,
-    /// Round, and number of its pairs, after which the render ends.
+    /// Round, and number of its pairs, after which the render ends; `None` if only the goal and the limit end it.
     stop: Option<(u32, u64)>,
 }
 
@@ -130,7 +132,7 @@ pub fn in_tiles((width, height): (u32, u32)) -> Vec<u32> {
 }
 
 impl Schedule {
-    /// Starts the render of `pixel_count` pixels, before the first sample.
+    /// Returns the schedule of a render of `pixel_count` pixels without samples, each of which gets at most `limit`.
     pub(crate) fn new(goal: ConvergenceGoal, limit: u32, pixel_count: u32) -> Schedule {
         Schedule {
             goal,
@@ -148,8 +150,8 @@ impl Schedule {
         }
     }
 
-    /// Continues a render in round `number` from its per-pixel statistics.
-    pub(crate) fn resumed(self, number: u32, ledger: &PixelStats) -> Schedule {
+    /// Returns the schedule of a render that continues in round `number`, with the statistics of all its pixels.
+    pub(crate) fn resumed(self, number: u32, pixel_stats: &PixelStats) -> Schedule {
         let before = samples_after(number);
         let mut rounds = Schedule {
             number,
@@ -158,7 +160,7 @@ impl Schedule {
             ..self
         };
         let round = rounds.last_round();
-        for (history, &taken) in ledger.histories.iter().zip(&ledger.taken) {
+        for (history, &taken) in pixel_stats.histories.iter().zip(&pixel_stats.taken) {
             let error = error_units(history.error);
             if has_converged(history) {
                 rounds.done_error += error;
@@ -192,7 +194,7 @@ impl Schedule {
         self.number
     }
 
-    /// Returns the number of samples per pixel before a round.
+    /// Returns the number of samples per pixel before a round. The limit is not applied.
     pub(crate) fn samples_before(round: u32) -> u64 {
         samples_after(round)
     }
@@ -265,20 +267,20 @@ impl Schedule {
     }
 
     /// Begins the next round with the result of the convergence test.
-    pub(crate) fn begin_next_round(&mut self, verdict: RoundResult) {
+    pub(crate) fn begin_next_round(&mut self, result: RoundResult) {
         let after = samples_after(self.number + 1);
         self.before += self.done;
-        if verdict.left < self.listed {
+        if result.left < self.listed {
             self.min_converged_samples.get_or_insert(after as u32);
         }
         self.number += 1;
-        (self.listed, self.done) = (verdict.left, 0);
-        self.done_error += verdict.done_error;
-        self.left_error = verdict.left_error;
+        (self.listed, self.done) = (result.left, 0);
+        self.done_error += result.done_error;
+        self.left_error = result.left_error;
         self.to_go = if self.number < 2 {
             self.all_to_go()
         } else {
-            verdict.to_go
+            result.to_go
         };
     }
 

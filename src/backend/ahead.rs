@@ -6,8 +6,9 @@ use compaction::cuda::{devices, open};
 
 use super::BackendChoice;
 
-/// GPUs that stay open until this is dropped: a [`Renderer`](crate::render::renderer::Renderer) that is made meanwhile need not wait
-/// for the driver.
+/// GPUs that stay open until this value is dropped.
+///
+/// A [`Renderer`](crate::render::renderer::Renderer) that is created in the meantime need not wait for the driver.
 ///
 /// ```no_run
 /// use raysieve::{render::renderer::{Ahead, BackendChoice, Renderer, Settings}, scene::Scene};
@@ -26,9 +27,9 @@ impl Ahead {
     /// Opens the GPUs of a choice on another thread without waiting for it. The renderer reports those that cannot be
     /// opened.
     pub fn open(choice: &BackendChoice) -> Ahead {
-        let (held, dropped) = mpsc::channel();
+        let (sender, dropped) = mpsc::channel();
         let choice = choice.clone();
-        // Nobody waits for this thread: from a GPU that is broken the driver may never come back.
+        // Nothing joins this thread, because a call to the driver may never return from a broken GPU.
         thread::spawn(move || {
             let all = || devices().unwrap_or_default().into_iter();
             let all = || all().map(|device| device.ordinal);
@@ -40,10 +41,10 @@ impl Ahead {
                 BackendChoice::AllCuda => all().collect(),
             };
             let opened: Vec<_> = ordinals.into_iter().map(open).collect();
-            // It ends with an error, once the other end is gone.
+            // Returns an error once the `Ahead` has been dropped.
             let _ = dropped.recv();
             drop(opened);
         });
-        Ahead(held)
+        Ahead(sender)
     }
 }

@@ -26,8 +26,8 @@ pub fn list() -> String {
 
 /// Returns the name of the CPU, or `CPU` if the system does not provide it.
 pub(crate) fn processor() -> String {
-    let told = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let name = told
+    let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let name = cpuinfo
         .lines()
         .find_map(|line| line.strip_prefix("model name")?.split_once(": "));
     name.map_or_else(|| "CPU".to_owned(), |(_, name)| name.trim().to_owned())

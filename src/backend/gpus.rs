@@ -3,7 +3,7 @@
 //! the sum.
 //!
 //! `scheduler` assigns work, `worker` is one GPU, `safety` copies films to the sum and the host, `failure` handles GPUs
-//! that fail, and `rounds` judges which pixels need more samples.
+//! that fail, and `rounds` tests which pixels need more samples.
 
 mod failure;
 mod rounds;
@@ -50,6 +50,7 @@ pub(super) struct Gpus {
     pool: ThreadPool,
     /// Camera of all films.
     camera: Camera,
+    /// Sum of the films, on the GPU of one worker.
     sum: Sum,
     /// Pairs that were lost with a GPU, to be assigned again.
     lost: Mutex<Vec<Range<u64>>>,
@@ -57,9 +58,11 @@ pub(super) struct Gpus {
     plan: Option<Plan>,
     /// Number of the pair before which all pairs are on some film.
     done: u64,
+    /// Last copy of the sum in host memory.
     safe: Safe,
     /// Value of `done` when the films were sent to the sum; `None` if no film is in transfer.
     leaving: Option<u64>,
+    /// Copy of the sum that is in transfer to the host; `None` without one.
     keeping: Option<Keeping>,
     /// Reused memory for the film and the state of the next round.
     spare: (Vec<u64>, Begun),
@@ -69,10 +72,11 @@ pub(super) struct Gpus {
     keep_every: Option<Duration>,
     /// Minimum time that a GPU gets before it counts as hung, see [`Settings::timeout`].
     timeout: Duration,
+    /// Counts and failures since [`Gpus::take_counts`].
     counts: Counts,
     /// Whether all GPUs have failed.
     all_failed: bool,
-    /// Whether a GPU hangs, so that nothing may be given back to the driver.
+    /// Whether a GPU hangs, so that freeing anything through the driver would never return.
     hangs: bool,
 }
 
@@ -168,10 +172,10 @@ impl Gpus {
         Ok(any)
     }
 
-    /// Returns what has been counted since the last call.
+    /// Returns the counts and failures since the last call.
     pub(super) fn take_counts(&mut self) -> Counts {
         for worker in self.workers.iter_mut().map(of) {
-            self.counts.added.append(&mut worker.landed);
+            self.counts.added.append(&mut worker.finished);
         }
         mem::take(&mut self.counts)
     }
@@ -234,7 +238,7 @@ impl Gpus {
                 clear(worker.cuda())
             });
             worker.chunks = Default::default();
-            worker.landed.clear();
+            worker.finished.clear();
         }
         self.lost = Mutex::default();
         (self.leaving, self.keeping, self.kept_at) = (None, None, Instant::now());

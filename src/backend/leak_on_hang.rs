@@ -1,4 +1,4 @@
-//! Leaks what a hung GPU owns, because the driver would wait forever for anything that is given back to it.
+//! Leaks the memory and streams of a GPU that hangs, because the driver would wait forever when they are freed.
 
 use std::{
     mem,
@@ -11,7 +11,8 @@ pub(super) trait CanHang {
     fn hangs(&self) -> bool;
 }
 
-/// Owner of a value that it drops normally, or leaks if [`CanHang::hangs`]: then the process frees it when it ends.
+/// Owner of a value that it drops normally, or leaks if [`CanHang::hangs`]. The system frees a leaked value when the
+/// process ends.
 pub(super) struct LeakOnHang<T: CanHang>(Vec<T>);
 
 impl<T: CanHang> LeakOnHang<T> {

@@ -1,5 +1,5 @@
-//! The backends: one wave per CPU thread, or one large wave on each GPU. Waves are assigned ranges of samples as they
-//! finish.
+//! The backends: one wave per CPU thread, or one large wave on each GPU. Waves are assigned ranges of (pixel, sample)
+//! pairs as they finish.
 
 mod ahead;
 pub mod devices;
@@ -53,7 +53,7 @@ const MAX_PATHS: u32 = 1 << 31;
 pub(crate) struct Counts {
     /// Counts of waves that have finished.
     pub(crate) added: Vec<Counted>,
-    /// Counts of waves that had finished, and whose film has been lost with a GPU since.
+    /// Counts of finished waves whose samples were then lost with a GPU. They are to be subtracted.
     pub(crate) withdrawn: Vec<Counted>,
     /// GPUs that have failed while others go on: the index of each among the backend's devices, and its error.
     pub(crate) failures: Vec<(usize, String)>,
@@ -64,6 +64,7 @@ pub(crate) struct Counts {
 pub(crate) struct Counted {
     /// Index of the device among [`Backend::devices`].
     pub(crate) device: usize,
+    /// Counts and stage times.
     pub(crate) report: Report,
     /// Factor from the stage times to wall-clock time: 1 / number of waves that ran at the same time.
     pub(crate) time_share: f64,
@@ -82,6 +83,7 @@ pub(crate) struct Backend {
     pub(crate) reason: Option<String>,
 }
 
+/// How the waves of a backend share films.
 enum Engine {
     /// Waves on one film: one per CPU thread, or a single one on a GPU.
     Waves(Waves),
@@ -92,8 +94,10 @@ enum Engine {
 /// Waves that share a film, and the threads that run them.
 struct Waves {
     waves: Vec<Mutex<Wave>>,
+    /// Pool with one thread per wave.
     pool: ThreadPool,
-    landed: Vec<Counted>,
+    /// Counts of the waves that have finished since [`Backend::take_counts`].
+    finished: Vec<Counted>,
 }
 
 impl CanHang for Engine {
@@ -123,6 +127,7 @@ impl Backend {
         Ok(backend)
     }
 
+    /// Returns the backend of a valid choice. See [`Backend::new`].
     fn of_choice(
         world: Arc<RenderScene>,
         camera: Camera,
@@ -145,6 +150,7 @@ impl Backend {
         }
     }
 
+    /// Returns a backend on the first GPU, or on the CPU with the reason why the GPU cannot be used.
     fn auto(
         world: Arc<RenderScene>,
         camera: Camera,
@@ -175,6 +181,7 @@ impl Backend {
         Backend::cpu(world, camera, max_bounces, settings, Some(reason))
     }
 
+    /// Returns a backend on the CPU, which was chosen for `reason`.
     fn cpu(
         world: Arc<RenderScene>,
         camera: Camera,
@@ -190,7 +197,7 @@ impl Backend {
                 setting: format!("wave size {wave_size}"),
                 problem,
             })?;
-        // Now, before anything is timed.
+        // Built here, so that it does not count as render time.
         pool.install(|| world.simd_scene());
         let film = Arc::new(Film::new(camera.pixel_count()));
         let wave = |_| {
@@ -293,20 +300,21 @@ impl Backend {
         }
     }
 
-    /// Returns what has been counted since the last call.
+    /// Returns the counts and failures since the last call.
     pub(crate) fn take_counts(&mut self) -> Counts {
         match &mut *self.engine {
             Engine::Waves(waves) => Counts {
-                added: mem::take(&mut waves.landed),
+                added: mem::take(&mut waves.finished),
                 ..Counts::default()
             },
             Engine::Gpus(gpus) => gpus.take_counts(),
         }
     }
 
-    /// Returns up to which pair the safe film reaches if all of several GPUs have failed, and `None` while one works.
+    /// Returns the number of the pair before which all pairs are on the copy of the film in host memory, if all of
+    /// several GPUs have failed; `None` while one works.
     ///
-    /// A single GPU keeps no safe film, so that the answer is `None` even after it has failed.
+    /// A single GPU has no such copy, so that the result is `None` even after it has failed.
     pub(crate) fn safe_after_failure(&self) -> Option<u64> {
         match &*self.engine {
             Engine::Waves(_) => None,
@@ -382,7 +390,7 @@ impl Backend {
         self.each(|wave| wave.set_sort_hits(sort_hits))
     }
 
-    /// Returns [`Wave::sort_hits`] of each working device, with its index.
+    /// Returns for each working device its index among [`Backend::devices`] and its [`Wave::sort_hits`].
     pub(crate) fn sort_hits_states(&self) -> Vec<(usize, (bool, Option<f64>))> {
         match &*self.engine {
             Engine::Waves(waves) => vec![(0, lock(&waves.waves[0]).sort_hits())],
@@ -395,6 +403,7 @@ impl Backend {
         self.each(|wave| wave.set_strategy(strategy))
     }
 
+    /// Does the work with every wave.
     fn each(&mut self, work: impl Fn(&mut Wave) -> Result<(), Error>) -> Result<(), Error> {
         match &mut *self.engine {
             Engine::Waves(waves) => waves.each(work),
@@ -404,11 +413,12 @@ impl Backend {
 }
 
 impl Waves {
+    /// Returns these waves; the pool must have one thread per wave.
     fn new(waves: Vec<Mutex<Wave>>, pool: ThreadPool) -> Waves {
         Waves {
             waves,
             pool,
-            landed: Vec::new(),
+            finished: Vec::new(),
         }
     }
 
@@ -423,6 +433,7 @@ impl Waves {
         }
     }
 
+    /// Returns whether the GPU of a wave hangs.
     fn hangs(&self) -> bool {
         self.waves.iter().any(|wave| match &*lock(wave) {
             Wave::Cpu(_) => false,
@@ -430,6 +441,7 @@ impl Waves {
         })
     }
 
+    /// See [`Backend::advance`].
     fn advance(
         &mut self,
         spans: &Spans,
@@ -445,6 +457,7 @@ impl Waves {
         Ok(())
     }
 
+    /// See [`Backend::land`].
     fn land(&mut self) -> Result<bool, Error> {
         let mut reports = Vec::new();
         for wave in &self.waves {
@@ -458,6 +471,7 @@ impl Waves {
         Ok(any)
     }
 
+    /// Keeps the reports of finished waves for [`Backend::take_counts`].
     fn count(&mut self, reports: Vec<Report>) {
         let time_share = 1.0 / self.waves.len() as f64;
         let counted = |report| Counted {
@@ -465,7 +479,7 @@ impl Waves {
             report,
             time_share,
         };
-        self.landed.extend(reports.into_iter().map(counted));
+        self.finished.extend(reports.into_iter().map(counted));
     }
 
     /// Waits for all running waves, discards their counts, and sets another film on each wave.
@@ -474,10 +488,11 @@ impl Waves {
         set_film: impl Fn(&mut Wave) -> Result<(), Error>,
     ) -> Result<(), Error> {
         self.land()?;
-        self.landed.clear();
+        self.finished.clear();
         self.each(set_film)
     }
 
+    /// Does the work with every wave, up to the first error.
     fn each(&mut self, work: impl Fn(&mut Wave) -> Result<(), Error>) -> Result<(), Error> {
         self.waves.iter().try_for_each(|wave| work(&mut lock(wave)))
     }
@@ -498,7 +513,7 @@ fn render(
             return Ok(reports);
         }
         let paths = u64::from(wave.next_paths());
-        let Some(pairs) = spans.deal(|_| paths) else {
+        let Some(pairs) = spans.assign(|_| paths) else {
             return Ok(reports);
         };
         spans.plan.launch(wave, pairs)?;

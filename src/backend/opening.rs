@@ -1,5 +1,5 @@
-//! Opens GPUs in parallel, each on its own thread. No wait is endless, because a call to the driver may never return
-//! from a broken GPU.
+//! Opens GPUs in parallel, each on its own thread. Every wait has a timeout, because a call to the driver may never
+//! return from a broken GPU.
 
 use std::{
     mem,
@@ -14,8 +14,9 @@ use compaction::cuda::{CallRegister, DeviceInfo, HangDetector, is_alive, open};
 use super::{BackendChoice, Gpu, Settings, possible};
 use crate::{Error, camera::Camera, device::render_scene::RenderScene, stages::wave::CudaWave};
 
-/// Number of paths in flight on a GPU at first, and at most: see [`CudaWave::growing`].
+/// Initial number of paths in flight on a GPU, see [`CudaWave::growing`].
 const CUDA_WAVE: u32 = 1 << 22;
+/// Maximum number of paths in flight on a GPU.
 const MAX_CUDA_WAVE: u32 = 1 << 25;
 /// A wave takes at most 1 / `MEMORY_SHARE` of the GPU's memory.
 const MEMORY_SHARE: u64 = 4;
@@ -34,8 +35,11 @@ pub(super) struct Opening<'a> {
 impl Opening<'_> {
     /// Opens these GPUs and returns a wave on each that works.
     ///
-    /// With `cuda:all` a GPU that cannot be opened gets its [`Gpu::failure`], as long as another one works. Otherwise the
-    /// first failure is the error.
+    /// With `cuda:all`, a GPU that cannot be opened gets a [`Gpu::failure`] if at least one works and all opened ones
+    /// still do.
+    ///
+    /// # Errors
+    /// The first failure in the order of `gpus` otherwise, or a GPU that hangs.
     pub(super) fn open(&self, gpus: &mut [Gpu]) -> Result<Vec<CudaWave>, Error> {
         let (count, opened) = (gpus.len(), self.open_side_by_side(gpus)?);
         let (mut waves, mut failed) = (Vec::new(), Vec::new());

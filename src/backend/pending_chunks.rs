@@ -1,5 +1,5 @@
-//! The work that a GPU was assigned and can still lose, and where its result is: on the GPU's own film, in transfer, on the
-//! sum of all films, or safe in host memory.
+//! The work that was assigned to a GPU and would be lost if a GPU failed. Its result is on the GPU's own film, in
+//! transfer, or on the sum of all films; once it is in host memory, it is safe.
 
 use std::{collections::VecDeque, ops::Range};
 
@@ -7,8 +7,8 @@ use super::Counted;
 
 /// The chunks of work of one GPU that are not safe yet, in the order of assignment.
 ///
-/// Chunks are numbered from 0 since the film was black. Each mark is a chunk number that says how far a step has come: all
-/// chunks with lower numbers have passed it.
+/// Chunks are numbered from 0 since the film was cleared. Each of the other fields is a chunk number: all chunks with
+/// lower numbers have completed a step.
 #[derive(Default)]
 pub(super) struct PendingChunks {
     chunks: VecDeque<Chunk>,
@@ -18,14 +18,14 @@ pub(super) struct PendingChunks {
     gathered: u64,
     /// Chunks before this number have left the GPU's own film: they are on the sum or in transfer to it.
     departed: u64,
-    /// Chunks before this number have reported their counts.
-    landed: u64,
+    /// Chunks before this number have finished and reported their counts.
+    finished: u64,
 }
 
 /// A range of (pixel, sample) pairs that was assigned at once.
 pub(super) struct Chunk {
     pub(super) pairs: Range<u64>,
-    /// Counts of its wave; `None` until the wave has landed.
+    /// Counts of its wave; `None` while the wave is running or not waited for.
     pub(super) counted: Option<Counted>,
 }
 
@@ -45,8 +45,8 @@ impl PendingChunks {
 
     /// Records the counts of the oldest chunk that has none. Returns `false` if that chunk has been lost meanwhile.
     pub(super) fn land(&mut self, counted: &Counted) -> bool {
-        let index = self.landed.checked_sub(self.safe);
-        self.landed += 1;
+        let index = self.finished.checked_sub(self.safe);
+        self.finished += 1;
         let chunk = index.and_then(|index| self.chunks.get_mut(index as usize));
         chunk
             .map(|chunk| chunk.counted = Some(counted.clone()))
@@ -70,7 +70,7 @@ impl PendingChunks {
 
     /// Returns whether a chunk that has left the GPU's own film has not reported its counts.
     pub(super) fn are_to_land(&self) -> bool {
-        self.landed < self.departed
+        self.finished < self.departed
     }
 
     /// Records that all chunks in transfer have been added to the sum.

@@ -17,16 +17,16 @@ use crate::{
 impl Backend {
     /// Begins adaptive sampling of the pixels on this list, on the current film and at the state of `rounds`.
     ///
-    /// `ledger` holds the statistics of all pixels; `None` means that no sample has been judged yet.
+    /// `pixel_stats` holds the statistics of all pixels; `None` if no round has ended yet.
     pub(crate) fn begin_rounds(
         &mut self,
         rounds: &Schedule,
         list: &[u32],
-        ledger: Option<&PixelStats>,
+        pixel_stats: Option<&PixelStats>,
     ) -> Result<(), Error> {
         match &mut *self.engine {
-            Engine::Waves(waves) => waves.begin_rounds(list, ledger),
-            Engine::Gpus(gpus) => gpus.begin_rounds(rounds, list, ledger),
+            Engine::Waves(waves) => waves.begin_rounds(list, pixel_stats),
+            Engine::Gpus(gpus) => gpus.begin_rounds(rounds, list, pixel_stats),
         }
     }
 
@@ -38,7 +38,7 @@ impl Backend {
         }
     }
 
-    /// Judges the pixels of the list after they had this round, and keeps on it those that need more samples.
+    /// Tests the pixels of the list for convergence after this round, and removes those that have converged from it.
     pub(crate) fn test_convergence(
         &mut self,
         round: &ConvergenceTest,
@@ -58,23 +58,28 @@ impl Backend {
     }
 
     /// Returns the statistics of all pixels during adaptive sampling, otherwise `None`.
-    pub(crate) fn ledger(&mut self) -> Result<Option<PixelStats>, Error> {
+    pub(crate) fn pixel_stats(&mut self) -> Result<Option<PixelStats>, Error> {
         match &mut *self.engine {
             Engine::Waves(waves) => lock(&waves.waves[0]).ledger(),
-            Engine::Gpus(gpus) => Ok(gpus.ledger()),
+            Engine::Gpus(gpus) => Ok(gpus.pixel_stats()),
         }
     }
 }
 
 impl Waves {
-    fn begin_rounds(&mut self, list: &[u32], ledger: Option<&PixelStats>) -> Result<(), Error> {
+    /// See [`Backend::begin_rounds`].
+    fn begin_rounds(
+        &mut self,
+        list: &[u32],
+        pixel_stats: Option<&PixelStats>,
+    ) -> Result<(), Error> {
         let list: Arc<[u32]> = list.into();
-        lock(&self.waves[0]).begin_rounds(&list, ledger)?;
+        lock(&self.waves[0]).begin_rounds(&list, pixel_stats)?;
         self.share_list(&list);
         Ok(())
     }
 
-    /// Judges with the first wave, and gives the new list to the other waves.
+    /// Runs the test with the first wave, and gives the new list to the other waves.
     fn test_convergence(&mut self, round: &ConvergenceTest) -> Result<RoundResult, Error> {
         let after_round = self
             .pool
@@ -87,7 +92,7 @@ impl Waves {
         Ok(after_round)
     }
 
-    /// Gives the list to all waves but the first.
+    /// Gives the list of pixels to all waves but the first.
     fn share_list(&self, list: &Arc<[u32]>) {
         for wave in &self.waves[1..] {
             if let Wave::Cpu(cpu) = &mut *lock(wave) {

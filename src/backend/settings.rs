@@ -102,8 +102,9 @@ pub struct Settings {
     pub wave_size: Option<u32>,
     /// Number of CPU threads. `None` takes as many as the machine runs at once.
     pub threads: Option<usize>,
-    /// Time between two copies of the film of several GPUs to host memory. If a GPU fails, the others render again at
-    /// most what came after the last copy. `None` copies every two seconds, or less often if a transfer takes long.
+    /// Minimum time between two copies of the film of several GPUs to host memory. If a GPU fails, the others render
+    /// again at most the pairs that were assigned after the last copy. `None` copies every two seconds, or less often
+    /// if a transfer takes long.
     pub keep_every: Option<Duration>,
     /// Minimum time that a GPU gets for a wave, or for a step in which it is opened, before it counts as hung. A wave
     /// gets a multiple of what such waves took if that is more. `None` is 30 seconds.
@@ -111,7 +112,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Returns the minimum timeout of a wave.
+    /// Returns the minimum timeout of a wave, and the timeout of a step in which a GPU is opened.
     pub(super) fn timeout(&self) -> Duration {
         self.timeout.unwrap_or(timeout::MIN)
     }

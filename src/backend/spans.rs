@@ -16,12 +16,14 @@ use crate::{
 /// Binary logarithm of the maximum number of samples of a pixel that neighbouring paths trace together.
 const MAX_LOG2_SAMPLES_TOGETHER: u32 = 2;
 
-/// The pixels of a picture that are rendered.
+/// The pixels of a picture that are rendered: all of them, or a random selection for verification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Pixels {
+    /// Number of pixels that are rendered.
     pub(crate) count: u32,
+    /// Number of pixels that are not rendered; 0 renders all.
     pub(crate) skipped: u32,
-    /// Seed that selects the pixels if some are skipped.
+    /// Seed that selects the pixels; unused if none are skipped.
     pub(crate) pick_seed: u32,
 }
 
@@ -50,12 +52,14 @@ impl Pixels {
 /// The meaning of pair numbers in a render, and how the pairs are traced.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Plan {
+    /// Width of the picture in pixels.
     pub(crate) width: u32,
     pub(crate) pixels: Pixels,
-    /// Whether the pixels are those of the waves' list.
+    /// Whether the pixels are those of the waves' list, as in adaptive sampling.
     pub(crate) listed: bool,
-    /// Sample number of the first pair.
+    /// Sample number of pair 0.
     pub(crate) first_sample: u32,
+    /// Seed of the render's random numbers.
     pub(crate) seed: u32,
     /// Whether the megakernel traces whole paths, instead of a wave stage by stage.
     pub(crate) by_megakernel: bool,
@@ -110,19 +114,21 @@ impl Plan {
 /// The pairs of a render that are still to be assigned, shared by all waves.
 pub(crate) struct Spans {
     pub(crate) plan: Plan,
+    /// Number of the first pair that is not assigned.
     pub(crate) next: AtomicU64,
+    /// Number of the pair after the last one.
     pub(crate) end: u64,
 }
 
 impl Spans {
     /// Assigns the next pairs, at most as many as `paths` returns for the range that is left; `None` if none are left.
-    pub(super) fn deal(&self, paths: impl Fn(&Range<u64>) -> u64) -> Option<Range<u64>> {
+    pub(super) fn assign(&self, paths: impl Fn(&Range<u64>) -> u64) -> Option<Range<u64>> {
         let first_of = |first: u64| {
             let left = first..self.end;
             let paths = paths(&left);
             (!left.is_empty()).then(|| self.plan.cut(left, paths))
         };
-        let take = |first| first_of(first).map(|dealt| dealt.end);
+        let take = |first| first_of(first).map(|assigned| assigned.end);
         let first = self.next.fetch_update(Relaxed, Relaxed, take).ok()?;
         first_of(first)
     }

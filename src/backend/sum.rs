@@ -8,7 +8,7 @@ use compaction::{
     cuda::{PeerCopy, Readback, download, rest, upload, zeroed},
     cudarc::driver::{CudaSlice, CudaStream},
 };
-use rounds::{Judging, copy};
+use rounds::{ConvergenceState, copy};
 
 use crate::{
     Error,
@@ -26,21 +26,22 @@ pub(super) struct Sum {
     /// Number of the worker whose GPU holds the sum.
     pub(super) home: usize,
     stream: Arc<CudaStream>,
+    /// The sums and the number of rejected samples.
     film: CudaSlice<u64>,
-    /// Capacity of the crossings, in `u64` values.
+    /// Capacity of the transfers, in `u64` values.
     room: usize,
     /// Transfer from each worker's GPU; `None` for one that has failed.
-    crossings: Vec<Option<PeerCopy<u64>>>,
-    /// Transfer of the sum to the host.
+    transfers: Vec<Option<PeerCopy<u64>>>,
+    /// Transfer of the sum to the host, see [`Sum::keep`].
     kept: Readback<u64>,
-    /// Reused memory of the last picture.
+    /// Reused memory of the last picture; `None` before the first.
     shown: Option<Shown>,
     /// Timeout for short work on the GPU.
     timeout: Duration,
     /// The denoiser; `None` until a preview is asked for.
     denoiser: Option<Denoiser>,
     /// State of adaptive sampling; `None` without it.
-    judging: Option<Judging>,
+    convergence: Option<ConvergenceState>,
 }
 
 impl Sum {
@@ -59,7 +60,7 @@ impl Sum {
             .new_stream_with_priority(i32::MIN)
             .map_err(compaction::Error::driver("create a stream"))?;
         let len = len(&on.camera.host);
-        let crossing = |wave: &Option<&CudaWave>| {
+        let transfer = |wave: &Option<&CudaWave>| {
             wave.map(|wave| PeerCopy::new(&wave.stream, &stream, len))
                 .transpose()
         };
@@ -70,17 +71,17 @@ impl Sum {
                 Some(film) => upload(&stream, film)?,
                 None => zeroed(&stream, len)?,
             },
-            crossings: waves.iter().map(crossing).collect::<Result<_, _>>()?,
+            transfers: waves.iter().map(transfer).collect::<Result<_, _>>()?,
             kept: Readback::new(context, len)?,
             shown: None,
             timeout,
             denoiser: None,
-            judging: None,
+            convergence: None,
             stream,
         })
     }
 
-    /// Returns whether the crossings have room for a film of this camera's size.
+    /// Returns whether the transfers are large enough for a film of this camera's size.
     pub(super) fn fits(&self, camera: &Camera) -> bool {
         len(camera) <= self.room
     }
@@ -109,11 +110,11 @@ impl Sum {
 
     /// Sends a worker's film to the sum behind all its waves, and clears it.
     pub(super) fn send(&mut self, worker: usize, wave: &mut CudaWave) -> Result<(), Error> {
-        if let Some(crossing) = &mut self.crossings[worker] {
+        if let Some(transfer) = &mut self.transfers[worker] {
             // The transfer waits for the sum without a limit.
             rest(&self.stream, self.timeout)?;
             let film = [wave.film.sums.as_view(), wave.film.rejected.as_view()];
-            crossing.post(&wave.stream, &film)?;
+            transfer.post(&wave.stream, &film)?;
             wave.clear_film()?;
         }
         Ok(())
@@ -124,8 +125,8 @@ impl Sum {
     /// # Errors
     /// The failure of the worker.
     pub(super) fn has_arrived(&self, worker: usize) -> Result<bool, Error> {
-        match &self.crossings[worker] {
-            Some(crossing) => Ok(crossing.has_arrived()?),
+        match &self.transfers[worker] {
+            Some(transfer) => Ok(transfer.has_arrived()?),
             None => Ok(true),
         }
     }
@@ -135,18 +136,18 @@ impl Sum {
     /// # Errors
     /// The failure of the worker.
     pub(super) fn wait(&self, worker: usize) -> Result<(), Error> {
-        match &self.crossings[worker] {
-            Some(crossing) => Ok(crossing.wait_for(self.timeout).map(drop)?),
+        match &self.transfers[worker] {
+            Some(transfer) => Ok(transfer.wait_for(self.timeout).map(drop)?),
             None => Ok(()),
         }
     }
 
-    /// Adds the films of these workers, which have arrived, and waits until that is done. `kernels` are those of the
-    /// sum's GPU.
+    /// Adds the films of these workers, which must have arrived, and waits until that is done. `kernels` are those of
+    /// the sum's GPU.
     pub(super) fn add(&mut self, kernels: &Kernels, workers: &[usize]) -> Result<(), Error> {
         for &worker in workers {
-            if let Some(crossing) = &self.crossings[worker] {
-                let (film, more) = (self.film.as_view_mut(), crossing.wait()?);
+            if let Some(transfer) = &self.transfers[worker] {
+                let (film, more) = (self.film.as_view_mut(), transfer.wait()?);
                 gather_on_cuda(kernels, &self.stream, film, more)?;
             }
         }
@@ -155,7 +156,7 @@ impl Sum {
 
     /// Drops the transfer of a worker whose GPU has failed.
     pub(super) fn cut_off(&mut self, worker: usize) {
-        self.crossings[worker] = None;
+        self.transfers[worker] = None;
     }
 
     /// Starts a copy of the sum to the host.
@@ -184,14 +185,15 @@ impl Sum {
         let sums = self.film.slice(..self.film.len() - 1);
         let (kernels, camera) = (&wave.kernels, &wave.camera.host);
         let (stream, shown) = ((&self.stream, self.timeout), &mut self.shown);
-        let held = match &self.judging {
-            Some(judging) => Held::Counted(judging.taken.as_view()),
+        let counts = match &self.convergence {
+            Some(convergence) => Held::Counted(convergence.taken.as_view()),
             None => Held::First(done),
         };
-        develop(kernels, stream, camera, sums, held, shown, picture)
+        develop(kernels, stream, camera, sums, counts, shown, picture)
     }
 
-    /// Keeps a copy of the sum, which holds the first `done` pairs. `wave` is that of the sum's GPU.
+    /// Keeps a copy of the sum on its GPU, for denoising. The sum holds the first `done` pairs. `wave` is that of the
+    /// sum's GPU.
     pub(super) fn remember(&mut self, wave: &CudaWave, done: u64) -> Result<(), Error> {
         let mut denoiser = match self.denoiser.take() {
             Some(denoiser) => denoiser,
@@ -211,11 +213,11 @@ impl Sum {
         preview: &mut Preview,
     ) -> Result<bool, Error> {
         let sums = self.film.slice(..self.film.len() - 1);
-        if self.denoiser.is_none() && self.judging.is_some() {
+        if self.denoiser.is_none() && self.convergence.is_some() {
             self.denoiser = Some(wave.new_denoiser()?);
         }
-        let told = match &self.judging {
-            Some(Judging { taken, rounds, .. }) => {
+        let source = match &self.convergence {
+            Some(ConvergenceState { taken, rounds, .. }) => {
                 Told::Judged(taken.as_view(), rounds.histories.as_view())
             }
             None => Told::Earlier(done),
@@ -223,7 +225,7 @@ impl Sum {
         match &mut self.denoiser {
             Some(denoiser) => {
                 let stream = (&self.stream, self.timeout);
-                denoiser.denoise(stream, &wave.camera.host, sums, told, preview)
+                denoiser.denoise(stream, &wave.camera.host, sums, source, preview)
             }
             None => Ok(false),
         }
@@ -240,7 +242,7 @@ pub(super) fn len(camera: &Camera) -> usize {
     3 * camera.pixel_count() as usize + 1
 }
 
-/// Converts the flat list of sums and rejected samples into an [`FilmSums`].
+/// Converts the flat list of sums and rejected samples into [`FilmSums`].
 pub(super) fn exposed(mut film: Vec<u64>) -> FilmSums {
     let rejected = film.pop().unwrap_or(0);
     FilmSums {
@@ -249,7 +251,7 @@ pub(super) fn exposed(mut film: Vec<u64>) -> FilmSums {
     }
 }
 
-/// Converts an [`FilmSums`] into the flat list of sums and rejected samples.
+/// Converts [`FilmSums`] into the flat list of sums and rejected samples.
 pub(super) fn list(exposed: &FilmSums) -> Vec<u64> {
     let number = [exposed.rejected];
     [exposed.sums.as_slice(), &number].concat()

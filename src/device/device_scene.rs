@@ -37,7 +37,7 @@ compaction::shared! {
         pub vertices: In<MeshVertex>,
         /// Materials, indexed by `Primitive::material`.
         pub materials: In<Material>,
-        /// Textures of each textured material.
+        /// Textures of each textured material, indexed by `Material::maps`; entry 0 is unused.
         pub maps: In<MaterialTextures>,
         /// Textures: images with sampler state and transform.
         pub textures: In<Texture>,
@@ -49,7 +49,8 @@ compaction::shared! {
         pub lights: In<Light>,
         /// Nodes of the light tree.
         pub light_nodes: In<LightNode>,
-        /// Index in `lights` of each primitive, and entries of instances.
+        /// Index in `lights` of each primitive, then one entry per instance; see
+        /// [`Lights::places`](crate::lights::light::Lights).
         pub light_places: In<u32>,
         /// Lights that are not surfaces.
         pub lamps: In<Lamp>,
@@ -57,7 +58,7 @@ compaction::shared! {
         pub environment_rows: In<EnvironmentRow>,
         /// Texels of the environment map, with their sampling tables.
         pub environment_texels: In<EnvironmentTexel>,
-        /// The constant sky and the parameters that all lights share.
+        /// Parameters of direct lighting that all lights share, the constant sky, and the scene's extent.
         pub light_params: LightParams,
         /// Size, orientation and selection probability of the environment map.
         pub environment: Environment,

@@ -175,7 +175,8 @@ const HEADERS: &[(&str, &str)] = &[
     ),
 ];
 
-/// Returns the source of a stage's kernel `name` with arguments `P`, for scenes with any materials.
+/// Returns the source of a stage's kernel `name` with arguments `P`, for scenes with any materials but without the
+/// features of [`RARE_KINDS`](material::RARE_KINDS).
 pub(crate) fn stage<P: Params>(
     path: &'static str,
     text: &'static str,

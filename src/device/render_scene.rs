@@ -61,7 +61,7 @@ pub struct RenderScene {
     pub texels: Vec<u32>,
     /// Table of lights to sample.
     pub lights: Vec<Light>,
-    /// The constant sky and the parameters that all lights share.
+    /// Parameters of direct lighting that all lights share, the constant sky, and the scene's extent.
     pub surroundings: LightParams,
     /// Nodes of the light tree; empty without one.
     pub light_nodes: Vec<LightNode>,
@@ -98,7 +98,7 @@ fn copy_emissive_instances(
     if emissive.is_empty() || scene.emissive_triangle_count() > MAX_INSTANCED_LIGHTS {
         return Vec::new();
     }
-    let mut first = trees::standing(scene);
+    let mut first = trees::top_level_count(scene);
     let meshes: Vec<Range<usize>> = scene
         .meshes
         .iter()
@@ -136,12 +136,16 @@ pub use crate::scene::limits::MAX_INSTANCED_LIGHTS;
 impl RenderScene {
     /// Builds the BVHs and light tables of a scene.
     ///
-    /// Fails if a BVH would be too deep for the traversal stack, or if memory does not suffice.
+    /// # Errors
+    /// A BVH is too deep for the traversal stack, or memory does not suffice.
     pub fn new(scene: &Scene) -> Result<RenderScene, Error> {
         RenderScene::with_trees(Arc::new(SceneBvhs::of(scene)?), scene)
     }
 
     /// Builds the material and light tables of a scene whose BVHs exist already.
+    ///
+    /// # Errors
+    /// The textures exceed the address range or the memory.
     pub fn with_trees(trees: Arc<SceneBvhs>, scene: &Scene) -> Result<RenderScene, Error> {
         let mut materials: Vec<Material> = scene.materials.iter().map(Material::from).collect();
         let kinds = materials
@@ -175,12 +179,12 @@ impl RenderScene {
             kinds
         };
         let radius = bounding_radius(scene);
-        let standing = trees::standing(scene);
-        let of_meshes = standing..trees.primitives.len();
+        let top_level_count = trees::top_level_count(scene);
+        let of_meshes = top_level_count..trees.primitives.len();
         let mut primitives = trees.primitives.clone();
         let copies = copy_emissive_instances(scene, &trees, &mut primitives, &materials);
         let emitters = if copies.is_empty() {
-            &primitives[..standing]
+            &primitives[..top_level_count]
         } else {
             &primitives
         };
@@ -204,7 +208,7 @@ impl RenderScene {
         } else {
             kinds
         };
-        let surroundings = LightParams {
+        let light_params = LightParams {
             sky: scene.sky,
             light_count: light_tables.table.len() as u32,
             inverse_power: light_tables.inverse_power as f32,
@@ -238,7 +242,7 @@ impl RenderScene {
             textures: texture_buffers.textures,
             texels: texture_buffers.texels,
             lights: light_tables.table,
-            surroundings,
+            surroundings: light_params,
             light_nodes: light_tables.nodes,
             light_places: light_tables.places,
             lamps: light_tables.lamps,

@@ -22,7 +22,8 @@ use crate::{
     },
 };
 
-/// Owned texture data of a scene, the buffers that a [`TextureAtlas`](crate::shading::material_textures::TextureAtlas) borrows. All buffers are empty if no material has textures.
+/// Owned texture data of a scene, the buffers that a [`TextureAtlas`](crate::shading::material_textures::TextureAtlas)
+/// borrows. All buffers are empty if no material has textures.
 #[derive(Default)]
 pub(crate) struct TextureBuffers {
     /// Textures of each textured material, indexed by `Material::maps`; entry 0 is unused.
@@ -37,7 +38,8 @@ impl TextureBuffers {
     /// Packs the textures, stores their indices in `Material::maps` and scales the emission of textured emitters by
     /// their mean.
     ///
-    /// Fails with a message if the texels exceed the address range or the available memory.
+    /// # Errors
+    /// A message, if the texels exceed the address range or the available memory.
     pub(crate) fn new(scene: &Scene, materials: &mut [Material]) -> Result<TextureBuffers, String> {
         if scene.maps.is_empty() {
             return Ok(TextureBuffers::default());
@@ -60,10 +62,10 @@ impl TextureBuffers {
                 let texture = &scene.textures[map.texture as usize];
                 let image = &scene.images[texture.image as usize];
                 // Many files declare an alpha channel although the image is opaque.
-                let says_nothing = parameter == Parameter::Opacity
+                let is_redundant = parameter == Parameter::Opacity
                     && map.channel == Channel::Alpha
                     && image.is_opaque();
-                if says_nothing {
+                if is_redundant {
                     continue;
                 }
                 let index = map_index(parameter);

@@ -28,7 +28,8 @@ pub fn sphere_area(radius: f32) -> f32 {
     4.0 * PI * radius * radius
 }
 
-/// Returns the pdf per area with which a primitive is sampled if `width` of [`PROBABILITY_UNITS`] random numbers choose it.
+/// Returns the pdf per area with which a primitive is sampled if `width` of [`PROBABILITY_UNITS`] random numbers choose
+/// it.
 #[inline]
 pub fn area_pdf_of_width(primitive: &Primitive, width: u32) -> f32 {
     let area = if primitive.kind == TRIANGLE {
@@ -40,10 +41,11 @@ pub fn area_pdf_of_width(primitive: &Primitive, width: u32) -> f32 {
     width as f32 * (1.0 / PROBABILITY_UNITS as f32) / area
 }
 
-/// Returns the pdf per steradian with which [`sample_light`] samples the point that a ray from `origin` hit.
+/// Returns the pdf per steradian with which [`sample_light`](crate::lights::light::sample_light) samples the point that
+/// a ray from `origin` hit.
 ///
-/// `share` is the pdf per area from [`emitter_area_pdf`]. `cosine` is that between the light's front normal and the
-/// direction back along the ray, above 0. Returns 0 inside an emissive sphere.
+/// `share` is the pdf per area from [`emitter_area_pdf`](crate::lights::light::emitter_area_pdf). `cosine` is that
+/// between the light's front normal and the direction back along the ray, above 0. Returns 0 inside an emissive sphere.
 #[inline]
 pub fn light_pdf(
     primitive: &Primitive,

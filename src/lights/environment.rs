@@ -203,7 +203,7 @@ pub struct EnvironmentTables {
     pub rows: Vec<EnvironmentRow>,
     /// Texels of the environment map in row-major order from the top.
     pub texels: Vec<EnvironmentTexel>,
-    /// Integral of the luminance over all directions.
+    /// Integral of the luminance over all directions: luminance times steradians.
     pub brightness: f64,
 }
 
@@ -219,7 +219,7 @@ pub fn environment_tables(width: u32, radiances: &[Vec3]) -> EnvironmentTables {
     let mut row_weights = Vec::with_capacity(height);
     for row in 0..height {
         for (column, share) in shares.iter_mut().enumerate() {
-            *share = held(radiances, columns, height, column, row);
+            *share = mean_luminance(radiances, columns, height, column, row);
         }
         let sum: f64 = shares.iter().sum();
         row_weights.push(sum * (edge(row) - edge(row + 1)));
@@ -268,7 +268,13 @@ pub fn environment_tables(width: u32, radiances: &[Vec3]) -> EnvironmentTables {
 
 /// Returns the mean luminance of the bilinear map over a texel: along each axis, weight ¾ for its own value and ⅛ for
 /// each neighbour.
-fn held(radiances: &[Vec3], width: usize, height: usize, column: usize, row: usize) -> f64 {
+fn mean_luminance(
+    radiances: &[Vec3],
+    width: usize,
+    height: usize,
+    column: usize,
+    row: usize,
+) -> f64 {
     let neighbours = |at: usize, count: usize, wraps: bool| {
         let before = match at {
             0 if wraps => count - 1,

@@ -1,5 +1,5 @@
-//! Lamps: point, spot and directional lights, and suns. Twin: `kernels/shared/lamp.cuh`. Imports `light_sample`, `math`,
-//! `path`.
+//! Lamps: point, spot and directional lights, and suns. Twin: `kernels/shared/lamp.cuh`. Imports `light_sample`,
+//! `math`, `path`.
 
 use compaction::shared;
 use glam::Vec3;

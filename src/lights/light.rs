@@ -3,8 +3,8 @@
 //! `math`, `path`, `primitive`, `sampler`.
 //!
 //! A light is chosen with a probability proportional to its power, which is luminance times area for a primitive. Power
-//! is flux over π: 4 times the intensity of a point light; light from infinity passes a disk of the scene's radius.
-//! The environment map is sampled by its luminance. Where there are many lights, those at finite distance are chosen by a
+//! is flux over π: 4 times the intensity of a point light; light from infinity passes a disk of the scene's radius. The
+//! environment map is sampled by its luminance. Where there are many lights, those at finite distance are chosen by a
 //! [`light_tree`](crate::lights::light_tree).
 
 use compaction::shared;
@@ -33,9 +33,9 @@ pub use crate::{
     scene::limits::MAX_VISIBLE_RADIANCE,
 };
 
-/// `Light::kind`: an emissive primitive, the one with index `index`.
+/// `Light::kind`: an emissive primitive, whose index is `Light::index`.
 pub const EMITTER: u32 = 0;
-/// `Light::kind`: the lamp with index `index`.
+/// `Light::kind`: a lamp, whose index is `Light::index`.
 pub const LAMP: u32 = 1;
 /// `Light::kind`: the environment map.
 pub const ENVIRONMENT: u32 = 2;
@@ -44,11 +44,12 @@ shared! {
     /// An entry of the table of lights.
     #[repr(align(16))]
     pub struct Light {
-        /// Index of the light among the primitives or the lamps, as `kind` says.
+        /// Index among the primitives for [`EMITTER`], among the lamps for [`LAMP`]; unused for the environment map.
         pub index: u32,
         /// Kind of the light: [`EMITTER`], [`LAMP`] or [`ENVIRONMENT`].
         pub kind: u32,
-        /// Cumulative probability of this light and those before it, among the lights that are not in the light tree.
+        /// Cumulative probability, 0..=1, of this light and those before it, among the lights that are not in the light
+        /// tree; unused for lights in the tree.
         pub cumulative: f32,
         /// Path from the root of the light tree to the light, one bit per level, see
         /// [`light_probability`](crate::lights::light_tree::light_probability); 0 if it is not in the tree.
@@ -94,7 +95,7 @@ shared! {
 /// All data that light sampling reads, borrowed from the scene.
 #[derive(Clone, Copy)]
 pub struct Lights<'a> {
-    /// Parameters that all lights share.
+    /// Parameters of direct lighting that all lights share, and the constant sky.
     pub surroundings: LightParams,
     /// The scene's primitives, world-space copies of emissive instances included.
     pub primitives: &'a [Primitive],
@@ -134,22 +135,22 @@ pub fn choose_light(lights: &[Light], light_count: u32, u: f32) -> u32 {
     first
 }
 
-/// Returns the pdf per area with which light sampling for the reference point `origin` samples the primitive at
-/// `position`. Without a light tree it does not depend on `origin`.
+/// Returns the pdf per area with which light sampling for the reference point `origin` samples the primitive with
+/// index `position`. Without a light tree it does not depend on `origin`.
 #[inline]
 pub fn emitter_area_pdf(lights: &Lights, position: u32, origin: Vec3) -> f32 {
     let primitive = &lights.primitives[position as usize];
-    let surroundings = &lights.surroundings;
-    if surroundings.tree_lights == 0 {
+    let params = &lights.surroundings;
+    if params.tree_lights == 0 {
         let material = &lights.materials[primitive.material as usize];
-        return luminance(material.emission) * surroundings.inverse_power;
+        return luminance(material.emission) * params.inverse_power;
     }
     let place = lights.places[position as usize];
     if place == NO_LIGHT {
         return 0.0;
     }
     let trail = lights.table[place as usize].trail;
-    let width = light_probability(lights.nodes, origin, trail, surroundings.tree_share);
+    let width = light_probability(lights.nodes, origin, trail, params.tree_share);
     area_pdf_of_width(primitive, width)
 }
 
@@ -164,32 +165,32 @@ pub fn sample_light(
     point_u: u32,
     point_v: u32,
 ) -> LightSample {
-    let surroundings = &lights.surroundings;
+    let params = &lights.surroundings;
     let (u, v) = (unit(point_u), unit(point_v));
     let number = choice >> 1;
-    let by_tree = number < surroundings.tree_share;
+    let by_tree = number < params.tree_share;
     let mut width = 0;
     let chosen = if by_tree {
-        let share = surroundings.tree_share;
+        let share = params.tree_share;
         let chosen = choose_from_tree(lights.nodes, origin, number, share);
         if chosen.light == NO_LIGHT {
             return NO_SAMPLE;
         }
         width = chosen.width;
         chosen.light
-    } else if surroundings.tree_lights > 0 {
-        let first = surroundings.tree_lights;
-        let part = (number - surroundings.tree_share) as f32
-            / (PROBABILITY_UNITS - surroundings.tree_share) as f32;
+    } else if params.tree_lights > 0 {
+        let first = params.tree_lights;
+        let part =
+            (number - params.tree_share) as f32 / (PROBABILITY_UNITS - params.tree_share) as f32;
         let rest = &lights.table[first as usize..];
         first
             + choose_light(
                 rest,
-                surroundings.light_count - first,
+                params.light_count - first,
                 min_f32(part, 0.999_999_94),
             )
     } else {
-        choose_light(lights.table, surroundings.light_count, unit(choice))
+        choose_light(lights.table, params.light_count, unit(choice))
     };
     let light = lights.table[chosen as usize];
     if light.kind == EMITTER {
@@ -198,7 +199,7 @@ pub fn sample_light(
         let share = if by_tree {
             area_pdf_of_width(primitive, width)
         } else {
-            luminance(radiance) * surroundings.inverse_power
+            luminance(radiance) * params.inverse_power
         };
         let sample = sample_emitter(primitive, radiance, share, origin, u, v);
         return LightSample {
@@ -239,8 +240,8 @@ pub fn sample_light(
 
 /// Returns the contribution of radiance from infinity along a BSDF-sampled ray.
 ///
-/// Before the first non-specular scattering the radiance is bounded by [`MAX_VISIBLE_RADIANCE`]. A ray of a delta distribution
-/// (`ray_pdf` = 0) receives all of it, others the MIS-weighted part.
+/// Before the first non-specular scattering the radiance is bounded by [`MAX_VISIBLE_RADIANCE`]. A ray of a delta
+/// distribution (`ray_pdf` = 0) receives all of it, others the MIS-weighted part.
 #[inline]
 pub fn far_light_contribution(
     strategies: u32,

@@ -19,9 +19,9 @@ use crate::{
     shading::material::Material,
 };
 
-/// Number of lights at finite distance from which a light tree is built. With 9 of them over a floor, a light sample
-/// already has less than a quarter of the variance of sampling by power (`cargo test --test functions near_lights --
-/// --nocapture`).
+/// Minimum number of lights at finite distance with which a light tree is built. With 9 of them over a floor, a light
+/// sample already has less than a quarter of the variance of sampling by power (`cargo test --test functions
+/// near_lights -- --nocapture`).
 const MIN_TREE_LIGHTS: usize = 8;
 
 /// All tables of light sampling, see [`Lights`](crate::lights::light::Lights) for their use.
@@ -51,12 +51,12 @@ pub(crate) struct LightTables {
 impl LightTables {
     /// Builds the tables for a scene within a sphere of `radius` metres.
     ///
-    /// Primitives at `of_meshes` are lights only through instances: `twins` holds each instance's offset to its
-    /// world-space copies, see [`gather_lights`].
+    /// Primitives at `of_meshes` are lights only through instances: `copy_offsets` holds each instance's offset to the
+    /// world-space copies of its triangles, see [`gather_lights`].
     pub(crate) fn new(
         primitives: &[Primitive],
         of_meshes: Range<usize>,
-        twins: &[u32],
+        copy_offsets: &[u32],
         materials: &[Material],
         lights: &[scene::Light],
         radius: f64,
@@ -79,7 +79,7 @@ impl LightTables {
         lamps.retain(|&(_, power)| power > 0.0);
         lamps.sort_by_key(|(lamp, _)| lamp.kind != SUN);
 
-        let mut somewhere = gather_lights(primitives, of_meshes, twins, materials);
+        let mut near = gather_lights(primitives, of_meshes, copy_offsets, materials);
         let mut far = Vec::new();
         for (index, (lamp, power)) in (0..).zip(&lamps) {
             let light = Light {
@@ -90,7 +90,7 @@ impl LightTables {
             let list = if [SUN, DISTANT].contains(&lamp.kind) {
                 &mut far
             } else {
-                &mut somewhere
+                &mut near
             };
             list.push((light, *power));
         }
@@ -102,11 +102,11 @@ impl LightTables {
             far.push((light, tables.brightness * radius * radius));
         }
         let total = |lights: &[(Light, f64)]| lights.iter().map(|&(_, power)| power).sum::<f64>();
-        let (near_power, far_power) = (total(&somewhere), total(&far));
+        let (near_power, far_power) = (total(&near), total(&far));
         let power = near_power + far_power;
         let inverse_power = if power > 0.0 { 1.0 / power } else { 0.0 };
 
-        let mut lighting = LightTables {
+        let mut light_tables = LightTables {
             table: Vec::new(),
             inverse_power,
             nodes: Vec::new(),
@@ -119,16 +119,16 @@ impl LightTables {
             tables,
         };
         let mut far_share = 1.0;
-        if somewhere.len() >= MIN_TREE_LIGHTS {
+        if near.len() >= MIN_TREE_LIGHTS {
             let tree_share = share_of_tree(near_power * inverse_power, far.is_empty());
             far_share =
-                lighting.build_tree(primitives, materials, &lamps, &mut somewhere, tree_share);
+                light_tables.build_tree(primitives, materials, &lamps, &mut near, tree_share);
             by_power(&mut far);
         } else {
-            somewhere.append(&mut far);
-            by_power(&mut somewhere);
+            near.append(&mut far);
+            by_power(&mut near);
         }
-        let tree_power = if lighting.tree_lights > 0 {
+        let tree_power = if light_tables.tree_lights > 0 {
             near_power
         } else {
             0.0
@@ -137,21 +137,21 @@ impl LightTables {
             (far_share * power / (near_power - tree_power + far_power).max(f64::MIN_POSITIVE))
                 as f32
         };
-        lighting.environment.chance = if lighting.environment.width > 0 {
-            chance(lighting.tables.brightness * radius * radius)
+        light_tables.environment.chance = if light_tables.environment.width > 0 {
+            chance(light_tables.tables.brightness * radius * radius)
         } else {
             0.0
         };
-        lighting.lamps = lamps
+        light_tables.lamps = lamps
             .iter()
             .map(|&(lamp, power)| Lamp {
                 chance: chance(power),
                 ..lamp
             })
             .collect();
-        let table = somewhere.into_iter().chain(far);
-        lighting.table = table.map(|(light, _)| light).collect();
-        lighting
+        let table = near.into_iter().chain(far);
+        light_tables.table = table.map(|(light, _)| light).collect();
+        light_tables
     }
 
     /// Returns whether the scene has more than a few emissive surfaces: a light tree, lamps or an environment map.
@@ -194,9 +194,11 @@ impl LightTables {
     }
 }
 
-/// Returns the probability of choosing from the tree, in units of 1 / `PROBABILITY_UNITS`. `part` is the tree's share of all power.
+/// Returns the probability of choosing from the tree, in units of 1 / `PROBABILITY_UNITS`. `part` is the tree's share
+/// of all power.
 ///
-/// If the tree holds all lights (`is_all`) the result is `PROBABILITY_UNITS`; otherwise both sides keep at least one unit.
+/// If the tree holds all lights (`is_all`) the result is `PROBABILITY_UNITS`; otherwise both sides keep at least one
+/// unit.
 fn share_of_tree(part: f64, is_all: bool) -> u32 {
     if is_all {
         PROBABILITY_UNITS
@@ -205,7 +207,7 @@ fn share_of_tree(part: f64, is_all: bool) -> u32 {
     }
 }
 
-/// Returns the bounds of an emissive primitive.
+/// Returns the bounds of an emissive primitive for the light tree.
 fn bound_emitter(primitive: &Primitive, material: &Material) -> LightBounds {
     let emission = f64::from(luminance(material.emission));
     let [a, b, c] = [primitive.a, primitive.b, primitive.c].map(Vec3::as_dvec3);
@@ -228,7 +230,7 @@ fn bound_emitter(primitive: &Primitive, material: &Material) -> LightBounds {
     }
 }
 
-/// Returns the bounds of a point or spot light.
+/// Returns the bounds of a point or spot light for the light tree.
 fn bound_lamp(lamp: &Lamp) -> LightBounds {
     let position = lamp.position.as_dvec3();
     let (axis, angle) = if lamp.kind == SPOT {

@@ -15,7 +15,8 @@ use crate::{
     shading::material::Material,
 };
 
-/// Sets `cumulative` of each light so that lights are chosen in proportion to their power, the second of each pair.
+/// Sets `cumulative` of each light so that lights are chosen in proportion to their power, the second of each pair. The
+/// total power must be above 0 unless the list is empty.
 pub fn by_power(lights: &mut [(Light, f64)]) {
     let total: f64 = lights.iter().map(|&(_, power)| power).sum();
     let mut sum = 0.0;
@@ -25,16 +26,16 @@ pub fn by_power(lights: &mut [(Light, f64)]) {
     }
 }
 
-/// Returns the emissive primitives with their power. Those at `of_meshes` are skipped: meshes emit only through
-/// instances.
+/// Returns the emissive primitives with their power (flux over π, as luminance). Primitives at `of_meshes` are skipped,
+/// because meshes emit only through instances.
 ///
 /// The order does not depend on the BVH: first primitives of the scene by number, then the triangles of instances, by
-/// instance and by number within the mesh. `twins` holds for each instance the offset from its mesh triangles to their
-/// world-space copies.
+/// instance and by number within the mesh. `copy_offsets` holds for each instance the offset from the index of a mesh
+/// triangle to that of its world-space copy.
 pub fn gather_lights(
     primitives: &[Primitive],
     of_meshes: Range<usize>,
-    twins: &[u32],
+    copy_offsets: &[u32],
     materials: &[Material],
 ) -> Vec<(Light, f64)> {
     let power = |primitive: &Primitive| {
@@ -51,7 +52,7 @@ pub fn gather_lights(
         };
         emission * area
     };
-    let mut shining: Vec<(Light, f64)> = (0u32..)
+    let mut emissive: Vec<(Light, f64)> = (0u32..)
         .zip(primitives)
         .filter(|&(index, primitive)| {
             primitive.kind != INSTANCE && !of_meshes.contains(&(index as usize))
@@ -67,15 +68,15 @@ pub fn gather_lights(
         .filter(|&(_, power)| power > 0.0)
         .collect();
     // Makes the order independent of the BVH.
-    shining.sort_by_key(|&(Light { index, .. }, _)| {
+    emissive.sort_by_key(|&(Light { index, .. }, _)| {
         let number = primitives[index as usize].number;
-        let behind = twins.get(number as usize);
-        let behind = behind.filter(|_| index as usize >= of_meshes.end);
-        behind
-            .map(|behind| (number, primitives[(index - behind) as usize].number))
+        let offset = copy_offsets.get(number as usize);
+        let offset = offset.filter(|_| index as usize >= of_meshes.end);
+        offset
+            .map(|offset| (number, primitives[(index - offset) as usize].number))
             .map_or((false, number, 0), |(instance, triangle)| {
                 (true, instance, triangle)
             })
     });
-    shining
+    emissive
 }

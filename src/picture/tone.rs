@@ -1,7 +1,7 @@
 //! Tone mapping: converts linear light to 8-bit sRGB by exposure, tone curve, sRGB encoding and clipping.
 //!
-//! The result has the same bytes on every machine. The sRGB curve (IEC 61966-2-1) is not evaluated: an 8-bit code is the
-//! number of thresholds that a value reaches, and the thresholds are computed with multiplications only.
+//! The result has the same bytes on every machine. The sRGB curve (IEC 61966-2-1) is not evaluated: an 8-bit code is
+//! the number of thresholds that a value reaches, and the thresholds are computed with multiplications only.
 
 mod curves;
 
@@ -73,6 +73,7 @@ const LOWEST: f32 = 1.0 / 8192.0;
 /// one threshold.
 const BUCKET_SHIFT: u32 = f32::MANTISSA_DIGITS - 1 - 7;
 
+/// Number of buckets from [`LOWEST`] to 1: 13 powers of two with 128 each.
 const BUCKETS: usize = 13 << 7;
 
 /// Returns the bucket of a number in `LOWEST..1`.
@@ -86,6 +87,7 @@ static THRESHOLDS: [f32; 256] = thresholds();
 /// sRGB code of the lower end of each bucket.
 static CODES: [u8; BUCKETS] = codes();
 
+/// Computes [`THRESHOLDS`].
 const fn thresholds() -> [f32; 256] {
     let mut thresholds = [f32::INFINITY; 256];
     let mut code = 0;
@@ -119,6 +121,7 @@ const fn reaches(linear: f32, code: u32) -> bool {
     linear_square * linear_square * linear >= fourth * fourth * fourth
 }
 
+/// Computes [`CODES`].
 const fn codes() -> [u8; BUCKETS] {
     let thresholds = thresholds();
     let mut codes = [0; BUCKETS];

@@ -1,6 +1,7 @@
 //! Checkpoints: a long render saves its film from time to time, and continues from it when it is started again.
 //!
-//! A checkpoint is a [`part`](crate::render::part), an EXR that can also be viewed, verified and merged. It is replaced atomically.
+//! A checkpoint is a [`part`](crate::render::part), an EXR that can also be viewed, verified and merged. It is replaced
+//! atomically.
 
 use std::{
     fs, io,
@@ -23,9 +24,11 @@ const SPACING: u32 = 9;
 /// The file to which a render saves its film, with the schedule for writing it.
 pub struct Checkpoint {
     path: PathBuf,
+    /// Minimum time from one checkpoint to the next.
     every: Duration,
     /// Time from one checkpoint to the next; it grows if writing takes long.
     pause: Duration,
+    /// Time of the last write, or of the start.
     written_at: Instant,
     /// Samples in the file, and the number of their paths; `None` if this render has neither read nor written it.
     held: Option<(Samples, u64)>,
@@ -53,13 +56,14 @@ pub enum Beginning {
 }
 
 impl Checkpoint {
-    /// Returns the samples and the number of paths in the file, or `None` if this render has neither read nor written it.
+    /// Returns the samples and the number of paths in the file, or `None` if this render has neither read nor written
+    /// it.
     pub fn held(&self) -> Option<&(Samples, u64)> {
         self.held.as_ref()
     }
 
-    /// Restores the renderer from the checkpoint at `path`, if there is one. Later checkpoints are due after `every`, or less
-    /// often if writing would take more than a tenth of the time.
+    /// Restores the renderer from the checkpoint at `path`, if there is one. Later checkpoints are due after `every`,
+    /// or less often if writing would take more than a tenth of the time.
     ///
     /// # Errors
     /// [`Error::File`] if the file is not a checkpoint of this render; it then stays unchanged.
@@ -87,7 +91,7 @@ impl Checkpoint {
                     not_used(path, &format!("is of another render: it {difference}"))
                 })?;
                 renderer.resume(&part)?;
-                checkpoint.held = Some(held(&part));
+                checkpoint.held = Some(samples_and_paths(&part));
                 Beginning::After(part.header.samples)
             }
             Err(Error::Damaged { problem, .. }) => {
@@ -110,8 +114,8 @@ impl Checkpoint {
         self.written_at.elapsed() >= self.pause
     }
 
-    /// Returns the time from one checkpoint to the next: `every`, or nine times the duration of the last write if that is
-    /// longer.
+    /// Returns the time from one checkpoint to the next: `every`, or nine times the duration of the last write if that
+    /// is longer.
     pub fn pause(&self) -> Duration {
         self.pause
     }
@@ -142,9 +146,10 @@ impl Checkpoint {
         Ok(())
     }
 
+    /// Writes the part, unless the file already contains the same samples.
     fn write_part(&mut self, renderer: &mut Renderer) -> Result<(), Error> {
         let part = renderer.part()?;
-        let held = held(&part);
+        let held = samples_and_paths(&part);
         if part.header.samples.is_empty() || self.held.as_ref() == Some(&held) {
             return Ok(());
         }
@@ -161,13 +166,14 @@ impl Checkpoint {
     }
 }
 
-/// Returns the samples and the path count of a part, by which an unchanged checkpoint is recognised. With adaptive sampling
-/// only the path count keeps changing.
-fn held(part: &Part) -> (Samples, u64) {
+/// Returns the samples and the path count of a part, by which an unchanged checkpoint is recognised. With adaptive
+/// sampling only the path count keeps changing.
+fn samples_and_paths(part: &Part) -> (Samples, u64) {
     let PartHeader { samples, stats, .. } = &part.header;
     (samples.clone(), stats.paths)
 }
 
+/// Returns the error for a file that cannot serve as the checkpoint of this render.
 fn not_used(path: &Path, problem: &str) -> Error {
     Error::File {
         file: path.display().to_string(),
@@ -184,6 +190,7 @@ fn stamp(path: &Path) -> io::Result<Option<Stamp>> {
     }
 }
 
+/// Returns the stamp of a file with this metadata.
 fn stamp_of(found: &fs::Metadata) -> io::Result<Stamp> {
     Ok((found.modified()?, found.len()))
 }

@@ -1,7 +1,7 @@
 //! Output files: pictures and statistics.
 //!
-//! Files are written atomically: to a temporary file in the same folder, which is synced and renamed, and then the folder
-//! is synced. A crash, a full disk or a loss of power leaves the previous file intact.
+//! Files are written atomically: to a temporary file in the same folder, which is synced and renamed, and then the
+//! folder is synced. A crash, a full disk or a loss of power leaves the previous file intact.
 
 use std::{
     fs,
@@ -67,8 +67,8 @@ pub struct Look {
 /// A function that draws on a picture before it is encoded, such as statistics or the legend of a debug view.
 pub type Annotate<'a> = &'a dyn Fn(&mut DisplayImage, &Stats);
 
-/// Writes a film in the format of the path's extension. A PNG shows the picture, or the denoised one if `look` asks for it
-/// and `aovs` contains it. An EXR is a [`part`](crate::render::part) with the requested AOVs.
+/// Writes a film in the format of the path's extension. A PNG shows the picture, or the denoised one if `look` asks for
+/// it and `aovs` contains it. An EXR is a [`part`](crate::render::part) with the requested AOVs.
 pub fn write_picture(
     path: &Path,
     part: &Part,
@@ -95,8 +95,8 @@ pub fn write_picture(
     }
 }
 
-/// Writes a picture as a PNG. Text chunks record the program, scene, samples, seed and film hash, and whether the picture
-/// is denoised.
+/// Writes a picture as a PNG. Text chunks record the program, scene, samples, seed and film hash, and whether the
+/// picture is denoised.
 pub fn write_png(
     path: &Path,
     picture: &Picture,

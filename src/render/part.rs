@@ -17,8 +17,8 @@
 //! | `film.round.high.R`, `film.round.low.R`, and so on | uint | increase of the film's sums since the last convergence test |
 //! | `film.variance`, `film.error`, `film.good` | float, float, uint | see [`PixelNoise`](crate::adaptive::pixel_noise::PixelNoise) |
 //!
-//! On request, a part contains [`Aovs`] in channels of their own; see [`Aov`](crate::inspect::aovs::Aov). They are not part
-//! of the film, and merging omits them.
+//! On request, a part contains [`Aovs`] in channels of their own; see [`Aov`](crate::inspect::aovs::Aov). They are not
+//! part of the film, and merging omits them.
 //!
 //! | attribute, a text | what |
 //! |---|---|
@@ -146,6 +146,7 @@ impl Identity {
         }
     }
 
+    /// Returns the number of pixels of the picture.
     pub(crate) fn pixel_count(&self) -> u32 {
         self.size.0 * self.size.1
     }
@@ -208,8 +209,8 @@ impl Part {
         file::write(self, path, packing, aovs, || Ok(())).map(drop)
     }
 
-    /// Writes the part to `path` like [`Part::write`], but calls `may` before the rename and gives up if that fails. Returns
-    /// the metadata of the new file.
+    /// Writes the part to `path` like [`Part::write`], but calls `may` before the rename and gives up if that fails.
+    /// Returns the metadata of the new file.
     ///
     /// # Errors
     /// [`Error::Write`] if the file cannot be written or `may` fails.
@@ -332,16 +333,17 @@ impl PartFile {
     }
 }
 
+/// Returns the bits of a colour, by which equal colours are recognised exactly.
 fn bits(color: [f32; 3]) -> [u32; 3] {
     color.map(f32::to_bits)
 }
 
-/// Part of error messages. Films of adaptive renders cannot be merged, because the number of a pixel's samples depends on
-/// its earlier ones.
+/// Part of error messages. Films of adaptive renders cannot be merged, because the number of a pixel's samples depends
+/// on its earlier ones.
 const STANDS_ALONE: &str = "and adaptive renders cannot be merged";
 
-/// Checks that parts, each given with its path, can be merged. They must belong to one render and not overlap, and have no
-/// gaps between them unless `allow_gaps`.
+/// Checks that parts, each given with its path, can be merged. They must belong to one render and not overlap, and have
+/// no gaps between them unless `allow_gaps`.
 ///
 /// # Errors
 /// [`Error::File`] that names the parts that do not fit.

@@ -1,4 +1,7 @@
-//! The renderer: a scene on its backend, the film, and the progress.
+//! The renderer: a scene on its backend, the film, and the progress of the render.
+//!
+//! `samples` selects what is rendered, `results` returns pictures, statistics and parts, `previews` are denoised
+//! pictures, and `adaptive` is adaptive sampling.
 
 mod adaptive;
 mod previews;
@@ -33,26 +36,36 @@ pub use crate::{
     stages::wave::SortHits,
 };
 
-/// Duration of one [`Renderer::advance`]. The shorter it is, the larger the share of time in which devices idle at its end.
+/// Duration of one [`Renderer::advance`]. The shorter it is, the larger the share of time in which devices idle at its
+/// end.
 const ADVANCE_TIME: Duration = Duration::from_millis(50);
 
 /// A scene on its backend, with the film and the progress of its render.
 pub struct Renderer {
+    /// The devices, with the scene and the film on them.
     backend: Backend,
+    /// Settings with which the renderer was created.
     settings: Settings,
-    /// Acceleration structures of the scene, which exist for as long as the backend or a caller holds them.
+    /// BVHs of the scene, which exist for as long as the backend or a caller holds them.
     trees: Weak<SceneBvhs>,
+    /// The current camera.
     view: scene::Camera,
+    /// Hash of the scene without its camera.
     surfaces_hash: u128,
+    /// Width and height of the film in pixels.
     size: (u32, u32),
+    /// Samples per pixel that the scene asks for.
     spp: u32,
+    /// Seed of every random number.
     seed: u32,
+    /// Maximum number of scatterings per path.
     max_bounces: u32,
     /// The pixels to render; all of them except for verification.
     pixels: Pixels,
-    /// The (pixel, sample) pairs to render, as a range of pair numbers: all pixels of sample 0, then those of sample 1, and
-    /// so on.
+    /// The (pixel, sample) pairs to render, as a range of pair numbers: all pixels of sample 0, then those of sample 1,
+    /// and so on.
     range: Range<u64>,
+    /// Whether the megakernel traces whole paths, instead of the stages.
     by_megakernel: bool,
     /// Number of the pair before which all pairs are on the film, or will be when the running waves have finished.
     done: u64,
@@ -64,6 +77,7 @@ pub struct Renderer {
     rounds: Option<Schedule>,
     /// Counts and stage times of the waves that have finished.
     stats: Stats,
+    /// Render time so far, without pauses between calls.
     elapsed: Duration,
     /// Whether the film is copied when the sample count doubles; see [`Renderer::keep_for_previews`].
     keeps_earlier: bool,
@@ -72,15 +86,15 @@ pub struct Renderer {
 }
 
 impl Renderer {
-    /// Puts the scene on the backend.
+    /// Creates a renderer: builds the scene's BVHs and tables, and copies them to the devices of the backend.
     ///
     /// # Errors
-    /// The backend does not exist, or has too little memory.
+    /// The backend does not exist or has too little memory, or a BVH is too deep for the traversal stack.
     pub fn new(scene: &Scene, settings: &Settings) -> Result<Renderer, Error> {
         Renderer::with_trees(Arc::new(SceneBvhs::of(scene)?), scene, settings)
     }
 
-    /// Puts the scene on the backend with trees that are built already.
+    /// Creates a renderer with BVHs that are built already. See [`Renderer::new`].
     pub fn with_trees(
         trees: Arc<SceneBvhs>,
         scene: &Scene,
@@ -133,7 +147,8 @@ impl Renderer {
         Ok(renderer)
     }
 
-    /// Returns the scene's trees if the CPU renders with them. A GPU has its own copy.
+    /// Returns the scene's BVHs as long as they are in host memory: on the CPU always, on GPUs while a caller holds
+    /// them.
     pub fn trees(&self) -> Option<Arc<SceneBvhs>> {
         self.trees.upgrade()
     }
@@ -147,8 +162,8 @@ impl Renderer {
         }
     }
 
-    /// Returns the settings to create a renderer of another scene on the same devices. An automatic choice is replaced by
-    /// its result, and GPUs that have failed are omitted.
+    /// Returns the settings to create a renderer of another scene on the same devices. An automatic choice is replaced
+    /// by its result, and GPUs that have failed are omitted.
     pub fn settings(&self) -> Settings {
         let mut settings = self.settings.clone();
         let working = self.backend.gpus.iter().filter(|gpu| gpu.works());
@@ -168,16 +183,17 @@ impl Renderer {
         settings
     }
 
-    /// Returns the messages for the user since the last call, one line each, such as that a GPU has failed and is left out.
+    /// Returns the messages for the user since the last call, one line each, such as that a GPU has failed and is left
+    /// out.
     pub fn take_notes(&mut self) -> Vec<String> {
         mem::take(&mut self.notes)
     }
 
     /// Returns whether all of several GPUs have failed, or cannot be used any more because one hangs.
     ///
-    /// [`Renderer::part`] then returns the film that was safe in host memory, with the samples that are on it. Another process
-    /// can [resume](Renderer::resume) from that part to the same bits; this process can use no GPU any more. A render on a
-    /// single GPU keeps no such film, so that the answer is `false` even after it has failed.
+    /// [`Renderer::part`] then returns the film that was safe in host memory, with the samples that are on it. Another
+    /// process can [resume](Renderer::resume) from that part to the same bits; this process can use no GPU any more. A
+    /// render on a single GPU keeps no such film, so that the answer is `false` even after it has failed.
     ///
     /// ```no_run
     /// use raysieve::{
@@ -223,8 +239,9 @@ impl Renderer {
         self.advance_until(&|_| Instant::now() >= deadline)
     }
 
-    /// Renders until `enough` returns true or all samples are done. Before each wave, `enough` is called with the sample
-    /// count that every pixel will have once the running waves finish. Returns `false` when all samples are done.
+    /// Renders until `enough` returns true or all samples are done. Before each wave, `enough` is called with the
+    /// sample count that every pixel will have once the running waves finish. Returns `false` when all samples are
+    /// done.
     pub fn advance_until(&mut self, enough: &(dyn Fn(u32) -> bool + Sync)) -> Result<bool, Error> {
         if self.rounds.is_some() {
             return self.advance_rounds(enough);
@@ -246,8 +263,8 @@ impl Renderer {
             next: AtomicU64::new(self.done),
             end,
         };
-        let enough = |dealt: u64| {
-            enough(Samples::of_pairs(start..dealt.min(end), pixel_count).min_samples())
+        let enough = |assigned: u64| {
+            enough(Samples::of_pairs(start..assigned.min(end), pixel_count).min_samples())
         };
         let advanced = self.backend.advance(&spans, &enough);
         self.done = spans.next.into_inner().min(end);
@@ -315,11 +332,11 @@ impl Renderer {
     /// Waits for the running waves; the waiting counts as render time.
     pub fn land(&mut self) -> Result<(), Error> {
         let begun = Instant::now();
-        let landed = self.backend.land();
-        if let Ok(true) = landed {
+        let waited = self.backend.land();
+        if let Ok(true) = waited {
             self.elapsed += begun.elapsed();
         }
-        self.record_counts(landed).map(drop)
+        self.record_counts(waited).map(drop)
     }
 
     /// Adds the backend's pending counts and device failures to the statistics and notes. Returns `result` unchanged.
@@ -373,6 +390,7 @@ impl Renderer {
         }
     }
 
+    /// Returns the number of pixels of the film.
     fn pixel_count(&self) -> u32 {
         self.size.0 * self.size.1
     }

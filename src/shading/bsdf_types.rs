@@ -42,10 +42,12 @@ pub struct Bsdf {
     /// Schlick reflectance at grazing incidence (F90) that belongs to `f0`.
     pub f90: f32,
     /// Colour of the multiple scattering of a layered material's metal: tint times metallic weight, times the energy
-    /// lost towards `to_eye` over its hemispherical mean. Multiplying by the energy lost from the light gives the lobe.
+    /// lost towards `to_eye` over its hemispherical mean. The lobe is this times the energy lost from `to_light`, times
+    /// cos θ / π.
     pub multiple_scattering: Vec3,
-    /// Albedo of a layered material's diffuse base, scaled by its weight and by the energy entering towards `to_eye`
-    /// over its mean. Multiplying by the energy that enters from the light gives the lobe.
+    /// Albedo of a layered material's diffuse base, times its weight, times the energy that the boundary transmits
+    /// towards `to_eye` over its hemispherical mean. The lobe is this times the energy that it transmits from
+    /// `to_light`, times cos θ / π.
     pub diffuse: Vec3,
     /// Reflectance at normal incidence (F0) of the dielectric boundary above the diffuse base.
     pub boundary_f0: f32,
@@ -57,7 +59,8 @@ pub struct Bsdf {
     pub coat: f32,
     /// GGX roughness `alpha` of the clear coat.
     pub coat_alpha: f32,
-    /// Shading normal of the clear coat, on the eye's side; set by the caller of [`bsdf_of`].
+    /// Shading normal of the clear coat, on the eye's side; set by the caller of
+    /// [`bsdf_of`](crate::shading::bsdf::bsdf_of).
     pub coat_normal: Vec3,
     /// Fraction of the energy towards `to_eye` that the clear coat transmits.
     pub coat_transmittance: f32,
@@ -76,7 +79,8 @@ pub struct BsdfValue {
     pub color: Vec3,
     /// Scalar factor to `color`, per steradian: BSDF times the absolute cosine of `to_light` is `color * scale`.
     pub scale: f32,
-    /// Pdf with which [`bsdf_sample`] samples the direction, per steradian of solid angle.
+    /// Pdf with which [`bsdf_sample`](crate::shading::bsdf::bsdf_sample) samples the direction, per steradian of solid
+    /// angle.
     pub pdf: f32,
 }
 

@@ -254,7 +254,8 @@ fn root(cosine: f64, alpha: f64) -> f64 {
     (cosine * cosine + alpha * alpha * (1.0 - cosine * cosine)).sqrt()
 }
 
-/// Returns [`microfacet::shadowing`](crate::shading::microfacet::shadowing) in double precision, and 0 below the horizon.
+/// Returns [`microfacet::shadowing`](crate::shading::microfacet::shadowing) in double precision, and 0 below the
+/// horizon.
 fn shadowing(cos_eye: f64, cos_light: f64, alpha: f64, correlated: bool) -> f64 {
     if cos_light <= 0.0 {
         return 0.0;
@@ -295,8 +296,8 @@ fn glass(cosine: f64, alpha: f64, ior: f64, correlated: bool, points: &[Point]) 
     ((1.0 - front).max(0.0), (1.0 - back).max(0.0))
 }
 
-/// Returns [`material::fresnel`](crate::shading::material::fresnel) in double precision; `eta` is the index on the eye's side
-/// over the other.
+/// Returns [`material::fresnel`](crate::shading::material::fresnel) in double precision; `eta` is the index on the
+/// eye's side over the other.
 fn fresnel(cos_in: f64, eta: f64) -> (f64, f64) {
     let sin2_out = eta * eta * (1.0 - cos_in * cos_in).max(0.0);
     if sin2_out >= 1.0 {

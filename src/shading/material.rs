@@ -57,7 +57,8 @@ pub const RARE_KINDS: u32 = INSTANCED_LIGHTS | COAT_NORMALS | SECOND_UV;
 
 /// Bit of `Material::flags`: masking and shadowing of GGX are height-correlated; otherwise they are separable.
 pub const CORRELATED: u32 = 1;
-/// Bit of `Material::flags`: the energy that single scattering loses is restored, see [`energy`](crate::shading::energy).
+/// Bit of `Material::flags`: the energy that single scattering loses is restored, see
+/// [`energy`](crate::shading::energy).
 pub const COMPENSATED: u32 = 2;
 /// Bit of `Material::flags`: a conductor uses Schlick's Fresnel approximation with F0 = `color`.
 pub const SCHLICK: u32 = 4;
@@ -106,7 +107,8 @@ shared! {
         pub clearcoat: f32,
         /// GGX roughness `alpha` of the clear coat, [`MIN_ALPHA`]..=1.
         pub clearcoat_alpha: f32,
-        /// Index of the material's textures among the scene's [`MaterialTextures`](crate::shading::material_textures::MaterialTextures); 0 without textures.
+        /// Index of the material's textures among the scene's
+        /// [`MaterialTextures`](crate::shading::material_textures::MaterialTextures); 0 without textures.
         pub maps: u32,
         /// Absorption of the interior: the transmittance of one metre is 2 to the power of minus this, per channel.
         pub absorption: Vec3,

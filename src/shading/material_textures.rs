@@ -20,7 +20,8 @@ pub const MAP_COLOR: u32 = 0;
 pub const MAP_EMISSION: u32 = 1;
 /// Index in `MaterialTextures::textures`: the tangent-space normal map.
 pub const MAP_NORMAL: u32 = 2;
-/// Index in `MaterialTextures::textures`: the channel that scales perceptual roughness, whose square is `Material::alpha`.
+/// Index in `MaterialTextures::textures`: the channel that scales perceptual roughness, whose square is
+/// `Material::alpha`.
 pub const MAP_ROUGHNESS: u32 = 3;
 /// Index in `MaterialTextures::textures`: the channel that scales `Material::metallic`.
 pub const MAP_METALLIC: u32 = 4;
@@ -30,14 +31,17 @@ pub const MAP_TRANSMISSION: u32 = 5;
 pub const MAP_CLEARCOAT: u32 = 6;
 /// Index in `MaterialTextures::textures`: the channel that scales the clear coat's perceptual roughness.
 pub const MAP_CLEARCOAT_ROUGHNESS: u32 = 7;
-/// Index in `MaterialTextures::textures`: the channel that scales the reflectance of a layered material's boundary, F0 and F90.
+/// Index in `MaterialTextures::textures`: the channel that scales the reflectance of a layered material's boundary, F0
+/// and F90.
 pub const MAP_SPECULAR: u32 = 8;
 /// Index in `MaterialTextures::textures`: the texture that scales the F0 of a layered material's boundary.
 pub const MAP_SPECULAR_COLOR: u32 = 9;
-/// Index in `MaterialTextures::textures`: the channel that scales `MaterialTextures::opacity`. It is looked up during traversal, not in shading.
+/// Index in `MaterialTextures::textures`: the channel that scales `MaterialTextures::opacity`. It is looked up during
+/// traversal, not in shading.
 pub const MAP_OPACITY: u32 = 10;
 
-/// Index in `MaterialTextures::textures`: the clear coat's normal map. Without one the coat uses the shading normal of the base.
+/// Index in `MaterialTextures::textures`: the clear coat's normal map. Without one the coat uses the shading normal of
+/// the base.
 pub const MAP_COAT_NORMAL: u32 = 11;
 
 shared! {
@@ -128,8 +132,8 @@ pub fn apply_cutoff(maps: &MaterialTextures, opacity: f32) -> f32 {
 
 /// Returns `normal`, a shading normal of the surface, bent by a tangent-space normal map.
 ///
-/// `value` encodes −1..=1 as 0..=1: red to the right in the image, green up, blue away from the surface. `normal_scale` scales
-/// red and green. The result has length 1.
+/// `value` encodes −1..=1 as 0..=1: red to the right in the image, green up, blue away from the surface. `normal_scale`
+/// scales red and green. The result has length 1.
 #[inline]
 pub fn bent_normal(surface: &Surface, normal: Vec3, value: Vec3, normal_scale: f32) -> Vec3 {
     let right = (2.0 * value.x - 1.0) * normal_scale;

@@ -1,5 +1,5 @@
 //! Stochastic opacity: alpha-tested and partly transparent surfaces. Twin: `kernels/shared/opacity.cuh`. Imports `bvh`,
-//! `instance`, `maps`, `material`, `math`, `path`, `primitive`, `sampler`, `texture`.
+//! `instance`, `material`, `material_textures`, `math`, `path`, `primitive`, `sampler`, `texture`.
 //!
 //! A ray intersects such a surface with probability equal to its opacity. The random number is a hash of the sample,
 //! the bounce, the instance and the primitive (stochastic any-hit tests: Enderton et al. 2010, Stochastic
@@ -170,7 +170,8 @@ pub fn nearer_alpha_tested_hit(
     }
 }
 
-/// Returns whether one primitive blocks a shadow ray, opacity test included. See [`nearer_alpha_tested_hit`] for the tuple.
+/// Returns whether one primitive blocks a shadow ray, opacity test included. See [`nearer_alpha_tested_hit`] for the
+/// tuple.
 ///
 /// `from` and `to` are the instances that the ray leaves and goes to.
 #[inline]

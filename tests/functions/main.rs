@@ -11,6 +11,8 @@ mod light;
 mod light_tree;
 mod material;
 mod math;
+mod sample_sets;
 mod sampler;
+mod schedule;
 mod sun_sky;
 mod texture;

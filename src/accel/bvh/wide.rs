@@ -1,8 +1,8 @@
 //! SIMD traversal on x86-64. It finds the same hits as [`bvh`](crate::accel::bvh), bit by bit.
 //!
-//! Large scenes use a BVH built from the nodes of [`bvh`](crate::accel::bvh): nodes have as many children as a vector has
-//! lanes, and leaves are packets of up to as many primitives, so that one ray tests all lanes at once. Coherent rays
-//! traverse it together. Small scenes are a list that is tested with one ray per lane.
+//! Large scenes use a BVH built from the nodes of [`bvh`](crate::accel::bvh): nodes have as many children as a vector
+//! has lanes, and leaves are packets of up to as many primitives, so that one ray tests all lanes at once. Coherent
+//! rays traverse it together. Small scenes are a list that is tested with one ray per lane.
 
 mod beam;
 mod block;
@@ -39,8 +39,8 @@ enum Shape {
 }
 
 impl SimdScene {
-    /// Prepares triangles and spheres with the nodes and the `extent` from [`bvh::build`](crate::accel::bvh::build): few as a
-    /// list, more as a tree.
+    /// Prepares triangles and spheres with the nodes and the `extent` from [`bvh::build`](crate::accel::bvh::build):
+    /// few as a list, more as a tree.
     ///
     /// There must be no instances among them; a list with instances, or nodes before their parents, give `None`.
     pub fn new(
@@ -80,28 +80,28 @@ impl SimdScene {
 
     /// Finds the nearest hit, as [`bvh::nearest`](crate::accel::bvh::nearest), of the rays at these indices.
     ///
-    /// Calls `tell` with the index and the hit of each ray, in any order.
+    /// Calls `report` with the index and the hit of each ray, in any order.
     pub fn each_nearest(
         &self,
         primitives: &[Primitive],
         rays: &[Ray],
         ray_indices: impl Iterator<Item = usize>,
-        tell: impl FnMut(usize, Hit),
+        report: impl FnMut(usize, Hit),
     ) {
-        self.each::<Nearest>(primitives, rays, ray_indices, tell);
+        self.each::<Nearest>(primitives, rays, ray_indices, report);
     }
 
     /// Finds whether the shadow rays at these indices are blocked, as [`bvh::occluded`](crate::accel::bvh::occluded).
     ///
-    /// Calls `tell` with the index and the result of each ray, in any order.
+    /// Calls `report` with the index and the result of each ray, in any order.
     pub fn each_occluded(
         &self,
         primitives: &[Primitive],
         rays: &[ShadowRay],
         ray_indices: impl Iterator<Item = usize>,
-        tell: impl FnMut(usize, bool),
+        report: impl FnMut(usize, bool),
     ) {
-        self.each::<Occluded>(primitives, rays, ray_indices, tell);
+        self.each::<Occluded>(primitives, rays, ray_indices, report);
     }
 
     /// Runs a query for the rays at these indices, with the vectors of the scene's form.
@@ -111,24 +111,24 @@ impl SimdScene {
         primitives: &[Primitive],
         rays: &[Q::Ray],
         ray_indices: impl Iterator<Item = usize>,
-        tell: impl FnMut(usize, Q::Output),
+        report: impl FnMut(usize, Q::Output),
     ) {
         match &self.0 {
             Shape::Flat(SimdLevel::Eight(simd), flat) => simd.vectorize(
                 #[inline(always)]
-                || flat.each::<Q, _>(*simd, rays, ray_indices, tell),
+                || flat.each::<Q, _>(*simd, rays, ray_indices, report),
             ),
             Shape::Flat(SimdLevel::Sixteen(simd), flat) => simd.vectorize(
                 #[inline(always)]
-                || flat.each::<Q, _>(*simd, rays, ray_indices, tell),
+                || flat.each::<Q, _>(*simd, rays, ray_indices, report),
             ),
             Shape::Eight(simd, tree) => simd.vectorize(
                 #[inline(always)]
-                || tree.each::<Q>(*simd, primitives, rays, ray_indices, tell),
+                || tree.each::<Q>(*simd, primitives, rays, ray_indices, report),
             ),
             Shape::Sixteen(simd, tree) => simd.vectorize(
                 #[inline(always)]
-                || tree.each::<Q>(*simd, primitives, rays, ray_indices, tell),
+                || tree.each::<Q>(*simd, primitives, rays, ray_indices, report),
             ),
         }
     }

@@ -41,7 +41,7 @@ struct Fork {
     /// Maximum corner of the box.
     high: Vec3,
     /// Index of a leaf's primitive or, in the tree above, of its branch.
-    held: u32,
+    leaf_index: u32,
     /// The optimal split of two to eight boxes between the children.
     shares: Shares<7>,
     /// Whether the primitives below form a leaf if the node gets a single box.
@@ -89,7 +89,7 @@ impl Binary {
                     parent.right = here;
                 }
                 let node = &tree.nodes[index as usize];
-                let held = if node.is_leaf() {
+                let leaf_index = if node.is_leaf() {
                     number(tree.primitive_indices[node.first_index as usize])
                 } else {
                     ways.push((node.first_index + 1, Some(here)));
@@ -100,7 +100,7 @@ impl Binary {
                     low: node.aabb().min.into(),
                     right: 0,
                     high: node.aabb().max.into(),
-                    held,
+                    leaf_index,
                     shares: Shares::NONE,
                     leaf: true,
                 });
@@ -178,7 +178,7 @@ impl Forest {
             .par_iter_mut()
             .flat_map_iter(|tree| tree.decide(of_primitive))
             .collect::<Vec<Costs>>();
-        above.decide(|end| costs[end.held as usize]);
+        above.decide(|end| costs[end.leaf_index as usize]);
         trees.insert(0, above);
         let numbered = (0..).zip(&trees).skip(1);
         let branches = numbered
@@ -198,7 +198,7 @@ impl Forest {
     fn within(&self, at: At) -> At {
         let fork = self.fork(at);
         if at.tree == 0 && fork.right == 0 {
-            self.branches[fork.held as usize]
+            self.branches[fork.leaf_index as usize]
         } else {
             at
         }
@@ -228,7 +228,7 @@ impl Forest {
             self.primitives(left, order);
             self.primitives(right, order);
         } else {
-            order.push(self.fork(at).held);
+            order.push(self.fork(at).leaf_index);
         }
     }
 

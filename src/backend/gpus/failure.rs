@@ -1,4 +1,5 @@
-//! Handling of GPUs that fail: their work is assigned to the others, or the render ends with the safe film if none is left.
+//! Handling of GPUs that fail: their work is assigned to the others, or the render ends with the safe film if none is
+//! left.
 
 use std::{
     mem,
@@ -23,7 +24,7 @@ use crate::{
 const PROPAGATION: Duration = Duration::from_millis(100);
 
 impl Gpus {
-    /// Takes failed GPUs out of the render and has the others render what was lost with them.
+    /// Takes failed GPUs out of the render and has the others render the pairs that were lost with them.
     ///
     /// # Errors
     /// All GPUs have failed.
@@ -78,8 +79,8 @@ impl Gpus {
 
     /// Returns the number of the first worker that still works after others have failed.
     ///
-    /// Returns `None` if the driver has disabled all GPUs of the process, as it does after a kernel has crashed, and while a
-    /// GPU hangs, because every call to the driver would then wait for that GPU.
+    /// It is `None` if the driver has disabled all GPUs of the process, as it does after a kernel has crashed, and
+    /// while a GPU hangs, because every call to the driver would then wait for that GPU.
     fn first_working(&mut self) -> Option<usize> {
         let hangs =
             |worker: &Worker| matches!(&worker.state, State::Failed(error, _) if error.is_hang());
@@ -93,8 +94,8 @@ impl Gpus {
             .position(|worker| worker.is_working() && is_alive(&worker.cuda().stream))
     }
 
-    /// Gives up all GPUs because all have failed or one hangs. Keeps the safe film, and returns the error to report: that of
-    /// the GPU that hangs, otherwise the earliest.
+    /// Gives up all GPUs because all have failed or one hangs. Keeps the safe film, and returns the error to report:
+    /// that of the GPU that hangs, otherwise the earliest.
     fn fail_all(&mut self) -> Error {
         let (mut lost, mut failed) = (Vec::new(), Vec::new());
         for worker in self.workers.iter_mut().map(of) {
@@ -117,7 +118,7 @@ impl Gpus {
         }
     }
 
-    /// Removes and returns what every worker loses when the GPU with the sum fails.
+    /// Removes and returns the chunks that every worker loses when the GPU with the sum fails.
     fn lose_sum(&mut self) -> Vec<Chunk> {
         self.keeping = None;
         let workers = self.workers.iter_mut().map(of);
@@ -193,6 +194,7 @@ impl Gpus {
     }
 }
 
+/// Returns the error for a render whose GPUs have all failed.
 fn no_gpu_left() -> Error {
     Error::Compaction(compaction::Error::NoDevice {
         reason: "all GPUs of the render have failed".to_owned(),

@@ -1,6 +1,6 @@
 //! Adaptive sampling on several GPUs. The pairs of a round are assigned like any others; at its end all films are on
-//! the sum, and the GPU with the sum judges. The result is in host memory before the next round begins, so that a GPU
-//! can only take pairs of the current round with it.
+//! the sum, and the GPU with the sum tests the pixels for convergence. The result is in host memory before the next
+//! round begins, so that a failing GPU loses only pairs of the current round.
 
 use std::{
     mem,
@@ -26,32 +26,32 @@ use crate::{
 /// The state of all pixels when the current round began.
 #[derive(Default)]
 pub(in crate::backend) struct Begun {
-    /// Pixel indices that have the round.
+    /// Indices of the pixels that are sampled in the round.
     pub(in crate::backend) list: Vec<u32>,
     /// Number of samples of each pixel on the list before the round.
     pub(in crate::backend) first_sample: u32,
     /// Statistics of all pixels. The sample counts of pixels on the list are not used.
-    pub(in crate::backend) ledger: PixelStats,
+    pub(in crate::backend) pixel_stats: PixelStats,
 }
 
 impl Begun {
     /// Returns the statistics of all pixels after the first `done` pairs of the round. Only the sample counts differ
     /// from those at its start.
-    fn ledger(&self, done: u64) -> PixelStats {
+    fn pixel_stats(&self, done: u64) -> PixelStats {
         PixelStats {
             taken: self.taken(done),
-            ..self.ledger.clone()
+            ..self.pixel_stats.clone()
         }
     }
 
-    /// Returns the number of samples of each pixel after `done` pairs. It follows from the list, so that no GPU is
-    /// asked.
+    /// Returns the number of samples of each pixel after `done` pairs. It is computed from the list, without a GPU.
     fn taken(&self, done: u64) -> Vec<u32> {
-        let mut taken = self.ledger.taken.clone();
+        let mut taken = self.pixel_stats.taken.clone();
         count(&self.list, self.reached(done), &mut taken);
         taken
     }
 
+    /// Returns the progress of the round after `done` pairs.
     fn reached(&self, done: u64) -> Reached {
         Reached::new(self.first_sample, self.list.len() as u32, done)
     }
@@ -63,13 +63,13 @@ impl Gpus {
         &mut self,
         rounds: &Schedule,
         list: &[u32],
-        ledger: Option<&PixelStats>,
+        pixel_stats: Option<&PixelStats>,
     ) -> Result<(), Error> {
         let new = || PixelStats::new(self.camera.pixel_count());
         let begun = Arc::new(Begun {
             list: list.to_vec(),
             first_sample: rounds.first_sample(),
-            ledger: ledger.cloned().unwrap_or_else(new),
+            pixel_stats: pixel_stats.cloned().unwrap_or_else(new),
         });
         self.safe.round = Some(begun.clone());
         (self.done, self.safe.done) = (rounds.done(), rounds.done());
@@ -80,10 +80,11 @@ impl Gpus {
             self.sum.end_rounds();
         }
         ready?;
-        self.hand_list_out();
+        self.send_list();
         self.make_good()
     }
 
+    /// See [`Backend::end_rounds`](super::super::Backend::end_rounds).
     pub(in crate::backend) fn end_rounds(&mut self) -> Result<(), Error> {
         self.safe.round = None;
         self.sum.end_rounds();
@@ -101,13 +102,13 @@ impl Gpus {
         // The safe state is replaced only after the new one has arrived completely.
         let (mut film, mut next) = mem::take(&mut self.spare);
         let whole = begun.reached(self.done);
-        let verdict = self.with_sum(|sum, _| {
+        let result = self.with_sum(|sum, _| {
             sum.count(whole)?;
             sum.test_convergence(round, &mut film, &mut next)
         })?;
         next.first_sample = round.after;
-        next.ledger.taken.clone_from(&begun.ledger.taken);
-        count(&begun.list, whole, &mut next.ledger.taken);
+        next.pixel_stats.taken.clone_from(&begun.pixel_stats.taken);
+        count(&begun.list, whole, &mut next.pixel_stats.taken);
         drop(begun);
         let film_before = self.safe.film.replace(film).unwrap_or_default();
         let before = self.safe.round.replace(Arc::new(next));
@@ -120,14 +121,14 @@ impl Gpus {
         for worker in self.workers.iter_mut().map(of) {
             worker.chunks.keep(worker.chunks.gathered());
         }
-        self.hand_list_out();
-        Ok(verdict)
+        self.send_list();
+        Ok(result)
     }
 
     /// Returns the statistics of all pixels during adaptive sampling, otherwise `None`.
-    pub(in crate::backend) fn ledger(&self) -> Option<PixelStats> {
+    pub(in crate::backend) fn pixel_stats(&self) -> Option<PixelStats> {
         let begun = self.safe.round.as_ref()?;
-        Some(begun.ledger(self.on_film()))
+        Some(begun.pixel_stats(self.on_film()))
     }
 
     /// Returns the number of samples of each pixel during adaptive sampling, otherwise `None`.
@@ -148,16 +149,16 @@ impl Gpus {
         self.safe_after_failure().unwrap_or(self.done)
     }
 
-    /// Copies the list to all working GPUs. A GPU that fails now has no unsaved pairs.
-    fn hand_list_out(&mut self) {
+    /// Copies the list of pixels to all working GPUs. It runs between rounds, when a GPU that fails loses no pairs.
+    fn send_list(&mut self) {
         let (timeout, round) = (self.timeout, self.safe.round.clone());
-        let hand_out = |worker: &mut Mutex<Worker>| {
+        let send = |worker: &mut Mutex<Worker>| {
             let list = round.iter().map(|begun| &begun.list[..]);
             let mut list = list.filter(|list| !list.is_empty());
             of(worker).attempt(|worker| {
                 list.try_for_each(|list| worker.cuda().list_pixels(list, timeout))
             });
         };
-        self.workers.iter_mut().for_each(hand_out);
+        self.workers.iter_mut().for_each(send);
     }
 }

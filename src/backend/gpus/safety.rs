@@ -16,7 +16,8 @@ use crate::{
     stages::wave::{CudaWave, Wave},
 };
 
-/// Default minimum time between two copies of the sum to the host. If its GPU fails, at most so much is rendered again.
+/// Default minimum time between two copies of the sum to the host. The shorter it is, the less is rendered again if the
+/// sum's GPU fails.
 const PAUSE: Duration = Duration::from_secs(2);
 /// Assumed bandwidth between GPU and host in bytes per second, a low estimate.
 const SLOW_BUS: f64 = 8e9;
@@ -159,9 +160,10 @@ impl Gpus {
         self.make_good()
     }
 
+    /// Returns the minimum time between two copies of the sum to the host.
     fn pause(&self) -> Duration {
-        let crossing = self.sum.bytes() as f64 / SLOW_BUS;
-        let pause = PAUSE.max(Duration::from_secs_f64(SPACING * crossing));
+        let transfer = self.sum.bytes() as f64 / SLOW_BUS;
+        let pause = PAUSE.max(Duration::from_secs_f64(SPACING * transfer));
         self.keep_every.unwrap_or(pause)
     }
 

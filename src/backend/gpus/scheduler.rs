@@ -47,7 +47,7 @@ impl Scheduler<'_> {
         }
         let (share, count) = (self.shares[worker], u64::from(plan.pixels.count));
         let part = |pairs: u64| (pairs as f64 * share).ceil() as u64;
-        self.spans.deal(|left| {
+        self.spans.assign(|left| {
             if plan.first_sample == 0 && left.start < count {
                 // All GPUs share the first sample of a view, so that it is shown early.
                 max.min(part(count))

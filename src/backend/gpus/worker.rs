@@ -17,11 +17,12 @@ pub(super) struct Worker {
     /// The worker's index among all workers, which is its index among the backend's devices.
     pub(super) number: usize,
     pub(super) wave: Wave,
+    /// Assigned work that is not safe in host memory yet.
     pub(super) chunks: PendingChunks,
     /// Speed of the last timed wave, in paths per millisecond; 0 until one is known.
     pub(super) speed: f64,
-    /// Counts of the waves that have landed since `Gpus::take_counts`.
-    pub(super) landed: Vec<Counted>,
+    /// Counts of the waves that have finished since `Gpus::take_counts`.
+    pub(super) finished: Vec<Counted>,
     pub(super) state: State,
 }
 
@@ -43,7 +44,7 @@ impl Worker {
             wave: Wave::Cuda(Box::new(wave)),
             chunks: PendingChunks::default(),
             speed: 0.0,
-            landed: Vec::new(),
+            finished: Vec::new(),
             state: State::Working,
         }
     }
@@ -78,7 +79,8 @@ impl Worker {
         }
     }
 
-    /// Traces the pairs that the scheduler assigns, until there are none. The last waves can still be running when it returns.
+    /// Traces the pairs that the scheduler assigns, until there are none. The last waves can still be running when it
+    /// returns.
     pub(super) fn render(&mut self, scheduler: &Scheduler) -> Result<(), Error> {
         loop {
             while self.wave.is_full() && self.land(scheduler.time_share)? {}
@@ -105,18 +107,19 @@ impl Worker {
             time_share,
         };
         if self.chunks.land(&counted) {
-            self.landed.push(counted);
+            self.finished.push(counted);
         }
         Ok(true)
     }
 }
 
-/// Returns the value of a mutex that no other thread holds.
-pub(super) fn of<T>(held: &mut Mutex<T>) -> &mut T {
-    held.get_mut().unwrap_or_else(PoisonError::into_inner)
+/// Returns the value of a mutex without locking, because the exclusive reference proves that no other thread holds it.
+pub(super) fn of<T>(mutex: &mut Mutex<T>) -> &mut T {
+    mutex.get_mut().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Locks the mutex. A panic in another thread leaves a worker between two stages, and its next span overwrites the wave.
-pub(super) fn lock<T>(held: &Mutex<T>) -> MutexGuard<'_, T> {
-    held.lock().unwrap_or_else(PoisonError::into_inner)
+/// Locks the mutex. A panic in another thread leaves a worker between two stages, and its next span overwrites the
+/// wave.
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

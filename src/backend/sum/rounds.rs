@@ -1,4 +1,4 @@
-//! Adaptive sampling on the sum: its GPU judges the pixels.
+//! Adaptive sampling on the sum of all films: the convergence test, on the GPU that holds the sum.
 
 use compaction::{
     cuda::{Kernel, Readback, overwrite, upload},
@@ -17,91 +17,100 @@ use crate::{
     stages::{CountArguments, Reached, count_on_cuda, test_convergence_on_cuda},
 };
 
-/// The device memory and kernels that judge the pixels of the sum.
-pub(super) struct Judging {
+/// The device memory and kernels that test the pixels of the sum for convergence.
+pub(super) struct ConvergenceState {
     pub(super) rounds: CudaRounds,
     count: Kernel<CountArguments>,
-    /// The pixels that have the round: the first `rounds.listed`.
+    /// Indices of the pixels that are sampled in the round: the first `rounds.listed`.
     list: CudaSlice<u32>,
     /// Number of samples of each pixel, as [`Sum::count`] left it.
     pub(super) taken: CudaSlice<u32>,
-    /// Transfers of the histories and of the new list to the host.
+    /// Transfer of the noise statistics of all pixels to the host.
     histories: Readback<PixelNoise>,
+    /// Transfer of the new list, the pixels that have not converged, to the host.
     left: Readback<u32>,
 }
 
 impl Sum {
-    /// Prepares to judge pixels in this state. `on` is the wave of the sum's GPU.
+    /// Begins adaptive sampling on the sum with the pixels in this state. `on` is the wave of the sum's GPU.
     pub(in crate::backend) fn begin_rounds(
         &mut self,
         on: &CudaWave,
         begun: &Begun,
     ) -> Result<(), Error> {
-        let (pixel_count, listed) = (begun.ledger.histories.len(), begun.list.len());
-        let fits = |judging: &Judging| judging.rounds.fits(pixel_count, listed);
-        let judging = match self.judging.take().filter(fits) {
-            Some(mut judging) => {
-                overwrite(&self.stream, &begun.list, &mut judging.list)?;
-                overwrite(&self.stream, &begun.ledger.taken, &mut judging.taken)?;
-                judging
+        let (pixel_count, listed) = (begun.pixel_stats.histories.len(), begun.list.len());
+        let fits = |convergence: &ConvergenceState| convergence.rounds.fits(pixel_count, listed);
+        let convergence = match self.convergence.take().filter(fits) {
+            Some(mut convergence) => {
+                overwrite(&self.stream, &begun.list, &mut convergence.list)?;
+                overwrite(
+                    &self.stream,
+                    &begun.pixel_stats.taken,
+                    &mut convergence.taken,
+                )?;
+                convergence
             }
-            None => Judging {
+            None => ConvergenceState {
                 rounds: on.new_rounds(&self.stream, pixel_count, listed)?,
                 count: on.new_counter()?,
                 list: upload(&self.stream, &begun.list)?,
-                taken: upload(&self.stream, &begun.ledger.taken)?,
+                taken: upload(&self.stream, &begun.pixel_stats.taken)?,
                 histories: Readback::new(self.stream.context(), pixel_count)?,
                 left: Readback::new(self.stream.context(), listed)?,
             },
         };
-        let judging = self.judging.insert(judging);
+        let convergence = self.convergence.insert(convergence);
         // Before the first round there are no statistics.
-        let known = (begun.first_sample > 0).then_some(&begun.ledger);
-        judging.rounds.set_pixel_stats(&self.stream, known)
+        let known = (begun.first_sample > 0).then_some(&begun.pixel_stats);
+        convergence.rounds.set_pixel_stats(&self.stream, known)
     }
 
+    /// Ends adaptive sampling on the sum, and frees its memory.
     pub(in crate::backend) fn end_rounds(&mut self) {
-        self.judging = None;
+        self.convergence = None;
     }
 
-    /// Judges the pixels of the list after this round. Writes the film, the new list and the new statistics into `film`
-    /// and `next`.
+    /// Tests the pixels of the list for convergence after this round. Writes the film, the new list and the new
+    /// statistics into `film` and `next`.
     pub(in crate::backend) fn test_convergence(
         &mut self,
         round: &ConvergenceTest,
         film: &mut Vec<u64>,
         next: &mut Begun,
     ) -> Result<RoundResult, Error> {
-        let Some(judging) = &mut self.judging else {
+        let Some(convergence) = &mut self.convergence else {
             return Ok(RoundResult::default());
         };
         let (stream, timeout) = (&self.stream, self.timeout);
         let sums = self.film.slice(..self.film.len() - 1);
-        let (rounds, list) = (&mut judging.rounds, &mut judging.list);
-        let verdict = test_convergence_on_cuda((stream, timeout), rounds, list, sums, round)?;
+        let (rounds, list) = (&mut convergence.rounds, &mut convergence.list);
+        let result = test_convergence_on_cuda((stream, timeout), rounds, list, sums, round)?;
         self.kept.post(stream, self.film.as_view())?;
-        judging.histories.post(stream, rounds.histories.as_view())?;
-        let left = list.slice(..verdict.left as usize);
-        judging.left.post(stream, left)?;
+        convergence
+            .histories
+            .post(stream, rounds.histories.as_view())?;
+        let left = list.slice(..result.left as usize);
+        convergence.left.post(stream, left)?;
         let sums = self.kept.wait_for(timeout)?;
         copy(sums, film);
-        // Judged pixels are marked with their sums, and all others have not changed since.
-        copy(&sums[..sums.len() - 1], &mut next.ledger.marks);
-        let histories = judging.histories.wait_for(timeout)?;
-        copy(histories, &mut next.ledger.histories);
-        copy(judging.left.wait_for(timeout)?, &mut next.list);
-        Ok(verdict)
+        // For pixels on the list these are the sums at this test. The sums of all others have not changed since theirs.
+        copy(&sums[..sums.len() - 1], &mut next.pixel_stats.marks);
+        let histories = convergence.histories.wait_for(timeout)?;
+        copy(histories, &mut next.pixel_stats.histories);
+        copy(convergence.left.wait_for(timeout)?, &mut next.list);
+        Ok(result)
     }
 
-    /// Computes the sample counts of the pixels on the list from the progress of their round.
+    /// Computes the sample counts of the pixels on the list from the progress of their round. Does nothing without
+    /// adaptive sampling.
     pub(in crate::backend) fn count(&mut self, reached: Reached) -> Result<(), Error> {
-        let Some(Judging {
+        let Some(ConvergenceState {
             count,
             list,
             rounds,
             taken,
             ..
-        }) = &mut self.judging
+        }) = &mut self.convergence
         else {
             return Ok(());
         };

@@ -21,8 +21,8 @@ pub(super) const CHANNELS: [(&str, SampleType); 9] = [
     ("film.low.R", SampleType::U32),
 ];
 
-/// Additional EXR channels of a part with adaptive sampling, in alphabetical order: noise estimates, sample counts and film
-/// sums.
+/// Additional EXR channels of a part with adaptive sampling, in alphabetical order: noise estimates, sample counts and
+/// film sums.
 pub(super) const PIXEL_STATS_CHANNELS: [(&str, SampleType); 10] = [
     ("film.error", SampleType::F32),
     ("film.good", SampleType::U32),
@@ -88,6 +88,7 @@ fn half(sums: &[u64], channel: usize, shift: u32) -> FlatSamples {
     FlatSamples::U32(sums.map(|sums| (sums[channel] >> shift) as u32).collect())
 }
 
+/// Returns channels with these names and values.
 fn named<'a>(
     channels: impl Iterator<Item = (&'a (&'a str, SampleType), FlatSamples)>,
 ) -> impl Iterator<Item = AnyChannel<FlatSamples>> {

@@ -95,8 +95,8 @@ const ATTRIBUTES: [&str; 8] = [
 /// Name of the attribute that contains the checksum of the others.
 const CHECKSUM: &str = "checksum";
 
-/// Writes the part to `path` atomically: to a temporary file that is renamed. `may` is called just before the rename, and
-/// its failure cancels it.
+/// Writes the part to `path` atomically: to a temporary file that is renamed. `may` is called just before the rename,
+/// and its failure cancels it.
 pub(super) fn write(
     part: &Part,
     path: &Path,
@@ -125,6 +125,7 @@ pub(super) fn write(
     Ok(replace(path, encode, may)?)
 }
 
+/// Returns the attributes of a part's file, [`ATTRIBUTES`] and their checksum.
 fn attributes(header: &PartHeader) -> io::Result<LayerAttributes> {
     let texts = [
         header.stats.scene.clone(),
@@ -153,6 +154,7 @@ fn attributes(header: &PartHeader) -> io::Result<LayerAttributes> {
     })
 }
 
+/// Returns the checksum of the program and the texts of [`ATTRIBUTES`], as 32 hexadecimal digits.
 fn checksum(software: &str, texts: &[String; ATTRIBUTES.len()]) -> String {
     let mut hash = Xxh3::new();
     let named = ATTRIBUTES.into_iter().zip(texts.iter().map(String::as_str));
@@ -167,6 +169,10 @@ pub(super) fn read_header(path: &Path) -> Result<PartHeader, Error> {
     checked_header(path, &open(path)?)
 }
 
+/// Opens an EXR and reads its structure.
+///
+/// # Errors
+/// [`Error::File`] if it is not a readable regular file, [`Error::Damaged`] if it is not a valid EXR.
 fn open(path: &Path) -> Result<Reader<BufReader<File>>, Error> {
     let cannot = |error: io::Error| match error.kind() {
         io::ErrorKind::NotFound => refused(path, "does not exist; check the path".to_owned()),
@@ -183,6 +189,7 @@ fn open(path: &Path) -> Result<Reader<BufReader<File>>, Error> {
     exr::block::read(file, false).map_err(|error| unreadable(path, error))
 }
 
+/// Returns the error for an EXR at `path` that cannot be read: [`Error::Damaged`] unless the system reported it.
 fn unreadable(path: &Path, error: exr::error::Error) -> Error {
     match error {
         exr::error::Error::Io(error) => refused(path, format!("cannot be read: {error}")),
@@ -190,6 +197,7 @@ fn unreadable(path: &Path, error: exr::error::Error) -> Error {
     }
 }
 
+/// Returns the error for a file that cannot be read as a part.
 fn refused(path: &Path, problem: String) -> Error {
     Error::File {
         file: path.display().to_string(),
@@ -197,8 +205,8 @@ fn refused(path: &Path, problem: String) -> Error {
     }
 }
 
-/// Reads the identity, samples and statistics of a part and checks them against the file's structure, so that its film can
-/// be read safely.
+/// Reads the identity, samples and statistics of a part and checks them against the file's structure, so that its film
+/// can be read safely.
 fn checked_header<R: Read + Seek>(path: &Path, reader: &Reader<R>) -> Result<PartHeader, Error> {
     let text_of = |exr_header: &Header, name: &str| {
         let value = exr_header.own_attributes.other.get(name.as_bytes())?;
@@ -235,11 +243,14 @@ fn checked_header<R: Read + Seek>(path: &Path, reader: &Reader<R>) -> Result<Par
         .ok_or_else(|| Error::damaged(path, "its attributes do not match its content"))
 }
 
+/// Returns the error for an EXR without a film.
 fn no_part(path: &Path) -> Error {
     let problem = "contains no film; expected an .exr written by raysieve";
     refused(path, problem.to_owned())
 }
 
+/// Returns the header that these texts of [`ATTRIBUTES`] describe; `None` if they contradict each other or the
+/// structure of the EXR.
 fn understood(
     exr_header: &Header,
     software: String,
@@ -337,6 +348,7 @@ pub fn aovs_of(path: &Path) -> Result<Vec<Aov>, Error> {
     Ok(aovs)
 }
 
+/// Reads the film, the picture and the noise estimates of a part whose header has been checked.
 fn content<R: Read + Seek>(
     path: &Path,
     reader: Reader<R>,
@@ -424,6 +436,7 @@ fn content<R: Read + Seek>(
     })
 }
 
+/// Converts an error of the EXR encoder.
 fn io_error(error: exr::error::Error) -> io::Error {
     match error {
         exr::error::Error::Io(error) => error,

@@ -19,14 +19,15 @@ impl SamplePosition {
     /// Sample number after the last one that the sampler supports.
     const END: u64 = 1 << 32;
 
-    /// Returns the number of (pixel, sample) pairs before this position; `None` if the position is invalid for this pixel
-    /// count.
+    /// Returns the number of (pixel, sample) pairs before this position; `None` if the position is invalid for this
+    /// pixel count.
     fn pairs(self, pixel_count: u32) -> Option<u64> {
         let pairs = self.sample.checked_mul(pixel_count.into())? + u64::from(self.pixel);
         (self.pixel < pixel_count && pairs <= SamplePosition::END * u64::from(pixel_count))
             .then_some(pairs)
     }
 
+    /// Returns the position before which there are this many (pixel, sample) pairs.
     fn of(pairs: u64, pixel_count: u32) -> SamplePosition {
         SamplePosition {
             sample: pairs / u64::from(pixel_count),
@@ -82,6 +83,7 @@ impl Samples {
         Samples::of_pairs(0..u64::from(spp) * u64::from(pixel_count), pixel_count)
     }
 
+    /// Creates the set of one range of pair numbers; the empty set if the range is empty.
     pub(crate) fn of_pairs(pairs: Range<u64>, pixel_count: u32) -> Samples {
         Samples {
             pixel_count,
@@ -93,7 +95,7 @@ impl Samples {
     }
 
     /// Parses the text form of a set, such as `0..16, 32..64`; `None` if it is invalid.
-    pub(crate) fn parse(text: &str, pixel_count: u32) -> Option<Samples> {
+    pub fn parse(text: &str, pixel_count: u32) -> Option<Samples> {
         let mut samples = Samples::of_pairs(0..0, pixel_count);
         for range in text.split(", ").filter(|text| !text.is_empty()) {
             let (start, end) = range.split_once("..")?;
@@ -104,7 +106,7 @@ impl Samples {
     }
 
     /// Returns the ranges of pair numbers, in order.
-    pub(crate) fn ranges(&self) -> &[Range<u64>] {
+    pub fn ranges(&self) -> &[Range<u64>] {
         &self.ranges
     }
 
@@ -145,7 +147,8 @@ impl Samples {
         self.counts().max().unwrap_or(0)
     }
 
-    /// Returns all sample counts that occur, possibly repeated. The count changes only at pixels where a range begins or ends.
+    /// Returns all sample counts that occur, possibly repeated. The count changes only at pixels where a range begins
+    /// or ends.
     fn counts(&self) -> impl Iterator<Item = u32> {
         let ends = self
             .ranges

@@ -35,14 +35,16 @@ pub struct Difference {
     pub x: u32,
     /// Row of the first differing pixel, from the top.
     pub y: u32,
-    /// Expected value of that pixel, as text: red, green and blue of the picture, or of the film if the picture is equal.
+    /// Expected value of that pixel, as text: red, green and blue of the picture, or of the film if the picture is
+    /// equal.
     pub expected: String,
     /// Value of that pixel in the file, as text.
     pub found: String,
 }
 
 impl PartFile {
-    /// Renders the samples again and compares them. Returns `None` if no pixel differs. Calls `progress` with values in 0..=1.
+    /// Renders the samples again and compares them. Returns `None` if no pixel differs. Calls `progress` with values in
+    /// 0..=1.
     ///
     /// # Errors
     /// [`Error::Setting`] if the renderer's scene or settings differ from the picture's.
@@ -114,6 +116,8 @@ impl PartFile {
         Ok(self.difference(&expected, &pixel_list))
     }
 
+    /// Compares these pixels with a new render, row by row from the top: film, noise estimates and picture. Returns
+    /// `None` if none differs.
     fn difference(&self, expected: &Part, pixels: &[u32]) -> Option<Difference> {
         let sums = |film: &FilmSums, pixel: u32| film.sums.as_chunks::<3>().0[pixel as usize];
         let shown = |pixel: u32| self.picture.pixels[pixel as usize].to_array();

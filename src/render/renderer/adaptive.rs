@@ -20,8 +20,8 @@ impl Renderer {
     /// Stops at each pixel once its estimated relative error is at most `noise`, 0.0001 to 1; `None` gives every pixel
     /// all samples. Begins again.
     ///
-    /// No pixel gets more samples than are to be rendered. Pixels darker than a hundredth of white, by the scene's
-    /// exposure, are compared with that: see [`ConvergenceGoal`].
+    /// No pixel gets more samples than [`Renderer::samples`] contains. So that dark pixels converge, a hundredth of
+    /// white at the scene's exposure is added to a pixel's brightness: see [`ConvergenceGoal`].
     ///
     /// Stopping early is biased: a pixel that has missed its bright paths seems converged, so that pictures are
     /// slightly too dark. The bias is less than a tenth of `noise` where light is found often, and more elsewhere
@@ -40,6 +40,10 @@ impl Renderer {
         self.set_goal(goal)
     }
 
+    /// Sets the convergence criterion, or gives every pixel all samples if it is `None`. Begins again.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] if the samples to render are not the first ones, or the error of a device.
     pub(crate) fn set_goal(&mut self, goal: Option<ConvergenceGoal>) -> Result<(), Error> {
         self.check_range(goal, &self.range)?;
         let before = mem::replace(&mut self.goal, goal);
@@ -75,7 +79,8 @@ impl Renderer {
         self.record_counts(taken)
     }
 
-    /// Checks that this range of pairs can be rendered to this goal.
+    /// Checks that this range of pair numbers can be rendered to this goal: adaptive sampling needs whole samples from
+    /// the first on.
     pub(super) fn check_range(
         &self,
         goal: Option<ConvergenceGoal>,
@@ -102,6 +107,7 @@ impl Renderer {
         mem::replace(&mut self.rounds, rounds).is_some()
     }
 
+    /// Returns the schedule of a render to this goal, before the first sample.
     fn first_round(&self, goal: ConvergenceGoal) -> Schedule {
         Schedule::new(goal, self.limit(), self.pixels.count)
     }
@@ -130,8 +136,8 @@ impl Renderer {
         self.record_counts(begun)
     }
 
-    /// Checks that no pixel of a part has more samples than this render allows, so that adaptive sampling can continue. The
-    /// error is the reason why not, as text.
+    /// Checks that no pixel of a part has more samples than this render allows, so that adaptive sampling can continue.
+    /// The error is the reason why not, as text.
     pub(super) fn check_rounds(&self, header: &PartHeader) -> Result<(), String> {
         match &header.stats.noise {
             Some(noise) if noise.max_samples > self.limit() => Err(format!(
@@ -143,8 +149,8 @@ impl Renderer {
         }
     }
 
-    /// Prepares to render some pixels with the error target of a part, up to its progress. The film is then incomplete and
-    /// must not be used as a part.
+    /// Prepares to render some pixels with the error target of a part, up to its progress. The film is then incomplete
+    /// and must not be used as a part.
     pub(crate) fn set_rounds(
         &mut self,
         header: &PartHeader,
@@ -170,8 +176,8 @@ impl Renderer {
         Ok(())
     }
 
-    /// Renders with adaptive sampling until `enough` returns true; it is called before each wave with the sample count of
-    /// the unconverged pixels. Returns `false` when the render is complete.
+    /// Renders with adaptive sampling until `enough` returns true; it is called before each wave with the sample count
+    /// of the unconverged pixels. Returns `false` when the render is complete.
     pub(super) fn advance_rounds(
         &mut self,
         enough: &(dyn Fn(u32) -> bool + Sync),
@@ -186,6 +192,7 @@ impl Renderer {
         Ok(goes_on)
     }
 
+    /// Renders as [`Renderer::advance_rounds`], without adding to the render time.
     fn advance_within_rounds(
         &mut self,
         enough: &(dyn Fn(u32) -> bool + Sync),
@@ -210,7 +217,8 @@ impl Renderer {
                 next: AtomicU64::new(rounds.done()),
                 end: rounds.end(),
             };
-            let enough = |dealt: u64| enough(first_sample + (dealt / u64::from(listed)) as u32);
+            let enough =
+                |assigned: u64| enough(first_sample + (assigned / u64::from(listed)) as u32);
             let advanced = self.backend.advance(&spans, &enough);
             let done = spans.next.into_inner().min(spans.end);
             rounds.set_done(done);
@@ -222,10 +230,10 @@ impl Renderer {
             if !ends {
                 return Ok(true);
             }
-            let verdict = self.backend.test_convergence(&round);
-            let verdict = self.record_counts(verdict)?;
+            let result = self.backend.test_convergence(&round);
+            let result = self.record_counts(result)?;
             if let Some(rounds) = &mut self.rounds {
-                rounds.begin_next_round(verdict);
+                rounds.begin_next_round(result);
             }
         }
         Ok(false)
@@ -249,7 +257,7 @@ impl Renderer {
     /// Waits for the running waves, and returns the statistics of all pixels during adaptive sampling.
     pub(crate) fn pixel_stats(&mut self) -> Result<Option<PixelStats>, Error> {
         self.land()?;
-        let pixel_stats = self.backend.ledger();
+        let pixel_stats = self.backend.pixel_stats();
         self.record_counts(pixel_stats)
     }
 

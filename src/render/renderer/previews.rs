@@ -19,9 +19,9 @@ impl Renderer {
     /// Returns the film as a denoised preview, or `None` while its noise is unknown.
     ///
     /// The preview averages over neighbouring pixels that agree within their noise (see
-    /// [`adaptive_window`](crate::adaptive::adaptive_window)), and approaches the film's picture as samples are added. The noise is known
-    /// from two samples per pixel on, if [`Renderer::keep_for_previews`] was called. With adaptive sampling it is known
-    /// after the first two rounds of 16 samples per pixel, without that call.
+    /// [`adaptive_window`](crate::adaptive::adaptive_window)), and approaches the film's picture as samples are added.
+    /// The noise is known from two samples per pixel on, if [`Renderer::keep_for_previews`] was called. With adaptive
+    /// sampling it is known after the first two rounds of 16 samples per pixel, without that call.
     ///
     /// If copies were kept from the first sample on, the bits depend on scene, size, seed and samples alone.
     pub fn preview(&mut self) -> Result<Option<Preview>, Error> {
@@ -69,8 +69,8 @@ impl Renderer {
         }
     }
 
-    /// Returns whether denoised previews are possible without adaptive sampling: the samples begin with a first pixel, and
-    /// sampling is not adaptive.
+    /// Returns whether denoised previews are possible without adaptive sampling: the samples begin with a first pixel,
+    /// and sampling is not adaptive.
     fn can_preview(&self) -> bool {
         let begins = self.range.start.is_multiple_of(self.pixel_count().into());
         begins && self.rounds.is_none()

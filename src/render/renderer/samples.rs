@@ -45,8 +45,8 @@ impl Renderer {
         self.restart()
     }
 
-    /// Selects one range of samples and some pixels, and begins again. The film is then incomplete and must not be used as
-    /// a part.
+    /// Selects one range of samples and some pixels, and begins again. The film is then incomplete and must not be used
+    /// as a part.
     pub(crate) fn set_pixels(&mut self, samples: &Samples, pixels: Pixels) -> Result<(), Error> {
         self.set_samples(samples)?;
         let all = u64::from(self.pixel_count());
@@ -89,7 +89,7 @@ impl Renderer {
                 problem,
             })?;
         let PartHeader { samples, stats, .. } = &part.header;
-        self.done = samples.ranges().first().map_or(0, |held| held.end);
+        self.done = samples.ranges().first().map_or(0, |range| range.end);
         self.elapsed = Duration::try_from_secs_f64(stats.seconds).unwrap_or_default();
         self.stats.bounces.clone_from(&stats.bounces);
         self.stats.devices.clone_from(&stats.devices);
@@ -114,7 +114,7 @@ impl Renderer {
             return self.check_rounds(header);
         }
         match header.samples.ranges() {
-            [held] if held.start == self.range.start && held.end <= self.range.end => Ok(()),
+            [range] if range.start == self.range.start && range.end <= self.range.end => Ok(()),
             _ => Err(format!(
                 "holds samples {}, not the first of {}",
                 header.samples,

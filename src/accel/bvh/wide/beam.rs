@@ -136,7 +136,7 @@ impl<S: Lanes> Probe<S> for Beam<S> {
     #[inline(always)]
     fn met(&self, node: &WideNode<S>, distance: f32) -> (u32, SimdF32<S>) {
         let (met, entered) = self.met_boxes(&node.planes, distance);
-        (met & node.held, entered)
+        (met & node.child_mask, entered)
     }
 }
 
@@ -187,14 +187,14 @@ impl<S: Lanes> BeamHits<S> {
 }
 
 impl<S: Lanes> WideTree<S> {
-    /// Reports the nearest hit of each ray of a beam to `tell`.
+    /// Reports the nearest hit of each ray of a beam to `report`.
     #[inline(always)]
     pub(super) fn nearest_of_beam(
         &self,
         block: &RayBlock<S>,
         stack: &mut [u64],
         primitives: &[Primitive],
-        tell: &mut impl FnMut(usize, Hit),
+        report: &mut impl FnMut(usize, Hit),
     ) {
         let mut best = BeamHits {
             distance: block.distance,
@@ -219,7 +219,7 @@ impl<S: Lanes> WideTree<S> {
         let distance = best.distance.min(block.all(f32::MAX));
         let primitive: &[u32] = bytemuck::cast_slice(std::slice::from_ref(&best.primitive));
         for (lane, &index) in block.ray_indices.iter().enumerate() {
-            tell(
+            report(
                 index,
                 Hit {
                     distance: distance.lanes()[lane],
@@ -231,14 +231,14 @@ impl<S: Lanes> WideTree<S> {
         }
     }
 
-    /// Reports to `tell` which rays of a beam are blocked.
+    /// Reports to `report` which rays of a beam are blocked.
     #[inline(always)]
     pub(super) fn occluded_of_beam(
         &self,
         block: &RayBlock<S>,
         stack: &mut [u64],
         primitives: &[Primitive],
-        tell: &mut impl FnMut(usize, bool),
+        report: &mut impl FnMut(usize, bool),
     ) {
         let furthest = block.simd.reduce_max_f32s(block.distance.1);
         let mut blocked = 0;
@@ -259,7 +259,7 @@ impl<S: Lanes> WideTree<S> {
             ),
         );
         for (lane, &index) in block.ray_indices.iter().enumerate() {
-            tell(index, blocked >> lane & 1 == 1);
+            report(index, blocked >> lane & 1 == 1);
         }
     }
 

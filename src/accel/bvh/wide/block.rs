@@ -306,6 +306,7 @@ fn permuted_vectors<S: Lanes>(simd: S, axis: usize, [x, y, z]: [S::f32s; 3]) -> 
 /// A vector in x, y, z order.
 type Three<S> = (SimdF32<S>, SimdF32<S>, SimdF32<S>);
 
+/// Returns the dot product per lane.
 #[inline(always)]
 fn dot<S: Simd>(a: Three<S>, b: Three<S>) -> SimdF32<S> {
     a.0 * b.0 + a.1 * b.1 + a.2 * b.2

@@ -56,7 +56,7 @@ impl Bounds {
 enum NodeRef {
     /// A leaf: the primitive at this index.
     Primitive(u32),
-    /// An inner node: fork `number` of those made from CWBVH node `node`.
+    /// An inner node: number `number` of the split nodes made from CWBVH node `node`.
     Inner { node: u32, number: u8 },
 }
 
@@ -68,7 +68,7 @@ struct SplitNode {
     bounds: Bounds,
     /// The optimal distribution of the boxes of a wide node between the two children.
     shares: Shares<{ MAX_LANES - 1 }>,
-    /// Whether the fork becomes a packet if it gets a single box.
+    /// Whether the primitives below become a packet if the node gets a single box.
     packet: bool,
 }
 
@@ -102,7 +102,7 @@ impl Subtree {
         }
     }
 
-    /// Returns the cost of one packet of all primitives. `None` if they are more than `most`, or of both kinds.
+    /// Returns the cost of one packet of all primitives. `None` if they are more than `max_count`, or of both kinds.
     fn packet_cost(&self, max_count: u8) -> Option<f32> {
         let cost = match (self.triangles, self.others) {
             (count, 0) if count <= max_count => PACKET_COST,
@@ -119,7 +119,7 @@ struct SplitTree<'a> {
     primitives: &'a [Primitive],
     /// Maximum number of children of a node, and of primitives of a packet.
     lanes: u8,
-    /// The forks made from each node of the CWBVH.
+    /// The split nodes made from each node of the CWBVH.
     forks: Vec<Box<[SplitNode]>>,
     /// The root; `None` without primitives.
     root: Option<NodeRef>,
@@ -162,7 +162,7 @@ impl SplitTree<'_> {
         Some(binary)
     }
 
-    /// Returns the forks made from a node, those of its leaves first, and the subtree that they form.
+    /// Returns the split nodes made from a CWBVH node, those of its leaves first, and the subtree that they form.
     fn forked(
         &self,
         index: u32,
@@ -215,7 +215,7 @@ impl SplitTree<'_> {
         all.pop()
     }
 
-    /// Joins two subtrees to a fork and returns it with the new subtree, whose root is `part`.
+    /// Joins two subtrees under a split node, and returns it with the new subtree, whose root is `part`.
     fn join(&self, [first, second]: [&Subtree; 2], part: NodeRef) -> (SplitNode, Subtree) {
         let max_count = self.lanes + 1;
         let mut below = Subtree {
@@ -246,12 +246,12 @@ impl SplitTree<'_> {
         (fork, below)
     }
 
-    /// Returns a fork.
+    /// Returns the split node `number` of those made from CWBVH node `node`.
     fn fork(&self, node: u32, number: u8) -> &SplitNode {
         &self.forks[node as usize][usize::from(number)]
     }
 
-    /// Returns the box of a part.
+    /// Returns the box of a binary node.
     fn bounds(&self, part: NodeRef) -> Bounds {
         match part {
             NodeRef::Primitive(position) => Bounds::of(&self.primitives[position as usize]),
@@ -259,7 +259,7 @@ impl SplitTree<'_> {
         }
     }
 
-    /// Returns whether a part becomes a packet.
+    /// Returns whether a binary node becomes a packet.
     fn is_packet(&self, part: NodeRef) -> bool {
         match part {
             NodeRef::Primitive(_) => true,
@@ -267,14 +267,14 @@ impl SplitTree<'_> {
         }
     }
 
-    /// Returns the parts that become the children of the node for `part`.
+    /// Returns the binary nodes that become the children of the wide node for `part`.
     fn children(&self, part: NodeRef) -> Vec<NodeRef> {
         let mut children = Vec::with_capacity(usize::from(self.lanes));
         self.share_out(part, self.lanes, &mut children);
         children
     }
 
-    /// Appends the parts that represent `part` by up to `boxes` boxes.
+    /// Appends the binary nodes that represent the subtree of `part` by up to `boxes` boxes.
     fn share_out(&self, part: NodeRef, boxes: u8, parts: &mut Vec<NodeRef>) {
         if let NodeRef::Inner { node, number } = part
             && let fork = self.fork(node, number)
@@ -287,7 +287,7 @@ impl SplitTree<'_> {
         }
     }
 
-    /// Appends the indices of a part's primitives.
+    /// Appends the indices of the primitives below a binary node.
     fn positions(&self, part: NodeRef, positions: &mut Vec<u32>) {
         match part {
             NodeRef::Primitive(position) => positions.push(position),
@@ -317,7 +317,7 @@ impl<S: Lanes> WideTree<S> {
             nodes: Vec::new(),
             packets: Vec::new(),
             extent,
-            waiting: 0,
+            stack_height: 0,
         };
         tree.lay_out(&SplitTree::of(nodes, primitives, S::F32_LANES as u8)?);
         Some(tree)
@@ -333,7 +333,7 @@ impl<S: Lanes> WideTree<S> {
         let mut ways = vec![(0, 0)];
         while let Some((node, waiting)) = ways.pop() {
             let waiting: usize = waiting + made[node].0.len();
-            self.waiting = self.waiting.max(waiting);
+            self.stack_height = self.stack_height.max(waiting);
             for slot in 0..made[node].0.len() {
                 let part = made[node].0[slot];
                 made[node].1[slot] = if binary.is_packet(part) {
@@ -366,7 +366,7 @@ impl<S: Lanes> WideNode<S> {
         let mut node = WideNode {
             planes: [[S::f32s::zeroed(); 3]; 2],
             children: S::u32s::zeroed(),
-            held: 0,
+            child_mask: 0,
         };
         let [smallest, largest] = &mut node.planes;
         for axis in 0..3 {
@@ -375,7 +375,7 @@ impl<S: Lanes> WideNode<S> {
         }
         lanes_mut(&mut node.children).copy_from_slice(&words[..S::F32_LANES]);
         for (slot, Bounds { low, high }) in boxes.enumerate() {
-            node.held |= 1 << slot;
+            node.child_mask |= 1 << slot;
             for axis in 0..3 {
                 lanes_mut(&mut smallest[axis])[slot] = low[axis];
                 lanes_mut(&mut largest[axis])[slot] = high[axis];

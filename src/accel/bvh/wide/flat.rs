@@ -80,7 +80,7 @@ impl Flat {
         simd: S,
         rays: &[Q::Ray],
         ray_indices: impl Iterator<Item = usize>,
-        mut tell: impl FnMut(usize, Q::Output),
+        mut report: impl FnMut(usize, Q::Output),
     ) {
         let mut corners = vec![Corner([SimdF32::all(simd, 0.0); 3]); self.vertices.len()];
         each(
@@ -88,7 +88,7 @@ impl Flat {
             rays,
             ray_indices,
             #[inline(always)]
-            |block| Q::in_list(self, block, &mut corners, &mut tell),
+            |block| Q::in_list(self, block, &mut corners, &mut report),
         );
     }
 
@@ -98,7 +98,7 @@ impl Flat {
         &self,
         block: &RayBlock<S>,
         corners: &mut [Corner<S>],
-        tell: &mut impl FnMut(usize, Hit),
+        report: &mut impl FnMut(usize, Hit),
     ) {
         let simd = block.simd;
         let mut best = block.distance;
@@ -124,7 +124,7 @@ impl Flat {
         let numbers: &[u32] = bytemuck::cast_slice(std::slice::from_ref(&numbers));
         for (lane, &index) in block.ray_indices.iter().enumerate() {
             let thing = self.things.get(numbers[lane] as usize);
-            tell(
+            report(
                 index,
                 Hit {
                     distance: best.lanes()[lane],
@@ -142,7 +142,7 @@ impl Flat {
         &self,
         block: &RayBlock<S>,
         corners: &mut [Corner<S>],
-        tell: &mut impl FnMut(usize, bool),
+        report: &mut impl FnMut(usize, bool),
     ) {
         let rays = S::ALL >> (S::F32_LANES - block.ray_indices.len());
         let mut blocked = 0;
@@ -157,11 +157,11 @@ impl Flat {
             },
         );
         for (lane, &index) in block.ray_indices.iter().enumerate() {
-            tell(index, blocked >> lane & 1 == 1);
+            report(index, blocked >> lane & 1 == 1);
         }
     }
 
-    /// Calls `tell` for each primitive that may be hit, until it returns `false`.
+    /// Calls `report` for each primitive that may be hit, until it returns `false`.
     ///
     /// The arguments are the primitive's index in the list, its index in the scene, a mask of the rays that hit it, and
     /// per lane the distance and the barycentric weights of the second and third vertex.
@@ -170,7 +170,7 @@ impl Flat {
         &self,
         block: &RayBlock<S>,
         corners: &mut [Corner<S>],
-        mut tell: impl FnMut(usize, u32, Mask<S>, [SimdF32<S>; 3]) -> bool,
+        mut report: impl FnMut(usize, u32, Mask<S>, [SimdF32<S>; 3]) -> bool,
     ) {
         for (corner, vertex) in corners.iter_mut().zip(&self.vertices) {
             corner.0 = block.corner(vertex);
@@ -197,7 +197,7 @@ impl Flat {
                     (position, hit, [along, block.all(0.0), block.all(0.0)])
                 }
             };
-            if !tell(number, position, hit, found) {
+            if !report(number, position, hit, found) {
                 return;
             }
         }

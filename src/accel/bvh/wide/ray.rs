@@ -85,7 +85,7 @@ impl<S: Lanes> Probe<S> for WideRay<S> {
         // `max` returns its second operand for NaN, so that an undefined slab does not count.
         let entered = x.0.max(y.0).max(z.0.max(self.splat(0.0)));
         let left = x.1.min(y.1).min(z.1.min(self.splat(distance)));
-        (entered.up_to(left).bits() & node.held, entered)
+        (entered.up_to(left).bits() & node.child_mask, entered)
     }
 }
 

@@ -36,22 +36,22 @@ pub(super) trait Search {
         found: &mut Self::Output,
     ) -> f32;
 
-    /// Answers the query for a block of coherent rays that traverse the tree together. `tell` receives ray index and
+    /// Answers the query for a block of coherent rays that traverse the tree together. `report` receives ray index and
     /// answer.
     fn of_beam<S: Lanes>(
         tree: &WideTree<S>,
         block: &RayBlock<S>,
         stack: &mut [u64],
         primitives: &[Primitive],
-        tell: &mut impl FnMut(usize, Self::Output),
+        report: &mut impl FnMut(usize, Self::Output),
     );
 
-    /// Answers the query for a block of rays in a scene without a tree. `tell` receives ray index and answer.
+    /// Answers the query for a block of rays in a scene without a tree. `report` receives ray index and answer.
     fn in_list<S: Lanes>(
         flat: &Flat,
         block: &RayBlock<S>,
         corners: &mut [Corner<S>],
-        tell: &mut impl FnMut(usize, Self::Output),
+        report: &mut impl FnMut(usize, Self::Output),
     );
 }
 
@@ -99,9 +99,9 @@ impl Search for Nearest {
         block: &RayBlock<S>,
         stack: &mut [u64],
         primitives: &[Primitive],
-        tell: &mut impl FnMut(usize, Hit),
+        report: &mut impl FnMut(usize, Hit),
     ) {
-        tree.nearest_of_beam(block, stack, primitives, tell);
+        tree.nearest_of_beam(block, stack, primitives, report);
     }
 
     #[inline(always)]
@@ -109,9 +109,9 @@ impl Search for Nearest {
         flat: &Flat,
         block: &RayBlock<S>,
         corners: &mut [Corner<S>],
-        tell: &mut impl FnMut(usize, Hit),
+        report: &mut impl FnMut(usize, Hit),
     ) {
-        flat.nearest(block, corners, tell);
+        flat.nearest(block, corners, report);
     }
 }
 
@@ -153,9 +153,9 @@ impl Search for Occluded {
         block: &RayBlock<S>,
         stack: &mut [u64],
         primitives: &[Primitive],
-        tell: &mut impl FnMut(usize, bool),
+        report: &mut impl FnMut(usize, bool),
     ) {
-        tree.occluded_of_beam(block, stack, primitives, tell);
+        tree.occluded_of_beam(block, stack, primitives, report);
     }
 
     #[inline(always)]
@@ -163,8 +163,8 @@ impl Search for Occluded {
         flat: &Flat,
         block: &RayBlock<S>,
         corners: &mut [Corner<S>],
-        tell: &mut impl FnMut(usize, bool),
+        report: &mut impl FnMut(usize, bool),
     ) {
-        flat.occluded(block, corners, tell);
+        flat.occluded(block, corners, report);
     }
 }

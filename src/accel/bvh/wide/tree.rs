@@ -32,7 +32,7 @@ pub(super) struct WideNode<S: Lanes> {
     /// Child word of each lane: the index of a node, or a packet as [`PACKET`] describes.
     pub(super) children: S::u32s,
     /// One bit per lane that has a child.
-    pub(super) held: u32,
+    pub(super) child_mask: u32,
 }
 
 /// A leaf of up to one primitive per lane; unused lanes repeat the first.
@@ -51,10 +51,10 @@ pub(super) struct WideTree<S: Lanes> {
     pub(super) nodes: Vec<WideNode<S>>,
     /// The leaves.
     pub(super) packets: Vec<Packet<S>>,
-    /// Largest absolute coordinate of the scene.
+    /// Largest absolute coordinate of the scene in metres.
     pub(super) extent: f32,
     /// Maximum number of children on the traversal stack.
-    pub(super) waiting: usize,
+    pub(super) stack_height: usize,
 }
 
 impl<S: Lanes> Packet<S> {
@@ -122,9 +122,9 @@ impl<S: Lanes> WideTree<S> {
         primitives: &[Primitive],
         rays: &[Q::Ray],
         mut ray_indices: impl Iterator<Item = usize>,
-        mut tell: impl FnMut(usize, Q::Output),
+        mut report: impl FnMut(usize, Q::Output),
     ) {
-        let mut stack = vec![0; self.waiting + 1];
+        let mut stack = vec![0; self.stack_height + 1];
         let mut taken = [0; PREPARED];
         let (mut origins, mut directions) = ([[0.0; PREPARED]; 3], [[0.0; PREPARED]; 3]);
         let mut prepared = [Prepared::default(); PREPARED];
@@ -145,7 +145,7 @@ impl<S: Lanes> WideTree<S> {
                 if end - first == S::F32_LANES && is_beam(&taken[first..end], way, self.extent) {
                     let axis = shear(way(taken[first]).direction).axis;
                     let block = RayBlock::new(simd, axis as usize, rays, &taken[first..end]);
-                    Q::of_beam(self, &block, &mut stack, primitives, &mut tell);
+                    Q::of_beam(self, &block, &mut stack, primitives, &mut report);
                 } else {
                     for at in first..end {
                         let place = taken[at];
@@ -183,7 +183,7 @@ impl<S: Lanes> WideTree<S> {
                     #[inline(always)]
                     |child| Q::test(self, child, &wide, ray, primitives, &mut found),
                 ) {}
-                tell(place, found);
+                report(place, found);
             }
         }
     }
