@@ -70,7 +70,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         .collect();
     let hits = time_nearest("primary", &world, wide, &primary);
 
-    let light = Vec3::new(0.45, 0.6, 0.75) * world.surroundings.extent * 4.0;
+    let light = Vec3::new(0.45, 0.6, 0.75) * world.light_params.extent * 4.0;
     let (mut diffuse, mut shadow) = (Vec::new(), Vec::new());
     for ((number, ray), hit) in (0..).zip(&primary).zip(&hits) {
         if hit.primitive == NO_PRIMITIVE {
@@ -144,7 +144,7 @@ fn time_nearest(
     wide: Option<&SimdScene>,
     rays: &[Ray],
 ) -> Vec<Hit> {
-    let extent = world.surroundings.extent;
+    let extent = world.light_params.extent;
     if let Some(wide) = wide {
         time(name, rays, |rays| {
             let mut hits = vec![Hit::default(); rays.len()];
@@ -161,7 +161,7 @@ fn time_nearest(
 
 /// Measures occlusion queries.
 fn time_occluded(world: &RenderScene, wide: Option<&SimdScene>, rays: &[ShadowRay]) {
-    let extent = world.surroundings.extent;
+    let extent = world.light_params.extent;
     if let Some(wide) = wide {
         time("shadow", rays, |rays| {
             let mut blocked = vec![false; rays.len()];

@@ -29,7 +29,7 @@ struct LightParams {
 };
 
 struct Lights {
-    LightParams surroundings;
+    LightParams light_params;
     const Primitive *primitives;
     const Material *materials;
     const Light *table;
@@ -57,17 +57,17 @@ inline u32 choose_light(const Light *lights, u32 light_count, f32 u) {
 
 inline f32 emitter_area_pdf(const Lights &lights, u32 position, Vec3 origin) {
     Primitive primitive = lights.primitives[position];
-    if ((KINDS & OTHER_LIGHTS) == 0 || lights.surroundings.tree_lights == 0) {
-        return luminance(lights.materials[primitive.material].emission) * lights.surroundings.inverse_power;
+    if ((KINDS & OTHER_LIGHTS) == 0 || lights.light_params.tree_lights == 0) {
+        return luminance(lights.materials[primitive.material].emission) * lights.light_params.inverse_power;
     }
     u32 place = lights.places[position];
     if (place == NO_LIGHT) return 0.0f;
-    u32 width = light_probability(lights.nodes, origin, lights.table[place].trail, lights.surroundings.tree_share);
+    u32 width = light_probability(lights.nodes, origin, lights.table[place].trail, lights.light_params.tree_share);
     return area_pdf_of_width(primitive, width);
 }
 
 inline LightSample sample_light(const Lights &lights, Vec3 origin, u32 choice, u32 point_u, u32 point_v) {
-    const LightParams &params = lights.surroundings;
+    const LightParams &params = lights.light_params;
     f32 u = unit(point_u), v = unit(point_v);
     u32 number = choice >> 1;
     bool others = (KINDS & OTHER_LIGHTS) != 0;
@@ -115,14 +115,14 @@ inline Vec3 far_light_contribution(u32 strategies, Vec3 radiance, f32 light_pdf,
 }
 
 inline Vec3 sky_light(const Lights &lights, Vec3 direction, f32 ray_pdf, bool scattered) {
-    u32 strategies = lights.surroundings.strategies;
-    Vec3 light = lights.surroundings.sky;
+    u32 strategies = lights.light_params.strategies;
+    Vec3 light = lights.light_params.sky;
     if (lights.environment.width > 0) {
         EnvironmentSample seen = environment_at(lights.environment, lights.rows, lights.texels, direction);
         f32 pdf = seen.pdf * lights.environment.chance;
         light = light + far_light_contribution(strategies, seen.radiance, pdf, ray_pdf, scattered);
     }
-    for (u32 sun = 0; sun < lights.surroundings.sun_count; sun++) {
+    for (u32 sun = 0; sun < lights.light_params.sun_count; sun++) {
         Lamp lamp = lights.lamps[sun];
         Vec3 apart = cross(direction, lamp.direction);
         bool within = dot(apart, apart) <= lamp.cos_inner * (2.0f - lamp.cos_inner);

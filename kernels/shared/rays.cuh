@@ -17,7 +17,7 @@ inline InstanceHit nearest_hit(const DeviceScene &scene, const Ray &ray, u32 fro
 
 inline Vec3 escaped_light(const Lights &lights, const Ray &ray, Vec3 throughput, bool scattered, u32 bounce) {
     Vec3 light = throughput * sky_light(lights, ray.direction, ray.pdf, scattered);
-    return clamp_indirect(lights.surroundings, light, bounce);
+    return clamp_indirect(lights.light_params, light, bounce);
 }
 
 inline bool is_blocked(const DeviceScene &scene, const ShadowRay &ray, u32 from, u32 to, Sampler numbers, u32 bounce) {

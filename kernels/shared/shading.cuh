@@ -37,9 +37,9 @@ struct Vertex {
 };
 
 inline u32 instance_entry(const RenderScene &scene, u32 instance) {
-    const LightParams &surroundings = scene.lights.surroundings;
-    if ((KINDS & INSTANCED_LIGHTS) == 0 || surroundings.first_instanced == NO_PRIMITIVE) return NO_LIGHT;
-    return scene.lights.places[surroundings.instance_entries + instance];
+    const LightParams &light_params = scene.lights.light_params;
+    if ((KINDS & INSTANCED_LIGHTS) == 0 || light_params.first_instanced == NO_PRIMITIVE) return NO_LIGHT;
+    return scene.lights.places[light_params.instance_entries + instance];
 }
 
 inline Vec3 emission(const RenderScene &scene, const Hit &hit, Vec3 emitted, const Vertex &vertex, f32 cosine) {
@@ -54,7 +54,7 @@ inline Vec3 emission(const RenderScene &scene, const Hit &hit, Vec3 emitted, con
     Vec3 origin = vertex.ray.origin;
     f32 share = emitter_area_pdf(scene.lights, position, origin);
     f32 pdf = light_pdf(scene.primitives[position], share, origin, hit.distance, cosine);
-    return carried * sample_weight(scene.lights.surroundings.strategies, BSDF_SAMPLES, vertex.ray.pdf, pdf);
+    return carried * sample_weight(scene.lights.light_params.strategies, BSDF_SAMPLES, vertex.ray.pdf, pdf);
 }
 
 inline Vec3 sent(const RenderScene &scene, Vec3 origin, const LightSample &sample, u32 to, u32 instance) {
@@ -91,7 +91,7 @@ inline void connect_light(const RenderScene &scene, const Bsdf &bsdf, u32 primit
     if (sample.distance <= 0.0f || !(above || below)) return;
     if (below) from = ray_origin(surface, -1.0f);
     u32 to = sample.to_primitive, light_instance = NO_INSTANCE;
-    bool in_scene = (KINDS & INSTANCED_LIGHTS) == 0 || to < scene.lights.surroundings.first_instanced || to == NO_PRIMITIVE;
+    bool in_scene = (KINDS & INSTANCED_LIGHTS) == 0 || to < scene.lights.light_params.first_instanced || to == NO_PRIMITIVE;
     if (INSTANCED && !in_scene) {
         light_instance = scene.primitives[to].number;
         to -= instance_entry(scene, light_instance);
@@ -100,7 +100,7 @@ inline void connect_light(const RenderScene &scene, const Bsdf &bsdf, u32 primit
     if (INSTANCED && to != NO_PRIMITIVE) radiance = sent(scene, from.origin, sample, to, light_instance);
     BsdfValue value = bsdf_value(scene.energy, bsdf, surface.shading, -vertex.ray.direction, sample.direction);
     f32 found = sample.is_delta == 1 ? 0.0f : value.pdf;
-    f32 weight = sample_weight(scene.lights.surroundings.strategies, LIGHT_SAMPLES, sample.pdf, found);
+    f32 weight = sample_weight(scene.lights.light_params.strategies, LIGHT_SAMPLES, sample.pdf, found);
     Vec3 light_here = vertex.throughput.rgb * value.color * radiance * (value.scale * weight / sample.pdf);
     if (max_component(light_here) <= 0.0f) return;
     vertex.shadow_ray.origin = from.origin;
@@ -109,7 +109,7 @@ inline void connect_light(const RenderScene &scene, const Bsdf &bsdf, u32 primit
     vertex.shadow_ray.from_primitive = from.lifted ? NO_PRIMITIVE : primitive_left;
     vertex.shadow_ray.to_primitive = to;
     vertex.light_instance = light_instance;
-    vertex.shadow_ray.light = clamp_indirect(scene.lights.surroundings, light_here, vertex.bounce + 1);
+    vertex.shadow_ray.light = clamp_indirect(scene.lights.light_params, light_here, vertex.bounce + 1);
 }
 
 inline void scatter(const RenderScene &scene, f32 choice, const Bsdf &bsdf, u32 primitive, const Surface &surface,
@@ -119,7 +119,7 @@ inline void scatter(const RenderScene &scene, f32 choice, const Bsdf &bsdf, u32 
     if (is_specular(bsdf)) {
         next = sample_specular(bsdf, surface.shading, to_eye, choice);
     } else {
-        bool lit = scene.lights.surroundings.light_count > 0;
+        bool lit = scene.lights.light_params.light_count > 0;
         if (lit) connect_light(scene, bsdf, primitive, surface, vertex);
         Pair numbers = pair(vertex.numbers, vertex.bounce, PAIR_BSDF);
         next = bsdf_sample(scene.energy, bsdf, surface.shading, to_eye, choice, numbers.x, numbers.y);
@@ -162,7 +162,7 @@ inline bool shade_path(const RenderScene &scene, bool scatters, const Hit &hit, 
         } else if ((material.flags & TWO_SIDED_EMISSION) != 0) {
             vertex.emitted = vertex.throughput.rgb * material.emission;
         }
-        vertex.emitted = clamp_indirect(scene.lights.surroundings, vertex.emitted, vertex.bounce);
+        vertex.emitted = clamp_indirect(scene.lights.light_params, vertex.emitted, vertex.bounce);
     }
     if (!scatters || (!front && material.one_sided == 1)) return false;
     if ((KINDS & ABSORBING) != 0 && !front && max_component(material.absorption) > 0.0f) {

@@ -247,7 +247,7 @@ pub fn hit_children(node: &Node, ray: &BoxRay, distance: f32) -> u32 {
 /// Traverses the tree and calls `test` with the index of each primitive whose leaf box the ray enters before
 /// `distance`.
 ///
-/// `test` returns the distance from then on; a negative one ends the traversal.
+/// `test` returns the maximum distance from then on; a negative one ends the traversal.
 #[inline]
 fn visit(nodes: &[Node], ray: &BoxRay, mut distance: f32, mut test: impl FnMut(u32) -> f32) {
     let mut stack = [Group::default(); STACK_SIZE as usize];
@@ -330,10 +330,11 @@ pub fn occluded(nodes: &[Node], primitives: &[Primitive], extent: f32, ray: &Sha
 /// anisotropic transforms enlarge their own boxes instead.
 pub const INSTANCED_SLACK: f32 = 4.0;
 
-/// Traverses a tree and the trees of the instances in it, as [`visit`].
+/// Traverses the tree of a scene and the trees of the instances in it, and calls `test` for each primitive whose leaf box
+/// the ray enters before `distance`.
 ///
-/// `test` receives a primitive's index, its instance or `NO_INSTANCE`, and the ray's origin and shear in the space of
-/// its tree.
+/// `test` receives the primitive's index, its instance or `NO_INSTANCE`, and the ray's origin and shear transform in the
+/// object space of that instance. It returns the maximum distance from then on; a negative one ends the traversal.
 #[inline]
 pub(crate) fn visit_instanced(
     scene: &InstancedScene,

@@ -117,8 +117,8 @@ impl Gpus {
         })
     }
 
-    /// Assigns samples to all GPUs until `enough`, given the number of assigned pairs, is true or none are left. All
-    /// assigned pairs are then on some film, or being traced.
+    /// Assigns (pixel, sample) pairs to the GPUs until `enough` returns `true` for the number of assigned pairs, or all are
+    /// assigned. When it returns, the samples of the assigned pairs are on the film of a GPU, or still being traced.
     pub(super) fn advance(
         &mut self,
         spans: &Spans,

@@ -111,7 +111,7 @@ impl CudaScene {
             lamps: upload(stream, &scene.lamps)?,
             environment_rows: upload(stream, &scene.environment_rows)?,
             environment_texels: upload(stream, &scene.environment_texels)?,
-            light_params: scene.surroundings,
+            light_params: scene.light_params,
             environment: scene.environment,
         })
     }

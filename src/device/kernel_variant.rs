@@ -35,8 +35,8 @@ impl KernelVariant {
             materials: world.kinds,
             instanced: !world.is_plain(),
             alpha_tested: world.stochastic_opacity().is_some(),
-            far_lights: world.surroundings.far_lights > 0,
-            lights: world.surroundings.light_count > 0,
+            far_lights: world.light_params.far_lights > 0,
+            lights: world.light_params.light_count > 0,
         }
     }
 

@@ -62,7 +62,7 @@ pub struct RenderScene {
     /// Table of lights to sample.
     pub lights: Vec<Light>,
     /// Parameters of direct lighting that all lights share, the constant sky, and the scene's extent.
-    pub surroundings: LightParams,
+    pub light_params: LightParams,
     /// Nodes of the light tree; empty without one.
     pub light_nodes: Vec<LightNode>,
     /// Index in `lights` of each primitive, and entries of instances, see [`Lights::places`].
@@ -242,7 +242,7 @@ impl RenderScene {
             textures: texture_buffers.textures,
             texels: texture_buffers.texels,
             lights: light_tables.table,
-            surroundings: light_params,
+            light_params: light_params,
             light_nodes: light_tables.nodes,
             light_places: light_tables.places,
             lamps: light_tables.lamps,
@@ -257,7 +257,7 @@ impl RenderScene {
     #[inline]
     pub fn lights(&self) -> Lights<'_> {
         Lights {
-            surroundings: self.surroundings,
+            light_params: self.light_params,
             primitives: &self.primitives,
             materials: &self.materials,
             table: &self.lights,
@@ -284,7 +284,7 @@ impl RenderScene {
                 vectors,
                 &self.nodes,
                 &self.primitives,
-                self.surroundings.extent,
+                self.light_params.extent,
             )
         };
         self.trees.simd_scene.get_or_init(make).as_ref()
@@ -297,7 +297,7 @@ impl RenderScene {
             nodes: &self.nodes,
             primitives: &self.primitives,
             instances: &self.instances,
-            extent: self.surroundings.extent,
+            extent: self.light_params.extent,
         }
     }
 

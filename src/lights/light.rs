@@ -96,7 +96,7 @@ shared! {
 #[derive(Clone, Copy)]
 pub struct Lights<'a> {
     /// Parameters of direct lighting that all lights share, and the constant sky.
-    pub surroundings: LightParams,
+    pub light_params: LightParams,
     /// The scene's primitives, world-space copies of emissive instances included.
     pub primitives: &'a [Primitive],
     /// The scene's materials.
@@ -140,7 +140,7 @@ pub fn choose_light(lights: &[Light], light_count: u32, u: f32) -> u32 {
 #[inline]
 pub fn emitter_area_pdf(lights: &Lights, position: u32, origin: Vec3) -> f32 {
     let primitive = &lights.primitives[position as usize];
-    let params = &lights.surroundings;
+    let params = &lights.light_params;
     if params.tree_lights == 0 {
         let material = &lights.materials[primitive.material as usize];
         return luminance(material.emission) * params.inverse_power;
@@ -165,7 +165,7 @@ pub fn sample_light(
     point_u: u32,
     point_v: u32,
 ) -> LightSample {
-    let params = &lights.surroundings;
+    let params = &lights.light_params;
     let (u, v) = (unit(point_u), unit(point_v));
     let number = choice >> 1;
     let by_tree = number < params.tree_share;
@@ -270,14 +270,14 @@ pub fn far_light_contribution(
 /// non-specular scattering event.
 #[inline]
 pub fn sky_light(lights: &Lights, direction: Vec3, ray_pdf: f32, scattered: bool) -> Vec3 {
-    let strategies = lights.surroundings.strategies;
-    let mut light = lights.surroundings.sky;
+    let strategies = lights.light_params.strategies;
+    let mut light = lights.light_params.sky;
     if lights.environment.width > 0 {
         let seen = environment_at(&lights.environment, lights.rows, lights.texels, direction);
         let pdf = seen.pdf * lights.environment.chance;
         light += far_light_contribution(strategies, seen.radiance, pdf, ray_pdf, scattered);
     }
-    for sun in 0..lights.surroundings.sun_count {
+    for sun in 0..lights.light_params.sun_count {
         let lamp = &lights.lamps[sun as usize];
         let apart = cross(direction, lamp.direction);
         let sin2 = dot(apart, apart);

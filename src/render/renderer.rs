@@ -67,7 +67,7 @@ pub struct Renderer {
     range: Range<u64>,
     /// Whether the megakernel traces whole paths, instead of the stages.
     by_megakernel: bool,
-    /// Number of the pair before which all pairs are on the film, or will be when the running waves have finished.
+    /// Number of (pixel, sample) pairs, counted from pair 0, whose samples are on the film or in a wave that still runs.
     done: u64,
     /// Exposure of the scene in stops; adaptive sampling derives from it which pixels count as dark.
     exposure_stops: f32,

@@ -36,7 +36,7 @@ pub fn shadow(wave: &mut Wave, bounce: u32) -> Result<(), Error> {
 
 fn on_cpu(wave: &mut CpuWave, bounce: u32) {
     let scene = wave.world.clone();
-    if scene.surroundings.light_count == 0 {
+    if scene.light_params.light_count == 0 {
         return;
     }
     let entries = 0..wave.queue_length(counts::hits(bounce));

@@ -47,7 +47,7 @@ pub fn nearest_hit<const INSTANCED: bool>(
     if INSTANCED {
         return bvh::nearest_instanced(&scene.instanced_scene(), ray, from);
     }
-    let extent = scene.surroundings.extent;
+    let extent = scene.light_params.extent;
     InstanceHit {
         hit: bvh::nearest(&scene.nodes, &scene.primitives, extent, ray),
         instance: NO_INSTANCE,
@@ -66,7 +66,7 @@ pub fn escaped_light(
     bounce: u32,
 ) -> Vec3 {
     let light = throughput * sky_light(lights, ray.direction, ray.pdf, scattered);
-    clamp_indirect(&lights.surroundings, light, bounce)
+    clamp_indirect(&lights.light_params, light, bounce)
 }
 
 /// Returns whether a surface blocks a shadow ray from instance `from` to a light on instance `to`; both may be
@@ -89,6 +89,6 @@ pub fn is_blocked<const INSTANCED: bool>(
     if INSTANCED {
         return bvh::occluded_instanced(&scene.instanced_scene(), ray, from, to);
     }
-    let extent = scene.surroundings.extent;
+    let extent = scene.light_params.extent;
     bvh::occluded(&scene.nodes, &scene.primitives, extent, ray)
 }

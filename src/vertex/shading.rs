@@ -76,11 +76,11 @@ impl Vertex {
 /// Returns the offset from a mesh's triangle to its scene-space copy if the instance is emissive, else `NO_LIGHT`.
 #[inline]
 pub fn instance_entry(scene: &RenderScene, instance: u32) -> u32 {
-    let surroundings = &scene.surroundings;
-    if surroundings.first_instanced == NO_PRIMITIVE {
+    let light_params = &scene.light_params;
+    if light_params.first_instanced == NO_PRIMITIVE {
         return NO_LIGHT;
     }
-    scene.light_places[(surroundings.instance_entries + instance) as usize]
+    scene.light_places[(light_params.instance_entries + instance) as usize]
 }
 
 /// Returns the emission of the surface along the path, weighted against the light sample that could have found it.
@@ -108,7 +108,7 @@ pub fn emission(
     let share = emitter_area_pdf(&scene.lights(), position, origin);
     let primitive = &scene.primitives[position as usize];
     let pdf = light_pdf(primitive, share, origin, hit.distance, cosine);
-    let strategies = scene.surroundings.strategies;
+    let strategies = scene.light_params.strategies;
     carried * sample_weight(strategies, BSDF_SAMPLES, vertex.ray.pdf, pdf)
 }
 
@@ -183,7 +183,7 @@ pub fn connect_light<const INSTANCED: bool>(
         (origin, lifted)
     };
     let (mut to, mut light_instance) = (sample.to_primitive, NO_INSTANCE);
-    let in_scene = to < scene.surroundings.first_instanced || to == NO_PRIMITIVE;
+    let in_scene = to < scene.light_params.first_instanced || to == NO_PRIMITIVE;
     if INSTANCED && !in_scene {
         light_instance = scene.primitives[to as usize].number;
         to -= instance_entry(scene, light_instance);
@@ -201,7 +201,7 @@ pub fn connect_light<const INSTANCED: bool>(
         sample.direction,
     );
     let found = if sample.is_delta == 1 { 0.0 } else { value.pdf };
-    let strategies = scene.surroundings.strategies;
+    let strategies = scene.light_params.strategies;
     let weight = sample_weight(strategies, LIGHT_SAMPLES, sample.pdf, found);
     let light_here =
         vertex.throughput.rgb * value.color * radiance * (value.scale * weight / sample.pdf);
@@ -215,7 +215,7 @@ pub fn connect_light<const INSTANCED: bool>(
     vertex.shadow_ray.to_primitive = to;
     vertex.light_instance = light_instance;
     let scatterings = vertex.bounce + 1;
-    vertex.shadow_ray.light = clamp_indirect(&scene.surroundings, light_here, scatterings);
+    vertex.shadow_ray.light = clamp_indirect(&scene.light_params, light_here, scatterings);
 }
 
 /// Samples a light and the next ray.
@@ -235,7 +235,7 @@ pub fn scatter<const INSTANCED: bool>(
     let next = if is_specular(bsdf) {
         sample_specular(bsdf, normal, to_eye, choice)
     } else {
-        if scene.surroundings.light_count > 0 {
+        if scene.light_params.light_count > 0 {
             connect_light::<INSTANCED>(scene, bsdf, primitive, surface, vertex);
         }
         let (u, v) = pair(vertex.numbers, vertex.bounce, PAIR_BSDF);
@@ -305,7 +305,7 @@ pub fn shade_path<const INSTANCED: bool>(
         } else if material.flags & TWO_SIDED_EMISSION != 0 {
             vertex.emitted = vertex.throughput.rgb * material.emission;
         }
-        vertex.emitted = clamp_indirect(&scene.surroundings, vertex.emitted, vertex.bounce);
+        vertex.emitted = clamp_indirect(&scene.light_params, vertex.emitted, vertex.bounce);
     }
     if !scatters || (!front && material.one_sided == 1) {
         return false;

@@ -221,12 +221,12 @@ fn many_lights_of_all_kinds_form_a_tree() {
         )"#
     ));
     let world = RenderScene::new(&scene).unwrap();
-    let surroundings = world.surroundings;
+    let light_params = world.light_params;
     assert_eq!(
-        (surroundings.tree_lights, surroundings.light_count),
+        (light_params.tree_lights, light_params.light_count),
         (42, 44)
     );
-    let of_tree = f64::from(surroundings.tree_share) / f64::from(PROBABILITY_UNITS);
+    let of_tree = f64::from(light_params.tree_share) / f64::from(PROBABILITY_UNITS);
     let rest: f64 = world
         .lamps
         .iter()
@@ -262,9 +262,9 @@ fn every_random_number_selects_a_light() {
                 objects: [Sphere(center: (0, 0, 0), radius: 1, material: "m")],
             )"#
         ));
-        let surroundings = RenderScene::new(&scene).unwrap().surroundings;
-        assert_eq!(surroundings.light_count, count);
-        assert_eq!(surroundings.tree_lights, count);
-        assert_eq!(surroundings.tree_share, PROBABILITY_UNITS, "{count} lights");
+        let light_params = RenderScene::new(&scene).unwrap().light_params;
+        assert_eq!(light_params.light_count, count);
+        assert_eq!(light_params.tree_lights, count);
+        assert_eq!(light_params.tree_share, PROBABILITY_UNITS, "{count} lights");
     }
 }

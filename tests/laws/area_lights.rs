@@ -56,7 +56,7 @@ fn a_lamp_in_pieces_lights_like_the_whole() {
         let irradiance = polygon_irradiance(&corners.map(|corner| corner - at));
         let scene = lit_plane(at, &lamp);
         let world = RenderScene::new(&scene).unwrap();
-        assert_eq!(world.surroundings.tree_lights, 162);
+        assert_eq!(world.light_params.tree_lights, 162);
         expect(
             &measure(&scene),
             lit(irradiance),

@@ -46,7 +46,7 @@ fn an_instance_at_the_identity_is_hit_like_the_mesh() {
             from_primitive: NO_PRIMITIVE,
             ..Ray::default()
         };
-        let extent = flat.surroundings.extent;
+        let extent = flat.light_params.extent;
         let ours = nearest(&flat.nodes, &flat.primitives, extent, &ray);
         let theirs = nearest_instanced(&placed.instanced_scene(), &ray, NO_INSTANCE);
         let numbers = |hit: raysieve::path::Hit| (hit.distance, hit.u, hit.v);

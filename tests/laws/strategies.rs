@@ -101,7 +101,7 @@ fn coats_with_their_own_normals_agree_in_all_strategies() {
         });
     expect_alike("lights", &both, &lights);
     expect_alike("bsdf", &both, &bsdf);
-    // Nothing is brighter than its white surroundings: a lamp of 1 in front of a sky of 1 is invisible.
+    // Nothing is brighter than its white light_params: a lamp of 1 in front of a sky of 1 is invisible.
     let mut furnace = balls("sky: (1, 1, 1)", "(1, 1, 1)");
     Arc::make_mut(&mut furnace.triangles).retain(|triangle| triangle.material != 2);
     for (mean, variance) in blocks(&furnace) {

@@ -287,16 +287,16 @@ impl Host {
             self.variant("intersect", "intersect_instanced")
         };
         let mut arguments = [
-            scene_argument(&world, &world.surroundings),
+            scene_argument(&world, &world.light_params),
             paths_argument(buffers),
             value(&bounce),
             list(from_ref(&lanes)),
             list_mut(&mut began),
         ];
         self.launch(kernel, BLOCKS, &mut arguments);
-        if world.surroundings.far_lights > 0 {
+        if world.light_params.far_lights > 0 {
             let mut arguments = [
-                scene_argument(&world, &world.surroundings),
+                scene_argument(&world, &world.light_params),
                 paths_argument(buffers),
                 value(&bounce),
                 list(from_ref(&lanes)),
@@ -324,7 +324,7 @@ impl Host {
         let scatters = u32::from(bounce < self.setting.max_bounces);
         let mut shadow_rays = [buffers.counts[counts::shadow_rays(bounce)]];
         let mut arguments = [
-            scene_argument(&world, &world.surroundings),
+            scene_argument(&world, &world.light_params),
             paths_argument(buffers),
             value(&bounce),
             list(from_ref(&lanes)),
@@ -357,7 +357,7 @@ impl Host {
             self.variant("shadow", "shadow_instanced")
         };
         let mut arguments = [
-            scene_argument(&world, &world.surroundings),
+            scene_argument(&world, &world.light_params),
             paths_argument(buffers),
             value(&bounce),
             list(from_ref(&lanes)),
@@ -374,7 +374,7 @@ impl Host {
         let count_slots = buffers.counts.len() as u32;
         let max_bounces = self.setting.max_bounces;
         let mut arguments = [
-            scene_argument(&world, &world.surroundings),
+            scene_argument(&world, &world.light_params),
             value(&camera),
             value(&span),
             list(&NO_LIST),

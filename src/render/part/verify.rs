@@ -21,7 +21,7 @@ pub enum Portion {
     Some {
         /// Number of pixels; limited to the picture's pixel count.
         pixels: u32,
-        /// Seed of the choice.
+        /// Seed of the random selection of those pixels.
         pick: u32,
     },
 }

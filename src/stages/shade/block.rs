@@ -158,14 +158,14 @@ impl Block {
     pub(super) fn shade(&mut self, wave: &mut CpuWave, world: &RenderScene, bounce: u32) {
         self.find_surfaces(wave.span.seed);
         self.draw(bounce);
-        if world.surroundings.light_count > 0 {
+        if world.light_params.light_count > 0 {
             // As `clamp_indirect` does.
             let max_light = match bounce {
                 0 => f32::INFINITY,
-                _ => world.surroundings.max_indirect,
+                _ => world.light_params.max_indirect,
             };
             self.choose(&world.lights());
-            self.connect(world.surroundings.strategies, max_light);
+            self.connect(world.light_params.strategies, max_light);
             self.send_shadow_rays(wave, bounce);
         }
         self.scatter();
@@ -245,11 +245,11 @@ impl Block {
     /// Points on lights.
     #[inline(always)]
     fn choose(&mut self, lights: &Lights) {
-        let surroundings = &lights.surroundings;
+        let light_params = &lights.light_params;
         let of_triangle = |light: &Light| {
             light.kind == EMITTER && lights.primitives[light.index as usize].kind == TRIANGLE
         };
-        if surroundings.tree_lights > 0 || !lights.table.iter().all(of_triangle) {
+        if light_params.tree_lights > 0 || !lights.table.iter().all(of_triangle) {
             for at in 0..self.count {
                 let sample = sample_light(
                     lights,
@@ -268,7 +268,7 @@ impl Block {
         } else {
             for at in 0..self.count {
                 let choice = unit(self.choices[at]);
-                let number = choose_light(lights.table, surroundings.light_count, choice);
+                let number = choose_light(lights.table, light_params.light_count, choice);
                 let chosen = ChosenLight::new(lights, number);
                 self.light_a.set(at, chosen.primitive.a);
                 self.light_b.set(at, chosen.primitive.b);
@@ -307,12 +307,12 @@ impl Block {
     )]
     fn choose_of_few(&mut self, lights: &Lights) {
         let mut numbers = [0; PATHS];
-        for before in &lights.table[..lights.surroundings.light_count as usize - 1] {
+        for before in &lights.table[..lights.light_params.light_count as usize - 1] {
             for at in 0..PATHS {
                 numbers[at] += u32::from(unit(self.choices[at]) >= before.cumulative);
             }
         }
-        for number in 0..lights.surroundings.light_count {
+        for number in 0..lights.light_params.light_count {
             let chosen = ChosenLight::new(lights, number);
             let mut masks = [0; PATHS];
             for at in 0..PATHS {
@@ -501,7 +501,7 @@ impl<'a> ChosenLight<'a> {
             primitive,
             position,
             radiance,
-            share: luminance(radiance) * lights.surroundings.inverse_power,
+            share: luminance(radiance) * lights.light_params.inverse_power,
         }
     }
 }

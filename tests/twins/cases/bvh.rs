@@ -33,7 +33,7 @@ fn node_and_ray(inputs: &mut Inputs) -> (Node, BoxRay, f32) {
     }
     let direction = inputs.draw();
     let distance = inputs.one_of(&[f32::MAX, hit.distance, 1e-3]);
-    let extent = inputs.harvest.world.surroundings.extent;
+    let extent = inputs.harvest.world.light_params.extent;
     let boxes = box_ray(
         ray.origin,
         inputs.one_of(&[ray.direction, direction]),
@@ -101,7 +101,7 @@ pub(super) fn cases() -> Vec<Case> {
                     return nearest((const Node *)calls::nodes.data(), (const Primitive *)calls::primitives.data(), extent, ray);
                 }"
             ),
-            |inputs| (inputs.harvest.world.surroundings.extent, inputs.draw()),
+            |inputs| (inputs.harvest.world.light_params.extent, inputs.draw()),
             |extent: f32, ray: Ray| {
                 let world = &Harvest::get().world;
                 nearest(&world.nodes, &world.primitives, extent, &ray)
@@ -115,7 +115,7 @@ pub(super) fn cases() -> Vec<Case> {
                     return occluded((const Node *)calls::nodes.data(), (const Primitive *)calls::primitives.data(), extent, ray);
                 }"
             ),
-            |inputs| (inputs.harvest.world.surroundings.extent, inputs.draw()),
+            |inputs| (inputs.harvest.world.light_params.extent, inputs.draw()),
             |extent: f32, ray: ShadowRay| {
                 let world = &Harvest::get().world;
                 occluded(&world.nodes, &world.primitives, extent, &ray)
@@ -136,7 +136,7 @@ pub(super) fn cases() -> Vec<Case> {
             ),
             |inputs| {
                 let (ray, from) = inputs.instanced_ray();
-                (inputs.harvest.instanced.surroundings.extent, ray, from)
+                (inputs.harvest.instanced.light_params.extent, ray, from)
             },
             |extent: f32, ray: Ray, from: u32| {
                 let scene = Harvest::get().instanced.instanced_scene();
@@ -165,7 +165,7 @@ pub(super) fn cases() -> Vec<Case> {
                     to_primitive: inputs.one_of(&[NO_PRIMITIVE, position]),
                     ..ShadowRay::default()
                 };
-                (inputs.harvest.instanced.surroundings.extent, ray, from, to)
+                (inputs.harvest.instanced.light_params.extent, ray, from, to)
             },
             |extent: f32, ray: ShadowRay, from: u32, to: u32| {
                 let scene = Harvest::get().instanced.instanced_scene();

@@ -53,7 +53,7 @@ fn lights_of(inputs: &mut Inputs) -> Shining {
     let lamps = [lamp(inputs), lamp(inputs)];
     let tree_lights = inputs.one_of(&[0, 3]);
     let share = 1 + inputs.draw::<u32>() % (PROBABILITY_UNITS - 1);
-    let surroundings = LightParams {
+    let light_params = LightParams {
         light_count: tree_lights + 1 + inputs.below(2) as u32,
         sun_count: inputs.below(3) as u32,
         tree_lights,
@@ -77,19 +77,19 @@ fn lights_of(inputs: &mut Inputs) -> Shining {
             trail: trails[place % 3],
         }
     });
-    (surroundings, table, nodes, lamps, environment, rows, texels)
+    (light_params, table, nodes, lamps, environment, rows, texels)
 }
 
 /// C++ code that takes the fields of `Shining` and further arguments, and builds `lights`.
 macro_rules! with_shining {
     ($arguments:literal, $body:literal) => {
         concat!(
-            "+[](LightParams surroundings, calls::Several<Light, 5> table, calls::Several<LightNode, 5> nodes,
+            "+[](LightParams light_params, calls::Several<Light, 5> table, calls::Several<LightNode, 5> nodes,
                  calls::Several<Lamp, 2> lamps, Environment environment, calls::Several<EnvironmentRow, 2> rows,
                  calls::Several<EnvironmentTexel, 8> texels, ",
             $arguments,
             ") {
-                Lights lights = {surroundings, (const Primitive *)calls::primitives.data(),
+                Lights lights = {light_params, (const Primitive *)calls::primitives.data(),
                                  (const Material *)calls::materials.data(), table.items, nodes.items, nullptr,
                                  lamps.items, environment, rows.items, texels.items};
                 ",
@@ -101,10 +101,10 @@ macro_rules! with_shining {
 }
 
 pub(super) fn lights(shining: &Shining) -> Lights<'_> {
-    let (surroundings, table, nodes, lamps, environment, rows, texels) = shining;
+    let (light_params, table, nodes, lamps, environment, rows, texels) = shining;
     let world = &Harvest::get().world;
     Lights {
-        surroundings: *surroundings,
+        light_params: *light_params,
         primitives: &world.primitives,
         materials: &world.materials,
         table,
@@ -181,16 +181,16 @@ pub(super) fn cases() -> Vec<Case> {
             (
                 "light",
                 "emitter_area_pdf",
-                "+[](LightParams surroundings, calls::Several<Primitive, 3> primitives,
+                "+[](LightParams light_params, calls::Several<Primitive, 3> primitives,
                      calls::Several<Light, 3> table, calls::Several<LightNode, 5> nodes,
                      calls::Several<u32, 3> places, u32 position, Vec3 origin) {
-                    Lights lights = {surroundings, primitives.items, (const Material *)calls::materials.data(),
+                    Lights lights = {light_params, primitives.items, (const Material *)calls::materials.data(),
                                      table.items, nodes.items, places.items, nullptr, {}, nullptr, nullptr};
                     return emitter_area_pdf(lights, position, origin);
                 }"
             ),
             |inputs| {
-                let (surroundings, ..) = lights_of(inputs);
+                let (light_params, ..) = lights_of(inputs);
                 let (nodes, trails, point) = tree_and_point(inputs);
                 let table = trails.map(|trail| Light {
                     trail,
@@ -199,9 +199,9 @@ pub(super) fn cases() -> Vec<Case> {
                 let places = [0, inputs.one_of(&[1, NO_LIGHT]), 2];
                 let (primitives, _, _) = inputs.several();
                 let position = inputs.below(3) as u32;
-                (surroundings, primitives, table, nodes, places, position, point)
+                (light_params, primitives, table, nodes, places, position, point)
             },
-            |surroundings: LightParams,
+            |light_params: LightParams,
              primitives: [Primitive; 3],
              table: [Light; 3],
              nodes: [LightNode; 5],
@@ -209,7 +209,7 @@ pub(super) fn cases() -> Vec<Case> {
              position: u32,
              origin: Vec3| {
                 let lights = Lights {
-                    surroundings,
+                    light_params,
                     primitives: &primitives,
                     materials: &Harvest::get().world.materials,
                     table: &table,
@@ -276,9 +276,9 @@ pub(super) fn cases() -> Vec<Case> {
                 )
             ),
             |inputs| {
-                let (surroundings, table, nodes, lamps, environment, rows, texels) = lights_of(inputs);
+                let (light_params, table, nodes, lamps, environment, rows, texels) = lights_of(inputs);
                 (
-                    surroundings,
+                    light_params,
                     table,
                     nodes,
                     lamps,
@@ -291,7 +291,7 @@ pub(super) fn cases() -> Vec<Case> {
                     inputs.draw(),
                 )
             },
-            |surroundings: LightParams,
+            |light_params: LightParams,
              table: [Light; 5],
              nodes: [LightNode; 5],
              lamps: [Lamp; 2],
@@ -302,7 +302,7 @@ pub(super) fn cases() -> Vec<Case> {
              choice: u32,
              u: u32,
              v: u32| {
-                let shining = (surroundings, table, nodes, lamps, environment, rows, texels);
+                let shining = (light_params, table, nodes, lamps, environment, rows, texels);
                 sample_light(&lights(&shining), origin, choice, u, v)
             }
         ),
@@ -323,10 +323,10 @@ pub(super) fn cases() -> Vec<Case> {
                 )
             ),
             |inputs| {
-                let (surroundings, table, nodes, lamps, environment, rows, texels) = lights_of(inputs);
+                let (light_params, table, nodes, lamps, environment, rows, texels) = lights_of(inputs);
                 let drawn = inputs.draw();
                 (
-                    surroundings,
+                    light_params,
                     table,
                     nodes,
                     lamps,
@@ -338,7 +338,7 @@ pub(super) fn cases() -> Vec<Case> {
                     inputs.draw(),
                 )
             },
-            |surroundings: LightParams,
+            |light_params: LightParams,
              table: [Light; 5],
              nodes: [LightNode; 5],
              lamps: [Lamp; 2],
@@ -348,7 +348,7 @@ pub(super) fn cases() -> Vec<Case> {
              direction: Vec3,
              ray_pdf: f32,
              scattered: bool| {
-                let shining = (surroundings, table, nodes, lamps, environment, rows, texels);
+                let shining = (light_params, table, nodes, lamps, environment, rows, texels);
                 sky_light(&lights(&shining), direction, ray_pdf, scattered)
             }
         ),

@@ -60,7 +60,7 @@ fn opacity(extent: f32) -> StochasticOpacity<'static> {
 /// Returns the scene's extent, a ray, the instance that it leaves, and a surface on its way, opaque there or not.
 fn crossed(inputs: &mut Inputs) -> (f32, Ray, u32, InstanceHit) {
     static CROSSED: OnceLock<Vec<(Ray, u32, InstanceHit)>> = OnceLock::new();
-    let extent = inputs.harvest.instanced.surroundings.extent;
+    let extent = inputs.harvest.instanced.light_params.extent;
     let crossed = CROSSED.get_or_init(|| {
         let mut inputs = Inputs::new(12);
         let rays = std::iter::repeat_with(|| {
@@ -271,7 +271,7 @@ pub(super) fn cases() -> Vec<Case> {
             ),
             |inputs| {
                 let (ray, from) = inputs.instanced_ray();
-                let extent = inputs.harvest.instanced.surroundings.extent;
+                let extent = inputs.harvest.instanced.light_params.extent;
                 (extent, ray, from, inputs.draw())
             },
             |extent: f32, ray: Ray, from: u32, key: u32| {

@@ -270,7 +270,7 @@ impl Draw for Material {
 
 impl Draw for LightParams {
     fn draw(inputs: &mut Inputs) -> LightParams {
-        let real = inputs.harvest.world.surroundings;
+        let real = inputs.harvest.world.light_params;
         if inputs.below(2) == 0 {
             return real;
         }
