@@ -1,7 +1,8 @@
 //! The window: displays the picture as it is rendered, with its statistics overlaid, and handles input.
 //!
-//! The event loop never waits for the renderer, which works on a thread of its own (`session`). The `viewer` handles the
-//! events of both and updates the `view`, which is drawn to the `screen`. Imports `session` and `overlay`, but not `serve`.
+//! The event loop never waits for the renderer, which works on a thread of its own (`session`). The `viewer` handles
+//! the events of both and updates the `view`, which is drawn to the `screen`. Imports `session` and `overlay`, but not
+//! `serve`.
 
 mod save;
 mod screen;
@@ -31,7 +32,7 @@ use raysieve_scene::{Scene, catch_panics::catch_panics};
 pub enum Outcome {
     /// The user closed the window.
     Closed {
-        /// The renderer with the film as it was when the window was closed.
+        /// The renderer with the film at that time.
         renderer: Renderer,
     },
     /// All GPUs have failed: see [`Renderer::all_gpus_failed`].
@@ -43,7 +44,7 @@ pub enum Outcome {
     },
     /// No window could be opened; nothing has been rendered.
     NoWindow {
-        /// The renderer as it was passed in.
+        /// The unchanged renderer.
         renderer: Renderer,
         /// The reason why no window could be opened, in one line.
         reason: String,
@@ -211,7 +212,7 @@ impl ApplicationHandler<Wake> for App<'_> {
                     event_loop.exit();
                 }
             }
-            WindowEvent::ModifiersChanged(modifiers) => viewer.hold(modifiers.state()),
+            WindowEvent::ModifiersChanged(modifiers) => viewer.set_modifiers(modifiers.state()),
             // Key releases are not reported while another window has the focus.
             WindowEvent::Focused(false) => viewer.release_all(),
             _ => {}

@@ -1,12 +1,13 @@
-//! Wakes the broadcaster's thread. Events that arrive before it wakes are merged, so at most one of most kinds is pending.
+//! Wakes the broadcaster's thread. Events that arrive before it wakes are merged, so at most one of most kinds is
+//! pending.
 
 use std::{
     mem,
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Condvar, Mutex, PoisonError},
     time::Instant,
 };
 
-use crate::session::{InspectedPath, RenderEvent, SessionEvent};
+use crate::session::{InspectedPath, RenderEvent, SessionEvent, lock};
 
 /// Collects pending events, and wakes the broadcaster's thread.
 #[derive(Default)]
@@ -24,10 +25,12 @@ pub(super) struct PendingEvents {
     pub(super) debug_image: bool,
     /// Viewers have come or gone, or changed a setting.
     pub(super) change: bool,
+    /// The last message to display.
     pub(super) note: Option<String>,
     pub(super) inspected: Option<Box<InspectedPath>>,
     /// Session events in order of arrival; none may be dropped, because a later scene may rely on an earlier renderer.
     pub(super) session_events: Vec<SessionEvent>,
+    /// The render thread has ended.
     pub(super) ended: bool,
 }
 
@@ -54,7 +57,7 @@ impl Notifier {
         self.changed.notify_one();
     }
 
-    /// Waits for an event, or until this time if it is given, and takes all pending events.
+    /// Waits for an event, but no longer than `until` if it is given, and takes all pending events.
     pub(super) fn wait(&self, until: Option<Instant>) -> PendingEvents {
         let silent = |pending: &mut PendingEvents| {
             let has_messages = pending.note.is_some() || pending.inspected.is_some();
@@ -81,9 +84,4 @@ impl Notifier {
         };
         mem::take(&mut *pending)
     }
-}
-
-/// Locks a mutex, also after a panic in another thread, because every change of the data is complete in itself.
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

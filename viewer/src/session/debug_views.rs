@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use super::{inspection_scene::InspectionScene, render_thread::RenderEvent};
+use super::{inspection_scene::InspectionScene, lock, render_thread::RenderEvent};
 use crate::Error;
 use raysieve::inspect::debug_view::{Accumulator, DebugImage, DebugView, MAX_SAMPLES};
 use raysieve_scene::Camera;
@@ -48,7 +48,8 @@ pub(super) struct DebugViewRequest {
 const FILM_INTERVAL: Duration = Duration::from_millis(500);
 
 impl DebugViewThread {
-    /// Creates the handle without starting a thread. `on_event` is called on that thread, with `RenderEvent::DebugImage` or a note.
+    /// Creates the handle without starting the thread. The thread will pass `RenderEvent::DebugImage` and messages to
+    /// `on_event`.
     pub(super) fn new(on_event: impl Fn(RenderEvent) + Send + 'static) -> Self {
         Self {
             shared: Arc::default(),
@@ -57,14 +58,18 @@ impl DebugViewThread {
         }
     }
 
-    /// Requests a debug image, or none. The previous image stays until the new one is ready, unless the debug view changes.
+    /// Requests a debug image, or none. The previous image stays until the new one is ready, unless the debug view
+    /// changes.
+    ///
+    /// # Errors
+    /// The error of the operating system if the thread cannot be started.
     pub(super) fn request(&mut self, request: Option<DebugViewRequest>) -> io::Result<()> {
         if request.is_some() && !self.is_started {
             let (shared, on_event) = (self.shared.clone(), self.on_event.clone());
             let thread = thread::Builder::new().name("debug_view".to_owned());
             thread.spawn(move || {
                 work(&shared, |event| {
-                    on_event.lock().unwrap_or_else(PoisonError::into_inner)(event);
+                    lock(&on_event)(event);
                 });
             })?;
             self.is_started = true;
@@ -99,7 +104,7 @@ impl Drop for DebugViewThread {
 
 impl SharedState {
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     /// Waits for a request newer than number `done`, and returns it with its number; `None` if the handle was dropped.
@@ -158,7 +163,7 @@ fn compute(
         debug_view,
     } = request;
     let mut accumulator = Accumulator::new(
-        inspection_scene.world()?,
+        inspection_scene.render_scene()?,
         &inspection_scene.scene,
         camera,
         *size,

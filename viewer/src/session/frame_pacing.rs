@@ -1,16 +1,19 @@
 //! Publishes frames at a regular rate; the first frame of a new view may come early.
 
 use std::{
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
 
-use super::render_thread::{Frame, RenderEvent};
+use super::{
+    lock,
+    render_thread::{Frame, RenderEvent},
+};
 
-/// The newest frame that nobody has taken yet.
+/// The newest frame; `None` once it has been taken.
 pub(super) type LatestFrame = Arc<Mutex<Option<Frame>>>;
 
-/// Sends render events, and `RenderEvent::Ended` when dropped, so that viewers learn even of a panic.
+/// Sends render events, and `RenderEvent::Ended` when dropped, so that viewers are notified even after a panic.
 pub(super) struct EventSender<T: Fn(RenderEvent)>(pub(super) T);
 
 impl<T: Fn(RenderEvent)> Drop for EventSender<T> {
@@ -26,7 +29,7 @@ pub(super) struct FramePublisher<T: Fn(RenderEvent)> {
     pacing: FramePacing,
 }
 
-/// Decides when the next frame is due. Late frames do not delay those after them; the schedule catches up.
+/// Decides when the next frame is due. A late frame does not delay the frames after it.
 pub(super) struct FramePacing {
     interval: Duration,
     /// Time at which the next frame is due; `None` before the first, which is due at once.
@@ -59,8 +62,8 @@ impl FramePacing {
         self.waiting.is_some()
     }
 
-    /// Returns whether a frame is due, given the minimum sample count over all pixels.
-    /// The first frame of a new view may come up to one interval early; the next one is then later by as much.
+    /// Returns whether a frame is due. `samples` is the minimum sample count over all pixels. The first frame of a new
+    /// view may be due up to one interval early; the next one is then delayed by as much.
     pub(super) fn is_due(&self, samples: u32) -> bool {
         let now = Instant::now();
         let Some(due) = self.due else {
@@ -106,11 +109,7 @@ impl<T: Fn(RenderEvent)> FramePublisher<T> {
 
     /// Publishes a frame, and notifies viewers unless an untaken frame was replaced. `begun` is when its making began.
     pub(super) fn publish(&mut self, frame: Frame, begun: Instant) {
-        let unseen = self
-            .latest
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .replace(frame);
+        let unseen = lock(&self.latest).replace(frame);
         if unseen.is_none() {
             (self.events.0)(RenderEvent::Frame);
         }
