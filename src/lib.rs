@@ -60,4 +60,3 @@ mod backend;
 pub mod render;
 
 pub use backend::devices;
-pub use stages::wave;

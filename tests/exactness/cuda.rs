@@ -17,7 +17,10 @@ use raysieve::{
     },
     scene::Scene,
     stages::sources,
-    stages::wave::{CpuWave, CudaWave, Report, Stage, Wave},
+    stages::{
+        Stage,
+        wave::{CpuWave, CudaWave, Report, Wave},
+    },
     wavefront::trace,
 };
 

@@ -1,7 +1,7 @@
 //! SVG charts: the survival chart of a render, a drawing type for other charts, and the colours that charts, overlay
 //! and page share.
 
-use raysieve::{render::stats::Stats, wave::Stage};
+use raysieve::{render::stats::Stats, stages::Stage};
 
 /// Colour of surviving paths, in charts, the overlay and the page. From the colour-blind-safe palette of Okabe & Ito
 /// (2008).

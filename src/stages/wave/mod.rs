@@ -22,7 +22,7 @@ pub use rounds::CudaRounds;
 pub use sort_tuner::{SortHits, SortTuner, Timed};
 pub use wave_size::Pace;
 
-pub use super::Stage;
+use super::Stage;
 use crate::{
     Error,
     camera::Camera,

@@ -10,7 +10,7 @@ use crate::{
 };
 use raysieve::{
     render::stats::{BounceStats, Stats},
-    wave::Stage,
+    stages::Stage,
 };
 
 /// The data of one row of the table: a bounce, or the totals over all bounces.

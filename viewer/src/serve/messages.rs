@@ -11,7 +11,7 @@ use raysieve::{
     },
     picture::tone::Tone,
     render::stats::Stats,
-    wave::Stage,
+    stages::Stage,
 };
 use raysieve_scene::EditableParameter;
 

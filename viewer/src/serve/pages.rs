@@ -17,7 +17,7 @@ use super::{
     encode, viewer,
 };
 use crate::chart;
-use raysieve::wave::Stage;
+use raysieve::stages::Stage;
 
 const HTML: &str = "text/html; charset=utf-8";
 const CSS: &str = "text/css; charset=utf-8";

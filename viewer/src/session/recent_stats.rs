@@ -10,7 +10,7 @@ use serde::{Serialize, Serializer};
 use super::strategy_comparison::{StrategyComparison, StrategySpeeds};
 use raysieve::{
     render::stats::{BounceStats, Stats},
-    wave::Stage,
+    stages::Stage,
 };
 
 /// Recent performance figures of a render.
@@ -304,7 +304,7 @@ mod tests {
     use crate::session::strategy_comparison::Comparison;
     use raysieve::{
         render::stats::{BounceStats, StageTimes, Stats},
-        wave::Stage,
+        stages::Stage,
     };
 
     const SIZE: (u32, u32) = (100, 10);

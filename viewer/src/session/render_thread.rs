@@ -22,7 +22,7 @@ use raysieve::{
     picture::Picture,
     render::{renderer::Renderer, stats::Stats},
     stages::Preview,
-    wave::Pace,
+    stages::wave::Pace,
 };
 use raysieve_scene::catch_panics::panic_text;
 

@@ -6,7 +6,7 @@ use fantoccini::actions::{
     Actions, InputSource, MOUSE_BUTTON_LEFT, PointerAction, TouchActions, WheelAction, WheelActions,
 };
 use libtest_mimic::Trial;
-use raysieve::wave::Stage;
+use raysieve::stages::Stage;
 use raysieve_viewer::chart;
 use serde_json::{Value, json};
 

@@ -8,7 +8,7 @@ use std::{
 };
 
 use libtest_mimic::Trial;
-use raysieve::wave::Stage;
+use raysieve::stages::Stage;
 use serde_json::Value;
 use tungstenite::{Message, protocol::frame::coding::CloseCode};
 
