@@ -184,7 +184,7 @@ pub(crate) fn a_driver_alone_is_enough(gpu: &Gpu) {
     assert_equal(&renderer.finish().unwrap(), &expected, "ordered hits");
 }
 
-/// The same wave on the GPU and on the CPU, with the paths to trace.
+/// A wave on the GPU and an equal one on the CPU, with the paths to trace.
 struct Twins {
     cuda: Wave,
     cpu: Wave,
