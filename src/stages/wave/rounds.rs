@@ -101,7 +101,8 @@ impl CudaRounds {
     }
 }
 
-/// Returns a function that converts the driver's error, of an operation that clears statistics, to an [`Error`].
+/// Returns a function that converts the driver's error, of an operation that clears statistics, to a
+/// [`compaction::Error`].
 fn cannot_clear() -> impl FnOnce(DriverError) -> compaction::Error {
     compaction::Error::driver("clear the pixel statistics")
 }

@@ -6,7 +6,8 @@ use std::time::Duration;
 pub(crate) const MIN: Duration = Duration::from_secs(30);
 /// Ratio of a wave's timeout to its expected duration, which follows from the speed of the previous wave.
 const FACTOR: f64 = 100.0;
-/// Lower bound of the rays per second that any GPU traces in any scene. It bounds all timeouts from above.
+/// Lower bound of the rays per second that any GPU traces in any scene. It bounds timeouts from above, unless the
+/// minimum timeout is longer.
 const MIN_RAYS_PER_SECOND: f64 = 1e6;
 
 /// The timeouts of waves on one GPU, computed from the speed of the last completed wave.
