@@ -39,7 +39,7 @@ struct Arguments {
     /// Samples per pixel of the reference
     #[arg(long, default_value_t = 16_384)]
     reference: u32,
-    /// How often the stage is timed
+    /// Number of times that the stage is timed
     #[arg(long, default_value_t = 21)]
     rounds: usize,
     /// Folder for the images and denoised images, as PNG

@@ -28,7 +28,7 @@ struct Arguments {
     /// Number of frames to measure for each number of GPUs
     #[arg(long, default_value_t = 5)]
     rounds: usize,
-    /// Paths in flight on a GPU [default: the fastest]
+    /// Number of paths per wave on a GPU [default: adaptive]
     #[arg(long)]
     wave_size: Option<u32>,
 }
@@ -38,7 +38,7 @@ struct Case {
     /// Number of GPUs.
     gpus: usize,
     renderer: Renderer,
-    /// Time of each measured frame.
+    /// Time of each measured frame in seconds.
     seconds: Vec<f64>,
 }
 

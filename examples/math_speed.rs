@@ -55,7 +55,7 @@ fn compare(name: &str, ours: impl Fn(&[f32]) -> f32, theirs: impl Fn(&[f32]) -> 
     );
 }
 
-/// Returns the time per call.
+/// Returns the time per angle in nanoseconds.
 fn nanoseconds(angles: &[f32], work: &impl Fn(&[f32]) -> f32) -> f64 {
     let begun = Instant::now();
     for _ in 0..RUNS {

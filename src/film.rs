@@ -1,5 +1,4 @@
-//! The film: sums of samples in fixed point. Twin: `kernels/shared/film.cuh`. Imports only the scene
-//! crate.
+//! The film: sums of samples in fixed point. Twin: `kernels/shared/film.cuh`. Imports only the scene crate.
 //!
 //! Integer addition is associative, so the film's bits do not depend on the order in which samples are added.
 
@@ -79,7 +78,7 @@ impl Film {
         }
     }
 
-    /// Creates a film from a copy of another. It does not count the samples of each pixel.
+    /// Creates a film with a copy of these sums. It does not count the samples of each pixel.
     pub fn of(exposed: &FilmSums) -> Film {
         Film {
             sums: exposed
@@ -103,7 +102,8 @@ impl Film {
         self.taken.get().map(Vec::as_slice)
     }
 
-    /// Adds one sample to a pixel, given by its row-major index, or counts it as rejected.
+    /// Adds one sample to a pixel, given by its row-major index, or counts it as rejected. If the film counts the
+    /// samples of each pixel, rejected ones are included.
     pub fn expose(&self, pixel: u32, sample: Vec3) {
         if let Some(taken) = self.taken() {
             taken[pixel as usize].fetch_add(1, Relaxed);
@@ -119,7 +119,7 @@ impl Film {
     }
 
     /// Returns a copy of the sums and the number of rejected samples.
-    pub fn exposed(&self) -> FilmSums {
+    pub fn film_sums(&self) -> FilmSums {
         let sums = self.sums.iter().map(|sum| sum.load(Relaxed)).collect();
         FilmSums {
             sums,
@@ -133,8 +133,8 @@ pub fn film_hash(width: u32, height: u32, sums: &[u64]) -> String {
     let mut hash = Xxh3::new();
     hash.update(&width.to_le_bytes());
     hash.update(&height.to_le_bytes());
-    for some in sums.chunks(1 << 12) {
-        let bytes: Vec<u8> = some.iter().flat_map(|sum| sum.to_le_bytes()).collect();
+    for chunk in sums.chunks(1 << 12) {
+        let bytes: Vec<u8> = chunk.iter().flat_map(|sum| sum.to_le_bytes()).collect();
         hash.update(&bytes);
     }
     format!("{:032x}", hash.digest128())

@@ -67,7 +67,7 @@ pub fn max_component(v: Vec3) -> f32 {
     max_f32(v.x, max_f32(v.y, v.z))
 }
 
-/// Scales a radiance down so that its largest channel is at most `most`. Keeps its hue.
+/// Scales a radiance down so that its largest channel is at most `max`. Keeps its hue.
 #[inline]
 pub fn clamped(light: Vec3, max: f32) -> Vec3 {
     let largest = max_component(light);
@@ -192,7 +192,8 @@ pub fn local_to_world(normal: Vec3, local: Vec3) -> Vec3 {
     tangent * local.x + bitangent * local.y + normal * local.z
 }
 
-/// Transforms a direction from world space to the local frame whose z axis is `normal`; the inverse of [`local_to_world`].
+/// Transforms a direction from world space to the local frame whose z axis is `normal`; the inverse of
+/// [`local_to_world`].
 #[inline]
 pub fn to_local(normal: Vec3, v: Vec3) -> Vec3 {
     let sign = if normal.z >= 0.0 { 1.0 } else { -1.0 };

@@ -12,8 +12,9 @@
 //! accumulate   the samples of the wave → film
 //! ```
 //!
-//! `resolve` turns the film into an image once per frame. Nothing here waits: on CUDA every call only enqueues work.
-//! Once the stages of a wave repeat, they are captured in a CUDA graph, which the host launches as a whole.
+//! The stage `resolve` converts the film to an image once per frame. Nothing here waits: on CUDA every call only
+//! enqueues work. If several waves have the same shape, their launches are captured in a CUDA graph, which is launched
+//! as a whole.
 
 use std::iter;
 
@@ -27,7 +28,10 @@ use crate::{
 
 /// Traces all paths of `span` to their ends and adds their samples to the wave's film.
 ///
-/// On CUDA the work is only enqueued when this returns. Fails if a launch or an allocation fails.
+/// The span must fit into the wave's buffers. On CUDA the work is only enqueued when this returns.
+///
+/// # Errors
+/// If an allocation or a kernel launch fails.
 pub fn trace(wave: &mut Wave, span: Span) -> Result<(), Error> {
     wave.begin(span)?;
     wave.run(|wave| steps(wave.max_bounces()).try_for_each(|step| step.run(wave)))
@@ -35,7 +39,7 @@ pub fn trace(wave: &mut Wave, span: Span) -> Result<(), Error> {
 
 /// Returns the steps of a wave in order, for paths that scatter up to `max_bounces` times.
 ///
-/// Path records, debug views and tests run the same steps, and look at the wave in between.
+/// Path records, debug views and tests run the same steps, and read the wave's buffers in between.
 pub fn steps(max_bounces: u32) -> impl Iterator<Item = Step> {
     let bounce = |bounce| {
         [
@@ -52,7 +56,7 @@ pub fn steps(max_bounces: u32) -> impl Iterator<Item = Step> {
         .chain([Step::Accumulate])
 }
 
-/// One run of a stage over a whole wave. The number is the bounce, from 0.
+/// A run of a stage over a whole wave. The number is the bounce, from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "each variant is the stage of that name")]
 pub enum Step {
@@ -66,7 +70,8 @@ pub enum Step {
 }
 
 impl Step {
-    /// Runs the stage on a wave that has begun. On CUDA the work is only enqueued when this returns.
+    /// Runs the stage on a wave that has begun; see [`Wave::begin`]. On CUDA the work is only enqueued when this
+    /// returns.
     pub fn run(self, wave: &mut Wave) -> Result<(), Error> {
         match self {
             Step::Generate => generate(wave),

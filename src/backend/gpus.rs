@@ -155,7 +155,7 @@ impl Gpus {
     }
 
     /// Waits for all running waves and adds all films to the sum. Returns whether a wave was running.
-    pub(super) fn land(&mut self) -> Result<bool, Error> {
+    pub(super) fn finish_oldest(&mut self) -> Result<bool, Error> {
         if self.all_failed {
             return Ok(false);
         }
@@ -205,12 +205,12 @@ impl Gpus {
     }
 
     /// Returns a copy of the film; if all GPUs have failed, of the safe film.
-    pub(super) fn exposed(&mut self) -> Result<FilmSums, Error> {
+    pub(super) fn film_sums(&mut self) -> Result<FilmSums, Error> {
         if self.all_failed {
             let black = || vec![0; sum::len(&self.camera)];
-            return Ok(sum::exposed(self.safe.film.clone().unwrap_or_else(black)));
+            return Ok(sum::film_sums(self.safe.film.clone().unwrap_or_else(black)));
         }
-        self.with_sum(|sum, _| sum.exposed())
+        self.with_sum(|sum, _| sum.film_sums())
     }
 
     /// Replaces the film by this one, which holds the pairs up to `done`.
@@ -234,7 +234,7 @@ impl Gpus {
         for worker in self.workers.iter_mut().map(of) {
             // Running waves belong to the old film.
             worker.attempt(|worker| {
-                while worker.wave.land()?.is_some() {}
+                while worker.wave.finish_oldest()?.is_some() {}
                 clear(worker.cuda())
             });
             worker.chunks = Default::default();

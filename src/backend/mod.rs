@@ -293,10 +293,10 @@ impl Backend {
     }
 
     /// Waits for all running waves. Returns whether there were any.
-    pub(crate) fn land(&mut self) -> Result<bool, Error> {
+    pub(crate) fn finish_oldest(&mut self) -> Result<bool, Error> {
         match &mut *self.engine {
-            Engine::Waves(waves) => waves.land(),
-            Engine::Gpus(gpus) => gpus.land(),
+            Engine::Waves(waves) => waves.finish_oldest(),
+            Engine::Gpus(gpus) => gpus.finish_oldest(),
         }
     }
 
@@ -359,10 +359,10 @@ impl Backend {
     }
 
     /// Returns a copy of the film.
-    pub(crate) fn exposed(&mut self) -> Result<FilmSums, Error> {
+    pub(crate) fn film_sums(&mut self) -> Result<FilmSums, Error> {
         match &mut *self.engine {
-            Engine::Waves(waves) => lock(&waves.waves[0]).exposed(),
-            Engine::Gpus(gpus) => gpus.exposed(),
+            Engine::Waves(waves) => lock(&waves.waves[0]).film_sums(),
+            Engine::Gpus(gpus) => gpus.film_sums(),
         }
     }
 
@@ -458,11 +458,11 @@ impl Waves {
     }
 
     /// See [`Backend::land`].
-    fn land(&mut self) -> Result<bool, Error> {
+    fn finish_oldest(&mut self) -> Result<bool, Error> {
         let mut reports = Vec::new();
         for wave in &self.waves {
             let mut wave = lock(wave);
-            while let Some(report) = wave.land()? {
+            while let Some(report) = wave.finish_oldest()? {
                 reports.push(report);
             }
         }
@@ -487,7 +487,7 @@ impl Waves {
         &mut self,
         set_film: impl Fn(&mut Wave) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        self.land()?;
+        self.finish_oldest()?;
         self.finished.clear();
         self.each(set_film)
     }
@@ -507,7 +507,7 @@ fn render(
     let mut reports = Vec::new();
     loop {
         while wave.is_full() {
-            reports.extend(wave.land()?);
+            reports.extend(wave.finish_oldest()?);
         }
         if enough(spans.next.load(Relaxed)) {
             return Ok(reports);

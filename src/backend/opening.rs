@@ -127,7 +127,7 @@ impl Opening<'_> {
             let _context = watch.over("open the GPU", Duration::ZERO, || open(ordinal))?;
             drop(turns);
             let strategy = settings.strategy;
-            let wave = CudaWave::watched(ordinal, &world, camera, wave_size, strategy, &watch)?;
+            let wave = CudaWave::new_watched(ordinal, &world, camera, wave_size, strategy, &watch)?;
             let wave = wave.with_min_timeout(settings.timeout());
             Ok(match settings.wave_size {
                 None => wave.with_adaptive_size(max_paths),

@@ -44,7 +44,7 @@ impl PendingChunks {
     }
 
     /// Records the counts of the oldest chunk that has none. Returns `false` if that chunk has been lost meanwhile.
-    pub(super) fn land(&mut self, counted: &Counted) -> bool {
+    pub(super) fn finish_oldest(&mut self, counted: &Counted) -> bool {
         let index = self.finished.checked_sub(self.safe);
         self.finished += 1;
         let chunk = index.and_then(|index| self.chunks.get_mut(index as usize));
@@ -59,7 +59,7 @@ impl PendingChunks {
     }
 
     /// Records that all chunks of the GPU's own film are in transfer to the sum.
-    pub(super) fn depart(&mut self) {
+    pub(super) fn post_report(&mut self) {
         self.departed = self.next();
     }
 

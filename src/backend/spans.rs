@@ -107,7 +107,7 @@ impl Plan {
         } else {
             trace(wave, span)?;
         }
-        wave.depart()
+        wave.post_report()
     }
 }
 

@@ -16,7 +16,10 @@ use crate::{
     film::FilmSums,
     picture::Picture,
     stages::wave::CudaWave,
-    stages::{Denoiser, Held, Kernels, Preview, Shown, Told, develop, gather_on_cuda},
+    stages::{
+        Denoiser, FilmSamples, ImageReadback, Kernels, NoiseSource, Preview, develop,
+        gather_on_cuda,
+    },
 };
 
 /// A film that the workers' films are added to: three fixed-point sums per pixel, then the number of rejected samples.
@@ -35,7 +38,7 @@ pub(super) struct Sum {
     /// Transfer of the sum to the host, see [`Sum::keep`].
     kept: Readback<u64>,
     /// Reused memory of the last picture; `None` before the first.
-    shown: Option<Shown>,
+    shown: Option<ImageReadback>,
     /// Timeout for short work on the GPU.
     timeout: Duration,
     /// The denoiser; `None` until a preview is asked for.
@@ -186,8 +189,8 @@ impl Sum {
         let (kernels, camera) = (&wave.kernels, &wave.camera.host);
         let (stream, shown) = ((&self.stream, self.timeout), &mut self.shown);
         let counts = match &self.convergence {
-            Some(convergence) => Held::Counted(convergence.taken.as_view()),
-            None => Held::First(done),
+            Some(convergence) => FilmSamples::PerPixel(convergence.taken.as_view()),
+            None => FilmSamples::FirstPairs(done),
         };
         develop(kernels, stream, camera, sums, counts, shown, picture)
     }
@@ -218,9 +221,9 @@ impl Sum {
         }
         let source = match &self.convergence {
             Some(ConvergenceState { taken, rounds, .. }) => {
-                Told::Judged(taken.as_view(), rounds.histories.as_view())
+                NoiseSource::PixelStats(taken.as_view(), rounds.histories.as_view())
             }
-            None => Told::Earlier(done),
+            None => NoiseSource::Snapshot(done),
         };
         match &mut self.denoiser {
             Some(denoiser) => {
@@ -232,7 +235,7 @@ impl Sum {
     }
 
     /// Returns a copy of the sum.
-    pub(super) fn exposed(&self) -> Result<FilmSums, Error> {
+    pub(super) fn film_sums(&self) -> Result<FilmSums, Error> {
         Ok(exposed(download(&self.stream, &self.film)?))
     }
 }
@@ -243,7 +246,7 @@ pub(super) fn len(camera: &Camera) -> usize {
 }
 
 /// Converts the flat list of sums and rejected samples into [`FilmSums`].
-pub(super) fn exposed(mut film: Vec<u64>) -> FilmSums {
+pub(super) fn film_sums(mut film: Vec<u64>) -> FilmSums {
     let rejected = film.pop().unwrap_or(0);
     FilmSums {
         sums: film,

@@ -27,17 +27,17 @@ pub const SAMPLES: u32 = 16;
 /// An arbitrary output variable (AOV): an additional layer of an EXR file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Aov {
-    /// `albedo.R`, `.G`, `.B`: base colour of the first hit, including textures; black where nothing is hit. Partially opaque
-    /// surfaces count in proportion to how often the render hits them.
+    /// `albedo.R`, `.G`, `.B`: base colour of the first hit, including textures; black where nothing is hit. Partially
+    /// opaque surfaces count in proportion to how often the render hits them.
     Albedo,
-    /// `normal.X`, `.Y`, `.Z`: world-space shading normal on the camera's side. The average is shorter than 1 where the normal
-    /// varies. It is not corrected for reflections below the surface.
+    /// `normal.X`, `.Y`, `.Z`: world-space shading normal on the camera's side. The average is shorter than 1 where the
+    /// normal varies. It is not corrected for reflections below the surface.
     Normal,
     /// `depth.Z`: distance along the viewing direction in metres, averaged over the rays that hit; 0 where none does.
     Depth,
     /// `samples`: number of samples of the pixel on the film.
     Samples,
-    /// `denoised.R`, `.G`, `.B`: the denoised picture, a [`Preview`].
+    /// `denoised.R`, `.G`, `.B`: the denoised image, see [`Preview`].
     Denoised,
 }
 
@@ -83,15 +83,18 @@ impl FromStr for Aov {
     }
 }
 
-/// The AOVs of a picture: per-pixel values, rows from the top.
+/// The AOVs of an image: per-pixel values, rows from the top.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Aovs {
     /// AOVs to write to a file, sorted and without duplicates.
     pub requested: Vec<Aov>,
+    /// The averaged features of each pixel; empty if none of albedo, normal and depth is requested.
     pixels: Vec<Features>,
+    /// The denoised image, if there is one.
     preview: Option<Preview>,
 }
 
+/// The features of a pixel, averaged over its samples; see [`Aov`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Features {
     albedo: [f32; 3],
@@ -115,7 +118,7 @@ impl Aovs {
         let of_the_scene = |aov: &Aov| !matches!(aov, Aov::Samples | Aov::Denoised);
         if aovs.requested.iter().any(of_the_scene) {
             let (width, height) = scene.size;
-            let world = RenderScene::new(scene)?;
+            let render_scene = RenderScene::new(scene)?;
             let camera = Camera::new(&scene.camera, width, height);
             let span = Span {
                 width,
@@ -124,18 +127,18 @@ impl Aovs {
                 seed: scene.seed,
                 ..Span::default()
             };
-            let pixel = |pixel| features(&world, &camera, &span, pixel);
+            let pixel = |pixel| features(&render_scene, &camera, &span, pixel);
             aovs.pixels = (0..width * height).into_par_iter().map(pixel).collect();
         }
         Ok(aovs)
     }
 
-    /// Sets the denoised picture; without one, [`Aov::Denoised`] is omitted from files.
+    /// Sets the denoised image. If it is `None`, [`Aov::Denoised`] is omitted from files.
     pub fn set_preview(&mut self, preview: Option<Preview>) {
         self.preview = preview;
     }
 
-    /// Returns the denoised picture, if there is one.
+    /// Returns the denoised image, if there is one.
     pub fn preview(&self) -> Option<&Preview> {
         self.preview.as_ref()
     }
@@ -162,7 +165,8 @@ impl Aovs {
     }
 }
 
-fn features(world: &RenderScene, camera: &Camera, span: &Span, pixel: u32) -> Features {
+/// Returns the features of a pixel, averaged over its first [`SAMPLES`] samples.
+fn features(render_scene: &RenderScene, camera: &Camera, span: &Span, pixel: u32) -> Features {
     let (mut albedo, mut normal, mut depth, mut hits) = (DVec3::ZERO, DVec3::ZERO, 0.0, 0);
     for sample in 0..SAMPLES {
         let span = Span {
@@ -173,13 +177,13 @@ fn features(world: &RenderScene, camera: &Camera, span: &Span, pixel: u32) -> Fe
         let ray = first_ray(camera, &span, &[], 0);
         let (pixel, sample) = pixel_and_sample(&span, &[], 0);
         let numbers = sampler(span.seed, pixel, sample);
-        let found = nearest_hit::<true>(world, &ray, NO_INSTANCE, numbers, 0);
-        let seen = first_hit(world, camera, &ray, &found.hit, found.instance);
-        if let Some(seen) = seen {
+        let found = nearest_hit::<true>(render_scene, &ray, NO_INSTANCE, numbers, 0);
+        let first = first_hit(render_scene, camera, &ray, &found.hit, found.instance);
+        if let Some(first) = first {
             hits += 1;
-            albedo += seen.albedo.as_dvec3();
-            normal += seen.normal.as_dvec3();
-            depth += seen.depth;
+            albedo += first.albedo.as_dvec3();
+            normal += first.normal.as_dvec3();
+            depth += first.depth;
         }
     }
     let mean = |sum: DVec3| (sum / f64::from(SAMPLES)).as_vec3().to_array();
@@ -190,8 +194,9 @@ fn features(world: &RenderScene, camera: &Camera, span: &Span, pixel: u32) -> Fe
     }
 }
 
-/// Properties of a camera ray's first hit.
+/// The properties of the surface that a camera ray hit first.
 pub(crate) struct FirstHit {
+    /// Base colour in linear sRGB, with textures.
     pub(crate) albedo: Vec3,
     /// Shading normal in world space, on the camera's side.
     pub(crate) normal: Vec3,
@@ -199,9 +204,10 @@ pub(crate) struct FirstHit {
     pub(crate) depth: f64,
 }
 
-/// Returns the properties of a camera ray's hit; `None` if the ray left the scene.
+/// Returns the properties of the surface that a camera ray hit, or `None` if the ray left the scene. `instance` is the
+/// index of the instance that was hit, or `NO_INSTANCE`.
 pub(crate) fn first_hit(
-    world: &RenderScene,
+    render_scene: &RenderScene,
     camera: &Camera,
     ray: &Ray,
     hit: &Hit,
@@ -210,7 +216,7 @@ pub(crate) fn first_hit(
     if hit.primitive == NO_PRIMITIVE {
         return None;
     }
-    let (surface, material) = world.surface_and_material(ray, hit, instance);
+    let (surface, material) = render_scene.surface_and_material(ray, hit, instance);
     let facing = if dot(surface.normal, ray.direction) > 0.0 {
         -1.0
     } else {

@@ -1,7 +1,7 @@
-//! Debug views: false-colour images of quantities other than the picture's light.
+//! Debug views: false-colour images of quantities other than the rendered light.
 //!
-//! They are computed independently of the film, on the CPU whatever backend renders. `accumulator` traces the film's own samples
-//! again, from sample 0, and `color_scale` maps the values to colours and a legend.
+//! They are computed on the CPU whatever backend renders, and do not change the film. `accumulator` traces the same
+//! samples as the film again, from sample 0, and `color_scale` maps the values to colours and a legend.
 
 mod accumulator;
 mod color_scale;
@@ -22,15 +22,15 @@ pub const MAX_SAMPLES: u32 = 32;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DebugView {
-    /// No debug view: the rendered picture itself.
+    /// No debug view: the rendered image itself.
     #[default]
     Light,
     /// Average number of scatterings per path.
     Bounces,
     /// Average number of rays per path, including shadow rays.
     Cost,
-    /// Estimated relative standard error of the film's pixel. It is the samples' standard deviation, divided by the square
-    /// root of the film's sample count, and by the mean plus one hundredth of the picture's mean.
+    /// Estimated relative standard error of the film's pixel. It is the samples' standard deviation, divided by the
+    /// square root of the film's sample count, and by the mean plus one hundredth of the image's mean.
     ///
     /// Assumes independent samples. Sobol samples are stratified, so the true error is smaller where light is smooth.
     Noise,
@@ -71,7 +71,7 @@ impl DebugView {
         }
     }
 
-    /// Returns whether the first hits of the camera rays alone determine the value: albedo, normal and depth.
+    /// Returns whether the value depends on the first hits of the camera rays alone, as albedo, normal and depth do.
     fn is_of_first_hits(self) -> bool {
         matches!(
             self,
@@ -79,7 +79,7 @@ impl DebugView {
         )
     }
 
-    /// Returns whether the value depends on the film's sample count.
+    /// Returns whether the image depends on the number of samples on the film.
     pub fn follows_film(self) -> bool {
         matches!(self, DebugView::Noise | DebugView::Samples)
     }
@@ -110,8 +110,8 @@ pub struct DebugImage {
 }
 
 impl DebugImage {
-    /// Computes a debug view of the scene. `film_samples` is the film's minimum sample count per pixel, and `counts` the
-    /// sample count of each pixel. Returns `None` for [`DebugView::Light`].
+    /// Computes a debug view of the scene. `film_samples` is the film's minimum sample count per pixel, and `counts`
+    /// the sample count of each pixel. Returns `None` for [`DebugView::Light`].
     ///
     /// # Errors
     /// See [`RenderScene::new`].
@@ -127,8 +127,9 @@ impl DebugImage {
         if debug_view == DebugView::Samples {
             return Ok(Some(DebugImage::of_samples(scene.size, counts)));
         }
-        let world = Arc::new(RenderScene::new(scene)?);
-        let mut accumulator = Accumulator::new(world, scene, &scene.camera, scene.size, debug_view);
+        let render_scene = Arc::new(RenderScene::new(scene)?);
+        let mut accumulator =
+            Accumulator::new(render_scene, scene, &scene.camera, scene.size, debug_view);
         while accumulator.samples() < MAX_SAMPLES {
             accumulator.advance(&|| false)?;
         }
@@ -138,7 +139,7 @@ impl DebugImage {
     /// Creates an image of the number of samples per pixel on a film.
     pub fn of_samples(size: (u32, u32), counts: &[u32]) -> DebugImage {
         let counts: Vec<f32> = counts.iter().map(|&count| count as f32).collect();
-        let (rgba, legend) = color_scale::counts(&counts);
+        let (rgba, legend) = color_scale::map_sample_counts(&counts);
         DebugImage {
             debug_view: DebugView::Samples,
             size,

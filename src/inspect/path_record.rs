@@ -27,9 +27,9 @@ use crate::{
 
 pub use polyline::{PathSegment, SegmentKind};
 
-/// Traces and records single paths of a scene.
+/// An inspector of a scene, which traces and records single paths.
 pub struct Inspector {
-    world: Arc<RenderScene>,
+    render_scene: Arc<RenderScene>,
     camera: Camera,
     size: (u32, u32),
     seed: u32,
@@ -70,8 +70,8 @@ pub struct Vertex {
     /// Throughput of the path when it arrived here, before this surface scatters it.
     #[serde(serialize_with = "numbers")]
     pub throughput: Vec3,
-    /// Radiance that the path gained here from the surface's emission or, if it left the scene, from the sky; multiplied by
-    /// throughput and weighted against light sampling by multiple importance sampling.
+    /// Radiance that the path gained here from the surface's emission or, if it left the scene, from the sky;
+    /// multiplied by throughput and weighted against light sampling by multiple importance sampling.
     #[serde(serialize_with = "numbers")]
     pub emission: Vec3,
     /// The sample of direct light at this vertex; `None` if no light was sampled.
@@ -111,7 +111,8 @@ pub struct DirectLightSample {
     pub direction: Vec3,
     /// Distance to the light in metres; larger than any scene for infinitely distant lights.
     pub distance: f32,
-    /// Radiance that the light adds to the path unless it is blocked, after multiplication by throughput and its weight.
+    /// Radiance that the light adds to the path unless it is blocked, after multiplication by throughput and its
+    /// weight.
     #[serde(serialize_with = "numbers")]
     pub light: Vec3,
     /// Whether a surface blocked the light.
@@ -155,10 +156,10 @@ impl Inspector {
         ))
     }
 
-    /// Creates an inspector that uses existing acceleration structures; `world` must be prepared from `scene`.
-    pub fn for_scene(world: Arc<RenderScene>, scene: &Scene) -> Inspector {
+    /// Creates an inspector that uses existing acceleration structures; `render_scene` must be prepared from `scene`.
+    pub fn for_scene(render_scene: Arc<RenderScene>, scene: &Scene) -> Inspector {
         Inspector {
-            world,
+            render_scene,
             camera: Camera::new(&scene.camera, scene.size.0, scene.size.1),
             size: scene.size,
             seed: scene.seed,
@@ -172,7 +173,7 @@ impl Inspector {
         &self.camera
     }
 
-    /// Sets the camera, and the width and height of its picture in pixels.
+    /// Sets the camera, and the width and height of its image in pixels.
     pub fn set_camera(&mut self, camera: &scene::Camera, size: (u32, u32)) {
         self.camera = Camera::new(camera, size.0, size.1);
         self.size = size;
@@ -181,7 +182,7 @@ impl Inspector {
     /// Traces one sample of the pixel in this column and row, and records its path.
     ///
     /// # Errors
-    /// [`Error::Setting`] if the pixel lies outside the picture.
+    /// [`Error::Setting`] if the pixel lies outside the image.
     pub fn trace(&self, (column, row): (u32, u32), sample: u32) -> Result<PathRecord, Error> {
         let (width, height) = self.size;
         if column >= width || row >= height {
@@ -195,9 +196,9 @@ impl Inspector {
             });
         }
         let mut wave = Wave::Cpu(Box::new(CpuWave::new(
-            self.world.clone(),
+            self.render_scene.clone(),
             self.camera,
-            // No film is needed.
+            // No film is needed, so it has no pixels.
             Arc::new(Film::new(0)),
             self.max_bounces,
             1,
@@ -255,7 +256,8 @@ impl Inspector {
         Ok(record)
     }
 
-    /// Returns the vertex where the path's ray ends, before it is shaded. `emission` is the light of the sky, if it missed.
+    /// Returns the vertex where the path's ray ends, before it is shaded. `emission` is the light of the sky, if it
+    /// missed.
     fn vertex(&self, wave: &CpuWave, emission: Vec3) -> Vertex {
         let ray = &wave.rays[0];
         Vertex {
@@ -268,14 +270,15 @@ impl Inspector {
         }
     }
 
+    /// Returns the surface that the path's ray hit, or `None` if the ray left the scene.
     fn surface_hit(&self, wave: &CpuWave, ray: &Ray) -> Option<SurfaceHit> {
         let hit: Hit = wave.hits[0];
         if hit.primitive == NO_PRIMITIVE {
             return None;
         }
         let instance = wave.instances.first().copied().unwrap_or(NO_INSTANCE);
-        let (surface, _) = self.world.surface_and_material(ray, &hit, instance);
-        let primitive = &self.world.primitives[hit.primitive as usize];
+        let (surface, _) = self.render_scene.surface_and_material(ray, &hit, instance);
+        let primitive = &self.render_scene.primitives[hit.primitive as usize];
         let name = self.materials.get(surface.material as usize);
         Some(SurfaceHit {
             position: ray.origin + ray.direction * hit.distance,
@@ -289,7 +292,7 @@ impl Inspector {
     }
 }
 
-/// Returns the CPU wave, whose only path has index 0.
+/// Returns the CPU wave that `trace` has created. Its only path has index 0.
 fn cpu_wave(wave: &mut Wave) -> &mut CpuWave {
     match wave {
         Wave::Cpu(cpu) => cpu,
@@ -297,6 +300,8 @@ fn cpu_wave(wave: &mut Wave) -> &mut CpuWave {
     }
 }
 
+/// Returns the record of a shadow ray after the stage `shadow`, which has added the radiance `added` to the path.
+/// Returns `None` if there was no shadow ray.
 fn direct_light_sample(ray: &ShadowRay, added: Vec3) -> Option<DirectLightSample> {
     (ray.distance > 0.0).then(|| DirectLightSample {
         origin: ray.origin,
@@ -307,6 +312,7 @@ fn direct_light_sample(ray: &ShadowRay, added: Vec3) -> Option<DirectLightSample
     })
 }
 
+/// Serialises a vector as an array of three numbers.
 fn numbers<S: Serializer>(vector: &Vec3, serializer: S) -> Result<S::Ok, S::Error> {
     vector.to_array().serialize(serializer)
 }

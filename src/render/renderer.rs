@@ -271,10 +271,10 @@ impl Renderer {
         self.elapsed += begun.elapsed();
         self.record_counts(advanced)?;
         if self.done == self.range.end {
-            self.land()?;
+            self.finish_oldest()?;
         }
         if doubling == Some(self.done) {
-            self.land()?;
+            self.finish_oldest()?;
             self.keep_film_copy();
         }
         Ok(self.done < self.range.end)
@@ -330,9 +330,9 @@ impl Renderer {
     }
 
     /// Waits for the running waves; the waiting counts as render time.
-    pub fn land(&mut self) -> Result<(), Error> {
+    pub fn finish_oldest(&mut self) -> Result<(), Error> {
         let begun = Instant::now();
-        let waited = self.backend.land();
+        let waited = self.backend.finish_oldest();
         if let Ok(true) = waited {
             self.elapsed += begun.elapsed();
         }

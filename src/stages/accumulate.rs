@@ -1,8 +1,9 @@
 //! The stage `accumulate`: adds the samples of a wave to the film.
 //!
-//! Reads: the span, the list of pixels, and radiances. Writes: the sums of the film, the number of rejected samples, and
-//! the number of samples of each pixel if pixels are listed. Only complete samples reach the film, in fixed point, so
-//! that their order does not matter.
+//! Reads: the span, the list of rendered pixels, and the radiances of the paths. Writes: the film's sums, its number of
+//! rejected samples, and, in adaptive renders, the sample counts of the pixels.
+//! Method: each sample is converted to fixed point as a whole and added. Integer addition is associative, so that the
+//! order of the samples has no effect.
 
 use compaction::cuda::{InOut, Launch, Source};
 
@@ -19,7 +20,7 @@ use crate::{
     },
 };
 
-/// Runs the stage on a wave.
+/// Adds the samples of a wave, whose paths have all ended, to the film. On CUDA it only enqueues the work.
 pub fn accumulate(wave: &mut Wave) -> Result<(), Error> {
     match wave {
         Wave::Cpu(cpu) => on_cpu(cpu),
@@ -36,10 +37,10 @@ fn on_cpu(wave: &CpuWave) {
     }
 }
 
-/// Parameters of the kernel: the paths, the film, and the start time.
+/// Parameters of the kernel: the paths, the film, and the start time to store.
 pub(super) type Arguments = (PathBuffers<'static>, DeviceFilm<'static>, InOut<u64>);
 
-/// Returns the source of the kernel.
+/// Returns the source of the kernel `accumulate`.
 pub(super) fn source() -> Source {
     stage::<Arguments>(
         "kernels/accumulate.cu",

@@ -1,7 +1,7 @@
 //! The stage `compact`: removes paths that ended from the queue.
 //!
-//! Reads: the queue, and flags by queue entry. Writes: the queue of the flagged paths, and their number. With the strategy
-//! `off` the queue keeps its length, and `NO_PATH` takes the place of paths that are not flagged.
+//! Reads: the queue, and flags by queue entry. Writes: the queue of the entries whose flag is 1, and their number. With
+//! the strategy `off` the queue keeps its length, and `NO_PATH` replaces the entries whose flag is 0.
 //! Method: stream compaction by the crate `compaction`, with the strategy that the user chose.
 
 use std::sync::Arc;
@@ -19,17 +19,17 @@ use super::{
 };
 use crate::Error;
 
-/// The paths that a compaction keeps. A bounce has one of each kind.
+/// The paths that a compaction keeps. Each bounce runs one compaction of each kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keep {
-    /// Paths whose ray hit a surface; it runs after `intersect`.
+    /// The paths whose ray hit a surface. This compaction runs after `intersect`.
     Hits,
-    /// Paths that continue to the next bounce; it runs after `shadow`.
+    /// The paths that continue to the next bounce. This compaction runs after `shadow`.
     Survivors,
 }
 
 impl Keep {
-    /// Returns the indices of the numbers of paths before and after the compaction.
+    /// Returns the indices, in the [`counts`] of a wave, of the numbers of paths before and after the compaction.
     pub fn counts(self, bounce: u32) -> (usize, usize) {
         match self {
             Keep::Hits => (counts::rays(bounce), counts::hits(bounce)),
@@ -38,15 +38,16 @@ impl Keep {
     }
 }
 
-/// Runs the stage on a wave.
+/// Removes the paths that ended from the queue of a bounce, and counts those that `keep` names. On CUDA it only
+/// enqueues the work.
 pub fn compact(wave: &mut Wave, bounce: u32, keep: Keep) -> Result<(), Error> {
     let (before, after) = keep.counts(bounce);
     match wave {
         Wave::Cpu(cpu) => on_cpu(cpu, before, after)?,
         Wave::Cuda(cuda) => {
-            // If no path is expected, the stamp would take longer than the stage, whose time counts as that of the stage
-            // before it.
-            if cuda.is_busy(bounce) {
+            // Without many paths, storing the time would take longer than the stage. Its time then counts as that of
+            // the stage before it.
+            if cuda.expects_many_paths(bounce) {
                 clock::stamp(cuda, clock::start(bounce, Stage::Compact, keep as usize))?;
             }
             on_cuda(cuda, before, after)?;
@@ -68,7 +69,9 @@ fn on_cpu(wave: &mut CpuWave, before: usize, after: usize) -> Result<(), Error> 
 /// The kernels and buffers that compact a queue on a GPU.
 pub struct Compactor {
     strategy: Strategy,
+    /// The kernels of the strategy.
     select: Select,
+    /// The scratch buffers of the strategy.
     workspace: Workspace,
 }
 
@@ -88,12 +91,12 @@ impl Compactor {
         })
     }
 
-    /// Returns the strategy.
+    /// Returns the strategy whose kernels are loaded.
     pub fn strategy(&self) -> Strategy {
         self.strategy
     }
 
-    /// Returns the maximum length of a queue.
+    /// Returns the maximum length of a queue that the buffers suffice for.
     pub(super) fn capacity(&self) -> usize {
         self.workspace.capacity()
     }

@@ -1,11 +1,11 @@
-//! denoise: the film as a picture whose noise is smoothed, a preview, on request.
+//! The stage `denoise`: converts the film to a denoised image, on request.
 //!
-//! Reads: the film's sums, those of an earlier time, how many (pixel, sample) pairs either holds; where pixels get samples
-//! until they are good, how many each has and what it was judged by instead. Writes: a picture.
-//! How: `confidence`. The picture and its noise become integers, those summed-area tables, and each pixel finds in them
-//! the windows that it is the mean of. It depends on these alone: the bits are the same on every backend.
+//! Reads: the film's sums, and what its noise is estimated from: a snapshot of the film at a lower sample count, or the
+//! sample counts and variances of an adaptive render. Writes: an image.
+//! Method: radiance and variance are converted to integers and summed into summed-area tables. Each pixel becomes a
+//! weighted mean over windows that [`adaptive_window`] selects from them. All backends compute the same bits.
 
-mod earlier;
+mod film_snapshots;
 
 use std::{
     sync::{Arc, atomic::Ordering::Relaxed},
@@ -20,8 +20,8 @@ use compaction::{
 use glam::Vec3;
 use rayon::prelude::*;
 
-pub(crate) use self::earlier::Earlier;
-use super::Shown;
+pub(crate) use self::film_snapshots::FilmSnapshots;
+use super::ImageReadback;
 use super::wave::{CpuWave, CudaWave, Wave};
 use crate::{
     Error,
@@ -38,21 +38,25 @@ use crate::{
     picture::Picture,
 };
 
-/// A picture with less noise than the film has, and what it cost.
+/// A denoised image of a film, and the time that the stage took.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Preview {
-    /// It is not what was rendered.
+    /// The denoised image. It is biased: its expected value is not that of the film.
     pub picture: Picture,
-    /// Time that the stage took where it ran.
+    /// Duration of the stage in milliseconds: GPU time without the copy to the host, or wall-clock time on the CPU.
     pub milliseconds: f64,
 }
 
-/// Keeps the film, which holds the first `done` pairs, for a later [`denoise`].
+/// Copies the wave's film, which holds the first `done` (pixel, sample) pairs, for the noise estimate of later calls of
+/// [`denoise`]. The last two copies are kept.
+///
+/// # Errors
+/// On a GPU, if its memory does not suffice, or if loading the kernels fails.
 pub fn remember(wave: &mut Wave, done: u64) -> Result<(), Error> {
     match wave {
         Wave::Cpu(cpu) => {
             let sums = cpu.film.sums.par_iter().map(|sum| sum.load(Relaxed));
-            cpu.earlier.keep(done, sums.collect());
+            cpu.film_snapshots.add(done, sums.collect());
             Ok(())
         }
         Wave::Cuda(cuda) => {
@@ -60,16 +64,21 @@ pub fn remember(wave: &mut Wave, done: u64) -> Result<(), Error> {
                 Some(denoiser) => denoiser,
                 None => cuda.new_denoiser()?,
             };
-            let kept = denoiser.remember(&cuda.stream, cuda.film.sums.as_view(), done);
+            let copied = denoiser.remember(&cuda.stream, cuda.film.sums.as_view(), done);
             cuda.denoiser = Some(denoiser);
-            kept
+            copied
         }
     }
 }
 
-/// Runs the stage over a film that holds the first `done` pairs, or that counts the samples of each pixel itself, into the
-/// memory of a preview that is not needed any more. `false` as long as no earlier film tells its noise; where pixels are
-/// judged, two rounds are to be over.
+/// Writes the denoised image of the wave's film into `preview`, whose buffers are reused. Waits for the result.
+///
+/// `done` is the number of (pixel, sample) pairs on the film. Returns `false`, and leaves `preview` unchanged, if no
+/// [`remember`]ed copy has fewer pairs. Adaptive renders ignore `done` and need no copy, but before the end of the
+/// second round their noise counts as 0, and nothing is denoised.
+///
+/// # Errors
+/// On a GPU, if a kernel or an allocation fails, or if the image does not arrive before the wave's timeout.
 pub fn denoise(wave: &mut Wave, done: u64, preview: &mut Preview) -> Result<bool, Error> {
     match wave {
         Wave::Cpu(cpu) => on_cpu(cpu, done, preview),
@@ -80,30 +89,32 @@ pub fn denoise(wave: &mut Wave, done: u64, preview: &mut Preview) -> Result<bool
 fn on_cpu(wave: &CpuWave, done: u64, preview: &mut Preview) -> Result<bool, Error> {
     let begun = Instant::now();
     let pixels = 0..wave.camera.pixel_count();
-    let counted = wave.ledger.as_ref().zip(wave.film.taken());
-    let (lights, noises): (Vec<Vec3>, Vec<f32>) = if let Some((ledger, taken)) = counted {
-        let item = |pixel: u32| {
-            let samples = taken[pixel as usize].load(Relaxed);
+    let adaptive = wave.pixel_stats.as_ref().zip(wave.film.taken());
+    let (lights, variances): (Vec<Vec3>, Vec<f32>) = if let Some((stats, counts)) = adaptive {
+        let light_and_variance = |pixel: u32| {
+            let samples = counts[pixel as usize].load(Relaxed);
             let first = 3 * pixel as usize;
             let channel = |index: usize| mean(wave.film.sums[first + index].load(Relaxed), samples);
             let light = Vec3::new(channel(0), channel(1), channel(2));
-            let known = &ledger.histories[pixel as usize];
-            (light, noise_known(known.variance, samples))
+            let sample_variance = stats.histories[pixel as usize].variance;
+            (light, noise_known(sample_variance, samples))
         };
-        pixels.into_par_iter().map(item).unzip()
-    } else if let Some(earlier) = wave.earlier.before(done) {
-        let item = |pixel| item_after(earlier, wave, done, pixel);
-        pixels.into_par_iter().map(item).unzip()
+        pixels.into_par_iter().map(light_and_variance).unzip()
+    } else if let Some(snapshot) = wave.film_snapshots.before(done) {
+        let light_and_variance = |pixel| compare_with_snapshot(snapshot, wave, done, pixel);
+        pixels.into_par_iter().map(light_and_variance).unzip()
     } else {
         return Ok(false);
     };
-    smooth(wave, &lights, &noises, &mut preview.picture)?;
+    smooth(wave, &lights, &variances, &mut preview.picture)?;
     preview.milliseconds = begun.elapsed().as_secs_f64() * 1e3;
     Ok(true)
 }
 
-/// A pixel's light and its noise, by what the film held earlier.
-fn item_after(
+/// Returns a pixel's mean radiance, and the variance of that mean summed over the channels.
+///
+/// The snapshot is a number of (pixel, sample) pairs with the film's sums at that number. `done` is the current number.
+fn compare_with_snapshot(
     (first_done, first_sums): (u64, &Vec<u64>),
     wave: &CpuWave,
     done: u64,
@@ -123,11 +134,12 @@ fn item_after(
     (of(0), noise)
 }
 
-/// The picture of these lights, each with its noise.
+/// Writes the denoised image of the wave's camera into `picture`. `lights` holds the mean radiance of each pixel, and
+/// `variances` the variance of that mean.
 fn smooth(
     wave: &CpuWave,
     lights: &[Vec3],
-    noises: &[f32],
+    variances: &[f32],
     picture: &mut Picture,
 ) -> Result<(), Error> {
     let (width, height) = (wave.camera.width as u32, wave.camera.height as u32);
@@ -135,8 +147,8 @@ fn smooth(
     let tables = items.par_chunks_mut(lights.len()).enumerate();
     tables.for_each(|(table, items)| match table as u32 {
         NOISE_TABLE => {
-            let noises = items.iter_mut().zip(noises);
-            noises.for_each(|(item, &noise)| *item = tabled_noise(noise));
+            let variances = items.iter_mut().zip(variances);
+            variances.for_each(|(item, &variance)| *item = tabled_noise(variance));
         }
         channel => {
             let lights = items.iter_mut().zip(lights);
@@ -161,12 +173,12 @@ fn smooth(
     Ok(())
 }
 
-/// Parameters of the kernel that prepares the summed-area tables: the number of pixels, the pairs and sums of the film,
-/// those of its earlier state, the mean radiances, and the items of the tables.
+/// Parameters of the kernel that prepares the summed-area tables: the number of pixels, the number of (pixel, sample)
+/// pairs on the film and its sums, those of a snapshot, the mean radiances to write, and the table entries to write.
 type ItemsArguments = (u32, u64, In<u64>, u64, In<u64>, InOut<f32>, InOut<u64>);
-/// Parameters of that kernel in adaptive sampling: the number of pixels, their samples and noise, the sums, the mean
-/// radiances, and the items of the tables.
-type JudgedItemsArguments = (
+/// Parameters of the kernel that prepares the summed-area tables in adaptive renders: the number of pixels, their
+/// sample counts and noise, the film's sums, the mean radiances to write, and the table entries to write.
+type AdaptiveItemsArguments = (
     u32,
     In<u32>,
     In<PixelNoise>,
@@ -174,10 +186,11 @@ type JudgedItemsArguments = (
     InOut<f32>,
     InOut<u64>,
 );
-/// Parameters of the kernel that smooths: the width, the mean radiances, the height, the tables, and the image.
+/// Parameters of the kernel that smooths: the width, the mean radiances, the height, the summed-area tables, and the
+/// image to write.
 type Arguments = (u32, In<f32>, u32, In<u64>, InOut<f32>);
 
-/// Returns the source of the kernels.
+/// Returns the source of the kernels `denoise`, `denoise_items` and `denoise_judged_items`.
 pub(super) fn source() -> Source {
     let path = "kernels/denoise.cu";
     let text = include_str!("../../kernels/denoise.cu");
@@ -200,7 +213,7 @@ pub(super) fn source() -> Source {
     ];
     let source = stage::<Arguments>(path, text, "denoise")
         .kernel::<ItemsArguments>("denoise_items")
-        .kernel::<JudgedItemsArguments>("denoise_judged_items");
+        .kernel::<AdaptiveItemsArguments>("denoise_judged_items");
     with(source, &constants, &numbers)
 }
 
@@ -213,126 +226,143 @@ fn on_cuda(wave: &mut CudaWave, done: u64, preview: &mut Preview) -> Result<bool
         return Ok(false);
     };
     let (sums, stream) = (wave.film.sums.as_view(), (&wave.stream, timeout));
-    let told = match &wave.rounds {
-        Some(rounds) => Told::Judged(wave.film.taken.as_view(), rounds.histories.as_view()),
-        None => Told::Earlier(done),
+    let noise_source = match &wave.rounds {
+        Some(rounds) => {
+            NoiseSource::PixelStats(wave.film.taken.as_view(), rounds.histories.as_view())
+        }
+        None => NoiseSource::Snapshot(done),
     };
-    let denoised = denoiser.denoise(stream, &wave.camera.host, sums, told, preview);
-    wave.noticing(denoised)
+    let denoised = denoiser.denoise(stream, &wave.camera.host, sums, noise_source, preview);
+    wave.record_timeout(denoised)
 }
 
-/// What tells a film's noise.
-pub(crate) enum Told<'a> {
-    /// What it held earlier; now it holds the first so many pairs.
+/// The data from which the noise of a film is estimated.
+pub(crate) enum NoiseSource<'a> {
+    /// Snapshots of the film that the denoiser holds, and the number of (pixel, sample) pairs on the film now.
     Earlier(u64),
-    /// What its pixels were judged by, of which each has so many samples.
+    /// The statistics of an adaptive render: the sample count and the noise of each pixel.
     Judged(CudaView<'a, u32>, CudaView<'a, PixelNoise>),
 }
 
-/// The stage on a GPU: its kernels, the films that it remembers, and its memory.
+/// The kernels and buffers that denoise films on a GPU.
 pub struct Denoiser {
+    /// Prepares the summed-area tables by comparing the film with a snapshot.
     items: Kernel<ItemsArguments>,
-    judged_items: Kernel<JudgedItemsArguments>,
+    /// Prepares the summed-area tables in adaptive renders.
+    adaptive_items: Kernel<AdaptiveItemsArguments>,
+    /// Smooths the image.
     denoise: Kernel<Arguments>,
     summed_area: SummedArea<u64>,
-    earlier: Earlier<CudaSlice<u64>>,
-    room: Option<Room>,
+    film_snapshots: FilmSnapshots<CudaSlice<u64>>,
+    /// Buffers for the size of the last image; `None` before the first one.
+    buffers: Option<Buffers>,
     timeline: Timeline,
 }
 
-/// What the stage needs of memory for pictures of one size.
-struct Room {
+/// The buffers that denoising an image of one size needs.
+struct Buffers {
+    /// Width and height of the image in pixels.
     size: (u32, u32),
+    /// Mean radiances, three channels per pixel.
     lights: CudaSlice<f32>,
+    /// Entries of the tables in fixed point before they are summed.
     items: CudaSlice<u64>,
+    /// The summed-area tables, stacked vertically.
     sums: CudaSlice<u64>,
     workspace: Workspace<u64>,
-    shown: Option<Shown>,
+    image_readback: Option<ImageReadback>,
 }
 
-impl Room {
-    fn new(stream: &Arc<CudaStream>, size: (u32, u32)) -> Result<Room, Error> {
+impl Buffers {
+    /// Allocates the buffers for images of this width and height.
+    fn new(stream: &Arc<CudaStream>, size: (u32, u32)) -> Result<Buffers, Error> {
         let (width, height) = size;
         let pixels = width as usize * height as usize;
         let items = TABLES as usize * pixels;
-        Ok(Room {
+        Ok(Buffers {
             size,
             lights: uninitialised(stream, 3 * pixels)?,
             items: uninitialised(stream, items)?,
             sums: uninitialised(stream, items)?,
             workspace: Workspace::with_capacity(stream, (width, TABLES * height))?,
-            shown: None,
+            image_readback: None,
         })
     }
 }
 
 impl Denoiser {
-    /// Loads its kernels, compiled on this machine or shipped with the program.
+    /// Loads the kernels, compiled on this machine or shipped with the program. Allocates no buffers.
     pub(crate) fn new(compiler: &Compiler, context: &Arc<CudaContext>) -> Result<Denoiser, Error> {
         let module = compiler.load(context, &source())?;
         Ok(Denoiser {
             items: module.kernel("denoise_items")?,
-            judged_items: module.kernel("denoise_judged_items")?,
+            adaptive_items: module.kernel("denoise_judged_items")?,
             denoise: module.kernel("denoise")?,
             summed_area: SummedArea::new(compiler, context, summed_area::Strategy::default())?,
-            earlier: Earlier::default(),
-            room: None,
+            film_snapshots: FilmSnapshots::default(),
+            buffers: None,
             timeline: Timeline::new(context, 2)?,
         })
     }
 
-    /// Keeps these sums, of the first `done` pairs.
+    /// Copies the sums of a film, which holds the first `done` (pixel, sample) pairs, within the GPU's memory. The last
+    /// two copies are kept.
     pub(crate) fn remember(
         &mut self,
         stream: &Arc<CudaStream>,
         sums: CudaView<'_, u64>,
         done: u64,
     ) -> Result<(), Error> {
-        let mut kept = uninitialised(stream, sums.len())?;
+        let mut copy = uninitialised(stream, sums.len())?;
         stream
-            .memcpy_dtod(&sums, &mut kept)
+            .memcpy_dtod(&sums, &mut copy)
             .map_err(compaction::Error::driver("keep a film"))?;
-        self.earlier.keep(done, kept);
+        self.film_snapshots.add(done, copy);
         Ok(())
     }
 
-    /// Forgets all films.
+    /// Drops all copies of films.
     pub(crate) fn forget(&mut self) {
-        self.earlier.forget();
+        self.film_snapshots.clear();
     }
 
-    /// Runs the stage over the sums of a film that is looked at through this camera. Waits for so long at most for what the
-    /// stream has to do.
+    /// Writes the denoised image of a film into `preview`, whose buffers are reused.
+    ///
+    /// `camera` gives the size of the image, and `sums` holds three channels per pixel. Waits until the stream is done,
+    /// at most for `timeout`. Returns `false`, and leaves `preview` unchanged, if no copy of the film has fewer pairs.
+    ///
+    /// # Errors
+    /// If a kernel or an allocation fails, or on a timeout.
     pub(crate) fn denoise(
         &mut self,
         (stream, timeout): (&Arc<CudaStream>, Duration),
         camera: &Camera,
         sums: CudaView<'_, u64>,
-        told: Told<'_>,
+        noise_source: NoiseSource<'_>,
         preview: &mut Preview,
     ) -> Result<bool, Error> {
-        let earlier = match told {
-            Told::Earlier(done) => self.earlier.before(done),
-            Told::Judged(..) => None,
+        let snapshot = match noise_source {
+            NoiseSource::Snapshot(done) => self.film_snapshots.before(done),
+            NoiseSource::PixelStats(..) => None,
         };
         let size @ (width, height) = (camera.width as u32, camera.height as u32);
-        let room = match self.room.take().filter(|room| room.size == size) {
-            Some(room) => room,
-            None => Room::new(stream, size)?,
+        let buffers = match self.buffers.take().filter(|last| last.size == size) {
+            Some(last) => last,
+            None => Buffers::new(stream, size)?,
         };
-        // Kept, too, where nothing comes: what is dropped is waited for.
-        let room = self.room.insert(room);
+        // Stored before the wait, because dropping the buffers after a timeout would wait without a limit.
+        let buffers = self.buffers.insert(buffers);
         self.timeline.restart();
         self.timeline.mark(stream)?;
         let pixel_count = width * height;
         let over_pixels = Launch::covering(pixel_count, BLOCK_THREADS);
-        let (items, lights) = (room.items.as_view_mut(), room.lights.as_view_mut());
-        match (told, earlier) {
-            (Told::Judged(taken, histories), _) => {
-                let arguments = (pixel_count, taken, histories, sums, lights, items);
-                self.judged_items.launch(stream, over_pixels, arguments)?;
+        let (items, lights) = (buffers.items.as_view_mut(), buffers.lights.as_view_mut());
+        match (noise_source, snapshot) {
+            (NoiseSource::PixelStats(sample_counts, noises), _) => {
+                let arguments = (pixel_count, sample_counts, noises, sums, lights, items);
+                self.adaptive_items.launch(stream, over_pixels, arguments)?;
             }
-            (Told::Earlier(done), Some((first_done, first_sums))) => {
+            (NoiseSource::Snapshot(done), Some((first_done, first_sums))) => {
                 let first_sums = first_sums.as_view();
                 let arguments = (
                     pixel_count,
@@ -345,19 +375,19 @@ impl Denoiser {
                 );
                 self.items.launch(stream, over_pixels, arguments)?;
             }
-            (Told::Earlier(_), None) => return Ok(false),
+            (NoiseSource::Snapshot(_), None) => return Ok(false),
         }
         self.summed_area.table(
             stream,
-            &room.items.as_view(),
+            &buffers.items.as_view(),
             (width, TABLES * height),
-            &mut room.sums.as_view_mut(),
-            &mut room.workspace,
+            &mut buffers.sums.as_view_mut(),
+            &mut buffers.workspace,
         )?;
-        let (lights, tables) = (room.lights.as_view(), room.sums.as_view());
+        let (lights, tables) = (buffers.lights.as_view(), buffers.sums.as_view());
         let (denoise, timeline) = (&self.denoise, &mut self.timeline);
-        let (shown, picture) = (&mut room.shown, &mut preview.picture);
-        Shown::deliver(shown, (stream, timeout), size, picture, |channels| {
+        let (readback, picture) = (&mut buffers.image_readback, &mut preview.picture);
+        ImageReadback::read_image(readback, (stream, timeout), size, picture, |channels| {
             let arguments = (width, lights, height, tables, channels);
             denoise.launch(stream, over_pixels, arguments)?;
             timeline.mark(stream)

@@ -1,7 +1,7 @@
-//! gather: the film of another GPU, or of another render, onto one that has the sum.
+//! The stage `gather`: adds a film that another GPU or another render produced to the film of the whole render.
 //!
-//! Reads: a film's sums, and behind them how many samples it rejected. Writes: the same of the other film.
-//! Integers add up to the same in any order, so it does not matter who rendered what.
+//! Reads: the fixed-point sums of the added film, and its number of rejected samples. Writes: those of the total.
+//! Method: integer addition, whose result does not depend on the order in which films are added.
 
 use std::sync::Arc;
 
@@ -18,19 +18,20 @@ use crate::{
     film::FilmSums,
 };
 
-/// Runs the stage on the CPU, on films of one size.
-pub fn gather(film: &mut FilmSums, more: &FilmSums) {
-    film.sums
+/// Runs the stage on the CPU: adds `added` to `total`, a film of the same size.
+pub fn gather(total: &mut FilmSums, added: &FilmSums) {
+    total
+        .sums
         .par_iter_mut()
-        .zip(&more.sums)
-        .for_each(|(sum, &more)| *sum = sum.wrapping_add(more));
-    film.rejected = film.rejected.wrapping_add(more.rejected);
+        .zip(&added.sums)
+        .for_each(|(sum, &added)| *sum = sum.wrapping_add(added));
+    total.rejected = total.rejected.wrapping_add(added.rejected);
 }
 
-/// What the kernel takes.
+/// Parameters of the kernel: the length of a film, the film to add, and the total.
 pub(super) type Arguments = (u32, In<u64>, InOut<u64>);
 
-/// Returns the source of the kernel.
+/// Returns the source of the kernel `gather`.
 pub(super) fn source() -> Source {
     stage::<Arguments>(
         "kernels/gather.cu",
@@ -39,15 +40,20 @@ pub(super) fn source() -> Source {
     )
 }
 
-/// Runs the stage on a GPU. Each film is a list of its sums, with the rejected samples' number behind them.
+/// Enqueues the stage on a GPU: adds `added` to `total`. Does not wait.
+///
+/// Each film is a buffer of its sums, three channels per pixel, followed by its number of rejected samples. If the
+/// lengths differ, only as many entries are added as the shorter film has.
 pub fn gather_on_cuda(
     kernels: &Kernels,
     stream: &Arc<CudaStream>,
-    film: CudaViewMut<'_, u64>,
-    more: CudaView<'_, u64>,
+    total: CudaViewMut<'_, u64>,
+    added: CudaView<'_, u64>,
 ) -> Result<(), Error> {
-    let count = film.len().min(more.len()) as u32;
+    let count = total.len().min(added.len()) as u32;
     let launch = Launch::covering(count, BLOCK_THREADS);
-    kernels.gather.launch(stream, launch, (count, more, film))?;
+    kernels
+        .gather
+        .launch(stream, launch, (count, added, total))?;
     Ok(())
 }

@@ -1,8 +1,8 @@
 //! The stage `generate`: creates the camera rays of a wave.
 //!
-//! Reads: the span, the list of pixels, and the camera. Writes: rays, throughputs, radiances, the queue of all paths, and
-//! the count of rays of bounce 0; it clears the other counts. Each sample has its own point within the camera's
-//! reconstruction filter and on the lens.
+//! Reads: the span, the list of rendered pixels, and the camera. Writes by path: rays, throughputs and radiances.
+//! Writes the queue of all paths, and the count of rays of bounce 0; it clears the other counts, and on CUDA the times.
+//! Method: each sample has its own random point within the camera's pixel filter, and on the lens.
 
 use glam::Vec3;
 
@@ -24,7 +24,7 @@ use crate::{
     sampler::{PAIR_FILM, PAIR_LENS, pair, sampler},
 };
 
-/// Runs the stage on a wave.
+/// Creates the camera rays of a wave that has begun. On CUDA it only enqueues the work.
 pub fn generate(wave: &mut Wave) -> Result<(), Error> {
     match wave {
         Wave::Cpu(cpu) => on_cpu(cpu),
@@ -34,8 +34,8 @@ pub fn generate(wave: &mut Wave) -> Result<(), Error> {
     Ok(())
 }
 
-/// Number of paths per loop that the compiler vectorises.
-const TOGETHER: usize = 32;
+/// Number of paths that are processed together, in loops that the compiler vectorises.
+const PATHS_PER_BLOCK: usize = 32;
 
 fn on_cpu(wave: &mut CpuWave) {
     vectorized(
@@ -67,34 +67,34 @@ fn on_cpu(wave: &mut CpuWave) {
     wave.counts[0] = wave.span.path_count;
 }
 
-/// Writes the result of `first_ray` for each path.
+/// Writes the camera rays of all paths into `wave.rays`, with the same bits as [`first_ray`].
 #[inline(always)]
 fn first_rays(wave: &mut CpuWave, camera: &Camera) {
     let Span { width, seed, .. } = wave.span;
     let paths = ..wave.span.path_count as usize;
-    let (mut pixels, mut samples) = ([0; TOGETHER], [0; TOGETHER]);
-    let (mut columns, mut rows) = ([0; TOGETHER], [0; TOGETHER]);
-    let (mut us, mut vs) = ([0.0; TOGETHER], [0.0; TOGETHER]);
-    let (mut lens_us, mut lens_vs) = ([0.0; TOGETHER], [0.0; TOGETHER]);
-    let mut origins = [[0.0; TOGETHER]; 3];
-    let mut directions = [[0.0; TOGETHER]; 3];
-    let pairs = wave.pairs[paths].chunks(TOGETHER);
-    for (pairs, rays) in pairs.zip(wave.rays[paths].chunks_mut(TOGETHER)) {
+    let (mut pixels, mut samples) = ([0; PATHS_PER_BLOCK], [0; PATHS_PER_BLOCK]);
+    let (mut columns, mut rows) = ([0; PATHS_PER_BLOCK], [0; PATHS_PER_BLOCK]);
+    let (mut us, mut vs) = ([0.0; PATHS_PER_BLOCK], [0.0; PATHS_PER_BLOCK]);
+    let (mut lens_us, mut lens_vs) = ([0.0; PATHS_PER_BLOCK], [0.0; PATHS_PER_BLOCK]);
+    let mut origins = [[0.0; PATHS_PER_BLOCK]; 3];
+    let mut directions = [[0.0; PATHS_PER_BLOCK]; 3];
+    let pairs = wave.pairs[paths].chunks(PATHS_PER_BLOCK);
+    for (pairs, rays) in pairs.zip(wave.rays[paths].chunks_mut(PATHS_PER_BLOCK)) {
         for (at, &(pixel, sample)) in pairs.iter().enumerate() {
             (pixels[at], samples[at]) = (pixel, sample);
             (columns[at], rows[at]) = (pixel % width, pixel / width);
         }
-        for at in 0..TOGETHER {
+        for at in 0..PATHS_PER_BLOCK {
             let numbers = sampler(seed, pixels[at], samples[at]);
             (us[at], vs[at]) = pair(numbers, 0, PAIR_FILM);
         }
         if camera.focus_distance != 0.0 {
-            for at in 0..TOGETHER {
+            for at in 0..PATHS_PER_BLOCK {
                 let numbers = sampler(seed, pixels[at], samples[at]);
                 (lens_us[at], lens_vs[at]) = pair(numbers, 0, PAIR_LENS);
             }
         }
-        for at in 0..TOGETHER {
+        for at in 0..PATHS_PER_BLOCK {
             let (x, y) = film_point(camera, columns[at], rows[at], us[at], vs[at]);
             let (origin, direction) = camera_ray(camera, x, y, lens_us[at], lens_vs[at]);
             for axis in 0..3 {
@@ -113,7 +113,8 @@ fn first_rays(wave: &mut CpuWave, camera: &Camera) {
     }
 }
 
-/// Returns the camera ray of a path.
+/// Returns the camera ray of the path with index `path` in `span`. `list` holds the rendered pixels if `span.listed` is
+/// 1.
 #[inline]
 pub(crate) fn first_ray(camera: &Camera, span: &Span, list: &[u32], path: u32) -> Ray {
     let (pixel, sample) = pixel_and_sample(span, list, path);
@@ -134,7 +135,7 @@ pub(crate) fn first_ray(camera: &Camera, span: &Span, list: &[u32], path: u32) -
     }
 }
 
-/// Parameters of the kernel: the paths, the camera, and the counts and stamps to clear, each with its length.
+/// Parameters of the kernel: the paths, the camera, and the counts and start times to initialise, each with its length.
 pub(super) type Arguments = (
     PathBuffers<'static>,
     In<Camera>,
@@ -144,7 +145,7 @@ pub(super) type Arguments = (
     u32,
 );
 
-/// Returns the source of the kernel.
+/// Returns the source of the kernel `generate`.
 pub(super) fn source() -> Source {
     stage::<Arguments>(
         "kernels/generate.cu",

@@ -1,9 +1,10 @@
 //! The stage `intersect`: finds the nearest hit of every live ray.
 //!
-//! Reads: queue, rays, throughputs, the BVHs and the sky. Writes by path: hits, their instances, and radiances of rays
-//! that missed, to which it adds the sky. Writes by queue entry: flags, 1 for a hit.
-//! On CUDA, scenes without instances, with instances and with alpha-tested surfaces have kernel variants. A further
-//! kernel adds a sky that is not constant, because it would take registers from the traversal.
+//! Reads: queue, rays, throughputs, instances, the BVHs and the sky. Writes by path: hits, their instances, and, for
+//! rays that missed, radiances with the light of the sky added. Writes by queue entry: flags, 1 for a hit, otherwise 0.
+//! Method: BVH traversal. On CUDA, scenes without instances, with instances and with alpha-tested surfaces have kernel
+//! variants. A further kernel adds a sky that is not constant, because its code would take registers from the
+//! traversal.
 
 use compaction::cuda::{In, InOut, Source};
 
@@ -23,7 +24,7 @@ use crate::{
     vertex::rays::{escaped_light, nearest_hit},
 };
 
-/// Runs the stage on a wave.
+/// Intersects the live rays of a bounce with the scene. On CUDA it only enqueues the work.
 pub fn intersect(wave: &mut Wave, bounce: u32) -> Result<(), Error> {
     match wave {
         Wave::Cpu(cpu) => on_cpu(cpu, bounce),
@@ -65,9 +66,9 @@ fn on_cpu(wave: &mut CpuWave, bounce: u32) {
     for entry in entries {
         let path = wave.queue[entry] as usize;
         let is_live = wave.queue[entry] != NO_PATH;
-        let hits = is_live && wave.hits[path].primitive != NO_PRIMITIVE;
-        wave.flags[entry] = u8::from(hits);
-        if is_live && !hits {
+        let has_hit = is_live && wave.hits[path].primitive != NO_PRIMITIVE;
+        wave.flags[entry] = u8::from(has_hit);
+        if is_live && !has_hit {
             let (ray, throughput) = (&wave.rays[path], wave.throughputs[path].rgb);
             let radiance = &mut wave.radiances[path];
             let scattered = radiance.scattered == 1;
@@ -76,13 +77,14 @@ fn on_cpu(wave: &mut CpuWave, bounce: u32) {
     }
 }
 
-/// Returns the indices of the live paths in a queue.
+/// Returns the indices of the live paths in a queue, which may have gaps.
 fn live_paths(queue: &[u32]) -> impl Iterator<Item = usize> {
     let live = queue.iter().filter(|&&path| path != NO_PATH);
     live.map(|&path| path as usize)
 }
 
-/// Parameters of the kernel: the scene, the paths, the bounce, the number of queue entries, and the start time.
+/// Parameters of the kernel: the scene, the paths, the bounce, the number of queue entries, and the start time to
+/// store.
 pub(super) type Arguments = (
     DeviceScene<'static>,
     PathBuffers<'static>,
@@ -94,7 +96,7 @@ pub(super) type Arguments = (
 /// Parameters of the kernel that adds the sky: the scene, the paths, the bounce, and the number of queue entries.
 pub(super) type SkyArguments = (DeviceScene<'static>, PathBuffers<'static>, u32, In<u32>);
 
-/// Returns the name of the kernel variant for a scene.
+/// Returns the name of the kernel `intersect` in the variant for a scene.
 pub(super) fn name_for(scene: KernelVariant) -> &'static str {
     match (scene.alpha_tested, scene.instanced) {
         (true, _) => "intersect_alpha_tested",
@@ -103,7 +105,7 @@ pub(super) fn name_for(scene: KernelVariant) -> &'static str {
     }
 }
 
-/// Returns the source of the kernel variant for a scene.
+/// Returns the source of the kernel `intersect` in the variant for a scene.
 pub(super) fn source_for(scene: KernelVariant) -> Source {
     stage_for::<Arguments>(
         "kernels/intersect.cu",
@@ -128,7 +130,7 @@ pub(super) fn sky_source() -> Source {
 
 fn on_cuda(wave: &mut CudaWave, bounce: u32) -> Result<(), Error> {
     let entries = wave.queue_length(counts::rays(bounce));
-    let grid = wave.over_queue(bounce);
+    let grid = wave.queue_grid(bounce);
     wave.kernels.intersect.launch(
         &wave.stream,
         grid,

@@ -1,8 +1,8 @@
 //! The stage `megakernel`: traces each path from the camera to the film in one thread, without a queue.
 //!
-//! Reads: the span, the camera, and all of the scene. Writes: the film and the counts.
-//! It calls the functions of the other stages in the same order, so that films are identical. Benchmarks compare the
-//! stages with it: it keeps paths in registers, but a warp runs as long as its longest path.
+//! Reads: the span, the list of rendered pixels, the camera, and the scene. Writes: the film and the counts.
+//! Method: it calls the functions of the other stages in the same order, so that films are identical. It is the
+//! baseline of benchmarks: it keeps paths in registers, but a warp runs as long as its longest path.
 
 use std::sync::Arc;
 
@@ -37,11 +37,12 @@ use crate::{
     },
 };
 
-/// Number of counts that a block sums in shared memory: those of the first bounces, which most paths have.
+/// Number of counts that a block sums in shared memory before it adds them to the global counts: those of the first 32
+/// bounces. Counts of later bounces are added directly.
 const TALLY: u32 = 96;
 
-/// Traces the paths of `span` to their ends, as [`trace`](crate::wavefront::trace) does. On a GPU its kernel must be
-/// loaded: [`CudaWave::load_megakernel`].
+/// Begins a wave, traces the paths of `span` to their ends and adds their samples to the film, as
+/// [`trace`](crate::wavefront::trace) does. On CUDA it loads the kernel if needed, and only enqueues the work.
 pub fn megakernel(wave: &mut Wave, span: Span) -> Result<(), Error> {
     wave.begin(span)?;
     match wave {
@@ -62,7 +63,7 @@ fn on_cpu<const INSTANCED: bool>(wave: &mut CpuWave, span: Span) {
     }
 }
 
-/// Traces one path, adds its rays to the counts, and returns its radiance.
+/// Traces the path with index `path`, adds its rays to the counts, and returns its radiance.
 fn trace_path<const INSTANCED: bool>(wave: &mut CpuWave, path: u32) -> Vec3 {
     let (scene, span) = (&wave.world, &wave.span);
     let (pixel, sample) = pixel_and_sample(span, &wave.list, path);
@@ -105,8 +106,8 @@ fn trace_path<const INSTANCED: bool>(wave: &mut CpuWave, path: u32) -> Vec3 {
     radiance
 }
 
-/// Parameters of the kernel: the scene, the camera, the span and its list, the most bounces, the film, the counts and
-/// their length, and the start time.
+/// Parameters of the kernel: the scene, the camera, the span and its list of pixels, the maximum number of bounces, the
+/// film, the counts and their length, and the start time to store.
 type Arguments = (
     DeviceScene<'static>,
     Camera,
@@ -119,14 +120,16 @@ type Arguments = (
     InOut<u64>,
 );
 
-/// Returns whether a scene uses the variant for alpha-tested surfaces; scenes with rare features do, too.
-fn is_alpha_tested(scene: KernelVariant) -> bool {
+/// Returns whether a scene needs the most general kernel, `megakernel_alpha_tested`: it has alpha-tested surfaces or
+/// rare features of materials.
+fn needs_general_kernel(scene: KernelVariant) -> bool {
     scene.alpha_tested || scene.materials & RARE_KINDS != 0
 }
 
+/// Returns the name of the kernel `megakernel` in the variant for a scene.
 fn name_for(scene: KernelVariant) -> &'static str {
     match (scene.known_materials(), scene.instanced) {
-        _ if is_alpha_tested(scene) => "megakernel_alpha_tested",
+        _ if needs_general_kernel(scene) => "megakernel_alpha_tested",
         (PLAIN_KINDS, false) => "megakernel_plain",
         (PLAIN_KINDS, true) => "megakernel_plain_instanced",
         (_, false) => "megakernel",
@@ -134,9 +137,9 @@ fn name_for(scene: KernelVariant) -> &'static str {
     }
 }
 
-/// Returns the source of the kernel variant for a scene.
+/// Returns the source of the kernel `megakernel` in the variant for a scene.
 pub(super) fn source_for(scene: KernelVariant) -> Source {
-    let variant = if is_alpha_tested(scene) {
+    let variant = if needs_general_kernel(scene) {
         KernelVariant {
             materials: ALL_KINDS | RARE_KINDS,
             instanced: true,
@@ -161,7 +164,7 @@ pub(super) fn source_for(scene: KernelVariant) -> Source {
     .constant("SHADOW_RAYS", counts::shadow_rays(0) as u32)
 }
 
-/// The megakernel on a GPU, in the variant for a scene.
+/// The loaded kernel of the stage `megakernel`, in the variant for a scene.
 pub struct Megakernel(Kernel<Arguments>);
 
 impl Megakernel {

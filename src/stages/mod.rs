@@ -1,8 +1,8 @@
-//! The stages of the loop, one file each: its contract, its CPU implementation, and its launch on CUDA. `wave` holds the
-//! buffers that they work on.
+//! The stages of the loop. Each file contains one stage: its contract, its CPU implementation, and its launch on CUDA.
+//! The submodule [`wave`] contains the buffers that the stages process.
 //!
-//! A stage may import everything about scenes and single paths, and `wave`. A wave in turn owns the loaded kernels and
-//! scratch buffers of the stages, which is why both are in one module.
+//! A stage may import `wave`, and everything about scenes and single paths. A wave in turn owns the loaded kernels and
+//! the scratch buffers of the stages, so both are in one module.
 
 mod accumulate;
 mod compact;
@@ -32,17 +32,17 @@ use rayon::prelude::*;
 pub use accumulate::accumulate;
 pub use compact::{Compactor, Keep, compact};
 pub(crate) use count::{
-    Arguments as CountArguments, Reached, count, count_on_cuda, source as count_source,
+    Arguments as CountArguments, RoundProgress, count, count_on_cuda, source as count_source,
 };
 pub use denoise::{Denoiser, Preview, denoise, remember};
-pub(crate) use denoise::{Earlier, Told};
+pub(crate) use denoise::{FilmSnapshots, NoiseSource};
 pub use gather::{gather, gather_on_cuda};
 pub(crate) use generate::first_ray;
 pub use generate::generate;
 pub use intersect::intersect;
 pub use megakernel::{Megakernel, megakernel};
-pub(crate) use resolve::{Held, develop};
-pub use resolve::{Shown, resolve};
+pub(crate) use resolve::{FilmSamples, develop};
+pub use resolve::{ImageReadback, resolve};
 pub(crate) use shade::ended_by_roulette;
 pub use shade::shade;
 pub use shadow::shadow;
@@ -58,14 +58,14 @@ use wave::clock;
 
 /// A stage whose time is measured.
 ///
-/// This list is the only one: timers, statistics, tables, the overlay and the page iterate over [`Stage::OF_BOUNCE`].
+/// Statistics, tables and the overlay iterate over [`Stage::OF_BOUNCE`], and timers over [`Stage::BOUNCE`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
     /// Creation of the camera rays.
     Generate,
     /// Nearest hits of the rays.
     Intersect,
-    /// Compaction of the queue, and sorting of hits.
+    /// Compaction of the queue, and sorting of hits. The stages `compact` and `sort_hits` share one time.
     Compact,
     /// Scattering and light sampling.
     Shade,
@@ -73,12 +73,12 @@ pub enum Stage {
     Shadow,
     /// Addition of the samples to the film.
     Accumulate,
-    /// All of these in one kernel.
+    /// All of the above in one kernel, for comparison; see [`megakernel()`].
     Megakernel,
 }
 
 impl Stage {
-    /// The stages of a bounce in the order in which they run. `Compact` runs twice.
+    /// The timed stages of a bounce in the order in which they run. `Compact` runs twice: for hits, and for survivors.
     pub const BOUNCE: [Stage; 5] = [
         Stage::Intersect,
         Stage::Compact,
@@ -87,7 +87,7 @@ impl Stage {
         Stage::Compact,
     ];
 
-    /// The stages of a bounce without repetition. Statistics have a time for each.
+    /// The timed stages of a bounce, each once. Statistics have a time for each of them.
     pub const OF_BOUNCE: [Stage; 4] = [
         Stage::Intersect,
         Stage::Compact,
@@ -113,18 +113,25 @@ impl Stage {
 pub struct Kernels {
     generate: Kernel<generate::Arguments>,
     intersect: Kernel<intersect::Arguments>,
+    /// Adds the light of a sky that is not constant; `None` if the sky is constant.
     intersect_sky: Option<Kernel<intersect::SkyArguments>>,
     shade: Kernel<shade::Arguments>,
+    /// `None` in scenes without lights.
     shadow: Option<Kernel<shadow::Arguments>>,
     accumulate: Kernel<accumulate::Arguments>,
+    /// Stores the GPU's time, see [`wave::clock`].
     pub(crate) clock_stamp: Kernel<clock::Arguments>,
     gather: Kernel<gather::Arguments>,
     resolve: Kernel<resolve::Arguments>,
+    /// Resolves films that count the samples of each pixel.
     resolve_uneven: Kernel<resolve::UnevenArguments>,
 }
 
 impl Kernels {
-    /// Loads the kernels, compiled on this machine or shipped with the program.
+    /// Loads the kernels for the features of a scene, compiled on this machine or shipped with the program.
+    ///
+    /// # Errors
+    /// If a kernel cannot be loaded, or is neither shipped nor cached for this GPU and cannot be compiled.
     pub fn new(
         compiler: &Compiler,
         context: &Arc<CudaContext>,
@@ -141,7 +148,7 @@ impl Kernels {
                 clock,
             ],
             [sky, shadow],
-        ) = side_by_side(
+        ) = load_in_parallel(
             compiler,
             context,
             [
@@ -175,8 +182,8 @@ impl Kernels {
     }
 }
 
-/// Loads all files and the present ones of `others` in parallel, because compiling one takes seconds.
-fn side_by_side<const COUNT: usize, const OTHERS: usize>(
+/// Loads all `files`, and those of `others` that are not `None`, in parallel, because compiling a file takes seconds.
+fn load_in_parallel<const COUNT: usize, const OTHERS: usize>(
     compiler: &Compiler,
     context: &Arc<CudaContext>,
     files: [Source; COUNT],
@@ -201,7 +208,7 @@ fn side_by_side<const COUNT: usize, const OTHERS: usize>(
     ))
 }
 
-/// Returns the sources of the kernel variants for a scene.
+/// Returns the sources of the kernels that are specialised for the features of a scene, in the variants for `scene`.
 pub fn sources_for(scene: KernelVariant) -> [Source; 4] {
     [
         intersect::source_for(scene),
@@ -211,7 +218,8 @@ pub fn sources_for(scene: KernelVariant) -> [Source; 4] {
     ]
 }
 
-/// Returns the sources of all kernels of a render: all variants of the stages, and stream compaction.
+/// Returns the sources of all kernels that a render can use, each once: the stages in all variants, and the primitives
+/// of `compaction` with the strategies `LookBack` and `Off`.
 pub fn sources() -> Vec<Source> {
     let mut sources = vec![
         generate::source(),
@@ -226,14 +234,14 @@ pub fn sources() -> Vec<Source> {
     ];
     sources.extend(sort_hits::sources());
     for source in KernelVariant::each().into_iter().flat_map(sources_for) {
-        // Several variants share a kernel.
+        // Several scene variants use the same kernel.
         let same = |other: &Source| other.kernel_names().eq(source.kernel_names());
         if !sources.iter().any(same) {
             sources.push(source);
         }
     }
     sources.extend(Select::sources::<u32, u32>(Strategy::LookBack));
-    // This file also holds the kernels of `atomic`.
+    // The file of the strategy `off` also contains the kernels of `atomic`.
     sources.extend(Select::sources::<u32, u32>(Strategy::Off));
     sources.extend(SummedArea::<u64>::sources());
     sources

@@ -1,7 +1,8 @@
 //! The stage `resolve`: converts the film to an image, once per frame.
 //!
-//! Reads: the film's sums, and the number of (pixel, sample) pairs they hold or the number of samples of each pixel.
-//! Writes: the mean radiance of every pixel.
+//! Reads: the film's sums and either the number of (pixel, sample) pairs on the film, from which the sample count of
+//! each pixel follows, or the sample counts themselves. Writes: the mean radiance of every pixel.
+//! Method: each fixed-point sum is divided by the sample count of its pixel.
 
 use std::{
     sync::{Arc, atomic::Ordering::Relaxed},
@@ -25,8 +26,13 @@ use crate::{
     picture::Picture,
 };
 
-/// Runs the stage over a film that holds the first `done` pairs, unless it counts the samples of each pixel itself; into the
-/// memory of a picture that is not needed any more.
+/// Writes the image of the wave's film into `picture`, whose buffer is reused. Waits until the image is in host memory.
+///
+/// `done` is the number of (pixel, sample) pairs on the film, see [`samples_of`]. It is ignored in adaptive renders,
+/// whose films count the samples of each pixel.
+///
+/// # Errors
+/// On a GPU, if a kernel fails, or if the image does not arrive before the wave's timeout.
 pub fn resolve(wave: &mut Wave, done: u64, picture: &mut Picture) -> Result<(), Error> {
     match wave {
         Wave::Cpu(cpu) => on_cpu(cpu, done, picture),
@@ -39,7 +45,7 @@ fn on_cpu(wave: &CpuWave, done: u64, picture: &mut Picture) {
     let (width, height) = (wave.camera.width as u32, wave.camera.height as u32);
     let pixel = |pixel: u32| {
         let samples = match wave.film.taken() {
-            Some(taken) => taken[pixel as usize].load(Relaxed),
+            Some(sample_counts) => sample_counts[pixel as usize].load(Relaxed),
             None => samples_of(pixel, width * height, done),
         };
         let first = 3 * pixel as usize;
@@ -53,14 +59,15 @@ fn on_cpu(wave: &CpuWave, done: u64, picture: &mut Picture) {
         .collect_into_vec(&mut picture.pixels);
 }
 
-/// Parameters of the kernel: the number of pixels, the number of pairs on the film, the sums, and the image.
+/// Parameters of the kernel: the number of pixels, the number of (pixel, sample) pairs on the film, the sums, and the
+/// image.
 pub(super) type Arguments = (u32, u64, In<u64>, InOut<f32>);
 
-/// Parameters of the kernel for films that count the samples of each pixel: the number of pixels, the samples, the
-/// sums, and the image.
+/// Parameters of the kernel for films that count the samples of each pixel: the number of pixels, their sample counts,
+/// the sums, and the image.
 pub(super) type UnevenArguments = (u32, In<u32>, In<u64>, InOut<f32>);
 
-/// Returns the source of the kernel.
+/// Returns the source of the kernels `resolve` and `resolve_uneven`.
 pub(super) fn source() -> Source {
     stage::<Arguments>(
         "kernels/resolve.cu",
@@ -71,86 +78,104 @@ pub(super) fn source() -> Source {
 }
 
 fn on_cuda(wave: &mut CudaWave, done: u64, picture: &mut Picture) -> Result<(), Error> {
-    let mut shown = wave.shown.take();
+    let mut readback = wave.image_readback.take();
     let sums = wave.film.sums.as_view();
     let (stream, kernels, camera) = (&wave.stream, &wave.kernels, &wave.camera.host);
     let stream = (stream, wave.timeout());
-    let held = if wave.rounds.is_some() {
-        Held::Counted(wave.film.taken.as_view())
+    let samples = if wave.rounds.is_some() {
+        FilmSamples::PerPixel(wave.film.taken.as_view())
     } else {
-        Held::First(done)
+        FilmSamples::FirstPairs(done)
     };
-    let developed = develop(kernels, stream, camera, sums, held, &mut shown, picture);
-    wave.shown = shown;
-    wave.noticing(developed)
+    let resolved = develop(
+        kernels,
+        stream,
+        camera,
+        sums,
+        samples,
+        &mut readback,
+        picture,
+    );
+    wave.image_readback = readback;
+    wave.record_timeout(resolved)
 }
 
-/// Which samples a film holds.
-pub(crate) enum Held<'a> {
-    /// The first so many pairs.
+/// The samples that a film on a GPU contains, from which the sample count of each pixel follows.
+pub(crate) enum FilmSamples<'a> {
+    /// The first (pixel, sample) pairs of the render, and their number.
     First(u64),
-    /// Of each pixel the first so many.
+    /// The first samples of each pixel, and a buffer with the number of them for each pixel.
     Counted(CudaView<'a, u32>),
 }
 
-/// Runs the stage on a GPU, over the sums of a film that is looked at through this camera. `shown` is what the picture
-/// before was shown by, and is kept for the next. Waits for so long at most for what the stream has to do.
+/// Resolves a film on a GPU into `picture`, whose buffer is reused.
+///
+/// `camera` gives the size of the image, and `sums` holds three channels per pixel. `readback` holds the buffers of the
+/// previous image for reuse; `None` allocates new ones. Waits until the stream is done, at most for the duration in
+/// `stream`.
+///
+/// # Errors
+/// If a kernel fails, or on a timeout. After a timeout `readback` must not be dropped, because that waits without a
+/// limit.
 pub(crate) fn develop(
     kernels: &Kernels,
     stream: (&Arc<CudaStream>, Duration),
     camera: &Camera,
     sums: CudaView<'_, u64>,
-    held: Held<'_>,
-    shown: &mut Option<Shown>,
+    samples: FilmSamples<'_>,
+    readback: &mut Option<ImageReadback>,
     picture: &mut Picture,
 ) -> Result<(), Error> {
     let pixel_count = camera.pixel_count();
     let size = (camera.width as u32, camera.height as u32);
-    Shown::deliver(shown, stream, size, picture, |channels| {
+    ImageReadback::read_image(readback, stream, size, picture, |channels| {
         let launch = Launch::covering(3 * pixel_count, BLOCK_THREADS);
-        match held {
-            Held::First(done) => {
+        match samples {
+            FilmSamples::FirstPairs(done) => {
                 let arguments = (pixel_count, done, sums, channels);
                 kernels.resolve.launch(stream.0, launch, arguments)
             }
-            Held::Counted(taken) => {
-                let arguments = (pixel_count, taken, sums, channels);
+            FilmSamples::PerPixel(sample_counts) => {
+                let arguments = (pixel_count, sample_counts, sums, channels);
                 kernels.resolve_uneven.launch(stream.0, launch, arguments)
             }
         }
     })
 }
 
-/// A picture on its way to the host.
-pub struct Shown {
+/// The buffers through which an image is copied from a GPU to the host.
+pub struct ImageReadback {
+    /// The image in the GPU's memory, three channels per pixel.
     channels: CudaSlice<f32>,
-    arrived: Readback<f32>,
+    /// The page-locked copy in host memory.
+    host_copy: Readback<f32>,
 }
 
-impl Shown {
-    /// Lets `develop` write the channels of a picture of this size, and waits until they are here; for so long at most for
-    /// what the stream has to do.
-    pub(super) fn deliver(
-        shown: &mut Option<Shown>,
+impl ImageReadback {
+    /// Copies an image of `width` × `height` pixels from the GPU into `picture`. `launch` enqueues the kernel that
+    /// writes the image, three channels per pixel.
+    ///
+    /// `readback` holds the buffers of the previous image, which are replaced if the size differs; `None` allocates new
+    /// ones. Waits until the stream is done, at most for `timeout`.
+    pub(super) fn read_image(
+        readback: &mut Option<ImageReadback>,
         (stream, timeout): (&Arc<CudaStream>, Duration),
         (width, height): (u32, u32),
         picture: &mut Picture,
-        develop: impl FnOnce(CudaViewMut<'_, f32>) -> compaction::Result<()>,
+        launch: impl FnOnce(CudaViewMut<'_, f32>) -> compaction::Result<()>,
     ) -> Result<(), Error> {
         let len = 3 * width as usize * height as usize;
-        let on_its_way = match shown.take().filter(|shown| shown.channels.len() == len) {
-            Some(shown) => shown,
-            None => Shown::new(stream, len)?,
+        let buffers = match readback.take().filter(|last| last.channels.len() == len) {
+            Some(last) => last,
+            None => ImageReadback::new(stream, len)?,
         };
-        // Kept, too, where nothing comes: what is dropped is waited for.
-        let on_its_way = shown.insert(on_its_way);
-        develop(on_its_way.channels.as_view_mut())?;
-        on_its_way
-            .arrived
-            .post(stream, on_its_way.channels.as_view())?;
-        let channels = on_its_way.arrived.wait_for(timeout)?;
+        // Stored before the wait, because dropping the buffers after a timeout would wait without a limit.
+        let buffers = readback.insert(buffers);
+        launch(buffers.channels.as_view_mut())?;
+        buffers.host_copy.post(stream, buffers.channels.as_view())?;
+        let channels = buffers.host_copy.wait_for(timeout)?;
         (picture.width, picture.height) = (width, height);
-        // By all threads: one alone takes longer than the picture takes to arrive.
+        // All threads copy, because a single one takes longer than the transfer.
         bytemuck::cast_slice(channels)
             .par_iter()
             .copied()
@@ -158,10 +183,10 @@ impl Shown {
         Ok(())
     }
 
-    fn new(stream: &Arc<CudaStream>, channels: usize) -> Result<Shown, Error> {
-        Ok(Shown {
+    fn new(stream: &Arc<CudaStream>, channels: usize) -> Result<ImageReadback, Error> {
+        Ok(ImageReadback {
             channels: uninitialised(stream, channels)?,
-            arrived: Readback::new(stream.context(), channels)?,
+            host_copy: Readback::new(stream.context(), channels)?,
         })
     }
 }

@@ -1,8 +1,8 @@
 //! The stage `shade`: adds emission where a ray hit, samples a light, and scatters the path.
 //!
-//! Reads: queue, rays, hits, instances, throughputs, and the scene. Writes by path: radiances (emission, and whether the
-//! path has scattered off anything but mirrors and glass), rays and throughputs of paths that continue. Writes by queue
-//! entry: shadow rays and the instances they go to, and flags, 1 for paths that continue. Counts the shadow rays.
+//! Reads: queue, rays, hits, instances, throughputs, and the scene. Writes by path: radiances (emission, and whether
+//! the path has scattered off anything but mirrors and glass), rays and throughputs of paths that continue. Writes by
+//! queue entry: shadow rays and the instances they go to, and flags, 1 for paths that continue. Counts the shadow rays.
 //! Method: see [`vertex::shading`](crate::vertex::shading).
 
 mod block;
@@ -28,7 +28,7 @@ use crate::{
     vertex::shading::{Vertex, shade_path},
 };
 
-/// Runs the stage on a wave.
+/// Shades the hits of a bounce. On CUDA it only enqueues the work.
 pub fn shade(wave: &mut Wave, bounce: u32) -> Result<(), Error> {
     match wave {
         Wave::Cpu(cpu) if cpu.world.is_plain() => on_cpu::<false>(cpu, bounce),
@@ -58,7 +58,7 @@ fn on_cpu<const INSTANCED: bool>(wave: &mut CpuWave, bounce: u32) {
                 bounce,
                 #[inline(always)]
                 |wave, entry, path| {
-                    if !block.takes(wave, &scene, entry, path) {
+                    if !block.try_add(wave, &scene, entry, path) {
                         shade_entry::<INSTANCED>(wave, &scene, bounce, entry, path);
                     } else if block.is_full() {
                         block.shade(wave, &scene, bounce);
@@ -70,7 +70,8 @@ fn on_cpu<const INSTANCED: bool>(wave: &mut CpuWave, bounce: u32) {
     );
 }
 
-/// Clears the flag and the shadow ray of each queue entry, and calls `shade` with the index of the entry and of its path.
+/// Clears the flag and the shadow ray of each queue entry. Calls `shade` for each live path, with the index of its
+/// queue entry and its own index.
 #[inline(always)]
 fn each_path(wave: &mut CpuWave, bounce: u32, mut shade: impl FnMut(&mut CpuWave, usize, usize)) {
     for entry in 0..wave.queue_length(counts::hits(bounce)) {
@@ -83,7 +84,7 @@ fn each_path(wave: &mut CpuWave, bounce: u32, mut shade: impl FnMut(&mut CpuWave
     }
 }
 
-/// Shades one path and stores the results in the wave.
+/// Shades the path with index `path`, whose queue entry has index `entry`, and stores the results in the wave.
 fn shade_entry<const INSTANCED: bool>(
     wave: &mut CpuWave,
     scene: &RenderScene,
@@ -93,7 +94,7 @@ fn shade_entry<const INSTANCED: bool>(
 ) {
     let scatters = bounce < wave.max_bounces;
     let mut vertex = vertex_of(wave, bounce, path);
-    let goes_on = shade_path::<INSTANCED>(scene, scatters, &wave.hits[path], &mut vertex);
+    let continues = shade_path::<INSTANCED>(scene, scatters, &wave.hits[path], &mut vertex);
     wave.radiances[path].rgb += vertex.emitted;
     if vertex.shadow_ray.distance > 0.0 {
         wave.shadow_rays[entry] = vertex.shadow_ray;
@@ -102,7 +103,7 @@ fn shade_entry<const INSTANCED: bool>(
         }
         wave.counts[counts::shadow_rays(bounce)] += 1;
     }
-    if goes_on {
+    if continues {
         wave.rays[path] = vertex.ray;
         wave.throughputs[path] = vertex.throughput;
         wave.flags[entry] = 1;
@@ -112,7 +113,7 @@ fn shade_entry<const INSTANCED: bool>(
     }
 }
 
-/// Returns the vertex of a path that hit.
+/// Returns the vertex of a path whose ray hit a surface, before it is shaded.
 #[inline]
 fn vertex_of(wave: &CpuWave, bounce: u32, path: usize) -> Vertex {
     let instance = wave.instances.get(path).copied().unwrap_or(NO_INSTANCE);
@@ -120,24 +121,25 @@ fn vertex_of(wave: &CpuWave, bounce: u32, path: usize) -> Vertex {
     Vertex::new(wave.path_sampler(path), bounce, instance, ray, throughput)
 }
 
-/// Returns whether Russian roulette is about to end a path that hit; the stage itself does not record the reason.
+/// Returns whether Russian roulette is about to end a path whose ray hit a surface. Call it before the stage, which
+/// changes the path and does not record why paths end.
 pub(crate) fn ended_by_roulette(wave: &CpuWave, bounce: u32, path: usize) -> bool {
     let mut vertex = vertex_of(wave, bounce, path);
     let before = vertex.ray.origin;
     let (scene, hit) = (&wave.world, &wave.hits[path]);
     let scatters = bounce < wave.max_bounces;
-    let goes_on = if scene.is_plain() {
+    let continues = if scene.is_plain() {
         shade_path::<false>(scene, scatters, hit, &mut vertex)
     } else {
         shade_path::<true>(scene, scatters, hit, &mut vertex)
     };
-    // A path that scattered has another ray.
+    // Scattering replaces the ray.
     let scattered = vertex.ray.origin != before;
-    !goes_on && scattered && max_component(vertex.throughput.rgb) > 0.0
+    !continues && scattered && max_component(vertex.throughput.rgb) > 0.0
 }
 
-/// Parameters of the kernel: the scene, the paths, the bounce, the number of queue entries, 1 if paths may scatter, the
-/// count of shadow rays, and the start time.
+/// Parameters of the kernel: the scene, the paths, the bounce, the number of queue entries, 1 if paths may scatter else
+/// 0, the count of shadow rays, and the start time to store.
 pub(super) type Arguments = (
     DeviceScene<'static>,
     PathBuffers<'static>,
@@ -148,7 +150,7 @@ pub(super) type Arguments = (
     InOut<u64>,
 );
 
-/// Returns the name of the kernel variant for a scene.
+/// Returns the name of the kernel `shade` in the variant for a scene.
 pub(super) fn name_for(scene: KernelVariant) -> &'static str {
     match (scene.known_materials(), scene.instanced) {
         (PLAIN_KINDS, false) => "shade_plain",
@@ -159,7 +161,7 @@ pub(super) fn name_for(scene: KernelVariant) -> &'static str {
     }
 }
 
-/// Returns the source of the kernel variant for a scene.
+/// Returns the source of the kernel `shade` in the variant for a scene.
 pub(super) fn source_for(scene: KernelVariant) -> Source {
     stage_for::<Arguments>(
         "kernels/shade.cu",
@@ -175,7 +177,7 @@ pub(super) fn source_for(scene: KernelVariant) -> Source {
 
 fn on_cuda(wave: &mut CudaWave, bounce: u32) -> Result<(), Error> {
     let entries = wave.queue_length(counts::hits(bounce));
-    let grid = wave.over_queue(bounce);
+    let grid = wave.queue_grid(bounce);
     let (counted, mut uncounted) = wave.counts.split_at_mut(counts::shadow_rays(bounce));
     wave.kernels.shade.launch(
         &wave.stream,

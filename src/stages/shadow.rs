@@ -1,7 +1,8 @@
-//! The stage `shadow`: tests the rays towards lights, and adds the light of those that nothing blocks.
+//! The stage `shadow`: traces the shadow rays, and adds the light of those that nothing blocks to the paths.
 //!
-//! Reads: queue, shadow rays by queue entry, and the BVHs. Writes: radiances by path. Does nothing in scenes without
-//! lights. On CUDA, scenes without instances, with instances and with alpha-tested surfaces have kernel variants.
+//! Reads: queue, instances, shadow rays and their instances by queue entry, and the BVHs. Writes: radiances by path.
+//! Method: BVH traversal that ends at the first hit. In scenes without lights the stage does nothing. On CUDA, scenes
+//! without instances, with instances and with alpha-tested surfaces have kernel variants.
 
 use compaction::cuda::{In, InOut, Source};
 use glam::Vec3;
@@ -21,10 +22,10 @@ use crate::{
     vertex::rays::is_blocked,
 };
 
-/// The value that leaves the bits of every sum unchanged, also those of -0.
-const NOTHING: Vec3 = Vec3::splat(-0.0);
+/// The addend that leaves the bits of any number unchanged, also those of −0.
+const NEUTRAL: Vec3 = Vec3::splat(-0.0);
 
-/// Runs the stage on a wave.
+/// Traces the shadow rays of a bounce, and adds their light to the paths. On CUDA it only enqueues the work.
 pub fn shadow(wave: &mut Wave, bounce: u32) -> Result<(), Error> {
     match wave {
         Wave::Cpu(cpu) => on_cpu(cpu, bounce),
@@ -46,7 +47,7 @@ fn on_cpu(wave: &mut CpuWave, bounce: u32) {
         // Adding a neutral value avoids a branch that would often be mispredicted.
         let add_unless = |entry: usize, blocked: bool| {
             let light = rays[entry].light;
-            radiances[queue[entry] as usize].rgb += if blocked { NOTHING } else { light };
+            radiances[queue[entry] as usize].rgb += if blocked { NEUTRAL } else { light };
         };
         simd_scene.each_occluded(&scene.primitives, rays, entries, add_unless);
         return;
@@ -66,7 +67,8 @@ fn on_cpu(wave: &mut CpuWave, bounce: u32) {
     }
 }
 
-/// Parameters of the kernel: the scene, the paths, the bounce, the number of queue entries, and the start time.
+/// Parameters of the kernel: the scene, the paths, the bounce, the number of queue entries, and the start time to
+/// store.
 pub(super) type Arguments = (
     DeviceScene<'static>,
     PathBuffers<'static>,
@@ -75,7 +77,7 @@ pub(super) type Arguments = (
     InOut<u64>,
 );
 
-/// Returns the name of the kernel variant for a scene.
+/// Returns the name of the kernel `shadow` in the variant for a scene.
 pub(super) fn name_for(scene: KernelVariant) -> &'static str {
     match (scene.alpha_tested, scene.instanced) {
         (true, _) => "shadow_alpha_tested",
@@ -84,7 +86,7 @@ pub(super) fn name_for(scene: KernelVariant) -> &'static str {
     }
 }
 
-/// Returns the source of the kernel variant for a scene.
+/// Returns the source of the kernel `shadow` in the variant for a scene.
 pub(super) fn source_for(scene: KernelVariant) -> Source {
     stage_for::<Arguments>(
         "kernels/shadow.cu",
@@ -99,7 +101,7 @@ pub(super) fn source_for(scene: KernelVariant) -> Source {
 
 fn on_cuda(wave: &mut CudaWave, bounce: u32) -> Result<(), Error> {
     let entries = wave.queue_length(counts::hits(bounce));
-    let grid = wave.over_queue(bounce);
+    let grid = wave.queue_grid(bounce);
     let Some(kernel) = &wave.kernels.shadow else {
         return Ok(());
     };

@@ -1,7 +1,9 @@
 //! The stage `sort_hits`: sorts the queue of hits by the kind of the material that they hit.
 //!
-//! Reads: queue, hits, instances, and the scene's materials. Writes: the queue, and the kinds into flags. It runs only in
-//! waves that ask for it. It lets neighbouring threads of `shade` take the same branches, and changes no result.
+//! Reads: queue, hits, instances, and the scene's materials. Writes: the queue in the new order, and the kinds of the
+//! materials into `flags`. Runs only in waves that sort their hits.
+//! Method: a stable partition into classes by `compaction`. Adjacent threads of `shade` then take the same branches.
+//! The film does not change.
 
 use std::sync::Arc;
 
@@ -24,7 +26,8 @@ use crate::{
     shading::material::{KIND_COUNT, NO_KIND},
 };
 
-/// Runs the stage on a wave, if the wave sorts its hits.
+/// Sorts the hits of a bounce by kind of material, or does nothing in waves that do not sort their hits. On CUDA it
+/// only enqueues the work.
 pub fn sort_hits(wave: &mut Wave, bounce: u32) -> Result<(), Error> {
     match wave {
         Wave::Cpu(cpu) if cpu.sorts_hits => on_cpu(cpu, bounce)?,
@@ -62,11 +65,12 @@ fn on_cpu(wave: &mut CpuWave, bounce: u32) -> Result<(), Error> {
     Ok(())
 }
 
-/// Parameters of the kernel that writes the kinds of hits into `flags`: the scene, the paths, the number of queue entries,
-/// and 1 if the scene has instances or textures.
+/// Parameters of the kernel that writes the kinds of the materials into `flags`: the scene, the paths, the number of
+/// queue entries, and 1 if the scene has instances or textures else 0.
 type KindArguments = (DeviceScene<'static>, PathBuffers<'static>, In<u32>, u32);
 
-/// Parameters of the kernel that sorts the queue: the order, the paths, and the number of queue entries.
+/// Parameters of the kernel that writes the sorted queue: the old index of each new queue entry, the paths, and the
+/// number of queue entries.
 type QueueArguments = (In<u32>, PathBuffers<'static>, In<u32>);
 
 /// Returns the source of the stage's own kernels.
@@ -79,7 +83,7 @@ fn source() -> Source {
     .kernel::<QueueArguments>("sort_hits_queue")
 }
 
-/// Returns the sources of all kernels of the stage.
+/// Returns the sources of all kernels of the stage, those of `compaction` included.
 pub(super) fn sources() -> impl Iterator<Item = Source> {
     let classes = Classes::sources(KIND_COUNT).into_iter().flatten();
     classes.chain([source()])
@@ -87,10 +91,15 @@ pub(super) fn sources() -> impl Iterator<Item = Source> {
 
 /// The kernels and buffers that sort hits on a GPU.
 pub struct HitSorter {
+    /// Writes the kinds of the materials that were hit.
     kinds: Kernel<KindArguments>,
+    /// Writes the sorted queue.
     queue: Kernel<QueueArguments>,
+    /// Computes the order of the queue entries from the kinds.
     classes: Classes,
+    /// The old index of each new queue entry.
     order: CudaSlice<u32>,
+    /// Index of the first queue entry of each kind, and the number of entries; not used by the renderer.
     starts: CudaSlice<u32>,
     workspace: Workspace,
 }
@@ -117,7 +126,7 @@ impl HitSorter {
 
 fn on_cuda(wave: &mut CudaWave, bounce: u32) -> Result<(), Error> {
     let entries = wave.queue_length(counts::hits(bounce));
-    let grid = wave.over_queue(bounce);
+    let grid = wave.queue_grid(bounce);
     let is_instanced = wave.is_instanced();
     let Some(sorter) = &mut wave.hit_sorter else {
         return Ok(());

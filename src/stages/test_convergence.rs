@@ -1,8 +1,10 @@
 //! The stage `test_convergence`: decides after each round of adaptive sampling which pixels need more samples.
 //!
-//! Reads: the film's sums, and the list of the pixels that had the round. Writes: the noise of each pixel, and the list of
-//! pixels that need more samples, compacted in order.
-//! A pixel is tested by its own samples alone, so that the film does not depend on which device renders it, or when.
+//! Reads: the film's sums, the sums at the previous test, and the list of pixels that the round sampled. Writes: the
+//! noise of those pixels, their sums for the next test, and the list of pixels that need more samples, in the same
+//! order.
+//! Method: [`after_round`] compares the round's mean with the mean before it. A pixel's result depends on its own
+//! samples alone, so that the film does not depend on the devices. The list is compacted by stream compaction.
 
 use std::{
     sync::{Arc, atomic::Ordering::Relaxed},
@@ -31,15 +33,17 @@ use crate::{
     film::mean,
 };
 
-/// Where the tally has the errors of pixels that the round has done, of those that it has left, and the samples that these
-/// still need.
+/// Index in the tally of the sum of the errors of pixels that converged in the round, in units of [`error_units`].
 const DONE_ERROR: usize = 0;
+/// Index in the tally of the sum of the errors of pixels that have not converged, in units of [`error_units`].
 const LEFT_ERROR: usize = 1;
+/// Index in the tally of the estimated number of samples that the pixels that have not converged still need.
 const TO_GO: usize = 2;
-/// Number of entries of the tally.
+/// Length of the tally: the sums over the tested pixels that a test computes.
 pub(crate) const TALLIED: usize = 3;
 
 impl RoundResult {
+    /// Creates the result from the number of pixels that have not converged and the tally.
     fn new(left: usize, tally: &[u64]) -> RoundResult {
         RoundResult {
             left: left as u32,
@@ -50,60 +54,69 @@ impl RoundResult {
     }
 }
 
-/// Runs the stage over the pixels of the list, which had the round; nothing where no rounds have begun.
+/// Tests the pixels on the wave's list after a round, and reduces the list to those that have not converged.
+///
+/// Every listed pixel must have all samples of the round. Waits for the result. Does nothing and returns zeros unless
+/// [`Wave::begin_rounds`] has begun adaptive sampling.
+///
+/// # Errors
+/// On a GPU, if a kernel fails, or if the stream is not done before the wave's timeout.
 pub fn test_convergence(wave: &mut Wave, round: &ConvergenceTest) -> Result<RoundResult, Error> {
     match wave {
         Wave::Cpu(cpu) => on_cpu(cpu, round),
         Wave::Cuda(cuda) => {
-            let after_round = on_cuda(cuda, round);
-            cuda.noticing(after_round)
+            let tested = on_cuda(cuda, round);
+            cuda.record_timeout(tested)
         }
     }
 }
 
 fn on_cpu(wave: &mut CpuWave, round: &ConvergenceTest) -> Result<RoundResult, Error> {
-    let Some(ledger) = &mut wave.ledger else {
+    let Some(pixel_stats) = &mut wave.pixel_stats else {
         return Ok(RoundResult::default());
     };
     let list = &*wave.list;
     let sums = &wave.film.sums;
-    let verdict = |&pixel: &u32| {
+    let test = |&pixel: &u32| {
         let first = 3 * pixel as usize;
         let sums = [0, 1, 2].map(|channel| sums[first + channel].load(Relaxed));
-        let (mut earlier, mut added, mut now) = (Vec3::ZERO, Vec3::ZERO, Vec3::ZERO);
+        let (mut mean_before, mut mean_of_round) = (Vec3::ZERO, Vec3::ZERO);
+        let mut mean_after = Vec3::ZERO;
         for (channel, &sum) in sums.iter().enumerate() {
-            let mark = ledger.marks[first + channel];
-            earlier[channel] = mean(mark, round.before);
-            added[channel] = mean(sum.wrapping_sub(mark), round.after - round.before);
-            now[channel] = mean(sum, round.after);
+            let sum_before = pixel_stats.marks[first + channel];
+            let sum_of_round = sum.wrapping_sub(sum_before);
+            mean_before[channel] = mean(sum_before, round.before);
+            mean_of_round[channel] = mean(sum_of_round, round.after - round.before);
+            mean_after[channel] = mean(sum, round.after);
         }
-        let known = ledger.histories[pixel as usize];
-        (sums, after_round(known, round, earlier, added, now))
+        let noise_before = pixel_stats.histories[pixel as usize];
+        let noise = after_round(noise_before, round, mean_before, mean_of_round, mean_after);
+        (sums, noise)
     };
-    let found: Vec<([u64; 3], PixelNoise)> = list.par_iter().map(verdict).collect();
+    let results: Vec<([u64; 3], PixelNoise)> = list.par_iter().map(test).collect();
     let mut tally = [0; TALLIED];
     let mut flags = vec![0; list.len()];
-    for ((&pixel, (sums, history)), flag) in list.iter().zip(found).zip(&mut flags) {
+    for ((&pixel, (sums, noise)), flag) in list.iter().zip(results).zip(&mut flags) {
         let pixel = pixel as usize;
-        ledger.marks[3 * pixel..3 * pixel + 3].copy_from_slice(&sums);
-        ledger.histories[pixel] = history;
-        if has_converged(&history) {
-            tally[DONE_ERROR] += error_units(history.error);
+        pixel_stats.marks[3 * pixel..3 * pixel + 3].copy_from_slice(&sums);
+        pixel_stats.histories[pixel] = noise;
+        if has_converged(&noise) {
+            tally[DONE_ERROR] += error_units(noise.error);
         } else {
             *flag = 1;
-            tally[LEFT_ERROR] += error_units(history.error);
-            tally[TO_GO] += samples_to_go(&history, round);
+            tally[LEFT_ERROR] += error_units(noise.error);
+            tally[TO_GO] += samples_to_go(&noise, round);
         }
     }
-    let mut left = vec![0; list.len()];
-    let count = compaction::select::cpu::items(Strategy::LookBack, list, &flags, &mut left)?;
-    left.truncate(count);
-    wave.list = left.into();
+    let mut unconverged = vec![0; list.len()];
+    let count = compaction::select::cpu::items(Strategy::LookBack, list, &flags, &mut unconverged)?;
+    unconverged.truncate(count);
+    wave.list = unconverged.into();
     Ok(RoundResult::new(count, &tally))
 }
 
-/// Parameters of the kernel: the test, the length of the list, the list, the sums, the sums at the previous test, the
-/// noise of each pixel, flags by place in the list, and the tally.
+/// Parameters of the kernel: the test, the length of the list, the list, the film's sums, the sums at the previous
+/// test, the noise of each pixel, a flag for each list entry (1 if its pixel needs more samples), and the tally.
 pub(crate) type Arguments = (
     ConvergenceTest,
     u32,
@@ -115,7 +128,7 @@ pub(crate) type Arguments = (
     InOut<u64>,
 );
 
-/// Returns the source of the kernel.
+/// Returns the source of the kernel `test_convergence`.
 pub(crate) fn source() -> Source {
     stage::<Arguments>(
         "kernels/test_convergence.cu",
@@ -139,7 +152,12 @@ fn on_cuda(wave: &mut CudaWave, round: &ConvergenceTest) -> Result<RoundResult, 
     }
 }
 
-/// Runs the stage on a GPU, over the sums of a film. Waits for so long at most for what the stream has to do.
+/// Tests the first `rounds.listed` pixels of `list` on a GPU, and replaces them by those that have not converged.
+///
+/// `sums` are those of the film, three channels per pixel. Waits until the stream is done, at most for `timeout`.
+///
+/// # Errors
+/// If a kernel fails, or on a timeout.
 pub(crate) fn test_convergence_on_cuda(
     (stream, timeout): (&Arc<CudaStream>, Duration),
     rounds: &mut CudaRounds,
@@ -160,7 +178,7 @@ pub(crate) fn test_convergence_on_cuda(
             listed,
             list.as_view(),
             sums,
-            rounds.marks.as_view_mut(),
+            rounds.sums_at_test.as_view_mut(),
             rounds.histories.as_view_mut(),
             rounds.flags.as_view_mut(),
             rounds.tally.as_view_mut(),
@@ -171,17 +189,17 @@ pub(crate) fn test_convergence_on_cuda(
         &list.slice(pixels),
         &rounds.flags.slice(pixels),
         Count::Given(listed),
-        &mut rounds.left.slice_mut(pixels),
-        &mut rounds.count.as_view_mut(),
+        &mut rounds.unconverged.slice_mut(pixels),
+        &mut rounds.unconverged_count.as_view_mut(),
         &mut rounds.workspace,
     )?;
-    // Graphs of waves name the list's place.
+    // Copied instead of swapped, because CUDA graphs of waves contain the address of `list`.
     stream
-        .memcpy_dtod(&rounds.left, list)
+        .memcpy_dtod(&rounds.unconverged, list)
         .map_err(compaction::Error::driver("keep the list of pixels"))?;
-    // What is copied to the host is waited for without an end.
+    // Waits here, because `download` would wait without a limit.
     rest(stream, timeout)?;
-    let count = download(stream, &rounds.count)?;
+    let count = download(stream, &rounds.unconverged_count)?;
     let tally = download(stream, &rounds.tally)?;
     rounds.listed = count[0];
     Ok(RoundResult::new(count[0] as usize, &tally))

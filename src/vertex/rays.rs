@@ -1,4 +1,4 @@
-//! What a ray meets: its nearest hit, the light of the sky, or what blocks it. Twin: `kernels/shared/rays.cuh`.
+//! Ray queries of a path: the nearest hit, the light of the sky, and occlusion. Twin: `kernels/shared/rays.cuh`.
 //!
 //! Functions with a parameter `INSTANCED` are specialised for scenes with or without instances and textures.
 
@@ -19,7 +19,8 @@ use crate::{
     },
 };
 
-/// Clamps light that has scattered this many times. Only light that scattered at least twice is clamped.
+/// Clamps the contribution of light that has scattered `scatterings` times between light and camera. Only light that
+/// scattered at least twice is clamped, to [`LightParams::max_indirect`].
 #[inline]
 pub fn clamp_indirect(light_params: &LightParams, light: Vec3, scatterings: u32) -> Vec3 {
     if scatterings < 2 {
@@ -29,7 +30,7 @@ pub fn clamp_indirect(light_params: &LightParams, light: Vec3, scatterings: u32)
     }
 }
 
-/// Returns the nearest hit of a path's ray. `from` is the instance that the ray leaves, or `NO_INSTANCE`.
+/// Returns the nearest hit of a path's ray. `from` is the index of the instance that the ray leaves, or `NO_INSTANCE`.
 ///
 /// Partly opaque surfaces are hit by chance, which depends on the random numbers of the path and on the bounce.
 #[inline]
@@ -56,7 +57,8 @@ pub fn nearest_hit<const INSTANCED: bool>(
 
 /// Returns the radiance that a path gains from the sky when its ray leaves the scene, weighted and clamped.
 ///
-/// `scattered` tells whether the path has scattered off anything but mirrors and glass.
+/// `scattered` is `true` if the path has scattered off anything but smooth mirrors and glass. `bounce` is the number of
+/// scattering events before.
 #[inline]
 pub fn escaped_light(
     lights: &Lights,
@@ -69,8 +71,8 @@ pub fn escaped_light(
     clamp_indirect(&lights.light_params, light, bounce)
 }
 
-/// Returns whether a surface blocks a shadow ray from instance `from` to a light on instance `to`; both may be
-/// `NO_INSTANCE`.
+/// Returns whether a surface blocks a shadow ray. `from` is the index of the instance that the ray leaves, and `to`
+/// that of the light's instance; both may be `NO_INSTANCE`.
 ///
 /// Partly opaque surfaces block by chance, which depends on the random numbers of the path and on the bounce.
 #[inline]

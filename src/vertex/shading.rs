@@ -1,8 +1,8 @@
 //! The shading of one path at a hit: emission, a shadow ray, and the next ray. Twin: `kernels/shared/shading.cuh`.
 //!
-//! Method: multiple importance sampling with the power heuristic (Veach 1997), and Russian roulette by the largest channel
-//! of the throughput, from the fifth scattering on. Functions with a parameter `INSTANCED` are specialised for scenes with
-//! or without instances and textures.
+//! Method: multiple importance sampling with the power heuristic (Veach 1997), and Russian roulette by the largest
+//! channel of the throughput, from the fifth scattering on. Functions with a parameter `INSTANCED` are specialised for
+//! scenes with or without instances and textures.
 
 use glam::Vec3;
 
@@ -32,7 +32,7 @@ use crate::{
 
 /// A path at its hit: the input and the output of shading.
 pub struct Vertex {
-    /// Random numbers of the path.
+    /// Sampler of the path's random numbers.
     pub numbers: Sampler,
     /// Number of times that the path has scattered before.
     pub bounce: u32,
@@ -51,7 +51,7 @@ pub struct Vertex {
 }
 
 impl Vertex {
-    /// Creates the vertex of a path that hit, before it is shaded.
+    /// Creates the vertex of a path whose `ray` hit a surface, before it is shaded. Outputs are empty.
     #[inline]
     pub fn new(
         numbers: Sampler,
@@ -73,7 +73,8 @@ impl Vertex {
     }
 }
 
-/// Returns the offset from a mesh's triangle to its scene-space copy if the instance is emissive, else `NO_LIGHT`.
+/// Returns the offset from the index of a mesh's triangle to that of its world-space copy, which represents it in light
+/// sampling. Returns `NO_LIGHT` if the instance has no copies, because it is not sampled as a light.
 #[inline]
 pub fn instance_entry(scene: &RenderScene, instance: u32) -> u32 {
     let light_params = &scene.light_params;
@@ -83,7 +84,11 @@ pub fn instance_entry(scene: &RenderScene, instance: u32) -> u32 {
     scene.light_places[(light_params.instance_entries + instance) as usize]
 }
 
-/// Returns the emission of the surface along the path, weighted against the light sample that could have found it.
+/// Returns the light that the path gains from the emission of the surface it hit: throughput times radiance times MIS
+/// weight, because light sampling could have sampled the same point.
+///
+/// `emitted` is the radiance of the surface. `cosine` is that between the front normal and the direction back along the
+/// ray, above 0.
 #[inline]
 pub fn emission(
     scene: &RenderScene,
@@ -112,7 +117,9 @@ pub fn emission(
     carried * sample_weight(strategies, BSDF_SAMPLES, vertex.ray.pdf, pdf)
 }
 
-/// Returns the radiance of a textured emissive surface at the point that a light sample chose.
+/// Returns the radiance of an emissive surface at the point that a light sample chose, with its texture.
+///
+/// `to` is the index of the primitive in the scene or in the mesh of `instance`, which is `NO_INSTANCE` for the scene.
 #[inline]
 pub fn sent(
     scene: &RenderScene,
@@ -156,7 +163,8 @@ pub fn sent(
     emission_at(&scene.texture_atlas(), material, &surface)
 }
 
-/// Samples a point on a light, and stores the shadow ray with the light that it carries.
+/// Samples a point on a light, and stores the shadow ray in the vertex with the light that it carries. Stores nothing
+/// if the sample cannot contribute. `primitive_left` is the index of the primitive that was hit.
 #[inline]
 pub fn connect_light<const INSTANCED: bool>(
     scene: &RenderScene,
@@ -218,7 +226,7 @@ pub fn connect_light<const INSTANCED: bool>(
     vertex.shadow_ray.light = clamp_indirect(&scene.light_params, light_here, scatterings);
 }
 
-/// Samples a light and the next ray.
+/// Samples a light, unless the BSDF is specular, and the next ray. Stores both in the vertex.
 ///
 /// The next ray leaves on the same side of the geometric and the shading normal, or the throughput becomes 0. The
 /// surface's normals must face the path.
@@ -253,7 +261,10 @@ pub fn scatter<const INSTANCED: bool>(
     vertex.ray.pdf = next.pdf;
 }
 
-/// Plays Russian roulette: returns whether the path survives, and divides its throughput by the chance of that.
+/// Plays Russian roulette: returns whether the path survives, and divides its throughput by the probability of
+/// survival.
+///
+/// `choice` is a random number in [0, 1). Paths survive unchanged before scattering event [`ROULETTE_START`].
 #[inline]
 pub fn survives_roulette(bounce: u32, choice: f32, throughput: &mut Throughput) -> bool {
     if bounce + 1 < ROULETTE_START {
@@ -267,8 +278,8 @@ pub fn survives_roulette(bounce: u32, choice: f32, throughput: &mut Throughput) 
     choice < chance
 }
 
-/// Shades one path at its hit, and returns whether it continues. `scatters` is `false` at the bounce limit, where only
-/// emission counts.
+/// Shades one path at its hit: writes the outputs of `vertex`, and returns whether the path continues. `scatters` is
+/// `false` at the maximum number of bounces, where only emission counts.
 #[inline]
 pub fn shade_path<const INSTANCED: bool>(
     scene: &RenderScene,

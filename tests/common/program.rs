@@ -115,23 +115,24 @@ pub(crate) fn assert_done(output: &Output) {
     assert_eq!(output.status.code(), Some(0), "{}", stderr(output));
 }
 
-/// Asserts that the program failed with this exit code and one error, on the last line, that contains all of `told`.
+/// Asserts that the program failed with this exit code and one error, on the last line, that contains all texts in
+/// `expected`.
 #[track_caller]
-pub(crate) fn assert_refused(output: &Output, exit_code: i32, told: &[&str]) {
+pub(crate) fn assert_refused(output: &Output, exit_code: i32, expected: &[&str]) {
     let said = stderr(output);
     assert_eq!(output.status.code(), Some(exit_code), "{said}");
     assert_eq!(
         said.matches("raysieve: ").count(),
         1,
-        "one error, told once: {said}"
+        "one error, printed once: {said}"
     );
     let error = said.lines().last().unwrap_or_default();
     assert!(
         error.starts_with("raysieve: "),
         "the error is the last line: {said}"
     );
-    for part in told {
-        assert!(error.contains(part), "{error:?} should tell {part:?}");
+    for part in expected {
+        assert!(error.contains(part), "{error:?} should contain {part:?}");
     }
 }
 

@@ -187,7 +187,7 @@ pub(crate) fn a_driver_alone_is_enough(gpu: &Gpu) {
     assert_equal(&renderer.finish().unwrap(), &expected, "ordered hits");
 }
 
-/// The same wave on the GPU and on the CPU, with the paths to trace.
+/// A wave on the GPU and an equal one on the CPU, with the paths to trace.
 struct Twins {
     cuda: Wave,
     cpu: Wave,
@@ -241,10 +241,10 @@ pub(crate) fn a_wave_never_waits(_: &Gpu) {
         for span in [span, span, span, span, half, span, span, span, span, span] {
             for wave in [&mut cuda, &mut cpu] {
                 trace(wave, span).unwrap();
-                wave.depart().unwrap();
+                wave.post_report().unwrap();
             }
             graphs.push(on_gpu(&cuda).is_graph());
-            let (got, expected) = (cuda.land().unwrap(), cpu.land().unwrap());
+            let (got, expected) = (cuda.finish_oldest().unwrap(), cpu.finish_oldest().unwrap());
             let (got, expected) = (got.unwrap(), expected.unwrap());
             assert_eq!(got.counts, expected.counts, "{strategy}");
             let stages = |report: &Report| -> Vec<Stage> {
@@ -260,7 +260,7 @@ pub(crate) fn a_wave_never_waits(_: &Gpu) {
             ],
             "{strategy}"
         );
-        let (got, expected) = (cuda.exposed().unwrap(), cpu.exposed().unwrap());
+        let (got, expected) = (cuda.film_sums().unwrap(), cpu.film_sums().unwrap());
         assert!(expected.sums.iter().any(|&sum| sum > 0));
         assert!(got.sums == expected.sums, "{strategy}: another film");
         assert_eq!((got.rejected, expected.rejected), (0, 0));
@@ -288,14 +288,14 @@ pub(crate) fn growing_waves_give_the_cpus_film(_: &Gpu) {
         span.path_count = cuda.next_paths().min(left);
         sizes.push(span.path_count);
         trace(&mut cuda, span).unwrap();
-        cuda.depart().unwrap();
+        cuda.post_report().unwrap();
         if cuda.is_full() {
-            cuda.land().unwrap();
+            cuda.finish_oldest().unwrap();
         }
         span.first_pixel += span.path_count;
         left -= span.path_count;
     }
-    let (got, expected) = (cuda.exposed().unwrap(), cpu.exposed().unwrap());
+    let (got, expected) = (cuda.film_sums().unwrap(), cpu.film_sums().unwrap());
     assert!(got.sums == expected.sums, "waves of {sizes:?} paths");
     assert!(sizes.iter().all(|&size| size <= 8_000));
 }
@@ -318,10 +318,10 @@ pub(crate) fn recording_a_wait_into_a_graph_fails(_: &Gpu) {
     let Twins { cuda, span, .. } = twins(Strategy::default(), 20_000);
     let mut cuda = cuda;
     let stream = on_gpu(&cuda).stream.clone();
-    let graph = Graph::record(&stream, || cuda.exposed().map(drop));
+    let graph = Graph::record(&stream, || cuda.film_sums().map(drop));
     assert!(graph.is_err());
     trace(&mut cuda, span).unwrap();
-    assert!(cuda.exposed().unwrap().sums.iter().any(|&sum| sum > 0));
+    assert!(cuda.film_sums().unwrap().sums.iter().any(|&sum| sum > 0));
 }
 
 fn on_gpu(wave: &Wave) -> &CudaWave {

@@ -15,7 +15,7 @@ use crate::{
     harness::Gpu,
 };
 
-/// Places at which the render is split, some within a sample.
+/// Positions at which the render is split into parts, some of them in the middle of a sample.
 const CUTS: [SamplePosition; 4] = [
     SamplePosition {
         sample: 0,

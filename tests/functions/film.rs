@@ -23,7 +23,7 @@ fn samples_in_any_order_give_the_same_film() {
         samples
             .iter()
             .for_each(|&(pixel, sample)| film.expose(pixel, sample));
-        film.exposed().sums
+        film.film_sums().sums
     };
     let in_order = sums(&samples);
     samples.reverse();
@@ -51,7 +51,7 @@ fn invalid_samples_are_counted_and_not_added() {
             film.expose(0, sample);
         }
     }
-    let exposed = film.exposed();
+    let exposed = film.film_sums();
     assert_eq!(exposed.rejected, 3 * wrong.len() as u64);
     assert_eq!(exposed.sums, [0, 0, 0, 1 << 31, 1 << 30, 0]);
 }

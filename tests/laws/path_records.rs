@@ -68,7 +68,7 @@ fn count(rows: &mut [BounceStats], record: &PathRecord) {
     assert!(record.end != End::Roulette || last >= 4, "{record:?}");
 }
 
-/// Each segment starts where the previous one hit, and light comes from the point that was sampled.
+/// Consecutive segments are connected at the hits, and light comes from the point that was sampled.
 #[test]
 fn a_path_record_is_connected() {
     for scene in scenes() {

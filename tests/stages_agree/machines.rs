@@ -65,7 +65,7 @@ fn listed(film: &FilmSums) -> Vec<u64> {
 }
 
 /// Returns the film of a list from the kernel.
-fn exposed(mut list: Vec<u64>) -> FilmSums {
+fn film_sums(mut list: Vec<u64>) -> FilmSums {
     let rejected = list.pop().unwrap();
     FilmSums {
         sums: list,

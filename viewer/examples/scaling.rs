@@ -63,7 +63,7 @@ struct Assumed {
     fan_in: u32,
 }
 
-/// A way to organise a render.
+/// The options of how a render is organised.
 #[derive(Clone, Copy)]
 struct Ways {
     /// The scene is read once per node instead of once per GPU.
@@ -296,7 +296,8 @@ fn chart(inputs: &Inputs, ways: Ways) -> String {
     svg.finish()
 }
 
-/// Number of rounds of which the fastest counts, because other work on the machine only slows down.
+/// Number of repetitions of each measurement. The fastest counts, because other work on the machine can only slow it
+/// down.
 const ROUNDS: usize = 5;
 
 /// Runs a piece of work several times and returns the result of the fastest run with its time.

@@ -20,7 +20,7 @@ use crate::{
         schedule::{RoundResult, Schedule},
     },
     stages::wave::Wave,
-    stages::{Reached, count},
+    stages::{RoundProgress, count},
 };
 
 /// The state of all pixels when the current round began.
@@ -52,8 +52,8 @@ impl Begun {
     }
 
     /// Returns the progress of the round after `done` pairs.
-    fn reached(&self, done: u64) -> Reached {
-        Reached::new(self.first_sample, self.list.len() as u32, done)
+    fn reached(&self, done: u64) -> RoundProgress {
+        RoundProgress::new(self.first_sample, self.list.len() as u32, done)
     }
 }
 
@@ -138,7 +138,7 @@ impl Gpus {
     }
 
     /// Returns the progress of the round during adaptive sampling, otherwise `None`.
-    pub(super) fn reached(&self) -> Option<Reached> {
+    pub(super) fn reached(&self) -> Option<RoundProgress> {
         let begun = self.safe.round.as_ref()?;
         Some(begun.reached(self.on_film()))
     }

@@ -45,7 +45,7 @@ pub(super) struct Keeping {
 
 impl Gpus {
     /// Sends all films to the sum behind the running waves, after earlier transfers have arrived.
-    fn depart(&mut self) {
+    fn post_report(&mut self) {
         self.arrive();
         for number in 0..self.workers.len() {
             let worker = of(&mut self.workers[number]);
@@ -53,7 +53,7 @@ impl Gpus {
                 continue;
             }
             match self.sum.send(number, worker.cuda()) {
-                Ok(()) => worker.chunks.depart(),
+                Ok(()) => worker.chunks.post_report(),
                 Err(error) => self.blame(number, error),
             }
         }
@@ -117,7 +117,7 @@ impl Gpus {
         loop {
             self.make_good()?;
             self.check()?;
-            self.depart();
+            self.post_report();
             self.arrive();
             let is_gathered = |worker: &mut Mutex<Worker>| {
                 let Worker { state, chunks, .. } = of(worker);
@@ -152,7 +152,7 @@ impl Gpus {
                 }
             }
         } else if self.kept_at.elapsed() >= self.pause() {
-            self.depart();
+            self.post_report();
             self.leaving = Some(self.done);
         } else {
             self.take_kept();

@@ -93,8 +93,8 @@ impl Worker {
     }
 
     /// Waits for the oldest running wave and takes its counts. Returns `false` if no wave is running.
-    pub(super) fn land(&mut self, time_share: f64) -> Result<bool, Error> {
-        let Some(report) = self.wave.land()? else {
+    pub(super) fn finish_oldest(&mut self, time_share: f64) -> Result<bool, Error> {
+        let Some(report) = self.wave.finish_oldest()? else {
             return Ok(false);
         };
         let time: f64 = report.times.iter().map(|&(_, time)| time).sum();

@@ -14,7 +14,7 @@ use crate::{
         schedule::RoundResult,
     },
     stages::wave::{CudaRounds, CudaWave},
-    stages::{CountArguments, Reached, count_on_cuda, test_convergence_on_cuda},
+    stages::{CountArguments, RoundProgress, count_on_cuda, test_convergence_on_cuda},
 };
 
 /// The device memory and kernels that test the pixels of the sum for convergence.
@@ -103,7 +103,7 @@ impl Sum {
 
     /// Computes the sample counts of the pixels on the list from the progress of their round. Does nothing without
     /// adaptive sampling.
-    pub(in crate::backend) fn count(&mut self, reached: Reached) -> Result<(), Error> {
+    pub(in crate::backend) fn count(&mut self, reached: RoundProgress) -> Result<(), Error> {
         let Some(ConvergenceState {
             count,
             list,

@@ -1,4 +1,4 @@
-//! Traces the samples of a picture again by the stages of the loop, and accumulates a debug view from them.
+//! Accumulation of a debug view: traces the samples of an image again by the stages of the loop, and sums their values.
 
 use std::sync::Arc;
 
@@ -20,9 +20,9 @@ use crate::{
     wavefront::{Step, steps},
 };
 
-/// Accumulates the values of a debug view, sample by sample, for each pixel of a picture.
+/// A debug view that is computed sample by sample: the sums of its values for each pixel of an image.
 pub struct Accumulator {
-    world: Arc<RenderScene>,
+    render_scene: Arc<RenderScene>,
     camera: Camera,
     size: (u32, u32),
     seed: u32,
@@ -30,8 +30,9 @@ pub struct Accumulator {
     debug_view: DebugView,
     /// Sums over the samples of each pixel, and the number of those samples.
     sums: Vec<([f64; 3], u32)>,
-    /// Number of the sample that is added next, and number of completed passes; sample 0 takes two passes.
+    /// Number of the sample that is added next, which is also the number of samples that every pixel has.
     sample: u32,
+    /// Number of completed passes over pixels. Sample 0 takes two passes, every other sample one.
     passes: usize,
 }
 
@@ -45,18 +46,18 @@ const BATCH: usize = 16;
 const COARSE: u32 = 4;
 
 impl Accumulator {
-    /// Creates an accumulator without samples. `world` must be prepared from `scene`.
+    /// Creates an accumulator without samples. `render_scene` must be prepared from `scene`.
     pub fn new(
-        world: Arc<RenderScene>,
+        render_scene: Arc<RenderScene>,
         scene: &Scene,
         camera: &scene::Camera,
         size: (u32, u32),
         debug_view: DebugView,
     ) -> Accumulator {
         // Prepared before the first pass, because preparing uses all threads and could deadlock within a pass.
-        world.simd_scene();
+        render_scene.simd_scene();
         Accumulator {
-            world,
+            render_scene,
             camera: Camera::new(camera, size.0, size.1),
             size,
             seed: scene.seed,
@@ -73,13 +74,14 @@ impl Accumulator {
         self.sample
     }
 
-    /// Adds one sample to each pixel; the first call covers only a coarse grid of pixels, and the second the others.
-    /// Calls `enough` from time to time, except during the first pass. If it returns `true`, the pass is discarded and the
-    /// result is `false`.
+    /// Adds one sample to each pixel. The first call covers only a coarse grid of pixels, and the second the others.
+    ///
+    /// Calls `is_cancelled` repeatedly, except during the first pass. If that returns `true`, this call adds nothing
+    /// and returns `false`; otherwise it returns `true`.
     ///
     /// # Errors
     /// Only if memory is short, as everything runs on the CPU.
-    pub fn advance(&mut self, enough: &dyn Fn() -> bool) -> Result<bool, Error> {
+    pub fn advance(&mut self, is_cancelled: &dyn Fn() -> bool) -> Result<bool, Error> {
         let (width, height) = self.size;
         let is_coarse = |pixel: &u32| {
             let (column, row) = (pixel % width, pixel / width);
@@ -93,20 +95,20 @@ impl Accumulator {
         };
         // The first pass is quick, and completing it gives an image even while the view keeps changing.
         let is_first = self.passes == 0;
-        let mut readings = Vec::with_capacity(pixels.len());
+        let mut values = Vec::with_capacity(pixels.len());
         for batch in pixels.chunks(BATCH * WAVE) {
-            if !is_first && enough() {
+            if !is_first && is_cancelled() {
                 return Ok(false);
             }
-            let read: Result<Vec<_>, Error> = batch
+            let traced: Result<Vec<_>, Error> = batch
                 .par_chunks(WAVE)
-                .map(|pixels| self.read(pixels))
+                .map(|pixels| self.trace_samples(pixels))
                 .collect();
-            readings.extend(read?.into_iter().flatten());
+            values.extend(traced?.into_iter().flatten());
         }
-        for (pixel, reading) in pixels.into_iter().zip(readings) {
+        for (pixel, value) in pixels.into_iter().zip(values) {
             let (sums, samples) = &mut self.sums[pixel as usize];
-            for (sum, part) in sums.iter_mut().zip(reading) {
+            for (sum, part) in sums.iter_mut().zip(value) {
                 *sum += part;
             }
             *samples += 1;
@@ -118,8 +120,8 @@ impl Accumulator {
         Ok(true)
     }
 
-    /// Returns the image of the samples so far, with its legend. `film_samples`, the film's sample count per pixel, scales
-    /// the noise view.
+    /// Returns the image of the samples so far, with its legend. `film_samples`, the film's sample count per pixel,
+    /// scales the noise view.
     pub fn image(&self, film_samples: u32) -> DebugImage {
         let values = self.values(film_samples);
         let (rgba, legend) = match self.debug_view {
@@ -138,8 +140,8 @@ impl Accumulator {
         }
     }
 
-    /// Returns the value of each pixel, row by row; `film_samples` is the film's sample count per pixel. Scalar values are in
-    /// the first component. Depth is NaN where nothing was hit, and noise where no light was found.
+    /// Returns the value of each pixel, row by row; `film_samples` is the film's sample count per pixel. Scalar values
+    /// are in the first component. Depth is NaN where nothing was hit, and noise where no light was found.
     pub fn values(&self, film_samples: u32) -> Vec<[f32; 3]> {
         let of_pixel = |pixel: u32| {
             let own = self.sums[pixel as usize];
@@ -185,9 +187,9 @@ impl Accumulator {
     }
 
     /// Traces the next sample of these pixels, and returns for each pixel the values to add to its sums.
-    fn read(&self, pixels: &[u32]) -> Result<Vec<[f64; 3]>, Error> {
+    fn trace_samples(&self, pixels: &[u32]) -> Result<Vec<[f64; 3]>, Error> {
         let mut wave = Wave::Cpu(Box::new(CpuWave::new(
-            self.world.clone(),
+            self.render_scene.clone(),
             self.camera,
             // No film is needed.
             Arc::new(Film::new(0)),
@@ -203,7 +205,7 @@ impl Accumulator {
             seed: self.seed,
             ..Span::default()
         })?;
-        for (pair, &pixel) in paths(&mut wave).pairs.iter_mut().zip(pixels) {
+        for (pair, &pixel) in cpu_wave(&mut wave).pairs.iter_mut().zip(pixels) {
             *pair = (pixel, self.sample);
         }
         let mut tallies = vec![Tally::default(); pixels.len()];
@@ -213,18 +215,18 @@ impl Accumulator {
                 break;
             }
             if let Step::Intersect(bounce) = step {
-                for &path in queued(paths(&mut wave), counts::rays(bounce)) {
+                for &path in live_paths(cpu_wave(&mut wave), counts::rays(bounce)) {
                     tallies[path as usize].rays += 1;
                 }
             }
             step.run(&mut wave)?;
             match step {
                 Step::Intersect(0) if self.debug_view.is_of_first_hits() => {
-                    return Ok(self.first_hits(paths(&mut wave), pixels.len()));
+                    return Ok(self.first_hits(cpu_wave(&mut wave), pixels.len()));
                 }
                 Step::Shade(bounce) => {
-                    let shaded = paths(&mut wave);
-                    let hits = queued(shaded, counts::hits(bounce));
+                    let shaded = cpu_wave(&mut wave);
+                    let hits = live_paths(shaded, counts::hits(bounce));
                     for (&path, ray) in hits.iter().zip(&shaded.shadow_rays) {
                         tallies[path as usize].shadow_rays += u32::from(ray.distance > 0.0);
                     }
@@ -232,8 +234,8 @@ impl Accumulator {
                 _ => {}
             }
         }
-        let lights = paths(&mut wave).radiances.iter();
-        let reading = |(tally, light): (&Tally, &crate::path::PathRadiance)| match self.debug_view {
+        let lights = cpu_wave(&mut wave).radiances.iter();
+        let value = |(tally, light): (&Tally, &crate::path::PathRadiance)| match self.debug_view {
             DebugView::Bounces => [f64::from(tally.rays - 1), 0.0, 0.0],
             DebugView::Cost => [f64::from(tally.rays + tally.shadow_rays), 0.0, 0.0],
             _ if is_exposable(light.rgb) => {
@@ -242,41 +244,43 @@ impl Accumulator {
             }
             _ => [0.0; 3],
         };
-        Ok(tallies.iter().zip(lights).map(reading).collect())
+        Ok(tallies.iter().zip(lights).map(value).collect())
     }
 
-    /// Returns the values of a wave's camera rays, which have been intersected with the scene.
+    /// Returns the values of the first `pixels` camera rays of a wave, which have been intersected with the scene.
     fn first_hits(&self, wave: &CpuWave, pixels: usize) -> Vec<[f64; 3]> {
-        let reading = |slot: usize| {
-            let instance = wave.instances.get(slot).copied().unwrap_or(NO_INSTANCE);
-            let (ray, hit) = (&wave.rays[slot], &wave.hits[slot]);
-            match first_hit(&self.world, &self.camera, ray, hit, instance) {
-                Some(seen) => match self.debug_view {
-                    DebugView::Albedo => seen.albedo.as_dvec3().to_array(),
-                    DebugView::Normal => seen.normal.as_dvec3().to_array(),
-                    _ => [seen.depth, 1.0, 0.0],
+        let value = |path: usize| {
+            let instance = wave.instances.get(path).copied().unwrap_or(NO_INSTANCE);
+            let (ray, hit) = (&wave.rays[path], &wave.hits[path]);
+            match first_hit(&self.render_scene, &self.camera, ray, hit, instance) {
+                Some(hit) => match self.debug_view {
+                    DebugView::Albedo => hit.albedo.as_dvec3().to_array(),
+                    DebugView::Normal => hit.normal.as_dvec3().to_array(),
+                    _ => [hit.depth, 1.0, 0.0],
                 },
                 None => [0.0; 3],
             }
         };
-        (0..pixels).map(reading).collect()
+        (0..pixels).map(value).collect()
     }
 }
 
-/// Numbers of rays of one path.
+/// The numbers of rays of one path.
 #[derive(Clone, Copy, Default)]
 struct Tally {
     rays: u32,
     shadow_rays: u32,
 }
 
-fn paths(wave: &mut Wave) -> &mut CpuWave {
+/// Returns the CPU wave that `trace_samples` has created.
+fn cpu_wave(wave: &mut Wave) -> &mut CpuWave {
     match wave {
         Wave::Cpu(cpu) => cpu,
         Wave::Cuda(_) => unreachable!("it was made on the CPU"),
     }
 }
 
-fn queued(wave: &CpuWave, count: usize) -> &[u32] {
+/// Returns the indices of the live paths at the point of the loop where `wave.counts[count]` paths are live.
+fn live_paths(wave: &CpuWave, count: usize) -> &[u32] {
     &wave.queue[..wave.queue_length(count)]
 }

@@ -1,7 +1,7 @@
 //! Maps the values of debug views to colours, and creates the legends.
 //!
-//! Colours are viridis (S. van der Walt & N. Smith 2015): perceptually uniform, monotonic in lightness, and suitable for
-//! colour-blind readers and greyscale.
+//! Colours are viridis (S. van der Walt & N. Smith 2015): perceptually uniform, monotonic in lightness, and suitable
+//! for colour-blind readers and greyscale.
 
 use rayon::prelude::*;
 use serde::Serialize;
@@ -41,8 +41,8 @@ const NOISE_DECADES: f32 = 3.0;
 /// Minimum depth relative to the maximum depth; smaller values are clamped.
 const MIN_RELATIVE_DEPTH: f32 = 1e-4;
 
-/// Maps the values of a scalar debug view to RGBA colours, with a legend. `samples` is the number of samples measured per
-/// pixel, `film_samples` that of the film.
+/// Maps the values of a scalar debug view to RGBA colours, with a legend. `samples` is the number of samples measured
+/// per pixel, `film_samples` that of the film.
 pub(super) fn map_scalars(
     debug_view: DebugView,
     values: &[f32],
@@ -66,7 +66,7 @@ pub(super) fn map_scalars(
                     .collect(),
                 note: of_samples,
             };
-            (painted(values, place), legend)
+            (apply_color_map(values, place), legend)
         }
         DebugView::Depth => {
             let high = quantile(values, BELOW_TOP).max(f32::MIN_POSITIVE);
@@ -75,7 +75,7 @@ pub(super) fn map_scalars(
             let place = |value: f32| (value / low).log10() / decades;
             let at = |place: f32| low * 10.0_f32.powf(place * decades);
             let legend = scale("depth in metres", at, of_samples);
-            (painted(values, place), legend)
+            (apply_color_map(values, place), legend)
         }
         _ => {
             let title = match debug_view {
@@ -84,31 +84,32 @@ pub(super) fn map_scalars(
             };
             let high = round_up(quantile(values, BELOW_TOP));
             let legend = scale(title, |place| place * high, of_samples);
-            (painted(values, |value| value / high), legend)
+            (apply_color_map(values, |value| value / high), legend)
         }
     }
 }
 
-/// Maps the sample counts of pixels to colours, with a legend from 0 to the maximum count.
-pub(super) fn counts(values: &[f32]) -> (Vec<u8>, Legend) {
+/// Maps the sample counts of pixels to RGBA colours, with a legend from 0 to the maximum count.
+pub(super) fn map_sample_counts(values: &[f32]) -> (Vec<u8>, Legend) {
     let high = values.iter().copied().fold(1.0, f32::max);
     let min = values.iter().copied().fold(high, f32::min);
     let note = format!("min {min}, max {high}");
     let mut legend = scale("samples on the film", |place| place * high, note);
     // Sample counts are whole numbers, so only ticks at whole positions remain.
     legend.ticks.retain(|(place, _)| place.fract() == 0.0);
-    (painted(values, |value| value / high), legend)
+    (apply_color_map(values, |value| value / high), legend)
 }
 
-/// Converts base colours to sRGB, without a scale.
+/// Converts base colours to opaque sRGB, with a legend without a colour bar.
 pub(super) fn albedo(values: &[[f32; 3]], samples: u32) -> (Vec<u8>, Legend) {
     (
-        shown(values, |value| value.into()),
+        to_opaque_srgb(values, |value| value.into()),
         unscaled("albedo", "of the first hit", samples),
     )
 }
 
-/// Maps directions to colours: red is x, green is y, blue is z, each from -1..=1; black marks missing values.
+/// Maps directions to RGBA colours: red is x, green is y, blue is z, each from -1..=1. Zero vectors, which mean that
+/// there is no value, get [`NO_VALUE`].
 pub(super) fn normal(values: &[[f32; 3]], samples: u32) -> (Vec<u8>, Legend) {
     let rgba = values
         .par_iter()
@@ -124,8 +125,8 @@ pub(super) fn normal(values: &[[f32; 3]], samples: u32) -> (Vec<u8>, Legend) {
     (rgba, unscaled(title, "of the first hit", samples))
 }
 
-/// Converts values to opaque sRGB bytes; `colour` returns the linear sRGB colour of a value.
-fn shown(values: &[[f32; 3]], colour: impl Fn([f32; 3]) -> glam::Vec3 + Sync) -> Vec<u8> {
+/// Converts values to opaque sRGB bytes. `colour` returns the linear sRGB colour of a value.
+fn to_opaque_srgb(values: &[[f32; 3]], colour: impl Fn([f32; 3]) -> glam::Vec3 + Sync) -> Vec<u8> {
     let picture = Picture {
         width: values.len() as u32,
         height: 1,
@@ -144,11 +145,12 @@ fn unscaled(title: &str, note: &str, samples: u32) -> Legend {
     }
 }
 
+/// Returns the noun for this number of samples.
 fn plural(samples: u32) -> &'static str {
     if samples == 1 { "sample" } else { "samples" }
 }
 
-/// Describes the number of samples measured.
+/// Returns a note on the number of samples measured per pixel; 0 means that only a coarse grid of pixels has one.
 fn sample_note(samples: u32) -> String {
     match samples {
         0 => "measured with 1 sample for some of the pixels".to_owned(),
@@ -156,7 +158,7 @@ fn sample_note(samples: u32) -> String {
     }
 }
 
-/// Creates a legend with numbers at the quarters of the bar.
+/// Creates a legend with numbers at the quarters of the bar. `at` returns the value at a position in 0..=1.
 fn scale(title: &str, at: impl Fn(f32) -> f32, note: String) -> Legend {
     let ticks = (0_u8..=4).map(|quarter| {
         let place = f32::from(quarter) / 4.0;
@@ -197,8 +199,9 @@ fn bar() -> Vec<[u8; 3]> {
     colours::<BAR_STEPS>().to_vec()
 }
 
-/// Colours values by their position on the scale in 0..=1; NaN gets `NO_VALUE`.
-fn painted(values: &[f32], place: impl Fn(f32) -> f32 + Sync) -> Vec<u8> {
+/// Maps values to RGBA colours. `place` returns the position of a value on the scale, clamped to 0..=1. NaN gets
+/// [`NO_VALUE`].
+fn apply_color_map(values: &[f32], place: impl Fn(f32) -> f32 + Sync) -> Vec<u8> {
     let colours = colours::<STEPS>();
     let mut rgba = vec![0; 4 * values.len()];
     rgba.par_chunks_exact_mut(4)
@@ -218,19 +221,20 @@ fn painted(values: &[f32], place: impl Fn(f32) -> f32 + Sync) -> Vec<u8> {
 
 /// Returns the quantile `part` in 0..=1 of the values that are not NaN, or 0 if there are none.
 fn quantile(values: &[f32], part: f64) -> f32 {
-    let mut some: Vec<f32> = values
+    let mut present: Vec<f32> = values
         .iter()
         .copied()
         .filter(|value| !value.is_nan())
         .collect();
-    if some.is_empty() {
+    if present.is_empty() {
         return 0.0;
     }
-    let place = (part * (some.len() - 1) as f64).round() as usize;
-    *some.select_nth_unstable_by(place, f32::total_cmp).1
+    let place = (part * (present.len() - 1) as f64).round() as usize;
+    *present.select_nth_unstable_by(place, f32::total_cmp).1
 }
 
-/// Rounds up to 1, 2, 4 or 8 times a power of ten, at least 1, so that quarters of it are short numbers.
+/// Rounds up to 1, 2, 4 or 8 times a power of ten, at least 1, so that quarters of the result have few digits. Values
+/// above 8 · 10⁹ are returned unchanged.
 fn round_up(value: f32) -> f32 {
     let mut decade = 1.0;
     loop {

@@ -1,4 +1,4 @@
-//! Projection of a path record into the picture, as line segments.
+//! Projection of a path record onto the image, as line segments.
 
 use glam::Vec3;
 use serde::Serialize;
@@ -6,12 +6,12 @@ use serde::Serialize;
 use super::{DirectLightSample, PathRecord};
 use crate::{camera::Camera, math::dot};
 
-/// A straight segment of a path, projected into the picture.
+/// A straight segment of a path, projected onto the image.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct PathSegment {
-    /// Start point in pixels from the upper left of the picture, possibly outside it.
+    /// Start point (x, y) in pixels from the upper left of the image, possibly outside it.
     pub from: [f32; 2],
-    /// End point in pixels from the upper left of the picture, possibly outside it.
+    /// End point (x, y) in pixels from the upper left of the image, possibly outside it.
     pub to: [f32; 2],
     /// Kind of ray that the segment represents.
     pub kind: SegmentKind,
@@ -31,16 +31,16 @@ pub enum SegmentKind {
     Blocked,
 }
 
-/// Length at which rays that hit nothing or go to a distant light are drawn, as a fraction of the first vertex's distance
-/// from the camera.
+/// Length at which rays that hit nothing or go to a distant light are drawn, as a fraction of the first vertex's
+/// distance from the camera.
 const STUB: f32 = 0.35;
 
 /// Distance of the near clipping plane, as a fraction of the first vertex's distance from the camera.
-const NEAREST: f32 = 1e-3;
+const NEAR_PLANE: f32 = 1e-3;
 
 impl PathRecord {
-    /// Returns the path's rays as segments in the picture of `camera`, in the order of tracing. The camera ray is omitted
-    /// because it would appear as a point.
+    /// Returns the path's rays as segments in the image of `camera`, in the order of tracing. Returns no segments if
+    /// the camera ray hit nothing. The camera ray itself is omitted, because it would appear as a point.
     pub fn project(&self, camera: &Camera) -> Vec<PathSegment> {
         let reach = match self.vertices.first().and_then(|vertex| vertex.hit.as_ref()) {
             Some(hit) => hit.distance,
@@ -49,7 +49,7 @@ impl PathRecord {
         };
         let mut segments = Vec::new();
         let mut draw = |from: Vec3, to: Vec3, kind| {
-            segments.extend(clip_and_project(camera, from, to, reach * NEAREST, kind));
+            segments.extend(clip_and_project(camera, from, to, reach * NEAR_PLANE, kind));
         };
         for (bounce, vertex) in self.vertices.iter().enumerate() {
             match &vertex.hit {
@@ -70,6 +70,8 @@ impl PathRecord {
     }
 }
 
+/// Returns the point up to which a shadow ray is drawn, and its kind. `reach` is the first vertex's distance from the
+/// camera in metres.
 fn shadow_ray_end(sample: &DirectLightSample, reach: f32) -> (Vec3, SegmentKind) {
     let far = sample.distance > 100.0 * reach;
     let length = if far { STUB * reach } else { sample.distance };
@@ -81,7 +83,8 @@ fn shadow_ray_end(sample: &DirectLightSample, reach: f32) -> (Vec3, SegmentKind)
     (sample.origin + sample.direction * length, kind)
 }
 
-/// Clips a segment to the part in front of the camera and projects it; `None` if nothing remains.
+/// Clips a segment to the part behind the near plane, at distance `nearest` in metres from the camera, and projects it.
+/// Returns `None` if nothing remains. Segments of orthographic cameras are not clipped.
 fn clip_and_project(
     camera: &Camera,
     from: Vec3,
@@ -112,7 +115,7 @@ fn clip_and_project(
     (is_finite(segment.from) && is_finite(segment.to)).then_some(segment)
 }
 
-/// Projects a point to pixels from the upper left.
+/// Projects a point in world space to (x, y) in pixels from the upper left of the image.
 fn project_point(camera: &Camera, point: Vec3) -> [f32; 2] {
     let away = point - camera.origin;
     let depth = if camera.parallel == 1 {

@@ -74,7 +74,7 @@ impl Renderer {
 
     /// Waits for the running waves, and returns the sample counts of adaptive sampling.
     fn taken(&mut self) -> Result<Vec<u32>, Error> {
-        self.land()?;
+        self.finish_oldest()?;
         let taken = self.backend.taken();
         self.record_counts(taken)
     }
@@ -187,7 +187,7 @@ impl Renderer {
         self.elapsed += begun.elapsed();
         let goes_on = advanced?;
         if !goes_on {
-            self.land()?;
+            self.finish_oldest()?;
         }
         Ok(goes_on)
     }
@@ -256,7 +256,7 @@ impl Renderer {
 
     /// Waits for the running waves, and returns the statistics of all pixels during adaptive sampling.
     pub(crate) fn pixel_stats(&mut self) -> Result<Option<PixelStats>, Error> {
-        self.land()?;
+        self.finish_oldest()?;
         let pixel_stats = self.backend.pixel_stats();
         self.record_counts(pixel_stats)
     }

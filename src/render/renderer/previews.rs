@@ -39,7 +39,7 @@ impl Renderer {
         if !is_known {
             return Ok(false);
         }
-        self.land()?;
+        self.finish_oldest()?;
         let made = self.backend.denoise(self.done - self.range.start, preview);
         self.record_counts(made)
     }

@@ -23,7 +23,7 @@ impl Renderer {
     /// Writes the film's picture into `picture`, whose memory is reused because allocating new pages takes longer than
     /// the GPU's work.
     pub fn picture_into(&mut self, picture: &mut Picture) -> Result<(), Error> {
-        self.land()?;
+        self.finish_oldest()?;
         // The `resolve` stage supports only films that begin at a first pixel.
         if self.rounds.is_some() || self.range.start.is_multiple_of(self.pixel_count().into()) {
             // With adaptive sampling this number is not used.
@@ -86,8 +86,8 @@ impl Renderer {
 
     /// Waits for the running waves, and returns a copy of the film's sums.
     pub(crate) fn film_sums(&mut self) -> Result<FilmSums, Error> {
-        self.land()?;
-        let film = self.backend.exposed();
+        self.finish_oldest()?;
+        let film = self.backend.film_sums();
         let film = self.record_counts(film)?;
         self.stats.rejected_samples = film.rejected;
         Ok(film)

@@ -1,7 +1,8 @@
-//! shade on the CPU, where most paths are: at diffuse triangles that do not shine, in scenes without textures.
+//! The part of the stage `shade` that shades most paths on the CPU: those that hit diffuse triangles without emission,
+//! in scenes without instances and textures.
 //!
-//! Some paths at once, by the subject's functions in loops over arrays, which the compiler makes vector instructions of.
-//! What each path gets is what [`shade_path`](crate::vertex::shading::shade_path) gives it, operation by operation.
+//! It shades up to 32 paths at once in loops over arrays, which the compiler vectorises. The loops call the functions
+//! of [`shade_path`](crate::vertex::shading::shade_path) in the same order, so each path gets the same bits.
 
 use glam::Vec3;
 
@@ -23,173 +24,231 @@ use crate::{
     vertex::shading::survives_roulette,
 };
 
-/// Paths of a block.
+/// Maximum number of paths in a block.
 const PATHS: usize = 32;
 
-/// Lights that are gone through one by one, for all paths at once, at most.
+/// Maximum number of lights for which a loop over all lights selects that of each path. It needs no branches, unlike
+/// the search in a longer table.
 const FEW_LIGHTS: usize = 8;
 
-type SimdF32 = [f32; PATHS];
-type Words = [u32; PATHS];
+/// A number for each path of a block.
+type F32Array = [f32; PATHS];
+/// A 32-bit word for each path of a block.
+type U32Array = [u32; PATHS];
 
-/// Vectors of a block's paths.
+/// A vector for each path of a block, as a structure of arrays.
 #[derive(Default)]
-struct SimdLevel {
-    x: SimdF32,
-    y: SimdF32,
-    z: SimdF32,
+struct Vec3Array {
+    x: F32Array,
+    y: F32Array,
+    z: F32Array,
 }
 
-impl SimdLevel {
+impl Vec3Array {
+    /// Returns the vector at this index.
     #[inline(always)]
-    fn of(&self, path: usize) -> Vec3 {
-        Vec3::new(self.x[path], self.y[path], self.z[path])
+    fn get(&self, index: usize) -> Vec3 {
+        Vec3::new(self.x[index], self.y[index], self.z[index])
     }
 
+    /// Replaces the vector at this index.
     #[inline(always)]
-    fn set(&mut self, path: usize, v: Vec3) {
-        self.x[path] = v.x;
-        self.y[path] = v.y;
-        self.z[path] = v.z;
+    fn set(&mut self, index: usize, v: Vec3) {
+        self.x[index] = v.x;
+        self.y[index] = v.y;
+        self.z[index] = v.z;
     }
 }
 
-/// Paths that are shaded together.
+/// A group of paths that are shaded together, as arrays. Entries from `count` on hold stale values, which are computed
+/// but never stored in the wave.
 #[derive(Default)]
 pub(super) struct Block {
+    /// Number of paths in the block.
     count: usize,
-    lanes: [usize; PATHS],
-    slots: [usize; PATHS],
+
+    // The inputs of each path, from `try_add`.
+    /// Index of the path's queue entry.
+    queue_indices: [usize; PATHS],
+    /// Index of the path in the wave.
+    path_indices: [usize; PATHS],
+    /// Whether the back of the surface is black.
     one_sided: [bool; PATHS],
-    // What they bring.
-    pixels: Words,
-    keys: Words,
-    samples: Words,
-    directions: SimdLevel,
-    throughputs: SimdLevel,
-    u: SimdF32,
-    v: SimdF32,
-    a: SimdLevel,
-    b: SimdLevel,
-    c: SimdLevel,
-    colors: SimdLevel,
-    // Where they are.
-    /// Whether that side is not black.
-    shows: [bool; PATHS],
-    normals: SimdLevel,
-    errors: SimdF32,
-    points: SimdLevel,
-    origins: SimdLevel,
-    // Of the light.
-    choices: Words,
-    light_u: Words,
-    light_v: Words,
-    light_a: SimdLevel,
-    light_b: SimdLevel,
-    light_c: SimdLevel,
-    radiances: SimdLevel,
-    shares: SimdF32,
-    towards: SimdLevel,
-    distances: SimdF32,
-    densities: SimdF32,
-    to: Words,
-    is_delta: Words,
-    /// Where shadow rays start.
-    starts: SimdLevel,
-    connected: SimdLevel,
-    connects: [bool; PATHS],
-    // Of the next ray.
-    squeezes: SimdF32,
-    roulettes: SimdF32,
-    next: SimdLevel,
-    next_densities: SimdF32,
-    left: SimdLevel,
-    goes_on: [bool; PATHS],
+    /// Row-major index of the path's pixel.
+    pixels: U32Array,
+    /// Sample number within the pixel.
+    samples: U32Array,
+    /// Key of the path's [`Sampler`], computed by `find_surfaces`.
+    sampler_keys: U32Array,
+    /// Direction of the ray that hit.
+    ray_directions: Vec3Array,
+    /// Throughput before the surface.
+    throughputs: Vec3Array,
+    /// `eta_scale` of the path's [`Throughput`].
+    eta_scales: F32Array,
+    /// First barycentric coordinate of the hit. `draw_random_numbers` replaces it by the first random number of the
+    /// BSDF sample.
+    u: F32Array,
+    /// Second barycentric coordinate of the hit. `draw_random_numbers` replaces it by the second random number of the
+    /// BSDF sample.
+    v: F32Array,
+    /// First vertex of the triangle.
+    a: Vec3Array,
+    /// Second vertex of the triangle.
+    b: Vec3Array,
+    /// Third vertex of the triangle.
+    c: Vec3Array,
+    /// Albedo of the surface.
+    albedos: Vec3Array,
+
+    // The surface, from `find_surfaces`.
+    /// Whether the side that was hit scatters light. The back of a one-sided surface does not.
+    side_scatters: [bool; PATHS],
+    /// Normal on the side that was hit.
+    normals: Vec3Array,
+    /// Position of the hit.
+    points: Vec3Array,
+    /// Bound of the rounding error of the position in metres.
+    point_errors: F32Array,
+    /// Origin of rays that leave on the side that was hit.
+    ray_origins: Vec3Array,
+
+    // The light sample, from `draw_random_numbers` and `sample_lights`.
+    /// Random bits that choose the light.
+    light_choices: U32Array,
+    /// Random bits of the first coordinate on the light.
+    light_u: U32Array,
+    /// Random bits of the second coordinate on the light.
+    light_v: U32Array,
+    /// First vertex of the chosen light.
+    light_a: Vec3Array,
+    /// Second vertex of the chosen light.
+    light_b: Vec3Array,
+    /// Third vertex of the chosen light.
+    light_c: Vec3Array,
+    /// Radiance of the chosen light towards the surface.
+    light_radiances: Vec3Array,
+    /// Probability density, per area, of points on the chosen light.
+    light_area_pdfs: F32Array,
+    /// Direction from the surface to the sampled point.
+    light_directions: Vec3Array,
+    /// Distance to the sampled point in metres; 0 if the light does not illuminate the surface.
+    light_distances: F32Array,
+    /// Probability density of the sample per steradian; for a delta light, the probability of choosing it.
+    light_pdfs: F32Array,
+    /// Index of the light's primitive, or `NO_PRIMITIVE` if the light is not a surface.
+    light_primitives: U32Array,
+    /// 1 for a delta light, otherwise 0.
+    is_delta_light: U32Array,
+
+    // The shadow ray, from `weight_light_samples`.
+    /// Origin of the shadow ray.
+    shadow_origins: Vec3Array,
+    /// Radiance that the path gains if nothing blocks the shadow ray.
+    shadow_lights: Vec3Array,
+    /// Whether the path has a shadow ray.
+    casts_shadow_ray: [bool; PATHS],
+
+    // The next ray, from `draw_random_numbers`, `scatter` and `play_roulette`.
+    /// Random number in [0, 1) of Russian roulette.
+    roulette_choices: F32Array,
+    /// Direction of the next ray.
+    next_directions: Vec3Array,
+    /// Probability density of that direction per steradian.
+    next_pdfs: F32Array,
+    /// Throughput of the next ray.
+    next_throughputs: Vec3Array,
+    /// Whether the path continues.
+    continues: [bool; PATHS],
 }
 
 impl Block {
-    /// Whether there is room for no more.
+    /// Returns whether the block has the maximum number of paths.
     pub(super) fn is_full(&self) -> bool {
         self.count == PATHS
     }
 
-    /// Takes a path in, if it is such a one.
+    /// Adds a path, given by the index of its queue entry and its own index, and returns `true`. Returns `false` if it
+    /// did not hit a diffuse triangle without emission and absorption; then the caller must shade it.
+    ///
+    /// The block must not be full.
     #[inline(always)]
-    pub(super) fn takes(
+    pub(super) fn try_add(
         &mut self,
         wave: &CpuWave,
-        world: &RenderScene,
-        lane: usize,
-        slot: usize,
+        scene: &RenderScene,
+        queue_index: usize,
+        path: usize,
     ) -> bool {
-        let hit = &wave.hits[slot];
-        let primitive = &world.primitives[hit.primitive as usize];
-        let material = &world.materials[primitive.material as usize];
-        let takes = primitive.kind == TRIANGLE
+        let hit = &wave.hits[path];
+        let primitive = &scene.primitives[hit.primitive as usize];
+        let material = &scene.materials[primitive.material as usize];
+        let is_supported = primitive.kind == TRIANGLE
             && material.kind == DIFFUSE
             && material.emission == Vec3::ZERO
             && material.absorption == Vec3::ZERO;
-        if !takes {
+        if !is_supported {
             return false;
         }
         let at = self.count;
         self.count += 1;
-        let (pixel, sample) = wave.pairs[slot];
-        self.lanes[at] = lane;
-        self.slots[at] = slot;
+        let (pixel, sample) = wave.pairs[path];
+        self.queue_indices[at] = queue_index;
+        self.path_indices[at] = path;
         self.one_sided[at] = material.one_sided == 1;
         self.pixels[at] = pixel;
         self.samples[at] = sample;
-        self.directions.set(at, wave.rays[slot].direction);
-        let throughput = wave.throughputs[slot];
+        self.ray_directions.set(at, wave.rays[path].direction);
+        let throughput = wave.throughputs[path];
         self.throughputs.set(at, throughput.rgb);
-        self.squeezes[at] = throughput.eta_scale;
+        self.eta_scales[at] = throughput.eta_scale;
         self.u[at] = hit.u;
         self.v[at] = hit.v;
         self.a.set(at, primitive.a);
         self.b.set(at, primitive.b);
         self.c.set(at, primitive.c);
-        self.colors.set(at, material.color);
+        self.albedos.set(at, material.color);
         true
     }
 
-    /// Shades them, and is empty.
+    /// Shades the paths of the block, stores the results in the wave, and empties the block.
     #[inline(always)]
-    pub(super) fn shade(&mut self, wave: &mut CpuWave, world: &RenderScene, bounce: u32) {
+    pub(super) fn shade(&mut self, wave: &mut CpuWave, scene: &RenderScene, bounce: u32) {
         self.find_surfaces(wave.span.seed);
-        self.draw(bounce);
-        if world.light_params.light_count > 0 {
-            // As `clamp_indirect` does.
+        self.draw_random_numbers(bounce);
+        if scene.light_params.light_count > 0 {
+            // The clamping of `clamp_indirect`, for light that scatters `bounce` + 1 times.
             let max_light = match bounce {
                 0 => f32::INFINITY,
-                _ => world.light_params.max_indirect,
+                _ => scene.light_params.max_indirect,
             };
-            self.choose(&world.lights());
-            self.connect(world.light_params.strategies, max_light);
-            self.send_shadow_rays(wave, bounce);
+            self.sample_lights(&scene.lights());
+            self.weight_light_samples(scene.light_params.strategies, max_light);
+            self.store_shadow_rays(wave, bounce);
         }
         self.scatter();
         self.play_roulette(bounce);
-        self.add_emission(wave);
-        self.send_rays(wave);
+        self.add_zero_emission(wave);
+        self.store_next_rays(wave);
         self.count = 0;
     }
 
+    /// Computes the keys of the samplers, and the surfaces that the rays hit.
     #[inline(always)]
     fn find_surfaces(&mut self, seed: u32) {
         for at in 0..PATHS {
-            self.keys[at] = sampler(seed, self.pixels[at], self.samples[at]).key;
+            self.sampler_keys[at] = sampler(seed, self.pixels[at], self.samples[at]).key;
         }
         for at in 0..PATHS {
             let primitive = Primitive {
-                a: self.a.of(at),
-                b: self.b.of(at),
-                c: self.c.of(at),
+                a: self.a.get(at),
+                b: self.b.get(at),
+                c: self.c.get(at),
                 kind: TRIANGLE,
                 material: 0,
                 number: 0,
             };
-            let direction = self.directions.of(at);
+            let direction = self.ray_directions.get(at);
             let ray = Ray {
                 origin: Vec3::ZERO,
                 pdf: 0.0,
@@ -205,303 +264,317 @@ impl Block {
             let surface = surface_at(&primitive, &ray, &hit);
             let front = -dot(direction, surface.normal) > 0.0;
             let normal = surface.normal * if front { 1.0 } else { -1.0 };
-            self.shows[at] = front | !self.one_sided[at];
+            self.side_scatters[at] = front | !self.one_sided[at];
             self.normals.set(at, normal);
-            self.errors[at] = surface.error;
+            self.point_errors[at] = surface.error;
             self.points.set(at, surface.point);
-            self.origins
+            self.ray_origins
                 .set(at, offset_point(surface.point, normal, surface.error));
         }
     }
 
-    /// Their random numbers.
+    /// Computes the random numbers of the light samples, the BSDF samples and Russian roulette.
     #[inline(always)]
-    fn draw(&mut self, bounce: u32) {
+    fn draw_random_numbers(&mut self, bounce: u32) {
         for at in 0..PATHS {
             let numbers = Sampler {
                 sample: self.samples[at],
-                key: self.keys[at],
+                key: self.sampler_keys[at],
             };
             (self.light_u[at], self.light_v[at]) = pair_bits(numbers, bounce, PAIR_LIGHT);
         }
         for at in 0..PATHS {
             let numbers = Sampler {
                 sample: self.samples[at],
-                key: self.keys[at],
+                key: self.sampler_keys[at],
             };
             let (choice, roulette) = pair_bits(numbers, bounce, PAIR_CHOICE);
-            self.choices[at] = choice;
-            self.roulettes[at] = unit(roulette);
+            self.light_choices[at] = choice;
+            self.roulette_choices[at] = unit(roulette);
         }
         for at in 0..PATHS {
             let numbers = Sampler {
                 sample: self.samples[at],
-                key: self.keys[at],
+                key: self.sampler_keys[at],
             };
             (self.u[at], self.v[at]) = pair(numbers, bounce, PAIR_BSDF);
         }
     }
 
-    /// Points on lights.
+    /// Samples a point on a light for each path. If all lights are triangles outside a light tree, the paths are
+    /// processed together, otherwise one by one.
     #[inline(always)]
-    fn choose(&mut self, lights: &Lights) {
+    fn sample_lights(&mut self, lights: &Lights) {
         let light_params = &lights.light_params;
-        let of_triangle = |light: &Light| {
+        let is_triangle = |light: &Light| {
             light.kind == EMITTER && lights.primitives[light.index as usize].kind == TRIANGLE
         };
-        if light_params.tree_lights > 0 || !lights.table.iter().all(of_triangle) {
+        if light_params.tree_lights > 0 || !lights.table.iter().all(is_triangle) {
             for at in 0..self.count {
                 let sample = sample_light(
                     lights,
-                    self.origins.of(at),
-                    self.choices[at],
+                    self.ray_origins.get(at),
+                    self.light_choices[at],
                     self.light_u[at],
                     self.light_v[at],
                 );
-                self.set_sample(at, &sample);
-                self.to[at] = sample.to_primitive;
+                self.set_light_sample(at, &sample);
+                self.light_primitives[at] = sample.to_primitive;
             }
             return;
         }
         if lights.table.len() <= FEW_LIGHTS {
-            self.choose_of_few(lights);
+            self.choose_among_few_lights(lights);
         } else {
             for at in 0..self.count {
-                let choice = unit(self.choices[at]);
-                let number = choose_light(lights.table, light_params.light_count, choice);
-                let chosen = ChosenLight::new(lights, number);
+                let choice = unit(self.light_choices[at]);
+                let light = choose_light(lights.table, light_params.light_count, choice);
+                let chosen = TriangleLight::new(lights, light);
                 self.light_a.set(at, chosen.primitive.a);
                 self.light_b.set(at, chosen.primitive.b);
                 self.light_c.set(at, chosen.primitive.c);
-                self.radiances.set(at, chosen.radiance);
-                self.shares[at] = chosen.share;
-                self.to[at] = chosen.position;
+                self.light_radiances.set(at, chosen.radiance);
+                self.light_area_pdfs[at] = chosen.area_pdf;
+                self.light_primitives[at] = chosen.primitive_index;
             }
         }
         for at in 0..PATHS {
             let light = Primitive {
-                a: self.light_a.of(at),
-                b: self.light_b.of(at),
-                c: self.light_c.of(at),
+                a: self.light_a.get(at),
+                b: self.light_b.get(at),
+                c: self.light_c.get(at),
                 kind: TRIANGLE,
                 material: 0,
                 number: 0,
             };
             let sample = sample_triangle(
                 &light,
-                self.radiances.of(at),
-                self.shares[at],
-                self.origins.of(at),
+                self.light_radiances.get(at),
+                self.light_area_pdfs[at],
+                self.ray_origins.get(at),
                 unit(self.light_u[at]),
                 unit(self.light_v[at]),
             );
-            self.set_sample(at, &sample);
+            self.set_light_sample(at, &sample);
         }
     }
 
-    /// What [`choose_light`] chooses: which of the lights is no branch that has to be guessed.
+    /// Chooses the same lights as [`choose_light`], from a table of few triangle lights. It selects by bit masks,
+    /// because branches on the chosen light would often be mispredicted.
     #[inline(always)]
     #[expect(
         clippy::needless_range_loop,
         reason = "all arrays are walked side by side, as the lanes of vectors"
     )]
-    fn choose_of_few(&mut self, lights: &Lights) {
-        let mut numbers = [0; PATHS];
-        for before in &lights.table[..lights.light_params.light_count as usize - 1] {
+    fn choose_among_few_lights(&mut self, lights: &Lights) {
+        let mut chosen_lights = [0; PATHS];
+        for light in &lights.table[..lights.light_params.light_count as usize - 1] {
             for at in 0..PATHS {
-                numbers[at] += u32::from(unit(self.choices[at]) >= before.cumulative);
+                chosen_lights[at] += u32::from(unit(self.light_choices[at]) >= light.cumulative);
             }
         }
-        for number in 0..lights.light_params.light_count {
-            let chosen = ChosenLight::new(lights, number);
+        for light in 0..lights.light_params.light_count {
+            let candidate = TriangleLight::new(lights, light);
             let mut masks = [0; PATHS];
             for at in 0..PATHS {
-                masks[at] = u32::from(numbers[at] == number).wrapping_neg();
+                masks[at] = u32::from(chosen_lights[at] == light).wrapping_neg();
             }
-            let chosen_vectors = [
-                (&mut self.light_a, chosen.primitive.a),
-                (&mut self.light_b, chosen.primitive.b),
-                (&mut self.light_c, chosen.primitive.c),
-                (&mut self.radiances, chosen.radiance),
+            let candidate_vectors = [
+                (&mut self.light_a, candidate.primitive.a),
+                (&mut self.light_b, candidate.primitive.b),
+                (&mut self.light_c, candidate.primitive.c),
+                (&mut self.light_radiances, candidate.radiance),
             ];
-            for (SimdLevel { x, y, z }, vector) in chosen_vectors {
+            for (Vec3Array { x, y, z }, vector) in candidate_vectors {
                 for at in 0..PATHS {
-                    x[at] = blended(masks[at], vector.x, x[at]);
-                    y[at] = blended(masks[at], vector.y, y[at]);
-                    z[at] = blended(masks[at], vector.z, z[at]);
+                    x[at] = select_by_mask(masks[at], vector.x, x[at]);
+                    y[at] = select_by_mask(masks[at], vector.y, y[at]);
+                    z[at] = select_by_mask(masks[at], vector.z, z[at]);
                 }
             }
             for at in 0..PATHS {
-                self.shares[at] = blended(masks[at], chosen.share, self.shares[at]);
-                self.to[at] ^= (self.to[at] ^ chosen.position) & masks[at];
+                self.light_area_pdfs[at] =
+                    select_by_mask(masks[at], candidate.area_pdf, self.light_area_pdfs[at]);
+                self.light_primitives[at] ^=
+                    (self.light_primitives[at] ^ candidate.primitive_index) & masks[at];
             }
         }
     }
 
+    /// Stores the light sample of the path at index `at`, except its primitive.
     #[inline(always)]
-    fn set_sample(&mut self, at: usize, sample: &LightSample) {
-        self.towards.set(at, sample.direction);
-        self.distances[at] = sample.distance;
-        self.densities[at] = sample.pdf;
-        self.radiances.set(at, sample.radiance);
-        self.is_delta[at] = sample.is_delta;
+    fn set_light_sample(&mut self, at: usize, sample: &LightSample) {
+        self.light_directions.set(at, sample.direction);
+        self.light_distances[at] = sample.distance;
+        self.light_pdfs[at] = sample.pdf;
+        self.light_radiances.set(at, sample.radiance);
+        self.is_delta_light[at] = sample.is_delta;
     }
 
-    /// What the light samples would bring, `most` at most.
+    /// Computes the shadow rays and the light that they carry, weighted against BSDF sampling and clamped to
+    /// `max_light` per channel.
     #[inline(always)]
-    fn connect(&mut self, strategies: u32, max_light: f32) {
+    fn weight_light_samples(&mut self, strategies: u32, max_light: f32) {
         for at in 0..PATHS {
-            let (normal, direction) = (self.normals.of(at), self.towards.of(at));
+            let (normal, direction) = (self.normals.get(at), self.light_directions.get(at));
             let cosine = dot(normal, direction);
             let (above, below) = (cosine > 0.0, cosine < 0.0);
             let side = if below { -1.0 } else { 1.0 };
-            let origin = offset_point(self.points.of(at), normal * side, self.errors[at]);
-            self.starts.set(at, origin);
+            let origin = offset_point(self.points.get(at), normal * side, self.point_errors[at]);
+            self.shadow_origins.set(at, origin);
             let value = if cosine <= 0.0 {
                 NO_VALUE
             } else {
                 let pdf = cosine * INV_PI;
                 BsdfValue {
-                    color: self.colors.of(at),
+                    color: self.albedos.get(at),
                     scale: pdf,
                     pdf,
                 }
             };
-            let found = if self.is_delta[at] == 1 {
+            let bsdf_pdf = if self.is_delta_light[at] == 1 {
                 0.0
             } else {
                 value.pdf
             };
-            let weight = sample_weight(strategies, LIGHT_SAMPLES, self.densities[at], found);
-            let light = self.throughputs.of(at)
+            let weight = sample_weight(strategies, LIGHT_SAMPLES, self.light_pdfs[at], bsdf_pdf);
+            let light = self.throughputs.get(at)
                 * value.color
-                * self.radiances.of(at)
-                * (value.scale * weight / self.densities[at]);
-            self.connected.set(at, clamped(light, max_light));
-            let dark = max_component(light) <= 0.0;
-            let connects = (above | below) & !dark & (self.distances[at] > 0.0);
-            self.connects[at] = connects & self.shows[at];
+                * self.light_radiances.get(at)
+                * (value.scale * weight / self.light_pdfs[at]);
+            self.shadow_lights.set(at, clamped(light, max_light));
+            let is_dark = max_component(light) <= 0.0;
+            let connects = (above | below) & !is_dark & (self.light_distances[at] > 0.0);
+            self.casts_shadow_ray[at] = connects & self.side_scatters[at];
         }
     }
 
-    /// The next rays.
+    /// Samples the directions of the next rays, and computes their throughputs before Russian roulette.
     #[inline(always)]
     fn scatter(&mut self) {
         for at in 0..PATHS {
-            let normal = self.normals.of(at);
+            let normal = self.normals.get(at);
             let (direction, cosine) = sample_cosine(normal, self.u[at], self.v[at]);
             let weight = if cosine > 0.0 {
-                self.colors.of(at)
+                self.albedos.get(at)
             } else {
                 Vec3::ZERO
             };
-            let left = self.throughputs.of(at) * weight;
-            let behind = dot(normal, direction) < 0.0;
-            self.next.set(at, direction);
-            self.next_densities[at] = cosine * INV_PI;
-            self.left.set(at, if behind { Vec3::ZERO } else { left });
+            let throughput = self.throughputs.get(at) * weight;
+            let is_behind = dot(normal, direction) < 0.0;
+            self.next_directions.set(at, direction);
+            self.next_pdfs[at] = cosine * INV_PI;
+            self.next_throughputs
+                .set(at, if is_behind { Vec3::ZERO } else { throughput });
         }
     }
 
-    /// Which of them go on, and with how much.
+    /// Plays Russian roulette, which scales the throughputs of the next rays and decides which paths continue.
     #[inline(always)]
     fn play_roulette(&mut self, bounce: u32) {
         for at in 0..PATHS {
             let mut throughput = Throughput {
-                rgb: self.left.of(at),
-                eta_scale: self.squeezes[at],
+                rgb: self.next_throughputs.get(at),
+                eta_scale: self.eta_scales[at],
             };
-            let lit = max_component(throughput.rgb) > 0.0;
-            let survives = survives_roulette(bounce, self.roulettes[at], &mut throughput);
-            self.left.set(at, throughput.rgb);
-            self.goes_on[at] = lit & survives & self.shows[at];
+            let carries_light = max_component(throughput.rgb) > 0.0;
+            let survives = survives_roulette(bounce, self.roulette_choices[at], &mut throughput);
+            self.next_throughputs.set(at, throughput.rgb);
+            self.continues[at] = carries_light & survives & self.side_scatters[at];
         }
     }
 
+    /// Stores the shadow rays in the wave and counts them.
     #[inline(always)]
-    fn send_shadow_rays(&self, wave: &mut CpuWave, bounce: u32) {
-        let (paths, count) = self.numbers_of(&self.connects);
-        for &at in &paths[..count] {
-            wave.shadow_rays[self.lanes[at]] = ShadowRay {
-                origin: self.starts.of(at),
-                distance: self.distances[at],
-                direction: self.towards.of(at),
-                from_primitive: wave.hits[self.slots[at]].primitive,
-                light: self.connected.of(at),
-                to_primitive: self.to[at],
+    fn store_shadow_rays(&self, wave: &mut CpuWave, bounce: u32) {
+        let (indices, count) = Block::indices_of(&self.casts_shadow_ray[..self.count]);
+        for &at in &indices[..count] {
+            wave.shadow_rays[self.queue_indices[at]] = ShadowRay {
+                origin: self.shadow_origins.get(at),
+                distance: self.light_distances[at],
+                direction: self.light_directions.get(at),
+                from_primitive: wave.hits[self.path_indices[at]].primitive,
+                light: self.shadow_lights.get(at),
+                to_primitive: self.light_primitives[at],
             };
         }
         wave.counts[counts::shadow_rays(bounce)] += count as u32;
     }
 
-    /// None, as these surfaces are black: what is left of it is that -0 becomes 0.
+    /// Adds an emission of 0 to the radiance of each path, as `shade` does for other surfaces. It turns −0 into 0, so
+    /// that bits are equal.
     #[inline(always)]
-    fn add_emission(&self, wave: &mut CpuWave) {
-        for &slot in &self.slots[..self.count] {
-            wave.radiances[slot].rgb += Vec3::ZERO;
+    fn add_zero_emission(&self, wave: &mut CpuWave) {
+        for &path in &self.path_indices[..self.count] {
+            wave.radiances[path].rgb += Vec3::ZERO;
         }
     }
 
+    /// Stores the next rays and throughputs of the paths that continue in the wave, and sets their flags.
     #[inline(always)]
-    fn send_rays(&self, wave: &mut CpuWave) {
-        let (paths, count) = self.numbers_of(&self.goes_on);
-        for &at in &paths[..count] {
-            let (slot, pdf) = (self.slots[at], self.next_densities[at]);
-            wave.rays[slot] = Ray {
-                origin: self.origins.of(at),
+    fn store_next_rays(&self, wave: &mut CpuWave) {
+        let (indices, count) = Block::indices_of(&self.continues[..self.count]);
+        for &at in &indices[..count] {
+            let (path, pdf) = (self.path_indices[at], self.next_pdfs[at]);
+            wave.rays[path] = Ray {
+                origin: self.ray_origins.get(at),
                 pdf,
-                direction: self.next.of(at),
-                from_primitive: wave.hits[slot].primitive,
+                direction: self.next_directions.get(at),
+                from_primitive: wave.hits[path].primitive,
             };
-            wave.throughputs[slot] = Throughput {
-                rgb: self.left.of(at),
-                eta_scale: self.squeezes[at],
+            wave.throughputs[path] = Throughput {
+                rgb: self.next_throughputs.get(at),
+                eta_scale: self.eta_scales[at],
             };
-            wave.radiances[slot].scattered |= u32::from(pdf != 0.0);
-            wave.flags[self.lanes[at]] = 1;
+            wave.radiances[path].scattered |= u32::from(pdf != 0.0);
+            wave.flags[self.queue_indices[at]] = 1;
         }
     }
 
-    /// The paths of which this is true, and how many: without a branch, which would be guessed wrongly for many.
+    /// Returns the indices of the entries that are `true`, and their number. Does not branch on the entries, because
+    /// many branches would be mispredicted.
     #[inline(always)]
-    fn numbers_of(&self, chosen: &[bool; PATHS]) -> ([usize; PATHS], usize) {
-        let (mut numbers, mut count) = ([0; PATHS], 0);
-        for (number, &is) in chosen[..self.count].iter().enumerate() {
-            numbers[count % PATHS] = number;
-            count += usize::from(is);
+    fn indices_of(entries: &[bool]) -> ([usize; PATHS], usize) {
+        let (mut indices, mut count) = ([0; PATHS], 0);
+        for (index, &is_true) in entries.iter().enumerate() {
+            indices[count % PATHS] = index;
+            count += usize::from(is_true);
         }
-        (numbers, count)
+        (indices, count)
     }
 }
 
-/// The one where the mask's bits are, else the other. By bits: a choice between them would store some lanes only, which is
-/// slow.
+/// Returns `selected` if all bits of `mask` are set, and `other` if none is. Uses bit operations, because the compiler
+/// turns an `if` into slow masked stores.
 #[inline(always)]
-fn blended(mask: u32, one: f32, other: f32) -> f32 {
-    let (one, other) = (one.to_bits(), other.to_bits());
-    f32::from_bits(other ^ ((one ^ other) & mask))
+fn select_by_mask(mask: u32, selected: f32, other: f32) -> f32 {
+    let (selected, other) = (selected.to_bits(), other.to_bits());
+    f32::from_bits(other ^ ((selected ^ other) & mask))
 }
 
-/// A triangle that shines.
-struct ChosenLight<'a> {
+/// An emissive triangle, as an entry of the table of lights.
+struct TriangleLight<'a> {
     primitive: &'a Primitive,
-    position: u32,
+    /// Index of the primitive.
+    primitive_index: u32,
+    /// Emitted radiance in linear sRGB.
     radiance: Vec3,
-    /// Probability that it is chosen, over its area.
-    share: f32,
+    /// Probability density, per area, with which points on the light are sampled.
+    area_pdf: f32,
 }
 
-impl<'a> ChosenLight<'a> {
+impl<'a> TriangleLight<'a> {
+    /// Returns the light at index `light` of the table. It must be an emissive triangle.
     #[inline(always)]
-    fn new(lights: &Lights<'a>, number: u32) -> ChosenLight<'a> {
-        let position = lights.table[number as usize].index;
-        let primitive = &lights.primitives[position as usize];
+    fn new(lights: &Lights<'a>, light: u32) -> TriangleLight<'a> {
+        let primitive_index = lights.table[light as usize].index;
+        let primitive = &lights.primitives[primitive_index as usize];
         let radiance = lights.materials[primitive.material as usize].emission;
-        ChosenLight {
+        TriangleLight {
             primitive,
-            position,
+            primitive_index,
             radiance,
-            share: luminance(radiance) * lights.light_params.inverse_power,
+            area_pdf: luminance(radiance) * lights.light_params.inverse_power,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Times of the stages on a GPU, taken from the GPU's own clock.
 //!
-//! Each kernel stores the time at which it begins, which costs nothing measurable. The kernels of `compaction` do not, so
-//! that a kernel of one thread, `clock_stamp`, runs before them. A stage ends when the next one begins.
+//! Each kernel stores the time at which it begins, which costs nothing measurable. The kernels of `compaction` do not,
+//! so that a kernel of one thread, `clock_stamp`, runs before them. A stage ends when the next one begins.
 
 use std::{iter, ops::Range};
 
@@ -13,12 +13,13 @@ use crate::{Error, device::kernels::stage};
 /// Number of stage runs per bounce.
 const RUNS: usize = Stage::BOUNCE.len();
 
-/// Returns the index of a stage's start time in a bounce. If the stage runs more than once, `run` counts from 0.
+/// Returns the index of the time at which a stage begins in a bounce, as a range of length 1. `run` is 0 for the first
+/// run of the stage in the bounce, 1 for the second.
 ///
-/// Start times are in nanoseconds of the GPU's clock; 0 means that the stage did not run.
+/// Times are in nanoseconds of the GPU's clock; 0 means that the stage did not run.
 ///
 /// # Panics
-/// If the stage does not run that often in a bounce.
+/// If the stage has fewer than `run` + 1 runs in a bounce.
 pub(crate) fn start(bounce: u32, stage: Stage, run: usize) -> Range<usize> {
     let mut runs = (0..RUNS).filter(|&place| Stage::BOUNCE[place] == stage);
     let place = runs.nth(run).expect("a stage of the bounce");
@@ -26,33 +27,36 @@ pub(crate) fn start(bounce: u32, stage: Stage, run: usize) -> Range<usize> {
     start..start + 1
 }
 
-/// Returns the index of the start time of `accumulate`.
+/// Returns the index of the time at which `accumulate` begins, as a range of length 1.
 pub(crate) const fn accumulate(max_bounces: u32) -> Range<usize> {
     after_bounces(max_bounces, 0)
 }
 
-/// Returns the index of the time at which the wave ended.
+/// Returns the index of the time at which the wave ends, as a range of length 1.
 pub(crate) const fn end(max_bounces: u32) -> Range<usize> {
     after_bounces(max_bounces, 1)
 }
 
-/// Returns the index of the start time of `megakernel`.
+/// Returns the index of the time at which `megakernel` begins, as a range of length 1.
 pub(crate) const fn megakernel(max_bounces: u32) -> Range<usize> {
     after_bounces(max_bounces, 2)
 }
 
-/// Returns the number of times of a wave.
+/// Returns the number of times that a wave stores, of whatever stages run.
 pub(crate) const fn len(max_bounces: u32) -> usize {
     megakernel(max_bounces).end
 }
 
-/// Returns an index behind the times of `generate`, which has index 0, and of all bounces.
+/// Returns the index of entry `place` after the times of all bounces, as a range of length 1. The times begin with that
+/// of `generate`, at index 0.
 const fn after_bounces(max_bounces: u32, place: usize) -> Range<usize> {
     let start = 1 + RUNS * (max_bounces as usize + 1) + place;
     start..start + 1
 }
 
-/// Returns the duration of each stage in milliseconds, in the order of the loop.
+/// Returns each run of a stage with its duration in milliseconds, in the order of the loop.
+///
+/// `stamps` are the times of one wave. Runs that did not take place have the duration 0.
 pub(super) fn times(stamps: &[u64], max_bounces: u32) -> Vec<(Stage, f64)> {
     let milliseconds = |from: u64, to: u64| to.saturating_sub(from) as f64 * 1e-6;
     let at = |place: Range<usize>| stamps[place.start];
@@ -73,19 +77,19 @@ pub(super) fn times(stamps: &[u64], max_bounces: u32) -> Vec<(Stage, f64)> {
         .rev()
         .map(|(&stage, &stamp)| {
             let began = if stamp == 0 { next } else { stamp };
-            let took = milliseconds(began, next);
+            let duration = milliseconds(began, next);
             next = began;
-            (stage, took)
+            (stage, duration)
         })
         .collect();
     times.reverse();
     times
 }
 
-/// Parameters of the kernel: the time to store.
+/// Parameters of the kernel: the buffer of one entry in which it stores the time.
 pub(crate) type Arguments = (InOut<u64>,);
 
-/// Returns the source of the kernel.
+/// Returns the source of the kernel that stores the GPU's time.
 pub(crate) fn source() -> Source {
     stage::<Arguments>(
         "kernels/clock.cu",
@@ -94,7 +98,8 @@ pub(crate) fn source() -> Source {
     )
 }
 
-/// Stores the time at which the GPU gets here. `place` is one of the indices above.
+/// Enqueues a kernel that stores the GPU's time at index `place` of the wave's times. See [`start`] and the other
+/// functions for the indices.
 pub(crate) fn stamp(wave: &mut CudaWave, place: Range<usize>) -> Result<(), Error> {
     let began = (wave.stamps.slice_mut(place),);
     wave.kernels

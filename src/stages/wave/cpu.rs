@@ -16,59 +16,67 @@ use crate::{
     film::Film,
     path::{Hit, PathRadiance, Ray, ShadowRay, Span, Throughput, pixel_and_sample},
     sampler::{Sampler, sampler},
-    stages::Earlier,
+    stages::FilmSnapshots,
 };
 
-/// The buffers of a wave in the memory of the CPU. They are indexed by path, except those that are indexed by queue entry.
+/// A wave in the memory of the CPU: its scene, film, settings and buffers.
+///
+/// Buffers are indexed by path unless their description says by queue entry.
 pub struct CpuWave {
-    /// The scene.
+    /// The scene that the paths are traced in.
     pub world: Arc<RenderScene>,
-    /// The camera.
+    /// The camera that creates the first rays.
     pub camera: Camera,
-    /// The film, which all waves of a render share.
+    /// The film that samples are added to. All waves of a render share it.
     pub film: Arc<Film>,
-    /// Strategy that compacts the queue.
+    /// The strategy by which `compact` removes paths from the queue.
     pub strategy: Strategy,
-    /// Whether hits are sorted by kind of material.
+    /// Whether `sort_hits` sorts the queue by kind of material.
     pub sorts_hits: bool,
     /// Maximum number of times that a path scatters.
     pub max_bounces: u32,
-    /// The pixels and samples of the wave's paths.
+    /// The (pixel, sample) pairs of the wave's paths.
     pub span: Span,
-    /// The pixels that are rendered, if the span is listed; otherwise empty.
+    /// The pixels that are rendered, as row-major indices, if `span.listed` is 1; otherwise empty.
     pub list: Arc<[u32]>,
-    /// Statistics of the pixels for adaptive sampling; `None` without it, and in waves that do not test convergence.
-    pub(crate) ledger: Option<Box<PixelStats>>,
-    /// Pixel and sample of each path.
+    /// The statistics of all pixels for adaptive sampling; `None` without it, and in waves that do not test
+    /// convergence. The film holds the sample counts.
+    pub(crate) pixel_stats: Option<Box<PixelStats>>,
+    /// The row-major index of the pixel, and the number of the sample within it, of each path.
     pub pairs: Vec<(u32, u32)>,
     /// The next ray of each path.
     pub rays: Vec<Ray>,
-    /// The fraction of light that each path passes on.
+    /// The throughput of each path along its rays so far.
     pub throughputs: Vec<Throughput>,
-    /// The light gathered so far.
+    /// The radiance that each path has gathered so far.
     pub radiances: Vec<PathRadiance>,
-    /// Where each ray hit.
+    /// The nearest hit of each path's ray.
     pub hits: Vec<Hit>,
-    /// The instance that each ray hit; empty in scenes without instances and textures.
+    /// The index of the instance that each path's ray hit, or `NO_INSTANCE`. Empty in scenes without instances and
+    /// textures.
     pub instances: Vec<u32>,
-    /// Shadow rays by queue entry; distance 0 means none.
+    /// The shadow ray of each queue entry; distance 0 means none.
     pub shadow_rays: Vec<ShadowRay>,
-    /// The instance that each shadow ray goes to, by queue entry; empty in scenes without instances and textures.
+    /// The index of the instance that the shadow ray of each queue entry goes to, or `NO_INSTANCE`. Empty in scenes
+    /// without instances and textures.
     pub light_instances: Vec<u32>,
-    /// Live paths, and `NO_PATH` for gaps.
+    /// The indices of the live paths. `NO_PATH` marks entries whose path has ended, which only the strategy `off`
+    /// leaves.
     pub queue: Vec<u32>,
-    /// The queue that `compact` and `sort_hits` write.
+    /// The buffer into which `compact` and `sort_hits` write the new queue, before it is swapped with `queue`.
     pub compacted: Vec<u32>,
-    /// 1 for each queue entry whose path stays in the queue, else 0.
+    /// The flag of each queue entry: 1 if `compact` keeps its path, otherwise 0. `sort_hits` overwrites the flags with
+    /// kinds of materials.
     pub flags: Vec<u8>,
-    /// Numbers of rays, see [`counts`] for the indices.
+    /// The numbers of rays in each bounce, see [`counts`] for the indices.
     pub counts: Vec<u32>,
-    /// The film at the last preview; unused before previews are requested.
-    pub(crate) earlier: Earlier<Vec<u64>>,
-    /// Each stage that ended, with the time.
-    pub(super) marks: Vec<(Stage, Instant)>,
-    /// Whether the last wave has ended and its report was not read.
-    pub(super) landed: bool,
+    /// Copies of the film at lower sample counts, for `denoise`; empty unless `remember` was called.
+    pub(crate) film_snapshots: FilmSnapshots<Vec<u64>>,
+    /// The runs of stages that have ended, each with the time of its end.
+    pub(super) stage_ends: Vec<(Stage, Instant)>,
+    /// Whether a wave has ended and its report was not read.
+    pub(super) has_report: bool,
+    /// Time at which the current wave began.
     begun: Instant,
     /// The adaptive size of waves; `None` if all waves fill the buffers.
     size: Option<WaveSize>,
@@ -79,7 +87,7 @@ pub struct CpuWave {
 const MIN_PATHS: u32 = 1 << 10;
 
 impl CpuWave {
-    /// Memory per path, in bytes.
+    /// Memory of the buffers in bytes per path, in scenes with instances or textures.
     pub const BYTES_PER_PATH: usize = size_of::<Ray>()
         + size_of::<Throughput>()
         + size_of::<PathRadiance>()
@@ -108,7 +116,7 @@ impl CpuWave {
             max_bounces,
             span: Span::default(),
             list: Arc::default(),
-            ledger: None,
+            pixel_stats: None,
             pairs: vec![(0, 0); capacity],
             rays: vec![Ray::default(); capacity],
             throughputs: vec![Throughput::default(); capacity],
@@ -121,9 +129,9 @@ impl CpuWave {
             compacted: vec![0; capacity],
             flags: vec![0; capacity],
             counts: vec![0; counts::len(max_bounces)],
-            earlier: Earlier::default(),
-            marks: Vec::new(),
-            landed: false,
+            film_snapshots: FilmSnapshots::default(),
+            stage_ends: Vec::new(),
+            has_report: false,
             begun: Instant::now(),
             size: None,
             pace: Pace::default(),
@@ -153,47 +161,48 @@ impl CpuWave {
         self.size.as_ref().map_or(capacity, |size| size.next)
     }
 
-    /// Begins a wave of the paths of `span`, and clears counts and times.
+    /// Begins a wave of the paths of `span`, which must fit into the buffers. Clears counts and times.
     pub fn begin(&mut self, span: Span) {
         self.span = span;
-        // Stored, because computing it takes divisions.
+        // Stored, because several stages need it and its computation divides.
         for (path, pair) in (0..span.path_count).zip(&mut self.pairs) {
             *pair = pixel_and_sample(&span, &self.list, path);
         }
         self.counts.fill(0);
-        self.marks.clear();
+        self.stage_ends.clear();
         self.begun = Instant::now();
     }
 
-    /// Returns the random numbers of a path.
+    /// Returns the sampler of the random numbers of a path.
     #[inline]
     pub(crate) fn path_sampler(&self, path: usize) -> Sampler {
         let (pixel, sample) = self.pairs[path];
         sampler(self.span.seed, pixel, sample)
     }
 
-    /// Returns the number of paths that the buffers hold.
+    /// Returns the maximum number of paths that the buffers hold.
     pub fn capacity(&self) -> u32 {
         self.rays.len() as u32
     }
 
-    /// Returns the number of queue entries. `count` is the index of the number of live paths in [`counts`]. With the strategy
-    /// `off` the queue never gets shorter.
+    /// Returns the number of queue entries at the point of the loop where `counts[count]` paths are live; see
+    /// [`counts`] for the indices. With the strategy `off` that is the number of all paths, because the queue never
+    /// gets shorter.
     pub fn queue_length(&self, count: usize) -> usize {
-        let lanes = if self.strategy == Strategy::Off {
+        let entries = if self.strategy == Strategy::Off {
             self.span.path_count
         } else {
             self.counts[count]
         };
-        lanes as usize
+        entries as usize
     }
 
-    /// Returns the report of the last wave, and adapts the size of the next one.
+    /// Returns the report of the wave that ended last, and adapts the size of the next one.
     pub fn report(&mut self) -> Report {
         let mut last = self.begun;
-        let times = self.marks.iter().map(|&(stage, at)| {
-            let milliseconds = at.duration_since(last).as_secs_f64() * 1e3;
-            last = at;
+        let times = self.stage_ends.iter().map(|&(stage, end)| {
+            let milliseconds = end.duration_since(last).as_secs_f64() * 1e3;
+            last = end;
             (stage, milliseconds)
         });
         let report = Report {

@@ -34,62 +34,66 @@ use crate::{
     },
     film::FilmSums,
     path::Span,
-    stages::{Compactor, Denoiser, HitSorter, Kernels, Megakernel, Shown},
+    stages::{Compactor, Denoiser, HitSorter, ImageReadback, Kernels, Megakernel},
 };
 
-/// Maximum time for the upload of a scene of any size.
+/// Time limit for the upload of a scene of any size.
 const MAX_UPLOAD_TIME: Duration = Duration::from_secs(600);
 /// Minimum number of paths of a wave whose size adapts.
 const MIN_PATHS: u32 = 1 << 18;
 
-/// A wave in the memory of a GPU: the buffers of the scene, the paths and the film, the kernels, and the work in flight.
+/// A wave in the memory of a GPU: the buffers of the scene, the paths and the film, the kernels, and the waves in
+/// flight.
+///
+/// All waves in flight use these buffers one after the other, in stream order.
 pub struct CudaWave {
-    /// The stream on which everything is enqueued.
+    /// The CUDA stream on which all work of the wave is enqueued.
     pub stream: Arc<CudaStream>,
     /// The kernels of the stages.
     pub kernels: Kernels,
-    /// The kernel of `megakernel`; `None` before [`CudaWave::load_megakernel`].
+    /// The kernel of the stage `megakernel`; `None` before [`CudaWave::load_megakernel`].
     pub megakernel: Option<Megakernel>,
     /// The buffers of the scene.
     pub scene: CudaScene,
-    /// The camera.
+    /// The camera that creates the first rays.
     pub camera: CudaCamera,
     /// Maximum number of times that a path scatters.
     pub max_bounces: u32,
-    /// The film, with the number of samples of each pixel during adaptive sampling.
+    /// The film that samples are added to, with the sample count of each pixel during adaptive sampling.
     pub film: CudaFilm,
-    /// The state of adaptive sampling, while it is on.
+    /// The buffers and kernels of the convergence test; `None` without adaptive sampling, and if another GPU tests.
     pub rounds: Option<CudaRounds>,
-    /// The pixels and samples of the wave that began last.
+    /// The (pixel, sample) pairs of the wave that began last.
     pub span: Span,
     /// The buffers of the paths.
     pub paths: CudaPaths,
-    /// Numbers of rays, see [`counts`] for the indices.
+    /// The numbers of rays in each bounce, see [`counts`] for the indices.
     pub counts: CudaSlice<u32>,
-    /// Start times of the stages, see `clock` for the indices.
+    /// The start times of the stages in nanoseconds of the GPU's clock, 0 for stages that did not run. See the module
+    /// `clock` for the indices.
     pub stamps: CudaSlice<u64>,
     /// The kernels and buffers that compact the queue.
     pub compactor: Compactor,
-    /// The kernels and buffers that sort hits; `None` while no wave sorts its hits.
+    /// The kernels and buffers that sort hits; `None` until a wave may sort its hits.
     pub hit_sorter: Option<HitSorter>,
     /// Whether the wave that began last sorts its hits by kind of material.
     pub sorts_hits: bool,
-    /// Buffers of the image that was resolved last.
-    pub shown: Option<Shown>,
-    /// The kernels and buffers of previews; `None` before the first one.
+    /// The buffers through which the last image was copied to the host, for reuse; `None` before the first image.
+    pub image_readback: Option<ImageReadback>,
+    /// The kernels and buffers of previews; `None` before they are needed.
     pub denoiser: Option<Denoiser>,
     pub(super) loader: KernelLoader,
     schedule: Schedule,
     in_flight: WavesInFlight,
-    /// Whether some work did not complete in time.
+    /// Whether a wait for the GPU has exceeded its time limit.
     hangs: bool,
 }
 
-/// The camera of a wave, on both sides.
+/// The camera of a wave, in the memory of the CPU and of the GPU.
 pub struct CudaCamera {
     /// The camera in the memory of the CPU.
     pub host: Camera,
-    /// The camera in the memory of the GPU, for kernels.
+    /// The camera in the memory of the GPU, for kernels; one entry.
     pub device: CudaSlice<Camera>,
 }
 
@@ -102,32 +106,39 @@ pub(super) struct KernelLoader {
 }
 
 impl KernelLoader {
+    /// Compiles a source, unless it is cached or shipped, and loads it on the GPU.
     pub(super) fn load(&self, source: &Source) -> compaction::Result<Module> {
         self.compiler.load(&self.context, source)
     }
 }
 
-/// Decides how large waves are, how many bounces get large grids, and whether hits are sorted.
+/// The adaptive decisions about the next waves: their size, the bounces that get large grids, whether hits are sorted,
+/// and the timeout.
 struct Schedule {
+    /// Number of multiprocessors of the GPU.
     multiprocessors: u32,
-    /// Number of paths that the buffers hold.
+    /// Maximum number of paths that the buffers hold.
     capacity: u32,
     /// The adaptive size of waves; `None` if all waves fill the buffers.
     size: Option<WaveSize>,
     pace: Pace,
     bounce_estimate: BounceEstimate,
-    /// Number of bounces of the wave that began last in which many paths are expected, counted from bounce 0.
+    /// Number of bounces, from bounce 0 on, in which many paths are expected in the wave that began last.
     busy_bounces: u32,
     sort_tuner: SortTuner,
     timeout: WaveTimeout,
 }
 
 impl CudaWave {
-    /// Device memory per path, in bytes.
+    /// GPU memory of the buffers in bytes per path, in scenes with instances or textures.
     pub const BYTES_PER_PATH: usize = CudaPaths::BYTES_PER_PATH;
 
-    /// Opens GPU number `ordinal`, loads the kernels, uploads the scene, and allocates buffers for waves of up to
-    /// `capacity` paths.
+    /// Opens a GPU, loads the kernels, uploads the scene, and allocates buffers for waves of up to `capacity` paths.
+    ///
+    /// `ordinal` is the number of the GPU in CUDA's order, from 0. Paths scatter up to `max_bounces` times.
+    ///
+    /// # Errors
+    /// If the GPU cannot be opened, a kernel cannot be loaded, or the GPU's memory does not suffice.
     pub fn new(
         ordinal: usize,
         world: &RenderScene,
@@ -138,11 +149,12 @@ impl CudaWave {
     ) -> Result<CudaWave, Error> {
         let watch = CallRegister::default();
         let camera = (camera, max_bounces);
-        CudaWave::watched(ordinal, world, camera, capacity, strategy, &watch)
+        CudaWave::new_watched(ordinal, world, camera, capacity, strategy, &watch)
     }
 
-    /// Does the same as [`CudaWave::new`], and registers calls of the driver that may never return with `watch`.
-    pub(crate) fn watched(
+    /// Creates a wave like [`CudaWave::new`], and registers driver calls that may never return with `watch`, so that
+    /// another thread can detect a hang. The tuple is the camera and `max_bounces`.
+    pub(crate) fn new_watched(
         ordinal: usize,
         world: &RenderScene,
         (camera, max_bounces): (Camera, u32),
@@ -186,14 +198,14 @@ impl CudaWave {
                 compactor,
                 hit_sorter: None,
                 sorts_hits: false,
-                shown: None,
+                image_readback: None,
                 denoiser: None,
                 schedule: Schedule {
                     multiprocessors: multiprocessors.unsigned_abs(),
                     capacity,
                     size: None,
                     pace: Pace::default(),
-                    bounce_estimate: BounceEstimate::of_all(max_bounces),
+                    bounce_estimate: BounceEstimate::all_bounces(max_bounces),
                     busy_bounces: max_bounces + 1,
                     sort_tuner: SortTuner::new(SortHits::Off, world.kind_count(), strategy),
                     timeout: WaveTimeout::new(max_bounces),
@@ -209,7 +221,8 @@ impl CudaWave {
         watch.over("put the scene on the GPU", MAX_UPLOAD_TIME, upload)
     }
 
-    /// Adapts the size of waves, up to `max` paths, to the time that they take; see [`Pace`].
+    /// Makes the size of waves adapt to the time that they take, up to `max` paths; see [`Pace`]. Buffers grow when a
+    /// larger wave is due.
     ///
     /// Larger waves spend less of their time on late bounces, whose few rays leave most of the GPU idle.
     pub fn with_adaptive_size(mut self, max: u32) -> CudaWave {
@@ -223,7 +236,7 @@ impl CudaWave {
         self
     }
 
-    /// Sets the minimum time that each wave gets before the GPU counts as hung.
+    /// Sets the minimum timeout of a wave. A GPU that exceeds the timeout counts as hung.
     pub fn with_min_timeout(mut self, min: Duration) -> CudaWave {
         self.schedule.timeout.set_min(min);
         self
@@ -231,17 +244,17 @@ impl CudaWave {
 
     /// Returns the timeout for all waves in flight together.
     pub(crate) fn timeout(&self) -> Duration {
-        self.schedule.timeout.of(self.in_flight.paths())
+        self.schedule.timeout.for_paths(self.in_flight.paths())
     }
 
-    /// Returns whether some work did not complete in time. If so, the wave must be leaked, because dropping it would wait
-    /// for that work.
+    /// Returns whether a wait for the GPU has exceeded its time limit. If so, the wave must be leaked, because dropping
+    /// it would wait without a limit.
     pub(crate) fn hangs(&self) -> bool {
         self.hangs
     }
 
-    /// Returns `result`, and records whether it is a timeout; see [`CudaWave::hangs`].
-    pub(crate) fn noticing<T>(&mut self, result: Result<T, Error>) -> Result<T, Error> {
+    /// Returns `result`. If it is a timeout, the wave counts as hung from now on; see [`CudaWave::hangs`].
+    pub(crate) fn record_timeout<T>(&mut self, result: Result<T, Error>) -> Result<T, Error> {
         self.hangs |= matches!(&result, Err(error) if error.is_hang());
         result
     }
@@ -261,7 +274,8 @@ impl CudaWave {
         }
     }
 
-    /// Adapts the size of the next waves to the time that a wave took, and enlarges the buffers if needed.
+    /// Adapts the size of the next waves to the time that a wave of `paths` paths took, and enlarges the buffers if
+    /// needed. If the GPU's memory does not suffice, waves stay at the capacity of the buffers.
     fn adapt_size(&mut self, paths: u32, report: &Report) {
         let Schedule {
             capacity,
@@ -275,17 +289,17 @@ impl CudaWave {
         size.learn(paths, report.milliseconds(), *pace);
         let (next, capacity) = (size.next, *capacity);
         if next > capacity && self.grow(next as usize).is_err() {
-            // Another program uses the memory.
+            // Other programs may use the GPU's memory.
             if let Some(size) = &mut self.schedule.size {
                 (size.next, size.max) = (capacity, capacity);
             }
         }
     }
 
-    /// Replaces the buffers by larger ones for `paths` paths. The old ones are freed after the waves in flight. After an
-    /// error, some buffers may be larger than needed.
+    /// Replaces the buffers by larger ones for up to `paths` paths, and drops the CUDA graphs. The old buffers are
+    /// freed after the waves in flight. After an error, some buffers may be larger than needed.
     fn grow(&mut self, paths: usize) -> Result<(), Error> {
-        self.forget_graphs();
+        self.drop_graphs();
         let stream = &self.stream;
         self.compactor.grow(stream, paths)?;
         self.paths
@@ -297,11 +311,12 @@ impl CudaWave {
         Ok(())
     }
 
-    /// Begins a wave of the paths of `span`. If as many waves are in flight as possible, the report of the oldest is lost.
+    /// Begins a wave of the paths of `span`, which must fit into the buffers. If the maximum number of waves is in
+    /// flight, the report of the oldest is lost.
     pub fn begin(&mut self, span: Span) -> Result<(), Error> {
         self.span = span;
         overwrite(&self.stream, &[span], &mut self.paths.span)?;
-        self.sorts_hits = self.begin_sorting()?;
+        self.sorts_hits = self.decide_sorting()?;
         // With `off` the queue of every bounce has an entry for each path.
         let busy_bounces = if self.compactor.strategy() == Strategy::Off {
             self.max_bounces + 1
@@ -317,8 +332,9 @@ impl CudaWave {
         Ok(())
     }
 
-    /// Returns whether the wave that begins sorts its hits, and allocates what it needs for that.
-    fn begin_sorting(&mut self) -> Result<bool, Error> {
+    /// Returns whether the wave that begins sorts its hits. Loads the kernels and buffers for it, or frees them if no
+    /// wave may sort.
+    fn decide_sorting(&mut self) -> Result<bool, Error> {
         let sorts = self.schedule.sort_tuner.begin();
         if sorts && self.hit_sorter.is_none() {
             match self.new_hit_sorter() {
@@ -327,7 +343,7 @@ impl CudaWave {
                     return Err(error);
                 }
                 Err(_) => {
-                    // Another program uses the memory.
+                    // Other programs may use the GPU's memory.
                     self.schedule.sort_tuner.give_up();
                     return Ok(false);
                 }
@@ -339,17 +355,18 @@ impl CudaWave {
         Ok(sorts)
     }
 
-    /// Returns whether the wave that began last was launched as a graph.
+    /// Returns whether there is a CUDA graph that launches the wave that began last.
     pub fn is_graph(&self) -> bool {
         self.in_flight.has_graph()
     }
 
-    /// Returns whether the wave that began last can be launched as a graph.
+    /// Returns whether the wave that began last may be launched as a graph, which is recorded if needed.
     pub(super) fn repeats(&self) -> bool {
         self.in_flight.repeats()
     }
 
-    /// Launches the graph of the wave that began last. Returns `false` if none was recorded.
+    /// Launches the CUDA graph of the wave that began last. Returns `false`, with nothing launched, if none was
+    /// recorded.
     pub(super) fn launch_graph(&mut self) -> Result<bool, Error> {
         let Some(graph) = self.in_flight.graph() else {
             return Ok(false);
@@ -358,23 +375,25 @@ impl CudaWave {
         Ok(true)
     }
 
-    /// Stores the graph recorded from the wave that began last. `None` means that recording failed, and ends it.
+    /// Stores the CUDA graph recorded from the wave that began last. `None` means that recording failed; then no more
+    /// graphs are recorded.
     pub(super) fn keep_graph(&mut self, graph: Option<Graph>) {
         self.in_flight.keep_graph(graph);
     }
 
-    /// Drops all graphs, because kernels or buffers change.
-    pub(super) fn forget_graphs(&mut self) {
+    /// Drops all CUDA graphs. Call it when kernels or buffers change, because graphs contain their addresses.
+    pub(super) fn drop_graphs(&mut self) {
         self.in_flight.drop_graphs();
     }
 
-    /// Enqueues copies of the counts and times of the wave that began last to the host.
+    /// Enqueues copies of the counts and times of the wave that began last to the host. Does not wait.
     pub fn post_report(&mut self) -> Result<(), Error> {
         let (counts, stamps) = (self.counts.as_view(), self.stamps.as_view());
         self.in_flight.post(&self.stream, counts, stamps)
     }
 
-    /// Returns whether [`CudaWave::land`] should be called before the next wave begins.
+    /// Returns whether as many waves are in flight as the pace allows. If so, [`CudaWave::finish_oldest`] should be called
+    /// before the next wave begins.
     pub fn is_full(&self) -> bool {
         self.in_flight.count() >= self.schedule.pace.in_flight()
     }
@@ -383,10 +402,10 @@ impl CudaWave {
     ///
     /// # Errors
     /// If the wave fails, or does not end within its timeout. Then it stays in flight.
-    pub fn land(&mut self) -> Result<Option<Report>, Error> {
-        let timeout = |paths| self.schedule.timeout.of(paths);
+    pub fn finish_oldest(&mut self) -> Result<Option<Report>, Error> {
+        let timeout = |paths| self.schedule.timeout.for_paths(paths);
         let waited = self.in_flight.wait(timeout, self.max_bounces);
-        let Some((counts, times)) = self.noticing(waited)? else {
+        let Some((counts, times)) = self.record_timeout(waited)? else {
             return Ok(None);
         };
         let Some((shape, repeats)) = self.in_flight.remove_oldest() else {
@@ -398,7 +417,7 @@ impl CudaWave {
             busy_bounces,
         } = shape;
         let report = Report {
-            lanes: self.launched(&counts, busy_bounces),
+            lanes: self.lanes_per_bounce(&counts, busy_bounces),
             counts,
             times,
         };
@@ -418,33 +437,37 @@ impl CudaWave {
         Ok(Some(report))
     }
 
-    /// Waits for all waves in flight, and returns the sums of the film.
-    pub fn exposed(&self) -> Result<FilmSums, Error> {
+    /// Waits for all waves in flight, without a time limit, and returns a copy of the film's sums.
+    pub fn film_sums(&self) -> Result<FilmSums, Error> {
         let sums = download(&self.stream, &self.film.sums)?;
         let rejected = download(&self.stream, &self.film.rejected)?.iter().sum();
         Ok(FilmSums { sums, rejected })
     }
 
-    /// Returns a grid over the queue, whose length only the GPU knows. The grid is small if few paths are expected.
-    pub fn over_queue(&self, bounce: u32) -> Launch {
-        let blocks = self.blocks_over(self.span.path_count, self.is_busy(bounce));
+    /// Returns the grid of a kernel that processes the queue of a bounce. Its threads loop over the queue, because only
+    /// the GPU knows the queue's length. The grid is small if few paths are expected.
+    pub fn queue_grid(&self, bounce: u32) -> Launch {
+        let blocks = self.queue_blocks(self.span.path_count, self.expects_many_paths(bounce));
         Launch::blocks(blocks, BLOCK_THREADS)
     }
 
-    fn blocks_over(&self, paths: u32, busy: bool) -> u32 {
-        let each = if busy { BLOCKS_PER_MULTIPROCESSOR } else { 1 };
+    /// Returns the number of blocks of a grid over the queue, for a wave of `paths` paths. `busy` is `true` if many
+    /// paths are expected in the bounce.
+    fn queue_blocks(&self, paths: u32, busy: bool) -> u32 {
+        let blocks_per_multiprocessor = if busy { BLOCKS_PER_MULTIPROCESSOR } else { 1 };
         paths
             .div_ceil(BLOCK_THREADS)
-            .min(each * self.schedule.multiprocessors)
+            .min(blocks_per_multiprocessor * self.schedule.multiprocessors)
     }
 
-    /// Returns whether many paths are expected in a bounce of the wave that began last.
-    pub fn is_busy(&self, bounce: u32) -> bool {
+    /// Returns whether many paths are expected in this bounce of the wave that began last, so that large grids pay.
+    pub fn expects_many_paths(&self, bounce: u32) -> bool {
         bounce < self.schedule.busy_bounces
     }
 
-    /// Returns the number of lanes that processed the rays of each bounce: the grid's threads, as often as they stride.
-    fn launched(&self, counts: &[u32], busy_bounces: u32) -> Vec<u64> {
+    /// Returns the number of SIMT lanes that processed the rays of each bounce: the threads of the grid times the
+    /// number of their loop iterations over the queue, at least 1.
+    fn lanes_per_bounce(&self, counts: &[u32], busy_bounces: u32) -> Vec<u64> {
         let paths = counts[counts::rays(0)];
         let entries = |bounce: u32| match self.compactor.strategy() {
             Strategy::Off => paths,
@@ -452,22 +475,23 @@ impl CudaWave {
         };
         (0..=self.max_bounces)
             .map(|bounce| {
-                let blocks = self.blocks_over(paths, bounce < busy_bounces);
+                let blocks = self.queue_blocks(paths, bounce < busy_bounces);
                 let grid = u64::from(blocks * BLOCK_THREADS);
                 u64::from(entries(bounce)).div_ceil(grid).max(1) * grid
             })
             .collect()
     }
 
-    /// Returns the index in `counts` of the number of queue entries. `count` is the index of the number of live paths. With
-    /// the strategy `off` the queue never gets shorter.
+    /// Returns where `self.counts` holds the number of queue entries at the point of the loop where `counts[count]`
+    /// paths are live, as a range of length 1. With the strategy `off` that is the number of all paths, because the
+    /// queue never gets shorter.
     pub fn queue_length(&self, count: usize) -> Range<usize> {
-        let place = if self.compactor.strategy() == Strategy::Off {
+        let index = if self.compactor.strategy() == Strategy::Off {
             counts::rays(0)
         } else {
             count
         };
-        place..place + 1
+        index..index + 1
     }
 
     /// Returns whether the scene has instances or textures.
@@ -475,7 +499,7 @@ impl CudaWave {
         self.loader.variant.instanced
     }
 
-    /// Sets whether waves that begin after this sort their hits by kind of material.
+    /// Sets whether waves that begin after this sort their hits by kind of material. Allocates buffers for `On`.
     pub fn set_sort_hits(&mut self, sort_hits: SortHits) -> Result<(), Error> {
         self.schedule.sort_tuner.choose(sort_hits);
         if sort_hits == SortHits::On && self.hit_sorter.is_none() {
@@ -489,6 +513,7 @@ impl CudaWave {
         &self.schedule.sort_tuner
     }
 
+    /// Loads the kernels that sort hits, and allocates their buffers.
     fn new_hit_sorter(&self) -> Result<HitSorter, Error> {
         let KernelLoader {
             compiler, context, ..
@@ -497,7 +522,7 @@ impl CudaWave {
         HitSorter::new(compiler, context, &self.stream, capacity)
     }
 
-    /// Sets the compaction strategy of waves that begin after this.
+    /// Sets the compaction strategy of waves that begin after this: loads its kernels, and allocates its buffers.
     pub fn set_strategy(&mut self, strategy: Strategy) -> Result<(), Error> {
         let KernelLoader {
             compiler, context, ..
@@ -505,11 +530,11 @@ impl CudaWave {
         let capacity = self.compactor.capacity();
         self.compactor = Compactor::new(compiler, context, &self.stream, strategy, capacity)?;
         self.schedule.sort_tuner.set_strategy(strategy);
-        self.forget_graphs();
+        self.drop_graphs();
         Ok(())
     }
 
-    /// Loads the kernel of `megakernel`, unless it is loaded.
+    /// Loads the kernel of the stage `megakernel`, unless it is loaded already.
     pub fn load_megakernel(&mut self) -> Result<(), Error> {
         if self.megakernel.is_none() {
             let KernelLoader {
@@ -522,25 +547,26 @@ impl CudaWave {
         Ok(())
     }
 
-    /// Loads the kernels of previews.
+    /// Loads the kernels of previews. Allocates no buffers.
     pub(crate) fn new_denoiser(&self) -> Result<Denoiser, Error> {
         Denoiser::new(&self.loader.compiler, &self.loader.context)
     }
 
-    /// Forgets the film of the last preview.
-    fn forget_earlier(&mut self) {
+    /// Drops the copies of the film that previews estimate noise from.
+    fn drop_film_snapshots(&mut self) {
         if let Some(denoiser) = &mut self.denoiser {
             denoiser.forget();
         }
     }
 
-    /// Sets the camera, and clears the film, which gets the camera's size.
+    /// Sets the camera, and clears the film, which gets the camera's size. Allows a new measurement of whether sorting
+    /// hits pays, if the camera has changed.
     pub fn set_camera(&mut self, camera: Camera) -> Result<(), Error> {
-        self.forget_earlier();
+        self.drop_film_snapshots();
         let channels = 3 * camera.pixel_count() as usize;
         if self.film.sums.len() != channels {
             self.film.sums = zeroed(&self.stream, channels)?;
-            self.forget_graphs();
+            self.drop_graphs();
         }
         let schedule = &mut self.schedule;
         if let Some(size) = &mut schedule.size {
@@ -554,22 +580,22 @@ impl CudaWave {
         self.clear_film()
     }
 
-    /// Replaces the film by a copy of these sums.
-    pub fn set_film(&mut self, exposed: &FilmSums) -> Result<(), Error> {
-        self.forget_earlier();
-        self.film.sums = upload(&self.stream, &exposed.sums)?;
-        self.film.rejected = upload(&self.stream, &[exposed.rejected])?;
-        self.forget_graphs();
+    /// Replaces the film by a copy of `film`, and drops the CUDA graphs.
+    pub fn set_film(&mut self, film: &FilmSums) -> Result<(), Error> {
+        self.drop_film_snapshots();
+        self.film.sums = upload(&self.stream, &film.sums)?;
+        self.film.rejected = upload(&self.stream, &[film.rejected])?;
+        self.drop_graphs();
         Ok(())
     }
 
-    /// Clears the film.
+    /// Sets the sums and the number of rejected samples of the film to 0. The sample counts of pixels stay.
     pub fn clear_film(&mut self) -> Result<(), Error> {
-        let black = compaction::Error::driver("clear the film");
+        let cannot_clear = compaction::Error::driver("clear the film");
         self.stream
             .memset_zeros(&mut self.film.sums)
             .and_then(|()| self.stream.memset_zeros(&mut self.film.rejected))
-            .map_err(black)?;
+            .map_err(cannot_clear)?;
         Ok(())
     }
 }

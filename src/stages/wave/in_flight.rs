@@ -1,4 +1,5 @@
-//! Waves in flight on a GPU: the buffers that receive their reports, and the CUDA graphs that launch them.
+//! Waves in flight: those whose work is enqueued on a GPU, and whose report the host has not read. Contains the buffers
+//! that receive the reports, and the CUDA graphs that launch the waves.
 
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
@@ -10,84 +11,95 @@ use compaction::{
 use super::{Stage, clock, counts, wave_size::MAX_IN_FLIGHT};
 use crate::Error;
 
-/// The properties of a wave on which its launches depend. Waves of equal shape can share a graph.
+/// The properties of a wave that determine its kernel launches. Waves of equal shape can be launched by the same CUDA
+/// graph.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Shape {
     /// Number of paths of the wave.
     pub(super) paths: u32,
-    /// Whether hits are sorted by kind of material.
+    /// Whether the wave sorts its hits by kind of material.
     pub(super) sorts_hits: bool,
-    /// Number of bounces that are launched for many paths, from a [`BounceEstimate`](super::bounce_estimate::BounceEstimate).
+    /// Number of bounces, from bounce 0 on, that are launched with large grids. It is estimated by
+    /// [`BounceEstimate`](super::bounce_estimate::BounceEstimate).
     pub(super) busy_bounces: u32,
 }
 
-/// A wave in flight, or a place for one.
+/// The host buffers and CUDA graphs of a wave in flight. After the wave they are reused for another one.
 struct InFlight {
+    /// Start times of the wave's stages, see [`clock`].
     stamps: Readback<u64>,
+    /// Numbers of rays of the wave, see [`counts`].
     counts: Readback<u32>,
     shape: Shape,
-    /// Whether an earlier wave in this place had the same number of paths and sorted its hits likewise.
+    /// Whether a previous wave with these buffers had the same number of paths and the same `sorts_hits`. Then its
+    /// kernels are loaded, and its launches can be recorded.
     repeats: bool,
-    /// Earlier waves of this number of paths: those that did not sort their hits, and those that did.
-    earlier: [EarlierWaves; 2],
+    /// Graphs of waves of `shape.paths` paths: of those that do not sort their hits at index 0, of those that do at 1.
+    graphs: [WaveGraph; 2],
 }
 
-/// The counts of a wave, and each stage with its time in milliseconds.
+/// The counts of a wave, and each run of a stage with its time in milliseconds.
 pub(super) type CountsAndTimes = (Vec<u32>, Vec<(Stage, f64)>);
 
+/// The CUDA graph of waves with one number of paths, which all sort their hits or all do not.
 #[derive(Default)]
-struct EarlierWaves {
-    /// Whether there was such a wave.
-    any: bool,
-    /// The graph recorded from one, with its number of busy bounces.
+struct WaveGraph {
+    /// Whether such a wave has begun since the graphs were dropped.
+    has_run: bool,
+    /// The graph, with the number of busy bounces of the wave that it was recorded from; `None` before that.
     graph: Option<(u32, Graph)>,
 }
 
 impl InFlight {
+    /// Allocates the buffers for a wave of paths that scatter up to `max_bounces` times.
     fn new(context: &Arc<CudaContext>, max_bounces: u32) -> Result<InFlight, Error> {
         Ok(InFlight {
             stamps: Readback::new(context, clock::len(max_bounces))?,
             counts: Readback::new(context, counts::len(max_bounces))?,
             shape: Shape::default(),
             repeats: false,
-            earlier: Default::default(),
+            graphs: Default::default(),
         })
     }
 
-    /// Begins a wave in this place. Drops the graphs if the number of paths differs from the wave before.
+    /// Begins a wave with these buffers. Drops the graphs if its number of paths differs from that of the previous
+    /// wave.
     fn begin(&mut self, shape: Shape) {
         if shape.paths != self.shape.paths {
-            self.earlier = Default::default();
+            self.graphs = Default::default();
         }
         self.shape = shape;
-        let earlier = self.earlier();
-        self.repeats = std::mem::replace(&mut earlier.any, true);
+        let wave_graph = self.wave_graph();
+        self.repeats = std::mem::replace(&mut wave_graph.has_run, true);
     }
 
-    /// Returns the graph for the wave, if one was recorded.
+    /// Returns the graph that launches the wave, or `None` if none of its shape was recorded.
     fn graph(&mut self) -> Option<&mut Graph> {
         let busy_bounces = self.shape.busy_bounces;
-        let recorded = self.earlier().graph.as_mut();
+        let recorded = self.wave_graph().graph.as_mut();
         recorded
             .filter(|(recorded, _)| *recorded == busy_bounces)
             .map(|(_, graph)| graph)
     }
 
-    fn earlier(&mut self) -> &mut EarlierWaves {
-        &mut self.earlier[usize::from(self.shape.sorts_hits)]
+    /// Returns the entry of `graphs` for the wave.
+    fn wave_graph(&mut self) -> &mut WaveGraph {
+        &mut self.graphs[usize::from(self.shape.sorts_hits)]
     }
 }
 
 /// The waves in flight on a GPU, in the order in which they were enqueued.
 pub(super) struct WavesInFlight {
+    /// The waves in flight, the oldest first.
     enqueued: VecDeque<InFlight>,
+    /// Buffers that no wave uses.
     idle: Vec<InFlight>,
     /// Whether graphs are recorded; `false` once recording has failed.
     records: bool,
 }
 
 impl WavesInFlight {
-    /// Allocates the buffers for reports of waves with up to `max_bounces` bounces.
+    /// Allocates the buffers for reports of waves whose paths scatter up to `max_bounces` times.
     pub(super) fn new(
         context: &Arc<CudaContext>,
         max_bounces: u32,
@@ -100,12 +112,12 @@ impl WavesInFlight {
         })
     }
 
-    /// Adds a wave that begins. If no place is free, it takes that of the oldest wave, whose report is lost.
+    /// Adds a wave that begins. If all buffers are in use, it takes those of the oldest wave, whose report is lost.
     pub(super) fn begin(&mut self, shape: Shape) {
-        let place = self.idle.pop().or_else(|| self.enqueued.pop_front());
-        self.enqueued.extend(place.map(|mut place| {
-            place.begin(shape);
-            place
+        let buffers = self.idle.pop().or_else(|| self.enqueued.pop_front());
+        self.enqueued.extend(buffers.map(|mut wave| {
+            wave.begin(shape);
+            wave
         }));
     }
 
@@ -114,7 +126,7 @@ impl WavesInFlight {
         self.enqueued.len()
     }
 
-    /// Returns the number of paths of all waves in flight.
+    /// Returns the number of paths of all waves in flight together.
     pub(super) fn paths(&self) -> f64 {
         self.enqueued
             .iter()
@@ -122,13 +134,15 @@ impl WavesInFlight {
             .sum()
     }
 
-    /// Returns whether the wave that began last may be launched as a graph: an earlier one was like it, and has loaded
-    /// all kernels.
+    /// Returns whether the wave that began last may be launched as a graph, which is recorded if needed.
+    ///
+    /// It may if a previous wave with the same buffers had the same number of paths and sorted its hits likewise, so
+    /// that all kernels are loaded. It may not after a recording has failed.
     pub(super) fn repeats(&self) -> bool {
         self.records && self.enqueued.back().is_some_and(|wave| wave.repeats)
     }
 
-    /// Returns the graph for the wave that began last, if one was recorded.
+    /// Returns the graph that launches the wave that began last, or `None` if none of its shape was recorded.
     pub(super) fn graph(&mut self) -> Option<&mut Graph> {
         self.enqueued.back_mut()?.graph()
     }
@@ -136,36 +150,37 @@ impl WavesInFlight {
     /// Returns whether the wave that began last has a graph.
     pub(super) fn has_graph(&self) -> bool {
         self.enqueued.back().is_some_and(|wave| {
-            let recorded = &wave.earlier[usize::from(wave.shape.sorts_hits)].graph;
+            let recorded = &wave.graphs[usize::from(wave.shape.sorts_hits)].graph;
             let busy_bounces = recorded.as_ref().map(|&(busy_bounces, _)| busy_bounces);
             busy_bounces == Some(wave.shape.busy_bounces)
         })
     }
 
-    /// Stores the graph recorded from the wave that began last. `None` means that recording failed, and ends it.
+    /// Stores the graph recorded from the wave that began last. `None` means that recording failed; then no more graphs
+    /// are recorded.
     pub(super) fn keep_graph(&mut self, graph: Option<Graph>) {
         self.records = graph.is_some();
         if let Some(wave) = self.enqueued.back_mut() {
             let busy_bounces = wave.shape.busy_bounces;
-            wave.earlier().graph = graph.map(|graph| (busy_bounces, graph));
+            wave.wave_graph().graph = graph.map(|graph| (busy_bounces, graph));
         }
     }
 
-    /// Drops all graphs, because kernels or buffers change.
+    /// Drops all graphs. Call it when kernels or buffers change, because graphs contain their addresses.
     pub(super) fn drop_graphs(&mut self) {
         for wave in self.idle.iter_mut().chain(&mut self.enqueued) {
-            wave.earlier = Default::default();
+            wave.graphs = Default::default();
         }
     }
 
     /// Drops the graphs of waves that sort their hits.
     pub(super) fn drop_sorting_graphs(&mut self) {
         for wave in self.idle.iter_mut().chain(&mut self.enqueued) {
-            wave.earlier[usize::from(true)] = EarlierWaves::default();
+            wave.graphs[usize::from(true)] = WaveGraph::default();
         }
     }
 
-    /// Enqueues copies of the counts and times of the wave that began last to the host.
+    /// Enqueues copies of the counts and times of the wave that began last to the host. Does not wait.
     pub(super) fn post(
         &mut self,
         stream: &Arc<CudaStream>,
@@ -179,10 +194,11 @@ impl WavesInFlight {
         Ok(())
     }
 
-    /// Waits for the counts and times of the oldest wave; `None` if no wave is in flight. The wave stays in flight.
+    /// Waits for the oldest wave and returns its counts and times, or `None` if no wave is in flight. The wave stays in
+    /// flight until [`WavesInFlight::remove_oldest`].
     ///
     /// # Errors
-    /// If the copies fail, or do not arrive within the time that `timeout` returns for the number of paths.
+    /// If the wave fails, or does not end within the time that `timeout` returns for its number of paths.
     pub(super) fn wait(
         &self,
         timeout: impl FnOnce(f64) -> Duration,
@@ -197,11 +213,12 @@ impl WavesInFlight {
         Ok(Some((counts, clock::times(stamps, max_bounces))))
     }
 
-    /// Removes the oldest wave. Returns its shape, and whether an earlier wave was like it.
+    /// Removes the oldest wave, or returns `None` if no wave is in flight. Returns its shape, and whether a previous
+    /// wave with the same buffers had the same number of paths and sorted its hits likewise.
     pub(super) fn remove_oldest(&mut self) -> Option<(Shape, bool)> {
         let wave = self.enqueued.pop_front()?;
-        let ended = (wave.shape, wave.repeats);
+        let removed = (wave.shape, wave.repeats);
         self.idle.push(wave);
-        Some(ended)
+        Some(removed)
     }
 }

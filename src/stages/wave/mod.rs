@@ -1,7 +1,7 @@
-//! A wave: the paths that the stages process together, in the memory of the CPU or of a GPU.
+//! Waves: the paths that the stages process together, in the memory of the CPU or of a GPU.
 //!
-//! [`Wave`] holds the buffers that stages read and write, and whatever decides how large the next wave is. Stages are
-//! called by [`wavefront`](crate::wavefront), and the backends begin waves and read their reports.
+//! [`Wave`] holds the buffers that the stages read and write, and decides how large the next wave is.
+//! [`wavefront`](crate::wavefront) begins a wave and calls the stages, and the backends read the reports.
 
 mod bounce_estimate;
 pub(crate) mod clock;
@@ -34,19 +34,19 @@ use crate::{
 ///
 /// The survivors of a bounce are the rays of the next one.
 pub mod counts {
-    /// Returns the index of the number of rays that enter a bounce.
+    /// Returns the index of the number of rays of a bounce.
     pub const fn rays(bounce: u32) -> usize {
         3 * bounce as usize
     }
-    /// Returns the index of the number of rays that hit.
+    /// Returns the index of the number of rays of a bounce that hit a surface.
     pub const fn hits(bounce: u32) -> usize {
         rays(bounce) + 1
     }
-    /// Returns the index of the number of shadow rays.
+    /// Returns the index of the number of shadow rays of a bounce.
     pub const fn shadow_rays(bounce: u32) -> usize {
         rays(bounce) + 2
     }
-    /// Returns the index of the number of paths that continue to the next bounce.
+    /// Returns the index of the number of paths that continue from a bounce to the next one.
     pub const fn survivors(bounce: u32) -> usize {
         rays(bounce + 1)
     }
@@ -56,14 +56,15 @@ pub mod counts {
     }
 }
 
-/// The ray counts of a completed wave, and the times of its stages.
+/// The measurements of a completed wave: its ray counts, and the times of its stages.
 #[derive(Clone, Debug)]
 pub struct Report {
     /// Numbers of rays, see [`counts`] for the indices.
     pub counts: Vec<u32>,
-    /// Number of lanes launched for the rays of each bounce, including lanes without a ray.
+    /// Number of SIMT lanes that process the rays of each bounce, including idle ones; on the CPU the number of queue
+    /// entries. A lane counts as often as its thread loops over the queue.
     pub lanes: Vec<u64>,
-    /// Each stage in the order of the loop, with its time in milliseconds.
+    /// Runs of stages in the order of the loop, each with its time in milliseconds.
     pub times: Vec<(Stage, f64)>,
 }
 
@@ -74,7 +75,8 @@ impl Report {
     }
 }
 
-/// The buffers of a wave, on either backend.
+/// A wave on either backend: the buffers of its paths, its scene and its film. It is reused for one wave after the
+/// other.
 pub enum Wave {
     /// A wave in the memory of the CPU, processed by one thread.
     Cpu(Box<CpuWave>),
@@ -91,7 +93,7 @@ impl Wave {
         }
     }
 
-    /// Returns the number of paths that the next wave should have.
+    /// Returns the number of paths that the next wave should have, at most as many as the buffers hold.
     pub fn next_paths(&self) -> u32 {
         match self {
             Wave::Cpu(cpu) => cpu.next_paths(),
@@ -99,7 +101,7 @@ impl Wave {
         }
     }
 
-    /// Begins a wave of the paths of `span`, which must fit into the buffers. Stages may run after this.
+    /// Begins a wave of the paths of `span`, which must fit into the buffers. Call it before any stage.
     pub fn begin(&mut self, span: Span) -> Result<(), Error> {
         match self {
             Wave::Cpu(cpu) => cpu.begin(span),
@@ -108,7 +110,10 @@ impl Wave {
         Ok(())
     }
 
-    /// Runs `stages` on the wave. On CUDA, waves that repeat an earlier one are captured in a graph, and launched as one.
+    /// Runs the function `stages`, which calls the stages on a wave that has begun.
+    ///
+    /// On CUDA the work is only enqueued. If a previous wave had the same shape, the launches are captured in a CUDA
+    /// graph once and launched as a whole.
     pub fn run(&mut self, stages: fn(&mut Wave) -> Result<(), Error>) -> Result<(), Error> {
         if self.run_as_graph(stages)? {
             return Ok(());
@@ -116,8 +121,8 @@ impl Wave {
         stages(self)
     }
 
-    /// Launches the wave as a graph, and captures the graph first if needed. Returns `false` if the stages must be
-    /// launched one by one.
+    /// Launches the wave as a CUDA graph, and captures the graph first if needed. Returns `false`, with nothing
+    /// launched, if the stages must be launched one by one.
     fn run_as_graph(&mut self, stages: fn(&mut Wave) -> Result<(), Error>) -> Result<bool, Error> {
         let Wave::Cuda(cuda) = self else {
             return Ok(false);
@@ -139,17 +144,17 @@ impl Wave {
         }
     }
 
-    /// Records the time at which a stage ended on the CPU. On CUDA, kernels record the times at which they begin.
+    /// Records that a stage has ended now. Does nothing on CUDA, where kernels store the times at which they begin.
     pub(crate) fn mark(&mut self, stage: Stage) {
         if let Wave::Cpu(cpu) = self {
-            cpu.marks.push((stage, Instant::now()));
+            cpu.stage_ends.push((stage, Instant::now()));
         }
     }
 
-    /// Makes the report of the wave available to [`Wave::land`]; call it after the last stage.
-    pub fn depart(&mut self) -> Result<(), Error> {
+    /// Makes the report of the wave available to [`Wave::finish_oldest`]. Call it after the last stage. Does not wait.
+    pub fn post_report(&mut self) -> Result<(), Error> {
         match self {
-            Wave::Cpu(cpu) => cpu.landed = true,
+            Wave::Cpu(cpu) => cpu.has_report = true,
             Wave::Cuda(cuda) => cuda.post_report()?,
         }
         Ok(())
@@ -163,56 +168,63 @@ impl Wave {
         }
     }
 
-    /// Returns whether [`Wave::land`] must be called before the next wave can begin.
+    /// Returns whether as many waves are in flight as the pace allows. If so, call [`Wave::finish_oldest`] before the next wave
+    /// begins, because otherwise a report may be lost.
     pub fn is_full(&self) -> bool {
         match self {
-            Wave::Cpu(cpu) => cpu.landed,
+            Wave::Cpu(cpu) => cpu.has_report,
             Wave::Cuda(cuda) => cuda.is_full(),
         }
     }
 
     /// Waits for the oldest wave in flight and returns its report, or `None` if no wave is in flight.
-    pub fn land(&mut self) -> Result<Option<Report>, Error> {
+    ///
+    /// # Errors
+    /// On a GPU, if the wave fails, or does not end within its timeout. Then it stays in flight.
+    pub fn finish_oldest(&mut self) -> Result<Option<Report>, Error> {
         match self {
-            Wave::Cpu(cpu) => Ok(std::mem::take(&mut cpu.landed).then(|| cpu.report())),
-            Wave::Cuda(cuda) => cuda.land(),
+            Wave::Cpu(cpu) => Ok(std::mem::take(&mut cpu.has_report).then(|| cpu.report())),
+            Wave::Cuda(cuda) => cuda.finish_oldest(),
         }
     }
 
-    /// Waits for all waves in flight, and returns the sums of the film.
-    pub fn exposed(&self) -> Result<FilmSums, Error> {
+    /// Waits for all waves in flight, without a time limit, and returns a copy of the film's sums.
+    pub fn film_sums(&self) -> Result<FilmSums, Error> {
         match self {
-            Wave::Cpu(cpu) => Ok(cpu.film.exposed()),
-            Wave::Cuda(cuda) => cuda.exposed(),
+            Wave::Cpu(cpu) => Ok(cpu.film.film_sums()),
+            Wave::Cuda(cuda) => cuda.film_sums(),
         }
     }
 
-    /// Sets the camera, and a black film. On the CPU the film is `film`; a GPU clears its own.
+    /// Sets the camera, and clears the film. On the CPU the wave uses `film` from now on, which must be black; a GPU
+    /// clears its own film. Drops the film's snapshots for previews.
     pub fn set_camera(&mut self, camera: Camera, film: &Arc<Film>) -> Result<(), Error> {
         match self {
             Wave::Cpu(cpu) => {
                 cpu.camera = camera;
                 cpu.film = film.clone();
-                cpu.earlier.forget();
+                cpu.film_snapshots.clear();
             }
             Wave::Cuda(cuda) => cuda.set_camera(camera)?,
         }
         Ok(())
     }
 
-    /// Replaces the film. On the CPU the wave adds to `film` itself from now on; a GPU uploads a copy of its sums.
+    /// Replaces the film, and drops its snapshots for previews. On the CPU the wave adds samples to `film` itself from
+    /// now on; on a GPU it adds them to a copy of the sums.
     pub fn set_film(&mut self, film: &Arc<Film>) -> Result<(), Error> {
         match self {
             Wave::Cpu(cpu) => {
                 cpu.film = film.clone();
-                cpu.earlier.forget();
+                cpu.film_snapshots.clear();
             }
-            Wave::Cuda(cuda) => cuda.set_film(&film.exposed())?,
+            Wave::Cuda(cuda) => cuda.set_film(&film.film_sums())?,
         }
         Ok(())
     }
 
-    /// Sets whether waves that begin after this sort their hits by kind of material.
+    /// Sets whether waves that begin after this sort their hits by kind of material. On the CPU, `Auto` is the same as
+    /// `Off`.
     pub fn set_sort_hits(&mut self, sort_hits: SortHits) -> Result<(), Error> {
         match self {
             Wave::Cpu(cpu) => cpu.sorts_hits = sort_hits == SortHits::On,
@@ -221,8 +233,8 @@ impl Wave {
         Ok(())
     }
 
-    /// Returns whether waves sort their hits, and the speed of a wave with sorted hits relative to one without, if both
-    /// were measured.
+    /// Returns whether waves sort their hits, and the speed of waves with sorted hits relative to waves without, which
+    /// is above 1 if sorting saves time. The speed is `None` if it was not measured, and on the CPU.
     pub fn sort_hits(&self) -> (bool, Option<f64>) {
         match self {
             Wave::Cpu(cpu) => (cpu.sorts_hits, None),

@@ -1,4 +1,6 @@
-//! The state of adaptive sampling that belongs to a wave.
+//! The state of adaptive sampling in a wave: the list of pixels that a round samples, and their statistics.
+//!
+//! A round gives the same number of samples to each listed pixel; see [`schedule`](crate::adaptive::schedule).
 
 use std::{
     sync::{Arc, atomic::Ordering::Relaxed},
@@ -20,30 +22,35 @@ use crate::{
     },
 };
 
-/// The buffers and kernels of the stage `test_convergence` on a GPU. The film holds the number of samples of each pixel.
+/// The buffers and kernels of the stage `test_convergence` on a GPU. The film, not this struct, holds the sample counts
+/// of the pixels, and the paths hold the list of pixels.
 pub struct CudaRounds {
+    /// The kernel that tests the pixels.
     pub(crate) test_convergence: Kernel<ConvergenceArguments>,
-    /// Sums of the film at the last convergence test.
-    pub(crate) marks: CudaSlice<u64>,
-    /// Noise estimate of each pixel.
+    /// The film's fixed-point sums at each pixel's last convergence test, three channels per pixel of the image; 0
+    /// before.
+    pub(crate) sums_at_test: CudaSlice<u64>,
+    /// The noise statistics of each pixel of the image.
     pub(crate) histories: CudaSlice<PixelNoise>,
-    /// 1 for each pixel of the list that has not converged, else 0.
+    /// The flag of each list entry: 1 if its pixel has not converged, otherwise 0.
     pub(crate) flags: CudaSlice<u8>,
     /// Number of pixels on the list that the next test reads.
     pub(crate) listed: u32,
-    /// The list of the next round.
-    pub(crate) left: CudaSlice<u32>,
-    /// One number: the length of `left`.
-    pub(crate) count: CudaSlice<u32>,
-    /// Sums over the picture, see `test_convergence`.
+    /// The buffer into which a test writes the list of the next round: the pixels that have not converged.
+    pub(crate) unconverged: CudaSlice<u32>,
+    /// The number of pixels that the test has written to `unconverged`, as one entry.
+    pub(crate) unconverged_count: CudaSlice<u32>,
+    /// Sums over the tested pixels, see [`RoundResult`](crate::adaptive::schedule::RoundResult).
     pub(crate) tally: CudaSlice<u64>,
-    /// Compacts the list. It keeps the order whatever the strategy of the waves, because the order of the list decides which
-    /// samples a part of a round has.
+    /// The compaction of the list. It keeps the order, unlike some strategies for waves, because the order of the list
+    /// decides which samples a part of a round contains.
     pub(crate) select: Select,
+    /// The scratch buffers of the compaction.
     pub(crate) workspace: Workspace,
 }
 
 impl CudaRounds {
+    /// Loads the kernels, and allocates buffers for an image of `pixel_count` pixels and a list of `listed` pixels.
     fn new(
         compiler: &Compiler,
         context: &Arc<CudaContext>,
@@ -56,62 +63,68 @@ impl CudaRounds {
             test_convergence: compiler
                 .load(context, &test_convergence_source())?
                 .kernel("test_convergence")?,
-            marks: zeroed(stream, 3 * pixel_count)?,
+            sums_at_test: zeroed(stream, 3 * pixel_count)?,
             histories: zeroed(stream, pixel_count)?,
             flags: zeroed(stream, listed)?,
             listed: listed as u32,
-            left: zeroed(stream, listed)?,
-            count: zeroed(stream, 1)?,
+            unconverged: zeroed(stream, listed)?,
+            unconverged_count: zeroed(stream, 1)?,
             tally: zeroed(stream, TALLIED)?,
             select: Select::new(compiler, context, strategy)?,
             workspace: Workspace::for_strategy(stream, strategy, listed)?,
         })
     }
 
-    /// Returns whether the buffers have the size for a film of `pixel_count` pixels and a list of `listed` pixels.
+    /// Returns whether the buffers were allocated for an image of `pixel_count` pixels and a list of `listed` pixels.
     pub(crate) fn fits(&self, pixel_count: usize, listed: usize) -> bool {
-        self.histories.len() == pixel_count && self.left.len() == listed
+        self.histories.len() == pixel_count && self.unconverged.len() == listed
     }
 
-    /// Uploads the statistics of the pixels, or clears them if there are none.
+    /// Uploads the statistics of all pixels, or clears them if `pixel_stats` is `None`. The next test reads the whole
+    /// list that the buffers were allocated for.
     pub(crate) fn set_pixel_stats(
         &mut self,
         stream: &Arc<CudaStream>,
-        ledger: Option<&PixelStats>,
+        pixel_stats: Option<&PixelStats>,
     ) -> Result<(), Error> {
-        self.listed = self.left.len() as u32;
-        if let Some(ledger) = ledger {
-            overwrite(stream, &ledger.marks, &mut self.marks)?;
-            overwrite(stream, &ledger.histories, &mut self.histories)?;
+        self.listed = self.unconverged.len() as u32;
+        if let Some(stats) = pixel_stats {
+            overwrite(stream, &stats.marks, &mut self.sums_at_test)?;
+            overwrite(stream, &stats.histories, &mut self.histories)?;
             return Ok(());
         }
         stream
-            .memset_zeros(&mut self.marks)
+            .memset_zeros(&mut self.sums_at_test)
             .and_then(|()| stream.memset_zeros(&mut self.histories))
             .map_err(cannot_clear())?;
         Ok(())
     }
 }
 
-/// Returns the error of a clearing operation that failed.
+/// Returns a function that converts the driver's error, of an operation that clears statistics, to a
+/// [`compaction::Error`].
 fn cannot_clear() -> impl FnOnce(DriverError) -> compaction::Error {
     compaction::Error::driver("clear the pixel statistics")
 }
 
 impl CudaWave {
-    /// Begins adaptive sampling of the pixels on a list, from these statistics or from none.
-    fn begin_rounds(&mut self, list: &[u32], ledger: Option<&PixelStats>) -> Result<(), Error> {
+    /// Begins adaptive sampling; see [`Wave::begin_rounds`].
+    fn begin_rounds(
+        &mut self,
+        list: &[u32],
+        pixel_stats: Option<&PixelStats>,
+    ) -> Result<(), Error> {
         let pixel_count = self.camera.host.pixel_count() as usize;
         let stream = self.stream.clone();
         let mut rounds = match self.rounds.take() {
             Some(rounds) if rounds.fits(pixel_count, list.len()) => rounds,
             _ => self.new_rounds(&stream, pixel_count, list.len())?,
         };
-        rounds.set_pixel_stats(&stream, ledger)?;
+        rounds.set_pixel_stats(&stream, pixel_stats)?;
         self.rounds = Some(rounds);
         self.set_list(list)?;
-        match ledger {
-            Some(ledger) => overwrite(&stream, &ledger.taken, &mut self.film.taken)?,
+        match pixel_stats {
+            Some(stats) => overwrite(&stream, &stats.taken, &mut self.film.taken)?,
             None => stream
                 .memset_zeros(&mut self.film.taken)
                 .map_err(cannot_clear())?,
@@ -119,13 +132,15 @@ impl CudaWave {
         Ok(())
     }
 
-    /// Loads the kernel that counts the samples of pixels when several GPUs share a round.
+    /// Loads the kernel of the stage `count`, which computes the sample counts of pixels when several GPUs share a
+    /// round.
     pub(crate) fn new_counter(&self) -> Result<Kernel<CountArguments>, Error> {
         let module = self.loader.load(&count_source())?;
         Ok(module.kernel("count")?)
     }
 
-    /// Allocates the buffers and loads the kernels of `test_convergence`.
+    /// Loads the kernels of `test_convergence`, and allocates buffers for an image of `pixel_count` pixels and a list
+    /// of `listed` pixels.
     pub(crate) fn new_rounds(
         &self,
         stream: &Arc<CudaStream>,
@@ -138,89 +153,95 @@ impl CudaWave {
         CudaRounds::new(compiler, context, stream, pixel_count, listed)
     }
 
-    /// Sets the list of the next round, whose pixels another GPU tests. Waits for the work in flight, at most for `timeout`.
+    /// Sets the list of the pixels that the next round samples. Use it if another GPU tests convergence. Waits for the
+    /// work in flight, at most for `timeout`.
     pub(crate) fn list_pixels(&mut self, list: &[u32], timeout: Duration) -> Result<(), Error> {
         rest(&self.stream, timeout)?;
         self.set_list(list)
     }
 
-    /// Uploads a list. If it fits into the buffer, graphs stay valid, because they contain the buffer's address.
+    /// Uploads a list of pixels. Reallocates the buffers, and drops the CUDA graphs that contain their addresses, only
+    /// if the list does not fit or the image has another size.
     fn set_list(&mut self, list: &[u32]) -> Result<(), Error> {
         let pixel_count = self.camera.host.pixel_count() as usize;
         if self.film.taken.len() != pixel_count || self.paths.list.len() < list.len() {
-            self.forget_graphs();
+            self.drop_graphs();
             self.film.taken = zeroed(&self.stream, pixel_count)?;
             self.paths.list = zeroed(&self.stream, list.len())?;
         }
-        let place = &mut self.paths.list.slice_mut(..list.len());
-        Ok(overwrite(&self.stream, list, place)?)
+        let entries = &mut self.paths.list.slice_mut(..list.len());
+        Ok(overwrite(&self.stream, list, entries)?)
     }
 
+    /// Ends adaptive sampling, and frees its buffers.
     fn end_rounds(&mut self) -> Result<(), Error> {
         self.rounds = None;
-        self.forget_graphs();
+        self.drop_graphs();
         self.film.taken = zeroed(&self.stream, 1)?;
         self.paths.list = zeroed(&self.stream, 1)?;
         Ok(())
     }
 
+    /// Downloads the statistics of all pixels; see [`Wave::ledger`].
     fn ledger(&self) -> Result<Option<PixelStats>, Error> {
         let Some(rounds) = &self.rounds else {
             return Ok(None);
         };
         Ok(Some(PixelStats {
             taken: download(&self.stream, &self.film.taken)?,
-            marks: download(&self.stream, &rounds.marks)?,
+            marks: download(&self.stream, &rounds.sums_at_test)?,
             histories: download(&self.stream, &rounds.histories)?,
         }))
     }
 }
 
 impl Wave {
-    /// Begins adaptive sampling of the pixels on a list, from these statistics or from none. The wave tests convergence.
+    /// Begins adaptive sampling of the pixels in `list`, which are row-major indices. This wave tests convergence.
     ///
-    /// The film must count the same samples as the statistics, or not count samples yet.
+    /// `pixel_stats` holds the statistics of all pixels of the image; `None` means that no pixel has a sample. If the
+    /// film already counts the samples of each pixel, its counts must equal those of the statistics.
     pub fn begin_rounds(
         &mut self,
         list: &Arc<[u32]>,
-        ledger: Option<&PixelStats>,
+        pixel_stats: Option<&PixelStats>,
     ) -> Result<(), Error> {
         match self {
             Wave::Cpu(cpu) => {
-                let known = ledger.cloned();
-                let ledger = known.unwrap_or_else(|| PixelStats::new(cpu.camera.pixel_count()));
-                cpu.film.count_from(ledger.taken.iter().copied());
+                let without_samples = || PixelStats::new(cpu.camera.pixel_count());
+                let pixel_stats = pixel_stats.cloned().unwrap_or_else(without_samples);
+                cpu.film.count_from(pixel_stats.taken.iter().copied());
                 cpu.list = list.clone();
-                cpu.ledger = Some(Box::new(ledger));
+                cpu.pixel_stats = Some(Box::new(pixel_stats));
             }
-            Wave::Cuda(cuda) => cuda.begin_rounds(list, ledger)?,
+            Wave::Cuda(cuda) => cuda.begin_rounds(list, pixel_stats)?,
         }
         Ok(())
     }
 
-    /// Ends adaptive sampling. The film must be replaced after this.
+    /// Ends adaptive sampling. The caller must replace the film after this, because the old one counts the samples of
+    /// each pixel.
     pub(crate) fn end_rounds(&mut self) -> Result<(), Error> {
         match self {
             Wave::Cpu(cpu) => {
                 cpu.list = Arc::default();
-                cpu.ledger = None;
+                cpu.pixel_stats = None;
             }
             Wave::Cuda(cuda) => cuda.end_rounds()?,
         }
         Ok(())
     }
 
-    /// Waits for all waves in flight, and returns the statistics of the pixels; `None` without adaptive sampling, and for
-    /// waves that do not test convergence.
+    /// Waits for all waves in flight, without a time limit, and returns the statistics of all pixels. Returns `None`
+    /// without adaptive sampling, and for waves that do not test convergence.
     pub fn ledger(&self) -> Result<Option<PixelStats>, Error> {
         match self {
             Wave::Cpu(cpu) => {
-                let known = cpu.ledger.as_deref();
-                known
-                    .map(|ledger| {
+                let pixel_stats = cpu.pixel_stats.as_deref();
+                pixel_stats
+                    .map(|stats| {
                         Ok(PixelStats {
                             taken: self.taken()?,
-                            ..ledger.clone()
+                            ..stats.clone()
                         })
                     })
                     .transpose()
@@ -229,7 +250,8 @@ impl Wave {
         }
     }
 
-    /// Waits for all waves in flight, and returns the number of samples of each pixel during adaptive sampling.
+    /// Waits for all waves in flight, without a time limit, and returns the number of samples of each pixel. Call it
+    /// only during adaptive sampling, because otherwise samples are not counted.
     pub(crate) fn taken(&self) -> Result<Vec<u32>, Error> {
         match self {
             Wave::Cpu(cpu) => {

@@ -8,12 +8,12 @@ use compaction::select::Strategy;
 /// Whether hits are sorted by kind of material before they are shaded. The film does not depend on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SortHits {
-    /// On a GPU if a measurement of some waves shows that it pays; never on the CPU.
+    /// Sorting on a GPU if a measurement of some waves shows that it saves time; no sorting on the CPU.
     #[default]
     Auto,
-    /// Always.
+    /// Sorting in all waves.
     On,
-    /// Never.
+    /// No sorting.
     Off,
 }
 
@@ -33,9 +33,9 @@ impl SortHits {
 
 /// GPU time of successive waves of one size before a trial begins, in milliseconds.
 const STEADY_MILLISECONDS: f64 = 250.0;
-/// Number of waves of each kind that are timed.
+/// Minimum number of timed waves with sorting, and without, in a trial.
 const TIMED: usize = 6;
-/// Maximum number of trials per view. A trial ends without a result if the size of the waves changes.
+/// Maximum number of trials per camera view. A trial ends without a result if the size of the waves changes.
 const MAX_TRIALS: u32 = 3;
 
 /// The properties of a completed wave that the tuner learns from.
@@ -45,46 +45,60 @@ pub struct Timed {
     pub paths: u32,
     /// Whether the wave sorted its hits.
     pub sorts_hits: bool,
-    /// Whether an earlier wave was like this one. If not, its time includes the loading of kernels.
+    /// Whether a previous wave had the same number of paths and the same `sorts_hits`. If not, the time is not used,
+    /// because it includes the loading of kernels.
     pub repeats: bool,
     /// Time of all stages on the GPU in milliseconds.
     pub milliseconds: f64,
 }
 
-/// Decides for each wave whether it sorts its hits.
+/// The measurement that decides for each wave whether it sorts its hits.
 ///
-/// Once waves of one size follow each other, a trial runs two waves with sorting and two without in turn, until six of
-/// each kind are timed. The kind with the smaller median time is used from then on. A trial takes about fourteen waves,
-/// half of which run in the slower way.
+/// Once successive waves have the same size, a trial begins. It alternates between two waves with sorting and two
+/// without, until six of each are timed. From then on all waves use the alternative with the smaller median time. A
+/// trial takes about fourteen waves, half of which use the slower alternative.
 #[derive(Clone, Debug)]
 pub struct SortTuner {
+    /// The user's setting.
     choice: SortHits,
     /// Whether the scene has materials of several kinds.
     has_kinds: bool,
     /// Whether the strategy compacts. With `off` nothing is sorted, because sorting would remove the gaps in the queue.
     compacts: bool,
-    /// Whether waves outside of trials sort their hits.
+    /// Whether waves outside of trials sort their hits, if the other fields allow it.
     sorts: bool,
+    /// Median time of a wave without sorting over that with sorting; `None` before a trial has ended.
     gain: Option<f64>,
+    /// Number of trials that have begun for the current view.
     trials: u32,
     state: State,
 }
 
+/// The progress of the measurement for the current camera view.
 #[derive(Clone, Debug)]
 enum State {
-    /// Waiting for successive waves of one size: their number of paths, and their time so far.
-    Steadying { paths: u32, milliseconds: f64 },
-    /// A trial: the number of waves that have begun, and the times of waves without and with sorting in milliseconds.
-    Trying {
+    /// No trial yet, because the size of waves may still change.
+    Steadying {
+        /// Number of paths of each of the last waves.
         paths: u32,
+        /// Total time of the successive waves of that size.
+        milliseconds: f64,
+    },
+    /// A trial in progress.
+    Trying {
+        /// Number of paths of each wave.
+        paths: u32,
+        /// Number of waves of the trial that have begun.
         begun: u32,
+        /// Times in milliseconds of waves without sorting, at index 0, and with sorting, at index 1.
         times: [Vec<f64>; 2],
     },
-    /// The trial of this view has ended, or no trial is possible.
+    /// No more trials: one has ended with a result, too many had none, or sorting is impossible.
     Settled,
 }
 
 impl State {
+    /// The state before the first wave of a view.
     const UNSTEADY: State = State::Steadying {
         paths: 0,
         milliseconds: 0.0,
@@ -105,12 +119,12 @@ impl SortTuner {
         }
     }
 
-    /// Returns the user's choice.
+    /// Returns the user's setting.
     pub fn choice(&self) -> SortHits {
         self.choice
     }
 
-    /// Sets the user's choice. If it differs from the current one, results of trials are forgotten.
+    /// Changes the user's setting. If it differs from the current one, results of trials are dropped.
     pub fn choose(&mut self, choice: SortHits) {
         if choice != self.choice {
             *self = SortTuner {
@@ -123,7 +137,7 @@ impl SortTuner {
         }
     }
 
-    /// Sets the compaction strategy. With `off`, hits are sorted only if the choice is [`SortHits::On`].
+    /// Changes the compaction strategy, and allows a new trial. With `off`, hits are sorted only with [`SortHits::On`].
     pub fn set_strategy(&mut self, strategy: Strategy) {
         self.compacts = strategy != Strategy::Off;
         self.reset();
@@ -135,26 +149,26 @@ impl SortTuner {
         self.state = State::UNSTEADY;
     }
 
-    /// Ends sorting and trials, because the buffers for sorting cannot be allocated.
+    /// Ends sorting and trials until [`SortTuner::reset`]. Call it when the buffers for sorting cannot be allocated.
     pub fn give_up(&mut self) {
         self.sorts = false;
         self.state = State::Settled;
     }
 
-    /// Begins a wave, and returns whether it sorts its hits.
+    /// Begins a wave, and returns whether this wave sorts its hits.
     pub fn begin(&mut self) -> bool {
         let may_sort = self.may_sort();
         match &mut self.state {
             State::Trying { begun, .. } if may_sort => {
                 *begun += 1;
-                // In pairs, because two waves are in flight at a time, each with its own graph.
+                // Two waves of each kind in turn, because two waves are in flight at a time, each with its own graph.
                 (*begun - 1) % 4 < 2
             }
             _ => self.sorts(),
         }
     }
 
-    /// Learns from a completed wave.
+    /// Adds the measurement of a completed wave. Call it in the order in which waves began.
     pub fn learn(&mut self, wave: Timed) {
         if !self.is_automatic() {
             return;
@@ -199,7 +213,7 @@ impl SortTuner {
         }
     }
 
-    /// Returns whether any wave may sort its hits before the view, the choice or the strategy changes.
+    /// Returns whether any wave may sort its hits before the view, the user's setting or the strategy changes.
     pub fn may_sort(&self) -> bool {
         self.sorts() || self.is_automatic() && matches!(self.state, State::Trying { .. })
     }
@@ -209,12 +223,13 @@ impl SortTuner {
         self.sorts && (self.is_automatic() || self.choice == SortHits::On)
     }
 
-    /// Returns whether trials decide.
+    /// Returns whether trials decide about sorting, instead of the user's setting or the strategy alone.
     fn is_automatic(&self) -> bool {
         self.choice == SortHits::Auto && self.has_kinds && self.compacts
     }
 
-    /// Returns the speed of a wave with sorted hits relative to one without; `None` before a trial has ended.
+    /// Returns the speed of waves with sorted hits relative to waves without: above 1 if sorting saves time. `None`
+    /// before a trial has ended.
     pub fn gain(&self) -> Option<f64> {
         self.gain
     }

@@ -1,28 +1,28 @@
-//! The number of paths per wave: as many as take a certain time, within the buffers that there are.
+//! The number of paths per wave, which adapts so that a wave takes a desired time and fits into memory.
 
 use std::time::Duration;
 
-/// What waves are optimised for: throughput or latency. The film does not depend on it.
+/// The pace of waves: optimised for throughput or for latency. The film does not depend on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Pace {
-    /// Throughput: two waves are in flight, so that a GPU never idles, and waves are large, because the few rays of late
-    /// bounces leave most of it idle.
+    /// Throughput: two waves are in flight, so that a GPU never idles, and waves are large, because the few rays of
+    /// late bounces leave most of it idle.
     #[default]
     Steady,
-    /// Latency: one wave of about this duration is in flight, so that a command waits for one wave at most. After a change
-    /// of the view, the first wave has one sample per pixel.
+    /// Latency: one wave of about this duration is in flight, so that a command waits for one wave at most. After a
+    /// change of the view, the first wave has one sample per pixel.
     Watched(Duration),
 }
 
-/// Duration of a wave at [`Pace::Steady`].
+/// Desired duration of a wave at [`Pace::Steady`].
 const STEADY_WAVE: Duration = Duration::from_millis(32);
 
 /// Maximum number of waves in flight on a GPU.
 pub(super) const MAX_IN_FLIGHT: usize = 2;
 
 impl Pace {
-    /// Returns the intended duration of a wave.
-    fn wave(self) -> Duration {
+    /// Returns the desired duration of a wave.
+    fn wave_duration(self) -> Duration {
         match self {
             Pace::Steady => STEADY_WAVE,
             Pace::Watched(wave) => wave,
@@ -38,20 +38,21 @@ impl Pace {
     }
 }
 
-/// The size of waves whose size adapts to their duration, in paths.
+/// The adaptive size of waves, in paths.
 pub(super) struct WaveSize {
-    /// Maximum size of the first wave of a film.
+    /// Maximum size of a film's first wave.
     pub(super) first: u32,
-    /// Minimum size.
+    /// Minimum size that adaptation sets.
     pub(super) min: u32,
-    /// Maximum size.
+    /// Maximum size that adaptation sets.
     pub(super) max: u32,
     /// Size of the next wave.
     pub(super) next: u32,
 }
 
 impl WaveSize {
-    /// Returns to the size of a first wave, for a new film with this number of pixels.
+    /// Limits the size of the next wave, which is the first one of a film with this number of pixels. At
+    /// [`Pace::Watched`], that wave has at most one sample per pixel, or the minimum size if that is larger.
     pub(super) fn begin_film(&mut self, pixel_count: u32, pace: Pace) {
         self.next = self.next.min(self.first);
         if pace != Pace::Steady {
@@ -59,17 +60,19 @@ impl WaveSize {
         }
     }
 
-    /// Adapts the size to the duration of a wave: doubles or halves it until the duration fits the pace.
+    /// Adapts the size to a completed wave of `paths` paths: doubles or halves it until the expected duration fits the
+    /// pace.
     pub(super) fn learn(&mut self, paths: u32, milliseconds: f64, pace: Pace) {
-        // The last wave of a sample is smaller than intended. Waves of less than half the size tell nothing.
+        // Only waves of about the current size are representative; some are much smaller, such as a render's last one.
         if paths > self.next || paths <= self.next / 2 {
             return;
         }
-        let fitting = f64::from(paths) * pace.wave().as_secs_f64() * 1e3 / milliseconds.max(1e-3);
-        while self.next < self.max && 2.0 * f64::from(self.next) <= fitting {
+        let fitting_size =
+            f64::from(paths) * pace.wave_duration().as_secs_f64() * 1e3 / milliseconds.max(1e-3);
+        while self.next < self.max && 2.0 * f64::from(self.next) <= fitting_size {
             self.next = self.next.saturating_mul(2).min(self.max);
         }
-        while self.next > self.min && f64::from(self.next) > 2.0 * fitting {
+        while self.next > self.min && f64::from(self.next) > 2.0 * fitting_size {
             self.next = (self.next / 2).max(self.min);
         }
     }

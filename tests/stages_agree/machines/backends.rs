@@ -73,7 +73,7 @@ impl Machine for Cpu {
         self.load(before);
         run(step, &mut self.0, before.span).unwrap();
         let wave = self.wave();
-        let exposed = wave.film.exposed();
+        let exposed = wave.film.film_sums();
         Buffers {
             span: wave.span,
             rays: wave.rays.clone(),

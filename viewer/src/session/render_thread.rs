@@ -294,7 +294,7 @@ impl<T: Fn(RenderEvent)> Work<T> {
 
     fn publish(&mut self) -> Result<(), Error> {
         // Finish the wave in flight first, so that it does not count as time spent on the frame.
-        self.renderer.land()?;
+        self.renderer.finish_oldest()?;
         let begun = Instant::now();
         let frame = Frame {
             picture: self.picture()?,
